@@ -92,6 +92,19 @@ describe('pipelinePlanFaults()', () => {
       '/shared/0: has stages of unlike devices: 1 + 0 L4 in 1; 1 + 0 T4 in 1',
     ],
   ];
+  it('finds a GPU within a row that holds another model too', () => {
+    const asked = example();
+    asked.spec.stages[3]!.replicas = 5000;
+    asked.spec.stages[2]!.device = 'T4';
+    const plan = planned(asked);
+    expect(pipelinePlanFaults(plan)).toEqual([]);
+    const face = plan.placement.find(({ stages }) => stages[0] === 'face');
+    Object.assign(face!, { server: 'T4-4000' });
+    expect(lines(pipelinePlanFaults(plan))).toEqual([
+      '/placement: puts more on GPU 4000 of T4 than one GPU holds',
+    ]);
+  });
+
   it.each(EDITS)('finds %s', (_, change, expected) => {
     expect(lines(pipelinePlanFaults(planFile(change)))).toContain(expected);
   });

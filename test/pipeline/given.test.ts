@@ -142,6 +142,16 @@ describe('planGiven()', () => {
     ]);
   });
 
+  it('gives a virtual GPU its share of the memory', () => {
+    const at = (memoryGiB: number) =>
+      reasons(({ spec, files }) => {
+        spec.stages[1]!.virtual = 2;
+        files.cluster.devices.L4!.memoryGiB = memoryGiB;
+      });
+    expect(at(2)).toEqual([]);
+    expect(at(1.5)).toMatchObject([{ code: 'weights-exceed-memory', stages: ['read'], memoryGiB: 0.75 }]);
+  });
+
   it('tells all that keeps it from being a plan, with figures', () => {
     const found = reasons(({ spec, files }) => {
       spec.stages[0]!.replicas = 2;

@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { readStageGraph, type StagesAndEdges } from '../../src/pipeline/graph.js';
+import { countFaults, readStageGraph, type StagesAndEdges } from '../../src/pipeline/graph.js';
 import { seeds } from '../cases.js';
 import { randomGraph } from './random-graph.js';
 
 /** told gives the faults of a graph as lines. */
 function told(stages: StagesAndEdges['stages'], exclusive: string[][] = []): string[] {
-  return readStageGraph({ stages, exclusive }).faults.map(({ path, message }) => `${path}: ${message}`);
+  return [...countFaults({ stages }), ...readStageGraph({ stages, exclusive }).faults].map(
+    ({ path, message }) => `${path}: ${message}`,
+  );
 }
 
 describe('readStageGraph()', () => {

@@ -162,6 +162,31 @@ describe('resolveGiven()', () => {
   });
 });
 
+describe('what cannot be planned in time or memory', () => {
+  it('is refused before it is looked at: many stages, large batches, and small virtual GPUs', () => {
+    const many = told(({ spec }) => {
+      const [stage] = spec.stages;
+      spec.stages = Array.from({ length: 1e5 }, (_, i) => ({
+        ...stage!,
+        name: `s${i}`,
+        next: [`s${i + 1}`],
+      }));
+    });
+    expect(many).toEqual(['/stages: has 100000 stages; give at most 64']);
+    const large = told(({ spec, files }) => {
+      Object.assign(spec.stages[0]!, { batch: 1e9 });
+      files.profiles[0]!.profile.devices.L4!.blockLatencyUs['1']![1e9] = [1];
+      Object.assign(spec.stages[1]!, { virtual: 1e9 });
+      files.cluster.devices.L4!.virtual = [1, 1e9];
+      files.profiles[1]!.profile.devices.L4!.blockLatencyUs[1e9] = { '4': [1] };
+    });
+    expect(large).toEqual([
+      '/stages/1/device: divides L4 into 1000000000; give at most 1000',
+      '/stages/0/batch: is 1000000000; give at most 65536',
+    ]);
+  });
+});
+
 describe('pipelineSpecFaults()', () => {
   it('tells what a spec alone shows', () => {
     const { spec } = example();
