@@ -1,6 +1,7 @@
 import { type Fault, fault, gpuNumber, type PipelinePlan, type PlannedStage } from '../artifacts/index.js';
 import { gpuRuns } from './gpu-runs.js';
-import { readStageGraph } from './graph.js';
+import { countFaults, readStageGraph } from './graph.js';
+import { listed } from './listed.js';
 import type { PipelinePlanBody } from './problem.js';
 
 const ROUNDING = 1e-9;
@@ -10,6 +11,8 @@ const ROUNDING = 1e-9;
  * to them, in its latencies, and in its placement, which must have every device once.
  */
 export function pipelinePlanFaults(plan: PipelinePlanBody): Fault[] {
+  const many = countFaults(plan);
+  if (many.length > 0) return many;
   const { graph, faults } = readStageGraph(plan);
   const late = graph.edges.flatMap((edges, i) =>
     edges
@@ -91,9 +94,7 @@ function seatFaults(plan: PipelinePlanBody): Fault[] {
     const key = [...place.stages].sort().join(' ');
     const stage = stages.find(({ name }) => name === place.stages[0]);
     if (!sets.has(key) || stage === undefined)
-      faults.push(
-        fault(`holds ${place.stages.join(', ') || 'no stage'}, which no devices of the plan do`, at),
-      );
+      faults.push(fault(`holds ${listed(place.stages)}, which no devices of the plan do`, at));
     else if (place.class !== stage.device || place.virtual !== stage.virtual)
       faults.push(
         fault(

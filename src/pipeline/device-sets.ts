@@ -1,4 +1,5 @@
 import { type Fault, fault, type PipelineSpec, type PipelineStage } from '../artifacts/index.js';
+import { listed } from './listed.js';
 import type { DeviceSet } from './problem.js';
 
 /** DeviceSets holds the sets of devices that a spec fixes. */
@@ -72,7 +73,7 @@ function stageFaults(stage: PipelineStage, i: number, isShared: boolean): Fault[
       fault('is given by the shared devices of the stage; leave it out', `/stages/${i}/${key}`),
     ),
     ...(device !== undefined && devices.length > 0 && !devices.includes(device)
-      ? [fault(`is ${device}, which its devices leave out: ${devices.join(', ')}`, `/stages/${i}/device`)]
+      ? [fault(`is ${device}, which its devices leave out: ${listed(devices)}`, `/stages/${i}/device`)]
       : []),
   ];
 }

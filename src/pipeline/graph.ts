@@ -1,4 +1,5 @@
 import { type Fault, fault, type WhenOutput } from '../artifacts/index.js';
+import { listed } from './listed.js';
 
 /** StageGraph is the DAG of a pipeline's stages, which are known by their indices. */
 export interface StageGraph {
@@ -53,8 +54,8 @@ export interface ReadGraph {
 }
 
 /**
- * readStageGraph reads the DAG of a spec or a plan, with every fault of it. The graph leaves out edges that are at fault, so
- * that what follows can be checked too.
+ * readStageGraph reads the DAG of a spec or a plan, with every fault of it but those of `countFaults`. The graph leaves
+ * out edges that are at fault, so that what follows can be checked too.
  */
 export function readStageGraph(given: StagesAndEdges): ReadGraph {
   const names = given.stages.map(({ name }) => name);
@@ -70,16 +71,18 @@ export function readStageGraph(given: StagesAndEdges): ReadGraph {
   return { graph: { names, edges: kept, order: topologicalOrder(kept), entries }, faults, inCycles };
 }
 
+/** countFaults refuses more stages than a graph may have. What takes a graph asks it first. */
+export function countFaults({ stages }: StagesAndEdges): Fault[] {
+  const message = `has ${stages.length} stages; give at most ${MOST_STAGES}`;
+  return stages.length > MOST_STAGES ? [fault(message, '/stages')] : [];
+}
+
 function nameFaults(names: readonly string[], indexOf: ReadonlyMap<string, number>): Fault[] {
-  const many = names.length > MOST_STAGES;
-  return [
-    ...(many ? [fault(`has ${names.length} stages; give at most ${MOST_STAGES}`, '/stages')] : []),
-    ...names.flatMap((name, i) => {
-      const at = `/stages/${i}/name`;
-      if (name === REQUEST) return [fault(`is ${name}, which stands for the request; name it otherwise`, at)];
-      return indexOf.get(name) === i ? [] : [fault(`${name} is the name of another stage too`, at)];
-    }),
-  ];
+  return names.flatMap((name, i) => {
+    const at = `/stages/${i}/name`;
+    if (name === REQUEST) return [fault(`is ${name}, which stands for the request; name it otherwise`, at)];
+    return indexOf.get(name) === i ? [] : [fault(`${name} is the name of another stage too`, at)];
+  });
 }
 
 interface Reading {
@@ -142,7 +145,7 @@ function withGroups({ exclusive = [] }: StagesAndEdges, { names, edges, faults }
       return;
     }
     if (!markGroup(marked, { group: g, targets, names, faults }))
-      faults.push(fault(`is ${group.join(', ')}; no stage leads to all of them`, path));
+      faults.push(fault(`is ${listed(group)}; no stage leads to all of them`, path));
   });
   return marked;
 }
@@ -169,7 +172,7 @@ function markGroup(
     if (members.length < 2) return;
     if (members.length < targets.length) {
       const led = members.map(({ to }) => names[to]).join(', ');
-      faults.push(fault(`is ${targets.join(', ')}; ${names[i]} leads only to ${led}`, path));
+      faults.push(fault(`is ${listed(targets)}; ${names[i]} leads only to ${led}`, path));
       return;
     }
     found = true;

@@ -8,7 +8,7 @@
 export { figureFaults, pipelinePlanFaults } from './check.js';
 export { diffPipelines } from './diff.js';
 export { planGiven } from './given.js';
-export { type GraphEdge, readStageGraph, type StageGraph } from './graph.js';
+export { countFaults, type GraphEdge, readStageGraph, type StageGraph } from './graph.js';
 export { longestPath, type PathTimes } from './longest-path.js';
 export type { GivenOutcome, GivenProblem, GivenReason, PipelineFiles, PipelinePlanBody } from './problem.js';
 export { pipelineSpecFaults, resolveGiven } from './resolve.js';

@@ -8,17 +8,24 @@ import {
   type TensorSpec,
 } from '../artifacts/index.js';
 import { deviceSets } from './device-sets.js';
-import { edgeOf, type ReadGraph, readStageGraph } from './graph.js';
+import { countFaults, edgeOf, type ReadGraph, readStageGraph } from './graph.js';
 import { latencyUs, latencyUsByBatch, measuredBatches } from './latencies.js';
+import { listed } from './listed.js';
 import type { GivenStage, PipelineFiles, Resolved, StageProfile } from './problem.js';
 import { profileNotes } from './profile-notes.js';
 import { wireStages } from './tensors.js';
+
+const MOST_VIRTUAL = 1000;
+/** A plan has a latency for every batch size up to a stage's own. */
+const MOST_BATCH = 65_536;
 
 /**
  * resolveGiven joins a spec with its cluster and profiles, and tells every fault at once: of the graph, of what is
  * fixed and what is not, of tensors, and of how cluster, profiles and spec fit together.
  */
 export function resolveGiven(spec: PipelineSpec, files: PipelineFiles): Resolved {
+  const many = countFaults(spec);
+  if (many.length > 0) return { faults: many };
   const read = readStageGraph(spec);
   const sets = deviceSets(spec);
   const wiring = wireStages(
@@ -62,7 +69,8 @@ export function resolveGiven(spec: PipelineSpec, files: PipelineFiles): Resolved
 
 /** pipelineSpecFaults tells every fault of a spec that can be seen without the files that it names. */
 export function pipelineSpecFaults(spec: PipelineSpec): Fault[] {
-  return distinct(specFaults(spec, readStageGraph(spec), deviceSets(spec).faults));
+  const many = countFaults(spec);
+  return many.length > 0 ? many : distinct(specFaults(spec, readStageGraph(spec), deviceSets(spec).faults));
 }
 
 function specFaults(spec: PipelineSpec, { faults }: ReadGraph, setFaults: readonly Fault[]): Fault[] {
@@ -141,7 +149,7 @@ function whenFaults({ next = [] }: PipelineStage, i: number, file: StageProfile 
     const at = `/stages/${i}/next/${k}/when`;
     const output = outputs.find(({ name }) => name === when.output);
     if (output === undefined) {
-      const has = outputs.map(({ name }) => name).join(', ') || 'none';
+      const has = listed(outputs.map(({ name }) => name));
       return [fault(`reads ${when.output}, which is no output of the model; it has ${has}`, at)];
     }
     return readFaults(output, when.index, at);
@@ -169,12 +177,14 @@ function classFaults(
   { device, virtual, path }: { readonly device: string; readonly virtual: number; readonly path: string },
 ): Fault[] {
   if (!Object.hasOwn(devices, device)) {
-    const has = Object.keys(devices).join(', ');
+    const has = listed(Object.keys(devices));
     return [fault(`is ${device}, which is no class of the cluster; it has ${has}`, path)];
   }
   const { virtual: sizes = [1] } = devices[device] as { virtual?: readonly number[] };
+  if (virtual > MOST_VIRTUAL)
+    return [fault(`divides ${device} into ${virtual}; give at most ${MOST_VIRTUAL}`, path)];
   if (virtual === 1 || sizes.includes(virtual)) return [];
-  return [fault(`divides ${device} into ${virtual}; the cluster allows ${sizes.join(', ')}`, path)];
+  return [fault(`divides ${device} into ${virtual}; the cluster allows ${listed(sizes)}`, path)];
 }
 
 /** batchFaults checks that a stage's profile has its class, virtual size and batch. */
@@ -193,7 +203,7 @@ function batchFaults(
   const { profile, path } = file;
   const { device: name, virtual } = set;
   if (!Object.hasOwn(profile.devices, name)) {
-    const has = Object.keys(profile.devices).join(', ');
+    const has = listed(Object.keys(profile.devices));
     return [fault(`is ${name}, which the profile ${path} lacks; it has ${has}`, set.path)];
   }
   const device = profile.devices[name] as DeviceProfile;
@@ -201,8 +211,9 @@ function batchFaults(
   if (batches.length === 0) return [fault(`divides ${name} into ${virtual}, which ${path} lacks`, set.path)];
   if (batch === undefined) return [];
   const at = `/stages/${i}/batch`;
+  if (batch > MOST_BATCH) return [fault(`is ${batch}; give at most ${MOST_BATCH}`, at)];
   if (!batches.includes(batch))
-    return [fault(`is ${batch}, which ${path} lacks on ${name}; it has ${batches.join(', ')}`, at)];
+    return [fault(`is ${batch}, which ${path} lacks on ${name}; it has ${listed(batches)}`, at)];
   return (latencyUs(device, virtual, batch) ?? 0) > 0
     ? []
     : [fault(`is ${batch}, for which ${path} has no latency on ${name}`, at)];

@@ -1,5 +1,6 @@
 import { type Fault, fault, type StageInput, type TensorSpec } from '../artifacts/index.js';
 import { ancestorsOf, predecessorsOf, REQUEST, type ReadGraph, type StageGraph } from './graph.js';
+import { listed } from './listed.js';
 import { canBothBeVisited, wayWithout } from './possible.js';
 
 /** WiredStage is what the tensors of a stage depend on. Without a profile's tensors they are unknown. */
@@ -62,7 +63,7 @@ class Wires {
     const known = inputs?.map(({ name }) => name);
     for (const name of Object.keys(given))
       if (known !== undefined && !known.includes(name))
-        this.tell(`is no input of the model; it has ${known.join(', ') || 'none'}`, i, name);
+        this.tell(`is no input of the model; it has ${listed(known)}`, i, name);
     if (inputs === undefined) {
       for (const [name, refs] of Object.entries(given)) this.namedSources(i, name, refs);
       return;
@@ -88,9 +89,10 @@ class Wires {
     const { name } = input;
     const before = this.predecessors[i] ?? [];
     if (before.length === 0) return [this.ofRequest(name, input)];
+    if (before.some((stage) => this.stages[stage]?.outputs === undefined)) return undefined;
     const giving = before.flatMap((stage) => this.outputsNamed(stage, name));
     if (giving.length === 0) {
-      if (before.every((stage) => this.stages[stage]?.outputs !== undefined)) this.tellLacking(i, name);
+      this.tellLacking(i, name);
       return undefined;
     }
     for (const [k, one] of giving.entries())
@@ -147,7 +149,7 @@ class Wires {
       const outputs = this.stages[stage]?.outputs;
       const found = outputs?.find(({ name }) => name === tensor);
       if (outputs === undefined || found !== undefined) return { stage, text, tensor: found };
-      const has = outputs.map(({ name }) => name).join(', ') || 'none';
+      const has = listed(outputs.map(({ name }) => name));
       this.tell(`comes from ${text}, which is no output of ${from}; it has ${has}`, i, input);
     }
     return undefined;
@@ -171,7 +173,7 @@ class Wires {
     const way = wayWithout(this.graph, i, new Set(sources.map(({ stage }) => stage as number)));
     if (way === undefined) return;
     const by = way.map((stage) => this.graph.names[stage]).join(' -> ');
-    const lacking = sources.map(({ text }) => text).join(', ');
+    const lacking = listed(sources.map(({ text }) => text));
     this.tell(`is missing where a request comes by ${by}: there is no ${lacking} then`, i, name);
   }
 }

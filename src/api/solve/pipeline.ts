@@ -2,6 +2,7 @@ import {
   emittedHead,
   everyInput,
   fault,
+  firstFaults,
   InputError,
   type InputFile,
   type InputPath,
@@ -113,9 +114,11 @@ function noPipelinePlan(
  */
 export async function loadPipeline(path: string): Promise<LoadedPipeline> {
   const spec = await loadArtifact(path, ['pipeline']);
-  const { pipelineSpecFaults, resolveGiven } = await import('../../pipeline/index.js');
+  const { countFaults, pipelineSpecFaults, resolveGiven } = await import('../../pipeline/index.js');
   const { servingFaults } = await import('../../serving/index.js');
   const task = `plan ${path}`;
+  const many = countFaults(spec.value);
+  if (many.length > 0) throw new InputError(task, many);
   const files = await filesOf(spec).catch(async (error: unknown) => {
     // What is wrong with the spec itself is told together with the files that cannot be read.
     const own = [...pipelineSpecFaults(spec.value), ...servingFaults(spec.value)];
@@ -133,7 +136,7 @@ export async function loadPipeline(path: string): Promise<LoadedPipeline> {
     traceRps: trace?.rps,
   });
   const faults = [...(resolved.faults ?? []), ...servingFaults(spec.value)];
-  if (resolved.problem === undefined || faults.length > 0) throw new InputError(task, faults);
+  if (resolved.problem === undefined || faults.length > 0) throw new InputError(task, firstFaults(faults));
   const { problem } = resolved;
   return {
     spec,

@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest';
+import { countedCluster, parseArtifact } from '../../src/artifacts/index.js';
+
+const OPEN = 'devices: { L4: { count: 0 }, T4: {}, K80: { hourlyCost: 1 } }\nactivationDelayMs: 5000\n';
+
+it('a cluster file may leave out counts, and planners that need them name every class without one', () => {
+  const { value } = parseArtifact(OPEN, 'cluster.yaml', ['cluster']);
+  expect(value.devices.T4).toEqual({});
+  expect(() => countedCluster(value, 'cluster.yaml')).toThrow(
+    /Cannot read cluster\.yaml:\n.*\/devices\/T4: lacks "count"\n.*\/devices\/K80: lacks "count"/,
+  );
+  delete value.devices.T4;
+  delete value.devices.K80;
+  expect(countedCluster(value, 'cluster.yaml')).toEqual(value);
+});
+
+it('a pooled spec may not leave out counts', () => {
+  const spec = `kind: pooled\nmodels: [{ profile: p.json, sloMs: 1 }]\ncluster:\n  devices: { T4: {} }\n`;
+  expect(() => parseArtifact(spec, 'spec.yaml', ['pooled'])).toThrow('/cluster/devices/T4: lacks "count"');
+});
