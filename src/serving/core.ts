@@ -42,7 +42,8 @@ export interface ServingCore {
   /**
    * executed tells that the results of the batch are there, and when its execution began and ended.
    * @param verdicts what the stage's model says of each task, in their order, where the edges of the stage ask for it:
-   *   bit i tells whether edge i is taken; or the number is a certainty. Absent verdicts are 0.
+   *   bit i tells whether the i-th of the edges that ask for it is taken; or the number is a certainty. Absent verdicts
+   *   are 0.
    */
   executed(at: number, batch: number, startedAt: number, endedAt: number, verdicts?: ArrayLike<number>): void;
   /**

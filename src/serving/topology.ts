@@ -92,7 +92,8 @@ export interface Edge {
 /**
  * EdgeCondition says when an edge is taken.
  * - always: for every task.
- * - verdict: where the verdict on the task has the edge's bit: bit i for edge i of its stage.
+ * - verdict: where the verdict on the task has the edge's bit. The edges of a stage that depend on its verdict are
+ *   numbered from bit 0 in their order; there are at most 31.
  * - unsure: where the verdict on the task, a certainty, is below `below`.
  */
 export type EdgeCondition = { kind: 'always' } | { kind: 'verdict' } | { kind: 'unsure'; below: number };

@@ -23,14 +23,16 @@ export function drawnFates({ stages, exclusive = [] }: PipelinePlan, seed: numbe
 }
 
 function chanceOf({ next }: PlannedStage, exclusive: readonly (readonly string[])[]): Chance {
-  const lists = exclusive.filter(([first]) => next.some(({ to }) => to === first));
-  const alone = next.flatMap(({ to, probability = 1 }, edge) =>
+  // The bits of a verdict number the conditional edges.
+  const edges = next.filter(({ probability, when }) => probability !== undefined || when !== undefined);
+  const lists = exclusive.filter(([first]) => edges.some(({ to }) => to === first));
+  const alone = edges.flatMap(({ to, probability = 1 }, edge) =>
     lists.some((list) => list.includes(to)) ? [] : [{ edge, probability }],
   );
   const choices = lists.map((list) =>
     list.map((name) => {
-      const edge = next.findIndex(({ to }) => to === name);
-      return { edge, probability: next[edge]?.probability ?? 0 };
+      const edge = edges.findIndex(({ to }) => to === name);
+      return { edge, probability: edges[edge]?.probability ?? 0 };
     }),
   );
   return (uniform) => {

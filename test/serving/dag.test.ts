@@ -115,7 +115,7 @@ const randomPolicy = (seed: number): Partial<StageLocalPolicy> => ({
 describe('a DAG of stages', () => {
   it('takes as long as the longest path that its verdicts leave, where nothing else is served', () => {
     for (let seed = 1; seed <= CASES; seed++) {
-      const topology = randomDag(streamOf(seed, 'dag'));
+      const topology = randomDag(streamOf(seed, 'dag'), { most: seed % 10 === 0 ? 30 : 10 });
       const fate = fatesOf(seed);
       const verdict = (arrival: number, row: number, stage: number) =>
         bitsOf(topology, fate(arrival, row, stage), stage);

@@ -87,7 +87,8 @@ function shareDevices(stream: Stream, pools: Pool[], devices: VirtualDevice[]): 
 export function isTaken({ edges = [] }: Pool, edge: Edge, verdict: number): boolean {
   if (edge.when.kind === 'always') return true;
   if (edge.when.kind === 'unsure') return verdict < edge.when.below;
-  return Math.floor(verdict / 2 ** edges.indexOf(edge)) % 2 === 1;
+  const asked = edges.filter(({ when }) => when.kind === 'verdict');
+  return Math.floor(verdict / 2 ** asked.indexOf(edge)) % 2 === 1;
 }
 
 /** A stage that a row comes to, and the stages from which it comes there. */

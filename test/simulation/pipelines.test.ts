@@ -51,7 +51,7 @@ describe('drawnFates()', () => {
       near(0.5),
       near(0.3),
       near(0.6),
-      1,
+      0,
     ]);
     expect(shareOf((verdict) => [1, 2, 4].includes(verdict & 7))).toBe(1);
     expect(shareOf((verdict) => bit(0)(verdict) && bit(3)(verdict))).toEqual(near(0.12));

@@ -117,11 +117,11 @@ export class Passing {
   }
 
   private isTaken(edge: number, task: number, pool: number): boolean {
-    const { taken, below, firstEdge } = this.graph;
+    const { taken, below, bit } = this.graph;
     if (taken[edge] === Taken.always) return true;
     const verdict = this.flows.verdict(this.requests.flowOf(task), pool);
     if (taken[edge] === Taken.unsure) return verdict < (below[edge] as number);
-    return ((verdict >>> (edge - (firstEdge[pool] as number))) & 1) === 1;
+    return ((verdict >>> (bit[edge] as number)) & 1) === 1;
   }
 
   /** delivered brings the tasks of a batch to the stage that its edge leads to, and closes the batch. */

@@ -1,5 +1,5 @@
 import { NONE as SHARED_NONE } from '../../collections/index.js';
-import { followersOf, type Pool } from '../topology.js';
+import { type Edge, followersOf, type Pool } from '../topology.js';
 
 const NONE = SHARED_NONE;
 
@@ -17,6 +17,8 @@ export class DagColumns {
   /** `taken` is when each edge is taken, by Taken; `below` is the certainty below which an unsure one is. */
   readonly taken: Uint8Array;
   readonly below: Float64Array;
+  /** `bit` is the bit of each edge in the verdicts on its stage's tasks, where it depends on them. */
+  readonly bit: Uint8Array;
   /** `edgesInto` counts the edges that lead to each pool's stage. */
   readonly edgesInto: Int32Array;
   /** `mostStages` is the number of stages of the largest DAG, 0 where all routes are chains. */
@@ -31,6 +33,7 @@ export class DagColumns {
     this.to = Int32Array.from(edges, ({ to }) => to);
     this.taken = Uint8Array.from(edges, ({ when }) => Taken[when.kind]);
     this.below = Float64Array.from(edges, ({ when }) => (when.kind === 'unsure' ? when.below : 0));
+    this.bit = Uint8Array.from(pools.flatMap(({ edges: own = [] }) => verdictBits(own)));
     this.edgesInto = new Int32Array(pools.length);
     for (const pool of this.to) this.edgesInto[pool]! += 1;
     const firsts = pools.flatMap(({ partition }, i) => (partition === 0 && this.isDag(i) ? [i] : []));
@@ -71,4 +74,10 @@ export class DagColumns {
     const { next, edges = [] } = this.pools[pool] as Pool;
     return next ?? edges.find(({ when }) => when.kind === 'always')?.to ?? NONE;
   }
+}
+
+/** verdictBits numbers the edges of a stage that depend on verdicts; the number of any other means nothing. */
+function verdictBits(edges: readonly Edge[]): number[] {
+  let bits = 0;
+  return edges.map(({ when }) => (when.kind === 'verdict' ? bits++ : bits));
 }
