@@ -19,22 +19,19 @@ export class PlanColumns {
   readonly throughputRps: Float64Array;
   /** The SLO of each pool's model. */
   readonly poolSloNs: Float64Array;
-  /** The pool of each device, or the first of its pools. */
-  readonly poolOf: Int32Array;
   /** The SLO and the number of pipelines of each model. */
   readonly sloNs: Float64Array;
   readonly pipelines: Int32Array;
   /** The first stage of each model's DAG, NONE where its pipelines are chains. */
   readonly dagOf: Int32Array;
 
-  constructor({ pools, devices, models }: Topology) {
+  constructor({ pools, models }: Topology) {
     this.batch = Int32Array.from(pools, ({ batch }) => batch);
     this.next = Int32Array.from(pools, ({ next, edges = [] }) =>
       edges.length > 0 ? NEXT_BY_EDGES : (next ?? NONE),
     );
     this.throughputRps = Float64Array.from(pools, ({ throughputRps }) => throughputRps);
     this.poolSloNs = Float64Array.from(pools, ({ model }) => models[model]?.sloNs as number);
-    this.poolOf = Int32Array.from(devices, ({ pool }) => pool);
     this.sloNs = Float64Array.from(models, ({ sloNs }) => sloNs);
     this.pipelines = Int32Array.from(models, ({ entries }) => entries.length);
     this.dagOf = Int32Array.from(models, ({ entries: [first = NONE] }) =>
