@@ -58,22 +58,23 @@ export async function confirmPlan(
 export async function confirmPipelinePlan(
   plan: PipelinePlan,
   path: string,
+  named = path,
 ): Promise<'recomputed' | 'unnamed'> {
   const { figureFaults, pipelinePlanFaults, planGiven } = await import('../pipeline/index.js');
   const { servingFaults } = await import('../serving/index.js');
   const contradictions = [...pipelinePlanFaults(plan), ...servingFaults(plan)];
-  if (contradictions.length > 0) throw new InputError(`use ${path}`, contradictions, CONTRADICTION_ADVICE);
+  if (contradictions.length > 0) throw new InputError(`use ${named}`, contradictions, CONTRADICTION_ADVICE);
   const spec = plan.inputs?.find(({ role }) => role === 'spec');
   if (spec === undefined) return 'unnamed';
   const changed = await changedInputs(plan.inputs ?? [], path);
-  if (changed.length > 0) throw new InputError(`check ${path} against its inputs`, changed, CHANGED_ADVICE);
+  if (changed.length > 0) throw new InputError(`check ${named} against its inputs`, changed, CHANGED_ADVICE);
   const { problem } = await loadPipeline(pathFrom(path, spec.path));
   const outcome = planGiven(problem);
   const faults =
     outcome.status === 'feasible'
       ? figureFaults(plan, outcome.plan)
       : outcome.reasons.map(({ text }) => fault(`has no plan: ${text}`, spec.path));
-  if (faults.length > 0) throw new InputError(`confirm ${path}`, faults);
+  if (faults.length > 0) throw new InputError(`confirm ${named}`, faults);
   return 'recomputed';
 }
 
@@ -86,8 +87,10 @@ export async function confirmBundledPlan({ plan, manifest }: OpenedBundle): Prom
   const deployed = manifest.value.inputs?.find(({ role }) => role === 'plan');
   if (deployed === undefined) return;
   const path = pathFrom(manifest.path, deployed.path);
-  if ((await changedInputs(plan.inputs ?? [], path)).length === 0)
-    await confirmPlan(plan, path, pathFrom(manifest.path, manifest.value.plan.path));
+  if ((await changedInputs(plan.inputs ?? [], path)).length > 0) return;
+  const named = pathFrom(manifest.path, manifest.value.plan.path);
+  if (plan.kind === 'pooled-plan') await confirmPlan(plan, path, named);
+  else await confirmPipelinePlan(plan, path, named);
 }
 
 async function changedInputs(

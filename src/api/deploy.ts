@@ -23,7 +23,7 @@ import {
   sha256OfFile,
 } from '../artifacts/index.js';
 import type { DeployedModel, WrittenBundle } from '../deploy/index.js';
-import { confirmPlan } from './confirm-plan.js';
+import { confirmPipelinePlan, confirmPlan } from './confirm-plan.js';
 import type { ProgressStep } from './profile.js';
 
 /** DeployOptions says where a bundle is written, and where its models are. */
@@ -37,23 +37,39 @@ export interface DeployOptions {
   readonly onProgress?: (step: ProgressStep) => void;
 }
 
+type LoadedPlan = Loaded<'pooled-plan'> | Loaded<'pipeline-plan'>;
+
+/** A plan names the profile of each of these, in their order. */
+function profiledParts({ value: plan }: LoadedPlan): { readonly what: string; readonly models: string[] } {
+  return plan.kind === 'pooled-plan'
+    ? { what: 'models', models: plan.models.map(({ name }) => name) }
+    : { what: 'stages', models: plan.stages.map(({ model }) => model) };
+}
+
 /**
  * deployPlan writes the bundle of a plan. It finds the plan's profiles by its `inputs`, and the models by `model` or by
  * their profiles. All digests must match. A plan that names its spec is recomputed from it first.
- * @throws InputError where a file has changed, a figure of the plan is not right, the plan is of layers, or the bundle
+ * @throws InputError where a file has changed, a figure of the plan is not right, the plan is of layers, a server could not
+ *   tell which edges are taken, or the bundle
  *   would replace one of its inputs; MissingError where a profile or model is missing; the signal's reason on abort,
  *   with the folder as it was
  */
 export async function deployPlan(path: string, options: DeployOptions): Promise<WrittenBundle> {
-  const plan = await loadArtifact(path, ['pooled-plan']);
-  const { refuseLayers, writeLocalBundle } = await import('../deploy/index.js');
-  refuseLayers(plan.value);
+  const plan = await loadArtifact(path, ['pooled-plan', 'pipeline-plan']);
+  const { refuseLayers, refuseUnserved, writeLocalBundle } = await import('../deploy/index.js');
+  if (plan.kind === 'pooled-plan') refuseLayers(plan.value);
+  else refuseUnserved(plan.value, path);
   refuseUnknownModels(plan, options.model ?? {});
   options.onProgress?.({ doing: 'reading profiles and models' });
   const profiles = await profilesOf(plan);
-  const models = await everyInput<DeployableModel[]>(
+  // Stages may share a model: it is read once, and all of them get the same.
+  const distinct = [...new Map(profiles.map((profile) => [profile.path, profile])).values()];
+  const found = await everyInput<DeployableModel[]>(
     `deploy ${path}`,
-    profiles.map((profile) => modelOf(profile, options)),
+    distinct.map((profile) => modelOf(profile, options)),
+  );
+  const models = profiles.map(
+    (profile) => found[distinct.findIndex(({ path: at }) => at === profile.path)] as DeployableModel,
   );
   const output = { field: 'output', path: options.output, isFolder: true };
   await refuseReplacing(`deploy ${path}`, [output], await filesRead(plan, profiles, models));
@@ -64,7 +80,8 @@ export async function deployPlan(path: string, options: DeployOptions): Promise<
     inputs.push(inputFile('model', (models[i] as DeployableModel).file, holder));
   });
   // A plan that `plan validate` refuses is not to be served either.
-  await confirmPlan(plan.value, path);
+  if (plan.kind === 'pooled-plan') await confirmPlan(plan.value, path);
+  else await confirmPipelinePlan(plan.value, path);
   const planBytes = await readWhole(path);
   options.signal?.throwIfAborted();
   options.onProgress?.({ doing: `writing ${options.output}` });
@@ -75,7 +92,7 @@ export async function deployPlan(path: string, options: DeployOptions): Promise<
 
 /** The files from which the bundle is made, and those from which the plan was made. */
 async function filesRead(
-  plan: Loaded<'pooled-plan'>,
+  plan: LoadedPlan,
   profiles: readonly Loaded<'profile'>[],
   models: readonly DeployableModel[],
 ): Promise<InputPath[]> {
@@ -91,7 +108,7 @@ async function filesRead(
  * planInputs lists the plan and the files that it names. Even files that are not read count, because replacing a folder
  * would delete them.
  */
-function planInputs({ value, path }: Loaded<'pooled-plan'>): InputPath[] {
+function planInputs({ value, path }: LoadedPlan): InputPath[] {
   const made = (value.inputs ?? []).map((input) => ({
     what: `the ${input.role} of the plan`,
     path: pathFrom(path, input.path),
@@ -99,8 +116,8 @@ function planInputs({ value, path }: Loaded<'pooled-plan'>): InputPath[] {
   return [{ what: 'the plan', path }, ...made];
 }
 
-function refuseUnknownModels(plan: Loaded<'pooled-plan'>, given: Readonly<Record<string, string>>): void {
-  const known = plan.value.models.map(({ name }) => name);
+function refuseUnknownModels(plan: LoadedPlan, given: Readonly<Record<string, string>>): void {
+  const known = [...new Set(profiledParts(plan).models)];
   const faults = Object.keys(given)
     .filter((name) => !known.includes(name))
     .map((name) =>
@@ -110,12 +127,13 @@ function refuseUnknownModels(plan: Loaded<'pooled-plan'>, given: Readonly<Record
 }
 
 /**
- * profilesOf loads the profiles that a plan was made from, one per model of the plan. They must be unchanged.
+ * profilesOf loads the profiles that a plan was made from, one per model or stage of the plan. They must be unchanged.
  */
-async function profilesOf(plan: Loaded<'pooled-plan'>): Promise<Loaded<'profile'>[]> {
+async function profilesOf(plan: LoadedPlan): Promise<Loaded<'profile'>[]> {
   const named = (plan.value.inputs ?? []).filter(({ role }) => role === 'profile');
-  if (named.length !== plan.value.models.length) {
-    const said = `it names ${named.length} profiles for ${plan.value.models.length} models`;
+  const { what, models } = profiledParts(plan);
+  if (named.length !== models.length) {
+    const said = `it names ${named.length} profiles for ${models.length} ${what}`;
     throw new InputError(`deploy ${plan.path}`, [fault(said, '/inputs')], 'Solve the spec again.');
   }
   const profiles = await everyInput<Loaded<'profile'>[]>(

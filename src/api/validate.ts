@@ -142,5 +142,7 @@ function tolerances(
 async function describeBundle({ value: bundle, path }: Loaded<'bundle'>): Promise<string> {
   const { openBundle } = await import('../runtime/index.js');
   await confirmBundledPlan(await openBundle(dirname(path), { verb: 'validate' }));
-  return `bundle of ${bundle.models.map(({ name }) => name).join(', ')}: ${bundle.partitions.length} partitions`;
+  const { models, partitions, stages } = bundle;
+  const parts = stages === undefined ? `${partitions.length} partitions` : `${stages.length} stages`;
+  return `bundle of ${models.map(({ name }) => name).join(', ')}: ${parts}`;
 }

@@ -1,15 +1,23 @@
 import type { Emitted, TensorSpec } from './common.js';
+import type { StageInput } from './pipeline-plan.js';
 
 /** A bundle's folder holds its manifest under this name. */
 export const BUNDLE_MANIFEST = 'manifest.json';
 
-/** Bundle is a bundle's manifest.json: the plan, the partitions' ONNX files, and how to run each device class. */
+/**
+ * Bundle is a bundle's manifest.json: the plan, the ONNX files of its partitions or stages, and how to run each device
+ * class.
+ */
 export interface Bundle extends Emitted {
   kind: 'bundle';
   target: 'local';
   plan: BundleFile;
+  /** What clients call: the models of a pooled plan, or a pipeline as one model. */
   models: BundledModel[];
+  /** The partitions of a pooled plan; none for other plans. */
   partitions: BundledPartition[];
+  /** The stages of a pipeline plan, in its order. */
+  stages?: BundledStage[];
   devices: Record<string, BundledDevice>;
 }
 
@@ -22,7 +30,7 @@ export interface BundleFile {
   sha256: string;
 }
 
-/** BundledModel holds the inputs and outputs of a model, as clients send and get them. */
+/** BundledModel holds the inputs and outputs of what clients call by a name, as they send and get them. */
 export interface BundledModel {
   name: string;
   inputs: TensorSpec[];
@@ -45,6 +53,21 @@ export interface BundledPartition {
   /** The tensors it is fed, by name; as sent. */
   inputs: TensorSpec[];
   /** The tensors it answers, by name; as sent. */
+  outputs: TensorSpec[];
+}
+
+/** BundledStage is a stage of a pipeline plan. Stages of one model have the same file. */
+export interface BundledStage {
+  /** The name of the stage in the plan, which has its edges. */
+  name: string;
+  /** The path of its model's ONNX file, relative to the manifest. */
+  file: string;
+  sha256: string;
+  /** The external data files beside it. */
+  data?: BundleFile[];
+  /** The model's inputs, and where they come from. */
+  inputs: StageInput[];
+  /** The tensors that the model answers. */
   outputs: TensorSpec[];
 }
 

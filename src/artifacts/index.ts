@@ -10,6 +10,7 @@ export {
   type BundledDevice,
   type BundledModel,
   type BundledPartition,
+  type BundledStage,
   type BundleFile,
 } from './bundle.js';
 export {

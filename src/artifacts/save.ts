@@ -19,7 +19,11 @@ export function thisTool(): Tool {
 }
 
 /** The versions of kinds that have gained fields since the first. */
-const NEWER_VERSIONS: Partial<Record<ArtifactKind, string>> = { 'load-report': '1.2', 'plan-diff': '1.1' };
+const NEWER_VERSIONS: Partial<Record<ArtifactKind, string>> = {
+  bundle: '1.1',
+  'load-report': '1.2',
+  'plan-diff': '1.1',
+};
 
 /**
  * emittedHead makes the head with which every emitted file begins: schema, kind, version, this program and `inputs`.

@@ -25,9 +25,17 @@ export async function othersThanBundle(folder: string): Promise<string[]> {
 /** namedByManifest gives the digests of a bundle's files by path. It gives none where there is no manifest. */
 async function namedByManifest(path: string): Promise<Map<string, string>> {
   try {
-    const { kind, plan, partitions } = JSON.parse((await readWhole(path)).toString('utf8')) as Bundle;
+    const {
+      kind,
+      plan,
+      partitions,
+      stages = [],
+    } = JSON.parse((await readWhole(path)).toString('utf8')) as Bundle;
     if (kind !== 'bundle') return new Map();
-    const parts = partitions.flatMap(({ file, sha256, data = [] }) => [{ path: file, sha256 }, ...data]);
+    const parts = [...partitions, ...stages].flatMap(({ file, sha256, data = [] }) => [
+      { path: file, sha256 },
+      ...data,
+    ]);
     return new Map([plan, ...parts].map((part) => [normalize(part.path), part.sha256]));
   } catch {
     return new Map();

@@ -4,10 +4,7 @@
  * It takes a plan, the profiles it was made from, and the models' graphs. It gives a folder that appears
  * whole or not at all. It solves nothing and runs nothing. Start reading at `local.ts`.
  */
-export {
-  type DeployedModel,
-  type LocalBundle,
-  refuseLayers,
-  type WrittenBundle,
-  writeLocalBundle,
-} from './local.js';
+export { type LocalBundle, type WrittenBundle, writeLocalBundle } from './local.js';
+export type { DeployedModel } from './model-file.js';
+export { refuseLayers } from './partitions.js';
+export { refuseUnserved } from './stages.js';

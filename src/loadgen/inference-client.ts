@@ -339,6 +339,12 @@ interface JsonOutput {
 /** SentOutput is an output with its bytes, where it was sent in binary. */
 type SentOutput = JsonOutput & { bytes: Uint8Array | undefined };
 
+/** Sent is what an answer holds: its outputs, and the names of those of branches that the request did not take. */
+interface Sent {
+  readonly outputs: readonly SentOutput[];
+  readonly notTaken: readonly unknown[];
+}
+
 /**
  * Longer JSON takes so long to read that the client would send late. It counts as a good answer without being
  * read.
@@ -347,7 +353,7 @@ const MOST_JUDGED_BYTES = 64 * 1024;
 
 /** Answer is the body of a response with status 200. It is read when something of it is asked for. */
 class Answer {
-  private sent: readonly SentOutput[] | undefined;
+  private sent: Sent | undefined;
 
   constructor(
     private readonly bytes: Uint8Array,
@@ -358,8 +364,10 @@ class Answer {
     const { bytes, headerLength } = this;
     if (headerLength > MOST_JUDGED_BYTES && headerLength <= bytes.byteLength) return undefined;
     try {
-      const sent = this.read();
-      const missing = wanted.find((name) => !sent.some((output) => output.name === name));
+      const { outputs, notTaken } = this.read();
+      const missing = wanted.find(
+        (name) => !outputs.some((output) => output.name === name) && !notTaken.includes(name),
+      );
       return missing === undefined ? undefined : `no output ${missing}`;
     } catch (error) {
       return error instanceof WireFault ? error.message : 'no JSON with outputs';
@@ -368,7 +376,7 @@ class Answer {
 
   outputs(): Tensors {
     return Object.fromEntries(
-      this.read().map(({ name, shape, datatype, data, bytes }) => {
+      this.read().outputs.map(({ name, shape, datatype, data, bytes }) => {
         const dtype = dtypeOfOip(datatype) ?? datatype;
         const tensor =
           bytes === undefined ? tensorFromJson(dtype, shape, data) : tensorFromBytes(dtype, shape, bytes);
@@ -377,7 +385,7 @@ class Answer {
     );
   }
 
-  private read(): readonly SentOutput[] {
+  private read(): Sent {
     this.sent ??= this.split();
     return this.sent;
   }
@@ -386,15 +394,16 @@ class Answer {
    * @throws WireFault where the parts do not add up to the body; another error where the body is no JSON with
    *   outputs
    */
-  private split(): SentOutput[] {
+  private split(): Sent {
     const { bytes, headerLength } = this;
     if (!(Number.isInteger(headerLength) && headerLength >= 0 && headerLength <= bytes.byteLength))
       throw new WireFault('a header longer than it');
     const json = JSON.parse(Buffer.from(bytes.subarray(0, headerLength)).toString()) as {
       outputs: JsonOutput[];
+      parameters?: { not_taken?: unknown };
     };
     let offset = headerLength;
-    const sent = json.outputs.map(({ name, shape, datatype, data, parameters }): SentOutput => {
+    const outputs = json.outputs.map(({ name, shape, datatype, data, parameters }): SentOutput => {
       const size = parameters?.binary_data_size;
       if (size === undefined) {
         if (!Array.isArray(data)) throw new WireFault(`no data of output ${name}`);
@@ -405,7 +414,8 @@ class Answer {
       return { name, shape, datatype, bytes: bytes.subarray(offset - size, offset) };
     });
     if (offset !== bytes.byteLength) throw new WireFault('other bytes than its outputs need');
-    return sent;
+    const notTaken = json.parameters?.not_taken;
+    return { outputs, notTaken: Array.isArray(notTaken) ? notTaken : [] };
   }
 }
 

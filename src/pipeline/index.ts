@@ -8,8 +8,15 @@
 export { figureFaults, pipelinePlanFaults } from './check.js';
 export { diffPipelines } from './diff.js';
 export { planGiven } from './given.js';
-export { countFaults, type GraphEdge, readStageGraph, type StageGraph } from './graph.js';
+export { ancestorsOf, countFaults, type GraphEdge, readStageGraph, type StageGraph } from './graph.js';
 export { longestPath, type PathTimes } from './longest-path.js';
 export type { GivenOutcome, GivenProblem, GivenReason, PipelineFiles, PipelinePlanBody } from './problem.js';
 export { pipelineSpecFaults, resolveGiven } from './resolve.js';
+export {
+  type ServedOutput,
+  type ServedPipeline,
+  type ServedStages,
+  servedPipelineOf,
+  unservedFaults,
+} from './served.js';
 export { scaleFactors } from './visits.js';

@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { followersOf, type Pool } from '../serving/index.js';
 import { ExecutionTimes } from './execution-times.js';
 import type { BatchRecord, Ending, LiveDriver } from './live-driver.js';
 import type { OpenedBundle } from './opened-bundle.js';
@@ -109,6 +110,8 @@ export class Counters {
       this.nv.success.inc(labels);
       this.nv.requestUs.inc(labels, tookUs);
       this.nv.queueUs.inc(labels, queueUs);
+      // Of a DAG, rows may end after several stages, or pass several last ones.
+      if (this.isDag(model)) this.rowsEnded(model, ending.rows);
       sums.success += 1;
       sums.requestUs += tookUs;
       sums.queueUs += queueUs;
@@ -140,12 +143,12 @@ export class Counters {
 
   /**
    * batch counts a batch that ended, and the time that its device was busy. Its rows count as executed where it is of
-   * the last partition; a failed batch counts as busy time alone.
+   * the last partition (those of a DAG count when they are answered); a failed batch counts as busy time alone.
    */
   batch(record: BatchRecord): void {
     const pool = this.bundle.topology.pools[record.pool]!;
     const labels = this.labels(pool.model);
-    const place = { model: labels.model, pipeline: pool.pipeline, partition: pool.partition };
+    const place = this.place(pool);
     this.own.busyUs.inc({ device: this.deviceName(record.device) }, record.busyUs);
     if (record.failed) return;
     this.own.batchSize.observe(place, record.size);
@@ -157,18 +160,26 @@ export class Counters {
     sums.inputUs += record.stackUs;
     sums.inferUs += record.executeUs;
     sums.outputUs += record.splitUs;
-    if (pool.next !== undefined) return;
-    this.nv.rows.inc(labels, record.size);
+    if (followersOf(pool).length > 0) return;
     this.nv.executions.inc(labels);
-    sums.rows += record.size;
     sums.executions += 1;
+    if (!this.isDag(pool.model)) this.rowsEnded(pool.model, record.size);
   }
 
-  /** executionFailed counts a batch that failed on a device, or was lost with it. */
-  executionFailed(device: number): void {
-    const pool = this.bundle.topology.pools[this.bundle.topology.devices[device]!.pool]!;
-    const model = this.bundle.models[pool.model]!.name;
-    this.own.failures.inc({ model, pipeline: pool.pipeline, partition: pool.partition });
+  private isDag(model: number): boolean {
+    const { models, pools } = this.bundle.topology;
+    return pools[models[model]!.entries[0]!]?.edges !== undefined;
+  }
+
+  /** rowsEnded counts rows that were executed to the end. */
+  private rowsEnded(model: number, rows: number): void {
+    this.nv.rows.inc(this.labels(model), rows);
+    this.sums[model]!.rows += rows;
+  }
+
+  /** executionFailed counts a batch of a pool that failed on its device, or was lost with it. */
+  executionFailed(pool: number): void {
+    this.own.failures.inc(this.place(this.bundle.topology.pools[pool]!));
   }
 
   device(device: number, up: boolean): void {
@@ -178,6 +189,11 @@ export class Counters {
   /** restarted counts an executor that was started again after it had ended by itself. */
   restarted(device: number): void {
     this.own.restarts.inc({ device: this.deviceName(device) });
+  }
+
+  private place({ model, pipeline, partition, stage }: Pool) {
+    const named = stage === undefined ? {} : { stage };
+    return { model: this.bundle.models[model]!.name, pipeline, partition, ...named };
   }
 
   private deviceName(device: number): string {
@@ -229,7 +245,8 @@ function nvCounters(registry: Registry) {
 function ownCounters(registry: Registry) {
   const counter = <L extends string>(name: string, help: string, labelNames: readonly L[]) =>
     new Counter({ name, help, labelNames, registers: [registry] });
-  const place = ['model', 'pipeline', 'partition'] as const;
+  // Only the stages of pipelines have a name.
+  const place = ['model', 'pipeline', 'partition', 'stage'] as const;
   return {
     outcomes: counter('inferplan_outcomes_total', 'What became of requests', ['model', 'outcome'] as const),
     drops: counter('inferplan_drops_total', 'Dropped requests', ['model', 'reason', 'place'] as const),

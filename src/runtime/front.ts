@@ -8,7 +8,8 @@ import { readInferRequest } from './infer-request.js';
 import { writeInferResponse } from './infer-response.js';
 import type { Ending, LiveDriver } from './live-driver.js';
 import { modelConfig, modelExecutions, modelMetadata, modelStatistics } from './model-descriptions.js';
-import type { LiveModel, OpenedBundle } from './opened-bundle.js';
+import type { OpenedBundle } from './opened-bundle.js';
+import type { LiveModel } from './pool-work.js';
 import { refusedIndex } from './refused-index.js';
 import { StatusError } from './status-error.js';
 
@@ -243,7 +244,7 @@ function infer(
     }
     let written: ReturnType<typeof writeInferResponse>;
     try {
-      written = writeInferResponse(model.name, inference, ending.outputs);
+      written = writeInferResponse(model.name, inference, ending);
     } catch (error) {
       // An answer may, for instance, be more text than one string holds. The client asked for it, so the
       // server goes on.

@@ -1,7 +1,7 @@
 import { type Fault, InputError, type TensorSpec } from '../artifacts/index.js';
 import { oipDatatype, splitBatch, type TensorData, type Tensors } from '../execution/index.js';
 import { tensorFromBytes, tensorFromJson, WireFault } from '../protocol/index.js';
-import type { LiveModel } from './opened-bundle.js';
+import type { LiveModel } from './pool-work.js';
 
 /** InferRequest is an inference request that was read and checked. */
 export interface InferRequest {

@@ -18,7 +18,8 @@ import {
   virtualThreads,
   WITH_DEVICE_ID,
 } from '../execution/index.js';
-import type { LivePartition, OpenedBundle } from './opened-bundle.js';
+import type { OpenedBundle } from './opened-bundle.js';
+import type { PoolWork } from './pool-work.js';
 
 /** An executor whose batch takes longer than this is taken to hang. It is ended and started again. */
 const HANG_MS = 60_000;
@@ -31,7 +32,6 @@ export interface DevicePlan {
   device: Device;
   virtual: number;
   cores: readonly number[] | undefined;
-  pool: number;
   /** The physical GPU of the plan that it is a part of. */
   gpu: string;
 }
@@ -62,7 +62,7 @@ export function planDevices({ topology, manifest }: OpenedBundle): DevicePlan[] 
       ...(bundled.slowdown === undefined ? {} : { slowdown: bundled.slowdown }),
     };
     const name = device.slowdown === undefined ? place.name : `${place.name} (emulated)`;
-    return { name, device, virtual: place.virtual, pool: place.pool, gpu };
+    return { name, device, virtual: place.virtual, gpu };
   });
   const faults = checkThreads([...wholeDevices(plans).values()]);
   if (faults.length > 0) {
@@ -89,10 +89,17 @@ function wholeDevices(plans: readonly { device: Device; virtual: number; gpu: st
   return new Map(plans.map(({ device, virtual, gpu }) => [gpu, { device, virtual, count: 1 }]));
 }
 
-/** DeviceWork is the work that the pool of a device has for it. */
+/** DeviceWork is the work that one of a device's pools has for it. */
 export interface DeviceWork {
-  readonly partition: LivePartition;
+  readonly pool: number;
+  readonly work: PoolWork;
   readonly largestBatch: number;
+}
+
+/** Loaded is an executor that is up, and its number of the model of each pool. */
+interface Loaded {
+  readonly executor: Executor;
+  readonly models: ReadonlyMap<number, number>;
 }
 
 /**
@@ -105,17 +112,16 @@ export interface DeviceEvents {
 }
 
 /**
- * LiveDevice is a virtual GPU: an executor with its pool's partition loaded and warm. It is started again when it ends
- * by itself, after 0.1 s and then, as long as starting fails, after up to 5 s.
+ * LiveDevice is a virtual GPU: an executor with the models of all its pools loaded and warm. It is started again when it
+ * ends by itself, after 0.1 s and then, as long as starting fails, after up to 5 s.
  */
 export class LiveDevice {
-  private readonly partition: LivePartition;
-  private readonly largestBatch: number;
-  /** The executor that is up, and its number of the partition's model. */
-  private loaded: { readonly executor: Executor; readonly model: number } | undefined;
-  private closing = false;
+  private loaded: Loaded | undefined;
+  /** Whether it is to be up. */
+  private isWanted = true;
   private restart: NodeJS.Timeout | undefined;
-  private starting: Promise<void> | undefined;
+  /** The end of all starts and ends that are under way, one after the other. */
+  private changing: Promise<void> = Promise.resolve();
   /**
    * The number of times that the executor was started or has ended. A batch that began under an earlier one is lost.
    */
@@ -123,21 +129,18 @@ export class LiveDevice {
 
   constructor(
     readonly plan: DevicePlan,
-    { partition, largestBatch }: DeviceWork,
+    private readonly duties: readonly DeviceWork[],
     private readonly events: DeviceEvents,
-  ) {
-    this.partition = partition;
-    this.largestBatch = largestBatch;
-  }
+  ) {}
 
   get pid(): number | undefined {
     return this.loaded?.executor.pid;
   }
 
   /**
-   * start starts the executor, loads the partition, and warms it with batches of 1 and of the largest size.
-   * @throws the errors of starting and loading; InputError where the partition does not run, or its outputs are not
-   *   what the manifest says
+   * start starts the executor, loads the models of all pools, and warms each with batches of 1 and of the largest size.
+   * @throws the errors of starting and loading; InputError where a model does not run, or its outputs are not what the
+   *   manifest says
    */
   async start(): Promise<void> {
     const { device, virtual, cores, name } = this.plan;
@@ -147,13 +150,12 @@ export class LiveDevice {
       ...(cores === undefined ? {} : { cores }),
     });
     try {
-      const { model } = await executor.load(this.partition.file);
-      await this.warm(executor, model);
-      if (this.closing) throw new Error('closing');
-      this.loaded = { executor, model };
+      const models = await this.load(executor);
+      if (!this.isWanted) throw new Error('closing');
+      this.loaded = { executor, models };
     } catch (error) {
       await executor.close();
-      throw error instanceof ExecutionError ? this.doesNotRun(error) : error;
+      throw error;
     }
     this.generation += 1;
     void executor.exited.then((exit) =>
@@ -162,66 +164,108 @@ export class LiveDevice {
     this.events.up();
   }
 
+  /** load loads the file of every pool, once where several have the same one, and warms it. */
+  private async load(executor: Executor): Promise<Map<number, number>> {
+    const byFile = new Map<string, number>();
+    const models = new Map<number, number>();
+    for (const duty of this.duties) {
+      const { file } = duty.work;
+      try {
+        const model = byFile.get(file) ?? (await executor.load(file)).model;
+        byFile.set(file, model);
+        models.set(duty.pool, model);
+        await warm(executor, model, duty);
+      } catch (error) {
+        throw error instanceof ExecutionError ? doesNotRun(file, error) : error;
+      }
+    }
+    return models;
+  }
+
   /**
-   * run runs a batch on stacked inputs, and gives the partition's outputs. It rejects where the batch fails, the device
-   * is down or its executor ends. An executor whose batch takes longer than a minute is ended.
+   * run runs a batch of a pool on stacked inputs, and gives the outputs of the pool's file. It rejects where the batch
+   * fails, the device is down or its executor ends. An executor whose batch takes longer than a minute is ended.
    */
-  async run(feeds: Tensors): Promise<RunResult> {
+  async run(pool: number, feeds: Tensors): Promise<RunResult> {
     if (this.loaded === undefined) throw new Error(`${this.plan.name} is down`);
-    const { executor, model } = this.loaded;
+    const { executor, models } = this.loaded;
+    const work = this.duties.find((duty) => duty.pool === pool)?.work as PoolWork;
     const watchdog = setTimeout(() => void executor.close({ graceMs: 0 }), HANG_MS);
     try {
-      const fetches = this.partition.outputs.map(({ name }) => name);
-      return await executor.run(model, feeds, fetches);
+      return await executor.run(models.get(pool) as number, feeds, fetchesOf(work));
     } finally {
       clearTimeout(watchdog);
     }
   }
 
-  /** close ends the executor, waiting for a start that is under way. It is not started again. */
+  /** activate brings a device up that was on standby, once an earlier end is over. */
+  activate(): void {
+    this.isWanted = true;
+    this.changing = this.changing.then(() => {
+      if (this.loaded !== undefined && this.isWanted) return this.events.up();
+      return this.startAgain(FIRST_RESTART_MS, () => {});
+    });
+  }
+
+  /** close ends the executor, waiting for a start that is under way. It is not started again, except by `activate`. */
   async close(): Promise<void> {
-    this.closing = true;
+    this.isWanted = false;
     clearTimeout(this.restart);
-    await this.starting?.catch(() => {});
-    await this.loaded?.executor.close();
-  }
-
-  /**
-   * warm runs batch 1 and the planned batch, on zeros or on the values that the inputs were profiled with.
-   * Outputs without a batch axis must be the same at both sizes.
-   */
-  private async warm(executor: Executor, model: number): Promise<void> {
-    const fetches = this.partition.outputs.map(({ name }) => name);
-    const at = async (batch: number) => {
-      const feeds = this.partition.inputs.map((spec) => [spec.name, zeros(spec, batch)] as const);
-      return (await executor.run(model, Object.fromEntries(feeds), fetches)).outputs;
-    };
-    const single = await at(1);
-    const full = this.largestBatch > 1 ? await at(this.largestBatch) : single;
-    const faults = this.partition.outputs.flatMap((spec) => mismatch(spec, single, full, this.largestBatch));
-    if (faults.length > 0) throw new InputError(`serve ${this.partition.file}`, faults);
-  }
-
-  private doesNotRun(error: ExecutionError): InputError {
-    const faults = [fault(firstLine(error.message))];
-    return new InputError(`serve ${this.partition.file}`, faults, 'Try it alone with `plan profile`.');
+    this.changing = this.changing.then(async () => {
+      if (this.isWanted) return;
+      await this.loaded?.executor.close();
+      this.loaded = undefined;
+    });
+    await this.changing;
   }
 
   private ended(why: string): void {
     this.loaded = undefined;
     this.generation += 1;
-    if (this.closing) return;
+    if (!this.isWanted) return;
     this.events.down(why);
     this.scheduleRestart(FIRST_RESTART_MS);
   }
 
   private scheduleRestart(afterMs: number): void {
     this.restart = setTimeout(() => {
-      this.starting = this.start().then(this.events.restarted, () => {
-        if (!this.closing) this.scheduleRestart(Math.min(2 * afterMs, LONGEST_RESTART_MS));
-      });
+      this.changing = this.changing.then(() => this.startAgain(afterMs, this.events.restarted));
     }, afterMs);
   }
+
+  private async startAgain(afterMs: number, done: () => void): Promise<void> {
+    if (!this.isWanted || this.loaded !== undefined) return;
+    try {
+      await this.start();
+      done();
+    } catch {
+      if (this.isWanted) this.scheduleRestart(Math.min(2 * afterMs, LONGEST_RESTART_MS));
+    }
+  }
+}
+
+function fetchesOf({ outputs }: PoolWork): string[] {
+  return outputs.map(({ spec }) => spec.name);
+}
+
+/**
+ * warm runs batch 1 and the planned batch, on zeros or on the values that the inputs were profiled with. Outputs without
+ * a batch axis must be the same at both sizes.
+ */
+async function warm(executor: Executor, model: number, { work, largestBatch }: DeviceWork): Promise<void> {
+  const at = async (batch: number) => {
+    const feeds = work.inputs.map(({ spec }) => [spec.name, zeros(spec, batch)] as const);
+    return (await executor.run(model, Object.fromEntries(feeds), fetchesOf(work))).outputs;
+  };
+  const single = await at(1);
+  const full = largestBatch > 1 ? await at(largestBatch) : single;
+  const faults = work.outputs.flatMap(({ spec }) => mismatch(spec, single, full, largestBatch));
+  if (faults.length > 0) throw new InputError(`serve ${work.file}`, faults);
+}
+
+function doesNotRun(file: string, error: ExecutionError): InputError {
+  const faults = [fault(firstLine(error.message))];
+  return new InputError(`serve ${file}`, faults, 'Try it alone with `plan profile`.');
 }
 
 function zeros(spec: TensorSpec, batch: number): TensorData {

@@ -1,4 +1,4 @@
-import { firstLine, type TensorData, type Tensors } from '../execution/index.js';
+import { firstLine, type Tensors } from '../execution/index.js';
 import {
   Answer,
   Decision,
@@ -11,15 +11,17 @@ import {
 } from '../serving/index.js';
 import type { LiveDevice } from './live-device.js';
 import type { OpenedBundle } from './opened-bundle.js';
-import { StackMemory, splitRows, stackRows } from './rows.js';
-import { RowsInFlight } from './rows-in-flight.js';
+import { StackMemory } from './rows.js';
+import { RowInFlight } from './rows-in-flight.js';
+import { StagesOfRows } from './stages-of-rows.js';
+import { type Answered, answerOf, feedsOf, keepOutputs } from './tensors-of-rows.js';
 
 /** Node fires timers longer than this at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** Ending says how a request ended. */
 export type Ending =
-  | { kind: 'answered'; inTime: boolean; outputs: Tensors }
+  | ({ kind: 'answered'; inTime: boolean } & Answered)
   | { kind: 'dropped'; reason: DropReason; place: string }
   | { kind: 'failed'; why: string };
 
@@ -36,10 +38,10 @@ export interface BatchRecord {
   busyUs: number;
 }
 
-/** DriverObserver hears of every batch that ended, and of every failure of a device. */
+/** DriverObserver hears of every batch that ended, and of every batch that failed or was lost with its device. */
 export interface DriverObserver {
   batch(record: BatchRecord): void;
-  failure(device: number, why: string): void;
+  failure(pool: number, device: number, why: string): void;
 }
 
 /** DriverParts holds the parts of a driver besides the bundle and its devices. */
@@ -68,28 +70,34 @@ export interface Ticket {
 }
 
 interface OpenRequest {
-  tasks: number[];
+  rows: readonly RowInFlight[];
   model: number;
   lastFailure: string;
   done: (ending: Ending, queueUs: number) => void;
 }
 
-/** Handed is a batch with the tensors of its rows, which it keeps while requests end. */
+/** Handed is a batch with its rows and their requests, which it keeps while requests end. */
 interface Handed {
-  batch: number;
-  tasks: number[];
-  rows: Record<string, TensorData>[];
+  readonly batch: number;
+  readonly rows: readonly RowInFlight[];
+  readonly requests: readonly number[];
 }
 
-interface Running {
-  batch: number;
-  from: number;
-  generation: number;
+interface Running extends Handed {
+  readonly from: number;
+  readonly generation: number;
+}
+
+/** Moved is a batch whose tensors are with the next stage. */
+interface Moved {
+  readonly batch: number;
+  readonly rows: readonly RowInFlight[];
+  readonly stage: number;
 }
 
 /**
  * LiveDriver drives the serving core in real time and carries out its decisions: it stacks rows into batches,
- * runs them, keeps each row's tensors between partitions, and answers. All arrivals of one turn of the event
+ * runs them, keeps each row's tensors between partitions or stages, and answers. All arrivals of one turn of the event
  * loop are one instant for the core.
  */
 export class LiveDriver {
@@ -98,16 +106,18 @@ export class LiveDriver {
   private readonly core: ServingCore;
   private readonly startedAt = performance.now();
   private readonly open: (OpenRequest | undefined)[] = [];
-  private readonly rows = new RowsInFlight();
+  private readonly stages: StagesOfRows;
   private readonly stackMemory: StackMemory[];
   private readonly running = new Map<number, Running>();
+  /** The devices that go on standby when they have ended their batches. */
+  private readonly retired = new Set<number>();
   /** The batches that were handed to each device while it was busy, in the order in which it runs them. */
   private readonly waiting: Handed[][];
   /**
    * Batches that were started or moved while decisions were carried out. The core is told of them afterwards.
    */
   private begun: Running[] = [];
-  private moved: number[] = [];
+  private moved: Moved[] = [];
   private deciding: NodeJS.Immediate | undefined;
   private timer: NodeJS.Timeout | undefined;
   private idle: (() => void) | undefined;
@@ -121,6 +131,7 @@ export class LiveDriver {
     { makeCore, observer, log }: DriverParts,
   ) {
     this.observer = observer;
+    this.stages = new StagesOfRows(bundle.topology);
     const core = makeCore(this.decisions);
     this.stackMemory = devices.map(() => new StackMemory());
     this.waiting = devices.map(() => []);
@@ -149,12 +160,14 @@ export class LiveDriver {
     done: (ending: Ending, queueUs: number) => void,
   ): Ticket {
     const request = this.core.arrived(at, model, deadlineNs, rows.length);
-    const tasks = rows.map((inputs, row) => {
-      const task = this.core.taskOf(request, row);
-      this.rows.add(task, { request, inputs, at });
-      return task;
+    const { inputs: specs, inputKeys } = this.bundle.models[model]!;
+    const entries = this.stages.entriesOf(model);
+    const inFlight = rows.map((inputs) => {
+      const row = new RowInFlight(inputs, specs, inputKeys);
+      for (const stage of entries) row.queued(stage, at);
+      return row;
     });
-    const entry: OpenRequest = { tasks, model, lastFailure: '', done };
+    const entry: OpenRequest = { rows: inFlight, model, lastFailure: '', done };
     this.open[request] = entry;
     this.requestCount += 1;
     this.decideSoon();
@@ -175,7 +188,7 @@ export class LiveDriver {
    */
   turnAway(model: number, done: (ending: Ending, queueUs: number) => void): void {
     const request = this.core.turnedAway(this.now(), model);
-    this.open[request] = { tasks: [], model, lastFailure: '', done };
+    this.open[request] = { rows: [], model, lastFailure: '', done };
     this.requestCount += 1;
     this.decideSoon();
   }
@@ -209,7 +222,7 @@ export class LiveDriver {
 
   private cancel(request: number, entry: OpenRequest): boolean {
     if (this.open[request] !== entry || !this.core.cancelled(this.now(), request)) return false;
-    this.forget(request, entry);
+    this.open[request] = undefined;
     this.decideSoon();
     return true;
   }
@@ -256,7 +269,7 @@ export class LiveDriver {
         return;
       case Decision.transfer:
         // One process holds all tensors, so that nothing has to be moved.
-        this.moved.push(a);
+        this.moved.push(this.movedBatch(a));
         return;
       case Decision.answer:
         this.answer(a, b);
@@ -267,25 +280,55 @@ export class LiveDriver {
       case Decision.wakeAt:
         this.wakeAt(a);
         return;
+      case Decision.activate:
+        this.retired.delete(a);
+        this.devices[a]!.activate();
+        return;
+      case Decision.retire:
+        this.retire(a);
+        return;
     }
   }
 
-  private handed(batch: number): Handed {
-    const tasks = Array.from({ length: this.core.batchSize(batch) }, (_, k) => this.core.batchTask(batch, k));
-    return { batch, tasks, rows: tasks.map((task) => this.rows.tensors(task)) };
+  /** retire puts a device on standby, once it has ended its batch. */
+  private retire(device: number): void {
+    if (this.running.has(device)) this.retired.add(device);
+    else void this.devices[device]!.close();
   }
 
-  private execute({ batch, tasks, rows }: Handed, device: number): Running {
+  private handed(batch: number): Handed {
+    const { core } = this;
+    const tasks = Array.from({ length: core.batchSize(batch) }, (_, k) => core.batchTask(batch, k));
+    return {
+      batch,
+      rows: tasks.map((task) => this.rowOf(task)),
+      requests: tasks.map((task) => core.requestOf(task)),
+    };
+  }
+
+  private movedBatch(batch: number): Moved {
+    const { rows } = this.handed(batch);
+    return { batch, rows, stage: this.stages.after(this.core.batchPool(batch), this.core.batchEdge(batch)) };
+  }
+
+  /** rowOf is the row of a task, without tensors when its request has ended. */
+  private rowOf(task: number): RowInFlight {
+    const row = this.open[this.core.requestOf(task)]?.rows[this.core.rowOf(task)];
+    return row ?? new RowInFlight({}, [], []);
+  }
+
+  private execute(handed: Handed, device: number): Running {
+    const { batch, rows } = handed;
     const pool = this.core.batchPool(batch);
     const at = this.now();
     const target = this.devices[device]!;
-    const running = { batch, from: at, generation: target.generation };
+    const running = { ...handed, from: at, generation: target.generation };
     this.running.set(device, running);
-    for (const task of tasks) this.rows.begun(task, at);
+    for (const row of rows) row.begun(this.stages.of(pool), at);
     const record: BatchRecord = {
       pool,
       device,
-      size: tasks.length,
+      size: rows.length,
       failed: false,
       stackUs: 0,
       executeUs: 0,
@@ -293,7 +336,7 @@ export class LiveDriver {
       busyUs: 0,
     };
     this.run(rows, target, record).then(
-      () => this.executed(device, running, record),
+      (verdicts) => this.executed(device, running, record, verdicts),
       (error: unknown) => this.refused(device, running, record, error),
     );
     return running;
@@ -308,50 +351,44 @@ export class LiveDriver {
   }
 
   /**
-   * run stacks rows, runs the batch and splits the outputs. It is async as a whole, so that an error of
+   * run stacks rows, runs the batch, and splits the outputs among the rows. It is async as a whole, so that an error of
    * stacking is treated like one of the run.
+   * @returns the verdicts on the rows; none where the pool's stage gives none
    */
-  private async run(rows: Handed['rows'], device: LiveDevice, record: BatchRecord): Promise<void> {
-    const { inputs, outputs } = this.bundle.partitions[record.pool]!;
+  private async run(
+    rows: readonly RowInFlight[],
+    device: LiveDevice,
+    record: BatchRecord,
+  ): Promise<number[]> {
+    const work = this.bundle.work[record.pool]!;
     const before = performance.now();
-    const memory = this.stackMemory[record.device]!;
-    const feeds = Object.fromEntries(inputs.map((spec) => [spec.name, stackRows(rows, spec, memory)]));
+    const feeds = feedsOf(rows, work, this.stackMemory[record.device]!);
     record.stackUs = 1e3 * (performance.now() - before);
-    const result = await device.run(feeds);
+    const result = await device.run(record.pool, feeds);
     record.executeUs = result.executionUs;
     const after = performance.now();
-    for (const spec of outputs) {
-      const tensor = result.outputs[spec.name];
-      if (tensor === undefined) throw new Error(`the partition gave no ${spec.name}`);
-      const parts = splitRows(tensor, spec, rows.length);
-      rows.forEach((row, k) => {
-        row[spec.name] = parts[k]!;
-      });
-    }
+    const verdicts = keepOutputs(rows, work, result.outputs);
     record.splitUs = 1e3 * (performance.now() - after);
+    return verdicts;
   }
 
-  private executed(device: number, running: Running, record: BatchRecord): void {
+  private executed(device: number, running: Running, record: BatchRecord, verdicts: readonly number[]): void {
     if (this.running.get(device) !== running) return;
     this.running.delete(device);
     const at = this.now();
     record.busyUs = (at - running.from) / 1e3;
     this.observer.batch(record);
-    this.shedTensors(running.batch, record);
-    this.core.executed(at, running.batch, running.from, at);
-    this.beginNext(device);
+    const { carried } = this.bundle.work[record.pool]!;
+    for (const row of running.rows) row.keepOnly(carried);
+    this.core.executed(at, running.batch, running.from, at, verdicts);
+    this.free(device);
     this.decideNow();
   }
 
-  /**
-   * shedTensors keeps of each row only what later partitions need, and its inputs in case it has to begin
-   * again.
-   */
-  private shedTensors(batch: number, { pool, size }: BatchRecord): void {
-    const { model } = this.bundle.topology.pools[pool]!;
-    const keep = new Set(this.bundle.partitions[pool]!.carried);
-    for (const { name } of this.bundle.models[model]!.inputs) keep.add(name);
-    for (let k = 0; k < size; k++) this.rows.keepOnly(this.core.batchTask(batch, k), keep);
+  /** free lets a device that has ended a batch go on with the next one, or go on standby. */
+  private free(device: number): void {
+    if (this.retired.delete(device)) void this.devices[device]!.close();
+    else this.beginNext(device);
   }
 
   /**
@@ -367,19 +404,21 @@ export class LiveDriver {
       this.observer.batch(record);
       this.batchLost(running, device, toldOf(error));
       this.core.failed(this.now(), running.batch);
-      this.beginNext(device);
+      this.free(device);
       this.decideSoon();
     });
   }
 
-  private batchLost({ batch }: Running, device: number, why: string): void {
+  private batchLost({ rows, requests, batch }: Running, device: number, why: string): void {
     this.running.delete(device);
-    this.observer.failure(device, why);
-    for (let k = 0; k < this.core.batchSize(batch); k++) {
-      const task = this.core.batchTask(batch, k);
-      const entry = this.open[this.rows.request(task)];
+    this.retired.delete(device);
+    const pool = this.core.batchPool(batch);
+    this.observer.failure(pool, device, why);
+    const at = this.now();
+    for (const row of rows) row.queued(this.stages.of(pool), at);
+    for (const request of requests) {
+      const entry = this.open[request];
       if (entry !== undefined) entry.lastFailure = why;
-      this.rows.queued(task, this.now());
     }
   }
 
@@ -391,9 +430,8 @@ export class LiveDriver {
     for (const { from, batch } of this.begun) this.core.started(from, batch);
     this.begun = [];
     const at = this.now();
-    for (const batch of this.moved) {
-      for (let k = 0; k < this.core.batchSize(batch); k++)
-        this.rows.queued(this.core.batchTask(batch, k), at);
+    for (const { batch, rows, stage } of this.moved) {
+      for (const row of rows) row.queued(stage, at);
       this.core.transferred(at, batch, at, at);
     }
     this.moved = [];
@@ -406,11 +444,9 @@ export class LiveDriver {
       this.end(request, { kind: 'failed', why: entry.lastFailure });
       return;
     }
-    const rows = entry.tasks.map((task) => this.rows.tensors(task));
-    const specs = this.bundle.models[entry.model]!.outputs;
     try {
-      const outputs = Object.fromEntries(specs.map((spec) => [spec.name, joined(rows, spec)]));
-      this.end(request, { kind: 'answered', inTime: how === Answer.inTime, outputs });
+      const answer = answerOf(this.bundle.models[entry.model]!, entry.rows);
+      this.end(request, { kind: 'answered', inTime: how === Answer.inTime, ...answer });
     } catch (error) {
       this.end(request, { kind: 'failed', why: toldOf(error) });
     }
@@ -419,19 +455,14 @@ export class LiveDriver {
   private end(request: number, ending: Ending): void {
     const entry = this.open[request];
     if (entry === undefined) return;
-    const queueUs = this.rows.waitedUs(entry.tasks);
-    this.forget(request, entry);
-    entry.done(ending, queueUs);
-  }
-
-  private forget(request: number, entry: OpenRequest): void {
+    const queueUs = entry.rows.reduce((sum, row) => sum + row.waitedUs, 0);
     this.open[request] = undefined;
-    for (const task of entry.tasks) this.rows.forget(task);
+    entry.done(ending, queueUs);
   }
 
   private placeOf(pool: number): string {
     const at = this.bundle.topology.pools[pool];
-    return at === undefined ? 'entry' : `pipeline${at.pipeline}/partition${at.partition}`;
+    return at === undefined ? 'entry' : (at.stage ?? `pipeline${at.pipeline}/partition${at.partition}`);
   }
 
   /**
@@ -461,13 +492,6 @@ export class LiveDriver {
     clearTimeout(this.timer);
     if (this.deciding !== undefined) clearImmediate(this.deciding);
   }
-}
-
-function joined(rows: readonly Tensors[], spec: { name: string; batchAxis?: number }) {
-  const first = rows[0]?.[spec.name];
-  if (first === undefined) throw new Error(`the model gave no ${spec.name}`);
-  if (rows.length === 1 || spec.batchAxis === undefined) return first;
-  return stackRows(rows, { ...spec, dtype: first.dtype, shape: [...first.dims] });
 }
 
 /**

@@ -2,7 +2,8 @@ import type { PlanServing, TensorSpec } from '../artifacts/index.js';
 import { oipDatatype } from '../execution/index.js';
 import type { Counters, ModelSums } from './counters.js';
 import { shapeOf } from './infer-request.js';
-import type { LiveModel, OpenedBundle } from './opened-bundle.js';
+import type { OpenedBundle } from './opened-bundle.js';
+import type { LiveModel } from './pool-work.js';
 
 /**
  * modelMetadata answers GET /v2/models/M: name, tensors, and among the properties what a load client needs to know of
@@ -121,10 +122,11 @@ export function modelExecutions(index: number, { bundle, counters, since }: Serv
     sequence: counters.times.sequence,
     requests: { answered: success, request_us: requestUs, queue_us: queueUs },
     executions: bundle.topology.pools.flatMap(
-      ({ model, pipeline, partition, deviceClass, virtual }, pool) => {
+      ({ model, pipeline, partition, stage, deviceClass, virtual }, pool) => {
         if (model !== index) return [];
         return counters.times.since(pool, since).map(({ size, executed, measured, p50Us, p95Us }) => ({
-          ...{ pipeline, partition, device_class: deviceClass, virtual, batch_size: size },
+          ...{ pipeline, partition, ...(stage === undefined ? {} : { stage }) },
+          ...{ device_class: deviceClass, virtual, batch_size: size },
           ...{ executed, measured, p50_us: p50Us, p95_us: p95Us },
         }));
       },

@@ -1,65 +1,39 @@
 import type { TensorData, Tensors } from '../execution/index.js';
 
-/** NewRow is a row of a request that came at `at`. */
-interface NewRow {
-  readonly request: number;
-  readonly inputs: Tensors;
-  readonly at: number;
-}
-
 /**
- * RowsInFlight keeps, for each row (task) in flight, the tensors that it carries and the time that it has waited. Rows
- * are known by the core's numbers. Instants (`at`) are in nanoseconds of the driver's clock.
+ * RowInFlight is a row of a request that has no outcome yet: the tensors that it carries, by key, and how long it has
+ * waited. Instants (`at`) are in nanoseconds of the driver's clock.
  */
-export class RowsInFlight {
-  private readonly carried: (Record<string, TensorData> | undefined)[] = [];
-  private readonly owner: number[] = [];
+export class RowInFlight {
+  readonly tensors: Record<string, TensorData> = {};
+  /** Since when it waits for each stage; a row of a DAG may wait for several at once. */
   private readonly queuedAt: number[] = [];
-  private readonly queuedUs: number[] = [];
+  private queuedUs = 0;
 
-  /**
-   * add begins a row, which waits in a queue from `at` on. Its tensors are a copy of the list of inputs, not of the
-   * data.
-   */
-  add(task: number, { request, inputs, at }: NewRow): void {
-    this.carried[task] = { ...inputs };
-    this.owner[task] = request;
-    this.queuedAt[task] = at;
-    this.queuedUs[task] = 0;
+  /** The row takes the tensors of its request under the keys, and not copies of them. */
+  constructor(inputs: Tensors, names: readonly { readonly name: string }[], keys: readonly string[]) {
+    names.forEach(({ name }, i) => {
+      this.tensors[keys[i]!] = inputs[name]!;
+    });
   }
 
-  /** tensors gives a row's tensors, to be read or added to. They are empty when its request has ended. */
-  tensors(task: number): Record<string, TensorData> {
-    return this.carried[task] ?? {};
-  }
-
-  request(task: number): number {
-    return this.owner[task] as number;
-  }
-
-  /** queued tells that the row waits in a queue from `at` on. */
-  queued(task: number, at: number): void {
-    this.queuedAt[task] = at;
+  /** queued tells that the row waits for a stage from `at` on. */
+  queued(stage: number, at: number): void {
+    this.queuedAt[stage] = at;
   }
 
   /** begun tells that the row has left its queue at `at`, and adds the time since it came to what it has waited. */
-  begun(task: number, at: number): void {
-    this.queuedUs[task]! += (at - this.queuedAt[task]!) / 1e3;
+  begun(stage: number, at: number): void {
+    this.queuedUs += (at - (this.queuedAt[stage] ?? at)) / 1e3;
   }
 
-  /** waitedUs sums the time that tasks have waited in queues, in microseconds. */
-  waitedUs(tasks: readonly number[]): number {
-    return tasks.reduce((sum, task) => sum + this.queuedUs[task]!, 0);
+  /** waitedUs is the time that the row has waited in queues, those of stages side by side added up. */
+  get waitedUs(): number {
+    return this.queuedUs;
   }
 
-  /** keepOnly drops the tensors of a row that are not named. */
-  keepOnly(task: number, names: ReadonlySet<string>): void {
-    const row = this.carried[task];
-    for (const name of Object.keys(row ?? {})) if (!names.has(name)) delete row?.[name];
-  }
-
-  /** forget drops a row's tensors. The time that it has waited stays until its number is used again. */
-  forget(task: number): void {
-    this.carried[task] = undefined;
+  /** keepOnly drops the tensors whose keys are not named. */
+  keepOnly(keys: ReadonlySet<string>): void {
+    for (const key of Object.keys(this.tensors)) if (!keys.has(key)) delete this.tensors[key];
   }
 }

@@ -1,12 +1,5 @@
 import type { TensorSpec } from '../artifacts/index.js';
-import {
-  dtypeInfo,
-  isStrings,
-  splitBatch,
-  stackBatch,
-  type TensorData,
-  type Tensors,
-} from '../execution/index.js';
+import { dtypeInfo, isStrings, splitBatch, stackBatch, type TensorData } from '../execution/index.js';
 import { sameTensor } from './live-device.js';
 
 /**
@@ -31,18 +24,13 @@ export class StackMemory {
 }
 
 /**
- * stackRows joins the rows' tensors of one name into a batch. A tensor without a batch axis is sent once, and
+ * stackRows joins a tensor of each row into a batch. A tensor without a batch axis is sent once, and
  * must be the same for all rows.
  * @param memory where a batch of several rows along axis 0 is put; the caller must not use it again before the batch is
  *   done. Other batches, and those of strings, take new memory; a single row's tensor is given as it is.
- * @throws Error where a row lacks the tensor, or the tensors do not fit together
+ * @throws Error where the tensors do not fit together
  */
-export function stackRows(rows: readonly Tensors[], spec: TensorSpec, memory?: StackMemory): TensorData {
-  const parts = rows.map((row) => {
-    const part = row[spec.name];
-    if (part === undefined) throw new Error(`a row carries no ${spec.name}`);
-    return part;
-  });
+export function stackRows(parts: readonly TensorData[], spec: TensorSpec, memory?: StackMemory): TensorData {
   const first = parts[0] as TensorData;
   if (spec.batchAxis !== undefined) {
     const stacked = memory === undefined ? undefined : stackedInto(memory, parts, spec);

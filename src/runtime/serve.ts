@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { fault, InputError, option } from '../artifacts/index.js';
-import { makeCore } from '../serving/index.js';
+import { makeCore, poolsServedBy } from '../serving/index.js';
 import { Counters } from './counters.js';
 import { makeFront } from './front.js';
 import { crowdedByDevices, LiveDevice, planDevices } from './live-device.js';
@@ -63,24 +63,24 @@ class Server implements RunningServer {
     this.address = { host: options.host ?? '127.0.0.1', port: options.port ?? DEFAULT_PORT };
     this.counters = new Counters(bundle, () => this.driver);
     this.devices = planDevices(bundle).map((plan, device) => {
-      const pool = bundle.topology.pools[plan.pool]!;
-      return new LiveDevice(
-        plan,
-        { partition: bundle.partitions[plan.pool]!, largestBatch: pool.batch },
-        {
-          up: () => this.deviceUp(device),
-          down: (why) => this.deviceDown(device, why),
-          restarted: () => this.counters.restarted(device),
-        },
-      );
+      const duties = poolsServedBy(bundle.topology.devices[device]!).map((pool) => ({
+        pool,
+        work: bundle.work[pool]!,
+        largestBatch: bundle.topology.pools[pool]!.batch,
+      }));
+      return new LiveDevice(plan, duties, {
+        up: () => this.deviceUp(device),
+        down: (why) => this.deviceDown(device, why),
+        restarted: () => this.counters.restarted(device),
+      });
     });
     const scheduler = liveScheduler(options, bundle);
     this.driver = new LiveDriver(bundle, this.devices, {
       makeCore: (decisions) => makeCore(scheduler, bundle.topology, decisions),
       observer: {
         batch: (record) => this.counters.batch(record),
-        failure: (device, why) => {
-          this.counters.executionFailed(device);
+        failure: (pool, device, why) => {
+          this.counters.executionFailed(pool);
           log({ kind: 'batchFailed', device: this.nameOf(device), why });
         },
       },
@@ -114,12 +114,13 @@ class Server implements RunningServer {
     await this.front.ready();
     await this.listen();
     let done = 0;
+    const used = this.devices.filter((_, device) => this.bundle.topology.devices[device]!.standby !== true);
     await settleAll(
-      this.devices.map(async (device) => {
+      used.map(async (device) => {
         this.options.signal?.throwIfAborted();
         await device.start();
         done += 1;
-        this.log({ kind: 'loading', device: device.plan.name, done, of: this.devices.length });
+        this.log({ kind: 'loading', device: device.plan.name, done, of: used.length });
       }),
     );
     this.options.signal?.throwIfAborted();

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import type { PooledPlan } from '../../src/artifacts/index.js';
 import { modelConfig, modelMetadata } from '../../src/runtime/model-descriptions.js';
 import { openBundle } from '../../src/runtime/opened-bundle.js';
 import { twoPartitions, writeBundle } from './tiny-bundle.js';
@@ -7,7 +8,7 @@ it('modelMetadata() tells a load client what it needs to know of the plan', asyn
   const { folder, remove } = await writeBundle(twoPartitions(4, 250, 500));
   try {
     const bundle = await openBundle(folder);
-    const [planned] = bundle.plan.models;
+    const [planned] = (bundle.plan as PooledPlan).models;
     expect(planned?.throughputRps).toBe(8000);
     const serving = { scheduler: 'fifo', policy: { drop: 'never', slackNs: 7 } };
     expect(modelMetadata(bundle.models[0]!, { bundle, serving })).toMatchObject({

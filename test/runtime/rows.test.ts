@@ -8,12 +8,12 @@ describe('stackRows() of an input without a batch axis', () => {
   const words = (...data: string[]): TensorData => ({ dtype: 'string', dims: [2], data });
 
   it('gives the tensor that all rows have', () => {
-    const rows = [{ words: words('a', 'b') }, { words: words('a', 'b') }];
+    const rows = [words('a', 'b'), words('a', 'b')];
     expect(stackRows(rows, spec)).toEqual(words('a', 'b'));
   });
 
   it('refuses rows that differ, even if their strings read the same in a row', () => {
-    const rows = [{ words: words('a,b', 'c') }, { words: words('a', 'b,c') }];
+    const rows = [words('a,b', 'c'), words('a', 'b,c')];
     expect(() => stackRows(rows, spec)).toThrow('differs between the requests of a batch');
   });
 });

@@ -15,7 +15,7 @@ export function deployCommand(): Command {
   return withJson(
     new Command('deploy')
       .description(
-        'Write the bundle of a plan: one ONNX file per distinct partition, the plan, and a manifest with digests.',
+        'Write the bundle of a plan: one ONNX file per distinct partition or stage, the plan, and a manifest with digests.',
       )
       .argument('<plan>', 'plan file')
       .requiredOption(

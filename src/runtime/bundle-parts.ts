@@ -1,0 +1,67 @@
+import { type Bundle, type Fault, fault, type TensorSpec } from '../artifacts/index.js';
+import { oipDatatype } from '../execution/index.js';
+import type { Topology } from '../serving/index.js';
+
+/** BundleParts is what the work of a bundle's pools is found from, for a plan of any kind. */
+export interface BundleParts {
+  readonly folder: string;
+  readonly manifest: Bundle;
+  readonly topology: Topology;
+  /** The size in bytes of each ONNX file with its external data, by its path in the manifest. */
+  readonly sizes: ReadonlyMap<string, number>;
+}
+
+/** unplannedModels finds models of the manifest that the plan does not serve: a client would look for them in vain. */
+export function unplannedModels({ models }: Bundle, planned: readonly string[]): Fault[] {
+  return models.flatMap(({ name }, m) =>
+    planned.includes(name)
+      ? []
+      : [fault(`is ${JSON.stringify(name)}, which the plan does not serve`, `/models/${m}/name`)],
+  );
+}
+
+/** sentFaults finds tensors of a model that clients cannot send or get. */
+export function sentFaults(model: string, specs: readonly TensorSpec[]): Fault[] {
+  return specs.flatMap(({ name, dtype }) =>
+    oipDatatype(dtype) === undefined
+      ? [fault(`${name} is ${dtype}, which cannot be sent over HTTP`, `/models/${model}`)]
+      : [],
+  );
+}
+
+/** deviceFaults finds device classes that the manifest does not say how to run. */
+export function deviceFaults({ devices }: Bundle, classes: readonly string[]): Fault[] {
+  return classes.flatMap((name) =>
+    devices[name] === undefined ? [fault(`does not say how to run class ${name}`, '/devices')] : [],
+  );
+}
+
+/** TensorsByName is a model or a stage of the manifest. */
+interface TensorsByName {
+  readonly name: string;
+  readonly inputs: readonly TensorSpec[];
+  readonly outputs: readonly TensorSpec[];
+}
+
+/** differingTensors gives a fault where the tensors of a model or stage are not those of the plan. */
+export function differingTensors(
+  which: 'inputs' | 'outputs',
+  bundled: TensorsByName,
+  planned: readonly TensorSpec[],
+): Fault[] {
+  const wordsOf = (specs: readonly TensorSpec[]) =>
+    specs.map((spec) => `${spec.name} ${typeText(spec)}`).join(', ');
+  const [is, wanted] = [wordsOf(bundled[which]), wordsOf(planned)];
+  if (is === wanted) return [];
+  return [
+    fault(
+      `its ${which} are ${is || 'none'}; they are planned as ${wanted || 'none'}`,
+      `/models/${bundled.name}`,
+    ),
+  ];
+}
+
+/** typeText describes a tensor, with the size of the batch's axis marked: `float32[1*, 16]`. */
+export function typeText({ dtype, shape, batchAxis }: TensorSpec): string {
+  return `${dtype}[${shape.map((size, axis) => (axis === batchAxis ? `${size}*` : size)).join(', ')}]`;
+}

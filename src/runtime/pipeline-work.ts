@@ -1,0 +1,149 @@
+import { join } from 'node:path';
+import { type Bundle, type BundledStage, type Fault, fault, type PipelinePlan } from '../artifacts/index.js';
+import { ancestorsOf, readStageGraph, servedPipelineOf, unservedFaults } from '../pipeline/index.js';
+import {
+  type BundleParts,
+  deviceFaults,
+  differingTensors,
+  sentFaults,
+  unplannedModels,
+} from './bundle-parts.js';
+import { forkOf } from './fork.js';
+import type { LiveModel, PoolWork } from './pool-work.js';
+
+/** PipelineBundle is a bundle of a pipeline plan that does not contradict itself. */
+export interface PipelineBundle extends BundleParts {
+  readonly plan: PipelinePlan;
+}
+
+/**
+ * pipelineWork gives the work of each stage of a pipeline, in its order, and the pipeline as the one model that clients
+ * see. It adds to `faults` where the manifest's stages are not the plan's.
+ */
+export function pipelineWork(
+  bundle: PipelineBundle,
+  faults: Fault[],
+): { readonly models: LiveModel[]; readonly work: PoolWork[] } {
+  const { plan, manifest } = bundle;
+  faults.push(
+    ...unservedFaults(plan).map(({ path, message }) => fault(message, `plan: ${path}`)),
+    ...unplannedModels(manifest, [plan.name]),
+    ...unplannedStages(manifest, plan),
+  );
+  const found = plan.stages.map(({ name }, i) => {
+    const stage = manifest.stages?.find((bundled) => bundled.name === name);
+    if (stage === undefined)
+      faults.push(fault(`has no stage ${JSON.stringify(name)}, which the plan serves`, '/stages'));
+    else {
+      faults.push(
+        ...differingTensors('inputs', stage, plan.stages[i]?.inputs ?? []),
+        ...differingTensors('outputs', stage, plan.stages[i]?.outputs ?? []),
+      );
+    }
+    return stage;
+  });
+  faults.push(
+    ...deviceFaults(
+      manifest,
+      plan.stages.map(({ device }) => device),
+    ),
+  );
+  return { models: [pipelineModel(bundle, faults)], work: stageWork(bundle, found) };
+}
+
+/** unplannedStages finds stages of the manifest that the plan does not have. */
+function unplannedStages({ stages = [] }: Bundle, plan: PipelinePlan): Fault[] {
+  const planned = new Set(plan.stages.map(({ name }) => name));
+  return stages.flatMap(({ name }, i) =>
+    planned.has(name)
+      ? []
+      : [fault(`is ${JSON.stringify(name)}, which is no stage of the plan`, `/stages/${i}/name`)],
+  );
+}
+
+function pipelineModel({ plan, manifest, topology }: PipelineBundle, faults: Fault[]): LiveModel {
+  const { inputs, outputs } = servedPipelineOf(plan);
+  const served = { inputs: [...inputs], outputs: outputs.map(({ spec }) => spec) };
+  const bundled = manifest.models.find(({ name }) => name === plan.name);
+  if (bundled === undefined)
+    faults.push(fault(`has no model ${JSON.stringify(plan.name)}, which the plan serves`, '/models'));
+  else {
+    faults.push(
+      ...differingTensors('inputs', bundled, served.inputs),
+      ...differingTensors('outputs', bundled, served.outputs),
+    );
+  }
+  faults.push(...sentFaults(plan.name, [...served.inputs, ...served.outputs]));
+  const batched = inputs.some(({ batchAxis }) => batchAxis !== undefined);
+  return {
+    name: plan.name,
+    sloNs: topology.models[0]!.sloNs,
+    ...served,
+    inputKeys: inputs.map(({ name }) => requestKey(name)),
+    outputKeys: outputs.map(({ stage, tensor, mayLeadOn }) => {
+      const key = keyOf(plan.stages[stage]!.name, tensor);
+      return mayLeadOn ? endKeyOf(key) : key;
+    }),
+    mayLackOutputs: true,
+    maxRows: batched ? Math.max(1, ...topology.pools.map(({ batch }) => batch)) : 1,
+    plannedRps: plan.rps ?? plan.throughputRps,
+    weight: 1,
+  };
+}
+
+/** Keys are written as the sources of inputs are in plans. */
+const keyOf = (stage: string, tensor: string) => `${stage}.${tensor}`;
+const requestKey = (tensor: string) => keyOf('request', tensor);
+/** A stage's name has no space, so that no other tensor has this key. */
+const endKeyOf = (key: string) => ` end ${key}`;
+
+function stageWork(
+  { plan, folder, sizes }: PipelineBundle,
+  found: readonly (BundledStage | undefined)[],
+): PoolWork[] {
+  const { outputs: answers } = servedPipelineOf(plan);
+  const used = new Set(plan.stages.flatMap(({ inputs = [] }) => inputs.flatMap(({ from }) => from)));
+  const carried = carriedAfter(plan);
+  return plan.stages.map((stage, i) => {
+    const read = new Set(stage.next.flatMap(({ when }) => (when === undefined ? [] : [when.output])));
+    const outputs = (stage.outputs ?? []).flatMap((spec) => {
+      const key = keyOf(stage.name, spec.name);
+      const answer = answers.find((output) => output.stage === i && output.tensor === spec.name);
+      if (answer === undefined && !used.has(key) && !read.has(spec.name)) return [];
+      return [{ spec, key, ...(answer?.mayLeadOn ? { endKey: endKeyOf(key) } : {}) }];
+    });
+    const fork = forkOf(stage, plan.exclusive ?? []);
+    const file = found[i]?.file ?? '';
+    return {
+      file: join(folder, file),
+      fileBytes: sizes.get(file) ?? 0,
+      inputs: (stage.inputs ?? []).map(({ from, ...spec }) => ({ spec, from })),
+      outputs,
+      carried: carried[i]!,
+      ...(fork === undefined ? {} : { fork }),
+    };
+  });
+}
+
+/**
+ * carriedAfter gives, for each stage, the keys of the tensors that a row still needs once the stage has run for it: all
+ * but those whose last takers are this stage and stages before it, which have run for the row by then or never will.
+ */
+function carriedAfter(plan: PipelinePlan): Set<string>[] {
+  const { graph } = readStageGraph(plan);
+  const before = ancestorsOf(graph);
+  const { outputs } = servedPipelineOf(plan);
+  const answers = outputs.map(({ stage, tensor, mayLeadOn }) => {
+    const key = keyOf(plan.stages[stage]!.name, tensor);
+    return mayLeadOn ? endKeyOf(key) : key;
+  });
+  return plan.stages.map(
+    (_, i) =>
+      new Set([
+        ...answers,
+        ...plan.stages.flatMap(({ inputs = [] }, taker) =>
+          taker === i || before[i]?.has(taker) ? [] : inputs.flatMap(({ from }) => from),
+        ),
+      ]),
+  );
+}

@@ -1,0 +1,62 @@
+import type { TensorSpec } from '../artifacts/index.js';
+import type { Tensors } from '../execution/index.js';
+
+/** LiveModel is a model as clients see it: a model of a pooled plan, or a pipeline. */
+export interface LiveModel {
+  name: string;
+  sloNs: number;
+  inputs: TensorSpec[];
+  outputs: TensorSpec[];
+  /**
+   * Under which name a row has each of its inputs and outputs, in their order. A row that lacks an output is answered
+   * without it where `mayLackOutputs`, and else fails.
+   */
+  inputKeys: readonly string[];
+  outputKeys: readonly string[];
+  mayLackOutputs: boolean;
+  /** The most rows that one request may carry. */
+  maxRows: number;
+  /** The rate that it was planned for, in requests per second, and its weight among the models. */
+  plannedRps: number;
+  weight: number;
+}
+
+/**
+ * PoolWork is what the devices of a pool do: the file that they run, where its inputs are among the tensors of a row, and
+ * where its outputs go. The tensors of a row have names (keys) of their own: those of the graph in a chain of
+ * partitions, and `stage.tensor` in a pipeline.
+ */
+export interface PoolWork {
+  readonly file: string;
+  /** The size in bytes of the file, with its external data. */
+  readonly fileBytes: number;
+  readonly inputs: readonly FedInput[];
+  readonly outputs: readonly GivenOutput[];
+  /** The keys of the tensors that later work or the answer needs once this is done. */
+  carried: ReadonlySet<string>;
+  /** What the outputs say of where a row goes on; absent where they say nothing. */
+  readonly fork?: Fork;
+}
+
+/** FedInput is an input of the file: the first of `from` that the row has. */
+export interface FedInput {
+  readonly spec: TensorSpec;
+  readonly from: readonly string[];
+}
+
+/** GivenOutput is an output of the file, with the key under which a row keeps it. */
+export interface GivenOutput {
+  readonly spec: TensorSpec;
+  readonly key: string;
+  /** A second key, under which a row has it that ends here although it could go on. */
+  readonly endKey?: string;
+}
+
+/** Fork reads verdicts from what a stage's model gave for a row, by the names of its outputs. */
+export interface Fork {
+  /**
+   * verdictOn gives the bits of the conditional edges that are taken for the row, as `ServingCore.executed` has them.
+   * @throws Error where an output lacks the element that says it
+   */
+  verdictOn(outputs: Tensors): number;
+}

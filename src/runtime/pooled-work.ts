@@ -1,0 +1,124 @@
+import { join } from 'node:path';
+import {
+  type BundledPartition,
+  type Fault,
+  fault,
+  type PooledPlan,
+  type TensorSpec,
+} from '../artifacts/index.js';
+import {
+  type BundleParts,
+  deviceFaults,
+  differingTensors,
+  sentFaults,
+  typeText,
+  unplannedModels,
+} from './bundle-parts.js';
+import type { LiveModel, PoolWork } from './pool-work.js';
+
+/** PooledBundle is a bundle of a pooled plan. */
+export interface PooledBundle extends BundleParts {
+  readonly plan: PooledPlan;
+}
+
+/**
+ * pooledWork gives the work of each pool of the topology, and the models as clients see them. It adds to `faults` where
+ * the manifest does not fit the plan, and where a partition's input comes from nowhere.
+ */
+export function pooledWork(
+  bundle: PooledBundle,
+  faults: Fault[],
+): { readonly models: LiveModel[]; readonly work: PoolWork[] } {
+  const { plan, manifest, topology } = bundle;
+  faults.push(
+    ...unplannedModels(
+      manifest,
+      plan.models.map(({ name }) => name),
+    ),
+  );
+  const models = plan.models.map((_, m) => liveModel(bundle, m, faults));
+  const work = topology.pools.map((_, pool) => partitionWork(bundle, pool, faults));
+  if (faults.length === 0) checkFeeds(bundle, { models, work }, faults);
+  return { models, work };
+}
+
+function liveModel({ plan, manifest, topology }: PooledBundle, m: number, faults: Fault[]): LiveModel {
+  const { name, sloNs } = topology.models[m]!;
+  const model = manifest.models.find((bundled) => bundled.name === name);
+  if (model === undefined) {
+    faults.push(fault(`has no model ${JSON.stringify(name)}, which the plan serves`, '/models'));
+  }
+  const { inputs, outputs } = model ?? { inputs: [], outputs: [] };
+  faults.push(...sentFaults(name, [...inputs, ...outputs]));
+  const pools = topology.pools.filter((pool) => pool.model === m);
+  const batched = inputs.some((spec) => spec.batchAxis !== undefined);
+  const maxRows = batched ? Math.max(1, ...pools.map((pool) => pool.batch)) : 1;
+  const { throughputRps: plannedRps, weight, ...planned } = plan.models[m]!;
+  if (model !== undefined) {
+    faults.push(
+      ...differingTensors('inputs', model, planned.inputs ?? inputs),
+      ...differingTensors('outputs', model, planned.outputs ?? outputs),
+    );
+  }
+  const namesOf = (specs: readonly TensorSpec[]) => specs.map((spec) => spec.name);
+  const keys = { inputKeys: namesOf(inputs), outputKeys: namesOf(outputs), mayLackOutputs: false };
+  return { name, sloNs, inputs, outputs, ...keys, maxRows, plannedRps, weight };
+}
+
+function partitionWork(bundle: PooledBundle, index: number, faults: Fault[]): PoolWork {
+  const { plan, manifest, topology, folder, sizes } = bundle;
+  const pool = topology.pools[index]!;
+  const planned = plan.models[pool.model]!.pipelines[pool.pipeline]!.partitions[pool.partition]!;
+  const name = topology.models[pool.model]!.name;
+  const range = planned.blocks ?? planned.layers;
+  const found: BundledPartition | undefined = manifest.partitions.find(
+    (part) => manifest.models[part.model]?.name === name && part.from === range?.[0] && part.to === range[1],
+  );
+  const where = `${name}, blocks ${range?.[0]} to ${range?.[1]}`;
+  if (found === undefined) faults.push(fault(`has no file for ${where}`, '/partitions'));
+  faults.push(...deviceFaults(manifest, [pool.deviceClass]));
+  const { file, inputs, outputs } = found ?? { file: '', inputs: [], outputs: [] };
+  return {
+    file: join(folder, file),
+    fileBytes: sizes.get(file) ?? 0,
+    inputs: inputs.map((spec) => ({ spec, from: [spec.name] })),
+    outputs: outputs.map((spec) => ({ spec, key: spec.name })),
+    carried: new Set(),
+  };
+}
+
+/**
+ * checkFeeds checks that every partition's inputs are model inputs or earlier outputs, and that the model's
+ * outputs come out. It fills in `carried`.
+ */
+function checkFeeds(
+  { topology }: PooledBundle,
+  { models, work }: { readonly models: readonly LiveModel[]; readonly work: readonly PoolWork[] },
+  faults: Fault[],
+): void {
+  topology.pools.forEach((pool, first) => {
+    if (pool.partition !== 0) return;
+    const model = models[pool.model]!;
+    const chain: number[] = [];
+    for (let at: number | undefined = first; at !== undefined; at = topology.pools[at]!.next) chain.push(at);
+    const known = new Map(model.inputs.map((spec) => [spec.name, spec]));
+    const check = (spec: TensorSpec, taker: string) => {
+      const given = known.get(spec.name);
+      const place = `model ${model.name}, pipeline ${pool.pipeline}`;
+      if (given === undefined)
+        faults.push(fault(`${taker} needs ${spec.name}, which nothing before it gives`, place));
+      else if (typeText(given) !== typeText(spec))
+        faults.push(
+          fault(`${taker} needs ${spec.name} as ${typeText(spec)}, it is ${typeText(given)}`, place),
+        );
+    };
+    chain.forEach((at, k) => {
+      for (const { spec } of work[at]!.inputs) check(spec, `partition ${k}`);
+      for (const { spec } of work[at]!.outputs) known.set(spec.name, spec);
+      const later = chain.slice(k + 1).flatMap((i) => work[i]!.inputs.map(({ spec }) => spec.name));
+      // A row whose batch is lost may begin again, so that it keeps its inputs.
+      work[at]!.carried = new Set([...model.inputKeys, ...later, ...model.outputKeys]);
+    });
+    for (const spec of model.outputs) check(spec, 'the answer');
+  });
+}

@@ -1,0 +1,100 @@
+import type { TensorSpec } from '../artifacts/index.js';
+import type { TensorData, Tensors } from '../execution/index.js';
+import type { FedInput, GivenOutput, LiveModel, PoolWork } from './pool-work.js';
+import { type StackMemory, splitRows, stackRows } from './rows.js';
+import type { RowInFlight } from './rows-in-flight.js';
+
+/** Answered is what a request is answered with. */
+export interface Answered {
+  /** The number of the request's rows. */
+  readonly rows: number;
+  readonly outputs: Tensors;
+  /** The names of outputs that no row of the request came to. */
+  readonly notTaken: readonly string[];
+  /** Which rows an output has, counted from 0, where it does not have all of the request. */
+  readonly rowsOf: Readonly<Record<string, readonly number[]>>;
+}
+
+/**
+ * feedsOf joins the rows' tensors into the inputs of a batch.
+ * @throws Error where a row lacks an input, or the tensors do not fit together
+ */
+export function feedsOf(rows: readonly RowInFlight[], { inputs }: PoolWork, memory: StackMemory): Tensors {
+  return Object.fromEntries(
+    inputs.map((input) => {
+      const parts = rows.map((row) => fed(row, input));
+      return [input.spec.name, stackRows(parts, input.spec, memory)];
+    }),
+  );
+}
+
+function fed({ tensors }: RowInFlight, { spec, from }: FedInput): TensorData {
+  for (const key of from) if (tensors[key] !== undefined) return tensors[key];
+  throw new Error(`a row carries no ${spec.name}`);
+}
+
+/**
+ * keepOutputs splits a batch's outputs among its rows.
+ * @returns the verdicts on the rows; none where the stage gives none
+ * @throws Error where an output is missing, or does not say where a row goes on
+ */
+export function keepOutputs(
+  rows: readonly RowInFlight[],
+  { outputs, fork }: PoolWork,
+  given: Tensors,
+): number[] {
+  const split = outputs.map(({ spec }) => {
+    const tensor = given[spec.name];
+    if (tensor === undefined) throw new Error(`the model gave no ${spec.name}`);
+    return splitRows(tensor, spec, rows.length);
+  });
+  const verdicts = rows.map((row, k) =>
+    keepOfRow(row, outputs, { parts: split.map((parts) => parts[k]!), fork }),
+  );
+  return fork === undefined ? [] : verdicts;
+}
+
+function keepOfRow(
+  { tensors }: RowInFlight,
+  outputs: readonly GivenOutput[],
+  { parts, fork }: { readonly parts: readonly TensorData[]; readonly fork: PoolWork['fork'] },
+): number {
+  outputs.forEach(({ key }, i) => {
+    tensors[key] = parts[i]!;
+  });
+  if (fork === undefined) return 0;
+  const verdict = fork.verdictOn(Object.fromEntries(outputs.map(({ spec }, i) => [spec.name, parts[i]!])));
+  if (verdict === 0)
+    outputs.forEach(({ endKey }, i) => {
+      if (endKey !== undefined) tensors[endKey] = parts[i]!;
+    });
+  return verdict;
+}
+
+/**
+ * answerOf joins what the rows of a request have come to. Rows that have gone different ways have different outputs.
+ * @throws Error where an output is missing that every row must have, or the rows' tensors do not fit together
+ */
+export function answerOf(model: LiveModel, rows: readonly RowInFlight[]): Answered {
+  const outputs: Record<string, TensorData> = {};
+  const rowsOf: Record<string, number[]> = {};
+  const notTaken: string[] = [];
+  model.outputs.forEach((spec, i) => {
+    const key = model.outputKeys[i]!;
+    const having = rows.flatMap(({ tensors }, row) => (tensors[key] === undefined ? [] : [row]));
+    const parts = having.map((row) => rows[row]!.tensors[key]!);
+    if (parts.length < rows.length && !model.mayLackOutputs)
+      throw new Error(`the model gave no ${spec.name}`);
+    if (parts.length === 0) notTaken.push(spec.name);
+    else outputs[spec.name] = joined(parts, spec);
+    if (parts.length > 0 && parts.length < rows.length) rowsOf[spec.name] = having;
+  });
+  return { rows: rows.length, outputs, notTaken, rowsOf };
+}
+
+function joined(parts: readonly TensorData[], spec: TensorSpec): TensorData {
+  const first = parts[0]!;
+  if (parts.length === 1 || spec.batchAxis === undefined) return first;
+  const { dtype, dims } = first;
+  return stackRows(parts, { ...spec, dtype, shape: [...dims] });
+}
