@@ -212,8 +212,10 @@ describe('a pipeline of five models on two executors, one of which holds three',
       const killing = (async () => {
         for (const k of [0, 1]) {
           await new Promise((resolve) => setTimeout(resolve, 500));
-          process.kill(server.executorPids()[k]!, 'SIGKILL');
-          while (server.executorPids().length < 2) await new Promise((resolve) => setTimeout(resolve, 20));
+          const pid = server.executorPids()[k]!;
+          process.kill(pid, 'SIGKILL');
+          const isBack = () => server.executorPids().length === 2 && !server.executorPids().includes(pid);
+          while (!isBack()) await new Promise((resolve) => setTimeout(resolve, 20));
         }
       })();
       const report = await loadServer(server.url, {
