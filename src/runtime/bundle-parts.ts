@@ -29,36 +29,27 @@ export function sentFaults(model: string, specs: readonly TensorSpec[]): Fault[]
   );
 }
 
-/** deviceFaults finds device classes that the manifest does not say how to run. */
-export function deviceFaults({ devices }: Bundle, classes: readonly string[]): Fault[] {
-  return classes.flatMap((name) =>
+/** deviceFaults finds device classes of the topology that the manifest does not say how to run. */
+export function deviceFaults({ manifest: { devices }, topology: { pools } }: BundleParts): Fault[] {
+  const classes = new Set(pools.map(({ deviceClass }) => deviceClass));
+  return [...classes].flatMap((name) =>
     devices[name] === undefined ? [fault(`does not say how to run class ${name}`, '/devices')] : [],
   );
 }
 
-/** TensorsByName is a model or a stage of the manifest. */
-interface TensorsByName {
-  readonly name: string;
-  readonly inputs: readonly TensorSpec[];
-  readonly outputs: readonly TensorSpec[];
-}
-
-/** differingTensors gives a fault where the tensors of a model or stage are not those of the plan. */
+/**
+ * differingTensors gives a fault where the tensors of a model or stage of the manifest are not those of the plan.
+ * @param at where the model or stage is in the manifest
+ */
 export function differingTensors(
   which: 'inputs' | 'outputs',
-  bundled: TensorsByName,
-  planned: readonly TensorSpec[],
+  { bundled, planned }: { readonly bundled: readonly TensorSpec[]; readonly planned: readonly TensorSpec[] },
+  at: string,
 ): Fault[] {
   const wordsOf = (specs: readonly TensorSpec[]) =>
-    specs.map((spec) => `${spec.name} ${typeText(spec)}`).join(', ');
-  const [is, wanted] = [wordsOf(bundled[which]), wordsOf(planned)];
-  if (is === wanted) return [];
-  return [
-    fault(
-      `its ${which} are ${is || 'none'}; they are planned as ${wanted || 'none'}`,
-      `/models/${bundled.name}`,
-    ),
-  ];
+    specs.map((spec) => `${spec.name} ${typeText(spec)}`).join(', ') || 'none';
+  const [is, wanted] = [wordsOf(bundled), wordsOf(planned)];
+  return is === wanted ? [] : [fault(`its ${which} are ${is}; they are planned as ${wanted}`, at)];
 }
 
 /** typeText describes a tensor, with the size of the batch's axis marked: `float32[1*, 16]`. */

@@ -1,7 +1,7 @@
 import { oipDatatype } from '../execution/index.js';
 import { bytesOf, jsonOf } from '../protocol/index.js';
 import type { InferRequest } from './infer-request.js';
-import type { Answered } from './tensors-of-rows.js';
+import type { RowsAnswer } from './tensors-of-rows.js';
 
 /** InferResponse is the body of an answer, with the length of its JSON part when binary data follows. */
 export interface InferResponse {
@@ -18,7 +18,7 @@ export interface InferResponse {
 export function writeInferResponse(
   model: string,
   request: InferRequest,
-  { outputs, rowsOf, notTaken }: Answered,
+  { outputs, rowsOf, notTaken }: RowsAnswer,
 ): InferResponse {
   const pieces: Uint8Array[] = [];
   const described = request.outputs.flatMap(({ name, binary }) => {

@@ -103,11 +103,13 @@ interface Loaded {
 }
 
 /**
- * DeviceEvents hears of a device. `up` is called after every start, and `restarted` after those that followed a `down`.
+ * DeviceEvents hears of a device. `up` is called after every start, and `restarted` after those that followed a `down`;
+ * `off` is called once it has ended because it was closed.
  */
 export interface DeviceEvents {
   up(): void;
   down(why: string): void;
+  off(): void;
   restarted(): void;
 }
 
@@ -117,8 +119,9 @@ export interface DeviceEvents {
  */
 export class LiveDevice {
   private loaded: Loaded | undefined;
-  /** Whether it is to be up. */
+  /** Whether it is to be up, and whether it has told so since it was last asked to be. */
   private isWanted = true;
+  private isTold = false;
   private restart: NodeJS.Timeout | undefined;
   /** The end of all starts and ends that are under way, one after the other. */
   private changing: Promise<void> = Promise.resolve();
@@ -161,6 +164,11 @@ export class LiveDevice {
     void executor.exited.then((exit) =>
       this.ended(`its process ended by ${exit.signal ?? `exit code ${exit.code}`}`),
     );
+    this.tellUp();
+  }
+
+  private tellUp(): void {
+    this.isTold = true;
     this.events.up();
   }
 
@@ -201,9 +209,10 @@ export class LiveDevice {
   /** activate brings a device up that was on standby, once an earlier end is over. */
   activate(): void {
     this.isWanted = true;
-    this.changing = this.changing.then(() => {
-      if (this.loaded !== undefined && this.isWanted) return this.events.up();
-      return this.startAgain(FIRST_RESTART_MS, () => {});
+    this.isTold = false;
+    this.changing = this.changing.then(async () => {
+      if (this.loaded === undefined) await this.startAgain(FIRST_RESTART_MS, () => {});
+      else if (this.isWanted && !this.isTold) this.tellUp();
     });
   }
 
@@ -215,6 +224,7 @@ export class LiveDevice {
       if (this.isWanted) return;
       await this.loaded?.executor.close();
       this.loaded = undefined;
+      this.events.off();
     });
     await this.changing;
   }

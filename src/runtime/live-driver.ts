@@ -14,14 +14,14 @@ import type { OpenedBundle } from './opened-bundle.js';
 import { StackMemory } from './rows.js';
 import { RowInFlight } from './rows-in-flight.js';
 import { StagesOfRows } from './stages-of-rows.js';
-import { type Answered, answerOf, feedsOf, keepOutputs } from './tensors-of-rows.js';
+import { answerOf, feedsOf, keepOutputs, type RowsAnswer } from './tensors-of-rows.js';
 
 /** Node fires timers longer than this at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** Ending says how a request ended. */
 export type Ending =
-  | ({ kind: 'answered'; inTime: boolean } & Answered)
+  | ({ kind: 'answered'; inTime: boolean } & RowsAnswer)
   | { kind: 'dropped'; reason: DropReason; place: string }
   | { kind: 'failed'; why: string };
 

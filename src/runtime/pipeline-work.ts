@@ -1,5 +1,12 @@
 import { join } from 'node:path';
-import { type Bundle, type BundledStage, type Fault, fault, type PipelinePlan } from '../artifacts/index.js';
+import {
+  type Bundle,
+  type BundledStage,
+  type Fault,
+  fault,
+  type PipelinePlan,
+  type TensorSpec,
+} from '../artifacts/index.js';
 import { ancestorsOf, readStageGraph, servedPipelineOf, unservedFaults } from '../pipeline/index.js';
 import {
   type BundleParts,
@@ -32,23 +39,25 @@ export function pipelineWork(
   );
   const found = plan.stages.map(({ name }, i) => {
     const stage = manifest.stages?.find((bundled) => bundled.name === name);
-    if (stage === undefined)
-      faults.push(fault(`has no stage ${JSON.stringify(name)}, which the plan serves`, '/stages'));
-    else {
-      faults.push(
-        ...differingTensors('inputs', stage, plan.stages[i]?.inputs ?? []),
-        ...differingTensors('outputs', stage, plan.stages[i]?.outputs ?? []),
-      );
-    }
+    const planned = plan.stages[i]!;
+    const missing = fault(`has no stage ${JSON.stringify(name)}, which the plan serves`, '/stages');
+    faults.push(...(stage === undefined ? [missing] : tensorFaults(stage, planned, `/stages/${name}`)));
     return stage;
   });
-  faults.push(
-    ...deviceFaults(
-      manifest,
-      plan.stages.map(({ device }) => device),
-    ),
-  );
+  faults.push(...deviceFaults(bundle));
   return { models: [pipelineModel(bundle, faults)], work: stageWork(bundle, found) };
+}
+
+interface WithTensors {
+  readonly inputs?: readonly TensorSpec[];
+  readonly outputs?: readonly TensorSpec[];
+}
+
+/** tensorFaults finds tensors of a stage or the model, which is `at` in the manifest, that are not those of the plan. */
+function tensorFaults(bundled: WithTensors, planned: WithTensors, at: string): Fault[] {
+  return (['inputs', 'outputs'] as const).flatMap((which) =>
+    differingTensors(which, { bundled: bundled[which] ?? [], planned: planned[which] ?? [] }, at),
+  );
 }
 
 /** unplannedStages finds stages of the manifest that the plan does not have. */
@@ -65,14 +74,8 @@ function pipelineModel({ plan, manifest, topology }: PipelineBundle, faults: Fau
   const { inputs, outputs } = servedPipelineOf(plan);
   const served = { inputs: [...inputs], outputs: outputs.map(({ spec }) => spec) };
   const bundled = manifest.models.find(({ name }) => name === plan.name);
-  if (bundled === undefined)
-    faults.push(fault(`has no model ${JSON.stringify(plan.name)}, which the plan serves`, '/models'));
-  else {
-    faults.push(
-      ...differingTensors('inputs', bundled, served.inputs),
-      ...differingTensors('outputs', bundled, served.outputs),
-    );
-  }
+  const missing = fault(`has no model ${JSON.stringify(plan.name)}, which the plan serves`, '/models');
+  faults.push(...(bundled === undefined ? [missing] : tensorFaults(bundled, served, `/models/${plan.name}`)));
   faults.push(...sentFaults(plan.name, [...served.inputs, ...served.outputs]));
   const batched = inputs.some(({ batchAxis }) => batchAxis !== undefined);
   return {

@@ -38,6 +38,7 @@ export function pooledWork(
   );
   const models = plan.models.map((_, m) => liveModel(bundle, m, faults));
   const work = topology.pools.map((_, pool) => partitionWork(bundle, pool, faults));
+  faults.push(...deviceFaults(bundle));
   if (faults.length === 0) checkFeeds(bundle, { models, work }, faults);
   return { models, work };
 }
@@ -55,9 +56,10 @@ function liveModel({ plan, manifest, topology }: PooledBundle, m: number, faults
   const maxRows = batched ? Math.max(1, ...pools.map((pool) => pool.batch)) : 1;
   const { throughputRps: plannedRps, weight, ...planned } = plan.models[m]!;
   if (model !== undefined) {
+    const at = `/models/${name}`;
     faults.push(
-      ...differingTensors('inputs', model, planned.inputs ?? inputs),
-      ...differingTensors('outputs', model, planned.outputs ?? outputs),
+      ...differingTensors('inputs', { bundled: inputs, planned: planned.inputs ?? inputs }, at),
+      ...differingTensors('outputs', { bundled: outputs, planned: planned.outputs ?? outputs }, at),
     );
   }
   const namesOf = (specs: readonly TensorSpec[]) => specs.map((spec) => spec.name);
@@ -76,7 +78,6 @@ function partitionWork(bundle: PooledBundle, index: number, faults: Fault[]): Po
   );
   const where = `${name}, blocks ${range?.[0]} to ${range?.[1]}`;
   if (found === undefined) faults.push(fault(`has no file for ${where}`, '/partitions'));
-  faults.push(...deviceFaults(manifest, [pool.deviceClass]));
   const { file, inputs, outputs } = found ?? { file: '', inputs: [], outputs: [] };
   return {
     file: join(folder, file),

@@ -71,6 +71,7 @@ class Server implements RunningServer {
       return new LiveDevice(plan, duties, {
         up: () => this.deviceUp(device),
         down: (why) => this.deviceDown(device, why),
+        off: () => this.deviceOff(device),
         restarted: () => this.counters.restarted(device),
       });
     });
@@ -185,9 +186,13 @@ class Server implements RunningServer {
     this.log({ kind: 'deviceUp', device: this.nameOf(device) });
   }
 
-  private deviceDown(device: number, why: string): void {
+  private deviceOff(device: number): void {
     this.up.delete(device);
     this.counters.device(device, false);
+  }
+
+  private deviceDown(device: number, why: string): void {
+    this.deviceOff(device);
     this.driver.deviceDown(device);
     this.log({ kind: 'deviceDown', device: this.nameOf(device), why });
   }

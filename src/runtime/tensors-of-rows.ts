@@ -4,8 +4,8 @@ import type { FedInput, GivenOutput, LiveModel, PoolWork } from './pool-work.js'
 import { type StackMemory, splitRows, stackRows } from './rows.js';
 import type { RowInFlight } from './rows-in-flight.js';
 
-/** Answered is what a request is answered with. */
-export interface Answered {
+/** RowsAnswer is what a request is answered with. */
+export interface RowsAnswer {
   /** The number of the request's rows. */
   readonly rows: number;
   readonly outputs: Tensors;
@@ -75,7 +75,7 @@ function keepOfRow(
  * answerOf joins what the rows of a request have come to. Rows that have gone different ways have different outputs.
  * @throws Error where an output is missing that every row must have, or the rows' tensors do not fit together
  */
-export function answerOf(model: LiveModel, rows: readonly RowInFlight[]): Answered {
+export function answerOf(model: LiveModel, rows: readonly RowInFlight[]): RowsAnswer {
   const outputs: Record<string, TensorData> = {};
   const rowsOf: Record<string, number[]> = {};
   const notTaken: string[] = [];

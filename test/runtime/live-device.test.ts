@@ -1,0 +1,92 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { LiveDevice, planDevices } from '../../src/runtime/live-device.js';
+import { openBundle } from '../../src/runtime/opened-bundle.js';
+import { inputOf, twoPartitions, writeBundle } from './tiny-bundle.js';
+
+const closers: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+/** liveDevice is a device that holds both partitions of the tiny model, with what it has told so far. */
+async function liveDevice() {
+  const { folder, remove } = await writeBundle(twoPartitions(2));
+  const bundle = await openBundle(folder);
+  const told: string[] = [];
+  let heard = () => {};
+  const tell = (event: string) => {
+    told.push(event);
+    heard();
+  };
+  const duties = bundle.work.map((work, pool) => ({ pool, work, largestBatch: 2 }));
+  const device = new LiveDevice(planDevices(bundle)[0]!, duties, {
+    up: () => tell('up'),
+    down: () => tell('down'),
+    off: () => tell('off'),
+    restarted: () => tell('restarted'),
+  });
+  closers.push(remove, () => device.close());
+  const until = async (count: number) => {
+    while (told.length < count)
+      await new Promise<void>((resolve) => {
+        heard = resolve;
+      });
+  };
+  return { device, told, until };
+}
+
+describe('LiveDevice', () => {
+  it('runs the models of all its pools, and names a device that is down', async () => {
+    const { device, told } = await liveDevice();
+    const x = inputOf(1, 2);
+    await expect(device.run(0, { x })).rejects.toThrow('is down');
+    await device.start();
+    expect(told).toEqual(['up']);
+    const first = await device.run(0, { x });
+    expect(Object.keys(first.outputs).sort()).toEqual(['early', 'h']);
+    const second = await device.run(1, { x, h: first.outputs.h! });
+    expect(Object.keys(second.outputs)).toEqual(['y']);
+  });
+
+  it('comes up again when it is activated after it was closed, and tells no end that was wanted', async () => {
+    const { device, told, until } = await liveDevice();
+    await device.start();
+    const { pid } = device;
+    await device.close();
+    expect(device.pid).toBeUndefined();
+    device.activate();
+    await until(3);
+    expect(told).toEqual(['up', 'off', 'up']);
+    expect(device.pid).not.toBe(pid);
+    await device.run(0, { x: inputOf(1) });
+  });
+
+  it('is up once after orders that contradict one another, and obeys the last', async () => {
+    const { device, told, until } = await liveDevice();
+    device.activate();
+    const closed = device.close();
+    device.activate();
+    await closed;
+    await until(1);
+    expect(told).toEqual(['up']);
+    device.activate();
+    await until(2);
+    expect(device.pid).toBeDefined();
+    await device.close();
+    expect(device.pid).toBeUndefined();
+    expect(told).not.toContain('down');
+  });
+
+  it('is started again when it ends by itself, with all its models', async () => {
+    const { device, told, until } = await liveDevice();
+    device.activate();
+    await until(1);
+    process.kill(device.pid!, 'SIGKILL');
+    await until(4);
+    expect(told).toEqual(['up', 'down', 'up', 'restarted']);
+    await device.run(1, {
+      x: inputOf(1),
+      h: { dtype: 'float32', dims: [1, 32], data: new Float32Array(32) },
+    });
+  });
+});
