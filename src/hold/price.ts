@@ -92,8 +92,7 @@ export class PriceConfirmation {
   }
 
   private async rankedRps({ outcome: { plan } }: PlannedBy): Promise<readonly number[]> {
-    const [rates] = await this.tools.ranked([{ plan, startRps: this.rps, enoughRps: this.rps }]);
-    return rates?.heldRps ?? [];
+    return (await this.tools.ranked({ plan, startRps: this.rps, enoughRps: this.rps })).heldRps;
   }
 
   private holds(heldRps: readonly number[]): boolean {

@@ -2,7 +2,6 @@ import type { HoldArrivals } from '../artifacts/index.js';
 import { CONFIDENCE } from '../metrics/index.js';
 import type { PlanBody, PooledOutcome, PooledProblem, ProblemModel } from '../milp/index.js';
 import { Candidates, type HoldCandidate } from './candidates.js';
-import type { HeldRates } from './held-rates.js';
 import { PriceConfirmation, pipelinesOf } from './price.js';
 import { heldDurationNs, PROMISE_REQUESTS, promiseSeeds } from './runs.js';
 import { asAsked, isOneMargin, type ModelSetting, withSettings } from './settings.js';
@@ -48,6 +47,8 @@ const MOST_VAIN = 6;
 const CLOSE = 0.02;
 /** but no more than this many. */
 const MOST_CONFIRMED = 3;
+/** Held rates that differ by less than this share are not told apart by the ranking seeds; the first is kept. */
+const DISTINCT = 0.002;
 
 /**
  * searchHeld searches the settings (margins, batch formation, largest batches and headroom of every model) whose plan
@@ -248,15 +249,7 @@ class Search {
     const single = close.slice(MOST_CONFIRMED).find(({ settings }) => isOneMargin(settings));
     if (single !== undefined && !compared.some(({ settings }) => isOneMargin(settings)))
       compared.push(single);
-    const ranks = await this.tools.ranked(
-      compared.map(({ outcome: { plan }, heldRps }) => ({ plan, startRps: heldRps })),
-    );
-    const [best] = compared
-      .map((trial, i) => ({ trial, heldRps: (ranks[i] as HeldRates).heldRps }))
-      .sort(
-        (a, b) =>
-          this.valueOf(b.trial.outcome.plan, b.heldRps) - this.valueOf(a.trial.outcome.plan, a.heldRps),
-      );
+    const best = await this.bestRanked(compared);
     if (best === undefined) return undefined;
     // The best of several looks better than it is, so other seeds have the last word.
     const { trial, heldRps } = best;
@@ -265,6 +258,26 @@ class Search {
     const rates = await this.tools.promised({ plan, startRps: heldRps }, seeds);
     const value = this.valueOf(plan, rates.heldRps);
     return value > 0 ? { ...trial, rates, seeds, value } : undefined;
+  }
+
+  /** bestRanked compares trials by the ranking seeds. Each is first asked for more than the best before it holds. */
+  private async bestRanked(
+    trials: readonly HoldTrial[],
+  ): Promise<{ trial: HoldTrial; heldRps: readonly number[] } | undefined> {
+    let best: { trial: HoldTrial; heldRps: readonly number[]; value: number } | undefined;
+    for (const trial of trials) {
+      const { plan } = trial.outcome;
+      const least = best === undefined ? {} : { leastRps: this.ratesOf((1 + DISTINCT) * best.value) };
+      const { heldRps } = await this.tools.ranked({ plan, startRps: trial.heldRps, ...least });
+      const value = this.valueOf(plan, heldRps);
+      if (best === undefined || value > best.value) best = { trial, heldRps, value };
+    }
+    return best;
+  }
+
+  /** ratesOf gives the rates at which a plan has a value: so many per unit of weight. */
+  private ratesOf(value: number): number[] {
+    return this.problem.models.map(({ weight }) => value * weight);
   }
 
   private async confirmedPrice(): Promise<Confirmed | undefined> {
