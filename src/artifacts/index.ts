@@ -185,3 +185,4 @@ export type {
   VerifiedFigure,
   VerifiedFigureName,
 } from './verification.js';
+export { counted } from './words.js';

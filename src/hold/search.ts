@@ -36,6 +36,8 @@ export type HoldOutcome =
       readonly trials: number;
       /** The share of its rate that the model furthest from it holds, in the plan that came closest. */
       readonly heldShare: number;
+      /** Whether that is by the mean over the seeds of the search, or by the lower end over seeds that were to confirm it. */
+      readonly judgedBy: 'mean' | 'lower-end';
     }
   | { readonly status: 'no-plan'; readonly outcome: PooledOutcome };
 
@@ -74,7 +76,7 @@ export async function searchHeld(
   if (confirmed === undefined) {
     const trials = search.trials.length;
     if (trials === 0) return { status: 'no-plan', outcome: search.ended ?? UNFINISHED };
-    return { status: 'not-held', isCut, trials, heldShare: search.closestShare() };
+    return { status: 'not-held', isCut, trials, ...search.closest() };
   }
   return {
     status: 'held',
@@ -119,6 +121,8 @@ class Search {
   isCut = false;
   /** An outcome without a plan, where there was one. */
   ended: PooledOutcome | undefined;
+  /** The largest share of its rates that a plan held which held them all in its trial, and failed when confirmed. */
+  private failedShare: number | undefined;
   /** What was found of each plan, by its pipelines; undefined before it is simulated. */
   private readonly seen = new Map<string, HoldTrial | undefined>();
   private readonly candidates: Candidates;
@@ -285,12 +289,20 @@ class Search {
       .filter(({ value }) => value > Number.NEGATIVE_INFINITY)
       .sort((a, b) => b.value - a.value);
     const confirmation = new PriceConfirmation(this.problem, this.tools);
-    return confirmation.cheapest(ranked.slice(0, MOST_CONFIRMED));
+    const cheapest = await confirmation.cheapest(ranked.slice(0, MOST_CONFIRMED));
+    this.failedShare = confirmation.failedShare;
+    return cheapest;
   }
 
-  /** The largest share of their rates that all models held in one trial. */
-  closestShare(): number {
-    return Math.max(0, ...this.trials.map((trial) => this.heldShare(trial)));
+  /**
+   * closest gives the largest share of their rates that all models held in one plan. Where plans held them by the seeds
+   * of the search, it is what the confirmation left of that. Without rates that are asked for, there is none.
+   */
+  closest(): { heldShare: number; judgedBy: 'mean' | 'lower-end' } {
+    if (this.failedShare !== undefined) return { heldShare: this.failedShare, judgedBy: 'lower-end' };
+    if (!this.isPriced) return { heldShare: 0, judgedBy: 'mean' };
+    const heldShare = Math.max(0, ...this.trials.map((trial) => this.heldShare(trial)));
+    return { heldShare, judgedBy: 'mean' };
   }
 
   private heldShare({ heldRps }: HoldTrial): number {

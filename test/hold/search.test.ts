@@ -246,7 +246,29 @@ describe('searchHeld() for a price', () => {
         requests: 1,
       }));
     const outcome = await searchHeld(problem, QUESTION, tools({ held }));
-    expect(outcome).toMatchObject({ status: 'not-held', heldShare: expect.closeTo(0.5, 9) });
+    const near = { status: 'not-held', heldShare: expect.closeTo(0.5, 9), judgedBy: 'mean' };
+    expect(outcome).toMatchObject(near);
+  });
+
+  it('names the share that was confirmed where plans hold the rates by the seeds of the search alone', async () => {
+    const problem = randomProblem(2, { ...SHAPE, mostGpus: 12 }, { objective: 'cost', sloMargin: 0.4 });
+    const all = problem.models.map(({ rps = 0 }) => rps);
+    const holding = (share: number): HeldRates => ({
+      heldRps: all.map((rps) => share * rps),
+      attainment: [],
+      requests: 1,
+    });
+    const outcome = await searchHeld(
+      problem,
+      QUESTION,
+      tools({
+        held: async (plans) => plans.map(() => holding(1)),
+        ranked: async () => holding(0.9997),
+        promised: async () => holding(0.5),
+      }),
+    );
+    const near = { status: 'not-held', heldShare: expect.closeTo(0.9997, 9), judgedBy: 'lower-end' };
+    expect(outcome).toMatchObject(near);
   });
 });
 

@@ -11,6 +11,7 @@ import type {
 import { JobPool } from '../../jobs/index.js';
 import type { PooledOutcome, PooledProblem } from '../../milp/index.js';
 import type { HoldJob, HoldLoad, HoldRun } from './hold-worker.js';
+import type { NotHeld } from './not-held.js';
 import type { LoadedProblem } from './pooled.js';
 import type { SearchLimits } from './solve-worker.js';
 import type { SolverPool } from './solver-pool.js';
@@ -57,12 +58,6 @@ export interface HeldOutcome {
   readonly notHeld?: NotHeld;
 }
 
-/** NotHeld says how many plans were tried, and how near the best came to the rates: which share of them it holds. */
-export interface NotHeld {
-  readonly trials: number;
-  readonly heldShare: number;
-}
-
 /**
  * holdPlan searches the plan that holds its promise (`searchHeld`), with solvers and simulations on threads.
  * After an abort or the time limit it gives the best plan so far, with its promise confirmed.
@@ -82,10 +77,10 @@ export async function holdPlan(
   const ended = options.signal?.aborted ? ('interrupted' as const) : ('time' as const);
   if (found.status === 'not-held') {
     const solver = { ms: 0, phases: {}, columns: 0, rounds: 0, nodes: 0 };
-    const { trials, heldShare } = found;
+    const { trials, heldShare, judgedBy } = found;
     return {
       outcome: timed({ status: 'no-plan-in-time', limit: found.isCut ? ended : 'work', solver }),
-      notHeld: { trials, heldShare },
+      notHeld: { trials, heldShare, judgedBy },
     };
   }
   const { plan, outcome, isCut } = found;
