@@ -73,8 +73,8 @@ function simulated(body: PlanBody, durationNs: number) {
 
 /** promisedBy measures as the search does: other seeds confirm what one set of seeds has found. */
 async function promisedBy(plan: PlanBody, startRps: readonly number[]): Promise<readonly number[]> {
-  const { heldRps } = await heldBy(plan, startRps, { isExact: true, seeds: RANKING_SEEDS });
-  const last = { isExact: true, seeds: PROMISE_SEEDS, enoughRps: heldRps };
+  const { heldRps } = await heldBy(plan, startRps, { exactTo: 0.002, seeds: RANKING_SEEDS });
+  const last = { exactTo: 0.001, seeds: PROMISE_SEEDS, enoughRps: heldRps };
   return (await heldBy(plan, heldRps, last)).heldRps;
 }
 
@@ -82,18 +82,20 @@ function heldBy(
   plan: PlanBody,
   startRps: readonly number[],
   more: {
-    readonly isExact: boolean;
+    /** The precision of rates with confidence; absent where a few runs are to do. */
+    readonly exactTo?: number;
     readonly seeds: readonly number[];
     readonly enoughRps?: readonly number[];
   },
 ): Promise<HeldRates> {
-  const { isExact, ...rest } = more;
+  const { exactTo, ...rest } = more;
+  const isExact = exactTo !== undefined;
   const durationNs = heldDurationNs(plan.models, isExact ? PROMISE_REQUESTS : TRIAL_REQUESTS);
   return heldRates(simulated(plan, durationNs), {
     plannedRps: plan.models.map(({ throughputRps }) => throughputRps),
     attainment: plan.models.map(() => ATTAINMENT),
     startRps,
-    precision: isExact ? 0.004 : 0.01,
+    precision: exactTo ?? 0.01,
     judge: isExact ? 'lower-end' : 'mean',
     ...rest,
   });
@@ -127,7 +129,7 @@ async function singles(instance: Instance): Promise<{ fixed: number; best: Singl
     const plan = planAt(instance, margin);
     if (plan === undefined) continue;
     const planned = plan.models.map(({ throughputRps }) => throughputRps);
-    const rates = await heldBy(plan, planned, { isExact: false, seeds: SEARCH_SEEDS });
+    const rates = await heldBy(plan, planned, { seeds: SEARCH_SEEDS });
     tried.push({ margin, plan, rates, value: perWeight(instance, rates.heldRps) });
   }
   const exactly = async ({ plan, rates }: (typeof tried)[number]): Promise<number> =>

@@ -63,6 +63,7 @@ export { serveBundle } from './serve.js';
 export { type Simulated, type SimulateOptions, simulatePlan, sweepPlan } from './simulate.js';
 export {
   type NotHeld,
+  notHeldReason,
   type Solved,
   type SolveLimits,
   type SolveOptions,

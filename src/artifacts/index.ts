@@ -186,3 +186,4 @@ export type {
   VerifiedFigure,
   VerifiedFigureName,
 } from './verification.js';
+export { counted } from './words.js';

@@ -11,6 +11,8 @@ export interface NoPlan extends Emitted {
     readonly trials: number;
     /** The share of its rate that every model holds in that plan. */
     readonly heldShare: number;
+    /** Whether that is by the mean over the seeds of the search, or by the lower end over the seeds that confirm. */
+    readonly judgedBy?: 'mean' | 'lower-end';
   };
   /** The reasons why no plan exists; empty where a limit ended the search. */
   reasons: readonly NoPlanReason[];

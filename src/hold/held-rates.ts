@@ -1,10 +1,5 @@
-import { attainmentOverRuns, type RunsFigure } from '../metrics/index.js';
-
-/** SimulatedRates simulates one plan at the rates of its models, in requests/s, and gives what each model reached. */
-export type SimulatedRates = (
-  rps: readonly number[],
-  seed: number,
-) => Promise<readonly { readonly attainment?: number | undefined; readonly arrived: number }[]>;
+import type { RunsFigure } from '../metrics/index.js';
+import { Judge, type SimulatedRates } from './judge.js';
 
 /** RateSearch asks for the largest rates that a plan holds. Lists are by model. */
 export interface RateSearch {
@@ -24,6 +19,8 @@ export interface RateSearch {
   readonly judge: 'mean' | 'lower-end';
   /** Rates that are enough: no larger one is looked for. */
   readonly enoughRps?: readonly number[];
+  /** Rates that all models must hold together, else the plan is of no interest, and is taken to hold nothing. */
+  readonly leastRps?: readonly number[];
 }
 
 /** HeldRates holds the largest rates that a plan was seen to hold, by model, and the requests that it took to see it. */
@@ -47,7 +44,12 @@ const MOST_LOWERED = 20;
  * with the rate. Runs of one seed at two rates have the same arrivals, closer together.
  */
 export async function heldRates(simulate: SimulatedRates, search: RateSearch): Promise<HeldRates> {
-  const { plannedRps, startRps, attainment, precision, enoughRps, judge } = search;
+  const { plannedRps, startRps, attainment, precision, enoughRps, leastRps, judge: judgedBy } = search;
+  const judge = new Judge(simulate, search);
+  if (leastRps !== undefined && !(await holdsLeast(judge, leastRps, plannedRps))) {
+    const nothing = plannedRps.map(() => 0);
+    return { heldRps: nothing, attainment: nothing.map(() => undefined), requests: judge.requests };
+  }
   const brackets = plannedRps.map(
     (planned, m) =>
       new Bracket(planned, {
@@ -55,83 +57,56 @@ export async function heldRates(simulate: SimulatedRates, search: RateSearch): P
         wanted: attainment[m] as number,
         precision,
         enough: enoughRps?.[m],
+        held: leastRps?.[m] ?? 0,
+        interpolates: judgedBy === 'lower-end',
       }),
   );
-  let requests = 0;
   while (brackets.some((bracket) => !bracket.isClosed)) {
     const rps = brackets.map((bracket) => bracket.next);
-    const judged = await judgeRates(simulate, rps, search);
-    requests += judged.requests;
-    for (const [m, bracket] of brackets.entries()) bracket.learn(judged.reached[m] as number);
+    // Where no model that is still open can reach its share any more, the other seeds change nothing.
+    const { reached } = await judge.judged(rps, (isLost) =>
+      brackets.every((one, m) => one.isClosed || isLost(m)),
+    );
+    for (const [m, bracket] of brackets.entries()) bracket.learn(reached[m] as number);
   }
   const heldRps = brackets.map(({ low }) => low);
-  if (judge === 'mean') return { heldRps, attainment: heldRps.map(() => undefined), requests };
-  return together(simulate, { ...search, heldRps, requests });
+  if (judgedBy === 'lower-end') return together(judge, search, heldRps);
+  return { heldRps, attainment: heldRps.map(() => undefined), requests: judge.requests };
+}
+
+async function holdsLeast(
+  judge: Judge,
+  leastRps: readonly number[],
+  plannedRps: readonly number[],
+): Promise<boolean> {
+  if (leastRps.some((rps, m) => rps > MOST_OF_PLANNED * (plannedRps[m] as number))) return false;
+  const { held } = await judge.judged(leastRps, (isLost) => leastRps.some((_, m) => isLost(m)));
+  return held.every(Boolean);
 }
 
 /** together lowers rates that were found one by one until all of them are held at once. */
 async function together(
-  simulate: SimulatedRates,
-  { heldRps, requests, ...search }: RateSearch & { heldRps: readonly number[]; requests: number },
+  judge: Judge,
+  { precision }: RateSearch,
+  heldRps: readonly number[],
 ): Promise<HeldRates> {
   let rps = heldRps;
-  let spent = requests;
   for (let lowered = 0; ; lowered++) {
-    const { reached, attainment, requests: more } = await judgeRates(simulate, rps, search);
-    const held = reached.map((share, m) => share >= (search.attainment[m] as number));
-    spent += more;
-    if (held.every(Boolean)) return { heldRps: rps, attainment, requests: spent };
+    const { held, attainment } = await judge.judged(rps);
+    if (held.every(Boolean)) return { heldRps: rps, attainment, requests: judge.requests };
     const isLast = lowered === MOST_LOWERED;
-    rps = rps.map((rate, m) => (held[m] ? rate : isLast ? 0 : rate * (1 - search.precision)));
+    rps = rps.map((rate, m) => (held[m] ? rate : isLast ? 0 : rate * (1 - precision)));
   }
-}
-
-interface Judged {
-  /** The mean attainment of each model, or the lower end of its interval; 1 of a model without requests. */
-  readonly reached: readonly number[];
-  readonly attainment: readonly (RunsFigure | undefined)[];
-  readonly requests: number;
-}
-
-async function judgeRates(
-  simulate: SimulatedRates,
-  rps: readonly number[],
-  { attainment: wanted, seeds, judge }: RateSearch,
-): Promise<Judged> {
-  const values: number[][] = rps.map(() => []);
-  const arrived = rps.map(() => 0);
-  const runs = rps.some((rate) => rate > 0) ? seeds : [];
-  for (const seed of runs) {
-    const models = await simulate(rps, seed);
-    models.forEach((model, m) => {
-      values[m]?.push(model.attainment ?? 1);
-      arrived[m] = (arrived[m] as number) + model.arrived;
-    });
-    // Where no model can reach its mean any more, the other seeds change nothing.
-    const left = seeds.length - (values[0] as number[]).length;
-    const isLost = (m: number) => sumOf(values[m] as number[]) + left < (wanted[m] as number) * seeds.length;
-    if (judge === 'mean' && rps.every((rate, m) => rate === 0 || isLost(m))) break;
-  }
-  const requests = sumOf(arrived);
-  const attainment = rps.map((rate, m) =>
-    rate === 0 || judge === 'mean'
-      ? undefined
-      : attainmentOverRuns(values[m] as number[], arrived[m] as number),
-  );
-  const reached = rps.map((rate, m) => {
-    const mine = values[m] as number[];
-    if (rate === 0 || mine.length === 0) return 1;
-    return attainment[m]?.low ?? sumOf(mine) / mine.length;
-  });
-  return { reached, attainment, requests };
 }
 
 /** Bracket is the search for one model: a rate that was held, or 0, and a rate above it that was not. */
 class Bracket {
-  low = 0;
+  low: number;
   next: number;
   isClosed: boolean;
   private high = Number.POSITIVE_INFINITY;
+  private reachedLow: number | undefined;
+  private reachedHigh: number | undefined;
   private readonly most: number;
   private readonly least: number;
 
@@ -142,21 +117,35 @@ class Bracket {
       readonly wanted: number;
       readonly precision: number;
       readonly enough: number | undefined;
+      /** A rate that is known to be held, or 0. */
+      readonly held: number;
+      /** Whether rates between two known ones are chosen by what those reached, or in the middle. */
+      readonly interpolates: boolean;
     },
   ) {
     this.most = planned * MOST_OF_PLANNED;
     this.least = planned * LEAST_OF_PLANNED;
-    this.next = Math.min(options.start, this.most);
-    this.isClosed = planned === 0;
-    if (planned === 0) this.next = 0;
+    this.low = options.held;
+    this.isClosed = planned === 0 || this.low >= this.most;
+    this.next = this.isClosed ? this.low : this.first();
+  }
+
+  private first(): number {
+    const { start, held, precision } = this.options;
+    return Math.min(Math.max(start, held * (1 + precision)), this.most);
   }
 
   /** learn takes in what the rate `next` reached, and chooses the one after it. A closed one stays where it is. */
   learn(reached: number): void {
     if (this.isClosed) return;
     const { wanted, precision, enough = Number.POSITIVE_INFINITY } = this.options;
-    if (reached >= wanted) this.low = this.next;
-    else this.high = this.next;
+    if (reached >= wanted) {
+      this.low = this.next;
+      this.reachedLow = reached;
+    } else {
+      this.high = this.next;
+      this.reachedHigh = reached;
+    }
     const { low, high, most, least } = this;
     const isNarrow = high < Number.POSITIVE_INFINITY && high - low <= precision * high;
     this.isClosed = isNarrow || low >= Math.min(most, enough) || high <= least;
@@ -164,21 +153,35 @@ class Bracket {
   }
 
   /**
-   * Between two rates their middle is chosen. Above the first ones the rate is raised a little more than the precision.
+   * Between two rates one is chosen that closes in on them. Above the first ones the rate is raised a little more than the precision.
    * Below them it is lowered to what was served in time, as a model that has too many requests serves as many as it can.
    */
   private chosen(reached: number): number {
     const { low, high, most } = this;
     const { wanted, precision } = this.options;
-    if (low > 0 && high < Number.POSITIVE_INFINITY) return (low + high) / 2;
+    if (low > 0 && high < Number.POSITIVE_INFINITY) return this.between();
     if (low > 0) return Math.min(low * (1 + RAISE * precision), most);
     return high * Math.min(1 - precision, Math.max(0.5, reached / wanted - precision));
   }
+
+  /**
+   * between expects the attainment to fall evenly between two rates. It goes a little further towards the rate that is
+   * further away, so that both come close.
+   */
+  private between(): number {
+    const { low, high, reachedLow, reachedHigh } = this;
+    const { wanted, precision, interpolates } = this.options;
+    if (!interpolates || reachedLow === undefined || reachedHigh === undefined) return (low + high) / 2;
+    const share = (reachedLow - wanted) / (reachedLow - reachedHigh);
+    const aside = (ASIDE * precision * high) / (high - low);
+    const chosen = share < 0.5 ? share + aside : share - aside;
+    return low + (high - low) * Math.min(1 - INSIDE, Math.max(INSIDE, chosen));
+  }
 }
 
+/** The rate after two known ones lies at least this share of their distance from either. */
+const INSIDE = 0.1;
+/** It lies this share of the precision beside the rate that is expected to be the largest held one. */
+const ASIDE = 0.45;
 /** A rate that is held is raised by so many times the precision. */
 const RAISE = 3;
-
-function sumOf(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0);
-}

@@ -7,7 +7,8 @@
  * bound that no plan can pass. The room reads no clock and no file, and draws no random numbers: seeds are handed on.
  * Start reading at `search.ts`.
  */
-export { type HeldRates, heldRates, type RateSearch, type SimulatedRates } from './held-rates.js';
+export { type HeldRates, heldRates, type RateSearch } from './held-rates.js';
+export type { SimulatedRates } from './judge.js';
 export {
   heldDurationNs,
   PROMISE_REQUESTS,

@@ -23,6 +23,8 @@ type PlannedBy = Pick<HoldTrial, 'settings' | 'outcome'>;
 export class PriceConfirmation {
   private readonly rps: readonly number[];
   private judged = 0;
+  /** The largest share of its rates that a plan held which was judged and failed; undefined where none was judged. */
+  failedShare: number | undefined;
 
   constructor(
     private readonly problem: PooledProblem,
@@ -92,12 +94,16 @@ export class PriceConfirmation {
   }
 
   private async rankedRps({ outcome: { plan } }: PlannedBy): Promise<readonly number[]> {
-    const [rates] = await this.tools.ranked([{ plan, startRps: this.rps, enoughRps: this.rps }]);
-    return rates?.heldRps ?? [];
+    return (await this.tools.ranked({ plan, startRps: this.rps, enoughRps: this.rps })).heldRps;
   }
 
+  /** holds tells whether rates are enough, and remembers how near they came where they are not. */
   private holds(heldRps: readonly number[]): boolean {
-    return this.rps.every((rps, m) => (heldRps[m] ?? 0) >= rps);
+    const shares = this.rps.map((rps, m) => (rps === 0 ? 1 : (heldRps[m] ?? 0) / rps));
+    const share = Math.min(...shares);
+    if (share >= 1) return true;
+    this.failedShare = Math.max(share, this.failedShare ?? 0);
+    return false;
   }
 }
 

@@ -2,7 +2,6 @@ import type { HoldArrivals } from '../artifacts/index.js';
 import { CONFIDENCE } from '../metrics/index.js';
 import type { PlanBody, PooledOutcome, PooledProblem, ProblemModel } from '../milp/index.js';
 import { Candidates, type HoldCandidate } from './candidates.js';
-import type { HeldRates } from './held-rates.js';
 import { PriceConfirmation, pipelinesOf } from './price.js';
 import { heldDurationNs, PROMISE_REQUESTS, promiseSeeds } from './runs.js';
 import { asAsked, isOneMargin, type ModelSetting, withSettings } from './settings.js';
@@ -37,6 +36,8 @@ export type HoldOutcome =
       readonly trials: number;
       /** The share of its rate that the model furthest from it holds, in the plan that came closest. */
       readonly heldShare: number;
+      /** Whether that is by the mean over the seeds of the search, or by the lower end over seeds that were to confirm it. */
+      readonly judgedBy: 'mean' | 'lower-end';
     }
   | { readonly status: 'no-plan'; readonly outcome: PooledOutcome };
 
@@ -48,6 +49,8 @@ const MOST_VAIN = 6;
 const CLOSE = 0.02;
 /** but no more than this many. */
 const MOST_CONFIRMED = 3;
+/** Held rates that differ by less than this share are not told apart by the ranking seeds; the first is kept. */
+const DISTINCT = 0.002;
 
 /**
  * searchHeld searches the settings (margins, batch formation, largest batches and headroom of every model) whose plan
@@ -73,7 +76,7 @@ export async function searchHeld(
   if (confirmed === undefined) {
     const trials = search.trials.length;
     if (trials === 0) return { status: 'no-plan', outcome: search.ended ?? UNFINISHED };
-    return { status: 'not-held', isCut, trials, heldShare: search.closestShare() };
+    return { status: 'not-held', isCut, trials, ...search.closest() };
   }
   return {
     status: 'held',
@@ -118,6 +121,8 @@ class Search {
   isCut = false;
   /** An outcome without a plan, where there was one. */
   ended: PooledOutcome | undefined;
+  /** The largest share of its rates that a plan held which held them all in its trial, and failed when confirmed. */
+  private failedShare: number | undefined;
   /** What was found of each plan, by its pipelines; undefined before it is simulated. */
   private readonly seen = new Map<string, HoldTrial | undefined>();
   private readonly candidates: Candidates;
@@ -248,15 +253,7 @@ class Search {
     const single = close.slice(MOST_CONFIRMED).find(({ settings }) => isOneMargin(settings));
     if (single !== undefined && !compared.some(({ settings }) => isOneMargin(settings)))
       compared.push(single);
-    const ranks = await this.tools.ranked(
-      compared.map(({ outcome: { plan }, heldRps }) => ({ plan, startRps: heldRps })),
-    );
-    const [best] = compared
-      .map((trial, i) => ({ trial, heldRps: (ranks[i] as HeldRates).heldRps }))
-      .sort(
-        (a, b) =>
-          this.valueOf(b.trial.outcome.plan, b.heldRps) - this.valueOf(a.trial.outcome.plan, a.heldRps),
-      );
+    const best = await this.bestRanked(compared);
     if (best === undefined) return undefined;
     // The best of several looks better than it is, so other seeds have the last word.
     const { trial, heldRps } = best;
@@ -267,17 +264,45 @@ class Search {
     return value > 0 ? { ...trial, rates, seeds, value } : undefined;
   }
 
+  /** bestRanked compares trials by the ranking seeds. Each is first asked for more than the best before it holds. */
+  private async bestRanked(
+    trials: readonly HoldTrial[],
+  ): Promise<{ trial: HoldTrial; heldRps: readonly number[] } | undefined> {
+    let best: { trial: HoldTrial; heldRps: readonly number[]; value: number } | undefined;
+    for (const trial of trials) {
+      const { plan } = trial.outcome;
+      const least = best === undefined ? {} : { leastRps: this.ratesOf((1 + DISTINCT) * best.value) };
+      const { heldRps } = await this.tools.ranked({ plan, startRps: trial.heldRps, ...least });
+      const value = this.valueOf(plan, heldRps);
+      if (best === undefined || value > best.value) best = { trial, heldRps, value };
+    }
+    return best;
+  }
+
+  /** ratesOf gives the rates at which a plan has a value: so many per unit of weight. */
+  private ratesOf(value: number): number[] {
+    return this.problem.models.map(({ weight }) => value * weight);
+  }
+
   private async confirmedPrice(): Promise<Confirmed | undefined> {
     const ranked = this.trials
       .filter(({ value }) => value > Number.NEGATIVE_INFINITY)
       .sort((a, b) => b.value - a.value);
     const confirmation = new PriceConfirmation(this.problem, this.tools);
-    return confirmation.cheapest(ranked.slice(0, MOST_CONFIRMED));
+    const cheapest = await confirmation.cheapest(ranked.slice(0, MOST_CONFIRMED));
+    this.failedShare = confirmation.failedShare;
+    return cheapest;
   }
 
-  /** The largest share of their rates that all models held in one trial. */
-  closestShare(): number {
-    return Math.max(0, ...this.trials.map((trial) => this.heldShare(trial)));
+  /**
+   * closest gives the largest share of their rates that all models held in one plan. Where plans held them by the seeds
+   * of the search, it is what the confirmation left of that. Without rates that are asked for, there is none.
+   */
+  closest(): { heldShare: number; judgedBy: 'mean' | 'lower-end' } {
+    if (this.failedShare !== undefined) return { heldShare: this.failedShare, judgedBy: 'lower-end' };
+    if (!this.isPriced) return { heldShare: 0, judgedBy: 'mean' };
+    const heldShare = Math.max(0, ...this.trials.map((trial) => this.heldShare(trial)));
+    return { heldShare, judgedBy: 'mean' };
   }
 
   private heldShare({ heldRps }: HoldTrial): number {

@@ -8,9 +8,9 @@ export interface HoldTools {
   plans(problems: readonly PooledProblem[]): Promise<PooledOutcome[]>;
   /** held gives the largest rates that plans hold by a few simulations, which begin at `startRps`. */
   held(plans: readonly RatedPlan[]): Promise<HeldRates[]>;
-  /** ranked does so by more simulations of other seeds, and with confidence. */
-  ranked(plans: readonly RatedPlan[]): Promise<HeldRates[]>;
-  /** promised does so for one plan by the seeds that are named. It looks for no larger rates than `startRps`. */
+  /** ranked does so for one plan by more simulations of other seeds, and with confidence. */
+  ranked(plan: RatedPlan): Promise<HeldRates>;
+  /** promised does so by the seeds that are named. It looks for no larger rates than `startRps`. */
   promised(plan: RatedPlan, seeds: readonly number[]): Promise<HeldRates>;
   /** isOver says whether the search should end with what it has. */
   isOver(): boolean;
@@ -23,6 +23,8 @@ export interface RatedPlan {
   readonly startRps: readonly number[];
   /** Rates that are enough: no larger one is looked for. */
   readonly enoughRps?: readonly number[];
+  /** Rates that must be held together, else the plan is of no interest, and may be said to hold nothing. */
+  readonly leastRps?: readonly number[];
 }
 
 /** HoldProgress says how far a search has come. */

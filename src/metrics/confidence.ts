@@ -46,6 +46,26 @@ export function attainmentOverRuns(
 }
 
 /**
+ * highestLowerEnd gives the highest lower end of the interval that runs can reach together with runs to come, whose
+ * figures lie between 0 and 1. Runs to come do most where they are all alike, as then they add the least spread.
+ * @param left how many runs are to come; with those there are, at least two
+ */
+export function highestLowerEnd(values: readonly number[], left: number, confidence = CONFIDENCE): number {
+  const known = values.length;
+  const runs = known + left;
+  const lowWith = (other: number) =>
+    meanOverRuns([...values, ...Array.from({ length: left }, () => other)], confidence).low;
+  if (left === 0 || known === 0) return lowWith(1);
+  const mean = values.reduce((sum, value) => sum + value, 0) / known;
+  const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
+  // With others of mean + d, the lower end is mean + left·d/runs − factor·√(squares + known·left/runs·d²).
+  const factor = studentQuantile((1 + confidence) / 2, runs - 1) / Math.sqrt((runs - 1) * runs);
+  const curve = (factor * known) ** 2 - (known * left) / runs;
+  const best = curve <= 0 ? 1 : mean + Math.sqrt(squares / curve);
+  return lowWith(Math.min(1, best));
+}
+
+/**
  * studentQuantile gives the value below which Student's t falls with a probability of p.
  * @param p above 0.5 and below 1
  * @param degrees the degrees of freedom, a whole number of at least 1

@@ -5,7 +5,13 @@
  * from a histogram with a stated error), utilisations, batch sizes and parts of the latency. It reads no
  * clock and prints nothing. Start reading at `run-metrics.ts`.
  */
-export { attainmentOverRuns, CONFIDENCE, meanOverRuns, type RunsFigure } from './confidence.js';
+export {
+  attainmentOverRuns,
+  CONFIDENCE,
+  highestLowerEnd,
+  meanOverRuns,
+  type RunsFigure,
+} from './confidence.js';
 export type { ClassFigures, LinkFigures, PoolFigures } from './device-fold.js';
 export { HISTOGRAM_RELATIVE_ERROR, Histogram } from './histogram.js';
 export { latencyHistogram } from './latency-histogram.js';

@@ -1,4 +1,4 @@
-import type { ProfiledLayer } from '../artifacts/index.js';
+import { counted, type ProfiledLayer } from '../artifacts/index.js';
 import { tensorFaults } from '../onnx/index.js';
 
 /** This many reasons are told. */
@@ -16,15 +16,13 @@ export function missingCuts(layers: readonly ProfiledLayer[]): string | undefine
   const places = new Map<string, number>();
   for (const reason of faults.flat()) places.set(reason, (places.get(reason) ?? 0) + 1);
   const reasons = [...places].sort((a, b) => b[1] - a[1]);
-  const told = reasons.slice(0, MOST_REASONS).map(([reason, count]) => `${reason} (${placesText(count)})`);
+  const told = reasons
+    .slice(0, MOST_REASONS)
+    .map(([reason, count]) => `${reason} (${counted(count, 'place')})`);
   const more = reasons.length - told.length;
-  const others = more > 0 ? [`${more} other ${more === 1 ? 'tensor' : 'tensors'} (layers[].noCut)`] : [];
+  const others = more > 0 ? [`${counted(more, 'other tensor')} (layers[].noCut)`] : [];
   const helps = [...new Set(reasons.map(([reason]) => helpFor(reason)))];
   return `the model cannot be cut at ${missing} of ${missing + valid} places: ${[...told, ...others].join('; ')}. ${helps.join(' ')}`;
-}
-
-function placesText(count: number): string {
-  return count === 1 ? '1 place' : `${count} places`;
 }
 
 function helpFor(reason: string): string {

@@ -1,4 +1,5 @@
 import type { Change, PlanDiff } from '../api/index.js';
+import { counted } from '../artifacts/index.js';
 import { figure, orDash, percent, type Table } from './table.js';
 
 /**
@@ -7,7 +8,7 @@ import { figure, orDash, percent, type Table } from './table.js';
  */
 export function diffHeadline({ objective, gpusMoved, same }: PlanDiff): string {
   if (same) return 'the plans are the same';
-  const gpus = `${gpusMoved} GPU${gpusMoved === 1 ? '' : 's'} would serve something else`;
+  const gpus = `${counted(gpusMoved, 'GPU')} would serve something else`;
   const { kind, kindBefore, before, after } = objective;
   if (kindBefore !== undefined)
     return `${kindBefore} ${figure(before)} → ${kind} ${figure(after)}, which do not compare; ${gpus}`;

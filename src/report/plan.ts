@@ -1,5 +1,5 @@
-import type { NotHeld, TimingRound } from '../api/index.js';
-import type { HeldModel, PlannedPartition, PooledPlan } from '../artifacts/index.js';
+import { type NotHeld, notHeldReason, type TimingRound } from '../api/index.js';
+import { counted, type HeldModel, type PlannedPartition, type PooledPlan } from '../artifacts/index.js';
 import { figure, milliseconds, orDash, percent, type Table } from './table.js';
 
 /** planHeadline states in one line the value of the plan's objective, with its unit, and its proven gap. */
@@ -31,13 +31,13 @@ export function holdLines({ hold, models, objective }: PooledPlan): string[] {
   const most = isThroughput
     ? `holds ${figure(hold.value)} per unit of weight; no plan holds more than ${figure(hold.bound)}`
     : `costs ${figure(hold.value)}; no plan that holds the rates costs less than ${figure(hold.bound)}`;
-  const how = `${hold.trials} plans simulated; confirmed by ${seeds.length} runs of ${figure(durationS)} s with other seeds, ${arrivals} arrivals, ${percent(confidence, 0)} confidence`;
+  const how = `${counted(hold.trials, 'plan')} simulated; confirmed by ${counted(seeds.length, 'run')} of ${figure(durationS)} s with other seeds, ${arrivals} arrivals, ${percent(confidence, 0)} confidence`;
   return [...held, `${most} (${how})`];
 }
 
 /** notHeldText says that no plan was found that holds the rates, how near the best came, and what to do. */
-export function notHeldText({ trials, heldShare }: NotHeld): string {
-  return `none of ${trials} plans that were simulated holds the rates that were asked for; the one that comes closest holds ${percent(heldShare, 1)} of them. Ask for lower rates, a longer SLO or a smaller share in time, or give more GPUs.`;
+export function notHeldText(notHeld: NotHeld): string {
+  return `${notHeldReason(notHeld)}. Ask for lower rates, a longer SLO or a smaller share in time, or give more GPUs.`;
 }
 
 /** PHASES lists the phases of a solve in order. Other phases that a solver reports are parts of these. */
@@ -49,7 +49,7 @@ const PHASES = ['tables', 'columns', 'start', 'bound', 'search'] as const;
  */
 export function timingLines({ timed, furthest, notes }: TimingRound): string[] {
   const far = furthest === undefined ? '' : `; the plan was furthest off by ${furthestText(furthest)}`;
-  const first = `timed ${timed} ${timed === 1 ? 'figure' : 'figures'} of the plan's partitions${far}`;
+  const first = `timed ${counted(timed, 'figure')} of the plan's partitions${far}`;
   return timed === 0 ? [...notes] : [first, ...notes];
 }
 

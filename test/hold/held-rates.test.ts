@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { heldRates, type RateSearch } from '../../src/hold/index.js';
+import { attainmentOverRuns } from '../../src/metrics/index.js';
 import { streamOf } from '../../src/random/index.js';
 
 const QUESTION: RateSearch = {
@@ -84,6 +85,45 @@ describe('heldRates()', () => {
     expect(attainment[1]?.low).toBeGreaterThanOrEqual(0.9);
     const byMean = await heldRates(simulate, { ...QUESTION, precision: 0.004, seeds });
     expect(heldRps[0]).toBeLessThan(byMean.heldRps[0] as number);
+  });
+
+  it('gives up after one look at a plan that does not hold the least rates', async () => {
+    const seeds = [1, 2, 3, 4, 5, 6, 7, 8];
+    const least = { ...QUESTION, judge: 'lower-end' as const, seeds };
+    const { simulate, asked } = serving([90, 30], 0.01);
+    const lost = await heldRates(simulate, { ...least, leastRps: [80, 34] });
+    expect(lost.heldRps).toEqual([0, 0]);
+    // After four seeds the second model cannot reach its share any more, though the first one does.
+    expect(asked).toEqual([1, 2, 3, 4].map((seed) => [80, 34, seed]));
+    const more = await heldRates(simulate, { ...least, leastRps: [80, 45] });
+    expect([more.heldRps, asked.length]).toEqual([[0, 0], 4]);
+    const found = await heldRates(simulate, { ...least, leastRps: [80, 25] });
+    expect(found.heldRps[0]).toBeGreaterThan(88);
+    expect(found.heldRps[1]).toBeGreaterThan(31);
+  });
+
+  it('finds the same rates with fewer simulations where seeds cannot matter any more', async () => {
+    const seeds = [1, 2, 3, 4, 5, 6, 7, 8];
+    for (const most of [60, 85, 97]) {
+      const { simulate, asked } = serving([most, 0], 0.02);
+      const search = {
+        ...QUESTION,
+        judge: 'lower-end' as const,
+        precision: 0.001,
+        seeds,
+        plannedRps: [100, 0],
+      };
+      const { heldRps } = await heldRates(simulate, search);
+      const held = heldRps[0] as number;
+      const values = async (rps: number) =>
+        Promise.all(seeds.map(async (seed) => (await simulate([rps, 0], seed))[0]?.attainment ?? 1));
+      const runs = asked.length;
+      expect(attainmentOverRuns(await values(held), 8000).low).toBeGreaterThanOrEqual(0.99);
+      expect(attainmentOverRuns(await values(1.002 * held), 8000).low).toBeLessThan(0.99);
+      // No rate is simulated twice, and rates that fail take four seeds.
+      expect(new Set(asked.slice(0, runs).map(String)).size).toBe(runs);
+      expect(runs).toBeLessThan(48);
+    }
   });
 
   it('lowers rates that are held one by one and not together', async () => {

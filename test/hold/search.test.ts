@@ -41,7 +41,7 @@ function tools(more: Partial<HoldTools> = {}): HoldTools & { simulated: PlanBody
     plans: async (problems) =>
       problems.map((problem) => checkedOutcome(planPooled(problem, { highs }), problem)),
     held,
-    ranked: held,
+    ranked: async (plan) => (await held([plan]))[0] as HeldRates,
     promised: async (plan) => (await held([plan]))[0] as HeldRates,
     isOver: () => false,
     ...more,
@@ -120,20 +120,24 @@ describe('searchHeld() for throughput', () => {
   it('keeps what other seeds confirm, not what looked best', async () => {
     const problem = randomProblem(3, SHAPE, { sloMargin: 0.4 });
     const lucky = tools();
-    const found: PlanBody[] = [];
-    const ranked = async (plans: readonly RatedPlan[]): Promise<HeldRates[]> => {
-      found.push(...plans.map(({ plan }) => plan));
+    const found: RatedPlan[] = [];
+    const ranked = async (plan: RatedPlan): Promise<HeldRates> => {
+      found.push(plan);
       // The plan that looked best holds half of what it seemed to hold.
-      return plans.map(({ plan }, i) => ({
-        heldRps: heldOf(plan).map((rps) => (i === 0 ? rps / 2 : rps)),
-        attainment: [],
-        requests: 1,
-      }));
+      const share = found.length === 1 ? 0.5 : 1;
+      return { heldRps: heldOf(plan.plan).map((rps) => share * rps), attainment: [], requests: 1 };
     };
     const outcome = await searchHeld(problem, QUESTION, { ...lucky, ranked });
     const rps = ('plan' in outcome ? outcome.plan.models : []).map(({ heldRps }) => heldRps);
     expect(found.length).toBeGreaterThan(1);
-    expect(rps).toEqual(heldOf(found[1] as PlanBody));
+    expect(rps).toEqual(heldOf((found[1] as RatedPlan).plan));
+    // A plan is asked for a little more than the best before it holds, and not for the rates of its own alone.
+    const [first, second] = found as [RatedPlan, RatedPlan];
+    const held = 0.5 * leastPerWeight(problem, heldOf(first.plan));
+    expect(first.leastRps).toBeUndefined();
+    problem.models.forEach(({ weight }, m) => {
+      expect((second.leastRps?.[m] as number) / (held * weight)).toBeCloseTo(1.002, 9);
+    });
   });
 
   it('promises what the last seeds confirm', async () => {
@@ -242,7 +246,29 @@ describe('searchHeld() for a price', () => {
         requests: 1,
       }));
     const outcome = await searchHeld(problem, QUESTION, tools({ held }));
-    expect(outcome).toMatchObject({ status: 'not-held', heldShare: expect.closeTo(0.5, 9) });
+    const near = { status: 'not-held', heldShare: expect.closeTo(0.5, 9), judgedBy: 'mean' };
+    expect(outcome).toMatchObject(near);
+  });
+
+  it('names the share that was confirmed where plans hold the rates by the seeds of the search alone', async () => {
+    const problem = randomProblem(2, { ...SHAPE, mostGpus: 12 }, { objective: 'cost', sloMargin: 0.4 });
+    const all = problem.models.map(({ rps = 0 }) => rps);
+    const holding = (share: number): HeldRates => ({
+      heldRps: all.map((rps) => share * rps),
+      attainment: [],
+      requests: 1,
+    });
+    const outcome = await searchHeld(
+      problem,
+      QUESTION,
+      tools({
+        held: async (plans) => plans.map(() => holding(1)),
+        ranked: async () => holding(0.9997),
+        promised: async () => holding(0.5),
+      }),
+    );
+    const near = { status: 'not-held', heldShare: expect.closeTo(0.9997, 9), judgedBy: 'lower-end' };
+    expect(outcome).toMatchObject(near);
   });
 });
 

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { attainmentOverRuns, meanOverRuns, studentQuantile } from '../../src/metrics/confidence.js';
+import {
+  attainmentOverRuns,
+  highestLowerEnd,
+  meanOverRuns,
+  studentQuantile,
+} from '../../src/metrics/confidence.js';
 import { streamOf } from '../../src/random/index.js';
 
 describe("Student's t", () => {
@@ -54,5 +59,24 @@ describe('means over runs', () => {
   it('of attainments stay between 0 and 1', () => {
     expect(attainmentOverRuns([0.01, 0.5], 100).low).toBe(0);
     expect(attainmentOverRuns([0.6, 1], 100).high).toBe(1);
+  });
+});
+
+describe('highestLowerEnd()', () => {
+  it('is reached by some runs to come, and passed by none', () => {
+    const stream = streamOf(7, 'lower ends');
+    for (let i = 0; i < 18; i++) {
+      const known = Array.from({ length: 2 + (i % 6) }, () => 0.9 + 0.1 * stream.uniform());
+      const left = 8 - known.length;
+      const most = highestLowerEnd(known, left);
+      const lowWith = (others: readonly number[]) => meanOverRuns([...known, ...others]).low;
+      const alike = Array.from({ length: 201 }, (_, n) => lowWith(Array(left).fill(n / 200)));
+      expect(Math.max(...alike)).toBeLessThanOrEqual(most + 1e-12);
+      expect(Math.max(...alike)).toBeGreaterThan(most - 2e-3);
+      for (let n = 0; n < 20; n++)
+        expect(lowWith(Array.from({ length: left }, () => stream.uniform() ** 0.1))).toBeLessThanOrEqual(
+          most + 1e-12,
+        );
+    }
   });
 });

@@ -23,6 +23,7 @@ import {
   type LoadedPooled,
   loadPooled,
   missedWhatWasAsked,
+  notHeldReason,
   refuseMarked,
   type SolveJob,
   type SolveLimits,
@@ -224,9 +225,7 @@ function heldCase(
   options: CompareOptions,
 ): SolvedCase | undefined {
   if (notHeld === undefined) return solvedCase(asked, outcome, options);
-  const { trials, heldShare } = notHeld;
-  const reason = `none of ${trials} plans holds the rates; the closest holds ${(100 * heldShare).toFixed(1)} % of them`;
-  return { row: { ...rowOf(asked, outcome), reasons: [reason] }, missed: false };
+  return { row: { ...rowOf(asked, outcome), reasons: [notHeldReason(notHeld)] }, missed: false };
 }
 
 /** problemOrRow gives the problem of a case, or the row of a case whose input is refused. */

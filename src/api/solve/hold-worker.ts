@@ -1,6 +1,5 @@
-/** The thread that simulates plans for a search of what they hold. It takes one plan after another. */
+/** The thread that simulates plans for a search of what they hold. It takes one run after another. */
 import type { HoldArrivals, PooledPlan } from '../../artifacts/index.js';
-import { type HeldRates, heldRates, type RateSearch } from '../../hold/index.js';
 import { serveJobs } from '../../jobs/index.js';
 import type { ChosenScheduler } from '../../serving/index.js';
 import { simulatedRates } from '../../simulation/index.js';
@@ -12,13 +11,19 @@ export interface HoldLoad {
   readonly cv?: number | undefined;
 }
 
-/** HoldJob asks which rates a plan holds. */
+/** HoldJob is one run of a plan. */
 export interface HoldJob {
   readonly plan: PooledPlan;
-  readonly search: RateSearch;
   readonly durationNs: number;
+  /** By model, in requests/s. */
+  readonly rps: readonly number[];
+  readonly seed: number;
 }
 
-serveJobs<HoldJob, HeldRates, never, HoldLoad>(({ plan, search, durationNs }, { data }) =>
-  heldRates(simulatedRates(plan, { ...data, durationNs }), search),
-);
+/** HoldRun is what the models of a run reached. */
+export type HoldRun = readonly { readonly attainment?: number | undefined; readonly arrived: number }[];
+
+serveJobs<HoldJob, HoldRun, never, HoldLoad>(async ({ plan, durationNs, rps, seed }, { data }) => {
+  const models = await simulatedRates(plan, { ...data, durationNs })(rps, seed);
+  return models.map(({ attainment, arrived }) => ({ attainment, arrived }));
+});

@@ -1,9 +1,17 @@
 import { performance } from 'node:perf_hooks';
 import { emittedHead, type PooledPlan, type PooledSpec, ToldFaults } from '../../artifacts/index.js';
-import type { HeldRates, HoldOutcome, HoldProgress, HoldTarget, RatedPlan } from '../../hold/index.js';
+import type {
+  HeldRates,
+  HoldOutcome,
+  HoldProgress,
+  HoldTarget,
+  RatedPlan,
+  RateSearch,
+} from '../../hold/index.js';
 import { JobPool } from '../../jobs/index.js';
 import type { PooledOutcome, PooledProblem } from '../../milp/index.js';
-import type { HoldJob, HoldLoad } from './hold-worker.js';
+import type { HoldJob, HoldLoad, HoldRun } from './hold-worker.js';
+import type { NotHeld } from './not-held.js';
 import type { LoadedProblem } from './pooled.js';
 import type { SearchLimits } from './solve-worker.js';
 import type { SolverPool } from './solver-pool.js';
@@ -41,18 +49,13 @@ export function holdTarget(
 }
 
 const TRIAL = { precision: 0.01, judge: 'mean' } as const;
-const PROMISE = { precision: 0.004, judge: 'lower-end' } as const;
+const RANKED = { precision: 0.002, judge: 'lower-end' } as const;
+const PROMISE = { precision: 0.001, judge: 'lower-end' } as const;
 
 /** HeldOutcome is a planner's outcome, and what was tried where no plan holds the rates. */
 export interface HeldOutcome {
   readonly outcome: PooledOutcome;
   readonly notHeld?: NotHeld;
-}
-
-/** NotHeld says how many plans were tried, and how near the best came to the rates: which share of them it holds. */
-export interface NotHeld {
-  readonly trials: number;
-  readonly heldShare: number;
 }
 
 /**
@@ -74,10 +77,10 @@ export async function holdPlan(
   const ended = options.signal?.aborted ? ('interrupted' as const) : ('time' as const);
   if (found.status === 'not-held') {
     const solver = { ms: 0, phases: {}, columns: 0, rounds: 0, nodes: 0 };
-    const { trials, heldShare } = found;
+    const { trials, heldShare, judgedBy } = found;
     return {
       outcome: timed({ status: 'no-plan-in-time', limit: found.isCut ? ended : 'work', solver }),
-      notHeld: { trials, heldShare },
+      notHeld: { trials, heldShare, judgedBy },
     };
   }
   const { plan, outcome, isCut } = found;
@@ -99,34 +102,36 @@ async function search(
   { problem, serving }: Pick<LoadedProblem, 'problem' | 'serving'>,
   { target, threads, signal, onProgress, timeLimitMs, ...limits }: HoldOptions,
 ): Promise<HoldOutcome> {
-  const { heldDurationNs, PROMISE_REQUESTS, RANKING_SEEDS, SEARCH_SEEDS, searchHeld, TRIAL_REQUESTS } =
-    await import('../../hold/index.js');
+  const {
+    heldDurationNs,
+    heldRates,
+    PROMISE_REQUESTS,
+    RANKING_SEEDS,
+    SEARCH_SEEDS,
+    searchHeld,
+    TRIAL_REQUESTS,
+  } = await import('../../hold/index.js');
   const { plannedScheduler } = await import('../../serving/index.js');
   const leastSloNs = Math.min(...problem.models.map(({ sloUs }) => 1e3 * sloUs));
   const scheduler = plannedScheduler(serving, { options: {}, leastSloNs }, new ToldFaults());
   if (scheduler === undefined) throw new Error(`the scheduler ${serving.scheduler} was not checked`);
   const { arrivals, cv, attainment } = target;
   const data: HoldLoad = { scheduler, arrivals, cv };
-  const pool = new JobPool<HoldJob, HeldRates, never>('#dist/src/api/solve/hold-worker.js', {
+  const pool = new JobPool<HoldJob, HoldRun, never>('#dist/src/api/solve/hold-worker.js', {
     what: 'simulation',
     threads,
     data,
   });
   const ask = (
-    plans: readonly RatedPlan[],
+    { plan, startRps, ...rates }: RatedPlan,
     leastRequests: number,
-    more: Pick<HoldJob['search'], 'seeds' | 'precision' | 'judge' | 'enoughRps'>,
-  ) =>
-    pool.runAll(
-      plans.map(({ plan, startRps, enoughRps }, i) => {
-        const plannedRps = plan.models.map(({ throughputRps }) => throughputRps);
-        const enough = enoughRps === undefined ? {} : { enoughRps };
-        const search = { plannedRps, startRps, attainment, ...enough, ...more };
-        const durationNs = heldDurationNs(plan.models, leastRequests);
-        const job = { plan: asArtifact(plan), search, durationNs };
-        return { name: `plan ${i}`, job };
-      }),
-    );
+    by: Pick<RateSearch, 'seeds' | 'precision' | 'judge'>,
+  ): Promise<HeldRates> => {
+    const run = { plan: asArtifact(plan), durationNs: heldDurationNs(plan.models, leastRequests) };
+    const plannedRps = plan.models.map(({ throughputRps }) => throughputRps);
+    const asked = { plannedRps, startRps, attainment, ...rates, ...by };
+    return heldRates((rps, seed) => pool.run({ ...run, rps, seed }), asked);
+  };
   const ends = timeLimitMs === undefined ? undefined : performance.now() + timeLimitMs;
   const isOver = () => signal?.aborted === true || (ends !== undefined && performance.now() >= ends);
   // A round of planning gets half of the time that is left, so that its plans can still be simulated.
@@ -139,13 +144,11 @@ async function search(
         const until = { ...limits, ...planningEnds() };
         return solver.runAll<'plan'>(problems.map((one) => named('plan', one, until)));
       },
-      held: (plans) => ask(plans, TRIAL_REQUESTS, { ...TRIAL, seeds: SEARCH_SEEDS }),
-      ranked: (plans) => ask(plans, PROMISE_REQUESTS, { ...PROMISE, seeds: RANKING_SEEDS }),
-      promised: async (plan, seeds) => {
-        const judged = { ...PROMISE, seeds, enoughRps: plan.startRps };
-        const [rates] = await ask([plan], PROMISE_REQUESTS, judged);
-        return rates as HeldRates;
-      },
+      held: (plans) =>
+        Promise.all(plans.map((plan) => ask(plan, TRIAL_REQUESTS, { ...TRIAL, seeds: SEARCH_SEEDS }))),
+      ranked: (plan) => ask(plan, PROMISE_REQUESTS, { ...RANKED, seeds: RANKING_SEEDS }),
+      promised: (plan, seeds) =>
+        ask({ ...plan, enoughRps: plan.startRps }, PROMISE_REQUESTS, { ...PROMISE, seeds }),
       isOver,
       ...(onProgress === undefined ? {} : { onProgress }),
     });

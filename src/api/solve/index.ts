@@ -4,7 +4,8 @@
  * It takes a spec's path and options, and gives a plan or the reasons why there is none. The search itself is
  * in `milp`. Start reading at `solve.ts`. `pooled.ts` loads a spec with its cluster and profiles.
  */
-export { type HeldOutcome, holdPlan, holdTarget, type NotHeld } from './hold.js';
+export { type HeldOutcome, holdPlan, holdTarget } from './hold.js';
+export { type NotHeld, notHeldReason } from './not-held.js';
 export { loadPipeline, type PipelineSolved } from './pipeline.js';
 export { type LoadedPooled, loadPooled, loadProblem, servingOf } from './pooled.js';
 export { refuseMarked } from './refuse-marked.js';

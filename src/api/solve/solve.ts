@@ -21,7 +21,8 @@ import type {
   SolverReport,
 } from '../../milp/index.js';
 import { noPlanDocument } from '../no-plan.js';
-import { type HeldOutcome, holdPlan, holdTarget, type NotHeld } from './hold.js';
+import { type HeldOutcome, holdPlan, holdTarget } from './hold.js';
+import type { NotHeld } from './not-held.js';
 import { type PipelineSolved, solvePipeline } from './pipeline.js';
 import { type LoadedProblem, loadProblem } from './pooled.js';
 import { refuseMarked } from './refuse-marked.js';

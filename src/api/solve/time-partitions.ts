@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import {
   checkWritable,
+  counted,
   type DeviceProfile,
   fault,
   InputError,
@@ -117,8 +118,9 @@ export async function timePartitions(
     for (const group of groupsOf(cells)) {
       const profile = files.get(file.path) ?? file.profile;
       const { className, virtual } = group[0] as Cell;
-      const text = group.length === 1 ? '1 partition' : `${group.length} partitions`;
-      onProgress?.(`timing ${text} of ${prepared.name} on 1/${virtual} ${className}`);
+      onProgress?.(
+        `timing ${counted(group.length, 'partition')} of ${prepared.name} on 1/${virtual} ${className}`,
+      );
       const timed = await trying(group, () =>
         timedGroup(prepared, profile, { cells: group, mostDrift, signal }),
       );
