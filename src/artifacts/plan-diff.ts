@@ -40,8 +40,10 @@ export interface StageDifference {
   readonly scaleFactor: Changed;
   /** The rate of one replica. */
   readonly throughputRps: Changed;
-  /** The stages that its results go to, with probabilities. */
+  /** The stages that its results go to, with probabilities and conditions. */
   readonly next: ChangedWords;
+  /** Where the inputs of its model come from. */
+  readonly inputs?: ChangedWords;
 }
 
 /** ChangedWords is a description in both plans. */

@@ -6,6 +6,7 @@ import type {
   PlannedStage,
   StageDifference,
   StagePlacement,
+  WhenOutput,
 } from '../artifacts/index.js';
 import { gpuRuns } from './gpu-runs.js';
 
@@ -67,6 +68,7 @@ function stageDifference(name: string, [a, b]: readonly (PlannedStage | undefine
     scaleFactor: change(a?.scaleFactor, b?.scaleFactor),
     throughputRps: change(a?.throughputRps, b?.throughputRps),
     next: words(a && nextText(a), b && nextText(b)),
+    inputs: words(a && inputsText(a), b && inputsText(b)),
   };
 }
 
@@ -81,13 +83,25 @@ function devicesText({ device, virtual }: PlannedStage): string {
 function nextText({ next }: PlannedStage): string {
   if (next.length === 0) return 'none';
   return next
-    .map(({ to, probability }) => (probability === undefined ? to : `${to} ${probability}`))
+    .map(({ to, probability, when }) => {
+      const share = probability === undefined ? to : `${to} ${probability}`;
+      return when === undefined ? share : `${share} where ${whenText(when)}`;
+    })
     .join(', ');
 }
 
+function whenText({ output, index, atLeast, below }: WhenOutput): string {
+  const value = index === undefined ? output : `${output}[${index}]`;
+  return atLeast === undefined ? `${value} < ${below}` : `${value} >= ${atLeast}`;
+}
+
+function inputsText({ inputs }: PlannedStage): string {
+  return (inputs ?? []).map(({ name, from }) => `${name} from ${from.join(' or ')}`).join(', ') || 'none';
+}
+
 function stageDiffers(stage: StageDifference): boolean {
-  const { devices, next, batch, replicas, standby, scaleFactor, throughputRps } = stage;
-  if (devices.before !== devices.after || next.before !== next.after) return true;
+  const { batch, replicas, standby, scaleFactor, throughputRps } = stage;
+  if ([stage.devices, stage.next, stage.inputs].some((one) => one?.before !== one?.after)) return true;
   return [batch, replicas, standby, scaleFactor, throughputRps].some(differs);
 }
 

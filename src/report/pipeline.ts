@@ -51,10 +51,10 @@ export function stageClassTable({ classes }: PipelinePlan): Table {
 /** stageDiffTable lists the stages that two plans of pipelines serve differently. */
 export function stageDiffTable({ stages = [] }: PlanDifference): Table {
   const rows = stages.flatMap((stage) => {
-    const words = (['devices', 'next'] as const).map((what) => ({
+    const words = (['devices', 'next', 'inputs'] as const).map((what) => ({
       what,
-      before: stage[what].before ?? '—',
-      after: stage[what].after ?? '—',
+      before: stage[what]?.before ?? '—',
+      after: stage[what]?.after ?? '—',
     }));
     const figures = (['batch', 'replicas', 'standby', 'scaleFactor'] as const).map((what) => ({
       what: what === 'scaleFactor' ? 'visits' : what,

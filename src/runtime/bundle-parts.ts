@@ -37,17 +37,29 @@ export function deviceFaults({ manifest: { devices }, topology: { pools } }: Bun
   );
 }
 
+/** SourcedTensor is a tensor, and of a stage's inputs also where it comes from. */
+interface SourcedTensor extends TensorSpec {
+  readonly from?: readonly string[];
+}
+
+function sourcedText(spec: SourcedTensor): string {
+  const source = spec.from === undefined ? '' : ` from ${spec.from.join(' or ')}`;
+  return `${spec.name} ${typeText(spec)}${source}`;
+}
+
 /**
  * differingTensors gives a fault where the tensors of a model or stage of the manifest are not those of the plan.
  * @param at where the model or stage is in the manifest
  */
 export function differingTensors(
   which: 'inputs' | 'outputs',
-  { bundled, planned }: { readonly bundled: readonly TensorSpec[]; readonly planned: readonly TensorSpec[] },
+  {
+    bundled,
+    planned,
+  }: { readonly bundled: readonly SourcedTensor[]; readonly planned: readonly SourcedTensor[] },
   at: string,
 ): Fault[] {
-  const wordsOf = (specs: readonly TensorSpec[]) =>
-    specs.map((spec) => `${spec.name} ${typeText(spec)}`).join(', ') || 'none';
+  const wordsOf = (specs: readonly SourcedTensor[]) => specs.map(sourcedText).join(', ') || 'none';
   const [is, wanted] = [wordsOf(bundled), wordsOf(planned)];
   return is === wanted ? [] : [fault(`its ${which} are ${is}; they are planned as ${wanted}`, at)];
 }

@@ -160,6 +160,32 @@ describe('diffPipelines()', () => {
     ]);
   });
 
+  it('shows conditions and sources of inputs that change', () => {
+    const after = planFile((plan) => {
+      plan.stages[0]!.next[0]!.when = { output: 'score', atLeast: 0.5 };
+      plan.stages[0]!.next[1]!.when = { output: 'score', index: 2, below: 0.5 };
+      plan.stages[3]!.inputs![0]!.from.reverse();
+    });
+    const found = diffPipelines(planFile(), after);
+    expect(found.same).toBe(false);
+    expect(
+      found.stages?.map(({ name, next, inputs }) => [name, next.after, inputs?.before, inputs?.after]),
+    ).toEqual([
+      [
+        'detect',
+        'read 0.25 where score >= 0.5, face 0.75 where score[2] < 0.5',
+        'image from request.image',
+        'image from request.image',
+      ],
+      [
+        'merge',
+        'none',
+        'found from read.found or face.found, boxes from detect.boxes',
+        'found from face.found or read.found, boxes from detect.boxes',
+      ],
+    ]);
+  });
+
   it('shows a stage that comes, and edges that change', () => {
     const before = planFile((plan) => {
       plan.stages.splice(1, 1);

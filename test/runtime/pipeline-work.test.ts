@@ -104,13 +104,15 @@ describe('openBundle() of a pipeline', () => {
     const changed = await faultsOf(street(), (manifest) => {
       manifest.stages![1]!.name = 'plates';
       manifest.stages![2]!.inputs[0]!.shape = [1, 5];
+      manifest.stages![4]!.inputs[0]!.from = ['detect.crop'];
       manifest.models[0]!.outputs.pop();
       manifest.devices = {};
     });
     expect(changed).toEqual([
       '/stages/1/name: is "plates", which is no stage of the plan',
       '/stages: has no stage "plate", which the plan serves',
-      '/stages/face: its inputs are crop float32[1*, 5]; they are planned as crop float32[1*, 4]',
+      '/stages/face: its inputs are crop float32[1*, 5] from detect.crop; they are planned as crop float32[1*, 4] from detect.crop',
+      '/stages/tag: its inputs are image float32[1*, 4] from detect.crop; they are planned as image float32[1*, 4] from request.image',
       '/devices: does not say how to run class cpu',
       '/models/street: its outputs are answer float32[1*, 4]; they are planned as answer float32[1*, 4], label float32[1*, 4]',
     ]);
