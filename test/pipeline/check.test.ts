@@ -196,7 +196,7 @@ describe('diffPipelines()', () => {
       {
         name: 'detect',
         devices: { before: 'L4', after: 'L4' },
-        next: { before: 'face 0.75', after: 'read 0.25, face 0.75' },
+        next: { before: 'face 0.75', after: 'read 0.25 where score >= 0.5, face 0.75' },
       },
       { name: 'read', devices: { after: 'L4' }, next: { after: 'merge' } },
     ]);
