@@ -140,12 +140,14 @@ describe('driveLoad()', () => {
     expect(report.failures['other reasons']).toBe(10);
   });
 
-  it('accepts an answer only with every output of the model', async () => {
+  it('accepts an answer only with every output of the model that it does not name as not taken', async () => {
     const binary = ANSWER.replace('"data":[1]', '"parameters":{"binary_data_size":4}');
     const ways: readonly [body: string, headerLength?: number][] = [
       [ANSWER],
       [`${binary}1234`, binary.length],
       ['{"outputs":[]}'],
+      ['{"outputs":[],"parameters":{"not_taken":["y"]}}'],
+      ['{"outputs":[],"parameters":{"not_taken":"y"}}'],
       [`${binary}12`, binary.length],
       [binary.replace('4}', '-4}').replace('}]}', '},{"name":"z","parameters":{"binary_data_size":8}}]}')],
       [`${binary.replace('4}', '"4"}')}1234`, binary.length + 2],
@@ -167,10 +169,10 @@ describe('driveLoad()', () => {
       if (length !== undefined) response.setHeader('inference-header-content-length', length);
       response.end(body);
     });
-    const report = await driveLoad(url, { model: 'm', rps: 110, durationS: 1, arrivals: 'uniform' });
-    expect(report).toMatchObject({ sent: 110, answered: 30, failed: 80 });
+    const report = await driveLoad(url, { model: 'm', rps: 130, durationS: 1, arrivals: 'uniform' });
+    expect(report).toMatchObject({ sent: 130, answered: 40, failed: 90 });
     expect(report.failures).toEqual({
-      'status 200: no output y': 10,
+      'status 200: no output y': 20,
       'status 200: other bytes than its outputs need': 10,
       'status 200: no size of output y': 20,
       'status 200: no data of output y': 10,

@@ -139,5 +139,13 @@ describe('openBundle() of a pipeline', () => {
     expect(told).toMatch(
       /^\/stages: cpu has .* GiB for each of its devices, and the models of detect, plate, face take/,
     );
+    // Half of a GPU has half of its memory.
+    const halves = (bytes: number) => {
+      const plan = small(bytes / 2 ** 30);
+      for (const part of [...plan.stages, ...plan.placement]) part.virtual = 2;
+      return faultsOf(plan);
+    };
+    expect(await halves(30)).toEqual([]);
+    expect(await halves(29)).toHaveLength(1);
   });
 });
