@@ -40,6 +40,11 @@ function checkPlan(example: string): void {
 try {
   checkPlan('pooled');
   checkPlan('pipeline');
+  const policy = 'examples/pipeline/policy.yaml';
+  const report = join(folder, 'report.json');
+  run(planProgram, 'validate', policy);
+  run(planProgram, 'simulate', join(folder, 'pipeline.json'), '--policy', policy, '-o', report);
+  run(planProgram, 'validate', report);
 
   const out = join(folder, 'quickstart');
   const told = run('dist/examples/quickstart/run.js', '--out', out, '--seconds', '2');

@@ -7,6 +7,7 @@ import {
   loadArtifact,
   MissingError,
   manifestIn,
+  type PolicyFile,
   readWhole,
   type Validation,
 } from '../artifacts/index.js';
@@ -64,6 +65,8 @@ async function describeFile(named: string): Promise<string> {
     }
     case 'pipeline-plan':
       return describePipelinePlan(loaded as Loaded<'pipeline-plan'>);
+    case 'policy':
+      return describePolicy(loaded.value);
     case 'pooled-plan':
       return describePlan(loaded as Loaded<'pooled-plan'>);
     case 'bundle':
@@ -111,6 +114,11 @@ const CONFIRMED = {
   recomputed: 'recomputed from its spec and profiles',
   unnamed: 'it names no spec, so its figures were not recomputed',
 } as const;
+
+function describePolicy({ $schema: _, kind: __, version: ___, scheduler, ...choices }: PolicyFile): string {
+  const names = Object.keys(choices);
+  return `policy of ${scheduler ?? "the plan's scheduler"}: ${names.length === 0 ? 'no choices' : names.join(', ')}`;
+}
 
 async function describePlan({ value: plan, path }: Loaded<'pooled-plan'>): Promise<string> {
   const which = plan.baseline === undefined ? 'pooled plan' : `plan of the baseline ${plan.baseline}`;

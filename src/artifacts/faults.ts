@@ -1,5 +1,7 @@
 import type { ErrorObject } from 'ajv';
 import type { Fault } from './errors.js';
+import { chosenArm } from './kind-faults.js';
+import { didYouMean } from './similar.js';
 
 const MOST_FAULTS = 50;
 
@@ -8,14 +10,35 @@ const MOST_FAULTS = 50;
  * leaves out repetitions and the complaints of a `oneOf`'s other arms, and gives at most 50, as `firstFaults` does.
  */
 export function schemaFaults(errors: readonly ErrorObject[]): Fault[] {
-  const told = errors
+  const { left, found } = withChosenArms(errors);
+  const told = left
     .filter(
       ({ keyword, propertyName }) => !(keyword === 'if' || keyword === 'oneOf' || propertyName !== undefined),
     )
-    .filter((error) => !hasDeeper(error, errors))
+    .filter((error) => !hasDeeper(error, left))
     .map(toFault);
-  const faults = told.length > 0 ? told : errors.map(toFault);
+  const all = [...found, ...told];
+  const faults = all.length > 0 ? all : errors.map(toFault);
   return firstFaults([...new Map(faults.map((fault) => [`${fault.path} ${fault.message}`, fault])).values()]);
+}
+
+/** withChosenArms leaves out what ajv says of the alternatives by kind that were not meant. */
+function withChosenArms(errors: readonly ErrorObject[]): { left: readonly ErrorObject[]; found: Fault[] } {
+  let left = errors;
+  const found: Fault[] = [];
+  for (const error of errors) {
+    const chosen = chosenArm(error);
+    if (chosen === undefined) continue;
+    if ('fault' in chosen) found.push(chosen.fault);
+    const meant = 'arm' in chosen ? `${error.schemaPath}/${chosen.arm}/` : undefined;
+    left = left.filter(
+      ({ schemaPath, instancePath }) =>
+        !schemaPath.startsWith(`${error.schemaPath}/`) ||
+        !(instancePath === error.instancePath || instancePath.startsWith(`${error.instancePath}/`)) ||
+        (meant !== undefined && schemaPath.startsWith(meant)),
+    );
+  }
+  return { left, found };
 }
 
 /** firstFaults gives the first 50 faults, as many as a person reads, then one that says how many more there are. */
@@ -47,16 +70,20 @@ function toFault(error: ErrorObject): Fault {
       const known = Object.keys((error.parentSchema?.properties as object | undefined) ?? {}).filter(
         (k) => k !== '$schema',
       );
+      const wrong = error.params.additionalProperty as string;
       return {
         path,
-        message: `has an unknown key ${quote(error.params.additionalProperty as string)}; known keys are ${known.join(', ')}`,
+        message: `has an unknown key ${quote(wrong)}; known keys are ${known.join(', ')}${didYouMean(wrong, known)}`,
       };
     }
-    case 'enum':
+    case 'enum': {
+      const valid = error.params.allowedValues as unknown[];
+      const words = valid.filter((value) => typeof value === 'string');
       return {
         path,
-        message: `is ${show(error.data)}; valid values are ${(error.params.allowedValues as unknown[]).map(show).join(', ')}`,
+        message: `is ${show(error.data)}; valid values are ${valid.map(show).join(', ')}${didYouMean(String(error.data), words)}`,
       };
+    }
     case 'const':
       return { path, message: `is ${show(error.data)}; must be ${show(error.params.allowedValue)}` };
     case 'not':

@@ -81,6 +81,20 @@ export type {
 export { type GpuRow, gpuNumber, type Run, runsOf, type Seat, type Spanned, seatsOf } from './placement.js';
 export type { Changed, ChangedWords, PlanDifference, StageDifference } from './plan-diff.js';
 export type {
+  PolicyFile,
+  PolicyScaling,
+  ReservationChoices,
+  ScheduledScaling,
+  StageLocalChoices,
+} from './policy.js';
+export {
+  type ChoiceParts,
+  choiceFaults,
+  choiceParts,
+  type PolicyFamily,
+} from './policy-choices.js';
+export { type PolicyGiven, policyFiles, readPolicies } from './policy-files.js';
+export type {
   ClassUse,
   HeldModel,
   HoldRuns,
@@ -146,6 +160,7 @@ export {
 export { schemaModeline } from './schema-modeline.js';
 export { schemaSource } from './schema-text.js';
 export { ARTIFACT_KINDS, type ArtifactKind, type ArtifactTypes, schemaText } from './schemas.js';
+export { didYouMean } from './similar.js';
 export type {
   FigureOverRuns,
   RunsFigures,

@@ -3,6 +3,7 @@ import type { Document, LineCounter, Node, YAMLParseError } from 'yaml';
 import { sha256Of } from './digest.js';
 import { type Fault, fault, InputError } from './errors.js';
 import { firstFaults, schemaFaults } from './faults.js';
+import { policyFileFaults } from './policy-choices.js';
 import { readWhole } from './read-file.js';
 import { ARTIFACT_KINDS, type ArtifactKind, type ArtifactTypes, validatorOf } from './schemas.js';
 import { decodedText } from './text.js';
@@ -57,9 +58,15 @@ export function parseArtifact<K extends ArtifactKind>(
   const kind = kindOf(value, kinds, task);
   const versionFaults = checkVersion(value as { version?: unknown });
   if (versionFaults.length > 0) throw new InputError(task, versionFaults);
-  const validate = validatorOf(kind);
-  if (!validate(value)) throw new InputError(task, schemaFaults(validate.errors ?? []));
+  const faults = kindFaults(kind, value);
+  if (faults.length > 0) throw new InputError(task, faults);
   return { kind, value: value as ArtifactTypes[K] };
+}
+
+function kindFaults(kind: ArtifactKind, value: unknown): Fault[] {
+  if (kind === 'policy') return policyFileFaults(value as Record<string, unknown>);
+  const validate = validatorOf(kind);
+  return validate(value) ? [] : schemaFaults(validate.errors ?? []);
 }
 
 function parseText(text: string, path: string): unknown {

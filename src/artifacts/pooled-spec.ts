@@ -16,8 +16,11 @@ export interface PooledSpec {
 /** PlanServing says which scheduler serves a plan, in simulations and on a server alike. */
 export interface PlanServing {
   scheduler: string;
-  /** Choices other than the scheduler's own, as `--policy` takes them, such as `{ "drop": "never" }`. */
-  policy?: Record<string, string | number | boolean>;
+  /**
+   * Choices other than the scheduler's own: as `--policy` takes them, such as `{ "drop": "never", "late.window": 64 }`, or
+   * as a policy file has them.
+   */
+  policy?: Record<string, string | number | boolean | { [key: string]: unknown }>;
 }
 
 /**

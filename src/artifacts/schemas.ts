@@ -9,6 +9,7 @@ import type { NoPlan } from './no-plan.js';
 import type { PipelinePlan } from './pipeline-plan.js';
 import type { PipelineSpec } from './pipeline-spec.js';
 import type { PlanDifference } from './plan-diff.js';
+import type { PolicyFile } from './policy.js';
 import type { PooledPlan } from './pooled-plan.js';
 import type { PooledSpec } from './pooled-spec.js';
 import type { DeviceList, ErrorDocument, PartitionReport, ServerAddress, Validation } from './printed.js';
@@ -27,6 +28,7 @@ export interface ArtifactTypes {
   'pooled-plan': PooledPlan;
   pipeline: PipelineSpec;
   'pipeline-plan': PipelinePlan;
+  policy: PolicyFile;
   bundle: Bundle;
   'simulation-report': SimulationReport;
   'simulation-sweep': SimulationSweep;
@@ -54,6 +56,7 @@ export const ARTIFACT_KINDS = [
   'pooled-plan',
   'pipeline',
   'pipeline-plan',
+  'policy',
   'bundle',
   'simulation-report',
   'simulation-sweep',
@@ -89,6 +92,12 @@ let compiler: Ajv | undefined;
 export function validatorOf(kind: ArtifactKind): ValidateFunction {
   compiler ??= schemaCompiler();
   return compiler.getSchema(schemaId(kind)) ?? compiler.compile(completeSchema(kind));
+}
+
+/** validatorOfDefinition gives the compiled validator of a definition of a kind's schema. */
+export function validatorOfDefinition(kind: ArtifactKind, definition: string): ValidateFunction {
+  validatorOf(kind);
+  return (compiler as Ajv).getSchema(`${schemaId(kind)}#/definitions/${definition}`) as ValidateFunction;
 }
 
 function schemaCompiler(): Ajv {

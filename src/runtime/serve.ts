@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { fault, InputError, option } from '../artifacts/index.js';
-import { makeCore, poolsServedBy } from '../serving/index.js';
+import { fault, InputError, option, readPolicies, ToldFaults } from '../artifacts/index.js';
+import { type ChosenScheduler, makeCore, poolsServedBy } from '../serving/index.js';
 import { Counters } from './counters.js';
 import { makeFront } from './front.js';
 import { crowdedByDevices, LiveDevice, planDevices } from './live-device.js';
@@ -31,7 +31,13 @@ export async function startServer(folder: string, options: ServeOptions = {}): P
   const log = options.onLog ?? (() => {});
   const bundle = await openBundle(folder, options.sloMs === undefined ? {} : { sloMs: options.sloMs });
   await options.confirm?.(bundle);
-  const server = new Server(bundle, options, log);
+  const told = new ToldFaults();
+  const policy = await readPolicies(options.policy ?? [], told);
+  const server = new Server(
+    bundle,
+    { ...options, scheduler: liveScheduler({ ...options, policy }, bundle, told) },
+    log,
+  );
   try {
     await server.start();
   } catch (error) {
@@ -54,7 +60,7 @@ class Server implements RunningServer {
 
   constructor(
     private readonly bundle: OpenedBundle,
-    private readonly options: ServeOptions,
+    private readonly options: Omit<ServeOptions, 'scheduler'> & { readonly scheduler: ChosenScheduler },
     private readonly log: (event: ServeEvent) => void,
   ) {
     this.closed = new Promise((resolve) => {
@@ -75,7 +81,7 @@ class Server implements RunningServer {
         restarted: () => this.counters.restarted(device),
       });
     });
-    const scheduler = liveScheduler(options, bundle);
+    const { scheduler } = options;
     this.driver = new LiveDriver(bundle, this.devices, {
       makeCore: (decisions) => makeCore(scheduler, bundle.topology, decisions),
       observer: {

@@ -16,7 +16,7 @@ export { Answer, Decision, Decisions, DROP_REASONS, type DropReason } from './de
 export { type LogEntry, type Replay, recorded, replay } from './log.js';
 export { pipelineTopologyOf } from './pipeline-topology.js';
 export { planFaults } from './plan-figures.js';
-export { plannedScheduler, replayFaults, servingFaults } from './plan-scheduler.js';
+export { planChoices, plannedScheduler, replayFaults, servingFaults } from './plan-scheduler.js';
 export { type Application, applicationsOf, planTopologyOf, type ServedPlan } from './plan-topology.js';
 export { busyUntilTables, PUBLISHED_POLICY, PUBLISHED_REACTIVE_POLICY } from './published/index.js';
 export {
@@ -28,6 +28,7 @@ export {
   type ReservationTableRule,
   type ReviewRule,
 } from './reservation/index.js';
+export { scalingFaults } from './scheduled-scaling.js';
 export { chosenScheduler, type SchedulerOptions } from './scheduler-options.js';
 export {
   type ChosenScheduler,

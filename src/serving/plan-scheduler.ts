@@ -1,5 +1,12 @@
-import { type Fault, fault, option, type PlanServing, ToldFaults } from '../artifacts/index.js';
-import { chosenScheduler, type SchedulerOptions } from './scheduler-options.js';
+import {
+  type Fault,
+  fault,
+  option,
+  type PlanServing,
+  type PolicyGiven,
+  ToldFaults,
+} from '../artifacts/index.js';
+import { choicesGiven, chosenScheduler, type SchedulerOptions } from './scheduler-options.js';
 import { type ChosenScheduler, DEFAULT_SCHEDULER } from './schedulers.js';
 
 /**
@@ -23,14 +30,29 @@ export function plannedScheduler(
   { options, leastSloNs }: { readonly options: SchedulerOptions; readonly leastSloNs: number },
   told: ToldFaults,
 ): ChosenScheduler | undefined {
-  const { scheduler = planned, preset, policy: asked = [] } = options;
+  const { preset, policy: asked = [] } = options;
+  const scheduler = askedScheduler(options, told) ?? planned;
   const isPlanned = scheduler === planned && preset === undefined;
-  const policy = [...(isPlanned ? assignments(choices) : []), ...asked];
+  const policy = [...(isPlanned ? planChoices(choices) : []), ...asked];
   const chosen = chosenScheduler({ scheduler, preset, policy }, told);
-  const isSet = policy.some((choice) => choice.startsWith('slackNs='));
+  const isSet = choicesGiven(policy).includes('slackNs');
   if (chosen === undefined || preset !== undefined || isSet || !('slackNs' in chosen.policy)) return chosen;
   const slackNs = Math.min(MOST_SLACK_NS, Math.floor(leastSloNs / 50));
   return { ...chosen, policy: { ...chosen.policy, slackNs } };
+}
+
+/** askedScheduler is the scheduler that the options name, or the policy files among them. They may not disagree. */
+function askedScheduler({ scheduler, policy = [] }: SchedulerOptions, told: ToldFaults): string | undefined {
+  let asked = scheduler;
+  let by = option('scheduler');
+  for (const given of policy) {
+    if (typeof given === 'string' || given.scheduler === undefined) continue;
+    const at = `${given.at}/scheduler`;
+    if (asked !== undefined && asked !== given.scheduler)
+      told.add(fault(`is ${given.scheduler}, but ${by} is ${asked}: leave out one of them`, at));
+    if (asked === undefined) [asked, by] = [given.scheduler, at];
+  }
+  return asked;
 }
 
 /**
@@ -40,16 +62,13 @@ export function plannedScheduler(
 export function servingFaults({ serving }: { readonly serving?: PlanServing }): Fault[] {
   if (serving === undefined) return [];
   const told = new ToldFaults();
-  const policy = assignments(serving.policy);
+  const policy = planChoices(serving.policy);
   const chosen = chosenScheduler({ scheduler: serving.scheduler, policy }, told);
   if (chosen !== undefined) told.add(...replayFaults(chosen));
-  return told.error('serve').faults.map(({ message, path = '' }) => {
-    const [, choice] = /"([^"=]+)=/.exec(path) ?? [];
-    const at =
-      choice ??
-      (path.startsWith(`${option('policy')} `) ? path.slice(option('policy').length + 1) : undefined);
-    return fault(message, at === undefined ? '/serving/scheduler' : `/serving/policy/${at}`);
-  });
+  const { faults } = told.error('serve');
+  return faults.map(({ message, path }) =>
+    fault(message, path.startsWith('/serving/') ? path : '/serving/scheduler'),
+  );
 }
 
 /** replayFaults refuses the reservation tables of the published simulator, which book devices that are busy. */
@@ -59,7 +78,7 @@ export function replayFaults({ name, policy }: ChosenScheduler): Fault[] {
   return [fault(said, option('scheduler'))];
 }
 
-/** The choices of a plan as `--policy` takes them. */
-function assignments(policy: PlanServing['policy'] = {}): string[] {
-  return Object.entries(policy).map(([key, value]) => `${key}=${value}`);
+/** planChoices gives the choices of a plan as those of `--policy`. */
+export function planChoices(policy: PlanServing['policy'] = {}): PolicyGiven[] {
+  return [{ at: '/serving/policy', choices: policy }];
 }

@@ -1,4 +1,14 @@
-import { fault, option, type ToldFaults } from '../artifacts/index.js';
+import {
+  type ChoiceParts,
+  choiceFaults,
+  choiceParts,
+  didYouMean,
+  type Fault,
+  fault,
+  option,
+  type PolicyGiven,
+  type ToldFaults,
+} from '../artifacts/index.js';
 import {
   type AnyPolicy,
   type ChosenScheduler,
@@ -7,28 +17,31 @@ import {
   type SchedulerName,
 } from './schedulers.js';
 
-/** AT_MOST_1 lists the parts of choices that are shares, so that more than 1 is a fault. */
-const AT_MOST_1 = new Set(['drop.share', 'firstSight.share', 'late.mostMissed', 'correction.weight']);
-
-/** WORDS lists the parts of choices that are words rather than numbers, with the valid words. */
-const WORDS: Readonly<Record<string, readonly string[]>> = {
-  'formation.leaves': ['transfer', 'nothing'],
-  'drop.spares': ['all-waited', 'last-waited'],
-};
+/** SchedulerOptions holds the options `--scheduler`, `--preset` and `--policy` as a person wrote them. */
+export interface SchedulerOptions {
+  readonly scheduler?: string | undefined;
+  readonly preset?: string | undefined;
+  /**
+   * `policy` holds the choices that differ from the preset: `drop=full-batch`, `drop.share=0.5`, `slackNs=1000000`, or
+   * what policy files hold. Later ones replace earlier ones.
+   */
+  readonly policy?: readonly PolicyGiven[] | undefined;
+}
 
 /**
- * chosenScheduler finds a scheduler by its name and preset, and applies the `key=value`
- * choices to a copy of its policy. A choice with a fault is left out.
+ * chosenScheduler finds a scheduler by its name and preset, and applies the choices to a copy of its policy. They are
+ * checked by the schema of policy files. A choice with a fault is left out.
  * @param told where every fault is added; the result is only to be used if there is none
  * @returns undefined where the scheduler or the preset does not exist
  */
 export function chosenScheduler(
-  { scheduler: name, preset, policy: assignments = [] }: SchedulerOptions & { readonly scheduler: string },
+  { scheduler: name, preset, policy: given = [] }: SchedulerOptions & { readonly scheduler: string },
   told: ToldFaults,
 ): ChosenScheduler | undefined {
-  const known = Object.keys(SCHEDULERS).join(', ');
+  const names = Object.keys(SCHEDULERS);
   if (!Object.hasOwn(SCHEDULERS, name)) {
-    told.add(fault(`is ${JSON.stringify(name)}; valid values are ${known}`, option('scheduler')));
+    const said = `is ${JSON.stringify(name)}; valid values are ${names.join(', ')}${didYouMean(name, names)}`;
+    told.add(fault(said, option('scheduler')));
     return undefined;
   }
   const found: Scheduler = SCHEDULERS[name as SchedulerName];
@@ -39,8 +52,14 @@ export function chosenScheduler(
     told.add(fault(`is ${JSON.stringify(preset)}; the scheduler ${name} ${has}`, option('preset')));
     return undefined;
   }
-  const policy = withAssignments(found, start, assignments, told);
-  return { name: name as SchedulerName, ...(preset === undefined ? {} : { preset }), policy };
+  const choices = new Choices(choiceParts(found.family), start);
+  for (const one of given) told.add(...choices.take(one));
+  told.add(...choices.faults((written) => choiceFaults(found.family, written)));
+  return {
+    name: name as SchedulerName,
+    ...(preset === undefined ? {} : { preset }),
+    policy: choices.policy,
+  };
 }
 
 function withPresets(): string {
@@ -48,118 +67,148 @@ function withPresets(): string {
   return all.flatMap(([name, { presets }]) => (Object.keys(presets).length > 0 ? [name] : [])).join(' and ');
 }
 
-/** SchedulerOptions holds the options `--scheduler`, `--preset` and `--policy` as a person wrote them. */
-export interface SchedulerOptions {
-  readonly scheduler?: string | undefined;
-  readonly preset?: string | undefined;
-  /**
-   * `policy` holds the choices that differ from the preset: `drop=full-batch`, `drop.share=0.5`,
-   * `slackNs=1000000`.
-   */
-  readonly policy?: readonly string[] | undefined;
+/** choicesGiven lists the names of the choices, or parts of them, that are given. */
+export function choicesGiven(given: readonly PolicyGiven[]): string[] {
+  return given.flatMap((one) =>
+    typeof one === 'string' ? [one.slice(0, Math.max(0, one.indexOf('=')))] : Object.keys(one.choices),
+  );
 }
 
-function withAssignments(
-  { choices }: Scheduler,
-  start: AnyPolicy,
-  assignments: readonly string[],
-  told: ToldFaults,
-): AnyPolicy {
-  const policy: Record<string, unknown> = structuredClone(start) as Record<string, unknown>;
-  for (const text of assignments) {
-    const at = `${option('policy')} "${text}"`;
-    const match = /^([A-Za-z]+)(?:\.([A-Za-z]+))?=(.+)$/.exec(text);
-    const [, key = '', part, value = ''] = match ?? [];
-    const allowed = Object.hasOwn(choices, key) ? choices[key] : undefined;
-    if (match === null) told.add(fault('is not key=value, such as drop=hopeless', at));
-    else if (allowed === undefined)
-      told.add(fault(`there is no ${key}; there are ${Object.keys(choices).join(', ')}`, at));
-    else {
-      const wrong = assign(policy, key, part, value, allowed);
-      if (wrong !== undefined) told.add(fault(wrong, at));
+/** Assignment gives a choice, or a part of one, a value. */
+interface Assignment {
+  readonly key: string;
+  readonly part?: string | undefined;
+  readonly value: unknown;
+  /** Where it was given, as its faults say. */
+  readonly at: string;
+  /** Whether its faults are placed within its value, by a JSON pointer. */
+  readonly isFile: boolean;
+}
+
+/** The value of a choice among several kinds that take parts. */
+interface Kind {
+  readonly kind: string;
+}
+
+/** Choices applies assignments to the policy of a scheduler, and remembers who gave what. */
+class Choices {
+  private readonly values: Record<string, unknown>;
+  /** The last assignment of each choice, `drop`, and of each part, `drop/share`. */
+  private readonly givers = new Map<string, Assignment>();
+
+  constructor(
+    private readonly parts: ChoiceParts,
+    start: AnyPolicy,
+  ) {
+    this.values = structuredClone(start) as Record<string, unknown>;
+  }
+
+  get policy(): AnyPolicy {
+    return this.values;
+  }
+
+  /** take applies what one `--policy` says, and gives the faults that the schema cannot know of. */
+  take(given: PolicyGiven): Fault[] {
+    if (typeof given === 'string') {
+      const at = `${option('policy')} "${given}"`;
+      const [text, key = '', part, value = ''] = /^([A-Za-z]+)(?:\.([A-Za-z]+))?=(.+)$/.exec(given) ?? [];
+      const said = 'is not key=value, such as drop=hopeless, nor a file that ends in .yaml, .yml or .json';
+      if (text === undefined) return [fault(said, at)];
+      return this.assign({ key, part, value: typedValue(value), at, isFile: false });
     }
+    return Object.entries(given.choices).flatMap(([name, value]) => {
+      const [key = '', ...rest] = name.split('.');
+      const part = rest.length === 0 ? undefined : rest.join('.');
+      return this.assign({ key, part, value, at: `${given.at}/${name}`, isFile: true });
+    });
   }
-  for (const [key, allowed] of Object.entries(choices)) {
-    const missing = missingParts(policy[key], allowed);
-    if (missing.length > 0)
-      told.add(
-        fault(
-          `${missing.map((part) => `${key}.${part}=…`).join(' and ')} is needed`,
-          `${option('policy')} ${key}`,
-        ),
-      );
-  }
-  return policy;
-}
 
-/**
- * assign sets one choice of a policy.
- * @returns the fault of the value, if it has one
- */
-function assign(
-  policy: Record<string, unknown>,
-  key: string,
-  part: string | undefined,
-  value: string,
-  allowed: Scheduler['choices'][string],
-): string | undefined {
-  if (part !== undefined) return assignPart(policy, key, part, value, allowed);
-  if (allowed === 'boolean') {
-    if (value !== 'true' && value !== 'false') return `${value} is neither true nor false`;
-    policy[key] = value === 'true';
-  } else if (allowed === 'number') {
-    const number = numberOf(value);
-    if (number === undefined) return `${value} is not a number of 0 or more`;
-    if (!Number.isSafeInteger(number)) return `${value} is not a whole number`;
-    policy[key] = number;
-  } else {
-    const parts = Object.hasOwn(allowed, value) ? allowed[value] : undefined;
-    if (parts === undefined) return `there is no ${value}; there are ${Object.keys(allowed).join(', ')}`;
-    const before = policy[key];
-    if (typeof before === 'string') policy[key] = value;
-    else {
-      const kept = Object.entries(before as object).filter(([name]) => parts.includes(name));
-      policy[key] = { kind: value, ...Object.fromEntries(kept) };
+  private assign(given: Assignment): Fault[] {
+    const { key, part, value, at } = given;
+    const kinds = this.parts.get(key);
+    if (kinds === undefined) {
+      const known = [...this.parts.keys()];
+      return [fault(`there is no ${key}; there are ${known.join(', ')}${didYouMean(key, known)}`, at)];
     }
+    const before = this.values[key];
+    if (part !== undefined) {
+      const takes = isKind(before) ? (kinds.get(before.kind) ?? []) : [];
+      if (!takes.includes(part)) {
+        const of = isKind(before) ? `${key}=${before.kind}` : key;
+        const said = takes.length === 0 ? 'nothing more' : takes.join(', ');
+        return [fault(`${of} takes ${said}${didYouMean(part, takes)}`, at)];
+      }
+      this.values[key] = { ...(before as Kind), [part]: value };
+      this.givers.set(`${key}/${part}`, given);
+      return [];
+    }
+    if (typeof value === 'string' && kinds.size > 0 && !kinds.has(value)) {
+      const known = [...kinds.keys()];
+      return [fault(`there is no ${value}; there are ${known.join(', ')}${didYouMean(value, known)}`, at)];
+    }
+    this.values[key] = isKind(before) && typeof value === 'string' ? keptParts(value, before, kinds) : value;
+    this.givers.set(key, given);
+    return [];
   }
-  return undefined;
+
+  /** faults gives what the schema says of the choices that were given, each placed where it was given. */
+  faults(check: (written: Readonly<Record<string, unknown>>) => Fault[]): Fault[] {
+    const missing: Fault[] = [];
+    const written: Record<string, unknown> = {};
+    for (const [key, giver] of this.givers) {
+      if (key.includes('/')) continue;
+      const lacks = giver.isFile && typeof giver.value === 'object' ? [] : this.missing(key);
+      const needed = lacks.map((part) => `${key}.${part}=…`).join(' and ');
+      if (lacks.length > 0) missing.push(fault(`${needed} is needed`, placeOf(key, giver)));
+    }
+    const isLacking = (key: string) => missing.length > 0 && this.missing(key).length > 0;
+    for (const name of this.givers.keys()) {
+      const key = name.split('/')[0] as string;
+      if (!isLacking(key)) written[key] = this.written(key);
+    }
+    return [...missing, ...check(written).map((one) => this.placed(one))];
+  }
+
+  private missing(key: string): readonly string[] {
+    const value = this.values[key];
+    if (!isKind(value)) return [];
+    return (this.parts.get(key)?.get(value.kind) ?? []).filter((part) => !(part in value));
+  }
+
+  /** written gives a choice as a policy file has it: a kind that takes no parts is a word. */
+  private written(key: string): unknown {
+    const value = this.values[key];
+    if (!isKind(value) || Object.keys(value).length > 1) return value;
+    return (this.parts.get(key)?.get(value.kind) ?? []).length > 0 ? value : value.kind;
+  }
+
+  private placed({ message, path }: Fault): Fault {
+    const [key = '', part = '', ...rest] = path.split('/').slice(1);
+    const giver = this.givers.get(`${key}/${part}`) ?? this.givers.get(key);
+    if (giver === undefined) return fault(message, `${option('policy')} ${key}`);
+    const within =
+      giver.isFile && giver.part === undefined && part !== '' ? ['', part, ...rest].join('/') : '';
+    return fault(message, `${giver.at}${within}`);
+  }
 }
 
-function assignPart(
-  policy: Record<string, unknown>,
-  key: string,
-  part: string,
-  value: string,
-  allowed: Scheduler['choices'][string],
-): string | undefined {
-  const now = policy[key];
-  const kind = typeof now === 'object' ? (now as { kind: string }).kind : undefined;
-  const parts = kind === undefined || typeof allowed === 'string' ? [] : (allowed[kind] ?? []);
-  if (!parts.includes(part)) {
-    const of = kind === undefined ? key : `${key}=${kind}`;
-    return `${of} takes ${parts.length === 0 ? 'nothing more' : parts.join(', ')}`;
-  }
-  const words = WORDS[`${key}.${part}`];
-  if (words !== undefined) {
-    if (!words.includes(value)) return `there is no ${value}; there are ${words.join(', ')}`;
-    policy[key] = { ...(now as object), [part]: value };
-    return undefined;
-  }
-  const number = numberOf(value);
-  if (number === undefined) return `${value} is not a number of 0 or more`;
-  if (part.endsWith('Ns') && !Number.isSafeInteger(number)) return `${value} is not a whole number`;
-  if (number > 1 && AT_MOST_1.has(`${key}.${part}`)) return `${value} is more than 1, which stands for all`;
-  policy[key] = { ...(now as object), [part]: number };
-  return undefined;
+function isKind(value: unknown): value is Kind {
+  return typeof value === 'object' && value !== null && typeof (value as Partial<Kind>).kind === 'string';
 }
 
-function missingParts(chosen: unknown, allowed: Scheduler['choices'][string]): string[] {
-  if (typeof allowed === 'string' || typeof chosen !== 'object' || chosen === null) return [];
-  const parts = allowed[(chosen as { kind: string }).kind] ?? [];
-  return parts.filter((part) => !(part in chosen));
+/** keptParts makes a choice of another kind, with the parts of the one before that it takes too. */
+function keptParts(kind: string, before: Kind, kinds: ReadonlyMap<string, readonly string[]>): Kind {
+  const takes = kinds.get(kind) ?? [];
+  return { kind, ...Object.fromEntries(Object.entries(before).filter(([part]) => takes.includes(part))) };
 }
 
-function numberOf(text: string): number | undefined {
-  const value = Number(text);
-  return text.trim() !== '' && Number.isFinite(value) && value >= 0 ? value : undefined;
+function placeOf(key: string, { at, isFile }: Assignment): string {
+  return isFile ? at : `${option('policy')} ${key}`;
+}
+
+/** typedValue reads the value of `key=value`: true or false, a number, or a word. */
+function typedValue(text: string): unknown {
+  if (text === 'true' || text === 'false') return text === 'true';
+  const number = Number(text);
+  return text.trim() !== '' && Number.isFinite(number) ? number : text;
 }

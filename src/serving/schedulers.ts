@@ -1,3 +1,9 @@
+import type {
+  PolicyFamily,
+  PolicyScaling,
+  ReservationChoices,
+  StageLocalChoices,
+} from '../artifacts/index.js';
 import type { ServingCore } from './core.js';
 import type { Decisions } from './decisions.js';
 import { busyUntilTables, PUBLISHED_POLICY, PUBLISHED_REACTIVE_POLICY } from './published/index.js';
@@ -7,6 +13,7 @@ import {
   ReservationCore,
   type ReservationPolicy,
 } from './reservation/index.js';
+import { scalingRule } from './scheduled-scaling.js';
 import {
   DEFAULT_POLICY,
   FIFO_POLICY,
@@ -16,47 +23,43 @@ import {
 } from './stage-local/index.js';
 import type { Topology, TopologyOptions } from './topology.js';
 
+/** Written is a policy as files write it: a choice among kinds of which this one takes no parts is a word. */
+type Written<P> = { [K in keyof P]: WrittenChoice<P[K]> };
+type WrittenChoice<C> = C extends { kind: infer Kind } ? ([keyof C] extends ['kind'] ? Kind : C) : C;
+
+type ChoicesOf<File> = Required<Omit<File, '$schema' | 'kind' | 'version' | 'scheduler' | 'scaling'>>;
+
+type Agrees<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
+
 /**
- * Choices lists what each field of a policy may be: a number, true or false, or one of several kinds with the
- * parts that each takes.
+ * FamilyOf is the family whose choices in the schema of policy files are exactly those of a policy, so that the compiler
+ * finds a choice that only one of them knows.
  */
-type Choices<P> = {
-  readonly [K in keyof P]: P[K] extends number
-    ? 'number'
-    : P[K] extends boolean
-      ? 'boolean'
-      : P[K] extends string
-        ? Readonly<Record<P[K], readonly []>>
-        : P[K] extends { kind: string }
-          ? {
-              readonly [Kind in P[K]['kind']]: readonly Exclude<
-                keyof Extract<P[K], { kind: Kind }>,
-                'kind'
-              >[];
-            }
-          : never;
-};
+type FamilyOf<P> =
+  Agrees<Written<P>, ChoicesOf<StageLocalChoices>> extends true
+    ? 'stage-local'
+    : Agrees<Written<P>, ChoicesOf<ReservationChoices>> extends true
+      ? 'reservation'
+      : never;
 
 /** AnyPolicy is the policy of some scheduler, whose fields only that scheduler knows. */
 export type AnyPolicy = Readonly<Record<string, unknown>>;
 
 /**
- * Scheduler holds the parts of a scheduler: its default policy, its presets, the choices that a person may make, and
- * its core.
+ * Scheduler holds the parts of a scheduler: its default policy, its presets, the family whose choices a person may make,
+ * and its core.
  */
 export interface Scheduler {
   readonly policy: AnyPolicy;
   readonly presets: Readonly<Record<string, AnyPolicy>>;
-  readonly choices: Readonly<
-    Record<string, 'number' | 'boolean' | Readonly<Record<string, readonly string[]>>>
-  >;
+  readonly family: PolicyFamily;
   core(topology: Topology, decisions: Decisions, policy: AnyPolicy): ServingCore;
 }
 
 interface SchedulerOf<P> {
   readonly policy: P;
   readonly presets?: Readonly<Record<string, P>>;
-  readonly choices: Choices<P>;
+  readonly family: FamilyOf<P>;
   readonly core: (topology: Topology, decisions: Decisions, policy: P) => ServingCore;
 }
 
@@ -68,43 +71,16 @@ function scheduler<P>({ presets = {}, ...rest }: SchedulerOf<P>): Scheduler {
   return { presets, ...rest } as unknown as Scheduler;
 }
 
-const STAGE_LOCAL: Choices<StageLocalPolicy> = {
-  order: { fifo: [], deadline: [] },
-  placement: { 'on-arrival': [], 'earliest-free': [] },
-  choice: { proportional: [], 'least-loaded': [] },
-  formation: { eager: [], 'last-moment': ['leaves', 'stepNs'] },
-  drop: {
-    never: [],
-    expired: [],
-    hopeless: [],
-    'full-batch': ['share'],
-    'nearly-full': ['share', 'spares'],
-    queueing: ['share', 'spares'],
-  },
-  late: { drop: [], background: ['patience', 'mostMissed', 'window'] },
-  correction: { none: [], average: ['weight'], steps: ['weight', 'deviations'] },
-  sharing: { 'oldest-deadline': [], fullest: [], 'round-robin': [] },
-  instant: { told: [], 'by-place': [] },
-  slackNs: 'number',
-  mostTasks: 'number',
-  mostTries: 'number',
-};
-
-const RESERVATION: Choices<ReservationPolicy> = {
-  tables: { gaps: [], 'busy-until': [] },
-  lateSingles: { 'as-others': [], shunned: [] },
-  askOthers: 'boolean',
-  firstSight: { never: [], 'nearly-full': ['share'], queueing: ['share'] },
-  review: { 'when-due': [], 'every-arrival': [] },
-  correction: { none: [], average: ['weight', 'deviations'] },
-  lastMoment: { 'in-time': [], 'one-more': [] },
-  wakeStepNs: 'number',
-  mostTasks: 'number',
-  mostTries: 'number',
-};
-
-const stageLocalCore = (topology: Topology, decisions: Decisions, policy: StageLocalPolicy): ServingCore =>
-  new StageLocalCore(topology, decisions, policy);
+const stageLocalCore = (
+  topology: Topology,
+  decisions: Decisions,
+  { scaling, ...policy }: StageLocalPolicy & { readonly scaling?: PolicyScaling },
+): ServingCore =>
+  new StageLocalCore(
+    topology,
+    decisions,
+    scaling === undefined ? policy : { ...policy, scaling: scalingRule(scaling, topology) },
+  );
 
 /** SCHEDULERS lists the schedulers of plans, by the names that `--scheduler` takes. */
 export const SCHEDULERS = {
@@ -112,7 +88,7 @@ export const SCHEDULERS = {
   reservation: scheduler<ReservationPolicy>({
     policy: RESERVATION_POLICY,
     presets: { published: PUBLISHED_POLICY },
-    choices: RESERVATION,
+    family: 'reservation',
     core: (topology, decisions, policy) =>
       new ReservationCore(topology, decisions, {
         ...policy,
@@ -123,19 +99,19 @@ export const SCHEDULERS = {
   reactive: scheduler<StageLocalPolicy>({
     policy: REACTIVE_POLICY,
     presets: { published: PUBLISHED_REACTIVE_POLICY },
-    choices: STAGE_LOCAL,
+    family: 'stage-local',
     core: stageLocalCore,
   }),
   /** The scheduler `stage-local` lets every pool form its own batches. */
   'stage-local': scheduler<StageLocalPolicy>({
     policy: DEFAULT_POLICY,
-    choices: STAGE_LOCAL,
+    family: 'stage-local',
     core: stageLocalCore,
   }),
   /** The scheduler `fifo` serves first come, first served at every pool, and drops nothing. */
   fifo: scheduler<StageLocalPolicy>({
     policy: FIFO_POLICY,
-    choices: STAGE_LOCAL,
+    family: 'stage-local',
     core: stageLocalCore,
   }),
 };

@@ -8,7 +8,9 @@ import {
   type Loaded,
   type OutputPath,
   option,
+  policyFiles,
   profileInputs,
+  readPolicies,
   replacingFaults,
   ToldFaults,
 } from '../artifacts/index.js';
@@ -18,8 +20,10 @@ import {
   type ChosenScheduler,
   planFaults,
   plannedScheduler,
+  planTopologyOf,
   type SchedulerOptions,
   type ServedPlan,
+  scalingFaults,
   servingFaults,
   topologyOf,
 } from '../serving/index.js';
@@ -54,6 +58,19 @@ export interface PreparedSimulation {
   inputs(holder: string | undefined): InputFile[];
 }
 
+/** Preparation says how a simulation is prepared for what its caller makes of it. */
+interface Preparation {
+  readonly outputs?: readonly OutputPath[];
+  readonly told?: ToldFaults;
+  readonly check?: (plan: ServedPlan, workload: Workload) => Fault[];
+  /** The load, instead of the one that the options ask for. It adds its faults, and gives undefined after one. */
+  readonly given?: (plan: Loaded<ServedPlan['kind']>, told: ToldFaults) => Workload | undefined;
+  /** Whether transfers take time, if it is not to follow from what the path names. */
+  readonly transfers?: SimulationSetup['transfers'];
+  /** What errors say cannot be done. */
+  readonly task?: string;
+}
+
 /** The longest time, 104 days: beyond it a double does not hold whole nanoseconds. */
 const MOST_NS = Number.MAX_SAFE_INTEGER;
 
@@ -82,36 +99,32 @@ const MOST_WINDOW_CELLS = 4_000_000;
 export async function prepareSimulation(
   path: string,
   options: SimulationSettings,
-  more: {
-    readonly outputs?: readonly OutputPath[];
-    readonly told?: ToldFaults;
-    readonly check?: (plan: ServedPlan, workload: Workload) => Fault[];
-    /** The load, instead of the one that the options ask for. It adds its faults, and gives undefined after one. */
-    readonly given?: (plan: Loaded<ServedPlan['kind']>, told: ToldFaults) => Workload | undefined;
-    /** Whether transfers take time, if it is not to follow from what the path names. */
-    readonly transfers?: SimulationSetup['transfers'];
-    /** What errors say cannot be done. */
-    readonly task?: string;
-  } = {},
+  more: Preparation = {},
 ): Promise<PreparedSimulation> {
-  const { outputs = [] } = more;
+  const { outputs = [], told = new ToldFaults(), check } = more;
   for (const output of outputs) await checkWritable(output.path);
   const { plan, madeAt, transfers } = await planAt(path);
-  const { told = new ToldFaults(), check } = more;
   const before = told.count;
   const profiles = await profilesOf({ ...plan, path: madeAt }, told);
   if (told.count === before) told.add(...(await planProfileFaults(plan.value, profiles)));
-  const scheduler = schedulerOf(plan.value, options, told);
+  const policy = await readPolicies(options.policy ?? [], told);
+  const scheduler = schedulerOf(plan.value, { ...options, policy }, told);
   const load =
     more.given === undefined
       ? await resolvedWorkload(applicationsOf(plan.value), options, told)
       : givenLoad(more.given(plan, told));
   const jitter = jitterOf(plan.value, profiles, options, told);
   told.add(...(await contradictions(plan.value)), ...numberFaults(options));
+  if (told.count === 0 && scheduler !== undefined)
+    told.add(...scalingFaults(scheduler, planTopologyOf(plan.value)));
+  const files = [
+    ...(load?.files ?? []).map((file) => ({ role: 'trace', file })),
+    ...policyFiles(policy).map((file) => ({ role: 'policy', file })),
+  ];
   const read = [
     { what: 'the plan', path: plan.path },
     ...profiles.flatMap((profile) => profileInputs(profile)),
-    ...(load?.files ?? []).map((file) => ({ what: 'the trace', path: file.path })),
+    ...files.map(({ role, file }) => ({ what: `the ${role}`, path: file.path })),
   ];
   told.add(...(await replacingFaults(outputs, read)));
   if (load !== undefined) {
@@ -131,7 +144,7 @@ export async function prepareSimulation(
     inputs: (holder) => [
       inputFile('plan', plan, holder),
       ...(jitter?.kind === 'profile' ? profiles : []).map((profile) => inputFile('profile', profile, holder)),
-      ...load.files.map((file) => inputFile('trace', file, holder)),
+      ...files.map(({ role, file }) => inputFile(role, file, holder)),
     ],
   };
 }

@@ -629,6 +629,43 @@ models: [{profile: layered.json, sloMs: 30}]\nplanner: {granularity: layer}\n`,
   });
 });
 
+describe('simulatePlan() with a policy file', () => {
+  const policyFile = async (text: string) => {
+    const path = join(folder, `policy-${written++}.yaml`);
+    await writeFile(path, `kind: policy\n${text}`);
+    return path;
+  };
+
+  it('runs what the file says, as if by single choices, and names the file among the inputs', async () => {
+    const plan = await planFile(PAIR);
+    const path = await policyFile('scheduler: fifo\ndrop: { kind: full-batch, share: 0.5 }\nslackNs: 7\n');
+    const { report } = await simulatePlan(plan, lasting({ policy: [path] }));
+    const policy = ['drop=full-batch', 'drop.share=0.5', 'slackNs=7'];
+    const { report: single } = await simulatePlan(plan, lasting({ scheduler: 'fifo', policy }));
+    expect({ ...report, inputs: [] }).toEqual({ ...single, inputs: [] });
+    expect(report.inputs.map(({ role }) => role)).toEqual(['plan', 'policy']);
+    expect(report.inputs[1]?.sha256).toBe(sha256Of(await readFile(path)));
+    const sweep = await sweepPlan(plan, { ...lasting({ policy: [path] }), sweep: 'load=0.5..1:2' });
+    expect(sweep.scheduler).toEqual(report.scheduler);
+    expect(await validateFiles([path])).toEqual([{ path, ok: true, what: 'policy of fifo: drop, slackNs' }]);
+  });
+
+  it('refuses its faults with those of the options, and pools that the plan lacks', async () => {
+    const plan = await planFile(PAIR);
+    const wrong = simulatePlan(
+      plan,
+      lasting({ policy: [await policyFile('drop: nevr\n'), 'x=1'], load: -1 }),
+    );
+    await expect(wrong).rejects.toThrow(/\/drop: is "nevr"[\s\S]*there is no x;[\s\S]*`load`: is -1/);
+    const pool = await policyFile('scaling: { schedule: [{ atS: 1, pool: a, devices: 1 }] }\n');
+    await expect(simulatePlan(plan, lasting({ policy: [pool] }))).rejects.toThrow(
+      'there is no a; there are m0/pipeline0/partition0, m0/pipeline0/partition1, m1/pipeline0/partition0',
+    );
+    const output = await policyFile('');
+    await expect(simulatePlan(plan, lasting({ policy: [output], output }))).rejects.toThrow('the policy');
+  });
+});
+
 describe('simulatePlan() refuses', () => {
   it('faulty options, all at once, and writes nothing', async () => {
     const output = join(folder, 'refused.json');
@@ -650,7 +687,7 @@ describe('simulatePlan() refuses', () => {
     expect(error).toBeInstanceOf(InputError);
     for (const said of [
       'there is no sometimes; there are never, expired, hopeless, full-batch',
-      '-3 is not a number of 0 or more',
+      'must be >= 0 (is -3)',
       'drop=full-batch takes share',
       'formation.leaves=… and formation.stepNs=… is needed',
       'there is no nothing; there are order,',
@@ -720,17 +757,17 @@ describe('simulatePlan() refuses', () => {
     [
       'parts of a nanosecond',
       { scheduler: 'reservation', policy: ['wakeStepNs=0.5'] },
-      /0.5 is not a whole number/,
+      /must be integer \(is 0.5\)/,
     ],
     [
       'parts of one in a step',
       { scheduler: 'reactive', policy: ['formation.stepNs=0.5'] },
-      /0.5 is not a whole number/,
+      /must be integer \(is 0.5\)/,
     ],
     [
       'a word that is none',
       { scheduler: 'reactive', policy: ['drop.spares=2'] },
-      /there is no 2; there are all-waited, last-waited/,
+      /is 2; valid values are "all-waited", "last-waited"/,
     ],
     [
       'phases and what they say',
@@ -758,7 +795,7 @@ describe('simulatePlan() refuses', () => {
     ],
     ['phases longer than time', { phases: ['2000h,load=1', '600h,load=1'] }, /arrive for 108.3 days/],
     ['phases denser than nanoseconds', { phases: ['1s,rps=1', '1s,rps=1e10'] }, /asks for 1.0e\+10/],
-    ['more than all', { policy: ['correction.weight=1.5'] }, /1.5 is more than 1, which stands for all/],
+    ['more than all', { policy: ['correction.weight=1.5'] }, /must be <= 1 \(is 1.5\)/],
     [
       'a backlog longer than time',
       { scheduler: 'fifo', slow: 1e6, load: 30 },

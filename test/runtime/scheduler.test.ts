@@ -45,6 +45,14 @@ describe('liveScheduler()', () => {
     ).toThrow('reservation with tables=busy-until replays the published simulator, and is only simulated');
   });
 
+  it('refuses a schedule of devices, which is only simulated', () => {
+    const scaling = { schedule: [{ atS: 1, pool: 'model0/pipeline0/partition0', devices: 0 }] };
+    const policy = [{ at: 'p.yaml ', choices: { scaling } }];
+    expect(() => liveScheduler({ policy }, bundleOf([100]))).toThrow(
+      '`policy` scaling: is only simulated: a server has all its devices in use',
+    );
+  });
+
   it('applies --policy choices, and reports all wrong choices in one error', () => {
     const bundle = bundleOf([100]);
     expect(liveScheduler({ policy: ['drop=never'] }, bundle).policy.drop).toEqual({ kind: 'never' });

@@ -40,6 +40,32 @@ describe('plannedScheduler()', () => {
     });
   });
 
+  it('takes the scheduler that a policy file names, and refuses files and options that name others', () => {
+    const file = (at: string, scheduler: string) => ({ at, scheduler, choices: {} });
+    expect(chosen({ scheduler: 'fifo' }, { policy: [file('a ', 'reactive')] })).toMatchObject({
+      name: 'reactive',
+    });
+    const policy = [file('a ', 'reactive'), file('b ', 'fifo')];
+    expect(chosen(undefined, { policy })).toContain(
+      'b /scheduler: is fifo, but a /scheduler is reactive: leave out one of them',
+    );
+    expect(chosen(undefined, { scheduler: 'fifo', policy })).toContain(
+      'a /scheduler: is reactive, but `scheduler` is fifo',
+    );
+  });
+
+  it('reads choices of a plan that are nested as in a policy file', () => {
+    const drop = { kind: 'full-batch', share: 0.5 };
+    expect(chosen({ scheduler: 'fifo', policy: { drop } })).toMatchObject({ policy: { drop } });
+    expect(
+      servingFaults({ serving: { scheduler: 'fifo', policy: { drop: { kind: 'full-batch' } } } }),
+    ).toEqual([{ path: '/serving/policy/drop', message: 'lacks "share"' }]);
+    const flat = { scheduler: 'fifo', policy: { drop: 'full-batch', 'drop.share': 2 } };
+    expect(servingFaults({ serving: flat })).toEqual([
+      { path: '/serving/policy/drop.share', message: 'must be <= 1 (is 2)' },
+    ]);
+  });
+
   it('keeps a fiftieth of the least SLO as slack, at most 3 ms, where nobody sets it', () => {
     expect(chosen(undefined)).toEqual({
       name: 'stage-local',
@@ -72,7 +98,7 @@ describe('servingFaults()', () => {
     expect(told({ scheduler: 'fifo', policy: { drop: 'some', speed: 2, slackNs: -1 } })).toEqual([
       expect.stringMatching(/^\/serving\/policy\/drop there is no some/),
       expect.stringMatching(/^\/serving\/policy\/speed there is no speed/),
-      '/serving/policy/slackNs -1 is not a number of 0 or more',
+      '/serving/policy/slackNs must be >= 0 (is -1)',
     ]);
     expect(told({ scheduler: 'fifo', policy: { drop: 'nearly-full' } })).toEqual([
       '/serving/policy/drop drop.share=… and drop.spares=… is needed',

@@ -98,6 +98,25 @@ describe('a simulation of a pipeline', () => {
     for (const one of visits) expect(one).toEqual(visits[0]);
   });
 
+  it('has as many devices in use as a schedule says, and pays only for these', async () => {
+    const wide = pipelineOf([{ name: 'a' }], [['a'], ['a'], ['a']]);
+    const scaling = {
+      schedule: [
+        { atS: 20, pool: 'a', devices: 1 },
+        { atS: 60, pool: 'a', devices: 2 },
+      ],
+    };
+    const scheduler = plannedScheduler(
+      {},
+      { options: { policy: [{ at: '', choices: { scaling } }] }, leastSloNs: 1e9 },
+      new ToldFaults(),
+    ) as ChosenScheduler;
+    const run = await runSimulation({ ...setupOf(wide, 10), scheduler }, {});
+    // The last request comes some hundred milliseconds before the end.
+    const expected = 3 * 20 + 1 * 40 + 2 * 40;
+    expect(Math.abs((run.usedGpuS?.[0] as number) - expected)).toBeLessThan(1);
+  });
+
   it('reports stages by name, and what the devices cost for the time of their use', async () => {
     const setup = setupOf(forked, 50);
     const run = await runSimulation(setup, {});

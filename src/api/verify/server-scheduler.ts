@@ -12,13 +12,12 @@ export async function serverScheduler({ value: { serving }, path }: Loaded<'load
   readonly faults: readonly Fault[];
 }> {
   if (serving === undefined) return { options: {}, faults: [] };
-  const { servingFaults } = await import('../../serving/index.js');
+  const { planChoices, servingFaults } = await import('../../serving/index.js');
   const faults = servingFaults({ serving }).map(({ message, path: at = '' }) =>
     fault(message, `${path}#${at}`),
   );
-  const { scheduler, policy = {} } = serving;
-  const choices = Object.entries(policy).map(([key, value]) => `${key}=${value}`);
-  return { options: faults.length > 0 ? {} : { scheduler, policy: choices }, faults };
+  const { scheduler, policy } = serving;
+  return { options: faults.length > 0 ? {} : { scheduler, policy: planChoices(policy) }, faults };
 }
 
 /** schedulerNotes says where a server scheduled otherwise than its plan says, and that this was simulated. */

@@ -10,6 +10,7 @@ const KINDS = [
   'pooled-plan',
   'pipeline',
   'pipeline-plan',
+  'policy',
   'bundle',
   'simulation-report',
   'simulation-sweep',

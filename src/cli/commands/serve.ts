@@ -31,7 +31,11 @@ export function serveCommand(): Command {
         '--scheduler <name>',
         "another scheduler than the plan's: stage-local, fifo, reactive or reservation",
       )
-      .option('--policy <key=value>', 'a choice of the scheduler, such as drop=never (repeatable)', each)
+      .option(
+        '--policy <choice>',
+        'a choice of the scheduler, such as drop=never, or a policy file (repeatable)',
+        each,
+      )
       .option('--max-body <MiB>', 'largest request body', wholeNumber, 64)
       .option('--max-bodies <MiB>', 'most memory for the bodies of all open requests', wholeNumber, 512)
       .option('--request-timeout <time>', 'how long a client may take to send a request', seconds, 60)

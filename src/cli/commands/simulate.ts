@@ -105,7 +105,11 @@ function withRunOptions(command: Command): Command {
       "another scheduler than the plan's: stage-local, fifo, reactive or reservation",
     )
     .option('--preset <name>', "published: every choice as in PPipe's published simulator")
-    .option('--policy <key=value>', 'a choice of the scheduler, such as firstSight=never (repeatable)', each)
+    .option(
+      '--policy <choice>',
+      'a choice of the scheduler, such as firstSight=never, or a policy file (repeatable)',
+      each,
+    )
     .option('--seed <n>', 'seed of all random draws', countingNumber, 0)
     .option(
       '--jitter <spread>',

@@ -1,0 +1,60 @@
+import { fault, InputError, MissingError } from './errors.js';
+import { loadArtifact } from './load.js';
+import { POLICY_HEAD } from './policy-choices.js';
+import type { ToldFaults } from './told-faults.js';
+
+/** PolicyGiven is one `--policy`: a choice as a person wrote it, `drop.share=0.5`, or the choices of a file. */
+export type PolicyGiven = string | PolicyChoices;
+
+/** PolicyChoices holds choices that somebody wrote down together, and where. */
+export interface PolicyChoices {
+  /** What faults write before the place of a choice, which is a JSON pointer. */
+  readonly at: string;
+  /** The scheduler that the choices are made for, where it is told. */
+  readonly scheduler?: string | undefined;
+  /** The choices by name: whole, or parts of them as `drop.share`. */
+  readonly choices: Readonly<Record<string, unknown>>;
+  readonly file?: { readonly path: string; readonly sha256: string };
+}
+
+/** An assignment may end like a file's name, so a file whose name begins like one is given with its folder. */
+const ASSIGNMENT = /^[A-Za-z]+(?:\.[A-Za-z]+)?=/;
+
+/**
+ * readPolicies reads the policy files among what `--policy` was given: all that end in .yaml, .yml or .json.
+ * @param told where every fault of the files is added
+ * @returns what was given, in its order, with the files' choices in place of those that could be read
+ */
+export async function readPolicies(
+  given: readonly PolicyGiven[],
+  told: ToldFaults,
+): Promise<readonly PolicyGiven[]> {
+  const read: PolicyGiven[] = [];
+  for (const one of given) {
+    const isFile = typeof one === 'string' && !ASSIGNMENT.test(one) && /\.(?:ya?ml|json)$/i.test(one);
+    const found = isFile ? await readPolicy(one, told) : one;
+    if (found !== undefined) read.push(found);
+  }
+  return read;
+}
+
+/** policyFiles lists the files among what was given. */
+export function policyFiles(given: readonly PolicyGiven[]): NonNullable<PolicyChoices['file']>[] {
+  return given.flatMap((one) => (typeof one === 'string' || one.file === undefined ? [] : [one.file]));
+}
+
+async function readPolicy(path: string, told: ToldFaults): Promise<PolicyChoices | undefined> {
+  try {
+    const { value, sha256 } = await loadArtifact(path, ['policy']);
+    const choices = Object.fromEntries(Object.entries(value).filter(([key]) => !POLICY_HEAD.includes(key)));
+    return { at: `${path} `, scheduler: value.scheduler, choices, file: { path, sha256 } };
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    const faults = error.faults.map(({ path: where, message }) =>
+      fault(message, where === '' ? path : `${path} ${where}`),
+    );
+    if (error instanceof MissingError) told.missing(...faults);
+    else told.add(...faults);
+    return undefined;
+  }
+}

@@ -1,0 +1,72 @@
+/**
+ * PolicyFile holds choices of a scheduler, for `--policy`. What it leaves out is as the plan or the scheduler has it. The
+ * two families of schedulers have choices of their own.
+ */
+export type PolicyFile = StageLocalChoices | ReservationChoices;
+
+/**
+ * StageLocalChoices are the choices of the schedulers in which every stage forms its own batches. A kind without parts is
+ * written as a word.
+ */
+export interface StageLocalChoices {
+  $schema?: string;
+  kind: 'policy';
+  version?: string;
+  /** The scheduler that makes these choices; without it, the one that serves the plan. */
+  scheduler?: 'stage-local' | 'fifo' | 'reactive';
+  order?: 'fifo' | 'deadline';
+  placement?: 'on-arrival' | 'earliest-free';
+  choice?: 'proportional' | 'least-loaded';
+  formation?: 'eager' | { kind: 'last-moment'; leaves: 'transfer' | 'nothing'; stepNs: number };
+  drop?:
+    | 'never'
+    | 'expired'
+    | 'hopeless'
+    | { kind: 'full-batch'; share: number }
+    | { kind: 'nearly-full'; share: number; spares: 'all-waited' | 'last-waited' }
+    | { kind: 'queueing'; share: number; spares: 'all-waited' | 'last-waited' };
+  late?: 'drop' | { kind: 'background'; patience: number; mostMissed: number; window: number };
+  correction?:
+    | 'none'
+    | { kind: 'average'; weight: number }
+    | { kind: 'steps'; weight: number; deviations: number };
+  sharing?: 'oldest-deadline' | 'fullest' | 'round-robin';
+  instant?: 'told' | 'by-place';
+  slackNs?: number;
+  mostTasks?: number;
+  mostTries?: number;
+  scaling?: PolicyScaling;
+}
+
+/** ReservationChoices are the choices of the scheduler that reserves the whole way of a batch. */
+export interface ReservationChoices {
+  $schema?: string;
+  kind: 'policy';
+  version?: string;
+  /** The scheduler that makes these choices; without it, the one that serves the plan. */
+  scheduler?: 'reservation';
+  tables?: 'gaps' | 'busy-until';
+  lateSingles?: 'as-others' | 'shunned';
+  askOthers?: boolean;
+  firstSight?: 'never' | { kind: 'nearly-full'; share: number } | { kind: 'queueing'; share: number };
+  review?: 'when-due' | 'every-arrival';
+  correction?: 'none' | { kind: 'average'; weight: number; deviations: number };
+  lastMoment?: 'in-time' | 'one-more';
+  wakeStepNs?: number;
+  mostTasks?: number;
+  mostTries?: number;
+}
+
+/** PolicyScaling says how many devices each pool has in use; the others are on standby. */
+export interface PolicyScaling {
+  /** From `atS` seconds after the beginning on, the pool has `devices` in use. */
+  schedule: ScheduledScaling[];
+}
+
+/** ScheduledScaling is one change of a pool's devices. */
+export interface ScheduledScaling {
+  atS: number;
+  /** The stage of a pipeline plan; of a pooled plan `<model>/pipeline<p>/partition<q>`, counted from 0. */
+  pool: string;
+  devices: number;
+}
