@@ -205,6 +205,8 @@ export class LiveDriver {
     if (lost !== undefined) this.batchLost(lost, device, 'its device went down');
     // The core knows which batches waited there, and their tasks have not left their queues.
     this.waiting[device]!.length = 0;
+    // A device that was retired is not to be started again.
+    if (this.retired.delete(device)) void this.devices[device]!.close();
     this.core.deviceDown(this.now(), device);
     this.decideSoon();
   }
@@ -292,6 +294,8 @@ export class LiveDriver {
 
   /** retire puts a device on standby, once it has ended its batch. */
   private retire(device: number): void {
+    // The core has queued again what the device was handed and has not begun.
+    this.waiting[device]!.length = 0;
     if (this.running.has(device)) this.retired.add(device);
     else void this.devices[device]!.close();
   }
@@ -411,7 +415,6 @@ export class LiveDriver {
 
   private batchLost({ rows, requests, batch }: Running, device: number, why: string): void {
     this.running.delete(device);
-    this.retired.delete(device);
     const pool = this.core.batchPool(batch);
     this.observer.failure(pool, device, why);
     const at = this.now();

@@ -1,5 +1,5 @@
-import { type Fault, fault, option, type PlanServing, ToldFaults } from '../artifacts/index.js';
-import { type ChosenScheduler, plannedScheduler, replayFaults } from '../serving/index.js';
+import { type PlanServing, ToldFaults } from '../artifacts/index.js';
+import { type ChosenScheduler, plannedScheduler, replayFaults, scalingFaults } from '../serving/index.js';
 import type { OpenedBundle } from './opened-bundle.js';
 import type { ServeOptions } from './types.js';
 
@@ -17,23 +17,21 @@ export function liveScheduler(
 ): ChosenScheduler {
   const leastSloNs = Math.min(...topology.models.map(({ sloNs }) => sloNs));
   const chosen = plannedScheduler(plan.serving, { options, leastSloNs }, told);
-  if (chosen !== undefined) told.add(...replayFaults(chosen), ...scalingFaults(chosen));
+  if (chosen !== undefined) told.add(...replayFaults(chosen), ...scalingFaults(chosen, topology));
   if (chosen === undefined || told.count > 0) throw told.error('serve');
   return chosen;
 }
 
-/** scalingFaults refuses a schedule of devices: a server has all of its devices in use. */
-function scalingFaults({ policy: { scaling } }: ChosenScheduler): Fault[] {
-  if (scaling === undefined) return [];
-  return [fault('is only simulated: a server has all its devices in use', `${option('policy')} scaling`)];
-}
-
-/** toldServing gives a chosen scheduler with every choice of its policy, in the words of plans and of `--policy`. */
+/**
+ * toldServing gives a chosen scheduler with every choice of its policy, in the words of plans and of `--policy`. Of a
+ * schedule of devices it says only that there is one.
+ */
 export function toldServing({
   name,
   policy,
 }: ChosenScheduler): PlanServing & Required<Pick<PlanServing, 'policy'>> {
   const choices = Object.entries(policy).flatMap(([key, value]) => {
+    if (key === 'scaling') return [[key, 'schedule']];
     if (typeof value !== 'object' || value === null) return [[key, value]];
     const { kind, ...parts } = value as Record<string, unknown>;
     return [[key, kind], ...Object.entries(parts).map(([part, of]) => [`${key}.${part}`, of])];

@@ -45,12 +45,14 @@ describe('liveScheduler()', () => {
     ).toThrow('reservation with tables=busy-until replays the published simulator, and is only simulated');
   });
 
-  it('refuses a schedule of devices, which is only simulated', () => {
-    const scaling = { schedule: [{ atS: 1, pool: 'model0/pipeline0/partition0', devices: 0 }] };
-    const policy = [{ at: 'p.yaml ', choices: { scaling } }];
-    expect(() => liveScheduler({ policy }, bundleOf([100]))).toThrow(
-      '`policy` scaling: is only simulated: a server has all its devices in use',
-    );
+  it('refuses a schedule of devices of a pool that the plan does not have, and tells a right one in a word', () => {
+    const withPool = (pool: string) => {
+      const scaling = { schedule: [{ atS: 1, pool, devices: 0 }] };
+      return liveScheduler({ policy: [{ at: 'p.yaml ', choices: { scaling } }] }, bundleOf([100]));
+    };
+    expect(() => withPool('m0/pipeline0/partition9')).toThrow('there is no m0/pipeline0/partition9');
+    const chosen = withPool('m0/pipeline0/partition0');
+    expect(toldServing(chosen).policy).toMatchObject({ scaling: 'schedule', order: 'deadline' });
   });
 
   it('applies --policy choices, and reports all wrong choices in one error', () => {
