@@ -176,6 +176,7 @@ export type {
   SimulatedRuns,
   SimulatedScheduler,
   SimulatedSplit,
+  SimulatedVerdicts,
   SimulatedWindow,
   SimulatedWindows,
   SimulatedWorkload,
