@@ -177,6 +177,7 @@ export type {
   SimulatedRuns,
   SimulatedScheduler,
   SimulatedSplit,
+  SimulatedVerdicts,
   SimulatedWindow,
   SimulatedWindows,
   SimulatedWorkload,

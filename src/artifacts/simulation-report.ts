@@ -14,6 +14,8 @@ export interface SimulationReport extends Emitted {
   /** Whether transfers took the time of the cluster's links, or none, as in the server of a bundle. */
   transfers?: 'links' | 'none';
   execution: SimulatedExecution;
+  /** Where the verdicts of a pipeline's models are from; absent where they were drawn by the plan's probabilities. */
+  verdicts?: SimulatedVerdicts;
   /** No percentile differs from the exact one by more than this share; 0 where percentiles are exact. */
   percentileError: number;
   /** The notes of the plan. */
@@ -97,6 +99,12 @@ export interface SimulatedScheduler {
   preset?: string;
   /** Every choice of the policy, as it was. */
   policy: Record<string, unknown>;
+}
+
+/** SimulatedVerdicts says that the verdicts of a pipeline's models were recorded. */
+export interface SimulatedVerdicts {
+  /** The requests in the records. After the last one, the first was taken again. */
+  recordedRequests: number;
 }
 
 /** SimulatedExecution says how execution times differed from the planned ones. */

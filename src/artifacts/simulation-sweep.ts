@@ -1,5 +1,10 @@
 import type { Emitted } from './common.js';
-import type { SimulatedExecution, SimulatedScheduler, SimulatedWorkload } from './simulation-report.js';
+import type {
+  SimulatedExecution,
+  SimulatedScheduler,
+  SimulatedVerdicts,
+  SimulatedWorkload,
+} from './simulation-report.js';
 
 /** SimulationSweep is a plan simulated at many load factors, with the largest at which its attainment holds. */
 export interface SimulationSweep extends Emitted {
@@ -12,6 +17,8 @@ export interface SimulationSweep extends Emitted {
   /** Whether transfers took the time of the cluster's links, or none, as in the server of a bundle. */
   transfers?: 'links' | 'none';
   execution: SimulatedExecution;
+  /** Where the verdicts of a pipeline's models are from; absent where they were drawn by the plan's probabilities. */
+  verdicts?: SimulatedVerdicts;
   /** The attainment that was asked for. */
   target: number;
   /** The notes of the plan. */

@@ -11,13 +11,14 @@ import { count, decimals, figure, orDash, percent, plain, type Table } from './t
 
 /** simulationHeadlines states the outcome of a run in one sentence, and the choices that decided it in another. */
 export function simulationHeadlines(report: SimulationReport): string[] {
-  const { complete, overall, workload, scheduler, transfers, seed, execution } = report;
+  const { complete, overall, workload, scheduler, transfers, seed, execution, verdicts } = report;
   const rate = workload.models.reduce((sum, { rps }) => sum + rps, 0);
   const asked = workload.models.filter(({ rps }) => rps > 0);
   const loads = [...new Set(asked.map(({ loadFactor }) => factor(loadFactor)))];
   const load = loads.length === 1 ? ` (${loads[0]} of the plan's rate)` : '';
   const phases = workload.phases === undefined ? '' : ` in ${workload.phases.length} phases`;
   const machine = transfers === 'none' ? ', on one machine' : '';
+  const fates = verdicts === undefined ? '' : `; verdicts of ${verdicts.recordedRequests} recorded requests`;
   const preset = scheduler.preset === undefined ? '' : `, preset ${scheduler.preset}`;
   const slow = execution.slow === 1 ? '' : `, executions × ${execution.slow}`;
   const jitter = { none: '', profile: ", the profile's spread", cv: `, spread of cv ${execution.cv}` }[
@@ -27,7 +28,7 @@ export function simulationHeadlines(report: SimulationReport): string[] {
   const interrupted = complete ? '' : `, interrupted after ${figure(reachedS)} s of it`;
   return [
     `${attainmentText(overall)} of ${count(overall.arrived)} requests in time; ${figure(overall.goodputRps)} requests/s in time of ${figure(overall.offeredRps)}`,
-    `${workload.arrivals} arrivals${phases}, ${figure(rate)} requests/s${load} for ${plain(workload.durationS, 6)} s${interrupted}, seed ${seed}; scheduler ${scheduler.name}${preset}${machine}${slow}${jitter}`,
+    `${workload.arrivals} arrivals${phases}, ${figure(rate)} requests/s${load} for ${plain(workload.durationS, 6)} s${interrupted}, seed ${seed}; scheduler ${scheduler.name}${preset}${machine}${slow}${jitter}${fates}`,
   ];
 }
 

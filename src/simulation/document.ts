@@ -4,6 +4,7 @@ import {
   type SimulatedClass,
   type SimulatedDrop,
   type SimulatedPool,
+  type SimulatedVerdicts,
   type SimulationReport,
 } from '../artifacts/index.js';
 import { type DropCount, HISTOGRAM_RELATIVE_ERROR, type RunFigures } from '../metrics/index.js';
@@ -50,6 +51,7 @@ export function simulationReport(
     scheduler: { ...scheduler },
     transfers: setup.transfers,
     execution: describedExecution(execution),
+    ...describedVerdicts(setup),
     percentileError: exact ? 0 : HISTOGRAM_RELATIVE_ERROR,
     ...(plan.notes === undefined ? {} : { notes: plan.notes }),
     overall: figures.overall,
@@ -75,6 +77,13 @@ export function simulationReport(
     ...(windowS === undefined ? {} : { windows: { seconds: windowS, rows: [...(figures.windows ?? [])] } }),
     ...(runs === undefined ? {} : { runs }),
   };
+}
+
+/** describedVerdicts says from how many recorded requests the verdicts are, where they were not drawn. */
+export function describedVerdicts({ verdicts }: Pick<SimulationSetup, 'verdicts'>): {
+  verdicts?: SimulatedVerdicts;
+} {
+  return verdicts === undefined ? {} : { verdicts: { recordedRequests: verdicts.requests } };
 }
 
 function usedFigures(

@@ -1,4 +1,4 @@
-import type { PipelinePlan, PlannedStage } from '../artifacts/index.js';
+import type { PipelinePlan, PlannedEdge, PlannedStage } from '../artifacts/index.js';
 import { uniformAt } from '../random/index.js';
 import type { VerdictOf } from '../simulator/index.js';
 
@@ -22,9 +22,13 @@ export function drawnFates({ stages, exclusive = [] }: PipelinePlan, seed: numbe
   };
 }
 
+/** conditionalEdges lists the edges of a stage that depend on its verdict, in the order of the verdict's bits. */
+export function conditionalEdges({ next }: Pick<PlannedStage, 'next'>): PlannedEdge[] {
+  return next.filter(({ probability, when }) => probability !== undefined || when !== undefined);
+}
+
 function chanceOf({ next }: PlannedStage, exclusive: readonly (readonly string[])[]): Chance {
-  // The bits of a verdict number the conditional edges.
-  const edges = next.filter(({ probability, when }) => probability !== undefined || when !== undefined);
+  const edges = conditionalEdges({ next });
   const lists = exclusive.filter(([first]) => edges.some(({ to }) => to === first));
   const alone = edges.flatMap(({ to, probability = 1 }, edge) =>
     lists.some((list) => list.includes(to)) ? [] : [{ edge, probability }],

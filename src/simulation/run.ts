@@ -17,6 +17,7 @@ import { type Arrivals, arrivalsAhead } from '../workload/index.js';
 import { type Execution, executionOf } from './execution.js';
 import { drawnFates } from './fates.js';
 import { TimelineWriter, type WrittenTimeline } from './timeline.js';
+import { recordedFates, type VerdictRecords } from './verdict-records.js';
 import { arrivalsOf, atLoadFactor, type Workload } from './workload.js';
 
 const TELL_EVERY_MS = 100;
@@ -34,6 +35,8 @@ export interface SimulationSetup {
   readonly workload: Workload;
   readonly seed: number;
   readonly exact: boolean;
+  /** What was recorded of requests to a pipeline, in place of verdicts drawn by the plan's probabilities. */
+  readonly verdicts?: VerdictRecords;
 }
 
 /** SimulationJob describes one run. */
@@ -120,7 +123,7 @@ export async function runSimulation(
       observers,
       makeCore: (decisions) => makeCore(scheduler, topology, decisions),
       ...(executed === undefined ? {} : { execution: executed }),
-      ...(plan.kind === 'pipeline-plan' ? pipelineWorld(plan, seed) : {}),
+      ...(plan.kind === 'pipeline-plan' ? pipelineWorld(plan, setup.verdicts, seed) : {}),
     }));
   };
   const written = await withTimeline(timeline, topology, (writer) =>
@@ -139,10 +142,12 @@ export async function runSimulation(
 /** pipelineWorld says what the models of a pipeline say of requests, and how long a device takes to come up. */
 function pipelineWorld(
   plan: PipelinePlan,
+  records: VerdictRecords | undefined,
   seed: number,
 ): Pick<SimulatorOptions, 'verdict' | 'activationDelayNs'> {
   const { activationDelayMs = 0 } = plan.cluster;
-  return { verdict: drawnFates(plan, seed), activationDelayNs: Math.round(1e6 * activationDelayMs) };
+  const verdict = records === undefined ? drawnFates(plan, seed) : recordedFates(records);
+  return { verdict, activationDelayNs: Math.round(1e6 * activationDelayMs) };
 }
 
 function usedGpuSeconds(plan: PipelinePlan, topology: Topology, usedNs: Float64Array): number[] {

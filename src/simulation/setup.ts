@@ -33,6 +33,7 @@ import { planAt } from './plan-at.js';
 import { type PlanProfiles, planProfileFaults, profilesOf } from './profiles.js';
 import type { SimulationSetup } from './run.js';
 import type { TraceFile } from './trace-file.js';
+import { readVerdicts } from './verdict-records.js';
 import { expectedRequests, highestRps, type Workload } from './workload.js';
 
 /** SimulationSettings holds everything that decides a simulation besides the plan. */
@@ -48,6 +49,8 @@ export interface SimulationSettings extends SimulatedLoadOptions, SchedulerOptio
   readonly jitter?: 'profile' | number | undefined;
   /** Computes exact percentiles, at 32 bytes for each answered request. */
   readonly exact?: boolean | undefined;
+  /** A CSV file with the verdicts on recorded requests, which requests to a pipeline then share, in their order. */
+  readonly verdicts?: string | undefined;
 }
 
 /** PreparedSimulation is a simulation that is ready to run. */
@@ -113,6 +116,7 @@ export async function prepareSimulation(
     more.given === undefined
       ? await resolvedWorkload(applicationsOf(plan.value), options, told)
       : givenLoad(more.given(plan, told));
+  const verdicts = await verdictsOf(plan.value, options, told);
   const jitter = jitterOf(plan.value, profiles, options, told);
   told.add(...(await contradictions(plan.value)), ...numberFaults(options));
   if (told.count === 0 && scheduler !== undefined)
@@ -120,6 +124,7 @@ export async function prepareSimulation(
   const files = [
     ...(load?.files ?? []).map((file) => ({ role: 'trace', file })),
     ...policyFiles(policy).map((file) => ({ role: 'policy', file })),
+    ...(verdicts === undefined ? [] : [{ role: 'verdicts', file: verdicts.file }]),
   ];
   const read = [
     { what: 'the plan', path: plan.path },
@@ -139,6 +144,7 @@ export async function prepareSimulation(
     setup: {
       ...{ plan: plan.value, scheduler, execution, workload: load.workload, seed, exact },
       transfers: more.transfers ?? transfers,
+      ...(verdicts === undefined ? {} : { verdicts: verdicts.records }),
     },
     profiles,
     inputs: (holder) => [
@@ -202,6 +208,16 @@ export function windowFaults(
       option('windows'),
     ),
   ];
+}
+
+/** verdictsOf reads recorded verdicts, unless the plan contradicts itself: its stages may then lead nowhere. */
+async function verdictsOf(
+  plan: ServedPlan,
+  { verdicts }: SimulationSettings,
+  told: ToldFaults,
+): Promise<Awaited<ReturnType<typeof readVerdicts>>> {
+  if (verdicts === undefined || (await contradictions(plan)).length > 0) return undefined;
+  return readVerdicts(verdicts, plan, told);
 }
 
 function jitterOf(

@@ -11,6 +11,7 @@ import {
 import { evenlySpaced } from '../collections/index.js';
 import { type JobsProgress, jobsProgress } from '../jobs/index.js';
 import { applicationsOf, type ServedPlan } from '../serving/index.js';
+import { describedVerdicts } from './document.js';
 import { describedExecution } from './execution.js';
 import type { SimulationRun, SimulationSetup } from './run.js';
 import type { SimulationSettings } from './setup.js';
@@ -175,12 +176,13 @@ function largestOf(
 }
 
 function document(
-  { plan, transfers, scheduler, execution, workload, seed }: SimulationSetup,
+  setup: SimulationSetup,
   runs: ReadonlyMap<number, SimulationRun>,
   target: number,
   complete: boolean,
   inputs: InputFile[],
 ): SimulationSweep {
+  const { plan, transfers, scheduler, execution, workload, seed } = setup;
   const spread = spreadOf(workload);
   const [overall, ...models] = criteria(plan) as [AttainmentOf, ...AttainmentOf[]];
   return {
@@ -196,6 +198,7 @@ function document(
     scheduler: { ...scheduler },
     transfers,
     execution: describedExecution(execution),
+    ...describedVerdicts(setup),
     target,
     ...(plan.notes === undefined ? {} : { notes: plan.notes }),
     points: [...runs.keys()]

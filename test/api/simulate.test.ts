@@ -643,9 +643,9 @@ describe('simulatePlan() with a policy file', () => {
     const policy = ['drop=full-batch', 'drop.share=0.5', 'slackNs=7'];
     const { report: single } = await simulatePlan(plan, lasting({ scheduler: 'fifo', policy }));
     expect({ ...report, inputs: [] }).toEqual({ ...single, inputs: [] });
-    expect(report.inputs.map(({ role }) => role)).toEqual(['plan', 'policy']);
-    expect(report.inputs[1]?.sha256).toBe(sha256Of(await readFile(path)));
-    const sweep = await sweepPlan(plan, { ...lasting({ policy: [path] }), sweep: 'load=0.5..1:2' });
+    expect(report.inputs?.map(({ role }) => role)).toEqual(['plan', 'policy']);
+    expect(report.inputs?.[1]?.sha256).toBe(sha256Of(await readFile(path)));
+    const sweep = await sweepPlan(plan, { policy: [path], duration: 1, sweep: 'load=0.5..1:2' });
     expect(sweep.scheduler).toEqual(report.scheduler);
     expect(await validateFiles([path])).toEqual([{ path, ok: true, what: 'policy of fifo: drop, slackNs' }]);
   });

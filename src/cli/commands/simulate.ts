@@ -28,6 +28,7 @@ interface Options {
   scheduler?: string;
   preset?: string;
   policy?: string[];
+  verdicts?: string;
   seed: number;
   jitter?: 'profile' | number;
   slow?: number;
@@ -109,6 +110,10 @@ function withRunOptions(command: Command): Command {
       '--policy <choice>',
       'a choice of the scheduler, such as firstSight=never, or a policy file (repeatable)',
       each,
+    )
+    .option(
+      '--verdicts <file>',
+      'what the models of a pipeline say, from a CSV file with a column per conditional edge, such as detect>read, and a line per request',
     )
     .option('--seed <n>', 'seed of all random draws', countingNumber, 0)
     .option(
