@@ -130,6 +130,8 @@ class LineReader {
   /** The verdicts of the stages on the last request. */
   readonly verdicts: Int32Array;
   private readonly isReached: boolean[];
+  /** Requests enter at every stage that no edge leads to. */
+  private readonly isEntry: readonly boolean[];
   private readonly stages: readonly {
     readonly edges: readonly { readonly column: number; readonly name: string; readonly to: number }[];
     readonly always: readonly number[];
@@ -140,6 +142,8 @@ class LineReader {
     const indexOf = (name: string) => stages.findIndex((stage) => stage.name === name);
     this.verdicts = new Int32Array(stages.length);
     this.isReached = stages.map(() => false);
+    const led = new Set(stages.flatMap(({ next }) => next.map(({ to }) => to)));
+    this.isEntry = stages.map(({ name }) => !led.has(name));
     this.stages = stages.map((stage: PlannedStage) => {
       const edges = conditionalEdges(stage);
       const always = stage.next.filter((edge) => !edges.includes(edge));
@@ -160,9 +164,10 @@ class LineReader {
     const faults: string[] = [];
     const columns = this.stages.reduce((sum, { edges }) => sum + edges.length, 0);
     if (record.length > columns) faults.push(`has ${record.length} cells; the header has ${columns}`);
-    // Stages stand before those that they lead to, and requests enter at the first.
-    this.isReached.fill(false);
-    this.isReached[0] = true;
+    // Stages stand before those that they lead to.
+    this.isEntry.forEach((isEntry, stage) => {
+      this.isReached[stage] = isEntry;
+    });
     this.stages.forEach(({ edges, always, exclusive }, stage) => {
       const isReached = this.isReached[stage] as boolean;
       let verdict = 0;

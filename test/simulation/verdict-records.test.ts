@@ -42,6 +42,21 @@ describe('recordsFrom()', () => {
     expect(verdicts.map((one) => [...one])).toEqual([[2, 2, 1, 1, 2], [], [], [1, 0, 0, 0, 1], []]);
   });
 
+  it('asks for the verdicts of every stage at which requests enter', () => {
+    const entries = pipelineOf(
+      [
+        { name: 'detect', next: [edge('read', 0.5)] },
+        { name: 'listen', next: [edge('read', 0.5)] },
+        { name: 'read' },
+      ],
+      [['detect'], ['listen'], ['read']],
+    );
+    expect(faultsOf('detect>read,listen>read\n1,\n,0\n', entries)).toEqual([
+      'line 2 listen>read is empty; it must be 0 or 1',
+      'line 3 detect>read is empty; it must be 0 or 1',
+    ]);
+  });
+
   it('names every wrong column at once', () => {
     expect(faultsOf('detect>face,detect>face,detect>scene,id\n')).toEqual([
       expect.stringMatching(
