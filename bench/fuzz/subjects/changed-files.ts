@@ -1,18 +1,17 @@
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
-import { BUNDLE_MANIFEST, InputError, loadArtifact } from '../../../src/artifacts/index.js';
+import { InputError, loadArtifact } from '../../../src/artifacts/index.js';
 import type { Dice } from '../dice.js';
-import type { Material } from '../material.js';
 import { jsonOf, type Mutated, mutateJson } from '../mutate-json.js';
 import { mutateText } from '../mutate-text.js';
 import { RAW } from '../odd-values.js';
 import { faultsOf, plan } from '../program.js';
-import type { CaseResult, Subject } from '../subject.js';
+import type { CaseResult } from '../subject.js';
 import { Cost, changesOf, pictureOf } from '../watch.js';
 
 /** Command is one that reads the changed file. */
-interface Command {
+export interface Command {
   readonly args: readonly string[];
   /** The share of cases in which it is run, since some commands start threads. */
   readonly share: number;
@@ -21,69 +20,25 @@ interface Command {
 }
 
 /** Kind is a kind of file, with its place and the commands that read it. */
-interface Kind {
+export interface Kind {
   readonly kind: Parameters<typeof loadArtifact>[1][number];
   readonly file: string;
   readonly commands: readonly Command[];
 }
 
-const OUT = 'out';
-const SOLVE: Command = {
-  args: ['solve', 'spec.yaml', '--work', '20000', '-o', `${OUT}/plan.json`],
-  share: 0.06,
-  needs: 'spec.yaml',
-};
+/** OUT is the folder that the commands write to. */
+export const OUT = 'out';
 
-const KINDS: readonly Kind[] = [
-  { kind: 'cluster', file: 'cluster.yaml', commands: [SOLVE] },
-  {
-    kind: 'pooled',
-    file: 'spec.yaml',
-    commands: [SOLVE, { ...SOLVE, args: [...SOLVE.args, '--explain'], share: 0.01 }],
-  },
-  {
-    kind: 'profile',
-    file: 'dense.profile.json',
-    commands: [
-      SOLVE,
-      {
-        args: ['profile', 'merge', 'dense.profile.json', 'lookup.profile.json', '-o', `${OUT}/merged.json`],
-        share: 0.3,
-      },
-      { args: ['deploy', 'plan.json', '-o', `${OUT}/bundle`], share: 0.2, needs: 'plan.json' },
-    ],
-  },
-  {
-    kind: 'pooled-plan',
-    file: 'plan.json',
-    commands: [
-      {
-        args: ['simulate', 'plan.json', '--duration', '0.02s', '-o', `${OUT}/report.json`],
-        share: 0.06,
-      },
-      { args: ['diff', 'plan.json', 'old-plan.json'], share: 0.4 },
-      { args: ['deploy', 'plan.json', '-o', `${OUT}/bundle`], share: 0.3, needs: 'plan.json' },
-    ],
-  },
-  { kind: 'simulation-report', file: 'report.json', commands: [] },
-  { kind: 'simulation-sweep', file: 'sweep.json', commands: [] },
-  { kind: 'bundle', file: `bundle/${BUNDLE_MANIFEST}`, commands: [] },
-];
+/** Reading more takes longer than a case may: deep nesting that is repeated grows to hundreds of megabytes. */
+const MOST_BYTES = 1024 * 1024;
 
-/** artifacts tries changed files of every kind, as JSON and as YAML: `plan validate` and the commands that read them. */
-export async function artifacts({ folder: material }: Material): Promise<Subject> {
-  return {
-    run: async (dice, folder) => {
-      cpSync(material, folder, { recursive: true });
-      cpSync(join(material, 'plan.json'), join(folder, 'old-plan.json'));
-      return oneFile(dice, folder);
-    },
-    close: async () => {},
-  };
+/** changedFile gives a file with changed values, or with changed text, cut where it is very long. */
+function changedFile(dice: Dice, text: string, isYaml: boolean): Mutated<Buffer> {
+  const { value, what } = changedContent(dice, text, isYaml);
+  return { value: value.subarray(0, MOST_BYTES), what };
 }
 
-/** changedFile gives a file with changed values, or with changed text. */
-function changedFile(dice: Dice, text: string, isYaml: boolean): Mutated<Buffer> {
+function changedContent(dice: Dice, text: string, isYaml: boolean): Mutated<Buffer> {
   if (dice.chance(0.2)) return mutateText(dice, text);
   const { value, what } = mutateJson(dice, isYaml ? parse(text) : JSON.parse(text));
   const written = isYaml && dice.chance(0.5) ? yamlOf(value) : jsonOf(value);
@@ -106,8 +61,9 @@ function yamlOf(value: unknown): string {
   }
 }
 
-async function oneFile(dice: Dice, folder: string): Promise<CaseResult> {
-  const { kind, file, commands } = dice.pick(KINDS);
+/** oneFile changes a file of one of the kinds, and tries `plan validate` and the commands that read it. */
+export async function oneFile(dice: Dice, folder: string, kinds: readonly Kind[]): Promise<CaseResult> {
+  const { kind, file, commands } = dice.pick(kinds);
   const path = join(folder, file);
   const { value, what } = changedFile(dice, readFileSync(path, 'utf8'), file.endsWith('.yaml'));
   writeFileSync(path, value);
