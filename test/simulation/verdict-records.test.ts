@@ -87,6 +87,14 @@ describe('recordsFrom()', () => {
   });
 });
 
+it('recordsFrom() wants the cells of stages that every request reaches', () => {
+  const always = pipelineOf(
+    [{ name: 'a', next: [edge('b')] }, { name: 'b', next: [edge('c', 0.5)] }, { name: 'c' }],
+    [['a'], ['b'], ['c']],
+  );
+  expect(faultsOf('b>c\n1\n" "\n', always)).toEqual(['line 3 b>c is " "; it must be 0 or 1']);
+});
+
 describe('recordedFates()', () => {
   it('begins again at the first line after the last', () => {
     const fates = recordedFates(recordsFrom(TEXT, PLAN) as VerdictRecords);

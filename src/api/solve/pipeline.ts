@@ -53,11 +53,11 @@ export type PipelineSolved =
  *   MissingError where files are only missing
  */
 export async function solvePipeline(
-  path: string,
+  spec: Loaded<'pipeline'>,
   { output }: { readonly output?: string | undefined },
 ): Promise<PipelineSolved> {
-  const loaded = await loadPipeline(path);
-  await refuseReplacing(`solve ${path}`, outputFiles({ output }), loaded.read);
+  const loaded = await loadPipeline(spec.path, spec);
+  await refuseReplacing(`solve ${spec.path}`, outputFiles({ output }), loaded.read);
   const { planGiven } = await import('../../pipeline/index.js');
   const startedMs = performance.now();
   const outcome = planGiven(loaded.problem);
@@ -109,11 +109,12 @@ function noPipelinePlan(
 
 /**
  * loadPipeline reads a pipeline's spec with its cluster, profiles and trace, and resolves it.
+ * @param given the spec, where it was read before
  * @throws InputError with every fault of the spec, of the files that it names, and of how they fit together;
  *   MissingError where files are only missing
  */
-export async function loadPipeline(path: string): Promise<LoadedPipeline> {
-  const spec = await loadArtifact(path, ['pipeline']);
+export async function loadPipeline(path: string, given?: Loaded<'pipeline'>): Promise<LoadedPipeline> {
+  const spec = given ?? (await loadArtifact(path, ['pipeline']));
   const { countFaults, pipelineSpecFaults, resolveGiven } = await import('../../pipeline/index.js');
   const { servingFaults } = await import('../../serving/index.js');
   const task = `plan ${path}`;

@@ -42,11 +42,12 @@ export interface LoadedProblem {
 
 /**
  * loadProblem reads a pooled spec, its cluster and its profiles, and resolves it.
+ * @param given the spec, where it was read before
  * @throws InputError with every fault of the spec, else of the files it names, else of how they fit together;
  *   MissingError where files are only missing
  */
-export async function loadProblem(path: string): Promise<LoadedProblem> {
-  const { spec, cluster, profiles, read, inputs } = await loadPooled(path);
+export async function loadProblem(path: string, given?: Loaded<'pooled'>): Promise<LoadedProblem> {
+  const { spec, cluster, profiles, read, inputs } = await loadPooled(path, given);
   const [problem, serving] = await everyInput<[PooledProblem, PlanServing]>(`plan ${path}`, [
     import('../../milp/index.js').then(({ resolvePooled }) =>
       resolvePooled(spec.value, { cluster, profiles, where: path }),
@@ -71,8 +72,8 @@ export async function servingOf({ value: spec, path }: Loaded<'pooled'>): Promis
  * @throws InputError with every fault of the spec, else of the files it names; MissingError where files are only
  *   missing
  */
-export async function loadPooled(path: string): Promise<LoadedPooled> {
-  const spec = await loadArtifact(path, ['pooled']);
+export async function loadPooled(path: string, given?: Loaded<'pooled'>): Promise<LoadedPooled> {
+  const spec = given ?? (await loadArtifact(path, ['pooled']));
   const paths = spec.value.models.map((model) => pathFrom(path, model.profile));
   const distinct = [...new Set(paths)];
   const [cluster, ...found] = await everyInput<[ClusterOfSpec, ...Loaded<'profile'>[]]>(

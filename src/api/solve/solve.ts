@@ -128,12 +128,12 @@ const LITERAL_WORK = 1000;
 export async function solveSpec(path: string, options: SolveOptions = {}): Promise<Solved> {
   refuseTogether(options);
   if (options.output !== undefined) await checkWritable(options.output);
-  const { kind } = await loadArtifact(path, ['pooled', 'pipeline']);
-  if (kind === 'pipeline') {
+  const spec = await loadArtifact(path, ['pooled', 'pipeline']);
+  if (spec.kind === 'pipeline') {
     refuseForPipeline(path, options);
-    return solvePipeline(path, options);
+    return solvePipeline(spec, options);
   }
-  const loaded = await loadProblem(path);
+  const loaded = await loadProblem(path, spec);
   const target = holdTarget(loaded.spec, options.hold);
   if (target !== undefined) refuseWithHold(options);
   await refuseReplacing(`solve ${path}`, outputFiles({ output: options.output }), loaded.read);

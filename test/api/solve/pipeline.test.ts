@@ -1,6 +1,7 @@
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import promises, { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { diffPlanFiles, InputError, MissingError, solveSpec, validateFiles } from '../../../src/api/index.js';
@@ -36,6 +37,24 @@ async function faultsOf(work: Promise<unknown>): Promise<string[]> {
 }
 
 describe('solveSpec() of a pipeline', () => {
+  it('reads each file once, so that a plan is of one state of its spec', async () => {
+    const { readFile: original } = promises;
+    const read: string[] = [];
+    promises.readFile = ((path: string, ...more: []) => {
+      read.push(basename(path));
+      return original(path, ...more);
+    }) as typeof original;
+    syncBuiltinESMExports();
+    try {
+      await solveSpec(at('spec.yaml'));
+    } finally {
+      promises.readFile = original;
+      syncBuiltinESMExports();
+    }
+    const profiles = ['detect', 'scene', 'plate', 'face', 'match'].map((name) => `${name}.profile.json`);
+    expect(read.sort()).toEqual(['cluster.yaml', 'spec.yaml', ...profiles].sort());
+  });
+
   it('writes the plan, which names its files and is confirmed, and gives the same bytes again', async () => {
     const made = await savedPlan();
     expect(made.inputs?.map(({ role, path }) => `${role} ${path}`)).toEqual([
