@@ -100,6 +100,10 @@ function specFaults(spec: PipelineSpec, { faults }: ReadGraph, setFaults: readon
   ];
 }
 
+/** CERTAIN is what is wrong with an edge that is planned as if it were always taken, and has a condition. */
+export const CERTAIN =
+  'has a condition, and is planned with probability 1 as if it were always taken; give less, or no condition';
+
 /** conditionFaults checks what can be seen of a stage's conditions without its profile. */
 function conditionFaults({ next = [] }: PipelineStage, i: number): Fault[] {
   return next.map(edgeOf).flatMap(({ probability, when }, k) => {
@@ -111,6 +115,7 @@ function conditionFaults({ next = [] }: PipelineStage, i: number): Fault[] {
       ...(probability === undefined
         ? [fault('has a condition, and needs the probability by which it is planned', at)]
         : []),
+      ...(probability === 1 ? [fault(CERTAIN, at)] : []),
     ];
   });
 }

@@ -6,7 +6,8 @@ import {
   type TensorSpec,
 } from '../artifacts/index.js';
 import { type GraphEdge, REQUEST, readStageGraph, type StageGraph } from './graph.js';
-import { wireStages } from './tensors.js';
+import { CERTAIN } from './resolve.js';
+import { narrower, wireStages } from './tensors.js';
 
 /** ServedPipeline is a pipeline as its clients see it: as one model. */
 export interface ServedPipeline {
@@ -60,20 +61,6 @@ function ofRequest(from: string): string[] {
   return from.startsWith(`${REQUEST}.`) ? [from.slice(REQUEST.length + 1)] : [];
 }
 
-/** narrower is the tensor that fits both: an axis is variable where it is for both. */
-function narrower(one: TensorSpec, other: TensorSpec | undefined): TensorSpec {
-  if (other === undefined) return one;
-  const { variableAxes: free = [], ...fixed } = other;
-  const { variableAxes: ownFree = [] } = one;
-  const variableAxes = free.filter((axis) => ownFree.includes(axis));
-  return {
-    ...fixed,
-    shape: fixed.shape.map((size, axis) => (free.includes(axis) ? (one.shape[axis] as number) : size)),
-    ...(variableAxes.length > 0 ? { variableAxes } : {}),
-    ...(fixed.fill === undefined && one.fill !== undefined ? { fill: one.fill } : {}),
-  };
-}
-
 /** canEnd says whether the verdicts on a stage's result can be such that it leads nowhere. */
 function canEnd(edges: readonly GraphEdge[]): boolean {
   return edges.every(({ probability, group }) => probability < 1 && group === undefined);
@@ -89,7 +76,27 @@ export function unservedFaults(plan: ServedStages): Fault[] {
     read,
     plan.stages.map(({ inputs, outputs }) => ({ inputs, outputs, given: givenBy(inputs) })),
   );
-  return [...plan.stages.flatMap((stage, i) => stageFaults(stage, i, read.graph)), ...wiring];
+  return [
+    ...plan.stages.flatMap((stage, i) => stageFaults(stage, i, read.graph)),
+    ...wiring,
+    ...nameFaults(plan),
+  ];
+}
+
+/** nameFaults finds outputs that would have one name, as an output `a.y` of a model and the output `y` of a stage `a`. */
+function nameFaults(plan: ServedStages): Fault[] {
+  const { outputs } = servedPipelineOf(plan);
+  const names = outputs.map(({ spec }) => spec.name);
+  return outputs.flatMap(({ spec: { name }, stage, tensor }, i) =>
+    names.indexOf(name) === i
+      ? []
+      : [
+          fault(
+            `has ${tensor}, which clients would call ${name} like another output`,
+            `/stages/${stage}/outputs`,
+          ),
+        ],
+  );
 }
 
 function givenBy(inputs: PlannedStage['inputs']): Record<string, string[]> {
@@ -119,6 +126,7 @@ function conditionFaults(
     const { to, probability, when } = next[k] as PlannedStage['next'][number];
     const path = `${at}/next/${k}`;
     if (when !== undefined) {
+      if (probability === 1) return [fault(CERTAIN, path)];
       const dtype = outputs.find(({ name }) => name === when.output)?.dtype;
       return dtype === 'string'
         ? [fault(`reads ${when.output}, which is text; read an output of numbers`, `${path}/when`)]

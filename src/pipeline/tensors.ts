@@ -46,7 +46,7 @@ class Wires {
   readonly faults: Fault[] = [];
   private readonly ancestors: readonly ReadonlySet<number>[];
   private readonly predecessors: readonly (readonly number[])[];
-  /** What the first stage that takes a tensor of the request expects it to be. */
+  /** What the stages so far that take a tensor of the request expect it to be. */
   private readonly asked = new Map<string, TensorSpec>();
 
   constructor(
@@ -156,9 +156,11 @@ class Wires {
   }
 
   private ofRequest(name: string, asked: TensorSpec | undefined): Source {
-    const tensor = this.asked.get(name) ?? asked;
-    if (tensor !== undefined) this.asked.set(name, tensor);
-    return { stage: undefined, text: `${REQUEST}.${name}`, tensor };
+    const known = this.asked.get(name);
+    // What is sent must fit all that take it, and a later one is told where it does not.
+    if (asked !== undefined && (known === undefined || misfit(known, asked) === undefined))
+      this.asked.set(name, narrower(asked, known));
+    return { stage: undefined, text: `${REQUEST}.${name}`, tensor: known ?? asked };
   }
 
   private checkFit(i: number, input: TensorSpec, { text, tensor }: Source): void {
@@ -176,6 +178,20 @@ class Wires {
     const lacking = listed(sources.map(({ text }) => text));
     this.tell(`is missing where a request comes by ${by}: there is no ${lacking} then`, i, name);
   }
+}
+
+/** narrower is the tensor that fits both: an axis is variable where it is for both. */
+export function narrower(one: TensorSpec, other: TensorSpec | undefined): TensorSpec {
+  if (other === undefined) return one;
+  const { variableAxes: free = [], ...fixed } = other;
+  const { variableAxes: ownFree = [] } = one;
+  const variableAxes = free.filter((axis) => ownFree.includes(axis));
+  return {
+    ...fixed,
+    shape: fixed.shape.map((size, axis) => (free.includes(axis) ? (one.shape[axis] as number) : size)),
+    ...(variableAxes.length > 0 ? { variableAxes } : {}),
+    ...(fixed.fill === undefined && one.fill !== undefined ? { fill: one.fill } : {}),
+  };
 }
 
 /** misfit says why a tensor cannot be fed to an input; undefined where it can. */

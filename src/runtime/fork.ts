@@ -31,7 +31,7 @@ function choicesOf(
   edges: readonly (PlannedEdge & { readonly bit: number })[],
   exclusive: readonly (readonly string[])[],
 ): Choice[] {
-  const lists = exclusive.filter(([first]) => edges.some(({ to }) => to === first));
+  const lists = exclusive.filter((list) => list.every((name) => edges.some(({ to }) => to === name)));
   const listed = new Set(lists.flat());
   return [
     ...lists.map((list) => ({ edges: edges.filter(({ to }) => list.includes(to)), isExclusive: true })),

@@ -104,11 +104,12 @@ interface Loaded {
 
 /**
  * DeviceEvents hears of a device. `up` is called after every start, and `restarted` after those that followed a `down`;
- * `off` is called once it has ended because it was closed.
+ * `failed` is called when it could not be started again, once for each reason in a row, and `off` once it has ended because it was closed.
  */
 export interface DeviceEvents {
   up(): void;
   down(why: string): void;
+  failed(why: string): void;
   off(): void;
   restarted(): void;
 }
@@ -122,6 +123,10 @@ export class LiveDevice {
   /** Whether it is to be up, and whether it has told so since it was last asked to be. */
   private isWanted = true;
   private isTold = false;
+  /** Whether it is being closed. */
+  private isEnding = false;
+  /** Why it did not start when it was last tried again. */
+  private failure: string | undefined;
   private restart: NodeJS.Timeout | undefined;
   /** The end of all starts and ends that are under way, one after the other. */
   private changing: Promise<void> = Promise.resolve();
@@ -145,7 +150,15 @@ export class LiveDevice {
    * @throws the errors of starting and loading; InputError where a model does not run, or its outputs are not what the
    *   manifest says
    */
-  async start(): Promise<void> {
+  start(): Promise<void> {
+    const started = this.changing.then(() => this.open());
+    this.changing = started.catch(() => {});
+    return started;
+  }
+
+  /** open starts the executor, unless it is up or is not wanted any more. */
+  private async open(): Promise<void> {
+    if (this.loaded !== undefined || !this.isWanted) return;
     const { device, virtual, cores, name } = this.plan;
     const executor = await startExecutor(device, {
       virtual,
@@ -154,7 +167,10 @@ export class LiveDevice {
     });
     try {
       const models = await this.load(executor);
-      if (!this.isWanted) throw new Error('closing');
+      if (!this.isWanted) {
+        await executor.close();
+        return;
+      }
       this.loaded = { executor, models };
     } catch (error) {
       await executor.close();
@@ -222,7 +238,9 @@ export class LiveDevice {
     clearTimeout(this.restart);
     this.changing = this.changing.then(async () => {
       if (this.isWanted) return;
+      this.isEnding = true;
       await this.loaded?.executor.close();
+      this.isEnding = false;
       this.loaded = undefined;
       this.events.off();
     });
@@ -232,7 +250,7 @@ export class LiveDevice {
   private ended(why: string): void {
     this.loaded = undefined;
     this.generation += 1;
-    if (!this.isWanted) return;
+    if (!this.isWanted || this.isEnding) return;
     this.events.down(why);
     this.scheduleRestart(FIRST_RESTART_MS);
   }
@@ -244,11 +262,14 @@ export class LiveDevice {
   }
 
   private async startAgain(afterMs: number, done: () => void): Promise<void> {
-    if (!this.isWanted || this.loaded !== undefined) return;
     try {
-      await this.start();
-      done();
-    } catch {
+      await this.open();
+      if (this.loaded !== undefined) done();
+      this.failure = undefined;
+    } catch (error) {
+      const why = firstLine(error instanceof Error ? error.message : String(error));
+      if (this.isWanted && why !== this.failure) this.events.failed(why);
+      this.failure = why;
       if (this.isWanted) this.scheduleRestart(Math.min(2 * afterMs, LONGEST_RESTART_MS));
     }
   }

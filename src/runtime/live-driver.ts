@@ -121,6 +121,7 @@ export class LiveDriver {
   private deciding: NodeJS.Immediate | undefined;
   private timer: NodeJS.Timeout | undefined;
   private idle: (() => void) | undefined;
+  private isStopped = false;
   decideUs = 0;
   decideCalls = 0;
   requestCount = 0;
@@ -284,7 +285,7 @@ export class LiveDriver {
         return;
       case Decision.activate:
         this.retired.delete(a);
-        this.devices[a]!.activate();
+        if (!this.isStopped) this.devices[a]!.activate();
         return;
       case Decision.retire:
         this.retire(a);
@@ -492,6 +493,7 @@ export class LiveDriver {
 
   /** stop clears all timers, so that this driver no longer keeps the process alive. */
   stop(): void {
+    this.isStopped = true;
     clearTimeout(this.timer);
     if (this.deciding !== undefined) clearImmediate(this.deciding);
   }

@@ -83,10 +83,7 @@ function pipelineModel({ plan, manifest, topology }: PipelineBundle, faults: Fau
     sloNs: topology.models[0]!.sloNs,
     ...served,
     inputKeys: inputs.map(({ name }) => requestKey(name)),
-    outputKeys: outputs.map(({ stage, tensor, mayLeadOn }) => {
-      const key = keyOf(plan.stages[stage]!.name, tensor);
-      return mayLeadOn ? endKeyOf(key) : key;
-    }),
+    outputKeys: answerKeys(plan),
     mayLackOutputs: true,
     maxRows: batched ? Math.max(1, ...topology.pools.map(({ batch }) => batch)) : 1,
     plannedRps: plan.rps ?? plan.throughputRps,
@@ -97,16 +94,24 @@ function pipelineModel({ plan, manifest, topology }: PipelineBundle, faults: Fau
 /** Keys are written as the sources of inputs are in plans. */
 const keyOf = (stage: string, tensor: string) => `${stage}.${tensor}`;
 const requestKey = (tensor: string) => keyOf('request', tensor);
-/** A stage's name has no space, so that no other tensor has this key. */
+/** No other key begins with a space. */
 const endKeyOf = (key: string) => ` end ${key}`;
 
+/** answerKeys gives the keys of the pipeline's outputs, in their order. */
+function answerKeys(plan: PipelinePlan): string[] {
+  return servedPipelineOf(plan).outputs.map(({ stage, tensor, mayLeadOn }) => {
+    const key = keyOf(plan.stages[stage]!.name, tensor);
+    return mayLeadOn ? endKeyOf(key) : key;
+  });
+}
+
 function stageWork(
-  { plan, folder, sizes }: PipelineBundle,
+  { plan, topology, folder, sizes }: PipelineBundle,
   found: readonly (BundledStage | undefined)[],
 ): PoolWork[] {
   const { outputs: answers } = servedPipelineOf(plan);
   const used = new Set(plan.stages.flatMap(({ inputs = [] }) => inputs.flatMap(({ from }) => from)));
-  const carried = carriedAfter(plan);
+  const carried = topology.pools[0]!.edges === undefined ? carriedInChain(plan) : carriedAfter(plan);
   return plan.stages.map((stage, i) => {
     const read = new Set(stage.next.flatMap(({ when }) => (when === undefined ? [] : [when.output])));
     const outputs = (stage.outputs ?? []).flatMap((spec) => {
@@ -129,21 +134,28 @@ function stageWork(
 }
 
 /**
+ * carriedInChain gives the same for stages that follow one another. There, as in a pooled plan, a row may begin again at
+ * the first stage, so that it keeps what comes from the request.
+ */
+function carriedInChain(plan: PipelinePlan): Set<string>[] {
+  const taken = plan.stages.map(({ inputs = [] }) => inputs.flatMap(({ from }) => from));
+  const ofRequest = taken.flat().filter((key) => key.startsWith(requestKey('')));
+  return plan.stages.map(
+    (_, i) => new Set([...ofRequest, ...taken.slice(i + 1).flat(), ...answerKeys(plan)]),
+  );
+}
+
+/**
  * carriedAfter gives, for each stage, the keys of the tensors that a row still needs once the stage has run for it: all
  * but those whose last takers are this stage and stages before it, which have run for the row by then or never will.
  */
 function carriedAfter(plan: PipelinePlan): Set<string>[] {
   const { graph } = readStageGraph(plan);
   const before = ancestorsOf(graph);
-  const { outputs } = servedPipelineOf(plan);
-  const answers = outputs.map(({ stage, tensor, mayLeadOn }) => {
-    const key = keyOf(plan.stages[stage]!.name, tensor);
-    return mayLeadOn ? endKeyOf(key) : key;
-  });
   return plan.stages.map(
     (_, i) =>
       new Set([
-        ...answers,
+        ...answerKeys(plan),
         ...plan.stages.flatMap(({ inputs = [] }, taker) =>
           taker === i || before[i]?.has(taker) ? [] : inputs.flatMap(({ from }) => from),
         ),

@@ -77,6 +77,7 @@ class Server implements RunningServer {
       return new LiveDevice(plan, duties, {
         up: () => this.deviceUp(device),
         down: (why) => this.deviceDown(device, why),
+        failed: (why) => log({ kind: 'notStarted', device: this.nameOf(device), why }),
         off: () => this.deviceOff(device),
         restarted: () => this.counters.restarted(device),
       });

@@ -64,10 +64,11 @@ function keepOfRow(
   });
   if (fork === undefined) return 0;
   const verdict = fork.verdictOn(Object.fromEntries(outputs.map(({ spec }, i) => [spec.name, parts[i]!])));
-  if (verdict === 0)
-    outputs.forEach(({ endKey }, i) => {
-      if (endKey !== undefined) tensors[endKey] = parts[i]!;
-    });
+  outputs.forEach(({ endKey }, i) => {
+    if (endKey === undefined) return;
+    if (verdict === 0) tensors[endKey] = parts[i]!;
+    else delete tensors[endKey];
+  });
   return verdict;
 }
 

@@ -38,6 +38,7 @@ export type ServeEvent =
   | { kind: 'ready'; url: string }
   | { kind: 'deviceDown'; device: string; why: string }
   | { kind: 'deviceUp'; device: string }
+  | { kind: 'notStarted'; device: string; why: string }
   | { kind: 'batchFailed'; device: string; why: string }
   | { kind: 'draining'; pending: number }
   | { kind: 'closed' };

@@ -29,7 +29,7 @@ export function conditionalEdges({ next }: Pick<PlannedStage, 'next'>): PlannedE
 
 function chanceOf({ next }: PlannedStage, exclusive: readonly (readonly string[])[]): Chance {
   const edges = conditionalEdges({ next });
-  const lists = exclusive.filter(([first]) => edges.some(({ to }) => to === first));
+  const lists = exclusive.filter((list) => list.every((name) => edges.some(({ to }) => to === name)));
   const alone = edges.flatMap(({ to, probability = 1 }, edge) =>
     lists.some((list) => list.includes(to)) ? [] : [{ edge, probability }],
   );

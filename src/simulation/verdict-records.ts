@@ -154,7 +154,7 @@ class LineReader {
           return { name, column: names.indexOf(name), to: indexOf(to) };
         }),
         always: always.map(({ to }) => indexOf(to)),
-        exclusive: lists.filter((list) => list.length > 0),
+        exclusive: lists.filter((list, k) => list.length === exclusive[k]?.length),
       };
     });
   }

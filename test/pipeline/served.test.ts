@@ -101,6 +101,18 @@ describe('unservedFaults()', () => {
     ]);
   });
 
+  it('tells two outputs that clients would call the same, and a condition on an edge that is planned as always', () => {
+    const stages = stagesOf([
+      { name: 'a', inputs: IMAGE, next: [{ ...edge('b', 1), when: read('out') }, edge('c')] },
+      { name: 'b', inputs: { out: ['a.out'] }, outputs: [tensor('y'), tensor('c.y')] },
+      { name: 'c', inputs: { out: ['a.out'] }, outputs: [tensor('y')] },
+    ]);
+    expect(faultsOf(stages)).toEqual([
+      '/stages/0/next/0: has a condition, and is planned with probability 1 as if it were always taken; give less, or no condition',
+      '/stages/2/outputs: has y, which clients would call c.y like another output',
+    ]);
+  });
+
   it('tells all faults at once: unknown tensors, conditions on text, tensors that do not fit', () => {
     const text = tensor('label', { dtype: 'string' });
     const stages = stagesOf([

@@ -52,6 +52,27 @@ describe('wireStages()', () => {
     ]);
   });
 
+  it('tells a tensor of the request that does not fit all stages that take it, in whatever order they stand', () => {
+    const sized = (name: string, width: number, variableAxes?: number[]) =>
+      profileOf(
+        name,
+        [tensor('x', { shape: [1, width], ...(variableAxes ? { variableAxes } : {}) })],
+        [tensor('y')],
+      );
+    const widths: [number, number[]?][] = [[8, [1]], [16], [32]];
+    const lines = changed(({ spec, files }) => {
+      spec.stages = widths.map((_, i) => ({ ...spec.stages[3]!, name: `s${i}`, inputs: {} }));
+      delete spec.exclusive;
+      files.profiles = widths.map(([width, free], i) => ({
+        path: `${i}.json`,
+        profile: sized(`${i}`, width, free),
+      }));
+    });
+    expect(faultLines(lines)).toEqual([
+      '/stages/2/inputs/x: does not fit request.x: it is [batch, 16], and [batch, 32] is needed',
+    ]);
+  });
+
   it('tells a tensor that two stages give to the same request', () => {
     const both = changed(({ spec }) => {
       delete spec.exclusive;

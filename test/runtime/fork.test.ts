@@ -46,6 +46,11 @@ describe('forkOf()', () => {
     expect(fork.verdictOn(scores(0.3))).toBe(0b10);
   });
 
+  it('takes an edge by itself where an exclusive list names stages that this stage does not all lead to', () => {
+    const fork = forkOf(stageTo({ b: high }), [['b', 'c']])!;
+    expect([fork.verdictOn(scores(0.3)), fork.verdictOn(scores(0.5))]).toEqual([0, 1]);
+  });
+
   it('does not take an edge on a value that is no number', () => {
     const fork = forkOf(stageTo({ b: high, c: low }), [])!;
     expect(fork.verdictOn(scores(Number.NaN))).toBe(0);

@@ -1,3 +1,5 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { LiveDevice, planDevices } from '../../src/runtime/live-device.js';
 import { openBundle } from '../../src/runtime/opened-bundle.js';
@@ -23,6 +25,7 @@ async function liveDevice() {
     up: () => tell('up'),
     down: () => tell('down'),
     off: () => tell('off'),
+    failed: (why) => tell(`failed: ${why}`),
     restarted: () => tell('restarted'),
   });
   closers.push(remove, () => device.close());
@@ -32,7 +35,7 @@ async function liveDevice() {
         heard = resolve;
       });
   };
-  return { device, told, until };
+  return { device, told, until, folder };
 }
 
 describe('LiveDevice', () => {
@@ -75,6 +78,34 @@ describe('LiveDevice', () => {
     await device.close();
     expect(device.pid).toBeUndefined();
     expect(told).not.toContain('down');
+  });
+
+  it('starts no second executor when it is closed and activated while it starts', async () => {
+    const { device, told } = await liveDevice();
+    const started = device.start();
+    const closed = device.close();
+    device.activate();
+    await Promise.all([started, closed]);
+    await device.run(0, { x: inputOf(1) });
+    expect(told).toEqual(['up']);
+  });
+
+  it('does not start, and says nothing of it, when it is closed before', async () => {
+    const { device, told } = await liveDevice();
+    const started = device.start();
+    await Promise.all([started, device.close()]);
+    expect(device.pid).toBeUndefined();
+    expect(told).toEqual(['off']);
+  });
+
+  it('tells once why it cannot be brought up, while it tries again', async () => {
+    const { device, told, until, folder } = await liveDevice();
+    await rm(join(folder, 'partitions'), { recursive: true });
+    device.activate();
+    await until(1);
+    expect(told[0]).toMatch(/^failed: Cannot /);
+    await device.close();
+    expect(told.slice(1)).toEqual(['off']);
   });
 
   it('is started again when it ends by itself, with all its models', async () => {

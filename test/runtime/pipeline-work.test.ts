@@ -87,6 +87,22 @@ describe('openBundle() of a pipeline', () => {
     for (const { carried } of work) expect([...carried]).toEqual(expect.arrayContaining(answers));
   });
 
+  it('keeps what comes from the request to the end of a chain, where a row may begin again', async () => {
+    const plan = street({ exclusive: [], shared: [] });
+    plan.stages = plan.stages.slice(0, 2);
+    plan.placement = plan.placement
+      .slice(0, 2)
+      .map((place, i) => ({ ...place, stages: [plan.stages[i]!.name] }));
+    plan.stages[0]!.next = [edge('plate')];
+    plan.stages[1]!.next = [];
+    for (const stage of plan.stages) stage.replicas = 1;
+    const { work } = await opened(plan);
+    expect(work.map(({ carried }) => [...carried].sort())).toEqual([
+      ['detect.crop', 'plate.text', 'request.image'],
+      ['plate.text', 'request.image'],
+    ]);
+  });
+
   it('keeps the outputs of a stage after which a request may end under a key of its own', async () => {
     const plan = street();
     plan.stages[2]!.next = [{ ...edge('match', 0.5), when: { output: 'name', index: 0, below: 3 } }];

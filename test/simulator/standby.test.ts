@@ -67,6 +67,21 @@ describe('simulate() with standby devices', () => {
     expect(usedMs).toEqual([21, 12]);
   });
 
+  it('activates a device again that was retired, once it has ended its batch', () => {
+    const changes = [
+      { atNs: 0, pool: 0, devices: 2 },
+      { atNs: 3 * MS, pool: 0, devices: 1 },
+      { atNs: 4 * MS, pool: 0, devices: 2 },
+    ];
+    const { batches } = run([1, 2, 5, 6], changes);
+    expect(batches).toEqual([
+      [0, 1],
+      [1, 2],
+      [0, 11],
+      [1, 12],
+    ]);
+  });
+
   it('takes back the batches that a retired device was handed and has not begun', () => {
     const changes = [
       { atNs: 0, pool: 0, devices: 2 },

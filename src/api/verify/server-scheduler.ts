@@ -12,6 +12,11 @@ export async function serverScheduler({ value: { serving }, path }: Loaded<'load
   readonly faults: readonly Fault[];
 }> {
   if (serving === undefined) return { options: {}, faults: [] };
+  if (serving.policy?.scaling !== undefined)
+    return {
+      options: {},
+      faults: [fault('its server followed a schedule of devices, and that is not verified', path)],
+    };
   const { planChoices, servingFaults } = await import('../../serving/index.js');
   const faults = servingFaults({ serving }).map(({ message, path: at = '' }) =>
     fault(message, `${path}#${at}`),

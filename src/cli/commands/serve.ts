@@ -89,6 +89,8 @@ function eventText(event: ServeEvent): string | undefined {
       return `${event.device} is down: ${event.why}`;
     case 'deviceUp':
       return `${event.device} is up again`;
+    case 'notStarted':
+      return `${event.device} did not start, and is tried again: ${event.why}`;
     case 'batchFailed':
       return `a batch failed on ${event.device}: ${event.why}`;
     case 'draining':

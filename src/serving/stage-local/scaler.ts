@@ -34,6 +34,8 @@ export class Scaler {
   private readonly wanted: Int32Array;
   private readonly changes: Extract<ScalingRule, { kind: 'schedule' }>['changes'];
   private done = 0;
+  /** Whether a pool lacks a device that still runs a batch from before it was retired. */
+  private isShort = false;
 
   private readonly decisions: Decisions;
 
@@ -58,6 +60,11 @@ export class Scaler {
     return this.changes[this.done]?.atNs ?? NEVER;
   }
 
+  /** isDue tells whether devices are to be activated or retired now. */
+  isDue(at: number): boolean {
+    return this.isShort || this.nextAt <= at;
+  }
+
   deviceUp(device: number): void {
     this.states[device] = State.up;
   }
@@ -73,6 +80,7 @@ export class Scaler {
       const { pool, devices } = this.changes[this.done] as (typeof this.changes)[number];
       this.wanted[pool] = devices;
     }
+    this.isShort = false;
     this.pools.forEach((_, pool) => {
       this.scale(at, pool);
     });
@@ -88,7 +96,11 @@ export class Scaler {
     let more = (this.wanted[pool] as number) - this.active(pool);
     for (let i = 0; i < devices.length && more > 0; i++) {
       const device = devices[i] as number;
-      if (this.states[device] !== State.off || this.hooks.isRunning(device)) continue;
+      if (this.states[device] !== State.off) continue;
+      if (this.hooks.isRunning(device)) {
+        this.isShort = true;
+        continue;
+      }
       this.states[device] = State.asked;
       this.decisions.push(Decision.activate, device);
       more -= 1;

@@ -343,7 +343,7 @@ export class StageLocalCore implements ServingCore {
     if (this.delivered.length > 0) this.deliverByPlace(at);
     if (this.ended.length > 0) this.sendByPlace(at);
     const { touched, wake } = this;
-    if (this.scaler.nextAt <= at) this.scaler.decide(at);
+    if (this.scaler.isDue(at)) this.scaler.decide(at);
     wake.addDue(at, touched);
     if (this.sharing !== undefined) this.lookByTurns(at, this.sharing);
     for (let queue = touched.next(0); queue !== NONE; queue = touched.next(queue + 1)) this.look(at, queue);
