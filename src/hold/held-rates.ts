@@ -23,6 +23,11 @@ export interface RateSearch {
   readonly leastRps?: readonly number[];
 }
 
+/** EndingSearch is a search that may be ended between two rates, and then says nothing. */
+export interface EndingSearch extends RateSearch {
+  readonly isOver: () => boolean;
+}
+
 /** HeldRates holds the largest rates that a plan was seen to hold, by model, and the requests that it took to see it. */
 export interface HeldRates {
   readonly heldRps: readonly number[];
@@ -42,8 +47,16 @@ const MOST_LOWERED = 20;
  * heldRates finds the largest rate of every model at which its attainment is reached, by bisection of all models at the
  * same time: models share no devices, and hardly disturb one another over links. The search takes attainment to fall
  * with the rate. Runs of one seed at two rates have the same arrivals, closer together.
+ * @returns undefined where `isOver` ended the search before the rates were known
  */
-export async function heldRates(simulate: SimulatedRates, search: RateSearch): Promise<HeldRates> {
+export function heldRates(simulate: SimulatedRates, search: EndingSearch): Promise<HeldRates | undefined>;
+export function heldRates(simulate: SimulatedRates, search: RateSearch): Promise<HeldRates>;
+export async function heldRates(
+  simulate: SimulatedRates,
+  search: RateSearch & Partial<EndingSearch>,
+): Promise<HeldRates | undefined> {
+  const { isOver = () => false } = search;
+  if (isOver()) return undefined;
   const { plannedRps, startRps, attainment, precision, enoughRps, leastRps, judge: judgedBy } = search;
   const judge = new Judge(simulate, search);
   if (leastRps !== undefined && !(await holdsLeast(judge, leastRps, plannedRps))) {
@@ -68,6 +81,7 @@ export async function heldRates(simulate: SimulatedRates, search: RateSearch): P
       brackets.every((one, m) => one.isClosed || isLost(m)),
     );
     for (const [m, bracket] of brackets.entries()) bracket.learn(reached[m] as number);
+    if (isOver() && brackets.some((bracket) => !bracket.isClosed)) return undefined;
   }
   const heldRps = brackets.map(({ low }) => low);
   if (judgedBy === 'lower-end') return together(judge, search, heldRps);
@@ -87,13 +101,14 @@ async function holdsLeast(
 /** together lowers rates that were found one by one until all of them are held at once. */
 async function together(
   judge: Judge,
-  { precision }: RateSearch,
+  { precision, isOver = () => false }: RateSearch & Partial<EndingSearch>,
   heldRps: readonly number[],
-): Promise<HeldRates> {
+): Promise<HeldRates | undefined> {
   let rps = heldRps;
   for (let lowered = 0; ; lowered++) {
     const { held, attainment } = await judge.judged(rps);
     if (held.every(Boolean)) return { heldRps: rps, attainment, requests: judge.requests };
+    if (isOver()) return undefined;
     const isLast = lowered === MOST_LOWERED;
     rps = rps.map((rate, m) => (held[m] ? rate : isLast ? 0 : rate * (1 - precision)));
   }

@@ -2,7 +2,7 @@ import type { PlanBody, PooledProblem } from '../milp/index.js';
 import { promiseSeeds } from './runs.js';
 import { type ModelSetting, withSettings } from './settings.js';
 import type { HoldTools } from './tools.js';
-import type { Confirmed, FoundOutcome, HoldTrial } from './trial.js';
+import { type Confirmed, type FoundOutcome, type HoldTrial, isTimed } from './trial.js';
 
 /** How often a plan that fails is planned again with more headroom. */
 const MOST_RAISED = 6;
@@ -25,6 +25,8 @@ export class PriceConfirmation {
   private judged = 0;
   /** The largest share of its rates that a plan held which was judged and failed; undefined where none was judged. */
   failedShare: number | undefined;
+  /** Whether the time was over before all was tried. */
+  isCut = false;
 
   constructor(
     private readonly problem: PooledProblem,
@@ -51,7 +53,8 @@ export class PriceConfirmation {
     for (let raised = 0; raised <= MOST_RAISED && at !== undefined; raised++) {
       if (priceOf(at) >= below) return undefined;
       const heldRps = await this.rankedRps(at);
-      if (this.holds(heldRps)) return at;
+      // Where no time is left to rank a plan, it is judged as it is.
+      if (heldRps === undefined || this.holds(heldRps)) return at;
       at = await this.withMore(at, heldRps);
     }
     return undefined;
@@ -64,6 +67,10 @@ export class PriceConfirmation {
       const { plan } = at.outcome;
       const seeds = promiseSeeds(this.judged++);
       const rates = await this.tools.promised({ plan, startRps: this.rps }, seeds);
+      if (rates === undefined) {
+        this.isCut = true;
+        return undefined;
+      }
       if (this.holds(rates.heldRps)) {
         const { settings, outcome } = at;
         return { settings, outcome, heldRps: this.rps, rates, seeds, value: -priceOf(at) };
@@ -90,11 +97,17 @@ export class PriceConfirmation {
 
   private async plans(settings: readonly (readonly ModelSetting[])[]): Promise<(FoundOutcome | undefined)[]> {
     const outcomes = await this.tools.plans(settings.map((one) => withSettings(this.problem, one)));
-    return outcomes.map((outcome) => ('plan' in outcome ? outcome : undefined));
+    this.isCut ||= outcomes.length < settings.length;
+    return outcomes.map((outcome) => {
+      this.isCut ||= isTimed(outcome);
+      return 'plan' in outcome ? outcome : undefined;
+    });
   }
 
-  private async rankedRps({ outcome: { plan } }: PlannedBy): Promise<readonly number[]> {
-    return (await this.tools.ranked({ plan, startRps: this.rps, enoughRps: this.rps })).heldRps;
+  private async rankedRps({ outcome: { plan } }: PlannedBy): Promise<readonly number[] | undefined> {
+    const rates = await this.tools.ranked({ plan, startRps: this.rps, enoughRps: this.rps });
+    this.isCut ||= rates === undefined;
+    return rates?.heldRps;
   }
 
   /** holds tells whether rates are enough, and remembers how near they came where they are not. */

@@ -6,7 +6,7 @@ import { PriceConfirmation, pipelinesOf } from './price.js';
 import { heldDurationNs, PROMISE_REQUESTS, promiseSeeds } from './runs.js';
 import { asAsked, isOneMargin, type ModelSetting, withSettings } from './settings.js';
 import type { HoldTools } from './tools.js';
-import { type Confirmed, type FoundOutcome, type HoldTrial, leadOf } from './trial.js';
+import { type Confirmed, type FoundOutcome, type HoldTrial, isTimed, leadOf } from './trial.js';
 
 /** HoldTarget says what a plan is to hold. */
 export interface HoldTarget {
@@ -39,7 +39,9 @@ export type HoldOutcome =
       /** Whether that is by the mean over the seeds of the search, or by the lower end over seeds that were to confirm it. */
       readonly judgedBy: 'mean' | 'lower-end';
     }
-  | { readonly status: 'no-plan'; readonly outcome: PooledOutcome };
+  | { readonly status: 'no-plan'; readonly outcome: PooledOutcome }
+  /** The search was ended before a plan was confirmed. */
+  | { readonly status: 'unfinished' };
 
 /** So many plans are simulated side by side. It is no matter of cores, as the search takes the same way everywhere. */
 const SIDE_BY_SIDE = 4;
@@ -67,15 +69,18 @@ export async function searchHeld(
   const [most, planned] = await boundsAtNoMargin(problem, target, tools);
   if (most === undefined || planned === undefined) {
     const [outcome] = await tools.plans([atNoMargin(problem, target.attainment)]);
-    return { status: 'no-plan', outcome: outcome ?? UNFINISHED };
+    return outcome === undefined ? { status: 'unfinished' } : { status: 'no-plan', outcome };
   }
   const search = new Search(problem, target, tools);
   await search.run();
   const confirmed = await search.confirmed();
-  const isCut = search.isCut || tools.isOver();
+  const { isCut, ended } = search;
   if (confirmed === undefined) {
     const trials = search.trials.length;
-    if (trials === 0) return { status: 'no-plan', outcome: search.ended ?? UNFINISHED };
+    // Of plans that were not simulated, or not confirmed, nobody knows whether they hold the rates.
+    if (search.isUnconfirmed || (trials === 0 && (isCut || ended === undefined)))
+      return { status: 'unfinished' };
+    if (trials === 0) return { status: 'no-plan', outcome: ended as PooledOutcome };
     return { status: 'not-held', isCut, trials, ...search.closest() };
   }
   return {
@@ -84,12 +89,6 @@ export async function searchHeld(
     ...held(confirmed, problem, { target, tried: search.trials.length, most, planned }),
   };
 }
-
-const UNFINISHED: PooledOutcome = {
-  status: 'no-plan-in-time',
-  limit: 'interrupted',
-  solver: { ms: 0, phases: {}, columns: 0, rounds: 0, nodes: 0 },
-};
 
 /** The bounds on what any plan can hold, and on what it can be planned for. */
 async function boundsAtNoMargin(
@@ -117,8 +116,10 @@ function atNoMargin(problem: PooledProblem, attainment: readonly number[]): Pool
 
 class Search {
   readonly trials: HoldTrial[] = [];
-  /** Whether a time limit or an interruption ended the planning of a trial. */
+  /** Whether a time limit or an interruption ended the search, a plan's search or its simulations. */
   isCut = false;
+  /** Whether the time was over before a plan that may hold the rates was confirmed. */
+  isUnconfirmed = false;
   /** An outcome without a plan, where there was one. */
   ended: PooledOutcome | undefined;
   /** The largest share of its rates that a plan held which held them all in its trial, and failed when confirmed. */
@@ -148,7 +149,10 @@ class Search {
   }
 
   private isOver(): boolean {
-    return this.tools.isOver() || this.trials.length >= this.target.mostTrials;
+    if (this.trials.length >= this.target.mostTrials) return true;
+    const isOver = this.tools.isOver();
+    this.isCut ||= isOver;
+    return isOver;
   }
 
   best(): HoldTrial | undefined {
@@ -187,9 +191,16 @@ class Search {
       const found = await this.tools.held(
         some.map(({ outcome: { plan } }) => ({ plan, startRps: this.startRps(plan) })),
       );
-      found.forEach(({ heldRps }, i) => {
+      found.forEach((rates, i) => {
         const { outcome, settings } = some[i] as (typeof some)[number];
-        this.keep({ settings, outcome, heldRps, value: this.valueOf(outcome.plan, heldRps) });
+        if (rates === undefined) this.isCut = true;
+        else
+          this.keep({
+            settings,
+            outcome,
+            heldRps: rates.heldRps,
+            value: this.valueOf(outcome.plan, rates.heldRps),
+          });
       });
     }
     // Other settings may give the same plan. It holds the same by them.
@@ -260,11 +271,19 @@ class Search {
     const { plan } = trial.outcome;
     const seeds = promiseSeeds(0);
     const rates = await this.tools.promised({ plan, startRps: heldRps }, seeds);
+    if (rates === undefined) {
+      this.isCut = true;
+      this.isUnconfirmed = true;
+      return undefined;
+    }
     const value = this.valueOf(plan, rates.heldRps);
     return value > 0 ? { ...trial, rates, seeds, value } : undefined;
   }
 
-  /** bestRanked compares trials by the ranking seeds. Each is first asked for more than the best before it holds. */
+  /**
+   * bestRanked compares trials by the ranking seeds. Each is first asked for more than the best before it holds. Where
+   * the time is over before any was, it is the first one, with what it held when it was tried.
+   */
   private async bestRanked(
     trials: readonly HoldTrial[],
   ): Promise<{ trial: HoldTrial; heldRps: readonly number[] } | undefined> {
@@ -272,7 +291,12 @@ class Search {
     for (const trial of trials) {
       const { plan } = trial.outcome;
       const least = best === undefined ? {} : { leastRps: this.ratesOf((1 + DISTINCT) * best.value) };
-      const { heldRps } = await this.tools.ranked({ plan, startRps: trial.heldRps, ...least });
+      const rates = await this.tools.ranked({ plan, startRps: trial.heldRps, ...least });
+      if (rates === undefined) {
+        this.isCut = true;
+        return best ?? { trial, heldRps: trial.heldRps };
+      }
+      const { heldRps } = rates;
       const value = this.valueOf(plan, heldRps);
       if (best === undefined || value > best.value) best = { trial, heldRps, value };
     }
@@ -291,6 +315,8 @@ class Search {
     const confirmation = new PriceConfirmation(this.problem, this.tools);
     const cheapest = await confirmation.cheapest(ranked.slice(0, MOST_CONFIRMED));
     this.failedShare = confirmation.failedShare;
+    this.isCut ||= confirmation.isCut;
+    this.isUnconfirmed = confirmation.isCut && cheapest === undefined;
     return cheapest;
   }
 
@@ -311,10 +337,6 @@ class Search {
     );
     return Math.min(1, ...shares);
   }
-}
-
-function isTimed(outcome: PooledOutcome): boolean {
-  return 'limit' in outcome && (outcome.limit === 'time' || outcome.limit === 'interrupted');
 }
 
 /** The least rate per unit of weight of the models that weigh anything. */

@@ -6,13 +6,16 @@ export interface HoldTools {
   /** bounds gives the LP's bound of each problem, undefined for an infeasible one. */
   bounds(problems: readonly PooledProblem[]): Promise<(number | undefined)[]>;
   plans(problems: readonly PooledProblem[]): Promise<PooledOutcome[]>;
-  /** held gives the largest rates that plans hold by a few simulations, which begin at `startRps`. */
-  held(plans: readonly RatedPlan[]): Promise<HeldRates[]>;
+  /**
+   * held gives the largest rates that plans hold by a few simulations, which begin at `startRps`. Here and below, rates
+   * are undefined where the time was over before they were known.
+   */
+  held(plans: readonly RatedPlan[]): Promise<(HeldRates | undefined)[]>;
   /** ranked does so for one plan by more simulations of other seeds, and with confidence. */
-  ranked(plan: RatedPlan): Promise<HeldRates>;
+  ranked(plan: RatedPlan): Promise<HeldRates | undefined>;
   /** promised does so by the seeds that are named. It looks for no larger rates than `startRps`. */
-  promised(plan: RatedPlan, seeds: readonly number[]): Promise<HeldRates>;
-  /** isOver says whether the search should end with what it has. */
+  promised(plan: RatedPlan, seeds: readonly number[]): Promise<HeldRates | undefined>;
+  /** isOver says whether to try no more plans, and to confirm the best of those that were tried. */
   isOver(): boolean;
   readonly onProgress?: (progress: HoldProgress) => void;
 }

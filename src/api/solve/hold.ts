@@ -1,20 +1,15 @@
 import { performance } from 'node:perf_hooks';
-import { emittedHead, type PooledPlan, type PooledSpec, ToldFaults } from '../../artifacts/index.js';
-import type {
-  HeldRates,
-  HoldOutcome,
-  HoldProgress,
-  HoldTarget,
-  RatedPlan,
-  RateSearch,
-} from '../../hold/index.js';
+import { type PooledSpec, ToldFaults } from '../../artifacts/index.js';
+import type { HoldOutcome, HoldProgress, HoldTarget } from '../../hold/index.js';
 import { JobPool } from '../../jobs/index.js';
-import type { PooledOutcome, PooledProblem } from '../../milp/index.js';
+import type { PooledOutcome, SearchLimit } from '../../milp/index.js';
+import { HoldTime, holdTools } from './hold-tools.js';
 import type { HoldJob, HoldLoad, HoldRun } from './hold-worker.js';
 import type { NotHeld } from './not-held.js';
 import type { LoadedProblem } from './pooled.js';
 import type { SearchLimits } from './solve-worker.js';
 import type { SolverPool } from './solver-pool.js';
+import { threadsNowMs } from './threads-clock.js';
 
 /** HoldOptions says how a search for the plan that holds most is run. */
 export interface HoldOptions extends SearchLimits {
@@ -48,10 +43,6 @@ export function holdTarget(
   };
 }
 
-const TRIAL = { precision: 0.01, judge: 'mean' } as const;
-const RANKED = { precision: 0.002, judge: 'lower-end' } as const;
-const PROMISE = { precision: 0.001, judge: 'lower-end' } as const;
-
 /** HeldOutcome is a planner's outcome, and what was tried where no plan holds the rates. */
 export interface HeldOutcome {
   readonly outcome: PooledOutcome;
@@ -60,7 +51,8 @@ export interface HeldOutcome {
 
 /**
  * holdPlan searches the plan that holds its promise (`searchHeld`), with solvers and simulations on threads.
- * After an abort or the time limit it gives the best plan so far, with its promise confirmed.
+ * After an abort or the time limit it gives the best plan so far, with its promise confirmed. After an abort it takes the
+ * time to confirm it; where the time limit leaves none for that, there is no plan.
  */
 export async function holdPlan(
   solver: SolverPool,
@@ -75,11 +67,15 @@ export async function holdPlan(
   });
   if (found.status === 'no-plan') return { outcome: timed(found.outcome) };
   const ended = options.signal?.aborted ? ('interrupted' as const) : ('time' as const);
+  const none = (limit: SearchLimit): PooledOutcome => {
+    const nothing = { ms: 0, phases: {}, columns: 0, rounds: 0, nodes: 0 };
+    return timed({ status: 'no-plan-in-time', limit, solver: nothing });
+  };
+  if (found.status === 'unfinished') return { outcome: none(ended) };
   if (found.status === 'not-held') {
-    const solver = { ms: 0, phases: {}, columns: 0, rounds: 0, nodes: 0 };
     const { trials, heldShare, judgedBy } = found;
     return {
-      outcome: timed({ status: 'no-plan-in-time', limit: found.isCut ? ended : 'work', solver }),
+      outcome: none(found.isCut ? ended : 'work'),
       notHeld: { trials, heldShare, judgedBy },
     };
   }
@@ -102,15 +98,7 @@ async function search(
   { problem, serving }: Pick<LoadedProblem, 'problem' | 'serving'>,
   { target, threads, signal, onProgress, timeLimitMs, ...limits }: HoldOptions,
 ): Promise<HoldOutcome> {
-  const {
-    heldDurationNs,
-    heldRates,
-    PROMISE_REQUESTS,
-    RANKING_SEEDS,
-    SEARCH_SEEDS,
-    searchHeld,
-    TRIAL_REQUESTS,
-  } = await import('../../hold/index.js');
+  const { searchHeld } = await import('../../hold/index.js');
   const { plannedScheduler } = await import('../../serving/index.js');
   const leastSloNs = Math.min(...problem.models.map(({ sloUs }) => 1e3 * sloUs));
   const scheduler = plannedScheduler(serving, { options: {}, leastSloNs }, new ToldFaults());
@@ -122,50 +110,15 @@ async function search(
     threads,
     data,
   });
-  const ask = (
-    { plan, startRps, ...rates }: RatedPlan,
-    leastRequests: number,
-    by: Pick<RateSearch, 'seeds' | 'precision' | 'judge'>,
-  ): Promise<HeldRates> => {
-    const run = { plan: asArtifact(plan), durationNs: heldDurationNs(plan.models, leastRequests) };
-    const plannedRps = plan.models.map(({ throughputRps }) => throughputRps);
-    const asked = { plannedRps, startRps, attainment, ...rates, ...by };
-    return heldRates((rps, seed) => pool.run({ ...run, rps, seed }), asked);
-  };
-  const ends = timeLimitMs === undefined ? undefined : performance.now() + timeLimitMs;
-  const isOver = () => signal?.aborted === true || (ends !== undefined && performance.now() >= ends);
-  // A round of planning gets half of the time that is left, so that its plans can still be simulated.
-  const planningEnds = () =>
-    ends === undefined ? {} : { endsAtMs: Date.now() + Math.max(0, ends - performance.now()) / 2 };
+  const time = new HoldTime(timeLimitMs, threadsNowMs);
+  const simulate = (job: HoldJob) => pool.run(job);
   try {
+    const tools = await holdTools({ solver, simulate, attainment, limits, time, signal });
     return await searchHeld(problem, target, {
-      bounds: (problems) => solver.runAll<'bound'>(problems.map((one) => named('bound', one, limits))),
-      plans: (problems) => {
-        const until = { ...limits, ...planningEnds() };
-        return solver.runAll<'plan'>(problems.map((one) => named('plan', one, until)));
-      },
-      held: (plans) =>
-        Promise.all(plans.map((plan) => ask(plan, TRIAL_REQUESTS, { ...TRIAL, seeds: SEARCH_SEEDS }))),
-      ranked: (plan) => ask(plan, PROMISE_REQUESTS, { ...RANKED, seeds: RANKING_SEEDS }),
-      promised: (plan, seeds) =>
-        ask({ ...plan, enoughRps: plan.startRps }, PROMISE_REQUESTS, { ...PROMISE, seeds }),
-      isOver,
+      ...tools,
       ...(onProgress === undefined ? {} : { onProgress }),
     });
   } finally {
     await pool.close();
   }
-}
-
-function named<K extends 'bound' | 'plan'>(
-  kind: K,
-  problem: PooledProblem,
-  limits: SearchLimits & { readonly endsAtMs?: number },
-) {
-  return { name: kind, job: { kind, problem, ...limits } };
-}
-
-/** A simulation takes plans as files hold them. */
-function asArtifact(plan: RatedPlan['plan']): PooledPlan {
-  return { ...emittedHead('pooled-plan', []), ...plan };
 }

@@ -20,6 +20,7 @@ import {
   planBaseline,
   planPooled,
 } from '../../milp/index.js';
+import { threadsNowMs } from './threads-clock.js';
 
 /** SearchLimits says when a search may stop. */
 export interface SearchLimits {
@@ -36,7 +37,7 @@ export type SolveJob = SearchLimits & { readonly problem: PooledProblem } & (
     | {
         readonly kind: 'plan';
         readonly formulation?: 'columns' | 'literal';
-        /** When the search may stop, by the clock of the day, also where the job waits for a thread before. */
+        /** When the search may stop, by `threadsNowMs`, also where the job waits for a thread before. */
         readonly endsAtMs?: number;
       }
     | { readonly kind: 'bound' }
@@ -81,7 +82,7 @@ function answer(
       return checkedOutcome(
         planPooled(problem, {
           ...options,
-          ...(job.endsAtMs === undefined ? {} : { timeLimitMs: Math.max(1, job.endsAtMs - Date.now()) }),
+          ...(job.endsAtMs === undefined ? {} : { timeLimitMs: Math.max(1, job.endsAtMs - threadsNowMs()) }),
           formulation: job.formulation ?? 'columns',
         }),
         problem,
