@@ -46,10 +46,10 @@ interface Row {
 const FOLDER = new URL('../../../shared/data/ppipe/', import.meta.url);
 
 const PUBLISHED: Readonly<Record<string, DeviceClass>> = {
-  L4: { count: 25, perServer: 4, virtual: [1, 2, 3, 4] },
-  T4: { count: 75, perServer: 2, virtual: [1, 2, 3, 4] },
-  P4: { count: 25, perServer: 1, virtual: [1] },
-  V100: { count: 25, perServer: 4, virtual: [1, 2, 3, 4] },
+  L4: { count: 25, perServer: 4, virtual: [1, 2, 3, 4], hourlyCost: 0.71 },
+  T4: { count: 75, perServer: 2, virtual: [1, 2, 3, 4], hourlyCost: 0.35 },
+  P4: { count: 25, perServer: 1, virtual: [1], hourlyCost: 0.6 },
+  V100: { count: 25, perServer: 4, virtual: [1, 2, 3, 4], hourlyCost: 2.48 },
 };
 
 interface Case {

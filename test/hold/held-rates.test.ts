@@ -26,6 +26,22 @@ function serving(most: readonly number[], spread = 0) {
 }
 
 describe('heldRates()', () => {
+  it('ends between two rates where it is told to, and then says nothing', async () => {
+    const seeds = [1, 2, 3, 4];
+    for (const search of [QUESTION, { ...QUESTION, seeds, judge: 'lower-end' as const }]) {
+      const all = serving([87, 33], 0.1);
+      const found = await heldRates(all.simulate, search);
+      for (const most of [0, 1, 2]) {
+        const { simulate, asked } = serving([87, 33], 0.1);
+        const isOver = () => asked.length >= most * search.seeds.length;
+        expect(await heldRates(simulate, { ...search, isOver })).toBeUndefined();
+        expect(asked.length).toBe(most * search.seeds.length);
+      }
+      const isOver = () => false;
+      expect(await heldRates(serving([87, 33], 0.1).simulate, { ...search, isOver })).toEqual(found);
+    }
+  });
+
   it('finds the largest rate of every model within the precision', async () => {
     for (const [first, second] of [
       [87, 40],

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type HeldRates, type HoldTools, type RatedPlan, searchHeld } from '../../src/hold/index.js';
 import { settingsAsked, withSettings } from '../../src/hold/settings.js';
-import type { PlanBody, PooledProblem } from '../../src/milp/index.js';
+import type { PlanBody, PooledOutcome, PooledProblem } from '../../src/milp/index.js';
 import {
   boundPooled,
   checkedOutcome,
@@ -47,6 +47,9 @@ function tools(more: Partial<HoldTools> = {}): HoldTools & { simulated: PlanBody
     ...more,
   };
 }
+
+const asTimed = (outcome: PooledOutcome): PooledOutcome =>
+  'plan' in outcome ? { ...outcome, limit: 'time' } : outcome;
 
 const QUESTION = { attainment: [0.9, 0.9], arrivals: 'poisson' as const, mostTrials: 60 };
 
@@ -114,7 +117,38 @@ describe('searchHeld() for throughput', () => {
     expect(cut).toMatchObject({ status: 'held', isCut: true });
     expect('plan' in cut && cut.plan.hold?.trials).toBeLessThan(10);
     const none = await searchHeld(problem, QUESTION, tools({ isOver: () => true }));
-    expect(none.status).toBe('no-plan');
+    expect(none.status).toBe('unfinished');
+  });
+
+  it('promises nothing where the time is over before the best plan is confirmed', async () => {
+    const problem = randomProblem(3, SHAPE, { sloMargin: 0.4 });
+    const outcome = await searchHeld(problem, QUESTION, tools({ promised: async () => undefined }));
+    expect(outcome).toEqual({ status: 'unfinished' });
+  });
+
+  it('confirms the plan that looked best where no time is left to compare plans, and says that it was cut', async () => {
+    const problem = randomProblem(3, SHAPE, { sloMargin: 0.4 });
+    const outcome = await searchHeld(problem, QUESTION, tools({ ranked: async () => undefined }));
+    const usual = await searchHeld(problem, QUESTION, tools());
+    if (outcome.status !== 'held' || usual.status !== 'held') throw new Error('no plan');
+    expect([outcome.isCut, usual.isCut]).toEqual([true, false]);
+    // All simulations say the same here, so what looks best is best.
+    expect(outcome.plan).toEqual(usual.plan);
+  });
+
+  it('leaves out plans whose simulations were not ended in time, and says that it was cut', async () => {
+    const problem = randomProblem(3, SHAPE, { sloMargin: 0.4 });
+    const usual = tools();
+    const held = async (plans: readonly RatedPlan[]) =>
+      (await usual.held(plans)).map((rates, i) => (i === 0 ? undefined : rates));
+    const some = await searchHeld(problem, QUESTION, { ...tools(), held });
+    expect(some).toMatchObject({ status: 'held', isCut: true });
+    const none = await searchHeld(
+      problem,
+      QUESTION,
+      tools({ held: async (plans) => plans.map(() => undefined) }),
+    );
+    expect(none).toEqual({ status: 'unfinished' });
   });
 
   it('keeps what other seeds confirm, not what looked best', async () => {
@@ -235,6 +269,18 @@ describe('searchHeld() for a price', () => {
       found += 1;
     }
     expect(found).toBeGreaterThan(0);
+  });
+
+  it('gives the plan that was confirmed before the time was over, and else says that it did not end', async () => {
+    const problem = randomProblem(2, { ...SHAPE, mostGpus: 12 }, { objective: 'cost', sloMargin: 0.4 });
+    const usual = await searchHeld(problem, QUESTION, tools());
+    expect(usual).toMatchObject({ status: 'held', isCut: false });
+    const none = await searchHeld(problem, QUESTION, tools({ promised: async () => undefined }));
+    expect(none).toEqual({ status: 'unfinished' });
+    const unranked = await searchHeld(problem, QUESTION, tools({ ranked: async () => undefined }));
+    expect(unranked).toMatchObject({ status: 'held', isCut: true });
+    const cutAfter = tools({ plans: async (problems) => (await tools().plans(problems)).map(asTimed) });
+    expect(await searchHeld(problem, QUESTION, cutAfter)).toMatchObject({ status: 'held', isCut: true });
   });
 
   it('says how near it came where no plan holds the rates', async () => {

@@ -66,6 +66,17 @@ describe('solveSpec() with a share to hold', { timeout: 120_000 }, () => {
     expect([margins.code, margins.stderr]).toEqual([2, expect.stringContaining('sweeps margins')]);
   });
 
+  it('says that the limit was reached where no plan could be confirmed in time', async () => {
+    const { path, problem } = await writeRandomSpec(folder, 4);
+    const mix = Object.entries(problem.cluster.devices).map(([device, { count }]) => `${device}=${count}`);
+    const answer = await solveSpec(path, { hold: 0.95, timeLimit: 1e-6 });
+    expect(answer).toMatchObject({ outcome: 'no-plan-in-time', document: { limit: 'time' } });
+    const { document } = await compareSpec(path, { hold: 0.95, timeLimit: 1e-6, mixes: [mix.join(',')] });
+    expect(document.rows).toMatchObject([{ status: 'no-plan-in-time' }]);
+    const { code, stderr } = await command(['solve', path, '--hold', '0.95', '--time-limit', '0.000001']);
+    expect([code, stderr]).toEqual([5, expect.stringContaining('give more with --time-limit')]);
+  });
+
   it('says at a terminal what the plan holds, and takes the share from the spec', async () => {
     const { path } = await writeRandomSpec(
       folder,

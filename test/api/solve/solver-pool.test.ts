@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 // The pool is not exported by the library, and nothing else shows that its solvers are kept.
 import { SolverPool } from '../../../src/api/solve/solver-pool.js';
+import { threadsNowMs } from '../../../src/api/solve/threads-clock.js';
 import { InputError } from '../../../src/artifacts/index.js';
 import type { PooledProblem } from '../../../src/milp/index.js';
 import { randomProblem } from '../../milp/random-problem.js';
@@ -36,6 +37,16 @@ describe('SolverPool', () => {
     await pool.close();
     await told;
     await expect(pool.run({ kind: 'plan', problem: PROBLEM })).rejects.toThrow('ended without an answer');
+  });
+
+  it('ends a plan by the time that it is told, by the clock of all threads', async () => {
+    pool = new SolverPool();
+    const shape = { classes: 3, blocks: 12, batches: 4, virtual: [1, 2], models: 3, mostGpus: 40 };
+    const job = { kind: 'plan', problem: randomProblem(4, shape) } as const;
+    const late = await pool.run({ ...job, endsAtMs: threadsNowMs() });
+    expect(late).toMatchObject({ limit: 'time' });
+    const early = await pool.run({ ...job, endsAtMs: threadsNowMs() + 1e8 });
+    expect('limit' in early && early.limit === 'time').toBe(false);
   });
 
   it('ends its jobs with what they have found after its signal is aborted', async () => {
