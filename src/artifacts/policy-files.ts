@@ -1,4 +1,3 @@
-import { fault, InputError, MissingError } from './errors.js';
 import { loadArtifact } from './load.js';
 import { POLICY_HEAD } from './policy-choices.js';
 import type { ToldFaults } from './told-faults.js';
@@ -49,12 +48,7 @@ async function readPolicy(path: string, told: ToldFaults): Promise<PolicyChoices
     const choices = Object.fromEntries(Object.entries(value).filter(([key]) => !POLICY_HEAD.includes(key)));
     return { at: `${path} `, scheduler: value.scheduler, choices, file: { path, sha256 } };
   } catch (error) {
-    if (!(error instanceof InputError)) throw error;
-    const faults = error.faults.map(({ path: where, message }) =>
-      fault(message, where === '' ? path : `${path} ${where}`),
-    );
-    if (error instanceof MissingError) told.missing(...faults);
-    else told.add(...faults);
+    told.addOfFile(path, error);
     return undefined;
   }
 }

@@ -22,6 +22,20 @@ export class ToldFaults {
   }
 
   /**
+   * addOfFile adds what is wrong with a file that could not be read.
+   * @throws the error where it is not about the file
+   */
+  addOfFile(path: string, error: unknown): void {
+    if (!(error instanceof InputError)) throw error;
+    const faults = error.faults.map(({ path: at, message }) => ({
+      path: at === '' ? path : `${path} ${at}`,
+      message,
+    }));
+    if (error instanceof MissingError) this.missing(...faults);
+    else this.add(...faults);
+  }
+
+  /**
    * error makes the error with all faults: a MissingError where every one came from `missing`, else an InputError. It
    * does not throw it. Callers ask `count` first.
    * @param task completes "Cannot …"

@@ -140,9 +140,8 @@ function stageWork(
 function carriedInChain(plan: PipelinePlan): Set<string>[] {
   const taken = plan.stages.map(({ inputs = [] }) => inputs.flatMap(({ from }) => from));
   const ofRequest = taken.flat().filter((key) => key.startsWith(requestKey('')));
-  return plan.stages.map(
-    (_, i) => new Set([...ofRequest, ...taken.slice(i + 1).flat(), ...answerKeys(plan)]),
-  );
+  const answers = answerKeys(plan);
+  return plan.stages.map((_, i) => new Set([...ofRequest, ...taken.slice(i + 1).flat(), ...answers]));
 }
 
 /**
@@ -152,10 +151,11 @@ function carriedInChain(plan: PipelinePlan): Set<string>[] {
 function carriedAfter(plan: PipelinePlan): Set<string>[] {
   const { graph } = readStageGraph(plan);
   const before = ancestorsOf(graph);
+  const answers = answerKeys(plan);
   return plan.stages.map(
     (_, i) =>
       new Set([
-        ...answerKeys(plan),
+        ...answers,
         ...plan.stages.flatMap(({ inputs = [] }, taker) =>
           taker === i || before[i]?.has(taker) ? [] : inputs.flatMap(({ from }) => from),
         ),

@@ -1,13 +1,6 @@
 import { createHash } from 'node:crypto';
 import { StringDecoder } from 'node:string_decoder';
-import {
-  fault,
-  InputError,
-  MissingError,
-  readInPieces,
-  refuseForeign,
-  type ToldFaults,
-} from '../artifacts/index.js';
+import { fault, InputError, readInPieces, refuseForeign, type ToldFaults } from '../artifacts/index.js';
 import { type Trace, TraceReader } from '../workload/index.js';
 
 /** Longer traces are taken for a mistake: this holds some hundred million requests. */
@@ -56,12 +49,7 @@ export async function readTraceFile(
     const { trace, sha256 } = await readTrace(path, options);
     return { trace, file: { path, sha256 } };
   } catch (error) {
-    if (!(error instanceof InputError)) throw error;
-    const faults = error.faults.map(({ path: where, message }) =>
-      fault(message, where === '' ? path : `${path} ${where}`),
-    );
-    if (error instanceof MissingError) told.missing(...faults);
-    else told.add(...faults);
+    told.addOfFile(path, error);
     return undefined;
   }
 }

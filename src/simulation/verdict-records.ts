@@ -4,8 +4,6 @@ import {
   type Fault,
   fault,
   firstFaults,
-  InputError,
-  MissingError,
   option,
   type PipelinePlan,
   type PlannedStage,
@@ -60,10 +58,7 @@ export async function readVerdicts(
     if ('requests' in found) return { records: found, file: { path, sha256: sha256Of(bytes) } };
     told.add(...firstFaults(found.faults).map(({ path: at, message }) => placed(path, at, message)));
   } catch (error) {
-    if (!(error instanceof InputError)) throw error;
-    const faults = error.faults.map(({ path: at, message }) => placed(path, at, message));
-    if (error instanceof MissingError) told.missing(...faults);
-    else told.add(...faults);
+    told.addOfFile(path, error);
   }
   return undefined;
 }
