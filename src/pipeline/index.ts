@@ -6,6 +6,7 @@
  * and simulates nothing. Start reading at `graph.ts`, then `given.ts`.
  */
 export { figureFaults, pipelinePlanFaults } from './check.js';
+export { conditionalEdges, type VerdictChoice, verdictChoices } from './choices.js';
 export { diffPipelines } from './diff.js';
 export { planGiven } from './given.js';
 export { ancestorsOf, countFaults, type GraphEdge, readStageGraph, type StageGraph } from './graph.js';

@@ -1,14 +1,8 @@
 import { Float16Array } from '@petamoriken/float16';
-import type { PlannedEdge, PlannedStage, WhenOutput } from '../artifacts/index.js';
+import type { PlannedStage, WhenOutput } from '../artifacts/index.js';
 import { isStrings, type TensorData, type Tensors } from '../execution/index.js';
+import { type VerdictChoice, verdictChoices } from '../pipeline/index.js';
 import type { Fork } from './pool-work.js';
-
-/** Choice is a set of exclusive edges, or an edge by itself. */
-interface Choice {
-  readonly edges: readonly { readonly bit: number; readonly when?: WhenOutput }[];
-  /** Whether exactly one of them is taken. */
-  readonly isExclusive: boolean;
-}
 
 /**
  * forkOf makes the reader of a stage's verdicts. Edges by themselves are taken where their condition holds; of exclusive
@@ -16,30 +10,19 @@ interface Choice {
  * number.
  * @returns undefined where all edges of the stage are always taken
  */
-export function forkOf({ next }: PlannedStage, exclusive: readonly (readonly string[])[]): Fork | undefined {
-  const conditional = next
-    .filter(({ probability, when }) => probability !== undefined || when !== undefined)
-    .map((edge, bit) => ({ ...edge, bit }));
-  if (conditional.length === 0) return undefined;
-  const choices = choicesOf(conditional, exclusive);
+export function forkOf(stage: PlannedStage, exclusive: readonly (readonly string[])[]): Fork | undefined {
+  // What is tried first is what stands first in the plan.
+  const choices = verdictChoices(stage, exclusive).map(({ isExclusive, edges }) => ({
+    isExclusive,
+    edges: edges.toSorted((a, b) => a.bit - b.bit),
+  }));
+  if (choices.length === 0) return undefined;
   return {
     verdictOn: (outputs) => choices.reduce((bits, choice) => bits | bitsOf(choice, outputs), 0),
   };
 }
 
-function choicesOf(
-  edges: readonly (PlannedEdge & { readonly bit: number })[],
-  exclusive: readonly (readonly string[])[],
-): Choice[] {
-  const lists = exclusive.filter((list) => list.every((name) => edges.some(({ to }) => to === name)));
-  const listed = new Set(lists.flat());
-  return [
-    ...lists.map((list) => ({ edges: edges.filter(({ to }) => list.includes(to)), isExclusive: true })),
-    ...edges.filter(({ to }) => !listed.has(to)).map((edge) => ({ edges: [edge], isExclusive: false })),
-  ];
-}
-
-function bitsOf({ edges, isExclusive }: Choice, outputs: Tensors): number {
+function bitsOf({ edges, isExclusive }: VerdictChoice, outputs: Tensors): number {
   const taken = edges.find(({ when }) => when !== undefined && holds(when, outputs));
   const last = isExclusive ? edges.at(-1) : undefined;
   const bit = (taken ?? last)?.bit;

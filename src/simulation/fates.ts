@@ -1,4 +1,5 @@
-import type { PipelinePlan, PlannedEdge, PlannedStage } from '../artifacts/index.js';
+import type { PipelinePlan, PlannedStage } from '../artifacts/index.js';
+import { type VerdictChoice, verdictChoices } from '../pipeline/index.js';
 import { uniformAt } from '../random/index.js';
 import type { VerdictOf } from '../simulator/index.js';
 
@@ -22,42 +23,22 @@ export function drawnFates({ stages, exclusive = [] }: PipelinePlan, seed: numbe
   };
 }
 
-/** conditionalEdges lists the edges of a stage that depend on its verdict, in the order of the verdict's bits. */
-export function conditionalEdges({ next }: Pick<PlannedStage, 'next'>): PlannedEdge[] {
-  return next.filter(({ probability, when }) => probability !== undefined || when !== undefined);
+function chanceOf(stage: PlannedStage, exclusive: readonly (readonly string[])[]): Chance {
+  const choices = verdictChoices(stage, exclusive);
+  return (uniform) =>
+    choices.reduce((verdict, choice) => {
+      // A choice has the number of its first edge, so that what it draws does not depend on other choices.
+      const bit = chosen(choice, uniform((choice.edges[0] as { bit: number }).bit));
+      return bit === undefined ? verdict : verdict | (1 << bit);
+    }, 0);
 }
 
-function chanceOf({ next }: PlannedStage, exclusive: readonly (readonly string[])[]): Chance {
-  const edges = conditionalEdges({ next });
-  const lists = exclusive.filter((list) => list.every((name) => edges.some(({ to }) => to === name)));
-  const alone = edges.flatMap(({ to, probability = 1 }, edge) =>
-    lists.some((list) => list.includes(to)) ? [] : [{ edge, probability }],
-  );
-  const choices = lists.map((list) =>
-    list.map((name) => {
-      const edge = edges.findIndex(({ to }) => to === name);
-      return { edge, probability: edges[edge]?.probability ?? 0 };
-    }),
-  );
-  return (uniform) => {
-    let verdict = 0;
-    for (const { edge, probability } of alone) if (uniform(edge) < probability) verdict |= 1 << edge;
-    for (const choice of choices) verdict |= 1 << chosen(choice, uniform((choice[0] as Choice).edge));
-    return verdict;
-  };
-}
-
-interface Choice {
-  readonly edge: number;
-  readonly probability: number;
-}
-
-/** chosen is the edge of the choice into whose share of [0, 1) the number falls. */
-function chosen(choices: readonly Choice[], uniform: number): number {
+/** chosen is the bit of the edge into whose share of [0, 1) the number falls; undefined where none is taken. */
+function chosen({ edges, isExclusive }: VerdictChoice, uniform: number): number | undefined {
   let below = 0;
-  for (const { edge, probability } of choices) {
+  for (const { bit, probability = 1 } of edges) {
     below += probability;
-    if (uniform < below) return edge;
+    if (uniform < below) return bit;
   }
-  return (choices.at(-1) as Choice).edge;
+  return isExclusive ? edges.at(-1)?.bit : undefined;
 }

@@ -11,9 +11,9 @@ import {
   sha256Of,
   type ToldFaults,
 } from '../artifacts/index.js';
+import { conditionalEdges, verdictChoices } from '../pipeline/index.js';
 import type { ServedPlan } from '../serving/index.js';
 import type { VerdictOf } from '../simulator/index.js';
-import { conditionalEdges } from './fates.js';
 
 /** Longer records are taken for a mistake: this holds a few million requests. */
 const MOST_BYTES = 64 * 1024 * 1024;
@@ -142,14 +142,14 @@ class LineReader {
     this.stages = stages.map((stage: PlannedStage) => {
       const edges = conditionalEdges(stage);
       const always = stage.next.filter((edge) => !edges.includes(edge));
-      const lists = exclusive.map((list) => edges.flatMap(({ to }, i) => (list.includes(to) ? [i] : [])));
+      const lists = verdictChoices(stage, exclusive).filter(({ isExclusive }) => isExclusive);
       return {
         edges: edges.map(({ to }) => {
           const name = `${stage.name}>${to}`;
           return { name, column: names.indexOf(name), to: indexOf(to) };
         }),
         always: always.map(({ to }) => indexOf(to)),
-        exclusive: lists.filter((list, k) => list.length === exclusive[k]?.length),
+        exclusive: lists.map((list) => list.edges.map(({ bit }) => bit).sort((a, b) => a - b)),
       };
     });
   }

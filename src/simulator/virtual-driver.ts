@@ -60,7 +60,7 @@ export interface SimulationSummary {
   late: number;
   dropped: number;
   failed: number;
-  /** `endNs` is the time of the last event. */
+  /** `endNs` is when the last step or request ended, or the last device was retired. Later wake-ups count for nothing. */
   endNs: number;
   /** `usedNs` is how long each device was in use: from the beginning or its activation until it was on standby again. */
   usedNs: Float64Array;
@@ -110,6 +110,8 @@ export class VirtualDriver {
   private dueAt = NEVER;
   private nextArrivalAt = NEVER;
   private now = 0;
+  /** `lastAt` is when something last happened: a core may ask to be woken once more after all is over. */
+  private lastAt = 0;
   /**
    * `begun` holds the batches that began while decisions were carried out, and of which the core is yet to be
    * told.
@@ -178,8 +180,8 @@ export class VirtualDriver {
     if (open !== 0 || this.core.pending !== 0)
       throw brokenPromise(`${open} requests have no outcome at the end`);
     const [inTime, late, dropped, failed] = this.outcomes as unknown as [number, number, number, number];
-    const usedNs = this.standby.usedUntil(this.now);
-    return { requests: count, inTime, late, dropped, failed, endNs: this.now, usedNs };
+    const usedNs = this.standby.usedUntil(this.lastAt);
+    return { requests: count, inTime, late, dropped, failed, endNs: this.lastAt, usedNs };
   }
 
   private pullArrival(): void {
@@ -211,6 +213,7 @@ export class VirtualDriver {
 
   private tellEnds(): void {
     const { events, now } = this;
+    this.lastAt = now;
     while (events.nextAt === now) {
       const kind = events.nextPriority;
       const subject = events.take();
@@ -271,6 +274,7 @@ export class VirtualDriver {
           this.events.schedule(this.standby.activate(this.now, a | 0), Kind.deviceComesUp, a | 0);
           break;
         case Decision.retire:
+          this.lastAt = this.now;
           this.devices.takeBack(a | 0);
           this.standby.retire(this.now, a | 0, this.devices.running[a | 0] !== NONE);
           break;
@@ -385,6 +389,7 @@ export class VirtualDriver {
   }
 
   private end(request: number, outcome: SharedOutcomeCode, reason: number, pool: number): void {
+    this.lastAt = this.now;
     this.requests.end(request);
     this.outcomes[outcome]! += 1;
     const { requests } = this;

@@ -109,4 +109,13 @@ describe('simulate() with standby devices', () => {
     ]);
     expect(usedMs).toEqual([21, 4]);
   });
+
+  it('pays for no device while it only waits for a wake-up of which nothing comes', () => {
+    const changes = [
+      { atNs: 5 * MS, pool: 0, devices: 1 },
+      { atNs: 500 * MS, pool: 0, devices: 1 },
+    ];
+    const { usedMs, endMs } = run([1], changes);
+    expect([usedMs, endMs]).toEqual([[11, 0], 11]);
+  });
 });

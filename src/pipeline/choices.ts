@@ -1,0 +1,30 @@
+import type { PlannedEdge, PlannedStage } from '../artifacts/index.js';
+
+/** VerdictChoice is a list of exclusive edges of a stage, exactly one of which is taken, or an edge by itself. */
+export interface VerdictChoice {
+  readonly isExclusive: boolean;
+  /** In the order of the exclusive list. `bit` is the edge's place in the stage's verdict. */
+  readonly edges: readonly (PlannedEdge & { readonly bit: number })[];
+}
+
+/** conditionalEdges lists the edges of a stage that depend on its verdict, in the order of the verdict's bits. */
+export function conditionalEdges({ next }: Pick<PlannedStage, 'next'>): PlannedEdge[] {
+  return next.filter(({ probability, when }) => probability !== undefined || when !== undefined);
+}
+
+/** verdictChoices lists what a stage's verdict chooses: the edges by themselves first, and then the exclusive lists. */
+export function verdictChoices(
+  stage: Pick<PlannedStage, 'next'>,
+  exclusive: readonly (readonly string[])[],
+): VerdictChoice[] {
+  const edges = conditionalEdges(stage).map((edge, bit) => ({ ...edge, bit }));
+  const edgeTo = (name: string) => edges.find(({ to }) => to === name);
+  const lists = exclusive
+    .map((list) => list.map(edgeTo).filter((edge) => edge !== undefined))
+    .filter((found, i) => found.length === exclusive[i]?.length);
+  const listed = new Set(lists.flat());
+  return [
+    ...edges.filter((edge) => !listed.has(edge)).map((edge) => ({ isExclusive: false, edges: [edge] })),
+    ...lists.map((list) => ({ isExclusive: true, edges: list })),
+  ];
+}
