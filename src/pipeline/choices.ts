@@ -8,7 +8,11 @@ export interface VerdictChoice {
 }
 
 /** conditionalEdges lists the edges of a stage that depend on its verdict, in the order of the verdict's bits. */
-export function conditionalEdges({ next }: Pick<PlannedStage, 'next'>): PlannedEdge[] {
+export function conditionalEdges<Edge extends Pick<PlannedEdge, 'probability' | 'when'>>({
+  next,
+}: {
+  readonly next: readonly Edge[];
+}): Edge[] {
   return next.filter(({ probability, when }) => probability !== undefined || when !== undefined);
 }
 

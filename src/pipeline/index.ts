@@ -11,6 +11,7 @@ export { diffPipelines } from './diff.js';
 export { planGiven } from './given.js';
 export { ancestorsOf, countFaults, type GraphEdge, readStageGraph, type StageGraph } from './graph.js';
 export { longestPath, type PathTimes } from './longest-path.js';
+export { type OpenProblem, resolveOpen } from './open.js';
 export type { GivenOutcome, GivenProblem, GivenReason, PipelineFiles, PipelinePlanBody } from './problem.js';
 export { pipelineSpecFaults, resolveGiven } from './resolve.js';
 export {
@@ -20,4 +21,5 @@ export {
   servedPipelineOf,
   unservedFaults,
 } from './served.js';
+export { edgeBytes, linkUs } from './transfers.js';
 export { scaleFactors } from './visits.js';

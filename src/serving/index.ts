@@ -57,6 +57,7 @@ export {
   checkPlacement,
   type Edge,
   type EdgeCondition,
+  filledLatencies,
   followersOf,
   type Links,
   type Pool,

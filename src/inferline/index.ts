@@ -1,0 +1,18 @@
+/**
+ * This room plans pipelines as InferLine does: device class, batch and replicas of every stage, at least cost.
+ *
+ * It takes a resolved pipeline and a sample of its load as values, and gives a configuration with what the Estimator says
+ * of it. It reads no files, and runs no general simulation. Start reading at `problem.ts`, then `estimator.ts`.
+ */
+export { estimatorOf } from './estimator.js';
+export { fixedSpec, planningProblemOf } from './planning.js';
+export type {
+  Candidate,
+  Configuration,
+  Estimate,
+  PipelineEstimator,
+  PlanningProblem,
+  Sample,
+  StageChoices,
+  TailObjective,
+} from './problem.js';
