@@ -18,13 +18,16 @@ export interface ExactSearch {
  * where it misses an objective, every completion does. Nothing is taken from how attainment depends on replicas or
  * batches, as queues that form batches answer some requests later when they get a replica more.
  *
+ * With `first`, it ends with the first feasible configuration.
+ *
  * The bound on cost is what is set so far, and the cheapest option of each other stage with its proved least replicas.
  */
-export function searchExactly(trials: Trials, incumbent?: Configuration): ExactSearch {
-  const search = new Search(
-    trials,
-    incumbent === undefined ? Number.POSITIVE_INFINITY : trials.hourlyCost(incumbent),
-  );
+export function searchExactly(
+  trials: Trials,
+  { incumbent, first = false }: { readonly incumbent?: Configuration; readonly first?: boolean } = {},
+): ExactSearch {
+  const mostCost = incumbent === undefined ? Number.POSITIVE_INFINITY : trials.hourlyCost(incumbent);
+  const search = new Search(trials, { mostCost, first });
   search.below(0, 0);
   const { best, stopped } = search;
   const lowerBound = Math.min(search.open, search.bestCost);
@@ -75,11 +78,15 @@ class Search {
   /** The least cost of the stages from each place of the order on. */
   private readonly restCost: Float64Array;
   private readonly current: Configuration;
+  bestCost: number;
+  private readonly first: boolean;
 
   constructor(
     private readonly trials: Trials,
-    public bestCost: number,
+    { mostCost, first }: { readonly mostCost: number; readonly first: boolean },
   ) {
+    this.bestCost = mostCost;
+    this.first = first;
     const { graph, stages } = trials.problem;
     this.order = graph.order;
     this.options = stages.map((_, stage) => sortedOptions(trials, stage));
@@ -101,6 +108,7 @@ class Search {
         replicas: this.current.replicas.slice(),
       };
       this.bestCost = spent;
+      if (this.first) this.stopped = true;
       return;
     }
     const floor = { candidate: this.trials.problem.stages[stage]?.candidates.length as number, batch: 1 };
@@ -115,7 +123,7 @@ class Search {
       }
       if (option.replicas > this.free(stage, option)) continue;
       setOption(this.current, stage, option);
-      if (this.trials.meets(this.current)) this.below(at + 1, cost);
+      if (this.trials.meetsAnew(this.current)) this.below(at + 1, cost);
     }
     setOption(this.current, stage, { ...floor, replicas: Math.max(1, this.trials.requests) });
   }

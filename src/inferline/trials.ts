@@ -1,4 +1,11 @@
-import { allowedLate, demandsOf, leastReplicas, type StageDemand, withFloors } from './floors.js';
+import {
+  allowedLate,
+  demandsOf,
+  leastReplicas,
+  type Relaxed,
+  type StageDemand,
+  withFloors,
+} from './floors.js';
 import type {
   Candidate,
   Configuration,
@@ -47,6 +54,7 @@ export function isCheaper(one: number, other: number): boolean {
 /** Trials asks the Estimator about configurations of one problem, counts its answers, and knows what bounds them. */
 export class Trials {
   readonly problem: PlanningProblem;
+  readonly relaxed: Relaxed;
   readonly demands: readonly StageDemand[];
   readonly requests: number;
   /** The number of estimates that were made. */
@@ -58,10 +66,10 @@ export class Trials {
 
   constructor(private readonly input: PlannerInput) {
     this.problem = input.problem;
-    const relaxed = withFloors(input.problem);
-    this.estimator = input.estimatorOf(relaxed.problem, input.sample);
+    this.relaxed = withFloors(input.problem);
+    this.estimator = input.estimatorOf(this.relaxed.problem, input.sample);
     this.requests = this.estimator.requests;
-    this.demands = demandsOf(relaxed, input.sample);
+    this.demands = demandsOf(this.relaxed, input.sample);
     this.needed = input.problem.objectives.map(
       (objective) => this.requests - allowedLate(objective, this.requests),
     );
@@ -78,17 +86,20 @@ export class Trials {
     return this.estimator.estimate(configuration);
   }
 
-  /** meets says whether the sample is served within all objectives. */
+  /** meets says whether the sample is served within all objectives. It remembers its answers. */
   meets(configuration: Configuration): boolean {
     const key = `${configuration.candidate} ${configuration.batch} ${configuration.replicas}`;
     const known = this.known.get(key);
     if (known !== undefined) return known;
-    const { attainments } = this.estimate(configuration);
-    const met = attainments.every(
-      (share, k) => Math.round(share * this.requests) >= (this.needed[k] as number),
-    );
+    const met = this.meetsAnew(configuration);
     this.known.set(key, met);
     return met;
+  }
+
+  /** meetsAnew is `meets` without a memory, for a search that asks about nothing twice. */
+  meetsAnew(configuration: Configuration): boolean {
+    const { attainments } = this.estimate(configuration);
+    return attainments.every((share, k) => Math.round(share * this.requests) >= (this.needed[k] as number));
   }
 
   candidate(stage: number, candidate: number): Candidate {
