@@ -2,12 +2,15 @@ import {
   type Fault,
   fault,
   InputError,
+  loadArtifact,
   type PipelinePlan,
+  type PlannedStage,
   type PooledPlan,
   pathFrom,
   sha256OfFile,
   unreadable,
 } from '../artifacts/index.js';
+import type { GivenProblem } from '../pipeline/index.js';
 import type { OpenedBundle } from '../runtime/index.js';
 import { loadPipeline, loadProblem } from './solve/index.js';
 
@@ -60,7 +63,7 @@ export async function confirmPipelinePlan(
   path: string,
   named = path,
 ): Promise<'recomputed' | 'unnamed'> {
-  const { figureFaults, pipelinePlanFaults, planGiven } = await import('../pipeline/index.js');
+  const { figureFaults, pipelinePlanFaults } = await import('../pipeline/index.js');
   const { servingFaults } = await import('../serving/index.js');
   const contradictions = [...pipelinePlanFaults(plan), ...servingFaults(plan)];
   if (contradictions.length > 0) throw new InputError(`use ${named}`, contradictions, CONTRADICTION_ADVICE);
@@ -68,14 +71,30 @@ export async function confirmPipelinePlan(
   if (spec === undefined) return 'unnamed';
   const changed = await changedInputs(plan.inputs ?? [], path);
   if (changed.length > 0) throw new InputError(`check ${named} against its inputs`, changed, CHANGED_ADVICE);
-  const { problem } = await loadPipeline(pathFrom(path, spec.path));
-  const outcome = planGiven(problem);
+  const outcome = await replanned(plan, pathFrom(path, spec.path));
   const faults =
     outcome.status === 'feasible'
       ? figureFaults(plan, outcome.plan)
       : outcome.reasons.map(({ text }) => fault(`has no plan: ${text}`, spec.path));
   if (faults.length > 0) throw new InputError(`confirm ${named}`, faults);
   return 'recomputed';
+}
+
+/** replanned makes the plan of a spec again: as the spec fixes it, or with what its planner chose. */
+async function replanned(plan: PipelinePlan, specPath: string) {
+  const { planChosen, planGiven } = await import('../pipeline/index.js');
+  if (plan.method === 'given') {
+    const { problem } = await loadPipeline(specPath);
+    return planGiven(problem as GivenProblem);
+  }
+  const spec = await loadArtifact(specPath, ['pipeline']);
+  const stageOf = new Map(plan.stages.map((stage) => [stage.name, stage]));
+  const chosen = spec.value.stages.map(({ name }) => stageOf.get(name) as PlannedStage);
+  const { problem } = await loadPipeline(specPath, {
+    spec,
+    chosen: chosen.map(({ device, batch, replicas }) => ({ device, batch, replicas })),
+  });
+  return { status: 'feasible' as const, plan: planChosen(problem as GivenProblem) };
 }
 
 /**

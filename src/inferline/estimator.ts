@@ -1,11 +1,11 @@
 import { type FlowEdge, flowOf, type SampleFlow } from './flow.js';
 import type {
-  Candidate,
   Configuration,
   Estimate,
   PipelineEstimator,
   PlanningProblem,
   Sample,
+  StageCandidate,
 } from './problem.js';
 import { FreeTimes } from './replicas.js';
 import { type Feed, StageRun } from './stage-run.js';
@@ -53,7 +53,7 @@ class Estimator implements PipelineEstimator {
 
   private serve(stage: number, configuration: Configuration, isNew: readonly boolean[]): boolean {
     const { stages, transferNs } = this.problem;
-    const candidate = stages[stage]?.candidates[configuration.candidate[stage] as number] as Candidate;
+    const candidate = stages[stage]?.candidates[configuration.candidate[stage] as number] as StageCandidate;
     const feeds = (this.flow.into[stage] as readonly FlowEdge[]).map(({ from, edge, isTaken }): Feed => {
       const run = this.runs[from] as StageRun;
       const move = { from, edge, fromDevice: run.device, toDevice: candidate.device };

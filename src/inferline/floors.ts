@@ -1,5 +1,5 @@
 import type { GraphEdge } from '../pipeline/index.js';
-import type { Candidate, PlanningProblem, Sample, StageChoices, TailObjective } from './problem.js';
+import type { PlanningProblem, Sample, StageCandidate, StageChoices, TailObjective } from './problem.js';
 
 /** FLOOR is the device class of the candidate that stands for a stage at its best. No cluster has it. */
 const FLOOR = '';
@@ -42,7 +42,7 @@ export function withFloors(problem: PlanningProblem): Relaxed {
   return { problem: { ...problem, stages: relaxed, transferNs: orFloor }, stageNs, edgeNs };
 }
 
-function largestBatch({ batches }: Candidate): number {
+function largestBatch({ batches }: StageCandidate): number {
   return batches.at(-1) as number;
 }
 
@@ -169,7 +169,7 @@ export function leastReplicas(
     objectives,
     requests,
   }: {
-    readonly candidate: Candidate;
+    readonly candidate: StageCandidate;
     readonly batch: number;
     readonly objectives: readonly TailObjective[];
     readonly requests: number;

@@ -5,14 +5,16 @@
  * of it. It reads no files, and runs no general simulation. Start reading at `problem.ts`, then `estimator.ts`.
  */
 export { estimatorOf } from './estimator.js';
-export { fixedSpec, planningProblemOf } from './planning.js';
+export type { InfeasibleReason } from './infeasible.js';
+export { type PlanningOutcome, planPipeline } from './planner.js';
+export { chosenSpec, chosenStages, type FixedStage, planningProblemOf } from './planning.js';
 export type {
-  Candidate,
   Configuration,
   Estimate,
   PipelineEstimator,
   PlanningProblem,
   Sample,
+  StageCandidate,
   StageChoices,
   TailObjective,
 } from './problem.js';

@@ -1,4 +1,4 @@
-import type { Candidate, Configuration } from './problem.js';
+import type { Configuration, StageCandidate } from './problem.js';
 import { optionOf, type PlanningAction, type Trials, withOption } from './trials.js';
 
 /** Initial is a feasible configuration, with the steps that led to it. */
@@ -33,7 +33,7 @@ function classChoices({ problem: { stages, counts } }: Trials): number[][] {
   const ranked = stages.map(({ candidates }) =>
     [...candidates.keys()]
       .filter((k) => (counts[candidates[k]?.device as string] ?? 1) > 0)
-      .sort((a, b) => byLatency(candidates[a] as Candidate, candidates[b] as Candidate)),
+      .sort((a, b) => byLatency(candidates[a] as StageCandidate, candidates[b] as StageCandidate)),
   );
   let choices: { ranks: number; chosen: number[] }[] = [{ ranks: 0, chosen: [] }];
   for (const own of ranked)
@@ -44,11 +44,11 @@ function classChoices({ problem: { stages, counts } }: Trials): number[][] {
   return choices.map(({ chosen }) => chosen);
 }
 
-function byLatency(a: Candidate, b: Candidate): number {
+function byLatency(a: StageCandidate, b: StageCandidate): number {
   return aloneNs(a) - aloneNs(b) || a.hourlyCost - b.hourlyCost;
 }
 
-function aloneNs({ latencyNs }: Candidate): number {
+function aloneNs({ latencyNs }: StageCandidate): number {
   return latencyNs[0] as number;
 }
 

@@ -45,16 +45,33 @@ export function planningProblemOf({ spec, cluster, graph, stages }: OpenProblem)
   };
 }
 
-/** fixedSpec gives the spec with what a configuration chose, as a person would have given it. */
-export function fixedSpec({ spec, stages }: OpenProblem, chosen: Configuration): PipelineSpec {
+/** FixedStage is what was chosen for a stage. */
+export interface FixedStage {
+  readonly device: string;
+  readonly batch: number;
+  readonly replicas: number;
+}
+
+/** chosenSpec gives a spec with what was chosen for its stages, in its order, as a person would have fixed it. */
+export function chosenSpec(spec: PipelineSpec, chosen: readonly FixedStage[]): PipelineSpec {
   return {
     ...spec,
     planner: { method: 'given' },
-    stages: spec.stages.map(({ devices: _open, ...stage }, i) => ({
+    stages: spec.stages.map(({ devices: _allowed, ...stage }, i) => ({
       ...stage,
-      device: stages[i]?.candidates[chosen.candidate[i] as number]?.device as string,
-      batch: chosen.batch[i] as number,
-      replicas: chosen.replicas[i] as number,
+      ...(chosen[i] as FixedStage),
     })),
   };
+}
+
+/** chosenStages says what a configuration chose for each stage. */
+export function chosenStages(
+  { stages }: PlanningProblem,
+  { candidate, batch, replicas }: Configuration,
+): FixedStage[] {
+  return stages.map(({ candidates }, i) => ({
+    device: candidates[candidate[i] as number]?.device as string,
+    batch: batch[i] as number,
+    replicas: replicas[i] as number,
+  }));
 }

@@ -1,7 +1,7 @@
 import type { GraphEdge, StageGraph } from '../pipeline/index.js';
 
-/** Candidate is a device class on which a stage may run, with what its profile and the cluster say of it. */
-export interface Candidate {
+/** StageCandidate is a device class on which a stage may run, with what its profile and the cluster say of it. */
+export interface StageCandidate {
   readonly device: string;
   /** The batch sizes that may be chosen, ascending: those measured, or the one that the spec fixes. */
   readonly batches: readonly number[];
@@ -13,7 +13,7 @@ export interface Candidate {
 
 /** StageChoices is what may be chosen for one stage. */
 export interface StageChoices {
-  readonly candidates: readonly Candidate[];
+  readonly candidates: readonly StageCandidate[];
   /** The number of replicas, where the spec fixes it. */
   readonly replicas?: number;
 }

@@ -1,11 +1,11 @@
 import type { Visitors } from './flow.js';
 import { mergeSorted, type Span, sortNearly } from './nearly-sorted.js';
-import type { Candidate } from './problem.js';
+import type { StageCandidate } from './problem.js';
 import type { FreeTimes } from './replicas.js';
 
 /** StageSetting says how a stage is served. */
 export interface StageSetting {
-  readonly candidate: Candidate;
+  readonly candidate: StageCandidate;
   /** The largest batch. */
   readonly batch: number;
   readonly replicas: number;
@@ -151,19 +151,20 @@ export class StageRun {
   private run({ candidate: { latencyNs }, batch, replicas }: StageSetting): void {
     const { order, ready, ended, batchEnds } = this;
     const { free } = this.scratch;
-    free.reset(replicas);
     const visits = order.length;
+    const isAlwaysFree = replicas >= visits;
+    free.reset(isAlwaysFree ? 1 : replicas);
     let batches = 0;
     let i = 0;
     while (i < visits) {
-      const start = Math.max(free.first, ready[order[i] as number] as number);
+      const start = Math.max(isAlwaysFree ? 0 : free.first, ready[order[i] as number] as number);
       const most = Math.min(visits, i + batch);
       let until = i + 1;
       while (until < most && (ready[order[until] as number] as number) <= start) until++;
       const stop = momentOf(Math.floor(start / 2) + (latencyNs[until - i - 1] as number));
       for (; i < until; i++) ended[order[i] as number] = stop;
       batchEnds[batches++] = until;
-      free.occupy(stop);
+      if (!isAlwaysFree) free.occupy(stop);
     }
     this.batches = batches;
     const { absent } = this;

@@ -7,12 +7,12 @@ import {
   withFloors,
 } from './floors.js';
 import type {
-  Candidate,
   Configuration,
   Estimate,
   PipelineEstimator,
   PlanningProblem,
   Sample,
+  StageCandidate,
 } from './problem.js';
 
 /** PlannerInput is what a plan is made from. */
@@ -102,8 +102,8 @@ export class Trials {
     return attainments.every((share, k) => Math.round(share * this.requests) >= (this.needed[k] as number));
   }
 
-  candidate(stage: number, candidate: number): Candidate {
-    return this.problem.stages[stage]?.candidates[candidate] as Candidate;
+  candidate(stage: number, candidate: number): StageCandidate {
+    return this.problem.stages[stage]?.candidates[candidate] as StageCandidate;
   }
 
   /** leastReplicas is a number of replicas below which no configuration with this batch on this candidate is feasible. */

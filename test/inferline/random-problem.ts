@@ -1,4 +1,4 @@
-import type { Candidate, PlanningProblem, Sample, StageChoices } from '../../src/inferline/problem.js';
+import type { PlanningProblem, Sample, StageCandidate, StageChoices } from '../../src/inferline/problem.js';
 import { readStageGraph, type StageGraph } from '../../src/pipeline/index.js';
 import { type Stream, streamOf } from '../../src/random/index.js';
 import { randomGraph } from '../pipeline/random-graph.js';
@@ -51,7 +51,7 @@ function choicesOf(
   { batches, limits }: { batches: readonly number[]; limits: boolean },
 ): StageChoices {
   const workNs = 20 + stream.integer(80);
-  const all = CLASSES.map((device, k): Candidate => {
+  const all = CLASSES.map((device, k): StageCandidate => {
     const rowNs = workNs / [1, 3, 12][k]! / (0.5 + stream.uniform());
     const fixedNs = workNs * [0.3, 0.4, 0.3][k]! * (0.5 + stream.uniform());
     const sizes = limits && stream.uniform() < 0.15 ? [batches.at(-1) as number] : batches;

@@ -114,7 +114,7 @@ async function solveSpecFile(
       for (const warning of solved.warnings) await terminal.warn(warning);
       await showPipeline(terminal, solved.plan);
       await terminal.artifact('plan', options.output, solved.plan);
-      return EXIT.done;
+      return solved.limitReached ? EXIT.limitWithPlan : EXIT.done;
     case 'plan': {
       for (const warning of solved.warnings) await terminal.warn(warning);
       terminal.note(timesText(solved.document.solver));
