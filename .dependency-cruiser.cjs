@@ -12,6 +12,7 @@ const ROOMS = [
   'deploy',
   'runtime',
   'loadgen',
+  'inferline',
   'simulator',
   'milp',
   'profiler',
@@ -31,6 +32,7 @@ const SIDE_BY_SIDE = [['workload', 'metrics', 'random']];
 // The drivers, the load client and the planner never look at one another.
 const APART = ['runtime', 'loadgen', 'simulator', 'milp'];
 const PURE = [
+  'inferline',
   'hold',
   'serving',
   'pipeline',

@@ -1,20 +1,31 @@
-import type { PlannedEdge, PlannedStage } from '../artifacts/index.js';
+import type { WhenOutput } from '../artifacts/index.js';
+
+/** ConditionalEdge is an edge as specs and plans have it, with what says whether it is taken. */
+export interface ConditionalEdge {
+  readonly to: string;
+  readonly probability?: number;
+  readonly when?: WhenOutput;
+}
 
 /** VerdictChoice is a list of exclusive edges of a stage, exactly one of which is taken, or an edge by itself. */
 export interface VerdictChoice {
   readonly isExclusive: boolean;
   /** In the order of the exclusive list. `bit` is the edge's place in the stage's verdict. */
-  readonly edges: readonly (PlannedEdge & { readonly bit: number })[];
+  readonly edges: readonly (ConditionalEdge & { readonly bit: number })[];
 }
 
 /** conditionalEdges lists the edges of a stage that depend on its verdict, in the order of the verdict's bits. */
-export function conditionalEdges({ next }: Pick<PlannedStage, 'next'>): PlannedEdge[] {
+export function conditionalEdges<Edge extends Pick<ConditionalEdge, 'probability' | 'when'>>({
+  next,
+}: {
+  readonly next: readonly Edge[];
+}): Edge[] {
   return next.filter(({ probability, when }) => probability !== undefined || when !== undefined);
 }
 
 /** verdictChoices lists what a stage's verdict chooses: the edges by themselves first, and then the exclusive lists. */
 export function verdictChoices(
-  stage: Pick<PlannedStage, 'next'>,
+  stage: { readonly next: readonly ConditionalEdge[] },
   exclusive: readonly (readonly string[])[],
 ): VerdictChoice[] {
   const edges = conditionalEdges(stage).map((edge, bit) => ({ ...edge, bit }));

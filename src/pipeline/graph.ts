@@ -1,4 +1,5 @@
 import { type Fault, fault, type WhenOutput } from '../artifacts/index.js';
+import { conditionalEdges } from './choices.js';
 import { listed } from './listed.js';
 
 /** StageGraph is the DAG of a pipeline's stages, which are known by their indices. */
@@ -21,6 +22,8 @@ export interface GraphEdge {
   readonly group?: number;
   /** Its index in the stage's `next`. */
   readonly at: number;
+  /** Its bit in the stage's verdict; absent where it is always taken. */
+  readonly bit?: number;
 }
 
 /** StagesAndEdges is what a spec and a plan have in common. */
@@ -106,7 +109,10 @@ function stageEdges({ stages }: StagesAndEdges, i: number, { indexOf, faults }: 
       ),
     );
   const seen = new Set<number>();
-  return given.flatMap(({ to, probability = 1 }, at) => {
+  const verdict = conditionalEdges({ next: given });
+  return given.flatMap((edge, at) => {
+    const { to, probability = 1 } = edge;
+    const bit = verdict.indexOf(edge);
     const path = `/stages/${i}/next/${at}`;
     const valid = probability > 0 && probability <= 1;
     if (!valid)
@@ -121,7 +127,7 @@ function stageEdges({ stages }: StagesAndEdges, i: number, { indexOf, faults }: 
       return [];
     }
     seen.add(target);
-    return [{ to: target, probability: valid ? probability : 1, at }];
+    return [{ to: target, probability: valid ? probability : 1, at, ...(bit < 0 ? {} : { bit }) }];
   });
 }
 

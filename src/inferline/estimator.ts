@@ -1,0 +1,92 @@
+import { type FlowEdge, flowOf, type SampleFlow } from './flow.js';
+import type {
+  Configuration,
+  Estimate,
+  PipelineEstimator,
+  PlanningProblem,
+  Sample,
+  StageCandidate,
+} from './problem.js';
+import { FreeTimes } from './replicas.js';
+import { type Feed, StageRun } from './stage-run.js';
+
+/**
+ * estimatorOf makes InferLine's Estimator (§4.2): it serves a sample by first-come queues, one for each stage, from
+ * which a replica that falls free takes what waits, up to its batch, at once. Nothing is dropped. Transfers take their
+ * time, and wait for no link. Stages are served one after another in topological order, each over the whole sample, so
+ * that an estimate costs time in proportion to the visits of stages and needs no queue of events. Stages that no change
+ * since the last estimate can reach are not served again.
+ */
+export function estimatorOf(problem: PlanningProblem, sample: Sample): PipelineEstimator {
+  return new Estimator(problem, sample);
+}
+
+class Estimator implements PipelineEstimator {
+  readonly requests: number;
+  private readonly flow: SampleFlow;
+  private readonly runs: readonly StageRun[];
+  private readonly latencyNs: Float64Array;
+
+  constructor(
+    private readonly problem: PlanningProblem,
+    private readonly sample: Sample,
+  ) {
+    this.requests = sample.atNs.length;
+    this.flow = flowOf(problem.graph, sample);
+    this.latencyNs = new Float64Array(this.requests);
+    const scratch = {
+      source: new Int8Array(this.requests),
+      spare: new Int32Array(this.requests),
+      free: new FreeTimes(),
+    };
+    this.runs = this.flow.visitors.map((visitors) => new StageRun(sample.atNs, visitors, scratch));
+  }
+
+  estimate(configuration: Configuration): Estimate {
+    const { graph, objectives } = this.problem;
+    const isNew = graph.names.map(() => false);
+    for (const stage of graph.order) isNew[stage] = this.serve(stage, configuration, isNew);
+    if (isNew.includes(true)) this.fold();
+    const { latencyNs } = this;
+    return { attainments: objectives.map(({ sloNs }) => shareWithin(latencyNs, sloNs)), latencyNs };
+  }
+
+  private serve(stage: number, configuration: Configuration, isNew: readonly boolean[]): boolean {
+    const { stages, transferNs } = this.problem;
+    const candidate = stages[stage]?.candidates[configuration.candidate[stage] as number] as StageCandidate;
+    const feeds = (this.flow.into[stage] as readonly FlowEdge[]).map(({ from, edge, isTaken }): Feed => {
+      const run = this.runs[from] as StageRun;
+      const move = { from, edge, fromDevice: run.device, toDevice: candidate.device };
+      return {
+        ...{ run, isTaken, isNew: isNew[from] as boolean },
+        transferNs: transferNs && ((rows) => transferNs({ ...move, rows })),
+      };
+    });
+    return (this.runs[stage] as StageRun).serve(feeds, {
+      candidate,
+      batch: configuration.batch[stage] as number,
+      replicas: configuration.replicas[stage] as number,
+    });
+  }
+
+  /** fold finds when the last visit of each request ended. */
+  private fold(): void {
+    const { latencyNs, flow, runs, sample } = this;
+    latencyNs.fill(0);
+    flow.endings.forEach((endings, stage) => {
+      const { ended } = runs[stage] as StageRun;
+      for (let i = 0; i < endings.length; i++) {
+        const r = endings[i] as number;
+        const tookNs = (ended[r] as number) / 2 - (sample.atNs[r] as number);
+        if (tookNs > (latencyNs[r] as number)) latencyNs[r] = tookNs;
+      }
+    });
+  }
+}
+
+/** shareWithin is the share of latencies that are at most the SLO; 1 of none. */
+function shareWithin(latencyNs: Float64Array, sloNs: number): number {
+  let within = 0;
+  for (let r = 0; r < latencyNs.length; r++) if ((latencyNs[r] as number) <= sloNs) within++;
+  return latencyNs.length === 0 ? 1 : within / latencyNs.length;
+}

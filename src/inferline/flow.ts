@@ -1,0 +1,76 @@
+import type { GraphEdge, StageGraph } from '../pipeline/index.js';
+import type { Sample } from './problem.js';
+
+/** FlowEdge is an edge seen from the stage that it leads to. */
+export interface FlowEdge {
+  readonly from: number;
+  readonly edge: GraphEdge;
+  /** For each request, 1 where it goes along the edge. */
+  readonly isTaken: Uint8Array;
+}
+
+/** SampleFlow says which requests of a sample visit which stages. No configuration changes that. */
+export interface SampleFlow {
+  /** The edges that lead to each stage. */
+  readonly into: readonly (readonly FlowEdge[])[];
+  /** For each stage, which requests visit it. */
+  readonly visitors: readonly Visitors[];
+  /** For each stage, the requests of which nothing goes on from there, ascending. */
+  readonly endings: readonly Int32Array[];
+}
+
+/** Visitors says which requests visit a stage. */
+export interface Visitors {
+  readonly count: number;
+  /** For each request, 1 where it visits. */
+  readonly isVisited: Uint8Array;
+  /** The requests that do not visit, ascending. */
+  readonly absent: Int32Array;
+}
+
+/** flowOf follows every request of a sample through the pipeline. */
+export function flowOf(graph: StageGraph, { atNs, verdicts }: Sample): SampleFlow {
+  const isVisited = graph.names.map(() => new Uint8Array(atNs.length));
+  const goesOn = graph.names.map(() => new Uint8Array(atNs.length));
+  const into: FlowEdge[][] = graph.names.map(() => []);
+  for (const entry of graph.entries) isVisited[entry]?.fill(1);
+  for (const from of graph.order) {
+    const visited = isVisited[from] as Uint8Array;
+    for (const edge of graph.edges[from] ?? []) {
+      const isTaken = takenOf(edge, visited, verdicts[from]);
+      into[edge.to]?.push({ from, edge, isTaken });
+      mark(isVisited[edge.to] as Uint8Array, isTaken);
+      mark(goesOn[from] as Uint8Array, isTaken);
+    }
+  }
+  return {
+    into,
+    visitors: isVisited.map((visited) => {
+      const absent = placesOf(visited, 0);
+      return { count: atNs.length - absent.length, isVisited: visited, absent };
+    }),
+    endings: isVisited.map((visited, stage) =>
+      placesOf(
+        visited.map((one, r) => one & ~(goesOn[stage]?.[r] as number)),
+        1,
+      ),
+    ),
+  };
+}
+
+function takenOf({ bit }: GraphEdge, visited: Uint8Array, verdicts: Int32Array | undefined): Uint8Array {
+  if (bit === undefined) return visited;
+  return visited.map((one, r) => one & ((verdicts?.[r] as number) >>> bit));
+}
+
+function mark(column: Uint8Array, where: Uint8Array): void {
+  for (let r = 0; r < column.length; r++) column[r]! |= where[r] as number;
+}
+
+/** placesOf lists where a column has a value. */
+function placesOf(column: Uint8Array, value: number): Int32Array {
+  const found = new Int32Array(column.length);
+  let count = 0;
+  for (let r = 0; r < column.length; r++) if (column[r] === value) found[count++] = r;
+  return found.slice(0, count);
+}
