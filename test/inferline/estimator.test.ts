@@ -108,7 +108,7 @@ function configurationOf({ plan, replicas }: Case) {
 const CASES = process.env.TEST_LONG === undefined ? 300 : 10_000;
 
 describe('estimatorOf()', () => {
-  it('gives every request the latency that the simulator gives it', () => {
+  it('gives every request the latency that the simulator gives it where no deadline makes a batch smaller', () => {
     for (let seed = 0; seed < CASES; seed++) {
       const one = randomCase(seed);
       const { latencyNs } = estimatorOf(problemOf(one), sampleOf(one)).estimate(configurationOf(one));
