@@ -54,13 +54,9 @@ function problemOf({ plan }: Case): PlanningProblem {
   return {
     graph: readStageGraph(plan).graph,
     stages: plan.stages.map(({ batch, device }, i) => ({
-      candidates: [
-        { device, batches: [batch], latencyNs: topology.pools[i]?.latencyNs as Float64Array, hourlyCost: 1 },
-      ],
+      candidates: [{ device, batches: [batch], latencyNs: topology.pools[i]?.latencyNs as Float64Array }],
     })),
-    scaleFactors: plan.stages.map(() => 1),
-    objectives: [{ attainment: 0.9, sloNs: 10e6 }],
-    counts: {},
+    slosNs: [10e6],
   };
 }
 
@@ -111,7 +107,10 @@ describe('estimatorOf()', () => {
   it('gives every request the latency that the simulator gives it where no deadline makes a batch smaller', () => {
     for (let seed = 0; seed < CASES; seed++) {
       const one = randomCase(seed);
-      const { latencyNs } = estimatorOf(problemOf(one), sampleOf(one)).estimate(configurationOf(one));
+      const { latencyNs, attainments } = estimatorOf(problemOf(one), sampleOf(one)).estimate(
+        configurationOf(one),
+      );
+      expect(attainments).toEqual([latencyNs.filter((ns) => ns <= 10e6).length / latencyNs.length]);
       expect([seed, ...latencyNs]).toEqual([seed, ...simulated(one)]);
     }
   });
