@@ -13,16 +13,16 @@ import { type Feed, StageRun } from './stage-run.js';
 /**
  * estimatorOf makes InferLine's Estimator (§4.2): it serves a sample by first-come queues, one for each stage, from
  * which a replica that falls free takes what waits, up to its batch, at once. Nothing is dropped. Transfers take their
- * time, and wait for no link. Stages are served one after another in topological order, each over the whole sample, so
- * that an estimate costs time in proportion to the visits of stages and needs no queue of events. Stages that no change
- * since the last estimate can reach are not served again.
+ * time, and wait for no link. The scheduler `fifo` does the same, but makes a batch smaller where a deadline asks for
+ * it. Stages are served one after another in topological order, each over the whole sample, so that an estimate costs
+ * time in proportion to the visits of stages and needs no queue of events. Stages that no change since the last
+ * estimate can reach are not served again.
  */
 export function estimatorOf(problem: PlanningProblem, sample: Sample): PipelineEstimator {
   return new Estimator(problem, sample);
 }
 
 class Estimator implements PipelineEstimator {
-  readonly requests: number;
   private readonly flow: SampleFlow;
   private readonly runs: readonly StageRun[];
   private readonly latencyNs: Float64Array;
@@ -31,12 +31,12 @@ class Estimator implements PipelineEstimator {
     private readonly problem: PlanningProblem,
     private readonly sample: Sample,
   ) {
-    this.requests = sample.atNs.length;
+    const requests = sample.atNs.length;
     this.flow = flowOf(problem.graph, sample);
-    this.latencyNs = new Float64Array(this.requests);
+    this.latencyNs = new Float64Array(requests);
     const scratch = {
-      source: new Int8Array(this.requests),
-      spare: new Int32Array(this.requests),
+      source: new Int8Array(requests),
+      spare: new Int32Array(requests),
       free: new FreeTimes(),
     };
     this.runs = this.flow.visitors.map((visitors) => new StageRun(sample.atNs, visitors, scratch));

@@ -1,11 +1,11 @@
-/** Span is the part of a list from `from` on and before `until`. */
-export interface Span {
+/** ListPart is the part of a list from `from` on and before `until`. */
+export interface ListPart {
   readonly from: number;
   readonly until: number;
 }
 
 /** sortNearly sorts a part of a list by keys; it is fast where nothing is far from its place. Equal keys keep their order. */
-export function sortNearly(list: Int32Array, keys: Float64Array, { from, until }: Span): void {
+export function sortNearly(list: Int32Array, keys: Float64Array, { from, until }: ListPart): void {
   for (let i = from + 1; i < until; i++) {
     const one = list[i] as number;
     const key = keys[one] as number;
@@ -22,7 +22,7 @@ export function sortNearly(list: Int32Array, keys: Float64Array, { from, until }
 export function mergeSorted(
   list: Int32Array,
   keys: Float64Array,
-  { from, until, spare }: Span & { readonly spare: Int32Array },
+  { from, until, spare }: ListPart & { readonly spare: Int32Array },
 ): void {
   spare.set(list.subarray(0, from));
   let left = 0;

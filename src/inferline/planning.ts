@@ -1,5 +1,5 @@
 import type { PipelineSpec } from '../artifacts/index.js';
-import { edgeBytes, linkUs, type OpenProblem, scaleFactors } from '../pipeline/index.js';
+import { edgeBytes, linkUs, type OpenProblem } from '../pipeline/index.js';
 import { filledLatencies } from '../serving/index.js';
 import type { Configuration, PlanningProblem } from './problem.js';
 
@@ -29,7 +29,6 @@ export function planningProblemOf({ spec, cluster, graph, stages }: OpenProblem)
         ...(replicas === undefined ? {} : { replicas }),
       };
     }),
-    scaleFactors: scaleFactors(graph).factors,
     objectives: [
       {
         attainment: spec.attainment ?? DEFAULT_ATTAINMENT,

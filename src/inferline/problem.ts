@@ -29,8 +29,6 @@ export interface PlanningProblem {
   readonly graph: StageGraph;
   /** One for each stage, in the order of `graph.names`. */
   readonly stages: readonly StageChoices[];
-  /** The probability that a request visits each stage. */
-  readonly scaleFactors: readonly number[];
   readonly objectives: readonly TailObjective[];
   /** The number of replicas that a class has at most; a class that is absent has no limit. */
   readonly counts: Readonly<Record<string, number>>;
@@ -77,7 +75,6 @@ export interface Estimate {
 
 /** PipelineEstimator estimates configurations of one problem on one sample. */
 export interface PipelineEstimator {
-  readonly requests: number;
   /** estimate serves the sample; what did not change since the last call is not computed again. */
   estimate(configuration: Configuration): Estimate;
 }

@@ -1,5 +1,5 @@
 import type { Visitors } from './flow.js';
-import { mergeSorted, type Span, sortNearly } from './nearly-sorted.js';
+import { type ListPart, mergeSorted, sortNearly } from './nearly-sorted.js';
 import type { StageCandidate } from './problem.js';
 import type { FreeTimes } from './replicas.js';
 
@@ -176,7 +176,7 @@ export class StageRun {
 function sentNs(
   order: Int32Array,
   isTaken: Uint8Array,
-  { from, until, transferNs }: Span & { readonly transferNs: (rows: number) => number },
+  { from, until, transferNs }: ListPart & { readonly transferNs: (rows: number) => number },
 ): number {
   let rows = 0;
   for (let i = from; i < until; i++) rows += isTaken[order[i] as number] as number;

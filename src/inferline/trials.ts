@@ -68,7 +68,7 @@ export class Trials {
     this.problem = input.problem;
     this.relaxed = withFloors(input.problem);
     this.estimator = input.estimatorOf(this.relaxed.problem, input.sample);
-    this.requests = this.estimator.requests;
+    this.requests = input.sample.atNs.length;
     this.demands = demandsOf(this.relaxed, input.sample);
     this.needed = input.problem.objectives.map(
       (objective) => this.requests - allowedLate(objective, this.requests),

@@ -104,7 +104,8 @@ interface Loaded {
 
 /**
  * DeviceEvents hears of a device. `up` is called after every start, and `restarted` after those that followed a `down`;
- * `failed` is called when it could not be started again, once for each reason in a row, and `off` once it has ended because it was closed.
+ * `failed` is called when it could not be started again, once for each reason in a row, and `off` once it has ended
+ * because it was closed.
  */
 export interface DeviceEvents {
   up(): void;

@@ -51,5 +51,5 @@ export function plainEstimator(problem: PlanningProblem, { atNs, verdicts }: Sam
     const within = (sloNs: number): number => latencyNs.filter((ns) => ns <= sloNs).length;
     return { attainments: objectives.map(({ sloNs }) => within(sloNs) / atNs.length), latencyNs };
   };
-  return { requests: atNs.length, estimate };
+  return { estimate };
 }

@@ -35,7 +35,7 @@ export function randomProblem(
   const transferNs = (move: { fromDevice: string; toDevice: string; rows: number }): number =>
     move.fromDevice === move.toDevice ? 0 : 3 * move.rows;
   const problem = {
-    ...{ graph, stages, objectives, counts, scaleFactors: graph.names.map(() => 1) },
+    ...{ graph, stages, objectives, counts },
     ...(limits && stream.uniform() < 0.4 ? { transferNs } : {}),
   };
   return { problem, sample: sampleOf(graph, stream, { requests, gapNs: 15 + 60 * stream.uniform() }) };
