@@ -26,6 +26,7 @@ class Estimator implements PipelineEstimator {
   private readonly flow: SampleFlow;
   private readonly runs: readonly StageRun[];
   private readonly latencyNs: Float64Array;
+  private readonly transfers = new Map<string, Float64Array | undefined>();
 
   constructor(
     private readonly problem: PlanningProblem,
@@ -52,21 +53,40 @@ class Estimator implements PipelineEstimator {
   }
 
   private serve(stage: number, configuration: Configuration, isNew: readonly boolean[]): boolean {
-    const { stages, transferNs } = this.problem;
-    const candidate = stages[stage]?.candidates[configuration.candidate[stage] as number] as StageCandidate;
-    const feeds = (this.flow.into[stage] as readonly FlowEdge[]).map(({ from, edge, isTaken }): Feed => {
-      const run = this.runs[from] as StageRun;
-      const move = { from, edge, fromDevice: run.device, toDevice: candidate.device };
-      return {
-        ...{ run, isTaken, isNew: isNew[from] as boolean },
-        transferNs: transferNs && ((rows) => transferNs({ ...move, rows })),
-      };
+    const candidate = this.candidateOf(stage, configuration);
+    const feeds = (this.flow.into[stage] as readonly FlowEdge[]).map((flow): Feed => {
+      const transfersNs = this.transfersNs(flow, this.candidateOf(flow.from, configuration), candidate);
+      const [run, isTaken] = [this.runs[flow.from] as StageRun, flow.isTaken];
+      return { run, isTaken, isNew: isNew[flow.from] as boolean, transfersNs };
     });
     return (this.runs[stage] as StageRun).serve(feeds, {
       candidate,
       batch: configuration.batch[stage] as number,
       replicas: configuration.replicas[stage] as number,
     });
+  }
+
+  private candidateOf(stage: number, { candidate }: Configuration): StageCandidate {
+    return this.problem.stages[stage]?.candidates[candidate[stage] as number] as StageCandidate;
+  }
+
+  /** transfersNs lists how long 1, 2, … rows are on their way, at these indices; undefined where they take no time. */
+  private transfersNs(
+    { from, edge }: FlowEdge,
+    sender: StageCandidate,
+    receiver: StageCandidate,
+  ): Float64Array | undefined {
+    const { transferNs } = this.problem;
+    if (transferNs === undefined) return undefined;
+    const key = `${from} ${edge.at} ${sender.device} ${receiver.device}`;
+    if (this.transfers.has(key)) return this.transfers.get(key);
+    const move = { from, edge, fromDevice: sender.device, toDevice: receiver.device };
+    const times = Float64Array.from({ length: sender.latencyNs.length + 1 }, (_, rows) =>
+      rows === 0 ? 0 : transferNs({ ...move, rows }),
+    );
+    const known = times.some((ns) => ns > 0) ? times : undefined;
+    this.transfers.set(key, known);
+    return known;
   }
 
   /** fold finds when the last visit of each request ended. */

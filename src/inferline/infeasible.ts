@@ -122,6 +122,6 @@ function planned(input: PlannerInput, sloNs: readonly number[]): LeastSlo | unde
   const trials = new Trials({ ...input, problem: { ...input.problem, objectives } });
   const initial = initialize(trials);
   if (initial === undefined) return undefined;
-  const { configuration } = minimize(trials, initial.configuration);
+  const { configuration } = minimize(trials, initial);
   return { sloNs, configuration, hourlyCost: trials.hourlyCost(configuration) };
 }

@@ -1,29 +1,25 @@
 import type { Configuration, StageCandidate } from './problem.js';
-import { optionOf, type PlanningAction, type Trials, withOption } from './trials.js';
-
-/** Initial is a feasible configuration, with the steps that led to it. */
-export interface Initial {
-  readonly configuration: Configuration;
-  readonly trail: readonly PlanningAction[];
-}
+import type { StageOption, Trials } from './trials.js';
 
 /** The pipelines of the published system have five stages and three classes: this is every choice of classes for them. */
 const MOST_CHOICES = 243;
 
 /**
- * initialize finds a feasible configuration as InferLine's Algorithm 1 does: the fastest class of each stage, the
- * smallest batch, and a replica more for the bottleneck until the Estimator finds it feasible.
+ * initialize finds a feasible configuration, as InferLine's Algorithm 1 is to do: the fastest class of each stage, the
+ * smallest batch, and replicas until the Estimator finds it feasible. Each stage begins with what it needs when no other
+ * delays anything, and all grow together from there, by factors of two and then back by halves. (Algorithm 1 adds one
+ * replica at a time to the stage of least throughput, which stops where the mean rate is met, and so may not be feasible.)
  *
- * Where nothing limits replicas, no transfer takes time and no batch is faster than one row, it finds one whenever there
- * is one: with a replica for each request, no request can be answered sooner. Where that fails, or a class has too few
- * devices, it goes on to larger batches and other classes, and may still miss a feasible configuration; `searchExactly`
- * decides then.
+ * Where a class has too few devices, the stages on it take larger batches, which need fewer, and then other classes.
+ *
+ * Where nothing limits replicas, no transfer takes time and no batch is faster than one row, it finds a configuration
+ * whenever there is one: with a replica for each request, no request can be answered sooner. Otherwise it may miss one;
+ * `searchExactly` decides then.
  */
-export function initialize(trials: Trials): Initial | undefined {
+export function initialize(trials: Trials): Configuration | undefined {
   for (const candidates of classChoices(trials)) {
-    if (trials.stopped) return undefined;
-    const initial = grown(trials, candidates);
-    if (initial !== undefined) return initial;
+    const found = grownOn(trials, candidates);
+    if (found !== undefined || trials.stopped) return found;
   }
   return undefined;
 }
@@ -52,101 +48,115 @@ function aloneNs({ latencyNs }: StageCandidate): number {
   return latencyNs[0] as number;
 }
 
-/** grown adds replicas, and batch sizes where no replica can be added, until the configuration is feasible. */
-function grown(trials: Trials, candidates: readonly number[]): Initial | undefined {
-  const batch = Int32Array.from(candidates, (k, i) => trials.candidate(i, k).batches[0] as number);
-  const unlimited = {
-    candidate: Int32Array.from(candidates),
-    batch,
-    replicas: Int32Array.from(candidates, (_, i) => trials.mostReplicas(i)),
-  };
-  // A larger batch can be of use only where the number of replicas is limited.
-  const isLimited = candidates.some((k, i) => isStageLimited(trials, i, k));
-  if (!isLimited && !trials.meets(unlimited)) return undefined;
-  const trail: PlanningAction[] = [];
-  let configuration: Configuration | undefined = begun(trials, unlimited);
-  while (configuration !== undefined && !trials.meets(configuration)) {
-    if (trials.stopped) return undefined;
-    const next = relieved(trials, configuration);
-    if (next !== undefined) trail.push(next.action);
-    configuration = next?.configuration;
-  }
-  return configuration === undefined ? undefined : { configuration, trail };
-}
-
-function isStageLimited({ problem }: Trials, stage: number, candidate: number): boolean {
-  const { replicas, candidates } = problem.stages[stage] as Trials['problem']['stages'][number];
-  return replicas !== undefined || problem.counts[candidates[candidate]?.device as string] !== undefined;
-}
-
-/** begun gives each stage the replicas without which no plan is feasible: Algorithm 1 would add them one by one. */
-function begun(trials: Trials, { candidate, batch }: Configuration): Configuration | undefined {
-  let configuration: Configuration = { candidate, batch, replicas: new Int32Array(batch.length) };
-  for (const i of candidate.keys()) {
-    const option = optionOf(configuration, i);
-    const free = trials.free(configuration, i, trials.candidate(i, option.candidate).device);
-    const fixed = trials.problem.stages[i]?.replicas;
-    const least = Math.min(trials.leastReplicas(i, option), trials.mostReplicas(i));
-    // Replicas that are missing are made up for by a larger batch later; each stage needs one that is left to it.
-    const later = candidate
-      .slice(i + 1)
-      .filter((k, j) => sameClass(trials, [i, option.candidate], [i + 1 + j, k]));
-    const replicas = fixed ?? Math.max(1, Math.min(least, free - later.length));
-    if (replicas > free) return undefined;
-    configuration = withOption(configuration, i, { ...option, replicas });
-  }
-  return configuration;
-}
-
-function sameClass(trials: Trials, a: readonly [number, number], b: readonly [number, number]): boolean {
-  return trials.candidate(...a).device === trials.candidate(...b).device;
-}
-
-interface Relief {
-  readonly configuration: Configuration;
-  readonly action: PlanningAction;
-}
-
-/** relieved gives the bottleneck a replica more, or a larger batch where it can have none; then the next busiest. */
-function relieved(trials: Trials, configuration: Configuration): Relief | undefined {
-  const busiest = [...configuration.batch.keys()].sort(
-    (a, b) => utilization(trials, configuration, b) - utilization(trials, configuration, a) || a - b,
+/** grownOn grows a configuration with one class for each stage, with larger batches where replicas are too few. */
+function grownOn(trials: Trials, candidates: readonly number[]): Configuration | undefined {
+  let options = candidates.map((candidate, i) =>
+    neededFrom(trials, i, { candidate, batch: trials.candidate(i, candidate).batches[0] as number }),
   );
-  for (const stage of busiest) {
-    const from = optionOf(configuration, stage);
-    const { device } = trials.candidate(stage, from.candidate);
-    const most = Math.min(trials.mostReplicas(stage), trials.free(configuration, stage, device));
-    if (from.replicas >= most) continue;
-    return relief(trials, configuration, {
-      stage,
-      action: 'add-replica',
-      to: { ...from, replicas: from.replicas + 1 },
-    });
+  for (;;) {
+    if (!options.every((option) => option !== undefined)) return undefined;
+    const grown = new Growth(trials, options).smallest();
+    if (grown !== undefined || trials.stopped) return grown;
+    const relief = relieved(trials, options);
+    if (relief === undefined) return undefined;
+    options = relief;
   }
-  for (const stage of busiest) {
-    const from = optionOf(configuration, stage);
-    const { batches } = trials.candidate(stage, from.candidate);
-    const batch = batches.find((size) => size > from.batch);
-    if (batch === undefined) continue;
-    return relief(trials, configuration, { stage, action: 'change-batch', to: { ...from, batch } });
+}
+
+/**
+ * neededFrom gives a stage its smallest batch, from the given one on, with which there are replicas enough for it when
+ * no other stage delays anything.
+ */
+function neededFrom(
+  trials: Trials,
+  stage: number,
+  { candidate, batch: smallest }: Omit<StageOption, 'replicas'>,
+): StageOption | undefined {
+  for (const batch of trials.candidate(stage, candidate).batches.filter((size) => size >= smallest)) {
+    const replicas = trials.aloneReplicas(stage, { candidate, batch });
+    if (replicas !== undefined) return { candidate, batch, replicas };
   }
   return undefined;
 }
 
-function relief(
-  trials: Trials,
-  before: Configuration,
-  step: Pick<PlanningAction, 'stage' | 'action' | 'to'>,
-): Relief {
-  const configuration = withOption(before, step.stage, step.to);
-  const hourlyCost = trials.hourlyCost(configuration);
-  return { configuration, action: { ...step, from: optionOf(before, step.stage), hourlyCost } };
+/** relieved gives a larger batch to the stage that then needs the fewest replicas less, of those whose replicas are limited. */
+function relieved(trials: Trials, options: readonly StageOption[]): StageOption[] | undefined {
+  let best: { readonly stage: number; readonly option: StageOption; readonly freed: number } | undefined;
+  for (const [stage, { candidate, batch, replicas }] of options.entries()) {
+    if (!isLimited(trials, stage, candidate)) continue;
+    const option = neededFrom(trials, stage, { candidate, batch: batch + 1 });
+    if (option === undefined) continue;
+    const freed = replicas - option.replicas;
+    if (best === undefined || freed > best.freed) best = { stage, option, freed };
+  }
+  if (best === undefined) return undefined;
+  const { stage, option } = best;
+  return options.map((own, i) => (i === stage ? option : own));
 }
 
-/** utilization is the time that the visits of a stage take in full batches, for each of its replicas. */
-function utilization(trials: Trials, configuration: Configuration, stage: number): number {
-  const { candidate, batch, replicas } = optionOf(configuration, stage);
-  const { latencyNs } = trials.candidate(stage, candidate);
-  const visits = trials.demands[stage]?.visits as number;
-  return (visits * (latencyNs[batch - 1] as number)) / (batch * replicas);
+function isLimited({ problem }: Trials, stage: number, candidate: number): boolean {
+  const { replicas, candidates = [] } = problem.stages[stage] ?? {};
+  return replicas !== undefined || problem.counts[candidates[candidate]?.device as string] !== undefined;
+}
+
+/** More than so many times what a stage needs alone is not tried; all replicas that there may be are. */
+const MOST_GROWTH = 64;
+const FINE = 1.05;
+
+/** Growth multiplies the replicas of all stages. */
+class Growth {
+  private readonly limits: readonly number[];
+
+  constructor(
+    private readonly trials: Trials,
+    private readonly options: readonly StageOption[],
+  ) {
+    this.limits = options.map((_, i) => this.limitOf(i));
+  }
+
+  /** smallest is the configuration that grew least of those found feasible. */
+  smallest(): Configuration | undefined {
+    const { trials, options, limits } = this;
+    if (options.some(({ replicas }, i) => replicas > (limits[i] as number))) return undefined;
+    if (!trials.meets(this.grown(Number.POSITIVE_INFINITY))) return undefined;
+    let [missed, met] = [1, 1];
+    while (met <= MOST_GROWTH && !trials.meets(this.grown(met))) [missed, met] = [met, met * 2];
+    if (met > MOST_GROWTH) return this.grown(Number.POSITIVE_INFINITY);
+    while (met > missed * FINE) {
+      const middle = (missed + met) / 2;
+      if (trials.meets(this.grown(middle))) met = middle;
+      else missed = middle;
+    }
+    return this.grown(met);
+  }
+
+  private grown(factor: number): Configuration {
+    const { options, limits } = this;
+    return {
+      candidate: Int32Array.from(options, ({ candidate }) => candidate),
+      batch: Int32Array.from(options, ({ batch }) => batch),
+      replicas: Int32Array.from(options, ({ replicas }, i) =>
+        Math.min(limits[i] as number, Math.ceil(replicas * factor)),
+      ),
+    };
+  }
+
+  /** limitOf gives a stage what its class has, shared among the stages on it by what each needs. */
+  private limitOf(stage: number): number {
+    const { trials, options } = this;
+    const { candidate, replicas } = options[stage] as StageOption;
+    const most = trials.mostReplicas(stage);
+    const { device } = trials.candidate(stage, candidate);
+    const count = trials.problem.counts[device];
+    if (count === undefined) return most;
+    const isFixed = (i: number): boolean => trials.problem.stages[i]?.replicas !== undefined;
+    if (isFixed(stage)) return most;
+    let [left, needed] = [count, 0];
+    options.forEach((option, i) => {
+      if (trials.candidate(i, option.candidate).device !== device) return;
+      if (isFixed(i)) left -= option.replicas;
+      else needed += option.replicas;
+    });
+    return Math.min(most, Math.floor((left * replicas) / needed));
+  }
 }

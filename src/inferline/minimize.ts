@@ -19,28 +19,47 @@ export interface Minimized {
 /**
  * minimize lowers the cost of a feasible configuration as InferLine's Algorithm 2 does. An action gives one stage
  * another class, another batch or fewer replicas, and as many replicas as its batch and class then need; the one that
- * lowers the cost most is taken, until none does. A larger batch costs nothing, so it is also taken where no action
- * lowers the cost, for what later actions may win by it; where they win nothing, it is taken back.
+ * lowers the cost most is taken, until none does. (Algorithm 2 takes a larger batch as an action that lowers no cost, for
+ * what the next action may win by it. Here both are one action.)
  *
- * At the end, no stage can be given another class and batch (or its own) with the most replicas that cost less: the
- * objectives would be missed. Fewer replicas than these were tried only where these met the objectives, as attainment
- * hardly ever falls with a replica more.
+ * An action that was too dear before is too dear still while the other stages delay requests more than then, as they
+ * mostly do. Actions are passed over by that as long as others lower the cost, and at the end every one is tried again:
+ * no stage can be given another class and batch (or its own) with the most replicas that cost less, as the objectives
+ * would be missed. Fewer replicas than these were tried only where these met the objectives, as attainment hardly ever
+ * falls with a replica more.
  */
 export function minimize(trials: Trials, begin: Configuration): Minimized {
   const trail: PlanningAction[] = [];
-  let [best, kept] = [begin, 0];
-  let current = begin;
-  for (;;) {
-    const saving = bestSaving(trials, current);
-    const step = saving ?? largerBatch(trials, current);
-    if (step === undefined || trials.stopped) break;
-    const configuration = withOption(current, step.stage, step.to);
-    const hourlyCost = trials.hourlyCost(configuration);
-    trail.push({ ...step, from: optionOf(current, step.stage), action: actionOf(current, step), hourlyCost });
-    current = configuration;
-    if (saving !== undefined) [best, kept] = [current, trail.length];
+  let needs = new Needs(trials);
+  let isSure = true;
+  let configuration = begin;
+  while (!trials.stopped) {
+    const step = bestSaving(trials, configuration, needs);
+    if (step === undefined && isSure) break;
+    isSure = step === undefined;
+    if (isSure) needs = new Needs(trials);
+    if (step === undefined) continue;
+    const [from, action] = [optionOf(configuration, step.stage), actionOf(configuration, step)];
+    configuration = withOption(configuration, step.stage, step.to);
+    trail.push({ ...step, from, action, hourlyCost: trials.hourlyCost(configuration) });
   }
-  return { configuration: best, trail: trail.slice(0, kept), finished: !trials.stopped };
+  return { configuration, trail, finished: !trials.stopped };
+}
+
+/** Needs remembers how many replicas each class and batch of each stage needed when they were last tried. */
+class Needs {
+  private readonly found = new Map<string, number>();
+
+  constructor(private readonly trials: Trials) {}
+
+  of({ stage, candidate, batch }: Omit<Choice, 'most'>): number {
+    const found = this.found.get(`${stage} ${candidate} ${batch}`);
+    return found ?? this.trials.leastReplicas(stage, { candidate, batch });
+  }
+
+  note({ stage, candidate, batch }: Omit<Choice, 'most'>, replicas: number): void {
+    this.found.set(`${stage} ${candidate} ${batch}`, replicas);
+  }
 }
 
 interface Step {
@@ -64,13 +83,13 @@ interface Choice {
 }
 
 /** bestSaving finds the action that lowers the cost most. What cannot save more than the best one so far is not tried. */
-function bestSaving(trials: Trials, current: Configuration): Step | undefined {
+function bestSaving(trials: Trials, current: Configuration, needs: Needs): Step | undefined {
   let best: Step | undefined;
   let saved = 0;
-  for (const choice of choicesOf(trials, current)) {
+  for (const choice of choicesOf(trials, current, needs)) {
     if (trials.stopped) return best;
     if (!isCheaper(saved, choice.most)) break;
-    const replicas = fewestReplicas(trials, current, { ...choice, saved });
+    const replicas = fewestReplicas(trials, current, { ...choice, saved, needs });
     if (replicas === undefined) continue;
     const to = { candidate: choice.candidate, batch: choice.batch, replicas };
     saved =
@@ -85,12 +104,12 @@ function stageCost(trials: Trials, stage: number, { candidate, replicas }: Stage
 }
 
 /** choicesOf lists all classes and batches of all stages, those that may save most first. */
-export function choicesOf(trials: Trials, current: Configuration): Choice[] {
+function choicesOf(trials: Trials, current: Configuration, needs: Needs): Choice[] {
   return trials.problem.stages
     .flatMap(({ candidates, replicas: fixed }, stage) =>
       candidates.flatMap(({ batches }, candidate) =>
         batches.map((batch): Choice => {
-          const replicas = fixed ?? trials.leastReplicas(stage, { candidate, batch });
+          const replicas = fixed ?? needs.of({ stage, candidate, batch });
           const cost = stageCost(trials, stage, { candidate, batch, replicas });
           return { stage, candidate, batch, most: stageCost(trials, stage, optionOf(current, stage)) - cost };
         }),
@@ -101,18 +120,23 @@ export function choicesOf(trials: Trials, current: Configuration): Choice[] {
 
 /**
  * fewestReplicas finds with how few replicas a stage meets the objectives after a change, where that saves more than
- * `saved`. It halves between the proved least and the most that may be tried.
+ * `saved`. It halves between what is known to be needed and the most that may be tried.
  */
 function fewestReplicas(
   trials: Trials,
   current: Configuration,
-  { stage, candidate, batch, saved }: Choice & { readonly saved: number },
+  { saved, needs, ...choice }: Choice & { readonly saved: number; readonly needs: Needs },
 ): number | undefined {
-  const least = trials.leastReplicas(stage, { candidate, batch });
+  const { stage, candidate, batch } = choice;
+  const least = needs.of(choice);
   const most = mostThatSave(trials, current, { stage, candidate, saved });
   const isFeasible = (replicas: number): boolean =>
     trials.meets(withOption(current, stage, { candidate, batch, replicas }));
-  if (most === undefined || most < least || !isFeasible(most)) return undefined;
+  if (most === undefined || most < least) return undefined;
+  if (!isFeasible(most)) {
+    needs.note(choice, most + 1);
+    return undefined;
+  }
   if (trials.problem.stages[stage]?.replicas !== undefined) return most;
   let [missed, met] = [least - 1, most];
   while (met - missed > 1 && !trials.stopped) {
@@ -120,11 +144,12 @@ function fewestReplicas(
     if (isFeasible(middle)) met = middle;
     else missed = middle;
   }
+  needs.note(choice, met);
   return met;
 }
 
 /** mostThatSave is the largest number of replicas on a candidate that saves more than `saved`. */
-export function mostThatSave(
+function mostThatSave(
   trials: Trials,
   current: Configuration,
   { stage, candidate, saved }: { readonly stage: number; readonly candidate: number; readonly saved: number },
@@ -137,20 +162,4 @@ export function mostThatSave(
   let most = hourlyCost > 0 ? Math.min(free, Math.ceil(cost / hourlyCost)) : free;
   while (most > 0 && !isCheaper(most * hourlyCost, cost)) most--;
   return most > 0 ? most : undefined;
-}
-
-/** largerBatch finds the dearest stage that can have its next larger batch. */
-function largerBatch(trials: Trials, current: Configuration): Step | undefined {
-  const dearest = [...current.batch.keys()].sort(
-    (a, b) =>
-      stageCost(trials, b, optionOf(current, b)) - stageCost(trials, a, optionOf(current, a)) || a - b,
-  );
-  for (const stage of dearest) {
-    const from = optionOf(current, stage);
-    const batch = trials.candidate(stage, from.candidate).batches.find((size) => size > from.batch);
-    if (batch === undefined || trials.stopped) continue;
-    const to = { ...from, batch };
-    if (trials.meets(withOption(current, stage, to))) return { stage, to };
-  }
-  return undefined;
 }

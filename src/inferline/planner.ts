@@ -40,7 +40,7 @@ export function planPipeline(input: PlannerInput, method: 'inferline' | 'exact')
   const bound = costBound(trials);
   if (bound === Number.POSITIVE_INFINITY || !trials.meets(trials.floor())) return infeasible(input, trials);
   const initial = initialize(trials);
-  const begin = initial?.configuration ?? searchExactly(trials, { first: true }).configuration;
+  const begin = initial ?? searchExactly(trials, { first: true }).configuration;
   if (begin === undefined) {
     if (!trials.stopped) return infeasible(input, trials);
     return { status: 'undecided', lowerBound: bound, estimates: trials.estimates };
@@ -54,7 +54,7 @@ export function planPipeline(input: PlannerInput, method: 'inferline' | 'exact')
     lowerBound: Math.min(bound, greedyCost),
     greedyCost,
     finished: greedy.finished,
-    trail: [...(initial?.trail ?? []), ...greedy.trail],
+    trail: greedy.trail,
     estimates: trials.estimates,
   };
   if (method === 'inferline') return feasible;

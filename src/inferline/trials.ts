@@ -36,7 +36,7 @@ export interface StageOption {
 
 /** PlanningAction is one step of a search, as `--explain` tells it. */
 export interface PlanningAction {
-  readonly action: 'add-replica' | 'remove-replicas' | 'change-batch' | 'change-class';
+  readonly action: 'remove-replicas' | 'change-batch' | 'change-class';
   readonly stage: number;
   readonly from: StageOption;
   readonly to: StageOption;
@@ -63,6 +63,7 @@ export class Trials {
   private readonly needed: number[];
   private readonly known = new Map<string, boolean>();
   private readonly least = new Map<string, number>();
+  private readonly alone = new Map<string, number | undefined>();
 
   constructor(private readonly input: PlannerInput) {
     this.problem = input.problem;
@@ -117,6 +118,27 @@ export class Trials {
     const least = leastReplicas(this.demands[stage] as StageDemand, asked);
     this.least.set(key, least);
     return least;
+  }
+
+  /**
+   * aloneReplicas is how many replicas a stage needs when every other is at its floor: the fewest that were found by
+   * halving. Beside stages that delay requests it hardly ever needs fewer.
+   */
+  aloneReplicas(stage: number, { candidate, batch }: Omit<StageOption, 'replicas'>): number | undefined {
+    const key = `${stage} ${candidate} ${batch}`;
+    if (this.alone.has(key)) return this.alone.get(key);
+    const floor = this.floor();
+    const count = this.problem.counts[this.candidate(stage, candidate).device] ?? Number.POSITIVE_INFINITY;
+    const found = fewest(
+      {
+        least: this.leastReplicas(stage, { candidate, batch }),
+        most: Math.min(count, this.mostReplicas(stage)),
+        fixed: this.problem.stages[stage]?.replicas,
+      },
+      (replicas) => this.meets(withOption(floor, stage, { candidate, batch, replicas })),
+    );
+    this.alone.set(key, found);
+    return found;
   }
 
   /** mostReplicas is the number beyond which replicas of a stage only idle, or the number that the spec fixes. */
@@ -180,4 +202,31 @@ export function setOption(
   to.candidate[stage] = candidate;
   to.batch[stage] = batch;
   to.replicas[stage] = replicas;
+}
+
+/**
+ * fewest finds the smallest number that is feasible, where every larger one is: by steps that double from the least,
+ * and then by halves.
+ */
+export function fewest(
+  {
+    least,
+    most,
+    fixed,
+  }: { readonly least: number; readonly most: number; readonly fixed?: number | undefined },
+  isFeasible: (replicas: number) => boolean,
+): number | undefined {
+  if (fixed !== undefined) return fixed <= most && isFeasible(fixed) ? fixed : undefined;
+  if (least > most) return undefined;
+  let [missed, met] = [least - 1, least];
+  while (!isFeasible(met)) {
+    if (met === most) return undefined;
+    [missed, met] = [met, Math.min(most, 2 * met - missed + 1)];
+  }
+  while (met - missed > 1) {
+    const middle = (met + missed) >> 1;
+    if (isFeasible(middle)) met = middle;
+    else missed = middle;
+  }
+  return met;
 }

@@ -43,7 +43,7 @@ describe('initialize', () => {
         isFeasible(problem, estimator, unlimited(problem, 100)),
       );
       if (initial !== undefined)
-        expect(isFeasible(problem, estimator, initial.configuration), `seed ${seed}`).toBe(true);
+        expect(isFeasible(problem, estimator, initial), `seed ${seed}`).toBe(true);
       found[initial === undefined ? 'infeasible' : 'feasible']++;
     }
     expect(Math.min(found.feasible, found.infeasible)).toBeGreaterThan(CASES / 10);
@@ -62,11 +62,11 @@ describe('minimize', () => {
       const trials = new Trials({ problem, sample, estimatorOf: plainEstimator });
       const initial = initialize(trials);
       if (initial === undefined) continue;
-      const { configuration, trail } = minimize(trials, initial.configuration);
+      const { configuration, trail } = minimize(trials, initial);
       const estimator = plainEstimator(problem, sample);
       const cost = trials.hourlyCost(configuration);
       expect(isFeasible(problem, estimator, configuration), `seed ${seed}`).toBe(true);
-      expect(cost).toBeLessThanOrEqual(trials.hourlyCost(initial.configuration));
+      expect(cost).toBeLessThanOrEqual(trials.hourlyCost(initial));
       expect(
         trail.every((step, k) => k === 0 || step.hourlyCost <= (trail[k - 1]?.hourlyCost as number) + 1e-9),
       ).toBe(true);
