@@ -160,6 +160,23 @@ export const FIFO_POLICY: StageLocalPolicy = {
 };
 
 /**
+ * INFERLINE_POLICY is how InferLine serves (§4.2, §6): each stage has one queue, from which a replica that falls free
+ * takes what waits, in order of arrival and up to its batch, at once. Nothing is given up. The Estimator of `inferline/`
+ * computes what this policy does, request by request, so whoever changes one of the two changes both.
+ */
+export const INFERLINE_POLICY: StageLocalPolicy = {
+  ...DEFAULT_POLICY,
+  order: { kind: 'fifo' },
+  placement: 'on-arrival',
+  choice: { kind: 'proportional' },
+  formation: { kind: 'eager' },
+  drop: { kind: 'never' },
+  late: { kind: 'drop' },
+  correction: { kind: 'none' },
+  instant: 'told',
+};
+
+/**
  * REACTIVE_POLICY is the reactive scheduler that PPipe is compared with (§7.4). Every stage batches for
  * itself and knows nothing of links. A batch is as large as is in time if the later stages take what was
  * planned, and is handed ahead to the device that is free first.
