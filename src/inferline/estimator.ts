@@ -26,7 +26,7 @@ class Estimator implements PipelineEstimator {
   private readonly flow: SampleFlow;
   private readonly runs: readonly StageRun[];
   private readonly latencyNs: Float64Array;
-  private readonly transfers = new Map<string, Float64Array | undefined>();
+  private readonly transfers = new Map<string, Float64Array>();
 
   constructor(
     private readonly problem: PlanningProblem,
@@ -70,7 +70,7 @@ class Estimator implements PipelineEstimator {
     return this.problem.stages[stage]?.candidates[candidate[stage] as number] as StageCandidate;
   }
 
-  /** transfersNs lists how long 1, 2, … rows are on their way, at these indices; undefined where they take no time. */
+  /** transfersNs lists how long 1, 2, … rows are on their way, at these indices; undefined where no transfer of the problem takes time. */
   private transfersNs(
     { from, edge }: FlowEdge,
     sender: StageCandidate,
@@ -79,14 +79,14 @@ class Estimator implements PipelineEstimator {
     const { transferNs } = this.problem;
     if (transferNs === undefined) return undefined;
     const key = `${from} ${edge.at} ${sender.device} ${receiver.device}`;
-    if (this.transfers.has(key)) return this.transfers.get(key);
+    const known = this.transfers.get(key);
+    if (known !== undefined) return known;
     const move = { from, edge, fromDevice: sender.device, toDevice: receiver.device };
     const times = Float64Array.from({ length: sender.latencyNs.length + 1 }, (_, rows) =>
       rows === 0 ? 0 : transferNs({ ...move, rows }),
     );
-    const known = times.some((ns) => ns > 0) ? times : undefined;
-    this.transfers.set(key, known);
-    return known;
+    this.transfers.set(key, times);
+    return times;
   }
 
   /** fold finds when the last visit of each request ended. */

@@ -51,7 +51,7 @@ function randomCase(seed: number, { network = false } = {}) {
   const plan = pipelineOf(
     shapes,
     names.flatMap((name, i) => Array.from({ length: replicas[i] as number }, () => [name])),
-    { exclusive, cluster: { devices: { cpu: {} }, ...(network ? { networkGbps: 1 } : {}) } },
+    { exclusive, sloMs: 10, cluster: { devices: { cpu: {} }, ...(network ? { networkGbps: 1 } : {}) } },
   );
   let now = 0;
   const atNs = Float64Array.from({ length: whole(1, 300) }, () => {
@@ -127,7 +127,7 @@ function configurationOf({ plan, replicas }: Case) {
 const CASES = process.env.TEST_LONG === undefined ? 300 : 10_000;
 
 describe('estimatorOf()', () => {
-  it('gives every request the latency that the simulator gives it where no deadline makes a batch smaller', () => {
+  it('gives every request the latency that the simulator gives it under the scheduler inferline', () => {
     for (let seed = 0; seed < CASES; seed++) {
       const one = randomCase(seed);
       const { latencyNs, attainments } = estimatorOf(problemOf(one), sampleOf(one)).estimate(

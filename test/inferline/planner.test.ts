@@ -42,8 +42,7 @@ describe('initialize', () => {
       expect(initial !== undefined, `seed ${seed}`).toBe(
         isFeasible(problem, estimator, unlimited(problem, 100)),
       );
-      if (initial !== undefined)
-        expect(isFeasible(problem, estimator, initial), `seed ${seed}`).toBe(true);
+      if (initial !== undefined) expect(isFeasible(problem, estimator, initial), `seed ${seed}`).toBe(true);
       found[initial === undefined ? 'infeasible' : 'feasible']++;
     }
     expect(Math.min(found.feasible, found.infeasible)).toBeGreaterThan(CASES / 10);

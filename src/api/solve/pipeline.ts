@@ -128,7 +128,7 @@ function pipelinePlan(
     ...emittedHead('pipeline-plan', inputs(holder)),
     ...{ name, method },
     ...(notes === undefined ? {} : { notes }),
-    serving: spec.value.serving ?? { scheduler: method === 'given' ? 'stage-local' : 'fifo' },
+    serving: spec.value.serving ?? { scheduler: method === 'given' ? 'stage-local' : 'inferline' },
     ...figures,
     ...load,
   };
