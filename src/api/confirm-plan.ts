@@ -2,9 +2,7 @@ import {
   type Fault,
   fault,
   InputError,
-  loadArtifact,
   type PipelinePlan,
-  type PlannedStage,
   type PooledPlan,
   pathFrom,
   sha256OfFile,
@@ -82,19 +80,13 @@ export async function confirmPipelinePlan(
 
 /** replanned makes the plan of a spec again: as the spec fixes it, or with what its planner chose. */
 async function replanned(plan: PipelinePlan, specPath: string) {
-  const { planChosen, planGiven } = await import('../pipeline/index.js');
-  if (plan.method === 'given') {
-    const { problem } = await loadPipeline(specPath);
-    return planGiven(problem as GivenProblem);
+  const loaded = await loadPipeline(specPath);
+  if (loaded.open !== undefined) {
+    const { planAsChosen } = await import('./solve/pipeline-planning.js');
+    return planAsChosen(plan, loaded.open, { ...loaded, spec: loaded.spec.value });
   }
-  const spec = await loadArtifact(specPath, ['pipeline']);
-  const stageOf = new Map(plan.stages.map((stage) => [stage.name, stage]));
-  const chosen = spec.value.stages.map(({ name }) => stageOf.get(name) as PlannedStage);
-  const { problem } = await loadPipeline(specPath, {
-    spec,
-    chosen: chosen.map(({ device, batch, replicas }) => ({ device, batch, replicas })),
-  });
-  return { status: 'feasible' as const, plan: planChosen(problem as GivenProblem) };
+  const { planGiven } = await import('../pipeline/index.js');
+  return planGiven(loaded.problem as GivenProblem);
 }
 
 /**

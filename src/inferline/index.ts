@@ -4,6 +4,7 @@
  * It takes a resolved pipeline and a sample of its load as values, and gives a configuration with what the Estimator says
  * of it. It reads no files, and runs no general simulation. Start reading at `problem.ts`, then `estimator.ts`.
  */
+export { planCoarsely } from './coarse.js';
 export { estimatorOf } from './estimator.js';
 export type { InfeasibleReason } from './infeasible.js';
 export { type PlanningOutcome, planPipeline } from './planner.js';

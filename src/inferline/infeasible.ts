@@ -19,6 +19,18 @@ export type InfeasibleReason =
     }
   /** The sample asks for more replicas than the class or the spec lets this stage have, with any batch and class. */
   | { readonly code: 'too-few-replicas'; readonly stage: string; readonly classes: readonly string[] }
+  /** The pipeline as one black box, replicated, needs more devices of a class than there are. */
+  | {
+      readonly code: 'too-few-devices';
+      readonly device: string;
+      readonly needed: number;
+      readonly count: number;
+    }
+  /**
+   * Every stage has a class and every edge a pair of classes that is fast enough, but no choice for all of them is: a
+   * fast class may be far from the next, or have only large batches.
+   */
+  | { readonly code: 'no-combination'; readonly objectives: readonly TailObjective[] }
   /** No stage is at fault alone: these limits together leave no feasible configuration. */
   | {
       readonly code: 'limits-together';
@@ -34,10 +46,12 @@ export interface LeastSlo {
 }
 
 /** reasonsOf says why a problem, for which no configuration was found, has none. */
-export function reasonsOf(trials: Trials): InfeasibleReason[] {
+export function reasonsOf(input: PlannerInput, trials: Trials): InfeasibleReason[] {
   const { problem } = trials;
   const sloReasons = problem.objectives.flatMap((objective) => sloReason(trials, objective));
   if (sloReasons.length > 0) return sloReasons;
+  if (initialize(new Trials(withoutLimits(input))) === undefined)
+    return [{ code: 'no-combination', objectives: problem.objectives }];
   const { names } = problem.graph;
   const short = names.flatMap((stage, i): InfeasibleReason[] =>
     hasOption(trials, i) ? [] : [{ code: 'too-few-replicas', stage, classes: limitedClasses(trials, i) }],
@@ -46,6 +60,11 @@ export function reasonsOf(trials: Trials): InfeasibleReason[] {
   const classes = [...new Set(names.flatMap((_, i) => limitedClasses(trials, i)))];
   const fixedStages = names.filter((_, i) => problem.stages[i]?.replicas !== undefined);
   return [{ code: 'limits-together', classes, fixedStages }];
+}
+
+function withoutLimits(input: PlannerInput): PlannerInput {
+  const stages = input.problem.stages.map(({ candidates }) => ({ candidates }));
+  return { ...input, problem: { ...input.problem, stages, counts: {} } };
 }
 
 function sloReason(trials: Trials, objective: TailObjective): InfeasibleReason[] {

@@ -79,7 +79,7 @@ export function planPipeline(input: PlannerInput, method: 'inferline' | 'exact')
 
 function infeasible(input: PlannerInput, trials: Trials): PlanningOutcome {
   const least = leastSlo(input, trials);
-  const reasons = reasonsOf(trials);
+  const reasons = reasonsOf(input, trials);
   return {
     status: 'infeasible',
     reasons,

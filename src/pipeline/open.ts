@@ -16,8 +16,8 @@ import {
   classFaults,
   clusterFaults,
   distinct,
+  modelTensors,
   specFaults,
-  tensorsOf,
   weightBytes,
   whenFaults,
 } from './resolve.js';
@@ -68,7 +68,7 @@ export function resolveOpen(spec: PipelineSpec, files: PipelineFiles): ResolvedO
   const read = readStageGraph(spec);
   const wiring = wireStages(
     read,
-    spec.stages.map(({ inputs }, i) => ({ ...tensorsOf(files.profiles[i]), given: inputs })),
+    spec.stages.map(({ inputs }, i) => ({ ...modelTensors(files.profiles[i]), given: inputs })),
   );
   const offers = spec.stages.map((stage, i) => offerOf(stage, i, { files, file: files.profiles[i] }));
   const faults = [

@@ -30,7 +30,7 @@ export function resolveGiven(spec: PipelineSpec, files: PipelineFiles): Resolved
   const sets = deviceSets(spec);
   const wiring = wireStages(
     read,
-    spec.stages.map(({ inputs }, i) => ({ ...tensorsOf(files.profiles[i]), given: inputs })),
+    spec.stages.map(({ inputs }, i) => ({ ...modelTensors(files.profiles[i]), given: inputs })),
   );
   const faults = [
     ...specFaults(spec, read, sets.faults),
@@ -96,8 +96,7 @@ function methodFaults({ planner: { method }, stages, shared, load }: PipelineSpe
   switch (method) {
     case 'given':
       return [];
-    case 'inferline':
-    case 'exact':
+    default:
       return [
         ...(load === undefined
           ? [fault(`is needed: ${method} plans for a sample of the load`, '/load')]
@@ -108,12 +107,10 @@ function methodFaults({ planner: { method }, stages, shared, load }: PipelineSpe
             .filter((key) => stage[key] !== undefined)
             .map((key) => fault('is for planner.method given', `/stages/${i}/${key}`)),
         ),
-      ];
-    default:
-      return [
-        fault(
-          `is ${method}, which cannot plan yet; write inferline or exact, or fix device, batch and replicas of every stage and write given`,
-          '/planner/method',
+        ...stages.flatMap(({ replicas }, i) =>
+          method.startsWith('coarse') && replicas !== undefined
+            ? [fault(`is chosen by ${method}, for all stages alike; leave it out`, `/stages/${i}/replicas`)]
+            : [],
         ),
       ];
   }
@@ -157,7 +154,7 @@ function exclusiveConditionFaults({ stages, exclusive = [] }: PipelineSpec): Fau
   );
 }
 
-export function tensorsOf(file: StageProfile | undefined): {
+export function modelTensors(file: StageProfile | undefined): {
   readonly inputs: readonly TensorSpec[] | undefined;
   readonly outputs: readonly TensorSpec[] | undefined;
 } {

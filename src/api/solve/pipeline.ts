@@ -13,7 +13,6 @@ import {
   type OpenCluster,
   outputFiles,
   type PipelinePlan,
-  type PipelineSpec,
   pathFrom,
   profileInputs,
   refuseReplacing,
@@ -21,7 +20,6 @@ import {
   saveArtifact,
   ToldFaults,
 } from '../../artifacts/index.js';
-import type { FixedStage } from '../../inferline/index.js';
 import type {
   GivenProblem,
   GivenReason,
@@ -36,7 +34,7 @@ import type { PipelineLimits } from './pipeline-planning.js';
 /** LoadedPipeline is a pipeline's spec, read with all files that it names, checked and resolved. */
 export interface LoadedPipeline {
   readonly spec: Loaded<'pipeline'>;
-  /** The pipeline as its spec fixes it, or as its plan does; absent where a planner is to choose. */
+  /** The pipeline as its spec fixes it; absent where a planner is to choose. */
   readonly problem?: GivenProblem;
   /** The pipeline with what may be chosen; absent where nothing is. */
   readonly open?: OpenProblem;
@@ -77,7 +75,7 @@ export async function solvePipeline(
   spec: Loaded<'pipeline'>,
   { output, ...limits }: PipelineLimits & { readonly output?: string | undefined },
 ): Promise<PipelineSolved> {
-  const loaded = await loadPipeline(spec.path, { spec });
+  const loaded = await loadPipeline(spec.path, spec);
   await refuseReplacing(`solve ${spec.path}`, outputFiles({ output }), loaded.read);
   const startedMs = performance.now();
   const outcome = await outcomeOf(loaded, limits);
@@ -165,15 +163,12 @@ function noPipelinePlan(
 
 /**
  * loadPipeline reads a pipeline's spec with its cluster, profiles and trace, and resolves it.
- * @param known the spec, where it was read before, and what its plan chose for its stages
+ * @param known the spec, where it was read before
  * @throws InputError with every fault of the spec, of the files that it names, and of how they fit together;
  *   MissingError where files are only missing
  */
-export async function loadPipeline(
-  path: string,
-  known: { readonly spec?: Loaded<'pipeline'>; readonly chosen?: readonly FixedStage[] } = {},
-): Promise<LoadedPipeline> {
-  const spec = known.spec ?? (await loadArtifact(path, ['pipeline']));
+export async function loadPipeline(path: string, known?: Loaded<'pipeline'>): Promise<LoadedPipeline> {
+  const spec = known ?? (await loadArtifact(path, ['pipeline']));
   const { countFaults, pipelineSpecFaults, resolveGiven, resolveOpen } = await import(
     '../../pipeline/index.js'
   );
@@ -197,10 +192,9 @@ export async function loadPipeline(
     profiles: profiles.map(({ value, path: at }) => ({ profile: value, path: at })),
     traceRps: trace?.rps,
   };
-  const isOpen = spec.value.planner.method !== 'given' && known.chosen === undefined;
-  const fixed = known.chosen === undefined ? spec.value : await specAsChosen(spec.value, known.chosen);
+  const isOpen = spec.value.planner.method !== 'given';
   const open = isOpen ? resolveOpen(spec.value, files) : undefined;
-  const given = isOpen ? undefined : resolveGiven(fixed, files);
+  const given = isOpen ? undefined : resolveGiven(spec.value, files);
   const faults = [...((open ?? given)?.faults ?? []), ...servingFaults(spec.value)];
   const graph = (open ?? given)?.problem?.graph;
   if (graph === undefined || faults.length > 0) throw new InputError(task, firstFaults(faults));
@@ -217,11 +211,6 @@ export async function loadPipeline(
       ...graph.order.map((i) => inputFile('profile', profiles[i] as Loaded<'profile'>, holder)),
     ],
   };
-}
-
-async function specAsChosen(spec: PipelineSpec, chosen: readonly FixedStage[]): Promise<PipelineSpec> {
-  const { chosenSpec } = await import('../../inferline/index.js');
-  return chosenSpec(spec, chosen);
 }
 
 interface PipelineFilesRead {

@@ -132,8 +132,11 @@ async function solveSpecFile(
 }
 
 async function showPipeline(terminal: Terminal, plan: PipelinePlan): Promise<void> {
-  const { pipelineHeadline, stageClassTable, stageTable } = await import('../../report/index.js');
+  const { pipelineHeadline, sampleLines, stageClassTable, stageTable } = await import(
+    '../../report/index.js'
+  );
   terminal.line(pipelineHeadline(plan));
+  for (const line of sampleLines(plan)) terminal.line(line);
   terminal.line();
   await terminal.table(stageTable(plan));
   await terminal.table(stageClassTable(plan));
