@@ -8,9 +8,8 @@ import {
   sha256OfFile,
   unreadable,
 } from '../artifacts/index.js';
-import type { GivenProblem } from '../pipeline/index.js';
 import type { OpenedBundle } from '../runtime/index.js';
-import { loadPipeline, loadProblem } from './solve/index.js';
+import { loadPipeline, loadProblem, replanned } from './solve/index.js';
 
 const CHANGED_ADVICE = 'Put the files back where they were when it was solved, or solve again.';
 
@@ -69,24 +68,13 @@ export async function confirmPipelinePlan(
   if (spec === undefined) return 'unnamed';
   const changed = await changedInputs(plan.inputs ?? [], path);
   if (changed.length > 0) throw new InputError(`check ${named} against its inputs`, changed, CHANGED_ADVICE);
-  const outcome = await replanned(plan, pathFrom(path, spec.path));
+  const outcome = await replanned(plan, await loadPipeline(pathFrom(path, spec.path)));
   const faults =
     outcome.status === 'feasible'
       ? figureFaults(plan, outcome.plan)
       : outcome.reasons.map(({ text }) => fault(`has no plan: ${text}`, spec.path));
   if (faults.length > 0) throw new InputError(`confirm ${named}`, faults);
   return 'recomputed';
-}
-
-/** replanned makes the plan of a spec again: as the spec fixes it, or with what its planner chose. */
-async function replanned(plan: PipelinePlan, specPath: string) {
-  const loaded = await loadPipeline(specPath);
-  if (loaded.open !== undefined) {
-    const { planAsChosen } = await import('./solve/pipeline-planning.js');
-    return planAsChosen(plan, loaded.open, { ...loaded, spec: loaded.spec.value });
-  }
-  const { planGiven } = await import('../pipeline/index.js');
-  return planGiven(loaded.problem as GivenProblem);
 }
 
 /**

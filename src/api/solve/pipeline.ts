@@ -111,6 +111,22 @@ async function outcomeOf({ spec, problem, open, files, trace }: LoadedPipeline, 
   return planGiven(problem as GivenProblem);
 }
 
+/** replanned makes the plan of a spec again: as the spec fixes it, or with what the plan chose. */
+export async function replanned(
+  plan: PipelinePlan,
+  { open, problem, files, trace, spec }: LoadedPipeline,
+): Promise<
+  | { readonly status: 'feasible'; readonly plan: PipelinePlanBody }
+  | { readonly status: 'infeasible'; readonly reasons: readonly { readonly text: string }[] }
+> {
+  if (open !== undefined) {
+    const { planAsChosen } = await import('./pipeline-planning.js');
+    return planAsChosen(plan, open, { spec: spec.value, files, trace });
+  }
+  const { planGiven } = await import('../../pipeline/index.js');
+  return planGiven(problem as GivenProblem);
+}
+
 /** pipelinePlan puts the head of a file before a plan, and its trace relative to that file. */
 function pipelinePlan(
   body: PipelinePlanBody,
