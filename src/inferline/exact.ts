@@ -132,9 +132,23 @@ class Search {
     return this.trials.free(this.current, stage, this.trials.candidate(stage, candidate).device);
   }
 
+  /**
+   * mayDo is false where an option misses the objectives with any number of replicas: even a replica for each request is
+   * too slow. It is asked only while no configuration is known, where no cost ends the list of replicas.
+   */
+  private mayDo(stage: number, { candidate, batch }: Option): boolean {
+    const latencyNs = this.trials.candidate(stage, candidate).latencyNs.subarray(0, batch);
+    // Where a larger batch is faster, requests that wait for others may be answered sooner.
+    if (this.bestCost < Number.POSITIVE_INFINITY || latencyNs.some((ns, i) => ns < (latencyNs[i - 1] ?? 0)))
+      return true;
+    setOption(this.current, stage, { candidate, batch, replicas: Math.max(1, this.trials.requests) });
+    return this.trials.meetsAnew(this.current);
+  }
+
   /** cheapestFirst merges the replicas of all options of a stage by their cost. */
   private *cheapestFirst(stage: number): Generator<StageOption & { readonly hourlyCost: number }> {
-    const left = (this.options[stage] ?? []).map((option) => ({ ...option, replicas: option.least }));
+    const options = (this.options[stage] ?? []).filter((option) => this.mayDo(stage, option));
+    const left = options.map((option) => ({ ...option, replicas: option.least }));
     for (;;) {
       let next: (typeof left)[number] | undefined;
       for (const option of left) {

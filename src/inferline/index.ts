@@ -2,7 +2,7 @@
  * This room plans pipelines as InferLine does: device class, batch and replicas of every stage, at least cost.
  *
  * It takes a resolved pipeline and a sample of its load as values, and gives a configuration with what the Estimator says
- * of it. It reads no files, and runs no general simulation. Start reading at `problem.ts`, then `estimator.ts`.
+ * of it. It reads no files, and runs no general simulation. Start reading at `problem.ts`, then `planner.ts`.
  */
 export { planCoarsely } from './coarse.js';
 export { estimatorOf } from './estimator.js';

@@ -48,6 +48,7 @@ const ROUNDING = 1e-9;
 
 /** isCheaper compares costs that were summed in any order. */
 export function isCheaper(one: number, other: number): boolean {
+  if (other === Number.POSITIVE_INFINITY) return one < other;
   return one < other - ROUNDING * Math.max(1, Math.abs(other));
 }
 

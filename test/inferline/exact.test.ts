@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { searchExactly } from '../../src/inferline/exact.js';
 import { planPipeline } from '../../src/inferline/planner.js';
 import type { Configuration, PlanningProblem } from '../../src/inferline/problem.js';
+import { Trials } from '../../src/inferline/trials.js';
 import { plainEstimator } from './plain-estimator.js';
 import { randomProblem } from './random-problem.js';
 
@@ -59,6 +61,12 @@ describe('planPipeline with the exact method', () => {
         if (problem.objectives.every(({ attainment }, k) => (attainments[k] as number) >= attainment))
           least = cost;
       }
+      const alone = searchExactly(new Trials({ problem, sample, estimatorOf: plainEstimator }));
+      expect([alone.finished, alone.configuration !== undefined], `seed ${seed}`).toEqual([
+        true,
+        least < Number.POSITIVE_INFINITY,
+      ]);
+      if (alone.configuration !== undefined) expect(alone.lowerBound, `seed ${seed}`).toBeCloseTo(least, 9);
       const outcome = planPipeline({ problem, sample, estimatorOf: plainEstimator }, 'exact');
       seen[outcome.status]++;
       expect(outcome.status, `seed ${seed}`).toBe(
