@@ -35,7 +35,7 @@ const { graph } = readStageGraph({
 const stage = (firstMs: number, rowMs: number) => ({
   candidates: [
     {
-      ...{ device: 'gpu', batches: BATCHES },
+      ...{ device: 'gpu', batches: BATCHES, hourlyCost: 1 },
       latencyNs: Float64Array.from({ length: 32 }, (_, i) => Math.round(1e6 * (firstMs + rowMs * i))),
     },
   ],
@@ -43,7 +43,8 @@ const stage = (firstMs: number, rowMs: number) => ({
 const problem: PlanningProblem = {
   graph,
   stages: [stage(4, 1), stage(20, 5), stage(10, 3), stage(5, 1.5)],
-  slosNs: [300e6],
+  objectives: [{ attainment: 0.99, sloNs: 300e6 }],
+  counts: {},
 };
 const estimator = estimatorOf(problem, sampleOf());
 const settings = (image: number, language: number) => ({

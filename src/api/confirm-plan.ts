@@ -9,7 +9,7 @@ import {
   unreadable,
 } from '../artifacts/index.js';
 import type { OpenedBundle } from '../runtime/index.js';
-import { loadPipeline, loadProblem } from './solve/index.js';
+import { loadPipeline, loadProblem, replanned } from './solve/index.js';
 
 const CHANGED_ADVICE = 'Put the files back where they were when it was solved, or solve again.';
 
@@ -60,7 +60,7 @@ export async function confirmPipelinePlan(
   path: string,
   named = path,
 ): Promise<'recomputed' | 'unnamed'> {
-  const { figureFaults, pipelinePlanFaults, planGiven } = await import('../pipeline/index.js');
+  const { figureFaults, pipelinePlanFaults } = await import('../pipeline/index.js');
   const { servingFaults } = await import('../serving/index.js');
   const contradictions = [...pipelinePlanFaults(plan), ...servingFaults(plan)];
   if (contradictions.length > 0) throw new InputError(`use ${named}`, contradictions, CONTRADICTION_ADVICE);
@@ -68,8 +68,7 @@ export async function confirmPipelinePlan(
   if (spec === undefined) return 'unnamed';
   const changed = await changedInputs(plan.inputs ?? [], path);
   if (changed.length > 0) throw new InputError(`check ${named} against its inputs`, changed, CHANGED_ADVICE);
-  const { problem } = await loadPipeline(pathFrom(path, spec.path));
-  const outcome = planGiven(problem);
+  const outcome = await replanned(plan, await loadPipeline(pathFrom(path, spec.path)));
   const faults =
     outcome.status === 'feasible'
       ? figureFaults(plan, outcome.plan)

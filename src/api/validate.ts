@@ -60,8 +60,8 @@ async function describeFile(named: string): Promise<string> {
       return `pooled spec of ${problem.models.length} model(s)`;
     }
     case 'pipeline': {
-      const { problem } = await loadPipeline(path);
-      return `pipeline spec of ${problem.stages.length} stage(s)`;
+      const { graph } = await loadPipeline(path);
+      return `pipeline spec of ${graph.names.length} stage(s)`;
     }
     case 'pipeline-plan':
       return describePipelinePlan(loaded as Loaded<'pipeline-plan'>);

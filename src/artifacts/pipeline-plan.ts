@@ -11,6 +11,10 @@ export interface PipelinePlan extends Emitted {
   /** How the plan was found. */
   method: PipelineMethod;
   notes?: string[];
+  /** Whether it is proved that no plan costs less; absent where the spec fixes the plan. */
+  status?: 'optimal' | 'feasible';
+  objective?: PipelineObjective;
+  sample?: PlannedSample;
   /** The scheduler that serves the plan. */
   serving: PlanServing;
   cluster: OpenCluster;
@@ -34,6 +38,28 @@ export interface PipelinePlan extends Emitted {
   classes: Record<string, StageClassUse>;
   /** The virtual GPUs. Each has an entry, or a long row of like ones has one. */
   placement: StagePlacement[];
+}
+
+/** PipelineObjective is what a plan that was searched costs per hour, with the proved bound on what any plan costs. */
+export interface PipelineObjective {
+  kind: 'cost';
+  value: number;
+  /** No plan that holds the objective on the sample costs less. */
+  bound: number;
+  /** value/bound − 1. */
+  gap: number;
+}
+
+/** PlannedSample is what the Estimator gives for the sample that a plan was searched for. */
+export interface PlannedSample {
+  requests: number;
+  /** The seed of its arrivals and verdicts. */
+  seed: number;
+  /** The share of requests in time. */
+  attainment: number;
+  p50Ms: number;
+  p95Ms: number;
+  p99Ms: number;
 }
 
 /** LongestPath is the way through the pipeline that takes longest when every batch is full and nothing waits. */

@@ -13,11 +13,11 @@ export interface StageLocalChoices {
   kind: 'policy';
   version?: string;
   /** The scheduler that makes these choices; without it, the one that serves the plan. */
-  scheduler?: 'stage-local' | 'fifo' | 'reactive';
+  scheduler?: 'stage-local' | 'fifo' | 'inferline' | 'reactive';
   order?: 'fifo' | 'deadline';
   placement?: 'on-arrival' | 'earliest-free';
   choice?: 'proportional' | 'least-loaded';
-  formation?: 'eager' | { kind: 'last-moment'; leaves: 'transfer' | 'nothing'; stepNs: number };
+  formation?: 'waiting' | 'eager' | { kind: 'last-moment'; leaves: 'transfer' | 'nothing'; stepNs: number };
   drop?:
     | 'never'
     | 'expired'

@@ -1,9 +1,21 @@
 /**
- * This room is to plan pipelines as InferLine does. Today it has the Estimator: what a configuration of a pipeline
- * (device class, batch and replicas of every stage) makes of a sample of its load.
+ * This room plans pipelines as InferLine does: device class, batch and replicas of every stage, at least cost.
  *
- * It takes a pipeline and a sample as values, and gives the latency of every request. It reads no files, and runs no
- * general simulation. Start reading at `problem.ts`, then `estimator.ts`.
+ * It takes a resolved pipeline and a sample of its load as values, and gives a configuration with what the Estimator says
+ * of it. It reads no files, and runs no general simulation. Start reading at `problem.ts`, then `planner.ts`.
  */
+export { planCoarsely } from './coarse.js';
 export { estimatorOf } from './estimator.js';
-export type { PlanningProblem, Sample } from './problem.js';
+export type { InfeasibleReason } from './infeasible.js';
+export { type PlanningOutcome, planPipeline } from './planner.js';
+export { chosenSpec, chosenStages, type FixedStage, planningProblemOf } from './planning.js';
+export type {
+  Configuration,
+  Estimate,
+  PipelineEstimator,
+  PlanningProblem,
+  Sample,
+  StageCandidate,
+  StageChoices,
+  TailObjective,
+} from './problem.js';

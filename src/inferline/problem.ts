@@ -7,20 +7,31 @@ export interface StageCandidate {
   readonly batches: readonly number[];
   /** The latency of a batch of n rows at index n - 1, for 1 up to the largest of `batches`. */
   readonly latencyNs: Float64Array;
+  /** The price of one replica. */
+  readonly hourlyCost: number;
 }
 
 /** StageChoices is what may be chosen for one stage. */
 export interface StageChoices {
   readonly candidates: readonly StageCandidate[];
+  /** The number of replicas, where the spec fixes it. */
+  readonly replicas?: number;
 }
 
-/** PlanningProblem is a pipeline to be planned: a DAG, the choices of each stage, and the SLOs. */
+/** TailObjective asks that a share of requests (0.99) is answered within `sloNs`. */
+export interface TailObjective {
+  readonly attainment: number;
+  readonly sloNs: number;
+}
+
+/** PlanningProblem is a pipeline to be planned: a DAG, the choices of each stage, and what the plan must hold. */
 export interface PlanningProblem {
   readonly graph: StageGraph;
   /** One for each stage, in the order of `graph.names`. */
   readonly stages: readonly StageChoices[];
-  /** The SLOs of which an estimate says how many requests met them. */
-  readonly slosNs: readonly number[];
+  readonly objectives: readonly TailObjective[];
+  /** The number of replicas that a class has at most; a class that is absent has no limit. */
+  readonly counts: Readonly<Record<string, number>>;
   /** The transfer of a batch along an edge; absent where transfers take no time. */
   readonly transferNs?: (move: TransferMove) => number;
 }
@@ -56,7 +67,7 @@ export interface Sample {
 
 /** Estimate is what the Estimator says of a configuration on a sample. */
 export interface Estimate {
-  /** For each SLO, the share of requests that were within it. */
+  /** For each objective: the share of requests that was within its SLO. */
   readonly attainments: readonly number[];
   /** The latency of each request, in the order of arrival. It is written anew by the next estimate. */
   readonly latencyNs: Float64Array;

@@ -18,8 +18,8 @@ export interface Feed {
   readonly isTaken: Uint8Array;
   /** Whether the stage was served anew. */
   readonly isNew: boolean;
-  /** How long a batch of so many rows is on its way; undefined where transfers take no time. */
-  readonly transferNs: ((rows: number) => number) | undefined;
+  /** At index n, how long n rows of a batch are on their way; undefined where transfers take no time. */
+  readonly transfersNs: Float64Array | undefined;
 }
 
 /** Scratch is memory that all stages use, one after another. */
@@ -41,8 +41,6 @@ const DELIVERY = 1;
 export class StageRun {
   /** The moment when the visit of each request ended; of those that do not visit, when that was known. */
   readonly ended: Float64Array;
-  /** The class that serves. */
-  device = '';
   /** The requests that visit, in the order in which they are served. */
   private readonly order: Int32Array;
   /** Those that do not visit, in the order in which that was known. */
@@ -75,11 +73,10 @@ export class StageRun {
     // On another class, transfers to this stage may take longer.
     const isMoved = before?.candidate !== setting.candidate;
     const isFedAnew =
-      before === undefined || feeds.some((feed) => feed.isNew || (isMoved && feed.transferNs));
+      before === undefined || feeds.some((feed) => feed.isNew || (isMoved && feed.transfersNs));
     if (!isFedAnew && !isMoved && before.batch === setting.batch && before.replicas === setting.replicas)
       return false;
     this.setting = setting;
-    this.device = setting.candidate.device;
     if (isFedAnew) this.gather(feeds);
     this.run(setting);
     return true;
@@ -119,14 +116,17 @@ export class StageRun {
   }
 
   /** hear notes when an edge speaks, of each request for which none has spoken later. */
-  private hear({ run, isTaken, transferNs }: Feed, k: number): void {
+  private hear({ run, isTaken, transfersNs }: Feed, k: number): void {
     const { ready } = this;
     const { source } = this.scratch;
     let from = 0;
     for (let b = 0; b < run.batches; b++) {
       const until = run.batchEnds[b] as number;
       const ended = run.ended[run.order[from] as number] as number;
-      const onWayNs = transferNs === undefined ? 0 : sentNs(run.order, isTaken, { from, until, transferNs });
+      const onWayNs =
+        transfersNs === undefined
+          ? 0
+          : (transfersNs[rowsSent(run.order, isTaken, { from, until })] as number);
       const delivered = onWayNs > 0 ? ended + momentOf(onWayNs) : ended + DELIVERY;
       for (let i = from; i < until; i++) {
         const r = run.order[i] as number;
@@ -172,13 +172,9 @@ export class StageRun {
   }
 }
 
-/** sentNs is how long those of a batch are on their way that go along an edge. */
-function sentNs(
-  order: Int32Array,
-  isTaken: Uint8Array,
-  { from, until, transferNs }: ListPart & { readonly transferNs: (rows: number) => number },
-): number {
+/** rowsSent counts those of a batch that go along an edge. */
+function rowsSent(order: Int32Array, isTaken: Uint8Array, { from, until }: ListPart): number {
   let rows = 0;
   for (let i = from; i < until; i++) rows += isTaken[order[i] as number] as number;
-  return rows === 0 ? 0 : transferNs(rows);
+  return rows;
 }

@@ -160,6 +160,11 @@ function round(value: number): number {
   return Number(value.toPrecision(4));
 }
 
+/** planChosen makes the plan that a spec fixes, of which the Estimator has judged whether it serves the load. */
+export function planChosen(problem: GivenProblem): PipelinePlanBody {
+  return planOf(problem, figuresOf(problem));
+}
+
 function planOf(problem: GivenProblem, figures: Figures): PipelinePlanBody {
   const { spec, cluster, graph, devices, rps } = problem;
   const { longest, classes, throughputRps } = figures;

@@ -6,11 +6,19 @@
  * and simulates nothing. Start reading at `graph.ts`, then `given.ts`.
  */
 export { figureFaults, pipelinePlanFaults } from './check.js';
-export { conditionalEdges, type VerdictChoice, verdictChoices } from './choices.js';
+export { type ConditionalEdge, conditionalEdges, type VerdictChoice, verdictChoices } from './choices.js';
 export { diffPipelines } from './diff.js';
-export { planGiven } from './given.js';
-export { ancestorsOf, countFaults, type GraphEdge, readStageGraph, type StageGraph } from './graph.js';
+export { planChosen, planGiven } from './given.js';
+export {
+  ancestorsOf,
+  countFaults,
+  edgeOf,
+  type GraphEdge,
+  readStageGraph,
+  type StageGraph,
+} from './graph.js';
 export { longestPath, type PathTimes } from './longest-path.js';
+export { type OpenProblem, resolveOpen } from './open.js';
 export type { GivenOutcome, GivenProblem, GivenReason, PipelineFiles, PipelinePlanBody } from './problem.js';
 export { pipelineSpecFaults, resolveGiven } from './resolve.js';
 export {
@@ -20,4 +28,5 @@ export {
   servedPipelineOf,
   unservedFaults,
 } from './served.js';
+export { edgeBytes, linkUs } from './transfers.js';
 export { scaleFactors } from './visits.js';

@@ -30,7 +30,7 @@ export function resolveGiven(spec: PipelineSpec, files: PipelineFiles): Resolved
   const sets = deviceSets(spec);
   const wiring = wireStages(
     read,
-    spec.stages.map(({ inputs }, i) => ({ ...tensorsOf(files.profiles[i]), given: inputs })),
+    spec.stages.map(({ inputs }, i) => ({ ...modelTensors(files.profiles[i]), given: inputs })),
   );
   const faults = [
     ...specFaults(spec, read, sets.faults),
@@ -73,20 +73,11 @@ export function pipelineSpecFaults(spec: PipelineSpec): Fault[] {
   return many.length > 0 ? many : distinct(specFaults(spec, readStageGraph(spec), deviceSets(spec).faults));
 }
 
-function specFaults(spec: PipelineSpec, { faults }: ReadGraph, setFaults: readonly Fault[]): Fault[] {
-  const { method } = spec.planner;
+export function specFaults(spec: PipelineSpec, { faults }: ReadGraph, setFaults: readonly Fault[]): Fault[] {
   const { tuner = 'none', load } = spec;
-  const stopsAt = method === 'given' ? setFaults : [];
   return [
     ...faults,
-    ...(method === 'given'
-      ? []
-      : [
-          fault(
-            `is ${method}, which cannot plan yet; fix device, batch and replicas of every stage, and write given`,
-            '/planner/method',
-          ),
-        ]),
+    ...methodFaults(spec),
     ...(tuner === 'none' ? [] : [fault(`is ${tuner}, which cannot tune yet; write none`, '/tuner')]),
     ...(load !== undefined && spec.rps !== undefined
       ? [fault('stands beside a load, which has a rate of its own; leave one of them out', '/rps')]
@@ -96,8 +87,33 @@ function specFaults(spec: PipelineSpec, { faults }: ReadGraph, setFaults: readon
       : []),
     ...spec.stages.flatMap(conditionFaults),
     ...exclusiveConditionFaults(spec),
-    ...stopsAt,
+    ...(spec.planner.method === 'given' ? setFaults : []),
   ];
+}
+
+/** methodFaults tells what a spec has too much or too little for the method that plans it. */
+function methodFaults({ planner: { method }, stages, shared, load }: PipelineSpec): Fault[] {
+  switch (method) {
+    case 'given':
+      return [];
+    default:
+      return [
+        ...(load === undefined
+          ? [fault(`is needed: ${method} plans for a sample of the load`, '/load')]
+          : []),
+        ...(shared === undefined ? [] : [fault('is for planner.method given', '/shared')]),
+        ...stages.flatMap((stage, i) =>
+          (['virtual', 'standby'] as const)
+            .filter((key) => stage[key] !== undefined)
+            .map((key) => fault('is for planner.method given', `/stages/${i}/${key}`)),
+        ),
+        ...stages.flatMap(({ replicas }, i) =>
+          method.startsWith('coarse') && replicas !== undefined
+            ? [fault(`is chosen by ${method}, for all stages alike; leave it out`, `/stages/${i}/replicas`)]
+            : [],
+        ),
+      ];
+  }
 }
 
 /** CERTAIN is what is wrong with an edge that is planned as if it were always taken, and has a condition. */
@@ -138,7 +154,7 @@ function exclusiveConditionFaults({ stages, exclusive = [] }: PipelineSpec): Fau
   );
 }
 
-function tensorsOf(file: StageProfile | undefined): {
+export function modelTensors(file: StageProfile | undefined): {
   readonly inputs: readonly TensorSpec[] | undefined;
   readonly outputs: readonly TensorSpec[] | undefined;
 } {
@@ -146,7 +162,7 @@ function tensorsOf(file: StageProfile | undefined): {
 }
 
 /** whenFaults checks the outputs that a stage's conditions read. */
-function whenFaults({ next = [] }: PipelineStage, i: number, file: StageProfile | undefined): Fault[] {
+export function whenFaults({ next = [] }: PipelineStage, i: number, file: StageProfile | undefined): Fault[] {
   const outputs = file?.profile.model.outputs;
   if (outputs === undefined) return [];
   return next.map(edgeOf).flatMap(({ when }, k) => {
@@ -169,7 +185,7 @@ function readFaults({ name, shape, batchAxis }: TensorSpec, index: number | unde
   return [fault(`is ${index}; ${name} has ${elements} elements in a row, from 0`, `${at}/index`)];
 }
 
-function clusterFaults({ devices }: OpenCluster): Fault[] {
+export function clusterFaults({ devices }: OpenCluster): Fault[] {
   return Object.entries(devices).flatMap(([name, { count, taken = 0 }]) =>
     count !== undefined && taken > count
       ? [fault(`${taken} GPUs are taken and there are ${count}`, `/cluster/devices/${name}/taken`)]
@@ -177,7 +193,7 @@ function clusterFaults({ devices }: OpenCluster): Fault[] {
   );
 }
 
-function classFaults(
+export function classFaults(
   { devices }: OpenCluster,
   { device, virtual, path }: { readonly device: string; readonly virtual: number; readonly path: string },
 ): Fault[] {
@@ -224,11 +240,11 @@ function batchFaults(
     : [fault(`is ${batch}, for which ${path} has no latency on ${name}`, at)];
 }
 
-function weightBytes({ blocks }: StageProfile['profile']): number | undefined {
+export function weightBytes({ blocks }: StageProfile['profile']): number | undefined {
   const bytes = blocks.flatMap((block) => (block.weightBytes === undefined ? [] : [block.weightBytes]));
   return bytes.length === 0 ? undefined : bytes.reduce((all, one) => all + one, 0);
 }
 
-function distinct(faults: readonly Fault[]): Fault[] {
+export function distinct(faults: readonly Fault[]): Fault[] {
   return [...new Map(faults.map((one) => [`${one.path} ${one.message}`, one])).values()];
 }

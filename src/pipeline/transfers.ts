@@ -3,18 +3,21 @@ import { ancestorsOf, predecessorsOf, REQUEST, type StageGraph } from './graph.j
 import type { GivenStage } from './problem.js';
 import { bytesPerRow } from './tensors.js';
 
+/** SendingStage is a stage with what says which tensors it takes and gives. */
+type SendingStage = Pick<GivenStage, 'profile' | 'inputs'>;
+
 /**
  * edgeBytes counts, for each edge of each stage, the bytes that one task sends along it: the tensors that the next
  * stage takes from this one, and those that it takes from stages further back, which come along the edges from stages
  * after these. What a request brings itself is not counted. Without a list of tensors, it is the size of the output.
  */
-export function edgeBytes(graph: StageGraph, stages: readonly GivenStage[]): number[][] {
+export function edgeBytes(graph: StageGraph, stages: readonly SendingStage[]): number[][] {
   const ancestors = ancestorsOf(graph);
   const predecessors = predecessorsOf(graph);
   return graph.edges.map((edges, from) =>
     edges.map(({ to }) => {
-      const { inputs } = stages[to] as GivenStage;
-      const { blocks, model } = (stages[from] as GivenStage).profile;
+      const { inputs } = stages[to] as SendingStage;
+      const { blocks, model } = (stages[from] as SendingStage).profile;
       if (inputs === undefined || model.outputs === undefined) return blocks.at(-1)?.cutBytes ?? 0;
       const carried = new Map<string, number>();
       for (const ref of inputs.flatMap((input) => input.from)) {
@@ -23,14 +26,14 @@ export function edgeBytes(graph: StageGraph, stages: readonly GivenStage[]): num
         if (name === REQUEST || source < 0) continue;
         const isBehind = ancestors[from]?.has(source) && !predecessors[to]?.includes(source);
         if (source === from || isBehind)
-          carried.set(ref, outputBytes(stages[source] as GivenStage, tensor.join('.')));
+          carried.set(ref, outputBytes(stages[source] as SendingStage, tensor.join('.')));
       }
       return [...carried.values()].reduce((all, bytes) => all + bytes, 0);
     }),
   );
 }
 
-function outputBytes({ profile }: GivenStage, tensor: string): number {
+function outputBytes({ profile }: SendingStage, tensor: string): number {
   const output = profile.model.outputs?.find(({ name }) => name === tensor);
   return output === undefined ? 0 : (bytesPerRow(output) ?? 0);
 }

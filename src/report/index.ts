@@ -16,7 +16,7 @@ export {
 } from './explain.js';
 export { proposalTable, proposedDevicesTable } from './init.js';
 export { loadModelTable, loadTable } from './load.js';
-export { pipelineHeadline, stageClassTable, stageDiffTable, stageTable } from './pipeline.js';
+export { pipelineHeadline, sampleLines, stageClassTable, stageDiffTable, stageTable } from './pipeline.js';
 export {
   classUseTable,
   holdLines,

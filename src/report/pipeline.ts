@@ -1,5 +1,5 @@
 import type { PipelinePlan, PlanDifference } from '../artifacts/index.js';
-import { figure, milliseconds, orDash, percent, type Table } from './table.js';
+import { count, figure, milliseconds, orDash, percent, type Table } from './table.js';
 
 /** pipelineHeadline states in one line what a pipeline's plan can serve, what it costs, and how long it takes at most. */
 export function pipelineHeadline({
@@ -13,6 +13,22 @@ export function pipelineHeadline({
   const cost = hourlyCost === undefined ? '' : `, ${figure(hourlyCost)} per hour`;
   const path = longestPath.stages.join(' → ');
   return `at most ${figure(throughputRps)} requests/s${load}${cost}; ${path} takes ${milliseconds(longestPath.latencyUs)} ms of the SLO of ${figure(sloMs)} ms with full batches`;
+}
+
+/** sampleLines say what a plan that was searched holds on its sample, and how near its cost is to the proved bound. */
+export function sampleLines({ sample, objective, hourlyCost }: PipelinePlan): string[] {
+  const lines: string[] = [];
+  if (sample !== undefined)
+    lines.push(
+      `${percent(sample.attainment, 2)} of the sample's ${count(sample.requests)} requests in time, p99 ${figure(sample.p99Ms)} ms`,
+    );
+  if (objective !== undefined)
+    lines.push(
+      objective.gap === 0
+        ? `no plan that holds the sample costs less than ${figure(hourlyCost ?? objective.value)} per hour: proved`
+        : `no plan that holds the sample costs less than ${figure(objective.bound)} per hour, which this one exceeds by ${percent(objective.gap)}`,
+    );
+  return lines;
 }
 
 /** stageTable lists how each stage of a pipeline is served. */

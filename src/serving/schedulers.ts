@@ -17,6 +17,7 @@ import { scalingRule } from './scheduled-scaling.js';
 import {
   DEFAULT_POLICY,
   FIFO_POLICY,
+  INFERLINE_POLICY,
   REACTIVE_POLICY,
   StageLocalCore,
   type StageLocalPolicy,
@@ -111,6 +112,12 @@ export const SCHEDULERS = {
   /** The scheduler `fifo` serves first come, first served at every pool, and drops nothing. */
   fifo: scheduler<StageLocalPolicy>({
     policy: FIFO_POLICY,
+    family: 'stage-local',
+    core: stageLocalCore,
+  }),
+  /** The scheduler `inferline` serves as the Estimator assumes that pipelines are served (InferLine §4.2). */
+  inferline: scheduler<StageLocalPolicy>({
+    policy: INFERLINE_POLICY,
     family: 'stage-local',
     core: stageLocalCore,
   }),

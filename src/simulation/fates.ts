@@ -1,5 +1,4 @@
-import type { PipelinePlan, PlannedStage } from '../artifacts/index.js';
-import { type VerdictChoice, verdictChoices } from '../pipeline/index.js';
+import { type ConditionalEdge, type VerdictChoice, verdictChoices } from '../pipeline/index.js';
 import { uniformAt } from '../random/index.js';
 import type { VerdictOf } from '../simulator/index.js';
 
@@ -9,12 +8,18 @@ const MOST_EDGES = 64;
 /** Chance gives a verdict from a uniform number for each of the stage's independent choices. */
 type Chance = (uniform: (choice: number) => number) => number;
 
+/** DrawnPipeline is what fates depend on: the edges of each stage, and which of them are exclusive. */
+interface DrawnPipeline {
+  readonly stages: readonly { readonly name: string; readonly next: readonly ConditionalEdge[] }[];
+  readonly exclusive?: readonly (readonly string[])[] | undefined;
+}
+
 /**
  * drawnFates draws what the models of a pipeline's stages say: whether each conditional edge is taken, by the plan's
  * probabilities, each independently or exactly one of an exclusive list. The fate of a request depends only on the seed,
  * on how many requests came before it, and on the names of stages, so that it is the same under every policy.
  */
-export function drawnFates({ stages, exclusive = [] }: PipelinePlan, seed: number): VerdictOf {
+export function drawnFates({ stages, exclusive = [] }: DrawnPipeline, seed: number): VerdictOf {
   const uniforms = stages.map(({ name }) => uniformAt(seed, `verdict/${name}`));
   const chances = stages.map((stage) => chanceOf(stage, exclusive));
   return (order, row, stage) => {
@@ -23,7 +28,7 @@ export function drawnFates({ stages, exclusive = [] }: PipelinePlan, seed: numbe
   };
 }
 
-function chanceOf(stage: PlannedStage, exclusive: readonly (readonly string[])[]): Chance {
+function chanceOf(stage: DrawnPipeline['stages'][number], exclusive: readonly (readonly string[])[]): Chance {
   const choices = verdictChoices(stage, exclusive);
   return (uniform) =>
     choices.reduce((verdict, choice) => {

@@ -8,6 +8,7 @@
  */
 
 export { simulationReport } from './document.js';
+export { drawnFates } from './fates.js';
 export { resolvedWorkload, type SimulatedLoadOptions } from './load.js';
 export type { RatedModel } from './models.js';
 export { simulatedRates } from './rates.js';
@@ -17,4 +18,11 @@ export { lengthFaults, prepareSimulation, type SimulationSettings, windowFaults 
 export { SimulationPool } from './simulation-pool.js';
 export { runSweep, type SweepOptions, sweptLoads } from './sweep.js';
 export { namedTrace, readTraceFile, type TraceFile, type TraceFileOptions } from './trace-file.js';
-export { arrivalsOf, atLoadFactor, describedWorkload, silenceNs, type TraceWorkload } from './workload.js';
+export {
+  arrivalsOf,
+  atLoadFactor,
+  describedWorkload,
+  silenceNs,
+  type TraceWorkload,
+  traceWorkload,
+} from './workload.js';

@@ -68,6 +68,13 @@ export function phasedWorkload(
   return { kind: 'drawn', process, durationNs, rps: meanRates(phases, models.length), phases };
 }
 
+/** traceWorkload makes a load of one trace for one model, at its own rate and as long as it is. */
+export function traceWorkload(trace: Trace): TraceWorkload {
+  const sources = [{ trace }];
+  const common = { process: 'poisson' as const, sources, weights: [1] };
+  return { kind: 'trace', ...common, durationNs: wholeNs(sources), whole: true };
+}
+
 /**
  * atLoadFactor gives the load with each model's rate set to its planned rate times the factor. A trace is rescaled to
  * that mean rate (one for all models, to the sum of theirs), and a load of whole traces then lasts as long as they do.

@@ -265,16 +265,18 @@ describe('simulatePlan()', () => {
   });
 
   it('runs every scheduler, and reports all its choices', async () => {
+    const names = ['reservation', 'reactive', 'stage-local', 'fifo', 'inferline'];
     const policies = await Promise.all(
-      ['reservation', 'reactive', 'stage-local', 'fifo'].map(async (scheduler) => {
+      names.map(async (scheduler) => {
         const report = await simulated(PAIR, { scheduler });
         expect(outcomes(report.overall)).toBe(report.overall.arrived);
         expect(report.overall.attainment).toBeGreaterThan(0.5);
         return report.scheduler;
       }),
     );
-    expect(policies.map(({ name }) => name)).toEqual(['reservation', 'reactive', 'stage-local', 'fifo']);
-    expect(policies[3]?.policy).toMatchObject({ order: { kind: 'fifo' }, drop: { kind: 'never' } });
+    expect(policies.map(({ name }) => name)).toEqual(names);
+    for (const i of [3, 4])
+      expect(policies[i]?.policy).toMatchObject({ order: { kind: 'fifo' }, drop: { kind: 'never' } });
     const all = await simulated(PAIR, { policy: ['correction.weight=1'] });
     expect(all.scheduler.policy).toMatchObject({ correction: { kind: 'average', weight: 1 } });
     const chosen = await simulated(PAIR, {
@@ -708,7 +710,7 @@ describe('simulatePlan() refuses', () => {
     [
       'an unknown scheduler',
       { scheduler: 'best' },
-      /"best"; valid values are reservation, reactive, stage-local, fifo/,
+      /"best"; valid values are reservation, reactive, stage-local, fifo, inferline/,
     ],
     [
       'a preset that is not there',

@@ -1,16 +1,26 @@
 import { describe, expect, it } from 'vitest';
 import type { PlannedEdge } from '../../src/artifacts/index.js';
-import { estimatorOf, type PlanningProblem, type Sample } from '../../src/inferline/index.js';
+import {
+  estimatorOf,
+  type PlanningProblem,
+  type Sample,
+  type StageCandidate,
+  type StageChoices,
+} from '../../src/inferline/index.js';
 import { readStageGraph } from '../../src/pipeline/index.js';
 import { streamOf } from '../../src/random/index.js';
-import { FIFO_POLICY, pipelineTopologyOf, StageLocalCore } from '../../src/serving/index.js';
+import { INFERLINE_POLICY, type Pool, pipelineTopologyOf, StageLocalCore } from '../../src/serving/index.js';
 import { drawnFates } from '../../src/simulation/fates.js';
 import { simulate } from '../../src/simulator/index.js';
 import { arrivalsAt } from '../../src/workload/index.js';
 import { edge, pipelineOf } from '../pipeline-plans.js';
+import { randomProblem } from './random-problem.js';
 
-/** A random pipeline of up to seven stages, with splits, branches of both kinds and merges, and a sample. */
-function randomCase(seed: number) {
+/**
+ * A random pipeline of up to seven stages, with splits, branches of both kinds and merges, and a sample. On a network,
+ * each stage sends along one edge, for a shorter time than its shortest batch takes, so that no transfer meets another.
+ */
+function randomCase(seed: number, { network = false } = {}) {
   const random = streamOf(seed, 'estimator');
   const whole = (least: number, most: number) => least + Math.floor(random.uniform() * (most - least + 1));
   const stages = whole(1, 7);
@@ -26,6 +36,10 @@ function randomCase(seed: number) {
           ? edge(to, 1 / later.length)
           : edge(to, random.uniform() < 0.5 ? 0.1 + 0.8 * random.uniform() : undefined),
     );
+    if (network && next.length > 0) {
+      const at = whole(0, next.length - 1);
+      next[at] = { ...(next[at] as PlannedEdge), transferBytes: whole(1, 900) };
+    }
     return {
       name,
       next,
@@ -37,7 +51,7 @@ function randomCase(seed: number) {
   const plan = pipelineOf(
     shapes,
     names.flatMap((name, i) => Array.from({ length: replicas[i] as number }, () => [name])),
-    { exclusive },
+    { exclusive, sloMs: 10, cluster: { devices: { cpu: {} }, ...(network ? { networkGbps: 1 } : {}) } },
   );
   let now = 0;
   const atNs = Float64Array.from({ length: whole(1, 300) }, () => {
@@ -54,9 +68,18 @@ function problemOf({ plan }: Case): PlanningProblem {
   return {
     graph: readStageGraph(plan).graph,
     stages: plan.stages.map(({ batch, device }, i) => ({
-      candidates: [{ device, batches: [batch], latencyNs: topology.pools[i]?.latencyNs as Float64Array }],
+      candidates: [
+        { device, batches: [batch], latencyNs: topology.pools[i]?.latencyNs as Float64Array, hourlyCost: 1 },
+      ],
     })),
-    slosNs: [10e6],
+    objectives: [{ attainment: 0.99, sloNs: 10e6 }],
+    counts: {},
+    transferNs: ({ from, edge: { to }, rows }) => {
+      const pool = topology.pools[from] as Pool;
+      // Pools of a chain have no edges.
+      const sender = pool.edges?.find((sent) => sent.to === to) ?? pool;
+      return sender.transferNs[rows - 1] as number;
+    },
   };
 }
 
@@ -78,7 +101,7 @@ function simulated({ plan, atNs, fates }: Case): Float64Array {
   let count = 0;
   simulate({
     topology,
-    makeCore: (decisions) => new StageLocalCore(topology, decisions, FIFO_POLICY),
+    makeCore: (decisions) => new StageLocalCore(topology, decisions, INFERLINE_POLICY),
     arrivals: arrivalsAt([...atNs]),
     verdict: fates,
     observers: [
@@ -104,7 +127,7 @@ function configurationOf({ plan, replicas }: Case) {
 const CASES = process.env.TEST_LONG === undefined ? 300 : 10_000;
 
 describe('estimatorOf()', () => {
-  it('gives every request the latency that the simulator gives it where no deadline makes a batch smaller', () => {
+  it('gives every request the latency that the simulator gives it under the scheduler inferline', () => {
     for (let seed = 0; seed < CASES; seed++) {
       const one = randomCase(seed);
       const { latencyNs, attainments } = estimatorOf(problemOf(one), sampleOf(one)).estimate(
@@ -113,5 +136,54 @@ describe('estimatorOf()', () => {
       expect(attainments).toEqual([latencyNs.filter((ns) => ns <= 10e6).length / latencyNs.length]);
       expect([seed, ...latencyNs]).toEqual([seed, ...simulated(one)]);
     }
+  });
+
+  it('gives every request the latency that the simulator gives it where transfers wait for no link', () => {
+    for (let seed = 0; seed < CASES; seed++) {
+      const one = randomCase(seed, { network: true });
+      const { latencyNs } = estimatorOf(problemOf(one), sampleOf(one)).estimate(configurationOf(one));
+      expect([seed, ...latencyNs]).toEqual([seed, ...simulated(one)]);
+    }
+  });
+
+  it('estimates after any changes what a new Estimator estimates', () => {
+    for (let seed = 0; seed < CASES; seed++) {
+      const { problem, sample } = randomProblem(seed, { mostStages: 6, requests: 60, limits: true });
+      const random = streamOf(seed, 'changes');
+      const estimator = estimatorOf(problem, sample);
+      const configuration = {
+        candidate: new Int32Array(problem.stages.length),
+        batch: Int32Array.from(problem.stages, ({ candidates }) => candidates[0]?.batches[0] as number),
+        replicas: new Int32Array(problem.stages.length).fill(1),
+      };
+      for (let change = 0; change < 12; change++) {
+        const stage = random.integer(problem.stages.length);
+        const { candidates } = problem.stages[stage] as StageChoices;
+        if (random.uniform() < 0.5) configuration.replicas[stage] = 1 + random.integer(4);
+        else {
+          const candidate = random.integer(candidates.length);
+          const { batches } = candidates[candidate] as StageCandidate;
+          configuration.candidate[stage] = candidate;
+          configuration.batch[stage] = batches[random.integer(batches.length)] as number;
+        }
+        const { latencyNs, attainments } = estimator.estimate(configuration);
+        const anew = estimatorOf(problem, sample).estimate(configuration);
+        expect([seed, change, ...latencyNs]).toEqual([seed, change, ...anew.latencyNs]);
+        expect(attainments).toEqual(anew.attainments);
+      }
+    }
+  });
+
+  it('counts a latency of exactly the SLO as in time', () => {
+    const one = {
+      plan: pipelineOf([{ name: 'only', latencyUs: 1000 }], [['only']]),
+      atNs: Float64Array.of(0, 500_000, 5_000_000),
+      ...{ replicas: [1], fates: () => 0 },
+    };
+    const objectives = [1e6, 1.5e6, 1.5e6 - 1].map((sloNs) => ({ attainment: 0.9, sloNs }));
+    const problem = { ...problemOf(one), objectives };
+    const { attainments, latencyNs } = estimatorOf(problem, sampleOf(one)).estimate(configurationOf(one));
+    expect([...latencyNs]).toEqual([1e6, 1.5e6, 1e6]);
+    expect(attainments).toEqual([2 / 3, 1, 2 / 3]);
   });
 });

@@ -2,7 +2,13 @@ import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import type { PipelinePlan } from '../../src/artifacts/index.js';
 import { diffPipelines } from '../../src/pipeline/index.js';
-import { pipelineHeadline, stageClassTable, stageDiffTable, stageTable } from '../../src/report/index.js';
+import {
+  pipelineHeadline,
+  sampleLines,
+  stageClassTable,
+  stageDiffTable,
+  stageTable,
+} from '../../src/report/index.js';
 
 const PLAN = JSON.parse(
   readFileSync(new URL('../../examples/pipeline/expected-plan.json', import.meta.url), 'utf8'),
@@ -14,6 +20,19 @@ it('the headline of a pipeline has rate, cost and longest path, as far as they a
   );
   const { rps: _, hourlyCost: __, ...plan } = PLAN;
   expect(pipelineHeadline(plan)).toMatch(/^at most 857 requests\/s; detect/);
+});
+
+it('the lines of a plan that was searched have its sample and its bound, and one that is given has none', () => {
+  expect(sampleLines(PLAN)).toEqual([]);
+  const sample = { requests: 35842, seed: 1, attainment: 0.9953, p50Ms: 20, p95Ms: 40, p99Ms: 84.48 };
+  const objective = { kind: 'cost' as const, value: 5.28, bound: 4.8, gap: 0.1 };
+  expect(sampleLines({ ...PLAN, sample, objective })).toEqual([
+    "99.53 % of the sample's 35 842 requests in time, p99 84.5 ms",
+    'no plan that holds the sample costs less than 4.80 per hour, which this one exceeds by 10.0 %',
+  ]);
+  expect(sampleLines({ ...PLAN, objective: { ...objective, bound: 5.28, gap: 0 } })).toEqual([
+    'no plan that holds the sample costs less than 5.28 per hour: proved',
+  ]);
 });
 
 it('the tables of a pipeline list stages with those that share their devices, and GPUs with standby ones', () => {

@@ -24,7 +24,7 @@ describe('liveScheduler()', () => {
 
   it('is stage-local where neither the plan nor the options name one', () => {
     expect(liveScheduler({}, bundleOf([200])).name).toBe('stage-local');
-    for (const scheduler of ['stage-local', 'reservation', 'fifo', 'reactive'])
+    for (const scheduler of ['stage-local', 'reservation', 'fifo', 'inferline', 'reactive'])
       expect(liveScheduler({ scheduler }, bundleOf([200])).name).toBe(scheduler);
   });
 
@@ -71,7 +71,7 @@ describe('toldServing()', () => {
   it('says every scheduler so that a plan that names it gives the same scheduler', () => {
     const bundle = bundleOf([100], { scheduler: 'fifo', policy: { slackNs: 9 } });
     const asked = [
-      ...['stage-local', 'reservation', 'fifo', 'reactive'].map((scheduler) => ({ scheduler })),
+      ...['stage-local', 'reservation', 'fifo', 'inferline', 'reactive'].map((scheduler) => ({ scheduler })),
       { policy: ['drop=nearly-full', 'drop.share=0.5', 'drop.spares=last-waited', 'mostTasks=3'] },
       {
         scheduler: 'stage-local',

@@ -86,6 +86,7 @@ const randomPolicy = (seed: number): Partial<StageLocalPolicy> => ({
   formation: oneOf(
     seed,
     'formation',
+    { kind: 'waiting' },
     { kind: 'eager' },
     { kind: 'last-moment', leaves: 'transfer', stepNs: 1 },
     { kind: 'last-moment', leaves: 'nothing', stepNs: 1 },

@@ -4,6 +4,7 @@ import {
   busyUntilTables,
   type Decisions,
   FIFO_POLICY,
+  INFERLINE_POLICY,
   type LogEntry,
   PUBLISHED_POLICY,
   PUBLISHED_REACTIVE_POLICY,
@@ -36,9 +37,10 @@ const SCHEDULERS: Record<string, MakeCore> = {
   reactive: (t) => (d) => new StageLocalCore(t, d, REACTIVE_POLICY),
   'published reactive': (t) => (d) => new StageLocalCore(t, d, PUBLISHED_REACTIVE_POLICY),
   fifo: (t) => (d) => new StageLocalCore(t, d, FIFO_POLICY),
+  inferline: (t) => (d) => new StageLocalCore(t, d, INFERLINE_POLICY),
   'stage-local': (t) => (d) => new StageLocalCore(t, d),
 };
-const ARE_LATE = /reactive|fifo|stage-local|published/;
+const ARE_LATE = /reactive|fifo|inferline|stage-local|published/;
 /**
  * These schedulers keep one queue per model and serve it in its order. When two batches begin, all tasks of the first
  * stand before all tasks of the second.

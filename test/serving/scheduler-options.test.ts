@@ -5,6 +5,7 @@ import {
   DEFAULT_POLICY,
   Decisions,
   FIFO_POLICY,
+  INFERLINE_POLICY,
   makeCore,
   PUBLISHED_POLICY,
   PUBLISHED_REACTIVE_POLICY,
@@ -41,6 +42,7 @@ describe('chosenScheduler()', () => {
       reactive: REACTIVE_POLICY,
       'stage-local': DEFAULT_POLICY,
       fifo: FIFO_POLICY,
+      inferline: INFERLINE_POLICY,
     }))
       expect(choose({ scheduler }).chosen).toStrictEqual({ name: scheduler, policy });
   });

@@ -6,7 +6,7 @@
  */
 export { type HeldOutcome, holdPlan, holdTarget } from './hold.js';
 export { type NotHeld, notHeldReason } from './not-held.js';
-export { loadPipeline, type PipelineSolved } from './pipeline.js';
+export { loadPipeline, type PipelineSolved, replanned } from './pipeline.js';
 export { type LoadedPooled, loadPooled, loadProblem, servingOf } from './pooled.js';
 export { refuseMarked } from './refuse-marked.js';
 export {

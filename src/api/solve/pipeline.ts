@@ -20,12 +20,28 @@ import {
   saveArtifact,
   ToldFaults,
 } from '../../artifacts/index.js';
-import type { GivenOutcome, GivenProblem, PipelinePlanBody } from '../../pipeline/index.js';
+import type {
+  GivenProblem,
+  GivenReason,
+  OpenProblem,
+  PipelineFiles,
+  PipelinePlanBody,
+  StageGraph,
+} from '../../pipeline/index.js';
+import type { Trace } from '../../workload/index.js';
+import type { PipelineLimits } from './pipeline-planning.js';
 
 /** LoadedPipeline is a pipeline's spec, read with all files that it names, checked and resolved. */
 export interface LoadedPipeline {
   readonly spec: Loaded<'pipeline'>;
-  readonly problem: GivenProblem;
+  /** The pipeline as its spec fixes it; absent where a planner is to choose. */
+  readonly problem?: GivenProblem;
+  /** The pipeline with what may be chosen; absent where nothing is. */
+  readonly open?: OpenProblem;
+  readonly graph: StageGraph;
+  readonly files: PipelineFiles;
+  /** The trace that the spec names. */
+  readonly trace?: Trace;
   /** The files that were read or named. No output may replace them. */
   readonly read: readonly InputPath[];
   /** inputs lists spec, cluster and trace (where there are such files), and a profile for each stage of the plan. */
@@ -38,6 +54,8 @@ export type PipelineSolved =
       readonly outcome: 'pipeline-plan';
       readonly plan: PipelinePlan;
       readonly warnings: readonly string[];
+      /** Whether a limit ended the search that a person asked for. */
+      readonly limitReached: boolean;
       readonly document: PipelinePlan & { solver: NoPlan['solver'] };
     }
   | {
@@ -45,7 +63,8 @@ export type PipelineSolved =
       readonly reasons: readonly string[];
       readonly explanation?: undefined;
       readonly document: NoPlan;
-    };
+    }
+  | { readonly outcome: 'no-plan-in-time'; readonly notHeld?: undefined; readonly document: NoPlan };
 
 /**
  * solvePipeline answers a spec of kind `pipeline`, and writes the plan where an output is named.
@@ -54,21 +73,58 @@ export type PipelineSolved =
  */
 export async function solvePipeline(
   spec: Loaded<'pipeline'>,
-  { output }: { readonly output?: string | undefined },
+  { output, ...limits }: PipelineLimits & { readonly output?: string | undefined },
 ): Promise<PipelineSolved> {
   const loaded = await loadPipeline(spec.path, spec);
   await refuseReplacing(`solve ${spec.path}`, outputFiles({ output }), loaded.read);
-  const { planGiven } = await import('../../pipeline/index.js');
   const startedMs = performance.now();
-  const outcome = planGiven(loaded.problem);
-  const solver = { ms: performance.now() - startedMs, phases: {}, columns: 0, rounds: 0, nodes: 0 };
+  const outcome = await outcomeOf(loaded, limits);
+  const solver = {
+    ...{ ms: performance.now() - startedMs, phases: {}, columns: 0, rounds: 0 },
+    nodes: 'estimates' in outcome ? outcome.estimates : 0,
+  };
+  if (outcome.status === 'undecided')
+    return { outcome: 'no-plan-in-time', document: undecidedPipeline(loaded, solver) };
   if (outcome.status === 'infeasible') {
     const document = noPipelinePlan(outcome, loaded, solver);
     return { outcome: 'infeasible', reasons: outcome.reasons.map(({ text }) => text), document };
   }
   const plan = pipelinePlan(outcome.plan, loaded, output);
   if (output !== undefined) await saveArtifact<'pipeline-plan'>(output, plan);
-  return { outcome: 'pipeline-plan', plan, warnings: plan.notes ?? [], document: { ...plan, solver } };
+  const limitReached = 'finished' in outcome && !outcome.finished && isLimited(limits);
+  return {
+    ...{ outcome: 'pipeline-plan', plan, limitReached },
+    ...{ warnings: plan.notes ?? [], document: { ...plan, solver } },
+  };
+}
+
+function isLimited({ work, timeLimit }: PipelineLimits): boolean {
+  return work !== undefined || timeLimit !== undefined;
+}
+
+async function outcomeOf({ spec, problem, open, files, trace }: LoadedPipeline, limits: PipelineLimits) {
+  if (open !== undefined) {
+    const { planOpen } = await import('./pipeline-planning.js');
+    return planOpen(open, { spec: spec.value, files, trace, ...limits });
+  }
+  const { planGiven } = await import('../../pipeline/index.js');
+  return planGiven(problem as GivenProblem);
+}
+
+/** replanned makes the plan of a spec again: as the spec fixes it, or with what the plan chose. */
+export async function replanned(
+  plan: PipelinePlan,
+  { open, problem, files, trace, spec }: LoadedPipeline,
+): Promise<
+  | { readonly status: 'feasible'; readonly plan: PipelinePlanBody }
+  | { readonly status: 'infeasible'; readonly reasons: readonly { readonly text: string }[] }
+> {
+  if (open !== undefined) {
+    const { planAsChosen } = await import('./pipeline-planning.js');
+    return planAsChosen(plan, open, { spec: spec.value, files, trace });
+  }
+  const { planGiven } = await import('../../pipeline/index.js');
+  return planGiven(problem as GivenProblem);
 }
 
 /** pipelinePlan puts the head of a file before a plan, and its trace relative to that file. */
@@ -86,14 +142,28 @@ function pipelinePlan(
     ...emittedHead('pipeline-plan', inputs(holder)),
     ...{ name, method },
     ...(notes === undefined ? {} : { notes }),
-    serving: spec.value.serving ?? { scheduler: 'stage-local' },
+    serving: spec.value.serving ?? { scheduler: method === 'given' ? 'stage-local' : 'inferline' },
     ...figures,
     ...load,
   };
 }
 
+function undecidedPipeline({ spec, inputs }: LoadedPipeline, solver: NoPlan['solver']): NoPlan {
+  const { name = 'pipeline', sloMs } = spec.value;
+  return {
+    ...emittedHead('no-plan', inputs(undefined)),
+    ...{ status: 'no-plan-in-time', reasons: [], models: [{ name, sloMs }], solver },
+  };
+}
+
+/** InfeasiblePipeline says why a pipeline has no plan. */
+interface InfeasiblePipeline {
+  readonly reasons: readonly GivenReason[];
+  readonly smallestFeasibleSloMs?: number | undefined;
+}
+
 function noPipelinePlan(
-  { reasons, smallestFeasibleSloMs }: Extract<GivenOutcome, { status: 'infeasible' }>,
+  { reasons, smallestFeasibleSloMs }: InfeasiblePipeline,
   { spec, inputs }: LoadedPipeline,
   solver: NoPlan['solver'],
 ): NoPlan {
@@ -102,25 +172,27 @@ function noPipelinePlan(
     ...emittedHead('no-plan', inputs(undefined)),
     status: 'infeasible',
     reasons,
-    models: [{ name, sloMs, smallestFeasibleSloMs }],
+    models: [{ name, sloMs, ...(smallestFeasibleSloMs === undefined ? {} : { smallestFeasibleSloMs }) }],
     solver,
   };
 }
 
 /**
  * loadPipeline reads a pipeline's spec with its cluster, profiles and trace, and resolves it.
- * @param given the spec, where it was read before
+ * @param known the spec, where it was read before
  * @throws InputError with every fault of the spec, of the files that it names, and of how they fit together;
  *   MissingError where files are only missing
  */
-export async function loadPipeline(path: string, given?: Loaded<'pipeline'>): Promise<LoadedPipeline> {
-  const spec = given ?? (await loadArtifact(path, ['pipeline']));
-  const { countFaults, pipelineSpecFaults, resolveGiven } = await import('../../pipeline/index.js');
+export async function loadPipeline(path: string, known?: Loaded<'pipeline'>): Promise<LoadedPipeline> {
+  const spec = known ?? (await loadArtifact(path, ['pipeline']));
+  const { countFaults, pipelineSpecFaults, resolveGiven, resolveOpen } = await import(
+    '../../pipeline/index.js'
+  );
   const { servingFaults } = await import('../../serving/index.js');
   const task = `plan ${path}`;
   const many = countFaults(spec.value);
   if (many.length > 0) throw new InputError(task, many);
-  const files = await filesOf(spec).catch(async (error: unknown) => {
+  const read = await filesOf(spec).catch(async (error: unknown) => {
     // What is wrong with the spec itself is told together with the files that cannot be read.
     const own = [...pipelineSpecFaults(spec.value), ...servingFaults(spec.value)];
     const failures = own.length === 0 ? [error] : [error, new InputError(task, own)];
@@ -130,24 +202,29 @@ export async function loadPipeline(path: string, given?: Loaded<'pipeline'>): Pr
     );
     throw error;
   });
-  const { cluster, profiles, trace } = files;
-  const resolved = resolveGiven(spec.value, {
+  const { cluster, profiles, trace } = read;
+  const files: PipelineFiles = {
     cluster: cluster.value,
     profiles: profiles.map(({ value, path: at }) => ({ profile: value, path: at })),
     traceRps: trace?.rps,
-  });
-  const faults = [...(resolved.faults ?? []), ...servingFaults(spec.value)];
-  if (resolved.problem === undefined || faults.length > 0) throw new InputError(task, firstFaults(faults));
-  const { problem } = resolved;
+  };
+  const isOpen = spec.value.planner.method !== 'given';
+  const open = isOpen ? resolveOpen(spec.value, files) : undefined;
+  const given = isOpen ? undefined : resolveGiven(spec.value, files);
+  const faults = [...((open ?? given)?.faults ?? []), ...servingFaults(spec.value)];
+  const graph = (open ?? given)?.problem?.graph;
+  if (graph === undefined || faults.length > 0) throw new InputError(task, firstFaults(faults));
   return {
-    spec,
-    problem,
-    read: readFiles(spec, files),
+    ...{ spec, graph, files },
+    ...(given?.problem && { problem: given.problem }),
+    ...(open?.problem && { open: open.problem }),
+    ...(trace && { trace: trace.trace }),
+    read: readFiles(spec, read),
     inputs: (holder) => [
       inputFile('spec', spec, holder),
       ...(cluster.file ? [inputFile('cluster', cluster.file, holder)] : []),
       ...(trace ? [inputFile('trace', trace, holder)] : []),
-      ...problem.graph.order.map((i) => inputFile('profile', profiles[i] as Loaded<'profile'>, holder)),
+      ...graph.order.map((i) => inputFile('profile', profiles[i] as Loaded<'profile'>, holder)),
     ],
   };
 }
@@ -163,6 +240,7 @@ interface TraceRead {
   readonly path: string;
   readonly sha256: string;
   readonly rps: number;
+  readonly trace: Trace;
 }
 
 async function filesOf(spec: Loaded<'pipeline'>): Promise<PipelineFilesRead> {
@@ -191,7 +269,7 @@ async function traceOf({ value: { load }, path }: Loaded<'pipeline'>): Promise<T
   const found = await readTraceFile(at, {}, told);
   if (found === undefined) throw told.error(`use the trace ${at}`);
   const rps = meanRps(found.trace);
-  if (rps !== undefined && rps > 0) return { ...found.file, rps };
+  if (rps !== undefined && rps > 0) return { ...found.file, rps, trace: found.trace };
   throw new InputError(`use the trace ${at}`, [
     fault('has no rate: all of its requests come at one instant', at),
   ]);

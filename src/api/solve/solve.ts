@@ -3,6 +3,7 @@ import {
   emittedHead,
   fault,
   InputError,
+  type Loaded,
   loadArtifact,
   type NoPlan,
   option,
@@ -130,7 +131,7 @@ export async function solveSpec(path: string, options: SolveOptions = {}): Promi
   if (options.output !== undefined) await checkWritable(options.output);
   const spec = await loadArtifact(path, ['pooled', 'pipeline']);
   if (spec.kind === 'pipeline') {
-    refuseForPipeline(path, options);
+    refuseForPipeline(spec, options);
     return solvePipeline(spec, options);
   }
   const loaded = await loadProblem(path, spec);
@@ -240,10 +241,11 @@ function refuseTogether({ baseline, explain, formulation }: SolveOptions): void 
   if (faults.length > 0) throw new InputError(`solve with ${option('baseline')} ${baseline}`, faults);
 }
 
-/** A pipeline that is given is only checked: nothing is searched, timed or explained. */
-function refuseForPipeline(path: string, options: SolveOptions): void {
+/** A pipeline has no gap to stop at, and is not timed or explained. One that is given is not searched either. */
+function refuseForPipeline({ path, value }: Loaded<'pipeline'>, options: SolveOptions): void {
   const { gap, work, timeLimit, baseline, explain, measure, hold, strictProfile } = options;
-  const given = { gap, work, timeLimit, baseline, explain, measure, hold, strictProfile };
+  const limits = value.planner.method === 'given' ? { work, timeLimit } : {};
+  const given = { gap, ...limits, baseline, explain, measure, hold, strictProfile };
   const faults = Object.entries(given)
     .filter(([, value]) => value !== undefined && value !== false)
     .map(([name]) => fault('is for specs of kind pooled', option(name)));

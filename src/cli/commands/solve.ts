@@ -114,7 +114,7 @@ async function solveSpecFile(
       for (const warning of solved.warnings) await terminal.warn(warning);
       await showPipeline(terminal, solved.plan);
       await terminal.artifact('plan', options.output, solved.plan);
-      return EXIT.done;
+      return solved.limitReached ? EXIT.limitWithPlan : EXIT.done;
     case 'plan': {
       for (const warning of solved.warnings) await terminal.warn(warning);
       terminal.note(timesText(solved.document.solver));
@@ -132,8 +132,11 @@ async function solveSpecFile(
 }
 
 async function showPipeline(terminal: Terminal, plan: PipelinePlan): Promise<void> {
-  const { pipelineHeadline, stageClassTable, stageTable } = await import('../../report/index.js');
+  const { pipelineHeadline, sampleLines, stageClassTable, stageTable } = await import(
+    '../../report/index.js'
+  );
   terminal.line(pipelineHeadline(plan));
+  for (const line of sampleLines(plan)) terminal.line(line);
   terminal.line();
   await terminal.table(stageTable(plan));
   await terminal.table(stageClassTable(plan));

@@ -27,9 +27,39 @@ export function formationOf(
   rule: FormationRule,
   { columns, queues, durations, planned }: FormationState,
 ): Formation {
-  return rule.kind === 'last-moment'
-    ? new LastMoment(rule, columns, queues, planned)
-    : new Eager(columns, queues, durations);
+  switch (rule.kind) {
+    case 'last-moment':
+      return new LastMoment(rule, columns, queues, planned);
+    case 'eager':
+      return new Eager(columns, queues, durations);
+    case 'waiting':
+      return new Waiting(columns, queues);
+  }
+}
+
+/** Waiting takes all tasks that wait, up to the planned batch: waiting. */
+class Waiting implements Formation {
+  constructor(
+    private readonly columns: PlanColumns,
+    private readonly queues: TaskQueues,
+  ) {}
+
+  size(_start: number, queue: number, pool: number): number {
+    const { queues } = this;
+    const most = Math.min(this.columns.batch[pool] as number, queues.size(queue));
+    let task = queues.first(queue);
+    if (most === 1 || queues.isAlone(task)) return 1;
+    let size = 1;
+    for (; size < most; size++) {
+      task = queues.next(task);
+      if (queues.isAlone(task)) break;
+    }
+    return size;
+  }
+
+  waitUntil(): number {
+    return NOW;
+  }
 }
 
 /** Eager takes as many of the waiting tasks as are all in time, and waits for nothing: eager. */

@@ -12,8 +12,8 @@ export type PlacementRule = 'on-arrival' | 'earliest-free';
 /**
  * FormationRule says how large a batch is, and when a batch starts that is smaller than planned though
  * nothing else waits.
- * - eager: it takes as many of the waiting tasks as are all in time, and starts at once (InferLine; PARD's
- *   pull).
+ * - waiting: it takes all tasks that wait, whether they are in time or not, and starts at once (InferLine).
+ * - eager: it takes as many of the waiting tasks as are all in time, and starts at once (PARD's pull).
  * - last-moment: it is the largest batch in which the head is in time if the later stages execute full
  *   batches. Where fewer tasks wait, it waits for more until `stepNs` past the last moment at which a batch
  *   with one task more would be in time on a free device, and then takes those that wait. `leaves` says
@@ -22,6 +22,7 @@ export type PlacementRule = 'on-arrival' | 'earliest-free';
  *   only a smaller batch, or none, is in time.
  */
 export type FormationRule =
+  | { kind: 'waiting' }
   | { kind: 'eager' }
   | { kind: 'last-moment'; leaves: 'transfer' | 'nothing'; stepNs: number };
 
@@ -157,6 +158,16 @@ export const FIFO_POLICY: StageLocalPolicy = {
   drop: { kind: 'never' },
   late: { kind: 'drop' },
   correction: { kind: 'none' },
+};
+
+/**
+ * INFERLINE_POLICY is how InferLine serves (§4.2, §6): each stage has one queue, from which a replica that falls free
+ * takes what waits, in order of arrival and up to its batch, at once. Nothing is given up. The Estimator of `inferline/`
+ * computes what this policy does, request by request, so whoever changes one of the two changes both.
+ */
+export const INFERLINE_POLICY: StageLocalPolicy = {
+  ...FIFO_POLICY,
+  formation: { kind: 'waiting' },
 };
 
 /**

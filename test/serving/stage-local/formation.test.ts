@@ -100,6 +100,27 @@ describe('Formation of tasks that are in time together (eager)', () => {
   });
 });
 
+describe('Formation of all that wait (waiting)', () => {
+  it('size() is the number that waits, up to the planned batch, whether it is in time or not', () => {
+    const { waiting, forms } = formation({ kind: 'waiting' });
+    for (const size of [1, 2, 3, 4, 4]) {
+      waiting.add(0, 50 * MS);
+      for (const startMs of [0, 28.1, 41, 100]) expect(forms.size(startMs * MS, 0, 0)).toBe(size);
+    }
+    expect(forms.waitUntil(0, 0, 1)).toBe(NOW);
+  });
+
+  it('size() is 1 for a head that is tried alone, and ends a batch before another such task', () => {
+    const { waiting, forms } = formation({ kind: 'waiting' });
+    waiting.add(0, 50 * MS, { tries: 1 });
+    waiting.add(0, 51 * MS);
+    expect(forms.size(0, 0, 0)).toBe(1);
+    const second = formation({ kind: 'waiting' });
+    for (const tries of [0, 0, 1, 0]) second.waiting.add(0, 50 * MS, { tries });
+    expect(second.forms.size(0, 0, 0)).toBe(2);
+  });
+});
+
 describe('Formation at the last moment', () => {
   const LEAVES = { kind: 'last-moment', leaves: 'transfer', stepNs: 7 } as const;
 

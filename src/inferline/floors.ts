@@ -1,0 +1,215 @@
+import type { GraphEdge } from '../pipeline/index.js';
+import type { PlanningProblem, Sample, StageCandidate, StageChoices, TailObjective } from './problem.js';
+
+/** FLOOR is the device class of the candidate that stands for a stage at its best. No cluster has it. */
+const FLOOR = '';
+
+/** Relaxed is a problem in which each stage may also be left at its floor. */
+export interface Relaxed {
+  readonly problem: PlanningProblem;
+  /** The least time of each stage: with any candidate and any number of rows. */
+  readonly stageNs: readonly number[];
+  /** The least time of each edge of each stage: between any two classes, with any number of rows. */
+  readonly edgeNs: readonly (readonly number[])[];
+}
+
+/**
+ * withFloors appends to each stage a candidate that is as fast as the stage and its transfers can ever be. A stage on
+ * this candidate with a replica for each request delays no request more than any real choice does.
+ */
+export function withFloors(problem: PlanningProblem): Relaxed {
+  const { graph, stages, transferNs } = problem;
+  const stageNs = stages.map(({ candidates }) =>
+    Math.min(
+      ...candidates.map((candidate) => leastOf(candidate.latencyNs.subarray(0, largestBatch(candidate)))),
+    ),
+  );
+  const edgeNs = graph.edges.map((own, from) => own.map((edge) => leastTransfer(problem, { from, edge })));
+  const relaxed = stages.map((choices, i): StageChoices => {
+    const floor = {
+      device: FLOOR,
+      batches: [1],
+      latencyNs: Float64Array.of(stageNs[i] as number),
+      hourlyCost: 0,
+    };
+    return { ...choices, candidates: [...choices.candidates, floor] };
+  });
+  if (transferNs === undefined) return { problem: { ...problem, stages: relaxed }, stageNs, edgeNs };
+  const orFloor: typeof transferNs = (move) =>
+    move.fromDevice === FLOOR || move.toDevice === FLOOR
+      ? (edgeNs[move.from]?.[(graph.edges[move.from] ?? []).indexOf(move.edge)] as number)
+      : transferNs(move);
+  return { problem: { ...problem, stages: relaxed, transferNs: orFloor }, stageNs, edgeNs };
+}
+
+function largestBatch({ batches }: StageCandidate): number {
+  return batches.at(-1) as number;
+}
+
+function leastOf(values: Iterable<number>): number {
+  let least = Number.POSITIVE_INFINITY;
+  for (const value of values) least = Math.min(least, value);
+  return least;
+}
+
+function leastTransfer(
+  { stages, transferNs }: PlanningProblem,
+  { from, edge }: { readonly from: number; readonly edge: GraphEdge },
+): number {
+  if (transferNs === undefined) return 0;
+  let least = Number.POSITIVE_INFINITY;
+  for (const sender of stages[from]?.candidates ?? [])
+    for (const receiver of stages[edge.to]?.candidates ?? [])
+      for (let rows = 1; rows <= largestBatch(sender); rows++) {
+        const move = { from, edge, fromDevice: sender.device, toDevice: receiver.device, rows };
+        least = Math.min(least, transferNs(move));
+      }
+  return least;
+}
+
+/** StageDemand is what a sample asks of a stage, whatever is chosen for the others. */
+export interface StageDemand {
+  /** The number of requests that visit the stage. */
+  readonly visits: number;
+  /** A visit begins this long after the arrival of its request, or later. */
+  readonly headNs: number;
+  /** A request is answered this long after the end of a visit, or later. */
+  readonly tailNs: number;
+  /** Some numbers of requests in a row that visit the stage, with the least time in which so many arrive. */
+  readonly bursts: readonly { readonly requests: number; readonly spanNs: number }[];
+}
+
+/** demandsOf follows each request of the sample through the graph with every stage and edge at its least time. */
+export function demandsOf({ problem: { graph }, stageNs, edgeNs }: Relaxed, sample: Sample): StageDemand[] {
+  const count = graph.edges.length;
+  const visits: number[][] = graph.edges.map(() => []);
+  const head = new Array<number>(count).fill(Number.POSITIVE_INFINITY);
+  const tail = new Array<number>(count).fill(Number.POSITIVE_INFINITY);
+  const bits = graph.edges.map(verdictBits);
+  const reached = new Float64Array(count);
+  const rest = new Float64Array(count);
+  for (let request = 0; request < sample.atNs.length; request++) {
+    const isTaken = (i: number, k: number): boolean => {
+      const bit = bits[i]?.[k];
+      return bit === undefined || (((sample.verdicts[i]?.[request] ?? 0) >> bit) & 1) === 1;
+    };
+    reached.fill(-1);
+    for (const entry of graph.entries) reached[entry] = 0;
+    for (const i of graph.order) {
+      if ((reached[i] as number) < 0) continue;
+      visits[i]?.push(sample.atNs[request] as number);
+      head[i] = Math.min(head[i] as number, reached[i] as number);
+      (graph.edges[i] ?? []).forEach(({ to }, k) => {
+        const at = (reached[i] as number) + (stageNs[i] as number) + (edgeNs[i]?.[k] as number);
+        if (isTaken(i, k)) reached[to] = Math.max(reached[to] as number, at);
+      });
+    }
+    for (const i of graph.order.toReversed()) {
+      if ((reached[i] as number) < 0) continue;
+      rest[i] = 0;
+      (graph.edges[i] ?? []).forEach(({ to }, k) => {
+        const after = (edgeNs[i]?.[k] as number) + (stageNs[to] as number) + (rest[to] as number);
+        if (isTaken(i, k)) rest[i] = Math.max(rest[i] as number, after);
+      });
+      tail[i] = Math.min(tail[i] as number, rest[i] as number);
+    }
+  }
+  return visits.map((atNs, i) => ({
+    visits: atNs.length,
+    headNs: head[i] as number,
+    tailNs: tail[i] as number,
+    bursts: burstsOf(atNs),
+  }));
+}
+
+/** verdictBits gives the bit of each conditional edge in the verdicts on its stage. */
+function verdictBits(edges: readonly GraphEdge[]): (number | undefined)[] {
+  let bits = 0;
+  return edges.map(({ probability }) => (probability < 1 ? bits++ : undefined));
+}
+
+/** Any numbers of requests give a valid bound; a twentieth more each time loses little of it. */
+const GROWTH = 1.05;
+
+function burstsOf(atNs: readonly number[]): StageDemand['bursts'] {
+  const bursts: { requests: number; spanNs: number }[] = [];
+  const add = (requests: number): void => {
+    let spanNs = Number.POSITIVE_INFINITY;
+    for (let i = requests - 1; i < atNs.length; i++)
+      spanNs = Math.min(spanNs, (atNs[i] as number) - (atNs[i - requests + 1] as number));
+    bursts.push({ requests, spanNs });
+  };
+  for (let n = 1; n < atNs.length; n = Math.max(n + 1, Math.floor(n * GROWTH))) add(n);
+  if (atNs.length > 0) add(atNs.length);
+  return bursts;
+}
+
+/** allowedLate is the number of requests that may be late while the objective is met. */
+export function allowedLate({ attainment }: TailObjective, requests: number): number {
+  let late = Math.floor((1 - attainment) * requests);
+  while (late < requests && (requests - late - 1) / requests >= attainment) late++;
+  while (late > 0 && (requests - late) / requests < attainment) late--;
+  return late;
+}
+
+/** Beyond so many rows, the time that a replica needs is bounded by its best rate alone. */
+const MOST_ROWS = 2048;
+
+/**
+ * leastReplicas is a number of replicas below which no plan meets the objectives, whatever is chosen for the other
+ * stages and in whatever order tasks are served. Take n requests that arrive in a row: all but the allowed late ones
+ * must begin and end their visits between the first arrival and the last one's SLO, less what other stages take at
+ * least. A replica can serve only so many rows in that time.
+ */
+export function leastReplicas(
+  demand: StageDemand,
+  {
+    candidate,
+    batch,
+    objectives,
+    requests,
+  }: {
+    readonly candidate: StageCandidate;
+    readonly batch: number;
+    readonly objectives: readonly TailObjective[];
+    readonly requests: number;
+  },
+): number {
+  const rowsWithin = replicaCapacity(candidate.latencyNs.subarray(0, batch), demand.visits);
+  let least = 1;
+  for (const objective of objectives) {
+    const late = allowedLate(objective, requests);
+    const slackNs = objective.sloNs - demand.headNs - demand.tailNs;
+    for (const burst of demand.bursts) {
+      if (burst.requests <= late) continue;
+      least = Math.max(least, Math.ceil((burst.requests - late) / rowsWithin(burst.spanNs + slackNs)));
+    }
+  }
+  return least;
+}
+
+/** replicaCapacity bounds the rows that one replica can serve from start to end within a time. */
+function replicaCapacity(latencyNs: Float64Array, visits: number): (timeNs: number) => number {
+  const least = latencyNs.slice();
+  for (let n = least.length - 2; n >= 0; n--) least[n] = Math.min(least[n] as number, least[n + 1] as number);
+  const most = Math.min(visits, MOST_ROWS);
+  const neededNs = new Float64Array(most + 1);
+  for (let rows = 1; rows <= most; rows++) {
+    let best = Number.POSITIVE_INFINITY;
+    for (let n = 1; n <= Math.min(rows, least.length); n++)
+      best = Math.min(best, (least[n - 1] as number) + (neededNs[rows - n] as number));
+    neededNs[rows] = best;
+  }
+  const rowNs = leastOf(least.map((ns, i) => ns / (i + 1)));
+  return (timeNs) => {
+    if (timeNs < 0) return 0;
+    if (timeNs >= (neededNs[most] as number)) return most < visits ? Math.floor(timeNs / rowNs) : visits;
+    let [fits, exceeds] = [0, most];
+    while (exceeds - fits > 1) {
+      const middle = (fits + exceeds) >> 1;
+      if ((neededNs[middle] as number) <= timeNs) fits = middle;
+      else exceeds = middle;
+    }
+    return fits;
+  };
+}

@@ -1,0 +1,146 @@
+import { longestPath } from '../pipeline/index.js';
+import { allowedLate } from './floors.js';
+import { initialize } from './initialize.js';
+import { minimize } from './minimize.js';
+import type { Configuration, TailObjective } from './problem.js';
+import { type PlannerInput, Trials } from './trials.js';
+
+/** InfeasibleReason says why no configuration meets the objectives. */
+export type InfeasibleReason =
+  /** Even with a replica for each request, every stage on its fastest class and no wait, too many requests are late. */
+  | {
+      readonly code: 'slo-too-short';
+      readonly objective: TailObjective;
+      /** The longest path, by the names of its stages. */
+      readonly stages: readonly string[];
+      readonly longestPathNs: number;
+      /** The SLO that requests would meet at this attainment if none ever waited. */
+      readonly leastSloNs: number;
+    }
+  /** The sample asks for more replicas than the class or the spec lets this stage have, with any batch and class. */
+  | { readonly code: 'too-few-replicas'; readonly stage: string; readonly classes: readonly string[] }
+  /** The pipeline as one black box, replicated, needs more devices of a class than there are. */
+  | {
+      readonly code: 'too-few-devices';
+      readonly device: string;
+      readonly needed: number;
+      readonly count: number;
+    }
+  /**
+   * Every stage has a class and every edge a pair of classes that is fast enough, but no choice for all of them is: a
+   * fast class may be far from the next, or have only large batches.
+   */
+  | { readonly code: 'no-combination'; readonly objectives: readonly TailObjective[] }
+  /** No stage is at fault alone: these limits together leave no feasible configuration. */
+  | {
+      readonly code: 'limits-together';
+      readonly classes: readonly string[];
+      readonly fixedStages: readonly string[];
+    };
+
+/** LeastSlo is the SLO of each objective that can be met, with what a plan for them costs. */
+export interface LeastSlo {
+  readonly sloNs: readonly number[];
+  readonly configuration: Configuration;
+  readonly hourlyCost: number;
+}
+
+/** reasonsOf says why a problem, for which no configuration was found, has none. */
+export function reasonsOf(input: PlannerInput, trials: Trials): InfeasibleReason[] {
+  const { problem } = trials;
+  const sloReasons = problem.objectives.flatMap((objective) => sloReason(trials, objective));
+  if (sloReasons.length > 0) return sloReasons;
+  if (initialize(new Trials(withoutLimits(input))) === undefined)
+    return [{ code: 'no-combination', objectives: problem.objectives }];
+  const { names } = problem.graph;
+  const short = names.flatMap((stage, i): InfeasibleReason[] =>
+    hasOption(trials, i) ? [] : [{ code: 'too-few-replicas', stage, classes: limitedClasses(trials, i) }],
+  );
+  if (short.length > 0) return short;
+  const classes = [...new Set(names.flatMap((_, i) => limitedClasses(trials, i)))];
+  const fixedStages = names.filter((_, i) => problem.stages[i]?.replicas !== undefined);
+  return [{ code: 'limits-together', classes, fixedStages }];
+}
+
+function withoutLimits(input: PlannerInput): PlannerInput {
+  const stages = input.problem.stages.map(({ candidates }) => ({ candidates }));
+  return { ...input, problem: { ...input.problem, stages, counts: {} } };
+}
+
+function sloReason(trials: Trials, objective: TailObjective): InfeasibleReason[] {
+  const { graph } = trials.problem;
+  const leastSloNs = quantileNs(trials.estimate(trials.floor()).latencyNs, objective);
+  if (leastSloNs <= objective.sloNs) return [];
+  const { stages, latencyUs } = longestPath(graph, {
+    stageUs: (i) => (trials.relaxed.stageNs[i] as number) / 1e3,
+    edgeUs: (i, k) => (trials.relaxed.edgeNs[i]?.[k] as number) / 1e3,
+  });
+  const longestPathNs = Math.round(latencyUs * 1e3);
+  return [{ code: 'slo-too-short', objective, stages, longestPathNs, leastSloNs }];
+}
+
+/** quantileNs is the least SLO that these latencies meet at the attainment. */
+function quantileNs(latencyNs: Float64Array, objective: TailObjective): number {
+  const rank = latencyNs.length - allowedLate(objective, latencyNs.length);
+  return rank === 0 ? 0 : (latencyNs.toSorted()[rank - 1] as number);
+}
+
+function hasOption(trials: Trials, stage: number): boolean {
+  const { stages, counts } = trials.problem;
+  return (stages[stage]?.candidates ?? []).some(({ batches, device }, candidate) =>
+    batches.some((batch) => {
+      const most = Math.min(trials.mostReplicas(stage), counts[device] ?? Number.POSITIVE_INFINITY);
+      return trials.leastReplicas(stage, { candidate, batch }) <= most;
+    }),
+  );
+}
+
+function limitedClasses({ problem: { stages, counts } }: Trials, stage: number): string[] {
+  const devices = (stages[stage]?.candidates ?? []).map(({ device }) => device);
+  return devices.filter((device) => counts[device] !== undefined);
+}
+
+/**
+ * leastSlo finds SLOs that can be met and plans for them. Where replicas are not limited, transfers take no time and no
+ * batch is faster than one row, no shorter ones can be met. Otherwise they are the shortest that were found: all
+ * objectives are stretched by one factor, which is doubled and then halved down to a hundredth.
+ */
+export function leastSlo(input: PlannerInput, trials: Trials): LeastSlo | undefined {
+  const { latencyNs } = trials.estimate(trials.floor());
+  const shortest = trials.problem.objectives.map((objective) =>
+    Math.max(objective.sloNs, quantileNs(latencyNs, objective)),
+  );
+  let [missed, met] = [1, 1];
+  let found = planned(input, shortest);
+  while (found === undefined && met < MOST_STRETCH) {
+    if (input.stop?.() === true) return undefined;
+    [missed, met] = [met, met * 2];
+    found = planned(input, stretched(shortest, met));
+  }
+  while (found !== undefined && met > missed * FINE && input.stop?.() !== true) {
+    const middle = (missed + met) / 2;
+    const better = planned(input, stretched(shortest, middle));
+    if (better === undefined) missed = middle;
+    else [found, met] = [better, middle];
+  }
+  return found;
+}
+
+const MOST_STRETCH = 2 ** 20;
+const FINE = 1.01;
+
+function stretched(sloNs: readonly number[], factor: number): number[] {
+  return sloNs.map((ns) => Math.ceil(ns * factor));
+}
+
+function planned(input: PlannerInput, sloNs: readonly number[]): LeastSlo | undefined {
+  const objectives = input.problem.objectives.map((objective, k) => ({
+    ...objective,
+    sloNs: sloNs[k] as number,
+  }));
+  const trials = new Trials({ ...input, problem: { ...input.problem, objectives } });
+  const initial = initialize(trials);
+  if (initial === undefined) return undefined;
+  const { configuration } = minimize(trials, initial);
+  return { sloNs, configuration, hourlyCost: trials.hourlyCost(configuration) };
+}

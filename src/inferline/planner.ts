@@ -1,0 +1,89 @@
+import { costBound, searchExactly } from './exact.js';
+import { type InfeasibleReason, type LeastSlo, leastSlo, reasonsOf } from './infeasible.js';
+import { initialize } from './initialize.js';
+import { minimize } from './minimize.js';
+import type { Configuration } from './problem.js';
+import { type PlannerInput, type PlanningAction, Trials } from './trials.js';
+
+/** PlanningOutcome is what came of planning. */
+export type PlanningOutcome =
+  | {
+      readonly status: 'feasible';
+      readonly configuration: Configuration;
+      readonly hourlyCost: number;
+      /** It is proved that no feasible configuration costs less. */
+      readonly lowerBound: number;
+      /** The cost to which InferLine's own algorithms come, where they find a configuration. */
+      readonly greedyCost?: number;
+      /** Whether the search came to its end; otherwise it was stopped. */
+      readonly finished: boolean;
+      /** The steps of InferLine's algorithms. An exact search may have found a cheaper configuration than they. */
+      readonly trail: readonly PlanningAction[];
+      readonly estimates: number;
+    }
+  | {
+      readonly status: 'infeasible';
+      readonly reasons: readonly InfeasibleReason[];
+      /** The least SLOs that can be met, with all else as it is; absent where none was found before the search stopped. */
+      readonly least?: LeastSlo;
+      readonly estimates: number;
+    }
+  /** The search was stopped before it found a configuration or proved that there is none. */
+  | { readonly status: 'undecided'; readonly lowerBound: number; readonly estimates: number };
+
+/**
+ * planPipeline finds a configuration that serves the sample within the objectives at little cost (`inferline`) or at
+ * the least (`exact`). Where InferLine's first algorithm finds none, an exact search decides whether there is one.
+ */
+export function planPipeline(input: PlannerInput, method: 'inferline' | 'exact'): PlanningOutcome {
+  const trials = new Trials(input);
+  const bound = costBound(trials);
+  if (bound === Number.POSITIVE_INFINITY || !trials.meets(trials.floor())) return infeasible(input, trials);
+  const initial = initialize(trials);
+  const begin = initial ?? searchExactly(trials, { first: true }).configuration;
+  if (begin === undefined) {
+    if (!trials.stopped) return infeasible(input, trials);
+    return { status: 'undecided', lowerBound: bound, estimates: trials.estimates };
+  }
+  const greedy = minimize(trials, begin);
+  const greedyCost = trials.hourlyCost(greedy.configuration);
+  const feasible = {
+    status: 'feasible' as const,
+    configuration: greedy.configuration,
+    hourlyCost: greedyCost,
+    lowerBound: Math.min(bound, greedyCost),
+    greedyCost,
+    finished: greedy.finished,
+    trail: greedy.trail,
+    estimates: trials.estimates,
+  };
+  if (method === 'inferline') return feasible;
+  const {
+    configuration = greedy.configuration,
+    lowerBound,
+    finished,
+  } = searchExactly(trials, {
+    incumbent: greedy.configuration,
+  });
+  const hourlyCost = trials.hourlyCost(configuration);
+  const { estimates } = trials;
+  return {
+    ...feasible,
+    configuration,
+    hourlyCost,
+    lowerBound: Math.max(bound, lowerBound),
+    finished,
+    estimates,
+  };
+}
+
+function infeasible(input: PlannerInput, trials: Trials): PlanningOutcome {
+  const least = leastSlo(input, trials);
+  const reasons = reasonsOf(input, trials);
+  return {
+    status: 'infeasible',
+    reasons,
+    ...(least === undefined ? {} : { least }),
+    estimates: trials.estimates,
+  };
+}

@@ -1,0 +1,76 @@
+import type { PipelineSpec } from '../artifacts/index.js';
+import { edgeBytes, linkUs, type OpenProblem } from '../pipeline/index.js';
+import { filledLatencies } from '../serving/index.js';
+import type { Configuration, PlanningProblem } from './problem.js';
+
+const NS_PER_MS = 1e6;
+const DEFAULT_ATTAINMENT = 0.99;
+
+/**
+ * planningProblemOf puts a resolved spec into the planner's words. Latencies and transfers are those of simulations: a
+ * batch size that was not measured takes as long as the next that was, and a transfer is rounded to nanoseconds.
+ */
+export function planningProblemOf({ spec, cluster, graph, stages }: OpenProblem): PlanningProblem {
+  const bytes = edgeBytes(graph, stages);
+  const counts = Object.entries(cluster.devices).flatMap(([name, { count, taken = 0 }]) =>
+    count === undefined ? [] : [[name, Math.max(0, count - taken)] as const],
+  );
+  return {
+    graph,
+    stages: stages.map(({ candidates }, i) => {
+      const replicas = spec.stages[i]?.replicas;
+      return {
+        candidates: candidates.map(({ device, batches, latencyUsByBatch, hourlyCost }) => ({
+          device,
+          batches,
+          latencyNs: filledLatencies(latencyUsByBatch, batches.at(-1) as number),
+          hourlyCost,
+        })),
+        ...(replicas === undefined ? {} : { replicas }),
+      };
+    }),
+    objectives: [
+      {
+        attainment: spec.attainment ?? DEFAULT_ATTAINMENT,
+        sloNs: Math.round(spec.sloMs * NS_PER_MS),
+      },
+    ],
+    counts: Object.fromEntries(counts),
+    transferNs: ({ from, edge, fromDevice, toDevice, rows }) => {
+      const k = graph.edges[from]?.indexOf(edge) ?? -1;
+      const sent = (bytes[from]?.[k] ?? 0) * rows;
+      return Math.round(1e3 * linkUs(cluster, [fromDevice, toDevice], sent));
+    },
+  };
+}
+
+/** FixedStage is what was chosen for a stage. */
+export interface FixedStage {
+  readonly device: string;
+  readonly batch: number;
+  readonly replicas: number;
+}
+
+/** chosenSpec gives a spec with what was chosen for its stages, in its order, as a person would have fixed it. */
+export function chosenSpec(spec: PipelineSpec, chosen: readonly FixedStage[]): PipelineSpec {
+  return {
+    ...spec,
+    planner: { method: 'given' },
+    stages: spec.stages.map(({ devices: _allowed, ...stage }, i) => ({
+      ...stage,
+      ...(chosen[i] as FixedStage),
+    })),
+  };
+}
+
+/** chosenStages says what a configuration chose for each stage. */
+export function chosenStages(
+  { stages }: PlanningProblem,
+  { candidate, batch, replicas }: Configuration,
+): FixedStage[] {
+  return stages.map(({ candidates }, i) => ({
+    device: candidates[candidate[i] as number]?.device as string,
+    batch: batch[i] as number,
+    replicas: replicas[i] as number,
+  }));
+}

@@ -1,0 +1,233 @@
+import {
+  allowedLate,
+  demandsOf,
+  leastReplicas,
+  type Relaxed,
+  type StageDemand,
+  withFloors,
+} from './floors.js';
+import type {
+  Configuration,
+  Estimate,
+  PipelineEstimator,
+  PlanningProblem,
+  Sample,
+  StageCandidate,
+} from './problem.js';
+
+/** PlannerInput is what a plan is made from. */
+export interface PlannerInput {
+  readonly problem: PlanningProblem;
+  readonly sample: Sample;
+  /** The Estimator. It is asked for a problem that has one more candidate for each stage. */
+  readonly estimatorOf: (problem: PlanningProblem, sample: Sample) => PipelineEstimator;
+  /** The planner asks it between estimates, and ends with what it has where the answer is true. */
+  readonly stop?: () => boolean;
+  /** The number of estimates after which the planner ends with what it has. */
+  readonly mostEstimates?: number;
+}
+
+/** StageOption is what may be set for one stage. */
+export interface StageOption {
+  readonly candidate: number;
+  readonly batch: number;
+  readonly replicas: number;
+}
+
+/** PlanningAction is one step of a search, as `--explain` tells it. */
+export interface PlanningAction {
+  readonly action: 'remove-replicas' | 'change-batch' | 'change-class';
+  readonly stage: number;
+  readonly from: StageOption;
+  readonly to: StageOption;
+  /** The cost of the whole configuration afterwards. */
+  readonly hourlyCost: number;
+}
+
+const ROUNDING = 1e-9;
+
+/** isCheaper compares costs that were summed in any order. */
+export function isCheaper(one: number, other: number): boolean {
+  if (other === Number.POSITIVE_INFINITY) return one < other;
+  return one < other - ROUNDING * Math.max(1, Math.abs(other));
+}
+
+/** Trials asks the Estimator about configurations of one problem, counts its answers, and knows what bounds them. */
+export class Trials {
+  readonly problem: PlanningProblem;
+  readonly relaxed: Relaxed;
+  readonly demands: readonly StageDemand[];
+  readonly requests: number;
+  /** The number of estimates that were made. */
+  estimates = 0;
+  private readonly estimator: PipelineEstimator;
+  private readonly needed: number[];
+  private readonly known = new Map<string, boolean>();
+  private readonly least = new Map<string, number>();
+  private readonly alone = new Map<string, number | undefined>();
+
+  constructor(private readonly input: PlannerInput) {
+    this.problem = input.problem;
+    this.relaxed = withFloors(input.problem);
+    this.estimator = input.estimatorOf(this.relaxed.problem, input.sample);
+    this.requests = input.sample.atNs.length;
+    this.demands = demandsOf(this.relaxed, input.sample);
+    this.needed = input.problem.objectives.map(
+      (objective) => this.requests - allowedLate(objective, this.requests),
+    );
+  }
+
+  get stopped(): boolean {
+    return (
+      this.estimates >= (this.input.mostEstimates ?? Number.POSITIVE_INFINITY) || this.input.stop?.() === true
+    );
+  }
+
+  estimate(configuration: Configuration): Estimate {
+    this.estimates++;
+    return this.estimator.estimate(configuration);
+  }
+
+  /** meets says whether the sample is served within all objectives. It remembers its answers. */
+  meets(configuration: Configuration): boolean {
+    const key = `${configuration.candidate} ${configuration.batch} ${configuration.replicas}`;
+    const known = this.known.get(key);
+    if (known !== undefined) return known;
+    const met = this.meetsAnew(configuration);
+    this.known.set(key, met);
+    return met;
+  }
+
+  /** meetsAnew is `meets` without a memory, for a search that asks about nothing twice. */
+  meetsAnew(configuration: Configuration): boolean {
+    const { attainments } = this.estimate(configuration);
+    return attainments.every((share, k) => Math.round(share * this.requests) >= (this.needed[k] as number));
+  }
+
+  candidate(stage: number, candidate: number): StageCandidate {
+    return this.problem.stages[stage]?.candidates[candidate] as StageCandidate;
+  }
+
+  /** leastReplicas is a number of replicas below which no configuration with this batch on this candidate is feasible. */
+  leastReplicas(stage: number, option: Omit<StageOption, 'replicas'>): number {
+    const key = `${stage} ${option.candidate} ${option.batch}`;
+    const known = this.least.get(key);
+    if (known !== undefined) return known;
+    const { objectives } = this.problem;
+    const candidate = this.candidate(stage, option.candidate);
+    const asked = { candidate, batch: option.batch, objectives, requests: this.requests };
+    const least = leastReplicas(this.demands[stage] as StageDemand, asked);
+    this.least.set(key, least);
+    return least;
+  }
+
+  /**
+   * aloneReplicas is how many replicas a stage needs when every other is at its floor: the fewest that were found by
+   * halving. Beside stages that delay requests it hardly ever needs fewer.
+   */
+  aloneReplicas(stage: number, { candidate, batch }: Omit<StageOption, 'replicas'>): number | undefined {
+    const key = `${stage} ${candidate} ${batch}`;
+    if (this.alone.has(key)) return this.alone.get(key);
+    const floor = this.floor();
+    const count = this.problem.counts[this.candidate(stage, candidate).device] ?? Number.POSITIVE_INFINITY;
+    const found = fewest(
+      {
+        least: this.leastReplicas(stage, { candidate, batch }),
+        most: Math.min(count, this.mostReplicas(stage)),
+        fixed: this.problem.stages[stage]?.replicas,
+      },
+      (replicas) => this.meets(withOption(floor, stage, { candidate, batch, replicas })),
+    );
+    this.alone.set(key, found);
+    return found;
+  }
+
+  /** mostReplicas is the number beyond which replicas of a stage only idle, or the number that the spec fixes. */
+  mostReplicas(stage: number): number {
+    return this.problem.stages[stage]?.replicas ?? Math.max(1, this.demands[stage]?.visits as number);
+  }
+
+  /** free is the number of replicas that a class has for a stage, when the others have theirs. */
+  free(configuration: Configuration, stage: number, device: string): number {
+    let free = this.problem.counts[device] ?? Number.POSITIVE_INFINITY;
+    configuration.candidate.forEach((candidate, i) => {
+      if (i === stage || this.candidate(i, candidate)?.device !== device) return;
+      free -= configuration.replicas[i] as number;
+    });
+    return free;
+  }
+
+  /** floor is the configuration in which every stage is at its floor: it delays no request more than any other does. */
+  floor(): Configuration {
+    const { stages } = this.problem;
+    return {
+      candidate: Int32Array.from(stages, ({ candidates }) => candidates.length),
+      batch: new Int32Array(stages.length).fill(1),
+      replicas: new Int32Array(stages.length).fill(Math.max(1, this.requests)),
+    };
+  }
+
+  hourlyCost({ candidate, replicas }: Configuration): number {
+    return candidate.reduce(
+      (sum, c, i) => sum + this.candidate(i, c).hourlyCost * (replicas[i] as number),
+      0,
+    );
+  }
+}
+
+export function optionOf({ candidate, batch, replicas }: Configuration, stage: number): StageOption {
+  return {
+    candidate: candidate[stage] as number,
+    batch: batch[stage] as number,
+    replicas: replicas[stage] as number,
+  };
+}
+
+/** withOption copies a configuration with one stage set otherwise. */
+export function withOption(from: Configuration, stage: number, option: StageOption): Configuration {
+  const copy = {
+    candidate: from.candidate.slice(),
+    batch: from.batch.slice(),
+    replicas: from.replicas.slice(),
+  };
+  setOption(copy, stage, option);
+  return copy;
+}
+
+/** setOption sets one stage of a configuration that its caller owns. */
+export function setOption(
+  to: Configuration,
+  stage: number,
+  { candidate, batch, replicas }: StageOption,
+): void {
+  to.candidate[stage] = candidate;
+  to.batch[stage] = batch;
+  to.replicas[stage] = replicas;
+}
+
+/**
+ * fewest finds the smallest number that is feasible, where every larger one is: by steps that double from the least,
+ * and then by halves.
+ */
+export function fewest(
+  {
+    least,
+    most,
+    fixed,
+  }: { readonly least: number; readonly most: number; readonly fixed?: number | undefined },
+  isFeasible: (replicas: number) => boolean,
+): number | undefined {
+  if (fixed !== undefined) return fixed <= most && isFeasible(fixed) ? fixed : undefined;
+  if (least > most) return undefined;
+  let [missed, met] = [least - 1, least];
+  while (!isFeasible(met)) {
+    if (met === most) return undefined;
+    [missed, met] = [met, Math.min(most, 2 * met - missed + 1)];
+  }
+  while (met - missed > 1) {
+    const middle = (met + missed) >> 1;
+    if (isFeasible(middle)) met = middle;
+    else missed = middle;
+  }
+  return met;
+}

@@ -1,0 +1,164 @@
+import {
+  type DeviceProfile,
+  type Fault,
+  fault,
+  type OpenCluster,
+  type PipelineSpec,
+  type PipelineStage,
+  type Profile,
+  type StageInput,
+} from '../artifacts/index.js';
+import { countFaults, readStageGraph, type StageGraph } from './graph.js';
+import { latencyUs, latencyUsByBatch, measuredBatches } from './latencies.js';
+import { listed } from './listed.js';
+import type { GivenReason, PipelineFiles, StageProfile } from './problem.js';
+import {
+  classFaults,
+  clusterFaults,
+  distinct,
+  modelTensors,
+  specFaults,
+  weightBytes,
+  whenFaults,
+} from './resolve.js';
+import { wireStages } from './tensors.js';
+
+const BYTES_PER_GIB = 2 ** 30;
+
+/** OpenProblem is a spec that leaves device classes, batches or replicas to a planner, resolved and without faults. */
+export interface OpenProblem {
+  readonly spec: PipelineSpec;
+  readonly cluster: OpenCluster;
+  readonly graph: StageGraph;
+  /** In the order of the spec. */
+  readonly stages: readonly OpenStage[];
+}
+
+/** OpenStage is a stage with what may be chosen for it. */
+export interface OpenStage {
+  readonly profile: Profile;
+  readonly inputs: readonly StageInput[] | undefined;
+  readonly candidates: readonly OpenCandidate[];
+  /** Classes that could serve the stage if their memory held its weights. */
+  readonly tooSmall: readonly GivenReason[];
+}
+
+/** OpenCandidate is a device class that may serve a stage. */
+export interface OpenCandidate {
+  readonly device: string;
+  /** The batch sizes that may be chosen, ascending. */
+  readonly batches: readonly number[];
+  /** At batch 1 … the largest; null where the profile has no such batch. */
+  readonly latencyUsByBatch: readonly (number | null)[];
+  readonly hourlyCost: number;
+}
+
+/** ResolvedOpen is a problem, or every fault of the spec and its files. */
+export type ResolvedOpen =
+  | { readonly problem: OpenProblem; readonly faults?: undefined }
+  | { readonly faults: readonly Fault[]; readonly problem?: undefined };
+
+/**
+ * resolveOpen joins a spec whose stages are to be planned with its cluster and profiles, and tells every fault at once.
+ * A class is a candidate for a stage where the spec allows it, its profile has it, and its memory holds the weights.
+ */
+export function resolveOpen(spec: PipelineSpec, files: PipelineFiles): ResolvedOpen {
+  const many = countFaults(spec);
+  if (many.length > 0) return { faults: many };
+  const read = readStageGraph(spec);
+  const wiring = wireStages(
+    read,
+    spec.stages.map(({ inputs }, i) => ({ ...modelTensors(files.profiles[i]), given: inputs })),
+  );
+  const offers = spec.stages.map((stage, i) => offerOf(stage, i, { files, file: files.profiles[i] }));
+  const faults = [
+    ...specFaults(spec, read, []),
+    ...wiring.faults,
+    ...clusterFaults(files.cluster),
+    ...spec.stages.flatMap((stage, i) => whenFaults(stage, i, files.profiles[i])),
+    ...offers.flatMap((offer) => offer.faults),
+  ];
+  if (faults.length > 0) return { faults: distinct(faults) };
+  const stages = offers.map(({ candidates, tooSmall }, i): OpenStage => {
+    const { profile } = files.profiles[i] as StageProfile;
+    return { profile, inputs: wiring.inputs[i], candidates, tooSmall };
+  });
+  return { problem: { spec, cluster: files.cluster, graph: read.graph, stages } };
+}
+
+/** Offer is what may be chosen for a stage, and what is wrong with what the spec says of it. */
+interface Offer {
+  readonly candidates: readonly OpenCandidate[];
+  readonly tooSmall: readonly GivenReason[];
+  readonly faults: readonly Fault[];
+}
+
+function offerOf(
+  stage: PipelineStage,
+  i: number,
+  { files: { cluster }, file }: { readonly files: PipelineFiles; readonly file: StageProfile | undefined },
+): Offer {
+  const named = namedClasses(stage, i);
+  const faults = named.flatMap(({ device, path }) => classFaults(cluster, { device, virtual: 1, path }));
+  if (faults.length > 0 || file === undefined) return { candidates: [], tooSmall: [], faults };
+  const names = named.length > 0 ? named.map(({ device }) => device) : Object.keys(cluster.devices);
+  const measured = names.flatMap((device) => candidatesOf(stage, device, { cluster, file }));
+  const prices = measured
+    .filter(({ hourlyCost }) => hourlyCost === undefined)
+    .map(({ device }) => fault('lacks "hourlyCost", by which plans are compared', `/devices/${device}`));
+  if (measured.length === 0)
+    return { candidates: [], tooSmall: [], faults: [noneMeasured(stage, i, { names, file })] };
+  const tooSmall = measured.flatMap(({ device }) => memoryReason(stage, device, { cluster, file }));
+  const small = tooSmall.map((reason) => reason.class);
+  const candidates = measured.filter(({ device }) => !small.includes(device)) as OpenCandidate[];
+  return { candidates, tooSmall, faults: prices };
+}
+
+/** namedClasses lists the classes that the spec names for a stage; none where it leaves them open. */
+function namedClasses({ device, devices = [] }: PipelineStage, i: number) {
+  if (device !== undefined) return [{ device, path: `/stages/${i}/device` }];
+  return devices.map((name) => ({ device: name, path: `/stages/${i}/devices` }));
+}
+
+function candidatesOf(
+  { batch }: PipelineStage,
+  device: string,
+  { cluster, file: { profile } }: { readonly cluster: OpenCluster; readonly file: StageProfile },
+): (Omit<OpenCandidate, 'hourlyCost'> & { readonly hourlyCost: number | undefined })[] {
+  const measured = Object.hasOwn(profile.devices, device)
+    ? (profile.devices[device] as DeviceProfile)
+    : undefined;
+  if (measured === undefined) return [];
+  const batches = measuredBatches(measured, 1).filter(
+    (size) => (batch === undefined || size === batch) && (latencyUs(measured, 1, size) ?? 0) > 0,
+  );
+  const largest = batches.at(-1);
+  if (largest === undefined) return [];
+  const { hourlyCost } = cluster.devices[device] as { hourlyCost?: number };
+  return [{ device, batches, latencyUsByBatch: latencyUsByBatch(measured, 1, largest), hourlyCost }];
+}
+
+function noneMeasured(
+  { batch }: PipelineStage,
+  i: number,
+  { names, file: { profile, path } }: { readonly names: readonly string[]; readonly file: StageProfile },
+): Fault {
+  const wanted = batch === undefined ? 'whole GPUs' : `batch ${batch} on whole GPUs`;
+  const has = listed(Object.keys(profile.devices));
+  return fault(
+    `has no latency of ${wanted} of ${listed(names)} in ${path}, which has ${has}`,
+    `/stages/${i}`,
+  );
+}
+
+function memoryReason(
+  { name }: PipelineStage,
+  device: string,
+  { cluster, file: { profile } }: { readonly cluster: OpenCluster; readonly file: StageProfile },
+): GivenReason[] {
+  const memoryGiB = cluster.devices[device]?.memoryGiB;
+  const neededGiB = (weightBytes(profile) ?? 0) / BYTES_PER_GIB;
+  if (memoryGiB === undefined || neededGiB <= memoryGiB) return [];
+  const text = `the weights of ${name} take ${Number(neededGiB.toPrecision(4))} GiB of the ${memoryGiB} GiB of ${device}`;
+  return [{ code: 'weights-exceed-memory', stages: [name], class: device, neededGiB, memoryGiB, text }];
+}

@@ -1,0 +1,192 @@
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { InputError, solveSpec, validateFiles } from '../../../src/api/index.js';
+import type { PipelinePlan, PipelineSpec, SimulationReport } from '../../../src/artifacts/index.js';
+import { plan } from '../../cli/plan.js';
+
+const EXAMPLE = new URL('../../../examples/pipeline', import.meta.url).pathname;
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'inferplan-planned-'));
+  await cp(EXAMPLE, folder, { recursive: true });
+  await changeCluster(() => undefined);
+  await changeSpec((spec) => {
+    spec.planner = { method: 'inferline' };
+    spec.load = { arrivals: 'gamma', rps: 600, cv: 2, duration: '5s' };
+    delete spec.shared;
+    for (const stage of spec.stages) for (const key of FIXED) delete stage[key];
+  });
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const FIXED = ['device', 'batch', 'replicas', 'standby'] as const;
+const at = (name: string): string => join(folder, name);
+
+async function changeSpec(change: (spec: PipelineSpec) => void): Promise<void> {
+  const spec = parse(await readFile(at('spec.yaml'), 'utf8')) as PipelineSpec;
+  change(spec);
+  await writeFile(at('spec.yaml'), stringify(spec));
+}
+
+interface ClusterFile {
+  devices: Record<string, { count?: number; hourlyCost?: number }>;
+  networkGbps?: number;
+}
+
+/** changeCluster takes the network away, on which transfers would wait for one another as the Estimator's do not. */
+async function changeCluster(change: (cluster: ClusterFile) => void): Promise<void> {
+  const cluster = parse(await readFile(at('cluster.yaml'), 'utf8')) as ClusterFile;
+  delete cluster.networkGbps;
+  change(cluster);
+  await writeFile(at('cluster.yaml'), stringify(cluster));
+}
+
+async function solved(): Promise<PipelinePlan> {
+  const outcome = await solveSpec(at('spec.yaml'), { output: at('plan.json') });
+  expect(outcome.outcome).toBe('pipeline-plan');
+  return JSON.parse(await readFile(at('plan.json'), 'utf8')) as PipelinePlan;
+}
+
+async function simulated(...options: string[]): Promise<SimulationReport> {
+  const { code, stdout } = await plan(['simulate', at('plan.json'), '--json', '--exact', ...options]);
+  expect(code).toBe(0);
+  return JSON.parse(stdout) as SimulationReport;
+}
+
+describe('solveSpec() of a pipeline that is to be planned', () => {
+  it('writes a plan whose simulation gives the sample the latencies that the plan names', async () => {
+    const made = await solved();
+    expect(made).toMatchObject({ method: 'inferline', serving: { scheduler: 'inferline' } });
+    const { sample, hourlyCost, objective } = made;
+    expect(sample?.attainment).toBeGreaterThanOrEqual(0.99);
+    expect(objective?.value).toBeCloseTo(hourlyCost as number, 9);
+    expect(objective?.bound).toBeLessThanOrEqual(objective?.value as number);
+    const load = ['--rps', '600', '--arrivals', 'gamma', '--cv', '2', '--duration', '5s'];
+    const [model] = (await simulated(...load, '--seed', String(sample?.seed))).models;
+    expect(model?.requests.arrived).toBe(sample?.requests);
+    expect(model?.requests.attainment).toBe(sample?.attainment);
+    expect(model?.requests.latencyMs?.p99).toBeCloseTo(sample?.p99Ms as number, 6);
+    expect(model?.requests.latencyMs?.p50).toBeCloseTo(sample?.p50Ms as number, 6);
+  });
+
+  it('gives the same bytes again, and is confirmed from its files', async () => {
+    await solved();
+    const first = await readFile(at('plan.json'), 'utf8');
+    await solved();
+    expect(await readFile(at('plan.json'), 'utf8')).toBe(first);
+    expect(await validateFiles([at('plan.json'), at('spec.yaml')])).toMatchObject([
+      { ok: true, what: expect.stringContaining('recomputed from its spec and profiles') },
+      { ok: true },
+    ]);
+    const forged = JSON.parse(first) as PipelinePlan;
+    (forged.sample as { attainment: number }).attainment = 0.995;
+    await writeFile(at('plan.json'), JSON.stringify(forged));
+    expect(await validateFiles([at('plan.json')])).toMatchObject([{ ok: false }]);
+  });
+
+  it('proves the least cost where it is asked to, which no other plan falls below', async () => {
+    const greedy = await solved();
+    await changeSpec((spec) => {
+      spec.planner = { method: 'exact' };
+    });
+    const exact = await solved();
+    expect(exact).toMatchObject({ method: 'exact', status: 'optimal', objective: { gap: 0 } });
+    expect(exact.hourlyCost).toBeLessThanOrEqual(greedy.hourlyCost as number);
+    expect(exact.objective?.bound).toBeGreaterThanOrEqual(greedy.objective?.bound as number);
+  });
+
+  it('obeys what the spec fixes, and the counts of classes', async () => {
+    const free = await solved();
+    await changeSpec((spec) => {
+      spec.stages[0]!.replicas = 5;
+      spec.stages[1]!.devices = ['L4'];
+      spec.stages[3]!.batch = 4;
+    });
+    await changeCluster((cluster) => {
+      cluster.devices.L4!.count = 8;
+    });
+    const bound = await solved();
+    const stage = (name: string) => bound.stages.find((one) => one.name === name);
+    expect(stage('detect')).toMatchObject({ replicas: 5 });
+    expect(stage('scene')).toMatchObject({ device: 'L4' });
+    expect(stage('face')).toMatchObject({ batch: 4 });
+    expect(bound.classes.L4?.used).toBeLessThanOrEqual(8);
+    expect(bound.hourlyCost).toBeGreaterThan(free.hourlyCost as number);
+  });
+
+  it('replicates the pipeline as one box by the coarse methods, for its mean rate and for its peak', async () => {
+    await changeCluster((cluster) => {
+      delete cluster.devices.L4!.count;
+    });
+    const replicas: number[] = [];
+    for (const method of ['coarse-mean', 'coarse-peak'] as const) {
+      await changeSpec((spec) => {
+        spec.planner = { method };
+      });
+      const made = await solved();
+      expect(new Set(made.stages.map((stage) => stage.replicas)).size).toBe(1);
+      expect(made.objective).toBeUndefined();
+      expect(await validateFiles([at('plan.json')])).toMatchObject([{ ok: true }]);
+      replicas.push(made.stages[0]?.replicas as number);
+    }
+    expect(replicas[1]).toBeGreaterThan(replicas[0] as number);
+  });
+
+  it('ends with 3 for an SLO below the longest path, and names the least, which a plan then meets', async () => {
+    await changeSpec((spec) => {
+      spec.sloMs = 8;
+    });
+    const { code, stdout, stderr } = await plan(['solve', at('spec.yaml'), '--json']);
+    expect(code).toBe(3);
+    expect(stderr).toMatch(/the longest path, detect -> face -> match, takes 9\.2 ms on the fastest classes/);
+    expect(stderr).toMatch(/an SLO of [0-9.]+ ms can be met, at [0-9.]+ per hour/);
+    const answer = JSON.parse(stdout) as {
+      reasons: { code: string }[];
+      models: { smallestFeasibleSloMs: number }[];
+    };
+    expect(answer.reasons.map((reason) => reason.code)).toEqual(['slo-too-short']);
+    const leastMs = answer.models[0]?.smallestFeasibleSloMs as number;
+    await changeSpec((spec) => {
+      spec.sloMs = leastMs;
+    });
+    expect((await solved()).sample?.attainment).toBeGreaterThanOrEqual(0.99);
+  });
+
+  it('ends with 3 where a class has too few devices, and names the stage', async () => {
+    await changeCluster((cluster) => {
+      cluster.devices.L4!.count = 1;
+    });
+    const { code, stderr } = await plan(['solve', at('spec.yaml')]);
+    expect(code).toBe(3);
+    expect(stderr).toContain('detect needs more replicas than there are, of L4, whatever the others have');
+  });
+
+  it('ends with 5 or 4 where its work is limited: without a plan, or with one that may be too dear', async () => {
+    expect((await plan(['solve', at('spec.yaml'), '--work', '1'])).code).toBe(5);
+    const { code } = await plan(['solve', at('spec.yaml'), '--work', '25', '-o', at('plan.json')]);
+    expect(code).toBe(4);
+    expect((await validateFiles([at('plan.json')]))[0]).toMatchObject({ ok: true });
+  });
+
+  it('tells at once everything that a method does not plan with', async () => {
+    await changeSpec((spec) => {
+      spec.planner = { method: 'coarse-mean' };
+      spec.shared = [{ device: 'T4', stages: ['plate', 'face'], replicas: 2 }];
+      spec.stages[0]!.standby = 2;
+      spec.stages[1]!.replicas = 3;
+      delete spec.load;
+    });
+    const error = (await solveSpec(at('spec.yaml')).catch((thrown: unknown) => thrown)) as InputError;
+    expect(error).toBeInstanceOf(InputError);
+    expect(error.faults.map(({ path, message }) => `${path}: ${message}`)).toEqual([
+      '/load: is needed: coarse-mean plans for a sample of the load',
+      '/shared: is for planner.method given',
+      '/stages/0/standby: is for planner.method given',
+      '/stages/1/replicas: is chosen by coarse-mean, for all stages alike; leave it out',
+    ]);
+  });
+});

@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest';
+import { searchExactly } from '../../src/inferline/exact.js';
+import { planPipeline } from '../../src/inferline/planner.js';
+import type { Configuration, PlanningProblem } from '../../src/inferline/problem.js';
+import { Trials } from '../../src/inferline/trials.js';
+import { plainEstimator } from './plain-estimator.js';
+import { randomProblem } from './random-problem.js';
+
+const CASES = process.env.TEST_LONG ? 1000 : 80;
+const REQUESTS = 20;
+
+/** configurationsOf lists every configuration of a problem that its counts allow, with its cost. */
+function* configurationsOf({
+  stages,
+  counts,
+}: PlanningProblem): Generator<{ tried: Configuration; cost: number }> {
+  const options = stages.map(({ candidates, replicas: fixed }) =>
+    candidates.flatMap(({ batches, hourlyCost, device }, candidate) =>
+      batches.flatMap((batch) =>
+        (fixed === undefined ? Array.from({ length: REQUESTS }, (_, k) => k + 1) : [fixed]).map(
+          (replicas) => {
+            return { candidate, batch, replicas, device, cost: replicas * hourlyCost };
+          },
+        ),
+      ),
+    ),
+  );
+  const chosen = options.map(() => 0);
+  for (;;) {
+    const all = chosen.map((k, i) => options[i]?.[k] as (typeof options)[number][number]);
+    const isAllowed = Object.entries(counts).every(
+      ([name, count]) => all.reduce((sum, one) => sum + (one.device === name ? one.replicas : 0), 0) <= count,
+    );
+    const column = (of: (one: (typeof all)[number]) => number): Int32Array => Int32Array.from(all, of);
+    const tried = {
+      candidate: column((one) => one.candidate),
+      batch: column((one) => one.batch),
+      replicas: column((one) => one.replicas),
+    };
+    if (isAllowed) yield { tried, cost: all.reduce((sum, one) => sum + one.cost, 0) };
+    let i = 0;
+    while (i < chosen.length && ++(chosen[i] as number) === options[i]?.length) chosen[i++] = 0;
+    if (i === chosen.length) return;
+  }
+}
+
+describe('planPipeline with the exact method', () => {
+  it('finds the least cost of all configurations, or that none is feasible', () => {
+    const seen = { feasible: 0, infeasible: 0, undecided: 0, dearer: 0 };
+    for (let seed = 0; seed < CASES; seed++) {
+      const { problem, sample } = randomProblem(seed, {
+        mostStages: 2,
+        requests: REQUESTS,
+        limits: seed % 2 === 1,
+      });
+      const estimator = plainEstimator(problem, sample);
+      let least = Number.POSITIVE_INFINITY;
+      for (const { tried, cost } of configurationsOf(problem)) {
+        if (cost >= least) continue;
+        const { attainments } = estimator.estimate(tried);
+        if (problem.objectives.every(({ attainment }, k) => (attainments[k] as number) >= attainment))
+          least = cost;
+      }
+      const alone = searchExactly(new Trials({ problem, sample, estimatorOf: plainEstimator }));
+      expect([alone.finished, alone.configuration !== undefined], `seed ${seed}`).toEqual([
+        true,
+        least < Number.POSITIVE_INFINITY,
+      ]);
+      if (alone.configuration !== undefined) expect(alone.lowerBound, `seed ${seed}`).toBeCloseTo(least, 9);
+      const outcome = planPipeline({ problem, sample, estimatorOf: plainEstimator }, 'exact');
+      seen[outcome.status]++;
+      expect(outcome.status, `seed ${seed}`).toBe(
+        least < Number.POSITIVE_INFINITY ? 'feasible' : 'infeasible',
+      );
+      if (outcome.status !== 'feasible') continue;
+      expect(outcome.hourlyCost, `seed ${seed}`).toBeCloseTo(least, 9);
+      expect(outcome.lowerBound, `seed ${seed}`).toBeCloseTo(least, 9);
+      const greedy = planPipeline({ problem, sample, estimatorOf: plainEstimator }, 'inferline');
+      if (greedy.status !== 'feasible') throw new Error(`seed ${seed} was not planned`);
+      expect(greedy.lowerBound, `seed ${seed}`).toBeLessThanOrEqual(least + 1e-9);
+      if (greedy.hourlyCost > least + 1e-9) seen.dearer++;
+    }
+    expect(Math.min(seen.feasible, seen.infeasible), JSON.stringify(seen)).toBeGreaterThan(CASES / 20);
+    expect(seen.dearer, JSON.stringify(seen)).toBeLessThan(seen.feasible / 2);
+  });
+});

@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest';
+import { planPipeline } from '../../src/inferline/planner.js';
+import type { PlanningProblem } from '../../src/inferline/problem.js';
+import { plainEstimator } from './plain-estimator.js';
+import { randomProblem } from './random-problem.js';
+
+const CASES = process.env.TEST_LONG ? 2000 : 150;
+const REQUESTS = 40;
+
+const planned = (problem: PlanningProblem, sample: ReturnType<typeof randomProblem>['sample']) =>
+  planPipeline({ problem, sample, estimatorOf: plainEstimator }, 'exact');
+
+/** withSlos stretches or replaces the SLOs of a problem. */
+const withSlos = (problem: PlanningProblem, sloNs: readonly number[]): PlanningProblem => ({
+  ...problem,
+  objectives: problem.objectives.map((objective, k) => ({ ...objective, sloNs: sloNs[k] as number })),
+});
+
+describe('planPipeline of what cannot be', () => {
+  it('names the least SLO that can be met, which a plan meets at the cost that is named', () => {
+    let infeasible = 0;
+    for (let seed = 0; seed < CASES; seed++) {
+      const { problem, sample } = randomProblem(seed, { mostStages: 3, requests: REQUESTS });
+      const outcome = planned(problem, sample);
+      if (outcome.status !== 'infeasible') continue;
+      infeasible++;
+      // Nothing limits replicas here, so that only the SLO can be at fault.
+      expect(outcome.reasons.map(({ code }) => code)).toContain('slo-too-short');
+      const least = outcome.least?.sloNs as readonly number[];
+      const met = planned(withSlos(problem, least), sample);
+      expect(met.status, `seed ${seed}`).toBe('feasible');
+      if (met.status === 'feasible')
+        expect(met.hourlyCost).toBeLessThanOrEqual((outcome.least?.hourlyCost as number) + 1e-9);
+      for (const [k, sloNs] of least.entries()) {
+        if (sloNs === problem.objectives[k]?.sloNs) continue;
+        const shorter = least.with(k, sloNs - 1);
+        expect(planned(withSlos(problem, shorter), sample).status, `seed ${seed}`).toBe('infeasible');
+      }
+    }
+    expect(infeasible).toBeGreaterThan(CASES / 10);
+  });
+
+  it('names stages for which there are too few replicas: with more of their classes it is another reason', () => {
+    const seen = {
+      ...{ 'slo-too-short': 0, 'no-combination': 0, 'limits-together': 0 },
+      ...{ 'too-few-replicas': 0, 'too-few-devices': 0 },
+    };
+    for (let seed = 0; seed < 2 * CASES; seed++) {
+      const { problem, sample } = randomProblem(seed, { mostStages: 3, requests: REQUESTS, limits: true });
+      const outcome = planned(problem, sample);
+      if (outcome.status !== 'infeasible') continue;
+      for (const reason of outcome.reasons) {
+        seen[reason.code]++;
+        if (reason.code === 'slo-too-short') continue;
+        const unlimited = {
+          ...problem,
+          counts: {},
+          stages: problem.stages.map(({ candidates }) => ({ candidates })),
+        };
+        expect(planned(unlimited, sample).status, `seed ${seed} ${reason.code}`).toBe(
+          reason.code === 'no-combination' ? 'infeasible' : 'feasible',
+        );
+      }
+    }
+    expect(seen['too-few-replicas'], JSON.stringify(seen)).toBeGreaterThan(CASES / 40);
+    expect(seen['limits-together'], JSON.stringify(seen)).toBeGreaterThan(0);
+  });
+
+  it('never calls infeasible what has a plan, wherever the search is stopped', () => {
+    const seen = { undecided: 0, stopped: 0, finished: 0 };
+    for (let seed = 0; seed < CASES; seed++) {
+      const { problem, sample } = randomProblem(seed, { mostStages: 3, requests: REQUESTS, limits: true });
+      const whole = planned(problem, sample);
+      if (whole.status !== 'feasible') continue;
+      for (const mostEstimates of [1, 3, 10, 30]) {
+        const outcome = planPipeline(
+          { problem, sample, estimatorOf: plainEstimator, mostEstimates },
+          'exact',
+        );
+        expect(outcome.status, `seed ${seed}`).not.toBe('infeasible');
+        if (outcome.status === 'infeasible') continue;
+        expect(outcome.lowerBound, `seed ${seed}`).toBeLessThanOrEqual(whole.hourlyCost + 1e-9);
+        if (outcome.status === 'undecided') seen.undecided++;
+        else seen[outcome.finished ? 'finished' : 'stopped']++;
+      }
+    }
+    expect(Math.min(seen.undecided, seen.stopped, seen.finished), JSON.stringify(seen)).toBeGreaterThan(3);
+  });
+});
