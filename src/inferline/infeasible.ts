@@ -50,7 +50,7 @@ export function reasonsOf(input: PlannerInput, trials: Trials): InfeasibleReason
   const { problem } = trials;
   const sloReasons = problem.objectives.flatMap((objective) => sloReason(trials, objective));
   if (sloReasons.length > 0) return sloReasons;
-  if (initialize(new Trials(withoutLimits(input))) === undefined)
+  if (initialize(new Trials(withoutLimits(input))).length === 0)
     return [{ code: 'no-combination', objectives: problem.objectives }];
   const { names } = problem.graph;
   const short = names.flatMap((stage, i): InfeasibleReason[] =>
@@ -139,7 +139,7 @@ function planned(input: PlannerInput, sloNs: readonly number[]): LeastSlo | unde
     sloNs: sloNs[k] as number,
   }));
   const trials = new Trials({ ...input, problem: { ...input.problem, objectives } });
-  const initial = initialize(trials);
+  const [initial] = initialize(trials);
   if (initial === undefined) return undefined;
   const { configuration } = minimize(trials, initial);
   return { sloNs, configuration, hourlyCost: trials.hourlyCost(configuration) };
