@@ -58,7 +58,7 @@ function grownOn(trials: Trials, candidates: readonly number[]): Configuration[]
   );
   for (;;) {
     if (!options.every((option) => option !== undefined)) return [];
-    const grown = new Growth(trials, options).feasible();
+    const grown = grownFrom(trials, options);
     if (grown.length > 0 || trials.stopped) return grown;
     const relief = relieved(trials, options);
     if (relief === undefined) return [];
@@ -100,6 +100,11 @@ function relieved(trials: Trials, options: readonly StageOption[]): StageOption[
 function isLimited({ problem }: Trials, stage: number, candidate: number): boolean {
   const { replicas, candidates = [] } = problem.stages[stage] ?? {};
   return replicas !== undefined || problem.counts[candidates[candidate]?.device as string] !== undefined;
+}
+
+/** grownFrom lists feasible configurations that have so many replicas for each stage, or more of all. */
+export function grownFrom(trials: Trials, options: readonly StageOption[]): Configuration[] {
+  return new Growth(trials, options).feasible();
 }
 
 /** More than so many times what a stage needs alone is not tried; all replicas that there may be are. */

@@ -1,9 +1,8 @@
 import { costBound, searchExactly } from './exact.js';
+import { planGreedily } from './greedy.js';
 import { type InfeasibleReason, type LeastSlo, leastSlo, reasonsOf } from './infeasible.js';
-import { initialize } from './initialize.js';
-import { type Minimized, minimize } from './minimize.js';
 import type { Configuration } from './problem.js';
-import { isCheaper, type PlannerInput, type PlanningAction, Trials } from './trials.js';
+import { type PlannerInput, type PlanningAction, Trials } from './trials.js';
 
 /** PlanningOutcome is what came of planning. */
 export type PlanningOutcome =
@@ -39,7 +38,7 @@ export function planPipeline(input: PlannerInput, method: 'inferline' | 'exact')
   const trials = new Trials(input);
   const bound = costBound(trials);
   if (bound === Number.POSITIVE_INFINITY || !trials.meets(trials.floor())) return infeasible(input, trials);
-  const greedy = cheapestOf(trials, begun(trials));
+  const greedy = planGreedily(input, trials);
   if (greedy === undefined) {
     if (!trials.stopped) return infeasible(input, trials);
     return { status: 'undecided', lowerBound: bound, estimates: trials.estimates };
@@ -73,28 +72,6 @@ export function planPipeline(input: PlannerInput, method: 'inferline' | 'exact')
     finished,
     estimates,
   };
-}
-
-/** begun lists feasible configurations to begin with. */
-function begun(trials: Trials): readonly Configuration[] {
-  const initial = initialize(trials);
-  if (initial.length > 0) return initial;
-  const { configuration } = searchExactly(trials, { first: true });
-  return configuration === undefined ? [] : [configuration];
-}
-
-/** cheapestOf lowers the cost from each beginning, and gives the cheapest end. */
-function cheapestOf(trials: Trials, beginnings: readonly Configuration[]): Minimized | undefined {
-  let best: Minimized | undefined;
-  for (const begin of beginnings) {
-    if (best !== undefined && trials.stopped) return { ...best, finished: false };
-    const found = minimize(trials, begin);
-    const isBetter =
-      best === undefined ||
-      isCheaper(trials.hourlyCost(found.configuration), trials.hourlyCost(best.configuration));
-    if (isBetter) best = found;
-  }
-  return best;
 }
 
 function infeasible(input: PlannerInput, trials: Trials): PlanningOutcome {
