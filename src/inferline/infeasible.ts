@@ -113,11 +113,11 @@ export function leastSlo(input: PlannerInput, trials: Trials): LeastSlo | undefi
   let [missed, met] = [1, 1];
   let found = planned(input, shortest);
   while (found === undefined && met < MOST_STRETCH) {
-    if (input.stop?.() === true) return undefined;
+    if (input.stop?.(trials.estimates) === true) return undefined;
     [missed, met] = [met, met * 2];
     found = planned(input, stretched(shortest, met));
   }
-  while (found !== undefined && met > missed * FINE && input.stop?.() !== true) {
+  while (found !== undefined && met > missed * FINE && input.stop?.(trials.estimates) !== true) {
     const middle = (missed + met) / 2;
     const better = planned(input, stretched(shortest, middle));
     if (better === undefined) missed = middle;
