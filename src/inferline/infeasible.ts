@@ -50,7 +50,7 @@ export function reasonsOf(input: PlannerInput, trials: Trials): InfeasibleReason
   const { problem } = trials;
   const sloReasons = problem.objectives.flatMap((objective) => sloReason(trials, objective));
   if (sloReasons.length > 0) return sloReasons;
-  if (initialize(new Trials(withoutLimits(input))) === undefined)
+  if (initialize(new Trials(withoutLimits(input))).length === 0)
     return [{ code: 'no-combination', objectives: problem.objectives }];
   const { names } = problem.graph;
   const short = names.flatMap((stage, i): InfeasibleReason[] =>
@@ -113,11 +113,11 @@ export function leastSlo(input: PlannerInput, trials: Trials): LeastSlo | undefi
   let [missed, met] = [1, 1];
   let found = planned(input, shortest);
   while (found === undefined && met < MOST_STRETCH) {
-    if (input.stop?.() === true) return undefined;
+    if (input.stop?.(trials.estimates) === true) return undefined;
     [missed, met] = [met, met * 2];
     found = planned(input, stretched(shortest, met));
   }
-  while (found !== undefined && met > missed * FINE && input.stop?.() !== true) {
+  while (found !== undefined && met > missed * FINE && input.stop?.(trials.estimates) !== true) {
     const middle = (missed + met) / 2;
     const better = planned(input, stretched(shortest, middle));
     if (better === undefined) missed = middle;
@@ -139,7 +139,7 @@ function planned(input: PlannerInput, sloNs: readonly number[]): LeastSlo | unde
     sloNs: sloNs[k] as number,
   }));
   const trials = new Trials({ ...input, problem: { ...input.problem, objectives } });
-  const initial = initialize(trials);
+  const [initial] = initialize(trials);
   if (initial === undefined) return undefined;
   const { configuration } = minimize(trials, initial);
   return { sloNs, configuration, hourlyCost: trials.hourlyCost(configuration) };

@@ -12,16 +12,19 @@ const MOST_CHOICES = 243;
  *
  * Where a class has too few devices, the stages on it take larger batches, which need fewer, and then other classes.
  *
+ * Configurations that grew further follow the first. They leave time that a dear stage can use up, where the smallest one
+ * may have spent it on a cheap stage.
+ *
  * Where nothing limits replicas, no transfer takes time and no batch is faster than one row, it finds a configuration
  * whenever there is one: with a replica for each request, no request can be answered sooner. Otherwise it may miss one;
  * `searchExactly` decides then.
  */
-export function initialize(trials: Trials): Configuration | undefined {
+export function initialize(trials: Trials): Configuration[] {
   for (const candidates of classChoices(trials)) {
     const found = grownOn(trials, candidates);
-    if (found !== undefined || trials.stopped) return found;
+    if (found.length > 0 || trials.stopped) return found;
   }
-  return undefined;
+  return [];
 }
 
 /** classChoices lists a candidate for each stage: first the fastest ones, then others, the fastest changes first. */
@@ -49,16 +52,16 @@ function aloneNs({ latencyNs }: StageCandidate): number {
 }
 
 /** grownOn grows a configuration with one class for each stage, with larger batches where replicas are too few. */
-function grownOn(trials: Trials, candidates: readonly number[]): Configuration | undefined {
+function grownOn(trials: Trials, candidates: readonly number[]): Configuration[] {
   let options = candidates.map((candidate, i) =>
     neededFrom(trials, i, { candidate, batch: trials.candidate(i, candidate).batches[0] as number }),
   );
   for (;;) {
-    if (!options.every((option) => option !== undefined)) return undefined;
-    const grown = new Growth(trials, options).smallest();
-    if (grown !== undefined || trials.stopped) return grown;
+    if (!options.every((option) => option !== undefined)) return [];
+    const grown = grownFrom(trials, options);
+    if (grown.length > 0 || trials.stopped) return grown;
     const relief = relieved(trials, options);
-    if (relief === undefined) return undefined;
+    if (relief === undefined) return [];
     options = relief;
   }
 }
@@ -99,9 +102,15 @@ function isLimited({ problem }: Trials, stage: number, candidate: number): boole
   return replicas !== undefined || problem.counts[candidates[candidate]?.device as string] !== undefined;
 }
 
+/** grownFrom lists feasible configurations that have so many replicas for each stage, or more of all. */
+export function grownFrom(trials: Trials, options: readonly StageOption[]): Configuration[] {
+  return new Growth(trials, options).feasible();
+}
+
 /** More than so many times what a stage needs alone is not tried; all replicas that there may be are. */
 const MOST_GROWTH = 64;
 const FINE = 1.05;
+const FURTHER = [2, 4];
 
 /** Growth multiplies the replicas of all stages. */
 class Growth {
@@ -114,20 +123,21 @@ class Growth {
     this.limits = options.map((_, i) => this.limitOf(i));
   }
 
-  /** smallest is the configuration that grew least of those found feasible. */
-  smallest(): Configuration | undefined {
+  /** feasible lists the configuration that grew least of those found feasible, and some that grew further. */
+  feasible(): Configuration[] {
     const { trials, options, limits } = this;
-    if (options.some(({ replicas }, i) => replicas > (limits[i] as number))) return undefined;
-    if (!trials.meets(this.grown(Number.POSITIVE_INFINITY))) return undefined;
+    if (options.some(({ replicas }, i) => replicas > (limits[i] as number))) return [];
+    if (!trials.meets(this.grown(Number.POSITIVE_INFINITY))) return [];
     let [missed, met] = [1, 1];
     while (met <= MOST_GROWTH && !trials.meets(this.grown(met))) [missed, met] = [met, met * 2];
-    if (met > MOST_GROWTH) return this.grown(Number.POSITIVE_INFINITY);
+    if (met > MOST_GROWTH) return [this.grown(Number.POSITIVE_INFINITY)];
     while (met > missed * FINE) {
       const middle = (missed + met) / 2;
       if (trials.meets(this.grown(middle))) met = middle;
       else missed = middle;
     }
-    return this.grown(met);
+    const larger = FURTHER.map((factor) => this.grown(met * factor));
+    return [this.grown(met), ...larger.filter((one) => trials.meets(one))];
   }
 
   private grown(factor: number): Configuration {

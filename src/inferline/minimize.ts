@@ -27,17 +27,18 @@ export interface Minimized {
  * no stage can be given another class and batch (or its own) with the most replicas that cost less, as the objectives
  * would be missed. Fewer replicas than these were tried only where these met the objectives, as attainment hardly ever
  * falls with a replica more.
+ * @param held a stage that stays on its class
  */
-export function minimize(trials: Trials, begin: Configuration): Minimized {
+export function minimize(trials: Trials, begin: Configuration, held?: Held): Minimized {
   const trail: PlanningAction[] = [];
-  let needs = new Needs(trials);
+  let needs = new Needs(trials, held);
   let isSure = true;
   let configuration = begin;
   while (!trials.stopped) {
     const step = bestSaving(trials, configuration, needs);
     if (step === undefined && isSure) break;
     isSure = step === undefined;
-    if (isSure) needs = new Needs(trials);
+    if (isSure) needs = new Needs(trials, held);
     if (step === undefined) continue;
     const [from, action] = [optionOf(configuration, step.stage), actionOf(configuration, step)];
     configuration = withOption(configuration, step.stage, step.to);
@@ -46,11 +47,25 @@ export function minimize(trials: Trials, begin: Configuration): Minimized {
   return { configuration, trail, finished: !trials.stopped };
 }
 
+/** Held is a stage that is to stay on one class. */
+interface Held {
+  readonly stage: number;
+  readonly candidate: number;
+}
+
 /** Needs remembers how many replicas each class and batch of each stage needed when they were last tried. */
 class Needs {
   private readonly found = new Map<string, number>();
 
-  constructor(private readonly trials: Trials) {}
+  constructor(
+    private readonly trials: Trials,
+    private readonly held: Held | undefined,
+  ) {}
+
+  /** mayBe is false for other classes of the stage that is held on one. */
+  mayBe(stage: number, candidate: number): boolean {
+    return this.held?.stage !== stage || this.held.candidate === candidate;
+  }
 
   of({ stage, candidate, batch }: Omit<Choice, 'most'>): number {
     const found = this.found.get(`${stage} ${candidate} ${batch}`);
@@ -108,7 +123,7 @@ function choicesOf(trials: Trials, current: Configuration, needs: Needs): Choice
   return trials.problem.stages
     .flatMap(({ candidates, replicas: fixed }, stage) =>
       candidates.flatMap(({ batches }, candidate) =>
-        batches.map((batch): Choice => {
+        (needs.mayBe(stage, candidate) ? batches : []).map((batch): Choice => {
           const replicas = fixed ?? needs.of({ stage, candidate, batch });
           const cost = stageCost(trials, stage, { candidate, batch, replicas });
           return { stage, candidate, batch, most: stageCost(trials, stage, optionOf(current, stage)) - cost };

@@ -1,7 +1,6 @@
 import { costBound, searchExactly } from './exact.js';
+import { planGreedily } from './greedy.js';
 import { type InfeasibleReason, type LeastSlo, leastSlo, reasonsOf } from './infeasible.js';
-import { initialize } from './initialize.js';
-import { minimize } from './minimize.js';
 import type { Configuration } from './problem.js';
 import { type PlannerInput, type PlanningAction, Trials } from './trials.js';
 
@@ -39,13 +38,11 @@ export function planPipeline(input: PlannerInput, method: 'inferline' | 'exact')
   const trials = new Trials(input);
   const bound = costBound(trials);
   if (bound === Number.POSITIVE_INFINITY || !trials.meets(trials.floor())) return infeasible(input, trials);
-  const initial = initialize(trials);
-  const begin = initial ?? searchExactly(trials, { first: true }).configuration;
-  if (begin === undefined) {
+  const greedy = planGreedily(input, trials);
+  if (greedy === undefined) {
     if (!trials.stopped) return infeasible(input, trials);
     return { status: 'undecided', lowerBound: bound, estimates: trials.estimates };
   }
-  const greedy = minimize(trials, begin);
   const greedyCost = trials.hourlyCost(greedy.configuration);
   const feasible = {
     status: 'feasible' as const,

@@ -22,7 +22,7 @@ export interface PlannerInput {
   /** The Estimator. It is asked for a problem that has one more candidate for each stage. */
   readonly estimatorOf: (problem: PlanningProblem, sample: Sample) => PipelineEstimator;
   /** The planner asks it between estimates, and ends with what it has where the answer is true. */
-  readonly stop?: () => boolean;
+  readonly stop?: (estimates: number) => boolean;
   /** The number of estimates after which the planner ends with what it has. */
   readonly mostEstimates?: number;
 }
@@ -79,7 +79,8 @@ export class Trials {
 
   get stopped(): boolean {
     return (
-      this.estimates >= (this.input.mostEstimates ?? Number.POSITIVE_INFINITY) || this.input.stop?.() === true
+      this.estimates >= (this.input.mostEstimates ?? Number.POSITIVE_INFINITY) ||
+      this.input.stop?.(this.estimates) === true
     );
   }
 

@@ -38,7 +38,7 @@ describe('initialize', () => {
     for (let seed = 0; seed < CASES; seed++) {
       const { problem, sample } = randomProblem(seed, { mostStages: 4, requests: 100 });
       const estimator = plainEstimator(problem, sample);
-      const initial = initialize(new Trials({ problem, sample, estimatorOf: plainEstimator }));
+      const [initial] = initialize(new Trials({ problem, sample, estimatorOf: plainEstimator }));
       expect(initial !== undefined, `seed ${seed}`).toBe(
         isFeasible(problem, estimator, unlimited(problem, 100)),
       );
@@ -59,7 +59,7 @@ describe('minimize', () => {
         limits: seed % 2 === 1,
       });
       const trials = new Trials({ problem, sample, estimatorOf: plainEstimator });
-      const initial = initialize(trials);
+      const [initial] = initialize(trials);
       if (initial === undefined) continue;
       const { configuration, trail } = minimize(trials, initial);
       const estimator = plainEstimator(problem, sample);

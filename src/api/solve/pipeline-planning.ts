@@ -59,16 +59,18 @@ interface PipelineOrigin {
 /** How many estimates a search makes when no option says so. */
 const MOST_ESTIMATES = 20_000;
 
-/** planOpen chooses device class, batch and replicas of every stage, by the method that the spec names. */
+/** PlanningJob is a spec whose stages are to be chosen, with the limits of the search. */
+export interface PlanningJob extends PipelineLimits, PipelineOrigin {
+  readonly open: OpenProblem;
+}
+
+/**
+ * planOpen chooses device class, batch and replicas of every stage, by the method that the spec names.
+ * @param stop is asked between estimates, with their number; the search ends with what it has where the answer is true
+ */
 export async function planOpen(
-  open: OpenProblem,
-  {
-    spec,
-    files,
-    trace,
-    work = MOST_ESTIMATES,
-    timeLimit = Number.POSITIVE_INFINITY,
-  }: PipelineLimits & PipelineOrigin,
+  { open, spec, files, trace, work = MOST_ESTIMATES }: PlanningJob,
+  stop: (estimates: number) => boolean,
 ): Promise<PlannedOpen> {
   const unfit = open.stages.flatMap(({ candidates, tooSmall }) => (candidates.length === 0 ? tooSmall : []));
   if (unfit.length > 0) return { status: 'infeasible', reasons: unfit, estimates: 0 };
@@ -81,9 +83,8 @@ export async function planOpen(
     const plan = planOf(outcome.configuration, { problem, sample, spec, files });
     return { status: 'feasible', plan, finished: true, estimates: 0 };
   }
-  const endMs = performance.now() + 1e3 * timeLimit;
   const outcome = planPipeline(
-    { problem, sample, estimatorOf, mostEstimates: work, stop: () => performance.now() >= endMs },
+    { problem, sample, estimatorOf, mostEstimates: work, stop },
     method === 'exact' ? 'exact' : 'inferline',
   );
   if (outcome.status === 'undecided') return outcome;

@@ -29,7 +29,7 @@ import type {
   StageGraph,
 } from '../../pipeline/index.js';
 import type { Trace } from '../../workload/index.js';
-import type { PipelineLimits } from './pipeline-planning.js';
+import type { PipelineLimits, PlannedOpen, PlanningJob } from './pipeline-planning.js';
 
 /** LoadedPipeline is a pipeline's spec, read with all files that it names, checked and resolved. */
 export interface LoadedPipeline {
@@ -46,6 +46,12 @@ export interface LoadedPipeline {
   readonly read: readonly InputPath[];
   /** inputs lists spec, cluster and trace (where there are such files), and a profile for each stage of the plan. */
   inputs(holder: string | undefined): InputFile[];
+}
+
+/** PipelineSolving is how a search is limited, stopped and shown. */
+interface PipelineSolving extends PipelineLimits {
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ((doing: string) => void) | undefined;
 }
 
 /** PipelineSolved is the answer of `plan solve` to a pipeline. `document` is what `--json` prints. */
@@ -73,12 +79,13 @@ export type PipelineSolved =
  */
 export async function solvePipeline(
   spec: Loaded<'pipeline'>,
-  { output, ...limits }: PipelineLimits & { readonly output?: string | undefined },
+  { output, ...options }: PipelineSolving & { readonly output?: string | undefined },
 ): Promise<PipelineSolved> {
   const loaded = await loadPipeline(spec.path, spec);
   await refuseReplacing(`solve ${spec.path}`, outputFiles({ output }), loaded.read);
   const startedMs = performance.now();
-  const outcome = await outcomeOf(loaded, limits);
+  const { work, timeLimit, signal, onProgress } = options;
+  const outcome = await outcomeOf(loaded, { work, timeLimit, signal, onProgress });
   const solver = {
     ...{ ms: performance.now() - startedMs, phases: {}, columns: 0, rounds: 0 },
     nodes: 'estimates' in outcome ? outcome.estimates : 0,
@@ -91,7 +98,7 @@ export async function solvePipeline(
   }
   const plan = pipelinePlan(outcome.plan, loaded, output);
   if (output !== undefined) await saveArtifact<'pipeline-plan'>(output, plan);
-  const limitReached = 'finished' in outcome && !outcome.finished && isLimited(limits);
+  const limitReached = 'finished' in outcome && !outcome.finished && isLimited(options);
   return {
     ...{ outcome: 'pipeline-plan', plan, limitReached },
     ...{ warnings: plan.notes ?? [], document: { ...plan, solver } },
@@ -102,10 +109,22 @@ function isLimited({ work, timeLimit }: PipelineLimits): boolean {
   return work !== undefined || timeLimit !== undefined;
 }
 
-async function outcomeOf({ spec, problem, open, files, trace }: LoadedPipeline, limits: PipelineLimits) {
+async function outcomeOf(
+  { spec, problem, open, files, trace }: LoadedPipeline,
+  options: PipelineSolving,
+): Promise<PlannedOpen | ReturnType<typeof import('../../pipeline/index.js').planGiven>> {
   if (open !== undefined) {
-    const { planOpen } = await import('./pipeline-planning.js');
-    return planOpen(open, { spec: spec.value, files, trace, ...limits });
+    const { JobPool } = await import('../../jobs/index.js');
+    const { signal, onProgress, ...rest } = options;
+    const pool = new JobPool<PlanningJob, PlannedOpen, number>('#dist/src/api/solve/pipeline-worker.js', {
+      ...{ what: 'planner', threads: 1, signal },
+    });
+    const tell = (estimates: number): void => onProgress?.(`searching: ${estimates} estimates`);
+    try {
+      return await pool.run({ open, spec: spec.value, files, trace, ...rest }, tell);
+    } finally {
+      await pool.close();
+    }
   }
   const { planGiven } = await import('../../pipeline/index.js');
   return planGiven(problem as GivenProblem);

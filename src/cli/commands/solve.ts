@@ -114,6 +114,7 @@ async function solveSpecFile(
       for (const warning of solved.warnings) await terminal.warn(warning);
       await showPipeline(terminal, solved.plan);
       await terminal.artifact('plan', options.output, solved.plan);
+      if (signal.aborted) return EXIT.interrupted;
       return solved.limitReached ? EXIT.limitWithPlan : EXIT.done;
     case 'plan': {
       for (const warning of solved.warnings) await terminal.warn(warning);

@@ -172,6 +172,19 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
     expect((await validateFiles([at('plan.json')]))[0]).toMatchObject({ ok: true });
   });
 
+  it('refuses a sample without a request, and one that is too long', async () => {
+    for (const [rps, told] of [
+      [0.01, /brings no request/],
+      [3e6, /brings more than 5,000,000 requests/],
+    ] as const) {
+      await changeSpec((spec) => {
+        spec.load = { arrivals: 'poisson', rps, duration: '2s' };
+      });
+      const { code, stderr } = await plan(['solve', at('spec.yaml')]);
+      expect([code, stderr]).toEqual([2, expect.stringMatching(told)]);
+    }
+  });
+
   it('tells at once everything that a method does not plan with', async () => {
     await changeSpec((spec) => {
       spec.planner = { method: 'coarse-mean' };
