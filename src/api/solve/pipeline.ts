@@ -20,6 +20,7 @@ import {
   saveArtifact,
   ToldFaults,
 } from '../../artifacts/index.js';
+import type { PipelineExplanation } from '../../inferline/index.js';
 import type {
   GivenProblem,
   GivenReason,
@@ -50,6 +51,8 @@ export interface LoadedPipeline {
 
 /** PipelineSolving is how a search is limited, stopped and shown. */
 interface PipelineSolving extends PipelineLimits {
+  /** Adds what each change of one stage would bring. */
+  readonly explain?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((doing: string) => void) | undefined;
 }
@@ -62,7 +65,8 @@ export type PipelineSolved =
       readonly warnings: readonly string[];
       /** Whether a limit ended the search that a person asked for. */
       readonly limitReached: boolean;
-      readonly document: PipelinePlan & { solver: NoPlan['solver'] };
+      readonly explanation?: PipelineExplanation;
+      readonly document: PipelinePlan & { solver: NoPlan['solver']; explanation?: PipelineExplanation };
     }
   | {
       readonly outcome: 'infeasible';
@@ -84,8 +88,8 @@ export async function solvePipeline(
   const loaded = await loadPipeline(spec.path, spec);
   await refuseReplacing(`solve ${spec.path}`, outputFiles({ output }), loaded.read);
   const startedMs = performance.now();
-  const { work, timeLimit, signal, onProgress } = options;
-  const outcome = await outcomeOf(loaded, { work, timeLimit, signal, onProgress });
+  const { work, timeLimit, explain, signal, onProgress } = options;
+  const outcome = await outcomeOf(loaded, { work, timeLimit, explain, signal, onProgress });
   const solver = {
     ...{ ms: performance.now() - startedMs, phases: {}, columns: 0, rounds: 0 },
     nodes: 'estimates' in outcome ? outcome.estimates : 0,
@@ -99,9 +103,11 @@ export async function solvePipeline(
   const plan = pipelinePlan(outcome.plan, loaded, output);
   if (output !== undefined) await saveArtifact<'pipeline-plan'>(output, plan);
   const limitReached = 'finished' in outcome && !outcome.finished && isLimited(options);
+  const explanation =
+    'explanation' in outcome && outcome.explanation ? { explanation: outcome.explanation } : {};
   return {
-    ...{ outcome: 'pipeline-plan', plan, limitReached },
-    ...{ warnings: plan.notes ?? [], document: { ...plan, solver } },
+    ...{ outcome: 'pipeline-plan', plan, limitReached, ...explanation },
+    ...{ warnings: plan.notes ?? [], document: { ...plan, solver, ...explanation } },
   };
 }
 

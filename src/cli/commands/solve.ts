@@ -113,6 +113,11 @@ async function solveSpecFile(
     case 'pipeline-plan':
       for (const warning of solved.warnings) await terminal.warn(warning);
       await showPipeline(terminal, solved.plan);
+      if (solved.explanation) {
+        const { pathTable, stageChangeTable } = await import('../../report/index.js');
+        await terminal.table(stageChangeTable(solved.explanation));
+        await terminal.table(pathTable(solved.explanation));
+      }
       await terminal.artifact('plan', options.output, solved.plan);
       if (signal.aborted) return EXIT.interrupted;
       return solved.limitReached ? EXIT.limitWithPlan : EXIT.done;
