@@ -113,6 +113,7 @@ export type {
   PlannerOptions,
   PlanServing,
   PlanToHold,
+  PlanTuner,
   PooledSpec,
   PooledSpecModel,
 } from './pooled-spec.js';
