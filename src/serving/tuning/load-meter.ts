@@ -65,9 +65,10 @@ export class LoadMeter {
     };
   }
 
+  /** addUp adds up until a time. One that is past stands for the last one: whoever tells need not know the time. */
   private addUp(at: number, set: number): void {
-    const ns = at - (this.upTo[set] as number);
-    this.upTo[set] = at;
+    const ns = Math.max(0, at - (this.upTo[set] as number));
+    this.upTo[set]! += ns;
     this.readyNs[set]! += ns * (this.readyNow[set] as number);
     this.insideNs[set]! += ns * (this.insideNow[set] as number);
   }
