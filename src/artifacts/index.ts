@@ -58,6 +58,7 @@ export {
 } from './outputs.js';
 export { partFault } from './part-files.js';
 export type {
+  EnvelopeWindow,
   LongestPath,
   PipelinePlan,
   PlannedEdge,

@@ -1,13 +1,8 @@
+import type { EnvelopeWindow } from '../../artifacts/index.js';
 import { ArrivalWindows } from './arrival-windows.js';
 
 const NS_PER_US = 1e3;
 const LONGEST_NS = 60e9;
-
-/** EnvelopeWindow is the largest number of requests that came within any window of a length. */
-export interface EnvelopeWindow {
-  readonly windowUs: number;
-  readonly requests: number;
-}
 
 /**
  * envelopeLengths gives the lengths of an envelope's windows in nanoseconds: the service time of the pipeline, doubled

@@ -1,5 +1,5 @@
+import type { EnvelopeWindow } from '../../artifacts/index.js';
 import { ArrivalWindows } from './arrival-windows.js';
-import type { EnvelopeWindow } from './envelope.js';
 import { devicesFor, plannedReplicas, type TunedSet, type Tuner } from './tuner.js';
 
 const NS_PER_S = 1e9;

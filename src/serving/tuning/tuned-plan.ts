@@ -1,7 +1,6 @@
-import type { PlanTuner } from '../../artifacts/index.js';
+import type { EnvelopeWindow, PlanTuner } from '../../artifacts/index.js';
 import { COARSE_TUNING, type CoarseSettings, CoarseTuner } from './coarse.js';
 import { DS2_TUNING, type Ds2Settings, Ds2Tuner } from './ds2.js';
-import type { EnvelopeWindow } from './envelope.js';
 import { HPA_TUNING, type HpaSettings, HpaTuner } from './hpa.js';
 import { INFERLINE_TUNING, type InferlineSettings, InferlineTuner } from './inferline.js';
 import { KPA_TUNING, type KpaSettings, KpaTuner } from './kpa.js';
