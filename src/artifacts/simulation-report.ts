@@ -99,6 +99,8 @@ export interface SimulatedScheduler {
   preset?: string;
   /** Every choice of the policy, as it was. */
   policy: Record<string, unknown>;
+  /** The tuner that changed the replicas, with all of its settings. */
+  tuner?: { kind: string; [setting: string]: unknown };
 }
 
 /** SimulatedVerdicts says that the verdicts of a pipeline's models were recorded. */

@@ -4,11 +4,12 @@ import {
   type SimulatedClass,
   type SimulatedDrop,
   type SimulatedPool,
+  type SimulatedScheduler,
   type SimulatedVerdicts,
   type SimulationReport,
 } from '../artifacts/index.js';
 import { type DropCount, HISTOGRAM_RELATIVE_ERROR, type RunFigures } from '../metrics/index.js';
-import { applicationsOf, DROP_REASONS, type Topology } from '../serving/index.js';
+import { applicationsOf, type ChosenScheduler, DROP_REASONS, type Topology } from '../serving/index.js';
 import { describedExecution } from './execution.js';
 import { plannedClasses, type SimulationRun, type SimulationSetup, simulatedTopology } from './run.js';
 import { overRuns } from './runs.js';
@@ -48,7 +49,7 @@ export function simulationReport(
     seed,
     complete,
     workload: describedWorkload(workload, applicationsOf(plan)),
-    scheduler: { ...scheduler },
+    scheduler: describedScheduler(scheduler),
     transfers: setup.transfers,
     execution: describedExecution(execution),
     ...describedVerdicts(setup),
@@ -77,6 +78,11 @@ export function simulationReport(
     ...(windowS === undefined ? {} : { windows: { seconds: windowS, rows: [...(figures.windows ?? [])] } }),
     ...(runs === undefined ? {} : { runs }),
   };
+}
+
+/** describedScheduler names a scheduler with its policy, and its tuner with all settings. */
+export function describedScheduler({ tuner, ...scheduler }: ChosenScheduler): SimulatedScheduler {
+  return tuner === undefined ? { ...scheduler } : { ...scheduler, tuner: { ...tuner.settings } };
 }
 
 /** describedVerdicts says from how many recorded requests the verdicts are, where they were not drawn. */

@@ -115,13 +115,14 @@ export async function runSimulation(
     (atNs) => metrics.endAt(atNs),
   );
   const executed = executionOf(execution, topology, seed);
+  const served = foreseeing(scheduler, () => arrivalsOf(load, applications, seed));
   let usedNs: Float64Array = new Float64Array(0);
   const run = (observers: SimulationObserver[]) => {
     ({ usedNs } = simulate({
       topology,
       arrivals,
       observers,
-      makeCore: (decisions) => makeCore(scheduler, topology, decisions),
+      makeCore: (decisions) => makeCore(served, topology, decisions),
       ...(executed === undefined ? {} : { execution: executed }),
       ...(plan.kind === 'pipeline-plan' ? pipelineWorld(plan, setup.verdicts, seed) : {}),
     }));
@@ -137,6 +138,23 @@ export async function runSimulation(
     ...(plan.kind === 'pipeline-plan' ? { usedGpuS: usedGpuSeconds(plan, topology, usedNs) } : {}),
     ...(written === undefined ? {} : { timeline: written }),
   };
+}
+
+/** The oracle looks ahead by the second. */
+const AHEAD_NS = 1e9;
+
+/** foreseeing tells the oracle among the tuners what comes. Other tuners are left as they are. */
+function foreseeing(scheduler: ChosenScheduler, arrivals: () => Arrivals): ChosenScheduler {
+  const { tuner } = scheduler;
+  if (tuner?.settings.kind !== 'oracle') return scheduler;
+  const requests: number[] = [];
+  const coming = arrivals();
+  while (coming.next()) {
+    const second = Math.floor(coming.atNs / AHEAD_NS);
+    while (requests.length <= second) requests.push(0);
+    requests[second]! += 1;
+  }
+  return { ...scheduler, tuner: { ...tuner, ahead: { windowS: AHEAD_NS / 1e9, requests } } };
 }
 
 /** pipelineWorld says what the models of a pipeline say of requests, and how long a device takes to come up. */

@@ -169,7 +169,9 @@ export class VirtualDriver {
       if (this.nextArrivalAt === at) this.tellArrivals();
       this.settle();
       at = events.nextAt;
-      if (this.dueAt < at) at = this.dueAt;
+      // A core may ask to be woken for ever; when all requests have come and ended, nobody is there to be served.
+      const isOver = this.nextArrivalAt === NEVER && this.requests.open === 0;
+      if (this.dueAt < at && !isOver) at = this.dueAt;
       if (this.nextArrivalAt < at) at = this.nextArrivalAt;
     }
     return at;

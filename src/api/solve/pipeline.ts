@@ -13,6 +13,8 @@ import {
   type OpenCluster,
   outputFiles,
   type PipelinePlan,
+  type PipelineSpec,
+  type PlanServing,
   pathFrom,
   profileInputs,
   refuseReplacing,
@@ -100,7 +102,7 @@ export async function solvePipeline(
     const document = noPipelinePlan(outcome, loaded, solver);
     return { outcome: 'infeasible', reasons: outcome.reasons.map(({ text }) => text), document };
   }
-  const plan = pipelinePlan(outcome.plan, loaded, output);
+  const plan = pipelinePlan(await enveloped(outcome.plan, loaded), loaded, output);
   if (output !== undefined) await saveArtifact<'pipeline-plan'>(output, plan);
   const limitReached = 'finished' in outcome && !outcome.finished && isLimited(options);
   const explanation =
@@ -139,17 +141,30 @@ async function outcomeOf(
 /** replanned makes the plan of a spec again: as the spec fixes it, or with what the plan chose. */
 export async function replanned(
   plan: PipelinePlan,
-  { open, problem, files, trace, spec }: LoadedPipeline,
+  loaded: LoadedPipeline,
 ): Promise<
   | { readonly status: 'feasible'; readonly plan: PipelinePlanBody }
   | { readonly status: 'infeasible'; readonly reasons: readonly { readonly text: string }[] }
 > {
+  const again = await outcomeAgain(plan, loaded);
+  return again.status === 'infeasible' ? again : { ...again, plan: await enveloped(again.plan, loaded) };
+}
+
+async function outcomeAgain(plan: PipelinePlan, { open, problem, files, trace, spec }: LoadedPipeline) {
   if (open !== undefined) {
     const { planAsChosen } = await import('./pipeline-planning.js');
     return planAsChosen(plan, open, { spec: spec.value, files, trace });
   }
   const { planGiven } = await import('../../pipeline/index.js');
   return planGiven(problem as GivenProblem);
+}
+
+async function enveloped(
+  body: PipelinePlanBody,
+  { spec, trace }: Pick<LoadedPipeline, 'spec' | 'trace'>,
+): Promise<PipelinePlanBody> {
+  const { withEnvelope } = await import('./pipeline-sample.js');
+  return withEnvelope(body, { spec: spec.value, trace });
 }
 
 /** pipelinePlan puts the head of a file before a plan, and its trace relative to that file. */
@@ -167,9 +182,16 @@ function pipelinePlan(
     ...emittedHead('pipeline-plan', inputs(holder)),
     ...{ name, method },
     ...(notes === undefined ? {} : { notes }),
-    serving: spec.value.serving ?? { scheduler: method === 'given' ? 'stage-local' : 'inferline' },
+    serving: servingOf(spec.value),
     ...figures,
     ...load,
+  };
+}
+
+function servingOf({ planner: { method }, serving, tuner }: PipelineSpec): PlanServing {
+  return {
+    ...(serving ?? { scheduler: method === 'given' ? 'stage-local' : 'inferline' }),
+    ...(tuner === undefined ? {} : { tuner: { kind: tuner } }),
   };
 }
 
