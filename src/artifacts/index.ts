@@ -167,6 +167,7 @@ export type {
   FigureOverRuns,
   RunsFigures,
   SimulatedClass,
+  SimulatedCost,
   SimulatedDrop,
   SimulatedExecution,
   SimulatedLatency,

@@ -2,6 +2,7 @@ import {
   emittedHead,
   type InputFile,
   type SimulatedClass,
+  type SimulatedCost,
   type SimulatedDrop,
   type SimulatedPool,
   type SimulatedScheduler,
@@ -63,6 +64,7 @@ export function simulationReport(
       requests: figures.models[m] as RunFigures['models'][number],
     })),
     drops: figures.drops.map((drop) => describedDrop(drop, topology)),
+    ...describedCost(setup, run, classes),
     classes: Object.fromEntries(
       classes.map((name, i) => [
         name,
@@ -92,6 +94,20 @@ export function describedVerdicts({ verdicts }: Pick<SimulationSetup, 'verdicts'
   return verdicts === undefined ? {} : { verdicts: { recordedRequests: verdicts.requests } };
 }
 
+function describedCost(
+  { plan }: SimulationSetup,
+  { usedGpuS = [], usedForS = 0 }: SimulationRun,
+  classes: readonly string[],
+): { cost?: SimulatedCost } {
+  const costs = classes.flatMap((name, i) => {
+    const used = usedGpuS[i] ?? 0;
+    return used === 0 ? [] : [usedFigures(used, plan.cluster.devices[name]?.hourlyCost).cost];
+  });
+  if (usedForS === 0 || costs.some((cost) => cost === undefined)) return {};
+  const total = costs.reduce((sum: number, cost = 0) => sum + cost, 0);
+  return { cost: { total, perHour: (3600 * total) / usedForS, overS: usedForS } };
+}
+
 function usedFigures(
   usedGpuS: number | undefined,
   hourlyCost: number | undefined,
@@ -119,7 +135,7 @@ function describedDrop(
 function describedPool(
   found: RunFigures['pools'][number],
   p: number,
-  { models, pools }: Topology,
+  { models, pools, devices: standing }: Topology,
 ): SimulatedPool {
   const { model, pipeline, partition, stage, deviceClass, virtual, devices, batch } = pools[
     p
@@ -131,7 +147,7 @@ function describedPool(
     ...(stage === undefined ? {} : { stage }),
     class: deviceClass,
     virtual,
-    virtualGpus: devices.length,
+    virtualGpus: devices.filter((device) => standing[device]?.standby !== true).length,
     batch,
     ...found,
   };

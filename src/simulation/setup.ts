@@ -204,7 +204,11 @@ export function windowFaults(
   if (windowS === undefined) return [];
   if (!(windowS * 1e9 >= 1)) return [fault('is less than a nanosecond', option('windows'))];
   const windows = Math.ceil(durationNs / (windowS * 1e9));
-  const shape = { models: applicationsOf(plan).length, classes: Object.keys(plan.classes).length };
+  const shape = {
+    models: applicationsOf(plan).length,
+    classes: Object.keys(plan.classes).length,
+    pools: plan.kind === 'pipeline-plan' ? plan.stages.length : 0,
+  };
   if (windowCells(shape, windows) <= MOST_WINDOW_CELLS) return [];
   const most = Math.floor(MOST_WINDOW_CELLS / windowCells(shape, 1));
   const leastMs = Math.ceil(durationNs / 1e6 / most);
