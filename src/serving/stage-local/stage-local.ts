@@ -246,7 +246,7 @@ export class StageLocalCore implements ServingCore {
     verdicts: ArrayLike<number> = NO_VERDICTS,
   ): void {
     const pool = this.batches.pool(batch);
-    this.tuning?.executed(at, pool, this.batches.size(batch), endedAt - startedAt);
+    this.tuning?.executed(at, pool, { tasks: this.batches.size(batch), tookNs: endedAt - startedAt });
     this.durations.observeExecution(pool, this.batches.size(batch), endedAt - startedAt);
     this.placement.executed(at, batch, endedAt);
     const next = this.columns.next[pool] as number;

@@ -62,7 +62,8 @@ export class Tuning {
     this.meter.came(at, this.setOf[pool] as number, tasks);
   }
 
-  executed(at: number, pool: number, tasks: number, tookNs: number): void {
+  /** executed tells of a batch that ended. */
+  executed(at: number, pool: number, { tasks, tookNs }: { tasks: number; tookNs: number }): void {
     const set = this.setOf[pool] as number;
     this.meter.executed(set, tasks, tookNs);
     this.meter.came(at, set, -tasks);
