@@ -53,7 +53,7 @@ const ONLY_IN = {
 };
 // The folders of a room, upper ones first: a folder may look at those after it and at files of the room that are listed below.
 const FOLDERS = {
-  serving: ['published', 'stage-local', 'reservation', 'state'],
+  serving: ['published', 'stage-local', 'reservation', 'state', 'tuning'],
   milp: ['explain', 'integer', 'literal', 'plan', 'lp', 'columns', 'tables', 'check'],
   onnx: ['batch', 'cut', 'read', 'wire'],
   api: ['compare', 'init', 'solve', 'verify'],

@@ -29,6 +29,7 @@ export {
   type Validation,
   type Verification,
 } from '../artifacts/index.js';
+export type { NamedOption, PipelineExplanation } from '../inferline/index.js';
 export type { JobsProgress } from '../jobs/index.js';
 export type { LoadReport } from '../loadgen/index.js';
 export type {

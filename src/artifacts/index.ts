@@ -58,6 +58,7 @@ export {
 } from './outputs.js';
 export { partFault } from './part-files.js';
 export type {
+  EnvelopeWindow,
   LongestPath,
   PipelinePlan,
   PlannedEdge,
@@ -113,6 +114,7 @@ export type {
   PlannerOptions,
   PlanServing,
   PlanToHold,
+  PlanTuner,
   PooledSpec,
   PooledSpecModel,
 } from './pooled-spec.js';
@@ -165,6 +167,7 @@ export type {
   FigureOverRuns,
   RunsFigures,
   SimulatedClass,
+  SimulatedCost,
   SimulatedDrop,
   SimulatedExecution,
   SimulatedLatency,

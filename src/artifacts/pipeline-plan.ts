@@ -29,6 +29,8 @@ export interface PipelinePlan extends Emitted {
   /** The price of the devices that are up, per hour; absent where a class has no price. */
   hourlyCost?: number;
   longestPath: LongestPath;
+  /** The traffic envelope of the load that the plan was made for; absent where that is only a rate. */
+  envelope?: EnvelopeWindow[];
   /** Each stage comes after those that lead to it. */
   stages: PlannedStage[];
   /** Each list names targets of one stage, of which exactly one is taken. Other edges are taken independently. */
@@ -67,6 +69,12 @@ export interface LongestPath {
   stages: string[];
   /** Executions and transfers of full batches. */
   latencyUs: number;
+}
+
+/** EnvelopeWindow is the largest number of requests that came within any window of a length. */
+export interface EnvelopeWindow {
+  windowUs: number;
+  requests: number;
 }
 
 /** PlannedStage is a model of the pipeline and how it is served. */

@@ -21,7 +21,35 @@ export interface PlanServing {
    * as a policy file has them.
    */
   policy?: Record<string, string | number | boolean | { [key: string]: unknown }>;
+  /** What changes the replicas of a pipeline while it serves. Default none. */
+  tuner?: PlanTuner;
 }
+
+/** PlanTuner is a tuner with the settings that differ from its own (docs/serving.md). */
+export type PlanTuner =
+  | { kind: 'none' }
+  | { kind: 'inferline'; stabilityS?: number; lookBackS?: number; windowS?: number }
+  | { kind: 'coarse'; intervalS?: number; windowS?: number; waitS?: number }
+  | { kind: 'ds2'; intervalS?: number; warmUpIntervals?: number }
+  | {
+      kind: 'hpa';
+      utilisation?: number;
+      tolerance?: number;
+      syncS?: number;
+      stabilizationS?: number;
+      upPods?: number;
+      upShare?: number;
+    }
+  | {
+      kind: 'kpa';
+      concurrency?: number;
+      utilisation?: number;
+      stableS?: number;
+      panicS?: number;
+      panicThreshold?: number;
+      maxScaleUpRate?: number;
+      maxScaleDownRate?: number;
+    };
 
 /**
  * PooledSpecModel says how one model is to be served: its SLO, its share of the load, and the device classes it may

@@ -23,6 +23,8 @@ export interface SimulationReport extends Emitted {
   overall: SimulatedRequests;
   models: SimulatedModel[];
   drops: SimulatedDrop[];
+  /** What the devices cost that were in use; of pipelines only, and where every class that was used has a price. */
+  cost?: SimulatedCost;
   classes: Record<string, SimulatedClass>;
   pools: SimulatedPool[];
   links: SimulatedLinks;
@@ -99,6 +101,8 @@ export interface SimulatedScheduler {
   preset?: string;
   /** Every choice of the policy, as it was. */
   policy: Record<string, unknown>;
+  /** The tuner that changed the replicas, with all of its settings. */
+  tuner?: { kind: string; [setting: string]: unknown };
 }
 
 /** SimulatedVerdicts says that the verdicts of a pipeline's models were recorded. */
@@ -172,10 +176,20 @@ export interface SimulatedDrop {
   count: number;
 }
 
+/** SimulatedCost is the price of the devices in use, from activation to standby. */
+export interface SimulatedCost {
+  total: number;
+  /** The mean over the run. */
+  perHour: number;
+  /** The time that it is over: from the beginning until the last request ended. */
+  overS: number;
+}
+
 /** SimulatedClass says how busy the GPUs of a device class were. `utilisation` is from 0 to 1. */
 export interface SimulatedClass {
   /** Whether the class is emulated, as its profiles say. */
   emulated?: true;
+  /** Where devices come and go, those that are in use at the beginning. */
   virtualGpus: number;
   /** The number of whole GPUs that they make up: the sum of 1/v. */
   gpus: number;
@@ -200,7 +214,10 @@ export interface SimulatedPool {
   stage?: string;
   class: string;
   virtual: number;
+  /** Where devices come and go, those that are in use at the beginning. */
   virtualGpus: number;
+  /** How many were in use; absent where all were from beginning to end. */
+  inUse?: SimulatedInUse;
   /** The largest planned batch size. */
   batch: number;
   batches: number;
@@ -209,6 +226,13 @@ export interface SimulatedPool {
   /** The numbers of batches of 1, 2, … `batch` requests. */
   sizes: number[];
   utilisation: number;
+}
+
+/** SimulatedInUse says how many devices were in use: the fewest, the mean over time, and the most. */
+export interface SimulatedInUse {
+  least: number;
+  mean: number;
+  most: number;
 }
 
 /** SimulatedLinks says how busy the links of the servers were, in each direction. */
@@ -250,4 +274,6 @@ export interface SimulatedWindow {
   utilisation: number[];
   /** The attainments by model; null where none of its requests ended. */
   attainments: (number | null)[];
+  /** The mean number of devices in use, in the order of pools; absent where all were from beginning to end. */
+  inUse?: number[];
 }

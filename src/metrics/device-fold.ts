@@ -1,6 +1,10 @@
-import { NS_PER_S, type RunShape, shareOf, sumOf } from './run-shape.js';
+import { devicesInUse, gpusInUse, NS_PER_S, type RunShape, shareOf, sumOf } from './run-shape.js';
+import { StepSums } from './step-sums.js';
 
-/** ClassFigures says how busy the virtual GPUs of a class were, each weighted by its share of a GPU. */
+/**
+ * ClassFigures says how busy the virtual GPUs of a class were, each weighted by its share of a GPU. Where devices come and
+ * go, those are counted that are in use at the beginning, and they are available while they are in use.
+ */
 export interface ClassFigures {
   readonly virtualGpus: number;
   /** The number of whole GPUs that the virtual GPUs make up: Σ 1/v. */
@@ -20,6 +24,15 @@ export interface PoolFigures {
   /** The number of batches of 1, 2, … requests. */
   readonly sizes: number[];
   readonly utilisation: number;
+  /** How many of its devices were in use; absent where all were from beginning to end. */
+  readonly inUse?: DevicesInUse;
+}
+
+/** DevicesInUse says how many devices of a pool were in use: the fewest, the mean over time, and the most. */
+export interface DevicesInUse {
+  readonly least: number;
+  readonly mean: number;
+  readonly most: number;
 }
 
 /**
@@ -45,6 +58,11 @@ export class DeviceFold {
   private readonly sizes: Float64Array;
   /** Device time after this instant does not count. */
   private untilNs: number;
+  /** The devices of each pool that are in use, and the GPUs of each class, over the run. */
+  private readonly poolsInUse: StepSums;
+  private readonly classesInUse: StepSums;
+  private readonly least: Float64Array;
+  private readonly most: Float64Array;
 
   constructor(private readonly shape: RunShape) {
     this.untilNs = shape.durationNs;
@@ -57,6 +75,24 @@ export class DeviceFold {
     for (let pool = 0; pool < poolBatch.length; pool++)
       this.sizesAt[pool + 1] = (this.sizesAt[pool] as number) + (poolBatch[pool] as number);
     this.sizes = new Float64Array(this.sizesAt[poolBatch.length] as number);
+    const inUse = devicesInUse(shape);
+    this.poolsInUse = new StepSums(inUse, shape.durationNs, 1);
+    this.classesInUse = new StepSums(gpusInUse(shape), shape.durationNs, 1);
+    this.least = inUse.slice();
+    this.most = inUse.slice();
+  }
+
+  /** scaled tells that a device is in use from now on, or no longer. */
+  scaled(atNs: number, device: number, by: 1 | -1): void {
+    if (atNs >= this.untilNs) return;
+    const { scaling, deviceClass, deviceShare } = this.shape;
+    this.classesInUse.change(atNs, deviceClass[device] as number, by * (deviceShare[device] as number));
+    for (const pool of scaling?.poolsOf[device] ?? []) {
+      this.poolsInUse.change(atNs, pool, by);
+      const now = this.poolsInUse.valueOf(pool);
+      this.least[pool] = Math.min(this.least[pool] as number, now);
+      this.most[pool] = Math.max(this.most[pool] as number, now);
+    }
   }
 
   executed(pool: number, device: number, size: number, startNs: number, endNs: number): void {
@@ -77,35 +113,52 @@ export class DeviceFold {
     this.untilNs = untilNs;
   }
 
-  classFigures(index: number, spanNs: number): ClassFigures {
+  /** close adds up the devices in use until the end of the run. Figures are asked for after it. */
+  close(spanNs: number): void {
+    this.poolsInUse.addUpAll(spanNs);
+    this.classesInUse.addUpAll(spanNs);
+  }
+
+  classFigures(index: number): ClassFigures {
     let virtualGpus = 0;
     let gpus = 0;
     let busyNs = 0;
     for (let device = 0; device < this.busyNs.length; device++) {
       if (this.shape.deviceClass[device] !== index) continue;
       const share = this.shape.deviceShare[device] as number;
+      busyNs += share * (this.busyNs[device] as number);
+      if (this.shape.scaling?.inUse[device] === 0) continue;
       virtualGpus += 1;
       gpus += share;
-      busyNs += share * (this.busyNs[device] as number);
     }
-    const utilisation = shareOf(busyNs, gpus * spanNs);
+    const utilisation = shareOf(busyNs, this.classesInUse.sumOf(0, index));
     return { virtualGpus, gpus, busyGpuS: busyNs / NS_PER_S, utilisation };
   }
 
   poolFigures(spanNs: number): PoolFigures[] {
-    return Array.from(this.shape.poolDevices, (there, pool) => {
+    return Array.from(this.shape.poolDevices, (_, pool) => {
       const sizes = Array.from(
         this.sizes.subarray(this.sizesAt[pool] as number, this.sizesAt[pool + 1] as number),
       );
       const batches = sumOf(sizes);
       const requests = sizes.reduce((sum, count, i) => sum + count * (i + 1), 0);
-      const utilisation = shareOf(this.poolBusyNs[pool] as number, there * spanNs);
+      const inUseNs = this.poolsInUse.sumOf(0, pool);
+      const utilisation = shareOf(this.poolBusyNs[pool] as number, inUseNs);
       return {
         batches,
         requests,
         ...(batches === 0 ? {} : { meanBatch: requests / batches }),
         sizes,
         utilisation,
+        ...(this.shape.scaling === undefined
+          ? {}
+          : {
+              inUse: {
+                least: this.least[pool] as number,
+                mean: inUseNs / spanNs,
+                most: this.most[pool] as number,
+              },
+            }),
       };
     });
   }

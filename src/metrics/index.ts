@@ -25,6 +25,6 @@ export {
 export { type LatencySummary, quantileOfSorted, summarizeLatencies } from './percentiles.js';
 export type { DropCount, LatencySplit, RequestFigures } from './request-fold.js';
 export { type BatchView, type RunFigures, RunMetrics, type RunMetricsOptions } from './run-metrics.js';
-export type { RunShape } from './run-shape.js';
+export type { RunScaling, RunShape } from './run-shape.js';
 export { ExactValues, summaryOf, type Values } from './values.js';
 export { type WindowFigures, windowCells } from './window-fold.js';

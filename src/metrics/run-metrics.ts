@@ -184,6 +184,16 @@ export class RunMetrics {
   }
 
   /**
+   * scaled tells that a device is asked to come up, is up, or is on standby again (0). It is in use, and paid for, from
+   * when it is asked (1) until it is on standby.
+   */
+  scaled(atNs: number, device: number, state: number): void {
+    if (state === 2) return;
+    this.devices.scaled(atNs, device, state === 1 ? 1 : -1);
+    this.windows?.scaled(atNs, device, state === 1 ? 1 : -1);
+  }
+
+  /**
    * endAt tells that the run is interrupted now: no more requests come, and device time counts until then.
    */
   endAt(atNs: number): void {
@@ -200,11 +210,12 @@ export class RunMetrics {
   figures(spanNs: number): RunFigures {
     const { models, classes } = this.shape;
     this.foldEnded();
+    this.devices.close(spanNs);
     return {
       overall: this.requests.overall(spanNs),
       models: Array.from({ length: models }, (_, model) => this.requests.figuresOf(model, spanNs)),
       drops: this.requests.dropCounts(),
-      classes: Array.from({ length: classes }, (_, i) => this.devices.classFigures(i, spanNs)),
+      classes: Array.from({ length: classes }, (_, i) => this.devices.classFigures(i)),
       pools: this.devices.poolFigures(spanNs),
       links: this.devices.linkFigures(spanNs),
       ...(this.windows === undefined ? {} : { windows: this.windows.figures(spanNs) }),

@@ -21,6 +21,35 @@ export interface RunShape {
   readonly dropReasons: number;
   /** Requests arrive in [0, durationNs), and device time is counted within it. */
   readonly durationNs: number;
+  /** What is needed where devices come and go in the run; absent where all are there from beginning to end. */
+  readonly scaling?: RunScaling;
+}
+
+/** RunScaling says which devices of a run are in use at its beginning. */
+export interface RunScaling {
+  /** By device: 1 where it is in use at the beginning, else 0. */
+  readonly inUse: ArrayLike<number>;
+  /** The pools of each device. */
+  readonly poolsOf: readonly (readonly number[])[];
+}
+
+/** devicesInUse counts the devices of each pool that are in use at the beginning. */
+export function devicesInUse({ poolDevices, scaling }: RunShape): Float64Array {
+  if (scaling === undefined) return Float64Array.from(poolDevices);
+  const counts = new Float64Array(poolDevices.length);
+  scaling.poolsOf.forEach((pools, device) => {
+    for (const pool of pools) counts[pool]! += scaling.inUse[device] as number;
+  });
+  return counts;
+}
+
+/** gpusInUse adds up the GPUs of each class that are in use at the beginning. */
+export function gpusInUse({ classes, deviceClass, deviceShare, scaling }: RunShape): Float64Array {
+  const gpus = new Float64Array(classes);
+  for (let device = 0; device < deviceClass.length; device++)
+    gpus[deviceClass[device] as number]! +=
+      (deviceShare[device] as number) * ((scaling?.inUse[device] as number | undefined) ?? 1);
+  return gpus;
 }
 
 /**

@@ -1,5 +1,7 @@
 import { outcomeRates } from './outcomes.js';
 import {
+  devicesInUse,
+  gpusInUse,
   type MakeValues,
   NS_PER_MS,
   NS_PER_S,
@@ -8,6 +10,7 @@ import {
   type RunShape,
   shareOf,
 } from './run-shape.js';
+import { StepSums } from './step-sums.js';
 import type { Values } from './values.js';
 
 /**
@@ -39,6 +42,8 @@ export interface WindowFigures {
   readonly utilisation: number[];
   /** The attainment by model; null where none of its requests ended. */
   readonly attainments: (number | null)[];
+  /** The mean number of devices in use, by pool; absent where all were from beginning to end. */
+  readonly inUse?: number[];
 }
 
 /** How many numbers a window has besides those of its classes and models. */
@@ -58,8 +63,11 @@ const At = {
 } as const;
 
 /** windowCells counts the numbers of 8 bytes that a fold over this many windows keeps, its latencies aside. */
-export function windowCells(shape: Pick<RunShape, 'models' | 'classes'>, windows: number): number {
-  return windows * (FIELDS + 1 + OUTCOME_KINDS * shape.models + shape.classes);
+export function windowCells(
+  shape: Pick<RunShape, 'models' | 'classes'> & { readonly pools?: number },
+  windows: number,
+): number {
+  return windows * (FIELDS + 1 + OUTCOME_KINDS * shape.models + 2 * shape.classes + (shape.pools ?? 0));
 }
 
 /**
@@ -74,7 +82,9 @@ export class WindowFold {
   private readonly busyNs: Float64Array;
   private readonly latencies: (Values | undefined)[];
   private readonly spare: Values[] = [];
-  private readonly classGpus: Float64Array;
+  /** The GPUs of each class that are in use, and the devices of each pool. */
+  private readonly classesInUse: StepSums;
+  private readonly poolsInUse: StepSums;
   private newest = 0;
   /** Batches that begin after this instant, and device time after it, do not count. */
   private untilNs: number;
@@ -91,9 +101,20 @@ export class WindowFold {
     this.outcomes = new Float64Array(this.count * shape.models * OUTCOME_KINDS);
     this.busyNs = new Float64Array(this.count * shape.classes);
     this.latencies = new Array<Values | undefined>(this.count).fill(undefined);
-    this.classGpus = new Float64Array(shape.classes);
-    for (let device = 0; device < shape.deviceClass.length; device++)
-      this.classGpus[shape.deviceClass[device] as number]! += shape.deviceShare[device] as number;
+    this.classesInUse = new StepSums(gpusInUse(shape), windowNs, this.count);
+    this.poolsInUse = new StepSums(
+      shape.scaling === undefined ? [] : devicesInUse(shape),
+      windowNs,
+      this.count,
+    );
+  }
+
+  /** scaled tells that a device is in use from now on, or no longer. */
+  scaled(atNs: number, device: number, by: 1 | -1): void {
+    if (atNs >= this.untilNs) return;
+    const { scaling, deviceClass, deviceShare } = this.shape;
+    this.classesInUse.change(atNs, deviceClass[device] as number, by * (deviceShare[device] as number));
+    for (const pool of scaling?.poolsOf[device] ?? []) this.poolsInUse.change(atNs, pool, by);
   }
 
   arrived(atNs: number): void {
@@ -160,6 +181,8 @@ export class WindowFold {
    */
   figures(spanNs: number): WindowFigures[] {
     for (let window = 0; window < this.count; window++) this.close(window);
+    this.classesInUse.addUpAll(spanNs);
+    this.poolsInUse.addUpAll(spanNs);
     const reached = Math.min(this.count, Math.max(1, Math.ceil(spanNs / this.windowNs)));
     return Array.from({ length: reached }, (_, window) => this.figuresOf(window, spanNs));
   }
@@ -173,8 +196,8 @@ export class WindowFold {
     const { attainment, goodputRps } = outcomeRates(all, lengthNs / NS_PER_S);
     const answered = all.inTime + all.late;
     const mean = (totalNs: number): number => totalNs / answered / NS_PER_MS;
-    const utilisation = Array.from(this.classGpus, (gpus, i) =>
-      shareOf(this.busyNs[window * this.shape.classes + i] as number, gpus * lengthNs),
+    const utilisation = Array.from({ length: this.shape.classes }, (_, i) =>
+      shareOf(this.busyNs[window * this.shape.classes + i] as number, this.classesInUse.sumOf(window, i)),
     );
     const attainments = Array.from(
       { length: this.shape.models },
@@ -211,6 +234,14 @@ export class WindowFold {
       ...(cell(At.batches) === 0 ? {} : { meanBatch: cell(At.batched) / cell(At.batches) }),
       utilisation,
       attainments,
+      ...(this.shape.scaling === undefined
+        ? {}
+        : {
+            inUse: Array.from(
+              this.shape.poolDevices,
+              (_, pool) => this.poolsInUse.sumOf(window, pool) / lengthNs,
+            ),
+          }),
     };
   }
 

@@ -3,6 +3,7 @@ import { gpuRuns } from './gpu-runs.js';
 import { countFaults, readStageGraph } from './graph.js';
 import { listed } from './listed.js';
 import type { PipelinePlanBody } from './problem.js';
+import { heldTogether } from './spares.js';
 
 const ROUNDING = 1e-9;
 
@@ -122,10 +123,8 @@ function setsOf({
   stages,
   shared = [],
 }: PipelinePlanBody): Map<string, { index: number; replicas: number; standby: number }> {
-  const sharing = shared.flatMap((set) => set.stages);
-  const alone = stages.filter(({ name }) => !sharing.includes(name)).map(({ name }) => [name]);
   return new Map(
-    [...shared.map((set) => set.stages), ...alone].flatMap((names) => {
+    heldTogether({ stages, shared }).flatMap((names) => {
       const index = stages.findIndex(({ name }) => name === names[0]);
       const stage = stages[index];
       if (stage === undefined) return [];

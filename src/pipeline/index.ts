@@ -28,5 +28,6 @@ export {
   servedPipelineOf,
   unservedFaults,
 } from './served.js';
+export { heldTogether, withSpares } from './spares.js';
 export { edgeBytes, linkUs } from './transfers.js';
 export { scaleFactors } from './visits.js';

@@ -74,11 +74,11 @@ export function pipelineSpecFaults(spec: PipelineSpec): Fault[] {
 }
 
 export function specFaults(spec: PipelineSpec, { faults }: ReadGraph, setFaults: readonly Fault[]): Fault[] {
-  const { tuner = 'none', load } = spec;
+  const { tuner, load } = spec;
   return [
     ...faults,
     ...methodFaults(spec),
-    ...(tuner === 'none' ? [] : [fault(`is ${tuner}, which cannot tune yet; write none`, '/tuner')]),
+    ...tunerFaults(tuner ?? spec.serving?.tuner?.kind, spec),
     ...(load !== undefined && spec.rps !== undefined
       ? [fault('stands beside a load, which has a rate of its own; leave one of them out', '/rps')]
       : []),
@@ -88,6 +88,19 @@ export function specFaults(spec: PipelineSpec, { faults }: ReadGraph, setFaults:
     ...spec.stages.flatMap(conditionFaults),
     ...exclusiveConditionFaults(spec),
     ...(spec.planner.method === 'given' ? setFaults : []),
+  ];
+}
+
+/** tunerFaults tells what a tuner lacks, and where a spec names two. */
+function tunerFaults(kind: string | undefined, { tuner, serving, load }: PipelineSpec): Fault[] {
+  const at = tuner === undefined ? '/serving/tuner' : '/tuner';
+  return [
+    ...(tuner !== undefined && serving?.tuner !== undefined
+      ? [fault('stands beside serving.tuner; leave one of them out', at)]
+      : []),
+    ...(kind === 'inferline' && load === undefined
+      ? [fault('is inferline, which keeps the traffic within that of a sample: give a load', at)]
+      : []),
   ];
 }
 

@@ -33,7 +33,8 @@ export function placeStages(
   });
 }
 
-function seatsFrom(
+/** seatsFrom lists the seats of devices that fill GPUs of a class one after another, from a number on. */
+export function seatsFrom(
   first: number,
   {
     devices,

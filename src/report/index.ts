@@ -16,7 +16,15 @@ export {
 } from './explain.js';
 export { proposalTable, proposedDevicesTable } from './init.js';
 export { loadModelTable, loadTable } from './load.js';
-export { pipelineHeadline, sampleLines, stageClassTable, stageDiffTable, stageTable } from './pipeline.js';
+export {
+  pathTable,
+  pipelineHeadline,
+  sampleLines,
+  stageChangeTable,
+  stageClassTable,
+  stageDiffTable,
+  stageTable,
+} from './pipeline.js';
 export {
   classUseTable,
   holdLines,

@@ -1,3 +1,4 @@
+import type { NamedOption, PipelineExplanation } from '../api/index.js';
 import type { PipelinePlan, PlanDifference } from '../artifacts/index.js';
 import { count, figure, milliseconds, orDash, percent, type Table } from './table.js';
 
@@ -51,6 +52,39 @@ export function stageTable({ stages, shared = [] }: PipelinePlan): Table {
     columns: ['stage', 'replicas', 'standby', 'batch', 'ms', 'visits', 'requests/s each', 'busy'],
     rows,
   };
+}
+
+/** stageChangeTable says, for each stage, what a replica less or more gives, and what other classes would cost. */
+export function stageChangeTable({ stages }: PipelineExplanation): Table {
+  const rows = stages.map(({ stage, oneLess, oneMore, classes }) => [
+    stage,
+    orDash(oneLess?.[0], (share) => percent(share, 2)),
+    orDash(oneMore[0], (share) => percent(share, 2)),
+    classes
+      .map(({ device, option, extraCost = 0 }) =>
+        option === undefined
+          ? `${device}: misses`
+          : `${option.replicas} × ${device} at ${option.batch}: ${extraCost < 0 ? '−' : '+'}${figure(Math.abs(extraCost))}`,
+      )
+      .join(', '),
+  ]);
+  return {
+    columns: ['stage', 'in time, one less', 'one more', 'cheapest on each class, all else as it is'],
+    rows,
+  };
+}
+
+/** pathTable lists the steps by which the search lowered the cost. */
+export function pathTable({ path }: PipelineExplanation): Table {
+  const words = ({ device, batch, replicas }: NamedOption): string => `${replicas} × ${device} at ${batch}`;
+  const rows = path.map(({ stage, from, to, hourlyCost }, i) => [
+    String(i + 1),
+    stage,
+    words(from),
+    words(to),
+    figure(hourlyCost),
+  ]);
+  return { columns: ['step', 'stage', 'from', 'to', 'per hour'], rows };
 }
 
 /** stageClassTable lists the GPUs of each class that a pipeline's plan uses. */

@@ -2,6 +2,7 @@ import type {
   LargestLoad,
   RunsFigures,
   SimulatedModel,
+  SimulatedPool,
   SimulatedRequests,
   SimulatedRuns,
   SimulationReport,
@@ -25,10 +26,20 @@ export function simulationHeadlines(report: SimulationReport): string[] {
     execution.jitter
   ];
   const reachedS = overall.offeredRps === 0 ? 0 : overall.arrived / overall.offeredRps;
+  const tuner = scheduler.tuner === undefined ? '' : `, tuner ${scheduler.tuner.kind}`;
   const interrupted = complete ? '' : `, interrupted after ${figure(reachedS)} s of it`;
   return [
     `${attainmentText(overall)} of ${count(overall.arrived)} requests in time; ${figure(overall.goodputRps)} requests/s in time of ${figure(overall.offeredRps)}`,
-    `${workload.arrivals} arrivals${phases}, ${figure(rate)} requests/s${load} for ${plain(workload.durationS, 6)} s${interrupted}, seed ${seed}; scheduler ${scheduler.name}${preset}${machine}${slow}${jitter}${fates}`,
+    ...costLine(report),
+    `${workload.arrivals} arrivals${phases}, ${figure(rate)} requests/s${load} for ${plain(workload.durationS, 6)} s${interrupted}, seed ${seed}; scheduler ${scheduler.name}${preset}${tuner}${machine}${slow}${jitter}${fates}`,
+  ];
+}
+
+/** costLine says what devices cost that come and go. What others cost follows from the plan. */
+function costLine({ cost, pools }: SimulationReport): string[] {
+  if (cost === undefined || pools.every(({ inUse }) => inUse === undefined)) return [];
+  return [
+    `devices in use cost ${figure(cost.perHour)} per hour in the mean, ${figure(cost.total)} over ${plain(cost.overS, 4)} s`,
   ];
 }
 
@@ -161,6 +172,7 @@ export function busyTable({ classes, links }: SimulationReport): Table {
 
 /** poolTable has one row per pool with its executions. */
 export function poolTable({ pools }: SimulationReport): Table {
+  const isScaled = pools.some(({ inUse }) => inUse !== undefined);
   const rows = pools.map((pool) => [
     pool.model,
     pool.stage ?? `${pool.pipeline}/${pool.partition}`,
@@ -169,8 +181,14 @@ export function poolTable({ pools }: SimulationReport): Table {
     orDash(pool.meanBatch, figure),
     count(pool.batches),
     percent(pool.utilisation),
+    ...(isScaled ? [inUseText(pool)] : []),
   ]);
-  return { columns: ['model', 'part', 'on', 'batch', 'mean batch', 'batches', 'busy'], rows };
+  const columns = ['model', 'part', 'on', 'batch', 'mean batch', 'batches', 'busy'];
+  return { columns: isScaled ? [...columns, 'in use'] : columns, rows };
+}
+
+function inUseText({ inUse }: SimulatedPool): string {
+  return inUse === undefined ? '—' : `${inUse.least} to ${inUse.most}, mean ${figure(inUse.mean)}`;
 }
 
 /** dropTable gives the reasons and places of drops. It is empty when there were none. */
@@ -185,7 +203,7 @@ export function dropTable({ drops }: SimulationReport): Table {
 }
 
 /** windowTable has one row per window, and none where the report has no windows. */
-export function windowTable({ windows, classes }: SimulationReport): Table {
+export function windowTable({ windows, classes, pools }: SimulationReport): Table {
   const rows = (windows?.rows ?? []).map((row) => [
     String(row.fromS),
     figure(row.offeredRps),
@@ -194,10 +212,15 @@ export function windowTable({ windows, classes }: SimulationReport): Table {
     ms(row.latencyMs?.p99),
     orDash(row.meanBatch, figure),
     ...row.utilisation.map((share) => percent(share)),
+    ...(row.inUse ?? []).map(figure),
   ]);
   const busy = Object.keys(classes).map((name) => `${name} busy`);
+  const isScaled = windows?.rows.some(({ inUse }) => inUse !== undefined) === true;
+  const inUse = isScaled
+    ? pools.map(({ stage, pipeline, partition }) => stage ?? `${pipeline}/${partition}`)
+    : [];
   return {
-    columns: ['from s', 'offered/s', 'attainment', 'goodput/s', 'p99 ms', 'mean batch', ...busy],
+    columns: ['from s', 'offered/s', 'attainment', 'goodput/s', 'p99 ms', 'mean batch', ...busy, ...inUse],
     rows,
   };
 }

@@ -69,3 +69,5 @@ export {
   topologyOf,
   type VirtualDevice,
 } from './topology.js';
+export { chosenTuner, type TunerOptions } from './tuned-pipeline.js';
+export { envelopeOf, TUNERS, type TunerName } from './tuning/index.js';

@@ -23,6 +23,7 @@ import {
   type StageLocalPolicy,
 } from './stage-local/index.js';
 import type { Topology, TopologyOptions } from './topology.js';
+import type { TunedPlan } from './tuning/index.js';
 
 /** Written is a policy as files write it: a choice among kinds of which this one takes no parts is a word. */
 type Written<P> = { [K in keyof P]: WrittenChoice<P[K]> };
@@ -75,7 +76,10 @@ function scheduler<P>({ presets = {}, ...rest }: SchedulerOf<P>): Scheduler {
 const stageLocalCore = (
   topology: Topology,
   decisions: Decisions,
-  { scaling, ...policy }: StageLocalPolicy & { readonly scaling?: PolicyScaling },
+  {
+    scaling,
+    ...policy
+  }: StageLocalPolicy & { readonly scaling?: PolicyScaling; readonly tuning?: TunedPlan },
 ): ServingCore =>
   new StageLocalCore(
     topology,
@@ -133,15 +137,18 @@ export interface ChosenScheduler {
   readonly name: SchedulerName;
   readonly preset?: string;
   readonly policy: AnyPolicy;
+  /** The tuner that changes the replicas, with what it knows of the plan. */
+  readonly tuner?: TunedPlan;
 }
 
 /** makeCore makes a core of the chosen scheduler that appends its decisions to `decisions`. */
 export function makeCore(
-  { name, policy }: ChosenScheduler,
+  { name, policy, tuner }: ChosenScheduler,
   topology: Topology,
   decisions: Decisions,
 ): ServingCore {
-  return SCHEDULERS[name].core(topology, decisions, policy);
+  const all = tuner === undefined ? policy : { ...policy, tuning: tuner };
+  return SCHEDULERS[name].core(topology, decisions, all);
 }
 
 /**

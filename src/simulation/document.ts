@@ -2,13 +2,15 @@ import {
   emittedHead,
   type InputFile,
   type SimulatedClass,
+  type SimulatedCost,
   type SimulatedDrop,
   type SimulatedPool,
+  type SimulatedScheduler,
   type SimulatedVerdicts,
   type SimulationReport,
 } from '../artifacts/index.js';
 import { type DropCount, HISTOGRAM_RELATIVE_ERROR, type RunFigures } from '../metrics/index.js';
-import { applicationsOf, DROP_REASONS, type Topology } from '../serving/index.js';
+import { applicationsOf, type ChosenScheduler, DROP_REASONS, type Topology } from '../serving/index.js';
 import { describedExecution } from './execution.js';
 import { plannedClasses, type SimulationRun, type SimulationSetup, simulatedTopology } from './run.js';
 import { overRuns } from './runs.js';
@@ -48,7 +50,7 @@ export function simulationReport(
     seed,
     complete,
     workload: describedWorkload(workload, applicationsOf(plan)),
-    scheduler: { ...scheduler },
+    scheduler: describedScheduler(scheduler),
     transfers: setup.transfers,
     execution: describedExecution(execution),
     ...describedVerdicts(setup),
@@ -62,6 +64,7 @@ export function simulationReport(
       requests: figures.models[m] as RunFigures['models'][number],
     })),
     drops: figures.drops.map((drop) => describedDrop(drop, topology)),
+    ...describedCost(setup, run, classes),
     classes: Object.fromEntries(
       classes.map((name, i) => [
         name,
@@ -79,11 +82,30 @@ export function simulationReport(
   };
 }
 
+/** describedScheduler names a scheduler with its policy, and its tuner with all settings. */
+export function describedScheduler({ tuner, ...scheduler }: ChosenScheduler): SimulatedScheduler {
+  return tuner === undefined ? { ...scheduler } : { ...scheduler, tuner: { ...tuner.settings } };
+}
+
 /** describedVerdicts says from how many recorded requests the verdicts are, where they were not drawn. */
 export function describedVerdicts({ verdicts }: Pick<SimulationSetup, 'verdicts'>): {
   verdicts?: SimulatedVerdicts;
 } {
   return verdicts === undefined ? {} : { verdicts: { recordedRequests: verdicts.requests } };
+}
+
+function describedCost(
+  { plan }: SimulationSetup,
+  { usedGpuS = [], usedForS = 0 }: SimulationRun,
+  classes: readonly string[],
+): { cost?: SimulatedCost } {
+  const costs = classes.flatMap((name, i) => {
+    const used = usedGpuS[i] ?? 0;
+    return used === 0 ? [] : [usedFigures(used, plan.cluster.devices[name]?.hourlyCost).cost];
+  });
+  if (usedForS === 0 || costs.some((cost) => cost === undefined)) return {};
+  const total = costs.reduce((sum: number, cost = 0) => sum + cost, 0);
+  return { cost: { total, perHour: (3600 * total) / usedForS, overS: usedForS } };
 }
 
 function usedFigures(
@@ -113,7 +135,7 @@ function describedDrop(
 function describedPool(
   found: RunFigures['pools'][number],
   p: number,
-  { models, pools }: Topology,
+  { models, pools, devices: standing }: Topology,
 ): SimulatedPool {
   const { model, pipeline, partition, stage, deviceClass, virtual, devices, batch } = pools[
     p
@@ -125,7 +147,7 @@ function describedPool(
     ...(stage === undefined ? {} : { stage }),
     class: deviceClass,
     virtual,
-    virtualGpus: devices.length,
+    virtualGpus: devices.filter((device) => standing[device]?.standby !== true).length,
     batch,
     ...found,
   };

@@ -1,12 +1,13 @@
 import { performance } from 'node:perf_hooks';
 import { type PipelinePlan, StreamedFile } from '../artifacts/index.js';
-import { type RunFigures, RunMetrics, type RunShape } from '../metrics/index.js';
+import { type RunFigures, RunMetrics, type RunScaling, type RunShape } from '../metrics/index.js';
 import {
   applicationsOf,
   type ChosenScheduler,
   DROP_REASONS,
   makeCore,
   planTopologyOf,
+  poolsServedBy,
   type ServedPlan,
   type Topology,
   type TopologyOptions,
@@ -65,6 +66,8 @@ export interface SimulationRun {
   readonly complete: boolean;
   /** The GPU seconds for which the devices of each class were in use (plannedClasses); of pipelines only. */
   readonly usedGpuS?: readonly number[];
+  /** The time from the beginning to the end of the last request, over which devices were in use; of pipelines only. */
+  readonly usedForS?: number;
   readonly timeline?: WrittenTimeline;
 }
 
@@ -106,7 +109,7 @@ export async function runSimulation(
   const topology = simulatedTopology(setup);
   const applications = applicationsOf(plan);
   const load = loadFactor === undefined ? workload : atLoadFactor(workload, applications, loadFactor);
-  const shape = shapeOf(topology, plannedClasses(plan, topology), load.durationNs);
+  const shape = shapeOf(topology, plannedClasses(plan, topology), { durationNs: load.durationNs, scheduler });
   const metrics = new RunMetrics(shape, { exact, ...(windowNs === undefined ? {} : { windowNs }) });
   const arrivals = new WatchedArrivals(
     arrivalsAhead(arrivalsOf(load, applications, seed)),
@@ -115,13 +118,15 @@ export async function runSimulation(
     (atNs) => metrics.endAt(atNs),
   );
   const executed = executionOf(execution, topology, seed);
+  const served = foreseeing(scheduler, () => arrivalsOf(load, applications, seed));
   let usedNs: Float64Array = new Float64Array(0);
+  let endNs = 0;
   const run = (observers: SimulationObserver[]) => {
-    ({ usedNs } = simulate({
+    ({ usedNs, endNs } = simulate({
       topology,
       arrivals,
       observers,
-      makeCore: (decisions) => makeCore(scheduler, topology, decisions),
+      makeCore: (decisions) => makeCore(served, topology, decisions),
       ...(executed === undefined ? {} : { execution: executed }),
       ...(plan.kind === 'pipeline-plan' ? pipelineWorld(plan, setup.verdicts, seed) : {}),
     }));
@@ -134,9 +139,28 @@ export async function runSimulation(
   return {
     figures: metrics.figures(spanNs),
     complete,
-    ...(plan.kind === 'pipeline-plan' ? { usedGpuS: usedGpuSeconds(plan, topology, usedNs) } : {}),
+    ...(plan.kind === 'pipeline-plan'
+      ? { usedGpuS: usedGpuSeconds(plan, topology, usedNs), usedForS: endNs / 1e9 }
+      : {}),
     ...(written === undefined ? {} : { timeline: written }),
   };
+}
+
+/** The oracle looks ahead by the second. */
+const AHEAD_NS = 1e9;
+
+/** foreseeing tells the oracle among the tuners what comes. Other tuners are left as they are. */
+function foreseeing(scheduler: ChosenScheduler, arrivals: () => Arrivals): ChosenScheduler {
+  const { tuner } = scheduler;
+  if (tuner?.settings.kind !== 'oracle') return scheduler;
+  const requests: number[] = [];
+  const coming = arrivals();
+  while (coming.next()) {
+    const second = Math.floor(coming.atNs / AHEAD_NS);
+    while (requests.length <= second) requests.push(0);
+    requests[second]! += 1;
+  }
+  return { ...scheduler, tuner: { ...tuner, ahead: { windowS: AHEAD_NS / 1e9, requests } } };
 }
 
 /** pipelineWorld says what the models of a pipeline say of requests, and how long a device takes to come up. */
@@ -183,14 +207,19 @@ async function withTimeline(
 function shapeOf(
   { models, pools, devices, links }: Topology,
   classes: readonly string[],
-  durationNs: number,
+  {
+    durationNs,
+    scheduler: { tuner, policy },
+  }: { readonly durationNs: number; readonly scheduler: ChosenScheduler },
 ): RunShape {
+  const isScaled = tuner !== undefined || policy.scaling !== undefined || devices.some(isStandby);
   return {
     models: models.length,
     poolBatch: Int32Array.from(pools, ({ batch }) => batch),
     poolDevices: Int32Array.from(
       pools,
-      (pool) => pool.devices.filter((device) => devices[device]?.standby !== true).length,
+      (pool) =>
+        pool.devices.filter((device) => !isStandby(devices[device] as Topology['devices'][number])).length,
     ),
     deviceClass: Int32Array.from(devices, ({ deviceClass }) => classes.indexOf(deviceClass)),
     deviceShare: Float64Array.from(devices, ({ virtual }) => 1 / virtual),
@@ -201,6 +230,18 @@ function shapeOf(
     downlinks: links.downlinkCount,
     dropReasons: DROP_REASONS.length,
     durationNs,
+    ...(isScaled ? { scaling: scalingOf(devices) } : {}),
+  };
+}
+
+function isStandby({ standby }: Topology['devices'][number]): boolean {
+  return standby === true;
+}
+
+function scalingOf(devices: Topology['devices']): RunScaling {
+  return {
+    inUse: Uint8Array.from(devices, (device) => (isStandby(device) ? 0 : 1)),
+    poolsOf: devices.map(poolsServedBy),
   };
 }
 

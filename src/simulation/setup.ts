@@ -18,6 +18,7 @@ import { windowCells } from '../metrics/index.js';
 import {
   applicationsOf,
   type ChosenScheduler,
+  chosenTuner,
   planFaults,
   plannedScheduler,
   planTopologyOf,
@@ -25,6 +26,7 @@ import {
   type ServedPlan,
   scalingFaults,
   servingFaults,
+  type TunerOptions,
   topologyOf,
 } from '../serving/index.js';
 import { type Jitter, profiledJitter } from './execution.js';
@@ -37,7 +39,7 @@ import { readVerdicts } from './verdict-records.js';
 import { expectedRequests, highestRps, type Workload } from './workload.js';
 
 /** SimulationSettings holds everything that decides a simulation besides the plan. */
-export interface SimulationSettings extends SimulatedLoadOptions, SchedulerOptions {
+export interface SimulationSettings extends SimulatedLoadOptions, SchedulerOptions, TunerOptions {
   /** The seed of all random draws. The default is 0. */
   readonly seed?: number | undefined;
   /** Executions take this multiple of the planned time. The default is 1. */
@@ -118,7 +120,11 @@ export async function prepareSimulation(
       : givenLoad(more.given(plan, told));
   const verdicts = await verdictsOf(plan.value, options, told);
   const jitter = jitterOf(plan.value, profiles, options, told);
-  told.add(...(await contradictions(plan.value)), ...numberFaults(options));
+  const broken = await contradictions(plan.value);
+  told.add(...broken, ...numberFaults(options));
+  const tuned =
+    broken.length === 0 && scheduler !== undefined ? chosenTuner(plan.value, scheduler, options) : undefined;
+  told.add(...(tuned?.faults ?? []));
   if (told.count === 0 && scheduler !== undefined)
     told.add(...scalingFaults(scheduler, planTopologyOf(plan.value)));
   const files = [
@@ -137,12 +143,12 @@ export async function prepareSimulation(
     if (check !== undefined) told.add(...check(plan.value, load.workload));
   }
   const task = more.task ?? `simulate ${path}`;
-  if (scheduler === undefined || load === undefined || told.count > 0) throw told.error(task);
+  if (tuned === undefined || load === undefined || told.count > 0) throw told.error(task);
   const { slow = 1, seed = 0, exact = false } = options;
   const execution = { slow, ...(jitter === undefined ? {} : { jitter }) };
   return {
     setup: {
-      ...{ plan: plan.value, scheduler, execution, workload: load.workload, seed, exact },
+      ...{ plan: tuned.plan, scheduler: tuned.scheduler, execution, workload: load.workload, seed, exact },
       transfers: more.transfers ?? transfers,
       ...(verdicts === undefined ? {} : { verdicts: verdicts.records }),
     },
@@ -198,7 +204,11 @@ export function windowFaults(
   if (windowS === undefined) return [];
   if (!(windowS * 1e9 >= 1)) return [fault('is less than a nanosecond', option('windows'))];
   const windows = Math.ceil(durationNs / (windowS * 1e9));
-  const shape = { models: applicationsOf(plan).length, classes: Object.keys(plan.classes).length };
+  const shape = {
+    models: applicationsOf(plan).length,
+    classes: Object.keys(plan.classes).length,
+    pools: plan.kind === 'pipeline-plan' ? plan.stages.length : 0,
+  };
   if (windowCells(shape, windows) <= MOST_WINDOW_CELLS) return [];
   const most = Math.floor(MOST_WINDOW_CELLS / windowCells(shape, 1));
   const leastMs = Math.ceil(durationNs / 1e6 / most);

@@ -11,7 +11,7 @@ import {
 import { evenlySpaced } from '../collections/index.js';
 import { type JobsProgress, jobsProgress } from '../jobs/index.js';
 import { applicationsOf, type ServedPlan } from '../serving/index.js';
-import { describedVerdicts } from './document.js';
+import { describedScheduler, describedVerdicts } from './document.js';
 import { describedExecution } from './execution.js';
 import type { SimulationRun, SimulationSetup } from './run.js';
 import type { SimulationSettings } from './setup.js';
@@ -195,7 +195,7 @@ function document(
       durationS: workload.durationNs / 1e9,
       ...(spread === undefined ? {} : { spread }),
     },
-    scheduler: { ...scheduler },
+    scheduler: describedScheduler(scheduler),
     transfers,
     execution: describedExecution(execution),
     ...describedVerdicts(setup),

@@ -1,6 +1,6 @@
 import type { StreamedFile } from '../artifacts/index.js';
 import type { Topology } from '../serving/index.js';
-import type { SimulationObserver, SimulationView } from '../simulator/index.js';
+import { DeviceState, type SimulationObserver, type SimulationView } from '../simulator/index.js';
 
 /**
  * The usual limit of a timeline file: Perfetto's page reads this size in a few seconds, and hardly much more.
@@ -30,7 +30,8 @@ interface Row {
 /**
  * TimelineWriter watches a run and writes it as Chrome trace JSON, which ui.perfetto.dev and chrome://tracing
  * read. Each server is a process with a row for each virtual GPU and each link. Each batch is a slice, with a
- * flow to every slice that its requests go on in. Times are virtual. It leaves out all steps after the first for which
+ * flow to every slice that its requests go on in. Where devices come and go, a span shows how long each is in use, and
+ * one within it how long it comes up. Times are virtual. It leaves out all steps after the first for which
  * the file has reached `mostBytes` (256 MiB by default). Memory holds one chunk of text and three numbers for each open
  * request.
  */
@@ -50,6 +51,9 @@ export class TimelineWriter implements SimulationObserver {
   private lastRow: Row[] = [];
   private lastAtNs = new Float64Array(1024);
   private readonly sources: number[] = [];
+  /** By device: how many spans are open, one while it is in use and another within it while it comes up. */
+  private readonly openSpans: Uint8Array;
+  private latestNs = 0;
 
   constructor(
     private readonly file: StreamedFile,
@@ -60,6 +64,12 @@ export class TimelineWriter implements SimulationObserver {
       ({ model, pipeline, partition }) => `${topology.models[model]?.name} ${pipeline}/${partition}`,
     );
     this.gpus = this.writeRows(topology);
+    const { devices } = topology;
+    this.openSpans = new Uint8Array(devices.length);
+    if (devices.every(({ standby }) => standby !== true)) return;
+    devices.forEach(({ standby }, device) => {
+      if (standby !== true) this.beginSpan(0, device, 'in use');
+    });
   }
 
   begun(view: SimulationView): void {
@@ -105,8 +115,21 @@ export class TimelineWriter implements SimulationObserver {
     this.step(batch, size, down, name, 'transfer', startNs, startNs, endNs);
   }
 
+  scaled(atNs: number, device: number, state: DeviceState): void {
+    if (this.isFull(atNs)) return;
+    if (state === DeviceState.comesUp) {
+      this.beginSpan(atNs, device, 'in use');
+      this.beginSpan(atNs, device, 'comes up');
+      return;
+    }
+    const left = state === DeviceState.up ? 1 : 0;
+    while ((this.openSpans[device] as number) > left) this.endSpan(atNs, device);
+  }
+
   /** finish writes the end of the JSON and puts the file in its place. @throws the disk's own error */
   finish(): WrittenTimeline {
+    for (let device = 0; device < this.openSpans.length; device++)
+      while ((this.openSpans[device] as number) > 0) this.endSpan(this.latestNs, device);
     this.file.write(`${this.text}\n]}\n`);
     this.text = '';
     this.file.finish();
@@ -115,6 +138,22 @@ export class TimelineWriter implements SimulationObserver {
       bytes: this.file.bytes,
       ...(this.cutAtNs === undefined ? {} : { cutAtNs: this.cutAtNs }),
     };
+  }
+
+  private beginSpan(atNs: number, device: number, name: string): void {
+    this.openSpans[device]! += 1;
+    this.spanEvent(atNs, device, `"ph":"B","name":"${name}","cat":"device"`);
+  }
+
+  private endSpan(atNs: number, device: number): void {
+    this.openSpans[device]! -= 1;
+    this.spanEvent(atNs, device, '"ph":"E"');
+  }
+
+  private spanEvent(atNs: number, device: number, what: string): void {
+    const { process, thread } = this.gpus[device] as Row;
+    this.latestNs = Math.max(this.latestNs, atNs);
+    this.event(`{${what},"pid":${process},"tid":${thread},"ts":${us(atNs)}}`);
   }
 
   private isFull(atNs: number): boolean {
@@ -137,6 +176,7 @@ export class TimelineWriter implements SimulationObserver {
   ): void {
     const view = this.view as SimulationView;
     this.slices += 1;
+    this.latestNs = Math.max(this.latestNs, endNs);
     this.event(
       `{"ph":"X","pid":${row.process},"tid":${row.thread},"ts":${us(startNs)},"dur":${us(endNs - startNs)},"name":${JSON.stringify(name)},"cat":"${category}","args":{"requests":${size},"waitedUs":${us(startNs - handedNs)}}}`,
     );

@@ -9,7 +9,7 @@
  */
 export type { Arrivals } from '../workload/index.js';
 export { EventQueue } from './events.js';
-export { OutcomeCode, type SimulationObserver, type SimulationView } from './observer.js';
+export { DeviceState, OutcomeCode, type SimulationObserver, type SimulationView } from './observer.js';
 export { type SimulatorOptions, simulate } from './simulate.js';
 export type { VerdictOf } from './verdicts.js';
 export type { SimulationSummary } from './virtual-driver.js';

@@ -4,6 +4,10 @@ import type { ServingCore, Topology } from '../serving/index.js';
 export const OutcomeCode = { inTime: 0, late: 1, dropped: 2, failed: 3 } as const;
 export type OutcomeCode = (typeof OutcomeCode)[keyof typeof OutcomeCode];
 
+/** DeviceState numbers the states of devices that come and go. They are in use unless they are on standby. */
+export const DeviceState = { standby: 0, comesUp: 1, up: 2 } as const;
+export type DeviceState = (typeof DeviceState)[keyof typeof DeviceState];
+
 /**
  * SimulationView is what observers may look up while they are told something. It reads plain columns, so
  * nothing is allocated.
@@ -41,6 +45,11 @@ export interface SimulationObserver {
     reason: number,
     pool: number,
   ): void;
+  /**
+   * scaled tells that a device was activated, came up, or is on standby again. The states at the beginning are the
+   * topology's.
+   */
+  scaled?(atNs: number, device: number, state: DeviceState): void;
   /** started tells that a device begins a batch. */
   started?(
     batch: number,

@@ -1,3 +1,6 @@
+import { DeviceState } from './observer.js';
+import type { Watchers } from './watchers.js';
+
 /** A device is on standby, comes up, is in use, or ends its last batch before it is on standby again. */
 const State = { standby: 0, comesUp: 1, inUse: 2, retires: 3 } as const;
 
@@ -15,6 +18,7 @@ export class StandbyDevices {
   constructor(
     devices: readonly { readonly standby?: boolean }[],
     private readonly activationDelayNs: number,
+    private readonly watchers: Pick<Watchers, 'scaled'>,
   ) {
     this.states = Uint8Array.from(devices, ({ standby }) => (standby === true ? State.standby : State.inUse));
     this.since = new Float64Array(devices.length);
@@ -34,6 +38,7 @@ export class StandbyDevices {
     this.states[device] = State.comesUp;
     this.since[device] = at;
     this.upAt[device] = at + this.activationDelayNs;
+    this.watchers.scaled(at, device, DeviceState.comesUp);
     return this.upAt[device] as number;
   }
 
@@ -44,6 +49,7 @@ export class StandbyDevices {
   comesUp(at: number, device: number): boolean {
     if (this.states[device] !== State.comesUp || this.upAt[device] !== at) return false;
     this.states[device] = State.inUse;
+    this.watchers.scaled(at, device, DeviceState.up);
     return true;
   }
 
@@ -67,5 +73,6 @@ export class StandbyDevices {
   private isOff(at: number, device: number): void {
     this.states[device] = State.standby;
     this.used[device]! += at - (this.since[device] as number);
+    this.watchers.scaled(at, device, DeviceState.standby);
   }
 }

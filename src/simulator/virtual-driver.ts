@@ -129,11 +129,11 @@ export class VirtualDriver {
     this.arrivals = driven.arrivals;
     this.execution = driven.execution;
     this.rows = driven.rows;
-    this.standby = new StandbyDevices(driven.topology.devices, driven.activationDelayNs);
     this.verdicts = driven.verdict && new Verdicts(driven.topology.pools, driven.verdict);
     this.devices = new VirtualDevices(driven.topology.devices.length);
     this.links = new VirtualLinks(driven.topology.links);
     this.watchers = new Watchers(driven.observers);
+    this.standby = new StandbyDevices(driven.topology.devices, driven.activationDelayNs, this.watchers);
     this.sloNs = Float64Array.from(driven.topology.models, (model) => model.sloNs);
     this.steps = new PlannedSteps(driven.topology.pools);
   }
@@ -169,7 +169,9 @@ export class VirtualDriver {
       if (this.nextArrivalAt === at) this.tellArrivals();
       this.settle();
       at = events.nextAt;
-      if (this.dueAt < at) at = this.dueAt;
+      // A core may ask to be woken for ever; when all requests have come and ended, nobody is there to be served.
+      const isOver = this.nextArrivalAt === NEVER && this.requests.open === 0;
+      if (this.dueAt < at && !isOver) at = this.dueAt;
       if (this.nextArrivalAt < at) at = this.nextArrivalAt;
     }
     return at;

@@ -1,4 +1,4 @@
-import type { OutcomeCode, SimulationObserver, SimulationView } from './observer.js';
+import type { DeviceState, OutcomeCode, SimulationObserver, SimulationView } from './observer.js';
 
 type Watching<K extends keyof SimulationObserver> = SimulationObserver &
   Required<Pick<SimulationObserver, K>>;
@@ -17,6 +17,7 @@ function those<K extends keyof SimulationObserver>(
 export class Watchers {
   private readonly ofArrived: Watching<'arrived'>[];
   private readonly ofEnded: Watching<'ended'>[];
+  private readonly ofScaled: Watching<'scaled'>[];
   private readonly ofStarted: Watching<'started'>[];
   private readonly ofExecuted: Watching<'executed'>[];
   private readonly ofTransferred: Watching<'transferred'>[];
@@ -24,6 +25,7 @@ export class Watchers {
   constructor(private readonly observers: readonly SimulationObserver[]) {
     this.ofArrived = those(observers, 'arrived');
     this.ofEnded = those(observers, 'ended');
+    this.ofScaled = those(observers, 'scaled');
     this.ofStarted = those(observers, 'started');
     this.ofExecuted = those(observers, 'executed');
     this.ofTransferred = those(observers, 'transferred');
@@ -51,6 +53,10 @@ export class Watchers {
     const { ofEnded } = this;
     for (let i = 0; i < ofEnded.length; i++)
       (ofEnded[i] as Watching<'ended'>).ended(atNs, model, request, arrivedAtNs, outcome, reason, pool);
+  }
+
+  scaled(atNs: number, device: number, state: DeviceState): void {
+    for (const observer of this.ofScaled) observer.scaled(atNs, device, state);
   }
 
   started(

@@ -3,8 +3,10 @@ import { expect, it } from 'vitest';
 import type { PipelinePlan } from '../../src/artifacts/index.js';
 import { diffPipelines } from '../../src/pipeline/index.js';
 import {
+  pathTable,
   pipelineHeadline,
   sampleLines,
+  stageChangeTable,
   stageClassTable,
   stageDiffTable,
   stageTable,
@@ -33,6 +35,28 @@ it('the lines of a plan that was searched have its sample and its bound, and one
   expect(sampleLines({ ...PLAN, objective: { ...objective, bound: 5.28, gap: 0 } })).toEqual([
     'no plan that holds the sample costs less than 5.28 per hour: proved',
   ]);
+});
+
+it('the tables of an explanation have the changes of each stage, and the steps of the search', () => {
+  const option = { device: 'k80', batch: 4, replicas: 3 };
+  const from = { ...option, device: 'v100' };
+  const explanation = {
+    path: [{ action: 'change-class' as const, stage: 'slow', from, to: option, hourlyCost: 2.52 }],
+    stages: [
+      {
+        ...{ stage: 'slow', oneLess: [0.9], oneMore: [1] },
+        classes: [
+          { device: 'cpu' },
+          { device: 'k80', option, extraCost: 0 },
+          { device: 'v100', option, extraCost: 0.64 },
+        ],
+      },
+    ],
+  };
+  expect(stageChangeTable(explanation).rows).toEqual([
+    ['slow', '90.00 %', '100.00 %', 'cpu: misses, 3 × k80 at 4: +0, 3 × v100 at 4: +0.640'],
+  ]);
+  expect(pathTable(explanation).rows).toEqual([['1', 'slow', '3 × v100 at 4', '3 × k80 at 4', '2.52']]);
 });
 
 it('the tables of a pipeline list stages with those that share their devices, and GPUs with standby ones', () => {

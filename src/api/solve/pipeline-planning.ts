@@ -4,7 +4,9 @@ import {
   chosenSpec,
   chosenStages,
   estimatorOf,
+  explainPipeline,
   type InfeasibleReason,
+  type PipelineExplanation,
   type PlanningOutcome,
   type PlanningProblem,
   planCoarsely,
@@ -34,6 +36,7 @@ export type PlannedOpen =
       readonly plan: PipelinePlanBody;
       readonly finished: boolean;
       readonly estimates: number;
+      readonly explanation?: PipelineExplanation;
     }
   | { readonly status: 'undecided'; readonly estimates: number }
   | {
@@ -62,6 +65,8 @@ const MOST_ESTIMATES = 20_000;
 /** PlanningJob is a spec whose stages are to be chosen, with the limits of the search. */
 export interface PlanningJob extends PipelineLimits, PipelineOrigin {
   readonly open: OpenProblem;
+  /** Whether the answer is to say what each change of the plan would bring. */
+  readonly explain?: boolean | undefined;
 }
 
 /**
@@ -69,7 +74,7 @@ export interface PlanningJob extends PipelineLimits, PipelineOrigin {
  * @param stop is asked between estimates, with their number; the search ends with what it has where the answer is true
  */
 export async function planOpen(
-  { open, spec, files, trace, work = MOST_ESTIMATES }: PlanningJob,
+  { open, spec, files, trace, work = MOST_ESTIMATES, explain = false }: PlanningJob,
   stop: (estimates: number) => boolean,
 ): Promise<PlannedOpen> {
   const unfit = open.stages.flatMap(({ candidates, tooSmall }) => (candidates.length === 0 ? tooSmall : []));
@@ -81,7 +86,10 @@ export async function planOpen(
     const outcome = planCoarsely(problem, sample, method === 'coarse-mean' ? 'mean' : 'peak');
     if (outcome.status === 'infeasible') return infeasible(outcome, spec);
     const plan = planOf(outcome.configuration, { problem, sample, spec, files });
-    return { status: 'feasible', plan, finished: true, estimates: 0 };
+    const why = explain
+      ? explainPipeline({ problem, sample, estimatorOf }, outcome.configuration, [])
+      : undefined;
+    return { status: 'feasible', plan, finished: true, estimates: 0, ...(why && { explanation: why }) };
   }
   const outcome = planPipeline(
     { problem, sample, estimatorOf, mostEstimates: work, stop },
@@ -89,9 +97,13 @@ export async function planOpen(
   );
   if (outcome.status === 'undecided') return outcome;
   if (outcome.status === 'infeasible') return infeasible(outcome, spec);
-  const { lowerBound, estimates, finished } = outcome;
-  const body = planOf(outcome.configuration, { problem, sample, spec, files });
-  return { status: 'feasible', plan: { ...body, ...proofOf(body, lowerBound) }, finished, estimates };
+  const { configuration, lowerBound, estimates, finished, trail } = outcome;
+  const body = planOf(configuration, { problem, sample, spec, files });
+  const why = explain ? explainPipeline({ problem, sample, estimatorOf }, configuration, trail) : undefined;
+  return {
+    ...{ status: 'feasible', plan: { ...body, ...proofOf(body, lowerBound) }, finished, estimates },
+    ...(why && { explanation: why }),
+  };
 }
 
 const ROUNDING = 1e-9;

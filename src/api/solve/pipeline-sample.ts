@@ -1,7 +1,7 @@
 import { fault, InputError, type PipelineLoad, type PipelineSpec } from '../../artifacts/index.js';
 import type { Sample } from '../../inferline/index.js';
-import { conditionalEdges, edgeOf } from '../../pipeline/index.js';
-import type { Trace } from '../../workload/index.js';
+import { conditionalEdges, edgeOf, type PipelinePlanBody } from '../../pipeline/index.js';
+import { requestsInTrace, type Trace } from '../../workload/index.js';
 
 /** The seed of the sample. `plan simulate` draws other requests unless it is given the same. */
 export const SAMPLE_SEED = 1;
@@ -11,6 +11,45 @@ const UNITS_S: Readonly<Record<string, number>> = { ms: 1e-3, s: 1, m: 60, min: 
 
 /** Every estimate serves the whole sample, and the planner makes hundreds. */
 const MOST_REQUESTS = 5_000_000;
+/** The most requests of a load that nobody searches a plan for, for the plan to have their envelope. */
+const MOST_ENVELOPED = 1_000_000;
+
+/** withEnvelope adds the traffic envelope of the load that a plan was made for, which its tuner follows. */
+export async function withEnvelope(
+  body: PipelinePlanBody,
+  { spec, trace }: { readonly spec: PipelineSpec; readonly trace?: Trace | undefined },
+): Promise<PipelinePlanBody> {
+  const { load } = spec;
+  if (load === undefined) return body;
+  const isTuned = [spec.tuner, spec.serving?.tuner?.kind].includes('inferline');
+  if (spec.planner.method === 'given' && !isTuned && requestsOf(load, trace) > MOST_ENVELOPED) return body;
+  const { envelopeOf } = await import('../../serving/index.js');
+  const times = await sampledTimes(spec, load, trace);
+  return { ...body, envelope: envelopeOf(times, 1e3 * body.longestPath.latencyUs) };
+}
+
+function requestsOf(load: PipelineLoad, trace: Trace | undefined): number {
+  if ('rps' in load) return (drawnLoad(load).durationNs / NS_PER_S) * load.rps;
+  return trace === undefined ? 0 : requestsInTrace(trace);
+}
+
+/** sampledTimes draws when the requests of the sample arrive, or takes it from the trace. */
+async function sampledTimes(
+  { name = 'pipeline' }: PipelineSpec,
+  load: PipelineLoad,
+  trace: Trace | undefined,
+): Promise<Float64Array> {
+  const { arrivalsOf, traceWorkload } = await import('../../simulation/index.js');
+  const models = [{ name, throughputRps: 1, weight: 1 }];
+  const workload = trace === undefined ? drawnLoad(load as DrawnLoad) : traceWorkload(trace);
+  const arrivals = arrivalsOf(workload, models, SAMPLE_SEED);
+  const times: number[] = [];
+  while (arrivals.next()) {
+    times.push(arrivals.atNs);
+    if (times.length > MOST_REQUESTS) throw tooLong(name);
+  }
+  return Float64Array.from(times);
+}
 
 /**
  * pipelineSample draws the requests that a pipeline is planned for, or takes them from the trace: those that
@@ -19,32 +58,23 @@ const MOST_REQUESTS = 5_000_000;
  * @throws InputError where there is no request, or more than a plan is made for
  */
 export async function pipelineSample(
-  { name = 'pipeline', stages, exclusive = [] }: PipelineSpec,
+  spec: PipelineSpec,
   load: PipelineLoad,
   trace: Trace | undefined,
 ): Promise<Sample> {
-  const { arrivalsOf, drawnFates, traceWorkload } = await import('../../simulation/index.js');
-  const models = [{ name, throughputRps: 1, weight: 1 }];
-  const arrivals = arrivalsOf(
-    trace === undefined ? drawnLoad(load as DrawnLoad) : traceWorkload(trace),
-    models,
-    SAMPLE_SEED,
-  );
-  const times: number[] = [];
-  while (arrivals.next()) {
-    times.push(arrivals.atNs);
-    if (times.length > MOST_REQUESTS) throw tooLong(name);
-  }
-  if (times.length === 0)
-    throw new InputError(`plan ${name} for a sample of its load`, [
+  const { drawnFates } = await import('../../simulation/index.js');
+  const { stages, exclusive = [] } = spec;
+  const atNs = await sampledTimes(spec, load, trace);
+  if (atNs.length === 0)
+    throw new InputError(`plan ${spec.name ?? 'pipeline'} for a sample of its load`, [
       fault('brings no request; give a longer duration or a higher rate', '/load'),
     ]);
   const nexts = stages.map((stage) => ({ name: stage.name, next: (stage.next ?? []).map(edgeOf) }));
   const fates = drawnFates({ stages: nexts, exclusive }, SAMPLE_SEED);
   return {
-    atNs: Float64Array.from(times),
+    atNs,
     verdicts: nexts.map((stage, i) =>
-      conditionalEdges(stage).length === 0 ? undefined : Int32Array.from(times, (_, r) => fates(r, 0, i)),
+      conditionalEdges(stage).length === 0 ? undefined : Int32Array.from(atNs, (_, r) => fates(r, 0, i)),
     ),
   };
 }

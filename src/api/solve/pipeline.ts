@@ -13,6 +13,8 @@ import {
   type OpenCluster,
   outputFiles,
   type PipelinePlan,
+  type PipelineSpec,
+  type PlanServing,
   pathFrom,
   profileInputs,
   refuseReplacing,
@@ -20,6 +22,7 @@ import {
   saveArtifact,
   ToldFaults,
 } from '../../artifacts/index.js';
+import type { PipelineExplanation } from '../../inferline/index.js';
 import type {
   GivenProblem,
   GivenReason,
@@ -50,6 +53,8 @@ export interface LoadedPipeline {
 
 /** PipelineSolving is how a search is limited, stopped and shown. */
 interface PipelineSolving extends PipelineLimits {
+  /** Adds what each change of one stage would bring. */
+  readonly explain?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((doing: string) => void) | undefined;
 }
@@ -62,7 +67,8 @@ export type PipelineSolved =
       readonly warnings: readonly string[];
       /** Whether a limit ended the search that a person asked for. */
       readonly limitReached: boolean;
-      readonly document: PipelinePlan & { solver: NoPlan['solver'] };
+      readonly explanation?: PipelineExplanation;
+      readonly document: PipelinePlan & { solver: NoPlan['solver']; explanation?: PipelineExplanation };
     }
   | {
       readonly outcome: 'infeasible';
@@ -84,8 +90,8 @@ export async function solvePipeline(
   const loaded = await loadPipeline(spec.path, spec);
   await refuseReplacing(`solve ${spec.path}`, outputFiles({ output }), loaded.read);
   const startedMs = performance.now();
-  const { work, timeLimit, signal, onProgress } = options;
-  const outcome = await outcomeOf(loaded, { work, timeLimit, signal, onProgress });
+  const { work, timeLimit, explain, signal, onProgress } = options;
+  const outcome = await outcomeOf(loaded, { work, timeLimit, explain, signal, onProgress });
   const solver = {
     ...{ ms: performance.now() - startedMs, phases: {}, columns: 0, rounds: 0 },
     nodes: 'estimates' in outcome ? outcome.estimates : 0,
@@ -96,12 +102,14 @@ export async function solvePipeline(
     const document = noPipelinePlan(outcome, loaded, solver);
     return { outcome: 'infeasible', reasons: outcome.reasons.map(({ text }) => text), document };
   }
-  const plan = pipelinePlan(outcome.plan, loaded, output);
+  const plan = pipelinePlan(await enveloped(outcome.plan, loaded), loaded, output);
   if (output !== undefined) await saveArtifact<'pipeline-plan'>(output, plan);
   const limitReached = 'finished' in outcome && !outcome.finished && isLimited(options);
+  const explanation =
+    'explanation' in outcome && outcome.explanation ? { explanation: outcome.explanation } : {};
   return {
-    ...{ outcome: 'pipeline-plan', plan, limitReached },
-    ...{ warnings: plan.notes ?? [], document: { ...plan, solver } },
+    ...{ outcome: 'pipeline-plan', plan, limitReached, ...explanation },
+    ...{ warnings: plan.notes ?? [], document: { ...plan, solver, ...explanation } },
   };
 }
 
@@ -133,17 +141,30 @@ async function outcomeOf(
 /** replanned makes the plan of a spec again: as the spec fixes it, or with what the plan chose. */
 export async function replanned(
   plan: PipelinePlan,
-  { open, problem, files, trace, spec }: LoadedPipeline,
+  loaded: LoadedPipeline,
 ): Promise<
   | { readonly status: 'feasible'; readonly plan: PipelinePlanBody }
   | { readonly status: 'infeasible'; readonly reasons: readonly { readonly text: string }[] }
 > {
+  const again = await outcomeAgain(plan, loaded);
+  return again.status === 'infeasible' ? again : { ...again, plan: await enveloped(again.plan, loaded) };
+}
+
+async function outcomeAgain(plan: PipelinePlan, { open, problem, files, trace, spec }: LoadedPipeline) {
   if (open !== undefined) {
     const { planAsChosen } = await import('./pipeline-planning.js');
     return planAsChosen(plan, open, { spec: spec.value, files, trace });
   }
   const { planGiven } = await import('../../pipeline/index.js');
   return planGiven(problem as GivenProblem);
+}
+
+async function enveloped(
+  body: PipelinePlanBody,
+  { spec, trace }: Pick<LoadedPipeline, 'spec' | 'trace'>,
+): Promise<PipelinePlanBody> {
+  const { withEnvelope } = await import('./pipeline-sample.js');
+  return withEnvelope(body, { spec: spec.value, trace });
 }
 
 /** pipelinePlan puts the head of a file before a plan, and its trace relative to that file. */
@@ -161,9 +182,16 @@ function pipelinePlan(
     ...emittedHead('pipeline-plan', inputs(holder)),
     ...{ name, method },
     ...(notes === undefined ? {} : { notes }),
-    serving: spec.value.serving ?? { scheduler: method === 'given' ? 'stage-local' : 'inferline' },
+    serving: servingOf(spec.value),
     ...figures,
     ...load,
+  };
+}
+
+function servingOf({ planner: { method }, serving, tuner }: PipelineSpec): PlanServing {
+  return {
+    ...(serving ?? { scheduler: method === 'given' ? 'stage-local' : 'inferline' }),
+    ...(tuner === undefined ? {} : { tuner: { kind: tuner } }),
   };
 }
 

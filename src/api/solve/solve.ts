@@ -241,11 +241,11 @@ function refuseTogether({ baseline, explain, formulation }: SolveOptions): void 
   if (faults.length > 0) throw new InputError(`solve with ${option('baseline')} ${baseline}`, faults);
 }
 
-/** A pipeline has no gap to stop at, and is not timed or explained. One that is given is not searched either. */
+/** A pipeline has no gap to stop at, and is not timed. One that is given is not searched or explained either. */
 function refuseForPipeline({ path, value }: Loaded<'pipeline'>, options: SolveOptions): void {
   const { gap, work, timeLimit, baseline, explain, measure, hold, strictProfile } = options;
-  const limits = value.planner.method === 'given' ? { work, timeLimit } : {};
-  const given = { gap, ...limits, baseline, explain, measure, hold, strictProfile };
+  const searched = value.planner.method === 'given' ? { work, timeLimit, explain } : {};
+  const given = { gap, ...searched, baseline, measure, hold, strictProfile };
   const faults = Object.entries(given)
     .filter(([, value]) => value !== undefined && value !== false)
     .map(([name]) => fault('is for specs of kind pooled', option(name)));

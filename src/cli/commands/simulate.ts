@@ -28,6 +28,7 @@ interface Options {
   scheduler?: string;
   preset?: string;
   policy?: string[];
+  tuner?: string;
   verdicts?: string;
   seed: number;
   jitter?: 'profile' | number;
@@ -110,6 +111,10 @@ function withRunOptions(command: Command): Command {
       '--policy <choice>',
       'a choice of the scheduler, such as firstSight=never, or a policy file (repeatable)',
       each,
+    )
+    .option(
+      '--tuner <name>',
+      "what changes the replicas of a pipeline, in place of the plan's tuner: inferline, coarse, ds2, hpa, kpa, oracle or none",
     )
     .option(
       '--verdicts <file>',

@@ -1,5 +1,10 @@
 import { Command, Option } from 'commander';
-import type { InfeasibilityExplanation, PipelinePlan, PlanExplanation } from '../../api/index.js';
+import type {
+  InfeasibilityExplanation,
+  PipelineExplanation,
+  PipelinePlan,
+  PlanExplanation,
+} from '../../api/index.js';
 import { EXIT, type ExitCode } from '../exit.js';
 import { notNegative, openShare, positiveNumber, wholeNumber, withJson } from '../options.js';
 import { fileOf } from '../output.js';
@@ -112,7 +117,7 @@ async function solveSpecFile(
       return EXIT.limitWithoutPlan;
     case 'pipeline-plan':
       for (const warning of solved.warnings) await terminal.warn(warning);
-      await showPipeline(terminal, solved.plan);
+      await showPipeline(terminal, solved.plan, solved.explanation);
       await terminal.artifact('plan', options.output, solved.plan);
       if (signal.aborted) return EXIT.interrupted;
       return solved.limitReached ? EXIT.limitWithPlan : EXIT.done;
@@ -132,15 +137,21 @@ async function solveSpecFile(
   }
 }
 
-async function showPipeline(terminal: Terminal, plan: PipelinePlan): Promise<void> {
-  const { pipelineHeadline, sampleLines, stageClassTable, stageTable } = await import(
-    '../../report/index.js'
-  );
+async function showPipeline(
+  terminal: Terminal,
+  plan: PipelinePlan,
+  explanation: PipelineExplanation | undefined,
+): Promise<void> {
+  const { pathTable, pipelineHeadline, sampleLines, stageChangeTable, stageClassTable, stageTable } =
+    await import('../../report/index.js');
   terminal.line(pipelineHeadline(plan));
   for (const line of sampleLines(plan)) terminal.line(line);
   terminal.line();
   await terminal.table(stageTable(plan));
   await terminal.table(stageClassTable(plan));
+  if (explanation === undefined) return;
+  await terminal.table(stageChangeTable(explanation));
+  await terminal.table(pathTable(explanation));
 }
 
 async function showExplanation(terminal: Terminal, explanation: PlanExplanation): Promise<void> {

@@ -24,7 +24,7 @@ export interface ScalerHooks {
 }
 
 /**
- * Scaler activates and retires devices, so that each pool has as many as its ScalingRule wants. The devices with the
+ * Scaler activates and retires devices, so that each pool has as many as its ScalingRule or a tuner wants. The devices with the
  * lowest numbers are activated first and retired last. A device of several pools counts for the first of them.
  */
 export class Scaler {
@@ -34,7 +34,7 @@ export class Scaler {
   private readonly wanted: Int32Array;
   private readonly changes: Extract<ScalingRule, { kind: 'schedule' }>['changes'];
   private done = 0;
-  /** Whether a pool lacks a device that still runs a batch from before it was retired. */
+  /** Whether a pool has other devices than it should: one may still run a batch from before it was retired. */
   private isShort = false;
 
   private readonly decisions: Decisions;
@@ -65,6 +65,12 @@ export class Scaler {
     return this.isShort || this.nextAt <= at;
   }
 
+  /** scale says how many devices a pool should have from now on; the next `decide` sees to it. */
+  scale(pool: number, devices: number): void {
+    this.wanted[pool] = devices;
+    this.isShort = true;
+  }
+
   deviceUp(device: number): void {
     this.states[device] = State.up;
   }
@@ -82,7 +88,7 @@ export class Scaler {
     }
     this.isShort = false;
     this.pools.forEach((_, pool) => {
-      this.scale(at, pool);
+      this.bring(at, pool);
     });
   }
 
@@ -91,7 +97,8 @@ export class Scaler {
     return devices.filter((device) => this.states[device] !== State.off).length;
   }
 
-  private scale(at: number, pool: number): void {
+  /** bring activates or retires devices of a pool until it has as many as it should. */
+  private bring(at: number, pool: number): void {
     const { devices } = this.pools[pool] as Pool;
     let more = (this.wanted[pool] as number) - this.active(pool);
     for (let i = 0; i < devices.length && more > 0; i++) {

@@ -12,6 +12,7 @@ import {
   TaskQueues,
 } from '../state/index.js';
 import { poolsServedBy, type Topology, type VirtualDevice } from '../topology.js';
+import { type TunedPlan, Tuning } from '../tuning/index.js';
 import { Background } from './background.js';
 import { type Dropping, droppingOf } from './dropping.js';
 import { EarliestFree } from './earliest-free.js';
@@ -37,9 +38,10 @@ const NO_VERDICTS: readonly number[] = [];
 
 const NO_SCALING: ScalingRule = { kind: 'none' };
 
-/** StageLocalOptions holds the choices that differ from DEFAULT_POLICY, and the rule by which devices come and go. */
+/** StageLocalOptions holds the choices that differ from DEFAULT_POLICY, and by what devices come and go. */
 export interface StageLocalOptions extends Partial<StageLocalPolicy> {
   scaling?: ScalingRule;
+  tuning?: TunedPlan;
 }
 
 /**
@@ -68,6 +70,8 @@ export class StageLocalCore implements ServingCore {
   /** `sharing` orders the queues whose devices serve several pools; it is absent where no device does. */
   private readonly sharing: Sharing | undefined;
   private readonly scaler: Scaler;
+  /** `tuning` says how many devices the scaler is to have in use; it is absent where the plan has no tuner. */
+  private readonly tuning: Tuning | undefined;
   /** Whether batches that end a step at the same instant go on in the order in which they were told (InstantRule). */
   private readonly isTold: boolean;
   /**
@@ -92,7 +96,7 @@ export class StageLocalCore implements ServingCore {
   constructor(
     private readonly topology: Topology,
     private readonly decisions: Decisions,
-    { scaling = NO_SCALING, ...policy }: StageLocalOptions = {},
+    { scaling = NO_SCALING, tuning, ...policy }: StageLocalOptions = {},
   ) {
     const chosen = { ...DEFAULT_POLICY, ...policy };
     const life = new RequestLife(
@@ -141,6 +145,7 @@ export class StageLocalCore implements ServingCore {
         isRunning: (device) => this.placement.running(device) !== NONE,
       },
     );
+    this.tuning = tuning && new Tuning(tuning, topology, this.scaler);
     this.touched = this.placement.touched;
     this.wake = new WakeTimes(queues.count);
   }
@@ -186,6 +191,7 @@ export class StageLocalCore implements ServingCore {
   }
 
   arrived(at: number, model: number, deadlineNs: number, rows: number): number {
+    this.tuning?.arrived(at, rows);
     const request = this.life.arrived(model, deadlineNs, rows);
     const { requests } = this;
     if (requests.isSettled(request)) return request;
@@ -199,13 +205,14 @@ export class StageLocalCore implements ServingCore {
     for (let task = requests.firstTask(request); task !== NONE; task = requests.nextTask(task)) {
       requests.setQueuedAt(task, at);
       this.placement.begin(at, task);
-      this.enqueue(task);
+      this.enqueue(at, task);
     }
     if (first !== NONE) this.passing.enter(at, request, first);
     return request;
   }
 
   turnedAway(at: number, model: number): number {
+    this.tuning?.arrived(at, 1);
     return this.life.turnedAway(at, model);
   }
 
@@ -239,6 +246,7 @@ export class StageLocalCore implements ServingCore {
     verdicts: ArrayLike<number> = NO_VERDICTS,
   ): void {
     const pool = this.batches.pool(batch);
+    this.tuning?.executed(at, pool, { tasks: this.batches.size(batch), tookNs: endedAt - startedAt });
     this.durations.observeExecution(pool, this.batches.size(batch), endedAt - startedAt);
     this.placement.executed(at, batch, endedAt);
     const next = this.columns.next[pool] as number;
@@ -257,6 +265,7 @@ export class StageLocalCore implements ServingCore {
 
   failed(at: number, batch: number): void {
     this.placement.failed(at, batch);
+    this.leftWith(at, batch);
     this.life.executionFailed(at, batch);
   }
 
@@ -287,11 +296,12 @@ export class StageLocalCore implements ServingCore {
   private comesTo(at: number, task: number, pool: number): void {
     this.requests.setQueuedAt(task, at);
     this.placement.goOn(at, task, pool);
-    this.enqueue(task);
+    this.enqueue(at, task);
   }
 
   deviceUp(at: number, device: number): void {
     this.scaler.deviceUp(device);
+    this.tuning?.ready(at, device, true);
     this.placement.deviceUp(at, device);
   }
 
@@ -299,16 +309,28 @@ export class StageLocalCore implements ServingCore {
     const running = this.placement.running(device);
     if (running === NONE && !this.placement.isDeviceUp(device)) return;
     this.scaler.deviceDown(device);
-    for (const batch of this.placement.deviceDown(device))
+    this.tuning?.ready(at, device, false);
+    for (const batch of this.placement.deviceDown(device)) {
+      this.leftWith(at, batch);
       this.life.lostWithDevice(at, batch, batch === running);
+    }
     this.leaveBroken(at, device);
   }
 
   /** retire puts a device on standby. What it was handed and has not begun is queued again. */
   private retire(at: number, device: number): void {
     this.decisions.push(Decision.retire, device);
-    for (const batch of this.placement.retire(device)) this.life.lostWithDevice(at, batch, false);
+    this.tuning?.ready(at, device, false);
+    for (const batch of this.placement.retire(device)) {
+      this.leftWith(at, batch);
+      this.life.lostWithDevice(at, batch, false);
+    }
     this.leaveBroken(at, device);
+  }
+
+  /** leftWith tells the tuner that the tasks of a batch are no longer where they were to be executed. */
+  private leftWith(at: number, batch: number): void {
+    this.tuning?.came(at, this.batches.pool(batch), -this.batches.size(batch));
   }
 
   /** leaveBroken places the tasks again that wait for pools which have lost their last device. */
@@ -343,11 +365,12 @@ export class StageLocalCore implements ServingCore {
     if (this.delivered.length > 0) this.deliverByPlace(at);
     if (this.ended.length > 0) this.sendByPlace(at);
     const { touched, wake } = this;
+    if (this.tuning?.isDue(at) === true) this.tuning.decide(at);
     if (this.scaler.isDue(at)) this.scaler.decide(at);
     wake.addDue(at, touched);
     if (this.sharing !== undefined) this.lookByTurns(at, this.sharing);
     for (let queue = touched.next(0); queue !== NONE; queue = touched.next(queue + 1)) this.look(at, queue);
-    this.life.decided(Math.min(wake.earliest(), this.scaler.nextAt));
+    this.life.decided(Math.min(wake.earliest(), this.scaler.nextAt, this.tuning?.nextAt ?? NEVER));
   }
 
   /** lookByTurns looks at the queues whose devices serve several pools. A queue starts at most one batch in its turn. */
@@ -462,6 +485,7 @@ export class StageLocalCore implements ServingCore {
     if (isUp && !this.requests.isStrict(request) && this.background.takes(model)) {
       this.leave(queue, task);
       this.background.add(queue, task);
+      this.tuning?.came(0, this.entryOr(queue), 1);
     } else this.life.giveUp(task, this.placement.placeOf(queue), isUp);
   }
 
@@ -475,8 +499,9 @@ export class StageLocalCore implements ServingCore {
     if (at + this.durations.plannedWorkNs(pool, 1) <= this.queues.latestEnd(head)) this.durations.relax(pool);
   }
 
-  private enqueue(task: number): void {
+  private enqueue(at: number, task: number): void {
     const queue = this.placement.queueOf(task);
+    this.tuning?.came(at, this.entryOr(queue), 1);
     this.requests.enterQueue(task);
     if (!this.queues.insert(queue, task)) this.placement.changed(queue);
     this.dropping.entered(queue, task);
@@ -485,6 +510,7 @@ export class StageLocalCore implements ServingCore {
 
   /** leave takes a task out of a queue other than into a batch. */
   private leave(queue: number, task: number): void {
+    this.tuning?.came(0, this.entryOr(queue), -1);
     if (this.requests.isLate(task)) {
       this.background.remove(queue, task);
       return;
@@ -495,7 +521,12 @@ export class StageLocalCore implements ServingCore {
 
   private requeue(at: number, task: number): void {
     this.placement.goOn(at, task, this.requests.poolOf(task));
-    this.enqueue(task);
+    this.enqueue(at, task);
+  }
+
+  /** entryOr is the pool that a queue is before: the first, where it is before all of the first stages. */
+  private entryOr(queue: number): number {
+    return Math.max(0, this.placement.placeOf(queue));
   }
 
   private judged(request: number, inTime: boolean): void {

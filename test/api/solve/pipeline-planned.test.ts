@@ -172,6 +172,18 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
     expect((await validateFiles([at('plan.json')]))[0]).toMatchObject({ ok: true });
   });
 
+  it('explains what changes of the plan would bring, where asked', async () => {
+    const { code, stdout } = await plan(['solve', at('spec.yaml'), '--explain', '--json']);
+    expect(code).toBe(0);
+    const { explanation, stages } = JSON.parse(stdout) as PipelinePlan & {
+      explanation: { stages: unknown[]; path: unknown[] };
+    };
+    expect(explanation.stages).toHaveLength(stages.length);
+    expect(explanation.path.length).toBeGreaterThan(0);
+    const shown = await plan(['solve', at('spec.yaml'), '--explain']);
+    expect(shown.stdout).toMatch(/in time, one less/);
+  });
+
   it('refuses a sample without a request, and one that is too long', async () => {
     for (const [rps, told] of [
       [0.01, /brings no request/],

@@ -1,0 +1,109 @@
+import type { Configuration } from './problem.js';
+import {
+  fewest,
+  optionOf,
+  type PlannerInput,
+  type PlanningAction,
+  type StageOption,
+  Trials,
+  withOption,
+} from './trials.js';
+
+/** PipelineExplanation says how a plan was come to, and what changing one stage of it would bring. */
+export interface PipelineExplanation {
+  /** The steps of the search, from a feasible configuration on. An exact search may have found a cheaper one. */
+  readonly path: readonly NamedAction[];
+  readonly stages: readonly StageExplanation[];
+}
+
+/** NamedAction is a step of the search with its stage and classes by name. */
+export interface NamedAction {
+  readonly action: PlanningAction['action'];
+  readonly stage: string;
+  readonly from: NamedOption;
+  readonly to: NamedOption;
+  /** The cost of the whole pipeline afterwards. */
+  readonly hourlyCost: number;
+}
+
+/** NamedOption is how a stage is served. */
+export interface NamedOption {
+  readonly device: string;
+  readonly batch: number;
+  readonly replicas: number;
+}
+
+/** StageExplanation says what becomes of the sample if one stage alone is changed. */
+export interface StageExplanation {
+  readonly stage: string;
+  /** The attainment with a replica less, by objective; absent where there is but one. */
+  readonly oneLess?: readonly number[];
+  /** The attainment with a replica more, by objective. */
+  readonly oneMore: readonly number[];
+  /** The cheapest way to serve the stage on each class, all else as it is; absent options meet no objective. */
+  readonly classes: readonly {
+    readonly device: string;
+    readonly option?: NamedOption;
+    readonly extraCost?: number;
+  }[];
+}
+
+/** explainPipeline asks the Estimator what each change of one stage of a configuration would bring. */
+export function explainPipeline(
+  input: PlannerInput,
+  configuration: Configuration,
+  trail: readonly PlanningAction[],
+): PipelineExplanation {
+  const trials = new Trials(input);
+  const { names } = trials.problem.graph;
+  const named = (stage: number, { candidate, batch, replicas }: StageOption): NamedOption => ({
+    ...{ device: trials.candidate(stage, candidate).device, batch, replicas },
+  });
+  const attainments = (stage: number, option: StageOption): number[] => [
+    ...trials.estimate(withOption(configuration, stage, option)).attainments,
+  ];
+  return {
+    path: trail.map(({ action, stage, from, to, hourlyCost }) => ({
+      ...{ action, stage: names[stage] as string, hourlyCost },
+      ...{ from: named(stage, from), to: named(stage, to) },
+    })),
+    stages: names.map((name, stage): StageExplanation => {
+      const own = optionOf(configuration, stage);
+      const cost = own.replicas * trials.candidate(stage, own.candidate).hourlyCost;
+      const less = { ...own, replicas: own.replicas - 1 };
+      return {
+        stage: name,
+        ...(own.replicas > 1 ? { oneLess: attainments(stage, less) } : {}),
+        oneMore: attainments(stage, { ...own, replicas: own.replicas + 1 }),
+        classes: (trials.problem.stages[stage]?.candidates ?? []).map(({ device, hourlyCost }, candidate) => {
+          const option = cheapestOn(trials, configuration, { stage, candidate });
+          if (option === undefined) return { device };
+          return { device, option: named(stage, option), extraCost: option.replicas * hourlyCost - cost };
+        }),
+      };
+    }),
+  };
+}
+
+/** cheapestOn finds the batch with which a stage needs the fewest replicas on a class, all else as it is. */
+function cheapestOn(
+  trials: Trials,
+  configuration: Configuration,
+  { stage, candidate }: { readonly stage: number; readonly candidate: number },
+): StageOption | undefined {
+  const { device, batches } = trials.candidate(stage, candidate);
+  let best: StageOption | undefined;
+  for (const batch of batches) {
+    const most = Math.min(trials.mostReplicas(stage), trials.free(configuration, stage, device));
+    const replicas = fewest(
+      {
+        least: trials.leastReplicas(stage, { candidate, batch }),
+        most: best === undefined ? most : Math.min(most, best.replicas - 1),
+        fixed: trials.problem.stages[stage]?.replicas,
+      },
+      (count) => trials.meets(withOption(configuration, stage, { candidate, batch, replicas: count })),
+    );
+    if (replicas !== undefined) best = { candidate, batch, replicas };
+  }
+  return best;
+}

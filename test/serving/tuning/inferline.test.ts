@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest';
+import { INFERLINE_TUNING, InferlineTuner } from '../../../src/serving/tuning/inferline.js';
+import { LoadMeter } from '../../../src/serving/tuning/load-meter.js';
+import { drive, evenly, S, setOf } from './tuned.js';
+
+const run = (tuner: InferlineTuner, arrivals: number[], untilS: number) =>
+  drive(tuner, { meter: new LoadMeter(2), arrivals, untilNs: untilS * S });
+
+/** The planned rate is 100/s: two replicas of 100/s are busy for half of their time. */
+const envelope = [
+  { windowUs: 1e6, requests: 100 },
+  { windowUs: 10e6, requests: 1000 },
+];
+
+const tunerOf = (sets = [setOf()], windows = envelope) => new InferlineTuner(sets, windows, INFERLINE_TUNING);
+
+describe('InferlineTuner scaling up', () => {
+  it('leaves the replicas as they are while no window has more requests than the sample had', () => {
+    expect(run(tunerOf(), evenly(100, 0, 14.9), 14.9)).toEqual([]);
+  });
+
+  it('takes the replicas for a rate as soon as one request more comes than in any such window of the sample', () => {
+    // The 101st request within 1 s comes at 10.5 s: 101/s need 101·0.01/0.5 = 2.02 replicas.
+    const burst = Array.from({ length: 101 }, (_, i) => 10 * S + i * 5e6);
+    expect(run(tunerOf(), burst, 11)).toEqual([[10.5, 3]]);
+  });
+
+  it('counts every request more of a burst, at the largest rate of all windows that are exceeded', () => {
+    // 400 requests in 1 s exceed the window of 1 s alone: 400·0.01/0.5.
+    const burst = Array.from({ length: 400 }, (_, i) => 5 * S + i * 2e6);
+    const changes = run(tunerOf(), burst, 6);
+    expect(changes.at(-1)).toEqual([5.7, 8]);
+    // 150/s for 10 s stay within the window of 1 s, of which 200 are planned, and exceed that of 10 s.
+    const slow = [{ windowUs: 1e6, requests: 200 }, envelope[1] as (typeof envelope)[number]];
+    const [first] = run(tunerOf([setOf()], slow), evenly(150, 0, 10), 10);
+    expect(first).toEqual([6.667, 3].map((x, i) => (i === 0 ? expect.closeTo(x, 2) : x)));
+  });
+
+  it('adds replicas only to the sets that need them, by their scale factor and slack', () => {
+    const sets = [
+      setOf({ workS: 0.005, replicas: 1, provisioning: 0.5 }),
+      setOf({ workS: 0.02, replicas: 3, provisioning: 2 / 3, pools: [1] }),
+      setOf({ workS: 0.001, replicas: 5, provisioning: 0.02, pools: [2] }),
+    ];
+    // 110/s: 1.1, 3.3 and 5.5 replicas.
+    const burst = Array.from({ length: 110 }, (_, i) => 5 * S + i * 1e6);
+    expect(run(tunerOf(sets), burst, 6).at(-1)?.slice(1)).toEqual([2, 4, 6]);
+    const one = [sets[0] as (typeof sets)[number], setOf({ replicas: 50, pools: [1] })];
+    expect(run(tunerOf(one), burst, 6)).toEqual([[5.1, 2, 50]]);
+  });
+
+  it('never takes more devices than there are', () => {
+    const burst = Array.from({ length: 1000 }, (_, i) => 5 * S + i * 1e5);
+    expect(run(tunerOf([setOf({ most: 4 })]), burst, 6).at(-1)?.[1]).toBe(4);
+  });
+});
+
+describe('InferlineTuner scaling down', () => {
+  it('puts replicas away 15 s after the beginning, when the last 30 s need fewer', () => {
+    expect(run(tunerOf(), evenly(40, 0, 20), 20)).toEqual([[15, 1]]);
+    expect(run(tunerOf(), evenly(40, 0, 14.9), 14.9)).toEqual([]);
+  });
+
+  it('waits 15 s after each change, and looks every second then', () => {
+    const burst = Array.from({ length: 400 }, (_, i) => 5 * S + i * 1e6);
+    const changes = run(tunerOf(), [...burst, ...evenly(100, 6, 80)], 80);
+    const [upAt] = changes.findLast(([at]) => at < 6) as [number];
+    const [downAt, devices] = changes.find(([at]) => at > 6) as [number, number];
+    expect(downAt).toBeCloseTo(upAt + 15, 6);
+    // A window of 5 s holds the burst of 400 and 3.4 s at 100/s: 148/s need 3 replicas of the 8.
+    expect(devices).toBe(3);
+    // The third goes when the windows of the last 30 s hold too little of the burst, at a look whole seconds later.
+    expect(changes.slice(-1)).toEqual([[expect.closeTo(upAt + 30, 6), 2]]);
+  });
+
+  it('keeps what the busiest 5 s of the last 30 s need', () => {
+    // 75/s for 5 s, then 25/s. Above 50/s two replicas are needed: the window from 2 s to 7 s has 55/s, and the next 45/s.
+    expect(run(tunerOf(), [...evenly(75, 0, 5), ...evenly(25, 5, 60)], 60)).toEqual([[33, 1]]);
+  });
+
+  it('uses the least provisioning of all sets', () => {
+    const sets = [
+      setOf({ replicas: 20, provisioning: 0.5 }),
+      setOf({ replicas: 20, provisioning: 0.1, pools: [1] }),
+    ];
+    // 40/s·0.01 over 0.1, for both.
+    expect(run(tunerOf(sets), evenly(40, 0, 16), 16)).toEqual([[15, 4, 4]]);
+  });
+
+  it('keeps one replica where nothing comes', () => {
+    expect(run(tunerOf(), [], 100)).toEqual([[15, 1]]);
+  });
+
+  it('never adds replicas', () => {
+    const sets = [
+      setOf({ replicas: 1, provisioning: 0.9 }),
+      setOf({ provisioning: 0.1, pools: [1], replicas: 9 }),
+    ];
+    // With ρ = 0.1 the first would need 9.
+    expect(run(tunerOf(sets), evenly(90, 0, 40), 40)).toEqual([]);
+  });
+});
