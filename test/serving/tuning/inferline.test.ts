@@ -39,15 +39,17 @@ function slowTuner(
     return isChanged;
   };
   let lookAt = 15 * S;
+  const comes = new Set(arrivals);
   for (const at of [
     ...new Set([...arrivals, ...Array.from({ length: untilNs / 1e6 }, (_, i) => i * 1e6)]),
   ].sort((a, b) => a - b)) {
+    if (at !== lookAt && !comes.has(at)) continue;
     const rates = windows
       .map(({ windowUs, requests }) => ({ count: between(at - windowUs * 1e3, at), windowUs, requests }))
       .filter(({ count, requests }) => count > requests)
       .map(({ count, windowUs }) => (1e6 * count) / windowUs);
     const isUp =
-      arrivals.includes(at) &&
+      comes.has(at) &&
       rates.length > 0 &&
       take(
         at,
