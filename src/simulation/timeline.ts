@@ -1,5 +1,5 @@
 import type { StreamedFile } from '../artifacts/index.js';
-import type { Topology } from '../serving/index.js';
+import { poolsServedBy, type Topology } from '../serving/index.js';
 import { DeviceState, type SimulationObserver, type SimulationView } from '../simulator/index.js';
 
 /**
@@ -236,11 +236,13 @@ export class TimelineWriter implements SimulationObserver {
       return rowIn(process, `gpu ${gpu}${k}${size}: ${this.places[pool]}`);
     });
     devices.forEach((device, i) => {
-      const { transferBytes } = pools[device.pool] as { transferBytes: number };
+      const sends = poolsServedBy(device).some(
+        (pool) => (pools[pool] as { transferBytes: number }).transferBytes > 0,
+      );
       const { process } = gpus[i] as Row;
       const up = links.uplinkOf[i] as number;
       const down = links.downlinkOf[i] as number;
-      if (transferBytes > 0) this.uplinks[up] ??= rowIn(process, 'uplink');
+      if (sends) this.uplinks[up] ??= rowIn(process, 'uplink');
       this.downlinks[down] ??= rowIn(process, 'downlink');
     });
     return gpus;

@@ -442,7 +442,40 @@ describe('RunMetrics', () => {
     expect(windows?.[0]).toMatchObject({ batches: 1, utilisation: [0.25, 0] });
   });
 
+  it('counts devices from when they are asked to come up until they are on standby', () => {
+    const scaling = { inUse: [1, 0, 1, 1, 0], poolsOf: [[0], [0], [1], [2], [2]] };
+    const metrics = new RunMetrics({ ...SHAPE, scaling }, { windowNs: 5e9 });
+    metrics.begun({ core: { batchTask: () => 0 }, requestOf: () => 0 });
+    metrics.arrived(0, 0, 0);
+    metrics.scaled(2e9, 1, 1);
+    metrics.scaled(4e9, 1, 2);
+    metrics.executed(0, 0, 1, 1, 4e9, 4e9, 7e9);
+    metrics.scaled(7e9, 1, 0);
+    metrics.scaled(8e9, 0, 0);
+    metrics.scaled(11e9, 4, 1);
+    const { classes, pools, windows } = metrics.figures(DURATION_NS);
+    expect(pools.map(({ inUse }) => inUse)).toEqual([
+      { least: 0, mean: 1.3, most: 2 },
+      { least: 1, mean: 1, most: 1 },
+      { least: 1, mean: 1, most: 1 },
+    ]);
+    expect(pools[0]?.utilisation).toBeCloseTo(3 / 13, 12);
+    expect(classes).toMatchObject([
+      { virtualGpus: 1, gpus: 1, busyGpuS: 3, utilisation: 3 / 13 },
+      { virtualGpus: 2, gpus: 0.75, utilisation: 0 },
+    ]);
+    expect(windows).toMatchObject([
+      { inUse: [1.6, 1, 1], utilisation: [1 / 8, 0] },
+      { inUse: [1, 1, 1], utilisation: [2 / 5, 0] },
+    ]);
+  });
+
+  it('says nothing of devices in use where all are there all the time', () => {
+    const { pools, windows } = new RunMetrics(SHAPE, { windowNs: 5e9 }).figures(DURATION_NS);
+    expect([...pools, ...(windows ?? [])].filter((one) => 'inUse' in one)).toEqual([]);
+  });
+
   it('keeps as many numbers per window as windowCells() says', () => {
-    expect(windowCells(SHAPE, 100)).toBe(100 * (12 + 8 + 2));
+    expect(windowCells(SHAPE, 100)).toBe(100 * (12 + 8 + 2 * 2));
   });
 });

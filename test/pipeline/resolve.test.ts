@@ -14,12 +14,23 @@ describe('resolveGiven()', () => {
     expect(told(() => undefined)).toEqual([]);
   });
 
-  it('refuses tuners by name that are not built', () => {
-    for (const tuner of ['inferline', 'coarse', 'ds2'] as const)
-      expect(told(({ spec }) => Object.assign(spec, { tuner }))).toEqual([
-        `/tuner: is ${tuner}, which cannot tune yet; write none`,
-      ]);
-    expect(told(({ spec }) => Object.assign(spec, { tuner: 'none' }))).toEqual([]);
+  it('takes tuners, one at a time, and inferline where there is a load', () => {
+    for (const tuner of ['none', 'coarse', 'ds2'] as const)
+      expect(told(({ spec }) => Object.assign(spec, { tuner }))).toEqual([]);
+    const lacks = 'is inferline, which keeps the traffic within that of a sample: give a load';
+    expect(told(({ spec }) => Object.assign(spec, { tuner: 'inferline' }))).toEqual([`/tuner: ${lacks}`]);
+    const serving = { scheduler: 'fifo', tuner: { kind: 'inferline' } };
+    expect(told(({ spec }) => Object.assign(spec, { serving }))).toEqual([`/serving/tuner: ${lacks}`]);
+    expect(told(({ spec }) => Object.assign(spec, { serving, tuner: 'coarse' }))).toEqual([
+      '/tuner: stands beside serving.tuner; leave one of them out',
+    ]);
+    const load = { arrivals: 'poisson', rps: 5 };
+    expect(
+      told(({ spec }) => {
+        Object.assign(spec, { tuner: 'inferline', load });
+        delete spec.rps;
+      }),
+    ).toEqual([]);
   });
 
   it('tells what is not fixed, and what is fixed twice', () => {

@@ -44,7 +44,7 @@ async function serveAndLose(batch: number, scheduler: 'reservation' | 'stage-loc
   const events: ServeEvent[] = [];
   const lost: number[] = [];
   let batches = 0;
-  const shape = twoPartitions(batch, scheduler === 'reactive' ? 2000 : 20_000, 2000, 20);
+  const shape = twoPartitions(batch, scheduler === 'reactive' ? 2000 : 60_000, 2000, 20);
   const { server, folder } = await serve(shape, {
     scheduler,
     onLog: (event) => events.push(event),

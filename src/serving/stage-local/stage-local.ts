@@ -246,7 +246,8 @@ export class StageLocalCore implements ServingCore {
     verdicts: ArrayLike<number> = NO_VERDICTS,
   ): void {
     const pool = this.batches.pool(batch);
-    this.tuning?.executed(at, pool, { tasks: this.batches.size(batch), tookNs: endedAt - startedAt });
+    this.tuning?.executed(pool, this.batches.size(batch), endedAt - startedAt);
+    this.leftWith(at, batch);
     this.durations.observeExecution(pool, this.batches.size(batch), endedAt - startedAt);
     this.placement.executed(at, batch, endedAt);
     const next = this.columns.next[pool] as number;
@@ -328,7 +329,7 @@ export class StageLocalCore implements ServingCore {
     this.leaveBroken(at, device);
   }
 
-  /** leftWith tells the tuner that the tasks of a batch are no longer where they were to be executed. */
+  /** leftWith tells the tuner that the tasks of a batch have left its pool, executed or not. */
   private leftWith(at: number, batch: number): void {
     this.tuning?.came(at, this.batches.pool(batch), -this.batches.size(batch));
   }

@@ -57,16 +57,14 @@ export class Tuning {
     for (let row = 0; row < rows; row++) if (this.tuner.arrived(at)) this.isWanted = true;
   }
 
-  /** came tells that tasks came to a pool, or left it unserved for a negative number. */
+  /** came tells that tasks came to a pool, or left it for a negative number. */
   came(at: number, pool: number, tasks: number): void {
     this.meter.came(at, this.setOf[pool] as number, tasks);
   }
 
-  /** executed tells of a batch that ended. */
-  executed(at: number, pool: number, { tasks, tookNs }: { tasks: number; tookNs: number }): void {
-    const set = this.setOf[pool] as number;
-    this.meter.executed(set, tasks, tookNs);
-    this.meter.came(at, set, -tasks);
+  /** executed tells that a device of a pool has executed tasks, which are told to have left besides. */
+  executed(pool: number, tasks: number, tookNs: number): void {
+    this.meter.executed(this.setOf[pool] as number, tasks, tookNs);
   }
 
   /** ready tells whether a device takes work. */

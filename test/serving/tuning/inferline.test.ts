@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { streamOf } from '../../../src/random/index.js';
 import { INFERLINE_TUNING, InferlineTuner } from '../../../src/serving/tuning/inferline.js';
 import { LoadMeter } from '../../../src/serving/tuning/load-meter.js';
 import { drive, evenly, S, setOf } from './tuned.js';
@@ -13,6 +14,86 @@ const envelope = [
 ];
 
 const tunerOf = (sets = [setOf()], windows = envelope) => new InferlineTuner(sets, windows, INFERLINE_TUNING);
+
+/**
+ * slowTuner does what §5 says by counting all arrivals anew: at each arrival, and each second when nothing has changed
+ * for 15 s.
+ */
+function slowTuner(
+  sets: readonly ReturnType<typeof setOf>[],
+  windows: typeof envelope,
+  arrivals: readonly number[],
+  untilNs: number,
+) {
+  const wanted = sets.map(({ replicas }) => replicas);
+  const changes: number[][] = [];
+  const between = (from: number, to: number) => arrivals.filter((at) => at > from && at <= to).length;
+  const needs = (rps: number, ratio: (i: number) => number) =>
+    sets.map(({ workS }, i) => Math.max(1, Math.ceil((rps * workS) / ratio(i) - 1e-9)));
+  const take = (at: number, devices: number[], better: (a: number, b: number) => boolean) => {
+    const isChanged = devices.some((one, i) => better(one, wanted[i] as number));
+    devices.forEach((one, i) => {
+      if (better(one, wanted[i] as number)) wanted[i] = one;
+    });
+    if (isChanged) changes.push([at / S, ...wanted]);
+    return isChanged;
+  };
+  let lookAt = 15 * S;
+  const comes = new Set(arrivals);
+  for (const at of [
+    ...new Set([...arrivals, ...Array.from({ length: untilNs / 1e6 }, (_, i) => i * 1e6)]),
+  ].sort((a, b) => a - b)) {
+    if (at !== lookAt && !comes.has(at)) continue;
+    const rates = windows
+      .map(({ windowUs, requests }) => ({ count: between(at - windowUs * 1e3, at), windowUs, requests }))
+      .filter(({ count, requests }) => count > requests)
+      .map(({ count, windowUs }) => (1e6 * count) / windowUs);
+    const isUp =
+      comes.has(at) &&
+      rates.length > 0 &&
+      take(
+        at,
+        needs(Math.max(...rates), (i) => sets[i]?.provisioning as number),
+        (a, b) => a > b,
+      );
+    if (isUp) lookAt = at + 15 * S;
+    if (isUp || at !== lookAt) continue;
+    const recent = Array.from({ length: 26 }, (_, k) => between(at - (k + 5) * S, at - k * S) / 5);
+    const least = Math.min(...sets.map(({ provisioning }) => provisioning));
+    const isDown = take(
+      at,
+      needs(Math.max(...recent), () => least),
+      (a, b) => a < b,
+    );
+    lookAt = at + (isDown ? 15 * S : S);
+  }
+  return changes;
+}
+
+describe('InferlineTuner', () => {
+  it('decides as the rules say when all arrivals are counted anew', () => {
+    for (let seed = 0; seed < 6; seed++) {
+      const random = streamOf(seed, 'tuner');
+      const arrivals: number[] = [];
+      for (let ms = 0; ms < 60_000; ms += 1 + random.integer(ms % 20_000 < 8000 ? 30 : 150))
+        arrivals.push(ms * 1e6);
+      const sets = [1, 2].map((k) =>
+        setOf({
+          workS: 0.02 * k,
+          replicas: k + random.integer(4),
+          provisioning: 0.3 + 0.5 * random.uniform(),
+        }),
+      );
+      const windows = [0.5, 1, 2, 8].map((windowS) => ({
+        windowUs: windowS * 1e6,
+        requests: Math.ceil(windowS * 20 + 20 * random.uniform()),
+      }));
+      const changes = run(tunerOf(sets, windows), arrivals, 60);
+      expect(changes).toEqual(slowTuner(sets, windows, arrivals, 60 * S));
+      expect(changes.length).toBeGreaterThan(2);
+    }
+  });
+});
 
 describe('InferlineTuner scaling up', () => {
   it('leaves the replicas as they are while no window has more requests than the sample had', () => {

@@ -1,0 +1,149 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { PipelinePlan } from '../../../src/artifacts/index.js';
+import { ToldFaults } from '../../../src/artifacts/index.js';
+import { streamOf } from '../../../src/random/index.js';
+import {
+  chosenScheduler,
+  chosenTuner,
+  makeCore,
+  planTopologyOf,
+  type StageLocalPolicy,
+} from '../../../src/serving/index.js';
+import { LoadMeter } from '../../../src/serving/tuning/load-meter.js';
+import { DeviceState, simulate } from '../../../src/simulator/index.js';
+import { arrivalsAt } from '../../../src/workload/index.js';
+import { edge, pipelineOf } from '../../pipeline-plans.js';
+import { evenly, S } from './tuned.js';
+
+afterEach(() => vi.restoreAllMocks());
+
+/** Two stages of 20 ms and 10 ms, each with a device, planned for 25/s with at most 3 requests in 100 ms. */
+function planWith(more: Partial<PipelinePlan> = {}): PipelinePlan {
+  const plan = pipelineOf(
+    [
+      { name: 'a', latencyUs: 20_000, next: [edge('b', 0.5)] },
+      { name: 'b', latencyUs: 10_000 },
+    ],
+    [['a'], ['b']],
+    {
+      ...{ rps: 25, cluster: { devices: { cpu: {} }, activationDelayMs: 500 } },
+      ...{ envelope: [{ windowUs: 1e5, requests: 3 }] },
+      ...more,
+    },
+  );
+  Object.assign(plan.stages[0]!, { throughputRps: 50, maxProvisioningRatio: 0.5 });
+  Object.assign(plan.stages[1]!, { throughputRps: 100, maxProvisioningRatio: 0.125, scaleFactor: 0.5 });
+  return plan;
+}
+
+function run(
+  plan: PipelinePlan,
+  arrivals: number[],
+  { tuner = 'inferline', policy = {} }: { tuner?: string; policy?: Partial<StageLocalPolicy> } = {},
+) {
+  const told = new ToldFaults();
+  const found = chosenScheduler({ scheduler: 'fifo' }, told);
+  if (found === undefined) throw told.error('test');
+  const tuned = chosenTuner(plan, { ...found, policy: { ...found.policy, ...policy } }, { tuner });
+  expect(tuned.faults).toEqual([]);
+  const topology = planTopologyOf(tuned.plan);
+  const changes: string[] = [];
+  const random = streamOf(1, 'verdicts');
+  const summary = simulate({
+    topology,
+    arrivals: arrivalsAt(arrivals),
+    makeCore: (decisions) => makeCore(tuned.scheduler, topology, decisions),
+    verdict: () => random.integer(2),
+    activationDelayNs: 5e8,
+    observers: [
+      {
+        scaled: (atNs, device, state) => {
+          const name = topology.pools[topology.devices[device]?.pool as number]?.stage;
+          const what = Object.entries(DeviceState).find(([, value]) => value === state)?.[0];
+          changes.push(`${atNs / S} ${name} ${what}`);
+        },
+      },
+    ],
+  });
+  return { changes, summary };
+}
+
+describe('a core with a tuner', () => {
+  it('activates standby devices at the arrival that is too much, and retires them when the load is low', () => {
+    const burst = [1, 1.01, 1.02, 1.03].map((s) => s * S);
+    const { changes } = run(planWith(), [...burst, ...evenly(4, 2, 30)]);
+    // 4 in 100 ms are 40/s: 40·0.02/0.5 = 1.6 and 40·0.5·0.01/0.125 = 1.6 devices.
+    expect(changes).toEqual([
+      '1.03 a comesUp',
+      '1.03 b comesUp',
+      '1.53 a up',
+      '1.53 b up',
+      '16.03 a standby',
+      '16.03 b standby',
+    ]);
+  });
+
+  it('has no more GPUs of a class in use than there are', () => {
+    const plan = planWith({ classes: { cpu: { used: 2, count: 3 } } });
+    const { changes } = run(
+      plan,
+      [1, 1.01, 1.02, 1.03].map((s) => s * S),
+    );
+    expect(changes).toEqual(['1.03 a comesUp', '1.53 a up']);
+  });
+
+  it('ends a simulation when all requests have ended, though the tuner asks to be woken for ever', () => {
+    for (const tuner of ['inferline', 'coarse', 'ds2', 'hpa', 'kpa']) {
+      const { summary } = run(planWith(), evenly(4, 0, 20), { tuner });
+      expect(summary.requests).toBe(80);
+      expect(summary.endNs).toBeLessThan(20 * S);
+    }
+  });
+
+  it('leaves no task in the meter, whatever becomes of requests', () => {
+    const policies: Partial<StageLocalPolicy>[] = [
+      {},
+      { placement: 'earliest-free' },
+      { drop: { kind: 'hopeless' } },
+      {
+        drop: { kind: 'full-batch', share: 1 },
+        late: { kind: 'background', patience: 4, mostMissed: 0.9, window: 100 },
+        placement: 'earliest-free',
+      },
+    ];
+    const came = vi.spyOn(LoadMeter.prototype, 'came');
+    const executed = vi.spyOn(LoadMeter.prototype, 'executed');
+    for (const policy of policies) {
+      came.mockClear();
+      executed.mockClear();
+      const { summary } = run(planWith({ sloMs: 100 }), [...evenly(200, 0, 3), ...evenly(20, 3, 40)], {
+        ...{ tuner: 'hpa', policy },
+      });
+      const inside = [0, 0];
+      for (const [, set, tasks] of came.mock.calls) {
+        inside[set] = (inside[set] as number) + tasks;
+        expect(inside[set]).toBeGreaterThanOrEqual(0);
+      }
+      expect(inside).toEqual([0, 0]);
+      // A request that is dropped may have been executed by the first stage.
+      const first = executed.mock.calls.filter(([set]) => set === 0);
+      const tasks = first.reduce((sum, [, size]) => sum + size, 0);
+      expect(tasks).toBeGreaterThanOrEqual(summary.requests - summary.dropped);
+      expect(tasks).toBeLessThanOrEqual(summary.requests);
+    }
+  });
+
+  it('measures how many tasks are in a stage, and how many of its devices take work', () => {
+    const read = vi.spyOn(LoadMeter.prototype, 'read');
+    // Two at once take 20 ms and 40 ms each second: 0.06 tasks in the mean.
+    const { changes } = run(
+      planWith(),
+      [0, 0, 1, 1, 2, 2, 3, 3, 3.5].map((s) => s * S),
+      { tuner: 'kpa' },
+    );
+    const [first] = read.mock.results;
+    expect((first?.value as { insideNs: Float64Array }).insideNs[0]).toBeCloseTo(2 * 0.06 * S, -1);
+    expect((first?.value as { readyNs: Float64Array }).readyNs[0]).toBe(2 * S);
+    expect(changes).toEqual([]);
+  });
+});
