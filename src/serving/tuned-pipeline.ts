@@ -19,6 +19,12 @@ export interface TunerOptions {
   readonly tuner?: string | undefined;
 }
 
+/** TunerChoice says who is to tune a plan, and on what. */
+interface TunerChoice extends TunerOptions {
+  /** Whether only the standby devices of the plan may be activated, as on a server, which has no others. */
+  readonly onlyStandby?: boolean;
+}
+
 /** Tuned is a plan with its tuner and the devices that this may activate. */
 export interface Tuned {
   readonly plan: ServedPlan;
@@ -28,12 +34,13 @@ export interface Tuned {
 
 /**
  * chosenTuner finds the tuner of a plan: the one of the options, or else the plan's own. The settings of the plan count
- * where it names the same. The plan comes back with the standby devices that the tuner may activate.
+ * where it names the same. The plan comes back with the standby devices that the tuner may activate: unless it is to do
+ * with those of the plan, all that `withSpares` adds.
  */
 export function chosenTuner(
   plan: ServedPlan,
   scheduler: ChosenScheduler,
-  { tuner: asked }: TunerOptions,
+  { tuner: asked, onlyStandby = false }: TunerChoice,
 ): Tuned {
   const own: PlanTuner = plan.serving?.tuner ?? { kind: 'none' };
   const kind = asked ?? own.kind;
@@ -50,7 +57,7 @@ export function chosenTuner(
   const settings = tunerSettings(kind === own.kind ? own : { kind });
   const faults = [...loadFaults(plan, kind), ...schedulerFaults(scheduler)].map((text) => fault(text, at));
   if (settings === undefined || faults.length > 0) return { ...none, faults };
-  const spared = withSpares(plan);
+  const spared = onlyStandby ? plan : withSpares(plan);
   return { plan: spared, scheduler: { ...scheduler, tuner: tunedPlanOf(spared, settings) }, faults: [] };
 }
 

@@ -123,7 +123,9 @@ export async function prepareSimulation(
   const broken = await contradictions(plan.value);
   told.add(...broken, ...numberFaults(options));
   const tuned =
-    broken.length === 0 && scheduler !== undefined ? chosenTuner(plan.value, scheduler, options) : undefined;
+    broken.length === 0 && scheduler !== undefined
+      ? chosenTuner(plan.value, scheduler, { tuner: options.tuner, onlyStandby: transfers === 'none' })
+      : undefined;
   told.add(...(tuned?.faults ?? []));
   if (told.count === 0 && scheduler !== undefined)
     told.add(...scalingFaults(scheduler, planTopologyOf(plan.value)));

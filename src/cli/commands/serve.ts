@@ -12,6 +12,7 @@ interface Options {
   port: number;
   scheduler?: string;
   policy?: string[];
+  tuner?: string;
   maxBody: number;
   maxBodies: number;
   requestTimeout: number;
@@ -36,6 +37,10 @@ export function serveCommand(): Command {
         'a choice of the scheduler, such as drop=never, or a policy file (repeatable)',
         each,
       )
+      .option(
+        '--tuner <name>',
+        "what activates a pipeline's standby devices, in place of the plan's tuner: inferline, coarse, ds2, hpa, kpa or none",
+      )
       .option('--max-body <MiB>', 'largest request body', wholeNumber, 64)
       .option('--max-bodies <MiB>', 'most memory for the bodies of all open requests', wholeNumber, 512)
       .option('--request-timeout <time>', 'how long a client may take to send a request', seconds, 60)
@@ -51,6 +56,7 @@ export function serveCommand(): Command {
             port: options.port,
             scheduler: options.scheduler,
             policy: options.policy,
+            tuner: options.tuner,
             maxBodyBytes: options.maxBody * MIB,
             maxBodiesBytes: options.maxBodies * MIB,
             requestTimeoutMs: Math.ceil(options.requestTimeout * 1000),
