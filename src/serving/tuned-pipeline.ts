@@ -55,7 +55,9 @@ export function chosenTuner(
       faults: [fault('changes the replicas of pipelines, and this plan is no pipeline', at)],
     };
   const settings = tunerSettings(kind === own.kind ? own : { kind });
-  const faults = [...loadFaults(plan, kind), ...schedulerFaults(scheduler)].map((text) => fault(text, at));
+  const faults = [...loadFaults(plan, kind), ...rateFaults(plan, kind), ...schedulerFaults(scheduler)].map(
+    (text) => fault(text, at),
+  );
   if (settings === undefined || faults.length > 0) return { ...none, faults };
   const spared = onlyStandby ? plan : withSpares(plan);
   return { plan: spared, scheduler: { ...scheduler, tuner: tunedPlanOf(spared, settings) }, faults: [] };
@@ -70,6 +72,18 @@ function loadFaults({ rps, envelope }: PipelinePlan, kind: TunerName): string[] 
   if (!needsLoad(kind) || isKnown) return [];
   return [
     `is ${kind}, which keeps the slack of a load, and the plan has none: solve it with a load in its spec`,
+  ];
+}
+
+/** rateFaults names the stages without a throughput, or without the slack that the tuner keeps. */
+function rateFaults({ stages, shared = [] }: PipelinePlan, kind: TunerName): string[] {
+  const slow = stages.filter(({ throughputRps }) => !(throughputRps > 0)).map(({ name }) => name);
+  const slack = [...stages, ...shared].filter(({ maxProvisioningRatio }) => maxProvisioningRatio === 0);
+  return [
+    ...(slow.length === 0 ? [] : [`is ${kind}, and ${slow.join(', ')} has a throughput of 0`]),
+    ...(needsLoad(kind) && slack.length > 0
+      ? [`is ${kind}, which keeps the slack of a load, and a maxProvisioningRatio of the plan is 0`]
+      : []),
   ];
 }
 
