@@ -85,31 +85,28 @@ export function demandsOf({ problem: { graph }, stageNs, edgeNs }: Relaxed, samp
   const visits: number[][] = graph.edges.map(() => []);
   const head = new Array<number>(count).fill(Number.POSITIVE_INFINITY);
   const tail = new Array<number>(count).fill(Number.POSITIVE_INFINITY);
-  const bits = graph.edges.map(verdictBits);
   const reached = new Float64Array(count);
   const rest = new Float64Array(count);
   for (let request = 0; request < sample.atNs.length; request++) {
-    const isTaken = (i: number, k: number): boolean => {
-      const bit = bits[i]?.[k];
-      return bit === undefined || (((sample.verdicts[i]?.[request] ?? 0) >> bit) & 1) === 1;
-    };
+    const isTaken = (i: number, { bit }: GraphEdge): boolean =>
+      bit === undefined || (((sample.verdicts[i]?.[request] ?? 0) >>> bit) & 1) === 1;
     reached.fill(-1);
     for (const entry of graph.entries) reached[entry] = 0;
     for (const i of graph.order) {
       if ((reached[i] as number) < 0) continue;
       visits[i]?.push(sample.atNs[request] as number);
       head[i] = Math.min(head[i] as number, reached[i] as number);
-      (graph.edges[i] ?? []).forEach(({ to }, k) => {
+      (graph.edges[i] ?? []).forEach((edge, k) => {
         const at = (reached[i] as number) + (stageNs[i] as number) + (edgeNs[i]?.[k] as number);
-        if (isTaken(i, k)) reached[to] = Math.max(reached[to] as number, at);
+        if (isTaken(i, edge)) reached[edge.to] = Math.max(reached[edge.to] as number, at);
       });
     }
     for (const i of graph.order.toReversed()) {
       if ((reached[i] as number) < 0) continue;
       rest[i] = 0;
-      (graph.edges[i] ?? []).forEach(({ to }, k) => {
-        const after = (edgeNs[i]?.[k] as number) + (stageNs[to] as number) + (rest[to] as number);
-        if (isTaken(i, k)) rest[i] = Math.max(rest[i] as number, after);
+      (graph.edges[i] ?? []).forEach((edge, k) => {
+        const after = (edgeNs[i]?.[k] as number) + (stageNs[edge.to] as number) + (rest[edge.to] as number);
+        if (isTaken(i, edge)) rest[i] = Math.max(rest[i] as number, after);
       });
       tail[i] = Math.min(tail[i] as number, rest[i] as number);
     }
@@ -120,12 +117,6 @@ export function demandsOf({ problem: { graph }, stageNs, edgeNs }: Relaxed, samp
     tailNs: tail[i] as number,
     bursts: burstsOf(atNs),
   }));
-}
-
-/** verdictBits gives the bit of each conditional edge in the verdicts on its stage. */
-function verdictBits(edges: readonly GraphEdge[]): (number | undefined)[] {
-  let bits = 0;
-  return edges.map(({ probability }) => (probability < 1 ? bits++ : undefined));
 }
 
 /** Any numbers of requests give a valid bound; a twentieth more each time loses little of it. */

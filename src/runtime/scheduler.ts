@@ -1,25 +1,35 @@
-import { type PlanServing, ToldFaults } from '../artifacts/index.js';
-import { type ChosenScheduler, plannedScheduler, replayFaults, scalingFaults } from '../serving/index.js';
+import { fault, option, type PlanServing, ToldFaults } from '../artifacts/index.js';
+import {
+  type ChosenScheduler,
+  chosenTuner,
+  plannedScheduler,
+  replayFaults,
+  scalingFaults,
+} from '../serving/index.js';
 import type { OpenedBundle } from './opened-bundle.js';
 import type { ServeOptions } from './types.js';
 
 /**
- * liveScheduler finds the scheduler that a server runs, with its policy: what the bundle's plan says, unless options ask
- * for another.
+ * liveScheduler finds the scheduler that a server runs, with its policy and tuner: what the bundle's plan says, unless
+ * options ask for another. The tuner activates the standby devices of the plan, which have cores of their own here.
  * @param told the faults that were found before
  * @throws InputError with every fault of the scheduler's name and its policy, also for `tables=busy-until`, which only
  *   replays the published simulator
  */
 export function liveScheduler(
-  options: Pick<ServeOptions, 'scheduler' | 'policy'>,
+  options: Pick<ServeOptions, 'scheduler' | 'policy' | 'tuner'>,
   { plan, topology }: Pick<OpenedBundle, 'plan' | 'topology'>,
   told: ToldFaults = new ToldFaults(),
 ): ChosenScheduler {
   const leastSloNs = Math.min(...topology.models.map(({ sloNs }) => sloNs));
   const chosen = plannedScheduler(plan.serving, { options, leastSloNs }, told);
   if (chosen !== undefined) told.add(...replayFaults(chosen), ...scalingFaults(chosen, topology));
-  if (chosen === undefined || told.count > 0) throw told.error('serve');
-  return chosen;
+  const tuned = chosen && chosenTuner(plan, chosen, { tuner: options.tuner, onlyStandby: true });
+  told.add(...(tuned?.faults ?? []));
+  if (tuned?.scheduler.tuner?.settings.kind === 'oracle')
+    told.add(fault('is oracle, which knows what comes, and is only simulated', option('tuner')));
+  if (tuned === undefined || told.count > 0) throw told.error('serve');
+  return tuned.scheduler;
 }
 
 /**

@@ -1,8 +1,8 @@
-import type { LogEntry, SchedulerOptions } from '../serving/index.js';
+import type { LogEntry, SchedulerOptions, TunerOptions } from '../serving/index.js';
 import type { OpenedBundle } from './opened-bundle.js';
 
 /** ServeOptions says how a bundle is served. The scheduler is the one that its plan names, unless another is named. */
-export interface ServeOptions extends Omit<SchedulerOptions, 'preset'> {
+export interface ServeOptions extends Omit<SchedulerOptions, 'preset'>, TunerOptions {
   /** The address to listen on; the default is 127.0.0.1. */
   host?: string;
   /** The port; the default is 8000, and 0 takes any free port. */

@@ -15,6 +15,8 @@ import { type ChosenScheduler, DEFAULT_SCHEDULER } from './schedulers.js';
  */
 const MOST_SLACK_NS = 3e6;
 
+const NO_TUNER = { kind: 'none' };
+
 /**
  * plannedScheduler finds the scheduler that serves a plan: the one that the plan names (`stage-local` where it names
  * none), with the plan's choices and then those of the options. Where the options name another scheduler or a preset,
@@ -59,16 +61,28 @@ function askedScheduler({ scheduler, policy = [] }: SchedulerOptions, told: Told
  * servingFaults finds what is wrong with the scheduler that a plan or spec names, and with its choices. A policy that
  * only replays the published simulator is one of these faults, because no server could run it.
  */
-export function servingFaults({ serving }: { readonly serving?: PlanServing }): Fault[] {
+export function servingFaults({
+  serving,
+  kind,
+}: {
+  readonly serving?: PlanServing;
+  readonly kind?: string;
+}): Fault[] {
   if (serving === undefined) return [];
   const told = new ToldFaults();
   const policy = planChoices(serving.policy);
   const chosen = chosenScheduler({ scheduler: serving.scheduler, policy }, told);
   if (chosen !== undefined) told.add(...replayFaults(chosen));
   const { faults } = told.error('serve');
-  return faults.map(({ message, path }) =>
-    fault(message, path.startsWith('/serving/') ? path : '/serving/scheduler'),
-  );
+  const isTuned = (serving.tuner ?? NO_TUNER).kind !== 'none';
+  return [
+    ...faults.map(({ message, path }) =>
+      fault(message, path.startsWith('/serving/') ? path : '/serving/scheduler'),
+    ),
+    ...(isTuned && kind?.startsWith('pooled') === true
+      ? [fault('changes the replicas of pipelines, and this is pooled', '/serving/tuner')]
+      : []),
+  ];
 }
 
 /** replayFaults refuses the reservation tables of the published simulator, which book devices that are busy. */

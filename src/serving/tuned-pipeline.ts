@@ -19,6 +19,12 @@ export interface TunerOptions {
   readonly tuner?: string | undefined;
 }
 
+/** TunerChoice says who is to tune a plan, and on what. */
+interface TunerChoice extends TunerOptions {
+  /** Whether only the standby devices of the plan may be activated, as on a server, which has no others. */
+  readonly onlyStandby?: boolean;
+}
+
 /** Tuned is a plan with its tuner and the devices that this may activate. */
 export interface Tuned {
   readonly plan: ServedPlan;
@@ -28,12 +34,13 @@ export interface Tuned {
 
 /**
  * chosenTuner finds the tuner of a plan: the one of the options, or else the plan's own. The settings of the plan count
- * where it names the same. The plan comes back with the standby devices that the tuner may activate.
+ * where it names the same. The plan comes back with the standby devices that the tuner may activate: unless it is to do
+ * with those of the plan, all that `withSpares` adds.
  */
 export function chosenTuner(
   plan: ServedPlan,
   scheduler: ChosenScheduler,
-  { tuner: asked }: TunerOptions,
+  { tuner: asked, onlyStandby = false }: TunerChoice,
 ): Tuned {
   const own: PlanTuner = plan.serving?.tuner ?? { kind: 'none' };
   const kind = asked ?? own.kind;
@@ -48,9 +55,11 @@ export function chosenTuner(
       faults: [fault('changes the replicas of pipelines, and this plan is no pipeline', at)],
     };
   const settings = tunerSettings(kind === own.kind ? own : { kind });
-  const faults = [...loadFaults(plan, kind), ...schedulerFaults(scheduler)].map((text) => fault(text, at));
+  const faults = [...loadFaults(plan, kind), ...rateFaults(plan, kind), ...schedulerFaults(scheduler)].map(
+    (text) => fault(text, at),
+  );
   if (settings === undefined || faults.length > 0) return { ...none, faults };
-  const spared = withSpares(plan);
+  const spared = onlyStandby ? plan : withSpares(plan);
   return { plan: spared, scheduler: { ...scheduler, tuner: tunedPlanOf(spared, settings) }, faults: [] };
 }
 
@@ -63,6 +72,18 @@ function loadFaults({ rps, envelope }: PipelinePlan, kind: TunerName): string[] 
   if (!needsLoad(kind) || isKnown) return [];
   return [
     `is ${kind}, which keeps the slack of a load, and the plan has none: solve it with a load in its spec`,
+  ];
+}
+
+/** rateFaults names the stages without a throughput, or without the slack that the tuner keeps. */
+function rateFaults({ stages, shared = [] }: PipelinePlan, kind: TunerName): string[] {
+  const slow = stages.filter(({ throughputRps }) => !(throughputRps > 0)).map(({ name }) => name);
+  const slack = [...stages, ...shared].filter(({ maxProvisioningRatio }) => maxProvisioningRatio === 0);
+  return [
+    ...(slow.length === 0 ? [] : [`is ${kind}, and ${slow.join(', ')} has a throughput of 0`]),
+    ...(needsLoad(kind) && slack.length > 0
+      ? [`is ${kind}, which keeps the slack of a load, and a maxProvisioningRatio of the plan is 0`]
+      : []),
   ];
 }
 

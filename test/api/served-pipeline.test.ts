@@ -297,4 +297,41 @@ planner: { method: given }
   });
 });
 
+describe('a pipeline with a tuner', () => {
+  it('brings the standby device up when more comes than was planned for, and puts it away when less does', async () => {
+    const tensor = only(sessions.detect!.inputNames);
+    // The profile's 7 ms for 4 rows make 571 requests/s: at the planned 20/s a device is busy for 3.5 % of its time.
+    await writeFile(
+      at('spec.yaml'),
+      `kind: pipeline
+name: looks
+cluster: { devices: { cpu: { count: 2 } } }
+stages: [ { name: detect, profile: detect.json, batch: 4, device: cpu, replicas: 1, standby: 1 } ]
+sloMs: 4000
+load: { arrivals: uniform, rps: 20, duration: 20s }
+planner: { method: given }
+serving: { scheduler: fifo, tuner: { kind: inferline, stabilityS: 2, lookBackS: 2, windowS: 1 } }
+`,
+    );
+    await served({}, async (server) => {
+      const seen: number[] = [];
+      const look = setInterval(() => {
+        const { length } = server.executorPids();
+        if (seen.at(-1) !== length) seen.push(length);
+      }, 20);
+      const load = (rps: number, durationS: number) =>
+        loadServer(server.url, {
+          ...{ rps, durationS, seed: 4, arrivals: 'uniform' as const },
+          inputs: images.map((image) => ({ [tensor]: image })),
+        });
+      const reports = [await load(60, 3), await load(8, 6)];
+      clearInterval(look);
+      for (const report of reports)
+        expect(report).toMatchObject({ failures: {}, failed: 0, dropped: 0, answered: report.sent });
+      // Where this machine stalls, requests come together, and the device may come up once more.
+      expect(seen.slice(0, 3)).toEqual([1, 2, 1]);
+    });
+  });
+});
+
 const sizeOf = (image: number) => Object.keys(expected[image]!).length;

@@ -34,9 +34,8 @@ export function plainEstimator(problem: PlanningProblem, { atNs, verdicts }: Sam
         const served = tasks.slice(next, end).map(([request]) => request);
         for (const request of served)
           latencyNs[request] = Math.max(latencyNs[request] as number, done - (atNs[request] as number));
-        let bits = 0;
         for (const edge of graph.edges[i] ?? []) {
-          const bit = edge.probability < 1 ? bits++ : undefined;
+          const { bit } = edge;
           const sent = served.filter(
             (r) => bit === undefined || (((verdicts[i]?.[r] ?? 0) >> bit) & 1) === 1,
           );

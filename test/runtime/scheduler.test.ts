@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { InputError, type PlanServing } from '../../src/artifacts/index.js';
 import { liveScheduler, toldServing } from '../../src/runtime/scheduler.js';
-import { topologyOf } from '../../src/serving/index.js';
+import { pipelineTopologyOf, topologyOf } from '../../src/serving/index.js';
+import { pipelineOf } from '../pipeline-plans.js';
 import { planOf } from '../serving/plans.js';
 
 const bundleOf = (slosMs: number[], serving?: PlanServing) => {
@@ -53,6 +54,22 @@ describe('liveScheduler()', () => {
     expect(() => withPool('m0/pipeline0/partition9')).toThrow('there is no m0/pipeline0/partition9');
     const chosen = withPool('m0/pipeline0/partition0');
     expect(toldServing(chosen).policy).toMatchObject({ scaling: 'schedule', order: 'deadline' });
+  });
+
+  it('has the tuner of a pipeline, on its standby devices alone, and refuses the oracle', () => {
+    const plan = pipelineOf([{ name: 'a' }], [['a'], ['a']], {
+      serving: { scheduler: 'fifo', tuner: { kind: 'hpa' } },
+      rps: 1,
+    });
+    Object.assign(plan.stages[0]!, { replicas: 1, standby: 1, maxProvisioningRatio: 0.5 });
+    plan.placement[1]!.standby = true;
+    const bundle = { plan, topology: pipelineTopologyOf(plan) };
+    expect(liveScheduler({}, bundle).tuner).toMatchObject({ settings: { kind: 'hpa' }, sets: [{ most: 2 }] });
+    expect(liveScheduler({ tuner: 'none' }, bundle)).not.toHaveProperty('tuner');
+    expect(() => liveScheduler({ tuner: 'oracle' }, bundle)).toThrow(
+      'knows what comes, and is only simulated',
+    );
+    expect(() => liveScheduler({ tuner: 'hpa' }, bundleOf([100]))).toThrow('this plan is no pipeline');
   });
 
   it('applies --policy choices, and reports all wrong choices in one error', () => {

@@ -82,6 +82,15 @@ describe('plannedScheduler()', () => {
 });
 
 describe('servingFaults()', () => {
+  it('refuses a tuner of what is pooled', () => {
+    const serving: PlanServing = { scheduler: 'fifo', tuner: { kind: 'hpa' } };
+    expect(servingFaults({ kind: 'pooled-plan', serving }).map(({ path }) => path)).toEqual([
+      '/serving/tuner',
+    ]);
+    expect(servingFaults({ kind: 'pipeline-plan', serving })).toEqual([]);
+    expect(servingFaults({ kind: 'pooled', serving: { ...serving, tuner: { kind: 'none' } } })).toEqual([]);
+  });
+
   const told = (serving: PlanServing) =>
     servingFaults({ serving }).map(({ path, message }) => `${path} ${message}`);
 

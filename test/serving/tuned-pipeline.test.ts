@@ -101,6 +101,17 @@ describe('chosenTuner()', () => {
     ]);
   });
 
+  it('refuses plans whose stages have no throughput or no slack', () => {
+    const still = planWith();
+    still.stages[1]!.throughputRps = 0;
+    expect(faultsOf(still, 'ds2')).toEqual(['`tuner`: is ds2, and b has a throughput of 0']);
+    const idle = planWith();
+    idle.shared![0]!.maxProvisioningRatio = 0;
+    const said = 'which keeps the slack of a load, and a maxProvisioningRatio of the plan is 0';
+    expect(faultsOf(idle, 'inferline')).toEqual([`\`tuner\`: is inferline, ${said}`]);
+    expect(faultsOf(idle, 'hpa')).toEqual([]);
+  });
+
   it('refuses tuners that follow the load of a plan that was made for none', () => {
     const bare = planWith(serving({ kind: 'inferline' }));
     delete bare.envelope;

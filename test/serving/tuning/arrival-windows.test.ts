@@ -21,7 +21,7 @@ describe('ArrivalWindows', () => {
       const times: number[] = [];
       let at = 0;
       for (let i = 0; i < 4000; i++) {
-        at += Math.floor(random.uniform() * 3);
+        at += i < 700 ? 20 : Math.floor(random.uniform() * 3);
         times.push(at);
         windows.add(at);
         if (i % 97 !== 0) continue;

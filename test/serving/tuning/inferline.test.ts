@@ -159,6 +159,17 @@ describe('InferlineTuner scaling down', () => {
     expect(run(tunerOf(), [...evenly(75, 0, 5), ...evenly(25, 5, 60)], 60)).toEqual([[33, 1]]);
   });
 
+  it('waits 15 s after it has put replicas away', () => {
+    // The windows of 30 s need 3 replicas until 34 s, 2 until 39 s and then 1.
+    const arrivals = [...evenly(140, 0, 5), ...evenly(90, 5, 10), ...evenly(25, 10, 60)];
+    const tuner = tunerOf([setOf({ replicas: 4 })], [{ windowUs: 1e6, requests: 1000 }]);
+    expect(run(tuner, arrivals, 60)).toEqual([
+      [15, 3],
+      [34, 2],
+      [49, 1],
+    ]);
+  });
+
   it('uses the least provisioning of all sets', () => {
     const sets = [
       setOf({ replicas: 20, provisioning: 0.5 }),

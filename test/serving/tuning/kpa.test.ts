@@ -51,6 +51,12 @@ describe('KpaTuner', () => {
     expect(changes[3]?.[0]).toBe(124);
   });
 
+  it('prolongs a panic where the short window asks for twice the replicas again', () => {
+    const surge = (second: number) => (second >= 60 && second < 70 ? 420 : second === 110 ? 3000 : 70);
+    const changes = run(surge, 200);
+    expect(changes.find(([at]) => at > 112)?.[0]).toBe(174);
+  });
+
   it('takes at most half of the replicas away at once, and keeps one', () => {
     expect(run(() => 0, 12)).toEqual([
       [2, 5],

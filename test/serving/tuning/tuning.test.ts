@@ -9,11 +9,12 @@ import {
   planTopologyOf,
   type StageLocalPolicy,
 } from '../../../src/serving/index.js';
+import { Tuning } from '../../../src/serving/tuning/index.js';
 import { LoadMeter } from '../../../src/serving/tuning/load-meter.js';
 import { DeviceState, simulate } from '../../../src/simulator/index.js';
 import { arrivalsAt } from '../../../src/workload/index.js';
 import { edge, pipelineOf } from '../../pipeline-plans.js';
-import { evenly, S } from './tuned.js';
+import { evenly, S, setOf } from './tuned.js';
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -67,6 +68,23 @@ function run(
   });
   return { changes, summary };
 }
+
+describe('Tuning', () => {
+  it('counts a device as ready once, and not as lost that never was', () => {
+    const ready = vi.spyOn(LoadMeter.prototype, 'ready');
+    const sets = [setOf()];
+    const plan = { settings: { kind: 'oracle' as const }, sets, gpus: {}, activationDelayNs: 0 };
+    const tuning = new Tuning(plan, { pools: [{}], devices: [{ pool: 0 }] }, { scale: () => undefined });
+    tuning.ready(1, 0, false);
+    tuning.ready(2, 0, true);
+    tuning.ready(3, 0, true);
+    tuning.ready(4, 0, false);
+    expect(ready.mock.calls).toEqual([
+      [2, 0, 1],
+      [4, 0, -1],
+    ]);
+  });
+});
 
 describe('a core with a tuner', () => {
   it('activates standby devices at the arrival that is too much, and retires them when the load is low', () => {
