@@ -37,9 +37,18 @@ function checkPlan(example: string): void {
     throw new Error(`${spec} gives another plan than ${expected}`);
 }
 
+/** checkPlanned plans a spec of which no plan is checked in. @throws where there is no plan, or a file is not valid */
+function checkPlanned(spec: string): void {
+  const plan = join(folder, 'planned.json');
+  run(planProgram, 'solve', spec, '-o', plan);
+  run(planProgram, 'validate', spec, plan);
+}
+
 try {
   checkPlan('pooled');
   checkPlan('pipeline');
+  for (const name of ['image-processing', 'video-monitoring', 'social-media', 'tf-cascade'])
+    checkPlanned(`examples/pipelines/${name}.yaml`);
   const policy = 'examples/pipeline/policy.yaml';
   const report = join(folder, 'report.json');
   run(planProgram, 'validate', policy);
