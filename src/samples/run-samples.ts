@@ -1,4 +1,5 @@
-import type { Executor, Tensors } from '../execution/index.js';
+import { fault, InputError } from '../artifacts/index.js';
+import { ExecutionError, type Executor, type Tensors } from '../execution/index.js';
 import { conditionalEdges, type RunPipeline } from '../pipeline/index.js';
 import {
   feedsOf,
@@ -28,7 +29,7 @@ export type RowVerdicts = Int32Array;
 /**
  * runSamples sends rows through the models of a pipeline one by one, each along the edges that its verdicts take, as a
  * server does. Models after which nothing is chosen are not run, as nothing is counted of what they give.
- * @throws ExecutionError where a model fails; Error where an output does not say where a row goes on; the signal's reason
+ * @throws InputError where a model fails for a row; the signal's reason on abort
  */
 export async function runSamples(
   rows: readonly Tensors[],
@@ -43,7 +44,13 @@ export async function runSamples(
   for (const inputs of rows) {
     const run = async (stage: number, feeds: Tensors, fetches: readonly string[]): Promise<Tensors> => {
       signal?.throwIfAborted();
-      return (await executor.run(models[stage] as number, feeds, fetches)).outputs;
+      try {
+        return (await executor.run(models[stage] as number, feeds, fetches)).outputs;
+      } catch (error) {
+        if (!(error instanceof ExecutionError)) throw error;
+        const said = `${pipeline.stages[stage]?.name} failed: ${error.message}`;
+        throw new InputError('run the samples', [fault(said, `sample ${verdicts.length + 1}`)]);
+      }
     };
     verdicts.push(await runner.walk(inputs, run));
     onRow?.(verdicts.length);
