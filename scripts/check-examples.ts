@@ -44,6 +44,23 @@ function checkPlanned(spec: string): void {
   run(planProgram, 'validate', spec, plan);
 }
 
+/** checkReal makes the pipeline that runs, measures it briefly, counts its samples, and plans it. @throws where a step fails */
+function checkReal(out: string): void {
+  run('dist/examples/pipelines/real/build.js', '--out', out, '--samples', '100');
+  const devices = ['--device', 'fast=cpu:1,slowdown=2', '--device', 'slow=cpu:1,slowdown=6'];
+  const brief = ['-b', '1,2', '--warmup', '1', '--min-runs', '2', '--min-ms', '1', '--max-ms', '100'];
+  for (const name of ['spec', 'two-threads']) {
+    const [spec, planned] = [join(out, `${name}.yaml`), join(out, `${name}-planned.yaml`)];
+    const samples = ['--samples', join(out, 'samples.npy'), '-o', planned];
+    run(planProgram, 'profile', spec, ...samples, ...devices, ...brief);
+    run(planProgram, 'validate', planned);
+  }
+  const plan = join(out, 'plan.json');
+  run(planProgram, 'solve', join(out, 'two-threads-planned.yaml'), '-o', plan);
+  run(planProgram, 'deploy', plan, '-o', join(out, 'bundle'));
+  run(planProgram, 'validate', join(out, 'bundle'));
+}
+
 try {
   checkPlan('pooled');
   checkPlan('pipeline');
@@ -54,6 +71,8 @@ try {
   run(planProgram, 'validate', policy);
   run(planProgram, 'simulate', join(folder, 'pipeline.json'), '--policy', policy, '-o', report);
   run(planProgram, 'validate', report);
+
+  checkReal(join(folder, 'real'));
 
   const out = join(folder, 'quickstart');
   const told = run('dist/examples/quickstart/run.js', '--out', out, '--seconds', '2');
