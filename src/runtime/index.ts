@@ -6,7 +6,14 @@
  * and `execution` runs the models. How rows' tensors are fed, kept and read for verdicts is here for others, too, who
  * run stages by hand. Start reading at `serve.ts`, then `live-driver.ts`.
  */
-export { type AskedModel, countRows, fits, readInferRequest, rowsOf, shapeOf } from './infer-request.js';
+export {
+  type AskedModel,
+  countRows,
+  fitsInput,
+  readInferRequest,
+  rowsOfRequest,
+  shapeOf,
+} from './infer-request.js';
 export { type OpenedBundle, openBundle } from './opened-bundle.js';
 export { StackMemory } from './rows.js';
 export { RowInFlight } from './rows-in-flight.js';

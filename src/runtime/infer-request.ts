@@ -45,7 +45,7 @@ export function readInferRequest(model: AskedModel, body: Uint8Array, headerLeng
   const count = inputs === undefined ? 0 : countRows(model, inputs, faults);
   if (faults.length > 0 || inputs === undefined) throw refusal(model, faults);
   return {
-    rows: rowsOf(model, inputs, count),
+    rows: rowsOfRequest(model, inputs, count),
     outputs,
     ...(typeof json.id === 'string' ? { id: json.id } : {}),
     ...(timeoutUs === undefined ? {} : { timeoutUs }),
@@ -179,7 +179,7 @@ function readInput(
     });
   }
   const dims = entry.shape;
-  if (!fits(dims, spec)) {
+  if (!fitsInput(dims, spec)) {
     faults.push({
       path,
       message: `its shape is ${JSON.stringify(dims)}; it must be [${shapeOf(spec).join(', ')}]`,
@@ -201,8 +201,8 @@ function wireFault(error: unknown, path: string): Fault {
   throw error;
 }
 
-/** fits says whether a tensor of this shape holds whole rows of an input. */
-export function fits(dims: unknown, spec: TensorSpec): boolean {
+/** fitsInput says whether a tensor of this shape holds whole rows of an input. */
+export function fitsInput(dims: unknown, spec: TensorSpec): boolean {
   if (!Array.isArray(dims) || dims.length !== spec.shape.length) return false;
   return spec.shape.every((size, axis) => {
     const dim: unknown = dims[axis];
@@ -297,8 +297,8 @@ export function countRows(model: AskedModel, inputs: Tensors, faults: Fault[]): 
   return rows;
 }
 
-/** rowsOf splits inputs of `count` rows into those of each row. */
-export function rowsOf(model: AskedModel, inputs: Tensors, count: number): Tensors[] {
+/** rowsOfRequest splits inputs of `count` rows into those of each row. */
+export function rowsOfRequest(model: AskedModel, inputs: Tensors, count: number): Tensors[] {
   if (count === 1) return [inputs];
   const rows: Record<string, TensorData>[] = Array.from({ length: count }, () => ({}));
   for (const spec of model.inputs) {

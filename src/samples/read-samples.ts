@@ -9,7 +9,14 @@ import {
   type ToldFaults,
 } from '../artifacts/index.js';
 import type { TensorData, Tensors } from '../execution/index.js';
-import { type AskedModel, countRows, fits, readInferRequest, rowsOf, shapeOf } from '../runtime/index.js';
+import {
+  type AskedModel,
+  countRows,
+  fitsInput,
+  readInferRequest,
+  rowsOfRequest,
+  shapeOf,
+} from '../runtime/index.js';
 import { readNpy } from './npy.js';
 import { readNpz } from './npz.js';
 import { SampleFault } from './sample-fault.js';
@@ -135,7 +142,7 @@ function tried<T>(read: () => T): T | string {
 function fromTensors(tensors: Tensors, model: AskedModel, known: readonly Fault[]): Found {
   const faults = [...known, ...model.inputs.flatMap((spec) => misfits(tensors[spec.name], spec))];
   const count = faults.length > 0 ? 0 : countRows(model, tensors, faults);
-  return faults.length > 0 ? { rows: [], faults } : { rows: rowsOf(model, tensors, count), faults };
+  return faults.length > 0 ? { rows: [], faults } : { rows: rowsOfRequest(model, tensors, count), faults };
 }
 
 function misfits(tensor: TensorData | undefined, spec: TensorSpec): Fault[] {
@@ -146,7 +153,9 @@ function misfits(tensor: TensorData | undefined, spec: TensorSpec): Fault[] {
     ...(tensor.dtype === dtype
       ? []
       : [fault(`is ${tensor.dtype}; it must be ${dtype}: save array.astype('${dtype}')`, name)]),
-    ...(fits(tensor.dims, spec) ? [] : [fault(`its shape is [${tensor.dims.join(', ')}]; ${needed}`, name)]),
+    ...(fitsInput(tensor.dims, spec)
+      ? []
+      : [fault(`its shape is [${tensor.dims.join(', ')}]; ${needed}`, name)]),
   ];
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { PipelineSpec, Profile, TensorSpec } from '../../src/artifacts/index.js';
-import { resolveRun } from '../../src/pipeline/to-count.js';
+import { type RunPipeline, resolveRun } from '../../src/pipeline/to-count.js';
 
 const tensor = (name: string, size = 1): TensorSpec => ({
   ...{ name, dtype: 'float32', shape: [1, size], batchAxis: 0 },
@@ -30,7 +30,7 @@ describe('resolveRun()', () => {
         ...['b', 'c', 'd', 'e'].map((name) => stage(name)),
       ],
       [['d', 'e']],
-    ) as { pipeline: NonNullable<ReturnType<typeof resolve>['pipeline']>; faults?: undefined };
+    ) as { readonly pipeline: RunPipeline; readonly faults?: undefined };
     expect(faults).toBeUndefined();
     expect(pipeline.graph.edges[0]?.map(({ to, bit }) => [to, bit])).toEqual([
       [1, 0],

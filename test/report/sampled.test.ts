@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { edgeTable, measuredLines, visitTable } from '../../src/report/index.js';
 
+const HEAD = { kind: 'pipeline-profile', version: '1.0' } as const;
 const share = { share: 0.4, low: 0.312, high: 0.498 };
 const samples = {
   rows: 100,
@@ -45,8 +46,6 @@ describe('the tables of a sampled pipeline', () => {
       { path: 'a.json', measured: true },
       { path: 'b.json', measured: false },
     ];
-    expect(measuredLines({ kind: 'pipeline-profile', name: 'p', profiles, warnings: [] })).toEqual([
-      'profile: a.json',
-    ]);
+    expect(measuredLines({ ...HEAD, name: 'p', profiles, warnings: [] })).toEqual(['profile: a.json']);
   });
 });

@@ -40,6 +40,15 @@ interface Options {
   output?: string;
 }
 
+const SAMPLES = new Option(
+  '--samples <files...>',
+  "a pipeline's sample requests: .npz with an array for each input, .npy, or requests as .json or .jsonl",
+);
+const VERDICTS = new Option(
+  '--verdicts <file>',
+  "write which edges each sample takes here (CSV), for plan simulate's --verdicts",
+);
+
 /** profileCommand makes `plan profile`, which measures a model by layers and by blocks on the devices here. */
 export function profileCommand(): Command {
   return withJson(
@@ -89,14 +98,8 @@ export function profileCommand(): Command {
         memoryBytes,
       )
       .option('--resume', 'continue the interrupted run of the output file, as it was asked for')
-      .option(
-        '--samples <files...>',
-        "a pipeline's sample requests: .npz with an array for each input, .npy, or requests as .json or .jsonl",
-      )
-      .option(
-        '--verdicts <file>',
-        "write which edges each sample takes here (CSV), for plan simulate's --verdicts",
-      )
+      .addOption(SAMPLES)
+      .addOption(VERDICTS)
       .option(
         '-o, --output <file>',
         "write the profile here (<model>.profile.json), or a pipeline's spec with the probabilities (not written by default); - is stdout",
