@@ -10,6 +10,7 @@ const ROOMS = [
   'simulation',
   'jobs',
   'deploy',
+  'samples',
   'runtime',
   'loadgen',
   'inferline',

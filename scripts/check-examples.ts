@@ -37,14 +37,42 @@ function checkPlan(example: string): void {
     throw new Error(`${spec} gives another plan than ${expected}`);
 }
 
+/** checkPlanned plans a spec of which no plan is checked in. @throws where there is no plan, or a file is not valid */
+function checkPlanned(spec: string): void {
+  const plan = join(folder, 'planned.json');
+  run(planProgram, 'solve', spec, '-o', plan);
+  run(planProgram, 'validate', spec, plan);
+}
+
+/** checkReal makes the pipeline that runs, measures it briefly, counts its samples, and plans it. @throws where a step fails */
+function checkReal(out: string): void {
+  run('dist/examples/pipelines/real/build.js', '--out', out, '--samples', '100');
+  const devices = ['--device', 'fast=cpu:1,slowdown=2', '--device', 'slow=cpu:1,slowdown=6'];
+  const brief = ['-b', '1,2', '--warmup', '1', '--min-runs', '2', '--min-ms', '1', '--max-ms', '100'];
+  for (const name of ['spec', 'two-threads']) {
+    const [spec, planned] = [join(out, `${name}.yaml`), join(out, `${name}-planned.yaml`)];
+    const samples = ['--samples', join(out, 'samples.npy'), '-o', planned];
+    run(planProgram, 'profile', spec, ...samples, ...devices, ...brief);
+    run(planProgram, 'validate', planned);
+  }
+  const plan = join(out, 'plan.json');
+  run(planProgram, 'solve', join(out, 'two-threads-planned.yaml'), '-o', plan);
+  run(planProgram, 'deploy', plan, '-o', join(out, 'bundle'));
+  run(planProgram, 'validate', join(out, 'bundle'));
+}
+
 try {
   checkPlan('pooled');
   checkPlan('pipeline');
+  for (const name of ['image-processing', 'video-monitoring', 'social-media', 'tf-cascade'])
+    checkPlanned(`examples/pipelines/${name}.yaml`);
   const policy = 'examples/pipeline/policy.yaml';
   const report = join(folder, 'report.json');
   run(planProgram, 'validate', policy);
   run(planProgram, 'simulate', join(folder, 'pipeline.json'), '--policy', policy, '-o', report);
   run(planProgram, 'validate', report);
+
+  checkReal(join(folder, 'real'));
 
   const out = join(folder, 'quickstart');
   const told = run('dist/examples/quickstart/run.js', '--out', out, '--seconds', '2');

@@ -66,7 +66,7 @@ export async function deployPlan(path: string, options: DeployOptions): Promise<
   const distinct = [...new Map(profiles.map((profile) => [profile.path, profile])).values()];
   const found = await everyInput<DeployableModel[]>(
     `deploy ${path}`,
-    distinct.map((profile) => modelOf(profile, options)),
+    distinct.map((profile) => modelOfProfile(profile, options)),
   );
   const models = profiles.map(
     (profile) => found[distinct.findIndex(({ path: at }) => at === profile.path)] as DeployableModel,
@@ -147,14 +147,19 @@ async function profilesOf(plan: LoadedPlan): Promise<Loaded<'profile'>[]> {
   return profiles;
 }
 
-interface DeployableModel {
+/** DeployableModel is the model of a profile, with the file that it was read from. */
+export interface DeployableModel {
   readonly deployed: DeployedModel;
   readonly file: { readonly path: string; readonly sha256: string };
 }
 
-async function modelOf(
+/**
+ * modelOfProfile reads the model that a profile is of.
+ * @throws InputError where it is not the file that was profiled; MissingError where it is missing, or not named
+ */
+export async function modelOfProfile(
   { value: profile, path: profilePath }: Loaded<'profile'>,
-  { model: files, signal }: DeployOptions,
+  { model: files, signal }: Pick<DeployOptions, 'model' | 'signal'>,
 ): Promise<DeployableModel> {
   const given = files?.[profile.model.name];
   const { name, file, sha256: wanted, data } = profile.model;

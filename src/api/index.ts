@@ -20,6 +20,7 @@ export {
   type NoPlan,
   type NoPlanReason,
   type PipelinePlan,
+  type PipelineProfile,
   type PipelineSpec,
   type PlanDifference,
   type SimulationReport,
@@ -60,6 +61,12 @@ export {
   type ProgressStep,
   profileModelFile,
 } from './profile.js';
+export {
+  type ProfiledPipeline,
+  type ProfilePipelineOptions,
+  profilePipeline,
+  refuseSamples,
+} from './profile-pipeline.js';
 export { serveBundle } from './serve.js';
 export { type Simulated, type SimulateOptions, simulatePlan, sweepPlan } from './simulate.js';
 export {

@@ -94,6 +94,7 @@ async function describeFile(named: string): Promise<string> {
     case 'devices':
     case 'validation':
     case 'partition-report':
+    case 'pipeline-profile':
     case 'server':
       return `answer of a command: ${loaded.kind}`;
   }

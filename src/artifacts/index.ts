@@ -69,6 +69,13 @@ export type {
   StagePlacement,
 } from './pipeline-plan.js';
 export type {
+  CountedSamples,
+  PipelineProfile,
+  SampledEdge,
+  SampledShare,
+  SampledStage,
+} from './pipeline-profile.js';
+export type {
   PipelineEdge,
   PipelineLoad,
   PipelineMethod,

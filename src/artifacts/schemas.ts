@@ -7,6 +7,7 @@ import type { ComparisonDocument } from './comparison.js';
 import type { LoadDocument } from './load-report.js';
 import type { NoPlan } from './no-plan.js';
 import type { PipelinePlan } from './pipeline-plan.js';
+import type { PipelineProfile } from './pipeline-profile.js';
 import type { PipelineSpec } from './pipeline-spec.js';
 import type { PlanDifference } from './plan-diff.js';
 import type { PolicyFile } from './policy.js';
@@ -42,6 +43,7 @@ export interface ArtifactTypes {
   devices: DeviceList;
   validation: Validation;
   'partition-report': PartitionReport;
+  'pipeline-profile': PipelineProfile;
   server: ServerAddress;
 }
 
@@ -70,6 +72,7 @@ export const ARTIFACT_KINDS = [
   'devices',
   'validation',
   'partition-report',
+  'pipeline-profile',
   'server',
 ] as const satisfies ArtifactKind[];
 

@@ -7,4 +7,4 @@
 export { type LocalBundle, type WrittenBundle, writeLocalBundle } from './local.js';
 export type { DeployedModel } from './model-file.js';
 export { refuseLayers } from './partitions.js';
-export { refuseUnserved } from './stages.js';
+export { refuseUnserved, writeStages } from './stages.js';

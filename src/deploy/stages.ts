@@ -9,13 +9,13 @@ import {
   type PipelinePlan,
   type TensorSpec,
 } from '../artifacts/index.js';
-import { servedPipelineOf, unservedFaults } from '../pipeline/index.js';
+import { type ServedStages, servedPipelineOf, unservedFaults } from '../pipeline/index.js';
 import { type DeployedModel, type ModelFile, writeBlocks } from './model-file.js';
 import { fileName } from './partitions.js';
 
-/** PipelineModels is a pipeline plan with the model of each of its stages, in its order. */
+/** PipelineModels is a pipeline with the model of each of its stages, in its order. */
 export interface PipelineModels {
-  readonly plan: PipelinePlan;
+  readonly plan: ServedStages & { readonly name: string };
   readonly models: readonly DeployedModel[];
   readonly signal?: AbortSignal | undefined;
 }

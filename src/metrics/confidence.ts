@@ -1,3 +1,5 @@
+import { errorFunction } from 'simple-statistics';
+
 /** RunsFigure summarises a figure over independent runs. */
 export interface RunsFigure {
   readonly mean: number;
@@ -43,6 +45,42 @@ export function attainmentOverRuns(
     low: Math.max(0, Math.min(figure.low, faultless)),
     high: Math.min(1, figure.high),
   };
+}
+
+/** ShareFigure is a share that was counted, with the ends of its confidence interval. */
+export interface ShareFigure {
+  readonly share: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+/**
+ * shareOf gives the share of `count` among `of` independent trials with its confidence interval by Wilson's score, which
+ * lies within 0 and 1 and holds for small counts, too.
+ * @throws RangeError where there is no trial, of which no share is known
+ */
+export function shareOf(count: number, of: number, confidence = CONFIDENCE): ShareFigure {
+  if (!(of > 0)) throw new RangeError(`a share of ${of} trials is not known`);
+  const share = count / of;
+  const z = normalQuantile(confidence);
+  const middle = (share + z ** 2 / (2 * of)) / (1 + z ** 2 / of);
+  const half = (z / (1 + z ** 2 / of)) * Math.sqrt((share * (1 - share)) / of + (z / (2 * of)) ** 2);
+  return {
+    share,
+    low: count === 0 ? 0 : Math.max(0, middle - half),
+    high: count === of ? 1 : Math.min(1, middle + half),
+  };
+}
+
+/** normalQuantile gives z so that a normal variable lies within ±z deviations of its mean with this probability. */
+function normalQuantile(central: number): number {
+  let [low, high] = [0, 40];
+  for (let step = 0; step < 60; step++) {
+    const middle = (low + high) / 2;
+    if (errorFunction(middle / Math.SQRT2) < central) low = middle;
+    else high = middle;
+  }
+  return (low + high) / 2;
 }
 
 /**

@@ -11,6 +11,8 @@ export {
   highestLowerEnd,
   meanOverRuns,
   type RunsFigure,
+  type ShareFigure,
+  shareOf,
 } from './confidence.js';
 export type { ClassFigures, LinkFigures, PoolFigures } from './device-fold.js';
 export { HISTOGRAM_RELATIVE_ERROR, Histogram } from './histogram.js';

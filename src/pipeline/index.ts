@@ -24,10 +24,12 @@ export { pipelineSpecFaults, resolveGiven } from './resolve.js';
 export {
   type ServedOutput,
   type ServedPipeline,
+  type ServedStage,
   type ServedStages,
   servedPipelineOf,
   unservedFaults,
 } from './served.js';
 export { heldTogether, withSpares } from './spares.js';
+export { type RunPipeline, resolveRun } from './to-count.js';
 export { edgeBytes, linkUs } from './transfers.js';
 export { scaleFactors } from './visits.js';

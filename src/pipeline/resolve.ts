@@ -134,7 +134,7 @@ export const CERTAIN =
   'has a condition, and is planned with probability 1 as if it were always taken; give less, or no condition';
 
 /** conditionFaults checks what can be seen of a stage's conditions without its profile. */
-function conditionFaults({ next = [] }: PipelineStage, i: number): Fault[] {
+export function conditionFaults({ next = [] }: PipelineStage, i: number): Fault[] {
   return next.map(edgeOf).flatMap(({ probability, when }, k) => {
     if (when === undefined) return [];
     const at = `/stages/${i}/next/${k}`;
@@ -150,7 +150,7 @@ function conditionFaults({ next = [] }: PipelineStage, i: number): Fault[] {
 }
 
 /** Of exclusive edges with conditions, only the last may do without one: it is taken where no other is. */
-function exclusiveConditionFaults({ stages, exclusive = [] }: PipelineSpec): Fault[] {
+export function exclusiveConditionFaults({ stages, exclusive = [] }: PipelineSpec): Fault[] {
   return exclusive.flatMap((group) =>
     stages.flatMap(({ next = [] }, i) => {
       const members = [...next.entries()]

@@ -1,11 +1,5 @@
-import {
-  type Fault,
-  fault,
-  type PipelinePlan,
-  type PlannedStage,
-  type TensorSpec,
-} from '../artifacts/index.js';
-import { type GraphEdge, REQUEST, readStageGraph, type StageGraph } from './graph.js';
+import { type Fault, fault, type PlannedStage, type TensorSpec } from '../artifacts/index.js';
+import { type GivenEdge, type GraphEdge, REQUEST, readStageGraph, type StageGraph } from './graph.js';
 import { CERTAIN } from './resolve.js';
 import { narrower, wireStages } from './tensors.js';
 
@@ -27,8 +21,16 @@ export interface ServedOutput {
   readonly mayLeadOn: boolean;
 }
 
+/** ServedStage is what running a stage's model and following its edges takes. */
+export interface ServedStage extends Pick<PlannedStage, 'name' | 'inputs' | 'outputs'> {
+  readonly next: readonly GivenEdge[];
+}
+
 /** ServedStages is what a plan says of its stages. */
-export type ServedStages = Pick<PipelinePlan, 'stages' | 'exclusive'>;
+export interface ServedStages {
+  readonly stages: readonly ServedStage[];
+  readonly exclusive?: readonly (readonly string[])[];
+}
 
 /**
  * servedPipelineOf gives a pipeline's inputs, which are all tensors that its stages take from the request, and its outputs:
@@ -103,7 +105,7 @@ function givenBy(inputs: PlannedStage['inputs']): Record<string, string[]> {
   return Object.fromEntries((inputs ?? []).map(({ name, from }) => [name, from]));
 }
 
-function stageFaults(stage: PlannedStage, i: number, { edges }: StageGraph): Fault[] {
+function stageFaults(stage: ServedStage, i: number, { edges }: StageGraph): Fault[] {
   const at = `/stages/${i}`;
   const unknown = [
     ...(stage.inputs === undefined ? ['inputs'] : []),
@@ -118,12 +120,12 @@ function stageFaults(stage: PlannedStage, i: number, { edges }: StageGraph): Fau
 }
 
 function conditionFaults(
-  { next, outputs = [] }: PlannedStage,
+  { next, outputs = [] }: ServedStage,
   at: string,
   edges: readonly GraphEdge[],
 ): Fault[] {
   return edges.flatMap(({ at: k, group }) => {
-    const { to, probability, when } = next[k] as PlannedStage['next'][number];
+    const { to, probability, when } = next[k] as GivenEdge;
     const path = `${at}/next/${k}`;
     if (when !== undefined) {
       if (probability === 1) return [fault(CERTAIN, path)];

@@ -42,6 +42,7 @@ export {
   measuredText,
   warningLines,
 } from './profile.js';
+export { edgeTable, measuredLines, visitTable } from './sampled.js';
 export {
   busyTable,
   dropTable,

@@ -1,7 +1,7 @@
 import { Float16Array } from '@petamoriken/float16';
-import type { PlannedStage, WhenOutput } from '../artifacts/index.js';
+import type { WhenOutput } from '../artifacts/index.js';
 import { isStrings, type TensorData, type Tensors } from '../execution/index.js';
-import { type VerdictChoice, verdictChoices } from '../pipeline/index.js';
+import { type ServedStage, type VerdictChoice, verdictChoices } from '../pipeline/index.js';
 import type { Fork } from './pool-work.js';
 
 /**
@@ -10,7 +10,10 @@ import type { Fork } from './pool-work.js';
  * number.
  * @returns undefined where all edges of the stage are always taken
  */
-export function forkOf(stage: PlannedStage, exclusive: readonly (readonly string[])[]): Fork | undefined {
+export function forkOf(
+  stage: Pick<ServedStage, 'next'>,
+  exclusive: readonly (readonly string[])[],
+): Fork | undefined {
   // What is tried first is what stands first in the plan.
   const choices = verdictChoices(stage, exclusive).map(({ isExclusive, edges }) => ({
     isExclusive,

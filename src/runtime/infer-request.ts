@@ -3,6 +3,9 @@ import { oipDatatype, splitBatch, type TensorData, type Tensors } from '../execu
 import { tensorFromBytes, tensorFromJson, WireFault } from '../protocol/index.js';
 import type { LiveModel } from './pool-work.js';
 
+/** AskedModel is what a request is checked against. */
+export type AskedModel = Pick<LiveModel, 'name' | 'inputs' | 'outputs' | 'maxRows'>;
+
 /** InferRequest is an inference request that was read and checked. */
 export interface InferRequest {
   id?: string;
@@ -29,7 +32,7 @@ interface JsonInput {
  *   absent where the body is all JSON; where it is 0, the body is the model's one input, of a single row.
  * @throws InputError with every fault of the request, also where it holds more rows than the model's `maxRows`
  */
-export function readInferRequest(model: LiveModel, body: Uint8Array, headerLength?: string): InferRequest {
+export function readInferRequest(model: AskedModel, body: Uint8Array, headerLength?: string): InferRequest {
   if (headerLength === '0') return readRaw(model, body);
   const split = jsonLength(body, headerLength);
   const json = parseJson(body.subarray(0, split));
@@ -42,14 +45,14 @@ export function readInferRequest(model: LiveModel, body: Uint8Array, headerLengt
   const count = inputs === undefined ? 0 : countRows(model, inputs, faults);
   if (faults.length > 0 || inputs === undefined) throw refusal(model, faults);
   return {
-    rows: rowsOf(model, inputs, count),
+    rows: rowsOfRequest(model, inputs, count),
     outputs,
     ...(typeof json.id === 'string' ? { id: json.id } : {}),
     ...(timeoutUs === undefined ? {} : { timeoutUs }),
   };
 }
 
-function refusal(model: LiveModel, faults: Fault[]): InputError {
+function refusal(model: AskedModel, faults: Fault[]): InputError {
   return new InputError(`infer with ${model.name}`, faults);
 }
 
@@ -57,7 +60,7 @@ function refusal(model: LiveModel, faults: Fault[]): InputError {
  * readRaw reads a request with header length 0: the body is the one input of a single row, and the outputs
  * are sent as binary data.
  */
-function readRaw(model: LiveModel, body: Uint8Array): InferRequest {
+function readRaw(model: AskedModel, body: Uint8Array): InferRequest {
   const [spec, ...others] = model.inputs;
   if (spec === undefined || others.length > 0) {
     throw refusal(model, [
@@ -102,7 +105,7 @@ function parseJson(bytes: Uint8Array): Record<string, unknown> {
 }
 
 function readInputs(
-  model: LiveModel,
+  model: AskedModel,
   list: unknown,
   binary: Uint8Array,
   faults: Fault[],
@@ -148,7 +151,7 @@ function readInputs(
 }
 
 function readInput(
-  model: LiveModel,
+  model: AskedModel,
   entry: JsonInput,
   path: string,
   bytes: Uint8Array | undefined,
@@ -176,7 +179,7 @@ function readInput(
     });
   }
   const dims = entry.shape;
-  if (!fits(dims, spec)) {
+  if (!fitsInput(dims, spec)) {
     faults.push({
       path,
       message: `its shape is ${JSON.stringify(dims)}; it must be [${shapeOf(spec).join(', ')}]`,
@@ -198,7 +201,8 @@ function wireFault(error: unknown, path: string): Fault {
   throw error;
 }
 
-function fits(dims: unknown, spec: TensorSpec): boolean {
+/** fitsInput says whether a tensor of this shape holds whole rows of an input. */
+export function fitsInput(dims: unknown, spec: TensorSpec): boolean {
   if (!Array.isArray(dims) || dims.length !== spec.shape.length) return false;
   return spec.shape.every((size, axis) => {
     const dim: unknown = dims[axis];
@@ -220,7 +224,7 @@ function describe(spec: TensorSpec): string {
 }
 
 function readOutputs(
-  model: LiveModel,
+  model: AskedModel,
   json: Record<string, unknown>,
   faults: Fault[],
 ): InferRequest['outputs'] {
@@ -273,7 +277,7 @@ function readTimeout(json: Record<string, unknown>, faults: Fault[]): number | u
 }
 
 /** countRows counts the rows. All inputs that grow with the batch must hold the same number. */
-function countRows(model: LiveModel, inputs: Tensors, faults: Fault[]): number {
+export function countRows(model: AskedModel, inputs: Tensors, faults: Fault[]): number {
   const counts = model.inputs.flatMap((spec) => {
     const tensor = inputs[spec.name];
     if (spec.batchAxis === undefined || tensor === undefined) return [];
@@ -293,7 +297,8 @@ function countRows(model: LiveModel, inputs: Tensors, faults: Fault[]): number {
   return rows;
 }
 
-function rowsOf(model: LiveModel, inputs: Tensors, count: number): Tensors[] {
+/** rowsOfRequest splits inputs of `count` rows into those of each row. */
+export function rowsOfRequest(model: AskedModel, inputs: Tensors, count: number): Tensors[] {
   if (count === 1) return [inputs];
   const rows: Record<string, TensorData>[] = Array.from({ length: count }, () => ({}));
   for (const spec of model.inputs) {

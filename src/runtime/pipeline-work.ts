@@ -15,8 +15,8 @@ import {
   sentFaults,
   unplannedModels,
 } from './bundle-parts.js';
-import { forkOf } from './fork.js';
 import type { LiveModel, PoolWork } from './pool-work.js';
+import { answerKeys, requestKey, stageTensors } from './stage-tensors.js';
 
 /** PipelineBundle is a bundle of a pipeline plan that does not contradict itself. */
 export interface PipelineBundle extends BundleParts {
@@ -91,44 +91,18 @@ function pipelineModel({ plan, manifest, topology }: PipelineBundle, faults: Fau
   };
 }
 
-/** Keys are written as the sources of inputs are in plans. */
-const keyOf = (stage: string, tensor: string) => `${stage}.${tensor}`;
-const requestKey = (tensor: string) => keyOf('request', tensor);
-/** No other key begins with a space. */
-const endKeyOf = (key: string) => ` end ${key}`;
-
-/** answerKeys gives the keys of the pipeline's outputs, in their order. */
-function answerKeys(plan: PipelinePlan): string[] {
-  return servedPipelineOf(plan).outputs.map(({ stage, tensor, mayLeadOn }) => {
-    const key = keyOf(plan.stages[stage]!.name, tensor);
-    return mayLeadOn ? endKeyOf(key) : key;
-  });
-}
-
 function stageWork(
   { plan, topology, folder, sizes }: PipelineBundle,
   found: readonly (BundledStage | undefined)[],
 ): PoolWork[] {
-  const { outputs: answers } = servedPipelineOf(plan);
-  const used = new Set(plan.stages.flatMap(({ inputs = [] }) => inputs.flatMap(({ from }) => from)));
   const carried = topology.pools[0]!.edges === undefined ? carriedInChain(plan) : carriedAfter(plan);
-  return plan.stages.map((stage, i) => {
-    const read = new Set(stage.next.flatMap(({ when }) => (when === undefined ? [] : [when.output])));
-    const outputs = (stage.outputs ?? []).flatMap((spec) => {
-      const key = keyOf(stage.name, spec.name);
-      const answer = answers.find((output) => output.stage === i && output.tensor === spec.name);
-      if (answer === undefined && !used.has(key) && !read.has(spec.name)) return [];
-      return [{ spec, key, ...(answer?.mayLeadOn ? { endKey: endKeyOf(key) } : {}) }];
-    });
-    const fork = forkOf(stage, plan.exclusive ?? []);
+  return stageTensors(plan).map((tensors, i) => {
     const file = found[i]?.file ?? '';
     return {
       file: join(folder, file),
       fileBytes: sizes.get(file) ?? 0,
-      inputs: (stage.inputs ?? []).map(({ from, ...spec }) => ({ spec, from })),
-      outputs,
       carried: carried[i]!,
-      ...(fork === undefined ? {} : { fork }),
+      ...tensors,
     };
   });
 }

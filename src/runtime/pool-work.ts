@@ -26,14 +26,18 @@ export interface LiveModel {
  * where its outputs go. The tensors of a row have names (keys) of their own: those of the graph in a chain of
  * partitions, and `stage.tensor` in a pipeline.
  */
-export interface PoolWork {
+export interface PoolWork extends StageTensors {
   readonly file: string;
   /** The size in bytes of the file, with its external data. */
   readonly fileBytes: number;
-  readonly inputs: readonly FedInput[];
-  readonly outputs: readonly GivenOutput[];
   /** The keys of the tensors that later work or the answer needs once this is done. */
   carried: ReadonlySet<string>;
+}
+
+/** StageTensors says what a file is fed and gives. */
+export interface StageTensors {
+  readonly inputs: readonly FedInput[];
+  readonly outputs: readonly GivenOutput[];
   /** What the outputs say of where a row goes on; absent where they say nothing. */
   readonly fork?: Fork;
 }

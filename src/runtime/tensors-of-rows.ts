@@ -1,6 +1,6 @@
 import type { TensorSpec } from '../artifacts/index.js';
 import type { TensorData, Tensors } from '../execution/index.js';
-import type { FedInput, GivenOutput, LiveModel, PoolWork } from './pool-work.js';
+import type { FedInput, GivenOutput, LiveModel, StageTensors } from './pool-work.js';
 import { type StackMemory, splitRows, stackRows } from './rows.js';
 import type { RowInFlight } from './rows-in-flight.js';
 
@@ -19,7 +19,11 @@ export interface RowsAnswer {
  * feedsOf joins the rows' tensors into the inputs of a batch.
  * @throws Error where a row lacks an input, or the tensors do not fit together
  */
-export function feedsOf(rows: readonly RowInFlight[], { inputs }: PoolWork, memory: StackMemory): Tensors {
+export function feedsOf(
+  rows: readonly RowInFlight[],
+  { inputs }: Pick<StageTensors, 'inputs'>,
+  memory: StackMemory,
+): Tensors {
   return Object.fromEntries(
     inputs.map((input) => {
       const parts = rows.map((row) => fed(row, input));
@@ -40,7 +44,7 @@ function fed({ tensors }: RowInFlight, { spec, from }: FedInput): TensorData {
  */
 export function keepOutputs(
   rows: readonly RowInFlight[],
-  { outputs, fork }: PoolWork,
+  { outputs, fork }: Pick<StageTensors, 'outputs' | 'fork'>,
   given: Tensors,
 ): number[] {
   const split = outputs.map(({ spec }) => {
@@ -57,7 +61,7 @@ export function keepOutputs(
 function keepOfRow(
   { tensors }: RowInFlight,
   outputs: readonly GivenOutput[],
-  { parts, fork }: { readonly parts: readonly TensorData[]; readonly fork: PoolWork['fork'] },
+  { parts, fork }: { readonly parts: readonly TensorData[]; readonly fork: StageTensors['fork'] },
 ): number {
   outputs.forEach(({ key }, i) => {
     tensors[key] = parts[i]!;

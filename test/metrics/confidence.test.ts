@@ -3,6 +3,7 @@ import {
   attainmentOverRuns,
   highestLowerEnd,
   meanOverRuns,
+  shareOf,
   studentQuantile,
 } from '../../src/metrics/confidence.js';
 import { streamOf } from '../../src/random/index.js';
@@ -78,5 +79,35 @@ describe('highestLowerEnd()', () => {
           most + 1e-12,
         );
     }
+  });
+});
+
+describe('shareOf()', () => {
+  it.each([
+    [81, 263, 0.2553, 0.3662],
+    [15, 148, 0.0624, 0.1605],
+    [0, 20, 0, 0.1611],
+    [1, 29, 0.0061, 0.1718],
+  ])("has the interval that Newcombe (1998) prints for Wilson's score of %i in %i", (count, of, low, high) => {
+    const figure = shareOf(count, of);
+    expect(figure.share).toBe(count / of);
+    expect(figure.low).toBeCloseTo(low, 4);
+    expect(figure.high).toBeCloseTo(high, 4);
+  });
+
+  it('mirrors itself, and never leaves 0 to 1', () => {
+    for (const [count, of] of [
+      [0, 1],
+      [1, 1],
+      [3, 10],
+      [0, 1e6],
+    ] as const) {
+      const [some, others] = [shareOf(count, of), shareOf(of - count, of)];
+      expect(some.low).toBeCloseTo(1 - others.high, 12);
+      expect(some.low).toBeGreaterThanOrEqual(0);
+      expect(some.high).toBeLessThanOrEqual(1);
+    }
+    expect(shareOf(5, 5).high).toBe(1);
+    expect(() => shareOf(0, 0)).toThrow(RangeError);
   });
 });

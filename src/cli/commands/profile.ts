@@ -14,7 +14,7 @@ import {
   wholeNumbers,
   withJson,
 } from '../options.js';
-import { STDOUT } from '../output.js';
+import { fileOf, STDOUT } from '../output.js';
 import { action, type Context } from '../run.js';
 import { profileImportCommand } from './profile-import.js';
 import { profileMergeCommand } from './profile-merge.js';
@@ -35,15 +35,28 @@ interface Options {
   maxMs?: number;
   memoryLimit?: number;
   resume?: boolean;
+  samples?: string[];
+  verdicts?: string;
   output?: string;
 }
+
+const SAMPLES = new Option(
+  '--samples <files...>',
+  "a pipeline's sample requests: .npz with an array for each input, .npy, or requests as .json or .jsonl",
+);
+const VERDICTS = new Option(
+  '--verdicts <file>',
+  "write which edges each sample takes here (CSV), for plan simulate's --verdicts",
+);
 
 /** profileCommand makes `plan profile`, which measures a model by layers and by blocks on the devices here. */
 export function profileCommand(): Command {
   return withJson(
     new Command('profile')
-      .description('Measure a model: layers and blocks × devices × batch sizes × virtual sizes → a profile.')
-      .argument('<model>', 'ONNX file')
+      .description(
+        'Measure a model: layers and blocks × devices × batch sizes × virtual sizes → a profile. Of a pipeline, measure the models whose profiles are missing, and count scale factors and probabilities by sample requests.',
+      )
+      .argument('<model>', 'ONNX file, or the spec of a pipeline (.yaml, .json)')
       .option(
         '-d, --device <device>',
         'a device, such as cpu:1, cuda:0 or slow=cpu:1,slowdown=3 (repeatable; cpu:1)',
@@ -85,19 +98,63 @@ export function profileCommand(): Command {
         memoryBytes,
       )
       .option('--resume', 'continue the interrupted run of the output file, as it was asked for')
-      .option('-o, --output <file>', 'write the profile here (<model>.profile.json); - is stdout')
+      .addOption(SAMPLES)
+      .addOption(VERDICTS)
+      .option(
+        '-o, --output <file>',
+        "write the profile here (<model>.profile.json), or a pipeline's spec with the probabilities (not written by default); - is stdout",
+      )
       .addCommand(profileImportCommand())
       .addCommand(profileMergeCommand())
       .action(action<[string], Options>(profileModel)),
   );
 }
 
-async function profileModel(
+async function profileModel(context: Context, options: Options, path: string): Promise<ExitCode> {
+  if (/\.(ya?ml|json)$/i.test(path)) return profileStages(context, options, path);
+  return profileOne(context, options, path);
+}
+
+/** profileStages profiles the pipeline of a spec. */
+async function profileStages(
+  { terminal, signal, progress, inFlags }: Context,
+  options: Options,
+  path: string,
+): Promise<ExitCode> {
+  const { profilePipeline } = await import('../../api/index.js');
+  const { edgeTable, measuredLines, visitTable } = await import('../../report/index.js');
+  const shown = await progress();
+  const { document, text } = await profilePipeline(path, {
+    ...options,
+    output: fileOf(options.output),
+    devices: options.device,
+    signal,
+    onProgress: (step) => shown.show(step),
+    onNote: (note) => terminal.note(inFlags(note)),
+  });
+  shown.stop();
+  for (const line of measuredLines(document)) terminal.line(line);
+  const { samples } = document;
+  if (samples !== undefined && text !== undefined) {
+    terminal.line(`${samples.rows} samples`);
+    await terminal.table(visitTable(samples));
+    terminal.line();
+    await terminal.table(edgeTable(samples));
+    if (options.verdicts !== undefined) terminal.line(`verdicts: ${options.verdicts}`);
+    if (options.output !== undefined) await terminal.textArtifact('spec', options.output, [text]);
+  }
+  for (const warning of document.warnings) await terminal.warn(inFlags(warning));
+  terminal.document(document);
+  return EXIT.done;
+}
+
+async function profileOne(
   { terminal, signal, progress, inFlags }: Context,
   options: Options,
   model: string,
 ): Promise<ExitCode> {
-  const { profileModelFile } = await import('../../api/index.js');
+  const { profileModelFile, refuseSamples } = await import('../../api/index.js');
+  refuseSamples(model, options);
   const { boundaryChangeLine, blockTable, latencyTable, measuredText, warningLines } = await import(
     '../../report/index.js'
   );

@@ -24,6 +24,7 @@ const KINDS = [
   'devices',
   'validation',
   'partition-report',
+  'pipeline-profile',
   'server',
 ] as const;
 

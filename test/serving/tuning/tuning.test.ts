@@ -5,8 +5,11 @@ import { streamOf } from '../../../src/random/index.js';
 import {
   chosenScheduler,
   chosenTuner,
+  type Decisions,
+  type LogEntry,
   makeCore,
   planTopologyOf,
+  replay,
   type StageLocalPolicy,
 } from '../../../src/serving/index.js';
 import { Tuning } from '../../../src/serving/tuning/index.js';
@@ -50,10 +53,13 @@ function run(
   const topology = planTopologyOf(tuned.plan);
   const changes: string[] = [];
   const random = streamOf(1, 'verdicts');
+  const log: LogEntry[] = [];
+  const fresh = (decisions: Decisions) => makeCore(tuned.scheduler, topology, decisions);
   const summary = simulate({
     topology,
     arrivals: arrivalsAt(arrivals),
-    makeCore: (decisions) => makeCore(tuned.scheduler, topology, decisions),
+    makeCore: fresh,
+    log: (entry) => log.push(entry),
     verdict: () => random.integer(2),
     activationDelayNs: 5e8,
     observers: [
@@ -66,7 +72,7 @@ function run(
       },
     ],
   });
-  return { changes, summary };
+  return { changes, summary, log, fresh };
 }
 
 describe('Tuning', () => {
@@ -115,6 +121,16 @@ describe('a core with a tuner', () => {
       const { summary } = run(planWith(), evenly(4, 0, 20), { tuner });
       expect(summary.requests).toBe(80);
       expect(summary.endNs).toBeLessThan(20 * S);
+    }
+  });
+
+  it('decides the same again when a fresh core hears the log of another', () => {
+    for (const tuner of ['inferline', 'coarse', 'ds2', 'hpa', 'kpa']) {
+      const arrivals = [...evenly(5, 0, 20), ...evenly(70, 20, 50), ...evenly(5, 50, 700)];
+      const { log, fresh, changes } = run(planWith(), arrivals, { tuner });
+      expect(changes.some((line) => line.endsWith('comesUp'))).toBe(true);
+      expect(changes.some((line) => line.endsWith('standby'))).toBe(true);
+      expect(replay(log, fresh)).toEqual({ same: true, entries: log.length });
     }
   });
 

@@ -1,0 +1,51 @@
+import type { Emitted } from './common.js';
+
+/** PipelineProfile is what `plan profile` prints as JSON for a pipeline: its profiles, and what was counted. */
+export interface PipelineProfile extends Emitted {
+  kind: 'pipeline-profile';
+  name: string;
+  profiles: {
+    path: string;
+    /** Whether it was measured now, as it was missing. */
+    measured: boolean;
+  }[];
+  samples?: CountedSamples;
+  warnings: string[];
+}
+
+/** CountedSamples says what the models chose for sample requests. */
+export interface CountedSamples {
+  /** The rows of all requests. */
+  rows: number;
+  /** The confidence of all intervals. */
+  confidence: number;
+  stages: SampledStage[];
+}
+
+/** SampledStage says how many samples came to a stage, and where they went on. */
+export interface SampledStage {
+  name: string;
+  visits: number;
+  scaleFactor: SampledShare;
+  /** What the scale factor would be if verdicts did not depend on one another. */
+  independentScaleFactor: number;
+  edges: SampledEdge[];
+}
+
+/** SampledShare is a share that was counted, with the ends of its confidence interval. */
+export interface SampledShare {
+  share: number;
+  low: number;
+  high: number;
+}
+
+/** SampledEdge says for how many of the samples that came to its stage an edge was taken. */
+export interface SampledEdge extends SampledShare {
+  to: string;
+  taken: number;
+  of: number;
+  /** The share as the spec has it now. */
+  probability: number;
+  /** What the spec had before. */
+  probabilityBefore?: number;
+}
