@@ -55,10 +55,14 @@ export interface PipelineObjective {
 /** PlannedSample is what the Estimator gives for the sample that a plan was searched for. */
 export interface PlannedSample {
   requests: number;
-  /** The seed of its arrivals and verdicts. */
+  /** The seed of the arrivals and verdicts of its first draw; those of the others follow. */
   seed: number;
+  /** How often the load was drawn. */
+  draws: number;
   /** The share of requests in time. */
   attainment: number;
+  /** The share of requests in time in the draw where it is least. */
+  leastAttainment: number;
   p50Ms: number;
   p95Ms: number;
   p99Ms: number;

@@ -32,6 +32,12 @@ export interface PipelineSpec {
 /** PipelinePlanner says how the plan is found; `given` checks what the spec fixes. */
 export interface PipelinePlanner {
   method: PipelineMethod;
+  /**
+   * How often the load is drawn, with the seeds 1, 2, …: the plan holds its objective on every draw. Of a trace only the
+   * verdicts are drawn. Default 10, and fewer of a load of more than 10,000 requests, so that all are about 100,000; one
+   * of a trace.
+   */
+  draws?: number;
 }
 
 /** PipelineMethod is a way to plan a pipeline. */

@@ -12,11 +12,15 @@ export type CoarseOutcome =
  * planCoarsely plans as the coarse-grained baselines do that InferLine is compared with (§6): the pipeline is one black
  * box, each stage on its fastest class, with the largest batch (one for all stages) with which the service time is
  * within the SLO. The box is replicated as a whole to serve the sample's mean rate, or its peak in windows as long as
- * the SLO. Nobody asks whether requests are then in time.
+ * the SLO; of several samples, that of the highest. Nobody asks whether requests are then in time.
  *
  * A stage that was not measured at the common batch takes the largest smaller one.
  */
-export function planCoarsely(problem: PlanningProblem, sample: Sample, rate: 'mean' | 'peak'): CoarseOutcome {
+export function planCoarsely(
+  problem: PlanningProblem,
+  samples: readonly Sample[],
+  rate: 'mean' | 'peak',
+): CoarseOutcome {
   const candidate = Int32Array.from(problem.stages, ({ candidates }) => fastestOf(candidates));
   const chosen = problem.stages.map(
     ({ candidates }, i) => candidates[candidate[i] as number] as StageCandidate,
@@ -30,8 +34,11 @@ export function planCoarsely(problem: PlanningProblem, sample: Sample, rate: 'me
     const reason = { objective, stages, longestPathNs: serviceNs, leastSloNs: serviceNs };
     return { status: 'infeasible', reasons: [{ code: 'slo-too-short', ...reason }] };
   }
-  const wantedRps = rate === 'mean' ? meanRps(sample) : peakRps(sample, objective.sloNs);
-  const boxes = Math.max(1, Math.ceil(wantedRps / boxRps(problem, sample, { chosen, batch: box.batch })));
+  const boxesFor = (sample: Sample): number => {
+    const wantedRps = rate === 'mean' ? meanRps(sample) : peakRps(sample, objective.sloNs);
+    return Math.ceil(wantedRps / boxRps(problem, sample, { chosen, batch: box.batch }));
+  };
+  const boxes = Math.max(1, ...samples.map(boxesFor));
   const reasons = Object.entries(problem.counts).flatMap(([device, count]): InfeasibleReason[] => {
     const needed = boxes * chosen.filter((one) => one.device === device).length;
     return needed > count ? [{ code: 'too-few-devices', device, needed, count }] : [];

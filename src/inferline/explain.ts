@@ -59,9 +59,8 @@ export function explainPipeline(
   const named = (stage: number, { candidate, batch, replicas }: StageOption): NamedOption => ({
     ...{ device: trials.candidate(stage, candidate).device, batch, replicas },
   });
-  const attainments = (stage: number, option: StageOption): number[] => [
-    ...trials.estimate(withOption(configuration, stage, option)).attainments,
-  ];
+  const attainments = (stage: number, option: StageOption): number[] =>
+    trials.attainments(withOption(configuration, stage, option));
   return {
     path: trail.map(({ action, stage, from, to, hourlyCost }) => ({
       ...{ action, stage: names[stage] as string, hourlyCost },

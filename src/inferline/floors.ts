@@ -155,18 +155,16 @@ const MOST_ROWS = 2048;
 export function leastReplicas(
   demand: StageDemand,
   {
-    candidate,
-    batch,
+    rowsWithin,
     objectives,
     requests,
   }: {
-    readonly candidate: StageCandidate;
-    readonly batch: number;
+    /** The rows that one replica can serve within a time. */
+    readonly rowsWithin: (timeNs: number) => number;
     readonly objectives: readonly TailObjective[];
     readonly requests: number;
   },
 ): number {
-  const rowsWithin = replicaCapacity(candidate.latencyNs.subarray(0, batch), demand.visits);
   let least = 1;
   for (const objective of objectives) {
     const late = allowedLate(objective, requests);
@@ -179,8 +177,11 @@ export function leastReplicas(
   return least;
 }
 
-/** replicaCapacity bounds the rows that one replica can serve from start to end within a time. */
-function replicaCapacity(latencyNs: Float64Array, visits: number): (timeNs: number) => number {
+/**
+ * replicaCapacity bounds the rows that one replica can serve from start to end within a time.
+ * @param latencyNs of a batch of 1, 2, … rows
+ */
+export function replicaCapacity(latencyNs: Float64Array, visits: number): (timeNs: number) => number {
   const least = latencyNs.slice();
   for (let n = least.length - 2; n >= 0; n--) least[n] = Math.min(least[n] as number, least[n + 1] as number);
   const most = Math.min(visits, MOST_ROWS);

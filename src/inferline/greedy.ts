@@ -12,8 +12,7 @@ import {
   withOption,
 } from './trials.js';
 
-/** Longer samples are planned for their busiest part first. */
-const LONG = 60_000;
+/** What is planned for first has so many requests at most. */
 const PART = 20_000;
 
 /**
@@ -21,12 +20,16 @@ const PART = 20_000;
  * no single action saves anything: a stage is held on another class, which may cost more, while the others use the time
  * that it leaves; where that ends cheaper, it is kept.
  *
- * A long sample is planned for its busiest part first, and what comes of it is where the search over all of it begins.
+ * A long sample is planned for its busiest part first, and so are several samples: what comes of it is where the search
+ * over all of them begins.
  * @returns undefined where there is no feasible configuration, or the search was stopped before one was found
  */
 export function planGreedily(input: PlannerInput, trials: Trials): Minimized | undefined {
-  const part = trials.requests > LONG ? plannedPart(input, trials) : undefined;
-  if (part !== undefined) return minimize(trials, part);
+  const part = input.samples.length > 1 || trials.requests > PART ? plannedPart(input, trials) : undefined;
+  if (part !== undefined) {
+    const found = minimize(trials, part.configuration);
+    return { ...found, trail: [...part.trail, ...found.trail] };
+  }
   const best = cheapestOf(trials, begun(trials));
   return best && withDetours(trials, best);
 }
@@ -102,25 +105,47 @@ function movedTo(
   return { action: 'change-class', stage, from, to, hourlyCost };
 }
 
-/** plannedPart plans for the busiest part of a sample, and gives the stages replicas until all of it is served. */
-function plannedPart(input: PlannerInput, trials: Trials): Configuration | undefined {
-  const part = { ...input, sample: busiestPart(input.sample, PART) };
+/** plannedPart plans for the busiest part of the samples, and gives the stages replicas until all of them are served. */
+function plannedPart(
+  input: PlannerInput,
+  trials: Trials,
+): Pick<Minimized, 'configuration' | 'trail'> | undefined {
+  const part = { ...input, samples: [busiestPart(input.samples, PART)] };
   const partTrials = new Trials(part);
   const found = planGreedily(part, partTrials);
   trials.estimates += partTrials.estimates;
-  if (found === undefined || trials.stopped) return undefined;
-  const { configuration } = found;
-  const options = [...configuration.batch.keys()].map((stage) => optionOf(configuration, stage));
-  return grownFrom(trials, options)[0];
+  if (found === undefined) return undefined;
+  const stages = [...found.configuration.batch.keys()];
+  const options = stages.map((stage) => optionOf(found.configuration, stage));
+  const configuration = grownFrom(trials, options)[0];
+  return configuration && { configuration, trail: [...found.trail, ...growth(trials, found, configuration)] };
 }
 
-/** busiestPart is so many requests in a row that come in the shortest time. */
-export function busiestPart({ atNs, verdicts }: Sample, requests: number): Sample {
-  const spanNs = (from: number): number => (atNs[from + requests - 1] as number) - (atNs[from] as number);
-  let from = 0;
-  for (let i = 1; i + requests <= atNs.length; i++) if (spanNs(i) < spanNs(from)) from = i;
+/** growth lists the steps from what was found for a part to what is feasible for all. */
+function growth(trials: Trials, found: Minimized, to: Configuration): PlanningAction[] {
+  let configuration = found.configuration;
+  return [...to.batch.keys()].flatMap((stage) => {
+    const [before, after] = [optionOf(configuration, stage), optionOf(to, stage)];
+    if (before.replicas === after.replicas) return [];
+    configuration = withOption(configuration, stage, after);
+    const hourlyCost = trials.hourlyCost(configuration);
+    return [{ action: 'add-replicas', stage, from: before, to: after, hourlyCost }];
+  });
+}
+
+/** busiestPart is so many requests in a row of one sample, or a whole sample of fewer, that come at the highest rate. */
+export function busiestPart(samples: readonly Sample[], requests: number): Sample {
+  let [busiest, from, until, highest] = [samples[0] as Sample, 0, 0, 0];
+  for (const sample of samples) {
+    const { atNs } = sample;
+    const size = Math.min(requests, atNs.length);
+    for (let i = 0; size > 0 && i + size <= atNs.length; i++) {
+      const rate = size / ((atNs[i + size - 1] as number) - (atNs[i] as number));
+      if (rate > highest) [busiest, from, until, highest] = [sample, i, i + size, rate];
+    }
+  }
   return {
-    atNs: atNs.slice(from, from + requests),
-    verdicts: verdicts.map((column) => column?.slice(from, from + requests)),
+    atNs: busiest.atNs.slice(from, until),
+    verdicts: busiest.verdicts.map((column) => column?.slice(from, until)),
   };
 }

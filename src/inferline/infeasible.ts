@@ -1,5 +1,4 @@
 import { longestPath } from '../pipeline/index.js';
-import { allowedLate } from './floors.js';
 import { initialize } from './initialize.js';
 import { minimize } from './minimize.js';
 import type { Configuration, TailObjective } from './problem.js';
@@ -69,7 +68,7 @@ function withoutLimits(input: PlannerInput): PlannerInput {
 
 function sloReason(trials: Trials, objective: TailObjective): InfeasibleReason[] {
   const { graph } = trials.problem;
-  const leastSloNs = quantileNs(trials.estimate(trials.floor()).latencyNs, objective);
+  const leastSloNs = trials.leastSloNs(trials.floor(), objective);
   if (leastSloNs <= objective.sloNs) return [];
   const { stages, latencyUs } = longestPath(graph, {
     stageUs: (i) => (trials.relaxed.stageNs[i] as number) / 1e3,
@@ -77,12 +76,6 @@ function sloReason(trials: Trials, objective: TailObjective): InfeasibleReason[]
   });
   const longestPathNs = Math.round(latencyUs * 1e3);
   return [{ code: 'slo-too-short', objective, stages, longestPathNs, leastSloNs }];
-}
-
-/** quantileNs is the least SLO that these latencies meet at the attainment. */
-function quantileNs(latencyNs: Float64Array, objective: TailObjective): number {
-  const rank = latencyNs.length - allowedLate(objective, latencyNs.length);
-  return rank === 0 ? 0 : (latencyNs.toSorted()[rank - 1] as number);
 }
 
 function hasOption(trials: Trials, stage: number): boolean {
@@ -106,9 +99,8 @@ function limitedClasses({ problem: { stages, counts } }: Trials, stage: number):
  * objectives are stretched by one factor, which is doubled and then halved down to a hundredth.
  */
 export function leastSlo(input: PlannerInput, trials: Trials): LeastSlo | undefined {
-  const { latencyNs } = trials.estimate(trials.floor());
   const shortest = trials.problem.objectives.map((objective) =>
-    Math.max(objective.sloNs, quantileNs(latencyNs, objective)),
+    Math.max(objective.sloNs, trials.leastSloNs(trials.floor(), objective)),
   );
   let [missed, met] = [1, 1];
   let found = planned(input, shortest);

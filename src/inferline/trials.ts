@@ -3,22 +3,24 @@ import {
   demandsOf,
   leastReplicas,
   type Relaxed,
+  replicaCapacity,
   type StageDemand,
   withFloors,
 } from './floors.js';
 import type {
   Configuration,
-  Estimate,
   PipelineEstimator,
   PlanningProblem,
   Sample,
   StageCandidate,
+  TailObjective,
 } from './problem.js';
 
 /** PlannerInput is what a plan is made from. */
 export interface PlannerInput {
   readonly problem: PlanningProblem;
-  readonly sample: Sample;
+  /** Draws of the load, at least one. Every objective is to be met on each. */
+  readonly samples: readonly Sample[];
   /** The Estimator. It is asked for a problem that has one more candidate for each stage. */
   readonly estimatorOf: (problem: PlanningProblem, sample: Sample) => PipelineEstimator;
   /** The planner asks it between estimates, and ends with what it has where the answer is true. */
@@ -36,7 +38,7 @@ export interface StageOption {
 
 /** PlanningAction is one step of a search, as `--explain` tells it. */
 export interface PlanningAction {
-  readonly action: 'remove-replicas' | 'change-batch' | 'change-class';
+  readonly action: 'remove-replicas' | 'add-replicas' | 'change-batch' | 'change-class';
   readonly stage: number;
   readonly from: StageOption;
   readonly to: StageOption;
@@ -52,16 +54,23 @@ export function isCheaper(one: number, other: number): boolean {
   return one < other - ROUNDING * Math.max(1, Math.abs(other));
 }
 
+/** Draw is one sample with its Estimator, and with what it asks of each stage. */
+interface Draw {
+  readonly requests: number;
+  readonly estimator: PipelineEstimator;
+  readonly demands: readonly StageDemand[];
+}
+
 /** Trials asks the Estimator about configurations of one problem, counts its answers, and knows what bounds them. */
 export class Trials {
   readonly problem: PlanningProblem;
   readonly relaxed: Relaxed;
-  readonly demands: readonly StageDemand[];
+  /** The number of requests in the largest sample. */
   readonly requests: number;
-  /** The number of estimates that were made. */
+  /** The number of configurations that were estimated. */
   estimates = 0;
-  private readonly estimator: PipelineEstimator;
-  private readonly needed: number[];
+  /** The draw that missed an objective last is first: it is likely to miss the next one, too. */
+  private readonly draws: Draw[];
   private readonly known = new Map<string, boolean>();
   private readonly least = new Map<string, number>();
   private readonly alone = new Map<string, number | undefined>();
@@ -69,12 +78,12 @@ export class Trials {
   constructor(private readonly input: PlannerInput) {
     this.problem = input.problem;
     this.relaxed = withFloors(input.problem);
-    this.estimator = input.estimatorOf(this.relaxed.problem, input.sample);
-    this.requests = input.sample.atNs.length;
-    this.demands = demandsOf(this.relaxed, input.sample);
-    this.needed = input.problem.objectives.map(
-      (objective) => this.requests - allowedLate(objective, this.requests),
-    );
+    this.draws = input.samples.map((sample) => ({
+      requests: sample.atNs.length,
+      estimator: input.estimatorOf(this.relaxed.problem, sample),
+      demands: demandsOf(this.relaxed, sample),
+    }));
+    this.requests = Math.max(...this.draws.map(({ requests }) => requests));
   }
 
   get stopped(): boolean {
@@ -84,12 +93,25 @@ export class Trials {
     );
   }
 
-  estimate(configuration: Configuration): Estimate {
+  /** attainments gives the share of requests within each objective's SLO, in the draw where it is least. */
+  attainments(configuration: Configuration): number[] {
     this.estimates++;
-    return this.estimator.estimate(configuration);
+    const ofDraws = this.draws.map(({ estimator }) => estimator.estimate(configuration).attainments);
+    return this.problem.objectives.map((_, k) => Math.min(...ofDraws.map((shares) => shares[k] as number)));
   }
 
-  /** meets says whether the sample is served within all objectives. It remembers its answers. */
+  /** leastSloNs gives the shortest SLO that every draw meets at an objective's attainment. */
+  leastSloNs(configuration: Configuration, objective: TailObjective): number {
+    this.estimates++;
+    const ofDraws = this.draws.map(({ estimator, requests }) => {
+      const rank = requests - allowedLate(objective, requests);
+      const { latencyNs } = estimator.estimate(configuration);
+      return rank === 0 ? 0 : (latencyNs.toSorted()[rank - 1] as number);
+    });
+    return Math.max(...ofDraws);
+  }
+
+  /** meets says whether every draw is served within all objectives. It remembers its answers. */
   meets(configuration: Configuration): boolean {
     const key = `${configuration.candidate} ${configuration.batch} ${configuration.replicas}`;
     const known = this.known.get(key);
@@ -101,8 +123,15 @@ export class Trials {
 
   /** meetsAnew is `meets` without a memory, for a search that asks about nothing twice. */
   meetsAnew(configuration: Configuration): boolean {
-    const { attainments } = this.estimate(configuration);
-    return attainments.every((share, k) => Math.round(share * this.requests) >= (this.needed[k] as number));
+    this.estimates++;
+    const { objectives } = this.problem;
+    const missing = this.draws.findIndex(({ estimator }) =>
+      estimator
+        .estimate(configuration)
+        .attainments.some((share, k) => share < (objectives[k]?.attainment as number)),
+    );
+    if (missing > 0) this.draws.unshift(...this.draws.splice(missing, 1));
+    return missing < 0;
   }
 
   candidate(stage: number, candidate: number): StageCandidate {
@@ -115,9 +144,12 @@ export class Trials {
     const known = this.least.get(key);
     if (known !== undefined) return known;
     const { objectives } = this.problem;
-    const candidate = this.candidate(stage, option.candidate);
-    const asked = { candidate, batch: option.batch, objectives, requests: this.requests };
-    const least = leastReplicas(this.demands[stage] as StageDemand, asked);
+    const latencyNs = this.candidate(stage, option.candidate).latencyNs.subarray(0, option.batch);
+    const rowsWithin = replicaCapacity(latencyNs, this.visits(stage));
+    const ofDraws = this.draws.map(({ demands, requests }) =>
+      leastReplicas(demands[stage] as StageDemand, { rowsWithin, objectives, requests }),
+    );
+    const least = Math.max(...ofDraws);
     this.least.set(key, least);
     return least;
   }
@@ -145,7 +177,12 @@ export class Trials {
 
   /** mostReplicas is the number beyond which replicas of a stage only idle, or the number that the spec fixes. */
   mostReplicas(stage: number): number {
-    return this.problem.stages[stage]?.replicas ?? Math.max(1, this.demands[stage]?.visits as number);
+    return this.problem.stages[stage]?.replicas ?? Math.max(1, this.visits(stage));
+  }
+
+  /** visits is the number of requests that visit a stage, in the draw where that is most. */
+  private visits(stage: number): number {
+    return Math.max(...this.draws.map(({ demands }) => demands[stage]?.visits as number));
   }
 
   /** free is the number of replicas that a class has for a stage, when the others have theirs. */

@@ -3,10 +3,12 @@ import {
   type Fault,
   fault,
   type OpenCluster,
+  type PipelineLoad,
   type PipelineSpec,
   type PipelineStage,
   type TensorSpec,
 } from '../artifacts/index.js';
+import { conditionalEdges } from './choices.js';
 import { deviceSets } from './device-sets.js';
 import { countFaults, edgeOf, type ReadGraph, readStageGraph } from './graph.js';
 import { latencyUs, latencyUsByBatch, measuredBatches } from './latencies.js';
@@ -105,14 +107,24 @@ function tunerFaults(kind: string | undefined, { tuner, serving, load }: Pipelin
 }
 
 /** methodFaults tells what a spec has too much or too little for the method that plans it. */
-function methodFaults({ planner: { method }, stages, shared, load }: PipelineSpec): Fault[] {
+function methodFaults({ planner: { method, draws }, stages, shared, load }: PipelineSpec): Fault[] {
   switch (method) {
     case 'given':
-      return [];
+      return draws === undefined
+        ? []
+        : [fault('is for methods that plan for a sample; given plans for none', '/planner/draws')];
     default:
       return [
         ...(load === undefined
           ? [fault(`is needed: ${method} plans for a sample of the load`, '/load')]
+          : []),
+        ...(load !== undefined && draws !== undefined && draws > 1 && isAlwaysTheSame(load, stages)
+          ? [
+              fault(
+                'would draw the same again and again: the load is a trace, and no edge has a probability below 1',
+                '/planner/draws',
+              ),
+            ]
           : []),
         ...(shared === undefined ? [] : [fault('is for planner.method given', '/shared')]),
         ...stages.flatMap((stage, i) =>
@@ -127,6 +139,14 @@ function methodFaults({ planner: { method }, stages, shared, load }: PipelineSpe
         ),
       ];
   }
+}
+
+/** isAlwaysTheSame says whether every draw of a load is the same: it is a trace, and no edge is taken by chance. */
+function isAlwaysTheSame(load: PipelineLoad, stages: readonly PipelineStage[]): boolean {
+  return (
+    'trace' in load &&
+    stages.every(({ next = [] }) => conditionalEdges({ next: next.map(edgeOf) }).length === 0)
+  );
 }
 
 /** CERTAIN is what is wrong with an edge that is planned as if it were always taken, and has a condition. */

@@ -21,7 +21,7 @@ export function sampleLines({ sample, objective, hourlyCost }: PipelinePlan): st
   const lines: string[] = [];
   if (sample !== undefined)
     lines.push(
-      `${percent(sample.attainment, 2)} of the sample's ${count(sample.requests)} requests in time, p99 ${figure(sample.p99Ms)} ms`,
+      `${percent(sample.attainment, 2)} of the sample's ${count(sample.requests)} requests in time, p99 ${figure(sample.p99Ms)} ms${sample.draws === 1 ? '' : `; ${percent(sample.leastAttainment, 2)} in the worst of its ${sample.draws} draws`}`,
     );
   if (objective !== undefined)
     lines.push(

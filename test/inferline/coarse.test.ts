@@ -46,7 +46,7 @@ describe('planCoarsely()', () => {
   it('takes the fastest classes, the largest batch within the SLO, and as many boxes as the mean rate needs', () => {
     // Batches of 4 take 16 + 40 = 56 ms; a batch of 8 on the first stage makes 64 ms. A box serves 4/16 requests in a
     // millisecond at its first stage, and 4/40 at its second, to which half of all requests come: 200 in a second.
-    const outcome = planCoarsely(pipeline(), steady, 'mean');
+    const outcome = planCoarsely(pipeline(), [steady], 'mean');
     expect(outcome).toMatchObject({
       configuration: {
         candidate: Int32Array.of(1, 0),
@@ -55,25 +55,25 @@ describe('planCoarsely()', () => {
       },
     });
     const faster = { ...steady, atNs: steady.atNs.map((ns) => ns * 0.99) };
-    expect(planCoarsely(pipeline(), faster, 'mean')).toMatchObject({
+    expect(planCoarsely(pipeline(), [faster], 'mean')).toMatchObject({
       configuration: { replicas: Int32Array.of(2, 2) },
     });
   });
 
   it('gives a stage that was not measured at the common batch the largest smaller one', () => {
     const problem = pipeline({ objectives: [{ attainment: 0.99, sloNs: 64 * MS }] });
-    expect(planCoarsely(problem, steady, 'mean')).toMatchObject({
+    expect(planCoarsely(problem, [steady], 'mean')).toMatchObject({
       configuration: { batch: Int32Array.of(8, 4) },
     });
   });
 
   it('counts transfers to the service time, and obeys the shortest SLO', () => {
     const slow = { transferNs: ({ rows }: { rows: number }) => rows * 2 * MS };
-    expect(planCoarsely(pipeline(slow), steady, 'mean')).toMatchObject({
+    expect(planCoarsely(pipeline(slow), [steady], 'mean')).toMatchObject({
       configuration: { batch: Int32Array.of(2, 2) },
     });
     const objectives = [60, 32].map((ms) => ({ attainment: 0.5, sloNs: ms * MS }));
-    expect(planCoarsely(pipeline({ objectives }), steady, 'mean')).toMatchObject({
+    expect(planCoarsely(pipeline({ objectives }), [steady], 'mean')).toMatchObject({
       configuration: { batch: Int32Array.of(2, 2) },
     });
   });
@@ -83,7 +83,7 @@ describe('planCoarsely()', () => {
     // A burst of 43 requests within 60 ms: 30 of them at once.
     atNs.fill(1000 * MS, 200, 230);
     atNs.sort();
-    const outcome = planCoarsely(pipeline(), { ...steady, atNs }, 'peak');
+    const outcome = planCoarsely(pipeline(), [{ ...steady, atNs }], 'peak');
     const boxes = Math.ceil(peakRps({ atNs, verdicts: [] }, 60 * MS) / 200);
     expect(boxes).toBeGreaterThan(2);
     expect(outcome).toMatchObject({ configuration: { replicas: Int32Array.of(boxes, boxes) } });
@@ -91,7 +91,7 @@ describe('planCoarsely()', () => {
 
   it('says what makes it infeasible: the service time of the smallest batches, or the devices that are missing', () => {
     const objectives = [{ attainment: 0.99, sloNs: 19 * MS }];
-    expect(planCoarsely(pipeline({ objectives }), steady, 'mean')).toEqual({
+    expect(planCoarsely(pipeline({ objectives }), [steady], 'mean')).toEqual({
       status: 'infeasible',
       reasons: [
         {
@@ -103,7 +103,7 @@ describe('planCoarsely()', () => {
         },
       ],
     });
-    expect(planCoarsely(pipeline({ counts: { gpu: 1 } }), steady, 'mean')).toEqual({
+    expect(planCoarsely(pipeline({ counts: { gpu: 1 } }), [steady], 'mean')).toEqual({
       status: 'infeasible',
       reasons: [{ code: 'too-few-devices', device: 'gpu', needed: 2, count: 1 }],
     });

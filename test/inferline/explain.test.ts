@@ -11,7 +11,7 @@ describe('explainPipeline()', () => {
     let options = 0;
     for (let seed = 0; seed < CASES; seed++) {
       const { problem, sample } = randomProblem(seed, { mostStages: 3, requests: 60 });
-      const input = { problem, sample, estimatorOf: plainEstimator };
+      const input = { problem, samples: [sample], estimatorOf: plainEstimator };
       const outcome = planPipeline(input, 'inferline');
       if (outcome.status !== 'feasible') continue;
       const { configuration, trail, hourlyCost } = outcome;

@@ -47,7 +47,7 @@ const planned = (
   sample: ReturnType<typeof poisson>,
   method: 'inferline' | 'exact',
 ) => {
-  const outcome = planPipeline({ problem, sample, estimatorOf }, method);
+  const outcome = planPipeline({ problem, samples: [sample], estimatorOf }, method);
   if (outcome.status !== 'feasible') throw new Error(outcome.status);
   return outcome;
 };
@@ -74,8 +74,8 @@ describe('planPipeline() by the method inferline', () => {
         requests: 60,
         limits: seed % 2 === 1,
       });
-      const exact = planPipeline({ problem, sample, estimatorOf }, 'exact');
-      const greedy = planPipeline({ problem, sample, estimatorOf }, 'inferline');
+      const exact = planPipeline({ problem, samples: [sample], estimatorOf }, 'exact');
+      const greedy = planPipeline({ problem, samples: [sample], estimatorOf }, 'inferline');
       expect(greedy.status).toBe(exact.status);
       if (exact.status !== 'feasible' || greedy.status !== 'feasible') continue;
       expect(greedy.hourlyCost).toBeGreaterThanOrEqual(exact.hourlyCost - 1e-9);
@@ -100,9 +100,17 @@ describe('busiestPart()', () => {
   it('is the requests in a row that come in the shortest time, with their verdicts', () => {
     const atNs = Float64Array.of(0, 10, 20, 25, 26, 40, 41, 43, 60);
     const verdicts = [Int32Array.from(atNs, (_, i) => i), undefined];
-    expect(busiestPart({ atNs, verdicts }, 3)).toEqual({
+    expect(busiestPart([{ atNs, verdicts }], 3)).toEqual({
       atNs: Float64Array.of(40, 41, 43),
       verdicts: [Int32Array.of(5, 6, 7), undefined],
     });
+  });
+
+  it('is of the busiest sample, and a whole sample that has fewer', () => {
+    const sample = (...atNs: number[]) => ({ atNs: Float64Array.from(atNs), verdicts: [undefined] });
+    const [idle, short, empty] = [sample(0, 10, 20, 30), sample(50, 60, 61), sample()];
+    expect(busiestPart([idle, empty, short], 4)).toEqual(short);
+    expect(busiestPart([short, idle], 2)).toEqual(sample(60, 61));
+    expect(busiestPart([empty], 2)).toEqual(empty);
   });
 });

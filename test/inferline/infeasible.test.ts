@@ -8,7 +8,7 @@ const CASES = process.env.TEST_LONG ? 2000 : 150;
 const REQUESTS = 40;
 
 const planned = (problem: PlanningProblem, sample: ReturnType<typeof randomProblem>['sample']) =>
-  planPipeline({ problem, sample, estimatorOf: plainEstimator }, 'exact');
+  planPipeline({ problem, samples: [sample], estimatorOf: plainEstimator }, 'exact');
 
 /** withSlos stretches or replaces the SLOs of a problem. */
 const withSlos = (problem: PlanningProblem, sloNs: readonly number[]): PlanningProblem => ({
@@ -74,7 +74,7 @@ describe('planPipeline of what cannot be', () => {
       if (whole.status !== 'feasible') continue;
       for (const mostEstimates of [1, 3, 10, 30]) {
         const outcome = planPipeline(
-          { problem, sample, estimatorOf: plainEstimator, mostEstimates },
+          { problem, samples: [sample], estimatorOf: plainEstimator, mostEstimates },
           'exact',
         );
         expect(outcome.status, `seed ${seed}`).not.toBe('infeasible');

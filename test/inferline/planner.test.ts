@@ -38,7 +38,7 @@ describe('initialize', () => {
     for (let seed = 0; seed < CASES; seed++) {
       const { problem, sample } = randomProblem(seed, { mostStages: 4, requests: 100 });
       const estimator = plainEstimator(problem, sample);
-      const [initial] = initialize(new Trials({ problem, sample, estimatorOf: plainEstimator }));
+      const [initial] = initialize(new Trials({ problem, samples: [sample], estimatorOf: plainEstimator }));
       expect(initial !== undefined, `seed ${seed}`).toBe(
         isFeasible(problem, estimator, unlimited(problem, 100)),
       );
@@ -58,7 +58,7 @@ describe('minimize', () => {
         requests: 100,
         limits: seed % 2 === 1,
       });
-      const trials = new Trials({ problem, sample, estimatorOf: plainEstimator });
+      const trials = new Trials({ problem, samples: [sample], estimatorOf: plainEstimator });
       const [initial] = initialize(trials);
       if (initial === undefined) continue;
       const { configuration, trail } = minimize(trials, initial);

@@ -10,16 +10,18 @@ interface Drawn {
   readonly batches?: readonly number[];
   /** Whether classes may have counts, transfers may take time, and choices may be fixed. */
   readonly limits?: boolean;
+  /** The number of samples. */
+  readonly draws?: number;
 }
 
 const CLASSES = ['cpu', 'k80', 'v100'];
 const PRICES = [0.4, 1, 3];
 
-/** randomProblem draws a small pipeline and a sample of bursty arrivals; about one in four is infeasible. */
+/** randomProblem draws a small pipeline and samples of bursty arrivals; about one in four is infeasible. */
 export function randomProblem(
   seed: number,
-  { mostStages, requests, batches = [1, 2, 4], limits = false }: Drawn,
-): { problem: PlanningProblem; sample: Sample } {
+  { mostStages, requests, batches = [1, 2, 4], limits = false, draws = 1 }: Drawn,
+): { problem: PlanningProblem; sample: Sample; samples: readonly Sample[] } {
   const stream = streamOf(seed, 'problem');
   const graph = graphOf(seed, mostStages);
   const stages = graph.names.map(() => choicesOf(stream, { batches, limits }));
@@ -38,7 +40,9 @@ export function randomProblem(
     ...{ graph, stages, objectives, counts },
     ...(limits && stream.uniform() < 0.4 ? { transferNs } : {}),
   };
-  return { problem, sample: sampleOf(graph, stream, { requests, gapNs: 15 + 60 * stream.uniform() }) };
+  const gapNs = 15 + 60 * stream.uniform();
+  const samples = Array.from({ length: draws }, () => sampleOf(graph, stream, { requests, gapNs }));
+  return { problem, sample: samples[0] as Sample, samples };
 }
 
 function graphOf(seed: number, mostStages: number): StageGraph {

@@ -26,11 +26,16 @@ it('the headline of a pipeline has rate, cost and longest path, as far as they a
 
 it('the lines of a plan that was searched have its sample and its bound, and one that is given has none', () => {
   expect(sampleLines(PLAN)).toEqual([]);
-  const sample = { requests: 35842, seed: 1, attainment: 0.9953, p50Ms: 20, p95Ms: 40, p99Ms: 84.48 };
+  const one = { requests: 35842, seed: 1, draws: 1, attainment: 0.9953, leastAttainment: 0.9953 };
+  const sample = { ...one, p50Ms: 20, p95Ms: 40, p99Ms: 84.48 };
   const objective = { kind: 'cost' as const, value: 5.28, bound: 4.8, gap: 0.1 };
   expect(sampleLines({ ...PLAN, sample, objective })).toEqual([
     "99.53 % of the sample's 35 842 requests in time, p99 84.5 ms",
     'no plan that holds the sample costs less than 4.80 per hour, which this one exceeds by 10.0 %',
+  ]);
+  const several = { ...sample, draws: 4, leastAttainment: 0.991 };
+  expect(sampleLines({ ...PLAN, sample: several })).toEqual([
+    "99.53 % of the sample's 35 842 requests in time, p99 84.5 ms; 99.10 % in the worst of its 4 draws",
   ]);
   expect(sampleLines({ ...PLAN, objective: { ...objective, bound: 5.28, gap: 0 } })).toEqual([
     'no plan that holds the sample costs less than 5.28 per hour: proved',

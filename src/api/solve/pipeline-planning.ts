@@ -25,7 +25,7 @@ import {
   resolveGiven,
 } from '../../pipeline/index.js';
 import type { Trace } from '../../workload/index.js';
-import { pipelineSample, SAMPLE_SEED } from './pipeline-sample.js';
+import { pipelineSamples, SAMPLE_SEED } from './pipeline-sample.js';
 
 const NS_PER_MS = 1e6;
 
@@ -80,26 +80,26 @@ export async function planOpen(
   const unfit = open.stages.flatMap(({ candidates, tooSmall }) => (candidates.length === 0 ? tooSmall : []));
   if (unfit.length > 0) return { status: 'infeasible', reasons: unfit, estimates: 0 };
   const problem = planningProblemOf(open);
-  const sample = await pipelineSample(spec, spec.load as PipelineLoad, trace);
+  const samples = await pipelineSamples(spec, spec.load as PipelineLoad, trace);
   const { method } = spec.planner;
   if (isCoarse(method)) {
-    const outcome = planCoarsely(problem, sample, method === 'coarse-mean' ? 'mean' : 'peak');
+    const outcome = planCoarsely(problem, samples, method === 'coarse-mean' ? 'mean' : 'peak');
     if (outcome.status === 'infeasible') return infeasible(outcome, spec);
-    const plan = planOf(outcome.configuration, { problem, sample, spec, files });
+    const plan = planOf(outcome.configuration, { problem, samples, spec, files });
     const why = explain
-      ? explainPipeline({ problem, sample, estimatorOf }, outcome.configuration, [])
+      ? explainPipeline({ problem, samples, estimatorOf }, outcome.configuration, [])
       : undefined;
     return { status: 'feasible', plan, finished: true, estimates: 0, ...(why && { explanation: why }) };
   }
   const outcome = planPipeline(
-    { problem, sample, estimatorOf, mostEstimates: work, stop },
+    { problem, samples, estimatorOf, mostEstimates: work, stop },
     method === 'exact' ? 'exact' : 'inferline',
   );
   if (outcome.status === 'undecided') return outcome;
   if (outcome.status === 'infeasible') return infeasible(outcome, spec);
   const { configuration, lowerBound, estimates, finished, trail } = outcome;
-  const body = planOf(configuration, { problem, sample, spec, files });
-  const why = explain ? explainPipeline({ problem, sample, estimatorOf }, configuration, trail) : undefined;
+  const body = planOf(configuration, { problem, samples, spec, files });
+  const why = explain ? explainPipeline({ problem, samples, estimatorOf }, configuration, trail) : undefined;
   return {
     ...{ status: 'feasible', plan: { ...body, ...proofOf(body, lowerBound) }, finished, estimates },
     ...(why && { explanation: why }),
@@ -135,16 +135,16 @@ export async function planAsChosen(
   const problem = planningProblemOf(open);
   const { configuration, reasons } = configurationOf(problem, plan);
   if (reasons.length > 0) return { status: 'infeasible', reasons };
-  const sample = await pipelineSample(spec, spec.load as PipelineLoad, trace);
-  const body = planOf(configuration, { problem, sample, spec, files });
+  const samples = await pipelineSamples(spec, spec.load as PipelineLoad, trace);
+  const body = planOf(configuration, { problem, samples, spec, files });
   if (isCoarse(spec.planner.method)) return { status: 'feasible', plan: body };
-  const attainment = body.sample?.attainment as number;
+  const attainment = body.sample?.leastAttainment as number;
   if (attainment < body.attainment)
     return {
       status: 'infeasible',
       reasons: [
         {
-          text: `${percent(attainment)} of the sample are in time, and the plan promises ${percent(body.attainment)}`,
+          text: `${percent(attainment)} of a draw of the sample are in time, and the plan promises ${percent(body.attainment)}`,
         },
       ],
     };
@@ -188,33 +188,38 @@ function percent(share: number): string {
 /** Planned is what a configuration was chosen for. */
 interface Planned {
   readonly problem: PlanningProblem;
-  readonly sample: Sample;
+  readonly samples: readonly Sample[];
   readonly spec: PipelineSpec;
   readonly files: PipelineFiles;
 }
 
-function planOf(configuration: Configuration, { problem, sample, spec, files }: Planned): PipelinePlanBody {
+function planOf(configuration: Configuration, { problem, samples, spec, files }: Planned): PipelinePlanBody {
   const resolved = resolveGiven(chosenSpec(spec, chosenStages(problem, configuration)), files);
-  const { latencyNs } = estimatorOf(problem, sample).estimate(configuration);
+  const latencies = samples.map((sample) => estimatorOf(problem, sample).estimate(configuration).latencyNs);
   return {
     ...planChosen(resolved.problem as GivenProblem),
     method: spec.planner.method,
-    sample: sampleFigures(latencyNs, { sample, spec }),
+    sample: sampleFigures(latencies, spec),
   };
 }
 
-/** sampleFigures says what the Estimator gives for the sample. */
+/** sampleFigures says what the Estimator gives for each draw of the sample. */
 function sampleFigures(
-  latencyNs: Float64Array,
-  { sample, spec: { sloMs } }: { readonly sample: Sample; readonly spec: PipelineSpec },
+  latenciesNs: readonly Float64Array[],
+  { sloMs }: PipelineSpec,
 ): NonNullable<PipelinePlanBody['sample']> {
-  const sorted = latencyNs.toSorted();
+  const sorted = Float64Array.from(latenciesNs.flatMap((one) => [...one])).sort();
   const quantileMs = (p: number) => (quantileOfSorted(sorted, p) ?? 0) / NS_PER_MS;
-  const inTime = latencyNs.reduce((sum, ns) => (ns <= Math.round(sloMs * NS_PER_MS) ? sum + 1 : sum), 0);
+  const inTime = latenciesNs.map((one) => one.filter((ns) => ns <= Math.round(sloMs * NS_PER_MS)).length);
+  const shares = latenciesNs.map(({ length }, draw) =>
+    length === 0 ? 1 : (inTime[draw] as number) / length,
+  );
   return {
-    requests: sample.atNs.length,
+    requests: sorted.length,
     seed: SAMPLE_SEED,
-    attainment: inTime / sample.atNs.length,
+    draws: latenciesNs.length,
+    attainment: inTime.reduce((sum, count) => sum + count, 0) / sorted.length,
+    leastAttainment: Math.min(...shares),
     ...{ p50Ms: quantileMs(0.5), p95Ms: quantileMs(0.95), p99Ms: quantileMs(0.99) },
   };
 }

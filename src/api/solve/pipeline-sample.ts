@@ -3,8 +3,11 @@ import type { Sample } from '../../inferline/index.js';
 import { conditionalEdges, edgeOf, type PipelinePlanBody } from '../../pipeline/index.js';
 import { requestsInTrace, type Trace } from '../../workload/index.js';
 
-/** The seed of the sample. `plan simulate` draws other requests unless it is given the same. */
+/** The seed of a sample's first draw. `plan simulate` draws other requests unless it is given the same. */
 export const SAMPLE_SEED = 1;
+/** So many requests bring what a draw may bring near what the load brings in the long run. */
+const MANY_REQUESTS = 100_000;
+const DEFAULT_DRAWS = 10;
 const DEFAULT_DURATION = '60s';
 const NS_PER_S = 1e9;
 const UNITS_S: Readonly<Record<string, number>> = { ms: 1e-3, s: 1, m: 60, min: 60, h: 3600 };
@@ -24,8 +27,13 @@ export async function withEnvelope(
   const isTuned = [spec.tuner, spec.serving?.tuner?.kind].includes('inferline');
   if (spec.planner.method === 'given' && !isTuned && requestsOf(load, trace) > MOST_ENVELOPED) return body;
   const { envelopeOf } = await import('../../serving/index.js');
-  const times = await sampledTimes(spec, load, trace);
-  return { ...body, envelope: envelopeOf(times, 1e3 * body.longestPath.latencyUs) };
+  const draws = await drawnTimes(spec, load, trace);
+  const envelopes = draws.map((atNs) => envelopeOf(atNs, 1e3 * body.longestPath.latencyUs));
+  const envelope = (envelopes[0] ?? []).map(({ windowUs }, k) => ({
+    windowUs,
+    requests: Math.max(...envelopes.map((one) => one[k]?.requests as number)),
+  }));
+  return { ...body, envelope };
 }
 
 function requestsOf(load: PipelineLoad, trace: Trace | undefined): number {
@@ -33,57 +41,71 @@ function requestsOf(load: PipelineLoad, trace: Trace | undefined): number {
   return trace === undefined ? 0 : requestsInTrace(trace);
 }
 
-/** sampledTimes draws when the requests of the sample arrive, or takes it from the trace. */
-async function sampledTimes(
-  { name = 'pipeline' }: PipelineSpec,
+/** drawsAsked is how often the load of a spec is drawn. */
+function drawsAsked({ planner: { method, draws } }: PipelineSpec, load: PipelineLoad): number {
+  if (method === 'given') return 1;
+  if (draws !== undefined) return draws;
+  if ('trace' in load) return 1;
+  const enough = Math.ceil(MANY_REQUESTS / requestsOf(load, undefined));
+  return Math.max(1, Math.min(DEFAULT_DRAWS, enough));
+}
+
+/** drawnTimes lists when the requests of each draw arrive; of a trace, all are the same. */
+async function drawnTimes(
+  spec: PipelineSpec,
   load: PipelineLoad,
   trace: Trace | undefined,
-): Promise<Float64Array> {
+): Promise<Float64Array[]> {
   const { arrivalsOf, traceWorkload } = await import('../../simulation/index.js');
+  const { name = 'pipeline' } = spec;
   const models = [{ name, throughputRps: 1, weight: 1 }];
   const workload = trace === undefined ? drawnLoad(load as DrawnLoad) : traceWorkload(trace);
-  const arrivals = arrivalsOf(workload, models, SAMPLE_SEED);
-  const times: number[] = [];
-  while (arrivals.next()) {
-    times.push(arrivals.atNs);
-    if (times.length > MOST_REQUESTS) throw tooLong(name);
-  }
-  return Float64Array.from(times);
+  const draws = drawsAsked(spec, load);
+  let requests = 0;
+  return Array.from({ length: draws }, (_, draw) => {
+    const arrivals = arrivalsOf(workload, models, SAMPLE_SEED + draw);
+    const times: number[] = [];
+    while (arrivals.next()) {
+      times.push(arrivals.atNs);
+      if (++requests > MOST_REQUESTS) throw tooLong(name, draws);
+    }
+    return Float64Array.from(times);
+  });
 }
 
 /**
- * pipelineSample draws the requests that a pipeline is planned for, or takes them from the trace: those that
+ * pipelineSamples draws the requests that a pipeline is planned for, or takes them from the trace: those that
  * `plan simulate` draws of the same load with the same seed.
  * @param trace the load's trace, where it names one
  * @throws InputError where there is no request, or more than a plan is made for
  */
-export async function pipelineSample(
+export async function pipelineSamples(
   spec: PipelineSpec,
   load: PipelineLoad,
   trace: Trace | undefined,
-): Promise<Sample> {
+): Promise<Sample[]> {
   const { drawnFates } = await import('../../simulation/index.js');
   const { stages, exclusive = [] } = spec;
-  const atNs = await sampledTimes(spec, load, trace);
-  if (atNs.length === 0)
+  const draws = await drawnTimes(spec, load, trace);
+  if (draws.every(({ length }) => length === 0))
     throw new InputError(`plan ${spec.name ?? 'pipeline'} for a sample of its load`, [
       fault('brings no request; give a longer duration or a higher rate', '/load'),
     ]);
   const nexts = stages.map((stage) => ({ name: stage.name, next: (stage.next ?? []).map(edgeOf) }));
-  const fates = drawnFates({ stages: nexts, exclusive }, SAMPLE_SEED);
-  return {
-    atNs,
-    verdicts: nexts.map((stage, i) =>
+  return draws.map((atNs, draw) => {
+    const fates = drawnFates({ stages: nexts, exclusive }, SAMPLE_SEED + draw);
+    const verdicts = nexts.map((stage, i) =>
       conditionalEdges(stage).length === 0 ? undefined : Int32Array.from(atNs, (_, r) => fates(r, 0, i)),
-    ),
-  };
+    );
+    return { atNs, verdicts };
+  });
 }
 
-function tooLong(name: string): InputError {
+function tooLong(name: string, draws: number): InputError {
   const most = MOST_REQUESTS.toLocaleString('en-US');
   return new InputError(`plan ${name} for a sample of its load`, [
     fault(
-      `brings more than ${most} requests, the most that a plan is made for; give a shorter sample`,
+      `brings more than ${most} requests${draws === 1 ? '' : ` in ${draws} draws`}, the most that a plan is made for; give a shorter sample${draws === 1 ? '' : ' or fewer draws'}`,
       '/load',
     ),
   ]);
