@@ -21,6 +21,8 @@ export interface PipelinePlan extends Emitted {
   sloMs: number;
   /** The share of requests that must be in time. */
   attainment: number;
+  /** What the sample meets besides, with the share that does. */
+  objectives?: PlannedObjective[];
   load?: PipelineLoad;
   /** The mean rate that the plan was made for. */
   rps?: number;
@@ -62,6 +64,15 @@ export interface PlannedSample {
   p50Ms: number;
   p95Ms: number;
   p99Ms: number;
+}
+
+/** PlannedObjective is what a spec asks of its sample besides the SLO, and what a plan holds of it. */
+export interface PlannedObjective {
+  sloMs: number;
+  /** The share of requests that must be answered within `sloMs`. */
+  attainment: number;
+  /** The share of the sample's requests that is. */
+  sampleAttainment: number;
 }
 
 /** LongestPath is the way through the pipeline that takes longest when every batch is full and nothing waits. */

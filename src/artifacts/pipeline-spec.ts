@@ -18,6 +18,8 @@ export interface PipelineSpec {
   sloMs: number;
   /** The share of requests that must be in time. Default 0.99. */
   attainment?: number;
+  /** What the sample must meet besides. Requests are judged by `sloMs` when the plan serves. */
+  objectives?: FurtherObjective[];
   /** The sample of the load that the plan is made for. */
   load?: PipelineLoad;
   /** The mean rate alone, in place of a load. */
@@ -27,6 +29,12 @@ export interface PipelineSpec {
   tuner?: PipelineTuner;
   /** The scheduler that the plan is to be served by. Default `stage-local`. */
   serving?: PlanServing;
+}
+
+/** FurtherObjective asks that a share of requests (0.5) is answered within a time. */
+export interface FurtherObjective {
+  sloMs: number;
+  attainment: number;
 }
 
 /** PipelinePlanner says how the plan is found; `given` checks what the spec fixes. */

@@ -11,6 +11,7 @@ import { deviceSets } from './device-sets.js';
 import { countFaults, edgeOf, type ReadGraph, readStageGraph } from './graph.js';
 import { latencyUs, latencyUsByBatch, measuredBatches } from './latencies.js';
 import { listed } from './listed.js';
+import { objectiveFaults } from './objectives.js';
 import type { GivenStage, PipelineFiles, Resolved, StageProfile } from './problem.js';
 import { profileNotes } from './profile-notes.js';
 import { wireStages } from './tensors.js';
@@ -78,6 +79,7 @@ export function specFaults(spec: PipelineSpec, { faults }: ReadGraph, setFaults:
   return [
     ...faults,
     ...methodFaults(spec),
+    ...objectiveFaults(spec),
     ...tunerFaults(tuner ?? spec.serving?.tuner?.kind, spec),
     ...(load !== undefined && spec.rps !== undefined
       ? [fault('stands beside a load, which has a rate of its own; leave one of them out', '/rps')]

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { InputError, solveSpec, validateFiles } from '../../../src/api/index.js';
-import type { PipelinePlan, PipelineSpec, SimulationReport } from '../../../src/artifacts/index.js';
+import type { NoPlan, PipelinePlan, PipelineSpec, SimulationReport } from '../../../src/artifacts/index.js';
 import { plan } from '../../cli/plan.js';
 
 const EXAMPLE = new URL('../../../examples/pipeline', import.meta.url).pathname;
@@ -71,6 +71,57 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
     expect(model?.requests.attainment).toBe(sample?.attainment);
     expect(model?.requests.latencyMs?.p99).toBeCloseTo(sample?.p99Ms as number, 6);
     expect(model?.requests.latencyMs?.p50).toBeCloseTo(sample?.p50Ms as number, 6);
+  });
+
+  it('meets every objective that is asked for, as the general simulator counts, at more cost', async () => {
+    for (const method of ['inferline', 'exact'] as const) {
+      await changeSpec((spec) => {
+        spec.planner = { method };
+        delete spec.objectives;
+      });
+      const one = await solved();
+      const sloMs = 0.9 * (one.sample?.p50Ms as number);
+      const further = [
+        { sloMs, attainment: 0.5 },
+        { sloMs: 130, attainment: 0.999 },
+      ];
+      await changeSpec((spec) => {
+        spec.objectives = further;
+      });
+      const made = await solved();
+      expect(made.hourlyCost).toBeGreaterThan(one.hourlyCost as number);
+      expect(made.objective?.bound).toBeLessThanOrEqual(made.hourlyCost as number);
+      expect(made.objectives).toMatchObject(further);
+      expect((await validateFiles([at('plan.json')]))[0]).toMatchObject({ ok: true });
+      for (const objective of made.objectives ?? []) {
+        expect(objective.sampleAttainment).toBeGreaterThanOrEqual(objective.attainment);
+        await writeFile(at('plan.json'), JSON.stringify({ ...made, sloMs: objective.sloMs }));
+        const load = ['--rps', '600', '--arrivals', 'gamma', '--cv', '2', '--duration', '5s'];
+        const [model] = (await simulated(...load, '--seed', '1')).models;
+        expect(model?.requests.attainment).toBe(objective.sampleAttainment);
+      }
+      const forged = structuredClone(made);
+      forged.objectives![0]!.sampleAttainment = 0.75;
+      await writeFile(at('plan.json'), JSON.stringify(forged));
+      expect((await validateFiles([at('plan.json')]))[0]).toMatchObject({ ok: false });
+    }
+  });
+
+  it('ends with 3 for a further objective that is too short, and names SLOs that a plan then meets', async () => {
+    await changeSpec((spec) => {
+      spec.objectives = [{ sloMs: 3, attainment: 0.5 }];
+    });
+    const { code, stdout, stderr } = await plan(['solve', at('spec.yaml'), '--json']);
+    expect(code).toBe(3);
+    expect(stderr).toMatch(/the SLO of 50 % of the requests would have to be [0-9.]+ ms, and it is 3 ms/);
+    expect(stderr).toMatch(/SLOs of [0-9.]+ ms \(99 %\), [0-9.]+ ms \(50 %\) can be met, at/);
+    const { models } = JSON.parse(stdout) as NoPlan;
+    const [model] = models;
+    await changeSpec((spec) => {
+      spec.sloMs = model?.smallestFeasibleSloMs as number;
+      spec.objectives = [{ sloMs: model?.objectives?.[0]?.smallestFeasibleSloMs as number, attainment: 0.5 }];
+    });
+    expect((await solved()).objectives?.[0]?.sampleAttainment).toBeGreaterThanOrEqual(0.5);
   });
 
   it('gives the same bytes again, and is confirmed from its files', async () => {
