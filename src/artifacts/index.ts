@@ -78,6 +78,7 @@ export type {
 } from './pipeline-profile.js';
 export type {
   FurtherObjective,
+  LatencyQuantile,
   PipelineEdge,
   PipelineLoad,
   PipelineMethod,

@@ -1,6 +1,6 @@
 import type { OpenCluster } from './cluster.js';
 import type { Emitted, TensorSpec } from './common.js';
-import type { PipelineLoad, PipelineMethod, WhenOutput } from './pipeline-spec.js';
+import type { LatencyQuantile, PipelineLoad, PipelineMethod, WhenOutput } from './pipeline-spec.js';
 import type { PlanServing } from './pooled-spec.js';
 
 /** PipelinePlan says how the stages of a DAG of models are served. It alone is enough for a simulation. */
@@ -105,6 +105,8 @@ export interface PlannedStage {
   standby?: number;
   /** The execution latency at batch 1 … batch; null where the profile has no such batch. */
   latencyUsByBatch: (number | null)[];
+  /** Which latencies of the profile these are; medians where absent. */
+  latencyQuantile?: LatencyQuantile;
   /** How far the rows of a batch may be from those of a request alone, as the profile says. */
   batchTolerance?: number;
   /** The bytes of the model's weights, where the profile has them. */

@@ -1,10 +1,17 @@
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { InputError, solveSpec, validateFiles } from '../../../src/api/index.js';
-import type { NoPlan, PipelinePlan, PipelineSpec, SimulationReport } from '../../../src/artifacts/index.js';
+import type {
+  LatencyTable,
+  NoPlan,
+  PipelinePlan,
+  PipelineSpec,
+  Profile,
+  SimulationReport,
+} from '../../../src/artifacts/index.js';
 import { plan } from '../../cli/plan.js';
 
 const EXAMPLE = new URL('../../../examples/pipeline', import.meta.url).pathname;
@@ -43,6 +50,21 @@ async function changeCluster(change: (cluster: ClusterFile) => void): Promise<vo
   delete cluster.networkGbps;
   change(cluster);
   await writeFile(at('cluster.yaml'), stringify(cluster));
+}
+
+/** eachProfile changes the classes of every profile. */
+async function eachProfile(change: (devices: Profile['devices']) => void): Promise<void> {
+  for (const name of (await readdir(folder)).filter((file) => file.endsWith('.profile.json'))) {
+    const profile = JSON.parse(await readFile(at(name), 'utf8')) as Profile;
+    change(profile.devices);
+    await writeFile(at(name), JSON.stringify(profile));
+  }
+}
+
+/** tenthMore gives latencies that are a tenth longer. */
+function tenthMore(table: LatencyTable): LatencyTable {
+  const more = (_: string, value: unknown) => (typeof value === 'number' ? 1.1 * value : value);
+  return JSON.parse(JSON.stringify(table), more) as LatencyTable;
 }
 
 async function solved(): Promise<PipelinePlan> {
@@ -122,6 +144,26 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
       spec.objectives = [{ sloMs: model?.objectives?.[0]?.smallestFeasibleSloMs as number, attainment: 0.5 }];
     });
     expect((await solved()).objectives?.[0]?.sampleAttainment).toBeGreaterThanOrEqual(0.5);
+  });
+
+  it('plans with 95th percentiles where asked, which costs more and is kept when executions vary', async () => {
+    const median = await solved();
+    await eachProfile((devices) => {
+      for (const device of Object.values(devices))
+        device.blockLatencyP95Us = tenthMore(device.blockLatencyUs);
+    });
+    await changeSpec((spec) => {
+      spec.latencyQuantile = 'p95';
+    });
+    const made = await solved();
+    expect(made.hourlyCost).toBeGreaterThan(median.hourlyCost as number);
+    expect(made.stages.map(({ latencyQuantile }) => latencyQuantile)).toEqual(made.stages.map(() => 'p95'));
+    expect((await validateFiles([at('plan.json')]))[0]).toMatchObject({ ok: true });
+    const load = ['--rps', '600', '--arrivals', 'gamma', '--cv', '2', '--duration', '5s', '--seed', '1'];
+    const [planned] = (await simulated(...load)).models;
+    expect(planned?.requests.attainment).toBe(made.sample?.attainment);
+    const [varied] = (await simulated(...load, '--jitter', 'profile')).models;
+    expect(varied?.requests.attainment).toBeGreaterThan(planned?.requests.attainment as number);
   });
 
   it('gives the same bytes again, and is confirmed from its files', async () => {
