@@ -48,7 +48,7 @@ export {
   type ModelLoad,
 } from './load-report.js';
 export { manifestIn } from './manifest-in.js';
-export type { NoPlan, NoPlanModel, NoPlanReason } from './no-plan.js';
+export type { NoPlan, NoPlanModel, NoPlanObjective, NoPlanReason } from './no-plan.js';
 export {
   type InputPath,
   type OutputPath,
@@ -62,6 +62,7 @@ export type {
   LongestPath,
   PipelinePlan,
   PlannedEdge,
+  PlannedObjective,
   PlannedShared,
   PlannedStage,
   StageClassUse,
@@ -76,6 +77,8 @@ export type {
   SampledStage,
 } from './pipeline-profile.js';
 export type {
+  FurtherObjective,
+  LatencyQuantile,
   PipelineEdge,
   PipelineLoad,
   PipelineMethod,

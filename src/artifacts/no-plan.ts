@@ -70,6 +70,16 @@ export interface NoPlanModel {
   readonly sloMs: number;
   /** A lower bound on the SLOs that the model can meet; absent where it meets none, or none is known. */
   readonly smallestFeasibleSloMs?: number;
+  /** The further objectives of a pipeline. */
+  readonly objectives?: readonly NoPlanObjective[];
   /** An SLO at which there is a plan, if the other models get theirs too. */
   readonly feasibleSloMs?: number;
+}
+
+/** NoPlanObjective is a further objective of a pipeline, with the SLO that could be met. */
+export interface NoPlanObjective {
+  readonly sloMs: number;
+  readonly attainment: number;
+  /** The SLO that can be met, if the other objectives get theirs too. */
+  readonly smallestFeasibleSloMs?: number;
 }

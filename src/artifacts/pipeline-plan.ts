@@ -1,6 +1,6 @@
 import type { OpenCluster } from './cluster.js';
 import type { Emitted, TensorSpec } from './common.js';
-import type { PipelineLoad, PipelineMethod, WhenOutput } from './pipeline-spec.js';
+import type { LatencyQuantile, PipelineLoad, PipelineMethod, WhenOutput } from './pipeline-spec.js';
 import type { PlanServing } from './pooled-spec.js';
 
 /** PipelinePlan says how the stages of a DAG of models are served. It alone is enough for a simulation. */
@@ -21,6 +21,8 @@ export interface PipelinePlan extends Emitted {
   sloMs: number;
   /** The share of requests that must be in time. */
   attainment: number;
+  /** What the sample meets besides, with the share that does. */
+  objectives?: PlannedObjective[];
   load?: PipelineLoad;
   /** The mean rate that the plan was made for. */
   rps?: number;
@@ -68,6 +70,15 @@ export interface PlannedSample {
   p99Ms: number;
 }
 
+/** PlannedObjective is what a spec asks of its sample besides the SLO, and what a plan holds of it. */
+export interface PlannedObjective {
+  sloMs: number;
+  /** The share of requests that must be answered within `sloMs`. */
+  attainment: number;
+  /** The share of the sample's requests that is. */
+  sampleAttainment: number;
+}
+
 /** LongestPath is the way through the pipeline that takes longest when every batch is full and nothing waits. */
 export interface LongestPath {
   stages: string[];
@@ -98,6 +109,8 @@ export interface PlannedStage {
   standby?: number;
   /** The execution latency at batch 1 … batch; null where the profile has no such batch. */
   latencyUsByBatch: (number | null)[];
+  /** Which latencies of the profile these are; medians where absent. */
+  latencyQuantile?: LatencyQuantile;
   /** How far the rows of a batch may be from those of a request alone, as the profile says. */
   batchTolerance?: number;
   /** The bytes of the model's weights, where the profile has them. */

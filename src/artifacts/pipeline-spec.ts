@@ -18,6 +18,10 @@ export interface PipelineSpec {
   sloMs: number;
   /** The share of requests that must be in time. Default 0.99. */
   attainment?: number;
+  /** What the sample must meet besides. Requests are judged by `sloMs` when the plan serves. */
+  objectives?: FurtherObjective[];
+  /** Which latencies of the profiles are planned with, where a stage says nothing else. Default p50. */
+  latencyQuantile?: LatencyQuantile;
   /** The sample of the load that the plan is made for. */
   load?: PipelineLoad;
   /** The mean rate alone, in place of a load. */
@@ -28,6 +32,15 @@ export interface PipelineSpec {
   /** The scheduler that the plan is to be served by. Default `stage-local`. */
   serving?: PlanServing;
 }
+
+/** FurtherObjective asks that a share of requests (0.5) is answered within a time. */
+export interface FurtherObjective {
+  sloMs: number;
+  attainment: number;
+}
+
+/** LatencyQuantile is a figure of measured latencies: the median, or the 95th percentile of models of one block. */
+export type LatencyQuantile = 'p50' | 'p95';
 
 /** PipelinePlanner says how the plan is found; `given` checks what the spec fixes. */
 export interface PipelinePlanner {
@@ -60,6 +73,7 @@ export interface PipelineStage {
   /** Its replicas are virtual GPUs of 1/virtual of a GPU. Default 1. */
   virtual?: number;
   batch?: number;
+  latencyQuantile?: LatencyQuantile;
   replicas?: number;
   /** Further replicas that are down, and cost nothing, until they are activated. Default 0. */
   standby?: number;

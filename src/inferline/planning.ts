@@ -1,10 +1,9 @@
 import type { PipelineSpec } from '../artifacts/index.js';
-import { edgeBytes, linkUs, type OpenProblem } from '../pipeline/index.js';
+import { edgeBytes, linkUs, type OpenProblem, objectivesOf } from '../pipeline/index.js';
 import { filledLatencies } from '../serving/index.js';
 import type { Configuration, PlanningProblem } from './problem.js';
 
 const NS_PER_MS = 1e6;
-const DEFAULT_ATTAINMENT = 0.99;
 
 /**
  * planningProblemOf puts a resolved spec into the planner's words. Latencies and transfers are those of simulations: a
@@ -29,12 +28,10 @@ export function planningProblemOf({ spec, cluster, graph, stages }: OpenProblem)
         ...(replicas === undefined ? {} : { replicas }),
       };
     }),
-    objectives: [
-      {
-        attainment: spec.attainment ?? DEFAULT_ATTAINMENT,
-        sloNs: Math.round(spec.sloMs * NS_PER_MS),
-      },
-    ],
+    objectives: objectivesOf(spec).map(({ sloMs, attainment }) => ({
+      attainment,
+      sloNs: Math.round(sloMs * NS_PER_MS),
+    })),
     counts: Object.fromEntries(counts),
     transferNs: ({ from, edge, fromDevice, toDevice, rows }) => {
       const k = graph.edges[from]?.indexOf(edge) ?? -1;
@@ -52,7 +49,10 @@ export interface FixedStage {
 }
 
 /** chosenSpec gives a spec with what was chosen for its stages, in its order, as a person would have fixed it. */
-export function chosenSpec(spec: PipelineSpec, chosen: readonly FixedStage[]): PipelineSpec {
+export function chosenSpec(
+  { objectives: _searched, ...spec }: PipelineSpec,
+  chosen: readonly FixedStage[],
+): PipelineSpec {
   return {
     ...spec,
     planner: { method: 'given' },

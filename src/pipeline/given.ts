@@ -16,6 +16,7 @@ import {
   type GivenStage,
   type PipelinePlanBody,
 } from './problem.js';
+import { latencyQuantileOf } from './quantiles.js';
 import { classUses, hourlyCost, placeStages } from './stage-placement.js';
 import { edgeBytes, linkUs } from './transfers.js';
 import { scaleFactors } from './visits.js';
@@ -208,6 +209,7 @@ function stageOf(problem: GivenProblem, { factors, bytes }: Figures, i: number):
     ...{ device, virtual, batch: stage.batch, replicas },
     ...(standby === 0 ? {} : { standby }),
     latencyUsByBatch: [...stage.latencyUsByBatch],
+    ...(latencyQuantileOf(spec, i) === 'p50' ? {} : { latencyQuantile: latencyQuantileOf(spec, i) }),
     ...(model.batchTolerance === undefined ? {} : { batchTolerance: model.batchTolerance }),
     ...(stage.weightBytes === undefined ? {} : { weightBytes: stage.weightBytes }),
     ...(stage.inputs === undefined ? {} : { inputs: [...stage.inputs] }),

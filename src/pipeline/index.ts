@@ -18,6 +18,7 @@ export {
   type StageGraph,
 } from './graph.js';
 export { longestPath, type PathTimes } from './longest-path.js';
+export { objectiveNotes, objectivesOf, shareWithin } from './objectives.js';
 export { type OpenProblem, resolveOpen } from './open.js';
 export type { GivenOutcome, GivenProblem, GivenReason, PipelineFiles, PipelinePlanBody } from './problem.js';
 export { pipelineSpecFaults, resolveGiven } from './resolve.js';

@@ -12,6 +12,7 @@ import { countFaults, readStageGraph, type StageGraph } from './graph.js';
 import { latencyUs, latencyUsByBatch, measuredBatches } from './latencies.js';
 import { listed } from './listed.js';
 import type { GivenReason, PipelineFiles, StageProfile } from './problem.js';
+import { atQuantiles } from './quantiles.js';
 import {
   classFaults,
   clusterFaults,
@@ -62,28 +63,32 @@ export type ResolvedOpen =
  * resolveOpen joins a spec whose stages are to be planned with its cluster and profiles, and tells every fault at once.
  * A class is a candidate for a stage where the spec allows it, its profile has it, and its memory holds the weights.
  */
-export function resolveOpen(spec: PipelineSpec, files: PipelineFiles): ResolvedOpen {
+export function resolveOpen(spec: PipelineSpec, read: PipelineFiles): ResolvedOpen {
   const many = countFaults(spec);
   if (many.length > 0) return { faults: many };
-  const read = readStageGraph(spec);
+  const { files, faults: quantileFaults } = atQuantiles(spec, read, (i) =>
+    offeredClasses(spec, i, read).map((device) => ({ device, virtual: 1 })),
+  );
+  const graphRead = readStageGraph(spec);
   const wiring = wireStages(
-    read,
+    graphRead,
     spec.stages.map(({ inputs }, i) => ({ ...modelTensors(files.profiles[i]), given: inputs })),
   );
   const offers = spec.stages.map((stage, i) => offerOf(stage, i, { files, file: files.profiles[i] }));
   const faults = [
-    ...specFaults(spec, read, []),
+    ...specFaults(spec, graphRead, []),
     ...wiring.faults,
     ...clusterFaults(files.cluster),
     ...spec.stages.flatMap((stage, i) => whenFaults(stage, i, files.profiles[i])),
     ...offers.flatMap((offer) => offer.faults),
+    ...quantileFaults,
   ];
   if (faults.length > 0) return { faults: distinct(faults) };
   const stages = offers.map(({ candidates, tooSmall }, i): OpenStage => {
     const { profile } = files.profiles[i] as StageProfile;
     return { profile, inputs: wiring.inputs[i], candidates, tooSmall };
   });
-  return { problem: { spec, cluster: files.cluster, graph: read.graph, stages } };
+  return { problem: { spec, cluster: files.cluster, graph: graphRead.graph, stages } };
 }
 
 /** Offer is what may be chosen for a stage, and what is wrong with what the spec says of it. */
@@ -112,6 +117,12 @@ function offerOf(
   const small = tooSmall.map((reason) => reason.class);
   const candidates = measured.filter(({ device }) => !small.includes(device)) as OpenCandidate[];
   return { candidates, tooSmall, faults: prices };
+}
+
+/** offeredClasses lists the classes that may serve a stage, as far as its profile has them. */
+function offeredClasses({ stages }: PipelineSpec, i: number, { cluster }: PipelineFiles): string[] {
+  const named = namedClasses(stages[i] as PipelineStage, i);
+  return named.length > 0 ? named.map(({ device }) => device) : Object.keys(cluster.devices);
 }
 
 /** namedClasses lists the classes that the spec names for a stage; none where it leaves them open. */

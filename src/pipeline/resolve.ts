@@ -13,8 +13,10 @@ import { deviceSets } from './device-sets.js';
 import { countFaults, edgeOf, type ReadGraph, readStageGraph } from './graph.js';
 import { latencyUs, latencyUsByBatch, measuredBatches } from './latencies.js';
 import { listed } from './listed.js';
+import { objectiveFaults } from './objectives.js';
 import type { GivenStage, PipelineFiles, Resolved, StageProfile } from './problem.js';
 import { profileNotes } from './profile-notes.js';
+import { atQuantiles } from './quantiles.js';
 import { wireStages } from './tensors.js';
 
 const MOST_VIRTUAL = 1000;
@@ -25,11 +27,15 @@ const MOST_BATCH = 65_536;
  * resolveGiven joins a spec with its cluster and profiles, and tells every fault at once: of the graph, of what is
  * fixed and what is not, of tensors, and of how cluster, profiles and spec fit together.
  */
-export function resolveGiven(spec: PipelineSpec, files: PipelineFiles): Resolved {
+export function resolveGiven(spec: PipelineSpec, filesRead: PipelineFiles): Resolved {
   const many = countFaults(spec);
   if (many.length > 0) return { faults: many };
   const read = readStageGraph(spec);
   const sets = deviceSets(spec);
+  const { files, faults: quantileFaults } = atQuantiles(spec, filesRead, (i) => {
+    const set = sets.sets[sets.ofStage[i] ?? -1];
+    return set === undefined ? [] : [set];
+  });
   const wiring = wireStages(
     read,
     spec.stages.map(({ inputs }, i) => ({ ...modelTensors(files.profiles[i]), given: inputs })),
@@ -48,6 +54,7 @@ export function resolveGiven(spec: PipelineSpec, files: PipelineFiles): Resolved
       ...whenFaults(stage, i, files.profiles[i]),
       ...batchFaults(stage, i, { set: sets.sets[sets.ofStage[i] ?? -1], file: files.profiles[i] }),
     ]),
+    ...quantileFaults,
   ];
   if (faults.length > 0) return { faults: distinct(faults) };
   const stages = spec.stages.map((stage, i): GivenStage => {
@@ -80,6 +87,7 @@ export function specFaults(spec: PipelineSpec, { faults }: ReadGraph, setFaults:
   return [
     ...faults,
     ...methodFaults(spec),
+    ...objectiveFaults(spec),
     ...tunerFaults(tuner ?? spec.serving?.tuner?.kind, spec),
     ...(load !== undefined && spec.rps !== undefined
       ? [fault('stands beside a load, which has a rate of its own; leave one of them out', '/rps')]

@@ -17,11 +17,15 @@ export function pipelineHeadline({
 }
 
 /** sampleLines say what a plan that was searched holds on its sample, and how near its cost is to the proved bound. */
-export function sampleLines({ sample, objective, hourlyCost }: PipelinePlan): string[] {
+export function sampleLines({ sample, objective, objectives = [], hourlyCost }: PipelinePlan): string[] {
   const lines: string[] = [];
   if (sample !== undefined)
     lines.push(
       `${percent(sample.attainment, 2)} of the sample's ${count(sample.requests)} requests in time, p99 ${figure(sample.p99Ms)} ms${sample.draws === 1 ? '' : `; ${percent(sample.leastAttainment, 2)} in the worst of its ${sample.draws} draws`}`,
+    );
+  for (const { sloMs, attainment, sampleAttainment } of objectives)
+    lines.push(
+      `${percent(sampleAttainment, 2)} of them within ${figure(sloMs)} ms, of ${percent(attainment, 2)} that must be`,
     );
   if (objective !== undefined)
     lines.push(
@@ -58,8 +62,8 @@ export function stageTable({ stages, shared = [] }: PipelinePlan): Table {
 export function stageChangeTable({ stages }: PipelineExplanation): Table {
   const rows = stages.map(({ stage, oneLess, oneMore, classes }) => [
     stage,
-    orDash(oneLess?.[0], (share) => percent(share, 2)),
-    orDash(oneMore[0], (share) => percent(share, 2)),
+    orDash(oneLess, shares),
+    shares(oneMore),
     classes
       .map(({ device, option, extraCost = 0 }) =>
         option === undefined
@@ -72,6 +76,11 @@ export function stageChangeTable({ stages }: PipelineExplanation): Table {
     columns: ['stage', 'in time, one less', 'one more', 'cheapest on each class, all else as it is'],
     rows,
   };
+}
+
+/** shares has one figure for each objective. */
+function shares(attainments: readonly number[]): string {
+  return attainments.map((share) => percent(share, 2)).join(', ');
 }
 
 /** pathTable lists the steps by which the search lowered the cost. */

@@ -27,11 +27,16 @@ export interface Execution {
  * Jitter describes log-normal factors on execution times.
  * - cv: the factors have mean 1 and this coefficient of variation.
  * - profile: the factors have median 1, because profiles and plans hold medians. By pool, index batch − 1
- *   holds the deviation of the factor's logarithm.
+ *   holds the deviation of the factor's logarithm. A pool that was planned with its 95th percentiles is in `atP95`: there
+ *   1 is the 95th percentile of the factors.
  */
 export type Jitter =
   | { readonly kind: 'cv'; readonly cv: number }
-  | { readonly kind: 'profile'; readonly deviations: readonly Float64Array[] };
+  | {
+      readonly kind: 'profile';
+      readonly deviations: readonly Float64Array[];
+      readonly atP95?: readonly boolean[];
+    };
 
 /**
  * PlannedExecution gives the execution time in ns of a batch of `size` requests, from its pool and its planned time in
@@ -75,9 +80,11 @@ function drawnExecution(
     return (pool, _size, plannedNs) =>
       Math.max(1, slow * plannedNs * Math.exp(deviation * drawn(pool) - variance / 2));
   }
-  const { deviations } = jitter;
-  return (pool, size, plannedNs) =>
-    Math.max(1, slow * plannedNs * Math.exp((deviations[pool]?.[size - 1] ?? 0) * drawn(pool)));
+  const { deviations, atP95 = [] } = jitter;
+  return (pool, size, plannedNs) => {
+    const above = drawn(pool) - (atP95[pool] === true ? P95_DEVIATIONS : 0);
+    return Math.max(1, slow * plannedNs * Math.exp((deviations[pool]?.[size - 1] ?? 0) * above));
+  };
 }
 
 /** describedExecution describes an execution for a report. Of a profile's spread it says only that it was used. */
@@ -116,7 +123,11 @@ export function profiledJitter(
     return undefined;
   }
   const deviations = parts.map(({ part, profile }) => spreadOf(part, profile, told));
-  return told.count > before ? undefined : { kind: 'profile', deviations };
+  if (told.count > before) return undefined;
+  const isAtP95 =
+    plan.kind === 'pipeline-plan' && plan.stages.some((stage) => stage.latencyQuantile === 'p95');
+  const atP95 = isAtP95 ? plan.stages.map((stage) => stage.latencyQuantile === 'p95') : undefined;
+  return { kind: 'profile', deviations, ...(atP95 && { atP95 }) };
 }
 
 /** MeasuredPart is what a pool executes: a partition of a model, or a whole model where it has no blocks. */

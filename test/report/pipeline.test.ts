@@ -37,6 +37,10 @@ it('the lines of a plan that was searched have its sample and its bound, and one
   expect(sampleLines({ ...PLAN, sample: several })).toEqual([
     "99.53 % of the sample's 35 842 requests in time, p99 84.5 ms; 99.10 % in the worst of its 4 draws",
   ]);
+  const objectives = [{ sloMs: 40, attainment: 0.9, sampleAttainment: 0.95 }];
+  expect(sampleLines({ ...PLAN, sample, objectives })[1]).toBe(
+    '95.00 % of them within 40.0 ms, of 90.00 % that must be',
+  );
   expect(sampleLines({ ...PLAN, objective: { ...objective, bound: 5.28, gap: 0 } })).toEqual([
     'no plan that holds the sample costs less than 5.28 per hour: proved',
   ]);
@@ -49,7 +53,7 @@ it('the tables of an explanation have the changes of each stage, and the steps o
     path: [{ action: 'change-class' as const, stage: 'slow', from, to: option, hourlyCost: 2.52 }],
     stages: [
       {
-        ...{ stage: 'slow', oneLess: [0.9], oneMore: [1] },
+        ...{ stage: 'slow', oneLess: [0.9, 0.5], oneMore: [1, 0.7] },
         classes: [
           { device: 'cpu' },
           { device: 'k80', option, extraCost: 0 },
@@ -59,7 +63,7 @@ it('the tables of an explanation have the changes of each stage, and the steps o
     ],
   };
   expect(stageChangeTable(explanation).rows).toEqual([
-    ['slow', '90.00 %', '100.00 %', 'cpu: misses, 3 × k80 at 4: +0, 3 × v100 at 4: +0.640'],
+    ['slow', '90.00 %, 50.00 %', '100.00 %, 70.00 %', 'cpu: misses, 3 × k80 at 4: +0, 3 × v100 at 4: +0.640'],
   ]);
   expect(pathTable(explanation).rows).toEqual([['1', 'slow', '3 × v100 at 4', '3 × k80 at 4', '2.52']]);
 });

@@ -26,3 +26,18 @@ describe('executionOf() with measured factors', () => {
     expect(executionOf({ slow: 1 }, topology, 0)).toBeUndefined();
   });
 });
+
+describe('executionOf() with the spread of profiles', () => {
+  it('draws half of the times above a planned median, and a twentieth above a planned 95th percentile', () => {
+    const deviations = [Float64Array.of(0.4, 0.4), Float64Array.of(0.4, 0.4)];
+    const jitter = { kind: 'profile', deviations, atP95: [false, true] } as const;
+    const execution = executionOf({ slow: 1, jitter }, topology, 3)!;
+    const above = [0, 1].map((pool) => {
+      const drawn = Array.from({ length: 20_000 }, () => execution(pool, 1, 1e6));
+      return drawn.filter((ns) => ns > 1e6).length / drawn.length;
+    });
+    expect(above[0]).toBeCloseTo(0.5, 1);
+    expect(above[1]).toBeGreaterThan(0.045);
+    expect(above[1]).toBeLessThan(0.055);
+  });
+});

@@ -1,4 +1,4 @@
-import type { PipelineLoad, PipelinePlan, PipelineSpec } from '../../artifacts/index.js';
+import type { FurtherObjective, PipelineLoad, PipelinePlan, PipelineSpec } from '../../artifacts/index.js';
 import {
   type Configuration,
   chosenSpec,
@@ -19,10 +19,13 @@ import {
   type GivenProblem,
   type GivenReason,
   type OpenProblem,
+  objectiveNotes,
+  objectivesOf,
   type PipelineFiles,
   type PipelinePlanBody,
   planChosen,
   resolveGiven,
+  shareWithin,
 } from '../../pipeline/index.js';
 import type { Trace } from '../../workload/index.js';
 import { pipelineSamples, SAMPLE_SEED } from './pipeline-sample.js';
@@ -42,7 +45,8 @@ export type PlannedOpen =
   | {
       readonly status: 'infeasible';
       readonly reasons: readonly GivenReason[];
-      readonly smallestFeasibleSloMs?: number;
+      /** For each objective, the SLO that the others' would leave it; absent where none was found. */
+      readonly smallestFeasibleSlosMs?: readonly number[];
       readonly estimates: number;
     };
 
@@ -138,17 +142,19 @@ export async function planAsChosen(
   const samples = await pipelineSamples(spec, spec.load as PipelineLoad, trace);
   const body = planOf(configuration, { problem, samples, spec, files });
   if (isCoarse(spec.planner.method)) return { status: 'feasible', plan: body };
-  const attainment = body.sample?.leastAttainment as number;
-  if (attainment < body.attainment)
-    return {
-      status: 'infeasible',
-      reasons: [
-        {
-          text: `${percent(attainment)} of a draw of the sample are in time, and the plan promises ${percent(body.attainment)}`,
-        },
-      ],
-    };
+  const missed = missedObjectives(body);
+  if (missed.length > 0) return { status: 'infeasible', reasons: missed };
   return { status: 'feasible', plan: { ...body, ...proofOf(body, plan.objective?.bound ?? 0) } };
+}
+
+/** missedObjectives compares what a plan promises with what the Estimator gives for its sample. */
+function missedObjectives({ sample, sloMs, attainment, objectives = [] }: PipelinePlanBody) {
+  const sampleAttainment = sample?.leastAttainment as number;
+  return [{ sloMs, attainment, sampleAttainment }, ...objectives]
+    .filter((one) => one.sampleAttainment < one.attainment)
+    .map((one) => ({
+      text: `${percent(one.sampleAttainment)} of the sample's worst draw are answered within ${figure(one.sloMs)} ms, and the plan promises ${percent(one.attainment)}`,
+    }));
 }
 
 interface ChoiceFaults {
@@ -196,10 +202,18 @@ interface Planned {
 function planOf(configuration: Configuration, { problem, samples, spec, files }: Planned): PipelinePlanBody {
   const resolved = resolveGiven(chosenSpec(spec, chosenStages(problem, configuration)), files);
   const latencies = samples.map((sample) => estimatorOf(problem, sample).estimate(configuration).latencyNs);
+  const { notes = [], ...body } = planChosen(resolved.problem as GivenProblem);
+  const told = [...notes, ...objectiveNotes(spec)];
+  const further = spec.objectives?.map((one) => ({
+    ...one,
+    sampleAttainment: leastWithin(latencies, one.sloMs),
+  }));
   return {
-    ...planChosen(resolved.problem as GivenProblem),
+    ...body,
+    ...(told.length === 0 ? {} : { notes: told }),
     method: spec.planner.method,
     sample: sampleFigures(latencies, spec),
+    ...(further === undefined ? {} : { objectives: further }),
   };
 }
 
@@ -210,18 +224,19 @@ function sampleFigures(
 ): NonNullable<PipelinePlanBody['sample']> {
   const sorted = Float64Array.from(latenciesNs.flatMap((one) => [...one])).sort();
   const quantileMs = (p: number) => (quantileOfSorted(sorted, p) ?? 0) / NS_PER_MS;
-  const inTime = latenciesNs.map((one) => one.filter((ns) => ns <= Math.round(sloMs * NS_PER_MS)).length);
-  const shares = latenciesNs.map(({ length }, draw) =>
-    length === 0 ? 1 : (inTime[draw] as number) / length,
-  );
   return {
     requests: sorted.length,
     seed: SAMPLE_SEED,
     draws: latenciesNs.length,
-    attainment: inTime.reduce((sum, count) => sum + count, 0) / sorted.length,
-    leastAttainment: Math.min(...shares),
+    attainment: shareWithin(sorted, sloMs),
+    leastAttainment: leastWithin(latenciesNs, sloMs),
     ...{ p50Ms: quantileMs(0.5), p95Ms: quantileMs(0.95), p99Ms: quantileMs(0.99) },
   };
+}
+
+/** leastWithin is the share of requests within an SLO, in the draw where it is least. */
+function leastWithin(latenciesNs: readonly Float64Array[], sloMs: number): number {
+  return Math.min(...latenciesNs.map((one) => (one.length === 0 ? 1 : shareWithin(one, sloMs))));
 }
 
 type Infeasible = Extract<PlanningOutcome, { status: 'infeasible' }>;
@@ -232,31 +247,41 @@ function infeasible(
     least,
     estimates = 0,
   }: Pick<Infeasible, 'reasons' | 'least'> & Partial<Pick<Infeasible, 'estimates'>>,
-  { sloMs }: PipelineSpec,
+  spec: PipelineSpec,
 ): PlannedOpen {
-  const leastMs = least?.sloNs[0];
+  const leastMs = least?.sloNs.map((ns) => ns / NS_PER_MS);
   const would =
     least === undefined
       ? ''
-      : `; an SLO of ${figure((leastMs as number) / NS_PER_MS)} ms can be met, at ${figure(least.hourlyCost)} per hour`;
+      : `; ${leastText(objectivesOf(spec), leastMs as number[])} can be met, at ${figure(least.hourlyCost)} per hour`;
   return {
     status: 'infeasible',
     reasons: reasons.map((reason) => {
-      const { text, ...rest } = reasonOf(reason, sloMs);
+      const { text, ...rest } = reasonOf(reason, spec);
       return { ...rest, text: `${text}${would}` };
     }),
-    ...(leastMs === undefined ? {} : { smallestFeasibleSloMs: leastMs / NS_PER_MS }),
+    ...(leastMs === undefined ? {} : { smallestFeasibleSlosMs: leastMs }),
     estimates,
   };
 }
 
-function reasonOf(reason: InfeasibleReason, sloMs: number): GivenReason {
+function leastText(objectives: readonly FurtherObjective[], leastMs: readonly number[]): string {
+  if (objectives.length === 1) return `an SLO of ${figure(leastMs[0] as number)} ms`;
+  const each = objectives.map(
+    ({ attainment }, k) => `${figure(leastMs[k] as number)} ms (${percent(attainment)})`,
+  );
+  return `SLOs of ${each.join(', ')}`;
+}
+
+function reasonOf(reason: InfeasibleReason, spec: PipelineSpec): GivenReason {
+  const several = spec.objectives !== undefined;
   switch (reason.code) {
     case 'slo-too-short': {
-      const { stages, longestPathNs, leastSloNs } = reason;
-      const latencyMs = leastSloNs / NS_PER_MS;
+      const { stages, longestPathNs, leastSloNs, objective } = reason;
+      const [latencyMs, sloMs] = [leastSloNs / NS_PER_MS, objective.sloNs / NS_PER_MS];
       const path = `${stages.join(' -> ')}, takes ${figure(longestPathNs / NS_PER_MS)} ms on the fastest classes`;
-      const text = `even if no request ever waited, the SLO would have to be ${figure(latencyMs)} ms, and it is ${figure(sloMs)} ms: the longest path, ${path}`;
+      const which = several ? `the SLO of ${percent(objective.attainment)} of the requests` : 'the SLO';
+      const text = `even if no request ever waited, ${which} would have to be ${figure(latencyMs)} ms, and it is ${figure(sloMs)} ms: the longest path, ${path}`;
       return { code: 'slo-too-short', stages, sloMs, latencyMs, overMs: latencyMs - sloMs, text };
     }
     case 'too-few-replicas': {
@@ -264,11 +289,14 @@ function reasonOf(reason: InfeasibleReason, sloMs: number): GivenReason {
       const text = `${stage} needs more replicas than there are, ${classes.length === 0 ? 'as the spec fixes them' : `of ${classes.join(', ')}`}, whatever the others have`;
       return { code: 'too-few-gpus', stages: [stage], text };
     }
-    case 'no-combination':
+    case 'no-combination': {
+      const { sloMs } = spec;
+      const wanted = objectivesOf(spec).map((one) => `${figure(one.sloMs)} ms`);
       return {
         ...{ code: 'slo-too-short', sloMs },
-        text: `no choice of classes and batches is fast enough for the SLO of ${figure(sloMs)} ms, though every stage alone has one: transfers between classes take too long, or batches that are fixed do`,
+        text: `no choice of classes and batches is fast enough for the SLO${several ? 's' : ''} of ${wanted.join(' and ')}, though every stage alone has one: transfers between classes take too long, or batches that are fixed do`,
       };
+    }
     case 'too-few-devices': {
       const { device, needed, count } = reason;
       return {

@@ -10,6 +10,7 @@ import {
   type Loaded,
   loadArtifact,
   type NoPlan,
+  type NoPlanModel,
   type OpenCluster,
   outputFiles,
   type PipelinePlan,
@@ -196,32 +197,41 @@ function servingOf({ planner: { method }, serving, tuner }: PipelineSpec): PlanS
 }
 
 function undecidedPipeline({ spec, inputs }: LoadedPipeline, solver: NoPlan['solver']): NoPlan {
-  const { name = 'pipeline', sloMs } = spec.value;
-  return {
-    ...emittedHead('no-plan', inputs(undefined)),
-    ...{ status: 'no-plan-in-time', reasons: [], models: [{ name, sloMs }], solver },
+  const status = {
+    status: 'no-plan-in-time' as const,
+    reasons: [],
+    models: [modelOf(spec.value, [])],
+    solver,
   };
+  return { ...emittedHead('no-plan', inputs(undefined)), ...status };
 }
 
 /** InfeasiblePipeline says why a pipeline has no plan. */
 interface InfeasiblePipeline {
   readonly reasons: readonly GivenReason[];
+  readonly smallestFeasibleSlosMs?: readonly number[] | undefined;
   readonly smallestFeasibleSloMs?: number | undefined;
 }
 
 function noPipelinePlan(
-  { reasons, smallestFeasibleSloMs }: InfeasiblePipeline,
+  { reasons, smallestFeasibleSloMs, smallestFeasibleSlosMs }: InfeasiblePipeline,
   { spec, inputs }: LoadedPipeline,
   solver: NoPlan['solver'],
 ): NoPlan {
-  const { name = 'pipeline', sloMs } = spec.value;
-  return {
-    ...emittedHead('no-plan', inputs(undefined)),
-    status: 'infeasible',
-    reasons,
-    models: [{ name, sloMs, ...(smallestFeasibleSloMs === undefined ? {} : { smallestFeasibleSloMs }) }],
-    solver,
-  };
+  const leastMs =
+    smallestFeasibleSlosMs ?? (smallestFeasibleSloMs === undefined ? [] : [smallestFeasibleSloMs]);
+  const models = [modelOf(spec.value, leastMs)];
+  return { ...emittedHead('no-plan', inputs(undefined)), status: 'infeasible', reasons, models, solver };
+}
+
+/** modelOf names the SLOs of a pipeline, with those that it could meet, as far as they are known. */
+function modelOf(
+  { name = 'pipeline', sloMs, objectives }: PipelineSpec,
+  leastMs: readonly number[],
+): NoPlanModel {
+  const least = (k: number) => (leastMs[k] === undefined ? {} : { smallestFeasibleSloMs: leastMs[k] });
+  const further = objectives?.map((one, k) => ({ ...one, ...least(k + 1) }));
+  return { name, sloMs, ...least(0), ...(further === undefined ? {} : { objectives: further }) };
 }
 
 /**

@@ -1,10 +1,17 @@
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { InputError, solveSpec, validateFiles } from '../../../src/api/index.js';
-import type { PipelinePlan, PipelineSpec, SimulationReport } from '../../../src/artifacts/index.js';
+import type {
+  LatencyTable,
+  NoPlan,
+  PipelinePlan,
+  PipelineSpec,
+  Profile,
+  SimulationReport,
+} from '../../../src/artifacts/index.js';
 import { plan } from '../../cli/plan.js';
 
 const EXAMPLE = new URL('../../../examples/pipeline', import.meta.url).pathname;
@@ -43,6 +50,21 @@ async function changeCluster(change: (cluster: ClusterFile) => void): Promise<vo
   delete cluster.networkGbps;
   change(cluster);
   await writeFile(at('cluster.yaml'), stringify(cluster));
+}
+
+/** eachProfile changes the classes of every profile. */
+async function eachProfile(change: (devices: Profile['devices']) => void): Promise<void> {
+  for (const name of (await readdir(folder)).filter((file) => file.endsWith('.profile.json'))) {
+    const profile = JSON.parse(await readFile(at(name), 'utf8')) as Profile;
+    change(profile.devices);
+    await writeFile(at(name), JSON.stringify(profile));
+  }
+}
+
+/** tenthMore gives latencies that are a tenth longer. */
+function tenthMore(table: LatencyTable): LatencyTable {
+  const more = (_: string, value: unknown) => (typeof value === 'number' ? 1.1 * value : value);
+  return JSON.parse(JSON.stringify(table), more) as LatencyTable;
 }
 
 async function solved(): Promise<PipelinePlan> {
@@ -116,6 +138,78 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
     });
     const { code, stderr } = await plan(['solve', at('spec.yaml')]);
     expect([code, stderr]).toEqual([2, expect.stringContaining('would draw the same again and again')]);
+  });
+
+  it('meets every objective that is asked for, as the general simulator counts, at more cost', async () => {
+    for (const method of ['inferline', 'exact'] as const) {
+      await changeSpec((spec) => {
+        spec.planner = { method, draws: 1 };
+        delete spec.objectives;
+      });
+      const one = await solved();
+      const sloMs = 0.9 * (one.sample?.p50Ms as number);
+      const further = [
+        { sloMs, attainment: 0.5 },
+        { sloMs: 130, attainment: 0.999 },
+      ];
+      await changeSpec((spec) => {
+        spec.objectives = further;
+      });
+      const made = await solved();
+      expect(made.hourlyCost).toBeGreaterThan(one.hourlyCost as number);
+      expect(made.objective?.bound).toBeLessThanOrEqual(made.hourlyCost as number);
+      expect(made.objectives).toMatchObject(further);
+      expect((await validateFiles([at('plan.json')]))[0]).toMatchObject({ ok: true });
+      for (const objective of made.objectives ?? []) {
+        expect(objective.sampleAttainment).toBeGreaterThanOrEqual(objective.attainment);
+        await writeFile(at('plan.json'), JSON.stringify({ ...made, sloMs: objective.sloMs }));
+        const load = ['--rps', '600', '--arrivals', 'gamma', '--cv', '2', '--duration', '5s'];
+        const [model] = (await simulated(...load, '--seed', '1')).models;
+        expect(model?.requests.attainment).toBe(objective.sampleAttainment);
+      }
+      const forged = structuredClone(made);
+      forged.objectives![0]!.sampleAttainment = 0.75;
+      await writeFile(at('plan.json'), JSON.stringify(forged));
+      expect((await validateFiles([at('plan.json')]))[0]).toMatchObject({ ok: false });
+    }
+  });
+
+  it('ends with 3 for a further objective that is too short, and names SLOs that a plan then meets', async () => {
+    await changeSpec((spec) => {
+      spec.objectives = [{ sloMs: 3, attainment: 0.5 }];
+    });
+    const { code, stdout, stderr } = await plan(['solve', at('spec.yaml'), '--json']);
+    expect(code).toBe(3);
+    expect(stderr).toMatch(/the SLO of 50 % of the requests would have to be [0-9.]+ ms, and it is 3 ms/);
+    expect(stderr).toMatch(/SLOs of [0-9.]+ ms \(99 %\), [0-9.]+ ms \(50 %\) can be met, at/);
+    const { models } = JSON.parse(stdout) as NoPlan;
+    const [model] = models;
+    await changeSpec((spec) => {
+      spec.sloMs = model?.smallestFeasibleSloMs as number;
+      spec.objectives = [{ sloMs: model?.objectives?.[0]?.smallestFeasibleSloMs as number, attainment: 0.5 }];
+    });
+    expect((await solved()).objectives?.[0]?.sampleAttainment).toBeGreaterThanOrEqual(0.5);
+  });
+
+  it('plans with 95th percentiles where asked, which costs more and is kept when executions vary', async () => {
+    const median = await solved();
+    await eachProfile((devices) => {
+      for (const device of Object.values(devices))
+        device.blockLatencyP95Us = tenthMore(device.blockLatencyUs);
+    });
+    await changeSpec((spec) => {
+      spec.latencyQuantile = 'p95';
+      spec.planner = { method: 'inferline', draws: 1 };
+    });
+    const made = await solved();
+    expect(made.hourlyCost).toBeGreaterThan(median.hourlyCost as number);
+    expect(made.stages.map(({ latencyQuantile }) => latencyQuantile)).toEqual(made.stages.map(() => 'p95'));
+    expect((await validateFiles([at('plan.json')]))[0]).toMatchObject({ ok: true });
+    const load = ['--rps', '600', '--arrivals', 'gamma', '--cv', '2', '--duration', '5s', '--seed', '1'];
+    const [planned] = (await simulated(...load)).models;
+    expect(planned?.requests.attainment).toBe(made.sample?.attainment);
+    const [varied] = (await simulated(...load, '--jitter', 'profile')).models;
+    expect(varied?.requests.attainment).toBeGreaterThan(planned?.requests.attainment as number);
   });
 
   it('gives the same bytes again, and is confirmed from its files', async () => {

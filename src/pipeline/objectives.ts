@@ -1,0 +1,60 @@
+import { type Fault, type FurtherObjective, fault, type PipelineSpec } from '../artifacts/index.js';
+
+const DEFAULT_ATTAINMENT = 0.99;
+const NS_PER_MS = 1e6;
+/** Every estimate counts the requests of the sample once for each. */
+const MOST_OBJECTIVES = 16;
+
+type Asked = Pick<PipelineSpec, 'sloMs' | 'attainment' | 'objectives'>;
+
+/** objectivesOf lists what the sample of a spec must meet: first the SLO by which requests are judged when a plan serves. */
+export function objectivesOf({
+  sloMs,
+  attainment = DEFAULT_ATTAINMENT,
+  objectives = [],
+}: Asked): FurtherObjective[] {
+  return [{ sloMs, attainment }, ...objectives];
+}
+
+/** shareWithin counts the requests that are answered within an SLO, as a share of all. */
+export function shareWithin(latencyNs: Float64Array, sloMs: number): number {
+  const sloNs = Math.round(sloMs * NS_PER_MS);
+  let inTime = 0;
+  for (const ns of latencyNs) if (ns <= sloNs) inTime++;
+  return inTime / latencyNs.length;
+}
+
+/** objectiveFaults tells where objectives stand that nothing looks at. */
+export function objectiveFaults({ objectives, planner: { method } }: PipelineSpec): Fault[] {
+  if (objectives === undefined) return [];
+  if (objectives.length > MOST_OBJECTIVES)
+    return [fault(`lists ${objectives.length} objectives; give at most ${MOST_OBJECTIVES}`, '/objectives')];
+  switch (method) {
+    case 'inferline':
+    case 'exact':
+      return [];
+    default: {
+      const why = `${method} looks at sloMs alone, and at no request of the sample`;
+      return [fault(`are for planner.method inferline or exact: ${why}`, '/objectives')];
+    }
+  }
+}
+
+/** objectiveNotes names the objectives that ask for nothing more than another one does. */
+export function objectiveNotes(asked: Asked): string[] {
+  const all = objectivesOf(asked);
+  return all.flatMap((one, k) => {
+    const other = all.find((by, j) => j !== k && follows(one, by) && (j < k || !follows(by, one)));
+    return other === undefined
+      ? []
+      : [`${inWords(one)} follow from ${inWords(other)}, and ask for nothing more`];
+  });
+}
+
+function follows(one: FurtherObjective, from: FurtherObjective): boolean {
+  return from.sloMs <= one.sloMs && from.attainment >= one.attainment;
+}
+
+function inWords({ sloMs, attainment }: FurtherObjective): string {
+  return `${Number((100 * attainment).toFixed(4))} % within ${sloMs} ms`;
+}

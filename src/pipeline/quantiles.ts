@@ -1,0 +1,91 @@
+import {
+  type DeviceProfile,
+  type Fault,
+  fault,
+  type LatencyQuantile,
+  type PipelineSpec,
+} from '../artifacts/index.js';
+import { measuredBatches } from './latencies.js';
+import { listed } from './listed.js';
+import type { PipelineFiles, StageProfile } from './problem.js';
+
+/** ClassSize is a device class and a virtual size on which a stage may run. */
+interface ClassSize {
+  readonly device: string;
+  readonly virtual: number;
+}
+
+/** latencyQuantileOf says which quantile of its latencies a stage is planned with. */
+export function latencyQuantileOf({ latencyQuantile, stages }: PipelineSpec, i: number): LatencyQuantile {
+  return stages[i]?.latencyQuantile ?? latencyQuantile ?? 'p50';
+}
+
+/**
+ * atQuantiles gives the files of a spec with the latencies that each stage is planned with in place of the medians, and
+ * the fault of every stage whose profile lacks some. The profile of such a stage keeps its medians.
+ * @param classesOf lists what may serve a stage
+ */
+export function atQuantiles(
+  spec: PipelineSpec,
+  files: PipelineFiles,
+  classesOf: (stage: number) => readonly ClassSize[],
+): { readonly files: PipelineFiles; readonly faults: readonly Fault[] } {
+  const faults: Fault[] = [];
+  const profiles = files.profiles.map((file, i) => {
+    if (latencyQuantileOf(spec, i) === 'p50') return file;
+    const told = quantileFaults(spec, file, { stage: i, classes: classesOf(i) });
+    faults.push(...told);
+    return told.length > 0 ? file : withP95(file);
+  });
+  return { files: { ...files, profiles }, faults };
+}
+
+function quantileFaults(
+  spec: PipelineSpec,
+  { profile, path }: StageProfile,
+  { stage, classes }: { readonly stage: number; readonly classes: readonly ClassSize[] },
+): Fault[] {
+  const { latencyQuantile, batch } = spec.stages[stage] ?? {};
+  const at = latencyQuantile === undefined ? '/latencyQuantile' : `/stages/${stage}/latencyQuantile`;
+  const { length } = profile.blocks;
+  if (length > 1)
+    return [
+      fault(
+        `is p95, and ${path} has ${length} blocks, whose 95th percentiles do not add up; measure the model in one block, or plan with p50`,
+        at,
+      ),
+    ];
+  return classes.flatMap(({ device: name, virtual }) => {
+    const device = Object.hasOwn(profile.devices, name)
+      ? (profile.devices[name] as DeviceProfile)
+      : undefined;
+    if (device === undefined) return [];
+    const lacking = measuredBatches(device, virtual).filter(
+      (size) => (batch === undefined || size <= batch) && p95Us(device, virtual, size) === undefined,
+    );
+    if (lacking.length === 0) return [];
+    const said = `is p95, and ${path} has no 95th percentile on ${name} at batch ${listed(lacking)}`;
+    return [fault(`${said}; measure them, or plan with p50`, at)];
+  });
+}
+
+function p95Us({ blockLatencyP95Us }: DeviceProfile, virtual: number, batch: number): number | undefined {
+  const us = blockLatencyP95Us?.[virtual]?.[batch]?.[0];
+  return typeof us === 'number' && us > 0 ? us : undefined;
+}
+
+/** withP95 gives a profile of one block with its 95th percentiles as latencies. */
+function withP95({ profile, path }: StageProfile): StageProfile {
+  const devices = Object.entries(profile.devices).map(([name, device]) => {
+    const { wholeLatencyUs: _medians, ...rest } = device;
+    const blockLatencyUs = Object.entries(device.blockLatencyUs).map(([virtual, byBatch]) => {
+      const rows = Object.keys(byBatch).map((batch): [string, (number | null)[]] => [
+        batch,
+        [p95Us(device, Number(virtual), Number(batch)) ?? null],
+      ]);
+      return [virtual, Object.fromEntries(rows)] as const;
+    });
+    return [name, { ...rest, blockLatencyUs: Object.fromEntries(blockLatencyUs) }] as const;
+  });
+  return { profile: { ...profile, devices: Object.fromEntries(devices) }, path };
+}
