@@ -192,6 +192,9 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
   });
 
   it('plans with 95th percentiles where asked, which costs more and is kept when executions vary', async () => {
+    await changeSpec((spec) => {
+      spec.planner = { method: 'inferline', draws: 1 };
+    });
     const median = await solved();
     await eachProfile((devices) => {
       for (const device of Object.values(devices))
@@ -199,7 +202,6 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
     });
     await changeSpec((spec) => {
       spec.latencyQuantile = 'p95';
-      spec.planner = { method: 'inferline', draws: 1 };
     });
     const made = await solved();
     expect(made.hourlyCost).toBeGreaterThan(median.hourlyCost as number);
