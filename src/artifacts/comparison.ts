@@ -19,11 +19,18 @@ export interface ComparisonDocument extends Emitted {
  */
 export interface CompareRow {
   readonly mix: Readonly<Record<string, number>>;
+  /** The classes of a pipeline's cluster that have no limit. */
+  readonly unlimited?: readonly string[];
   readonly slo?: string;
   readonly sloMs: readonly number[];
   readonly margin?: number;
   readonly status: 'optimal' | 'feasible' | 'infeasible' | 'no-plan-in-time';
   readonly objective?: PlanObjective;
+  /** Of a pipeline: the share of its sample's requests in time, and the 99th percentile of their latencies. */
+  readonly attainment?: number;
+  readonly p99Ms?: number;
+  /** Of a pipeline without a plan: an SLO that can be met. */
+  readonly smallestFeasibleSloMs?: number;
   /** The throughput of all models together. */
   readonly throughputRps?: number;
   readonly models?: readonly {

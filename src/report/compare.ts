@@ -28,7 +28,7 @@ interface Column {
 const always = (): boolean => true;
 
 const COLUMNS: readonly Column[] = [
-  { head: 'mix', wanted: always, cell: ({ mix }) => mixWords(mix) },
+  { head: 'mix', wanted: always, cell: mixWords },
   {
     head: 'SLO',
     wanted: (rows) => rows.some(({ slo }) => slo !== undefined),
@@ -60,8 +60,19 @@ const COLUMNS: readonly Column[] = [
     cell: ({ costPerMillionHeld }) => shown(costPerMillionHeld),
   },
   {
+    head: 'in time',
+    wanted: isOfPipelines,
+    cell: ({ attainment }) => orDash(attainment, (share) => percent(share, 2)),
+  },
+  { head: 'p99 ms', wanted: isOfPipelines, cell: ({ p99Ms }) => shown(p99Ms) },
+  {
+    head: 'least SLO ms',
+    wanted: (rows) => rows.some(({ smallestFeasibleSloMs }) => smallestFeasibleSloMs !== undefined),
+    cell: ({ smallestFeasibleSloMs }) => shown(smallestFeasibleSloMs),
+  },
+  {
     head: 'utilisation',
-    wanted: always,
+    wanted: (rows) => !isOfPipelines(rows),
     cell: ({ utilisation }) => orDash(utilisation, percent),
   },
   {
@@ -80,6 +91,10 @@ function holds(rows: readonly CompareRow[]): boolean {
   return rows.some(({ heldRps }) => heldRps !== undefined);
 }
 
+function isOfPipelines(rows: readonly CompareRow[]): boolean {
+  return rows.some(({ attainment }) => attainment !== undefined);
+}
+
 function hasCost(rows: readonly CompareRow[]): boolean {
   return rows.some(({ hourlyCost }) => hourlyCost !== undefined);
 }
@@ -89,9 +104,9 @@ function shown(value: number | undefined): string {
 }
 
 /** mixWords writes a mix as `25 L4 + 75 T4`, without the classes that have no GPUs. */
-function mixWords(mix: CompareRow['mix']): string {
+function mixWords({ mix, unlimited = [] }: Pick<CompareRow, 'mix' | 'unlimited'>): string {
   const parts = Object.entries(mix).flatMap(([name, count]) => (count > 0 ? [`${count} ${name}`] : []));
-  return parts.join(' + ') || 'no GPU';
+  return [...parts, ...unlimited.map((name) => `any ${name}`)].join(' + ') || 'no GPU';
 }
 
 /**
@@ -143,9 +158,9 @@ function reasonOf(row: CompareRow): string {
 }
 
 /** caseWords names a row by its mix and its swept values. */
-function caseWords({ mix, slo, margin }: CompareRow): string {
+function caseWords({ mix, unlimited = [], slo, margin }: CompareRow): string {
   return [
-    mixWords(mix),
+    mixWords({ mix, unlimited }),
     ...(slo ? [`SLO ${sweptWords(slo)}`] : []),
     ...(margin === undefined ? [] : [`margin ${sweptWords(String(margin))}`]),
   ].join(', ');

@@ -1,12 +1,12 @@
 import {
   type Cluster,
   type CompareRow,
-  type ComparisonDocument,
   checkWritable,
   decodedText,
   everyInput,
   fault,
   InputError,
+  loadArtifact,
   option,
   outputFiles,
   type PlanServing,
@@ -14,19 +14,20 @@ import {
   refuseReplacing,
 } from '../../artifacts/index.js';
 import type { HoldTarget } from '../../hold/index.js';
-import { type JobsProgress, jobsProgress, type NamedJob } from '../../jobs/index.js';
+import { jobsProgress, type NamedJob } from '../../jobs/index.js';
 import type { PooledOutcome, PooledProblem } from '../../milp/index.js';
 import {
   type HeldOutcome,
   holdPlan,
   holdTarget,
+  type LoadedPipeline,
   type LoadedPooled,
+  loadPipeline,
   loadPooled,
   missedWhatWasAsked,
   notHeldReason,
   refuseMarked,
   type SolveJob,
-  type SolveLimits,
   SolverPool,
   searchLimits,
   servingOf,
@@ -34,37 +35,9 @@ import {
 import { type CompareCase, compareCases } from './cases.js';
 import { comparisonDocument, refuseUnknownEnding, saveComparison } from './file.js';
 import { mixText, type WrittenMix, withMix } from './mixes.js';
+import type { CompareOptions, Comparison } from './options.js';
+import { comparePipeline } from './pipelines.js';
 import { refusedRow, rowOf, withFrontier } from './rows.js';
-
-/** CompareOptions says which variants of a spec are compared, and where the comparison is written. */
-export interface CompareOptions extends SolveLimits {
-  /** Mixes such as `L4=25,T4=75`. A class that is left out has no GPUs. */
-  readonly mixes?: readonly string[] | undefined;
-  /** A file with one mix per line. Lines that begin with # are comments. */
-  readonly mixFile?: string | undefined;
-  /** The budget per hour, in the unit of `hourlyCost`; `budgetMixes` says which mixes it gives. */
-  readonly budget?: number | undefined;
-  /** Sweeps such as `slo=2x..10x`, `slo=50ms..200ms` or `margin=0..0.6`, each with `:steps` if wanted. */
-  readonly sweeps?: readonly string[] | undefined;
-  /** Searches, for every case, the plan that holds this share of each model's requests in time in simulation. */
-  readonly hold?: number | undefined;
-  /** Whether to refuse profiles with unfit, emulated or imported figures that a plan could use. */
-  readonly strictProfile?: boolean | undefined;
-  /** The file that the comparison is written to; it ends in `.json` or `.csv`. */
-  readonly output?: string | undefined;
-  /** The number of solver threads. By default there are as many as the machine has cores, at most 16. */
-  readonly threads?: number;
-  /** When it is aborted, the rows that are done are returned. */
-  readonly signal?: AbortSignal;
-  readonly onProgress?: (progress: JobsProgress) => void;
-}
-
-/** Comparison is the result of `compareSpec`. */
-export interface Comparison {
-  readonly document: ComparisonDocument;
-  /** Whether any row missed a limit or gap that was asked for. */
-  readonly limitReached: boolean;
-}
 
 /**
  * compareSpec plans one spec for several clusters, SLOs or margins, side by side on solver threads, and writes the
@@ -78,10 +51,11 @@ export async function compareSpec(path: string, options: CompareOptions): Promis
   const { output, mixFile } = options;
   if (output !== undefined) refuseUnknownEnding(output);
   if (output !== undefined) await checkWritable(output);
-  const [loaded, mixes] = await everyInput(`compare mixes of ${path}`, [
-    loadPooled(path),
-    writtenMixes(options),
-  ]);
+  const [loaded, mixes] = await everyInput<[LoadedPooled | LoadedPipeline, WrittenMix[]]>(
+    `compare mixes of ${path}`,
+    [loadEither(path), writtenMixes(options)],
+  );
+  if ('graph' in loaded) return comparePipeline(loaded, { ...options, mixes });
   await refuseReplacing(`compare ${path}`, outputFiles({ output }), [
     ...loaded.read,
     ...(mixFile === undefined ? [] : [{ what: 'the file of mixes', path: mixFile }]),
@@ -111,6 +85,11 @@ export async function compareSpec(path: string, options: CompareOptions): Promis
   const document = comparisonDocument(rows, { cases: cases.length, notes, inputs: loaded.inputs(output) });
   if (output !== undefined) await saveComparison(output, document);
   return { document, limitReached: done.some(({ missed }) => missed) };
+}
+
+async function loadEither(path: string): Promise<LoadedPooled | LoadedPipeline> {
+  const spec = await loadArtifact(path, ['pooled', 'pipeline']);
+  return spec.kind === 'pipeline' ? loadPipeline(path, spec) : loadPooled(path, spec);
 }
 
 /**

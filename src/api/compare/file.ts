@@ -50,6 +50,7 @@ export async function saveComparison(path: string, document: ComparisonDocument)
 
 const COLUMNS: readonly [string, (row: CompareRow) => string | number | undefined][] = [
   ['mix', ({ mix }) => mixText(mix)],
+  ['unlimited', ({ unlimited }) => unlimited?.join(' ')],
   ['slo', ({ slo }) => slo],
   ['sloMs', ({ sloMs }) => sloMs.join(' ')],
   ['margin', ({ margin }) => margin],
@@ -58,6 +59,9 @@ const COLUMNS: readonly [string, (row: CompareRow) => string | number | undefine
   ['value', ({ objective }) => objective?.value],
   ['bound', ({ objective }) => objective?.bound],
   ['gap', ({ objective }) => objective?.gap],
+  ['attainment', ({ attainment }) => attainment],
+  ['p99Ms', ({ p99Ms }) => p99Ms],
+  ['smallestFeasibleSloMs', ({ smallestFeasibleSloMs }) => smallestFeasibleSloMs],
   ['throughputRps', ({ throughputRps }) => throughputRps],
   ['heldRps', ({ heldRps }) => heldRps],
   ['used', ({ used }) => (used === undefined ? undefined : mixText(used))],

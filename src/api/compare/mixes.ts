@@ -3,6 +3,7 @@ import {
   type DeviceClass,
   type Fault,
   fault,
+  type OpenCluster,
   option,
   type PooledSpecModel,
 } from '../../artifacts/index.js';
@@ -31,7 +32,7 @@ export interface WrittenMix {
  * parseMix reads a mix such as `L4=25,T4=75`: classes of the cluster, each once, and at least one GPU in all.
  * @returns a list of the one mix, or an empty list where it added faults to `told`
  */
-export function parseMix({ text, at }: WrittenMix, { devices }: Cluster, told: Fault[]): Mix[] {
+export function parseMix({ text, at }: WrittenMix, { devices }: OpenCluster, told: Fault[]): Mix[] {
   const mix: Record<string, number> = {};
   const wrong: string[] = [];
   for (const part of text.split(',').map((one) => one.trim())) {

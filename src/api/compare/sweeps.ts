@@ -75,6 +75,12 @@ function rangeFaults(kind: 'slo' | 'margin', range: Range, match: RegExpExecArra
   return wrong;
 }
 
+/** sloPoints lists the points of a sweep of SLOs, each as it is written. */
+export function sloPoints(range: Range): { readonly text: string; readonly n: number }[] {
+  const unit = range.unit === 'x' ? 'x' : ` ${range.unit}`;
+  return pointsOf(range).map((n) => ({ text: `${n}${unit}`, n }));
+}
+
 function pointsOf({ from, to, steps }: Range): number[] {
   return evenlySpaced(from, to, steps);
 }
@@ -93,10 +99,10 @@ export function marginsOf(range: Range): number[] {
  * latency adds a fault to `told`, and its SLOs are NaN.
  */
 export function slosOf({ spec, cluster, profiles }: LoadedPooled, range: Range, told: Fault[]): SloPoint[] {
-  const points = pointsOf(range);
+  const points = sloPoints(range);
   if (range.unit !== 'x') {
     const msPer = range.unit === 's' ? 1000 : 1;
-    return points.map((n) => ({ text: `${n} ${range.unit}`, sloMs: profiles.map(() => n * msPer) }));
+    return points.map(({ text, n }) => ({ text, sloMs: profiles.map(() => n * msPer) }));
   }
   const fastestMs = profiles.map(({ profile, path }, m) => {
     const model = spec.value.models[m] as PooledSpecModel;
@@ -106,7 +112,7 @@ export function slosOf({ spec, cluster, profiles }: LoadedPooled, range: Range, 
       told.push(fault('has no latency at batch 1 on a class of the cluster, which multiples need', path));
     return ms ?? Number.NaN;
   });
-  return points.map((n) => ({ text: `${n}x`, sloMs: fastestMs.map((ms) => n * ms) }));
+  return points.map(({ text, n }) => ({ text, sloMs: fastestMs.map((ms) => n * ms) }));
 }
 
 /**

@@ -6,7 +6,15 @@
  */
 export { type HeldOutcome, holdPlan, holdTarget } from './hold.js';
 export { type NotHeld, notHeldReason } from './not-held.js';
-export { loadPipeline, type PipelineSolved, replanned } from './pipeline.js';
+export {
+  type LoadedPipeline,
+  loadPipeline,
+  type PipelineSolved,
+  type PipelineTools,
+  pipelineTools,
+  replanned,
+} from './pipeline.js';
+export type { PlannedOpen, PlanningJob } from './pipeline-planning.js';
 export { type LoadedPooled, loadPooled, loadProblem, servingOf } from './pooled.js';
 export { refuseMarked } from './refuse-marked.js';
 export {

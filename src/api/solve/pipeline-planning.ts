@@ -1,4 +1,4 @@
-import type { FurtherObjective, PipelineLoad, PipelinePlan, PipelineSpec } from '../../artifacts/index.js';
+import type { FurtherObjective, PipelineLoad, PipelineSpec } from '../../artifacts/index.js';
 import {
   type Configuration,
   chosenSpec,
@@ -128,11 +128,25 @@ function proofOf({ hourlyCost = 0 }: PipelinePlanBody, lowerBound: number) {
 }
 
 /**
+ * takenOver makes the plan of a job from what another plan chose for the stages, with a bound on the cost of any plan. It
+ * is undefined where the job cannot be served so.
+ */
+export async function takenOver(
+  plan: PipelinePlanBody,
+  { open, spec, files, trace }: PlanningJob,
+  bound: number,
+): Promise<PipelinePlanBody | undefined> {
+  const objective = { kind: 'cost' as const, value: 0, gap: 0, bound };
+  const made = await planAsChosen({ ...plan, objective }, open, { spec, files, trace });
+  return made.status === 'feasible' ? made.plan : undefined;
+}
+
+/**
  * planAsChosen makes a plan again from its spec with what it chose for its stages. Its bound is taken as it is: only the
  * search could prove it again.
  */
 export async function planAsChosen(
-  plan: PipelinePlan,
+  plan: PipelinePlanBody,
   open: OpenProblem,
   { spec, files, trace }: PipelineOrigin,
 ): Promise<{ readonly status: 'feasible'; readonly plan: PipelinePlanBody } | ChoiceFaults> {
@@ -163,7 +177,7 @@ interface ChoiceFaults {
 }
 
 /** configurationOf reads what a plan chose for the stages of its spec. */
-function configurationOf({ graph, stages }: PlanningProblem, plan: PipelinePlan) {
+function configurationOf({ graph, stages }: PlanningProblem, plan: PipelinePlanBody) {
   const reasons: { text: string }[] = [];
   const chosen = graph.names.map((name, i) => {
     const { device, batch = 1, replicas = 1 } = plan.stages.find((stage) => stage.name === name) ?? {};

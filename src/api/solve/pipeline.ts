@@ -234,6 +234,21 @@ function modelOf(
   return { name, sloMs, ...least(0), ...(further === undefined ? {} : { objectives: further }) };
 }
 
+/** PipelineTools are what a comparison needs of the planner beside its thread. */
+export interface PipelineTools {
+  readonly resolveOpen: typeof import('../../pipeline/index.js').resolveOpen;
+  readonly takenOver: typeof import('./pipeline-planning.js').takenOver;
+}
+
+/** pipelineTools loads the planner, which no command loads that does not plan. */
+export async function pipelineTools(): Promise<PipelineTools> {
+  const [{ resolveOpen }, { takenOver }] = await Promise.all([
+    import('../../pipeline/index.js'),
+    import('./pipeline-planning.js'),
+  ]);
+  return { resolveOpen, takenOver };
+}
+
 /**
  * loadPipeline reads a pipeline's spec with its cluster, profiles and trace, and resolves it.
  * @param known the spec, where it was read before

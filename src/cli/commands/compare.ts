@@ -22,7 +22,7 @@ export function compareCommand(): Command {
   return withJson(
     new Command('compare')
       .description(
-        'Plan a spec for several GPU mixes, SLOs or margins side by side: throughput, cost, utilisation, gap. Every mix is tried at every point of a sweep.',
+        'Plan a spec for several GPU mixes, SLOs or margins side by side: throughput, cost, utilisation, gap; of a pipeline cost and attainment. Every mix is tried at every point of a sweep.',
       )
       .argument('<spec>', 'spec file (YAML or JSON)')
       .option(

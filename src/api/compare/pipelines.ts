@@ -1,0 +1,202 @@
+import {
+  type CompareRow,
+  fault,
+  InputError,
+  type InputPath,
+  option,
+  outputFiles,
+  refuseReplacing,
+} from '../../artifacts/index.js';
+import { JobPool, jobsProgress, type NamedJob } from '../../jobs/index.js';
+import type { PipelinePlanBody } from '../../pipeline/index.js';
+import {
+  type LoadedPipeline,
+  type PipelineTools,
+  type PlannedOpen,
+  type PlanningJob,
+  pipelineTools,
+} from '../solve/index.js';
+import { type CaseFound, type Shared, sharedBetween } from './easier.js';
+import { comparisonDocument, saveComparison } from './file.js';
+import { mixText, type WrittenMix } from './mixes.js';
+import type { CompareOptions, Comparison } from './options.js';
+import { type PipelineCase, pipelineCases } from './pipeline-cases.js';
+
+/** PipelineAnswer is what came of one case. */
+interface PipelineAnswer {
+  readonly job: PlanningJob;
+  readonly outcome: PlannedOpen;
+}
+
+/**
+ * comparePipeline plans a pipeline for several clusters and SLOs, side by side on threads. By `inferline` and `exact`, a
+ * plan that serves another case too is its answer where that is cheaper, and a bound counts wherever it holds.
+ * @throws InputError with all faults of mixes and sweeps, and of options that are for pooled specs
+ */
+export async function comparePipeline(
+  loaded: LoadedPipeline,
+  { mixes, ...options }: Omit<CompareOptions, 'mixes'> & { readonly mixes: readonly WrittenMix[] },
+): Promise<Comparison> {
+  const { output, mixFile, budget, sweeps = [] } = options;
+  const { path, value: spec } = loaded.spec;
+  refusePooled(path, options);
+  const named: InputPath[] = mixFile === undefined ? [] : [{ what: 'the file of mixes', path: mixFile }];
+  await refuseReplacing(`compare ${path}`, outputFiles({ output }), [...loaded.read, ...named]);
+  const cases = await pipelineCases(loaded, { mixes, budget, sweeps });
+  const tools = await pipelineTools();
+  const answers = await answersOf(loaded, cases, { ...options, tools });
+  const rows: CompareRow[] = [];
+  const notes = new Set<string>();
+  const isShared = ['inferline', 'exact'].includes(spec.planner.method);
+  const shares = isShared
+    ? sharedBetween(answers.map((answer, i) => foundOf(answer, cases[i] as PipelineCase)))
+    : [];
+  for (const [i, answer] of answers.entries()) {
+    if (answer === undefined) continue;
+    const asked = cases[i] as PipelineCase;
+    if ('reasons' in answer) {
+      rows.push({ ...headOf(asked), status: 'infeasible', reasons: answer.reasons });
+      continue;
+    }
+    const plan = await bestPlan(tools, answer, shares[i] && { ...shares[i], answers });
+    for (const note of plan?.notes ?? []) notes.add(note);
+    rows.push(plan === undefined ? rowWithout(asked, answer.outcome) : rowOfPlan(asked, plan));
+  }
+  const isLimited = options.work !== undefined || options.timeLimit !== undefined;
+  const limitReached = isLimited && answers.some(isUnfinished);
+  const document = comparisonDocument(rows, {
+    ...{ cases: cases.length, notes: [...notes], inputs: loaded.inputs(output) },
+  });
+  if (output !== undefined) await saveComparison(output, document);
+  return { document, limitReached };
+}
+
+type Answer = PipelineAnswer | { readonly reasons: readonly string[] } | undefined;
+
+function planIn(answer: Answer): PipelinePlanBody | undefined {
+  return answer !== undefined && 'outcome' in answer && answer.outcome.status === 'feasible'
+    ? answer.outcome.plan
+    : undefined;
+}
+
+/** bestPlan takes the plan of the case that has the cheapest one which serves here too, with the highest bound known. */
+async function bestPlan(
+  tools: PipelineTools,
+  answer: PipelineAnswer,
+  share: (Shared & { readonly answers: readonly Answer[] }) | undefined,
+): Promise<PipelinePlanBody | undefined> {
+  const own = planIn(answer);
+  const plan = share?.from === undefined ? own : planIn(share.answers[share.from]);
+  if (plan === undefined || share === undefined) return plan;
+  if (plan === own && share.bound <= (own.objective?.bound ?? 0)) return own;
+  return tools.takenOver(plan, answer.job, share.bound);
+}
+
+function isUnfinished(answer: Answer): boolean {
+  if (answer === undefined || 'reasons' in answer) return false;
+  const { outcome } = answer;
+  return outcome.status === 'undecided' || (outcome.status === 'feasible' && !outcome.finished);
+}
+
+/** A pipeline has no gap to stop at, and its plans are not searched for what they hold. */
+function refusePooled(path: string, { gap, hold, strictProfile }: CompareOptions): void {
+  const faults = Object.entries({ gap, hold, strictProfile })
+    .filter(([, value]) => value !== undefined && value !== false)
+    .map(([name]) => fault('is for pooled specs', option(name)));
+  if (faults.length > 0) throw new InputError(`compare ${path}, a pipeline,`, faults);
+}
+
+/**
+ * answersOf plans all cases. A case whose input is refused has the reasons; one that an interruption ended or left
+ * unstarted is undefined.
+ */
+async function answersOf(
+  loaded: LoadedPipeline,
+  cases: readonly PipelineCase[],
+  options: Omit<CompareOptions, 'mixes'> & { readonly tools: PipelineTools },
+): Promise<Answer[]> {
+  const { threads, signal, work, timeLimit, tools } = options;
+  const answers = new Array<Answer>(cases.length).fill(undefined);
+  const jobs: { readonly i: number; readonly named: NamedJob<PlanningJob> }[] = [];
+  for (const [i, asked] of cases.entries()) {
+    const { spec, cluster } = asked;
+    const files = { ...loaded.files, cluster };
+    const { problem: open, faults } = tools.resolveOpen(spec, files);
+    if (open === undefined) answers[i] = { reasons: faults.map(({ message }) => message) };
+    else {
+      const job = { open, spec, files, trace: loaded.trace, work, timeLimit };
+      jobs.push({ i, named: { name: caseText(asked), job } });
+    }
+  }
+  const tell = jobsProgress(options.onProgress);
+  let done = cases.length - jobs.length;
+  tell(done, cases.length);
+  const pool = new JobPool<PlanningJob, PlannedOpen, number>('#dist/src/api/solve/pipeline-worker.js', {
+    ...{ what: 'planner', threads, signal },
+  });
+  try {
+    await pool.runAll(
+      jobs.map(({ named }) => named),
+      (outcome, j) => {
+        const { i, named } = jobs[j] as (typeof jobs)[number];
+        const isWhole = outcome.status === 'feasible' && outcome.finished;
+        if (isWhole || signal?.aborted !== true) answers[i] = { job: named.job, outcome };
+        tell(++done, cases.length);
+      },
+    );
+  } finally {
+    await pool.close();
+  }
+  return answers;
+}
+
+function foundOf(answer: Answer, asked: PipelineCase): CaseFound | undefined {
+  if (answer === undefined || 'reasons' in answer) return undefined;
+  const { value, bound } = planIn(answer)?.objective ?? {};
+  return { asked, hourlyCost: value, bound };
+}
+
+function headOf({
+  mix,
+  unlimited,
+  slo,
+  spec,
+}: PipelineCase): Pick<CompareRow, 'mix' | 'unlimited' | 'slo' | 'sloMs'> {
+  return {
+    mix,
+    ...(unlimited.length === 0 ? {} : { unlimited }),
+    ...(slo === undefined ? {} : { slo }),
+    sloMs: [spec.sloMs],
+  };
+}
+
+function rowWithout(asked: PipelineCase, outcome: PlannedOpen): CompareRow {
+  if (outcome.status !== 'infeasible') return { ...headOf(asked), status: 'no-plan-in-time' };
+  const least = outcome.smallestFeasibleSlosMs?.[0];
+  return {
+    ...{ ...headOf(asked), status: 'infeasible' },
+    ...(least === undefined ? {} : { smallestFeasibleSloMs: least }),
+    reasons: outcome.reasons.map(({ text }) => text),
+  };
+}
+
+function rowOfPlan(asked: PipelineCase, plan: PipelinePlanBody): CompareRow {
+  const { status = 'feasible', objective, throughputRps, hourlyCost, rps, sample } = plan;
+  const perMillion =
+    hourlyCost === undefined || rps === undefined ? undefined : (hourlyCost / (3600 * rps)) * 1e6;
+  return {
+    ...headOf(asked),
+    status,
+    ...(objective === undefined ? {} : { objective }),
+    throughputRps,
+    ...(sample === undefined ? {} : { attainment: sample.attainment, p99Ms: sample.p99Ms }),
+    used: Object.fromEntries(Object.entries(plan.classes).map(([name, { used }]) => [name, used])),
+    ...(hourlyCost === undefined ? {} : { hourlyCost }),
+    ...(perMillion === undefined ? {} : { costPerMillionRequests: perMillion }),
+  };
+}
+
+/** caseText names a case: `L4=25,T4=75, slo 5x`. */
+function caseText({ mix, slo }: PipelineCase): string {
+  return [mixText(mix), slo === undefined ? '' : `slo ${slo}`].filter((part) => part !== '').join(', ');
+}
