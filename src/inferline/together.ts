@@ -69,7 +69,42 @@ export async function planTogether<Plan>(input: TogetherInput<Plan>): Promise<To
   if (alone.length > 0) return { status: 'infeasible', alone, missing: {} };
   const parts = partsOf(answers);
   if (parts === undefined) return { status: 'undecided' };
-  return search.from({ counts: all, parts, bound: sumOf(parts, 'lowerBound') });
+  const outcome = await search.from({ counts: all, parts, bound: sumOf(parts, 'lowerBound') });
+  return outcome.status === 'infeasible'
+    ? { ...outcome, missing: await missing(input, search.solved) }
+    : outcome;
+}
+
+/** While it is sought how many more devices would do, a number that this many searches leave open counts as too few. */
+const MOST_SOLVES_FOR_MORE = 50;
+
+/** missing says, for each class, how many devices more would be enough, by halving. */
+async function missing<Plan>(
+  input: TogetherInput<Plan>,
+  solved: Map<string, PartAnswer<Plan>>,
+): Promise<Record<string, number>> {
+  const { counts, pipelines } = input;
+  const found: Record<string, number> = {};
+  for (const [device, count] of Object.entries(counts)) {
+    const fits = async (more: number): Promise<boolean> => {
+      const raised = { ...input, counts: { ...counts, [device]: count + more } };
+      const search = new SharedSearch(
+        { ...raised, prove: false, mostSolves: MOST_SOLVES_FOR_MORE },
+        solved,
+        true,
+      );
+      return search.fitsSomehow();
+    };
+    let [short, enough] = [0, Math.max(1, count * (pipelines - 1))];
+    if (!(await fits(enough))) continue;
+    while (enough - short > 1 && input.stop?.() !== true) {
+      const middle = (short + enough) >> 1;
+      if (await fits(middle)) enough = middle;
+      else short = middle;
+    }
+    found[device] = enough;
+  }
+  return found;
 }
 
 interface Branch<Plan> {
@@ -80,7 +115,6 @@ interface Branch<Plan> {
 }
 
 class SharedSearch<Plan> {
-  private readonly solved = new Map<string, PartAnswer<Plan>>();
   private solves = 0;
   private branches = 0;
   private best: readonly PartPlan<Plan>[] | undefined;
@@ -88,7 +122,11 @@ class SharedSearch<Plan> {
   /** The least bound of the branches that were left before they were decided. */
   private left = Number.POSITIVE_INFINITY;
 
-  constructor(private readonly input: TogetherInput<Plan>) {}
+  constructor(
+    private readonly input: TogetherInput<Plan>,
+    readonly solved = new Map<string, PartAnswer<Plan>>(),
+    private readonly first = false,
+  ) {}
 
   private get stopped(): boolean {
     const { mostSolves, stop } = this.input;
@@ -112,6 +150,14 @@ class SharedSearch<Plan> {
     return answer;
   }
 
+  /** fitsSomehow says whether there are plans that fit, at whatever cost. */
+  async fitsSomehow(): Promise<boolean> {
+    const all = Array.from({ length: this.input.pipelines }, () => this.input.counts);
+    const parts = partsOf(await this.answers(all));
+    if (parts === undefined) return false;
+    return (await this.from({ counts: all, parts, bound: sumOf(parts, 'lowerBound') })).status === 'feasible';
+  }
+
   async from(root: Branch<Plan>): Promise<TogetherOutcome<Plan>> {
     const { counts, prove } = this.input;
     if (overused(root.parts, counts) !== undefined) await this.oneAfterAnother(counts);
@@ -121,6 +167,7 @@ class SharedSearch<Plan> {
     while (open.length > 0) {
       const next = open.reduce((a, b) => (rank(b) < rank(a) ? b : a));
       if (this.stopped || (!prove && rank(next) >= this.bestCost)) break;
+      if (this.first && this.best !== undefined) break;
       open.splice(open.indexOf(next), 1);
       if (!isLess(next.bound, this.bestCost)) continue;
       const device = overused(next.parts, counts);
@@ -136,7 +183,7 @@ class SharedSearch<Plan> {
       return { status: 'feasible', parts, hourlyCost, lowerBound: Math.min(hourlyCost, proved), finished };
     }
     if (lowerBound < Number.POSITIVE_INFINITY) return { status: 'undecided' };
-    return { status: 'infeasible', alone: [], missing: await this.missing() };
+    return { status: 'infeasible', alone: [], missing: {} };
   }
 
   /** fits keeps plans that need no more devices than there are. Plans within their devices may cost less than these. */
@@ -173,16 +220,12 @@ class SharedSearch<Plan> {
   }
 
   /** oneAfterAnother plans the pipelines in several orders, each with what those before it leave, and keeps the best. */
-  private async oneAfterAnother(counts: ClassCounts): Promise<boolean> {
-    let found = false;
+  private async oneAfterAnother(counts: ClassCounts): Promise<void> {
     for (const order of ordersOf(this.input.pipelines)) {
       if (this.stopped) break;
       const parts = await this.inOrder(order, counts);
-      if (parts === undefined) continue;
-      found = true;
-      if (overused(parts, this.input.counts) === undefined) this.keep(parts);
+      if (parts !== undefined) this.keep(parts);
     }
-    return found;
   }
 
   private async inOrder(
@@ -201,24 +244,6 @@ class SharedSearch<Plan> {
       free = Object.fromEntries(left);
     }
     return parts;
-  }
-
-  /** missing says, for each class, how many devices more would let the pipelines be planned one after another. */
-  private async missing(): Promise<Record<string, number>> {
-    const { counts, pipelines } = this.input;
-    const missing: Record<string, number> = {};
-    for (const [device, count] of Object.entries(counts)) {
-      const withMore = (more: number) => this.oneAfterAnother({ ...counts, [device]: count + more });
-      let [short, enough] = [0, Math.max(1, count * (pipelines - 1))];
-      if (!(await withMore(enough))) continue;
-      while (enough - short > 1 && !this.stopped) {
-        const middle = (short + enough) >> 1;
-        if (await withMore(middle)) enough = middle;
-        else short = middle;
-      }
-      missing[device] = enough;
-    }
-    return missing;
   }
 }
 

@@ -28,3 +28,4 @@ export {
 export type { SolveJob } from './solve-worker.js';
 export { SolverPool } from './solver-pool.js';
 export type { TimingRound } from './time-partitions.js';
+export { refuseForSeveral, solveTogether, type TogetherOptions, type TogetherSolved } from './together.js';
