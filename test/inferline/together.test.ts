@@ -61,6 +61,7 @@ function drawn(seed: number) {
 describe('planTogether()', () => {
   it('finds the least cost within the devices of the cluster and proves it, or that there are too few', async () => {
     const found = { feasible: 0, infeasible: 0, undecided: 0 };
+    let scarce = 0;
     for (let seed = 0; seed < CASES; seed++) {
       const { choices, counts } = drawn(seed);
       const input = { pipelines: choices.length, counts, solve: solverOf(choices, 0), mostSolves: 5000 };
@@ -74,9 +75,17 @@ describe('planTogether()', () => {
           expect(
             outcome.parts.reduce((sum, { used }) => sum + (used[name] as number), 0),
           ).toBeLessThanOrEqual(count);
-      } else
-        expect([outcome.status, least], `seed ${seed}`).toEqual(['infeasible', Number.POSITIVE_INFINITY]);
+        continue;
+      }
+      expect([outcome.status, least], `seed ${seed}`).toEqual(['infeasible', Number.POSITIVE_INFINITY]);
+      for (const [name, more] of Object.entries(outcome.status === 'infeasible' ? outcome.missing : {})) {
+        const leastWith = (n: number) => leastCost(choices, { ...counts, [name]: counts[name]! + n });
+        expect(leastWith(more), `seed ${seed}`).toBeLessThan(Number.POSITIVE_INFINITY);
+        expect(leastWith(more - 1), `seed ${seed}`).toBe(Number.POSITIVE_INFINITY);
+        scarce++;
+      }
     }
+    expect(scarce).toBeGreaterThan(10);
     expect(Math.min(found.feasible, found.infeasible)).toBeGreaterThan(CASES / 10);
   });
 

@@ -220,7 +220,7 @@ function undecidedPipeline({ spec, inputs }: LoadedPipeline, solver: NoPlan['sol
   const status = {
     status: 'no-plan-in-time' as const,
     reasons: [],
-    models: [modelOf(spec.value, [])],
+    models: [noPlanModelOf(spec.value, [])],
     solver,
   };
   return { ...emittedHead('no-plan', inputs(undefined)), ...status };
@@ -240,12 +240,12 @@ function noPipelinePlan(
 ): NoPlan {
   const leastMs =
     smallestFeasibleSlosMs ?? (smallestFeasibleSloMs === undefined ? [] : [smallestFeasibleSloMs]);
-  const models = [modelOf(spec.value, leastMs)];
+  const models = [noPlanModelOf(spec.value, leastMs)];
   return { ...emittedHead('no-plan', inputs(undefined)), status: 'infeasible', reasons, models, solver };
 }
 
-/** modelOf names the SLOs of a pipeline, with those that it could meet, as far as they are known. */
-export function modelOf(
+/** noPlanModelOf names the SLOs of a pipeline, with those that it could meet, as far as they are known. */
+export function noPlanModelOf(
   { name = 'pipeline', sloMs, objectives }: PipelineSpec,
   leastMs: readonly number[],
 ): NoPlanModel {

@@ -24,7 +24,7 @@ import {
   enveloped,
   type LoadedPipeline,
   loadPipeline,
-  modelOf,
+  noPlanModelOf,
   type PipelineTools,
   pipelinePlan,
   pipelineTools,
@@ -96,7 +96,7 @@ export async function solveTogether(
     const document: NoPlan = {
       ...emittedHead('no-plan', inputsOf(loaded)),
       ...{ status: outcome.status === 'infeasible' ? 'infeasible' : 'no-plan-in-time', reasons },
-      ...{ models: loaded.map(({ spec }) => modelOf(spec.value, [])), solver },
+      ...{ models: loaded.map(({ spec }) => noPlanModelOf(spec.value, [])), solver },
     };
     return { outcome: document.status, reasons: reasons.map(({ text }) => text), document };
   }
