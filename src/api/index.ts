@@ -72,11 +72,15 @@ export { type Simulated, type SimulateOptions, simulatePlan, sweepPlan } from '.
 export {
   type NotHeld,
   notHeldReason,
+  refuseForSeveral,
   type Solved,
   type SolveLimits,
   type SolveOptions,
   solveSpec,
+  solveTogether,
   type TimingRound,
+  type TogetherOptions,
+  type TogetherSolved,
 } from './solve/index.js';
 export {
   type ConvertTraceOptions,

@@ -95,6 +95,7 @@ async function describeFile(named: string): Promise<string> {
     case 'validation':
     case 'partition-report':
     case 'pipeline-profile':
+    case 'plan-set':
     case 'server':
       return `answer of a command: ${loaded.kind}`;
   }

@@ -58,6 +58,7 @@ export {
 } from './outputs.js';
 export { partFault } from './part-files.js';
 export type {
+  ClusterShare,
   EnvelopeWindow,
   LongestPath,
   PipelinePlan,
@@ -91,6 +92,7 @@ export type {
 } from './pipeline-spec.js';
 export { type GpuRow, gpuNumber, type Run, runsOf, type Seat, type Spanned, seatsOf } from './placement.js';
 export type { Changed, ChangedWords, PlanDifference, StageDifference } from './plan-diff.js';
+export type { ClassInSet, PlanInSet, PlanSet } from './plan-set.js';
 export type {
   PolicyFile,
   PolicyScaling,

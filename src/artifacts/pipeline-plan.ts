@@ -18,6 +18,8 @@ export interface PipelinePlan extends Emitted {
   /** The scheduler that serves the plan. */
   serving: PlanServing;
   cluster: OpenCluster;
+  /** Where several pipelines were planned for one cluster: the others. The counts of `cluster` are then those of this one. */
+  share?: ClusterShare;
   sloMs: number;
   /** The share of requests that must be in time. */
   attainment: number;
@@ -42,6 +44,11 @@ export interface PipelinePlan extends Emitted {
   classes: Record<string, StageClassUse>;
   /** The virtual GPUs. Each has an entry, or a long row of like ones has one. */
   placement: StagePlacement[];
+}
+
+/** ClusterShare names the pipelines that a plan shares its cluster with. */
+export interface ClusterShare {
+  with: string[];
 }
 
 /** PipelineObjective is what a plan that was searched costs per hour, with the proved bound on what any plan costs. */

@@ -10,6 +10,7 @@ import type { PipelinePlan } from './pipeline-plan.js';
 import type { PipelineProfile } from './pipeline-profile.js';
 import type { PipelineSpec } from './pipeline-spec.js';
 import type { PlanDifference } from './plan-diff.js';
+import type { PlanSet } from './plan-set.js';
 import type { PolicyFile } from './policy.js';
 import type { PooledPlan } from './pooled-plan.js';
 import type { PooledSpec } from './pooled-spec.js';
@@ -44,6 +45,7 @@ export interface ArtifactTypes {
   validation: Validation;
   'partition-report': PartitionReport;
   'pipeline-profile': PipelineProfile;
+  'plan-set': PlanSet;
   server: ServerAddress;
 }
 
@@ -73,6 +75,7 @@ export const ARTIFACT_KINDS = [
   'validation',
   'partition-report',
   'pipeline-profile',
+  'plan-set',
   'server',
 ] as const satisfies ArtifactKind[];
 

@@ -20,3 +20,4 @@ export type {
   StageChoices,
   TailObjective,
 } from './problem.js';
+export { type PartAnswer, planTogether, type TogetherOutcome } from './together.js';

@@ -151,7 +151,7 @@ function fullFaults({ placement, cluster }: PipelinePlanBody): Fault[] {
 export function figureFaults(plan: PipelinePlan, expected: PipelinePlanBody): Fault[] {
   const faults: Fault[] = [];
   for (const key of Object.keys({ ...expected, ...plan }) as (keyof PipelinePlan)[]) {
-    if (['$schema', 'version', 'tool', 'inputs', 'serving', 'notes', 'load'].includes(key)) continue;
+    if (['$schema', 'version', 'tool', 'inputs', 'serving', 'notes', 'load', 'share'].includes(key)) continue;
     compare(plan[key], expected[key as keyof PipelinePlanBody], { path: `/${key}`, faults });
   }
   return faults;

@@ -19,7 +19,10 @@ export { loadModelTable, loadTable } from './load.js';
 export {
   pathTable,
   pipelineHeadline,
+  planSetLine,
+  planSetTable,
   sampleLines,
+  setClassTable,
   stageChangeTable,
   stageClassTable,
   stageDiffTable,

@@ -1,5 +1,5 @@
 import type { NamedOption, PipelineExplanation } from '../api/index.js';
-import type { PipelinePlan, PlanDifference } from '../artifacts/index.js';
+import type { PipelinePlan, PlanDifference, PlanSet } from '../artifacts/index.js';
 import { count, figure, milliseconds, orDash, percent, type Table } from './table.js';
 
 /** pipelineHeadline states in one line what a pipeline's plan can serve, what it costs, and how long it takes at most. */
@@ -105,6 +105,38 @@ export function stageClassTable({ classes }: PipelinePlan): Table {
     orDash(count, String),
   ]);
   return { columns: ['class', 'GPUs in use', 'standby', 'there are'], rows };
+}
+
+/** planSetLine says what the plans of several pipelines cost together, and how near that is to the proved bound. */
+export function planSetLine({ plans, objective: { value, bound, gap } }: PlanSet): string {
+  const proof =
+    gap === 0
+      ? 'no plans that fit cost less: proved'
+      : `no plans that fit cost less than ${figure(bound)}, which these exceed by ${percent(gap)}`;
+  return `${plans.length} pipelines for ${figure(value)} per hour; ${proof}`;
+}
+
+/** planSetTable has a row for each of several pipelines. */
+export function planSetTable({ plans }: PlanSet): Table {
+  const rows = plans.map(({ name, hourlyCost, attainment, used }) => [
+    name,
+    figure(hourlyCost),
+    percent(attainment, 2),
+    Object.entries(used)
+      .flatMap(([device, gpus]) => (gpus > 0 ? [`${gpus} ${device}`] : []))
+      .join(' + '),
+  ]);
+  return { columns: ['pipeline', 'per hour', 'in time', 'GPUs'], rows };
+}
+
+/** setClassTable lists the GPUs of each class that several pipelines use together. */
+export function setClassTable({ classes }: PlanSet): Table {
+  const rows = Object.entries(classes).map(([name, { used, count }]) => [
+    name,
+    String(used),
+    orDash(count, String),
+  ]);
+  return { columns: ['class', 'GPUs in use', 'there are'], rows };
 }
 
 /** stageDiffTable lists the stages that two plans of pipelines serve differently. */

@@ -5,7 +5,10 @@ import { diffPipelines } from '../../src/pipeline/index.js';
 import {
   pathTable,
   pipelineHeadline,
+  planSetLine,
+  planSetTable,
   sampleLines,
+  setClassTable,
   stageChangeTable,
   stageClassTable,
   stageDiffTable,
@@ -79,6 +82,29 @@ it('the tables of a pipeline list stages with those that share their devices, an
   expect(stageClassTable(PLAN).rows).toEqual([
     ['L4', '3', '1', '6'],
     ['T4', '9', '0', '—'],
+  ]);
+});
+
+it('several pipelines that share a cluster have a line, a table of their plans, and one of the classes', () => {
+  const set = {
+    ...{ kind: 'plan-set' as const, version: '1.0', status: 'feasible' as const },
+    objective: { kind: 'cost' as const, value: 5, bound: 4, gap: 0.25 },
+    plans: [
+      { name: 'a', hourlyCost: 4, attainment: 0.995, used: { L4: 2, T4: 0 } },
+      { name: 'b', hourlyCost: 1, attainment: 1, used: { L4: 1, T4: 3 } },
+    ],
+    classes: { L4: { used: 3, count: 3 }, T4: { used: 3 } },
+  };
+  expect(planSetLine(set)).toBe(
+    '2 pipelines for 5.00 per hour; no plans that fit cost less than 4.00, which these exceed by 25.0 %',
+  );
+  expect(planSetTable(set).rows).toEqual([
+    ['a', '4.00', '99.50 %', '2 L4'],
+    ['b', '1.00', '100.00 %', '1 L4 + 3 T4'],
+  ]);
+  expect(setClassTable(set).rows).toEqual([
+    ['L4', '3', '3'],
+    ['T4', '3', '—'],
   ]);
 });
 

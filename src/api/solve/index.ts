@@ -2,7 +2,8 @@
  * `solveSpec` solves one spec on its own thread, and explains the result when asked.
  *
  * It takes a spec's path and options, and gives a plan or the reasons why there is none. The search itself is
- * in `milp`. Start reading at `solve.ts`. `pooled.ts` loads a spec with its cluster and profiles.
+ * in `milp`, that of pipelines in `inferline`. Start reading at `solve.ts`; `together.ts` plans several pipelines for one
+ * cluster. `pooled.ts` loads a spec with its cluster and profiles.
  */
 export { type HeldOutcome, holdPlan, holdTarget } from './hold.js';
 export { type NotHeld, notHeldReason } from './not-held.js';
@@ -28,3 +29,4 @@ export {
 export type { SolveJob } from './solve-worker.js';
 export { SolverPool } from './solver-pool.js';
 export type { TimingRound } from './time-partitions.js';
+export { refuseForSeveral, solveTogether, type TogetherOptions, type TogetherSolved } from './together.js';

@@ -142,13 +142,32 @@ async function outcomeOf(
 /** replanned makes the plan of a spec again: as the spec fixes it, or with what the plan chose. */
 export async function replanned(
   plan: PipelinePlan,
-  loaded: LoadedPipeline,
+  named: LoadedPipeline,
 ): Promise<
   | { readonly status: 'feasible'; readonly plan: PipelinePlanBody }
   | { readonly status: 'infeasible'; readonly reasons: readonly { readonly text: string }[] }
 > {
+  const loaded = plan.share === undefined ? named : await withinShare(plan, named);
   const again = await outcomeAgain(plan, loaded);
   return again.status === 'infeasible' ? again : { ...again, plan: await enveloped(again.plan, loaded) };
+}
+
+/** withinShare gives a pipeline the share of its cluster that its plan names, as far as there are so many devices. */
+async function withinShare(
+  { cluster: { devices } }: PipelinePlan,
+  loaded: LoadedPipeline,
+): Promise<LoadedPipeline> {
+  const { resolveOpen } = await import('../../pipeline/index.js');
+  const { files, spec } = loaded;
+  const shared = Object.entries(files.cluster.devices).map(([name, device]) => {
+    const { taken = 0, ...rest } = device;
+    const count = devices[name]?.count;
+    const isShare = device.count !== undefined && count !== undefined && count <= device.count - taken;
+    return [name, isShare ? { ...rest, count } : device] as const;
+  });
+  const within = { ...files, cluster: { ...files.cluster, devices: Object.fromEntries(shared) } };
+  const { problem } = resolveOpen(spec.value, within);
+  return problem === undefined ? loaded : { ...loaded, files: within, open: problem };
 }
 
 async function outcomeAgain(plan: PipelinePlan, { open, problem, files, trace, spec }: LoadedPipeline) {
@@ -160,7 +179,8 @@ async function outcomeAgain(plan: PipelinePlan, { open, problem, files, trace, s
   return planGiven(problem as GivenProblem);
 }
 
-async function enveloped(
+/** enveloped adds the traffic envelope of a plan's load. */
+export async function enveloped(
   body: PipelinePlanBody,
   { spec, trace }: Pick<LoadedPipeline, 'spec' | 'trace'>,
 ): Promise<PipelinePlanBody> {
@@ -169,7 +189,7 @@ async function enveloped(
 }
 
 /** pipelinePlan puts the head of a file before a plan, and its trace relative to that file. */
-function pipelinePlan(
+export function pipelinePlan(
   body: PipelinePlanBody,
   { spec, inputs }: LoadedPipeline,
   holder: string | undefined,
@@ -200,7 +220,7 @@ function undecidedPipeline({ spec, inputs }: LoadedPipeline, solver: NoPlan['sol
   const status = {
     status: 'no-plan-in-time' as const,
     reasons: [],
-    models: [modelOf(spec.value, [])],
+    models: [noPlanModelOf(spec.value, [])],
     solver,
   };
   return { ...emittedHead('no-plan', inputs(undefined)), ...status };
@@ -220,12 +240,12 @@ function noPipelinePlan(
 ): NoPlan {
   const leastMs =
     smallestFeasibleSlosMs ?? (smallestFeasibleSloMs === undefined ? [] : [smallestFeasibleSloMs]);
-  const models = [modelOf(spec.value, leastMs)];
+  const models = [noPlanModelOf(spec.value, leastMs)];
   return { ...emittedHead('no-plan', inputs(undefined)), status: 'infeasible', reasons, models, solver };
 }
 
-/** modelOf names the SLOs of a pipeline, with those that it could meet, as far as they are known. */
-function modelOf(
+/** noPlanModelOf names the SLOs of a pipeline, with those that it could meet, as far as they are known. */
+export function noPlanModelOf(
   { name = 'pipeline', sloMs, objectives }: PipelineSpec,
   leastMs: readonly number[],
 ): NoPlanModel {

@@ -25,6 +25,7 @@ const KINDS = [
   'validation',
   'partition-report',
   'pipeline-profile',
+  'plan-set',
   'server',
 ] as const;
 

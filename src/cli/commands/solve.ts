@@ -33,7 +33,11 @@ export function solveCommand(): Command {
         'Find the plan that a spec asks for: pooled pipelines over pools of unlike devices, with a proven bound; or check the DAG of models that it gives.',
       )
       .argument('<spec>', 'spec file (YAML or JSON)')
-      .option('-o, --output <file>', 'write the plan here; - is stdout')
+      .argument('[more...]', 'specs of further pipelines, which share the cluster of the first')
+      .option(
+        '-o, --output <file>',
+        'write the plan here; - is stdout. Of several specs: the folder that gets their plans',
+      )
       .option(
         '--gap <share>',
         'stop once the plan is proven this close to the best, such as 0.001',
@@ -73,8 +77,57 @@ export function solveCommand(): Command {
           .choices(['columns', 'literal'])
           .default('columns'),
       )
-      .action(action<[string], Options>(solveSpecFile)),
+      .action(action<[string, string[]], Options>(solveSpecFiles)),
   );
+}
+
+async function solveSpecFiles(
+  context: Context,
+  options: Options,
+  spec: string,
+  more: string[],
+): Promise<ExitCode> {
+  return more.length === 0
+    ? solveSpecFile(context, options, spec)
+    : solveSeveral(context, options, [spec, ...more]);
+}
+
+/** solveSeveral plans pipelines that share a cluster, and writes a plan for each. */
+async function solveSeveral(
+  { terminal, signal, progress }: Context,
+  options: Options,
+  specs: string[],
+): Promise<ExitCode> {
+  const { refuseForSeveral, solveTogether } = await import('../../api/index.js');
+  const { planSetLine, planSetTable, setClassTable } = await import('../../report/index.js');
+  refuseForSeveral({ ...options });
+  const { output, work, timeLimit } = options;
+  const shown = await progress();
+  const solved = await solveTogether(specs, {
+    ...{ output: fileOf(output), work, timeLimit, signal },
+    onProgress: (doing) => shown.show({ doing }),
+  });
+  shown.stop();
+  terminal.document(solved.document);
+  switch (solved.outcome) {
+    case 'infeasible':
+      await terminal.error(`there are no plans for ${specs.join(', ')}:\n${indent(solved.reasons)}`);
+      return EXIT.infeasible;
+    case 'no-plan-in-time':
+      await terminal.error(
+        'the search ended before it found plans that fit; give more with --time-limit or --work',
+      );
+      return EXIT.limitWithoutPlan;
+    case 'plan-set':
+      for (const { name, notes = [] } of solved.plans)
+        for (const note of notes) await terminal.warn(`${name}: ${note}`);
+      terminal.line(planSetLine(solved.document));
+      terminal.line();
+      await terminal.table(planSetTable(solved.document));
+      await terminal.table(setClassTable(solved.document));
+      if (signal.aborted) return EXIT.interrupted;
+      return solved.limitReached ? EXIT.limitWithPlan : EXIT.done;
+  }
 }
 
 async function solveSpecFile(

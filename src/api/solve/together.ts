@@ -1,0 +1,324 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  checkWritable,
+  emittedHead,
+  everyInput,
+  type Fault,
+  fault,
+  InputError,
+  type NoPlan,
+  type NoPlanReason,
+  type OpenCluster,
+  option,
+  outputFiles,
+  type PipelinePlan,
+  type PlanSet,
+  refuseReplacing,
+  saveArtifact,
+} from '../../artifacts/index.js';
+import type { PartAnswer, TogetherOutcome } from '../../inferline/index.js';
+import { JobPool } from '../../jobs/index.js';
+import type { PipelinePlanBody } from '../../pipeline/index.js';
+import {
+  enveloped,
+  type LoadedPipeline,
+  loadPipeline,
+  noPlanModelOf,
+  type PipelineTools,
+  pipelinePlan,
+  pipelineTools,
+} from './pipeline.js';
+import type { PipelineLimits, PlannedOpen, PlanningJob } from './pipeline-planning.js';
+
+/** TogetherOptions says how the search for several pipelines is limited, and where their plans are written. */
+export interface TogetherOptions extends PipelineLimits {
+  /** The folder that gets a plan for each pipeline. */
+  readonly output?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ((doing: string) => void) | undefined;
+}
+
+/** TogetherSolved is the answer to several pipelines that share a cluster. */
+export type TogetherSolved =
+  | {
+      readonly outcome: 'plan-set';
+      readonly plans: readonly PipelinePlan[];
+      readonly limitReached: boolean;
+      readonly document: PlanSet;
+    }
+  | {
+      readonly outcome: 'infeasible' | 'no-plan-in-time';
+      readonly reasons: readonly string[];
+      readonly document: NoPlan;
+    };
+
+/** Each search takes up to the estimates that a pipeline alone may take. */
+const MOST_SOLVES = 200;
+const ROUNDING = 1e-9;
+
+/**
+ * solveTogether plans several pipelines that share the devices of one cluster, at the least sum of costs, and writes a plan
+ * for each where a folder is named. The cluster in each plan has the devices that are its share.
+ * @throws InputError with every fault of the specs and their files, where they name unlike clusters or equal names, or where
+ *   a plan would replace one of these files; MissingError where files are only missing
+ */
+export async function solveTogether(
+  paths: readonly string[],
+  { output, ...options }: TogetherOptions,
+): Promise<TogetherSolved> {
+  const task = `plan ${paths.length} pipelines together`;
+  const loaded = await everyInput<LoadedPipeline[]>(
+    task,
+    paths.map((path) => loadPipeline(path)),
+  );
+  const faults = unlikeFaults(loaded);
+  if (faults.length > 0) throw new InputError(task, faults);
+  const files = loaded.map((one) =>
+    output === undefined ? undefined : join(output, `${nameOf(one)}.plan.json`),
+  );
+  if (output !== undefined) await mkdir(output, { recursive: true });
+  for (const file of files) {
+    if (file === undefined) continue;
+    await checkWritable(file);
+    await refuseReplacing(
+      task,
+      outputFiles({ output: file }),
+      loaded.flatMap(({ read }) => read),
+    );
+  }
+  const startedMs = performance.now();
+  const tools = await pipelineTools();
+  const { outcome, solves, reasonsAlone } = await searched(loaded, tools, options);
+  const solver = { ms: performance.now() - startedMs, phases: {}, columns: 0, rounds: solves, nodes: 0 };
+  if (outcome.status !== 'feasible') {
+    const reasons = outcome.status === 'infeasible' ? togetherReasons(loaded, outcome, reasonsAlone) : [];
+    const document: NoPlan = {
+      ...emittedHead('no-plan', inputsOf(loaded)),
+      ...{ status: outcome.status === 'infeasible' ? 'infeasible' : 'no-plan-in-time', reasons },
+      ...{ models: loaded.map(({ spec }) => noPlanModelOf(spec.value, [])), solver },
+    };
+    return { outcome: document.status, reasons: reasons.map(({ text }) => text), document };
+  }
+  const plans: PipelinePlan[] = [];
+  for (const [k, one] of loaded.entries()) {
+    const { plan: body } = outcome.parts[k] as { plan: PipelinePlanBody };
+    const others = loaded.filter((other) => other !== one).map(nameOf);
+    plans.push(await planWithShare(one, body, { tools, others, file: files[k] }));
+  }
+  for (const [k, file] of files.entries())
+    if (file !== undefined) await saveArtifact<'pipeline-plan'>(file, plans[k] as PipelinePlan);
+  const isLimited = options.work !== undefined || options.timeLimit !== undefined;
+  const document = planSet(loaded, plans, { ...outcome, files });
+  return { outcome: 'plan-set', plans, limitReached: isLimited && !outcome.finished, document };
+}
+
+const nameOf = ({ spec }: LoadedPipeline): string => spec.value.name ?? 'pipeline';
+
+function unlikeFaults(loaded: readonly LoadedPipeline[]): Fault[] {
+  const [first] = loaded;
+  return loaded.flatMap((one, k) => {
+    const { path, value } = one.spec;
+    const { method } = value.planner;
+    const twin = loaded.slice(0, k).find((other) => nameOf(other) === nameOf(one));
+    return [
+      ...(method === 'inferline' || method === 'exact'
+        ? []
+        : [
+            fault(
+              `is ${method}; pipelines are planned together by inferline or exact`,
+              `${path}#/planner/method`,
+            ),
+          ]),
+      ...(twin === undefined
+        ? []
+        : [
+            fault(
+              `is ${nameOf(one)}, as that of ${twin.spec.path}; give each pipeline its own`,
+              `${path}#/name`,
+            ),
+          ]),
+      ...(JSON.stringify(one.files.cluster) === JSON.stringify(first?.files.cluster)
+        ? []
+        : [fault(`is another cluster than that of ${first?.spec.path}`, `${path}#/cluster`)]),
+    ];
+  });
+}
+
+/** searched plans the pipelines on a thread, one search after another. */
+async function searched(
+  loaded: readonly LoadedPipeline[],
+  tools: PipelineTools,
+  { work, timeLimit, signal, onProgress }: Omit<TogetherOptions, 'output'>,
+) {
+  const { planTogether } = await import('../../inferline/index.js');
+  const endMs = performance.now() + 1e3 * (timeLimit ?? Number.POSITIVE_INFINITY);
+  const pool = new JobPool<PlanningJob, PlannedOpen, number>('#dist/src/api/solve/pipeline-worker.js', {
+    ...{ what: 'planner', threads: 1, signal },
+  });
+  let [solves, cut] = [0, false];
+  const reasonsAlone = new Map<number, readonly NoPlanReason[]>();
+  const solve = async (
+    k: number,
+    counts: Readonly<Record<string, number>>,
+  ): Promise<PartAnswer<PipelinePlanBody>> => {
+    const one = loaded[k] as LoadedPipeline;
+    const leftS = timeLimit === undefined ? undefined : Math.max(0, (endMs - performance.now()) / 1e3);
+    const job = { ...jobWithin(one, counts, tools), work, timeLimit: leftS };
+    onProgress?.(`planning ${nameOf(one)}, search ${++solves}`);
+    const answer = await pool.run(job);
+    if (answer.status !== 'feasible') {
+      cut ||= answer.status === 'undecided';
+      if (answer.status === 'infeasible' && !reasonsAlone.has(k)) reasonsAlone.set(k, answer.reasons);
+      return { status: answer.status };
+    }
+    cut ||= !answer.finished;
+    const { plan } = answer;
+    const used = Object.fromEntries(Object.entries(plan.classes).map(([name, use]) => [name, use.used]));
+    const { value = 0, bound = 0 } = plan.objective ?? {};
+    return { status: 'feasible', part: { plan, used, hourlyCost: value, lowerBound: bound } };
+  };
+  try {
+    const found = await planTogether<PipelinePlanBody>({
+      ...{ pipelines: loaded.length, counts: freeOf((loaded[0] as LoadedPipeline).files.cluster), solve },
+      prove: loaded.every(({ spec }) => spec.value.planner.method === 'exact'),
+      mostSolves: MOST_SOLVES,
+      stop: () => signal?.aborted === true || performance.now() >= endMs,
+    });
+    const outcome = found.status === 'feasible' ? { ...found, finished: found.finished && !cut } : found;
+    return { outcome, solves, reasonsAlone };
+  } finally {
+    await pool.close();
+  }
+}
+
+function freeOf({ devices }: OpenCluster): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(devices).flatMap(([name, { count, taken = 0 }]) =>
+      count === undefined ? [] : [[name, Math.max(0, count - taken)] as const],
+    ),
+  );
+}
+
+function jobWithin(
+  { spec, files, trace }: LoadedPipeline,
+  counts: Readonly<Record<string, number>>,
+  { resolveOpen }: PipelineTools,
+): PlanningJob {
+  const within = { ...files, cluster: withCounts(files.cluster, counts) };
+  const { problem, faults } = resolveOpen(spec.value, within);
+  if (problem === undefined) throw new InputError(`plan ${spec.path} with other counts`, faults);
+  return { open: problem, spec: spec.value, files: within, trace };
+}
+
+/** withCounts gives the classes that have a limit so many devices, of which none is taken. */
+function withCounts(cluster: OpenCluster, counts: Readonly<Record<string, number>>): OpenCluster {
+  const devices = Object.entries(cluster.devices).map(([name, device]) => {
+    if (device.count === undefined) return [name, device] as const;
+    const { taken: _, ...rest } = device;
+    return [name, { ...rest, count: counts[name] ?? 0 }] as const;
+  });
+  return { ...cluster, devices: Object.fromEntries(devices) };
+}
+
+/** planWithShare makes the plan of a pipeline again in a cluster that has only the devices which it uses. */
+async function planWithShare(
+  loaded: LoadedPipeline,
+  body: PipelinePlanBody,
+  {
+    tools,
+    others,
+    file,
+  }: { readonly tools: PipelineTools; readonly others: string[]; readonly file: string | undefined },
+): Promise<PipelinePlan> {
+  const used = Object.fromEntries(Object.entries(body.classes).map(([name, use]) => [name, use.used]));
+  const made = await tools.takenOver(body, jobWithin(loaded, used, tools), body.objective?.bound ?? 0);
+  if (made === undefined) throw new Error(`the plan of ${loaded.spec.path} does not hold with its share`);
+  return { ...pipelinePlan(await enveloped(made, loaded), loaded, file), share: { with: others } };
+}
+
+function togetherReasons(
+  loaded: readonly LoadedPipeline[],
+  { alone, missing }: Extract<TogetherOutcome<unknown>, { status: 'infeasible' }>,
+  reasonsAlone: ReadonlyMap<number, readonly NoPlanReason[]>,
+): NoPlanReason[] {
+  if (alone.length > 0)
+    return alone.flatMap((k) => {
+      const name = nameOf(loaded[k] as LoadedPipeline);
+      return (reasonsAlone.get(k) ?? []).map((one) => ({
+        ...one,
+        model: name,
+        text: `${name}: ${one.text}`,
+      }));
+    });
+  const free = freeOf((loaded[0] as LoadedPipeline).files.cluster);
+  const reasons = Object.entries(missing).map(([name, more]): NoPlanReason => {
+    const text = `each pipeline has a plan alone, and together they have none: there are ${free[name]} ${name}, and with ${more} more there is a plan`;
+    return {
+      code: 'too-few-gpus',
+      class: name,
+      available: { [name]: free[name] as number },
+      missing: { [name]: more },
+      text,
+    };
+  });
+  if (reasons.length > 0) return reasons;
+  const text =
+    'each pipeline has a plan alone, and together they have none, with more GPUs of any one class either';
+  return [{ code: 'too-few-gpus', available: free, text }];
+}
+
+function planSet(
+  loaded: readonly LoadedPipeline[],
+  plans: readonly PipelinePlan[],
+  {
+    hourlyCost,
+    lowerBound,
+    files,
+  }: {
+    readonly hourlyCost: number;
+    readonly lowerBound: number;
+    readonly files: readonly (string | undefined)[];
+  },
+): PlanSet {
+  const isOptimal = hourlyCost <= lowerBound * (1 + ROUNDING);
+  const bound = isOptimal ? hourlyCost : lowerBound;
+  const free = freeOf((loaded[0] as LoadedPipeline).files.cluster);
+  const used: Record<string, number> = {};
+  for (const { classes } of plans)
+    for (const [name, use] of Object.entries(classes)) used[name] = (used[name] ?? 0) + use.used;
+  const classes = Object.entries(used).map(([name, n]) => {
+    const count = free[name];
+    return [name, { used: n, ...(count === undefined ? {} : { count }) }] as const;
+  });
+  return {
+    ...emittedHead('plan-set', inputsOf(loaded)),
+    status: isOptimal ? 'optimal' : 'feasible',
+    objective: { kind: 'cost', value: hourlyCost, bound, gap: isOptimal ? 0 : hourlyCost / bound - 1 },
+    plans: plans.map((plan, k) => {
+      const file = files[k];
+      return {
+        ...{ name: plan.name, ...(file === undefined ? {} : { file }), hourlyCost: plan.hourlyCost ?? 0 },
+        attainment: plan.sample?.attainment ?? 0,
+        used: Object.fromEntries(Object.entries(plan.classes).map(([name, use]) => [name, use.used])),
+      };
+    }),
+    classes: Object.fromEntries(classes),
+  };
+}
+
+/** inputsOf lists the files of all specs, each once. */
+function inputsOf(loaded: readonly LoadedPipeline[]) {
+  const all = loaded.flatMap(({ inputs }) => inputs(undefined));
+  return [...new Map(all.map((one) => [`${one.role} ${one.path}`, one])).values()];
+}
+
+/** refuseForSeveral tells which options are for one spec. */
+export function refuseForSeveral(options: Readonly<Record<string, unknown>>): void {
+  const faults = ['gap', 'baseline', 'explain', 'measure', 'hold', 'strictProfile']
+    .filter((name) => options[name] !== undefined && options[name] !== false)
+    .map((name) => fault('is for one spec', option(name)));
+  if (options.formulation === 'literal')
+    faults.push(fault('is for one spec', `${option('formulation')} literal`));
+  if (faults.length > 0) throw new InputError('solve several pipelines together', faults);
+}
