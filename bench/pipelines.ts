@@ -25,7 +25,8 @@ import {
 import { measuresOf, saveResult } from './results/result.js';
 import { tableText } from './results/table.js';
 
-const USAGE = 'node dist/bench/pipelines.js [--seeds 5] [--swept social-media,image-processing] [--json file]';
+const USAGE =
+  'node dist/bench/pipelines.js [--seeds 5] [--swept social-media,image-processing] [--json file]';
 const METHODS: readonly PipelineMethod[] = ['inferline', 'exact', 'coarse-mean', 'coarse-peak'];
 const SWEPT_METHODS: readonly PipelineMethod[] = ['inferline', 'coarse-mean', 'coarse-peak'];
 /** Plans are made for seed 1. */

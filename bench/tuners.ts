@@ -138,8 +138,7 @@ async function benchPhases(part: string, pipeline: string, cases: readonly Phase
     );
     const served = { arrivals: 'gamma' as const, phases: texts };
     const head = { part, pipeline, load };
-    for (const tuner of TUNERS)
-      found.push(await rowOf({ ...head, plan: 'inferline', tuner }, path, served));
+    for (const tuner of TUNERS) found.push(await rowOf({ ...head, plan: 'inferline', tuner }, path, served));
     found.push(await foreseenRow({ ...head, plan: FORESEEN, tuner: 'none' }, phases, served));
   }
   show(`${pipeline}, ${part}`, found);

@@ -122,10 +122,7 @@ export class InferlineTuner implements Tuner {
     const rps = this.recentRps(at);
     let isLowered = false;
     this.sets.forEach((set, i) => {
-      const needed = Math.max(
-        devicesFor(rps, set.workS, this.leastProvisioning),
-        this.neededWithin(set),
-      );
+      const needed = Math.max(devicesFor(rps, set.workS, this.leastProvisioning), this.neededWithin(set));
       if (needed >= (this.wanted[i] as number)) return;
       this.wanted[i] = needed;
       isLowered = true;
