@@ -2,11 +2,12 @@
  * This benchmark serves the pipelines of `examples/pipelines` under loads that they were not planned for, with every
  * tuner:
  *
- *     node dist/bench/tuners.js [--only rates,bursts,traces,errors] [--pipelines social-media,image-processing]
+ *     node dist/bench/tuners.js [--only rates,bursts,samples,traces,errors] [--pipelines social-media,image-processing]
  *                               [--seeds 3] [--json file]
  *
  * - rates: the rate changes from 150 to 250 requests/s within 60 to 0 s, and back (InferLine, Fig. 10).
  * - bursts: the CV of the gaps changes from 1 to 4 at 150 requests/s (Fig. 11).
+ * - samples: InferLine's tuner with plans for longer samples, under the planned load and where the rate changes.
  * - traces: published traces of `../shared/traces` as InferLine's §6 makes them. The first quarter is planned for, the
  *   rest is served (Figs. 6 and 12). Every rate is served for 30 s of Poisson arrivals, which is half a minute for a
  *   minute, and for 24 minutes of the day.
@@ -40,7 +41,7 @@ import { hasRealTraces, REAL_TRACE_FILES, realTraces, writeSplit } from './pipel
 import { inputsAt, measuresOf, saveResult } from './results/result.js';
 import { tableText } from './results/table.js';
 
-const PARTS = ['rates', 'bursts', 'traces', 'errors'] as const;
+const PARTS = ['rates', 'bursts', 'samples', 'traces', 'errors'] as const;
 const USAGE = `node dist/bench/tuners.js [--only ${PARTS.join(',')}] [--pipelines ${PIPELINES.join(',')}] [--seeds 3] [--json file]`;
 const TRANSITIONS_S = [60, 50, 40, 30, 20, 10, 0];
 /** Traces are served on the classes of the examples, and on those of the paper's cluster (§6). */
@@ -96,6 +97,7 @@ saveResult(values.json, {
 async function bench(pipeline: string): Promise<void> {
   if (only.includes('rates')) await benchRates(pipeline);
   if (only.includes('bursts')) await benchBursts(pipeline);
+  if (only.includes('samples')) await benchSamples(pipeline);
   if (only.includes('traces')) await benchTraces(pipeline);
   if (only.includes('errors')) await benchErrors(pipeline);
 }
@@ -118,6 +120,35 @@ async function benchBursts(pipeline: string): Promise<void> {
   await benchPhases('bursts', pipeline, cases);
 }
 
+async function benchSamples(pipeline: string): Promise<void> {
+  const [rps, tuner] = [PLANNED_RPS, 'inferline'];
+  const rise = { rps: 250, durationS: 120, transitionS: 10 };
+  const loads = {
+    'steady load': [{ rps, durationS: 180 }],
+    'rise over 10 s': [{ rps, durationS: 60 }, rise, { rps, durationS: 60, transitionS: 10 }],
+  };
+  const found: Row[] = [];
+  for (const seconds of [60, 600, 3600]) {
+    const path = await planned({ pipeline, method: 'inferline', load: gammaLoad(rps, 1, seconds) });
+    for (const [load, phases] of Object.entries(loads)) {
+      const head = { part: 'samples', pipeline, load, plan: `for ${seconds} s`, tuner };
+      found.push(await rowOf(head, path, phased(phases)));
+    }
+  }
+  show(`${pipeline}, by the length of the sample`, found);
+}
+
+type Phases = PhasedCase['phases'];
+
+/** phased gives the options of a load of phases. */
+function phased(phases: Phases): SimulateOptions {
+  const texts = phases.map(({ rps, cv = 1, durationS, transitionS = 0 }) => {
+    const over = transitionS === 0 ? '' : `,over=${transitionS}s`;
+    return `${durationS}s,rps=${rps},cv=${cv}${over}`;
+  });
+  return { arrivals: 'gamma', phases: texts };
+}
+
 interface PhasedCase {
   readonly load: string;
   readonly phases: readonly {
@@ -132,11 +163,7 @@ async function benchPhases(part: string, pipeline: string, cases: readonly Phase
   const path = await planned({ pipeline, method: 'inferline', load: gammaLoad(PLANNED_RPS, 1) });
   const found: Row[] = [];
   for (const { load, phases } of cases) {
-    const texts = phases.map(
-      ({ rps, cv = 1, durationS, transitionS = 0 }) =>
-        `${durationS}s,rps=${rps},cv=${cv}${transitionS === 0 ? '' : `,over=${transitionS}s`}`,
-    );
-    const served = { arrivals: 'gamma' as const, phases: texts };
+    const served = phased(phases);
     const head = { part, pipeline, load };
     for (const tuner of TUNERS) found.push(await rowOf({ ...head, plan: 'inferline', tuner }, path, served));
     found.push(await foreseenRow({ ...head, plan: FORESEEN, tuner: 'none' }, phases, served));
@@ -145,7 +172,7 @@ async function benchPhases(part: string, pipeline: string, cases: readonly Phase
 }
 
 /** foreseenRow plans for the very arrivals that are served: the oracle planner of InferLine's Fig. 10. */
-async function foreseenRow(head: Head, phases: PhasedCase['phases'], served: SimulateOptions): Promise<Row> {
+async function foreseenRow(head: Head, phases: Phases, served: SimulateOptions): Promise<Row> {
   const runs: Served[] = [];
   for (const seed of seeds) {
     const stream = streamOf(seed, `arrivals/${head.pipeline}`);
