@@ -89,7 +89,9 @@ export class HpaTuner implements Tuner {
     const recommended = Math.max(1, Math.min(most, this.desired(current, ready, busy)));
     const kept = (this.recommended[i] as RecentMost).add(at, recommended);
     const highest = Math.max(current + upPods, Math.ceil(current * (1 + upShare)));
-    this.wanted[i] = Math.min(kept, highest, most);
+    // What was recommended before only keeps replicas: it adds none.
+    const stable = recommended > current ? recommended : Math.min(current, kept);
+    this.wanted[i] = Math.min(stable, highest, most);
   }
 
   /** desired gives the replicas that bring the utilisation to its target. */

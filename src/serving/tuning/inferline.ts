@@ -1,5 +1,6 @@
 import type { EnvelopeWindow } from '../../artifacts/index.js';
 import { ArrivalWindows } from './arrival-windows.js';
+import { RecentMost } from './recent-most.js';
 import { devicesFor, plannedReplicas, type TunedSet, type Tuner } from './tuner.js';
 
 const NS_PER_S = 1e9;
@@ -8,6 +9,7 @@ const NS_PER_US = 1e3;
 const LOOK_EVERY_NS = NS_PER_S;
 /** How many windows of the look-back begin within the length of one. */
 const STEPS_PER_WINDOW = 5;
+const ROUNDING = 1e-9;
 
 /** InferlineSettings holds the times of InferLine's tuner (§5). */
 export interface InferlineSettings {
@@ -28,6 +30,10 @@ export const INFERLINE_TUNING: InferlineSettings = { stabilityS: 15, lookBackS: 
  * - Down: when nothing has changed for 15 s, each set keeps the devices that serve the largest rate of the last 30 s, in
  *   windows of 5 s, with the most slack of all sets: k_m = ⌈λ_new·s_m/(μ_m·ρ_p)⌉, ρ_p = min ρ_m.
  *
+ * The rules as printed have no way back up to the plan: a load that returns to what was planned exceeds no window. So a
+ * set has at least the share of the plan's replicas that the load is of the planned envelope: where every window has at
+ * most the share u of its requests, ⌈u·k_m⌉ of the plan's k_m, at once when the share grows, and kept for 30 s.
+ *
  * An arrival costs constant time per window. The paper does not say how often it looks whether to scale down: this
  * looks every second. Nor does it say which windows of 5 s it takes: these begin a second
  * apart.
@@ -42,6 +48,9 @@ export class InferlineTuner implements Tuner {
   private readonly stabilityNs: number;
   /** The largest rate beyond the envelope since the last decision; 0 where there was none. */
   private peakRps = 0;
+  /** The largest share of the envelope of late. */
+  private readonly recentShare: RecentMost;
+  private share = 0;
 
   /** @param envelope the envelope of the sample that the pipeline was planned for */
   constructor(
@@ -56,6 +65,7 @@ export class InferlineTuner implements Tuner {
     this.planned = Float64Array.from(envelope, ({ requests }) => requests);
     this.leastProvisioning = Math.min(...sets.map(({ provisioning }) => provisioning));
     this.stabilityNs = Math.round(NS_PER_S * settings.stabilityS);
+    this.recentShare = new RecentMost(NS_PER_S * settings.lookBackS);
     this.nextAt = this.stabilityNs;
   }
 
@@ -63,32 +73,44 @@ export class InferlineTuner implements Tuner {
     const { arrivals, planned } = this;
     arrivals.add(at);
     let rps = 0;
+    let share = 0;
     for (let i = 0; i < planned.length; i++) {
       const count = arrivals.countIn(i);
+      share = Math.max(share, count / (planned[i] as number));
       if (count > (planned[i] as number))
         rps = Math.max(rps, (NS_PER_S * count) / (arrivals.lengthsNs[i] as number));
     }
-    if (rps <= this.peakRps) return false;
-    this.peakRps = rps;
-    return this.sets.some((set, i) => this.devicesAt(rps, set) > (this.wanted[i] as number));
+    const before = this.share;
+    this.share = this.recentShare.add(at, Math.min(1, share));
+    if (rps <= this.peakRps && this.share <= before) return false;
+    this.peakRps = Math.max(rps, this.peakRps);
+    return this.sets.some((set, i) => this.neededNow(set) > (this.wanted[i] as number));
   }
 
   decide(at: number): void {
+    this.share = this.recentShare.add(at, 0);
     const isRaised = this.raise();
     this.peakRps = 0;
     if (isRaised) this.nextAt = at + this.stabilityNs;
     else if (at >= this.nextAt) this.nextAt = at + (this.lower(at) ? this.stabilityNs : LOOK_EVERY_NS);
   }
 
-  private devicesAt(rps: number, { workS, provisioning, most }: (typeof this.sets)[number]): number {
-    return Math.min(most, devicesFor(rps, workS, provisioning));
+  /** neededNow is what a set needs for the rate beyond the envelope, or for the share of it. */
+  private neededNow(set: (typeof this.sets)[number]): number {
+    const { workS, provisioning, most } = set;
+    const beyond = this.peakRps === 0 ? 0 : devicesFor(this.peakRps, workS, provisioning);
+    return Math.min(most, Math.max(beyond, this.neededWithin(set)));
+  }
+
+  /** neededWithin gives the share of the plan's replicas that the load of late is of the planned envelope. */
+  private neededWithin({ replicas }: TunedSet): number {
+    return Math.max(1, Math.ceil(this.share * replicas - ROUNDING));
   }
 
   private raise(): boolean {
-    if (this.peakRps === 0) return false;
     let isRaised = false;
     this.sets.forEach((set, i) => {
-      const needed = this.devicesAt(this.peakRps, set);
+      const needed = this.neededNow(set);
       if (needed <= (this.wanted[i] as number)) return;
       this.wanted[i] = needed;
       isRaised = true;
@@ -99,8 +121,8 @@ export class InferlineTuner implements Tuner {
   private lower(at: number): boolean {
     const rps = this.recentRps(at);
     let isLowered = false;
-    this.sets.forEach(({ workS }, i) => {
-      const needed = devicesFor(rps, workS, this.leastProvisioning);
+    this.sets.forEach((set, i) => {
+      const needed = Math.max(devicesFor(rps, set.workS, this.leastProvisioning), this.neededWithin(set));
       if (needed >= (this.wanted[i] as number)) return;
       this.wanted[i] = needed;
       isLowered = true;

@@ -40,6 +40,14 @@ describe('HpaTuner', () => {
     expect(run([8], { replicas: 10 })).toEqual([[15, 20]]);
   });
 
+  it('adds what is recommended now, and not what was recommended before', () => {
+    // 8 times as busy asks for 100, of which 10 come; then 20 replicas that are busy for 90 % ask for 23.
+    expect(run([8, 0.9])).toEqual([
+      [15, 20],
+      [30, 23],
+    ]);
+  });
+
   it('counts replicas that are coming up as idle, and so asks for no more', () => {
     // 10 of 12 are ready and busy for 99 %: with the two at 0 %, 82 % are within the tolerance.
     expect(run([0.95, 0.99], { lag: 1 })).toEqual([[15, 12]]);

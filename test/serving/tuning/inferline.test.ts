@@ -13,11 +13,14 @@ const envelope = [
   { windowUs: 10e6, requests: 1000 },
 ];
 
+/** Of these windows, the loads below are so small a share that it asks for one replica at most. */
+const wide = [{ windowUs: 1e6, requests: 2000 }];
+
 const tunerOf = (sets = [setOf()], windows = envelope) => new InferlineTuner(sets, windows, INFERLINE_TUNING);
 
 /**
  * slowTuner does what §5 says by counting all arrivals anew: at each arrival, and each second when nothing has changed
- * for 15 s.
+ * for 15 s. Besides it keeps the share of the plan's replicas that the load of the last 30 s is of the envelope.
  */
 function slowTuner(
   sets: readonly ReturnType<typeof setOf>[],
@@ -38,6 +41,16 @@ function slowTuner(
     if (isChanged) changes.push([at / S, ...wanted]);
     return isChanged;
   };
+  const shareAt = (at: number) =>
+    Math.min(1, Math.max(...windows.map((one) => between(at - one.windowUs * 1e3, at) / one.requests)));
+  const shares = arrivals.map(shareAt);
+  const within = (at: number) => {
+    const recent = shares.filter(
+      (_, i) => (arrivals[i] as number) >= at - 30 * S && (arrivals[i] as number) <= at,
+    );
+    return sets.map(({ replicas }) => Math.max(1, Math.ceil(Math.max(0, ...recent) * replicas - 1e-9)));
+  };
+  const higher = (a: readonly number[], b: readonly number[]) => a.map((one, i) => Math.max(one, b[i] ?? 0));
   let lookAt = 15 * S;
   const comes = new Set(arrivals);
   for (const at of [
@@ -48,23 +61,15 @@ function slowTuner(
       .map(({ windowUs, requests }) => ({ count: between(at - windowUs * 1e3, at), windowUs, requests }))
       .filter(({ count, requests }) => count > requests)
       .map(({ count, windowUs }) => (1e6 * count) / windowUs);
-    const isUp =
-      comes.has(at) &&
-      rates.length > 0 &&
-      take(
-        at,
-        needs(Math.max(...rates), (i) => sets[i]?.provisioning as number),
-        (a, b) => a > b,
-      );
+    const kept = within(at);
+    const beyond = needs(Math.max(0, ...rates), (i) => sets[i]?.provisioning as number);
+    const isUp = comes.has(at) && take(at, higher(beyond, kept), (a, b) => a > b);
     if (isUp) lookAt = at + 15 * S;
     if (isUp || at !== lookAt) continue;
     const recent = Array.from({ length: 26 }, (_, k) => between(at - (k + 5) * S, at - k * S) / 5);
     const least = Math.min(...sets.map(({ provisioning }) => provisioning));
-    const isDown = take(
-      at,
-      needs(Math.max(...recent), () => least),
-      (a, b) => a < b,
-    );
+    const fewer = needs(Math.max(...recent), () => least);
+    const isDown = take(at, higher(fewer, kept), (a, b) => a < b);
     lookAt = at + (isDown ? 15 * S : S);
   }
   return changes;
@@ -156,7 +161,8 @@ describe('InferlineTuner scaling down', () => {
 
   it('keeps what the busiest 5 s of the last 30 s need', () => {
     // 75/s for 5 s, then 25/s. Above 50/s two replicas are needed: the window from 2 s to 7 s has 55/s, and the next 45/s.
-    expect(run(tunerOf(), [...evenly(75, 0, 5), ...evenly(25, 5, 60)], 60)).toEqual([[33, 1]]);
+    const arrivals = [...evenly(75, 0, 5), ...evenly(25, 5, 60)];
+    expect(run(tunerOf([setOf()], wide), arrivals, 60)).toEqual([[33, 1]]);
   });
 
   it('waits 15 s after it has put replicas away', () => {
@@ -176,7 +182,7 @@ describe('InferlineTuner scaling down', () => {
       setOf({ replicas: 20, provisioning: 0.1, pools: [1] }),
     ];
     // 40/s·0.01 over 0.1, for both.
-    expect(run(tunerOf(sets), evenly(40, 0, 16), 16)).toEqual([[15, 4, 4]]);
+    expect(run(tunerOf(sets, wide), evenly(40, 0, 16), 16)).toEqual([[15, 4, 4]]);
   });
 
   it('keeps one replica where nothing comes', () => {
@@ -190,5 +196,26 @@ describe('InferlineTuner scaling down', () => {
     ];
     // With ρ = 0.1 the first would need 9.
     expect(run(tunerOf(sets), evenly(90, 0, 40), 40)).toEqual([]);
+  });
+});
+
+describe('InferlineTuner below its plan', () => {
+  const sets = [setOf({ replicas: 10, workS: 0.05 }), setOf({ replicas: 4, workS: 0.02, pools: [1] })];
+
+  it('comes back to the plan while the load comes back, although no window is exceeded', () => {
+    const changes = run(tunerOf(sets), [...evenly(10, 0, 40), ...evenly(100, 40, 60)], 60);
+    expect(changes[0]).toEqual([15, 1, 1]);
+    // With the 26th request within 1 s, more than a quarter of the plan is needed.
+    expect(changes.find(([, , second]) => second === 2)).toEqual([expect.closeTo(40.17, 1), 3, 2]);
+    expect(changes.at(-1)).toEqual([expect.closeTo(40.9, 1), 10, 4]);
+  });
+
+  it('keeps the share of the plan that the last 30 s are of the envelope', () => {
+    // 35 requests within a second are 35 % of the plan: 3.5 and 1.4 replicas. The mean rate needs one.
+    const burst = Array.from({ length: 35 }, (_, i) => 5 * S + i * 1e6);
+    expect(run(tunerOf(sets), burst, 60)).toEqual([
+      [15, 4, 2],
+      [36, 1, 1],
+    ]);
   });
 });
