@@ -68,7 +68,8 @@ export async function solveExample(
     stages,
     sloMs: sloMs ?? value.sloMs,
     load,
-    planner: { method },
+    // InferLine plans for one sample.
+    planner: { method, draws: 1 },
   };
   const specPath = join(folder, 'spec.yaml');
   const path = join(folder, `${plans++}.plan.json`);
