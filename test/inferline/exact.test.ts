@@ -6,7 +6,7 @@ import { Trials } from '../../src/inferline/trials.js';
 import { plainEstimator } from './plain-estimator.js';
 import { randomProblem } from './random-problem.js';
 
-const CASES = process.env.TEST_LONG ? 1000 : 80;
+const CASES = process.env.TEST_LONG ? 400 : 80;
 const REQUESTS = 20;
 
 /** configurationsOf lists every configuration of a problem that its counts allow, with its cost. */

@@ -4,7 +4,7 @@ import type { PlanningProblem } from '../../src/inferline/problem.js';
 import { plainEstimator } from './plain-estimator.js';
 import { randomProblem } from './random-problem.js';
 
-const CASES = process.env.TEST_LONG ? 2000 : 150;
+const CASES = process.env.TEST_LONG ? 500 : 150;
 const REQUESTS = 40;
 
 const planned = (problem: PlanningProblem, sample: ReturnType<typeof randomProblem>['sample']) =>

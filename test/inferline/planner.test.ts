@@ -6,7 +6,7 @@ import { isCheaper, optionOf, Trials, withOption } from '../../src/inferline/tri
 import { plainEstimator } from './plain-estimator.js';
 import { randomProblem } from './random-problem.js';
 
-const CASES = process.env.TEST_LONG ? 4000 : 300;
+const CASES = process.env.TEST_LONG ? 2000 : 300;
 
 /** isFeasible asks the plain estimator, without what the planner knows besides. */
 function isFeasible(problem: PlanningProblem, estimator: PipelineEstimator, asked: Configuration): boolean {
