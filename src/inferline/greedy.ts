@@ -117,7 +117,7 @@ function plannedPart(
   if (found === undefined) return undefined;
   const stages = [...found.configuration.batch.keys()];
   const options = stages.map((stage) => optionOf(found.configuration, stage));
-  const configuration = grownFrom(trials, options)[0];
+  const configuration = grownFrom(trials, options);
   return configuration && { configuration, trail: [...found.trail, ...growth(trials, found, configuration)] };
 }
 

@@ -58,7 +58,7 @@ function grownOn(trials: Trials, candidates: readonly number[]): Configuration[]
   );
   for (;;) {
     if (!options.every((option) => option !== undefined)) return [];
-    const grown = grownFrom(trials, options);
+    const grown = furtherGrown(trials, options);
     if (grown.length > 0 || trials.stopped) return grown;
     const relief = relieved(trials, options);
     if (relief === undefined) return [];
@@ -102,9 +102,20 @@ function isLimited({ problem }: Trials, stage: number, candidate: number): boole
   return replicas !== undefined || problem.counts[candidates[candidate]?.device as string] !== undefined;
 }
 
-/** grownFrom lists feasible configurations that have so many replicas for each stage, or more of all. */
-export function grownFrom(trials: Trials, options: readonly StageOption[]): Configuration[] {
-  return new Growth(trials, options).feasible();
+/** grownFrom finds a feasible configuration that has so many replicas for each stage, or a few more of all. */
+export function grownFrom(trials: Trials, options: readonly StageOption[]): Configuration | undefined {
+  const growth = new Growth(trials, options);
+  const factor = growth.leastFactor();
+  return factor === undefined ? undefined : growth.grown(factor);
+}
+
+/** furtherGrown lists that configuration, and feasible ones that grew further. */
+function furtherGrown(trials: Trials, options: readonly StageOption[]): Configuration[] {
+  const growth = new Growth(trials, options);
+  const factor = growth.leastFactor();
+  if (factor === undefined) return [];
+  const larger = FURTHER.map((times) => growth.grown(factor * times));
+  return [growth.grown(factor), ...larger.filter((one) => trials.meets(one))];
 }
 
 /** More than so many times what a stage needs alone is not tried; all replicas that there may be are. */
@@ -123,24 +134,23 @@ class Growth {
     this.limits = options.map((_, i) => this.limitOf(i));
   }
 
-  /** feasible lists the configuration that grew least of those found feasible, and some that grew further. */
-  feasible(): Configuration[] {
+  /** leastFactor is the least growth that was found feasible. */
+  leastFactor(): number | undefined {
     const { trials, options, limits } = this;
-    if (options.some(({ replicas }, i) => replicas > (limits[i] as number))) return [];
-    if (!trials.meets(this.grown(Number.POSITIVE_INFINITY))) return [];
+    if (options.some(({ replicas }, i) => replicas > (limits[i] as number))) return undefined;
+    if (!trials.meets(this.grown(Number.POSITIVE_INFINITY))) return undefined;
     let [missed, met] = [1, 1];
     while (met <= MOST_GROWTH && !trials.meets(this.grown(met))) [missed, met] = [met, met * 2];
-    if (met > MOST_GROWTH) return [this.grown(Number.POSITIVE_INFINITY)];
+    if (met > MOST_GROWTH) return Number.POSITIVE_INFINITY;
     while (met > missed * FINE) {
       const middle = (missed + met) / 2;
       if (trials.meets(this.grown(middle))) met = middle;
       else missed = middle;
     }
-    const larger = FURTHER.map((factor) => this.grown(met * factor));
-    return [this.grown(met), ...larger.filter((one) => trials.meets(one))];
+    return met;
   }
 
-  private grown(factor: number): Configuration {
+  grown(factor: number): Configuration {
     const { options, limits } = this;
     return {
       candidate: Int32Array.from(options, ({ candidate }) => candidate),

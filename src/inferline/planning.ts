@@ -1,5 +1,5 @@
 import type { PipelineSpec } from '../artifacts/index.js';
-import { edgeBytes, linkUs, type OpenProblem, objectivesOf } from '../pipeline/index.js';
+import { edgeBytes, freeCounts, linkUs, type OpenProblem, objectivesOf } from '../pipeline/index.js';
 import { filledLatencies } from '../serving/index.js';
 import type { Configuration, PlanningProblem } from './problem.js';
 
@@ -11,9 +11,6 @@ const NS_PER_MS = 1e6;
  */
 export function planningProblemOf({ spec, cluster, graph, stages }: OpenProblem): PlanningProblem {
   const bytes = edgeBytes(graph, stages);
-  const counts = Object.entries(cluster.devices).flatMap(([name, { count, taken = 0 }]) =>
-    count === undefined ? [] : [[name, Math.max(0, count - taken)] as const],
-  );
   return {
     graph,
     stages: stages.map(({ candidates }, i) => {
@@ -32,7 +29,7 @@ export function planningProblemOf({ spec, cluster, graph, stages }: OpenProblem)
       attainment,
       sloNs: Math.round(sloMs * NS_PER_MS),
     })),
-    counts: Object.fromEntries(counts),
+    counts: freeCounts(cluster),
     transferNs: ({ from, edge, fromDevice, toDevice, rows }) => {
       const k = graph.edges[from]?.indexOf(edge) ?? -1;
       const sent = (bytes[from]?.[k] ?? 0) * rows;

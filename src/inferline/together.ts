@@ -1,3 +1,5 @@
+import { isCheaper } from './trials.js';
+
 /** ClassCounts is a number of devices by class; a class that is absent has no limit. */
 type ClassCounts = Readonly<Record<string, number>>;
 
@@ -47,7 +49,6 @@ export type TogetherOutcome<Plan> =
     }
   | { readonly status: 'undecided' };
 
-const ROUNDING = 1e-9;
 const MOST_ORDERS = 6;
 /** Branches may be many more than calls of `solve`, whose answers are kept. */
 const MOST_BRANCHES = 20_000;
@@ -169,7 +170,7 @@ class SharedSearch<Plan> {
       if (this.stopped || (!prove && rank(next) >= this.bestCost)) break;
       if (this.first && this.best !== undefined) break;
       open.splice(open.indexOf(next), 1);
-      if (!isLess(next.bound, this.bestCost)) continue;
+      if (!isCheaper(next.bound, this.bestCost)) continue;
       const device = overused(next.parts, counts);
       if (device === undefined) this.fits(next);
       else open.push(...(await this.below(next, device, seen)));
@@ -190,12 +191,12 @@ class SharedSearch<Plan> {
   private fits({ parts, bound }: Branch<Plan>): void {
     const cost = sumOf(parts, 'hourlyCost');
     this.keep(parts);
-    if (isLess(bound, cost)) this.left = Math.min(this.left, bound);
+    if (isCheaper(bound, cost)) this.left = Math.min(this.left, bound);
   }
 
   private keep(parts: readonly PartPlan<Plan>[]): void {
     const cost = sumOf(parts, 'hourlyCost');
-    if (isLess(cost, this.bestCost)) [this.best, this.bestCost] = [parts, cost];
+    if (isCheaper(cost, this.bestCost)) [this.best, this.bestCost] = [parts, cost];
   }
 
   /** below gives each pipeline in turn fewer devices of a class than its plan uses. */
@@ -254,11 +255,6 @@ function partsOf<Plan>(answers: readonly PartAnswer<Plan>[]): PartPlan<Plan>[] |
 
 function sumOf<Plan>(parts: readonly PartPlan<Plan>[], what: 'hourlyCost' | 'lowerBound'): number {
   return parts.reduce((sum, part) => sum + part[what], 0);
-}
-
-function isLess(one: number, other: number): boolean {
-  if (other === Number.POSITIVE_INFINITY) return one < other;
-  return one < other - ROUNDING * Math.max(1, Math.abs(other));
 }
 
 /** overused names the class of which the plans use most beyond what there is; none where they fit. */

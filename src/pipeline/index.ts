@@ -20,7 +20,14 @@ export {
 export { longestPath, type PathTimes } from './longest-path.js';
 export { objectiveNotes, objectivesOf, shareWithin } from './objectives.js';
 export { type OpenProblem, resolveOpen } from './open.js';
-export type { GivenOutcome, GivenProblem, GivenReason, PipelineFiles, PipelinePlanBody } from './problem.js';
+export {
+  freeCounts,
+  type GivenOutcome,
+  type GivenProblem,
+  type GivenReason,
+  type PipelineFiles,
+  type PipelinePlanBody,
+} from './problem.js';
 export { pipelineSpecFaults, resolveGiven } from './resolve.js';
 export {
   type ServedOutput,

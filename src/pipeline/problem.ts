@@ -97,6 +97,16 @@ export type Resolved =
   | { readonly problem: GivenProblem; readonly faults?: undefined }
   | { readonly faults: readonly Fault[]; readonly problem?: undefined };
 
+/** freeCounts lists the GPUs that are not taken, of the classes that have a limit. */
+export function freeCounts({ devices }: Pick<OpenCluster, 'devices'>): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const [name, device] of Object.entries(devices)) {
+    const free = freeGpus(device);
+    if (free !== undefined) counts[name] = free;
+  }
+  return counts;
+}
+
 /** freeGpus counts the GPUs of a class that are not taken; undefined where there is no limit. */
 export function freeGpus({ count, taken = 0 }: OpenDeviceClass): number | undefined {
   return count === undefined ? undefined : Math.max(0, count - taken);

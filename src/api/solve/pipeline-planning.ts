@@ -105,15 +105,20 @@ export async function planOpen(
   const body = planOf(configuration, { problem, samples, spec, files });
   const why = explain ? explainPipeline({ problem, samples, estimatorOf }, configuration, trail) : undefined;
   return {
-    ...{ status: 'feasible', plan: { ...body, ...proofOf(body, lowerBound) }, finished, estimates },
+    ...{
+      status: 'feasible',
+      plan: { ...body, ...costProof(body.hourlyCost ?? 0, lowerBound) },
+      finished,
+      estimates,
+    },
     ...(why && { explanation: why }),
   };
 }
 
 const ROUNDING = 1e-9;
 
-/** proofOf says how near the cost of a plan is to a bound on what any plan costs. */
-function proofOf({ hourlyCost = 0 }: PipelinePlanBody, lowerBound: number) {
+/** costProof says how near a cost is to a bound on what any plan costs. */
+export function costProof(hourlyCost: number, lowerBound: number) {
   const bound = Math.min(hourlyCost, lowerBound);
   const isOptimal = hourlyCost <= bound * (1 + ROUNDING);
   return {
@@ -158,7 +163,8 @@ export async function planAsChosen(
   if (isCoarse(spec.planner.method)) return { status: 'feasible', plan: body };
   const missed = missedObjectives(body);
   if (missed.length > 0) return { status: 'infeasible', reasons: missed };
-  return { status: 'feasible', plan: { ...body, ...proofOf(body, plan.objective?.bound ?? 0) } };
+  const proof = costProof(body.hourlyCost ?? 0, plan.objective?.bound ?? 0);
+  return { status: 'feasible', plan: { ...body, ...proof } };
 }
 
 /** missedObjectives compares what a plan promises with what the Estimator gives for its sample. */
@@ -236,7 +242,7 @@ function sampleFigures(
   latenciesNs: readonly Float64Array[],
   { sloMs }: PipelineSpec,
 ): NonNullable<PipelinePlanBody['sample']> {
-  const sorted = Float64Array.from(latenciesNs.flatMap((one) => [...one])).sort();
+  const sorted = joined(latenciesNs).sort();
   const quantileMs = (p: number) => (quantileOfSorted(sorted, p) ?? 0) / NS_PER_MS;
   return {
     requests: sorted.length,
@@ -246,6 +252,16 @@ function sampleFigures(
     leastAttainment: leastWithin(latenciesNs, sloMs),
     ...{ p50Ms: quantileMs(0.5), p95Ms: quantileMs(0.95), p99Ms: quantileMs(0.99) },
   };
+}
+
+function joined(columns: readonly Float64Array[]): Float64Array {
+  const all = new Float64Array(columns.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const column of columns) {
+    all.set(column, at);
+    at += column.length;
+  }
+  return all;
 }
 
 /** leastWithin is the share of requests within an SLO, in the draw where it is least. */

@@ -257,16 +257,18 @@ export function noPlanModelOf(
 /** PipelineTools are what a comparison needs of the planner beside its thread. */
 export interface PipelineTools {
   readonly resolveOpen: typeof import('../../pipeline/index.js').resolveOpen;
+  readonly freeCounts: typeof import('../../pipeline/index.js').freeCounts;
   readonly takenOver: typeof import('./pipeline-planning.js').takenOver;
+  readonly costProof: typeof import('./pipeline-planning.js').costProof;
 }
 
 /** pipelineTools loads the planner, which no command loads that does not plan. */
 export async function pipelineTools(): Promise<PipelineTools> {
-  const [{ resolveOpen }, { takenOver }] = await Promise.all([
+  const [{ freeCounts, resolveOpen }, { costProof, takenOver }] = await Promise.all([
     import('../../pipeline/index.js'),
     import('./pipeline-planning.js'),
   ]);
-  return { resolveOpen, takenOver };
+  return { costProof, freeCounts, resolveOpen, takenOver };
 }
 
 /**

@@ -55,7 +55,6 @@ export type TogetherSolved =
 
 /** Each search takes up to the estimates that a pipeline alone may take. */
 const MOST_SOLVES = 200;
-const ROUNDING = 1e-9;
 
 /**
  * solveTogether plans several pipelines that share the devices of one cluster, at the least sum of costs, and writes a plan
@@ -92,7 +91,10 @@ export async function solveTogether(
   const { outcome, solves, reasonsAlone } = await searched(loaded, tools, options);
   const solver = { ms: performance.now() - startedMs, phases: {}, columns: 0, rounds: solves, nodes: 0 };
   if (outcome.status !== 'feasible') {
-    const reasons = outcome.status === 'infeasible' ? togetherReasons(loaded, outcome, reasonsAlone) : [];
+    const reasons =
+      outcome.status === 'infeasible'
+        ? togetherReasons(loaded, outcome, { free: freeIn(loaded, tools), reasonsAlone })
+        : [];
     const document: NoPlan = {
       ...emittedHead('no-plan', inputsOf(loaded)),
       ...{ status: outcome.status === 'infeasible' ? 'infeasible' : 'no-plan-in-time', reasons },
@@ -109,8 +111,13 @@ export async function solveTogether(
   for (const [k, file] of files.entries())
     if (file !== undefined) await saveArtifact<'pipeline-plan'>(file, plans[k] as PipelinePlan);
   const isLimited = options.work !== undefined || options.timeLimit !== undefined;
-  const document = planSet(loaded, plans, { ...outcome, files });
+  const document = planSet(loaded, plans, { ...outcome, files, tools });
   return { outcome: 'plan-set', plans, limitReached: isLimited && !outcome.finished, document };
+}
+
+/** freeIn lists the devices that the pipelines share, by class. */
+function freeIn([first]: readonly LoadedPipeline[], { freeCounts }: PipelineTools): Record<string, number> {
+  return freeCounts((first as LoadedPipeline).files.cluster);
 }
 
 const nameOf = ({ spec }: LoadedPipeline): string => spec.value.name ?? 'pipeline';
@@ -174,13 +181,12 @@ async function searched(
     }
     cut ||= !answer.finished;
     const { plan } = answer;
-    const used = Object.fromEntries(Object.entries(plan.classes).map(([name, use]) => [name, use.used]));
     const { value = 0, bound = 0 } = plan.objective ?? {};
-    return { status: 'feasible', part: { plan, used, hourlyCost: value, lowerBound: bound } };
+    return { status: 'feasible', part: { plan, used: usedBy(plan), hourlyCost: value, lowerBound: bound } };
   };
   try {
     const found = await planTogether<PipelinePlanBody>({
-      ...{ pipelines: loaded.length, counts: freeOf((loaded[0] as LoadedPipeline).files.cluster), solve },
+      ...{ pipelines: loaded.length, counts: freeIn(loaded, tools), solve },
       prove: loaded.every(({ spec }) => spec.value.planner.method === 'exact'),
       mostSolves: MOST_SOLVES,
       stop: () => signal?.aborted === true || performance.now() >= endMs,
@@ -192,12 +198,9 @@ async function searched(
   }
 }
 
-function freeOf({ devices }: OpenCluster): Record<string, number> {
-  return Object.fromEntries(
-    Object.entries(devices).flatMap(([name, { count, taken = 0 }]) =>
-      count === undefined ? [] : [[name, Math.max(0, count - taken)] as const],
-    ),
-  );
+/** usedBy counts the devices that a plan uses, by class. */
+function usedBy({ classes }: Pick<PipelinePlanBody, 'classes'>): Record<string, number> {
+  return Object.fromEntries(Object.entries(classes).map(([name, { used }]) => [name, used]));
 }
 
 function jobWithin(
@@ -231,7 +234,7 @@ async function planWithShare(
     file,
   }: { readonly tools: PipelineTools; readonly others: string[]; readonly file: string | undefined },
 ): Promise<PipelinePlan> {
-  const used = Object.fromEntries(Object.entries(body.classes).map(([name, use]) => [name, use.used]));
+  const used = usedBy(body);
   const made = await tools.takenOver(body, jobWithin(loaded, used, tools), body.objective?.bound ?? 0);
   if (made === undefined) throw new Error(`the plan of ${loaded.spec.path} does not hold with its share`);
   return { ...pipelinePlan(await enveloped(made, loaded), loaded, file), share: { with: others } };
@@ -240,7 +243,13 @@ async function planWithShare(
 function togetherReasons(
   loaded: readonly LoadedPipeline[],
   { alone, missing }: Extract<TogetherOutcome<unknown>, { status: 'infeasible' }>,
-  reasonsAlone: ReadonlyMap<number, readonly NoPlanReason[]>,
+  {
+    free,
+    reasonsAlone,
+  }: {
+    readonly free: Readonly<Record<string, number>>;
+    readonly reasonsAlone: ReadonlyMap<number, readonly NoPlanReason[]>;
+  },
 ): NoPlanReason[] {
   if (alone.length > 0)
     return alone.flatMap((k) => {
@@ -251,7 +260,6 @@ function togetherReasons(
         text: `${name}: ${one.text}`,
       }));
     });
-  const free = freeOf((loaded[0] as LoadedPipeline).files.cluster);
   const reasons = Object.entries(missing).map(([name, more]): NoPlanReason => {
     const text = `each pipeline has a plan alone, and together they have none: there are ${free[name]} ${name}, and with ${more} more there is a plan`;
     return {
@@ -275,15 +283,15 @@ function planSet(
     hourlyCost,
     lowerBound,
     files,
+    tools,
   }: {
+    readonly tools: PipelineTools;
     readonly hourlyCost: number;
     readonly lowerBound: number;
     readonly files: readonly (string | undefined)[];
   },
 ): PlanSet {
-  const isOptimal = hourlyCost <= lowerBound * (1 + ROUNDING);
-  const bound = isOptimal ? hourlyCost : lowerBound;
-  const free = freeOf((loaded[0] as LoadedPipeline).files.cluster);
+  const free = freeIn(loaded, tools);
   const used: Record<string, number> = {};
   for (const { classes } of plans)
     for (const [name, use] of Object.entries(classes)) used[name] = (used[name] ?? 0) + use.used;
@@ -293,14 +301,13 @@ function planSet(
   });
   return {
     ...emittedHead('plan-set', inputsOf(loaded)),
-    status: isOptimal ? 'optimal' : 'feasible',
-    objective: { kind: 'cost', value: hourlyCost, bound, gap: isOptimal ? 0 : hourlyCost / bound - 1 },
+    ...tools.costProof(hourlyCost, lowerBound),
     plans: plans.map((plan, k) => {
       const file = files[k];
       return {
         ...{ name: plan.name, ...(file === undefined ? {} : { file }), hourlyCost: plan.hourlyCost ?? 0 },
         attainment: plan.sample?.attainment ?? 0,
-        used: Object.fromEntries(Object.entries(plan.classes).map(([name, use]) => [name, use.used])),
+        used: usedBy(plan),
       };
     }),
     classes: Object.fromEntries(classes),
