@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { planPipeline } from '../../src/inferline/planner.js';
-import type { PlanningProblem } from '../../src/inferline/problem.js';
+import type { PlanningProblem, Sample } from '../../src/inferline/problem.js';
 import { plainEstimator } from './plain-estimator.js';
 import { randomProblem } from './random-problem.js';
 
 const CASES = process.env.TEST_LONG ? 500 : 150;
 const REQUESTS = 40;
 
-const planned = (problem: PlanningProblem, sample: ReturnType<typeof randomProblem>['sample']) =>
-  planPipeline({ problem, samples: [sample], estimatorOf: plainEstimator }, 'exact');
+const planned = (problem: PlanningProblem, ...samples: readonly Sample[]) =>
+  planPipeline({ problem, samples, estimatorOf: plainEstimator }, 'exact');
 
 /** withSlos stretches or replaces the SLOs of a problem. */
 const withSlos = (problem: PlanningProblem, sloNs: readonly number[]): PlanningProblem => ({
@@ -20,21 +20,22 @@ describe('planPipeline of what cannot be', () => {
   it('names the least SLO that can be met, which a plan meets at the cost that is named', () => {
     let infeasible = 0;
     for (let seed = 0; seed < CASES; seed++) {
-      const { problem, sample } = randomProblem(seed, { mostStages: 3, requests: REQUESTS });
-      const outcome = planned(problem, sample);
+      const drawn = { mostStages: 3, requests: REQUESTS, draws: 1 + (seed % 3) };
+      const { problem, samples } = randomProblem(seed, drawn);
+      const outcome = planned(problem, ...samples);
       if (outcome.status !== 'infeasible') continue;
       infeasible++;
       // Nothing limits replicas here, so that only the SLO can be at fault.
       expect(outcome.reasons.map(({ code }) => code)).toContain('slo-too-short');
       const least = outcome.least?.sloNs as readonly number[];
-      const met = planned(withSlos(problem, least), sample);
+      const met = planned(withSlos(problem, least), ...samples);
       expect(met.status, `seed ${seed}`).toBe('feasible');
       if (met.status === 'feasible')
         expect(met.hourlyCost).toBeLessThanOrEqual((outcome.least?.hourlyCost as number) + 1e-9);
       for (const [k, sloNs] of least.entries()) {
         if (sloNs === problem.objectives[k]?.sloNs) continue;
         const shorter = least.with(k, sloNs - 1);
-        expect(planned(withSlos(problem, shorter), sample).status, `seed ${seed}`).toBe('infeasible');
+        expect(planned(withSlos(problem, shorter), ...samples).status, `seed ${seed}`).toBe('infeasible');
       }
     }
     expect(infeasible).toBeGreaterThan(CASES / 10);

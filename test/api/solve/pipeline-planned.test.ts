@@ -101,6 +101,23 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
     expect(inTime / arrived).toBeCloseTo(sample?.attainment as number, 12);
   });
 
+  it('says in what share of its worst draw requests are in time, where draws differ', async () => {
+    await changeSpec((spec) => {
+      spec.planner = { method: 'coarse-mean', draws: 4 };
+      spec.load = { arrivals: 'gamma', rps: 300, cv: 4, duration: '5s' };
+    });
+    await changeCluster(({ devices }) => {
+      for (const device of Object.values(devices)) delete device.count;
+    });
+    const { sample } = await solved();
+    const load = ['--rps', '300', '--arrivals', 'gamma', '--cv', '4', '--duration', '5s'];
+    const shares: number[] = [];
+    for (const seed of ['1', '2', '3', '4'])
+      shares.push((await simulated(...load, '--seed', seed)).models[0]?.requests.attainment as number);
+    expect(sample?.leastAttainment).toBe(Math.min(...shares));
+    expect(Math.max(...shares)).toBeGreaterThan(Math.min(...shares));
+  });
+
   it('plans for a single draw where the spec asks for one, with the latencies of its simulation', async () => {
     await changeSpec((spec) => {
       spec.planner = { method: 'inferline', draws: 1 };
