@@ -13,6 +13,7 @@ const ROOMS = [
   'samples',
   'runtime',
   'loadgen',
+  'gearplan',
   'inferline',
   'simulator',
   'milp',
@@ -25,6 +26,7 @@ const ROOMS = [
   'workload',
   'metrics',
   'random',
+  'records',
   'onnx',
   'artifacts',
   'collections',
@@ -33,6 +35,8 @@ const SIDE_BY_SIDE = [['workload', 'metrics', 'random']];
 // The drivers, the load client and the planner never look at one another.
 const APART = ['runtime', 'loadgen', 'simulator', 'milp'];
 const PURE = [
+  'gearplan',
+  'records',
   'inferline',
   'hold',
   'serving',

@@ -65,6 +65,10 @@ async function describeFile(named: string): Promise<string> {
     }
     case 'pipeline-plan':
       return describePipelinePlan(loaded as Loaded<'pipeline-plan'>);
+    case 'cascade':
+      return `cascade spec of ${loaded.value.models.map(({ name }) => name).join(', ')}`;
+    case 'gear-plan':
+      return `gear plan of ${loaded.value.stages.map(({ name }) => name).join(', ')}`;
     case 'policy':
       return describePolicy(loaded.value);
     case 'pooled-plan':

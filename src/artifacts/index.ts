@@ -13,6 +13,16 @@ export {
   type BundledStage,
   type BundleFile,
 } from './bundle.js';
+export type {
+  CascadeLoad,
+  CascadeMethod,
+  CascadeModel,
+  CascadeObjective,
+  CascadePlanner,
+  CascadeSlo,
+  CascadeSpec,
+  CertaintyMeasure,
+} from './cascade-spec.js';
 export {
   type Cluster,
   countedCluster,
@@ -35,6 +45,15 @@ export { type Fault, fault, InputError, MissingError, option } from './errors.js
 export { checkReadable, everyInput } from './every-input.js';
 export { firstFaults } from './faults.js';
 export { checkFolder, makeFolderWhole, type OthersIn } from './folder.js';
+export type {
+  Gear,
+  GearLimit,
+  GearObjective,
+  GearPlan,
+  GearStage,
+  GearStep,
+  GearSwitching,
+} from './gear-plan.js';
 export { externalInputs, inputFile, pathFrom, profileInputs, relativePath } from './input-paths.js';
 export { withTemporaryFolder } from './leftovers.js';
 export { type Loaded, loadArtifact, parseArtifact } from './load.js';

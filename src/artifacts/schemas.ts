@@ -2,8 +2,10 @@ import { createRequire } from 'node:module';
 import type { Ajv, ValidateFunction } from 'ajv';
 import stringify from 'json-stringify-pretty-compact';
 import type { Bundle } from './bundle.js';
+import type { CascadeSpec } from './cascade-spec.js';
 import type { OpenCluster } from './cluster.js';
 import type { ComparisonDocument } from './comparison.js';
+import type { GearPlan } from './gear-plan.js';
 import type { LoadDocument } from './load-report.js';
 import type { NoPlan } from './no-plan.js';
 import type { PipelinePlan } from './pipeline-plan.js';
@@ -30,6 +32,8 @@ export interface ArtifactTypes {
   'pooled-plan': PooledPlan;
   pipeline: PipelineSpec;
   'pipeline-plan': PipelinePlan;
+  cascade: CascadeSpec;
+  'gear-plan': GearPlan;
   policy: PolicyFile;
   bundle: Bundle;
   'simulation-report': SimulationReport;
@@ -60,6 +64,8 @@ export const ARTIFACT_KINDS = [
   'pooled-plan',
   'pipeline',
   'pipeline-plan',
+  'cascade',
+  'gear-plan',
   'policy',
   'bundle',
   'simulation-report',

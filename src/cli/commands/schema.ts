@@ -10,6 +10,8 @@ const KINDS = [
   'pooled-plan',
   'pipeline',
   'pipeline-plan',
+  'cascade',
+  'gear-plan',
   'policy',
   'bundle',
   'simulation-report',

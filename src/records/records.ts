@@ -1,0 +1,172 @@
+import { type CsvError, parse } from 'csv-parse/sync';
+import { type Fault, fault } from '../artifacts/index.js';
+
+/** Longer texts are taken for a mistake: this holds some ten million lines. */
+export const MOST_RECORD_BYTES = 256 * 1024 * 1024;
+
+const COLUMNS = ['sample', 'model', 'prediction', 'label', 'certainty'] as const;
+/** Of like faults, so many are told one by one. */
+const MOST_ALIKE = 5;
+
+/**
+ * FamilyRecords holds, for each model of a family, whether it is right about each sample, and how certain it is. Samples
+ * stand in the order of the file. It is plain data.
+ */
+export interface FamilyRecords {
+  readonly samples: number;
+  readonly models: readonly string[];
+  /** 1 where the model's prediction is the sample's label, by model and sample. */
+  readonly correct: readonly Uint8Array[];
+  /** The certainty of the model's prediction, by model and sample. */
+  readonly certainty: readonly Float64Array[];
+}
+
+/** Line is a line of the file, with its number. */
+interface Line {
+  readonly record: readonly string[];
+  readonly info: { readonly lines: number };
+}
+
+/**
+ * recordsOf makes records of a CSV text: a header with the columns sample, model, prediction, label and certainty in any
+ * order, and a line for each sample and model. Predictions and labels are compared as text. It takes time by the length
+ * of the text.
+ * @param wanted the models that the records must have; the lines of others are left out
+ * @returns every fault where there are any: lines that are missing or doubled, labels of one sample that differ, numbers
+ *   that are none
+ */
+export function recordsOf(
+  text: string,
+  wanted?: readonly string[],
+): FamilyRecords | { readonly faults: Fault[] } {
+  let lines: Line[];
+  try {
+    const options = { relax_column_count: true, skip_empty_lines: true, trim: true, info: true, bom: true };
+    lines = parse(text, options) as unknown as Line[];
+  } catch (error) {
+    return { faults: [fault(`it is not CSV: ${(error as CsvError).message}`)] };
+  }
+  const [header, ...rows] = lines;
+  const names = header?.record ?? [];
+  const missing = COLUMNS.filter((column) => !names.includes(column));
+  const twice = names.filter((name, i) => names.indexOf(name) < i);
+  const headerFaults = [
+    ...missing.map((column) => fault(`lacks a column ${column}`, 'line 1')),
+    ...twice.map((column) => fault(`the column ${column} is given twice`, 'line 1')),
+  ];
+  if (headerFaults.length === 0 && rows.length === 0) headerFaults.push(fault('it has no line of a sample'));
+  if (headerFaults.length > 0) return { faults: headerFaults };
+  const reader = new RecordReader(names, wanted);
+  for (const row of rows) reader.read(row);
+  return reader.records();
+}
+
+/** What one model says of one sample. */
+interface Answer {
+  readonly isCorrect: boolean;
+  readonly certainty: number;
+  readonly line: number;
+}
+
+/** RecordReader reads lines one after another, and keeps the faults that it finds. */
+class RecordReader {
+  private readonly faults = new FaultsAlike();
+  private readonly samples = new Map<string, { readonly label: string; readonly line: number }>();
+  private readonly answers = new Map<string, Map<string, Answer>>();
+  private readonly column: Readonly<Record<(typeof COLUMNS)[number], number>>;
+
+  constructor(
+    private readonly names: readonly string[],
+    private readonly wanted: readonly string[] | undefined,
+  ) {
+    this.column = Object.fromEntries(COLUMNS.map((column) => [column, names.indexOf(column)])) as Record<
+      (typeof COLUMNS)[number],
+      number
+    >;
+  }
+
+  read({ record, info: { lines: line } }: Line): void {
+    if (record.length !== this.names.length) {
+      this.faults.add('cells', `has ${record.length} cells; the header has ${this.names.length}`, line);
+      return;
+    }
+    const [sample, model, prediction, label, certainty] = COLUMNS.map(
+      (column) => record[this.column[column]] as string,
+    ) as [string, string, string, string, string];
+    const empty = COLUMNS.filter((column) => record[this.column[column]] === '');
+    if (empty.length > 0) {
+      this.faults.add('empty', `has no ${empty.join(', ')}`, line);
+      return;
+    }
+    this.checkLabel(sample, label, line);
+    if (this.wanted !== undefined && !this.wanted.includes(model)) return;
+    const value = Number(certainty);
+    if (!Number.isFinite(value)) {
+      this.faults.add('certainty', `the certainty is "${certainty}", which is no finite number`, line);
+      return;
+    }
+    const ofModel = this.answers.get(model) ?? new Map<string, Answer>();
+    this.answers.set(model, ofModel);
+    const before = ofModel.get(sample);
+    if (before !== undefined) {
+      const said = `says again what ${model} says of sample ${sample}, after line ${before.line}`;
+      this.faults.add('doubled', said, line);
+      return;
+    }
+    ofModel.set(sample, { isCorrect: prediction === label, certainty: value, line });
+  }
+
+  private checkLabel(sample: string, label: string, line: number): void {
+    const before = this.samples.get(sample);
+    if (before === undefined) this.samples.set(sample, { label, line });
+    else if (before.label !== label) {
+      const said = `the label of sample ${sample} is ${label}, and on line ${before.line} it is ${before.label}`;
+      this.faults.add('label', said, line);
+    }
+  }
+
+  records(): FamilyRecords | { readonly faults: Fault[] } {
+    const models = this.wanted ?? [...this.answers.keys()];
+    for (const model of models) {
+      const has = this.answers.get(model);
+      if (has === undefined) {
+        const known = [...this.answers.keys()].join(', ') || 'none';
+        this.faults.add('model', `there is no line of the model ${model}; there are lines of ${known}`);
+        continue;
+      }
+      for (const [sample, { line }] of this.samples)
+        if (!has.has(sample))
+          this.faults.add('missing', `${model} says nothing of sample ${sample}, which is there`, line);
+    }
+    const faults = this.faults.all();
+    if (faults.length > 0) return { faults };
+    const ofModels = models.map((model) => this.answers.get(model) as Map<string, Answer>);
+    const samples = [...this.samples.keys()];
+    return {
+      samples: samples.length,
+      models,
+      correct: ofModels.map((of) => Uint8Array.from(samples, (s) => (of.get(s)?.isCorrect ? 1 : 0))),
+      certainty: ofModels.map((of) => Float64Array.from(samples, (s) => of.get(s)?.certainty as number)),
+    };
+  }
+}
+
+/** FaultsAlike collects faults, and of each sort lists only the first few. */
+class FaultsAlike {
+  private readonly found = new Map<string, Fault[]>();
+
+  add(sort: string, message: string, line?: number): void {
+    const of = this.found.get(sort) ?? [];
+    this.found.set(sort, of);
+    of.push(fault(message, line === undefined ? '' : `line ${line}`));
+  }
+
+  all(): Fault[] {
+    return [...this.found.values()].flatMap((of) => [
+      ...of.slice(0, MOST_ALIKE),
+      ...(of.length > MOST_ALIKE
+        ? [fault(`there are ${of.length - MOST_ALIKE} more faults like the last one`)]
+        : []),
+    ]);
+  }
+}

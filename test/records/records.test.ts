@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest';
+import { streamOf } from '../../src/random/index.js';
+import { certaintyQuality, recordsOf } from '../../src/records/index.js';
+
+const HEAD = 'sample,model,prediction,label,certainty\n';
+
+function messages(text: string, wanted?: string[]): string[] {
+  const read = recordsOf(text, wanted);
+  if (!('faults' in read)) throw new Error('no fault was found');
+  return read.faults.map(({ path, message }) => `${path}: ${message}`.replace(/^: /, ''));
+}
+
+describe('records', () => {
+  it('are columns by model and sample, in the order of the file, however lines and columns are ordered', () => {
+    const read = recordsOf(
+      'certainty,label,model,prediction,sample\n0.5,7,a,7,x\n0.25,3,b,2,y\n1,3,a,2,y\n0,7,b,7,x\n',
+    );
+    expect(read).toEqual({
+      samples: 2,
+      models: ['a', 'b'],
+      correct: [Uint8Array.of(1, 0), Uint8Array.of(1, 0)],
+      certainty: [Float64Array.of(0.5, 1), Float64Array.of(0, 0.25)],
+    });
+  });
+
+  it('leave out models that nobody asks for, and have the others in the order asked for', () => {
+    const read = recordsOf(`${HEAD}1,a,0,0,1\n1,b,0,1,1\n1,c,0,0,x\n`.replace('1,b,0,1', '1,b,0,0'), [
+      'b',
+      'a',
+    ]);
+    expect(read).toMatchObject({ models: ['b', 'a'], correct: [Uint8Array.of(1), Uint8Array.of(1)] });
+  });
+
+  it('tell all faults at once: missing, doubled and contradictory lines, and numbers that are none', () => {
+    const text = `${HEAD}1,a,0,0,0.5\n1,a,0,0,0.5\n2,a,1,1,NaN\n2,b,1,0,0.1\n3,b,1,1,0.2\n3,,1,1,0.2\n4,a,1\n`;
+    expect(messages(text, ['a', 'b', 'c'])).toEqual([
+      'line 3: says again what a says of sample 1, after line 2',
+      'line 4: the certainty is "NaN", which is no finite number',
+      'line 5: the label of sample 2 is 0, and on line 4 it is 1',
+      'line 7: has no model',
+      'line 8: has 3 cells; the header has 5',
+      'line 4: a says nothing of sample 2, which is there',
+      'line 6: a says nothing of sample 3, which is there',
+      'line 2: b says nothing of sample 1, which is there',
+      'there is no line of the model c; there are lines of a, b',
+    ]);
+  });
+
+  it('list only the first of many like faults', () => {
+    const text = HEAD + Array.from({ length: 9 }, (_, i) => `${i},a,0,0,no\n`).join('');
+    const found = messages(text);
+    expect(found).toHaveLength(6);
+    expect(found.at(-1)).toBe('there are 4 more faults like the last one');
+  });
+
+  it('need a header with each column once, and a line', () => {
+    expect(messages('sample,model,model,label\n')).toEqual([
+      'line 1: lacks a column prediction',
+      'line 1: lacks a column certainty',
+      'line 1: the column model is given twice',
+    ]);
+    expect(messages(HEAD)).toEqual(['it has no line of a sample']);
+    expect(messages('a,"b')[0]).toMatch(/^it is not CSV/);
+  });
+});
+
+describe('the quality of certainty', () => {
+  it('has the share of pairs in which the right answer is more certain, as counted pair by pair', () => {
+    const { uniform } = streamOf(7, 'auroc');
+    for (let n = 2; n < 40; n++) {
+      const right = Uint8Array.from({ length: n }, () => (uniform() < 0.6 ? 1 : 0));
+      const sure = Float64Array.from({ length: n }, () => Math.floor(uniform() * 6) / 5);
+      let pairs = 0;
+      let better = 0;
+      for (let i = 0; i < n; i++)
+        for (let j = 0; j < n; j++) {
+          if (right[i] !== 1 || right[j] !== 0) continue;
+          pairs += 1;
+          better += sure[i]! > sure[j]! ? 1 : sure[i] === sure[j] ? 0.5 : 0;
+        }
+      const [quality] = certaintyQuality({ samples: n, models: ['a'], correct: [right], certainty: [sure] });
+      if (pairs === 0) expect(quality?.auroc).toBeUndefined();
+      else expect(quality?.auroc).toBeCloseTo(better / pairs, 12);
+    }
+  });
+
+  it('has no calibration error where certainty is the accuracy, and all of it where it is the opposite', () => {
+    const of = (right: number[], sure: number[]) =>
+      certaintyQuality({
+        samples: right.length,
+        models: ['a'],
+        correct: [Uint8Array.from(right)],
+        certainty: [Float64Array.from(sure)],
+      })[0];
+    expect(of([1, 1, 0, 0], [1, 1, 0, 0])).toEqual({ accuracy: 0.5, auroc: 1, calibrationError: 0 });
+    expect(of([0, 0, 1, 1], [1, 1, 0, 0])).toEqual({ accuracy: 0.5, auroc: 0, calibrationError: 1 });
+    expect(of([1, 0], [0.5, 0.5])?.calibrationError).toBe(0);
+    expect(of([1, 0], [2, 0])?.calibrationError).toBeUndefined();
+  });
+});
