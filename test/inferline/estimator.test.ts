@@ -13,6 +13,7 @@ import { INFERLINE_POLICY, type Pool, pipelineTopologyOf, StageLocalCore } from 
 import { drawnFates } from '../../src/simulation/fates.js';
 import { simulate } from '../../src/simulator/index.js';
 import { arrivalsAt } from '../../src/workload/index.js';
+import { cases } from '../cases.js';
 import { edge, pipelineOf } from '../pipeline-plans.js';
 import { randomProblem } from './random-problem.js';
 
@@ -124,7 +125,7 @@ function configurationOf({ plan, replicas }: Case) {
   };
 }
 
-const CASES = process.env.TEST_LONG === undefined ? 300 : 10_000;
+const CASES = cases(300, 10_000);
 
 describe('estimatorOf()', () => {
   it('gives every request the latency that the simulator gives it under the scheduler inferline', () => {

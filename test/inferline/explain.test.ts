@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { explainPipeline } from '../../src/inferline/explain.js';
 import { planPipeline } from '../../src/inferline/planner.js';
+import { cases } from '../cases.js';
 import { plainEstimator } from './plain-estimator.js';
 import { randomProblem } from './random-problem.js';
 
-const CASES = process.env.TEST_LONG ? 500 : 60;
+const CASES = cases(60, 500);
 
 describe('explainPipeline()', () => {
   it('names for each class an option that meets the objectives, dearer than the plan, and steps that end at the plan', () => {

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { planPipeline } from '../../src/inferline/planner.js';
 import type { PlanningProblem, Sample } from '../../src/inferline/problem.js';
+import { cases } from '../cases.js';
 import { plainEstimator } from './plain-estimator.js';
 import { randomProblem } from './random-problem.js';
 
-const CASES = process.env.TEST_LONG ? 500 : 150;
+const CASES = cases(150, 500);
 const REQUESTS = 40;
 
 const planned = (problem: PlanningProblem, ...samples: readonly Sample[]) =>

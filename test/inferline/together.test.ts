@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { type PartAnswer, planTogether, type TogetherInput } from '../../src/inferline/together.js';
 import { type Stream, streamOf } from '../../src/random/index.js';
+import { cases } from '../cases.js';
 
-const CASES = process.env.TEST_LONG ? 5000 : 600;
+const CASES = cases(600, 5000);
 const CLASSES = ['cpu', 'k80'];
 
 /** Choice is a way to serve a pipeline: what it costs, and the devices that it uses. */

@@ -11,12 +11,12 @@ import {
   type StageLocalPolicy,
   type Topology,
 } from '../../src/serving/index.js';
-import { LONG } from '../cases.js';
+import { cases } from '../cases.js';
 import { longestNs, randomDag, visitsOf } from './dags.js';
 import { type Arrival, type Ended, runVirtual, type Watched } from './virtual-driver.js';
 
 const MS = 1e6;
-const CASES = LONG ? 2000 : 200;
+const CASES = cases(200, 2000);
 
 /** A stage of a row of a request, as a key. */
 const keyOf = (arrival: number, row: number, stage: number) => `${arrival}/${row}/${stage}`;

@@ -21,7 +21,7 @@ import { cases } from '../cases.js';
 const MS = 1e6;
 
 /** The length of the runs, in shares of the length at which three standard deviations of a mean are 1 % of it. */
-const scale = cases(0.05, 1);
+const scale = cases(5, 100) / 100;
 const most = 0.01 / Math.sqrt(scale);
 
 interface Stage {
