@@ -70,7 +70,7 @@ export interface CascadePlanner {
   method: CascadeMethod;
   /** Default: accuracy where only a latency is promised, else latency. */
   objective?: CascadeObjective;
-  /** Thresholds are chosen among so many quantiles of each model's certainties. Default 16. */
+  /** Thresholds are chosen among so many quantiles of each model's certainties. Default 32. */
   thresholds?: number;
   /** The largest batch that a model executes. Default: the largest that all profiles have. */
   batch?: number;
@@ -84,4 +84,4 @@ export interface CascadePlanner {
 export type CascadeMethod = 'gears' | 'exhaustive' | 'random' | 'dynba' | 'ms+' | 'static';
 
 /** CascadeObjective is what is made best within what is promised. */
-export type CascadeObjective = 'accuracy' | 'latency' | 'devices';
+export type CascadeObjective = 'accuracy' | 'latency' | 'devices' | 'cost';

@@ -1,0 +1,201 @@
+import type { Cascade } from './cascade.js';
+import type { Placement } from './placement.js';
+import type { FamilyModel } from './problem.js';
+
+const NEVER = Number.POSITIVE_INFINITY;
+
+/** GearTrial is a gear that is tried on a load. */
+export interface GearTrial {
+  readonly cascade: Pick<Cascade, 'models' | 'thresholds'>;
+  readonly placement: Placement;
+  /** How many requests must wait before each step of the cascade until a batch starts. */
+  readonly minQueues: readonly number[];
+  /** A batch starts too when its first request has waited so long. */
+  readonly timeoutNs: number;
+  /** When requests arrive, in order. */
+  readonly arrivalsNs: Float64Array;
+  /** The run ends as soon as more than `mostLate` requests have taken longer than `limitNs`. */
+  readonly limitNs?: number;
+  readonly mostLate?: number;
+}
+
+/** Waiting is the queue before a step. Requests stand in the order in which they came to the cascade. */
+class Waiting {
+  private readonly requests: Int32Array;
+  private head = 0;
+  private tail = 0;
+
+  constructor(most: number) {
+    this.requests = new Int32Array(most);
+  }
+
+  get length(): number {
+    return this.tail - this.head;
+  }
+
+  get first(): number {
+    return this.requests[this.head] as number;
+  }
+
+  push(request: number): void {
+    let at = this.tail++;
+    for (; at > this.head && (this.requests[at - 1] as number) > request; at--)
+      this.requests[at] = this.requests[at - 1] as number;
+    this.requests[at] = request;
+  }
+
+  take(): number {
+    return this.requests[this.head++] as number;
+  }
+}
+
+/**
+ * GearRun simulates one gear (CascadeServe §C.1) by the rules that `serving` has for gears: there is one queue before
+ * each model; a batch starts on the device that holds the model and has been idle longest, when enough requests wait or
+ * the first of them has waited to the timeout, and takes all that wait, up to the largest batch. Of several queues that
+ * could start, the one whose first request came first is served first. Request k is as sample k of the records, and after
+ * the last sample comes the first again.
+ *
+ * It takes time by the requests and their steps, and for each batch by the devices.
+ */
+export class GearRun {
+  private readonly steps: readonly { readonly model: FamilyModel; readonly bit: number }[];
+  private readonly queues: readonly Waiting[];
+  /** When each request came to the queue where it stands, and when it was answered. */
+  private readonly queuedNs: Float64Array;
+  private readonly endedNs: Float64Array;
+  /** The idle devices, in the order in which they fell idle. */
+  private readonly idle: number[];
+  /** The end, the step and the requests of what each device runs. */
+  private readonly endNs: Float64Array;
+  private readonly stepOf: Int32Array;
+  private readonly batches: readonly number[][];
+  private readonly unsure: number[] = [];
+  private late = 0;
+
+  constructor(
+    models: readonly FamilyModel[],
+    private readonly trial: GearTrial,
+  ) {
+    const { cascade, placement, arrivalsNs } = trial;
+    this.steps = cascade.models.map((model) => ({ model: models[model] as FamilyModel, bit: 1 << model }));
+    this.queues = this.steps.map(() => new Waiting(arrivalsNs.length));
+    this.queuedNs = new Float64Array(arrivalsNs.length);
+    this.endedNs = new Float64Array(arrivalsNs.length);
+    this.idle = placement.map((_, device) => device);
+    this.endNs = new Float64Array(placement.length).fill(NEVER);
+    this.stepOf = new Int32Array(placement.length);
+    this.batches = placement.map(() => []);
+  }
+
+  /** run gives when each request was answered; undefined where too many took longer than the limit. */
+  run(): Float64Array | undefined {
+    const { arrivalsNs, mostLate = NEVER } = this.trial;
+    let arrived = 0;
+    for (let atNs = 0; ; ) {
+      const device = this.firstToEnd();
+      const nextEnd = device === -1 ? NEVER : (this.endNs[device] as number);
+      const nextArrival = arrived < arrivalsNs.length ? (arrivalsNs[arrived] as number) : NEVER;
+      const nextTimeout = this.nextTimeout(atNs);
+      atNs = Math.min(nextEnd, nextArrival, nextTimeout);
+      if (atNs === NEVER) return this.endedNs;
+      if (nextArrival <= atNs) this.queue(0, arrived++, atNs);
+      else if (nextEnd <= atNs) this.end(device, atNs);
+      this.serve(atNs);
+      if (this.late > mostLate) return undefined;
+    }
+  }
+
+  private firstToEnd(): number {
+    let first = -1;
+    let earliest = NEVER;
+    for (let device = 0; device < this.endNs.length; device++) {
+      if ((this.endNs[device] as number) >= earliest) continue;
+      first = device;
+      earliest = this.endNs[device] as number;
+    }
+    return first;
+  }
+
+  /** nextTimeout is when the next of the first requests has waited long enough. */
+  private nextTimeout(atNs: number): number {
+    let next = NEVER;
+    for (let step = 0; step < this.queues.length; step++) {
+      const queue = this.queues[step] as Waiting;
+      if (queue.length === 0 || queue.length >= (this.trial.minQueues[step] as number)) continue;
+      const timeout = this.timeoutOf(queue);
+      if (timeout > atNs) next = Math.min(next, timeout);
+    }
+    return next;
+  }
+
+  private timeoutOf(queue: Waiting): number {
+    return (this.queuedNs[queue.first] as number) + this.trial.timeoutNs;
+  }
+
+  private queue(step: number, request: number, atNs: number): void {
+    this.queuedNs[request] = atNs;
+    (this.queues[step] as Waiting).push(request);
+  }
+
+  /** end answers the requests of a batch of which its model is sure, and sends the others on. */
+  private end(device: number, atNs: number): void {
+    const { cascade, arrivalsNs, limitNs = NEVER } = this.trial;
+    const step = this.stepOf[device] as number;
+    const { certainty } = (this.steps[step] as (typeof this.steps)[number]).model;
+    const threshold = cascade.thresholds[step] ?? Number.NEGATIVE_INFINITY;
+    this.unsure.length = 0;
+    for (const request of this.batches[device] as number[]) {
+      if ((certainty[request % certainty.length] as number) < threshold) this.unsure.push(request);
+      else {
+        this.endedNs[request] = atNs;
+        if (atNs - (arrivalsNs[request] as number) > limitNs) this.late += 1;
+      }
+    }
+    this.endNs[device] = NEVER;
+    this.idle.push(device);
+    // The device may take what waits already, before what it has just sent on has arrived.
+    if (this.unsure.length > 0) this.serve(atNs);
+    for (const request of this.unsure) this.queue(step + 1, request, atNs);
+  }
+
+  /** serve starts batches until no queue can start one. */
+  private serve(atNs: number): void {
+    while (this.idle.length > 0) {
+      let best = -1;
+      let bestIdle = -1;
+      for (let step = 0; step < this.queues.length; step++) {
+        const queue = this.queues[step] as Waiting;
+        if (queue.length === 0 || (best !== -1 && queue.first > (this.queues[best] as Waiting).first))
+          continue;
+        if (queue.length < (this.trial.minQueues[step] as number) && atNs < this.timeoutOf(queue)) continue;
+        const at = this.idleFor(step);
+        if (at === -1) continue;
+        best = step;
+        bestIdle = at;
+      }
+      if (best === -1) return;
+      this.start(best, bestIdle, atNs);
+    }
+  }
+
+  /** idleFor is the place among the idle devices of the first that holds the model of a step. */
+  private idleFor(step: number): number {
+    const { bit } = this.steps[step] as (typeof this.steps)[number];
+    for (let at = 0; at < this.idle.length; at++)
+      if (((this.trial.placement[this.idle[at] as number] as number) & bit) !== 0) return at;
+    return -1;
+  }
+
+  private start(step: number, at: number, atNs: number): void {
+    const [device] = this.idle.splice(at, 1) as [number];
+    const queue = this.queues[step] as Waiting;
+    const { latencyNs } = (this.steps[step] as (typeof this.steps)[number]).model;
+    const size = Math.min(queue.length, latencyNs.length);
+    const batch = this.batches[device] as number[];
+    batch.length = 0;
+    for (let i = 0; i < size; i++) batch.push(queue.take());
+    this.stepOf[device] = step;
+    this.endNs[device] = atNs + (latencyNs[size - 1] as number);
+  }
+}

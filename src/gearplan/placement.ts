@@ -1,0 +1,201 @@
+import type { Cascade } from './cascade.js';
+import { type FamilyModel, leastWorkNs } from './problem.js';
+
+/** Up to so many placements are looked at one by one. */
+const MOST_PLACEMENTS = 5000;
+
+/**
+ * Placement says which models each device holds: a bit for each model, device by device. Devices are alike, so that they
+ * stand in the order of their sets.
+ */
+export type Placement = readonly number[];
+
+/** loadOf is the time that each model of a cascade needs per second of a load, in devices, with its best batch. */
+export function loadOf(family: readonly FamilyModel[], cascade: Cascade, rps: number): Float64Array {
+  const load = new Float64Array(family.length);
+  cascade.models.forEach((model, step) => {
+    const workS = leastWorkNs(family[model] as FamilyModel) / 1e9;
+    load[model] = rps * (cascade.visits[step] as number) * workS;
+  });
+  return load;
+}
+
+/** Utilization is how busy the busiest device is when loads are shared best, and which models make it so. */
+export interface Utilization {
+  readonly share: number;
+  /** The model that needs most of the time of the busiest devices. */
+  readonly bottleneck: number;
+}
+
+/**
+ * Balance answers CascadeServe's load-balancing LP (Eqs. 1–3) for a placement without an LP. Work can be shared freely
+ * among the devices that hold its model, so that by max-flow and min-cut the least utilization is the largest, over sets
+ * of models, of their work over the devices which hold any of them. A question takes time by the sets of models in use.
+ */
+export class Balance {
+  /** The devices that hold any model of a set, by the set's bits. */
+  private readonly reach: Int32Array;
+
+  constructor(
+    placement: Placement,
+    private readonly count: number,
+  ) {
+    this.reach = new Int32Array(1 << count);
+    for (const held of placement)
+      for (let set = 1; set < this.reach.length; set++) if ((held & set) !== 0) this.reach[set]! += 1;
+  }
+
+  /** devicesWith counts the devices that hold a model. */
+  devicesWith(model: number): number {
+    return this.reach[1 << model] as number;
+  }
+
+  utilization(load: Float64Array): Utilization {
+    let used = 0;
+    for (let model = 0; model < this.count; model++) if ((load[model] as number) > 0) used |= 1 << model;
+    let share = 0;
+    let worst = used;
+    // This lists the sets that are made of models in use, the smallest numbers last.
+    for (let set = used; set > 0; set = (set - 1) & used) {
+      let work = 0;
+      for (let model = 0; model < this.count; model++)
+        if ((set & (1 << model)) !== 0) work += load[model] as number;
+      const need = work / (this.reach[set] as number);
+      if (need < share) continue;
+      share = need;
+      worst = set;
+    }
+    let bottleneck = -1;
+    for (let model = 0; model < this.count; model++) {
+      if ((worst & (1 << model)) === 0) continue;
+      if (bottleneck === -1 || (load[model] as number) > (load[bottleneck] as number)) bottleneck = model;
+    }
+    return { share, bottleneck };
+  }
+}
+
+/** fullPlacement has every model on every device, whether it fits or not. */
+export function fullPlacement(models: number, devices: number): Placement {
+  return new Array<number>(devices).fill((1 << models) - 1);
+}
+
+function memoryOf(family: readonly FamilyModel[], held: number): number {
+  return family.reduce((sum, { memoryBytes }, model) => ((held >> model) & 1 ? sum + memoryBytes : sum), 0);
+}
+
+/** fits says whether a device has the memory for a set of models. */
+function fits(family: readonly FamilyModel[], held: number, memoryBytes: number): boolean {
+  return memoryOf(family, held) <= memoryBytes;
+}
+
+/** maximalSets lists the sets of models that fit a device and to which none can be added. */
+export function maximalSets(family: readonly FamilyModel[], memoryBytes: number): number[] {
+  const all = Array.from({ length: 1 << family.length }, (_, held) => held);
+  const fitting = all.filter((held) => fits(family, held, memoryBytes));
+  return fitting.filter((held) => fitting.every((other) => other === held || (other & held) !== held));
+}
+
+/**
+ * placementsOf lists every placement of maximal sets. No other placement serves better, because a model more on a device
+ * takes nothing away.
+ * @returns undefined where there are more than 5,000
+ */
+export function placementsOf(
+  family: readonly FamilyModel[],
+  { devices, memoryBytes }: { readonly devices: number; readonly memoryBytes: number },
+): Placement[] | undefined {
+  const sets = maximalSets(family, memoryBytes);
+  const placements: Placement[] = [];
+  const extend = (placed: readonly number[], from: number): boolean => {
+    if (placed.length === devices) return placements.push(placed) <= MOST_PLACEMENTS;
+    for (let set = from; set < sets.length; set++)
+      if (!extend([...placed, sets[set] as number], set)) return false;
+    return true;
+  };
+  return extend([], 0) ? placements : undefined;
+}
+
+/** PruneProblem is what models are to be placed for. */
+export interface PruneProblem {
+  readonly models: readonly FamilyModel[];
+  readonly devices: number;
+  readonly memoryBytes: number;
+  /** The load of each range, by model. */
+  readonly loads: readonly Float64Array[];
+  /** How many devices must hold each model. */
+  readonly atLeast: readonly number[];
+}
+
+/** PlacementError names the range and the model that no placement serves. */
+export interface PlacementError {
+  readonly range: number;
+  readonly model: number;
+}
+
+/**
+ * prunedPlacement places every model on every device, and takes models away until each device has the memory for what it
+ * holds (CascadeServe §4.4): at each step the one of the highest utility, which is the excess of memory that it frees
+ * over the utilization that is left (Eq. 4, repaired: as printed, it favours what frees least). A model stays where a
+ * range could not be served without it.
+ */
+export function prunedPlacement(problem: PruneProblem): Placement | { readonly error: PlacementError } {
+  const { models, devices, memoryBytes, loads } = problem;
+  const placed = [...fullPlacement(models.length, devices)];
+  for (;;) {
+    const over = placed.map((held) => memoryOf(models, held) - memoryBytes);
+    const device = over.findIndex((bytes) => bytes > 0);
+    if (device === -1) break;
+    const error = prune(problem, placed, over);
+    if (error !== undefined) return { error };
+  }
+  const balance = new Balance(placed, models.length);
+  for (const [range, load] of loads.entries()) {
+    const { share, bottleneck } = balance.utilization(load);
+    if (share > 1) return { error: { range, model: bottleneck } };
+  }
+  return placed.sort((a, b) => a - b);
+}
+
+/** prune takes away the model of the highest utility. Devices that hold the same set are alike, so one stands for all. */
+function prune(problem: PruneProblem, placed: number[], over: readonly number[]): PlacementError | undefined {
+  const { models } = problem;
+  let best = { utility: 0, device: -1, held: 0 };
+  let worst: PlacementError | undefined;
+  for (const [device, held] of placed.entries()) {
+    if ((over[device] as number) <= 0 || placed.indexOf(held) < device) continue;
+    for (let model = 0; model < models.length; model++) {
+      if (((held >> model) & 1) === 0) continue;
+      const left = held & ~(1 << model);
+      const after = placed.with(device, left);
+      const busiest = busiestAfter(problem, { placed: after, model });
+      if ('error' in busiest) {
+        worst ??= busiest.error;
+        continue;
+      }
+      const freed = Math.min(over[device] as number, (models[model] as FamilyModel).memoryBytes);
+      const utility = freed / Math.max(busiest.share, Number.MIN_VALUE);
+      if (utility > best.utility) best = { utility, device, held: left };
+    }
+  }
+  if (best.device === -1) return worst ?? { range: 0, model: 0 };
+  placed[best.device] = best.held;
+  return undefined;
+}
+
+/** busiestAfter is the utilization of the ranges that use a model, once a device holds it no longer. */
+function busiestAfter(
+  { models, loads, atLeast }: PruneProblem,
+  { placed, model }: { readonly placed: Placement; readonly model: number },
+): { readonly share: number } | { readonly error: PlacementError } {
+  const balance = new Balance(placed, models.length);
+  let busiest = 0;
+  const users = loads.flatMap((load, range) => ((load[model] as number) > 0 ? [range] : []));
+  if (users.length > 0 && balance.devicesWith(model) < Math.max(1, atLeast[model] ?? 0))
+    return { error: { range: users.at(-1) as number, model } };
+  for (const range of users) {
+    const { share, bottleneck } = balance.utilization(loads[range] as Float64Array);
+    if (share > 1) return { error: { range, model: bottleneck } };
+    busiest = Math.max(busiest, share);
+  }
+  return { share: busiest };
+}

@@ -1,0 +1,124 @@
+import type { Cascade } from './cascade.js';
+import { GearRun } from './gear-run.js';
+import { Balance, loadOf, type Placement } from './placement.js';
+import type { GearProblem } from './problem.js';
+
+/** A trial has at least so many requests, and at most the second number. */
+const LEAST_REQUESTS = 2_000;
+const MOST_REQUESTS = 20_000;
+/** A trial lasts so many times the latency that is promised, as far as the numbers of requests allow. */
+const LATENCIES = 10;
+
+/** ArrivalsOf draws the arrivals of a load: so many, at a mean rate, always the same. */
+export type ArrivalsOf = (requests: number, rps: number) => Float64Array;
+
+/** TunedGear is how a cascade is batched in a range, and what the trial gave. */
+export interface TunedGear {
+  readonly minQueues: readonly number[];
+  readonly timeoutNs: number;
+  /** The time within which the promised quantile of the requests was answered. */
+  readonly latencyNs: number;
+}
+
+/** GearError says why a cascade does not serve a range: its models need more time than there is, or requests are late. */
+export interface GearError {
+  readonly by: 'load' | 'latency';
+  /** The model that needs most of the time. */
+  readonly model: number;
+}
+
+/** TriedGear is the answer of a trial. */
+export type TriedGear = { readonly gear: TunedGear } | { readonly error: GearError };
+
+/**
+ * Trials tries cascades at the highest rate of a range, with minimum queue lengths as short as will do (CascadeServe
+ * §4.5). It remembers what it tried. `count` is the number of simulated gears, the work of a search.
+ */
+export class Trials {
+  count = 0;
+  private readonly tried = new Map<string, TriedGear>();
+  private readonly arrivals = new Map<number, Float64Array>();
+
+  constructor(
+    private readonly problem: GearProblem,
+    private readonly arrivalsOf: ArrivalsOf,
+  ) {}
+
+  /** try tries a cascade in a range on a placement. */
+  try(range: number, cascade: Cascade, placement: Placement): TriedGear {
+    const key = `${range}/${cascade.models}/${cascade.thresholds}/${placement}`;
+    const before = this.tried.get(key);
+    if (before !== undefined) return before;
+    const answer = this.answer(range, cascade, placement);
+    this.tried.set(key, answer);
+    return answer;
+  }
+
+  private answer(range: number, cascade: Cascade, placement: Placement): TriedGear {
+    const { models, latencyNs } = this.problem;
+    const rps = this.rpsOf(range);
+    const balance = new Balance(placement, models.length);
+    const { share, bottleneck } = balance.utilization(loadOf(models, cascade, rps));
+    if (share > 1) return { error: { by: 'load', model: bottleneck } };
+    const error = { by: 'latency' as const, model: bottleneck };
+    if (cascade.floorNs > latencyNs) return { error };
+    const first = models[cascade.models[0] as number] as GearProblem['models'][number];
+    for (const minQueue of queueLengths(first.latencyNs.length)) {
+      // The first request of a batch waits for the others.
+      if (((minQueue - 1) / rps) * 1e9 + cascade.floorNs > latencyNs) break;
+      const gear = this.gear(range, cascade, { placement, minQueue });
+      if (gear !== undefined) return { gear };
+    }
+    return { error };
+  }
+
+  private gear(
+    range: number,
+    cascade: Cascade,
+    { placement, minQueue }: { readonly placement: Placement; readonly minQueue: number },
+  ): TunedGear | undefined {
+    this.count += 1;
+    const { models, latencyNs, quantile } = this.problem;
+    const minQueues = cascade.models.map((_, step) => (step === 0 ? minQueue : 1));
+    // At half of the rate, which is above the lowest of every range but the first two, a queue still fills in time.
+    const timeoutNs = Math.round((2e9 * (minQueue - 1)) / this.rpsOf(range));
+    const arrivalsNs = this.arrivalsAt(range);
+    const mostLate = Math.floor((1 - quantile) * arrivalsNs.length + 1e-9);
+    const limits = Number.isFinite(latencyNs) ? { limitNs: latencyNs, mostLate } : {};
+    const trial = { cascade, placement, minQueues, timeoutNs, arrivalsNs, ...limits };
+    const ended = new GearRun(models, trial).run();
+    if (ended === undefined) return undefined;
+    return { minQueues, timeoutNs, latencyNs: quantileOf(ended, arrivalsNs, mostLate) };
+  }
+
+  private rpsOf(range: number): number {
+    return (this.problem.ranges[range] as GearProblem['ranges'][number]).toRps;
+  }
+
+  private arrivalsAt(range: number): Float64Array {
+    const before = this.arrivals.get(range);
+    if (before !== undefined) return before;
+    const rps = this.rpsOf(range);
+    const { latencyNs } = this.problem;
+    const wanted = Number.isFinite(latencyNs)
+      ? Math.ceil((rps * LATENCIES * latencyNs) / 1e9)
+      : MOST_REQUESTS;
+    const requests = Math.max(LEAST_REQUESTS, Math.min(MOST_REQUESTS, wanted));
+    const arrivals = this.arrivalsOf(requests, rps);
+    this.arrivals.set(range, arrivals);
+    return arrivals;
+  }
+}
+
+/** queueLengths lists minimum queue lengths to try. (CascadeServe adds one at a time; here they double.) */
+function queueLengths(most: number): number[] {
+  const lengths: number[] = [];
+  for (let length = 1; length <= most; length *= 2) lengths.push(length);
+  return lengths;
+}
+
+/** quantileOf is the longest time of all requests but the `mostLate` slowest. */
+function quantileOf(endedNs: Float64Array, arrivalsNs: Float64Array, mostLate: number): number {
+  const times = endedNs.map((endNs, request) => endNs - (arrivalsNs[request] as number)).sort();
+  return times[Math.max(0, times.length - 1 - mostLate)] as number;
+}
