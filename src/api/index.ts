@@ -14,6 +14,7 @@ export {
   type DescribedTrace,
   type DeviceList,
   type DimValues,
+  type GearPlan,
   InputError,
   type LoadDocument,
   MissingError,
@@ -30,6 +31,7 @@ export {
   type Validation,
   type Verification,
 } from '../artifacts/index.js';
+export type { FrontierPoint, GearExplanation } from '../gearplan/index.js';
 export type { NamedOption, PipelineExplanation } from '../inferline/index.js';
 export type { JobsProgress } from '../jobs/index.js';
 export type { LoadReport } from '../loadgen/index.js';

@@ -12,7 +12,7 @@ import {
   type Validation,
 } from '../artifacts/index.js';
 import { confirmBundledPlan, confirmPipelinePlan, confirmPlan } from './confirm-plan.js';
-import { loadPipeline, loadProblem } from './solve/index.js';
+import { loadCascade, loadPipeline, loadProblem } from './solve/index.js';
 
 /** Validated is the result of checking one file. */
 export type Validated = Validation['files'][number];
@@ -66,6 +66,7 @@ async function describeFile(named: string): Promise<string> {
     case 'pipeline-plan':
       return describePipelinePlan(loaded as Loaded<'pipeline-plan'>);
     case 'cascade':
+      await loadCascade(path);
       return `cascade spec of ${loaded.value.models.map(({ name }) => name).join(', ')}`;
     case 'gear-plan':
       return `gear plan of ${loaded.value.stages.map(({ name }) => name).join(', ')}`;

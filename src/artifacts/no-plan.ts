@@ -37,6 +37,7 @@ export interface NoPlanReason {
     | 'class-too-slow'
     | 'too-few-gpus'
     | 'rate-too-high'
+    | 'accuracy-too-high'
     | 'other';
   readonly text: string;
   readonly model?: string;

@@ -6,6 +6,9 @@ import type { GearError, Trials, TunedGear } from './trials.js';
 /** After a cascade fails, those are passed over that save less than this share of its utilization. */
 const LEAST_SAVING = 0.03;
 
+/** The bound on accuracy where there is no plan. */
+const NO_PLAN = -1;
+
 /** RangeGear is the gear of a range: a cascade of the frontier, and how it is batched. */
 export interface RangeGear {
   /** The cascade's place in the frontier, which has the most accurate first. */
@@ -86,7 +89,7 @@ function cheapestError(
 
 /**
  * accuracyBound bounds the accuracy of any plan on a placement from above: in each range, that of the most accurate
- * cascade for which devices have the time, and whose floor is low enough.
+ * cascade for which devices have the time, and whose floor is low enough. It is below 0 where a range has none.
  */
 export function accuracyBound(
   { problem, frontier }: Pick<SearchedCascades, 'problem' | 'frontier'>,
@@ -94,11 +97,14 @@ export function accuracyBound(
 ): number {
   const { models, ranges, latencyNs } = problem;
   const balance = new Balance(placement, models.length);
-  return ranges.reduce((sum, { toRps, share }) => {
+  let sum = 0;
+  for (const { toRps, share } of ranges) {
     const best = frontier.find(
       (cascade) =>
         cascade.floorNs <= latencyNs && balance.utilization(loadOf(models, cascade, toRps)).share <= 1,
     );
-    return sum + share * (best?.accuracy ?? 0);
-  }, 0);
+    if (best === undefined) return NO_PLAN;
+    sum += share * best.accuracy;
+  }
+  return sum;
 }

@@ -1,3 +1,4 @@
+import type { CascadeMethod } from '../artifacts/index.js';
 import { accuracyBound, bestGear, type RangeGear, type SearchedCascades } from './best-gears.js';
 import type { Cascade } from './cascade.js';
 import { cascadeFrontier } from './frontier.js';
@@ -9,8 +10,11 @@ import { type ArrivalsOf, Trials } from './trials.js';
 /** A plan whose accuracy is so near its bound is optimal: the rest comes of adding up. */
 const ROUNDING = 1e-12;
 
+/** Random search draws so many plans where nobody says. */
+const DEFAULT_DRAWS = 1000;
+
 /** GearMethod is a way to search the gears of most accuracy. */
-export type GearMethod = 'gears' | 'loop' | 'exhaustive' | 'dynba' | 'ms+' | 'static';
+export type GearMethod = CascadeMethod | 'loop';
 
 /** GearChoice is a gear plan that was searched. */
 export interface GearChoice {
@@ -33,6 +37,9 @@ export interface GearSearchOptions {
   readonly arrivalsOf: ArrivalsOf;
   /** The cascades to choose from, where they are known: those of `cascadeFrontier`. */
   readonly frontier?: readonly Cascade[];
+  /** For random search: draws an integer below a number, and how many plans are drawn. */
+  readonly integer?: (below: number) => number;
+  readonly draws?: number;
 }
 
 /**
@@ -52,6 +59,8 @@ export function mostAccurate(problem: GearProblem, options: GearSearchOptions): 
       return unchanging(searched);
     case 'loop':
       return answerOf(searched, byLoop(searched));
+    case 'random':
+      return answerOf(searched, drawn(searched, options));
     case 'gears':
     case 'ms+':
     case 'exhaustive':
@@ -73,6 +82,39 @@ type Found =
 function byLoop(searched: SearchedCascades): Found {
   const result = planByLoop(searched);
   return 'plan' in result ? result.plan : result;
+}
+
+/**
+ * drawn draws plans: a placement and a cascade for each range, all equally likely. Of those that hold it gives the most
+ * accurate. (CascadeServe §6.5 compares its planner with this.)
+ */
+function drawn(
+  searched: SearchedCascades,
+  { integer = () => 0, draws = DEFAULT_DRAWS }: GearSearchOptions,
+): Found {
+  const { problem, frontier, trials } = searched;
+  const placements = placementsOf(problem.models, problem) ?? [byLoopPlacement(searched)];
+  let best: Found = { error: { by: 'latency', model: 0, range: problem.ranges.length - 1 } };
+  let accuracy = Number.NEGATIVE_INFINITY;
+  for (let draw = 0; draw < draws; draw++) {
+    const placement = placements[integer(placements.length)] as Placement;
+    const gears = problem.ranges.map((_, range) => {
+      const index = integer(frontier.length);
+      const tried = trials.try(range, frontier[index] as Cascade, placement);
+      return 'gear' in tried ? { index, gear: tried.gear } : undefined;
+    });
+    const held = gears.filter((gear) => gear !== undefined);
+    if (held.length < gears.length || accuracyOf(problem, frontier, held) <= accuracy) continue;
+    accuracy = accuracyOf(problem, frontier, held);
+    best = { placement, gears: held };
+  }
+  return best;
+}
+
+function byLoopPlacement(searched: SearchedCascades): Placement {
+  const { models, devices } = searched.problem;
+  const found = byLoop(searched);
+  return 'error' in found ? fullPlacement(models.length, devices) : found.placement;
 }
 
 /** overPlacements looks at all placements where they are few, and else at that of the loop. */
@@ -173,7 +215,7 @@ export function relaxedBound(searched: Pick<SearchedCascades, 'problem' | 'front
   return accuracyBound(searched, fullPlacement(models.length, devices));
 }
 
-/** holdsAnything says whether each model fits on a device by itself. */
+/** tooLarge names the models that do not fit on a device by themselves. */
 export function tooLarge({ models, memoryBytes }: Pick<GearProblem, 'models' | 'memoryBytes'>): string[] {
   const sets = maximalSets(models, memoryBytes);
   return models.flatMap(({ name }, model) => (sets.some((held) => (held >> model) & 1) ? [] : [name]));

@@ -17,18 +17,20 @@ export {
   readStageGraph,
   type StageGraph,
 } from './graph.js';
+export { latencyUsByBatch, measuredBatches } from './latencies.js';
 export { longestPath, type PathTimes } from './longest-path.js';
 export { objectiveNotes, objectivesOf, shareWithin } from './objectives.js';
 export { type OpenProblem, resolveOpen } from './open.js';
 export {
   freeCounts,
+  freeGpus,
   type GivenOutcome,
   type GivenProblem,
   type GivenReason,
   type PipelineFiles,
   type PipelinePlanBody,
 } from './problem.js';
-export { pipelineSpecFaults, resolveGiven } from './resolve.js';
+export { pipelineSpecFaults, resolveGiven, weightBytes } from './resolve.js';
 export {
   type ServedOutput,
   type ServedPipeline,
@@ -38,6 +40,8 @@ export {
   unservedFaults,
 } from './served.js';
 export { heldTogether, withSpares } from './spares.js';
+export { classUses, hourlyCost, seatsFrom } from './stage-placement.js';
+export { bytesPerRow } from './tensors.js';
 export { type RunPipeline, resolveRun } from './to-count.js';
 export { edgeBytes, linkUs } from './transfers.js';
 export { scaleFactors } from './visits.js';

@@ -14,6 +14,7 @@ export {
   infeasibilityTable,
   sloExplanationTable,
 } from './explain.js';
+export { frontierTable, gearHeadlines, gearTable, heldTable, oneMoreLine } from './gears.js';
 export { proposalTable, proposedDevicesTable } from './init.js';
 export { loadModelTable, loadTable } from './load.js';
 export {

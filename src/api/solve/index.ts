@@ -2,9 +2,10 @@
  * `solveSpec` solves one spec on its own thread, and explains the result when asked.
  *
  * It takes a spec's path and options, and gives a plan or the reasons why there is none. The search itself is
- * in `milp`, that of pipelines in `inferline`. Start reading at `solve.ts`; `together.ts` plans several pipelines for one
+ * in `milp`, that of pipelines in `inferline`, that of cascades in `gearplan`. Start reading at `solve.ts`; `together.ts` plans several pipelines for one
  * cluster. `pooled.ts` loads a spec with its cluster and profiles.
  */
+export { type CascadeSolved, type LoadedCascade, loadCascade } from './cascade.js';
 export { type HeldOutcome, holdPlan, holdTarget } from './hold.js';
 export { type NotHeld, notHeldReason } from './not-held.js';
 export {

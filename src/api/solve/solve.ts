@@ -22,6 +22,7 @@ import type {
   SolverReport,
 } from '../../milp/index.js';
 import { noPlanDocument } from '../no-plan.js';
+import { type CascadeSolved, solveCascade } from './cascade.js';
 import { type HeldOutcome, holdPlan, holdTarget } from './hold.js';
 import type { NotHeld } from './not-held.js';
 import { type PipelineSolved, solvePipeline } from './pipeline.js';
@@ -50,6 +51,8 @@ export interface SolveOptions extends SolveLimits {
    * would have a plan.
    */
   readonly explain?: boolean | undefined;
+  /** For cascades: whether to plan for fewer and more devices and for other latencies too. */
+  readonly frontier?: boolean | undefined;
   /** Plans this baseline of PPipe (section 7.1) instead. The plan names it. */
   readonly baseline?: Baseline | undefined;
   /** `literal` solves PPipe's formulation (A.1/A.2) as printed, for small specs. The default is `columns`. */
@@ -83,6 +86,7 @@ export interface SolveOptions extends SolveLimits {
 /** Solved is the answer of `plan solve`. `document` is what `--json` prints. */
 export type Solved =
   | PipelineSolved
+  | CascadeSolved
   | {
       readonly outcome: 'plan';
       readonly plan: PooledPlan;
@@ -121,7 +125,7 @@ const LITERAL_WORK = 1000;
  * solveSpec solves a spec, and writes the plan where an output is named. With `explain` the plan is written again
  * afterwards, with what one GPU more of each class would give. The search runs on its own thread, so that progress is
  * shown and an abort is heard.
- * @param path a spec of kind `pooled` or `pipeline`
+ * @param path a spec of kind `pooled`, `pipeline` or `cascade`
  * @throws InputError with all faults of spec, cluster and profiles, where the output would replace one of them, where
  *   `baseline` stands with `explain` or the literal formulation, where the latter would have more than 4000 binary
  *   choices, or as `refuseMarked` does where `strictProfile` is asked for; MissingError where a file is missing
@@ -129,11 +133,17 @@ const LITERAL_WORK = 1000;
 export async function solveSpec(path: string, options: SolveOptions = {}): Promise<Solved> {
   refuseTogether(options);
   if (options.output !== undefined) await checkWritable(options.output);
-  const spec = await loadArtifact(path, ['pooled', 'pipeline']);
+  const spec = await loadArtifact(path, ['pooled', 'pipeline', 'cascade']);
+  if (spec.kind === 'cascade') {
+    refuseForCascade(spec, options);
+    return solveCascade(spec, options);
+  }
   if (spec.kind === 'pipeline') {
     refuseForPipeline(spec, options);
     return solvePipeline(spec, options);
   }
+  if (options.frontier === true)
+    throw new InputError(`solve ${path}`, [fault('is for specs of kind cascade', option('frontier'))]);
   const loaded = await loadProblem(path, spec);
   const target = holdTarget(loaded.spec, options.hold);
   if (target !== undefined) refuseWithHold(options);
@@ -243,15 +253,27 @@ function refuseTogether({ baseline, explain, formulation }: SolveOptions): void 
 
 /** A pipeline has no gap to stop at, and is not timed. One that is given is not searched or explained either. */
 function refuseForPipeline({ path, value }: Loaded<'pipeline'>, options: SolveOptions): void {
-  const { gap, work, timeLimit, baseline, explain, measure, hold, strictProfile } = options;
+  const { gap, work, timeLimit, baseline, explain, measure, hold, strictProfile, frontier } = options;
   const searched = value.planner.method === 'given' ? { work, timeLimit, explain } : {};
   const given = { gap, ...searched, baseline, measure, hold, strictProfile };
   const faults = Object.entries(given)
     .filter(([, value]) => value !== undefined && value !== false)
     .map(([name]) => fault('is for specs of kind pooled', option(name)));
+  if (frontier === true) faults.push(fault('is for specs of kind cascade', option('frontier')));
   if (options.formulation === 'literal')
     faults.push(fault('is for specs of kind pooled', `${option('formulation')} literal`));
   if (faults.length > 0) throw new InputError(`solve ${path}, a pipeline,`, faults);
+}
+
+/** A cascade's search does a bounded amount of work, and proves its bound by itself. */
+function refuseForCascade({ path }: Loaded<'cascade'>, options: SolveOptions): void {
+  const { gap, work, timeLimit, baseline, measure, hold, strictProfile } = options;
+  const faults = Object.entries({ gap, work, timeLimit, baseline, measure, hold, strictProfile })
+    .filter(([, value]) => value !== undefined && value !== false)
+    .map(([name]) => fault('is not for specs of kind cascade', option(name)));
+  if (options.formulation === 'literal')
+    faults.push(fault('is for specs of kind pooled', `${option('formulation')} literal`));
+  if (faults.length > 0) throw new InputError(`solve ${path}, a cascade,`, faults);
 }
 
 function refuseWithHold({ baseline, explain, formulation, hold }: SolveOptions): void {

@@ -1,5 +1,7 @@
 import { Command, Option } from 'commander';
 import type {
+  GearExplanation,
+  GearPlan,
   InfeasibilityExplanation,
   PipelineExplanation,
   PipelinePlan,
@@ -19,6 +21,7 @@ interface Options {
   baseline?: 'no-partitioning' | 'dart-r';
   formulation: 'columns' | 'literal';
   explain?: boolean;
+  frontier?: boolean;
   measure?: boolean;
   hold?: number;
   strictProfile?: boolean;
@@ -30,7 +33,7 @@ export function solveCommand(): Command {
   return withJson(
     new Command('solve')
       .description(
-        'Find the plan that a spec asks for: pooled pipelines over pools of unlike devices, with a proven bound; or check the DAG of models that it gives.',
+        'Find the plan that a spec asks for: pooled pipelines over pools of unlike devices, with a proven bound; a DAG of models at least cost; or cascades of models by load.',
       )
       .argument('<spec>', 'spec file (YAML or JSON)')
       .argument('[more...]', 'specs of further pipelines, which share the cluster of the first')
@@ -52,6 +55,10 @@ export function solveCommand(): Command {
       .option(
         '--explain',
         'show what binds, what one GPU more or less gives, and at which SLO the plan would change; or why there is no plan',
+      )
+      .option(
+        '--frontier',
+        'of a cascade: show the accuracy that fewer and more devices, and other latencies, would give',
       )
       .option(
         '--hold <share>',
@@ -174,6 +181,11 @@ async function solveSpecFile(
       await terminal.artifact('plan', options.output, solved.plan);
       if (signal.aborted) return EXIT.interrupted;
       return solved.limitReached ? EXIT.limitWithPlan : EXIT.done;
+    case 'gear-plan':
+      for (const warning of solved.warnings) await terminal.warn(warning);
+      await showGears(terminal, solved.plan, solved.explanation);
+      await terminal.artifact('plan', options.output, solved.plan);
+      return EXIT.done;
     case 'plan': {
       for (const warning of solved.warnings) await terminal.warn(warning);
       terminal.note(timesText(solved.document.solver));
@@ -205,6 +217,22 @@ async function showPipeline(
   if (explanation === undefined) return;
   await terminal.table(stageChangeTable(explanation));
   await terminal.table(pathTable(explanation));
+}
+
+async function showGears(
+  terminal: Terminal,
+  plan: GearPlan,
+  explanation: GearExplanation | undefined,
+): Promise<void> {
+  const { frontierTable, gearHeadlines, gearTable, heldTable, oneMoreLine } = await import(
+    '../../report/index.js'
+  );
+  for (const line of gearHeadlines(plan)) terminal.line(line);
+  terminal.line();
+  await terminal.table(gearTable(plan));
+  await terminal.table(heldTable(plan));
+  for (const line of oneMoreLine(explanation ?? {})) terminal.line(line);
+  if (explanation?.frontier !== undefined) await terminal.table(frontierTable(explanation));
 }
 
 async function showExplanation(terminal: Terminal, explanation: PlanExplanation): Promise<void> {

@@ -1,0 +1,58 @@
+/** The thread that plans cascades, so that an abort is heard and progress is shown while the search runs. */
+import type { CascadeSpec } from '../../artifacts/index.js';
+import {
+  type CascadeFiles,
+  explainFamily,
+  type FamilyAnswer,
+  frontierOf,
+  type GearExplanation,
+  planFamily,
+  type ResolvedCascade,
+} from '../../gearplan/index.js';
+import { type JobContext, serveJobs } from '../../jobs/index.js';
+import { streamOf } from '../../random/index.js';
+
+/** The seed of the arrivals that gears are tried with. */
+const SEED = 1;
+
+/** GearJob is a resolved spec, and what is to be said of its plan besides. */
+export interface GearJob {
+  readonly spec: CascadeSpec;
+  readonly files: CascadeFiles;
+  readonly resolved: ResolvedCascade;
+  readonly explain: boolean;
+  readonly frontier: boolean;
+}
+
+/** PlannedGears is the answer to a GearJob. */
+export interface PlannedGears {
+  readonly answer: FamilyAnswer;
+  readonly explanation?: GearExplanation;
+}
+
+serveJobs<GearJob, PlannedGears, string>((job, { tell }: JobContext<undefined, string>) => {
+  const { explain, frontier, ...asked } = job;
+  const { integer } = streamOf(SEED, 'gears/random');
+  const question = { ...asked, arrivalsOf: poissonArrivals, integer };
+  tell('searching gears');
+  const answer = planFamily(question);
+  if (answer.status === 'infeasible' || !(explain || frontier)) return { answer };
+  tell('planning with other devices and latencies');
+  return {
+    answer,
+    explanation: {
+      ...(explain ? explainFamily(question, answer.plan) : {}),
+      ...(frontier ? { frontier: frontierOf(question, answer.plan) } : {}),
+    },
+  };
+});
+
+/** poissonArrivals draws the arrivals of a rate. At every rate the same gaps are drawn, in proportion. */
+function poissonArrivals(requests: number, rps: number): Float64Array {
+  const { exponential } = streamOf(SEED, 'gears/arrivals');
+  let atNs = 0;
+  return Float64Array.from({ length: requests }, () => {
+    atNs += (1e9 * exponential()) / rps;
+    return Math.round(atNs);
+  });
+}

@@ -1,0 +1,245 @@
+import {
+  type CascadeSpec,
+  decodedText,
+  emittedHead,
+  everyInput,
+  type Fault,
+  firstFaults,
+  type GearPlan,
+  InputError,
+  type InputFile,
+  type InputPath,
+  inputFile,
+  type Loaded,
+  loadArtifact,
+  type NoPlan,
+  type OpenCluster,
+  outputFiles,
+  pathFrom,
+  profileInputs,
+  readWhole,
+  refuseReplacing,
+  saveArtifact,
+  sha256Of,
+} from '../../artifacts/index.js';
+import type { CascadeFiles, GearExplanation, LoadPoint, ResolvedCascade } from '../../gearplan/index.js';
+import type { FamilyRecords } from '../../records/index.js';
+import type { GearJob, PlannedGears } from './cascade-worker.js';
+
+/** Longer distributions are taken for a mistake. */
+const MOST_DISTRIBUTION_BYTES = 16 * 1024 * 1024;
+
+/** LoadedCascade is a cascade's spec, read with all files that it names, checked and resolved. */
+export interface LoadedCascade {
+  readonly spec: Loaded<'cascade'>;
+  readonly files: CascadeFiles;
+  readonly resolved: ResolvedCascade;
+  /** The files that were read or named. No output may replace them. */
+  readonly read: readonly InputPath[];
+  inputs(holder: string | undefined): InputFile[];
+}
+
+/** CascadeSolving is how a search is stopped and shown. */
+interface CascadeSolving {
+  /** Adds what one device more would bring. */
+  readonly explain?: boolean | undefined;
+  /** Adds the accuracy that fewer and more devices and other latencies would give. */
+  readonly frontier?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ((doing: string) => void) | undefined;
+}
+
+/** CascadeSolved is the answer of `plan solve` to a cascade. `document` is what `--json` prints. */
+export type CascadeSolved =
+  | {
+      readonly outcome: 'gear-plan';
+      readonly plan: GearPlan;
+      readonly warnings: readonly string[];
+      readonly explanation?: GearExplanation;
+      readonly document: GearPlan & { solver: NoPlan['solver']; explanation?: GearExplanation };
+    }
+  | {
+      readonly outcome: 'infeasible';
+      readonly reasons: readonly string[];
+      readonly explanation?: undefined;
+      readonly document: NoPlan;
+    };
+
+/**
+ * solveCascade answers a spec of kind `cascade`, and writes the plan where an output is named. The search runs on its
+ * own thread.
+ * @throws InputError with every fault of the spec and its files, or where the output would replace one of these;
+ *   MissingError where files are only missing
+ */
+export async function solveCascade(
+  spec: Loaded<'cascade'>,
+  { output, ...options }: CascadeSolving & { readonly output?: string | undefined },
+): Promise<CascadeSolved> {
+  const loaded = await loadCascade(spec.path, spec);
+  await refuseReplacing(`solve ${spec.path}`, outputFiles({ output }), loaded.read);
+  const startedMs = performance.now();
+  const { answer, explanation } = await planned(loaded, options);
+  const solver = {
+    ms: performance.now() - startedMs,
+    phases: {},
+    columns: 0,
+    rounds: 0,
+    nodes: answer.trials,
+  };
+  if (answer.status === 'infeasible')
+    return {
+      outcome: 'infeasible',
+      reasons: answer.reasons.map(({ text }) => text),
+      document: {
+        ...emittedHead('no-plan', loaded.inputs(undefined)),
+        ...{ status: 'infeasible', reasons: answer.reasons, solver },
+        models: noPlanModels(spec.value, answer.feasibleLatencyMs),
+      },
+    };
+  const { name, method, notes, ...figures } = answer.plan;
+  const { status, objective, ...rest } = figures;
+  const plan: GearPlan = {
+    ...emittedHead('gear-plan', loaded.inputs(output)),
+    ...{ name, method, ...(notes === undefined ? {} : { notes }), status, objective },
+    serving: spec.value.serving ?? { scheduler: 'gears' },
+    ...rest,
+  };
+  if (output !== undefined) await saveArtifact<'gear-plan'>(output, plan);
+  const more = explanation === undefined ? {} : { explanation };
+  return {
+    ...{ outcome: 'gear-plan', plan, warnings: notes ?? [] },
+    ...more,
+    document: { ...plan, solver, ...more },
+  };
+}
+
+function noPlanModels(
+  { name = 'cascade', slo }: CascadeSpec,
+  feasibleMs: number | undefined,
+): NoPlan['models'] {
+  if (slo.latencyMs === undefined) return [];
+  return [{ name, sloMs: slo.latencyMs, ...(feasibleMs === undefined ? {} : { feasibleSloMs: feasibleMs }) }];
+}
+
+async function planned(
+  { spec, files, resolved }: LoadedCascade,
+  { explain = false, frontier = false, signal, onProgress }: CascadeSolving,
+): Promise<PlannedGears> {
+  const { JobPool } = await import('../../jobs/index.js');
+  const pool = new JobPool<GearJob, PlannedGears, string>('#dist/src/api/solve/cascade-worker.js', {
+    ...{ what: 'planner', threads: 1, signal },
+  });
+  try {
+    const job = { spec: spec.value, files, resolved, explain, frontier };
+    return await pool.run(job, (doing) => onProgress?.(doing));
+  } finally {
+    await pool.close();
+  }
+}
+
+/**
+ * loadCascade reads a cascade's spec with its cluster, profiles, records and distribution of loads, and resolves it.
+ * @param known the spec, where it was read before
+ * @throws InputError with every fault of the spec, of the files that it names, and of how they fit together;
+ *   MissingError where files are only missing
+ */
+export async function loadCascade(path: string, known?: Loaded<'cascade'>): Promise<LoadedCascade> {
+  const spec = known ?? (await loadArtifact(path, ['cascade']));
+  const { cascadeSpecFaults, resolveCascade } = await import('../../gearplan/index.js');
+  const { servingFaults } = await import('../../serving/index.js');
+  const task = `plan ${path}`;
+  const own = [...cascadeSpecFaults(spec.value), ...servingFaults(spec.value)];
+  const read = await filesOf(spec).catch(async (error: unknown) => {
+    // What is wrong with the spec itself is told together with the files that cannot be read.
+    const failures = own.length === 0 ? [error] : [error, new InputError(task, own)];
+    await everyInput(
+      task,
+      failures.map((one) => Promise.reject(one)),
+    );
+    throw error;
+  });
+  const { cluster, profiles, records, distribution } = read;
+  const files: CascadeFiles = {
+    cluster: cluster.value,
+    profiles: profiles.map(({ value, path: at }) => ({ profile: value, path: at })),
+    records: records.value,
+    ...(distribution === undefined ? {} : { distribution: distribution.value }),
+  };
+  const outcome = own.length > 0 ? { faults: own } : resolveCascade(spec.value, files);
+  if ('faults' in outcome) throw new InputError(task, firstFaults(outcome.faults));
+  return {
+    ...{ spec, files, resolved: outcome.resolved },
+    read: [
+      { what: 'the spec', path },
+      ...(cluster.file ? [{ what: 'the cluster of the spec', path: cluster.file.path }] : []),
+      { what: 'the records of the spec', path: records.path },
+      ...(distribution ? [{ what: 'the distribution of the spec', path: distribution.path }] : []),
+      ...profiles.flatMap((profile) => profileInputs(profile, 'a profile of the spec')),
+    ],
+    inputs: (holder) => [
+      inputFile('spec', spec, holder),
+      ...(cluster.file ? [inputFile('cluster', cluster.file, holder)] : []),
+      inputFile('records', records, holder),
+      ...(distribution ? [inputFile('distribution', distribution, holder)] : []),
+      ...profiles.map((profile) => inputFile('profile', profile, holder)),
+    ],
+  };
+}
+
+/** TextFile is what a file of text was read as. */
+interface TextFile<T> {
+  readonly value: T;
+  readonly path: string;
+  readonly sha256: string;
+}
+
+interface CascadeFilesRead {
+  readonly cluster: { readonly value: OpenCluster; readonly file?: Loaded<'cluster'> };
+  readonly profiles: readonly Loaded<'profile'>[];
+  readonly records: TextFile<FamilyRecords>;
+  readonly distribution: TextFile<readonly LoadPoint[]> | undefined;
+}
+
+async function filesOf(spec: Loaded<'cascade'>): Promise<CascadeFilesRead> {
+  const { cluster, models, records, load } = spec.value;
+  const { MOST_RECORD_BYTES, recordsOf } = await import('../../records/index.js');
+  const { distributionOf } = await import('../../gearplan/index.js');
+  const names = models.map(({ name }) => name);
+  const { distribution = 'zipf' } = load;
+  const [clusterRead, recordsRead, distributionRead, ...profiles] = await everyInput<
+    [
+      CascadeFilesRead['cluster'],
+      CascadeFilesRead['records'],
+      CascadeFilesRead['distribution'],
+      ...Loaded<'profile'>[],
+    ]
+  >(`use the files that ${spec.path} names`, [
+    typeof cluster === 'string'
+      ? loadArtifact(pathFrom(spec.path, cluster), ['cluster']).then((file) => ({ value: file.value, file }))
+      : Promise.resolve({ value: cluster }),
+    textFile(pathFrom(spec.path, records), MOST_RECORD_BYTES, (text) => {
+      const found = recordsOf(text, names);
+      return 'faults' in found ? found : { value: found };
+    }),
+    distribution === 'zipf' || distribution === 'uniform'
+      ? Promise.resolve(undefined)
+      : textFile(pathFrom(spec.path, distribution), MOST_DISTRIBUTION_BYTES, (text) => {
+          const found = distributionOf(text);
+          return 'faults' in found ? found : { value: found.points };
+        }),
+    ...models.map(({ profile }) => loadArtifact(pathFrom(spec.path, profile), ['profile'])),
+  ]);
+  return { cluster: clusterRead, records: recordsRead, distribution: distributionRead, profiles };
+}
+
+/** textFile reads a file, and makes a value of its text. */
+async function textFile<T>(
+  path: string,
+  mostBytes: number,
+  made: (text: string) => { readonly value: T } | { readonly faults: readonly Fault[] },
+): Promise<TextFile<T>> {
+  const bytes = await readWhole(path, mostBytes);
+  const found = made(decodedText(bytes, path));
+  if ('faults' in found) throw new InputError(`read ${path}`, firstFaults(found.faults));
+  return { value: found.value, path, sha256: sha256Of(bytes) };
+}

@@ -1,0 +1,225 @@
+import type { CascadeSpec, NoPlanReason } from '../artifacts/index.js';
+import { type GearAnswer, type GearQuestion, type GearSolution, solveGears } from './objectives.js';
+import { type GearPlanBody, gearPlanOf } from './plan.js';
+import type { CascadeFiles, ClassProblem, ResolvedCascade } from './resolve.js';
+import type { ArrivalsOf } from './trials.js';
+
+const NS_PER_MS = 1e6;
+/** How many devices are tried to find out how many would do. */
+const MOST_DEVICES = 4096;
+
+/** FamilyQuestion is a resolved spec with the arrivals that gears are tried with. */
+export interface FamilyQuestion {
+  readonly spec: CascadeSpec;
+  readonly files: CascadeFiles;
+  readonly resolved: ResolvedCascade;
+  readonly arrivalsOf: ArrivalsOf;
+  /** Draws an integer below a number, for random search. */
+  readonly integer: (below: number) => number;
+}
+
+/** FamilyAnswer is a gear plan, or the reasons why there is none. `trials` counts simulated gears. */
+export type FamilyAnswer =
+  | {
+      readonly status: 'optimal' | 'feasible';
+      readonly plan: GearPlanBody;
+      readonly trials: number;
+    }
+  | {
+      readonly status: 'infeasible';
+      readonly reasons: readonly NoPlanReason[];
+      /** The least latency with which there is a plan. */
+      readonly feasibleLatencyMs?: number;
+      readonly trials: number;
+    };
+
+/** GearExplanation says what devices and latencies more or less would bring. */
+export interface GearExplanation {
+  /** The plan's figure with one device more, of what was made best. */
+  readonly oneMoreDevice?: { readonly devices: number; readonly accuracy: number };
+  /** The accuracy that can be served, by devices and latency. */
+  readonly frontier?: readonly FrontierPoint[];
+}
+
+/** FrontierPoint is the accuracy of the best plan with so many devices under a latency; none where there is no plan. */
+export interface FrontierPoint {
+  readonly devices: number;
+  readonly latencyMs: number;
+  readonly accuracy?: number;
+}
+
+/** planFamily answers a spec on the class that serves it best. */
+export function planFamily(question: FamilyQuestion): FamilyAnswer {
+  const { spec, files, resolved, arrivalsOf } = question;
+  const answers = resolved.classes.map((of) => ({ of, answer: solveGears(questionOf(question, of)) }));
+  const trials = answers.reduce((sum, { answer }) => sum + trialsOf(answer), 0);
+  const found = answers.flatMap(({ of, answer }) =>
+    answer.status === 'infeasible' ? [] : [{ of, status: answer.status, solution: answer.solution }],
+  );
+  const [best, ...others] = found.toSorted((a, b) => order(resolved, a.solution, b.solution));
+  if (best === undefined) return { ...noPlan(question, answers), trials };
+  const { of, solution, status } = best;
+  const isProved = status === 'optimal' && others.length === resolved.classes.length - 1;
+  const { objective, notes } = resolved;
+  const plan = gearPlanOf({
+    spec,
+    files,
+    of,
+    solution,
+    objective,
+    notes,
+    arrivalsOf,
+    status: isProved ? 'optimal' : 'feasible',
+  });
+  return { status: plan.status, plan, trials };
+}
+
+function questionOf({ spec, resolved, arrivalsOf, integer }: FamilyQuestion, of: ClassProblem): GearQuestion {
+  const { method } = spec.planner;
+  const { objective, accuracy } = resolved;
+  return {
+    ...{ problem: of.problem, objective, accuracy, method, arrivalsOf, integer },
+    ...(objective === 'cost' && of.unitCost !== undefined ? { unitCost: of.unitCost } : {}),
+  };
+}
+
+function trialsOf(answer: GearAnswer): number {
+  return answer.status === 'infeasible' ? answer.trials : answer.solution.trials;
+}
+
+/** order puts the better of two solutions first. */
+function order({ objective }: ResolvedCascade, a: GearSolution, b: GearSolution): number {
+  return objective === 'accuracy' ? b.value - a.value : a.value - b.value;
+}
+
+/** noPlan says of each class why there is no plan on it, and what would mend that. */
+function noPlan(
+  question: FamilyQuestion,
+  answers: readonly { readonly of: ClassProblem; readonly answer: GearAnswer }[],
+): { readonly status: 'infeasible'; readonly reasons: NoPlanReason[]; readonly feasibleLatencyMs?: number } {
+  const reasons: NoPlanReason[] = [];
+  const latencies: number[] = [];
+  for (const { of, answer } of answers) {
+    if (answer.status !== 'infeasible') continue;
+    const enough = enoughDevices(question, of);
+    const latencyMs = enoughLatencyMs(question, of);
+    if (latencyMs !== undefined) latencies.push(latencyMs);
+    reasons.push(reasonOf(question, { of, answer, enough, latencyMs }));
+  }
+  return {
+    status: 'infeasible',
+    reasons,
+    ...(latencies.length === 0 ? {} : { feasibleLatencyMs: Math.min(...latencies) }),
+  };
+}
+
+interface Mended {
+  readonly of: ClassProblem;
+  readonly answer: Extract<GearAnswer, { readonly status: 'infeasible' }>;
+  readonly enough: number | undefined;
+  readonly latencyMs: number | undefined;
+}
+
+function reasonOf(
+  { resolved, spec }: FamilyQuestion,
+  { of, answer, enough, latencyMs }: Mended,
+): NoPlanReason {
+  const { problem, device } = of;
+  const mends = [
+    ...(enough === undefined ? [] : [`${enough} ${device} would do`]),
+    ...(latencyMs === undefined ? [] : [`a latency of ${rounded(latencyMs)} ms would do`]),
+  ];
+  const mended = mends.length === 0 ? '' : `; ${mends.join(', or ')}`;
+  const available = { available: { [device]: problem.devices } };
+  const missing = enough === undefined ? {} : { missing: { [device]: enough - problem.devices } };
+  if (answer.reason.code === 'accuracy') {
+    const reached = answer.reason.reached;
+    const text = `the most accurate plan on ${problem.devices} ${device} reaches ${rounded(reached)}, and ${resolved.accuracy} is promised${mended}`;
+    return { code: 'accuracy-too-high', class: device, ...available, ...missing, text };
+  }
+  const { fault } = answer.reason;
+  const model = problem.models[fault.model]?.name ?? '';
+  const range = problem.ranges[fault.range] as (typeof problem.ranges)[number];
+  const loads = `from ${rounded(range.fromRps)} to ${rounded(range.toRps)} requests/s`;
+  if (fault.by === 'load') {
+    const text = `${loads}, ${problem.devices} ${device} have no time for even the cheapest cascade, most of all for ${model}${mended}`;
+    return {
+      code: 'rate-too-high',
+      class: device,
+      stages: [model],
+      rps: range.toRps,
+      ...available,
+      ...missing,
+      text,
+    };
+  }
+  const sloMs = spec.slo.latencyMs as number;
+  const text = `${loads}, even the cheapest cascade is not within ${sloMs} ms on ${problem.devices} ${device}, and ${model} takes most of the time${mended}`;
+  return {
+    ...{ code: 'slo-too-short' as const, class: device, stages: [model], sloMs, rps: range.toRps },
+    ...{ ...available, ...missing, text },
+  };
+}
+
+function rounded(value: number): number {
+  return Number(value.toPrecision(4));
+}
+
+/** enoughDevices is the number of devices with which there is a plan, as far as one is found. */
+function enoughDevices(question: FamilyQuestion, of: ClassProblem): number | undefined {
+  const asked = questionOf(question, { ...of, problem: { ...of.problem, devices: MOST_DEVICES } });
+  const answer = solveGears({ ...asked, objective: 'devices', unitCost: 1 });
+  return answer.status === 'infeasible' ? undefined : answer.solution.value;
+}
+
+/** enoughLatencyMs is the latency with which there is a plan on the devices that there are, as far as one is found. */
+function enoughLatencyMs(question: FamilyQuestion, of: ClassProblem): number | undefined {
+  if (!Number.isFinite(of.problem.latencyNs)) return undefined;
+  const asked = questionOf(question, {
+    ...of,
+    problem: { ...of.problem, latencyNs: Number.POSITIVE_INFINITY },
+  });
+  const answer = solveGears({ ...asked, objective: 'latency' });
+  return answer.status === 'infeasible' ? undefined : answer.solution.value;
+}
+
+/** explainFamily says what one device more brings to a plan, on the class of the plan. */
+export function explainFamily(question: FamilyQuestion, plan: GearPlanBody): GearExplanation {
+  const of = classOf(question, plan);
+  const devices = plan.placement.reduce((sum, { count = 1 }) => sum + count, 0) + 1;
+  const accuracy = accuracyWith(question, of, { devices });
+  return accuracy === undefined ? {} : { oneMoreDevice: { devices, accuracy } };
+}
+
+/**
+ * frontierOf gives the accuracy that can be served with fewer devices and shorter latencies, and with more: from half of
+ * what the plan has to twice as much.
+ */
+export function frontierOf(question: FamilyQuestion, plan: GearPlanBody): readonly FrontierPoint[] {
+  const of = classOf(question, plan);
+  const used = plan.placement.reduce((sum, { count = 1 }) => sum + count, 0);
+  const counts = [...new Set([0.5, 0.75, 1, 1.5, 2].map((factor) => Math.max(1, Math.round(factor * used))))];
+  const latencies = [0.5, 0.75, 1, 1.5, 2].map((factor) => factor * plan.sloMs);
+  return counts.flatMap((devices) =>
+    latencies.map((latencyMs) => {
+      const accuracy = accuracyWith(question, of, { devices, latencyNs: latencyMs * NS_PER_MS });
+      return { devices, latencyMs, ...(accuracy === undefined ? {} : { accuracy }) };
+    }),
+  );
+}
+
+function classOf({ resolved }: FamilyQuestion, { stages }: GearPlanBody): ClassProblem {
+  return resolved.classes.find(({ device }) => device === stages[0]?.device) as ClassProblem;
+}
+
+function accuracyWith(
+  question: FamilyQuestion,
+  of: ClassProblem,
+  change: { readonly devices: number; readonly latencyNs?: number },
+): number | undefined {
+  const latencyNs = question.spec.slo.latencyMs === undefined ? {} : { latencyNs: of.problem.latencyNs };
+  const problem = { ...of.problem, ...latencyNs, ...change };
+  const asked = questionOf(question, { ...of, problem });
+  const answer = solveGears({ ...asked, objective: 'accuracy', accuracy: 0 });
+  return answer.status === 'infeasible' ? undefined : answer.solution.value;
+}

@@ -1,0 +1,218 @@
+import type {
+  CascadeSpec,
+  Gear,
+  GearLimit,
+  GearPlan,
+  GearStage,
+  GearStep,
+  OpenCluster,
+  StageInput,
+} from '../artifacts/index.js';
+import {
+  bytesPerRow,
+  classUses,
+  hourlyCost,
+  latencyUsByBatch,
+  seatsFrom,
+  weightBytes,
+} from '../pipeline/index.js';
+import type { RangeGear } from './best-gears.js';
+import type { Cascade } from './cascade.js';
+import { type GearSolution, slowestNs } from './objectives.js';
+import { Balance, loadOf } from './placement.js';
+import type { FamilyModel, GearProblem } from './problem.js';
+import type { CascadeFiles, ClassProblem } from './resolve.js';
+import { loadShares } from './shares.js';
+import { type ArrivalsOf, Trials } from './trials.js';
+
+const NS_PER_MS = 1e6;
+/** Shares of load are written to so many places. */
+const SHARE_DIGITS = 4;
+/** What CascadeServe finds to work well (§5). */
+const ALPHA = 8;
+const INTERVAL_MS = 100;
+
+/** GearPlanBody is a plan without what the file and its spec add. */
+export type GearPlanBody = Omit<GearPlan, 'kind' | 'version' | '$schema' | 'tool' | 'inputs' | 'serving'>;
+
+/** PlannedFamily is a solution with all that its plan is written from. */
+export interface PlannedFamily {
+  readonly spec: CascadeSpec;
+  readonly files: CascadeFiles;
+  readonly of: ClassProblem;
+  readonly solution: GearSolution;
+  readonly status: 'optimal' | 'feasible';
+  readonly objective: GearPlan['objective']['kind'];
+  readonly notes: readonly string[];
+  readonly arrivalsOf: ArrivalsOf;
+}
+
+/** gearPlanOf writes a solution as a plan. */
+export function gearPlanOf(planned: PlannedFamily): GearPlanBody {
+  const { spec, files, solution, status, objective, notes } = planned;
+  const writer = new PlanWriter(planned);
+  const { value, bound, choice } = solution;
+  const { classes, placement } = writer.placement(files.cluster);
+  const cost = hourlyCost(classes, files.cluster);
+  const gears = writer.gears();
+  const p95Ms = slowestNs(choice) / NS_PER_MS;
+  return {
+    name: spec.name ?? 'cascade',
+    method: spec.planner.method,
+    ...(notes.length === 0 ? {} : { notes: [...notes] }),
+    status,
+    objective: { kind: objective, value, bound, gap: bound === 0 ? 0 : Math.abs(value - bound) / bound },
+    cluster: files.cluster,
+    slo: spec.slo,
+    sloMs: spec.slo.latencyMs ?? p95Ms,
+    maxRps: spec.load.maxRps,
+    accuracy: choice.accuracy,
+    requestAccuracy: requestAccuracy(gears),
+    p95Ms,
+    ...(cost === undefined ? {} : { hourlyCost: cost }),
+    certainty: spec.certainty ?? 'top-2',
+    switching: { intervalMs: spec.load.intervalMs ?? INTERVAL_MS, alpha: ALPHA },
+    stages: writer.stages(),
+    gears,
+    classes,
+    placement,
+  };
+}
+
+/** requestAccuracy weighs the accuracy of gears by the requests that each is expected to serve. */
+function requestAccuracy(gears: readonly Gear[]): number {
+  const requests = gears.map(({ fromRps, toRps, share }) => (share * (fromRps + toRps)) / 2);
+  const all = requests.reduce((sum, one) => sum + one, 0);
+  return gears.reduce((sum, { accuracy }, i) => sum + (accuracy * (requests[i] as number)) / all, 0);
+}
+
+/** PlanWriter writes the parts of a plan. Models that no gear uses are left out, and so are devices without models. */
+class PlanWriter {
+  private readonly problem: GearProblem;
+  private readonly cascades: readonly Cascade[];
+  private readonly held: readonly number[];
+  private readonly used: readonly number[];
+
+  constructor(private readonly planned: PlannedFamily) {
+    const { problem, choice } = planned.solution;
+    this.problem = problem;
+    this.cascades = choice.gears.map(({ index }) => choice.cascades[index] as Cascade);
+    const used = this.cascades.reduce((set, { models }) => models.reduce((all, m) => all | (1 << m), set), 0);
+    this.used = problem.models.flatMap((_, model) => ((used >> model) & 1 ? [model] : []));
+    this.held = choice.placement.map((set) => set & used).filter((set) => set !== 0);
+  }
+
+  stages(): GearStage[] {
+    const { spec, files, of } = this.planned;
+    return this.used.map((model) => {
+      const at = of.order[model] as number;
+      const { profile } = files.profiles[at] as CascadeFiles['profiles'][number];
+      const { latencyNs, correct, name } = this.problem.models[model] as FamilyModel;
+      const bytes = weightBytes(profile);
+      const { inputs, outputs, batchTolerance } = profile.model;
+      const output = spec.models[at]?.output ?? (outputs?.length === 1 ? outputs[0]?.name : undefined);
+      const sent = (inputs ?? []).map((input) => bytesPerRow(input) ?? 0);
+      return {
+        name,
+        model: profile.model.name,
+        ...{ device: of.device, virtual: 1, batch: latencyNs.length },
+        replicas: this.held.filter((set) => (set >> model) & 1).length,
+        latencyUsByBatch: latencyUsByBatch(
+          profile.devices[of.device] as (typeof profile.devices)[string],
+          1,
+          latencyNs.length,
+        ),
+        accuracy: correct.reduce((sum, one) => sum + one, 0) / correct.length,
+        ...(bytes === undefined ? {} : { weightBytes: bytes }),
+        ...(batchTolerance === undefined ? {} : { batchTolerance }),
+        ...(inputs === undefined
+          ? {}
+          : { inputs: inputs.map((input): StageInput => ({ ...input, from: [`request.${input.name}`] })) }),
+        ...(outputs === undefined ? {} : { outputs }),
+        ...(output === undefined ? {} : { output }),
+        transferBytes: sent.reduce((sum, one) => sum + one, 0),
+      };
+    });
+  }
+
+  gears(): Gear[] {
+    const { ranges, models } = this.problem;
+    const balance = new Balance(this.held, models.length);
+    return this.planned.solution.choice.gears.map((chosen, range): Gear => {
+      const { fromRps, toRps, share } = ranges[range] as GearProblem['ranges'][number];
+      const cascade = this.cascades[range] as Cascade;
+      const load = loadOf(models, cascade, toRps);
+      const limit = this.limit(range, chosen);
+      return {
+        ...{ fromRps, toRps, share },
+        cascade: this.steps(cascade, chosen, load),
+        timeoutMs: chosen.gear.timeoutNs / NS_PER_MS,
+        accuracy: cascade.accuracy,
+        p95Ms: chosen.gear.latencyNs / NS_PER_MS,
+        utilization: balance.utilization(load).share,
+        ...(limit === undefined ? {} : { limitedBy: limit }),
+      };
+    });
+  }
+
+  private steps(cascade: Cascade, { gear }: RangeGear, load: Float64Array): GearStep[] {
+    const shares = loadShares(this.held, load);
+    return cascade.models.map((model, step) => ({
+      stage: this.problem.models[model]?.name as string,
+      ...(step < cascade.thresholds.length ? { threshold: cascade.thresholds[step] as number } : {}),
+      visits: cascade.visits[step] as number,
+      minQueue: gear.minQueues[step] as number,
+      loadShares: this.held.flatMap((set, device) =>
+        (set >> model) & 1 ? [Number((shares[model] as Float64Array)[device]?.toFixed(SHARE_DIGITS))] : [],
+      ),
+    }));
+  }
+
+  /** limit says why the next more accurate cascade does not serve a range on this placement. */
+  private limit(range: number, { index }: RangeGear): GearLimit | undefined {
+    const { choice } = this.planned.solution;
+    const next = choice.cascades[index - 1];
+    if (next === undefined) return undefined;
+    const tried = new Trials(this.problem, this.planned.arrivalsOf).try(range, next, choice.placement);
+    if ('gear' in tried) return undefined;
+    const { by, model } = tried.error;
+    return { accuracy: next.accuracy, by, stage: this.problem.models[model]?.name as string };
+  }
+
+  placement({ devices }: OpenCluster): Pick<GearPlan, 'classes' | 'placement'> {
+    const { of, files, spec } = this.planned;
+    const { device } = of;
+    const perServer = devices[device]?.perServer ?? 1;
+    const nameOf = (model: number) => this.problem.models[model]?.name as string;
+    const placement = this.held.flatMap((set, gpu) => {
+      const stages = this.used.filter((model) => (set >> model) & 1).map(nameOf);
+      return seatsFrom(gpu, {
+        devices: 1,
+        virtual: 1,
+        perServer,
+        seat: { class: device, virtual: 1, stages },
+      });
+    });
+    const emulated = new Set(
+      files.profiles.some(({ profile }) => isEmulated(profile.devices[device])) ? [device] : [],
+    );
+    const sets = [
+      {
+        device,
+        virtual: 1,
+        replicas: this.held.length,
+        standby: 0,
+        stages: spec.models.map((_, i) => i),
+        shared: true,
+        path: '',
+      },
+    ];
+    return { placement, classes: classUses(sets, files.cluster, emulated) };
+  }
+}
+
+function isEmulated(
+  device: CascadeFiles['profiles'][number]['profile']['devices'][string] | undefined,
+): boolean {
+  return device?.emulated === true || (device?.slowdown ?? 1) > 1;
+}

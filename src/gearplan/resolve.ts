@@ -1,0 +1,227 @@
+import {
+  type CascadeLoad,
+  type CascadeModel,
+  type CascadeObjective,
+  type CascadeSpec,
+  type DeviceProfile,
+  type Fault,
+  fault,
+  type OpenCluster,
+  type OpenDeviceClass,
+  type Profile,
+} from '../artifacts/index.js';
+import { freeGpus, latencyUsByBatch, measuredBatches, weightBytes } from '../pipeline/index.js';
+import type { FamilyRecords } from '../records/index.js';
+import { filledLatencies } from '../serving/index.js';
+import { tooLarge } from './planner.js';
+import { type FamilyModel, type GearProblem, type LoadRange, leastWorkNs } from './problem.js';
+
+const BYTES_PER_GIB = 1024 ** 3;
+const NS_PER_MS = 1e6;
+/** Sets of models are numbered by their bits, and tables have an entry for each. */
+const MOST_MODELS = 8;
+/** A device that nobody counts is planned with as many as this. */
+const MOST_DEVICES = 512;
+
+const DEFAULT_RANGES = 20;
+const DEFAULT_THRESHOLDS = 32;
+const DEFAULT_QUANTILE = 0.95;
+
+/** CascadeFiles holds what a spec names. */
+export interface CascadeFiles {
+  readonly cluster: OpenCluster;
+  /** One profile for each model of the spec, in order. */
+  readonly profiles: readonly { readonly profile: Profile; readonly path: string }[];
+  readonly records: FamilyRecords;
+  /** The measured distribution of loads, where the spec names a file. */
+  readonly distribution?: readonly LoadPoint[];
+}
+
+/** LoadPoint is a rate, and the share of time in which the load is there. */
+export interface LoadPoint {
+  readonly rps: number;
+  readonly share: number;
+}
+
+/** ClassProblem is the problem of serving a family on the devices of one class. */
+export interface ClassProblem {
+  readonly device: string;
+  readonly problem: GearProblem;
+  /** The spec's index of each model of the problem, which has the cheapest first. */
+  readonly order: readonly number[];
+  /** The price of a device per hour, where the cluster has one. */
+  readonly unitCost?: number;
+}
+
+/** ResolvedCascade is a spec with what is asked, for each class that could serve it. */
+export interface ResolvedCascade {
+  readonly objective: CascadeObjective;
+  readonly accuracy: number;
+  readonly classes: readonly ClassProblem[];
+  readonly notes: readonly string[];
+}
+
+/**
+ * resolveCascade joins a spec with its cluster, profiles and records, and tells every fault at once. A class is left out
+ * where a model was not profiled on it, or does not fit on it.
+ */
+export function resolveCascade(
+  spec: CascadeSpec,
+  files: CascadeFiles,
+): { readonly resolved: ResolvedCascade } | { readonly faults: Fault[] } {
+  const objective = objectiveOf(spec);
+  const faults = [...cascadeSpecFaults(spec), ...distributionFaults(spec.load, files.distribution)];
+  const ranges = rangesOf(spec.load, files.distribution);
+  const notes: string[] = [];
+  const classes: ClassProblem[] = [];
+  for (const [device, known] of Object.entries(files.cluster.devices)) {
+    const built = classProblem(spec, files, { device, known, ranges });
+    if ('problem' in built) classes.push(built);
+    else notes.push(`${device} is left out: ${built.lacks}`);
+  }
+  if (classes.length === 0)
+    faults.push(fault(`has no class that all models can be served on: ${notes.join('; ')}`, '/cluster'));
+  if (objective === 'cost')
+    for (const { device, unitCost } of classes)
+      if (unitCost === undefined)
+        faults.push(fault('is needed: the objective is cost', `/cluster/devices/${device}/hourlyCost`));
+  if (faults.length > 0) return { faults };
+  return { resolved: { objective, accuracy: spec.slo.accuracy ?? 0, classes, notes } };
+}
+
+/** cascadeSpecFaults tells every fault of a spec that can be seen without the files that it names. */
+export function cascadeSpecFaults(spec: CascadeSpec): Fault[] {
+  const { models, slo, planner } = spec;
+  const names = models.map(({ name }) => name);
+  const objective = objectiveOf(spec);
+  return [
+    ...names.flatMap((name, i) =>
+      names.indexOf(name) === i
+        ? []
+        : [fault(`${name} is the name of another model too`, `/models/${i}/name`)],
+    ),
+    ...(models.length > MOST_MODELS
+      ? [fault(`has ${models.length} models; at most ${MOST_MODELS} are planned`, '/models')]
+      : []),
+    ...(slo.latencyMs === undefined && slo.quantile !== undefined
+      ? [fault('is the share of requests that meet a latency; give latencyMs', '/slo/quantile')]
+      : []),
+    ...(objective === 'accuracy' && slo.latencyMs === undefined
+      ? [fault('is needed: the objective is accuracy, which grows with latency', '/slo/latencyMs')]
+      : []),
+    ...(objective === 'latency' && slo.accuracy === undefined
+      ? [
+          fault(
+            'is needed: the objective is latency, and the fastest plan is the least accurate',
+            '/slo/accuracy',
+          ),
+        ]
+      : []),
+    ...(objective !== 'accuracy' && planner.method !== 'gears' && planner.method !== 'exhaustive'
+      ? baselineFaults(planner.method, objective)
+      : []),
+  ];
+}
+
+/** Baselines are compared by each objective, and random search only by accuracy, whose plans it draws. */
+function baselineFaults(method: string, objective: CascadeObjective): Fault[] {
+  if (method !== 'random') return [];
+  return [fault(`is ${objective}; random search is for accuracy`, '/planner/objective')];
+}
+
+/** objectiveOf is what a spec wants to be best: accuracy where only a latency is promised, else latency. */
+export function objectiveOf({ planner, slo }: CascadeSpec): CascadeObjective {
+  return planner.objective ?? (slo.accuracy === undefined ? 'accuracy' : 'latency');
+}
+
+function distributionFaults({ maxRps }: CascadeLoad, points: readonly LoadPoint[] | undefined): Fault[] {
+  if (points === undefined) return [];
+  const at = '/load/distribution';
+  const above = points.filter(({ rps, share }) => rps > maxRps && share > 0);
+  const total = points.reduce((sum, { share }) => sum + share, 0);
+  return [
+    ...(above.length > 0
+      ? [fault(`has a load of ${above[0]?.rps} requests/s, above maxRps ${maxRps}`, at)]
+      : []),
+    ...(total > 0 ? [] : [fault('has no share above 0', at)]),
+  ];
+}
+
+/**
+ * rangesOf divides [0, maxRps] into ranges of equal size, with the share of time of each: by Zipf's law (CascadeServe
+ * §C.2), alike, or as was measured.
+ */
+export function rangesOf(
+  { maxRps, ranges = DEFAULT_RANGES, distribution = 'zipf' }: CascadeLoad,
+  points?: readonly LoadPoint[],
+): LoadRange[] {
+  const weights = Array.from({ length: ranges }, (_, k) =>
+    points !== undefined ? 0 : distribution === 'uniform' ? 1 : 1 / (k + 1),
+  );
+  for (const { rps, share } of points ?? []) {
+    const range = Math.min(ranges - 1, Math.max(0, Math.ceil((rps * ranges) / maxRps) - 1));
+    weights[range]! += share;
+  }
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  return weights.map((weight, k) => ({
+    fromRps: (maxRps * k) / ranges,
+    toRps: (maxRps * (k + 1)) / ranges,
+    share: total > 0 ? weight / total : 0,
+  }));
+}
+
+function classProblem(
+  { models, slo, planner }: CascadeSpec,
+  { profiles, records }: CascadeFiles,
+  {
+    device,
+    known,
+    ranges,
+  }: { readonly device: string; readonly known: OpenDeviceClass; readonly ranges: readonly LoadRange[] },
+): ClassProblem | { readonly lacks: string } {
+  const measured = profiles.map(({ profile }) => profile.devices[device]);
+  const without = models.flatMap(({ name }, i) =>
+    measured[i] === undefined || measuredBatches(measured[i] as DeviceProfile, 1).length === 0 ? [name] : [],
+  );
+  if (without.length > 0) return { lacks: `${without.join(', ')} were not profiled on it` };
+  const largest = measured.map((one) => measuredBatches(one as DeviceProfile, 1).at(-1) as number);
+  const batch = Math.min(planner.batch ?? Number.POSITIVE_INFINITY, ...largest);
+  const free = freeGpus(known) ?? MOST_DEVICES;
+  if (free === 0) return { lacks: 'none of its devices is free' };
+  const family = models.map((model, i): FamilyModel => {
+    const { profile } = profiles[i] as CascadeFiles['profiles'][number];
+    return {
+      name: model.name,
+      latencyNs: filledLatencies(latencyUsByBatch(measured[i] as DeviceProfile, 1, batch), batch),
+      memoryBytes: memoryOf(model, profile),
+      correct: records.correct[i] as Uint8Array,
+      certainty: records.certainty[i] as Float64Array,
+    };
+  });
+  const order = family.map((_, i) => i);
+  order.sort(
+    (a, b) => leastWorkNs(family[a] as FamilyModel) - leastWorkNs(family[b] as FamilyModel) || a - b,
+  );
+  const problem: GearProblem = {
+    models: order.map((i) => family[i] as FamilyModel),
+    devices: free,
+    memoryBytes: known.memoryGiB === undefined ? Number.POSITIVE_INFINITY : known.memoryGiB * BYTES_PER_GIB,
+    ranges,
+    latencyNs: slo.latencyMs === undefined ? Number.POSITIVE_INFINITY : slo.latencyMs * NS_PER_MS,
+    quantile: slo.quantile ?? DEFAULT_QUANTILE,
+    thresholds: planner.thresholds ?? DEFAULT_THRESHOLDS,
+  };
+  const large = tooLarge(problem);
+  if (large.length > 0) return { lacks: `${large.join(', ')} take more memory than it has` };
+  return {
+    device,
+    problem,
+    order,
+    ...(known.hourlyCost === undefined ? {} : { unitCost: known.hourlyCost }),
+  };
+}
+
+/** memoryOf is the memory that a replica takes. */
+function memoryOf({ memoryGiB }: CascadeModel, profile: Profile): number {
+  return memoryGiB === undefined ? (weightBytes(profile) ?? 0) : memoryGiB * BYTES_PER_GIB;
+}

@@ -1,0 +1,81 @@
+import type { GearExplanation } from '../api/index.js';
+import type { Gear, GearPlan, GearStep } from '../artifacts/index.js';
+import { count, figure, orDash, percent, type Table } from './table.js';
+
+/** gearHeadlines state what a gear plan reaches, and how near that is to the proved bound. */
+export function gearHeadlines(plan: GearPlan): string[] {
+  const { accuracy, requestAccuracy, p95Ms, maxRps, hourlyCost, objective, placement } = plan;
+  const devices = placement.reduce((sum, { count: many = 1 }) => sum + many, 0);
+  const cost = hourlyCost === undefined ? '' : `, ${figure(hourlyCost)} per hour`;
+  const { kind, bound, gap } = objective;
+  const says = kind === 'accuracy' ? percent(bound, 2) : figure(bound);
+  const worse = kind === 'accuracy' ? 'is more accurate than' : 'needs less than';
+  const what = kind === 'latency' ? ' ms' : kind === 'devices' ? ' devices' : '';
+  const proof =
+    plan.status === 'optimal'
+      ? `no plan with such cascades is better: proved`
+      : `no plan with such cascades ${worse} ${says}${what}, a distance of ${percent(gap, 2)}`;
+  return [
+    `${percent(accuracy, 2)} right over the distribution of loads (${percent(requestAccuracy, 2)} of requests), within ${figure(p95Ms)} ms up to ${figure(maxRps)} requests/s, on ${count(devices)} devices${cost}`,
+    proof,
+  ];
+}
+
+/** gearTable lists the gears, from the lowest loads to the highest. */
+export function gearTable({ gears }: GearPlan): Table {
+  const rows = gears.map((gear) => [
+    `${figure(gear.fromRps)} – ${figure(gear.toRps)}`,
+    percent(gear.share),
+    gear.cascade.map(stepText).join(' → '),
+    gear.cascade.map(({ minQueue }) => String(minQueue)).join(', '),
+    percent(gear.accuracy, 2),
+    figure(gear.p95Ms),
+    percent(gear.utilization),
+    orDash(gear.limitedBy, limitText),
+  ]);
+  return {
+    columns: ['requests/s', 'of time', 'cascade', 'queues', 'right', 'p95 ms', 'busy', 'next one fails by'],
+    rows,
+  };
+}
+
+function stepText({ stage, threshold, visits }: GearStep, i: number): string {
+  const share = i === 0 ? '' : ` (${percent(visits)})`;
+  return threshold === undefined ? `${stage}${share}` : `${stage}${share} < ${figure(threshold)}`;
+}
+
+function limitText({ by, stage }: NonNullable<Gear['limitedBy']>): string {
+  return `${by}: ${stage}`;
+}
+
+/** heldTable lists which models the devices hold. */
+export function heldTable({ placement, stages }: GearPlan): Table {
+  const rows = placement.map(({ server, gpu, count: many = 1, stages: held }) => [
+    many === 1 ? `${server}/gpu${gpu}` : `${many} from ${server}/gpu${gpu} on`,
+    stages.flatMap(({ name }) => (held.includes(name) ? [name] : [])).join(', '),
+  ]);
+  return { columns: ['device', 'models'], rows };
+}
+
+/** oneMoreLine says what a device more would bring. */
+export function oneMoreLine({ oneMoreDevice }: GearExplanation): string[] {
+  if (oneMoreDevice === undefined) return [];
+  const { devices, accuracy } = oneMoreDevice;
+  return [`with ${devices} devices, ${percent(accuracy, 2)} would be right within the same latency`];
+}
+
+/** frontierTable has the accuracy that can be served, by devices and latency. */
+export function frontierTable({ frontier = [] }: GearExplanation): Table {
+  const latencies = [...new Set(frontier.map(({ latencyMs }) => latencyMs))];
+  const devices = [...new Set(frontier.map((point) => point.devices))];
+  const rows = devices.map((many) => [
+    String(many),
+    ...latencies.map((latencyMs) =>
+      orDash(
+        frontier.find((point) => point.devices === many && point.latencyMs === latencyMs)?.accuracy,
+        (accuracy) => percent(accuracy, 2),
+      ),
+    ),
+  ]);
+  return { columns: ['devices', ...latencies.map((latencyMs) => `≤ ${figure(latencyMs)} ms`)], rows };
+}
