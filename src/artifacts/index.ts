@@ -197,6 +197,7 @@ export { didYouMean } from './similar.js';
 export type {
   FigureOverRuns,
   RunsFigures,
+  SimulatedCascade,
   SimulatedClass,
   SimulatedCost,
   SimulatedDrop,

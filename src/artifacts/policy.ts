@@ -17,7 +17,11 @@ export interface StageLocalChoices {
   order?: 'fifo' | 'deadline';
   placement?: 'on-arrival' | 'earliest-free';
   choice?: 'proportional' | 'least-loaded';
-  formation?: 'waiting' | 'eager' | { kind: 'last-moment'; leaves: 'transfer' | 'nothing'; stepNs: number };
+  formation?:
+    | 'gear'
+    | 'waiting'
+    | 'eager'
+    | { kind: 'last-moment'; leaves: 'transfer' | 'nothing'; stepNs: number };
   drop?:
     | 'never'
     | 'expired'

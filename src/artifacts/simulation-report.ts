@@ -29,8 +29,28 @@ export interface SimulationReport extends Emitted {
   pools: SimulatedPool[];
   links: SimulatedLinks;
   windows?: SimulatedWindows;
+  /** How the requests of a gear plan were answered. */
+  cascade?: SimulatedCascade;
   /** The figures over several runs; those above are of the first of them. */
   runs?: SimulatedRuns;
+}
+
+/** SimulatedCascade says how the requests of a gear plan were answered: by which models, how rightly, in which gears. */
+export interface SimulatedCascade {
+  /** The share of answered requests that were answered rightly; absent where none was answered. */
+  accuracy?: number;
+  /** What the plan expects over its distribution of loads. */
+  plannedAccuracy: number;
+  /** The samples in the records. After the last one, the first was taken again. */
+  samples: number;
+  /** The share of answered requests that each model answered, and the share of these that is right. */
+  answeredBy: { stage: string; share: number; accuracy?: number }[];
+  /** The share of time in which each gear was in force, beside the planned one. */
+  gears: { fromRps: number; toRps: number; plannedShare: number; share: number }[];
+  /** How often another gear came into force. */
+  shifts: number;
+  /** By windows of the same length as those of the report: the answered requests that arrived in each. */
+  windows?: { fromS: number; accuracy?: number; p95Ms?: number; gear: number }[];
 }
 
 /** SimulatedRuns holds figures over runs that differ in their seeds alone: `seed`, `seed` + 1 and so on. */

@@ -70,7 +70,11 @@ export class GearRun {
   private readonly endNs: Float64Array;
   private readonly stepOf: Int32Array;
   private readonly batches: readonly number[][];
+  /** The requests that are sent on at this instant, each followed by its next step. */
   private readonly unsure: number[] = [];
+  /** The number of batches that began before that of each device. */
+  private readonly begun: Float64Array;
+  private batchesBegun = 0;
   private late = 0;
 
   constructor(
@@ -85,6 +89,7 @@ export class GearRun {
     this.idle = placement.map((_, device) => device);
     this.endNs = new Float64Array(placement.length).fill(NEVER);
     this.stepOf = new Int32Array(placement.length);
+    this.begun = new Float64Array(placement.length);
     this.batches = placement.map(() => []);
   }
 
@@ -96,23 +101,32 @@ export class GearRun {
       const device = this.firstToEnd();
       const nextEnd = device === -1 ? NEVER : (this.endNs[device] as number);
       const nextArrival = arrived < arrivalsNs.length ? (arrivalsNs[arrived] as number) : NEVER;
-      const nextTimeout = this.nextTimeout(atNs);
-      atNs = Math.min(nextEnd, nextArrival, nextTimeout);
+      atNs = Math.min(nextEnd, nextArrival, this.nextTimeout(atNs));
       if (atNs === NEVER) return this.endedNs;
-      if (nextArrival <= atNs) this.queue(0, arrived++, atNs);
-      else if (nextEnd <= atNs) this.end(device, atNs);
+      this.unsure.length = 0;
+      for (let ending = device; ending !== -1 && this.endNs[ending] === atNs; ending = this.firstToEnd())
+        this.end(ending, atNs);
+      while (arrived < arrivalsNs.length && arrivalsNs[arrived] === atNs) this.queue(0, arrived++, atNs);
       this.serve(atNs);
+      this.escalate(atNs);
       if (this.late > mostLate) return undefined;
     }
   }
 
+  /** firstToEnd is the device whose batch ends first; of several, the one that began first. */
   private firstToEnd(): number {
     let first = -1;
     let earliest = NEVER;
     for (let device = 0; device < this.endNs.length; device++) {
-      if ((this.endNs[device] as number) >= earliest) continue;
+      const endNs = this.endNs[device] as number;
+      const isBefore =
+        endNs < earliest ||
+        (endNs !== NEVER &&
+          endNs === earliest &&
+          (this.begun[device] as number) < (this.begun[first] as number));
+      if (!isBefore) continue;
       first = device;
-      earliest = this.endNs[device] as number;
+      earliest = endNs;
     }
     return first;
   }
@@ -138,15 +152,14 @@ export class GearRun {
     (this.queues[step] as Waiting).push(request);
   }
 
-  /** end answers the requests of a batch of which its model is sure, and sends the others on. */
+  /** end answers the requests of a batch of which its model is sure, and keeps the others to be sent on. */
   private end(device: number, atNs: number): void {
     const { cascade, arrivalsNs, limitNs = NEVER } = this.trial;
     const step = this.stepOf[device] as number;
     const { certainty } = (this.steps[step] as (typeof this.steps)[number]).model;
     const threshold = cascade.thresholds[step] ?? Number.NEGATIVE_INFINITY;
-    this.unsure.length = 0;
     for (const request of this.batches[device] as number[]) {
-      if ((certainty[request % certainty.length] as number) < threshold) this.unsure.push(request);
+      if ((certainty[request % certainty.length] as number) < threshold) this.unsure.push(request, step + 1);
       else {
         this.endedNs[request] = atNs;
         if (atNs - (arrivalsNs[request] as number) > limitNs) this.late += 1;
@@ -154,9 +167,14 @@ export class GearRun {
     }
     this.endNs[device] = NEVER;
     this.idle.push(device);
-    // The device may take what waits already, before what it has just sent on has arrived.
-    if (this.unsure.length > 0) this.serve(atNs);
-    for (const request of this.unsure) this.queue(step + 1, request, atNs);
+  }
+
+  /** escalate brings unsure requests to their next steps. Devices have taken by then what waited before. */
+  private escalate(atNs: number): void {
+    if (this.unsure.length === 0) return;
+    for (let i = 0; i < this.unsure.length; i += 2)
+      this.queue(this.unsure[i + 1] as number, this.unsure[i] as number, atNs);
+    this.serve(atNs);
   }
 
   /** serve starts batches until no queue can start one. */
@@ -196,6 +214,7 @@ export class GearRun {
     batch.length = 0;
     for (let i = 0; i < size; i++) batch.push(queue.take());
     this.stepOf[device] = step;
+    this.begun[device] = this.batchesBegun++;
     this.endNs[device] = atNs + (latencyNs[size - 1] as number);
   }
 }

@@ -5,6 +5,8 @@
  * from a histogram with a stated error), utilisations, batch sizes and parts of the latency. It reads no
  * clock and prints nothing. Start reading at `run-metrics.ts`.
  */
+
+export { type CascadeFigures, CascadeFold, type CascadeWindow } from './cascade-fold.js';
 export {
   attainmentOverRuns,
   CONFIDENCE,

@@ -1,5 +1,5 @@
 import type { GearExplanation } from '../api/index.js';
-import type { Gear, GearPlan, GearStep } from '../artifacts/index.js';
+import type { Gear, GearPlan, GearStep, SimulationReport } from '../artifacts/index.js';
 import { count, figure, orDash, percent, type Table } from './table.js';
 
 /** gearHeadlines state what a gear plan reaches, and how near that is to the proved bound. */
@@ -78,4 +78,46 @@ export function frontierTable({ frontier = [] }: GearExplanation): Table {
     ),
   ]);
   return { columns: ['devices', ...latencies.map((latencyMs) => `≤ ${figure(latencyMs)} ms`)], rows };
+}
+
+/** cascadeLines say how rightly the requests of a gear plan were answered. */
+export function cascadeLines({ cascade }: SimulationReport): string[] {
+  if (cascade === undefined) return [];
+  const { accuracy, plannedAccuracy, shifts, samples } = cascade;
+  return [
+    `${orDash(accuracy, (share) => percent(share, 2))} of answers right (planned ${percent(plannedAccuracy, 2)} over the distribution of loads), by records of ${count(samples)} samples; ${count(shifts)} changes of gear`,
+  ];
+}
+
+/** answeredTable lists the models by what they answered. */
+export function answeredTable({ cascade }: SimulationReport): Table {
+  const rows = (cascade?.answeredBy ?? []).map(({ stage, share, accuracy }) => [
+    stage,
+    percent(share),
+    orDash(accuracy, (right) => percent(right, 2)),
+  ]);
+  return { columns: ['model', 'answered', 'right'], rows };
+}
+
+/** gearUseTable lists the gears by the time that they were in force. Gears that were not are left out. */
+export function gearUseTable({ cascade }: SimulationReport): Table {
+  const rows = (cascade?.gears ?? [])
+    .filter(({ share }) => share > 0)
+    .map(({ fromRps, toRps, share, plannedShare }) => [
+      `${figure(fromRps)} – ${figure(toRps)}`,
+      percent(share),
+      percent(plannedShare),
+    ]);
+  return { columns: ['requests/s', 'of time', 'planned'], rows };
+}
+
+/** cascadeWindowTable has a row for each window. */
+export function cascadeWindowTable({ cascade }: SimulationReport): Table {
+  const rows = (cascade?.windows ?? []).map(({ fromS, accuracy, p95Ms, gear }) => [
+    String(fromS),
+    orDash(accuracy, (right) => percent(right, 2)),
+    orDash(p95Ms, figure),
+    String(gear + 1),
+  ]);
+  return { columns: ['from s', 'right', 'p95 ms', 'gear'], rows };
 }

@@ -14,7 +14,17 @@ export {
   infeasibilityTable,
   sloExplanationTable,
 } from './explain.js';
-export { frontierTable, gearHeadlines, gearTable, heldTable, oneMoreLine } from './gears.js';
+export {
+  answeredTable,
+  cascadeLines,
+  cascadeWindowTable,
+  frontierTable,
+  gearHeadlines,
+  gearTable,
+  gearUseTable,
+  heldTable,
+  oneMoreLine,
+} from './gears.js';
 export { proposalTable, proposedDevicesTable } from './init.js';
 export { loadModelTable, loadTable } from './load.js';
 export {

@@ -6,6 +6,7 @@ import {
   type BundleFile,
   type Fault,
   fault,
+  type GearPlan,
   InputError,
   type Loaded,
   loadArtifact,
@@ -30,7 +31,7 @@ const GIB = 1024 ** 3;
 /** OpenedBundle is a bundle that was checked: every file matches the manifest, and the parts fit together. */
 export interface OpenedBundle {
   manifest: Loaded<'bundle'>;
-  plan: ServedPlan;
+  plan: Exclude<ServedPlan, GearPlan>;
   topology: Topology;
   models: LiveModel[];
   /** The work of the devices of each pool of the topology. */
@@ -82,7 +83,7 @@ export async function openBundle(
   return { manifest: loaded, plan, topology, models, work };
 }
 
-function contradictionsOf(plan: ServedPlan): Fault[] {
+function contradictionsOf(plan: OpenedBundle['plan']): Fault[] {
   const faults = plan.kind === 'pooled-plan' ? planFaults(plan) : pipelinePlanFaults(plan);
   return faults.map(({ path, message }) => fault(message, `plan: ${path}`));
 }

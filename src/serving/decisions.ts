@@ -33,6 +33,8 @@ export const Decision = {
    * it was handed and has not begun are taken back: the core has queued their tasks elsewhere.
    */
   retire: 7,
+  /** Another gear is in force: a = the gear. The driver need do nothing. */
+  shift: 8,
 } as const;
 
 /** Answer says how a request ended that is answered. */

@@ -13,6 +13,7 @@
 export { brokenPromise } from './broken-promise.js';
 export type { ServingCore } from './core.js';
 export { Answer, Decision, Decisions, DROP_REASONS, type DropReason } from './decisions.js';
+export { gearPlanFaults } from './gear-plan-faults.js';
 export { type LogEntry, type Replay, recorded, replay } from './log.js';
 export { pipelineTopologyOf } from './pipeline-topology.js';
 export { planFaults } from './plan-figures.js';
@@ -42,6 +43,7 @@ export {
   type DropRule,
   FIFO_POLICY,
   type FormationRule,
+  GEAR_POLICY,
   INFERLINE_POLICY,
   type InstantRule,
   type LateRule,

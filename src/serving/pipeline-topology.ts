@@ -28,7 +28,7 @@ export function pipelineTopologyOf(
       if (i + 1 < pools.length) pool.next = i + 1;
     });
   }
-  const devices = devicesOf(plan, pools);
+  const devices = stageDevices(plan, pools);
   const sloNs = Math.round((options.sloMs ?? plan.sloMs) * NS_PER_MS);
   const application = { name: plan.name, sloNs, throughputRps: plan.throughputRps, entries: [0] };
   return { models: [application], pools, devices, links: linksByServer(devices) };
@@ -86,7 +86,16 @@ function edgeOf(
   };
 }
 
-function devicesOf({ stages, placement, cluster }: PipelinePlan, pools: readonly Pool[]): VirtualDevice[] {
+/** StagesPlaced is what a plan says of where its stages are. */
+type StagesPlaced = Pick<PipelinePlan, 'placement' | 'cluster'> & {
+  readonly stages: readonly { readonly name: string }[];
+};
+
+/** stageDevices lists the devices of a plan's placement, and adds each to the pools of the stages that it holds. */
+export function stageDevices(
+  { stages, placement, cluster }: StagesPlaced,
+  pools: readonly Pool[],
+): VirtualDevice[] {
   const onGpu = new Map<string, number>();
   return Array.from(seatsOf(placement, cluster.devices), ({ place, server, gpu }, device) => {
     const [pool = 0, ...otherPools] = stages.flatMap(({ name }, stage) =>

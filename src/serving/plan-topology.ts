@@ -1,9 +1,10 @@
-import type { PipelinePlan, PooledPlan } from '../artifacts/index.js';
+import type { GearPlan, PipelinePlan, PooledPlan } from '../artifacts/index.js';
+import { gearTopologyOf } from './gear-topology.js';
 import { pipelineTopologyOf } from './pipeline-topology.js';
 import { type Topology, type TopologyOptions, topologyOf } from './topology.js';
 
 /** ServedPlan is a plan of any kind that a scheduler can serve. */
-export type ServedPlan = PooledPlan | PipelinePlan;
+export type ServedPlan = PooledPlan | PipelinePlan | GearPlan;
 
 /** Application is what clients of a plan call by name. */
 export interface Application {
@@ -17,9 +18,13 @@ export interface Application {
   readonly pipelines?: readonly unknown[];
 }
 
-/** applicationsOf lists what clients of a plan call: the models of a pooled plan, or a pipeline as a whole. */
+/** applicationsOf lists what clients of a plan call: the models of a pooled plan, a pipeline or a cascade as a whole. */
 export function applicationsOf(plan: ServedPlan): readonly Application[] {
   if (plan.kind === 'pooled-plan') return plan.models;
+  if (plan.kind === 'gear-plan') {
+    const { name, sloMs, maxRps } = plan;
+    return [{ name, sloMs, throughputRps: maxRps, weight: 1 }];
+  }
   const { name, sloMs, throughputRps, rps } = plan;
   return [{ name, sloMs, throughputRps, weight: 1, ...(rps === undefined ? {} : { heldRps: rps }) }];
 }
@@ -29,5 +34,12 @@ export function applicationsOf(plan: ServedPlan): readonly Application[] {
  * @throws what `topologyOf` throws
  */
 export function planTopologyOf(plan: ServedPlan, options: TopologyOptions = {}): Topology {
-  return plan.kind === 'pipeline-plan' ? pipelineTopologyOf(plan, options) : topologyOf(plan, options);
+  switch (plan.kind) {
+    case 'gear-plan':
+      return gearTopologyOf(plan, options);
+    case 'pipeline-plan':
+      return pipelineTopologyOf(plan, options);
+    case 'pooled-plan':
+      return topologyOf(plan, options);
+  }
 }

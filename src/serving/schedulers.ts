@@ -17,6 +17,7 @@ import { scalingRule } from './scheduled-scaling.js';
 import {
   DEFAULT_POLICY,
   FIFO_POLICY,
+  GEAR_POLICY,
   INFERLINE_POLICY,
   REACTIVE_POLICY,
   StageLocalCore,
@@ -122,6 +123,12 @@ export const SCHEDULERS = {
   /** The scheduler `inferline` serves as the Estimator assumes that pipelines are served (InferLine §4.2). */
   inferline: scheduler<StageLocalPolicy>({
     policy: INFERLINE_POLICY,
+    family: 'stage-local',
+    core: stageLocalCore,
+  }),
+  /** The scheduler `gears` serves gear plans as their planner assumes (CascadeServe §4.5, §5). */
+  gears: scheduler<StageLocalPolicy>({
+    policy: GEAR_POLICY,
     family: 'stage-local',
     core: stageLocalCore,
   }),

@@ -30,6 +30,36 @@ export interface Topology {
    * one downlink.
    */
   links: Links;
+  /** `gears` says by which models requests are served at which load; absent where a plan has no gears. */
+  gears?: GearTable;
+}
+
+/** GearTable holds the gears of a plan of cascades, from those of the lowest loads on. */
+export interface GearTable {
+  gears: readonly ServedGear[];
+  /** Arrivals are counted over intervals of this length. */
+  intervalNs: number;
+  /** A gear for lower loads waits while the rate is below `alpha` times the length of the first queue. */
+  alpha: number;
+  /** The mean rate that was planned for, where an accuracy is promised over the distribution of loads. */
+  plannedRps?: number;
+}
+
+/** ServedGear is how requests are served up to a rate. */
+export interface ServedGear {
+  toRps: number;
+  /** A batch starts too when its first task has waited so long. */
+  timeoutNs: number;
+  steps: readonly ServedStep[];
+}
+
+/** ServedStep is one model of a gear's cascade. */
+export interface ServedStep {
+  pool: number;
+  /** Tasks of a lower certainty go on to the next step; −Infinity in the last step. */
+  below: number;
+  /** A batch starts when so many tasks wait. */
+  minQueue: number;
 }
 
 /** ServedModel is a model of the plan, with the pools at which its requests enter. */

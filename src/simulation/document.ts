@@ -1,6 +1,7 @@
 import {
   emittedHead,
   type InputFile,
+  type SimulatedCascade,
   type SimulatedClass,
   type SimulatedCost,
   type SimulatedDrop,
@@ -78,7 +79,30 @@ export function simulationReport(
     pools: figures.pools.map((found, p) => describedPool(found, p, topology)),
     links: figures.links,
     ...(windowS === undefined ? {} : { windows: { seconds: windowS, rows: [...(figures.windows ?? [])] } }),
+    ...describedCascade(setup, run),
     ...(runs === undefined ? {} : { runs }),
+  };
+}
+
+/** describedCascade says how the requests of a gear plan were answered; nothing of other plans. */
+function describedCascade(
+  { plan, family }: SimulationSetup,
+  { cascade }: SimulationRun,
+): { cascade?: SimulatedCascade } {
+  if (plan.kind !== 'gear-plan' || cascade === undefined || family === undefined) return {};
+  const { answeredBy, gearShares, windows, ...figures } = cascade;
+  return {
+    cascade: {
+      ...figures,
+      plannedAccuracy: plan.accuracy,
+      samples: family.samples,
+      answeredBy: answeredBy.map((one, stage) => ({ stage: plan.stages[stage]?.name as string, ...one })),
+      gears: plan.gears.map(({ fromRps, toRps, share }, gear) => ({
+        ...{ fromRps, toRps, plannedShare: share },
+        share: gearShares[gear] as number,
+      })),
+      ...(windows === undefined ? {} : { windows: [...windows] }),
+    },
   };
 }
 

@@ -138,7 +138,7 @@ function measuredParts(
   plan: ServedPlan,
   profiles: PlanProfiles,
 ): { part: MeasuredPart; profile: Loaded<'profile'> }[] | undefined {
-  if (plan.kind === 'pipeline-plan') {
+  if (plan.kind !== 'pooled-plan') {
     const parts = plan.stages.flatMap(({ model, device, virtual, batch }) => {
       const profile = profiles.find(({ value }) => value.model.name === model);
       return profile === undefined ? [] : [{ part: { device, virtual, batch }, profile }];

@@ -16,11 +16,17 @@ export interface SimulatedPlan {
  * @throws InputError where the file is neither, or has faults; MissingError where it is missing
  */
 export async function planAt(path: string): Promise<SimulatedPlan> {
-  const loaded = await loadArtifact(await manifestIn(path), ['pooled-plan', 'pipeline-plan', 'bundle']);
+  const loaded = await loadArtifact(await manifestIn(path), [
+    'pooled-plan',
+    'pipeline-plan',
+    'gear-plan',
+    'bundle',
+  ]);
   if (loaded.kind !== 'bundle') return { plan: loaded, madeAt: loaded.path, transfers: 'links' };
   const plan = await loadArtifact(pathFrom(loaded.path, loaded.value.plan.path), [
     'pooled-plan',
     'pipeline-plan',
+    'gear-plan',
   ]);
   const deployed = loaded.value.inputs?.find(({ role }) => role === 'plan');
   const madeAt = deployed === undefined ? plan.path : pathFrom(loaded.path, deployed.path);

@@ -52,7 +52,7 @@ const RELATIVE_ROUNDING = 1e-9;
  * each partition. When a profile is missing it checks nothing, because the plan alone is enough to simulate.
  */
 export async function planProfileFaults(plan: ServedPlan, profiles: PlanProfiles): Promise<Fault[]> {
-  if (plan.kind === 'pipeline-plan') return [];
+  if (plan.kind !== 'pooled-plan') return [];
   if (profiles.length !== plan.models.length) return [];
   const { unitsOf } = await import('../milp/index.js');
   return plan.models.flatMap(({ pipelines }, m) =>

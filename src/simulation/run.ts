@@ -1,6 +1,14 @@
 import { performance } from 'node:perf_hooks';
 import { type PipelinePlan, StreamedFile } from '../artifacts/index.js';
-import { type RunFigures, RunMetrics, type RunScaling, type RunShape } from '../metrics/index.js';
+import {
+  type CascadeFigures,
+  CascadeFold,
+  type RunFigures,
+  RunMetrics,
+  type RunScaling,
+  type RunShape,
+} from '../metrics/index.js';
+import type { FamilyRecords } from '../records/index.js';
 import {
   applicationsOf,
   type ChosenScheduler,
@@ -16,6 +24,7 @@ import {
 import { type SimulationObserver, type SimulatorOptions, simulate } from '../simulator/index.js';
 import { type Arrivals, arrivalsAhead } from '../workload/index.js';
 import { type Execution, executionOf } from './execution.js';
+import { certaintiesOf } from './family-records.js';
 import { drawnFates } from './fates.js';
 import { TimelineWriter, type WrittenTimeline } from './timeline.js';
 import { recordedFates, type VerdictRecords } from './verdict-records.js';
@@ -38,6 +47,8 @@ export interface SimulationSetup {
   readonly exact: boolean;
   /** What was recorded of requests to a pipeline, in place of verdicts drawn by the plan's probabilities. */
   readonly verdicts?: VerdictRecords;
+  /** What the models of a gear plan say of the samples that requests are. */
+  readonly family?: FamilyRecords;
 }
 
 /** SimulationJob describes one run. */
@@ -69,6 +80,8 @@ export interface SimulationRun {
   /** The time from the beginning to the end of the last request, over which devices were in use; of pipelines only. */
   readonly usedForS?: number;
   readonly timeline?: WrittenTimeline;
+  /** How the requests of a gear plan were answered. */
+  readonly cascade?: CascadeFigures;
 }
 
 /**
@@ -129,10 +142,12 @@ export async function runSimulation(
       makeCore: (decisions) => makeCore(served, topology, decisions),
       ...(executed === undefined ? {} : { execution: executed }),
       ...(plan.kind === 'pipeline-plan' ? pipelineWorld(plan, setup.verdicts, seed) : {}),
+      ...(setup.family === undefined ? {} : { verdict: certaintiesOf(setup.family) }),
     }));
   };
+  const cascade = cascadeFold(setup, topology, { durationNs: load.durationNs, windowNs });
   const written = await withTimeline(timeline, topology, (writer) =>
-    run(writer === undefined ? [metrics] : [metrics, writer]),
+    run([metrics, cascade, writer].filter((observer) => observer !== undefined)),
   );
   const complete = !arrivals.stopped;
   const spanNs = complete ? load.durationNs : Math.max(1, arrivals.atNs);
@@ -142,8 +157,24 @@ export async function runSimulation(
     ...(plan.kind === 'pipeline-plan'
       ? { usedGpuS: usedGpuSeconds(plan, topology, usedNs), usedForS: endNs / 1e9 }
       : {}),
+    ...(cascade === undefined ? {} : { cascade: cascade.figures(spanNs) }),
     ...(written === undefined ? {} : { timeline: written }),
   };
+}
+
+/** cascadeFold makes the fold over the answers of a gear plan. Other plans have none. */
+function cascadeFold(
+  { family }: SimulationSetup,
+  { gears, pools }: Topology,
+  { durationNs, windowNs }: { readonly durationNs: number; readonly windowNs: number | undefined },
+): CascadeFold | undefined {
+  if (family === undefined || gears === undefined) return undefined;
+  const { correct, samples } = family;
+  return new CascadeFold({
+    ...{ stages: pools.length, gears: gears.gears.length, durationNs },
+    ...(windowNs === undefined ? {} : { windowNs }),
+    isRight: (order, stage) => (correct[stage] as Uint8Array)[order % samples] === 1,
+  });
 }
 
 /** The oracle looks ahead by the second. */

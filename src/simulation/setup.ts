@@ -30,6 +30,7 @@ import {
   topologyOf,
 } from '../serving/index.js';
 import { type Jitter, profiledJitter } from './execution.js';
+import { familyRecords } from './family-records.js';
 import { resolvedWorkload, type SimulatedLoadOptions } from './load.js';
 import { planAt } from './plan-at.js';
 import { type PlanProfiles, planProfileFaults, profilesOf } from './profiles.js';
@@ -53,6 +54,8 @@ export interface SimulationSettings extends SimulatedLoadOptions, SchedulerOptio
   readonly exact?: boolean | undefined;
   /** A CSV file with the verdicts on recorded requests, which requests to a pipeline then share, in their order. */
   readonly verdicts?: string | undefined;
+  /** A CSV file with what the models of a gear plan say of samples, in place of the records that it was made from. */
+  readonly records?: string | undefined;
 }
 
 /** PreparedSimulation is a simulation that is ready to run. */
@@ -119,6 +122,7 @@ export async function prepareSimulation(
       ? await resolvedWorkload(applicationsOf(plan.value), options, told)
       : givenLoad(more.given(plan, told));
   const verdicts = await verdictsOf(plan.value, options, told);
+  const family = await familyOf({ ...plan, path: madeAt }, options, told);
   const jitter = jitterOf(plan.value, profiles, options, told);
   const broken = await contradictions(plan.value);
   told.add(...broken, ...numberFaults(options));
@@ -131,6 +135,7 @@ export async function prepareSimulation(
     ...(load?.files ?? []).map((file) => ({ role: 'trace', file })),
     ...policyFiles(policy).map((file) => ({ role: 'policy', file })),
     ...(verdicts === undefined ? [] : [{ role: 'verdicts', file: verdicts.file }]),
+    ...(family === undefined ? [] : [{ role: 'records', file: family.file }]),
   ];
   const read = [
     { what: 'the plan', path: plan.path },
@@ -151,6 +156,7 @@ export async function prepareSimulation(
       ...{ plan: tuned.plan, scheduler: tuned.scheduler, execution, workload: load.workload, seed, exact },
       transfers: more.transfers ?? transfers,
       ...(verdicts === undefined ? {} : { verdicts: verdicts.records }),
+      ...(family === undefined ? {} : { family: family.records }),
     },
     profiles,
     inputs: (holder) => [
@@ -207,7 +213,7 @@ export function windowFaults(
   const shape = {
     models: applicationsOf(plan).length,
     classes: Object.keys(plan.classes).length,
-    pools: plan.kind === 'pipeline-plan' ? plan.stages.length : 0,
+    pools: plan.kind === 'pooled-plan' ? 0 : plan.stages.length,
   };
   if (windowCells(shape, windows) <= MOST_WINDOW_CELLS) return [];
   const most = Math.floor(MOST_WINDOW_CELLS / windowCells(shape, 1));
@@ -228,6 +234,17 @@ async function verdictsOf(
 ): Promise<Awaited<ReturnType<typeof readVerdicts>>> {
   if (verdicts === undefined || (await contradictions(plan)).length > 0) return undefined;
   return readVerdicts(verdicts, plan, told);
+}
+
+/** familyOf reads the records of a gear plan. Other plans have none. */
+async function familyOf(
+  plan: Loaded<ServedPlan['kind']>,
+  { records }: SimulationSettings,
+  told: ToldFaults,
+): ReturnType<typeof familyRecords> {
+  if (plan.kind === 'gear-plan') return familyRecords(plan, records, told);
+  if (records !== undefined) told.add(fault('is for gear plans', option('records')));
+  return undefined;
 }
 
 function jitterOf(
@@ -277,6 +294,10 @@ async function contradictions(plan: ServedPlan): Promise<readonly Fault[]> {
     const { pipelinePlanFaults } = await import('../pipeline/index.js');
     const faults = pipelinePlanFaults(plan);
     return [...servingFaults(plan), ...faults];
+  }
+  if (plan.kind === 'gear-plan') {
+    const { gearPlanFaults } = await import('../serving/index.js');
+    return [...servingFaults(plan), ...gearPlanFaults(plan)];
   }
   const { sharingFaults } = await import('../milp/index.js');
   try {

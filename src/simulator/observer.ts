@@ -50,6 +50,8 @@ export interface SimulationObserver {
    * topology's.
    */
   scaled?(atNs: number, device: number, state: DeviceState): void;
+  /** shifted tells that another gear of the plan is in force; at the beginning it is the first. */
+  shifted?(atNs: number, gear: number): void;
   /** started tells that a device begins a batch. */
   started?(
     batch: number,

@@ -275,6 +275,9 @@ export class VirtualDriver {
         case Decision.activate:
           this.events.schedule(this.standby.activate(this.now, a | 0), Kind.deviceComesUp, a | 0);
           break;
+        case Decision.shift:
+          this.watchers.shifted(this.now, a | 0);
+          break;
         case Decision.retire:
           this.lastAt = this.now;
           this.devices.takeBack(a | 0);

@@ -18,6 +18,7 @@ export class Watchers {
   private readonly ofArrived: Watching<'arrived'>[];
   private readonly ofEnded: Watching<'ended'>[];
   private readonly ofScaled: Watching<'scaled'>[];
+  private readonly ofShifted: Watching<'shifted'>[];
   private readonly ofStarted: Watching<'started'>[];
   private readonly ofExecuted: Watching<'executed'>[];
   private readonly ofTransferred: Watching<'transferred'>[];
@@ -26,6 +27,7 @@ export class Watchers {
     this.ofArrived = those(observers, 'arrived');
     this.ofEnded = those(observers, 'ended');
     this.ofScaled = those(observers, 'scaled');
+    this.ofShifted = those(observers, 'shifted');
     this.ofStarted = those(observers, 'started');
     this.ofExecuted = those(observers, 'executed');
     this.ofTransferred = those(observers, 'transferred');
@@ -57,6 +59,10 @@ export class Watchers {
 
   scaled(atNs: number, device: number, state: DeviceState): void {
     for (const observer of this.ofScaled) observer.scaled(atNs, device, state);
+  }
+
+  shifted(atNs: number, gear: number): void {
+    for (const observer of this.ofShifted) observer.shifted(atNs, gear);
   }
 
   started(

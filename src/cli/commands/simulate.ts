@@ -30,6 +30,7 @@ interface Options {
   policy?: string[];
   tuner?: string;
   verdicts?: string;
+  records?: string;
   seed: number;
   jitter?: 'profile' | number;
   slow?: number;
@@ -119,6 +120,10 @@ function withRunOptions(command: Command): Command {
     .option(
       '--verdicts <file>',
       'what the models of a pipeline say, from a CSV file with a column per conditional edge, such as detect>read, and a line per request',
+    )
+    .option(
+      '--records <file>',
+      'what the models of a gear plan say of samples, in place of the records that the plan was made from',
     )
     .option('--seed <n>', 'seed of all random draws', countingNumber, 0)
     .option(
@@ -232,8 +237,12 @@ async function refuseWithSweep(options: Options, plan: string): Promise<void> {
 
 async function showReport(terminal: Terminal, report: SimulationReport): Promise<void> {
   const {
+    answeredTable,
     busyTable,
+    cascadeLines,
+    cascadeWindowTable,
     dropTable,
+    gearUseTable,
     outcomeTable,
     poolTable,
     runsTable,
@@ -242,7 +251,11 @@ async function showReport(terminal: Terminal, report: SimulationReport): Promise
     windowTable,
   } = await import('../../report/index.js');
   for (const line of simulationHeadlines(report)) terminal.line(line);
-  const tables = [runsTable, outcomeTable, splitTable, dropTable, poolTable, busyTable, windowTable];
+  for (const line of cascadeLines(report)) terminal.line(line);
+  const tables = [
+    ...[runsTable, outcomeTable, splitTable, dropTable, poolTable, busyTable],
+    ...[answeredTable, gearUseTable, windowTable, cascadeWindowTable],
+  ];
   for (const make of tables) {
     const view = make(report);
     if (view.rows.length === 0) continue;

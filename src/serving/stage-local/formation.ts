@@ -1,4 +1,5 @@
-import type { Durations, PlanColumns, TaskQueues } from '../state/index.js';
+import type { Durations, PlanColumns, Requests, TaskQueues } from '../state/index.js';
+import type { Gears } from './gears.js';
 import type { PlannedBatches } from './planned-batches.js';
 import type { FormationRule } from './policy.js';
 import type { SharedState } from './shared-state.js';
@@ -20,18 +21,25 @@ export interface Formation {
   waitUntil(queue: number, pool: number, size: number): number;
 }
 
-type FormationState = Pick<SharedState, 'columns' | 'queues' | 'durations' | 'planned'>;
+type FormationState = Pick<
+  SharedState,
+  'columns' | 'requests' | 'queues' | 'durations' | 'planned' | 'gears'
+>;
 
 /** formationOf makes the Formation of a rule. */
 export function formationOf(
   rule: FormationRule,
-  { columns, queues, durations, planned }: FormationState,
+  { columns, requests, queues, durations, planned, gears }: FormationState,
 ): Formation {
   switch (rule.kind) {
     case 'last-moment':
       return new LastMoment(rule, columns, queues, planned);
     case 'eager':
       return new Eager(columns, queues, durations);
+    case 'gear':
+      return gears === undefined
+        ? new Waiting(columns, queues)
+        : new GearBatches(new Waiting(columns, queues), { requests, queues, gears });
     case 'waiting':
       return new Waiting(columns, queues);
   }
@@ -59,6 +67,29 @@ class Waiting implements Formation {
 
   waitUntil(): number {
     return NOW;
+  }
+}
+
+/** GearBatches takes all tasks that wait, and waits for as many as the gear in force asks for: gear. */
+class GearBatches implements Formation {
+  constructor(
+    private readonly waiting: Waiting,
+    private readonly state: {
+      readonly requests: Requests;
+      readonly queues: TaskQueues;
+      readonly gears: Gears;
+    },
+  ) {}
+
+  size(start: number, queue: number, pool: number): number {
+    return this.waiting.size(start, queue, pool);
+  }
+
+  waitUntil(queue: number, pool: number): number {
+    const { requests, queues, gears } = this.state;
+    const head = queues.first(queue);
+    if (queues.size(queue) >= gears.minQueue(pool) || queues.isAlone(head)) return NOW;
+    return requests.queuedAt(head) + gears.timeoutNs;
   }
 }
 

@@ -14,6 +14,7 @@ export {
   type DropRule,
   FIFO_POLICY,
   type FormationRule,
+  GEAR_POLICY,
   INFERLINE_POLICY,
   type InstantRule,
   type LateRule,

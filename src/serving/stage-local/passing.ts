@@ -8,18 +8,12 @@ import {
   type Requests,
   Taken as SharedTaken,
 } from '../state/index.js';
+import type { Onward, OnwardHooks } from './onward.js';
 
 const NONE = SHARED_NONE;
+
 const Decision = SharedDecision;
 const Taken = SharedTaken;
-
-/** PassingHooks is what Passing asks of the scheduler, which holds the queues. */
-export interface PassingHooks {
-  /** comesTo puts a task into the queue of a stage. */
-  comesTo(at: number, task: number, stage: number): void;
-  /** branched tells that a task has come to be beside another of its row. */
-  branched(task: number): void;
-}
 
 /**
  * Passing moves the tasks of DAGs from stage to stage. After an execution, a task goes on along every edge that is
@@ -27,7 +21,7 @@ export interface PassingHooks {
  * spoken, and the tasks of a row that come there become one. An edge that is not taken says so too: a stage that no
  * edge reaches is left out, and its own edges are not taken either. A task that goes nowhere ends.
  */
-export class Passing {
+export class Passing implements Onward {
   private readonly graph: DagColumns;
   private readonly flows: Flows;
   private readonly requests: Requests;
@@ -39,7 +33,7 @@ export class Passing {
   constructor(
     private readonly life: RequestLife,
     private readonly decisions: Decisions,
-    private readonly hooks: PassingHooks,
+    private readonly hooks: OnwardHooks,
   ) {
     this.graph = life.graph;
     this.flows = life.flows;
@@ -47,10 +41,6 @@ export class Passing {
     this.batches = life.batches;
   }
 
-  /**
-   * enter lets a new request begin at all entries of a DAG. The scheduler has put its first tasks before the first
-   * stage, where they have their flows.
-   */
   enter(at: number, request: number, first: number): void {
     const beside = this.graph.entriesBeside(first);
     let task = this.requests.firstTask(request);
@@ -58,21 +48,18 @@ export class Passing {
       for (const entry of beside) this.hooks.comesTo(at, this.branch(task), entry);
   }
 
-  /** openFlows gives each row of a new request a flow through the DAG whose first stage is that of pool `first`. */
   openFlows(request: number, first: number): void {
     let task = this.requests.firstTask(request);
     for (let row = 0; row < this.requests.rowsOf(request); row++, task = this.requests.nextTask(task))
       this.requests.setFlow(task, this.flows.open(first, row));
   }
 
-  /** judged keeps the verdicts on the tasks of a batch, in the order of the tasks. */
   judged(batch: number, verdicts: ArrayLike<number>): void {
     const pool = this.batches.pool(batch);
     for (let i = 0; i < this.batches.size(batch); i++)
       this.flows.setVerdict(this.requests.flowOf(this.batches.task(batch, i)), pool, verdicts[i] ?? 0);
   }
 
-  /** sendOn sends the tasks of a batch along their edges, in a batch for each edge, and closes the batch. */
   sendOn(at: number, batch: number): void {
     const pool = this.batches.pool(batch);
     const end = this.graph.firstEdge[pool + 1] as number;
@@ -124,7 +111,6 @@ export class Passing {
     return ((verdict >>> (bit[edge] as number)) & 1) === 1;
   }
 
-  /** delivered brings the tasks of a batch to the stage that its edge leads to, and closes the batch. */
   delivered(at: number, batch: number): void {
     const stage = this.graph.to[this.batches.edge(batch)] as number;
     for (let i = 0; i < this.batches.size(batch); i++) {
@@ -134,7 +120,6 @@ export class Passing {
     this.batches.close(batch);
   }
 
-  /** stageAfter is the stage that the batch is sent to. */
   stageAfter(batch: number): number {
     return this.graph.to[this.batches.edge(batch)] as number;
   }

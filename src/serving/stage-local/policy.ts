@@ -12,6 +12,8 @@ export type PlacementRule = 'on-arrival' | 'earliest-free';
 /**
  * FormationRule says how large a batch is, and when a batch starts that is smaller than planned though
  * nothing else waits.
+ * - gear: it takes all tasks that wait, once there are as many as the gear in force asks for, or the first has waited to
+ *   the gear's timeout (CascadeServe §4.5). Without gears it is as waiting.
  * - waiting: it takes all tasks that wait, whether they are in time or not, and starts at once (InferLine).
  * - eager: it takes as many of the waiting tasks as are all in time, and starts at once (PARD's pull).
  * - last-moment: it is the largest batch in which the head is in time if the later stages execute full
@@ -22,6 +24,7 @@ export type PlacementRule = 'on-arrival' | 'earliest-free';
  *   only a smaller batch, or none, is in time.
  */
 export type FormationRule =
+  | { kind: 'gear' }
   | { kind: 'waiting' }
   | { kind: 'eager' }
   | { kind: 'last-moment'; leaves: 'transfer' | 'nothing'; stepNs: number };
@@ -168,6 +171,17 @@ export const FIFO_POLICY: StageLocalPolicy = {
 export const INFERLINE_POLICY: StageLocalPolicy = {
   ...FIFO_POLICY,
   formation: { kind: 'waiting' },
+};
+
+/**
+ * GEAR_POLICY is how gear plans are served (CascadeServe §4.5, §5): each model has one queue, from which an idle device
+ * that holds the model takes what waits, as soon as the gear in force lets it. Nothing is given up. `gearplan` tries
+ * gears by these rules, request by request, so whoever changes one of the two changes both.
+ */
+export const GEAR_POLICY: StageLocalPolicy = {
+  ...FIFO_POLICY,
+  order: { kind: 'deadline' },
+  formation: { kind: 'gear' },
 };
 
 /**

@@ -1,5 +1,6 @@
 import type { Durations, OpenBatches, PlanColumns, Requests, TaskQueues } from '../state/index.js';
 import type { Topology } from '../topology.js';
+import type { Gears } from './gears.js';
 import type { PlannedBatches } from './planned-batches.js';
 
 /** SharedState is the state of one stage-local scheduler that its parts work on together. */
@@ -11,4 +12,6 @@ export interface SharedState {
   readonly queues: TaskQueues;
   readonly durations: Durations;
   readonly planned: PlannedBatches;
+  /** The gears of a plan of cascades. */
+  readonly gears?: Gears | undefined;
 }

@@ -16,8 +16,11 @@ import { type TunedPlan, Tuning } from '../tuning/index.js';
 import { Background } from './background.js';
 import { type Dropping, droppingOf } from './dropping.js';
 import { EarliestFree } from './earliest-free.js';
+import { Escalation } from './escalation.js';
 import { type Formation, formationOf } from './formation.js';
+import { Gears } from './gears.js';
 import { OnArrival } from './on-arrival.js';
+import type { Onward, OnwardHooks } from './onward.js';
 import { Passing } from './passing.js';
 import { PlannedBatches } from './planned-batches.js';
 import { DEFAULT_POLICY, type ScalingRule, type StageLocalPolicy } from './policy.js';
@@ -65,8 +68,10 @@ export class StageLocalCore implements ServingCore {
   private readonly dropping: Dropping;
   private readonly placement: TaskPlacement;
   private readonly background: Background;
-  /** `passing` moves the tasks of routes that are DAGs. */
-  private readonly passing: Passing;
+  /** `passing` moves the tasks of routes that are DAGs, or cascades. */
+  private readonly passing: Onward;
+  /** `gears` chooses by which cascade a request is served; it is absent where the plan has no gears. */
+  private readonly gears: Gears | undefined;
   /** `sharing` orders the queues whose devices serve several pools; it is absent where no device does. */
   private readonly sharing: Sharing | undefined;
   private readonly scaler: Scaler;
@@ -123,17 +128,23 @@ export class StageLocalCore implements ServingCore {
     this.isTold = chosen.instant === 'told';
     this.durations = durations;
     this.queues = queues;
-    const state: SharedState = { topology, columns, requests, batches, queues, durations, planned };
+    const { gears: table } = topology;
+    const gears = table && new Gears(table, pools.length, (pool) => queues.size(pool));
+    this.gears = gears;
+    const state: SharedState = { topology, columns, requests, batches, queues, durations, planned, gears };
     this.formation = formationOf(chosen.formation, state);
     this.dropping = droppingOf(chosen.drop, state);
     this.placement = isOnArrival
       ? new OnArrival(state, chosen.choice, this.dropping)
       : new EarliestFree(state, chosen.correction.kind !== 'none');
     this.background = new Background(chosen.late, state);
-    this.passing = new Passing(life, decisions, {
+    const hooks: OnwardHooks = {
       comesTo: (at, task, stage) => this.comesTo(at, task, stage),
       branched: (task) => this.placement.branched(task),
-    });
+    };
+    this.passing = gears
+      ? new Escalation({ topology, gears, life, decisions }, hooks)
+      : new Passing(life, decisions, hooks);
     this.sharing = topology.devices.some(({ otherPools }) => otherPools !== undefined)
       ? new Sharing(chosen.sharing, state)
       : undefined;
@@ -192,6 +203,7 @@ export class StageLocalCore implements ServingCore {
 
   arrived(at: number, model: number, deadlineNs: number, rows: number): number {
     this.tuning?.arrived(at, rows);
+    this.geared(at, rows);
     const request = this.life.arrived(model, deadlineNs, rows);
     const { requests } = this;
     if (requests.isSettled(request)) return request;
@@ -205,6 +217,7 @@ export class StageLocalCore implements ServingCore {
     for (let task = requests.firstTask(request); task !== NONE; task = requests.nextTask(task)) {
       requests.setQueuedAt(task, at);
       this.placement.begin(at, task);
+      if (this.gears !== undefined) this.placement.goOn(at, task, this.gears.entry);
       this.enqueue(at, task);
     }
     if (first !== NONE) this.passing.enter(at, request, first);
@@ -213,7 +226,20 @@ export class StageLocalCore implements ServingCore {
 
   turnedAway(at: number, model: number): number {
     this.tuning?.arrived(at, 1);
+    this.geared(at, 1);
     return this.life.turnedAway(at, model);
+  }
+
+  /** geared chooses the gear anew as time passes and requests come. */
+  private geared(at: number, requests: number): void {
+    const { gears } = this;
+    if (gears === undefined) return;
+    const before = gears.current;
+    gears.passed(at);
+    if (requests > 0) gears.arrived(requests);
+    if (gears.current === before) return;
+    this.decisions.push(Decision.shift, gears.current);
+    this.touched.addAll();
   }
 
   wouldDrop(at: number, model: number, deadlineNs: number, ahead: number): boolean {
@@ -363,6 +389,7 @@ export class StageLocalCore implements ServingCore {
   }
 
   decide(at: number): void {
+    this.geared(at, 0);
     if (this.delivered.length > 0) this.deliverByPlace(at);
     if (this.ended.length > 0) this.sendByPlace(at);
     const { touched, wake } = this;
@@ -371,7 +398,9 @@ export class StageLocalCore implements ServingCore {
     wake.addDue(at, touched);
     if (this.sharing !== undefined) this.lookByTurns(at, this.sharing);
     for (let queue = touched.next(0); queue !== NONE; queue = touched.next(queue + 1)) this.look(at, queue);
-    this.life.decided(Math.min(wake.earliest(), this.scaler.nextAt, this.tuning?.nextAt ?? NEVER));
+    const { gears, tuning } = this;
+    const again = Math.min(wake.earliest(), this.scaler.nextAt, tuning?.nextAt ?? NEVER);
+    this.life.decided(gears !== undefined && this.pending > 0 ? Math.min(again, gears.nextAt) : again);
   }
 
   /** lookByTurns looks at the queues whose devices serve several pools. A queue starts at most one batch in its turn. */

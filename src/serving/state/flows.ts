@@ -13,6 +13,8 @@ export class Flows {
   private readonly slots = new Slots();
   private readonly width: number;
   private rows = new Int32Array(0);
+  /** The gear by which each row is served, in cascades. */
+  private gears = new Int32Array(0);
   /** The place of pool 0 of each flow in the columns below, which hold the flow's own stages only. */
   private origin = new Int32Array(0);
   /** The number of edges into each stage of a flow that have not spoken. */
@@ -47,6 +49,15 @@ export class Flows {
     return this.rows[flow] as number;
   }
 
+  /** gearOf is the gear that was in force when the row came. */
+  gearOf(flow: number): number {
+    return this.gears[flow] as number;
+  }
+
+  setGear(flow: number, gear: number): void {
+    this.gears[flow] = gear;
+  }
+
   /**
    * speak tells that one more edge into a stage has spoken.
    * @returns whether all have
@@ -76,6 +87,7 @@ export class Flows {
   private grow(length: number): void {
     const capacity = grownCapacity(this.rows.length, length);
     this.rows = grownColumn(this.rows, capacity);
+    this.gears = grownColumn(this.gears, capacity);
     this.origin = grownColumn(this.origin, capacity);
     this.unspoken = grownColumn(this.unspoken, capacity * this.width);
     this.waiting = grownColumn(this.waiting, capacity * this.width);

@@ -13,10 +13,10 @@ const single = chainOf(100, stage([10, 14, 18, 22]));
 const twoStages = chainOf(100, stage([10, 14], { transferBytes: BYTES_PER_MS }), stage([4, 8]));
 
 function formation(rule: FormationRule, waiting = new Waiting(single)) {
-  const { topology, queues, durations } = waiting;
+  const { topology, requests, queues, durations } = waiting;
   const columns = new PlanColumns(topology);
   const planned = new PlannedBatches(columns, durations);
-  return { waiting, forms: formationOf(rule, { columns, queues, durations, planned }) };
+  return { waiting, forms: formationOf(rule, { columns, requests, queues, durations, planned }) };
 }
 
 describe('Formation of tasks that are in time together (eager)', () => {

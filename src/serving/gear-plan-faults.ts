@@ -1,0 +1,67 @@
+import { type Fault, fault, type GearPlan } from '../artifacts/index.js';
+
+/**
+ * gearPlanFaults finds what is wrong with a gear plan that its schema cannot know: stages that gears or devices name and
+ * the plan does not have, models that no device holds, and gears that leave loads out.
+ */
+export function gearPlanFaults({ stages, gears, placement }: GearPlan): Fault[] {
+  const names = stages.map(({ name }) => name);
+  const held = new Set(placement.flatMap(({ stages: on }) => on));
+  return [
+    ...names.flatMap((name, i) => [
+      ...(names.indexOf(name) === i
+        ? []
+        : [fault(`${name} is the name of another stage too`, `/stages/${i}/name`)]),
+      ...(held.has(name) ? [] : [fault('is held by no device', `/stages/${i}`)]),
+    ]),
+    ...placement.flatMap(({ stages: on }, i) => unknownStages(on, names, `/placement/${i}/stages`)),
+    ...gears.flatMap((gear, i) => gearFaults({ gear, before: gears[i - 1], names }, `/gears/${i}`)),
+  ];
+}
+
+function unknownStages(asked: readonly string[], names: readonly string[], at: string): Fault[] {
+  return asked.flatMap((name, i) =>
+    names.includes(name) ? [] : [fault(`names ${name}, which the plan does not have`, `${at}/${i}`)],
+  );
+}
+
+function gearFaults(
+  {
+    gear: { cascade, fromRps, toRps },
+    before,
+    names,
+  }: {
+    readonly gear: GearPlan['gears'][number];
+    readonly before: GearPlan['gears'][number] | undefined;
+    readonly names: readonly string[];
+  },
+  at: string,
+): Fault[] {
+  const places = cascade.map(({ stage }) => names.indexOf(stage));
+  return [
+    ...(fromRps === (before?.toRps ?? 0)
+      ? []
+      : [fault(`is ${fromRps}; the gear before ends at ${before?.toRps ?? 0}`, `${at}/fromRps`)]),
+    ...(toRps > fromRps ? [] : [fault(`is ${toRps}, which is not above ${fromRps}`, `${at}/toRps`)]),
+    ...cascade.flatMap(({ stage, threshold }, step) => {
+      const path = `${at}/cascade/${step}`;
+      const isLast = step === cascade.length - 1;
+      return [
+        ...(places[step] === -1
+          ? [fault(`names ${stage}, which the plan does not have`, `${path}/stage`)]
+          : []),
+        ...(isLast === (threshold === undefined)
+          ? []
+          : [fault(isLast ? 'is of the last step, which has none' : 'is missing', `${path}/threshold`)]),
+        ...(step > 0 && (places[step] as number) <= (places[step - 1] as number) && places[step] !== -1
+          ? [
+              fault(
+                `${stage} stands before ${cascade[step - 1]?.stage} in the plan's stages`,
+                `${path}/stage`,
+              ),
+            ]
+          : []),
+      ];
+    }),
+  ];
+}
