@@ -1,6 +1,8 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
   type Fault,
   fault,
+  type GearPlan,
   InputError,
   type PipelinePlan,
   type PooledPlan,
@@ -9,7 +11,7 @@ import {
   unreadable,
 } from '../artifacts/index.js';
 import type { OpenedBundle } from '../runtime/index.js';
-import { loadPipeline, loadProblem, replanned } from './solve/index.js';
+import { loadCascade, loadPipeline, loadProblem, replanned, replannedGears } from './solve/index.js';
 
 const CHANGED_ADVICE = 'Put the files back where they were when it was solved, or solve again.';
 
@@ -78,6 +80,34 @@ export async function confirmPipelinePlan(
 }
 
 /**
+ * confirmGearPlan checks a gear plan as `confirmPlan` does a pooled one. Its search is repeated, which gives the same plan
+ * again.
+ * @throws InputError as `confirmPlan` does
+ */
+export async function confirmGearPlan(
+  plan: GearPlan,
+  path: string,
+  named = path,
+): Promise<'recomputed' | 'unnamed'> {
+  const { gearPlanFaults, servingFaults } = await import('../serving/index.js');
+  const contradictions = [...servingFaults(plan), ...gearPlanFaults(plan)];
+  if (contradictions.length > 0) throw new InputError(`use ${named}`, contradictions, CONTRADICTION_ADVICE);
+  const spec = plan.inputs?.find(({ role }) => role === 'spec');
+  if (spec === undefined) return 'unnamed';
+  const changed = await changedInputs(plan.inputs ?? [], path);
+  if (changed.length > 0) throw new InputError(`check ${named} against its inputs`, changed, CHANGED_ADVICE);
+  const again = await replannedGears(await loadCascade(pathFrom(path, spec.path)));
+  if (again === undefined) throw new InputError(`confirm ${named}`, [fault('has no plan', spec.path)]);
+  const faults = Object.entries(again).flatMap(([field, value]) =>
+    isDeepStrictEqual(plan[field as keyof typeof again], value)
+      ? []
+      : [fault('is not what its spec, profiles and records give', `/${field}`)],
+  );
+  if (faults.length > 0) throw new InputError(`confirm ${named}`, faults);
+  return 'recomputed';
+}
+
+/**
  * confirmBundledPlan recomputes the plan of a bundle as `confirmPlan` does, where the plan's inputs are unchanged at
  * the paths from which it was deployed. Elsewhere it checks nothing, because a bundle is complete without them.
  * @throws InputError where a figure or a placement of the plan is not right
@@ -89,7 +119,8 @@ export async function confirmBundledPlan({ plan, manifest }: OpenedBundle): Prom
   if ((await changedInputs(plan.inputs ?? [], path)).length > 0) return;
   const named = pathFrom(manifest.path, manifest.value.plan.path);
   if (plan.kind === 'pooled-plan') await confirmPlan(plan, path, named);
-  else await confirmPipelinePlan(plan, path, named);
+  else if (plan.kind === 'pipeline-plan') await confirmPipelinePlan(plan, path, named);
+  else await confirmGearPlan(plan, path, named);
 }
 
 async function changedInputs(

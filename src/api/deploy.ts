@@ -23,7 +23,7 @@ import {
   sha256OfFile,
 } from '../artifacts/index.js';
 import type { DeployedModel, WrittenBundle } from '../deploy/index.js';
-import { confirmPipelinePlan, confirmPlan } from './confirm-plan.js';
+import { confirmGearPlan, confirmPipelinePlan, confirmPlan } from './confirm-plan.js';
 import type { ProgressStep } from './profile.js';
 
 /** DeployOptions says where a bundle is written, and where its models are. */
@@ -37,7 +37,7 @@ export interface DeployOptions {
   readonly onProgress?: (step: ProgressStep) => void;
 }
 
-type LoadedPlan = Loaded<'pooled-plan'> | Loaded<'pipeline-plan'>;
+type LoadedPlan = Loaded<'pooled-plan'> | Loaded<'pipeline-plan'> | Loaded<'gear-plan'>;
 
 /** A plan names the profile of each of these, in their order. */
 function profiledParts({ value: plan }: LoadedPlan): { readonly what: string; readonly models: string[] } {
@@ -55,7 +55,7 @@ function profiledParts({ value: plan }: LoadedPlan): { readonly what: string; re
  *   with the folder as it was
  */
 export async function deployPlan(path: string, options: DeployOptions): Promise<WrittenBundle> {
-  const plan = await loadArtifact(path, ['pooled-plan', 'pipeline-plan']);
+  const plan = await loadArtifact(path, ['pooled-plan', 'pipeline-plan', 'gear-plan']);
   const { refuseLayers, refuseUnserved, writeLocalBundle } = await import('../deploy/index.js');
   if (plan.kind === 'pooled-plan') refuseLayers(plan.value);
   else refuseUnserved(plan.value, path);
@@ -81,7 +81,8 @@ export async function deployPlan(path: string, options: DeployOptions): Promise<
   });
   // A plan that `plan validate` refuses is not to be served either.
   if (plan.kind === 'pooled-plan') await confirmPlan(plan.value, path);
-  else await confirmPipelinePlan(plan.value, path);
+  else if (plan.kind === 'pipeline-plan') await confirmPipelinePlan(plan.value, path);
+  else await confirmGearPlan(plan.value, path);
   const planBytes = await readWhole(path);
   options.signal?.throwIfAborted();
   options.onProgress?.({ doing: `writing ${options.output}` });

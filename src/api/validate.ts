@@ -11,7 +11,7 @@ import {
   readWhole,
   type Validation,
 } from '../artifacts/index.js';
-import { confirmBundledPlan, confirmPipelinePlan, confirmPlan } from './confirm-plan.js';
+import { confirmBundledPlan, confirmGearPlan, confirmPipelinePlan, confirmPlan } from './confirm-plan.js';
 import { loadCascade, loadPipeline, loadProblem } from './solve/index.js';
 
 /** Validated is the result of checking one file. */
@@ -69,7 +69,7 @@ async function describeFile(named: string): Promise<string> {
       await loadCascade(path);
       return `cascade spec of ${loaded.value.models.map(({ name }) => name).join(', ')}`;
     case 'gear-plan':
-      return `gear plan of ${loaded.value.stages.map(({ name }) => name).join(', ')}`;
+      return describeGearPlan(loaded as Loaded<'gear-plan'>);
     case 'policy':
       return describePolicy(loaded.value);
     case 'pooled-plan':
@@ -132,6 +132,11 @@ async function describePlan({ value: plan, path }: Loaded<'pooled-plan'>): Promi
   const head = `${which} of ${plan.models.map(({ name }) => name).join(', ')}`;
   const confirmed = CONFIRMED[await confirmPlan(plan, path)];
   return [head, confirmed, ...tolerances(plan.models)].join('; ');
+}
+
+async function describeGearPlan({ value: plan, path }: Loaded<'gear-plan'>): Promise<string> {
+  const confirmed = CONFIRMED[await confirmGearPlan(plan, path)];
+  return `gear plan of ${plan.stages.map(({ name }) => name).join(', ')}; ${confirmed}`;
 }
 
 async function describePipelinePlan({ value: plan, path }: Loaded<'pipeline-plan'>): Promise<string> {

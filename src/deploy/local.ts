@@ -7,7 +7,6 @@ import {
   type BundledDevice,
   emittedHead,
   fault,
-  type GearPlan,
   InputError,
   type InputFile,
   MissingError,
@@ -22,7 +21,7 @@ import { writeStages } from './stages.js';
 
 /** LocalBundle holds all that a bundle is written from. */
 export interface LocalBundle {
-  readonly plan: Exclude<ServedPlan, GearPlan>;
+  readonly plan: ServedPlan;
   /** The plan file's bytes, which are copied as they are. */
   readonly planBytes: Uint8Array;
   /** One entry per model of a pooled plan, or per stage of a pipeline plan, in the plan's order. */

@@ -5,23 +5,30 @@ import {
   type BundledStage,
   type Fault,
   fault,
+  type GearPlan,
   InputError,
   type PipelinePlan,
   type TensorSpec,
 } from '../artifacts/index.js';
-import { type ServedStages, servedPipelineOf, unservedFaults } from '../pipeline/index.js';
+import {
+  type ServedStages,
+  servedCascadeOf,
+  servedPipelineOf,
+  unservedCascadeFaults,
+  unservedFaults,
+} from '../pipeline/index.js';
 import { type DeployedModel, type ModelFile, writeBlocks } from './model-file.js';
 import { fileName } from './partitions.js';
 
 /** PipelineModels is a pipeline with the model of each of its stages, in its order. */
 export interface PipelineModels {
-  readonly plan: ServedStages & { readonly name: string };
+  readonly plan: (ServedStages & { readonly name: string }) | GearPlan;
   readonly models: readonly DeployedModel[];
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * writeStages writes the model of each stage of a pipeline into a bundle's folder. Stages of one model share its file.
+ * writeStages writes the model of each stage of a pipeline or cascade into a bundle's folder. Stages of one model share its file.
  * @returns the manifest's entries for them, and the size in bytes of each stage's file
  * @throws InputError where a model's file does not have the tensors that the plan says
  */
@@ -44,9 +51,8 @@ export async function writeStages(
     ...tensorFaults('outputs', stage.outputs, (files[i] as { written: ModelFile }).written.outputs, i),
   ]);
   if (faults.length > 0) throw new InputError('deploy the pipeline', faults, 'Profile the models again.');
-  const { inputs, outputs } = servedPipelineOf(plan);
   return {
-    models: [{ name: plan.name, inputs: [...inputs], outputs: outputs.map(({ spec }) => spec) }],
+    models: [{ name: plan.name, ...servedTensors(plan) }],
     partitions: [],
     stages: plan.stages.map((stage, i): BundledStage => {
       const { inputs: _, outputs: __, ...file } = (files[i] as { written: ModelFile }).written;
@@ -54,6 +60,16 @@ export async function writeStages(
     }),
     sizes: files.map(({ size }) => size),
   };
+}
+
+/** servedTensors gives what clients send and get. */
+function servedTensors(plan: PipelineModels['plan']): { inputs: TensorSpec[]; outputs: TensorSpec[] } {
+  if ('gears' in plan) {
+    const { inputs, outputs } = servedCascadeOf(plan);
+    return { inputs: [...inputs], outputs: [...outputs] };
+  }
+  const { inputs, outputs } = servedPipelineOf(plan);
+  return { inputs: [...inputs], outputs: outputs.map(({ spec }) => spec) };
 }
 
 /** tensorFaults finds tensors of a stage that are not those of its model's file. */
@@ -78,7 +94,7 @@ function tensorFaults(
  * refuseUnserved refuses a plan whose stages cannot be run as models.
  * @throws InputError with every fault of its tensors and conditions
  */
-export function refuseUnserved(plan: PipelinePlan, path: string): void {
-  const faults = unservedFaults(plan);
+export function refuseUnserved(plan: PipelinePlan | GearPlan, path: string): void {
+  const faults = plan.kind === 'gear-plan' ? unservedCascadeFaults(plan) : unservedFaults(plan);
   if (faults.length > 0) throw new InputError(`deploy ${path}`, faults, 'Mend the spec, and solve it again.');
 }

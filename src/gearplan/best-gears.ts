@@ -106,5 +106,10 @@ export function accuracyBound(
     if (best === undefined) return NO_PLAN;
     sum += share * best.accuracy;
   }
-  return sum;
+  return atMostAll(sum);
+}
+
+/** atMostAll is a mean of shares, which may come out above 1 as it is added up. */
+export function atMostAll(share: number): number {
+  return Math.min(1, share);
 }

@@ -1,4 +1,4 @@
-import type { RangeGear, SearchedCascades } from './best-gears.js';
+import { atMostAll, type RangeGear, type SearchedCascades } from './best-gears.js';
 import type { Cascade } from './cascade.js';
 import { loadOf, type Placement, prunedPlacement } from './placement.js';
 import type { GearProblem } from './problem.js';
@@ -132,9 +132,10 @@ export function accuracyOf(
   frontier: readonly Cascade[],
   gears: readonly Pick<RangeGear, 'index'>[],
 ): number {
-  return ranges.reduce(
-    (sum, { share }, range) =>
-      sum + share * (frontier[(gears[range] as RangeGear).index] as Cascade).accuracy,
+  const sum = ranges.reduce(
+    (all, { share }, range) =>
+      all + share * (frontier[(gears[range] as RangeGear).index] as Cascade).accuracy,
     0,
   );
+  return atMostAll(sum);
 }

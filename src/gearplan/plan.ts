@@ -16,7 +16,7 @@ import {
   seatsFrom,
   weightBytes,
 } from '../pipeline/index.js';
-import type { RangeGear } from './best-gears.js';
+import { atMostAll, type RangeGear } from './best-gears.js';
 import type { Cascade } from './cascade.js';
 import { type GearSolution, slowestNs } from './objectives.js';
 import { Balance, loadOf } from './placement.js';
@@ -83,7 +83,9 @@ export function gearPlanOf(planned: PlannedFamily): GearPlanBody {
 function requestAccuracy(gears: readonly Gear[]): number {
   const requests = gears.map(({ fromRps, toRps, share }) => (share * (fromRps + toRps)) / 2);
   const all = requests.reduce((sum, one) => sum + one, 0);
-  return gears.reduce((sum, { accuracy }, i) => sum + (accuracy * (requests[i] as number)) / all, 0);
+  return atMostAll(
+    gears.reduce((sum, { accuracy }, i) => sum + (accuracy * (requests[i] as number)) / all, 0),
+  );
 }
 
 /** PlanWriter writes the parts of a plan. Models that no gear uses are left out, and so are devices without models. */

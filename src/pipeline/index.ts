@@ -39,6 +39,7 @@ export {
   servedPipelineOf,
   unservedFaults,
 } from './served.js';
+export { servedCascadeOf, unservedCascadeFaults } from './served-cascade.js';
 export { heldTogether, withSpares } from './spares.js';
 export { classUses, hourlyCost, seatsFrom } from './stage-placement.js';
 export { bytesPerRow } from './tensors.js';

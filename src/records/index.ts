@@ -5,5 +5,6 @@
  * the text; and it says how well the certainty of each model tells right answers from wrong ones. It reads no files and
  * runs no models. Start reading at `records.ts`.
  */
+export { certaintyOf, predictionOf } from './certainty.js';
 export { type CertaintyQuality, certaintyQuality } from './certainty-quality.js';
 export { type FamilyRecords, MOST_RECORD_BYTES, recordsOf } from './records.js';

@@ -6,7 +6,6 @@ import {
   type BundleFile,
   type Fault,
   fault,
-  type GearPlan,
   InputError,
   type Loaded,
   loadArtifact,
@@ -15,6 +14,7 @@ import {
 } from '../artifacts/index.js';
 import { pipelinePlanFaults } from '../pipeline/index.js';
 import {
+  gearPlanFaults,
   planFaults,
   planTopologyOf,
   poolsServedBy,
@@ -22,6 +22,7 @@ import {
   type Topology,
 } from '../serving/index.js';
 import type { BundleParts } from './bundle-parts.js';
+import { cascadeWork } from './cascade-work.js';
 import { pipelineWork } from './pipeline-work.js';
 import type { LiveModel, PoolWork } from './pool-work.js';
 import { pooledWork } from './pooled-work.js';
@@ -31,7 +32,7 @@ const GIB = 1024 ** 3;
 /** OpenedBundle is a bundle that was checked: every file matches the manifest, and the parts fit together. */
 export interface OpenedBundle {
   manifest: Loaded<'bundle'>;
-  plan: Exclude<ServedPlan, GearPlan>;
+  plan: ServedPlan;
   topology: Topology;
   models: LiveModel[];
   /** The work of the devices of each pool of the topology. */
@@ -63,10 +64,11 @@ export async function openBundle(
   const { value: plan } = await loadArtifact(join(folder, manifest.plan.path), [
     'pooled-plan',
     'pipeline-plan',
+    'gear-plan',
   ]);
   const contradictions = contradictionsOf(plan);
-  // Without its graph, nothing can be said of the rest of a pipeline.
-  if (plan.kind === 'pipeline-plan' && contradictions.length > 0)
+  // Without its graph, nothing can be said of the rest of a pipeline or a cascade.
+  if (plan.kind !== 'pooled-plan' && contradictions.length > 0)
     throw new InputError(task, contradictions, 'Deploy the plan again.');
   const topology = planTopologyOf(plan, {
     transfers: 'none',
@@ -74,17 +76,34 @@ export async function openBundle(
   });
   const parts: BundleParts = { folder, manifest, topology, sizes: await sizesOf(folder, manifest) };
   const misfits = contradictions;
-  const { models, work } =
-    plan.kind === 'pooled-plan'
-      ? pooledWork({ ...parts, plan }, misfits)
-      : pipelineWork({ ...parts, plan }, misfits);
+  const { models, work } = workOf(plan, parts, misfits);
   misfits.push(...memoryFaults(plan, topology, work));
   if (misfits.length > 0) throw new InputError(task, misfits, 'Deploy the plan again.');
   return { manifest: loaded, plan, topology, models, work };
 }
 
-function contradictionsOf(plan: OpenedBundle['plan']): Fault[] {
-  const faults = plan.kind === 'pooled-plan' ? planFaults(plan) : pipelinePlanFaults(plan);
+function workOf(
+  plan: ServedPlan,
+  parts: BundleParts,
+  misfits: Fault[],
+): Pick<OpenedBundle, 'models' | 'work'> {
+  switch (plan.kind) {
+    case 'pooled-plan':
+      return pooledWork({ ...parts, plan }, misfits);
+    case 'pipeline-plan':
+      return pipelineWork({ ...parts, plan }, misfits);
+    case 'gear-plan':
+      return cascadeWork({ ...parts, plan }, misfits);
+  }
+}
+
+function contradictionsOf(plan: ServedPlan): Fault[] {
+  const faults =
+    plan.kind === 'pooled-plan'
+      ? planFaults(plan)
+      : plan.kind === 'pipeline-plan'
+        ? pipelinePlanFaults(plan)
+        : gearPlanFaults(plan);
   return faults.map(({ path, message }) => fault(message, `plan: ${path}`));
 }
 

@@ -40,6 +40,8 @@ export interface StageTensors {
   readonly outputs: readonly GivenOutput[];
   /** What the outputs say of where a row goes on; absent where they say nothing. */
   readonly fork?: Fork;
+  /** The name of the model whose outputs answer a row that ends here, where several can; it is told with the answer. */
+  readonly answers?: string;
 }
 
 /** FedInput is an input of the file: the first of `from` that the row has. */
@@ -59,7 +61,8 @@ export interface GivenOutput {
 /** Fork reads verdicts from what a stage's model gave for a row, by the names of its outputs. */
 export interface Fork {
   /**
-   * verdictOn gives the bits of the conditional edges that are taken for the row, as `ServingCore.executed` has them.
+   * verdictOn gives the bits of the conditional edges that are taken for the row, or how certain the model is of it, as
+   * `ServingCore.executed` has them.
    * @throws Error where an output lacks the element that says it
    */
   verdictOn(outputs: Tensors): number;

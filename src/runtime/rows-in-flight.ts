@@ -1,11 +1,19 @@
 import type { TensorData, Tensors } from '../execution/index.js';
 
+/** AnsweredBy names the model of a cascade that answers a row, and says how certain it is. */
+export interface AnsweredBy {
+  readonly model: string;
+  readonly certainty: number;
+}
+
 /**
  * RowInFlight is a row of a request that has no outcome yet: the tensors that it carries, by key, and how long it has
  * waited. Instants (`at`) are in nanoseconds of the driver's clock.
  */
 export class RowInFlight {
   readonly tensors: Record<string, TensorData> = {};
+  /** The model of a cascade that ran last for it, and how certain that was. */
+  answered: AnsweredBy | undefined;
   /** Since when it waits for each stage; a row of a DAG may wait for several at once. */
   private readonly queuedAt: number[] = [];
   private queuedUs = 0;

@@ -2,20 +2,21 @@ import { followersOf, type Topology } from '../serving/index.js';
 
 /**
  * StagesOfRows numbers the stages for which a row can wait. In a chain it waits for one at a time, and that is number 0:
- * a row whose batch is lost may go on in another pipeline. In a DAG they are the numbers of the pools.
+ * a row whose batch is lost may go on in another pipeline. So it does in a cascade. In a DAG they are the numbers of the
+ * pools.
  */
 export class StagesOfRows {
   private readonly isDag: readonly boolean[];
   private readonly edgeTo: readonly number[];
   private readonly entries: readonly (readonly number[])[];
 
-  constructor({ models, pools }: Topology) {
-    this.isDag = pools.map(({ edges }) => edges !== undefined);
+  constructor({ models, pools, gears }: Topology) {
+    this.isDag = pools.map(({ edges }) => edges !== undefined && gears === undefined);
     this.edgeTo = pools.flatMap(({ edges = [] }) => edges.map(({ to }) => to));
     const later = new Set(pools.flatMap((pool) => followersOf(pool)));
     this.entries = models.map((_, m) => {
       const first = pools.flatMap(({ model, edges }, pool) =>
-        model === m && edges !== undefined && !later.has(pool) ? [pool] : [],
+        model === m && edges !== undefined && gears === undefined && !later.has(pool) ? [pool] : [],
       );
       return first.length > 0 ? first : [0];
     });

@@ -1,8 +1,8 @@
 import type { TensorSpec } from '../artifacts/index.js';
 import type { TensorData, Tensors } from '../execution/index.js';
-import type { FedInput, GivenOutput, LiveModel, StageTensors } from './pool-work.js';
+import type { FedInput, LiveModel, StageTensors } from './pool-work.js';
 import { type StackMemory, splitRows, stackRows } from './rows.js';
-import type { RowInFlight } from './rows-in-flight.js';
+import type { AnsweredBy, RowInFlight } from './rows-in-flight.js';
 
 /** RowsAnswer is what a request is answered with. */
 export interface RowsAnswer {
@@ -13,6 +13,8 @@ export interface RowsAnswer {
   readonly notTaken: readonly string[];
   /** Which rows an output has, counted from 0, where it does not have all of the request. */
   readonly rowsOf: Readonly<Record<string, readonly number[]>>;
+  /** The model of a cascade that answers each row; empty of others. */
+  readonly answeredBy: readonly AnsweredBy[];
 }
 
 /**
@@ -44,30 +46,37 @@ function fed({ tensors }: RowInFlight, { spec, from }: FedInput): TensorData {
  */
 export function keepOutputs(
   rows: readonly RowInFlight[],
-  { outputs, fork }: Pick<StageTensors, 'outputs' | 'fork'>,
+  work: Pick<StageTensors, 'outputs' | 'fork' | 'answers'>,
   given: Tensors,
 ): number[] {
+  const { outputs, fork } = work;
   const split = outputs.map(({ spec }) => {
     const tensor = given[spec.name];
     if (tensor === undefined) throw new Error(`the model gave no ${spec.name}`);
     return splitRows(tensor, spec, rows.length);
   });
   const verdicts = rows.map((row, k) =>
-    keepOfRow(row, outputs, { parts: split.map((parts) => parts[k]!), fork }),
+    keepOfRow(
+      row,
+      work,
+      split.map((parts) => parts[k]!),
+    ),
   );
   return fork === undefined ? [] : verdicts;
 }
 
 function keepOfRow(
-  { tensors }: RowInFlight,
-  outputs: readonly GivenOutput[],
-  { parts, fork }: { readonly parts: readonly TensorData[]; readonly fork: StageTensors['fork'] },
+  row: RowInFlight,
+  { outputs, fork, answers }: Pick<StageTensors, 'outputs' | 'fork' | 'answers'>,
+  parts: readonly TensorData[],
 ): number {
+  const { tensors } = row;
   outputs.forEach(({ key }, i) => {
     tensors[key] = parts[i]!;
   });
   if (fork === undefined) return 0;
   const verdict = fork.verdictOn(Object.fromEntries(outputs.map(({ spec }, i) => [spec.name, parts[i]!])));
+  if (answers !== undefined) row.answered = { model: answers, certainty: verdict };
   outputs.forEach(({ endKey }, i) => {
     if (endKey === undefined) return;
     if (verdict === 0) tensors[endKey] = parts[i]!;
@@ -94,7 +103,8 @@ export function answerOf(model: LiveModel, rows: readonly RowInFlight[]): RowsAn
     else outputs[spec.name] = joined(parts, spec);
     if (parts.length > 0 && parts.length < rows.length) rowsOf[spec.name] = having;
   });
-  return { rows: rows.length, outputs, notTaken, rowsOf };
+  const answeredBy = rows.flatMap(({ answered }) => answered ?? []);
+  return { rows: rows.length, outputs, notTaken, rowsOf, answeredBy };
 }
 
 function joined(parts: readonly TensorData[], spec: TensorSpec): TensorData {

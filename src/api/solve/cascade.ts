@@ -36,7 +36,8 @@ export interface LoadedCascade {
   readonly resolved: ResolvedCascade;
   /** The files that were read or named. No output may replace them. */
   readonly read: readonly InputPath[];
-  inputs(holder: string | undefined): InputFile[];
+  /** inputs lists the files of a plan, with the profiles of the models that it uses: of all where none are named. */
+  inputs(holder: string | undefined, used?: readonly string[]): InputFile[];
 }
 
 /** CascadeSolving is how a search is stopped and shown. */
@@ -99,7 +100,13 @@ export async function solveCascade(
   const { name, method, notes, ...figures } = answer.plan;
   const { status, objective, ...rest } = figures;
   const plan: GearPlan = {
-    ...emittedHead('gear-plan', loaded.inputs(output)),
+    ...emittedHead(
+      'gear-plan',
+      loaded.inputs(
+        output,
+        answer.plan.stages.map(({ name }) => name),
+      ),
+    ),
     ...{ name, method, ...(notes === undefined ? {} : { notes }), status, objective },
     serving: spec.value.serving ?? { scheduler: 'gears' },
     ...rest,
@@ -137,6 +144,14 @@ async function planned(
   }
 }
 
+/** replannedGears plans a cascade again; undefined where there is no plan. */
+export async function replannedGears(
+  loaded: LoadedCascade,
+): Promise<import('../../gearplan/index.js').GearPlanBody | undefined> {
+  const { answer } = await planned(loaded, {});
+  return answer.status === 'infeasible' ? undefined : answer.plan;
+}
+
 /**
  * loadCascade reads a cascade's spec with its cluster, profiles, records and distribution of loads, and resolves it.
  * @param known the spec, where it was read before
@@ -159,6 +174,7 @@ export async function loadCascade(path: string, known?: Loaded<'cascade'>): Prom
     throw error;
   });
   const { cluster, profiles, records, distribution } = read;
+  const names = spec.value.models.map(({ name }) => name);
   const files: CascadeFiles = {
     cluster: cluster.value,
     profiles: profiles.map(({ value, path: at }) => ({ profile: value, path: at })),
@@ -176,12 +192,12 @@ export async function loadCascade(path: string, known?: Loaded<'cascade'>): Prom
       ...(distribution ? [{ what: 'the distribution of the spec', path: distribution.path }] : []),
       ...profiles.flatMap((profile) => profileInputs(profile, 'a profile of the spec')),
     ],
-    inputs: (holder) => [
+    inputs: (holder, used = spec.value.models.map(({ name }) => name)) => [
       inputFile('spec', spec, holder),
       ...(cluster.file ? [inputFile('cluster', cluster.file, holder)] : []),
       inputFile('records', records, holder),
       ...(distribution ? [inputFile('distribution', distribution, holder)] : []),
-      ...profiles.map((profile) => inputFile('profile', profile, holder)),
+      ...used.map((name) => inputFile('profile', profiles[names.indexOf(name)] as Loaded<'profile'>, holder)),
     ],
   };
 }

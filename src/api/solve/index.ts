@@ -5,7 +5,7 @@
  * in `milp`, that of pipelines in `inferline`, that of cascades in `gearplan`. Start reading at `solve.ts`; `together.ts` plans several pipelines for one
  * cluster. `pooled.ts` loads a spec with its cluster and profiles.
  */
-export { type CascadeSolved, type LoadedCascade, loadCascade } from './cascade.js';
+export { type CascadeSolved, type LoadedCascade, loadCascade, replannedGears } from './cascade.js';
 export { type HeldOutcome, holdPlan, holdTarget } from './hold.js';
 export { type NotHeld, notHeldReason } from './not-held.js';
 export {

@@ -1,0 +1,124 @@
+import { join } from 'node:path';
+import { Float16Array } from '@petamoriken/float16';
+import { type Bundle, type CertaintyMeasure, type Fault, fault, type GearPlan } from '../artifacts/index.js';
+import { isStrings, type TensorData } from '../execution/index.js';
+import { servedCascadeOf, unservedCascadeFaults } from '../pipeline/index.js';
+import { certaintyOf } from '../records/index.js';
+import {
+  type BundleParts,
+  deviceFaults,
+  differingTensors,
+  sentFaults,
+  unplannedModels,
+} from './bundle-parts.js';
+import type { Fork, LiveModel, PoolWork } from './pool-work.js';
+import { requestKey } from './stage-tensors.js';
+
+/** CascadeBundle is a bundle of a gear plan that does not contradict itself. */
+export interface CascadeBundle extends BundleParts {
+  readonly plan: GearPlan;
+}
+
+/** The keys under which a row has the outputs of the model that ran last: its answer, unless another model runs. */
+const answerKey = (output: string) => `answer.${output}`;
+
+/**
+ * cascadeWork gives the work of each model of a gear plan, in its order, and the cascade as the one model that clients
+ * see. Every model is fed from the request, and what the last one gives is the answer. It adds to `faults` where the
+ * manifest is not that of the plan.
+ */
+export function cascadeWork(
+  bundle: CascadeBundle,
+  faults: Fault[],
+): { readonly models: LiveModel[]; readonly work: PoolWork[] } {
+  const { plan, manifest, folder, sizes } = bundle;
+  const lacks = unservedCascadeFaults(plan);
+  faults.push(
+    ...lacks.map(({ path, message }) => fault(message, `plan: ${path}`)),
+    ...unplannedModels(manifest, [plan.name]),
+    ...stageFaults(manifest, plan),
+    ...deviceFaults(bundle),
+  );
+  const { inputs, outputs } = servedCascadeOf(plan);
+  const inputKeys = inputs.map(({ name }) => requestKey(name));
+  const outputKeys = outputs.map(({ name }) => answerKey(name));
+  const carried = new Set([...inputKeys, ...outputKeys]);
+  const work = plan.stages.map((stage): PoolWork => {
+    const file = manifest.stages?.find(({ name }) => name === stage.name)?.file ?? '';
+    return {
+      file: join(folder, file),
+      fileBytes: sizes.get(file) ?? 0,
+      carried,
+      inputs: inputs.map((spec, i) => ({ spec, from: [inputKeys[i] as string] })),
+      outputs: outputs.map((spec, i) => ({ spec, key: outputKeys[i] as string })),
+      fork: certaintyFork(stage.output ?? '', plan.certainty),
+      answers: stage.name,
+    };
+  });
+  return { models: [cascadeModel(bundle, { inputKeys, outputKeys }, faults)], work };
+}
+
+function cascadeModel(
+  { plan, manifest, topology }: CascadeBundle,
+  keys: Pick<LiveModel, 'inputKeys' | 'outputKeys'>,
+  faults: Fault[],
+): LiveModel {
+  const served = servedCascadeOf(plan);
+  const bundled = manifest.models.find(({ name }) => name === plan.name);
+  if (bundled === undefined)
+    faults.push(fault(`has no model ${JSON.stringify(plan.name)}, which the plan serves`, '/models'));
+  else
+    for (const which of ['inputs', 'outputs'] as const) {
+      const tensors = { bundled: bundled[which] ?? [], planned: served[which] };
+      faults.push(...differingTensors(which, tensors, `/models/${plan.name}`));
+    }
+  faults.push(...sentFaults(plan.name, [...served.inputs, ...served.outputs]));
+  const batched = served.inputs.some(({ batchAxis }) => batchAxis !== undefined);
+  return {
+    name: plan.name,
+    sloNs: topology.models[0]!.sloNs,
+    inputs: [...served.inputs],
+    outputs: [...served.outputs],
+    ...keys,
+    mayLackOutputs: false,
+    maxRows: batched ? Math.max(1, ...topology.pools.map(({ batch }) => batch)) : 1,
+    plannedRps: plan.maxRps,
+    weight: 1,
+  };
+}
+
+/** stageFaults finds stages that the manifest or the plan has alone. */
+function stageFaults({ stages = [] }: Bundle, plan: GearPlan): Fault[] {
+  const planned = new Set(plan.stages.map(({ name }) => name));
+  const bundled = new Set(stages.map(({ name }) => name));
+  return [
+    ...[...planned].flatMap((name) =>
+      bundled.has(name)
+        ? []
+        : [fault(`has no stage ${JSON.stringify(name)}, which the plan serves`, '/stages')],
+    ),
+    ...stages.flatMap(({ name }, i) =>
+      planned.has(name)
+        ? []
+        : [fault(`is ${JSON.stringify(name)}, which is no stage of the plan`, `/stages/${i}/name`)],
+    ),
+  ];
+}
+
+/** certaintyFork reads how certain a model is of a row from the scores that it gives. */
+function certaintyFork(output: string, measure: CertaintyMeasure): Fork {
+  return {
+    verdictOn: (outputs) => {
+      const scores = outputs[output];
+      if (scores === undefined) throw new Error(`the model gave no ${output}, which says how certain it is`);
+      return certaintyOf(numbersOf(scores), measure);
+    },
+  };
+}
+
+function numbersOf({ dtype, data }: TensorData): ArrayLike<number> {
+  if (isStrings(data)) throw new Error('scores are text, and certainty follows from numbers');
+  if (dtype === 'float16')
+    return new Float16Array(data.buffer as ArrayBuffer, data.byteOffset, data.length) as ArrayLike<number>;
+  return Float64Array.from(data as ArrayLike<number | bigint>, Number);
+}

@@ -1,0 +1,274 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { InferenceSession, Tensor } from 'onnxruntime-node';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { resnet18 } from '../../examples/models/index.js';
+import {
+  deployPlan,
+  loadServer,
+  partitionModelFile,
+  serveBundle,
+  simulatePlan,
+  solveSpec,
+  validateFiles,
+} from '../../src/api/index.js';
+import {
+  emittedHead,
+  type GearPlan,
+  inputFile,
+  type Profile,
+  sha256OfFile,
+} from '../../src/artifacts/index.js';
+import type { TensorData, Tensors } from '../../src/execution/index.js';
+import { streamOf } from '../../src/random/index.js';
+import { certaintyOf, predictionOf } from '../../src/records/index.js';
+import type { RunningServer, ServeOptions } from '../../src/runtime/index.js';
+import { liveScheduler } from '../../src/runtime/scheduler.js';
+import { Decision, type LogEntry, makeCore, planTopologyOf, replay } from '../../src/serving/index.js';
+
+const PIXELS = 32;
+const IMAGES = 16;
+const NAMES = ['small', 'middle', 'large'] as const;
+/** Batches add up in another order than single rows. */
+const TOLERANCE = 1e-4;
+/** Certainties near a threshold could go either way with other rounding. */
+const MARGIN = 1e-3;
+
+let folder: string;
+const at = (file: string): string => join(folder, file);
+const sessions: InferenceSession[] = [];
+let images: TensorData[];
+/** What each model says of each image by itself. */
+let logits: Float32Array[][];
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'inferplan-cascade-'));
+  for (const [i, name] of NAMES.entries()) {
+    const bytes = resnet18({ image: PIXELS, widthMultiplier: 0.125 * 2 ** i, classes: 5, seed: 1 + i });
+    await writeFile(at(`${name}.onnx`), bytes);
+    sessions.push(await InferenceSession.create(at(`${name}.onnx`), { intraOpNumThreads: 1 }));
+    await profile(name, i);
+  }
+  const { uniform } = streamOf(3, 'images');
+  images = Array.from({ length: IMAGES }, () => ({
+    ...{ dtype: 'float32', dims: [1, 3, PIXELS, PIXELS] },
+    data: Float32Array.from({ length: 3 * PIXELS ** 2 }, () => 2 * uniform() - 1),
+  }));
+  logits = await Promise.all(
+    sessions.map((session) => Promise.all(images.map((image) => byHand(session, image)))),
+  );
+  await writeFile(at('records.csv'), records());
+  await writeFile(at('spec.yaml'), spec());
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** profile writes a profile of the model as one block, with made-up latencies. */
+async function profile(name: string, i: number): Promise<void> {
+  const output = at(`${name}.json`);
+  await partitionModelFile(at(`${name}.onnx`), {
+    ...{ devices: ['cpu:1'], blocks: 1, method: 'greedy', boundary: 'exact', output },
+  });
+  const made = JSON.parse(await readFile(output, 'utf8')) as Profile;
+  const us = (batch: number) => [4 ** i * (2000 + 500 * batch)];
+  made.devices = {
+    cpu: { provider: 'cpu', threads: 1, blockLatencyUs: { 1: { 1: us(1), 2: us(2), 4: us(4) } } },
+  };
+  await writeFile(output, JSON.stringify(made));
+}
+
+async function byHand(session: InferenceSession, image: TensorData): Promise<Float32Array> {
+  const feeds = { [session.inputNames[0]!]: new Tensor('float32', image.data as Float32Array, image.dims) };
+  return (await session.run(feeds))[session.outputNames[0]!]!.data as Float32Array;
+}
+
+/** records takes what the large model says for right. */
+function records(): string {
+  const lines = images.flatMap((_, sample) =>
+    NAMES.map((name, model) => {
+      const scores = logits[model]![sample]!;
+      const label = predictionOf(logits[2]![sample]!);
+      return `${sample},${name},${predictionOf(scores)},${label},${certaintyOf(scores, 'top-2')}`;
+    }),
+  );
+  return ['sample,model,prediction,label,certainty', ...lines, ''].join('\n');
+}
+
+function spec(): string {
+  const models = NAMES.map((name) => `  - { name: ${name}, profile: ${name}.json }`).join('\n');
+  return `kind: cascade
+name: looks
+cluster: { devices: { cpu: { count: 2, memoryGiB: 1 } } }
+models:
+${models}
+records: records.csv
+slo: { latencyMs: 4000 }
+load: { maxRps: 40, ranges: 4 }
+planner: { method: gears, thresholds: 4 }
+`;
+}
+
+/** thresholdOf is between the certainties of the middle of the images, so that about half of them go on. */
+function thresholdOf(model: number): number {
+  const sure = logits[model]!.map((scores) => certaintyOf(scores, 'top-2')).sort((a, b) => a - b);
+  const gaps = sure.slice(5, 11).map((value, i) => ({ value, gap: (sure[6 + i] as number) - value }));
+  const { value, gap } = gaps.reduce((most, one) => (one.gap > most.gap ? one : most));
+  expect(gap).toBeGreaterThan(2 * MARGIN);
+  return value + gap / 2;
+}
+
+/** givenPlan is a plan of two gears: all three models for loads up to `lowRps`, two for higher ones. */
+async function givenPlan(lowRps: number): Promise<GearPlan> {
+  const solved = await solveSpec(at('spec.yaml'), {});
+  if (solved.outcome !== 'gear-plan') throw new Error(JSON.stringify(solved));
+  const [t0, t1] = [thresholdOf(0), thresholdOf(1)];
+  const step = (stage: string, threshold?: number) => ({
+    ...{ stage, visits: 1, minQueue: 1, loadShares: [1] },
+    ...(threshold === undefined ? {} : { threshold }),
+  });
+  const gear = { share: 0.5, timeoutMs: 0, accuracy: 1, p95Ms: 1, utilization: 0.5 };
+  const stages = await Promise.all(
+    NAMES.map(async (name, i) => {
+      const { model } = JSON.parse(await readFile(at(`${name}.json`), 'utf8')) as Profile;
+      return {
+        ...{ name, model: model.name, device: 'cpu', virtual: 1, batch: 4, replicas: 1, accuracy: 1 },
+        latencyUsByBatch: [1, 2, 3, 4].map((b) => 4 ** i * (2000 + 500 * b)),
+        inputs: model.inputs!.map((input) => ({ ...input, from: [`request.${input.name}`] })),
+        outputs: model.outputs!,
+        output: model.outputs![0]!.name,
+        transferBytes: 0,
+      };
+    }),
+  );
+  const profiles = await Promise.all(
+    NAMES.map(async (name) => {
+      const path = at(`${name}.json`);
+      return inputFile('profile', { path, sha256: await sha256OfFile(path) }, at('plan.json'));
+    }),
+  );
+  return {
+    ...solved.plan,
+    ...emittedHead('gear-plan', profiles),
+    stages,
+    gears: [
+      { ...gear, fromRps: 0, toRps: lowRps, cascade: [step('small', t0), step('middle', t1), step('large')] },
+      { ...gear, fromRps: lowRps, toRps: 2 * lowRps, cascade: [step('small', t0), step('large')] },
+    ],
+    switching: { intervalMs: 200, alpha: 8 },
+    placement: [
+      { server: 'cpu-0', gpu: 0, class: 'cpu', virtual: 1, stages: ['small', 'middle'] },
+      { server: 'cpu-1', gpu: 0, class: 'cpu', virtual: 1, stages: ['large'] },
+    ],
+    classes: { cpu: { used: 2, count: 2 } },
+  };
+}
+
+/** answerOf is the model that answers an image, by the thresholds of a gear. */
+function answererOf(plan: GearPlan, gear: number, image: number): number {
+  for (const { stage, threshold = Number.NEGATIVE_INFINITY } of plan.gears[gear]!.cascade) {
+    const model = NAMES.indexOf(stage as (typeof NAMES)[number]);
+    if (certaintyOf(logits[model]![image]!, 'top-2') >= threshold) return model;
+  }
+  throw new Error('no model answers');
+}
+
+function isNear(given: ArrayLike<number>, wanted: Float32Array): boolean {
+  const most = wanted.reduce((top, value) => Math.max(top, Math.abs(value)), 0);
+  return wanted.every((value, i) => Math.abs(value - (given[i] as number)) <= TOLERANCE * most);
+}
+
+async function served<T>(
+  { lowRps, ...options }: ServeOptions & { readonly lowRps: number },
+  work: (server: RunningServer, plan: GearPlan) => Promise<T>,
+) {
+  const plan = await givenPlan(lowRps);
+  await writeFile(at('plan.json'), JSON.stringify(plan));
+  await deployPlan(at('plan.json'), { output: at('bundle') });
+  const server = await serveBundle(at('bundle'), { port: 0, ...options });
+  try {
+    return await work(server, plan);
+  } finally {
+    await server.close();
+  }
+}
+
+interface InferAnswer {
+  outputs: { name: string; shape: number[]; data: number[] }[];
+  parameters: { answered_by: string | string[]; certainty: number | number[] };
+}
+
+async function inferred(server: RunningServer, rows: readonly number[]): Promise<InferAnswer> {
+  const data = rows.flatMap((image) => [...(images[image]!.data as Float32Array)]);
+  const shape = [rows.length, 3, PIXELS, PIXELS];
+  const body = JSON.stringify({
+    inputs: [{ name: sessions[0]!.inputNames[0], datatype: 'FP32', shape, data }],
+  });
+  const response = await fetch(`${server.url}/v2/models/looks/infer`, { method: 'POST', body });
+  expect(response.status).toBe(200);
+  return (await response.json()) as InferAnswer;
+}
+
+describe('a cascade of three models on two executors', () => {
+  it('answers each image by the first model that is sure of it, and says which and how sure', async () => {
+    await served({ lowRps: 1e4 }, async (server, plan) => {
+      const answerers = images.map((_, image) => answererOf(plan, 0, image));
+      expect(new Set(answerers)).toEqual(new Set([0, 1, 2]));
+      for (const [image, model] of answerers.entries()) {
+        const { outputs, parameters } = await inferred(server, [image]);
+        const scores = logits[model]![image]!;
+        expect(parameters.answered_by).toBe(NAMES[model]);
+        expect(parameters.certainty).toBeCloseTo(certaintyOf(scores, 'top-2'), 3);
+        expect(isNear(outputs[0]!.data, scores)).toBe(true);
+      }
+      const { outputs, parameters } = await inferred(server, [0, 1, 2]);
+      expect(parameters.answered_by).toEqual([0, 1, 2].map((image) => NAMES[answerers[image]!]));
+      expect(parameters.certainty).toHaveLength(3);
+      const all = Float32Array.from([0, 1, 2].flatMap((image) => [...logits[answerers[image]!]![image]!]));
+      expect(isNear(outputs[0]!.data, all)).toBe(true);
+    });
+  });
+
+  it('loses no request while executors are killed and gears change, and its log replays', async () => {
+    const log: LogEntry[] = [];
+    const inputs = images.map((image) => ({ [sessions[0]!.inputNames[0]!]: image }));
+    let models: GearPlan;
+    await served({ lowRps: 60, onDecision: (entry) => log.push(entry) }, async (server, plan) => {
+      models = plan;
+      const killing = (async () => {
+        await new Promise((resolve) => setTimeout(resolve, 500));
+        const pid = server.executorPids()[0]!;
+        process.kill(pid, 'SIGKILL');
+        const isBack = () => server.executorPids().length === 2 && !server.executorPids().includes(pid);
+        while (!isBack()) await new Promise((resolve) => setTimeout(resolve, 20));
+      })();
+      const check = ({ index, outputs }: { index: number; outputs: Tensors }) => {
+        const given = Object.values(outputs)[0]!.data as Float32Array;
+        return [0, 1].some((gear) => {
+          const image = index % IMAGES;
+          return isNear(given, logits[answererOf(plan, gear, image)]![image]!);
+        });
+      };
+      const report = await loadServer(server.url, { rps: 120, durationS: 3, seed: 2, inputs, check });
+      await killing;
+      expect(report).toMatchObject({ failures: {}, failed: 0, dropped: 0, answered: report.sent });
+    });
+    const topology = planTopologyOf(models!, { transfers: 'none' });
+    const { name, policy } = liveScheduler({}, { plan: models!, topology });
+    const answer = replay(log, (decisions) => makeCore({ name, policy } as never, topology, decisions));
+    expect(answer).toEqual({ same: true, entries: log.length });
+    expect(log.some(([word, kind]) => word === 'said' && kind === Decision.shift)).toBe(true);
+  });
+
+  it('is planned, confirmed, simulated and deployed from its spec', async () => {
+    const solved = await solveSpec(at('spec.yaml'), { output: at('solved.json') });
+    if (solved.outcome !== 'gear-plan') throw new Error(JSON.stringify(solved));
+    const again = await readFile(at('solved.json'), 'utf8');
+    await solveSpec(at('spec.yaml'), { output: at('solved.json') });
+    expect(await readFile(at('solved.json'), 'utf8')).toBe(again);
+    const validated = await validateFiles([at('solved.json')]);
+    expect(JSON.stringify(validated)).toContain('recomputed');
+    await deployPlan(at('solved.json'), { output: at('solved') });
+    const { report } = await simulatePlan(at('solved.json'), { rps: ['20'], duration: 20, seed: 1 });
+    expect(report.cascade?.accuracy).toBeCloseTo(solved.plan.gears[1]!.accuracy, 1);
+  });
+});
