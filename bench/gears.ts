@@ -1,0 +1,309 @@
+/**
+ * This benchmark plans cascades of the families that CascadeServe was evaluated on, with their published latencies and
+ * drawn records:
+ *
+ *     node dist/bench/gears.js [--json file]
+ *
+ * It prints how near plans come to exhaustive and random search where all devices hold all models and batches are of one
+ * (Fig. 10), how long plans of 20 ranges take, how many devices a latency and accuracy need against one model and against
+ * switching between models (Fig. 7), what switching and cascades contribute by themselves (Fig. 12), and what sampled
+ * cascades lose against the whole frontier.
+ */
+import { medianSorted } from 'simple-statistics';
+import {
+  type Cascade,
+  cascadeFrontier,
+  cascadeOf,
+  type FamilyModel,
+  type GearMethod,
+  type GearProblem,
+  mostAccurate,
+  rangesOf,
+  solveGears,
+} from '../src/gearplan/index.js';
+import { streamOf } from '../src/random/index.js';
+import { benchArguments } from './arguments.js';
+import { bertFamily, hasFamilies, llamaFamily } from './gears/families.js';
+import { saveResult } from './results/result.js';
+import { tableText } from './results/table.js';
+
+const USAGE = 'node dist/bench/gears.js [--json file]';
+const THRESHOLDS = 32;
+const QUANTILE = 0.95;
+const REPEATS = 5;
+
+const { values } = benchArguments(USAGE, { json: { type: 'string' } });
+if (!hasFamilies()) {
+  process.stderr.write('the published latencies are not there: ../shared/data/cascadeserve\n');
+  process.exit(2);
+}
+const bert = bertFamily();
+const llama = llamaFamily();
+const rows = {
+  constrained: [
+    constrained('BERT', bert, { devices: 4, maxRps: 400 }),
+    constrained('Llama', llama, { devices: 4, maxRps: 20 }),
+  ],
+  times: planningTimes(),
+  devices: [...neededDevices('BERT', bert, bertGrid()), ...neededDevices('Llama', llama, llamaGrid())],
+  ablations: ablations(),
+  sampled: sampledCascades(),
+};
+saveResult(values.json, { bench: 'gears', options: {}, measures: [], rows });
+
+function bertGrid(): Grid {
+  return { maxRps: 7600, latenciesMs: [25, 50, 100, 200, 400], accuracies: [0.82, 0.83, 0.84, 0.845, 0.85] };
+}
+
+function llamaGrid(): Grid {
+  return {
+    maxRps: 20,
+    latenciesMs: [500, 1000, 2000, 4000, 8000],
+    accuracies: [0.53, 0.56, 0.59, 0.62, 0.65],
+  };
+}
+
+/** A load with the same gaps at every rate, as `plan solve` tries gears with. */
+function arrivalsOf(requests: number, rps: number): Float64Array {
+  const { exponential } = streamOf(1, 'gears/arrivals');
+  let atNs = 0;
+  return Float64Array.from({ length: requests }, () => {
+    atNs += (1e9 * exponential()) / rps;
+    return Math.round(atNs);
+  });
+}
+
+interface Asked {
+  readonly devices: number;
+  readonly maxRps: number;
+  readonly latencyMs: number;
+  readonly ranges?: number;
+}
+
+function problemOf(
+  models: readonly FamilyModel[],
+  { devices, maxRps, latencyMs, ranges = 20 }: Asked,
+): GearProblem {
+  return {
+    ...{ models, devices, memoryBytes: Number.POSITIVE_INFINITY, ranges: rangesOf({ maxRps, ranges }) },
+    ...{ latencyNs: 1e6 * latencyMs, quantile: QUANTILE, thresholds: THRESHOLDS },
+  };
+}
+
+/** timed gives the median time of a call over some repeats, and its result. */
+function timed<T>(make: () => T): { readonly ms: number; readonly value: T } {
+  const times: number[] = [];
+  let value = make();
+  for (let i = 0; i < REPEATS; i++) {
+    const startedMs = performance.now();
+    value = make();
+    times.push(performance.now() - startedMs);
+  }
+  return { ms: medianSorted(times.sort((a, b) => a - b)), value };
+}
+
+/** hypervolume is the area below the accuracies that are reached within latencies, over those of the first cascade. */
+function hypervolume(latenciesMs: readonly number[], accuracies: readonly number[], least: number): number {
+  return latenciesMs.reduce(
+    (sum, latencyMs, i) =>
+      i === 0
+        ? sum
+        : sum + (latencyMs - (latenciesMs[i - 1] as number)) * Math.max(0, (accuracies[i - 1] ?? 0) - least),
+    0,
+  );
+}
+
+/** constrained compares plans with exhaustive and random search over a frontier of latencies (Fig. 10). */
+function constrained(
+  name: string,
+  family: readonly FamilyModel[],
+  { devices, maxRps }: { readonly devices: number; readonly maxRps: number },
+) {
+  const models = family.map((model) => ({ ...model, latencyNs: model.latencyNs.slice(0, 1) }));
+  const frontier = cascadeFrontier(problemOf(models, { devices, maxRps, latencyMs: 1 }));
+  const leastMs = Math.min(...frontier.map(({ floorNs }) => floorNs)) / 1e6;
+  const latenciesMs = Array.from({ length: 20 }, (_, i) => leastMs * 1.1 * 1.35 ** i);
+  const { integer } = streamOf(1, 'random plans');
+  const plan = (method: GearMethod, latencyMs: number, draws = 0) =>
+    mostAccurate(problemOf(models, { devices, maxRps, latencyMs, ranges: 8 }), {
+      ...{ method, arrivalsOf, frontier, integer, draws },
+    });
+  const least = Math.min(...frontier.map(({ accuracy }) => accuracy));
+  const volumes: Record<string, number> = {};
+  const msOf: Record<string, number> = {};
+  let draws = 1;
+  for (const method of ['gears', 'loop', 'exhaustive', 'random'] as const) {
+    const startedMs = performance.now();
+    const accuracies = latenciesMs.map((latencyMs) => {
+      // Random search draws until it has had twice the time of a plan.
+      const found = plan(method, latencyMs, draws);
+      return found.status === 'infeasible' ? 0 : found.choice.accuracy;
+    });
+    msOf[method] = (performance.now() - startedMs) / latenciesMs.length;
+    volumes[method] = hypervolume(latenciesMs, accuracies, least);
+    if (method === 'exhaustive') draws = drawsFor(plan, latenciesMs, 2 * (msOf.gears as number));
+  }
+  const row = {
+    name,
+    cascades: frontier.length,
+    ofExhaustive: Object.fromEntries(
+      Object.entries(volumes).map(([method, volume]) => [method, volume / (volumes.exhaustive as number)]),
+    ),
+    msPerPlan: msOf,
+  };
+  process.stdout.write(
+    `\nconstrained space, ${name}: ${frontier.length} cascades, 8 ranges, ${devices} devices\n`,
+  );
+  process.stdout.write(
+    tableText([
+      ['method', 'hypervolume of exhaustive', 'ms per plan'],
+      ...Object.keys(volumes).map((method) => [
+        method,
+        (row.ofExhaustive[method] as number).toFixed(4),
+        (msOf[method] as number).toFixed(1),
+      ]),
+    ]),
+  );
+  return row;
+}
+
+/** drawsFor finds how many random plans take so long as a plan may. */
+function drawsFor(
+  plan: (method: GearMethod, latencyMs: number, draws: number) => unknown,
+  latenciesMs: readonly number[],
+  ms: number,
+): number {
+  let draws = 1;
+  for (; draws < 1 << 16; draws *= 2) {
+    const startedMs = performance.now();
+    for (const latencyMs of latenciesMs) plan('random', latencyMs, draws);
+    if ((performance.now() - startedMs) / latenciesMs.length >= ms) break;
+  }
+  return draws;
+}
+
+function planningTimes() {
+  const cases: [string, readonly FamilyModel[], Asked][] = [
+    ['BERT, 1 V100, 400 ms, 7600/s', bert, { devices: 1, maxRps: 7600, latencyMs: 400 }],
+    ['BERT, 2 V100, 100 ms, 7600/s', bert, { devices: 2, maxRps: 7600, latencyMs: 100 }],
+    ['BERT, 2 V100, 25 ms, 7600/s', bert, { devices: 2, maxRps: 7600, latencyMs: 25 }],
+    ['Llama, 4 pairs, 2 s, 20/s', llama, { devices: 4, maxRps: 20, latencyMs: 2000 }],
+    ['Llama, 8 pairs, 4 s, 40/s', llama, { devices: 8, maxRps: 40, latencyMs: 4000 }],
+  ];
+  const rows = cases.map(([name, models, asked]) => {
+    const { ms, value } = timed(() => mostAccurate(problemOf(models, asked), { arrivalsOf }));
+    return { name, ms, trials: value.trials, status: value.status };
+  });
+  process.stdout.write('\nplanning with 20 ranges\n');
+  process.stdout.write(
+    tableText([
+      ['case', 'ms', 'gears tried', 'plan'],
+      ...rows.map(({ name, ms, trials, status }) => [name, ms.toFixed(0), String(trials), status]),
+    ]),
+  );
+  return rows;
+}
+
+interface Grid {
+  readonly maxRps: number;
+  readonly latenciesMs: readonly number[];
+  readonly accuracies: readonly number[];
+}
+
+/** neededDevices finds the fewest devices for latencies and accuracies, by method (Fig. 7). */
+function neededDevices(
+  name: string,
+  models: readonly FamilyModel[],
+  { maxRps, latenciesMs, accuracies }: Grid,
+) {
+  const rows = accuracies.flatMap((accuracy) =>
+    latenciesMs.map((latencyMs) => {
+      const needs = (['gears', 'ms+', 'dynba'] as const).map((method) => {
+        const answer = solveGears({
+          problem: problemOf(models, { devices: 64, maxRps, latencyMs }),
+          ...{ objective: 'devices', accuracy, method, arrivalsOf },
+        });
+        return answer.status === 'infeasible' ? undefined : answer.solution.value;
+      });
+      const [gears, ms, dynba] = needs;
+      return { name, accuracy, latencyMs, gears, ms, dynba };
+    }),
+  );
+  process.stdout.write(
+    `\ndevices needed up to ${maxRps} requests/s, ${name}: gears / MS+ / DynBa (— above 64)\n`,
+  );
+  process.stdout.write(
+    tableText([
+      ['accuracy', ...latenciesMs.map((ms) => `${ms} ms`)],
+      ...accuracies.map((accuracy) => [
+        accuracy.toFixed(3),
+        ...rows
+          .filter((row) => row.accuracy === accuracy)
+          .map(({ gears, ms, dynba }) => [gears, ms, dynba].map((n) => n ?? '—').join(' / ')),
+      ]),
+    ]),
+  );
+  return rows;
+}
+
+/** ablations compares plans with one cascade for all loads, and with single models (Fig. 12). */
+function ablations() {
+  const cases: [string, readonly FamilyModel[], Asked][] = [
+    ['BERT, 1 V100, 100 ms', bert, { devices: 1, maxRps: 7600, latencyMs: 100 }],
+    ['BERT, 2 V100, 50 ms', bert, { devices: 2, maxRps: 7600, latencyMs: 50 }],
+    ['BERT, 1 V100, 25 ms', bert, { devices: 1, maxRps: 7600, latencyMs: 25 }],
+    ['Llama, 4 pairs, 2 s', llama, { devices: 4, maxRps: 20, latencyMs: 2000 }],
+  ];
+  const methods = ['gears', 'static', 'ms+', 'dynba'] as const;
+  const rows = cases.map(([name, models, asked]) => ({
+    name,
+    ...Object.fromEntries(
+      methods.map((method) => {
+        const found = mostAccurate(problemOf(models, asked), { method, arrivalsOf });
+        return [method, found.status === 'infeasible' ? undefined : found.choice.accuracy];
+      }),
+    ),
+  })) as ({ readonly name: string } & Partial<Record<(typeof methods)[number], number>>)[];
+  process.stdout.write('\naccuracy over the distribution of loads, %\n');
+  process.stdout.write(
+    tableText([
+      ['case', 'gears', 'no switching', 'no cascades', 'one model'],
+      ...rows.map((row) => [
+        row.name,
+        ...methods.map((method) => (row[method] === undefined ? '—' : (100 * row[method]).toFixed(2))),
+      ]),
+    ]),
+  );
+  return rows;
+}
+
+/** sampledCascades says what plans lose that choose among sampled cascades, as the paper's do (§4.2). */
+function sampledCascades() {
+  const asked = { devices: 1, maxRps: 7600, latencyMs: 100 };
+  const problem = problemOf(bert, asked);
+  const whole = mostAccurate(problem, { arrivalsOf });
+  const rows = [100, 1000, 10_000].map((count) => {
+    const stream = streamOf(1, `cascades/${count}`);
+    const sampled = Array.from({ length: count }, (): Cascade => {
+      const models = bert.flatMap((_, i) => (stream.uniform() < 0.5 ? [i] : []));
+      const chosen = models.length === 0 ? [stream.integer(bert.length)] : models;
+      const thresholds = chosen.slice(1).map(() => (1 + stream.integer(9)) / 10);
+      return cascadeOf(bert, { models: chosen, thresholds }, QUANTILE);
+    });
+    const best = sampled.sort((a, b) => b.accuracy - a.accuracy || a.workNs - b.workNs);
+    const found = mostAccurate(problem, { arrivalsOf, frontier: best });
+    return { count, accuracy: found.status === 'infeasible' ? undefined : found.choice.accuracy };
+  });
+  process.stdout.write('\naccuracy of plans from sampled cascades, BERT, 1 V100, 100 ms, %\n');
+  process.stdout.write(
+    tableText([
+      ['cascades', 'accuracy'],
+      ['whole frontier', whole.status === 'infeasible' ? '—' : (100 * whole.choice.accuracy).toFixed(2)],
+      ...rows.map(({ count, accuracy }) => [
+        String(count),
+        accuracy === undefined ? '—' : (100 * accuracy).toFixed(2),
+      ]),
+    ]),
+  );
+  return rows;
+}

@@ -1,0 +1,96 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { probit } from 'simple-statistics';
+import type { FamilyModel } from '../../src/gearplan/index.js';
+import { streamOf } from '../../src/random/index.js';
+
+const FOLDER = fileURLToPath(new URL('../../../../shared/data/cascadeserve/', import.meta.url));
+
+/** FAMILY_FILES are the published latencies of the two families, in `../shared/data/cascadeserve`. */
+export const FAMILY_FILES = ['bert-v100.json', 'llama-v100.json'].map((name) => `${FOLDER}${name}`);
+
+/** hasFamilies tells whether the published latencies are beside the checkout. */
+export function hasFamilies(): boolean {
+  return FAMILY_FILES.every((path) => existsSync(path));
+}
+
+/**
+ * The accuracies that records are drawn for. Those of BERT's smallest and largest are of the published cascades, those in
+ * between are assumptions; those of Llama are about what HellaSwag is reported with.
+ */
+const BERT_ACCURACY = { tiny: 0.813, mini: 0.826, small: 0.836, medium: 0.843, base: 0.848 };
+const LLAMA_ACCURACY = { llama_03b: 0.52, llama_07b: 0.57, llama_13b: 0.6, llama_70b: 0.65 };
+
+/** How much of what makes a sample hard is the same for all models; so much that cascades gain what the published do. */
+const COMMON = 0.93;
+const SAMPLES = 4000;
+
+interface BertFile {
+  readonly models: Readonly<
+    Record<
+      string,
+      { readonly memoryBytes: number; readonly latencySByBatch: Readonly<Record<string, number>> }
+    >
+  >;
+}
+
+interface LlamaFile {
+  readonly models: Readonly<
+    Record<
+      string,
+      {
+        readonly memoryBytesPerGpu: readonly number[];
+        readonly latencyS: { readonly default: readonly number[] };
+      }
+    >
+  >;
+}
+
+/** bertFamily has the published latencies of BERT on a V100 with records that are drawn. */
+export function bertFamily(): FamilyModel[] {
+  const { models } = JSON.parse(readFileSync(FAMILY_FILES[0] as string, 'utf8')) as BertFile;
+  return drawn(BERT_ACCURACY, (name) => {
+    const { memoryBytes, latencySByBatch } = models[name] as BertFile['models'][string];
+    const batches = Object.keys(latencySByBatch).length;
+    return {
+      memoryBytes,
+      latencyNs: Float64Array.from({ length: batches }, (_, b) =>
+        Math.round(1e9 * (latencySByBatch[b + 1] as number)),
+      ),
+    };
+  });
+}
+
+/** llamaFamily has the published latencies of Llama, one sample at a time, as if each device were two GPUs. */
+export function llamaFamily(): FamilyModel[] {
+  const { models } = JSON.parse(readFileSync(FAMILY_FILES[1] as string, 'utf8')) as LlamaFile;
+  return drawn(LLAMA_ACCURACY, (name) => {
+    const { memoryBytesPerGpu, latencyS } = models[name] as LlamaFile['models'][string];
+    return {
+      memoryBytes: memoryBytesPerGpu.reduce((sum, bytes) => sum + bytes, 0),
+      latencyNs: Float64Array.of(Math.round(1e9 * Math.max(...latencyS.default))),
+    };
+  });
+}
+
+/**
+ * drawn draws records: a sample is as easy as chance has it, mostly alike for all models, and a model is right about what
+ * is easy enough for its accuracy; the further from that bound, the more certain it is.
+ */
+function drawn(
+  accuracies: Readonly<Record<string, number>>,
+  modelOf: (name: string) => Pick<FamilyModel, 'latencyNs' | 'memoryBytes'>,
+): FamilyModel[] {
+  const { normal } = streamOf(1, 'records');
+  const common = Float64Array.from({ length: SAMPLES }, () => normal());
+  return Object.entries(accuracies).map(([name, accuracy]) => {
+    const ease = common.map(
+      (z) => probit(accuracy) + Math.sqrt(COMMON) * z + Math.sqrt(1 - COMMON) * normal(),
+    );
+    return {
+      ...{ name, ...modelOf(name) },
+      correct: Uint8Array.from(ease, (value) => (value > 0 ? 1 : 0)),
+      certainty: ease.map((value) => Math.tanh(Math.abs(value))),
+    };
+  });
+}
