@@ -1,0 +1,192 @@
+import { describe, expect, it } from 'vitest';
+import {
+  type Cascade,
+  cascadeFrontier,
+  type GearProblem,
+  mostAccurate,
+  planByLoop,
+  solveGears,
+} from '../../src/gearplan/index.js';
+import { placementsOf } from '../../src/gearplan/placement.js';
+import { Trials } from '../../src/gearplan/trials.js';
+import { streamOf } from '../../src/random/index.js';
+import { cases, seeds } from '../cases.js';
+import { arrivalsOf, randomProblem } from './families.js';
+
+/** The most accurate plan by trying every cascade in every range on every placement. */
+function bestOf(problem: GearProblem, frontier: readonly Cascade[]): number | undefined {
+  const trials = new Trials(problem, arrivalsOf);
+  let best: number | undefined;
+  for (const placement of placementsOf(problem.models, problem)!) {
+    const accuracies = problem.ranges.map((_, range) =>
+      Math.max(
+        ...frontier
+          .filter((cascade) => 'gear' in trials.try(range, cascade, placement))
+          .map(({ accuracy }) => accuracy),
+      ),
+    );
+    const accuracy = accuracies.reduce((sum, one, range) => sum + one * problem.ranges[range]!.share, 0);
+    if (accuracy >= 0 && accuracy > (best ?? -1)) best = accuracy;
+  }
+  return best;
+}
+
+const accuracyBy = (
+  problem: GearProblem,
+  method: 'gears' | 'loop' | 'exhaustive' | 'random' | 'ms+' | 'dynba' | 'static',
+) => {
+  const { integer } = streamOf(1, 'random');
+  const outcome = mostAccurate(problem, { method, arrivalsOf, integer, draws: 50 });
+  return outcome.status === 'infeasible' ? undefined : outcome.choice.accuracy;
+};
+
+describe('Gear plans', () => {
+  it('are as accurate as the best of all assignments where all are tried, and their bound is never below that', () => {
+    const seen = { feasible: 0, infeasible: 0, near: 0 };
+    for (const seed of seeds(60, 600)) {
+      const problem = randomProblem(seed);
+      const best = bestOf(problem, cascadeFrontier(problem));
+      const exhaustive = mostAccurate(problem, { method: 'exhaustive', arrivalsOf });
+      const gears = mostAccurate(problem, { arrivalsOf });
+      if (best === undefined) {
+        expect(exhaustive.status, `seed ${seed}`).toBe('infeasible');
+        expect(gears.status).toBe('infeasible');
+        seen.infeasible += 1;
+        continue;
+      }
+      seen.feasible += 1;
+      if (exhaustive.status === 'infeasible' || gears.status === 'infeasible')
+        throw new Error(`seed ${seed}`);
+      expect(exhaustive.choice.accuracy, `seed ${seed}`).toBeCloseTo(best, 10);
+      expect(gears.choice.accuracy).toBeLessThanOrEqual(best + 1e-10);
+      expect(exhaustive.choice.bound).toBeGreaterThanOrEqual(best - 1e-10);
+      expect(gears.choice.bound).toBeGreaterThanOrEqual(best - 1e-10);
+      if (gears.status === 'optimal') expect(gears.choice.accuracy).toBeCloseTo(best, 10);
+      seen.near += gears.choice.accuracy >= 0.99 * best ? 1 : 0;
+    }
+    expect(Math.min(seen.feasible, seen.infeasible)).toBeGreaterThan(cases(3, 30));
+    expect(seen.near / seen.feasible).toBeGreaterThan(0.98);
+  });
+
+  it('hold when each range is tried again, on devices that have the memory', () => {
+    for (const seed of seeds(60, 600)) {
+      const problem = randomProblem(seed);
+      const trials = new Trials(problem, arrivalsOf);
+      for (const method of ['gears', 'loop', 'exhaustive', 'static', 'ms+', 'dynba'] as const) {
+        const outcome = mostAccurate(problem, { method, arrivalsOf });
+        if (outcome.status === 'infeasible') continue;
+        const { placement, cascades, gears } = outcome.choice;
+        for (const held of placement) {
+          const bytes = problem.models.reduce((sum, m, i) => sum + ((held >> i) & 1) * m.memoryBytes, 0);
+          expect(bytes).toBeLessThanOrEqual(problem.memoryBytes);
+        }
+        gears.forEach(({ index, gear }, range) => {
+          const tried = trials.try(range, cascades[index]!, placement);
+          expect('gear' in tried && tried.gear, `seed ${seed}, ${method}`).toEqual(gear);
+          expect(gear.latencyNs).toBeLessThanOrEqual(problem.latencyNs);
+        });
+      }
+    }
+  });
+
+  it('are no less accurate than those of random search, of one model, of no cascades and of one cascade', () => {
+    const better = { 'ms+': 0, dynba: 0, static: 0, random: 0 };
+    for (const seed of seeds(60, 600)) {
+      const problem = randomProblem(seed);
+      const exhaustive = accuracyBy(problem, 'exhaustive');
+      for (const method of ['random', 'ms+', 'dynba', 'static'] as const) {
+        const other = accuracyBy(problem, method);
+        if (other === undefined) continue;
+        expect(exhaustive, `seed ${seed}, ${method}`).toBeGreaterThanOrEqual(other - 1e-10);
+        better[method] += exhaustive! > other + 1e-6 ? 1 : 0;
+      }
+    }
+    for (const count of Object.values(better)) expect(count, JSON.stringify(better)).toBeGreaterThan(0);
+  });
+
+  it('grow no less accurate with the latency that is promised', () => {
+    for (const seed of seeds(30, 300)) {
+      const problem = randomProblem(seed);
+      let before = 0;
+      for (const factor of [0.5, 1, 2, 4]) {
+        const accuracy = accuracyBy({ ...problem, latencyNs: factor * problem.latencyNs }, 'exhaustive') ?? 0;
+        // Longer latencies are tried with longer loads, which may be a little harder.
+        expect(accuracy, `seed ${seed}`).toBeGreaterThanOrEqual(before - 0.02);
+        before = accuracy;
+      }
+    }
+  });
+});
+
+describe("CascadeServe's loop", () => {
+  it('ends after no more calls than its errors allow, with a plan that the search over placements does not miss', () => {
+    const seen = { plan: 0, error: 0 };
+    for (const seed of seeds(80, 800)) {
+      const problem = randomProblem(seed);
+      const frontier = cascadeFrontier(problem);
+      const result = planByLoop({ problem, frontier, trials: new Trials(problem, arrivalsOf) });
+      const changes = problem.ranges.length * frontier.length;
+      const replicas = problem.models.length * problem.devices;
+      expect(result.calls, `seed ${seed}`).toBeLessThanOrEqual(4 + 4 * changes * (replicas + 1));
+      seen['plan' in result ? 'plan' : 'error'] += 1;
+      if ('plan' in result)
+        expect(accuracyBy(problem, 'gears')).toBeGreaterThanOrEqual(accuracyBy(problem, 'loop')! - 0.02);
+      else expect(problem.ranges[result.error.range]).toBeDefined();
+    }
+    expect(Math.min(seen.plan, seen.error)).toBeGreaterThan(cases(5, 50));
+  });
+});
+
+describe('Objectives', () => {
+  it('latency: the plan has the accuracy, within a latency that no plan can be far below', () => {
+    let solved = 0;
+    for (const seed of seeds(30, 200)) {
+      const { latencyNs: _, ...rest } = randomProblem(seed);
+      const problem = { ...rest, latencyNs: Number.POSITIVE_INFINITY };
+      const frontier = cascadeFrontier(problem);
+      const accuracy = (frontier[0]!.accuracy + frontier.at(-1)!.accuracy) / 2;
+      const answer = solveGears({
+        problem,
+        objective: 'latency',
+        accuracy,
+        method: 'exhaustive',
+        arrivalsOf,
+      });
+      if (answer.status === 'infeasible') continue;
+      solved += 1;
+      const { value, bound, choice } = answer.solution;
+      expect(choice.accuracy).toBeGreaterThanOrEqual(accuracy);
+      expect(value).toBeCloseTo(Math.max(...choice.gears.map(({ gear }) => gear.latencyNs)) / 1e6, 9);
+      expect(value).toBeGreaterThanOrEqual(bound * (1 - 1e-12));
+      const below = mostAccurate(
+        { ...problem, latencyNs: 0.999e6 * bound },
+        { method: 'exhaustive', arrivalsOf },
+      );
+      if (below.status !== 'infeasible') expect(below.choice.accuracy).toBeLessThan(accuracy);
+    }
+    expect(solved).toBeGreaterThan(cases(5, 30));
+  });
+
+  it('devices: with one device less there is no plan of the accuracy', () => {
+    let solved = 0;
+    for (const seed of seeds(30, 200)) {
+      const problem = { ...randomProblem(seed), devices: 5 };
+      const frontier = cascadeFrontier(problem);
+      const accuracy = frontier[Math.floor(frontier.length / 2)]!.accuracy;
+      const asked = { problem, accuracy, method: 'exhaustive' as const, arrivalsOf };
+      const answer = solveGears({ ...asked, objective: 'devices' });
+      if (answer.status === 'infeasible') continue;
+      const { value, bound } = answer.solution;
+      expect(value).toBeGreaterThanOrEqual(bound);
+      if (value === 1) continue;
+      solved += 1;
+      const less = solveGears({
+        ...asked,
+        problem: { ...problem, devices: value - 1 },
+        objective: 'accuracy',
+      });
+      expect(less.status, `seed ${seed}`).toBe('infeasible');
+    }
+    expect(solved).toBeGreaterThan(cases(2, 10));
+  });
+});
