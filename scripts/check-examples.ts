@@ -49,7 +49,7 @@ function checkReal(out: string): void {
   run('dist/examples/pipelines/real/build.js', '--out', out, '--samples', '100');
   const devices = ['--device', 'fast=cpu:1,slowdown=2', '--device', 'slow=cpu:1,slowdown=6'];
   const brief = ['-b', '1,2', '--warmup', '1', '--min-runs', '2', '--min-ms', '1', '--max-ms', '100'];
-  for (const name of ['spec', 'two-threads']) {
+  for (const name of ['spec', 'two-threads', 'doubled-load']) {
     const [spec, planned] = [join(out, `${name}.yaml`), join(out, `${name}-planned.yaml`)];
     const samples = ['--samples', join(out, 'samples.npy'), '-o', planned];
     run(planProgram, 'profile', spec, ...samples, ...devices, ...brief);

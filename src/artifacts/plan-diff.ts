@@ -15,6 +15,8 @@ export interface PlanDifference extends Emitted {
     /** The rates that the plans hold; a side is absent where its plan promises none, and all where neither does. */
     readonly heldRps?: Partial<Changed>;
     readonly sloMs: Changed;
+    /** The shares of requests that a pipeline must answer in time, and within which SLOs; absent where they are the same. */
+    readonly objectives?: ChangedWords;
     /** The pipelines whose GPUs or rates differ. */
     readonly pipelines: readonly {
       readonly pipeline: string;

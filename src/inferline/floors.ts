@@ -79,50 +79,68 @@ export interface StageDemand {
   readonly bursts: readonly { readonly requests: number; readonly spanNs: number }[];
 }
 
-/** demandsOf follows each request of the sample through the graph with every stage and edge at its least time. */
-export function demandsOf({ problem: { graph }, stageNs, edgeNs }: Relaxed, sample: Sample): StageDemand[] {
-  const count = graph.edges.length;
-  const visits: number[][] = graph.edges.map(() => []);
-  const head = new Array<number>(count).fill(Number.POSITIVE_INFINITY);
-  const tail = new Array<number>(count).fill(Number.POSITIVE_INFINITY);
-  const reached = new Float64Array(count);
-  const rest = new Float64Array(count);
-  for (let request = 0; request < sample.atNs.length; request++) {
-    const isTaken = (i: number, { bit }: GraphEdge): boolean =>
-      bit === undefined || (((sample.verdicts[i]?.[request] ?? 0) >>> bit) & 1) === 1;
-    reached.fill(-1);
-    for (const entry of graph.entries) reached[entry] = 0;
-    for (const i of graph.order) {
-      if ((reached[i] as number) < 0) continue;
-      visits[i]?.push(sample.atNs[request] as number);
-      head[i] = Math.min(head[i] as number, reached[i] as number);
-      (graph.edges[i] ?? []).forEach((edge, k) => {
-        const at = (reached[i] as number) + (stageNs[i] as number) + (edgeNs[i]?.[k] as number);
-        if (isTaken(i, edge)) reached[edge.to] = Math.max(reached[edge.to] as number, at);
-      });
+/** demandsOf follows the requests of the sample through the graph with every stage and edge at its least time. */
+export function demandsOf(relaxed: Relaxed, sample: Sample): StageDemand[] {
+  const { graph } = relaxed.problem;
+  const reached = reachedNs(relaxed, sample);
+  const rest = restNs(relaxed, sample);
+  return graph.edges.map((_, i) => {
+    const [own, after] = [reached[i] as Float64Array, rest[i] as Float64Array];
+    const atNs = new Float64Array(own.length);
+    let [visits, headNs, tailNs] = [0, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+    for (let request = 0; request < own.length; request++) {
+      if ((own[request] as number) < 0) continue;
+      atNs[visits++] = sample.atNs[request] as number;
+      headNs = Math.min(headNs, own[request] as number);
+      tailNs = Math.min(tailNs, after[request] as number);
     }
-    for (const i of graph.order.toReversed()) {
-      if ((reached[i] as number) < 0) continue;
-      rest[i] = 0;
-      (graph.edges[i] ?? []).forEach((edge, k) => {
-        const after = (edgeNs[i]?.[k] as number) + (stageNs[edge.to] as number) + (rest[edge.to] as number);
-        if (isTaken(i, edge)) rest[i] = Math.max(rest[i] as number, after);
-      });
-      tail[i] = Math.min(tail[i] as number, rest[i] as number);
+    return { visits, headNs, tailNs, bursts: burstsOf(atNs.subarray(0, visits)) };
+  });
+}
+
+/** reachedNs lists, for each stage, how long after its arrival each request is there; -1 where it does not come. */
+function reachedNs({ problem: { graph }, stageNs, edgeNs }: Relaxed, { atNs, verdicts }: Sample) {
+  const reached = graph.edges.map(() => new Float64Array(atNs.length).fill(-1));
+  for (const entry of graph.entries) reached[entry]?.fill(0);
+  for (const i of graph.order)
+    for (const [k, { to, bit }] of (graph.edges[i] ?? []).entries()) {
+      const [from, there] = [reached[i] as Float64Array, reached[to] as Float64Array];
+      const isTaken = takenBy(bit, verdicts[i]);
+      const [servedNs, onWayNs] = [stageNs[i] as number, edgeNs[i]?.[k] as number];
+      for (let request = 0; request < from.length; request++) {
+        const at = from[request] as number;
+        if (at < 0 || !isTaken(request)) continue;
+        there[request] = Math.max(there[request] as number, at + servedNs + onWayNs);
+      }
     }
-  }
-  return visits.map((atNs, i) => ({
-    visits: atNs.length,
-    headNs: head[i] as number,
-    tailNs: tail[i] as number,
-    bursts: burstsOf(atNs),
-  }));
+  return reached;
+}
+
+/** restNs lists, for each stage, how long each request that visits it takes from its end there to its answer. */
+function restNs({ problem: { graph }, stageNs, edgeNs }: Relaxed, { atNs, verdicts }: Sample) {
+  const rest = graph.edges.map(() => new Float64Array(atNs.length));
+  for (const i of graph.order.toReversed())
+    for (const [k, { to, bit }] of (graph.edges[i] ?? []).entries()) {
+      const [own, behind] = [rest[i] as Float64Array, rest[to] as Float64Array];
+      const isTaken = takenBy(bit, verdicts[i]);
+      const stepNs = (edgeNs[i]?.[k] as number) + (stageNs[to] as number);
+      for (let request = 0; request < own.length; request++)
+        if (isTaken(request))
+          own[request] = Math.max(own[request] as number, stepNs + (behind[request] as number));
+    }
+  return rest;
+}
+
+/** takenBy says which requests go along an edge, of those that are where it begins. */
+function takenBy(bit: number | undefined, verdicts: Int32Array | undefined): (request: number) => boolean {
+  if (bit === undefined) return () => true;
+  return (request) => (((verdicts?.[request] ?? 0) >>> bit) & 1) === 1;
 }
 
 /** Any numbers of requests give a valid bound; a twentieth more each time loses little of it. */
 const GROWTH = 1.05;
 
-function burstsOf(atNs: readonly number[]): StageDemand['bursts'] {
+function burstsOf(atNs: Float64Array): StageDemand['bursts'] {
   const bursts: { requests: number; spanNs: number }[] = [];
   const add = (requests: number): void => {
     let spanNs = Number.POSITIVE_INFINITY;

@@ -37,17 +37,32 @@ export function diffPipelines(a: PipelinePlan, b: PipelinePlan): PipelineDiff {
     .map((name) => ({ name, used: change(a.classes[name]?.used, b.classes[name]?.used) }))
     .filter(({ used }) => differs(used));
   const gpusMoved = movedGpus(a, b);
-  const alike = stages.length + classes.length + gpusMoved === 0 && !differs(rates) && !differs(slo);
+  const objectives = words(objectivesText(a), objectivesText(b));
+  const isAskedAlike = objectives.before === objectives.after && !differs(slo);
+  const alike = stages.length + classes.length + gpusMoved === 0 && !differs(rates) && isAskedAlike;
   return {
     objective: priced
       ? { kind: 'cost', ...change(a.hourlyCost, b.hourlyCost) }
       : { kind: 'throughput', ...rates },
-    models: [{ name: b.name, throughputRps: rates, sloMs: slo, pipelines: [] }],
+    models: [
+      {
+        ...{ name: b.name, throughputRps: rates, sloMs: slo },
+        ...(isAskedAlike ? {} : { objectives }),
+        pipelines: [],
+      },
+    ],
     stages,
     classes,
     gpusMoved,
     same: alike && JSON.stringify(a.exclusive ?? []) === JSON.stringify(b.exclusive ?? []),
   };
+}
+
+/** objectivesText says which share of the requests must be answered within which SLO. */
+function objectivesText({ sloMs, attainment, objectives = [] }: PipelinePlan): string {
+  return [{ sloMs, attainment }, ...objectives]
+    .map((one) => `${Number((100 * one.attainment).toPrecision(12))} % in ${one.sloMs} ms`)
+    .join(', ');
 }
 
 function change(before = 0, after = 0): Changed {

@@ -1,5 +1,5 @@
 import type { Change, PlanDiff } from '../api/index.js';
-import { counted } from '../artifacts/index.js';
+import { counted, type PlanDifference } from '../artifacts/index.js';
 import { figure, orDash, percent, type Table } from './table.js';
 
 /**
@@ -15,13 +15,16 @@ export function diffHeadline({ objective, gpusMoved, same }: PlanDiff): string {
   return `${kind} ${arrow(objective)}; ${gpus}`;
 }
 
-/** diffTable lists the rates, those that are held, SLOs and GPUs in use that differ. */
-export function diffTable({ models, classes }: PlanDiff): Table {
+/** diffTable lists the rates, those that are held, SLOs, objectives and GPUs in use that differ. */
+export function diffTable({ models, classes }: Pick<PlanDifference, 'models' | 'classes'>): Table {
   const rows = [
-    ...models.flatMap(({ name, throughputRps, heldRps, sloMs }) => [
+    ...models.flatMap(({ name, throughputRps, heldRps, sloMs, objectives }) => [
       ...rowIfChanged(name, 'requests/s', throughputRps),
       ...rowIfChanged(name, 'held requests/s', heldRps ?? {}),
       ...rowIfChanged(name, 'SLO ms', sloMs),
+      ...(objectives === undefined
+        ? []
+        : [[name, 'objectives', objectives.before ?? '—', objectives.after ?? '—', '—']]),
     ]),
     ...classes.flatMap(({ name, used }) => rowIfChanged(name, 'GPUs in use', used, count)),
   ];

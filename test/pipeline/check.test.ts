@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { PipelinePlan } from '../../src/artifacts/index.js';
 import { diffPipelines, figureFaults, pipelinePlanFaults } from '../../src/pipeline/index.js';
+import { diffTable } from '../../src/report/index.js';
 import { example, planned } from './example.js';
 
 function planFile(change: (plan: PipelinePlan) => void = () => undefined): PipelinePlan {
@@ -184,6 +185,34 @@ describe('diffPipelines()', () => {
         'found from face.found or read.found, boxes from detect.boxes',
       ],
     ]);
+  });
+
+  it('tells objectives that come, go or change, of plans that are otherwise alike', () => {
+    const asked = (attainment: number) =>
+      planFile((plan) => {
+        plan.objectives = [{ sloMs: 120, attainment, sampleAttainment: 1 }];
+      });
+    const changes = [
+      diffPipelines(planFile(), asked(0.5)),
+      diffPipelines(asked(0.5), asked(0.625)),
+      diffPipelines(asked(0.5), asked(0.5)),
+      diffPipelines(planFile(), { ...planFile(), attainment: 0.999 }),
+    ];
+    const { sloMs } = planFile();
+    expect(changes.map(({ same, models }) => [same, models[0]?.objectives])).toEqual([
+      [false, { before: `99 % in ${sloMs} ms`, after: `99 % in ${sloMs} ms, 50 % in 120 ms` }],
+      [
+        false,
+        {
+          before: `99 % in ${sloMs} ms, 50 % in 120 ms`,
+          after: `99 % in ${sloMs} ms, 62.5 % in 120 ms`,
+        },
+      ],
+      [true, undefined],
+      [false, { before: `99 % in ${sloMs} ms`, after: `99.9 % in ${sloMs} ms` }],
+    ]);
+    const row = ['objectives', `99 % in ${sloMs} ms`, `99.9 % in ${sloMs} ms`, '—'];
+    expect(diffTable(changes[3]!).rows).toEqual([[planFile().name, ...row]]);
   });
 
   it('shows a stage that comes, and edges that change', () => {

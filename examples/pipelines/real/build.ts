@@ -33,7 +33,7 @@ const here = resolve(import.meta.dirname, '../../../../examples/pipelines/real')
 await mkdir(values.out, { recursive: true });
 for (const [name, make] of Object.entries(MODELS)) await put(`${name}.onnx`, make());
 await put('samples.npy', images(count));
-for (const name of ['spec.yaml', 'two-threads.yaml', 'cluster.yaml']) {
+for (const name of ['spec.yaml', 'two-threads.yaml', 'doubled-load.yaml', 'cluster.yaml']) {
   await copyFile(join(here, name), join(values.out, name));
   process.stdout.write(`${join(values.out, name)}\n`);
 }

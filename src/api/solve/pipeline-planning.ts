@@ -6,6 +6,7 @@ import {
   estimatorOf,
   explainPipeline,
   type InfeasibleReason,
+  type PipelineEstimator,
   type PipelineExplanation,
   type PlanningOutcome,
   type PlanningProblem,
@@ -28,7 +29,7 @@ import {
   shareWithin,
 } from '../../pipeline/index.js';
 import type { Trace } from '../../workload/index.js';
-import { pipelineSamples, SAMPLE_SEED } from './pipeline-sample.js';
+import { pipelineSamples, SAMPLE_SEED, withEnvelopeOf } from './pipeline-sample.js';
 
 const NS_PER_MS = 1e6;
 
@@ -95,19 +96,30 @@ export async function planOpen(
       : undefined;
     return { status: 'feasible', plan, finished: true, estimates: 0, ...(why && { explanation: why }) };
   }
+  // What the search has estimated last costs nothing to estimate again.
+  const known = new Map<Sample, PipelineEstimator>();
+  const kept: typeof estimatorOf = (asked, sample) => {
+    const estimator = estimatorOf(asked, sample);
+    known.set(sample, estimator);
+    return estimator;
+  };
   const outcome = planPipeline(
-    { problem, samples, estimatorOf, mostEstimates: work, stop },
+    { problem, samples, estimatorOf: kept, mostEstimates: work, stop },
     method === 'exact' ? 'exact' : 'inferline',
   );
   if (outcome.status === 'undecided') return outcome;
   if (outcome.status === 'infeasible') return infeasible(outcome, spec);
   const { configuration, lowerBound, estimates, finished, trail } = outcome;
-  const body = planOf(configuration, { problem, samples, spec, files });
+  const body = planOf(configuration, { problem, samples, spec, files, known });
+  const proved = { ...body, ...costProof(body.hourlyCost ?? 0, lowerBound) };
   const why = explain ? explainPipeline({ problem, samples, estimatorOf }, configuration, trail) : undefined;
   return {
     ...{
       status: 'feasible',
-      plan: { ...body, ...costProof(body.hourlyCost ?? 0, lowerBound) },
+      plan: await withEnvelopeOf(
+        proved,
+        samples.map(({ atNs }) => atNs),
+      ),
       finished,
       estimates,
     },
@@ -217,11 +229,19 @@ interface Planned {
   readonly samples: readonly Sample[];
   readonly spec: PipelineSpec;
   readonly files: PipelineFiles;
+  /** Estimators that a search has made, for problems with further candidates behind those of this one. */
+  readonly known?: ReadonlyMap<Sample, PipelineEstimator>;
 }
 
-function planOf(configuration: Configuration, { problem, samples, spec, files }: Planned): PipelinePlanBody {
+function planOf(
+  configuration: Configuration,
+  { problem, samples, spec, files, known }: Planned,
+): PipelinePlanBody {
   const resolved = resolveGiven(chosenSpec(spec, chosenStages(problem, configuration)), files);
-  const latencies = samples.map((sample) => estimatorOf(problem, sample).estimate(configuration).latencyNs);
+  const latencies = samples.map((sample) => {
+    const estimator = known?.get(sample) ?? estimatorOf(problem, sample);
+    return estimator.estimate(configuration).latencyNs;
+  });
   const { notes = [], ...body } = planChosen(resolved.problem as GivenProblem);
   const told = [...notes, ...objectiveNotes(spec)];
   const further = spec.objectives?.map((one) => ({

@@ -23,11 +23,18 @@ export async function withEnvelope(
   { spec, trace }: { readonly spec: PipelineSpec; readonly trace?: Trace | undefined },
 ): Promise<PipelinePlanBody> {
   const { load } = spec;
-  if (load === undefined) return body;
+  if (load === undefined || body.envelope !== undefined) return body;
   const isTuned = [spec.tuner, spec.serving?.tuner?.kind].includes('inferline');
   if (spec.planner.method === 'given' && !isTuned && requestsOf(load, trace) > MOST_ENVELOPED) return body;
+  return withEnvelopeOf(body, await drawnTimes(spec, load, trace));
+}
+
+/** withEnvelopeOf adds the traffic envelope of the draws that a plan was made for. */
+export async function withEnvelopeOf(
+  body: PipelinePlanBody,
+  draws: readonly Float64Array[],
+): Promise<PipelinePlanBody> {
   const { envelopeOf } = await import('../../serving/index.js');
-  const draws = await drawnTimes(spec, load, trace);
   const envelopes = draws.map((atNs) => envelopeOf(atNs, 1e3 * body.longestPath.latencyUs));
   const envelope = (envelopes[0] ?? []).map(({ windowUs }, k) => ({
     windowUs,

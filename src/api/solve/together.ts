@@ -1,5 +1,5 @@
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import {
   checkWritable,
   emittedHead,
@@ -76,10 +76,10 @@ export async function solveTogether(
   const files = loaded.map((one) =>
     output === undefined ? undefined : join(output, `${nameOf(one)}.plan.json`),
   );
-  if (output !== undefined) await mkdir(output, { recursive: true });
+  const isMade = output === undefined || (await checkFolder(task, output));
   for (const file of files) {
     if (file === undefined) continue;
-    await checkWritable(file);
+    if (isMade) await checkWritable(file);
     await refuseReplacing(
       task,
       outputFiles({ output: file }),
@@ -108,11 +108,28 @@ export async function solveTogether(
     const others = loaded.filter((other) => other !== one).map(nameOf);
     plans.push(await planWithShare(one, body, { tools, others, file: files[k] }));
   }
+  if (output !== undefined) await mkdir(output, { recursive: true });
   for (const [k, file] of files.entries())
     if (file !== undefined) await saveArtifact<'pipeline-plan'>(file, plans[k] as PipelinePlan);
   const isLimited = options.work !== undefined || options.timeLimit !== undefined;
   const document = planSet(loaded, plans, { ...outcome, files, tools });
   return { outcome: 'plan-set', plans, limitReached: isLimited && !outcome.finished, document };
+}
+
+/**
+ * checkFolder checks whether a folder could be made, and makes nothing: a search that finds no plan leaves no trace.
+ * @returns whether the folder is there already
+ * @throws InputError where it is a file, or cannot be made
+ */
+async function checkFolder(task: string, output: string): Promise<boolean> {
+  const found = await stat(output).catch(() => undefined);
+  if (found?.isDirectory()) return true;
+  if (found !== undefined)
+    throw new InputError(task, [fault(`${output} is a file; name a folder for the plans`, option('output'))]);
+  let missing = resolve(output);
+  while ((await stat(dirname(missing)).catch(() => undefined)) === undefined) missing = dirname(missing);
+  await checkWritable(missing);
+  return false;
 }
 
 /** freeIn lists the devices that the pipelines share, by class. */

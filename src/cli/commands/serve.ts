@@ -98,7 +98,7 @@ function eventText(event: ServeEvent): string | undefined {
     case 'deviceDown':
       return `${event.device} is down: ${event.why}`;
     case 'deviceUp':
-      return `${event.device} is up again`;
+      return `${event.device} is up`;
     case 'notStarted':
       return `${event.device} did not start, and is tried again: ${event.why}`;
     case 'batchFailed':

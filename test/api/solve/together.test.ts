@@ -141,6 +141,19 @@ describe('solveTogether()', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining('is for one spec')]);
   });
 
+  it('leaves no folder where there is no plan, and refuses one that is a file', async () => {
+    await writeCount(1);
+    const none = await solveTogether(specs(), { output: at('new/plans') });
+    expect(none.outcome).toBe('infeasible');
+    expect(await readdir(folder)).not.toContain('new');
+    const error: unknown = await solveTogether(specs(), { output: at('a.yaml') }).catch((thrown) => thrown);
+    expect(error).toBeInstanceOf(InputError);
+    expect((error as InputError).faults).toMatchObject([{ message: expect.stringContaining('is a file') }]);
+    await writeCount(9);
+    await solveTogether(specs(), { output: at('new/plans') });
+    expect(await readdir(at('new/plans'))).toEqual(['a.plan.json', 'b.plan.json']);
+  });
+
   it('is shown as tables of the pipelines and of the classes', async () => {
     await writeCount(9);
     const { code, stdout } = await plan(['solve', ...specs(), '-o', at('plans')]);
