@@ -63,6 +63,7 @@ export {
   type ProgressStep,
   profileModelFile,
 } from './profile.js';
+export { profileCascade, refuseLabels, specKind } from './profile-cascade.js';
 export {
   type ProfiledPipeline,
   type ProfilePipelineOptions,

@@ -15,6 +15,7 @@ import {
 } from '../artifacts/index.js';
 import type { LoadOptions, LoadSchedule, RemoteModel } from '../loadgen/index.js';
 import type { RatedModel, SimulatedLoadOptions, TraceFileOptions } from '../simulation/index.js';
+import type { LabelledLoad } from './labelled-load.js';
 import { silenceWarnings } from './simulate.js';
 
 /** LoadServerOptions holds the load for a server: one that is drawn, or traces. */
@@ -27,6 +28,9 @@ export interface LoadServerOptions
   readonly durationS?: number | undefined;
   /** Trace files, as a simulation takes them: `day.csv` is for all models, `detector=day.csv` is for one. */
   readonly traces?: readonly string[] | undefined;
+  /** Files of sample requests that are sent in turn, in place of random ones; with the file of their labels. */
+  readonly samples?: readonly string[] | undefined;
+  readonly labels?: string | undefined;
   /** The file that the report is written to as JSON; when it is left out, nothing is written. */
   readonly output?: string | undefined;
 }
@@ -39,18 +43,40 @@ export interface LoadServerOptions
  */
 export async function loadServer(url: string, options: LoadServerOptions): Promise<LoadDocument> {
   const { driveLoad } = await import('../loadgen/index.js');
-  const { output, rps, durationS, traces = [], traceFormat, ...rest } = options;
+  const { output, rps, durationS, traces = [], traceFormat, samples, labels, ...rest } = options;
   if (output !== undefined && output !== '') await checkWritable(output);
   const traced = traces.length > 0;
   const drawn = traced ? undefined : await drawnLoad(options);
   if (drawn !== undefined) await refuseReplacing(`load ${url}`, outputFiles({ output }), []);
   const load = drawn ?? (await tracedLoad(url, options));
   const { silentNs = 0, inputs = [], ...asked } = load;
-  const driven = await driveLoad(url, { ...rest, ...asked });
-  const report: LoadDocument = { ...emittedHead('load-report', [...inputs]), ...driven };
+  const labelled = await labelledOf(url, options);
+  const answers = labelled && { inputs: labelled.inputs, check: labelled.check };
+  const driven = await driveLoad(url, { ...rest, ...asked, ...answers });
+  const report: LoadDocument = {
+    ...emittedHead('load-report', [...inputs]),
+    ...driven,
+    ...describedLabels(labelled),
+  };
   report.warnings.push(...silenceWarnings(silentNs, asked.durationS));
   if (output !== undefined) await saveArtifact<'load-report'>(output, report);
   return report;
+}
+
+async function labelledOf(url: string, options: LoadServerOptions): Promise<LabelledLoad | undefined> {
+  const { samples, labels, model } = options;
+  if (samples === undefined && labels === undefined) return undefined;
+  const { describeServer } = await import('../loadgen/index.js');
+  const { labelledLoad } = await import('./labelled-load.js');
+  return labelledLoad(url, { ...(samples && { samples }), labels }, await describeServer(url, model));
+}
+
+function describedLabels(labelled: LabelledLoad | undefined): Pick<LoadDocument, 'labelled'> {
+  if (labelled === undefined) return {};
+  const { samples, answered, right } = labelled.counted();
+  return {
+    labelled: { samples, answered, right, ...(answered === 0 ? {} : { accuracy: right / answered }) },
+  };
 }
 
 interface AskedLoad {

@@ -158,7 +158,7 @@ function namedInputs(
  * model of `x.profile.json` is `x.onnx` beside it.
  * @returns the paths of the profiles that were measured
  */
-async function measureMissing(
+export async function measureMissing(
   paths: readonly string[],
   spec: string,
   { samples = [], output: _, verdicts: __, ...options }: ProfilePipelineOptions,

@@ -59,15 +59,12 @@ async function describeFile(named: string): Promise<string> {
       const { problem } = await loadProblem(path);
       return `pooled spec of ${problem.models.length} model(s)`;
     }
-    case 'pipeline': {
-      const { graph } = await loadPipeline(path);
-      return `pipeline spec of ${graph.names.length} stage(s)`;
-    }
+    case 'pipeline':
+      return `pipeline spec of ${(await loadPipeline(path)).graph.names.length} stage(s)`;
     case 'pipeline-plan':
       return describePipelinePlan(loaded as Loaded<'pipeline-plan'>);
     case 'cascade':
-      await loadCascade(path);
-      return `cascade spec of ${loaded.value.models.map(({ name }) => name).join(', ')}`;
+      return `cascade spec of ${(await loadCascade(path)).spec.value.models.length} models`;
     case 'gear-plan':
       return describeGearPlan(loaded as Loaded<'gear-plan'>);
     case 'policy':

@@ -60,6 +60,7 @@ export { type Loaded, loadArtifact, parseArtifact } from './load.js';
 export {
   gapsText,
   gapTimes,
+  type LabelledOutcomes,
   type LoadDocument,
   type LoadExecutions,
   type LoadSends,
@@ -92,6 +93,8 @@ export type {
 export type {
   CountedSamples,
   PipelineProfile,
+  RecordedFamily,
+  RecordedModel,
   SampledEdge,
   SampledShare,
   SampledStage,

@@ -38,10 +38,21 @@ export interface LoadDocument extends Emitted, LoadOutcomes {
   serving?: PlanServing;
   /** When requests were to be sent; absent where they were more than a million. */
   sends?: LoadSends[];
+  /** How many of the answers to labelled samples are right; absent where nobody gave labels. */
+  labelled?: LabelledOutcomes;
   /** What the server says of the load; absent where it does not tell. */
   served?: LoadServed[];
   /** Sentences that say which figures make the run unfit as a measurement. */
   warnings: string[];
+}
+
+/** LabelledOutcomes counts the right answers to labelled samples, which were sent in turn. */
+export interface LabelledOutcomes {
+  samples: number;
+  answered: number;
+  right: number;
+  /** Absent where nothing was answered. */
+  accuracy?: number;
 }
 
 /** LoadOutcomes says how requests ended. sent = inTime + late + dropped + failed + cancelled. */

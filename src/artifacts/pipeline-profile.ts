@@ -10,6 +10,8 @@ export interface PipelineProfile extends Emitted {
     measured: boolean;
   }[];
   samples?: CountedSamples;
+  /** What was recorded of the models of a cascade on labelled samples. */
+  family?: RecordedFamily;
   warnings: string[];
 }
 
@@ -48,4 +50,21 @@ export interface SampledEdge extends SampledShare {
   probability: number;
   /** What the spec had before. */
   probabilityBefore?: number;
+}
+
+/** RecordedFamily says where records of a family were written, and how well each model's certainty tells right answers. */
+export interface RecordedFamily {
+  records: string;
+  samples: number;
+  models: RecordedModel[];
+}
+
+/** RecordedModel is how a model answers labelled samples. */
+export interface RecordedModel {
+  name: string;
+  accuracy: number;
+  /** The probability that a right answer is more certain than a wrong one; absent where all are right, or all wrong. */
+  auroc?: number;
+  /** The expected calibration error over 15 bins; absent where certainties are not within 0 and 1. */
+  calibrationError?: number;
 }

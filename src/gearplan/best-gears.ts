@@ -1,7 +1,7 @@
 import type { Cascade } from './cascade.js';
-import { Balance, loadOf, type Placement } from './placement.js';
+import { Balance, type ModelPlacement, modelLoads } from './placement.js';
 import type { GearProblem } from './problem.js';
-import type { GearError, Trials, TunedGear } from './trials.js';
+import type { GearError, GearTrials, TunedGear } from './trials.js';
 
 /** After a cascade fails, those are passed over that save less than this share of its utilization. */
 const LEAST_SAVING = 0.03;
@@ -20,7 +20,7 @@ export interface RangeGear {
 export interface SearchedCascades {
   readonly problem: GearProblem;
   readonly frontier: readonly Cascade[];
-  readonly trials: Trials;
+  readonly trials: GearTrials;
 }
 
 /**
@@ -35,12 +35,12 @@ export function bestGear(
     range,
     placement,
     all = false,
-  }: { readonly range: number; readonly placement: Placement; readonly all?: boolean },
+  }: { readonly range: number; readonly placement: ModelPlacement; readonly all?: boolean },
 ): RangeGear | { readonly error: GearError } {
   const { models, ranges, latencyNs } = problem;
   const rps = (ranges[range] as GearProblem['ranges'][number]).toRps;
   const balance = new Balance(placement, models.length);
-  const shares = frontier.map((cascade) => balance.utilization(loadOf(models, cascade, rps)).share);
+  const shares = frontier.map((cascade) => balance.utilization(modelLoads(models, cascade, rps)).share);
   const mayServe = (index: number): boolean =>
     (shares[index] as number) <= 1 && (frontier[index] as Cascade).floorNs <= latencyNs;
   const tryAt = (index: number): RangeGear | undefined => {
@@ -80,7 +80,7 @@ function isEasier(
 /** cheapestError is why the cascade with the least work does not serve a range. */
 function cheapestError(
   { frontier, trials }: SearchedCascades,
-  { range, placement }: { readonly range: number; readonly placement: Placement },
+  { range, placement }: { readonly range: number; readonly placement: ModelPlacement },
 ): GearError {
   const cheapest = frontier.reduce((least, one) => (one.workNs < least.workNs ? one : least));
   const tried = trials.try(range, cheapest, placement);
@@ -93,7 +93,7 @@ function cheapestError(
  */
 export function accuracyBound(
   { problem, frontier }: Pick<SearchedCascades, 'problem' | 'frontier'>,
-  placement: Placement,
+  placement: ModelPlacement,
 ): number {
   const { models, ranges, latencyNs } = problem;
   const balance = new Balance(placement, models.length);
@@ -101,7 +101,7 @@ export function accuracyBound(
   for (const { toRps, share } of ranges) {
     const best = frontier.find(
       (cascade) =>
-        cascade.floorNs <= latencyNs && balance.utilization(loadOf(models, cascade, toRps)).share <= 1,
+        cascade.floorNs <= latencyNs && balance.utilization(modelLoads(models, cascade, toRps)).share <= 1,
     );
     if (best === undefined) return NO_PLAN;
     sum += share * best.accuracy;

@@ -1,5 +1,5 @@
 import type { Cascade } from './cascade.js';
-import type { Placement } from './placement.js';
+import type { ModelPlacement } from './placement.js';
 import type { FamilyModel } from './problem.js';
 
 const NEVER = Number.POSITIVE_INFINITY;
@@ -7,7 +7,7 @@ const NEVER = Number.POSITIVE_INFINITY;
 /** GearTrial is a gear that is tried on a load. */
 export interface GearTrial {
   readonly cascade: Pick<Cascade, 'models' | 'thresholds'>;
-  readonly placement: Placement;
+  readonly placement: ModelPlacement;
   /** How many requests must wait before each step of the cascade until a batch starts. */
   readonly minQueues: readonly number[];
   /** A batch starts too when its first request has waited so long. */

@@ -1,6 +1,6 @@
 import { atMostAll, type RangeGear, type SearchedCascades } from './best-gears.js';
 import type { Cascade } from './cascade.js';
-import { loadOf, type Placement, prunedPlacement } from './placement.js';
+import { type ModelPlacement, modelLoads, prunedPlacement } from './placement.js';
 import type { GearProblem } from './problem.js';
 import type { GearError, TunedGear } from './trials.js';
 
@@ -11,7 +11,7 @@ export interface RangeFault extends GearError {
 
 /** GearLoopPlan is what the loop agrees on. */
 export interface GearLoopPlan {
-  readonly placement: Placement;
+  readonly placement: ModelPlacement;
   readonly gears: readonly RangeGear[];
 }
 
@@ -27,7 +27,7 @@ interface LoopState {
   readonly assigned: number[];
   /** How many devices must hold each model, so that what a range lacked is there. */
   atLeast: number[];
-  placement: Placement;
+  placement: ModelPlacement;
   gears: (TunedGear | undefined)[];
 }
 
@@ -104,7 +104,7 @@ function placeModels(
     state.atLeast = state.atLeast.with(error.model, has + 1);
   }
   const loads = ranges.map(({ toRps }, range) =>
-    loadOf(models, frontier[state.assigned[range] as number] as Cascade, toRps),
+    modelLoads(models, frontier[state.assigned[range] as number] as Cascade, toRps),
   );
   const placed = prunedPlacement({ models, devices, memoryBytes, loads, atLeast: state.atLeast });
   if ('error' in placed) return error ?? { ...placed.error, by: 'load' };

@@ -5,13 +5,13 @@ import { type FamilyModel, leastWorkNs } from './problem.js';
 const MOST_PLACEMENTS = 5000;
 
 /**
- * Placement says which models each device holds: a bit for each model, device by device. Devices are alike, so that they
+ * ModelPlacement says which models each device holds: a bit for each model, device by device. Devices are alike, so that they
  * stand in the order of their sets.
  */
-export type Placement = readonly number[];
+export type ModelPlacement = readonly number[];
 
-/** loadOf is the time that each model of a cascade needs per second of a load, in devices, with its best batch. */
-export function loadOf(family: readonly FamilyModel[], cascade: Cascade, rps: number): Float64Array {
+/** modelLoads is the time that each model of a cascade needs per second of a load, in devices, with its best batch. */
+export function modelLoads(family: readonly FamilyModel[], cascade: Cascade, rps: number): Float64Array {
   const load = new Float64Array(family.length);
   cascade.models.forEach((model, step) => {
     const workS = leastWorkNs(family[model] as FamilyModel) / 1e9;
@@ -37,7 +37,7 @@ export class Balance {
   private readonly reach: Int32Array;
 
   constructor(
-    placement: Placement,
+    placement: ModelPlacement,
     private readonly count: number,
   ) {
     this.reach = new Int32Array(1 << count);
@@ -75,7 +75,7 @@ export class Balance {
 }
 
 /** fullPlacement has every model on every device, whether it fits or not. */
-export function fullPlacement(models: number, devices: number): Placement {
+export function fullPlacement(models: number, devices: number): ModelPlacement {
   return new Array<number>(devices).fill((1 << models) - 1);
 }
 
@@ -103,9 +103,9 @@ export function maximalSets(family: readonly FamilyModel[], memoryBytes: number)
 export function placementsOf(
   family: readonly FamilyModel[],
   { devices, memoryBytes }: { readonly devices: number; readonly memoryBytes: number },
-): Placement[] | undefined {
+): ModelPlacement[] | undefined {
   const sets = maximalSets(family, memoryBytes);
-  const placements: Placement[] = [];
+  const placements: ModelPlacement[] = [];
   const extend = (placed: readonly number[], from: number): boolean => {
     if (placed.length === devices) return placements.push(placed) <= MOST_PLACEMENTS;
     for (let set = from; set < sets.length; set++)
@@ -138,7 +138,7 @@ export interface PlacementError {
  * over the utilization that is left (Eq. 4, repaired: as printed, it favours what frees least). A model stays where a
  * range could not be served without it.
  */
-export function prunedPlacement(problem: PruneProblem): Placement | { readonly error: PlacementError } {
+export function prunedPlacement(problem: PruneProblem): ModelPlacement | { readonly error: PlacementError } {
   const { models, devices, memoryBytes, loads } = problem;
   const placed = [...fullPlacement(models.length, devices)];
   for (;;) {
@@ -185,7 +185,7 @@ function prune(problem: PruneProblem, placed: number[], over: readonly number[])
 /** busiestAfter is the utilization of the ranges that use a model, once a device holds it no longer. */
 function busiestAfter(
   { models, loads, atLeast }: PruneProblem,
-  { placed, model }: { readonly placed: Placement; readonly model: number },
+  { placed, model }: { readonly placed: ModelPlacement; readonly model: number },
 ): { readonly share: number } | { readonly error: PlacementError } {
   const balance = new Balance(placed, models.length);
   let busiest = 0;

@@ -19,11 +19,11 @@ import {
 import { atMostAll, type RangeGear } from './best-gears.js';
 import type { Cascade } from './cascade.js';
 import { type GearSolution, slowestNs } from './objectives.js';
-import { Balance, loadOf } from './placement.js';
+import { Balance, modelLoads } from './placement.js';
 import type { FamilyModel, GearProblem } from './problem.js';
 import type { CascadeFiles, ClassProblem } from './resolve.js';
 import { loadShares } from './shares.js';
-import { type ArrivalsOf, Trials } from './trials.js';
+import { type ArrivalsOf, GearTrials } from './trials.js';
 
 const NS_PER_MS = 1e6;
 /** Shares of load are written to so many places. */
@@ -143,7 +143,7 @@ class PlanWriter {
     return this.planned.solution.choice.gears.map((chosen, range): Gear => {
       const { fromRps, toRps, share } = ranges[range] as GearProblem['ranges'][number];
       const cascade = this.cascades[range] as Cascade;
-      const load = loadOf(models, cascade, toRps);
+      const load = modelLoads(models, cascade, toRps);
       const limit = this.limit(range, chosen);
       return {
         ...{ fromRps, toRps, share },
@@ -175,7 +175,7 @@ class PlanWriter {
     const { choice } = this.planned.solution;
     const next = choice.cascades[index - 1];
     if (next === undefined) return undefined;
-    const tried = new Trials(this.problem, this.planned.arrivalsOf).try(range, next, choice.placement);
+    const tried = new GearTrials(this.problem, this.planned.arrivalsOf).try(range, next, choice.placement);
     if ('gear' in tried) return undefined;
     const { by, model } = tried.error;
     return { accuracy: next.accuracy, by, stage: this.problem.models[model]?.name as string };

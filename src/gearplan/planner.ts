@@ -3,9 +3,9 @@ import { accuracyBound, bestGear, type RangeGear, type SearchedCascades } from '
 import type { Cascade } from './cascade.js';
 import { cascadeFrontier } from './frontier.js';
 import { accuracyOf, planByLoop, type RangeFault } from './loop.js';
-import { fullPlacement, maximalSets, type Placement, placementsOf } from './placement.js';
+import { fullPlacement, type ModelPlacement, maximalSets, placementsOf } from './placement.js';
 import type { GearProblem } from './problem.js';
-import { type ArrivalsOf, Trials } from './trials.js';
+import { type ArrivalsOf, GearTrials } from './trials.js';
 
 /** A plan whose accuracy is so near its bound is optimal: the rest comes of adding up. */
 const ROUNDING = 1e-12;
@@ -18,7 +18,7 @@ export type GearMethod = CascadeMethod | 'loop';
 
 /** GearChoice is a gear plan that was searched. */
 export interface GearChoice {
-  readonly placement: Placement;
+  readonly placement: ModelPlacement;
   readonly cascades: readonly Cascade[];
   readonly gears: readonly RangeGear[];
   readonly accuracy: number;
@@ -50,7 +50,7 @@ export interface GearSearchOptions {
 export function mostAccurate(problem: GearProblem, options: GearSearchOptions): GearOutcome {
   const { method = 'gears', arrivalsOf } = options;
   const whole = options.frontier ?? cascadeFrontier(problem);
-  const trials = new Trials(problem, arrivalsOf);
+  const trials = new GearTrials(problem, arrivalsOf);
   const frontier = allowed(problem, whole, method);
   const searched = { problem, frontier, trials };
   switch (method) {
@@ -76,7 +76,7 @@ function allowed(problem: GearProblem, frontier: readonly Cascade[], method: Gea
 
 /** Found is a search's best plan so far, or why there is none. */
 type Found =
-  | { readonly placement: Placement; readonly gears: readonly RangeGear[] }
+  | { readonly placement: ModelPlacement; readonly gears: readonly RangeGear[] }
   | { readonly error: RangeFault };
 
 function byLoop(searched: SearchedCascades): Found {
@@ -97,7 +97,7 @@ function drawn(
   let best: Found = { error: { by: 'latency', model: 0, range: problem.ranges.length - 1 } };
   let accuracy = Number.NEGATIVE_INFINITY;
   for (let draw = 0; draw < draws; draw++) {
-    const placement = placements[integer(placements.length)] as Placement;
+    const placement = placements[integer(placements.length)] as ModelPlacement;
     const gears = problem.ranges.map((_, range) => {
       const index = integer(frontier.length);
       const tried = trials.try(range, frontier[index] as Cascade, placement);
@@ -111,7 +111,7 @@ function drawn(
   return best;
 }
 
-function byLoopPlacement(searched: SearchedCascades): Placement {
+function byLoopPlacement(searched: SearchedCascades): ModelPlacement {
   const { models, devices } = searched.problem;
   const found = byLoop(searched);
   return 'error' in found ? fullPlacement(models.length, devices) : found.placement;
@@ -146,7 +146,7 @@ function overPlacements(searched: SearchedCascades, all: boolean): GearOutcome {
 }
 
 /** improved gives each range its most accurate cascade on a placement. */
-function improved(searched: SearchedCascades, placement: Placement, all: boolean): Found {
+function improved(searched: SearchedCascades, placement: ModelPlacement, all: boolean): Found {
   const gears: RangeGear[] = [];
   for (let range = searched.problem.ranges.length - 1; range >= 0; range--) {
     const found = bestGear(searched, { range, placement, all });

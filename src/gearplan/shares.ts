@@ -1,4 +1,4 @@
-import type { Placement } from './placement.js';
+import type { ModelPlacement } from './placement.js';
 
 /** So many turns bring the shares of any placement to within a millionth of the best. */
 const TURNS = 200;
@@ -10,7 +10,7 @@ const TURNS = 200;
  * @param load the time that each model needs per second, in devices
  * @returns for each model the share of each device, all 0 for a model without a load
  */
-export function loadShares(placement: Placement, load: Float64Array): Float64Array[] {
+export function loadShares(placement: ModelPlacement, load: Float64Array): Float64Array[] {
   const poured = Array.from(load, () => new Float64Array(placement.length));
   const busy = new Float64Array(placement.length);
   for (let turn = 0; turn < TURNS; turn++)

@@ -1,6 +1,6 @@
 import type { Cascade } from './cascade.js';
 import { GearRun } from './gear-run.js';
-import { Balance, loadOf, type Placement } from './placement.js';
+import { Balance, type ModelPlacement, modelLoads } from './placement.js';
 import type { GearProblem } from './problem.js';
 
 /** A trial has at least so many requests, and at most the second number. */
@@ -34,7 +34,7 @@ export type TriedGear = { readonly gear: TunedGear } | { readonly error: GearErr
  * Trials tries cascades at the highest rate of a range, with minimum queue lengths as short as will do (CascadeServe
  * §4.5). It remembers what it tried. `count` is the number of simulated gears, the work of a search.
  */
-export class Trials {
+export class GearTrials {
   count = 0;
   private readonly tried = new Map<string, TriedGear>();
   private readonly arrivals = new Map<number, Float64Array>();
@@ -45,7 +45,7 @@ export class Trials {
   ) {}
 
   /** try tries a cascade in a range on a placement. */
-  try(range: number, cascade: Cascade, placement: Placement): TriedGear {
+  try(range: number, cascade: Cascade, placement: ModelPlacement): TriedGear {
     const key = `${range}/${cascade.models}/${cascade.thresholds}/${placement}`;
     const before = this.tried.get(key);
     if (before !== undefined) return before;
@@ -54,11 +54,11 @@ export class Trials {
     return answer;
   }
 
-  private answer(range: number, cascade: Cascade, placement: Placement): TriedGear {
+  private answer(range: number, cascade: Cascade, placement: ModelPlacement): TriedGear {
     const { models, latencyNs } = this.problem;
     const rps = this.rpsOf(range);
     const balance = new Balance(placement, models.length);
-    const { share, bottleneck } = balance.utilization(loadOf(models, cascade, rps));
+    const { share, bottleneck } = balance.utilization(modelLoads(models, cascade, rps));
     if (share > 1) return { error: { by: 'load', model: bottleneck } };
     const error = { by: 'latency' as const, model: bottleneck };
     if (cascade.floorNs > latencyNs) return { error };
@@ -75,7 +75,7 @@ export class Trials {
   private gear(
     range: number,
     cascade: Cascade,
-    { placement, minQueue }: { readonly placement: Placement; readonly minQueue: number },
+    { placement, minQueue }: { readonly placement: ModelPlacement; readonly minQueue: number },
   ): TunedGear | undefined {
     this.count += 1;
     const { models, latencyNs, quantile } = this.problem;

@@ -40,6 +40,8 @@ export interface CascadeWindow {
   readonly gear: number;
 }
 
+type EndedRequest = [atNs: number, model: number, request: number, arrivedNs: number, outcome: number];
+
 /**
  * CascadeFold observes a run of a gear plan: which model answered each request, and whether rightly, and which gear was
  * in force when. With windows it keeps every latency.
@@ -79,12 +81,14 @@ export class CascadeFold {
     this.order[request] = this.arrivals++;
   }
 
-  executed(batch: number, pool: number, _device: number, size: number): void {
+  /** executed tells that a batch was executed: its number, pool, device and size. */
+  executed(...[batch, pool, , size]: [batch: number, pool: number, device: number, size: number]): void {
     const { core, requestOf } = this.view as BatchView;
     for (let i = 0; i < size; i++) this.last[requestOf(core.batchTask(batch, i))] = pool;
   }
 
-  ended(atNs: number, _model: number, request: number, arrivedNs: number, outcome: number): void {
+  /** ended tells that a request has ended: when, its model and number, when it came, and its outcome. */
+  ended(...[atNs, , request, arrivedNs, outcome]: EndedRequest): void {
     const stage = this.last[request] as number;
     if (stage === NONE || (outcome !== OutcomeIndex.inTime && outcome !== OutcomeIndex.late)) return;
     const isRight = this.shape.isRight(this.order[request] as number, stage) ? 1 : 0;

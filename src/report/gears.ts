@@ -1,5 +1,5 @@
 import type { GearExplanation } from '../api/index.js';
-import type { Gear, GearPlan, GearStep, SimulationReport } from '../artifacts/index.js';
+import type { Gear, GearPlan, GearStep, RecordedFamily, SimulationReport } from '../artifacts/index.js';
 import { count, figure, orDash, percent, type Table } from './table.js';
 
 /** gearHeadlines state what a gear plan reaches, and how near that is to the proved bound. */
@@ -120,4 +120,15 @@ export function cascadeWindowTable({ cascade }: SimulationReport): Table {
     String(gear + 1),
   ]);
   return { columns: ['from s', 'right', 'p95 ms', 'gear'], rows };
+}
+
+/** familyTable says how each model answers labelled samples, and how well its certainty tells its right answers. */
+export function familyTable({ models, samples }: RecordedFamily): Table {
+  const rows = models.map(({ name, accuracy, auroc, calibrationError }) => [
+    name,
+    percent(accuracy, 2),
+    orDash(auroc, figure),
+    orDash(calibrationError, figure),
+  ]);
+  return { columns: [`${count(samples)} samples`, 'right', 'AUROC', 'calibration error'], rows };
 }

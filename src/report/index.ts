@@ -18,6 +18,7 @@ export {
   answeredTable,
   cascadeLines,
   cascadeWindowTable,
+  familyTable,
   frontierTable,
   gearHeadlines,
   gearTable,
@@ -26,7 +27,7 @@ export {
   oneMoreLine,
 } from './gears.js';
 export { proposalTable, proposedDevicesTable } from './init.js';
-export { loadModelTable, loadTable } from './load.js';
+export { labelledLine, loadModelTable, loadTable } from './load.js';
 export {
   pathTable,
   pipelineHeadline,

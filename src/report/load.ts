@@ -1,4 +1,4 @@
-import type { ModelLoad } from '../artifacts/index.js';
+import type { LabelledOutcomes, ModelLoad } from '../artifacts/index.js';
 import type { LoadReport } from '../loadgen/index.js';
 import { count, figure, orDash, percent, type Table } from './table.js';
 
@@ -67,4 +67,10 @@ function failureRows({ failures }: LoadReport): [string, string, string][] {
     .map(([why, count]): [string, string, string] => ['', String(count), why.slice(0, LONGEST_REASON)]);
   const left = reasons.slice(MOST_REASONS).reduce((sum, [, count]) => sum + count, 0);
   return left === 0 ? shown : [...shown, ['', String(left), 'for other reasons']];
+}
+
+/** labelledLine says how many of the answers to labelled samples are right. */
+export function labelledLine({ answered, right, accuracy, samples }: LabelledOutcomes): string {
+  const share = accuracy === undefined ? '' : `, ${percent(accuracy, 2)}`;
+  return `${count(right)} of ${count(answered)} answers right${share}, to ${count(samples)} labelled samples in turn`;
 }

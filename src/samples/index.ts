@@ -6,5 +6,6 @@
  * time, and writes no files. Start reading at `run-samples.ts`, then `count.ts`.
  */
 export { type CountedEdge, type CountedStage, countVerdicts, unplannable, verdictLines } from './count.js';
+export { type FamilyRun, numbersIn, type RunModel, readLabels, recordFamily } from './family.js';
 export { type ReadSamples, readSamples, type SampleFile } from './read-samples.js';
 export { type RowVerdicts, runSamples } from './run-samples.js';

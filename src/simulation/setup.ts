@@ -121,8 +121,7 @@ export async function prepareSimulation(
     more.given === undefined
       ? await resolvedWorkload(applicationsOf(plan.value), options, told)
       : givenLoad(more.given(plan, told));
-  const verdicts = await verdictsOf(plan.value, options, told);
-  const family = await familyOf({ ...plan, path: madeAt }, options, told);
+  const said = await whatModelsSay({ ...plan, path: madeAt }, options, told);
   const jitter = jitterOf(plan.value, profiles, options, told);
   const broken = await contradictions(plan.value);
   told.add(...broken, ...numberFaults(options));
@@ -134,8 +133,7 @@ export async function prepareSimulation(
   const files = [
     ...(load?.files ?? []).map((file) => ({ role: 'trace', file })),
     ...policyFiles(policy).map((file) => ({ role: 'policy', file })),
-    ...(verdicts === undefined ? [] : [{ role: 'verdicts', file: verdicts.file }]),
-    ...(family === undefined ? [] : [{ role: 'records', file: family.file }]),
+    ...said.files,
   ];
   const read = [
     { what: 'the plan', path: plan.path },
@@ -155,8 +153,7 @@ export async function prepareSimulation(
     setup: {
       ...{ plan: tuned.plan, scheduler: tuned.scheduler, execution, workload: load.workload, seed, exact },
       transfers: more.transfers ?? transfers,
-      ...(verdicts === undefined ? {} : { verdicts: verdicts.records }),
-      ...(family === undefined ? {} : { family: family.records }),
+      ...said.records,
     },
     profiles,
     inputs: (holder) => [
@@ -234,6 +231,29 @@ async function verdictsOf(
 ): Promise<Awaited<ReturnType<typeof readVerdicts>>> {
   if (verdicts === undefined || (await contradictions(plan)).length > 0) return undefined;
   return readVerdicts(verdicts, plan, told);
+}
+
+/** whatModelsSay reads recorded verdicts of a pipeline, and the records of a gear plan. */
+async function whatModelsSay(
+  plan: Loaded<ServedPlan['kind']>,
+  options: SimulationSettings,
+  told: ToldFaults,
+): Promise<{
+  readonly records: Pick<SimulationSetup, 'verdicts' | 'family'>;
+  readonly files: readonly { readonly role: string; readonly file: { path: string; sha256: string } }[];
+}> {
+  const verdicts = await verdictsOf(plan.value, options, told);
+  const family = await familyOf(plan, options, told);
+  return {
+    records: {
+      ...(verdicts === undefined ? {} : { verdicts: verdicts.records }),
+      ...(family === undefined ? {} : { family: family.records }),
+    },
+    files: [
+      ...(verdicts === undefined ? [] : [{ role: 'verdicts', file: verdicts.file }]),
+      ...(family === undefined ? [] : [{ role: 'records', file: family.file }]),
+    ],
+  };
 }
 
 /** familyOf reads the records of a gear plan. Other plans have none. */

@@ -8,14 +8,14 @@ import {
   solveGears,
 } from '../../src/gearplan/index.js';
 import { placementsOf } from '../../src/gearplan/placement.js';
-import { Trials } from '../../src/gearplan/trials.js';
+import { GearTrials } from '../../src/gearplan/trials.js';
 import { streamOf } from '../../src/random/index.js';
 import { cases, seeds } from '../cases.js';
 import { arrivalsOf, randomProblem } from './families.js';
 
 /** The most accurate plan by trying every cascade in every range on every placement. */
 function bestOf(problem: GearProblem, frontier: readonly Cascade[]): number | undefined {
-  const trials = new Trials(problem, arrivalsOf);
+  const trials = new GearTrials(problem, arrivalsOf);
   let best: number | undefined;
   for (const placement of placementsOf(problem.models, problem)!) {
     const accuracies = problem.ranges.map((_, range) =>
@@ -71,7 +71,7 @@ describe('Gear plans', () => {
   it('hold when each range is tried again, on devices that have the memory', () => {
     for (const seed of seeds(60, 600)) {
       const problem = randomProblem(seed);
-      const trials = new Trials(problem, arrivalsOf);
+      const trials = new GearTrials(problem, arrivalsOf);
       for (const method of ['gears', 'loop', 'exhaustive', 'static', 'ms+', 'dynba'] as const) {
         const outcome = mostAccurate(problem, { method, arrivalsOf });
         if (outcome.status === 'infeasible') continue;
@@ -124,7 +124,7 @@ describe("CascadeServe's loop", () => {
     for (const seed of seeds(80, 800)) {
       const problem = randomProblem(seed);
       const frontier = cascadeFrontier(problem);
-      const result = planByLoop({ problem, frontier, trials: new Trials(problem, arrivalsOf) });
+      const result = planByLoop({ problem, frontier, trials: new GearTrials(problem, arrivalsOf) });
       const changes = problem.ranges.length * frontier.length;
       const replicas = problem.models.length * problem.devices;
       expect(result.calls, `seed ${seed}`).toBeLessThanOrEqual(4 + 4 * changes * (replicas + 1));

@@ -18,6 +18,8 @@ interface Options {
   rps?: string[];
   duration?: number;
   trace?: string[];
+  samples?: string[];
+  labels?: string;
   traceFormat?: 'perf-analyzer-intervals';
   model?: string;
   arrivals?: 'poisson' | 'uniform' | 'gamma';
@@ -50,6 +52,15 @@ export function loadCommand(): Command {
       )
       .addOption(traceFormatOption())
       .option(
+        '--samples <file>',
+        'send these requests in turn, in place of random ones: .npy, .npz, .json or .jsonl (repeatable)',
+        each,
+      )
+      .option(
+        '--labels <file>',
+        'the classes of the samples, to count right answers: .npy, or one on each line',
+      )
+      .option(
         '--model <name>',
         'model to ask; it may be left out if the server has only one, or with --trace',
       )
@@ -75,7 +86,7 @@ async function driveServer(
   url: string,
 ): Promise<ExitCode> {
   const { loadServer } = await import('../../api/index.js');
-  const { loadModelTable, loadTable } = await import('../../report/index.js');
+  const { labelledLine, loadModelTable, loadTable } = await import('../../report/index.js');
   const shown = await progress();
   const report = await loadServer(url, {
     ...given({ ...options, sloMs, durationS }),
@@ -87,6 +98,7 @@ async function driveServer(
   });
   shown.stop();
   await terminal.table(loadTable(report));
+  if (report.labelled !== undefined) terminal.line(labelledLine(report.labelled));
   if (report.models !== undefined) {
     terminal.line();
     await terminal.table(loadModelTable(report.models));

@@ -37,12 +37,17 @@ interface Options {
   resume?: boolean;
   samples?: string[];
   verdicts?: string;
+  labels?: string;
   output?: string;
 }
 
 const SAMPLES = new Option(
   '--samples <files...>',
   "a pipeline's sample requests: .npz with an array for each input, .npy, or requests as .json or .jsonl",
+);
+const LABELS = new Option(
+  '--labels <file>',
+  "the classes of a cascade's samples: whole numbers in a .npy array, or one on each line",
 );
 const VERDICTS = new Option(
   '--verdicts <file>',
@@ -100,6 +105,7 @@ export function profileCommand(): Command {
       .option('--resume', 'continue the interrupted run of the output file, as it was asked for')
       .addOption(SAMPLES)
       .addOption(VERDICTS)
+      .addOption(LABELS)
       .option(
         '-o, --output <file>',
         "write the profile here (<model>.profile.json), or a pipeline's spec with the probabilities (not written by default); - is stdout",
@@ -111,8 +117,39 @@ export function profileCommand(): Command {
 }
 
 async function profileModel(context: Context, options: Options, path: string): Promise<ExitCode> {
+  const { refuseLabels, specKind } = await import('../../api/index.js');
+  if (/\.(ya?ml|json)$/i.test(path) && (await specKind(path)) === 'cascade')
+    return profileFamily(context, options, path);
+  refuseLabels(path, options);
   if (/\.(ya?ml|json)$/i.test(path)) return profileStages(context, options, path);
   return profileOne(context, options, path);
+}
+
+/** profileFamily profiles the models of a cascade's spec. */
+async function profileFamily(
+  { terminal, signal, progress, inFlags }: Context,
+  options: Options,
+  path: string,
+): Promise<ExitCode> {
+  const { profileCascade } = await import('../../api/index.js');
+  const { familyTable, measuredLines } = await import('../../report/index.js');
+  const shown = await progress();
+  const document = await profileCascade(path, {
+    ...options,
+    output: fileOf(options.output),
+    devices: options.device,
+    signal,
+    onProgress: (step) => shown.show(step),
+    onNote: (note) => terminal.note(inFlags(note)),
+  });
+  shown.stop();
+  for (const line of measuredLines(document)) terminal.line(line);
+  if (document.family !== undefined) {
+    await terminal.table(familyTable(document.family));
+    terminal.line(`records: ${document.family.records}`);
+  }
+  terminal.document(document);
+  return EXIT.done;
 }
 
 /** profileStages profiles the pipeline of a spec. */

@@ -1,11 +1,10 @@
 import { Command, Option } from 'commander';
 import type {
-  GearExplanation,
-  GearPlan,
   InfeasibilityExplanation,
   PipelineExplanation,
   PipelinePlan,
   PlanExplanation,
+  Solved,
 } from '../../api/index.js';
 import { EXIT, type ExitCode } from '../exit.js';
 import { notNegative, openShare, positiveNumber, wholeNumber, withJson } from '../options.js';
@@ -182,10 +181,7 @@ async function solveSpecFile(
       if (signal.aborted) return EXIT.interrupted;
       return solved.limitReached ? EXIT.limitWithPlan : EXIT.done;
     case 'gear-plan':
-      for (const warning of solved.warnings) await terminal.warn(warning);
-      await showGears(terminal, solved.plan, solved.explanation);
-      await terminal.artifact('plan', options.output, solved.plan);
-      return EXIT.done;
+      return showSolvedGears(terminal, solved, options.output);
     case 'plan': {
       for (const warning of solved.warnings) await terminal.warn(warning);
       terminal.note(timesText(solved.document.solver));
@@ -219,20 +215,23 @@ async function showPipeline(
   await terminal.table(pathTable(explanation));
 }
 
-async function showGears(
+async function showSolvedGears(
   terminal: Terminal,
-  plan: GearPlan,
-  explanation: GearExplanation | undefined,
-): Promise<void> {
+  { plan, warnings, explanation = {} }: Extract<Solved, { readonly outcome: 'gear-plan' }>,
+  output: string | undefined,
+): Promise<ExitCode> {
   const { frontierTable, gearHeadlines, gearTable, heldTable, oneMoreLine } = await import(
     '../../report/index.js'
   );
+  for (const warning of warnings) await terminal.warn(warning);
   for (const line of gearHeadlines(plan)) terminal.line(line);
   terminal.line();
   await terminal.table(gearTable(plan));
   await terminal.table(heldTable(plan));
-  for (const line of oneMoreLine(explanation ?? {})) terminal.line(line);
-  if (explanation?.frontier !== undefined) await terminal.table(frontierTable(explanation));
+  for (const line of oneMoreLine(explanation)) terminal.line(line);
+  if (explanation.frontier !== undefined) await terminal.table(frontierTable(explanation));
+  await terminal.artifact('plan', output, plan);
+  return EXIT.done;
 }
 
 async function showExplanation(terminal: Terminal, explanation: PlanExplanation): Promise<void> {

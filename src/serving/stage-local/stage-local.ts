@@ -138,13 +138,7 @@ export class StageLocalCore implements ServingCore {
       ? new OnArrival(state, chosen.choice, this.dropping)
       : new EarliestFree(state, chosen.correction.kind !== 'none');
     this.background = new Background(chosen.late, state);
-    const hooks: OnwardHooks = {
-      comesTo: (at, task, stage) => this.comesTo(at, task, stage),
-      branched: (task) => this.placement.branched(task),
-    };
-    this.passing = gears
-      ? new Escalation({ topology, gears, life, decisions }, hooks)
-      : new Passing(life, decisions, hooks);
+    this.passing = this.onward(life);
     this.sharing = topology.devices.some(({ otherPools }) => otherPools !== undefined)
       ? new Sharing(chosen.sharing, state)
       : undefined;
@@ -159,6 +153,16 @@ export class StageLocalCore implements ServingCore {
     this.tuning = tuning && new Tuning(tuning, topology, this.scaler);
     this.touched = this.placement.touched;
     this.wake = new WakeTimes(queues.count);
+  }
+
+  private onward(life: RequestLife): Onward {
+    const { topology, decisions, gears } = this;
+    const hooks: OnwardHooks = {
+      comesTo: (at, task, stage) => this.comesTo(at, task, stage),
+      branched: (task) => this.placement.branched(task),
+    };
+    if (gears !== undefined) return new Escalation({ topology, gears, life, decisions }, hooks);
+    return new Passing(life, decisions, hooks);
   }
 
   get pending(): number {

@@ -1,0 +1,67 @@
+/**
+ * This program trains a family of four classifiers on pictures that it draws, and writes them with labelled samples and
+ * specs:
+ *
+ *     node dist/examples/cascades/build.js [--out cascade-out] [--samples 2000]
+ */
+import { copyFile, mkdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { writeWhole } from '../../src/artifacts/index.js';
+import { Classifier, type ClassifierOptions } from './classifier.js';
+import { drawGlyphs, type Glyphs, PIXELS } from './glyphs.js';
+
+const TRAINING = 5000;
+const FAMILY: Readonly<Record<string, ClassifierOptions>> = {
+  tiny: { features: 64, epochs: 5, seed: 1 },
+  small: { features: 256, epochs: 5, seed: 2 },
+  medium: { features: 768, epochs: 5, seed: 3 },
+  large: { features: 2048, epochs: 5, seed: 4 },
+};
+
+const { values } = parseArgs({
+  options: {
+    out: { type: 'string', default: 'cascade-out' },
+    samples: { type: 'string', default: '2000' },
+  },
+});
+const count = Number(values.samples);
+if (!Number.isSafeInteger(count) || count < 1)
+  throw new Error(`--samples is ${values.samples}; give a whole number above 0`);
+const here = resolve(import.meta.dirname, '../../../examples/cascades');
+await mkdir(values.out, { recursive: true });
+const training = drawGlyphs(TRAINING, 1);
+for (const [name, options] of Object.entries(FAMILY)) {
+  const classifier = new Classifier(options);
+  classifier.learn(training);
+  await put(`${name}.onnx`, classifier.onnx());
+}
+// The records are of pictures that nothing was learnt from, and so are the pictures that a server is tried with.
+for (const [name, seed] of [
+  ['validation', 2],
+  ['test', 3],
+] as const) {
+  const glyphs = drawGlyphs(count, seed);
+  await put(`${name}.npy`, arrayOf(glyphs));
+  await put(`${name}-labels.csv`, Buffer.from(`label\n${Array.from(glyphs.labels).join('\n')}\n`));
+}
+for (const name of ['spec.yaml', 'accuracy.yaml', 'cluster.yaml']) {
+  await copyFile(join(here, name), join(values.out, name));
+  process.stdout.write(`${join(values.out, name)}\n`);
+}
+
+async function put(name: string, bytes: Uint8Array): Promise<void> {
+  await writeWhole(join(values.out, name), bytes);
+  process.stdout.write(`${join(values.out, name)}\n`);
+}
+
+/** arrayOf gives pictures as `np.save` would write them. */
+function arrayOf({ pixels, labels }: Glyphs): Uint8Array {
+  const said = `{'descr': '<f4', 'fortran_order': False, 'shape': (${labels.length}, ${PIXELS ** 2}), }`;
+  const header = Buffer.alloc(128, ' ');
+  header.write('\x93NUMPY\x01\x00', 0, 'latin1');
+  header.writeUInt16LE(header.length - 10, 8);
+  header.write(said, 10);
+  header.write('\n', header.length - 1);
+  return Buffer.concat([header, new Uint8Array(pixels.buffer)]);
+}

@@ -1,0 +1,69 @@
+import { type Fault, fault, InputError, option, ToldFaults } from '../artifacts/index.js';
+import type { Tensors } from '../execution/index.js';
+import type { RemoteModel } from '../loadgen/index.js';
+
+/** LabelledAnswers counts the right answers among those to labelled samples. */
+export interface LabelledAnswers {
+  readonly samples: number;
+  readonly answered: number;
+  readonly right: number;
+}
+
+/** LabelledLoad sends samples in turn, and compares answers with their labels. */
+export interface LabelledLoad {
+  readonly inputs: readonly Tensors[];
+  /** check counts an answer; it finds none wrong, since a wrong class is an answer. */
+  check(answer: { readonly index: number; readonly outputs: Tensors }): true;
+  counted(): LabelledAnswers;
+}
+
+/**
+ * labelledLoad reads the samples that a load sends, and their labels.
+ * @throws InputError with every fault of the files, also where the model has several outputs
+ */
+export async function labelledLoad(
+  url: string,
+  { samples = [], labels }: { readonly samples?: readonly string[]; readonly labels?: string | undefined },
+  remote: readonly RemoteModel[],
+): Promise<LabelledLoad> {
+  const { numbersIn, readLabels, readSamples } = await import('../samples/index.js');
+  const { predictionOf } = await import('../records/index.js');
+  const told = new ToldFaults();
+  const [model] = remote;
+  told.add(...pairFaults(samples, labels), ...modelFaults(remote));
+  if (model === undefined || told.count > 0) throw told.error(`load ${url}`);
+  const { rows } = await readSamples(samples, model.inputs, told);
+  const known = await readLabels(labels as string, told);
+  if (known !== undefined && told.count === 0 && known.labels.length !== rows.length)
+    told.add(fault(`has ${known.labels.length} labels, and there are ${rows.length} samples`, labels));
+  if (known === undefined || told.count > 0) throw told.error(`load ${url}`);
+  const output = model.outputs[0]?.name as string;
+  let answered = 0;
+  let right = 0;
+  return {
+    inputs: rows,
+    check: ({ index, outputs }) => {
+      const scores = outputs[output];
+      if (scores === undefined)
+        throw new InputError(`load ${url}`, [fault(`has no ${output}`, 'the answer')]);
+      answered += 1;
+      if (predictionOf(numbersIn(scores)) === known.labels[index % rows.length]) right += 1;
+      return true;
+    },
+    counted: () => ({ samples: rows.length, answered, right }),
+  };
+}
+
+function pairFaults(samples: readonly string[], labels: string | undefined): Fault[] {
+  if (samples.length === 0)
+    return [fault(`is for labelled samples: give ${option('samples')}`, option('labels'))];
+  return labels === undefined ? [fault(`is needed with ${option('samples')}`, option('labels'))] : [];
+}
+
+function modelFaults(remote: readonly RemoteModel[]): Fault[] {
+  if (remote.length !== 1) return [fault('is for one model: name it', option('model'))];
+  const outputs = remote[0]?.outputs ?? [];
+  if (outputs.length === 1) return [];
+  const has = outputs.map(({ name }) => name).join(', ');
+  return [fault(`is for models of one output, and this has ${has}`, option('labels'))];
+}

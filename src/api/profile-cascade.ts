@@ -1,0 +1,197 @@
+import {
+  type CascadeModel,
+  checkReadable,
+  checkWritable,
+  emittedHead,
+  everyInput,
+  fault,
+  firstFaults,
+  InputError,
+  inputFile,
+  type Loaded,
+  loadArtifact,
+  option,
+  outputFiles,
+  type PipelineProfile,
+  pathFrom,
+  profileInputs,
+  refuseReplacing,
+  ToldFaults,
+  withTemporaryFolder,
+  writeWhole,
+} from '../artifacts/index.js';
+import { modelOfProfile } from './deploy.js';
+import { measureMissing, type ProfilePipelineOptions } from './profile-pipeline.js';
+
+/** ProfileCascadeOptions says on which labelled samples a family is run. */
+export interface ProfileCascadeOptions extends ProfilePipelineOptions {
+  /** The file of the samples' labels. */
+  readonly labels?: string | undefined;
+}
+
+/**
+ * profileCascade measures the models of a cascade's spec whose profiles are missing, and runs all of them on labelled
+ * samples to record what each says and how certain it is. The records are written where the spec looks for them, or where
+ * an output is named.
+ * @throws InputError with every fault of the spec, the samples or the labels, also where an output would replace an input;
+ *   MissingError where files are only missing
+ */
+export async function profileCascade(path: string, options: ProfileCascadeOptions): Promise<PipelineProfile> {
+  const spec = await loadArtifact(path, ['cascade']);
+  const task = `profile ${path}`;
+  const { samples = [], labels, verdicts } = options;
+  const output = samples.length === 0 ? undefined : (options.output ?? pathFrom(path, spec.value.records));
+  const told = new ToldFaults();
+  if (verdicts !== undefined) told.add(fault('is for pipelines', option('verdicts')));
+  if (samples.length > 0 && labels === undefined)
+    told.add(fault('is needed: the records say which answers are right', option('labels')));
+  if (samples.length === 0 && labels !== undefined)
+    told.add(fault('is for samples: give them', option('labels')));
+  if (samples.length === 0 && options.output !== undefined)
+    told.add(fault('is for records of samples: give these', option('output')));
+  if (told.count > 0) throw told.error(task);
+  if (output !== undefined) await checkWritable(output);
+  const named = spec.value.models.map(({ profile }) => pathFrom(path, profile));
+  const paths = [...new Set(named)];
+  const read = [path, ...paths, ...samples, ...(labels === undefined ? [] : [labels])];
+  const inputs = read.map((one) => ({ what: 'a file of the cascade', path: one }));
+  await refuseReplacing(task, outputFiles({ output }), inputs);
+  await everyInput(task, [...samples, ...(labels === undefined ? [] : [labels])].map(checkReadable));
+  const measured = await measureMissing(paths, path, options);
+  const loaded = await everyInput<Loaded<'profile'>[]>(
+    task,
+    paths.map((one) => loadArtifact(one, ['profile'])),
+  );
+  await refuseReplacing(
+    task,
+    outputFiles({ output }),
+    loaded.flatMap((one) => profileInputs(one)),
+  );
+  const head = [
+    inputFile('spec', spec, undefined),
+    ...loaded.map((one) => inputFile('profile', one, undefined)),
+  ];
+  const base = {
+    name: spec.value.name ?? 'cascade',
+    profiles: paths.map((one) => ({ path: one, measured: measured.includes(one) })),
+  };
+  if (output === undefined) return { ...emittedHead('pipeline-profile', head), ...base, warnings: [] };
+  const profiles = named.map((one) => loaded[paths.indexOf(one)] as Loaded<'profile'>);
+  const recorded = await recordsOn(spec, profiles, options);
+  await writeWhole(output, recorded.text);
+  const files = recorded.files.map((file) => inputFile('samples', file, undefined));
+  return {
+    ...emittedHead('pipeline-profile', [...head, ...files]),
+    ...base,
+    family: await qualityOf(recorded.text, output),
+    warnings: [],
+  };
+}
+
+/** recordsOn runs the models on the samples, as files that a bundle would hold. */
+async function recordsOn(
+  spec: Loaded<'cascade'>,
+  profiles: readonly Loaded<'profile'>[],
+  { samples = [], labels = '', signal, onProgress }: ProfileCascadeOptions,
+): Promise<{ readonly text: string; readonly files: readonly { path: string; sha256: string }[] }> {
+  const { checkOnnxRuntime, hostThreads, startExecutor } = await import('../execution/index.js');
+  const { writeStages } = await import('../deploy/index.js');
+  const { readLabels, readSamples, recordFamily } = await import('../samples/index.js');
+  const task = `record the family of ${spec.path}`;
+  const told = new ToldFaults();
+  const plan = cascadeToRun(spec, profiles, told);
+  if (told.count > 0) throw told.error(task);
+  const read = await readSamples(samples, plan.inputs, told);
+  const known = await readLabels(labels, told);
+  if (known !== undefined && told.count === 0 && known.labels.length !== read.rows.length)
+    told.add(fault(`has ${known.labels.length} labels, and there are ${read.rows.length} samples`, labels));
+  if (known === undefined || told.count > 0) throw told.error(task);
+  checkOnnxRuntime();
+  return withTemporaryFolder('samples', async (folder) => {
+    const models = [];
+    for (const profile of profiles)
+      models.push((await modelOfProfile(profile, { ...(signal && { signal }) })).deployed);
+    const { stages = [] } = await writeStages(folder, { plan, models, signal });
+    const executor = await startExecutor({ provider: 'cpu', threads: hostThreads() });
+    try {
+      const found = await recordFamily(read.rows, {
+        ...{ executor, labels: known.labels, certainty: spec.value.certainty ?? 'top-2', signal },
+        models: stages.map(({ name, file }, i) => ({
+          ...{ name, file: `${folder}/${file}`, output: plan.scores[i] as string },
+        })),
+        onModel: (done) =>
+          onProgress?.({ doing: `${done} of ${stages.length} models`, fraction: done / stages.length }),
+      });
+      if ('faults' in found) throw new InputError(task, firstFaults(found.faults));
+      return { text: found.text, files: [...read.files, known.file] };
+    } finally {
+      await executor.close();
+    }
+  });
+}
+
+type StagesToWrite = Parameters<typeof import('../deploy/index.js').writeStages>[1]['plan'];
+
+/** cascadeToRun gives the models as stages that are fed from the request, with the output that each scores classes by. */
+function cascadeToRun(
+  { value: { models } }: Loaded<'cascade'>,
+  profiles: readonly Loaded<'profile'>[],
+  told: ToldFaults,
+): StagesToWrite & { readonly inputs: never[]; readonly scores: readonly string[] } {
+  const stages = models.map(({ name }, i) => {
+    const { inputs = [], outputs = [] } = (profiles[i] as Loaded<'profile'>).value.model;
+    return {
+      ...{ name, next: [], outputs },
+      inputs: inputs.map((input) => ({ ...input, from: [`request.${input.name}`] })),
+    };
+  });
+  const [first] = stages;
+  const wordsOf = (specs: readonly { readonly name: string }[]) => specs.map(({ name }) => name).join(', ');
+  const scores = models.map(({ name, output }: CascadeModel, i) => {
+    const { inputs, outputs } = stages[i] as (typeof stages)[number];
+    const at = `/models/${i}`;
+    if (inputs.length === 0 || outputs.length === 0)
+      told.add(fault(`${name}: its profile does not say the model's inputs and outputs`, `${at}/profile`));
+    if (wordsOf(inputs) !== wordsOf(first?.inputs ?? []))
+      told.add(
+        fault(`takes ${wordsOf(inputs)}, and ${first?.name} takes ${wordsOf(first?.inputs ?? [])}`, at),
+      );
+    if (output === undefined && outputs.length > 1)
+      told.add(fault(`is needed: the model has ${wordsOf(outputs)}`, `${at}/output`));
+    if (output !== undefined && !outputs.some((one) => one.name === output))
+      told.add(fault(`is ${output}, and the model has ${wordsOf(outputs)}`, `${at}/output`));
+    return output ?? outputs[0]?.name ?? '';
+  });
+  const inputs = (first?.inputs ?? []).map(({ from: _, ...one }) => one);
+  return { name: 'cascade', stages, scores, inputs: inputs as never[] };
+}
+
+async function qualityOf(text: string, path: string): Promise<NonNullable<PipelineProfile['family']>> {
+  const { certaintyQuality, recordsOf } = await import('../records/index.js');
+  const records = recordsOf(text);
+  if ('faults' in records) throw new InputError(`read ${path}`, records.faults);
+  return {
+    records: path,
+    samples: records.samples,
+    models: certaintyQuality(records).map(({ accuracy, auroc, calibrationError }, i) => ({
+      ...{ name: records.models[i] as string, accuracy },
+      ...(auroc === undefined ? {} : { auroc }),
+      ...(calibrationError === undefined ? {} : { calibrationError }),
+    })),
+  };
+}
+
+/**
+ * refuseLabels refuses labels where nothing is recorded.
+ * @throws InputError where there are any
+ */
+export function refuseLabels(path: string, { labels }: Pick<ProfileCascadeOptions, 'labels'>): void {
+  if (labels === undefined) return;
+  const said = `is for the spec of a cascade, and ${path} is none`;
+  throw new InputError(`profile ${path}`, [fault(said, option('labels'))]);
+}
+
+/** specKind is the kind of a spec of several models. */
+export async function specKind(path: string): Promise<'pipeline' | 'cascade'> {
+  return (await loadArtifact(path, ['pipeline', 'cascade'])).kind;
+}
