@@ -61,6 +61,24 @@ function checkReal(out: string): void {
   run(planProgram, 'validate', join(out, 'bundle'));
 }
 
+/** checkCascade trains the family briefly, records it, plans it, and deploys it. @throws where a step fails */
+function checkCascade(out: string): void {
+  run('dist/examples/cascades/build.js', '--out', out, '--samples', '200', '--training', '300');
+  const brief = ['-b', '1,2,4', '--warmup', '1', '--min-runs', '2', '--min-ms', '1', '--max-ms', '100'];
+  const labelled = ['--samples', join(out, 'validation.npy'), '--labels', join(out, 'validation-labels.csv')];
+  const [spec, plan, report] = ['spec.yaml', 'plan.json', 'report.json'].map((name) => join(out, name)) as [
+    string,
+    string,
+    string,
+  ];
+  run(planProgram, 'profile', spec, ...labelled, '--device', 'slow=cpu:1,slowdown=2', ...brief);
+  run(planProgram, 'validate', spec);
+  run(planProgram, 'solve', spec, '-o', plan);
+  run(planProgram, 'simulate', plan, '--rps', '100', '--duration', '5s', '-o', report);
+  run(planProgram, 'deploy', plan, '-o', join(out, 'bundle'));
+  run(planProgram, 'validate', plan, report, join(out, 'bundle'));
+}
+
 try {
   checkPlan('pooled');
   checkPlan('pipeline');
@@ -73,6 +91,7 @@ try {
   run(planProgram, 'validate', report);
 
   checkReal(join(folder, 'real'));
+  checkCascade(join(folder, 'cascade'));
 
   const out = join(folder, 'quickstart');
   const told = run('dist/examples/quickstart/run.js', '--out', out, '--seconds', '2');

@@ -2,7 +2,7 @@
  * This program trains a family of four classifiers on pictures that it draws, and writes them with labelled samples and
  * specs:
  *
- *     node dist/examples/cascades/build.js [--out cascade-out] [--samples 2000]
+ *     node dist/examples/cascades/build.js [--out cascade-out] [--samples 2000] [--training 5000]
  */
 import { copyFile, mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -11,7 +11,6 @@ import { writeWhole } from '../../src/artifacts/index.js';
 import { Classifier, type ClassifierOptions } from './classifier.js';
 import { drawGlyphs, type Glyphs, PIXELS } from './glyphs.js';
 
-const TRAINING = 5000;
 const FAMILY: Readonly<Record<string, ClassifierOptions>> = {
   tiny: { features: 64, epochs: 5, seed: 1 },
   small: { features: 256, epochs: 5, seed: 2 },
@@ -23,14 +22,18 @@ const { values } = parseArgs({
   options: {
     out: { type: 'string', default: 'cascade-out' },
     samples: { type: 'string', default: '2000' },
+    training: { type: 'string', default: '5000' },
   },
 });
-const count = Number(values.samples);
-if (!Number.isSafeInteger(count) || count < 1)
-  throw new Error(`--samples is ${values.samples}; give a whole number above 0`);
+const [count, learnt] = (['samples', 'training'] as const).map((name) => {
+  const number = Number(values[name]);
+  if (!Number.isSafeInteger(number) || number < 1)
+    throw new Error(`--${name} is ${values[name]}; give a whole number above 0`);
+  return number;
+}) as [number, number];
 const here = resolve(import.meta.dirname, '../../../examples/cascades');
 await mkdir(values.out, { recursive: true });
-const training = drawGlyphs(TRAINING, 1);
+const training = drawGlyphs(learnt, 1);
 for (const [name, options] of Object.entries(FAMILY)) {
   const classifier = new Classifier(options);
   classifier.learn(training);

@@ -22,7 +22,7 @@ export function certaintyOf(scores: ArrayLike<number>, measure: CertaintyMeasure
       certainty = 1 - entropyOf(probabilitiesOf(scores)) / Math.log(scores.length);
       break;
   }
-  return scores.length < 2 || Number.isNaN(certainty) ? 0 : certainty;
+  return scores.length < 2 || predictionOf(scores) < 0 ? 0 : certainty;
 }
 
 /** predictionOf is the class of the highest score, the first of several; −1 where a score is no number. */

@@ -49,6 +49,7 @@ export class Counters {
   constructor(
     private readonly bundle: OpenedBundle,
     driver: () => LiveDriver,
+    private readonly onArrival: () => void = () => {},
   ) {
     this.times = new ExecutionTimes(bundle.topology.pools.length);
     this.sums = bundle.models.map(() => ({
@@ -93,6 +94,7 @@ export class Counters {
 
   /** arrived counts a request as in flight, until `ended` or `cancelled` is called for it. */
   arrived(model: number): void {
+    this.onArrival();
     this.nv.pending.inc(this.labels(model));
   }
 

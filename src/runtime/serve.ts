@@ -6,6 +6,7 @@ import { Counters } from './counters.js';
 import { makeFront } from './front.js';
 import { crowdedByDevices, LiveDevice, planDevices } from './live-device.js';
 import { LiveDriver } from './live-driver.js';
+import { LoadWatch } from './load-watch.js';
 import { type OpenedBundle, openBundle } from './opened-bundle.js';
 import { liveScheduler, toldServing } from './scheduler.js';
 import type { RunningServer, ServeEvent, ServeOptions } from './types.js';
@@ -67,7 +68,7 @@ class Server implements RunningServer {
       this.tellClosed = resolve;
     });
     this.address = { host: options.host ?? '127.0.0.1', port: options.port ?? DEFAULT_PORT };
-    this.counters = new Counters(bundle, () => this.driver);
+    this.counters = new Counters(bundle, () => this.driver, watchedArrivals(bundle, log));
     this.devices = planDevices(bundle).map((plan, device) => {
       const duties = poolsServedBy(bundle.topology.devices[device]!).map((pool) => ({
         pool,
@@ -210,6 +211,14 @@ async function settleAll(starts: Promise<void>[]): Promise<void> {
   const results = await Promise.allSettled(starts);
   const failed = results.find((result) => result.status === 'rejected');
   if (failed !== undefined) throw failed.reason;
+}
+
+/** watchedArrivals gives what is called for each arrival: the load of a gear plan is compared with the planned one. */
+function watchedArrivals({ plan }: OpenedBundle, log: (event: ServeEvent) => void): () => void {
+  if (plan.kind !== 'gear-plan') return () => {};
+  const fromMs = performance.now();
+  const watch = new LoadWatch(plan, (share) => log({ kind: 'loadStrayed', share }));
+  return () => watch.arrived(performance.now() - fromMs);
 }
 
 function cannotListen(host: string, port: number, error: unknown): unknown {

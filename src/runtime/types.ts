@@ -40,6 +40,7 @@ export type ServeEvent =
   | { kind: 'deviceUp'; device: string }
   | { kind: 'notStarted'; device: string; why: string }
   | { kind: 'batchFailed'; device: string; why: string }
+  | { kind: 'loadStrayed'; share: number }
   | { kind: 'draining'; pending: number }
   | { kind: 'closed' };
 

@@ -86,7 +86,7 @@ describe('a policy file', () => {
       expect.stringMatching(/^\/ has an unknown key "drop"; known keys are .*firstSight/),
     ]);
     expect(await faultsOf('scheduler: reactve\ndrop: nevr\n')).toEqual([
-      '/scheduler is "reactve"; valid values are stage-local, fifo, inferline, reactive, reservation; did you mean reactive?',
+      '/scheduler is "reactve"; valid values are stage-local, fifo, inferline, gears, reactive, reservation; did you mean reactive?',
       expect.stringMatching(/^\/drop is "nevr"/),
     ]);
   });

@@ -76,6 +76,7 @@ describe('answerOf()', () => {
       outputs: { z: tensor(1, 2, 3, 4) },
       notTaken: ['y'],
       rowsOf: { z: [0, 2] },
+      answeredBy: [],
     });
   });
 

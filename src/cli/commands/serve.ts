@@ -103,6 +103,8 @@ function eventText(event: ServeEvent): string | undefined {
       return `${event.device} did not start, and is tried again: ${event.why}`;
     case 'batchFailed':
       return `a batch failed on ${event.device}: ${event.why}`;
+    case 'loadStrayed':
+      return `for ${percentText(event.share)} of the time the load is in other ranges than planned; plan for the distribution that comes`;
     case 'draining':
       return `answering the ${event.pending} requests that are still open`;
     case 'loading':
@@ -111,4 +113,8 @@ function eventText(event: ServeEvent): string | undefined {
     case 'closed':
       return undefined;
   }
+}
+
+function percentText(share: number): string {
+  return `${Math.round(100 * share)} %`;
 }

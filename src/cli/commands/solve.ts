@@ -178,8 +178,7 @@ async function solveSpecFile(
       for (const warning of solved.warnings) await terminal.warn(warning);
       await showPipeline(terminal, solved.plan, solved.explanation);
       await terminal.artifact('plan', options.output, solved.plan);
-      if (signal.aborted) return EXIT.interrupted;
-      return solved.limitReached ? EXIT.limitWithPlan : EXIT.done;
+      return exitOf(solved, signal);
     case 'gear-plan':
       return showSolvedGears(terminal, solved, options.output);
     case 'plan': {
@@ -192,10 +191,14 @@ async function solveSpecFile(
       if (solved.explanation) await showExplanation(terminal, solved.explanation);
       else await terminal.table(classUseTable(solved.plan));
       await terminal.artifact('plan', options.output, solved.plan);
-      if (signal.aborted) return EXIT.interrupted;
-      return solved.limitReached ? EXIT.limitWithPlan : EXIT.done;
+      return exitOf(solved, signal);
     }
   }
+}
+
+function exitOf({ limitReached }: { readonly limitReached: boolean }, { aborted }: AbortSignal): ExitCode {
+  if (aborted) return EXIT.interrupted;
+  return limitReached ? EXIT.limitWithPlan : EXIT.done;
 }
 
 async function showPipeline(

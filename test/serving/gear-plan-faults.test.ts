@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest';
+import type { GearPlan } from '../../src/artifacts/index.js';
+import { gearPlanFaults } from '../../src/serving/index.js';
+import { gearPlan } from '../gear-plans.js';
+
+const PLAN = gearPlan({
+  latencyUs: [[1000], [3000]],
+  held: [[0], [0, 1]],
+  gears: [
+    { toRps: 10, steps: [{ model: 0, threshold: 0.5 }, { model: 1 }] },
+    { toRps: 20, steps: [{ model: 0 }] },
+  ],
+});
+
+function faultsOf(change: (plan: GearPlan) => void): string[] {
+  const plan = structuredClone(PLAN);
+  change(plan);
+  return gearPlanFaults(plan).map(({ path, message }) => `${path} ${message}`);
+}
+
+describe('A gear plan', () => {
+  it('has no fault as it is made', () => {
+    expect(faultsOf(() => {})).toEqual([]);
+  });
+
+  it('is told all that contradicts itself at once', () => {
+    expect(
+      faultsOf((plan) => {
+        plan.stages[1]!.name = 'm0';
+        plan.placement[1]!.stages = ['m0', 'm9'];
+        plan.gears[0]!.cascade[1]!.threshold = 0.5;
+        plan.gears[1]!.fromRps = 12;
+        plan.gears[1]!.toRps = 12;
+        plan.gears[1]!.cascade[0]!.stage = 'm7';
+      }),
+    ).toEqual([
+      '/stages/1/name m0 is the name of another stage too',
+      '/placement/1/stages/1 names m9, which the plan does not have',
+      '/gears/0/cascade/1/stage names m1, which the plan does not have',
+      '/gears/0/cascade/1/threshold is of the last step, which has none',
+      '/gears/1/fromRps is 12; the gear before ends at 10',
+      '/gears/1/toRps is 12, which is not above 12',
+      '/gears/1/cascade/0/stage names m7, which the plan does not have',
+    ]);
+  });
+
+  it('needs devices for each model, thresholds before the last step, and steps in the order of its stages', () => {
+    expect(
+      faultsOf((plan) => {
+        plan.placement[1]!.stages = ['m0'];
+        plan.gears[0]!.cascade.reverse();
+      }),
+    ).toEqual([
+      '/stages/1 is held by no device',
+      '/gears/0/cascade/0/threshold is missing',
+      '/gears/0/cascade/1/threshold is of the last step, which has none',
+      "/gears/0/cascade/1/stage m0 stands before m1 in the plan's stages",
+    ]);
+  });
+});
