@@ -13,7 +13,7 @@ export interface StageLocalChoices {
   kind: 'policy';
   version?: string;
   /** The scheduler that makes these choices; without it, the one that serves the plan. */
-  scheduler?: 'stage-local' | 'fifo' | 'inferline' | 'reactive';
+  scheduler?: 'stage-local' | 'fifo' | 'inferline' | 'gears' | 'reactive';
   order?: 'fifo' | 'deadline';
   placement?: 'on-arrival' | 'earliest-free';
   choice?: 'proportional' | 'least-loaded';
