@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest';
+import type { CascadeSpec } from '../../src/artifacts/index.js';
+import { cascadeSpecFaults, distributionOf, rangesOf } from '../../src/gearplan/index.js';
+
+const SPEC: CascadeSpec = {
+  ...{ kind: 'cascade', cluster: 'c.yaml', records: 'r.csv', slo: { latencyMs: 100 } },
+  models: [{ name: 'a', profile: 'a.json' }],
+  load: { maxRps: 100 },
+  planner: { method: 'gears' },
+};
+
+const faultsOf = (change: Partial<CascadeSpec>) =>
+  cascadeSpecFaults({ ...SPEC, ...change }).map(({ path, message }) => `${path} ${message}`);
+
+describe('The spec of a cascade', () => {
+  it('has no fault with a latency, or with an accuracy', () => {
+    expect(faultsOf({})).toEqual([]);
+    expect(faultsOf({ slo: { accuracy: 0.9 } })).toEqual([]);
+  });
+
+  it('names each model once, and at most eight', () => {
+    const models = Array.from({ length: 9 }, (_, i) => ({ name: `m${i % 8}`, profile: 'p.json' }));
+    expect(faultsOf({ models })).toEqual([
+      '/models/8/name m0 is the name of another model too',
+      '/models has 9 models; at most 8 are planned',
+    ]);
+  });
+
+  it('promises what its objective needs', () => {
+    expect(
+      faultsOf({
+        slo: { accuracy: 0.9, quantile: 0.9 },
+        planner: { method: 'gears', objective: 'accuracy' },
+      }),
+    ).toEqual([
+      '/slo/quantile is the share of requests that meet a latency; give latencyMs',
+      '/slo/latencyMs is needed: the objective is accuracy, which grows with latency',
+    ]);
+    expect(faultsOf({ planner: { method: 'gears', objective: 'latency' } })).toEqual([
+      '/slo/accuracy is needed: the objective is latency, and the fastest plan is the least accurate',
+    ]);
+    expect(faultsOf({ planner: { method: 'random', objective: 'devices' } })).toEqual([
+      '/planner/objective is devices; random search is for accuracy',
+    ]);
+  });
+});
+
+describe('Ranges of loads', () => {
+  it('are of equal size, and rarer the higher, by Zipf', () => {
+    const ranges = rangesOf({ maxRps: 90, ranges: 3 });
+    expect(ranges.map(({ fromRps, toRps }) => [fromRps, toRps])).toEqual([
+      [0, 30],
+      [30, 60],
+      [60, 90],
+    ]);
+    ranges.forEach(({ share }, k) => {
+      expect(share).toBeCloseTo(1 / (k + 1) / (1 + 1 / 2 + 1 / 3), 12);
+    });
+    expect(rangesOf({ maxRps: 90, ranges: 4, distribution: 'uniform' }).map(({ share }) => share)).toEqual([
+      0.25, 0.25, 0.25, 0.25,
+    ]);
+    expect(rangesOf({ maxRps: 1 })).toHaveLength(20);
+  });
+
+  it('have the shares of a measured distribution, each rate in the range that it ends or lies in', () => {
+    const points = [
+      { rps: 0, share: 1 },
+      { rps: 30, share: 1 },
+      { rps: 31, share: 2 },
+      { rps: 90, share: 4 },
+    ];
+    expect(
+      rangesOf({ maxRps: 90, ranges: 3, distribution: 'd.csv' }, points).map(({ share }) => share),
+    ).toEqual([0.25, 0.25, 0.5]);
+  });
+});
+
+describe('A distribution of loads', () => {
+  it('is read from CSV, with columns in any order', () => {
+    expect(distributionOf('share,rps\n0.5,10\n1,20\n')).toEqual({
+      points: [
+        { rps: 10, share: 0.5 },
+        { rps: 20, share: 1 },
+      ],
+    });
+  });
+
+  it('is told all that is wrong with it', () => {
+    const faults = (text: string) => {
+      const read = distributionOf(text);
+      return 'faults' in read ? read.faults.map(({ path, message }) => `${path} ${message}`.trim()) : [];
+    };
+    expect(faults('rps\n1\n')).toEqual(['line 1 lacks a column share']);
+    expect(faults('rps,share\n')).toEqual(['it has no line of a load']);
+    expect(faults('rps,share\n-1,x\n5,\n')).toEqual([
+      'line 2 rps is "-1"; it must be a number of 0 or more',
+      'line 2 share is "x"; it must be a number of 0 or more',
+      'line 3 share is ""; it must be a number of 0 or more',
+    ]);
+  });
+});
