@@ -16,7 +16,8 @@ function randomTrial(seed: number) {
   const models = Array.from({ length: count }, (_, i) => randomModel(stream, i));
   const chosen = models.flatMap((_, i) => (stream.uniform() < 0.7 ? [i] : []));
   const steps = chosen.length === 0 ? [0] : chosen;
-  const thresholds = steps.slice(1).map(() => stream.uniform());
+  // Certainties are tenths, so that some are exactly a threshold.
+  const thresholds = steps.slice(1).map(() => (1 + stream.integer(9)) / 10);
   const devices = Array.from({ length: 1 + stream.integer(4) }, () => randomSet(stream, count));
   for (const model of steps)
     if (devices.every((held) => ((held >> model) & 1) === 0))
@@ -48,7 +49,7 @@ function randomModel(stream: Stream, i: number): FamilyModel {
     ),
     memoryBytes: 1,
     correct: new Uint8Array(SAMPLES),
-    certainty: Float64Array.from({ length: SAMPLES }, () => stream.uniform()),
+    certainty: Float64Array.from({ length: SAMPLES }, () => stream.integer(11) / 10),
   };
 }
 

@@ -152,4 +152,17 @@ describe('Placements', () => {
     // One device has to give up the large model; on the other the small one has to go.
     expect(placed).toEqual([1, 2]);
   });
+
+  it('that are pruned count no more memory as freed than a device has too much', () => {
+    const [small, large] = randomFamily(streamOf(2, 'prune'), 2, 10).map((model, i) => ({
+      ...model,
+      memoryBytes: [1, 3][i]!,
+    }));
+    const placed = prunedPlacement({
+      ...{ models: [small!, large!], devices: 3, memoryBytes: 3, atLeast: [0, 0] },
+      loads: [Float64Array.of(0.1, 0.8)],
+    });
+    // Each device has 1 too much, so that giving up the large model frees no more than giving up the small one.
+    expect(placed).toEqual([1, 2, 2]);
+  });
 });
