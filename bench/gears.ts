@@ -137,7 +137,7 @@ function constrained(
     const accuracies = latenciesMs.map((latencyMs) => {
       // Random search draws until it has had twice the time of a plan.
       const found = plan(method, latencyMs, draws);
-      return found.status === 'infeasible' ? 0 : found.choice.accuracy;
+      return !('choice' in found) ? 0 : found.choice.accuracy;
     });
     msOf[method] = (performance.now() - startedMs) / latenciesMs.length;
     volumes[method] = hypervolume(latenciesMs, accuracies, least);
@@ -223,7 +223,7 @@ function neededDevices(
           problem: problemOf(models, { devices: 64, maxRps, latencyMs }),
           ...{ objective: 'devices', accuracy, method, arrivalsOf },
         });
-        return answer.status === 'infeasible' ? undefined : answer.solution.value;
+        return 'solution' in answer ? answer.solution.value : undefined;
       });
       const [gears, ms, dynba] = needs;
       return { name, accuracy, latencyMs, gears, ms, dynba };
@@ -260,7 +260,7 @@ function ablations() {
     ...Object.fromEntries(
       methods.map((method) => {
         const found = mostAccurate(problemOf(models, asked), { method, arrivalsOf });
-        return [method, found.status === 'infeasible' ? undefined : found.choice.accuracy];
+        return [method, !('choice' in found) ? undefined : found.choice.accuracy];
       }),
     ),
   })) as ({ readonly name: string } & Partial<Record<(typeof methods)[number], number>>)[];
@@ -292,13 +292,13 @@ function sampledCascades() {
     });
     const best = sampled.sort((a, b) => b.accuracy - a.accuracy || a.workNs - b.workNs);
     const found = mostAccurate(problem, { arrivalsOf, frontier: best });
-    return { count, accuracy: found.status === 'infeasible' ? undefined : found.choice.accuracy };
+    return { count, accuracy: !('choice' in found) ? undefined : found.choice.accuracy };
   });
   process.stdout.write('\naccuracy of plans from sampled cascades, BERT, 1 V100, 100 ms, %\n');
   process.stdout.write(
     tableText([
       ['cascades', 'accuracy'],
-      ['whole frontier', whole.status === 'infeasible' ? '—' : (100 * whole.choice.accuracy).toFixed(2)],
+      ['whole frontier', !('choice' in whole) ? '—' : (100 * whole.choice.accuracy).toFixed(2)],
       ...rows.map(({ count, accuracy }) => [
         String(count),
         accuracy === undefined ? '—' : (100 * accuracy).toFixed(2),

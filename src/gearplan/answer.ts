@@ -1,6 +1,7 @@
 import type { CascadeSpec, NoPlanReason } from '../artifacts/index.js';
-import { type GearAnswer, type GearQuestion, type GearSolution, solveGears } from './objectives.js';
+import { type GearAnswer, type GearQuestion, type GearSolution, solveGears, trialsOf } from './objectives.js';
 import { type GearPlanBody, gearPlanOf } from './plan.js';
+import type { SearchEnd } from './planner.js';
 import type { CascadeFiles, ClassProblem, ResolvedCascade } from './resolve.js';
 import type { ArrivalsOf } from './trials.js';
 
@@ -9,7 +10,7 @@ const NS_PER_MS = 1e6;
 const MOST_DEVICES = 4096;
 
 /** FamilyQuestion is a resolved spec with the arrivals that gears are tried with. */
-export interface FamilyQuestion {
+export interface FamilyQuestion extends SearchEnd {
   readonly spec: CascadeSpec;
   readonly files: CascadeFiles;
   readonly resolved: ResolvedCascade;
@@ -18,7 +19,7 @@ export interface FamilyQuestion {
   readonly integer: (below: number) => number;
 }
 
-/** FamilyAnswer is a gear plan, or the reasons why there is none. `trials` counts simulated gears. */
+/** FamilyAnswer is a gear plan, or the reasons why there is none, or neither in time. `trials` counts simulated gears. */
 export type FamilyAnswer =
   | {
       readonly status: 'optimal' | 'feasible';
@@ -31,7 +32,8 @@ export type FamilyAnswer =
       /** The least latency with which there is a plan. */
       readonly feasibleLatencyMs?: number;
       readonly trials: number;
-    };
+    }
+  | { readonly status: 'undecided'; readonly trials: number };
 
 /** GearExplanation says what devices and latencies more or less would bring. */
 export interface GearExplanation {
@@ -54,9 +56,11 @@ export function planFamily(question: FamilyQuestion): FamilyAnswer {
   const answers = resolved.classes.map((of) => ({ of, answer: solveGears(questionOf(question, of)) }));
   const trials = answers.reduce((sum, { answer }) => sum + trialsOf(answer), 0);
   const found = answers.flatMap(({ of, answer }) =>
-    answer.status === 'infeasible' ? [] : [{ of, status: answer.status, solution: answer.solution }],
+    'solution' in answer ? [{ of, status: answer.status, solution: answer.solution }] : [],
   );
   const [best, ...others] = found.toSorted((a, b) => order(resolved, a.solution, b.solution));
+  if (best === undefined && answers.some(({ answer }) => answer.status === 'undecided'))
+    return { status: 'undecided', trials };
   if (best === undefined) return { ...noPlan(question, answers), trials };
   const { of, solution, status } = best;
   const isProved = status === 'optimal' && others.length === resolved.classes.length - 1;
@@ -74,17 +78,18 @@ export function planFamily(question: FamilyQuestion): FamilyAnswer {
   return { status: plan.status, plan, trials };
 }
 
-function questionOf({ spec, resolved, arrivalsOf, integer }: FamilyQuestion, of: ClassProblem): GearQuestion {
+function questionOf(
+  { spec, resolved, arrivalsOf, integer, work, interrupted }: FamilyQuestion,
+  of: ClassProblem,
+): GearQuestion {
   const { method } = spec.planner;
   const { objective, accuracy } = resolved;
   return {
     ...{ problem: of.problem, objective, accuracy, method, arrivalsOf, integer },
+    ...(work === undefined ? {} : { work }),
+    ...(interrupted === undefined ? {} : { interrupted }),
     ...(objective === 'cost' && of.unitCost !== undefined ? { unitCost: of.unitCost } : {}),
   };
-}
-
-function trialsOf(answer: GearAnswer): number {
-  return answer.status === 'infeasible' ? answer.trials : answer.solution.trials;
 }
 
 /** order puts the better of two solutions first. */
@@ -169,7 +174,7 @@ function rounded(value: number): number {
 function enoughDevices(question: FamilyQuestion, of: ClassProblem): number | undefined {
   const asked = questionOf(question, { ...of, problem: { ...of.problem, devices: MOST_DEVICES } });
   const answer = solveGears({ ...asked, objective: 'devices', unitCost: 1 });
-  return answer.status === 'infeasible' ? undefined : answer.solution.value;
+  return 'solution' in answer ? answer.solution.value : undefined;
 }
 
 /** enoughLatencyMs is the latency with which there is a plan on the devices that there are, as far as one is found. */
@@ -180,7 +185,7 @@ function enoughLatencyMs(question: FamilyQuestion, of: ClassProblem): number | u
     problem: { ...of.problem, latencyNs: Number.POSITIVE_INFINITY },
   });
   const answer = solveGears({ ...asked, objective: 'latency' });
-  return answer.status === 'infeasible' ? undefined : answer.solution.value;
+  return 'solution' in answer ? answer.solution.value : undefined;
 }
 
 /** explainFamily says what one device more brings to a plan, on the class of the plan. */
@@ -221,5 +226,5 @@ function accuracyWith(
   const problem = { ...of.problem, ...latencyNs, ...change };
   const asked = questionOf(question, { ...of, problem });
   const answer = solveGears({ ...asked, objective: 'accuracy', accuracy: 0 });
-  return answer.status === 'infeasible' ? undefined : answer.solution.value;
+  return 'solution' in answer ? answer.solution.value : undefined;
 }

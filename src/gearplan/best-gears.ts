@@ -17,49 +17,85 @@ export interface RangeGear {
 }
 
 /** SearchedCascades is what the gears of a problem are chosen from. */
-export interface SearchedCascades {
+export interface SearchedCascades extends LoadedCascades {
+  readonly trials: GearTrials;
+}
+
+/** LoadedCascades holds the cascades of a frontier with the load of each. */
+export interface LoadedCascades {
   readonly problem: GearProblem;
   readonly frontier: readonly Cascade[];
-  readonly trials: GearTrials;
+  /** The time that each model needs for one request per second, in devices, by cascade. */
+  readonly loads: readonly Float64Array[];
+}
+
+/** loadedCascades gives the loads of a frontier, which every placement is judged by. */
+export function loadedCascades(problem: GearProblem, frontier: readonly Cascade[]): LoadedCascades {
+  return { problem, frontier, loads: frontier.map((cascade) => modelLoads(problem.models, cascade, 1)) };
+}
+
+/** RangeQuestion asks for the gear of a range on a placement. */
+export interface RangeQuestion {
+  readonly range: number;
+  readonly placement: ModelPlacement;
+  /** How busy each cascade of the frontier makes the busiest device with one request per second. */
+  readonly busy: Float64Array;
+  /** Whether every cascade is tried in order. */
+  readonly all?: boolean;
+}
+
+/**
+ * busyByCascade is how busy each cascade makes the busiest device of a placement with one request per second. Other rates
+ * make it busier in proportion.
+ */
+export function busyByCascade(
+  { problem: { models }, loads }: LoadedCascades,
+  placement: ModelPlacement,
+): Float64Array {
+  const balance = new Balance(placement, models.length);
+  return Float64Array.from(loads, (load) => balance.utilization(load).share);
 }
 
 /**
  * bestGear finds the most accurate cascade that serves a range on a placement. Cascades are tried from the most accurate
  * on. Where one fails, the next that saves at least 3 % of its time or has a lower floor is tried, and once one holds,
- * those in between are searched by halves. With `all`, every cascade is tried in order.
- * @returns the gear, or why the cheapest cascade fails
+ * those in between are searched by halves. Where none of these holds, the others are tried too.
+ * @returns the gear, or why the cheapest cascade fails after every one was tried
  */
 export function bestGear(
-  { problem, frontier, trials }: SearchedCascades,
-  {
-    range,
-    placement,
-    all = false,
-  }: { readonly range: number; readonly placement: ModelPlacement; readonly all?: boolean },
+  searched: SearchedCascades,
+  question: RangeQuestion,
 ): RangeGear | { readonly error: GearError } {
-  const { models, ranges, latencyNs } = problem;
-  const rps = (ranges[range] as GearProblem['ranges'][number]).toRps;
-  const balance = new Balance(placement, models.length);
-  const shares = frontier.map((cascade) => balance.utilization(modelLoads(models, cascade, rps)).share);
-  const mayServe = (index: number): boolean =>
-    (shares[index] as number) <= 1 && (frontier[index] as Cascade).floorNs <= latencyNs;
+  const { problem, frontier, trials } = searched;
+  const { range, placement, busy, all = false } = question;
+  const rps = (problem.ranges[range] as GearProblem['ranges'][number]).toRps;
   const tryAt = (index: number): RangeGear | undefined => {
-    const tried = trials.try(range, frontier[index] as Cascade, placement);
+    const cascade = frontier[index] as Cascade;
+    if (rps * (busy[index] as number) > 1 || cascade.floorNs > problem.latencyNs) return undefined;
+    const tried = trials.try(range, cascade, placement);
     return 'gear' in tried ? { index, gear: tried.gear } : undefined;
   };
+  const passedOver: number[] = [];
   let failed = -1;
   let found: RangeGear | undefined;
   for (let index = 0; index < frontier.length && found === undefined; index++) {
-    if (!mayServe(index) || (!all && failed !== -1 && !isEasier(index, failed, { shares, frontier })))
+    if (!all && failed !== -1 && !isEasier(index, failed, { busy, frontier })) {
+      passedOver.push(index);
       continue;
+    }
     found = tryAt(index);
     if (found === undefined) failed = index;
   }
-  if (found === undefined)
-    return { error: cheapestError({ problem, frontier, trials }, { range, placement }) };
+  if (found === undefined) {
+    for (const index of passedOver) {
+      const other = tryAt(index);
+      if (other !== undefined) return other;
+    }
+    return { error: cheapestError(searched, question) };
+  }
   for (let low = failed; !all && found.index - low > 1; ) {
     const middle: number = (low + found.index) >>> 1;
-    const between: RangeGear | undefined = mayServe(middle) ? tryAt(middle) : undefined;
+    const between: RangeGear | undefined = tryAt(middle);
     if (between === undefined) low = middle;
     else found = between;
   }
@@ -69,10 +105,10 @@ export function bestGear(
 function isEasier(
   index: number,
   than: number,
-  { shares, frontier }: { readonly shares: readonly number[]; readonly frontier: readonly Cascade[] },
+  { busy, frontier }: { readonly busy: Float64Array; readonly frontier: readonly Cascade[] },
 ): boolean {
   return (
-    (shares[index] as number) <= (1 - LEAST_SAVING) * (shares[than] as number) ||
+    (busy[index] as number) <= (1 - LEAST_SAVING) * (busy[than] as number) ||
     (frontier[index] as Cascade).floorNs < (frontier[than] as Cascade).floorNs
   );
 }
@@ -80,7 +116,7 @@ function isEasier(
 /** cheapestError is why the cascade with the least work does not serve a range. */
 function cheapestError(
   { frontier, trials }: SearchedCascades,
-  { range, placement }: { readonly range: number; readonly placement: ModelPlacement },
+  { range, placement }: RangeQuestion,
 ): GearError {
   const cheapest = frontier.reduce((least, one) => (one.workNs < least.workNs ? one : least));
   const tried = trials.try(range, cheapest, placement);
@@ -88,25 +124,25 @@ function cheapestError(
 }
 
 /**
- * accuracyBound bounds the accuracy of any plan on a placement from above: in each range, that of the most accurate
- * cascade for which devices have the time, and whose floor is low enough. It is below 0 where a range has none.
+ * rangeBounds bounds the accuracy of each range from above, on a placement: that of the most accurate cascade for which
+ * devices have the time, and whose floor is low enough; −1 where there is none.
  */
-export function accuracyBound(
-  { problem, frontier }: Pick<SearchedCascades, 'problem' | 'frontier'>,
-  placement: ModelPlacement,
-): number {
-  const { models, ranges, latencyNs } = problem;
-  const balance = new Balance(placement, models.length);
-  let sum = 0;
-  for (const { toRps, share } of ranges) {
+export function rangeBounds(
+  { problem: { ranges, latencyNs }, frontier }: LoadedCascades,
+  busy: Float64Array,
+): Float64Array {
+  return Float64Array.from(ranges, ({ toRps }) => {
     const best = frontier.find(
-      (cascade) =>
-        cascade.floorNs <= latencyNs && balance.utilization(modelLoads(models, cascade, toRps)).share <= 1,
+      ({ floorNs }, index) => floorNs <= latencyNs && toRps * (busy[index] as number) <= 1,
     );
-    if (best === undefined) return NO_PLAN;
-    sum += share * best.accuracy;
-  }
-  return atMostAll(sum);
+    return best?.accuracy ?? NO_PLAN;
+  });
+}
+
+/** boundOf is the bound on a plan's accuracy from those of its ranges, below 0 where a range has no cascade. */
+export function boundOf({ ranges }: Pick<GearProblem, 'ranges'>, bounds: Float64Array): number {
+  if (bounds.includes(NO_PLAN)) return NO_PLAN;
+  return atMostAll(ranges.reduce((sum, { share }, range) => sum + share * (bounds[range] as number), 0));
 }
 
 /** atMostAll is a mean of shares, which may come out above 1 as it is added up. */

@@ -75,6 +75,8 @@ export class GearRun {
   /** The number of batches that began before that of each device. */
   private readonly begun: Float64Array;
   private batchesBegun = 0;
+  /** How often a request came to a queue or a batch began, so far. */
+  events = 0;
   private late = 0;
 
   constructor(
@@ -148,6 +150,7 @@ export class GearRun {
   }
 
   private queue(step: number, request: number, atNs: number): void {
+    this.events += 1;
     this.queuedNs[request] = atNs;
     (this.queues[step] as Waiting).push(request);
   }
@@ -215,6 +218,7 @@ export class GearRun {
     for (let i = 0; i < size; i++) batch.push(queue.take());
     this.stepOf[device] = step;
     this.begun[device] = this.batchesBegun++;
+    this.events += 1;
     this.endNs[device] = atNs + (latencyNs[size - 1] as number);
   }
 }

@@ -43,8 +43,12 @@ type Submodule = (state: LoopState, error: RangeFault | undefined) => RangeFault
  * device and model; and a range's cascade only moves down the frontier. All ranges begin with the most accurate cascade.
  * Once all submodules have agreed the plan stands, since the whole frontier is known from the start and the cascade
  * search has nothing new to offer (Appendix A, Case 2).
+ * @returns undefined where it was interrupted
  */
-export function planByLoop(searched: SearchedCascades): GearLoopResult {
+export function planByLoop(
+  searched: Omit<SearchedCascades, 'loads'>,
+  interrupted: () => boolean = () => false,
+): GearLoopResult | undefined {
   const { problem } = searched;
   const state: LoopState = {
     assigned: problem.ranges.map(() => 0),
@@ -61,6 +65,7 @@ export function planByLoop(searched: SearchedCascades): GearLoopResult {
   let error: RangeFault | undefined;
   let calls = 0;
   for (let at = 0; at < submodules.length; ) {
+    if (interrupted()) return undefined;
     calls += 1;
     error = (submodules[at] as Submodule)(state, error);
     at += error === undefined ? 1 : -1;
@@ -72,7 +77,7 @@ export function planByLoop(searched: SearchedCascades): GearLoopResult {
 
 /** assignCascades gives the range of an error the next cheaper cascade (§4.3). */
 function assignCascades(
-  { frontier }: SearchedCascades,
+  { frontier }: Omit<SearchedCascades, 'loads'>,
   state: LoopState,
   error: RangeFault | undefined,
 ): RangeFault | undefined {
@@ -93,7 +98,7 @@ function assignCascades(
 
 /** placeModels places all models that the ranges use, with the replica more that an error asks for (§4.4). */
 function placeModels(
-  { problem, frontier }: SearchedCascades,
+  { problem, frontier }: Omit<SearchedCascades, 'loads'>,
   state: LoopState,
   error: RangeFault | undefined,
 ): RangeFault | undefined {
@@ -114,7 +119,7 @@ function placeModels(
 
 /** tuneBatches tries every range with the shortest minimum queue lengths that will do (§4.5). */
 function tuneBatches(
-  { problem, frontier, trials }: SearchedCascades,
+  { problem, frontier, trials }: Omit<SearchedCascades, 'loads'>,
   state: LoopState,
 ): RangeFault | undefined {
   for (let range = problem.ranges.length - 1; range >= 0; range--) {

@@ -1,18 +1,20 @@
 import type { CascadeObjective } from '../artifacts/index.js';
+import { loadedCascades } from './best-gears.js';
 import type { Cascade } from './cascade.js';
 import { cascadeFrontier } from './frontier.js';
 import type { RangeFault } from './loop.js';
-import { type GearChoice, type GearMethod, mostAccurate, relaxedBound } from './planner.js';
+import { type GearChoice, type GearMethod, mostAccurate, relaxedBound, type SearchEnd } from './planner.js';
 import type { GearProblem } from './problem.js';
 import type { ArrivalsOf } from './trials.js';
 
+const NS_PER_MS = 1e6;
 /** The least latency is searched to within this share. */
 const LATENCY_STEP = 0.01;
 /** A latency is given up as out of reach that is this many times as long as the least that is possible. */
 const MOST_LATENCIES = 4096;
 
 /** GearQuestion is a problem with what is made best, and what must be reached. */
-export interface GearQuestion {
+export interface GearQuestion extends SearchEnd {
   readonly problem: GearProblem;
   readonly objective: CascadeObjective;
   /** The least accuracy over the distribution of loads; 0 where none is promised. */
@@ -39,10 +41,22 @@ export type NoGears =
   | { readonly code: 'range'; readonly fault: RangeFault }
   | { readonly code: 'accuracy'; readonly reached: number };
 
-/** GearAnswer is the answer to a question. */
-export type GearAnswer =
-  | { readonly status: 'optimal' | 'feasible'; readonly solution: GearSolution }
-  | { readonly status: 'infeasible'; readonly reason: NoGears; readonly trials: number };
+/** GearAnswer is the answer to a question; undecided where the search ended before it found a plan. */
+export type GearAnswer = SolvedGears | UnsolvedGears;
+
+interface SolvedGears {
+  readonly status: 'optimal' | 'feasible';
+  readonly solution: GearSolution;
+}
+
+type UnsolvedGears =
+  | { readonly status: 'infeasible'; readonly reason: NoGears; readonly trials: number }
+  | { readonly status: 'undecided'; readonly trials: number };
+
+/** trialsOf is the number of gears that were simulated for an answer. */
+export function trialsOf(answer: GearAnswer): number {
+  return 'solution' in answer ? answer.solution.trials : answer.trials;
+}
 
 /**
  * solveGears answers a question by searching for the most accurate plan: once for the objective accuracy; for the least
@@ -66,20 +80,49 @@ type Change = Partial<Pick<GearProblem, 'latencyNs' | 'devices'>>;
 
 /** at finds the most accurate plan of a problem with a change, and refuses one of too little accuracy. */
 function at(question: GearQuestion, frontier: readonly Cascade[], change: Change): GearAnswer {
-  const problem = { ...question.problem, ...change };
-  const { method, arrivalsOf, accuracy } = question;
-  const outcome = mostAccurate(problem, {
-    arrivalsOf,
-    frontier,
-    ...(method === undefined ? {} : { method }),
-  });
+  const { problem: asked, objective: _, accuracy, unitCost: __, ...search } = question;
+  const problem = { ...asked, ...change };
+  const outcome = mostAccurate(problem, { ...search, frontier });
   const { trials } = outcome;
+  if (outcome.status === 'undecided') return { status: 'undecided', trials };
   if (outcome.status === 'infeasible')
     return { status: 'infeasible', reason: { code: 'range', fault: outcome.fault }, trials };
   const { choice, status } = outcome;
-  if (choice.accuracy < accuracy)
-    return { status: 'infeasible', reason: { code: 'accuracy', reached: choice.accuracy }, trials };
-  return { status, solution: { problem, choice, value: choice.accuracy, bound: choice.bound, trials } };
+  if (choice.accuracy >= accuracy)
+    return { status, solution: { problem, choice, value: choice.accuracy, bound: choice.bound, trials } };
+  // A better plan may be there that the search has not found.
+  if (choice.bound >= accuracy && !choice.isBest) return { status: 'undecided', trials };
+  return { status: 'infeasible', reason: { code: 'accuracy', reached: choice.accuracy }, trials };
+}
+
+/** Tries counts the work of several searches, and keeps why the last one found no plan. */
+class Tries {
+  private trials = 0;
+
+  constructor(
+    private readonly question: GearQuestion,
+    private readonly frontier: readonly Cascade[],
+  ) {}
+
+  try(change: Change): GearAnswer {
+    const answer = at(this.question, this.frontier, change);
+    this.trials += trialsOf(answer);
+    return answer;
+  }
+
+  get isEnded(): boolean {
+    return this.question.interrupted?.() === true;
+  }
+
+  unsolved(answer: UnsolvedGears): GearAnswer {
+    return { ...answer, trials: this.trials };
+  }
+
+  /** solved gives a plan the figures of an objective that is better the smaller it is. */
+  solved({ solution }: SolvedGears, { value, bound }: Pick<GearSolution, 'value' | 'bound'>): GearAnswer {
+    const status = value <= bound ? 'optimal' : 'feasible';
+    return { status, solution: { ...solution, value, bound, trials: this.trials } };
+  }
 }
 
 /**
@@ -91,39 +134,28 @@ function leastLatency(question: GearQuestion, frontier: readonly Cascade[]): Gea
   const floors = [...new Set(frontier.map(({ floorNs }) => floorNs))].sort((a, b) => a - b);
   const bound = floors.find((latencyNs) => mayReach(question, frontier, { latencyNs }));
   if (bound === undefined || bound > problem.latencyNs) return at(question, frontier, {});
-  let trials = 0;
-  const tryAt = (latencyNs: number): GearAnswer => {
-    const answer = at(question, frontier, { latencyNs });
-    trials += answer.status === 'infeasible' ? answer.trials : answer.solution.trials;
-    return answer;
-  };
-  let low = bound;
-  let best: GearAnswer | undefined;
+  const tries = new Tries(question, frontier);
   const most = Math.min(problem.latencyNs, MOST_LATENCIES * bound);
-  for (
-    let latencyNs = Math.min(2 * bound, most);
-    best === undefined;
-    latencyNs = Math.min(2 * latencyNs, most)
-  ) {
-    const answer = tryAt(latencyNs);
-    if (answer.status !== 'infeasible') best = answer;
-    else if (latencyNs >= most) return { ...answer, trials };
-    else low = latencyNs;
+  let low = bound;
+  let latencyNs = Math.min(2 * bound, most);
+  let best = tries.try({ latencyNs });
+  while (!('solution' in best)) {
+    if (latencyNs >= most || tries.isEnded) return tries.unsolved(best);
+    low = latencyNs;
+    latencyNs = Math.min(2 * latencyNs, most);
+    best = tries.try({ latencyNs });
   }
-  for (let high = slowest(best); high > (1 + LATENCY_STEP) * low; ) {
-    const answer = tryAt(Math.sqrt(low * high));
-    if (answer.status === 'infeasible') low = Math.sqrt(low * high);
+  for (let high = slowestNs(best.solution.choice); high > (1 + LATENCY_STEP) * low && !tries.isEnded; ) {
+    const middle = Math.sqrt(low * high);
+    const answer = tries.try({ latencyNs: middle });
+    if (!('solution' in answer)) low = middle;
     else {
       best = answer;
-      high = slowest(answer);
+      high = slowestNs(answer.solution.choice);
     }
   }
-  return valued(best, { value: slowest(best) / 1e6, bound: bound / 1e6, trials });
-}
-
-/** slowest is the largest latency of a plan's gears. */
-function slowest(answer: GearAnswer): number {
-  return answer.status === 'infeasible' ? 0 : slowestNs(answer.solution.choice);
+  const value = slowestNs(best.solution.choice);
+  return tries.solved(best, { value: value / NS_PER_MS, bound: bound / NS_PER_MS });
 }
 
 /** slowestNs is the largest latency of the gears of a choice. */
@@ -136,42 +168,31 @@ function fewestDevices(question: GearQuestion, frontier: readonly Cascade[]): Ge
   const { problem, unitCost = 1 } = question;
   let bound = 1;
   while (bound < problem.devices && !mayReach(question, frontier, { devices: bound })) bound++;
-  let trials = 0;
-  const tryAt = (devices: number): GearAnswer => {
-    const answer = at(question, frontier, { devices });
-    trials += answer.status === 'infeasible' ? answer.trials : answer.solution.trials;
-    return answer;
-  };
+  const tries = new Tries(question, frontier);
   let low = bound - 1;
   let high = bound;
-  let best = tryAt(high);
-  while (best.status === 'infeasible') {
-    if (high >= problem.devices) return { ...best, trials };
+  let best = tries.try({ devices: high });
+  while (!('solution' in best)) {
+    if (high >= problem.devices || tries.isEnded) return tries.unsolved(best);
     low = high;
     high = Math.min(2 * high, problem.devices);
-    best = tryAt(high);
+    best = tries.try({ devices: high });
   }
-  while (high - low > 1) {
+  while (high - low > 1 && !tries.isEnded) {
     const middle = (low + high) >>> 1;
-    const answer = tryAt(middle);
-    if (answer.status === 'infeasible') low = middle;
+    const answer = tries.try({ devices: middle });
+    if (!('solution' in answer)) low = middle;
     else {
       best = answer;
       high = middle;
     }
   }
-  return valued(best, { value: high * unitCost, bound: bound * unitCost, trials });
+  return tries.solved(best, { value: high * unitCost, bound: bound * unitCost });
 }
 
 /** mayReach says whether the bound on accuracy allows a plan. */
 function mayReach(question: GearQuestion, frontier: readonly Cascade[], change: Change): boolean {
   const problem = { ...question.problem, ...change };
-  const bound = relaxedBound({ problem, frontier });
+  const bound = relaxedBound(loadedCascades(problem, frontier));
   return bound >= question.accuracy;
-}
-
-function valued(answer: GearAnswer, figures: Pick<GearSolution, 'value' | 'bound' | 'trials'>): GearAnswer {
-  if (answer.status === 'infeasible') return answer;
-  const status = figures.value <= figures.bound ? 'optimal' : 'feasible';
-  return { status, solution: { ...answer.solution, ...figures } };
 }

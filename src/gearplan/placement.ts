@@ -2,7 +2,7 @@ import type { Cascade } from './cascade.js';
 import { type FamilyModel, leastWorkNs } from './problem.js';
 
 /** Up to so many placements are looked at one by one. */
-const MOST_PLACEMENTS = 5000;
+const MOST_PLACEMENTS = 20_000;
 
 /**
  * ModelPlacement says which models each device holds: a bit for each model, device by device. Devices are alike, so that they
@@ -98,7 +98,7 @@ export function maximalSets(family: readonly FamilyModel[], memoryBytes: number)
 /**
  * placementsOf lists every placement of maximal sets. No other placement serves better, because a model more on a device
  * takes nothing away.
- * @returns undefined where there are more than 5,000
+ * @returns undefined where there are more than 20,000
  */
 export function placementsOf(
   family: readonly FamilyModel[],
@@ -113,6 +113,20 @@ export function placementsOf(
     return true;
   };
   return extend([], 0) ? placements : undefined;
+}
+
+/** pairedPlacements lists the placements of at most two different largest sets of models, a few of all where these are many. */
+export function pairedPlacements(
+  family: readonly FamilyModel[],
+  { devices, memoryBytes }: { readonly devices: number; readonly memoryBytes: number },
+): ModelPlacement[] {
+  const sets = maximalSets(family, memoryBytes);
+  const placements = sets.map((held) => new Array<number>(devices).fill(held));
+  for (const [i, one] of sets.entries())
+    for (const other of sets.slice(i + 1))
+      for (let count = 1; count < devices; count++)
+        placements.push(Array.from({ length: devices }, (_, device) => (device < count ? one : other)));
+  return placements;
 }
 
 /** PruneProblem is what models are to be placed for. */

@@ -1,9 +1,24 @@
 import type { CascadeMethod } from '../artifacts/index.js';
-import { accuracyBound, bestGear, type RangeGear, type SearchedCascades } from './best-gears.js';
+import {
+  bestGear,
+  boundOf,
+  busyByCascade,
+  type LoadedCascades,
+  loadedCascades,
+  type RangeGear,
+  rangeBounds,
+  type SearchedCascades,
+} from './best-gears.js';
 import type { Cascade } from './cascade.js';
 import { cascadeFrontier } from './frontier.js';
 import { accuracyOf, planByLoop, type RangeFault } from './loop.js';
-import { fullPlacement, type ModelPlacement, maximalSets, placementsOf } from './placement.js';
+import {
+  fullPlacement,
+  type ModelPlacement,
+  maximalSets,
+  pairedPlacements,
+  placementsOf,
+} from './placement.js';
 import type { GearProblem } from './problem.js';
 import { type ArrivalsOf, GearTrials } from './trials.js';
 
@@ -12,6 +27,9 @@ const ROUNDING = 1e-12;
 
 /** Random search draws so many plans where nobody says. */
 const DEFAULT_DRAWS = 1000;
+
+/** Where nobody limits the work, a search ends after so many arrivals and batches of simulated gears: some ten seconds. */
+const MOST_EVENTS = 15e6;
 
 /** GearMethod is a way to search the gears of most accuracy. */
 export type GearMethod = CascadeMethod | 'loop';
@@ -24,15 +42,31 @@ export interface GearChoice {
   readonly accuracy: number;
   /** No plan with cascades of the grid is more accurate. */
   readonly bound: number;
+  /** Whether every cascade was tried in every range, wherever that could be better. */
+  readonly isBest: boolean;
 }
 
-/** GearOutcome is the answer of a search, with the number of gears that were simulated. */
+/**
+ * GearOutcome is the answer of a search, with the number of gears that were simulated. It is infeasible where every
+ * cascade was tried on every placement, or devices have no time for any; and undecided where the search ended before.
+ */
 export type GearOutcome =
   | { readonly status: 'optimal' | 'feasible'; readonly choice: GearChoice; readonly trials: number }
-  | { readonly status: 'infeasible'; readonly fault: RangeFault; readonly trials: number };
+  | { readonly status: 'infeasible'; readonly fault: RangeFault; readonly trials: number }
+  | { readonly status: 'undecided'; readonly trials: number };
+
+/** SearchEnd says when a search ends with what it has. */
+export interface SearchEnd {
+  /**
+   * After so many gears were simulated, no further placement is looked at. By default a search ends after some ten seconds
+   * of counted work; exhaustive search has no limit.
+   */
+  readonly work?: number;
+  readonly interrupted?: () => boolean;
+}
 
 /** GearSearchOptions says how a plan is searched. */
-export interface GearSearchOptions {
+export interface GearSearchOptions extends SearchEnd {
   readonly method?: GearMethod;
   readonly arrivalsOf: ArrivalsOf;
   /** The cascades to choose from, where they are known: those of `cascadeFrontier`. */
@@ -44,27 +78,27 @@ export interface GearSearchOptions {
 
 /**
  * mostAccurate searches the placement and the gears of most accuracy under a latency that is promised at every load. It
- * begins with CascadeServe's loop. Where placements are few, all are looked at, the most promising first, and each range
- * gets its most accurate cascade, until no bound is above what was found; else the loop's placement stays.
+ * begins with the placement of CascadeServe's loop. Where placements are few, all are looked at, the most promising first,
+ * and each range gets its most accurate cascade, until no bound is above what was found.
  */
 export function mostAccurate(problem: GearProblem, options: GearSearchOptions): GearOutcome {
   const { method = 'gears', arrivalsOf } = options;
   const whole = options.frontier ?? cascadeFrontier(problem);
   const trials = new GearTrials(problem, arrivalsOf);
   const frontier = allowed(problem, whole, method);
-  const searched = { problem, frontier, trials };
+  const searched = { ...loadedCascades(problem, frontier), trials };
   switch (method) {
     case 'dynba':
     case 'static':
-      return unchanging(searched);
+      return unchanging(searched, options);
     case 'loop':
-      return answerOf(searched, byLoop(searched));
+      return answerOf(searched, byLoop(searched), { isWhole: false });
     case 'random':
-      return answerOf(searched, drawn(searched, options));
+      return answerOf(searched, drawn(searched, options), { isWhole: false });
     case 'gears':
     case 'ms+':
     case 'exhaustive':
-      return overPlacements(searched, method === 'exhaustive');
+      return overPlacements(searched, options);
   }
 }
 
@@ -77,10 +111,14 @@ function allowed(problem: GearProblem, frontier: readonly Cascade[], method: Gea
 /** Found is a search's best plan so far, or why there is none. */
 type Found =
   | { readonly placement: ModelPlacement; readonly gears: readonly RangeGear[] }
-  | { readonly error: RangeFault };
+  | { readonly error: RangeFault }
+  | typeof UNDECIDED;
 
-function byLoop(searched: SearchedCascades): Found {
-  const result = planByLoop(searched);
+const UNDECIDED = { undecided: true } as const;
+
+function byLoop(searched: SearchedCascades, interrupted?: () => boolean): Found {
+  const result = planByLoop(searched, interrupted);
+  if (result === undefined) return UNDECIDED;
   return 'plan' in result ? result.plan : result;
 }
 
@@ -90,13 +128,13 @@ function byLoop(searched: SearchedCascades): Found {
  */
 function drawn(
   searched: SearchedCascades,
-  { integer = () => 0, draws = DEFAULT_DRAWS }: GearSearchOptions,
+  { integer = () => 0, draws = DEFAULT_DRAWS, interrupted = () => false }: GearSearchOptions,
 ): Found {
   const { problem, frontier, trials } = searched;
   const placements = placementsOf(problem.models, problem) ?? [byLoopPlacement(searched)];
-  let best: Found = { error: { by: 'latency', model: 0, range: problem.ranges.length - 1 } };
+  let best: Found = UNDECIDED;
   let accuracy = Number.NEGATIVE_INFINITY;
-  for (let draw = 0; draw < draws; draw++) {
+  for (let draw = 0; draw < draws && !interrupted(); draw++) {
     const placement = placements[integer(placements.length)] as ModelPlacement;
     const gears = problem.ranges.map((_, range) => {
       const index = integer(frontier.length);
@@ -114,105 +152,150 @@ function drawn(
 function byLoopPlacement(searched: SearchedCascades): ModelPlacement {
   const { models, devices } = searched.problem;
   const found = byLoop(searched);
-  return 'error' in found ? fullPlacement(models.length, devices) : found.placement;
+  return 'placement' in found ? found.placement : fullPlacement(models.length, devices);
 }
 
-/** overPlacements looks at all placements where they are few, and else at that of the loop. */
-function overPlacements(searched: SearchedCascades, all: boolean): GearOutcome {
-  const { problem, frontier } = searched;
+/** RankedPlacement is a placement with bounds on what its ranges reach. */
+interface RankedPlacement {
+  readonly placement: ModelPlacement;
+  readonly busy: Float64Array;
+  readonly bounds: Float64Array;
+  readonly bound: number;
+}
+
+function rankedPlacement(searched: LoadedCascades, placement: ModelPlacement): RankedPlacement {
+  const busy = busyByCascade(searched, placement);
+  const bounds = rangeBounds(searched, busy);
+  return { placement, busy, bounds, bound: boundOf(searched.problem, bounds) };
+}
+
+/** overPlacements looks at the placement of the loop, and then at all placements where they are few. */
+function overPlacements(searched: SearchedCascades, options: GearSearchOptions): GearOutcome {
+  const { problem, trials } = searched;
+  const { method, interrupted = () => false } = options;
+  const all = method === 'exhaustive';
+  const isDone = () =>
+    options.work === undefined ? !all && trials.events >= MOST_EVENTS : trials.count >= options.work;
   const placements = placementsOf(problem.models, problem);
-  if (placements === undefined) {
-    const found = byLoop(searched);
-    return answerOf(searched, 'error' in found ? found : improved(searched, found.placement, all));
-  }
-  const ranked = placements
-    .map((placement) => ({ placement, bound: accuracyBound(searched, placement) }))
+  const best = new BestFound(searched, { all, interrupted });
+  const loop = placements?.length === 1 ? undefined : byLoop(searched, interrupted);
+  if (loop !== undefined && 'placement' in loop) best.tryOn(rankedPlacement(searched, loop.placement));
+  const ranked = (placements ?? pairedPlacements(problem.models, problem))
+    .map((placement) => ({ placement, bound: rankedPlacement(searched, placement).bound }))
     .sort((a, b) => b.bound - a.bound);
-  let best: Found | undefined;
-  let accuracy = Number.NEGATIVE_INFINITY;
-  for (const { placement, bound } of ranked) {
-    if (bound <= accuracy) break;
-    const found = improved(searched, placement, all);
-    if ('error' in found) {
-      best ??= found;
-      continue;
-    }
-    const reached = accuracyOf(problem, frontier, found.gears);
-    if (reached <= accuracy) continue;
-    accuracy = reached;
-    best = found;
+  let isSearched = true;
+  for (const one of ranked) {
+    if (one.bound <= best.accuracy) break;
+    isSearched = !interrupted() && !isDone();
+    if (!isSearched) break;
+    best.tryOn(rankedPlacement(searched, one.placement));
   }
-  return answerOf(searched, best ?? byLoop(searched), ranked[0]?.bound);
+  const found = best.found ?? best.error ?? loop ?? UNDECIDED;
+  const isWhole = placements !== undefined && isSearched && !interrupted();
+  const bound = placements === undefined ? undefined : ranked[0]?.bound;
+  return answerOf(searched, found, { isWhole, isBest: isWhole && all, bound });
 }
 
-/** improved gives each range its most accurate cascade on a placement. */
-function improved(searched: SearchedCascades, placement: ModelPlacement, all: boolean): Found {
-  const gears: RangeGear[] = [];
-  for (let range = searched.problem.ranges.length - 1; range >= 0; range--) {
-    const found = bestGear(searched, { range, placement, all });
-    if ('error' in found) return { error: { ...found.error, range } };
-    gears.unshift(found);
+/** BestFound keeps the most accurate plan of the placements that were tried. */
+class BestFound {
+  accuracy = Number.NEGATIVE_INFINITY;
+  found: Found | undefined;
+  /** Why the first placement has no plan that has none. */
+  error: Found | undefined;
+
+  constructor(
+    private readonly searched: SearchedCascades,
+    private readonly how: { readonly all: boolean; readonly interrupted: () => boolean },
+  ) {}
+
+  /**
+   * tryOn gives each range its most accurate cascade on a placement. It goes on to the next placement as soon as this one
+   * cannot be better any more.
+   */
+  tryOn({ placement, busy, bounds, bound }: RankedPlacement): void {
+    const { problem, frontier } = this.searched;
+    const gears: RangeGear[] = [];
+    let hope = bound;
+    for (let range = problem.ranges.length - 1; range >= 0; range--) {
+      if (this.how.interrupted()) return;
+      const found = bestGear(this.searched, { range, placement, busy, all: this.how.all });
+      if ('error' in found) {
+        this.error ??= { error: { ...found.error, range } };
+        return;
+      }
+      const { share } = problem.ranges[range] as GearProblem['ranges'][number];
+      const lost = (bounds[range] as number) - (frontier[found.index] as Cascade).accuracy;
+      hope -= share * lost;
+      if (hope < this.accuracy - ROUNDING) return;
+      gears.unshift(found);
+    }
+    const accuracy = accuracyOf(problem, frontier, gears);
+    if (accuracy <= this.accuracy) return;
+    this.accuracy = accuracy;
+    this.found = { placement, gears };
   }
-  return { placement, gears };
 }
 
 /** unchanging finds the most accurate cascade that serves all ranges, on devices that hold as many of its models as fit. */
-function unchanging(searched: SearchedCascades): GearOutcome {
-  const { problem, frontier, trials } = searched;
-  const top = problem.ranges.length - 1;
-  let error: RangeFault | undefined;
-  for (const [index, cascade] of frontier.entries()) {
-    const alone = { ...searched, frontier: [cascade] };
-    const result = overPlacementsOf(alone, cascade);
-    if ('error' in result) {
-      error = result.error;
-      continue;
-    }
-    const gears = problem.ranges.map((_, range) => {
-      const tried = trials.try(range, cascade, result.placement);
-      return 'gear' in tried ? { index, gear: tried.gear } : undefined;
-    });
-    if (gears.every((gear) => gear !== undefined))
-      return answerOf(searched, { placement: result.placement, gears });
-    error = { by: 'latency', model: cascade.models[0] as number, range: gears.indexOf(undefined) };
-  }
-  return answerOf(searched, { error: error ?? { by: 'latency', model: 0, range: top } });
-}
-
-/** overPlacementsOf finds a placement on which one cascade serves all ranges. */
-function overPlacementsOf(searched: SearchedCascades, cascade: Cascade): Found {
-  const { problem } = searched;
-  const used = cascade.models.reduce((set, model) => set | (1 << model), 0);
-  // A device that holds more models than the cascade has serves it no better.
-  const placements = placementsOf(
-    problem.models.map((model, i) => ((used >> i) & 1 ? model : { ...model, memoryBytes: 0 })),
-    problem,
-  );
+function unchanging(searched: SearchedCascades, options: GearSearchOptions): GearOutcome {
+  const { interrupted = () => false } = options;
   let error: Found | undefined;
-  for (const placement of placements ?? []) {
-    const found = improved(searched, placement, false);
-    if (!('error' in found)) return { ...found, placement: placement.map((held) => held & used) };
-    error ??= found;
+  let isWhole = true;
+  for (const [index, cascade] of searched.frontier.entries()) {
+    if (interrupted()) return answerOf(searched, UNDECIDED, { isWhole: false });
+    const used = cascade.models.reduce((set, model) => set | (1 << model), 0);
+    // A device that holds more models than the cascade has serves it no better.
+    const models = searched.problem.models.map((model, i) =>
+      (used >> i) & 1 ? model : { ...model, memoryBytes: 0 },
+    );
+    const problem = { ...searched.problem, models };
+    const alone = { ...loadedCascades(problem, [cascade]), trials: searched.trials };
+    const outcome = overPlacements(alone, options);
+    if (outcome.status === 'undecided') isWhole = false;
+    else if (outcome.status === 'infeasible') error ??= { error: outcome.fault };
+    else {
+      const { gears, placement } = outcome.choice;
+      const found = {
+        placement: placement.map((held) => held & used),
+        gears: gears.map(({ gear }) => ({ index, gear })),
+      };
+      return answerOf(searched, found, { isWhole });
+    }
   }
-  return error ?? byLoop(searched);
+  return answerOf(searched, error ?? UNDECIDED, { isWhole });
 }
 
-function answerOf(searched: SearchedCascades, found: Found, bound?: number): GearOutcome {
+/**
+ * answerOf makes the answer of what was found. Without a plan, it is infeasible where the whole space was searched, or where
+ * no cascade is fast enough for a range even if all devices held all models.
+ */
+function answerOf(
+  searched: SearchedCascades,
+  found: Found,
+  {
+    isWhole,
+    isBest = false,
+    bound = relaxedBound(searched),
+  }: { readonly isWhole: boolean; readonly isBest?: boolean; readonly bound?: number | undefined },
+): GearOutcome {
   const { problem, frontier, trials } = searched;
-  if ('error' in found) return { status: 'infeasible', fault: found.error, trials: trials.count };
-  const accuracy = accuracyOf(problem, frontier, found.gears);
-  const best = Math.max(bound ?? relaxedBound(searched), accuracy);
-  return {
-    status: best - accuracy <= ROUNDING ? 'optimal' : 'feasible',
-    choice: { ...found, cascades: frontier, accuracy, bound: best },
-    trials: trials.count,
-  };
+  const { count } = trials;
+  if ('placement' in found) {
+    const accuracy = accuracyOf(problem, frontier, found.gears);
+    const best = Math.max(bound, accuracy);
+    const status = best - accuracy <= ROUNDING ? 'optimal' : 'feasible';
+    const choice = { ...found, cascades: frontier, accuracy, bound: best, isBest };
+    return { status, choice, trials: count };
+  }
+  return 'error' in found && (isWhole || bound < 0)
+    ? { status: 'infeasible', fault: found.error, trials: count }
+    : { status: 'undecided', trials: count };
 }
 
-/** relaxedBound bounds the accuracy of any plan, as if every device held every model. */
-export function relaxedBound(searched: Pick<SearchedCascades, 'problem' | 'frontier'>): number {
+/** relaxedBound bounds the accuracy of any plan, as if every device held every model. It is below 0 where there is none. */
+export function relaxedBound(searched: LoadedCascades): number {
   const { models, devices } = searched.problem;
-  return accuracyBound(searched, fullPlacement(models.length, devices));
+  return rankedPlacement(searched, fullPlacement(models.length, devices)).bound;
 }
 
 /** tooLarge names the models that do not fit on a device by themselves. */

@@ -211,6 +211,11 @@ function classProblem(
     quantile: slo.quantile ?? DEFAULT_QUANTILE,
     thresholds: planner.thresholds ?? DEFAULT_THRESHOLDS,
   };
+  const unknown = unknownMemory(models, profiles, known);
+  if (unknown.length > 0)
+    return {
+      lacks: `nobody says how much memory ${unknown.join(', ')} take, and it has ${known.memoryGiB} GiB: give memoryGiB`,
+    };
   const large = tooLarge(problem);
   if (large.length > 0) return { lacks: `${large.join(', ')} take more memory than it has` };
   return {
@@ -219,6 +224,21 @@ function classProblem(
     order,
     ...(known.hourlyCost === undefined ? {} : { unitCost: known.hourlyCost }),
   };
+}
+
+/** unknownMemory names the models whose memory is not known, on a class whose own is. */
+function unknownMemory(
+  models: readonly CascadeModel[],
+  profiles: CascadeFiles['profiles'],
+  { memoryGiB: limit }: OpenDeviceClass,
+): string[] {
+  if (limit === undefined) return [];
+  return models.flatMap(({ name, memoryGiB }, i) =>
+    memoryGiB === undefined &&
+    weightBytes((profiles[i] as CascadeFiles['profiles'][number]).profile) === undefined
+      ? [name]
+      : [],
+  );
 }
 
 /** memoryOf is the memory that a replica takes. */

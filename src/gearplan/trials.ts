@@ -36,6 +36,8 @@ export type TriedGear = { readonly gear: TunedGear } | { readonly error: GearErr
  */
 export class GearTrials {
   count = 0;
+  /** How often requests came to queues and batches began in all of them. */
+  events = 0;
   private readonly tried = new Map<string, TriedGear>();
   private readonly arrivals = new Map<number, Float64Array>();
 
@@ -86,7 +88,9 @@ export class GearTrials {
     const mostLate = Math.floor((1 - quantile) * arrivalsNs.length + 1e-9);
     const limits = Number.isFinite(latencyNs) ? { limitNs: latencyNs, mostLate } : {};
     const trial = { cascade, placement, minQueues, timeoutNs, arrivalsNs, ...limits };
-    const ended = new GearRun(models, trial).run();
+    const run = new GearRun(models, trial);
+    const ended = run.run();
+    this.events += run.events;
     if (ended === undefined) return undefined;
     return { minQueues, timeoutNs, latencyNs: quantileOf(ended, arrivalsNs, mostLate) };
   }

@@ -101,7 +101,7 @@ describe('Placements', () => {
     }
   });
 
-  it('are not listed where there are more than 5,000', () => {
+  it('are not listed where there are more than 20,000', () => {
     const models = randomFamily(streamOf(1, 'many'), 5, 10).map((model) => ({ ...model, memoryBytes: 2 }));
     expect(placementsOf(models, { devices: 40, memoryBytes: 4 })).toBeUndefined();
     expect(placementsOf(models, { devices: 40, memoryBytes: 10 })).toEqual([fullPlacement(5, 40)]);

@@ -11,7 +11,7 @@ import { placementsOf } from '../../src/gearplan/placement.js';
 import { GearTrials } from '../../src/gearplan/trials.js';
 import { streamOf } from '../../src/random/index.js';
 import { cases, seeds } from '../cases.js';
-import { arrivalsOf, randomProblem } from './families.js';
+import { arrivalsOf, randomFamily, randomProblem } from './families.js';
 
 /** The most accurate plan by trying every cascade in every range on every placement. */
 function bestOf(problem: GearProblem, frontier: readonly Cascade[]): number | undefined {
@@ -37,7 +37,7 @@ const accuracyBy = (
 ) => {
   const { integer } = streamOf(1, 'random');
   const outcome = mostAccurate(problem, { method, arrivalsOf, integer, draws: 50 });
-  return outcome.status === 'infeasible' ? undefined : outcome.choice.accuracy;
+  return 'choice' in outcome ? outcome.choice.accuracy : undefined;
 };
 
 describe('Gear plans', () => {
@@ -55,8 +55,7 @@ describe('Gear plans', () => {
         continue;
       }
       seen.feasible += 1;
-      if (exhaustive.status === 'infeasible' || gears.status === 'infeasible')
-        throw new Error(`seed ${seed}`);
+      if (!('choice' in exhaustive) || !('choice' in gears)) throw new Error(`seed ${seed}`);
       expect(exhaustive.choice.accuracy, `seed ${seed}`).toBeCloseTo(best, 10);
       expect(gears.choice.accuracy).toBeLessThanOrEqual(best + 1e-10);
       expect(exhaustive.choice.bound).toBeGreaterThanOrEqual(best - 1e-10);
@@ -74,7 +73,7 @@ describe('Gear plans', () => {
       const trials = new GearTrials(problem, arrivalsOf);
       for (const method of ['gears', 'loop', 'exhaustive', 'static', 'ms+', 'dynba'] as const) {
         const outcome = mostAccurate(problem, { method, arrivalsOf });
-        if (outcome.status === 'infeasible') continue;
+        if (!('choice' in outcome)) continue;
         const { placement, cascades, gears } = outcome.choice;
         for (const held of placement) {
           const bytes = problem.models.reduce((sum, m, i) => sum + ((held >> i) & 1) * m.memoryBytes, 0);
@@ -118,6 +117,50 @@ describe('Gear plans', () => {
   });
 });
 
+describe('A search for gear plans', () => {
+  /** Models of which no two fit a device, so that placements are many. */
+  const problem: GearProblem = {
+    ...randomProblem(1),
+    ...{ devices: 6, memoryBytes: 5, latencyNs: 1e9 },
+    models: randomFamily(streamOf(1, 'apart'), 3, 40).map((model) => ({ ...model, memoryBytes: 4 })),
+  };
+
+  it('ends by the work that it may do with what it has found, and never calls that infeasible', () => {
+    const seen = { shorter: 0, undecided: 0 };
+    for (const seed of seeds(60, 300)) {
+      const one = randomProblem(seed);
+      const best = accuracyBy(one, 'exhaustive');
+      const whole = mostAccurate(one, { arrivalsOf });
+      for (const work of [0, 1, 3]) {
+        const some = mostAccurate(one, { arrivalsOf, work });
+        if (some.status === 'infeasible') expect(best, `seed ${seed}`).toBeUndefined();
+        if (some.status === 'undecided') seen.undecided += 1;
+        if (!('choice' in some) || !('choice' in whole)) continue;
+        expect(some.trials).toBeLessThanOrEqual(whole.trials);
+        expect(some.choice.accuracy).toBeLessThanOrEqual(best! + 1e-10);
+        expect(some.choice.bound).toBeGreaterThanOrEqual(best! - 1e-10);
+        if (some.trials < whole.trials) seen.shorter += 1;
+      }
+    }
+    expect(seen.shorter).toBeGreaterThan(5);
+    expect(seen.undecided).toBeGreaterThan(5);
+  });
+
+  it('ends without an answer where it is interrupted before it has a plan', () => {
+    for (const method of ['gears', 'exhaustive', 'dynba', 'static', 'random'] as const) {
+      const outcome = mostAccurate(problem, { method, arrivalsOf, interrupted: () => true });
+      expect(outcome.status, method).toBe('undecided');
+    }
+  });
+
+  it('looks at placements of two different sets where all are too many', () => {
+    const many = { ...problem, devices: 300 };
+    expect(placementsOf(many.models, many)).toBeUndefined();
+    const outcome = mostAccurate(many, { arrivalsOf });
+    expect('choice' in outcome && outcome.choice.accuracy).toBeGreaterThan(0);
+  });
+});
+
 describe("CascadeServe's loop", () => {
   it('ends after no more calls than its errors allow, with a plan that the search over placements does not miss', () => {
     const seen = { plan: 0, error: 0 };
@@ -127,6 +170,7 @@ describe("CascadeServe's loop", () => {
       const result = planByLoop({ problem, frontier, trials: new GearTrials(problem, arrivalsOf) });
       const changes = problem.ranges.length * frontier.length;
       const replicas = problem.models.length * problem.devices;
+      if (result === undefined) throw new Error('it was not interrupted');
       expect(result.calls, `seed ${seed}`).toBeLessThanOrEqual(4 + 4 * changes * (replicas + 1));
       seen['plan' in result ? 'plan' : 'error'] += 1;
       if ('plan' in result)
@@ -152,7 +196,7 @@ describe('Objectives', () => {
         method: 'exhaustive',
         arrivalsOf,
       });
-      if (answer.status === 'infeasible') continue;
+      if (!('solution' in answer)) continue;
       solved += 1;
       const { value, bound, choice } = answer.solution;
       expect(choice.accuracy).toBeGreaterThanOrEqual(accuracy);
@@ -162,7 +206,7 @@ describe('Objectives', () => {
         { ...problem, latencyNs: 0.999e6 * bound },
         { method: 'exhaustive', arrivalsOf },
       );
-      if (below.status !== 'infeasible') expect(below.choice.accuracy).toBeLessThan(accuracy);
+      if ('choice' in below) expect(below.choice.accuracy).toBeLessThan(accuracy);
     }
     expect(solved).toBeGreaterThan(cases(5, 30));
   });
@@ -175,7 +219,7 @@ describe('Objectives', () => {
       const accuracy = frontier[Math.floor(frontier.length / 2)]!.accuracy;
       const asked = { problem, accuracy, method: 'exhaustive' as const, arrivalsOf };
       const answer = solveGears({ ...asked, objective: 'devices' });
-      if (answer.status === 'infeasible') continue;
+      if (!('solution' in answer)) continue;
       const { value, bound } = answer.solution;
       expect(value).toBeGreaterThanOrEqual(bound);
       if (value === 1) continue;

@@ -22,6 +22,7 @@ export interface GearJob {
   readonly resolved: ResolvedCascade;
   readonly explain: boolean;
   readonly frontier: boolean;
+  readonly work?: number | undefined;
 }
 
 /** PlannedGears is the answer to a GearJob. */
@@ -30,13 +31,14 @@ export interface PlannedGears {
   readonly explanation?: GearExplanation;
 }
 
-serveJobs<GearJob, PlannedGears, string>((job, { tell }: JobContext<undefined, string>) => {
-  const { explain, frontier, ...asked } = job;
+serveJobs<GearJob, PlannedGears, string>((job, { interrupted, tell }: JobContext<undefined, string>) => {
+  const { explain, frontier, work, ...asked } = job;
   const { integer } = streamOf(SEED, 'gears/random');
-  const question = { ...asked, arrivalsOf: poissonArrivals, integer };
+  const limits = { interrupted, ...(work === undefined ? {} : { work }) };
+  const question = { ...asked, ...limits, arrivalsOf: poissonArrivals, integer };
   tell('searching gears');
   const answer = planFamily(question);
-  if (answer.status === 'infeasible' || !(explain || frontier)) return { answer };
+  if (!('plan' in answer) || !(explain || frontier) || interrupted()) return { answer };
   tell('planning with other devices and latencies');
   return {
     answer,

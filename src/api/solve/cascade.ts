@@ -42,6 +42,8 @@ export interface LoadedCascade {
 
 /** CascadeSolving is how a search is stopped and shown. */
 interface CascadeSolving {
+  /** How many gears may be simulated for a plan, before the search ends with what it has. */
+  readonly work?: number | undefined;
   /** Adds what one device more would bring. */
   readonly explain?: boolean | undefined;
   /** Adds the accuracy that fewer and more devices and other latencies would give. */
@@ -56,6 +58,8 @@ export type CascadeSolved =
       readonly outcome: 'gear-plan';
       readonly plan: GearPlan;
       readonly warnings: readonly string[];
+      /** Whether the search did all the work that it was allowed. */
+      readonly limitReached: boolean;
       readonly explanation?: GearExplanation;
       readonly document: GearPlan & { solver: NoPlan['solver']; explanation?: GearExplanation };
     }
@@ -64,7 +68,8 @@ export type CascadeSolved =
       readonly reasons: readonly string[];
       readonly explanation?: undefined;
       readonly document: NoPlan;
-    };
+    }
+  | { readonly outcome: 'no-plan-in-time'; readonly notHeld?: undefined; readonly document: NoPlan };
 
 /**
  * solveCascade answers a spec of kind `cascade`, and writes the plan where an output is named. The search runs on its
@@ -97,6 +102,14 @@ export async function solveCascade(
         models: noPlanModels(spec.value, answer.feasibleLatencyMs),
       },
     };
+  if (answer.status === 'undecided')
+    return {
+      outcome: 'no-plan-in-time',
+      document: {
+        ...emittedHead('no-plan', loaded.inputs(undefined)),
+        ...{ status: 'no-plan-in-time', reasons: [], models: noPlanModels(spec.value, undefined), solver },
+      },
+    };
   const { name, method, notes, ...figures } = answer.plan;
   const { status, objective, ...rest } = figures;
   const plan: GearPlan = {
@@ -115,6 +128,7 @@ export async function solveCascade(
   const more = explanation === undefined ? {} : { explanation };
   return {
     ...{ outcome: 'gear-plan', plan, warnings: notes ?? [] },
+    limitReached: options.work !== undefined && answer.trials >= options.work,
     ...more,
     document: { ...plan, solver, ...more },
   };
@@ -130,14 +144,14 @@ function noPlanModels(
 
 async function planned(
   { spec, files, resolved }: LoadedCascade,
-  { explain = false, frontier = false, signal, onProgress }: CascadeSolving,
+  { explain = false, frontier = false, work, signal, onProgress }: CascadeSolving,
 ): Promise<PlannedGears> {
   const { JobPool } = await import('../../jobs/index.js');
   const pool = new JobPool<GearJob, PlannedGears, string>('#dist/src/api/solve/cascade-worker.js', {
     ...{ what: 'planner', threads: 1, signal },
   });
   try {
-    const job = { spec: spec.value, files, resolved, explain, frontier };
+    const job = { spec: spec.value, files, resolved, explain, frontier, work };
     return await pool.run(job, (doing) => onProgress?.(doing));
   } finally {
     await pool.close();
@@ -149,7 +163,7 @@ export async function replannedGears(
   loaded: LoadedCascade,
 ): Promise<import('../../gearplan/index.js').GearPlanBody | undefined> {
   const { answer } = await planned(loaded, {});
-  return answer.status === 'infeasible' ? undefined : answer.plan;
+  return 'plan' in answer ? answer.plan : undefined;
 }
 
 /**

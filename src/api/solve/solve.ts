@@ -265,10 +265,10 @@ function refuseForPipeline({ path, value }: Loaded<'pipeline'>, options: SolveOp
   if (faults.length > 0) throw new InputError(`solve ${path}, a pipeline,`, faults);
 }
 
-/** A cascade's search does a bounded amount of work, and proves its bound by itself. */
+/** A cascade's search ends by the work that it does, and proves its bound by itself. */
 function refuseForCascade({ path }: Loaded<'cascade'>, options: SolveOptions): void {
-  const { gap, work, timeLimit, baseline, measure, hold, strictProfile } = options;
-  const faults = Object.entries({ gap, work, timeLimit, baseline, measure, hold, strictProfile })
+  const { gap, timeLimit, baseline, measure, hold, strictProfile } = options;
+  const faults = Object.entries({ gap, timeLimit, baseline, measure, hold, strictProfile })
     .filter(([, value]) => value !== undefined && value !== false)
     .map(([name]) => fault('is not for specs of kind cascade', option(name)));
   if (options.formulation === 'literal')

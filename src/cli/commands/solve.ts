@@ -163,24 +163,16 @@ async function solveSpecFile(
       if (solved.explanation) await showInfeasible(terminal, solved.explanation);
       return solved.explanation?.complete === false ? EXIT.interrupted : EXIT.infeasible;
     case 'no-plan-in-time':
-      if (solved.notHeld !== undefined) {
-        const { notHeldText } = await import('../../report/index.js');
-        await terminal.error(notHeldText(solved.notHeld));
-        return EXIT.limitWithoutPlan;
-      }
-      await terminal.error(
-        options.work === undefined && options.timeLimit === undefined
-          ? 'the search did the work that it allows itself before it found a plan; allow more with --work'
-          : 'the limit was reached before a plan was found; give more with --time-limit or --work',
-      );
-      return EXIT.limitWithoutPlan;
+      await terminal.error(await noPlanText(solved, options, signal));
+      return signal.aborted ? EXIT.interrupted : EXIT.limitWithoutPlan;
     case 'pipeline-plan':
       for (const warning of solved.warnings) await terminal.warn(warning);
       await showPipeline(terminal, solved.plan, solved.explanation);
       await terminal.artifact('plan', options.output, solved.plan);
       return exitOf(solved, signal);
     case 'gear-plan':
-      return showSolvedGears(terminal, solved, options.output);
+      await showSolvedGears(terminal, solved, options.output);
+      return exitOf(solved, signal);
     case 'plan': {
       for (const warning of solved.warnings) await terminal.warn(warning);
       terminal.note(timesText(solved.document.solver));
@@ -194,6 +186,21 @@ async function solveSpecFile(
       return exitOf(solved, signal);
     }
   }
+}
+
+async function noPlanText(
+  { notHeld }: Extract<Solved, { readonly outcome: 'no-plan-in-time' }>,
+  { work, timeLimit }: Options,
+  { aborted }: AbortSignal,
+): Promise<string> {
+  if (notHeld !== undefined) {
+    const { notHeldText } = await import('../../report/index.js');
+    return notHeldText(notHeld);
+  }
+  if (aborted) return 'the search was stopped before it found a plan';
+  return work === undefined && timeLimit === undefined
+    ? 'the search did the work that it allows itself before it found a plan; allow more with --work'
+    : 'the limit was reached before a plan was found; give more with --time-limit or --work';
 }
 
 function exitOf({ limitReached }: { readonly limitReached: boolean }, { aborted }: AbortSignal): ExitCode {
@@ -222,7 +229,7 @@ async function showSolvedGears(
   terminal: Terminal,
   { plan, warnings, explanation = {} }: Extract<Solved, { readonly outcome: 'gear-plan' }>,
   output: string | undefined,
-): Promise<ExitCode> {
+): Promise<void> {
   const { frontierTable, gearHeadlines, gearTable, heldTable, oneMoreLine } = await import(
     '../../report/index.js'
   );
@@ -234,7 +241,6 @@ async function showSolvedGears(
   for (const line of oneMoreLine(explanation)) terminal.line(line);
   if (explanation.frontier !== undefined) await terminal.table(frontierTable(explanation));
   await terminal.artifact('plan', output, plan);
-  return EXIT.done;
 }
 
 async function showExplanation(terminal: Terminal, explanation: PlanExplanation): Promise<void> {
