@@ -13,6 +13,7 @@ export interface GivenGears {
       readonly model: number;
       readonly threshold?: number;
       readonly minQueue?: number;
+      readonly shares?: readonly number[];
     }[];
   }[];
   readonly sloMs?: number;
@@ -40,8 +41,8 @@ export function gearPlan(given: GivenGears): GearPlan {
     ({ toRps, timeoutMs = 0, steps }, i): Gear => ({
       ...{ fromRps: gears[i - 1]?.toRps ?? 0, toRps, share: 1 / gears.length, timeoutMs },
       ...{ accuracy: 0.5, p95Ms: 1, utilization: 0.5 },
-      cascade: steps.map(({ model, threshold, minQueue = 1 }) => ({
-        ...{ stage: modelName(model), visits: 1, minQueue, loadShares: [] },
+      cascade: steps.map(({ model, threshold, minQueue = 1, shares = [] }) => ({
+        ...{ stage: modelName(model), visits: 1, minQueue, loadShares: [...shares] },
         ...(threshold === undefined ? {} : { threshold }),
       })),
     }),

@@ -12,11 +12,21 @@ export interface GearTrial {
   readonly minQueues: readonly number[];
   /** A batch starts too when its first request has waited so long. */
   readonly timeoutNs: number;
+  /** The share of each model's requests that each device is to serve, by model. */
+  readonly shares: readonly Float64Array[];
   /** When requests arrive, in order. */
   readonly arrivalsNs: Float64Array;
   /** The run ends as soon as more than `mostLate` requests have taken longer than `limitNs`. */
   readonly limitNs?: number;
   readonly mostLate?: number;
+}
+
+/** GearRunStep is one step of the cascade: its model, the share of each device, and the requests that each has taken. */
+interface GearRunStep {
+  readonly model: FamilyModel;
+  readonly bit: number;
+  readonly share: Float64Array;
+  readonly taken: Float64Array;
 }
 
 /** Waiting is the queue before a step. Requests stand in the order in which they came to the cascade. */
@@ -51,15 +61,15 @@ class Waiting {
 
 /**
  * GearRun simulates one gear (CascadeServe §C.1) by the rules that `serving` has for gears: there is one queue before
- * each model; a batch starts on the device that holds the model and has been idle longest, when enough requests wait or
- * the first of them has waited to the timeout, and takes all that wait, up to the largest batch. Of several queues that
- * could start, the one whose first request came first is served first. Request k is as sample k of the records, and after
- * the last sample comes the first again.
+ * each model; a batch starts when enough requests wait or the first of them has waited to the timeout, and takes all that
+ * wait, up to the largest batch. It starts on the idle device that is furthest behind its share of the model's requests,
+ * and of several on the one that has been idle longest. Of several queues that could start, the one whose first request
+ * came first is served first. Request k is as sample k of the records, and after the last sample comes the first again.
  *
  * It takes time by the requests and their steps, and for each batch by the devices.
  */
 export class GearRun {
-  private readonly steps: readonly { readonly model: FamilyModel; readonly bit: number }[];
+  private readonly steps: readonly GearRunStep[];
   private readonly queues: readonly Waiting[];
   /** When each request came to the queue where it stands, and when it was answered. */
   private readonly queuedNs: Float64Array;
@@ -83,8 +93,13 @@ export class GearRun {
     models: readonly FamilyModel[],
     private readonly trial: GearTrial,
   ) {
-    const { cascade, placement, arrivalsNs } = trial;
-    this.steps = cascade.models.map((model) => ({ model: models[model] as FamilyModel, bit: 1 << model }));
+    const { cascade, placement, shares, arrivalsNs } = trial;
+    this.steps = cascade.models.map((model) => ({
+      model: models[model] as FamilyModel,
+      bit: 1 << model,
+      share: shares[model] as Float64Array,
+      taken: new Float64Array(placement.length),
+    }));
     this.queues = this.steps.map(() => new Waiting(arrivalsNs.length));
     this.queuedNs = new Float64Array(arrivalsNs.length);
     this.endedNs = new Float64Array(arrivalsNs.length);
@@ -159,7 +174,7 @@ export class GearRun {
   private end(device: number, atNs: number): void {
     const { cascade, arrivalsNs, limitNs = NEVER } = this.trial;
     const step = this.stepOf[device] as number;
-    const { certainty } = (this.steps[step] as (typeof this.steps)[number]).model;
+    const { certainty } = (this.steps[step] as GearRunStep).model;
     const threshold = cascade.thresholds[step] ?? Number.NEGATIVE_INFINITY;
     for (const request of this.batches[device] as number[]) {
       if ((certainty[request % certainty.length] as number) < threshold) this.unsure.push(request, step + 1);
@@ -200,19 +215,30 @@ export class GearRun {
     }
   }
 
-  /** idleFor is the place among the idle devices of the first that holds the model of a step. */
+  /** idleFor is the place of the device for a step among the idle ones, -1 where none of these holds its model. */
   private idleFor(step: number): number {
-    const { bit } = this.steps[step] as (typeof this.steps)[number];
-    for (let at = 0; at < this.idle.length; at++)
-      if (((this.trial.placement[this.idle[at] as number] as number) & bit) !== 0) return at;
-    return -1;
+    const { bit, share, taken } = this.steps[step] as GearRunStep;
+    let best = -1;
+    let least = NEVER;
+    for (let at = 0; at < this.idle.length; at++) {
+      const device = this.idle[at] as number;
+      if (((this.trial.placement[device] as number) & bit) === 0) continue;
+      const planned = share[device] as number;
+      const turns = planned > 0 ? (taken[device] as number) / planned : NEVER;
+      if (best !== -1 && turns >= least) continue;
+      best = at;
+      least = turns;
+    }
+    return best;
   }
 
   private start(step: number, at: number, atNs: number): void {
     const [device] = this.idle.splice(at, 1) as [number];
     const queue = this.queues[step] as Waiting;
-    const { latencyNs } = (this.steps[step] as (typeof this.steps)[number]).model;
+    const { model, taken } = this.steps[step] as GearRunStep;
+    const { latencyNs } = model;
     const size = Math.min(queue.length, latencyNs.length);
+    taken[device]! += size;
     const batch = this.batches[device] as number[];
     batch.length = 0;
     for (let i = 0; i < size; i++) batch.push(queue.take());

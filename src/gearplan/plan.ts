@@ -22,12 +22,10 @@ import { type GearSolution, slowestNs } from './objectives.js';
 import { Balance, modelLoads } from './placement.js';
 import type { FamilyModel, GearProblem } from './problem.js';
 import type { CascadeFiles, ClassProblem } from './resolve.js';
-import { loadShares } from './shares.js';
+import { writtenShares } from './shares.js';
 import { type ArrivalsOf, GearTrials } from './trials.js';
 
 const NS_PER_MS = 1e6;
-/** Shares of load are written to so many places. */
-const SHARE_DIGITS = 4;
 /** What CascadeServe finds to work well (§5). */
 const ALPHA = 8;
 const INTERVAL_MS = 100;
@@ -158,14 +156,14 @@ class PlanWriter {
   }
 
   private steps(cascade: Cascade, { gear }: RangeGear, load: Float64Array): GearStep[] {
-    const shares = loadShares(this.held, load);
+    const shares = writtenShares(this.held, load);
     return cascade.models.map((model, step) => ({
       stage: this.problem.models[model]?.name as string,
       ...(step < cascade.thresholds.length ? { threshold: cascade.thresholds[step] as number } : {}),
       visits: cascade.visits[step] as number,
       minQueue: gear.minQueues[step] as number,
       loadShares: this.held.flatMap((set, device) =>
-        (set >> model) & 1 ? [Number((shares[model] as Float64Array)[device]?.toFixed(SHARE_DIGITS))] : [],
+        (set >> model) & 1 ? [(shares[model] as Float64Array)[device] as number] : [],
       ),
     }));
   }

@@ -1,7 +1,11 @@
 import type { ModelPlacement } from './placement.js';
 
-/** So many turns bring the shares of any placement to within a millionth of the best. */
+/** So many turns bring the shares of any placement to within a millionth of the best; most need few. */
 const TURNS = 200;
+/** Turns end once they move no more of a device's time than this. */
+const SETTLED = 1e-9;
+/** Shares are written to so many parts of 1. */
+const WRITTEN_PARTS = 10_000;
 
 /**
  * loadShares divides the load of each model among the devices that hold it, so that devices are as evenly busy as they
@@ -13,18 +17,33 @@ const TURNS = 200;
 export function loadShares(placement: ModelPlacement, load: Float64Array): Float64Array[] {
   const poured = Array.from(load, () => new Float64Array(placement.length));
   const busy = new Float64Array(placement.length);
-  for (let turn = 0; turn < TURNS; turn++)
+  const holders = poured.map((_, model) =>
+    placement.flatMap((held, device) => ((held >> model) & 1 ? [device] : [])),
+  );
+  for (let turn = 0, moved = Number.POSITIVE_INFINITY; turn < TURNS && moved > SETTLED; turn++) {
+    moved = 0;
     poured.forEach((onDevice, model) => {
-      const devices = placement.flatMap((held, device) => ((held >> model) & 1 ? [device] : []));
+      if (load[model] === 0) return;
+      const devices = holders[model] as number[];
       for (const device of devices) busy[device]! -= onDevice[device] as number;
       const level = levelOf(devices, busy, load[model] as number);
       for (const device of devices) {
+        const before = onDevice[device] as number;
         onDevice[device] = Math.max(0, level - (busy[device] as number));
         busy[device]! += onDevice[device] as number;
+        moved = Math.max(moved, Math.abs((onDevice[device] as number) - before));
       }
     });
+  }
   return poured.map((onDevice, model) =>
     onDevice.map((amount) => ((load[model] as number) > 0 ? amount / (load[model] as number) : 0)),
+  );
+}
+
+/** writtenShares gives the shares as plans have them, rounded, so that gears are tried with what is served by. */
+export function writtenShares(placement: ModelPlacement, load: Float64Array): Float64Array[] {
+  return loadShares(placement, load).map((of) =>
+    of.map((share) => Math.round(WRITTEN_PARTS * share) / WRITTEN_PARTS),
   );
 }
 

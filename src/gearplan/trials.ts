@@ -1,7 +1,8 @@
 import type { Cascade } from './cascade.js';
-import { GearRun } from './gear-run.js';
+import { GearRun, type GearTrial } from './gear-run.js';
 import { Balance, type ModelPlacement, modelLoads } from './placement.js';
 import type { GearProblem } from './problem.js';
+import { writtenShares } from './shares.js';
 
 /** A trial has at least so many requests, and at most the second number. */
 const LEAST_REQUESTS = 2_000;
@@ -60,15 +61,17 @@ export class GearTrials {
     const { models, latencyNs } = this.problem;
     const rps = this.rpsOf(range);
     const balance = new Balance(placement, models.length);
-    const { share, bottleneck } = balance.utilization(modelLoads(models, cascade, rps));
+    const load = modelLoads(models, cascade, rps);
+    const { share, bottleneck } = balance.utilization(load);
     if (share > 1) return { error: { by: 'load', model: bottleneck } };
     const error = { by: 'latency' as const, model: bottleneck };
     if (cascade.floorNs > latencyNs) return { error };
     const first = models[cascade.models[0] as number] as GearProblem['models'][number];
+    const shares = writtenShares(placement, load);
     for (const minQueue of queueLengths(first.latencyNs.length)) {
       // The first request of a batch waits for the others.
       if (((minQueue - 1) / rps) * 1e9 + cascade.floorNs > latencyNs) break;
-      const gear = this.gear(range, cascade, { placement, minQueue });
+      const gear = this.gear(range, cascade, { placement, shares, minQueue });
       if (gear !== undefined) return { gear };
     }
     return { error };
@@ -77,7 +80,7 @@ export class GearTrials {
   private gear(
     range: number,
     cascade: Cascade,
-    { placement, minQueue }: { readonly placement: ModelPlacement; readonly minQueue: number },
+    { placement, shares, minQueue }: Pick<GearTrial, 'placement' | 'shares'> & { readonly minQueue: number },
   ): TunedGear | undefined {
     this.count += 1;
     const { models, latencyNs, quantile } = this.problem;
@@ -87,7 +90,7 @@ export class GearTrials {
     const arrivalsNs = this.arrivalsAt(range);
     const mostLate = Math.floor((1 - quantile) * arrivalsNs.length + 1e-9);
     const limits = Number.isFinite(latencyNs) ? { limitNs: latencyNs, mostLate } : {};
-    const trial = { cascade, placement, minQueues, timeoutNs, arrivalsNs, ...limits };
+    const trial = { cascade, placement, shares, minQueues, timeoutNs, arrivalsNs, ...limits };
     const run = new GearRun(models, trial);
     const ended = run.run();
     this.events += run.events;

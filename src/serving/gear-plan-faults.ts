@@ -2,20 +2,23 @@ import { type Fault, fault, type GearPlan } from '../artifacts/index.js';
 
 /**
  * gearPlanFaults finds what is wrong with a gear plan that its schema cannot know: stages that gears or devices name and
- * the plan does not have, models that no device holds, and gears that leave loads out.
+ * the plan does not have, models that no device holds, load shares that are not one for each device of their stage, and
+ * gears that leave loads out.
  */
 export function gearPlanFaults({ stages, gears, placement }: GearPlan): Fault[] {
   const names = stages.map(({ name }) => name);
-  const held = new Set(placement.flatMap(({ stages: on }) => on));
+  const holders = new Map<string, number>();
+  for (const { stages: on } of placement)
+    for (const name of on) holders.set(name, (holders.get(name) ?? 0) + 1);
   return [
     ...names.flatMap((name, i) => [
       ...(names.indexOf(name) === i
         ? []
         : [fault(`${name} is the name of another stage too`, `/stages/${i}/name`)]),
-      ...(held.has(name) ? [] : [fault('is held by no device', `/stages/${i}`)]),
+      ...(holders.has(name) ? [] : [fault('is held by no device', `/stages/${i}`)]),
     ]),
     ...placement.flatMap(({ stages: on }, i) => unknownStages(on, names, `/placement/${i}/stages`)),
-    ...gears.flatMap((gear, i) => gearFaults({ gear, before: gears[i - 1], names }, `/gears/${i}`)),
+    ...gears.flatMap((gear, i) => gearFaults({ gear, before: gears[i - 1], names, holders }, `/gears/${i}`)),
   ];
 }
 
@@ -30,10 +33,12 @@ function gearFaults(
     gear: { cascade, fromRps, toRps },
     before,
     names,
+    holders,
   }: {
     readonly gear: GearPlan['gears'][number];
     readonly before: GearPlan['gears'][number] | undefined;
     readonly names: readonly string[];
+    readonly holders: ReadonlyMap<string, number>;
   },
   at: string,
 ): Fault[] {
@@ -43,7 +48,7 @@ function gearFaults(
       ? []
       : [fault(`is ${fromRps}; the gear before ends at ${before?.toRps ?? 0}`, `${at}/fromRps`)]),
     ...(toRps > fromRps ? [] : [fault(`is ${toRps}, which is not above ${fromRps}`, `${at}/toRps`)]),
-    ...cascade.flatMap(({ stage, threshold }, step) => {
+    ...cascade.flatMap(({ stage, threshold, loadShares }, step) => {
       const path = `${at}/cascade/${step}`;
       const isLast = step === cascade.length - 1;
       return [
@@ -53,6 +58,14 @@ function gearFaults(
         ...(isLast === (threshold === undefined)
           ? []
           : [fault(isLast ? 'is of the last step, which has none' : 'is missing', `${path}/threshold`)]),
+        ...(loadShares.length === 0 || loadShares.length === (holders.get(stage) ?? 0)
+          ? []
+          : [
+              fault(
+                `are ${loadShares.length}; ${holders.get(stage) ?? 0} devices hold ${stage}`,
+                `${path}/loadShares`,
+              ),
+            ]),
         ...(step > 0 && (places[step] as number) <= (places[step - 1] as number) && places[step] !== -1
           ? [
               fault(

@@ -94,10 +94,11 @@ function gearTableOf({ gears, stages, switching, slo }: GearPlan): GearTable {
       ({ toRps, timeoutMs, cascade }): ServedGear => ({
         toRps,
         timeoutNs: Math.round(timeoutMs * NS_PER_MS),
-        steps: cascade.map(({ stage, threshold, minQueue }: GearStep) => ({
+        steps: cascade.map(({ stage, threshold, minQueue, loadShares }: GearStep) => ({
           pool: names.indexOf(stage),
           below: threshold ?? Number.NEGATIVE_INFINITY,
           minQueue,
+          ...(loadShares.length > 0 ? { shares: Float64Array.from(loadShares) } : {}),
         })),
       }),
     ),

@@ -60,6 +60,8 @@ export interface ServedStep {
   below: number;
   /** A batch starts when so many tasks wait. */
   minQueue: number;
+  /** The share of the tasks that each device of the pool is to serve; absent where devices are alike. */
+  shares?: Float64Array;
 }
 
 /** ServedModel is a model of the plan, with the pools at which its requests enter. */

@@ -22,6 +22,8 @@ function randomTrial(seed: number) {
   for (const model of steps)
     if (devices.every((held) => ((held >> model) & 1) === 0))
       devices[stream.integer(devices.length)]! |= 1 << model;
+  // Shares are halves, so that several devices are equally far behind, and some have no share.
+  const shares = models.map(() => Float64Array.from(devices, () => stream.integer(3) / 2));
   const minQueues = steps.map(() => 1 + stream.integer(4));
   const timeoutNs = 1 + stream.integer(30e6);
   const gapNs = 1e6 * (1 + 20 * stream.uniform());
@@ -33,6 +35,7 @@ function randomTrial(seed: number) {
   const trial = {
     cascade: { models: steps, thresholds },
     placement: devices,
+    shares,
     minQueues,
     timeoutNs,
     arrivalsNs,
@@ -59,7 +62,7 @@ function randomSet(stream: Stream, count: number): number {
 
 /** served gives when each request is answered by the core that serves gears, in virtual time. */
 function served({ models, trial }: ReturnType<typeof randomTrial>): number[] {
-  const { cascade, placement, minQueues, timeoutNs, arrivalsNs } = trial;
+  const { cascade, placement, shares, minQueues, timeoutNs, arrivalsNs } = trial;
   const plan = gearPlan({
     latencyUs: models.map(({ latencyNs }) => Array.from(latencyNs, (ns) => ns / 1e3)),
     held: placement.map((held) => models.flatMap((_, model) => ((held >> model) & 1 ? [model] : []))),
@@ -70,6 +73,9 @@ function served({ models, trial }: ReturnType<typeof randomTrial>): number[] {
         steps: cascade.models.map((model, step) => ({
           model,
           minQueue: minQueues[step] as number,
+          shares: placement.flatMap((held, device) =>
+            (held >> model) & 1 ? [(shares[model] as Float64Array)[device] as number] : [],
+          ),
           ...(step < cascade.thresholds.length ? { threshold: cascade.thresholds[step] as number } : {}),
         })),
       },

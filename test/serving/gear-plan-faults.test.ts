@@ -32,10 +32,12 @@ describe('A gear plan', () => {
         plan.gears[1]!.fromRps = 12;
         plan.gears[1]!.toRps = 12;
         plan.gears[1]!.cascade[0]!.stage = 'm7';
+        plan.gears[0]!.cascade[0]!.loadShares = [0.5, 0.25, 0.25];
       }),
     ).toEqual([
       '/stages/1/name m0 is the name of another stage too',
       '/placement/1/stages/1 names m9, which the plan does not have',
+      '/gears/0/cascade/0/loadShares are 3; 2 devices hold m0',
       '/gears/0/cascade/1/stage names m1, which the plan does not have',
       '/gears/0/cascade/1/threshold is of the last step, which has none',
       '/gears/1/fromRps is 12; the gear before ends at 10',

@@ -5,6 +5,7 @@ import { DeviceMembers, PoolsUp } from '../state/index.js';
 import type { Topology } from '../topology.js';
 import { Backlog } from './backlog.js';
 import type { Dropping } from './dropping.js';
+import { LoadShares } from './load-shares.js';
 import { Pipelines } from './pipelines.js';
 import type { PipelineChoice } from './policy.js';
 import { QueueSet } from './queue-set.js';
@@ -31,6 +32,8 @@ export class OnArrival implements TaskPlacement {
   private readonly endAt: Float64Array;
   /** `lastUse` is when the last execution of each pool ended. */
   private readonly lastUse: Float64Array;
+  /** `shares` divides tasks among devices as gears plan; it is absent where the plan has no gears. */
+  private readonly shares: LoadShares | undefined;
 
   private readonly topology: Topology;
   private readonly requests: Requests;
@@ -40,7 +43,7 @@ export class OnArrival implements TaskPlacement {
 
   constructor(state: Omit<SharedState, 'planned'>, choice: PipelineChoice, dropping: Dropping) {
     const { topology, requests, batches, durations, queues } = state;
-    const { devices, pools } = topology;
+    const { devices, pools, gears: table } = topology;
     this.topology = topology;
     this.requests = requests;
     this.batches = batches;
@@ -57,6 +60,7 @@ export class OnArrival implements TaskPlacement {
     this.runs = new Int32Array(devices.length).fill(NONE);
     this.endAt = new Float64Array(devices.length);
     this.lastUse = new Float64Array(pools.length);
+    this.shares = table && state.gears && new LoadShares(topology, table, state.gears);
   }
 
   queueOf(task: number): number {
@@ -124,9 +128,10 @@ export class OnArrival implements TaskPlacement {
     if (entry !== NONE) this.pipelines.left(entry);
   }
 
-  /** device is the device that has been idle longest. */
+  /** device is the device that has been idle longest, or the one that is furthest behind its share under gears. */
   device(queue: number): number {
-    const member = this.idle.first(queue);
+    const { idle, members, shares } = this;
+    const member = shares === undefined ? idle.first(queue) : shares.next(queue, idle, members.deviceOf);
     return member === NONE ? NONE : (this.members.deviceOf[member] as number);
   }
 
@@ -146,6 +151,7 @@ export class OnArrival implements TaskPlacement {
     const pool = this.batches.pool(batch);
     const device = this.batches.device(batch);
     this.leavesIdle(device);
+    this.shares?.handed(pool, device, this.batches.size(batch));
     this.runs[device] = batch;
     this.endAt[device] = at + this.durations.executionNs(pool, this.batches.size(batch));
     this.backlog.changed(pool);
@@ -197,6 +203,7 @@ export class OnArrival implements TaskPlacement {
 
   deviceUp(_at: number, device: number): void {
     this.poolsUp.deviceUp(device);
+    this.shares?.restart();
     this.fellIdle(device);
   }
 
