@@ -7,7 +7,7 @@ import { cases } from '../cases.js';
 import { plainEstimator } from './plain-estimator.js';
 import { randomProblem } from './random-problem.js';
 
-const CASES = cases(80, 400);
+const CASES = cases(30, 400);
 const REQUESTS = 20;
 
 /** configurationsOf lists every configuration of a problem that its counts allow, with its cost. */

@@ -5,7 +5,7 @@ import { cases } from '../cases.js';
 import { plainEstimator } from './plain-estimator.js';
 import { randomProblem } from './random-problem.js';
 
-const CASES = cases(150, 500);
+const CASES = cases(80, 500);
 const REQUESTS = 40;
 
 const planned = (problem: PlanningProblem, ...samples: readonly Sample[]) =>

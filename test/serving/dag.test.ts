@@ -16,7 +16,7 @@ import { longestNs, randomDag, visitsOf } from './dags.js';
 import { type Arrival, type Ended, runVirtual, type Watched } from './virtual-driver.js';
 
 const MS = 1e6;
-const CASES = cases(200, 2000);
+const CASES = cases(70, 2000);
 
 /** A stage of a row of a request, as a key. */
 const keyOf = (arrival: number, row: number, stage: number) => `${arrival}/${row}/${stage}`;

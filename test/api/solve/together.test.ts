@@ -10,6 +10,7 @@ import {
   type PipelineSpec,
   parseArtifact,
 } from '../../../src/artifacts/index.js';
+import { cases } from '../../cases.js';
 import { plan } from '../../cli/plan.js';
 
 const EXAMPLE = new URL('../../../examples/pipeline', import.meta.url).pathname;
@@ -59,7 +60,7 @@ const specs = (): string[] => [at('a.yaml'), at('b.yaml')];
 describe('solveTogether()', () => {
   it('finds the best division of a scarce class among pipelines, and proves it', async () => {
     const alone: [number[], number[]] = [[], []];
-    const most = 9;
+    const most = cases(6, 9);
     for (let n = 0; n <= most; n++) {
       alone[0].push(await costAlone('a', n));
       alone[1].push(await costAlone('b', n));
