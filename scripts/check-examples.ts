@@ -94,7 +94,7 @@ try {
   checkCascade(join(folder, 'cascade'));
 
   const out = join(folder, 'quickstart');
-  const told = run('dist/examples/quickstart/run.js', '--out', out, '--seconds', '2');
+  const told = run('dist/examples/quickstart/run.js', '--out', out, '--seconds', '2', '--image', '48');
   const made = ['resnet18.onnx', 'resnet18.profile.json', 'spec.yaml', 'plan.json', 'bundle/manifest.json'];
   const files = [...made, 'load.json', 'verification.json'];
   run(planProgram, 'validate', ...files.map((file) => join(out, file)));

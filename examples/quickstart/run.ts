@@ -13,6 +13,7 @@ const { values: options } = parseArgs({
   options: {
     out: { type: 'string', default: 'quickstart-out' },
     seconds: { type: 'string', default: '10' },
+    image: { type: 'string', default: '112' },
   },
 });
 
@@ -40,10 +41,11 @@ async function main(): Promise<void> {
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
 
-  say('1. A model: a ResNet-18 with seeded weights, 112 × 112 images');
+  const { image } = options;
+  say(`1. A model: a ResNet-18 with seeded weights, ${image} × ${image} images`);
   await run(
     buildProgram,
-    ['resnet18', '--image', '112', '--out', at('')],
+    ['resnet18', '--image', image, '--out', at('')],
     'node dist/examples/models/build.js',
   );
 

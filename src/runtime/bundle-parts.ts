@@ -64,6 +64,45 @@ export function differingTensors(
   return is === wanted ? [] : [fault(`its ${which} are ${is}; they are planned as ${wanted}`, at)];
 }
 
+interface WithTensors {
+  readonly inputs?: readonly SourcedTensor[] | undefined;
+  readonly outputs?: readonly SourcedTensor[] | undefined;
+}
+
+/** tensorFaults finds tensors of a stage or model, which is `at` in the manifest, that are not those of the plan. */
+function tensorFaults(bundled: WithTensors, planned: WithTensors, at: string): Fault[] {
+  return (['inputs', 'outputs'] as const).flatMap((which) =>
+    differingTensors(which, { bundled: bundled[which] ?? [], planned: planned[which] ?? [] }, at),
+  );
+}
+
+/** servedModelFaults finds whether the manifest has the one model that clients see, with the tensors that are planned. */
+export function servedModelFaults({ models }: Bundle, name: string, planned: WithTensors): Fault[] {
+  const bundled = models.find((model) => model.name === name);
+  if (bundled !== undefined) return tensorFaults(bundled, planned, `/models/${name}`);
+  return [fault(`has no model ${JSON.stringify(name)}, which the plan serves`, '/models')];
+}
+
+/** stageFaults finds stages that the manifest or the plan has alone, and those whose tensors differ. */
+export function stageFaults(
+  { stages = [] }: Bundle,
+  planned: readonly (WithTensors & { readonly name: string })[],
+): Fault[] {
+  const names = new Set(planned.map(({ name }) => name));
+  return [
+    ...stages.flatMap(({ name }, i) =>
+      names.has(name)
+        ? []
+        : [fault(`is ${JSON.stringify(name)}, which is no stage of the plan`, `/stages/${i}/name`)],
+    ),
+    ...planned.flatMap((stage) => {
+      const bundled = stages.find(({ name }) => name === stage.name);
+      if (bundled !== undefined) return tensorFaults(bundled, stage, `/stages/${stage.name}`);
+      return [fault(`has no stage ${JSON.stringify(stage.name)}, which the plan serves`, '/stages')];
+    }),
+  ];
+}
+
 /** typeText describes a tensor, with the size of the batch's axis marked: `float32[1*, 16]`. */
 export function typeText({ dtype, shape, batchAxis }: TensorSpec): string {
   return `${dtype}[${shape.map((size, axis) => (axis === batchAxis ? `${size}*` : size)).join(', ')}]`;

@@ -1,14 +1,14 @@
 import { join } from 'node:path';
-import { Float16Array } from '@petamoriken/float16';
-import { type Bundle, type CertaintyMeasure, type Fault, fault, type GearPlan } from '../artifacts/index.js';
-import { isStrings, type TensorData } from '../execution/index.js';
+import { type CertaintyMeasure, type Fault, fault, type GearPlan } from '../artifacts/index.js';
+import { numbersOf } from '../execution/index.js';
 import { servedCascadeOf, unservedCascadeFaults } from '../pipeline/index.js';
 import { certaintyOf } from '../records/index.js';
 import {
   type BundleParts,
   deviceFaults,
-  differingTensors,
   sentFaults,
+  servedModelFaults,
+  stageFaults,
   unplannedModels,
 } from './bundle-parts.js';
 import type { Fork, LiveModel, PoolWork } from './pool-work.js';
@@ -36,7 +36,7 @@ export function cascadeWork(
   faults.push(
     ...lacks.map(({ path, message }) => fault(message, `plan: ${path}`)),
     ...unplannedModels(manifest, [plan.name]),
-    ...stageFaults(manifest, plan),
+    ...stageFaults(manifest, plan.stages),
     ...deviceFaults(bundle),
   );
   const { inputs, outputs } = servedCascadeOf(plan);
@@ -64,14 +64,7 @@ function cascadeModel(
   faults: Fault[],
 ): LiveModel {
   const served = servedCascadeOf(plan);
-  const bundled = manifest.models.find(({ name }) => name === plan.name);
-  if (bundled === undefined)
-    faults.push(fault(`has no model ${JSON.stringify(plan.name)}, which the plan serves`, '/models'));
-  else
-    for (const which of ['inputs', 'outputs'] as const) {
-      const tensors = { bundled: bundled[which] ?? [], planned: served[which] };
-      faults.push(...differingTensors(which, tensors, `/models/${plan.name}`));
-    }
+  faults.push(...servedModelFaults(manifest, plan.name, served));
   faults.push(...sentFaults(plan.name, [...served.inputs, ...served.outputs]));
   const batched = served.inputs.some(({ batchAxis }) => batchAxis !== undefined);
   return {
@@ -87,38 +80,15 @@ function cascadeModel(
   };
 }
 
-/** stageFaults finds stages that the manifest or the plan has alone. */
-function stageFaults({ stages = [] }: Bundle, plan: GearPlan): Fault[] {
-  const planned = new Set(plan.stages.map(({ name }) => name));
-  const bundled = new Set(stages.map(({ name }) => name));
-  return [
-    ...[...planned].flatMap((name) =>
-      bundled.has(name)
-        ? []
-        : [fault(`has no stage ${JSON.stringify(name)}, which the plan serves`, '/stages')],
-    ),
-    ...stages.flatMap(({ name }, i) =>
-      planned.has(name)
-        ? []
-        : [fault(`is ${JSON.stringify(name)}, which is no stage of the plan`, `/stages/${i}/name`)],
-    ),
-  ];
-}
-
 /** certaintyFork reads how certain a model is of a row from the scores that it gives. */
 function certaintyFork(output: string, measure: CertaintyMeasure): Fork {
   return {
     verdictOn: (outputs) => {
       const scores = outputs[output];
       if (scores === undefined) throw new Error(`the model gave no ${output}, which says how certain it is`);
-      return certaintyOf(numbersOf(scores), measure);
+      const numbers = numbersOf(scores);
+      if (numbers === undefined) throw new Error('scores are text, and certainty follows from numbers');
+      return certaintyOf(numbers, measure);
     },
   };
-}
-
-function numbersOf({ dtype, data }: TensorData): ArrayLike<number> {
-  if (isStrings(data)) throw new Error('scores are text, and certainty follows from numbers');
-  if (dtype === 'float16')
-    return new Float16Array(data.buffer as ArrayBuffer, data.byteOffset, data.length) as ArrayLike<number>;
-  return Float64Array.from(data as ArrayLike<number | bigint>, Number);
 }

@@ -1,6 +1,5 @@
-import { Float16Array } from '@petamoriken/float16';
 import type { WhenOutput } from '../artifacts/index.js';
-import { isStrings, type TensorData, type Tensors } from '../execution/index.js';
+import { elementAt, type Tensors } from '../execution/index.js';
 import { type ServedStage, type VerdictChoice, verdictChoices } from '../pipeline/index.js';
 import type { Fork } from './pool-work.js';
 
@@ -38,11 +37,4 @@ function holds({ output, index = 0, atLeast, below }: WhenOutput, outputs: Tenso
   if (value === undefined)
     throw new Error(`${output} has no element ${index}, which says where the row goes on`);
   return atLeast === undefined ? value < (below as number) : value >= atLeast;
-}
-
-/** elementAt gives an element of a row's tensor as a number; undefined where there is none. */
-function elementAt({ dtype, data }: TensorData, index: number): number | undefined {
-  if (isStrings(data)) return undefined;
-  if (dtype !== 'float16') return data[index] === undefined ? undefined : Number(data[index]);
-  return new Float16Array(data.buffer as ArrayBuffer, data.byteOffset, data.length)[index];
 }

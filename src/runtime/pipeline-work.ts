@@ -1,18 +1,12 @@
 import { join } from 'node:path';
-import {
-  type Bundle,
-  type BundledStage,
-  type Fault,
-  fault,
-  type PipelinePlan,
-  type TensorSpec,
-} from '../artifacts/index.js';
+import { type BundledStage, type Fault, fault, type PipelinePlan } from '../artifacts/index.js';
 import { ancestorsOf, readStageGraph, servedPipelineOf, unservedFaults } from '../pipeline/index.js';
 import {
   type BundleParts,
   deviceFaults,
-  differingTensors,
   sentFaults,
+  servedModelFaults,
+  stageFaults,
   unplannedModels,
 } from './bundle-parts.js';
 import type { LiveModel, PoolWork } from './pool-work.js';
@@ -35,47 +29,17 @@ export function pipelineWork(
   faults.push(
     ...unservedFaults(plan).map(({ path, message }) => fault(message, `plan: ${path}`)),
     ...unplannedModels(manifest, [plan.name]),
-    ...unplannedStages(manifest, plan),
+    ...stageFaults(manifest, plan.stages),
+    ...deviceFaults(bundle),
   );
-  const found = plan.stages.map(({ name }, i) => {
-    const stage = manifest.stages?.find((bundled) => bundled.name === name);
-    const planned = plan.stages[i]!;
-    const missing = fault(`has no stage ${JSON.stringify(name)}, which the plan serves`, '/stages');
-    faults.push(...(stage === undefined ? [missing] : tensorFaults(stage, planned, `/stages/${name}`)));
-    return stage;
-  });
-  faults.push(...deviceFaults(bundle));
+  const found = plan.stages.map(({ name }) => manifest.stages?.find((bundled) => bundled.name === name));
   return { models: [pipelineModel(bundle, faults)], work: stageWork(bundle, found) };
-}
-
-interface WithTensors {
-  readonly inputs?: readonly TensorSpec[];
-  readonly outputs?: readonly TensorSpec[];
-}
-
-/** tensorFaults finds tensors of a stage or the model, which is `at` in the manifest, that are not those of the plan. */
-function tensorFaults(bundled: WithTensors, planned: WithTensors, at: string): Fault[] {
-  return (['inputs', 'outputs'] as const).flatMap((which) =>
-    differingTensors(which, { bundled: bundled[which] ?? [], planned: planned[which] ?? [] }, at),
-  );
-}
-
-/** unplannedStages finds stages of the manifest that the plan does not have. */
-function unplannedStages({ stages = [] }: Bundle, plan: PipelinePlan): Fault[] {
-  const planned = new Set(plan.stages.map(({ name }) => name));
-  return stages.flatMap(({ name }, i) =>
-    planned.has(name)
-      ? []
-      : [fault(`is ${JSON.stringify(name)}, which is no stage of the plan`, `/stages/${i}/name`)],
-  );
 }
 
 function pipelineModel({ plan, manifest, topology }: PipelineBundle, faults: Fault[]): LiveModel {
   const { inputs, outputs } = servedPipelineOf(plan);
   const served = { inputs: [...inputs], outputs: outputs.map(({ spec }) => spec) };
-  const bundled = manifest.models.find(({ name }) => name === plan.name);
-  const missing = fault(`has no model ${JSON.stringify(plan.name)}, which the plan serves`, '/models');
-  faults.push(...(bundled === undefined ? [missing] : tensorFaults(bundled, served, `/models/${plan.name}`)));
+  faults.push(...servedModelFaults(manifest, plan.name, served));
   faults.push(...sentFaults(plan.name, [...served.inputs, ...served.outputs]));
   const batched = inputs.some(({ batchAxis }) => batchAxis !== undefined);
   return {

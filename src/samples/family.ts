@@ -1,4 +1,3 @@
-import { Float16Array } from '@petamoriken/float16';
 import {
   type CertaintyMeasure,
   decodedText,
@@ -8,7 +7,7 @@ import {
   sha256Of,
   type ToldFaults,
 } from '../artifacts/index.js';
-import { type Executor, isStrings, type TensorData, type Tensors } from '../execution/index.js';
+import { type Executor, numbersOf, type TensorData, type Tensors } from '../execution/index.js';
 import { certaintyOf, predictionOf } from '../records/index.js';
 import { readNpy } from './npy.js';
 import type { SampleFile } from './read-samples.js';
@@ -105,9 +104,8 @@ export async function recordFamily(
 }
 
 /** numbersIn gives the elements of a tensor as numbers. @throws SampleFault where it holds text */
-export function numbersIn({ dtype, data }: TensorData): ArrayLike<number> {
-  if (isStrings(data)) throw new SampleFault('holds text; numbers are needed');
-  if (dtype === 'float16')
-    return new Float16Array(data.buffer as ArrayBuffer, data.byteOffset, data.length) as ArrayLike<number>;
-  return Float64Array.from(data as ArrayLike<number | bigint>, Number);
+export function numbersIn(tensor: TensorData): ArrayLike<number> {
+  const numbers = numbersOf(tensor);
+  if (numbers === undefined) throw new SampleFault('holds text; numbers are needed');
+  return numbers;
 }

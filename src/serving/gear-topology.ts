@@ -1,16 +1,7 @@
 import type { Gear, GearPlan, GearStage, GearStep } from '../artifacts/index.js';
 import { linksByServer } from './links.js';
-import { stageDevices } from './pipeline-topology.js';
-import {
-  type Edge,
-  filledLatencies,
-  type GearTable,
-  linkGbps,
-  type Pool,
-  type ServedGear,
-  type Topology,
-  type TopologyOptions,
-} from './topology.js';
+import { stageDevices, stagePool, transfersAlong } from './stage-topology.js';
+import type { Edge, GearTable, Pool, ServedGear, Topology, TopologyOptions } from './topology.js';
 
 const NS_PER_MS = 1e6;
 
@@ -22,7 +13,9 @@ export function gearTopologyOf(
   plan: GearPlan,
   options: Pick<TopologyOptions, 'sloMs' | 'transfers'> = {},
 ): Topology {
-  const pools = plan.stages.map((stage, i) => poolOf(plan, { stage, i, transfers: options.transfers }));
+  const pools = plan.stages.map((stage, partition) =>
+    poolOf(plan, { stage, partition, transfers: options.transfers }),
+  );
   const devices = stageDevices(plan, pools);
   const sloNs = Math.round((options.sloMs ?? plan.sloMs) * NS_PER_MS);
   const application = { name: plan.name, sloNs, throughputRps: plan.maxRps, entries: [0] };
@@ -35,27 +28,29 @@ export function gearTopologyOf(
   };
 }
 
+/** What is sent along an edge is what the request brought, since every model is fed from it. */
 function poolOf(
   plan: GearPlan,
   {
     stage,
-    i,
+    partition,
     transfers,
-  }: { readonly stage: GearStage; readonly i: number; readonly transfers: TopologyOptions['transfers'] },
+  }: {
+    readonly stage: GearStage;
+    readonly partition: number;
+    readonly transfers: TopologyOptions['transfers'];
+  },
 ): Pool {
-  const { device, virtual, batch, latencyUsByBatch, name } = stage;
-  const edges = followers(plan, name).map((to) => edgeOf(plan, stage, { to, transfers }));
-  return {
-    ...{ model: 0, pipeline: 0, partition: i, stage: name, deviceClass: device, virtual, batch },
-    latencyNs: filledLatencies(latencyUsByBatch, batch),
-    transferNs: Float64Array.from({ length: batch }, (_, row) =>
-      Math.max(0, ...edges.map(({ transferNs }) => transferNs[row] as number)),
-    ),
-    transferBytes: Math.max(0, ...edges.map(({ transferBytes }) => transferBytes)),
-    throughputRps: plan.maxRps,
-    devices: [],
-    edges,
-  };
+  const edges = followers(plan, stage.name).map((to): Edge => {
+    const next = plan.stages[to] as GearStage;
+    return {
+      to,
+      // The threshold is that of the gear by which a task is served.
+      when: { kind: 'unsure', below: 0 },
+      ...transfersAlong(plan.cluster, { from: stage, to: next, bytes: next.transferBytes }, transfers),
+    };
+  });
+  return stagePool({ stage, partition, throughputRps: plan.maxRps, edges });
 }
 
 /** followers lists the stages that a gear goes to from a stage. */
@@ -64,24 +59,6 @@ function followers({ gears, stages }: GearPlan, name: string): number[] {
     cascade.flatMap(({ stage }, step) => (stage === name ? [cascade[step + 1]?.stage] : [])),
   );
   return stages.flatMap((stage, i) => (names.includes(stage.name) ? [i] : []));
-}
-
-/** What is sent along an edge is what the request brought, since every model is fed from it. */
-function edgeOf(
-  { stages, cluster }: GearPlan,
-  { device, batch }: GearStage,
-  { to, transfers }: { readonly to: number; readonly transfers: TopologyOptions['transfers'] },
-): Edge {
-  const next = stages[to] as GearStage;
-  const gbps = linkGbps(cluster, [device, next.device]);
-  const rowNs = transfers === 'none' || gbps === undefined ? 0 : (8 * next.transferBytes) / gbps;
-  return {
-    to,
-    // The threshold is that of the gear by which a task is served.
-    when: { kind: 'unsure', below: 0 },
-    transferNs: Float64Array.from({ length: batch }, (_, row) => Math.round((row + 1) * rowNs)),
-    transferBytes: next.transferBytes,
-  };
 }
 
 function gearTableOf({ gears, stages, switching, slo }: GearPlan): GearTable {

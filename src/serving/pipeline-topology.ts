@@ -1,14 +1,7 @@
-import { type PipelinePlan, type PlannedEdge, type PlannedStage, seatsOf } from '../artifacts/index.js';
+import type { PipelinePlan, PlannedEdge, PlannedStage } from '../artifacts/index.js';
 import { linksByServer } from './links.js';
-import {
-  type Edge,
-  filledLatencies,
-  linkGbps,
-  type Pool,
-  type Topology,
-  type TopologyOptions,
-  type VirtualDevice,
-} from './topology.js';
+import { stageDevices, stagePool, transfersAlong } from './stage-topology.js';
+import type { Edge, Pool, Topology, TopologyOptions } from './topology.js';
 
 const NS_PER_MS = 1e6;
 
@@ -21,7 +14,9 @@ export function pipelineTopologyOf(
   plan: PipelinePlan,
   options: Pick<TopologyOptions, 'sloMs' | 'transfers'> = {},
 ): Topology {
-  const pools = plan.stages.map((stage, i) => poolOf(plan, stage, i, options.transfers));
+  const pools = plan.stages.map((stage, i) =>
+    poolOf(plan, stage, { partition: i, transfers: options.transfers }),
+  );
   if (isChain(plan)) {
     pools.forEach((pool, i) => {
       delete pool.edges;
@@ -50,65 +45,16 @@ function isAlways({ probability, when }: PlannedEdge): boolean {
 function poolOf(
   plan: PipelinePlan,
   stage: PlannedStage,
-  partition: number,
-  transfers: TopologyOptions['transfers'],
+  { partition, transfers }: { readonly partition: number; readonly transfers: TopologyOptions['transfers'] },
 ): Pool {
-  const { device, virtual, batch, latencyUsByBatch } = stage;
-  const edges = stage.next.map((edge) => edgeOf(plan, stage, edge, transfers));
-  const rows = Array.from({ length: batch }, (_, row) => row);
-  return {
-    ...{ model: 0, pipeline: 0, partition, stage: stage.name, deviceClass: device, virtual, batch },
-    latencyNs: filledLatencies(latencyUsByBatch, batch),
-    transferNs: Float64Array.from(rows, (row) =>
-      Math.max(0, ...edges.map(({ transferNs }) => transferNs[row] as number)),
-    ),
-    transferBytes: Math.max(0, ...edges.map(({ transferBytes }) => transferBytes)),
-    throughputRps: plan.throughputRps,
-    devices: [],
-    edges,
-  };
-}
-
-function edgeOf(
-  { stages, cluster }: PipelinePlan,
-  { device, batch }: PlannedStage,
-  edge: PlannedEdge,
-  transfers: TopologyOptions['transfers'],
-): Edge {
-  const to = stages.findIndex(({ name }) => name === edge.to);
-  const gbps = linkGbps(cluster, [device, (stages[to] as PlannedStage).device]);
-  const rowNs = transfers === 'none' || gbps === undefined ? 0 : (8 * edge.transferBytes) / gbps;
-  return {
-    to,
-    when: { kind: isAlways(edge) ? 'always' : 'verdict' },
-    transferNs: Float64Array.from({ length: batch }, (_, row) => Math.round((row + 1) * rowNs)),
-    transferBytes: edge.transferBytes,
-  };
-}
-
-/** StagesPlaced is what a plan says of where its stages are. */
-type StagesPlaced = Pick<PipelinePlan, 'placement' | 'cluster'> & {
-  readonly stages: readonly { readonly name: string }[];
-};
-
-/** stageDevices lists the devices of a plan's placement, and adds each to the pools of the stages that it holds. */
-export function stageDevices(
-  { stages, placement, cluster }: StagesPlaced,
-  pools: readonly Pool[],
-): VirtualDevice[] {
-  const onGpu = new Map<string, number>();
-  return Array.from(seatsOf(placement, cluster.devices), ({ place, server, gpu }, device) => {
-    const [pool = 0, ...otherPools] = stages.flatMap(({ name }, stage) =>
-      place.stages.includes(name) ? [stage] : [],
-    );
-    for (const served of [pool, ...otherPools]) pools[served]?.devices.push(device);
-    const name = `${server}/gpu${gpu}`;
-    const k = onGpu.get(name) ?? 0;
-    onGpu.set(name, k + 1);
+  const edges = stage.next.map((edge): Edge => {
+    const to = plan.stages.findIndex(({ name }) => name === edge.to);
+    const sent = { from: stage, to: plan.stages[to] as PlannedStage, bytes: edge.transferBytes };
     return {
-      ...{ name: `${name}/${k}`, pool, server, gpu, deviceClass: place.class, virtual: place.virtual },
-      ...(otherPools.length > 0 ? { otherPools } : {}),
-      ...(place.standby === true ? { standby: true } : {}),
+      to,
+      when: { kind: isAlways(edge) ? 'always' : 'verdict' },
+      ...transfersAlong(plan.cluster, sent, transfers),
     };
   });
+  return stagePool({ stage, partition, throughputRps: plan.throughputRps, edges });
 }

@@ -1,18 +1,10 @@
 import { NONE as SHARED_NONE } from '../../collections/index.js';
-import { type Decisions, Decision as SharedDecision } from '../decisions.js';
-import {
-  type DagColumns,
-  type Flows,
-  type OpenBatches,
-  type RequestLife,
-  type Requests,
-  Taken as SharedTaken,
-} from '../state/index.js';
+import type { Decisions } from '../decisions.js';
+import { type RequestLife, Taken as SharedTaken } from '../state/index.js';
+import { AlongEdges } from './along-edges.js';
 import type { Onward, OnwardHooks } from './onward.js';
 
 const NONE = SHARED_NONE;
-
-const Decision = SharedDecision;
 const Taken = SharedTaken;
 
 /**
@@ -21,24 +13,16 @@ const Taken = SharedTaken;
  * spoken, and the tasks of a row that come there become one. An edge that is not taken says so too: a stage that no
  * edge reaches is left out, and its own edges are not taken either. A task that goes nowhere ends.
  */
-export class Passing implements Onward {
-  private readonly graph: DagColumns;
-  private readonly flows: Flows;
-  private readonly requests: Requests;
-  private readonly batches: OpenBatches;
-  /** The tasks of the batch that is sent on, and whether each has gone along an edge already. */
-  private readonly tasks: number[] = [];
+export class Passing extends AlongEdges implements Onward {
+  /** Whether each task of the batch that is sent on has gone along an edge already. */
   private readonly isGone: boolean[] = [];
 
   constructor(
-    private readonly life: RequestLife,
-    private readonly decisions: Decisions,
+    life: RequestLife,
+    decisions: Decisions,
     private readonly hooks: OnwardHooks,
   ) {
-    this.graph = life.graph;
-    this.flows = life.flows;
-    this.requests = life.requests;
-    this.batches = life.batches;
+    super(life, decisions);
   }
 
   enter(at: number, request: number, first: number): void {
@@ -48,22 +32,12 @@ export class Passing implements Onward {
       for (const entry of beside) this.hooks.comesTo(at, this.branch(task), entry);
   }
 
-  openFlows(request: number, first: number): void {
-    let task = this.requests.firstTask(request);
-    for (let row = 0; row < this.requests.rowsOf(request); row++, task = this.requests.nextTask(task))
-      this.requests.setFlow(task, this.flows.open(first, row));
-  }
-
-  judged(batch: number, verdicts: ArrayLike<number>): void {
-    const pool = this.batches.pool(batch);
-    for (let i = 0; i < this.batches.size(batch); i++)
-      this.flows.setVerdict(this.requests.flowOf(this.batches.task(batch, i)), pool, verdicts[i] ?? 0);
-  }
-
   sendOn(at: number, batch: number): void {
     const pool = this.batches.pool(batch);
     const end = this.graph.firstEdge[pool + 1] as number;
     this.takeOut(batch);
+    this.isGone.length = 0;
+    for (let i = 0; i < this.tasks.length; i++) this.isGone.push(false);
     for (let edge = this.graph.firstEdge[pool] as number; edge < end; edge++) this.sendAlong(edge, batch);
     const { tasks } = this;
     for (let i = 0; i < tasks.length; i++) this.tellNotTaken(at, tasks[i] as number, pool);
@@ -71,30 +45,12 @@ export class Passing implements Onward {
     this.batches.close(batch);
   }
 
-  /** takeOut takes the tasks that are still wanted out of their batch. */
-  private takeOut(batch: number): void {
-    this.tasks.length = 0;
-    this.isGone.length = 0;
-    for (let i = 0; i < this.batches.size(batch); i++) {
-      const task = this.batches.task(batch, i);
-      if (!this.life.cameBack(task)) continue;
-      this.tasks.push(task);
-      this.isGone.push(false);
-    }
-  }
-
-  private sendAlong(edge: number, batch: number): void {
-    let sent = NONE;
-    for (let i = 0; i < this.tasks.length; i++) {
-      const task = this.tasks[i] as number;
-      if (!this.isTaken(edge, task, this.batches.pool(batch))) continue;
-      if (sent === NONE) sent = this.batches.open(this.batches.pool(batch), this.batches.device(batch));
-      this.life.putInBatch(sent, this.isGone[i] ? this.branch(task) : task);
-      this.isGone[i] = true;
-    }
-    if (sent === NONE) return;
-    this.batches.setMoving(sent, edge);
-    this.decisions.push(Decision.transfer, sent, this.batches.device(sent), NONE);
+  protected goingAlong(edge: number, i: number, batch: number): number {
+    const task = this.tasks[i] as number;
+    if (!this.isTaken(edge, task, this.batches.pool(batch))) return NONE;
+    const going = this.isGone[i] ? this.branch(task) : task;
+    this.isGone[i] = true;
+    return going;
   }
 
   private branch(from: number): number {
@@ -111,20 +67,7 @@ export class Passing implements Onward {
     return ((verdict >>> (bit[edge] as number)) & 1) === 1;
   }
 
-  delivered(at: number, batch: number): void {
-    const stage = this.graph.to[this.batches.edge(batch)] as number;
-    for (let i = 0; i < this.batches.size(batch); i++) {
-      const task = this.batches.task(batch, i);
-      if (this.life.cameBack(task)) this.reach(at, task, stage);
-    }
-    this.batches.close(batch);
-  }
-
-  stageAfter(batch: number): number {
-    return this.graph.to[this.batches.edge(batch)] as number;
-  }
-
-  private reach(at: number, task: number, stage: number): void {
+  protected reaches(at: number, task: number, stage: number): void {
     if (this.graph.edgesInto[stage] === 1) {
       this.hooks.comesTo(at, task, stage);
       return;

@@ -1,0 +1,244 @@
+/**
+ * This benchmark serves families of CascadeServe's under loads with spikes, by gear plans and by baselines (§6.4, Figs. 8
+ * and 9):
+ *
+ *     node dist/bench/gear-spikes.js [--step 5] [--json file]
+ *
+ * Each of some sixty rates of a trace in `../shared/traces` lasts for `--step` seconds of Poisson arrivals, the highest at
+ * the rate that was planned for. Plans are made by `plan solve` from files, and served in simulation by the code that
+ * serves them. Cocktail+ is told the rates, and loads models in an assumed 3 s (BERT) or 20 s (Llama). It prints devices,
+ * accuracy, p95, the share of windows of a step whose p95 is within the SLO, and the worst of these.
+ */
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { simulatePlan, solveSpec } from '../src/api/index.js';
+import type { FamilyModel } from '../src/gearplan/index.js';
+import { streamOf } from '../src/random/index.js';
+import { benchArguments, benchNumber } from './arguments.js';
+import { cheapestEnsemble, serveByEnsemble } from './gears/cocktail.js';
+import { bertFamily, FAMILY_FILES, hasFamilies, llamaFamily } from './gears/families.js';
+import { hasRealTraces, REAL_TRACE_FILES, type RealTrace, realTraces } from './pipelines/real-traces.js';
+import { inputsAt, saveResult } from './results/result.js';
+import { tableText } from './results/table.js';
+
+const USAGE = 'node dist/bench/gear-spikes.js [--step 5] [--json file]';
+const QUANTILE = 0.95;
+
+/** Family is a workload of the paper's with its SLO, and the systems that serve it. */
+interface Family {
+  readonly name: string;
+  readonly models: readonly FamilyModel[];
+  readonly maxRps: number;
+  readonly slo: { readonly latencyMs?: number; readonly accuracy?: number };
+  /** The longest latency that counts as good where the SLO is an accuracy. */
+  readonly goodMs: number;
+  readonly loadS: number;
+  readonly systems: readonly { readonly method: string; readonly devices: number }[];
+}
+
+interface Row {
+  readonly family: string;
+  readonly trace: string;
+  readonly system: string;
+  readonly devices: number;
+  readonly accuracy: number;
+  readonly p95Ms: number;
+  readonly good: number;
+  readonly worstMs: number;
+  readonly worstAccuracy: number;
+}
+
+const { values } = benchArguments(USAGE, {
+  step: { type: 'string', default: '5' },
+  json: { type: 'string' },
+});
+const stepS = benchNumber(USAGE, '--step', values.step);
+if (!hasFamilies() || !hasRealTraces()) {
+  process.stderr.write('the published latencies or traces are not there: ../shared/data, ../shared/traces\n');
+  process.exit(2);
+}
+const FAMILIES: readonly Family[] = [
+  {
+    ...{ name: 'BERT', models: bertFamily(), maxRps: 7600, slo: { latencyMs: 400 }, goodMs: 400, loadS: 3 },
+    systems: [
+      { method: 'gears', devices: 1 },
+      { method: 'gears', devices: 2 },
+      { method: 'ms+', devices: 3 },
+      { method: 'dynba', devices: 4 },
+    ],
+  },
+  {
+    ...{ name: 'Llama', models: llamaFamily(), maxRps: 20, slo: { accuracy: 0.6 }, goodMs: 4000, loadS: 20 },
+    systems: [
+      { method: 'gears', devices: 6 },
+      { method: 'gears', devices: 9 },
+      { method: 'ms+', devices: 12 },
+      { method: 'dynba', devices: 16 },
+    ],
+  },
+];
+const folder = await mkdtemp(join(tmpdir(), 'inferplan-spikes-'));
+try {
+  const rows: Row[] = [];
+  for (const family of FAMILIES) {
+    await writeFamily(family);
+    for (const trace of realTraces().filter(({ name }) => !name.includes('10 June')))
+      rows.push(...(await served(family, trace)));
+  }
+  const inputs = Object.assign({}, ...[...FAMILY_FILES, ...REAL_TRACE_FILES].map((path) => inputsAt(path)));
+  saveResult(values.json, { bench: 'gear-spikes', options: { stepS }, inputs, measures: [], rows });
+} finally {
+  await rm(folder, { recursive: true, force: true });
+}
+
+/** writeFamily writes profiles and records as `plan profile` does. */
+async function writeFamily({ name, models }: Family): Promise<void> {
+  await mkdir(join(folder, name));
+  const lines = ['sample,model,prediction,label,certainty'];
+  for (const { name: model, latencyNs, memoryBytes, correct, certainty } of models) {
+    const byBatch = Object.fromEntries(Array.from(latencyNs, (ns, b) => [b + 1, [ns / 1e3]]));
+    const tensor = (of: string, width: number) => ({
+      ...{ name: of, dtype: 'float32', shape: [1, width], batchAxis: 0 },
+    });
+    const profile = {
+      ...{ kind: 'profile', version: '1.0' },
+      model: { name: model, inputs: [tensor('x', 64)], outputs: [tensor('scores', 2)] },
+      blocks: [{ nodes: [], cutBytes: 8, weightBytes: memoryBytes }],
+      devices: { V100: { blockLatencyUs: { 1: byBatch } } },
+    };
+    await writeFile(join(folder, name, `${model}.profile.json`), JSON.stringify(profile));
+    correct.forEach((right, sample) => {
+      lines.push(
+        `${sample},${model},${right ? sample % 2 : 1 - (sample % 2)},${sample % 2},${certainty[sample]}`,
+      );
+    });
+  }
+  await writeFile(join(folder, name, 'records.csv'), `${lines.join('\n')}\n`);
+}
+
+/** served serves a trace by all systems of a family. */
+async function served(family: Family, trace: RealTrace): Promise<Row[]> {
+  const most = Math.max(...trace.rps);
+  // A little below the highest planned rate, so that chance seldom takes a step beyond it.
+  const rps = trace.rps.map((rate) => (0.95 * family.maxRps * rate) / most);
+  const counts = rps.map((rate) => Math.round(rate * stepS));
+  const load = join(folder, family.name, 'load.csv');
+  await writeFile(load, `interval_s,count\n${counts.map((count) => `${stepS},${count}\n`).join('')}`);
+  const rows: Row[] = [];
+  for (const system of family.systems) {
+    const row = await byPlan({ family, trace, load }, system);
+    if (row !== undefined) rows.push(row);
+  }
+  const target = Math.max(family.slo.accuracy ?? 0, rows[0]?.accuracy ?? 0);
+  rows.push(...byEnsemble({ family, trace, rps, counts }, target));
+  process.stdout.write(`\n${family.name}, ${trace.name}, up to ${family.maxRps} requests/s\n`);
+  process.stdout.write(
+    tableText([
+      [
+        'system',
+        'devices',
+        'accuracy',
+        'p95 ms',
+        `steps within ${family.goodMs} ms`,
+        'worst step',
+        'least accuracy',
+      ],
+      ...rows.map((row) => [
+        row.system,
+        row.devices.toFixed(1),
+        `${(100 * row.accuracy).toFixed(2)} %`,
+        row.p95Ms.toFixed(0),
+        `${(100 * row.good).toFixed(0)} %`,
+        `${row.worstMs.toFixed(0)} ms`,
+        `${(100 * row.worstAccuracy).toFixed(2)} %`,
+      ]),
+    ]),
+  );
+  return rows;
+}
+
+async function byPlan(
+  { family, trace, load }: { readonly family: Family; readonly trace: RealTrace; readonly load: string },
+  { method, devices }: { readonly method: string; readonly devices: number },
+): Promise<Row | undefined> {
+  const { name, models, maxRps, slo, goodMs } = family;
+  const at = (file: string) => join(folder, name, file);
+  const spec = {
+    ...{ kind: 'cascade', name, cluster: { devices: { V100: { count: devices } } } },
+    models: models.map((model) => ({ name: model.name, profile: `${model.name}.profile.json` })),
+    ...{ records: 'records.csv', slo, load: { maxRps, ranges: 20 }, planner: { method } },
+  };
+  await writeFile(at('spec.yaml'), JSON.stringify(spec));
+  const solved = await solveSpec(at('spec.yaml'), { output: at('plan.json') });
+  if (solved.outcome !== 'gear-plan') {
+    process.stdout.write(`${name}, ${method} on ${devices} devices: ${solved.outcome}\n`);
+    return undefined;
+  }
+  const { report } = await simulatePlan(at('plan.json'), { traces: [load], windows: stepS, seed: 1 });
+  const windows = (report.cascade?.windows ?? []).filter(({ p95Ms }) => p95Ms !== undefined);
+  const p95s = windows.map(({ p95Ms = 0 }) => p95Ms);
+  return {
+    ...{ family: name, trace: trace.name, system: method, devices },
+    accuracy: report.cascade?.accuracy ?? 0,
+    p95Ms: report.overall.latencyMs?.p95 ?? 0,
+    good: p95s.filter((ms) => ms <= goodMs).length / p95s.length,
+    worstMs: Math.max(...p95s),
+    worstAccuracy: Math.min(...windows.map(({ accuracy = 1 }) => accuracy)),
+  };
+}
+
+/** byEnsemble serves the same rates by Cocktail+, whose ensemble is at least as accurate as what gears served. */
+function byEnsemble(
+  {
+    family,
+    trace,
+    rps,
+    counts,
+  }: {
+    readonly family: Family;
+    readonly trace: RealTrace;
+    readonly rps: readonly number[];
+    readonly counts: readonly number[];
+  },
+  accuracy: number,
+): Row[] {
+  const { name, models, goodMs, loadS } = family;
+  const latencyNs = 1e6 * goodMs;
+  const ensemble = cheapestEnsemble(models, { accuracy, latencyNs });
+  if (ensemble === undefined) return [];
+  const { uniform } = streamOf(1, 'spikes/arrivals');
+  const arrivalsNs = Float64Array.from(
+    counts.flatMap((count, step) => Array.from({ length: count }, () => 1e9 * stepS * (step + uniform()))),
+  ).sort();
+  const { endedNs, meanDevices } = serveByEnsemble(ensemble, {
+    ...{ rps, stepNs: 1e9 * stepS, loadNs: 1e9 * loadS, latencyNs, arrivalsNs },
+  });
+  const p95s: number[] = [];
+  let from = 0;
+  for (const count of counts) {
+    if (count > 0) p95s.push(p95MsOf(endedNs, arrivalsNs, [from, from + count]));
+    from += count;
+  }
+  return [
+    {
+      ...{ family: name, trace: trace.name, system: 'cocktail+', devices: meanDevices },
+      ...{ accuracy: ensemble.accuracy, p95Ms: p95MsOf(endedNs, arrivalsNs, [0, endedNs.length]) },
+      good: p95s.filter((ms) => ms <= goodMs).length / p95s.length,
+      worstMs: Math.max(...p95s),
+      worstAccuracy: ensemble.accuracy,
+    },
+  ];
+}
+
+function p95MsOf(
+  endedNs: Float64Array,
+  arrivalsNs: Float64Array,
+  [from, to]: readonly [number, number],
+): number {
+  const times = endedNs
+    .slice(from, to)
+    .map((ns, i) => ns - (arrivalsNs[from + i] as number))
+    .sort();
+  return (times[Math.ceil(QUANTILE * times.length) - 1] as number) / 1e6;
+}
