@@ -34,6 +34,8 @@ class Waiting {
   private readonly requests: Int32Array;
   private head = 0;
   private tail = 0;
+  /** When the queue last became empty. */
+  emptiedNs = 0;
 
   constructor(most: number) {
     this.requests = new Int32Array(most);
@@ -54,8 +56,10 @@ class Waiting {
     this.requests[at] = request;
   }
 
-  take(): number {
-    return this.requests[this.head++] as number;
+  /** take takes the first requests out, into a batch. */
+  take(size: number, batch: number[], atNs: number): void {
+    for (let i = 0; i < size; i++) batch.push(this.requests[this.head++] as number);
+    if (this.head === this.tail) this.emptiedNs = atNs;
   }
 }
 
@@ -87,6 +91,11 @@ export class GearRun {
   private batchesBegun = 0;
   /** How often a request came to a queue or a batch began, so far. */
   events = 0;
+  /**
+   * Whether every queue was empty at some time in the second half of the arrivals. Where one was not, more comes than is
+   * served, and waiting grows without an end.
+   */
+  keptUp = true;
   private late = 0;
 
   constructor(
@@ -123,9 +132,12 @@ export class GearRun {
       this.unsure.length = 0;
       for (let ending = device; ending !== -1 && this.endNs[ending] === atNs; ending = this.firstToEnd())
         this.end(ending, atNs);
+      const isComing = arrived < arrivalsNs.length;
       while (arrived < arrivalsNs.length && arrivalsNs[arrived] === atNs) this.queue(0, arrived++, atNs);
       this.serve(atNs);
       this.escalate(atNs);
+      if (isComing && arrived === arrivalsNs.length)
+        this.keptUp = this.queues.every((queue) => queue.length === 0 || queue.emptiedNs >= atNs / 2);
       if (this.late > mostLate) return undefined;
     }
   }
@@ -241,7 +253,7 @@ export class GearRun {
     taken[device]! += size;
     const batch = this.batches[device] as number[];
     batch.length = 0;
-    for (let i = 0; i < size; i++) batch.push(queue.take());
+    queue.take(size, batch, atNs);
     this.stepOf[device] = step;
     this.begun[device] = this.batchesBegun++;
     this.events += 1;

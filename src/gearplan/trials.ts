@@ -94,7 +94,7 @@ export class GearTrials {
     const run = new GearRun(models, trial);
     const ended = run.run();
     this.events += run.events;
-    if (ended === undefined) return undefined;
+    if (ended === undefined || !run.keptUp) return undefined;
     return { minQueues, timeoutNs, latencyNs: quantileOf(ended, arrivalsNs, mostLate) };
   }
 
