@@ -39,12 +39,15 @@ function votedAccuracy(models: readonly FamilyModel[]): number {
   return right / samples;
 }
 
-/** deviceRps is the most that a device serves of a model while a batch waits for no more than the one before it. */
+/** The share of a device's time that is planned to be used. */
+const PLANNED_USE = 0.8;
+
+/** deviceRps is what a device is planned to serve of a model while a batch waits for no more than the one before it. */
 function deviceRps({ latencyNs: byBatch }: FamilyModel, latencyNs: number): number {
   let most = 0;
   for (const [b, ns] of byBatch.entries())
     if (2 * ns <= latencyNs) most = Math.max(most, (1e9 * (b + 1)) / ns);
-  return most;
+  return PLANNED_USE * most;
 }
 
 /** ensembleDevices is how many devices each model of an ensemble needs at a rate. */
@@ -58,6 +61,8 @@ export interface AutoscaledLoad {
   readonly rps: readonly number[];
   readonly stepNs: number;
   readonly loadNs: number;
+  /** Devices are added and given back every so many steps, for the highest rate among them. */
+  readonly planSteps: number;
   readonly latencyNs: number;
   readonly arrivalsNs: Float64Array;
 }
@@ -82,7 +87,11 @@ interface Stint {
  */
 export function serveByEnsemble(ensemble: Ensemble, load: AutoscaledLoad): ServedByEnsemble {
   const endedNs = new Float64Array(load.arrivalsNs.length);
-  const counts = load.rps.map((rps) => ensembleDevices(ensemble, rps, load.latencyNs));
+  const counts = load.rps.map((_, step) => {
+    const from = step - (step % load.planSteps);
+    const rps = Math.max(...load.rps.slice(from, from + load.planSteps));
+    return ensembleDevices(ensemble, rps, load.latencyNs);
+  });
   const endNs = load.rps.length * load.stepNs;
   let deviceNs = 0;
   ensemble.models.forEach((model, m) => {

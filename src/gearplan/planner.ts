@@ -259,7 +259,8 @@ function unchanging(searched: SearchedCascades, options: GearSearchOptions): Gea
         placement: placement.map((held) => held & used),
         gears: gears.map(({ gear }) => ({ index, gear })),
       };
-      return answerOf(searched, found, { isWhole });
+      // Cascades come from the most accurate on, so that the first that serves all ranges is the best.
+      return answerOf(searched, found, { isWhole, isBest: isWhole });
     }
   }
   return answerOf(searched, error ?? UNDECIDED, { isWhole });

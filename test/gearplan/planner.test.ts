@@ -182,6 +182,21 @@ describe("CascadeServe's loop", () => {
 });
 
 describe('Objectives', () => {
+  it('devices: one cascade for all loads is said to be out of reach where more accurate ones were tried', () => {
+    let refused = 0;
+    for (const seed of seeds(60, 300)) {
+      const problem = randomProblem(seed);
+      const reached = accuracyBy(problem, 'dynba');
+      if (reached === undefined) continue;
+      const asked = { problem, objective: 'accuracy' as const, method: 'dynba' as const, arrivalsOf };
+      expect(solveGears({ ...asked, accuracy: reached })).toHaveProperty('solution');
+      const more = solveGears({ ...asked, accuracy: reached + 1e-6 });
+      expect(more.status, `seed ${seed}`).toBe('infeasible');
+      refused += 1;
+    }
+    expect(refused).toBeGreaterThan(10);
+  });
+
   it('latency: the plan has the accuracy, within a latency that no plan can be far below', () => {
     let solved = 0;
     for (const seed of seeds(30, 200)) {
