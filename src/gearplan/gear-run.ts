@@ -129,7 +129,7 @@ export class GearRun {
       const nextArrival = arrived < arrivalsNs.length ? (arrivalsNs[arrived] as number) : NEVER;
       atNs = Math.min(nextEnd, nextArrival, this.nextTimeout(atNs));
       if (atNs === NEVER) return this.endedNs;
-      this.unsure.length = 0;
+      if (this.unsure.length > 0) this.unsure.length = 0;
       for (let ending = device; ending !== -1 && this.endNs[ending] === atNs; ending = this.firstToEnd())
         this.end(ending, atNs);
       const isComing = arrived < arrivalsNs.length;
