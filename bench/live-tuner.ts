@@ -9,34 +9,21 @@
  * end; beside these the share of the simulation, there of the requests that arrived in it. The samples are sent one
  * after another, and the simulation takes their recorded verdicts in the same order. The client is a process of its own.
  */
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { loadServer, simulatePlan } from '../src/api/index.js';
-import { BUNDLE_MANIFEST, type LoadDocument, ToldFaults } from '../src/artifacts/index.js';
-import { describeServer } from '../src/loadgen/index.js';
-import { streamOf } from '../src/random/index.js';
+import { simulatePlan } from '../src/api/index.js';
+import { BUNDLE_MANIFEST } from '../src/artifacts/index.js';
 import { type RunningServer, startServer } from '../src/runtime/index.js';
-import { readSamples } from '../src/samples/index.js';
 import { Decision } from '../src/serving/index.js';
-import { DrawnArrivals, phasedLoad, traceText } from '../src/workload/index.js';
 import { benchArguments, benchNumber } from './arguments.js';
+import { arrivalsText, startClient } from './live/client.js';
 import { inputsAt, measuresOf, saveResult } from './results/result.js';
 import { tableText } from './results/table.js';
 
 const USAGE =
   'node dist/bench/live-tuner.js <bundle folder> --rps 18 --samples samples.npy --verdicts records.csv [--steady 20] [--doubled 50] [--window 5] [--tuners inferline,none] [--seed 0] [--json file]';
-
-/** Order is what the client is to send. */
-interface Order {
-  readonly url: string;
-  readonly trace: string;
-  readonly samples: string;
-}
 
 /** Seen is what the server has counted until a time. */
 interface Seen {
@@ -60,16 +47,7 @@ interface Run {
   readonly told: string;
 }
 
-if (process.send === undefined) await bench();
-else process.once('message', (order: Order) => void client(order));
-
-async function client({ url, trace, samples }: Order): Promise<void> {
-  const [model] = await describeServer(url);
-  const { rows } = await readSamples([samples], model?.inputs ?? [], new ToldFaults());
-  process.send?.('begins');
-  process.send?.(await loadServer(url, { traces: [trace], inputs: rows }));
-  process.disconnect();
-}
+await bench();
 
 async function bench(): Promise<void> {
   const { values, positionals } = benchArguments(USAGE, {
@@ -120,14 +98,6 @@ async function bench(): Promise<void> {
   });
 }
 
-function arrivalsText(phases: Parameters<typeof phasedLoad>[0], seed: number): string {
-  const stream = streamOf(seed, 'arrivals/doubled');
-  const drawn = new DrawnArrivals({ process: 'poisson', load: phasedLoad(phases), stream });
-  const times: number[] = [];
-  while (drawn.next()) times.push(drawn.atNs);
-  return [...traceText({ kind: 'arrivals', format: 'arrivals', timesNs: Float64Array.from(times) })].join('');
-}
-
 interface Asked {
   readonly tuner: string;
   readonly trace: string;
@@ -155,13 +125,10 @@ async function served(bundle: string, { tuner, trace, samples, verdicts, windowS
       if (decision === Decision.retire) note(`the tuner retires device ${device}`);
     },
   });
-  const child = fork(fileURLToPath(import.meta.url));
-  child.send({ url: server.url, trace, samples } satisfies Order);
-  await once(child, 'message');
+  const { report: ended } = await startClient({ url: server.url, trace, samples });
   beganAt = performance.now();
-  const ended = once(child, 'message') as Promise<[LoadDocument]>;
   const seen = await watched(server, { beganAt, windowS, ended });
-  const [report] = await ended;
+  const report = await ended;
   await server.close();
   const simulated = await simulatePlan(bundle, { traces: [trace], tuner, windows: windowS, verdicts });
   const windows = simulated.report.windows?.rows ?? [];
