@@ -15,8 +15,9 @@ const ANY = 1;
  * planned one changes nothing, since that only makes answers more accurate.
  */
 export class Gears {
-  /** The gear in force. */
+  /** The gear in force, and how often another one has come into force. */
   current = 0;
+  shifts = 0;
   private readonly pools: readonly Int32Array[];
   /** The beginning of the interval, the arrivals in it, and all arrivals before it. */
   private fromNs = 0;
@@ -58,7 +59,7 @@ export class Gears {
   arrived(requests: number): void {
     this.count += requests;
     const wanted = this.gearFor(this.rate(this.count));
-    if (wanted > this.current) this.current = wanted;
+    if (wanted > this.current) this.shiftTo(wanted);
   }
 
   /**
@@ -70,7 +71,7 @@ export class Gears {
     while (at >= this.fromNs + intervalNs) {
       const rate = this.rate(this.count);
       const wanted = this.gearFor(rate);
-      if (wanted >= this.current || rate >= alpha * this.waitingBefore(this.entry)) this.current = wanted;
+      if (wanted >= this.current || rate >= alpha * this.waitingBefore(this.entry)) this.shiftTo(wanted);
       const isQuiet = this.count === 0 && this.current === wanted;
       this.before += this.count;
       this.count = 0;
@@ -78,6 +79,12 @@ export class Gears {
       // While nothing comes and nothing changes, intervals end alike.
       if (isQuiet) this.fromNs += Math.floor((at - this.fromNs) / intervalNs) * intervalNs;
     }
+  }
+
+  private shiftTo(gear: number): void {
+    if (gear === this.current) return;
+    this.current = gear;
+    this.shifts += 1;
   }
 
   private get inForce(): ServedGear {

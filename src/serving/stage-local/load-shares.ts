@@ -17,9 +17,10 @@ export class LoadShares {
   private readonly planned: readonly (readonly (Float64Array | undefined)[])[];
   /** Where each device stands among those of each pool. */
   private readonly placeOf: readonly Int32Array[];
-  /** How many tasks each device was handed under the gear in force, pool by pool. */
+  /** How many tasks each device was handed since the gear in force came into force, pool by pool. */
   private readonly handedTo: readonly Float64Array[];
-  private gear = 0;
+  /** How many gears had come into force before the one that tasks are counted under. */
+  private shifts = 0;
 
   constructor(
     { pools, devices }: Topology,
@@ -47,7 +48,7 @@ export class LoadShares {
     const first = idle.first(pool);
     if (first === NONE || idle.next(first) === NONE) return first;
     this.followGear();
-    const shares = (this.planned[this.gear] as (Float64Array | undefined)[])[pool];
+    const shares = (this.planned[this.gears.current] as (Float64Array | undefined)[])[pool];
     const handed = this.handedTo[pool] as Float64Array;
     const places = this.placeOf[pool] as Int32Array;
     let best = first;
@@ -75,8 +76,8 @@ export class LoadShares {
   }
 
   private followGear(): void {
-    if (this.gear === this.gears.current) return;
-    this.gear = this.gears.current;
+    if (this.shifts === this.gears.shifts) return;
+    this.shifts = this.gears.shifts;
     this.restart();
   }
 }

@@ -404,7 +404,7 @@ export class StageLocalCore implements ServingCore {
     for (let queue = touched.next(0); queue !== NONE; queue = touched.next(queue + 1)) this.look(at, queue);
     const { gears, tuning } = this;
     const again = Math.min(wake.earliest(), this.scaler.nextAt, tuning?.nextAt ?? NEVER);
-    this.life.decided(gears !== undefined && this.pending > 0 ? Math.min(again, gears.nextAt) : again);
+    this.life.decided(gears === undefined ? again : Math.min(again, gears.nextAt));
   }
 
   /** lookByTurns looks at the queues whose devices serve several pools. A queue starts at most one batch in its turn. */

@@ -64,6 +64,15 @@ describe('Load shares', () => {
     expect(take(8)).toEqual([2, 2, 2, 2]);
   });
 
+  it('count anew when a gear comes into force again, also where nothing was handed out in between', () => {
+    const { take, gears } = sharing([0.75, 0.25, 0, 0], [1, 0, 0, 0]);
+    expect(take(2)).toEqual([1, 1, 0, 0]);
+    gears.arrived(2);
+    gears.passed(200e6);
+    expect([gears.current, gears.shifts]).toEqual([0, 2]);
+    expect(take(2)).toEqual([1, 1, 0, 0]);
+  });
+
   it('do not let a device make up for what it missed while it was away', () => {
     const { take, idle, shares } = sharing([], []);
     idle.remove(0, 3);
