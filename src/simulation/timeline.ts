@@ -61,7 +61,8 @@ export class TimelineWriter implements SimulationObserver {
     private readonly mostBytes = MOST_TIMELINE_BYTES,
   ) {
     this.places = topology.pools.map(
-      ({ model, pipeline, partition }) => `${topology.models[model]?.name} ${pipeline}/${partition}`,
+      ({ model, pipeline, partition, stage = `${pipeline}/${partition}` }) =>
+        `${topology.models[model]?.name} ${stage}`,
     );
     this.gpus = this.writeRows(topology);
     const { devices } = topology;
@@ -221,7 +222,8 @@ export class TimelineWriter implements SimulationObserver {
       );
       return { process, thread };
     };
-    const gpus = devices.map(({ server, gpu, deviceClass, virtual, name, pool }) => {
+    const gpus = devices.map((device) => {
+      const { server, gpu, deviceClass, virtual, name } = device;
       let process = processes.get(server);
       if (process === undefined) {
         process = processes.size + 1;
@@ -233,7 +235,8 @@ export class TimelineWriter implements SimulationObserver {
       }
       const size = virtual === 1 ? '' : ` 1/${virtual}`;
       const k = virtual === 1 ? '' : `.${name.split('/').at(-1)}`;
-      return rowIn(process, `gpu ${gpu}${k}${size}: ${this.places[pool]}`);
+      const held = poolsServedBy(device).map((pool) => this.places[pool]);
+      return rowIn(process, `gpu ${gpu}${k}${size}: ${held.join(', ')}`);
     });
     devices.forEach((device, i) => {
       const sends = poolsServedBy(device).some(
