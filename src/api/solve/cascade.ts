@@ -58,7 +58,7 @@ export type CascadeSolved =
       readonly outcome: 'gear-plan';
       readonly plan: GearPlan;
       readonly warnings: readonly string[];
-      /** Whether the search did all the work that it was allowed. */
+      /** Whether the search did all the work that it was allowed, and proved nothing. */
       readonly limitReached: boolean;
       readonly explanation?: GearExplanation;
       readonly document: GearPlan & { solver: NoPlan['solver']; explanation?: GearExplanation };
@@ -107,7 +107,8 @@ export async function solveCascade(
       outcome: 'no-plan-in-time',
       document: {
         ...emittedHead('no-plan', loaded.inputs(undefined)),
-        ...{ status: 'no-plan-in-time', reasons: [], models: noPlanModels(spec.value, undefined), solver },
+        ...{ status: 'no-plan-in-time', limit: options.signal?.aborted ? 'interrupted' : 'work' },
+        ...{ reasons: [], models: noPlanModels(spec.value, undefined), solver },
       },
     };
   const { name, method, notes, ...figures } = answer.plan;
@@ -128,7 +129,7 @@ export async function solveCascade(
   const more = explanation === undefined ? {} : { explanation };
   return {
     ...{ outcome: 'gear-plan', plan, warnings: notes ?? [] },
-    limitReached: options.work !== undefined && answer.trials >= options.work,
+    limitReached: plan.status !== 'optimal' && options.work !== undefined && answer.trials >= options.work,
     ...more,
     document: { ...plan, solver, ...more },
   };
@@ -177,7 +178,8 @@ export async function loadCascade(path: string, known?: Loaded<'cascade'>): Prom
   const { cascadeSpecFaults, resolveCascade } = await import('../../gearplan/index.js');
   const { servingFaults } = await import('../../serving/index.js');
   const task = `plan ${path}`;
-  const own = [...cascadeSpecFaults(spec.value), ...servingFaults(spec.value)];
+  const serving = servingFaults(spec.value);
+  const own = [...cascadeSpecFaults(spec.value), ...serving];
   const read = await filesOf(spec).catch(async (error: unknown) => {
     // What is wrong with the spec itself is told together with the files that cannot be read.
     const failures = own.length === 0 ? [error] : [error, new InputError(task, own)];
@@ -195,8 +197,9 @@ export async function loadCascade(path: string, known?: Loaded<'cascade'>): Prom
     records: records.value,
     ...(distribution === undefined ? {} : { distribution: distribution.value }),
   };
-  const outcome = own.length > 0 ? { faults: own } : resolveCascade(spec.value, files);
-  if ('faults' in outcome) throw new InputError(task, firstFaults(outcome.faults));
+  const outcome = resolveCascade(spec.value, files);
+  const faults = [...('faults' in outcome ? outcome.faults : []), ...serving];
+  if (!('resolved' in outcome) || faults.length > 0) throw new InputError(task, firstFaults(faults));
   return {
     ...{ spec, files, resolved: outcome.resolved },
     read: [

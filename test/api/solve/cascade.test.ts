@@ -1,0 +1,233 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { solveSpec, validateFiles } from '../../../src/api/index.js';
+import {
+  type CascadeSpec,
+  type GearPlan,
+  InputError,
+  MissingError,
+  sha256OfFile,
+} from '../../../src/artifacts/index.js';
+import { FAMILY, FAMILY_SPEC, writeFamily } from '../../cascade-specs.js';
+
+const folders: string[] = [];
+let folder: string;
+const at = (file: string): string => join(folder, file);
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'inferplan-cascade-'));
+  folders.push(folder);
+});
+afterAll(() => Promise.all(folders.map((one) => rm(one, { recursive: true, force: true }))));
+
+/** The faults of work on the spec, without the folder. */
+async function faultsOf(work: Promise<unknown>): Promise<string[]> {
+  const error = await work.catch((thrown: unknown) => thrown);
+  if (!(error instanceof InputError)) throw new Error(`no InputError: ${String(error)}`);
+  return error.faults.map(({ path, message }) => `${path}: ${message}`.replaceAll(`${folder}/`, ''));
+}
+
+async function solved(change: Partial<CascadeSpec>, options: Parameters<typeof solveSpec>[1] = {}) {
+  return solveSpec(await writeFamily(folder, change), options);
+}
+
+/** planned is the plan of a spec that has one. */
+async function planned(change: Partial<CascadeSpec>, options: Parameters<typeof solveSpec>[1] = {}) {
+  const answer = await solved(change, options);
+  if (answer.outcome !== 'gear-plan') throw new Error(JSON.stringify(answer));
+  return answer;
+}
+
+const exists = (file: string): Promise<boolean> =>
+  stat(at(file)).then(
+    () => true,
+    () => false,
+  );
+
+describe('solveSpec() of a cascade', () => {
+  it('writes the plan, valid and the same each time, with the digests of the files of the models that it uses', async () => {
+    const { plan, document } = await planned({}, { output: at('plan.json') });
+    const bytes = await readFile(at('plan.json'), 'utf8');
+    expect(JSON.parse(bytes)).toEqual(plan);
+    const { solver, ...printed } = document;
+    expect(printed).toEqual(plan);
+    expect(solver).toMatchObject({ columns: 0, rounds: 0, nodes: expect.any(Number) });
+    expect(solver.ms).toBeGreaterThan(0);
+    expect(plan.stages.map(({ name }) => name)).toEqual(['middle', 'large']);
+    const files = [
+      ['spec', 'spec.json'],
+      ['cluster', 'cluster.yaml'],
+      ['records', 'records.csv'],
+      ['profile', 'middle.json'],
+      ['profile', 'large.json'],
+    ] as const;
+    const inputs = files.map(async ([role, path]) => ({ role, path, sha256: await sha256OfFile(at(path)) }));
+    expect(plan.inputs).toEqual(await Promise.all(inputs));
+    await planned({}, { output: at('again.json') });
+    expect(await readFile(at('again.json'), 'utf8')).toBe(bytes);
+    expect((await validateFiles([at('plan.json'), at('spec.json')])).map(({ ok }) => ok)).toEqual([
+      true,
+      true,
+    ]);
+  });
+
+  it('keeps the serving that the spec asks for, and names gears else', async () => {
+    expect((await planned({})).plan.serving).toEqual({ scheduler: 'gears' });
+    const serving = { scheduler: 'gears', policy: { drop: 'expired' } };
+    expect((await planned({ serving })).plan.serving).toEqual(serving);
+  });
+
+  it('takes a cluster in the spec, and a distribution of loads from a file', async () => {
+    await writeFile(at('loads.csv'), 'rps,share\n90,3\n290,1\n');
+    const cluster = { devices: { V100: { count: 1 } } };
+    const load = { maxRps: 400, ranges: 4, distribution: 'loads.csv' };
+    const { plan } = await planned({ cluster, load }, { output: at('plan.json') });
+    expect(plan.gears.map(({ share }) => share)).toEqual([0.75, 0, 0.25, 0]);
+    expect(plan.cluster).toEqual(cluster);
+    expect(plan.placement).toHaveLength(1);
+    expect(plan.inputs?.map(({ role, path }) => `${role} ${path}`).slice(0, 3)).toEqual([
+      'spec spec.json',
+      'records records.csv',
+      'distribution loads.csv',
+    ]);
+  });
+
+  it('says how it searches, and adds only the explanations that are asked for', async () => {
+    const told: string[] = [];
+    const plain = await planned({}, { onProgress: (doing) => told.push(doing) });
+    expect(told).toEqual(['searching gears']);
+    expect(plain).not.toHaveProperty('explanation');
+    const explained = await planned({}, { explain: true, onProgress: (doing) => told.push(doing) });
+    expect(told).toEqual(['searching gears', 'searching gears', 'planning with other devices and latencies']);
+    expect(Object.keys(explained.explanation ?? {})).toEqual(['oneMoreDevice']);
+    const { oneMoreDevice } = explained.explanation ?? {};
+    expect(oneMoreDevice?.devices).toBe(3);
+    expect(oneMoreDevice?.accuracy).toBeGreaterThan(explained.plan.accuracy);
+    const { explanation, document } = await planned({}, { frontier: true });
+    expect(Object.keys(explanation ?? {})).toEqual(['frontier']);
+    expect(document.explanation).toEqual(explanation);
+    const own = explanation?.frontier?.find((point) => point.devices === 2 && point.latencyMs === 60);
+    expect(own?.accuracy).toBeCloseTo(explained.plan.accuracy, 12);
+  });
+
+  it('gives the reasons where there is no plan, and writes nothing', async () => {
+    const answer = await solved({ load: { maxRps: 40_000, ranges: 4 } }, { output: at('plan.json') });
+    expect(answer.outcome).toBe('infeasible');
+    if (answer.outcome !== 'infeasible') return;
+    const text =
+      'from 30000 to 40000 requests/s, 2 V100 have no time for even the cheapest cascade, most of all for small; 14 V100 would do';
+    expect(answer.reasons).toEqual([text]);
+    expect(answer.document).toMatchObject({
+      ...{ kind: 'no-plan', status: 'infeasible', reasons: [{ code: 'rate-too-high', text }] },
+      models: [{ name: 'family', sloMs: 60 }],
+    });
+    expect(answer.document.inputs?.map(({ role }) => role)).toEqual([
+      ...['spec', 'cluster', 'records'],
+      ...FAMILY.map(() => 'profile'),
+    ]);
+    expect(await exists('plan.json')).toBe(false);
+  });
+
+  it('gives the least latency with which there would be a plan', async () => {
+    const answer = await solved({ slo: { latencyMs: 0.5 } });
+    expect(answer.outcome).toBe('infeasible');
+    const [model] = answer.outcome === 'infeasible' ? answer.document.models : [];
+    expect(model).toMatchObject({ name: 'family', sloMs: 0.5, feasibleSloMs: 0.8 });
+  });
+
+  it('is undecided, and says why, where the work or a person ended the search before it had looked', async () => {
+    const byWork = await solved({}, { work: 0, output: at('plan.json') });
+    const aborted = await solved({}, { signal: AbortSignal.abort() });
+    for (const [answer, limit] of [
+      [byWork, 'work'],
+      [aborted, 'interrupted'],
+    ] as const) {
+      expect(answer.outcome).toBe('no-plan-in-time');
+      expect(answer.document).toMatchObject({
+        ...{ status: 'no-plan-in-time', limit, reasons: [] },
+        models: [{ name: 'family', sloMs: 60 }],
+      });
+    }
+    expect(await exists('plan.json')).toBe(false);
+  });
+
+  it('has reached its limit where it did all its work and proved nothing', async () => {
+    expect(await planned({}, { work: 1 })).toMatchObject({
+      limitReached: true,
+      plan: { status: 'feasible' },
+    });
+    expect(await planned({}, { work: 1e6 })).toMatchObject({ limitReached: false });
+    expect(await planned({})).toMatchObject({ limitReached: false });
+    const proved = await planned({ slo: { latencyMs: 1 } }, { work: 1 });
+    expect(proved).toMatchObject({ limitReached: false, plan: { status: 'optimal' } });
+  });
+});
+
+describe('The files of a cascade', () => {
+  it('are told all that is wrong with them at once, with what is wrong with the spec', async () => {
+    const models = [
+      ...FAMILY_SPEC.models,
+      { name: 'lost', profile: 'lost.json' },
+      { name: 'small', profile: 'small.json' },
+    ];
+    const load = { maxRps: 400, distribution: 'loads.csv' };
+    const path = await writeFamily(folder, { models, load, serving: { scheduler: 'lifo' } });
+    await writeFile(at('cluster.yaml'), 'devices: { V100: { count: -1 } }\n');
+    await writeFile(at('records.csv'), 'sample,model,prediction,label\n0,small,1,1\n');
+    await writeFile(at('loads.csv'), 'rps,share\nmany,1\n');
+    const told = (await faultsOf(solveSpec(path))).join('\n');
+    for (const part of [
+      /cluster\.yaml \/devices\/V100\/count/,
+      /records\.csv line 1: lacks a column certainty/,
+      /loads\.csv.*line 2/,
+      /lost\.json/,
+      /\/models\/4\/name: small is the name of another model too/,
+      /serving\/scheduler/,
+    ])
+      expect(told).toMatch(part);
+  });
+
+  it('are told what does not fit together along with the faults of the spec itself', async () => {
+    await writeFile(at('loads.csv'), 'rps,share\n900,1\n');
+    const path = await writeFamily(folder, {
+      ...{ slo: { accuracy: 0.7, quantile: 0.9 }, serving: { scheduler: 'lifo' } },
+      load: { maxRps: 400, distribution: 'loads.csv' },
+      cluster: { devices: { K80: { count: 1 } } },
+    });
+    const told = await faultsOf(solveSpec(path));
+    expect(told.map((fault) => fault.split(':')[0])).toEqual([
+      ...['/slo/quantile', '/load/distribution', '/cluster', '/serving/scheduler'],
+    ]);
+  });
+
+  it('are only missing where nothing else is wrong', async () => {
+    const path = await writeFamily(folder);
+    await rm(at('records.csv'));
+    await rm(at('large.json'));
+    await expect(solveSpec(path)).rejects.toBeInstanceOf(MissingError);
+    const told = await faultsOf(solveSpec(path));
+    expect(told).toEqual([expect.stringContaining('records.csv'), expect.stringContaining('large.json')]);
+  });
+
+  it('are not replaced by the plan', async () => {
+    await writeFile(at('loads.csv'), 'rps,share\n90,1\n');
+    const path = await writeFamily(folder, { load: { maxRps: 400, distribution: 'loads.csv' } });
+    for (const file of ['spec.json', 'cluster.yaml', 'records.csv', 'loads.csv', 'small.json']) {
+      const before = await readFile(at(file), 'utf8');
+      expect(await faultsOf(solveSpec(path, { output: at(file) })), file).toHaveLength(1);
+      expect(await readFile(at(file), 'utf8')).toBe(before);
+    }
+  });
+
+  it('are planned from as they are: other records, another plan', async () => {
+    const { plan } = await planned({});
+    const path = await writeFamily(folder);
+    const text = await readFile(at('records.csv'), 'utf8');
+    await writeFile(at('records.csv'), text.replaceAll(',large,0,1,', ',large,1,1,'));
+    const answer = await solveSpec(path);
+    const { accuracy } = (answer as unknown as { plan: GearPlan }).plan;
+    expect(accuracy).toBeGreaterThan(plan.accuracy);
+  });
+});
