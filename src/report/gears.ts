@@ -8,13 +8,16 @@ export function gearHeadlines(plan: GearPlan): string[] {
   const devices = placement.reduce((sum, { count: many = 1 }) => sum + many, 0);
   const cost = hourlyCost === undefined ? '' : `, ${figure(hourlyCost)} per hour`;
   const { kind, bound, gap } = objective;
-  const says = kind === 'accuracy' ? percent(bound, 2) : figure(bound);
-  const worse = kind === 'accuracy' ? 'is more accurate than' : 'needs less than';
-  const what = kind === 'latency' ? ' ms' : kind === 'devices' ? ' devices' : '';
+  const better = {
+    accuracy: `is more accurate than ${percent(bound, 2)}`,
+    latency: `needs less than ${figure(bound)} ms`,
+    devices: `needs less than ${count(bound)} devices`,
+    cost: `needs less than ${figure(bound)} per hour`,
+  }[kind];
   const proof =
     plan.status === 'optimal'
       ? `no plan with such cascades is better: proved`
-      : `no plan with such cascades ${worse} ${says}${what}, a distance of ${percent(gap, 2)}`;
+      : `no plan with such cascades ${better}, a distance of ${percent(gap, 2)}`;
   return [
     `${percent(accuracy, 2)} right over the distribution of loads (${percent(requestAccuracy, 2)} of requests), within ${figure(p95Ms)} ms up to ${figure(maxRps)} requests/s, on ${count(devices)} devices${cost}`,
     proof,

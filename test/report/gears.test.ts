@@ -1,0 +1,182 @@
+import { describe, expect, it } from 'vitest';
+import type { GearExplanation } from '../../src/api/index.js';
+import type { GearPlan, SimulatedCascade, SimulationReport } from '../../src/artifacts/index.js';
+import {
+  answeredTable,
+  cascadeLines,
+  cascadeWindowTable,
+  familyTable,
+  frontierTable,
+  gearHeadlines,
+  gearTable,
+  gearUseTable,
+  heldTable,
+  oneMoreLine,
+} from '../../src/report/index.js';
+import { gearPlan } from '../gear-plans.js';
+
+const MADE = gearPlan({
+  ...{ latencyUs: [[1000], [9000]], held: [[1, 0], [0]] },
+  gears: [
+    {
+      toRps: 12.5,
+      steps: [
+        { model: 0, threshold: 0.75 },
+        { model: 1, minQueue: 3 },
+      ],
+    },
+    { toRps: 250, steps: [{ model: 0, minQueue: 4 }] },
+  ],
+});
+
+const PLAN: GearPlan = {
+  ...MADE,
+  ...{ accuracy: 0.87654, requestAccuracy: 0.8, p95Ms: 42.42, maxRps: 250, hourlyCost: 6.5 },
+  objective: { kind: 'accuracy', value: 0.87654, bound: 0.9, gap: 0.02607 },
+  gears: MADE.gears.map((gear, i) => ({
+    ...gear,
+    ...[
+      { share: 0.25, accuracy: 0.9, p95Ms: 31.5, utilization: 0.125 },
+      { share: 0.75, accuracy: 0.8, p95Ms: 42.42, utilization: 0.5 },
+    ][i],
+    cascade: gear.cascade.map((step, k) => ({ ...step, visits: k === 0 ? 1 : 0.4 })),
+    ...(i === 0 ? {} : { limitedBy: { accuracy: 0.85, by: 'latency' as const, stage: 'm1' } }),
+  })),
+};
+
+describe('The headlines of a gear plan', () => {
+  it('say what it reaches, on how many devices at which price', () => {
+    expect(gearHeadlines(PLAN)[0]).toBe(
+      '87.65 % right over the distribution of loads (80.00 % of requests), within 42.4 ms up to 250 requests/s, on 2 devices, 6.50 per hour',
+    );
+    const { hourlyCost: _, ...free } = PLAN;
+    const [first, ...others] = PLAN.placement as [GearPlan['placement'][number]];
+    expect(gearHeadlines({ ...free, placement: [{ ...first, count: 1500 }, ...others] })[0]).toMatch(
+      /, on 1\s501 devices$/,
+    );
+  });
+
+  it.each<[GearPlan['objective']['kind'], number, string]>([
+    ['accuracy', 0.9, 'is more accurate than 90.00 %'],
+    ['latency', 12.8, 'needs less than 12.8 ms'],
+    ['devices', 3, 'needs less than 3 devices'],
+    ['cost', 4.5, 'needs less than 4.50 per hour'],
+  ])('say how far it is from the bound on %s', (kind, bound, says) => {
+    const objective = { kind, value: 1, bound, gap: 0.02607 };
+    expect(gearHeadlines({ ...PLAN, objective })[1]).toBe(
+      `no plan with such cascades ${says}, a distance of 2.61 %`,
+    );
+    expect(gearHeadlines({ ...PLAN, objective, status: 'optimal' })[1]).toBe(
+      'no plan with such cascades is better: proved',
+    );
+  });
+});
+
+describe('The tables of a gear plan', () => {
+  it('list the gears with their cascades, and why no more accurate one is used', () => {
+    expect(gearTable(PLAN)).toEqual({
+      columns: ['requests/s', 'of time', 'cascade', 'queues', 'right', 'p95 ms', 'busy', 'next one fails by'],
+      rows: [
+        ['0 – 12.5', '25.0 %', 'm0 < 0.750 → m1 (40.0 %)', '1, 3', '90.00 %', '31.5', '12.5 %', '—'],
+        ['12.5 – 250', '75.0 %', 'm0', '4', '80.00 %', '42.4', '50.0 %', 'latency: m1'],
+      ],
+    });
+  });
+
+  it('list what devices hold in the order of the stages, and rows of like devices once', () => {
+    const [first, second] = PLAN.placement as [GearPlan['placement'][number], GearPlan['placement'][number]];
+    expect(heldTable({ ...PLAN, placement: [first, { ...second, gpu: 2, count: 5 }] }).rows).toEqual([
+      ['V100-0/gpu0', 'm0, m1'],
+      ['5 from V100-1/gpu2 on', 'm0'],
+    ]);
+  });
+
+  it('explain by one device more, and by the frontier over devices and latencies', () => {
+    expect(oneMoreLine({})).toEqual([]);
+    expect(oneMoreLine({ oneMoreDevice: { devices: 3, accuracy: 0.91234 } })).toEqual([
+      'with 3 devices, 91.23 % would be right within the same latency',
+    ]);
+    const frontier: GearExplanation['frontier'] = [
+      { devices: 1, latencyMs: 30, accuracy: 0.7 },
+      { devices: 1, latencyMs: 60, accuracy: 0.75 },
+      { devices: 2, latencyMs: 30 },
+      { devices: 2, latencyMs: 60, accuracy: 0.8 },
+    ];
+    expect(frontierTable({ frontier })).toEqual({
+      columns: ['devices', '≤ 30.0 ms', '≤ 60.0 ms'],
+      rows: [
+        ['1', '70.00 %', '75.00 %'],
+        ['2', '—', '80.00 %'],
+      ],
+    });
+    expect(frontierTable({})).toEqual({ columns: ['devices'], rows: [] });
+  });
+});
+
+describe('The answers of a simulated cascade', () => {
+  const cascade: SimulatedCascade = {
+    ...{ accuracy: 0.81234, plannedAccuracy: 0.87654, samples: 4000, shifts: 1234 },
+    answeredBy: [
+      { stage: 'm0', share: 0.6, accuracy: 0.75 },
+      { stage: 'm1', share: 0 },
+    ],
+    gears: [
+      { fromRps: 0, toRps: 12.5, plannedShare: 0.25, share: 0.125 },
+      { fromRps: 12.5, toRps: 100, plannedShare: 0.5, share: 0 },
+      { fromRps: 100, toRps: 250, plannedShare: 0.25, share: 0.875 },
+    ],
+    windows: [
+      { fromS: 0, accuracy: 0.5, p95Ms: 12.34, gear: 0 },
+      { fromS: 10, gear: 2 },
+    ],
+  };
+  const report = { cascade } as SimulationReport;
+  const none = {} as SimulationReport;
+
+  it('are told beside what was planned', () => {
+    expect(cascadeLines(report).map((line) => line.replaceAll(/\s/g, ' '))).toEqual([
+      '81.23 % of answers right (planned 87.65 % over the distribution of loads), by records of 4 000 samples; 1 234 changes of gear',
+    ]);
+    const { accuracy: _, ...unanswered } = cascade;
+    expect(cascadeLines({ ...report, cascade: unanswered })[0]).toMatch(
+      /^— of answers right \(planned 87\.65 %/,
+    );
+    expect(cascadeLines(none)).toEqual([]);
+  });
+
+  it('are listed by model, by gear that was in force, and by window', () => {
+    expect(answeredTable(report).rows).toEqual([
+      ['m0', '60.0 %', '75.00 %'],
+      ['m1', '0.0 %', '—'],
+    ]);
+    expect(gearUseTable(report).rows).toEqual([
+      ['0 – 12.5', '12.5 %', '25.0 %'],
+      ['100 – 250', '87.5 %', '25.0 %'],
+    ]);
+    // Gears are counted from 1 where a person reads of them.
+    expect(cascadeWindowTable(report).rows).toEqual([
+      ['0', '50.00 %', '12.3', '1'],
+      ['10', '—', '—', '3'],
+    ]);
+  });
+
+  it('have no rows in the report of another plan', () => {
+    for (const table of [answeredTable, gearUseTable, cascadeWindowTable])
+      expect(table(none).rows).toEqual([]);
+  });
+});
+
+it('the table of a recorded family has a dash where certainty says nothing of right answers', () => {
+  const models = [
+    { name: 'tiny', accuracy: 0.75, auroc: 0.8125, calibrationError: 0.05 },
+    { name: 'sure', accuracy: 1 },
+  ];
+  const { columns, rows } = familyTable({ records: 'records.csv', samples: 1500, models });
+  expect(columns.map((name) => name.replaceAll(/\s/g, ' '))).toEqual([
+    ...['1 500 samples', 'right', 'AUROC', 'calibration error'],
+  ]);
+  expect(rows).toEqual([
+    ['tiny', '75.00 %', '0.813', '0.0500'],
+    ['sure', '100.00 %', '—', '—'],
+  ]);
+});
