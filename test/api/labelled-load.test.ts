@@ -1,0 +1,136 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { labelledLoad } from '../../src/api/labelled-load.js';
+import { InputError, type TensorSpec } from '../../src/artifacts/index.js';
+import type { Tensors } from '../../src/execution/index.js';
+import type { RemoteModel } from '../../src/loadgen/index.js';
+import { tensor } from '../pipeline/example.js';
+import { npy } from '../samples/numpy-files.js';
+
+const URL = 'http://here';
+const MODEL: RemoteModel = {
+  ...{ name: 'classes', inputs: [tensor('x')] },
+  outputs: [tensor('scores', { shape: [1, 3] })],
+};
+
+let folder: string;
+const at = (file: string): string => join(folder, file);
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'inferplan-labelled-'));
+  await writeFile(at('x.npy'), npy('<f4', [2, 4], { data: Float32Array.of(0, 1, 2, 3, 4, 5, 6, 7) }));
+  await writeFile(at('more.npy'), npy('<f4', [1, 4], { data: Float32Array.of(8, 9, 10, 11) }));
+  await writeFile(at('labels.csv'), 'label\n2\n0\n1\n');
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const samples = () => [at('x.npy'), at('more.npy')];
+const labels = () => at('labels.csv');
+
+/** The faults of a load, without the folder. */
+async function faultsOf(
+  asked: { samples?: readonly string[]; labels?: string },
+  remote: readonly RemoteModel[] = [MODEL],
+): Promise<string[]> {
+  const error = await labelledLoad(URL, asked, remote).catch((thrown: unknown) => thrown);
+  if (!(error instanceof InputError)) throw new Error(`no InputError: ${String(error)}`);
+  expect(error.task).toBe(`load ${URL}`);
+  return error.faults.map(({ path, message }) => `${path} ${message}`.replaceAll(`${folder}/`, ''));
+}
+
+/** scores is an answer in which a class has the highest score. */
+function scores(best: number, of = 3): Tensors {
+  const data = Float32Array.from({ length: of }, (_, i) => (i === best ? 0.9 : 0.1 * i));
+  return { scores: { dtype: 'float32', dims: [1, of], data } };
+}
+
+const answering = (output: Partial<TensorSpec>): RemoteModel[] => [
+  { ...MODEL, outputs: [{ ...(MODEL.outputs[0] as TensorSpec), ...output }] },
+];
+
+describe('labelledLoad()', () => {
+  it('sends the samples of all files in their order', async () => {
+    const { inputs } = await labelledLoad(URL, { samples: samples(), labels: labels() }, [MODEL]);
+    expect(inputs.map(({ x }) => Array.from(x?.data as Float32Array))).toEqual([
+      [0, 1, 2, 3],
+      [4, 5, 6, 7],
+      [8, 9, 10, 11],
+    ]);
+  });
+
+  it('counts the answers whose highest score is that of the label, and takes labels in turn again', async () => {
+    const load = await labelledLoad(URL, { samples: samples(), labels: labels() }, [MODEL]);
+    expect(load.counted()).toEqual({ samples: 3, answered: 0, right: 0 });
+    expect(load.check({ index: 0, outputs: scores(2) })).toBe(true);
+    expect(load.check({ index: 1, outputs: scores(2) })).toBe(true);
+    expect(load.counted()).toEqual({ samples: 3, answered: 2, right: 1 });
+    // Answers come in any order; the sixth and the fourth are to samples 2 and 0.
+    load.check({ index: 5, outputs: scores(1) });
+    load.check({ index: 3, outputs: scores(2) });
+    load.check({ index: 4, outputs: scores(1) });
+    expect(load.counted()).toEqual({ samples: 3, answered: 5, right: 3 });
+  });
+
+  it('takes scores that are no numbers for no class', async () => {
+    const load = await labelledLoad(URL, { samples: samples(), labels: labels() }, [MODEL]);
+    load.check({
+      index: 1,
+      outputs: { scores: { dtype: 'float32', dims: [1, 2], data: Float32Array.of(1, NaN) } },
+    });
+    expect(load.counted()).toEqual({ samples: 3, answered: 1, right: 0 });
+  });
+
+  it('refuses an answer that lacks the scores', async () => {
+    const load = await labelledLoad(URL, { samples: samples(), labels: labels() }, [MODEL]);
+    expect(() => load.check({ index: 0, outputs: {} })).toThrow('has no scores');
+    expect(load.counted().answered).toBe(0);
+  });
+
+  it('asks for samples with labels, and for labels with samples', async () => {
+    expect(await faultsOf({ labels: labels() })).toEqual([
+      '`labels` is for labelled samples: give `samples`',
+    ]);
+    expect(await faultsOf({ samples: samples() })).toEqual(['`labels` is needed with `samples`']);
+  });
+
+  it('is for one model with one output of scores, and tells this together with what is not given', async () => {
+    const several = await faultsOf({ labels: labels() }, [MODEL, MODEL]);
+    expect(several).toEqual([
+      '`labels` is for labelled samples: give `samples`',
+      '`model` is for one model: name it',
+    ]);
+    const outputs = [tensor('scores'), tensor('boxes')];
+    expect(await faultsOf({ samples: samples(), labels: labels() }, [{ ...MODEL, outputs }])).toEqual([
+      '`labels` is for models of one output, and this has scores, boxes',
+    ]);
+    expect(await faultsOf({ samples: samples(), labels: labels() }, answering({ dtype: 'string' }))).toEqual([
+      '`labels` is for models that answer with scores, and scores is text',
+    ]);
+  });
+
+  it('tells all that is wrong with samples and labels at once', async () => {
+    await writeFile(at('short.npy'), npy('<f4', [1, 3], { data: Float32Array.of(1, 2, 3) }));
+    await writeFile(at('wrong.csv'), '1\nmany\n-1\n');
+    const told = await faultsOf({ samples: [at('short.npy'), at('lost.npy')], labels: at('wrong.csv') });
+    expect(told.join('\n')).toMatch(
+      /^short\.npy .*\n(.*\n)*.*lost\.npy.*\nwrong\.csv label 2 .*\nwrong\.csv label 3 is -1/,
+    );
+  });
+
+  it('tells how many labels and samples there are where these differ', async () => {
+    await writeFile(at('two.csv'), '1\n0\n');
+    expect(await faultsOf({ samples: samples(), labels: at('two.csv') })).toEqual([
+      'two.csv has 2 labels, and there are 3 samples',
+    ]);
+  });
+
+  it('refuses a label that is no class of the model, where the server tells how many there are', async () => {
+    await writeFile(at('above.csv'), '2\n3\n1\n');
+    const asked = { samples: samples(), labels: at('above.csv') };
+    expect(await faultsOf(asked)).toEqual(['above.csv label 2 is 3, and scores has the classes 0 to 2']);
+    for (const output of [{ shape: [1, -1] }, { variableAxes: [1] }, { shape: [1, 4] }])
+      expect((await labelledLoad(URL, asked, answering(output))).inputs).toHaveLength(3);
+  });
+});
