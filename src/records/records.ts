@@ -100,11 +100,6 @@ class RecordReader {
     }
     this.checkLabel(sample, label, line);
     if (this.wanted !== undefined && !this.wanted.includes(model)) return;
-    const value = Number(certainty);
-    if (!Number.isFinite(value)) {
-      this.faults.add('certainty', `the certainty is "${certainty}", which is no finite number`, line);
-      return;
-    }
     const ofModel = this.answers.get(model) ?? new Map<string, Answer>();
     this.answers.set(model, ofModel);
     const before = ofModel.get(sample);
@@ -113,6 +108,10 @@ class RecordReader {
       this.faults.add('doubled', said, line);
       return;
     }
+    const value = Number(certainty);
+    if (!Number.isFinite(value))
+      this.faults.add('certainty', `the certainty is "${certainty}", which is no finite number`, line);
+    // What is said wrongly is not missing too.
     ofModel.set(sample, { isCorrect: prediction === label, certainty: value, line });
   }
 

@@ -53,10 +53,11 @@ export async function familyRecords(
   try {
     const bytes = await readWhole(path, MOST_RECORD_BYTES);
     const sha256 = sha256Of(bytes);
-    if (named === undefined && sha256 !== own?.sha256) told.add(changed(path, own?.sha256 ?? '', sha256));
+    const isOther = named === undefined && sha256 !== own?.sha256;
+    if (isOther) told.add(changed(path, own?.sha256 ?? '', sha256));
     const names = plan.value.stages.map(({ name }: GearPlan['stages'][number]) => name);
     const found = recordsOf(decodedText(bytes, path), names);
-    if ('samples' in found) return { records: found, file: { path, sha256 } };
+    if ('samples' in found) return isOther ? undefined : { records: found, file: { path, sha256 } };
     told.add(
       ...firstFaults(found.faults).map(({ path: at, message }) =>
         fault(message, at === '' ? path : `${path} ${at}`),
