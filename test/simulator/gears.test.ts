@@ -123,7 +123,7 @@ class ServedByCore {
   private next = -1;
 
   constructor({ plan, load }: GearCase) {
-    const topology = planTopologyOf(plan, { transfers: load.transfers ?? 'by-plan' });
+    const topology = planTopologyOf(plan, { transfers: load.transfers ?? 'links' });
     const at = () => load.arrivalsNs[this.next] as number;
     simulate({
       topology,
