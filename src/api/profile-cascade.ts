@@ -57,7 +57,10 @@ export async function profileCascade(path: string, options: ProfileCascadeOption
   const inputs = read.map((one) => ({ what: 'a file of the cascade', path: one }));
   await refuseReplacing(task, outputFiles({ output }), inputs);
   await everyInput(task, [...samples, ...(labels === undefined ? [] : [labels])].map(checkReadable));
-  const measured = await measureMissing(paths, path, options);
+  const measured = await measureMissing(paths, path, {
+    ...options,
+    whatFor: 'to record what the models say',
+  });
   const loaded = await everyInput<Loaded<'profile'>[]>(
     task,
     paths.map((one) => loadArtifact(one, ['profile'])),
@@ -158,9 +161,12 @@ function cascadeToRun(
       );
     if (output === undefined && outputs.length > 1)
       told.add(fault(`is needed: the model has ${wordsOf(outputs)}`, `${at}/output`));
-    if (output !== undefined && !outputs.some((one) => one.name === output))
+    const chosen = outputs.find((one) => one.name === (output ?? outputs[0]?.name));
+    if (output !== undefined && chosen === undefined)
       told.add(fault(`is ${output}, and the model has ${wordsOf(outputs)}`, `${at}/output`));
-    return output ?? outputs[0]?.name ?? '';
+    if (chosen?.dtype === 'string')
+      told.add(fault(`is ${chosen.name}, which is text; certainty follows from numbers`, `${at}/output`));
+    return chosen?.name ?? '';
   });
   const inputs = (first?.inputs ?? []).map(({ from: _, ...one }) => one);
   return { name: 'cascade', stages, scores, inputs: inputs as never[] };

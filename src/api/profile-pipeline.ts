@@ -65,7 +65,7 @@ export async function profilePipeline(
   refuseUnused(options, path);
   await refuseReplacing(`profile ${path}`, outputs, namedInputs(spec, [...paths, ...samples]));
   await everyInput(`profile ${path}`, samples.map(checkReadable));
-  const measured = await measureMissing(paths, path, options);
+  const measured = await measureMissing(paths, path, { ...options, whatFor: 'to count where requests go' });
   const loaded = await everyInput<Loaded<'profile'>[]>(
     `profile ${path}`,
     paths.map((one) => loadArtifact(one, ['profile'])),
@@ -153,6 +153,11 @@ function namedInputs(
   ];
 }
 
+/** MeasuringMissing also says what samples are for, where nothing is missing and none are given. */
+interface MeasuringMissing extends ProfilePipelineOptions {
+  readonly whatFor: string;
+}
+
 /**
  * measureMissing measures the models whose profiles are missing, or not complete where these are to be continued. The
  * model of `x.profile.json` is `x.onnx` beside it.
@@ -161,7 +166,7 @@ function namedInputs(
 export async function measureMissing(
   paths: readonly string[],
   spec: string,
-  { samples = [], output: _, verdicts: __, ...options }: ProfilePipelineOptions,
+  { samples = [], output: _, verdicts: __, whatFor, ...options }: MeasuringMissing,
 ): Promise<string[]> {
   const wanted: string[] = [];
   const told = new ToldFaults();
@@ -177,7 +182,7 @@ export async function measureMissing(
   if (told.count > 0) throw told.error(`profile ${spec}`);
   if (wanted.length === 0 && samples.length === 0)
     throw new InputError(`profile ${spec}`, [
-      fault(`all of its profiles exist; give ${option('samples')} to count where requests go`),
+      fault(`all of its profiles exist; give ${option('samples')} ${whatFor}`),
     ]);
   for (const path of wanted) {
     const { onProgress } = options;

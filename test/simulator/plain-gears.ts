@@ -37,7 +37,7 @@ export interface PlainLoad {
   readonly arrivalsNs: ArrayLike<number>;
   readonly certainty: (request: number, stage: number) => number;
   /** Whether what is sent from model to model takes the time of the cluster's links. */
-  readonly transfers?: 'by-plan' | 'none';
+  readonly transfers?: 'links' | 'none';
 }
 
 type Event = { readonly atNs: number } & (
