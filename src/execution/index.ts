@@ -59,4 +59,4 @@ export { AS_SERVED, type Optimization } from './session-choice.js';
 export { splitBatch, stackBatch } from './stacking.js';
 export { emptyTensor, filledTensor, randomTensor, type ValueRange } from './tensor.js';
 export { elementCount, isStrings, type TensorData, tensorBytes } from './tensor-data.js';
-export { elementAt, numbersOf } from './tensor-numbers.js';
+export { elementAt, elementNumbers } from './tensor-numbers.js';

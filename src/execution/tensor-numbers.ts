@@ -1,8 +1,8 @@
 import { Float16Array } from '@petamoriken/float16';
 import { isStrings, type TensorData } from './tensor-data.js';
 
-/** numbersOf gives the elements of a tensor as numbers; undefined where it holds text. */
-export function numbersOf({ dtype, data }: TensorData): ArrayLike<number> | undefined {
+/** elementNumbers gives the elements of a tensor as numbers; undefined where it holds text. */
+export function elementNumbers({ dtype, data }: TensorData): ArrayLike<number> | undefined {
   if (isStrings(data)) return undefined;
   if (dtype === 'float16') return halves(data);
   return Float64Array.from(data as ArrayLike<number | bigint>, Number);

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { type CertaintyMeasure, type Fault, fault, type GearPlan } from '../artifacts/index.js';
-import { numbersOf } from '../execution/index.js';
+import { elementNumbers } from '../execution/index.js';
 import { servedCascadeOf, unservedCascadeFaults } from '../pipeline/index.js';
 import { certaintyOf } from '../records/index.js';
 import {
@@ -86,7 +86,7 @@ function certaintyFork(output: string, measure: CertaintyMeasure): Fork {
     verdictOn: (outputs) => {
       const scores = outputs[output];
       if (scores === undefined) throw new Error(`the model gave no ${output}, which says how certain it is`);
-      const numbers = numbersOf(scores);
+      const numbers = elementNumbers(scores);
       if (numbers === undefined) throw new Error('scores are text, and certainty follows from numbers');
       return certaintyOf(numbers, measure);
     },

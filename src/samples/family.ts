@@ -7,7 +7,7 @@ import {
   sha256Of,
   type ToldFaults,
 } from '../artifacts/index.js';
-import { type Executor, numbersOf, type TensorData, type Tensors } from '../execution/index.js';
+import { type Executor, elementNumbers, type TensorData, type Tensors } from '../execution/index.js';
 import { certaintyOf, predictionOf } from '../records/index.js';
 import { readNpy } from './npy.js';
 import type { SampleFile } from './read-samples.js';
@@ -105,7 +105,7 @@ export async function recordFamily(
 
 /** numbersIn gives the elements of a tensor as numbers. @throws SampleFault where it holds text */
 export function numbersIn(tensor: TensorData): ArrayLike<number> {
-  const numbers = numbersOf(tensor);
+  const numbers = elementNumbers(tensor);
   if (numbers === undefined) throw new SampleFault('holds text; numbers are needed');
   return numbers;
 }
