@@ -7,7 +7,7 @@ import { cases } from '../cases.js';
 import { plainEstimator } from './plain-estimator.js';
 import { randomProblem } from './random-problem.js';
 
-const CASES = cases(200, 2000);
+const CASES = cases(300, 2000);
 
 /** isFeasible asks the plain estimator, without what the planner knows besides. */
 function isFeasible(problem: PlanningProblem, estimator: PipelineEstimator, asked: Configuration): boolean {
