@@ -3,7 +3,14 @@ import { loadedCascades } from './best-gears.js';
 import type { Cascade } from './cascade.js';
 import { cascadeFrontier } from './frontier.js';
 import type { RangeFault } from './loop.js';
-import { type GearChoice, type GearMethod, mostAccurate, relaxedBound, type SearchEnd } from './planner.js';
+import {
+  type GearChoice,
+  type GearMethod,
+  MOST_EVENTS,
+  mostAccurate,
+  relaxedBound,
+  type SearchEnd,
+} from './planner.js';
 import type { GearProblem } from './problem.js';
 import type { ArrivalsOf } from './trials.js';
 
@@ -12,6 +19,8 @@ const NS_PER_MS = 1e6;
 const LATENCY_STEP = 0.01;
 /** A latency is given up as out of reach that is this many times as long as the least that is possible. */
 const MOST_LATENCIES = 4096;
+/** Each of the searches for a least latency or number of devices may do so much of the work of one. */
+const SHARE_OF_WORK = 1 / 10;
 
 /** GearQuestion is a problem with what is made best, and what must be reached. */
 export interface GearQuestion extends SearchEnd {
@@ -105,17 +114,21 @@ class Tries {
   ) {}
 
   try(change: Change): GearAnswer {
-    const answer = at(this.question, this.frontier, change);
+    const { work, mostEvents = SHARE_OF_WORK * MOST_EVENTS } = this.question;
+    const left = work === undefined ? { mostEvents } : { work: Math.max(0, work - this.trials) };
+    const answer = at({ ...this.question, ...left }, this.frontier, change);
     this.trials += trialsOf(answer);
     return answer;
   }
 
   get isEnded(): boolean {
-    return this.question.interrupted?.() === true;
+    const { work = Number.POSITIVE_INFINITY, interrupted } = this.question;
+    return this.trials >= work || interrupted?.() === true;
   }
 
-  unsolved(answer: UnsolvedGears): GearAnswer {
-    return { ...answer, trials: this.trials };
+  /** unsolved tells why there is no plan, which only a search of the whole space knows. */
+  unsolved(answer: UnsolvedGears, isWhole: boolean): GearAnswer {
+    return isWhole ? { ...answer, trials: this.trials } : { status: 'undecided', trials: this.trials };
   }
 
   /** solved gives a plan the figures of an objective that is better the smaller it is. */
@@ -140,7 +153,7 @@ function leastLatency(question: GearQuestion, frontier: readonly Cascade[]): Gea
   let latencyNs = Math.min(2 * bound, most);
   let best = tries.try({ latencyNs });
   while (!('solution' in best)) {
-    if (latencyNs >= most || tries.isEnded) return tries.unsolved(best);
+    if (latencyNs >= most || tries.isEnded) return tries.unsolved(best, latencyNs >= most);
     low = latencyNs;
     latencyNs = Math.min(2 * latencyNs, most);
     best = tries.try({ latencyNs });
@@ -173,7 +186,7 @@ function fewestDevices(question: GearQuestion, frontier: readonly Cascade[]): Ge
   let high = bound;
   let best = tries.try({ devices: high });
   while (!('solution' in best)) {
-    if (high >= problem.devices || tries.isEnded) return tries.unsolved(best);
+    if (high >= problem.devices || tries.isEnded) return tries.unsolved(best, high >= problem.devices);
     low = high;
     high = Math.min(2 * high, problem.devices);
     best = tries.try({ devices: high });

@@ -29,7 +29,7 @@ const ROUNDING = 1e-12;
 const DEFAULT_DRAWS = 1000;
 
 /** Where nobody limits the work, a search ends after so many arrivals and batches of simulated gears: some ten seconds. */
-const MOST_EVENTS = 15e6;
+export const MOST_EVENTS = 15e6;
 
 /** GearMethod is a way to search the gears of most accuracy. */
 export type GearMethod = CascadeMethod | 'loop';
@@ -62,6 +62,8 @@ export interface SearchEnd {
    * of counted work; exhaustive search has no limit.
    */
   readonly work?: number;
+  /** The arrivals and batches of simulated gears after which a search without `work` ends; 15 million by default. */
+  readonly mostEvents?: number;
   readonly interrupted?: () => boolean;
 }
 
@@ -172,10 +174,9 @@ function rankedPlacement(searched: LoadedCascades, placement: ModelPlacement): R
 /** overPlacements looks at the placement of the loop, and then at all placements where they are few. */
 function overPlacements(searched: SearchedCascades, options: GearSearchOptions): GearOutcome {
   const { problem, trials } = searched;
-  const { method, interrupted = () => false } = options;
+  const { method, work, mostEvents = MOST_EVENTS, interrupted = () => false } = options;
   const all = method === 'exhaustive';
-  const isDone = () =>
-    options.work === undefined ? !all && trials.events >= MOST_EVENTS : trials.count >= options.work;
+  const isDone = () => (work === undefined ? !all && trials.events >= mostEvents : trials.count >= work);
   const placements = placementsOf(problem.models, problem);
   const best = new BestFound(searched, { all, interrupted });
   const loop = placements?.length === 1 ? undefined : byLoop(searched, interrupted);

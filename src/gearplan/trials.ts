@@ -64,24 +64,26 @@ export class GearTrials {
     const load = modelLoads(models, cascade, rps);
     const { share, bottleneck } = balance.utilization(load);
     if (share > 1) return { error: { by: 'load', model: bottleneck } };
-    const error = { by: 'latency' as const, model: bottleneck };
-    if (cascade.floorNs > latencyNs) return { error };
+    let by: GearError['by'] = 'latency';
+    if (cascade.floorNs > latencyNs) return { error: { by, model: bottleneck } };
     const first = models[cascade.models[0] as number] as GearProblem['models'][number];
     const shares = writtenShares(placement, load);
     for (const minQueue of queueLengths(first.latencyNs.length)) {
       // The first request of a batch waits for the others.
       if (((minQueue - 1) / rps) * 1e9 + cascade.floorNs > latencyNs) break;
       const gear = this.gear(range, cascade, { placement, shares, minQueue });
-      if (gear !== undefined) return { gear };
+      if (typeof gear === 'object') return { gear };
+      by = gear;
     }
-    return { error };
+    return { error: { by, model: bottleneck } };
   }
 
+  /** gear tries minimum queue lengths. @returns what a trial gave, or why it failed */
   private gear(
     range: number,
     cascade: Cascade,
     { placement, shares, minQueue }: Pick<GearTrial, 'placement' | 'shares'> & { readonly minQueue: number },
-  ): TunedGear | undefined {
+  ): TunedGear | GearError['by'] {
     this.count += 1;
     const { models, latencyNs, quantile } = this.problem;
     const minQueues = cascade.models.map((_, step) => (step === 0 ? minQueue : 1));
@@ -94,7 +96,8 @@ export class GearTrials {
     const run = new GearRun(models, trial);
     const ended = run.run();
     this.events += run.events;
-    if (ended === undefined || !run.keptUp) return undefined;
+    if (ended === undefined) return 'latency';
+    if (!run.keptUp) return 'load';
     return { minQueues, timeoutNs, latencyNs: quantileOf(ended, arrivalsNs, mostLate) };
   }
 

@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest';
+import { cascadeOf, type FamilyModel, type GearProblem } from '../../src/gearplan/index.js';
+import { GearTrials } from '../../src/gearplan/trials.js';
+
+const ms = 1e6;
+
+/** A model that runs one sample at a time and is always sure. */
+function oneByOne(latencyMs: number): FamilyModel {
+  return {
+    name: 'm',
+    latencyNs: Float64Array.of(latencyMs * ms),
+    memoryBytes: 1,
+    correct: Uint8Array.of(1),
+    certainty: Float64Array.of(1),
+  };
+}
+
+const model = oneByOne(10);
+
+/** A problem with one range up to a rate, on one device. */
+function problemOf(toRps: number, latencyMs: number): GearProblem {
+  return {
+    models: [model],
+    devices: 1,
+    memoryBytes: Number.POSITIVE_INFINITY,
+    ranges: [{ fromRps: 0, toRps, share: 1 }],
+    latencyNs: latencyMs * ms,
+    quantile: 0.95,
+    thresholds: 1,
+  };
+}
+
+/** tried is the answer of a trial on arrivals that are so far apart, whatever the rate. */
+function tried(problem: GearProblem, gapMs: number) {
+  const trials = new GearTrials(problem, (requests) =>
+    Float64Array.from({ length: requests }, (_, request) => (request + 1) * gapMs * ms),
+  );
+  return trials.try(0, cascadeOf(problem.models, { models: [0], thresholds: [] }, 0.95), [1]);
+}
+
+describe('A trial of a gear', () => {
+  it('gives the time in which the promised share of the requests was answered', () => {
+    expect(tried(problemOf(90, 50), 11)).toEqual({
+      gear: { minQueues: [1], timeoutNs: 0, latencyNs: 10 * ms },
+    });
+  });
+
+  it('says that the load is too much where the queue grows to the end, though all requests were in time so far', () => {
+    // The last of 2,000 requests waits 2 s, which is in time; the next ones would wait longer and longer.
+    expect(tried(problemOf(99, 5_000), 9)).toEqual({ error: { by: 'load', model: 0 } });
+    expect(tried(problemOf(99, 5_000), 11)).toHaveProperty('gear');
+  });
+
+  it('says that the load is too much where the models need more time than the devices have, and tries nothing', () => {
+    const trials = new GearTrials(problemOf(101, 5_000), () => {
+      throw new Error('nothing is to be tried');
+    });
+    const cascade = cascadeOf([model], { models: [0], thresholds: [] }, 0.95);
+    expect(trials.try(0, cascade, [1])).toEqual({ error: { by: 'load', model: 0 } });
+    expect(trials.count).toBe(0);
+  });
+
+  it('says that requests are late where they are, and where even one that never waits is', () => {
+    // Nine requests come at once every 100 ms: the devices have the time, but seven of nine wait longer than 25 ms.
+    const trials = new GearTrials(problemOf(90, 25), (requests) =>
+      Float64Array.from({ length: requests }, (_, request) => (1 + Math.floor(request / 9)) * 100 * ms),
+    );
+    const cascade = cascadeOf([model], { models: [0], thresholds: [] }, 0.95);
+    expect(trials.try(0, cascade, [1])).toEqual({ error: { by: 'latency', model: 0 } });
+    expect(tried(problemOf(90, 9), 11)).toEqual({ error: { by: 'latency', model: 0 } });
+  });
+});
