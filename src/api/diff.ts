@@ -9,11 +9,11 @@ import {
   type PlanDifference,
 } from '../artifacts/index.js';
 
-const PLANS = ['pooled-plan', 'pipeline-plan'] as const;
+const PLANS = ['pooled-plan', 'pipeline-plan', 'gear-plan'] as const;
 
 /**
  * diffPlanFiles says what the plan `after` changes in the plan `before`: rates, pipelines, SLOs, and GPUs that serve
- * something else. Plans of pipelines are compared stage by stage.
+ * something else. Plans of pipelines are compared stage by stage, and those of cascades load by load.
  * @throws InputError where a file is no plan, or the plans are of two kinds; MissingError where it is missing
  */
 export async function diffPlanFiles(before: string, after: string): Promise<PlanDifference> {
@@ -28,6 +28,10 @@ export async function diffPlanFiles(before: string, after: string): Promise<Plan
   if (a.kind === 'pipeline-plan' && b.kind === 'pipeline-plan') {
     const { diffPipelines } = await import('../pipeline/index.js');
     return { ...head, ...diffPipelines(a.value, b.value) };
+  }
+  if (a.kind === 'gear-plan' && b.kind === 'gear-plan') {
+    const { diffGears } = await import('../gearplan/index.js');
+    return { ...head, ...diffGears(a.value, b.value) };
   }
   if (a.kind === 'pooled-plan' && b.kind === 'pooled-plan') return { ...head, ...(await pooledDiff(a, b)) };
   throw new InputError(`compare ${before} with ${after}`, [

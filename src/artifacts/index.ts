@@ -113,7 +113,7 @@ export type {
   WhenOutput,
 } from './pipeline-spec.js';
 export { type GpuRow, gpuNumber, type Run, runsOf, type Seat, type Spanned, seatsOf } from './placement.js';
-export type { Changed, ChangedWords, PlanDifference, StageDifference } from './plan-diff.js';
+export type { Changed, ChangedWords, GearDifference, PlanDifference, StageDifference } from './plan-diff.js';
 export type { ClassInSet, PlanInSet, PlanSet } from './plan-set.js';
 export type {
   PolicyFile,

@@ -1,4 +1,5 @@
 import type { Emitted } from './common.js';
+import type { GearObjective } from './gear-plan.js';
 import type { PlanObjective } from './pooled-plan.js';
 
 /** PlanDifference is what `plan diff` prints as JSON: what a new plan changes in another. */
@@ -6,17 +7,24 @@ export interface PlanDifference extends Emitted {
   kind: 'plan-diff';
   /** `kind` is the objective of the second plan; `kindBefore` is that of the first, where it is another. */
   objective: Changed & {
-    readonly kind: PlanObjective['kind'];
-    readonly kindBefore?: PlanObjective['kind'];
+    readonly kind: PlanObjective['kind'] | GearObjective['kind'];
+    readonly kindBefore?: PlanObjective['kind'] | GearObjective['kind'];
   };
   models: readonly {
     readonly name: string;
+    /** Of a cascade: the largest rate that the plan was made for. */
     readonly throughputRps: Changed;
     /** The rates that the plans hold; a side is absent where its plan promises none, and all where neither does. */
     readonly heldRps?: Partial<Changed>;
     readonly sloMs: Changed;
-    /** The shares of requests that a pipeline must answer in time, and within which SLOs; absent where they are the same. */
+    /** What a pipeline or cascade must hold, such as shares of requests in time; absent where it is the same. */
     readonly objectives?: ChangedWords;
+    /** Of a cascade: the accuracy that is expected over the distribution of loads. */
+    readonly accuracy?: Changed;
+    /** Of a cascade: the largest p95 of a gear. */
+    readonly p95Ms?: Changed;
+    /** Of a cascade: how certainty is computed, how loads are counted, and the scheduler; absent where it is the same. */
+    readonly switching?: ChangedWords;
     /** The pipelines whose GPUs or rates differ. */
     readonly pipelines: readonly {
       readonly pipeline: string;
@@ -24,28 +32,47 @@ export interface PlanDifference extends Emitted {
       readonly gpus: Changed;
     }[];
   }[];
-  /** The stages that differ, where the plans are of pipelines. */
+  /** The stages that differ, where the plans are of pipelines or cascades. */
   stages?: readonly StageDifference[];
+  /** The loads that cascades serve differently, from lower to higher ones. */
+  gears?: readonly GearDifference[];
   classes: readonly { readonly name: string; readonly used: Changed }[];
   gpusMoved: number;
   same: boolean;
 }
 
-/** StageDifference says how a stage is served in both plans; a plan that lacks the stage has 0, and no words. */
+/**
+ * StageDifference says how a stage is served in both plans; a plan that lacks the stage has 0, and no words. Stages of
+ * cascades have no standby, visits, rate and next stages of their own: these are their gears'.
+ */
 export interface StageDifference {
   readonly name: string;
   /** What its replicas are, such as `1/2 L4`. */
   readonly devices: ChangedWords;
   readonly batch: Changed;
   readonly replicas: Changed;
-  readonly standby: Changed;
-  readonly scaleFactor: Changed;
+  readonly standby?: Changed;
+  readonly scaleFactor?: Changed;
   /** The rate of one replica. */
-  readonly throughputRps: Changed;
+  readonly throughputRps?: Changed;
   /** The stages that its results go to, with probabilities and conditions. */
-  readonly next: ChangedWords;
+  readonly next?: ChangedWords;
   /** Where the inputs of its model come from. */
   readonly inputs?: ChangedWords;
+}
+
+/** GearDifference says how loads from one rate to another are served in both plans; a plan not made for them has nothing. */
+export interface GearDifference {
+  readonly fromRps: number;
+  readonly toRps: number;
+  /** The models in order, with the certainties below which requests go on, such as `small < 0.4 → large`. */
+  readonly cascade: ChangedWords;
+  /** How many requests make a batch start before each model, and after which time it starts anyway. */
+  readonly batching: ChangedWords;
+  readonly accuracy: Partial<Changed>;
+  readonly p95Ms: Partial<Changed>;
+  /** Whether devices serve other shares of the requests. */
+  readonly sharesDiffer: boolean;
 }
 
 /** ChangedWords is a description in both plans. */

@@ -22,7 +22,7 @@ export function thisTool(): Tool {
 const NEWER_VERSIONS: Partial<Record<ArtifactKind, string>> = {
   bundle: '1.1',
   'load-report': '1.2',
-  'plan-diff': '1.2',
+  'plan-diff': '1.3',
 };
 
 /**

@@ -16,6 +16,7 @@ export {
   planFamily,
 } from './answer.js';
 export { type Cascade, cascadeOf } from './cascade.js';
+export { diffGears } from './diff.js';
 export { distributionOf } from './distribution.js';
 export { cascadeFrontier } from './frontier.js';
 export { planByLoop } from './loop.js';

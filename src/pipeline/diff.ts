@@ -1,28 +1,24 @@
 import type {
-  Changed,
-  ChangedWords,
   PipelinePlan,
   PlanDifference,
   PlannedStage,
   StageDifference,
-  StagePlacement,
   WhenOutput,
 } from '../artifacts/index.js';
-import { gpuRuns } from './gpu-runs.js';
+import { changedWords, changeOf, classChanges, differs } from './changes.js';
+import { movedGpus } from './moved-gpus.js';
 
 /** PipelineDiff is a difference without the head of its file. */
 export type PipelineDiff = Omit<PlanDifference, '$schema' | 'kind' | 'version' | 'tool' | 'inputs'>;
-
-const ROUNDING = 1e-9;
 
 /**
  * diffPipelines compares two plans of pipelines, `a` before and `b` after: cost (or rates, where a plan has no price),
  * SLO, stages by their names, and GPUs that hold other models than before.
  */
 export function diffPipelines(a: PipelinePlan, b: PipelinePlan): PipelineDiff {
-  const rates = change(a.throughputRps, b.throughputRps);
+  const rates = changeOf(a.throughputRps, b.throughputRps);
   const priced = a.hourlyCost !== undefined && b.hourlyCost !== undefined;
-  const slo = change(a.sloMs, b.sloMs);
+  const slo = changeOf(a.sloMs, b.sloMs);
   const names = [...new Set([...a.stages, ...b.stages].map(({ name }) => name))];
   const stages = names
     .map((name) =>
@@ -32,17 +28,14 @@ export function diffPipelines(a: PipelinePlan, b: PipelinePlan): PipelineDiff {
       ),
     )
     .filter(stageDiffers);
-  const classNames = [...new Set([...Object.keys(a.classes), ...Object.keys(b.classes)])];
-  const classes = classNames
-    .map((name) => ({ name, used: change(a.classes[name]?.used, b.classes[name]?.used) }))
-    .filter(({ used }) => differs(used));
+  const classes = classChanges(a.classes, b.classes);
   const gpusMoved = movedGpus(a, b);
-  const objectives = words(objectivesText(a), objectivesText(b));
+  const objectives = changedWords(objectivesText(a), objectivesText(b));
   const isAskedAlike = objectives.before === objectives.after && !differs(slo);
   const alike = stages.length + classes.length + gpusMoved === 0 && !differs(rates) && isAskedAlike;
   return {
     objective: priced
-      ? { kind: 'cost', ...change(a.hourlyCost, b.hourlyCost) }
+      ? { kind: 'cost', ...changeOf(a.hourlyCost, b.hourlyCost) }
       : { kind: 'throughput', ...rates },
     models: [
       {
@@ -65,30 +58,18 @@ function objectivesText({ sloMs, attainment, objectives = [] }: PipelinePlan): s
     .join(', ');
 }
 
-function change(before = 0, after = 0): Changed {
-  return { before, after };
-}
-
-function differs({ before, after }: Changed): boolean {
-  return Math.abs(after - before) > ROUNDING * Math.max(1, Math.abs(before));
-}
-
 function stageDifference(name: string, [a, b]: readonly (PlannedStage | undefined)[]): StageDifference {
   return {
     name,
-    devices: words(a && devicesText(a), b && devicesText(b)),
-    batch: change(a?.batch, b?.batch),
-    replicas: change(a?.replicas, b?.replicas),
-    standby: change(a?.standby, b?.standby),
-    scaleFactor: change(a?.scaleFactor, b?.scaleFactor),
-    throughputRps: change(a?.throughputRps, b?.throughputRps),
-    next: words(a && nextText(a), b && nextText(b)),
-    inputs: words(a && inputsText(a), b && inputsText(b)),
+    devices: changedWords(a && devicesText(a), b && devicesText(b)),
+    batch: changeOf(a?.batch, b?.batch),
+    replicas: changeOf(a?.replicas, b?.replicas),
+    standby: changeOf(a?.standby, b?.standby),
+    scaleFactor: changeOf(a?.scaleFactor, b?.scaleFactor),
+    throughputRps: changeOf(a?.throughputRps, b?.throughputRps),
+    next: changedWords(a && nextText(a), b && nextText(b)),
+    inputs: changedWords(a && inputsText(a), b && inputsText(b)),
   };
-}
-
-function words(before: string | undefined, after: string | undefined): ChangedWords {
-  return { ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) };
 }
 
 function devicesText({ device, virtual }: PlannedStage): string {
@@ -117,29 +98,5 @@ function inputsText({ inputs }: PlannedStage): string {
 function stageDiffers(stage: StageDifference): boolean {
   const { batch, replicas, standby, scaleFactor, throughputRps } = stage;
   if ([stage.devices, stage.next, stage.inputs].some((one) => one?.before !== one?.after)) return true;
-  return [batch, replicas, standby, scaleFactor, throughputRps].some(differs);
-}
-
-interface SidePlacement extends StagePlacement {
-  readonly side: 0 | 1;
-}
-
-/** movedGpus counts the GPUs that hold other models than before, or none any more, or some for the first time. */
-function movedGpus(a: PipelinePlan, b: PipelinePlan): number {
-  const places = [a, b].flatMap(({ placement }, side) =>
-    placement.map((place): SidePlacement => ({ ...place, side: side === 0 ? 0 : 1 })),
-  );
-  const cluster = { devices: { ...a.cluster.devices, ...b.cluster.devices } };
-  return gpuRuns(places, cluster).reduce(
-    (moved, run) => (dutiesOf(run.places, 0) === dutiesOf(run.places, 1) ? moved : moved + run.count),
-    0,
-  );
-}
-
-function dutiesOf(places: readonly SidePlacement[], side: 0 | 1): string {
-  return places
-    .filter((place) => place.side === side)
-    .map(({ stages, virtual, standby = false }) => `${[...stages].sort().join(' ')} ${virtual} ${standby}`)
-    .sort()
-    .join('; ');
+  return [batch, replicas, standby, scaleFactor, throughputRps].some((one) => one && differs(one));
 }

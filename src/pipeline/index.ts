@@ -5,6 +5,7 @@
  * factors, rates, the longest path), or coded reasons why that is no plan, or every fault of the spec. It reads no files
  * and simulates nothing. Start reading at `graph.ts`, then `given.ts`.
  */
+export { changedWords, changeOf, classChanges, differs } from './changes.js';
 export { figureFaults, pipelinePlanFaults } from './check.js';
 export { type ConditionalEdge, conditionalEdges, type VerdictChoice, verdictChoices } from './choices.js';
 export { diffPipelines } from './diff.js';
@@ -19,6 +20,7 @@ export {
 } from './graph.js';
 export { latencyUsByBatch, measuredBatches } from './latencies.js';
 export { longestPath, type PathTimes } from './longest-path.js';
+export { movedGpus } from './moved-gpus.js';
 export { objectiveNotes, objectivesOf, shareWithin } from './objectives.js';
 export { type OpenProblem, resolveOpen } from './open.js';
 export {

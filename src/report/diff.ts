@@ -1,5 +1,5 @@
 import type { Change, PlanDiff } from '../api/index.js';
-import { counted, type PlanDifference } from '../artifacts/index.js';
+import { type ChangedWords, counted, type PlanDifference } from '../artifacts/index.js';
 import { figure, orDash, percent, type Table } from './table.js';
 
 /**
@@ -15,17 +15,20 @@ export function diffHeadline({ objective, gpusMoved, same }: PlanDiff): string {
   return `${kind} ${arrow(objective)}; ${gpus}`;
 }
 
-/** diffTable lists the rates, those that are held, SLOs, objectives and GPUs in use that differ. */
+/** diffTable lists the rates, those that are held, SLOs, accuracies, objectives and GPUs in use that differ. */
 export function diffTable({ models, classes }: Pick<PlanDifference, 'models' | 'classes'>): Table {
   const rows = [
-    ...models.flatMap(({ name, throughputRps, heldRps, sloMs, objectives }) => [
-      ...rowIfChanged(name, 'requests/s', throughputRps),
-      ...rowIfChanged(name, 'held requests/s', heldRps ?? {}),
-      ...rowIfChanged(name, 'SLO ms', sloMs),
-      ...(objectives === undefined
-        ? []
-        : [[name, 'objectives', objectives.before ?? '—', objectives.after ?? '—', '—']]),
-    ]),
+    ...models.flatMap(
+      ({ name, throughputRps, heldRps = {}, sloMs, accuracy = {}, p95Ms = {}, objectives, switching }) => [
+        ...rowIfChanged(name, 'requests/s', throughputRps),
+        ...rowIfChanged(name, 'held requests/s', heldRps),
+        ...rowIfChanged(name, 'SLO ms', sloMs),
+        ...rowIfChanged(name, 'accuracy', accuracy, accuracyText),
+        ...rowIfChanged(name, 'p95 ms', p95Ms),
+        ...rowOfWords(name, 'objectives', objectives),
+        ...rowOfWords(name, 'served by', switching),
+      ],
+    ),
     ...classes.flatMap(({ name, used }) => rowIfChanged(name, 'GPUs in use', used, count)),
   ];
   return { columns: ['of', 'what', 'before', 'after', 'change'], rows };
@@ -57,6 +60,30 @@ function rowIfChanged(
       ? '—'
       : `${after > before ? '+' : ''}${percent(after / before - 1)}`;
   return [[name, what, orDash(before, written), orDash(after, written), share]];
+}
+
+function rowOfWords(name: string, what: string, words: ChangedWords | undefined): string[][] {
+  return words === undefined ? [] : [[name, what, words.before ?? '—', words.after ?? '—', '—']];
+}
+
+/** gearDiffTable lists the loads that two plans of cascades serve differently. */
+export function gearDiffTable({ gears = [] }: Pick<PlanDifference, 'gears'>): Table {
+  const rows = gears.flatMap(({ fromRps, toRps, cascade, batching, accuracy, p95Ms, sharesDiffer }) => {
+    const loads = `${figure(fromRps)} to ${figure(toRps)}`;
+    const changed = [
+      ['cascade', cascade.before ?? '—', cascade.after ?? '—'],
+      ['batches of', batching.before ?? '—', batching.after ?? '—'],
+      ['accuracy', orDash(accuracy.before, accuracyText), orDash(accuracy.after, accuracyText)],
+      ['p95 ms', orDash(p95Ms.before, figure), orDash(p95Ms.after, figure)],
+    ].filter(([, before, after]) => before !== after);
+    const shares = sharesDiffer ? [['shares of devices', 'differ', 'differ']] : [];
+    return [...changed, ...shares].map((row) => [loads, ...row]);
+  });
+  return { columns: ['requests/s', 'what', 'before', 'after'], rows };
+}
+
+function accuracyText(share: number): string {
+  return percent(share, 2);
 }
 
 /** count writes a number of GPUs, without a fraction when it is whole. */

@@ -139,7 +139,7 @@ export function setClassTable({ classes }: PlanSet): Table {
   return { columns: ['class', 'GPUs in use', 'there are'], rows };
 }
 
-/** stageDiffTable lists the stages that two plans of pipelines serve differently. */
+/** stageDiffTable lists the stages that two plans of pipelines or cascades serve differently. */
 export function stageDiffTable({ stages = [] }: PlanDifference): Table {
   const rows = stages.flatMap((stage) => {
     const words = (['devices', 'next', 'inputs'] as const).map((what) => ({
@@ -149,8 +149,8 @@ export function stageDiffTable({ stages = [] }: PlanDifference): Table {
     }));
     const figures = (['batch', 'replicas', 'standby', 'scaleFactor'] as const).map((what) => ({
       what: what === 'scaleFactor' ? 'visits' : what,
-      before: figureText(stage[what].before),
-      after: figureText(stage[what].after),
+      before: orDash(stage[what]?.before, figureText),
+      after: orDash(stage[what]?.after, figureText),
     }));
     const changed = [...words, ...figures].filter(({ before, after }) => before !== after);
     return changed.map(({ what, before, after }) => [stage.name, what, `${before} → ${after}`]);

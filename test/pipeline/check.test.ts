@@ -170,7 +170,7 @@ describe('diffPipelines()', () => {
     const found = diffPipelines(planFile(), after);
     expect(found.same).toBe(false);
     expect(
-      found.stages?.map(({ name, next, inputs }) => [name, next.after, inputs?.before, inputs?.after]),
+      found.stages?.map(({ name, next, inputs }) => [name, next?.after, inputs?.before, inputs?.after]),
     ).toEqual([
       [
         'detect',

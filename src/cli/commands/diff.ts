@@ -12,7 +12,7 @@ export function diffCommand(): Command {
   return withJson(
     new Command('diff')
       .description(
-        'Compare two plans: rates, SLOs, pipelines or stages, GPUs in use, and GPUs that would serve something else.',
+        'Compare two plans: rates, SLOs, pipelines, stages or gears, GPUs in use, and GPUs that would serve something else.',
       )
       .argument('<before>', 'plan file')
       .argument('<after>', 'plan file')
@@ -20,13 +20,16 @@ export function diffCommand(): Command {
       .action(
         action<[string, string], Options>(async ({ terminal }, options, before, after) => {
           const { diffPlanFiles } = await import('../../api/index.js');
-          const { diffHeadline, diffTable, pipelineDiffTable, stageDiffTable } = await import(
+          const { diffHeadline, diffTable, gearDiffTable, pipelineDiffTable, stageDiffTable } = await import(
             '../../report/index.js'
           );
           const diff = await diffPlanFiles(before, after);
           terminal.document(diff);
           terminal.line(diffHeadline(diff));
-          for (const view of [diffTable(diff), pipelineDiffTable(diff), stageDiffTable(diff)]) {
+          const views = [diffTable, pipelineDiffTable, gearDiffTable, stageDiffTable].map((view) =>
+            view(diff),
+          );
+          for (const view of views) {
             if (view.rows.length === 0) continue;
             terminal.line();
             await terminal.table(view);

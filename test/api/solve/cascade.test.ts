@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { solveSpec, validateFiles } from '../../../src/api/index.js';
+import { diffPlanFiles, solveSpec, validateFiles } from '../../../src/api/index.js';
 import {
   type CascadeSpec,
   type GearPlan,
@@ -45,6 +45,20 @@ const exists = (file: string): Promise<boolean> =>
     () => true,
     () => false,
   );
+
+describe('diffPlanFiles() of gear plans', () => {
+  it('shows what a shorter latency changes, and nothing between equal plans', async () => {
+    await planned({}, { output: at('before.json') });
+    const { plan } = await planned({ slo: { latencyMs: 30 } }, { output: at('after.json') });
+    const before = JSON.parse(await readFile(at('before.json'), 'utf8')) as GearPlan;
+    const diff = await diffPlanFiles(at('before.json'), at('after.json'));
+    expect(diff.inputs?.map(({ role }) => role)).toEqual(['before', 'after']);
+    expect(diff.objective).toEqual({ kind: 'accuracy', before: before.accuracy, after: plan.accuracy });
+    expect(plan.accuracy).toBeLessThan(before.accuracy);
+    expect(diff.gears?.length).toBeGreaterThan(0);
+    expect(await diffPlanFiles(at('after.json'), at('after.json'))).toMatchObject({ same: true, gears: [] });
+  });
+});
 
 describe('solveSpec() of a cascade', () => {
   it('writes the plan, valid and the same each time, with the digests of the files of the models that it uses', async () => {

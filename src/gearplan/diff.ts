@@ -1,0 +1,155 @@
+import type {
+  Changed,
+  ChangedWords,
+  Gear,
+  GearDifference,
+  GearPlan,
+  PlanDifference,
+  StageDifference,
+} from '../artifacts/index.js';
+import { changedWords, changeOf, classChanges, differs, movedGpus } from '../pipeline/index.js';
+
+/** GearDiff is a difference without the head of its file. */
+export type GearDiff = Omit<PlanDifference, '$schema' | 'kind' | 'version' | 'tool' | 'inputs'>;
+
+/** Boundaries of ranges that are this close, in proportion, are one. */
+const ROUNDING = 1e-9;
+
+/**
+ * diffGears compares two gear plans, `a` before and `b` after: what was made best, accuracy, largest p95, what is
+ * promised, how the models are held, which devices hold other models than before, and how every load is served. Ranges
+ * of loads may differ: they are cut where either plan has a boundary.
+ */
+export function diffGears(a: GearPlan, b: GearPlan): GearDiff {
+  const [kindBefore, kind] = [a.objective.kind, b.objective.kind];
+  const model = {
+    name: b.name,
+    throughputRps: changeOf(a.maxRps, b.maxRps),
+    sloMs: changeOf(a.sloMs, b.sloMs),
+    accuracy: changeOf(a.accuracy, b.accuracy),
+    p95Ms: changeOf(a.p95Ms, b.p95Ms),
+  };
+  const promised = changedWords(promisedText(a), promisedText(b));
+  const switching = changedWords(switchingText(a), switchingText(b));
+  const stages = stageDifferences(a, b);
+  const gears = gearDifferences(a, b);
+  const classes = classChanges(a.classes, b.classes);
+  const gpusMoved = movedGpus(a, b);
+  const { throughputRps, sloMs, accuracy, p95Ms } = model;
+  return {
+    objective: {
+      kind,
+      ...(kind === kindBefore ? {} : { kindBefore }),
+      ...changeOf(a.objective.value, b.objective.value),
+    },
+    models: [
+      {
+        ...model,
+        ...(wordsDiffer(promised) ? { objectives: promised } : {}),
+        ...(wordsDiffer(switching) ? { switching } : {}),
+        pipelines: [],
+      },
+    ],
+    stages,
+    gears,
+    classes,
+    gpusMoved,
+    same:
+      stages.length + gears.length + classes.length + gpusMoved === 0 &&
+      ![throughputRps, sloMs, accuracy, p95Ms].some(differs) &&
+      !wordsDiffer(promised) &&
+      !wordsDiffer(switching),
+  };
+}
+
+function wordsDiffer({ before, after }: ChangedWords): boolean {
+  return before !== after;
+}
+
+/** number writes a figure without the digits of rounding. */
+function number(value: number): string {
+  return String(Number(value.toPrecision(12)));
+}
+
+function promisedText({ slo: { latencyMs, quantile, accuracy } }: GearPlan): string {
+  const share = quantile === undefined ? '' : `${number(100 * quantile)} % `;
+  return [
+    ...(latencyMs === undefined ? [] : [`${share}in ${number(latencyMs)} ms`]),
+    ...(accuracy === undefined ? [] : [`accuracy of ${number(accuracy)}`]),
+  ].join(', ');
+}
+
+function switchingText({ certainty, switching: { intervalMs, alpha }, serving }: GearPlan): string {
+  return `certainty ${certainty}, arrivals over ${number(intervalMs)} ms, alpha ${number(alpha)}, scheduler ${serving.scheduler}`;
+}
+
+function stageDifferences(a: GearPlan, b: GearPlan): StageDifference[] {
+  const names = [...new Set([...a.stages, ...b.stages].map(({ name }) => name))];
+  return names
+    .map((name) => {
+      const [before, after] = [a, b].map((plan) => plan.stages.find((stage) => stage.name === name));
+      return {
+        name,
+        devices: changedWords(before?.device, after?.device),
+        batch: changeOf(before?.batch, after?.batch),
+        replicas: changeOf(before?.replicas, after?.replicas),
+      };
+    })
+    .filter(({ devices, batch, replicas }) => wordsDiffer(devices) || differs(batch) || differs(replicas));
+}
+
+function gearDifferences(a: GearPlan, b: GearPlan): GearDifference[] {
+  const boundaries = boundariesOf([...a.gears, ...b.gears]);
+  return boundaries.slice(1).flatMap((toRps, i) => {
+    const fromRps = boundaries[i] as number;
+    const [before, after] = [a, b].map(({ gears }) => gearFor(gears, (fromRps + toRps) / 2));
+    const difference = {
+      fromRps,
+      toRps,
+      cascade: changedWords(before && cascadeText(before), after && cascadeText(after)),
+      batching: changedWords(before && batchingText(before), after && batchingText(after)),
+      accuracy: partialChange(before?.accuracy, after?.accuracy),
+      p95Ms: partialChange(before?.p95Ms, after?.p95Ms),
+      sharesDiffer: before !== undefined && after !== undefined && sharesDiffer(before, after),
+    };
+    return gearDiffers(difference) ? [difference] : [];
+  });
+}
+
+/** boundariesOf lists the rates at which a range of either plan begins or ends, in order and each once. */
+function boundariesOf(gears: readonly Gear[]): number[] {
+  const rates = gears.flatMap(({ fromRps, toRps }) => [fromRps, toRps]).sort((x, y) => x - y);
+  return rates.filter((rps, i) => i === 0 || rps - (rates[i - 1] as number) > ROUNDING * rps);
+}
+
+/** gearFor is the gear for a rate; undefined where the plan was not made for it. */
+function gearFor(gears: readonly Gear[], rps: number): Gear | undefined {
+  return gears.find(({ fromRps, toRps }) => fromRps < rps && rps < toRps);
+}
+
+function gearDiffers({ cascade, batching, accuracy, sharesDiffer: shares }: GearDifference): boolean {
+  const { before, after } = accuracy;
+  if (before === undefined || after === undefined) return true;
+  return wordsDiffer(cascade) || wordsDiffer(batching) || shares || differs({ before, after });
+}
+
+function cascadeText({ cascade }: Gear): string {
+  return cascade
+    .map(({ stage, threshold }) => (threshold === undefined ? stage : `${stage} < ${number(threshold)}`))
+    .join(' → ');
+}
+
+function batchingText({ cascade, timeoutMs }: Gear): string {
+  const queues = cascade.map(({ minQueue }) => minQueue).join(', ');
+  return timeoutMs === 0 ? queues : `${queues} or after ${number(timeoutMs)} ms`;
+}
+
+function sharesDiffer(a: Gear, b: Gear): boolean {
+  const [before, after] = [a, b].map(({ cascade }) => cascade.flatMap(({ loadShares }) => loadShares));
+  if (before?.length !== after?.length) return true;
+  return before?.some((share, i) => differs({ before: share, after: after?.[i] as number })) === true;
+}
+
+function partialChange(before: number | undefined, after: number | undefined): Partial<Changed> {
+  return { ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) };
+}

@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest';
+import { emittedHead } from '../../src/artifacts/index.js';
+import { diffGears } from '../../src/gearplan/index.js';
+import { diffHeadline, diffTable, gearDiffTable, stageDiffTable } from '../../src/report/index.js';
+import { gearPlan } from '../gear-plans.js';
+
+const gearOf = (toRps: number) => ({ toRps, steps: [{ model: 0, shares: [1] }] });
+
+it('differences of gear plans show what changes, and nothing that stays', () => {
+  const given = { latencyUs: [[1000]], held: [[0]], gears: [gearOf(100)] };
+  const before = gearPlan(given);
+  const after = {
+    ...gearPlan({ ...given, held: [[0], [0]], gears: [gearOf(100), gearOf(200)] }),
+    ...{ accuracy: 0.625, switching: { intervalMs: 100, alpha: 4 } },
+  };
+  const diff = { ...emittedHead('plan-diff', []), ...diffGears(before, after) };
+  expect(diffHeadline(diff)).toBe('accuracy 0.500 → 0.500 (+0.0 %); 1 GPU would serve something else');
+  expect(diffTable(diff).rows).toEqual([
+    ['cascade', 'requests/s', '100', '200', '+100.0 %'],
+    ['cascade', 'accuracy', '50.00 %', '62.50 %', '+25.0 %'],
+    [
+      'cascade',
+      'served by',
+      'certainty top-2, arrivals over 100 ms, alpha 8, scheduler gears',
+      'certainty top-2, arrivals over 100 ms, alpha 4, scheduler gears',
+      '—',
+    ],
+    ['V100', 'GPUs in use', '1', '2', '+100.0 %'],
+  ]);
+  expect(gearDiffTable(diff).rows).toEqual([
+    ['100 to 200', 'cascade', '—', 'm0'],
+    ['100 to 200', 'batches of', '—', '1'],
+    ['100 to 200', 'accuracy', '—', '50.00 %'],
+    ['100 to 200', 'p95 ms', '—', '1.00'],
+  ]);
+  expect(stageDiffTable(diff).rows).toEqual([['m0', 'replicas', '1 → 2']]);
+});
