@@ -37,7 +37,6 @@ export type { JobsProgress } from '../jobs/index.js';
 export type { LoadReport } from '../loadgen/index.js';
 export type {
   Baseline,
-  Change,
   InfeasibilityExplanation,
   PlanDiff,
   PlanExplanation,

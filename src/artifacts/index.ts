@@ -23,6 +23,7 @@ export type {
   CascadeSpec,
   CertaintyMeasure,
 } from './cascade-spec.js';
+export { changeOf, classChanges, differs, sidesOf } from './changes.js';
 export {
   type Cluster,
   countedCluster,

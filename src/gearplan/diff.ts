@@ -1,13 +1,17 @@
-import type {
-  Changed,
-  ChangedWords,
-  Gear,
-  GearDifference,
-  GearPlan,
-  PlanDifference,
-  StageDifference,
+import {
+  type ChangedWords,
+  changeOf,
+  classChanges,
+  differs,
+  type Gear,
+  type GearDifference,
+  type GearPlan,
+  type PlanDifference,
+  type StageDifference,
+  sidesOf,
 } from '../artifacts/index.js';
-import { changedWords, changeOf, classChanges, differs, movedGpus } from '../pipeline/index.js';
+import { movedGpus } from '../pipeline/index.js';
+import { DEFAULT_QUANTILE } from './resolve.js';
 
 /** GearDiff is a difference without the head of its file. */
 export type GearDiff = Omit<PlanDifference, '$schema' | 'kind' | 'version' | 'tool' | 'inputs'>;
@@ -29,8 +33,8 @@ export function diffGears(a: GearPlan, b: GearPlan): GearDiff {
     accuracy: changeOf(a.accuracy, b.accuracy),
     p95Ms: changeOf(a.p95Ms, b.p95Ms),
   };
-  const promised = changedWords(promisedText(a), promisedText(b));
-  const switching = changedWords(switchingText(a), switchingText(b));
+  const promised = sidesOf(promisedText(a), promisedText(b));
+  const switching = sidesOf(switchingText(a), switchingText(b));
   const stages = stageDifferences(a, b);
   const gears = gearDifferences(a, b);
   const classes = classChanges(a.classes, b.classes);
@@ -71,10 +75,10 @@ function number(value: number): string {
   return String(Number(value.toPrecision(12)));
 }
 
-function promisedText({ slo: { latencyMs, quantile, accuracy } }: GearPlan): string {
-  const share = quantile === undefined ? '' : `${number(100 * quantile)} % `;
+function promisedText({ slo }: GearPlan): string {
+  const { latencyMs, quantile = DEFAULT_QUANTILE, accuracy } = slo;
   return [
-    ...(latencyMs === undefined ? [] : [`${share}in ${number(latencyMs)} ms`]),
+    ...(latencyMs === undefined ? [] : [`${number(100 * quantile)} % in ${number(latencyMs)} ms`]),
     ...(accuracy === undefined ? [] : [`accuracy of ${number(accuracy)}`]),
   ].join(', ');
 }
@@ -90,7 +94,7 @@ function stageDifferences(a: GearPlan, b: GearPlan): StageDifference[] {
       const [before, after] = [a, b].map((plan) => plan.stages.find((stage) => stage.name === name));
       return {
         name,
-        devices: changedWords(before?.device, after?.device),
+        devices: sidesOf(before?.device, after?.device),
         batch: changeOf(before?.batch, after?.batch),
         replicas: changeOf(before?.replicas, after?.replicas),
       };
@@ -106,10 +110,10 @@ function gearDifferences(a: GearPlan, b: GearPlan): GearDifference[] {
     const difference = {
       fromRps,
       toRps,
-      cascade: changedWords(before && cascadeText(before), after && cascadeText(after)),
-      batching: changedWords(before && batchingText(before), after && batchingText(after)),
-      accuracy: partialChange(before?.accuracy, after?.accuracy),
-      p95Ms: partialChange(before?.p95Ms, after?.p95Ms),
+      cascade: sidesOf(before && cascadeText(before), after && cascadeText(after)),
+      batching: sidesOf(before && batchingText(before), after && batchingText(after)),
+      accuracy: sidesOf(before?.accuracy, after?.accuracy),
+      p95Ms: sidesOf(before?.p95Ms, after?.p95Ms),
       sharesDiffer: before !== undefined && after !== undefined && sharesDiffer(before, after),
     };
     return gearDiffers(difference) ? [difference] : [];
@@ -144,12 +148,11 @@ function batchingText({ cascade, timeoutMs }: Gear): string {
   return timeoutMs === 0 ? queues : `${queues} or after ${number(timeoutMs)} ms`;
 }
 
+/** sharesDiffer says whether devices serve other shares of the same models. */
 function sharesDiffer(a: Gear, b: Gear): boolean {
+  const isAlike = a.cascade.map(({ stage }) => stage).join() === b.cascade.map(({ stage }) => stage).join();
   const [before, after] = [a, b].map(({ cascade }) => cascade.flatMap(({ loadShares }) => loadShares));
-  if (before?.length !== after?.length) return true;
-  return before?.some((share, i) => differs({ before: share, after: after?.[i] as number })) === true;
-}
-
-function partialChange(before: number | undefined, after: number | undefined): Partial<Changed> {
-  return { ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) };
+  if (!isAlike || before === undefined || after === undefined) return false;
+  if (before.length !== after.length) return true;
+  return before.some((share, i) => differs(changeOf(share, after[i])));
 }

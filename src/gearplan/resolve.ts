@@ -25,7 +25,8 @@ const MOST_DEVICES = 512;
 
 const DEFAULT_RANGES = 20;
 const DEFAULT_THRESHOLDS = 32;
-const DEFAULT_QUANTILE = 0.95;
+/** The share of requests that meet the latency, where a spec does not say. */
+export const DEFAULT_QUANTILE = 0.95;
 
 /** CascadeFiles holds what a spec names. */
 export interface CascadeFiles {

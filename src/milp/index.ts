@@ -20,7 +20,6 @@ export { literalChoices } from './literal/index.js';
 export { type HighsEngine, LinearModel, loadHighs } from './lp/index.js';
 export type { PlanOptions, PlanProgress } from './options.js';
 export {
-  type Change,
   diffPlans,
   type PipelineChange,
   type PlacementRules,

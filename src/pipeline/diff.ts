@@ -1,11 +1,14 @@
-import type {
-  PipelinePlan,
-  PlanDifference,
-  PlannedStage,
-  StageDifference,
-  WhenOutput,
+import {
+  changeOf,
+  classChanges,
+  differs,
+  type PipelinePlan,
+  type PlanDifference,
+  type PlannedStage,
+  type StageDifference,
+  sidesOf,
+  type WhenOutput,
 } from '../artifacts/index.js';
-import { changedWords, changeOf, classChanges, differs } from './changes.js';
 import { movedGpus } from './moved-gpus.js';
 
 /** PipelineDiff is a difference without the head of its file. */
@@ -30,7 +33,7 @@ export function diffPipelines(a: PipelinePlan, b: PipelinePlan): PipelineDiff {
     .filter(stageDiffers);
   const classes = classChanges(a.classes, b.classes);
   const gpusMoved = movedGpus(a, b);
-  const objectives = changedWords(objectivesText(a), objectivesText(b));
+  const objectives = sidesOf(objectivesText(a), objectivesText(b));
   const isAskedAlike = objectives.before === objectives.after && !differs(slo);
   const alike = stages.length + classes.length + gpusMoved === 0 && !differs(rates) && isAskedAlike;
   return {
@@ -61,14 +64,14 @@ function objectivesText({ sloMs, attainment, objectives = [] }: PipelinePlan): s
 function stageDifference(name: string, [a, b]: readonly (PlannedStage | undefined)[]): StageDifference {
   return {
     name,
-    devices: changedWords(a && devicesText(a), b && devicesText(b)),
+    devices: sidesOf(a && devicesText(a), b && devicesText(b)),
     batch: changeOf(a?.batch, b?.batch),
     replicas: changeOf(a?.replicas, b?.replicas),
     standby: changeOf(a?.standby, b?.standby),
     scaleFactor: changeOf(a?.scaleFactor, b?.scaleFactor),
     throughputRps: changeOf(a?.throughputRps, b?.throughputRps),
-    next: changedWords(a && nextText(a), b && nextText(b)),
-    inputs: changedWords(a && inputsText(a), b && inputsText(b)),
+    next: sidesOf(a && nextText(a), b && nextText(b)),
+    inputs: sidesOf(a && inputsText(a), b && inputsText(b)),
   };
 }
 

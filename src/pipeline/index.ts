@@ -5,7 +5,6 @@
  * factors, rates, the longest path), or coded reasons why that is no plan, or every fault of the spec. It reads no files
  * and simulates nothing. Start reading at `graph.ts`, then `given.ts`.
  */
-export { changedWords, changeOf, classChanges, differs } from './changes.js';
 export { figureFaults, pipelinePlanFaults } from './check.js';
 export { type ConditionalEdge, conditionalEdges, type VerdictChoice, verdictChoices } from './choices.js';
 export { diffPipelines } from './diff.js';

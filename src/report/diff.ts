@@ -1,5 +1,5 @@
-import type { Change, PlanDiff } from '../api/index.js';
-import { type ChangedWords, counted, type PlanDifference } from '../artifacts/index.js';
+import type { PlanDiff } from '../api/index.js';
+import { type Changed, type ChangedWords, counted, type PlanDifference } from '../artifacts/index.js';
 import { figure, orDash, percent, type Table } from './table.js';
 
 /**
@@ -51,7 +51,7 @@ export function pipelineDiffTable({ models }: PlanDiff): Table {
 function rowIfChanged(
   name: string,
   what: string,
-  { before, after }: Partial<Change>,
+  { before, after }: Partial<Changed>,
   written = figure,
 ): string[][] {
   if (before === after) return [];
@@ -76,7 +76,7 @@ export function gearDiffTable({ gears = [] }: Pick<PlanDifference, 'gears'>): Ta
       ['accuracy', orDash(accuracy.before, accuracyText), orDash(accuracy.after, accuracyText)],
       ['p95 ms', orDash(p95Ms.before, figure), orDash(p95Ms.after, figure)],
     ].filter(([, before, after]) => before !== after);
-    const shares = sharesDiffer ? [['shares of devices', 'differ', 'differ']] : [];
+    const shares = sharesDiffer ? [['shares of devices', '', 'others']] : [];
     return [...changed, ...shares].map((row) => [loads, ...row]);
   });
   return { columns: ['requests/s', 'what', 'before', 'after'], rows };
@@ -91,7 +91,7 @@ function count(gpus: number): string {
   return Number.isInteger(gpus) ? String(gpus) : figure(gpus);
 }
 
-function arrow({ before, after }: Change): string {
+function arrow({ before, after }: Changed): string {
   const share = before === 0 ? '' : ` (${after >= before ? '+' : ''}${percent(after / before - 1)})`;
   return `${figure(before)} → ${figure(after)}${share}`;
 }

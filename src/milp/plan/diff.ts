@@ -1,4 +1,8 @@
 import {
+  type Changed,
+  changeOf,
+  classChanges,
+  differs,
   gpuNumber,
   type Placement,
   type PlannedPartition,
@@ -6,13 +10,8 @@ import {
   type PooledPlan,
   runsOf,
   type Spanned,
+  sidesOf,
 } from '../../artifacts/index.js';
-
-/** Change is one figure in both plans. */
-export interface Change {
-  readonly before: number;
-  readonly after: number;
-}
 
 /** PlanDiff holds the changes of a new plan. */
 export interface PlanDiff {
@@ -20,19 +19,19 @@ export interface PlanDiff {
    * `kind` is the objective of the second plan. `kindBefore` is present if that of the first differs, and then the
    * values cannot be compared.
    */
-  readonly objective: Change & { readonly kind: string; readonly kindBefore?: string };
+  readonly objective: Changed & { readonly kind: string; readonly kindBefore?: string };
   readonly models: readonly {
     readonly name: string;
-    readonly throughputRps: Change;
+    readonly throughputRps: Changed;
     /** The rate that the plan promises to hold, where one of the plans promises any. */
-    readonly heldRps?: Partial<Change>;
+    readonly heldRps?: Partial<Changed>;
     /** The SLO that requests are held to when the plan is served. */
-    readonly sloMs: Change;
+    readonly sloMs: Changed;
     /** The pipelines whose GPUs or rates differ, by their description. */
     readonly pipelines: readonly PipelineChange[];
   }[];
   /** The whole GPUs in use by class, of classes in which they differ. */
-  readonly classes: readonly { readonly name: string; readonly used: Change }[];
+  readonly classes: readonly { readonly name: string; readonly used: Changed }[];
   /**
    * The GPUs that now serve another partition, that no longer serve one, or that now serve one for the first time.
    */
@@ -44,11 +43,9 @@ export interface PlanDiff {
 export interface PipelineChange {
   /** The pipeline's cuts, devices, sizes and batch in words. */
   readonly pipeline: string;
-  readonly throughputRps: Change;
-  readonly gpus: Change;
+  readonly throughputRps: Changed;
+  readonly gpus: Changed;
 }
-
-const ROUNDING = 1e-9;
 
 /**
  * diffPlans compares rates, those that are held, SLOs, pipelines and GPUs of two plans, `a` before and `b` after. It finds models by name,
@@ -62,18 +59,15 @@ export function diffPlans(a: Omit<PooledPlan, 'inputs'>, b: Omit<PooledPlan, 'in
     const [before, after] = [a, b].map((plan) => plan.models.find((model) => model.name === name));
     return {
       name,
-      throughputRps: change(before?.throughputRps, after?.throughputRps),
+      throughputRps: changeOf(before?.throughputRps, after?.throughputRps),
       ...heldChange(before?.heldRps, after?.heldRps),
-      sloMs: change(before?.sloMs, after?.sloMs),
+      sloMs: changeOf(before?.sloMs, after?.sloMs),
       pipelines: pipelineChanges(before?.pipelines ?? [], after?.pipelines ?? []),
     };
   });
-  const classNames = [...new Set([...Object.keys(a.classes), ...Object.keys(b.classes)])];
-  const classes = classNames
-    .map((name) => ({ name, used: change(a.classes[name]?.used, b.classes[name]?.used) }))
-    .filter(({ used }) => differs(used));
+  const classes = classChanges(a.classes, b.classes);
   const [kindBefore, kind] = [a.objective.kind, b.objective.kind];
-  const values = change(a.objective.value, b.objective.value);
+  const values = changeOf(a.objective.value, b.objective.value);
   const objective = { kind, ...(kind === kindBefore ? {} : { kindBefore }), ...values };
   const gpusMoved = movedGpus(a, b);
   const alike = models.every(
@@ -83,25 +77,15 @@ export function diffPlans(a: Omit<PooledPlan, 'inputs'>, b: Omit<PooledPlan, 'in
   return { objective, models, classes, gpusMoved, same: alike && classes.length === 0 && gpusMoved === 0 };
 }
 
-function change(before = 0, after = 0): Change {
-  return { before, after };
-}
-
 /** A plan without a promise does not promise 0, so its side is absent. */
-function heldChange(before: number | undefined, after: number | undefined): { heldRps?: Partial<Change> } {
+function heldChange(before: number | undefined, after: number | undefined): { heldRps?: Partial<Changed> } {
   if (before === undefined && after === undefined) return {};
-  return {
-    heldRps: { ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) },
-  };
+  return { heldRps: sidesOf(before, after) };
 }
 
-function heldDiffers({ before, after }: Partial<Change>): boolean {
+function heldDiffers({ before, after }: Partial<Changed>): boolean {
   if (before === undefined || after === undefined) return before !== after;
   return differs({ before, after });
-}
-
-function differs({ before, after }: Change): boolean {
-  return Math.abs(after - before) > ROUNDING * Math.max(1, Math.abs(before));
 }
 
 function pipelineChanges(
@@ -113,8 +97,8 @@ function pipelineChanges(
   return names
     .map((pipeline) => ({
       pipeline,
-      throughputRps: change(old.get(pipeline)?.throughputRps, now.get(pipeline)?.throughputRps),
-      gpus: change(old.get(pipeline)?.gpus, now.get(pipeline)?.gpus),
+      throughputRps: changeOf(old.get(pipeline)?.throughputRps, now.get(pipeline)?.throughputRps),
+      gpus: changeOf(old.get(pipeline)?.gpus, now.get(pipeline)?.gpus),
     }))
     .filter(({ throughputRps, gpus }) => differs(throughputRps) || differs(gpus));
 }

@@ -3,7 +3,7 @@
  *
  * Start with `plan.ts`; `plan-model.ts` states the conditions of an integer plan.
  */
-export { type Change, diffPlans, type PipelineChange, type PlanDiff } from './diff.js';
+export { diffPlans, type PipelineChange, type PlanDiff } from './diff.js';
 export { type PlacementRules, type PoolToPlace, placeVirtualGpus } from './placement.js';
 export { assemblePlan, compareColumns, fitsServers } from './plan.js';
 export { planModel, type UsedColumn, usedColumns, usedRps } from './plan-model.js';

@@ -1,4 +1,4 @@
-import type { Changed, ChangedWords } from '../artifacts/index.js';
+import type { Changed } from './plan-diff.js';
 
 const ROUNDING = 1e-9;
 
@@ -12,8 +12,8 @@ export function differs({ before, after }: Changed): boolean {
   return Math.abs(after - before) > ROUNDING * Math.max(1, Math.abs(before));
 }
 
-/** changedWords is a description in both plans; a plan without it has none. */
-export function changedWords(before: string | undefined, after: string | undefined): ChangedWords {
+/** sidesOf is a figure or description in both plans; a plan without it has none. */
+export function sidesOf<T>(before: T | undefined, after: T | undefined): { before?: T; after?: T } {
   return { ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) };
 }
 
