@@ -1,5 +1,12 @@
 import type { CascadeSpec, NoPlanReason } from '../artifacts/index.js';
-import { type GearAnswer, type GearQuestion, type GearSolution, solveGears, trialsOf } from './objectives.js';
+import {
+  type GearAnswer,
+  type GearQuestion,
+  type GearSolution,
+  relaxedValue,
+  solveGears,
+  trialsOf,
+} from './objectives.js';
 import { type GearPlanBody, gearPlanOf } from './plan.js';
 import type { SearchEnd } from './planner.js';
 import type { CascadeFiles, ClassProblem, ResolvedCascade } from './resolve.js';
@@ -50,7 +57,10 @@ export interface FrontierPoint {
   readonly accuracy?: number;
 }
 
-/** planFamily answers a spec on the class that serves it best. */
+/**
+ * planFamily answers a spec on the class that serves it best. The plan's bound holds for all classes, and it is optimal
+ * where it reaches that.
+ */
 export function planFamily(question: FamilyQuestion): FamilyAnswer {
   const { spec, files, resolved, arrivalsOf } = question;
   const answers = resolved.classes.map((of) => ({ of, answer: solveGears(questionOf(question, of)) }));
@@ -58,12 +68,16 @@ export function planFamily(question: FamilyQuestion): FamilyAnswer {
   const found = answers.flatMap(({ of, answer }) =>
     'solution' in answer ? [{ of, status: answer.status, solution: answer.solution }] : [],
   );
-  const [best, ...others] = found.toSorted((a, b) => order(resolved, a.solution, b.solution));
+  const [best] = found.toSorted((a, b) => order(resolved, a.solution, b.solution));
   if (best === undefined && answers.some(({ answer }) => answer.status === 'undecided'))
     return { status: 'undecided', trials };
   if (best === undefined) return { ...noPlan(question, answers), trials };
-  const { of, solution, status } = best;
-  const isProved = status === 'optimal' && others.length === resolved.classes.length - 1;
+  const { of, status } = best;
+  const others = answers.filter((one) => one.of !== of);
+  const bounds = others.flatMap((one) => boundOf(question, one) ?? []);
+  const bound = best.solution.bound;
+  const bestBound = isMost(resolved) ? Math.max(bound, ...bounds) : Math.min(bound, ...bounds);
+  const solution = { ...best.solution, bound: bestBound };
   const { objective, notes } = resolved;
   const plan = gearPlanOf({
     spec,
@@ -73,9 +87,23 @@ export function planFamily(question: FamilyQuestion): FamilyAnswer {
     objective,
     notes,
     arrivalsOf,
-    status: isProved ? 'optimal' : 'feasible',
+    status: bestBound === bound ? status : 'feasible',
   });
   return { status: plan.status, plan, trials };
+}
+
+/** boundOf is the bound on the value of plans on a class; undefined where there are none. */
+function boundOf(
+  question: FamilyQuestion,
+  { of, answer }: { readonly of: ClassProblem; readonly answer: GearAnswer },
+): number | undefined {
+  if ('solution' in answer) return answer.solution.bound;
+  return answer.status === 'infeasible' ? undefined : relaxedValue(questionOf(question, of));
+}
+
+/** isMost says whether the objective is better the larger it is. */
+function isMost({ objective }: ResolvedCascade): boolean {
+  return objective === 'accuracy';
 }
 
 function questionOf(
@@ -93,8 +121,8 @@ function questionOf(
 }
 
 /** order puts the better of two solutions first. */
-function order({ objective }: ResolvedCascade, a: GearSolution, b: GearSolution): number {
-  return objective === 'accuracy' ? b.value - a.value : a.value - b.value;
+function order(resolved: ResolvedCascade, a: GearSolution, b: GearSolution): number {
+  return isMost(resolved) ? b.value - a.value : a.value - b.value;
 }
 
 /** noPlan says of each class why there is no plan on it, and what would mend that. */

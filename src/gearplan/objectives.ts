@@ -85,6 +85,26 @@ export function solveGears(question: GearQuestion): GearAnswer {
   }
 }
 
+/**
+ * relaxedValue is a bound on the value of any plan, which no search is needed for: from above for accuracy, from below
+ * else. It is undefined where there is no plan.
+ */
+export function relaxedValue(question: GearQuestion): number | undefined {
+  const { problem, objective, accuracy, unitCost = 1 } = question;
+  const frontier = cascadeFrontier(problem);
+  const most = relaxedBound(loadedCascades(problem, frontier));
+  if (most < Math.max(0, accuracy)) return undefined;
+  switch (objective) {
+    case 'accuracy':
+      return most;
+    case 'latency':
+      return (leastNs(question, frontier) ?? 0) / NS_PER_MS;
+    case 'devices':
+    case 'cost':
+      return leastDevices(question, frontier) * unitCost;
+  }
+}
+
 type Change = Partial<Pick<GearProblem, 'latencyNs' | 'devices'>>;
 
 /** at finds the most accurate plan of a problem with a change, and refuses one of too little accuracy. */
@@ -144,8 +164,7 @@ class Tries {
  */
 function leastLatency(question: GearQuestion, frontier: readonly Cascade[]): GearAnswer {
   const { problem } = question;
-  const floors = [...new Set(frontier.map(({ floorNs }) => floorNs))].sort((a, b) => a - b);
-  const bound = floors.find((latencyNs) => mayReach(question, frontier, { latencyNs }));
+  const bound = leastNs(question, frontier);
   if (bound === undefined || bound > problem.latencyNs) return at(question, frontier, {});
   const tries = new Tries(question, frontier);
   const most = Math.min(problem.latencyNs, MOST_LATENCIES * bound);
@@ -171,6 +190,12 @@ function leastLatency(question: GearQuestion, frontier: readonly Cascade[]): Gea
   return tries.solved(best, { value: value / NS_PER_MS, bound: bound / NS_PER_MS });
 }
 
+/** leastNs is the least latency at which the bound allows the accuracy. */
+function leastNs(question: GearQuestion, frontier: readonly Cascade[]): number | undefined {
+  const floors = [...new Set(frontier.map(({ floorNs }) => floorNs))].sort((a, b) => a - b);
+  return floors.find((latencyNs) => mayReach(question, frontier, { latencyNs }));
+}
+
 /** slowestNs is the largest latency of the gears of a choice. */
 export function slowestNs({ gears }: GearChoice): number {
   return Math.max(...gears.map(({ gear }) => gear.latencyNs));
@@ -179,8 +204,7 @@ export function slowestNs({ gears }: GearChoice): number {
 /** fewestDevices searches the number of devices, from the least that the bound allows to those that there are. */
 function fewestDevices(question: GearQuestion, frontier: readonly Cascade[]): GearAnswer {
   const { problem, unitCost = 1 } = question;
-  let bound = 1;
-  while (bound < problem.devices && !mayReach(question, frontier, { devices: bound })) bound++;
+  const bound = leastDevices(question, frontier);
   const tries = new Tries(question, frontier);
   let low = bound - 1;
   let high = bound;
@@ -201,6 +225,14 @@ function fewestDevices(question: GearQuestion, frontier: readonly Cascade[]): Ge
     }
   }
   return tries.solved(best, { value: high * unitCost, bound: bound * unitCost });
+}
+
+/** leastDevices is the least number of devices with which the bound allows a plan; all where it allows none. */
+function leastDevices(question: GearQuestion, frontier: readonly Cascade[]): number {
+  const { devices } = question.problem;
+  let bound = 1;
+  while (bound < devices && !mayReach(question, frontier, { devices: bound })) bound++;
+  return bound;
 }
 
 /** mayReach says whether the bound on accuracy allows a plan. */

@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest';
+import type { CascadeObjective, CascadeSpec } from '../../src/artifacts/index.js';
+import {
+  type FamilyAnswer,
+  type GearProblem,
+  planFamily,
+  type ResolvedCascade,
+  solveGears,
+} from '../../src/gearplan/index.js';
+import { FAMILY, FAMILY_SPEC, familyProfile } from '../cascade-specs.js';
+import { arrivalsOf, randomProblem } from './families.js';
+
+const CLUSTER = { devices: { A: { count: 3, hourlyCost: 2 }, B: { count: 3, hourlyCost: 3 } } };
+
+type Planned = Extract<FamilyAnswer, { readonly plan: object }>;
+
+const ASKED = { objective: 'accuracy', accuracy: 0, arrivalsOf } as const;
+
+interface Asked {
+  readonly interrupted?: () => boolean;
+  readonly objective: CascadeObjective;
+  readonly accuracy: number;
+  readonly problems: readonly GearProblem[];
+}
+
+/** planned answers a question on classes A, B with a problem each. Their plans are not written from profiles. */
+function planned({ objective, accuracy, problems, ...end }: Asked): FamilyAnswer {
+  const classes = problems.map((problem, i) => ({
+    ...{
+      device: 'AB'[i] as string,
+      problem,
+      order: problem.models.map((_, model) => model),
+      unitCost: 2 + i,
+    },
+  }));
+  const resolved: ResolvedCascade = { objective, accuracy, classes, notes: [] };
+  const models = FAMILY.map((_, model) => {
+    const profile = familyProfile(model);
+    const [measured] = Object.values(profile.devices);
+    return { path: '', profile: { ...profile, devices: { A: measured!, B: measured! } } };
+  });
+  const spec: CascadeSpec = { ...FAMILY_SPEC, slo: { latencyMs: 1e3, accuracy } };
+  const records = { correct: [], certainty: [] } as never;
+  const files = { cluster: CLUSTER, profiles: models, records };
+  return planFamily({ ...end, spec, files, resolved, arrivalsOf, integer: () => 0 });
+}
+
+/** twoClasses is one problem on two classes, the second of which is faster or slower. */
+function twoClasses(seed: number, factor: number): [GearProblem, GearProblem] {
+  const problem = randomProblem(seed);
+  const models = problem.models.map((model) => ({
+    ...model,
+    latencyNs: model.latencyNs.map((ns) => Math.round(ns * factor)),
+  }));
+  return [problem, { ...problem, models }];
+}
+
+/** idle is a problem on two like classes with a load that any cascade can serve. */
+function idle(seed: number): GearProblem[] {
+  return twoClasses(seed, 1).map((problem) => ({
+    ...problem,
+    ranges: problem.ranges.map(({ fromRps, toRps, share }) => ({
+      ...{ fromRps: fromRps / 1e3, toRps: toRps / 1e3, share },
+    })),
+  }));
+}
+
+describe('planFamily() on two classes', () => {
+  for (const objective of ['accuracy', 'latency', 'devices', 'cost'] as const)
+    it(`${objective}: the plan is the better of the two, and its bound and proof hold for both`, () => {
+      const seen = { optimal: 0, feasible: 0 };
+      for (let seed = 1; seed <= 60; seed++) {
+        const problems = twoClasses(seed, 0.4 + (seed % 5) / 2.5);
+        const accuracy = objective === 'accuracy' ? 0 : 0.5;
+        const alone = problems.map((problem, i) =>
+          solveGears({
+            problem,
+            objective,
+            accuracy,
+            arrivalsOf,
+            ...(objective === 'cost' ? { unitCost: 2 + i } : {}),
+          }),
+        );
+        const solutions = alone.flatMap((answer) => ('solution' in answer ? [answer] : []));
+        const answer = planned({ objective, accuracy, problems });
+        if (solutions.length === 0) {
+          expect('plan' in answer).toBe(false);
+          continue;
+        }
+        if (!('plan' in answer)) throw new Error(`seed ${seed}: ${answer.status}`);
+        const sign = objective === 'accuracy' ? 1 : -1;
+        const values = solutions.map(({ solution }) => sign * solution.value);
+        const bounds = solutions.map(({ solution }) => sign * solution.bound);
+        const { value, bound } = answer.plan.objective;
+        expect(sign * value).toBe(Math.max(...values));
+        expect(sign * bound).toBeGreaterThanOrEqual(Math.max(...bounds));
+        const isProved = sign * bound <= sign * value + 1e-12;
+        expect(answer.status).toBe(isProved ? 'optimal' : 'feasible');
+        seen[answer.status]++;
+      }
+      expect(seen.optimal).toBeGreaterThan(0);
+      expect(seen.feasible).toBeGreaterThan(0);
+    });
+
+  it('is proved best where the other class has no plan', () => {
+    const [first, second] = idle(1) as [GearProblem, GearProblem];
+    const problem = { ...first, latencyNs: 1e15 };
+    const late = { ...second, latencyNs: 1 };
+    expect(solveGears({ ...ASKED, problem })).toMatchObject({ status: 'optimal' });
+    expect(solveGears({ ...ASKED, problem: late })).toMatchObject({ status: 'infeasible' });
+    expect(planned({ ...ASKED, problems: [problem, late] })).toMatchObject({ status: 'optimal' });
+  });
+
+  it('is not proved best where the search on the other class was cut short, which may serve better', () => {
+    const [first, second] = idle(1) as [GearProblem, GearProblem];
+    const hasLess = { ...first, models: first.models.slice(0, 1), latencyNs: 1e15 };
+    const hasMore = { ...second, latencyNs: 1e15 };
+    const alone = [hasLess, hasMore].map((problem) => solveGears({ ...ASKED, problem }));
+    const [less, more] = alone.map((answer) => ('solution' in answer ? answer.solution.value : Number.NaN));
+    expect(alone[0]).toMatchObject({ status: 'optimal' });
+    expect(more).toBeGreaterThan(less as number);
+    let asked = 0;
+    solveGears({ ...ASKED, problem: hasLess, interrupted: () => ++asked < 0 });
+    const interrupted = () => --asked < 0;
+    const { status, plan } = planned({ ...ASKED, problems: [hasLess, hasMore], interrupted }) as Planned;
+    expect({ status, value: plan.objective.value }).toEqual({ status: 'feasible', value: less });
+    expect(plan.objective.bound).toBeGreaterThanOrEqual(more as number);
+  });
+});
