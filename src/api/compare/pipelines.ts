@@ -49,7 +49,10 @@ export async function comparePipeline(
   const notes = new Set<string>();
   const isShared = ['inferline', 'exact'].includes(spec.planner.method);
   const shares = isShared
-    ? sharedBetween(answers.map((answer, i) => foundOf(answer, cases[i] as PipelineCase)))
+    ? sharedBetween(
+        answers.map((answer, i) => foundOf(answer, cases[i] as PipelineCase)),
+        'least',
+      )
     : [];
   for (const [i, answer] of answers.entries()) {
     if (answer === undefined) continue;
@@ -153,7 +156,8 @@ async function answersOf(
 function foundOf(answer: Answer, asked: PipelineCase): CaseFound | undefined {
   if (answer === undefined || 'reasons' in answer) return undefined;
   const { value, bound } = planIn(answer)?.objective ?? {};
-  return { asked, hourlyCost: value, bound };
+  const { mix, unlimited, spec } = asked;
+  return { asked: { mix, unlimited, sloMs: spec.sloMs }, value, bound };
 }
 
 function headOf({
