@@ -1,4 +1,5 @@
 import type { Emitted } from './common.js';
+import type { GearObjective } from './gear-plan.js';
 import type { PlanObjective } from './pooled-plan.js';
 
 /** ComparisonDocument is a comparison as it is written to a file and printed as JSON. */
@@ -19,19 +20,25 @@ export interface ComparisonDocument extends Emitted {
  */
 export interface CompareRow {
   readonly mix: Readonly<Record<string, number>>;
-  /** The classes of a pipeline's cluster that have no limit. */
+  /** The classes of a pipeline's or a cascade's cluster that have no limit. */
   readonly unlimited?: readonly string[];
   readonly slo?: string;
+  /** The SLO of each model or pipeline; none of a cascade that promises no latency. */
   readonly sloMs: readonly number[];
+  /** Of a cascade: the accuracy that is promised. */
+  readonly sloAccuracy?: number;
   readonly margin?: number;
   readonly status: 'optimal' | 'feasible' | 'infeasible' | 'no-plan-in-time';
-  readonly objective?: PlanObjective;
+  readonly objective?: PlanObjective | GearObjective;
   /** Of a pipeline: the share of its sample's requests in time, and the 99th percentile of their latencies. */
   readonly attainment?: number;
   readonly p99Ms?: number;
-  /** Of a pipeline without a plan: an SLO that can be met. */
+  /** Of a cascade: the accuracy expected over the distribution of loads, and the largest p95 of a gear. */
+  readonly accuracy?: number;
+  readonly p95Ms?: number;
+  /** Of a pipeline or a cascade without a plan: an SLO that can be met. */
   readonly smallestFeasibleSloMs?: number;
-  /** The throughput of all models together. */
+  /** The throughput of all models together; of a cascade the largest rate that the plan was made for. */
   readonly throughputRps?: number;
   readonly models?: readonly {
     readonly name: string;
@@ -53,8 +60,8 @@ export interface CompareRow {
   readonly utilisation?: number;
   readonly utilisationByClass?: Readonly<Record<string, number>>;
   /**
-   * Whether the row is on the frontier: among the mixes at the same SLO and margin, none is cheaper and as
-   * fast, or faster and as cheap.
+   * Whether the row is on the frontier: among the mixes at the same SLOs and margin, none is cheaper and as good, or
+   * better and as cheap. The throughput says how good a plan is, and of a cascade what was made best.
    */
   readonly frontier?: boolean;
   /** The reasons why there is no plan. */

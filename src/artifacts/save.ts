@@ -21,6 +21,7 @@ export function thisTool(): Tool {
 /** The versions of kinds that have gained fields since the first. */
 const NEWER_VERSIONS: Partial<Record<ArtifactKind, string>> = {
   bundle: '1.1',
+  comparison: '1.1',
   'load-report': '1.2',
   'plan-diff': '1.3',
 };

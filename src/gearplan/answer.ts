@@ -166,8 +166,8 @@ function reasonOf(
   const available = { available: { [device]: problem.devices } };
   const missing = enough === undefined ? {} : { missing: { [device]: enough - problem.devices } };
   if (answer.reason.code === 'accuracy') {
-    const reached = answer.reason.reached;
-    const text = `the most accurate plan on ${problem.devices} ${device} reaches ${rounded(reached)}, and ${resolved.accuracy} is promised${mended}`;
+    const most = rounded(answer.reason.most);
+    const text = `no plan on ${problem.devices} ${device} is more accurate than ${most}, and ${resolved.accuracy} is promised${mended}`;
     return { code: 'accuracy-too-high', class: device, ...available, ...missing, text };
   }
   const { fault } = answer.reason;

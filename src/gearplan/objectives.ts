@@ -45,10 +45,10 @@ export interface GearSolution {
   readonly trials: number;
 }
 
-/** NoGears says why there is no plan: a range is not served, or the accuracy is out of reach. */
+/** NoGears says why there is no plan: a range is not served, or no plan is more accurate than `most`. */
 export type NoGears =
   | { readonly code: 'range'; readonly fault: RangeFault }
-  | { readonly code: 'accuracy'; readonly reached: number };
+  | { readonly code: 'accuracy'; readonly most: number };
 
 /** GearAnswer is the answer to a question; undecided where the search ended before it found a plan. */
 export type GearAnswer = SolvedGears | UnsolvedGears;
@@ -74,6 +74,9 @@ export function trialsOf(answer: GearAnswer): number {
  */
 export function solveGears(question: GearQuestion): GearAnswer {
   const frontier = cascadeFrontier(question.problem);
+  const most = relaxedBound(loadedCascades(question.problem, frontier));
+  if (most >= 0 && most < question.accuracy)
+    return { status: 'infeasible', reason: { code: 'accuracy', most }, trials: 0 };
   switch (question.objective) {
     case 'accuracy':
       return at(question, frontier, {});
@@ -121,7 +124,8 @@ function at(question: GearQuestion, frontier: readonly Cascade[], change: Change
     return { status, solution: { problem, choice, value: choice.accuracy, bound: choice.bound, trials } };
   // A better plan may be there that the search has not found.
   if (choice.bound >= accuracy && !choice.isBest) return { status: 'undecided', trials };
-  return { status: 'infeasible', reason: { code: 'accuracy', reached: choice.accuracy }, trials };
+  const most = choice.isBest ? choice.accuracy : choice.bound;
+  return { status: 'infeasible', reason: { code: 'accuracy', most }, trials };
 }
 
 /** Tries counts the work of several searches, and keeps why the last one found no plan. */
@@ -229,10 +233,17 @@ function fewestDevices(question: GearQuestion, frontier: readonly Cascade[]): Ge
 
 /** leastDevices is the least number of devices with which the bound allows a plan; all where it allows none. */
 function leastDevices(question: GearQuestion, frontier: readonly Cascade[]): number {
-  const { devices } = question.problem;
-  let bound = 1;
-  while (bound < devices && !mayReach(question, frontier, { devices: bound })) bound++;
-  return bound;
+  // The bound never falls as devices are added.
+  const isEnough = (devices: number): boolean => mayReach(question, frontier, { devices });
+  let [low, high] = [0, 1];
+  while (high < question.problem.devices && !isEnough(high))
+    [low, high] = [high, Math.min(2 * high, question.problem.devices)];
+  while (high - low > 1) {
+    const middle = (low + high) >>> 1;
+    if (isEnough(middle)) high = middle;
+    else low = middle;
+  }
+  return high;
 }
 
 /** mayReach says whether the bound on accuracy allows a plan. */

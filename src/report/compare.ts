@@ -10,6 +10,7 @@ const MOST_REASONS = 10;
 /**
  * compareTable has one row per case and marks the frontier. It leaves out the columns for which no row has a figure
  * (SLO, margin, costs, frontier), and the value per weight where there is one model or the objective is not throughput.
+ * Cascades have accuracy, p95 and devices in place of throughput and utilisation.
  */
 export function compareTable({ rows }: ComparisonDocument): Table {
   const columns = COLUMNS.filter(({ wanted }) => wanted(rows));
@@ -35,12 +36,28 @@ const COLUMNS: readonly Column[] = [
     cell: ({ slo = '' }) => sweptWords(slo),
   },
   {
+    head: 'promised accuracy',
+    wanted: (rows) => new Set(rows.map(({ sloAccuracy }) => sloAccuracy)).size > 1,
+    cell: ({ sloAccuracy }) => accuracyText(sloAccuracy),
+  },
+  {
     head: 'margin',
     wanted: (rows) => rows.some(({ margin }) => margin !== undefined),
     cell: ({ margin }) => orDash(margin, percent),
   },
   { head: 'plan', wanted: always, cell: ({ status }) => status },
-  { head: 'requests/s', wanted: always, cell: ({ throughputRps }) => shown(throughputRps) },
+  {
+    head: 'accuracy',
+    wanted: isOfCascades,
+    cell: ({ accuracy }) => accuracyText(accuracy),
+  },
+  { head: 'p95 ms', wanted: isOfCascades, cell: ({ p95Ms }) => shown(p95Ms) },
+  { head: 'devices', wanted: isOfCascades, cell: ({ used }) => orDash(used, (mix) => mixWords({ mix })) },
+  {
+    head: 'requests/s',
+    wanted: (rows) => !isOfCascades(rows),
+    cell: ({ throughputRps }) => shown(throughputRps),
+  },
   {
     head: 'per weight',
     wanted: (rows) =>
@@ -72,7 +89,7 @@ const COLUMNS: readonly Column[] = [
   },
   {
     head: 'utilisation',
-    wanted: (rows) => !isOfPipelines(rows),
+    wanted: (rows) => !isOfPipelines(rows) && !isOfCascades(rows),
     cell: ({ utilisation }) => orDash(utilisation, percent),
   },
   {
@@ -95,12 +112,20 @@ function isOfPipelines(rows: readonly CompareRow[]): boolean {
   return rows.some(({ attainment }) => attainment !== undefined);
 }
 
+function isOfCascades(rows: readonly CompareRow[]): boolean {
+  return rows.some(({ accuracy }) => accuracy !== undefined);
+}
+
 function hasCost(rows: readonly CompareRow[]): boolean {
   return rows.some(({ hourlyCost }) => hourlyCost !== undefined);
 }
 
 function shown(value: number | undefined): string {
   return orDash(value, figure);
+}
+
+function accuracyText(share: number | undefined): string {
+  return orDash(share, (one) => percent(one, 2));
 }
 
 /** mixWords writes a mix as `25 L4 + 75 T4`, without the classes that have no GPUs. */
@@ -129,21 +154,30 @@ export function compareNotes({ rows, cases, complete, notes = [] }: ComparisonDo
   ];
 }
 
-/** summaryOf counts the rows and names the one with the most throughput, and the cheapest per request. */
+/**
+ * summaryOf counts the rows and names the one with the most throughput, or of cascades the most accurate and the fastest,
+ * and the cheapest per request.
+ */
 function summaryOf(rows: readonly CompareRow[]): string {
   const planned = rows.filter(({ status }) => hasPlan(status));
-  const best = (figureOf: (row: CompareRow) => number | undefined) =>
-    planned.toSorted((a, b) => (figureOf(b) ?? -Number.MAX_VALUE) - (figureOf(a) ?? -Number.MAX_VALUE))[0];
-  const fastest = best(({ throughputRps }) => throughputRps);
-  const cheapest = best(({ costPerMillionRequests: cost }) => (cost === undefined ? cost : -cost));
+  const best = (words: string, figureOf: (row: CompareRow) => number | undefined, text = shown) => {
+    const merit = (row: CompareRow) => figureOf(row) ?? -Number.MAX_VALUE;
+    const [row] = planned.toSorted((a, b) => merit(b) - merit(a));
+    const value = row && figureOf(row);
+    return row === undefined || value === undefined
+      ? []
+      : [`${words}: ${text(Math.abs(value))} with ${caseWords(row)}`];
+  };
+  const less = (value: number | undefined) => (value === undefined ? value : -value);
   return [
     `${rows.length} compared: ${planned.length} with a plan`,
-    ...(fastest === undefined
-      ? []
-      : [`most requests/s: ${shown(fastest.throughputRps)} with ${caseWords(fastest)}`]),
-    ...(cheapest?.costPerMillionRequests === undefined
-      ? []
-      : [`least cost/million: ${shown(cheapest.costPerMillionRequests)} with ${caseWords(cheapest)}`]),
+    ...(isOfCascades(rows)
+      ? [
+          ...best('most accurate', ({ accuracy }) => accuracy, accuracyText),
+          ...best('least p95 ms', ({ p95Ms }) => less(p95Ms)),
+        ]
+      : best('most requests/s', ({ throughputRps }) => throughputRps)),
+    ...best('least cost/million', ({ costPerMillionRequests }) => less(costPerMillionRequests)),
   ].join('; ');
 }
 
@@ -158,10 +192,11 @@ function reasonOf(row: CompareRow): string {
 }
 
 /** caseWords names a row by its mix and its swept values. */
-function caseWords({ mix, unlimited = [], slo, margin }: CompareRow): string {
+function caseWords({ mix, unlimited = [], slo, margin, sloAccuracy }: CompareRow): string {
   return [
     mixWords({ mix, unlimited }),
     ...(slo ? [`SLO ${sweptWords(slo)}`] : []),
+    ...(sloAccuracy === undefined ? [] : [`accuracy ${accuracyText(sloAccuracy)}`]),
     ...(margin === undefined ? [] : [`margin ${sweptWords(String(margin))}`]),
   ].join(', ');
 }

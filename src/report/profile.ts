@@ -5,7 +5,8 @@ import { bytes, figure, milliseconds, orDash, type Table } from './table.js';
 /**
  * latencyTable has one row per class, virtual size and batch that was measured: the whole model's latency, the sum of
  * its blocks, what blocks and pairs predict of the whole over what it took, and the requests/s of a whole device that
- * runs the whole model (the blocks one after another, where the whole was not measured).
+ * runs the whole model (the blocks one after another, where the whole was not measured). A figure that no row has gets no
+ * column.
  */
 export function latencyTable(profile: Profile): Table {
   const rows: string[][] = [];
@@ -29,11 +30,19 @@ export function latencyTable(profile: Profile): Table {
       }
     }
   }
+  const columns = [...PLACE_COLUMNS, ...LATENCY_COLUMNS, 'requests/s per device'];
+  const shown = columns.map(
+    (head, i) => !LATENCY_COLUMNS.includes(head) || rows.some((row) => row[i] !== '—'),
+  );
   return {
-    columns: ['device', 'size', 'batch', 'whole ms', 'blocks ms', 'predicted/whole', 'requests/s per device'],
-    rows,
+    columns: columns.filter((_, i) => shown[i]),
+    rows: rows.map((row) => row.filter((_, i) => shown[i])),
   };
 }
+
+const PLACE_COLUMNS = ['device', 'size', 'batch'];
+/** A profile may lack these figures: two blocks predict nothing of the whole, and an imported model may have no whole. */
+const LATENCY_COLUMNS = ['whole ms', 'blocks ms', 'predicted/whole'];
 
 /**
  * boundaryChangeLine states the change of the outputs by float16 at the cuts. `change` is a share of max|output|; it is

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { loadedCascades } from '../../src/gearplan/best-gears.js';
 import {
   type Cascade,
   cascadeFrontier,
@@ -8,6 +9,7 @@ import {
   solveGears,
 } from '../../src/gearplan/index.js';
 import { placementsOf } from '../../src/gearplan/placement.js';
+import { relaxedBound } from '../../src/gearplan/planner.js';
 import { GearTrials } from '../../src/gearplan/trials.js';
 import { streamOf } from '../../src/random/index.js';
 import { cases, seeds } from '../cases.js';
@@ -195,6 +197,45 @@ describe('Objectives', () => {
       refused += 1;
     }
     expect(refused).toBeGreaterThan(10);
+  });
+
+  it('refuse an accuracy that the bound excludes without trying a gear, and say which one no plan surpasses', () => {
+    let refused = 0;
+    for (const seed of seeds(60, 300)) {
+      const problem = randomProblem(seed);
+      const most = relaxedBound(loadedCascades(problem, cascadeFrontier(problem)));
+      if (most < 0) continue;
+      for (const objective of ['accuracy', 'latency', 'devices'] as const) {
+        const asked = { problem, objective, method: 'exhaustive' as const, arrivalsOf };
+        expect(solveGears({ ...asked, accuracy: most + 1e-9 }), `seed ${seed}`).toEqual({
+          ...{ status: 'infeasible', reason: { code: 'accuracy', most }, trials: 0 },
+        });
+        const reached = accuracyBy(problem, 'exhaustive');
+        if (reached === undefined) continue;
+        expect(reached).toBeLessThanOrEqual(most + 1e-12);
+        expect(solveGears({ ...asked, accuracy: reached }).status, `seed ${seed}`).not.toBe('infeasible');
+        refused += 1;
+      }
+    }
+    expect(refused).toBeGreaterThan(10);
+  });
+
+  it('devices: the bound is the first number of devices that may reach the accuracy', () => {
+    const bounds = new Set<number>();
+    for (const seed of seeds(60, 300)) {
+      const drawn = randomProblem(seed);
+      const ranges = drawn.ranges.map(({ toRps, share }) => ({ fromRps: 0, toRps: 4 * toRps, share }));
+      const problem = { ...drawn, ranges, devices: 40 };
+      const frontier = cascadeFrontier(problem);
+      const { accuracy } = frontier[Math.floor(frontier.length / 3)]!;
+      const answer = solveGears({ problem, objective: 'devices', accuracy, method: 'gears', arrivalsOf });
+      if (!('solution' in answer)) continue;
+      let least = 1;
+      while (relaxedBound(loadedCascades({ ...problem, devices: least }, frontier)) < accuracy) least += 1;
+      expect(answer.solution.bound, `seed ${seed}`).toBe(least);
+      bounds.add(least);
+    }
+    expect(bounds.size).toBeGreaterThan(4);
   });
 
   it('latency: the plan has the accuracy, within a latency that no plan can be far below', () => {

@@ -1,7 +1,8 @@
 import { type Cluster, type Fault, fault, InputError, type PooledSpec } from '../../artifacts/index.js';
 import type { LoadedPooled } from '../solve/index.js';
-import { budgetMixes, type Mix, mixText, parseMix, type WrittenMix, withMix } from './mixes.js';
-import { marginsOf, type SloPoint, slosOf, sweepOf } from './sweeps.js';
+import { budgetMixes } from './budget.js';
+import { type Mix, mixText, parseMix, type WrittenMix, withMix } from './mixes.js';
+import { pointsOf, type SloPoint, slosOf, sweepOf } from './sweeps.js';
 
 /**
  * CompareCases says what is varied. Mixes and sweep points are combined: every mix is tried at every SLO and margin.
@@ -11,7 +12,7 @@ export interface CompareCases {
   readonly mixes: readonly WrittenMix[];
   /** The budget per hour. The mixes that it buys are enumerated. */
   readonly budget?: number | undefined;
-  /** Sweeps such as `slo=2x..10x:9`, `slo=50ms..200ms` or `margin=0..0.6:7`, each kind at most once. */
+  /** Sweeps such as `slo=2x..10x:9`, `margin=0..0.6:7` or `accuracy=0.8..0.9`, each kind at most once. */
   readonly sweeps: readonly string[];
 }
 
@@ -29,6 +30,11 @@ export interface CompareCase {
 /** A comparison with more rows than this would be too long to read. */
 const MOST_ROWS = 1000;
 
+/** rowFaults refuses comparisons that would be too long. */
+export function rowFaults(rows: number): Fault[] {
+  return rows > MOST_ROWS ? [fault(`${rows} plans are asked for; at most ${MOST_ROWS} are compared`)] : [];
+}
+
 /**
  * compareCases lists every case of a comparison, ordered by mix, then SLO, then margin. Equal mixes count once. Without
  * mixes and budget, every case has the spec's own cluster. A swept margin replaces all margins of the spec.
@@ -38,13 +44,13 @@ const MOST_ROWS = 1000;
 export function compareCases(loaded: LoadedPooled, asked: CompareCases): CompareCase[] {
   const told: Fault[] = [];
   const mixes = clustersOf(loaded, asked, told);
-  const sweeps = sweepOf(asked.sweeps, told);
+  const sweeps = sweepOf(asked.sweeps, told, { accuracy: 'sweeps accuracies, which only cascades promise' });
   if (asked.mixes.length === 0 && asked.budget === undefined && asked.sweeps.length === 0)
     told.push(fault('nothing to compare: name mixes (--mix, --budget) or a sweep (--sweep)'));
   const slos = sweeps.slo === undefined ? [undefined] : slosOf(loaded, sweeps.slo, told);
-  const margins = sweeps.margin === undefined ? [undefined] : marginsOf(sweeps.margin);
+  const margins = sweeps.margin === undefined ? [undefined] : pointsOf(sweeps.margin);
   const rows = mixes.length * slos.length * margins.length;
-  if (rows > MOST_ROWS) told.push(fault(`${rows} plans are asked for; at most ${MOST_ROWS} are compared`));
+  told.push(...rowFaults(rows));
   if (told.length > 0) throw new InputError(`compare ${loaded.spec.path}`, told);
   return mixes.flatMap(({ mix, cluster }) =>
     slos.flatMap((slo) =>

@@ -20,8 +20,10 @@ import {
   type HeldOutcome,
   holdPlan,
   holdTarget,
+  type LoadedCascade,
   type LoadedPipeline,
   type LoadedPooled,
+  loadCascade,
   loadPipeline,
   loadPooled,
   missedWhatWasAsked,
@@ -32,15 +34,17 @@ import {
   searchLimits,
   servingOf,
 } from '../solve/index.js';
+import { compareCascade } from './cascades.js';
+import { caseText } from './case-text.js';
 import { type CompareCase, compareCases } from './cases.js';
 import { comparisonDocument, refuseUnknownEnding, saveComparison } from './file.js';
-import { mixText, type WrittenMix, withMix } from './mixes.js';
+import { type WrittenMix, withMix } from './mixes.js';
 import type { CompareOptions, Comparison } from './options.js';
 import { comparePipeline } from './pipelines.js';
 import { refusedRow, rowOf, withFrontier } from './rows.js';
 
 /**
- * compareSpec plans one spec for several clusters, SLOs or margins, side by side on solver threads, and writes the
+ * compareSpec plans one spec for several clusters, SLOs, margins or accuracies, side by side on solver threads, and writes the
  * comparison where an output is named. Rows come in the order of the cases, whichever ends first. A case without a plan
  * has a row with its status and reasons. A case that an abort left unsolved has none.
  * @throws InputError with all faults of spec, cluster, profiles, mixes and sweeps, where more than 1000 cases are asked
@@ -51,10 +55,11 @@ export async function compareSpec(path: string, options: CompareOptions): Promis
   const { output, mixFile } = options;
   if (output !== undefined) refuseUnknownEnding(output);
   if (output !== undefined) await checkWritable(output);
-  const [loaded, mixes] = await everyInput<[LoadedPooled | LoadedPipeline, WrittenMix[]]>(
+  const [loaded, mixes] = await everyInput<[LoadedPooled | LoadedPipeline | LoadedCascade, WrittenMix[]]>(
     `compare mixes of ${path}`,
-    [loadEither(path), writtenMixes(options)],
+    [loadAny(path), writtenMixes(options)],
   );
+  if ('resolved' in loaded) return compareCascade(loaded, { ...options, mixes });
   if ('graph' in loaded) return comparePipeline(loaded, { ...options, mixes });
   await refuseReplacing(`compare ${path}`, outputFiles({ output }), [
     ...loaded.read,
@@ -87,8 +92,9 @@ export async function compareSpec(path: string, options: CompareOptions): Promis
   return { document, limitReached: done.some(({ missed }) => missed) };
 }
 
-async function loadEither(path: string): Promise<LoadedPooled | LoadedPipeline> {
-  const spec = await loadArtifact(path, ['pooled', 'pipeline']);
+async function loadAny(path: string): Promise<LoadedPooled | LoadedPipeline | LoadedCascade> {
+  const spec = await loadArtifact(path, ['pooled', 'pipeline', 'cascade']);
+  if (spec.kind === 'cascade') return loadCascade(path, spec);
   return spec.kind === 'pipeline' ? loadPipeline(path, spec) : loadPooled(path, spec);
 }
 
@@ -232,14 +238,4 @@ function solvedCase(
     return undefined;
   const gap = 'plan' in outcome ? outcome.plan.objective.gap : 0;
   return { row: rowOf(asked, outcome), missed: missedWhatWasAsked(limit, gap, options) };
-}
-
-/** caseText names a case: `L4=25,T4=75, slo 5x, margin 0.1`. */
-function caseText({ mix, slo, margin }: CompareCase): string {
-  const parts = [
-    mixText(mix),
-    slo === undefined ? '' : `slo ${slo}`,
-    margin === undefined ? '' : `margin ${margin}`,
-  ];
-  return parts.filter((part) => part !== '').join(', ');
 }

@@ -4,16 +4,10 @@ import {
   type Fault,
   fault,
   type OpenCluster,
-  option,
-  type PooledSpecModel,
 } from '../../artifacts/index.js';
-import type { LoadedPooled } from '../solve/index.js';
 
 /** Mix is a number of GPUs by class. */
 export type Mix = Readonly<Record<string, number>>;
-
-/** The most mixes that a budget is spread over. A plan is solved for each. */
-export const MOST_BUDGET_MIXES = 60;
 
 /** mixText writes a mix as people do: `L4=25,T4=75`. */
 export function mixText(mix: Mix): string {
@@ -48,111 +42,38 @@ export function parseMix({ text, at }: WrittenMix, { devices }: OpenCluster, tol
   return wrong.length === 0 ? [mix] : [];
 }
 
+/** OpenMix is what a plan may use of a cluster whose classes may have no limit. */
+export interface OpenMix {
+  /** The number of GPUs of the classes that have a limit. */
+  readonly mix: Mix;
+  /** The classes without a limit. */
+  readonly unlimited: readonly string[];
+}
+
+/** openMix says what of a cluster is free. */
+export function openMix({ devices }: OpenCluster): OpenMix {
+  const mix: Record<string, number> = {};
+  const unlimited: string[] = [];
+  for (const [name, { count, taken = 0 }] of Object.entries(devices))
+    if (count === undefined) unlimited.push(name);
+    else mix[name] = Math.max(0, count - taken);
+  return { mix, unlimited };
+}
+
+/** mixedClusters gives a cluster with each of the mixes. Equal mixes count once. */
+export function mixedClusters(cluster: OpenCluster, mixes: readonly Mix[]): Cluster[] {
+  const distinct = new Map(mixes.map((mix) => [mixText(mix), mix]));
+  return [...distinct.values()].map((mix) => withMix(cluster, mix));
+}
+
 /**
  * withMix gives a copy of a cluster with the GPUs of a mix. Classes that the mix leaves out have none, and no GPU
  * counts as taken.
  */
-export function withMix(cluster: Cluster, mix: Mix): Cluster {
+export function withMix(cluster: OpenCluster, mix: Mix): Cluster {
   const devices = Object.entries(cluster.devices).map(([name, { taken: _, ...device }]) => {
     const changed: DeviceClass = { ...device, count: mix[name] ?? 0 };
     return [name, changed] as const;
   });
   return { ...cluster, devices: Object.fromEntries(devices) };
-}
-
-interface PricedClass {
-  readonly name: string;
-  readonly price: number;
-}
-
-/**
- * budgetMixes lists the mixes that a budget buys and that are worth comparing. These are the mixes to which no GPU can
- * be added, since one more GPU never serves less. The cheapest class takes what the others leave of the budget. The
- * others go in steps of s GPUs (and to the most that can be bought), with the first s that gives at most
- * `MOST_BUDGET_MIXES` (60) mixes; s is tried from 1 to 10, then grows by about a tenth. With s = 1 every such mix is
- * listed. Classes that no model can use are left out. The cluster's own counts do not matter, because the question is
- * what to buy.
- * @param budget per hour, in the unit of `hourlyCost`
- * @returns no mix where faults were added to `told`: a class has no price above 0, no class can be used, or the budget
- *   buys no GPU
- */
-export function budgetMixes(loaded: LoadedPooled, budget: number, told: Fault[]): Mix[] {
-  const classes = pricedClasses(loaded, told);
-  if (classes === undefined) return [];
-  const cheapest = classes.at(-1) as PricedClass;
-  if (cheapest.price > budget) {
-    told.push(
-      fault(
-        `${budget} an hour buys no GPU: the cheapest, ${cheapest.name}, costs ${cheapest.price}`,
-        option('budget'),
-      ),
-    );
-    return [];
-  }
-  for (let step = 1; ; step = nextStep(step)) {
-    const mixes = mixesInSteps(classes, budget, step);
-    if (mixes === undefined) continue;
-    const names = Object.keys(loaded.cluster.devices).filter((name) => classes.some((c) => c.name === name));
-    return mixes.map((mix) => Object.fromEntries(names.map((name) => [name, mix[name] ?? 0])));
-  }
-}
-
-/** allowsClass says whether a model's `only` and `not` let it use a class. An empty `only` allows every class. */
-export function allowsClass({ only = [], not = [] }: PooledSpecModel, name: string): boolean {
-  return (only.length === 0 || only.includes(name)) && !not.includes(name);
-}
-
-/** nextStep counts 1 … 10, then grows by about a tenth each time. */
-function nextStep(step: number): number {
-  return step + Math.max(1, Math.floor(step / 10));
-}
-
-/**
- * pricedClasses lists the classes that some model may use, the dearest first.
- * @returns undefined where a price is missing
- */
-function pricedClasses({ cluster, spec, profiles }: LoadedPooled, told: Fault[]): PricedClass[] | undefined {
-  const usable = Object.entries(cluster.devices).filter(([name]) =>
-    spec.value.models.some(
-      (model, m) => allowsClass(model, name) && profiles[m]?.profile.devices[name] !== undefined,
-    ),
-  );
-  const unpriced = usable.filter(([, { hourlyCost }]) => hourlyCost === undefined || hourlyCost <= 0);
-  for (const [name, { hourlyCost }] of unpriced)
-    told.push(
-      fault(
-        hourlyCost === undefined
-          ? `has no hourlyCost, which ${option('budget')} needs`
-          : 'costs nothing, so any number fits',
-        `/cluster/devices/${name}`,
-      ),
-    );
-  if (usable.length === 0) told.push(fault('no model can use any class of the cluster', option('budget')));
-  if (unpriced.length > 0 || usable.length === 0) return undefined;
-  return usable
-    .map(([name, { hourlyCost }]) => ({ name, price: hourlyCost as number }))
-    .sort((a, b) => b.price - a.price);
-}
-
-/** Sums of prices such as 3 × 0.1 may exceed the budget by rounding alone. */
-const ROUNDING = 1e-9;
-
-/**
- * mixesInSteps lists the mixes of one step size.
- * @returns undefined where there are more than `MOST_BUDGET_MIXES`
- */
-function mixesInSteps(classes: readonly PricedClass[], budget: number, step: number): Mix[] | undefined {
-  const mixes: Mix[] = [];
-  const add = (k: number, left: number, so: Mix): boolean => {
-    const { name, price } = classes[k] as PricedClass;
-    const most = Math.floor(left / price + ROUNDING);
-    if (k === classes.length - 1) {
-      mixes.push({ ...so, [name]: most });
-      return mixes.length <= MOST_BUDGET_MIXES;
-    }
-    for (let n = 0; n < most; n += step)
-      if (!add(k + 1, left - n * price, { ...so, [name]: n })) return false;
-    return add(k + 1, left - most * price, { ...so, [name]: most });
-  };
-  return add(0, budget, {}) ? mixes : undefined;
 }

@@ -10,7 +10,7 @@ export interface CompareOptions extends SolveLimits {
   readonly mixFile?: string | undefined;
   /** The budget per hour, in the unit of `hourlyCost`; `budgetMixes` says which mixes it gives. */
   readonly budget?: number | undefined;
-  /** Sweeps such as `slo=2x..10x`, `slo=50ms..200ms` or `margin=0..0.6`, each with `:steps` if wanted. */
+  /** Sweeps such as `slo=2x..10x`, `slo=50ms..200ms`, `margin=0..0.6` or `accuracy=0.8..0.9`, each with `:steps` if wanted. */
   readonly sweeps?: readonly string[] | undefined;
   /** Searches, for every case, the plan that holds this share of each model's requests in time in simulation. */
   readonly hold?: number | undefined;

@@ -1,13 +1,13 @@
 import {
   type CompareRow,
+  type Fault,
   fault,
-  InputError,
   type InputPath,
   option,
   outputFiles,
   refuseReplacing,
 } from '../../artifacts/index.js';
-import { JobPool, jobsProgress, type NamedJob } from '../../jobs/index.js';
+import type { NamedJob } from '../../jobs/index.js';
 import type { PipelinePlanBody } from '../../pipeline/index.js';
 import {
   type LoadedPipeline,
@@ -16,11 +16,13 @@ import {
   type PlanningJob,
   pipelineTools,
 } from '../solve/index.js';
+import { caseText } from './case-text.js';
 import { type CaseFound, type Shared, sharedBetween } from './easier.js';
 import { comparisonDocument, saveComparison } from './file.js';
-import { mixText, type WrittenMix } from './mixes.js';
+import type { WrittenMix } from './mixes.js';
 import type { CompareOptions, Comparison } from './options.js';
 import { type PipelineCase, pipelineCases } from './pipeline-cases.js';
+import { sideBySide } from './side-by-side.js';
 
 /** PipelineAnswer is what came of one case. */
 interface PipelineAnswer {
@@ -39,10 +41,9 @@ export async function comparePipeline(
 ): Promise<Comparison> {
   const { output, mixFile, budget, sweeps = [] } = options;
   const { path, value: spec } = loaded.spec;
-  refusePooled(path, options);
   const named: InputPath[] = mixFile === undefined ? [] : [{ what: 'the file of mixes', path: mixFile }];
   await refuseReplacing(`compare ${path}`, outputFiles({ output }), [...loaded.read, ...named]);
-  const cases = await pipelineCases(loaded, { mixes, budget, sweeps });
+  const cases = await pipelineCases(loaded, { mixes, budget, sweeps }, pooledFaults(options));
   const tools = await pipelineTools();
   const answers = await answersOf(loaded, cases, { ...options, tools });
   const rows: CompareRow[] = [];
@@ -102,11 +103,10 @@ function isUnfinished(answer: Answer): boolean {
 }
 
 /** A pipeline has no gap to stop at, and its plans are not searched for what they hold. */
-function refusePooled(path: string, { gap, hold, strictProfile }: CompareOptions): void {
-  const faults = Object.entries({ gap, hold, strictProfile })
+function pooledFaults({ gap, hold, strictProfile }: CompareOptions): Fault[] {
+  return Object.entries({ gap, hold, strictProfile })
     .filter(([, value]) => value !== undefined && value !== false)
     .map(([name]) => fault('is for pooled specs', option(name)));
-  if (faults.length > 0) throw new InputError(`compare ${path}, a pipeline,`, faults);
 }
 
 /**
@@ -118,39 +118,27 @@ async function answersOf(
   cases: readonly PipelineCase[],
   options: Omit<CompareOptions, 'mixes'> & { readonly tools: PipelineTools },
 ): Promise<Answer[]> {
-  const { threads, signal, work, timeLimit, tools } = options;
-  const answers = new Array<Answer>(cases.length).fill(undefined);
-  const jobs: { readonly i: number; readonly named: NamedJob<PlanningJob> }[] = [];
-  for (const [i, asked] of cases.entries()) {
-    const { spec, cluster } = asked;
+  const { work, timeLimit, tools } = options;
+  const asked = cases.map((one): NamedJob<PlanningJob> | { readonly reasons: readonly string[] } => {
+    const { spec, cluster } = one;
     const files = { ...loaded.files, cluster };
     const { problem: open, faults } = tools.resolveOpen(spec, files);
-    if (open === undefined) answers[i] = { reasons: faults.map(({ message }) => message) };
-    else {
-      const job = { open, spec, files, trace: loaded.trace, work, timeLimit };
-      jobs.push({ i, named: { name: caseText(asked), job } });
-    }
-  }
-  const tell = jobsProgress(options.onProgress);
-  let done = cases.length - jobs.length;
-  tell(done, cases.length);
-  const pool = new JobPool<PlanningJob, PlannedOpen, number>('#dist/src/api/solve/pipeline-worker.js', {
-    ...{ what: 'planner', threads, signal },
+    if (open === undefined) return { reasons: faults.map(({ message }) => message) };
+    return { name: caseText(one), job: { open, spec, files, trace: loaded.trace, work, timeLimit } };
   });
-  try {
-    await pool.runAll(
-      jobs.map(({ named }) => named),
-      (outcome, j) => {
-        const { i, named } = jobs[j] as (typeof jobs)[number];
-        const isWhole = outcome.status === 'feasible' && outcome.finished;
-        if (isWhole || signal?.aborted !== true) answers[i] = { job: named.job, outcome };
-        tell(++done, cases.length);
-      },
-    );
-  } finally {
-    await pool.close();
-  }
-  return answers;
+  const outcomes = await sideBySide<PlanningJob, PlannedOpen>(
+    asked.map((one) => ('job' in one ? one : undefined)),
+    {
+      worker: '#dist/src/api/solve/pipeline-worker.js',
+      isWhole: (outcome) => outcome.status === 'feasible' && outcome.finished,
+      ...options,
+    },
+  );
+  return asked.map((one, i) => {
+    if ('reasons' in one) return one;
+    const outcome = outcomes[i];
+    return outcome && { job: one.job, outcome };
+  });
 }
 
 function foundOf(answer: Answer, asked: PipelineCase): CaseFound | undefined {
@@ -198,9 +186,4 @@ function rowOfPlan(asked: PipelineCase, plan: PipelinePlanBody): CompareRow {
     ...(hourlyCost === undefined ? {} : { hourlyCost }),
     ...(perMillion === undefined ? {} : { costPerMillionRequests: perMillion }),
   };
-}
-
-/** caseText names a case: `L4=25,T4=75, slo 5x`. */
-function caseText({ mix, slo }: PipelineCase): string {
-  return [mixText(mix), slo === undefined ? '' : `slo ${slo}`].filter((part) => part !== '').join(', ');
 }

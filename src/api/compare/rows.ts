@@ -97,24 +97,26 @@ function utilisationOf(plan: PlanBody): Pick<CompareRow, 'utilisation' | 'utilis
   };
 }
 
-/** Rates and costs that differ by less than this, relatively, count as equal. */
+/** Figures that differ by less than this, relatively, count as equal. */
 const SAME = 1e-9;
 
 interface Priced {
   readonly row: CompareRow;
   readonly cost: number;
-  readonly rps: number;
+  /** How good the plan is: more is better. */
+  readonly merit: number;
 }
 
 /**
- * withFrontier gives the rows with `frontier`, which says whether a row is on the frontier of its SLO and margin. Plans
- * that maximise throughput are compared by the objective's value, and others by the throughput of all models. A row
- * without a cost, or alone at its SLO and margin, gets no mark.
+ * withFrontier gives the rows with `frontier`, which says whether a row is on the frontier of its SLOs and margin. Plans
+ * that maximise throughput are compared by the objective's value, those of cascades by accuracy or latency where that was
+ * made best, and others by the throughput of all models. A row without a cost, or alone at its SLOs and margin, gets no
+ * mark.
  */
 export function withFrontier(rows: readonly CompareRow[]): CompareRow[] {
   const groups = new Map<string, CompareRow[]>();
   for (const row of rows) {
-    const key = `${row.slo}/${row.margin}`;
+    const key = `${row.slo}/${row.margin}/${row.sloAccuracy}`;
     groups.set(key, [...(groups.get(key) ?? []), row]);
   }
   const frontier = new Set([...groups.values()].flatMap((group) => (group.length > 1 ? best(group) : [])));
@@ -126,22 +128,27 @@ export function withFrontier(rows: readonly CompareRow[]): CompareRow[] {
 
 function best(group: readonly CompareRow[]): CompareRow[] {
   const priced = group.flatMap((row): Priced[] => {
-    const rps = servedBy(row);
-    return row.hourlyCost === undefined || rps === undefined ? [] : [{ row, cost: row.hourlyCost, rps }];
+    const merit = meritOf(row);
+    return row.hourlyCost === undefined || merit === undefined ? [] : [{ row, cost: row.hourlyCost, merit }];
   });
   return priced.filter((one) => !priced.some((other) => dominates(other, one))).map(({ row }) => row);
 }
 
-/**
- * servedBy gives the rate of a plan: the objective's value where throughput is maximised (or what is held of it, where
- * that was searched), and else the throughput.
- */
-function servedBy({ objective, hold, throughputRps }: CompareRow): number | undefined {
-  if (objective?.kind === 'throughput' && hold !== undefined) return hold.value;
-  return objective?.kind === 'throughput' ? objective.value : throughputRps;
+/** meritOf gives the rate of a plan, or what is held of it, or the accuracy or speed of a cascade. */
+function meritOf({ objective, hold, throughputRps }: CompareRow): number | undefined {
+  switch (objective?.kind) {
+    case 'throughput':
+      return hold?.value ?? objective.value;
+    case 'accuracy':
+      return objective.value;
+    case 'latency':
+      return 1 / objective.value;
+    default:
+      return throughputRps;
+  }
 }
 
 function dominates(a: Priced, b: Priced): boolean {
-  const asGood = a.cost <= b.cost * (1 + SAME) && a.rps >= b.rps * (1 - SAME);
-  return asGood && (a.cost < b.cost * (1 - SAME) || a.rps > b.rps * (1 + SAME));
+  const asGood = a.cost <= b.cost * (1 + SAME) && a.merit >= b.merit * (1 - SAME);
+  return asGood && (a.cost < b.cost * (1 - SAME) || a.merit > b.merit * (1 + SAME));
 }

@@ -6,6 +6,7 @@
  * cluster. `pooled.ts` loads a spec with its cluster and profiles.
  */
 export { type CascadeSolved, type LoadedCascade, loadCascade, replannedGears } from './cascade.js';
+export type { GearJob, PlannedGears } from './cascade-worker.js';
 export { type HeldOutcome, holdPlan, holdTarget } from './hold.js';
 export { type NotHeld, notHeldReason } from './not-held.js';
 export {

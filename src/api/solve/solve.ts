@@ -262,7 +262,7 @@ function refuseForPipeline({ path, value }: Loaded<'pipeline'>, options: SolveOp
   if (frontier === true) faults.push(fault('is for specs of kind cascade', option('frontier')));
   if (options.formulation === 'literal')
     faults.push(fault('is for specs of kind pooled', `${option('formulation')} literal`));
-  if (faults.length > 0) throw new InputError(`solve ${path}, a pipeline,`, faults);
+  if (faults.length > 0) throw new InputError(`solve ${path}, a pipeline`, faults);
 }
 
 /** A cascade's search ends by the work that it does, and proves its bound by itself. */
@@ -273,7 +273,7 @@ function refuseForCascade({ path }: Loaded<'cascade'>, options: SolveOptions): v
     .map(([name]) => fault('is not for specs of kind cascade', option(name)));
   if (options.formulation === 'literal')
     faults.push(fault('is for specs of kind pooled', `${option('formulation')} literal`));
-  if (faults.length > 0) throw new InputError(`solve ${path}, a cascade,`, faults);
+  if (faults.length > 0) throw new InputError(`solve ${path}, a cascade`, faults);
 }
 
 function refuseWithHold({ baseline, explain, formulation, hold }: SolveOptions): void {

@@ -22,7 +22,7 @@ export function compareCommand(): Command {
   return withJson(
     new Command('compare')
       .description(
-        'Plan a spec for several GPU mixes, SLOs or margins side by side: throughput, cost, utilisation, gap; of a pipeline cost and attainment. Every mix is tried at every point of a sweep.',
+        'Plan a spec for several GPU mixes, SLOs or margins side by side: throughput, cost, utilisation, gap; of a pipeline cost and attainment; of a cascade accuracy and p95. Every mix is tried at every point of a sweep.',
       )
       .argument('<spec>', 'spec file (YAML or JSON)')
       .option(
@@ -41,7 +41,7 @@ export function compareCommand(): Command {
       )
       .option(
         '--sweep <range>',
-        "slo=2x..10x (times each model's fastest latency at batch 1), slo=50ms..200ms or margin=0..0.6; :n gives the number of steps (repeatable)",
+        "slo=2x..10x (times each model's fastest latency at batch 1), slo=50ms..200ms, margin=0..0.6 or, of cascades, accuracy=0.8..0.9; :n gives the number of steps (repeatable)",
         each,
       )
       .option(

@@ -1,0 +1,173 @@
+import {
+  type CompareRow,
+  type Fault,
+  fault,
+  type InputPath,
+  option,
+  outputFiles,
+  refuseReplacing,
+} from '../../artifacts/index.js';
+import type { FamilyAnswer, GearPlanBody } from '../../gearplan/index.js';
+import type { NamedJob } from '../../jobs/index.js';
+import type { GearJob, LoadedCascade, PlannedGears } from '../solve/index.js';
+import { type CascadeCase, cascadeCases } from './cascade-cases.js';
+import { caseText } from './case-text.js';
+import { type CaseFound, type Shared, sharedBetween } from './easier.js';
+import { comparisonDocument, saveComparison } from './file.js';
+import type { WrittenMix } from './mixes.js';
+import type { CompareOptions, Comparison } from './options.js';
+import { withFrontier } from './rows.js';
+import { sideBySide } from './side-by-side.js';
+
+/** Values and bounds that differ by less than this, relatively, are equal. */
+const ROUNDING = 1e-12;
+
+type Answer = FamilyAnswer | { readonly reasons: readonly string[] } | undefined;
+
+/**
+ * compareCascade plans a cascade for several clusters, latencies and accuracies, side by side on threads. By `gears` and
+ * `exhaustive`, a plan that serves another case too is its answer where that is better, and a bound counts wherever it
+ * holds.
+ * @throws InputError with all faults of mixes and sweeps, and of options that are not for cascades
+ */
+export async function compareCascade(
+  loaded: LoadedCascade,
+  { mixes, ...options }: Omit<CompareOptions, 'mixes'> & { readonly mixes: readonly WrittenMix[] },
+): Promise<Comparison> {
+  const { output, mixFile, budget, sweeps = [], work } = options;
+  const { path, value: spec } = loaded.spec;
+  const named: InputPath[] = mixFile === undefined ? [] : [{ what: 'the file of mixes', path: mixFile }];
+  await refuseReplacing(`compare ${path}`, outputFiles({ output }), [...loaded.read, ...named]);
+  const cases = await cascadeCases(loaded, { mixes, budget, sweeps }, refusedFaults(options));
+  const answers = await answersOf(loaded, cases, options);
+  const isShared = ['gears', 'exhaustive'].includes(spec.planner.method);
+  const shares = isShared ? sharedAmong(answers, cases) : [];
+  const notes = new Set<string>();
+  const rows: CompareRow[] = [];
+  for (const [i, answer] of answers.entries()) {
+    if (answer === undefined) continue;
+    const asked = cases[i] as CascadeCase;
+    const share = shares[i];
+    const plan = planIn(share?.from === undefined ? answer : answers[share.from]);
+    for (const note of plan?.notes ?? []) notes.add(note);
+    rows.push(plan === undefined ? rowWithout(asked, answer) : rowOfPlan(asked, plan, share));
+  }
+  const document = comparisonDocument(withFrontier(rows), {
+    ...{ cases: cases.length, notes: [...notes], inputs: loaded.inputs(output) },
+  });
+  if (output !== undefined) await saveComparison(output, document);
+  return { document, limitReached: work !== undefined && answers.some((one) => isCutShort(one, work)) };
+}
+
+/** A cascade's search ends by the work that it does and proves its bound by itself, and its plans hold what they promise. */
+function refusedFaults({ gap, hold, strictProfile, timeLimit }: CompareOptions): Fault[] {
+  return Object.entries({ gap, hold, strictProfile, timeLimit })
+    .filter(([, value]) => value !== undefined && value !== false)
+    .map(([name]) => fault('is not for specs of kind cascade', option(name)));
+}
+
+/**
+ * answersOf plans all cases. A case whose input is refused has the reasons; one that an interruption ended or left
+ * unstarted is undefined.
+ */
+async function answersOf(
+  loaded: LoadedCascade,
+  cases: readonly CascadeCase[],
+  options: Omit<CompareOptions, 'mixes'>,
+): Promise<Answer[]> {
+  const { resolveCascade } = await import('../../gearplan/index.js');
+  const asked = cases.map((one): NamedJob<GearJob> | { readonly reasons: readonly string[] } => {
+    const { spec, cluster } = one;
+    const files = { ...loaded.files, cluster };
+    const outcome = resolveCascade(spec, files);
+    if ('faults' in outcome) return { reasons: outcome.faults.map(({ message }) => message) };
+    const { resolved } = outcome;
+    return {
+      name: caseText(one),
+      job: { spec, files, resolved, explain: false, frontier: false, work: options.work },
+    };
+  });
+  const planned = await sideBySide<GearJob, PlannedGears>(
+    asked.map((one) => ('job' in one ? one : undefined)),
+    {
+      worker: '#dist/src/api/solve/cascade-worker.js',
+      isWhole: ({ answer: { status } }) => status === 'optimal' || status === 'infeasible',
+      ...options,
+    },
+  );
+  return asked.map((one, i) => ('reasons' in one ? one : planned[i]?.answer));
+}
+
+function planIn(answer: Answer): GearPlanBody | undefined {
+  return answer !== undefined && 'plan' in answer ? answer.plan : undefined;
+}
+
+function isCutShort(answer: Answer, work: number): boolean {
+  if (answer === undefined || !('trials' in answer)) return false;
+  return answer.status === 'undecided' || (answer.status === 'feasible' && answer.trials >= work);
+}
+
+/** sharedAmong shares plans and bounds: all cases have one objective, since an accuracy is promised in all or in none. */
+function sharedAmong(answers: readonly Answer[], cases: readonly CascadeCase[]): Shared[] {
+  const kind = answers.map(planIn).find((plan) => plan !== undefined)?.objective.kind;
+  if (kind === undefined) return [];
+  const found = answers.map((answer, i) => foundOf(answer, cases[i] as CascadeCase));
+  return sharedBetween(found, kind === 'accuracy' ? 'most' : 'least');
+}
+
+function foundOf(answer: Answer, { mix, unlimited, spec }: CascadeCase): CaseFound | undefined {
+  if (answer === undefined || !('trials' in answer)) return undefined;
+  const { value, bound } = planIn(answer)?.objective ?? {};
+  const { latencyMs = Number.POSITIVE_INFINITY, accuracy = 0 } = spec.slo;
+  return { asked: { mix, unlimited, sloMs: latencyMs, accuracy }, value, bound };
+}
+
+function headOf({ mix, unlimited, slo, sloAccuracy, spec }: CascadeCase) {
+  const { latencyMs, accuracy } = spec.slo;
+  return {
+    mix,
+    ...(unlimited.length === 0 ? {} : { unlimited }),
+    ...(slo === undefined ? {} : { slo }),
+    sloMs: latencyMs === undefined ? [] : [latencyMs],
+    ...(accuracy === undefined ? {} : { sloAccuracy: sloAccuracy ?? accuracy }),
+  };
+}
+
+function rowWithout(asked: CascadeCase, answer: NonNullable<Answer>): CompareRow {
+  if (!('trials' in answer)) return { ...headOf(asked), status: 'infeasible', reasons: answer.reasons };
+  if (answer.status !== 'infeasible') return { ...headOf(asked), status: 'no-plan-in-time' };
+  const { reasons, feasibleLatencyMs: least } = answer;
+  return {
+    ...headOf(asked),
+    status: 'infeasible',
+    ...(least === undefined ? {} : { smallestFeasibleSloMs: least }),
+    reasons: reasons.map(({ text }) => text),
+  };
+}
+
+function rowOfPlan(asked: CascadeCase, plan: GearPlanBody, share: Shared | undefined): CompareRow {
+  const { accuracy, p95Ms, maxRps, classes, hourlyCost } = plan;
+  const cost =
+    hourlyCost === undefined
+      ? {}
+      : { hourlyCost, costPerMillionRequests: (hourlyCost / (3600 * maxRps)) * 1e6 };
+  return {
+    ...headOf(asked),
+    ...provedOf(plan, share),
+    ...{ throughputRps: maxRps, accuracy, p95Ms },
+    used: Object.fromEntries(Object.entries(classes).map(([name, { used }]) => [name, used])),
+    ...cost,
+  };
+}
+
+/** provedOf gives the objective with the bound that is shared. A plan that does better than a bound is its own. */
+function provedOf(
+  { status, objective }: GearPlanBody,
+  share: Shared | undefined,
+): Pick<CompareRow, 'status' | 'objective'> {
+  if (share === undefined) return { status, objective };
+  const { kind, value } = objective;
+  const bound = kind === 'accuracy' ? Math.max(value, share.bound) : Math.min(value, share.bound);
+  const gap = bound === 0 ? 0 : Math.abs(value - bound) / bound;
+  return { status: gap <= ROUNDING ? 'optimal' : 'feasible', objective: { kind, value, bound, gap } };
+}

@@ -1,0 +1,14 @@
+import { type Mix, mixText } from './mixes.js';
+
+/** caseText names a case: `L4=25,T4=75, slo 5x, margin 0.1`. */
+export function caseText(asked: {
+  readonly mix: Mix;
+  readonly slo?: string;
+  readonly margin?: number;
+  readonly sloAccuracy?: number;
+}): string {
+  const swept = (['slo', 'margin', 'sloAccuracy'] as const).flatMap((kind) =>
+    asked[kind] === undefined ? [] : [`${kind === 'sloAccuracy' ? 'accuracy' : kind} ${asked[kind]}`],
+  );
+  return [mixText(asked.mix), ...swept].filter((part) => part !== '').join(', ');
+}
