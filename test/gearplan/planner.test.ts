@@ -220,6 +220,18 @@ describe('Objectives', () => {
     expect(refused).toBeGreaterThan(10);
   });
 
+  it('tell a load that is too high as that, whatever accuracy is promised besides', () => {
+    for (const seed of seeds(20, 100)) {
+      const drawn = randomProblem(seed);
+      const ranges = drawn.ranges.map(({ share }) => ({ fromRps: 0, toRps: 1e9, share }));
+      const asked = { problem: { ...drawn, ranges }, accuracy: 0.5, method: 'gears' as const, arrivalsOf };
+      for (const objective of ['accuracy', 'latency', 'devices'] as const)
+        expect(solveGears({ ...asked, objective }), `seed ${seed}`).toMatchObject({
+          ...{ status: 'infeasible', reason: { code: 'range', fault: { by: 'load' } } },
+        });
+    }
+  });
+
   it('devices: the bound is the first number of devices that may reach the accuracy', () => {
     const bounds = new Set<number>();
     for (const seed of seeds(60, 300)) {

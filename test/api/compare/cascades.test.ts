@@ -125,25 +125,31 @@ describe('compareSpec() of a cascade', () => {
     });
   });
 
-  it('compares what a budget buys of each class, and marks mixes that are neither cheaper nor as good', async () => {
+  it.each<[CascadeSpec['slo'], (row: CompareRow) => number]>([
+    [{ latencyMs: 200 }, ({ accuracy }) => accuracy as number],
+    [{ accuracy: 0.7 }, ({ p95Ms }) => -(p95Ms as number)],
+  ])('compares what a budget buys of each class, and marks mixes that are neither cheaper nor as good: %o', async (slo, meritOf) => {
     await setCluster({ V100: 0, K80: 1 });
-    await writeFile(spec, JSON.stringify({ ...FAMILY_SPEC, slo: { latencyMs: 200 } }));
-    const { document } = await compareSpec(spec, { budget: 6.5, mixes: ['V100=4'] });
-    const rows = document.rows.map(({ mix, hourlyCost, frontier }) => ({ mix, hourlyCost, frontier }));
-    expect(rows.map(({ mix }) => mix)).toEqual([
+    await writeFile(spec, JSON.stringify({ ...FAMILY_SPEC, slo }));
+    const { document } = await compareSpec(spec, { budget: 6.5, mixes: ['V100=4', 'K80=1,V100=1'] });
+    expect(document.rows.map(({ mix }) => mix)).toEqual([
       { V100: 4, K80: 0 },
+      { V100: 1, K80: 1 },
       { V100: 2, K80: 0 },
       { V100: 0, K80: 6 },
     ]);
-    for (const [i, row] of document.rows.entries()) {
-      const beaten = document.rows.some(
-        (other) =>
-          (other.hourlyCost as number) <= (row.hourlyCost as number) &&
-          (other.accuracy as number) >= (row.accuracy as number) &&
-          (other.hourlyCost !== row.hourlyCost || other.accuracy !== row.accuracy),
-      );
-      expect(rows[i]?.frontier).toBe(!beaten);
-    }
+    const priced = document.rows.map((row) => ({ cost: row.hourlyCost as number, merit: meritOf(row) }));
+    const marks = priced.map(
+      (one) =>
+        !priced.some(
+          (other) =>
+            other.cost <= one.cost &&
+            other.merit >= one.merit &&
+            (other.cost < one.cost || other.merit > one.merit),
+        ),
+    );
+    expect(document.rows.map(({ frontier }) => frontier)).toEqual(marks);
+    expect(new Set(marks).size).toBe(2);
   });
 
   it('tells of all options that are not for cascades at once, and of what is swept wrongly', async () => {
