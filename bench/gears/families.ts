@@ -1,13 +1,16 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { probit } from 'simple-statistics';
 import type { FamilyModel } from '../../src/gearplan/index.js';
 import { streamOf } from '../../src/random/index.js';
+import { type CertaintyQuality, certaintyQuality, recordsOf } from '../../src/records/index.js';
 
 const FOLDER = fileURLToPath(new URL('../../../../shared/data/cascadeserve/', import.meta.url));
 
 /** FAMILY_FILES are the published latencies of the two families, in `../shared/data/cascadeserve`. */
 export const FAMILY_FILES = ['bert-v100.json', 'llama-v100.json'].map((name) => `${FOLDER}${name}`);
+
+const RECORDS_FOLDER = fileURLToPath(new URL('../../../../shared/cascades/', import.meta.url));
 
 /** hasFamilies tells whether the published latencies are beside the checkout. */
 export function hasFamilies(): boolean {
@@ -92,5 +95,35 @@ function drawn(
       correct: Uint8Array.from(ease, (value) => (value > 0 ? 1 : 0)),
       certainty: ease.map((value) => Math.tanh(Math.abs(value))),
     };
+  });
+}
+
+/** RecordedFamily is a family whose records are real, and how well each model's certainty tells right from wrong answers. */
+export interface RecordedFamily {
+  readonly name: string;
+  readonly models: readonly FamilyModel[];
+  readonly quality: readonly CertaintyQuality[];
+}
+
+/**
+ * recordedFamilies reads the real records in `../shared/cascades`, of classifiers that nobody has latencies of. The least
+ * accurate gets those of the smallest BERT, the next those of the next, which is an assumption.
+ */
+export function recordedFamilies(): RecordedFamily[] {
+  if (!existsSync(RECORDS_FOLDER)) return [];
+  const sizes = bertFamily();
+  const files = readdirSync(RECORDS_FOLDER).filter((file) => file.endsWith('.csv'));
+  return files.sort().map((file) => {
+    const records = recordsOf(readFileSync(`${RECORDS_FOLDER}${file}`, 'utf8'));
+    if ('faults' in records) throw new Error(`${file}: ${records.faults[0]?.message}`);
+    const ranked = certaintyQuality(records)
+      .map((quality, m) => ({ quality, m }))
+      .sort((a, b) => a.quality.accuracy - b.quality.accuracy);
+    const models = ranked.map(({ m }, rank): FamilyModel => {
+      const { latencyNs, memoryBytes } = sizes[rank] as FamilyModel;
+      const [correct, certainty] = [records.correct[m] as Uint8Array, records.certainty[m] as Float64Array];
+      return { name: records.models[m] as string, correct, certainty, latencyNs, memoryBytes };
+    });
+    return { name: file.replace(/\.csv$/, ''), models, quality: ranked.map(({ quality }) => quality) };
   });
 }

@@ -57,8 +57,8 @@ class Waiting {
   }
 
   /** take takes the first requests out, into a batch. */
-  take(size: number, batch: number[], atNs: number): void {
-    for (let i = 0; i < size; i++) batch.push(this.requests[this.head++] as number);
+  take(size: number, batch: Int32Array, atNs: number): void {
+    for (let i = 0; i < size; i++) batch[i] = this.requests[this.head++] as number;
     if (this.head === this.tail) this.emptiedNs = atNs;
   }
 }
@@ -79,13 +79,18 @@ export class GearRun {
   private readonly queuedNs: Float64Array;
   private readonly endedNs: Float64Array;
   /** The idle devices, in the order in which they fell idle. */
-  private readonly idle: number[];
-  /** The end, the step and the requests of what each device runs. */
+  private readonly idle: Int32Array;
+  private idleDevices: number;
+  /** The end, the step, and the requests of what each device runs. */
   private readonly endNs: Float64Array;
   private readonly stepOf: Int32Array;
-  private readonly batches: readonly number[][];
+  private readonly batches: readonly Int32Array[];
+  private readonly sizes: Int32Array;
+  /** The device whose batch ends first, -1 where none runs; of several, the one that began first. */
+  private firstToEnd = -1;
   /** The requests that are sent on at this instant, each followed by its next step. */
-  private readonly unsure: number[] = [];
+  private readonly unsure: Int32Array;
+  private unsureEnd = 0;
   /** The number of batches that began before that of each device. */
   private readonly begun: Float64Array;
   private batchesBegun = 0;
@@ -112,11 +117,15 @@ export class GearRun {
     this.queues = this.steps.map(() => new Waiting(arrivalsNs.length));
     this.queuedNs = new Float64Array(arrivalsNs.length);
     this.endedNs = new Float64Array(arrivalsNs.length);
-    this.idle = placement.map((_, device) => device);
+    this.idle = Int32Array.from(placement, (_, device) => device);
+    this.idleDevices = placement.length;
     this.endNs = new Float64Array(placement.length).fill(NEVER);
     this.stepOf = new Int32Array(placement.length);
     this.begun = new Float64Array(placement.length);
-    this.batches = placement.map(() => []);
+    const largest = Math.max(...this.steps.map(({ model }) => model.latencyNs.length));
+    this.batches = placement.map(() => new Int32Array(largest));
+    this.sizes = new Int32Array(placement.length);
+    this.unsure = new Int32Array(2 * largest * placement.length);
   }
 
   /** run gives when each request was answered; undefined where too many took longer than the limit. */
@@ -124,14 +133,12 @@ export class GearRun {
     const { arrivalsNs, mostLate = NEVER } = this.trial;
     let arrived = 0;
     for (let atNs = 0; ; ) {
-      const device = this.firstToEnd();
-      const nextEnd = device === -1 ? NEVER : (this.endNs[device] as number);
+      const nextEnd = this.firstToEnd === -1 ? NEVER : (this.endNs[this.firstToEnd] as number);
       const nextArrival = arrived < arrivalsNs.length ? (arrivalsNs[arrived] as number) : NEVER;
       atNs = Math.min(nextEnd, nextArrival, this.nextTimeout(atNs));
       if (atNs === NEVER) return this.endedNs;
-      if (this.unsure.length > 0) this.unsure.length = 0;
-      for (let ending = device; ending !== -1 && this.endNs[ending] === atNs; ending = this.firstToEnd())
-        this.end(ending, atNs);
+      this.unsureEnd = 0;
+      while (this.firstToEnd !== -1 && this.endNs[this.firstToEnd] === atNs) this.end(this.firstToEnd, atNs);
       const isComing = arrived < arrivalsNs.length;
       while (arrived < arrivalsNs.length && arrivalsNs[arrived] === atNs) this.queue(0, arrived++, atNs);
       this.serve(atNs);
@@ -142,22 +149,17 @@ export class GearRun {
     }
   }
 
-  /** firstToEnd is the device whose batch ends first; of several, the one that began first. */
-  private firstToEnd(): number {
+  private findFirstToEnd(): void {
     let first = -1;
     let earliest = NEVER;
     for (let device = 0; device < this.endNs.length; device++) {
       const endNs = this.endNs[device] as number;
-      const isBefore =
-        endNs < earliest ||
-        (endNs !== NEVER &&
-          endNs === earliest &&
-          (this.begun[device] as number) < (this.begun[first] as number));
-      if (!isBefore) continue;
+      if (endNs > earliest || endNs === NEVER) continue;
+      if (endNs === earliest && (this.begun[device] as number) > (this.begun[first] as number)) continue;
       first = device;
       earliest = endNs;
     }
-    return first;
+    this.firstToEnd = first;
   }
 
   /** nextTimeout is when the next of the first requests has waited long enough. */
@@ -188,28 +190,33 @@ export class GearRun {
     const step = this.stepOf[device] as number;
     const { certainty } = (this.steps[step] as GearRunStep).model;
     const threshold = cascade.thresholds[step] ?? Number.NEGATIVE_INFINITY;
-    for (const request of this.batches[device] as number[]) {
-      if ((certainty[request % certainty.length] as number) < threshold) this.unsure.push(request, step + 1);
-      else {
+    const batch = this.batches[device] as Int32Array;
+    for (let i = 0; i < (this.sizes[device] as number); i++) {
+      const request = batch[i] as number;
+      if ((certainty[request % certainty.length] as number) < threshold) {
+        this.unsure[this.unsureEnd++] = request;
+        this.unsure[this.unsureEnd++] = step + 1;
+      } else {
         this.endedNs[request] = atNs;
         if (atNs - (arrivalsNs[request] as number) > limitNs) this.late += 1;
       }
     }
     this.endNs[device] = NEVER;
-    this.idle.push(device);
+    this.idle[this.idleDevices++] = device;
+    this.findFirstToEnd();
   }
 
   /** escalate brings unsure requests to their next steps. Devices have taken by then what waited before. */
   private escalate(atNs: number): void {
-    if (this.unsure.length === 0) return;
-    for (let i = 0; i < this.unsure.length; i += 2)
+    if (this.unsureEnd === 0) return;
+    for (let i = 0; i < this.unsureEnd; i += 2)
       this.queue(this.unsure[i + 1] as number, this.unsure[i] as number, atNs);
     this.serve(atNs);
   }
 
   /** serve starts batches until no queue can start one. */
   private serve(atNs: number): void {
-    while (this.idle.length > 0) {
+    while (this.idleDevices > 0) {
       let best = -1;
       let bestIdle = -1;
       for (let step = 0; step < this.queues.length; step++) {
@@ -232,7 +239,7 @@ export class GearRun {
     const { bit, share, taken } = this.steps[step] as GearRunStep;
     let best = -1;
     let least = NEVER;
-    for (let at = 0; at < this.idle.length; at++) {
+    for (let at = 0; at < this.idleDevices; at++) {
       const device = this.idle[at] as number;
       if (((this.trial.placement[device] as number) & bit) === 0) continue;
       const planned = share[device] as number;
@@ -245,18 +252,21 @@ export class GearRun {
   }
 
   private start(step: number, at: number, atNs: number): void {
-    const [device] = this.idle.splice(at, 1) as [number];
+    const device = this.idle[at] as number;
+    this.idle.copyWithin(at, at + 1, this.idleDevices--);
     const queue = this.queues[step] as Waiting;
     const { model, taken } = this.steps[step] as GearRunStep;
     const { latencyNs } = model;
     const size = Math.min(queue.length, latencyNs.length);
     taken[device]! += size;
-    const batch = this.batches[device] as number[];
-    batch.length = 0;
-    queue.take(size, batch, atNs);
+    queue.take(size, this.batches[device] as Int32Array, atNs);
+    this.sizes[device] = size;
     this.stepOf[device] = step;
     this.begun[device] = this.batchesBegun++;
     this.events += 1;
-    this.endNs[device] = atNs + (latencyNs[size - 1] as number);
+    const endNs = atNs + (latencyNs[size - 1] as number);
+    this.endNs[device] = endNs;
+    // Of batches that end together, the one that began first stays first.
+    if (this.firstToEnd === -1 || endNs < (this.endNs[this.firstToEnd] as number)) this.firstToEnd = device;
   }
 }

@@ -32,3 +32,4 @@ export {
   rangesOf,
   resolveCascade,
 } from './resolve.js';
+export { proportionalArrivals } from './trials.js';

@@ -29,7 +29,7 @@ const ROUNDING = 1e-12;
 const DEFAULT_DRAWS = 1000;
 
 /** Where nobody limits the work, a search ends after so many arrivals and batches of simulated gears: some ten seconds. */
-export const MOST_EVENTS = 15e6;
+export const MOST_EVENTS = 40e6;
 
 /** GearMethod is a way to search the gears of most accuracy. */
 export type GearMethod = CascadeMethod | 'loop';
@@ -62,7 +62,7 @@ export interface SearchEnd {
    * of counted work; exhaustive search has no limit.
    */
   readonly work?: number;
-  /** The arrivals and batches of simulated gears after which a search without `work` ends; 15 million by default. */
+  /** The arrivals and batches of simulated gears after which a search without `work` ends; 40 million by default. */
   readonly mostEvents?: number;
   readonly interrupted?: () => boolean;
 }

@@ -1,3 +1,4 @@
+import { quickselect } from 'simple-statistics';
 import type { Cascade } from './cascade.js';
 import { GearRun, type GearTrial } from './gear-run.js';
 import { Balance, type ModelPlacement, modelLoads } from './placement.js';
@@ -12,6 +13,27 @@ const LATENCIES = 10;
 
 /** ArrivalsOf draws the arrivals of a load: so many, at a mean rate, always the same. */
 export type ArrivalsOf = (requests: number, rps: number) => Float64Array;
+
+/**
+ * proportionalArrivals gives loads whose gaps are the same at every rate, in proportion, so that a rate is no harder by
+ * chance than another. Gaps are drawn when they are first needed.
+ * @param gap draws the next gap, of a load with a mean gap of 1
+ */
+export function proportionalArrivals(gap: () => number): ArrivalsOf {
+  let times = new Float64Array(0);
+  return (requests, rps) => {
+    if (times.length < requests) {
+      const before = times;
+      let at = before.at(-1) ?? 0;
+      times = Float64Array.from({ length: requests }, (_, i) => {
+        at = i < before.length ? at : at + gap();
+        return before[i] ?? at;
+      });
+    }
+    const nsPerGap = 1e9 / rps;
+    return times.subarray(0, requests).map((time) => Math.round(time * nsPerGap));
+  };
+}
 
 /** TunedGear is how a cascade is batched in a range, and what the trial gave. */
 export interface TunedGear {
@@ -129,6 +151,8 @@ function queueLengths(most: number): number[] {
 
 /** quantileOf is the longest time of all requests but the `mostLate` slowest. */
 function quantileOf(endedNs: Float64Array, arrivalsNs: Float64Array, mostLate: number): number {
-  const times = endedNs.map((endNs, request) => endNs - (arrivalsNs[request] as number)).sort();
-  return times[Math.max(0, times.length - 1 - mostLate)] as number;
+  const times = Array.from(endedNs, (endNs, request) => endNs - (arrivalsNs[request] as number));
+  const place = Math.max(0, times.length - 1 - mostLate);
+  quickselect(times, place);
+  return times[place] as number;
 }

@@ -7,6 +7,7 @@ import {
   frontierOf,
   type GearExplanation,
   planFamily,
+  proportionalArrivals,
   type ResolvedCascade,
 } from '../../gearplan/index.js';
 import { type JobContext, serveJobs } from '../../jobs/index.js';
@@ -35,7 +36,8 @@ serveJobs<GearJob, PlannedGears, string>((job, { interrupted, tell }: JobContext
   const { explain, frontier, work, ...asked } = job;
   const { integer } = streamOf(SEED, 'gears/random');
   const limits = { interrupted, ...(work === undefined ? {} : { work }) };
-  const question = { ...asked, ...limits, arrivalsOf: poissonArrivals, integer };
+  const arrivalsOf = proportionalArrivals(streamOf(SEED, 'gears/arrivals').exponential);
+  const question = { ...asked, ...limits, arrivalsOf, integer };
   tell('searching gears');
   const answer = planFamily(question);
   if (!('plan' in answer) || !(explain || frontier) || interrupted()) return { answer };
@@ -48,13 +50,3 @@ serveJobs<GearJob, PlannedGears, string>((job, { interrupted, tell }: JobContext
     },
   };
 });
-
-/** poissonArrivals draws the arrivals of a rate. At every rate the same gaps are drawn, in proportion. */
-function poissonArrivals(requests: number, rps: number): Float64Array {
-  const { exponential } = streamOf(SEED, 'gears/arrivals');
-  let atNs = 0;
-  return Float64Array.from({ length: requests }, () => {
-    atNs += (1e9 * exponential()) / rps;
-    return Math.round(atNs);
-  });
-}
