@@ -10,6 +10,7 @@ import {
   fault,
   InputError,
   type InputPath,
+  InterruptedError,
   inputFile,
   type Loaded,
   loadArtifact,
@@ -162,6 +163,8 @@ interface MeasuringMissing extends ProfilePipelineOptions {
  * measureMissing measures the models whose profiles are missing, or not complete where these are to be continued. The
  * model of `x.profile.json` is `x.onnx` beside it.
  * @returns the paths of the profiles that were measured
+ * @throws InputError where profiles are not complete and not to be continued, MissingError where models are missing, and
+ *   InterruptedError where an interruption left a part
  */
 export async function measureMissing(
   paths: readonly string[],
@@ -171,7 +174,14 @@ export async function measureMissing(
   const wanted: string[] = [];
   const told = new ToldFaults();
   for (const path of paths) {
-    if (!(await isWanted(path, options.resume ?? false))) continue;
+    const state = await stateOf(path);
+    if (state === 'complete') continue;
+    if (state === 'begun' && options.resume !== true) {
+      told.add(
+        fault(`is not complete: measuring it was interrupted; give ${option('resume')} to go on`, path),
+      );
+      continue;
+    }
     wanted.push(path);
     const model = modelOf(path);
     if (!(await exists(model)))
@@ -184,26 +194,38 @@ export async function measureMissing(
     throw new InputError(`profile ${spec}`, [
       fault(`all of its profiles exist; give ${option('samples')} ${whatFor}`),
     ]);
+  const kept: string[] = [];
   for (const path of wanted) {
-    const { onProgress } = options;
-    await profileModelFile(modelOf(path), {
-      ...options,
-      // A stage runs its whole model, so that is what is timed where nobody asks for blocks.
-      blocks: options.blocks ?? '1',
-      resume: await exists(path),
-      output: path,
-      ...(onProgress && {
-        onProgress: ({ doing, ...rest }) => onProgress({ doing: `${modelOf(path)}: ${doing}`, ...rest }),
-      }),
-    });
-    options.signal?.throwIfAborted();
+    const { onProgress, signal } = options;
+    try {
+      await profileModelFile(modelOf(path), {
+        ...options,
+        // A stage runs its whole model, so that is what is timed where nobody asks for blocks.
+        blocks: options.blocks ?? '1',
+        resume: await exists(path),
+        output: path,
+        ...(onProgress && {
+          onProgress: ({ doing, ...rest }) => onProgress({ doing: `${modelOf(path)}: ${doing}`, ...rest }),
+        }),
+      });
+      kept.push(path);
+      signal?.throwIfAborted();
+    } catch (error) {
+      throw signal?.aborted === true && kept.length > 0 ? interruptedAfter(kept) : error;
+    }
   }
   return wanted;
 }
 
-async function isWanted(path: string, resume: boolean): Promise<boolean> {
-  if (!(await exists(path))) return true;
-  return resume && (await loadArtifact(path, ['profile'])).value.measurement?.complete === false;
+function interruptedAfter(kept: readonly string[]): InterruptedError {
+  return new InterruptedError(
+    `interrupted: what was measured is in ${kept.join(', ')}; ${option('resume')} goes on`,
+  );
+}
+
+async function stateOf(path: string): Promise<'missing' | 'begun' | 'complete'> {
+  if (!(await exists(path))) return 'missing';
+  return (await loadArtifact(path, ['profile'])).value.measurement?.complete === false ? 'begun' : 'complete';
 }
 
 function modelOf(profile: string): string {

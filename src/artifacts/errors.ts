@@ -30,6 +30,14 @@ export class MissingError extends InputError {
 }
 
 /**
+ * InterruptedError ends work that was interrupted and that kept a part of what it did, which its message names. The command
+ * line prints the message and exits with 130.
+ */
+export class InterruptedError extends Error {
+  override readonly name = 'AbortError';
+}
+
+/**
  * option writes an option by its name in the library, as faults quote it. The command line puts its flag in its
  * place.
  */

@@ -42,7 +42,7 @@ export {
 } from './common.js';
 export type { CompareRow, ComparisonDocument } from './comparison.js';
 export { sameData, sha256Of, sha256OfFile } from './digest.js';
-export { type Fault, fault, InputError, MissingError, option } from './errors.js';
+export { type Fault, fault, InputError, InterruptedError, MissingError, option } from './errors.js';
 export { checkReadable, everyInput } from './every-input.js';
 export { firstFaults } from './faults.js';
 export { checkFolder, makeFolderWhole, type OthersIn } from './folder.js';

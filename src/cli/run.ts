@@ -87,7 +87,11 @@ async function tell(
   const errors = await import('../artifacts/index.js');
   if (signal.aborted && (error as Error).name === 'AbortError') {
     terminal.document(await errorDocument(EXIT.interrupted, 'interrupted'));
-    terminal.note('interrupted before there was anything to keep');
+    terminal.note(
+      error instanceof errors.InterruptedError
+        ? inFlags(error.message, command)
+        : 'interrupted before there was anything to keep',
+    );
     return EXIT.interrupted;
   }
   if (error instanceof errors.InputError) {

@@ -1,9 +1,13 @@
 import type { DeviceProfile } from '../artifacts/index.js';
 
-/** measuredBatches lists the batch sizes that a profile has for a class at a virtual size, in order. */
+/**
+ * measuredBatches lists the batch sizes of which a profile has the latency of a whole model on a class at a virtual size, in
+ * order. A run that was interrupted leaves out what it did not come to.
+ */
 export function measuredBatches(device: DeviceProfile, virtual: number): number[] {
   return Object.keys(device.blockLatencyUs[virtual] ?? {})
     .map(Number)
+    .filter((batch) => (latencyUs(device, virtual, batch) ?? 0) > 0)
     .sort((a, b) => a - b);
 }
 
@@ -11,7 +15,7 @@ export function measuredBatches(device: DeviceProfile, virtual: number): number[
  * latencyUs gives the latency of a whole model at a batch size: as it was measured in one piece, or else the sum of its
  * blocks. It is undefined where neither is known.
  */
-export function latencyUs(device: DeviceProfile, virtual: number, batch: number): number | undefined {
+function latencyUs(device: DeviceProfile, virtual: number, batch: number): number | undefined {
   const whole = device.wholeLatencyUs?.[virtual]?.[batch];
   if (whole !== undefined) return whole;
   const blocks = device.blockLatencyUs[virtual]?.[batch];
@@ -19,9 +23,16 @@ export function latencyUs(device: DeviceProfile, virtual: number, batch: number)
   return blocks.reduce((all: number, us) => all + (us as number), 0);
 }
 
-/** latencyUsByBatch gives the latency at batch 1 … batch, null where the profile has none. */
+/**
+ * latencyUsByBatch gives the latency at batch 1 … batch, null where the profile has none. The last is that of the next
+ * larger batch which was measured, where there is one.
+ */
 export function latencyUsByBatch(device: DeviceProfile, virtual: number, batch: number): (number | null)[] {
-  return Array.from({ length: batch }, (_, i) => latencyUs(device, virtual, i + 1) ?? null);
+  const next = measuredBatches(device, virtual).find((measured) => measured >= batch) ?? batch;
+  return Array.from(
+    { length: batch },
+    (_, i) => latencyUs(device, virtual, i + 1 === batch ? next : i + 1) ?? null,
+  );
 }
 
 /** isSummed says whether a latency is the sum of blocks that were measured apart. */

@@ -9,7 +9,7 @@ import {
   type StageInput,
 } from '../artifacts/index.js';
 import { countFaults, readStageGraph, type StageGraph } from './graph.js';
-import { latencyUs, latencyUsByBatch, measuredBatches } from './latencies.js';
+import { latencyUsByBatch, measuredBatches } from './latencies.js';
 import { listed } from './listed.js';
 import type { GivenReason, PipelineFiles, StageProfile } from './problem.js';
 import { atQuantiles } from './quantiles.js';
@@ -140,9 +140,7 @@ function candidatesOf(
     ? (profile.devices[device] as DeviceProfile)
     : undefined;
   if (measured === undefined) return [];
-  const batches = measuredBatches(measured, 1).filter(
-    (size) => (batch === undefined || size === batch) && (latencyUs(measured, 1, size) ?? 0) > 0,
-  );
+  const batches = measuredBatches(measured, 1).filter((size) => batch === undefined || size === batch);
   const largest = batches.at(-1);
   if (largest === undefined) return [];
   const { hourlyCost } = cluster.devices[device] as { hourlyCost?: number };

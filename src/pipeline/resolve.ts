@@ -11,7 +11,7 @@ import {
 import { conditionalEdges } from './choices.js';
 import { deviceSets } from './device-sets.js';
 import { countFaults, edgeOf, type ReadGraph, readStageGraph } from './graph.js';
-import { latencyUs, latencyUsByBatch, measuredBatches } from './latencies.js';
+import { latencyUsByBatch, measuredBatches } from './latencies.js';
 import { listed } from './listed.js';
 import { objectiveFaults } from './objectives.js';
 import type { GivenStage, PipelineFiles, Resolved, StageProfile } from './problem.js';
@@ -274,11 +274,14 @@ function batchFaults(
   if (batch === undefined) return [];
   const at = `/stages/${i}/batch`;
   if (batch > MOST_BATCH) return [fault(`is ${batch}; give at most ${MOST_BATCH}`, at)];
-  if (!batches.includes(batch))
-    return [fault(`is ${batch}, which ${path} lacks on ${name}; it has ${listed(batches)}`, at)];
-  return (latencyUs(device, virtual, batch) ?? 0) > 0
+  return batches.includes(batch)
     ? []
-    : [fault(`is ${batch}, for which ${path} has no latency on ${name}`, at)];
+    : [
+        fault(
+          `is ${batch}, of which ${path} has no latency on ${name}; it has those of ${listed(batches)}`,
+          at,
+        ),
+      ];
 }
 
 export function weightBytes({ blocks }: StageProfile['profile']): number | undefined {

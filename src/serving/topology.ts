@@ -310,8 +310,11 @@ export function linkGbps(
 /**
  * filledLatencies converts latencies to nanoseconds, and gives a batch that was not profiled the latency of
  * the next larger one that was.
+ * @throws RangeError where there is none for the largest batch
  */
 export function filledLatencies(byBatch: readonly (number | null)[], batch: number): Float64Array {
+  if (typeof byBatch[batch - 1] !== 'number')
+    throw new RangeError(`Cannot tell how long batches take: there is no latency of batch ${batch}`);
   const latencies = new Float64Array(batch);
   let larger = 0;
   for (let b = batch; b >= 1; b--) {

@@ -174,6 +174,38 @@ describe('profileCascade()', () => {
     ]);
   });
 
+  it('records nothing with profiles that an interrupted run began, and goes on with them where it is asked to', async () => {
+    for (const name of NAMES)
+      await writeProfile(name, (profile) => {
+        profile.measurement = { complete: false };
+      });
+    const told = NAMES.map(
+      (name) => `${name}.json is not complete: measuring it was interrupted; give \`resume\` to go on`,
+    );
+    expect(await faultsOf(profiled(labelled()))).toEqual(told);
+    expect(await exists('records.csv')).toBe(false);
+  });
+
+  it('says which profiles were kept where it is interrupted', async () => {
+    for (const name of NAMES) await rm(at(`${name}.json`));
+    const interrupt = new AbortController();
+    const work = profiled({
+      ...labelled(),
+      ...{ devices: ['cpu:1'], batch: [1], minMs: 1, maxMs: 1, minRuns: 1, signal: interrupt.signal },
+      onProgress: ({ doing }) => {
+        if (doing.includes('large.onnx')) interrupt.abort();
+      },
+    });
+    await expect(work).rejects.toMatchObject({
+      name: 'AbortError',
+      message: expect.stringMatching(
+        /^interrupted: what was measured is in .*small\.json.*; `resume` goes on$/,
+      ),
+    });
+    expect(await exists('small.json')).toBe(true);
+    expect(await exists('records.csv')).toBe(false);
+  });
+
   it('tells all options that do not go together at once', async () => {
     expect(
       await faultsOf(profiled({ labels: at('labels.csv'), output: at('o.csv'), verdicts: at('v.csv') })),

@@ -78,7 +78,7 @@ describe('resolveGiven()', () => {
       '/stages/0/device: is A100, which is no class of the cluster; it has L4, T4',
       '/stages/2/device: divides L4 into 4; the cluster allows 1, 2',
       '/stages/0/device: is A100, which the profile detector.json lacks; it has L4, T4',
-      '/stages/1/batch: is 3, which reader.json lacks on L4; it has 1, 4',
+      '/stages/1/batch: is 3, of which reader.json has no latency on L4; it has those of 1, 4',
       '/stages/2/devices: is B200, which is no class of the cluster; it has L4, T4',
       '/stages/2/device: divides L4 into 4, which embedder.json lacks',
       '/stages/3/device: is T4, which the profile merger.json lacks; it has L4',
@@ -87,7 +87,7 @@ describe('resolveGiven()', () => {
       told(({ files }) => {
         files.profiles[0]!.profile.devices.L4!.blockLatencyUs['1']!['4'] = [null];
       }),
-    ).toEqual(['/stages/0/batch: is 4, for which detector.json has no latency on L4']);
+    ).toEqual(['/stages/0/batch: is 4, of which detector.json has no latency on L4; it has those of 1']);
   });
 
   it('tells conditions that cannot be read', () => {
@@ -157,7 +157,7 @@ describe('resolveGiven()', () => {
       'leads to nowhere',
       'is 1.5',
       'does not fit detect.crop',
-      'is 2, which',
+      'is 2, of which',
     ];
     for (const place of places) expect(all.join('\n')).toContain(place);
     expect(all.join('\n')).not.toContain('is given by none');

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { InputError } from '../../src/artifacts/index.js';
 import { topologyOf } from '../../src/serving/index.js';
 import { Durations } from '../../src/serving/state/durations.js';
-import { fullBatches, mostStages, stagesFrom } from '../../src/serving/topology.js';
+import { filledLatencies, fullBatches, mostStages, stagesFrom } from '../../src/serving/topology.js';
 import { stage } from './by-hand.js';
 import { affine, planOf } from './plans.js';
 
@@ -227,6 +227,14 @@ describe('topologyOf()', () => {
     plan.placement.pop();
     const error = catchError(() => topologyOf(plan));
     expect((error as InputError).message).toContain('has 1 virtual GPUs, but 0 are placed');
+  });
+});
+
+describe('filledLatencies()', () => {
+  it('gives a batch that was not measured the latency of the next larger one, and refuses to guess the largest', () => {
+    expect([...filledLatencies([1.5, null, 4], 3)]).toEqual([1500, 4000, 4000]);
+    expect(() => filledLatencies([1.5, null], 2)).toThrow('no latency of batch 2');
+    expect(() => filledLatencies([1.5], 2)).toThrow('no latency of batch 2');
   });
 });
 

@@ -8,6 +8,7 @@ import {
   type GearPlan,
   InputError,
   MissingError,
+  type Profile,
   sha256OfFile,
 } from '../../../src/artifacts/index.js';
 import { FAMILY, FAMILY_SPEC, writeFamily } from '../../cascade-specs.js';
@@ -38,6 +39,11 @@ async function planned(change: Partial<CascadeSpec>, options: Parameters<typeof 
   const answer = await solved(change, options);
   if (answer.outcome !== 'gear-plan') throw new Error(JSON.stringify(answer));
   return answer;
+}
+
+async function writePlan(plan: GearPlan): Promise<string> {
+  await writeFile(at('written.json'), JSON.stringify(plan));
+  return at('written.json');
 }
 
 const exists = (file: string): Promise<boolean> =>
@@ -105,6 +111,35 @@ describe('solveSpec() of a cascade', () => {
       'spec spec.json',
       'records records.csv',
       'distribution loads.csv',
+    ]);
+  });
+
+  it('takes batches that were not measured to last as long as the next larger ones', async () => {
+    const { plan } = await planned({ planner: { method: 'gears', thresholds: 6, batch: 3 } });
+    expect(plan.stages.length).toBeGreaterThan(0);
+    for (const { batch, latencyUsByBatch, name } of plan.stages) {
+      const us = 4 ** (FAMILY as readonly string[]).indexOf(name);
+      expect({ batch, latencyUsByBatch }).toEqual({
+        batch: 3,
+        latencyUsByBatch: [us * 800, us * 1000, us * 1400],
+      });
+    }
+    expect(await validateFiles([await writePlan(plan)])).toMatchObject([{ ok: true }]);
+  });
+
+  it('plans with no batch that an interrupted run did not measure, and without a class where it measured none', async () => {
+    const path = await writeFamily(folder);
+    const profile = JSON.parse(await readFile(at('large.json'), 'utf8')) as Profile;
+    const byBatch = profile.devices.V100?.blockLatencyUs[1] as Record<string, (number | null)[]>;
+    byBatch[4] = [null];
+    await writeFile(at('large.json'), JSON.stringify(profile));
+    const answer = await solveSpec(path, {});
+    if (answer.outcome !== 'gear-plan') throw new Error(JSON.stringify(answer));
+    expect(answer.plan.stages.map(({ batch }) => batch)).toEqual(answer.plan.stages.map(() => 2));
+    byBatch[1] = byBatch[2] = [null];
+    await writeFile(at('large.json'), JSON.stringify(profile));
+    expect(await faultsOf(solveSpec(path, {}))).toEqual([
+      expect.stringContaining('large were not profiled on it'),
     ]);
   });
 
