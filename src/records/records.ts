@@ -19,6 +19,8 @@ export interface FamilyRecords {
   readonly correct: readonly Uint8Array[];
   /** The certainty of the model's prediction, by model and sample. */
   readonly certainty: readonly Float64Array[];
+  /** The largest class number among predictions and labels, and the first line that has it; absent where classes have names. */
+  readonly largestClass?: { readonly number: number; readonly line: number };
 }
 
 /** Line is a line of the file, with its number. */
@@ -29,11 +31,11 @@ interface Line {
 
 /**
  * recordsOf makes records of a CSV text: a header with the columns sample, model, prediction, label and certainty in any
- * order, and a line for each sample and model. Predictions and labels are compared as text. It takes time by the length
- * of the text.
+ * order, and a line for each sample and model. Predictions and labels are class numbers or names, and are compared as text.
+ * It takes time by the length of the text.
  * @param wanted the models that the records must have; the lines of others are left out
  * @returns every fault where there are any: lines that are missing or doubled, labels of one sample that differ, numbers
- *   that are none
+ *   that are no classes, certainties that are no numbers
  */
 export function recordsOf(
   text: string,
@@ -73,6 +75,7 @@ class RecordReader {
   private readonly faults = new FaultsAlike();
   private readonly samples = new Map<string, { readonly label: string; readonly line: number }>();
   private readonly answers = new Map<string, Map<string, Answer>>();
+  private largestClass: FamilyRecords['largestClass'];
   private readonly column: Readonly<Record<(typeof COLUMNS)[number], number>>;
 
   constructor(
@@ -98,6 +101,8 @@ class RecordReader {
       this.faults.add('empty', `has no ${empty.join(', ')}`, line);
       return;
     }
+    this.checkClass('label', label, line);
+    this.checkClass('prediction', prediction, line);
     this.checkLabel(sample, label, line);
     if (this.wanted !== undefined && !this.wanted.includes(model)) return;
     const ofModel = this.answers.get(model) ?? new Map<string, Answer>();
@@ -113,6 +118,19 @@ class RecordReader {
       this.faults.add('certainty', `the certainty is "${certainty}", which is no finite number`, line);
     // What is said wrongly is not missing too.
     ofModel.set(sample, { isCorrect: prediction === label, certainty: value, line });
+  }
+
+  /** checkClass refuses numbers that no class has, so that `2.0` and `2` are not taken for two classes. */
+  private checkClass(what: string, name: string, line: number): void {
+    if (/^(0|[1-9]\d*)$/.test(name)) {
+      if (Number(name) > (this.largestClass?.number ?? -1))
+        this.largestClass = { number: Number(name), line };
+    } else if (!Number.isNaN(Number(name)))
+      this.faults.add(
+        what,
+        `the ${what} is ${name}, which is no class: classes are whole numbers from 0, or names`,
+        line,
+      );
   }
 
   private checkLabel(sample: string, label: string, line: number): void {
@@ -146,6 +164,7 @@ class RecordReader {
       models,
       correct: ofModels.map((of) => Uint8Array.from(samples, (s) => (of.get(s)?.isCorrect ? 1 : 0))),
       certainty: ofModels.map((of) => Float64Array.from(samples, (s) => of.get(s)?.certainty as number)),
+      ...(this.largestClass === undefined ? {} : { largestClass: this.largestClass }),
     };
   }
 }

@@ -20,7 +20,19 @@ describe('records', () => {
       models: ['a', 'b'],
       correct: [Uint8Array.of(1, 0), Uint8Array.of(1, 0)],
       certainty: [Float64Array.of(0.5, 1), Float64Array.of(0, 0.25)],
+      largestClass: { number: 7, line: 2 },
     });
+  });
+
+  it('have classes that are whole numbers, written in one way, or names', () => {
+    expect(recordsOf(`${HEAD}1,a,cat,dog,0.5\n`)).toMatchObject({ correct: [Uint8Array.of(0)] });
+    expect(recordsOf(`${HEAD}1,a,cat,dog,0.5\n`)).not.toHaveProperty('largestClass');
+    expect(messages(`${HEAD}1,a,-3,1,0.5\n2,a,2,2.0,0.5\n3,a,03,3,0.5\n4,a,0,Infinity,0.5\n`)).toEqual([
+      'line 2: the prediction is -3, which is no class: classes are whole numbers from 0, or names',
+      'line 4: the prediction is 03, which is no class: classes are whole numbers from 0, or names',
+      'line 3: the label is 2.0, which is no class: classes are whole numbers from 0, or names',
+      'line 5: the label is Infinity, which is no class: classes are whole numbers from 0, or names',
+    ]);
   });
 
   it('leave out models that nobody asks for, and have the others in the order asked for', () => {

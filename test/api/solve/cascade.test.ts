@@ -143,6 +143,24 @@ describe('solveSpec() of a cascade', () => {
     ]);
   });
 
+  it('refuses records of a class that a model does not tell', async () => {
+    const path = await writeFamily(folder);
+    const telling = async (classes: number) => {
+      const profile = JSON.parse(await readFile(at('large.json'), 'utf8')) as Profile;
+      profile.model.outputs = [{ name: 'scores', dtype: 'float32', shape: [1, classes], batchAxis: 0 }];
+      await writeFile(at('large.json'), JSON.stringify(profile));
+    };
+    await telling(2);
+    expect(await solveSpec(path, {})).toMatchObject({ outcome: 'gear-plan' });
+    const text = await readFile(at('records.csv'), 'utf8');
+    await writeFile(at('records.csv'), text.replace(/^5,small,\d/m, '5,small,2'));
+    expect(await faultsOf(solveSpec(path, {}))).toEqual([
+      '/records: name class 2 on line 7, and large tells 2 classes, from 0 on',
+    ]);
+    await telling(3);
+    expect(await solveSpec(path, {})).toMatchObject({ outcome: 'gear-plan' });
+  });
+
   it('says how it searches, and adds only the explanations that are asked for', async () => {
     const told: string[] = [];
     const plain = await planned({}, { onProgress: (doing) => told.push(doing) });
