@@ -4,18 +4,23 @@ export interface ListPart {
   readonly until: number;
 }
 
-/** sortNearly sorts a part of a list by keys; it is fast where nothing is far from its place. Equal keys keep their order. */
-export function sortNearly(list: Int32Array, keys: Float64Array, { from, until }: ListPart): void {
-  for (let i = from + 1; i < until; i++) {
-    const one = list[i] as number;
-    const key = keys[one] as number;
-    let at = i;
-    while (at > from && (keys[list[at - 1] as number] as number) > key) {
-      list[at] = list[at - 1] as number;
-      at--;
-    }
-    list[at] = one;
+/**
+ * addNearlySorted adds one to a part of a list that is sorted by keys, behind all whose keys are no larger. It is fast where
+ * few keys in the list are larger.
+ */
+export function addNearlySorted(
+  list: Int32Array,
+  keys: Float64Array,
+  { from, until }: ListPart,
+  one: number,
+): void {
+  const key = keys[one] as number;
+  let at = until;
+  while (at > from && (keys[list[at - 1] as number] as number) > key) {
+    list[at] = list[at - 1] as number;
+    at--;
   }
+  list[at] = one;
 }
 
 /** mergeSorted merges the sorted beginning of a list, which ends at `from`, with the sorted part after it. */

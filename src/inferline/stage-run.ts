@@ -1,5 +1,5 @@
 import type { Visitors } from './flow.js';
-import { type ListPart, mergeSorted, sortNearly } from './nearly-sorted.js';
+import { addNearlySorted, type ListPart, mergeSorted } from './nearly-sorted.js';
 import type { StageCandidate } from './problem.js';
 import type { FreeTimes } from './replicas.js';
 
@@ -94,24 +94,27 @@ export class StageRun {
     }
     ready.fill(-1);
     for (const [k, feed] of feeds.entries()) this.hear(feed, k);
-    this.arrange(order, 1, feeds);
-    this.arrange(this.absent, 0, feeds);
+    this.arrange(feeds);
   }
 
-  /** arrange puts those that visit, or those that do not, in the order in which all edges have spoken for them. */
-  private arrange(list: Int32Array, isVisited: number, feeds: readonly Feed[]): void {
-    const { ready, scratch } = this;
-    let from = 0;
+  /** arrange puts those that visit, and those that do not, in the order in which all edges have spoken for them. */
+  private arrange(feeds: readonly Feed[]): void {
+    const { order, absent, ready, visitors, scratch } = this;
+    const { isVisited } = visitors;
+    const { source, spare } = scratch;
+    let visits = 0;
+    let absences = 0;
     for (const [k, { run }] of feeds.entries())
       for (const heard of [run.order, run.absent]) {
-        let until = from;
+        const [from, absentFrom] = [visits, absences];
         for (let i = 0; i < heard.length; i++) {
           const r = heard[i] as number;
-          if (scratch.source[r] === k && this.visitors.isVisited[r] === isVisited) list[until++] = r;
+          if (source[r] !== k) continue;
+          if (isVisited[r] === 1) addNearlySorted(order, ready, { from, until: visits++ }, r);
+          else addNearlySorted(absent, ready, { from: absentFrom, until: absences++ }, r);
         }
-        sortNearly(list, ready, { from, until });
-        if (from > 0) mergeSorted(list, ready, { from, until, spare: scratch.spare });
-        from = until;
+        if (from > 0) mergeSorted(order, ready, { from, until: visits, spare });
+        if (absentFrom > 0) mergeSorted(absent, ready, { from: absentFrom, until: absences, spare });
       }
   }
 
