@@ -2,8 +2,11 @@ import { isDeepStrictEqual } from 'node:util';
 import {
   type Fault,
   fault,
+  fieldChanges,
   type GearPlan,
   InputError,
+  type InputFile,
+  loadArtifact,
   type PipelinePlan,
   type PooledPlan,
   pathFrom,
@@ -11,7 +14,15 @@ import {
   unreadable,
 } from '../artifacts/index.js';
 import type { OpenedBundle } from '../runtime/index.js';
-import { loadCascade, loadPipeline, loadProblem, replanned, replannedGears } from './solve/index.js';
+import {
+  gearServing,
+  loadCascade,
+  loadPipeline,
+  loadProblem,
+  pipelineServing,
+  replanned,
+  replannedGears,
+} from './solve/index.js';
 
 const CHANGED_ADVICE = 'Put the files back where they were when it was solved, or solve again.';
 
@@ -41,12 +52,17 @@ export async function confirmPlan(
   }
   const changed = await changedInputs(plan.inputs ?? [], path);
   if (changed.length > 0) throw new InputError(`check ${named} against its inputs`, changed, CHANGED_ADVICE);
-  const { problem: asked } = await loadProblem(pathFrom(path, spec.path));
-  const { heldProblem } = await import('../hold/index.js');
+  const { problem: asked, serving, inputs } = await loadProblem(pathFrom(path, spec.path));
+  const { heldProblem, promiseFaults } = await import('../hold/index.js');
   const problem = heldProblem(asked, plan);
   const { baselineProblem, checkPlan } = await import('../milp/index.js');
   const answered = plan.baseline === undefined ? problem : baselineProblem(problem, plan.baseline);
-  const recomputed = checkPlan(plan, answered);
+  const recomputed = [
+    ...checkPlan(plan, answered),
+    ...promiseFaults(plan),
+    ...askedFaults({ serving: plan.serving }, { serving }),
+    ...inputFaults(plan.inputs, inputs(path)),
+  ];
   const faults = recomputed.length > 0 ? recomputed : contradictions;
   if (faults.length > 0) throw new InputError(`confirm ${named}`, faults);
   return 'recomputed';
@@ -70,10 +86,18 @@ export async function confirmPipelinePlan(
   if (spec === undefined) return 'unnamed';
   const changed = await changedInputs(plan.inputs ?? [], path);
   if (changed.length > 0) throw new InputError(`check ${named} against its inputs`, changed, CHANGED_ADVICE);
-  const outcome = await replanned(plan, await loadPipeline(pathFrom(path, spec.path)));
+  const loaded = await loadPipeline(pathFrom(path, spec.path));
+  const outcome = await replanned(plan, loaded);
+  const { load } = loaded.spec.value;
   const faults =
     outcome.status === 'feasible'
-      ? figureFaults(plan, outcome.plan)
+      ? [
+          ...figureFaults(plan, outcome.plan),
+          ...askedFaults({ serving: plan.serving }, { serving: pipelineServing(loaded.spec.value) }),
+          // A trace is compared by its digest, as its path is relative to another file.
+          ...(load !== undefined && 'trace' in load ? [] : askedFaults({ load: plan.load }, { load })),
+          ...inputFaults(plan.inputs, loaded.inputs(path)),
+        ]
       : outcome.reasons.map(({ text }) => fault(`has no plan: ${text}`, spec.path));
   if (faults.length > 0) throw new InputError(`confirm ${named}`, faults);
   return 'recomputed';
@@ -96,13 +120,24 @@ export async function confirmGearPlan(
   if (spec === undefined) return 'unnamed';
   const changed = await changedInputs(plan.inputs ?? [], path);
   if (changed.length > 0) throw new InputError(`check ${named} against its inputs`, changed, CHANGED_ADVICE);
-  const again = await replannedGears(await loadCascade(pathFrom(path, spec.path)));
+  const loaded = await loadCascade(pathFrom(path, spec.path));
+  const again = await replannedGears(loaded);
   if (again === undefined) throw new InputError(`confirm ${named}`, [fault('has no plan', spec.path)]);
-  const faults = Object.entries(again).flatMap(([field, value]) =>
-    isDeepStrictEqual(plan[field as keyof typeof again], value)
-      ? []
-      : [fault('is not what its spec, profiles and records give', `/${field}`)],
-  );
+  const faults = [
+    ...Object.entries(again).flatMap(([field, value]) =>
+      isDeepStrictEqual(plan[field as keyof typeof again], value)
+        ? []
+        : [fault('is not what its spec, profiles and records give', `/${field}`)],
+    ),
+    ...askedFaults({ serving: plan.serving }, { serving: gearServing(loaded.spec.value) }),
+    ...inputFaults(
+      plan.inputs,
+      loaded.inputs(
+        path,
+        plan.stages.map(({ name }) => name),
+      ),
+    ),
+  ];
   if (faults.length > 0) throw new InputError(`confirm ${named}`, faults);
   return 'recomputed';
 }
@@ -121,6 +156,44 @@ export async function confirmBundledPlan({ plan, manifest }: OpenedBundle): Prom
   if (plan.kind === 'pooled-plan') await confirmPlan(plan, path, named);
   else if (plan.kind === 'pipeline-plan') await confirmPipelinePlan(plan, path, named);
   else await confirmGearPlan(plan, path, named);
+}
+
+/**
+ * confirmSimulated recomputes a plan that is to be simulated as `confirmPlan` does, where what it was made from is unchanged.
+ * Elsewhere it checks nothing, as a plan needs nothing else to be simulated. The search for a gear plan is not repeated:
+ * of one, what was asked for is compared.
+ * @param path a plan or a bundle
+ * @throws InputError where a figure or a placement of the plan is not right
+ */
+export async function confirmSimulated(path: string): Promise<void> {
+  const { planAt } = await import('../simulation/index.js');
+  const { plan, madeAt } = await planAt(path);
+  const { inputs = [] } = plan.value;
+  const spec = inputs.find(({ role }) => role === 'spec');
+  if (spec === undefined || (await changedInputs(inputs, madeAt)).length > 0) return;
+  if (plan.value.kind === 'pooled-plan') await confirmPlan(plan.value, madeAt, plan.path);
+  else if (plan.value.kind === 'pipeline-plan') await confirmPipelinePlan(plan.value, madeAt, plan.path);
+  else {
+    const { value } = await loadArtifact(pathFrom(madeAt, spec.path), ['cascade']);
+    const { serving, slo } = plan.value;
+    const faults = askedFaults({ serving, slo }, { serving: gearServing(value), slo: value.slo });
+    if (faults.length > 0) throw new InputError(`confirm ${plan.path}`, faults);
+  }
+}
+
+/** askedFaults finds what a plan has that its spec does not give. */
+function askedFaults(plan: object, asked: object): Fault[] {
+  return fieldChanges(plan, asked).map(({ path, before = 'absent', after = 'absent' }) =>
+    fault(`is ${before}; its spec gives ${after}`, path),
+  );
+}
+
+/** inputFaults finds files that a plan was made from and does not name. Those that it names are not changed. */
+function inputFaults(named: readonly InputFile[] | undefined, needed: readonly InputFile[]): Fault[] {
+  const digests = new Set(named?.map(({ role, sha256 }) => `${role} ${sha256}`));
+  return needed
+    .filter(({ role, sha256 }) => !digests.has(`${role} ${sha256}`))
+    .map(({ role, path }) => fault(`lacks ${path}, the ${role} that it was made from`, '/inputs'));
 }
 
 async function changedInputs(

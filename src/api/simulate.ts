@@ -9,6 +9,7 @@ import {
 } from '../artifacts/index.js';
 import { type JobsProgress, jobsProgress } from '../jobs/index.js';
 import type { SimulationProgress, SimulationSettings, SweepOptions } from '../simulation/index.js';
+import { confirmSimulated } from './confirm-plan.js';
 
 /** SimulateOptions adds to the settings of a run what is reported and where it is written. */
 export interface SimulateOptions extends SimulationSettings {
@@ -55,6 +56,7 @@ export async function simulatePlan(path: string, options: SimulateOptions = {}):
     told: await runsFaults(runs),
     check: (plan, workload) => windowFaults(plan, workload, windows),
   });
+  await confirmSimulated(path);
   const pool = new SimulationPool(setup, { signal, ...(runs === 1 ? { threads: 1 } : {}) });
   const tellRuns = runs === 1 ? undefined : jobsProgress(options.onRuns);
   try {
@@ -114,6 +116,7 @@ export async function sweepPlan(path: string, options: SweepOptions): Promise<Si
             lengthFaults(plan, atLoadFactor(workload, applicationsOf(plan), load), options.exact),
           ),
   });
+  await confirmSimulated(path);
   const document = await runSweep(setup, loads, { ...options, inputs: inputs(output) });
   if (output !== undefined) await saveArtifact<'simulation-sweep'>(output, document);
   return document;

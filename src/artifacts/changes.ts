@@ -1,6 +1,8 @@
-import type { Changed } from './plan-diff.js';
+import type { Changed, FieldChange } from './plan-diff.js';
 
 const ROUNDING = 1e-9;
+/** Longer values are shortened where they are shown. */
+const MOST_SHOWN = 60;
 
 /** changeOf is a figure in both plans; a plan without it has 0. */
 export function changeOf(before = 0, after = 0): Changed {
@@ -26,4 +28,27 @@ export function classChanges(
   return names
     .map((name) => ({ name, used: changeOf(a[name]?.used, b[name]?.used) }))
     .filter(({ used }) => differs(used));
+}
+
+/**
+ * fieldChanges lists the fields in which two JSON values differ, by their JSON pointers. Numbers may differ by a part in
+ * 10⁹.
+ * @param path the pointer of the values themselves
+ */
+export function fieldChanges(before: unknown, after: unknown, path = ''): FieldChange[] {
+  if (typeof before === 'number' && typeof after === 'number' && !differs({ before, after })) return [];
+  if (!isTree(before) || !isTree(after) || Array.isArray(before) !== Array.isArray(after))
+    return before === after ? [] : [{ path, ...sidesOf(jsonOf(before), jsonOf(after)) }];
+  const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+  return keys.flatMap((key) => fieldChanges(before[key], after[key], `${path}/${key}`));
+}
+
+function isTree(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}
+
+/** jsonOf writes a value, shortened where it is long. */
+function jsonOf(value: unknown): string | undefined {
+  const json = JSON.stringify(value) as string | undefined;
+  return json !== undefined && json.length > MOST_SHOWN ? `${json.slice(0, MOST_SHOWN - 1)}…` : json;
 }

@@ -23,7 +23,7 @@ export type {
   CascadeSpec,
   CertaintyMeasure,
 } from './cascade-spec.js';
-export { changeOf, classChanges, differs, sidesOf } from './changes.js';
+export { changeOf, classChanges, differs, fieldChanges, sidesOf } from './changes.js';
 export {
   type Cluster,
   countedCluster,
@@ -114,7 +114,14 @@ export type {
   WhenOutput,
 } from './pipeline-spec.js';
 export { type GpuRow, gpuNumber, type Run, runsOf, type Seat, type Spanned, seatsOf } from './placement.js';
-export type { Changed, ChangedWords, GearDifference, PlanDifference, StageDifference } from './plan-diff.js';
+export type {
+  Changed,
+  ChangedWords,
+  FieldChange,
+  GearDifference,
+  PlanDifference,
+  StageDifference,
+} from './plan-diff.js';
 export type { ClassInSet, PlanInSet, PlanSet } from './plan-set.js';
 export type {
   PolicyFile,

@@ -38,7 +38,16 @@ export interface PlanDifference extends Emitted {
   gears?: readonly GearDifference[];
   classes: readonly { readonly name: string; readonly used: Changed }[];
   gpusMoved: number;
+  /** Further fields that differ, such as the scheduler, the cluster or what was asked of the planner; absent where none does. */
+  fields?: readonly FieldChange[];
   same: boolean;
+}
+
+/** FieldChange is a field that differs, by its JSON pointer, with its values as JSON. A plan without it has none. */
+export interface FieldChange {
+  readonly path: string;
+  readonly before?: string;
+  readonly after?: string;
 }
 
 /**

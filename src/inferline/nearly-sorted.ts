@@ -11,8 +11,7 @@ export interface ListPart {
 export function addNearlySorted(
   list: Int32Array,
   keys: Float64Array,
-  { from, until }: ListPart,
-  one: number,
+  { from, until, one }: ListPart & { readonly one: number },
 ): void {
   const key = keys[one] as number;
   let at = until;

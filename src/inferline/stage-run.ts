@@ -110,8 +110,8 @@ export class StageRun {
         for (let i = 0; i < heard.length; i++) {
           const r = heard[i] as number;
           if (source[r] !== k) continue;
-          if (isVisited[r] === 1) addNearlySorted(order, ready, { from, until: visits++ }, r);
-          else addNearlySorted(absent, ready, { from: absentFrom, until: absences++ }, r);
+          if (isVisited[r] === 1) addNearlySorted(order, ready, { from, until: visits++, one: r });
+          else addNearlySorted(absent, ready, { from: absentFrom, until: absences++, one: r });
         }
         if (from > 0) mergeSorted(order, ready, { from, until: visits, spare });
         if (absentFrom > 0) mergeSorted(absent, ready, { from: absentFrom, until: absences, spare });

@@ -66,6 +66,12 @@ function rowOfWords(name: string, what: string, words: ChangedWords | undefined)
   return words === undefined ? [] : [[name, what, words.before ?? '—', words.after ?? '—', '—']];
 }
 
+/** fieldDiffTable lists the further fields that differ. */
+export function fieldDiffTable({ fields = [] }: Pick<PlanDifference, 'fields'>): Table {
+  const rows = fields.map(({ path, before = '—', after = '—' }) => [path, before, after]);
+  return { columns: ['field', 'before', 'after'], rows };
+}
+
 /** gearDiffTable lists the loads that two plans of cascades serve differently. */
 export function gearDiffTable({ gears = [] }: Pick<PlanDifference, 'gears'>): Table {
   const rows = gears.flatMap(({ fromRps, toRps, cascade, batching, accuracy, p95Ms, sharesDiffer }) => {

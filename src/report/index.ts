@@ -7,7 +7,7 @@
 export { bundleTable } from './bundle.js';
 export { compareNotes, compareTable } from './compare.js';
 export { deviceTable } from './devices.js';
-export { diffHeadline, diffTable, gearDiffTable, pipelineDiffTable } from './diff.js';
+export { diffHeadline, diffTable, fieldDiffTable, gearDiffTable, pipelineDiffTable } from './diff.js';
 export {
   bindingText,
   classExplanationTable,

@@ -1,4 +1,4 @@
-import { type Loaded, loadArtifact, manifestIn, pathFrom } from '../artifacts/index.js';
+import { fault, InputError, type Loaded, loadArtifact, manifestIn, pathFrom } from '../artifacts/index.js';
 import type { ServedPlan, TopologyOptions } from '../serving/index.js';
 
 /** SimulatedPlan is a plan that is simulated. */
@@ -28,6 +28,12 @@ export async function planAt(path: string): Promise<SimulatedPlan> {
     'pipeline-plan',
     'gear-plan',
   ]);
+  if (plan.sha256 !== loaded.value.plan.sha256)
+    throw new InputError(
+      `simulate ${path}`,
+      [fault('is not the file that was deployed: its bytes have changed', plan.path)],
+      'Deploy the plan again.',
+    );
   const deployed = loaded.value.inputs?.find(({ role }) => role === 'plan');
   const madeAt = deployed === undefined ? plan.path : pathFrom(loaded.path, deployed.path);
   return { plan, madeAt, transfers: 'none' };

@@ -33,6 +33,69 @@ it('plan deploy refuses a plan that plan validate refuses, with the same words',
   expect((await deployed()).code).toBe(0);
 });
 
+const ASKED: [string, (plan: PooledPlan) => void, string][] = [
+  [
+    'another scheduler than its spec gives',
+    (changed) => Object.assign(changed.serving!, { scheduler: 'fifo' }),
+    '/serving/scheduler: is "fifo"; its spec gives "stage-local"',
+  ],
+  [
+    'what was not asked of the planner',
+    (changed) => Object.assign(changed.planner, { maxPartitions: 4 }),
+    '/planner/maxPartitions: is 4; the spec gives',
+  ],
+  [
+    'a rate that is held by no simulation',
+    ({ models: [model] }) => Object.assign(model!, { heldRps: 1 }),
+    '/models/0/heldRps: is promised, and the plan does not say how it was found (hold)',
+  ],
+  [
+    'another SLO',
+    ({ models: [model] }) => Object.assign(model!, { sloMs: 2 * model!.sloMs }),
+    '/models/0/sloMs: is ',
+  ],
+  [
+    'fewer inputs than it was made from',
+    (changed) => {
+      changed.inputs = changed.inputs!.filter(({ role }) => role !== 'profile');
+    },
+    'the profile that it was made from',
+  ],
+];
+
+it.each(ASKED)('plan validate and plan simulate refuse a plan with %s', async (_, change, words) => {
+  const path = join(folder, 'plan.json');
+  const changed = JSON.parse(await readFile(path, 'utf8')) as PooledPlan;
+  change(changed);
+  await writeFile(path, JSON.stringify(changed));
+  const simulated = await plan(['simulate', 'plan.json', '--duration', '1s'], { cwd: folder });
+  for (const ran of [await validated(), simulated]) {
+    expect(ran.stderr).toContain(words);
+    expect(ran.code).toBe(2);
+  }
+});
+
+it('plan simulate runs a plan whose inputs have changed or are gone, as it needs none', async () => {
+  await rm(join(folder, 'spec.yaml'));
+  const ran = await plan(['simulate', 'plan.json', '--duration', '1s'], { cwd: folder });
+  expect(ran).toMatchObject({ code: 0 });
+});
+
+it('plan diff --check exits with 6 where plans are only served otherwise', async () => {
+  const text = await readFile(join(folder, 'plan.json'), 'utf8');
+  const changed = JSON.parse(text) as PooledPlan;
+  changed.serving = { scheduler: 'reservation' };
+  await writeFile(join(folder, 'other.json'), JSON.stringify(changed));
+  const diff = (other: string) => plan(['diff', 'plan.json', other, '--check', '--json'], { cwd: folder });
+  const ran = await diff('other.json');
+  expect(ran.code).toBe(6);
+  expect(JSON.parse(ran.stdout)).toMatchObject({
+    same: false,
+    fields: [{ path: '/serving/scheduler', before: '"stage-local"', after: '"reservation"' }],
+  });
+  expect(await diff('plan.json')).toMatchObject({ code: 0 });
+});
+
 /** edited writes a changed plan that names its profiles but no spec, so that its figures cannot be recomputed. */
 async function edited(change: (plan: PooledPlan) => void): Promise<void> {
   const changed = JSON.parse(await readFile(join(folder, 'plan.json'), 'utf8')) as PooledPlan;

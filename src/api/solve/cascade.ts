@@ -122,7 +122,7 @@ export async function solveCascade(
       ),
     ),
     ...{ name, method, ...(notes === undefined ? {} : { notes }), status, objective },
-    serving: spec.value.serving ?? { scheduler: 'gears' },
+    serving: gearServing(spec.value),
     ...rest,
   };
   if (output !== undefined) await saveArtifact<'gear-plan'>(output, plan);
@@ -133,6 +133,11 @@ export async function solveCascade(
     ...more,
     document: { ...plan, solver, ...more },
   };
+}
+
+/** gearServing says by what plans of a spec are served. */
+export function gearServing({ serving }: CascadeSpec): GearPlan['serving'] {
+  return serving ?? { scheduler: 'gears' };
 }
 
 function noPlanModels(

@@ -5,7 +5,13 @@
  * in `milp`, that of pipelines in `inferline`, that of cascades in `gearplan`. Start reading at `solve.ts`; `together.ts` plans several pipelines for one
  * cluster. `pooled.ts` loads a spec with its cluster and profiles.
  */
-export { type CascadeSolved, type LoadedCascade, loadCascade, replannedGears } from './cascade.js';
+export {
+  type CascadeSolved,
+  gearServing,
+  type LoadedCascade,
+  loadCascade,
+  replannedGears,
+} from './cascade.js';
 export type { GearJob, PlannedGears } from './cascade-worker.js';
 export { type HeldOutcome, holdPlan, holdTarget } from './hold.js';
 export { type NotHeld, notHeldReason } from './not-held.js';
@@ -14,6 +20,7 @@ export {
   loadPipeline,
   type PipelineSolved,
   type PipelineTools,
+  pipelineServing,
   pipelineTools,
   replanned,
 } from './pipeline.js';

@@ -203,13 +203,14 @@ export function pipelinePlan(
     ...emittedHead('pipeline-plan', inputs(holder)),
     ...{ name, method },
     ...(notes === undefined ? {} : { notes }),
-    serving: servingOf(spec.value),
+    serving: pipelineServing(spec.value),
     ...figures,
     ...load,
   };
 }
 
-function servingOf({ planner: { method }, serving, tuner }: PipelineSpec): PlanServing {
+/** pipelineServing says by what plans of a spec are served. */
+export function pipelineServing({ planner: { method }, serving, tuner }: PipelineSpec): PlanServing {
   return {
     ...(serving ?? { scheduler: method === 'given' ? 'stage-local' : 'inferline' }),
     ...(tuner === undefined ? {} : { tuner: { kind: tuner } }),

@@ -2,6 +2,7 @@ import {
   type DeviceClass,
   type Fault,
   fault,
+  fieldChanges,
   type PlannedModel,
   type PlannedPartition,
   type PlannedPipeline,
@@ -26,6 +27,7 @@ export function checkPlan(plan: PlanBody, problem: PooledProblem): Fault[] {
   }
   if (JSON.stringify(plan.cluster) !== JSON.stringify(problem.cluster))
     told.push(fault("is not the spec's cluster", '/cluster'));
+  checkPlanner(plan, problem, told);
   problem.models.forEach((model, m) => {
     checkModel(plan.models[m] as PlannedModel, model, problem, `/models/${m}`, told);
   });
@@ -47,6 +49,15 @@ export function checkedOutcome(outcome: PooledOutcome, problem: PooledProblem): 
   throw new Error(`The plan that was found does not pass its check, and is not written: ${told.join('; ')}`);
 }
 
+/** checkPlanner checks what the plan says was asked of the planner. A field of the spec that is not set is not written. */
+function checkPlanner({ planner }: PlanBody, { planner: asked }: PooledProblem, told: Told): void {
+  told.push(
+    ...fieldChanges(planner, asked, '/planner').map(({ path, before = 'absent', after = 'absent' }) =>
+      fault(`is ${before}; the spec gives ${after}`, path),
+    ),
+  );
+}
+
 function checkModel(
   planned: PlannedModel,
   model: ProblemModel,
@@ -59,6 +70,7 @@ function checkModel(
   same(told, `${at}/sloMs`, { is: planned.sloMs, should: model.sloUs / 1000 });
   same(told, `${at}/sloMarginMs`, { is: planned.sloMarginMs, should: model.sloMarginUs / 1000 });
   same(told, `${at}/weight`, { is: planned.weight, should: model.weight });
+  same(told, `${at}/blocks`, { is: planned.blocks, should: model.profile.blocks.length });
   const { batchTolerance } = model.profile.model;
   if (planned.batchTolerance !== batchTolerance) {
     const said = `is ${planned.batchTolerance ?? 'not given'}; the profile has ${batchTolerance ?? 'none'}`;

@@ -1,0 +1,67 @@
+import { type Fault, fault } from '../artifacts/index.js';
+import type { PlanBody } from '../milp/index.js';
+
+const ROUNDING = 1e-9;
+
+/**
+ * promiseFaults finds where what a plan promises contradicts itself: rates that are held without `hold` or the reverse, a
+ * value that does not follow from the rates, a bound that the value beats, and attainments that do not reach their shares.
+ * The simulations that confirm the promise are not repeated.
+ */
+export function promiseFaults({ hold, models, objective }: PlanBody): Fault[] {
+  if (hold === undefined)
+    return models.flatMap(({ heldRps }, m) =>
+      heldRps === undefined
+        ? []
+        : [fault('is promised, and the plan does not say how it was found (hold)', `/models/${m}/heldRps`)],
+    );
+  const isThroughput = objective.kind === 'throughput';
+  const rates = models.map(({ heldRps, weight }) => (heldRps ?? 0) / weight);
+  const value = isThroughput
+    ? Math.min(...rates.filter((_, m) => (models[m]?.weight ?? 0) > 0))
+    : objective.value;
+  const isBeaten = isThroughput
+    ? hold.value > hold.bound * (1 + ROUNDING)
+    : hold.value < hold.bound * (1 - ROUNDING);
+  return [
+    ...namesFaults(hold, models),
+    ...models.flatMap((model, m) => rateFaults(model, m, isThroughput)),
+    ...(differ(hold.value, value)
+      ? [fault(`is ${hold.value}; the rates that are held give ${value}`, '/hold/value')]
+      : []),
+    ...(isBeaten ? [fault(`is ${hold.bound}, which the value ${hold.value} beats`, '/hold/bound')] : []),
+    ...hold.models.flatMap((model, m) => attainmentFaults(model, m)),
+  ];
+}
+
+type Hold = NonNullable<PlanBody['hold']>;
+
+function namesFaults({ models: held }: Hold, models: PlanBody['models']): Fault[] {
+  const [has, wanted] = [held, models].map((of) => of.map(({ name }) => name).join(', '));
+  return has === wanted ? [] : [fault(`has ${has}; the plan has ${wanted}`, '/hold/models')];
+}
+
+function rateFaults(
+  { heldRps, rps, throughputRps }: PlanBody['models'][number],
+  m: number,
+  isThroughput: boolean,
+): Fault[] {
+  const at = `/models/${m}/heldRps`;
+  if (heldRps === undefined)
+    return throughputRps > 0 ? [fault('is missing: the plan holds its other rates', at)] : [];
+  if (isThroughput || rps === undefined || !differ(heldRps, rps)) return [];
+  return [fault(`is ${heldRps}; the rate that was asked for is ${rps}`, at)];
+}
+
+function attainmentFaults({ attainment, simulated }: Hold['models'][number], m: number): Fault[] {
+  if (simulated === undefined) return [];
+  const { mean, low, high } = simulated;
+  const isOrdered = 0 <= low && low <= mean && mean <= high && high <= 1;
+  if (isOrdered && low >= attainment - ROUNDING) return [];
+  const said = `has ${low} to ${high} around ${mean} in time, and at least ${attainment} are promised`;
+  return [fault(said, `/hold/models/${m}/simulated`)];
+}
+
+function differ(one: number, other: number): boolean {
+  return !(Math.abs(one - other) <= ROUNDING * Math.max(1, Math.abs(other)));
+}
