@@ -6,7 +6,7 @@ const ARITY = 4;
  * isBefore is the total order, and the only place where it is written: the earlier event comes first, and of
  * one instant the one with the smaller rank.
  */
-function isBefore(at: number, rank: number, otherAt: number, otherRank: number): boolean {
+export function isBefore(at: number, rank: number, otherAt: number, otherRank: number): boolean {
   return at < otherAt || (at === otherAt && rank < otherRank);
 }
 

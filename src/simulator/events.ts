@@ -1,14 +1,15 @@
 import { fault, InputError } from '../artifacts/index.js';
 import { grownColumn, NONE as SHARED_NONE } from '../collections/index.js';
-import { EventHeap } from './event-heap.js';
+import { SortedEvents } from './sorted-events.js';
 
 const NONE = SHARED_NONE;
 
 /** A rank holds a sequence number below SEQUENCES and a priority above it, in one exact double. */
 const SEQUENCES = 2 ** 49;
 const PRIORITIES = 16;
-/** So few later events go into the heap at once: buckets would cost more than they spare. */
-const FEW = 8;
+/** Buckets cost more than they spare where events are few: they are given up at FEW, and made again above MANY. */
+const FEW = 24;
+const MANY = 48;
 /** There are about so many buckets for each event that is put into them. */
 const BUCKETS_PER_EVENT = 2;
 /** The buckets reach so many times as far as the events for which they are made, so that most of those to come fit in. */
@@ -31,18 +32,18 @@ function refuse(at: number, priority: number): never {
  * Of two events of one instant, the one with the smaller priority comes first; of equal priorities, the one
  * that was scheduled first.
  *
- * It is a ladder queue of one rung (Tang, Goh and Thng, "Ladder queue", 2005). The next events lie in a small heap. Those
- * after them lie in buckets of equal lengths of time, unsorted, and go into the heap bucket by bucket. Those after the
- * last bucket lie in one list, of which new buckets are made when all are empty. So an event costs constant time where
- * events are spread evenly over time, and O(log n) where all of them are in one bucket. The queue has no clock: its
- * reader's time is that of the event taken last.
+ * It is a ladder queue of one rung (Tang, Goh and Thng, "Ladder queue", 2005). The next events lie sorted. Those after them lie
+ * in buckets of equal lengths of time, unsorted, and are sorted bucket by bucket. Those after the last bucket lie in one
+ * list, of which new buckets are made when all are empty. So an event costs constant time where events are spread evenly
+ * over time, and O(log n) where all of them are in one bucket. While events are few, all of them lie sorted. The queue
+ * has no clock: its reader's time is that of the event taken last.
  */
 export class EventQueue {
-  /** `next` holds the events before `nextEnd`: at least one, where there is any. */
-  private readonly next = new EventHeap();
-  private nextEnd = 0;
+  /** `next` holds the events before `nextEnd`: at least one, where there is any. It is Infinity while events are few. */
+  private readonly next = new SortedEvents();
+  private nextEnd = Number.POSITIVE_INFINITY;
   private readonly waiting = new WaitingEvents();
-  /** `first` is the first event in the list of each bucket. Those before `bucket` are in the heap or taken. */
+  /** `first` is the first event in the list of each bucket. Those before `bucket` are sorted or taken. */
   private first = new Int32Array(0);
   private bucket = 0;
   private buckets = 0;
@@ -77,11 +78,11 @@ export class EventQueue {
   schedule(at: number, priority: number, event: number): void {
     if (!Number.isSafeInteger(at) || !(priority >= 0 && priority < PRIORITIES)) refuse(at, priority);
     const rank = priority * SEQUENCES + this.sequence++;
-    if (this.size === 0) this.beginAt(at);
     this.size += 1;
     if (at < this.nextEnd) {
       this.next.push(at, rank, event);
       this.nextAt = this.next.firstAt;
+      if (this.size > MANY && this.nextEnd === Number.POSITIVE_INFINITY) this.endSorted();
     } else if (at < this.end) this.putInBucket(this.waiting.add(at, rank, event), at);
     else this.putLater(this.waiting.add(at, rank, event), at);
   }
@@ -89,19 +90,18 @@ export class EventQueue {
   /** take removes the next event and gives the number that it was scheduled with; there must be one. */
   take(): number {
     const { next } = this;
-    const event = next.first;
-    next.removeFirst();
+    const event = next.take();
     this.size -= 1;
     if (next.size === 0) this.refill();
     else this.nextAt = next.firstAt;
     return event;
   }
 
-  /** beginAt lets the heap of an empty queue end just after the first event, and the buckets too. */
-  private beginAt(at: number): void {
+  /** endSorted lets events that come after all of now lie unsorted from now on. */
+  private endSorted(): void {
+    this.nextEnd = this.next.lastAt + 1;
+    this.end = this.nextEnd;
     this.bucket = this.buckets;
-    this.nextEnd = at + 1;
-    this.end = at + 1;
   }
 
   private putInBucket(event: number, at: number): void {
@@ -118,19 +118,20 @@ export class EventQueue {
     if (at > this.most) this.most = at;
   }
 
-  /** refill moves the events of the next bucket that has any into the empty heap. */
+  /** refill moves the events of the next bucket that has any among the sorted, of which there are none. */
   private refill(): void {
-    this.nextAt = Number.POSITIVE_INFINITY;
-    if (this.size === 0) return;
     if (!this.takeBucket()) {
-      this.makeBuckets();
-      if (this.next.size === 0) this.takeBucket();
+      if (this.laterCount <= FEW) this.sortAll();
+      else {
+        this.makeBuckets();
+        this.takeBucket();
+      }
     }
-    this.nextAt = this.next.firstAt;
+    this.nextAt = this.size > 0 ? this.next.firstAt : Number.POSITIVE_INFINITY;
   }
 
   /**
-   * takeBucket moves the events of the next bucket that has any into the heap.
+   * takeBucket moves the events of the next bucket that has any among the sorted.
    * @returns whether any had
    */
   private takeBucket(): boolean {
@@ -147,18 +148,17 @@ export class EventQueue {
     return false;
   }
 
-  /** makeBuckets spreads the later events over new buckets, or moves them into the heap where they are few. */
+  /** sortAll moves the later events among the sorted, where all are from now on. */
+  private sortAll(): void {
+    this.nextEnd = Number.POSITIVE_INFINITY;
+    if (this.later !== NONE) this.waiting.moveTo(this.next, this.later);
+    this.emptyLater();
+  }
+
+  /** makeBuckets spreads the later events over new buckets. */
   private makeBuckets(): void {
     const { later, laterCount, least, most } = this;
-    this.later = NONE;
-    this.laterCount = 0;
-    this.least = Number.POSITIVE_INFINITY;
-    this.most = 0;
-    if (laterCount <= FEW) {
-      this.beginAt(most);
-      this.waiting.moveTo(this.next, later);
-      return;
-    }
+    this.emptyLater();
     this.setBuckets(least, (most - least + 1) / (BUCKETS_PER_EVENT * laterCount), most);
     const { times, next } = this.waiting;
     for (let event = later; event !== NONE; ) {
@@ -166,6 +166,13 @@ export class EventQueue {
       this.putInBucket(event, times[event] as number);
       event = after;
     }
+  }
+
+  private emptyLater(): void {
+    this.later = NONE;
+    this.laterCount = 0;
+    this.least = Number.POSITIVE_INFINITY;
+    this.most = 0;
   }
 
   /** setBuckets makes empty buckets of about the given length from a time on, beyond the last event. */
@@ -202,11 +209,11 @@ class WaitingEvents {
     return place;
   }
 
-  /** moveTo moves the events of a list, which has at least one, into a heap. */
-  moveTo(heap: EventHeap, first: number): void {
+  /** moveTo moves the events of a list, which has at least one, among the sorted. */
+  moveTo(sorted: SortedEvents, first: number): void {
     let place = first;
     for (;;) {
-      heap.push(this.times[place] as number, this.ranks[place] as number, this.events[place] as number);
+      sorted.push(this.times[place] as number, this.ranks[place] as number, this.events[place] as number);
       const after = this.next[place] as number;
       if (after === NONE) break;
       place = after;
