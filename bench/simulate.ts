@@ -9,7 +9,7 @@
  * because others may be using the machine. CPU time per request is that of the same repeat.
  */
 import { fork } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 import { RunMetrics } from '../src/metrics/index.js';
@@ -55,6 +55,7 @@ interface Row {
 }
 
 const FOLDER = new URL('../../../shared/data/ppipe/', import.meta.url);
+const EXAMPLE = new URL('../../examples/pooled/expected-plan.json', import.meta.url);
 /**
  * These published plans have 100 GPUs: one mostly with batch 1, one with batch 2 in up to three stages. They
  * are used where the files are present.
@@ -112,6 +113,8 @@ function cases(schedulers: readonly string[]): Case[] {
   return [
     { name: 'four stages, FIFO', ...pipeline, metrics: false },
     { name: 'four stages, FIFO, metrics', ...pipeline, metrics: true },
+    { name: 'example plan, FIFO', core: fifo, load: 0.9, metrics: false, topology: exampleTopology },
+    ...publishedCases('FIFO', { core: fifo, load: 0.9, metrics: false }),
     ...schedulers.flatMap((scheduler): Case[] => {
       const core = SCHEDULERS[scheduler];
       if (core === undefined) throw new Error(`${scheduler} is no scheduler of ${Object.keys(SCHEDULERS)}`);
@@ -119,13 +122,8 @@ function cases(schedulers: readonly string[]): Case[] {
       const hundred = { ...plan, topology: () => evenPlan(100) };
       return [
         { name: `100 GPUs, ${scheduler}`, ...hundred },
-        ...(existsSync(FOLDER)
-          ? Object.entries(PUBLISHED).map(([name, which]) => ({
-              name: `published ${name}, ${scheduler}`,
-              ...plan,
-              topology: () => publishedTopology(which),
-            }))
-          : []),
+        { name: `example plan, ${scheduler}`, ...plan, topology: exampleTopology },
+        ...publishedCases(scheduler, plan),
         { name: `memory at 1 M, ${scheduler}`, ...hundred, requests: 1e6, once: true },
         { name: `memory at 10 M, ${scheduler}`, ...hundred, requests: 1e7, once: true },
         {
@@ -138,6 +136,20 @@ function cases(schedulers: readonly string[]): Case[] {
       ];
     }),
   ];
+}
+
+function publishedCases(core: string, parts: Omit<Case, 'name' | 'topology'>): Case[] {
+  if (!existsSync(FOLDER)) return [];
+  return Object.entries(PUBLISHED).map(([name, which]) => ({
+    name: `published ${name}, ${core}`,
+    ...parts,
+    topology: () => publishedTopology(which),
+  }));
+}
+
+/** exampleTopology gives the README's example plan. */
+function exampleTopology(): Topology {
+  return topologyOf(JSON.parse(readFileSync(EXAMPLE, 'utf8')));
 }
 
 function run({ name, requests: asked }: { name: string; requests: number }): Row {

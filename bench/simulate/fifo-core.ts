@@ -1,3 +1,4 @@
+import { grownColumn } from '../../src/collections/index.js';
 import {
   Answer,
   Decision,
@@ -5,6 +6,8 @@ import {
   type ServingCore,
   type Topology,
 } from '../../src/serving/index.js';
+
+const NONE = -1;
 
 /** Queue keeps requests in a ring that grows. */
 class Queue {
@@ -53,14 +56,22 @@ class Queue {
 }
 
 /**
- * FifoCore does the least that a core can do. It has one pipeline of stages with a first-in-first-out queue before
- * each. A free device takes the waiting requests, up to the stage's batch. It drops none, and sends nothing over links.
- * So it shows best the cost of the driver itself.
+ * FifoCore does the least that a core can do, so it shows best the cost of the driver itself. Before each stage of each
+ * pipeline is a first-in-first-out queue, from which a free device takes what waits, up to the stage's batch. A batch
+ * whose transfer takes no time goes on at once. Requests go to the pipelines of their model in turn, by planned rate.
+ * None is dropped.
  */
 export class FifoCore implements ServingCore {
   private readonly queues: Queue[];
   private readonly idle: Queue[];
   private readonly batchOf: readonly number[];
+  /** The next pool of each, NONE after the last, and whether sending a full batch there takes time. */
+  private readonly nextOf: Int32Array;
+  private readonly sends: Uint8Array;
+  private readonly entriesOf: readonly (readonly number[])[];
+  /** How many requests each pipeline is behind its share, by its entry. */
+  private readonly behind: Float64Array;
+  private readonly shareOf: Float64Array;
   private readonly mostTasks: number;
   private readonly freeRequests = new Queue();
   private readonly endedRequests = new Queue();
@@ -70,58 +81,83 @@ export class FifoCore implements ServingCore {
   private requestEnd = 0;
   private batchEnd = 0;
   private deadline = new Float64Array(64);
-  private readonly poolOf: Int32Array;
-  private readonly deviceOf: Int32Array;
-  private readonly sizes: Int32Array;
-  private readonly tasks: Int32Array;
+  private poolOf = new Int32Array(64);
+  private deviceOf = new Int32Array(64);
+  private sizes = new Int32Array(64);
+  private tasks: Int32Array;
   pending = 0;
 
   constructor(
     private readonly topology: Topology,
     private readonly decisions: Decisions,
   ) {
-    this.queues = topology.pools.map(() => new Queue());
-    this.idle = topology.pools.map(() => new Queue());
-    this.changed = new Uint8Array(topology.pools.length);
-    this.batchOf = topology.pools.map((pool) => pool.batch);
+    const { models, pools } = topology;
+    this.queues = pools.map(() => new Queue());
+    this.idle = pools.map(() => new Queue());
+    this.changed = new Uint8Array(pools.length);
+    this.batchOf = pools.map((pool) => pool.batch);
     this.mostTasks = Math.max(...this.batchOf);
-    const batches = topology.devices.length;
-    this.poolOf = new Int32Array(batches);
-    this.deviceOf = new Int32Array(batches);
-    this.sizes = new Int32Array(batches);
-    this.tasks = new Int32Array(batches * this.mostTasks);
+    this.tasks = new Int32Array(64 * this.mostTasks);
+    this.nextOf = Int32Array.from(pools, ({ next = NONE }) => next);
+    this.sends = Uint8Array.from(pools, ({ transferNs }) => ((transferNs.at(-1) as number) > 0 ? 1 : 0));
+    this.entriesOf = models.map(({ entries }) => entries);
+    this.behind = new Float64Array(pools.length);
+    this.shareOf = Float64Array.from(
+      pools,
+      ({ model, throughputRps }) => throughputRps / (models[model]?.throughputRps as number),
+    );
   }
 
-  arrived(_at: number, _model: number, deadlineNs: number): number {
+  arrived(_at: number, model: number, deadlineNs: number): number {
     const request = this.freeRequests.size > 0 ? this.freeRequests.shift() : this.requestEnd++;
-    if (request === this.deadline.length) {
-      const longer = new Float64Array(2 * request);
-      longer.set(this.deadline);
-      this.deadline = longer;
-    }
+    if (request === this.deadline.length) this.deadline = grownColumn(this.deadline, 2 * request);
     this.deadline[request] = deadlineNs;
     this.pending += 1;
-    (this.queues[0] as Queue).push(request);
-    this.changed[0] = 1;
+    const entry = this.nextEntry(model);
+    (this.queues[entry] as Queue).push(request);
+    this.changed[entry] = 1;
     return request;
+  }
+
+  /** nextEntry takes the pipeline that is furthest behind its planned share. */
+  private nextEntry(model: number): number {
+    const entries = this.entriesOf[model] as readonly number[];
+    let next = entries[0] as number;
+    if (entries.length === 1) return next;
+    for (let i = 0; i < entries.length; i++) {
+      const entry = entries[i] as number;
+      this.behind[entry]! += this.shareOf[entry] as number;
+      if ((this.behind[entry] as number) > (this.behind[next] as number)) next = entry;
+    }
+    this.behind[next]! -= 1;
+    return next;
   }
 
   executed(at: number, batch: number): void {
     const pool = this.poolOf[batch] as number;
-    const next = pool + 1;
-    const size = this.sizes[batch] as number;
-    this.idle[pool]?.push(this.deviceOf[batch] as number);
-    this.freeBatches.push(batch);
-    const from = batch * this.mostTasks;
+    (this.idle[pool] as Queue).push(this.deviceOf[batch] as number);
     this.changed[pool] = 1;
-    if (next < this.queues.length) {
-      (this.queues[next] as Queue).pushAll(this.tasks, from, size);
-      this.changed[next] = 1;
-      return;
-    }
+    if (this.nextOf[pool] === NONE) this.end(at, batch);
+    else if (this.sends[pool] === 1)
+      this.decisions.push(Decision.transfer, batch, this.deviceOf[batch] as number, NONE);
+    else this.transferred(at, batch);
+  }
+
+  transferred(_at: number, batch: number): void {
+    const next = this.nextOf[this.poolOf[batch] as number] as number;
+    const from = batch * this.mostTasks;
+    (this.queues[next] as Queue).pushAll(this.tasks, from, this.sizes[batch] as number);
+    this.changed[next] = 1;
+    this.freeBatches.push(batch);
+  }
+
+  private end(at: number, batch: number): void {
+    const size = this.sizes[batch] as number;
+    const from = batch * this.mostTasks;
     for (let i = 0; i < size; i++) this.answer(at, this.tasks[from + i] as number);
     this.endedRequests.pushAll(this.tasks, from, size);
     this.pending -= size;
+    this.freeBatches.push(batch);
   }
 
   decide(): void {
@@ -137,12 +173,21 @@ export class FifoCore implements ServingCore {
 
   private start(pool: number, queue: Queue, device: number): void {
     const batch = this.freeBatches.size > 0 ? this.freeBatches.shift() : this.batchEnd++;
+    if (batch === this.sizes.length) this.growBatches();
     const size = Math.min(queue.size, this.batchOf[pool] as number);
     queue.shiftInto(this.tasks, batch * this.mostTasks, size);
     this.sizes[batch] = size;
     this.poolOf[batch] = pool;
     this.deviceOf[batch] = device;
     this.decisions.push(Decision.execute, batch, device);
+  }
+
+  private growBatches(): void {
+    const capacity = 2 * this.sizes.length;
+    this.sizes = grownColumn(this.sizes, capacity);
+    this.poolOf = grownColumn(this.poolOf, capacity);
+    this.deviceOf = grownColumn(this.deviceOf, capacity);
+    this.tasks = grownColumn(this.tasks, capacity * this.mostTasks);
   }
 
   private answer(at: number, request: number): void {
@@ -168,9 +213,6 @@ export class FifoCore implements ServingCore {
   }
   failed(): void {
     throw new Error('FifoCore does not support failing batches');
-  }
-  transferred(): void {
-    throw new Error('FifoCore does not support transfers');
   }
   deviceDown(): void {
     throw new Error('FifoCore does not support outages');

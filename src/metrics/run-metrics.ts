@@ -1,3 +1,4 @@
+import { grownCapacity, grownColumn } from '../collections/index.js';
 import { type ClassFigures, DeviceFold, type LinkFigures, type PoolFigures } from './device-fold.js';
 import { Histogram } from './histogram.js';
 import { type DropCount, type RequestFigures, RequestFold } from './request-fold.js';
@@ -6,6 +7,13 @@ import { ExactValues } from './values.js';
 import { type WindowFigures, WindowFold } from './window-fold.js';
 
 const OutcomeIndex = SharedOutcomeIndex;
+
+/**
+ * Spent numbers the times in a request's row: those of its executions and transfers so far, and of the devices for it.
+ * They lie together, with a fourth that is not used, so that one array is looked up for all.
+ */
+const Spent = { computeNs: 0, transferNs: 1, deviceNs: 2 } as const;
+const SPENT_ROW = 2;
 
 const MOST_ENDED = 512;
 const ENDED_WIDTH = 8;
@@ -47,10 +55,8 @@ export class RunMetrics {
   private readonly devices: DeviceFold;
   private readonly windows: WindowFold | undefined;
   private view: BatchView | undefined;
-  /** Device time by request number, of the open request that has the number. */
-  private computeNs = new Float64Array(1024);
-  private transferNs = new Float64Array(1024);
-  private deviceNs = new Float64Array(1024);
+  /** `spent` has a row of times (Spent) for each request number, of the open request that has the number. */
+  private spent = new Float64Array(1024 << SPENT_ROW);
   /**
    * `rows` holds requests that have ended and are yet to be folded: model, outcome, latency, compute, transfer and
    * device time, reason and pool of each. Many are folded in one go, so that the code of the folds stays at hand.
@@ -73,10 +79,12 @@ export class RunMetrics {
   }
 
   arrived(atNs: number, model: number, request: number): void {
-    if (request >= this.computeNs.length) this.grow(request + 1);
-    this.computeNs[request] = 0;
-    this.transferNs[request] = 0;
-    this.deviceNs[request] = 0;
+    const row = request << SPENT_ROW;
+    if (row >= this.spent.length) this.grow(request + 1);
+    const { spent } = this;
+    spent[row + Spent.computeNs] = 0;
+    spent[row + Spent.transferNs] = 0;
+    spent[row + Spent.deviceNs] = 0;
     this.requests.arrived(model);
     this.windows?.arrived(atNs);
   }
@@ -92,13 +100,14 @@ export class RunMetrics {
   ): void {
     if (this.endedCount === MOST_ENDED) this.foldEnded();
     const row = ENDED_WIDTH * this.endedCount++;
-    const { rows } = this;
+    const { rows, spent } = this;
+    const from = request << SPENT_ROW;
     rows[row] = model;
     rows[row + 1] = outcome;
     rows[row + 2] = atNs - arrivedNs;
-    rows[row + 3] = this.computeNs[request] as number;
-    rows[row + 4] = this.transferNs[request] as number;
-    rows[row + 5] = this.deviceNs[request] as number;
+    rows[row + 3] = spent[from + Spent.computeNs] as number;
+    rows[row + 4] = spent[from + Spent.transferNs] as number;
+    rows[row + 5] = spent[from + Spent.deviceNs] as number;
     rows[row + 6] = reason;
     rows[row + 7] = pool;
     if (this.windows !== undefined) this.endedInWindow(model, arrivedNs, row);
@@ -155,13 +164,13 @@ export class RunMetrics {
     startNs: number,
     endNs: number,
   ): void {
-    const view = this.view as BatchView;
+    const { spent } = this;
     const tookNs = endNs - startNs;
     const shareNs = (tookNs * (this.shape.deviceShare[device] as number)) / size;
     for (let i = 0; i < size; i++) {
-      const request = view.requestOf(view.core.batchTask(batch, i));
-      this.computeNs[request]! += tookNs;
-      this.deviceNs[request]! += shareNs;
+      const row = this.requestIn(batch, i) << SPENT_ROW;
+      spent[row + Spent.computeNs]! += tookNs;
+      spent[row + Spent.deviceNs]! += shareNs;
     }
     this.devices.executed(pool, device, size, startNs, endNs);
     this.windows?.executed(device, size, startNs, endNs);
@@ -177,10 +186,15 @@ export class RunMetrics {
     startNs: number,
     endNs: number,
   ): void {
-    const view = this.view as BatchView;
+    const { spent } = this;
     for (let i = 0; i < size; i++)
-      this.transferNs[view.requestOf(view.core.batchTask(batch, i))]! += endNs - startNs;
+      spent[(this.requestIn(batch, i) << SPENT_ROW) + Spent.transferNs]! += endNs - startNs;
     this.devices.transferred(fromDevice, toDevice, startNs, endNs);
+  }
+
+  private requestIn(batch: number, i: number): number {
+    const view = this.view as BatchView;
+    return view.requestOf(view.core.batchTask(batch, i));
   }
 
   /**
@@ -222,17 +236,7 @@ export class RunMetrics {
     };
   }
 
-  private grow(needed: number): void {
-    let capacity = 2 * this.computeNs.length;
-    while (capacity < needed) capacity *= 2;
-    this.computeNs = longer(this.computeNs, capacity);
-    this.transferNs = longer(this.transferNs, capacity);
-    this.deviceNs = longer(this.deviceNs, capacity);
+  private grow(requests: number): void {
+    this.spent = grownColumn(this.spent, grownCapacity(this.spent.length, requests << SPENT_ROW));
   }
-}
-
-function longer(column: Float64Array, capacity: number): Float64Array<ArrayBuffer> {
-  const grown = new Float64Array(capacity);
-  grown.set(column);
-  return grown;
 }

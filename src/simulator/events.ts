@@ -1,23 +1,19 @@
 import { fault, InputError } from '../artifacts/index.js';
-import { grownColumn } from '../collections/index.js';
+import { grownColumn, NONE as SHARED_NONE } from '../collections/index.js';
+import { SortedEvents } from './sorted-events.js';
+
+const NONE = SHARED_NONE;
 
 /** A rank holds a sequence number below SEQUENCES and a priority above it, in one exact double. */
 const SEQUENCES = 2 ** 49;
 const PRIORITIES = 16;
-/** The most events that are kept in a sorted row, and how many are moved between it and the heap at once. */
-const MOST_NEAR = 128;
-const MOVED_AT_ONCE = 64;
-/** The row has room on both sides, so that an event is put in from the nearer end. */
-const ROOM = 2 * MOST_NEAR;
-const ARITY = 4;
-
-/**
- * isBefore is the total order, and the only place where it is written: the earlier event comes first, and of
- * one instant the one with the smaller rank.
- */
-function isBefore(at: number, rank: number, otherAt: number, otherRank: number): boolean {
-  return at < otherAt || (at === otherAt && rank < otherRank);
-}
+/** Buckets cost more than they spare where events are few: they are given up at FEW, and made again above MANY. */
+const FEW = 24;
+const MANY = 48;
+/** There are about so many buckets for each event that is put into them. */
+const BUCKETS_PER_EVENT = 2;
+/** The buckets reach so many times as far as the events for which they are made, so that most of those to come fit in. */
+const REACH = 4;
 
 const NS_PER_DAY = 86_400e9;
 
@@ -36,30 +32,39 @@ function refuse(at: number, priority: number): never {
  * Of two events of one instant, the one with the smaller priority comes first; of equal priorities, the one
  * that was scheduled first.
  *
- * The next events, up to 128, lie sorted in a row of typed arrays, and all later ones in a heap. Taking an event costs
- * constant time and scheduling one a few moves within the row, or O(log n) with very many events. It has no clock: its
- * reader's time is that of the event taken last.
+ * It is a ladder queue of one rung (Tang, Goh and Thng, "Ladder queue", 2005). The next events lie sorted. Those after them lie
+ * in buckets of equal lengths of time, unsorted, and are sorted bucket by bucket. Those after the last bucket lie in one
+ * list, of which new buckets are made when all are empty. So an event costs constant time where events are spread evenly
+ * over time, and O(log n) where all of them are in one bucket. While events are few, all of them lie sorted. The queue
+ * has no clock: its reader's time is that of the event taken last.
  */
 export class EventQueue {
-  /** The times, ranks and numbers of the next events, from `head` to before `end`; none is after one of the heap. */
-  private readonly times = new Float64Array(ROOM);
-  private readonly ranks = new Float64Array(ROOM);
-  private readonly events = new Int32Array(ROOM);
-  private head = MOST_NEAR;
-  private end = MOST_NEAR;
-  private readonly later = new EventHeap();
+  /** `next` holds the events before `nextEnd`: at least one, where there is any. It is Infinity while events are few. */
+  private readonly next = new SortedEvents();
+  private nextEnd = Number.POSITIVE_INFINITY;
+  private readonly waiting = new WaitingEvents();
+  /** `first` is the first event in the list of each bucket. Those before `bucket` are sorted or taken. */
+  private first = new Int32Array(0);
+  private bucket = 0;
+  private buckets = 0;
+  /** The buckets are `widthNs` long, a power of two, so that the bucket of a time is found without rounding. */
+  private widthNs = 1;
+  private start = 0;
+  private end = 0;
+  /** `later` is the list of the `laterCount` events at `end` or after it, between `least` and `most`. */
+  private later = NONE;
+  private laterCount = 0;
+  private least = Number.POSITIVE_INFINITY;
+  private most = 0;
   private sequence = 0;
 
+  size = 0;
   /** `nextAt` is the time of the next event, Infinity where there is none. */
   nextAt = Number.POSITIVE_INFINITY;
 
-  get size(): number {
-    return this.end - this.head + this.later.size;
-  }
-
   /** nextPriority is the priority of the next event; there must be one. */
   get nextPriority(): number {
-    return ((this.ranks[this.head] as number) / SEQUENCES) | 0;
+    return (this.next.firstRank / SEQUENCES) | 0;
   }
 
   /**
@@ -73,180 +78,165 @@ export class EventQueue {
   schedule(at: number, priority: number, event: number): void {
     if (!Number.isSafeInteger(at) || !(priority >= 0 && priority < PRIORITIES)) refuse(at, priority);
     const rank = priority * SEQUENCES + this.sequence++;
-    if (this.end - this.head === MOST_NEAR) this.spill();
-    const { later } = this;
-    if (later.size > 0 && !isBefore(at, rank, later.firstAt, later.firstRank)) later.push(at, rank, event);
-    else this.insert(at, rank, event);
+    this.size += 1;
+    if (at < this.nextEnd) {
+      this.next.push(at, rank, event);
+      this.nextAt = this.next.firstAt;
+      if (this.size > MANY && this.nextEnd === Number.POSITIVE_INFINITY) this.endSorted();
+    } else if (at < this.end) this.putInBucket(this.waiting.add(at, rank, event), at);
+    else this.putLater(this.waiting.add(at, rank, event), at);
   }
 
   /** take removes the next event and gives the number that it was scheduled with; there must be one. */
   take(): number {
-    const event = this.events[this.head] as number;
-    this.head += 1;
-    if (this.head === this.end) this.refill();
-    else this.nextAt = this.times[this.head] as number;
+    const { next } = this;
+    const event = next.take();
+    this.size -= 1;
+    if (next.size === 0) this.refill();
+    else this.nextAt = next.firstAt;
     return event;
   }
 
-  /** insert puts an event into its place in the row, and moves those on the shorter side of it. */
-  private insert(at: number, rank: number, event: number): void {
-    if (this.head === 0 || this.end === ROOM) this.center();
-    const { times, ranks, head, end } = this;
-    const middle = (head + end) >> 1;
-    const isInFront = head < end && isBefore(at, rank, times[middle] as number, ranks[middle] as number);
-    const place = isInFront ? this.openFront(at, rank) : this.openBack(at, rank);
-    times[place] = at;
-    ranks[place] = rank;
-    this.events[place] = event;
-    this.nextAt = times[this.head] as number;
+  /** endSorted lets events that come after all of now lie unsorted from now on. */
+  private endSorted(): void {
+    this.nextEnd = this.next.lastAt + 1;
+    this.end = this.nextEnd;
+    this.bucket = this.buckets;
   }
 
-  /** openFront moves the events before the given one to the front, and gives its place. */
-  private openFront(at: number, rank: number): number {
-    const { times, ranks, events } = this;
-    let place = --this.head;
-    while (isBefore(times[place + 1] as number, ranks[place + 1] as number, at, rank)) {
-      times[place] = times[place + 1] as number;
-      ranks[place] = ranks[place + 1] as number;
-      events[place] = events[place + 1] as number;
-      place += 1;
-    }
-    return place;
+  private putInBucket(event: number, at: number): void {
+    const bucket = ((at - this.start) / this.widthNs) | 0;
+    this.waiting.next[event] = this.first[bucket] as number;
+    this.first[bucket] = event;
   }
 
-  /** openBack moves the events after the given one to the back, and gives its place. */
-  private openBack(at: number, rank: number): number {
-    const { times, ranks, events, head } = this;
-    let place = this.end++;
-    while (place > head && isBefore(at, rank, times[place - 1] as number, ranks[place - 1] as number)) {
-      times[place] = times[place - 1] as number;
-      ranks[place] = ranks[place - 1] as number;
-      events[place] = events[place - 1] as number;
-      place -= 1;
-    }
-    return place;
+  private putLater(event: number, at: number): void {
+    this.waiting.next[event] = this.later;
+    this.later = event;
+    this.laterCount += 1;
+    if (at < this.least) this.least = at;
+    if (at > this.most) this.most = at;
   }
 
-  /** center moves the row to the middle of its room. */
-  private center(): void {
-    const { head, end } = this;
-    const to = (ROOM - (end - head)) >> 1;
-    this.times.copyWithin(to, head, end);
-    this.ranks.copyWithin(to, head, end);
-    this.events.copyWithin(to, head, end);
-    this.head = to;
-    this.end = to + end - head;
-  }
-
-  /** spill moves the later half of a full row into the heap. */
-  private spill(): void {
-    for (let moved = 0; moved < MOVED_AT_ONCE; moved++) {
-      const last = --this.end;
-      this.later.push(this.times[last] as number, this.ranks[last] as number, this.events[last] as number);
-    }
-  }
-
-  /** refill moves the first events of the heap into the empty row. */
+  /** refill moves the events of the next bucket that has any among the sorted, of which there are none. */
   private refill(): void {
-    const { later } = this;
-    this.head = MOST_NEAR;
-    this.end = MOST_NEAR;
-    for (let moved = 0; moved < MOVED_AT_ONCE && later.size > 0; moved++) {
-      this.times[this.end] = later.firstAt;
-      this.ranks[this.end] = later.firstRank;
-      this.events[this.end++] = later.first;
-      later.removeFirst();
+    if (!this.takeBucket()) {
+      if (this.laterCount <= FEW) this.sortAll();
+      else {
+        this.makeBuckets();
+        this.takeBucket();
+      }
     }
-    this.nextAt = this.end > this.head ? (this.times[this.head] as number) : Number.POSITIVE_INFINITY;
+    this.nextAt = this.size > 0 ? this.next.firstAt : Number.POSITIVE_INFINITY;
+  }
+
+  /**
+   * takeBucket moves the events of the next bucket that has any among the sorted.
+   * @returns whether any had
+   */
+  private takeBucket(): boolean {
+    const { first, buckets } = this;
+    while (this.bucket < buckets) {
+      const bucket = this.bucket++;
+      const event = first[bucket] as number;
+      if (event === NONE) continue;
+      first[bucket] = NONE;
+      this.nextEnd = this.start + this.bucket * this.widthNs;
+      this.waiting.moveTo(this.next, event);
+      return true;
+    }
+    return false;
+  }
+
+  /** sortAll moves the later events among the sorted, where all are from now on. */
+  private sortAll(): void {
+    this.nextEnd = Number.POSITIVE_INFINITY;
+    if (this.later !== NONE) this.waiting.moveTo(this.next, this.later);
+    this.emptyLater();
+  }
+
+  /** makeBuckets spreads the later events over new buckets. */
+  private makeBuckets(): void {
+    const { later, laterCount, least, most } = this;
+    this.emptyLater();
+    this.setBuckets(least, (most - least + 1) / (BUCKETS_PER_EVENT * laterCount), most);
+    const { times, next } = this.waiting;
+    for (let event = later; event !== NONE; ) {
+      const after = next[event] as number;
+      this.putInBucket(event, times[event] as number);
+      event = after;
+    }
+  }
+
+  private emptyLater(): void {
+    this.later = NONE;
+    this.laterCount = 0;
+    this.least = Number.POSITIVE_INFINITY;
+    this.most = 0;
+  }
+
+  /** setBuckets makes empty buckets of about the given length from a time on, beyond the last event. */
+  private setBuckets(start: number, lengthNs: number, last: number): void {
+    this.widthNs = 2 ** Math.max(0, Math.ceil(Math.log2(lengthNs)));
+    this.start = start;
+    this.bucket = 0;
+    this.buckets = REACH * (Math.floor((last - start) / this.widthNs) + 1);
+    this.end = start + this.buckets * this.widthNs;
+    // Buckets that were taken are empty, so only those are cleared that were never made.
+    if (this.buckets > this.first.length) this.first = new Int32Array(2 * this.buckets).fill(NONE);
   }
 }
 
-/**
- * EventHeap holds any number of events in their total order, as a 4-ary heap over typed arrays. Both operations cost
- * O(log n), and memory is allocated only when it grows.
- */
-class EventHeap {
-  /** `keys` holds the time and rank of each event side by side. */
-  private keys = new Float64Array(2 * 64);
+/** WaitingEvents holds events as columns. The queue links them into lists by `next`. */
+class WaitingEvents {
+  times = new Float64Array(64);
+  private ranks = new Float64Array(64);
   private events = new Int32Array(64);
-  private count = 0;
+  next = new Int32Array(64);
+  /** `free` is the first of the places that are used again, and `end` the number of places ever used. */
+  private free = NONE;
+  private end = 0;
 
-  get size(): number {
-    return this.count;
+  /**
+   * add keeps an event.
+   * @returns its place
+   */
+  add(at: number, rank: number, event: number): number {
+    const place = this.place();
+    this.times[place] = at;
+    this.ranks[place] = rank;
+    this.events[place] = event;
+    return place;
   }
 
-  /** firstAt and firstRank are the time and rank of the first event, and `first` is its number; there must be one. */
-  get firstAt(): number {
-    return this.keys[0] as number;
-  }
-
-  get firstRank(): number {
-    return this.keys[1] as number;
-  }
-
-  get first(): number {
-    return this.events[0] as number;
-  }
-
-  push(at: number, rank: number, event: number): void {
-    if (this.count === this.events.length) this.grow();
-    const { keys, events } = this;
-    let hole = this.count++;
-    while (hole > 0) {
-      const parent = (hole - 1) >> 2;
-      const parentAt = keys[2 * parent] as number;
-      const parentRank = keys[2 * parent + 1] as number;
-      if (!isBefore(at, rank, parentAt, parentRank)) break;
-      keys[2 * hole] = parentAt;
-      keys[2 * hole + 1] = parentRank;
-      events[hole] = events[parent] as number;
-      hole = parent;
+  /** moveTo moves the events of a list, which has at least one, among the sorted. */
+  moveTo(sorted: SortedEvents, first: number): void {
+    let place = first;
+    for (;;) {
+      sorted.push(this.times[place] as number, this.ranks[place] as number, this.events[place] as number);
+      const after = this.next[place] as number;
+      if (after === NONE) break;
+      place = after;
     }
-    this.put(hole, at, rank, event);
+    this.next[place] = this.free;
+    this.free = first;
   }
 
-  /** removeFirst removes the first event; there must be one. */
-  removeFirst(): void {
-    const { keys, events } = this;
-    const last = --this.count;
-    if (last > 0) this.sift(keys[2 * last] as number, keys[2 * last + 1] as number, events[last] as number);
-  }
-
-  /** sift fills the hole at the top: earlier events move up until this one fits in. */
-  private sift(at: number, rank: number, event: number): void {
-    const { keys, events, count } = this;
-    let hole = 0;
-    for (let first = 1; first < count; first = ARITY * hole + 1) {
-      let least = first;
-      let leastAt = keys[2 * first] as number;
-      let leastRank = keys[2 * first + 1] as number;
-      const end = Math.min(first + ARITY, count);
-      for (let child = first + 1; child < end; child++) {
-        const childAt = keys[2 * child] as number;
-        const childRank = keys[2 * child + 1] as number;
-        if (!isBefore(childAt, childRank, leastAt, leastRank)) continue;
-        least = child;
-        leastAt = childAt;
-        leastRank = childRank;
-      }
-      if (!isBefore(leastAt, leastRank, at, rank)) break;
-      keys[2 * hole] = leastAt;
-      keys[2 * hole + 1] = leastRank;
-      events[hole] = events[least] as number;
-      hole = least;
+  private place(): number {
+    const place = this.free;
+    if (place !== NONE) {
+      this.free = this.next[place] as number;
+      return place;
     }
-    this.put(hole, at, rank, event);
-  }
-
-  private put(index: number, at: number, rank: number, event: number): void {
-    this.keys[2 * index] = at;
-    this.keys[2 * index + 1] = rank;
-    this.events[index] = event;
+    if (this.end === this.events.length) this.grow();
+    return this.end++;
   }
 
   private grow(): void {
-    const capacity = 2 * this.count;
-    this.keys = grownColumn(this.keys, 2 * capacity);
+    const capacity = 2 * this.end;
+    this.times = grownColumn(this.times, capacity);
+    this.ranks = grownColumn(this.ranks, capacity);
     this.events = grownColumn(this.events, capacity);
+    this.next = grownColumn(this.next, capacity);
   }
 }

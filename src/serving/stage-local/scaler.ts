@@ -34,6 +34,8 @@ export class Scaler {
   private readonly wanted: Int32Array;
   private readonly changes: Extract<ScalingRule, { kind: 'schedule' }>['changes'];
   private done = 0;
+  /** `nextAt` is the time of the next change, Infinity where there is none. */
+  nextAt: number;
   /** Whether a pool has other devices than it should: one may still run a batch from before it was retired. */
   private isShort = false;
 
@@ -53,11 +55,7 @@ export class Scaler {
     this.states = Uint8Array.from(devices, ({ standby }) => (standby === true ? State.off : State.asked));
     this.wanted = Int32Array.from(this.pools, (_, pool) => this.active(pool));
     this.changes = rule.kind === 'none' ? [] : [...rule.changes].sort((a, b) => a.atNs - b.atNs);
-  }
-
-  /** nextAt is the time of the next change, Infinity where there is none. */
-  get nextAt(): number {
-    return this.changes[this.done]?.atNs ?? NEVER;
+    this.nextAt = this.changes[0]?.atNs ?? NEVER;
   }
 
   /** isDue tells whether devices are to be activated or retired now. */
@@ -82,9 +80,11 @@ export class Scaler {
 
   /** decide carries out the changes whose time has come. */
   decide(at: number): void {
-    for (; this.nextAt <= at; this.done++) {
+    while (this.nextAt <= at) {
       const { pool, devices } = this.changes[this.done] as (typeof this.changes)[number];
       this.wanted[pool] = devices;
+      this.done += 1;
+      this.nextAt = this.changes[this.done]?.atNs ?? NEVER;
     }
     this.isShort = false;
     this.pools.forEach((_, pool) => {

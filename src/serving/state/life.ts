@@ -237,12 +237,13 @@ export class RequestLife {
    * @returns whether any task is left
    */
   keepWanted(batch: number): boolean {
+    const { batches, requests } = this;
+    const size = batches.size(batch);
     let kept = 0;
-    for (let i = 0; i < this.batches.size(batch); i++) {
-      const task = this.batches.task(batch, i);
-      if (!this.cameBack(task)) continue;
-      this.requests.enterBatch(task);
-      this.batches.set(batch, kept++, task);
+    for (let i = 0; i < size; i++) {
+      const task = batches.task(batch, i);
+      if (requests.isSettled(requests.requestOf(task))) this.cameBack(task);
+      else batches.set(batch, kept++, task);
     }
     this.batches.truncate(batch, kept);
     return kept > 0;
