@@ -87,7 +87,7 @@ function sequencesOf(
 ): FillRule['priced'] | undefined {
   const all: (readonly SlotSequence[] | undefined)[] = [];
   for (const [m, table] of tables.entries()) {
-    const own = master.freeModelPrices[m] as number;
+    const own = master.modelPrices[m] as number;
     if (!(sources[m] instanceof LabelPricing) || !(own > 0)) {
       all.push(undefined);
       continue;
@@ -108,7 +108,7 @@ function isBetter(search: IntegerSearch, value: number, known: number | undefine
 /** isPriced says whether the LP's prices bound every model that is to be served, and some model's columns are priced. */
 function isPriced({ tables, sources, master }: IntegerSearch): boolean {
   const isBounded = tables.every(
-    ({ weight, rps = 0 }, m) => (weight === 0 && rps === 0) || (master.freeModelPrices[m] as number) > 0,
+    ({ weight, rps = 0 }, m) => (weight === 0 && rps === 0) || (master.modelPrices[m] as number) > 0,
   );
   return isBounded && sources.some((source) => source instanceof LabelPricing);
 }
