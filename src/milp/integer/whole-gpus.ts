@@ -65,13 +65,13 @@ function takeBetter(best: Float64Array, from: Int32Array, u: number, less: numbe
 
 /**
  * atWholeGpus reads a table over a grid's states at whole GPUs.
+ * The table has the highest rate, and the state that reaches it, by state of the grid.
  * @param counts the whole GPUs by class
- * @param table the highest rate, and the state that reaches it, by state of the grid
  */
 export function atWholeGpus(
   grid: Grid,
   counts: readonly number[],
-  table: Pick<WholeGpuTable, 'rps' | 'at'>,
+  { rps: best, at: from }: Pick<WholeGpuTable, 'rps' | 'at'>,
 ): WholeGpuTable {
   const strides = new Array<number>(counts.length).fill(1);
   for (let k = counts.length - 2; k >= 0; k--)
@@ -84,8 +84,8 @@ export function atWholeGpus(
     let u = 0;
     for (let k = 0; k < counts.length; k++)
       u += (amounts[k] as number) * grid.perGpu * (grid.strides[k] as number);
-    rps[n] = table.rps[u] as number;
-    at[n] = table.at[u] as number;
+    rps[n] = best[u] as number;
+    at[n] = from[u] as number;
     nextAmounts(amounts, counts);
   }
   return { counts, strides, states, rps, at };
