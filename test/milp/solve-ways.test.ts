@@ -64,10 +64,10 @@ describe('planPooled() tells how far it is', () => {
         return outcome;
       },
     };
-    // B serves as much as A for twice the price, and half of the requests must go through it.
+    // B serves as much as A for twice the price, and half of the requests must go through it. Two shares take a solver.
     const latencyUs = { ...ON_A, B: ON_A.A as (typeof ON_A)['A'] };
     const devices = { A: { count: 3, hourlyCost: 800 }, B: { count: 3, hourlyCost: 1600 } };
-    const asked = { latencyUs, rps: 2000, minShare: { B: 0.5 } };
+    const asked = { latencyUs, rps: 2000, minShare: { A: 0.1, B: 0.5 } };
     const problem = whole(devices, asked, { objective: 'cost' });
     const { plan } = planned(problem, { highs: engine, onProgress: (progress) => told.push(progress) });
     expect(plan.objective.value).toBe(2400);

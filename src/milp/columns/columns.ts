@@ -135,17 +135,37 @@ export function columnsWithin(set: ColumnSet, table: ModelTable, kept: readonly 
     const [first, end] = [c * width, c * width + (set.parts[c] as number)];
     let inside = true;
     for (let at = first; at < end && inside; at++) inside = kept[set.slots[at] as number] as boolean;
-    if (!inside) continue;
-    some.reserve();
-    const to = some.count++;
-    some.parts[to] = set.parts[c] as number;
-    some.latencyUs[to] = set.latencyUs[c] as number;
-    some.ends.set(set.ends.subarray(first, end), to * width);
-    some.slots.set(set.slots.subarray(first, end), to * width);
-    some.batches.set(set.batches.subarray(first, end), to * width);
-    some.gpusPerRps.set(set.gpusPerRps.subarray(first, end), to * width);
+    if (inside) copyColumn(set, c, some);
   }
   return some;
+}
+
+/** columnsUsing divides a set, in its order, into the columns that use a class for some partition, and the others. */
+export function columnsUsing(set: ColumnSet, classIndex: number): { using: ColumnSet; others: ColumnSet } {
+  const { width, table } = set;
+  const using = new ColumnSet(table, width);
+  const others = new ColumnSet(table, width);
+  for (let c = 0; c < set.count; c++) {
+    const [first, end] = [c * width, c * width + (set.parts[c] as number)];
+    let uses = false;
+    for (let at = first; at < end && !uses; at++)
+      uses = table.slots[set.slots[at] as number]?.classIndex === classIndex;
+    copyColumn(set, c, uses ? using : others);
+  }
+  return { using, others };
+}
+
+function copyColumn(from: ColumnSet, c: number, to: ColumnSet): void {
+  const { width } = from;
+  const [first, end] = [c * width, c * width + (from.parts[c] as number)];
+  to.reserve();
+  const at = to.count++;
+  to.parts[at] = from.parts[c] as number;
+  to.latencyUs[at] = from.latencyUs[c] as number;
+  to.ends.set(from.ends.subarray(first, end), at * width);
+  to.slots.set(from.slots.subarray(first, end), at * width);
+  to.batches.set(from.batches.subarray(first, end), at * width);
+  to.gpusPerRps.set(from.gpusPerRps.subarray(first, end), at * width);
 }
 
 function grown<T extends Uint8Array | Uint16Array | Int32Array | Float64Array>(from: T, to: T): T {

@@ -11,6 +11,7 @@ export {
   type ColumnPart,
   ColumnSet,
   columnSetOf,
+  columnsUsing,
   columnsWithin,
   enumerateColumns,
 } from './columns.js';

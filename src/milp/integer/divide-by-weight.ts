@@ -46,7 +46,7 @@ export interface WeightGoal {
 }
 
 /** Offers are the states worth giving to a model, by rising worth: with one GPU fewer, each serves less. */
-interface Offers {
+export interface Offers {
   readonly states: Int32Array;
   readonly rps: Float64Array;
 }
@@ -260,7 +260,11 @@ function filtered({ states, rps }: Offers, keep: (rps: number, state: number) =>
   };
 }
 
-function offersOf(table: WholeGpuTable, worth: Float64Array): Offers {
+/**
+ * offersOf gives the offers of a table, with the state of no GPUs first.
+ * @param worth the worth of each state's GPUs
+ */
+export function offersOf(table: WholeGpuTable, worth: Float64Array): Offers {
   const states: number[] = [0];
   const amounts = new Int32Array(table.counts.length);
   for (let n = 0; n < table.states; n++, nextAmounts(amounts, table.counts)) {
@@ -275,7 +279,8 @@ function offersOf(table: WholeGpuTable, worth: Float64Array): Offers {
   return { states: Int32Array.from(states), rps: Float64Array.from(states, (n) => table.rps[n] as number) };
 }
 
-function sumsOf(amounts: Int32Array, perUnit: readonly number[]): Float64Array {
+/** sumsOf gives the worth of every state from its amounts, as `amountsOf` gives them, and the worth of a unit. */
+export function sumsOf(amounts: Int32Array, perUnit: readonly number[]): Float64Array {
   const classes = perUnit.length;
   return Float64Array.from({ length: amounts.length / classes }, (_, n) =>
     perUnit.reduce((sum, each, k) => sum + each * (amounts[n * classes + k] as number), 0),

@@ -1,5 +1,11 @@
 import type { LabelPricing } from '../columns/index.js';
-import { type ColumnSet, columnSetOf, ListedColumns, type PricedColumn } from '../columns/index.js';
+import {
+  type ColumnSet,
+  columnSetOf,
+  columnsUsing,
+  ListedColumns,
+  type PricedColumn,
+} from '../columns/index.js';
 import { columnKey } from '../lp/index.js';
 import type { PlanOptions } from '../options.js';
 import { type UsedColumn, usedRps } from '../plan/index.js';
@@ -12,24 +18,23 @@ import type { Division } from './division.js';
 import { type Grid, gridOf, leastCommonMultiple, ModelGrid } from './grid.js';
 import {
   budgetFor,
-  carriedOf,
   excessOf,
   LAST_BUDGET,
   lossScale,
   mostWorth,
   startBudget,
   valueWithin,
-  worthOfAll,
 } from './losses.js';
 import { cappedBy, gpusUsed, priceOf, roundedUp } from './rounded.js';
 import { type IntegerSearch, isStopped } from './search-types.js';
+import { heldToShares, type MinShare, minSharesOf, ShareTable, sharePrices } from './share-table.js';
 import type { SlotSequence } from './slot-sequences.js';
 import { WholeGpuPricing } from './whole-gpu-pricing.js';
-import { unitTable, type WholeGpuTable, wholeGpuTable } from './whole-gpus.js';
+import { atWholeGpus, unitTable, type WholeGpuTable, wholeGpuTable } from './whole-gpus.js';
 
 /** GridPlan is a plan from the tables. Its value is −Infinity (Infinity for prices) if the tables hold none. */
 export interface GridPlan {
-  /** The tables, by model. */
+  /** The tables, by model; none of a model with a minimum share. */
   readonly models: readonly ModelGrid[];
   readonly used: readonly UsedColumn[];
   readonly value: number;
@@ -40,8 +45,7 @@ export interface GridPlan {
  * once.
  */
 export function isAdditive({ problem, tables }: IntegerSearch): boolean {
-  const shares = tables.some(({ minShare }) => minShare.some((share) => share > 0));
-  return problem.planner.virtualPer === 'gpu' && !shares;
+  return problem.planner.virtualPer === 'gpu' && tables.every((table) => minSharesOf(table).length === 0);
 }
 
 /**
@@ -122,7 +126,7 @@ export interface GridGoal {
 /**
  * gridPlan finds the best plan of the given columns by tables over amounts of GPUs (`ModelGrid`). It is exact for the
  * given rule. The rules are whole GPUs per pool; fractions of GPUs with whole GPUs per model, which bounds `position`;
- * and fractions that all models share, which is `class`. It keeps no minimum shares and no sizes per server.
+ * and fractions that all models share, which is `class`. It keeps one minimum share per model, and no sizes per server.
  * @param sets the columns of each model
  * @returns undefined if the tables would be too large, or if the search was stopped
  */
@@ -269,20 +273,22 @@ export function withBudget(
   sets: readonly ColumnSet[],
   { grid, rule, budget, bulk }: BudgetedTables,
 ): GridPlan | undefined {
-  const models: ModelGrid[] = [];
+  const models: ModelRates[] = [];
   for (const [m, set] of sets.entries()) {
-    const model = modelGrid(search, grid, set, rule, budget, m);
-    if (model.stopped) return undefined;
+    const model = modelRates(search, set, { grid, rule, budget, available: bulk.available }, m);
+    if (model === undefined) return undefined;
     models.push(model);
   }
-  const together = rule.shared;
-  const tables = models.map((model) => (together ? unitTable(model) : wholeGpuTable(model, bulk.available)));
-  const division = divided(search, tables, together ? grid.perGpu : 1, budget, bulk.rps);
+  const tables = models.map(({ table }) => table);
+  const division = divided(search, tables, rule.shared ? grid.perGpu : 1, budget, bulk.rps);
   if (division === undefined) return undefined;
-  const used = division.states.flatMap((state, m) =>
-    (models[m] as ModelGrid).columnsAt((tables[m] as WholeGpuTable).at[state] as number),
-  );
-  return { models, used: mergedColumns([...bulk.used, ...used]), value: division.value };
+  const used = division.states.flatMap((state, m) => (models[m] as ModelRates).columnsAt(state));
+  const merged = mergedColumns([...bulk.used, ...used]);
+  return {
+    models: models.flatMap((model) => model.grid ?? []),
+    used: heldToShares(merged, search.tables),
+    value: division.value,
+  };
 }
 
 /**
@@ -323,10 +329,10 @@ function divided(
       ...(bounded ? { most: valueWithin(search, budget) } : {}),
     });
   const perUnit = master.gpuPrices.map((price) => price / perGpu);
-  const worth = { perUnit, perModel: master.freeModelPrices };
+  const worth = { perUnit, perModel: master.modelPrices };
   return divideByWeight(tables, {
     weights: models.map(({ weight }) => weight),
-    bound: freeBound(search),
+    bound: master.bound,
     base,
     unitRps: scale.rps,
     stop,
@@ -334,9 +340,79 @@ function divided(
   });
 }
 
-/** freeBound bounds plans that need not keep minimum shares. */
-function freeBound(search: IntegerSearch): number {
-  return isAdditive(search) ? search.master.bound : worthOfAll(search) / carriedOf(search);
+/** ModelRates holds the highest rates of a model, and the columns that reach them. */
+interface ModelRates {
+  readonly table: WholeGpuTable;
+  /** columnsAt gives the columns that reach the rate of a state of `table`. */
+  readonly columnsAt: (state: number) => UsedColumn[];
+  /** The grid behind the table, if the model has no minimum share. */
+  readonly grid?: ModelGrid;
+}
+
+/** RatesGoal says over which amounts of GPUs a model's rates are found, and what is left out. */
+interface RatesGoal {
+  readonly grid: Grid;
+  readonly rule: FillRule;
+  readonly budget: number;
+  /** The GPUs that are divided, by class. */
+  readonly available: readonly number[];
+}
+
+/** modelRates finds a model's highest rates; it is undefined if it was stopped or there are too many pairs of states. */
+function modelRates(
+  search: IntegerSearch,
+  set: ColumnSet,
+  goal: RatesGoal,
+  m: number,
+): ModelRates | undefined {
+  const [share] = minSharesOf(search.tables[m] as ModelTable);
+  if (share !== undefined) return sharedRates(search, set, goal, m);
+  const { grid, rule, budget, available } = goal;
+  const model = modelGrid(
+    search,
+    grid,
+    set,
+    { rule, budget, price: search.master.modelPrices[m] as number },
+    m,
+  );
+  if (model.stopped) return undefined;
+  const table = rule.shared ? unitTable(model) : wholeGpuTable(model, available);
+  return { grid: model, table, columnsAt: (state) => model.columnsAt(table.at[state] as number) };
+}
+
+/** sharedRates finds the highest rates of a model that must use a class (see `ShareTable`). */
+function sharedRates(
+  search: IntegerSearch,
+  set: ColumnSet,
+  { grid, rule, budget, available }: RatesGoal,
+  m: number,
+): ModelRates | undefined {
+  const { master, tables, stop } = search;
+  const [share] = minSharesOf(tables[m] as ModelTable) as [MinShare];
+  const prices = sharePrices(master, m, share);
+  const sets = columnsUsing(set, share.classIndex);
+  const using = modelGrid(search, grid, sets.using, { rule, budget, price: prices.using }, m);
+  if (using.stopped) return undefined;
+  const others = modelGrid(search, grid, sets.others, { rule, budget, price: prices.others }, m);
+  if (others.stopped) return undefined;
+  const bounded = Number.isFinite(budget) && prices.all > 0;
+  const both = new ShareTable(using, others, {
+    share: share.share,
+    gpuPrices: master.gpuPrices.map((price) => (bounded ? price / prices.all : 0)),
+    budget: bounded ? budget / prices.all : Infinity,
+    stop,
+  });
+  if (both.stopped) return undefined;
+  const table = rule.shared ? both.table : atWholeGpus(grid, available, both.table);
+  return { table, columnsAt: (state) => both.columnsAt(table.at[state] as number) };
+}
+
+/** KeptStates says which states a model's table keeps, and how GPUs fill. */
+interface KeptStates {
+  readonly rule: FillRule;
+  readonly budget: number;
+  /** The price of one request per second, which no column of the table undercuts. */
+  readonly price: number;
 }
 
 /** modelGrid makes a model's table. Its losses are in the model's own requests per second. */
@@ -344,12 +420,10 @@ function modelGrid(
   search: IntegerSearch,
   grid: Grid,
   set: ColumnSet,
-  { pool, priced }: FillRule,
-  budget: number,
+  { rule: { pool, priced }, budget, price: own }: KeptStates,
   m: number,
 ): ModelGrid {
   const { master, stop, tables, problem } = search;
-  const own = master.freeModelPrices[m] as number;
   const bounded = Number.isFinite(budget) && own > 0;
   const gpuPrices = master.gpuPrices.map((price) => (bounded ? price / own : 0));
   const options = { pool, gpuPrices, budget: bounded ? budget / own : Infinity };

@@ -137,12 +137,13 @@ export class ModelGrid {
    */
   private close(singles: Singles): boolean {
     const { grid, rps, via, options } = this;
+    const { pricing } = options;
     const amounts = new Int32Array(grid.units.length);
     const items = new SortedItems(amounts.length);
     rps[0] = 0;
     let steps = 0;
     for (let u = 0; u < grid.states; u++, nextAmounts(amounts, grid.units)) {
-      if (!this.price(u, amounts, singles)) return false;
+      if (pricing !== undefined && !this.price(u, amounts, singles, pricing)) return false;
       const own = singles.rps[u] as number;
       // Most states are reached by no plan within the budget, so this comes before their worth is computed.
       if (own > 0 || (rps[u] as number) >= 0) {
@@ -167,9 +168,9 @@ export class ModelGrid {
    * price finds the best single column of a state among those that are not listed.
    * @returns false if it was stopped
    */
-  private price(u: number, amounts: Int32Array, singles: Singles): boolean {
-    const { pricing, gpuPrices, budget } = this.options;
-    if (pricing === undefined || u === 0) return true;
+  private price(u: number, amounts: Int32Array, singles: Singles, pricing: WholeGpuPricing): boolean {
+    const { gpuPrices, budget } = this.options;
+    if (u === 0) return true;
     const worth = worthOf(amounts, gpuPrices, this.grid.perGpu);
     const known = Math.max(0, this.rps[u] as number, singles.rps[u] as number);
     const found = pricing.bestOn(amounts, worth, Math.max(known, worth - budget));

@@ -48,7 +48,12 @@ export function valueWithin(search: IntegerSearch, budget: number): number {
   return budget + ratesWorth(search) - scarcityOf(search);
 }
 
-export function worthOfAll({ master, classes }: IntegerSearch): number {
+/** boundByPrices is the bound that the prices prove, which no plan beats. */
+export function boundByPrices(search: IntegerSearch): number {
+  return valueWithin(search, 0);
+}
+
+function worthOfAll({ master, classes }: IntegerSearch): number {
   return classes.available.reduce((sum, n, k) => sum + n * (master.gpuPrices[k] as number), 0);
 }
 
@@ -62,13 +67,13 @@ function scarcityOf({ master, classes }: IntegerSearch): number {
 
 /** ratesWorth is the price of the required rates. */
 function ratesWorth({ tables, master }: IntegerSearch): number {
-  return tables.reduce((sum, { rps = 0 }, m) => sum + rps * (master.freeModelPrices[m] as number), 0);
+  return tables.reduce((sum, { rps = 0 }, m) => sum + rps * (master.modelPrices[m] as number), 0);
 }
 
 /** carriedOf is the price of one unit of least throughput/weight. */
-export function carriedOf({ master, tables }: IntegerSearch): number {
+function carriedOf({ master, tables }: IntegerSearch): number {
   return tables.reduce(
-    (sum, { weight }, m) => (weight > 0 ? sum + weight * (master.freeModelPrices[m] as number) : sum),
+    (sum, { weight }, m) => (weight > 0 ? sum + weight * (master.modelPrices[m] as number) : sum),
     0,
   );
 }
@@ -80,12 +85,10 @@ export function carriedOf({ master, tables }: IntegerSearch): number {
 export function mostWorth(search: IntegerSearch, m: number, budget: number): number {
   const { tables, master } = search;
   if (!isMaximised(search))
-    return (
-      (tables[m]?.rps ?? 0) * (master.freeModelPrices[m] as number) + budget + SLACK * ratesWorth(search)
-    );
+    return (tables[m]?.rps ?? 0) * (master.modelPrices[m] as number) + budget + SLACK * ratesWorth(search);
   const least = valueWithin(search, budget);
   const others = tables.reduce(
-    (sum, { weight }, o) => (o === m ? sum : sum + weight * least * (master.freeModelPrices[o] as number)),
+    (sum, { weight }, o) => (o === m ? sum : sum + weight * least * (master.modelPrices[o] as number)),
     0,
   );
   return worthOfAll(search) * (1 + SLACK) - others;

@@ -13,12 +13,8 @@ const GROWTH = 4;
 /** No budget is larger than this many times the bound; a small rate may cost that much more in whole GPUs. */
 const MOST_BUDGET = 16;
 
-/**
- * The search ends after this many steps (about a tenth of a second) times the fourth power of the number of models, and
- * after 2·10⁸ at most. The budget must hold the losses of all models, and of one model little is left to gain.
- */
-const STEPS_OF_ONE_MODEL = 3e6;
-const MOST_STEPS = 2e8;
+/** The search ends after this many steps (some seconds). The budget must hold the losses of all models. */
+const MOST_STEPS = { oneModel: 1e8, severalModels: 3e8 };
 
 /** PricedPools is what `pricedPools` found. */
 export interface PricedPools {
@@ -53,7 +49,7 @@ export function pricedPools(
   const scale = lossScale(search);
   const grid = gridOf(available, 1, sets.length);
   if (!(scale > 0) || grid === undefined || !isPriced(search)) return undefined;
-  const counted = stopAfter(Math.min(MOST_STEPS, STEPS_OF_ONE_MODEL * sets.length ** 4), () => false);
+  const counted = stopAfter(sets.length === 1 ? MOST_STEPS.oneModel : MOST_STEPS.severalModels, () => false);
   const bounded = { ...search, stop: (steps: number) => search.stop(steps) || counted(steps) };
   const bulk = { used: [], rps: sets.map(() => 0), available };
   const largest = Math.min(MOST_BUDGET * scale, known === undefined ? Infinity : budgetFor(search, known));
@@ -87,7 +83,7 @@ function sequencesOf(
 ): FillRule['priced'] | undefined {
   const all: (readonly SlotSequence[] | undefined)[] = [];
   for (const [m, table] of tables.entries()) {
-    const own = master.freeModelPrices[m] as number;
+    const own = master.modelPrices[m] as number;
     if (!(sources[m] instanceof LabelPricing) || !(own > 0)) {
       all.push(undefined);
       continue;
@@ -108,7 +104,7 @@ function isBetter(search: IntegerSearch, value: number, known: number | undefine
 /** isPriced says whether the LP's prices bound every model that is to be served, and some model's columns are priced. */
 function isPriced({ tables, sources, master }: IntegerSearch): boolean {
   const isBounded = tables.every(
-    ({ weight, rps = 0 }, m) => (weight === 0 && rps === 0) || (master.freeModelPrices[m] as number) > 0,
+    ({ weight, rps = 0 }, m) => (weight === 0 && rps === 0) || (master.modelPrices[m] as number) > 0,
   );
   return isBounded && sources.some((source) => source instanceof LabelPricing);
 }

@@ -29,12 +29,14 @@ import {
   gridPlan,
   isAdditive,
 } from './grid-search.js';
+import { boundByPrices } from './losses.js';
 import { wholeGpuBound } from './price-bound.js';
 import { pricedPools } from './priced-pools.js';
 import { priceByRule, priceOf, roundedWithRoom, usefulGpus } from './rounded.js';
 import { type IntegerSearch, type SearchResult, timeLeft } from './search-types.js';
 import { servingMore } from './serving-more.js';
 import { servingPlan } from './serving-plan.js';
+import { minSharesOf } from './share-table.js';
 import { uniformPlan } from './uniform-sizes.js';
 
 /** Below this gap per model, a large cluster's plan is not worth a MILP. */
@@ -234,31 +236,35 @@ function byPools(
 }
 
 /**
- * Some rules bind many pools at once (one size per server, minimum shares). Without them the tables give a bound, and
- * the plan itself if it happens to keep the rules. Otherwise a MILP keeps them, and the best plan with one size per
- * class, which keeps servers to one size, is the least that is given.
+ * Some rules bind many pools at once (one size per server, minimum shares). The tables keep minimum shares, except
+ * several of one model, and give a bound; their plan is taken if it happens to keep the other rules. Otherwise a MILP
+ * keeps them, and what is least given is the best plan with one size per class, which keeps servers to one size, or the
+ * one with whole GPUs per pool, which positions may share.
  */
 function constrained(search: IntegerSearch, { sets, complete }: GridColumns, gap: number): SearchResult {
   const { problem, master, phases } = search;
-  const pool = problem.planner.wholeGpusPer === 'pool';
-  const rule = { pool, shared: problem.planner.wholeGpusPer === 'class' };
-  const free = phases.time('without rules', () => gridPlan(search, sets, { rule }));
-  const known = free !== undefined && free.used.length > 0 ? free : undefined;
-  const bound = known === undefined || !complete ? master.bound : tighter(search, known.value, master.bound);
-  if (known !== undefined && pool && keepsRules(search, known.used))
-    return finish(
-      search,
-      { used: known.used, value: planValue(search, known.used, known.value), nodes: 0 },
-      { proven: bound, gap },
-    );
-  const uniform =
-    problem.planner.virtualPer === 'server'
-      ? phases.time('one size per class', () => uniformPlan(search, searchPlan))
-      : undefined;
-  if (uniform !== undefined && gapOf(search, uniform.value, bound) <= gap)
-    return finish(search, uniform, { proven: bound, gap });
+  const { wholeGpusPer, virtualPer } = problem.planner;
+  const relaxed = isTabled(search) ? search : withoutShares(search);
+  const planBy = (rule: FillRule): Candidate | undefined => {
+    const plan = phases.time('without rules', () => gridPlan(relaxed, sets, { rule }));
+    return plan === undefined || plan.used.length === 0
+      ? undefined
+      : { used: plan.used, value: plan.value, nodes: 0 };
+  };
+  const best = planBy({ pool: wholeGpusPer === 'pool', shared: wholeGpusPer === 'class' });
+  const bound = best === undefined || !complete ? master.bound : tighter(search, best.value, master.bound);
+  const pools = wholeGpusPer === 'position' ? planBy(POOLS) : best;
+  let lower = pools !== undefined && keepsRules(search, pools.used) ? withValue(search, pools) : undefined;
+  if (lower !== undefined && gapOf(search, lower.value, bound) <= gap)
+    return finish(search, lower, { proven: bound, gap });
+  if (virtualPer === 'server') {
+    const uniform = phases.time('one size per class', () => uniformPlan(search, searchPlan));
+    lower = better(search, lower, uniform) as Candidate | undefined;
+    if (lower !== undefined && gapOf(search, lower.value, bound) <= gap)
+      return finish(search, lower, { proven: bound, gap });
+  }
   const milp = phases.time('milp', () => milpPlan(search, bound));
-  const either = better(search, uniform, milp);
+  const either = better(search, lower, milp);
   if (either === undefined || either === 'infeasible')
     return finish(search, either ?? (isMaximised(search) ? undefined : anyPlan(search)), {
       proven: bound,
@@ -266,6 +272,27 @@ function constrained(search: IntegerSearch, { sets, complete }: GridColumns, gap
     });
   const more = phases.time('sum', () => servingMore(search, either));
   return finish(search, more, { proven: bound, gap });
+}
+
+function withValue(search: IntegerSearch, { used, value, nodes }: Candidate): Candidate {
+  return { used, value: planValue(search, used, value), nodes };
+}
+
+/** isTabled says whether the tables keep all minimum shares: at most one of each model. */
+function isTabled({ tables }: IntegerSearch): boolean {
+  return tables.every((table) => minSharesOf(table).length <= 1);
+}
+
+/** withoutShares is the search for plans that need not keep minimum shares, at the same prices of GPUs. */
+function withoutShares(search: IntegerSearch): IntegerSearch {
+  const { master, tables } = search;
+  const none = tables.map(({ minShare }) => Array.from(minShare, () => 0));
+  const free = {
+    ...search,
+    tables: tables.map((table) => ({ ...table, minShare: table.minShare.map(() => 0) })),
+    master: { ...master, modelPrices: master.freeModelPrices, usePrices: none },
+  };
+  return { ...free, master: { ...free.master, bound: boundByPrices(free) } };
 }
 
 function keepsRules(search: IntegerSearch, used: readonly UsedColumn[]): boolean {

@@ -1,11 +1,13 @@
 import type { ColumnOptions } from '../columns/index.js';
 import { SLACK } from '../rounding.js';
 import {
+  fitsMemory,
   joinedBetween,
   type ModelTable,
   type Slot,
   type SpanLatencies,
   slowerLink,
+  spanUs,
   transferUs,
 } from '../tables/index.js';
 
@@ -56,6 +58,27 @@ export interface SlotSequence {
   /** No column of this sequence that meets the SLO costs less per request per second. */
   readonly price: number;
   readonly budgetUs: number;
+  /**
+   * firstEnds gives where its first partition may end; undefined if there is no other partition, or there are too many
+   * figures. They are found when first asked for, and `count` is told the steps that this takes.
+   */
+  readonly firstEnds: (count: (steps: number) => void) => FirstEnds | undefined;
+}
+
+/**
+ * FirstEnds are the cuts at which the first partition of a sequence may end so that the rest can be in time, by rising
+ * `price`.
+ */
+export interface FirstEnds {
+  readonly cuts: Int32Array;
+  /** No column that is in time costs less per request per second if its first partition ends there. */
+  readonly price: Float64Array;
+  /** The GPUs that the first partition needs for one request per second. */
+  readonly gpus: Float64Array;
+  /** The price of the other partitions is at least this per request per second, so that they are in time. */
+  readonly restPrice: Float64Array;
+  /** The time until the second partition begins. */
+  readonly reachedUs: Float64Array;
 }
 
 /** SequencePrices holds what GPUs are worth, and how much a pipeline may lose at these prices. */
@@ -74,6 +97,12 @@ export const LATENESS_PRICES = [0.05, 0.15, 0.4, 1, 2.5];
 
 /** More figures than this are not kept for tails, which is 160 MB. */
 const MOST_FIGURES = 2e7;
+
+/** Finding out about a cut, and sorting, takes as long as this many steps. */
+const STEPS_PER_CUT = 20;
+
+/** More figures than this are not kept for first partitions, which is 80 MB. */
+const MOST_FIRST_FIGURES = 1e7;
 
 /**
  * slotSequences lists the sequences of slots and batches that a column within the budget may have: a sequence whose
@@ -116,6 +145,7 @@ class SequenceListing {
   private readonly runners: readonly SequenceRunner[];
   private readonly crossings = new Map<string, Float64Array>();
   private figures = 0;
+  private firstFigures = 0;
 
   constructor(
     private readonly table: ModelTable,
@@ -170,7 +200,51 @@ class SequenceListing {
       const late = sumAt(0, begun, { perUs: runner.price + perUs, after, perCrossUs: perUs });
       price = Math.max(price, late - part * inTime);
     });
-    if (this.isWanted(price, classes)) this.found.push({ runner, next, classes, price, budgetUs });
+    if (!this.isWanted(price, classes)) return;
+    let ends: FirstEnds | undefined | 'unknown' = 'unknown';
+    const firstEnds = (count: (steps: number) => void) => {
+      if (ends !== 'unknown') return ends;
+      count(STEPS_PER_CUT * this.table.cuts.length);
+      ends = this.firstEnds(begun);
+      return ends;
+    };
+    this.found.push({ runner, next, classes, price, budgetUs, firstEnds });
+  }
+
+  /** firstEnds lists where the first partition of a sequence may end (see `FirstEnds`). */
+  private firstEnds({ runner, next, budgetUs, crossUs }: Begun): FirstEnds | undefined {
+    const { cuts, weightPrefix, slots, allowedUs } = this.table;
+    if (next === undefined || this.firstFigures > MOST_FIRST_FIGURES) return undefined;
+    const { latencies, linkUs, virtual, size, slot } = runner;
+    const [start] = cuts as unknown as [number];
+    const found: { j: number; price: number; gpus: number; restPrice: number; reachedUs: number }[] = [];
+    for (let j = 1; j < cuts.length - 1; j++) {
+      const end = cuts[j] as number;
+      const us = spanUs(latencies, start, end);
+      const reachedUs = us + (crossUs?.[j] ?? 0);
+      if (reachedUs + (next.us[j] as number) > budgetUs * (1 + SLACK)) continue;
+      const weights = (weightPrefix[end] as number) - (weightPrefix[start] as number);
+      if (!fitsMemory(slots[slot] as Slot, weights)) continue;
+      const left = (budgetUs - reachedUs) / allowedUs;
+      const restPrice = next.late.reduce(
+        (most, late, l) =>
+          Math.max(most, (late[j] as number) / (1 + SLACK) - (LATENESS_PRICES[l] as number) * left),
+        next.price[j] as number,
+      );
+      const busyUs = Math.max(us, linkUs[0] as number, linkUs[j] as number);
+      const gpus = busyUs / (virtual * size * 1e6);
+      const price = gpus * (this.prices.gpuPrices[runner.classIndex] as number) + restPrice;
+      found.push({ j, price, gpus, restPrice, reachedUs });
+    }
+    found.sort((a, b) => a.price - b.price || a.j - b.j);
+    this.firstFigures += 4.5 * found.length;
+    return {
+      cuts: Int32Array.from(found, ({ j }) => j),
+      price: Float64Array.from(found, ({ price }) => price),
+      gpus: Float64Array.from(found, ({ gpus }) => gpus),
+      restPrice: Float64Array.from(found, ({ restPrice }) => restPrice),
+      reachedUs: Float64Array.from(found, ({ reachedUs }) => reachedUs),
+    };
   }
 
   /** A column of this price loses at least the part price − 1 of its rate, and its GPUs are worth at least its own. */

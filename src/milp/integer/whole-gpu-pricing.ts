@@ -94,11 +94,49 @@ export class WholeGpuPricing {
         if (this.stopped || sequence.price * this.floor > worth * (1 + SLACK)) break;
         this.sequence = sequence;
         for (let k = 0; k < this.left.length; k++) this.left[k] = gpus[k] as number;
-        this.place(sequence, 0, 0, worth);
+        this.begin(sequence, worth);
       }
     }
     if (this.best === undefined) return undefined;
     return { column: this.columnOf(this.best), rps: this.floor };
+  }
+
+  /**
+   * begin places the first partition of a sequence. Which GPUs it needs for the floor, and which it leaves to the others
+   * for what these cost at least, is known for each of its ends.
+   */
+  private begin(sequence: SlotSequence, worth: number): void {
+    const { runner, next } = sequence;
+    const firstEnds = sequence.firstEnds((steps) => this.look(steps));
+    if (firstEnds === undefined || next === undefined) {
+      this.place(sequence, 0, 0, worth);
+      return;
+    }
+    const k = runner.classIndex;
+    const all = this.left[k] as number;
+    const most = all - (sequence.classes[k] as number) + 1;
+    const least = sequence.classes[k] === 1 ? most : 1;
+    const price = this.gpuPrices[k] as number;
+    for (let e = 0; e < firstEnds.cuts.length && !this.stopped; e++) {
+      this.look();
+      if ((firstEnds.price[e] as number) * this.floor > worth * (1 + 2 * SLACK)) return;
+      const j = firstEnds.cuts[e] as number;
+      const gpus = firstEnds.gpus[e] as number;
+      const restPrice = firstEnds.restPrice[e] as number;
+      for (let n = Math.max(least, Math.ceil((gpus * this.floor) / (1 + SLACK))); n <= most; n++) {
+        this.look();
+        const rest = worth - n * price + SLACK * worth;
+        if (this.stopped || restPrice * this.floor > rest) break;
+        this.left[k] = all - n;
+        const slowest = this.slowestUs(next.runner, this.left[next.runner.classIndex] as number);
+        if ((next.runner.linkUs[j] as number) <= slowest) {
+          this.placed.push({ end: j, runner, gpus: n });
+          this.place(next, j, firstEnds.reachedUs[e] as number, rest);
+          this.placed.pop();
+        }
+      }
+      this.left[k] = all;
+    }
   }
 
   /** place gives each number of GPUs that may do to the first partition of a tail, which begins at cut i. */
@@ -215,8 +253,9 @@ export class WholeGpuPricing {
     return fitsMemory(slots[slot] as Slot, (weightPrefix[end] as number) - (weightPrefix[first] as number));
   }
 
-  private look(): void {
-    if (++this.steps < STOP_EVERY) return;
+  private look(steps = 1): void {
+    this.steps += steps;
+    if (this.steps < STOP_EVERY) return;
     if (this.stop(this.steps)) this.stopped = true;
     this.steps = 0;
   }

@@ -20,7 +20,7 @@ export interface WholeGpuTable {
  */
 export function wholeGpuTable(model: ModelGrid, available: readonly number[]): WholeGpuTable {
   const { best, from } = bestUpTo(model);
-  return atWholeGpus(model.grid, available, best, from);
+  return atWholeGpus(model.grid, available, { rps: best, at: from });
 }
 
 /**
@@ -63,11 +63,15 @@ function takeBetter(best: Float64Array, from: Int32Array, u: number, less: numbe
   from[u] = from[less] as number;
 }
 
-function atWholeGpus(
+/**
+ * atWholeGpus reads a table over a grid's states at whole GPUs.
+ * The table has the highest rate, and the state that reaches it, by state of the grid.
+ * @param counts the whole GPUs by class
+ */
+export function atWholeGpus(
   grid: Grid,
   counts: readonly number[],
-  best: Float64Array,
-  from: Int32Array,
+  { rps: best, at: from }: Pick<WholeGpuTable, 'rps' | 'at'>,
 ): WholeGpuTable {
   const strides = new Array<number>(counts.length).fill(1);
   for (let k = counts.length - 2; k >= 0; k--)

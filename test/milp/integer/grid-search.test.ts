@@ -49,6 +49,20 @@ function leastServed({ tables }: IntegerSearch, used: readonly UsedColumn[]): nu
   return Math.min(...tables.map(({ weight }, m) => served[m]! / weight));
 }
 
+/** keepsShares adds up what runs through each class, pipeline by pipeline. */
+function keepsShares({ tables }: IntegerSearch, used: readonly UsedColumn[]): boolean {
+  return tables.every((table, m) => {
+    const own = used.filter(({ column }) => column.model === m);
+    const through = (k?: number) =>
+      own
+        .filter(
+          ({ column }) => k === undefined || column.parts.some((p) => table.slots[p.slot]!.classIndex === k),
+        )
+        .reduce((sum, one) => sum + usedRps(one), 0);
+    return table.minShare.every((share, k) => through(k) >= share * through() - 1e-9);
+  });
+}
+
 describe('gridPlan()', () => {
   for (const [wholeGpusPer, rule] of RULES)
     test(`finds the most that is served, and the least price, with whole GPUs per ${wholeGpusPer}`, () => {
@@ -107,6 +121,40 @@ describe('gridPlan()', () => {
     expect(gridPlan(search, sets, { rule: halves, available: [1_000_000] })).toBeUndefined();
     expect(sharedUnit(search)).toBe(2);
   });
+
+  for (const [wholeGpusPer, rule] of RULES)
+    test(`keeps minimum shares, as a brute force does, with whole GPUs per ${wholeGpusPer}`, () => {
+      let lower = 0;
+      for (let seed = 1; seed <= cases(5, 60); seed++)
+        for (const objective of ['throughput', 'cost'] as const) {
+          const shape = { ...SHAPE, models: 1 + (seed % 2) };
+          const random = randomProblem(seed, shape, { maxPartitions: 2, wholeGpusPer, objective });
+          const minShare = { [`C${seed % 2}`]: [0.2, 0.5, 0.8, 1][seed % 4] as number };
+          // Every second problem has a model that may use anything.
+          const models = random.models.map((one, m) =>
+            m > 0 && seed % 4 === 1 ? one : { ...one, minShare },
+          );
+          const problem = { ...random, models };
+          const best = new BruteForce(problem).best(objective);
+          const search = searchFor(problem, highs);
+          const { sets } = gridColumns(search);
+          const plan = gridPlan(search, sets, { rule });
+          if (best === undefined) {
+            expect([0, Infinity, -Infinity]).toContain(plan?.value);
+            continue;
+          }
+          expect({ seed, value: plan?.value }).toEqual({ seed, value: expect.closeTo(best, 6) });
+          if (new BruteForce(random).best(objective)! !== best) lower++;
+          if (objective === 'throughput') {
+            expect(leastServed(search, plan!.used)).toBeCloseTo(best, 6);
+            gpusOf(search, plan!.used).forEach((gpus, k) => {
+              expect(gpus).toBeLessThanOrEqual(search.classes.available[k]! + 1e-9);
+            });
+          }
+          expect({ seed, kept: keepsShares(search, plan!.used) }).toEqual({ seed, kept: true });
+        }
+      expect(lower).toBeGreaterThan(2);
+    });
 
   test('is nothing where it was stopped', () => {
     const search = searchFor(randomProblem(2, { ...SHAPE, mostGpus: 300 }), highs);

@@ -58,6 +58,9 @@ describe('WholeGpuPricing', () => {
       const sequences = slotSequences(table, problem.planner, prices) ?? [];
       const goal = { ...prices, sequences, mostWorth: Infinity, stop: () => false };
       const pricing = new WholeGpuPricing(table, problem.planner, goal);
+      // Where first partitions are too many to keep, each is sought anew.
+      const unkept = sequences.map((sequence) => ({ ...sequence, firstEnds: () => undefined }));
+      const without = new WholeGpuPricing(table, problem.planner, { ...goal, sequences: unkept });
       for (const gpus of [
         [1, 0],
         [0, 1],
@@ -73,6 +76,7 @@ describe('WholeGpuPricing', () => {
         expect({ seed, gpus, above: ask(best * (1 + 1e-9)) }).toEqual({ seed, gpus, above: undefined });
         for (const part of [0, 0.5, 1 - 1e-6]) {
           const rps = ask(best * part)?.rps ?? 0;
+          if (part === 0.5) expect(without.bestOn(gpus, worth, best * part)?.rps ?? 0).toBe(rps);
           expect({ seed, gpus, part, ratio: best === 0 ? rps + 1 : rps / best }).toEqual({
             seed,
             gpus,
