@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { HeldRates } from '../../src/hold/held-rates.js';
+import { variantsOf } from '../../src/hold/moves.js';
 import { Polish, type Polished } from '../../src/hold/polish.js';
 import type { HoldTools, RatedPlan } from '../../src/hold/tools.js';
 import { type HoldTrial, leastPerWeight } from '../../src/hold/trial.js';
@@ -9,6 +10,7 @@ import {
   type PlanBody,
   type PooledProblem,
   planPooled,
+  regrouped,
 } from '../../src/milp/index.js';
 import { randomProblem, type Shape } from '../milp/random-problem.js';
 
@@ -45,8 +47,10 @@ function tools(more: Partial<HoldTools> = {}): Ranking {
   return { asked, ranked, isOver: () => false, ...more };
 }
 
-function startOf(seed: number): { problem: PooledProblem; start: Polished } | undefined {
-  const problem = randomProblem(seed, SHAPE, { sloMargin: 0.1 });
+const keyOf = (plan: PlanBody | undefined): string => JSON.stringify(plan?.models.map((m) => m.pipelines));
+
+function startOf(seed: number, sloMargin = 0.1): { problem: PooledProblem; start: Polished } | undefined {
+  const problem = randomProblem(seed, SHAPE, { sloMargin });
   const outcome = planPooled(problem, { highs });
   if (!('plan' in outcome)) return undefined;
   const heldRps = heldOf(outcome.plan);
@@ -88,6 +92,64 @@ describe('Polish', () => {
     const keys = some.asked.map(({ plan }) => JSON.stringify(plan.models));
     expect(new Set(keys).size).toBe(keys.length);
     expect(polish.variants).toBe(keys.length);
+  });
+
+  it('tries first what holds most where models keep their shares, and leaves out what cannot hold more', async () => {
+    let orders = 0;
+    for (const seed of SEEDS) {
+      const { problem, start } = startOf(seed) ?? {};
+      if (problem === undefined || start === undefined || start.value <= 0) continue;
+      const asked: PlanBody[] = [];
+      const ranked = async ({ plan, startRps }: RatedPlan) => {
+        asked.push(plan);
+        return { heldRps: startRps.map(() => 0), attainment: [], requests: REQUESTS };
+      };
+      await new Polish(problem, tools({ ranked })).polished(start, []);
+      const { plan } = start.trial.outcome;
+      const shares = start.heldRps.map((rps, m) => rps / (plan.models[m]?.throughputRps as number));
+      const singles = variantsOf(plan, 'single').map(({ counts }) => keyOf(regrouped(plan, counts, problem)));
+      const first = asked.filter((one) => singles.includes(keyOf(one)));
+      // Single moves come before pairs.
+      expect(asked.slice(0, first.length)).toEqual(first);
+      const predicted = first.map(({ models }) =>
+        leastPerWeight(
+          problem.models,
+          models.map(({ throughputRps }, m) => throughputRps * (shares[m] as number)),
+        ),
+      );
+      predicted.slice(1).forEach((value, i) => {
+        expect(value).toBeLessThanOrEqual((predicted[i] as number) * (1 + 1e-9));
+      });
+      if (new Set(predicted.map((value) => value.toFixed(6))).size > 1) orders += 1;
+      for (const { models } of asked) {
+        const planned = models.map(({ throughputRps }) => throughputRps);
+        expect(leastPerWeight(problem.models, planned)).toBeGreaterThan(start.value * 0.99);
+      }
+    }
+    expect(orders).toBeGreaterThan(1);
+  });
+
+  it('tries the variants of other plans too, and gives the trial that it began with', async () => {
+    let others = 0;
+    for (const seed of SEEDS) {
+      const { problem, start } = startOf(seed) ?? {};
+      const { start: other } = startOf(seed, 0.4) ?? {};
+      if (problem === undefined || start === undefined || other === undefined || other.value <= 0) continue;
+      const { plan } = other.trial.outcome;
+      const own = variantsOf(plan, 'single').map(({ counts }) => keyOf(regrouped(plan, counts, problem)));
+      const ranked = async (rated: RatedPlan) => {
+        const isOwn = own.includes(keyOf(rated.plan));
+        const heldRps = rated.startRps.map((rps) => (isOwn ? rps : 0));
+        return { heldRps, attainment: [], requests: 1e6 };
+      };
+      const low = { ...start, value: 0.9 * other.value };
+      const found = await new Polish(problem, tools({ ranked })).polished(low, [other]);
+      if (found === low) continue;
+      others += 1;
+      expect(found.trial.settings).toBe(other.trial.settings);
+      expect(found.moved).toBeGreaterThan(0);
+    }
+    expect(others).toBeGreaterThan(1);
   });
 
   it('ends after the requests that it may simulate, however many variants are left', async () => {
