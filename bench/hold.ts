@@ -53,6 +53,9 @@ interface Row {
   readonly held: number;
   readonly bound: number;
   readonly trials: number;
+  /** How many plans with GPUs moved between pools were simulated, and how many GPUs the plan has elsewhere. */
+  readonly variants: number;
+  readonly moved: number;
   readonly seconds: number;
   /** The least attainment of a model at the promised rates, over seeds that the search has not seen. */
   readonly fresh: { readonly mean: number; readonly low: number; readonly high: number };
@@ -190,11 +193,12 @@ function shortName({ id, models, devices }: Instance): string {
 async function runInstance(instance: Instance): Promise<Row> {
   const { plan, seconds } = await searched(instance);
   const { fixed, best } = await singles(instance);
-  const { value = 0, bound = 0, trials = 0 } = plan.hold ?? {};
+  const { value = 0, bound = 0, trials = 0, variants = 0, moved = 0 } = plan.hold ?? {};
   const single = { single: best.held, margin: best.margin };
   const name = shortName(instance);
   const models = instance.models.length;
-  return { name, models, fixed, ...single, held: value, bound, trials, seconds, fresh: await fresh(plan) };
+  const tried = { trials, variants, moved, seconds };
+  return { name, models, fixed, ...single, held: value, bound, ...tried, fresh: await fresh(plan) };
 }
 
 function lineOf(row: Row): string {
@@ -210,6 +214,8 @@ function lineOf(row: Row): string {
     (row.held / row.fixed).toFixed(3).padStart(7),
     (row.held / row.single).toFixed(3).padStart(7),
     `${row.trials}`.padStart(6),
+    `${row.variants}`.padStart(5),
+    `${row.moved}`.padStart(5),
     row.seconds.toFixed(1).padStart(6),
     `${(100 * mean).toFixed(2)}`.padStart(7),
     high >= ATTAINMENT ? ' yes' : '  NO',
@@ -224,7 +230,7 @@ const { values, positionals } = benchArguments(
 const wanted = positionals[0] ?? '';
 const instances = readInstances(FOLDER).filter((instance) => shortName(instance).includes(wanted));
 process.stderr.write(
-  `${'instance'.padEnd(44)}  at 0.40  one best margin      held     bound  /0.40: best    held   /best trials  secs. fresh % holds\n`,
+  `${'instance'.padEnd(44)}  at 0.40  one best margin      held     bound  /0.40: best    held   /best trials other moved  secs. fresh % holds\n`,
 );
 const rows: Row[] = [];
 for (const instance of instances) {

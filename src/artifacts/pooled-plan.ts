@@ -63,8 +63,12 @@ export interface PlanHold {
   value: number;
   /** No plan can hold more, or hold the rates for less: the LP with nothing withheld from the SLOs. */
   bound: number;
-  /** How many plans were simulated. */
+  /** How many plans of the planner were simulated. */
   trials: number;
+  /** How many plans were simulated with GPUs moved between the pools of the best one; absent where a price was asked for. */
+  variants?: number;
+  /** How many GPUs are in other pools than the planner put them in. */
+  moved?: number;
   /** The simulations that confirm it, one for each seed. */
   runs: HoldRuns;
   /** One for each model, in order. */

@@ -2,11 +2,19 @@ import type { HoldArrivals } from '../artifacts/index.js';
 import { CONFIDENCE } from '../metrics/index.js';
 import type { PlanBody, PooledOutcome, PooledProblem, ProblemModel } from '../milp/index.js';
 import { Candidates, type HoldCandidate } from './candidates.js';
+import { Polish } from './polish.js';
 import { PriceConfirmation, pipelinesOf } from './price.js';
 import { heldDurationNs, PROMISE_REQUESTS, promiseSeeds } from './runs.js';
 import { asAsked, isOneMargin, type ModelSetting, withSettings } from './settings.js';
 import type { HoldTools } from './tools.js';
-import { type Confirmed, type FoundOutcome, type HoldTrial, isTimed, leadOf } from './trial.js';
+import {
+  type Confirmed,
+  type FoundOutcome,
+  type HoldTrial,
+  isTimed,
+  leadOf,
+  leastPerWeight,
+} from './trial.js';
 
 /** HoldTarget says what a plan is to hold. */
 export interface HoldTarget {
@@ -51,8 +59,12 @@ const MOST_VAIN = 6;
 const CLOSE = 0.02;
 /** but no more than this many. */
 const MOST_CONFIRMED = 3;
+/** Of plans that are to hold most, more are compared, as it costs little to give up one that holds less. */
+const MOST_RANKED = 6;
+/** GPUs are moved between the pools of the best plan and of so many others. */
+const MOST_OTHERS = 2;
 /** Held rates that differ by less than this share are not told apart by the ranking seeds; the first is kept. */
-const DISTINCT = 0.002;
+const DISTINCT = 0.001;
 
 /**
  * searchHeld searches the settings (margins, batch formation, largest batches and headroom of every model) whose plan
@@ -112,6 +124,13 @@ function atNoMargin(problem: PooledProblem, attainment: readonly number[]): Pool
   }));
   const freed = withSettings(problem, settings);
   return { ...freed, planner: { ...freed.planner, unifiedBatch: false } };
+}
+
+/** Ranked is a trial with what it holds by the ranking seeds. */
+interface Ranked extends Pick<Confirmed, 'heldRps' | 'moves'> {
+  readonly trial: HoldTrial;
+  /** Absent where the time was over before it was known by these seeds. */
+  readonly value?: number;
 }
 
 class Search {
@@ -259,15 +278,15 @@ class Search {
     const ranked = [...this.trials].sort((a, b) => b.value - a.value);
     const least = (1 - CLOSE) * (ranked[0]?.value ?? 0);
     const close = ranked.filter(({ value }) => value >= least && value > 0);
-    const compared = close.slice(0, MOST_CONFIRMED);
+    const compared = close.slice(0, MOST_RANKED);
     // What is found is never below the best plan of one margin for all models, by the seeds that rank.
-    const single = close.slice(MOST_CONFIRMED).find(({ settings }) => isOneMargin(settings));
+    const single = close.slice(MOST_RANKED).find(({ settings }) => isOneMargin(settings));
     if (single !== undefined && !compared.some(({ settings }) => isOneMargin(settings)))
       compared.push(single);
     const best = await this.bestRanked(compared);
     if (best === undefined) return undefined;
+    const { trial, heldRps, moves } = await this.polished(best, compared);
     // The best of several looks better than it is, so other seeds have the last word.
-    const { trial, heldRps } = best;
     const { plan } = trial.outcome;
     const seeds = promiseSeeds(0);
     const rates = await this.tools.promised({ plan, startRps: heldRps }, seeds);
@@ -277,17 +296,17 @@ class Search {
       return undefined;
     }
     const value = this.valueOf(plan, rates.heldRps);
-    return value > 0 ? { ...trial, rates, seeds, value } : undefined;
+    return value > 0
+      ? { ...trial, rates, seeds, value, ...(moves === undefined ? {} : { moves }) }
+      : undefined;
   }
 
   /**
    * bestRanked compares trials by the ranking seeds. Each is first asked for more than the best before it holds. Where
    * the time is over before any was, it is the first one, with what it held when it was tried.
    */
-  private async bestRanked(
-    trials: readonly HoldTrial[],
-  ): Promise<{ trial: HoldTrial; heldRps: readonly number[] } | undefined> {
-    let best: { trial: HoldTrial; heldRps: readonly number[]; value: number } | undefined;
+  private async bestRanked(trials: readonly HoldTrial[]): Promise<Ranked | undefined> {
+    let best: (Ranked & { readonly value: number }) | undefined;
     for (const trial of trials) {
       const { plan } = trial.outcome;
       const least = best === undefined ? {} : { leastRps: this.ratesOf((1 + DISTINCT) * best.value) };
@@ -301,6 +320,20 @@ class Search {
       if (best === undefined || value > best.value) best = { trial, heldRps, value };
     }
     return best;
+  }
+
+  /** polished moves GPUs between the pools of the plan that was ranked best, and of others, where there was time to rank. */
+  private async polished(ranked: Ranked, compared: readonly HoldTrial[]): Promise<Ranked> {
+    const { trial, heldRps, value } = ranked;
+    if (value === undefined || value <= 0) return ranked;
+    const polish = new Polish(this.problem, this.tools);
+    const others = compared
+      .filter((one) => one !== trial)
+      .slice(0, MOST_OTHERS)
+      .map((one) => ({ trial: one, heldRps: one.heldRps, value: one.value, moved: 0 }));
+    const { moved, ...found } = await polish.polished({ trial, heldRps, value, moved: 0 }, others);
+    this.isCut ||= polish.isCut;
+    return { ...found, moves: { variants: polish.variants, moved } };
   }
 
   /** ratesOf gives the rates at which a plan has a value: so many per unit of weight. */
@@ -339,13 +372,8 @@ class Search {
   }
 }
 
-/** The least rate per unit of weight of the models that weigh anything. */
-function leastPerWeight(models: readonly ProblemModel[], rps: readonly number[]): number {
-  return Math.min(...models.flatMap(({ weight }, m) => (weight > 0 ? [(rps[m] as number) / weight] : [])));
-}
-
 function held(
-  { settings, outcome, rates, seeds, heldRps, value }: Confirmed,
+  { settings, outcome, rates, seeds, heldRps, value, moves }: Confirmed,
   problem: PooledProblem,
   found: { target: HoldTarget; tried: number; most: number; planned: number },
 ): { plan: PlanBody; outcome: FoundOutcome } {
@@ -358,6 +386,7 @@ function held(
     value: Math.abs(value),
     bound: found.most,
     trials: found.tried,
+    ...(moves === undefined ? {} : moves),
     runs: {
       seeds: [...seeds],
       arrivals,

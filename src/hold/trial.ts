@@ -1,4 +1,4 @@
-import type { PooledOutcome } from '../milp/index.js';
+import type { PooledOutcome, ProblemModel } from '../milp/index.js';
 import type { HeldRates } from './held-rates.js';
 import type { ModelSetting } from './settings.js';
 
@@ -38,4 +38,11 @@ export function leadOf(
 export interface Confirmed extends HoldTrial {
   readonly rates: HeldRates;
   readonly seeds: readonly number[];
+  /** What moving GPUs between pools did; absent where none was tried to be moved. */
+  readonly moves?: { readonly variants: number; readonly moved: number };
+}
+
+/** leastPerWeight gives the least rate per unit of weight, of the models that weigh anything. */
+export function leastPerWeight(models: readonly ProblemModel[], rps: readonly number[]): number {
+  return Math.min(...models.flatMap(({ weight }, m) => (weight > 0 ? [(rps[m] as number) / weight] : [])));
 }

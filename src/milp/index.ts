@@ -26,6 +26,8 @@ export {
   type PlanDiff,
   type PoolToPlace,
   placeVirtualGpus,
+  regrouped,
+  type VirtualGpuCounts,
 } from './plan/index.js';
 export type {
   PlanBody,

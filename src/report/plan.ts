@@ -31,7 +31,10 @@ export function holdLines({ hold, models, objective }: PooledPlan): string[] {
   const most = isThroughput
     ? `holds ${figure(hold.value)} per unit of weight; no plan holds more than ${figure(hold.bound)}`
     : `costs ${figure(hold.value)}; no plan that holds the rates costs less than ${figure(hold.bound)}`;
-  const how = `${counted(hold.trials, 'plan')} simulated; confirmed by ${counted(seeds.length, 'run')} of ${figure(durationS)} s with other seeds, ${arrivals} arrivals, ${percent(confidence, 0)} confidence`;
+  const { trials, variants = 0, moved = 0 } = hold;
+  const others = variants === 0 ? '' : ` and ${counted(variants, 'other')} with GPUs moved between pools`;
+  const kept = moved === 0 ? '' : `, of which ${moved} ${moved === 1 ? 'is' : 'are'} kept`;
+  const how = `${counted(trials, 'plan')}${others} simulated${kept}; confirmed by ${counted(seeds.length, 'run')} of ${figure(durationS)} s with other seeds, ${arrivals} arrivals, ${percent(confidence, 0)} confidence`;
   return [...held, `${most} (${how})`];
 }
 

@@ -8,5 +8,6 @@ export { type PlacementRules, type PoolToPlace, placeVirtualGpus } from './place
 export { assemblePlan, compareColumns, fitsServers } from './plan.js';
 export { planModel, type UsedColumn, usedColumns, usedRps } from './plan-model.js';
 export type { PlanGoal } from './plan-units.js';
+export { regrouped, type VirtualGpuCounts } from './regrouped.js';
 export { settledShares } from './settled-shares.js';
 export { inSpecUnits } from './spec-units.js';

@@ -67,7 +67,7 @@ export function assemblePlan(
 }
 
 /** wholeGpusUsed counts whole GPUs by class; the entries of one GPU are consecutive. */
-function wholeGpusUsed(placement: readonly Placement[]): Map<string, number> {
+export function wholeGpusUsed(placement: readonly Placement[]): Map<string, number> {
   const used = new Map<string, number>();
   let last: Placement | undefined;
   for (const seat of placement) {
@@ -123,7 +123,8 @@ export function fitsServers(
   return canPlace(pools, cluster, planner);
 }
 
-function poolsOf(models: readonly PlannedModel[]): PoolToPlace[] {
+/** poolsOf lists the pools of planned models, to be placed on servers. */
+export function poolsOf(models: readonly PlannedModel[]): PoolToPlace[] {
   return models.flatMap(({ pipelines }, model) =>
     pipelines.flatMap(({ partitions }, pipeline) =>
       partitions.map(({ device, virtual, virtualGpus }, partition) => ({
