@@ -7,7 +7,7 @@ import type { GearError, GearTrials, TunedGear } from './trials.js';
 const LEAST_SAVING = 0.03;
 
 /** The bound on accuracy where there is no plan. */
-const NO_PLAN = -1;
+export const NO_PLAN = -1;
 
 /** RangeGear is the gear of a range: a cascade of the frontier, and how it is batched. */
 export interface RangeGear {
