@@ -29,7 +29,10 @@ interface GearRunStep {
   readonly taken: Float64Array;
 }
 
-/** Waiting is the queue before a step. Requests stand in the order in which they came to the cascade. */
+/**
+ * Waiting is the queue before a step. Requests stand in the order in which they came to the cascade; those which came
+ * there at the same time stand in the order in which they came to this queue.
+ */
 class Waiting {
   private readonly requests: Int32Array;
   private head = 0;
@@ -37,8 +40,8 @@ class Waiting {
   /** When the queue last became empty. */
   emptiedNs = 0;
 
-  constructor(most: number) {
-    this.requests = new Int32Array(most);
+  constructor(private readonly arrivalsNs: Float64Array) {
+    this.requests = new Int32Array(arrivalsNs.length);
   }
 
   get length(): number {
@@ -49,11 +52,18 @@ class Waiting {
     return this.requests[this.head] as number;
   }
 
+  /** When the first request came to the cascade. */
+  get firstNs(): number {
+    return this.arrivalsNs[this.first] as number;
+  }
+
   push(request: number): void {
+    const { requests, arrivalsNs } = this;
+    const cameNs = arrivalsNs[request] as number;
     let at = this.tail++;
-    for (; at > this.head && (this.requests[at - 1] as number) > request; at--)
-      this.requests[at] = this.requests[at - 1] as number;
-    this.requests[at] = request;
+    for (; at > this.head && (arrivalsNs[requests[at - 1] as number] as number) > cameNs; at--)
+      requests[at] = requests[at - 1] as number;
+    requests[at] = request;
   }
 
   /** take takes the first requests out, into a batch. */
@@ -68,7 +78,7 @@ class Waiting {
  * each model; a batch starts when enough requests wait or the first of them has waited to the timeout, and takes all that
  * wait, up to the largest batch. It starts on the idle device that is furthest behind its share of the model's requests,
  * and of several on the one that has been idle longest. Of several queues that could start, the one whose first request
- * came first is served first. Request k is as sample k of the records, and after the last sample comes the first again.
+ * came first is served first, and of several the one of the earliest step. Request k is as sample k of the records, and after the last sample comes the first again.
  *
  * It takes time by the requests and their steps, and for each batch by the devices.
  */
@@ -114,7 +124,7 @@ export class GearRun {
       share: shares[model] as Float64Array,
       taken: new Float64Array(placement.length),
     }));
-    this.queues = this.steps.map(() => new Waiting(arrivalsNs.length));
+    this.queues = this.steps.map(() => new Waiting(arrivalsNs));
     this.queuedNs = new Float64Array(arrivalsNs.length);
     this.endedNs = new Float64Array(arrivalsNs.length);
     this.idle = Int32Array.from(placement, (_, device) => device);
@@ -221,7 +231,7 @@ export class GearRun {
       let bestIdle = -1;
       for (let step = 0; step < this.queues.length; step++) {
         const queue = this.queues[step] as Waiting;
-        if (queue.length === 0 || (best !== -1 && queue.first > (this.queues[best] as Waiting).first))
+        if (queue.length === 0 || (best !== -1 && queue.firstNs >= (this.queues[best] as Waiting).firstNs))
           continue;
         if (queue.length < (this.trial.minQueues[step] as number) && atNs < this.timeoutOf(queue)) continue;
         const at = this.idleFor(step);
