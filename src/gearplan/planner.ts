@@ -3,6 +3,7 @@ import {
   bestGear,
   boundOf,
   busyByCascade,
+  holdsCheapest,
   type LoadedCascades,
   loadedCascades,
   NO_PLAN,
@@ -234,15 +235,22 @@ class BestFound {
 
   /**
    * tryOn gives each range its most accurate cascade on a placement. It goes on to the next placement as soon as this one
-   * cannot be better any more.
+   * cannot be better any more. Where the cheapest cascade serves the highest loads, ranges come from the lowest on, so that
+   * cascades which fail in one are tried last in those of higher loads; they would fail there too, but for chance. Else
+   * the highest range comes first, in which the placement fails if it does.
    */
   tryOn({ placement, busy, bounds, bound }: RankedPlacement): void {
     const { problem, frontier } = this.searched;
-    const gears: RangeGear[] = [];
+    const { all } = this.how;
+    const gears = new Array<RangeGear>(problem.ranges.length);
+    const order = [...problem.ranges.keys()];
+    const top = order.at(-1) as number;
+    const isRising = !all && holdsCheapest(this.searched, { range: top, placement, busy });
+    let from = 0;
     let hope = bound;
-    for (let range = problem.ranges.length - 1; range >= 0; range--) {
+    for (const range of isRising ? order : order.reverse()) {
       if (this.how.interrupted()) return;
-      const found = bestGear(this.searched, { range, placement, busy, all: this.how.all });
+      const found = bestGear(this.searched, { range, placement, busy, all, from });
       if ('error' in found) {
         this.error ??= { error: { ...found.error, range } };
         return;
@@ -251,7 +259,8 @@ class BestFound {
       const lost = (bounds[range] as number) - (frontier[found.index] as Cascade).accuracy;
       hope -= share * lost;
       if (hope < this.accuracy - ROUNDING) return;
-      gears.unshift(found);
+      if (isRising) from = found.index;
+      gears[range] = found;
     }
     const accuracy = accuracyOf(problem, frontier, gears);
     if (accuracy <= this.accuracy) return;
