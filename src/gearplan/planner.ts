@@ -43,7 +43,9 @@ export interface GearChoice {
   readonly cascades: readonly Cascade[];
   readonly gears: readonly RangeGear[];
   readonly accuracy: number;
-  /** No plan with cascades of the grid is more accurate. */
+  /**
+   * No plan with cascades of the frontier is more accurate: none with cascades of the grid where a device holds all models.
+   */
   readonly bound: number;
   /** Whether every cascade was tried in every range, wherever that could be better. */
   readonly isBest: boolean;
