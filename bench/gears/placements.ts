@@ -20,8 +20,6 @@ const LESS_ACCURATE = 0.003;
 const DRAWN = [
   [6, 12],
   [6, 24],
-  [7, 16],
-  [8, 16],
 ] as const;
 
 const arrivalsOf = proportionalArrivals(streamOf(1, 'gears/arrivals').exponential);
