@@ -7,23 +7,27 @@ import {
   solveGears,
   trialsOf,
 } from './objectives.js';
+import { maximalSets } from './placement.js';
 import { type GearPlanBody, gearPlanOf } from './plan.js';
-import type { SearchEnd } from './planner.js';
+import type { SearchEnd, SearchTools } from './planner.js';
 import type { CascadeFiles, ClassProblem, ResolvedCascade } from './resolve.js';
-import type { ArrivalsOf } from './trials.js';
 
 const NS_PER_MS = 1e6;
 /** How many devices are tried to find out how many would do. */
 const MOST_DEVICES = 4096;
 
 /** FamilyQuestion is a resolved spec with the arrivals that gears are tried with. */
-export interface FamilyQuestion extends SearchEnd {
+export interface FamilyQuestion extends SearchEnd, SearchTools {
   readonly spec: CascadeSpec;
   readonly files: CascadeFiles;
   readonly resolved: ResolvedCascade;
-  readonly arrivalsOf: ArrivalsOf;
   /** Draws an integer below a number, for random search. */
   readonly integer: (below: number) => number;
+}
+
+/** isPlacementHard says whether the models do not all fit a device of some class, so that placements differ. */
+export function isPlacementHard({ classes }: ResolvedCascade): boolean {
+  return classes.some(({ problem }) => maximalSets(problem.models, problem.memoryBytes).length > 1);
 }
 
 /** FamilyAnswer is a gear plan, or the reasons why there is none, or neither in time. `trials` counts simulated gears. */
@@ -107,13 +111,14 @@ function isMost({ objective }: ResolvedCascade): boolean {
 }
 
 function questionOf(
-  { spec, resolved, arrivalsOf, integer, work, interrupted }: FamilyQuestion,
+  { spec, resolved, arrivalsOf, solvePlacement, integer, work, interrupted }: FamilyQuestion,
   of: ClassProblem,
 ): GearQuestion {
   const { method } = spec.planner;
   const { objective, accuracy } = resolved;
   return {
     ...{ problem: of.problem, objective, accuracy, method, arrivalsOf, integer },
+    ...(solvePlacement === undefined ? {} : { solvePlacement }),
     ...(work === undefined ? {} : { work }),
     ...(interrupted === undefined ? {} : { interrupted }),
     ...(objective === 'cost' && of.unitCost !== undefined ? { unitCost: of.unitCost } : {}),

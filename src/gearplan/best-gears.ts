@@ -7,7 +7,7 @@ import type { GearError, GearTrials, TunedGear } from './trials.js';
 const LEAST_SAVING = 0.03;
 
 /** The bound on accuracy where there is no plan. */
-const NO_PLAN = -1;
+export const NO_PLAN = -1;
 
 /** RangeGear is the gear of a range: a cascade of the frontier, and how it is batched. */
 export interface RangeGear {
@@ -42,6 +42,8 @@ export interface RangeQuestion {
   readonly busy: Float64Array;
   /** Whether every cascade is tried in order. */
   readonly all?: boolean;
+  /** The place in the frontier that is tried first, 0 where it is absent; those before are tried last. */
+  readonly from?: number;
 }
 
 /**
@@ -59,7 +61,7 @@ export function busyByCascade(
 /**
  * bestGear finds the most accurate cascade that serves a range on a placement. Cascades are tried from the most accurate
  * on. Where one fails, the next that saves at least 3 % of its time or has a lower floor is tried, and once one holds,
- * those in between are searched by halves. Where none of these holds, the others are tried too.
+ * those in between are searched by halves. Where none of these holds, the others are tried too, and those before `from`.
  * @returns the gear, or why the cheapest cascade fails after every one was tried
  */
 export function bestGear(
@@ -67,7 +69,7 @@ export function bestGear(
   question: RangeQuestion,
 ): RangeGear | { readonly error: GearError } {
   const { problem, frontier, trials } = searched;
-  const { range, placement, busy, all = false } = question;
+  const { range, placement, busy, all = false, from = 0 } = question;
   const rps = (problem.ranges[range] as GearProblem['ranges'][number]).toRps;
   const tryAt = (index: number): RangeGear | undefined => {
     const cascade = frontier[index] as Cascade;
@@ -75,11 +77,11 @@ export function bestGear(
     const tried = trials.try(range, cascade, placement);
     return 'gear' in tried ? { index, gear: tried.gear } : undefined;
   };
-  const passedOver: number[] = [];
-  let failed = -1;
+  const passedOver = Array.from({ length: from }, (_, index) => index);
+  let failed = from - 1;
   let found: RangeGear | undefined;
-  for (let index = 0; index < frontier.length && found === undefined; index++) {
-    if (!all && failed !== -1 && !isEasier(index, failed, { busy, frontier })) {
+  for (let index = from; index < frontier.length && found === undefined; index++) {
+    if (!all && failed >= from && !isEasier(index, failed, { busy, frontier })) {
       passedOver.push(index);
       continue;
     }
@@ -113,13 +115,19 @@ function isEasier(
   );
 }
 
-/** cheapestError is why the cascade with the least work does not serve a range. */
-function cheapestError(
-  { frontier, trials }: SearchedCascades,
-  { range, placement }: RangeQuestion,
-): GearError {
+/** holdsCheapest tells whether the cascade with the least work serves a range. */
+export function holdsCheapest(searched: SearchedCascades, question: RangeQuestion): boolean {
+  return 'gear' in triedCheapest(searched, question).tried;
+}
+
+function triedCheapest({ frontier, trials }: SearchedCascades, { range, placement }: RangeQuestion) {
   const cheapest = frontier.reduce((least, one) => (one.workNs < least.workNs ? one : least));
-  const tried = trials.try(range, cheapest, placement);
+  return { cheapest, tried: trials.try(range, cheapest, placement) };
+}
+
+/** cheapestError is why the cascade with the least work does not serve a range. */
+function cheapestError(searched: SearchedCascades, question: RangeQuestion): GearError {
+  const { cheapest, tried } = triedCheapest(searched, question);
   return 'error' in tried ? tried.error : { by: 'latency', model: cheapest.models[0] as number };
 }
 

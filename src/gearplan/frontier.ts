@@ -1,5 +1,9 @@
 import { type Cascade, floorOf } from './cascade.js';
+import { modelLoads } from './placement.js';
 import { type FamilyModel, leastWorkNs } from './problem.js';
+
+/** Families of more models have too many cascades to tell apart by the models that they use. */
+const MOST_APART = 5;
 
 /** The longest cascade that is looked at: the number of combinations grows with the thresholds to this power less one. */
 const MOST_STEPS = 4;
@@ -9,12 +13,19 @@ export interface SearchSpace {
   readonly models: readonly FamilyModel[];
   readonly thresholds: number;
   readonly quantile: number;
+  /** The memory of a device; Infinity where it is absent. */
+  readonly memoryBytes?: number;
 }
 
 /**
  * cascadeFrontier finds all cascades that no other one is better than: of up to four models, from cheaper to dearer
  * ones, with thresholds among the quantiles of their certainties, none is at least as accurate with no more work and no
  * higher floor. (CascadeServe §4.2 samples cascades; this is the whole frontier of the grid.)
+ *
+ * Where a device does not hold all models, less work is not always better: it may be that of a model which few devices
+ * hold. Families of up to five models have a frontier for each sequence of models then, without the cascades that another
+ * one is better than with no more work of any model. It is not the whole frontier by the work of each model: within a
+ * sequence, cascades are still compared by their whole work.
  *
  * It counts the samples of every combination of thresholds at once: a table of a cascade's samples by their certainties,
  * summed along each axis, says how many come to a step, and how many of these the step's model is right about. So it
@@ -24,10 +35,41 @@ export interface SearchSpace {
 export function cascadeFrontier(space: SearchSpace): Cascade[] {
   const grids = space.models.map(({ certainty }) => gridOf(certainty, space.thresholds));
   const bins = space.models.map(({ certainty }, m) => binsOf(certainty, grids[m] as Float64Array));
-  const groups = new Groups();
-  for (const models of sequences(space.models.length))
+  const told = (groups: Groups, models: readonly number[]): Groups => {
     new Sequence(space, { models, grids, bins }).tell(groups);
-  return undominated(groups.candidates());
+    return groups;
+  };
+  const all = sequences(space.models.length);
+  if (!areToldApart(space)) return undominated(all.reduce(told, new Groups()).candidates());
+  return withoutWorse(
+    space.models,
+    all.flatMap((models) => undominated(told(new Groups(), models).candidates())),
+  );
+}
+
+function areToldApart({ models, memoryBytes = Number.POSITIVE_INFINITY }: SearchSpace): boolean {
+  return (
+    models.length <= MOST_APART && models.reduce((sum, model) => sum + model.memoryBytes, 0) > memoryBytes
+  );
+}
+
+/** withoutWorse leaves out cascades that another is better than with no more work of any model, and orders the others. */
+function withoutWorse(family: readonly FamilyModel[], cascades: readonly Cascade[]): Cascade[] {
+  const ordered = cascades.toSorted(
+    (a, b) => b.accuracy - a.accuracy || a.workNs - b.workNs || a.floorNs - b.floorNs,
+  );
+  const loads = ordered.map((cascade) => modelLoads(family, cascade, 1));
+  const kept: number[] = [];
+  for (const [i, { workNs, floorNs }] of ordered.entries()) {
+    const load = loads[i] as Float64Array;
+    const isWorse = kept.some((better) => {
+      const other = ordered[better] as Cascade;
+      if (other.workNs > workNs || other.floorNs > floorNs) return false;
+      return (loads[better] as Float64Array).every((work, model) => work <= (load[model] as number));
+    });
+    if (!isWorse) kept.push(i);
+  }
+  return kept.map((i) => ordered[i] as Cascade);
 }
 
 /** sequences lists the sets of up to four models, each in order. */

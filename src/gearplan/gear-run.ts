@@ -16,7 +16,7 @@ export interface GearTrial {
   readonly shares: readonly Float64Array[];
   /** When requests arrive, in order. */
   readonly arrivalsNs: Float64Array;
-  /** The run ends as soon as more than `mostLate` requests have taken longer than `limitNs`. */
+  /** The run ends as soon as more than `mostLate` requests are certain to take longer than `limitNs`. */
   readonly limitNs?: number;
   readonly mostLate?: number;
 }
@@ -29,7 +29,10 @@ interface GearRunStep {
   readonly taken: Float64Array;
 }
 
-/** Waiting is the queue before a step. Requests stand in the order in which they came to the cascade. */
+/**
+ * Waiting is the queue before a step. Requests stand in the order in which they came to the cascade; those which came
+ * there at the same time stand in the order in which they came to this queue.
+ */
 class Waiting {
   private readonly requests: Int32Array;
   private head = 0;
@@ -37,8 +40,8 @@ class Waiting {
   /** When the queue last became empty. */
   emptiedNs = 0;
 
-  constructor(most: number) {
-    this.requests = new Int32Array(most);
+  constructor(private readonly arrivalsNs: Float64Array) {
+    this.requests = new Int32Array(arrivalsNs.length);
   }
 
   get length(): number {
@@ -49,11 +52,18 @@ class Waiting {
     return this.requests[this.head] as number;
   }
 
+  /** When the first request came to the cascade. */
+  get firstNs(): number {
+    return this.arrivalsNs[this.first] as number;
+  }
+
   push(request: number): void {
+    const { requests, arrivalsNs } = this;
+    const cameNs = arrivalsNs[request] as number;
     let at = this.tail++;
-    for (; at > this.head && (this.requests[at - 1] as number) > request; at--)
-      this.requests[at] = this.requests[at - 1] as number;
-    this.requests[at] = request;
+    for (; at > this.head && (arrivalsNs[requests[at - 1] as number] as number) > cameNs; at--)
+      requests[at] = requests[at - 1] as number;
+    requests[at] = request;
   }
 
   /** take takes the first requests out, into a batch. */
@@ -68,7 +78,7 @@ class Waiting {
  * each model; a batch starts when enough requests wait or the first of them has waited to the timeout, and takes all that
  * wait, up to the largest batch. It starts on the idle device that is furthest behind its share of the model's requests,
  * and of several on the one that has been idle longest. Of several queues that could start, the one whose first request
- * came first is served first. Request k is as sample k of the records, and after the last sample comes the first again.
+ * came first is served first, and of several the one of the earliest step. Request k is as sample k of the records, and after the last sample comes the first again.
  *
  * It takes time by the requests and their steps, and for each batch by the devices.
  */
@@ -86,8 +96,12 @@ export class GearRun {
   private readonly stepOf: Int32Array;
   private readonly batches: readonly Int32Array[];
   private readonly sizes: Int32Array;
-  /** The device whose batch ends first, -1 where none runs; of several, the one that began first. */
+  /** The device whose batch ends first, -1 where none runs; of several, the one that began first. And when that is. */
   private firstToEnd = -1;
+  private firstEndNs = NEVER;
+  /** How many requests stand in queues, and whether any queue may wait for more. */
+  private waiting = 0;
+  private readonly mayWait: boolean;
   /** The requests that are sent on at this instant, each followed by its next step. */
   private readonly unsure: Int32Array;
   private unsureEnd = 0;
@@ -114,7 +128,8 @@ export class GearRun {
       share: shares[model] as Float64Array,
       taken: new Float64Array(placement.length),
     }));
-    this.queues = this.steps.map(() => new Waiting(arrivalsNs.length));
+    this.mayWait = trial.minQueues.some((minQueue) => minQueue > 1);
+    this.queues = this.steps.map(() => new Waiting(arrivalsNs));
     this.queuedNs = new Float64Array(arrivalsNs.length);
     this.endedNs = new Float64Array(arrivalsNs.length);
     this.idle = Int32Array.from(placement, (_, device) => device);
@@ -133,12 +148,12 @@ export class GearRun {
     const { arrivalsNs, mostLate = NEVER } = this.trial;
     let arrived = 0;
     for (let atNs = 0; ; ) {
-      const nextEnd = this.firstToEnd === -1 ? NEVER : (this.endNs[this.firstToEnd] as number);
       const nextArrival = arrived < arrivalsNs.length ? (arrivalsNs[arrived] as number) : NEVER;
-      atNs = Math.min(nextEnd, nextArrival, this.nextTimeout(atNs));
+      const nextTimeout = this.mayWait && this.waiting > 0 ? this.nextTimeout(atNs) : NEVER;
+      atNs = Math.min(this.firstEndNs, nextArrival, nextTimeout);
       if (atNs === NEVER) return this.endedNs;
       this.unsureEnd = 0;
-      while (this.firstToEnd !== -1 && this.endNs[this.firstToEnd] === atNs) this.end(this.firstToEnd, atNs);
+      while (this.firstEndNs === atNs) this.end(this.firstToEnd, atNs);
       const isComing = arrived < arrivalsNs.length;
       while (arrived < arrivalsNs.length && arrivalsNs[arrived] === atNs) this.queue(0, arrived++, atNs);
       this.serve(atNs);
@@ -160,6 +175,7 @@ export class GearRun {
       earliest = endNs;
     }
     this.firstToEnd = first;
+    this.firstEndNs = earliest;
   }
 
   /** nextTimeout is when the next of the first requests has waited long enough. */
@@ -180,13 +196,14 @@ export class GearRun {
 
   private queue(step: number, request: number, atNs: number): void {
     this.events += 1;
+    this.waiting += 1;
     this.queuedNs[request] = atNs;
     (this.queues[step] as Waiting).push(request);
   }
 
   /** end answers the requests of a batch of which its model is sure, and keeps the others to be sent on. */
   private end(device: number, atNs: number): void {
-    const { cascade, arrivalsNs, limitNs = NEVER } = this.trial;
+    const { cascade } = this.trial;
     const step = this.stepOf[device] as number;
     const { certainty } = (this.steps[step] as GearRunStep).model;
     const threshold = cascade.thresholds[step] ?? Number.NEGATIVE_INFINITY;
@@ -196,10 +213,7 @@ export class GearRun {
       if ((certainty[request % certainty.length] as number) < threshold) {
         this.unsure[this.unsureEnd++] = request;
         this.unsure[this.unsureEnd++] = step + 1;
-      } else {
-        this.endedNs[request] = atNs;
-        if (atNs - (arrivalsNs[request] as number) > limitNs) this.late += 1;
-      }
+      } else this.endedNs[request] = atNs;
     }
     this.endNs[device] = NEVER;
     this.idle[this.idleDevices++] = device;
@@ -216,12 +230,12 @@ export class GearRun {
 
   /** serve starts batches until no queue can start one. */
   private serve(atNs: number): void {
-    while (this.idleDevices > 0) {
+    while (this.idleDevices > 0 && this.waiting > 0) {
       let best = -1;
       let bestIdle = -1;
       for (let step = 0; step < this.queues.length; step++) {
         const queue = this.queues[step] as Waiting;
-        if (queue.length === 0 || (best !== -1 && queue.first > (this.queues[best] as Waiting).first))
+        if (queue.length === 0 || (best !== -1 && queue.firstNs >= (this.queues[best] as Waiting).firstNs))
           continue;
         if (queue.length < (this.trial.minQueues[step] as number) && atNs < this.timeoutOf(queue)) continue;
         const at = this.idleFor(step);
@@ -231,6 +245,18 @@ export class GearRun {
       }
       if (best === -1) return;
       this.start(best, bestIdle, atNs);
+    }
+  }
+
+  /** countLate counts the requests of a batch that will be late at its end, and were not when they came to its queue. */
+  private countLate(device: number, endNs: number): void {
+    const { arrivalsNs, limitNs = NEVER } = this.trial;
+    if (limitNs === NEVER) return;
+    const batch = this.batches[device] as Int32Array;
+    for (let i = 0; i < (this.sizes[device] as number); i++) {
+      const request = batch[i] as number;
+      const cameNs = arrivalsNs[request] as number;
+      if (endNs - cameNs > limitNs && (this.queuedNs[request] as number) - cameNs <= limitNs) this.late += 1;
     }
   }
 
@@ -259,6 +285,7 @@ export class GearRun {
     const { latencyNs } = model;
     const size = Math.min(queue.length, latencyNs.length);
     taken[device]! += size;
+    this.waiting -= size;
     queue.take(size, this.batches[device] as Int32Array, atNs);
     this.sizes[device] = size;
     this.stepOf[device] = step;
@@ -266,7 +293,10 @@ export class GearRun {
     this.events += 1;
     const endNs = atNs + (latencyNs[size - 1] as number);
     this.endNs[device] = endNs;
+    this.countLate(device, endNs);
     // Of batches that end together, the one that began first stays first.
-    if (this.firstToEnd === -1 || endNs < (this.endNs[this.firstToEnd] as number)) this.firstToEnd = device;
+    if (endNs >= this.firstEndNs) return;
+    this.firstToEnd = device;
+    this.firstEndNs = endNs;
   }
 }

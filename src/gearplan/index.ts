@@ -4,7 +4,8 @@
  * It takes a spec with its cluster, profiles and records as values, and arrivals to try gears with. It gives a gear plan
  * (which cascade serves which range of loads, and which device holds which models) with a proved bound, or the reasons
  * why there is none, or every fault of the spec. It reads no files. Start reading at `objectives.ts`, then `planner.ts`,
- * `best-gears.ts` and `trials.ts`; `frontier.ts` has the cascades to choose from, and `loop.ts` is the paper's algorithm.
+ * `best-gears.ts` and `trials.ts`; `frontier.ts` has the cascades to choose from, `placement-model.ts` is the
+ * MILP of placements, and `loop.ts` is the paper's algorithm.
  */
 export {
   explainFamily,
@@ -13,6 +14,7 @@ export {
   type FrontierPoint,
   frontierOf,
   type GearExplanation,
+  isPlacementHard,
   planFamily,
 } from './answer.js';
 export { type Cascade, cascadeOf } from './cascade.js';
@@ -21,6 +23,7 @@ export { distributionOf } from './distribution.js';
 export { cascadeFrontier } from './frontier.js';
 export { planByLoop } from './loop.js';
 export { type GearAnswer, type GearQuestion, solveGears } from './objectives.js';
+export { type PlacementSolver, placementSolver } from './placement-solver.js';
 export type { GearPlanBody } from './plan.js';
 export { type GearMethod, type GearOutcome, mostAccurate } from './planner.js';
 export type { FamilyModel, GearProblem, LoadRange } from './problem.js';

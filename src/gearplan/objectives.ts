@@ -3,6 +3,7 @@ import { loadedCascades } from './best-gears.js';
 import type { Cascade } from './cascade.js';
 import { cascadeFrontier } from './frontier.js';
 import type { RangeFault } from './loop.js';
+import { maximalSets } from './placement.js';
 import {
   type GearChoice,
   type GearMethod,
@@ -10,9 +11,9 @@ import {
   mostAccurate,
   relaxedBound,
   type SearchEnd,
+  type SearchTools,
 } from './planner.js';
 import type { GearProblem } from './problem.js';
-import type { ArrivalsOf } from './trials.js';
 
 const NS_PER_MS = 1e6;
 /** The least latency is searched to within this share. */
@@ -23,13 +24,12 @@ const MOST_LATENCIES = 4096;
 const SHARE_OF_WORK = 1 / 10;
 
 /** GearQuestion is a problem with what is made best, and what must be reached. */
-export interface GearQuestion extends SearchEnd {
+export interface GearQuestion extends SearchEnd, SearchTools {
   readonly problem: GearProblem;
   readonly objective: CascadeObjective;
   /** The least accuracy over the distribution of loads; 0 where none is promised. */
   readonly accuracy: number;
   readonly method?: GearMethod;
-  readonly arrivalsOf: ArrivalsOf;
   /** For random search. */
   readonly integer?: (below: number) => number;
   /** The price of a device, for the objective cost. */
@@ -231,8 +231,22 @@ function fewestDevices(question: GearQuestion, frontier: readonly Cascade[]): Ge
   return tries.solved(best, { value: high * unitCost, bound: bound * unitCost });
 }
 
-/** leastDevices is the least number of devices with which the bound allows a plan; all where it allows none. */
+/**
+ * leastDevices is the least number of devices with which the bound allows a plan; all where it allows none. The bound is
+ * that of the MILP where models do not all fit a device and a solver is there.
+ */
 function leastDevices(question: GearQuestion, frontier: readonly Cascade[]): number {
+  const { problem, accuracy, solvePlacement } = question;
+  const alike = leastAlike(question, frontier);
+  if (solvePlacement === undefined || maximalSets(problem.models, problem.memoryBytes).length === 1)
+    return alike;
+  const solved = solvePlacement(loadedCascades(problem, frontier), { kind: 'devices', accuracy });
+  if (solved === undefined) return alike;
+  return solved === 'infeasible' ? problem.devices : Math.max(alike, solved.bound);
+}
+
+/** leastAlike is the least number of devices that would do if each held all models. */
+function leastAlike(question: GearQuestion, frontier: readonly Cascade[]): number {
   // The bound never falls as devices are added.
   const isEnough = (devices: number): boolean => mayReach(question, frontier, { devices });
   let [low, high] = [0, 1];

@@ -3,6 +3,8 @@ import { type FamilyModel, leastWorkNs } from './problem.js';
 
 /** Up to so many placements are looked at one by one. */
 const MOST_PLACEMENTS = 20_000;
+/** All placements of two sets may have so many devices together, so that they fit into memory. */
+const MOST_PAIRED_DEVICES = 1e6;
 
 /**
  * ModelPlacement says which models each device holds: a bit for each model, device by device. Devices are alike, so that they
@@ -115,16 +117,18 @@ export function placementsOf(
   return extend([], 0) ? placements : undefined;
 }
 
-/** pairedPlacements lists the placements of at most two different largest sets of models, a few of all where these are many. */
+/** pairedPlacements lists placements of at most two different largest sets of models: some of them where they are many. */
 export function pairedPlacements(
   family: readonly FamilyModel[],
   { devices, memoryBytes }: { readonly devices: number; readonly memoryBytes: number },
 ): ModelPlacement[] {
   const sets = maximalSets(family, memoryBytes);
   const placements = sets.map((held) => new Array<number>(devices).fill(held));
+  const pairs = (sets.length * (sets.length - 1)) / 2;
+  const step = Math.ceil((pairs * devices * devices) / MOST_PAIRED_DEVICES);
   for (const [i, one] of sets.entries())
     for (const other of sets.slice(i + 1))
-      for (let count = 1; count < devices; count++)
+      for (let count = step; count < devices; count += step)
         placements.push(Array.from({ length: devices }, (_, device) => (device < count ? one : other)));
   return placements;
 }

@@ -3,8 +3,10 @@ import {
   bestGear,
   boundOf,
   busyByCascade,
+  holdsCheapest,
   type LoadedCascades,
   loadedCascades,
+  NO_PLAN,
   type RangeGear,
   rangeBounds,
   type SearchedCascades,
@@ -19,6 +21,7 @@ import {
   pairedPlacements,
   placementsOf,
 } from './placement.js';
+import type { PlacementSolver } from './placement-solver.js';
 import type { GearProblem } from './problem.js';
 import { type ArrivalsOf, GearTrials } from './trials.js';
 
@@ -40,7 +43,9 @@ export interface GearChoice {
   readonly cascades: readonly Cascade[];
   readonly gears: readonly RangeGear[];
   readonly accuracy: number;
-  /** No plan with cascades of the grid is more accurate. */
+  /**
+   * No plan with cascades of the frontier is more accurate: none with cascades of the grid where a device holds all models.
+   */
   readonly bound: number;
   /** Whether every cascade was tried in every range, wherever that could be better. */
   readonly isBest: boolean;
@@ -67,10 +72,16 @@ export interface SearchEnd {
   readonly interrupted?: () => boolean;
 }
 
-/** GearSearchOptions says how a plan is searched. */
-export interface GearSearchOptions extends SearchEnd {
-  readonly method?: GearMethod;
+/** SearchTools are what a search is done with. */
+export interface SearchTools {
   readonly arrivalsOf: ArrivalsOf;
+  /** Solves the placement where placements are too many to look at. Without it, the loop's is the first. */
+  readonly solvePlacement?: PlacementSolver;
+}
+
+/** GearSearchOptions says how a plan is searched. */
+export interface GearSearchOptions extends SearchEnd, SearchTools {
+  readonly method?: GearMethod;
   /** The cascades to choose from, where they are known: those of `cascadeFrontier`. */
   readonly frontier?: readonly Cascade[];
   /** For random search: draws an integer below a number, and how many plans are drawn. */
@@ -81,7 +92,8 @@ export interface GearSearchOptions extends SearchEnd {
 /**
  * mostAccurate searches the placement and the gears of most accuracy under a latency that is promised at every load. It
  * begins with the placement of CascadeServe's loop. Where placements are few, all are looked at, the most promising first,
- * and each range gets its most accurate cascade, until no bound is above what was found.
+ * and each range gets its most accurate cascade, until no bound is above what was found. Where they are many and a solver
+ * is there, it begins with the placement of the MILP, and has the loop's only where that serves no plan.
  */
 export function mostAccurate(problem: GearProblem, options: GearSearchOptions): GearOutcome {
   const { method = 'gears', arrivalsOf } = options;
@@ -171,15 +183,23 @@ function rankedPlacement(searched: LoadedCascades, placement: ModelPlacement): R
   return { placement, busy, bounds, bound: boundOf(searched.problem, bounds) };
 }
 
-/** overPlacements looks at the placement of the loop, and then at all placements where they are few. */
+/**
+ * overPlacements looks at the placement of the loop, and then at all placements where they are few. Where they are many,
+ * it looks at the solver's first.
+ */
 function overPlacements(searched: SearchedCascades, options: GearSearchOptions): GearOutcome {
   const { problem, trials } = searched;
   const { method, work, mostEvents = MOST_EVENTS, interrupted = () => false } = options;
   const all = method === 'exhaustive';
   const isDone = () => (work === undefined ? !all && trials.events >= mostEvents : trials.count >= work);
   const placements = placementsOf(problem.models, problem);
+  const solved =
+    placements === undefined ? options.solvePlacement?.(searched, { kind: 'accuracy' }) : undefined;
   const best = new BestFound(searched, { all, interrupted });
-  const loop = placements?.length === 1 ? undefined : byLoop(searched, interrupted);
+  if (solved !== undefined && solved !== 'infeasible' && solved.placement !== undefined)
+    best.tryOn(rankedPlacement(searched, solved.placement));
+  const isLooped = placements?.length !== 1 && best.found === undefined;
+  const loop = isLooped ? byLoop(searched, interrupted) : undefined;
   if (loop !== undefined && 'placement' in loop) best.tryOn(rankedPlacement(searched, loop.placement));
   const ranked = (placements ?? pairedPlacements(problem.models, problem))
     .map((placement) => ({ placement, bound: rankedPlacement(searched, placement).bound }))
@@ -193,8 +213,14 @@ function overPlacements(searched: SearchedCascades, options: GearSearchOptions):
   }
   const found = best.found ?? best.error ?? loop ?? UNDECIDED;
   const isWhole = placements !== undefined && isSearched && !interrupted();
-  const bound = placements === undefined ? undefined : ranked[0]?.bound;
+  const bound = placements === undefined ? provedBound(searched, solved) : ranked[0]?.bound;
   return answerOf(searched, found, { isWhole, isBest: isWhole && all, bound });
+}
+
+/** provedBound bounds the accuracy by what a solver proved; it is below 0 where no placement has the time for a plan. */
+function provedBound(searched: LoadedCascades, solved: ReturnType<PlacementSolver>): number {
+  if (solved === 'infeasible') return NO_PLAN;
+  return Math.min(relaxedBound(searched), solved?.bound ?? 1);
 }
 
 /** BestFound keeps the most accurate plan of the placements that were tried. */
@@ -211,15 +237,22 @@ class BestFound {
 
   /**
    * tryOn gives each range its most accurate cascade on a placement. It goes on to the next placement as soon as this one
-   * cannot be better any more.
+   * cannot be better any more. Where the cheapest cascade serves the highest loads, ranges come from the lowest on, so that
+   * cascades which fail in one are tried last in those of higher loads; they would fail there too, but for chance. Else
+   * the highest range comes first, in which the placement fails if it does.
    */
   tryOn({ placement, busy, bounds, bound }: RankedPlacement): void {
     const { problem, frontier } = this.searched;
-    const gears: RangeGear[] = [];
+    const { all } = this.how;
+    const gears = new Array<RangeGear>(problem.ranges.length);
+    const order = [...problem.ranges.keys()];
+    const top = order.at(-1) as number;
+    const isRising = !all && holdsCheapest(this.searched, { range: top, placement, busy });
+    let from = 0;
     let hope = bound;
-    for (let range = problem.ranges.length - 1; range >= 0; range--) {
+    for (const range of isRising ? order : order.reverse()) {
       if (this.how.interrupted()) return;
-      const found = bestGear(this.searched, { range, placement, busy, all: this.how.all });
+      const found = bestGear(this.searched, { range, placement, busy, all, from });
       if ('error' in found) {
         this.error ??= { error: { ...found.error, range } };
         return;
@@ -228,7 +261,8 @@ class BestFound {
       const lost = (bounds[range] as number) - (frontier[found.index] as Cascade).accuracy;
       hope -= share * lost;
       if (hope < this.accuracy - ROUNDING) return;
-      gears.unshift(found);
+      if (isRising) from = found.index;
+      gears[range] = found;
     }
     const accuracy = accuracyOf(problem, frontier, gears);
     if (accuracy <= this.accuracy) return;
@@ -238,8 +272,12 @@ class BestFound {
 }
 
 /** unchanging finds the most accurate cascade that serves all ranges, on devices that hold as many of its models as fit. */
-function unchanging(searched: SearchedCascades, options: GearSearchOptions): GearOutcome {
-  const { interrupted = () => false } = options;
+function unchanging(
+  searched: SearchedCascades,
+  // The MILP would take longer than it saves, for one cascade after another.
+  { solvePlacement: _, ...listing }: GearSearchOptions,
+): GearOutcome {
+  const { interrupted = () => false } = listing;
   let error: Found | undefined;
   let isWhole = true;
   for (const [index, cascade] of searched.frontier.entries()) {
@@ -251,7 +289,7 @@ function unchanging(searched: SearchedCascades, options: GearSearchOptions): Gea
     );
     const problem = { ...searched.problem, models };
     const alone = { ...loadedCascades(problem, [cascade]), trials: searched.trials };
-    const outcome = overPlacements(alone, options);
+    const outcome = overPlacements(alone, listing);
     if (outcome.status === 'undecided') isWhole = false;
     else if (outcome.status === 'infeasible') error ??= { error: outcome.fault };
     else {

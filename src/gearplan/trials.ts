@@ -151,7 +151,9 @@ function queueLengths(most: number): number[] {
 
 /** quantileOf is the longest time of all requests but the `mostLate` slowest. */
 function quantileOf(endedNs: Float64Array, arrivalsNs: Float64Array, mostLate: number): number {
-  const times = Array.from(endedNs, (endNs, request) => endNs - (arrivalsNs[request] as number));
+  const times: number[] = [];
+  for (let request = 0; request < endedNs.length; request++)
+    times.push((endedNs[request] as number) - (arrivalsNs[request] as number));
   const place = Math.max(0, times.length - 1 - mostLate);
   quickselect(times, place);
   return times[place] as number;

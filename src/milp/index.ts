@@ -17,7 +17,7 @@ export {
   type PlanExplanation,
 } from './explain/index.js';
 export { literalChoices } from './literal/index.js';
-export { type HighsEngine, LinearModel, loadHighs } from './lp/index.js';
+export { type HighsEngine, LinearModel, loadHighs, type SolveOutcome, type Term } from './lp/index.js';
 export type { PlanOptions, PlanProgress } from './options.js';
 export {
   diffPlans,
@@ -45,3 +45,4 @@ export {
   type ProfileFile,
   resolvePooled,
 } from './tables/index.js';
+export { milpWork } from './work.js';

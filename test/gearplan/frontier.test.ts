@@ -60,6 +60,14 @@ function isAsGood(a: Cascade, b: Cascade): boolean {
   return a.accuracy >= b.accuracy - EPSILON && a.workNs <= b.workNs * (1 + EPSILON) && a.floorNs <= b.floorNs;
 }
 
+/** hasNoMoreWork says whether no model has more work in a cascade than in another. */
+function hasNoMoreWork(a: Cascade, b: Cascade): boolean {
+  return a.models.every((model, step) => {
+    const at = b.models.indexOf(model);
+    return at !== -1 && a.visits[step]! <= b.visits[at]! + EPSILON;
+  });
+}
+
 describe('The frontier of cascades', () => {
   it('has a cascade as good as any other one, and none that another one is better than, tried sample by sample', () => {
     let sizes = 0;
@@ -100,6 +108,37 @@ describe('The frontier of cascades', () => {
       const accuracies = frontier.map(({ accuracy }) => accuracy);
       expect(accuracies).toEqual([...accuracies].sort((a, b) => b - a));
     }
+  });
+
+  it('of models that do not fit a device together has a cascade as good as any other with no model that this one lacks', () => {
+    const size = { apart: 0, together: 0 };
+    for (const seed of seeds(30, 300)) {
+      const stream = streamOf(seed, 'apart');
+      const models = randomFamily(stream, 2 + stream.integer(4), 20 + stream.integer(60));
+      const thresholds = 1 + stream.integer(3);
+      const bytes = models.reduce((sum, { memoryBytes }) => sum + memoryBytes, 0);
+      const space = { models, thresholds, quantile: QUANTILE };
+      const frontier = cascadeFrontier({ ...space, memoryBytes: bytes - 1 });
+      for (const one of allCascades(models, thresholds))
+        expect(
+          frontier.some(
+            (best) => best.models.every((model) => one.models.includes(model)) && isAsGood(best, one),
+          ),
+          `seed ${seed}: ${JSON.stringify(one)}`,
+        ).toBe(true);
+      const accuracies = frontier.map(({ accuracy }) => accuracy);
+      expect(accuracies).toEqual([...accuracies].sort((a, b) => b - a));
+      for (const [i, one] of frontier.entries())
+        expect(
+          frontier.some((other, k) => k !== i && isAsGood(other, one) && hasNoMoreWork(other, one)),
+          `seed ${seed}`,
+        ).toBe(false);
+      const together = cascadeFrontier({ ...space, memoryBytes: bytes });
+      expect(together).toEqual(cascadeFrontier(space));
+      size.apart += frontier.length;
+      size.together += together.length;
+    }
+    expect(size.apart).toBeGreaterThan(1.2 * size.together);
   });
 
   it('has the cheapest and the most accurate cascade', () => {

@@ -10,10 +10,10 @@ import { gearPlan } from '../gear-plans.js';
 const SAMPLES = 97;
 
 /** A gear on a load, as chance has it. */
-function randomTrial(seed: number) {
+function randomTrial(seed: number, stepNs = 1) {
   const stream = streamOf(seed, 'gear-run');
   const count = 1 + stream.integer(4);
-  const models = Array.from({ length: count }, (_, i) => randomModel(stream, i));
+  const models = Array.from({ length: count }, (_, i) => randomModel(stream, i, stepNs));
   const chosen = models.flatMap((_, i) => (stream.uniform() < 0.7 ? [i] : []));
   const steps = chosen.length === 0 ? [0] : chosen;
   // Certainties are tenths, so that some are exactly a threshold.
@@ -25,11 +25,11 @@ function randomTrial(seed: number) {
   // Shares are halves, so that several devices are equally far behind, and some have no share.
   const shares = models.map(() => Float64Array.from(devices, () => stream.integer(3) / 2));
   const minQueues = steps.map(() => 1 + stream.integer(4));
-  const timeoutNs = 1 + stream.integer(30e6);
+  const timeoutNs = stepNs * (1 + stream.integer(30e6 / stepNs));
   const gapNs = 1e6 * (1 + 20 * stream.uniform());
   let atNs = 0;
   const arrivalsNs = Float64Array.from({ length: 150 }, () => {
-    atNs += 1 + Math.round(gapNs * stream.exponential());
+    atNs += stepNs * Math.round((gapNs * stream.exponential()) / stepNs);
     return atNs;
   });
   const trial = {
@@ -43,12 +43,13 @@ function randomTrial(seed: number) {
   return { models, trial };
 }
 
-function randomModel(stream: Stream, i: number): FamilyModel {
+function randomModel(stream: Stream, i: number, stepNs: number): FamilyModel {
   const base = 1e6 * (1 + i) * (1 + 5 * stream.uniform());
   return {
     name: `m${i}`,
-    latencyNs: Float64Array.from({ length: 1 + stream.integer(6) }, (_, b) =>
-      Math.round(base * (1 + 0.3 * b + 0.1 * stream.uniform())),
+    latencyNs: Float64Array.from(
+      { length: 1 + stream.integer(6) },
+      (_, b) => stepNs * Math.max(1, Math.round((base * (1 + 0.3 * b + 0.1 * stream.uniform())) / stepNs)),
     ),
     memoryBytes: 1,
     correct: new Uint8Array(SAMPLES),
@@ -122,6 +123,14 @@ describe('A gear that is tried', () => {
       escalated += random.trial.cascade.models.length > 1 ? 1 : 0;
     }
     expect(escalated).toBeGreaterThan(cases(200, 2500));
+  });
+
+  it('does so too where arrivals, ends of batches and timeouts are often at the same time', () => {
+    for (let seed = 1; seed <= cases(600, 8000); seed++) {
+      const random = randomTrial(seed, [5e6, 2e6, 1e6][seed % 3]);
+      const tried = new GearRun(random.models, random.trial).run();
+      expect(Array.from(tried as Float64Array), `seed ${seed}`).toEqual(served(random));
+    }
   });
 
   it('ends early where too many requests take longer than the limit, and only there', () => {

@@ -6,11 +6,14 @@ import {
   type FamilyAnswer,
   frontierOf,
   type GearExplanation,
+  isPlacementHard,
+  placementSolver,
   planFamily,
   proportionalArrivals,
   type ResolvedCascade,
 } from '../../gearplan/index.js';
 import { type JobContext, serveJobs } from '../../jobs/index.js';
+import { loadHighs } from '../../milp/index.js';
 import { streamOf } from '../../random/index.js';
 
 /** The seed of the arrivals that gears are tried with. */
@@ -32,21 +35,24 @@ export interface PlannedGears {
   readonly explanation?: GearExplanation;
 }
 
-serveJobs<GearJob, PlannedGears, string>((job, { interrupted, tell }: JobContext<undefined, string>) => {
-  const { explain, frontier, work, ...asked } = job;
-  const { integer } = streamOf(SEED, 'gears/random');
-  const limits = { interrupted, ...(work === undefined ? {} : { work }) };
-  const arrivalsOf = proportionalArrivals(streamOf(SEED, 'gears/arrivals').exponential);
-  const question = { ...asked, ...limits, arrivalsOf, integer };
-  tell('searching gears');
-  const answer = planFamily(question);
-  if (!('plan' in answer) || !(explain || frontier) || interrupted()) return { answer };
-  tell('planning with other devices and latencies');
-  return {
-    answer,
-    explanation: {
-      ...(explain ? explainFamily(question, answer.plan) : {}),
-      ...(frontier ? { frontier: frontierOf(question, answer.plan) } : {}),
-    },
-  };
-});
+serveJobs<GearJob, PlannedGears, string>(
+  async (job, { interrupted, tell }: JobContext<undefined, string>) => {
+    const { explain, frontier, work, ...asked } = job;
+    const { integer } = streamOf(SEED, 'gears/random');
+    const limits = { interrupted, ...(work === undefined ? {} : { work }) };
+    const arrivalsOf = proportionalArrivals(streamOf(SEED, 'gears/arrivals').exponential);
+    const hard = isPlacementHard(job.resolved) ? { solvePlacement: placementSolver(await loadHighs()) } : {};
+    const question = { ...asked, ...limits, ...hard, arrivalsOf, integer };
+    tell('searching gears');
+    const answer = planFamily(question);
+    if (!('plan' in answer) || !(explain || frontier) || interrupted()) return { answer };
+    tell('planning with other devices and latencies');
+    return {
+      answer,
+      explanation: {
+        ...(explain ? explainFamily(question, answer.plan) : {}),
+        ...(frontier ? { frontier: frontierOf(question, answer.plan) } : {}),
+      },
+    };
+  },
+);
