@@ -58,6 +58,15 @@ describe('verifyLoad()', () => {
     });
   });
 
+  it('gives the rates of an interrupted load over the time until it was interrupted', async () => {
+    const path = await changed('cut.json', () => ({ durationS: 30, cancelled: 1 }));
+    const verification = await verifyLoad(path, { plan: bundle });
+    // The simulated rates may be over 40 ms more, in which the last request is answered.
+    const { simulated } = figure(verification, 'throughputRps');
+    expect(simulated! * load.elapsedS).toBeGreaterThan(0.9 * load.sent);
+    expect(simulated! * load.elapsedS).toBeLessThanOrEqual(1.01 * load.sent);
+  });
+
   it('compares the batches that the server executed with those that were simulated', async () => {
     const { executions, figures } = await verifyLoad(at('load.json'), { plan: bundle });
     const live = load.served![0]!.executions;
