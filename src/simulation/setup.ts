@@ -31,6 +31,7 @@ import {
 } from '../serving/index.js';
 import { type Jitter, profiledJitter } from './execution.js';
 import { familyRecords } from './family-records.js';
+import { withHeldLoad } from './held-load.js';
 import { resolvedWorkload, type SimulatedLoadOptions } from './load.js';
 import { planAt } from './plan-at.js';
 import { type PlanProfiles, planProfileFaults, profilesOf } from './profiles.js';
@@ -73,6 +74,8 @@ interface Preparation {
   readonly check?: (plan: ServedPlan, workload: Workload) => Fault[];
   /** The load, instead of the one that the options ask for. It adds its faults, and gives undefined after one. */
   readonly given?: (plan: Loaded<ServedPlan['kind']>, told: ToldFaults) => Workload | undefined;
+  /** Whether the rates are replaced by multiples of the planned ones, so that the load is not the one that a plan promises. */
+  readonly swept?: boolean;
   /** Whether transfers take time, if it is not to follow from what the path names. */
   readonly transfers?: SimulationSetup['transfers'];
   /** What errors say cannot be done. */
@@ -119,7 +122,7 @@ export async function prepareSimulation(
   const scheduler = schedulerOf(plan.value, { ...options, policy }, told);
   const load =
     more.given === undefined
-      ? await resolvedWorkload(applicationsOf(plan.value), options, told)
+      ? await resolvedWorkload(applicationsOf(plan.value), loadOptions(plan.value, options, more), told)
       : givenLoad(more.given(plan, told));
   const said = await whatModelsSay({ ...plan, path: madeAt }, options, told);
   const jitter = jitterOf(plan.value, profiles, options, told);
@@ -291,6 +294,14 @@ function numberFaults({ slow = 1, jitter = 0, seed = 0, load = 1 }: SimulationSe
     faults.push(fault(`is ${seed}; it must be a whole number of 0 or more`, option('seed')));
   if (!(load > 0)) faults.push(fault(`is ${load}; it must be above 0`, option('load')));
   return faults;
+}
+
+function loadOptions(
+  plan: ServedPlan,
+  options: SimulatedLoadOptions,
+  { swept = false }: Preparation,
+): SimulatedLoadOptions {
+  return swept ? options : withHeldLoad(plan, options);
 }
 
 function givenLoad(workload: Workload | undefined): { workload: Workload; files: TraceFile[] } | undefined {
