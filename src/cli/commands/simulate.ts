@@ -105,7 +105,7 @@ function withRunOptions(command: Command): Command {
   return command
     .option(
       '--scheduler <name>',
-      "another scheduler than the plan's: stage-local, fifo, inferline, reactive or reservation",
+      "another scheduler than the plan's: stage-local, fifo, inferline, reactive, reservation, or gears for gear plans",
     )
     .option('--preset <name>', "published: every choice as in PPipe's published simulator")
     .option(
