@@ -4,10 +4,12 @@ import {
   fault,
   InputError,
   type InputFile,
+  type InputPath,
   inputFile,
   type Loaded,
   type OutputPath,
   option,
+  pathFrom,
   policyFiles,
   profileInputs,
   readPolicies,
@@ -64,6 +66,8 @@ export interface PreparedSimulation {
   readonly setup: SimulationSetup;
   /** The profiles that the plan was made from, as far as they are still there. */
   readonly profiles: PlanProfiles;
+  /** The files that the plan was made from. No output may replace them. */
+  readonly made: readonly InputPath[];
   inputs(holder: string | undefined): InputFile[];
 }
 
@@ -120,10 +124,7 @@ export async function prepareSimulation(
   if (told.count === before) told.add(...(await planProfileFaults(plan.value, profiles)));
   const policy = await readPolicies(options.policy ?? [], told);
   const scheduler = schedulerOf(plan.value, { ...options, policy }, told);
-  const load =
-    more.given === undefined
-      ? await resolvedWorkload(applicationsOf(plan.value), loadOptions(plan.value, options, more), told)
-      : givenLoad(more.given(plan, told));
+  const load = await loadOf(plan, options, more, told);
   const said = await whatModelsSay({ ...plan, path: madeAt }, options, told);
   const jitter = jitterOf(plan.value, profiles, options, told);
   const broken = await contradictions(plan.value);
@@ -138,8 +139,10 @@ export async function prepareSimulation(
     ...policyFiles(policy).map((file) => ({ role: 'policy', file })),
     ...said.files,
   ];
+  const made = madeFrom(plan.value, madeAt);
   const read = [
     { what: 'the plan', path: plan.path },
+    ...made,
     ...profiles.flatMap((profile) => profileInputs(profile)),
     ...files.map(({ role, file }) => ({ what: `the ${role}`, path: file.path })),
   ];
@@ -159,6 +162,7 @@ export async function prepareSimulation(
       ...said.records,
     },
     profiles,
+    made,
     inputs: (holder) => [
       inputFile('plan', plan, holder),
       ...(jitter?.kind === 'profile' ? profiles : []).map((profile) => inputFile('profile', profile, holder)),
@@ -296,16 +300,26 @@ function numberFaults({ slow = 1, jitter = 0, seed = 0, load = 1 }: SimulationSe
   return faults;
 }
 
-function loadOptions(
-  plan: ServedPlan,
+/** loadOf gives the load that the caller has made, else the one that the options ask for. */
+async function loadOf(
+  plan: Loaded<ServedPlan['kind']>,
   options: SimulatedLoadOptions,
-  { swept = false }: Preparation,
-): SimulatedLoadOptions {
-  return swept ? options : withHeldLoad(plan, options);
+  { given, swept = false }: Preparation,
+  told: ToldFaults,
+): Promise<{ workload: Workload; files: TraceFile[] } | undefined> {
+  if (given !== undefined) {
+    const workload = given(plan, told);
+    return workload === undefined ? undefined : { workload, files: [] };
+  }
+  const asked = swept ? options : withHeldLoad(plan.value, options);
+  return resolvedWorkload(applicationsOf(plan.value), asked, told);
 }
 
-function givenLoad(workload: Workload | undefined): { workload: Workload; files: TraceFile[] } | undefined {
-  return workload === undefined ? undefined : { workload, files: [] };
+/** madeFrom lists the files that a plan was made from, but for its profiles, which are read. */
+function madeFrom({ inputs = [] }: ServedPlan, madeAt: string): InputPath[] {
+  return inputs
+    .filter(({ role }) => role !== 'profile')
+    .map(({ role, path }) => ({ what: `the ${role} of the plan`, path: pathFrom(madeAt, path) }));
 }
 
 /** What is wrong with the scheduler that the plan itself names is told by `contradictions`. */
@@ -317,7 +331,7 @@ function schedulerOf(
   const { serving } = plan;
   const isKnown = servingFaults(serving === undefined ? {} : { serving }).length === 0;
   const leastSloNs = 1e6 * Math.min(...applicationsOf(plan).map(({ sloMs }) => sloMs));
-  return plannedScheduler(isKnown ? serving : undefined, { options, leastSloNs }, told);
+  return plannedScheduler(isKnown ? serving : undefined, { options, leastSloNs, kind: plan.kind }, told);
 }
 
 async function contradictions(plan: ServedPlan): Promise<readonly Fault[]> {
