@@ -80,7 +80,7 @@ describe('solveSpec() with a share to hold', { timeout: 120_000 }, () => {
     const { document } = await compareSpec(path, { hold: 0.95, timeLimit: 1e-6, mixes: [mix.join(',')] });
     expect(document.rows).toMatchObject([{ status: 'no-plan-in-time' }]);
     const { code, stderr } = await command(['solve', path, '--hold', '0.95', '--time-limit', '0.000001']);
-    expect([code, stderr]).toEqual([5, expect.stringContaining('give more with --time-limit')]);
+    expect([code, stderr]).toEqual([5, expect.stringContaining('give more with --time-limit\n')]);
   });
 
   it('says at a terminal what the plan holds, and takes the share from the spec', async () => {
