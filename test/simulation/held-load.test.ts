@@ -37,6 +37,7 @@ test('withHeldLoad() keeps what the options say, and takes a cv only for the kin
   expect(withHeldLoad(heldPlan({ arrivals: 'poisson', cv: 4 }), { arrivals: 'gamma' })).not.toHaveProperty(
     'cv',
   );
+  expect(withHeldLoad(heldPlan({ arrivals: 'poisson', cv: 4 }), {})).not.toHaveProperty('cv');
 });
 
 test('withHeldLoad() changes nothing where the load is not the promise', () => {
