@@ -23,6 +23,7 @@ import {
   sha256OfFile,
 } from '../artifacts/index.js';
 import type { DeployedModel, WrittenBundle } from '../deploy/index.js';
+import type { Device } from '../execution/index.js';
 import { confirmGearPlan, confirmPipelinePlan, confirmPlan } from './confirm-plan.js';
 import type { ProgressStep } from './profile.js';
 
@@ -35,6 +36,8 @@ export interface DeployOptions {
   readonly model?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
   readonly onProgress?: (step: ProgressStep) => void;
+  /** Receives a note where this host has too few cores to run all devices of the bundle. */
+  readonly onNote?: (text: string) => void;
 }
 
 type LoadedPlan = Loaded<'pooled-plan'> | Loaded<'pipeline-plan'> | Loaded<'gear-plan'>;
@@ -88,7 +91,25 @@ export async function deployPlan(path: string, options: DeployOptions): Promise<
   options.onProgress?.({ doing: `writing ${options.output}` });
   const deployed = models.map((model) => model.deployed);
   const bundle = { plan: plan.value, planBytes, models: deployed, inputs, signal: options.signal };
-  return writeLocalBundle(options.output, bundle);
+  const written = await writeLocalBundle(options.output, bundle);
+  await noteCrowd(plan.value, written, options);
+  return written;
+}
+
+/** noteCrowd tells where this host, if it is to serve the bundle, has too few cores for the devices. */
+async function noteCrowd(
+  { classes }: LoadedPlan['value'],
+  { manifest }: WrittenBundle,
+  { onNote }: DeployOptions,
+): Promise<void> {
+  if (onNote === undefined) return;
+  const { crowdedHost } = await import('../execution/index.js');
+  const devices = Object.entries(manifest.devices).map(([name, device]) => ({
+    device: device as Device,
+    count: classes[name]?.used ?? 0,
+  }));
+  const crowded = crowdedHost(devices);
+  if (crowded !== undefined) onNote(`if this host is to serve the bundle: ${crowded}`);
 }
 
 /** The files from which the bundle is made, and those from which the plan was made. */

@@ -109,6 +109,7 @@ export async function sweepPlan(path: string, options: SweepOptions): Promise<Si
   const { setup, inputs } = await prepareSimulation(path, options, {
     outputs: outputFiles({ output }),
     told,
+    swept: true,
     check: (plan, workload) =>
       loads.length === 0
         ? []

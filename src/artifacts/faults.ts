@@ -48,6 +48,12 @@ export function firstFaults(faults: readonly Fault[], path = ''): Fault[] {
   return [...faults.slice(0, MOST_FAULTS), { path, message: `… and ${left} more faults` }];
 }
 
+/** These say that a value is of the right type, and how it is wrong all the same. */
+const OF_RIGHT_TYPE = [
+  ...['required', 'additionalProperties', 'minItems', 'maxItems', 'minLength', 'maxLength', 'pattern'],
+  ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'],
+];
+
 /** In a oneOf, the arm that went deepest is the one that was meant; the other arms' complaints are noise. */
 function hasDeeper(error: ErrorObject, errors: readonly ErrorObject[]): boolean {
   if (error.keyword !== 'type' && error.keyword !== 'const') return false;
@@ -57,8 +63,14 @@ function hasDeeper(error: ErrorObject, errors: readonly ErrorObject[]): boolean 
     (other) =>
       other.instancePath.startsWith(below) ||
       (other.instancePath === error.instancePath &&
-        ['required', 'additionalProperties'].includes(other.keyword)),
+        OF_RIGHT_TYPE.includes(other.keyword) &&
+        schemaOf(other) !== schemaOf(error)),
   );
+}
+
+/** schemaOf gives the path of the schema that a keyword is in. */
+function schemaOf({ schemaPath }: ErrorObject): string {
+  return schemaPath.slice(0, schemaPath.lastIndexOf('/'));
 }
 
 function toFault(error: ErrorObject): Fault {

@@ -10,17 +10,20 @@ export function wholeNumbers(text: string): number[] {
   return [...new Set(numbers)].sort((a, b) => a - b);
 }
 
+/** Whole numbers have at most nine digits. */
+const MOST_WHOLE = '999,999,999';
+
 /** wholeNumber parses a whole number from 1 to 999,999,999. @throws InvalidArgumentError for other text */
 export function wholeNumber(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text))
-    throw new InvalidArgumentError(`"${text}" is not a whole number of 1 or more.`);
+    throw new InvalidArgumentError(`"${text}" is not a whole number from 1 to ${MOST_WHOLE}.`);
   return Number(text);
 }
 
 /** countingNumber parses a whole number from 0 to 999,999,999. @throws InvalidArgumentError for other text */
 export function countingNumber(text: string): number {
   if (!/^\d{1,9}$/.test(text))
-    throw new InvalidArgumentError(`"${text}" is not a whole number of 0 or more.`);
+    throw new InvalidArgumentError(`"${text}" is not a whole number from 0 to ${MOST_WHOLE}.`);
   return Number(text);
 }
 
@@ -51,8 +54,8 @@ export function share(text: string): number {
 
 /** openShare parses a share between 0 and 1, both excluded, such as 0.99. @throws InvalidArgumentError for other text */
 export function openShare(text: string): number {
-  const value = share(text);
-  if (value === 0 || value === 1)
+  const value = notNegative(text);
+  if (value === 0 || value >= 1)
     throw new InvalidArgumentError(`"${text}" is not a share between 0 and 1, both excluded, such as 0.99.`);
   return value;
 }

@@ -83,14 +83,30 @@ export function causeLines({ causes, figures }: Verification): string[] {
   ];
 }
 
-/** withinLines says whether the attainments are as near as was asked, where it was asked. */
-export function withinLines({ within, figures }: Verification): string[] {
+/**
+ * withinLines says whether the attainments are as near as was asked, where it was asked: that of all requests, and that of
+ * each model that differs by more than is allowed.
+ */
+export function withinLines({ within, figures, models }: Verification): string[] {
   if (within === undefined) return [];
-  const { difference = 0 } = figures.find(({ name }) => name === 'attainment') ?? {};
-  const said = `the attainments differ by ${(100 * Math.abs(difference)).toFixed(2)} points`;
+  const { allowed } = within;
+  const further = models.filter((model) => attainmentOff(model.figures) > allowed);
   return [
-    `${said}, ${within.held ? 'within' : 'more than'} the ${figure(100 * within.allowed)} that are allowed`,
+    withinLine('the attainments', attainmentOff(figures), allowed),
+    ...further.map((model) =>
+      withinLine(`the attainments of ${model.name}`, attainmentOff(model.figures), allowed),
+    ),
   ];
+}
+
+function attainmentOff(figures: Verification['figures']): number {
+  const { simulated = 0, live = 0 } = figures.find(({ name }) => name === 'attainment') ?? {};
+  return Math.abs(live - simulated);
+}
+
+function withinLine(what: string, off: number, allowed: number): string {
+  const said = off <= allowed ? 'within' : 'more than';
+  return `${what} differ by ${(100 * off).toFixed(2)} points, ${said} the ${figure(100 * allowed)} that are allowed`;
 }
 
 function partsText({ executions, front, queueing }: CauseParts, text: (value: number) => string): string {

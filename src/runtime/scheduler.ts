@@ -22,7 +22,7 @@ export function liveScheduler(
   told: ToldFaults = new ToldFaults(),
 ): ChosenScheduler {
   const leastSloNs = Math.min(...topology.models.map(({ sloNs }) => sloNs));
-  const chosen = plannedScheduler(plan.serving, { options, leastSloNs }, told);
+  const chosen = plannedScheduler(plan.serving, { options, leastSloNs, kind: plan.kind }, told);
   if (chosen !== undefined) told.add(...replayFaults(chosen), ...scalingFaults(chosen, topology));
   const tuned = chosen && chosenTuner(plan, chosen, { tuner: options.tuner, onlyStandby: true });
   told.add(...(tuned?.faults ?? []));

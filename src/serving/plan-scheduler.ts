@@ -17,24 +17,33 @@ const MOST_SLACK_NS = 3e6;
 
 const NO_TUNER = { kind: 'none' };
 
+/** PlannedFor says what a scheduler is to serve, and which one the options ask for. */
+interface PlannedFor {
+  readonly options: SchedulerOptions;
+  /** The shortest SLO of the models. */
+  readonly leastSloNs: number;
+  /** The kind of the plan, where the options may name a scheduler that is not for it. */
+  readonly kind?: string;
+}
+
 /**
  * plannedScheduler finds the scheduler that serves a plan: the one that the plan names (`stage-local` where it names
  * none), with the plan's choices and then those of the options. Where the options name another scheduler or a preset,
  * the plan's choices do not count. A policy with a `slackNs` that nobody sets gets a fiftieth of the least SLO, at most
  * 3 ms; a preset keeps its own. Reservations have none, because the time of reading and answering lengthens the measured
  * executions and is expected from then on.
- * @param leastSloNs the shortest SLO of the models
  * @param told where every fault of the options is added; the result is only to be used if there is none
  * @returns undefined where the scheduler or the preset does not exist
  */
 export function plannedScheduler(
   { scheduler: planned = DEFAULT_SCHEDULER, policy: choices }: Partial<PlanServing> = {},
-  { options, leastSloNs }: { readonly options: SchedulerOptions; readonly leastSloNs: number },
+  { options, leastSloNs, kind }: PlannedFor,
   told: ToldFaults,
 ): ChosenScheduler | undefined {
   const { preset, policy: asked = [] } = options;
   const scheduler = askedScheduler(options, told) ?? planned;
   const isPlanned = scheduler === planned && preset === undefined;
+  if (scheduler === 'gears' && scheduler !== planned) told.add(...gearsFaults(kind, option('scheduler')));
   const policy = [...(isPlanned ? planChoices(choices) : []), ...asked];
   const chosen = chosenScheduler({ scheduler, preset, policy }, told);
   const isSet = choicesGiven(policy).includes('slackNs');
@@ -76,6 +85,7 @@ export function servingFaults({
   const { faults } = told.error('serve');
   const isTuned = (serving.tuner ?? NO_TUNER).kind !== 'none';
   return [
+    ...(serving.scheduler === 'gears' ? gearsFaults(kind, '/serving/scheduler') : []),
     ...faults.map(({ message, path }) =>
       fault(message, path.startsWith('/serving/') ? path : '/serving/scheduler'),
     ),
@@ -83,6 +93,12 @@ export function servingFaults({
       ? [fault('changes the replicas of pipelines, and this is pooled', '/serving/tuner')]
       : []),
   ];
+}
+
+/** gearsFaults refuses the scheduler of gear plans where the plan is of another kind. */
+function gearsFaults(kind: string | undefined, at: string): Fault[] {
+  if (kind === undefined || kind === 'gear-plan' || kind === 'cascade') return [];
+  return [fault('is gears, which serves gear plans only', at)];
 }
 
 /** replayFaults refuses the reservation tables of the published simulator, which book devices that are busy. */

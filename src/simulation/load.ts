@@ -33,16 +33,16 @@ export const DEFAULT_DURATION_S = 30;
 export interface SimulatedLoadOptions {
   /**
    * How requests arrive, or, for a trace of counts, how those of an interval are placed. The default is
-   * poisson.
+   * poisson, and where the load is a plan's promise, what that was confirmed by (`withHeldLoad`).
    */
   readonly arrivals?: ArrivalProcess | undefined;
   /** The coefficient of variation of the gaps of gamma arrivals. */
   readonly cv?: number | undefined;
   /** Rates: `500` is shared by all models by weight, `detector=300` is the rate of one model. */
   readonly rps?: readonly string[] | undefined;
-  /** The offered rate over the plan's throughput, for each model. The default is 0.9. */
+  /** The offered rate over the plan's throughput, for each model. The default is 0.9, or the rates that a plan promises. */
   readonly load?: number | undefined;
-  /** The seconds during which requests arrive. The default is 30, or the whole trace. */
+  /** The seconds during which requests arrive. The default is 30, that of the promise's runs, or the whole trace. */
   readonly duration?: number | undefined;
   /** Trace files: `day.csv` is shared by all models by weight, `detector=day.csv` is for one model. */
   readonly traces?: readonly string[] | undefined;

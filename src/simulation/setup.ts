@@ -4,10 +4,12 @@ import {
   fault,
   InputError,
   type InputFile,
+  type InputPath,
   inputFile,
   type Loaded,
   type OutputPath,
   option,
+  pathFrom,
   policyFiles,
   profileInputs,
   readPolicies,
@@ -31,6 +33,7 @@ import {
 } from '../serving/index.js';
 import { type Jitter, profiledJitter } from './execution.js';
 import { familyRecords } from './family-records.js';
+import { withHeldLoad } from './held-load.js';
 import { resolvedWorkload, type SimulatedLoadOptions } from './load.js';
 import { planAt } from './plan-at.js';
 import { type PlanProfiles, planProfileFaults, profilesOf } from './profiles.js';
@@ -63,6 +66,8 @@ export interface PreparedSimulation {
   readonly setup: SimulationSetup;
   /** The profiles that the plan was made from, as far as they are still there. */
   readonly profiles: PlanProfiles;
+  /** The files that the plan was made from. No output may replace them. */
+  readonly made: readonly InputPath[];
   inputs(holder: string | undefined): InputFile[];
 }
 
@@ -73,6 +78,8 @@ interface Preparation {
   readonly check?: (plan: ServedPlan, workload: Workload) => Fault[];
   /** The load, instead of the one that the options ask for. It adds its faults, and gives undefined after one. */
   readonly given?: (plan: Loaded<ServedPlan['kind']>, told: ToldFaults) => Workload | undefined;
+  /** Whether the rates are replaced by multiples of the planned ones, so that the load is not the one that a plan promises. */
+  readonly swept?: boolean;
   /** Whether transfers take time, if it is not to follow from what the path names. */
   readonly transfers?: SimulationSetup['transfers'];
   /** What errors say cannot be done. */
@@ -117,10 +124,7 @@ export async function prepareSimulation(
   if (told.count === before) told.add(...(await planProfileFaults(plan.value, profiles)));
   const policy = await readPolicies(options.policy ?? [], told);
   const scheduler = schedulerOf(plan.value, { ...options, policy }, told);
-  const load =
-    more.given === undefined
-      ? await resolvedWorkload(applicationsOf(plan.value), options, told)
-      : givenLoad(more.given(plan, told));
+  const load = await loadOf(plan, options, more, told);
   const said = await whatModelsSay({ ...plan, path: madeAt }, options, told);
   const jitter = jitterOf(plan.value, profiles, options, told);
   const broken = await contradictions(plan.value);
@@ -135,8 +139,10 @@ export async function prepareSimulation(
     ...policyFiles(policy).map((file) => ({ role: 'policy', file })),
     ...said.files,
   ];
+  const made = madeFrom(plan.value, madeAt);
   const read = [
     { what: 'the plan', path: plan.path },
+    ...made,
     ...profiles.flatMap((profile) => profileInputs(profile)),
     ...files.map(({ role, file }) => ({ what: `the ${role}`, path: file.path })),
   ];
@@ -156,6 +162,7 @@ export async function prepareSimulation(
       ...said.records,
     },
     profiles,
+    made,
     inputs: (holder) => [
       inputFile('plan', plan, holder),
       ...(jitter?.kind === 'profile' ? profiles : []).map((profile) => inputFile('profile', profile, holder)),
@@ -293,8 +300,26 @@ function numberFaults({ slow = 1, jitter = 0, seed = 0, load = 1 }: SimulationSe
   return faults;
 }
 
-function givenLoad(workload: Workload | undefined): { workload: Workload; files: TraceFile[] } | undefined {
-  return workload === undefined ? undefined : { workload, files: [] };
+/** loadOf gives the load that the caller has made, else the one that the options ask for. */
+async function loadOf(
+  plan: Loaded<ServedPlan['kind']>,
+  options: SimulatedLoadOptions,
+  { given, swept = false }: Preparation,
+  told: ToldFaults,
+): Promise<{ workload: Workload; files: TraceFile[] } | undefined> {
+  if (given !== undefined) {
+    const workload = given(plan, told);
+    return workload === undefined ? undefined : { workload, files: [] };
+  }
+  const asked = swept ? options : withHeldLoad(plan.value, options);
+  return resolvedWorkload(applicationsOf(plan.value), asked, told);
+}
+
+/** madeFrom lists the files that a plan was made from, but for its profiles, which are read. */
+function madeFrom({ inputs = [] }: ServedPlan, madeAt: string): InputPath[] {
+  return inputs
+    .filter(({ role }) => role !== 'profile')
+    .map(({ role, path }) => ({ what: `the ${role} of the plan`, path: pathFrom(madeAt, path) }));
 }
 
 /** What is wrong with the scheduler that the plan itself names is told by `contradictions`. */
@@ -306,7 +331,7 @@ function schedulerOf(
   const { serving } = plan;
   const isKnown = servingFaults(serving === undefined ? {} : { serving }).length === 0;
   const leastSloNs = 1e6 * Math.min(...applicationsOf(plan).map(({ sloMs }) => sloMs));
-  return plannedScheduler(isKnown ? serving : undefined, { options, leastSloNs }, told);
+  return plannedScheduler(isKnown ? serving : undefined, { options, leastSloNs, kind: plan.kind }, told);
 }
 
 async function contradictions(plan: ServedPlan): Promise<readonly Fault[]> {

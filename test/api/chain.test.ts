@@ -17,6 +17,7 @@ import {
 } from '../../src/api/index.js';
 import type { DeviceProfile, Profile } from '../../src/artifacts/index.js';
 import { sha256Of, type TensorSpec } from '../../src/artifacts/index.js';
+import { hostThreads } from '../../src/execution/host.js';
 
 const IMAGE = 32;
 const QUICK = { warmup: 1, minRuns: 2, minMs: 2, maxMs: 100 };
@@ -99,6 +100,24 @@ describe('the chain from ONNX file to served requests', () => {
     expect(results.find((result) => result.ok && result.path.endsWith('plan.json'))).toMatchObject({
       what: expect.stringContaining('recomputed'),
     });
+  });
+
+  it('tells where this host has too few cores for the devices of a bundle that it may serve', async () => {
+    const notesOf = async (count: number): Promise<string[]> => {
+      await writeFile(at('many.yaml'), SPEC.replace('fast: { count: 1 }', `fast: { count: ${count} }`));
+      await solveSpec(at('many.yaml'), { output: at('many.json') });
+      const notes: string[] = [];
+      await deployPlan(at('many.json'), { output: at('many'), onNote: (text) => notes.push(text) });
+      return notes;
+    };
+    const many = 2 * hostThreads();
+    const [note, ...more] = await notesOf(many);
+    expect(more).toEqual([]);
+    const cores = many + 0.5;
+    expect(note).toMatch(
+      new RegExp(`^if this host is to serve .* keep ${cores} of this host's ${many / 2} CPU cores`),
+    );
+    if (hostThreads() > 2) expect(await notesOf(1)).toEqual([]);
   });
 
   it('groups the profiled layers into other blocks, which take their layers and what cuts added', async () => {

@@ -67,6 +67,18 @@ async function saved(file: string): Promise<Profile> {
 }
 
 describe('plan profile --resume', () => {
+  it('says how to measure all that is left where it was asked for a part of it', async () => {
+    await interrupted('part.json');
+    const args = ['profile', at('model.onnx'), '--resume', '-o', at('part.json')];
+    const part = await plan([...args, '-b', '1', '--memory-limit', '1.5GiB', '-d', 'cpu:1']);
+    expect(part.code).toBe(0);
+    expect((await saved('part.json')).measurement?.complete).toBe(false);
+    const rest = `${args[1]} --resume --memory-limit 1536MiB -o ${at('part.json')}`;
+    expect(part.stderr).toContain(`To measure the rest: plan profile ${rest}\n`);
+    expect((await plan(['profile', ...rest.split(' ')])).code).toBe(0);
+    expect((await saved('part.json')).measurement?.complete).toBe(true);
+  });
+
   it('needs no other option than the file, which says what was asked for', async () => {
     const before = await interrupted('x.json');
     expect(before.measurement).toMatchObject({

@@ -57,7 +57,10 @@ describe('plan init', () => {
     const json = await run('init', 'p.json', '-o', 'again.yaml', '--slo', '12.5', '--json');
     await save('spec.json', JSON.parse(json.stdout));
     expect(await run('validate', 'spec.json')).toMatchObject({ code: 0 });
-    expect(JSON.parse(json.stdout)).toMatchObject({ kind: 'pooled', models: [{ sloMs: 12.5 }] });
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      ...{ $schema: expect.stringContaining('pooled'), kind: 'pooled', version: '1.0' },
+      models: [{ sloMs: 12.5 }],
+    });
   });
 
   it('replaces a file only with --force', async () => {

@@ -71,6 +71,16 @@ describe('plan', () => {
     [['solve'], "missing required argument 'spec'"],
     [['solve', 'x.yaml', '--gap', 'small'], 'is not a number of 0 or more'],
     [['profile', 'x.onnx', '--batch', '1,two'], '"two" is not a whole number'],
+    [['solve', 'x.yaml', '--hold', '2'], '"2" is not a share between 0 and 1, both excluded'],
+    [
+      ['simulate', 'x.json', '--seed', '9007199254740991'],
+      '"9007199254740991" is not a whole number from 0 to 999,999,999',
+    ],
+    [
+      ['verify', 'x.json', '--plan', 'y.json', '--correct', '-'],
+      '--correct "-": a profile is written to a file',
+    ],
+    [['verify', 'x.json', '--plan', 'y.json', '--correct', 'm=-'], '--correct "m=-": a profile is written'],
     [['profile', 'x.onnx', '--dim', 'seq'], '"seq" is not name=size'],
     [['load', 'http://127.0.0.1:1', '--rps', '5', '--duration', 'soon'], '"soon" is not a time'],
     [['schema', 'plan'], 'Allowed choices are profile'],

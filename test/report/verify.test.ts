@@ -8,6 +8,11 @@ import {
   withinLines,
 } from '../../src/report/index.js';
 
+const attainment = (simulated: number, live: number) => ({
+  name: 'attainment' as const,
+  ...{ simulated, live, difference: live - simulated },
+});
+
 const verification: Verification = {
   kind: 'verification',
   version: '1.0',
@@ -81,5 +86,19 @@ it('correctedLines() says what was corrected and what was not', () => {
   ]);
   expect(correctedLines({ model: 'm', path: 'p.json', cells: [], kept: [] })).toEqual([
     'm: nothing was measured often enough to correct it',
+  ]);
+});
+
+it('withinLines() names each model that is further off than is allowed', () => {
+  const models = [
+    { name: 'a', figures: [attainment(0.9, 0.8)] },
+    { name: 'b', figures: [attainment(0.8, 0.83)] },
+    { name: 'c', figures: [attainment(0.8, 0.9)] },
+  ];
+  const figures = [attainment(0.85, 0.85)];
+  expect(withinLines({ ...verification, figures, models })).toEqual([
+    'the attainments differ by 0.00 points, within the 4.00 that are allowed',
+    'the attainments of a differ by 10.00 points, more than the 4.00 that are allowed',
+    'the attainments of c differ by 10.00 points, more than the 4.00 that are allowed',
   ]);
 });

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type PlanServing, ToldFaults } from '../../src/artifacts/index.js';
+import { serveCommand } from '../../src/cli/commands/serve.js';
+import { simulateCommand } from '../../src/cli/commands/simulate.js';
 import {
   DEFAULT_POLICY,
   PUBLISHED_REACTIVE_POLICY,
@@ -8,6 +10,7 @@ import {
   type SchedulerOptions,
   servingFaults,
 } from '../../src/serving/index.js';
+import { SCHEDULERS } from '../../src/serving/schedulers.js';
 
 /** The scheduler of a plan whose least SLO is 100 ms, or the message with all faults. */
 function chosen(serving: PlanServing | undefined, options: SchedulerOptions = {}) {
@@ -118,5 +121,40 @@ describe('servingFaults()', () => {
     expect(told({ scheduler: 'reservation', policy: { tables: 'busy-until' } })).toEqual([
       '/serving/scheduler reservation with tables=busy-until replays the published simulator, and is only simulated',
     ]);
+  });
+});
+
+describe('The scheduler gears', () => {
+  const refused = (kind: string | undefined, scheduler = 'gears') => {
+    const told = new ToldFaults();
+    const options = { scheduler };
+    plannedScheduler(
+      undefined,
+      { options, leastSloNs: 100e6, ...(kind === undefined ? {} : { kind }) },
+      told,
+    );
+    return told.count;
+  };
+
+  it('is refused for plans that have no gears, as an option and in the plan itself', () => {
+    expect(['pooled-plan', 'pipeline-plan', 'gear-plan', undefined].map((kind) => refused(kind))).toEqual([
+      ...[1, 1, 0, 0],
+    ]);
+    expect(refused('pooled-plan', 'fifo')).toBe(0);
+    const serving: PlanServing = { scheduler: 'gears' };
+    expect(
+      ['pooled', 'pipeline-plan', 'cascade', 'gear-plan'].map((kind) => servingFaults({ kind, serving })),
+    ).toEqual([
+      [{ path: '/serving/scheduler', message: 'is gears, which serves gear plans only' }],
+      [{ path: '/serving/scheduler', message: 'is gears, which serves gear plans only' }],
+      ...[[], []],
+    ]);
+  });
+
+  it('is named with all others in the help of the commands that take a scheduler', () => {
+    for (const command of [simulateCommand(), serveCommand()]) {
+      const { description = '' } = command.options.find(({ long }) => long === '--scheduler') ?? {};
+      for (const name of Object.keys(SCHEDULERS)) expect(description).toMatch(new RegExp(`\\b${name}\\b`));
+    }
   });
 });

@@ -28,6 +28,7 @@ import {
   loadPooled,
   missedWhatWasAsked,
   notHeldReason,
+  ownShareNotes,
   refuseMarked,
   type SolveJob,
   SolverPool,
@@ -75,8 +76,12 @@ export async function compareSpec(path: string, options: CompareOptions): Promis
   });
   const cluster = largestOf(loaded.cluster, cases);
   if (options.strictProfile) await refuseMarked(path, { models, cluster }, loaded.profiles);
-  const notes = models.flatMap((model) => measurementNotes(model, cluster));
-  const target = holdTarget(loaded.spec.value, options.hold);
+  const names = models.map(({ name }) => name);
+  const notes = [
+    ...ownShareNotes(loaded.spec.value, names, options.hold),
+    ...models.flatMap((model) => measurementNotes(model, cluster)),
+  ];
+  const target = await holdTarget(loaded.spec, options.hold);
   if (target !== undefined && cases.some(({ margin }) => margin !== undefined))
     throw new InputError(`compare ${path}`, [
       fault('sweeps margins, which the search for the plan that holds most chooses itself', option('sweeps')),

@@ -3,6 +3,7 @@ import {
   type Cluster,
   checkWritable,
   countedCluster,
+  emittedHead,
   everyInput,
   type Fault,
   fault,
@@ -46,6 +47,7 @@ export interface InitOptions {
 export interface InitSpec {
   /** The spec's YAML, with its comments. */
   readonly text: string;
+  /** What the text says, with the schema and the version of the format. */
   readonly spec: PooledSpec;
   readonly cluster: Cluster;
   readonly models: readonly ProposedModel[];
@@ -96,7 +98,9 @@ export async function initSpec(paths: readonly string[], options: InitOptions): 
   // The spec comes last, so that every file it names exists when the spec does.
   if (cluster !== undefined && texts.cluster !== undefined) await writeWhole(cluster, texts.cluster);
   if (output !== undefined) await writeWhole(output, texts.spec);
-  return { text: texts.spec, ...read, models };
+  const { $schema, version } = emittedHead('pooled', []);
+  const { kind, ...rest } = read.spec;
+  return { text: texts.spec, ...read, spec: { $schema, kind, version, ...rest }, models };
 }
 
 /** withModeline puts the comment by which editors find the schema into the first line, where there is one. */

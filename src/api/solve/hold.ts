@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import { type PooledSpec, ToldFaults } from '../../artifacts/index.js';
+import { ToldFaults } from '../../artifacts/index.js';
 import type { HoldOutcome, HoldProgress, HoldTarget } from '../../hold/index.js';
 import { JobPool } from '../../jobs/index.js';
 import type { PooledOutcome, SearchLimit } from '../../milp/index.js';
@@ -17,30 +17,6 @@ export interface HoldOptions extends SearchLimits {
   readonly threads?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((progress: HoldProgress) => void) | undefined;
-}
-
-/** So many plans are simulated at most; the second number is for each model after the first. */
-const MOST_TRIALS = [40, 12] as const;
-
-/**
- * holdTarget gives what a plan of a spec is to hold: what the option says, else what the spec says.
- * @param hold the share of each model's requests, in place of that of the planner
- * @returns undefined where neither asks for it
- */
-export function holdTarget(
-  { planner, models }: Pick<PooledSpec, 'planner' | 'models'>,
-  hold: number | undefined,
-): HoldTarget | undefined {
-  const asked = typeof planner?.hold === 'number' ? { attainment: planner.hold } : planner?.hold;
-  const common = hold ?? asked?.attainment;
-  if (common === undefined) return undefined;
-  const [first, other] = MOST_TRIALS;
-  return {
-    attainment: models.map((model) => model.hold ?? common),
-    arrivals: asked?.arrivals ?? 'poisson',
-    ...(asked?.cv === undefined ? {} : { cv: asked.cv }),
-    mostTrials: first + other * (models.length - 1),
-  };
 }
 
 /** HeldOutcome is a planner's outcome, and what was tried where no plan holds the rates. */

@@ -13,7 +13,8 @@ export {
   replannedGears,
 } from './cascade.js';
 export type { GearJob, PlannedGears } from './cascade-worker.js';
-export { type HeldOutcome, holdPlan, holdTarget } from './hold.js';
+export { type HeldOutcome, holdPlan } from './hold.js';
+export { holdTarget, ownShareNotes } from './hold-target.js';
 export { type NotHeld, notHeldReason } from './not-held.js';
 export {
   type LoadedPipeline,

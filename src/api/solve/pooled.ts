@@ -14,6 +14,7 @@ import {
   profileInputs,
 } from '../../artifacts/index.js';
 import type { PooledProblem, ProfileFile } from '../../milp/index.js';
+import { arrivalFaults } from './hold-target.js';
 
 /** LoadedPooled is a pooled spec with the contents of every file that it names. */
 export interface LoadedPooled {
@@ -48,13 +49,19 @@ export interface LoadedProblem {
  */
 export async function loadProblem(path: string, given?: Loaded<'pooled'>): Promise<LoadedProblem> {
   const { spec, cluster, profiles, read, inputs } = await loadPooled(path, given);
-  const [problem, serving] = await everyInput<[PooledProblem, PlanServing]>(`plan ${path}`, [
+  const [problem, serving] = await everyInput<[PooledProblem, PlanServing, undefined]>(`plan ${path}`, [
     import('../../milp/index.js').then(({ resolvePooled }) =>
       resolvePooled(spec.value, { cluster, profiles, where: path }),
     ),
     servingOf(spec),
+    checkArrivals(spec),
   ]);
   return { spec: spec.value, problem, serving, profiles, read, inputs };
+}
+
+async function checkArrivals({ value: { planner }, path }: Loaded<'pooled'>): Promise<undefined> {
+  const faults = await arrivalFaults(planner);
+  if (faults.length > 0) throw new InputError(`plan ${path}`, faults);
 }
 
 /**

@@ -12,7 +12,7 @@ import {
   refuseReplacing,
   saveArtifact,
 } from '../../artifacts/index.js';
-import type { HoldProgress } from '../../hold/index.js';
+import type { HoldProgress, HoldTarget } from '../../hold/index.js';
 import type {
   Baseline,
   InfeasibilityExplanation,
@@ -23,7 +23,8 @@ import type {
 } from '../../milp/index.js';
 import { noPlanDocument } from '../no-plan.js';
 import { type CascadeSolved, solveCascade } from './cascade.js';
-import { type HeldOutcome, holdPlan, holdTarget } from './hold.js';
+import { type HeldOutcome, holdPlan } from './hold.js';
+import { holdTarget, ownShareNotes } from './hold-target.js';
 import type { NotHeld } from './not-held.js';
 import { type PipelineSolved, solvePipeline } from './pipeline.js';
 import { type LoadedProblem, loadProblem } from './pooled.js';
@@ -145,7 +146,7 @@ export async function solveSpec(path: string, options: SolveOptions = {}): Promi
   if (options.frontier === true)
     throw new InputError(`solve ${path}`, [fault('is for specs of kind cascade', option('frontier'))]);
   const loaded = await loadProblem(path, spec);
-  const target = holdTarget(loaded.spec, options.hold);
+  const target = await holdTarget({ value: loaded.spec, path }, options.hold);
   if (target !== undefined) refuseWithHold(options);
   await refuseReplacing(`solve ${path}`, outputFiles({ output: options.output }), loaded.read);
   if (options.strictProfile) await refuseMarked(path, loaded.problem, loaded.profiles);
@@ -159,7 +160,7 @@ export async function solveSpec(path: string, options: SolveOptions = {}): Promi
   const threads = target === undefined ? 1 : options.threads;
   const solver = new SolverPool({ threads, signal: options.signal });
   try {
-    const first = await attempted(solver, loaded, options);
+    const first = await attempted(solver, loaded, target, options);
     const last = options.measure ? await measuredUntilTimed(solver, path, first, options) : first;
     return await answer(solver, last, options);
   } finally {
@@ -172,8 +173,12 @@ interface Attempt extends HeldOutcome {
   readonly loaded: LoadedProblem;
 }
 
-async function attempted(solver: SolverPool, loaded: LoadedProblem, options: SolveOptions): Promise<Attempt> {
-  const target = holdTarget(loaded.spec, options.hold);
+async function attempted(
+  solver: SolverPool,
+  loaded: LoadedProblem,
+  target: HoldTarget | undefined,
+  options: SolveOptions,
+): Promise<Attempt> {
   if (target === undefined) return { loaded, outcome: await search(solver, loaded, options) };
   const { threads, signal, onProgress } = options;
   const tell = (progress: HoldProgress): void => onProgress?.(holdText(progress));
@@ -218,7 +223,8 @@ async function measuredUntilTimed(
     onTimed?.(round);
     if (round.timed === 0) return attempt;
     const again = await loadProblem(path);
-    attempt = await attempted(solver, again, options);
+    const target = await holdTarget({ value: again.spec, path }, options.hold);
+    attempt = await attempted(solver, again, target, options);
     if (!('plan' in attempt.outcome)) note(NO_LONGER_PLANNED);
   }
 }
@@ -374,11 +380,13 @@ async function planned(
 ): Promise<Solved> {
   const { output, explain, onProgress } = options;
   const head = emittedHead('pooled-plan', loaded.inputs(output));
-  const notes = outcome.notes.length === 0 ? {} : { notes: [...outcome.notes] };
+  const names = loaded.problem.models.map(({ name }) => name);
+  const all = [...ownShareNotes(loaded.spec, names, options.hold), ...outcome.notes];
+  const notes = all.length === 0 ? {} : { notes: all };
   const found: PooledPlan = { ...head, serving: loaded.serving, ...outcome.plan, ...notes };
   if (output !== undefined) await saveArtifact<'pooled-plan'>(output, found);
   const limitReached = missedWhatWasAsked(outcome.limit, found.objective.gap, options);
-  const common = { outcome: 'plan', warnings: outcome.notes, limitReached } as const;
+  const common = { outcome: 'plan', warnings: all, limitReached } as const;
   if (!explain) return { ...common, plan: found, document: { ...found, solver: outcome.solver } };
   const explanation = await solver.run(
     { kind: 'explain', problem: loaded.problem, plan: outcome.plan, ...searchLimits(options) },

@@ -64,3 +64,17 @@ function compared(
     ...(simulated === undefined || live === undefined ? {} : { difference: live - simulated }),
   };
 }
+
+/** withinOf says whether the attainments, that of all requests and that of each model, are as near as is allowed. */
+export function withinOf(
+  allowed: number,
+  compared: readonly (readonly VerifiedFigure[])[],
+): { allowed: number; held: boolean } {
+  return { allowed, held: compared.every((figures) => attainmentOff(figures) <= allowed) };
+}
+
+/** A load whose attainment is not known counts as one without requests in time. */
+function attainmentOff(figures: readonly VerifiedFigure[]): number {
+  const { simulated = 0, live = 0 } = figures.find(({ name }) => name === 'attainment') ?? {};
+  return Math.abs(live - simulated);
+}

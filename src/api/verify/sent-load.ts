@@ -12,7 +12,8 @@ import type { TraceWorkload } from '../../simulation/index.js';
 const NS_PER_S = 1e9;
 
 /**
- * sentLoad gives the requests of a load as a load to simulate, each at the time when it was to be sent.
+ * sentLoad gives the requests of a load as a load to simulate, each at the time when it was to be sent. The simulated
+ * load lasts as long as requests were sent, so that its rates are over the same time as those of the report.
  * @param told where every reason is added why the report cannot be compared with a simulation of the plan
  * @returns undefined after a fault
  */
@@ -36,9 +37,14 @@ export function sentLoad(
     return [];
   });
   const lastNs = Math.max(...sources.map(({ trace }) => trace.timesNs.at(-1) ?? 0));
-  const durationNs = Math.max(Math.round(report.durationS * NS_PER_S), lastNs + 1);
+  const durationNs = Math.max(Math.round(sendingS(report) * NS_PER_S), lastNs + 1);
   const weights = plan.value.models.map(({ weight }) => weight);
   return { kind: 'trace', process: 'poisson', durationNs, whole: false, sources, weights };
+}
+
+/** sendingS gives the seconds during which requests were sent. Only a load that was interrupted ended before its time. */
+function sendingS({ durationS, elapsedS }: LoadDocument): number {
+  return Math.min(durationS, elapsedS);
 }
 
 function planFaults({ planSha256 }: LoadDocument, { path, sha256 }: Loaded<'pooled-plan'>): Fault[] {

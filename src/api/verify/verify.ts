@@ -19,7 +19,7 @@ import {
 import type { SimulationSetup } from '../../simulation/index.js';
 import { causesOf, frontMsOf } from './causes.js';
 import { type CorrectionTarget, correctedProfile, correctionTargets } from './correct.js';
-import { modelFigures, verifiedFigures } from './figures.js';
+import { modelFigures, verifiedFigures, withinOf } from './figures.js';
 import { type MeasuredPool, measuredExecution, measuredPools, verifiedExecutions } from './measured.js';
 import { sentLoad } from './sent-load.js';
 import { schedulerNotes, serverScheduler } from './server-scheduler.js';
@@ -28,7 +28,7 @@ import { schedulerNotes, serverScheduler } from './server-scheduler.js';
 export interface VerifyOptions {
   /** The plan, or the bundle, that the server served. */
   readonly plan: string;
-  /** The largest difference of attainment, as a share, for which `within.held` is true. */
+  /** The largest difference of attainment, of all requests or of a model's, for which `within.held` is true: a share. */
   readonly within?: number | undefined;
   /** Where the plan's profiles are written with the measured latencies: `file` for one model, else `model=file`. */
   readonly correct?: readonly string[] | undefined;
@@ -53,7 +53,7 @@ export async function verifyLoad(path: string, options: VerifyOptions): Promise<
   const load = await loadArtifact(path, ['load-report']);
   const scheduler = await serverScheduler(load);
   let plan: Loaded<'pooled-plan'> | undefined;
-  const { setup, profiles } = await prepareSimulation(
+  const { setup, profiles, made } = await prepareSimulation(
     planPath,
     { exact: true, ...scheduler.options },
     {
@@ -65,7 +65,7 @@ export async function verifyLoad(path: string, options: VerifyOptions): Promise<
           plan = found;
           return sentLoad(load, found, told);
         }
-        told.add(fault('is a pipeline plan; only pooled plans are verified', found.path));
+        told.add(fault(`is a ${found.kind.replace('-', ' ')}; only pooled plans are verified`, found.path));
         return undefined;
       },
     },
@@ -73,29 +73,31 @@ export async function verifyLoad(path: string, options: VerifyOptions): Promise<
   const found = plan as Loaded<'pooled-plan'>;
   const pooled = found.value;
   const targets = correctionTargets(correct, namesOf(pooled), profiles);
-  await refuseOutputs({ path, planPath: found.path, output, targets });
+  await refuseOutputs({ path, plan: [{ what: 'the plan', path: found.path }, ...made], output, targets });
   const asPlanned = await simulated(setup, signal);
   const served = load.value.served ?? [];
   const pools = measuredPools(pooled, served);
   const corrected = targets.map((target) => correctedProfile(target, pools));
   const causes = await verifiedCauses({ setup, pooled, load, pools, served, asPlanned, signal });
-  const { attainment = 0 } = load.value;
-  const off = Math.abs(attainment - (asPlanned.overall.attainment ?? 0));
+  const figures = verifiedFigures(asPlanned, load.value);
+  const models = (load.value.models ?? []).flatMap((live) => {
+    const model = asPlanned.models.find(({ name }) => name === live.name);
+    const { elapsedS } = load.value;
+    return model ? [{ name: live.name, figures: modelFigures(model.requests, live, elapsedS) }] : [];
+  });
   const verification: Verification = {
     ...emittedHead('verification', [
       inputFile('load-report', load, output),
       inputFile('plan', found, output),
     ]),
     requests: asPlanned.overall.arrived,
-    figures: verifiedFigures(asPlanned, load.value),
-    models: (load.value.models ?? []).flatMap((live) => {
-      const model = asPlanned.models.find(({ name }) => name === live.name);
-      const { elapsedS } = load.value;
-      return model ? [{ name: live.name, figures: modelFigures(model.requests, live, elapsedS) }] : [];
-    }),
+    figures,
+    models,
     executions: verifiedExecutions(pools, asPlanned),
     ...(causes === undefined ? {} : { causes }),
-    ...(within === undefined ? {} : { within: { allowed: within, held: off <= within } }),
+    ...(within === undefined
+      ? {}
+      : { within: withinOf(within, [figures, ...models.map((model) => model.figures)]) }),
     ...(correct.length === 0 ? {} : { corrected: corrected.map((one) => one.corrected) }),
     notes: [...notesOf(load, served), ...(await schedulerNotes(setup))],
   };
@@ -111,18 +113,18 @@ function namesOf({ models }: PooledPlan): string[] {
 
 async function refuseOutputs({
   path,
-  planPath,
+  plan,
   output,
   targets,
 }: {
   readonly path: string;
-  readonly planPath: string;
+  readonly plan: readonly InputPath[];
   readonly output: string | undefined;
   readonly targets: readonly CorrectionTarget[];
 }): Promise<void> {
   const inputs: InputPath[] = [
     { what: 'the load report', path },
-    { what: 'the plan', path: planPath },
+    ...plan,
     ...targets.flatMap(({ profile }) => profileInputs(profile)),
   ];
   const outputs: OutputPath[] = [

@@ -45,6 +45,7 @@ export function deployCommand(): Command {
             ...options,
             signal,
             onProgress: (step) => shown.show(step),
+            onNote: (text) => terminal.note(text),
           });
           shown.stop();
           await terminal.table(bundleTable(manifest, sizes));

@@ -216,12 +216,18 @@ async function profileOne(
   terminal.document(profile);
   if (profile.measurement?.complete !== false) return EXIT.done;
   terminal.note(`${measuredText(profile)}; ${path ?? 'stdout'} has what was measured`);
-  const rest = path === undefined ? undefined : commandText(resumed(process.argv.slice(2)));
-  if (rest !== undefined) terminal.note(`To measure the rest: ${rest}`);
+  if (path !== undefined) terminal.note(`To measure the rest: ${commandText(resumed(model, options))}`);
   return signal.aborted ? EXIT.interrupted : EXIT.done;
 }
 
-/** resumed adds to the arguments of a run of `plan profile` what continues it. */
-function resumed([command = '', ...rest]: readonly string[]): string[] {
-  return rest.includes('--resume') ? [command, ...rest] : [command, '--resume', ...rest];
+/**
+ * resumed gives the arguments that measure the rest of a profile. The profile itself holds what it was asked for, in all
+ * runs so far, and options would narrow that; only the memory that may be taken is not in it.
+ */
+function resumed(model: string, { output, memoryLimit }: Options): string[] {
+  return [
+    ...['profile', model, '--resume'],
+    ...(memoryLimit === undefined ? [] : ['--memory-limit', `${memoryLimit / 2 ** 20}MiB`]),
+    ...(output === undefined ? [] : ['-o', output]),
+  ];
 }

@@ -29,7 +29,7 @@ function servedBundle(): Command {
     .option('--port <number>', 'port to listen on; 0 takes any free one', portNumber, 8000)
     .option(
       '--scheduler <name>',
-      "another scheduler than the plan's: stage-local, fifo, inferline, reactive or reservation",
+      "another scheduler than the plan's: stage-local, fifo, inferline, reactive, reservation, or gears for gear plans",
     )
     .option(
       '--policy <choice>',

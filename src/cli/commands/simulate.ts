@@ -74,17 +74,17 @@ function withLoadOptions(command: Command): Command {
     .addOption(
       new Option(
         '--arrivals <process>',
-        "how requests arrive (default poisson), or how they lie in a trace's intervals",
+        "how requests arrive (default poisson, or as the plan's held rates were confirmed), or how they lie in a trace's intervals",
       ).choices(['poisson', 'uniform', 'gamma']),
     )
     .option(
       '--cv <c>',
-      'how bursty gamma arrivals are: 0 is even, 1 is as poisson, 4 is very bursty',
+      'how bursty gamma arrivals are: 0 is even, 1 is as poisson, 4 is very bursty (default that of the held rates)',
       notNegative,
     )
     .option(
       '--duration <time>',
-      'how long requests arrive, such as 60s or 10min (default 30s, or the whole trace)',
+      'how long requests arrive, such as 60s or 10min (default 30s, the time by which held rates were confirmed, or the whole trace)',
       seconds,
     )
     .option(
@@ -105,7 +105,7 @@ function withRunOptions(command: Command): Command {
   return command
     .option(
       '--scheduler <name>',
-      "another scheduler than the plan's: stage-local, fifo, inferline, reactive or reservation",
+      "another scheduler than the plan's: stage-local, fifo, inferline, reactive, reservation, or gears for gear plans",
     )
     .option('--preset <name>', "published: every choice as in PPipe's published simulator")
     .option(

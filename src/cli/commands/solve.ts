@@ -121,7 +121,7 @@ async function solveSeveral(
       return EXIT.infeasible;
     case 'no-plan-in-time':
       await terminal.error(
-        'the search ended before it found plans that fit; give more with --time-limit or --work',
+        `the search ended before it found plans that fit; give more with ${limitFlags(options)}`,
       );
       return EXIT.limitWithoutPlan;
     case 'plan-set':
@@ -188,9 +188,15 @@ async function solveSpecFile(
   }
 }
 
+/** limitFlags names the limits that can have ended a search: those that were given, else its own on the work. */
+function limitFlags({ work, timeLimit }: Options): string {
+  if (timeLimit === undefined) return '--work';
+  return work === undefined ? '--time-limit' : '--time-limit or --work';
+}
+
 async function noPlanText(
-  { notHeld }: Extract<Solved, { readonly outcome: 'no-plan-in-time' }>,
-  { work, timeLimit }: Options,
+  { notHeld, document: { limit } }: Extract<Solved, { readonly outcome: 'no-plan-in-time' }>,
+  { work }: Options,
   { aborted }: AbortSignal,
 ): Promise<string> {
   if (notHeld !== undefined) {
@@ -198,9 +204,10 @@ async function noPlanText(
     return notHeldText(notHeld);
   }
   if (aborted) return 'the search was stopped before it found a plan';
-  return work === undefined && timeLimit === undefined
+  if (limit === 'time') return 'the time was over before a plan was found; give more with --time-limit';
+  return work === undefined
     ? 'the search did the work that it allows itself before it found a plan; allow more with --work'
-    : 'the limit was reached before a plan was found; give more with --time-limit or --work';
+    : 'the work was done before a plan was found; give more with --work';
 }
 
 function exitOf({ limitReached }: { readonly limitReached: boolean }, { aborted }: AbortSignal): ExitCode {

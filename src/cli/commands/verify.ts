@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { EXIT, type ExitCode } from '../exit.js';
 import { allowedShare, each, withJson } from '../options.js';
-import { fileOf } from '../output.js';
+import { fileOf, STDOUT } from '../output.js';
 import { action, type Context } from '../run.js';
 
 interface Options {
@@ -22,7 +22,7 @@ export function verifyCommand(): Command {
       .requiredOption('--plan <file>', 'plan that the server served, or its bundle')
       .option(
         '--within <share>',
-        'exit with 6 if the attainments differ by more than this, such as 5%',
+        'exit with 6 if the attainments, of all requests or of one model, differ by more than this, such as 5%',
         allowedShare,
       )
       .option(
@@ -37,6 +37,7 @@ export function verifyCommand(): Command {
 
 async function verify({ terminal, signal }: Context, options: Options, load: string): Promise<ExitCode> {
   const { verifyLoad } = await import('../../api/index.js');
+  await refuseCorrectedOnStdout(options);
   const { causeLines, correctedLines, verifiedExecutionTable, verifyTable, withinLines } = await import(
     '../../report/index.js'
   );
@@ -57,4 +58,13 @@ async function verify({ terminal, signal }: Context, options: Options, load: str
   terminal.document(verification);
   for (const note of verification.notes) await terminal.warn(note);
   return verification.within?.held === false ? EXIT.checkFailed : EXIT.done;
+}
+
+/** refuseCorrectedOnStdout refuses a corrected profile on stdout, where the tables go, or the verification. */
+async function refuseCorrectedOnStdout({ correct = [] }: Options): Promise<void> {
+  const { InputError } = await import('../../api/index.js');
+  const faults = correct
+    .filter((text) => text === STDOUT || text.endsWith(`=${STDOUT}`))
+    .map((text) => ({ path: `--correct "${text}"`, message: 'a profile is written to a file: name one' }));
+  if (faults.length > 0) throw new InputError("correct the plan's profiles", faults);
 }

@@ -5,7 +5,6 @@ import {
   type Fault,
   fault,
   isImported,
-  option,
   type Profile,
   unfitWarnings,
 } from '../../artifacts/index.js';
@@ -71,7 +70,7 @@ function classFaults(profile: Profile, one: MeasuredClass, path: string): Fault[
       ? []
       : [
           fault(
-            `has unfit figures at ${named(unfit.map((cell) => cell.at))}, for example ${first.warning}; measure them again on an idle machine, with more time (${option('maxMs')})`,
+            `has unfit figures at ${named(unfit.map((cell) => cell.at))}, for example ${first.warning}; measure them again on an idle machine, with more time (plan profile --max-ms)`,
             at,
           ),
         ]),

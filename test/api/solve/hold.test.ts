@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { compareSpec, simulatePlan, solveSpec, validateFiles } from '../../../src/api/index.js';
+import { compareSpec, simulatePlan, solveSpec, sweepPlan, validateFiles } from '../../../src/api/index.js';
 import type { PooledPlan } from '../../../src/artifacts/index.js';
 import { plan as command } from '../../cli/plan.js';
 import { writeRandomSpec } from '../specs.js';
@@ -40,6 +40,12 @@ describe('solveSpec() with a share to hold', { timeout: 120_000 }, () => {
     const { report } = await simulatePlan(output, { duration, runs: 4, seed: 5000 });
     expect(report.workload.models).toMatchObject([{ name, rps: heldRps }]);
     expect(report.runs?.overall.attainment?.high).toBeGreaterThanOrEqual(0.95);
+    // The runs that confirmed the promise are simulated again by their seeds alone.
+    const { seeds = [] } = plan.hold?.runs ?? {};
+    const again = await simulatePlan(output, { seed: seeds[0], runs: seeds.length });
+    expect(again.report.runs?.models[0]?.attainment).toEqual(plan.hold?.models[0]?.simulated);
+    const sweep = await sweepPlan(output, { sweep: 'load=0.1..0.2:2', arrivals: 'uniform' });
+    expect(sweep.workload).toMatchObject({ arrivals: 'uniform', durationS: 30 });
     const twice = await simulatePlan(output, { rps: [`${name}=${2 * throughputRps}`], duration });
     expect(twice.report.overall.attainment).toBeLessThan(0.95);
 
@@ -74,7 +80,7 @@ describe('solveSpec() with a share to hold', { timeout: 120_000 }, () => {
     const { document } = await compareSpec(path, { hold: 0.95, timeLimit: 1e-6, mixes: [mix.join(',')] });
     expect(document.rows).toMatchObject([{ status: 'no-plan-in-time' }]);
     const { code, stderr } = await command(['solve', path, '--hold', '0.95', '--time-limit', '0.000001']);
-    expect([code, stderr]).toEqual([5, expect.stringContaining('give more with --time-limit')]);
+    expect([code, stderr]).toEqual([5, expect.stringContaining('give more with --time-limit\n')]);
   });
 
   it('says at a terminal what the plan holds, and takes the share from the spec', async () => {

@@ -21,7 +21,7 @@ const report = (fields: Partial<LoadDocument>): Loaded<'load-report'> => ({
   path: 'load.json',
   sha256: '',
   value: {
-    ...{ rows: 1, sent: 5, durationS: 2, planSha256: plan.sha256 },
+    ...{ rows: 1, sent: 5, durationS: 2, elapsedS: 2.1, planSha256: plan.sha256 },
     models: [
       { name: 'm1', sloMs: 80 },
       { name: 'm0', sloMs: 50 },
@@ -49,6 +49,16 @@ it('sentLoad() gives the requests of each model of the plan at their times', () 
     [16, 1],
     [1_999_999_007, 0],
   ]);
+});
+
+it('sentLoad() lasts as long as requests were sent where the load was interrupted', () => {
+  const sends = [{ model: 'm0', gapsNs: '7 399999000' }];
+  const cut = { sent: 2, cancelled: 1, sends, durationS: 30 };
+  const durationNs = (elapsedS: number) =>
+    sentLoad(report({ ...cut, elapsedS }), plan, new ToldFaults())!.durationNs;
+  expect(durationNs(0.5)).toBe(5e8);
+  // No request is left out, even where the report says that the load ended before it.
+  expect(durationNs(0.3)).toBe(399_999_008);
 });
 
 it('sentLoad() names each model that was judged by another SLO', () => {

@@ -2,8 +2,15 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { loadServer, verifyLoad } from '../../../src/api/index.js';
-import { gapTimes, type LoadDocument, type Verification } from '../../../src/artifacts/index.js';
+import { loadServer, simulatePlan, verifyLoad } from '../../../src/api/index.js';
+import {
+  gapTimes,
+  type LoadDocument,
+  type PooledPlan,
+  sha256Of,
+  type Verification,
+} from '../../../src/artifacts/index.js';
+import { gearPlan } from '../../gear-plans.js';
 import { serveBundle, twoPartitions } from '../../runtime/tiny-bundle.js';
 
 /** Each of the two partitions is planned to take 20 ms, and takes less than one. */
@@ -56,6 +63,15 @@ describe('verifyLoad()', () => {
         { role: 'plan', sha256: load.planSha256 },
       ],
     });
+  });
+
+  it('gives the rates of an interrupted load over the time until it was interrupted', async () => {
+    const path = await changed('cut.json', () => ({ durationS: 30, cancelled: 1 }));
+    const verification = await verifyLoad(path, { plan: bundle });
+    // The simulated rates may be over 40 ms more, in which the last request is answered.
+    const { simulated } = figure(verification, 'throughputRps');
+    expect(simulated! * load.elapsedS).toBeGreaterThan(0.9 * load.sent);
+    expect(simulated! * load.elapsedS).toBeLessThanOrEqual(1.01 * load.sent);
   });
 
   it('compares the batches that the server executed with those that were simulated', async () => {
@@ -140,6 +156,29 @@ describe('verifyLoad()', () => {
       plan: bundle,
     });
     expect(other.notes.join()).toContain('stage-local with another drop than the plan says');
+  });
+
+  it('replaces no file that the plan was made from, and names the kind of a plan that it does not take', async () => {
+    const plan = JSON.parse(await readFile(join(bundle, 'plan.json'), 'utf8')) as PooledPlan;
+    const spec = { role: 'spec', path: 'spec.yaml', sha256: '0'.repeat(64) };
+    const text = JSON.stringify({ ...plan, inputs: [spec] });
+    await writeFile(at('own.json'), text);
+    await writeFile(at('spec.yaml'), 'kind: pooled');
+    const path = await changed('own-load.json', () => ({ planSha256: sha256Of(Buffer.from(text)) }));
+    const replaced = verifyLoad(path, { plan: at('own.json'), output: at('spec.yaml') });
+    await expect(replaced).rejects.toThrow('the spec of the plan');
+    expect(await readFile(at('spec.yaml'), 'utf8')).toBe('kind: pooled');
+    const simulated = simulatePlan(at('own.json'), { output: at('spec.yaml'), duration: 0.1 });
+    await expect(simulated).rejects.toThrow('the spec of the plan');
+    await writeFile(
+      at('gears.json'),
+      JSON.stringify(
+        gearPlan({ latencyUs: [[1000]], held: [[0]], gears: [{ toRps: 10, steps: [{ model: 0 }] }] }),
+      ),
+    );
+    await expect(verifyLoad(path, { plan: at('gears.json') })).rejects.toThrow(
+      'is a gear plan; only pooled plans are verified',
+    );
   });
 
   it('refuses a scheduler or a choice that is not known here', async () => {

@@ -60,7 +60,9 @@ describe('measurementNotes() and measurementFaults()', () => {
       expect.stringMatching(
         /^m\.json#\/devices\/A has unfit figures at 1\/1 batch 2, for example A 1\/1 batch 2 block 0 is/,
       ),
-      expect.stringMatching(/^m\.json#\/devices\/B has unfit figures at 1\/2 batch 1, .*measure them again/),
+      expect.stringMatching(
+        /^m\.json#\/devices\/B has unfit figures at 1\/2 batch 1, .*measure them again .*\(plan profile --max-ms\)$/,
+      ),
     ]);
     expect(faults[0]).toContain(first);
   });

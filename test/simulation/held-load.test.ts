@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest';
+import type { PooledPlan } from '../../src/artifacts/index.js';
+import { withHeldLoad } from '../../src/simulation/held-load.js';
+import { planOf } from '../serving/plans.js';
+
+const pipelines = [{ throughputRps: 100, parts: [{ batch: 1, latencyUs: () => 1000 }] }];
+
+function heldPlan(runs: { arrivals: 'poisson' | 'uniform' | 'gamma'; cv?: number }): PooledPlan {
+  const plan = planOf([{ sloMs: 50, pipelines }]);
+  return {
+    ...plan,
+    models: plan.models.map((model) => ({ ...model, heldRps: 80 })),
+    hold: {
+      ...{ value: 80, bound: 100, trials: 1, models: [] },
+      runs: { ...runs, seeds: [201], durationS: 172.425, confidence: 0.95 },
+    },
+  };
+}
+
+const GAMMA = { arrivals: 'gamma', cv: 3 } as const;
+
+test('withHeldLoad() takes arrivals and duration of the runs that confirmed the promise', () => {
+  expect(withHeldLoad(heldPlan(GAMMA), {})).toEqual({ ...GAMMA, duration: 172.425 });
+  expect(withHeldLoad(heldPlan({ arrivals: 'uniform' }), { seed: 7 } as object)).toEqual({
+    ...{ seed: 7, arrivals: 'uniform', duration: 172.425 },
+  });
+});
+
+test('withHeldLoad() keeps what the options say, and takes a cv only for the kind of arrivals that it is of', () => {
+  const plan = heldPlan(GAMMA);
+  expect(withHeldLoad(plan, { arrivals: 'poisson', duration: 5 })).toEqual({
+    arrivals: 'poisson',
+    duration: 5,
+  });
+  expect(withHeldLoad(plan, { cv: 2 })).toEqual({ arrivals: 'gamma', cv: 2, duration: 172.425 });
+  expect(withHeldLoad(plan, { arrivals: 'gamma', duration: 1 })).toEqual({ ...GAMMA, duration: 1 });
+  expect(withHeldLoad(heldPlan({ arrivals: 'poisson', cv: 4 }), { arrivals: 'gamma' })).not.toHaveProperty(
+    'cv',
+  );
+  expect(withHeldLoad(heldPlan({ arrivals: 'poisson', cv: 4 }), {})).not.toHaveProperty('cv');
+});
+
+test('withHeldLoad() changes nothing where the load is not the promise', () => {
+  const given = [{ rps: ['40'] }, { load: 0.5 }, { phases: ['5s,load=1'] }, { traces: ['day.csv'] }];
+  for (const options of given) expect(withHeldLoad(heldPlan(GAMMA), options)).toBe(options);
+  const plan = heldPlan(GAMMA);
+  const models = plan.models.map(({ heldRps: _, ...model }) => model);
+  expect(withHeldLoad({ ...plan, models }, {})).toEqual({});
+  expect(withHeldLoad(planOf([{ sloMs: 50, pipelines }]), {})).toEqual({});
+});
