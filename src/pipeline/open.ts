@@ -104,7 +104,17 @@ function offerOf(
   { files: { cluster }, file }: { readonly files: PipelineFiles; readonly file: StageProfile | undefined },
 ): Offer {
   const named = namedClasses(stage, i);
-  const faults = named.flatMap(({ device, path }) => classFaults(cluster, { device, virtual: 1, path }));
+  const faults = [
+    ...named.flatMap(({ device, path }) => classFaults(cluster, { device, virtual: 1, path })),
+    ...(stage.device !== undefined && stage.devices !== undefined
+      ? [
+          fault(
+            `lists classes, but device says ${stage.device}: leave out one of them`,
+            `/stages/${i}/devices`,
+          ),
+        ]
+      : []),
+  ];
   if (faults.length > 0 || file === undefined) return { candidates: [], tooSmall: [], faults };
   const names = named.length > 0 ? named.map(({ device }) => device) : Object.keys(cluster.devices);
   const measured = names.flatMap((device) => candidatesOf(stage, device, { cluster, file }));
