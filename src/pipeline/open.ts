@@ -17,6 +17,7 @@ import {
   classFaults,
   clusterFaults,
   distinct,
+  drawsFaults,
   modelTensors,
   specFaults,
   weightBytes,
@@ -77,6 +78,7 @@ export function resolveOpen(spec: PipelineSpec, read: PipelineFiles): ResolvedOp
   const offers = spec.stages.map((stage, i) => offerOf(stage, i, { files, file: files.profiles[i] }));
   const faults = [
     ...specFaults(spec, graphRead, []),
+    ...drawsFaults(spec, files),
     ...wiring.faults,
     ...clusterFaults(files.cluster),
     ...spec.stages.flatMap((stage, i) => whenFaults(stage, i, files.profiles[i])),
