@@ -49,8 +49,17 @@ export interface GearObjective {
   value: number;
   /** The bound on any plan's value: from above for accuracy, from below else. */
   bound: number;
-  /** The distance of value and bound, over the bound. */
-  gap: number;
+  /** The distance of value and bound, over the bound; absent where the bound is 0 and the value is not. */
+  gap?: number;
+}
+
+/**
+ * gearObjective says how far a value is from its bound. It has no gap where the bound is 0 and the value is not, because
+ * no ratio says it.
+ */
+export function gearObjective({ kind, value, bound }: Omit<GearObjective, 'gap'>): GearObjective {
+  if (bound === 0) return { kind, value, bound, ...(value === 0 ? { gap: 0 } : {}) };
+  return { kind, value, bound, gap: Math.abs(value - bound) / bound };
 }
 
 /** GearSwitching says when a gear gives way to another (CascadeServe §5). */

@@ -55,6 +55,7 @@ export type {
   GearStep,
   GearSwitching,
 } from './gear-plan.js';
+export { gearObjective } from './gear-plan.js';
 export { externalInputs, inputFile, pathFrom, profileInputs, relativePath } from './input-paths.js';
 export { withTemporaryFolder } from './leftovers.js';
 export { type Loaded, loadArtifact, parseArtifact } from './load.js';

@@ -57,8 +57,8 @@ export interface PipelineObjective {
   value: number;
   /** No plan that holds the objective on the sample costs less. */
   bound: number;
-  /** value/bound − 1. */
-  gap: number;
+  /** value/bound − 1; absent where the bound is 0 and the value is not. */
+  gap?: number;
 }
 
 /** PlannedSample is what the Estimator gives for the sample that a plan was searched for. */

@@ -1,12 +1,13 @@
-import type {
-  CascadeSpec,
-  Gear,
-  GearLimit,
-  GearPlan,
-  GearStage,
-  GearStep,
-  OpenCluster,
-  StageInput,
+import {
+  type CascadeSpec,
+  type Gear,
+  type GearLimit,
+  type GearPlan,
+  type GearStage,
+  type GearStep,
+  gearObjective,
+  type OpenCluster,
+  type StageInput,
 } from '../artifacts/index.js';
 import {
   bytesPerRow,
@@ -59,7 +60,7 @@ export function gearPlanOf(planned: PlannedFamily): GearPlanBody {
     method: spec.planner.method,
     ...(notes.length === 0 ? {} : { notes: [...notes] }),
     status,
-    objective: { kind: objective, value, bound, gap: bound === 0 ? 0 : Math.abs(value - bound) / bound },
+    objective: gearObjective({ kind: objective, value, bound }),
     cluster: files.cluster,
     slo: spec.slo,
     sloMs: spec.slo.latencyMs ?? p95Ms,

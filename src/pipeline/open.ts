@@ -17,6 +17,7 @@ import {
   classFaults,
   clusterFaults,
   distinct,
+  drawsFaults,
   modelTensors,
   specFaults,
   weightBytes,
@@ -77,6 +78,7 @@ export function resolveOpen(spec: PipelineSpec, read: PipelineFiles): ResolvedOp
   const offers = spec.stages.map((stage, i) => offerOf(stage, i, { files, file: files.profiles[i] }));
   const faults = [
     ...specFaults(spec, graphRead, []),
+    ...drawsFaults(spec, files),
     ...wiring.faults,
     ...clusterFaults(files.cluster),
     ...spec.stages.flatMap((stage, i) => whenFaults(stage, i, files.profiles[i])),
@@ -104,7 +106,17 @@ function offerOf(
   { files: { cluster }, file }: { readonly files: PipelineFiles; readonly file: StageProfile | undefined },
 ): Offer {
   const named = namedClasses(stage, i);
-  const faults = named.flatMap(({ device, path }) => classFaults(cluster, { device, virtual: 1, path }));
+  const faults = [
+    ...named.flatMap(({ device, path }) => classFaults(cluster, { device, virtual: 1, path })),
+    ...(stage.device !== undefined && stage.devices !== undefined
+      ? [
+          fault(
+            `lists classes, but device says ${stage.device}: leave out one of them`,
+            `/stages/${i}/devices`,
+          ),
+        ]
+      : []),
+  ];
   if (faults.length > 0 || file === undefined) return { candidates: [], tooSmall: [], faults };
   const names = named.length > 0 ? named.map(({ device }) => device) : Object.keys(cluster.devices);
   const measured = names.flatMap((device) => candidatesOf(stage, device, { cluster, file }));

@@ -22,6 +22,8 @@ export interface PipelineFiles {
   readonly profiles: readonly StageProfile[];
   /** The mean rate of the spec's trace, where it names one that has a rate. */
   readonly traceRps?: number | undefined;
+  /** Whether the spec's trace lists arrivals, or counts them by interval, so that each draw places them anew. */
+  readonly traceKind?: 'arrivals' | 'counts' | undefined;
 }
 
 /** GivenProblem is a spec whose stages are all fixed, resolved and without faults. */

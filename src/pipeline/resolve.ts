@@ -3,7 +3,6 @@ import {
   type Fault,
   fault,
   type OpenCluster,
-  type PipelineLoad,
   type PipelineSpec,
   type PipelineStage,
   type TensorSpec,
@@ -126,14 +125,6 @@ function methodFaults({ planner: { method, draws }, stages, shared, load }: Pipe
         ...(load === undefined
           ? [fault(`is needed: ${method} plans for a sample of the load`, '/load')]
           : []),
-        ...(load !== undefined && draws !== undefined && draws > 1 && isAlwaysTheSame(load, stages)
-          ? [
-              fault(
-                'would draw the same again and again: the load is a trace, and no edge has a probability below 1',
-                '/planner/draws',
-              ),
-            ]
-          : []),
         ...(shared === undefined ? [] : [fault('is for planner.method given', '/shared')]),
         ...stages.flatMap((stage, i) =>
           (['virtual', 'standby'] as const)
@@ -149,12 +140,16 @@ function methodFaults({ planner: { method, draws }, stages, shared, load }: Pipe
   }
 }
 
-/** isAlwaysTheSame says whether every draw of a load is the same: it is a trace, and no edge is taken by chance. */
-function isAlwaysTheSame(load: PipelineLoad, stages: readonly PipelineStage[]): boolean {
-  return (
-    'trace' in load &&
-    stages.every(({ next = [] }) => conditionalEdges({ next: next.map(edgeOf) }).length === 0)
-  );
+/** drawsFaults refuses draws that are all the same: the load is a trace of arrivals, and no edge is taken by chance. */
+export function drawsFaults(
+  { planner: { draws = 1 }, stages }: PipelineSpec,
+  { traceKind }: Pick<PipelineFiles, 'traceKind'>,
+): Fault[] {
+  const isSure = stages.every(({ next = [] }) => conditionalEdges({ next: next.map(edgeOf) }).length === 0);
+  if (draws === 1 || traceKind !== 'arrivals' || !isSure) return [];
+  const said =
+    'would draw the same again and again: the load is a trace of arrivals, and no edge has a probability below 1';
+  return [fault(said, '/planner/draws')];
 }
 
 /** CERTAIN is what is wrong with an edge that is planned as if it were always taken, and has a condition. */

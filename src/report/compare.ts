@@ -95,7 +95,7 @@ const COLUMNS: readonly Column[] = [
   {
     head: 'gap',
     wanted: always,
-    cell: ({ objective }) => orDash(objective, ({ gap }) => percent(gap, 2)),
+    cell: ({ objective }) => orDash(objective?.gap, (gap) => percent(gap, 2)),
   },
   {
     head: 'frontier',

@@ -17,7 +17,7 @@ export function gearHeadlines(plan: GearPlan): string[] {
   const proof =
     plan.status === 'optimal'
       ? `no plan with such cascades is better: proved`
-      : `no plan with such cascades ${better}, a distance of ${percent(gap, 2)}`;
+      : `no plan with such cascades ${better}, ${gap === undefined ? 'and no more is proved' : `a distance of ${percent(gap, 2)}`}`;
   return [
     `${percent(accuracy, 2)} right over the distribution of loads (${percent(requestAccuracy, 2)} of requests), within ${figure(p95Ms)} ms up to ${figure(maxRps)} requests/s, on ${count(devices)} ${devices === 1 ? 'device' : 'devices'}${cost}`,
     proof,

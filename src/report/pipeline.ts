@@ -31,7 +31,7 @@ export function sampleLines({ sample, objective, objectives = [], hourlyCost }: 
     lines.push(
       objective.gap === 0
         ? `no plan that holds the sample costs less than ${figure(hourlyCost ?? objective.value)} per hour: proved`
-        : `no plan that holds the sample costs less than ${figure(objective.bound)} per hour, which this one exceeds by ${percent(objective.gap)}`,
+        : `no plan that holds the sample costs less than ${figure(objective.bound)} per hour, ${objective.gap === undefined ? 'and no more is proved' : `which this one exceeds by ${percent(objective.gap)}`}`,
     );
   return lines;
 }
@@ -112,7 +112,7 @@ export function planSetLine({ plans, objective: { value, bound, gap } }: PlanSet
   const proof =
     gap === 0
       ? 'no plans that fit cost less: proved'
-      : `no plans that fit cost less than ${figure(bound)}, which these exceed by ${percent(gap)}`;
+      : `no plans that fit cost less than ${figure(bound)}, ${gap === undefined ? 'and no more is proved' : `which these exceed by ${percent(gap)}`}`;
   return `${plans.length} pipelines for ${figure(value)} per hour; ${proof}`;
 }
 

@@ -168,13 +168,20 @@ export class VirtualDriver {
       if (this.dueAt === at) this.tellTimer();
       if (this.nextArrivalAt === at) this.tellArrivals();
       this.settle();
-      at = events.nextAt;
       // A core may ask to be woken for ever; when all requests have come and ended, nobody is there to be served.
       const isOver = this.nextArrivalAt === NEVER && this.requests.open === 0;
+      if (isOver) this.forgetActivations();
+      at = events.nextAt;
       if (this.dueAt < at && !isOver) at = this.dueAt;
       if (this.nextArrivalAt < at) at = this.nextArrivalAt;
     }
     return at;
+  }
+
+  /** forgetActivations takes out the devices that are next to come up. */
+  private forgetActivations(): void {
+    const { events } = this;
+    while (events.nextAt !== NEVER && events.nextPriority === Kind.deviceComesUp) events.take();
   }
 
   private summary(): SimulationSummary {

@@ -228,6 +228,16 @@ describe('a cascade of three models on two executors', () => {
     });
   });
 
+  it('answers by the same models where batches are handed ahead', async () => {
+    const options = { lowRps: 1e4, scheduler: 'reactive', policy: ['drop=never'] } as const;
+    await served(options, async (server, plan) => {
+      for (const image of [0, 1, 2, 3]) {
+        const { parameters } = await inferred(server, [image]);
+        expect(parameters.answered_by).toBe(NAMES[answererOf(plan, 0, image)]);
+      }
+    });
+  });
+
   it('loses no request while executors are killed and gears change, and its log replays', async () => {
     const log: LogEntry[] = [];
     const inputs = images.map((image) => ({ [sessions[0]!.inputNames[0]!]: image }));

@@ -70,6 +70,13 @@ describe('The headlines of a gear plan', () => {
       'no plan with such cascades is better: proved',
     );
   });
+
+  it('say no distance from a bound of 0', () => {
+    const objective = { kind: 'cost' as const, value: 1, bound: 0 };
+    expect(gearHeadlines({ ...PLAN, objective })[1]).toBe(
+      'no plan with such cascades needs less than 0 per hour, and no more is proved',
+    );
+  });
 });
 
 describe('The tables of a gear plan', () => {

@@ -47,6 +47,9 @@ it('the lines of a plan that was searched have its sample and its bound, and one
   expect(sampleLines({ ...PLAN, objective: { ...objective, bound: 5.28, gap: 0 } })).toEqual([
     'no plan that holds the sample costs less than 5.28 per hour: proved',
   ]);
+  expect(sampleLines({ ...PLAN, objective: { kind: 'cost', value: 0.6, bound: 0 } })).toEqual([
+    'no plan that holds the sample costs less than 0 per hour, and no more is proved',
+  ]);
 });
 
 it('the tables of an explanation have the changes of each stage, and the steps of the search', () => {
@@ -97,6 +100,9 @@ it('several pipelines that share a cluster have a line, a table of their plans, 
   };
   expect(planSetLine(set)).toBe(
     '2 pipelines for 5.00 per hour; no plans that fit cost less than 4.00, which these exceed by 25.0 %',
+  );
+  expect(planSetLine({ ...set, objective: { kind: 'cost', value: 5, bound: 0 } })).toBe(
+    '2 pipelines for 5.00 per hour; no plans that fit cost less than 0, and no more is proved',
   );
   expect(planSetTable(set).rows).toEqual([
     ['a', '4.00', '99.50 %', '2 L4'],

@@ -1,7 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import type { GearPlan } from '../../src/artifacts/index.js';
 import { type Stream, streamOf } from '../../src/random/index.js';
-import { GEAR_POLICY, planTopologyOf, StageLocalCore } from '../../src/serving/index.js';
+import {
+  DEFAULT_POLICY,
+  FIFO_POLICY,
+  GEAR_POLICY,
+  INFERLINE_POLICY,
+  planTopologyOf,
+  REACTIVE_POLICY,
+  StageLocalCore,
+  type StageLocalPolicy,
+} from '../../src/serving/index.js';
 import {
   OutcomeCode,
   type SimulationObserver,
@@ -122,7 +131,7 @@ class ServedByCore {
   private arrived = 0;
   private next = -1;
 
-  constructor({ plan, load }: GearCase) {
+  constructor({ plan, load }: GearCase, policy: StageLocalPolicy = GEAR_POLICY) {
     const topology = planTopologyOf(plan, { transfers: load.transfers ?? 'links' });
     const at = () => load.arrivalsNs[this.next] as number;
     simulate({
@@ -135,7 +144,7 @@ class ServedByCore {
         next: () => ++this.next < load.arrivalsNs.length,
       },
       observers: [this.observer()],
-      makeCore: (decisions) => new StageLocalCore(topology, decisions, GEAR_POLICY),
+      makeCore: (decisions) => new StageLocalCore(topology, decisions, policy),
       verdict: (request, _row, stage) => load.certainty(request, stage),
     });
   }
@@ -193,5 +202,49 @@ describe('A gear plan', () => {
     }
     expect(shifts).toBeGreaterThan(cases(500, 8000));
     expect(escalated).toBeGreaterThan(cases(500, 8000));
+  });
+
+  it('is served by the same gears and models where batches are handed ahead, whatever forms them', () => {
+    const policies = [GEAR_POLICY, FIFO_POLICY, INFERLINE_POLICY, REACTIVE_POLICY, DEFAULT_POLICY];
+    for (const seed of seeds(20, 400)) {
+      const { plan, load } = randomCase(seed);
+      // Without alpha, gears follow the arrivals alone, and so does the way of each request.
+      const random = { plan: { ...plan, switching: { ...plan.switching, alpha: 0 } }, load };
+      const { requests } = new PlainGears(random.plan, random.load).run();
+      for (const policy of policies) {
+        const core = new ServedByCore(random, {
+          ...policy,
+          ...{ placement: 'earliest-free', drop: { kind: 'never' } },
+        });
+        const stages = core.requests.map(({ stage }) => stage);
+        expect(stages, `seed ${seed}`).toEqual(requests.map(({ stage }) => stage));
+      }
+    }
+  });
+
+  it('keeps the gear of a burst while its tasks wait, also where batches are handed ahead', () => {
+    const plan = gearPlan({
+      ...{ latencyUs: [[1000, 1000, 1000, 1000, 1000, 1000]], held: [[0]], intervalMs: 100, alpha: 8 },
+      gears: [
+        { toRps: 15, steps: [{ model: 0 }] },
+        { toRps: 1000, timeoutMs: 250, steps: [{ model: 0, minQueue: 6 }] },
+      ],
+    });
+    const arrivalsNs = Float64Array.from([0, 1, 2, 3, 400], (ms) => ms * 1e6);
+    const load = { arrivalsNs, certainty: () => 1 };
+    for (const placement of ['on-arrival', 'earliest-free'] as const) {
+      const { batches, shifts } = new ServedByCore({ plan, load }, { ...GEAR_POLICY, placement });
+      // The second request brings on the gear of bursts, whose timeout it waits out with those behind it. The interval
+      // in which they are served is the last of that gear.
+      expect(batches.map(({ startNs, requests }) => [startNs / 1e6, requests])).toEqual([
+        [0, [0]],
+        [251, [1, 2, 3]],
+        [400, [4]],
+      ]);
+      expect(shifts.map(({ atNs, gear }) => [atNs / 1e6, gear])).toEqual([
+        [1, 1],
+        [300, 0],
+      ]);
+    }
   });
 });

@@ -110,6 +110,17 @@ describe('simulate() with standby devices', () => {
     expect(usedMs).toEqual([21, 4]);
   });
 
+  it('pays for devices until the last request has ended, though another comes up later', () => {
+    const during = run([1], [{ atNs: 5 * MS, pool: 0, devices: 2 }], { activationDelayNs: 5000 * MS });
+    expect([during.usedMs, during.endMs]).toEqual([[11, 6], 11]);
+    const changes = [
+      { atNs: 5 * MS, pool: 0, devices: 2 },
+      { atNs: 500 * MS, pool: 0, devices: 1 },
+    ];
+    const retired = run([1], changes, { activationDelayNs: 5000 * MS });
+    expect([retired.usedMs, retired.endMs]).toEqual([[11, 6], 11]);
+  });
+
   it('pays for no device while it only waits for a wake-up of which nothing comes', () => {
     const changes = [
       { atNs: 5 * MS, pool: 0, devices: 1 },

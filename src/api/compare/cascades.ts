@@ -2,6 +2,7 @@ import {
   type CompareRow,
   type Fault,
   fault,
+  gearObjective,
   type InputPath,
   option,
   outputFiles,
@@ -168,6 +169,7 @@ function provedOf(
   if (share === undefined) return { status, objective };
   const { kind, value } = objective;
   const bound = kind === 'accuracy' ? Math.max(value, share.bound) : Math.min(value, share.bound);
-  const gap = bound === 0 ? 0 : Math.abs(value - bound) / bound;
-  return { status: gap <= ROUNDING ? 'optimal' : 'feasible', objective: { kind, value, bound, gap } };
+  const shared = gearObjective({ kind, value, bound });
+  const isOptimal = shared.gap !== undefined && shared.gap <= ROUNDING;
+  return { status: isOptimal ? 'optimal' : 'feasible', objective: shared };
 }

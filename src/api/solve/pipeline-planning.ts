@@ -129,7 +129,10 @@ export async function planOpen(
 
 const ROUNDING = 1e-9;
 
-/** costProof says how near a cost is to a bound on what any plan costs. */
+/**
+ * costProof says how near a cost is to a bound on what any plan costs. There is no gap where the bound is 0 and the cost is
+ * not, because no ratio says it.
+ */
 export function costProof(hourlyCost: number, lowerBound: number) {
   const bound = Math.min(hourlyCost, lowerBound);
   const isOptimal = hourlyCost <= bound * (1 + ROUNDING);
@@ -139,7 +142,7 @@ export function costProof(hourlyCost: number, lowerBound: number) {
       kind: 'cost' as const,
       value: hourlyCost,
       bound: isOptimal ? hourlyCost : bound,
-      gap: isOptimal ? 0 : hourlyCost / bound - 1,
+      ...(isOptimal ? { gap: 0 } : bound === 0 ? {} : { gap: hourlyCost / bound - 1 }),
     },
   };
 }

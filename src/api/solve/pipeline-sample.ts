@@ -48,16 +48,20 @@ function requestsOf(load: PipelineLoad, trace: Trace | undefined): number {
   return trace === undefined ? 0 : requestsInTrace(trace);
 }
 
-/** drawsAsked is how often the load of a spec is drawn. */
-function drawsAsked({ planner: { method, draws } }: PipelineSpec, load: PipelineLoad): number {
+/** drawsAsked is how often the load of a spec is drawn: of a trace of arrivals once, since only verdicts would differ. */
+function drawsAsked(
+  { planner: { method, draws } }: PipelineSpec,
+  load: PipelineLoad,
+  trace: Trace | undefined,
+): number {
   if (method === 'given') return 1;
   if (draws !== undefined) return draws;
-  if ('trace' in load) return 1;
-  const enough = Math.ceil(MANY_REQUESTS / requestsOf(load, undefined));
+  if (trace?.kind === 'arrivals') return 1;
+  const enough = Math.ceil(MANY_REQUESTS / requestsOf(load, trace));
   return Math.max(1, Math.min(DEFAULT_DRAWS, enough));
 }
 
-/** drawnTimes lists when the requests of each draw arrive; of a trace, all are the same. */
+/** drawnTimes lists when the requests of each draw arrive; of a trace of arrivals, all are the same. */
 async function drawnTimes(
   spec: PipelineSpec,
   load: PipelineLoad,
@@ -67,7 +71,7 @@ async function drawnTimes(
   const { name = 'pipeline' } = spec;
   const models = [{ name, throughputRps: 1, weight: 1 }];
   const workload = trace === undefined ? drawnLoad(load as DrawnLoad) : traceWorkload(trace);
-  const draws = drawsAsked(spec, load);
+  const draws = drawsAsked(spec, load, trace);
   let requests = 0;
   return Array.from({ length: draws }, (_, draw) => {
     const arrivals = arrivalsOf(workload, models, SAMPLE_SEED + draw);

@@ -302,6 +302,7 @@ export async function loadPipeline(path: string, known?: Loaded<'pipeline'>): Pr
     cluster: cluster.value,
     profiles: profiles.map(({ value, path: at }) => ({ profile: value, path: at })),
     traceRps: trace?.rps,
+    traceKind: trace?.trace.kind,
   };
   const isOpen = spec.value.planner.method !== 'given';
   const open = isOpen ? resolveOpen(spec.value, files) : undefined;

@@ -12,8 +12,8 @@ const NONE = SHARED_NONE;
 
 /**
  * EarliestFree hands batches ahead to the device that is free first. There is one queue per model before all
- * its first stages, numbered by model, and then one before every pool (those of entries stay empty). A change
- * costs time logarithmic in a queue's devices.
+ * its first stages, numbered by model, and then one before every pool (those of entries stay empty). Where gears say
+ * at which pool a request begins, no queue of a model is used. A change costs time logarithmic in a queue's devices.
  */
 export class EarliestFree implements TaskPlacement {
   readonly touched: QueueSet;
@@ -51,7 +51,7 @@ export class EarliestFree implements TaskPlacement {
     const firsts = models.map(({ entries }) => [
       ...new Set(entries.flatMap((entry) => pools[entry]?.devices ?? [])),
     ]);
-    const laters = pools.map((pool) => (pool.partition === 0 ? [] : pool.devices));
+    const laters = pools.map((pool) => (this.isFirst(pool) ? [] : pool.devices));
     this.models = models.length;
     this.touched = new QueueSet(models.length + pools.length);
     this.poolsUp = new PoolsUp(topology);
@@ -174,8 +174,13 @@ export class EarliestFree implements TaskPlacement {
   }
 
   private touchBefore(index: number): void {
-    const pool = this.topology.pools[index];
-    this.touched.add(pool?.partition === 0 ? pool.model : this.queueBefore(index));
+    const pool = this.topology.pools[index] as Pool;
+    this.touched.add(this.isFirst(pool) ? pool.model : this.queueBefore(index));
+  }
+
+  /** isFirst tells whether the tasks of a pool wait in the queue of its model. */
+  private isFirst({ partition }: Pool): boolean {
+    return partition === 0 && this.topology.gears === undefined;
   }
 
   isDeviceUp(device: number): boolean {
@@ -237,9 +242,10 @@ export class EarliestFree implements TaskPlacement {
   private update(device: number): void {
     const isUp = this.poolsUp.isDeviceUp(device);
     for (const pool of poolsServedBy(this.topology.devices[device] as VirtualDevice)) {
-      const { partition, model } = this.topology.pools[pool] as Pool;
-      const isUsable = isUp && (partition !== 0 || this.poolsUp.isUp(pool));
-      this.devices.setUsable(device, isUsable, partition === 0 ? model : this.queueBefore(pool));
+      const served = this.topology.pools[pool] as Pool;
+      const isFirst = this.isFirst(served);
+      const isUsable = isUp && (!isFirst || this.poolsUp.isUp(pool));
+      this.devices.setUsable(device, isUsable, isFirst ? served.model : this.queueBefore(pool));
     }
   }
 }

@@ -129,7 +129,8 @@ export class StageLocalCore implements ServingCore {
     this.durations = durations;
     this.queues = queues;
     const { gears: table } = topology;
-    const gears = table && new Gears(table, pools.length, (pool) => queues.size(pool));
+    const gears =
+      table && new Gears(table, pools.length, (pool) => queues.size(this.placement.queueBefore(pool)));
     this.gears = gears;
     const state: SharedState = { topology, columns, requests, batches, queues, durations, planned, gears };
     this.formation = formationOf(chosen.formation, state);

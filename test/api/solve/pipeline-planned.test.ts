@@ -155,6 +155,13 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
     });
     const { code, stderr } = await plan(['solve', at('spec.yaml')]);
     expect([code, stderr]).toEqual([2, expect.stringContaining('would draw the same again and again')]);
+    // Of a trace of counts, each draw places the arrivals anew in their intervals.
+    await writeFile(at('load.csv'), 'interval_s,count\n2,300\n2,200\n');
+    expect((await solved()).sample).toMatchObject({ draws: 3 });
+    await changeSpec((spec) => {
+      delete spec.planner.draws;
+    });
+    expect((await solved()).sample).toMatchObject({ draws: 10 });
   });
 
   it('meets every objective that is asked for, as the general simulator counts, at more cost', async () => {

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { NONE } from '../../../src/collections/index.js';
-import { topologyOf } from '../../../src/serving/index.js';
+import { planTopologyOf, topologyOf } from '../../../src/serving/index.js';
 import { EarliestFree } from '../../../src/serving/stage-local/earliest-free.js';
 import { Durations, OpenBatches, PlanColumns, Requests } from '../../../src/serving/state/index.js';
 import type { Topology } from '../../../src/serving/topology.js';
+import { gearPlan } from '../../gear-plans.js';
 import { chainOf, MS, modelOf, stage } from '../by-hand.js';
 import { planOf } from '../plans.js';
 import { membersOf } from './queue-sets.js';
@@ -251,6 +252,28 @@ describe('EarliestFree', () => {
       1,
       NONE,
     ]);
+  });
+
+  it('has a queue before every pool where gears say at which a request begins', () => {
+    const gears = planTopologyOf(
+      gearPlan({
+        ...{ latencyUs: [[1000], [2000]], held: [[0, 1], [1]] },
+        gears: [
+          { toRps: 10, steps: [{ model: 0, threshold: 0.5 }, { model: 1 }] },
+          { toRps: 20, steps: [{ model: 1 }] },
+        ],
+      }),
+    );
+    const { place, requests, hand } = earliestFree(gears, [0, 1]);
+    const task = requests.firstTask(requests.add(0, 0, 1));
+    place.goOn(0, task, 0);
+    expect([place.queueOf(task), place.device(1), place.isUp(1)]).toEqual([1, 0, true]);
+    place.goOn(0, task, 1);
+    expect([place.queueOf(task), place.device(2), place.poolOf(2, 0)]).toEqual([2, 0, 1]);
+    place.started(1, hand(0, 0));
+    expect(membersOf(place.touched)).toEqual([1, 2]);
+    place.deviceDown(0);
+    expect([place.device(1), place.device(2), place.broken(0)]).toEqual([NONE, 1, [1]]);
   });
 
   it('broken() is the queue before a pool that has lost its last device', () => {
