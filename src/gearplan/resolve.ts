@@ -71,11 +71,7 @@ export function resolveCascade(
   files: CascadeFiles,
 ): { readonly resolved: ResolvedCascade } | { readonly faults: Fault[] } {
   const objective = objectiveOf(spec);
-  const faults = [
-    ...cascadeSpecFaults(spec),
-    ...classFaults(spec, files),
-    ...distributionFaults(spec.load, files.distribution),
-  ];
+  const faults = [...cascadeSpecFaults(spec), ...distributionFaults(spec.load, files.distribution)];
   const ranges = rangesOf(spec.load, files.distribution);
   const notes: string[] = [];
   const classes: ClassProblem[] = [];
@@ -92,27 +88,6 @@ export function resolveCascade(
         faults.push(fault('is needed: the objective is cost', `/cluster/devices/${device}/hourlyCost`));
   if (faults.length > 0) return { faults };
   return { resolved: { objective, accuracy: spec.slo.accuracy ?? 0, classes, notes } };
-}
-
-/** classFaults tells where the records name a class that a model does not tell. */
-function classFaults(
-  { models }: CascadeSpec,
-  { profiles, records: { largestClass } }: CascadeFiles,
-): Fault[] {
-  if (largestClass === undefined) return [];
-  return models.flatMap(({ name, output }, i) => {
-    const { outputs = [] } = profiles[i]?.profile.model ?? {};
-    const scores =
-      output === undefined && outputs.length === 1 ? outputs[0] : outputs.find((one) => one.name === output);
-    const classes = scores?.shape.at(-1);
-    if (classes === undefined || classes < 2 || largestClass.number < classes) return [];
-    return [
-      fault(
-        `name class ${largestClass.number} on line ${largestClass.line}, and ${name} tells ${classes} classes, from 0 on`,
-        '/records',
-      ),
-    ];
-  });
 }
 
 /** cascadeSpecFaults tells every fault of a spec that can be seen without the files that it names. */

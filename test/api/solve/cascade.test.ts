@@ -153,9 +153,9 @@ describe('solveSpec() of a cascade', () => {
     await telling(2);
     expect(await solveSpec(path, {})).toMatchObject({ outcome: 'gear-plan' });
     const text = await readFile(at('records.csv'), 'utf8');
-    await writeFile(at('records.csv'), text.replace(/^5,small,\d/m, '5,small,2'));
+    await writeFile(at('records.csv'), `${text.replace(/^5,small,\d/m, '5,small,2')}0,other,12,1,\n`);
     expect(await faultsOf(solveSpec(path, {}))).toEqual([
-      '/records: name class 2 on line 7, and large tells 2 classes, from 0 on',
+      'line 7: the prediction is 2, and large tells 2 classes, from 0 on',
     ]);
     await telling(3);
     expect(await solveSpec(path, {})).toMatchObject({ outcome: 'gear-plan' });
