@@ -145,6 +145,7 @@ function distributionFaults({ maxRps }: CascadeLoad, points: readonly LoadPoint[
       ? [fault(`has a load of ${above[0]?.rps} requests/s, above maxRps ${maxRps}`, at)]
       : []),
     ...(total > 0 ? [] : [fault('has no share above 0', at)]),
+    ...(Number.isFinite(total) ? [] : [fault('has shares whose sum is too large for a number', at)]),
   ];
 }
 

@@ -269,6 +269,14 @@ describe('The files of a cascade', () => {
     ]);
   });
 
+  it('are told where the shares of loads add up to no number', async () => {
+    await writeFile(at('loads.csv'), 'rps,share\n90,1e308\n190,1e308\n');
+    const path = await writeFamily(folder, { load: { maxRps: 400, distribution: 'loads.csv' } });
+    expect(await faultsOf(solveSpec(path))).toEqual([
+      '/load/distribution: has shares whose sum is too large for a number',
+    ]);
+  });
+
   it('are only missing where nothing else is wrong', async () => {
     const path = await writeFamily(folder);
     await rm(at('records.csv'));
