@@ -20,7 +20,7 @@ const BYTES_PER_GIB = 1024 ** 3;
 const NS_PER_MS = 1e6;
 /** Sets of models are numbered by their bits, and tables have an entry for each. */
 const MOST_MODELS = 8;
-/** A device that nobody counts is planned with as many as this. */
+/** Where the fewest or cheapest devices are searched, a class that nobody counts has as many as this. */
 const MOST_DEVICES = 512;
 
 const DEFAULT_RANGES = 20;
@@ -86,6 +86,11 @@ export function resolveCascade(
     for (const { device, unitCost } of classes)
       if (unitCost === undefined)
         faults.push(fault('is needed: the objective is cost', `/cluster/devices/${device}/hourlyCost`));
+  // Accuracy and latency only grow better with devices, so that no number of them is the right one.
+  if (objective === 'accuracy' || objective === 'latency')
+    for (const { device } of classes)
+      if (files.cluster.devices[device]?.count === undefined)
+        faults.push(fault(`is needed: the objective is ${objective}`, `/cluster/devices/${device}/count`));
   if (faults.length > 0) return { faults };
   return { resolved: { objective, accuracy: spec.slo.accuracy ?? 0, classes, notes } };
 }

@@ -269,6 +269,19 @@ describe('The files of a cascade', () => {
     ]);
   });
 
+  it('count the devices of each class, but where the fewest are searched', async () => {
+    const cluster = { devices: { V100: {} } };
+    const slo = { latencyMs: 60, accuracy: 0.7 };
+    for (const objective of ['accuracy', 'latency'] as const) {
+      const path = await writeFamily(folder, { cluster, slo, planner: { method: 'gears', objective } });
+      expect(await faultsOf(solveSpec(path))).toEqual([
+        `/cluster/devices/V100/count: is needed: the objective is ${objective}`,
+      ]);
+    }
+    const planner = { method: 'gears', objective: 'devices', thresholds: 6 } as const;
+    expect((await planned({ cluster, slo, planner })).plan.placement.length).toBeLessThan(5);
+  });
+
   it('are told where the shares of loads add up to no number', async () => {
     await writeFile(at('loads.csv'), 'rps,share\n90,1e308\n190,1e308\n');
     const path = await writeFamily(folder, { load: { maxRps: 400, distribution: 'loads.csv' } });
