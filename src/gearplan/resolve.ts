@@ -20,7 +20,7 @@ const BYTES_PER_GIB = 1024 ** 3;
 const NS_PER_MS = 1e6;
 /** Sets of models are numbered by their bits, and tables have an entry for each. */
 const MOST_MODELS = 8;
-/** A device that nobody counts is planned with as many as this. */
+/** Where the fewest or cheapest devices are searched, a class that nobody counts has as many as this. */
 const MOST_DEVICES = 512;
 
 const DEFAULT_RANGES = 20;
@@ -71,11 +71,7 @@ export function resolveCascade(
   files: CascadeFiles,
 ): { readonly resolved: ResolvedCascade } | { readonly faults: Fault[] } {
   const objective = objectiveOf(spec);
-  const faults = [
-    ...cascadeSpecFaults(spec),
-    ...classFaults(spec, files),
-    ...distributionFaults(spec.load, files.distribution),
-  ];
+  const faults = [...cascadeSpecFaults(spec), ...distributionFaults(spec.load, files.distribution)];
   const ranges = rangesOf(spec.load, files.distribution);
   const notes: string[] = [];
   const classes: ClassProblem[] = [];
@@ -90,29 +86,13 @@ export function resolveCascade(
     for (const { device, unitCost } of classes)
       if (unitCost === undefined)
         faults.push(fault('is needed: the objective is cost', `/cluster/devices/${device}/hourlyCost`));
+  // Accuracy and latency only grow better with devices, so that no number of them is the right one.
+  if (objective === 'accuracy' || objective === 'latency')
+    for (const { device } of classes)
+      if (files.cluster.devices[device]?.count === undefined)
+        faults.push(fault(`is needed: the objective is ${objective}`, `/cluster/devices/${device}/count`));
   if (faults.length > 0) return { faults };
   return { resolved: { objective, accuracy: spec.slo.accuracy ?? 0, classes, notes } };
-}
-
-/** classFaults tells where the records name a class that a model does not tell. */
-function classFaults(
-  { models }: CascadeSpec,
-  { profiles, records: { largestClass } }: CascadeFiles,
-): Fault[] {
-  if (largestClass === undefined) return [];
-  return models.flatMap(({ name, output }, i) => {
-    const { outputs = [] } = profiles[i]?.profile.model ?? {};
-    const scores =
-      output === undefined && outputs.length === 1 ? outputs[0] : outputs.find((one) => one.name === output);
-    const classes = scores?.shape.at(-1);
-    if (classes === undefined || classes < 2 || largestClass.number < classes) return [];
-    return [
-      fault(
-        `name class ${largestClass.number} on line ${largestClass.line}, and ${name} tells ${classes} classes, from 0 on`,
-        '/records',
-      ),
-    ];
-  });
 }
 
 /** cascadeSpecFaults tells every fault of a spec that can be seen without the files that it names. */
@@ -170,6 +150,7 @@ function distributionFaults({ maxRps }: CascadeLoad, points: readonly LoadPoint[
       ? [fault(`has a load of ${above[0]?.rps} requests/s, above maxRps ${maxRps}`, at)]
       : []),
     ...(total > 0 ? [] : [fault('has no share above 0', at)]),
+    ...(Number.isFinite(total) ? [] : [fault('has shares whose sum is too large for a number', at)]),
   ];
 }
 

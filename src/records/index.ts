@@ -7,4 +7,5 @@
  */
 export { certaintyOf, predictionOf } from './certainty.js';
 export { type CertaintyQuality, certaintyQuality } from './certainty-quality.js';
+export { classLimitOf } from './class-limit.js';
 export { type FamilyRecords, MOST_RECORD_BYTES, recordsOf } from './records.js';

@@ -1,10 +1,13 @@
 import { type CsvError, parse } from 'csv-parse/sync';
 import { type Fault, fault } from '../artifacts/index.js';
+import type { ClassLimit } from './class-limit.js';
 
 /** Longer texts are taken for a mistake: this holds some ten million lines. */
 export const MOST_RECORD_BYTES = 256 * 1024 * 1024;
 
 const COLUMNS = ['sample', 'model', 'prediction', 'label', 'certainty'] as const;
+/** What is read of the lines of models that nobody asks for. */
+const OF_OTHERS = ['sample', 'label'] as const;
 /** Of like faults, so many are told one by one. */
 const MOST_ALIKE = 5;
 
@@ -19,8 +22,6 @@ export interface FamilyRecords {
   readonly correct: readonly Uint8Array[];
   /** The certainty of the model's prediction, by model and sample. */
   readonly certainty: readonly Float64Array[];
-  /** The largest class number among predictions and labels, and the first line that has it; absent where classes have names. */
-  readonly largestClass?: { readonly number: number; readonly line: number };
 }
 
 /** Line is a line of the file, with its number. */
@@ -33,13 +34,15 @@ interface Line {
  * recordsOf makes records of a CSV text: a header with the columns sample, model, prediction, label and certainty in any
  * order, and a line for each sample and model. Predictions and labels are class numbers or names, and are compared as text.
  * It takes time by the length of the text.
- * @param wanted the models that the records must have; the lines of others are left out
+ * @param wanted the models that the records must have; of the lines of others only the labels are read
+ * @param limit how many classes there are, where that is known
  * @returns every fault where there are any: lines that are missing or doubled, labels of one sample that differ, numbers
  *   that are no classes, certainties that are no numbers
  */
 export function recordsOf(
   text: string,
   wanted?: readonly string[],
+  limit?: ClassLimit,
 ): FamilyRecords | { readonly faults: Fault[] } {
   let lines: Line[];
   try {
@@ -58,7 +61,7 @@ export function recordsOf(
   ];
   if (headerFaults.length === 0 && rows.length === 0) headerFaults.push(fault('it has no line of a sample'));
   if (headerFaults.length > 0) return { faults: headerFaults };
-  const reader = new RecordReader(names, wanted);
+  const reader = new RecordReader(names, wanted, limit);
   for (const row of rows) reader.read(row);
   return reader.records();
 }
@@ -75,12 +78,12 @@ class RecordReader {
   private readonly faults = new FaultsAlike();
   private readonly samples = new Map<string, { readonly label: string; readonly line: number }>();
   private readonly answers = new Map<string, Map<string, Answer>>();
-  private largestClass: FamilyRecords['largestClass'];
   private readonly column: Readonly<Record<(typeof COLUMNS)[number], number>>;
 
   constructor(
     private readonly names: readonly string[],
     private readonly wanted: readonly string[] | undefined,
+    private readonly limit: ClassLimit | undefined,
   ) {
     this.column = Object.fromEntries(COLUMNS.map((column) => [column, names.indexOf(column)])) as Record<
       (typeof COLUMNS)[number],
@@ -96,15 +99,17 @@ class RecordReader {
     const [sample, model, prediction, label, certainty] = COLUMNS.map(
       (column) => record[this.column[column]] as string,
     ) as [string, string, string, string, string];
-    const empty = COLUMNS.filter((column) => record[this.column[column]] === '');
+    const isWanted = this.wanted?.includes(model) ?? true;
+    const needed = isWanted || model === '' ? COLUMNS : OF_OTHERS;
+    const empty = needed.filter((column) => record[this.column[column]] === '');
     if (empty.length > 0) {
       this.faults.add('empty', `has no ${empty.join(', ')}`, line);
       return;
     }
     this.checkClass('label', label, line);
-    this.checkClass('prediction', prediction, line);
     this.checkLabel(sample, label, line);
-    if (this.wanted !== undefined && !this.wanted.includes(model)) return;
+    if (!isWanted) return;
+    this.checkClass('prediction', prediction, line);
     const ofModel = this.answers.get(model) ?? new Map<string, Answer>();
     this.answers.set(model, ofModel);
     const before = ofModel.get(sample);
@@ -121,10 +126,15 @@ class RecordReader {
   }
 
   /** checkClass refuses numbers that no class has, so that `2.0` and `2` are not taken for two classes. */
-  private checkClass(what: string, name: string, line: number): void {
+  private checkClass(what: 'label' | 'prediction', name: string, line: number): void {
+    const { model, classes } = this.limit ?? {};
     if (/^(0|[1-9]\d*)$/.test(name)) {
-      if (Number(name) > (this.largestClass?.number ?? -1))
-        this.largestClass = { number: Number(name), line };
+      if (classes !== undefined && Number(name) >= classes)
+        this.faults.add(
+          `${what} beyond`,
+          `the ${what} is ${name}, and ${model} tells ${classes} classes, from 0 on`,
+          line,
+        );
     } else if (!Number.isNaN(Number(name)))
       this.faults.add(
         what,
@@ -164,7 +174,6 @@ class RecordReader {
       models,
       correct: ofModels.map((of) => Uint8Array.from(samples, (s) => (of.get(s)?.isCorrect ? 1 : 0))),
       certainty: ofModels.map((of) => Float64Array.from(samples, (s) => of.get(s)?.certainty as number)),
-      ...(this.largestClass === undefined ? {} : { largestClass: this.largestClass }),
     };
   }
 }

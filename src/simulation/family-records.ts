@@ -11,7 +11,7 @@ import {
   sha256Of,
   type ToldFaults,
 } from '../artifacts/index.js';
-import { type FamilyRecords, MOST_RECORD_BYTES, recordsOf } from '../records/index.js';
+import { classLimitOf, type FamilyRecords, MOST_RECORD_BYTES, recordsOf } from '../records/index.js';
 import type { VerdictOf } from '../simulator/index.js';
 
 /** RecordsFile is the file that records were read from. */
@@ -55,8 +55,9 @@ export async function familyRecords(
     const sha256 = sha256Of(bytes);
     const isOther = named === undefined && sha256 !== own?.sha256;
     if (isOther) told.add(changed(path, own?.sha256 ?? '', sha256));
-    const names = plan.value.stages.map(({ name }: GearPlan['stages'][number]) => name);
-    const found = recordsOf(decodedText(bytes, path), names);
+    const { stages }: GearPlan = plan.value;
+    const names = stages.map(({ name }) => name);
+    const found = recordsOf(decodedText(bytes, path), names, classLimitOf(stages));
     if ('samples' in found) return isOther ? undefined : { records: found, file: { path, sha256 } };
     told.add(
       ...firstFaults(found.faults).map(({ path: at, message }) =>

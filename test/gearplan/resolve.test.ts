@@ -97,5 +97,11 @@ describe('A distribution of loads', () => {
       'line 2 share is "x"; it must be a number of 0 or more',
       'line 3 share is ""; it must be a number of 0 or more',
     ]);
+    expect(faults('rps,share,rps\n1,1,2\n')).toEqual(['line 1 the column rps is given twice']);
+    expect(faults('rps,share\n\n100,0,5\n\n7\n\n1,x\n')).toEqual([
+      'line 3 has 3 cells; the header has 2',
+      'line 5 has 1 cells; the header has 2',
+      'line 7 share is "x"; it must be a number of 0 or more',
+    ]);
   });
 });

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { streamOf } from '../../src/random/index.js';
+import type { ClassLimit } from '../../src/records/class-limit.js';
 import { certaintyQuality, recordsOf } from '../../src/records/index.js';
 
 const HEAD = 'sample,model,prediction,label,certainty\n';
 
-function messages(text: string, wanted?: string[]): string[] {
-  const read = recordsOf(text, wanted);
+function messages(text: string, ...how: [wanted?: string[], limit?: ClassLimit]): string[] {
+  const read = recordsOf(text, ...how);
   if (!('faults' in read)) throw new Error('no fault was found');
   return read.faults.map(({ path, message }) => `${path}: ${message}`.replace(/^: /, ''));
 }
@@ -20,18 +21,26 @@ describe('records', () => {
       models: ['a', 'b'],
       correct: [Uint8Array.of(1, 0), Uint8Array.of(1, 0)],
       certainty: [Float64Array.of(0.5, 1), Float64Array.of(0, 0.25)],
-      largestClass: { number: 7, line: 2 },
     });
   });
 
   it('have classes that are whole numbers, written in one way, or names', () => {
     expect(recordsOf(`${HEAD}1,a,cat,dog,0.5\n`)).toMatchObject({ correct: [Uint8Array.of(0)] });
-    expect(recordsOf(`${HEAD}1,a,cat,dog,0.5\n`)).not.toHaveProperty('largestClass');
     expect(messages(`${HEAD}1,a,-3,1,0.5\n2,a,2,2.0,0.5\n3,a,03,3,0.5\n4,a,0,Infinity,0.5\n`)).toEqual([
       'line 2: the prediction is -3, which is no class: classes are whole numbers from 0, or names',
       'line 4: the prediction is 03, which is no class: classes are whole numbers from 0, or names',
       'line 3: the label is 2.0, which is no class: classes are whole numbers from 0, or names',
       'line 5: the label is Infinity, which is no class: classes are whole numbers from 0, or names',
+    ]);
+  });
+
+  it('have no class beyond those that the models tell, which is told with all other faults', () => {
+    const limit = { model: 'b', classes: 10 };
+    expect(recordsOf(`${HEAD}1,a,9,0,0.5\n1,b,cat,0,0.5\n`, ['a', 'b'], limit)).toMatchObject({ samples: 1 });
+    expect(messages(`${HEAD}1,a,10,3,0.5\n2,a,1,77,0.5\n3,a,2,2,none\n`, ['a'], limit)).toEqual([
+      'line 2: the prediction is 10, and b tells 10 classes, from 0 on',
+      'line 3: the label is 77, and b tells 10 classes, from 0 on',
+      'line 4: the certainty is "none", which is no finite number',
     ]);
   });
 
@@ -41,6 +50,20 @@ describe('records', () => {
       'a',
     ]);
     expect(read).toMatchObject({ models: ['b', 'a'], correct: [Uint8Array.of(1), Uint8Array.of(1)] });
+  });
+
+  it('say nothing of the predictions of models that nobody asks for, and still have one label for a sample', () => {
+    const limit = { model: 'a', classes: 10 };
+    const text = `${HEAD}1,a,0,0,1\n1,other,12,0,1\n1,other,2.5,0,\n1,another,,0,1\n`;
+    expect(recordsOf(text, ['a'], limit)).toEqual({
+      ...{ samples: 1, models: ['a'] },
+      ...{ correct: [Uint8Array.of(1)], certainty: [Float64Array.of(1)] },
+    });
+    expect(messages(`${text}1,other,0,1,1\n1,,0,0,1\n2,other,0,,1\n`, ['a'], limit)).toEqual([
+      'line 6: the label of sample 1 is 1, and on line 2 it is 0',
+      'line 7: has no model',
+      'line 8: has no label',
+    ]);
   });
 
   it('tell all faults at once: missing, doubled and contradictory lines, and numbers that are none', () => {

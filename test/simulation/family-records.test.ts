@@ -105,6 +105,20 @@ describe('familyRecords()', () => {
     ]);
   });
 
+  it('refuses labels that are no class of the models', async () => {
+    const of = await plan();
+    of.value.stages.forEach((stage, i) => {
+      stage.outputs = [{ name: 'scores', dtype: 'float32', shape: [1, 10 - i], batchAxis: 0 }];
+    });
+    await writeFile(at('numbers.csv'), RECORDS.replaceAll('cat', '8').replaceAll('dog', '9'));
+    const { error } = await read(of, at('numbers.csv'));
+    expect(told(error)?.filter((one) => one.includes('label'))).toEqual([
+      'numbers.csv line 4 the label is 9, and m1 tells 9 classes, from 0 on',
+      'numbers.csv line 5 the label is 9, and m1 tells 9 classes, from 0 on',
+      'numbers.csv line 7 the label is 9, and m1 tells 9 classes, from 0 on',
+    ]);
+  });
+
   it('misses records where the plan names none, or they are not there', async () => {
     const none = await read(await plan());
     expect(none.error).toBeInstanceOf(MissingError);

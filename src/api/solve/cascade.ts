@@ -240,10 +240,20 @@ interface CascadeFilesRead {
 
 async function filesOf(spec: Loaded<'cascade'>): Promise<CascadeFilesRead> {
   const { cluster, models, records, load } = spec.value;
-  const { MOST_RECORD_BYTES, recordsOf } = await import('../../records/index.js');
+  const { classLimitOf, MOST_RECORD_BYTES, recordsOf } = await import('../../records/index.js');
   const { distributionOf } = await import('../../gearplan/index.js');
   const names = models.map(({ name }) => name);
   const { distribution = 'zipf' } = load;
+  const reading = models.map(({ profile }) => loadArtifact(pathFrom(spec.path, profile), ['profile']));
+  // Profiles that cannot be read are told below, and say nothing of classes.
+  const classLimit = Promise.allSettled(reading).then((read) =>
+    classLimitOf(
+      read.flatMap((one, i) => {
+        const { name, output } = models[i] as CascadeSpec['models'][number];
+        return one.status === 'rejected' ? [] : [{ name, outputs: one.value.value.model.outputs, output }];
+      }),
+    ),
+  );
   const [clusterRead, recordsRead, distributionRead, ...profiles] = await everyInput<
     [
       CascadeFilesRead['cluster'],
@@ -255,8 +265,8 @@ async function filesOf(spec: Loaded<'cascade'>): Promise<CascadeFilesRead> {
     typeof cluster === 'string'
       ? loadArtifact(pathFrom(spec.path, cluster), ['cluster']).then((file) => ({ value: file.value, file }))
       : Promise.resolve({ value: cluster }),
-    textFile(pathFrom(spec.path, records), MOST_RECORD_BYTES, (text) => {
-      const found = recordsOf(text, names);
+    textFile(pathFrom(spec.path, records), MOST_RECORD_BYTES, async (text) => {
+      const found = recordsOf(text, names, await classLimit);
       return 'faults' in found ? found : { value: found };
     }),
     distribution === 'zipf' || distribution === 'uniform'
@@ -265,19 +275,21 @@ async function filesOf(spec: Loaded<'cascade'>): Promise<CascadeFilesRead> {
           const found = distributionOf(text);
           return 'faults' in found ? found : { value: found.points };
         }),
-    ...models.map(({ profile }) => loadArtifact(pathFrom(spec.path, profile), ['profile'])),
+    ...reading,
   ]);
   return { cluster: clusterRead, records: recordsRead, distribution: distributionRead, profiles };
 }
+
+type Made<T> = { readonly value: T } | { readonly faults: readonly Fault[] };
 
 /** textFile reads a file, and makes a value of its text. */
 async function textFile<T>(
   path: string,
   mostBytes: number,
-  made: (text: string) => { readonly value: T } | { readonly faults: readonly Fault[] },
+  made: (text: string) => Made<T> | Promise<Made<T>>,
 ): Promise<TextFile<T>> {
   const bytes = await readWhole(path, mostBytes);
-  const found = made(decodedText(bytes, path));
+  const found = await made(decodedText(bytes, path));
   if ('faults' in found) throw new InputError(`read ${path}`, firstFaults(found.faults));
   return { value: found.value, path, sha256: sha256Of(bytes) };
 }

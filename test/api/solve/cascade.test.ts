@@ -153,9 +153,9 @@ describe('solveSpec() of a cascade', () => {
     await telling(2);
     expect(await solveSpec(path, {})).toMatchObject({ outcome: 'gear-plan' });
     const text = await readFile(at('records.csv'), 'utf8');
-    await writeFile(at('records.csv'), text.replace(/^5,small,\d/m, '5,small,2'));
+    await writeFile(at('records.csv'), `${text.replace(/^5,small,\d/m, '5,small,2')}0,other,12,1,\n`);
     expect(await faultsOf(solveSpec(path, {}))).toEqual([
-      '/records: name class 2 on line 7, and large tells 2 classes, from 0 on',
+      'line 7: the prediction is 2, and large tells 2 classes, from 0 on',
     ]);
     await telling(3);
     expect(await solveSpec(path, {})).toMatchObject({ outcome: 'gear-plan' });
@@ -266,6 +266,27 @@ describe('The files of a cascade', () => {
     const told = await faultsOf(solveSpec(path));
     expect(told.map((fault) => fault.split(':')[0])).toEqual([
       ...['/slo/quantile', '/load/distribution', '/cluster', '/serving/scheduler'],
+    ]);
+  });
+
+  it('count the devices of each class, but where the fewest are searched', async () => {
+    const cluster = { devices: { V100: {} } };
+    const slo = { latencyMs: 60, accuracy: 0.7 };
+    for (const objective of ['accuracy', 'latency'] as const) {
+      const path = await writeFamily(folder, { cluster, slo, planner: { method: 'gears', objective } });
+      expect(await faultsOf(solveSpec(path))).toEqual([
+        `/cluster/devices/V100/count: is needed: the objective is ${objective}`,
+      ]);
+    }
+    const planner = { method: 'gears', objective: 'devices', thresholds: 6 } as const;
+    expect((await planned({ cluster, slo, planner })).plan.placement.length).toBeLessThan(5);
+  });
+
+  it('are told where the shares of loads add up to no number', async () => {
+    await writeFile(at('loads.csv'), 'rps,share\n90,1e308\n190,1e308\n');
+    const path = await writeFamily(folder, { load: { maxRps: 400, distribution: 'loads.csv' } });
+    expect(await faultsOf(solveSpec(path))).toEqual([
+      '/load/distribution: has shares whose sum is too large for a number',
     ]);
   });
 
