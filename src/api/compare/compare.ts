@@ -7,6 +7,7 @@ import {
   fault,
   InputError,
   loadArtifact,
+  measurementNotes,
   option,
   outputFiles,
   type PlanServing,
@@ -28,6 +29,7 @@ import {
   loadPooled,
   missedWhatWasAsked,
   notHeldReason,
+  pooledFigures,
   refuseMarked,
   type SolveJob,
   SolverPool,
@@ -66,7 +68,7 @@ export async function compareSpec(path: string, options: CompareOptions): Promis
     ...(mixFile === undefined ? [] : [{ what: 'the file of mixes', path: mixFile }]),
   ]);
   const cases = compareCases(loaded, { mixes, budget: options.budget, sweeps: options.sweeps ?? [] });
-  const { measurementNotes, resolvePooled } = await import('../../milp/index.js');
+  const { resolvePooled } = await import('../../milp/index.js');
   const resolve = ({ spec, cluster }: Pick<CompareCase, 'spec' | 'cluster'>): PooledProblem =>
     resolvePooled(spec, { cluster, profiles: loaded.profiles, where: path });
   const { models } = resolve({
@@ -74,8 +76,11 @@ export async function compareSpec(path: string, options: CompareOptions): Promis
     cluster: wholeCatalogue(loaded, mixes.length > 0 || options.budget !== undefined),
   });
   const cluster = largestOf(loaded.cluster, cases);
-  if (options.strictProfile) await refuseMarked(path, { models, cluster }, loaded.profiles);
-  const notes = models.flatMap((model) => measurementNotes(model, cluster));
+  const figures = await pooledFigures({ models, cluster }, loaded.profiles);
+  if (options.strictProfile) refuseMarked(path, figures);
+  const notes = figures.flatMap(({ profile, classes }) =>
+    measurementNotes(profile.model.name, profile, classes),
+  );
   const target = holdTarget(loaded.spec.value, options.hold);
   if (target !== undefined && cases.some(({ margin }) => margin !== undefined))
     throw new InputError(`compare ${path}`, [

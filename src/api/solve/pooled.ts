@@ -10,6 +10,7 @@ import {
   loadArtifact,
   type PlanServing,
   type PooledSpec,
+  type ProfileFigures,
   pathFrom,
   profileInputs,
 } from '../../artifacts/index.js';
@@ -55,6 +56,19 @@ export async function loadProblem(path: string, given?: Loaded<'pooled'>): Promi
     servingOf(spec),
   ]);
   return { spec: spec.value, problem, serving, profiles, read, inputs };
+}
+
+/** pooledFigures names the figures of each model that a plan for the cluster could be made of. */
+export async function pooledFigures(
+  { models, cluster }: Pick<PooledProblem, 'models' | 'cluster'>,
+  profiles: readonly ProfileFile[],
+): Promise<ProfileFigures[]> {
+  const { usableFigures } = await import('../../milp/index.js');
+  return models.map((model, m) => ({
+    profile: model.profile,
+    path: (profiles[m] as ProfileFile).path,
+    classes: usableFigures(model, cluster),
+  }));
 }
 
 /**

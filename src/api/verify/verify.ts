@@ -97,7 +97,7 @@ export async function verifyLoad(path: string, options: VerifyOptions): Promise<
     ...(causes === undefined ? {} : { causes }),
     ...(within === undefined ? {} : { within: { allowed: within, held: off <= within } }),
     ...(correct.length === 0 ? {} : { corrected: corrected.map((one) => one.corrected) }),
-    notes: [...notesOf(load, served), ...(await schedulerNotes(setup))],
+    notes: [...(pooled.notes ?? []), ...notesOf(load, served), ...(await schedulerNotes(setup))],
   };
   for (const [i, { profile }] of corrected.entries())
     await saveArtifact<'profile'>((targets[i] as CorrectionTarget).output, profile);
