@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadServer, verifyLoad } from '../../../src/api/index.js';
-import { gapTimes, type LoadDocument, type Verification } from '../../../src/artifacts/index.js';
+import { gapTimes, type LoadDocument, sha256OfFile, type Verification } from '../../../src/artifacts/index.js';
 import { serveBundle, twoPartitions } from '../../runtime/tiny-bundle.js';
 
 /** Each of the two partitions is planned to take 20 ms, and takes less than one. */
@@ -150,6 +150,17 @@ describe('verifyLoad()', () => {
     const choice = { serving: { scheduler: 'fifo', policy: { drop: 'x' } } };
     const wrong = await changed('choice.json', () => choice);
     await expect(verifyLoad(wrong, { plan: bundle })).rejects.toThrow(/serving\/policy\/drop.*there is no x/);
+  });
+
+  it('has the notes of the plan, such as those on emulated figures', async () => {
+    const told = 'tiny: its figures of cpu (20× slower) were measured on an emulated device';
+    const document = JSON.parse(await readFile(join(bundle, 'plan.json'), 'utf8')) as object;
+    const noted = at('noted.json');
+    await writeFile(noted, JSON.stringify({ ...document, notes: [told] }));
+    const digest = await sha256OfFile(noted);
+    const path = await changed('noted-load.json', () => ({ planSha256: digest }));
+    expect((await verifyLoad(path, { plan: noted })).notes).toContain(told);
+    expect((await verifyLoad(at('load.json'), { plan: bundle })).notes).not.toContain(told);
   });
 
   it('notes that others used the server', async () => {
