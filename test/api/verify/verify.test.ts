@@ -3,7 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadServer, verifyLoad } from '../../../src/api/index.js';
-import { gapTimes, type LoadDocument, sha256OfFile, type Verification } from '../../../src/artifacts/index.js';
+import {
+  gapTimes,
+  type LoadDocument,
+  sha256OfFile,
+  type Verification,
+} from '../../../src/artifacts/index.js';
 import { serveBundle, twoPartitions } from '../../runtime/tiny-bundle.js';
 
 /** Each of the two partitions is planned to take 20 ms, and takes less than one. */
