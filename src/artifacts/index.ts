@@ -70,6 +70,15 @@ export {
   type ModelLoad,
 } from './load-report.js';
 export { manifestIn } from './manifest-in.js';
+export {
+  isEmulated,
+  isImported,
+  type MeasuredCells,
+  measurementFaults,
+  measurementNotes,
+  type ProfileFigures,
+  unfitWarnings,
+} from './measurement-marks.js';
 export type { NoPlan, NoPlanModel, NoPlanObjective, NoPlanReason } from './no-plan.js';
 export {
   type InputPath,
@@ -186,10 +195,8 @@ export type {
 export {
   batchToleranceNote,
   cellName,
-  isImported,
   layersBeforeBlocks,
   type ProfiledCell,
-  unfitWarnings,
 } from './profile.js';
 export { checkPlainFile, readInPieces, readWhole, unreadable } from './read-file.js';
 export {

@@ -173,21 +173,3 @@ export interface ProfiledCell {
 export function cellName({ className, virtual, batch }: ProfiledCell): string {
   return `${className} 1/${virtual} batch ${batch}`;
 }
-
-/** unfitWarnings gives the warnings of a profile that call figures of a cell unfit. */
-export function unfitWarnings({ measurement }: Profile, cell: ProfiledCell): string[] {
-  const name = cellName(cell);
-  const isOfCell = (warning: string): boolean =>
-    warning.startsWith(`${name} `) || warning.startsWith(`${name}:`);
-  return (measurement?.warnings ?? []).filter(
-    (warning) => isOfCell(warning) && / (is|are) unfit\b/.test(warning.slice(name.length)),
-  );
-}
-
-/**
- * isImported says whether the figures of a class come from the files of another tool. A profile that was imported
- * before classes were marked names these files among its inputs.
- */
-export function isImported({ devices, inputs = [] }: Profile, className: string): boolean {
-  return devices[className]?.imported === true || inputs.some(({ role }) => role === 'latencies');
-}

@@ -20,6 +20,7 @@ export {
 export { type Cascade, cascadeOf } from './cascade.js';
 export { diffGears } from './diff.js';
 export { distributionOf } from './distribution.js';
+export { familyFigures } from './family-figures.js';
 export { cascadeFrontier } from './frontier.js';
 export { planByLoop } from './loop.js';
 export { type GearAnswer, type GearQuestion, solveGears } from './objectives.js';

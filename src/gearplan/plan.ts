@@ -6,11 +6,14 @@ import {
   type GearStage,
   type GearStep,
   gearObjective,
+  isEmulated,
+  measurementNotes,
   type OpenCluster,
   type StageInput,
 } from '../artifacts/index.js';
 import {
   bytesPerRow,
+  classFigures,
   classUses,
   hourlyCost,
   latencyUsByBatch,
@@ -48,8 +51,9 @@ export interface PlannedFamily {
 
 /** gearPlanOf writes a solution as a plan. */
 export function gearPlanOf(planned: PlannedFamily): GearPlanBody {
-  const { spec, files, solution, status, objective, notes } = planned;
+  const { spec, files, solution, status, objective } = planned;
   const writer = new PlanWriter(planned);
+  const notes = [...planned.notes, ...writer.measurementNotes()];
   const { value, bound, choice } = solution;
   const { classes, placement } = writer.placement(files.cluster);
   const cost = hourlyCost(classes, files.cluster);
@@ -58,7 +62,7 @@ export function gearPlanOf(planned: PlannedFamily): GearPlanBody {
   return {
     name: spec.name ?? 'cascade',
     method: spec.planner.method,
-    ...(notes.length === 0 ? {} : { notes: [...notes] }),
+    ...(notes.length === 0 ? {} : { notes }),
     status,
     objective: gearObjective({ kind: objective, value, bound }),
     cluster: files.cluster,
@@ -136,6 +140,17 @@ class PlanWriter {
     });
   }
 
+  /** measurementNotes tells of the figures of the models that a gear uses, on the class that serves them. */
+  measurementNotes(): string[] {
+    const { files, of } = this.planned;
+    return this.used.flatMap((model) => {
+      const { profile } = files.profiles[of.order[model] as number] as CascadeFiles['profiles'][number];
+      const { latencyNs, name } = this.problem.models[model] as FamilyModel;
+      const used = classFigures(profile, { device: of.device, virtual: 1, batch: latencyNs.length });
+      return measurementNotes(name, profile, [used]);
+    });
+  }
+
   gears(): Gear[] {
     const { ranges, models } = this.problem;
     const balance = new Balance(this.held, models.length);
@@ -210,10 +225,4 @@ class PlanWriter {
     ];
     return { placement, classes: classUses(sets, files.cluster, emulated) };
   }
-}
-
-function isEmulated(
-  device: CascadeFiles['profiles'][number]['profile']['devices'][string] | undefined,
-): boolean {
-  return device?.emulated === true || (device?.slowdown ?? 1) > 1;
 }

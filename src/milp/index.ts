@@ -39,10 +39,5 @@ export type {
   SolverReport,
 } from './problem.js';
 export { boundPooled, planPooled } from './solve.js';
-export {
-  measurementFaults,
-  measurementNotes,
-  type ProfileFile,
-  resolvePooled,
-} from './tables/index.js';
+export { type ProfileFile, resolvePooled, usableFigures } from './tables/index.js';
 export { milpWork } from './work.js';

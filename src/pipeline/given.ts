@@ -1,9 +1,10 @@
-import type {
-  LongestPath,
-  PlannedEdge,
-  PlannedShared,
-  PlannedStage,
-  StageClassUse,
+import {
+  isEmulated,
+  type LongestPath,
+  type PlannedEdge,
+  type PlannedShared,
+  type PlannedStage,
+  type StageClassUse,
 } from '../artifacts/index.js';
 import { edgeOf } from './graph.js';
 import { longestPath } from './longest-path.js';
@@ -104,7 +105,7 @@ function replicaRps(stage: GivenStage): number {
 function emulatedOf({ stages, devices }: GivenProblem): Set<string> {
   const names = stages.flatMap(({ profile, devices: set }) => {
     const { device: name } = devices[set] as DeviceSet;
-    return profile.devices[name]?.emulated === true ? [name] : [];
+    return isEmulated(profile.devices[name]) ? [name] : [];
   });
   return new Set(names);
 }

@@ -17,8 +17,9 @@ export {
   readStageGraph,
   type StageGraph,
 } from './graph.js';
-export { latencyUsByBatch, measuredBatches } from './latencies.js';
+export { classFigures, latencyUsByBatch, measuredBatches } from './latencies.js';
 export { longestPath, type PathTimes } from './longest-path.js';
+export { givenFigures, openFigures } from './measured-figures.js';
 export { movedGpus } from './moved-gpus.js';
 export { objectiveNotes, objectivesOf, shareWithin } from './objectives.js';
 export { type OpenProblem, resolveOpen } from './open.js';

@@ -1,4 +1,4 @@
-import type { DeviceProfile } from '../artifacts/index.js';
+import type { DeviceProfile, MeasuredCells, Profile } from '../artifacts/index.js';
 
 /**
  * measuredBatches lists the batch sizes of which a profile has the latency of a whole model on a class at a virtual size, in
@@ -24,6 +24,16 @@ function latencyUs(device: DeviceProfile, virtual: number, batch: number): numbe
 }
 
 /**
+ * usedBatches lists the measured batch sizes whose latencies `latencyUsByBatch` has: up to `batch`, and the next larger one
+ * where `batch` itself was not measured.
+ */
+function usedBatches(device: DeviceProfile, virtual: number, batch: number): number[] {
+  const measured = measuredBatches(device, virtual);
+  const last = measured.find((size) => size >= batch) ?? batch;
+  return measured.filter((size) => size <= last);
+}
+
+/**
  * latencyUsByBatch gives the latency at batch 1 … batch, null where the profile has none. The last is that of the next
  * larger batch which was measured, where there is one.
  */
@@ -33,6 +43,18 @@ export function latencyUsByBatch(device: DeviceProfile, virtual: number, batch: 
     { length: batch },
     (_, i) => latencyUs(device, virtual, i + 1 === batch ? next : i + 1) ?? null,
   );
+}
+
+/**
+ * classFigures names the figures that a plan is made of where a class serves a model in batches of at most `batch`: those
+ * of every batch size that `latencyUsByBatch` has.
+ */
+export function classFigures(
+  { devices }: Profile,
+  { device, virtual, batch }: { readonly device: string; readonly virtual: number; readonly batch: number },
+): MeasuredCells {
+  const batches = usedBatches(devices[device] as DeviceProfile, virtual, batch);
+  return { className: device, cells: batches.map((size) => ({ virtual, batch: size })) };
 }
 
 /** isSummed says whether a latency is the sum of blocks that were measured apart. */

@@ -1,6 +1,6 @@
-import { isImported, type PipelineSpec, unfitWarnings } from '../artifacts/index.js';
+import { measurementNotes, type PipelineSpec } from '../artifacts/index.js';
 import type { DeviceSets } from './device-sets.js';
-import { isSummed } from './latencies.js';
+import { classFigures, isSummed } from './latencies.js';
 import type { PipelineFiles, StageProfile } from './problem.js';
 
 /** profileNotes tells what is to be known of the figures that a plan uses. The spec has no faults. */
@@ -14,15 +14,13 @@ export function profileNotes(
     const { device: className, virtual } = sets[ofStage[i] as number] as { device: string; virtual: number };
     const device = profile.devices[className];
     if (device === undefined) return [];
-    const where = `${name} on ${className}`;
-    const unfit = unfitWarnings(profile, { className, virtual, batch });
     return [
       ...(isSummed(device, virtual, batch)
-        ? [`${where}: the latency is the sum of the blocks, as the whole model was not measured`]
+        ? [
+            `${name} on ${className}: the latency is the sum of the blocks, as the whole model was not measured`,
+          ]
         : []),
-      ...unfit.map((warning) => `${where}: ${warning}`),
-      ...(device.emulated === true || (device.slowdown ?? 1) > 1 ? [`${where}: the device is emulated`] : []),
-      ...(isImported(profile, className) ? [`${where}: the figures were imported`] : []),
+      ...measurementNotes(name, profile, [classFigures(profile, { device: className, virtual, batch })]),
       ...(profile.model.inputs === undefined || profile.model.outputs === undefined
         ? [`${name}: the profile does not list its inputs and outputs, so they were not checked`]
         : []),

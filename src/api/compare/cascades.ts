@@ -10,7 +10,7 @@ import {
 } from '../../artifacts/index.js';
 import type { FamilyAnswer, GearPlanBody } from '../../gearplan/index.js';
 import type { NamedJob } from '../../jobs/index.js';
-import type { GearJob, LoadedCascade, PlannedGears } from '../solve/index.js';
+import { type GearJob, type LoadedCascade, type PlannedGears, refuseMarked } from '../solve/index.js';
 import { type CascadeCase, cascadeCases } from './cascade-cases.js';
 import { caseText } from './case-text.js';
 import { type CaseFound, type Shared, sharedBetween } from './easier.js';
@@ -29,7 +29,8 @@ type Answer = FamilyAnswer | { readonly reasons: readonly string[] } | undefined
  * compareCascade plans a cascade for several clusters, latencies and accuracies, side by side on threads. By `gears` and
  * `exhaustive`, a plan that serves another case too is its answer where that is better, and a bound counts wherever it
  * holds.
- * @throws InputError with all faults of mixes and sweeps, and of options that are not for cascades
+ * @throws InputError with all faults of mixes and sweeps, and of options that are not for cascades, or as `refuseMarked` does
+ *   where `strictProfile` is asked for
  */
 export async function compareCascade(
   loaded: LoadedCascade,
@@ -40,7 +41,9 @@ export async function compareCascade(
   const named: InputPath[] = mixFile === undefined ? [] : [{ what: 'the file of mixes', path: mixFile }];
   await refuseReplacing(`compare ${path}`, outputFiles({ output }), [...loaded.read, ...named]);
   const cases = await cascadeCases(loaded, { mixes, budget, sweeps }, refusedFaults(options));
-  const answers = await answersOf(loaded, cases, options);
+  const asked = await jobsOf(loaded, cases, options);
+  if (options.strictProfile) await refuseFamilies(path, asked);
+  const answers = await answersOf(asked, options);
   const isShared = ['gears', 'exhaustive'].includes(spec.planner.method);
   const shares = isShared ? sharedAmong(answers, cases) : [];
   const notes = new Set<string>();
@@ -61,23 +64,22 @@ export async function compareCascade(
 }
 
 /** A cascade's search ends by the work that it does and proves its bound by itself, and its plans hold what they promise. */
-function refusedFaults({ gap, hold, strictProfile, timeLimit }: CompareOptions): Fault[] {
-  return Object.entries({ gap, hold, strictProfile, timeLimit })
-    .filter(([, value]) => value !== undefined && value !== false)
+function refusedFaults({ gap, hold, timeLimit }: CompareOptions): Fault[] {
+  return Object.entries({ gap, hold, timeLimit })
+    .filter(([, value]) => value !== undefined)
     .map(([name]) => fault('is not for specs of kind cascade', option(name)));
 }
 
-/**
- * answersOf plans all cases. A case whose input is refused has the reasons; one that an interruption ended or left
- * unstarted is undefined.
- */
-async function answersOf(
+type AskedJob = NamedJob<GearJob> | { readonly reasons: readonly string[] };
+
+/** jobsOf resolves all cases. A case whose input is refused has the reasons. */
+async function jobsOf(
   loaded: LoadedCascade,
   cases: readonly CascadeCase[],
-  options: Omit<CompareOptions, 'mixes'>,
-): Promise<Answer[]> {
+  { work }: Omit<CompareOptions, 'mixes'>,
+): Promise<AskedJob[]> {
   const { resolveCascade } = await import('../../gearplan/index.js');
-  const asked = cases.map((one): NamedJob<GearJob> | { readonly reasons: readonly string[] } => {
+  return cases.map((one): AskedJob => {
     const { spec, cluster } = one;
     const files = { ...loaded.files, cluster };
     const outcome = resolveCascade(spec, files);
@@ -85,9 +87,25 @@ async function answersOf(
     const { resolved } = outcome;
     return {
       name: caseText(one),
-      job: { spec, files, resolved, explain: false, frontier: false, work: options.work },
+      job: { spec, files, resolved, explain: false, frontier: false, work },
     };
   });
+}
+
+/** refuseFamilies refuses what a plan of any case could use. */
+async function refuseFamilies(path: string, asked: readonly AskedJob[]): Promise<void> {
+  const { familyFigures } = await import('../../gearplan/index.js');
+  const figures = asked.flatMap((one) =>
+    'job' in one ? familyFigures(one.job.resolved, one.job.files) : [],
+  );
+  refuseMarked(path, figures);
+}
+
+/** answersOf plans all cases. One that an interruption ended or left unstarted is undefined. */
+async function answersOf(
+  asked: readonly AskedJob[],
+  options: Omit<CompareOptions, 'mixes'>,
+): Promise<Answer[]> {
   const planned = await sideBySide<GearJob, PlannedGears>(
     asked.map((one) => ('job' in one ? one : undefined)),
     {

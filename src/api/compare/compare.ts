@@ -7,6 +7,7 @@ import {
   fault,
   InputError,
   loadArtifact,
+  measurementNotes,
   option,
   outputFiles,
   type PlanServing,
@@ -29,6 +30,7 @@ import {
   missedWhatWasAsked,
   notHeldReason,
   ownShareNotes,
+  pooledFigures,
   refuseMarked,
   type SolveJob,
   SolverPool,
@@ -67,7 +69,7 @@ export async function compareSpec(path: string, options: CompareOptions): Promis
     ...(mixFile === undefined ? [] : [{ what: 'the file of mixes', path: mixFile }]),
   ]);
   const cases = compareCases(loaded, { mixes, budget: options.budget, sweeps: options.sweeps ?? [] });
-  const { measurementNotes, resolvePooled } = await import('../../milp/index.js');
+  const { resolvePooled } = await import('../../milp/index.js');
   const resolve = ({ spec, cluster }: Pick<CompareCase, 'spec' | 'cluster'>): PooledProblem =>
     resolvePooled(spec, { cluster, profiles: loaded.profiles, where: path });
   const { models } = resolve({
@@ -75,11 +77,12 @@ export async function compareSpec(path: string, options: CompareOptions): Promis
     cluster: wholeCatalogue(loaded, mixes.length > 0 || options.budget !== undefined),
   });
   const cluster = largestOf(loaded.cluster, cases);
-  if (options.strictProfile) await refuseMarked(path, { models, cluster }, loaded.profiles);
+  const figures = await pooledFigures({ models, cluster }, loaded.profiles);
+  if (options.strictProfile) refuseMarked(path, figures);
   const names = models.map(({ name }) => name);
   const notes = [
     ...ownShareNotes(loaded.spec.value, names, options.hold),
-    ...models.flatMap((model) => measurementNotes(model, cluster)),
+    ...figures.flatMap(({ profile, classes }) => measurementNotes(profile.model.name, profile, classes)),
   ];
   const target = await holdTarget(loaded.spec, options.hold);
   if (target !== undefined && cases.some(({ margin }) => margin !== undefined))

@@ -15,6 +15,7 @@ import {
   type PlannedOpen,
   type PlanningJob,
   pipelineTools,
+  refuseMarked,
 } from '../solve/index.js';
 import { caseText } from './case-text.js';
 import { type CaseFound, type Shared, sharedBetween } from './easier.js';
@@ -33,7 +34,8 @@ interface PipelineAnswer {
 /**
  * comparePipeline plans a pipeline for several clusters and SLOs, side by side on threads. By `inferline` and `exact`, a
  * plan that serves another case too is its answer where that is cheaper, and a bound counts wherever it holds.
- * @throws InputError with all faults of mixes and sweeps, and of options that are for pooled specs
+ * @throws InputError with all faults of mixes and sweeps, and of options that are for pooled specs, or as `refuseMarked` does
+ *   where `strictProfile` is asked for
  */
 export async function comparePipeline(
   loaded: LoadedPipeline,
@@ -45,7 +47,13 @@ export async function comparePipeline(
   await refuseReplacing(`compare ${path}`, outputFiles({ output }), [...loaded.read, ...named]);
   const cases = await pipelineCases(loaded, { mixes, budget, sweeps }, pooledFaults(options));
   const tools = await pipelineTools();
-  const answers = await answersOf(loaded, cases, { ...options, tools });
+  const asked = jobsOf(loaded, cases, { ...options, tools });
+  if (options.strictProfile)
+    refuseMarked(
+      path,
+      asked.flatMap((one) => ('job' in one ? tools.openFigures(one.job.open, one.job.files) : [])),
+    );
+  const answers = await answersOf(asked, options);
   const rows: CompareRow[] = [];
   const notes = new Set<string>();
   const isShared = ['inferline', 'exact'].includes(spec.planner.method);
@@ -103,29 +111,34 @@ function isUnfinished(answer: Answer): boolean {
 }
 
 /** A pipeline has no gap to stop at, and its plans are not searched for what they hold. */
-function pooledFaults({ gap, hold, strictProfile }: CompareOptions): Fault[] {
-  return Object.entries({ gap, hold, strictProfile })
-    .filter(([, value]) => value !== undefined && value !== false)
+function pooledFaults({ gap, hold }: CompareOptions): Fault[] {
+  return Object.entries({ gap, hold })
+    .filter(([, value]) => value !== undefined)
     .map(([name]) => fault('is for pooled specs', option(name)));
 }
 
-/**
- * answersOf plans all cases. A case whose input is refused has the reasons; one that an interruption ended or left
- * unstarted is undefined.
- */
-async function answersOf(
+type AskedJob = NamedJob<PlanningJob> | { readonly reasons: readonly string[] };
+
+/** jobsOf resolves all cases. A case whose input is refused has the reasons. */
+function jobsOf(
   loaded: LoadedPipeline,
   cases: readonly PipelineCase[],
-  options: Omit<CompareOptions, 'mixes'> & { readonly tools: PipelineTools },
-): Promise<Answer[]> {
-  const { work, timeLimit, tools } = options;
-  const asked = cases.map((one): NamedJob<PlanningJob> | { readonly reasons: readonly string[] } => {
+  { work, timeLimit, tools }: Omit<CompareOptions, 'mixes'> & { readonly tools: PipelineTools },
+): AskedJob[] {
+  return cases.map((one): AskedJob => {
     const { spec, cluster } = one;
     const files = { ...loaded.files, cluster };
     const { problem: open, faults } = tools.resolveOpen(spec, files);
     if (open === undefined) return { reasons: faults.map(({ message }) => message) };
     return { name: caseText(one), job: { open, spec, files, trace: loaded.trace, work, timeLimit } };
   });
+}
+
+/** answersOf plans all cases. One that an interruption ended or left unstarted is undefined. */
+async function answersOf(
+  asked: readonly AskedJob[],
+  options: Omit<CompareOptions, 'mixes'>,
+): Promise<Answer[]> {
   const outcomes = await sideBySide<PlanningJob, PlannedOpen>(
     asked.map((one) => ('job' in one ? one : undefined)),
     {

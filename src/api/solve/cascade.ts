@@ -15,6 +15,7 @@ import {
   type NoPlan,
   type OpenCluster,
   outputFiles,
+  type ProfileFigures,
   pathFrom,
   profileInputs,
   readWhole,
@@ -25,6 +26,7 @@ import {
 import type { CascadeFiles, GearExplanation, LoadPoint, ResolvedCascade } from '../../gearplan/index.js';
 import type { FamilyRecords } from '../../records/index.js';
 import type { GearJob, PlannedGears } from './cascade-worker.js';
+import { refuseMarked } from './refuse-marked.js';
 
 /** Longer distributions are taken for a mistake. */
 const MOST_DISTRIBUTION_BYTES = 16 * 1024 * 1024;
@@ -48,6 +50,8 @@ interface CascadeSolving {
   readonly explain?: boolean | undefined;
   /** Adds the accuracy that fewer and more devices and other latencies would give. */
   readonly frontier?: boolean | undefined;
+  /** Whether to refuse profiles with unfit, emulated or imported figures that the plan could use. */
+  readonly strictProfile?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((doing: string) => void) | undefined;
 }
@@ -74,8 +78,8 @@ export type CascadeSolved =
 /**
  * solveCascade answers a spec of kind `cascade`, and writes the plan where an output is named. The search runs on its
  * own thread.
- * @throws InputError with every fault of the spec and its files, or where the output would replace one of these;
- *   MissingError where files are only missing
+ * @throws InputError with every fault of the spec and its files, where the output would replace one of these, or as
+ *   `refuseMarked` does where `strictProfile` is asked for; MissingError where files are only missing
  */
 export async function solveCascade(
   spec: Loaded<'cascade'>,
@@ -83,6 +87,7 @@ export async function solveCascade(
 ): Promise<CascadeSolved> {
   const loaded = await loadCascade(spec.path, spec);
   await refuseReplacing(`solve ${spec.path}`, outputFiles({ output }), loaded.read);
+  if (options.strictProfile) refuseMarked(spec.path, await cascadeFigures(loaded));
   const startedMs = performance.now();
   const { answer, explanation } = await planned(loaded, options);
   const solver = {
@@ -138,6 +143,15 @@ export async function solveCascade(
 /** gearServing says by what plans of a spec are served. */
 export function gearServing({ serving }: CascadeSpec): GearPlan['serving'] {
   return serving ?? { scheduler: 'gears' };
+}
+
+/** cascadeFigures names the figures of each model that a plan could be made of. */
+async function cascadeFigures({
+  resolved,
+  files,
+}: Pick<LoadedCascade, 'resolved' | 'files'>): Promise<ProfileFigures[]> {
+  const { familyFigures } = await import('../../gearplan/index.js');
+  return familyFigures(resolved, files);
 }
 
 function noPlanModels(

@@ -26,7 +26,7 @@ export {
   replanned,
 } from './pipeline.js';
 export type { PlannedOpen, PlanningJob } from './pipeline-planning.js';
-export { type LoadedPooled, loadPooled, loadProblem, servingOf } from './pooled.js';
+export { type LoadedPooled, loadPooled, loadProblem, pooledFigures, servingOf } from './pooled.js';
 export { refuseMarked } from './refuse-marked.js';
 export {
   missedWhatWasAsked,

@@ -16,6 +16,7 @@ import {
   type PipelinePlan,
   type PipelineSpec,
   type PlanServing,
+  type ProfileFigures,
   pathFrom,
   profileInputs,
   refuseReplacing,
@@ -34,6 +35,7 @@ import type {
 } from '../../pipeline/index.js';
 import type { Trace } from '../../workload/index.js';
 import type { PipelineLimits, PlannedOpen, PlanningJob } from './pipeline-planning.js';
+import { refuseMarked } from './refuse-marked.js';
 
 /** LoadedPipeline is a pipeline's spec, read with all files that it names, checked and resolved. */
 export interface LoadedPipeline {
@@ -56,6 +58,8 @@ export interface LoadedPipeline {
 interface PipelineSolving extends PipelineLimits {
   /** Adds what each change of one stage would bring. */
   readonly explain?: boolean | undefined;
+  /** Whether to refuse profiles with unfit, emulated or imported figures that the plan could use. */
+  readonly strictProfile?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((doing: string) => void) | undefined;
 }
@@ -81,8 +85,8 @@ export type PipelineSolved =
 
 /**
  * solvePipeline answers a spec of kind `pipeline`, and writes the plan where an output is named.
- * @throws InputError with every fault of the spec and its files, or where the output would replace one of these;
- *   MissingError where files are only missing
+ * @throws InputError with every fault of the spec and its files, where the output would replace one of these, or as
+ *   `refuseMarked` does where `strictProfile` is asked for; MissingError where files are only missing
  */
 export async function solvePipeline(
   spec: Loaded<'pipeline'>,
@@ -90,6 +94,7 @@ export async function solvePipeline(
 ): Promise<PipelineSolved> {
   const loaded = await loadPipeline(spec.path, spec);
   await refuseReplacing(`solve ${spec.path}`, outputFiles({ output }), loaded.read);
+  if (options.strictProfile) refuseMarked(spec.path, await pipelineFigures(loaded));
   const startedMs = performance.now();
   const { work, timeLimit, explain, signal, onProgress } = options;
   const outcome = await outcomeOf(loaded, { work, timeLimit, explain, signal, onProgress });
@@ -112,6 +117,16 @@ export async function solvePipeline(
     ...{ outcome: 'pipeline-plan', plan, limitReached, ...explanation },
     ...{ warnings: plan.notes ?? [], document: { ...plan, solver, ...explanation } },
   };
+}
+
+/** pipelineFigures names the figures of each stage that a plan could be made of. */
+export async function pipelineFigures({
+  problem,
+  open,
+  files,
+}: Pick<LoadedPipeline, 'problem' | 'open' | 'files'>): Promise<ProfileFigures[]> {
+  const { givenFigures, openFigures } = await import('../../pipeline/index.js');
+  return open === undefined ? givenFigures(problem as GivenProblem, files) : openFigures(open, files);
 }
 
 function isLimited({ work, timeLimit }: PipelineLimits): boolean {
@@ -259,17 +274,18 @@ export function noPlanModelOf(
 export interface PipelineTools {
   readonly resolveOpen: typeof import('../../pipeline/index.js').resolveOpen;
   readonly freeCounts: typeof import('../../pipeline/index.js').freeCounts;
+  readonly openFigures: typeof import('../../pipeline/index.js').openFigures;
   readonly takenOver: typeof import('./pipeline-planning.js').takenOver;
   readonly costProof: typeof import('./pipeline-planning.js').costProof;
 }
 
 /** pipelineTools loads the planner, which no command loads that does not plan. */
 export async function pipelineTools(): Promise<PipelineTools> {
-  const [{ freeCounts, resolveOpen }, { costProof, takenOver }] = await Promise.all([
+  const [{ freeCounts, openFigures, resolveOpen }, { costProof, takenOver }] = await Promise.all([
     import('../../pipeline/index.js'),
     import('./pipeline-planning.js'),
   ]);
-  return { costProof, freeCounts, resolveOpen, takenOver };
+  return { costProof, freeCounts, openFigures, resolveOpen, takenOver };
 }
 
 /**

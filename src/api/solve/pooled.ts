@@ -10,6 +10,7 @@ import {
   loadArtifact,
   type PlanServing,
   type PooledSpec,
+  type ProfileFigures,
   pathFrom,
   profileInputs,
 } from '../../artifacts/index.js';
@@ -62,6 +63,19 @@ export async function loadProblem(path: string, given?: Loaded<'pooled'>): Promi
 async function checkArrivals({ value: { planner }, path }: Loaded<'pooled'>): Promise<undefined> {
   const faults = await arrivalFaults(planner);
   if (faults.length > 0) throw new InputError(`plan ${path}`, faults);
+}
+
+/** pooledFigures names the figures of each model that a plan for the cluster could be made of. */
+export async function pooledFigures(
+  { models, cluster }: Pick<PooledProblem, 'models' | 'cluster'>,
+  profiles: readonly ProfileFile[],
+): Promise<ProfileFigures[]> {
+  const { usableFigures } = await import('../../milp/index.js');
+  return models.map((model, m) => ({
+    profile: model.profile,
+    path: (profiles[m] as ProfileFile).path,
+    classes: usableFigures(model, cluster),
+  }));
 }
 
 /**

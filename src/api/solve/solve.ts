@@ -27,7 +27,7 @@ import { type HeldOutcome, holdPlan } from './hold.js';
 import { holdTarget, ownShareNotes } from './hold-target.js';
 import type { NotHeld } from './not-held.js';
 import { type PipelineSolved, solvePipeline } from './pipeline.js';
-import { type LoadedProblem, loadProblem } from './pooled.js';
+import { type LoadedProblem, loadProblem, pooledFigures } from './pooled.js';
 import { refuseMarked } from './refuse-marked.js';
 import type { InfeasibleOutcome, SearchLimits } from './solve-worker.js';
 import { SolverPool } from './solver-pool.js';
@@ -149,7 +149,7 @@ export async function solveSpec(path: string, options: SolveOptions = {}): Promi
   const target = await holdTarget({ value: loaded.spec, path }, options.hold);
   if (target !== undefined) refuseWithHold(options);
   await refuseReplacing(`solve ${path}`, outputFiles({ output: options.output }), loaded.read);
-  if (options.strictProfile) await refuseMarked(path, loaded.problem, loaded.profiles);
+  if (options.strictProfile) refuseMarked(path, await pooledFigures(loaded.problem, loaded.profiles));
   if (options.formulation === 'literal') await refuseLarge(path, loaded);
   if (options.measure && loaded.problem.planner.granularity === 'layer')
     throw new InputError(
@@ -259,9 +259,9 @@ function refuseTogether({ baseline, explain, formulation }: SolveOptions): void 
 
 /** A pipeline has no gap to stop at, and is not timed. One that is given is not searched or explained either. */
 function refuseForPipeline({ path, value }: Loaded<'pipeline'>, options: SolveOptions): void {
-  const { gap, work, timeLimit, baseline, explain, measure, hold, strictProfile, frontier } = options;
+  const { gap, work, timeLimit, baseline, explain, measure, hold, frontier } = options;
   const searched = value.planner.method === 'given' ? { work, timeLimit, explain } : {};
-  const given = { gap, ...searched, baseline, measure, hold, strictProfile };
+  const given = { gap, ...searched, baseline, measure, hold };
   const faults = Object.entries(given)
     .filter(([, value]) => value !== undefined && value !== false)
     .map(([name]) => fault('is for specs of kind pooled', option(name)));
@@ -273,8 +273,8 @@ function refuseForPipeline({ path, value }: Loaded<'pipeline'>, options: SolveOp
 
 /** A cascade's search ends by the work that it does, and proves its bound by itself. */
 function refuseForCascade({ path }: Loaded<'cascade'>, options: SolveOptions): void {
-  const { gap, timeLimit, baseline, measure, hold, strictProfile } = options;
-  const faults = Object.entries({ gap, timeLimit, baseline, measure, hold, strictProfile })
+  const { gap, timeLimit, baseline, measure, hold } = options;
+  const faults = Object.entries({ gap, timeLimit, baseline, measure, hold })
     .filter(([, value]) => value !== undefined && value !== false)
     .map(([name]) => fault('is not for specs of kind cascade', option(name)));
   if (options.formulation === 'literal')

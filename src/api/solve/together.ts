@@ -30,11 +30,14 @@ import {
   pipelineTools,
 } from './pipeline.js';
 import type { PipelineLimits, PlannedOpen, PlanningJob } from './pipeline-planning.js';
+import { refuseMarked } from './refuse-marked.js';
 
 /** TogetherOptions says how the search for several pipelines is limited, and where their plans are written. */
 export interface TogetherOptions extends PipelineLimits {
   /** The folder that gets a plan for each pipeline. */
   readonly output?: string | undefined;
+  /** Whether to refuse profiles with unfit, emulated or imported figures that a plan could use. */
+  readonly strictProfile?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((doing: string) => void) | undefined;
 }
@@ -59,12 +62,13 @@ const MOST_SOLVES = 200;
 /**
  * solveTogether plans several pipelines that share the devices of one cluster, at the least sum of costs, and writes a plan
  * for each where a folder is named. The cluster in each plan has the devices that are its share.
- * @throws InputError with every fault of the specs and their files, where they name unlike clusters or equal names, or where
- *   a plan would replace one of these files; MissingError where files are only missing
+ * @throws InputError with every fault of the specs and their files, where they name unlike clusters or equal names, where a
+ *   plan would replace one of these files, or as `refuseMarked` does where `strictProfile` is asked for; MissingError where
+ *   files are only missing
  */
 export async function solveTogether(
   paths: readonly string[],
-  { output, ...options }: TogetherOptions,
+  { output, strictProfile, ...options }: TogetherOptions,
 ): Promise<TogetherSolved> {
   const task = `plan ${paths.length} pipelines together`;
   const loaded = await everyInput<LoadedPipeline[]>(
@@ -88,6 +92,11 @@ export async function solveTogether(
   }
   const startedMs = performance.now();
   const tools = await pipelineTools();
+  if (strictProfile)
+    refuseMarked(
+      paths.join(', '),
+      loaded.flatMap(({ open, files }) => (open === undefined ? [] : tools.openFigures(open, files))),
+    );
   const { outcome, solves, reasonsAlone } = await searched(loaded, tools, options);
   const solver = { ms: performance.now() - startedMs, phases: {}, columns: 0, rounds: solves, nodes: 0 };
   if (outcome.status !== 'feasible') {
@@ -173,7 +182,7 @@ function unlikeFaults(loaded: readonly LoadedPipeline[]): Fault[] {
 async function searched(
   loaded: readonly LoadedPipeline[],
   tools: PipelineTools,
-  { work, timeLimit, signal, onProgress }: Omit<TogetherOptions, 'output'>,
+  { work, timeLimit, signal, onProgress }: Omit<TogetherOptions, 'output' | 'strictProfile'>,
 ) {
   const { planTogether } = await import('../../inferline/index.js');
   const endMs = performance.now() + 1e3 * (timeLimit ?? Number.POSITIVE_INFINITY);
@@ -339,7 +348,7 @@ function inputsOf(loaded: readonly LoadedPipeline[]) {
 
 /** refuseForSeveral tells which options are for one spec. */
 export function refuseForSeveral(options: Readonly<Record<string, unknown>>): void {
-  const faults = ['gap', 'baseline', 'explain', 'measure', 'hold', 'strictProfile']
+  const faults = ['gap', 'baseline', 'explain', 'measure', 'hold']
     .filter((name) => options[name] !== undefined && options[name] !== false)
     .map((name) => fault('is for one spec', option(name)));
   if (options.formulation === 'literal')

@@ -99,7 +99,7 @@ export async function verifyLoad(path: string, options: VerifyOptions): Promise<
       ? {}
       : { within: withinOf(within, [figures, ...models.map((model) => model.figures)]) }),
     ...(correct.length === 0 ? {} : { corrected: corrected.map((one) => one.corrected) }),
-    notes: [...notesOf(load, served), ...(await schedulerNotes(setup))],
+    notes: [...(pooled.notes ?? []), ...notesOf(load, served), ...(await schedulerNotes(setup))],
   };
   for (const [i, { profile }] of corrected.entries())
     await saveArtifact<'profile'>((targets[i] as CorrectionTarget).output, profile);

@@ -107,10 +107,10 @@ async function solveSeveral(
   const { refuseForSeveral, solveTogether } = await import('../../api/index.js');
   const { planSetLine, planSetTable, setClassTable } = await import('../../report/index.js');
   refuseForSeveral({ ...options });
-  const { output, work, timeLimit } = options;
+  const { output, work, timeLimit, strictProfile } = options;
   const shown = await progress();
   const solved = await solveTogether(specs, {
-    ...{ output: fileOf(output), work, timeLimit, signal },
+    ...{ output: fileOf(output), work, timeLimit, strictProfile, signal },
     onProgress: (doing) => shown.show({ doing }),
   });
   shown.stop();

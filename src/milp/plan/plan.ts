@@ -1,6 +1,7 @@
 import {
   type ClassUse,
   FORMAT_VERSION,
+  isEmulated,
   type Placement,
   type PlannedModel,
   type PlannedPartition,
@@ -47,7 +48,7 @@ export function assemblePlan(
   const whole = wholeGpusUsed(placement);
   const uses = classes.names.map((name, k): [string, ClassUse] => {
     const shadowPrice = facts.shadowPrices[k];
-    const emulated = problem.models.some(({ profile }) => profile.devices[name]?.emulated === true);
+    const emulated = problem.models.some(({ profile }) => isEmulated(profile.devices[name]));
     const counts = { used: whole.get(name) ?? 0, count: classes.available[k] as number };
     const use = emulated ? { emulated: true as const, ...counts } : counts;
     return [name, shadowPrice === undefined ? use : { ...use, shadowPrice }];

@@ -7,7 +7,6 @@
  * `tables.ts`.
  */
 
-export { measurementFaults, measurementNotes } from './measurement-marks.js';
 export { fastestGpuRps, type Normalised, normalised, powerOfTwo, type Scale } from './normalised.js';
 export { type ProfileFile, resolvePooled, unusableNote } from './resolve.js';
 export { joinedBetween, leastSpanUs, type SpanLatencies, spanUs } from './span-latencies.js';
@@ -23,3 +22,4 @@ export {
   transferUs,
   virtualGpuRps,
 } from './tables.js';
+export { usableFigures } from './usable-figures.js';

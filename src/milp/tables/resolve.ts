@@ -6,13 +6,14 @@ import {
   fault,
   InputError,
   MissingError,
+  measurementNotes,
   type PooledSpec,
   type PooledSpecModel,
   type Profile,
 } from '../../artifacts/index.js';
 import type { PooledProblem, ProblemModel, ResolvedPlanner } from '../problem.js';
-import { measurementNotes } from './measurement-marks.js';
 import { profileFaults } from './profile-faults.js';
+import { usableFigures } from './usable-figures.js';
 
 /** Pricing has one bit per class that is to take a share of a model. */
 const MOST_SHARES = 32;
@@ -126,7 +127,7 @@ function resolvedModel(
   const notes = [
     ...(batchTolerance === undefined ? [] : [batchToleranceNote(profile.model.name, batchTolerance)]),
     ...names.flatMap((name) => unusableNote(name, { spec: model, profile }) ?? []),
-    ...measurementNotes({ profile, classes }, cluster),
+    ...measurementNotes(profile.model.name, profile, usableFigures({ profile, classes }, cluster)),
   ];
   const sloUs = model.sloMs * 1000;
   return {

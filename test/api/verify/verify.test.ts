@@ -8,6 +8,7 @@ import {
   type LoadDocument,
   type PooledPlan,
   sha256Of,
+  sha256OfFile,
   type Verification,
 } from '../../../src/artifacts/index.js';
 import { gearPlan } from '../../gear-plans.js';
@@ -189,6 +190,17 @@ describe('verifyLoad()', () => {
     const choice = { serving: { scheduler: 'fifo', policy: { drop: 'x' } } };
     const wrong = await changed('choice.json', () => choice);
     await expect(verifyLoad(wrong, { plan: bundle })).rejects.toThrow(/serving\/policy\/drop.*there is no x/);
+  });
+
+  it('has the notes of the plan, such as those on emulated figures', async () => {
+    const told = 'tiny: its figures of cpu (20× slower) were measured on an emulated device';
+    const document = JSON.parse(await readFile(join(bundle, 'plan.json'), 'utf8')) as object;
+    const noted = at('noted.json');
+    await writeFile(noted, JSON.stringify({ ...document, notes: [told] }));
+    const digest = await sha256OfFile(noted);
+    const path = await changed('noted-load.json', () => ({ planSha256: digest }));
+    expect((await verifyLoad(path, { plan: noted })).notes).toContain(told);
+    expect((await verifyLoad(at('load.json'), { plan: bundle })).notes).not.toContain(told);
   });
 
   it('notes that others used the server', async () => {

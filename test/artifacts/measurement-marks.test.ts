@@ -1,14 +1,21 @@
 import { describe, expect, test } from 'vitest';
-import type { Cluster, DeviceProfile, Profile } from '../../../src/artifacts/index.js';
-import { measurementFaults, measurementNotes } from '../../../src/milp/index.js';
+import {
+  type DeviceProfile,
+  measurementFaults,
+  measurementNotes,
+  type Profile,
+} from '../../src/artifacts/index.js';
 
 const FIGURES: DeviceProfile = {
   blockLatencyUs: { '1': { '1': [100], '2': [150], '20': [900] }, '2': { '1': [180] } },
 };
 const CLASSES = ['A', 'B', 'C'];
-const CLUSTER: Cluster = {
-  devices: { A: { count: 2 }, B: { count: 3, virtual: [1, 2] }, C: { count: 1, taken: 1 } },
-};
+const whole = [1, 2, 20].map((batch) => ({ virtual: 1, batch }));
+/** A plan has no use for class C, nor for halves of A. */
+const USED = [
+  { className: 'A', cells: whole },
+  { className: 'B', cells: [...whole, { virtual: 2, batch: 1 }] },
+];
 
 /** profileWith gives a profile of the classes A, B and C, with warnings and with changes of some classes. */
 function profileWith(
@@ -25,11 +32,10 @@ function profileWith(
   };
 }
 
-function told(profile: Profile, cluster = CLUSTER): { notes: string[]; faults: string[] } {
-  const model = { profile, classes: CLASSES };
-  const faults = measurementFaults([model], [{ path: 'm.json' }], cluster);
+function told(profile: Profile): { notes: string[]; faults: string[] } {
+  const faults = measurementFaults([{ profile, path: 'm.json', classes: USED }]);
   return {
-    notes: measurementNotes(model, cluster),
+    notes: measurementNotes('m', profile, USED),
     faults: faults.map(({ path, message }) => `${path} ${message}`),
   };
 }
@@ -93,6 +99,24 @@ describe('measurementNotes() and measurementFaults()', () => {
       'm.json#/devices/A was imported from the files of another tool',
       'm.json#/devices/B was imported from the files of another tool',
     ]);
+  });
+
+  test('refuse a class of a file once, for all figures that several stages use of it', () => {
+    const profile = profileWith(
+      [1, 2, 20].map((batch) => `A 1/1 batch ${batch} block 0 ${UNFIT}`),
+      { B: { slowdown: 2 } },
+    );
+    const uses = (className: string, batch: number) => ({
+      ...{ profile, path: 'm.json' },
+      classes: [{ className, cells: [{ virtual: 1, batch }] }],
+    });
+    const faults = measurementFaults([uses('A', 1), uses('B', 1), uses('A', 20), uses('B', 2), uses('A', 1)]);
+    expect(faults.map(({ path, message }) => `${path} ${message.split(',')[0]}`)).toEqual([
+      'm.json#/devices/A has unfit figures at 1/1 batch 1',
+      'm.json#/devices/B is an emulated device (2× slower); profile the model on the device itself',
+    ]);
+    expect(faults[0]?.message).toContain('1/1 batch 1, 1/1 batch 20, for example');
+    expect(measurementFaults([uses('A', 1), { ...uses('A', 1), path: 'n.json' }])).toHaveLength(2);
   });
 
   test('know profiles that were imported before classes were marked', () => {

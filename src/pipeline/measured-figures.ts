@@ -1,0 +1,39 @@
+import type { ProfileFigures } from '../artifacts/index.js';
+import { classFigures } from './latencies.js';
+import type { OpenProblem } from './open.js';
+import { type DeviceSet, freeGpus, type GivenProblem, type PipelineFiles } from './problem.js';
+
+/** givenFigures names the figures that the plan of a spec is made of, for each stage. */
+export function givenFigures(
+  { stages, devices }: Pick<GivenProblem, 'stages' | 'devices'>,
+  { profiles }: Pick<PipelineFiles, 'profiles'>,
+): ProfileFigures[] {
+  return stages.map(({ profile, batch, devices: set }, i) => {
+    const { device, virtual } = devices[set] as DeviceSet;
+    return {
+      profile,
+      path: pathOf(profiles, i),
+      classes: [classFigures(profile, { device, virtual, batch })],
+    };
+  });
+}
+
+/** openFigures names the figures that a plan could be made of, for each stage. Classes without a free GPU are left out. */
+export function openFigures(
+  { stages, cluster }: Pick<OpenProblem, 'stages' | 'cluster'>,
+  { profiles }: Pick<PipelineFiles, 'profiles'>,
+): ProfileFigures[] {
+  return stages.map(({ profile, candidates }, i) => ({
+    profile,
+    path: pathOf(profiles, i),
+    classes: candidates
+      .filter(({ device }) => freeGpus(cluster.devices[device] ?? {}) !== 0)
+      .map(({ device, batches }) =>
+        classFigures(profile, { device, virtual: 1, batch: batches.at(-1) as number }),
+      ),
+  }));
+}
+
+function pathOf(profiles: PipelineFiles['profiles'], i: number): string {
+  return (profiles[i] as PipelineFiles['profiles'][number]).path;
+}
