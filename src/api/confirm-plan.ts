@@ -60,7 +60,7 @@ export async function confirmPlan(
   const recomputed = [
     ...checkPlan(plan, answered),
     ...promiseFaults(plan),
-    ...askedFaults({ serving: plan.serving }, { serving }),
+    ...askedFaults({ serving: plan.serving, planner: plan.planner }, { serving, planner: answered.planner }),
     ...inputFaults(plan.inputs, inputs(path)),
   ];
   const faults = recomputed.length > 0 ? recomputed : contradictions;
@@ -125,7 +125,7 @@ export async function confirmGearPlan(
   if (again === undefined) throw new InputError(`confirm ${named}`, [fault('has no plan', spec.path)]);
   const faults = [
     ...Object.entries(again).flatMap(([field, value]) =>
-      isDeepStrictEqual(plan[field as keyof typeof again], value)
+      field === 'notes' || isDeepStrictEqual(plan[field as keyof typeof again], value)
         ? []
         : [fault('is not what its spec, profiles and records give', `/${field}`)],
     ),

@@ -30,7 +30,10 @@ export async function labelledLoad(
   const { predictionOf } = await import('../records/index.js');
   const told = new ToldFaults();
   const [model] = remote;
-  told.add(...pairFaults(samples, labels), ...modelFaults(remote));
+  const unfit = modelFaults(remote);
+  // Where the model has no scores, no further option mends it.
+  const isMendable = unfit.length === 0 || remote.length !== 1;
+  told.add(...(isMendable ? pairFaults(samples, labels) : []), ...unfit);
   if (model === undefined || told.count > 0) throw told.error(`load ${url}`);
   const { rows } = await readSamples(samples, model.inputs, told);
   const known = await readLabels(labels as string, told);

@@ -58,7 +58,7 @@ export function gearPlanOf(planned: PlannedFamily): GearPlanBody {
   const { classes, placement } = writer.placement(files.cluster);
   const cost = hourlyCost(classes, files.cluster);
   const gears = writer.gears();
-  const p95Ms = slowestNs(choice) / NS_PER_MS;
+  const p95Ms = Math.max(...gears.map((gear) => gear.p95Ms));
   return {
     name: spec.name ?? 'cascade',
     method: spec.planner.method,
@@ -67,7 +67,7 @@ export function gearPlanOf(planned: PlannedFamily): GearPlanBody {
     objective: gearObjective({ kind: objective, value, bound }),
     cluster: files.cluster,
     slo: spec.slo,
-    sloMs: spec.slo.latencyMs ?? p95Ms,
+    sloMs: spec.slo.latencyMs ?? slowestNs(choice) / NS_PER_MS,
     maxRps: spec.load.maxRps,
     accuracy: choice.accuracy,
     requestAccuracy: requestAccuracy(gears),
@@ -164,7 +164,7 @@ class PlanWriter {
         cascade: this.steps(cascade, chosen, load),
         timeoutMs: chosen.gear.timeoutNs / NS_PER_MS,
         accuracy: cascade.accuracy,
-        p95Ms: chosen.gear.latencyNs / NS_PER_MS,
+        p95Ms: chosen.gear.p95Ns / NS_PER_MS,
         utilization: balance.utilization(load).share,
         ...(limit === undefined ? {} : { limitedBy: limit }),
       };

@@ -74,6 +74,11 @@ export function planPipeline(input: PlannerInput, method: 'inferline' | 'exact')
   };
 }
 
+/** provedCost gives a cost below which no configuration is feasible. It asks no Estimator, and is the bound of `inferline`. */
+export function provedCost(input: PlannerInput): number {
+  return costBound(new Trials(input));
+}
+
 function infeasible(input: PlannerInput, trials: Trials): PlanningOutcome {
   const least = leastSlo(input, trials);
   const reasons = reasonsOf(input, trials);

@@ -47,12 +47,15 @@ export async function readLabels(
   const before = told.count;
   try {
     const bytes = await readWhole(path, MOST_LABEL_BYTES);
-    const labels = path.toLowerCase().endsWith('.npy')
-      ? Array.from(numbersIn(readNpy(bytes)))
+    const written = path.toLowerCase().endsWith('.npy')
+      ? Array.from(numbersIn(readNpy(bytes)), String)
       : linesOf(decodedText(bytes, path));
+    const labels = written.map(Number);
     const wrong = [...labels.entries()].filter(([, label]) => !(Number.isSafeInteger(label) && label >= 0));
-    for (const [sample, label] of wrong.slice(0, MOST_TOLD))
-      told.add(fault(`is ${label}; classes are whole numbers from 0`, `${path} label ${sample + 1}`));
+    for (const [sample] of wrong.slice(0, MOST_TOLD))
+      told.add(
+        fault(`is ${written[sample]}; classes are whole numbers from 0`, `${path} label ${sample + 1}`),
+      );
     if (labels.length === 0) told.add(fault('has no label', path));
     return told.count > before ? undefined : { labels, file: { path, sha256: sha256Of(bytes) } };
   } catch (error) {
@@ -63,10 +66,10 @@ export async function readLabels(
 }
 
 /** linesOf reads a label on each line; a first line that is a word is a header. */
-function linesOf(text: string): number[] {
+function linesOf(text: string): string[] {
   const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '');
   const isHeader = Number.isNaN(Number(lines[0]));
-  return lines.slice(isHeader ? 1 : 0).map(Number);
+  return lines.slice(isHeader ? 1 : 0).map((line) => line.trim());
 }
 
 /**

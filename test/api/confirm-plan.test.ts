@@ -42,7 +42,7 @@ const ASKED: [string, (plan: PooledPlan) => void, string][] = [
   [
     'what was not asked of the planner',
     (changed) => Object.assign(changed.planner, { maxPartitions: 4 }),
-    '/planner/maxPartitions: is 4; the spec gives',
+    '/planner/maxPartitions: is 4; its spec gives',
   ],
   [
     'a rate that is held by no simulation',

@@ -105,6 +105,9 @@ describe('labelledLoad()', () => {
     expect(await faultsOf({ samples: samples(), labels: labels() }, [{ ...MODEL, outputs }])).toEqual([
       '`labels` is for models of one output, and this has scores, boxes',
     ]);
+    expect(await faultsOf({ samples: samples() }, [{ ...MODEL, outputs }])).toEqual([
+      '`labels` is for models of one output, and this has scores, boxes',
+    ]);
     expect(await faultsOf({ samples: samples(), labels: labels() }, answering({ dtype: 'string' }))).toEqual([
       '`labels` is for models that answer with scores, and scores is text',
     ]);

@@ -295,7 +295,7 @@ describe('profileCascade()', () => {
     const told = await faultsOf(profiled({ ...labelled(), samples: [at('small.npy')] }));
     expect(told).toEqual([
       expect.stringMatching(/^small\.npy /),
-      expect.stringMatching(/^labels\.csv label 5 is NaN/),
+      expect.stringMatching(/^labels\.csv label 5 is cat;/),
     ]);
   });
 });

@@ -41,8 +41,23 @@ function tried(problem: GearProblem, gapMs: number) {
 describe('A trial of a gear', () => {
   it('gives the time in which the promised share of the requests was answered', () => {
     expect(tried(problemOf(90, 50), 11)).toEqual({
-      gear: { minQueues: [1], timeoutNs: 0, latencyNs: 10 * ms },
+      gear: { minQueues: [1], timeoutNs: 0, latencyNs: 10 * ms, p95Ns: 10 * ms },
     });
+  });
+
+  it('gives the 95th percentile beside the quantile that is promised', () => {
+    // Of each ten requests nine come together, and are served one after another.
+    const trials = new GearTrials({ ...problemOf(80, 500), quantile: 0.5 }, (requests) =>
+      Float64Array.from(
+        { length: requests },
+        (_, r) => (120 * (1 + Math.floor(r / 10)) + (r % 10 === 9 ? 100 : 0)) * ms,
+      ),
+    );
+    const answer = trials.try(0, cascadeOf([model], { models: [0], thresholds: [] }, 0.95), [1]);
+    if (!('gear' in answer)) throw new Error(JSON.stringify(answer));
+    // They take 10, 20 … 90 ms, and the tenth 10 ms.
+    expect(answer.gear.latencyNs).toBe(40 * ms);
+    expect(answer.gear.p95Ns).toBe(90 * ms);
   });
 
   it('says that the load is too much where the queue grows to the end, though all requests were in time so far', () => {

@@ -13,6 +13,7 @@ import {
   planCoarsely,
   planningProblemOf,
   planPipeline,
+  provedCost,
   type Sample,
 } from '../../inferline/index.js';
 import { quantileOfSorted } from '../../metrics/index.js';
@@ -162,13 +163,13 @@ export async function takenOver(
 }
 
 /**
- * planAsChosen makes a plan again from its spec with what it chose for its stages. Its bound is taken as it is: only the
- * search could prove it again.
+ * planAsChosen makes a plan again from its spec with what it chose for its stages. Its bound is taken as it is, unless
+ * it is to be proved anew: that of an exact search, or of several pipelines together, only the search could prove.
  */
 export async function planAsChosen(
   plan: PipelinePlanBody,
   open: OpenProblem,
-  { spec, files, trace }: PipelineOrigin,
+  { spec, files, trace, proves = false }: PipelineOrigin & { readonly proves?: boolean },
 ): Promise<{ readonly status: 'feasible'; readonly plan: PipelinePlanBody } | ChoiceFaults> {
   const problem = planningProblemOf(open);
   const { configuration, reasons } = configurationOf(problem, plan);
@@ -178,8 +179,12 @@ export async function planAsChosen(
   if (isCoarse(spec.planner.method)) return { status: 'feasible', plan: body };
   const missed = missedObjectives(body);
   if (missed.length > 0) return { status: 'infeasible', reasons: missed };
-  const proof = costProof(body.hourlyCost ?? 0, plan.objective?.bound ?? 0);
-  return { status: 'feasible', plan: { ...body, ...proof } };
+  const hourlyCost = body.hourlyCost ?? 0;
+  const isProvedAnew = proves && spec.planner.method === 'inferline' && plan.share === undefined;
+  const bound = isProvedAnew
+    ? Math.min(hourlyCost, provedCost({ problem, samples, estimatorOf }))
+    : (plan.objective?.bound ?? 0);
+  return { status: 'feasible', plan: { ...body, ...costProof(hourlyCost, bound) } };
 }
 
 /** missedObjectives compares what a plan promises with what the Estimator gives for its sample. */

@@ -188,7 +188,7 @@ async function withinShare(
 async function outcomeAgain(plan: PipelinePlan, { open, problem, files, trace, spec }: LoadedPipeline) {
   if (open !== undefined) {
     const { planAsChosen } = await import('./pipeline-planning.js');
-    return planAsChosen(plan, open, { spec: spec.value, files, trace });
+    return planAsChosen(plan, open, { spec: spec.value, files, trace, proves: true });
   }
   const { planGiven } = await import('../../pipeline/index.js');
   return planGiven(problem as GivenProblem);

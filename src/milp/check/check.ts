@@ -2,7 +2,6 @@ import {
   type DeviceClass,
   type Fault,
   fault,
-  fieldChanges,
   type PlannedModel,
   type PlannedPartition,
   type PlannedPipeline,
@@ -27,7 +26,6 @@ export function checkPlan(plan: PlanBody, problem: PooledProblem): Fault[] {
   }
   if (JSON.stringify(plan.cluster) !== JSON.stringify(problem.cluster))
     told.push(fault("is not the spec's cluster", '/cluster'));
-  checkPlanner(plan, problem, told);
   problem.models.forEach((model, m) => {
     checkModel(plan.models[m] as PlannedModel, model, problem, `/models/${m}`, told);
   });
@@ -47,15 +45,6 @@ export function checkedOutcome(outcome: PooledOutcome, problem: PooledProblem): 
   if (faults.length === 0) return outcome;
   const told = faults.slice(0, 10).map(({ path, message }) => `${path} ${message}`);
   throw new Error(`The plan that was found does not pass its check, and is not written: ${told.join('; ')}`);
-}
-
-/** checkPlanner checks what the plan says was asked of the planner. A field of the spec that is not set is not written. */
-function checkPlanner({ planner }: PlanBody, { planner: asked }: PooledProblem, told: Told): void {
-  told.push(
-    ...fieldChanges(planner, asked, '/planner').map(({ path, before = 'absent', after = 'absent' }) =>
-      fault(`is ${before}; the spec gives ${after}`, path),
-    ),
-  );
 }
 
 function checkModel(

@@ -186,15 +186,28 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
       expect((await validateFiles([at('plan.json')]))[0]).toMatchObject({ ok: true });
       for (const objective of made.objectives ?? []) {
         expect(objective.sampleAttainment).toBeGreaterThanOrEqual(objective.attainment);
-        await writeFile(at('plan.json'), JSON.stringify({ ...made, sloMs: objective.sloMs }));
+        // Without the spec, only the plan says what the SLO is.
+        await writeFile(at('plan.json'), JSON.stringify({ ...made, inputs: [], sloMs: objective.sloMs }));
         const load = ['--rps', '600', '--arrivals', 'gamma', '--cv', '2', '--duration', '5s'];
         const [model] = (await simulated(...load, '--seed', '1')).models;
         expect(model?.requests.attainment).toBe(objective.sampleAttainment);
       }
-      const forged = structuredClone(made);
-      forged.objectives![0]!.sampleAttainment = 0.75;
-      await writeFile(at('plan.json'), JSON.stringify(forged));
-      expect((await validateFiles([at('plan.json')]))[0]).toMatchObject({ ok: false });
+      const objective = made.objective as NonNullable<typeof made.objective>;
+      const forgeries: Partial<typeof made>[] = [
+        {
+          objectives: made.objectives!.map((one, i) => (i === 0 ? { ...one, sampleAttainment: 0.75 } : one)),
+        },
+        { serving: { scheduler: 'stage-local' } },
+        { load: { arrivals: 'poisson', rps: 1 } },
+        // Only a search could prove the bound of an exact plan again.
+        ...(method === 'exact' ? [] : [{ objective: { ...objective, bound: 0.9 * objective.bound } }]),
+      ];
+      for (const forged of forgeries) {
+        await writeFile(at('plan.json'), JSON.stringify({ ...made, ...forged }));
+        expect((await validateFiles([at('plan.json')]))[0], JSON.stringify(forged)).toMatchObject({
+          ok: false,
+        });
+      }
     }
   });
 

@@ -111,7 +111,7 @@ describe('a core with a tuner', () => {
     const plan = planWith({ classes: { cpu: { used: 2, count: 3 } } });
     const { changes } = run(
       plan,
-      [1, 1.01, 1.02, 1.03].map((s) => s * S),
+      [1, 1.01, 1.02, 1.03, 1.6].map((s) => s * S),
     );
     expect(changes).toEqual(['1.03 a comesUp', '1.53 a up']);
   });
