@@ -14,6 +14,7 @@ import {
   loadArtifact,
   type NoPlan,
   type OpenCluster,
+  option,
   outputFiles,
   type ProfileFigures,
   pathFrom,
@@ -73,7 +74,13 @@ export type CascadeSolved =
       readonly explanation?: undefined;
       readonly document: NoPlan;
     }
-  | { readonly outcome: 'no-plan-in-time'; readonly notHeld?: undefined; readonly document: NoPlan };
+  | {
+      readonly outcome: 'no-plan-in-time';
+      readonly notHeld?: undefined;
+      /** What may decide whether there is a plan, where the search left that open. */
+      readonly advice: string;
+      readonly document: NoPlan;
+    };
 
 /**
  * solveCascade answers a spec of kind `cascade`, and writes the plan where an output is named. The search runs on its
@@ -110,6 +117,7 @@ export async function solveCascade(
   if (answer.status === 'undecided')
     return {
       outcome: 'no-plan-in-time',
+      advice: `allow more with ${option('work')}${spec.value.planner.method === 'exhaustive' ? '' : ', or let planner.method: exhaustive try every cascade'}`,
       document: {
         ...emittedHead('no-plan', loaded.inputs(undefined)),
         ...{ status: 'no-plan-in-time', limit: options.signal?.aborted ? 'interrupted' : 'work' },

@@ -137,7 +137,7 @@ async function solveSeveral(
 }
 
 async function solveSpecFile(
-  { terminal, signal, progress }: Context,
+  { terminal, signal, progress, inFlags }: Context,
   options: Options,
   spec: string,
 ): Promise<ExitCode> {
@@ -163,7 +163,7 @@ async function solveSpecFile(
       if (solved.explanation) await showInfeasible(terminal, solved.explanation);
       return solved.explanation?.complete === false ? EXIT.interrupted : EXIT.infeasible;
     case 'no-plan-in-time':
-      await terminal.error(await noPlanText(solved, options, signal));
+      await terminal.error(inFlags(await noPlanText(solved, options, signal)));
       return signal.aborted ? EXIT.interrupted : EXIT.limitWithoutPlan;
     case 'pipeline-plan':
       for (const warning of solved.warnings) await terminal.warn(warning);
@@ -195,15 +195,19 @@ function limitFlags({ work, timeLimit }: Options): string {
 }
 
 async function noPlanText(
-  { notHeld, document: { limit } }: Extract<Solved, { readonly outcome: 'no-plan-in-time' }>,
+  found: Extract<Solved, { readonly outcome: 'no-plan-in-time' }>,
   { work }: Options,
   { aborted }: AbortSignal,
 ): Promise<string> {
+  const { notHeld, document } = found;
+  const { limit } = document;
   if (notHeld !== undefined) {
     const { notHeldText } = await import('../../report/index.js');
     return notHeldText(notHeld);
   }
   if (aborted) return 'the search was stopped before it found a plan';
+  if ('advice' in found)
+    return `the search ended before it found a plan, or proved that there is none; ${found.advice}`;
   if (limit === 'time') return 'the time was over before a plan was found; give more with --time-limit';
   return work === undefined
     ? 'the search did the work that it allows itself before it found a plan; allow more with --work'

@@ -211,7 +211,10 @@ describe('solveSpec() of a cascade', () => {
       [byWork, 'work'],
       [aborted, 'interrupted'],
     ] as const) {
-      expect(answer.outcome).toBe('no-plan-in-time');
+      expect(answer).toMatchObject({
+        outcome: 'no-plan-in-time',
+        advice: 'allow more with `work`, or let planner.method: exhaustive try every cascade',
+      });
       expect(answer.document).toMatchObject({
         ...{ status: 'no-plan-in-time', limit, reasons: [] },
         models: [{ name: 'family', sloMs: 60 }],
