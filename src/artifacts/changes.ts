@@ -9,9 +9,10 @@ export function changeOf(before = 0, after = 0): Changed {
   return { before, after };
 }
 
-/** differs says whether a figure changes by more than rounding. */
+/** differs says whether a figure changes by more than rounding. Infinite figures are only like themselves. */
 export function differs({ before, after }: Changed): boolean {
-  return Math.abs(after - before) > ROUNDING * Math.max(1, Math.abs(before));
+  if (before === after) return false;
+  return !(Math.abs(after - before) <= ROUNDING * Math.max(1, Math.min(Math.abs(before), Math.abs(after))));
 }
 
 /** sidesOf is a figure or description in both plans; a plan without it has none. */

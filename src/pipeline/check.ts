@@ -1,4 +1,11 @@
-import { type Fault, fault, gpuNumber, type PipelinePlan, type PlannedStage } from '../artifacts/index.js';
+import {
+  type Fault,
+  fault,
+  fieldChanges,
+  gpuNumber,
+  type PipelinePlan,
+  type PlannedStage,
+} from '../artifacts/index.js';
 import { gpuRuns } from './gpu-runs.js';
 import { countFaults, readStageGraph } from './graph.js';
 import { listed } from './listed.js';
@@ -152,35 +159,9 @@ export function figureFaults(plan: PipelinePlan, expected: PipelinePlanBody): Fa
   const faults: Fault[] = [];
   for (const key of Object.keys({ ...expected, ...plan }) as (keyof PipelinePlan)[]) {
     if (['$schema', 'version', 'tool', 'inputs', 'serving', 'notes', 'load', 'share'].includes(key)) continue;
-    compare(plan[key], expected[key as keyof PipelinePlanBody], { path: `/${key}`, faults });
+    const changes = fieldChanges(plan[key], expected[key as keyof PipelinePlanBody], `/${key}`);
+    for (const { path, before = 'absent', after = 'absent' } of changes)
+      faults.push(fault(`is ${before}; its spec and profiles give ${after}`, path));
   }
   return faults;
-}
-
-function compare(
-  found: unknown,
-  wanted: unknown,
-  { path, faults }: { readonly path: string; readonly faults: Fault[] },
-): void {
-  if (typeof found === 'number' && typeof wanted === 'number') {
-    if (Math.abs(found - wanted) > ROUNDING * Math.max(1, Math.abs(wanted)))
-      faults.push(fault(`is ${found}; its spec and profiles give ${wanted}`, path));
-    return;
-  }
-  if (!isObject(found) || !isObject(wanted) || Array.isArray(found) !== Array.isArray(wanted)) {
-    if (found !== wanted)
-      faults.push(fault(`is ${text(found)}; its spec and profiles give ${text(wanted)}`, path));
-    return;
-  }
-  for (const key of Object.keys({ ...wanted, ...found }))
-    compare(found[key], wanted[key], { path: `${path}/${key}`, faults });
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
-}
-
-function text(value: unknown): string {
-  const json = JSON.stringify(value) ?? 'absent';
-  return json.length > 60 ? `${json.slice(0, 57)}…` : json;
 }

@@ -6,6 +6,12 @@ describe('fieldChanges()', () => {
     const value = { a: [1, { b: 'x' }], c: null };
     expect(fieldChanges(value, structuredClone(value))).toEqual([]);
     expect(fieldChanges({ rps: 1e6 }, { rps: 1e6 + 1e-4 })).toEqual([]);
+    expect(fieldChanges([Number.POSITIVE_INFINITY], [Number.POSITIVE_INFINITY])).toEqual([]);
+    for (const [a, b] of [
+      [5, Number.POSITIVE_INFINITY],
+      [Number.POSITIVE_INFINITY, 5],
+    ])
+      expect(fieldChanges([a], [b])).toHaveLength(1);
   });
 
   it('names every field that is changed, added or left out, with both values', () => {
