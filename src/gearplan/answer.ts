@@ -4,6 +4,7 @@ import {
   type GearQuestion,
   type GearSolution,
   relaxedValue,
+  searchedThrough,
   solveGears,
   trialsOf,
 } from './objectives.js';
@@ -67,7 +68,7 @@ export interface FrontierPoint {
  */
 export function planFamily(question: FamilyQuestion): FamilyAnswer {
   const { spec, files, resolved, arrivalsOf } = question;
-  const answers = resolved.classes.map((of) => ({ of, answer: solveGears(questionOf(question, of)) }));
+  const answers = answersOf(question);
   const trials = answers.reduce((sum, { answer }) => sum + trialsOf(answer), 0);
   const found = answers.flatMap(({ of, answer }) =>
     'solution' in answer ? [{ of, status: answer.status, solution: answer.solution }] : [],
@@ -94,6 +95,20 @@ export function planFamily(question: FamilyQuestion): FamilyAnswer {
     status: bestBound === bound ? status : 'feasible',
   });
   return { status: plan.status, plan, trials };
+}
+
+/**
+ * answersOf answers for each class. Where no class has a plan and the search left that open on some, these are searched
+ * through.
+ */
+function answersOf(question: FamilyQuestion): { readonly of: ClassProblem; readonly answer: GearAnswer }[] {
+  const asked = question.resolved.classes.map((of) => ({ of, asked: questionOf(question, of) }));
+  const answers = asked.map(({ of, asked }) => ({ of, answer: solveGears(asked) }));
+  if (answers.some(({ answer }) => 'solution' in answer)) return answers;
+  return answers.map(({ of, answer }, i) => ({
+    of,
+    answer: answer.status === 'undecided' ? searchedThrough(asked[i]?.asked as GearQuestion, answer) : answer,
+  }));
 }
 
 /** boundOf is the bound on the value of plans on a class; undefined where there are none. */
@@ -135,7 +150,7 @@ function noPlan(
   question: FamilyQuestion,
   answers: readonly { readonly of: ClassProblem; readonly answer: GearAnswer }[],
 ): { readonly status: 'infeasible'; readonly reasons: NoPlanReason[]; readonly feasibleLatencyMs?: number } {
-  const reasons: NoPlanReason[] = [];
+  const reasons: NoPlanReason[] = [...question.resolved.unable];
   const latencies: number[] = [];
   for (const { of, answer } of answers) {
     if (answer.status !== 'infeasible') continue;

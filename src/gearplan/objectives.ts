@@ -21,7 +21,7 @@ const LATENCY_STEP = 0.01;
 /** A latency is given up as out of reach that is this many times as long as the least that is possible. */
 const MOST_LATENCIES = 4096;
 /** Each of the searches for a least latency or number of devices may do so much of the work of one. */
-const SHARE_OF_WORK = 1 / 10;
+const EVENTS_OF_TRY = MOST_EVENTS / 10;
 
 /** GearQuestion is a problem with what is made best, and what must be reached. */
 export interface GearQuestion extends SearchEnd, SearchTools {
@@ -89,6 +89,26 @@ export function solveGears(question: GearQuestion): GearAnswer {
 }
 
 /**
+ * searchedThrough answers a question that a search left open by trying every cascade, within the work that is left, or else
+ * as much again.
+ */
+export function searchedThrough(
+  question: GearQuestion,
+  open: Extract<GearAnswer, { readonly status: 'undecided' }>,
+): GearAnswer {
+  const { method = 'gears', work, interrupted } = question;
+  if (method !== 'gears' || interrupted?.() === true) return open;
+  const mostEvents = question.objective === 'accuracy' ? MOST_EVENTS : EVENTS_OF_TRY;
+  const left = work === undefined ? { mostEvents } : { work: work - open.trials };
+  if (left.work !== undefined && left.work <= 0) return open;
+  const answer = solveGears({ ...question, ...left, method: 'exhaustive' });
+  const trials = open.trials + trialsOf(answer);
+  return 'solution' in answer
+    ? { ...answer, solution: { ...answer.solution, trials } }
+    : { ...answer, trials };
+}
+
+/**
  * relaxedValue is a bound on the value of any plan, which no search is needed for: from above for accuracy, from below
  * else. It is undefined where there is no plan.
  */
@@ -138,7 +158,8 @@ class Tries {
   ) {}
 
   try(change: Change): GearAnswer {
-    const { work, mostEvents = SHARE_OF_WORK * MOST_EVENTS } = this.question;
+    const { work, method } = this.question;
+    const { mostEvents = method === 'exhaustive' ? Number.POSITIVE_INFINITY : EVENTS_OF_TRY } = this.question;
     const left = work === undefined ? { mostEvents } : { work: Math.max(0, work - this.trials) };
     const answer = at({ ...this.question, ...left }, this.frontier, change);
     this.trials += trialsOf(answer);

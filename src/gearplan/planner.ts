@@ -67,7 +67,10 @@ export interface SearchEnd {
    * of counted work; exhaustive search has no limit.
    */
   readonly work?: number;
-  /** The arrivals and batches of simulated gears after which a search without `work` ends; 40 million by default. */
+  /**
+   * The arrivals and batches of simulated gears after which a search without `work` ends: 40 million by default, and
+   * exhaustive search has no limit.
+   */
   readonly mostEvents?: number;
   readonly interrupted?: () => boolean;
 }
@@ -189,9 +192,10 @@ function rankedPlacement(searched: LoadedCascades, placement: ModelPlacement): R
  */
 function overPlacements(searched: SearchedCascades, options: GearSearchOptions): GearOutcome {
   const { problem, trials } = searched;
-  const { method, work, mostEvents = MOST_EVENTS, interrupted = () => false } = options;
+  const { method, work, interrupted = () => false } = options;
   const all = method === 'exhaustive';
-  const isDone = () => (work === undefined ? !all && trials.events >= mostEvents : trials.count >= work);
+  const { mostEvents = all ? Number.POSITIVE_INFINITY : MOST_EVENTS } = options;
+  const isDone = () => (work === undefined ? trials.events >= mostEvents : trials.count >= work);
   const placements = placementsOf(problem.models, problem);
   const solved =
     placements === undefined ? options.solvePlacement?.(searched, { kind: 'accuracy' }) : undefined;

@@ -6,6 +6,7 @@ import {
   type DeviceProfile,
   type Fault,
   fault,
+  type NoPlanReason,
   type OpenCluster,
   type OpenDeviceClass,
   type Profile,
@@ -58,13 +59,16 @@ export interface ClassProblem {
 export interface ResolvedCascade {
   readonly objective: CascadeObjective;
   readonly accuracy: number;
+  /** The classes that all models were profiled on and fit, of which devices are free. */
   readonly classes: readonly ClassProblem[];
+  /** Why each other class that all models were profiled on cannot serve them. */
+  readonly unable: readonly NoPlanReason[];
   readonly notes: readonly string[];
 }
 
 /**
  * resolveCascade joins a spec with its cluster, profiles and records, and tells every fault at once. A class is left out
- * where a model was not profiled on it, or does not fit on it.
+ * where a model was not profiled on it or does not fit on it, or none of its devices is free.
  */
 export function resolveCascade(
   spec: CascadeSpec,
@@ -75,12 +79,17 @@ export function resolveCascade(
   const ranges = rangesOf(spec.load, files.distribution);
   const notes: string[] = [];
   const classes: ClassProblem[] = [];
+  const unable: NoPlanReason[] = [];
   for (const [device, known] of Object.entries(files.cluster.devices)) {
     const built = classProblem(spec, files, { device, known, ranges });
     if ('problem' in built) classes.push(built);
-    else notes.push(`${device} is left out: ${built.lacks}`);
+    else {
+      const { lacks, code } = built;
+      notes.push(`${device} is left out: ${lacks}`);
+      if (code !== undefined) unable.push({ code, class: device, text: `${device}: ${lacks}` });
+    }
   }
-  if (classes.length === 0)
+  if (classes.length === 0 && unable.length === 0)
     faults.push(fault(`has no class that all models can be served on: ${notes.join('; ')}`, '/cluster'));
   if (objective === 'cost')
     for (const { device, unitCost } of classes)
@@ -92,7 +101,7 @@ export function resolveCascade(
       if (files.cluster.devices[device]?.count === undefined)
         faults.push(fault(`is needed: the objective is ${objective}`, `/cluster/devices/${device}/count`));
   if (faults.length > 0) return { faults };
-  return { resolved: { objective, accuracy: spec.slo.accuracy ?? 0, classes, notes } };
+  return { resolved: { objective, accuracy: spec.slo.accuracy ?? 0, classes, unable, notes } };
 }
 
 /** cascadeSpecFaults tells every fault of a spec that can be seen without the files that it names. */
@@ -177,6 +186,12 @@ export function rangesOf(
   }));
 }
 
+/** Unable says what a class lacks; with a code where that is sure, and nothing is missing in the files. */
+interface Unable {
+  readonly lacks: string;
+  readonly code?: NoPlanReason['code'];
+}
+
 function classProblem(
   { models, slo, planner }: CascadeSpec,
   { profiles, records }: CascadeFiles,
@@ -185,7 +200,7 @@ function classProblem(
     known,
     ranges,
   }: { readonly device: string; readonly known: OpenDeviceClass; readonly ranges: readonly LoadRange[] },
-): ClassProblem | { readonly lacks: string } {
+): ClassProblem | Unable {
   const measured = profiles.map(({ profile }) => profile.devices[device]);
   const without = models.flatMap(({ name }, i) =>
     measured[i] === undefined || measuredBatches(measured[i] as DeviceProfile, 1).length === 0 ? [name] : [],
@@ -194,7 +209,7 @@ function classProblem(
   const largest = measured.map((one) => measuredBatches(one as DeviceProfile, 1).at(-1) as number);
   const batch = Math.min(planner.batch ?? Number.POSITIVE_INFINITY, ...largest);
   const free = freeGpus(known) ?? MOST_DEVICES;
-  if (free === 0) return { lacks: 'none of its devices is free' };
+  if (free === 0) return { lacks: 'none of its devices is free', code: 'too-few-gpus' };
   const family = models.map((model, i): FamilyModel => {
     const { profile } = profiles[i] as CascadeFiles['profiles'][number];
     return {
@@ -224,7 +239,8 @@ function classProblem(
       lacks: `nobody says how much memory ${unknown.join(', ')} take, and it has ${known.memoryGiB} GiB: give memoryGiB`,
     };
   const large = tooLarge(problem);
-  if (large.length > 0) return { lacks: `${large.join(', ')} take more memory than it has` };
+  if (large.length > 0)
+    return { lacks: `${large.join(', ')} take more memory than it has`, code: 'weights-exceed-memory' };
   return {
     device,
     problem,

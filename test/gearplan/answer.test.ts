@@ -17,6 +17,7 @@ type Planned = Extract<FamilyAnswer, { readonly plan: object }>;
 const ASKED = { objective: 'accuracy', accuracy: 0, arrivalsOf } as const;
 
 interface Asked {
+  readonly work?: number;
   readonly interrupted?: () => boolean;
   readonly objective: CascadeObjective;
   readonly accuracy: number;
@@ -33,7 +34,7 @@ function planned({ objective, accuracy, problems, ...end }: Asked): FamilyAnswer
       unitCost: 2 + i,
     },
   }));
-  const resolved: ResolvedCascade = { objective, accuracy, classes, notes: [] };
+  const resolved: ResolvedCascade = { objective, accuracy, classes, unable: [], notes: [] };
   const models = FAMILY.map((_, model) => {
     const profile = familyProfile(model);
     const [measured] = Object.values(profile.devices);
@@ -125,5 +126,54 @@ describe('planFamily() on two classes', () => {
     const { status, plan } = planned({ ...ASKED, problems: [hasLess, hasMore], interrupted }) as Planned;
     expect({ status, value: plan.objective.value }).toEqual({ status: 'feasible', value: less });
     expect(plan.objective.bound).toBeGreaterThanOrEqual(more as number);
+  });
+});
+
+describe('planFamily() where the search leaves open whether there is a plan', () => {
+  /** open gives the answer of gears, and that of trying every cascade, where gears leave it open. */
+  function open(problem: GearProblem, accuracy: number) {
+    const asked = { ...ASKED, problem, accuracy };
+    const byGears = solveGears(asked);
+    if (byGears.status !== 'undecided') return undefined;
+    return { byGears, whole: solveGears({ ...asked, method: 'exhaustive' }) };
+  }
+
+  it('finds a plan that only trying every cascade finds', () => {
+    // Of 4,000 random problems, this is the one in which a cascade holds by chance where a cheaper one did not.
+    const problem = randomProblem(1805);
+    const accuracy = 0.715;
+    const { whole } = open(problem, accuracy)!;
+    const { status, plan } = planned({ ...ASKED, accuracy, problems: [problem] }) as Planned;
+    expect(status).toBe(whole.status);
+    expect(plan.objective.value).toBe('solution' in whole && whole.solution.value);
+    expect(plan.objective.value).toBeGreaterThan(accuracy);
+  });
+
+  it('knows that there is none after trying every cascade, on every class that was left open', () => {
+    let seen = 0;
+    for (let seed = 1; seed <= 150; seed++) {
+      const problem = randomProblem(seed);
+      const answer = solveGears({ ...ASKED, problem });
+      if (!('solution' in answer)) continue;
+      const { value, bound } = answer.solution;
+      const accuracy = value + 0.25 * (bound - value);
+      if (open(problem, accuracy)?.whole.status !== 'infeasible') continue;
+      const told = { code: 'accuracy-too-high' };
+      expect(planned({ ...ASKED, accuracy, problems: [problem, problem] })).toMatchObject({
+        status: 'infeasible',
+        reasons: [told, told],
+      });
+      seen++;
+    }
+    expect(seen).toBeGreaterThan(10);
+  });
+
+  it('tries no more than the work that is left, and nothing where a person ended the search', () => {
+    const asked = { ...ASKED, accuracy: 0.715, problems: [randomProblem(1805)] };
+    const { byGears, whole } = open(randomProblem(1805), 0.715)!;
+    const { trials } = byGears as { trials: number };
+    expect(planned(asked).trials).toBe(trials + ('solution' in whole ? whole.solution.trials : Number.NaN));
+    expect(planned({ ...asked, work: trials })).toEqual({ status: 'undecided', trials });
+    expect(planned({ ...asked, interrupted: () => true }).status).toBe('undecided');
   });
 });

@@ -195,6 +195,26 @@ describe('solveSpec() of a cascade', () => {
     expect(await exists('plan.json')).toBe(false);
   });
 
+  it('gives the reasons where no device is free, or none has the memory for every model', async () => {
+    const cluster = { devices: { V100: { count: 0, memoryGiB: 1 } } };
+    const reasonsOf = async (devices: typeof cluster.devices | Record<string, object>) => {
+      const answer = await solved({ cluster: { devices } as typeof cluster });
+      expect(answer.outcome).toBe('infeasible');
+      return answer.outcome === 'infeasible' ? answer.document.reasons : [];
+    };
+    const none = 'V100: none of its devices is free';
+    expect(await reasonsOf(cluster.devices)).toEqual([{ code: 'too-few-gpus', class: 'V100', text: none }]);
+    const small = 'V100: large take more memory than it has';
+    expect(await reasonsOf({ V100: { count: 2, memoryGiB: 0.01 } })).toEqual([
+      { code: 'weights-exceed-memory', class: 'V100', text: small },
+    ]);
+    // What was not profiled is missing in the files, and there may be a plan.
+    const path = await writeFamily(folder, { cluster: { devices: { P4: { count: 2 } } } });
+    expect(await faultsOf(solveSpec(path, {}))).toEqual([
+      expect.stringContaining('were not profiled on it'),
+    ]);
+  });
+
   it('gives the least latency with which there would be a plan', async () => {
     const answer = await solved({ slo: { latencyMs: 0.5 } });
     expect(answer.outcome).toBe('infeasible');
