@@ -4,19 +4,22 @@
  *
  *     node dist/examples/cascades/build.js [--out cascade-out] [--samples 2000] [--training 5000]
  */
-import { copyFile, mkdir } from 'node:fs/promises';
+import { copyFile, mkdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { writeWhole } from '../../src/artifacts/index.js';
+import { type Executor, startExecutor } from '../../src/execution/index.js';
 import { Classifier, type ClassifierOptions } from './classifier.js';
 import { drawGlyphs, type Glyphs, PIXELS } from './glyphs.js';
 
 const FAMILY: Readonly<Record<string, ClassifierOptions>> = {
-  tiny: { features: 64, epochs: 5, seed: 1 },
-  small: { features: 256, epochs: 5, seed: 2 },
-  medium: { features: 768, epochs: 5, seed: 3 },
-  large: { features: 2048, epochs: 5, seed: 4 },
+  tiny: { channels: 8, epochs: 5, seed: 1 },
+  small: { channels: 16, epochs: 5, seed: 2 },
+  medium: { channels: 48, epochs: 5, seed: 3 },
+  large: { channels: 160, epochs: 5, seed: 4 },
 };
+/** So many pictures are looked at in one run. */
+const BATCH = 50;
 
 const { values } = parseArgs({
   options: {
@@ -34,10 +37,15 @@ const [count, learnt] = (['samples', 'training'] as const).map((name) => {
 const here = resolve(import.meta.dirname, '../../../examples/cascades');
 await mkdir(values.out, { recursive: true });
 const training = drawGlyphs(learnt, 1);
-for (const [name, options] of Object.entries(FAMILY)) {
-  const classifier = new Classifier(options);
-  classifier.learn(training);
-  await put(`${name}.onnx`, classifier.onnx());
+const executor = await startExecutor({ provider: 'cpu', threads: 1 });
+try {
+  for (const [name, options] of Object.entries(FAMILY)) {
+    const classifier = new Classifier(options);
+    classifier.learn(await featuresOf(classifier, executor), training.labels);
+    await put(`${name}.onnx`, classifier.onnx());
+  }
+} finally {
+  await executor.close();
 }
 // The records are of pictures that nothing was learnt from, and so are the pictures that a server is tried with.
 for (const [name, seed] of [
@@ -58,9 +66,27 @@ async function put(name: string, bytes: Uint8Array): Promise<void> {
   process.stdout.write(`${join(values.out, name)}\n`);
 }
 
+/** featuresOf runs a classifier's convolutions on the pictures that it is to learn from. */
+async function featuresOf(classifier: Classifier, executor: Executor): Promise<Float32Array> {
+  const file = join(values.out, 'features.onnx');
+  await writeWhole(file, classifier.featuresOnnx());
+  const { model } = await executor.load(file);
+  const features = new Float32Array(learnt * classifier.features);
+  for (let from = 0; from < learnt; from += BATCH) {
+    const count = Math.min(BATCH, learnt - from);
+    const data = training.pixels.slice(from * PIXELS ** 2, (from + count) * PIXELS ** 2);
+    const pictures = { dtype: 'float32' as const, dims: [count, 1, PIXELS, PIXELS], data };
+    const { outputs } = await executor.run(model, { pictures }, ['features']);
+    features.set(outputs.features?.data as Float32Array, from * classifier.features);
+  }
+  await executor.release(model);
+  await rm(file);
+  return features;
+}
+
 /** arrayOf gives pictures as `np.save` would write them. */
 function arrayOf({ pixels, labels }: Glyphs): Uint8Array {
-  const said = `{'descr': '<f4', 'fortran_order': False, 'shape': (${labels.length}, ${PIXELS ** 2}), }`;
+  const said = `{'descr': '<f4', 'fortran_order': False, 'shape': (${labels.length}, 1, ${PIXELS}, ${PIXELS}), }`;
   const header = Buffer.alloc(128, ' ');
   header.write('\x93NUMPY\x01\x00', 0, 'latin1');
   header.writeUInt16LE(header.length - 10, 8);

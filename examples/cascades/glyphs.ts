@@ -1,12 +1,15 @@
 import { streamOf } from '../../src/random/index.js';
 
 /** The pictures are so many pixels wide and high. */
-export const PIXELS = 16;
+export const PIXELS = 48;
 export const CLASSES = 10;
 
 const STROKES = 3;
-/** How far a glyph is shifted at most, in pixels. */
-const SHIFT = 1;
+/** How far a glyph is shifted at most, how far it stays from the edge, and how wide its strokes are, in pixels. */
+const SHIFT = 3;
+const EDGE = 9;
+const WIDTH = 3;
+const NOISE = 0.7;
 
 /** Glyphs are labelled pictures: `pixels` has one after another, each row by row. */
 export interface Glyphs {
@@ -36,7 +39,7 @@ export function drawGlyphs(count: number, seed: number): Glyphs {
         ...{ right: stream.integer(2 * SHIFT + 1) - SHIFT, down: stream.integer(2 * SHIFT + 1) - SHIFT },
         strength: strength * (0.7 + 0.6 * stream.uniform()),
       });
-    for (let pixel = 0; pixel < size; pixel++) picture[pixel]! += 0.25 * stream.normal();
+    for (let pixel = 0; pixel < size; pixel++) picture[pixel]! += NOISE * stream.normal();
   }
   return { pixels, labels };
 }
@@ -47,7 +50,7 @@ function characters(): Float32Array[] {
   return Array.from({ length: CLASSES }, () => {
     const shape = new Float32Array(PIXELS ** 2);
     for (let stroke = 0; stroke < STROKES; stroke++) {
-      const [x0, y0, x1, y1] = Array.from({ length: 4 }, () => 3 + (PIXELS - 6) * uniform()) as [
+      const [x0, y0, x1, y1] = Array.from({ length: 4 }, () => EDGE + (PIXELS - 2 * EDGE) * uniform()) as [
         number,
         number,
         number,
@@ -59,7 +62,7 @@ function characters(): Float32Array[] {
           const t = Math.min(1, Math.max(0, ((x - x0) * (x1 - x0) + (y - y0) * (y1 - y0)) / along));
           const away = Math.hypot(x - x0 - t * (x1 - x0), y - y0 - t * (y1 - y0));
           const at = y * PIXELS + x;
-          shape[at] = Math.max(shape[at] as number, Math.exp(-(away ** 2)));
+          shape[at] = Math.max(shape[at] as number, Math.exp(-((away / WIDTH) ** 2)));
         }
     }
     return shape;

@@ -210,9 +210,7 @@ describe('solveSpec() of a cascade', () => {
     ]);
     // What was not profiled is missing in the files, and there may be a plan.
     const path = await writeFamily(folder, { cluster: { devices: { P4: { count: 2 } } } });
-    expect(await faultsOf(solveSpec(path, {}))).toEqual([
-      expect.stringContaining('were not profiled on it'),
-    ]);
+    expect(await faultsOf(solveSpec(path, {}))).toEqual([expect.stringContaining('were not profiled on it')]);
   });
 
   it('gives the least latency with which there would be a plan', async () => {
