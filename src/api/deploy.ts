@@ -23,8 +23,8 @@ import {
   sha256OfFile,
 } from '../artifacts/index.js';
 import type { DeployedModel, WrittenBundle } from '../deploy/index.js';
-import type { Device } from '../execution/index.js';
 import { confirmGearPlan, confirmPipelinePlan, confirmPlan } from './confirm-plan.js';
+import { bundleNotes } from './core-notes.js';
 import type { ProgressStep } from './profile.js';
 
 /** DeployOptions says where a bundle is written, and where its models are. */
@@ -92,24 +92,8 @@ export async function deployPlan(path: string, options: DeployOptions): Promise<
   const deployed = models.map((model) => model.deployed);
   const bundle = { plan: plan.value, planBytes, models: deployed, inputs, signal: options.signal };
   const written = await writeLocalBundle(options.output, bundle);
-  await noteCrowd(plan.value, written, options);
+  for (const note of await bundleNotes(written.manifest.devices, plan.value.classes)) options.onNote?.(note);
   return written;
-}
-
-/** noteCrowd tells where this host, if it is to serve the bundle, has too few cores for the devices. */
-async function noteCrowd(
-  { classes }: LoadedPlan['value'],
-  { manifest }: WrittenBundle,
-  { onNote }: DeployOptions,
-): Promise<void> {
-  if (onNote === undefined) return;
-  const { crowdedHost } = await import('../execution/index.js');
-  const devices = Object.entries(manifest.devices).map(([name, device]) => ({
-    device: device as Device,
-    count: classes[name]?.used ?? 0,
-  }));
-  const crowded = crowdedHost(devices);
-  if (crowded !== undefined) onNote(`if this host is to serve the bundle: ${crowded}`);
 }
 
 /** The files from which the bundle is made, and those from which the plan was made. */

@@ -11,7 +11,7 @@ export { simulationReport } from './document.js';
 export { drawnFates } from './fates.js';
 export { resolvedWorkload, type SimulatedLoadOptions } from './load.js';
 export type { RatedModel } from './models.js';
-export { planAt } from './plan-at.js';
+export { planAt, type SimulatedPlan } from './plan-at.js';
 export { simulatedRates } from './rates.js';
 export type { SimulationProgress, SimulationSetup } from './run.js';
 export { MOST_RUNS, overRuns, seededJobs } from './runs.js';

@@ -16,6 +16,7 @@ import {
   type OpenCluster,
   option,
   outputFiles,
+  type Profile,
   type ProfileFigures,
   pathFrom,
   profileInputs,
@@ -26,6 +27,7 @@ import {
 } from '../../artifacts/index.js';
 import type { CascadeFiles, GearExplanation, LoadPoint, ResolvedCascade } from '../../gearplan/index.js';
 import type { FamilyRecords } from '../../records/index.js';
+import { hereNotes, serverNotes } from '../core-notes.js';
 import type { GearJob, PlannedGears } from './cascade-worker.js';
 import { refuseMarked } from './refuse-marked.js';
 
@@ -55,6 +57,8 @@ interface CascadeSolving {
   readonly strictProfile?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((doing: string) => void) | undefined;
+  /** Receives a note where this host measured the devices and has too few cores to run all that the plan uses. */
+  readonly onNote?: ((text: string) => void) | undefined;
 }
 
 /** CascadeSolved is the answer of `plan solve` to a cascade. `document` is what `--json` prints. */
@@ -124,27 +128,37 @@ export async function solveCascade(
         ...{ reasons: [], models: noPlanModels(spec.value, undefined), solver },
       },
     };
-  const { name, method, notes, ...figures } = answer.plan;
-  const { status, objective, ...rest } = figures;
-  const plan: GearPlan = {
-    ...emittedHead(
-      'gear-plan',
-      loaded.inputs(
-        output,
-        answer.plan.stages.map(({ name }) => name),
-      ),
-    ),
-    ...{ name, method, ...(notes === undefined ? {} : { notes }), status, objective },
-    serving: gearServing(spec.value),
-    ...rest,
-  };
+  const plan = await gearPlanOf(answer.plan, loaded, output);
+  for (const note of await hereNotes(plan.classes, profilesOf(loaded))) options.onNote?.(note);
   if (output !== undefined) await saveArtifact<'gear-plan'>(output, plan);
   const more = explanation === undefined ? {} : { explanation };
   return {
-    ...{ outcome: 'gear-plan', plan, warnings: notes ?? [] },
+    ...{ outcome: 'gear-plan', plan, warnings: plan.notes ?? [] },
     limitReached: plan.status !== 'optimal' && options.work !== undefined && answer.trials >= options.work,
     ...more,
     document: { ...plan, solver, ...more },
+  };
+}
+
+function profilesOf({ files }: LoadedCascade): Profile[] {
+  return files.profiles.map(({ profile }) => profile);
+}
+
+type GearPlanBody = Extract<PlannedGears['answer'], { readonly plan: unknown }>['plan'];
+
+/** gearPlanOf puts the head of a file before a plan, and adds the note on CPUs for which a server has too few cores. */
+async function gearPlanOf(
+  { name, method, notes: own = [], status, objective, ...rest }: GearPlanBody,
+  loaded: LoadedCascade,
+  holder: string | undefined,
+): Promise<GearPlan> {
+  const notes = [...own, ...(await serverNotes(loaded.files.cluster, profilesOf(loaded)))];
+  const used = rest.stages.map((stage) => stage.name);
+  return {
+    ...emittedHead('gear-plan', loaded.inputs(holder, used)),
+    ...{ name, method, ...(notes.length === 0 ? {} : { notes }), status, objective },
+    serving: gearServing(loaded.spec.value),
+    ...rest,
   };
 }
 
