@@ -41,6 +41,7 @@ export {
   type Tool,
 } from './common.js';
 export type { CompareRow, ComparisonDocument } from './comparison.js';
+export { type CsvLine, type CsvTable, csvLines, csvTable } from './csv-table.js';
 export { sameData, sha256Of, sha256OfFile } from './digest.js';
 export { type Fault, fault, InputError, InterruptedError, MissingError, option } from './errors.js';
 export { checkReadable, everyInput } from './every-input.js';
