@@ -5,6 +5,7 @@ import {
   everyInput,
   externalInputs,
   type Fault,
+  FilesRead,
   fault,
   InputError,
   type InputFile,
@@ -23,7 +24,7 @@ import {
   sha256OfFile,
 } from '../artifacts/index.js';
 import type { DeployedModel, WrittenBundle } from '../deploy/index.js';
-import { confirmGearPlan, confirmPipelinePlan, confirmPlan } from './confirm-plan.js';
+import { confirmPlan } from './confirm-plan.js';
 import { bundleNotes } from './core-notes.js';
 import type { ProgressStep } from './profile.js';
 
@@ -83,9 +84,7 @@ export async function deployPlan(path: string, options: DeployOptions): Promise<
     inputs.push(inputFile('model', (models[i] as DeployableModel).file, holder));
   });
   // A plan that `plan validate` refuses is not to be served either.
-  if (plan.kind === 'pooled-plan') await confirmPlan(plan.value, path);
-  else if (plan.kind === 'pipeline-plan') await confirmPipelinePlan(plan.value, path);
-  else await confirmGearPlan(plan.value, path);
+  await confirmPlan(plan.value, { path, files: new FilesRead(distinct) });
   const planBytes = await readWhole(path);
   options.signal?.throwIfAborted();
   options.onProgress?.({ doing: `writing ${options.output}` });

@@ -59,12 +59,12 @@ export async function simulatePlan(path: string, options: SimulateOptions = {}):
   const { prepareSimulation, windowFaults } = await import('../simulation/index.js');
   const { SimulationPool } = await import('../simulation/index.js');
   const { seededJobs, silenceNs, simulationReport } = await import('../simulation/index.js');
-  const { setup, inputs, found } = await prepareSimulation(path, options, {
+  const { setup, inputs, found, profiles } = await prepareSimulation(path, options, {
     outputs: outputFiles({ output, timeline }),
     told: await runsFaults(runs),
     check: (plan, workload) => windowFaults(plan, workload, windows),
   });
-  await confirmSimulated(path);
+  await confirmSimulated({ found, profiles });
   await tellCrowd(found, options);
   const pool = new SimulationPool(setup, { signal, ...(runs === 1 ? { threads: 1 } : {}) });
   const tellRuns = runs === 1 ? undefined : jobsProgress(options.onRuns);
@@ -127,7 +127,7 @@ export async function sweepPlan(
   const told = new ToldFaults();
   const loads = sweptLoads(options.sweep, told);
   // A trace is longest at the smallest load and densest at the largest, so both are checked.
-  const { setup, inputs, found } = await prepareSimulation(path, options, {
+  const { setup, inputs, found, profiles } = await prepareSimulation(path, options, {
     outputs: outputFiles({ output }),
     told,
     swept: true,
@@ -138,7 +138,7 @@ export async function sweepPlan(
             lengthFaults(plan, atLoadFactor(workload, applicationsOf(plan), load), options.exact),
           ),
   });
-  await confirmSimulated(path);
+  await confirmSimulated({ found, profiles });
   await tellCrowd(found, options);
   const document = await runSweep(setup, loads, { ...options, inputs: inputs(output) });
   if (output !== undefined) await saveArtifact<'simulation-sweep'>(output, document);

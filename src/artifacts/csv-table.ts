@@ -7,8 +7,8 @@ export interface CsvLine {
   readonly info: { readonly lines: number };
 }
 
-/** CsvTable is a CSV text whose header has the columns that were asked for, in any order and perhaps beside others. */
-export interface CsvTable {
+/** ColumnTable is a CSV text whose header has the columns that were asked for, in any order and perhaps beside others. */
+export interface ColumnTable {
   /** The lines after the header. */
   readonly lines: readonly CsvLine[];
   /** cellsOf gives a line's cells of the columns that were asked for, in their order, or why it is not a whole line. */
@@ -35,7 +35,7 @@ export function csvTable(
   text: string,
   columns: readonly string[],
   what: string,
-): CsvTable | { readonly faults: Fault[] } {
+): ColumnTable | { readonly faults: Fault[] } {
   const all = csvLines(text);
   if ('faults' in all) return all;
   const [first, ...lines] = all;

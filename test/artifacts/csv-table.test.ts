@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { type CsvTable, csvLines, csvTable } from '../../src/artifacts/csv-table.js';
+import { type ColumnTable, csvLines, csvTable } from '../../src/artifacts/csv-table.js';
 
 describe('csvTable()', () => {
-  const read = (text: string): CsvTable => {
+  const read = (text: string): ColumnTable => {
     const table = csvTable(text, ['a', 'b'], 'thing');
     if ('faults' in table) throw new Error(JSON.stringify(table.faults));
     return table;

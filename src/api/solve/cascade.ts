@@ -4,6 +4,7 @@ import {
   emittedHead,
   everyInput,
   type Fault,
+  FilesRead,
   firstFaults,
   type GearPlan,
   InputError,
@@ -11,7 +12,6 @@ import {
   type InputPath,
   inputFile,
   type Loaded,
-  loadArtifact,
   type NoPlan,
   type OpenCluster,
   option,
@@ -211,17 +211,22 @@ export async function replannedGears(
 /**
  * loadCascade reads a cascade's spec with its cluster, profiles, records and distribution of loads, and resolves it.
  * @param known the spec, where it was read before
+ * @param readBefore other files that were read before
  * @throws InputError with every fault of the spec, of the files that it names, and of how they fit together;
  *   MissingError where files are only missing
  */
-export async function loadCascade(path: string, known?: Loaded<'cascade'>): Promise<LoadedCascade> {
-  const spec = known ?? (await loadArtifact(path, ['cascade']));
+export async function loadCascade(
+  path: string,
+  known?: Loaded<'cascade'>,
+  readBefore = new FilesRead(),
+): Promise<LoadedCascade> {
+  const spec = known ?? (await readBefore.load(path, ['cascade']));
   const { cascadeSpecFaults, resolveCascade } = await import('../../gearplan/index.js');
   const { servingFaults } = await import('../../serving/index.js');
   const task = `plan ${path}`;
   const serving = servingFaults(spec.value);
   const own = [...cascadeSpecFaults(spec.value), ...serving];
-  const read = await filesOf(spec).catch(async (error: unknown) => {
+  const read = await filesOf(spec, readBefore).catch(async (error: unknown) => {
     // What is wrong with the spec itself is told together with the files that cannot be read.
     const failures = own.length === 0 ? [error] : [error, new InputError(task, own)];
     await everyInput(
@@ -274,13 +279,13 @@ interface CascadeFilesRead {
   readonly distribution: TextFile<readonly LoadPoint[]> | undefined;
 }
 
-async function filesOf(spec: Loaded<'cascade'>): Promise<CascadeFilesRead> {
+async function filesOf(spec: Loaded<'cascade'>, files: FilesRead): Promise<CascadeFilesRead> {
   const { cluster, models, records, load } = spec.value;
   const { classLimitOf, MOST_RECORD_BYTES, recordsOf } = await import('../../records/index.js');
   const { distributionOf } = await import('../../gearplan/index.js');
   const names = models.map(({ name }) => name);
   const { distribution = 'zipf' } = load;
-  const reading = models.map(({ profile }) => loadArtifact(pathFrom(spec.path, profile), ['profile']));
+  const reading = models.map(({ profile }) => files.load(pathFrom(spec.path, profile), ['profile']));
   // Profiles that cannot be read are told below, and say nothing of classes.
   const classLimit = Promise.allSettled(reading).then((read) =>
     classLimitOf(
@@ -299,7 +304,7 @@ async function filesOf(spec: Loaded<'cascade'>): Promise<CascadeFilesRead> {
     ]
   >(`use the files that ${spec.path} names`, [
     typeof cluster === 'string'
-      ? loadArtifact(pathFrom(spec.path, cluster), ['cluster']).then((file) => ({ value: file.value, file }))
+      ? files.load(pathFrom(spec.path, cluster), ['cluster']).then((file) => ({ value: file.value, file }))
       : Promise.resolve({ value: cluster }),
     textFile(pathFrom(spec.path, records), MOST_RECORD_BYTES, async (text) => {
       const found = recordsOf(text, names, await classLimit);

@@ -1,6 +1,7 @@
 import {
   emittedHead,
   everyInput,
+  FilesRead,
   fault,
   firstFaults,
   InputError,
@@ -8,7 +9,6 @@ import {
   type InputPath,
   inputFile,
   type Loaded,
-  loadArtifact,
   type NoPlan,
   type NoPlanModel,
   type OpenCluster,
@@ -306,11 +306,16 @@ export async function pipelineTools(): Promise<PipelineTools> {
 /**
  * loadPipeline reads a pipeline's spec with its cluster, profiles and trace, and resolves it.
  * @param known the spec, where it was read before
+ * @param readBefore other files that were read before
  * @throws InputError with every fault of the spec, of the files that it names, and of how they fit together;
  *   MissingError where files are only missing
  */
-export async function loadPipeline(path: string, known?: Loaded<'pipeline'>): Promise<LoadedPipeline> {
-  const spec = known ?? (await loadArtifact(path, ['pipeline']));
+export async function loadPipeline(
+  path: string,
+  known?: Loaded<'pipeline'>,
+  readBefore = new FilesRead(),
+): Promise<LoadedPipeline> {
+  const spec = known ?? (await readBefore.load(path, ['pipeline']));
   const { countFaults, pipelineSpecFaults, resolveGiven, resolveOpen } = await import(
     '../../pipeline/index.js'
   );
@@ -318,7 +323,7 @@ export async function loadPipeline(path: string, known?: Loaded<'pipeline'>): Pr
   const task = `plan ${path}`;
   const many = countFaults(spec.value);
   if (many.length > 0) throw new InputError(task, many);
-  const read = await filesOf(spec).catch(async (error: unknown) => {
+  const read = await filesOf(spec, readBefore).catch(async (error: unknown) => {
     // What is wrong with the spec itself is told together with the files that cannot be read.
     const own = [...pipelineSpecFaults(spec.value), ...servingFaults(spec.value)];
     const failures = own.length === 0 ? [error] : [error, new InputError(task, own)];
@@ -370,7 +375,7 @@ interface TraceRead {
   readonly trace: Trace;
 }
 
-async function filesOf(spec: Loaded<'pipeline'>): Promise<PipelineFilesRead> {
+async function filesOf(spec: Loaded<'pipeline'>, files: FilesRead): Promise<PipelineFilesRead> {
   const paths = spec.value.stages.map(({ profile }) => pathFrom(spec.path, profile));
   const distinct = [...new Set(paths)];
   const { cluster } = spec.value;
@@ -378,10 +383,10 @@ async function filesOf(spec: Loaded<'pipeline'>): Promise<PipelineFilesRead> {
     [PipelineFilesRead['cluster'], TraceRead | undefined, ...Loaded<'profile'>[]]
   >(`use the files that ${spec.path} names`, [
     typeof cluster === 'string'
-      ? loadArtifact(pathFrom(spec.path, cluster), ['cluster']).then((file) => ({ value: file.value, file }))
+      ? files.load(pathFrom(spec.path, cluster), ['cluster']).then((file) => ({ value: file.value, file }))
       : Promise.resolve({ value: cluster }),
     traceOf(spec),
-    ...distinct.map((one) => loadArtifact(one, ['profile'])),
+    ...distinct.map((one) => files.load(one, ['profile'])),
   ]);
   const profiles = paths.map((one) => found[distinct.indexOf(one)] as Loaded<'profile'>);
   return { cluster: clusterRead, profiles, trace };
