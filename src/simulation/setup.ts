@@ -132,7 +132,7 @@ export async function prepareSimulation(
   const jitter = jitterOf(plan.value, profiles, options, told);
   const broken = await contradictions(plan.value);
   told.add(...broken, ...numberFaults(options));
-  const who = { tuner: options.tuner, onlyStandby: transfers === 'none' };
+  const who = { tuner: options.tuner, onlyStandby: (more.transfers ?? transfers) === 'none' };
   const tuned = broken.length === 0 ? scheduler && chosenTuner(plan.value, scheduler, who) : undefined;
   told.add(...(tuned?.faults ?? []));
   if (told.count === 0 && scheduler !== undefined)

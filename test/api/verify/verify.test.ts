@@ -179,7 +179,7 @@ describe('verifyLoad()', () => {
       ),
     );
     await expect(verifyLoad(path, { plan: at('gears.json') })).rejects.toThrow(
-      'is a gear plan; only pooled plans are verified',
+      'its server served another plan',
     );
   });
 
