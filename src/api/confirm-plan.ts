@@ -1,19 +1,19 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
   type Fault,
+  FilesRead,
   fault,
   fieldChanges,
   type GearPlan,
   InputError,
   type InputFile,
-  loadArtifact,
   type PipelinePlan,
   type PooledPlan,
   pathFrom,
-  sha256OfFile,
   unreadable,
 } from '../artifacts/index.js';
 import type { OpenedBundle } from '../runtime/index.js';
+import type { PreparedSimulation } from '../simulation/index.js';
 import {
   gearServing,
   loadCascade,
@@ -28,118 +28,123 @@ const CHANGED_ADVICE = 'Put the files back where they were when it was solved, o
 
 const CONTRADICTION_ADVICE = 'Solve it again, or mend the edit.';
 
+/** AnyPlan is a plan of any kind. */
+type AnyPlan = PooledPlan | PipelinePlan | GearPlan;
+
+/** PlanPlace says where a plan is, and what was read of its inputs. */
+interface PlanPlace {
+  /** The plan's file, from which its inputs are found. */
+  readonly path: string;
+  /** How errors name the plan; its path where it is absent. */
+  readonly named?: string;
+  /** What was read before, and is not read again. */
+  readonly files?: FilesRead;
+}
+
+/** Recomputing is a plan that is made again from the spec at `path`. */
+interface Recomputing {
+  readonly path: string;
+  /** The plan's file, from which its inputs are named. */
+  readonly holder: string;
+  readonly files: FilesRead;
+}
+
+/** PlanChecks says how a plan of some kind is checked. */
+interface PlanChecks {
+  /** Where the plan contradicts itself. */
+  readonly contradictions: readonly Fault[];
+  /** recomputed finds what in the plan is not what its spec gives. */
+  recomputed(from: Recomputing): Promise<readonly Fault[]>;
+}
+
 /**
  * confirmPlan checks that a plan does not contradict itself, and recomputes its figures and placement from the spec and
- * the profiles that it names. These must be the files it was made from, by their digests. It searches no plan anew.
- * @param path the plan's file, from which its inputs are found
- * @param named how errors name the plan
+ * the profiles that it names. These must be the files it was made from, by their digests. It searches no pooled plan and no
+ * pipeline's anew; the search for a gear plan is repeated, which gives the same plan again.
  * @returns `unnamed` where the plan names no spec, so that nothing can be recomputed
  * @throws InputError where the plan contradicts itself, an input has changed or is missing, or a figure or a placement
  *   of the plan is not right
  */
 export async function confirmPlan(
-  plan: PooledPlan,
-  path: string,
-  named = path,
+  plan: AnyPlan,
+  { path, named = path, files = new FilesRead() }: PlanPlace,
 ): Promise<'recomputed' | 'unnamed'> {
-  const { checkPlacement, planFaults } = await import('../serving/index.js');
-  checkPlacement(plan);
-  const contradictions = planFaults(plan);
+  const { contradictions, recomputed } = await checksOf(plan);
   const spec = plan.inputs?.find(({ role }) => role === 'spec');
-  if (spec === undefined) {
-    if (contradictions.length > 0) throw new InputError(`use ${named}`, contradictions, CONTRADICTION_ADVICE);
-    return 'unnamed';
-  }
-  const changed = await changedInputs(plan.inputs ?? [], path);
+  // What a pooled plan should say tells more than that it contradicts itself. Others cannot be made again then.
+  if (contradictions.length > 0 && (spec === undefined || plan.kind !== 'pooled-plan'))
+    throw new InputError(`use ${named}`, contradictions, CONTRADICTION_ADVICE);
+  if (spec === undefined) return 'unnamed';
+  const changed = await changedInputs(plan.inputs ?? [], path, files);
   if (changed.length > 0) throw new InputError(`check ${named} against its inputs`, changed, CHANGED_ADVICE);
-  const { problem: asked, serving, inputs } = await loadProblem(pathFrom(path, spec.path));
+  const found = await recomputed({ path: pathFrom(path, spec.path), holder: path, files });
+  const faults = found.length > 0 ? found : contradictions;
+  if (faults.length > 0) throw new InputError(`confirm ${named}`, faults);
+  return 'recomputed';
+}
+
+async function checksOf(plan: AnyPlan): Promise<PlanChecks> {
+  const { checkPlacement, gearPlanFaults, planFaults, servingFaults } = await import('../serving/index.js');
+  switch (plan.kind) {
+    case 'pooled-plan':
+      checkPlacement(plan);
+      return { contradictions: planFaults(plan), recomputed: (from) => pooledFaults(plan, from) };
+    case 'pipeline-plan': {
+      const { pipelinePlanFaults } = await import('../pipeline/index.js');
+      const contradictions = [...pipelinePlanFaults(plan), ...servingFaults(plan)];
+      return { contradictions, recomputed: (from) => pipelineFaults(plan, from) };
+    }
+    case 'gear-plan': {
+      const contradictions = [...servingFaults(plan), ...gearPlanFaults(plan)];
+      return { contradictions, recomputed: (from) => gearFaults(plan, from) };
+    }
+  }
+}
+
+async function pooledFaults(plan: PooledPlan, { path, holder, files }: Recomputing): Promise<Fault[]> {
+  const { problem: asked, serving, inputs } = await loadProblem(path, undefined, files);
   const { heldProblem, promiseFaults } = await import('../hold/index.js');
   const problem = heldProblem(asked, plan);
   const { baselineProblem, checkPlan } = await import('../milp/index.js');
   const answered = plan.baseline === undefined ? problem : baselineProblem(problem, plan.baseline);
-  const recomputed = [
+  return [
     ...checkPlan(plan, answered),
     ...promiseFaults(plan),
     ...askedFaults({ serving: plan.serving, planner: plan.planner }, { serving, planner: answered.planner }),
-    ...inputFaults(plan.inputs, inputs(path)),
+    ...inputFaults(plan.inputs, inputs(holder)),
   ];
-  const faults = recomputed.length > 0 ? recomputed : contradictions;
-  if (faults.length > 0) throw new InputError(`confirm ${named}`, faults);
-  return 'recomputed';
 }
 
-/**
- * confirmPipelinePlan checks a plan of a pipeline as `confirmPlan` does a pooled one: that it does not contradict itself,
- * and that it is what its spec and profiles give.
- * @throws InputError as `confirmPlan` does
- */
-export async function confirmPipelinePlan(
-  plan: PipelinePlan,
-  path: string,
-  named = path,
-): Promise<'recomputed' | 'unnamed'> {
-  const { figureFaults, pipelinePlanFaults } = await import('../pipeline/index.js');
-  const { servingFaults } = await import('../serving/index.js');
-  const contradictions = [...pipelinePlanFaults(plan), ...servingFaults(plan)];
-  if (contradictions.length > 0) throw new InputError(`use ${named}`, contradictions, CONTRADICTION_ADVICE);
-  const spec = plan.inputs?.find(({ role }) => role === 'spec');
-  if (spec === undefined) return 'unnamed';
-  const changed = await changedInputs(plan.inputs ?? [], path);
-  if (changed.length > 0) throw new InputError(`check ${named} against its inputs`, changed, CHANGED_ADVICE);
-  const loaded = await loadPipeline(pathFrom(path, spec.path));
+async function pipelineFaults(plan: PipelinePlan, { path, holder, files }: Recomputing): Promise<Fault[]> {
+  const { figureFaults } = await import('../pipeline/index.js');
+  const loaded = await loadPipeline(path, undefined, files);
   const outcome = await replanned(plan, loaded);
+  if (outcome.status !== 'feasible')
+    return outcome.reasons.map(({ text }) => fault(`has no plan: ${text}`, path));
   const { load } = loaded.spec.value;
-  const faults =
-    outcome.status === 'feasible'
-      ? [
-          ...figureFaults(plan, outcome.plan),
-          ...askedFaults({ serving: plan.serving }, { serving: pipelineServing(loaded.spec.value) }),
-          // A trace is compared by its digest, as its path is relative to another file.
-          ...(load !== undefined && 'trace' in load ? [] : askedFaults({ load: plan.load }, { load })),
-          ...inputFaults(plan.inputs, loaded.inputs(path)),
-        ]
-      : outcome.reasons.map(({ text }) => fault(`has no plan: ${text}`, spec.path));
-  if (faults.length > 0) throw new InputError(`confirm ${named}`, faults);
-  return 'recomputed';
+  return [
+    ...figureFaults(plan, outcome.plan),
+    ...askedFaults({ serving: plan.serving }, { serving: pipelineServing(loaded.spec.value) }),
+    // A trace is compared by its digest, as its path is relative to another file.
+    ...(load !== undefined && 'trace' in load ? [] : askedFaults({ load: plan.load }, { load })),
+    ...inputFaults(plan.inputs, loaded.inputs(holder)),
+  ];
 }
 
-/**
- * confirmGearPlan checks a gear plan as `confirmPlan` does a pooled one. Its search is repeated, which gives the same plan
- * again.
- * @throws InputError as `confirmPlan` does
- */
-export async function confirmGearPlan(
-  plan: GearPlan,
-  path: string,
-  named = path,
-): Promise<'recomputed' | 'unnamed'> {
-  const { gearPlanFaults, servingFaults } = await import('../serving/index.js');
-  const contradictions = [...servingFaults(plan), ...gearPlanFaults(plan)];
-  if (contradictions.length > 0) throw new InputError(`use ${named}`, contradictions, CONTRADICTION_ADVICE);
-  const spec = plan.inputs?.find(({ role }) => role === 'spec');
-  if (spec === undefined) return 'unnamed';
-  const changed = await changedInputs(plan.inputs ?? [], path);
-  if (changed.length > 0) throw new InputError(`check ${named} against its inputs`, changed, CHANGED_ADVICE);
-  const loaded = await loadCascade(pathFrom(path, spec.path));
+async function gearFaults(plan: GearPlan, { path, holder, files }: Recomputing): Promise<Fault[]> {
+  const loaded = await loadCascade(path, undefined, files);
   const again = await replannedGears(loaded);
-  if (again === undefined) throw new InputError(`confirm ${named}`, [fault('has no plan', spec.path)]);
-  const faults = [
+  if (again === undefined) return [fault('has no plan', path)];
+  const stages = plan.stages.map(({ name }) => name);
+  return [
     ...Object.entries(again).flatMap(([field, value]) =>
       field === 'notes' || isDeepStrictEqual(plan[field as keyof typeof again], value)
         ? []
         : [fault('is not what its spec, profiles and records give', `/${field}`)],
     ),
     ...askedFaults({ serving: plan.serving }, { serving: gearServing(loaded.spec.value) }),
-    ...inputFaults(
-      plan.inputs,
-      loaded.inputs(
-        path,
-        plan.stages.map(({ name }) => name),
-      ),
-    ),
+    ...inputFaults(plan.inputs, loaded.inputs(holder, stages)),
   ];
-  if (faults.length > 0) throw new InputError(`confirm ${named}`, faults);
-  return 'recomputed';
 }
 
 /**
@@ -151,34 +156,34 @@ export async function confirmBundledPlan({ plan, manifest }: OpenedBundle): Prom
   const deployed = manifest.value.inputs?.find(({ role }) => role === 'plan');
   if (deployed === undefined) return;
   const path = pathFrom(manifest.path, deployed.path);
-  if ((await changedInputs(plan.inputs ?? [], path)).length > 0) return;
-  const named = pathFrom(manifest.path, manifest.value.plan.path);
-  if (plan.kind === 'pooled-plan') await confirmPlan(plan, path, named);
-  else if (plan.kind === 'pipeline-plan') await confirmPipelinePlan(plan, path, named);
-  else await confirmGearPlan(plan, path, named);
+  const files = new FilesRead();
+  if ((await changedInputs(plan.inputs ?? [], path, files)).length > 0) return;
+  await confirmPlan(plan, { path, named: pathFrom(manifest.path, manifest.value.plan.path), files });
 }
 
 /**
  * confirmSimulated recomputes a plan that is to be simulated as `confirmPlan` does, where what it was made from is unchanged.
  * Elsewhere it checks nothing, as a plan needs nothing else to be simulated. The search for a gear plan is not repeated:
  * of one, what was asked for is compared.
- * @param path a plan or a bundle
+ * @param prepared the plan and the profiles as they were read for the simulation
  * @throws InputError where a figure or a placement of the plan is not right
  */
-export async function confirmSimulated(path: string): Promise<void> {
-  const { planAt } = await import('../simulation/index.js');
-  const { plan, madeAt } = await planAt(path);
+export async function confirmSimulated({
+  found: { plan, madeAt },
+  profiles,
+}: Pick<PreparedSimulation, 'found' | 'profiles'>): Promise<void> {
+  const files = new FilesRead(profiles);
   const { inputs = [] } = plan.value;
   const spec = inputs.find(({ role }) => role === 'spec');
-  if (spec === undefined || (await changedInputs(inputs, madeAt)).length > 0) return;
-  if (plan.value.kind === 'pooled-plan') await confirmPlan(plan.value, madeAt, plan.path);
-  else if (plan.value.kind === 'pipeline-plan') await confirmPipelinePlan(plan.value, madeAt, plan.path);
-  else {
-    const { value } = await loadArtifact(pathFrom(madeAt, spec.path), ['cascade']);
-    const { serving, slo } = plan.value;
-    const faults = askedFaults({ serving, slo }, { serving: gearServing(value), slo: value.slo });
-    if (faults.length > 0) throw new InputError(`confirm ${plan.path}`, faults);
+  if (spec === undefined || (await changedInputs(inputs, madeAt, files)).length > 0) return;
+  if (plan.value.kind !== 'gear-plan') {
+    await confirmPlan(plan.value, { path: madeAt, named: plan.path, files });
+    return;
   }
+  const { value } = await files.load(pathFrom(madeAt, spec.path), ['cascade']);
+  const { serving, slo } = plan.value;
+  const faults = askedFaults({ serving, slo }, { serving: gearServing(value), slo: value.slo });
+  if (faults.length > 0) throw new InputError(`confirm ${plan.path}`, faults);
 }
 
 /** askedFaults finds what a plan has that its spec does not give. */
@@ -197,12 +202,13 @@ function inputFaults(named: readonly InputFile[] | undefined, needed: readonly I
 }
 
 async function changedInputs(
-  files: readonly { path: string; sha256: string }[],
+  named: readonly { path: string; sha256: string }[],
   holder: string,
+  files: FilesRead,
 ): Promise<Fault[]> {
   const faults: Fault[] = [];
-  for (const { path, sha256 } of files) {
-    const there = await digestAt(pathFrom(holder, path));
+  for (const { path, sha256 } of named) {
+    const there = await digestAt(pathFrom(holder, path), files);
     if (typeof there !== 'string') faults.push(...there.map(({ message }) => fault(message, path)));
     else if (there !== sha256)
       faults.push({
@@ -214,9 +220,9 @@ async function changedInputs(
 }
 
 /** digestAt gives a file's digest, or the reason why it cannot be read. */
-async function digestAt(path: string): Promise<string | readonly Fault[]> {
+async function digestAt(path: string, files: FilesRead): Promise<string | readonly Fault[]> {
   try {
-    return await sha256OfFile(path);
+    return await files.digestOf(path);
   } catch (error) {
     const told = unreadable(path, error);
     if (told instanceof InputError) return told.faults;

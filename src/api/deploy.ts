@@ -5,6 +5,7 @@ import {
   everyInput,
   externalInputs,
   type Fault,
+  FilesRead,
   fault,
   InputError,
   type InputFile,
@@ -23,8 +24,8 @@ import {
   sha256OfFile,
 } from '../artifacts/index.js';
 import type { DeployedModel, WrittenBundle } from '../deploy/index.js';
-import type { Device } from '../execution/index.js';
-import { confirmGearPlan, confirmPipelinePlan, confirmPlan } from './confirm-plan.js';
+import { confirmPlan } from './confirm-plan.js';
+import { bundleNotes } from './core-notes.js';
 import type { ProgressStep } from './profile.js';
 
 /** DeployOptions says where a bundle is written, and where its models are. */
@@ -83,33 +84,15 @@ export async function deployPlan(path: string, options: DeployOptions): Promise<
     inputs.push(inputFile('model', (models[i] as DeployableModel).file, holder));
   });
   // A plan that `plan validate` refuses is not to be served either.
-  if (plan.kind === 'pooled-plan') await confirmPlan(plan.value, path);
-  else if (plan.kind === 'pipeline-plan') await confirmPipelinePlan(plan.value, path);
-  else await confirmGearPlan(plan.value, path);
+  await confirmPlan(plan.value, { path, files: new FilesRead(distinct) });
   const planBytes = await readWhole(path);
   options.signal?.throwIfAborted();
   options.onProgress?.({ doing: `writing ${options.output}` });
   const deployed = models.map((model) => model.deployed);
   const bundle = { plan: plan.value, planBytes, models: deployed, inputs, signal: options.signal };
   const written = await writeLocalBundle(options.output, bundle);
-  await noteCrowd(plan.value, written, options);
+  for (const note of await bundleNotes(written.manifest.devices, plan.value.classes)) options.onNote?.(note);
   return written;
-}
-
-/** noteCrowd tells where this host, if it is to serve the bundle, has too few cores for the devices. */
-async function noteCrowd(
-  { classes }: LoadedPlan['value'],
-  { manifest }: WrittenBundle,
-  { onNote }: DeployOptions,
-): Promise<void> {
-  if (onNote === undefined) return;
-  const { crowdedHost } = await import('../execution/index.js');
-  const devices = Object.entries(manifest.devices).map(([name, device]) => ({
-    device: device as Device,
-    count: classes[name]?.used ?? 0,
-  }));
-  const crowded = crowdedHost(devices);
-  if (crowded !== undefined) onNote(`if this host is to serve the bundle: ${crowded}`);
 }
 
 /** The files from which the bundle is made, and those from which the plan was made. */

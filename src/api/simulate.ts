@@ -8,8 +8,14 @@ import {
   ToldFaults,
 } from '../artifacts/index.js';
 import { type JobsProgress, jobsProgress } from '../jobs/index.js';
-import type { SimulationProgress, SimulationSettings, SweepOptions } from '../simulation/index.js';
+import type {
+  SimulatedPlan,
+  SimulationProgress,
+  SimulationSettings,
+  SweepOptions,
+} from '../simulation/index.js';
 import { confirmSimulated } from './confirm-plan.js';
+import { bundleNotes } from './core-notes.js';
 
 /** SimulateOptions adds to the settings of a run what is reported and where it is written. */
 export interface SimulateOptions extends SimulationSettings {
@@ -27,6 +33,8 @@ export interface SimulateOptions extends SimulationSettings {
   /** When it is aborted, the requests that have arrived are served to their end and reported. */
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: SimulationProgress) => void;
+  /** Receives a note where this host has too few cores to run all devices of a bundle, which a simulation gives cores. */
+  readonly onNote?: (text: string) => void;
   /** Receives how many of several runs are done. */
   readonly onRuns?: (progress: JobsProgress) => void;
 }
@@ -51,12 +59,13 @@ export async function simulatePlan(path: string, options: SimulateOptions = {}):
   const { prepareSimulation, windowFaults } = await import('../simulation/index.js');
   const { SimulationPool } = await import('../simulation/index.js');
   const { seededJobs, silenceNs, simulationReport } = await import('../simulation/index.js');
-  const { setup, inputs } = await prepareSimulation(path, options, {
+  const { setup, inputs, found, profiles } = await prepareSimulation(path, options, {
     outputs: outputFiles({ output, timeline }),
     told: await runsFaults(runs),
     check: (plan, workload) => windowFaults(plan, workload, windows),
   });
-  await confirmSimulated(path);
+  await confirmSimulated({ found, profiles });
+  await tellCrowd(found, options);
   const pool = new SimulationPool(setup, { signal, ...(runs === 1 ? { threads: 1 } : {}) });
   const tellRuns = runs === 1 ? undefined : jobsProgress(options.onRuns);
   try {
@@ -83,6 +92,15 @@ export async function simulatePlan(path: string, options: SimulateOptions = {}):
   }
 }
 
+/** tellCrowd tells of the devices of a bundle that would wait for this host's cores, which a simulation does not count. */
+async function tellCrowd(
+  { plan, devices }: SimulatedPlan,
+  { onNote }: Pick<SimulateOptions, 'onNote'>,
+): Promise<void> {
+  if (devices === undefined || onNote === undefined) return;
+  for (const note of await bundleNotes(devices, plan.value.classes)) onNote(note);
+}
+
 async function runsFaults(runs: number): Promise<ToldFaults> {
   const { MOST_RUNS } = await import('../simulation/index.js');
   const told = new ToldFaults();
@@ -97,7 +115,10 @@ async function runsFaults(runs: number): Promise<ToldFaults> {
  * differ in their rate only.
  * @throws InputError with every fault of plan, profiles, traces and options at once; nothing is written then
  */
-export async function sweepPlan(path: string, options: SweepOptions): Promise<SimulationSweep> {
+export async function sweepPlan(
+  path: string,
+  options: SweepOptions & Pick<SimulateOptions, 'onNote'>,
+): Promise<SimulationSweep> {
   const { output } = options;
   const { lengthFaults, prepareSimulation } = await import('../simulation/index.js');
   const { runSweep, sweptLoads } = await import('../simulation/index.js');
@@ -106,7 +127,7 @@ export async function sweepPlan(path: string, options: SweepOptions): Promise<Si
   const told = new ToldFaults();
   const loads = sweptLoads(options.sweep, told);
   // A trace is longest at the smallest load and densest at the largest, so both are checked.
-  const { setup, inputs } = await prepareSimulation(path, options, {
+  const { setup, inputs, found, profiles } = await prepareSimulation(path, options, {
     outputs: outputFiles({ output }),
     told,
     swept: true,
@@ -117,7 +138,8 @@ export async function sweepPlan(path: string, options: SweepOptions): Promise<Si
             lengthFaults(plan, atLoadFactor(workload, applicationsOf(plan), load), options.exact),
           ),
   });
-  await confirmSimulated(path);
+  await confirmSimulated({ found, profiles });
+  await tellCrowd(found, options);
   const document = await runSweep(setup, loads, { ...options, inputs: inputs(output) });
   if (output !== undefined) await saveArtifact<'simulation-sweep'>(output, document);
   return document;

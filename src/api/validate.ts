@@ -11,7 +11,7 @@ import {
   readWhole,
   type Validation,
 } from '../artifacts/index.js';
-import { confirmBundledPlan, confirmGearPlan, confirmPipelinePlan, confirmPlan } from './confirm-plan.js';
+import { confirmBundledPlan, confirmPlan } from './confirm-plan.js';
 import { loadCascade, loadPipeline, loadProblem } from './solve/index.js';
 
 /** Validated is the result of checking one file. */
@@ -127,17 +127,17 @@ function describePolicy({ $schema: _, kind: __, version: ___, scheduler, ...choi
 async function describePlan({ value: plan, path }: Loaded<'pooled-plan'>): Promise<string> {
   const which = plan.baseline === undefined ? 'pooled plan' : `plan of the baseline ${plan.baseline}`;
   const head = `${which} of ${plan.models.map(({ name }) => name).join(', ')}`;
-  const confirmed = CONFIRMED[await confirmPlan(plan, path)];
+  const confirmed = CONFIRMED[await confirmPlan(plan, { path })];
   return [head, confirmed, ...tolerances(plan.models)].join('; ');
 }
 
 async function describeGearPlan({ value: plan, path }: Loaded<'gear-plan'>): Promise<string> {
-  const confirmed = CONFIRMED[await confirmGearPlan(plan, path)];
+  const confirmed = CONFIRMED[await confirmPlan(plan, { path })];
   return `gear plan of ${plan.stages.map(({ name }) => name).join(', ')}; ${confirmed}`;
 }
 
 async function describePipelinePlan({ value: plan, path }: Loaded<'pipeline-plan'>): Promise<string> {
-  const confirmed = CONFIRMED[await confirmPipelinePlan(plan, path)];
+  const confirmed = CONFIRMED[await confirmPlan(plan, { path })];
   const models = plan.stages.map(({ name, batchTolerance }) => ({
     name,
     ...(batchTolerance === undefined ? {} : { batchTolerance }),

@@ -44,6 +44,42 @@ export function fieldChanges(before: unknown, after: unknown, path = ''): FieldC
   return keys.flatMap((key) => fieldChanges(before[key], after[key], `${path}/${key}`));
 }
 
+/** picked gives the fields of an object that are named and there. */
+export function picked<T extends object, K extends keyof T>(
+  from: T,
+  keys: readonly K[],
+): Partial<Pick<T, K>> {
+  return Object.fromEntries(
+    keys.flatMap((key) => (from[key] === undefined ? [] : [[key, from[key]]])),
+  ) as Partial<Pick<T, K>>;
+}
+
+/** Staged is what plans of stages have in common. */
+interface Staged {
+  readonly stages: readonly { readonly name: string; readonly latencyUsByBatch: unknown }[];
+}
+
+/**
+ * stagedChanges lists the differences of the fields that are given of two plans, and of the latencies of stages that both
+ * have.
+ */
+export function stagedChanges(
+  before: Staged & { readonly fields: object },
+  after: Staged & { readonly fields: object },
+): FieldChange[] {
+  const latencies = ({ stages }: Staged) =>
+    Object.fromEntries(stages.map(({ name, latencyUsByBatch }) => [name, { latencyUsByBatch }]));
+  return fieldChanges(
+    { ...before.fields, stages: latencies(before) },
+    { ...after.fields, stages: latencies(after) },
+  ).filter((change) => !isWholeStage(change));
+}
+
+/** isWholeStage says whether a change is a stage that only one plan has. */
+function isWholeStage({ path, before, after }: FieldChange): boolean {
+  return /^\/stages\/[^/]*$/.test(path) && (before === undefined || after === undefined);
+}
+
 function isTree(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }

@@ -23,7 +23,7 @@ export type {
   CascadeSpec,
   CertaintyMeasure,
 } from './cascade-spec.js';
-export { changeOf, classChanges, differs, fieldChanges, sidesOf } from './changes.js';
+export { changeOf, classChanges, differs, fieldChanges, picked, sidesOf, stagedChanges } from './changes.js';
 export {
   type Cluster,
   countedCluster,
@@ -41,10 +41,12 @@ export {
   type Tool,
 } from './common.js';
 export type { CompareRow, ComparisonDocument } from './comparison.js';
+export { type ColumnTable, type CsvLine, csvLines, csvTable } from './csv-table.js';
 export { sameData, sha256Of, sha256OfFile } from './digest.js';
 export { type Fault, fault, InputError, InterruptedError, MissingError, option } from './errors.js';
 export { checkReadable, everyInput } from './every-input.js';
 export { firstFaults } from './faults.js';
+export { FilesRead } from './files-read.js';
 export { checkFolder, makeFolderWhole, type OthersIn } from './folder.js';
 export type {
   Gear,

@@ -34,6 +34,8 @@ export interface LoadDocument extends Emitted, LoadOutcomes {
   sendLatenessMs?: SimulatedLatency;
   /** The digest of the plan that the server serves, where it tells. */
   planSha256?: string;
+  /** The notes of that plan, where the server tells and there are any. */
+  notes?: string[];
   /** How the server schedules, with every choice of its policy, where it tells. */
   serving?: PlanServing;
   /** When requests were to be sent; absent where they were more than a million. */

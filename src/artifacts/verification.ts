@@ -33,7 +33,8 @@ export type VerifiedFigureName =
   | 'p50LatencyMs'
   | 'p90LatencyMs'
   | 'p99LatencyMs'
-  | 'batches';
+  | 'batches'
+  | 'accuracy';
 
 /** VerifiedFigure is one figure, simulated and live. A side without the figure, such as a latency of none, is absent. */
 export interface VerifiedFigure {
@@ -49,6 +50,8 @@ export interface VerifiedExecutions {
   model: string;
   pipeline: number;
   partition: number;
+  /** The stage of a pipeline or cascade, which is its only pipeline's partition of that number. */
+  stage?: string;
   class: string;
   virtual: number;
   batch: number;

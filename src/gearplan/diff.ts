@@ -3,12 +3,15 @@ import {
   changeOf,
   classChanges,
   differs,
+  type FieldChange,
   type Gear,
   type GearDifference,
   type GearPlan,
   type PlanDifference,
+  picked,
   type StageDifference,
   sidesOf,
+  stagedChanges,
 } from '../artifacts/index.js';
 import { movedGpus } from '../pipeline/index.js';
 import { DEFAULT_QUANTILE } from './resolve.js';
@@ -64,6 +67,15 @@ export function diffGears(a: GearPlan, b: GearPlan): GearDiff {
       !wordsDiffer(promised) &&
       !wordsDiffer(switching),
   };
+}
+
+/** gearFieldChanges lists further fields in which the plans differ, by which they are served. */
+export function gearFieldChanges(a: GearPlan, b: GearPlan): FieldChange[] {
+  const fieldsOf = (plan: GearPlan) => ({
+    stages: plan.stages,
+    fields: picked(plan, ['serving', 'cluster']),
+  });
+  return stagedChanges(fieldsOf(a), fieldsOf(b));
 }
 
 function wordsDiffer({ before, after }: ChangedWords): boolean {

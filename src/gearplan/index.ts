@@ -18,7 +18,7 @@ export {
   planFamily,
 } from './answer.js';
 export { type Cascade, cascadeOf } from './cascade.js';
-export { diffGears } from './diff.js';
+export { diffGears, gearFieldChanges } from './diff.js';
 export { distributionOf } from './distribution.js';
 export { familyFigures } from './family-figures.js';
 export { cascadeFrontier } from './frontier.js';

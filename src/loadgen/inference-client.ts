@@ -22,6 +22,8 @@ export interface RemoteModel {
   weight?: number;
   /** The digest of the plan that is served. */
   planSha256?: string;
+  /** The notes of that plan, such as those on measurements that are unfit; absent where there are none. */
+  planNotes?: string[];
   /** How the server schedules. */
   serving?: PlanServing;
 }
@@ -232,6 +234,7 @@ interface Metadata {
     planned_rps?: string;
     weight?: string;
     plan_sha256?: string;
+    plan_notes?: string;
     scheduler?: string;
     policy?: string;
     [key: `fill.${string}`]: string;
@@ -271,8 +274,23 @@ function readMetadata({ name, inputs, outputs, properties }: Metadata): RemoteMo
     ...numberOf('plannedRps', properties?.planned_rps),
     ...numberOf('weight', properties?.weight),
     ...(typeof properties?.plan_sha256 === 'string' ? { planSha256: properties.plan_sha256 } : {}),
+    ...planNotesOf(properties),
     ...servingOf(properties),
   };
+}
+
+/** planNotesOf gives the notes of the plan that a server serves, where it tells them in a way that is known here. */
+function planNotesOf({ plan_notes: text }: NonNullable<Metadata['properties']> = {}): {
+  planNotes?: string[];
+} {
+  if (typeof text !== 'string') return {};
+  try {
+    const notes = JSON.parse(text) as unknown;
+    const areTold = Array.isArray(notes) && notes.every((note) => typeof note === 'string');
+    return areTold && notes.length > 0 ? { planNotes: notes } : {};
+  } catch {
+    return {};
+  }
 }
 
 /** servingOf gives how a server schedules, where it tells that in a way that is known here. */

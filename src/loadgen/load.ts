@@ -291,10 +291,11 @@ class LoadRun {
       durationS,
     };
     const tally = LoadTally.joined(this.targets.map((target) => target.tally));
-    const { planSha256, serving } = only.model;
+    const { planSha256, planNotes, serving } = only.model;
     return {
       ...tally.report(asked, { seconds: sendingS, stoppedShort: this.stoppedShort }),
       ...(planSha256 === undefined ? {} : { planSha256 }),
+      ...(planNotes === undefined ? {} : { notes: planNotes }),
       ...(serving === undefined ? {} : { serving }),
       ...(tally.sent > MOST_SENDS ? {} : { sends: this.sends() }),
     };

@@ -26,6 +26,7 @@ export {
   type PlanDiff,
   type PoolToPlace,
   placeVirtualGpus,
+  pooledFieldChanges,
   regrouped,
   type VirtualGpuCounts,
 } from './plan/index.js';

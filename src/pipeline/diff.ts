@@ -2,11 +2,14 @@ import {
   changeOf,
   classChanges,
   differs,
+  type FieldChange,
   type PipelinePlan,
   type PlanDifference,
   type PlannedStage,
+  picked,
   type StageDifference,
   sidesOf,
+  stagedChanges,
   type WhenOutput,
 } from '../artifacts/index.js';
 import { movedGpus } from './moved-gpus.js';
@@ -52,6 +55,21 @@ export function diffPipelines(a: PipelinePlan, b: PipelinePlan): PipelineDiff {
     gpusMoved,
     same: alike && JSON.stringify(a.exclusive ?? []) === JSON.stringify(b.exclusive ?? []),
   };
+}
+
+/**
+ * pipelineFieldChanges lists further fields in which the plans differ, by which they are served or answer other questions. A
+ * trace is told by the envelope that it gives.
+ */
+export function pipelineFieldChanges(a: PipelinePlan, b: PipelinePlan): FieldChange[] {
+  const fieldsOf = (plan: PipelinePlan) => ({
+    stages: plan.stages,
+    fields: {
+      ...picked(plan, ['serving', 'cluster', 'share', 'shared', 'envelope']),
+      ...(plan.load !== undefined && !('trace' in plan.load) ? { load: plan.load } : {}),
+    },
+  });
+  return stagedChanges(fieldsOf(a), fieldsOf(b));
 }
 
 /** objectivesText says which share of the requests must be answered within which SLO. */

@@ -7,7 +7,7 @@
  */
 export { figureFaults, pipelinePlanFaults } from './check.js';
 export { type ConditionalEdge, conditionalEdges, type VerdictChoice, verdictChoices } from './choices.js';
-export { diffPipelines } from './diff.js';
+export { diffPipelines, pipelineFieldChanges } from './diff.js';
 export { planChosen, planGiven } from './given.js';
 export {
   ancestorsOf,

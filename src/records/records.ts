@@ -1,5 +1,4 @@
-import { type CsvError, parse } from 'csv-parse/sync';
-import { type Fault, fault } from '../artifacts/index.js';
+import { csvTable, type Fault, fault } from '../artifacts/index.js';
 import type { ClassLimit } from './class-limit.js';
 
 /** Longer texts are taken for a mistake: this holds some ten million lines. */
@@ -24,12 +23,6 @@ export interface FamilyRecords {
   readonly certainty: readonly Float64Array[];
 }
 
-/** Line is a line of the file, with its number. */
-interface Line {
-  readonly record: readonly string[];
-  readonly info: { readonly lines: number };
-}
-
 /**
  * recordsOf makes records of a CSV text: a header with the columns sample, model, prediction, label and certainty in any
  * order, and a line for each sample and model. Predictions and labels are class numbers or names, and are compared as text.
@@ -44,25 +37,10 @@ export function recordsOf(
   wanted?: readonly string[],
   limit?: ClassLimit,
 ): FamilyRecords | { readonly faults: Fault[] } {
-  let lines: Line[];
-  try {
-    const options = { relax_column_count: true, skip_empty_lines: true, trim: true, info: true, bom: true };
-    lines = parse(text, options) as unknown as Line[];
-  } catch (error) {
-    return { faults: [fault(`it is not CSV: ${(error as CsvError).message}`)] };
-  }
-  const [header, ...rows] = lines;
-  const names = header?.record ?? [];
-  const missing = COLUMNS.filter((column) => !names.includes(column));
-  const twice = names.filter((name, i) => names.indexOf(name) < i);
-  const headerFaults = [
-    ...missing.map((column) => fault(`lacks a column ${column}`, 'line 1')),
-    ...twice.map((column) => fault(`the column ${column} is given twice`, 'line 1')),
-  ];
-  if (headerFaults.length === 0 && rows.length === 0) headerFaults.push(fault('it has no line of a sample'));
-  if (headerFaults.length > 0) return { faults: headerFaults };
-  const reader = new RecordReader(names, wanted, limit);
-  for (const row of rows) reader.read(row);
+  const table = csvTable(text, COLUMNS, 'sample');
+  if ('faults' in table) return table;
+  const reader = new RecordReader(wanted, limit);
+  for (const line of table.lines) reader.read(table.cellsOf(line), line.info.lines);
   return reader.records();
 }
 
@@ -78,30 +56,22 @@ class RecordReader {
   private readonly faults = new FaultsAlike();
   private readonly samples = new Map<string, { readonly label: string; readonly line: number }>();
   private readonly answers = new Map<string, Map<string, Answer>>();
-  private readonly column: Readonly<Record<(typeof COLUMNS)[number], number>>;
 
   constructor(
-    private readonly names: readonly string[],
     private readonly wanted: readonly string[] | undefined,
     private readonly limit: ClassLimit | undefined,
-  ) {
-    this.column = Object.fromEntries(COLUMNS.map((column) => [column, names.indexOf(column)])) as Record<
-      (typeof COLUMNS)[number],
-      number
-    >;
-  }
+  ) {}
 
-  read({ record, info: { lines: line } }: Line): void {
-    if (record.length !== this.names.length) {
-      this.faults.add('cells', `has ${record.length} cells; the header has ${this.names.length}`, line);
+  /** @param cells those of the columns, in their order, or why the line has others */
+  read(cells: readonly string[] | { readonly wrong: string }, line: number): void {
+    if ('wrong' in cells) {
+      this.faults.add('cells', cells.wrong, line);
       return;
     }
-    const [sample, model, prediction, label, certainty] = COLUMNS.map(
-      (column) => record[this.column[column]] as string,
-    ) as [string, string, string, string, string];
+    const [sample, model, prediction, label, certainty] = cells as [string, string, string, string, string];
     const isWanted = this.wanted?.includes(model) ?? true;
-    const needed = isWanted || model === '' ? COLUMNS : OF_OTHERS;
-    const empty = needed.filter((column) => record[this.column[column]] === '');
+    const needed: readonly string[] = isWanted || model === '' ? COLUMNS : OF_OTHERS;
+    const empty = COLUMNS.filter((column, i) => needed.includes(column) && cells[i] === '');
     if (empty.length > 0) {
       this.faults.add('empty', `has no ${empty.join(', ')}`, line);
       return;

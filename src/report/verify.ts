@@ -25,6 +25,7 @@ const WORDS: Readonly<Record<VerifiedFigureName, FigureWords>> = {
   p90LatencyMs: { name: 'latency p90', written: ms },
   p99LatencyMs: { name: 'latency p99', written: ms },
   batches: { name: 'batches', written: count },
+  accuracy: { name: 'accuracy', written: share },
 };
 
 /** verifyTable has one row per figure, of all requests or of one model's: simulated, live, and the difference. */
@@ -46,7 +47,7 @@ function differenceText(name: VerifiedFigureName, difference: number | undefined
   if (difference === undefined) return '—';
   const sign = difference < 0 ? '−' : '+';
   const size = Math.abs(difference);
-  const isShare = name === 'attainment' || name === 'dropRate';
+  const isShare = name === 'attainment' || name === 'dropRate' || name === 'accuracy';
   return `${sign}${isShare ? `${(100 * size).toFixed(2)} points` : WORDS[name].written(size)}`;
 }
 
@@ -56,7 +57,7 @@ export function verifiedExecutionTable({ executions }: Verification): Table {
     columns: ['model', 'part', 'on', 'batch', 'planned ms', 'measured ms', 'factor', 'simulated', 'live'],
     rows: executions.map((one) => [
       one.model,
-      `${one.pipeline}/${one.partition}`,
+      one.stage ?? `${one.pipeline}/${one.partition}`,
       `1/${one.virtual} ${one.class}`,
       String(one.batch),
       orDash(one.plannedUs, milliseconds),

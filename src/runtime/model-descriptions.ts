@@ -7,14 +7,14 @@ import type { LiveModel } from './pool-work.js';
 
 /**
  * modelMetadata answers GET /v2/models/M: name, tensors, and among the properties what a load client needs to know of
- * the plan (its digest, SLO, planned rate and weight), and of how the server schedules.
+ * the plan (its digest, notes, SLO, planned rate and weight), and of how the server schedules.
  */
 export function modelMetadata(
   model: LiveModel,
   {
-    bundle: { manifest },
+    bundle: { manifest, plan },
     serving,
-  }: { readonly bundle: Pick<OpenedBundle, 'manifest'>; readonly serving: PlanServing },
+  }: { readonly bundle: Pick<OpenedBundle, 'manifest' | 'plan'>; readonly serving: PlanServing },
 ): object {
   const tensor = (spec: TensorSpec) => ({
     name: spec.name,
@@ -33,6 +33,7 @@ export function modelMetadata(
       planned_rps: String(model.plannedRps),
       weight: String(model.weight),
       plan_sha256: manifest.value.plan.sha256,
+      plan_notes: JSON.stringify(plan.notes ?? []),
       scheduler: serving.scheduler,
       policy: JSON.stringify(serving.policy ?? {}),
       ...fills(model),

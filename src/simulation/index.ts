@@ -11,11 +11,17 @@ export { simulationReport } from './document.js';
 export { drawnFates } from './fates.js';
 export { resolvedWorkload, type SimulatedLoadOptions } from './load.js';
 export type { RatedModel } from './models.js';
-export { planAt } from './plan-at.js';
+export type { SimulatedPlan } from './plan-at.js';
 export { simulatedRates } from './rates.js';
 export type { SimulationProgress, SimulationSetup } from './run.js';
 export { MOST_RUNS, overRuns, seededJobs } from './runs.js';
-export { lengthFaults, prepareSimulation, type SimulationSettings, windowFaults } from './setup.js';
+export {
+  lengthFaults,
+  type PreparedSimulation,
+  prepareSimulation,
+  type SimulationSettings,
+  windowFaults,
+} from './setup.js';
 export { SimulationPool } from './simulation-pool.js';
 export { runSweep, type SweepOptions, sweptLoads } from './sweep.js';
 export { namedTrace, readTraceFile, type TraceFile, type TraceFileOptions } from './trace-file.js';

@@ -1,4 +1,12 @@
-import { fault, InputError, type Loaded, loadArtifact, manifestIn, pathFrom } from '../artifacts/index.js';
+import {
+  type BundledDevice,
+  fault,
+  InputError,
+  type Loaded,
+  loadArtifact,
+  manifestIn,
+  pathFrom,
+} from '../artifacts/index.js';
 import type { ServedPlan, TopologyOptions } from '../serving/index.js';
 
 /** SimulatedPlan is a plan that is simulated. */
@@ -8,6 +16,8 @@ export interface SimulatedPlan {
   readonly madeAt: string;
   /** Whether transfers take the time of the cluster's links, or none, as in a server that runs all devices. */
   readonly transfers: NonNullable<TopologyOptions['transfers']>;
+  /** How the devices of a bundle are started, by class. */
+  readonly devices?: Readonly<Record<string, BundledDevice>>;
 }
 
 /**
@@ -36,5 +46,5 @@ export async function planAt(path: string): Promise<SimulatedPlan> {
     );
   const deployed = loaded.value.inputs?.find(({ role }) => role === 'plan');
   const madeAt = deployed === undefined ? plan.path : pathFrom(loaded.path, deployed.path);
-  return { plan, madeAt, transfers: 'none' };
+  return { plan, madeAt, transfers: 'none', devices: loaded.value.devices };
 }

@@ -35,7 +35,7 @@ import { type Jitter, profiledJitter } from './execution.js';
 import { familyRecords } from './family-records.js';
 import { withHeldLoad } from './held-load.js';
 import { resolvedWorkload, type SimulatedLoadOptions } from './load.js';
-import { planAt } from './plan-at.js';
+import { planAt, type SimulatedPlan } from './plan-at.js';
 import { type PlanProfiles, planProfileFaults, profilesOf } from './profiles.js';
 import type { SimulationSetup } from './run.js';
 import type { TraceFile } from './trace-file.js';
@@ -64,6 +64,8 @@ export interface SimulationSettings extends SimulatedLoadOptions, SchedulerOptio
 /** PreparedSimulation is a simulation that is ready to run. */
 export interface PreparedSimulation {
   readonly setup: SimulationSetup;
+  /** The plan as it was read. */
+  readonly found: SimulatedPlan;
   /** The profiles that the plan was made from, as far as they are still there. */
   readonly profiles: PlanProfiles;
   /** The files that the plan was made from. No output may replace them. */
@@ -118,7 +120,8 @@ export async function prepareSimulation(
 ): Promise<PreparedSimulation> {
   const { outputs = [], told = new ToldFaults(), check } = more;
   for (const output of outputs) await checkWritable(output.path);
-  const { plan, madeAt, transfers } = await planAt(path);
+  const found = await planAt(path);
+  const { plan, madeAt, transfers } = found;
   const before = told.count;
   const profiles = await profilesOf({ ...plan, path: madeAt }, told);
   if (told.count === before) told.add(...(await planProfileFaults(plan.value, profiles)));
@@ -129,7 +132,7 @@ export async function prepareSimulation(
   const jitter = jitterOf(plan.value, profiles, options, told);
   const broken = await contradictions(plan.value);
   told.add(...broken, ...numberFaults(options));
-  const who = { tuner: options.tuner, onlyStandby: transfers === 'none' };
+  const who = { tuner: options.tuner, onlyStandby: (more.transfers ?? transfers) === 'none' };
   const tuned = broken.length === 0 ? scheduler && chosenTuner(plan.value, scheduler, who) : undefined;
   told.add(...(tuned?.faults ?? []));
   if (told.count === 0 && scheduler !== undefined)
@@ -151,18 +154,17 @@ export async function prepareSimulation(
     told.add(...lengthFaults(plan.value, load.workload, options.exact));
     if (check !== undefined) told.add(...check(plan.value, load.workload));
   }
-  const task = more.task ?? `simulate ${path}`;
-  if (tuned === undefined || load === undefined || told.count > 0) throw told.error(task);
+  if (tuned === undefined || load === undefined || told.count > 0)
+    throw told.error(more.task ?? `simulate ${path}`);
   const { slow = 1, seed = 0, exact = false } = options;
-  const execution = { slow, ...(jitter === undefined ? {} : { jitter }) };
   return {
     setup: {
-      ...{ plan: tuned.plan, scheduler: tuned.scheduler, execution, workload: load.workload, seed, exact },
+      ...{ plan: tuned.plan, scheduler: tuned.scheduler, workload: load.workload, seed, exact },
+      execution: { slow, ...(jitter === undefined ? {} : { jitter }) },
       transfers: more.transfers ?? transfers,
       ...said.records,
     },
-    profiles,
-    made,
+    ...{ found, profiles, made },
     inputs: (holder) => [
       inputFile('plan', plan, holder),
       ...(jitter?.kind === 'profile' ? profiles : []).map((profile) => inputFile('profile', profile, holder)),

@@ -1,5 +1,5 @@
-import { type CsvError, parse } from 'csv-parse/sync';
 import {
+  csvLines,
   decodedText,
   type Fault,
   fault,
@@ -67,25 +67,14 @@ function placed(path: string, at: string, message: string): Fault {
   return fault(message, at === '' ? path : `${path} ${at}`);
 }
 
-/** One line of a file, with its number. */
-interface Line {
-  readonly record: readonly string[];
-  readonly info: { readonly lines: number };
-}
-
 /**
  * recordsFrom makes records of a CSV text: a header that names every conditional edge, as `detect>read`, and then a line
  * per request, of 0 and 1. Cells of stages that the request did not reach may be empty, and of an exclusive list exactly
  * one edge is taken.
  */
 export function recordsFrom(text: string, plan: PipelinePlan): VerdictRecords | { readonly faults: Fault[] } {
-  let lines: Line[];
-  try {
-    const options = { relax_column_count: true, skip_empty_lines: true, trim: true, info: true };
-    lines = parse(text, options) as unknown as Line[];
-  } catch (error) {
-    return { faults: [fault(`it is not CSV: ${(error as CsvError).message}`)] };
-  }
+  const lines = csvLines(text);
+  if ('faults' in lines) return lines;
   const [header, ...requests] = lines;
   const names = header?.record ?? [];
   const edges = plan.stages.flatMap((stage) =>

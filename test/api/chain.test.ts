@@ -12,7 +12,9 @@ import {
   partitionModelFile,
   profileModelFile,
   serveBundle,
+  simulatePlan,
   solveSpec,
+  sweepPlan,
   validateFiles,
 } from '../../src/api/index.js';
 import type { DeviceProfile, Profile } from '../../src/artifacts/index.js';
@@ -102,21 +104,28 @@ describe('the chain from ONNX file to served requests', () => {
     });
   });
 
-  it('tells where this host has too few cores for the devices of a bundle that it may serve', async () => {
+  it('tells where this host has too few cores for a plan or bundle that it may serve', async () => {
     const notesOf = async (count: number): Promise<string[]> => {
       await writeFile(at('many.yaml'), SPEC.replace('fast: { count: 1 }', `fast: { count: ${count} }`));
-      await solveSpec(at('many.yaml'), { output: at('many.json') });
       const notes: string[] = [];
-      await deployPlan(at('many.json'), { output: at('many'), onNote: (text) => notes.push(text) });
+      const onNote = (text: string) => notes.push(text);
+      const solved = await solveSpec(at('many.yaml'), { output: at('many.json'), onNote });
+      // The plan itself is the same on every machine.
+      if (solved.outcome === 'plan') expect(JSON.stringify(solved.plan)).not.toContain('CPU cores');
+      await deployPlan(at('many.json'), { output: at('many'), onNote });
+      await simulatePlan(at('many'), { duration: 0.1, onNote });
+      await sweepPlan(at('many'), { duration: 0.1, sweep: 'load=0.5', onNote });
+      await simulatePlan(at('many.json'), { duration: 0.1, onNote });
       return notes;
     };
     const many = 2 * hostThreads();
-    const [note, ...more] = await notesOf(many);
-    expect(more).toEqual([]);
-    const cores = many + 0.5;
-    expect(note).toMatch(
-      new RegExp(`^if this host is to serve .* keep ${cores} of this host's ${many / 2} CPU cores`),
-    );
+    const cores = `the devices keep ${many + 0.5} of this host's ${many / 2} CPU cores`;
+    const bundle = `if this host is to serve the bundle: ${cores}`;
+    const notes = (await notesOf(many)).map((note) => note.replace(/ busy when .*/, ''));
+    expect(notes).toEqual([
+      `if this host, which measured the devices, is to serve the plan: ${cores}`,
+      ...[bundle, bundle, bundle],
+    ]);
     if (hostThreads() > 2) expect(await notesOf(1)).toEqual([]);
   });
 

@@ -12,6 +12,7 @@ import {
   simulatePlan,
   solveSpec,
   validateFiles,
+  verifyLoad,
 } from '../../src/api/index.js';
 import {
   emittedHead,
@@ -26,6 +27,7 @@ import { certaintyOf, predictionOf } from '../../src/records/index.js';
 import type { RunningServer, ServeOptions } from '../../src/runtime/index.js';
 import { liveScheduler } from '../../src/runtime/scheduler.js';
 import { Decision, type LogEntry, makeCore, planTopologyOf, replay } from '../../src/serving/index.js';
+import { npy } from '../samples/numpy-files.js';
 
 const PIXELS = 32;
 const IMAGES = 16;
@@ -267,6 +269,51 @@ describe('a cascade of three models on two executors', () => {
     const answer = replay(log, (decisions) => makeCore({ name, policy } as never, topology, decisions));
     expect(answer).toEqual({ same: true, entries: log.length });
     expect(log.some(([word, kind]) => word === 'said' && kind === Decision.shift)).toBe(true);
+  });
+
+  it('is compared with the simulation of the same requests, with its accuracy and the batches of each model', async () => {
+    const solved = await solveSpec(at('spec.yaml'), { output: at('solved.json') });
+    if (solved.outcome !== 'gear-plan') throw new Error(JSON.stringify(solved));
+    await deployPlan(at('solved.json'), { output: at('solved') });
+    const data = Float32Array.from(images.flatMap((image) => [...(image.data as Float32Array)]));
+    await writeFile(at('images.npy'), npy('<f4', [IMAGES, 3, PIXELS, PIXELS], { data }));
+    const labels = images.map((_, image) => predictionOf(logits[2]![image]!));
+    await writeFile(at('labels.csv'), labels.join('\n'));
+    const server = await serveBundle(at('solved'), { port: 0 });
+    try {
+      const asked = { rps: 10, durationS: 3, seed: 1, arrivals: 'uniform' } as const;
+      const labelled = { samples: [at('images.npy')], labels: at('labels.csv') };
+      const load = await loadServer(server.url, { ...asked, ...labelled, output: at('load.json') });
+      const { requests, figures, executions, notes } = await verifyLoad(at('load.json'), {
+        plan: at('solved'),
+      });
+      expect(requests).toBe(load.sent);
+      const figure = (name: string) => figures.find((one) => one.name === name)!;
+      expect(figure('attainment')).toMatchObject({ simulated: 1, live: load.attainment });
+      expect(figure('accuracy').live).toBe(load.labelled!.accuracy);
+      const rows = (side: 'simulatedBatches' | 'liveBatches') =>
+        solved.plan.stages.map(({ name }) =>
+          executions
+            .filter(({ stage }) => stage === name)
+            .reduce((sum, one) => sum + one.batch * one[side], 0),
+        );
+      const [simulated, live] = [rows('simulatedBatches'), rows('liveBatches')];
+      for (const side of [simulated, live])
+        expect(side.reduce((sum, one) => sum + one, 0)).toBeGreaterThanOrEqual(load.sent);
+      // Request k is sample k on both sides, so that in the same gears the same models answer, unless the machine is late.
+      if (simulated.join() === live.join())
+        expect(figure('accuracy').simulated).toBeCloseTo(load.labelled!.accuracy!, 9);
+      expect(notes.join()).not.toContain('other samples');
+      await loadServer(server.url, { ...asked, durationS: 0.5, output: at('random.json') });
+      const random = await verifyLoad(at('random.json'), {
+        plan: at('solved.json'),
+        records: at('records.csv'),
+      });
+      expect(random.figures.find(({ name }) => name === 'accuracy')).not.toHaveProperty('live');
+      expect(random.notes.join()).toContain('the load sent other samples');
+    } finally {
+      await server.close();
+    }
   });
 
   it('is planned, confirmed, simulated and deployed from its spec', async () => {

@@ -5,7 +5,14 @@ import { join } from 'node:path';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { mobilenetv2, resnet18, unet, vitExported } from '../../examples/models/index.js';
-import { deployPlan, loadServer, partitionModelFile, serveBundle, solveSpec } from '../../src/api/index.js';
+import {
+  deployPlan,
+  loadServer,
+  partitionModelFile,
+  serveBundle,
+  solveSpec,
+  verifyLoad,
+} from '../../src/api/index.js';
 import type { Bundle, PipelinePlan, Profile } from '../../src/artifacts/index.js';
 import type { TensorData, Tensors } from '../../src/execution/index.js';
 import { streamOf } from '../../src/random/index.js';
@@ -232,6 +239,44 @@ describe('a pipeline of five models on two executors, one of which holds three',
     const { name, policy } = liveScheduler({}, { plan, topology });
     const answer = replay(log, (decisions) => makeCore({ name, policy } as never, topology, decisions));
     expect(answer).toEqual({ same: true, entries: log.length });
+  });
+
+  it('is compared with the simulation of the same requests, stage by stage', async () => {
+    await served({}, async (server) => {
+      const rps = PLANNED_RPS / 2;
+      const options = { rps, durationS: cases(2, 6), seed: 1, inputs: inputs(), output: at('load.json') };
+      const load = await loadServer(server.url, options);
+      const { requests, figures, models, executions, causes, notes } = await verifyLoad(at('load.json'), {
+        plan: at('bundle'),
+      });
+      expect(requests).toBe(load.sent);
+      const figure = (name: string) => figures.find((one) => one.name === name)!;
+      expect(figure('attainment')).toMatchObject({ simulated: 1, live: load.attainment });
+      expect(figure('p99LatencyMs').live).toBe(load.latencyMs?.p99);
+      expect(models).toEqual([]);
+      const stages = ['detect', 'clean', 'sharpen', 'count', 'tag'];
+      expect([...new Set(executions.map(({ stage }) => stage))]).toEqual(stages);
+      // Every request passes the first stage, and one of the two that follow it.
+      const rows = (side: 'simulatedBatches' | 'liveBatches', ...of: string[]) =>
+        executions
+          .filter(({ stage }) => of.includes(stage!))
+          .reduce((sum, one) => sum + one.batch * one[side], 0);
+      for (const side of ['simulatedBatches', 'liveBatches'] as const) {
+        expect(rows(side, 'detect')).toBe(load.sent);
+        expect(rows(side, 'clean', 'sharpen')).toBe(load.sent);
+        expect(rows(side, 'tag')).toBeLessThan(load.sent);
+      }
+      const { executions: parts, front, queueing } = causes!.meanLatencyMs;
+      expect(parts + front + queueing).toBeCloseTo(figure('meanLatencyMs').difference!, 6);
+      expect(notes.join()).toContain("which edges are taken by the plan's probabilities");
+      // The plan itself is as good as its bundle: its server has no devices beside the planned ones either.
+      const byPlan = await verifyLoad(at('load.json'), { plan: at('plan.json') });
+      expect(byPlan.figures).toEqual(figures);
+      const correct = [at('corrected.json')];
+      await expect(verifyLoad(at('load.json'), { plan: at('plan.json'), correct })).rejects.toThrow(
+        'the profiles of a pipeline plan are not corrected',
+      );
+    });
   });
 
   it('says in an answer which outputs were not taken, and which rows an output has', async () => {

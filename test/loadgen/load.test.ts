@@ -67,6 +67,24 @@ describe('driveLoad()', () => {
   });
 
   it.each([
+    ['["one","two"]', { notes: ['one', 'two'] }],
+    ['[]', {}],
+    ['["one",2]', {}],
+    ['{"length":1}', {}],
+    ['["one"', {}],
+    [undefined, {}],
+    [7, {}],
+  ])('reports the notes of the plan of a server that tells them as %s', async (told, reported) => {
+    const described = JSON.stringify({ ...JSON.parse(metadata), properties: { plan_notes: told } });
+    const url = await respond((request, response) => {
+      request.resume();
+      response.end(request.method === 'GET' ? described : ANSWER);
+    });
+    const { notes } = await driveLoad(url, { model: 'm', rps: 20, durationS: 0.1 });
+    expect(notes === undefined ? {} : { notes }).toEqual(reported);
+  });
+
+  it.each([
     ['{"name":5,"inputs":"x"}', 'does not say which models it has'],
     ['[null,{"name":7}]', 'does not say which models it has'],
     ['<html>', 'answers /v2/repository/index with something other than JSON'],

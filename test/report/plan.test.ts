@@ -105,12 +105,12 @@ describe('classUseTable()', () => {
 describe('diffHeadline()', () => {
   it('gives no percentage when the objectives are of different kinds', () => {
     const rest = { models: [], classes: [], gpusMoved: 3, same: false };
-    const objective = { kind: 'cost', kindBefore: 'throughput', before: 2000, after: 5.5 };
+    const objective = { kind: 'cost', kindBefore: 'throughput', before: 2000, after: 5.5 } as const;
     const gpus = '3 GPUs would serve something else';
     expect(diffHeadline({ ...rest, objective })).toBe(
       `throughput 2 000 → cost 5.50, which do not compare; ${gpus}`,
     );
-    const same = { kind: 'cost', before: 4, after: 5 };
+    const same = { kind: 'cost', before: 4, after: 5 } as const;
     expect(diffHeadline({ ...rest, objective: same })).toBe(`cost 4.00 → 5.00 (+25.0 %); ${gpus}`);
   });
 });

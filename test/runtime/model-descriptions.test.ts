@@ -5,7 +5,8 @@ import { openBundle } from '../../src/runtime/opened-bundle.js';
 import { twoPartitions, writeBundle } from './tiny-bundle.js';
 
 it('modelMetadata() tells a load client what it needs to know of the plan', async () => {
-  const { folder, remove } = await writeBundle(twoPartitions(4, 250, 500));
+  const notes = ['tiny: it is "small"', 'another'];
+  const { folder, remove } = await writeBundle({ ...twoPartitions(4, 250, 500), notes });
   try {
     const bundle = await openBundle(folder);
     const [planned] = (bundle.plan as PooledPlan).models;
@@ -16,6 +17,7 @@ it('modelMetadata() tells a load client what it needs to know of the plan', asyn
       properties: {
         ...{ slo_ms: '250', planned_rps: '8000', weight: String(planned?.weight) },
         ...{ scheduler: 'fifo', policy: '{"drop":"never","slackNs":7}' },
+        plan_notes: JSON.stringify(notes),
       },
     });
   } finally {

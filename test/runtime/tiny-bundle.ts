@@ -180,6 +180,8 @@ export interface BundleShape {
   name?: string;
   /** A model that replaces the generated one. */
   model?: TestModel;
+  /** The notes of the plan. */
+  notes?: string[];
 }
 
 export interface TestModel {
@@ -223,6 +225,7 @@ export async function writeBundle(
   const plan = planOf([{ sloMs: shape.sloMs, pipelines: shape.pipelines.map((p) => p.shape) }]);
   const { name = 'tiny', model = TINY } = shape;
   plan.models[0]!.name = name;
+  if (shape.notes !== undefined) plan.notes = shape.notes;
   const partitions: Bundle['partitions'] = [];
   for (const [p, { blocks }] of shape.pipelines.entries()) {
     let from = 0;

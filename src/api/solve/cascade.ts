@@ -4,6 +4,7 @@ import {
   emittedHead,
   everyInput,
   type Fault,
+  FilesRead,
   firstFaults,
   type GearPlan,
   InputError,
@@ -11,11 +12,11 @@ import {
   type InputPath,
   inputFile,
   type Loaded,
-  loadArtifact,
   type NoPlan,
   type OpenCluster,
   option,
   outputFiles,
+  type Profile,
   type ProfileFigures,
   pathFrom,
   profileInputs,
@@ -26,6 +27,7 @@ import {
 } from '../../artifacts/index.js';
 import type { CascadeFiles, GearExplanation, LoadPoint, ResolvedCascade } from '../../gearplan/index.js';
 import type { FamilyRecords } from '../../records/index.js';
+import { hereNotes, serverNotes } from '../core-notes.js';
 import type { GearJob, PlannedGears } from './cascade-worker.js';
 import { refuseMarked } from './refuse-marked.js';
 
@@ -55,6 +57,8 @@ interface CascadeSolving {
   readonly strictProfile?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((doing: string) => void) | undefined;
+  /** Receives a note where this host measured the devices and has too few cores to run all that the plan uses. */
+  readonly onNote?: ((text: string) => void) | undefined;
 }
 
 /** CascadeSolved is the answer of `plan solve` to a cascade. `document` is what `--json` prints. */
@@ -124,27 +128,37 @@ export async function solveCascade(
         ...{ reasons: [], models: noPlanModels(spec.value, undefined), solver },
       },
     };
-  const { name, method, notes, ...figures } = answer.plan;
-  const { status, objective, ...rest } = figures;
-  const plan: GearPlan = {
-    ...emittedHead(
-      'gear-plan',
-      loaded.inputs(
-        output,
-        answer.plan.stages.map(({ name }) => name),
-      ),
-    ),
-    ...{ name, method, ...(notes === undefined ? {} : { notes }), status, objective },
-    serving: gearServing(spec.value),
-    ...rest,
-  };
+  const plan = await gearPlanOf(answer.plan, loaded, output);
+  for (const note of await hereNotes(plan.classes, profilesOf(loaded))) options.onNote?.(note);
   if (output !== undefined) await saveArtifact<'gear-plan'>(output, plan);
   const more = explanation === undefined ? {} : { explanation };
   return {
-    ...{ outcome: 'gear-plan', plan, warnings: notes ?? [] },
+    ...{ outcome: 'gear-plan', plan, warnings: plan.notes ?? [] },
     limitReached: plan.status !== 'optimal' && options.work !== undefined && answer.trials >= options.work,
     ...more,
     document: { ...plan, solver, ...more },
+  };
+}
+
+function profilesOf({ files }: LoadedCascade): Profile[] {
+  return files.profiles.map(({ profile }) => profile);
+}
+
+type GearPlanBody = Extract<PlannedGears['answer'], { readonly plan: unknown }>['plan'];
+
+/** gearPlanOf puts the head of a file before a plan, and adds the note on CPUs for which a server has too few cores. */
+async function gearPlanOf(
+  { name, method, notes: own = [], status, objective, ...rest }: GearPlanBody,
+  loaded: LoadedCascade,
+  holder: string | undefined,
+): Promise<GearPlan> {
+  const notes = [...own, ...(await serverNotes(loaded.files.cluster, profilesOf(loaded)))];
+  const used = rest.stages.map((stage) => stage.name);
+  return {
+    ...emittedHead('gear-plan', loaded.inputs(holder, used)),
+    ...{ name, method, ...(notes.length === 0 ? {} : { notes }), status, objective },
+    serving: gearServing(loaded.spec.value),
+    ...rest,
   };
 }
 
@@ -197,17 +211,22 @@ export async function replannedGears(
 /**
  * loadCascade reads a cascade's spec with its cluster, profiles, records and distribution of loads, and resolves it.
  * @param known the spec, where it was read before
+ * @param readBefore other files that were read before
  * @throws InputError with every fault of the spec, of the files that it names, and of how they fit together;
  *   MissingError where files are only missing
  */
-export async function loadCascade(path: string, known?: Loaded<'cascade'>): Promise<LoadedCascade> {
-  const spec = known ?? (await loadArtifact(path, ['cascade']));
+export async function loadCascade(
+  path: string,
+  known?: Loaded<'cascade'>,
+  readBefore = new FilesRead(),
+): Promise<LoadedCascade> {
+  const spec = known ?? (await readBefore.load(path, ['cascade']));
   const { cascadeSpecFaults, resolveCascade } = await import('../../gearplan/index.js');
   const { servingFaults } = await import('../../serving/index.js');
   const task = `plan ${path}`;
   const serving = servingFaults(spec.value);
   const own = [...cascadeSpecFaults(spec.value), ...serving];
-  const read = await filesOf(spec).catch(async (error: unknown) => {
+  const read = await filesOf(spec, readBefore).catch(async (error: unknown) => {
     // What is wrong with the spec itself is told together with the files that cannot be read.
     const failures = own.length === 0 ? [error] : [error, new InputError(task, own)];
     await everyInput(
@@ -260,13 +279,13 @@ interface CascadeFilesRead {
   readonly distribution: TextFile<readonly LoadPoint[]> | undefined;
 }
 
-async function filesOf(spec: Loaded<'cascade'>): Promise<CascadeFilesRead> {
+async function filesOf(spec: Loaded<'cascade'>, files: FilesRead): Promise<CascadeFilesRead> {
   const { cluster, models, records, load } = spec.value;
   const { classLimitOf, MOST_RECORD_BYTES, recordsOf } = await import('../../records/index.js');
   const { distributionOf } = await import('../../gearplan/index.js');
   const names = models.map(({ name }) => name);
   const { distribution = 'zipf' } = load;
-  const reading = models.map(({ profile }) => loadArtifact(pathFrom(spec.path, profile), ['profile']));
+  const reading = models.map(({ profile }) => files.load(pathFrom(spec.path, profile), ['profile']));
   // Profiles that cannot be read are told below, and say nothing of classes.
   const classLimit = Promise.allSettled(reading).then((read) =>
     classLimitOf(
@@ -285,7 +304,7 @@ async function filesOf(spec: Loaded<'cascade'>): Promise<CascadeFilesRead> {
     ]
   >(`use the files that ${spec.path} names`, [
     typeof cluster === 'string'
-      ? loadArtifact(pathFrom(spec.path, cluster), ['cluster']).then((file) => ({ value: file.value, file }))
+      ? files.load(pathFrom(spec.path, cluster), ['cluster']).then((file) => ({ value: file.value, file }))
       : Promise.resolve({ value: cluster }),
     textFile(pathFrom(spec.path, records), MOST_RECORD_BYTES, async (text) => {
       const found = recordsOf(text, names, await classLimit);

@@ -1,6 +1,7 @@
 import {
   emittedHead,
   everyInput,
+  FilesRead,
   fault,
   firstFaults,
   InputError,
@@ -8,7 +9,6 @@ import {
   type InputPath,
   inputFile,
   type Loaded,
-  loadArtifact,
   type NoPlan,
   type NoPlanModel,
   type OpenCluster,
@@ -16,6 +16,7 @@ import {
   type PipelinePlan,
   type PipelineSpec,
   type PlanServing,
+  type Profile,
   type ProfileFigures,
   pathFrom,
   profileInputs,
@@ -34,6 +35,7 @@ import type {
   StageGraph,
 } from '../../pipeline/index.js';
 import type { Trace } from '../../workload/index.js';
+import { hereNotes, serverNotes } from '../core-notes.js';
 import type { PipelineLimits, PlannedOpen, PlanningJob } from './pipeline-planning.js';
 import { refuseMarked } from './refuse-marked.js';
 
@@ -62,6 +64,8 @@ interface PipelineSolving extends PipelineLimits {
   readonly strictProfile?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((doing: string) => void) | undefined;
+  /** Receives a note where this host measured the devices and has too few cores to run all that the plan uses. */
+  readonly onNote?: ((text: string) => void) | undefined;
 }
 
 /** PipelineSolved is the answer of `plan solve` to a pipeline. `document` is what `--json` prints. */
@@ -108,8 +112,9 @@ export async function solvePipeline(
     const document = noPipelinePlan(outcome, loaded, solver);
     return { outcome: 'infeasible', reasons: outcome.reasons.map(({ text }) => text), document };
   }
-  const plan = pipelinePlan(await enveloped(outcome.plan, loaded), loaded, output);
+  const plan = await pipelinePlan(outcome.plan, loaded, output);
   if (output !== undefined) await saveArtifact<'pipeline-plan'>(output, plan);
+  for (const note of await hereNotes(plan.classes, profilesIn(loaded))) options.onNote?.(note);
   const limitReached = 'finished' in outcome && !outcome.finished && isLimited(options);
   const explanation =
     'explanation' in outcome && outcome.explanation ? { explanation: outcome.explanation } : {};
@@ -195,7 +200,7 @@ async function outcomeAgain(plan: PipelinePlan, { open, problem, files, trace, s
 }
 
 /** enveloped adds the traffic envelope of a plan's load. */
-export async function enveloped(
+async function enveloped(
   body: PipelinePlanBody,
   { spec, trace }: Pick<LoadedPipeline, 'spec' | 'trace'>,
 ): Promise<PipelinePlanBody> {
@@ -203,13 +208,23 @@ export async function enveloped(
   return withEnvelope(body, { spec: spec.value, trace });
 }
 
-/** pipelinePlan puts the head of a file before a plan, and its trace relative to that file. */
-export function pipelinePlan(
-  body: PipelinePlanBody,
-  { spec, inputs }: LoadedPipeline,
+/** profilesIn lists the profiles of a pipeline's stages. */
+export function profilesIn({ files }: Pick<LoadedPipeline, 'files'>): Profile[] {
+  return files.profiles.map(({ profile }) => profile);
+}
+
+/**
+ * pipelinePlan makes a file of a plan: with the head of a file, its traffic envelope, its trace relative to that file,
+ * and a note where the cluster has more CPUs on a server than there are cores for.
+ */
+export async function pipelinePlan(
+  planned: PipelinePlanBody,
+  loaded: LoadedPipeline,
   holder: string | undefined,
-): PipelinePlan {
-  const { kind, version, name, method, notes, ...figures } = body;
+): Promise<PipelinePlan> {
+  const { spec, inputs, files } = loaded;
+  const { kind, version, name, method, notes: own = [], ...figures } = await enveloped(planned, loaded);
+  const notes = [...own, ...(await serverNotes(files.cluster, profilesIn(loaded)))];
   const load =
     figures.load !== undefined && 'trace' in figures.load
       ? { load: { trace: relativePath(pathFrom(spec.path, figures.load.trace), holder) } }
@@ -217,7 +232,7 @@ export function pipelinePlan(
   return {
     ...emittedHead('pipeline-plan', inputs(holder)),
     ...{ name, method },
-    ...(notes === undefined ? {} : { notes }),
+    ...(notes.length === 0 ? {} : { notes }),
     serving: pipelineServing(spec.value),
     ...figures,
     ...load,
@@ -291,11 +306,16 @@ export async function pipelineTools(): Promise<PipelineTools> {
 /**
  * loadPipeline reads a pipeline's spec with its cluster, profiles and trace, and resolves it.
  * @param known the spec, where it was read before
+ * @param readBefore other files that were read before
  * @throws InputError with every fault of the spec, of the files that it names, and of how they fit together;
  *   MissingError where files are only missing
  */
-export async function loadPipeline(path: string, known?: Loaded<'pipeline'>): Promise<LoadedPipeline> {
-  const spec = known ?? (await loadArtifact(path, ['pipeline']));
+export async function loadPipeline(
+  path: string,
+  known?: Loaded<'pipeline'>,
+  readBefore = new FilesRead(),
+): Promise<LoadedPipeline> {
+  const spec = known ?? (await readBefore.load(path, ['pipeline']));
   const { countFaults, pipelineSpecFaults, resolveGiven, resolveOpen } = await import(
     '../../pipeline/index.js'
   );
@@ -303,7 +323,7 @@ export async function loadPipeline(path: string, known?: Loaded<'pipeline'>): Pr
   const task = `plan ${path}`;
   const many = countFaults(spec.value);
   if (many.length > 0) throw new InputError(task, many);
-  const read = await filesOf(spec).catch(async (error: unknown) => {
+  const read = await filesOf(spec, readBefore).catch(async (error: unknown) => {
     // What is wrong with the spec itself is told together with the files that cannot be read.
     const own = [...pipelineSpecFaults(spec.value), ...servingFaults(spec.value)];
     const failures = own.length === 0 ? [error] : [error, new InputError(task, own)];
@@ -355,7 +375,7 @@ interface TraceRead {
   readonly trace: Trace;
 }
 
-async function filesOf(spec: Loaded<'pipeline'>): Promise<PipelineFilesRead> {
+async function filesOf(spec: Loaded<'pipeline'>, files: FilesRead): Promise<PipelineFilesRead> {
   const paths = spec.value.stages.map(({ profile }) => pathFrom(spec.path, profile));
   const distinct = [...new Set(paths)];
   const { cluster } = spec.value;
@@ -363,10 +383,10 @@ async function filesOf(spec: Loaded<'pipeline'>): Promise<PipelineFilesRead> {
     [PipelineFilesRead['cluster'], TraceRead | undefined, ...Loaded<'profile'>[]]
   >(`use the files that ${spec.path} names`, [
     typeof cluster === 'string'
-      ? loadArtifact(pathFrom(spec.path, cluster), ['cluster']).then((file) => ({ value: file.value, file }))
+      ? files.load(pathFrom(spec.path, cluster), ['cluster']).then((file) => ({ value: file.value, file }))
       : Promise.resolve({ value: cluster }),
     traceOf(spec),
-    ...distinct.map((one) => loadArtifact(one, ['profile'])),
+    ...distinct.map((one) => files.load(one, ['profile'])),
   ]);
   const profiles = paths.map((one) => found[distinct.indexOf(one)] as Loaded<'profile'>);
   return { cluster: clusterRead, profiles, trace };

@@ -2,12 +2,12 @@ import {
   type Cluster,
   countedCluster,
   everyInput,
+  FilesRead,
   InputError,
   type InputFile,
   type InputPath,
   inputFile,
   type Loaded,
-  loadArtifact,
   type PlanServing,
   type PooledSpec,
   type ProfileFigures,
@@ -45,11 +45,16 @@ export interface LoadedProblem {
 /**
  * loadProblem reads a pooled spec, its cluster and its profiles, and resolves it.
  * @param given the spec, where it was read before
+ * @param files other files that were read before
  * @throws InputError with every fault of the spec, else of the files it names, else of how they fit together;
  *   MissingError where files are only missing
  */
-export async function loadProblem(path: string, given?: Loaded<'pooled'>): Promise<LoadedProblem> {
-  const { spec, cluster, profiles, read, inputs } = await loadPooled(path, given);
+export async function loadProblem(
+  path: string,
+  given?: Loaded<'pooled'>,
+  files = new FilesRead(),
+): Promise<LoadedProblem> {
+  const { spec, cluster, profiles, read, inputs } = await loadPooled(path, given, files);
   const [problem, serving] = await everyInput<[PooledProblem, PlanServing, undefined]>(`plan ${path}`, [
     import('../../milp/index.js').then(({ resolvePooled }) =>
       resolvePooled(spec.value, { cluster, profiles, where: path }),
@@ -93,13 +98,17 @@ export async function servingOf({ value: spec, path }: Loaded<'pooled'>): Promis
  * @throws InputError with every fault of the spec, else of the files it names; MissingError where files are only
  *   missing
  */
-export async function loadPooled(path: string, given?: Loaded<'pooled'>): Promise<LoadedPooled> {
-  const spec = given ?? (await loadArtifact(path, ['pooled']));
+export async function loadPooled(
+  path: string,
+  given?: Loaded<'pooled'>,
+  files = new FilesRead(),
+): Promise<LoadedPooled> {
+  const spec = given ?? (await files.load(path, ['pooled']));
   const paths = spec.value.models.map((model) => pathFrom(path, model.profile));
   const distinct = [...new Set(paths)];
   const [cluster, ...found] = await everyInput<[ClusterOfSpec, ...Loaded<'profile'>[]]>(
     `use the files that ${path} names`,
-    [clusterOf(spec.value, path), ...distinct.map((one) => loadArtifact(one, ['profile']))],
+    [clusterOf(spec.value, path, files), ...distinct.map((one) => files.load(one, ['profile']))],
   );
   const loaded = paths.map((one) => found[distinct.indexOf(one)] as Loaded<'profile'>);
   const inputs = (holder: string | undefined): InputFile[] => [
@@ -122,8 +131,8 @@ interface ClusterOfSpec {
   readonly file?: Loaded<'cluster'>;
 }
 
-async function clusterOf(spec: PooledSpec, path: string): Promise<ClusterOfSpec> {
+async function clusterOf(spec: PooledSpec, path: string, files: FilesRead): Promise<ClusterOfSpec> {
   if (typeof spec.cluster !== 'string') return { value: spec.cluster };
-  const file = await loadArtifact(pathFrom(path, spec.cluster), ['cluster']);
+  const file = await files.load(pathFrom(path, spec.cluster), ['cluster']);
   return { value: countedCluster(file.value, file.path), file };
 }

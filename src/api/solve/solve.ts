@@ -21,6 +21,7 @@ import type {
   PooledOutcome,
   SolverReport,
 } from '../../milp/index.js';
+import { hereNotes, serverNotes } from '../core-notes.js';
 import { noPlanDocument } from '../no-plan.js';
 import { type CascadeSolved, solveCascade } from './cascade.js';
 import { type HeldOutcome, holdPlan } from './hold.js';
@@ -82,6 +83,8 @@ export interface SolveOptions extends SolveLimits {
   /** When it is aborted, the best plan and the explanation so far are returned. */
   readonly signal?: AbortSignal;
   readonly onProgress?: (doing: string) => void;
+  /** Receives a note where this host measured the devices and has too few cores to run all that the plan uses. */
+  readonly onNote?: (text: string) => void;
 }
 
 /** Solved is the answer of `plan solve`. `document` is what `--json` prints. */
@@ -381,7 +384,13 @@ async function planned(
   const { output, explain, onProgress } = options;
   const head = emittedHead('pooled-plan', loaded.inputs(output));
   const names = loaded.problem.models.map(({ name }) => name);
-  const all = [...ownShareNotes(loaded.spec, names, options.hold), ...outcome.notes];
+  const profiles = loaded.profiles.map(({ profile }) => profile);
+  const all = [
+    ...ownShareNotes(loaded.spec, names, options.hold),
+    ...outcome.notes,
+    ...(await serverNotes(loaded.problem.cluster, profiles)),
+  ];
+  for (const note of await hereNotes(outcome.plan.classes, profiles)) options.onNote?.(note);
   const notes = all.length === 0 ? {} : { notes: all };
   const found: PooledPlan = { ...head, serving: loaded.serving, ...outcome.plan, ...notes };
   if (output !== undefined) await saveArtifact<'pooled-plan'>(output, found);

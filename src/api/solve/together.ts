@@ -20,14 +20,15 @@ import {
 import type { PartAnswer, TogetherOutcome } from '../../inferline/index.js';
 import { JobPool } from '../../jobs/index.js';
 import type { PipelinePlanBody } from '../../pipeline/index.js';
+import { hereNotes } from '../core-notes.js';
 import {
-  enveloped,
   type LoadedPipeline,
   loadPipeline,
   noPlanModelOf,
   type PipelineTools,
   pipelinePlan,
   pipelineTools,
+  profilesIn,
 } from './pipeline.js';
 import type { PipelineLimits, PlannedOpen, PlanningJob } from './pipeline-planning.js';
 import { refuseMarked } from './refuse-marked.js';
@@ -40,6 +41,8 @@ export interface TogetherOptions extends PipelineLimits {
   readonly strictProfile?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((doing: string) => void) | undefined;
+  /** Receives a note where this host measured the devices and has too few cores to run all that the plans use. */
+  readonly onNote?: ((text: string) => void) | undefined;
 }
 
 /** TogetherSolved is the answer to several pipelines that share a cluster. */
@@ -122,6 +125,7 @@ export async function solveTogether(
     if (file !== undefined) await saveArtifact<'pipeline-plan'>(file, plans[k] as PipelinePlan);
   const isLimited = options.work !== undefined || options.timeLimit !== undefined;
   const document = planSet(loaded, plans, { ...outcome, files, tools });
+  for (const note of await hereNotes(usedByAll(plans), loaded.flatMap(profilesIn))) options.onNote?.(note);
   return { outcome: 'plan-set', plans, limitReached: isLimited && !outcome.finished, document };
 }
 
@@ -263,7 +267,7 @@ async function planWithShare(
   const used = usedBy(body);
   const made = await tools.takenOver(body, jobWithin(loaded, used, tools), body.objective?.bound ?? 0);
   if (made === undefined) throw new Error(`the plan of ${loaded.spec.path} does not hold with its share`);
-  return { ...pipelinePlan(await enveloped(made, loaded), loaded, file), share: { with: others } };
+  return { ...(await pipelinePlan(made, loaded, file)), share: { with: others } };
 }
 
 function togetherReasons(
@@ -302,6 +306,15 @@ function togetherReasons(
   return [{ code: 'too-few-gpus', available: free, text }];
 }
 
+/** usedByAll counts the devices that several plans use, by class. */
+function usedByAll(plans: readonly PipelinePlan[]): Record<string, { used: number }> {
+  const all: Record<string, { used: number }> = {};
+  for (const { classes } of plans)
+    for (const [name, { used }] of Object.entries(classes))
+      all[name] = { used: (all[name]?.used ?? 0) + used };
+  return all;
+}
+
 function planSet(
   loaded: readonly LoadedPipeline[],
   plans: readonly PipelinePlan[],
@@ -318,12 +331,9 @@ function planSet(
   },
 ): PlanSet {
   const free = freeIn(loaded, tools);
-  const used: Record<string, number> = {};
-  for (const { classes } of plans)
-    for (const [name, use] of Object.entries(classes)) used[name] = (used[name] ?? 0) + use.used;
-  const classes = Object.entries(used).map(([name, n]) => {
+  const classes = Object.entries(usedByAll(plans)).map(([name, { used }]) => {
     const count = free[name];
-    return [name, { used: n, ...(count === undefined ? {} : { count }) }] as const;
+    return [name, { used, ...(count === undefined ? {} : { count }) }] as const;
   });
   return {
     ...emittedHead('plan-set', inputsOf(loaded)),

@@ -16,6 +16,9 @@ export function verifiedFigures(report: SimulationReport, load: LoadDocument): V
   return [
     ...requestFigures(report.overall, { ...load, throughputRps, goodputRps }),
     compared('batches', simulated, live),
+    ...(report.cascade === undefined
+      ? []
+      : [compared('accuracy', report.cascade.accuracy, load.labelled?.accuracy)]),
   ];
 }
 

@@ -2,10 +2,10 @@ import type {
   LoadExecutions,
   LoadServed,
   PlannedPartition,
-  PooledPlan,
   SimulationReport,
   VerifiedExecutions,
 } from '../../artifacts/index.js';
+import type { ServedPlan } from '../../serving/index.js';
 import type { SimulationSetup } from '../../simulation/index.js';
 
 /** The median of fewer batches says little. */
@@ -19,31 +19,47 @@ interface MeasuredCell extends LoadExecutions {
   factor?: number;
 }
 
-/** MeasuredPool is a partition of a plan with the batches of it that a load executed. */
+/** PlannedPool is what is planned of a partition, or of a stage of a pipeline or cascade. */
+type PlannedPool = Pick<PlannedPartition, 'device' | 'virtual' | 'latencyUsByBatch'>;
+
+/** MeasuredPool is a partition of a plan, or a stage, with the batches of it that a load executed. */
 export interface MeasuredPool {
   readonly model: string;
-  readonly planned: PlannedPartition;
+  /** The stage of a pipeline or cascade. */
+  readonly stage?: string;
+  readonly planned: PlannedPool;
   readonly pipeline: number;
   readonly partition: number;
   readonly cells: readonly MeasuredCell[];
 }
 
 /** measuredPools gives the partitions of a plan, in the order of its pools, with what a load measured of each. */
-export function measuredPools(plan: PooledPlan, served: readonly LoadServed[]): MeasuredPool[] {
-  return plan.models.flatMap(({ name, pipelines }) => {
-    const executions = served.find(({ model }) => model === name)?.executions ?? [];
-    return pipelines.flatMap(({ partitions }, pipeline) =>
-      partitions.map((planned, partition) => ({
-        ...{ model: name, planned, pipeline, partition },
-        cells: executions
-          .filter((one) => one.pipeline === pipeline && one.partition === partition)
-          .map((one) => ({ ...one, ...factorOf(one, planned) })),
-      })),
-    );
+export function measuredPools(plan: ServedPlan, served: readonly LoadServed[]): MeasuredPool[] {
+  return plannedPools(plan).map((pool) => {
+    const executions = served.find(({ model }) => model === pool.model)?.executions ?? [];
+    return {
+      ...pool,
+      cells: executions
+        .filter((one) => one.pipeline === pool.pipeline && one.partition === pool.partition)
+        .map((one) => ({ ...one, ...factorOf(one, pool.planned) })),
+    };
   });
 }
 
-function factorOf({ batch, measured, medianUs }: LoadExecutions, planned: PlannedPartition) {
+/** plannedPools lists the pools of a plan: a server counts the stages of a pipeline or cascade as partitions. */
+function plannedPools(plan: ServedPlan): Omit<MeasuredPool, 'cells'>[] {
+  if (plan.kind !== 'pooled-plan')
+    return plan.stages.map((planned, partition) => ({
+      ...{ model: plan.name, stage: planned.name, planned, pipeline: 0, partition },
+    }));
+  return plan.models.flatMap(({ name, pipelines }) =>
+    pipelines.flatMap(({ partitions }, pipeline) =>
+      partitions.map((planned, partition) => ({ model: name, planned, pipeline, partition })),
+    ),
+  );
+}
+
+function factorOf({ batch, measured, medianUs }: LoadExecutions, planned: PlannedPool) {
   const plannedUs = planned.latencyUsByBatch[batch - 1];
   if (medianUs === undefined || measured < LEAST_MEASURED || !plannedUs) return {};
   return { factor: medianUs / plannedUs };
@@ -54,7 +70,7 @@ export function verifiedExecutions(
   pools: readonly MeasuredPool[],
   { pools: simulated }: SimulationReport,
 ): VerifiedExecutions[] {
-  return pools.flatMap(({ model, planned, pipeline, partition, cells }, p) =>
+  return pools.flatMap(({ model, stage, planned, pipeline, partition, cells }, p) =>
     planned.latencyUsByBatch.flatMap((plannedUs, i) => {
       const cell = cells.find(({ batch }) => batch === i + 1);
       const simulatedBatches = simulated[p]?.sizes[i] ?? 0;
@@ -62,7 +78,8 @@ export function verifiedExecutions(
       const { device, virtual } = planned;
       return [
         {
-          ...{ model, pipeline, partition, class: device, virtual, batch: i + 1 },
+          ...{ model, pipeline, partition, ...(stage === undefined ? {} : { stage }) },
+          ...{ class: device, virtual, batch: i + 1 },
           ...{ simulatedBatches, liveBatches: cell?.executed ?? 0 },
           ...(plannedUs === null ? {} : { plannedUs }),
           ...(cell?.medianUs === undefined ? {} : { measuredUs: cell.medianUs }),

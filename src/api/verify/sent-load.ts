@@ -4,12 +4,19 @@ import {
   gapTimes,
   type LoadDocument,
   type Loaded,
-  type PooledPlan,
   type ToldFaults,
 } from '../../artifacts/index.js';
+import type { Application } from '../../serving/index.js';
 import type { TraceWorkload } from '../../simulation/index.js';
 
 const NS_PER_S = 1e9;
+
+/** VerifiedPlan is the plan that a load is compared with, and what clients call of it. */
+export interface VerifiedPlan {
+  readonly path: string;
+  readonly sha256: string;
+  readonly applications: readonly Pick<Application, 'name' | 'sloMs' | 'weight'>[];
+}
 
 /**
  * sentLoad gives the requests of a load as a load to simulate, each at the time when it was to be sent. The simulated
@@ -19,15 +26,15 @@ const NS_PER_S = 1e9;
  */
 export function sentLoad(
   { value: report, path }: Loaded<'load-report'>,
-  plan: Loaded<'pooled-plan'>,
+  plan: VerifiedPlan,
   told: ToldFaults,
 ): TraceWorkload | undefined {
-  const faults = [...planFaults(report, plan), ...requestFaults(report), ...sloFaults(report, plan.value)];
+  const faults = [...planFaults(report, plan), ...requestFaults(report), ...sloFaults(report, plan)];
   told.add(...faults.map(({ message }) => fault(message, path)));
   if (faults.length > 0) return undefined;
   const sources = (report.sends ?? []).flatMap(({ model, gapsNs }, i) => {
     const timesNs = gapTimes(gapsNs);
-    const index = plan.value.models.findIndex(({ name }) => name === model);
+    const index = plan.applications.findIndex(({ name }) => name === model);
     if (timesNs === undefined)
       told.add(fault('does not list whole nanoseconds', `${path}#/sends/${i}/gapsNs`));
     else if (index < 0)
@@ -38,7 +45,7 @@ export function sentLoad(
   });
   const lastNs = Math.max(...sources.map(({ trace }) => trace.timesNs.at(-1) ?? 0));
   const durationNs = Math.max(Math.round(sendingS(report) * NS_PER_S), lastNs + 1);
-  const weights = plan.value.models.map(({ weight }) => weight);
+  const weights = plan.applications.map(({ weight }) => weight);
   return { kind: 'trace', process: 'poisson', durationNs, whole: false, sources, weights };
 }
 
@@ -47,7 +54,7 @@ function sendingS({ durationS, elapsedS }: LoadDocument): number {
   return Math.min(durationS, elapsedS);
 }
 
-function planFaults({ planSha256 }: LoadDocument, { path, sha256 }: Loaded<'pooled-plan'>): Fault[] {
+function planFaults({ planSha256 }: LoadDocument, { path, sha256 }: VerifiedPlan): Fault[] {
   if (planSha256 === undefined)
     return [fault('its server did not tell which plan it serves; serve a bundle with plan serve')];
   if (planSha256 === sha256) return [];
@@ -68,10 +75,10 @@ function requestFaults({ sends, sent, rows }: LoadDocument): Fault[] {
 }
 
 /** sloFaults finds models whose answers were judged by another SLO than the plan's. */
-function sloFaults({ model, models, sloMs }: LoadDocument, plan: PooledPlan): Fault[] {
+function sloFaults({ model, models, sloMs }: LoadDocument, plan: VerifiedPlan): Fault[] {
   const judged = models ?? [{ name: model, sloMs }];
   return judged.flatMap(({ name, sloMs: by }) => {
-    const planned = plan.models.find((one) => one.name === name)?.sloMs;
+    const planned = plan.applications.find((one) => one.name === name)?.sloMs;
     if (by === undefined || planned === undefined || Math.abs(by - planned) <= 1e-6 * planned) return [];
     const said = `judged ${name} by an SLO of ${by} ms; the plan's is ${planned} ms`;
     return [fault(`${said}: drive the load with that`)];

@@ -29,7 +29,11 @@ export async function serverScheduler({ value: { serving }, path }: Loaded<'load
 export async function schedulerNotes({ plan, scheduler }: SimulationSetup): Promise<string[]> {
   const { DEFAULT_SCHEDULER, plannedScheduler, planTopologyOf } = await import('../../serving/index.js');
   const leastSloNs = Math.min(...planTopologyOf(plan).models.map(({ sloNs }) => sloNs));
-  const planned = plannedScheduler(plan.serving, { options: {}, leastSloNs }, new ToldFaults());
+  const planned = plannedScheduler(
+    plan.serving,
+    { options: {}, leastSloNs, kind: plan.kind },
+    new ToldFaults(),
+  );
   const { name, policy } = scheduler;
   const said = 'and it is simulated as it was served';
   if (planned === undefined || planned.name !== name) {

@@ -1,21 +1,24 @@
 import {
   checkWritable,
   emittedHead,
+  type Fault,
   fault,
   type InputPath,
   inputFile,
+  type LoadDocument,
   type Loaded,
   type LoadServed,
   loadArtifact,
   type OutputPath,
+  option,
   outputFiles,
-  type PooledPlan,
   profileInputs,
   refuseReplacing,
   type SimulationReport,
   saveArtifact,
   type Verification,
 } from '../../artifacts/index.js';
+import type { ServedPlan } from '../../serving/index.js';
 import type { SimulationSetup } from '../../simulation/index.js';
 import { causesOf, frontMsOf } from './causes.js';
 import { type CorrectionTarget, correctedProfile, correctionTargets } from './correct.js';
@@ -28,6 +31,8 @@ import { schedulerNotes, serverScheduler } from './server-scheduler.js';
 export interface VerifyOptions {
   /** The plan, or the bundle, that the server served. */
   readonly plan: string;
+  /** What the models of a gear plan say of samples, in place of the records that the plan was made from. */
+  readonly records?: string | undefined;
   /** The largest difference of attainment, of all requests or of a model's, for which `within.held` is true: a share. */
   readonly within?: number | undefined;
   /** Where the plan's profiles are written with the measured latencies: `file` for one model, else `model=file`. */
@@ -47,49 +52,42 @@ export interface VerifyOptions {
  *   where a file is missing. Nothing is written then.
  */
 export async function verifyLoad(path: string, options: VerifyOptions): Promise<Verification> {
-  const { plan: planPath, within, correct = [], output, signal } = options;
+  const { plan: planPath, records, within, correct = [], output, signal } = options;
   const { prepareSimulation } = await import('../../simulation/index.js');
+  const { applicationsOf } = await import('../../serving/index.js');
   if (output !== undefined) await checkWritable(output);
   const load = await loadArtifact(path, ['load-report']);
   const scheduler = await serverScheduler(load);
-  let plan: Loaded<'pooled-plan'> | undefined;
-  const { setup, profiles, made } = await prepareSimulation(
+  const { setup, profiles, made, found } = await prepareSimulation(
     planPath,
-    { exact: true, ...scheduler.options },
+    { exact: true, records, ...scheduler.options },
     {
       task: `verify ${path}`,
       transfers: 'none',
-      given: (found, told) => {
-        told.add(...scheduler.faults);
-        if (found.kind === 'pooled-plan') {
-          plan = found;
-          return sentLoad(load, found, told);
-        }
-        told.add(fault(`is a ${found.kind.replace('-', ' ')}; only pooled plans are verified`, found.path));
-        return undefined;
+      given: ({ value, path: at, sha256 }, told) => {
+        told.add(...scheduler.faults, ...(correct.length > 0 ? correctFaults(value) : []));
+        return sentLoad(load, { path: at, sha256, applications: applicationsOf(value) }, told);
       },
     },
   );
-  const found = plan as Loaded<'pooled-plan'>;
-  const pooled = found.value;
-  const targets = correctionTargets(correct, namesOf(pooled), profiles);
-  await refuseOutputs({ path, plan: [{ what: 'the plan', path: found.path }, ...made], output, targets });
+  const { plan } = found;
+  const names = applicationsOf(plan.value).map(({ name }) => name);
+  const targets = correctionTargets(correct, names, profiles);
+  const planFiles = [
+    { what: 'the plan', path: plan.path },
+    ...made,
+    ...(records === undefined ? [] : [{ what: 'the records', path: records }]),
+  ];
+  await refuseOutputs({ path, plan: planFiles, output, targets });
   const asPlanned = await simulated(setup, signal);
   const served = load.value.served ?? [];
-  const pools = measuredPools(pooled, served);
+  const pools = measuredPools(setup.plan, served);
   const corrected = targets.map((target) => correctedProfile(target, pools));
-  const causes = await verifiedCauses({ setup, pooled, load, pools, served, asPlanned, signal });
+  const causes = await verifiedCauses({ setup, load, pools, served, asPlanned, signal });
   const figures = verifiedFigures(asPlanned, load.value);
-  const models = (load.value.models ?? []).flatMap((live) => {
-    const model = asPlanned.models.find(({ name }) => name === live.name);
-    const { elapsedS } = load.value;
-    return model ? [{ name: live.name, figures: modelFigures(model.requests, live, elapsedS) }] : [];
-  });
+  const models = figuresByModel(load.value, asPlanned);
   const verification: Verification = {
-    ...emittedHead('verification', [
-      inputFile('load-report', load, output),
-      inputFile('plan', found, output),
-    ]),
+    ...emittedHead('verification', [inputFile('load-report', load, output), inputFile('plan', plan, output)]),
     requests: asPlanned.overall.arrived,
     figures,
     models,
@@ -99,7 +97,12 @@ export async function verifyLoad(path: string, options: VerifyOptions): Promise<
       ? {}
       : { within: withinOf(within, [figures, ...models.map((model) => model.figures)]) }),
     ...(correct.length === 0 ? {} : { corrected: corrected.map((one) => one.corrected) }),
-    notes: [...(pooled.notes ?? []), ...notesOf(load, served), ...(await schedulerNotes(setup))],
+    notes: [
+      ...(plan.value.notes ?? []),
+      ...notesOf(load, served),
+      ...kindNotes(setup, load.value),
+      ...(await schedulerNotes(setup)),
+    ],
   };
   for (const [i, { profile }] of corrected.entries())
     await saveArtifact<'profile'>((targets[i] as CorrectionTarget).output, profile);
@@ -107,8 +110,42 @@ export async function verifyLoad(path: string, options: VerifyOptions): Promise<
   return verification;
 }
 
-function namesOf({ models }: PooledPlan): string[] {
-  return models.map(({ name }) => name);
+/** figuresByModel compares the figures of each model, where there are several. */
+function figuresByModel(
+  { models = [], elapsedS }: LoadDocument,
+  simulation: SimulationReport,
+): Verification['models'] {
+  return models.flatMap((live) => {
+    const model = simulation.models.find(({ name }) => name === live.name);
+    return model ? [{ name: live.name, figures: modelFigures(model.requests, live, elapsedS) }] : [];
+  });
+}
+
+/** A stage's profile has cells of a model by itself; which of several stages measured them is not kept apart yet. */
+function correctFaults({ kind }: ServedPlan): Fault[] {
+  if (kind === 'pooled-plan') return [];
+  const said = `is for pooled plans; the profiles of a ${kind.replace('-', ' ')} are not corrected`;
+  return [fault(said, option('correct'))];
+}
+
+/** kindNotes says in what the requests of a simulated pipeline or cascade may differ from those that were sent. */
+function kindNotes({ plan, verdicts }: SimulationSetup, { labelled }: LoadDocument): string[] {
+  switch (plan.kind) {
+    case 'pooled-plan':
+      return [];
+    case 'pipeline-plan':
+      return verdicts === undefined && plan.stages.some(({ next }) => next.some(({ when }) => when))
+        ? [
+            "the simulation draws which edges are taken by the plan's probabilities; the server's models decided it",
+          ]
+        : [];
+    case 'gear-plan':
+      return labelled === undefined
+        ? [
+            'the simulation answers by the records of the plan; the load sent other samples, or did not say which',
+          ]
+        : [];
+  }
 }
 
 async function refuseOutputs({
@@ -150,7 +187,6 @@ async function simulated(setup: SimulationSetup, signal: AbortSignal | undefined
 interface Compared {
   readonly setup: SimulationSetup;
   readonly load: Loaded<'load-report'>;
-  readonly pooled: PooledPlan;
   readonly pools: readonly MeasuredPool[];
   readonly served: readonly LoadServed[];
   readonly asPlanned: SimulationReport;
@@ -158,21 +194,25 @@ interface Compared {
 }
 
 /** verifiedCauses simulates the load twice more: with the executions as measured, and with earlier deadlines besides. */
-async function verifiedCauses({ setup, pooled, load, pools, served, asPlanned, signal }: Compared) {
+async function verifiedCauses({ setup, load, pools, served, asPlanned, signal }: Compared) {
   const frontMs = frontMsOf(load.value, served);
   if (frontMs === undefined) return undefined;
   const executed = { ...setup, execution: measuredExecution(pools) };
-  const models = pooled.models.map((model) => ({
-    ...model,
-    sloMs: Math.max(1e-3, model.sloMs - frontMs),
-  }));
   const withExecutions = await simulated(executed, signal);
-  const withFront = await simulated({ ...executed, plan: { ...pooled, models } }, signal);
+  const withFront = await simulated({ ...executed, plan: withEarlierSlos(setup.plan, frontMs) }, signal);
   return causesOf(load.value, frontMs, {
     asPlanned: asPlanned.overall,
     withExecutions: withExecutions.overall,
     withFront: withFront.overall,
   });
+}
+
+function withEarlierSlos(plan: ServedPlan, frontMs: number): ServedPlan {
+  const earlier = <T extends { readonly sloMs: number }>(one: T): T => ({
+    ...one,
+    sloMs: Math.max(1e-3, one.sloMs - frontMs),
+  });
+  return plan.kind === 'pooled-plan' ? { ...plan, models: plan.models.map(earlier) } : earlier(plan);
 }
 
 function notesOf({ value: load }: Loaded<'load-report'>, served: readonly LoadServed[]): string[] {

@@ -105,6 +105,7 @@ async function driveServer(
   }
   await terminal.artifact('report', options.output, report);
   terminal.document(report);
+  for (const note of report.notes ?? []) terminal.note(`of the plan: ${note}`);
   if (signal.aborted) return EXIT.interrupted;
   for (const warning of report.warnings) await terminal.warn(inFlags(warning));
   const shares = [report, ...(report.models ?? []).filter(({ sent }) => sent > 0)];

@@ -176,6 +176,7 @@ async function simulateOnce(
     phases,
     signal,
     onProgress: (step) => shown.show(progressStep(step)),
+    onNote: (text) => shown.note(text),
     onRuns: ({ done, of, leftMs }) =>
       shown.show({ doing: `${done} of ${of} runs`, fraction: done / of, leftMs }),
   });
@@ -206,6 +207,7 @@ async function simulateSweep(
     output: fileOf(options.output),
     traces,
     signal,
+    onNote: (text) => shown.note(text),
     onProgress: ({ done, of, leftMs }) =>
       shown.show({ doing: `${done} of ${of} loads`, fraction: done / of, leftMs }),
   });

@@ -112,6 +112,7 @@ async function solveSeveral(
   const solved = await solveTogether(specs, {
     ...{ output: fileOf(output), work, timeLimit, strictProfile, signal },
     onProgress: (doing) => shown.show({ doing }),
+    onNote: (text) => shown.note(text),
   });
   shown.stop();
   terminal.document(solved.document);
@@ -151,6 +152,7 @@ async function solveSpecFile(
     output: fileOf(options.output),
     signal,
     onProgress: (doing) => shown.show({ doing }),
+    onNote: (text) => shown.note(text),
     onTimed: (round) => {
       for (const line of timingLines(round)) shown.note(line);
     },

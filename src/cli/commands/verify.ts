@@ -6,6 +6,7 @@ import { action, type Context } from '../run.js';
 
 interface Options {
   plan: string;
+  records?: string;
   within?: number;
   correct?: string[];
   output?: string;
@@ -20,6 +21,10 @@ export function verifyCommand(): Command {
       )
       .argument('<load>', 'load report, as plan load writes it')
       .requiredOption('--plan <file>', 'plan that the server served, or its bundle')
+      .option(
+        '--records <file>',
+        'what the models of a gear plan say of samples, in place of the records that the plan was made from',
+      )
       .option(
         '--within <share>',
         'exit with 6 if the attainments, of all requests or of one model, differ by more than this, such as 5%',

@@ -5,6 +5,7 @@ import {
   differs,
   gpuNumber,
   type Placement,
+  type PlanDifference,
   type PlannedPartition,
   type PlannedPipeline,
   type PooledPlan,
@@ -19,7 +20,7 @@ export interface PlanDiff {
    * `kind` is the objective of the second plan. `kindBefore` is present if that of the first differs, and then the
    * values cannot be compared.
    */
-  readonly objective: Changed & { readonly kind: string; readonly kindBefore?: string };
+  readonly objective: PlanDifference['objective'];
   readonly models: readonly {
     readonly name: string;
     readonly throughputRps: Changed;

@@ -1,17 +1,16 @@
 import { expect, it } from 'vitest';
-import { sentLoad } from '../../../src/api/verify/sent-load.js';
+import { sentLoad, type VerifiedPlan } from '../../../src/api/verify/sent-load.js';
 import { type LoadDocument, type Loaded, ToldFaults } from '../../../src/artifacts/index.js';
-import { arrivalsOf } from '../../../src/simulation/index.js';
+import { arrivalsOf, type RatedModel } from '../../../src/simulation/index.js';
 import { planOf } from '../../serving/plans.js';
 
 const part = { batch: 1, latencyUs: () => 1000 };
 const pipelines = [{ throughputRps: 100, parts: [part] }];
-const plan: Loaded<'pooled-plan'> = {
-  kind: 'pooled-plan',
-  value: planOf([
+const plan: VerifiedPlan = {
+  applications: planOf([
     { sloMs: 50, pipelines },
     { sloMs: 80, pipelines },
-  ]),
+  ]).models,
   path: 'plan.json',
   sha256: 'a'.repeat(64),
 };
@@ -39,7 +38,7 @@ it('sentLoad() gives the requests of each model of the plan at their times', () 
   const workload = sentLoad(report({}), plan, told)!;
   expect(told.count).toBe(0);
   expect(workload.durationNs).toBe(2e9);
-  const arrivals = arrivalsOf(workload, plan.value.models, 9);
+  const arrivals = arrivalsOf(workload, plan.applications as unknown as readonly RatedModel[], 9);
   const found: [number, number][] = [];
   while (arrivals.next()) found.push([arrivals.atNs, arrivals.model]);
   expect(found).toEqual([

@@ -8,7 +8,6 @@ import {
   type LoadDocument,
   type PooledPlan,
   sha256Of,
-  sha256OfFile,
   type Verification,
 } from '../../../src/artifacts/index.js';
 import { gearPlan } from '../../gear-plans.js';
@@ -16,6 +15,8 @@ import { serveBundle, twoPartitions } from '../../runtime/tiny-bundle.js';
 
 /** Each of the two partitions is planned to take 20 ms, and takes less than one. */
 const PLANNED_US = 20_000;
+const NOTE = 'tiny: its figures of cpu (20× slower) were measured on an emulated device';
+
 let folder: string;
 let bundle: string;
 let close: () => Promise<void>;
@@ -24,7 +25,7 @@ const at = (file: string): string => join(folder, file);
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'inferplan-verify-'));
-  const served = await serveBundle(twoPartitions(2, 400, PLANNED_US));
+  const served = await serveBundle({ ...twoPartitions(2, 400, PLANNED_US), notes: [NOTE] });
   ({ folder: bundle, close } = served);
   load = await loadServer(served.server.url, { rps: 40, durationS: 1.5, seed: 3, output: at('load.json') });
 });
@@ -178,7 +179,7 @@ describe('verifyLoad()', () => {
       ),
     );
     await expect(verifyLoad(path, { plan: at('gears.json') })).rejects.toThrow(
-      'is a gear plan; only pooled plans are verified',
+      'its server served another plan',
     );
   });
 
@@ -192,15 +193,13 @@ describe('verifyLoad()', () => {
     await expect(verifyLoad(wrong, { plan: bundle })).rejects.toThrow(/serving\/policy\/drop.*there is no x/);
   });
 
-  it('has the notes of the plan, such as those on emulated figures', async () => {
-    const told = 'tiny: its figures of cpu (20× slower) were measured on an emulated device';
-    const document = JSON.parse(await readFile(join(bundle, 'plan.json'), 'utf8')) as object;
-    const noted = at('noted.json');
-    await writeFile(noted, JSON.stringify({ ...document, notes: [told] }));
-    const digest = await sha256OfFile(noted);
-    const path = await changed('noted-load.json', () => ({ planSha256: digest }));
-    expect((await verifyLoad(path, { plan: noted })).notes).toContain(told);
-    expect((await verifyLoad(at('load.json'), { plan: bundle })).notes).not.toContain(told);
+  it('has the notes of the plan once, such as those on emulated figures, as the load report has them', async () => {
+    expect(load.notes).toEqual([NOTE]);
+    const { notes } = await verifyLoad(at('load.json'), { plan: bundle });
+    expect(notes.filter((note) => note === NOTE)).toHaveLength(1);
+    // They are those of the plan itself, also where the report has none.
+    const silent = await changed('silent.json', () => ({ notes: undefined }));
+    expect((await verifyLoad(silent, { plan: bundle })).notes).toEqual(notes);
   });
 
   it('notes that others used the server', async () => {
