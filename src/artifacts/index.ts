@@ -161,16 +161,17 @@ export type {
   PlanObjective,
   PooledPlan,
 } from './pooled-plan.js';
-export type {
-  BatchFormation,
-  HoldArrivals,
-  ObjectiveKind,
-  PlannerOptions,
-  PlanServing,
-  PlanToHold,
-  PlanTuner,
-  PooledSpec,
-  PooledSpecModel,
+export {
+  type BatchFormation,
+  DEFAULT_SCHEDULER,
+  type HoldArrivals,
+  type ObjectiveKind,
+  type PlannerOptions,
+  type PlanServing,
+  type PlanToHold,
+  type PlanTuner,
+  type PooledSpec,
+  type PooledSpecModel,
 } from './pooled-spec.js';
 export type {
   DeviceList,

@@ -25,6 +25,9 @@ export interface PlanServing {
   tuner?: PlanTuner;
 }
 
+/** DEFAULT_SCHEDULER serves plans that name no scheduler, and is named in plans whose spec names none. */
+export const DEFAULT_SCHEDULER = 'stage-local';
+
 /** PlanTuner is a tuner with the settings that differ from its own (docs/serving.md). */
 export type PlanTuner =
   | { kind: 'none' }

@@ -33,7 +33,6 @@ export { scalingFaults } from './scheduled-scaling.js';
 export { chosenScheduler, type SchedulerOptions } from './scheduler-options.js';
 export {
   type ChosenScheduler,
-  DEFAULT_SCHEDULER,
   makeCore,
   type SchedulerName,
   topologyRulesOf,

@@ -1,4 +1,5 @@
 import {
+  DEFAULT_SCHEDULER,
   type Fault,
   fault,
   option,
@@ -7,7 +8,7 @@ import {
   ToldFaults,
 } from '../artifacts/index.js';
 import { choicesGiven, chosenScheduler, type SchedulerOptions } from './scheduler-options.js';
-import { type ChosenScheduler, DEFAULT_SCHEDULER } from './schedulers.js';
+import type { ChosenScheduler } from './schedulers.js';
 
 /**
  * The most slack kept before deadlines for work outside the core: reading, answering and inexact timers. The

@@ -136,9 +136,6 @@ export const SCHEDULERS = {
 
 export type SchedulerName = keyof typeof SCHEDULERS;
 
-/** DEFAULT_SCHEDULER serves plans that name no scheduler, and is named in plans whose spec names none. */
-export const DEFAULT_SCHEDULER: SchedulerName = 'stage-local';
-
 /** ChosenScheduler is a scheduler with its whole policy. */
 export interface ChosenScheduler {
   readonly name: SchedulerName;

@@ -1,6 +1,7 @@
 import {
   type Cluster,
   countedCluster,
+  DEFAULT_SCHEDULER,
   everyInput,
   FilesRead,
   InputError,
@@ -87,10 +88,11 @@ export async function pooledFigures(
  * servingOf gives the scheduler that serves the plans of a spec.
  * @throws InputError where the spec names a scheduler or a choice that does not exist */
 export async function servingOf({ value: spec, path }: Loaded<'pooled'>): Promise<PlanServing> {
-  const { DEFAULT_SCHEDULER, servingFaults } = await import('../../serving/index.js');
+  if (spec.serving === undefined) return { scheduler: DEFAULT_SCHEDULER };
+  const { servingFaults } = await import('../../serving/index.js');
   const faults = servingFaults(spec);
   if (faults.length > 0) throw new InputError(`plan ${path}`, faults);
-  return spec.serving ?? { scheduler: DEFAULT_SCHEDULER };
+  return spec.serving;
 }
 
 /**

@@ -1,5 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Fault, fault, type Loaded, type PlanServing, ToldFaults } from '../../artifacts/index.js';
+import {
+  DEFAULT_SCHEDULER,
+  type Fault,
+  fault,
+  type Loaded,
+  type PlanServing,
+  ToldFaults,
+} from '../../artifacts/index.js';
 import type { SchedulerOptions } from '../../serving/index.js';
 import type { SimulationSetup } from '../../simulation/index.js';
 
@@ -27,7 +34,7 @@ export async function serverScheduler({ value: { serving }, path }: Loaded<'load
 
 /** schedulerNotes says where a server scheduled otherwise than its plan says, and that this was simulated. */
 export async function schedulerNotes({ plan, scheduler }: SimulationSetup): Promise<string[]> {
-  const { DEFAULT_SCHEDULER, plannedScheduler, planTopologyOf } = await import('../../serving/index.js');
+  const { plannedScheduler, planTopologyOf } = await import('../../serving/index.js');
   const leastSloNs = Math.min(...planTopologyOf(plan).models.map(({ sloNs }) => sloNs));
   const planned = plannedScheduler(
     plan.serving,

@@ -59,9 +59,25 @@ export class ListedColumns implements ColumnSource {
   cheaperThan(below: number, prices: ColumnPrices, count: number): PricedColumn[] {
     this.scan(prices);
     const found: number[] = [];
-    for (let c = 0; c < this.prices.length; c++) if ((this.prices[c] as number) < below) found.push(c);
-    found.sort((a, b) => (this.prices[a] as number) - (this.prices[b] as number) || a - b);
-    return found.slice(0, count).map((c) => this.priced(c));
+    let worst = below;
+    for (let c = 0; c < this.prices.length; c++) {
+      if (!((this.prices[c] as number) < worst)) continue;
+      this.insert(c, found);
+      if (found.length > count) found.pop();
+      if (found.length === count) worst = Math.min(below, this.prices[found[count - 1] as number] as number);
+    }
+    return found.map((c) => this.priced(c));
+  }
+
+  /** insert puts a column behind those that cost as much, so that few are moved where few are kept. */
+  private insert(c: number, found: number[]): void {
+    const price = this.prices[c] as number;
+    let at = found.push(c) - 1;
+    while (at > 0 && (this.prices[found[at - 1] as number] as number) > price) {
+      found[at] = found[at - 1] as number;
+      at--;
+    }
+    found[at] = c;
   }
 
   cheapestOf(prices: ColumnPrices, count: number): PricedColumn[] {

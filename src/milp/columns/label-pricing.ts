@@ -155,6 +155,10 @@ class LabelRun {
   /** The latency budget, with room for the rounding of sums. */
   private readonly latestUs: number;
   private readonly weighed: boolean;
+  /** The link of each runner's slot; Infinity if nothing bounds it. */
+  private readonly linkGbps: Float64Array;
+  /** The batch size of each runner. */
+  private readonly sizes: Float64Array;
   private steps = 0;
 
   constructor(
@@ -173,6 +177,8 @@ class LabelRun {
     this.bitOf = useBits(prices.perUse);
     this.refund = Array.from(prices.perUse).reduce((sum, price) => sum + price, 0);
     this.weighed = table.slots.some((slot) => slot.memoryBytes !== undefined);
+    this.linkGbps = Float64Array.from(runners, ({ slot }) => (table.slots[slot] as Slot).gbps ?? Infinity);
+    this.sizes = Float64Array.from(runners, ({ size }) => size);
   }
 
   /**
@@ -314,61 +320,39 @@ class LabelRun {
     mask: number,
     at: number[],
   ): void {
-    let kept = 0;
+    const { cost: costs, latency } = this;
     this.steps += at.length;
-    for (const other of at) {
-      const better = this.asGood(
-        this.cost[other] as number,
-        this.latency[other] as number,
-        this.runner[other] as number,
-        this.mask[other] as number,
-        cost,
-        us,
-        r,
-        mask,
-      );
-      if (better) return;
+    for (let n = 0; n < at.length; n++) {
+      const other = at[n] as number;
+      if ((costs[other] as number) > cost || (latency[other] as number) > us) continue;
+      if (this.asFree(this.runner[other] as number, this.mask[other] as number, r, mask)) return;
     }
-    for (const other of at) {
-      const worse = this.asGood(
-        cost,
-        us,
-        r,
-        mask,
-        this.cost[other] as number,
-        this.latency[other] as number,
-        this.runner[other] as number,
-        this.mask[other] as number,
-      );
-      if (!worse) at[kept++] = other;
+    let kept = 0;
+    for (let n = 0; n < at.length; n++) {
+      const other = at[n] as number;
+      const isWorse =
+        cost <= (costs[other] as number) &&
+        us <= (latency[other] as number) &&
+        this.asFree(r, mask, this.runner[other] as number, this.mask[other] as number);
+      if (!isWorse) at[kept++] = other;
     }
     at.length = kept;
-    at.push(this.cost.length);
-    this.cost.push(cost);
-    this.latency.push(us);
+    at.push(costs.length);
+    costs.push(cost);
+    latency.push(us);
     this.runner.push(r);
     this.parent.push(label);
     this.cut.push(j);
     this.mask.push(mask);
   }
 
-  private asGood(
-    costA: number,
-    usA: number,
-    a: number,
-    maskA: number,
-    costB: number,
-    usB: number,
-    b: number,
-    maskB: number,
-  ): boolean {
-    if (costA > costB || usA > usB) return false;
+  /** asFree says whether runner a goes on at least as well as b: as to refunds, links and batches. */
+  private asFree(a: number, maskA: number, b: number, maskB: number): boolean {
     if (this.refund !== 0 && (maskA & ~maskB) !== 0) return false;
-    const [p, q] = [this.runners[a] as Runner, this.runners[b] as Runner];
-    const slots = this.table.slots;
-    const linkA = (slots[p.slot] as Slot).gbps ?? Infinity;
-    const linkB = (slots[q.slot] as Slot).gbps ?? Infinity;
-    return linkA >= linkB && p.size <= q.size;
+    return (
+      (this.linkGbps[a] as number) >= (this.linkGbps[b] as number) &&
+      (this.sizes[a] as number) <= (this.sizes[b] as number)
+    );
   }
 
   private complete(label: number, r: number, price: number, us: number): void {

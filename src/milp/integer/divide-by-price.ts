@@ -1,16 +1,8 @@
 import { ROUNDING, SLACK } from '../rounding.js';
 import { STOP_EVERY, type Stop } from '../work.js';
-import {
-  amountsOf,
-  backtrack,
-  type Division,
-  fits,
-  MOST_PAIRS,
-  smallestMeeting,
-  topped,
-} from './division.js';
+import { amountsOf, backtrack, type Division, fits, MOST_PAIRS, smallestMeeting } from './division.js';
 import { nextAmounts } from './grid.js';
-import type { WholeGpuTable } from './whole-gpus.js';
+import { topped, type WholeGpuTable } from './whole-gpus.js';
 
 /** PriceGoal asks for the cheapest GPUs that serve each model at its rate. */
 export interface PriceGoal {

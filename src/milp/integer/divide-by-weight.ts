@@ -1,17 +1,8 @@
 import { ROUNDING, SLACK } from '../rounding.js';
 import { STOP_EVERY, type Stop } from '../work.js';
-import {
-  amountsOf,
-  backtrack,
-  type Division,
-  fits,
-  MOST_PAIRS,
-  smallestMeeting,
-  type Topped,
-  topped,
-} from './division.js';
+import { amountsOf, backtrack, type Division, fits, MOST_PAIRS, smallestMeeting } from './division.js';
 import { nextAmounts } from './grid.js';
-import type { WholeGpuTable } from './whole-gpus.js';
+import { type Topped, topped, type WholeGpuTable } from './whole-gpus.js';
 
 /** The first try is to reach the bound less this part. Each further try is lower by as much. */
 const TRY_STEP = 0.04;
@@ -253,11 +244,15 @@ function between(
 }
 
 function filtered({ states, rps }: Offers, keep: (rps: number, state: number) => boolean): Offers {
-  const kept = Array.from(states.keys()).filter((i) => keep(rps[i] as number, states[i] as number));
-  return {
-    states: Int32Array.from(kept, (i) => states[i] as number),
-    rps: Float64Array.from(kept, (i) => rps[i] as number),
-  };
+  const keptStates = new Int32Array(states.length);
+  const keptRps = new Float64Array(states.length);
+  let count = 0;
+  for (let i = 0; i < states.length; i++) {
+    if (!keep(rps[i] as number, states[i] as number)) continue;
+    keptStates[count] = states[i] as number;
+    keptRps[count++] = rps[i] as number;
+  }
+  return { states: keptStates.subarray(0, count), rps: keptRps.subarray(0, count) };
 }
 
 /**
@@ -265,24 +260,27 @@ function filtered({ states, rps }: Offers, keep: (rps: number, state: number) =>
  * @param worth the worth of each state's GPUs
  */
 export function offersOf(table: WholeGpuTable, worth: Float64Array): Offers {
+  const { rps, strides } = table;
+  const classes = strides.length;
   const states: number[] = [0];
-  const amounts = new Int32Array(table.counts.length);
+  const amounts = new Int32Array(classes);
   for (let n = 0; n < table.states; n++, nextAmounts(amounts, table.counts)) {
-    const rps = table.rps[n] as number;
-    if (
-      rps > 0 &&
-      table.strides.every((stride, k) => amounts[k] === 0 || (table.rps[n - stride] as number) < rps)
-    )
-      states.push(n);
+    const own = rps[n] as number;
+    let isMore = own > 0;
+    for (let k = 0; k < classes && isMore; k++)
+      isMore = amounts[k] === 0 || (rps[n - (strides[k] as number)] as number) < own;
+    if (isMore) states.push(n);
   }
   states.sort((a, b) => (worth[a] as number) - (worth[b] as number) || a - b);
-  return { states: Int32Array.from(states), rps: Float64Array.from(states, (n) => table.rps[n] as number) };
+  return { states: Int32Array.from(states), rps: Float64Array.from(states, (n) => rps[n] as number) };
 }
 
 /** sumsOf gives the worth of every state from its amounts, as `amountsOf` gives them, and the worth of a unit. */
 export function sumsOf(amounts: Int32Array, perUnit: readonly number[]): Float64Array {
   const classes = perUnit.length;
-  return Float64Array.from({ length: amounts.length / classes }, (_, n) =>
-    perUnit.reduce((sum, each, k) => sum + each * (amounts[n * classes + k] as number), 0),
-  );
+  const sums = new Float64Array(amounts.length / classes);
+  for (let n = 0, at = 0; n < sums.length; n++)
+    for (let k = 0; k < classes; k++, at++)
+      sums[n] = (sums[n] as number) + (perUnit[k] as number) * (amounts[at] as number);
+  return sums;
 }

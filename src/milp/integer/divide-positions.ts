@@ -3,7 +3,7 @@ import { ROUNDING } from '../rounding.js';
 import type { Stop } from '../work.js';
 import type { Division } from './division.js';
 import { type ModelGrid, worthOf } from './grid.js';
-import { searchPositions } from './positions.js';
+import { leastLosses, searchPositions } from './positions.js';
 import { type WholeGpuTable, wholeGpuTable } from './whole-gpus.js';
 
 /** PositionDivision is what `dividePositions` found. */
@@ -45,6 +45,7 @@ const MOST_DIVISIONS = 400;
 export function dividePositions(models: readonly ModelGrid[], goal: PositionDivisionGoal): PositionDivision {
   const tables = models.map((model) => wholeGpuTable(model, goal.available));
   const exact = models.map(() => new Map<number, readonly UsedColumn[]>());
+  const needs: (Float64Array | undefined)[] = models.map(() => undefined);
   let nodes = 0;
   let bound: number | undefined;
   for (let round = 0; round < MOST_DIVISIONS; round++) {
@@ -66,7 +67,13 @@ export function dividePositions(models: readonly ModelGrid[], goal: PositionDivi
     const rps = goal.rps(open);
     const { gpuPrices, budget } = model.options;
     const known = rps === undefined ? worthOf(gpus, gpuPrices, 1) - budget : rps * (1 - 4 * ROUNDING);
-    const found = searchPositions(model, gpus, { known, maxNodes: goal.maxNodes - nodes, stop: goal.stop });
+    needs[open] ??= leastLosses(model);
+    const found = searchPositions(model, gpus, {
+      known,
+      maxNodes: goal.maxNodes - nodes,
+      stop: goal.stop,
+      need: needs[open],
+    });
     nodes += found.nodes;
     if (!found.exhausted) break;
     table.rps[state] = found.rps;

@@ -19,7 +19,8 @@ export function amountsOf(table: WholeGpuTable): Int32Array {
   const classes = table.counts.length;
   const all = new Int32Array(table.states * classes);
   const amounts = new Int32Array(classes);
-  for (let n = 0; n < table.states; n++, nextAmounts(amounts, table.counts)) all.set(amounts, n * classes);
+  for (let n = 0, at = 0; n < table.states; n++, nextAmounts(amounts, table.counts))
+    for (let k = 0; k < classes; k++) all[at++] = amounts[k] as number;
   return all;
 }
 
@@ -51,27 +52,6 @@ export function smallestMeeting(table: WholeGpuTable, rps: number): (state: numb
     }
     return true;
   };
-}
-
-/** Topped holds for every state the best figure of the states within it, and which state has it. */
-export interface Topped {
-  readonly rps: Float64Array;
-  readonly from: Int32Array;
-}
-
-/** topped finds these best figures in one pass over a table. Of states with equal figures it names the smaller. */
-export function topped({ states, strides, counts, rps }: WholeGpuTable): Topped {
-  const best = Float64Array.from(rps);
-  const from = Int32Array.from({ length: states }, (_, n) => n);
-  const amounts = new Int32Array(counts.length);
-  for (let n = 0; n < states; n++, nextAmounts(amounts, counts))
-    for (let k = 0; k < strides.length; k++) {
-      const less = n - (strides[k] as number);
-      if (amounts[k] === 0 || (best[less] as number) < (best[n] as number)) continue;
-      best[n] = best[less] as number;
-      from[n] = from[less] as number;
-    }
-  return { rps: best, from };
 }
 
 /** GivenStates are the states that a division by dynamic programming gave to the models, one after another. */

@@ -3,6 +3,7 @@ import type { UsedColumn } from '../plan/index.js';
 import { ROUNDING, unitsFor } from '../rounding.js';
 import type { ModelTable, Slot } from '../tables/index.js';
 import { STOP_EVERY, type Stop } from '../work.js';
+import { StateSet } from './state-set.js';
 import type { WholeGpuPricing } from './whole-gpu-pricing.js';
 
 /**
@@ -61,6 +62,9 @@ export interface GridOptions {
   readonly pricing?: WholeGpuPricing | undefined;
 }
 
+/** A rate that is not above another one by this factor counts as equal to it. */
+const ABOVE_ROUNDING = 1 + ROUNDING;
+
 /** Item is a column at a throughput at which the GPUs of at least one partition are all busy. */
 interface Item {
   readonly column: number;
@@ -75,13 +79,16 @@ interface Item {
  * item's *loss* is the worth of its GPUs at the LP's prices less its rate; it is never negative if no column is cheaper
  * than the model's price. The table is filled by dynamic programming over amounts. States that lose more than the
  * budget cannot be part of a plan within the budget of the bound, and are left out. So a plan that it finds within the
- * budget is optimal for the integer problem.
+ * budget is optimal for the integer problem. Few states are reached where GPUs are counted in fractions and the budget is
+ * small, so only these are visited.
  */
 export class ModelGrid {
-  /** The highest rate of plans that use exactly these units; −Infinity if there are none. */
+  /** The highest rate of plans that use exactly these units; 0 if there are none. */
   readonly rps: Float64Array;
   /** stopped is true if `stop` ended it; the table then proves nothing. */
-  stopped = false;
+  readonly stopped: boolean;
+  /** The states that some plan uses exactly, and that of no units. */
+  private readonly reached: StateSet;
   private readonly via: Int32Array;
   private readonly basis: Item[] = [];
 
@@ -90,9 +97,11 @@ export class ModelGrid {
     readonly set: ColumnSet,
     readonly options: GridOptions,
   ) {
-    this.rps = new Float64Array(grid.states).fill(-Infinity);
-    this.via = new Int32Array(grid.states).fill(-1);
-    const singles = new Singles(grid, set, options);
+    this.rps = new Float64Array(grid.states);
+    this.via = new Int32Array(grid.states);
+    this.reached = new StateSet(grid.states);
+    this.reached.add(0);
+    const singles = new Singles(grid, set, { ...options, reached: this.reached });
     this.stopped = !singles.fill() || !this.close(singles);
   }
 
@@ -111,12 +120,18 @@ export class ModelGrid {
   }
 
   /**
-   * lossAt is the loss of state u's plan in requests per second: the worth of its units at `gpuPrices` less its rate
-   * (`rps[u]`). It is Infinity if no plan that uses exactly these units was kept.
-   * @param amounts state u's units by class; the caller steps through the states and so has them at hand
+   * eachKept visits the states whose plan loses at most the budget, in order, with that of no units first.
+   * @param visit takes the state, its units by class, which are overwritten afterwards, and its loss in requests per
+   *   second: the worth of its units at `gpuPrices` less its rate
    */
-  lossAt(u: number, amounts: ArrayLike<number>): number {
-    return worthOf(amounts, this.options.gpuPrices, this.grid.perGpu) - (this.rps[u] as number);
+  eachKept(visit: (u: number, amounts: Int32Array, loss: number) => void): void {
+    const { grid, rps, reached, options } = this;
+    const amounts = new Int32Array(grid.units.length);
+    for (let u = 0, last = 0; u < grid.states; last = u, u = reached.next(u + 1)) {
+      moveAmounts(grid, amounts, last, u);
+      const loss = worthOf(amounts, options.gpuPrices, grid.perGpu) - (rps[u] as number);
+      if (loss <= options.budget) visit(u, amounts, loss);
+    }
   }
 
   /** worth is the worth of state u's units at `gpuPrices`, in requests per second. */
@@ -132,23 +147,24 @@ export class ModelGrid {
   }
 
   /**
-   * States are visited in order. Every state is reached from smaller ones, so each is final when its turn comes.
+   * States are visited in order. Every state is reached from smaller ones, so each is final when its turn comes. Where
+   * columns are priced, any state may turn out to be reached.
    * @returns false if it was stopped
    */
   private close(singles: Singles): boolean {
-    const { grid, rps, via, options } = this;
+    const { grid, rps, via, options, reached } = this;
     const { pricing } = options;
     const amounts = new Int32Array(grid.units.length);
     const items = new SortedItems(amounts.length);
-    rps[0] = 0;
     let steps = 0;
-    for (let u = 0; u < grid.states; u++, nextAmounts(amounts, grid.units)) {
+    let last = 0;
+    for (let u = 0; u < grid.states; last = u, u = pricing === undefined ? reached.next(u + 1) : u + 1) {
+      moveAmounts(grid, amounts, last, u);
       if (pricing !== undefined && !this.price(u, amounts, singles, pricing)) return false;
-      const own = singles.rps[u] as number;
-      // Most states are reached by no plan within the budget, so this comes before their worth is computed.
-      if (own > 0 || (rps[u] as number) >= 0) {
+      const own = singles.rpsAt(u);
+      if (own > 0 || (rps[u] as number) > 0 || u === 0) {
         const worth = worthOf(amounts, options.gpuPrices, grid.perGpu);
-        if (own > (rps[u] as number) * (1 + ROUNDING)) {
+        if (own > (rps[u] as number) * ABOVE_ROUNDING) {
           const item = singles.item(u, amounts, worth);
           via[u] = this.basis.push(item) - 1;
           rps[u] = own;
@@ -172,7 +188,7 @@ export class ModelGrid {
     const { gpuPrices, budget } = this.options;
     if (u === 0) return true;
     const worth = worthOf(amounts, gpuPrices, this.grid.perGpu);
-    const known = Math.max(0, this.rps[u] as number, singles.rps[u] as number);
+    const known = Math.max(0, this.rps[u] as number, singles.rpsAt(u));
     const found = pricing.bestOn(amounts, worth, Math.max(known, worth - budget));
     if (found !== undefined) singles.take(u, this.set.add(found.column), found.rps);
     return !pricing.stopped;
@@ -183,20 +199,23 @@ export class ModelGrid {
    * @returns the number of items looked at
    */
   private push(u: number, loss: number, amounts: Int32Array, items: SortedItems): number {
-    const { rps, via, options, grid } = this;
+    const { rps, via, reached } = this;
+    const { budget } = this.options;
+    const { units: most } = this.grid;
+    const { count, losses, rps: more, offsets, units, ids } = items;
     const classes = amounts.length;
     const so = rps[u] as number;
     let i = 0;
-    next: for (; i < items.count; i++) {
-      if (loss + (items.losses[i] as number) > options.budget) break;
-      for (let k = 0; k < classes; k++)
-        if ((amounts[k] as number) + (items.units[i * classes + k] as number) > (grid.units[k] as number))
-          continue next;
-      const to = u + (items.offsets[i] as number);
-      const total = so + (items.rps[i] as number);
-      if (total > (rps[to] as number) * (1 + ROUNDING)) {
+    next: for (; i < count; i++) {
+      if (loss + (losses[i] as number) > budget) break;
+      for (let k = 0, at = i * classes; k < classes; k++, at++)
+        if ((amounts[k] as number) + (units[at] as number) > (most[k] as number)) continue next;
+      const to = u + (offsets[i] as number);
+      const total = so + (more[i] as number);
+      if (total > (rps[to] as number) * ABOVE_ROUNDING) {
         rps[to] = total;
-        via[to] = items.ids[i] as number;
+        via[to] = ids[i] as number;
+        reached.add(to);
       }
     }
     return i;
@@ -209,6 +228,25 @@ export function worthOf(amounts: ArrayLike<number>, gpuPrices: readonly number[]
   for (let k = 0; k < amounts.length; k++)
     worth += ((amounts[k] as number) * (gpuPrices[k] as number)) / perGpu;
   return worth;
+}
+
+/** moveAmounts changes `amounts` from those of state u to those of a state v that is not before it. */
+function moveAmounts({ strides, units }: Grid, amounts: Int32Array, u: number, v: number): void {
+  const k = amounts.length - 1;
+  const n = (amounts[k] as number) + v - u;
+  // Most moves stay in the row of states in which only the last class changes.
+  if (n <= (units[k] as number)) amounts[k] = n;
+  else writeAmounts(strides, v, amounts);
+}
+
+function writeAmounts(strides: readonly number[], u: number, amounts: Int32Array): void {
+  let rest = u;
+  for (let k = 0; k < amounts.length; k++) {
+    const stride = strides[k] as number;
+    const n = Math.floor(rest / stride);
+    amounts[k] = n;
+    rest -= n * stride;
+  }
 }
 
 /**
@@ -274,34 +312,50 @@ class SortedItems {
 
 /** Singles holds for every amount of GPUs the best single column that uses exactly this amount. */
 class Singles {
-  /** The rate; 0 if no column uses this amount. */
-  readonly rps: Float64Array;
-  private readonly column: Int32Array;
+  /** The place of each state's column in the lists, from 1 on; 0 if no column uses this amount. */
+  private readonly places: Int32Array;
+  private readonly rates: number[] = [0];
+  private readonly columns: number[] = [-1];
+  /** The units of each partition of the column that is looked at. */
+  private readonly needed: Float64Array;
   private readonly classOf: Uint16Array;
   private readonly virtualOf: Uint16Array;
 
   constructor(
     private readonly grid: Grid,
     private readonly set: ColumnSet,
-    private readonly options: GridOptions,
+    private readonly options: GridOptions & { readonly reached: StateSet },
   ) {
-    this.column = new Int32Array(grid.states);
-    this.rps = new Float64Array(grid.states);
+    this.places = new Int32Array(grid.states);
+    this.needed = new Float64Array(set.width);
     const { slots } = set.table;
     this.classOf = Uint16Array.from(slots, (slot) => slot.classIndex);
     this.virtualOf = Uint16Array.from(slots, (slot) => slot.virtual);
   }
 
-  /** take makes a column the best one of a state. */
-  take(u: number, column: number, rps: number): void {
-    this.column[u] = column;
-    this.rps[u] = rps;
+  /** rpsAt is the rate of a state's column; 0 if it has none. */
+  rpsAt(u: number): number {
+    return this.rates[this.places[u] as number] as number;
   }
 
+  /** take makes a column the best one of a state. */
+  take(u: number, column: number, rps: number): void {
+    const place = this.places[u] as number;
+    if (place > 0) {
+      this.columns[place] = column;
+      this.rates[place] = rps;
+      return;
+    }
+    this.places[u] = this.rates.push(rps) - 1;
+    this.columns.push(column);
+    this.options.reached.add(u);
+  }
+
+  /** item gives a state's column; it must have one. */
   item(u: number, amounts: ArrayLike<number>, worth: number): Item {
-    const rps = this.rps[u] as number;
+    const rps = this.rpsAt(u);
     return {
-      column: this.column[u] as number,
+      column: this.columns[this.places[u] as number] as number,
       rps,
       loss: worth - rps,
       units: Array.from(amounts),
@@ -370,37 +424,29 @@ class Singles {
     steps: Float64Array,
     classes: Uint16Array,
   ): boolean {
-    const { grid, options } = this;
+    const { grid, options, needed } = this;
     let u = 0;
     let worth = 0;
     for (let e = 0; e < parts; e++) {
       const units = unitsFor(rps, rates[e] as number) * (steps[e] as number);
       const k = classes[e] as number;
+      needed[e] = units;
       u += units * (grid.strides[k] as number);
       worth += (units / grid.perGpu) * (options.gpuPrices[k] as number);
     }
-    if (!this.fits(parts, rps, rates, steps, classes)) return false;
+    if (!this.fits(parts, classes)) return false;
     const loss = worth - rps;
-    if (loss <= options.budget && rps > (this.rps[u] as number)) {
-      this.column[u] = c;
-      this.rps[u] = rps;
-    }
+    if (loss <= options.budget && rps > this.rpsAt(u)) this.take(u, c, rps);
     return true;
   }
 
   /** Two partitions on one class share its GPUs. */
-  private fits(
-    parts: number,
-    rps: number,
-    rates: Float64Array,
-    steps: Float64Array,
-    classes: Uint16Array,
-  ): boolean {
+  private fits(parts: number, classes: Uint16Array): boolean {
+    const { grid, needed } = this;
     for (let d = 0; d < parts; d++) {
       let units = 0;
-      for (let e = 0; e < parts; e++)
-        if (classes[e] === classes[d]) units += unitsFor(rps, rates[e] as number) * (steps[e] as number);
-      if (units > (this.grid.units[classes[d] as number] as number)) return false;
+      for (let e = 0; e < parts; e++) if (classes[e] === classes[d]) units += needed[e] as number;
+      if (units > (grid.units[classes[d] as number] as number)) return false;
     }
     return true;
   }

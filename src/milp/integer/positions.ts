@@ -3,8 +3,7 @@ import type { UsedColumn } from '../plan/index.js';
 import { ROUNDING, unitsFor } from '../rounding.js';
 import { STOP_EVERY, type Stop } from '../work.js';
 import type { Grid, ModelGrid } from './grid.js';
-import { virtualGpusOf } from './grid.js';
-import { eachState } from './whole-gpus.js';
+import { nextAmounts, virtualGpusOf } from './grid.js';
 
 /**
  * PositionResult is the result of a search over positions: the best plan within the budget, and whether no better one
@@ -38,6 +37,8 @@ export interface PositionGoal {
   readonly maxNodes: number;
   /** stop is asked from time to time; true ends the search, as the end of the work does. */
   readonly stop?: Stop;
+  /** What `leastLosses` gives of the table, where several searches share it. */
+  readonly need?: Float64Array;
 }
 
 /**
@@ -51,9 +52,10 @@ export interface PositionGoal {
 export function searchPositions(
   relaxed: ModelGrid,
   gpus: readonly number[],
-  { known, maxNodes, stop = () => false }: PositionGoal,
+  goal: PositionGoal,
 ): PositionResult {
-  const search = new PositionSearch(relaxed, gpus, known, maxNodes, stop);
+  const { known } = goal;
+  const search = new PositionSearch(relaxed, gpus, goal);
   const budget = search.worth - known;
   let limit = search.least + Math.max((budget - search.least) / 16, search.slack);
   for (;;) {
@@ -77,7 +79,11 @@ class PositionSearch {
   readonly least: number;
   /** Sums of worths and losses may be off by this much through rounding. */
   readonly slack: number;
+  /** The rate of the best plan that is known. */
+  best: number;
   private readonly need: Float64Array;
+  private readonly maxNodes: number;
+  private readonly stop: Stop;
   private readonly grid: Grid;
   private readonly set: ColumnSet;
   private readonly classes: number;
@@ -93,17 +99,17 @@ class PositionSearch {
   constructor(
     private readonly relaxed: ModelGrid,
     private readonly gpus: readonly number[],
-    /** The rate of the best plan that is known. */
-    public best: number,
-    private readonly maxNodes: number,
-    private readonly stop: Stop,
+    { known, maxNodes, stop = () => false, need = leastLosses(relaxed) }: PositionGoal,
   ) {
+    this.best = known;
+    this.maxNodes = maxNodes;
+    this.stop = stop;
+    this.need = need;
     this.grid = relaxed.grid;
     this.set = relaxed.set;
     this.classes = gpus.length;
     this.cap = Int32Array.from(gpus, (n) => n * this.grid.perGpu);
     this.all = this.cap.reduce((u, n, k) => u + n * (this.grid.strides[k] as number), 0);
-    this.need = leastLosses(relaxed);
     this.least = this.need[this.all] as number;
     this.worth = relaxed.worth(this.all);
     this.slack = ROUNDING * Math.max(this.worth, Math.abs(this.least));
@@ -259,19 +265,24 @@ function add(to: Int32Array, units: Int32Array, times: number): void {
   for (let i = 0; i < units.length; i++) to[i] = (to[i] as number) + times * (units[i] as number);
 }
 
-/** The least loss of filling each amount of GPUs, where idle units lose their worth. */
-function leastLosses(model: ModelGrid): Float64Array {
+/**
+ * leastLosses gives, for every state of a model's table, the least loss of filling its GPUs, where idle units lose their
+ * worth.
+ */
+export function leastLosses(model: ModelGrid): Float64Array {
   const { grid, options } = model;
+  const { strides } = grid;
   const idle = options.gpuPrices.map((price) => price / grid.perGpu);
   const need = new Float64Array(grid.states).fill(Infinity);
-  eachState(grid, (u, amounts) => {
-    const own = model.lossAt(u, amounts);
-    if (own <= options.budget) need[u] = own;
+  model.eachKept((u, _, loss) => {
+    need[u] = loss;
+  });
+  const amounts = new Int32Array(strides.length);
+  for (let u = 0; u < grid.states; u++, nextAmounts(amounts, grid.units))
     for (let k = 0; k < amounts.length; k++) {
       if (amounts[k] === 0) continue;
-      const less = (need[u - (grid.strides[k] as number)] as number) + (idle[k] as number);
+      const less = (need[u - (strides[k] as number)] as number) + (idle[k] as number);
       if (less < (need[u] as number)) need[u] = less;
     }
-  });
   return need;
 }

@@ -3,9 +3,9 @@ import { settledShares, type UsedColumn, usedRps } from '../plan/index.js';
 import type { ModelTable } from '../tables/index.js';
 import { STOP_EVERY, type Stop } from '../work.js';
 import { offersOf, sumsOf } from './divide-by-weight.js';
-import { amountsOf, fits, MOST_PAIRS, topped } from './division.js';
+import { amountsOf, fits, MOST_PAIRS } from './division.js';
 import type { ModelGrid } from './grid.js';
-import { unitTable, type WholeGpuTable } from './whole-gpus.js';
+import { topped, unitTable, type WholeGpuTable } from './whole-gpus.js';
 
 /** MinShare is a class through which at least a part of a model's throughput must run. */
 export interface MinShare {

@@ -19,8 +19,7 @@ export interface WholeGpuTable {
  * these, from the grid's states within its budget. The rate is 0 if there is none.
  */
 export function wholeGpuTable(model: ModelGrid, available: readonly number[]): WholeGpuTable {
-  const { best, from } = bestUpTo(model);
-  return atWholeGpus(model.grid, available, { rps: best, at: from });
+  return ratesWithin(model, available, model.grid.perGpu);
 }
 
 /**
@@ -28,39 +27,55 @@ export function wholeGpuTable(model: ModelGrid, available: readonly number[]): W
  * models that share GPUs.
  */
 export function unitTable(model: ModelGrid): WholeGpuTable {
-  const { units, strides, states } = model.grid;
-  const { best, from } = bestUpTo(model);
-  return { counts: units, strides, states, rps: best, at: from };
+  return ratesWithin(model, model.grid.units, 1);
 }
 
-/** bestUpTo walks the states by rows, in which only the amount of the last class changes. */
-function bestUpTo(model: ModelGrid): { best: Float64Array; from: Int32Array } {
-  const { grid, options } = model;
-  const best = new Float64Array(grid.states);
-  const from = new Int32Array(grid.states);
-  const last = grid.units.length - 1;
-  const width = (grid.units[last] as number) + 1;
-  const amounts = new Int32Array(grid.units.length);
-  for (let first = 0; first < grid.states; first += width) {
-    const smaller = grid.strides.filter((_, k) => k < last && (amounts[k] as number) > 0);
-    for (let n = 0; n < width; n++, nextAmounts(amounts, grid.units)) {
-      const u = first + n;
-      const own = model.rps[u] as number;
-      const within = own > 0 && model.lossAt(u, amounts) <= options.budget;
-      best[u] = within ? own : 0;
-      from[u] = within ? u : 0;
-      for (let i = 0; i < smaller.length; i++) takeBetter(best, from, u, u - (smaller[i] as number));
-      if (n > 0) takeBetter(best, from, u, u - 1);
+/** ratesWithin rounds each state that is kept up to lots of `lot` units, and then allows fewer lots everywhere. */
+function ratesWithin(model: ModelGrid, counts: readonly number[], lot: number): WholeGpuTable {
+  const strides = stridesOf(counts);
+  const states = counts.reduce((product, n) => product * (n + 1), 1);
+  const exact = new Float64Array(states);
+  const stateOf = new Int32Array(states);
+  model.eachKept((u, amounts) => {
+    let n = 0;
+    for (let k = 0; k < amounts.length; k++)
+      n += Math.ceil((amounts[k] as number) / lot) * (strides[k] as number);
+    const rps = model.rps[u] as number;
+    if (rps <= (exact[n] as number)) return;
+    exact[n] = rps;
+    stateOf[n] = u;
+  });
+  const { rps, from } = topped({ counts, strides, states, rps: exact });
+  return { counts, strides, states, rps, at: from.map((n) => stateOf[n] as number) };
+}
+
+/** Topped holds for every state the best figure of the states within it, and which state has it. */
+export interface Topped {
+  readonly rps: Float64Array;
+  readonly from: Int32Array;
+}
+
+/** topped finds these best figures in one pass over a table. Of states with equal figures it names the smaller. */
+export function topped({ states, strides, counts, rps }: Omit<WholeGpuTable, 'at'>): Topped {
+  const best = rps.slice();
+  const from = new Int32Array(states);
+  for (let n = 0; n < states; n++) from[n] = n;
+  const amounts = new Int32Array(counts.length);
+  for (let n = 0; n < states; n++, nextAmounts(amounts, counts))
+    for (let k = 0; k < strides.length; k++) {
+      const less = n - (strides[k] as number);
+      if (amounts[k] === 0 || (best[less] as number) < (best[n] as number)) continue;
+      best[n] = best[less] as number;
+      from[n] = from[less] as number;
     }
-  }
-  return { best, from };
+  return { rps: best, from };
 }
 
-/** takeBetter gives state u what a smaller state reaches, if that is more. */
-function takeBetter(best: Float64Array, from: Int32Array, u: number, less: number): void {
-  if ((best[less] as number) <= (best[u] as number)) return;
-  best[u] = best[less] as number;
-  from[u] = from[less] as number;
+function stridesOf(counts: readonly number[]): number[] {
+  const strides = new Array<number>(counts.length).fill(1);
+  for (let k = counts.length - 2; k >= 0; k--)
+    strides[k] = (strides[k + 1] as number) * ((counts[k + 1] as number) + 1);
+  return strides;
 }
 
 /**
@@ -73,9 +88,7 @@ export function atWholeGpus(
   counts: readonly number[],
   { rps: best, at: from }: Pick<WholeGpuTable, 'rps' | 'at'>,
 ): WholeGpuTable {
-  const strides = new Array<number>(counts.length).fill(1);
-  for (let k = counts.length - 2; k >= 0; k--)
-    strides[k] = (strides[k + 1] as number) * ((counts[k + 1] as number) + 1);
+  const strides = stridesOf(counts);
   const states = counts.reduce((product, n) => product * (n + 1), 1);
   const rps = new Float64Array(states);
   const at = new Int32Array(states);
@@ -89,13 +102,4 @@ export function atWholeGpus(
     nextAmounts(amounts, counts);
   }
   return { counts, strides, states, rps, at };
-}
-
-/** eachState visits every state of a grid in order, with its amounts. */
-export function eachState(grid: Grid, visit: (u: number, amounts: Int32Array) => void): void {
-  const amounts = new Int32Array(grid.units.length);
-  for (let u = 0; u < grid.states; u++) {
-    visit(u, amounts);
-    nextAmounts(amounts, grid.units);
-  }
 }

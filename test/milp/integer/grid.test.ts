@@ -175,22 +175,33 @@ describe('ModelGrid', () => {
       }
     });
 
-  test('says what a state loses, and keeps none that loses more than the budget', () => {
-    const one = caseOf(4, true);
-    const { set, grid, gpuPrices } = one;
-    const budget = 0.1 * worthOf(grid.units, gpuPrices, 1);
-    const model = new ModelGrid(grid, set, { pool: true, gpuPrices, budget });
-    let kept = 0;
-    for (let u = 1; u < grid.states; u++) {
-      const amounts = amountsOf(grid, u);
-      const loss = model.lossAt(u, amounts);
-      expect(loss).toBe(worthOf(amounts, gpuPrices, 1) - model.rps[u]!);
-      if (loss <= budget) kept++;
-      else expect(loss).toBe(Infinity);
-    }
-    expect(kept).toBeGreaterThan(0);
-    expect(model.stopped).toBe(false);
-  });
+  for (const pool of [true, false])
+    test(`visits in order each state that is kept, with ${pool ? 'whole GPUs' : 'parts of them'}`, () => {
+      for (let seed = 1; seed <= cases(6, 40); seed++) {
+        const one = caseOf(seed, pool);
+        const { set, grid, gpuPrices } = one;
+        const all = new ModelGrid(grid, set, { pool, gpuPrices, budget: Infinity });
+        const budget = 0.1 * worthOf(grid.units, gpuPrices, grid.perGpu);
+        const model = new ModelGrid(grid, set, { pool, gpuPrices, budget });
+        const visited = new Map<number, string>();
+        model.eachKept((u, amounts, loss) => {
+          const worth = worthOf(amounts, gpuPrices, grid.perGpu);
+          expect(loss).toBe(worth - model.rps[u]!);
+          expect(loss).toBeLessThanOrEqual(budget);
+          visited.set(u, amounts.join());
+        });
+        const kept: [number, string][] = [];
+        for (let u = 0; u < grid.states; u++) {
+          const amounts = amountsOf(grid, u);
+          const isReached = u === 0 || all.rps[u]! > 0;
+          if (!isReached || worthOf(amounts, gpuPrices, grid.perGpu) - all.rps[u]! > budget) continue;
+          kept.push([u, amounts.join()]);
+          expect(model.rps[u]!).toBeCloseTo(all.rps[u]!, 6);
+        }
+        expect([...visited]).toEqual(kept);
+        expect(model.stopped).toBe(false);
+      }
+    });
 
   test('is unfit for use once it was stopped', () => {
     const one = caseOf(4, true, { ...SHAPE, classes: 2, mostGpus: 1 });
