@@ -7,7 +7,6 @@ import type { Configuration, PlanningProblem, StageCandidate } from '../../src/i
 import { Trials } from '../../src/inferline/trials.js';
 import { type Stream, streamOf } from '../../src/random/index.js';
 import { cases } from '../cases.js';
-import { plainEstimator } from './plain-estimator.js';
 import { randomProblem } from './random-problem.js';
 
 function randomInput(seed: number, mostStages: number, requests: number) {
@@ -56,14 +55,14 @@ describe('classBound()', () => {
     expect(seen.tight / seen.cases).toBeGreaterThan(0.5);
   });
 
-  it('is never more than the cost of any configuration that a plain Estimator finds feasible', () => {
+  it('is never more than the cost of any configuration that the Estimator finds feasible', () => {
     let feasible = 0;
     for (let seed = 0; seed < cases(200, 4000); seed++) {
       const input = randomInput(seed, 4, 30);
       const { problem } = input;
       const trials = new Trials(input);
       const bound = classBound(trials);
-      const estimators = input.samples.map((sample) => plainEstimator(problem, sample));
+      const estimators = input.samples.map((sample) => estimatorOf(problem, sample));
       const random = streamOf(seed, 'configurations');
       for (let i = 0; i < 40; i++) {
         const tried = randomConfiguration(problem, random);
