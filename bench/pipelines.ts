@@ -2,11 +2,15 @@
  * This benchmark plans the four pipelines of `examples/pipelines` by every method, and simulates the plans on traces that
  * they were not planned for:
  *
- *     node dist/bench/pipelines.js [--seeds 5] [--swept social-media,image-processing] [--json file]
+ *     node dist/bench/pipelines.js [--only methods,hours,swept,slowed] [--seeds 5] [--draws 10]
+ *                                  [--swept social-media,image-processing] [--json file]
  *
- * It prints cost, attainment and planning time by method, at a CV of 1 and of 4 (InferLine, Fig. 5); then the cost of
- * two pipelines by SLO, rate and burstiness (Fig. 9); and what becomes of the plans where executions take 0.8 to 1.2
- * times as long as planned.
+ * - methods: cost, attainment and planning time by method, at a CV of 1 and of 4 (InferLine, Fig. 5).
+ * - hours: the time to plan an hour.
+ * - swept: the cost of two pipelines by SLO, rate and burstiness (Fig. 9).
+ * - slowed: what becomes of the plans where executions take 0.8 to 1.2 times as long as planned.
+ *
+ * Loads are drawn as often as the planner does by itself unless `--draws` says otherwise; InferLine plans for one draw.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -21,16 +25,15 @@ import {
   percentText,
   serveExample,
   solveExample,
+  UNSEEN_SEED,
 } from './pipelines/examples.js';
 import { measuresOf, saveResult } from './results/result.js';
 import { tableText } from './results/table.js';
 
-const USAGE =
-  'node dist/bench/pipelines.js [--seeds 5] [--swept social-media,image-processing] [--json file]';
+const PARTS = ['methods', 'hours', 'swept', 'slowed'] as const;
+const USAGE = `node dist/bench/pipelines.js [--only ${PARTS.join(',')}] [--seeds 5] [--draws 10] [--swept social-media,image-processing] [--json file]`;
 const METHODS: readonly PipelineMethod[] = ['inferline', 'exact', 'coarse-mean', 'coarse-peak'];
 const SWEPT_METHODS: readonly PipelineMethod[] = ['inferline', 'coarse-mean', 'coarse-peak'];
-/** Plans are made for seed 1. */
-const FIRST_SEED = 2;
 /** The share of requests that a plan is made to hold. */
 const OBJECTIVE = 0.99;
 
@@ -53,11 +56,15 @@ interface Row extends Asked {
 }
 
 const { values } = benchArguments(USAGE, {
+  only: { type: 'string', default: PARTS.join(',') },
   seeds: { type: 'string', default: '5' },
+  draws: { type: 'string' },
   swept: { type: 'string', default: 'social-media,image-processing' },
   json: { type: 'string' },
 });
 const seeds = benchNumber(USAGE, '--seeds', values.seeds);
+const draws = values.draws === undefined ? undefined : benchNumber(USAGE, '--draws', values.draws);
+const only = values.only.split(',');
 const swept = values.swept.split(',');
 const folder = await mkdtemp(join(tmpdir(), 'inferplan-pipelines-'));
 try {
@@ -67,37 +74,24 @@ try {
 }
 
 async function bench(): Promise<void> {
-  const methods = [1, 4].map((cv) =>
-    PIPELINES.flatMap((pipeline) => METHODS.map((method) => ({ pipeline, method, cv }))),
-  );
   const rows: Row[] = [];
   const shown = async (title: string, asked: readonly Asked[], runs = seeds) => {
     const found = await all(asked, runs);
     show(title, found);
     rows.push(...found);
   };
-  await shown('by method: 60 s at 150 requests/s, CV 1', methods[0] as Asked[]);
-  await shown('by method: 60 s at 150 requests/s, CV 4', methods[1] as Asked[]);
+  if (only.includes('methods'))
+    for (const cv of [1, 4]) {
+      const asked = PIPELINES.flatMap((pipeline) => METHODS.map((method) => ({ pipeline, method, cv })));
+      await shown(`by method: 60 s at 150 requests/s, CV ${cv}`, asked);
+    }
   const hours = PIPELINES.map((pipeline) => ({ pipeline, method: 'inferline' as const, seconds: 3600 }));
-  await shown('an hour at 150 requests/s', hours, 0);
-  for (const pipeline of swept) {
-    const by = (more: readonly Pick<Asked, 'sloMs' | 'rps'>[]) =>
-      more.flatMap((one) =>
-        [1, 4].flatMap((cv) => SWEPT_METHODS.map((method) => ({ pipeline, method, cv, ...one }))),
-      );
-    const slos = [100, 150, 200, 250, 300, 400, 500].map((sloMs) => ({ sloMs }));
-    await shown(`${pipeline} by SLO and burstiness`, by(slos));
-    await shown(`${pipeline} by rate and burstiness`, by([50, 100, 150, 200, 300].map((rps) => ({ rps }))));
-  }
-  const slowed = await all(
-    PIPELINES.map((pipeline) => ({ pipeline, method: 'inferline' })),
-    seeds,
-    [0.8, 1, 1.2],
-  );
-  showSlowed(slowed);
+  if (only.includes('hours')) await shown('an hour at 150 requests/s', hours, 0);
+  if (only.includes('swept')) for (const pipeline of swept) await sweep(pipeline, shown);
+  const slowed = only.includes('slowed') ? await slowedRows() : [];
   saveResult(values.json, {
     bench: 'pipelines',
-    options: { seeds, swept },
+    options: { seeds, swept, only, draws: draws ?? 'default' },
     inputs: {},
     measures: measuresOf(rows, nameOf, {
       'solve s': ({ solveS }) => solveS,
@@ -108,6 +102,26 @@ async function bench(): Promise<void> {
   });
 }
 
+async function sweep(
+  pipeline: string,
+  shown: (title: string, asked: readonly Asked[]) => Promise<void>,
+): Promise<void> {
+  const by = (more: readonly Pick<Asked, 'sloMs' | 'rps'>[]) =>
+    more.flatMap((one) =>
+      [1, 4].flatMap((cv) => SWEPT_METHODS.map((method) => ({ pipeline, method, cv, ...one }))),
+    );
+  const slos = [100, 150, 200, 250, 300, 400, 500].map((sloMs) => ({ sloMs }));
+  await shown(`${pipeline} by SLO and burstiness`, by(slos));
+  await shown(`${pipeline} by rate and burstiness`, by([50, 100, 150, 200, 300].map((rps) => ({ rps }))));
+}
+
+async function slowedRows(): Promise<Row[]> {
+  const asked = PIPELINES.map((pipeline) => ({ pipeline, method: 'inferline' as const }));
+  const rows = await all(asked, seeds, [0.8, 1, 1.2]);
+  showSlowed(rows);
+  return rows;
+}
+
 async function all(asked: readonly Asked[], runs: number, slow = [1]): Promise<Row[]> {
   const rows: Row[] = [];
   for (const one of asked) rows.push(await rowOf(one, runs, slow));
@@ -116,13 +130,16 @@ async function all(asked: readonly Asked[], runs: number, slow = [1]): Promise<R
 
 async function rowOf(asked: Asked, runs: number, slow: readonly number[]): Promise<Row> {
   const { rps = PLANNED_RPS, cv = 1, seconds = 60 } = asked;
-  const { solved, solveS } = await solveExample({ ...asked, load: gammaLoad(rps, cv, seconds) }, folder);
+  const { solved, solveS } = await solveExample(
+    { ...asked, draws, load: gammaLoad(rps, cv, seconds) },
+    folder,
+  );
   if (solved === undefined) return { ...asked, seconds, solveS, attainments: [] };
   const load = { rps: [String(rps)], arrivals: 'gamma' as const, cv, duration: seconds };
   const attainments: number[] = [];
   for (const slowdown of slow) {
     const served = Array.from({ length: runs }, (_, i) =>
-      serveExample(solved.path, { ...load, seed: FIRST_SEED + i, slow: slowdown }),
+      serveExample(solved.path, { ...load, seed: UNSEEN_SEED + i, slow: slowdown }),
     );
     attainments.push(...(await Promise.all(served)).map(({ missed }) => 1 - missed));
   }
@@ -169,12 +186,12 @@ function timesInferline(row: Row, rows: readonly Row[]): string {
   return (row.hourlyCost / own.hourlyCost).toFixed(2);
 }
 
-function showSlowed(slowed: readonly Row[]): void {
+function showSlowed(rows: readonly Row[]): void {
   process.stdout.write('\nattainment where executions take so many times as long as planned\n');
   process.stdout.write(
     tableText([
       ['pipeline', '0.8', '1', '1.2'],
-      ...slowed.map(({ pipeline, attainments }) => [
+      ...rows.map(({ pipeline, attainments }) => [
         pipeline,
         ...[0, 1, 2].map((k) => percentText(mean(attainments.slice(k * seeds, (k + 1) * seeds)))),
       ]),

@@ -3,7 +3,7 @@
  * tuner:
  *
  *     node dist/bench/tuners.js [--only rates,bursts,samples,traces,errors] [--pipelines social-media,image-processing]
- *                               [--seeds 3] [--json file]
+ *                               [--seeds 3] [--draws 10] [--json file]
  *
  * - rates: the rate changes from 150 to 250 requests/s within 60 to 0 s, and back (InferLine, Fig. 10).
  * - bursts: the CV of the gaps changes from 1 to 4 at 150 requests/s (Fig. 11).
@@ -14,7 +14,8 @@
  * - errors: executions take 0.8 to 1.2 times as long as planned at the planned load, and profiles that are so far off.
  *
  * It prints the share of requests that missed the SLO, and the cost per hour: the median of the seeds, with least and
- * most. Devices take the 5 s of the examples' cluster to come up.
+ * most. Loads are drawn as often as the planner does by itself unless `--draws` says otherwise. Devices take the 5 s of
+ * the examples' cluster to come up.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -36,21 +37,20 @@ import {
   serveExample,
   solveExample,
   spreadText,
+  UNSEEN_SEED,
 } from './pipelines/examples.js';
 import { hasRealTraces, REAL_TRACE_FILES, realTraces, writeSplit } from './pipelines/real-traces.js';
 import { inputsAt, measuresOf, saveResult } from './results/result.js';
 import { tableText } from './results/table.js';
 
 const PARTS = ['rates', 'bursts', 'samples', 'traces', 'errors'] as const;
-const USAGE = `node dist/bench/tuners.js [--only ${PARTS.join(',')}] [--pipelines ${PIPELINES.join(',')}] [--seeds 3] [--json file]`;
+const USAGE = `node dist/bench/tuners.js [--only ${PARTS.join(',')}] [--pipelines ${PIPELINES.join(',')}] [--seeds 3] [--draws 10] [--json file]`;
 const TRANSITIONS_S = [60, 50, 40, 30, 20, 10, 0];
 /** Traces are served on the classes of the examples, and on those of the paper's cluster (§6). */
 const CLUSTERS = [
   { name: 'all classes', classes: undefined },
   { name: 'cpu and k80', classes: ['cpu', 'k80'] },
 ];
-/** Plans are made for seed 1. */
-const FIRST_SEED = 2;
 /** The rows whose pipeline was planned for what it then serves, and has no tuner. */
 const FORESEEN = 'planned for it';
 
@@ -69,10 +69,12 @@ const { values } = benchArguments(USAGE, {
   only: { type: 'string', default: PARTS.join(',') },
   pipelines: { type: 'string', default: PIPELINES.join(',') },
   seeds: { type: 'string', default: '3' },
+  draws: { type: 'string' },
   json: { type: 'string' },
 });
 const count = benchNumber(USAGE, '--seeds', values.seeds);
-const seeds = Array.from({ length: count }, (_, i) => FIRST_SEED + i);
+const draws = values.draws === undefined ? undefined : benchNumber(USAGE, '--draws', values.draws);
+const seeds = Array.from({ length: count }, (_, i) => UNSEEN_SEED + i);
 const only = values.only.split(',');
 const pipelines = values.pipelines.split(',');
 const folder = await mkdtemp(join(tmpdir(), 'inferplan-tuners-'));
@@ -84,7 +86,7 @@ try {
 }
 saveResult(values.json, {
   bench: 'tuners',
-  options: { seeds: count, only, pipelines },
+  options: { seeds: count, only, pipelines, draws: draws ?? 'default' },
   inputs: Object.assign({}, ...REAL_TRACE_FILES.map((path) => inputsAt(path))) as Record<string, string>,
   measures: measuresOf(
     rows,
@@ -250,7 +252,7 @@ async function benchErrors(pipeline: string): Promise<void> {
 }
 
 async function planned(asked: AskedPlan): Promise<string> {
-  const { solved } = await solveExample(asked, folder);
+  const { solved } = await solveExample({ ...asked, draws }, folder);
   if (solved === undefined) throw new Error(`There is no plan for ${JSON.stringify(asked)}.`);
   return solved.path;
 }

@@ -19,6 +19,9 @@ export const PIPELINES = ['image-processing', 'video-monitoring', 'social-media'
 /** PLANNED_RPS is the rate that the paper's experiments plan for (InferLine §7). */
 export const PLANNED_RPS = 150;
 
+/** UNSEEN_SEED is the first of the seeds that loads are served with; plans are made for draws with the seeds 1, 2, … */
+export const UNSEEN_SEED = 1001;
+
 /** AskedPlan says which pipeline is planned, and in what it differs from its example. */
 export interface AskedPlan {
   readonly pipeline: string;
@@ -29,6 +32,8 @@ export interface AskedPlan {
   readonly classes?: readonly string[] | undefined;
   /** All latencies of the profiles are multiplied by this before planning. */
   readonly scaled?: number;
+  /** How often the load is drawn; as often as the planner does by itself where absent. */
+  readonly draws?: number | undefined;
 }
 
 /** SolvedPlan is a plan and where it was written. */
@@ -55,7 +60,7 @@ export function gammaLoad(rps: number, cv: number, seconds = 60): PipelineLoad {
 
 /** solveExample plans an example pipeline. It is undefined where there is no plan. */
 export async function solveExample(
-  { pipeline, method, sloMs, load, classes, scaled = 1 }: AskedPlan,
+  { pipeline, method, sloMs, load, classes, scaled = 1, draws }: AskedPlan,
   folder: string,
 ): Promise<{ readonly solved?: SolvedPlan; readonly solveS: number }> {
   const { value } = await loadArtifact(join(EXAMPLES, `${pipeline}.yaml`), ['pipeline']);
@@ -68,8 +73,7 @@ export async function solveExample(
     stages,
     sloMs: sloMs ?? value.sloMs,
     load,
-    // InferLine plans for one sample.
-    planner: { method, draws: 1 },
+    planner: { method, ...(draws === undefined ? {} : { draws }) },
   };
   const specPath = join(folder, 'spec.yaml');
   const path = join(folder, `${plans++}.plan.json`);

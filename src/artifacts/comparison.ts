@@ -49,12 +49,13 @@ export interface CompareRow {
   readonly heldRps?: number;
   /** The least held rate per weight, or the price of the plan that holds the rates, and the bound that no plan passes. */
   readonly hold?: { readonly value: number; readonly bound: number };
-  /** The cost of a million requests at the held rates. */
+  /** The cost of a million requests at the held rates; absent where nothing is held. */
   readonly costPerMillionHeld?: number;
   /** The GPUs that the plan occupies, by class. */
   readonly used?: Readonly<Record<string, number>>;
   /** The cost of the GPUs in use. The others need not be bought. */
   readonly hourlyCost?: number;
+  /** The cost of a million requests at the planned rates; absent where nothing is served. */
   readonly costPerMillionRequests?: number;
   /** Busy GPU time over the GPU time of the mix, at the planned rates. */
   readonly utilisation?: number;

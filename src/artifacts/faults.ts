@@ -1,44 +1,55 @@
-import type { ErrorObject } from 'ajv';
+import type { ErrorObject, ValidateFunction } from 'ajv';
 import type { Fault } from './errors.js';
-import { chosenArm } from './kind-faults.js';
+import { type Arm, chosenArm, shown } from './kind-faults.js';
+import { referredTo, type SchemaPart, validatorOfPart } from './schemas.js';
 import { didYouMean } from './similar.js';
 
 const MOST_FAULTS = 50;
 
 /**
- * schemaFaults turns ajv's errors into faults for a person: the place, the fault of the value, and the valid values. It
- * leaves out repetitions and the complaints of a `oneOf`'s other arms, and gives at most 50, as `firstFaults` does.
+ * schemaFaults turns what a validator found wrong with the last value into faults for a person: the place, the fault of
+ * the value, and the valid values. Of a `oneOf` it tells what is wrong with the alternative that was meant, and nothing
+ * of the others. It leaves out repetitions, and gives at most 50, as `firstFaults` does.
  */
-export function schemaFaults(errors: readonly ErrorObject[]): Fault[] {
-  const { left, found } = withChosenArms(errors);
-  const told = left
-    .filter(
-      ({ keyword, propertyName }) => !(keyword === 'if' || keyword === 'oneOf' || propertyName !== undefined),
-    )
-    .filter((error) => !hasDeeper(error, left))
-    .map(toFault);
-  const all = [...found, ...told];
-  const faults = all.length > 0 ? all : errors.map(toFault);
+export function schemaFaults(validate: ValidateFunction): Fault[] {
+  const faults = faultsOf(validate);
   return firstFaults([...new Map(faults.map((fault) => [`${fault.path} ${fault.message}`, fault])).values()]);
 }
 
-/** withChosenArms leaves out what ajv says of the alternatives by kind that were not meant. */
-function withChosenArms(errors: readonly ErrorObject[]): { left: readonly ErrorObject[]; found: Fault[] } {
-  let left = errors;
-  const found: Fault[] = [];
-  for (const error of errors) {
-    const chosen = chosenArm(error);
-    if (chosen === undefined) continue;
-    if ('fault' in chosen) found.push(chosen.fault);
-    const meant = 'arm' in chosen ? `${error.schemaPath}/${chosen.arm}/` : undefined;
-    left = left.filter(
-      ({ schemaPath, instancePath }) =>
-        !schemaPath.startsWith(`${error.schemaPath}/`) ||
-        !(instancePath === error.instancePath || instancePath.startsWith(`${error.instancePath}/`)) ||
-        (meant !== undefined && schemaPath.startsWith(meant)),
-    );
+function faultsOf(validate: ValidateFunction): Fault[] {
+  const errors = validate.errors ?? [];
+  const told: Fault[][] = [];
+  for (let i = errors.length - 1; i >= 0; i--) {
+    const error = errors[i] as ErrorObject;
+    if (error.keyword === 'oneOf') {
+      told.push(armFaults(error, validate));
+      while (i > 0 && isWithin(errors[i - 1] as ErrorObject, error)) i--;
+    } else if (error.keyword !== 'if' && error.propertyName === undefined) told.push([toFault(error)]);
   }
-  return { left, found };
+  const found = told.reverse().flat();
+  return found.length > 0 ? found : errors.map(toFault);
+}
+
+/**
+ * isWithin says whether the error before that of a `oneOf` is of one of its alternatives. Ajv gives these first, and no
+ * schema has other keywords beside a `oneOf` (tested).
+ */
+function isWithin({ instancePath: path }: ErrorObject, { instancePath: at }: ErrorObject): boolean {
+  return path === at || path.startsWith(`${at}/`);
+}
+
+/** armFaults validates the value again by the alternative alone that was meant. */
+function armFaults(error: ErrorObject, validate: ValidateFunction): Fault[] {
+  const { data, instancePath: path } = error;
+  const schemas = error.schema as readonly SchemaPart[];
+  const chosen = chosenArm(schemas.map((schema) => referredTo(schema, validate)) as Arm[], { data, path });
+  if ('fault' in chosen) return [chosen.fault];
+  const part = validatorOfPart(schemas[chosen.arm] as SchemaPart, validate);
+  if (part(data)) return [toFault(error)];
+  return faultsOf(part).map((fault) => ({
+    ...fault,
+    path: fault.path === '/' ? path : `${path}${fault.path}`,
+  }));
 }
 
 /** firstFaults gives the first 50 faults, as many as a person reads, then one that says how many more there are. */
@@ -46,31 +57,6 @@ export function firstFaults(faults: readonly Fault[], path = ''): Fault[] {
   if (faults.length <= MOST_FAULTS) return [...faults];
   const left = faults.length - MOST_FAULTS;
   return [...faults.slice(0, MOST_FAULTS), { path, message: `… and ${left} more faults` }];
-}
-
-/** These say that a value is of the right type, and how it is wrong all the same. */
-const OF_RIGHT_TYPE = [
-  ...['required', 'additionalProperties', 'minItems', 'maxItems', 'minLength', 'maxLength', 'pattern'],
-  ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'],
-];
-
-/** In a oneOf, the arm that went deepest is the one that was meant; the other arms' complaints are noise. */
-function hasDeeper(error: ErrorObject, errors: readonly ErrorObject[]): boolean {
-  if (error.keyword !== 'type' && error.keyword !== 'const') return false;
-  if (!error.schemaPath.includes('/oneOf/')) return false;
-  const below = `${error.instancePath}/`;
-  return errors.some(
-    (other) =>
-      other.instancePath.startsWith(below) ||
-      (other.instancePath === error.instancePath &&
-        OF_RIGHT_TYPE.includes(other.keyword) &&
-        schemaOf(other) !== schemaOf(error)),
-  );
-}
-
-/** schemaOf gives the path of the schema that a keyword is in. */
-function schemaOf({ schemaPath }: ErrorObject): string {
-  return schemaPath.slice(0, schemaPath.lastIndexOf('/'));
 }
 
 function toFault(error: ErrorObject): Fault {
@@ -93,28 +79,23 @@ function toFault(error: ErrorObject): Fault {
       const words = valid.filter((value) => typeof value === 'string');
       return {
         path,
-        message: `is ${show(error.data)}; valid values are ${valid.map(show).join(', ')}${didYouMean(String(error.data), words)}`,
+        message: `is ${shown(error.data)}; valid values are ${valid.map(shown).join(', ')}${didYouMean(String(error.data), words)}`,
       };
     }
     case 'const':
-      return { path, message: `is ${show(error.data)}; must be ${show(error.params.allowedValue)}` };
+      return { path, message: `is ${shown(error.data)}; must be ${shown(error.params.allowedValue)}` };
     case 'not':
-      return { path, message: `is ${show(error.data)}, which is not valid here` };
+      return { path, message: `is ${shown(error.data)}, which is not valid here` };
     case 'propertyNames':
       return {
         path,
         message: `has a key ${quote(error.params.propertyName as string)} that is not valid here`,
       };
     default:
-      return { path, message: `${error.message ?? error.keyword} (is ${show(error.data)})` };
+      return { path, message: `${error.message ?? error.keyword} (is ${shown(error.data)})` };
   }
 }
 
 function quote(text: string): string {
   return JSON.stringify(text);
-}
-
-function show(value: unknown): string {
-  const text = JSON.stringify(value) ?? String(value);
-  return text.length > 60 ? `${text.slice(0, 57)}…` : text;
 }

@@ -66,7 +66,7 @@ export function parseArtifact<K extends ArtifactKind>(
 function kindFaults(kind: ArtifactKind, value: unknown): Fault[] {
   if (kind === 'policy') return policyFileFaults(value as Record<string, unknown>);
   const validate = validatorOf(kind);
-  return validate(value) ? [] : schemaFaults(validate.errors ?? []);
+  return validate(value) ? [] : schemaFaults(validate);
 }
 
 function parseText(text: string, path: string): unknown {

@@ -66,7 +66,7 @@ function kindsOf({ enum: words = [], properties }: ChoiceSchema): [string, reado
  */
 export function choiceFaults(family: PolicyFamily, choices: Readonly<Record<string, unknown>>): Fault[] {
   const validate = validatorOfDefinition('policy', DEFINITION[family]);
-  return validate({ kind: 'policy', ...choices }) ? [] : schemaFaults(validate.errors ?? []);
+  return validate({ kind: 'policy', ...choices }) ? [] : schemaFaults(validate);
 }
 
 /**

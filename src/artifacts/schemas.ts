@@ -112,6 +112,37 @@ export function validatorOfDefinition(kind: ArtifactKind, definition: string): V
   return (compiler as Ajv).getSchema(`${schemaId(kind)}#/definitions/${definition}`) as ValidateFunction;
 }
 
+/** SchemaPart is a part of a schema, which may only name a definition. */
+export interface SchemaPart {
+  readonly $ref?: string;
+}
+
+/** The validators of parts, each compiled when something is first wrong with a value of it. */
+const partValidators = new WeakMap<SchemaPart, ValidateFunction>();
+
+/**
+ * validatorOfPart gives the compiled validator of a part of a schema, for values of that part alone.
+ * @param whole the validator that the part was found in
+ */
+export function validatorOfPart(part: SchemaPart, whole: ValidateFunction): ValidateFunction {
+  const known = partValidators.get(part);
+  if (known !== undefined) return known;
+  const validate = (compiler as Ajv).compile({ definitions: definitionsOf(whole), ...part });
+  partValidators.set(part, validate);
+  return validate;
+}
+
+/** referredTo gives the definition that a part of a schema names, or the part itself where it names none. */
+export function referredTo(part: SchemaPart, whole: ValidateFunction): SchemaPart {
+  if (part.$ref === undefined) return part;
+  const name = part.$ref.slice('#/definitions/'.length);
+  return referredTo(definitionsOf(whole)[name] as SchemaPart, whole);
+}
+
+function definitionsOf({ schemaEnv }: ValidateFunction): Readonly<Record<string, SchemaPart>> {
+  return (schemaEnv.root.schema as { definitions?: Record<string, SchemaPart> }).definitions ?? {};
+}
+
 function schemaCompiler(): Ajv {
   const { default: Ajv } = createRequire(import.meta.url)('ajv') as typeof import('ajv');
   return new Ajv({

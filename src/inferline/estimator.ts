@@ -8,6 +8,7 @@ import type {
   StageCandidate,
 } from './problem.js';
 import { FreeTimes } from './replicas.js';
+import { RequestQueue } from './request-queue.js';
 import { type Feed, StageRun } from './stage-run.js';
 
 /**
@@ -30,14 +31,16 @@ class Estimator implements PipelineEstimator {
 
   constructor(
     private readonly problem: PlanningProblem,
-    private readonly sample: Sample,
+    sample: Sample,
   ) {
     const requests = sample.atNs.length;
     this.flow = flowOf(problem.graph, sample);
     this.latencyNs = new Float64Array(requests);
     const scratch = {
+      ready: new Float64Array(requests),
       source: new Int8Array(requests),
-      spare: new Int32Array(requests),
+      visits: new RequestQueue(requests),
+      absences: new RequestQueue(requests),
       free: new FreeTimes(),
     };
     this.runs = this.flow.visitors.map((visitors) => new StageRun(sample.atNs, visitors, scratch));
@@ -89,18 +92,15 @@ class Estimator implements PipelineEstimator {
     return times;
   }
 
-  /** fold finds when the last visit of each request ended. */
+  /**
+   * fold finds when the last visit of each request ended. What ends anywhere is known at a stage behind, to which no
+   * edge leads on, no earlier: there the visit ends later, or it is known when the last edge was not taken.
+   */
   private fold(): void {
-    const { latencyNs, flow, runs, sample } = this;
+    const { latencyNs, runs, problem } = this;
     latencyNs.fill(0);
-    flow.endings.forEach((endings, stage) => {
-      const { ended } = runs[stage] as StageRun;
-      for (let i = 0; i < endings.length; i++) {
-        const r = endings[i] as number;
-        const tookNs = (ended[r] as number) / 2 - (sample.atNs[r] as number);
-        if (tookNs > (latencyNs[r] as number)) latencyNs[r] = tookNs;
-      }
-    });
+    for (const [stage, edges] of problem.graph.edges.entries())
+      if (edges.length === 0) (runs[stage] as StageRun).fold(latencyNs);
   }
 }
 

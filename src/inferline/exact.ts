@@ -59,7 +59,7 @@ function sortedOptions(trials: Trials, stage: number): Option[] {
   return (problem.stages[stage]?.candidates ?? [])
     .flatMap(({ batches, device, hourlyCost }, candidate) =>
       batches.map((batch): Option => {
-        const least = Math.max(fixed ?? 1, trials.leastReplicas(stage, { candidate, batch }));
+        const least = Math.max(fixed ?? 1, trials.provedReplicas(stage, { candidate, batch }));
         const most = Math.min(trials.mostReplicas(stage), problem.counts[device] ?? Number.POSITIVE_INFINITY);
         return { candidate, batch, least, most, hourlyCost, firstCost: least * hourlyCost };
       }),

@@ -169,24 +169,29 @@ const MOST_ROWS = 2048;
  * stages and in whatever order tasks are served. Take n requests that arrive in a row: all but the allowed late ones
  * must begin and end their visits between the first arrival and the last one's SLO, less what other stages take at
  * least. A replica can serve only so many rows in that time.
+ *
+ * With `byBatch` it is larger: the visit of a request is as long as its batch, and must be within the SLO, less what
+ * other stages take at least. So only batches that are no longer serve requests in time.
  */
 export function leastReplicas(
   demand: StageDemand,
   {
-    rowsWithin,
+    capacity,
     objectives,
     requests,
+    byBatch = false,
   }: {
-    /** The rows that one replica can serve within a time. */
-    readonly rowsWithin: (timeNs: number) => number;
+    readonly capacity: ReplicaCapacity;
     readonly objectives: readonly TailObjective[];
     readonly requests: number;
+    readonly byBatch?: boolean;
   },
 ): number {
   let least = 1;
   for (const objective of objectives) {
     const late = allowedLate(objective, requests);
     const slackNs = objective.sloNs - demand.headNs - demand.tailNs;
+    const rowsWithin = capacity.byBatchesOf(byBatch ? slackNs : Number.POSITIVE_INFINITY);
     for (const burst of demand.bursts) {
       if (burst.requests <= late) continue;
       least = Math.max(least, Math.ceil((burst.requests - late) / rowsWithin(burst.spanNs + slackNs)));
@@ -195,11 +200,29 @@ export function leastReplicas(
   return least;
 }
 
-/**
- * replicaCapacity bounds the rows that one replica can serve from start to end within a time.
- * @param latencyNs of a batch of 1, 2, … rows
- */
-export function replicaCapacity(latencyNs: Float64Array, visits: number): (timeNs: number) => number {
+/** ReplicaCapacity bounds the rows that one replica can serve from start to end within a time. */
+export class ReplicaCapacity {
+  private readonly known = new Map<string, (timeNs: number) => number>();
+
+  /** @param latencyNs of a batch of 1, 2, … rows */
+  constructor(
+    private readonly latencyNs: Float64Array,
+    private readonly visits: number,
+  ) {}
+
+  /** byBatchesOf gives the bound over the time, where batches count alone that take no longer than `mostNs`. */
+  byBatchesOf(mostNs: number): (timeNs: number) => number {
+    const allowedNs = this.latencyNs.map((ns) => (ns <= mostNs ? ns : Number.POSITIVE_INFINITY));
+    const key = allowedNs.map((ns) => Number(ns <= mostNs)).join('');
+    const known = this.known.get(key);
+    if (known !== undefined) return known;
+    const rowsWithin = rowsWithinOf(allowedNs, this.visits);
+    this.known.set(key, rowsWithin);
+    return rowsWithin;
+  }
+}
+
+function rowsWithinOf(latencyNs: Float64Array, visits: number): (timeNs: number) => number {
   const least = latencyNs.slice();
   for (let n = least.length - 2; n >= 0; n--) least[n] = Math.min(least[n] as number, least[n + 1] as number);
   const most = Math.min(visits, MOST_ROWS);

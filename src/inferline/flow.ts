@@ -15,8 +15,6 @@ export interface SampleFlow {
   readonly into: readonly (readonly FlowEdge[])[];
   /** For each stage, which requests visit it. */
   readonly visitors: readonly Visitors[];
-  /** For each stage, the requests of which nothing goes on from there, ascending. */
-  readonly endings: readonly Int32Array[];
 }
 
 /** Visitors says which requests visit a stage. */
@@ -24,14 +22,11 @@ export interface Visitors {
   readonly count: number;
   /** For each request, 1 where it visits. */
   readonly isVisited: Uint8Array;
-  /** The requests that do not visit, ascending. */
-  readonly absent: Int32Array;
 }
 
 /** flowOf follows every request of a sample through the pipeline. */
 export function flowOf(graph: StageGraph, { atNs, verdicts }: Sample): SampleFlow {
   const isVisited = graph.names.map(() => new Uint8Array(atNs.length));
-  const goesOn = graph.names.map(() => new Uint8Array(atNs.length));
   const into: FlowEdge[][] = graph.names.map(() => []);
   for (const entry of graph.entries) isVisited[entry]?.fill(1);
   for (const from of graph.order) {
@@ -40,21 +35,11 @@ export function flowOf(graph: StageGraph, { atNs, verdicts }: Sample): SampleFlo
       const isTaken = takenOf(edge, visited, verdicts[from]);
       into[edge.to]?.push({ from, edge, isTaken });
       mark(isVisited[edge.to] as Uint8Array, isTaken);
-      mark(goesOn[from] as Uint8Array, isTaken);
     }
   }
   return {
     into,
-    visitors: isVisited.map((visited) => {
-      const absent = placesOf(visited, 0);
-      return { count: atNs.length - absent.length, isVisited: visited, absent };
-    }),
-    endings: isVisited.map((visited, stage) =>
-      placesOf(
-        visited.map((one, r) => one & ~(goesOn[stage]?.[r] as number)),
-        1,
-      ),
-    ),
+    visitors: isVisited.map((visited) => ({ count: sumOf(visited), isVisited: visited })),
   };
 }
 
@@ -67,10 +52,8 @@ function mark(column: Uint8Array, where: Uint8Array): void {
   for (let r = 0; r < column.length; r++) column[r]! |= where[r] as number;
 }
 
-/** placesOf lists where a column has a value. */
-function placesOf(column: Uint8Array, value: number): Int32Array {
-  const found = new Int32Array(column.length);
-  let count = 0;
-  for (let r = 0; r < column.length; r++) if (column[r] === value) found[count++] = r;
-  return found.slice(0, count);
+function sumOf(column: Uint8Array): number {
+  let sum = 0;
+  for (let r = 0; r < column.length; r++) sum += column[r] as number;
+  return sum;
 }

@@ -1,8 +1,9 @@
+import { classBound } from './class-bound.js';
 import { costBound, searchExactly } from './exact.js';
 import { planGreedily } from './greedy.js';
 import { type InfeasibleReason, type LeastSlo, leastSlo, reasonsOf } from './infeasible.js';
 import type { Configuration } from './problem.js';
-import { type PlannerInput, type PlanningAction, Trials } from './trials.js';
+import { isCheaper, type PlannerInput, type PlanningAction, Trials } from './trials.js';
 
 /** PlanningOutcome is what came of planning. */
 export type PlanningOutcome =
@@ -36,8 +37,10 @@ export type PlanningOutcome =
  */
 export function planPipeline(input: PlannerInput, method: 'inferline' | 'exact'): PlanningOutcome {
   const trials = new Trials(input);
-  const bound = costBound(trials);
-  if (bound === Number.POSITIVE_INFINITY || !trials.meets(trials.floor())) return infeasible(input, trials);
+  if (costBound(trials) === Number.POSITIVE_INFINITY || !trials.meets(trials.floor()))
+    return infeasible(input, trials);
+  const bound = boundOf(trials);
+  if (bound === Number.POSITIVE_INFINITY) return infeasible(input, trials);
   const greedy = planGreedily(input, trials);
   if (greedy === undefined) {
     if (!trials.stopped) return infeasible(input, trials);
@@ -54,7 +57,7 @@ export function planPipeline(input: PlannerInput, method: 'inferline' | 'exact')
     trail: greedy.trail,
     estimates: trials.estimates,
   };
-  if (method === 'inferline') return feasible;
+  if (method === 'inferline' || (greedy.finished && !isCheaper(bound, greedyCost))) return feasible;
   const {
     configuration = greedy.configuration,
     lowerBound,
@@ -74,9 +77,13 @@ export function planPipeline(input: PlannerInput, method: 'inferline' | 'exact')
   };
 }
 
-/** provedCost gives a cost below which no configuration is feasible. It asks no Estimator, and is the bound of `inferline`. */
+/** provedCost gives a cost below which no configuration is feasible. It is the bound of `inferline`. */
 export function provedCost(input: PlannerInput): number {
-  return costBound(new Trials(input));
+  return boundOf(new Trials(input));
+}
+
+function boundOf(trials: Trials): number {
+  return Math.max(costBound(trials), classBound(trials));
 }
 
 function infeasible(input: PlannerInput, trials: Trials): PlanningOutcome {

@@ -1,9 +1,11 @@
-/** Up to this many replicas, looking at each is faster than keeping them in a heap. */
-const MOST_SCANNED = 12;
+/** Up to this many replicas, a sorted list is faster than a heap. */
+const MOST_LISTED = 24;
+/** The ring of the list has a power of two of places. */
+const RING = 31;
 
 /** FreeTimes keeps the moment when each of a stage's replicas falls free, with the first of them at hand. */
 export class FreeTimes {
-  private times = new Float64Array(16);
+  private times = new Float64Array(RING + 1);
   private count = 0;
   /** The place of the replica that falls free first. */
   private place = 0;
@@ -11,7 +13,7 @@ export class FreeTimes {
   /** reset begins with so many replicas, all free from time 0. */
   reset(replicas: number): void {
     if (this.times.length < replicas) this.times = new Float64Array(2 * replicas);
-    else this.times.fill(0, 0, replicas);
+    else this.times.fill(0);
     this.count = replicas;
     this.place = 0;
   }
@@ -22,16 +24,20 @@ export class FreeTimes {
 
   /** occupy keeps the replica that falls free first until a later time. */
   occupy(until: number): void {
-    if (this.count <= MOST_SCANNED) this.scan(until);
+    if (this.count <= MOST_LISTED) this.insert(until);
     else this.sink(until);
   }
 
-  private scan(until: number): void {
-    const { times, count } = this;
-    times[this.place] = until;
-    let first = 0;
-    for (let i = 1; i < count; i++) if ((times[i] as number) < (times[first] as number)) first = i;
-    this.place = first;
+  /** insert takes the first of the sorted ring, and puts it behind those that fall free no later, which most do. */
+  private insert(until: number): void {
+    const { times, place, count } = this;
+    let at = place + count;
+    while (at > place + 1 && (times[(at - 1) & RING] as number) > until) {
+      times[at & RING] = times[(at - 1) & RING] as number;
+      at--;
+    }
+    times[at & RING] = until;
+    this.place = (place + 1) & RING;
   }
 
   /** sink replaces the root of the binary heap that `times` is. */

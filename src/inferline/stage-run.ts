@@ -1,7 +1,7 @@
 import type { Visitors } from './flow.js';
-import { addNearlySorted, type ListPart, mergeSorted } from './nearly-sorted.js';
 import type { StageCandidate } from './problem.js';
 import type { FreeTimes } from './replicas.js';
+import { RequestQueue } from './request-queue.js';
 
 /** StageSetting says how a stage is served. */
 export interface StageSetting {
@@ -24,9 +24,13 @@ export interface Feed {
 
 /** Scratch is memory that all stages use, one after another. */
 export interface Scratch {
-  /** For each request, which feed it waits for longest. */
+  /** For each request, the latest moment at which a feed spoke for it. */
+  readonly ready: Float64Array;
+  /** For each request, which feed spoke then. */
   readonly source: Int8Array;
-  readonly spare: Int32Array;
+  /** What is merged into the visits and the absences of a stage. */
+  readonly visits: RequestQueue;
+  readonly absences: RequestQueue;
   readonly free: FreeTimes;
 }
 
@@ -39,16 +43,17 @@ const DELIVERY = 1;
 
 /** StageRun serves the visits of one stage, and keeps what came of it until something changes. */
 export class StageRun {
-  /** The moment when the visit of each request ended; of those that do not visit, when that was known. */
-  readonly ended: Float64Array;
-  /** The requests that visit, in the order in which they are served. */
-  private readonly order: Int32Array;
-  /** Those that do not visit, in the order in which that was known. */
-  private readonly absent: Int32Array;
-  /** The moment when all edges that lead here have spoken for each request: what it waits for is there, or will not come. */
-  private readonly ready: Float64Array;
-  /** For each batch, the place in `order` after its last request. */
+  /**
+   * The requests that visit, in the order in which they are served, with the moment when all edges that lead here have
+   * spoken for each: what it waits for is there, or will not come.
+   */
+  private readonly visits: RequestQueue;
+  /** Those that do not visit, with the moment when that was known. */
+  private readonly absences: RequestQueue;
+  /** For each batch, the place in `visits` after its last request. */
   private readonly batchEnds: Int32Array;
+  /** For each batch, the moment when it ended. */
+  private readonly batchStops: Float64Array;
   private batches = 0;
   private setting: StageSetting | undefined;
 
@@ -57,11 +62,11 @@ export class StageRun {
     private readonly visitors: Visitors,
     private readonly scratch: Scratch,
   ) {
-    this.ended = new Float64Array(atNs.length);
-    this.ready = new Float64Array(atNs.length);
-    this.order = new Int32Array(visitors.count);
-    this.absent = visitors.absent.slice();
-    this.batchEnds = new Int32Array(visitors.count);
+    const { count } = visitors;
+    this.visits = new RequestQueue(count);
+    this.absences = new RequestQueue(atNs.length - count);
+    this.batchEnds = new Int32Array(count);
+    this.batchStops = new Float64Array(count);
   }
 
   /**
@@ -82,102 +87,151 @@ export class StageRun {
     return true;
   }
 
-  /** gather finds when each visit can begin, and puts the visits in that order. */
-  private gather(feeds: readonly Feed[]): void {
-    const { order, ready } = this;
-    if (feeds.length === 0) {
-      for (let r = 0; r < order.length; r++) {
-        ready[r] = momentOf(this.atNs[r] as number);
-        order[r] = r;
+  /**
+   * fold notes when the last visit of each request ended that led to this stage, where no other has noted a later one.
+   * A request that does not visit ended where that was known.
+   */
+  fold(latencyNs: Float64Array): void {
+    const { atNs, batchEnds, batchStops, visits, absences } = this;
+    const { requests } = visits;
+    let i = 0;
+    for (let b = 0; b < this.batches; b++) {
+      const until = batchEnds[b] as number;
+      const endNs = (batchStops[b] as number) / 2;
+      for (; i < until; i++) {
+        const r = requests[i] as number;
+        const tookNs = endNs - (atNs[r] as number);
+        if (tookNs > (latencyNs[r] as number)) latencyNs[r] = tookNs;
       }
-      return;
     }
-    ready.fill(-1);
-    for (const [k, feed] of feeds.entries()) this.hear(feed, k);
-    this.arrange(feeds);
+    for (let k = 0; k < absences.length; k++) {
+      const r = absences.requests[k] as number;
+      const tookNs = (absences.moments[k] as number) / 2 - (atNs[r] as number);
+      if (tookNs > (latencyNs[r] as number)) latencyNs[r] = tookNs;
+    }
   }
 
-  /** arrange puts those that visit, and those that do not, in the order in which all edges have spoken for them. */
-  private arrange(feeds: readonly Feed[]): void {
-    const { order, absent, ready, visitors, scratch } = this;
-    const { isVisited } = visitors;
-    const { source, spare } = scratch;
-    let visits = 0;
-    let absences = 0;
+  /** gather finds when each visit can begin, and puts the visits in that order. */
+  private gather(feeds: readonly Feed[]): void {
+    const { visits, absences, scratch } = this;
+    visits.length = 0;
+    absences.length = 0;
+    const [first] = feeds;
+    if (first === undefined) {
+      for (let r = 0; r < this.atNs.length; r++)
+        visits.addNearlySorted(r, momentOf(this.atNs[r] as number), 1);
+      return;
+    }
+    if (feeds.length === 1) {
+      this.follow(first);
+      return;
+    }
+    for (const [k, feed] of feeds.entries()) this.hear(feed, k);
     for (const [k, { run }] of feeds.entries())
-      for (const heard of [run.order, run.absent]) {
-        const [from, absentFrom] = [visits, absences];
-        for (let i = 0; i < heard.length; i++) {
-          const r = heard[i] as number;
-          if (source[r] !== k) continue;
-          if (isVisited[r] === 1) addNearlySorted(order, ready, { from, until: visits++, one: r });
-          else addNearlySorted(absent, ready, { from: absentFrom, until: absences++, one: r });
-        }
-        if (from > 0) mergeSorted(order, ready, { from, until: visits, spare });
-        if (absentFrom > 0) mergeSorted(absent, ready, { from: absentFrom, until: absences, spare });
+      for (const heard of [run.visits, run.absences]) {
+        scratch.visits.length = 0;
+        scratch.absences.length = 0;
+        this.collect(heard, k);
+        visits.merge(scratch.visits);
+        absences.merge(scratch.absences);
       }
+  }
+
+  /** follow takes the requests of the only stage before, in the order in which it served them. */
+  private follow(feed: Feed): void {
+    const { run, isTaken } = feed;
+    const { visits, absences } = this;
+    const { requests } = run.visits;
+    let i = 0;
+    for (let b = 0; b < run.batches; b++) {
+      const until = run.batchEnds[b] as number;
+      const ended = run.batchStops[b] as number;
+      const delivered = run.deliveredAt(b, feed);
+      for (; i < until; i++) {
+        const r = requests[i] as number;
+        const taken = isTaken[r] as number;
+        visits.addNearlySorted(r, delivered, taken);
+        absences.addNearlySorted(r, ended, 1 - taken);
+      }
+    }
+    absences.merge(run.absences);
   }
 
   /** hear notes when an edge speaks, of each request for which none has spoken later. */
-  private hear({ run, isTaken, transfersNs }: Feed, k: number): void {
-    const { ready } = this;
-    const { source } = this.scratch;
-    let from = 0;
+  private hear(feed: Feed, k: number): void {
+    const { run, isTaken } = feed;
+    const { ready, source } = this.scratch;
+    const { requests } = run.visits;
+    let i = 0;
     for (let b = 0; b < run.batches; b++) {
       const until = run.batchEnds[b] as number;
-      const ended = run.ended[run.order[from] as number] as number;
-      const onWayNs =
-        transfersNs === undefined
-          ? 0
-          : (transfersNs[rowsSent(run.order, isTaken, { from, until })] as number);
-      const delivered = onWayNs > 0 ? ended + momentOf(onWayNs) : ended + DELIVERY;
-      for (let i = from; i < until; i++) {
-        const r = run.order[i] as number;
+      const ended = run.batchStops[b] as number;
+      const delivered = run.deliveredAt(b, feed);
+      for (; i < until; i++) {
+        const r = requests[i] as number;
         const spoken = isTaken[r] === 1 ? delivered : ended;
         // Where several speak at once, it is because of the stage whose batch ends then: its order counts.
-        if ((ready[r] as number) > spoken) continue;
+        if (k > 0 && (ready[r] as number) > spoken) continue;
         ready[r] = spoken;
         source[r] = k;
       }
-      from = until;
     }
-    const { absent } = run;
-    for (let i = 0; i < absent.length; i++) {
-      const r = absent[i] as number;
-      const spoken = run.ended[r] as number;
-      if ((ready[r] as number) >= spoken) continue;
+    const { requests: absent, moments, length } = run.absences;
+    for (let n = 0; n < length; n++) {
+      const r = absent[n] as number;
+      const spoken = moments[n] as number;
+      if (k > 0 && (ready[r] as number) >= spoken) continue;
       ready[r] = spoken;
       source[r] = k;
     }
   }
 
+  /** deliveredAt gives the moment when what a batch of this stage sends along an edge is there. */
+  private deliveredAt(b: number, { isTaken, transfersNs }: Feed): number {
+    const { batchEnds } = this;
+    const ended = this.batchStops[b] as number;
+    if (transfersNs === undefined) return ended + DELIVERY;
+    const { requests } = this.visits;
+    let rows = 0;
+    for (let i = b === 0 ? 0 : (batchEnds[b - 1] as number); i < (batchEnds[b] as number); i++)
+      rows += isTaken[requests[i] as number] as number;
+    const onWayNs = transfersNs[rows] as number;
+    return onWayNs > 0 ? ended + momentOf(onWayNs) : ended + DELIVERY;
+  }
+
+  /** collect lists those requests of a feed for which it spoke last: those that visit, and those that do not. */
+  private collect({ requests, length }: RequestQueue, k: number): void {
+    const { isVisited } = this.visitors;
+    const { ready, source, visits, absences } = this.scratch;
+    for (let i = 0; i < length; i++) {
+      const r = requests[i] as number;
+      const isLast = Number(source[r] === k);
+      const moment = ready[r] as number;
+      const visiting = isLast & (isVisited[r] as number);
+      visits.addNearlySorted(r, moment, visiting);
+      absences.addNearlySorted(r, moment, isLast - visiting);
+    }
+  }
+
   private run({ candidate: { latencyNs }, batch, replicas }: StageSetting): void {
-    const { order, ready, ended, batchEnds } = this;
+    const { batchEnds, batchStops } = this;
+    const { moments, length: visits } = this.visits;
     const { free } = this.scratch;
-    const visits = order.length;
     const isAlwaysFree = replicas >= visits;
     free.reset(isAlwaysFree ? 1 : replicas);
     let batches = 0;
     let i = 0;
     while (i < visits) {
-      const start = Math.max(isAlwaysFree ? 0 : free.first, ready[order[i] as number] as number);
+      const start = Math.max(isAlwaysFree ? 0 : free.first, moments[i] as number);
       const most = Math.min(visits, i + batch);
       let until = i + 1;
-      while (until < most && (ready[order[until] as number] as number) <= start) until++;
+      while (until < most && (moments[until] as number) <= start) until++;
       const stop = momentOf(Math.floor(start / 2) + (latencyNs[until - i - 1] as number));
-      for (; i < until; i++) ended[order[i] as number] = stop;
-      batchEnds[batches++] = until;
+      i = until;
+      batchEnds[batches] = until;
+      batchStops[batches++] = stop;
       if (!isAlwaysFree) free.occupy(stop);
     }
     this.batches = batches;
-    const { absent } = this;
-    for (let k = 0; k < absent.length; k++) ended[absent[k] as number] = ready[absent[k] as number] as number;
   }
-}
-
-/** rowsSent counts those of a batch that go along an edge. */
-function rowsSent(order: Int32Array, isTaken: Uint8Array, { from, until }: ListPart): number {
-  let rows = 0;
-  for (let i = from; i < until; i++) rows += isTaken[order[i] as number] as number;
-  return rows;
 }

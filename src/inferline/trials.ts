@@ -3,7 +3,7 @@ import {
   demandsOf,
   leastReplicas,
   type Relaxed,
-  replicaCapacity,
+  ReplicaCapacity,
   type StageDemand,
   withFloors,
 } from './floors.js';
@@ -55,7 +55,8 @@ export function isCheaper(one: number, other: number): boolean {
 }
 
 /** Draw is one sample with its Estimator, and with what it asks of each stage. */
-interface Draw {
+export interface Draw {
+  readonly sample: Sample;
   readonly requests: number;
   readonly estimator: PipelineEstimator;
   readonly demands: readonly StageDemand[];
@@ -70,15 +71,18 @@ export class Trials {
   /** The number of configurations that were estimated. */
   estimates = 0;
   /** The draw that missed an objective last is first: it is likely to miss the next one, too. */
-  private readonly draws: Draw[];
+  readonly draws: Draw[];
   private readonly known = new Map<string, boolean>();
   private readonly least = new Map<string, number>();
+  private readonly proved = new Map<string, number>();
+  private readonly capacities = new Map<string, ReplicaCapacity>();
   private readonly alone = new Map<string, number | undefined>();
 
   constructor(private readonly input: PlannerInput) {
     this.problem = input.problem;
     this.relaxed = withFloors(input.problem);
     this.draws = input.samples.map((sample) => ({
+      sample,
       requests: sample.atNs.length,
       estimator: input.estimatorOf(this.relaxed.problem, sample),
       demands: demandsOf(this.relaxed, sample),
@@ -138,20 +142,45 @@ export class Trials {
     return this.problem.stages[stage]?.candidates[candidate] as StageCandidate;
   }
 
-  /** leastReplicas is a number of replicas below which no configuration with this batch on this candidate is feasible. */
+  /**
+   * leastReplicas is a number of replicas below which no configuration with this batch on this candidate is feasible. The
+   * greedy search tries first what may save most by it; by `provedReplicas` it ends dearer on one of the examples.
+   */
   leastReplicas(stage: number, option: Omit<StageOption, 'replicas'>): number {
     const key = `${stage} ${option.candidate} ${option.batch}`;
-    const known = this.least.get(key);
-    if (known !== undefined) return known;
+    const known = this.least.get(key) ?? this.replicasOf(stage, option, false);
+    this.least.set(key, known);
+    return known;
+  }
+
+  /** provedReplicas is such a number too, and no smaller. */
+  provedReplicas(stage: number, option: Omit<StageOption, 'replicas'>): number {
+    const key = `${stage} ${option.candidate} ${option.batch}`;
+    const known = this.proved.get(key) ?? this.replicasOf(stage, option, true);
+    this.proved.set(key, known);
+    return known;
+  }
+
+  private replicasOf(
+    stage: number,
+    { candidate, batch }: Omit<StageOption, 'replicas'>,
+    byBatch: boolean,
+  ): number {
     const { objectives } = this.problem;
-    const latencyNs = this.candidate(stage, option.candidate).latencyNs.subarray(0, option.batch);
-    const rowsWithin = replicaCapacity(latencyNs, this.visits(stage));
+    const capacity = this.capacity(stage, { candidate, batch });
     const ofDraws = this.draws.map(({ demands, requests }) =>
-      leastReplicas(demands[stage] as StageDemand, { rowsWithin, objectives, requests }),
+      leastReplicas(demands[stage] as StageDemand, { capacity, objectives, requests, byBatch }),
     );
-    const least = Math.max(...ofDraws);
-    this.least.set(key, least);
-    return least;
+    return Math.max(...ofDraws);
+  }
+
+  /** capacity bounds what a replica can serve with batches of this size at most. */
+  capacity(stage: number, { candidate, batch }: Omit<StageOption, 'replicas'>): ReplicaCapacity {
+    const key = `${stage} ${candidate} ${batch}`;
+    const latencyNs = this.candidate(stage, candidate).latencyNs.subarray(0, batch);
+    const capacity = this.capacities.get(key) ?? new ReplicaCapacity(latencyNs, this.visits(stage));
+    this.capacities.set(key, capacity);
+    return capacity;
   }
 
   /**

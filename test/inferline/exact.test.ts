@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { searchExactly } from '../../src/inferline/exact.js';
-import { planPipeline } from '../../src/inferline/planner.js';
+import { planPipeline, provedCost } from '../../src/inferline/planner.js';
 import type { Configuration, PlanningProblem } from '../../src/inferline/problem.js';
 import { Trials } from '../../src/inferline/trials.js';
 import { cases } from '../cases.js';
@@ -71,6 +71,8 @@ describe('planPipeline with the exact method', () => {
         least < Number.POSITIVE_INFINITY,
       ]);
       if (alone.configuration !== undefined) expect(alone.lowerBound, `seed ${seed}`).toBeCloseTo(least, 9);
+      const bound = provedCost({ problem, samples, estimatorOf: plainEstimator });
+      expect(bound, `seed ${seed}`).toBeLessThanOrEqual(least * (1 + 1e-9));
       const outcome = planPipeline({ problem, samples, estimatorOf: plainEstimator }, 'exact');
       seen[outcome.status]++;
       expect(outcome.status, `seed ${seed}`).toBe(

@@ -13,6 +13,7 @@ import type { NamedJob } from '../../jobs/index.js';
 import { type GearJob, type LoadedCascade, type PlannedGears, refuseMarked } from '../solve/index.js';
 import { type CascadeCase, cascadeCases } from './cascade-cases.js';
 import { caseText } from './case-text.js';
+import { costPerMillion } from './cost-per-million.js';
 import { type CaseFound, type Shared, sharedBetween } from './easier.js';
 import { comparisonDocument, saveComparison } from './file.js';
 import type { WrittenMix } from './mixes.js';
@@ -166,16 +167,14 @@ function rowWithout(asked: CascadeCase, answer: NonNullable<Answer>): CompareRow
 
 function rowOfPlan(asked: CascadeCase, plan: GearPlanBody, share: Shared | undefined): CompareRow {
   const { accuracy, p95Ms, maxRps, classes, hourlyCost } = plan;
-  const cost =
-    hourlyCost === undefined
-      ? {}
-      : { hourlyCost, costPerMillionRequests: (hourlyCost / (3600 * maxRps)) * 1e6 };
+  const perMillion = costPerMillion(hourlyCost, maxRps);
   return {
     ...headOf(asked),
     ...provedOf(plan, share),
     ...{ throughputRps: maxRps, accuracy, p95Ms },
     used: Object.fromEntries(Object.entries(classes).map(([name, { used }]) => [name, used])),
-    ...cost,
+    ...(hourlyCost === undefined ? {} : { hourlyCost }),
+    ...(perMillion === undefined ? {} : { costPerMillionRequests: perMillion }),
   };
 }
 

@@ -18,6 +18,7 @@ import {
   refuseMarked,
 } from '../solve/index.js';
 import { caseText } from './case-text.js';
+import { costPerMillion } from './cost-per-million.js';
 import { type CaseFound, type Shared, sharedBetween } from './easier.js';
 import { comparisonDocument, saveComparison } from './file.js';
 import type { WrittenMix } from './mixes.js';
@@ -187,8 +188,7 @@ function rowWithout(asked: PipelineCase, outcome: PlannedOpen): CompareRow {
 
 function rowOfPlan(asked: PipelineCase, plan: PipelinePlanBody): CompareRow {
   const { status = 'feasible', objective, throughputRps, hourlyCost, rps, sample } = plan;
-  const perMillion =
-    hourlyCost === undefined || rps === undefined ? undefined : (hourlyCost / (3600 * rps)) * 1e6;
+  const perMillion = costPerMillion(hourlyCost, rps);
   return {
     ...headOf(asked),
     status,

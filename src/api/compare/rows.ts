@@ -1,6 +1,7 @@
 import type { CompareRow } from '../../artifacts/index.js';
 import type { PlanBody, PooledOutcome } from '../../milp/index.js';
 import type { CompareCase } from './cases.js';
+import { costPerMillion } from './cost-per-million.js';
 
 type RowHead = Pick<CompareRow, 'mix' | 'slo' | 'sloMs' | 'margin'>;
 
@@ -37,6 +38,7 @@ function figuresOf(plan: PlanBody): Omit<CompareRow, keyof RowHead> {
   const throughputRps = plan.models.reduce((sum, model) => sum + model.throughputRps, 0);
   const used = Object.fromEntries(Object.entries(plan.classes).map(([name, use]) => [name, use.used]));
   const hourlyCost = costOf(plan);
+  const perMillion = costPerMillion(hourlyCost, throughputRps);
   return {
     status: plan.status,
     objective: plan.objective,
@@ -48,9 +50,8 @@ function figuresOf(plan: PlanBody): Omit<CompareRow, keyof RowHead> {
     })),
     ...heldFigures(plan, hourlyCost),
     used,
-    ...(hourlyCost === undefined
-      ? {}
-      : { hourlyCost, costPerMillionRequests: (hourlyCost / (3600 * throughputRps)) * 1e6 }),
+    ...(hourlyCost === undefined ? {} : { hourlyCost }),
+    ...(perMillion === undefined ? {} : { costPerMillionRequests: perMillion }),
     ...utilisationOf(plan),
   };
 }
@@ -62,8 +63,11 @@ function heldFigures(
   if (hold === undefined) return {};
   const heldRps = models.reduce((sum, model) => sum + (model.heldRps ?? 0), 0);
   const { value, bound } = hold;
-  const cost = hourlyCost === undefined ? {} : { costPerMillionHeld: (hourlyCost / (3600 * heldRps)) * 1e6 };
-  return { heldRps, hold: { value, bound }, ...cost };
+  const perMillion = costPerMillion(hourlyCost, heldRps);
+  return {
+    ...{ heldRps, hold: { value, bound } },
+    ...(perMillion === undefined ? {} : { costPerMillionHeld: perMillion }),
+  };
 }
 
 function costOf({ classes, cluster }: PlanBody): number | undefined {
@@ -134,7 +138,10 @@ function best(group: readonly CompareRow[]): CompareRow[] {
   return priced.filter((one) => !priced.some((other) => dominates(other, one))).map(({ row }) => row);
 }
 
-/** meritOf gives the rate of a plan, or what is held of it, or the accuracy or speed of a cascade. */
+/**
+ * meritOf gives the rate of a plan, or what is held of it, or the accuracy of a cascade, or its latency with the sign
+ * changed, as less of it is better.
+ */
 function meritOf({ objective, hold, throughputRps }: CompareRow): number | undefined {
   switch (objective?.kind) {
     case 'throughput':
@@ -142,13 +149,17 @@ function meritOf({ objective, hold, throughputRps }: CompareRow): number | undef
     case 'accuracy':
       return objective.value;
     case 'latency':
-      return 1 / objective.value;
+      return -objective.value;
     default:
       return throughputRps;
   }
 }
 
 function dominates(a: Priced, b: Priced): boolean {
-  const asGood = a.cost <= b.cost * (1 + SAME) && a.merit >= b.merit * (1 - SAME);
-  return asGood && (a.cost < b.cost * (1 - SAME) || a.merit > b.merit * (1 + SAME));
+  const asGood = !isMore(a.cost, b.cost) && !isMore(b.merit, a.merit);
+  return asGood && (isMore(b.cost, a.cost) || isMore(a.merit, b.merit));
+}
+
+function isMore(one: number, other: number): boolean {
+  return one - other > SAME * Math.abs(other);
 }
