@@ -1,13 +1,15 @@
 /**
  * This benchmark serves the bundle of a gear plan under steady loads and under a spike, and simulates the same arrivals:
  *
- *     node dist/bench/live-gears.js bundle/ --samples test.npy --labels test-labels.csv [--rates 60,200,350]
- *                                   [--seconds 20] [--warm 5] [--repeats 3] [--seed 0] [--json file]
+ *     node dist/bench/live-gears.js bundle/ --samples test.npy --labels test-labels.csv [--records test-records.csv]
+ *                                   [--rates 60,150,250] [--seconds 20] [--warm 5] [--repeats 3] [--seed 0]
+ *                                   [--json file]
  *
  * The spike goes from the lowest rate to the highest and back, each for `--seconds`. For each load it prints the share of
- * right answers live beside the plan's, p95 and the share in time live beside simulated, and how often the gear changed:
+ * right answers live beside the simulated one, p95 and the share in time live beside simulated, and how often the gear changed:
  * the median of the repeats, which have arrivals of their own. The client is a process of its own, and a load of `--warm`
- * seconds at the lowest rate goes before the first.
+ * seconds at the lowest rate goes before the first. `--records` has what the models say of the samples that are sent, so
+ * that the simulation escalates the same requests; else it answers by the records of the plan.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -23,7 +25,7 @@ import { inputsAt, measuresOf, saveResult } from './results/result.js';
 import { tableText } from './results/table.js';
 
 const USAGE =
-  'node dist/bench/live-gears.js <bundle folder> --samples test.npy --labels test-labels.csv [--rates 60,200,350] [--seconds 20] [--warm 5] [--repeats 3] [--seed 0] [--json file]';
+  'node dist/bench/live-gears.js <bundle folder> --samples test.npy --labels test-labels.csv [--records test-records.csv] [--rates 60,150,250] [--seconds 20] [--warm 5] [--repeats 3] [--seed 0] [--json file]';
 
 /** Served is what became of one load, live and simulated. */
 interface Served {
@@ -43,7 +45,8 @@ type Phases = readonly { readonly rps: number; readonly durationS: number }[];
 const { values, positionals } = benchArguments(USAGE, {
   samples: { type: 'string' },
   labels: { type: 'string' },
-  rates: { type: 'string', default: '60,200,350' },
+  records: { type: 'string' },
+  rates: { type: 'string', default: '60,150,250' },
   seconds: { type: 'string', default: '20' },
   warm: { type: 'string', default: '5' },
   repeats: { type: 'string', default: '3' },
@@ -51,7 +54,7 @@ const { values, positionals } = benchArguments(USAGE, {
   json: { type: 'string' },
 });
 const [bundle] = positionals;
-const { samples, labels, json, ...options } = values;
+const { samples, labels, records, json, ...options } = values;
 if (bundle === undefined || samples === undefined || labels === undefined) {
   process.stderr.write(`usage: ${USAGE}\n`);
   process.exit(2);
@@ -138,7 +141,7 @@ async function served(phases: Phases, seed: number): Promise<Served> {
     labels: labels as string,
   });
   const report = await ended;
-  const simulated = await simulatePlan(bundle as string, { traces: [trace] });
+  const simulated = await simulatePlan(bundle as string, { traces: [trace], records });
   const { overall, cascade } = simulated.report;
   const { labelled } = report;
   return {

@@ -195,6 +195,11 @@ function hardCases(): Case[] {
   const both = { L4: 25, T4: 75 };
   const each = (n: number) => ({ L4: n, T4: n, P4: n, V100: n });
   const layers = TRIPLES.map((triple) => make('hard, layers', triple, both, { granularity: 'layer' }));
+  const layersAtCost = TRIPLES.map((triple) =>
+    make('hard, cost by layers', triple, both, { granularity: 'layer', objective: 'cost' }, (us) => ({
+      rps: (500 * 3e4) / us,
+    })),
+  );
   const shares = [{ T4: 0.5 }, { L4: 0.6 }].flatMap((minShare) =>
     [...TRIPLES.slice(0, 4), [1], [5], [9]].map((places) =>
       make(`hard, minShare ${JSON.stringify(minShare)}`, places, both, {}, () => ({ minShare })),
@@ -211,7 +216,7 @@ function hardCases(): Case[] {
       })),
     ]),
   );
-  return [...layers, ...shares, ...partitions, ...rules];
+  return [...layers, ...layersAtCost, ...shares, ...partitions, ...rules];
 }
 
 function planCase(highs: HighsEngine, one: Case): PooledOutcome {

@@ -14,9 +14,9 @@ import { drawGlyphs, type Glyphs, PIXELS } from './glyphs.js';
 
 const FAMILY: Readonly<Record<string, ClassifierOptions>> = {
   tiny: { channels: 8, epochs: 5, seed: 1 },
-  small: { channels: 16, epochs: 5, seed: 2 },
-  medium: { channels: 48, epochs: 5, seed: 3 },
-  large: { channels: 160, epochs: 5, seed: 4 },
+  small: { channels: 16, epochs: 5, seed: 1 },
+  medium: { channels: 80, epochs: 5, seed: 3 },
+  large: { channels: 400, epochs: 5, seed: 4 },
 };
 /** So many pictures are looked at in one run. */
 const BATCH = 50;

@@ -272,10 +272,19 @@ describe('a pipeline of five models on two executors, one of which holds three',
       // The plan itself is as good as its bundle: its server has no devices beside the planned ones either.
       const byPlan = await verifyLoad(at('load.json'), { plan: at('plan.json') });
       expect(byPlan.figures).toEqual(figures);
-      const correct = [at('corrected.json')];
-      await expect(verifyLoad(at('load.json'), { plan: at('plan.json'), correct })).rejects.toThrow(
-        'the profiles of a pipeline plan are not corrected',
+      const correct = [`detect=${at('corrected.json')}`];
+      const { corrected } = await verifyLoad(at('load.json'), { plan: at('plan.json'), correct });
+      const [before, after] = await Promise.all(
+        ['detect.json', 'corrected.json'].map(async (file) => JSON.parse(await readFile(at(file), 'utf8'))),
       );
+      const measured = executions.filter(({ stage, factor }) => stage === 'detect' && factor !== undefined);
+      expect(measured.length).toBeGreaterThan(0);
+      for (const { batch, factor } of measured)
+        expect(after.devices.cpu.blockLatencyUs[1][batch][0]).toBeCloseTo(
+          (factor as number) * before.devices.cpu.blockLatencyUs[1][batch][0],
+          6,
+        );
+      expect(corrected?.[0]?.cells.map(({ batch }) => batch)).toEqual(measured.map(({ batch }) => batch));
     });
   });
 

@@ -1,6 +1,7 @@
 import {
   type CorrectedProfile,
   type DeviceProfile,
+  type Fault,
   fault,
   InputError,
   type Loaded,
@@ -9,6 +10,7 @@ import {
   pathFrom,
   relativePath,
 } from '../../artifacts/index.js';
+import type { ServedPlan } from '../../serving/index.js';
 import type { MeasuredPool } from './measured.js';
 
 /** CorrectionTarget is a profile to correct, and where the result is written. */
@@ -17,32 +19,52 @@ export interface CorrectionTarget {
   readonly output: string;
 }
 
+/** profiledModels lists the models of a plan as their profiles name them; several stages may have one. */
+export function profiledModels(plan: ServedPlan): string[] {
+  const models =
+    plan.kind === 'pooled-plan' ? plan.models.map(({ name }) => name) : plan.stages.map(({ model }) => model);
+  return [...new Set(models)];
+}
+
 /**
  * correctionTargets finds which profile is written where: `file` for the only model, or `model=file` for each.
- * @throws InputError where a text names no model of the plan, a model is named twice, or a profile is missing
+ * @throws InputError where a text names no model of the plan, a model is named twice or planned by 95th percentiles, or its
+ *   profile is missing or one of several
  */
 export function correctionTargets(
   texts: readonly string[],
-  models: readonly string[],
+  plan: ServedPlan,
   profiles: readonly Loaded<'profile'>[],
 ): CorrectionTarget[] {
-  const faults = [];
+  const faults: Fault[] = [];
   const targets: CorrectionTarget[] = [];
+  const models = profiledModels(plan);
   for (const text of texts) {
-    const at = `${option('correct')} "${text}"`;
     const named = models.find((name) => text.startsWith(`${name}=`));
     const model = named ?? (models.length === 1 ? models[0] : undefined);
-    const profile = profiles.find(({ value }) => value.model.name === model);
-    if (model === undefined)
-      faults.push(fault(`names no model; write model=file, with one of ${models.join(', ')}`, at));
-    else if (profile === undefined)
-      faults.push(fault(`the profile of ${model} that the plan was made from is not there`, at));
+    const own = profiles.filter(({ value }) => value.model.name === model);
+    const said =
+      model === undefined
+        ? `names no model; write model=file, with one of ${models.join(', ')}`
+        : refusal(model, plan, own);
+    const [profile] = own as [Loaded<'profile'>];
+    if (said !== undefined) faults.push(fault(said, `${option('correct')} "${text}"`));
     else if (targets.some((target) => target.profile === profile))
-      faults.push(fault(`${model} is given twice`, at));
+      faults.push(fault(`${model} is given twice`, `${option('correct')} "${text}"`));
     else targets.push({ profile, output: named === undefined ? text : text.slice(named.length + 1) });
   }
   if (faults.length > 0) throw new InputError(`correct the plan's profiles`, faults);
   return targets;
+}
+
+/** refusal says why the profile of a model cannot be corrected, where it cannot. */
+function refusal(model: string, plan: ServedPlan, own: readonly Loaded<'profile'>[]): string | undefined {
+  if (own.length === 0) return `the profile of ${model} that the plan was made from is not there`;
+  if (own.length > 1)
+    return `the plan was made from ${own.length} profiles of ${model}: ${own.map(({ path }) => path).join(', ')}; one is corrected`;
+  if (plan.kind !== 'pipeline-plan') return undefined;
+  const stage = plan.stages.find((one) => one.model === model && one.latencyQuantile === 'p95');
+  return stage && `stage ${stage.name} is planned by 95th percentiles, and medians are corrected`;
 }
 
 type Cell = CorrectedProfile['cells'][number];
@@ -53,7 +75,7 @@ export function correctedProfile(
   pools: readonly MeasuredPool[],
 ): { profile: Profile; corrected: CorrectedProfile } {
   const { value, path } = profile;
-  const own = pools.filter(({ model }) => model === value.model.name);
+  const own = pools.filter(({ profiled }) => profiled === value.model.name);
   const cells = measuredCells(own);
   const devices = Object.entries(value.devices).map(([name, device]) => {
     const factors = cells.filter((cell) => cell.class === name);

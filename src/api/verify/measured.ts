@@ -25,6 +25,8 @@ type PlannedPool = Pick<PlannedPartition, 'device' | 'virtual' | 'latencyUsByBat
 /** MeasuredPool is a partition of a plan, or a stage, with the batches of it that a load executed. */
 export interface MeasuredPool {
   readonly model: string;
+  /** The model as its profile names it. */
+  readonly profiled: string;
   /** The stage of a pipeline or cascade. */
   readonly stage?: string;
   readonly planned: PlannedPool;
@@ -50,11 +52,12 @@ export function measuredPools(plan: ServedPlan, served: readonly LoadServed[]): 
 function plannedPools(plan: ServedPlan): Omit<MeasuredPool, 'cells'>[] {
   if (plan.kind !== 'pooled-plan')
     return plan.stages.map((planned, partition) => ({
-      ...{ model: plan.name, stage: planned.name, planned, pipeline: 0, partition },
+      ...{ model: plan.name, profiled: planned.model, stage: planned.name },
+      ...{ planned, pipeline: 0, partition },
     }));
   return plan.models.flatMap(({ name, pipelines }) =>
     pipelines.flatMap(({ partitions }, pipeline) =>
-      partitions.map((planned, partition) => ({ model: name, planned, pipeline, partition })),
+      partitions.map((planned, partition) => ({ model: name, profiled: name, planned, pipeline, partition })),
     ),
   );
 }

@@ -1,8 +1,6 @@
 import {
   checkWritable,
   emittedHead,
-  type Fault,
-  fault,
   type InputPath,
   inputFile,
   type LoadDocument,
@@ -10,7 +8,6 @@ import {
   type LoadServed,
   loadArtifact,
   type OutputPath,
-  option,
   outputFiles,
   profileInputs,
   refuseReplacing,
@@ -65,14 +62,13 @@ export async function verifyLoad(path: string, options: VerifyOptions): Promise<
       task: `verify ${path}`,
       transfers: 'none',
       given: ({ value, path: at, sha256 }, told) => {
-        told.add(...scheduler.faults, ...(correct.length > 0 ? correctFaults(value) : []));
+        told.add(...scheduler.faults);
         return sentLoad(load, { path: at, sha256, applications: applicationsOf(value) }, told);
       },
     },
   );
   const { plan } = found;
-  const names = applicationsOf(plan.value).map(({ name }) => name);
-  const targets = correctionTargets(correct, names, profiles);
+  const targets = correctionTargets(correct, plan.value, profiles);
   const planFiles = [
     { what: 'the plan', path: plan.path },
     ...made,
@@ -119,13 +115,6 @@ function figuresByModel(
     const model = simulation.models.find(({ name }) => name === live.name);
     return model ? [{ name: live.name, figures: modelFigures(model.requests, live, elapsedS) }] : [];
   });
-}
-
-/** A stage's profile has cells of a model by itself; which of several stages measured them is not kept apart yet. */
-function correctFaults({ kind }: ServedPlan): Fault[] {
-  if (kind === 'pooled-plan') return [];
-  const said = `is for pooled plans; the profiles of a ${kind.replace('-', ' ')} are not corrected`;
-  return [fault(said, option('correct'))];
 }
 
 /** kindNotes says in what the requests of a simulated pipeline or cascade may differ from those that were sent. */

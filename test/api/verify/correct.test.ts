@@ -1,7 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { correctedProfile, correctionTargets } from '../../../src/api/verify/correct.js';
+import {
+  type CorrectionTarget,
+  correctedProfile,
+  correctionTargets,
+} from '../../../src/api/verify/correct.js';
 import { measuredExecution, measuredPools, verifiedExecutions } from '../../../src/api/verify/measured.js';
-import type { Loaded, LoadServed, Profile, SimulationReport } from '../../../src/artifacts/index.js';
+import type {
+  Loaded,
+  LoadServed,
+  PipelinePlan,
+  Profile,
+  SimulationReport,
+} from '../../../src/artifacts/index.js';
+import type { ServedPlan } from '../../../src/serving/index.js';
 import { planOf } from '../../serving/plans.js';
 
 const part = (device: string, us: number) => ({ device, batch: 2, latencyUs: (b: number) => us * b });
@@ -112,7 +123,7 @@ const profile: Profile = {
 const loaded: Loaded<'profile'> = { kind: 'profile', value: profile, path: 'in/m0.profile.json', sha256: '' };
 
 describe('correctedProfile()', () => {
-  const [target] = correctionTargets(['out.json'], ['m0'], [loaded]);
+  const [target] = correctionTargets(['out.json'], plan, [loaded]);
   const { profile: corrected, corrected: told } = correctedProfile(target!, pools);
   // Of class a at batch 1, 100 × 1000 + 50 × 3000 µs were planned, and 100 × 1500 + 50 × 3000 µs measured.
   const FACTOR = 300 / 250;
@@ -151,20 +162,69 @@ describe('correctedProfile()', () => {
   });
 });
 
+describe('correctedProfile() of a model that several stages have', () => {
+  it('joins what the stages measured, each as often as it ran', () => {
+    const stage = (name: string) => ({
+      ...{ name, model: 'm0', device: 'a', virtual: 1 },
+      latencyUsByBatch: [4000],
+    });
+    const staged = { ...{ kind: 'pipeline-plan', name: 'p' }, stages: [stage('a'), stage('b')] };
+    const executions = [cell(0, 0, 1, [100, 8000]), cell(0, 1, 1, [300, 4000])];
+    const measured = measuredPools(staged as never, [{ model: 'p', answered: 400, executions }]);
+    const { profile: joined } = correctedProfile({ profile: loaded, output: 'in/out.json' }, measured);
+    expect(joined.devices.a!.blockLatencyUs[1]![1]).toEqual([1000 * 1.25, 3000 * 1.25]);
+    expect(joined.devices.a!.blockLatencyUs[1]![2]).toEqual([2000, 6000]);
+  });
+});
+
 describe('correctionTargets()', () => {
-  const other = { ...loaded, value: { ...profile, model: { name: 'm1' } } };
+  const named = (name: string, path = `${name}.json`) => ({
+    ...{ ...loaded, path },
+    value: { ...profile, model: { name } },
+  });
+  const [first, second] = [named('m0'), named('m1')];
+  const model = plan.models[0]!;
+  const two = { ...plan, models: [model, { ...model, name: 'm1' }] };
+  const outputsOf = (targets: readonly CorrectionTarget[]) =>
+    targets.map(({ profile: of, output }) => [of.value.model.name, output]);
+  /** Two stages have the model m0, and one m1. */
+  const stages = (last: object = {}) =>
+    ({
+      ...{ kind: 'pipeline-plan', name: 'p' },
+      stages: [
+        { name: 'a', model: 'm0' },
+        { name: 'b', model: 'm0' },
+        { name: 'c', model: 'm1', ...last },
+      ],
+    }) as unknown as PipelinePlan;
 
   it('gives each named model its file', () => {
-    const targets = correctionTargets(['m1=b.json', 'm0=a.json'], ['m0', 'm1'], [loaded, other]);
-    expect(targets.map(({ profile: of, output }) => [of.value.model.name, output])).toEqual([
+    const expected = [
       ['m1', 'b.json'],
+      ['m0', 'a.json'],
+    ];
+    for (const of of [two, stages()])
+      expect(outputsOf(correctionTargets(['m1=b.json', 'm0=a.json'], of, [first, second]))).toEqual(expected);
+  });
+
+  it('needs no name where all stages have one model', () => {
+    expect(outputsOf(correctionTargets(['a.json'], stages({ model: 'm0' }), [first]))).toEqual([
       ['m0', 'a.json'],
     ]);
   });
 
-  it('refuses a file for no model, a model twice, and a model whose profile is gone', () => {
-    expect(() => correctionTargets(['a.json'], ['m0', 'm1'], [loaded, other])).toThrow('names no model');
-    expect(() => correctionTargets(['m0=a', 'm0=b'], ['m0', 'm1'], [loaded, other])).toThrow('given twice');
-    expect(() => correctionTargets(['m1=a'], ['m0', 'm1'], [loaded])).toThrow('is not there');
+  it('refuses a file for no model, a model twice, and a model whose profile is gone or one of several', () => {
+    const refused = (texts: string[], profiles = [first, second], of: ServedPlan = two) =>
+      expect(() => correctionTargets(texts, of, profiles));
+    refused(['a.json']).toThrow('names no model; write model=file, with one of m0, m1');
+    refused(['m0=a', 'm0=b']).toThrow('m0 is given twice');
+    refused(['m1=a'], [first]).toThrow('is not there');
+    refused(['m0=a'], [first, named('m0', 'other.json')], stages()).toThrow('m0.json, other.json');
+  });
+
+  it('refuses a stage that is planned by 95th percentiles', () => {
+    const late = stages({ latencyQuantile: 'p95' });
+    expect(() => correctionTargets(['m1=a'], late, [first, second])).toThrow('stage c is planned by 95th');
+    expect(correctionTargets(['m0=a'], late, [first, second])).toHaveLength(1);
   });
 });
