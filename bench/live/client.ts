@@ -2,10 +2,8 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { loadServer } from '../../src/api/index.js';
-import { type LoadDocument, ToldFaults } from '../../src/artifacts/index.js';
-import { describeServer } from '../../src/loadgen/index.js';
+import type { LoadDocument } from '../../src/artifacts/index.js';
 import { streamOf } from '../../src/random/index.js';
-import { readSamples } from '../../src/samples/index.js';
 import { DrawnArrivals, phasedLoad, traceText } from '../../src/workload/index.js';
 
 /** Order is what a client is to send: samples in turn at the times of a trace, with their labels where they have some. */
@@ -25,13 +23,8 @@ if (process.send !== undefined && process.argv[1] === fileURLToPath(import.meta.
   process.once('message', (order: Order) => void send(order));
 
 async function send({ url, trace, samples, labels }: Order): Promise<void> {
-  const [model] = await describeServer(url);
-  const sent =
-    labels === undefined
-      ? { inputs: (await readSamples([samples], model?.inputs ?? [], new ToldFaults())).rows }
-      : { samples: [samples], labels };
   process.send?.('begins');
-  process.send?.(await loadServer(url, { traces: [trace], ...sent }));
+  process.send?.(await loadServer(url, { traces: [trace], samples: [samples], labels }));
   process.disconnect();
 }
 

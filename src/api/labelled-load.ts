@@ -9,12 +9,34 @@ export interface LabelledAnswers {
   readonly right: number;
 }
 
-/** LabelledLoad sends samples in turn, and compares answers with their labels. */
-export interface LabelledLoad {
+/** SampledLoad sends samples in turn. */
+export interface SampledLoad {
   readonly inputs: readonly Tensors[];
+}
+
+/** LabelledLoad sends samples in turn, and compares answers with their labels. */
+export interface LabelledLoad extends SampledLoad {
   /** check counts an answer; it finds none wrong, since a wrong class is an answer. */
   check(answer: { readonly index: number; readonly outputs: Tensors }): true;
   counted(): LabelledAnswers;
+}
+
+/**
+ * sampledLoad reads the samples that a load sends.
+ * @throws InputError with every fault of the files, also where there are several models
+ */
+export async function sampledLoad(
+  url: string,
+  samples: readonly string[],
+  remote: readonly RemoteModel[],
+): Promise<SampledLoad> {
+  const { readSamples } = await import('../samples/index.js');
+  const told = new ToldFaults();
+  const [model] = remote;
+  if (model === undefined || remote.length > 1) throw new InputError(`load ${url}`, [oneModel('samples')]);
+  const { rows } = await readSamples(samples, model.inputs, told);
+  if (told.count > 0) throw told.error(`load ${url}`);
+  return { inputs: rows };
 }
 
 /**
@@ -23,7 +45,7 @@ export interface LabelledLoad {
  */
 export async function labelledLoad(
   url: string,
-  { samples = [], labels }: { readonly samples?: readonly string[]; readonly labels?: string | undefined },
+  { samples = [], labels }: { readonly samples?: readonly string[]; readonly labels: string },
   remote: readonly RemoteModel[],
 ): Promise<LabelledLoad> {
   const { numbersIn, readLabels, readSamples } = await import('../samples/index.js');
@@ -33,13 +55,15 @@ export async function labelledLoad(
   const unfit = modelFaults(remote);
   // Where the model has no scores, no further option mends it.
   const isMendable = unfit.length === 0 || remote.length !== 1;
-  told.add(...(isMendable ? pairFaults(samples, labels) : []), ...unfit);
+  if (isMendable && samples.length === 0)
+    told.add(fault(`is for labelled samples: give ${option('samples')}`, option('labels')));
+  told.add(...unfit);
   if (model === undefined || told.count > 0) throw told.error(`load ${url}`);
   const { rows } = await readSamples(samples, model.inputs, told);
-  const known = await readLabels(labels as string, told);
+  const known = await readLabels(labels, told);
   if (known !== undefined && told.count === 0 && known.labels.length !== rows.length)
     told.add(fault(`has ${known.labels.length} labels, and there are ${rows.length} samples`, labels));
-  if (known !== undefined) told.add(...classFaults(model, known.labels, labels as string));
+  if (known !== undefined) told.add(...classFaults(model, known.labels, labels));
   if (known === undefined || told.count > 0) throw told.error(`load ${url}`);
   const output = model.outputs[0]?.name as string;
   let answered = 0;
@@ -58,14 +82,12 @@ export async function labelledLoad(
   };
 }
 
-function pairFaults(samples: readonly string[], labels: string | undefined): Fault[] {
-  if (samples.length === 0)
-    return [fault(`is for labelled samples: give ${option('samples')}`, option('labels'))];
-  return labels === undefined ? [fault(`is needed with ${option('samples')}`, option('labels'))] : [];
+function oneModel(asked: 'samples' | 'labels'): Fault {
+  return fault(`is for one model: name it with ${option('model')}`, option(asked));
 }
 
 function modelFaults(remote: readonly RemoteModel[]): Fault[] {
-  if (remote.length !== 1) return [fault('is for one model: name it', option('model'))];
+  if (remote.length !== 1) return [oneModel('labels')];
   const outputs = remote[0]?.outputs ?? [];
   if (outputs.length === 1 && outputs[0]?.dtype === 'string')
     return [fault(`is for models that answer with scores, and ${outputs[0].name} is text`, option('labels'))];

@@ -15,7 +15,7 @@ import {
 } from '../artifacts/index.js';
 import type { LoadOptions, LoadSchedule, RemoteModel } from '../loadgen/index.js';
 import type { RatedModel, SimulatedLoadOptions, TraceFileOptions } from '../simulation/index.js';
-import type { LabelledLoad } from './labelled-load.js';
+import type { LabelledLoad, SampledLoad } from './labelled-load.js';
 import { silenceWarnings } from './simulate.js';
 
 /** LoadServerOptions holds the load for a server: one that is drawn, or traces. */
@@ -28,7 +28,7 @@ export interface LoadServerOptions
   readonly durationS?: number | undefined;
   /** Trace files, as a simulation takes them: `day.csv` is for all models, `detector=day.csv` is for one. */
   readonly traces?: readonly string[] | undefined;
-  /** Files of sample requests that are sent in turn, in place of random ones; with the file of their labels. */
+  /** Files of sample requests that are sent in turn, in place of random ones; and the file of their labels. */
   readonly samples?: readonly string[] | undefined;
   readonly labels?: string | undefined;
   /** The file that the report is written to as JSON; when it is left out, nothing is written. */
@@ -50,8 +50,9 @@ export async function loadServer(url: string, options: LoadServerOptions): Promi
   if (drawn !== undefined) await refuseReplacing(`load ${url}`, outputFiles({ output }), []);
   const load = drawn ?? (await tracedLoad(url, options));
   const { silentNs = 0, inputs = [], ...asked } = load;
-  const labelled = await labelledOf(url, options);
-  const answers = labelled && { inputs: labelled.inputs, check: labelled.check };
+  const sampled = await sampledOf(url, options);
+  const labelled = sampled && 'check' in sampled ? sampled : undefined;
+  const answers = sampled && { inputs: sampled.inputs, ...(labelled && { check: labelled.check }) };
   const driven = await driveLoad(url, { ...rest, ...asked, ...answers });
   const report: LoadDocument = {
     ...emittedHead('load-report', [...inputs]),
@@ -63,12 +64,17 @@ export async function loadServer(url: string, options: LoadServerOptions): Promi
   return report;
 }
 
-async function labelledOf(url: string, options: LoadServerOptions): Promise<LabelledLoad | undefined> {
-  const { samples, labels, model } = options;
-  if (samples === undefined && labels === undefined) return undefined;
+async function sampledOf(
+  url: string,
+  { samples = [], labels, model }: LoadServerOptions,
+): Promise<SampledLoad | LabelledLoad | undefined> {
+  if (samples.length === 0 && labels === undefined) return undefined;
   const { describeServer } = await import('../loadgen/index.js');
-  const { labelledLoad } = await import('./labelled-load.js');
-  return labelledLoad(url, { ...(samples && { samples }), labels }, await describeServer(url, model));
+  const { labelledLoad, sampledLoad } = await import('./labelled-load.js');
+  const remote = await describeServer(url, model);
+  return labels === undefined
+    ? sampledLoad(url, samples, remote)
+    : labelledLoad(url, { samples, labels }, remote);
 }
 
 function describedLabels(labelled: LabelledLoad | undefined): Pick<LoadDocument, 'labelled'> {

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { labelledLoad } from '../../src/api/labelled-load.js';
+import { labelledLoad, sampledLoad } from '../../src/api/labelled-load.js';
 import { InputError, type TensorSpec } from '../../src/artifacts/index.js';
 import type { Tensors } from '../../src/execution/index.js';
 import type { RemoteModel } from '../../src/loadgen/index.js';
@@ -31,10 +31,12 @@ const labels = () => at('labels.csv');
 
 /** The faults of a load, without the folder. */
 async function faultsOf(
-  asked: { samples?: readonly string[]; labels?: string },
+  { samples = [], labels }: { samples?: readonly string[]; labels?: string },
   remote: readonly RemoteModel[] = [MODEL],
 ): Promise<string[]> {
-  const error = await labelledLoad(URL, asked, remote).catch((thrown: unknown) => thrown);
+  const load =
+    labels === undefined ? sampledLoad(URL, samples, remote) : labelledLoad(URL, { samples, labels }, remote);
+  const error = await load.catch((thrown: unknown) => thrown);
   if (!(error instanceof InputError)) throw new Error(`no InputError: ${String(error)}`);
   expect(error.task).toBe(`load ${URL}`);
   return error.faults.map(({ path, message }) => `${path} ${message}`.replaceAll(`${folder}/`, ''));
@@ -88,24 +90,20 @@ describe('labelledLoad()', () => {
     expect(load.counted().answered).toBe(0);
   });
 
-  it('asks for samples with labels, and for labels with samples', async () => {
+  it('asks for samples with labels', async () => {
     expect(await faultsOf({ labels: labels() })).toEqual([
       '`labels` is for labelled samples: give `samples`',
     ]);
-    expect(await faultsOf({ samples: samples() })).toEqual(['`labels` is needed with `samples`']);
   });
 
   it('is for one model with one output of scores, and tells this together with what is not given', async () => {
     const several = await faultsOf({ labels: labels() }, [MODEL, MODEL]);
     expect(several).toEqual([
       '`labels` is for labelled samples: give `samples`',
-      '`model` is for one model: name it',
+      '`labels` is for one model: name it with `model`',
     ]);
     const outputs = [tensor('scores'), tensor('boxes')];
     expect(await faultsOf({ samples: samples(), labels: labels() }, [{ ...MODEL, outputs }])).toEqual([
-      '`labels` is for models of one output, and this has scores, boxes',
-    ]);
-    expect(await faultsOf({ samples: samples() }, [{ ...MODEL, outputs }])).toEqual([
       '`labels` is for models of one output, and this has scores, boxes',
     ]);
     expect(await faultsOf({ samples: samples(), labels: labels() }, answering({ dtype: 'string' }))).toEqual([
@@ -135,5 +133,21 @@ describe('labelledLoad()', () => {
     expect(await faultsOf(asked)).toEqual(['above.csv label 2 is 3, and scores has the classes 0 to 2']);
     for (const output of [{ shape: [1, -1] }, { variableAxes: [1] }, { shape: [1, 4] }])
       expect((await labelledLoad(URL, asked, answering(output))).inputs).toHaveLength(3);
+  });
+});
+
+describe('sampledLoad()', () => {
+  it('sends the samples of all files in their order to a model of any outputs', async () => {
+    const outputs = [tensor('boxes', { dtype: 'string' }), tensor('scores')];
+    const { inputs } = await sampledLoad(URL, samples(), [{ ...MODEL, outputs }]);
+    expect(inputs.map(({ x }) => x?.data[0])).toEqual([0, 4, 8]);
+  });
+
+  it('refuses several models, and tells all that is wrong with the files', async () => {
+    expect(await faultsOf({ samples: samples() }, [MODEL, MODEL])).toEqual([
+      '`samples` is for one model: name it with `model`',
+    ]);
+    await writeFile(at('short.npy'), npy('<f4', [1, 3], { data: Float32Array.of(1, 2, 3) }));
+    expect(await faultsOf({ samples: [at('short.npy'), at('lost.npy')] })).toHaveLength(2);
   });
 });
