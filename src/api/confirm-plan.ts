@@ -181,8 +181,9 @@ export async function confirmSimulated({
     return;
   }
   const { value } = await files.load(pathFrom(madeAt, spec.path), ['cascade']);
-  const { serving, slo } = plan.value;
-  const faults = askedFaults({ serving, slo }, { serving: gearServing(value), slo: value.slo });
+  const { serving, slo, maxRps } = plan.value;
+  const asked = { serving: gearServing(value), slo: value.slo, maxRps: value.load.maxRps };
+  const faults = askedFaults({ serving, slo, maxRps }, asked);
   if (faults.length > 0) throw new InputError(`confirm ${plan.path}`, faults);
 }
 

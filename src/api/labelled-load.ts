@@ -35,6 +35,7 @@ export async function sampledLoad(
   const [model] = remote;
   if (model === undefined || remote.length > 1) throw new InputError(`load ${url}`, [oneModel('samples')]);
   const { rows } = await readSamples(samples, model.inputs, told);
+  if (told.count === 0 && rows.length === 0) told.add(fault('has no sample', samples.join(', ')));
   if (told.count > 0) throw told.error(`load ${url}`);
   return { inputs: rows };
 }

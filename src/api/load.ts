@@ -5,6 +5,7 @@ import {
   fault,
   InputError,
   type InputFile,
+  type InputPath,
   inputFile,
   type LoadDocument,
   option,
@@ -47,7 +48,7 @@ export async function loadServer(url: string, options: LoadServerOptions): Promi
   if (output !== undefined && output !== '') await checkWritable(output);
   const traced = traces.length > 0;
   const drawn = traced ? undefined : await drawnLoad(options);
-  if (drawn !== undefined) await refuseReplacing(`load ${url}`, outputFiles({ output }), []);
+  await refuseReplacing(`load ${url}`, outputFiles({ output }), sampleFiles(options));
   const load = drawn ?? (await tracedLoad(url, options));
   const { silentNs = 0, inputs = [], ...asked } = load;
   const sampled = await sampledOf(url, options);
@@ -64,11 +65,23 @@ export async function loadServer(url: string, options: LoadServerOptions): Promi
   return report;
 }
 
+/** sampleFiles lists the samples and labels that a load reads. */
+function sampleFiles({ samples = [], labels }: Pick<LoadServerOptions, 'samples' | 'labels'>): InputPath[] {
+  return [
+    ...samples.map((path) => ({ what: 'the samples', path })),
+    ...(labels === undefined ? [] : [{ what: 'the labels', path: labels }]),
+  ];
+}
+
 async function sampledOf(
   url: string,
-  { samples = [], labels, model }: LoadServerOptions,
+  { samples = [], labels, model, rows = 1 }: LoadServerOptions,
 ): Promise<SampledLoad | LabelledLoad | undefined> {
   if (samples.length === 0 && labels === undefined) return undefined;
+  if (rows !== 1)
+    throw new InputError(`load ${url}`, [
+      fault(`is ${rows}; a sample is sent by itself, as one row`, option('rows')),
+    ]);
   const { describeServer } = await import('../loadgen/index.js');
   const { labelledLoad, sampledLoad } = await import('./labelled-load.js');
   const remote = await describeServer(url, model);

@@ -2,6 +2,8 @@ import { type Fault, fault } from '../artifacts/index.js';
 import type { PlanBody } from '../milp/index.js';
 
 const ROUNDING = 1e-9;
+/** Runs are short, so that more may be in time in one than its pools serve for long. */
+const CHANCE = 0.05;
 
 /**
  * promiseFaults finds where what a plan promises contradicts itself: rates that are held without `hold` or the reverse, a
@@ -26,6 +28,7 @@ export function promiseFaults({ hold, models, objective }: PlanBody): Fault[] {
   return [
     ...namesFaults(hold, models),
     ...models.flatMap((model, m) => rateFaults(model, m, isThroughput)),
+    ...models.flatMap((model, m) => beyondPlanned(model, m, hold.models[m]?.attainment ?? 1)),
     ...(differ(hold.value, value)
       ? [fault(`is ${hold.value}; the rates that are held give ${value}`, '/hold/value')]
       : []),
@@ -51,6 +54,21 @@ function rateFaults(
     return throughputRps > 0 ? [fault('is missing: the plan holds its other rates', at)] : [];
   if (isThroughput || rps === undefined || !differ(heldRps, rps)) return [];
   return [fault(`is ${heldRps}; the rate that was asked for is ${rps}`, at)];
+}
+
+/** beyondPlanned finds a rate of which more would be in time than the pools serve, but for what chance gives a run. */
+function beyondPlanned(
+  { heldRps = 0, throughputRps }: PlanBody['models'][number],
+  m: number,
+  attainment: number,
+): Fault[] {
+  if (attainment * heldRps <= (1 + CHANCE) * throughputRps) return [];
+  return [
+    fault(
+      `is ${heldRps}, of which the planned ${throughputRps} requests/s cannot hold ${attainment}`,
+      `/models/${m}/heldRps`,
+    ),
+  ];
 }
 
 function attainmentFaults({ attainment, simulated }: Hold['models'][number], m: number): Fault[] {

@@ -2,15 +2,36 @@ import { type Fault, fault, type GearPlan } from '../artifacts/index.js';
 
 /**
  * gearPlanFaults finds what is wrong with a gear plan that its schema cannot know: stages that gears or devices name and
- * the plan does not have, models that no device holds, load shares that are not one for each device of their stage, and
- * gears that leave loads out.
+ * the plan does not have, models that no device holds or others than it counts, load shares that are not one for each device
+ * of their stage, gears that leave loads out, and an SLO or a highest load beside that of the gears.
  */
-export function gearPlanFaults({ stages, gears, placement }: GearPlan): Fault[] {
+export function gearPlanFaults({ stages, gears, placement, slo, sloMs, maxRps }: GearPlan): Fault[] {
   const names = stages.map(({ name }) => name);
   const holders = new Map<string, number>();
-  for (const { stages: on } of placement)
-    for (const name of on) holders.set(name, (holders.get(name) ?? 0) + 1);
+  const replicas = new Map<string, number>();
+  for (const { stages: on, count = 1 } of placement)
+    for (const name of on) {
+      holders.set(name, (holders.get(name) ?? 0) + 1);
+      replicas.set(name, (replicas.get(name) ?? 0) + count);
+    }
+  const last = gears.at(-1)?.toRps;
   return [
+    ...(slo.latencyMs === undefined || slo.latencyMs === sloMs
+      ? []
+      : [fault(`is ${sloMs}; slo.latencyMs is ${slo.latencyMs}`, '/sloMs')]),
+    ...(last === undefined || last === maxRps
+      ? []
+      : [fault(`is ${maxRps}; the last gear is for loads up to ${last}`, '/maxRps')]),
+    ...stages.flatMap((stage, i) =>
+      holders.has(stage.name) && stage.replicas !== replicas.get(stage.name)
+        ? [
+            fault(
+              `is ${stage.replicas}; ${replicas.get(stage.name)} devices hold it`,
+              `/stages/${i}/replicas`,
+            ),
+          ]
+        : [],
+    ),
     ...names.flatMap((name, i) => [
       ...(names.indexOf(name) === i
         ? []

@@ -2,6 +2,7 @@ import {
   type BundledDevice,
   fault,
   InputError,
+  type InputPath,
   type Loaded,
   loadArtifact,
   manifestIn,
@@ -16,6 +17,8 @@ export interface SimulatedPlan {
   readonly madeAt: string;
   /** Whether transfers take the time of the cluster's links, or none, as in a server that runs all devices. */
   readonly transfers: NonNullable<TopologyOptions['transfers']>;
+  /** The files of a bundle beside the plan: its manifest and models. */
+  readonly bundled?: readonly InputPath[];
   /** How the devices of a bundle are started, by class. */
   readonly devices?: Readonly<Record<string, BundledDevice>>;
 }
@@ -46,5 +49,14 @@ export async function planAt(path: string): Promise<SimulatedPlan> {
     );
   const deployed = loaded.value.inputs?.find(({ role }) => role === 'plan');
   const madeAt = deployed === undefined ? plan.path : pathFrom(loaded.path, deployed.path);
-  return { plan, madeAt, transfers: 'none', devices: loaded.value.devices };
+  const { partitions = [], stages = [] } = loaded.value;
+  const models = [...partitions, ...stages].flatMap(({ file, data = [] }) => [
+    file,
+    ...data.map((one) => one.path),
+  ]);
+  const bundled = [
+    { what: 'the manifest of the bundle', path: loaded.path },
+    ...models.map((file) => ({ what: 'a model of the bundle', path: pathFrom(loaded.path, file) })),
+  ];
+  return { plan, madeAt, transfers: 'none', devices: loaded.value.devices, bundled };
 }

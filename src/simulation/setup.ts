@@ -68,7 +68,7 @@ export interface PreparedSimulation {
   readonly found: SimulatedPlan;
   /** The profiles that the plan was made from, as far as they are still there. */
   readonly profiles: PlanProfiles;
-  /** The files that the plan was made from. No output may replace them. */
+  /** The files that the plan was made from, and those of its bundle. No output may replace them. */
   readonly made: readonly InputPath[];
   inputs(holder: string | undefined): InputFile[];
 }
@@ -142,7 +142,7 @@ export async function prepareSimulation(
     ...policyFiles(policy).map((file) => ({ role: 'policy', file })),
     ...said.files,
   ];
-  const made = madeFrom(plan.value, madeAt);
+  const made = [...madeFrom(plan.value, madeAt), ...(found.bundled ?? [])];
   const read = [
     { what: 'the plan', path: plan.path },
     ...made,

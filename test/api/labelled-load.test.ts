@@ -149,5 +149,7 @@ describe('sampledLoad()', () => {
     ]);
     await writeFile(at('short.npy'), npy('<f4', [1, 3], { data: Float32Array.of(1, 2, 3) }));
     expect(await faultsOf({ samples: [at('short.npy'), at('lost.npy')] })).toHaveLength(2);
+    await writeFile(at('none.json'), '[]');
+    expect((await faultsOf({ samples: [at('none.json')] })).join()).toContain('none.json');
   });
 });

@@ -152,6 +152,7 @@ async function givenPlan(lowRps: number): Promise<GearPlan> {
     ...solved.plan,
     ...emittedHead('gear-plan', profiles),
     stages,
+    maxRps: 2 * lowRps,
     gears: [
       { ...gear, fromRps: 0, toRps: lowRps, cascade: [step('small', t0), step('middle', t1), step('large')] },
       { ...gear, fromRps: lowRps, toRps: 2 * lowRps, cascade: [step('small', t0), step('large')] },
@@ -304,6 +305,19 @@ describe('a cascade of three models on two executors', () => {
       if (simulated.join() === live.join())
         expect(figure('accuracy').simulated).toBeCloseTo(load.labelled!.accuracy!, 9);
       expect(notes.join()).not.toContain('other samples');
+      // Neither what is sent nor what the plan was made from or is deployed as is replaced by what is written.
+      const sending = { ...asked, ...labelled, durationS: 0.1 };
+      for (const kept of ['images.npy', 'labels.csv'])
+        await expect(loadServer(server.url, { ...sending, output: at(kept) })).rejects.toThrow('replaced');
+      const [used] = solved.plan.stages.map(({ name }) => name) as [string];
+      const files = ['solved/manifest.json', `${used}.json`, `${used}.onnx`];
+      for (const kept of files) {
+        const plan = kept.startsWith('solved/') ? at('solved') : at('solved.json');
+        await expect(verifyLoad(at('load.json'), { plan, output: at(kept) })).rejects.toThrow('replaced');
+        const correct = [`${solved.plan.stages[0]?.model}=${at(kept)}`];
+        await expect(verifyLoad(at('load.json'), { plan, correct })).rejects.toThrow('replaced');
+        await expect(simulatePlan(plan, { output: at(kept) })).rejects.toThrow('replaced');
+      }
       await loadServer(server.url, { ...asked, durationS: 0.5, output: at('random.json') });
       const random = await verifyLoad(at('random.json'), {
         plan: at('solved.json'),

@@ -65,6 +65,18 @@ describe('promiseFaults()', () => {
     ]);
   });
 
+  it('finds rates of which the pools cannot serve the promised share, but for what chance gives a run', () => {
+    const most = (1.05 * 100) / 0.99;
+    for (const kind of ['throughput', 'cost'] as const) {
+      const edit = (heldRps: number) => (plan: Promised) =>
+        Object.assign(plan.models[0]!, { heldRps, ...(kind === 'cost' ? { rps: heldRps } : {}) });
+      expect(told(edit(0.999 * most), kind)).toEqual([]);
+      expect(told(edit(180), kind)).toEqual([
+        '/models/0/heldRps is 180, of which the planned 100 requests/s cannot hold 0.99',
+      ]);
+    }
+  });
+
   it('finds bounds that are beaten, on either side', () => {
     expect(told((plan) => Object.assign(plan.hold!, { bound: 89 }))).toEqual([
       '/hold/bound is 89, which the value 90 beats',

@@ -35,6 +35,8 @@ describe('A gear plan', () => {
         plan.gears[0]!.cascade[0]!.loadShares = [0.5, 0.25, 0.25];
       }),
     ).toEqual([
+      '/maxRps is 20; the last gear is for loads up to 12',
+      '/stages/1/replicas is 1; 2 devices hold it',
       '/stages/1/name m0 is the name of another stage too',
       '/placement/1/stages/1 names m9, which the plan does not have',
       '/gears/0/cascade/0/loadShares are 3; 2 devices hold m0',
@@ -58,5 +60,20 @@ describe('A gear plan', () => {
       '/gears/0/cascade/1/threshold is of the last step, which has none',
       "/gears/0/cascade/1/stage m0 stands before m1 in the plan's stages",
     ]);
+  });
+
+  it('is told an SLO, a highest load and replicas that are not those of its gears and devices', () => {
+    const edits: [(plan: GearPlan) => void, string][] = [
+      [(plan) => (plan.sloMs *= 2), `/sloMs is ${2 * PLAN.sloMs}; slo.latencyMs is ${PLAN.sloMs}`],
+      [(plan) => (plan.maxRps = 9999), '/maxRps is 9999; the last gear is for loads up to 20'],
+      [(plan) => (plan.stages[1]!.replicas = 3), '/stages/1/replicas is 3; 1 devices hold it'],
+    ];
+    for (const [edit, told] of edits) expect(faultsOf(edit)).toEqual([told]);
+    // Where no latency is promised, the plan's own is what its gears reach.
+    const free = (plan: GearPlan) => {
+      plan.slo = { accuracy: 0.5 };
+      plan.sloMs = 7;
+    };
+    expect(faultsOf(free)).toEqual([]);
   });
 });

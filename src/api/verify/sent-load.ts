@@ -32,6 +32,7 @@ export function sentLoad(
   const faults = [...planFaults(report, plan), ...requestFaults(report), ...sloFaults(report, plan)];
   told.add(...faults.map(({ message }) => fault(message, path)));
   if (faults.length > 0) return undefined;
+  const before = told.count;
   const sources = (report.sends ?? []).flatMap(({ model, gapsNs }, i) => {
     const timesNs = gapTimes(gapsNs);
     const index = plan.applications.findIndex(({ name }) => name === model);
@@ -43,6 +44,10 @@ export function sentLoad(
       return [{ model: index, trace: { kind: 'arrivals' as const, format: 'load-report', timesNs } }];
     return [];
   });
+  const listed = sources.reduce((sum, { trace }) => sum + trace.timesNs.length, 0);
+  if (told.count === before && listed !== report.sent)
+    told.add(fault(`lists ${listed} requests, and ${report.sent} were sent`, `${path}#/sends`));
+  if (told.count > before) return undefined;
   const lastNs = Math.max(...sources.map(({ trace }) => trace.timesNs.at(-1) ?? 0));
   const durationNs = Math.max(Math.round(sendingS(report) * NS_PER_S), lastNs + 1);
   const weights = plan.applications.map(({ weight }) => weight);

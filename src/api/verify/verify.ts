@@ -72,6 +72,7 @@ export async function verifyLoad(path: string, options: VerifyOptions): Promise<
   const planFiles = [
     { what: 'the plan', path: plan.path },
     ...made,
+    ...profiles.flatMap((profile) => profileInputs(profile)),
     ...(records === undefined ? [] : [{ what: 'the records', path: records }]),
   ];
   await refuseOutputs({ path, plan: planFiles, output, targets });
@@ -148,11 +149,7 @@ async function refuseOutputs({
   readonly output: string | undefined;
   readonly targets: readonly CorrectionTarget[];
 }): Promise<void> {
-  const inputs: InputPath[] = [
-    { what: 'the load report', path },
-    ...plan,
-    ...targets.flatMap(({ profile }) => profileInputs(profile)),
-  ];
+  const inputs: InputPath[] = [{ what: 'the load report', path }, ...plan];
   const outputs: OutputPath[] = [
     ...outputFiles({ output }),
     ...targets.map((target) => ({ field: 'correct', path: target.output })),
