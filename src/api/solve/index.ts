@@ -7,6 +7,7 @@
  */
 export {
   type CascadeSolved,
+  evaluatedGearFaults,
   gearServing,
   type LoadedCascade,
   loadCascade,
