@@ -55,14 +55,6 @@ interface Recomputing {
   readonly isQuick: boolean;
 }
 
-/** PlanChecks says how a plan of some kind is checked. */
-interface PlanChecks {
-  /** Where the plan contradicts itself. */
-  readonly contradictions: readonly Fault[];
-  /** recomputed finds what in the plan is not what its spec gives. */
-  recomputed(from: Recomputing): Promise<readonly Fault[]>;
-}
-
 /**
  * confirmPlan checks that a plan does not contradict itself, and recomputes its figures and placement from the spec and
  * the profiles that it names. These must be the files it was made from, by their digests. It searches no pooled plan and no
@@ -76,7 +68,8 @@ export async function confirmPlan(
   plan: AnyPlan,
   { path, named = path, files = new FilesRead(), isQuick = false }: PlanPlace,
 ): Promise<Confirmation> {
-  const { contradictions, recomputed } = await checksOf(plan);
+  const { planContradictions } = await import('../simulation/index.js');
+  const contradictions = await planContradictions(plan);
   const spec = plan.inputs?.find(({ role }) => role === 'spec');
   // What a pooled plan should say tells more than that it contradicts itself. Others cannot be made again then.
   if (contradictions.length > 0 && (spec === undefined || plan.kind !== 'pooled-plan'))
@@ -84,7 +77,7 @@ export async function confirmPlan(
   if (spec === undefined) return 'unnamed';
   const changed = await changedInputs(plan.inputs ?? [], path, files);
   if (changed.length > 0) throw new InputError(`check ${named} against its inputs`, changed, CHANGED_ADVICE);
-  const found = await recomputed({ path: pathFrom(path, spec.path), holder: path, files, isQuick });
+  const found = await recomputed(plan, { path: pathFrom(path, spec.path), holder: path, files, isQuick });
   const faults = found.length > 0 ? found : contradictions;
   if (faults.length > 0) throw new InputError(`confirm ${named}`, faults);
   return plan.kind === 'gear-plan' && !isRepeated(plan, isQuick) ? 'evaluated' : 'recomputed';
@@ -95,21 +88,15 @@ function isRepeated({ reproducible = true }: GearPlan, isQuick: boolean): boolea
   return reproducible && !isQuick;
 }
 
-async function checksOf(plan: AnyPlan): Promise<PlanChecks> {
-  const { checkPlacement, gearPlanFaults, planFaults, servingFaults } = await import('../serving/index.js');
+/** recomputed finds what in a plan is not what its spec gives. */
+function recomputed(plan: AnyPlan, from: Recomputing): Promise<readonly Fault[]> {
   switch (plan.kind) {
     case 'pooled-plan':
-      checkPlacement(plan);
-      return { contradictions: planFaults(plan), recomputed: (from) => pooledFaults(plan, from) };
-    case 'pipeline-plan': {
-      const { pipelinePlanFaults } = await import('../pipeline/index.js');
-      const contradictions = [...pipelinePlanFaults(plan), ...servingFaults(plan)];
-      return { contradictions, recomputed: (from) => pipelineFaults(plan, from) };
-    }
-    case 'gear-plan': {
-      const contradictions = [...servingFaults(plan), ...gearPlanFaults(plan)];
-      return { contradictions, recomputed: (from) => gearFaults(plan, from) };
-    }
+      return pooledFaults(plan, from);
+    case 'pipeline-plan':
+      return pipelineFaults(plan, from);
+    case 'gear-plan':
+      return gearFaults(plan, from);
   }
 }
 

@@ -201,6 +201,7 @@ export {
   layersBeforeBlocks,
   type ProfiledCell,
 } from './profile.js';
+export { proofFaults } from './proof-faults.js';
 export { checkPlainFile, readInPieces, readWhole, unreadable } from './read-file.js';
 export {
   artifactText,
