@@ -23,7 +23,7 @@ export type {
   CascadeSpec,
   CertaintyMeasure,
 } from './cascade-spec.js';
-export { changeOf, classChanges, differs, fieldChanges, picked, sidesOf, stagedChanges } from './changes.js';
+export { byName, changeOf, classChanges, differs, fieldChanges, planChanges, sidesOf } from './changes.js';
 export {
   type Cluster,
   countedCluster,
