@@ -8,6 +8,7 @@ import {
   type InputFile,
   type PipelinePlan,
   type PooledPlan,
+  type PooledSpec,
   pathFrom,
   unreadable,
 } from '../artifacts/index.js';
@@ -20,6 +21,7 @@ import {
   loadPipeline,
   loadProblem,
   pipelineServing,
+  repeatedPromiseFaults,
   replanned,
   replannedGears,
 } from './solve/index.js';
@@ -100,17 +102,41 @@ function recomputed(plan: AnyPlan, from: Recomputing): Promise<readonly Fault[]>
   }
 }
 
-async function pooledFaults(plan: PooledPlan, { path, holder, files }: Recomputing): Promise<Fault[]> {
-  const { problem: asked, serving, inputs } = await loadProblem(path, undefined, files);
+async function pooledFaults(
+  plan: PooledPlan,
+  { path, holder, files, isQuick }: Recomputing,
+): Promise<Fault[]> {
+  const { spec, problem: asked, serving, inputs } = await loadProblem(path, undefined, files);
   const { heldProblem, promiseFaults } = await import('../hold/index.js');
   const problem = heldProblem(asked, plan);
   const { baselineProblem, checkPlan } = await import('../milp/index.js');
   const answered = plan.baseline === undefined ? problem : baselineProblem(problem, plan.baseline);
-  return [
+  const faults = [
     ...checkPlan(plan, answered),
     ...promiseFaults(plan),
+    ...promisedFaults(plan, spec),
     ...askedFaults({ serving: plan.serving, planner: plan.planner }, { serving, planner: answered.planner }),
     ...inputFaults(plan.inputs, inputs(holder)),
+  ];
+  // Simulations of a plan that is not right say nothing more.
+  return faults.length > 0 || isQuick ? faults : repeatedPromiseFaults(plan, { problem: asked, serving });
+}
+
+type Runs = NonNullable<PooledPlan['hold']>['runs'];
+
+/** promisedFaults finds where a plan was confirmed by other arrivals, or for another share of a model, than its spec gives. */
+function promisedFaults({ hold }: PooledPlan, { planner, models }: PooledSpec): Fault[] {
+  if (hold === undefined) return [];
+  const asked: Partial<Pick<Runs, 'arrivals' | 'cv'>> = typeof planner?.hold === 'object' ? planner.hold : {};
+  const { arrivals = 'poisson', cv } = asked;
+  const { arrivals: is, cv: isCv } = hold.runs;
+  return [
+    ...askedFaults({ hold: { runs: { arrivals: is, cv: isCv } } }, { hold: { runs: { arrivals, cv } } }),
+    ...hold.models.flatMap(({ attainment }, m) => {
+      const own = models[m]?.hold;
+      if (own === undefined || own === attainment) return [];
+      return [fault(`is ${attainment}; its spec gives ${own}`, `/hold/models/${m}/attainment`)];
+    }),
   ];
 }
 

@@ -29,6 +29,7 @@ export {
 export type { PlannedOpen, PlanningJob } from './pipeline-planning.js';
 export { type LoadedPooled, loadPooled, loadProblem, pooledFigures, servingOf } from './pooled.js';
 export { refuseMarked } from './refuse-marked.js';
+export { repeatedPromiseFaults } from './repeated-promise.js';
 export {
   missedWhatWasAsked,
   type Solved,
