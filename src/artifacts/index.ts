@@ -42,6 +42,7 @@ export {
 } from './common.js';
 export type { CompareRow, ComparisonDocument } from './comparison.js';
 export { type ColumnTable, type CsvLine, csvLines, csvTable } from './csv-table.js';
+export { decimalOf, isDecimal } from './decimal.js';
 export { sameData, sha256Of, sha256OfFile } from './digest.js';
 export { type Fault, fault, InputError, InterruptedError, MissingError, option } from './errors.js';
 export { checkReadable, everyInput } from './every-input.js';

@@ -73,6 +73,13 @@ describe('labelledLoad()', () => {
     expect(files).toEqual([...read, { role: 'labels', file: await digest(labels()) }]);
   });
 
+  it('takes labels that are decimal numbers, the first line too', async () => {
+    await writeFile(at('hex.csv'), '0x1\n0\n1\n');
+    expect(await faultsOf({ samples: samples(), labels: at('hex.csv') })).toEqual([
+      'hex.csv label 1 is 0x1; classes are whole numbers from 0',
+    ]);
+  });
+
   it('counts the answers whose highest score is that of the label, and takes labels in turn again', async () => {
     const load = await labelledLoad(URL, { samples: samples(), labels: labels() }, [MODEL]);
     expect(load.counted()).toEqual({ samples: 3, answered: 0, right: 0 });
