@@ -45,7 +45,7 @@ export { type ColumnTable, type CsvLine, csvLines, csvTable } from './csv-table.
 export { decimalOf, isDecimal } from './decimal.js';
 export { sameData, sha256Of, sha256OfFile } from './digest.js';
 export { type Fault, fault, InputError, InterruptedError, MissingError, option } from './errors.js';
-export { checkReadable, everyInput } from './every-input.js';
+export { checkReadable, everyInput, withOwnFaults } from './every-input.js';
 export { firstFaults } from './faults.js';
 export { FilesRead } from './files-read.js';
 export { checkFolder, makeFolderWhole, type OthersIn } from './folder.js';

@@ -24,6 +24,7 @@ import {
   refuseReplacing,
   saveArtifact,
   sha256Of,
+  withOwnFaults,
 } from '../../artifacts/index.js';
 import type { CascadeFiles, GearExplanation, LoadPoint, ResolvedCascade } from '../../gearplan/index.js';
 import type { FamilyRecords } from '../../records/index.js';
@@ -247,15 +248,7 @@ export async function loadCascade(
   const task = `plan ${path}`;
   const serving = servingFaults(spec.value);
   const own = [...cascadeSpecFaults(spec.value), ...serving];
-  const read = await filesOf(spec, readBefore).catch(async (error: unknown) => {
-    // What is wrong with the spec itself is told together with the files that cannot be read.
-    const failures = own.length === 0 ? [error] : [error, new InputError(task, own)];
-    await everyInput(
-      task,
-      failures.map((one) => Promise.reject(one)),
-    );
-    throw error;
-  });
+  const read = await withOwnFaults(task, filesOf(spec, readBefore), () => own);
   const { cluster, profiles, records, distribution } = read;
   const names = spec.value.models.map(({ name }) => name);
   const files: CascadeFiles = {
