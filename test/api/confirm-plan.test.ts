@@ -237,3 +237,25 @@ it('plan validate and plan simulate confirm gear plans as they are, with and wit
   await writeFile(at, JSON.stringify({ ...made, reproducible: false }));
   expect((await ran(['validate', 'gears.json'])).stdout).toContain('its search was interrupted');
 }, 120_000);
+
+it('plan validate repeats the search for a gear plan with the work that it had, which gives another plan than more work', async () => {
+  const slo = { accuracy: 0.9 };
+  const spec = await writeFamily(folder, { slo, planner: { method: 'gears', thresholds: 6 } });
+  const ran = (command: string[]) => plan(command, { cwd: folder });
+  const valueIn = async (file: string): Promise<number> =>
+    (JSON.parse(await readFile(join(folder, file), 'utf8')) as GearPlan).objective.value;
+  await ran(['solve', spec, '-o', 'limited.json', '--work', '3']);
+  await ran(['solve', spec, '-o', 'whole.json']);
+  expect(await valueIn('limited.json')).toBeGreaterThan(await valueIn('whole.json'));
+  for (const file of ['limited.json', 'whole.json']) {
+    expect(await ran(['validate', file])).toMatchObject({ code: 0 });
+    expect(await ran(['simulate', file, '--rps', '20', '--duration', '1s'])).toMatchObject({ code: 0 });
+  }
+  const { work: _, ...forgotten } = JSON.parse(
+    await readFile(join(folder, 'limited.json'), 'utf8'),
+  ) as GearPlan;
+  await writeFile(join(folder, 'forgotten.json'), JSON.stringify(forgotten));
+  const { code, stderr } = await ran(['validate', 'forgotten.json']);
+  expect(stderr).toContain('/objective/value: is ');
+  expect(code).toBe(2);
+}, 120_000);
