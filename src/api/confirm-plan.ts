@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import {
   type Fault,
   FilesRead,
@@ -9,17 +8,20 @@ import {
   type InputFile,
   type PipelinePlan,
   type PooledPlan,
+  type PooledSpec,
   pathFrom,
   unreadable,
 } from '../artifacts/index.js';
 import type { OpenedBundle } from '../runtime/index.js';
 import type { PreparedSimulation } from '../simulation/index.js';
 import {
+  evaluatedGearFaults,
   gearServing,
   loadCascade,
   loadPipeline,
   loadProblem,
   pipelineServing,
+  repeatedPromiseFaults,
   replanned,
   replannedGears,
 } from './solve/index.js';
@@ -39,7 +41,12 @@ interface PlanPlace {
   readonly named?: string;
   /** What was read before, and is not read again. */
   readonly files?: FilesRead;
+  /** Whether to repeat nothing that takes seconds. */
+  readonly isQuick?: boolean;
 }
+
+/** Confirmation says how a plan was confirmed: `evaluated` is recomputed from what it chose, without a search. */
+export type Confirmation = 'recomputed' | 'evaluated' | 'unnamed';
 
 /** Recomputing is a plan that is made again from the spec at `path`. */
 interface Recomputing {
@@ -47,29 +54,24 @@ interface Recomputing {
   /** The plan's file, from which its inputs are named. */
   readonly holder: string;
   readonly files: FilesRead;
-}
-
-/** PlanChecks says how a plan of some kind is checked. */
-interface PlanChecks {
-  /** Where the plan contradicts itself. */
-  readonly contradictions: readonly Fault[];
-  /** recomputed finds what in the plan is not what its spec gives. */
-  recomputed(from: Recomputing): Promise<readonly Fault[]>;
+  readonly isQuick: boolean;
 }
 
 /**
  * confirmPlan checks that a plan does not contradict itself, and recomputes its figures and placement from the spec and
  * the profiles that it names. These must be the files it was made from, by their digests. It searches no pooled plan and no
- * pipeline's anew; the search for a gear plan is repeated, which gives the same plan again.
+ * pipeline's anew; the search for a gear plan is repeated, which gives the same plan again. Where it is to be quick, or
+ * an interruption ended that search, what follows from the plan's gears and placement is worked out instead.
  * @returns `unnamed` where the plan names no spec, so that nothing can be recomputed
  * @throws InputError where the plan contradicts itself, an input has changed or is missing, or a figure or a placement
  *   of the plan is not right
  */
 export async function confirmPlan(
   plan: AnyPlan,
-  { path, named = path, files = new FilesRead() }: PlanPlace,
-): Promise<'recomputed' | 'unnamed'> {
-  const { contradictions, recomputed } = await checksOf(plan);
+  { path, named = path, files = new FilesRead(), isQuick = false }: PlanPlace,
+): Promise<Confirmation> {
+  const { planContradictions } = await import('../simulation/index.js');
+  const contradictions = await planContradictions(plan);
   const spec = plan.inputs?.find(({ role }) => role === 'spec');
   // What a pooled plan should say tells more than that it contradicts itself. Others cannot be made again then.
   if (contradictions.length > 0 && (spec === undefined || plan.kind !== 'pooled-plan'))
@@ -77,41 +79,64 @@ export async function confirmPlan(
   if (spec === undefined) return 'unnamed';
   const changed = await changedInputs(plan.inputs ?? [], path, files);
   if (changed.length > 0) throw new InputError(`check ${named} against its inputs`, changed, CHANGED_ADVICE);
-  const found = await recomputed({ path: pathFrom(path, spec.path), holder: path, files });
+  const found = await recomputed(plan, { path: pathFrom(path, spec.path), holder: path, files, isQuick });
   const faults = found.length > 0 ? found : contradictions;
   if (faults.length > 0) throw new InputError(`confirm ${named}`, faults);
-  return 'recomputed';
+  return plan.kind === 'gear-plan' && !isRepeated(plan, isQuick) ? 'evaluated' : 'recomputed';
 }
 
-async function checksOf(plan: AnyPlan): Promise<PlanChecks> {
-  const { checkPlacement, gearPlanFaults, planFaults, servingFaults } = await import('../serving/index.js');
+/** isRepeated says whether the search for a gear plan gives the same plan again, and there is time for it. */
+function isRepeated({ reproducible = true }: GearPlan, isQuick: boolean): boolean {
+  return reproducible && !isQuick;
+}
+
+/** recomputed finds what in a plan is not what its spec gives. */
+function recomputed(plan: AnyPlan, from: Recomputing): Promise<readonly Fault[]> {
   switch (plan.kind) {
     case 'pooled-plan':
-      checkPlacement(plan);
-      return { contradictions: planFaults(plan), recomputed: (from) => pooledFaults(plan, from) };
-    case 'pipeline-plan': {
-      const { pipelinePlanFaults } = await import('../pipeline/index.js');
-      const contradictions = [...pipelinePlanFaults(plan), ...servingFaults(plan)];
-      return { contradictions, recomputed: (from) => pipelineFaults(plan, from) };
-    }
-    case 'gear-plan': {
-      const contradictions = [...servingFaults(plan), ...gearPlanFaults(plan)];
-      return { contradictions, recomputed: (from) => gearFaults(plan, from) };
-    }
+      return pooledFaults(plan, from);
+    case 'pipeline-plan':
+      return pipelineFaults(plan, from);
+    case 'gear-plan':
+      return gearFaults(plan, from);
   }
 }
 
-async function pooledFaults(plan: PooledPlan, { path, holder, files }: Recomputing): Promise<Fault[]> {
-  const { problem: asked, serving, inputs } = await loadProblem(path, undefined, files);
+async function pooledFaults(
+  plan: PooledPlan,
+  { path, holder, files, isQuick }: Recomputing,
+): Promise<Fault[]> {
+  const { spec, problem: asked, serving, inputs } = await loadProblem(path, undefined, files);
   const { heldProblem, promiseFaults } = await import('../hold/index.js');
   const problem = heldProblem(asked, plan);
   const { baselineProblem, checkPlan } = await import('../milp/index.js');
   const answered = plan.baseline === undefined ? problem : baselineProblem(problem, plan.baseline);
-  return [
+  const faults = [
     ...checkPlan(plan, answered),
     ...promiseFaults(plan),
+    ...promisedFaults(plan, spec),
     ...askedFaults({ serving: plan.serving, planner: plan.planner }, { serving, planner: answered.planner }),
     ...inputFaults(plan.inputs, inputs(holder)),
+  ];
+  // Simulations of a plan that is not right say nothing more.
+  return faults.length > 0 || isQuick ? faults : repeatedPromiseFaults(plan, { problem: asked, serving });
+}
+
+type Runs = NonNullable<PooledPlan['hold']>['runs'];
+
+/** promisedFaults finds where a plan was confirmed by other arrivals, or for another share of a model, than its spec gives. */
+function promisedFaults({ hold }: PooledPlan, { planner, models }: PooledSpec): Fault[] {
+  if (hold === undefined) return [];
+  const asked: Partial<Pick<Runs, 'arrivals' | 'cv'>> = typeof planner?.hold === 'object' ? planner.hold : {};
+  const { arrivals = 'poisson', cv } = asked;
+  const { arrivals: is, cv: isCv } = hold.runs;
+  return [
+    ...askedFaults({ hold: { runs: { arrivals: is, cv: isCv } } }, { hold: { runs: { arrivals, cv } } }),
+    ...hold.models.flatMap(({ attainment }, m) => {
+      const own = models[m]?.hold;
+      if (own === undefined || own === attainment) return [];
+      return [fault(`is ${attainment}; its spec gives ${own}`, `/hold/models/${m}/attainment`)];
+    }),
   ];
 }
 
@@ -131,20 +156,32 @@ async function pipelineFaults(plan: PipelinePlan, { path, holder, files }: Recom
   ];
 }
 
-async function gearFaults(plan: GearPlan, { path, holder, files }: Recomputing): Promise<Fault[]> {
+async function gearFaults(
+  plan: GearPlan,
+  { path, holder, files, isQuick }: Recomputing,
+): Promise<readonly Fault[]> {
   const loaded = await loadCascade(path, undefined, files);
-  const again = await replannedGears(loaded);
-  if (again === undefined) return [fault('has no plan', path)];
-  const stages = plan.stages.map(({ name }) => name);
-  return [
-    ...Object.entries(again).flatMap(([field, value]) =>
-      field === 'notes' || isDeepStrictEqual(plan[field as keyof typeof again], value)
-        ? []
-        : [fault('is not what its spec, profiles and records give', `/${field}`)],
+  const { slo, load, certainty = 'top-2' } = loaded.spec.value;
+  const asked = { serving: gearServing(loaded.spec.value), slo, maxRps: load.maxRps, certainty };
+  const { serving, maxRps } = plan;
+  const given = { serving, slo: plan.slo, maxRps, certainty: plan.certainty };
+  const faults = [
+    ...askedFaults(given, asked),
+    ...inputFaults(
+      plan.inputs,
+      loaded.inputs(
+        holder,
+        plan.stages.map(({ name }) => name),
+      ),
     ),
-    ...askedFaults({ serving: plan.serving }, { serving: gearServing(loaded.spec.value) }),
-    ...inputFaults(plan.inputs, loaded.inputs(holder, stages)),
   ];
+  // A plan that was asked for something else has other gears too, which tells nothing more.
+  if (faults.length > 0) return faults;
+  if (!isRepeated(plan, isQuick)) return evaluatedGearFaults(plan, loaded);
+  const again = await replannedGears(plan, loaded);
+  if (again === undefined) return [fault('has no plan', path)];
+  const { gearChanges } = await import('../gearplan/index.js');
+  return gearChanges(plan, again, ['notes']);
 }
 
 /**
@@ -162,9 +199,8 @@ export async function confirmBundledPlan({ plan, manifest }: OpenedBundle): Prom
 }
 
 /**
- * confirmSimulated recomputes a plan that is to be simulated as `confirmPlan` does, where what it was made from is unchanged.
- * Elsewhere it checks nothing, as a plan needs nothing else to be simulated. The search for a gear plan is not repeated:
- * of one, what was asked for is compared.
+ * confirmSimulated recomputes a plan that is to be simulated as `confirmPlan` does when it is to be quick, where what it was
+ * made from is unchanged. Elsewhere it checks nothing, as a plan needs nothing else to be simulated.
  * @param prepared the plan and the profiles as they were read for the simulation
  * @throws InputError where a figure or a placement of the plan is not right
  */
@@ -174,17 +210,9 @@ export async function confirmSimulated({
 }: Pick<PreparedSimulation, 'found' | 'profiles'>): Promise<void> {
   const files = new FilesRead(profiles);
   const { inputs = [] } = plan.value;
-  const spec = inputs.find(({ role }) => role === 'spec');
-  if (spec === undefined || (await changedInputs(inputs, madeAt, files)).length > 0) return;
-  if (plan.value.kind !== 'gear-plan') {
-    await confirmPlan(plan.value, { path: madeAt, named: plan.path, files });
-    return;
-  }
-  const { value } = await files.load(pathFrom(madeAt, spec.path), ['cascade']);
-  const { serving, slo, maxRps } = plan.value;
-  const asked = { serving: gearServing(value), slo: value.slo, maxRps: value.load.maxRps };
-  const faults = askedFaults({ serving, slo, maxRps }, asked);
-  if (faults.length > 0) throw new InputError(`confirm ${plan.path}`, faults);
+  if (!inputs.some(({ role }) => role === 'spec')) return;
+  if ((await changedInputs(inputs, madeAt, files)).length > 0) return;
+  await confirmPlan(plan.value, { path: madeAt, named: plan.path, files, isQuick: true });
 }
 
 /** askedFaults finds what a plan has that its spec does not give. */

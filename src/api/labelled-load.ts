@@ -1,6 +1,7 @@
 import { type Fault, fault, InputError, option, ToldFaults } from '../artifacts/index.js';
 import type { Tensors } from '../execution/index.js';
 import type { RemoteModel } from '../loadgen/index.js';
+import type { SampleFile } from '../samples/index.js';
 
 /** LabelledAnswers counts the right answers among those to labelled samples. */
 export interface LabelledAnswers {
@@ -12,6 +13,8 @@ export interface LabelledAnswers {
 /** SampledLoad sends samples in turn. */
 export interface SampledLoad {
   readonly inputs: readonly Tensors[];
+  /** The files that were read, with their roles. */
+  readonly files: readonly { readonly role: 'samples' | 'labels'; readonly file: SampleFile }[];
 }
 
 /** LabelledLoad sends samples in turn, and compares answers with their labels. */
@@ -34,10 +37,10 @@ export async function sampledLoad(
   const told = new ToldFaults();
   const [model] = remote;
   if (model === undefined || remote.length > 1) throw new InputError(`load ${url}`, [oneModel('samples')]);
-  const { rows } = await readSamples(samples, model.inputs, told);
+  const { rows, files } = await readSamples(samples, model.inputs, told);
   if (told.count === 0 && rows.length === 0) told.add(fault('has no sample', samples.join(', ')));
   if (told.count > 0) throw told.error(`load ${url}`);
-  return { inputs: rows };
+  return { inputs: rows, files: asSamples(files) };
 }
 
 /**
@@ -60,7 +63,7 @@ export async function labelledLoad(
     told.add(fault(`is for labelled samples: give ${option('samples')}`, option('labels')));
   told.add(...unfit);
   if (model === undefined || told.count > 0) throw told.error(`load ${url}`);
-  const { rows } = await readSamples(samples, model.inputs, told);
+  const { rows, files } = await readSamples(samples, model.inputs, told);
   const known = await readLabels(labels, told);
   if (known !== undefined && told.count === 0 && known.labels.length !== rows.length)
     told.add(fault(`has ${known.labels.length} labels, and there are ${rows.length} samples`, labels));
@@ -71,6 +74,7 @@ export async function labelledLoad(
   let right = 0;
   return {
     inputs: rows,
+    files: [...asSamples(files), { role: 'labels', file: known.file }],
     check: ({ index, outputs }) => {
       const scores = outputs[output];
       if (scores === undefined)
@@ -81,6 +85,10 @@ export async function labelledLoad(
     },
     counted: () => ({ samples: rows.length, answered, right }),
   };
+}
+
+function asSamples(files: readonly SampleFile[]): SampledLoad['files'] {
+  return files.map((file) => ({ role: 'samples', file }));
 }
 
 function oneModel(asked: 'samples' | 'labels'): Fault {

@@ -56,7 +56,10 @@ export async function loadServer(url: string, options: LoadServerOptions): Promi
   const answers = sampled && { inputs: sampled.inputs, ...(labelled && { check: labelled.check }) };
   const driven = await driveLoad(url, { ...rest, ...asked, ...answers });
   const report: LoadDocument = {
-    ...emittedHead('load-report', [...inputs]),
+    ...emittedHead('load-report', [
+      ...inputs,
+      ...(sampled?.files ?? []).map(({ role, file }) => inputFile(role, file, output)),
+    ]),
     ...driven,
     ...describedLabels(labelled),
   };

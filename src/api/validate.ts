@@ -116,6 +116,8 @@ async function describeOnnx(path: string): Promise<string> {
 /** What is told of a plan that was confirmed. */
 const CONFIRMED = {
   recomputed: 'recomputed from its spec and profiles',
+  evaluated:
+    'its search was interrupted and cannot be repeated; its figures follow from its gears and placement',
   unnamed: 'it names no spec, so its figures were not recomputed',
 } as const;
 

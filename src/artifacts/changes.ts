@@ -41,43 +41,50 @@ export function fieldChanges(before: unknown, after: unknown, path = ''): FieldC
   if (!isTree(before) || !isTree(after) || Array.isArray(before) !== Array.isArray(after))
     return before === after ? [] : [{ path, ...sidesOf(jsonOf(before), jsonOf(after)) }];
   const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])];
-  return keys.flatMap((key) => fieldChanges(before[key], after[key], `${path}/${key}`));
-}
-
-/** picked gives the fields of an object that are named and there. */
-export function picked<T extends object, K extends keyof T>(
-  from: T,
-  keys: readonly K[],
-): Partial<Pick<T, K>> {
-  return Object.fromEntries(
-    keys.flatMap((key) => (from[key] === undefined ? [] : [[key, from[key]]])),
-  ) as Partial<Pick<T, K>>;
-}
-
-/** Staged is what plans of stages have in common. */
-interface Staged {
-  readonly stages: readonly { readonly name: string; readonly latencyUsByBatch: unknown }[];
+  return keys.flatMap((key) => fieldChanges(before[key], after[key], `${path}/${escaped(key)}`));
 }
 
 /**
- * stagedChanges lists the differences of the fields that are given of two plans, and of the latencies of stages that both
- * have.
+ * What is not compared of two plans: where they came from, and remarks on it. The placement is compared by the GPUs that
+ * serve something else.
  */
-export function stagedChanges(
-  before: Staged & { readonly fields: object },
-  after: Staged & { readonly fields: object },
+const NOT_COMPARED: readonly string[] = [
+  '$schema',
+  'kind',
+  'version',
+  'tool',
+  'inputs',
+  'notes',
+  'placement',
+];
+
+/**
+ * planChanges lists every field in which two plans of one kind differ, but for those that are told elsewhere, so that a field
+ * which is new is told without a word here.
+ * @param own what stands for fields of the plans whose parts are to be found again by other than their places
+ * @param told the pointers of differences that are told elsewhere
+ */
+export function planChanges<P extends object>(
+  [before, after]: readonly [P, P],
+  own: (plan: P) => object,
+  told: readonly RegExp[],
 ): FieldChange[] {
-  const latencies = ({ stages }: Staged) =>
-    Object.fromEntries(stages.map(({ name, latencyUsByBatch }) => [name, { latencyUsByBatch }]));
-  return fieldChanges(
-    { ...before.fields, stages: latencies(before) },
-    { ...after.fields, stages: latencies(after) },
-  ).filter((change) => !isWholeStage(change));
+  const [a, b] = [before, after].map((plan) => ({ ...compared(plan), ...own(plan) }));
+  return fieldChanges(a, b).filter(({ path }) => !told.some((one) => one.test(path)));
 }
 
-/** isWholeStage says whether a change is a stage that only one plan has. */
-function isWholeStage({ path, before, after }: FieldChange): boolean {
-  return /^\/stages\/[^/]*$/.test(path) && (before === undefined || after === undefined);
+function compared(plan: object): object {
+  return Object.fromEntries(Object.entries(plan).filter(([field]) => !NOT_COMPARED.includes(field)));
+}
+
+/** byName lists parts of a plan by their names, so that their order does not matter. */
+export function byName<T extends { readonly name: string }>(parts: readonly T[]): Record<string, T> {
+  return Object.fromEntries(parts.map((part) => [part.name, part]));
+}
+
+/** A key is escaped in a JSON pointer (RFC 6901). */
+function escaped(key: string): string {
+  return key.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
 function isTree(value: unknown): value is Record<string, unknown> {

@@ -22,6 +22,30 @@ export async function everyInput<T extends readonly unknown[]>(
   return tried.map((one) => (one as PromiseFulfilledResult<unknown>).value) as unknown as T;
 }
 
+/**
+ * withOwnFaults waits for the files that a spec names. Where they cannot be read, what is wrong with the spec itself is told
+ * together with them; where they can, its faults are left to the caller.
+ * @param own finds what is wrong with the spec itself
+ * @throws as `everyInput` does
+ */
+export async function withOwnFaults<T>(
+  task: string,
+  reading: Promise<T>,
+  own: () => readonly Fault[],
+): Promise<T> {
+  try {
+    return await reading;
+  } catch (error) {
+    const faults = own();
+    const failures = faults.length === 0 ? [error] : [error, new InputError(task, faults)];
+    await everyInput(
+      task,
+      failures.map((one) => Promise.reject(one)),
+    );
+    throw error;
+  }
+}
+
 function together(task: string, errors: readonly InputError[]): InputError {
   const faults = new Map(errors.flatMap(placed).map((fault) => [`${fault.path}: ${fault.message}`, fault]));
   const advice = [...new Set(errors.flatMap((error) => error.advice ?? []))].join('\n') || undefined;

@@ -14,6 +14,10 @@ export interface GearPlan extends Emitted {
   notes?: string[];
   /** Whether it is proved that no plan is better. */
   status: 'optimal' | 'feasible';
+  /** false where an interruption ended the search. */
+  reproducible?: boolean;
+  /** The gears that the search was allowed to simulate (`--work`), where it was told. */
+  work?: number;
   objective: GearObjective;
   /** The scheduler that serves the plan. */
   serving: PlanServing;

@@ -23,7 +23,7 @@ export type {
   CascadeSpec,
   CertaintyMeasure,
 } from './cascade-spec.js';
-export { changeOf, classChanges, differs, fieldChanges, picked, sidesOf, stagedChanges } from './changes.js';
+export { byName, changeOf, classChanges, differs, fieldChanges, planChanges, sidesOf } from './changes.js';
 export {
   type Cluster,
   countedCluster,
@@ -42,9 +42,10 @@ export {
 } from './common.js';
 export type { CompareRow, ComparisonDocument } from './comparison.js';
 export { type ColumnTable, type CsvLine, csvLines, csvTable } from './csv-table.js';
+export { decimalOf, isDecimal } from './decimal.js';
 export { sameData, sha256Of, sha256OfFile } from './digest.js';
 export { type Fault, fault, InputError, InterruptedError, MissingError, option } from './errors.js';
-export { checkReadable, everyInput } from './every-input.js';
+export { checkReadable, everyInput, withOwnFaults } from './every-input.js';
 export { firstFaults } from './faults.js';
 export { FilesRead } from './files-read.js';
 export { checkFolder, makeFolderWhole, type OthersIn } from './folder.js';
@@ -201,6 +202,7 @@ export {
   layersBeforeBlocks,
   type ProfiledCell,
 } from './profile.js';
+export { proofFaults } from './proof-faults.js';
 export { checkPlainFile, readInPieces, readWhole, unreadable } from './read-file.js';
 export {
   artifactText,

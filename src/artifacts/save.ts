@@ -22,7 +22,8 @@ export function thisTool(): Tool {
 const NEWER_VERSIONS: Partial<Record<ArtifactKind, string>> = {
   bundle: '1.1',
   comparison: '1.1',
-  'load-report': '1.3',
+  'gear-plan': '1.1',
+  'load-report': '1.4',
   'plan-diff': '1.4',
   verification: '1.1',
 };

@@ -1,4 +1,5 @@
 import {
+  byName,
   type ChangedWords,
   changeOf,
   classChanges,
@@ -8,10 +9,9 @@ import {
   type GearDifference,
   type GearPlan,
   type PlanDifference,
-  picked,
+  planChanges,
   type StageDifference,
   sidesOf,
-  stagedChanges,
 } from '../artifacts/index.js';
 import { movedGpus } from '../pipeline/index.js';
 import { DEFAULT_QUANTILE } from './resolve.js';
@@ -69,13 +69,39 @@ export function diffGears(a: GearPlan, b: GearPlan): GearDiff {
   };
 }
 
-/** gearFieldChanges lists further fields in which the plans differ, by which they are served. */
+/**
+ * What `diffGears` tells: the highest load, the promise, accuracy and p95, how gears are switched, the devices in use, and
+ * models and loads that are served otherwise.
+ */
+const TOLD: readonly RegExp[] = [
+  /^\/(maxRps|sloMs|accuracy|p95Ms|certainty)$/,
+  /^\/(slo|switching)\/[^/]+$/,
+  /^\/classes\/[^/]+\/used$/,
+  /^\/stages\/[^/]+(\/(device|batch|replicas))?$/,
+  /^\/gears\/[^/]+(\/(accuracy|timeoutMs))?$/,
+  /^\/gears\/[^/]+\/cascade\/\d+(\/(stage|threshold|minQueue|loadShares.*))?$/,
+];
+
+/** gearFieldChanges lists all fields that differ and that `diffGears` does not tell. */
 export function gearFieldChanges(a: GearPlan, b: GearPlan): FieldChange[] {
-  const fieldsOf = (plan: GearPlan) => ({
-    stages: plan.stages,
-    fields: picked(plan, ['serving', 'cluster']),
+  const boundaries = boundariesOf([...a.gears, ...b.gears]);
+  const own = ({ stages, gears }: GearPlan) => ({
+    stages: byName(stages),
+    gears: Object.fromEntries(
+      boundaries.slice(1).map((toRps, i) => {
+        const fromRps = boundaries[i] as number;
+        const gear = gearFor(gears, (fromRps + toRps) / 2);
+        return [`${number(fromRps)}–${number(toRps)}`, gear && partOf(gear, { fromRps, toRps })];
+      }),
+    ),
   });
-  return stagedChanges(fieldsOf(a), fieldsOf(b));
+  return planChanges([a, b], own, TOLD);
+}
+
+/** partOf is a gear within a part of its range. */
+function partOf(gear: Gear, { fromRps, toRps }: Pick<Gear, 'fromRps' | 'toRps'>): object {
+  const { fromRps: from, toRps: to, share, ...rest } = gear;
+  return { ...rest, share: (share * (toRps - fromRps)) / (to - from) };
 }
 
 function wordsDiffer({ before, after }: ChangedWords): boolean {

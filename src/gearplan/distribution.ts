@@ -1,4 +1,4 @@
-import { csvTable, type Fault, fault } from '../artifacts/index.js';
+import { csvTable, decimalOf, type Fault, fault } from '../artifacts/index.js';
 import type { LoadPoint } from './resolve.js';
 
 const COLUMNS = ['rps', 'share'] as const;
@@ -20,10 +20,10 @@ export function distributionOf(
       faults.push(fault(cells.wrong, at));
       return [];
     }
-    const [rps = 0, share = 0] = cells.map((cell) => (cell === '' ? Number.NaN : Number(cell)));
+    const [rps = 0, share = 0] = cells.map(decimalOf);
     for (const [i, value] of [rps, share].entries())
       if (!(value >= 0 && Number.isFinite(value)))
-        faults.push(fault(`${COLUMNS[i]} is "${cells[i]}"; it must be a number of 0 or more`, at));
+        faults.push(fault(`${COLUMNS[i]} is "${cells[i]}"; it must be a decimal number of 0 or more`, at));
     return [{ rps, share }];
   });
   return faults.length > 0 ? { faults } : { points };

@@ -33,7 +33,7 @@ export interface SearchSpace {
  * @returns the most accurate first; of equally accurate ones, the one with the least work first
  */
 export function cascadeFrontier(space: SearchSpace): Cascade[] {
-  const grids = space.models.map(({ certainty }) => gridOf(certainty, space.thresholds));
+  const grids = space.models.map(({ certainty }) => thresholdsOf(certainty, space.thresholds));
   const bins = space.models.map(({ certainty }, m) => binsOf(certainty, grids[m] as Float64Array));
   const told = (groups: Groups, models: readonly number[]): Groups => {
     new Sequence(space, { models, grids, bins }).tell(groups);
@@ -86,8 +86,8 @@ function sequences(count: number): number[][] {
   return all;
 }
 
-/** gridOf gives the thresholds of a model: quantiles of its certainties, without those that nothing is below. */
-function gridOf(certainty: Float64Array, thresholds: number): Float64Array {
+/** thresholdsOf gives the thresholds of a model: quantiles of its certainties, without those that nothing is below. */
+export function thresholdsOf(certainty: Float64Array, thresholds: number): Float64Array {
   const sorted = certainty.toSorted();
   const quantiles = Array.from(
     { length: thresholds },

@@ -20,6 +20,7 @@ export {
 export { type Cascade, cascadeOf } from './cascade.js';
 export { diffGears, gearFieldChanges } from './diff.js';
 export { distributionOf } from './distribution.js';
+export { type EvaluatedFrom, evaluatedFaults, gearChanges } from './evaluated.js';
 export { familyFigures } from './family-figures.js';
 export { cascadeFrontier } from './frontier.js';
 export { planByLoop } from './loop.js';

@@ -85,15 +85,15 @@ function memoryOf(family: readonly FamilyModel[], held: number): number {
   return family.reduce((sum, { memoryBytes }, model) => ((held >> model) & 1 ? sum + memoryBytes : sum), 0);
 }
 
-/** fits says whether a device has the memory for a set of models. */
-function fits(family: readonly FamilyModel[], held: number, memoryBytes: number): boolean {
+/** fitsDevice says whether a device has the memory for a set of models. */
+export function fitsDevice(family: readonly FamilyModel[], held: number, memoryBytes: number): boolean {
   return memoryOf(family, held) <= memoryBytes;
 }
 
 /** maximalSets lists the sets of models that fit a device and to which none can be added. */
 export function maximalSets(family: readonly FamilyModel[], memoryBytes: number): number[] {
   const all = Array.from({ length: 1 << family.length }, (_, held) => held);
-  const fitting = all.filter((held) => fits(family, held, memoryBytes));
+  const fitting = all.filter((held) => fitsDevice(family, held, memoryBytes));
   return fitting.filter((held) => fitting.every((other) => other === held || (other & held) !== held));
 }
 

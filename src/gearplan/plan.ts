@@ -47,6 +47,8 @@ export interface PlannedFamily {
   readonly objective: GearPlan['objective']['kind'];
   readonly notes: readonly string[];
   readonly arrivalsOf: ArrivalsOf;
+  /** Why each range has no more accurate cascade, where that is known; else it is tried. */
+  readonly limits?: readonly (GearLimit | undefined)[];
 }
 
 /** gearPlanOf writes a solution as a plan. */
@@ -186,6 +188,8 @@ class PlanWriter {
 
   /** limit says why the next more accurate cascade does not serve a range on this placement. */
   private limit(range: number, { index }: RangeGear): GearLimit | undefined {
+    const { limits } = this.planned;
+    if (limits !== undefined) return limits[range];
     const { choice } = this.planned.solution;
     const next = choice.cascades[index - 1];
     if (next === undefined) return undefined;

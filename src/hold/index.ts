@@ -19,6 +19,7 @@ export {
   TRIAL_REQUESTS,
 } from './runs.js';
 export {
+  atNoMargin,
   type HoldOutcome,
   type HoldTarget,
   searchHeld,

@@ -1,5 +1,7 @@
 import { type Fault, fault } from '../artifacts/index.js';
+import { CONFIDENCE } from '../metrics/index.js';
 import type { PlanBody } from '../milp/index.js';
+import { heldDurationNs, PROMISE_REQUESTS, PROMISE_SEEDS, promiseSeeds, SEEDS_APART } from './runs.js';
 
 const ROUNDING = 1e-9;
 /** Runs are short, so that more may be in time in one than its pools serve for long. */
@@ -7,8 +9,8 @@ const CHANCE = 0.05;
 
 /**
  * promiseFaults finds where what a plan promises contradicts itself: rates that are held without `hold` or the reverse, a
- * value that does not follow from the rates, a bound that the value beats, and attainments that do not reach their shares.
- * The simulations that confirm the promise are not repeated.
+ * value that does not follow from the rates, a bound that the value beats, attainments that do not reach their shares, and runs
+ * by which no search confirms a promise. The simulations that confirm it are not repeated here.
  */
 export function promiseFaults({ hold, models, objective }: PlanBody): Fault[] {
   if (hold === undefined)
@@ -34,6 +36,8 @@ export function promiseFaults({ hold, models, objective }: PlanBody): Fault[] {
       : []),
     ...(isBeaten ? [fault(`is ${hold.bound}, which the value ${hold.value} beats`, '/hold/bound')] : []),
     ...hold.models.flatMap((model, m) => attainmentFaults(model, m)),
+    ...models.flatMap((model, m) => batchFaults(model, hold.models[m]?.mostBatch, m)),
+    ...runsFaults(hold.runs, models),
   ];
 }
 
@@ -78,6 +82,40 @@ function attainmentFaults({ attainment, simulated }: Hold['models'][number], m: 
   if (isOrdered && low >= attainment - ROUNDING) return [];
   const said = `has ${low} to ${high} around ${mean} in time, and at least ${attainment} are promised`;
   return [fault(said, `/hold/models/${m}/simulated`)];
+}
+
+/** batchFaults finds batches beyond the largest that a model was planned with. */
+function batchFaults(
+  { pipelines }: PlanBody['models'][number],
+  mostBatch: number | undefined,
+  m: number,
+): Fault[] {
+  const largest = Math.max(0, ...pipelines.flatMap(({ partitions }) => partitions.map(({ batch }) => batch)));
+  if (mostBatch === undefined || largest <= mostBatch) return [];
+  return [fault(`is ${mostBatch}; its pipelines have batches of ${largest}`, `/hold/models/${m}/mostBatch`)];
+}
+
+/** runsFaults finds runs that no search confirms a promise by: of another length, confidence or number. */
+function runsFaults({ seeds, durationS, confidence }: Hold['runs'], models: PlanBody['models']): Fault[] {
+  const wantedS = heldDurationNs(models, PROMISE_REQUESTS) / 1e9;
+  const judged = Math.max(0, Math.floor(((seeds[0] ?? 0) - (PROMISE_SEEDS[0] as number)) / SEEDS_APART));
+  const wanted = promiseSeeds(judged);
+  return [
+    ...(differ(durationS, wantedS)
+      ? [fault(`is ${durationS}; the planned rates and SLOs give ${wantedS}`, '/hold/runs/durationS')]
+      : []),
+    ...(confidence === CONFIDENCE
+      ? []
+      : [fault(`is ${confidence}; promises are confirmed with ${CONFIDENCE}`, '/hold/runs/confidence')]),
+    ...(seeds.join() === wanted.join()
+      ? []
+      : [
+          fault(
+            `are ${seeds.join(', ')}; promises are confirmed by ${wanted.join(', ')}`,
+            '/hold/runs/seeds',
+          ),
+        ]),
+  ];
 }
 
 function differ(one: number, other: number): boolean {

@@ -7,9 +7,12 @@ export const RANKING_SEEDS = [101, 102, 103, 104, 105, 106, 107, 108];
 /** The seeds of the simulations that confirm the promise of the plan that was chosen. Nothing was chosen by them. */
 export const PROMISE_SEEDS = [201, 202, 203, 204, 205, 206, 207, 208];
 
+/** The seeds that judge two plans lie so far apart. */
+export const SEEDS_APART = 1000;
+
 /** promiseSeeds gives the seeds that judge a plan after `judged` others were judged, each by seeds of its own. */
 export function promiseSeeds(judged: number): number[] {
-  return PROMISE_SEEDS.map((seed) => seed + 1000 * judged);
+  return PROMISE_SEEDS.map((seed) => seed + SEEDS_APART * judged);
 }
 
 /** Each model gets at least this many requests in a run of the search, and in one that confirms a promise, */

@@ -116,7 +116,7 @@ async function boundsAtNoMargin(
  * atNoMargin gives the problem whose LP bounds what can be served in time: nothing is withheld from the SLO, partitions
  * take batches as they like, and only the share of the requests that must be in time has to be served.
  */
-function atNoMargin(problem: PooledProblem, attainment: readonly number[]): PooledProblem {
+export function atNoMargin(problem: PooledProblem, attainment: readonly number[]): PooledProblem {
   const settings = attainment.map((headroom) => ({
     sloMargin: 0,
     batchFormation: 'none' as const,

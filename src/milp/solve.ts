@@ -262,9 +262,10 @@ function outcome(search: IntegerSearch, spec: ProblemTables, result: SearchResul
   if (result.status === 'infeasible') return infeasibility(problem, spec, { solver });
   if (result.status === 'none') return { status: 'no-plan-in-time', limit: result.limit, solver };
   const bound = result.bound * scale.value;
+  const objective = objectiveOf(search, result.value * scale.value, bound);
   const facts = {
-    status: result.limit === undefined ? ('optimal' as const) : ('feasible' as const),
-    objective: objectiveOf(search, result.value * scale.value, bound),
+    status: statusOf(result.limit, objective),
+    objective,
     // A search that the clock cut short may find another plan next time, whatever its gap.
     reproducible: !clockEnded(result.limit) && !isOver(search.options, phases),
     shadowPrices: isMaximised(search) ? master.gpuPrices.map((price) => price * scale.value) : [],
@@ -283,6 +284,11 @@ function outcome(search: IntegerSearch, spec: ProblemTables, result: SearchResul
   };
 }
 
+/** A plan without a gap is optimal, whatever ended the search. */
+function statusOf(limit: SearchLimit | undefined, { gap }: PlanObjective): PlanBody['status'] {
+  return limit === undefined || gap <= PROVEN ? 'optimal' : 'feasible';
+}
+
 function clockEnded(limit: SearchLimit | undefined): boolean {
   return limit === 'time' || limit === 'interrupted';
 }
@@ -299,13 +305,16 @@ function outcomeByPools(search: IntegerSearch, spec: ProblemTables, bound: numbe
   const pools = outcome(byPools, spec, searchPlan(byPools));
   if (pools.status !== 'optimal' && pools.status !== 'feasible') return pools;
   const objective = objectiveOf(search, pools.plan.objective.value, bound);
+  const status = statusOf('gap', objective);
   const plan: PlanBody = {
     ...pools.plan,
-    status: 'feasible',
+    status,
     planner: { ...pools.plan.planner, wholeGpusPer: problem.planner.wholeGpusPer },
     objective,
   };
-  return { ...pools, status: 'feasible', plan, limit: 'gap' };
+  if (status === 'feasible') return { ...pools, status, plan, limit: 'gap' };
+  const { limit: _, ...proved } = pools;
+  return { ...proved, status, plan };
 }
 
 /**

@@ -5,6 +5,7 @@ import {
   gpuNumber,
   type PipelinePlan,
   type PlannedStage,
+  proofFaults,
 } from '../artifacts/index.js';
 import { gpuRuns } from './gpu-runs.js';
 import { countFaults, readStageGraph } from './graph.js';
@@ -16,7 +17,7 @@ const ROUNDING = 1e-9;
 
 /**
  * pipelinePlanFaults finds where a plan contradicts itself: in its graph, whose stages must stand after those that lead
- * to them, in its latencies, and in its placement, which must have every device once.
+ * to them, in its latencies, in its placement, which must have every device once, and in how near it is to the best one.
  */
 export function pipelinePlanFaults(plan: PipelinePlanBody): Fault[] {
   const many = countFaults(plan);
@@ -39,6 +40,7 @@ export function pipelinePlanFaults(plan: PipelinePlanBody): Fault[] {
     ...sourceFaults(plan),
     ...sharedFaults(plan),
     ...seatFaults(plan),
+    ...proofFaults(plan),
   ];
 }
 

@@ -1,4 +1,5 @@
 import {
+  byName,
   changeOf,
   classChanges,
   differs,
@@ -6,10 +7,9 @@ import {
   type PipelinePlan,
   type PlanDifference,
   type PlannedStage,
-  picked,
+  planChanges,
   type StageDifference,
   sidesOf,
-  stagedChanges,
   type WhenOutput,
 } from '../artifacts/index.js';
 import { movedGpus } from './moved-gpus.js';
@@ -57,19 +57,26 @@ export function diffPipelines(a: PipelinePlan, b: PipelinePlan): PipelineDiff {
   };
 }
 
+/** What `diffPipelines` tells: rate, SLO and objectives, the GPUs in use, and stages that come, go or are served otherwise. */
+const TOLD: readonly RegExp[] = [
+  /^\/(throughputRps|sloMs|attainment)$/,
+  /^\/objectives(\/\d+(\/(sloMs|attainment))?)?$/,
+  /^\/classes\/[^/]+\/used$/,
+  /^\/stages\/[^/]+(\/(device|virtual|batch|replicas|standby|scaleFactor|throughputRps))?$/,
+  /^\/stages\/[^/]+\/next\/\d+(\/(to|probability|when.*))?$/,
+  /^\/stages\/[^/]+\/inputs(\/\d+(\/(name|from.*))?)?$/,
+];
+
 /**
- * pipelineFieldChanges lists further fields in which the plans differ, by which they are served or answer other questions. A
- * trace is told by the envelope that it gives.
+ * pipelineFieldChanges lists all fields that differ and that `diffPipelines` does not tell. A trace is told by the envelope
+ * that it gives, as its path is relative to another file.
  */
 export function pipelineFieldChanges(a: PipelinePlan, b: PipelinePlan): FieldChange[] {
-  const fieldsOf = (plan: PipelinePlan) => ({
-    stages: plan.stages,
-    fields: {
-      ...picked(plan, ['serving', 'cluster', 'share', 'shared', 'envelope']),
-      ...(plan.load !== undefined && !('trace' in plan.load) ? { load: plan.load } : {}),
-    },
+  const own = ({ stages, load }: PipelinePlan) => ({
+    stages: byName(stages),
+    load: load !== undefined && 'trace' in load ? undefined : load,
   });
-  return stagedChanges(fieldsOf(a), fieldsOf(b));
+  return planChanges([a, b], own, TOLD);
 }
 
 /** objectivesText says which share of the requests must be answered within which SLO. */

@@ -1,6 +1,7 @@
-import { parse } from 'csv-parse/sync';
 import {
+  csvLines,
   type DeviceProfile,
+  decimalOf,
   emittedHead,
   type Fault,
   fault,
@@ -85,18 +86,15 @@ function readNumbers(
   what: string,
   faults: Fault[],
 ): { line: number; numbers: number[] }[] {
-  const options = { bom: true, relax_column_count: true, skip_empty_lines: true, trim: true };
-  let records: { record: string[]; info: { lines: number } }[];
-  try {
-    records = parse(text, { ...options, info: true }) as unknown as typeof records;
-  } catch (error) {
-    faults.push(fault(`it is not CSV: ${(error as Error).message}`, path));
+  const records = csvLines(text);
+  if ('faults' in records) {
+    faults.push(...records.faults.map(({ message }) => fault(message, path)));
     return [];
   }
   return records.map(({ record, info }) => ({
     line: info.lines,
     numbers: record.map((cell, column) => {
-      const value = cell === '' ? Number.NaN : Number(cell);
+      const value = decimalOf(cell);
       if (Number.isFinite(value) && value >= 0) return value;
       const at = `${path}:${info.lines}`;
       faults.push(fault(`column ${column + 1} is ${JSON.stringify(cell.slice(0, 40))}, not ${what}`, at));

@@ -1,4 +1,4 @@
-import { csvTable, type Fault, fault } from '../artifacts/index.js';
+import { csvTable, decimalOf, type Fault, fault } from '../artifacts/index.js';
 import type { ClassLimit } from './class-limit.js';
 
 /** Longer texts are taken for a mistake: this holds some ten million lines. */
@@ -88,9 +88,13 @@ class RecordReader {
       this.faults.add('doubled', said, line);
       return;
     }
-    const value = Number(certainty);
+    const value = decimalOf(certainty);
     if (!Number.isFinite(value))
-      this.faults.add('certainty', `the certainty is "${certainty}", which is no finite number`, line);
+      this.faults.add(
+        'certainty',
+        `the certainty is "${certainty}", which is no finite decimal number`,
+        line,
+      );
     // What is said wrongly is not missing too.
     ofModel.set(sample, { isCorrect: prediction === label, certainty: value, line });
   }

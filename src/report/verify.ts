@@ -123,7 +123,7 @@ export function correctedLines({ model, cells, kept }: CorrectedProfile): string
   const said = cells.map((cell) => `${cellText(cell)} × ${figure(cell.factor)}`);
   const left = kept.map(cellText);
   return [
-    `${model}: ${said.length === 0 ? 'nothing was measured often enough to correct it' : said.join(', ')}`,
+    `${model}: ${said.join(', ')}`,
     ...(left.length === 0 ? [] : [`${model}: not measured, and left as it was: ${left.join(', ')}`]),
   ];
 }

@@ -1,5 +1,6 @@
 import {
   type CertaintyMeasure,
+  decimalOf,
   decodedText,
   type Fault,
   fault,
@@ -50,7 +51,7 @@ export async function readLabels(
     const written = path.toLowerCase().endsWith('.npy')
       ? Array.from(numbersIn(readNpy(bytes)), String)
       : linesOf(decodedText(bytes, path));
-    const labels = written.map(Number);
+    const labels = written.map(decimalOf);
     const wrong = [...labels.entries()].filter(([, label]) => !(Number.isSafeInteger(label) && label >= 0));
     for (const [sample] of wrong.slice(0, MOST_TOLD))
       told.add(

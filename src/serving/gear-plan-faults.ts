@@ -1,11 +1,13 @@
-import { type Fault, fault, type GearPlan } from '../artifacts/index.js';
+import { type Fault, fault, type GearPlan, proofFaults } from '../artifacts/index.js';
 
 /**
  * gearPlanFaults finds what is wrong with a gear plan that its schema cannot know: stages that gears or devices name and
- * the plan does not have, models that no device holds or others than it counts, load shares that are not one for each device
- * of their stage, gears that leave loads out, and an SLO or a highest load beside that of the gears.
+ * the plan does not have, stages of no class or without a latency at their batch, models that no device holds or others than it counts, load shares that are not one for each device
+ * of their stage, gears that leave loads out, an SLO or a highest load beside that of the gears, and a status or gap that the
+ * value and bound do not give.
  */
-export function gearPlanFaults({ stages, gears, placement, slo, sloMs, maxRps }: GearPlan): Fault[] {
+export function gearPlanFaults(plan: GearPlan): Fault[] {
+  const { stages, gears, placement, slo, sloMs, maxRps, cluster } = plan;
   const names = stages.map(({ name }) => name);
   const holders = new Map<string, number>();
   const replicas = new Map<string, number>();
@@ -16,6 +18,7 @@ export function gearPlanFaults({ stages, gears, placement, slo, sloMs, maxRps }:
     }
   const last = gears.at(-1)?.toRps;
   return [
+    ...proofFaults(plan),
     ...(slo.latencyMs === undefined || slo.latencyMs === sloMs
       ? []
       : [fault(`is ${sloMs}; slo.latencyMs is ${slo.latencyMs}`, '/sloMs')]),
@@ -32,6 +35,7 @@ export function gearPlanFaults({ stages, gears, placement, slo, sloMs, maxRps }:
           ]
         : [],
     ),
+    ...stages.flatMap((stage, i) => stageFaults(stage, cluster, `/stages/${i}`)),
     ...names.flatMap((name, i) => [
       ...(names.indexOf(name) === i
         ? []
@@ -40,6 +44,22 @@ export function gearPlanFaults({ stages, gears, placement, slo, sloMs, maxRps }:
     ]),
     ...placement.flatMap(({ stages: on }, i) => unknownStages(on, names, `/placement/${i}/stages`)),
     ...gears.flatMap((gear, i) => gearFaults({ gear, before: gears[i - 1], names, holders }, `/gears/${i}`)),
+  ];
+}
+
+function stageFaults(
+  { device, batch, latencyUsByBatch }: GearPlan['stages'][number],
+  { devices }: GearPlan['cluster'],
+  at: string,
+): Fault[] {
+  const full = latencyUsByBatch[batch - 1];
+  return [
+    ...(Object.hasOwn(devices, device)
+      ? []
+      : [fault(`is ${device}, which is no class of the cluster`, `${at}/device`)]),
+    ...(latencyUsByBatch.length === batch && typeof full === 'number' && full > 0
+      ? []
+      : [fault(`has no latency at its batch ${batch}`, `${at}/latencyUsByBatch`)]),
   ];
 }
 

@@ -4,6 +4,7 @@ import {
   type PlannedPartition,
   type PlannedPipeline,
   type PooledPlan,
+  proofFaults,
 } from '../artifacts/index.js';
 import { servingFaults } from './plan-scheduler.js';
 
@@ -12,11 +13,12 @@ const ROUNDING = 1e-6;
 
 /**
  * planFaults finds what a plan says against itself: classes that its cluster lacks, rates that do not add up or are
- * beyond what the devices do in the times stated, latencies beyond the SLO, and a scheduler that does not exist. It
+ * beyond what the devices do in the times stated, latencies beyond the SLO, GPUs that its virtual GPUs do not add up to, a
+ * status or gap that its value and bound do not give, and a scheduler that does not exist. It
  * needs none of the plan's inputs, so it also checks a plan that names none and the plan of a bundle.
  */
 export function planFaults(plan: PooledPlan): Fault[] {
-  return [...servingFaults(plan), ...figureFaults(plan)];
+  return [...servingFaults(plan), ...proofFaults(plan), ...figureFaults(plan)];
 }
 
 function figureFaults({ cluster, models }: PooledPlan): Fault[] {
@@ -40,7 +42,7 @@ function figureFaults({ cluster, models }: PooledPlan): Fault[] {
                   ),
                 ]
               : []),
-            ...rateFaults(partition, `${path}/partitions/${k}`),
+            ...partitionFaults(partition, `${path}/partitions/${k}`),
           ]),
         ];
       }),
@@ -63,6 +65,17 @@ function pipelineFaults(pipeline: PlannedPipeline, sloMs: number, path: string):
       ? [fault(`takes ${latencyUs} µs; the SLO is ${sloMs} ms`, path)]
       : []),
   ];
+}
+
+function partitionFaults(partition: PlannedPartition, path: string): Fault[] {
+  const { gpus, virtual, virtualGpus } = partition;
+  const should = virtualGpus / virtual;
+  if (Math.abs(gpus - should) <= ROUNDING * should) return rateFaults(partition, path);
+  const told = fault(
+    `is ${gpus}; ${virtualGpus} virtual GPUs of 1/${virtual} each are ${should}`,
+    `${path}/gpus`,
+  );
+  return [told, ...rateFaults(partition, path)];
 }
 
 function rateFaults(partition: PlannedPartition, path: string): Fault[] {

@@ -7,6 +7,7 @@
  * `api`, not here. Start reading at `setup.ts`, then `run.ts`.
  */
 
+export { planContradictions } from './contradictions.js';
 export { simulationReport } from './document.js';
 export { drawnFates } from './fates.js';
 export { resolvedWorkload, type SimulatedLoadOptions } from './load.js';

@@ -2,7 +2,6 @@ import {
   checkWritable,
   type Fault,
   fault,
-  InputError,
   type InputFile,
   type InputPath,
   inputFile,
@@ -21,7 +20,6 @@ import {
   applicationsOf,
   type ChosenScheduler,
   chosenTuner,
-  planFaults,
   plannedScheduler,
   planTopologyOf,
   type SchedulerOptions,
@@ -29,8 +27,8 @@ import {
   scalingFaults,
   servingFaults,
   type TunerOptions,
-  topologyOf,
 } from '../serving/index.js';
+import { planContradictions } from './contradictions.js';
 import { type Jitter, profiledJitter } from './execution.js';
 import { familyRecords } from './family-records.js';
 import { withHeldLoad } from './held-load.js';
@@ -130,7 +128,7 @@ export async function prepareSimulation(
   const load = await loadOf(plan, options, more, told);
   const said = await whatModelsSay({ ...plan, path: madeAt }, options, told);
   const jitter = jitterOf(plan.value, profiles, options, told);
-  const broken = await contradictions(plan.value);
+  const broken = await planContradictions(plan.value);
   told.add(...broken, ...numberFaults(options));
   const who = { tuner: options.tuner, onlyStandby: (more.transfers ?? transfers) === 'none' };
   const tuned = broken.length === 0 ? scheduler && chosenTuner(plan.value, scheduler, who) : undefined;
@@ -238,7 +236,7 @@ async function verdictsOf(
   { verdicts }: SimulationSettings,
   told: ToldFaults,
 ): Promise<Awaited<ReturnType<typeof readVerdicts>>> {
-  if (verdicts === undefined || (await contradictions(plan)).length > 0) return undefined;
+  if (verdicts === undefined || (await planContradictions(plan)).length > 0) return undefined;
   return readVerdicts(verdicts, plan, told);
 }
 
@@ -324,7 +322,7 @@ function madeFrom({ inputs = [] }: ServedPlan, madeAt: string): InputPath[] {
     .map(({ role, path }) => ({ what: `the ${role} of the plan`, path: pathFrom(madeAt, path) }));
 }
 
-/** What is wrong with the scheduler that the plan itself names is told by `contradictions`. */
+/** What is wrong with the scheduler that the plan itself names is told by `planContradictions`. */
 function schedulerOf(
   plan: ServedPlan,
   options: SchedulerOptions,
@@ -334,24 +332,4 @@ function schedulerOf(
   const isKnown = servingFaults(serving === undefined ? {} : { serving }).length === 0;
   const leastSloNs = 1e6 * Math.min(...applicationsOf(plan).map(({ sloMs }) => sloMs));
   return plannedScheduler(isKnown ? serving : undefined, { options, leastSloNs, kind: plan.kind }, told);
-}
-
-async function contradictions(plan: ServedPlan): Promise<readonly Fault[]> {
-  if (plan.kind === 'pipeline-plan') {
-    const { pipelinePlanFaults } = await import('../pipeline/index.js');
-    const faults = pipelinePlanFaults(plan);
-    return [...servingFaults(plan), ...faults];
-  }
-  if (plan.kind === 'gear-plan') {
-    const { gearPlanFaults } = await import('../serving/index.js');
-    return [...servingFaults(plan), ...gearPlanFaults(plan)];
-  }
-  const { sharingFaults } = await import('../milp/index.js');
-  try {
-    topologyOf(plan);
-    return [...planFaults(plan), ...sharingFaults(plan, plan)];
-  } catch (error) {
-    if (error instanceof InputError) return error.faults;
-    throw error;
-  }
 }

@@ -1,3 +1,5 @@
+import { isDecimal } from '../artifacts/index.js';
+
 /** LineSink receives the values that a format finds in the fields of a line, and checks the numbers. */
 export interface LineSink {
   /** arrival adds a request at this many nanoseconds after the start (or after the format's own zero). */
@@ -36,20 +38,14 @@ const NS_PER_US = 1e3;
 const SECONDS_PER_MINUTE = 60;
 /** An interval may take 30 million years. Many longer ones together would have no finite number of nanoseconds. */
 const MOST_INTERVAL_S = 1e15;
-const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 /**
  * These are no numbers, but a person may have meant them as numbers. A first line with one is a faulty row, not a
  * header.
  */
 const NEARLY_A_NUMBER = /^([+-]?(nan|inf|infinity)|[+-].*)$/i;
 
-/** isNumber says whether a field is a decimal number, perhaps signed or with an exponent. */
-export function isNumber(field: string): boolean {
-  return NUMBER.test(field);
-}
-
 function isData(field: string): boolean {
-  return isNumber(field) || NEARLY_A_NUMBER.test(field);
+  return isDecimal(field) || NEARLY_A_NUMBER.test(field);
 }
 
 function data(count: number): (fields: readonly string[]) => boolean {

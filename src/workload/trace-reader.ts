@@ -1,8 +1,7 @@
-import { type Fault, InputError } from '../artifacts/index.js';
+import { decimalOf, type Fault, InputError } from '../artifacts/index.js';
 import type { Trace } from './trace.js';
 import {
   formatOf,
-  isNumber,
   knownLooks,
   type LineSink,
   perfAnalyzerIntervals,
@@ -121,7 +120,7 @@ export class TraceReader implements LineSink {
 
   number(fields: readonly string[], index: number, name: string): number | undefined {
     const field = fields[index] as string;
-    const value = isNumber(field) ? Number(field) : Number.NaN;
+    const value = decimalOf(field);
     if (value >= 0 && Number.isFinite(value)) return value;
     const why = value < 0 ? 'it must not be negative' : 'it must be a number';
     this.fault(`${name} is ${shown(field)}; ${why}`);

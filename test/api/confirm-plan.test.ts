@@ -3,8 +3,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { writeMaterial } from '../../bench/fuzz/material.js';
-import { BUNDLE_MANIFEST, type Bundle, type PooledPlan, sha256Of } from '../../src/artifacts/index.js';
+import {
+  BUNDLE_MANIFEST,
+  type Bundle,
+  type GearPlan,
+  type PooledPlan,
+  sha256Of,
+} from '../../src/artifacts/index.js';
+import { writeFamily } from '../cascade-specs.js';
 import { plan } from '../cli/plan.js';
+import { withLeaf } from '../leaves.js';
 
 let root: string;
 let folder: string;
@@ -171,3 +179,83 @@ it('plan validate and plan deploy say why an input of a plan cannot be read', as
     expect(ran.stderr).toContain('spec.yaml: it is a symbolic link that leads back to itself');
   }
 });
+
+/** What is edited of a gear plan, and what plan validate and plan simulate say of it. */
+const EDITED: [string, unknown, RegExp][] = [
+  ['/gears/0/accuracy', 1, /\/gears\/0\/accuracy: is 1; its spec, profiles and records give 0\.\d+/],
+  ['/gears/0/p95Ms', 1, /\/gears\/0\/p95Ms: is 1; its spec, profiles and records give [\d.]+/],
+  [
+    '/gears/0/cascade/0/minQueue',
+    4,
+    /\/gears\/0\/cascade\/0\/minQueue: is 4; its spec, profiles and records give 1/,
+  ],
+  [
+    '/stages/0/latencyUsByBatch/0',
+    1,
+    /\/stages\/0\/latencyUsByBatch\/0: is 1; its spec, profiles and records give 3200/,
+  ],
+  ['/stages/0/weightBytes', 5, /\/stages\/0\/weightBytes: is 5; its spec, profiles and records give 4000000/],
+  ['/stages/0/transferBytes', 7, /\/stages\/0\/transferBytes: is 7; its spec, profiles and records give 0/],
+  ['/stages/0/accuracy', 0.5, /\/stages\/0\/accuracy: is 0.5; its spec, profiles and records give 0\.\d+/],
+  [
+    '/cluster/devices/V100/count',
+    4,
+    /\/cluster\/devices\/V100\/count: is 4; its spec, profiles and records give 2/,
+  ],
+  ['/certainty', 'entropy', /\/certainty: is "entropy"; its spec gives "top-2"/],
+  ['/slo/latencyMs', 70, /\/s\w+(\/latencyMs)?: is (70; its spec gives 60|60; slo.latencyMs is 70)/],
+];
+
+it('plan validate and plan simulate confirm gear plans as they are, with and without limited work, and refuse each edited field', async () => {
+  const spec = await writeFamily(folder);
+  const at = join(folder, 'gears.json');
+  const ran = (command: string[]) => plan(command, { cwd: folder });
+  const simulated = () => ran(['simulate', 'gears.json', '--rps', '20', '--duration', '1s']);
+  for (const work of [['--work', '3'], []]) {
+    await ran(['solve', spec, '-o', at, ...work]);
+    const made = JSON.parse(await readFile(at, 'utf8')) as GearPlan;
+    expect(made.work).toBe(work.length > 0 ? 3 : undefined);
+    expect(await ran(['validate', 'gears.json'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('recomputed from its spec and profiles'),
+    });
+    expect(await simulated()).toMatchObject({ code: 0 });
+  }
+  const made = JSON.parse(await readFile(at, 'utf8')) as GearPlan;
+  for (const [path, value, words] of EDITED) {
+    await writeFile(at, JSON.stringify(withLeaf(made, path, value)));
+    for (const { code, stderr } of [await ran(['validate', 'gears.json']), await simulated()]) {
+      expect(stderr, path).toMatch(words);
+      expect(code, path).toBe(2);
+    }
+  }
+  // Only the search knows how near the plan is to the best one.
+  const objective = { ...made.objective, bound: 1, gap: 1 - made.objective.value };
+  await writeFile(at, JSON.stringify({ ...made, objective, status: 'feasible' }));
+  expect((await ran(['validate', 'gears.json'])).stderr).toContain('/objective/bound: is 1; its spec');
+  expect(await simulated()).toMatchObject({ code: 0 });
+  await writeFile(at, JSON.stringify({ ...made, reproducible: false }));
+  expect((await ran(['validate', 'gears.json'])).stdout).toContain('its search was interrupted');
+}, 120_000);
+
+it('plan validate repeats the search for a gear plan with the work that it had, which gives another plan than more work', async () => {
+  const slo = { accuracy: 0.9 };
+  const spec = await writeFamily(folder, { slo, planner: { method: 'gears', thresholds: 6 } });
+  const ran = (command: string[]) => plan(command, { cwd: folder });
+  const valueIn = async (file: string): Promise<number> =>
+    (JSON.parse(await readFile(join(folder, file), 'utf8')) as GearPlan).objective.value;
+  await ran(['solve', spec, '-o', 'limited.json', '--work', '3']);
+  await ran(['solve', spec, '-o', 'whole.json']);
+  expect(await valueIn('limited.json')).toBeGreaterThan(await valueIn('whole.json'));
+  for (const file of ['limited.json', 'whole.json']) {
+    expect(await ran(['validate', file])).toMatchObject({ code: 0 });
+    expect(await ran(['simulate', file, '--rps', '20', '--duration', '1s'])).toMatchObject({ code: 0 });
+  }
+  const { work: _, ...forgotten } = JSON.parse(
+    await readFile(join(folder, 'limited.json'), 'utf8'),
+  ) as GearPlan;
+  await writeFile(join(folder, 'forgotten.json'), JSON.stringify(forgotten));
+  const { code, stderr } = await ran(['validate', 'forgotten.json']);
+  expect(stderr).toContain('/objective/value: is ');
+  expect(code).toBe(2);
+}, 120_000);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { labelledLoad, sampledLoad } from '../../src/api/labelled-load.js';
-import { InputError, type TensorSpec } from '../../src/artifacts/index.js';
+import { InputError, sha256OfFile, type TensorSpec } from '../../src/artifacts/index.js';
 import type { Tensors } from '../../src/execution/index.js';
 import type { RemoteModel } from '../../src/loadgen/index.js';
 import { tensor } from '../pipeline/example.js';
@@ -59,6 +59,24 @@ describe('labelledLoad()', () => {
       [0, 1, 2, 3],
       [4, 5, 6, 7],
       [8, 9, 10, 11],
+    ]);
+  });
+
+  it('names the files that it read, with their roles and digests', async () => {
+    const digest = async (path: string) => ({ path, sha256: await sha256OfFile(path) });
+    const read = [
+      { role: 'samples', file: await digest(at('x.npy')) },
+      { role: 'samples', file: await digest(at('more.npy')) },
+    ];
+    expect((await sampledLoad(URL, samples(), [MODEL])).files).toEqual(read);
+    const { files } = await labelledLoad(URL, { samples: samples(), labels: labels() }, [MODEL]);
+    expect(files).toEqual([...read, { role: 'labels', file: await digest(labels()) }]);
+  });
+
+  it('takes labels that are decimal numbers, the first line too', async () => {
+    await writeFile(at('hex.csv'), '0x1\n0\n1\n');
+    expect(await faultsOf({ samples: samples(), labels: at('hex.csv') })).toEqual([
+      'hex.csv label 1 is 0x1; classes are whole numbers from 0',
     ]);
   });
 

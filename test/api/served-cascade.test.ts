@@ -285,6 +285,10 @@ describe('a cascade of three models on two executors', () => {
       const asked = { rps: 10, durationS: 3, seed: 1, arrivals: 'uniform' } as const;
       const labelled = { samples: [at('images.npy')], labels: at('labels.csv') };
       const load = await loadServer(server.url, { ...asked, ...labelled, output: at('load.json') });
+      expect(load.inputs).toEqual([
+        { role: 'samples', path: 'images.npy', sha256: await sha256OfFile(at('images.npy')) },
+        { role: 'labels', path: 'labels.csv', sha256: await sha256OfFile(at('labels.csv')) },
+      ]);
       const { requests, figures, executions, notes } = await verifyLoad(at('load.json'), {
         plan: at('solved'),
       });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { everyInput, fault, InputError, MissingError } from '../../src/artifacts/index.js';
+import { everyInput, fault, InputError, MissingError, withOwnFaults } from '../../src/artifacts/index.js';
 
 const missing = (path: string): MissingError =>
   new MissingError(`read ${path}`, [fault('there is no such file')], 'Make it.');
@@ -50,5 +50,30 @@ describe('everyInput()', () => {
   it('throws an error that is not about an input before all others', async () => {
     const bug = new TypeError('x');
     expect(await refusal(Promise.reject(missing('a.json')), Promise.reject(bug))).toBe(bug);
+  });
+});
+
+describe('withOwnFaults()', () => {
+  const own = [fault('is wrong', '/models')];
+
+  it('gives what is read, whatever is wrong with the spec', async () => {
+    expect(await withOwnFaults('plan a spec', Promise.resolve(5), () => own)).toBe(5);
+  });
+
+  it('throws what cannot be read as it is, or together with the faults of the spec', async () => {
+    const error = missing('a.json');
+    const refused = (faults: typeof own) =>
+      withOwnFaults('plan a spec', Promise.reject(error), () => faults).catch((thrown: unknown) => thrown);
+    expect(await refused([])).toBe(error);
+    expect(await refused(own)).toMatchObject({
+      task: 'plan a spec',
+      faults: [
+        { path: 'a.json', message: 'there is no such file' },
+        { path: '/models', message: 'is wrong' },
+      ],
+    });
+    const bug = new Error('a bug');
+    const broken = withOwnFaults('plan a spec', Promise.reject(bug), () => own);
+    await expect(broken).rejects.toBe(bug);
   });
 });

@@ -93,15 +93,21 @@ describe('A distribution of loads', () => {
     expect(faults('rps\n1\n')).toEqual(['line 1 lacks a column share']);
     expect(faults('rps,share\n')).toEqual(['it has no line of a load']);
     expect(faults('rps,share\n-1,x\n5,\n')).toEqual([
-      'line 2 rps is "-1"; it must be a number of 0 or more',
-      'line 2 share is "x"; it must be a number of 0 or more',
-      'line 3 share is ""; it must be a number of 0 or more',
+      'line 2 rps is "-1"; it must be a decimal number of 0 or more',
+      'line 2 share is "x"; it must be a decimal number of 0 or more',
+      'line 3 share is ""; it must be a decimal number of 0 or more',
+    ]);
+    // Blanks around a number do not matter, and exponents are decimal.
+    expect(faults('rps,share\n 5 ,1e-3\n')).toEqual([]);
+    expect(faults('rps,share\n0x10,1\n1,0b1\n')).toEqual([
+      'line 2 rps is "0x10"; it must be a decimal number of 0 or more',
+      'line 3 share is "0b1"; it must be a decimal number of 0 or more',
     ]);
     expect(faults('rps,share,rps\n1,1,2\n')).toEqual(['line 1 the column rps is given twice']);
     expect(faults('rps,share\n\n100,0,5\n\n7\n\n1,x\n')).toEqual([
       'line 3 has 3 cells; the header has 2',
       'line 5 has 1 cells; the header has 2',
-      'line 7 share is "x"; it must be a number of 0 or more',
+      'line 7 share is "x"; it must be a decimal number of 0 or more',
     ]);
   });
 });

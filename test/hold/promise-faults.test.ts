@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { PooledPlan } from '../../src/artifacts/index.js';
 import { promiseFaults } from '../../src/hold/index.js';
 
+const SEEDS = [201, 202, 203, 204, 205, 206, 207, 208];
+
 type Promised = Pick<PooledPlan, 'models' | 'hold' | 'objective'>;
 
 /** Two models of weights 1 and 2, of which 90 and 180 requests/s are held. */
@@ -20,7 +22,8 @@ function promised(kind: 'throughput' | 'cost' = 'throughput'): Promised {
     objective: { kind, value: kind === 'cost' ? 12 : 100, bound: 100, gap: 0 },
     hold: {
       ...{ value: kind === 'cost' ? 12 : 90, bound: kind === 'cost' ? 11 : 95, trials: 3 },
-      runs: { seeds: [1], arrivals: 'poisson', durationS: 60, confidence: 0.95 },
+      // The slower model gets 20,000 requests in 200 s.
+      runs: { seeds: [...SEEDS], arrivals: 'poisson', durationS: 200, confidence: 0.95 },
       models: [held('a'), held('b')],
     },
   };
@@ -84,6 +87,36 @@ describe('promiseFaults()', () => {
     expect(told((plan) => Object.assign(plan.hold!, { bound: 13 }), 'cost')).toEqual([
       '/hold/bound is 13, which the value 12 beats',
     ]);
+  });
+
+  it('finds runs of another length, confidence or seeds than those that confirm promises', () => {
+    const runs = (change: object) => (plan: Promised) => Object.assign(plan.hold!.runs, change);
+    expect(told(runs({ durationS: 199 }))).toEqual([
+      '/hold/runs/durationS is 199; the planned rates and SLOs give 200',
+    ]);
+    expect(told(runs({ confidence: 0.9 }))).toEqual([
+      '/hold/runs/confidence is 0.9; promises are confirmed with 0.95',
+    ]);
+    const right = 'promises are confirmed by 201, 202, 203, 204, 205, 206, 207, 208';
+    expect(told(runs({ seeds: SEEDS.slice(1) }))).toEqual([
+      `/hold/runs/seeds are 202, 203, 204, 205, 206, 207, 208; ${right}`,
+    ]);
+    expect(told(runs({ seeds: [] }))).toEqual([`/hold/runs/seeds are ; ${right}`]);
+    // Plans that are judged after others have seeds of their own.
+    expect(told(runs({ seeds: SEEDS.map((seed) => seed + 3000) }))).toEqual([]);
+    expect(told(runs({ seeds: SEEDS.map((seed) => seed + 3001) }))).toHaveLength(1);
+  });
+
+  it('finds batches that are larger than the largest that was planned', () => {
+    const partition = (batch: number) =>
+      ({ batch }) as PooledPlan['models'][0]['pipelines'][0]['partitions'][0];
+    const edit = (mostBatch: number) => (plan: Promised) => {
+      const one = { throughputRps: 100, batch: 2, latencyUs: 1, partitions: [partition(2), partition(4)] };
+      plan.models[0]!.pipelines = [one];
+      Object.assign(plan.hold!.models[0]!, { mostBatch });
+    };
+    expect(told(edit(4))).toEqual([]);
+    expect(told(edit(3))).toEqual(['/hold/models/0/mostBatch is 3; its pipelines have batches of 4']);
   });
 
   it('finds attainments below their shares or out of order, and models of other names', () => {

@@ -53,7 +53,7 @@ describe('importCsv()', () => {
           { path: 'n-T4-1.csv', text: '1\n2\n' },
           { path: 'latencies.csv', text: '1' },
         ],
-        { batchSizes: [1, 2], cutBytes: { path: 'cuts.txt', text: '1\nx\n3\n4\n5\n' } },
+        { batchSizes: [1, 2], cutBytes: { path: 'cuts.txt', text: '1\nx\n0x10\n4\n5\n' } },
       ),
     );
     expect(message).toMatch(/m-L4-0\.csv:3: column 2 is "oops"/);
@@ -63,6 +63,7 @@ describe('importCsv()', () => {
     expect(message).toMatch(/n-T4-1\.csv: it has 2 lines/);
     expect(message).toMatch(/latencies\.csv: the file is not named/);
     expect(message).toMatch(/cuts\.txt:2: column 1 is "x"/);
+    expect(message).toMatch(/cuts\.txt:3: column 1 is "0x10"/);
     expect(message).toMatch(/cuts\.txt: it has 5 lines for 3 blocks/);
     expect(message).toMatch(/several models: m, n/);
     expect(message).toMatch(/L4 at 1\/1 is given twice/);

@@ -40,7 +40,7 @@ describe('records', () => {
     expect(messages(`${HEAD}1,a,10,3,0.5\n2,a,1,77,0.5\n3,a,2,2,none\n`, ['a'], limit)).toEqual([
       'line 2: the prediction is 10, and b tells 10 classes, from 0 on',
       'line 3: the label is 77, and b tells 10 classes, from 0 on',
-      'line 4: the certainty is "none", which is no finite number',
+      'line 4: the certainty is "none", which is no finite decimal number',
     ]);
   });
 
@@ -70,13 +70,19 @@ describe('records', () => {
     const text = `${HEAD}1,a,0,0,0.5\n1,a,0,0,0.5\n2,a,1,1,NaN\n2,b,1,0,0.1\n3,b,1,1,0.2\n3,,1,1,0.2\n4,a,1\n`;
     expect(messages(text, ['a', 'b', 'c'])).toEqual([
       'line 3: says again what a says of sample 1, after line 2',
-      'line 4: the certainty is "NaN", which is no finite number',
+      'line 4: the certainty is "NaN", which is no finite decimal number',
       'line 5: the label of sample 2 is 0, and on line 4 it is 1',
       'line 7: has no model',
       'line 8: has 3 cells; the header has 5',
       'line 6: a says nothing of sample 3, which is there',
       'line 2: b says nothing of sample 1, which is there',
       'there is no line of the model c; there are lines of a, b',
+    ]);
+  });
+
+  it('have certainties that are decimal numbers', () => {
+    expect(messages(`${HEAD}1,a,0,0,1e-05\n2,a,0,0,0x1\n`)).toEqual([
+      'line 3: the certainty is "0x1", which is no finite decimal number',
     ]);
   });
 

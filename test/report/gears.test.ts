@@ -32,6 +32,7 @@ const MADE = gearPlan({
 const PLAN: GearPlan = {
   ...MADE,
   ...{ accuracy: 0.87654, requestAccuracy: 0.8, p95Ms: 42.42, maxRps: 250, hourlyCost: 6.5 },
+  status: 'feasible',
   objective: { kind: 'accuracy', value: 0.87654, bound: 0.9, gap: 0.02607 },
   gears: MADE.gears.map((gear, i) => ({
     ...gear,

@@ -84,9 +84,7 @@ it('correctedLines() says what was corrected and what was not', () => {
     'm: a batch 1 × 1.25',
     'm: not measured, and left as it was: 1/2 a batch 4',
   ]);
-  expect(correctedLines({ model: 'm', path: 'p.json', cells: [], kept: [] })).toEqual([
-    'm: nothing was measured often enough to correct it',
-  ]);
+  expect(correctedLines({ model: 'm', path: 'p.json', cells, kept: [] })).toEqual(['m: a batch 1 × 1.25']);
 });
 
 it('withinLines() names each model that is further off than is allowed', () => {

@@ -67,6 +67,13 @@ describe('A gear plan', () => {
       [(plan) => (plan.sloMs *= 2), `/sloMs is ${2 * PLAN.sloMs}; slo.latencyMs is ${PLAN.sloMs}`],
       [(plan) => (plan.maxRps = 9999), '/maxRps is 9999; the last gear is for loads up to 20'],
       [(plan) => (plan.stages[1]!.replicas = 3), '/stages/1/replicas is 3; 1 devices hold it'],
+      [(plan) => (plan.stages[1]!.device = 'T4'), '/stages/1/device is T4, which is no class of the cluster'],
+      [(plan) => (plan.stages[1]!.batch = 2), '/stages/1/latencyUsByBatch has no latency at its batch 2'],
+      [
+        (plan) => (plan.stages[1]!.latencyUsByBatch = [null]),
+        '/stages/1/latencyUsByBatch has no latency at its batch 1',
+      ],
+      [(plan) => (plan.status = 'feasible'), '/status is feasible, and the gap of 0 says that it is optimal'],
     ];
     for (const [edit, told] of edits) expect(faultsOf(edit)).toEqual([told]);
     // Where no latency is promised, the plan's own is what its gears reach.

@@ -28,6 +28,15 @@ describe('planFaults()', () => {
     );
   });
 
+  it('finds GPUs that its virtual GPUs do not add up to, and a status that the gap does not allow', () => {
+    expect(
+      told(({ models: [model] }) => Object.assign(model!.pipelines[0]!.partitions[1]!, { gpus: 1.5 })),
+    ).toBe('/models/0/pipelines/0/partitions/1/gpus is 1.5; 1 virtual GPUs of 1/1 each are 1');
+    expect(told((changed) => Object.assign(changed, { status: 'feasible' }))).toMatch(
+      /^\/status is feasible/,
+    );
+  });
+
   it('finds rates that do not add up, or that no device reaches in the times stated', () => {
     expect(told(({ models }) => Object.assign(models[0]!, { throughputRps: 1e18 }))).toMatch(
       /^\/models\/0 \S+ has 1000000000000000000 requests\/s, its pipelines together 2000$/,

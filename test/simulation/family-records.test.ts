@@ -100,7 +100,7 @@ describe('familyRecords()', () => {
     expect(error).toBeInstanceOf(InputError);
     expect(told(error)).toEqual([
       expect.stringMatching(/^bad\.csv are not the records/),
-      'bad.csv line 4 the certainty is "NaN", which is no finite number',
+      'bad.csv line 4 the certainty is "NaN", which is no finite decimal number',
       'bad.csv line 2 m1 says nothing of sample a, which is there',
     ]);
   });

@@ -9,15 +9,12 @@ import {
   isPlacementHard,
   placementSolver,
   planFamily,
-  proportionalArrivals,
   type ResolvedCascade,
 } from '../../gearplan/index.js';
 import { type JobContext, serveJobs } from '../../jobs/index.js';
 import { loadHighs } from '../../milp/index.js';
 import { streamOf } from '../../random/index.js';
-
-/** The seed of the arrivals that gears are tried with. */
-const SEED = 1;
+import { GEARS_SEED, gearArrivals } from './gear-arrivals.js';
 
 /** GearJob is a resolved spec, and what is to be said of its plan besides. */
 export interface GearJob {
@@ -38,9 +35,9 @@ export interface PlannedGears {
 serveJobs<GearJob, PlannedGears, string>(
   async (job, { interrupted, tell }: JobContext<undefined, string>) => {
     const { explain, frontier, work, ...asked } = job;
-    const { integer } = streamOf(SEED, 'gears/random');
+    const { integer } = streamOf(GEARS_SEED, 'gears/random');
     const limits = { interrupted, ...(work === undefined ? {} : { work }) };
-    const arrivalsOf = proportionalArrivals(streamOf(SEED, 'gears/arrivals').exponential);
+    const arrivalsOf = gearArrivals();
     const hard = isPlacementHard(job.resolved) ? { solvePlacement: placementSolver(await loadHighs()) } : {};
     const question = { ...asked, ...limits, ...hard, arrivalsOf, integer };
     tell('searching gears');

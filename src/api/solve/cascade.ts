@@ -24,6 +24,7 @@ import {
   refuseReplacing,
   saveArtifact,
   sha256Of,
+  withOwnFaults,
 } from '../../artifacts/index.js';
 import type { CascadeFiles, GearExplanation, LoadPoint, ResolvedCascade } from '../../gearplan/index.js';
 import type { FamilyRecords } from '../../records/index.js';
@@ -128,7 +129,11 @@ export async function solveCascade(
         ...{ reasons: [], models: noPlanModels(spec.value, undefined), solver },
       },
     };
-  const plan = await gearPlanOf(answer.plan, loaded, output);
+  const search = {
+    ...(options.signal?.aborted ? { reproducible: false } : {}),
+    ...(options.work === undefined ? {} : { work: options.work }),
+  };
+  const plan = await gearPlanOf(answer.plan, loaded, { holder: output, search });
   for (const note of await hereNotes(plan.classes, profilesOf(loaded))) options.onNote?.(note);
   if (output !== undefined) await saveArtifact<'gear-plan'>(output, plan);
   const more = explanation === undefined ? {} : { explanation };
@@ -146,17 +151,23 @@ function profilesOf({ files }: LoadedCascade): Profile[] {
 
 type GearPlanBody = Extract<PlannedGears['answer'], { readonly plan: unknown }>['plan'];
 
-/** gearPlanOf puts the head of a file before a plan, and adds the note on CPUs for which a server has too few cores. */
+/**
+ * gearPlanOf puts the head of a file before a plan, and adds how its search was ended, and the note on CPUs for which a
+ * server has too few cores.
+ */
 async function gearPlanOf(
   { name, method, notes: own = [], status, objective, ...rest }: GearPlanBody,
   loaded: LoadedCascade,
-  holder: string | undefined,
+  {
+    holder,
+    search,
+  }: { readonly holder: string | undefined; readonly search: Pick<GearPlan, 'work' | 'reproducible'> },
 ): Promise<GearPlan> {
   const notes = [...own, ...(await serverNotes(loaded.files.cluster, profilesOf(loaded)))];
   const used = rest.stages.map((stage) => stage.name);
   return {
     ...emittedHead('gear-plan', loaded.inputs(holder, used)),
-    ...{ name, method, ...(notes.length === 0 ? {} : { notes }), status, objective },
+    ...{ name, method, ...(notes.length === 0 ? {} : { notes }), status, ...search, objective },
     serving: gearServing(loaded.spec.value),
     ...rest,
   };
@@ -200,12 +211,23 @@ async function planned(
   }
 }
 
-/** replannedGears plans a cascade again; undefined where there is no plan. */
+/** replannedGears plans a cascade again, with the work that a plan had; undefined where there is no plan. */
 export async function replannedGears(
+  { work }: Pick<GearPlan, 'work'>,
   loaded: LoadedCascade,
 ): Promise<import('../../gearplan/index.js').GearPlanBody | undefined> {
-  const { answer } = await planned(loaded, {});
+  const { answer } = await planned(loaded, { work });
   return 'plan' in answer ? answer.plan : undefined;
+}
+
+/** evaluatedGearFaults finds what in a plan does not follow from what it chose, without a search (see `evaluatedFaults`). */
+export async function evaluatedGearFaults(
+  plan: GearPlan,
+  { spec, files, resolved }: LoadedCascade,
+): Promise<Fault[]> {
+  const { evaluatedFaults } = await import('../../gearplan/index.js');
+  const { gearArrivals } = await import('./gear-arrivals.js');
+  return evaluatedFaults(plan, { spec: spec.value, files, resolved, arrivalsOf: gearArrivals() });
 }
 
 /**
@@ -226,15 +248,7 @@ export async function loadCascade(
   const task = `plan ${path}`;
   const serving = servingFaults(spec.value);
   const own = [...cascadeSpecFaults(spec.value), ...serving];
-  const read = await filesOf(spec, readBefore).catch(async (error: unknown) => {
-    // What is wrong with the spec itself is told together with the files that cannot be read.
-    const failures = own.length === 0 ? [error] : [error, new InputError(task, own)];
-    await everyInput(
-      task,
-      failures.map((one) => Promise.reject(one)),
-    );
-    throw error;
-  });
+  const read = await withOwnFaults(task, filesOf(spec, readBefore), () => own);
   const { cluster, profiles, records, distribution } = read;
   const names = spec.value.models.map(({ name }) => name);
   const files: CascadeFiles = {

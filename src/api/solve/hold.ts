@@ -69,23 +69,28 @@ export async function holdPlan(
   return { outcome: timed(checkedOutcome(written, heldProblem(loaded.problem, plan))) };
 }
 
+/** promisePool makes the threads that simulate plans of a problem, by the scheduler of its spec, under the arrivals of a target. */
+export async function promisePool(
+  { problem, serving }: Pick<LoadedProblem, 'problem' | 'serving'>,
+  { arrivals, cv }: Pick<HoldTarget, 'arrivals' | 'cv'>,
+  threads?: number,
+): Promise<JobPool<HoldJob, HoldRun, never>> {
+  const { plannedScheduler } = await import('../../serving/index.js');
+  const leastSloNs = Math.min(...problem.models.map(({ sloUs }) => 1e3 * sloUs));
+  const scheduler = plannedScheduler(serving, { options: {}, leastSloNs }, new ToldFaults());
+  if (scheduler === undefined) throw new Error(`the scheduler ${serving.scheduler} was not checked`);
+  const data: HoldLoad = { scheduler, arrivals, cv };
+  return new JobPool('#dist/src/api/solve/hold-worker.js', { what: 'simulation', threads, data });
+}
+
 async function search(
   solver: SolverPool,
   { problem, serving }: Pick<LoadedProblem, 'problem' | 'serving'>,
   { target, threads, signal, onProgress, timeLimitMs, ...limits }: HoldOptions,
 ): Promise<HoldOutcome> {
   const { searchHeld } = await import('../../hold/index.js');
-  const { plannedScheduler } = await import('../../serving/index.js');
-  const leastSloNs = Math.min(...problem.models.map(({ sloUs }) => 1e3 * sloUs));
-  const scheduler = plannedScheduler(serving, { options: {}, leastSloNs }, new ToldFaults());
-  if (scheduler === undefined) throw new Error(`the scheduler ${serving.scheduler} was not checked`);
-  const { arrivals, cv, attainment } = target;
-  const data: HoldLoad = { scheduler, arrivals, cv };
-  const pool = new JobPool<HoldJob, HoldRun, never>('#dist/src/api/solve/hold-worker.js', {
-    what: 'simulation',
-    threads,
-    data,
-  });
+  const { attainment } = target;
+  const pool = await promisePool({ problem, serving }, target, threads);
   const time = new HoldTime(timeLimitMs, threadsNowMs);
   const simulate = (job: HoldJob) => pool.run(job);
   try {

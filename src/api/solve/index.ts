@@ -7,6 +7,7 @@
  */
 export {
   type CascadeSolved,
+  evaluatedGearFaults,
   gearServing,
   type LoadedCascade,
   loadCascade,
@@ -28,6 +29,7 @@ export {
 export type { PlannedOpen, PlanningJob } from './pipeline-planning.js';
 export { type LoadedPooled, loadPooled, loadProblem, pooledFigures, servingOf } from './pooled.js';
 export { refuseMarked } from './refuse-marked.js';
+export { repeatedPromiseFaults } from './repeated-promise.js';
 export {
   missedWhatWasAsked,
   type Solved,

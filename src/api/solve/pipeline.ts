@@ -24,6 +24,7 @@ import {
   relativePath,
   saveArtifact,
   ToldFaults,
+  withOwnFaults,
 } from '../../artifacts/index.js';
 import type { PipelineExplanation } from '../../inferline/index.js';
 import type {
@@ -323,16 +324,10 @@ export async function loadPipeline(
   const task = `plan ${path}`;
   const many = countFaults(spec.value);
   if (many.length > 0) throw new InputError(task, many);
-  const read = await filesOf(spec, readBefore).catch(async (error: unknown) => {
-    // What is wrong with the spec itself is told together with the files that cannot be read.
-    const own = [...pipelineSpecFaults(spec.value), ...servingFaults(spec.value)];
-    const failures = own.length === 0 ? [error] : [error, new InputError(task, own)];
-    await everyInput(
-      task,
-      failures.map((one) => Promise.reject(one)),
-    );
-    throw error;
-  });
+  const read = await withOwnFaults(task, filesOf(spec, readBefore), () => [
+    ...pipelineSpecFaults(spec.value),
+    ...servingFaults(spec.value),
+  ]);
   const { cluster, profiles, trace } = read;
   const files: PipelineFiles = {
     cluster: cluster.value,

@@ -11,7 +11,7 @@ import {
   relativePath,
 } from '../../artifacts/index.js';
 import type { ServedPlan } from '../../serving/index.js';
-import type { MeasuredPool } from './measured.js';
+import { LEAST_MEASURED, type MeasuredPool } from './measured.js';
 
 /** CorrectionTarget is a profile to correct, and where the result is written. */
 export interface CorrectionTarget {
@@ -65,6 +65,28 @@ function refusal(model: string, plan: ServedPlan, own: readonly Loaded<'profile'
   if (plan.kind !== 'pipeline-plan') return undefined;
   const stage = plan.stages.find((one) => one.model === model && one.latencyQuantile === 'p95');
   return stage && `stage ${stage.name} is planned by 95th percentiles, and medians are corrected`;
+}
+
+/**
+ * refuseUnmeasured refuses to correct profiles of which a load measured nothing, as the result would say that it was corrected.
+ * @param load the load report's path
+ * @throws InputError naming every such model
+ */
+export function refuseUnmeasured(
+  load: string,
+  targets: readonly CorrectionTarget[],
+  pools: readonly MeasuredPool[],
+): void {
+  const faults = targets.flatMap(({ profile: { value }, output }) => {
+    const { name } = value.model;
+    const own = pools.filter(({ profiled }) => profiled === name);
+    if (measuredCells(own).length > 0) return [];
+    const executed = own.reduce((sum, { cells }) => cells.reduce((all, cell) => all + cell.executed, sum), 0);
+    const said = `the server executed ${executed} batches of ${name}, and none of a size that was timed ${LEAST_MEASURED} times or more`;
+    return [fault(said, `${option('correct')} "${output}"`)];
+  });
+  const advice = 'Send a longer load, or leave out the models that it does not reach.';
+  if (faults.length > 0) throw new InputError(`correct profiles by ${load}`, faults, advice);
 }
 
 type Cell = CorrectedProfile['cells'][number];

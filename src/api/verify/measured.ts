@@ -9,7 +9,7 @@ import type { ServedPlan } from '../../serving/index.js';
 import type { SimulationSetup } from '../../simulation/index.js';
 
 /** The median of fewer batches says little. */
-const LEAST_MEASURED = 5;
+export const LEAST_MEASURED = 5;
 /** The 95th percentile of a normal distribution lies this many deviations above the median. */
 const P95_DEVIATIONS = 1.6448536269514722;
 

@@ -18,7 +18,7 @@ import {
 import type { ServedPlan } from '../../serving/index.js';
 import type { SimulationSetup } from '../../simulation/index.js';
 import { causesOf, frontMsOf } from './causes.js';
-import { type CorrectionTarget, correctedProfile, correctionTargets } from './correct.js';
+import { type CorrectionTarget, correctedProfile, correctionTargets, refuseUnmeasured } from './correct.js';
 import { modelFigures, verifiedFigures, withinOf } from './figures.js';
 import { type MeasuredPool, measuredExecution, measuredPools, verifiedExecutions } from './measured.js';
 import { sentLoad } from './sent-load.js';
@@ -45,7 +45,8 @@ export interface VerifyOptions {
  * of the plan. Transfers take no time in it, as on a server. It writes the verification, and corrected
  * profiles, where they are named.
  * @param path the load report
- * @throws InputError with every reason why the report, the plan or the profiles cannot be used together; MissingError
+ * @throws InputError with every reason why the report, the plan or the profiles cannot be used together, or where a profile
+ *   is to be corrected of which the server measured too little; MissingError
  *   where a file is missing. Nothing is written then.
  */
 export async function verifyLoad(path: string, options: VerifyOptions): Promise<Verification> {
@@ -76,10 +77,11 @@ export async function verifyLoad(path: string, options: VerifyOptions): Promise<
     ...(records === undefined ? [] : [{ what: 'the records', path: records }]),
   ];
   await refuseOutputs({ path, plan: planFiles, output, targets });
-  const asPlanned = await simulated(setup, signal);
   const served = load.value.served ?? [];
   const pools = measuredPools(setup.plan, served);
+  refuseUnmeasured(path, targets, pools);
   const corrected = targets.map((target) => correctedProfile(target, pools));
+  const asPlanned = await simulated(setup, signal);
   const causes = await verifiedCauses({ setup, load, pools, served, asPlanned, signal });
   const figures = verifiedFigures(asPlanned, load.value);
   const models = figuresByModel(load.value, asPlanned);

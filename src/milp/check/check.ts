@@ -289,6 +289,8 @@ function checkObjective(plan: PlanBody, { planner, cluster }: PooledProblem, tol
     told.push(fault(`is ${gap}, recomputed ${should}`, '/objective/gap'));
   if (plan.status === 'optimal' && !(gap <= TOLERANCE))
     told.push(fault(`is optimal, but its gap is ${gap}`, '/status'));
+  if (plan.status === 'feasible' && gap === 0)
+    told.push(fault('is feasible, but its gap of 0 says that it is optimal', '/status'));
 }
 
 /**

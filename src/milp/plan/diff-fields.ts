@@ -1,46 +1,50 @@
 import {
+  byName,
   type FieldChange,
-  fieldChanges,
-  type PlannedModel,
   type PlannedPipeline,
   type PooledPlan,
-  picked,
+  planChanges,
 } from '../../artifacts/index.js';
+import { pipelineName } from './diff.js';
 
-/** pooledFieldChanges lists the fields that `diffPlans` does not compare, by which plans are served or answer other questions. */
+/** What `diffPlans` tells: rates, SLOs, pipelines that come and go, and the GPUs in use. */
+const TOLD: readonly RegExp[] = [
+  /^\/models\/[^/]+\/(throughputRps|heldRps|sloMs)$/,
+  /^\/models\/[^/]+\/pipelines\/[^/]+(\/throughputRps)?$/,
+  /^\/classes\/[^/]+\/used$/,
+];
+
+/** pooledFieldChanges lists all fields that differ and that `diffPlans` does not tell. */
 export function pooledFieldChanges(a: PooledPlan, b: PooledPlan): FieldChange[] {
-  const names = [...new Set([...a.models, ...b.models].map(({ name }) => name))];
-  const models = ({ models: of }: PooledPlan) =>
-    Object.fromEntries(names.map((name) => [name, askedOf(of.find((model) => model.name === name))]));
-  return fieldChanges(
-    { ...picked(a, ['serving', 'planner', 'cluster', 'hold']), models: models(a) },
-    { ...picked(b, ['serving', 'planner', 'cluster', 'hold']), models: models(b) },
-  );
+  const own = ({ models }: PooledPlan) => ({
+    models: byName(models.map((model) => ({ ...model, pipelines: byWords(model.pipelines) }))),
+  });
+  return planChanges([a, b], own, TOLD);
 }
 
-function askedOf(model: PlannedModel | undefined): object | undefined {
-  if (model === undefined) return undefined;
-  const asked = picked(model, [
-    'weight',
-    'rps',
-    'sloMarginMs',
-    'batchFormationUsPerRequest',
-    'blocks',
-    'boundary',
-  ]);
-  return { ...asked, latencies: latenciesOf(model.pipelines) };
+/** byWords lists pipelines by their descriptions. Those with the same one count as one. */
+function byWords(pipelines: readonly PlannedPipeline[]): Record<string, PlannedPipeline> {
+  const found = new Map<string, PlannedPipeline>();
+  for (const pipeline of pipelines) {
+    const name = pipelineName(pipeline);
+    const before = found.get(name);
+    found.set(name, before === undefined ? pipeline : together(before, pipeline));
+  }
+  return Object.fromEntries(found);
 }
 
-/** latenciesOf lists the latencies of a model's pipelines by what else is known of their partitions. */
-function latenciesOf(pipelines: readonly PlannedPipeline[]): Record<string, unknown> {
-  return Object.fromEntries(
-    pipelines.map(({ partitions }) => [
-      partitions
-        .map(({ device, virtual, batch, blocks, layers }) =>
-          [blocks ?? layers, `1/${virtual} ${device}`, batch].join(' '),
-        )
-        .join(' → '),
-      partitions.map(({ latencyUsByBatch }) => latencyUsByBatch),
-    ]),
-  );
+function together(one: PlannedPipeline, other: PlannedPipeline): PlannedPipeline {
+  return {
+    ...one,
+    throughputRps: one.throughputRps + other.throughputRps,
+    partitions: one.partitions.map((partition, k) => {
+      const { throughputRps = 0, virtualGpus = 0, gpus = 0 } = other.partitions[k] ?? {};
+      return {
+        ...partition,
+        throughputRps: partition.throughputRps + throughputRps,
+        virtualGpus: partition.virtualGpus + virtualGpus,
+        gpus: partition.gpus + gpus,
+      };
+    }),
+  };
 }

@@ -123,7 +123,8 @@ function byName(pipelines: readonly PlannedPipeline[]): Map<string, PipelineSum>
   return sums;
 }
 
-function pipelineName({ partitions }: PlannedPipeline): string {
+/** pipelineName describes a pipeline by its cuts, devices, sizes and batches. */
+export function pipelineName({ partitions }: PlannedPipeline): string {
   return partitions.map(partitionName).join(' → ');
 }
 
@@ -154,9 +155,11 @@ function dutiesOf(
     rowOf(place) === row ? spansOf(place, perServer, stride) : [],
   );
   return runsOf(name, spanned).map(({ first, count, places }) => {
-    const duties = places.map(({ model, pipeline, partition }) => {
+    const duties = places.map(({ model, pipeline, partition, virtual }) => {
       const part = models[model]?.pipelines[pipeline]?.partitions[partition];
-      return part === undefined ? '' : `${models[model]?.name}: ${partitionName(part)}`;
+      if (part === undefined) return '';
+      const size = virtual === part.virtual ? '' : ` in 1/${virtual}`;
+      return `${models[model]?.name}: ${partitionName(part)}${size}`;
     });
     return { from: first, to: first + count, serves: duties.sort().join('; ') };
   });

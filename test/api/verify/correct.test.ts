@@ -3,6 +3,7 @@ import {
   type CorrectionTarget,
   correctedProfile,
   correctionTargets,
+  refuseUnmeasured,
 } from '../../../src/api/verify/correct.js';
 import { measuredExecution, measuredPools, verifiedExecutions } from '../../../src/api/verify/measured.js';
 import type {
@@ -226,5 +227,35 @@ describe('correctionTargets()', () => {
     const late = stages({ latencyQuantile: 'p95' });
     expect(() => correctionTargets(['m1=a'], late, [first, second])).toThrow('stage c is planned by 95th');
     expect(correctionTargets(['m0=a'], late, [first, second])).toHaveLength(1);
+  });
+});
+
+describe('refuseUnmeasured()', () => {
+  const target = (name: string) => ({
+    output: `${name}.json`,
+    profile: { value: { model: { name } } } as unknown as Loaded<'profile'>,
+  });
+  const told = (...targets: CorrectionTarget[]): string | undefined => {
+    const rare: LoadServed = { model: 'm0', answered: 9, executions: [cell(1, 0, 1, [4, 50_000])] };
+    try {
+      refuseUnmeasured('load.json', targets, measuredPools(plan, [rare]));
+    } catch (error) {
+      return (error as Error).message;
+    }
+    return undefined;
+  };
+
+  it('refuses every model of which no size of batch was timed often enough, and says how much was', () => {
+    const said = told(target('m0'), target('m1'));
+    expect(said).toContain(
+      '"m0.json": the server executed 4 batches of m0, and none of a size that was timed 5 times or more',
+    );
+    expect(said).toContain('"m1.json": the server executed 0 batches of m1');
+    expect(said).toContain('Send a longer load');
+  });
+
+  it('takes models of which anything was timed', () => {
+    expect(() => refuseUnmeasured('load.json', [target('m0')], pools)).not.toThrow();
+    expect(told()).toBeUndefined();
   });
 });

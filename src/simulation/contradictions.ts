@@ -1,0 +1,27 @@
+import { type Fault, InputError } from '../artifacts/index.js';
+import { gearPlanFaults, planFaults, type ServedPlan, servingFaults, topologyOf } from '../serving/index.js';
+
+/**
+ * planContradictions finds where a plan of any kind contradicts itself, so that it cannot be what a planner made or cannot
+ * be simulated. It needs nothing but the plan, and is the same for all commands.
+ */
+export async function planContradictions(plan: ServedPlan): Promise<readonly Fault[]> {
+  switch (plan.kind) {
+    case 'pipeline-plan': {
+      const { pipelinePlanFaults } = await import('../pipeline/index.js');
+      return [...servingFaults(plan), ...pipelinePlanFaults(plan)];
+    }
+    case 'gear-plan':
+      return [...servingFaults(plan), ...gearPlanFaults(plan)];
+    case 'pooled-plan': {
+      const { sharingFaults } = await import('../milp/index.js');
+      try {
+        topologyOf(plan);
+        return [...planFaults(plan), ...sharingFaults(plan, plan)];
+      } catch (error) {
+        if (error instanceof InputError) return error.faults;
+        throw error;
+      }
+    }
+  }
+}

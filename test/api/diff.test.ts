@@ -1,0 +1,117 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { diffPlanFiles, solveSpec } from '../../src/api/index.js';
+import type { GearPlan, PipelinePlan, PooledPlan } from '../../src/artifacts/index.js';
+import { writeFamily } from '../cascade-specs.js';
+import { leavesOf, otherThan, withLeaf } from '../leaves.js';
+import { example, planned } from '../pipeline/example.js';
+
+const POOLED = new URL('../../examples/pooled/expected-plan.json', import.meta.url);
+const PIPELINE = new URL('../../examples/pipeline/expected-plan.json', import.meta.url);
+
+type AnyPlan = PooledPlan | PipelinePlan | GearPlan;
+
+/**
+ * What is deliberately not compared: the kind, which all plans to be compared have in common, the format, where the plan
+ * came from, and remarks.
+ */
+const NOT_COMPARED = /^\/(\$schema|kind|version|tool|inputs|notes)\b/;
+
+let folder: string;
+const plans: Record<string, AnyPlan> = {};
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'inferplan-diff-'));
+  const pooled = JSON.parse(await readFile(POOLED, 'utf8')) as PooledPlan;
+  plans['a pooled plan'] = pooled;
+  plans['a pooled plan that holds its rates'] = {
+    ...pooled,
+    ...({ reproducible: false, baseline: 'dart-r', formulation: 'literal' } as const),
+    models: pooled.models.map((model) => ({
+      ...model,
+      heldRps: 7,
+      batchTolerance: 0.1,
+      boundary: 'exact' as const,
+    })),
+    hold: {
+      ...{ value: 7, bound: 8, trials: 3, variants: 2, moved: 1 },
+      runs: { seeds: [201, 202], arrivals: 'gamma' as const, cv: 2, durationS: 60, confidence: 0.95 },
+      models: pooled.models.map(({ name }) => ({
+        ...{
+          name,
+          attainment: 0.99,
+          sloMargin: 0.2,
+          batchFormation: 'none' as const,
+          headroom: 1,
+          mostBatch: 4,
+        },
+        simulated: { mean: 0.995, low: 0.991, high: 0.999, least: 0.99, most: 1 },
+      })),
+    },
+  };
+  plans['a pipeline that was searched'] = JSON.parse(await readFile(PIPELINE, 'utf8')) as PipelinePlan;
+  const given = planned(example());
+  plans['a pipeline that is given'] = {
+    ...given,
+    ...{ serving: { scheduler: 'stage-local', tuner: { kind: 'inferline' } }, share: { with: ['other'] } },
+    ...({ status: 'feasible', objective: { kind: 'cost', value: 5, bound: 4, gap: 0.25 } } as const),
+    objectives: [{ sloMs: 7, attainment: 0.5, sampleAttainment: 0.75 }],
+    exclusive: [[given.stages[0]!.name, given.stages[1]!.name]],
+    shared: [{ stages: [given.stages[0]!.name], maxProvisioningRatio: 0.5 }],
+    load: { arrivals: 'gamma' as const, rps: 5, cv: 2, duration: '60s' },
+    envelope: [{ windowUs: 5, requests: 3 }],
+    stages: given.stages.map((stage) => ({
+      ...stage,
+      standby: 1,
+      weightBytes: 5,
+      maxProvisioningRatio: 0.5,
+    })),
+  };
+  const path = join(folder, 'gears.json');
+  await solveSpec(await writeFamily(folder), { output: path, work: 1000 });
+  plans['a gear plan'] = JSON.parse(await readFile(path, 'utf8')) as GearPlan;
+}, 60_000);
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const at = (file: string): string => join(folder, file);
+
+async function written(file: string, plan: AnyPlan): Promise<string> {
+  await writeFile(at(file), JSON.stringify(plan));
+  return at(file);
+}
+
+describe('diffPlanFiles()', () => {
+  for (const name of [
+    'a pooled plan',
+    'a pooled plan that holds its rates',
+    'a pipeline that was searched',
+    'a pipeline that is given',
+    'a gear plan',
+  ])
+    it(`tells any field of ${name} that is changed, and nothing where none is`, async () => {
+      const plan = plans[name] as AnyPlan;
+      const before = await written('before.json', plan);
+      expect(await diffPlanFiles(before, await written('after.json', plan))).toMatchObject({ same: true });
+      let told = 0;
+      for (const { path, value } of leavesOf(plan)) {
+        if (NOT_COMPARED.test(path)) continue;
+        const changed = withLeaf(plan, path, otherThan(value));
+        const after = await written('after.json', changed);
+        // A value that the schema does not allow is refused, and not compared.
+        const diff = await diffPlanFiles(before, after).catch(() => undefined);
+        if (diff === undefined) continue;
+        expect(diff.same, `${path}: ${value}`).toBe(false);
+        told += 1;
+      }
+      expect(told).toBeGreaterThan(60);
+    }, 60_000);
+
+  it('does not compare where plans came from, and remarks', async () => {
+    const plan = plans['a gear plan'] as GearPlan;
+    const other = { ...plan, notes: ['another'], inputs: [], tool: { name: 'other', version: '9' } };
+    const diff = await diffPlanFiles(await written('before.json', plan), await written('after.json', other));
+    expect(diff).toMatchObject({ same: true });
+  });
+});
