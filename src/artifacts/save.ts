@@ -24,6 +24,7 @@ const NEWER_VERSIONS: Partial<Record<ArtifactKind, string>> = {
   comparison: '1.1',
   'load-report': '1.3',
   'plan-diff': '1.4',
+  profile: '1.1',
   verification: '1.1',
 };
 
