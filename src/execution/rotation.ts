@@ -69,8 +69,7 @@ async function timedRun(executor: Pick<Executor, 'run'>, { model, feeds }: FedMo
   const { executionUs, outputs } = await executor.run(model, feeds);
   const durationUs = (monotonicNs() - startedNs) / 1000;
   // Outputs may be large, and a rotation makes many of them.
-  for (const { data } of Object.values(outputs)) {
-    if ('buffer' in data) freeMemory(new Uint8Array(data.buffer));
-  }
+  const memory = Object.values(outputs).flatMap(({ data }) => ('buffer' in data ? [data.buffer] : []));
+  for (const shared of new Set(memory)) freeMemory(new Uint8Array(shared));
   return { startedNs, durationUs, executionUs };
 }

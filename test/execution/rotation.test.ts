@@ -31,6 +31,7 @@ function floats(count: number): TensorData {
 /** MadeExecutor takes `waitMs` for a run, and says that the model's number of µs of it was the run itself. */
 class MadeExecutor implements Pick<Executor, 'run'> {
   readonly ran: { model: number; feeds: Tensors }[] = [];
+  readonly gave: Tensors[] = [];
   /** How many runs were asked for before the one before had ended. */
   early = 0;
   #running = 0;
@@ -43,7 +44,14 @@ class MadeExecutor implements Pick<Executor, 'run'> {
     this.#running += 1;
     await new Promise((resolve) => setTimeout(resolve, this.waitMs));
     this.#running -= 1;
-    return { executionUs: model, startedNs: 0, endedNs: 0, outputs: { y: floats(20_000) } };
+    // The outputs of a run come in one piece of memory.
+    const data = new Float32Array(20_000);
+    const [y, z] = [0, 10_000].map((at) => ({
+      ...{ dtype: 'float32', dims: [10_000], data: data.subarray(at, at + 10_000) },
+    }));
+    const outputs = { y: y!, z: z! };
+    this.gave.push(outputs);
+    return { executionUs: model, startedNs: 0, endedNs: 0, outputs };
   }
 }
 
@@ -69,6 +77,14 @@ describe('measureRotation()', () => {
     inOrder.slice(1).forEach(({ startNs }, i) => {
       expect(startNs).toBeGreaterThanOrEqual(inOrder[i]!.endNs - 1);
     });
+  });
+
+  it('lets the memory of outputs go at once, and keeps that of feeds', async () => {
+    const made = new MadeExecutor();
+    const stop = { warmupRuns: 0, minRuns: 2, minMs: 0, maxMs: FOREVER };
+    await measureRotation(made, PARTS, stop);
+    for (const { y, z } of made.gave) expect([y!.data.length, z!.data.length]).toEqual([0, 0]);
+    for (const { model, feeds } of PARTS) expect(feeds.x.data).toHaveLength(model);
   });
 
   it('times a run from when it is asked for until its outputs are here', async () => {
