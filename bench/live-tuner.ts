@@ -18,7 +18,7 @@ import { BUNDLE_MANIFEST } from '../src/artifacts/index.js';
 import { type RunningServer, startServer } from '../src/runtime/index.js';
 import { Decision } from '../src/serving/index.js';
 import { benchArguments, benchNumber } from './arguments.js';
-import { arrivalsText, startClient } from './live/client.js';
+import { arrivalsText, openClient } from './live/client.js';
 import { inputsAt, measuresOf, saveResult } from './results/result.js';
 import { tableText } from './results/table.js';
 
@@ -125,10 +125,12 @@ async function served(bundle: string, { tuner, trace, samples, verdicts, windowS
       if (decision === Decision.retire) note(`the tuner retires device ${device}`);
     },
   });
-  const { report: ended } = await startClient({ url: server.url, trace, samples });
+  const client = openClient();
+  const { report: ended } = await client.send({ url: server.url, trace, samples });
   beganAt = performance.now();
   const seen = await watched(server, { beganAt, windowS, ended });
   const report = await ended;
+  client.close();
   await server.close();
   const simulated = await simulatePlan(bundle, { traces: [trace], tuner, windows: windowS, verdicts });
   const windows = simulated.report.windows?.rows ?? [];

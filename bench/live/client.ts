@@ -1,4 +1,4 @@
-import { fork } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { loadServer } from '../../src/api/index.js';
@@ -19,18 +19,29 @@ export interface Sending {
   readonly report: Promise<LoadDocument>;
 }
 
+/** Client is a process that sends one load after another, and so is warm from the second on. */
+export interface Client {
+  readonly pid: number;
+  /** send begins to send, and gives the load back as it does. Await its report before the next. */
+  send(order: Order): Promise<Sending>;
+  close(): void;
+}
+
 if (process.send !== undefined && process.argv[1] === fileURLToPath(import.meta.url))
-  process.once('message', (order: Order) => void send(order));
+  process.on('message', (order: Order) => void send(order));
 
 async function send({ url, trace, samples, labels }: Order): Promise<void> {
   process.send?.('begins');
   process.send?.(await loadServer(url, { traces: [trace], samples: [samples], labels }));
-  process.disconnect();
 }
 
-/** startClient starts a client, and gives it back as it begins to send. */
-export async function startClient(order: Order): Promise<Sending> {
+/** openClient starts a client that waits for orders. */
+export function openClient(): Client {
   const child = fork(fileURLToPath(import.meta.url));
+  return { pid: child.pid ?? -1, send: (order) => ordered(child, order), close: () => child.disconnect() };
+}
+
+async function ordered(child: ChildProcess, order: Order): Promise<Sending> {
   child.send(order);
   await once(child, 'message');
   return { report: once(child, 'message').then(([report]) => report as LoadDocument) };

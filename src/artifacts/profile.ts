@@ -112,6 +112,11 @@ export interface DeviceProfile {
   /** Figure k is of blocks k and k + 1 in one piece: one figure fewer than blocks. */
   pairLatencyUs?: LatencyTable;
   wholeLatencyUs?: WholeLatency;
+  /**
+   * What of `wholeLatencyUs` the run within the executor takes; the rest is sending a batch there and its outputs back.
+   * Absent where latencies are of the run alone, as earlier versions and other tools measured them.
+   */
+  wholeExecutionUs?: WholeLatency;
   /** Other spans of layers that were timed in one piece. */
   spanLatencyUs?: SpanTable;
   /** The milliseconds to load each block. */

@@ -25,6 +25,7 @@ const NEWER_VERSIONS: Partial<Record<ArtifactKind, string>> = {
   'gear-plan': '1.1',
   'load-report': '1.4',
   'plan-diff': '1.4',
+  profile: '1.1',
   verification: '1.1',
 };
 

@@ -3,35 +3,20 @@ import { fault, MissingError, withTemporaryFolder } from '../artifacts/index.js'
 import { type Child, type Exit, startChild } from './child-process.js';
 import { type Device, deviceText, virtualThreads } from './device.js';
 import { ExecutionError, OutOfMemoryError } from './errors.js';
-import { encodeMessage, MessageReader, type RawMessage, splitTensors, tensorsOf } from './frames.js';
+import { encodeMessage, MessageReader, type RawMessage, tensorsOf } from './frames.js';
 import { freeMemory } from './free-memory.js';
 import { type Failure, failureOfEnd, failureOfRefusal } from './lost.js';
 import type { MemoryGuard } from './memory-guard.js';
 import { uncleared } from './memory-pool.js';
 import { whatIsMissing } from './missing.js';
 import { checkOnnxRuntime } from './onnx-runtime.js';
-import type {
-  Answers,
-  LoadedModel,
-  MeasureStop,
-  NodeTiming,
-  Reply,
-  Request,
-  RunTimes,
-  Tensors,
-} from './protocol.js';
+import type { Answers, LoadedModel, NodeTiming, Reply, Request, RunTimes, Tensors } from './protocol.js';
 import { AS_SERVED, type Optimization, type SessionChoice } from './session-choice.js';
 import { checkArrays } from './tensor.js';
 
 /** RunResult holds a run's outputs by name, and the device's time with the hold-back of an emulated device. */
 export interface RunResult extends RunTimes {
   readonly outputs: Tensors;
-}
-
-/** Measured holds the start (CLOCK_MONOTONIC, ns) and the duration of every measured run, in order. */
-export interface Measured {
-  readonly startedNs: Float64Array;
-  readonly durationUs: Float64Array;
 }
 
 /** NodeTimings are ONNX Runtime's own times, without the hold-back of an emulated device. */
@@ -68,17 +53,6 @@ export interface Executor {
   load(modelPath: string, options?: Partial<SessionChoice>): Promise<LoadedModel>;
   /** run runs a model once. Without `fetches` it returns every output that is a tensor. */
   run(model: number, feeds: Tensors, fetches?: readonly string[]): Promise<RunResult>;
-  /**
-   * hold sends a model's feeds for `measureRotation`. The child keeps them until others replace them or the model is
-   * released.
-   */
-  hold(model: number, feeds: Tensors): Promise<void>;
-  /**
-   * measureRotation runs loaded models in turn inside the child, each on its held feeds: the first to the last, and
-   * again from the first. It times every run after the warm-up. All models get equally many runs, and each finds the
-   * caches as the others left them. The answer has one entry per model, in the order of `models`.
-   */
-  measureRotation(models: readonly number[], stop: MeasureStop): Promise<Measured[]>;
   /** nodeTimings times each node of a file's graph in a session of its own. Keep runs × nodes below 100,000. */
   nodeTimings(modelPath: string, feeds: Tensors, options: NodeTimingOptions): Promise<NodeTimings>;
   release(model: number): Promise<void>;
@@ -223,18 +197,6 @@ class ChildExecutor implements Executor {
     const request = { op: 'run', model, ...(fetches === undefined ? {} : { fetches }) } as const;
     const { answer, tensors } = await this.#call('run a model', request, feeds);
     return { ...answer, outputs: tensors };
-  }
-
-  async hold(model: number, feeds: Tensors): Promise<void> {
-    await this.#call('feed a model', { op: 'hold', model }, feeds);
-  }
-
-  async measureRotation(models: readonly number[], stop: MeasureStop): Promise<Measured[]> {
-    const { tensors } = await this.#call('measure models', { op: 'measureRotation', models, stop });
-    return splitTensors(tensors, models.length).map((columns) => ({
-      startedNs: columns.startedNs!.data as Float64Array,
-      durationUs: columns.durationUs!.data as Float64Array,
-    }));
   }
 
   async nodeTimings(

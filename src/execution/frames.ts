@@ -66,25 +66,6 @@ export function tensorsOf(message: RawMessage<unknown>): Tensors {
   return tensors;
 }
 
-/** joinTensors makes one message's tensors of several models': the model's place in the list precedes each name. */
-export function joinTensors(parts: readonly Tensors[]): Tensors {
-  return Object.fromEntries(
-    parts.flatMap((tensors, part) =>
-      Object.entries(tensors).map(([name, tensor]) => [`${part}/${name}`, tensor] as const),
-    ),
-  );
-}
-
-/** splitTensors takes apart what `joinTensors` joined for `count` models. */
-export function splitTensors(joined: Tensors, count: number): Tensors[] {
-  const parts = Array.from({ length: count }, (): Tensors => ({}));
-  for (const [key, tensor] of Object.entries(joined)) {
-    const slash = key.indexOf('/');
-    parts[Number(key.slice(0, slash))]![key.slice(slash + 1)] = tensor;
-  }
-  return parts;
-}
-
 /**
  * MessageReader puts chunks together into messages, and calls `deliver` for each message that `push` completes.
  * `allocate` gives memory for payloads, perhaps more than asked.

@@ -32,7 +32,6 @@ export { ExecutionError, firstLine, OutOfMemoryError } from './errors.js';
 export {
   type Executor,
   type ExecutorOptions,
-  type Measured,
   type NodeTimingOptions,
   type NodeTimings,
   type RunResult,
@@ -49,12 +48,12 @@ export { checkOnnxRuntime } from './onnx-runtime.js';
 export { type DeviceReport, probeDevices } from './probe.js';
 export type {
   LoadedModel,
-  MeasureStop,
   NodeTiming,
   RunTimes,
   TensorInfo,
   Tensors,
 } from './protocol.js';
+export { type FedModel, type Measured, type MeasureStop, measureRotation } from './rotation.js';
 export { AS_SERVED, type Optimization } from './session-choice.js';
 export { splitBatch, stackBatch } from './stacking.js';
 export { emptyTensor, filledTensor, randomTensor, type ValueRange } from './tensor.js';

@@ -2,27 +2,11 @@ import type { Device } from './device.js';
 import type { Optimization, SessionChoice } from './session-choice.js';
 import type { TensorData } from './tensor-data.js';
 
-/**
- * MeasureStop says when a measurement ends: after `minRuns` rotations and `minMs`, or after `maxMs` in any case.
- * Rotations are whole, and at least one is made.
- */
-export interface MeasureStop {
-  /** The number of rotations before those that count; they are not part of the times. */
-  readonly warmupRuns: number;
-  readonly minRuns: number;
-  readonly minMs: number;
-  readonly maxMs: number;
-  /** No measured run starts before this moment (CLOCK_MONOTONIC, ns), so that copies start together. */
-  readonly startAtNs?: number;
-}
-
 /** Request is a request of the parent to the child. Tensors travel beside it, by name. */
 export type Request =
   | { readonly op: 'open'; readonly device: Device; readonly threads: number }
   | ({ readonly op: 'load'; readonly path: string } & SessionChoice)
   | { readonly op: 'run'; readonly model: number; readonly fetches?: readonly string[] }
-  | { readonly op: 'measureRotation'; readonly models: readonly number[]; readonly stop: MeasureStop }
-  | { readonly op: 'hold'; readonly model: number }
   | {
       readonly op: 'nodeTimings';
       readonly path: string;
@@ -77,8 +61,6 @@ export interface Answers {
   open: { readonly backends: readonly string[] };
   load: LoadedModel;
   run: RunTimes;
-  measureRotation: Record<string, never>;
-  hold: Record<string, never>;
   nodeTimings: { readonly runUs: number[]; readonly nodes: NodeTiming[] };
   release: Record<string, never>;
   close: Record<string, never>;

@@ -4,17 +4,8 @@ import { monotonicNs, waitUntil } from './clock.js';
 import type { Device } from './device.js';
 import { dtypeInfo, STRING_DTYPE } from './dtype.js';
 import { emulatedNs } from './emulated.js';
-import { joinTensors } from './frames.js';
 import { profiledTimings } from './node-timings.js';
-import type {
-  Answers,
-  LoadedModel,
-  MeasureStop,
-  Request,
-  RunTimes,
-  TensorInfo,
-  Tensors,
-} from './protocol.js';
+import type { Answers, LoadedModel, Request, RunTimes, TensorInfo, Tensors } from './protocol.js';
 import { AS_SERVED, type SessionChoice } from './session-choice.js';
 import { sessionOptions } from './session-options.js';
 import { smallestModel } from './smallest-model.js';
@@ -27,22 +18,11 @@ interface Handled {
 
 type OrtValues = Record<string, Tensor>;
 
-/** Turn is a model in a rotation, with its runs so far. */
-interface Turn {
-  readonly session: InferenceSession;
-  readonly feeds: OrtValues;
-  readonly fetches: readonly string[];
-  readonly startedNs: number[];
-  readonly durationUs: number[];
-}
-
 /** SessionHolder holds the sessions of one virtual GPU in the child process. */
 export class SessionHolder {
   #device: Device = { provider: 'cpu' };
   #threads = 1;
   #models = new Map<number, InferenceSession>();
-  /** The feeds of models that are measured. */
-  #held = new Map<number, OrtValues>();
   #nextModel = 0;
 
   /** Handles one request. Throws what ONNX Runtime throws, and Error for a model that is not loaded. */
@@ -54,12 +34,6 @@ export class SessionHolder {
         return { answer: await this.#load(request.path, request) };
       case 'run':
         return this.#run(this.#session(request.model), tensors, request.fetches);
-      case 'measureRotation':
-        return this.#measureRotation(request.models, request.stop);
-      case 'hold':
-        this.#session(request.model);
-        this.#held.set(request.model, toOrt(tensors));
-        return { answer: {} };
       case 'nodeTimings':
         return this.#nodeTimings(request, tensors);
       case 'release':
@@ -126,36 +100,6 @@ export class SessionHolder {
     return { values, times: { executionUs: (endedNs - startedNs) / 1000, startedNs, endedNs } };
   }
 
-  async #measureRotation(models: readonly number[], stop: MeasureStop): Promise<Handled> {
-    const turns = models.map((model): Turn => {
-      const session = this.#session(model);
-      const feeds = this.#held.get(model) ?? {};
-      return { session, feeds, fetches: tensorOutputs(session), startedNs: [], durationUs: [] };
-    });
-    for (let i = 0; i < stop.warmupRuns; i++) await this.#rotate(turns);
-    for (const { startedNs, durationUs } of turns) startedNs.length = durationUs.length = 0;
-    if (stop.startAtNs !== undefined) waitUntil(stop.startAtNs);
-    const beginNs = monotonicNs();
-    for (let rotations = 1; ; rotations++) {
-      await this.#rotate(turns);
-      const elapsedMs = (monotonicNs() - beginNs) / 1e6;
-      if (elapsedMs >= stop.maxMs || (rotations >= stop.minRuns && elapsedMs >= stop.minMs)) break;
-    }
-    const columns = turns.map(({ startedNs, durationUs }) => ({
-      startedNs: float64(startedNs),
-      durationUs: float64(durationUs),
-    }));
-    return { answer: {}, tensors: joinTensors(columns) };
-  }
-
-  async #rotate(turns: readonly Turn[]): Promise<void> {
-    for (const { session, feeds, fetches, startedNs, durationUs } of turns) {
-      const { times } = await this.#timedRun(session, feeds, fetches);
-      startedNs.push(times.startedNs);
-      durationUs.push(times.executionUs);
-    }
-  }
-
   async #nodeTimings(request: Extract<Request, { op: 'nodeTimings' }>, tensors: Tensors): Promise<Handled> {
     const options = this.#options({ ...AS_SERVED, optimization: request.optimization });
     const { optimizedModelPath, ...answer } = await profiledTimings(request, options, async (session) => {
@@ -169,7 +113,6 @@ export class SessionHolder {
   async #release(model: number): Promise<Record<string, never>> {
     const session = this.#session(model);
     this.#models.delete(model);
-    this.#held.delete(model);
     await session.release();
     globalThis.gc?.();
     return {};
@@ -216,8 +159,4 @@ function tensorData(name: string, value: Tensor): TensorData {
   if (info === undefined) throw new Error(`output ${name} is of type ${dtype}, which cannot be sent`);
   const { buffer, byteOffset, length } = value.data as Float32Array;
   return { dtype, dims, data: new info.array(buffer, byteOffset, length) };
-}
-
-function float64(values: readonly number[]): TensorData {
-  return { dtype: 'float64', dims: [values.length], data: Float64Array.from(values) };
 }

@@ -20,12 +20,9 @@ port.on('message', (message: RawMessage<Call>) => {
   queue = queue.then(() => answer(message));
 });
 
-const NOTHING = new ArrayBuffer(0);
-
 async function answer(message: RawMessage<Call>): Promise<void> {
   const { id, request } = message.head;
-  // Held feeds stay in use after the request.
-  const used = request.op === 'hold' ? NOTHING : message.payload;
+  const used = message.payload;
   try {
     const { answer, tensors = {} } = await holder.handle(request, tensorsOf(message));
     send({ reply: { id, answer }, tensors, used });

@@ -14,6 +14,7 @@ import type { Timed } from './measure-group.js';
 import { figuresAt, overWholes, rowsOf } from './over-wholes.js';
 import {
   disagreement,
+  durationsOf,
   figureOf,
   predictedOverWhole,
   roundUs,
@@ -176,10 +177,13 @@ export class Ledger {
       timed.map(({ id }) => id),
     );
     if (this.#lacksPairs(group) && timed.some(({ id }) => id !== 'whole')) this.#empty(device, group);
-    for (const { id, durationsUs, loadMs } of timed) {
-      const figure = figureOf(durationsUs);
+    for (const { id, runs, loadMs } of timed) {
+      const figure = figureOf(durationsOf(runs));
       if (id === 'whole') {
-        this.#recordWhole(device, group, figure.medianUs);
+        this.#recordWhole(device, group, {
+          us: figure.medianUs,
+          executionUs: figureOf(runs.map(({ executionUs }) => executionUs)).medianUs,
+        });
       } else if (id >= this.blocks.length) {
         device.pairLatencyUs![virtual]![batch]![id - this.blocks.length] = figure.medianUs;
       } else {
@@ -215,8 +219,14 @@ export class Ledger {
     return [`${groupName(group)}: ${count} (${names}), for example ${named}: ${first.why}`];
   }
 
-  #recordWhole(device: DeviceProfile, { className, virtual, batch }: Group, us: number): void {
+  #recordWhole(
+    device: DeviceProfile,
+    { className, virtual, batch }: Group,
+    { us, executionUs }: { readonly us: number; readonly executionUs: number },
+  ): void {
     rowsOf(device.wholeLatencyUs ?? {}, virtual)[batch] = us;
+    device.wholeExecutionUs ??= {};
+    rowsOf(device.wholeExecutionUs, virtual)[batch] = executionUs;
     // Spans were scaled to the whole model's latency as it was before.
     delete device.spanLatencyUs?.[virtual]?.[batch];
     const shares = this.#shares.get(`${className} ${batch}`);

@@ -1,5 +1,6 @@
 import type { MeasureStop, Tensors } from '../execution/index.js';
-import type { LoadedCopies, Stand } from './stand.js';
+import type { FedCopies, Stand } from './stand.js';
+import type { TimedRun } from './statistics.js';
 import type { Limits } from './types.js';
 
 /** Rotations run this long between two looks at the signal; the last one is finished. */
@@ -12,10 +13,10 @@ export interface TimedPart {
   feeds(): Tensors;
 }
 
-/** Timed holds the durations of a part's runs. */
+/** Timed holds a part's runs. */
 export interface Timed {
   readonly id: TimedPart['id'];
-  readonly durationsUs: readonly number[];
+  readonly runs: readonly TimedRun[];
   readonly loadMs: number;
 }
 
@@ -38,33 +39,30 @@ export async function measureGroup(
   options: GroupOptions,
 ): Promise<Timed[]> {
   const { signal } = options;
-  const loaded: LoadedCopies[] = [];
+  const loaded: FedCopies[] = [];
   try {
     for (const { path, feeds } of parts) {
       signal?.throwIfAborted();
-      const copies = await stand.load(path);
-      loaded.push(copies);
-      // One part's feeds are made at a time: they are sent before the next are made.
-      await copies.hold(feeds());
+      loaded.push({ copies: await stand.load(path), feeds: feeds() });
     }
     const rotate = (stop: MeasureStop) => unlessAborted(stand.rotate(loaded, stop), signal);
     const runs = await inRounds(rotate, parts.length, options);
-    return parts.map(({ id }, i) => ({ id, durationsUs: runs[i]!, loadMs: loaded[i]!.loadMs }));
+    return parts.map(({ id }, i) => ({ id, runs: runs[i]!, loadMs: loaded[i]!.copies.loadMs }));
   } finally {
     // After an abort the stand is busy; its models end with it.
-    if (!signal?.aborted) await Promise.allSettled(loaded.map((copies) => copies.release()));
+    if (!signal?.aborted) await Promise.allSettled(loaded.map(({ copies }) => copies.release()));
   }
 }
 
-/** inRounds gives the durations in µs of every part's runs. */
+/** inRounds gives the runs of every part. */
 async function inRounds(
   rotate: (stop: MeasureStop) => ReturnType<Stand['rotate']>,
   parts: number,
   { limits, signal, onRound }: GroupOptions,
-): Promise<number[][]> {
+): Promise<TimedRun[][]> {
   const { warmupRuns, minRuns } = limits;
   const [minMs, maxMs] = [limits.minMs * parts, limits.maxMs * parts];
-  const runs = Array.from({ length: parts }, (): number[] => []);
+  const runs = Array.from({ length: parts }, (): TimedRun[] => []);
   let rotations = 0;
   let elapsedMs = 0;
   const round = async (stop: MeasureStop) => {
@@ -82,8 +80,8 @@ async function inRounds(
       minMs: minMs - elapsedMs,
       maxMs: Math.min(ROUND_MS, maxMs - elapsedMs),
     });
-    done.durationsUs.forEach((durations, part) => {
-      for (const us of durations) runs[part]!.push(us);
+    done.runs.forEach((more, part) => {
+      for (const run of more) runs[part]!.push(run);
     });
     rotations += done.rotations;
     elapsedMs += done.elapsedMs;

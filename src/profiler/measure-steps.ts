@@ -61,7 +61,7 @@ export async function measureInSteps(
 
 function joined(before: Timed | undefined, now: Timed): Timed {
   if (before === undefined) return now;
-  return { ...before, durationsUs: [...before.durationsUs, ...now.durationsUs] };
+  return { ...before, runs: [...before.runs, ...now.runs] };
 }
 
 function shareOf({ warmupRuns, minRuns, minMs, maxMs }: Limits, share: number): Limits {
@@ -81,7 +81,7 @@ function needOfPart(id: TimedPart['id'], { group, prepared, files }: GroupParts)
   return { workingBytes: group.virtual * (fedBytes + ARENA_FACTOR * madeBytes), weightBytes };
 }
 
-/** partsOf gives the parts of a rotation with their feeds, which are let go as soon as they have been sent. */
+/** partsOf gives the parts of a rotation with their feeds, which are made once and not kept here. */
 async function partsOf(
   ids: readonly TimedPart['id'][],
   { group, prepared, whole, files, feeds }: GroupParts,

@@ -105,6 +105,7 @@ const TABLES = [
   'layerLatencyUs',
   'pairLatencyUs',
   'wholeLatencyUs',
+  'wholeExecutionUs',
 ] as const;
 
 /** join adds a class's figures to those of another profile. @returns conflicts; with any, `into` is of no use */

@@ -5,20 +5,20 @@ import {
   type ExecutorOptions,
   type MeasureStop,
   type MemoryGuard,
-  monotonicNs,
+  measureRotation,
   type StartExecutor,
   startExecutor,
   type Tensors,
   virtualThreads,
 } from '../execution/index.js';
-import { commonWindow, rotationCount, spanMs } from './statistics.js';
+import { commonWindow, rotationCount, spanMs, type TimedRun } from './statistics.js';
 
 /** Stand is a whole device as v virtual GPUs: executors with 1/v of it each, all running the same at the same time. */
 export interface Stand {
   /** Loads a model on every virtual GPU. */
   load(path: string): Promise<LoadedCopies>;
-  /** Every virtual GPU runs the models in turn on the feeds that it holds, again and again. */
-  rotate(parts: readonly LoadedCopies[], stop: MeasureStop): Promise<Rotated>;
+  /** Every virtual GPU runs the models in turn, each on its feeds, again and again. */
+  rotate(parts: readonly FedCopies[], stop: MeasureStop): Promise<Rotated>;
   /** Closes all executors. It waits no longer than `graceMs` for calls under way. */
   close(options?: { readonly graceMs?: number }): Promise<void>;
 }
@@ -28,22 +28,23 @@ export interface LoadedCopies {
   readonly loadMs: number;
   /** The index of the model in each executor. */
   readonly models: readonly number[];
-  /** Sends every copy its feeds. */
-  hold(feeds: Tensors): Promise<void>;
   release(): Promise<void>;
 }
 
+/** FedCopies is a model on every virtual GPU, with what each copy is fed. */
+export interface FedCopies {
+  readonly copies: LoadedCopies;
+  readonly feeds: Tensors;
+}
+
 export interface Rotated {
-  /** The durations in µs, by part, of the runs during which all copies were busy. */
-  readonly durationsUs: number[][];
+  /** By part, the runs during which all copies were busy. */
+  readonly runs: TimedRun[][];
   /** The rotations of the copy that made the fewest. */
   readonly rotations: number;
   /** The time of the copy that took longest. */
   readonly elapsedMs: number;
 }
-
-/** The slowest copy receives the call within this time before all start. */
-const LEAD_NS = 5e6;
 
 /** OneStand keeps at most one stand of a device open. */
 export class OneStand {
@@ -113,9 +114,6 @@ async function loadCopies(executors: readonly Executor[], path: string): Promise
   return {
     models,
     loadMs: Math.max(...loaded.map(({ loadMs }) => loadMs)),
-    hold: async (feeds) => {
-      await Promise.all(executors.map((executor, i) => executor.hold(models[i]!, feeds)));
-    },
     release: async () => {
       await Promise.all(executors.map((executor, i) => executor.release(models[i]!)));
     },
@@ -124,20 +122,20 @@ async function loadCopies(executors: readonly Executor[], path: string): Promise
 
 async function rotate(
   executors: readonly Executor[],
-  parts: readonly LoadedCopies[],
+  parts: readonly FedCopies[],
   stop: MeasureStop,
 ): Promise<Rotated> {
-  const startAt = executors.length === 1 ? {} : { startAtNs: monotonicNs() + LEAD_NS };
   const copies = await Promise.all(
     executors.map((executor, i) =>
-      executor.measureRotation(
-        parts.map(({ models }) => models[i]!),
-        { ...stop, ...startAt },
+      measureRotation(
+        executor,
+        parts.map(({ copies: { models }, feeds }) => ({ model: models[i]!, feeds })),
+        stop,
       ),
     ),
   );
   return {
-    durationsUs: commonWindow(copies),
+    runs: commonWindow(copies),
     rotations: Math.min(...copies.map(rotationCount)),
     elapsedMs: Math.max(...copies.map(spanMs)),
   };

@@ -104,26 +104,45 @@ export function disagreement(figures: GroupFigures): string | undefined {
 /** Rotation holds one copy's runs, by part of a rotation. */
 export type Rotation = readonly Measured[];
 
+/** TimedRun is one timed run: how long its batch occupied the device, and how long the executor's run within it took. */
+export interface TimedRun {
+  readonly durationUs: number;
+  readonly executionUs: number;
+}
+
+/** durationsOf lists how long the batch of each run occupied the device, in µs. */
+export function durationsOf(runs: readonly TimedRun[]): number[] {
+  return runs.map(({ durationUs }) => durationUs);
+}
+
 /**
- * commonWindow gives, by part, the durations of runs during which all copies were busy: those between the last copy's
- * first start and the first copy's last end, of whichever part. Where no run of a part lies within (copies barely
- * overlapped), it gives all of its runs.
+ * commonWindow gives, by part, the runs during which all copies were busy: those between the last copy's first start and
+ * the first copy's last end, of whichever part. Where no run of a part lies within (copies barely overlapped), it gives
+ * all of its runs.
  */
-export function commonWindow(copies: readonly Rotation[]): number[][] {
+export function commonWindow(copies: readonly Rotation[]): TimedRun[][] {
   const from = Math.max(...copies.map(firstStartNs));
   const to = Math.min(...copies.map(lastEndNs));
   return copies[0]!.map((_, part) => {
     const runs = copies.flatMap((rotation) => runsOf(rotation[part]!));
     const inside = runs.filter(({ start, end }) => start >= from && end <= to);
-    return (inside.length > 0 ? inside : runs).map(({ us }) => us);
+    return (inside.length > 0 ? inside : runs).map(({ durationUs, executionUs }) => ({
+      durationUs,
+      executionUs,
+    }));
   });
 }
 
-function runsOf({ startedNs, durationUs }: Measured): { start: number; end: number; us: number }[] {
+function runsOf({
+  startedNs,
+  durationUs,
+  executionUs,
+}: Measured): (TimedRun & { start: number; end: number })[] {
   return Array.from(startedNs, (start, i) => ({
     start,
     end: start + durationUs[i]! * 1000,
-    us: durationUs[i]!,
+    durationUs: durationUs[i]!,
+    executionUs: executionUs[i]!,
   }));
 }
 

@@ -7,7 +7,7 @@ import { tellingFailures } from './memory-need.js';
 import { ScratchExecutors } from './scratch-executors.js';
 import { withScratch, writeData, writeModel } from './source.js';
 import { OneStand } from './stand.js';
-import { figureOf } from './statistics.js';
+import { durationsOf, figureOf } from './statistics.js';
 import { DEFAULT_LIMITS, type Limits, type PreparedModel } from './types.js';
 
 /** TimeSpansOptions says where spans are timed. */
@@ -61,7 +61,7 @@ export async function timeSpans(
             { limits: { ...DEFAULT_LIMITS, ...limits }, onRound: () => {}, ...(signal ? { signal } : {}) },
           );
           const medians = new Map(
-            measured.map(({ id, durationsUs }) => [id, figureOf(durationsUs).medianUs] as const),
+            measured.map(({ id, runs }) => [id, figureOf(durationsOf(runs)).medianUs] as const),
           );
           timed.set(batch, { wholeUs: medians.get('whole')!, us: spanIds.map((id) => medians.get(id)!) });
         }

@@ -1,7 +1,6 @@
 import { resolve } from 'node:path';
 import { withTemporaryFolder } from '../../src/artifacts/index.js';
 import { ExecutionError, OutOfMemoryError } from '../../src/execution/errors.js';
-import { splitTensors } from '../../src/execution/frames.js';
 import {
   AS_SERVED,
   deviceText,
@@ -47,14 +46,6 @@ export const startInProcess: StartExecutor = async (device, options = {}) => {
     run: async (model, feeds, fetches) => {
       const { answer, tensors } = await call({ op: 'run', model, ...(fetches && { fetches }) }, feeds);
       return { ...answer, outputs: tensors };
-    },
-    hold: async (model, feeds) => void (await call({ op: 'hold', model }, feeds)),
-    measureRotation: async (models, stop) => {
-      const { tensors } = await call({ op: 'measureRotation', models, stop });
-      return splitTensors(tensors, models.length).map(({ startedNs, durationUs }) => ({
-        startedNs: startedNs!.data as Float64Array,
-        durationUs: durationUs!.data as Float64Array,
-      }));
     },
     nodeTimings: (path, feeds, { runs, warmupRuns = 1, optimization = AS_SERVED.optimization }) =>
       withTemporaryFolder('timings', async (folder) => {

@@ -4,6 +4,7 @@ import {
   ExecutionError,
   type Executor,
   MemoryGuard,
+  measureRotation,
   OutOfMemoryError,
   startExecutor,
   type TensorData,
@@ -188,9 +189,9 @@ describe('an executor that is watched', () => {
     async () => {
       const executor = await watched(2 ** 50);
       const { model } = await executor.load(large);
-      await executor.hold(model, { x: x(1) });
       const forLong = { warmupRuns: 0, minRuns: 1, minMs: 60_000, maxMs: 60_000 };
-      const pending = executor.measureRotation([model], forLong).catch((error: unknown) => error);
+      const parts = [{ model, feeds: { x: x(1) } }];
+      const pending = measureRotation(executor, parts, forLong).catch((error: unknown) => error);
       process.kill(executor.pid, 'SIGKILL');
       const error = (await pending) as OutOfMemoryError;
       expect(error).toBeInstanceOf(OutOfMemoryError);

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { type Profile, unfitWarnings } from '../../src/artifacts/index.js';
 import { Ledger } from '../../src/profiler/ledger.js';
 import type { Timed } from '../../src/profiler/measure-group.js';
+import type { TimedRun } from '../../src/profiler/statistics.js';
 import { DEFAULT_LIMITS, type PreparedModel } from '../../src/profiler/types.js';
 
 const GROUP = { className: 'cpu', virtual: 1, batch: 4 };
@@ -30,8 +31,13 @@ function ledger(resume?: Profile, count = 2): Ledger {
   return made;
 }
 
+/** runs makes runs of `us` on the device, of which the executor's part is 300 µs less. */
+function runs(count: number, us: number): TimedRun[] {
+  return new Array<TimedRun>(count).fill({ durationUs: us, executionUs: us - 300 });
+}
+
 function timed(id: Timed['id'], us: number): Timed {
-  return { id, durationsUs: new Array<number>(12).fill(us), loadMs: 1 };
+  return { id, runs: runs(12, us), loadMs: 1 };
 }
 
 test('record() warns when blocks and pairs contradict their model, once all are measured', () => {
@@ -46,6 +52,8 @@ test('record() warns when blocks and pairs contradict their model, once all are 
   expect(made.record(GROUP, [timed(4, 1600)])).toEqual(said);
   const { devices, measurement } = made.profile();
   expect(devices.cpu?.pairLatencyUs).toEqual({ '1': { '4': [1500, 1600] } });
+  expect(devices.cpu?.wholeLatencyUs).toEqual({ '1': { '4': 4000 } });
+  expect(devices.cpu?.wholeExecutionUs).toEqual({ '1': { '4': 3700 } });
   expect(measurement).toMatchObject({ complete: true, warnings: said });
   expect(measurement?.blockSumOverWhole).toEqual({ cpu: { '1': { '4': 0.75 } } });
   expect(measurement?.predictedOverWhole).toEqual({ cpu: { '1': { '4': 0.525 } } });
@@ -59,7 +67,7 @@ test('record() needs no pairs where there are two blocks, and believes what both
 });
 
 test('record() names pairs by their blocks in warnings, and withdraws these when they are measured again', () => {
-  const few: Timed = { id: 4, durationsUs: [2000, 2000, 2000], loadMs: 1 };
+  const few: Timed = { id: 4, runs: runs(3, 2000), loadMs: 1 };
   const made = ledger(undefined, 3);
   const line = 'cpu 1/1 batch 4 pair 1–2 is unfit: 3 runs came within 2000 ms, 10 are wanted';
   expect(made.record(GROUP, [timed('whole', 4000), few])).toEqual([line]);
@@ -99,7 +107,7 @@ test('record() and shares() withdraw the warnings about figures that are measure
 });
 
 test('record() reports all unfit figures of a group in one line, until all of them are measured again', () => {
-  const few = (id: Timed['id']): Timed => ({ id, durationsUs: [2000, 2000, 2000], loadMs: 1 });
+  const few = (id: Timed['id']): Timed => ({ id, runs: runs(3, 2000), loadMs: 1 });
   const why = '3 runs came within 2000 ms, 10 are wanted';
   const made = ledger();
   const all = `cpu 1/1 batch 4: 3 of 3 figures are unfit (whole model, block 0, block 1), for example whole model: ${why}`;

@@ -20,19 +20,22 @@ class MadeStand implements Stand {
     const release = async () => {
       this.released++;
     };
-    return { loadMs: 1, models, hold: async () => {}, release };
+    return { loadMs: 1, models, release };
   }
 
   async rotate(parts: Parameters<Stand['rotate']>[0], stop: MeasureStop): Promise<Rotated> {
     this.stops.push(stop);
     if (this.hangs) await new Promise(() => {});
-    const partMs = parts.map(({ models }) => (models[0]! + 1) * this.unitMs);
+    const partMs = parts.map(({ copies }) => (copies.models[0]! + 1) * this.unitMs);
     const rotationMs = partMs.reduce((a, b) => a + b, 0);
     let rotations = 1;
     const elapsedMs = () => rotations * rotationMs;
     while (elapsedMs() < stop.maxMs && (rotations < stop.minRuns || elapsedMs() < stop.minMs)) rotations++;
-    const durationsUs = partMs.map((ms) => new Array<number>(rotations).fill(ms * 1000));
-    return { durationsUs, rotations, elapsedMs: elapsedMs() };
+    const runs = partMs.map((ms) => {
+      const run = { durationUs: ms * 1000, executionUs: ms * 900 };
+      return new Array<typeof run>(rotations).fill(run);
+    });
+    return { runs, rotations, elapsedMs: elapsedMs() };
   }
 
   async close() {}
@@ -57,7 +60,7 @@ describe('measureGroup()', () => {
   test('gives every part equally many runs, until each has minMs on average', async () => {
     const { timed } = await measure(new MadeStand(1), DEFAULT_LIMITS);
     // The three parts take 200 ms each, in rotations of 1 + 2 + 3 ms.
-    expect(timed.map(({ id, durationsUs }) => [id, durationsUs.length, durationsUs[0]])).toEqual([
+    expect(timed.map(({ id, runs }) => [id, runs.length, runs[0]?.durationUs])).toEqual([
       ['whole', 100, 1000],
       [0, 100, 2000],
       [1, 100, 3000],
@@ -68,7 +71,7 @@ describe('measureGroup()', () => {
     const stand = new MadeStand(50);
     const { timed, fractions } = await measure(stand, DEFAULT_LIMITS);
     // Rotations take 300 ms. Four make a round, and ten are made in all, besides the warm-up call.
-    expect(timed.map(({ durationsUs }) => durationsUs.length)).toEqual([10, 10, 10]);
+    expect(timed.map(({ runs }) => runs.length)).toEqual([10, 10, 10]);
     expect(stand.stops.map(({ minRuns }) => minRuns)).toEqual([1, 10, 6, 2]);
     expect(fractions).toEqual([0, 0, 0.4, 0.8]);
     for (const { maxMs } of stand.stops) expect(maxMs).toBeLessThanOrEqual(1000);
@@ -76,9 +79,7 @@ describe('measureGroup()', () => {
 
   test('ends when each part has taken maxMs on average, after at least one rotation', async () => {
     const runs = async (unitMs: number) =>
-      (await measure(new MadeStand(unitMs), DEFAULT_LIMITS)).timed.map(
-        ({ durationsUs }) => durationsUs.length,
-      );
+      (await measure(new MadeStand(unitMs), DEFAULT_LIMITS)).timed.map(({ runs }) => runs.length);
     // The three parts take 2000 ms each.
     expect(await runs(200)).toEqual([5, 5, 5]);
     expect(await runs(60_000)).toEqual([1, 1, 1]);
@@ -87,10 +88,10 @@ describe('measureGroup()', () => {
   test('warms up for warmupRuns rotations that do not count, or not at all', async () => {
     const limits = { warmupRuns: 3, minRuns: 5, minMs: 0, maxMs: 1000 };
     const warm = new MadeStand(1);
-    expect((await measure(warm, limits)).timed[0]?.durationsUs).toHaveLength(5);
+    expect((await measure(warm, limits)).timed[0]?.runs).toHaveLength(5);
     expect(warm.stops[0]).toMatchObject({ warmupRuns: 2, minRuns: 1, maxMs: 0 });
     const cold = new MadeStand(1);
-    expect((await measure(cold, { ...limits, warmupRuns: 0 })).timed[0]?.durationsUs).toHaveLength(5);
+    expect((await measure(cold, { ...limits, warmupRuns: 0 })).timed[0]?.runs).toHaveLength(5);
     expect(cold.stops).toHaveLength(1);
   });
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { MemoryGuard, type TensorData, type Tensors, tensorBytes } from '../../src/execution/index.js';
+import { MemoryGuard, type TensorData, tensorBytes } from '../../src/execution/index.js';
 import { readModel } from '../../src/onnx/index.js';
 import type { BlockFeeds, BlockFile } from '../../src/profiler/block-files.js';
 import { measureInSteps } from '../../src/profiler/measure-steps.js';
@@ -42,16 +42,19 @@ function madeStand() {
     loaded.push(path);
     return {
       ...{ models: [0], loadMs: loaded.length },
-      hold: async (feeds: Tensors) => {
-        fed.push(Object.values(feeds).reduce((sum, tensor) => sum + tensorBytes(tensor), 0));
-      },
       release: async () => void loaded.splice(loaded.indexOf(path), 1),
     };
   };
   const rotate: Stand['rotate'] = async (parts, { minRuns }) => {
     together.push([...loaded]);
-    const durationsUs = parts.map(() => new Array<number>(minRuns).fill(together.length));
-    return { durationsUs, rotations: minRuns, elapsedMs: 1 };
+    for (const { feeds } of parts)
+      fed.push(Object.values(feeds).reduce((sum, tensor) => sum + tensorBytes(tensor), 0));
+    const run = { durationUs: together.length, executionUs: 0 };
+    return {
+      runs: parts.map(() => new Array<typeof run>(minRuns).fill(run)),
+      rotations: minRuns,
+      elapsedMs: 1,
+    };
   };
   const stand: Stand = { load, rotate, close: async () => {} };
   let opened = 0;
@@ -90,9 +93,7 @@ test('measureInSteps() measures all parts in one rotation where their tensors ar
   const { parts } = partsOf(preparedOf(MIB), 4);
   const timed = await measureInSteps(stands, parts, { limits: LIMITS, onRound: () => {} });
   expect(together).toEqual([['whole', 'block 0', 'block 1', 'block 2', 'block 3']]);
-  expect(timed.map(({ id, durationsUs }) => [id, durationsUs.length])).toEqual(
-    ['whole', 0, 1, 2, 3].map((id) => [id, 10]),
-  );
+  expect(timed.map(({ id, runs }) => [id, runs.length])).toEqual(['whole', 0, 1, 2, 3].map((id) => [id, 10]));
   // Every part is fed the input of one request, repeated four times.
   expect(fed).toEqual(new Array(5).fill(16));
   expect(opened()).toBe(1);
@@ -111,7 +112,7 @@ test('measureInSteps() loads and feeds only some parts at once where tensors are
   expect(asked.flat().sort()).toEqual([0, 1, 2, 3]);
   expect(timed.map(({ id }) => id)).toEqual(['whole', 0, 1, 2, 3]);
   // The first rotation has half of the whole model's runs, and the last has the other half.
-  expect(timed[0]?.durationsUs).toEqual([1, 1, 1, 1, 1, 6, 6, 6, 6, 6]);
-  expect(timed[1]?.durationsUs).toHaveLength(10);
+  expect(timed[0]?.runs.map(({ durationUs }) => durationUs)).toEqual([1, 1, 1, 1, 1, 6, 6, 6, 6, 6]);
+  expect(timed[1]?.runs).toHaveLength(10);
   expect(fractions).toEqual([0, 0.1, 0.3, 0.5, 0.7, 0.9].map((part) => expect.closeTo(part)));
 });
