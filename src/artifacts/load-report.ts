@@ -42,6 +42,8 @@ export interface LoadDocument extends Emitted, LoadOutcomes {
   sends?: LoadSends[];
   /** How many of the answers to labelled samples are right; absent where nobody gave labels. */
   labelled?: LabelledOutcomes;
+  /** Which models of a cascade answered; absent where the server does not tell. */
+  answeredBy?: LoadAnsweredBy[];
   /** What the server says of the load; absent where it does not tell. */
   served?: LoadServed[];
   /** Sentences that say which figures make the run unfit as a measurement. */
@@ -55,6 +57,13 @@ export interface LabelledOutcomes {
   right: number;
   /** Absent where nothing was answered. */
   accuracy?: number;
+}
+
+/** LoadAnsweredBy is a model of a cascade, with the rows that it answered, and their share of all rows that were answered. */
+export interface LoadAnsweredBy {
+  stage: string;
+  rows: number;
+  share: number;
 }
 
 /** LoadOutcomes says how requests ended. sent = inTime + late + dropped + failed + cancelled. */

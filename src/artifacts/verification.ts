@@ -13,6 +13,8 @@ export interface Verification extends Emitted {
   models: { name: string; figures: VerifiedFigure[] }[];
   /** The batches by partition and size, as planned, simulated and executed. */
   executions: VerifiedExecutions[];
+  /** The shares of answers by the models of a cascade; absent where the server did not tell them. */
+  answeredBy?: VerifiedAnswers[];
   /** What the difference comes from; absent where the server did not tell what it measured. */
   causes?: VerifiedCauses;
   /** Whether the attainments are as near as was asked; absent where nothing was asked. */
@@ -43,6 +45,13 @@ export interface VerifiedFigure {
   live?: number;
   /** Live less simulated; absent where a side is. */
   difference?: number;
+}
+
+/** VerifiedAnswers are the shares of answered requests that a model of a cascade answered. */
+export interface VerifiedAnswers {
+  stage: string;
+  simulated: number;
+  live: number;
 }
 
 /** VerifiedExecutions are the batches of one size of a partition. */

@@ -48,6 +48,8 @@ export type Answered =
       fault: () => string | undefined;
       /** outputs reads the output tensors. It throws where they cannot be read. */
       outputs: () => Tensors;
+      /** answeredBy names the model of a cascade that answered each row, where a good answer tells. */
+      answeredBy: () => readonly string[];
     }
   | { kind: 'dropped' }
   | { kind: 'failed'; why: string };
@@ -119,7 +121,12 @@ export class InferenceClient {
         return { kind: 'failed', why: `status ${response.statusCode}: ${errorIn(bytes)}` };
       const header = response.headers['inference-header-content-length'];
       const answer = new Answer(bytes, header === undefined ? bytes.byteLength : Number(header));
-      return { kind: 'answered', fault: () => answer.fault(outputs), outputs: () => answer.outputs() };
+      return {
+        kind: 'answered',
+        fault: () => answer.fault(outputs),
+        outputs: () => answer.outputs(),
+        answeredBy: () => answer.answeredBy(),
+      };
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
       return { kind: 'failed', why: code ?? message };
@@ -357,10 +364,14 @@ interface JsonOutput {
 /** SentOutput is an output with its bytes, where it was sent in binary. */
 type SentOutput = JsonOutput & { bytes: Uint8Array | undefined };
 
-/** Sent is what an answer holds: its outputs, and the names of those of branches that the request did not take. */
+/**
+ * Sent is what an answer holds: its outputs, the names of those of branches that the request did not take, and the models
+ * of a cascade that answered.
+ */
 interface Sent {
   readonly outputs: readonly SentOutput[];
   readonly notTaken: readonly unknown[];
+  readonly answeredBy: readonly unknown[];
 }
 
 /**
@@ -403,6 +414,10 @@ class Answer {
     );
   }
 
+  answeredBy(): readonly string[] {
+    return this.sent?.answeredBy.filter((stage) => typeof stage === 'string') ?? [];
+  }
+
   private read(): Sent {
     this.sent ??= this.split();
     return this.sent;
@@ -418,7 +433,7 @@ class Answer {
       throw new WireFault('a header longer than it');
     const json = JSON.parse(Buffer.from(bytes.subarray(0, headerLength)).toString()) as {
       outputs: JsonOutput[];
-      parameters?: { not_taken?: unknown };
+      parameters?: { not_taken?: unknown; answered_by?: unknown };
     };
     let offset = headerLength;
     const outputs = json.outputs.map(({ name, shape, datatype, data, parameters }): SentOutput => {
@@ -432,8 +447,12 @@ class Answer {
       return { name, shape, datatype, bytes: bytes.subarray(offset - size, offset) };
     });
     if (offset !== bytes.byteLength) throw new WireFault('other bytes than its outputs need');
-    const notTaken = json.parameters?.not_taken;
-    return { outputs, notTaken: Array.isArray(notTaken) ? notTaken : [] };
+    const { not_taken: notTaken, answered_by: answeredBy = [] } = json.parameters ?? {};
+    return {
+      outputs,
+      notTaken: Array.isArray(notTaken) ? notTaken : [],
+      answeredBy: Array.isArray(answeredBy) ? answeredBy : [answeredBy],
+    };
   }
 }
 

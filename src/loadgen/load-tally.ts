@@ -1,4 +1,4 @@
-import type { ModelLoad } from '../artifacts/index.js';
+import type { LoadAnsweredBy, ModelLoad } from '../artifacts/index.js';
 import {
   ExactValues,
   latencyHistogram,
@@ -25,6 +25,8 @@ const OTHER_REASONS = 'other reasons';
 export class LoadTally {
   readonly counts = noOutcomes();
   readonly failures: Record<string, number> = {};
+  /** The rows that each model of a cascade answered, where the server tells. */
+  private readonly rowsBy = new Map<string, number>();
   private latencyMs: number[] = [];
   private latenessMs: number[] = [];
   sent = 0;
@@ -62,15 +64,25 @@ export class LoadTally {
     this.countEnd('failed', endMs);
   }
 
+  /** countAnsweredBy counts the rows of an answer by the models of a cascade that answered them. */
+  countAnsweredBy(stages: readonly string[]): void {
+    for (const stage of stages) this.addRows(stage, 1);
+  }
+
+  private addRows(stage: string, rows: number): void {
+    this.rowsBy.set(stage, (this.rowsBy.get(stage) ?? 0) + rows);
+  }
+
   private countReason(why: string, requests: number): void {
     const isKnown = Object.hasOwn(this.failures, why) || Object.keys(this.failures).length < MOST_REASONS;
     const reason = isKnown ? why : OTHER_REASONS;
     this.failures[reason] = (this.failures[reason] ?? 0) + requests;
   }
 
-  private add({ counts, failures, latencyMs, latenessMs, sent, lastEndMs }: LoadTally): void {
+  private add({ counts, failures, rowsBy, latencyMs, latenessMs, sent, lastEndMs }: LoadTally): void {
     for (const outcome of Object.keys(counts) as RequestOutcome[]) this.counts[outcome] += counts[outcome];
     for (const [why, requests] of Object.entries(failures)) this.countReason(why, requests);
+    for (const [stage, rows] of rowsBy) this.addRows(stage, rows);
     this.latencyMs = this.latencyMs.concat(latencyMs);
     this.latenessMs = this.latenessMs.concat(latenessMs);
     this.sent += sent;
@@ -107,6 +119,14 @@ export class LoadTally {
       ...(latencyMs === undefined ? {} : { latencyMs }),
       ...(histogram === undefined ? {} : { latencyHistogram: histogram }),
     };
+  }
+
+  /** answeredBy lists the models of a cascade that answered, that of the most rows first, where the server tells. */
+  private answeredBy(): { answeredBy?: LoadAnsweredBy[] } {
+    const all = [...this.rowsBy.values()].reduce((sum, rows) => sum + rows, 0);
+    if (all === 0) return {};
+    const stages = [...this.rowsBy].map(([stage, rows]) => ({ stage, rows, share: rows / all }));
+    return { answeredBy: stages.sort((a, b) => b.rows - a.rows || (a.stage < b.stage ? -1 : 1)) };
   }
 
   /**
@@ -149,6 +169,7 @@ export class LoadTally {
       ...(attainment === undefined ? {} : { attainment }),
       ...(dropRate === undefined ? {} : { dropRate }),
       ...this.latencies(),
+      ...this.answeredBy(),
       sentRps,
       ...(sendLatenessMs === undefined ? {} : { sendLatenessMs }),
       warnings,

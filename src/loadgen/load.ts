@@ -252,8 +252,10 @@ class LoadRun {
       const wrong = this.wrongAnswer(answer, index, inputs[index % inputs.length] as Tensors);
       const latencyMs = at - intendedMs;
       const late = sloMs !== undefined && latencyMs > sloMs;
-      if (wrong === undefined) tally.countEnd(late ? 'late' : 'inTime', at, latencyMs);
-      else tally.countFailure(wrong, at);
+      if (wrong === undefined) {
+        tally.countEnd(late ? 'late' : 'inTime', at, latencyMs);
+        tally.countAnsweredBy(answer.answeredBy());
+      } else tally.countFailure(wrong, at);
     }
   }
 

@@ -27,7 +27,7 @@ export {
   oneMoreLine,
 } from './gears.js';
 export { proposalTable, proposedDevicesTable } from './init.js';
-export { labelledLine, loadModelTable, loadTable } from './load.js';
+export { answeredByLine, labelledLine, loadModelTable, loadTable } from './load.js';
 export {
   pathTable,
   pipelineHeadline,
@@ -73,4 +73,11 @@ export {
 } from './simulate.js';
 export { bytes, figure, milliseconds, percent, type Table } from './table.js';
 export { requestsText, traceTable } from './trace.js';
-export { causeLines, correctedLines, verifiedExecutionTable, verifyTable, withinLines } from './verify.js';
+export {
+  causeLines,
+  correctedLines,
+  verifiedAnswersTable,
+  verifiedExecutionTable,
+  verifyTable,
+  withinLines,
+} from './verify.js';

@@ -1,4 +1,4 @@
-import type { LabelledOutcomes, ModelLoad } from '../artifacts/index.js';
+import type { LabelledOutcomes, LoadAnsweredBy, ModelLoad } from '../artifacts/index.js';
 import type { LoadReport } from '../loadgen/index.js';
 import { count, figure, orDash, percent, type Table } from './table.js';
 
@@ -73,4 +73,9 @@ function failureRows({ failures }: LoadReport): [string, string, string][] {
 export function labelledLine({ answered, right, accuracy, samples }: LabelledOutcomes): string {
   const share = accuracy === undefined ? '' : `, ${percent(accuracy, 2)}`;
   return `${count(right)} of ${count(answered)} answers right${share}, to ${count(samples)} labelled samples in turn`;
+}
+
+/** answeredByLine says which models of a cascade answered, the one of the most rows first. */
+export function answeredByLine(answeredBy: readonly LoadAnsweredBy[]): string {
+  return `answered by ${answeredBy.map(({ stage, share }) => `${stage} ${percent(share)}`).join(', ')}`;
 }

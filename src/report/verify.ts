@@ -2,6 +2,7 @@ import type {
   CauseParts,
   CorrectedProfile,
   Verification,
+  VerifiedAnswers,
   VerifiedFigure,
   VerifiedFigureName,
 } from '../artifacts/index.js';
@@ -49,6 +50,14 @@ function differenceText(name: VerifiedFigureName, difference: number | undefined
   const size = Math.abs(difference);
   const isShare = name === 'attainment' || name === 'dropRate' || name === 'accuracy';
   return `${sign}${isShare ? `${(100 * size).toFixed(2)} points` : WORDS[name].written(size)}`;
+}
+
+/** verifiedAnswersTable has one row per model of a cascade: its share of the answers, simulated and live. */
+export function verifiedAnswersTable(answers: readonly VerifiedAnswers[]): Table {
+  return {
+    columns: ['answered by', 'simulated', 'live'],
+    rows: answers.map(({ stage, simulated, live }) => [stage, share(simulated), share(live)]),
+  };
 }
 
 /** verifiedExecutionTable has one row per size of batch of each partition. */

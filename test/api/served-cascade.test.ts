@@ -289,7 +289,7 @@ describe('a cascade of three models on two executors', () => {
         { role: 'samples', path: 'images.npy', sha256: await sha256OfFile(at('images.npy')) },
         { role: 'labels', path: 'labels.csv', sha256: await sha256OfFile(at('labels.csv')) },
       ]);
-      const { requests, figures, executions, notes } = await verifyLoad(at('load.json'), {
+      const { requests, figures, answeredBy, executions, notes } = await verifyLoad(at('load.json'), {
         plan: at('solved'),
       });
       expect(requests).toBe(load.sent);
@@ -308,6 +308,13 @@ describe('a cascade of three models on two executors', () => {
       // Request k is sample k on both sides, so that in the same gears the same models answer, unless the machine is late.
       if (simulated.join() === live.join())
         expect(figure('accuracy').simulated).toBeCloseTo(load.labelled!.accuracy!, 9);
+      // Whatever comes to the last model of the cascade, it answers.
+      const told = Object.fromEntries(load.answeredBy!.map((one) => [one.stage, one.rows]));
+      expect(Object.values(told).reduce((sum, one) => sum + one)).toBe(load.answered);
+      expect(told[solved.plan.stages.at(-1)!.name] ?? 0).toBe(live.at(-1));
+      expect(answeredBy!.map(({ stage }) => stage)).toEqual(solved.plan.stages.map(({ name }) => name));
+      for (const side of ['simulated', 'live'] as const)
+        expect(answeredBy!.reduce((sum, one) => sum + one[side], 0)).toBeCloseTo(1, 9);
       expect(notes.join()).not.toContain('other samples');
       // Neither what is sent nor what the plan was made from or is deployed as is replaced by what is written.
       const sending = { ...asked, ...labelled, durationS: 0.1 };

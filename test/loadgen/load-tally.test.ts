@@ -17,12 +17,16 @@ describe('LoadTally.joined()', () => {
         if (kind === 0) tally.countEnd('dropped', at);
         else if (kind === 1) tally.countEnd('cancelled', at);
         else if (kind === 2) tally.countFailure(`reason ${Math.floor(at / 500)}`, at);
-        else if (kind < 5) tally.countEnd(kind === 3 ? 'late' : 'inTime', at, ms);
+        else if (kind < 5) {
+          tally.countEnd(kind === 3 ? 'late' : 'inTime', at, ms);
+          tally.countAnsweredBy(at < 1000 ? ['small', 'large'] : ['small']);
+        }
       }
     }
     const joined = LoadTally.joined(tallies);
     expect(joined.report(ASKED, SENDING)).toEqual(all.report(ASKED, SENDING));
     expect(LoadTally.joined(tallies.toReversed()).report(ASKED, SENDING)).toEqual(all.report(ASKED, SENDING));
+    expect(all.report(ASKED, SENDING).answeredBy?.map(({ stage }) => stage)).toEqual(['small', 'large']);
     expect([joined.sent, joined.done]).toEqual([all.sent, all.done]);
     expect(joined.done).toBeLessThan(300);
     expect(tallies.map(({ sent }) => sent).reduce((sum, sent) => sum + sent)).toBe(300);
@@ -41,6 +45,18 @@ describe('LoadTally.joined()', () => {
 });
 
 describe('LoadTally.report()', () => {
+  it('counts the rows of answers by the models that answered, where the server told any', () => {
+    const tally = new LoadTally();
+    tally.countAnsweredBy([]);
+    expect(tally.report(ASKED, SENDING)).not.toHaveProperty('answeredBy');
+    for (const stages of [['b'], ['c', 'a', 'b'], ['a']]) tally.countAnsweredBy(stages);
+    expect(tally.report(ASKED, SENDING).answeredBy).toEqual([
+      { stage: 'a', rows: 2, share: 0.4 },
+      { stage: 'b', rows: 2, share: 0.4 },
+      { stage: 'c', rows: 1, share: 0.2 },
+    ]);
+  });
+
   it('counts every latency in its bucket, of all requests and of each model', () => {
     const { uniform } = streamOf(2, 'latencies');
     const tally = new LoadTally();

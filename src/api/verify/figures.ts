@@ -3,6 +3,7 @@ import type {
   ModelLoad,
   SimulatedRequests,
   SimulationReport,
+  Verification,
   VerifiedFigure,
   VerifiedFigureName,
 } from '../../artifacts/index.js';
@@ -66,6 +67,21 @@ function compared(
     ...(live === undefined ? {} : { live }),
     ...(simulated === undefined || live === undefined ? {} : { difference: live - simulated }),
   };
+}
+
+/** verifiedAnswers compares which models of a cascade answered, in the order of the cascade, where the server told. */
+export function verifiedAnswers(
+  { cascade }: SimulationReport,
+  { answeredBy: told }: LoadDocument,
+): Pick<Verification, 'answeredBy'> {
+  if (cascade === undefined || told === undefined) return {};
+  const live = new Map(told.map(({ stage, share }) => [stage, share]));
+  const answeredBy = cascade.answeredBy.map(({ stage, share }) => ({
+    stage,
+    simulated: share,
+    live: live.get(stage) ?? 0,
+  }));
+  return { answeredBy };
 }
 
 /** withinOf says whether the attainments, that of all requests and that of each model, are as near as is allowed. */

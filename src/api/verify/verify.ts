@@ -19,7 +19,7 @@ import type { ServedPlan } from '../../serving/index.js';
 import type { SimulationSetup } from '../../simulation/index.js';
 import { causesOf, frontMsOf } from './causes.js';
 import { type CorrectionTarget, correctedProfile, correctionTargets, refuseUnmeasured } from './correct.js';
-import { modelFigures, verifiedFigures, withinOf } from './figures.js';
+import { modelFigures, verifiedAnswers, verifiedFigures, withinOf } from './figures.js';
 import { type MeasuredPool, measuredExecution, measuredPools, verifiedExecutions } from './measured.js';
 import { sentLoad } from './sent-load.js';
 import { schedulerNotes, serverScheduler } from './server-scheduler.js';
@@ -91,6 +91,7 @@ export async function verifyLoad(path: string, options: VerifyOptions): Promise<
     figures,
     models,
     executions: verifiedExecutions(pools, asPlanned),
+    ...verifiedAnswers(asPlanned, load.value),
     ...(causes === undefined ? {} : { causes }),
     ...(within === undefined
       ? {}

@@ -86,7 +86,7 @@ async function driveServer(
   url: string,
 ): Promise<ExitCode> {
   const { loadServer } = await import('../../api/index.js');
-  const { labelledLine, loadModelTable, loadTable } = await import('../../report/index.js');
+  const { answeredByLine, labelledLine, loadModelTable, loadTable } = await import('../../report/index.js');
   const shown = await progress();
   const report = await loadServer(url, {
     ...given({ ...options, sloMs, durationS }),
@@ -99,6 +99,7 @@ async function driveServer(
   shown.stop();
   await terminal.table(loadTable(report));
   if (report.labelled !== undefined) terminal.line(labelledLine(report.labelled));
+  if (report.answeredBy !== undefined) terminal.line(answeredByLine(report.answeredBy));
   if (report.models !== undefined) {
     terminal.line();
     await terminal.table(loadModelTable(report.models));

@@ -43,14 +43,23 @@ export function verifyCommand(): Command {
 async function verify({ terminal, signal }: Context, options: Options, load: string): Promise<ExitCode> {
   const { verifyLoad } = await import('../../api/index.js');
   await refuseCorrectedOnStdout(options);
-  const { causeLines, correctedLines, verifiedExecutionTable, verifyTable, withinLines } = await import(
-    '../../report/index.js'
-  );
+  const {
+    causeLines,
+    correctedLines,
+    verifiedAnswersTable,
+    verifiedExecutionTable,
+    verifyTable,
+    withinLines,
+  } = await import('../../report/index.js');
   const verification = await verifyLoad(load, { ...options, output: fileOf(options.output), signal });
   await terminal.table(verifyTable(verification.figures));
   for (const { name, figures } of verification.models) {
     terminal.line();
     await terminal.table(verifyTable(figures, name));
+  }
+  if (verification.answeredBy !== undefined) {
+    terminal.line();
+    await terminal.table(verifiedAnswersTable(verification.answeredBy));
   }
   terminal.line();
   await terminal.table(verifiedExecutionTable(verification));
