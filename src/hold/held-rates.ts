@@ -36,12 +36,18 @@ export interface HeldRates {
   readonly requests: number;
 }
 
-/** A plan serves no more than its planned rate for long; a run that begins idle serves a little more. */
-const MOST_OF_PLANNED = 1.1;
 /** A model that does not hold this share of its planned rate is taken to hold nothing. */
 const LEAST_OF_PLANNED = 0.05;
 /** How often rates that hold one by one, and not together, are lowered. */
 const MOST_LOWERED = 20;
+
+/**
+ * mostHeldRps gives the largest rate of which pools can serve a share in time for long. A run that begins idle may have more
+ * in time, as the queues that it fills are served after its last arrival.
+ */
+export function mostHeldRps(plannedRps: number, attainment: number): number {
+  return plannedRps / attainment;
+}
 
 /**
  * heldRates finds the largest rate of every model at which its attainment is reached, by bisection of all models at the
@@ -59,7 +65,7 @@ export async function heldRates(
   if (isOver()) return undefined;
   const { plannedRps, startRps, attainment, precision, enoughRps, leastRps, judge: judgedBy } = search;
   const judge = new Judge(simulate, search);
-  if (leastRps !== undefined && !(await holdsLeast(judge, leastRps, plannedRps))) {
+  if (leastRps !== undefined && !(await holdsLeast(judge, leastRps, search))) {
     const nothing = plannedRps.map(() => 0);
     return { heldRps: nothing, attainment: nothing.map(() => undefined), requests: judge.requests };
   }
@@ -91,9 +97,11 @@ export async function heldRates(
 async function holdsLeast(
   judge: Judge,
   leastRps: readonly number[],
-  plannedRps: readonly number[],
+  { plannedRps, attainment }: RateSearch,
 ): Promise<boolean> {
-  if (leastRps.some((rps, m) => rps > MOST_OF_PLANNED * (plannedRps[m] as number))) return false;
+  const isTooMuch = (rps: number, m: number) =>
+    rps > mostHeldRps(plannedRps[m] as number, attainment[m] as number);
+  if (leastRps.some(isTooMuch)) return false;
   const { held } = await judge.judged(leastRps, (isLost) => leastRps.some((_, m) => isLost(m)));
   return held.every(Boolean);
 }
@@ -138,7 +146,7 @@ class Bracket {
       readonly interpolates: boolean;
     },
   ) {
-    this.most = planned * MOST_OF_PLANNED;
+    this.most = mostHeldRps(planned, options.wanted);
     this.least = planned * LEAST_OF_PLANNED;
     this.low = options.held;
     this.isClosed = planned === 0 || this.low >= this.most;

@@ -1,11 +1,10 @@
 import { type Fault, fault } from '../artifacts/index.js';
 import { CONFIDENCE } from '../metrics/index.js';
 import type { PlanBody } from '../milp/index.js';
+import { mostHeldRps } from './held-rates.js';
 import { heldDurationNs, PROMISE_REQUESTS, PROMISE_SEEDS, promiseSeeds, SEEDS_APART } from './runs.js';
 
 const ROUNDING = 1e-9;
-/** Runs are short, so that more may be in time in one than its pools serve for long. */
-const CHANCE = 0.05;
 
 /**
  * promiseFaults finds where what a plan promises contradicts itself: rates that are held without `hold` or the reverse, a
@@ -41,6 +40,19 @@ export function promiseFaults({ hold, models, objective }: PlanBody): Fault[] {
   ];
 }
 
+/**
+ * checkedPromise lets no plan be written whose promise contradicts itself.
+ * @throws Error with its faults, which are a bug in the search
+ */
+export function checkedPromise(plan: PlanBody): void {
+  const faults = promiseFaults(plan);
+  if (faults.length === 0) return;
+  const told = faults.slice(0, 10).map(({ path, message }) => `${path} ${message}`);
+  throw new Error(
+    `The promise that was found does not pass its check, and is not written: ${told.join('; ')}`,
+  );
+}
+
 type Hold = NonNullable<PlanBody['hold']>;
 
 function namesFaults({ models: held }: Hold, models: PlanBody['models']): Fault[] {
@@ -60,13 +72,13 @@ function rateFaults(
   return [fault(`is ${heldRps}; the rate that was asked for is ${rps}`, at)];
 }
 
-/** beyondPlanned finds a rate of which more would be in time than the pools serve, but for what chance gives a run. */
+/** beyondPlanned finds a rate of which more would be in time than the pools serve for long. */
 function beyondPlanned(
   { heldRps = 0, throughputRps }: PlanBody['models'][number],
   m: number,
   attainment: number,
 ): Fault[] {
-  if (attainment * heldRps <= (1 + CHANCE) * throughputRps) return [];
+  if (heldRps <= (1 + ROUNDING) * mostHeldRps(throughputRps, attainment)) return [];
   return [
     fault(
       `is ${heldRps}, of which the planned ${throughputRps} requests/s cannot hold ${attainment}`,

@@ -30,7 +30,9 @@ export function holdLines({ hold, models, objective }: PooledPlan): string[] {
   const { seeds, arrivals, durationS, confidence } = hold.runs;
   const most = isThroughput
     ? `holds ${figure(hold.value)} per unit of weight; no plan holds more than ${figure(hold.bound)}`
-    : `costs ${figure(hold.value)}; no plan that holds the rates costs less than ${figure(hold.bound)}`;
+    : objective.kind === 'power'
+      ? `takes ${figure(hold.value)} W; no plan that holds the rates takes less than ${figure(hold.bound)} W`
+      : `costs ${figure(hold.value)} per hour; no plan that holds the rates costs less than ${figure(hold.bound)}`;
   const { trials, variants = 0, moved = 0 } = hold;
   const others = variants === 0 ? '' : ` and ${counted(variants, 'other')} with GPUs moved between pools`;
   const kept = moved === 0 ? '' : `, of which ${moved} ${moved === 1 ? 'is' : 'are'} kept`;

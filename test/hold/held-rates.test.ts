@@ -42,6 +42,25 @@ describe('heldRates()', () => {
     }
   });
 
+  it('finds twice the planned rate where half of the requests must be in time', async () => {
+    const { simulate } = serving([100, 40]);
+    const { heldRps } = await heldRates(simulate, { ...QUESTION, attainment: [0.5, 0.8] });
+    expect(heldRps[0]).toBeCloseTo(200, 9);
+    expect(heldRps[1]).toBeCloseTo(50, 9);
+  });
+
+  it('simulates no rates of which the pools cannot serve the shares for long', async () => {
+    for (const [leastRps, isTried] of [
+      [[101, 44.4], true],
+      [[101.1, 44.4], false],
+      [[101, 44.5], false],
+    ] as const) {
+      const { simulate, asked } = serving([1000, 1000]);
+      await heldRates(simulate, { ...QUESTION, leastRps });
+      expect(asked.length > 0).toBe(isTried);
+    }
+  });
+
   it('finds the largest rate of every model within the precision', async () => {
     for (const [first, second] of [
       [87, 40],
@@ -51,9 +70,10 @@ describe('heldRates()', () => {
     ] as const) {
       const { simulate } = serving([first, second]);
       const { heldRps } = await heldRates(simulate, QUESTION);
-      const wanted = [Math.min(first / 0.99, 110), Math.min(second / 0.9, 44)];
+      // Pools that are planned for 100 and 40 requests/s serve no share of more for long.
+      const wanted = [Math.min(first, 100) / 0.99, Math.min(second, 40) / 0.9];
       heldRps.forEach((rps, m) => {
-        expect(rps).toBeLessThanOrEqual(wanted[m] as number);
+        expect(rps).toBeLessThanOrEqual((wanted[m] as number) + 1e-9);
         expect(rps).toBeGreaterThanOrEqual((wanted[m] as number) * 0.99 - 1e-9);
       });
     }

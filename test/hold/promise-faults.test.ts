@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { PooledPlan } from '../../src/artifacts/index.js';
-import { promiseFaults } from '../../src/hold/index.js';
+import { checkedPromise, promiseFaults } from '../../src/hold/index.js';
 
 const SEEDS = [201, 202, 203, 204, 205, 206, 207, 208];
 
@@ -35,6 +35,13 @@ function told(change: (plan: Promised) => void, kind?: 'throughput' | 'cost'): s
   return promiseFaults(plan as PooledPlan).map(({ path, message }) => `${path} ${message}`);
 }
 
+it('checkedPromise() refuses a promise with faults, and names them', () => {
+  const plan = promised() as PooledPlan;
+  checkedPromise(plan);
+  Object.assign(plan.hold!, { bound: 89 });
+  expect(() => checkedPromise(plan)).toThrow('/hold/bound is 89, which the value 90 beats');
+});
+
 describe('promiseFaults()', () => {
   it('finds nothing in promises that agree with themselves, nor where nothing is promised', () => {
     expect(told(() => {})).toEqual([]);
@@ -68,12 +75,13 @@ describe('promiseFaults()', () => {
     ]);
   });
 
-  it('finds rates of which the pools cannot serve the promised share, but for what chance gives a run', () => {
-    const most = (1.05 * 100) / 0.99;
+  it('finds rates of which the pools cannot serve the promised share for long', () => {
+    const most = 100 / 0.99;
     for (const kind of ['throughput', 'cost'] as const) {
       const edit = (heldRps: number) => (plan: Promised) =>
         Object.assign(plan.models[0]!, { heldRps, ...(kind === 'cost' ? { rps: heldRps } : {}) });
-      expect(told(edit(0.999 * most), kind)).toEqual([]);
+      expect(told(edit(most), kind)).toEqual([]);
+      expect(told(edit(1.001 * most), kind)).toHaveLength(1);
       expect(told(edit(180), kind)).toEqual([
         '/models/0/heldRps is 180, of which the planned 100 requests/s cannot hold 0.99',
       ]);

@@ -63,9 +63,10 @@ export async function holdPlan(
     plan: isCut ? { ...plan, reproducible: false } : plan,
     ...(limit === undefined ? {} : { limit }),
   };
+  const { checkedPromise, heldProblem } = await import('../../hold/index.js');
+  checkedPromise(plan);
   // Margins and headroom were checked with the plan; what is written answers the spec's own weights and rates.
   const { checkedOutcome } = await import('../../milp/index.js');
-  const { heldProblem } = await import('../../hold/index.js');
   return { outcome: timed(checkedOutcome(written, heldProblem(loaded.problem, plan))) };
 }
 

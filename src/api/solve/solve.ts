@@ -336,7 +336,7 @@ async function search(
 /** holdText describes the progress of a search for the plan that holds most. */
 function holdText({ trials, of, value }: HoldProgress): string {
   const best = value === undefined ? '' : `, best ${value.toPrecision(6)}`;
-  return `simulating: ${trials} plans of at most ${of}${best}`;
+  return `simulating: plan ${trials} of at most ${of}${best}`;
 }
 
 /** progressText describes the progress of a search to a person. */
