@@ -43,8 +43,26 @@ export function openClient(): Client {
 
 async function ordered(child: ChildProcess, order: Order): Promise<Sending> {
   child.send(order);
-  await once(child, 'message');
-  return { report: once(child, 'message').then(([report]) => report as LoadDocument) };
+  await told(child);
+  return { report: told(child).then((report) => report as LoadDocument) };
+}
+
+/** told waits for what the client tells next. @throws Error where it ends instead */
+async function told(child: ChildProcess): Promise<unknown> {
+  if (child.exitCode !== null || child.signalCode !== null)
+    throw new Error('The client that sends the load has ended.');
+  const waiting = new AbortController();
+  const { signal } = waiting;
+  const ended = once(child, 'exit', { signal }).then(([code, by]) => {
+    throw new Error(`The client that sends the load ended with ${code ?? by}.`);
+  });
+  try {
+    const [said] = (await Promise.race([once(child, 'message', { signal }), ended])) as unknown[];
+    return said;
+  } finally {
+    ended.catch(() => {});
+    waiting.abort();
+  }
 }
 
 /** arrivalsText draws Poisson arrivals over phases, as a trace. */

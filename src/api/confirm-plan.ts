@@ -41,9 +41,14 @@ interface PlanPlace {
   readonly named?: string;
   /** What was read before, and is not read again. */
   readonly files?: FilesRead;
-  /** Whether to repeat nothing that takes seconds. */
-  readonly isQuick?: boolean;
+  /** What is repeated of that which takes seconds: by default all of it. */
+  readonly repeats?: readonly Repeated[];
 }
+
+/** Repeated is what takes seconds: the search for a gear plan, and the simulations that confirm a promise. */
+type Repeated = 'search' | 'promise';
+
+const EVERYTHING: readonly Repeated[] = ['search', 'promise'];
 
 /** Confirmation says how a plan was confirmed: `evaluated` is recomputed from what it chose, without a search. */
 export type Confirmation = 'recomputed' | 'evaluated' | 'unnamed';
@@ -54,13 +59,13 @@ interface Recomputing {
   /** The plan's file, from which its inputs are named. */
   readonly holder: string;
   readonly files: FilesRead;
-  readonly isQuick: boolean;
+  readonly repeats: readonly Repeated[];
 }
 
 /**
  * confirmPlan checks that a plan does not contradict itself, and recomputes its figures and placement from the spec and
  * the profiles that it names. These must be the files it was made from, by their digests. It searches no pooled plan and no
- * pipeline's anew; the search for a gear plan is repeated, which gives the same plan again. Where it is to be quick, or
+ * pipeline's anew; the search for a gear plan is repeated, which gives the same plan again. Where that is not to be repeated, or
  * an interruption ended that search, what follows from the plan's gears and placement is worked out instead.
  * @returns `unnamed` where the plan names no spec, so that nothing can be recomputed
  * @throws InputError where the plan contradicts itself, an input has changed or is missing, or a figure or a placement
@@ -68,7 +73,7 @@ interface Recomputing {
  */
 export async function confirmPlan(
   plan: AnyPlan,
-  { path, named = path, files = new FilesRead(), isQuick = false }: PlanPlace,
+  { path, named = path, files = new FilesRead(), repeats = EVERYTHING }: PlanPlace,
 ): Promise<Confirmation> {
   const { planContradictions } = await import('../simulation/index.js');
   const contradictions = await planContradictions(plan);
@@ -79,15 +84,15 @@ export async function confirmPlan(
   if (spec === undefined) return 'unnamed';
   const changed = await changedInputs(plan.inputs ?? [], path, files);
   if (changed.length > 0) throw new InputError(`check ${named} against its inputs`, changed, CHANGED_ADVICE);
-  const found = await recomputed(plan, { path: pathFrom(path, spec.path), holder: path, files, isQuick });
+  const found = await recomputed(plan, { path: pathFrom(path, spec.path), holder: path, files, repeats });
   const faults = found.length > 0 ? found : contradictions;
   if (faults.length > 0) throw new InputError(`confirm ${named}`, faults);
-  return plan.kind === 'gear-plan' && !isRepeated(plan, isQuick) ? 'evaluated' : 'recomputed';
+  return plan.kind === 'gear-plan' && !isSearched(plan, repeats) ? 'evaluated' : 'recomputed';
 }
 
-/** isRepeated says whether the search for a gear plan gives the same plan again, and there is time for it. */
-function isRepeated({ reproducible = true }: GearPlan, isQuick: boolean): boolean {
-  return reproducible && !isQuick;
+/** isSearched says whether the search for a gear plan is to be repeated, and gives the same plan again. */
+function isSearched({ reproducible = true }: GearPlan, repeats: readonly Repeated[]): boolean {
+  return reproducible && repeats.includes('search');
 }
 
 /** recomputed finds what in a plan is not what its spec gives. */
@@ -104,7 +109,7 @@ function recomputed(plan: AnyPlan, from: Recomputing): Promise<readonly Fault[]>
 
 async function pooledFaults(
   plan: PooledPlan,
-  { path, holder, files, isQuick }: Recomputing,
+  { path, holder, files, repeats }: Recomputing,
 ): Promise<Fault[]> {
   const { spec, problem: asked, serving, inputs } = await loadProblem(path, undefined, files);
   const { heldProblem, promiseFaults } = await import('../hold/index.js');
@@ -119,7 +124,8 @@ async function pooledFaults(
     ...inputFaults(plan.inputs, inputs(holder)),
   ];
   // Simulations of a plan that is not right say nothing more.
-  return faults.length > 0 || isQuick ? faults : repeatedPromiseFaults(plan, { problem: asked, serving });
+  if (faults.length > 0 || !repeats.includes('promise')) return faults;
+  return repeatedPromiseFaults(plan, { problem: asked, serving });
 }
 
 type Runs = NonNullable<PooledPlan['hold']>['runs'];
@@ -158,7 +164,7 @@ async function pipelineFaults(plan: PipelinePlan, { path, holder, files }: Recom
 
 async function gearFaults(
   plan: GearPlan,
-  { path, holder, files, isQuick }: Recomputing,
+  { path, holder, files, repeats }: Recomputing,
 ): Promise<readonly Fault[]> {
   const loaded = await loadCascade(path, undefined, files);
   const { slo, load, certainty = 'top-2' } = loaded.spec.value;
@@ -177,7 +183,7 @@ async function gearFaults(
   ];
   // A plan that was asked for something else has other gears too, which tells nothing more.
   if (faults.length > 0) return faults;
-  if (!isRepeated(plan, isQuick)) return evaluatedGearFaults(plan, loaded);
+  if (!isSearched(plan, repeats)) return evaluatedGearFaults(plan, loaded);
   const again = await replannedGears(plan, loaded);
   if (again === undefined) return [fault('has no plan', path)];
   const { gearChanges } = await import('../gearplan/index.js');
@@ -189,18 +195,22 @@ async function gearFaults(
  * the paths from which it was deployed. Elsewhere it checks nothing, because a bundle is complete without them.
  * @throws InputError where a figure or a placement of the plan is not right
  */
-export async function confirmBundledPlan({ plan, manifest }: OpenedBundle): Promise<void> {
+export async function confirmBundledPlan(
+  { plan, manifest }: OpenedBundle,
+  { repeats = EVERYTHING }: Pick<PlanPlace, 'repeats'> = {},
+): Promise<void> {
   const deployed = manifest.value.inputs?.find(({ role }) => role === 'plan');
   if (deployed === undefined) return;
   const path = pathFrom(manifest.path, deployed.path);
   const files = new FilesRead();
   if ((await changedInputs(plan.inputs ?? [], path, files)).length > 0) return;
-  await confirmPlan(plan, { path, named: pathFrom(manifest.path, manifest.value.plan.path), files });
+  const named = pathFrom(manifest.path, manifest.value.plan.path);
+  await confirmPlan(plan, { path, named, files, repeats });
 }
 
 /**
- * confirmSimulated recomputes a plan that is to be simulated as `confirmPlan` does when it is to be quick, where what it was
- * made from is unchanged. Elsewhere it checks nothing, as a plan needs nothing else to be simulated.
+ * confirmSimulated recomputes a plan that is to be simulated as `confirmPlan` does, without repeating what takes seconds,
+ * where what it was made from is unchanged. Elsewhere it checks nothing, as a plan needs nothing else to be simulated.
  * @param prepared the plan and the profiles as they were read for the simulation
  * @throws InputError where a figure or a placement of the plan is not right
  */
@@ -212,7 +222,7 @@ export async function confirmSimulated({
   const { inputs = [] } = plan.value;
   if (!inputs.some(({ role }) => role === 'spec')) return;
   if ((await changedInputs(inputs, madeAt, files)).length > 0) return;
-  await confirmPlan(plan.value, { path: madeAt, named: plan.path, files, isQuick: true });
+  await confirmPlan(plan.value, { path: madeAt, named: plan.path, files, repeats: [] });
 }
 
 /** askedFaults finds what a plan has that its spec does not give. */

@@ -7,5 +7,7 @@ import { confirmBundledPlan } from './confirm-plan.js';
  */
 export async function serveBundle(folder: string, options: ServeOptions = {}): Promise<RunningServer> {
   const runtime = await import('../runtime/index.js');
-  return runtime.startServer(folder, { confirm: confirmBundledPlan, ...options });
+  // A server begins without simulating: what confirms a promise was repeated when the plan was deployed.
+  const confirm: ServeOptions['confirm'] = (bundle) => confirmBundledPlan(bundle, { repeats: ['search'] });
+  return runtime.startServer(folder, { confirm, ...options });
 }

@@ -54,6 +54,8 @@ export function evaluatedFaults(plan: GearPlan, from: EvaluatedFrom): Fault[] {
 /** ChosenPlan is what a plan chose, in the terms of the problem that it answers. */
 class ChosenPlan {
   private readonly cascades: readonly Cascade[];
+  /** The set of models of each entry of the placement, and of each device. */
+  private readonly held: readonly number[];
   private readonly placement: ModelPlacement;
   private readonly gears: RangeGear[] = [];
 
@@ -63,8 +65,9 @@ class ChosenPlan {
   ) {
     const { models, quantile } = of.problem;
     const place = (name: string) => models.findIndex((model) => model.name === name);
-    this.placement = plan.placement.flatMap(({ stages, count = 1 }) =>
-      new Array<number>(count).fill(stages.reduce((set, name) => set | (1 << place(name)), 0)),
+    this.held = plan.placement.map(({ stages }) => stages.reduce((set, name) => set | (1 << place(name)), 0));
+    this.placement = plan.placement.flatMap(({ count = 1 }, i) =>
+      new Array<number>(count).fill(this.held[i] as number),
     );
     this.cascades = plan.gears.map(({ cascade }) =>
       cascadeOf(
@@ -80,36 +83,35 @@ class ChosenPlan {
 
   /** faults finds devices that are not there, models that do not fit, and thresholds that the planner does not try. */
   faults(): Fault[] {
-    const { models, devices, memoryBytes } = this.of.problem;
-    const seats = this.plan.placement;
+    const { models, devices, memoryBytes, thresholds } = this.of.problem;
+    const levels = models.map(({ certainty }) => Array.from(thresholdsOf(certainty, thresholds)));
     return [
       ...(this.placement.length > devices
         ? [fault(`has ${this.placement.length} devices; ${devices} are free`, '/placement')]
         : []),
-      ...seats.flatMap(({ stages }, i) => {
-        const held = models.reduce((set, { name }, m) => (stages.includes(name) ? set | (1 << m) : set), 0);
-        return fitsDevice(models, held, memoryBytes)
-          ? []
-          : [
-              fault(
-                `are ${stages.join(', ')}, which take more memory than a device has`,
-                `/placement/${i}/stages`,
-              ),
-            ];
+      ...this.plan.placement.flatMap(({ stages }, i) => {
+        if (fitsDevice(models, this.held[i] as number, memoryBytes)) return [];
+        const said = `are ${stages.join(', ')}, which take more memory than a device has`;
+        return [fault(said, `/placement/${i}/stages`)];
       }),
-      ...this.cascades.flatMap((cascade, range) => this.thresholdFaults(cascade, range)),
+      ...this.cascades.flatMap((cascade, range) => this.thresholdFaults(cascade, range, levels)),
       ...this.plan.gears.flatMap((gear, range) => this.limitFaults(gear, range)),
     ];
   }
 
-  private thresholdFaults({ models, thresholds }: Cascade, range: number): Fault[] {
-    const { problem } = this.of;
+  /** @param levels the thresholds that the planner tries, by model */
+  private thresholdFaults(
+    { models, thresholds }: Cascade,
+    range: number,
+    levels: readonly (readonly number[])[],
+  ): Fault[] {
     return thresholds.flatMap((threshold, step) => {
-      const model = problem.models[models[step] as number] as FamilyModel;
-      const tried = Array.from(thresholdsOf(model.certainty, problem.thresholds));
+      const model = models[step] as number;
+      const tried = levels[model] as readonly number[];
       if (tried.some((one) => same(one, threshold))) return [];
+      const { name } = this.of.problem.models[model] as FamilyModel;
       const at = `/gears/${range}/cascade/${step}/threshold`;
-      return [fault(`is ${threshold}; of ${model.name} its records give ${nearest(tried, threshold)}`, at)];
+      return [fault(`is ${threshold}; of ${name} its records give ${nearest(tried, threshold)}`, at)];
     });
   }
 

@@ -9,7 +9,7 @@
  */
 export { type HeldRates, heldRates, type RateSearch } from './held-rates.js';
 export type { SimulatedRates } from './judge.js';
-export { checkedPromise, promiseFaults } from './promise-faults.js';
+export { promiseFaults } from './promise-faults.js';
 export {
   heldDurationNs,
   PROMISE_REQUESTS,

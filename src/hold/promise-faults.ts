@@ -40,19 +40,6 @@ export function promiseFaults({ hold, models, objective }: PlanBody): Fault[] {
   ];
 }
 
-/**
- * checkedPromise lets no plan be written whose promise contradicts itself.
- * @throws Error with its faults, which are a bug in the search
- */
-export function checkedPromise(plan: PlanBody): void {
-  const faults = promiseFaults(plan);
-  if (faults.length === 0) return;
-  const told = faults.slice(0, 10).map(({ path, message }) => `${path} ${message}`);
-  throw new Error(
-    `The promise that was found does not pass its check, and is not written: ${told.join('; ')}`,
-  );
-}
-
 type Hold = NonNullable<PlanBody['hold']>;
 
 function namesFaults({ models: held }: Hold, models: PlanBody['models']): Fault[] {

@@ -414,6 +414,7 @@ class Answer {
     );
   }
 
+  /** What `fault` did not read, because it is long, tells nothing. */
   answeredBy(): readonly string[] {
     return this.sent?.answeredBy.filter((stage) => typeof stage === 'string') ?? [];
   }

@@ -2,9 +2,9 @@ import { type Fault, fault, type GearPlan, proofFaults } from '../artifacts/inde
 
 /**
  * gearPlanFaults finds what is wrong with a gear plan that its schema cannot know: stages that gears or devices name and
- * the plan does not have, stages of no class or without a latency at their batch, models that no device holds or others than it counts, load shares that are not one for each device
- * of their stage, gears that leave loads out, an SLO or a highest load beside that of the gears, and a status or gap that the
- * value and bound do not give.
+ * the plan does not have, stages of no class or without a latency at their batch, models that no device holds or others than
+ * it counts, load shares that are not one for each device of their stage, gears that leave loads out, and an SLO or a highest
+ * load that is not that of the gears. It finds what `proofFaults` finds too.
  */
 export function gearPlanFaults(plan: GearPlan): Fault[] {
   const { stages, gears, placement, slo, sloMs, maxRps, cluster } = plan;

@@ -13,9 +13,8 @@ const ROUNDING = 1e-6;
 
 /**
  * planFaults finds what a plan says against itself: classes that its cluster lacks, rates that do not add up or are
- * beyond what the devices do in the times stated, latencies beyond the SLO, GPUs that its virtual GPUs do not add up to, a
- * status or gap that its value and bound do not give, and a scheduler that does not exist. It
- * needs none of the plan's inputs, so it also checks a plan that names none and the plan of a bundle.
+ * beyond what the devices do in the times stated, latencies beyond the SLO, numbers of GPUs that do not follow from those of
+ * virtual GPUs, and a scheduler that does not exist. It finds what `proofFaults` finds too. It needs none of the plan's inputs, so it also checks a plan that names none and the plan of a bundle.
  */
 export function planFaults(plan: PooledPlan): Fault[] {
   return [...servingFaults(plan), ...proofFaults(plan), ...figureFaults(plan)];

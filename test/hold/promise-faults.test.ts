@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { PooledPlan } from '../../src/artifacts/index.js';
-import { checkedPromise, promiseFaults } from '../../src/hold/index.js';
+import { promiseFaults } from '../../src/hold/index.js';
 
 const SEEDS = [201, 202, 203, 204, 205, 206, 207, 208];
 
@@ -34,13 +34,6 @@ function told(change: (plan: Promised) => void, kind?: 'throughput' | 'cost'): s
   change(plan);
   return promiseFaults(plan as PooledPlan).map(({ path, message }) => `${path} ${message}`);
 }
-
-it('checkedPromise() refuses a promise with faults, and names them', () => {
-  const plan = promised() as PooledPlan;
-  checkedPromise(plan);
-  Object.assign(plan.hold!, { bound: 89 });
-  expect(() => checkedPromise(plan)).toThrow('/hold/bound is 89, which the value 90 beats');
-});
 
 describe('promiseFaults()', () => {
   it('finds nothing in promises that agree with themselves, nor where nothing is promised', () => {

@@ -63,11 +63,11 @@ export async function holdPlan(
     plan: isCut ? { ...plan, reproducible: false } : plan,
     ...(limit === undefined ? {} : { limit }),
   };
-  const { checkedPromise, heldProblem } = await import('../../hold/index.js');
-  checkedPromise(plan);
+  const { heldProblem, promiseFaults } = await import('../../hold/index.js');
   // Margins and headroom were checked with the plan; what is written answers the spec's own weights and rates.
   const { checkedOutcome } = await import('../../milp/index.js');
-  return { outcome: timed(checkedOutcome(written, heldProblem(loaded.problem, plan))) };
+  const problem = heldProblem(loaded.problem, plan);
+  return { outcome: timed(checkedOutcome(written, problem, promiseFaults(plan))) };
 }
 
 /** promisePool makes the threads that simulate plans of a problem, by the scheduler of its spec, under the arrivals of a target. */

@@ -37,11 +37,16 @@ export function checkPlan(plan: PlanBody, problem: PooledProblem): Fault[] {
 /**
  * checkedOutcome returns the outcome as it is if it has no plan, or one that passes `checkPlan`, so that no wrong plan
  * is written.
+ * @param others faults of the plan that were found besides
  * @throws Error with the first ten faults of the plan, which are a bug in the planner
  */
-export function checkedOutcome(outcome: PooledOutcome, problem: PooledProblem): PooledOutcome {
+export function checkedOutcome(
+  outcome: PooledOutcome,
+  problem: PooledProblem,
+  others: readonly Fault[] = [],
+): PooledOutcome {
   if (!('plan' in outcome)) return outcome;
-  const faults = checkPlan(outcome.plan, problem);
+  const faults = [...checkPlan(outcome.plan, problem), ...others];
   if (faults.length === 0) return outcome;
   const told = faults.slice(0, 10).map(({ path, message }) => `${path} ${message}`);
   throw new Error(`The plan that was found does not pass its check, and is not written: ${told.join('; ')}`);

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { confirmPlan } from '../../../src/api/confirm-plan.js';
 import { solveSpec, validateFiles } from '../../../src/api/index.js';
 import type { PooledPlan, PooledSpec } from '../../../src/artifacts/index.js';
 import { writeRandomSpec } from '../specs.js';
@@ -75,6 +76,16 @@ describe('repeatedPromiseFaults()', { timeout: 120_000 }, () => {
     expect((await told({ ...plan, objective: tighter }))[0]).toMatch(
       /^\/objective\/bound is .* the LP with no margin proves/,
     );
+  });
+
+  it('is left out where nothing that takes seconds is to be repeated, or the search alone', async () => {
+    const plan = lowered(await held(), 0.999);
+    const path = join(folder, 'edited.json');
+    await writeFile(path, JSON.stringify(plan));
+    for (const repeats of [[], ['search']] as const)
+      expect(await confirmPlan(plan, { path, repeats })).toBe('recomputed');
+    for (const place of [{ path }, { path, repeats: ['promise'] as const }])
+      await expect(confirmPlan(plan, place)).rejects.toThrow('/models/0/heldRps');
   });
 
   it('finds arrivals that its spec does not give', async () => {

@@ -162,4 +162,15 @@ describe('checkedOutcome()', () => {
       /does not pass its check.*objective\/value/,
     );
   });
+
+  test('throws at what was found besides by others', () => {
+    const { problem, outcome } = goodPlan(1);
+    const others = [{ path: '/hold/bound', message: 'is 89, which the value 90 beats' }];
+    expect(() => checkedOutcome(outcome, problem, others)).toThrow(
+      '/hold/bound is 89, which the value 90 beats',
+    );
+    const { solver } = outcome;
+    const none = { status: 'no-plan-in-time', limit: 'time', solver } as const;
+    expect(checkedOutcome(none, problem, others)).toBe(none);
+  });
 });
