@@ -38,7 +38,10 @@ async function send({ url, trace, samples, labels }: Order): Promise<void> {
 /** openClient starts a client that waits for orders. */
 export function openClient(): Client {
   const child = fork(fileURLToPath(import.meta.url));
-  return { pid: child.pid ?? -1, send: (order) => ordered(child, order), close: () => child.disconnect() };
+  const close = () => {
+    if (child.connected) child.disconnect();
+  };
+  return { pid: child.pid ?? -1, send: (order) => ordered(child, order), close };
 }
 
 async function ordered(child: ChildProcess, order: Order): Promise<Sending> {
