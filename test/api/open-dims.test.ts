@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
@@ -10,9 +10,8 @@ import {
   serveBundle,
   solveSpec,
 } from '../../src/api/index.js';
-import type { Profile } from '../../src/artifacts/index.js';
 import * as w from '../onnx/writer.js';
-import { ONE_CPU } from './specs.js';
+import { makeBatchesCheap, ONE_CPU } from './specs.js';
 
 const DEVICES = ['cpu=cpu:1'];
 const SIZE = 8;
@@ -51,15 +50,6 @@ function profileAt(dim: Record<string, number> | undefined) {
     ...{ warmup: 1, minRuns: 1, minMs: 1, maxMs: 50, batch: [1, 2], virtual: [1] },
     ...{ devices: DEVICES, blocks: '2', boundary: 'exact', dim, output: at('model.profile.json') },
   });
-}
-
-/** On a busy machine, batches of 2 may be measured as not worth their time; they are given the time of batches of 1. */
-async function makeBatchesCheap(path: string): Promise<void> {
-  const profile = JSON.parse(await readFile(path, 'utf8')) as Profile;
-  for (const device of Object.values(profile.devices))
-    for (const table of [device.blockLatencyUs, device.pairLatencyUs, device.wholeLatencyUs])
-      for (const byBatch of Object.values(table ?? {})) byBatch['2'] = byBatch['1'] as never;
-  await writeFile(path, JSON.stringify(profile));
 }
 
 describe('a model whose input has sizes of −1', () => {
