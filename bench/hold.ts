@@ -6,8 +6,9 @@ import { solveSpec } from '../src/api/index.js';
 import { emittedHead, type PooledPlan, type PooledSpec, ToldFaults } from '../src/artifacts/index.js';
 import {
   type HeldRates,
-  heldDurationNs,
+  type HeldRun,
   heldRates,
+  heldRun,
   PROMISE_REQUESTS,
   PROMISE_SEEDS,
   RANKING_SEEDS,
@@ -69,9 +70,9 @@ function schedulerOf({ models }: PlanBody): ChosenScheduler {
   return plannedScheduler({}, { options: {}, leastSloNs }, told) as ChosenScheduler;
 }
 
-function simulated(body: PlanBody, durationNs: number) {
+function simulated(body: PlanBody, run: HeldRun) {
   const plan: PooledPlan = { ...emittedHead('pooled-plan', []), ...body };
-  return simulatedRates(plan, { scheduler: schedulerOf(body), arrivals: 'poisson', durationNs });
+  return simulatedRates(plan, { scheduler: schedulerOf(body), arrivals: 'poisson', ...run });
 }
 
 /** promisedBy measures as the search does: other seeds confirm what one set of seeds has found. */
@@ -93,8 +94,8 @@ function heldBy(
 ): Promise<HeldRates> {
   const { exactTo, ...rest } = more;
   const isExact = exactTo !== undefined;
-  const durationNs = heldDurationNs(plan.models, isExact ? PROMISE_REQUESTS : TRIAL_REQUESTS);
-  return heldRates(simulated(plan, durationNs), {
+  const run = heldRun(plan.models, isExact ? PROMISE_REQUESTS : TRIAL_REQUESTS);
+  return heldRates(simulated(plan, run), {
     plannedRps: plan.models.map(({ throughputRps }) => throughputRps),
     attainment: plan.models.map(() => ATTAINMENT),
     startRps,
@@ -172,7 +173,7 @@ async function searched(instance: Instance): Promise<{ plan: PooledPlan; seconds
 }
 
 async function fresh(plan: PooledPlan): Promise<Row['fresh']> {
-  const simulate = simulated(plan, heldDurationNs(plan.models, PROMISE_REQUESTS));
+  const simulate = simulated(plan, heldRun(plan.models, PROMISE_REQUESTS));
   const rps = plan.models.map(({ heldRps = 0 }) => heldRps);
   const reached: number[][] = rps.map(() => []);
   const arrived = rps.map(() => 0);

@@ -162,6 +162,7 @@ export type {
   PlannedPipeline,
   PlanObjective,
   PooledPlan,
+  WarmUp,
 } from './pooled-plan.js';
 export {
   type BatchFormation,

@@ -81,9 +81,23 @@ export interface HoldRuns {
   arrivals: HoldArrivals;
   /** The coefficient of variation of the gaps between gamma arrivals. */
   cv?: number;
+  /** For so long arrive the requests that count. */
   durationS: number;
+  /** What comes before; absent in plans of earlier versions, whose runs began idle. */
+  warmUp?: WarmUp;
   /** The confidence of the intervals of attainments. */
   confidence: number;
+}
+
+/**
+ * WarmUp says how a run begins whose figures are to be those of any time of a long run. Its requests do not count. Lengths
+ * are in SLOs: a model's own, and then the longest of all models.
+ */
+export interface WarmUp {
+  /** For so many of its SLOs, each model gets twice its rate, which fills its queues. */
+  fillSlos: number;
+  /** For so many of the longest SLO, all models then get their rates. */
+  settleSlos: number;
 }
 
 /** HeldModel says what one model holds, and by which settings it was planned for that. */

@@ -25,7 +25,9 @@ const NEWER_VERSIONS: Partial<Record<ArtifactKind, string>> = {
   'gear-plan': '1.1',
   'load-report': '1.4',
   'plan-diff': '1.4',
+  'pooled-plan': '1.1',
   profile: '1.1',
+  'simulation-report': '1.1',
   verification: '1.2',
 };
 

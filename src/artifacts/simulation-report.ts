@@ -86,8 +86,10 @@ export interface SimulatedWorkload {
   arrivals: 'poisson' | 'uniform' | 'gamma' | 'trace';
   /** The coefficient of variation of the gaps between gamma arrivals. */
   cv?: number;
-  /** Requests arrive in [0, durationS). */
+  /** The requests that count arrive in [0, durationS). */
   durationS: number;
+  /** Others arrive for so long before, which fill the queues and do not count; absent where the run began idle. */
+  warmUpS?: number;
   /** How the requests of a trace's intervals were placed in them; absent where it has none. */
   spread?: 'poisson' | 'uniform' | 'gamma';
   /** The phases of a load that changed over time, in their order. */

@@ -9,7 +9,7 @@ export interface HoldCandidate {
 }
 
 /** The margins that are tried for all models at once. */
-const MARGINS = [0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5];
+export const MARGINS = [0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5];
 /** The finer steps around the best margin. */
 const FINER = [-0.03, -0.015, 0.015, 0.03];
 /** A prediction that promises less than this share more is not worth its simulations. */

@@ -11,7 +11,8 @@ export { type HeldRates, heldRates, type RateSearch } from './held-rates.js';
 export type { SimulatedRates } from './judge.js';
 export { promiseFaults } from './promise-faults.js';
 export {
-  heldDurationNs,
+  type HeldRun,
+  heldRun,
   PROMISE_REQUESTS,
   PROMISE_SEEDS,
   RANKING_SEEDS,

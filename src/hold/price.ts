@@ -1,4 +1,6 @@
 import type { PlanBody, PooledProblem } from '../milp/index.js';
+import { CheaperPlans } from './cheaper.js';
+import type { HeldRates } from './held-rates.js';
 import { promiseSeeds } from './runs.js';
 import { type ModelSetting, withSettings } from './settings.js';
 import type { HoldTools } from './tools.js';
@@ -11,8 +13,10 @@ const RAISE = 1.01;
 /** and that again, at most so many times, while its plan stays the same one. */
 const SAME_RAISE = 1.04;
 const MOST_SAME = 12;
-/** So many plans are judged; each by seeds of its own. */
+/** So many plans are judged, each by seeds of its own, */
 const MOST_JUDGED = 4;
+/** and then so many that cost less than what was confirmed. */
+const MOST_LOWERED = 6;
 /** PlannedBy is a plan with the settings that it was made by. */
 type PlannedBy = Pick<HoldTrial, 'settings' | 'outcome'>;
 
@@ -44,6 +48,21 @@ export class PriceConfirmation {
       if (firm === undefined) continue;
       best = (await this.confirmed(firm, below)) ?? best;
     }
+    return best === undefined ? undefined : this.lowered(best);
+  }
+
+  /** lowered confirms plans that cost less and hold by the ranking seeds, one after another. */
+  private async lowered(from: Confirmed): Promise<Confirmed> {
+    const plans = new CheaperPlans(this.problem, this.tools);
+    let best = from;
+    let at: PlannedBy | undefined = from;
+    for (let judged = 0; judged < MOST_LOWERED && at !== undefined; judged++) {
+      at = await plans.next(best);
+      if (at === undefined) break;
+      const { rates, seeds } = await this.judgedOnce(at);
+      if (rates !== undefined && this.holds(rates.heldRps)) best = this.confirmedBy(at, rates, seeds);
+    }
+    this.isCut ||= plans.isCut;
     return best;
   }
 
@@ -64,20 +83,30 @@ export class PriceConfirmation {
   private async confirmed(from: PlannedBy, below: number): Promise<Confirmed | undefined> {
     let at: PlannedBy | undefined = from;
     while (at !== undefined && this.judged < MOST_JUDGED && priceOf(at) < below) {
-      const { plan } = at.outcome;
-      const seeds = promiseSeeds(this.judged++);
-      const rates = await this.tools.promised({ plan, startRps: this.rps }, seeds);
-      if (rates === undefined) {
-        this.isCut = true;
-        return undefined;
-      }
-      if (this.holds(rates.heldRps)) {
-        const { settings, outcome } = at;
-        return { settings, outcome, heldRps: this.rps, rates, seeds, value: -priceOf(at) };
-      }
+      const { rates, seeds } = await this.judgedOnce(at);
+      if (rates === undefined) return undefined;
+      if (this.holds(rates.heldRps)) return this.confirmedBy(at, rates, seeds);
       at = await this.withMore(at, rates.heldRps);
     }
     return undefined;
+  }
+
+  /** judgedOnce asks what rates a plan holds by seeds by which nothing was chosen; there are none where the time is over. */
+  private async judgedOnce({
+    outcome: { plan },
+  }: PlannedBy): Promise<{ rates: HeldRates | undefined; seeds: readonly number[] }> {
+    const seeds = promiseSeeds(this.judged++);
+    const rates = await this.tools.promised({ plan, startRps: this.rps }, seeds);
+    this.isCut ||= rates === undefined;
+    return { rates, seeds };
+  }
+
+  private confirmedBy(
+    { settings, outcome }: PlannedBy,
+    rates: HeldRates,
+    seeds: readonly number[],
+  ): Confirmed {
+    return { settings, outcome, heldRps: this.rps, rates, seeds, value: -outcome.plan.objective.value };
   }
 
   /** withMore plans again with more headroom for the models that hold too little, until the plan is another one. */

@@ -1,8 +1,8 @@
-import { type Fault, fault } from '../artifacts/index.js';
+import { type Fault, fault, type WarmUp } from '../artifacts/index.js';
 import { CONFIDENCE } from '../metrics/index.js';
 import type { PlanBody } from '../milp/index.js';
 import { mostHeldRps } from './held-rates.js';
-import { heldDurationNs, PROMISE_REQUESTS, PROMISE_SEEDS, promiseSeeds, SEEDS_APART } from './runs.js';
+import { heldRun, PROMISE_REQUESTS, PROMISE_SEEDS, promiseSeeds, SEEDS_APART } from './runs.js';
 
 const ROUNDING = 1e-9;
 
@@ -95,14 +95,19 @@ function batchFaults(
 }
 
 /** runsFaults finds runs that no search confirms a promise by: of another length, confidence or number. */
-function runsFaults({ seeds, durationS, confidence }: Hold['runs'], models: PlanBody['models']): Fault[] {
-  const wantedS = heldDurationNs(models, PROMISE_REQUESTS) / 1e9;
+function runsFaults(
+  { seeds, durationS, warmUp, confidence }: Hold['runs'],
+  models: PlanBody['models'],
+): Fault[] {
+  const run = heldRun(models, PROMISE_REQUESTS);
+  const wantedS = run.durationNs / 1e9;
   const judged = Math.max(0, Math.floor(((seeds[0] ?? 0) - (PROMISE_SEEDS[0] as number)) / SEEDS_APART));
   const wanted = promiseSeeds(judged);
   return [
     ...(differ(durationS, wantedS)
       ? [fault(`is ${durationS}; the planned rates and SLOs give ${wantedS}`, '/hold/runs/durationS')]
       : []),
+    ...warmUpFaults(warmUp, run.warmUp),
     ...(confidence === CONFIDENCE
       ? []
       : [fault(`is ${confidence}; promises are confirmed with ${CONFIDENCE}`, '/hold/runs/confidence')]),
@@ -115,6 +120,17 @@ function runsFaults({ seeds, durationS, confidence }: Hold['runs'], models: Plan
           ),
         ]),
   ];
+}
+
+function warmUpFaults(has: Hold['runs']['warmUp'], wanted: WarmUp): Fault[] {
+  const at = '/hold/runs/warmUp';
+  if (has === undefined)
+    return [fault('is missing: these runs began idle, which promises too much; solve the spec again', at)];
+  return (['fillSlos', 'settleSlos'] as const).flatMap((key) =>
+    differ(has[key], wanted[key])
+      ? [fault(`is ${has[key]}; promises are confirmed with ${wanted[key]}`, `${at}/${key}`)]
+      : [],
+  );
 }
 
 function differ(one: number, other: number): boolean {

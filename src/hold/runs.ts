@@ -1,3 +1,5 @@
+import type { WarmUp } from '../artifacts/index.js';
+
 /** The seeds of the simulations by which plans are compared. */
 export const SEARCH_SEEDS = [1, 2];
 
@@ -18,19 +20,32 @@ export function promiseSeeds(judged: number): number[] {
 /** Each model gets at least this many requests in a run of the search, and in one that confirms a promise, */
 export const TRIAL_REQUESTS = 8000;
 export const PROMISE_REQUESTS = 20_000;
-/** a run lasts at least as many times the longest SLO, so that how it begins counts little, */
+/** a run counts the requests of at least as many times the longest SLO, */
 const LEAST_SLOS = 60;
-/** and all models together have no more than this many requests. */
+/** and all models together have no more than this many requests, with those of the warm-up. */
 const MOST_REQUESTS = 400_000;
 
 /**
- * heldDurationNs gives how long a simulation of a plan lasts, in ns, by its planned rates and its SLOs.
+ * A run that began idle would have too many requests in time: its queues fill for as long as the load is a little too much,
+ * which takes hundreds of SLOs, and are served after its end. So it begins with full queues: for one SLO twice the rate
+ * arrives. What is served right after that is late, so that queues settle first.
+ */
+const WARM_UP: WarmUp = { fillSlos: 1, settleSlos: 10 };
+
+/** HeldRun says how long a simulation of a plan counts requests, and what comes before. */
+export interface HeldRun {
+  readonly durationNs: number;
+  readonly warmUp: WarmUp;
+}
+
+/**
+ * heldRun gives how long a simulation of a plan lasts, by its planned rates and its SLOs.
  * @param leastRequests that each model gets
  */
-export function heldDurationNs(
+export function heldRun(
   models: readonly { readonly throughputRps: number; readonly sloMs: number }[],
   leastRequests: number,
-): number {
+): HeldRun {
   const served = models.filter(({ throughputRps }) => throughputRps > 0);
   const together = served.reduce((sum, { throughputRps }) => sum + throughputRps, 0);
   const wantedS = Math.max(
@@ -38,5 +53,12 @@ export function heldDurationNs(
       Math.max(leastRequests / throughputRps, (LEAST_SLOS * sloMs) / 1000),
     ),
   );
-  return Math.ceil(1e9 * Math.min(wantedS, MOST_REQUESTS / together));
+  const { fillSlos, settleSlos } = WARM_UP;
+  const longestS = Math.max(...models.map(({ sloMs }) => sloMs)) / 1000;
+  const wholeS = (fillSlos + settleSlos) * longestS + wantedS;
+  const scale = Math.min(1, MOST_REQUESTS / (wholeS * together));
+  return {
+    durationNs: Math.ceil(1e9 * scale * wantedS),
+    warmUp: { fillSlos: scale * fillSlos, settleSlos: scale * settleSlos },
+  };
 }

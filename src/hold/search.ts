@@ -4,7 +4,7 @@ import type { PlanBody, PooledOutcome, PooledProblem, ProblemModel } from '../mi
 import { Candidates, type HoldCandidate } from './candidates.js';
 import { Polish } from './polish.js';
 import { PriceConfirmation, pipelinesOf } from './price.js';
-import { heldDurationNs, PROMISE_REQUESTS, promiseSeeds } from './runs.js';
+import { heldRun, PROMISE_REQUESTS, promiseSeeds } from './runs.js';
 import { asAsked, isOneMargin, type ModelSetting, withSettings } from './settings.js';
 import type { HoldTools } from './tools.js';
 import {
@@ -139,8 +139,9 @@ class Search {
   isCut = false;
   /** Whether the time was over before a plan that may hold the rates was confirmed. */
   isUnconfirmed = false;
-  /** An outcome without a plan, where there was one. */
+  /** The outcome without a plan of the settings that withheld the least from the SLOs, where there was one. */
   ended: PooledOutcome | undefined;
+  private endedMargin = Number.POSITIVE_INFINITY;
   /** The largest share of its rates that a plan held which held them all in its trial, and failed when confirmed. */
   private failedShare: number | undefined;
   /** What was found of each plan, by its pipelines; undefined before it is simulated. */
@@ -192,7 +193,7 @@ class Search {
       const { settings } = candidates[i] as HoldCandidate;
       this.isCut ||= isTimed(outcome);
       if (!('plan' in outcome)) {
-        this.ended ??= outcome;
+        this.keepEnded(outcome, settings);
         return [];
       }
       const key = pipelinesOf(outcome.plan);
@@ -227,6 +228,13 @@ class Search {
       const trial = this.seen.get(key);
       if (trial !== undefined) this.candidates.learn({ ...trial, settings });
     }
+  }
+
+  private keepEnded(outcome: PooledOutcome, settings: readonly ModelSetting[]): void {
+    const margin = settings.reduce((sum, { sloMargin }) => sum + sloMargin, 0);
+    if (margin >= this.endedMargin) return;
+    this.ended = outcome;
+    this.endedMargin = margin;
   }
 
   /**
@@ -280,25 +288,54 @@ class Search {
     const close = ranked.filter(({ value }) => value >= least && value > 0);
     const compared = close.slice(0, MOST_RANKED);
     // What is found is never below the best plan of one margin for all models, by the seeds that rank.
-    const single = close.slice(MOST_RANKED).find(({ settings }) => isOneMargin(settings));
+    const single = ranked.find(({ settings, value }) => isOneMargin(settings) && value > 0);
     if (single !== undefined && !compared.some(({ settings }) => isOneMargin(settings)))
       compared.push(single);
     const best = await this.bestRanked(compared);
     if (best === undefined) return undefined;
-    const { trial, heldRps, moves } = await this.polished(best, compared);
+    const polished = await this.polished(best, compared);
     // The best of several looks better than it is, so other seeds have the last word.
-    const { plan } = trial.outcome;
-    const seeds = promiseSeeds(0);
-    const rates = await this.tools.promised({ plan, startRps: heldRps }, seeds);
-    if (rates === undefined) {
-      this.isCut = true;
+    const confirmed = await this.promisedOf(polished);
+    if (confirmed === undefined) {
       this.isUnconfirmed = true;
       return undefined;
     }
+    const last = await this.orOneMargin(confirmed, compared, polished.trial);
+    return last.value > 0 ? last : undefined;
+  }
+
+  /** promisedOf confirms what a plan holds, by seeds that it was not found by; undefined where the time is over before. */
+  private async promisedOf({ trial, heldRps, moves }: Ranked): Promise<Confirmed | undefined> {
+    const { plan } = trial.outcome;
+    const seeds = promiseSeeds(0);
+    const rates = await this.tools.promised({ plan, startRps: heldRps }, seeds);
+    this.isCut ||= rates === undefined;
+    if (rates === undefined) return undefined;
     const value = this.valueOf(plan, rates.heldRps);
-    return value > 0
-      ? { ...trial, rates, seeds, value, ...(moves === undefined ? {} : { moves }) }
-      : undefined;
+    return { ...trial, rates, seeds, value, ...(moves === undefined ? {} : { moves }) };
+  }
+
+  /**
+   * orOneMargin gives the best plan of one margin for all models where it holds more than what was confirmed, by the
+   * ranking seeds and by those that confirmed it. So no promise is below that of such a plan for want of luck.
+   */
+  private async orOneMargin(
+    confirmed: Confirmed,
+    compared: readonly HoldTrial[],
+    confirmedTrial: HoldTrial,
+  ): Promise<Confirmed> {
+    const moves = confirmed.moves === undefined ? {} : { moves: { ...confirmed.moves, moved: 0 } };
+    let best = confirmed;
+    for (const trial of compared) {
+      const isOther = trial !== confirmedTrial && isOneMargin(trial.settings);
+      if (!isOther || trial.value < (1 - CLOSE) * best.value || this.tools.isOver()) continue;
+      const { plan } = trial.outcome;
+      const rates = await this.tools.ranked({ plan, startRps: trial.heldRps });
+      if (rates === undefined || this.valueOf(plan, rates.heldRps) <= best.value) continue;
+      const found = await this.promisedOf({ trial, heldRps: rates.heldRps, ...moves });
+      if (found !== undefined && found.value > best.value) best = found;
+    }
+    return best;
   }
 
   /**
@@ -380,6 +417,7 @@ function held(
   const { attainment, arrivals, cv } = found.target;
   const plan = asAsked(outcome.plan, problem, found.planned);
   const isThroughput = problem.planner.objective === 'throughput';
+  const { durationNs, warmUp } = heldRun(outcome.plan.models, PROMISE_REQUESTS);
   const promised = isThroughput ? rates.heldRps : heldRps;
   const models = plan.models.map((model, m) => ({ ...model, heldRps: promised[m] as number }));
   const hold: NonNullable<PlanBody['hold']> = {
@@ -391,7 +429,8 @@ function held(
       seeds: [...seeds],
       arrivals,
       ...(cv === undefined ? {} : { cv }),
-      durationS: heldDurationNs(outcome.plan.models, PROMISE_REQUESTS) / 1e9,
+      durationS: durationNs / 1e9,
+      warmUp,
       confidence: CONFIDENCE,
     },
     models: settings.map((setting, m) => ({

@@ -45,8 +45,8 @@ export interface LinkFigures {
 }
 
 /**
- * DeviceFold adds up the busy time (ns) of devices and links until the run's end, and counts all batches by size, also
- * those that ran after that end. It allocates nothing per batch.
+ * DeviceFold adds up the busy time (ns) of devices and links between the run's beginning, 0, and its end, and counts by
+ * size all batches that began after 0, also after that end. It allocates nothing per batch.
  */
 export class DeviceFold {
   private readonly busyNs: Float64Array;
@@ -99,7 +99,7 @@ export class DeviceFold {
     const ns = this.within(startNs, endNs);
     this.busyNs[device]! += ns;
     this.poolBusyNs[pool]! += ns;
-    this.sizes[(this.sizesAt[pool] as number) + size - 1]! += 1;
+    if (startNs >= 0) this.sizes[(this.sizesAt[pool] as number) + size - 1]! += 1;
   }
 
   transferred(fromDevice: number, toDevice: number, startNs: number, endNs: number): void {
@@ -175,7 +175,6 @@ export class DeviceFold {
   }
 
   private within(startNs: number, endNs: number): number {
-    const { untilNs } = this;
-    return endNs <= untilNs ? endNs - startNs : Math.max(0, untilNs - startNs);
+    return Math.max(0, Math.min(endNs, this.untilNs) - Math.max(0, startNs));
   }
 }

@@ -27,6 +27,11 @@ export interface RunMetricsOptions {
   readonly exact?: boolean;
   /** Adds figures by windows of this many nanoseconds. */
   readonly windowNs?: number;
+  /**
+   * The run's warm-up, 0 by default: requests that arrive before this instant, and device time before it, do not count.
+   * The durations of the shape and of windows begin with it.
+   */
+  readonly warmUpNs?: number;
 }
 
 /** BatchView lets the metrics read which requests are in a batch of the run. */
@@ -63,11 +68,13 @@ export class RunMetrics {
    */
   private readonly rows = new Float64Array(MOST_ENDED * ENDED_WIDTH);
   private endedCount = 0;
+  private readonly warmUpNs: number;
 
   constructor(
     private readonly shape: RunShape,
-    { exact = false, windowNs }: RunMetricsOptions = {},
+    { exact = false, windowNs, warmUpNs = 0 }: RunMetricsOptions = {},
   ) {
+    this.warmUpNs = warmUpNs;
     const make: MakeValues = exact ? () => new ExactValues() : () => new Histogram();
     this.requests = new RequestFold(shape, make);
     this.devices = new DeviceFold(shape);
@@ -85,8 +92,9 @@ export class RunMetrics {
     spent[row + Spent.computeNs] = 0;
     spent[row + Spent.transferNs] = 0;
     spent[row + Spent.deviceNs] = 0;
+    if (atNs < this.warmUpNs) return;
     this.requests.arrived(model);
-    this.windows?.arrived(atNs);
+    this.windows?.arrived(atNs - this.warmUpNs);
   }
 
   ended(
@@ -98,6 +106,7 @@ export class RunMetrics {
     reason: number,
     pool: number,
   ): void {
+    if (arrivedNs < this.warmUpNs) return;
     if (this.endedCount === MOST_ENDED) this.foldEnded();
     const row = ENDED_WIDTH * this.endedCount++;
     const { rows, spent } = this;
@@ -110,7 +119,7 @@ export class RunMetrics {
     rows[row + 5] = spent[from + Spent.deviceNs] as number;
     rows[row + 6] = reason;
     rows[row + 7] = pool;
-    if (this.windows !== undefined) this.endedInWindow(model, arrivedNs, row);
+    if (this.windows !== undefined) this.endedInWindow(model, arrivedNs - this.warmUpNs, row);
   }
 
   private endedInWindow(model: number, arrivedNs: number, row: number): void {
@@ -172,8 +181,9 @@ export class RunMetrics {
       spent[row + Spent.computeNs]! += tookNs;
       spent[row + Spent.deviceNs]! += shareNs;
     }
-    this.devices.executed(pool, device, size, startNs, endNs);
-    this.windows?.executed(device, size, startNs, endNs);
+    const { warmUpNs } = this;
+    this.devices.executed(pool, device, size, startNs - warmUpNs, endNs - warmUpNs);
+    this.windows?.executed(device, size, startNs - warmUpNs, endNs - warmUpNs);
   }
 
   transferred(
@@ -189,7 +199,8 @@ export class RunMetrics {
     const { spent } = this;
     for (let i = 0; i < size; i++)
       spent[(this.requestIn(batch, i) << SPENT_ROW) + Spent.transferNs]! += endNs - startNs;
-    this.devices.transferred(fromDevice, toDevice, startNs, endNs);
+    const { warmUpNs } = this;
+    this.devices.transferred(fromDevice, toDevice, startNs - warmUpNs, endNs - warmUpNs);
   }
 
   private requestIn(batch: number, i: number): number {
@@ -203,22 +214,23 @@ export class RunMetrics {
    */
   scaled(atNs: number, device: number, state: number): void {
     if (state === 2) return;
-    this.devices.scaled(atNs, device, state === 1 ? 1 : -1);
-    this.windows?.scaled(atNs, device, state === 1 ? 1 : -1);
+    const countedNs = Math.max(0, atNs - this.warmUpNs);
+    this.devices.scaled(countedNs, device, state === 1 ? 1 : -1);
+    this.windows?.scaled(countedNs, device, state === 1 ? 1 : -1);
   }
 
   /**
    * endAt tells that the run is interrupted now: no more requests come, and device time counts until then.
    */
   endAt(atNs: number): void {
-    this.devices.endAt(atNs);
-    this.windows?.endAt(atNs);
+    this.devices.endAt(atNs - this.warmUpNs);
+    this.windows?.endAt(atNs - this.warmUpNs);
   }
 
   /**
    * figures computes the figures of the run. It is called once, after the last event, because it closes all
    * windows.
-   * @param spanNs the time during which requests arrived, which rates and utilisations are over: the run's
+   * @param spanNs the time during which requests that count arrived, which rates and utilisations are over: the run's
    *   duration, or how far an interrupted run came; > 0
    */
   figures(spanNs: number): RunFigures {

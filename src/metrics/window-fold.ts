@@ -158,11 +158,13 @@ export class WindowFold {
     if (startNs >= this.untilNs) return;
     const index = deviceClass[device] as number;
     const share = deviceShare[device] as number;
-    const first = this.windowOf(startNs);
-    this.cells[first * FIELDS + At.batches]! += 1;
-    this.cells[first * FIELDS + At.batched]! += size;
+    let from = Math.max(0, startNs);
+    const first = this.windowOf(from);
+    if (startNs >= 0) {
+      this.cells[first * FIELDS + At.batches]! += 1;
+      this.cells[first * FIELDS + At.batched]! += size;
+    }
     const end = Math.min(endNs, this.untilNs);
-    let from = startNs;
     for (let window = first; from < end; window++) {
       const until = Math.min(end, (window + 1) * this.windowNs);
       this.busyNs[window * classes + index]! += share * (until - from);

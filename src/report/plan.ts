@@ -27,7 +27,7 @@ export function holdLines({ hold, models, objective }: PooledPlan): string[] {
     const more = headroom === 1 ? '' : `, ${figure(headroom)} × its ${isThroughput ? 'share' : 'rate'}`;
     return `${name} holds ${figure(heldRps)} requests/s with ${percent(attainment, 2)} in time${least}; planned with a margin of ${percent(sloMargin, 1)}${batch}${more}`;
   });
-  const { seeds, arrivals, durationS, confidence } = hold.runs;
+  const { seeds, arrivals, durationS, warmUp, confidence } = hold.runs;
   const most = isThroughput
     ? `holds ${figure(hold.value)} per unit of weight; no plan holds more than ${figure(hold.bound)}`
     : objective.kind === 'power'
@@ -36,7 +36,8 @@ export function holdLines({ hold, models, objective }: PooledPlan): string[] {
   const { trials, variants = 0, moved = 0 } = hold;
   const others = variants === 0 ? '' : ` and ${counted(variants, 'other')} with GPUs moved between pools`;
   const kept = moved === 0 ? '' : `, of which ${moved} ${moved === 1 ? 'is' : 'are'} kept`;
-  const how = `${counted(trials, 'plan')}${others} simulated${kept}; confirmed by ${counted(seeds.length, 'run')} of ${figure(durationS)} s with other seeds, ${arrivals} arrivals, ${percent(confidence, 0)} confidence`;
+  const begun = warmUp === undefined ? '' : ' that began with full queues';
+  const how = `${counted(trials, 'plan')}${others} simulated${kept}; confirmed by ${counted(seeds.length, 'run')} of ${figure(durationS)} s with other seeds${begun}, ${arrivals} arrivals, ${percent(confidence, 0)} confidence`;
   return [...held, `${most} (${how})`];
 }
 

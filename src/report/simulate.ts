@@ -27,11 +27,13 @@ export function simulationHeadlines(report: SimulationReport): string[] {
   ];
   const reachedS = overall.offeredRps === 0 ? 0 : overall.arrived / overall.offeredRps;
   const tuner = scheduler.tuner === undefined ? '' : `, tuner ${scheduler.tuner.kind}`;
+  const { warmUpS } = workload;
+  const warmed = warmUpS === undefined ? '' : ` after ${figure(warmUpS)} s that fill the queues`;
   const interrupted = complete ? '' : `, interrupted after ${figure(reachedS)} s of it`;
   return [
     `${attainmentText(overall)} of ${count(overall.arrived)} requests in time; ${figure(overall.goodputRps)} requests/s in time of ${figure(overall.offeredRps)}`,
     ...costLine(report),
-    `${workload.arrivals} arrivals${phases}, ${figure(rate)} requests/s${load} for ${plain(workload.durationS, 6)} s${interrupted}, seed ${seed}; scheduler ${scheduler.name}${preset}${tuner}${machine}${slow}${jitter}${fates}`,
+    `${workload.arrivals} arrivals${phases}, ${figure(rate)} requests/s${load} for ${plain(workload.durationS, 6)} s${warmed}${interrupted}, seed ${seed}; scheduler ${scheduler.name}${preset}${tuner}${machine}${slow}${jitter}${fates}`,
   ];
 }
 

@@ -13,6 +13,7 @@ import {
 import { phasesOf } from './phases.js';
 import { namedTrace, readTraceFile, type TraceFile } from './trace-file.js';
 import {
+  type DrawnWarmUp,
   phasedWorkload,
   rescaledSource,
   type TraceSource,
@@ -52,6 +53,8 @@ export interface SimulatedLoadOptions {
    * `60s,detector=200`.
    */
   readonly phases?: readonly string[] | undefined;
+  /** What comes before the duration of a load whose rates never change, and does not count. */
+  readonly warmUp?: DrawnWarmUp | undefined;
   /** Ends the reading of traces when aborted. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -69,7 +72,7 @@ export async function resolvedWorkload(
   told: ToldFaults,
 ): Promise<{ workload: Workload; files: TraceFile[] } | undefined> {
   const before = told.count;
-  const { arrivals: process = 'poisson', cv, load, duration, rps: rates = [], traces = [] } = options;
+  const { arrivals: process = 'poisson', cv, load, duration, rps: rates = [], traces = [], warmUp } = options;
   const phases = phasesOf(models, options, told);
   told.add(...processFaults(process, cv, (options.phases ?? []).length > 0));
   if (load !== undefined && rates.length > 0)
@@ -91,7 +94,8 @@ export async function resolvedWorkload(
         : rps.kind === 'total'
           ? byWeight(models, rps.rps)
           : rps.byModel;
-    return { workload: { kind: 'drawn', ...common, durationNs, rps: asked }, files: [] };
+    const earlier = warmUp === undefined ? {} : { warmUp };
+    return { workload: { kind: 'drawn', ...common, durationNs, rps: asked, ...earlier }, files: [] };
   }
   const read = await readSources(models, options, told);
   refuseSpread(read, options, told);

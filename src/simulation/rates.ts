@@ -1,8 +1,9 @@
-import type { PooledPlan } from '../artifacts/index.js';
+import type { PooledPlan, WarmUp } from '../artifacts/index.js';
 import type { RunFigures } from '../metrics/index.js';
 import type { ChosenScheduler } from '../serving/index.js';
 import type { ArrivalProcess } from '../workload/index.js';
 import { runSimulation } from './run.js';
+import { drawnWarmUp } from './warm-up.js';
 
 /** RatesRun says how a plan is simulated at rates that are still to be given. */
 export interface RatesRun {
@@ -10,6 +11,7 @@ export interface RatesRun {
   readonly arrivals: ArrivalProcess;
   readonly cv?: number | undefined;
   readonly durationNs: number;
+  readonly warmUp?: WarmUp | undefined;
 }
 
 /**
@@ -18,11 +20,14 @@ export interface RatesRun {
  */
 export function simulatedRates(
   plan: PooledPlan,
-  { scheduler, arrivals: process, cv, durationNs }: RatesRun,
+  { scheduler, arrivals: process, cv, durationNs, warmUp }: RatesRun,
 ): (rps: readonly number[], seed: number) => Promise<RunFigures['models']> {
-  const spread = cv === undefined ? {} : { cv };
+  const more = {
+    ...(cv === undefined ? {} : { cv }),
+    ...(warmUp === undefined ? {} : { warmUp: drawnWarmUp(plan.models, warmUp) }),
+  };
   return async (rps, seed) => {
-    const workload = { kind: 'drawn' as const, process, ...spread, durationNs, rps };
+    const workload = { kind: 'drawn' as const, process, ...more, durationNs, rps };
     const execution = { slow: 1 };
     const setup = { plan, transfers: 'links' as const, scheduler, execution, workload, seed, exact: false };
     return (await runSimulation(setup, {})).figures.models;

@@ -28,7 +28,7 @@ import { certaintiesOf } from './family-records.js';
 import { drawnFates } from './fates.js';
 import { TimelineWriter, type WrittenTimeline } from './timeline.js';
 import { recordedFates, type VerdictRecords } from './verdict-records.js';
-import { arrivalsOf, atLoadFactor, type Workload } from './workload.js';
+import { arrivalsOf, atLoadFactor, type Workload, warmUpNs } from './workload.js';
 
 const TELL_EVERY_MS = 100;
 /** A run that ends sooner shows no progress. */
@@ -123,10 +123,14 @@ export async function runSimulation(
   const applications = applicationsOf(plan);
   const load = loadFactor === undefined ? workload : atLoadFactor(workload, applications, loadFactor);
   const shape = shapeOf(topology, plannedClasses(plan, topology), { durationNs: load.durationNs, scheduler });
-  const metrics = new RunMetrics(shape, { exact, ...(windowNs === undefined ? {} : { windowNs }) });
+  const warmedNs = warmUpNs(load);
+  const metrics = new RunMetrics(shape, {
+    ...{ exact, warmUpNs: warmedNs },
+    ...(windowNs === undefined ? {} : { windowNs }),
+  });
   const arrivals = new WatchedArrivals(
     arrivalsAhead(arrivalsOf(load, applications, seed)),
-    load.durationNs,
+    warmedNs + load.durationNs,
     hooks,
     (atNs) => metrics.endAt(atNs),
   );
@@ -150,7 +154,7 @@ export async function runSimulation(
     run([metrics, cascade, writer].filter((observer) => observer !== undefined)),
   );
   const complete = !arrivals.stopped;
-  const spanNs = complete ? load.durationNs : Math.max(1, arrivals.atNs);
+  const spanNs = complete ? load.durationNs : Math.max(1, arrivals.atNs - warmedNs);
   return {
     figures: metrics.figures(spanNs),
     complete,

@@ -4,8 +4,10 @@ import {
   type ArrivalProcess,
   type Arrivals,
   DrawnArrivals,
+  type Load,
   mergedArrivals,
   peakRpsTogether,
+  phasedLoad,
   rescaledTrace,
   sharedByWeight,
   steadyLoad,
@@ -33,6 +35,16 @@ export interface DrawnWorkload {
   /** The rate of each model. With phases it is the mean. */
   readonly rps: readonly number[];
   readonly phases?: readonly Phase[];
+  /** What comes before the duration, and does not count. It is absent with phases. */
+  readonly warmUp?: DrawnWarmUp;
+}
+
+/** DrawnWarmUp fills the queues before the time that counts, and lets them settle. */
+export interface DrawnWarmUp {
+  /** By model: for so long it gets twice its rate. All models end this at the same instant, and get their rates before it. */
+  readonly fillNs: readonly number[];
+  /** For so long all models then get their rates. */
+  readonly settleNs: number;
 }
 
 /** TraceWorkload is a load that repeats recorded ones, all from the start of the run. */
@@ -95,12 +107,16 @@ export function atLoadFactor(workload: Workload, models: LoadedModels, factor: n
  */
 export function arrivalsOf(workload: Workload, models: LoadedModels, seed: number): Arrivals {
   if (workload.kind === 'drawn') {
-    const { process, cv, durationNs, rps, phases } = workload;
+    const { process, cv, durationNs, rps, phases, warmUp } = workload;
     const phased = phases === undefined ? undefined : loadsOfPhases(phases, models.length);
     const sources = rps.flatMap((rate, model) => {
       if (rate === 0) return [];
       const stream = streamOf(seed, `arrivals/${models[model]?.name}`);
-      const load = phased?.[model] ?? steadyLoad(rate, durationNs / NS_PER_S, cv);
+      const load =
+        phased?.[model] ??
+        (warmUp === undefined
+          ? steadyLoad(rate, durationNs / NS_PER_S, cv)
+          : warmedLoad(rate, { durationNs, cv, warmUp, model }));
       return [new DrawnArrivals({ process, load, stream, model })];
     });
     return mergedArrivals(sources);
@@ -119,6 +135,36 @@ export function arrivalsOf(workload: Workload, models: LoadedModels, seed: numbe
   return new UntilEnd(mergedArrivals(merged), durationNs);
 }
 
+/** warmUpNs gives for how long requests arrive before the time that counts. */
+export function warmUpNs(workload: Workload): number {
+  if (workload.kind === 'trace' || workload.warmUp === undefined) return 0;
+  const { fillNs, settleNs } = workload.warmUp;
+  return Math.max(...fillNs) + settleNs;
+}
+
+function warmedLoad(
+  rps: number,
+  {
+    durationNs,
+    cv,
+    warmUp: { fillNs, settleNs },
+    model,
+  }: {
+    readonly durationNs: number;
+    readonly cv: number | undefined;
+    readonly warmUp: DrawnWarmUp;
+    readonly model: number;
+  },
+): Load {
+  const fill = fillNs[model] as number;
+  const spread = cv === undefined ? {} : { cv };
+  return phasedLoad([
+    { ...spread, rps, durationS: (Math.max(...fillNs) - fill) / NS_PER_S },
+    { ...spread, rps: 2 * rps, durationS: fill / NS_PER_S },
+    { ...spread, rps, durationS: (settleNs + durationNs) / NS_PER_S },
+  ]);
+}
+
 /**
  * describedWorkload describes a load for a report, with the mean rate of each model that was asked for. For traces it
  * is the rate of the requests within the load's duration.
@@ -127,10 +173,12 @@ export function describedWorkload(workload: Workload, models: LoadedModels): Sim
   const rates = workload.kind === 'drawn' ? workload.rps : traceRates(workload, models.length);
   const spread = spreadOf(workload);
   const phases = workload.kind === 'drawn' ? workload.phases : undefined;
+  const warmedNs = warmUpNs(workload);
   return {
     arrivals: workload.kind === 'trace' ? 'trace' : workload.process,
     ...(workload.cv === undefined ? {} : { cv: workload.cv }),
     durationS: workload.durationNs / NS_PER_S,
+    ...(warmedNs === 0 ? {} : { warmUpS: warmedNs / NS_PER_S }),
     ...(spread === undefined ? {} : { spread }),
     ...(phases === undefined ? {} : { phases: phases.map((phase) => ({ ...phase, rps: [...phase.rps] })) }),
     models: models.map(({ name, throughputRps }, m) => {

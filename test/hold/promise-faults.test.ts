@@ -23,7 +23,10 @@ function promised(kind: 'throughput' | 'cost' = 'throughput'): Promised {
     hold: {
       ...{ value: kind === 'cost' ? 12 : 90, bound: kind === 'cost' ? 11 : 95, trials: 3 },
       // The slower model gets 20,000 requests in 200 s.
-      runs: { seeds: [...SEEDS], arrivals: 'poisson', durationS: 200, confidence: 0.95 },
+      runs: {
+        ...{ seeds: [...SEEDS], arrivals: 'poisson', durationS: 200, confidence: 0.95 },
+        warmUp: { fillSlos: 1, settleSlos: 10 },
+      },
       models: [held('a'), held('b')],
     },
   };
@@ -90,10 +93,17 @@ describe('promiseFaults()', () => {
     ]);
   });
 
-  it('finds runs of another length, confidence or seeds than those that confirm promises', () => {
+  it('finds runs of another length, warm-up, confidence or seeds than those that confirm promises', () => {
     const runs = (change: object) => (plan: Promised) => Object.assign(plan.hold!.runs, change);
     expect(told(runs({ durationS: 199 }))).toEqual([
       '/hold/runs/durationS is 199; the planned rates and SLOs give 200',
+    ]);
+    expect(told(runs({ warmUp: undefined }))).toEqual([
+      '/hold/runs/warmUp is missing: these runs began idle, which promises too much; solve the spec again',
+    ]);
+    expect(told(runs({ warmUp: { fillSlos: 2, settleSlos: 5 } }))).toEqual([
+      '/hold/runs/warmUp/fillSlos is 2; promises are confirmed with 1',
+      '/hold/runs/warmUp/settleSlos is 5; promises are confirmed with 10',
     ]);
     expect(told(runs({ confidence: 0.9 }))).toEqual([
       '/hold/runs/confidence is 0.9; promises are confirmed with 0.95',

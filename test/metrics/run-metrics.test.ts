@@ -147,8 +147,8 @@ function carry(
  * told tells the run's events in order. At one instant, ends of batches come first, then outcomes, then
  * arrivals.
  */
-function told(run: Run, options: ConstructorParameters<typeof RunMetrics>[1]): RunMetrics {
-  const metrics = new RunMetrics(SHAPE, options);
+function told(run: Run, options: ConstructorParameters<typeof RunMetrics>[1], shape = SHAPE): RunMetrics {
+  const metrics = new RunMetrics(shape, options);
   let current: Request[] = [];
   metrics.begun({
     core: { batchTask: (_, i) => i + 100 },
@@ -277,6 +277,57 @@ describe('RunMetrics', () => {
       }
       const found = figures.drops.map(({ count, ...place }) => [JSON.stringify(place), count]);
       expect(found.sort()).toEqual([...places].sort());
+    }
+  });
+
+  it('counts nothing of a warm-up: no request that arrives in it, and no device time', () => {
+    const warmUpNs = 4e9;
+    const durationNs = DURATION_NS - warmUpNs;
+    for (let seed = 0; seed < 12; seed++) {
+      const run = randomRun(seed);
+      expect(run.batches.some((b) => b.startNs < warmUpNs && b.endNs > warmUpNs)).toBe(true);
+      const metrics = told(run, { exact: true, warmUpNs, windowNs: WINDOW_NS }, { ...SHAPE, durationNs });
+      const { overall, drops, pools, classes, links, windows = [] } = metrics.figures(durationNs);
+      const counted = run.requests.filter((r) => r.arrivedNs >= warmUpNs);
+      expect(overall.arrived).toBe(counted.length);
+      expect(overall.attainment).toBeCloseTo(
+        share(
+          counted.filter((r) => r.outcome === 0),
+          counted,
+        ),
+        12,
+      );
+      expect(overall.offeredRps).toBeCloseTo(counted.length / (durationNs / 1e9), 9);
+      const answered = counted.filter((r) => r.outcome <= 1);
+      expectSummary(
+        overall.latencyMs,
+        answered.map((r) => r.endNs - r.arrivedNs),
+        true,
+      );
+      expect(sum(drops.map(({ count }) => count))).toBe(counted.filter((r) => r.outcome === 2).length);
+      pools.forEach((found, pool) => {
+        const own = run.batches.filter((b) => b.pool === pool);
+        expect(found.batches).toBe(own.filter((b) => b.startNs >= warmUpNs).length);
+        const busyNs = within(own, warmUpNs, DURATION_NS, () => 1);
+        expect(found.utilisation).toBeCloseTo(busyNs / ((SHAPE.poolDevices[pool] as number) * durationNs), 9);
+      });
+      classes.forEach(({ busyGpuS }, index) => {
+        const own = run.batches.filter((b) => SHAPE.deviceClass[b.device] === index);
+        const busy = within(own, warmUpNs, DURATION_NS, (b) => SHAPE.deviceShare[b.device] as number);
+        expect(busyGpuS).toBeCloseTo(busy / 1e9, 6);
+      });
+      const sent = within(run.transfers, warmUpNs, DURATION_NS, () => 1);
+      expect(links.uplink.mean).toBeCloseTo(sent / 3 / durationNs, 9);
+      windows.forEach((found, window) => {
+        const fromNs = warmUpNs + window * WINDOW_NS;
+        const isIn = (ns: number) => fromNs <= ns && ns < fromNs + WINDOW_NS;
+        expect(found.arrived).toBe(counted.filter((r) => isIn(r.arrivedNs)).length);
+        expect(found.batches).toBe(run.batches.filter((b) => isIn(b.startNs)).length);
+        const toNs = Math.min(fromNs + WINDOW_NS, DURATION_NS);
+        const own = run.batches.filter((b) => SHAPE.deviceClass[b.device] === 1);
+        const busy = within(own, fromNs, toNs, (b) => SHAPE.deviceShare[b.device] as number);
+        expect(found.utilisation[1]).toBeCloseTo(busy / (toNs - fromNs), 9);
+      });
     }
   });
 

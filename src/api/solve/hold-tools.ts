@@ -70,14 +70,15 @@ export async function holdTools({
   readonly time: HoldTime;
   readonly signal: AbortSignal | undefined;
 }): Promise<HoldTools> {
-  const { heldDurationNs, heldRates, PROMISE_REQUESTS, RANKING_SEEDS, SEARCH_SEEDS, TRIAL_REQUESTS } =
-    await import('../../hold/index.js');
+  const { heldRates, heldRun, PROMISE_REQUESTS, RANKING_SEEDS, SEARCH_SEEDS, TRIAL_REQUESTS } = await import(
+    '../../hold/index.js'
+  );
   const ask = (
     { plan, startRps, ...rates }: RatedPlan,
     leastRequests: number,
     by: Pick<RateSearch, 'seeds' | 'precision' | 'judge'> & { readonly isOver: () => boolean },
   ): Promise<HeldRates | undefined> => {
-    const run = { plan: asArtifact(plan), durationNs: heldDurationNs(plan.models, leastRequests) };
+    const run = { plan: asArtifact(plan), ...heldRun(plan.models, leastRequests) };
     const plannedRps = plan.models.map(({ throughputRps }) => throughputRps);
     const asked = { plannedRps, startRps, attainment, ...rates, ...by };
     return heldRates((rps, seed) => simulate({ ...run, rps, seed }), asked);

@@ -1,5 +1,5 @@
 /** The thread that simulates plans for a search of what they hold. It takes one run after another. */
-import type { HoldArrivals, PooledPlan } from '../../artifacts/index.js';
+import type { HoldArrivals, PooledPlan, WarmUp } from '../../artifacts/index.js';
 import { serveJobs } from '../../jobs/index.js';
 import type { ChosenScheduler } from '../../serving/index.js';
 import { simulatedRates } from '../../simulation/index.js';
@@ -15,6 +15,7 @@ export interface HoldLoad {
 export interface HoldJob {
   readonly plan: PooledPlan;
   readonly durationNs: number;
+  readonly warmUp?: WarmUp | undefined;
   /** By model, in requests/s. */
   readonly rps: readonly number[];
   readonly seed: number;
@@ -23,7 +24,7 @@ export interface HoldJob {
 /** HoldRun is what the models of a run reached. */
 export type HoldRun = readonly { readonly attainment?: number | undefined; readonly arrived: number }[];
 
-serveJobs<HoldJob, HoldRun, never, HoldLoad>(async ({ plan, durationNs, rps, seed }, { data }) => {
-  const models = await simulatedRates(plan, { ...data, durationNs })(rps, seed);
+serveJobs<HoldJob, HoldRun, never, HoldLoad>(async ({ plan, durationNs, warmUp, rps, seed }, { data }) => {
+  const models = await simulatedRates(plan, { ...data, durationNs, warmUp })(rps, seed);
   return models.map(({ attainment, arrived }) => ({ attainment, arrived }));
 });

@@ -30,14 +30,14 @@ async function runFaults(
   const { runs, models } = plan.hold as NonNullable<PooledPlan['hold']>;
   const { attainmentOverRuns } = await import('../../metrics/index.js');
   const rps = plan.models.map(({ heldRps = 0 }) => heldRps);
-  const durationNs = Math.round(1e9 * runs.durationS);
+  const run = { plan, durationNs: Math.round(1e9 * runs.durationS), warmUp: runs.warmUp, rps };
   const pool = await promisePool(loaded, runs);
   try {
-    const found = await Promise.all(runs.seeds.map((seed) => pool.run({ plan, durationNs, rps, seed })));
+    const found = await Promise.all(runs.seeds.map((seed) => pool.run({ ...run, seed })));
     return models.flatMap(({ simulated }, m) => {
       if (rps[m] === 0) return [];
-      const values = found.map((run) => run[m]?.attainment ?? 1);
-      const arrived = found.reduce((sum, run) => sum + (run[m]?.arrived ?? 0), 0);
+      const values = found.map((models) => models[m]?.attainment ?? 1);
+      const arrived = found.reduce((sum, models) => sum + (models[m]?.arrived ?? 0), 0);
       const again = attainmentOverRuns(values, arrived);
       if (simulated !== undefined && alike(simulated, again)) return [];
       const said = `is ${rps[m]}; at that rate the runs of hold have ${figures(again)} in time, and the plan says ${simulated === undefined ? 'nothing' : figures(simulated)}`;

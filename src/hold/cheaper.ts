@@ -1,0 +1,109 @@
+import type { PlanBody, PooledProblem, ProblemModel } from '../milp/index.js';
+import { MARGINS } from './candidates.js';
+import { pipelinesOf } from './price.js';
+import { type ModelSetting, withSettings } from './settings.js';
+import type { HoldTools } from './tools.js';
+import type { FoundOutcome, HoldTrial } from './trial.js';
+
+/** Every margin is tried with these headrooms. */
+const HEADROOMS = [1, 1.02, 1.05, 1.1, 1.15, 1.2, 1.3];
+/** So many cheaper plans are simulated at most for every model. */
+const MOST_SIMULATED = 24;
+/** A price must be lower by this share. */
+const ROUNDING = 1e-9;
+
+/** Cheaper is a plan that holds its rates by the ranking seeds, with the settings that it was made by. */
+export type Cheaper = Pick<HoldTrial, 'settings' | 'outcome'>;
+
+/**
+ * CheaperPlans finds plans that cost less than one that holds, by other margins and headrooms of one model after another.
+ * The search for the first plan that holds raises headroom by what few runs have said, and may raise it too much: a
+ * price has steps of whole GPUs, so a little headroom may cost one.
+ */
+export class CheaperPlans {
+  /** Whether the time was over before all was tried. */
+  isCut = false;
+  private readonly simulatedPlans = new Set<string>();
+
+  constructor(
+    private readonly problem: PooledProblem,
+    private readonly tools: Pick<HoldTools, 'bounds' | 'plans' | 'ranked' | 'isOver'>,
+  ) {}
+
+  /** next gives a plan that costs less than this one and holds the rates, undefined where none is found. */
+  async next({ settings, outcome }: Cheaper): Promise<Cheaper | undefined> {
+    const price = outcome.plan.objective.value;
+    for (const cheaper of await this.planned(await this.promising(settings, price), price)) {
+      if (this.isOver()) return undefined;
+      const { plan } = cheaper.outcome;
+      this.simulatedPlans.add(pipelinesOf(plan));
+      const rates = await this.tools.ranked({
+        plan,
+        startRps: this.rps,
+        leastRps: this.rps,
+        enoughRps: this.rps,
+      });
+      this.isCut ||= rates === undefined;
+      if (rates !== undefined && this.rps.every((rps, m) => (rates.heldRps[m] as number) >= rps))
+        return cheaper;
+    }
+    return undefined;
+  }
+
+  private get rps(): number[] {
+    return this.problem.models.map(({ rps = 0 }) => rps);
+  }
+
+  private isOver(): boolean {
+    if (this.simulatedPlans.size >= MOST_SIMULATED * this.problem.models.length) return true;
+    const isOver = this.tools.isOver();
+    this.isCut ||= isOver;
+    return isOver;
+  }
+
+  /** promising gives the settings that differ in one model and whose plan may cost less, by the LP. */
+  private async promising(
+    from: readonly ModelSetting[],
+    price: number,
+  ): Promise<(readonly ModelSetting[])[]> {
+    const all = from.flatMap((setting, m) =>
+      MARGINS.flatMap((sloMargin) =>
+        HEADROOMS.map((headroom) => from.with(m, { ...setting, sloMargin, headroom })),
+      ),
+    );
+    const bounds = await this.tools.bounds(all.map((one) => withSettings(this.problem, one)));
+    return all.filter((_, i) => isBelow(bounds[i], price));
+  }
+
+  /** planned gives the plans of settings that do cost less, first those that leave most room. */
+  private async planned(
+    settings: readonly (readonly ModelSetting[])[],
+    price: number,
+  ): Promise<readonly Cheaper[]> {
+    const outcomes = await this.tools.plans(settings.map((one) => withSettings(this.problem, one)));
+    this.isCut ||= outcomes.length < settings.length;
+    const distinct = new Set(this.simulatedPlans);
+    return outcomes
+      .flatMap((outcome, i): Cheaper[] => {
+        if (!('plan' in outcome) || !isBelow(outcome.plan.objective.value, price)) return [];
+        const key = pipelinesOf(outcome.plan);
+        if (distinct.has(key)) return [];
+        distinct.add(key);
+        return [{ settings: settings[i] as readonly ModelSetting[], outcome }];
+      })
+      .map((cheaper) => ({ cheaper, room: this.room(cheaper.outcome) }))
+      .sort((a, b) => b.room - a.room)
+      .map(({ cheaper }) => cheaper);
+  }
+
+  /** room is how many times the rate that a plan serves of the model that it serves least of. */
+  private room({ plan }: Pick<FoundOutcome, 'plan'>): number {
+    const served = (models: PlanBody['models'], { rps = 0 }: ProblemModel, m: number) =>
+      rps === 0 ? Number.POSITIVE_INFINITY : (models[m]?.throughputRps ?? 0) / rps;
+    return Math.min(...this.problem.models.map((model, m) => served(plan.models, model, m)));
+  }
+}
+
+function isBelow(bound: number | undefined, price: number): boolean {
+  return bound !== undefined && bound < price * (1 - ROUNDING);
+}
