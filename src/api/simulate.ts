@@ -164,7 +164,8 @@ function timelineWarnings(
 ): string[] {
   if (cutAtNs === undefined) return [];
   const shown = (cutAtNs / 1e9).toPrecision(3);
+  const { durationS, warmUpS = 0 } = workload;
   return [
-    `${path} holds the first ${shown} s of ${workload.durationS} s: it has reached 256 MiB, more than a viewer opens; take a shorter ${option('duration')} or a smaller ${option('load')}`,
+    `${path} holds the first ${shown} s of ${warmUpS + durationS} s: it has reached 256 MiB, more than a viewer opens; take a shorter ${option('duration')} or a smaller ${option('load')}`,
   ];
 }

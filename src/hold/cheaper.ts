@@ -1,9 +1,8 @@
 import type { PlanBody, PooledProblem, ProblemModel } from '../milp/index.js';
 import { MARGINS } from './candidates.js';
-import { pipelinesOf } from './price.js';
 import { type ModelSetting, withSettings } from './settings.js';
 import type { HoldTools } from './tools.js';
-import type { FoundOutcome, HoldTrial } from './trial.js';
+import { type FoundOutcome, type HoldTrial, isTimed, pipelinesOf } from './trial.js';
 
 /** Every margin is tried with these headrooms. */
 const HEADROOMS = [1, 1.02, 1.05, 1.1, 1.15, 1.2, 1.3];
@@ -23,6 +22,9 @@ export type Cheaper = Pick<HoldTrial, 'settings' | 'outcome'>;
 export class CheaperPlans {
   /** Whether the time was over before all was tried. */
   isCut = false;
+  private from: Cheaper | undefined;
+  /** The plans that cost less than that one, and are still to be simulated. */
+  private left: Cheaper[] = [];
   private readonly simulatedPlans = new Set<string>();
 
   constructor(
@@ -31,10 +33,13 @@ export class CheaperPlans {
   ) {}
 
   /** next gives a plan that costs less than this one and holds the rates, undefined where none is found. */
-  async next({ settings, outcome }: Cheaper): Promise<Cheaper | undefined> {
-    const price = outcome.plan.objective.value;
-    for (const cheaper of await this.planned(await this.promising(settings, price), price)) {
-      if (this.isOver()) return undefined;
+  async next(from: Cheaper): Promise<Cheaper | undefined> {
+    if (from !== this.from) {
+      this.from = from;
+      this.left = await this.near(from);
+    }
+    while (this.left.length > 0 && !this.isOver()) {
+      const cheaper = this.left.shift() as Cheaper;
       const { plan } = cheaper.outcome;
       this.simulatedPlans.add(pipelinesOf(plan));
       const rates = await this.tools.ranked({
@@ -48,6 +53,14 @@ export class CheaperPlans {
         return cheaper;
     }
     return undefined;
+  }
+
+  /** near gives the plans that cost less than this one, first those that leave most room. */
+  private async near({ settings, outcome }: Cheaper): Promise<Cheaper[]> {
+    if (this.isOver()) return [];
+    const price = outcome.plan.objective.value;
+    const promising = await this.promising(settings, price);
+    return this.isOver() ? [] : this.planned(promising, price);
   }
 
   private get rps(): number[] {
@@ -75,13 +88,10 @@ export class CheaperPlans {
     return all.filter((_, i) => isBelow(bounds[i], price));
   }
 
-  /** planned gives the plans of settings that do cost less, first those that leave most room. */
-  private async planned(
-    settings: readonly (readonly ModelSetting[])[],
-    price: number,
-  ): Promise<readonly Cheaper[]> {
+  /** planned gives the plans of settings that do cost less, in the order in which they are simulated. */
+  private async planned(settings: readonly (readonly ModelSetting[])[], price: number): Promise<Cheaper[]> {
     const outcomes = await this.tools.plans(settings.map((one) => withSettings(this.problem, one)));
-    this.isCut ||= outcomes.length < settings.length;
+    this.isCut ||= outcomes.length < settings.length || outcomes.some(isTimed);
     const distinct = new Set(this.simulatedPlans);
     return outcomes
       .flatMap((outcome, i): Cheaper[] => {

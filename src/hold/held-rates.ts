@@ -149,7 +149,8 @@ class Bracket {
     this.most = mostHeldRps(planned, options.wanted);
     this.least = planned * LEAST_OF_PLANNED;
     this.low = options.held;
-    this.isClosed = planned === 0 || this.low >= this.most;
+    const { enough = Number.POSITIVE_INFINITY } = options;
+    this.isClosed = planned === 0 || this.low >= Math.min(this.most, enough);
     this.next = this.isClosed ? this.low : this.first();
   }
 

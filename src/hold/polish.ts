@@ -1,8 +1,7 @@
 import { type PooledProblem, regrouped } from '../milp/index.js';
 import { type Variant, variantsOf } from './moves.js';
-import { pipelinesOf } from './price.js';
 import type { HoldTools } from './tools.js';
-import { type HoldTrial, leastPerWeight } from './trial.js';
+import { type HoldTrial, leastPerWeight, pipelinesOf } from './trial.js';
 
 /** Polished is a trial whose plan may have GPUs in other pools, with what it holds, `value` per unit of weight. */
 export interface Polished {

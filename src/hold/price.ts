@@ -1,10 +1,10 @@
-import type { PlanBody, PooledProblem } from '../milp/index.js';
+import type { PooledProblem } from '../milp/index.js';
 import { CheaperPlans } from './cheaper.js';
 import type { HeldRates } from './held-rates.js';
 import { promiseSeeds } from './runs.js';
 import { type ModelSetting, withSettings } from './settings.js';
-import type { HoldTools } from './tools.js';
-import { type Confirmed, type FoundOutcome, type HoldTrial, isTimed } from './trial.js';
+import type { HoldTools, RatedPlan } from './tools.js';
+import { type Confirmed, type FoundOutcome, type HoldTrial, isTimed, pipelinesOf } from './trial.js';
 
 /** How often a plan that fails is planned again with more headroom. */
 const MOST_RAISED = 6;
@@ -22,7 +22,7 @@ type PlannedBy = Pick<HoldTrial, 'settings' | 'outcome'>;
 
 /**
  * PriceConfirmation finds the cheapest plan that holds its rates with confidence. A plan gets more headroom until the
- * ranking seeds say that it holds, and is then judged by seeds by which nothing was chosen.
+ * ranking seeds say that it holds, and is then judged by seeds by which nothing was chosen. Then cheaper ones are judged.
  */
 export class PriceConfirmation {
   private readonly rps: readonly number[];
@@ -55,11 +55,10 @@ export class PriceConfirmation {
   private async lowered(from: Confirmed): Promise<Confirmed> {
     const plans = new CheaperPlans(this.problem, this.tools);
     let best = from;
-    let at: PlannedBy | undefined = from;
-    for (let judged = 0; judged < MOST_LOWERED && at !== undefined; judged++) {
-      at = await plans.next(best);
+    for (let judged = 0; judged < MOST_LOWERED; judged++) {
+      const at = await plans.next(best);
       if (at === undefined) break;
-      const { rates, seeds } = await this.judgedOnce(at);
+      const { rates, seeds } = await this.judgedOnce(at, { leastRps: this.rps });
       if (rates !== undefined && this.holds(rates.heldRps)) best = this.confirmedBy(at, rates, seeds);
     }
     this.isCut ||= plans.isCut;
@@ -92,11 +91,12 @@ export class PriceConfirmation {
   }
 
   /** judgedOnce asks what rates a plan holds by seeds by which nothing was chosen; there are none where the time is over. */
-  private async judgedOnce({
-    outcome: { plan },
-  }: PlannedBy): Promise<{ rates: HeldRates | undefined; seeds: readonly number[] }> {
+  private async judgedOnce(
+    { outcome: { plan } }: PlannedBy,
+    more: Pick<RatedPlan, 'leastRps'> = {},
+  ): Promise<{ rates: HeldRates | undefined; seeds: readonly number[] }> {
     const seeds = promiseSeeds(this.judged++);
-    const rates = await this.tools.promised({ plan, startRps: this.rps }, seeds);
+    const rates = await this.tools.promised({ plan, startRps: this.rps, ...more }, seeds);
     this.isCut ||= rates === undefined;
     return { rates, seeds };
   }
@@ -151,9 +151,4 @@ export class PriceConfirmation {
 
 function priceOf({ outcome }: PlannedBy): number {
   return outcome.plan.objective.value;
-}
-
-/** pipelinesOf gives text that is the same for plans that serve in the same way. */
-export function pipelinesOf({ models }: PlanBody): string {
-  return JSON.stringify(models.map(({ pipelines }) => pipelines));
 }

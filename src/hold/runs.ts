@@ -31,6 +31,8 @@ const MOST_REQUESTS = 400_000;
  * arrives. What is served right after that is late, so that queues settle first.
  */
 const WARM_UP: WarmUp = { fillSlos: 1, settleSlos: 10 };
+/** Where a run is shortened, filling the queues stays whole, but takes no more of its requests than this share. */
+const MOST_FILLING = 0.5;
 
 /** HeldRun says how long a simulation of a plan counts requests, and what comes before. */
 export interface HeldRun {
@@ -39,7 +41,7 @@ export interface HeldRun {
 }
 
 /**
- * heldRun gives how long a simulation of a plan lasts, by its planned rates and its SLOs.
+ * heldRun gives how long a simulation of a plan lasts, by the planned rates and the SLOs of the models that are served.
  * @param leastRequests that each model gets
  */
 export function heldRun(
@@ -47,18 +49,23 @@ export function heldRun(
   leastRequests: number,
 ): HeldRun {
   const served = models.filter(({ throughputRps }) => throughputRps > 0);
-  const together = served.reduce((sum, { throughputRps }) => sum + throughputRps, 0);
+  const sumOf = (of: (model: (typeof served)[number]) => number) =>
+    served.reduce((sum, model) => sum + of(model), 0);
+  const longestS = Math.max(...served.map(({ sloMs }) => sloMs)) / 1000;
+  const together = sumOf(({ throughputRps }) => throughputRps);
   const wantedS = Math.max(
-    ...served.map(({ throughputRps, sloMs }) =>
-      Math.max(leastRequests / throughputRps, (LEAST_SLOS * sloMs) / 1000),
-    ),
+    LEAST_SLOS * longestS,
+    ...served.map(({ throughputRps }) => leastRequests / throughputRps),
   );
   const { fillSlos, settleSlos } = WARM_UP;
-  const longestS = Math.max(...models.map(({ sloMs }) => sloMs)) / 1000;
-  const wholeS = (fillSlos + settleSlos) * longestS + wantedS;
-  const scale = Math.min(1, MOST_REQUESTS / (wholeS * together));
+  // Each model has twice its rate for its own SLO, and its rate for the rest of the longest one.
+  const filling =
+    fillSlos * (together * longestS + sumOf(({ throughputRps, sloMs }) => (throughputRps * sloMs) / 1000));
+  const fill = Math.min(1, (MOST_FILLING * MOST_REQUESTS) / filling);
+  const rest = together * (settleSlos * longestS + wantedS);
+  const scale = Math.min(1, (MOST_REQUESTS - fill * filling) / rest);
   return {
     durationNs: Math.ceil(1e9 * scale * wantedS),
-    warmUp: { fillSlos: scale * fillSlos, settleSlos: scale * settleSlos },
+    warmUp: { fillSlos: fill * fillSlos, settleSlos: scale * settleSlos },
   };
 }

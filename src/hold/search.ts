@@ -3,7 +3,7 @@ import { CONFIDENCE } from '../metrics/index.js';
 import type { PlanBody, PooledOutcome, PooledProblem, ProblemModel } from '../milp/index.js';
 import { Candidates, type HoldCandidate } from './candidates.js';
 import { Polish } from './polish.js';
-import { PriceConfirmation, pipelinesOf } from './price.js';
+import { PriceConfirmation } from './price.js';
 import { heldRun, PROMISE_REQUESTS, promiseSeeds } from './runs.js';
 import { asAsked, isOneMargin, type ModelSetting, withSettings } from './settings.js';
 import type { HoldTools } from './tools.js';
@@ -14,6 +14,7 @@ import {
   isTimed,
   leadOf,
   leastPerWeight,
+  pipelinesOf,
 } from './trial.js';
 
 /** HoldTarget says what a plan is to hold. */
@@ -328,9 +329,12 @@ class Search {
     let best = confirmed;
     for (const trial of compared) {
       const isOther = trial !== confirmedTrial && isOneMargin(trial.settings);
-      if (!isOther || trial.value < (1 - CLOSE) * best.value || this.tools.isOver()) continue;
+      if (!isOther || trial.value < (1 - CLOSE) * best.value) continue;
+      this.isCut ||= this.tools.isOver();
+      if (this.tools.isOver()) return best;
       const { plan } = trial.outcome;
       const rates = await this.tools.ranked({ plan, startRps: trial.heldRps });
+      this.isCut ||= rates === undefined;
       if (rates === undefined || this.valueOf(plan, rates.heldRps) <= best.value) continue;
       const found = await this.promisedOf({ trial, heldRps: rates.heldRps, ...moves });
       if (found !== undefined && found.value > best.value) best = found;

@@ -1,4 +1,4 @@
-import type { PooledOutcome, ProblemModel } from '../milp/index.js';
+import type { PlanBody, PooledOutcome, ProblemModel } from '../milp/index.js';
 import type { HeldRates } from './held-rates.js';
 import type { ModelSetting } from './settings.js';
 
@@ -45,4 +45,9 @@ export interface Confirmed extends HoldTrial {
 /** leastPerWeight gives the least rate per unit of weight, of the models that weigh anything. */
 export function leastPerWeight(models: readonly ProblemModel[], rps: readonly number[]): number {
   return Math.min(...models.flatMap(({ weight }, m) => (weight > 0 ? [(rps[m] as number) / weight] : [])));
+}
+
+/** pipelinesOf gives text that is the same for plans that serve in the same way. */
+export function pipelinesOf({ models }: PlanBody): string {
+  return JSON.stringify(models.map(({ pipelines }) => pipelines));
 }

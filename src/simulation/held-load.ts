@@ -1,5 +1,5 @@
 import type { ServedPlan } from '../serving/index.js';
-import type { SimulatedLoadOptions } from './load.js';
+import type { BegunLoadOptions, SimulatedLoadOptions } from './load.js';
 import { isServed } from './models.js';
 import { drawnWarmUp } from './warm-up.js';
 
@@ -11,7 +11,7 @@ import { drawnWarmUp } from './warm-up.js';
 export function withHeldLoad<Options extends SimulatedLoadOptions>(
   plan: ServedPlan,
   options: Options,
-): Options {
+): Options & Pick<BegunLoadOptions, 'warmUp'> {
   if (plan.kind !== 'pooled-plan' || plan.hold === undefined || isLoadGiven(options)) return options;
   if (plan.models.some((model) => isServed(model) && model.heldRps === undefined)) return options;
   const { arrivals: held, cv: heldCv, durationS, warmUp: heldWarmUp } = plan.hold.runs;

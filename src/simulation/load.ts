@@ -53,10 +53,14 @@ export interface SimulatedLoadOptions {
    * `60s,detector=200`.
    */
   readonly phases?: readonly string[] | undefined;
-  /** What comes before the duration of a load whose rates never change, and does not count. */
-  readonly warmUp?: DrawnWarmUp | undefined;
   /** Ends the reading of traces when aborted. */
   readonly signal?: AbortSignal | undefined;
+}
+
+/** BegunLoadOptions adds how a load begins whose rates never change: a promise begins as in the runs that confirmed it. */
+export interface BegunLoadOptions extends SimulatedLoadOptions {
+  /** What comes before the duration, and does not count. */
+  readonly warmUp?: DrawnWarmUp | undefined;
 }
 
 /**
@@ -68,7 +72,7 @@ export interface SimulatedLoadOptions {
  */
 export async function resolvedWorkload(
   models: LoadedModels,
-  options: SimulatedLoadOptions,
+  options: BegunLoadOptions,
   told: ToldFaults,
 ): Promise<{ workload: Workload; files: TraceFile[] } | undefined> {
   const before = told.count;

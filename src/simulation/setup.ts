@@ -38,7 +38,7 @@ import { type PlanProfiles, planProfileFaults, profilesOf } from './profiles.js'
 import type { SimulationSetup } from './run.js';
 import type { TraceFile } from './trace-file.js';
 import { readVerdicts } from './verdict-records.js';
-import { expectedRequests, highestRps, type Workload } from './workload.js';
+import { expectedRequests, highestRps, type Workload, warmUpNs } from './workload.js';
 
 /** SimulationSettings holds everything that decides a simulation besides the plan. */
 export interface SimulationSettings extends SimulatedLoadOptions, SchedulerOptions, TunerOptions {
@@ -178,9 +178,10 @@ export async function prepareSimulation(
  */
 export function lengthFaults(plan: ServedPlan, workload: Workload, exact: boolean | undefined): Fault[] {
   const { durationNs } = workload;
+  const arrivingNs = warmUpNs(workload) + durationNs;
   const whole = workload.kind === 'trace' && workload.whole;
-  if (durationNs > MOST_NS) {
-    const days = (durationNs / 86_400e9).toPrecision(4);
+  if (arrivingNs > MOST_NS) {
+    const days = (arrivingNs / 86_400e9).toPrecision(4);
     const said = `requests arrive for ${days} days; at most 104.2 are simulated`;
     return [
       whole

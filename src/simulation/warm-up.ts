@@ -5,12 +5,12 @@ const NS_PER_MS = 1e6;
 
 /** drawnWarmUp gives a warm-up in nanoseconds, by the SLOs of the models that are served. */
 export function drawnWarmUp(
-  models: readonly { readonly sloMs: number }[],
+  models: readonly { readonly sloMs: number; readonly throughputRps: number }[],
   { fillSlos, settleSlos }: WarmUp,
 ): DrawnWarmUp {
-  const longestMs = Math.max(...models.map(({ sloMs }) => sloMs));
+  const slosMs = models.map(({ sloMs, throughputRps }) => (throughputRps > 0 ? sloMs : 0));
   return {
-    fillNs: models.map(({ sloMs }) => Math.round(fillSlos * sloMs * NS_PER_MS)),
-    settleNs: Math.round(settleSlos * longestMs * NS_PER_MS),
+    fillNs: slosMs.map((sloMs) => Math.round(fillSlos * sloMs * NS_PER_MS)),
+    settleNs: Math.round(settleSlos * Math.max(...slosMs) * NS_PER_MS),
   };
 }

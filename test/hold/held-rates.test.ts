@@ -138,6 +138,19 @@ describe('heldRates()', () => {
     expect(found.heldRps[1]).toBeGreaterThan(31);
   });
 
+  it('gives the attainment at the least rates where these are enough, and simulates no others', async () => {
+    const seeds = [1, 2, 3, 4, 5, 6, 7, 8];
+    const { simulate, asked } = serving([90, 30], 0.01);
+    const rps = [80, 25];
+    const both = { leastRps: rps, enoughRps: rps, startRps: rps };
+    const { heldRps, attainment } = await heldRates(simulate, {
+      ...{ ...QUESTION, ...both, seeds, judge: 'lower-end' },
+    });
+    expect(heldRps).toEqual(rps);
+    expect(asked).toEqual(seeds.map((seed) => [...rps, seed]));
+    expect(attainment.map((one) => one?.mean)).toEqual([1, 1]);
+  });
+
   it('finds the same rates with fewer simulations where seeds cannot matter any more', async () => {
     const seeds = [1, 2, 3, 4, 5, 6, 7, 8];
     for (const most of [60, 85, 97]) {

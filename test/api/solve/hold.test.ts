@@ -20,6 +20,21 @@ async function solved(path: string, output: string): Promise<PooledPlan> {
 }
 
 describe('solveSpec() with a share to hold', { timeout: 120_000 }, () => {
+  it('writes a plan of a lowered price that validates, whose runs give the shares that it says', async () => {
+    const shape = { models: 2, mostGpus: 12 };
+    const { path } = await writeRandomSpec(folder, 8, shape, { objective: 'cost' });
+    const output = join(folder, 'lowered.json');
+    const answer = await solveSpec(path, { hold: 0.9, output });
+    if (answer.outcome !== 'plan') throw new Error(answer.outcome);
+    const { runs, models } = answer.plan.hold as NonNullable<PooledPlan['hold']>;
+    const { seeds } = runs;
+    expect(seeds[0], 'the first plan that was confirmed is kept').toBeGreaterThan(1000);
+    expect(await validateFiles([output])).toMatchObject([{ ok: true }]);
+    const again = await simulatePlan(output, { seed: seeds[0], runs: seeds.length });
+    const shares = again.report.runs?.models.map(({ attainment }) => attainment);
+    expect(shares).toEqual(models.map(({ simulated }) => simulated));
+  });
+
   it('writes a plan that holds its rates under other seeds, that validates, and that comes again', async () => {
     const { path, problem } = await writeRandomSpec(folder, 4);
     const output = join(folder, 'held.json');
