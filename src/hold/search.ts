@@ -383,9 +383,12 @@ class Search {
   }
 
   private async confirmedPrice(): Promise<Confirmed | undefined> {
-    const ranked = this.trials
+    const holding = this.trials
       .filter(({ value }) => value > Number.NEGATIVE_INFINITY)
       .sort((a, b) => b.value - a.value);
+    // A little more headroom may give the same plan, so that none of the trials holds where a larger plan does.
+    const closest = [...this.trials].sort((a, b) => this.heldShare(b) - this.heldShare(a));
+    const ranked = holding.length > 0 ? holding : closest;
     const confirmation = new PriceConfirmation(this.problem, this.tools);
     const cheapest = await confirmation.cheapest(ranked.slice(0, MOST_CONFIRMED));
     this.failedShare = confirmation.failedShare;

@@ -418,15 +418,37 @@ describe('searchHeld() for a price', () => {
 
   it('says how near it came where no plan holds the rates', async () => {
     const problem = randomProblem(2, { ...SHAPE, mostGpus: 12 }, { objective: 'cost', sloMargin: 0.4 });
-    const held = async (plans: readonly RatedPlan[]): Promise<HeldRates[]> =>
-      plans.map(() => ({
-        heldRps: problem.models.map(({ rps = 0 }) => rps / 2),
-        attainment: [],
-        requests: 1,
-      }));
-    const outcome = await searchHeld(problem, QUESTION, tools({ held }));
-    const near = { status: 'not-held', heldShare: expect.closeTo(0.5, 9), judgedBy: 'mean' };
+    const half = { heldRps: problem.models.map(({ rps = 0 }) => rps / 2), attainment: [], requests: 1 };
+    const held = async (plans: readonly RatedPlan[]): Promise<HeldRates[]> => plans.map(() => half);
+    const one = async () => half;
+    const outcome = await searchHeld(problem, QUESTION, tools({ held, ranked: one, promised: one }));
+    const near = { status: 'not-held', heldShare: expect.closeTo(0.5, 9), judgedBy: 'lower-end' };
     expect(outcome).toMatchObject(near);
+  });
+
+  it('confirms larger plans where all trials lacked so little that the same plans came again', async () => {
+    let found = 0;
+    const few = { ...QUESTION, mostTrials: 12 };
+    for (let seed = 1; seed <= 8; seed++) {
+      const problem = randomProblem(seed, { ...SHAPE, mostGpus: 24 }, { objective: 'cost', sloMargin: 0.1 });
+      const rates = problem.models.map(({ rps = 0 }) => rps);
+      const isLarge = ({ models }: PlanBody) =>
+        models.every(({ throughputRps }, m) => throughputRps >= 1.5 * (rates[m] as number));
+      const one = async ({ plan }: RatedPlan): Promise<HeldRates> => ({
+        heldRps: rates.map((rps) => (isLarge(plan) ? 1 : 0.9999) * rps),
+        ...{ attainment: [], requests: 1 },
+      });
+      const held = async (plans: readonly RatedPlan[]): Promise<HeldRates[]> =>
+        plans.map(() => ({
+          ...{ heldRps: rates.map((rps) => 0.9999 * rps), attainment: [], requests: 1 },
+        }));
+      const models = problem.models.map((model) => ({ ...model, rps: 1.7 * (model.rps as number) }));
+      if (!('plan' in planPooled({ ...problem, models }, { highs }))) continue;
+      const outcome = await searchHeld(problem, few, tools({ held, ranked: one, promised: one }));
+      expect(outcome.status).toBe('held');
+      found += 1;
+    }
+    expect(found).toBeGreaterThan(2);
   });
 
   it('names the share that was confirmed where plans hold the rates by the seeds of the search alone', async () => {
