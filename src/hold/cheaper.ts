@@ -2,7 +2,7 @@ import type { PlanBody, PooledProblem, ProblemModel } from '../milp/index.js';
 import { MARGINS } from './candidates.js';
 import { type ModelSetting, withSettings } from './settings.js';
 import type { HoldTools } from './tools.js';
-import { type FoundOutcome, type HoldTrial, isTimed, pipelinesOf } from './trial.js';
+import { type FoundOutcome, type HoldTrial, pipelinesOf, priceOf } from './trial.js';
 
 /** Every margin is tried with these headrooms. */
 const HEADROOMS = [1, 1.02, 1.05, 1.1, 1.15, 1.2, 1.3];
@@ -14,6 +14,11 @@ const ROUNDING = 1e-9;
 /** Cheaper is a plan that holds its rates by the ranking seeds, with the settings that it was made by. */
 export type Cheaper = Pick<HoldTrial, 'settings' | 'outcome'>;
 
+/** CheaperTools are what others do. `plans` gives a plan for each of several settings, as far as there are any. */
+type CheaperTools = Pick<HoldTools, 'bounds' | 'ranked' | 'isOver'> & {
+  plans(settings: readonly (readonly ModelSetting[])[]): Promise<(FoundOutcome | undefined)[]>;
+};
+
 /**
  * CheaperPlans finds plans that cost less than one that holds, by other margins and headrooms of one model after another.
  * The search for the first plan that holds raises headroom by what few runs have said, and may raise it too much: a
@@ -22,6 +27,7 @@ export type Cheaper = Pick<HoldTrial, 'settings' | 'outcome'>;
 export class CheaperPlans {
   /** Whether the time was over before all was tried. */
   isCut = false;
+  private readonly rps: readonly number[];
   private from: Cheaper | undefined;
   /** The plans that cost less than that one, and are still to be simulated. */
   private left: Cheaper[] = [];
@@ -29,8 +35,10 @@ export class CheaperPlans {
 
   constructor(
     private readonly problem: PooledProblem,
-    private readonly tools: Pick<HoldTools, 'bounds' | 'plans' | 'ranked' | 'isOver'>,
-  ) {}
+    private readonly tools: CheaperTools,
+  ) {
+    this.rps = problem.models.map(({ rps = 0 }) => rps);
+  }
 
   /** next gives a plan that costs less than this one and holds the rates, undefined where none is found. */
   async next(from: Cheaper): Promise<Cheaper | undefined> {
@@ -56,15 +64,11 @@ export class CheaperPlans {
   }
 
   /** near gives the plans that cost less than this one, first those that leave most room. */
-  private async near({ settings, outcome }: Cheaper): Promise<Cheaper[]> {
+  private async near(from: Cheaper): Promise<Cheaper[]> {
     if (this.isOver()) return [];
-    const price = outcome.plan.objective.value;
-    const promising = await this.promising(settings, price);
+    const price = priceOf(from);
+    const promising = await this.promising(from.settings, price);
     return this.isOver() ? [] : this.planned(promising, price);
-  }
-
-  private get rps(): number[] {
-    return this.problem.models.map(({ rps = 0 }) => rps);
   }
 
   private isOver(): boolean {
@@ -90,12 +94,11 @@ export class CheaperPlans {
 
   /** planned gives the plans of settings that do cost less, in the order in which they are simulated. */
   private async planned(settings: readonly (readonly ModelSetting[])[], price: number): Promise<Cheaper[]> {
-    const outcomes = await this.tools.plans(settings.map((one) => withSettings(this.problem, one)));
-    this.isCut ||= outcomes.length < settings.length || outcomes.some(isTimed);
+    const outcomes = await this.tools.plans(settings);
     const distinct = new Set(this.simulatedPlans);
     return outcomes
       .flatMap((outcome, i): Cheaper[] => {
-        if (!('plan' in outcome) || !isBelow(outcome.plan.objective.value, price)) return [];
+        if (outcome === undefined || !isBelow(priceOf({ outcome }), price)) return [];
         const key = pipelinesOf(outcome.plan);
         if (distinct.has(key)) return [];
         distinct.add(key);

@@ -42,8 +42,8 @@ const LEAST_OF_PLANNED = 0.05;
 const MOST_LOWERED = 20;
 
 /**
- * mostHeldRps gives the largest rate of which pools can serve a share in time for long. A run that begins idle may have more
- * in time, as the queues that it fills are served after its last arrival.
+ * mostHeldRps gives the largest rate of which pools can serve a share in time for long. A single run may have more in time, by
+ * chance and as the queues at its end are served after its last arrival.
  */
 export function mostHeldRps(plannedRps: number, attainment: number): number {
   return plannedRps / attainment;
@@ -52,7 +52,7 @@ export function mostHeldRps(plannedRps: number, attainment: number): number {
 /**
  * heldRates finds the largest rate of every model at which its attainment is reached, by bisection of all models at the
  * same time: models share no devices, and hardly disturb one another over links. The search takes attainment to fall
- * with the rate. Runs of one seed at two rates have the same arrivals, closer together.
+ * with the rate. Runs of one seed at two rates draw the same gaps, closer together.
  * @returns undefined where `isOver` ended the search before the rates were known
  */
 export function heldRates(simulate: SimulatedRates, search: EndingSearch): Promise<HeldRates | undefined>;

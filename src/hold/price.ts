@@ -4,7 +4,7 @@ import type { HeldRates } from './held-rates.js';
 import { promiseSeeds } from './runs.js';
 import { type ModelSetting, withSettings } from './settings.js';
 import type { HoldTools, RatedPlan } from './tools.js';
-import { type Confirmed, type FoundOutcome, type HoldTrial, isTimed, pipelinesOf } from './trial.js';
+import { type Confirmed, type FoundOutcome, type HoldTrial, isTimed, pipelinesOf, priceOf } from './trial.js';
 
 /** How often a plan that fails is planned again with more headroom. */
 const MOST_RAISED = 6;
@@ -53,7 +53,10 @@ export class PriceConfirmation {
 
   /** lowered confirms plans that cost less and hold by the ranking seeds, one after another. */
   private async lowered(from: Confirmed): Promise<Confirmed> {
-    const plans = new CheaperPlans(this.problem, this.tools);
+    const plans = new CheaperPlans(this.problem, {
+      ...this.tools,
+      plans: (settings) => this.plans(settings),
+    });
     let best = from;
     for (let judged = 0; judged < MOST_LOWERED; judged++) {
       const at = await plans.next(best);
@@ -106,7 +109,7 @@ export class PriceConfirmation {
     rates: HeldRates,
     seeds: readonly number[],
   ): Confirmed {
-    return { settings, outcome, heldRps: this.rps, rates, seeds, value: -outcome.plan.objective.value };
+    return { settings, outcome, heldRps: this.rps, rates, seeds, value: -priceOf({ outcome }) };
   }
 
   /** withMore plans again with more headroom for the models that hold too little, until the plan is another one. */
@@ -147,8 +150,4 @@ export class PriceConfirmation {
     this.failedShare = Math.max(share, this.failedShare ?? 0);
     return false;
   }
-}
-
-function priceOf({ outcome }: PlannedBy): number {
-  return outcome.plan.objective.value;
 }

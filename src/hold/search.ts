@@ -330,8 +330,10 @@ class Search {
     for (const trial of compared) {
       const isOther = trial !== confirmedTrial && isOneMargin(trial.settings);
       if (!isOther || trial.value < (1 - CLOSE) * best.value) continue;
-      this.isCut ||= this.tools.isOver();
-      if (this.tools.isOver()) return best;
+      if (this.tools.isOver()) {
+        this.isCut = true;
+        return best;
+      }
       const { plan } = trial.outcome;
       const rates = await this.tools.ranked({ plan, startRps: trial.heldRps });
       this.isCut ||= rates === undefined;

@@ -47,6 +47,11 @@ export function leastPerWeight(models: readonly ProblemModel[], rps: readonly nu
   return Math.min(...models.flatMap(({ weight }, m) => (weight > 0 ? [(rps[m] as number) / weight] : [])));
 }
 
+/** priceOf gives what a plan costs, or the power that it takes. */
+export function priceOf({ outcome }: Pick<HoldTrial, 'outcome'>): number {
+  return outcome.plan.objective.value;
+}
+
 /** pipelinesOf gives text that is the same for plans that serve in the same way. */
 export function pipelinesOf({ models }: PlanBody): string {
   return JSON.stringify(models.map(({ pipelines }) => pipelines));

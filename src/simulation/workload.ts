@@ -116,7 +116,7 @@ export function arrivalsOf(workload: Workload, models: LoadedModels, seed: numbe
         phased?.[model] ??
         (warmUp === undefined
           ? steadyLoad(rate, durationNs / NS_PER_S, cv)
-          : warmedLoad(rate, { durationNs, cv, warmUp, model }));
+          : warmedLoad(rate, warmUp.fillNs[model] as number, { ...workload, warmUp }));
       return [new DrawnArrivals({ process, load, stream, model })];
     });
     return mergedArrivals(sources);
@@ -142,26 +142,17 @@ export function warmUpNs(workload: Workload): number {
   return Math.max(...fillNs) + settleNs;
 }
 
+/** warmedLoad gives one model its rate, twice that while its queues are filled, and its rate from then on. */
 function warmedLoad(
   rps: number,
-  {
-    durationNs,
-    cv,
-    warmUp: { fillNs, settleNs },
-    model,
-  }: {
-    readonly durationNs: number;
-    readonly cv: number | undefined;
-    readonly warmUp: DrawnWarmUp;
-    readonly model: number;
-  },
+  fillNs: number,
+  { durationNs, cv, warmUp }: DrawnWorkload & { readonly warmUp: DrawnWarmUp },
 ): Load {
-  const fill = fillNs[model] as number;
   const spread = cv === undefined ? {} : { cv };
   return phasedLoad([
-    { ...spread, rps, durationS: (Math.max(...fillNs) - fill) / NS_PER_S },
-    { ...spread, rps: 2 * rps, durationS: fill / NS_PER_S },
-    { ...spread, rps, durationS: (settleNs + durationNs) / NS_PER_S },
+    { ...spread, rps, durationS: (Math.max(...warmUp.fillNs) - fillNs) / NS_PER_S },
+    { ...spread, rps: 2 * rps, durationS: fillNs / NS_PER_S },
+    { ...spread, rps, durationS: (warmUp.settleNs + durationNs) / NS_PER_S },
   ]);
 }
 

@@ -36,8 +36,8 @@ async function runFaults(
     const found = await Promise.all(runs.seeds.map((seed) => pool.run({ ...run, seed })));
     return models.flatMap(({ simulated }, m) => {
       if (rps[m] === 0) return [];
-      const values = found.map((models) => models[m]?.attainment ?? 1);
-      const arrived = found.reduce((sum, models) => sum + (models[m]?.arrived ?? 0), 0);
+      const values = found.map((reached) => reached[m]?.attainment ?? 1);
+      const arrived = found.reduce((sum, reached) => sum + (reached[m]?.arrived ?? 0), 0);
       const again = attainmentOverRuns(values, arrived);
       if (simulated !== undefined && alike(simulated, again)) return [];
       const said = `is ${rps[m]}; at that rate the runs of hold have ${figures(again)} in time, and the plan says ${simulated === undefined ? 'nothing' : figures(simulated)}`;
