@@ -2,7 +2,7 @@ import type { PlanBody, PooledProblem, ProblemModel } from '../milp/index.js';
 import { MARGINS } from './candidates.js';
 import { type ModelSetting, withSettings } from './settings.js';
 import type { HoldTools } from './tools.js';
-import { type FoundOutcome, type HoldTrial, pipelinesOf, priceOf } from './trial.js';
+import { type FoundOutcome, type HoldTrial, pipelinesOf, planPrice } from './trial.js';
 
 /** Every margin is tried with these headrooms. */
 const HEADROOMS = [1, 1.02, 1.05, 1.1, 1.15, 1.2, 1.3];
@@ -66,7 +66,7 @@ export class CheaperPlans {
   /** near gives the plans that cost less than this one, first those that leave most room. */
   private async near(from: Cheaper): Promise<Cheaper[]> {
     if (this.isOver()) return [];
-    const price = priceOf(from);
+    const price = planPrice(from);
     const promising = await this.promising(from.settings, price);
     return this.isOver() ? [] : this.planned(promising, price);
   }
@@ -98,7 +98,7 @@ export class CheaperPlans {
     const distinct = new Set(this.simulatedPlans);
     return outcomes
       .flatMap((outcome, i): Cheaper[] => {
-        if (outcome === undefined || !isBelow(priceOf({ outcome }), price)) return [];
+        if (outcome === undefined || !isBelow(planPrice({ outcome }), price)) return [];
         const key = pipelinesOf(outcome.plan);
         if (distinct.has(key)) return [];
         distinct.add(key);

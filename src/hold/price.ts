@@ -4,7 +4,14 @@ import type { HeldRates } from './held-rates.js';
 import { promiseSeeds } from './runs.js';
 import { type ModelSetting, withSettings } from './settings.js';
 import type { HoldTools, RatedPlan } from './tools.js';
-import { type Confirmed, type FoundOutcome, type HoldTrial, isTimed, pipelinesOf, priceOf } from './trial.js';
+import {
+  type Confirmed,
+  type FoundOutcome,
+  type HoldTrial,
+  isTimed,
+  pipelinesOf,
+  planPrice,
+} from './trial.js';
 
 /** How often a plan that fails is planned again with more headroom. */
 const MOST_RAISED = 6;
@@ -72,7 +79,7 @@ export class PriceConfirmation {
   private async raised(from: PlannedBy, below: number): Promise<PlannedBy | undefined> {
     let at: PlannedBy | undefined = from;
     for (let raised = 0; raised <= MOST_RAISED && at !== undefined; raised++) {
-      if (priceOf(at) >= below) return undefined;
+      if (planPrice(at) >= below) return undefined;
       const heldRps = await this.rankedRps(at);
       // Where no time is left to rank a plan, it is judged as it is.
       if (heldRps === undefined || this.holds(heldRps)) return at;
@@ -84,7 +91,7 @@ export class PriceConfirmation {
   /** confirmed judges a plan by new seeds, and others with more headroom by yet newer ones where it fails. */
   private async confirmed(from: PlannedBy, below: number): Promise<Confirmed | undefined> {
     let at: PlannedBy | undefined = from;
-    while (at !== undefined && this.judged < MOST_JUDGED && priceOf(at) < below) {
+    while (at !== undefined && this.judged < MOST_JUDGED && planPrice(at) < below) {
       const { rates, seeds } = await this.judgedOnce(at);
       if (rates === undefined) return undefined;
       if (this.holds(rates.heldRps)) return this.confirmedBy(at, rates, seeds);
@@ -109,7 +116,7 @@ export class PriceConfirmation {
     rates: HeldRates,
     seeds: readonly number[],
   ): Confirmed {
-    return { settings, outcome, heldRps: this.rps, rates, seeds, value: -priceOf({ outcome }) };
+    return { settings, outcome, heldRps: this.rps, rates, seeds, value: -planPrice({ outcome }) };
   }
 
   /** withMore plans again with more headroom for the models that hold too little, until the plan is another one. */

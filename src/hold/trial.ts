@@ -47,8 +47,8 @@ export function leastPerWeight(models: readonly ProblemModel[], rps: readonly nu
   return Math.min(...models.flatMap(({ weight }, m) => (weight > 0 ? [(rps[m] as number) / weight] : [])));
 }
 
-/** priceOf gives what a plan costs, or the power that it takes. */
-export function priceOf({ outcome }: Pick<HoldTrial, 'outcome'>): number {
+/** planPrice gives what a plan costs, or the power that it takes. */
+export function planPrice({ outcome }: Pick<HoldTrial, 'outcome'>): number {
   return outcome.plan.objective.value;
 }
 
