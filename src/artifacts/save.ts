@@ -28,7 +28,7 @@ const NEWER_VERSIONS: Partial<Record<ArtifactKind, string>> = {
   'pooled-plan': '1.1',
   profile: '1.1',
   'simulation-report': '1.1',
-  verification: '1.2',
+  verification: '1.3',
 };
 
 /**

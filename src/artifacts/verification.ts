@@ -34,6 +34,7 @@ export type VerifiedFigureName =
   | 'meanLatencyMs'
   | 'p50LatencyMs'
   | 'p90LatencyMs'
+  | 'p95LatencyMs'
   | 'p99LatencyMs'
   | 'batches'
   | 'accuracy';
@@ -79,6 +80,8 @@ export interface VerifiedCauses {
   frontMs: number;
   attainment: CauseParts;
   meanLatencyMs: CauseParts;
+  /** Of the 95th percentile, to which the front adds its mean. */
+  p95LatencyMs: CauseParts;
 }
 
 /** CauseParts has the parts of a difference, live less simulated. */

@@ -24,6 +24,7 @@ const WORDS: Readonly<Record<VerifiedFigureName, FigureWords>> = {
   meanLatencyMs: { name: 'latency mean', written: ms },
   p50LatencyMs: { name: 'latency p50', written: ms },
   p90LatencyMs: { name: 'latency p90', written: ms },
+  p95LatencyMs: { name: 'latency p95', written: ms },
   p99LatencyMs: { name: 'latency p99', written: ms },
   batches: { name: 'batches', written: count },
   accuracy: { name: 'accuracy', written: share },
@@ -83,12 +84,13 @@ export function causeLines({ causes, figures }: Verification): string[] {
   if (causes === undefined) return [];
   const of = (name: VerifiedFigureName): number =>
     figures.find((found) => found.name === name)?.difference ?? 0;
-  const { attainment, meanLatencyMs, frontMs } = causes;
+  const { attainment, meanLatencyMs, p95LatencyMs, frontMs } = causes;
   const points = (value: number): string => signed(100 * value, (size) => `${size.toFixed(2)} points`);
   const milli = (value: number): string => signed(value, ms);
   return [
     `attainment ${points(of('attainment'))}: ${partsText(attainment, points)}`,
     `mean latency ${milli(of('meanLatencyMs'))}: ${partsText(meanLatencyMs, milli)}`,
+    `p95 ${milli(of('p95LatencyMs'))}: ${partsText(p95LatencyMs, milli)}`,
     `executions are those that took longer or shorter than planned, the front is sending, HTTP and parsing (${ms(frontMs)} a request), and queueing is the rest`,
   ];
 }

@@ -21,6 +21,7 @@ const verification: Verification = {
     { name: 'attainment', simulated: 0.998, live: 0.952, difference: -0.046 },
     { name: 'p99LatencyMs', simulated: 68, live: 81, difference: 13 },
     { name: 'meanLatencyMs', simulated: 30, live: 36, difference: 6 },
+    { name: 'p95LatencyMs', simulated: 60, live: 55, difference: -5 },
     { name: 'batches', simulated: 1200 },
   ],
   models: [],
@@ -38,6 +39,7 @@ const verification: Verification = {
     frontMs: 2.5,
     attainment: { executions: -0.03, front: -0.02, queueing: 0.004 },
     meanLatencyMs: { executions: 3, front: 2.5, queueing: 0.5 },
+    p95LatencyMs: { executions: -6, front: 2.5, queueing: -1.5 },
   },
   within: { allowed: 0.04, held: false },
   notes: [],
@@ -48,6 +50,7 @@ it('verifyTable() has simulated and live figures side by side, with their differ
     ['attainment', '99.80 %', '95.20 %', '−4.60 points'],
     ['latency p99', '68.0 ms', '81.0 ms', '+13.0 ms'],
     ['latency mean', '30.0 ms', '36.0 ms', '+6.00 ms'],
+    ['latency p95', '60.0 ms', '55.0 ms', '−5.00 ms'],
     ['batches', '1 200', '—', '—'],
   ]);
 });

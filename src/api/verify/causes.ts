@@ -31,13 +31,15 @@ export function frontMsOf({ latencyMs }: LoadDocument, served: readonly LoadServ
 export function causesOf(load: LoadDocument, frontMs: number, steps: SimulatedSteps): VerifiedCauses {
   const { asPlanned, withExecutions, withFront } = steps;
   const attainment = [asPlanned, withExecutions, withFront, load].map((one) => one.attainment ?? 0);
-  const latency = [asPlanned, withExecutions, load].map(({ latencyMs }) => latencyMs?.mean ?? 0);
-  const [planned = 0, executed = 0, live = 0] = latency;
+  // Latency outside of the server's scheduler adds to every request alike.
+  const latency = (name: 'mean' | 'p95') => {
+    const of = ({ latencyMs }: { readonly latencyMs?: { mean: number; p95: number } }) => latencyMs?.[name] ?? 0;
+    const executed = of(withExecutions);
+    return partsOf([of(asPlanned), executed, executed + frontMs, of(load)]);
+  };
   return {
-    frontMs,
-    attainment: partsOf(attainment),
-    // Latency outside of the server's scheduler adds to every request alike.
-    meanLatencyMs: partsOf([planned, executed, executed + frontMs, live]),
+    ...{ frontMs, attainment: partsOf(attainment) },
+    ...{ meanLatencyMs: latency('mean'), p95LatencyMs: latency('p95') },
   };
 }
 

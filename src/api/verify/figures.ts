@@ -52,6 +52,7 @@ function requestFigures(simulated: SimulatedRequests, live: LiveRequests): Verif
     compared('meanLatencyMs', planned?.mean, measured?.mean),
     compared('p50LatencyMs', planned?.p50, measured?.p50),
     compared('p90LatencyMs', planned?.p90, measured?.p90),
+    compared('p95LatencyMs', planned?.p95, measured?.p95),
     compared('p99LatencyMs', planned?.p99, measured?.p99),
   ];
 }

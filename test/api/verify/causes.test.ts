@@ -8,7 +8,7 @@ const latency = (mean: number) => ({
   mean,
   p50: mean,
   p90: mean,
-  p95: mean,
+  p95: 2 * mean,
   p99: mean,
   max: mean,
 });
@@ -21,7 +21,7 @@ const served = (answered: number, requestMs?: number): LoadServed => ({
 });
 
 it('causesOf() gives each cause what it changes, and the rest to queueing', () => {
-  const { attainment, meanLatencyMs } = causesOf(load, 6, {
+  const { attainment, meanLatencyMs, p95LatencyMs } = causesOf(load, 6, {
     asPlanned: requests(1, 30),
     withExecutions: requests(0.97, 41),
     withFront: requests(0.95, 40),
@@ -30,6 +30,7 @@ it('causesOf() gives each cause what it changes, and the rest to queueing', () =
   expect(attainment.front).toBeCloseTo(-0.02, 9);
   expect(attainment.queueing).toBeCloseTo(-0.05, 9);
   expect(meanLatencyMs).toEqual({ executions: 11, front: 6, queueing: 3 });
+  expect(p95LatencyMs).toEqual({ executions: 22, front: 6, queueing: 12 });
 });
 
 it('frontMsOf() is the latency of the client less that of the server, over the requests of all models', () => {

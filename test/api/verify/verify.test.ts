@@ -97,7 +97,7 @@ describe('verifyLoad()', () => {
   it('divides the differences into parts that add up to them', async () => {
     const path = await changed('fast.json', (report) => ({ served: fast(report) }));
     const verification = await verifyLoad(path, { plan: bundle });
-    for (const name of ['attainment', 'meanLatencyMs'] as const) {
+    for (const name of ['attainment', 'meanLatencyMs', 'p95LatencyMs'] as const) {
       const { executions, front, queueing } = verification.causes![name];
       expect(executions + front + queueing).toBeCloseTo(figure(verification, name).difference!, 6);
     }
