@@ -33,6 +33,8 @@ export interface CampaignOptions {
   readonly minMs?: number | undefined;
   /** 2000 by default. */
   readonly maxMs?: number | undefined;
+  /** The pause before each run on a whole device; 2 by default. */
+  readonly pauseMs?: number | undefined;
 }
 
 /** AskedCampaign is a campaign without open questions, but for limits that have the profiler's defaults. */
@@ -51,7 +53,7 @@ export interface AskedCampaign {
 }
 
 type Cells = NonNullable<Measurement['asked']>;
-type Limit = 'warmupRuns' | 'minRuns' | 'minMs' | 'maxMs';
+type Limit = 'warmupRuns' | 'minRuns' | 'minMs' | 'maxMs' | 'pauseMs';
 
 const DEFAULT_CELLS: Cells = { devices: ['cpu:1'], batch: [1, 2, 4, 8], virtual: [1] };
 
@@ -78,15 +80,15 @@ export async function askedCampaign(
       ...(fill && { fill: { ...profiled.fill, ...fill } }),
       ...(batchTolerance && { batchTolerance }),
     },
-    limits: limitsOf(options, before?.measurement),
+    limits: limitsOf(options, before === undefined ? {} : { pauseMs: 0, ...before.measurement }),
   };
 }
 
 function limitsOf(
-  { warmup, minRuns, minMs, maxMs }: CampaignOptions,
-  before: Measurement = {},
+  { warmup, minRuns, minMs, maxMs, pauseMs }: CampaignOptions,
+  before: Measurement,
 ): Partial<Record<Limit, number>> {
-  const given = { warmupRuns: warmup, minRuns, minMs, maxMs };
+  const given = { warmupRuns: warmup, minRuns, minMs, maxMs, pauseMs };
   const limits = (Object.keys(given) as Limit[]).map((name) => [name, given[name] ?? before[name]] as const);
   return Object.fromEntries(limits.filter(([, value]) => value !== undefined));
 }

@@ -131,6 +131,8 @@ export interface Measurement {
   minRuns?: number;
   minMs?: number;
   maxMs?: number;
+  /** The pause before each run on a whole device; absent where there was none. */
+  pauseMs?: number;
   /** How its blocks were asked for; absent where they are another profile's. */
   partition?: { method: 'greedy' | 'min-transfer'; blocks: number };
   /** What was asked for of a profile that is not complete: `resume` goes on with it. */

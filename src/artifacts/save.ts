@@ -26,7 +26,7 @@ const NEWER_VERSIONS: Partial<Record<ArtifactKind, string>> = {
   'load-report': '1.4',
   'plan-diff': '1.4',
   'pooled-plan': '1.1',
-  profile: '1.1',
+  profile: '1.2',
   'simulation-report': '1.1',
   verification: '1.3',
 };

@@ -53,7 +53,7 @@ export type {
   TensorInfo,
   Tensors,
 } from './protocol.js';
-export { type FedModel, type Measured, type MeasureStop, measureRotation } from './rotation.js';
+export { type FedModel, type Measured, type MeasurePace, measureRotation } from './rotation.js';
 export { AS_SERVED, type Optimization } from './session-choice.js';
 export { splitBatch, stackBatch } from './stacking.js';
 export { emptyTensor, filledTensor, randomTensor, type ValueRange } from './tensor.js';

@@ -1,18 +1,20 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicNs } from './clock.js';
 import type { Executor } from './executor.js';
 import { freeMemory } from './free-memory.js';
 import type { Tensors } from './protocol.js';
 
 /**
- * MeasureStop says when a measurement ends: after `minRuns` rotations and `minMs`, or after `maxMs` in any case.
- * Rotations are whole, and at least one is made.
+ * MeasurePace says how long a measurement pauses before each run, and when it ends: after `minRuns` rotations and
+ * `minMs`, pauses included, or after `maxMs` in any case. Rotations are whole, and at least one is made.
  */
-export interface MeasureStop {
+export interface MeasurePace {
   /** The number of rotations before those that count; they are not part of the times. */
   readonly warmupRuns: number;
   readonly minRuns: number;
   readonly minMs: number;
   readonly maxMs: number;
+  readonly pauseMs: number;
 }
 
 /** FedModel is a model of an executor, with what it is fed in every run. */
@@ -41,15 +43,18 @@ export interface Measured {
 export async function measureRotation(
   executor: Pick<Executor, 'run'>,
   parts: readonly FedModel[],
-  stop: MeasureStop,
+  { warmupRuns, minRuns, minMs, maxMs, pauseMs }: MeasurePace,
 ): Promise<Measured[]> {
-  for (let i = 0; i < stop.warmupRuns; i++) for (const part of parts) await timedRun(executor, part);
+  for (let i = 0; i < warmupRuns; i++) for (const part of parts) await timedRun(executor, part);
   const turns = parts.map((): OneRun[] => []);
   const beginNs = monotonicNs();
   for (let rotations = 1; ; rotations++) {
-    for (const [i, part] of parts.entries()) turns[i]!.push(await timedRun(executor, part));
+    for (const [i, part] of parts.entries()) {
+      if (pauseMs > 0) await sleep(pauseMs);
+      turns[i]!.push(await timedRun(executor, part));
+    }
     const elapsedMs = (monotonicNs() - beginNs) / 1e6;
-    if (elapsedMs >= stop.maxMs || (rotations >= stop.minRuns && elapsedMs >= stop.minMs)) break;
+    if (elapsedMs >= maxMs || (rotations >= minRuns && elapsedMs >= minMs)) break;
   }
   return turns.map((runs) => ({
     startedNs: Float64Array.from(runs, (run) => run.startedNs),

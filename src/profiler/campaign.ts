@@ -11,6 +11,9 @@ import {
 import { checkThreads, type NamedDevice } from '../execution/index.js';
 import { DEFAULT_LIMITS, type Limits, type PreparedModel, type ProfileOptions } from './types.js';
 
+/** A longer pause leaves no time to measure. */
+const LONGEST_PAUSE_MS = 1000;
+
 /** Campaign is a checked list of what will be measured: the options with their defaults. */
 export interface Campaign {
   readonly devices: readonly NamedDevice[];
@@ -67,12 +70,14 @@ function deviceFaults(
   return [...new Set(twice)].map((name) => fault(`class ${name} is given twice`)).concat(threads);
 }
 
-function limitFaults({ warmupRuns, minRuns, minMs, maxMs }: Limits): Fault[] {
+function limitFaults({ warmupRuns, minRuns, minMs, maxMs, pauseMs }: Limits): Fault[] {
   const faults: Fault[] = [];
   if (!(Number.isSafeInteger(warmupRuns) && warmupRuns >= 0))
     faults.push(fault(`${warmupRuns} warm-up runs are asked for; 0 or more is valid`));
   if (!(Number.isSafeInteger(minRuns) && minRuns >= 1))
     faults.push(fault(`at least ${minRuns} runs are asked for; 1 or more is valid`));
+  if (!(pauseMs >= 0 && pauseMs <= LONGEST_PAUSE_MS))
+    faults.push(fault(`a pause of ${pauseMs} ms is asked for; 0 to ${LONGEST_PAUSE_MS} are valid`));
   if (!(minMs >= 0 && maxMs > 0))
     faults.push(
       fault(
@@ -109,8 +114,9 @@ function resumeFaults(
     faults.push(
       fault(`the profile to resume has boundary ${resume.boundary ?? 'exact'}, not ${prepared.boundary}`),
     );
-  const measurement = resume.measurement ?? {};
-  for (const key of ['warmupRuns', 'minRuns', 'minMs', 'maxMs'] as const) {
+  // Earlier versions did not pause.
+  const measurement = { pauseMs: 0, ...resume.measurement };
+  for (const key of ['warmupRuns', 'minRuns', 'minMs', 'maxMs', 'pauseMs'] as const) {
     if (measurement[key] !== options.limits[key])
       faults.push(
         fault(

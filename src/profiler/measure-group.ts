@@ -1,4 +1,4 @@
-import type { MeasureStop, Tensors } from '../execution/index.js';
+import type { MeasurePace, Tensors } from '../execution/index.js';
 import type { FedCopies, Stand } from './stand.js';
 import type { TimedRun } from './statistics.js';
 import type { Limits } from './types.js';
@@ -45,7 +45,7 @@ export async function measureGroup(
       signal?.throwIfAborted();
       loaded.push({ copies: await stand.load(path), feeds: feeds() });
     }
-    const rotate = (stop: MeasureStop) => unlessAborted(stand.rotate(loaded, stop), signal);
+    const rotate = (stop: MeasurePace) => unlessAborted(stand.rotate(loaded, stop), signal);
     const runs = await inRounds(rotate, parts.length, options);
     return parts.map(({ id }, i) => ({ id, runs: runs[i]!, loadMs: loaded[i]!.copies.loadMs }));
   } finally {
@@ -56,29 +56,30 @@ export async function measureGroup(
 
 /** inRounds gives the runs of every part. */
 async function inRounds(
-  rotate: (stop: MeasureStop) => ReturnType<Stand['rotate']>,
+  rotate: (stop: MeasurePace) => ReturnType<Stand['rotate']>,
   parts: number,
   { limits, signal, onRound }: GroupOptions,
 ): Promise<TimedRun[][]> {
-  const { warmupRuns, minRuns } = limits;
+  const { warmupRuns, minRuns, pauseMs } = limits;
   const [minMs, maxMs] = [limits.minMs * parts, limits.maxMs * parts];
   const runs = Array.from({ length: parts }, (): TimedRun[] => []);
   let rotations = 0;
   let elapsedMs = 0;
-  const round = async (stop: MeasureStop) => {
+  const round = async (stop: MeasurePace) => {
     const byRuns = rotations / minRuns;
     onRound(Math.min(1, Math.max(elapsedMs / maxMs, Math.min(byRuns, minMs === 0 ? 1 : elapsedMs / minMs))));
     signal?.throwIfAborted();
     return await rotate(stop);
   };
   // The runs of the warm-up call are dropped, because copies do not end their warm-up together.
-  if (warmupRuns > 0) await round({ warmupRuns: warmupRuns - 1, minRuns: 1, minMs: 0, maxMs: 0 });
+  if (warmupRuns > 0) await round({ warmupRuns: warmupRuns - 1, minRuns: 1, minMs: 0, maxMs: 0, pauseMs });
   while (elapsedMs < maxMs && (rotations < minRuns || elapsedMs < minMs)) {
     const done = await round({
       warmupRuns: 0,
       minRuns: minRuns - rotations,
       minMs: minMs - elapsedMs,
       maxMs: Math.min(ROUND_MS, maxMs - elapsedMs),
+      pauseMs,
     });
     done.runs.forEach((more, part) => {
       for (const run of more) runs[part]!.push(run);

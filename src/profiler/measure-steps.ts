@@ -49,7 +49,7 @@ export async function measureInSteps(
     const weight = (step.parts.length * step.share) / ids.length;
     const fed = await partsOf(step.parts, parts);
     const measured = await measureGroup(await stands.of(group.virtual), fed, {
-      limits: shareOf(limits, step.share),
+      limits: { ...shareOf(limits, step.share), pauseMs: group.virtual === 1 ? limits.pauseMs : 0 },
       ...(signal === undefined ? {} : { signal }),
       onRound: (fraction) => onRound(before + fraction * weight),
     });
@@ -64,8 +64,8 @@ function joined(before: Timed | undefined, now: Timed): Timed {
   return { ...before, runs: [...before.runs, ...now.runs] };
 }
 
-function shareOf({ warmupRuns, minRuns, minMs, maxMs }: Limits, share: number): Limits {
-  return { warmupRuns, minRuns: Math.ceil(minRuns * share), minMs: minMs * share, maxMs: maxMs * share };
+function shareOf({ minRuns, minMs, maxMs, ...limits }: Limits, share: number): Limits {
+  return { ...limits, minRuns: Math.ceil(minRuns * share), minMs: minMs * share, maxMs: maxMs * share };
 }
 
 function needOfPart(id: TimedPart['id'], { group, prepared, files }: GroupParts): Need {

@@ -167,7 +167,7 @@ function joinRows(a: unknown, b: unknown): unknown {
 
 function mergedMeasurement(profiles: readonly MeasuredProfile[], devices: Profile['devices']): Measurement {
   const all = profiles.map(({ profile }) => profile.measurement ?? {});
-  const agreed = (['warmupRuns', 'minRuns', 'minMs', 'maxMs', 'date'] as const).flatMap((key) => {
+  const agreed = (['warmupRuns', 'minRuns', 'minMs', 'maxMs', 'pauseMs', 'date'] as const).flatMap((key) => {
     const [value] = all.map((measurement) => measurement[key]);
     return value !== undefined && all.every((measurement) => measurement[key] === value)
       ? [[key, value]]

@@ -3,7 +3,7 @@ import {
   type Device,
   type Executor,
   type ExecutorOptions,
-  type MeasureStop,
+  type MeasurePace,
   type MemoryGuard,
   measureRotation,
   type StartExecutor,
@@ -18,7 +18,7 @@ export interface Stand {
   /** Loads a model on every virtual GPU. */
   load(path: string): Promise<LoadedCopies>;
   /** Every virtual GPU runs the models in turn, each on its feeds, again and again. */
-  rotate(parts: readonly FedCopies[], stop: MeasureStop): Promise<Rotated>;
+  rotate(parts: readonly FedCopies[], stop: MeasurePace): Promise<Rotated>;
   /** Closes all executors. It waits no longer than `graceMs` for calls under way. */
   close(options?: { readonly graceMs?: number }): Promise<void>;
 }
@@ -123,7 +123,7 @@ async function loadCopies(executors: readonly Executor[], path: string): Promise
 async function rotate(
   executors: readonly Executor[],
   parts: readonly FedCopies[],
-  stop: MeasureStop,
+  stop: MeasurePace,
 ): Promise<Rotated> {
   const copies = await Promise.all(
     executors.map((executor, i) =>

@@ -97,17 +97,20 @@ export type Batching =
 /**
  * Limits say when a cell has been measured enough: after `minRuns` runs and `minMs`, or after `maxMs`. The cells of a
  * batch size and virtual size are measured in rotation, each once before any is again: all get as many runs, and the
- * times hold for each on average.
+ * times hold for each on average, pauses included. Before each run on a whole device there is a pause of `pauseMs`, since
+ * a device that was idle is slower, and a server's mostly was. Virtual GPUs are measured without one: their neighbours
+ * are to be busy all the while.
  */
 export interface Limits {
   readonly warmupRuns: number;
   readonly minRuns: number;
   readonly minMs: number;
   readonly maxMs: number;
+  readonly pauseMs: number;
 }
 
 /** DEFAULT_LIMITS are the limits that hold where options give none. */
-export const DEFAULT_LIMITS: Limits = { warmupRuns: 3, minRuns: 10, minMs: 200, maxMs: 2000 };
+export const DEFAULT_LIMITS: Limits = { warmupRuns: 3, minRuns: 10, minMs: 200, maxMs: 2000, pauseMs: 2 };
 
 export interface ProfileOptions {
   readonly devices: readonly NamedDevice[];

@@ -37,6 +37,7 @@ const OPTIONS: ProfileModelOptions = {
   minRuns: 2,
   minMs: 0,
   maxMs: 20,
+  pauseMs: 1,
 };
 
 /** interrupted profiles the model, and stops at the first cell of the second class. */
@@ -95,7 +96,7 @@ describe('plan profile --resume', () => {
     expect(after).toMatchObject({
       boundary: 'float16',
       model: { dims: { width: 8 }, inputs: [{ name: 'x', fill: 2 }] },
-      measurement: { complete: true, warmupRuns: 1, minRuns: 2, minMs: 0, maxMs: 20 },
+      measurement: { complete: true, warmupRuns: 1, minRuns: 2, minMs: 0, maxMs: 20, pauseMs: 1 },
     });
     expect(after.blocks).toHaveLength(2);
     expect(after.measurement?.asked).toBeUndefined();
@@ -107,6 +108,7 @@ describe('plan profile --resume', () => {
     [['--blocks', '3'], 'begun with 2 blocks, not 3'],
     [['--boundary', 'exact'], 'has boundary float16, not exact'],
     [['--min-runs', '5'], 'measured with minRuns 2, not 5'],
+    [['--pause-ms', '5'], 'measured with pauseMs 1, not 5'],
     [['--device', 'cpu:1', '--batch', '5'], undefined],
   ])('refuses %j where it contradicts the file, and adds what does not', async (args, why) => {
     await copyFile(at('begun.json'), at('y.json'));
@@ -142,7 +144,8 @@ describe('askedCampaign()', () => {
   it('takes what a profile has that does not say what it was asked for', async () => {
     const { cells, limits } = await askedCampaign({}, profile);
     expect(cells).toEqual({ devices: ['cpu:2', 'slow=cpu:2,slowdown=3'], batch: [1, 4, 8], virtual: [1, 2] });
-    expect(limits).toEqual({ minRuns: 4 });
+    // Earlier versions did not pause.
+    expect(limits).toEqual({ minRuns: 4, pauseMs: 0 });
   });
 
   it('measures what is given, and remembers the rest for a further run', async () => {

@@ -107,7 +107,7 @@ describe('Executor.run()', () => {
     const ratio = async (slowdown: number) => {
       const executor = await start({ slowdown });
       const { model } = await executor.load(chain);
-      const stop = { warmupRuns: 5, minRuns: 30, minMs: 0, maxMs: 2000 };
+      const stop = { warmupRuns: 5, minRuns: 30, minMs: 0, maxMs: 2000, pauseMs: 0 };
       const [measured] = await measureRotation(executor, [{ model, feeds: chainFeeds }], stop);
       const wallNs = monotonicNs();
       const { executionUs } = await executor.run(model, chainFeeds);

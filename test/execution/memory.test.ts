@@ -189,7 +189,7 @@ describe('an executor that is watched', () => {
     async () => {
       const executor = await watched(2 ** 50);
       const { model } = await executor.load(large);
-      const forLong = { warmupRuns: 0, minRuns: 1, minMs: 60_000, maxMs: 60_000 };
+      const forLong = { warmupRuns: 0, minRuns: 1, minMs: 60_000, maxMs: 60_000, pauseMs: 0 };
       const parts = [{ model, feeds: { x: x(1) } }];
       const pending = measureRotation(executor, parts, forLong).catch((error: unknown) => error);
       process.kill(executor.pid, 'SIGKILL');

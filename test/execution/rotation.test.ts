@@ -62,7 +62,7 @@ describe('measureRotation()', () => {
   it('runs its parts in turn on their feeds, each after the one before, and leaves the warm-up out', async () => {
     const made = new MadeExecutor();
     const measured = await measureRotation(made, PARTS, {
-      ...{ warmupRuns: 2, minRuns: 4, minMs: 0, maxMs: FOREVER },
+      ...{ warmupRuns: 2, minRuns: 4, minMs: 0, maxMs: FOREVER, pauseMs: 0 },
     });
     expect(made.ran).toEqual(Array.from({ length: 6 * 3 }, (_, i) => PARTS[i % 3]));
     expect(made.early).toBe(0);
@@ -81,7 +81,7 @@ describe('measureRotation()', () => {
 
   it('lets the memory of outputs go at once, and keeps that of feeds', async () => {
     const made = new MadeExecutor();
-    const stop = { warmupRuns: 0, minRuns: 2, minMs: 0, maxMs: FOREVER };
+    const stop = { warmupRuns: 0, minRuns: 2, minMs: 0, maxMs: FOREVER, pauseMs: 0 };
     await measureRotation(made, PARTS, stop);
     for (const { y, z } of made.gave) expect([y!.data.length, z!.data.length]).toEqual([0, 0]);
     for (const { model, feeds } of PARTS) expect(feeds.x.data).toHaveLength(model);
@@ -89,7 +89,7 @@ describe('measureRotation()', () => {
 
   it('times a run from when it is asked for until its outputs are here', async () => {
     const measured = await measureRotation(new MadeExecutor(20), PARTS.slice(0, 1), {
-      ...{ warmupRuns: 0, minRuns: 2, minMs: 0, maxMs: FOREVER },
+      ...{ warmupRuns: 0, minRuns: 2, minMs: 0, maxMs: FOREVER, pauseMs: 0 },
     });
     // Timers of Node may fire a millisecond early.
     for (const us of measured[0]!.durationUs) expect(us).toBeGreaterThan(18_000);
@@ -99,7 +99,7 @@ describe('measureRotation()', () => {
   it('stops after minRuns rotations and minMs, or at maxMs, after at least one rotation', async () => {
     const made = new MadeExecutor(5);
     const measure = async (minRuns: number, minMs: number, maxMs: number) =>
-      await measureRotation(made, PARTS, { warmupRuns: 0, minRuns, minMs, maxMs });
+      await measureRotation(made, PARTS, { warmupRuns: 0, minRuns, minMs, maxMs, pauseMs: 0 });
     const count = async (...stop: [number, number, number]) =>
       (await measure(...stop)).map(({ durationUs }) => durationUs.length);
     expect(await count(3, 0, FOREVER)).toEqual([3, 3, 3]);
@@ -109,13 +109,32 @@ describe('measureRotation()', () => {
     expect(endNs - first!.startedNs[0]!).toBeGreaterThan(99e6);
   });
 
+  it('pauses before each run that counts, and not before those of the warm-up', async () => {
+    const made = new MadeExecutor();
+    const begunNs = monotonicNs();
+    const measured = await measureRotation(made, PARTS, {
+      ...{ warmupRuns: 1, minRuns: 2, minMs: 0, maxMs: FOREVER, pauseMs: 30 },
+    });
+    const runs = measured.flatMap(({ startedNs, durationUs }) =>
+      [...startedNs].map((startNs, i) => ({ startNs, endNs: startNs + durationUs[i]! * 1000 })),
+    );
+    const inOrder = runs.toSorted((a, b) => a.startNs - b.startNs);
+    inOrder.slice(1).forEach(({ startNs }, i) => {
+      // Timers of Node may fire a millisecond early.
+      expect(startNs - inOrder[i]!.endNs).toBeGreaterThan(28e6);
+    });
+    expect(inOrder).toHaveLength(6);
+    // The warm-up took three runs and the pause before the first that counts.
+    expect(inOrder[0]!.startNs - begunNs).toBeLessThan(80e6);
+  });
+
   it('measures a real executor through the messages that carry a batch there and back', async () => {
     const executor = await start();
     const { model } = await executor.load(folder.write('chain.onnx', matmulChain(3, 96)));
     const x = { ...floats(96 * 8), dims: [8, 96] };
     const before = monotonicNs();
     const [measured] = await measureRotation(executor, [{ model, feeds: { x } }], {
-      ...{ warmupRuns: 1, minRuns: 20, minMs: 0, maxMs: FOREVER },
+      ...{ warmupRuns: 1, minRuns: 20, minMs: 0, maxMs: FOREVER, pauseMs: 0 },
     });
     const { startedNs, durationUs, executionUs } = measured!;
     expect(startedNs[0]).toBeGreaterThan(before);
@@ -130,7 +149,7 @@ describe('measureRotation()', () => {
       const executor = await start(slowdown);
       const { model } = await executor.load(folder.write('chain.onnx', matmulChain(12, 96)));
       const feeds = { x: { ...floats(96 * 8), dims: [8, 96] } };
-      const stop = { warmupRuns: 3, minRuns: 30, minMs: 0, maxMs: 5000 };
+      const stop = { warmupRuns: 3, minRuns: 30, minMs: 0, maxMs: 5000, pauseMs: 0 };
       const [measured] = await measureRotation(executor, [{ model, feeds }], stop);
       return measured!.executionUs.toSorted()[0]!;
     };
@@ -141,7 +160,7 @@ describe('measureRotation()', () => {
     const executor = await start();
     const { model } = await executor.load(folder.write('chain.onnx', matmulChain(1, 96)));
     const feeds = { x: { ...floats(96), dims: [1, 96] } };
-    const stop = { warmupRuns: 0, minRuns: 1, minMs: FOREVER, maxMs: FOREVER };
+    const stop = { warmupRuns: 0, minRuns: 1, minMs: FOREVER, maxMs: FOREVER, pauseMs: 0 };
     const refused = measureRotation(
       executor,
       [

@@ -47,7 +47,7 @@ describe('campaignOf()', () => {
       batchSizes: [0, 2, 1.5],
       virtualSizes: { fast: [] },
       devices: [...OPTIONS.devices, ...OPTIONS.devices],
-      limits: { warmupRuns: -1, minRuns: 0, minMs: 0, maxMs: 0 },
+      limits: { warmupRuns: -1, minRuns: 0, minMs: 0, maxMs: 0, pauseMs: 1001 },
     });
     expect(faults).toEqual([
       'batch sizes are whole numbers from 1 on, not 0, 1.5',
@@ -55,6 +55,7 @@ describe('campaignOf()', () => {
       'class fast is given twice',
       '-1 warm-up runs are asked for; 0 or more is valid',
       'at least 0 runs are asked for; 1 or more is valid',
+      'a pause of 1001 ms is asked for; 0 to 1000 are valid',
       'a figure is to take at least 0 and at most 0 ms; 0 or more, and more than 0, are valid',
     ]);
   });

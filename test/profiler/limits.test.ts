@@ -15,5 +15,6 @@ test('the help of plan profile tells the default limits of the library', () => {
     minRuns: told('--min-runs'),
     minMs: told('--min-ms'),
     maxMs: told('--max-ms'),
+    pauseMs: told('--pause-ms'),
   }).toEqual(DEFAULT_LIMITS);
 });

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import type { MeasureStop } from '../../src/execution/index.js';
+import type { MeasurePace } from '../../src/execution/index.js';
 import { measureGroup, type TimedPart } from '../../src/profiler/measure-group.js';
 import type { Rotated, Stand } from '../../src/profiler/stand.js';
 import { DEFAULT_LIMITS, type Limits } from '../../src/profiler/types.js';
 
 /** MadeStand is a stand with a clock of its own. Its part i takes (i + 1) × `unitMs` per run. */
 class MadeStand implements Stand {
-  readonly stops: MeasureStop[] = [];
+  readonly stops: MeasurePace[] = [];
   released = 0;
   #loaded = 0;
 
@@ -23,7 +23,7 @@ class MadeStand implements Stand {
     return { loadMs: 1, models, release };
   }
 
-  async rotate(parts: Parameters<Stand['rotate']>[0], stop: MeasureStop): Promise<Rotated> {
+  async rotate(parts: Parameters<Stand['rotate']>[0], stop: MeasurePace): Promise<Rotated> {
     this.stops.push(stop);
     if (this.hangs) await new Promise(() => {});
     const partMs = parts.map(({ copies }) => (copies.models[0]! + 1) * this.unitMs);
@@ -86,10 +86,11 @@ describe('measureGroup()', () => {
   });
 
   test('warms up for warmupRuns rotations that do not count, or not at all', async () => {
-    const limits = { warmupRuns: 3, minRuns: 5, minMs: 0, maxMs: 1000 };
+    const limits = { warmupRuns: 3, minRuns: 5, minMs: 0, maxMs: 1000, pauseMs: 4 };
     const warm = new MadeStand(1);
     expect((await measure(warm, limits)).timed[0]?.runs).toHaveLength(5);
     expect(warm.stops[0]).toMatchObject({ warmupRuns: 2, minRuns: 1, maxMs: 0 });
+    expect(warm.stops.map(({ pauseMs }) => pauseMs)).toEqual([4, 4]);
     const cold = new MadeStand(1);
     expect((await measure(cold, { ...limits, warmupRuns: 0 })).timed[0]?.runs).toHaveLength(5);
     expect(cold.stops).toHaveLength(1);

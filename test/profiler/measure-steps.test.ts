@@ -33,11 +33,12 @@ function value(): TensorData {
   return { dtype: 'float32', dims: [1, 1], data: new Float32Array(1) };
 }
 
-/** madeStand makes a stand that records what is loaded together, what is fed, and how often processes start. */
+/** madeStand makes a stand that records what is loaded together, what is fed, the pauses, and how often processes start. */
 function madeStand() {
   const loaded: string[] = [];
   const together: string[][] = [];
   const fed: number[] = [];
+  const pausesMs: number[] = [];
   const load: Stand['load'] = async (path) => {
     loaded.push(path);
     return {
@@ -45,7 +46,8 @@ function madeStand() {
       release: async () => void loaded.splice(loaded.indexOf(path), 1),
     };
   };
-  const rotate: Stand['rotate'] = async (parts, { minRuns }) => {
+  const rotate: Stand['rotate'] = async (parts, { minRuns, pauseMs }) => {
+    pausesMs.push(pauseMs);
     together.push([...loaded]);
     for (const { feeds } of parts)
       fed.push(Object.values(feeds).reduce((sum, tensor) => sum + tensorBytes(tensor), 0));
@@ -67,7 +69,7 @@ function madeStand() {
   const close = async () => {
     open = false;
   };
-  return { stands: { of, close }, together, fed, opened: () => opened };
+  return { stands: { of, close }, together, fed, pausesMs, opened: () => opened };
 }
 
 function partsOf(prepared: PreparedModel, batch: number) {
@@ -86,7 +88,7 @@ function partsOf(prepared: PreparedModel, batch: number) {
   return { parts: { group, ids, prepared, whole: 'whole', files, feeds, memory }, asked };
 }
 
-const LIMITS = { warmupRuns: 0, minRuns: 10, minMs: 0, maxMs: 1e9 };
+const LIMITS = { warmupRuns: 0, minRuns: 10, minMs: 0, maxMs: 1e9, pauseMs: 3 };
 
 test('measureInSteps() measures all parts in one rotation where their tensors are small', async () => {
   const { stands, together, fed, opened } = madeStand();
@@ -115,4 +117,17 @@ test('measureInSteps() loads and feeds only some parts at once where tensors are
   expect(timed[0]?.runs.map(({ durationUs }) => durationUs)).toEqual([1, 1, 1, 1, 1, 6, 6, 6, 6, 6]);
   expect(timed[1]?.runs).toHaveLength(10);
   expect(fractions).toEqual([0, 0.1, 0.3, 0.5, 0.7, 0.9].map((part) => expect.closeTo(part)));
+});
+
+test('measureInSteps() pauses on a whole device, and not beside virtual GPUs that are to be busy', async () => {
+  for (const [virtual, pauseMs] of [
+    [1, 3],
+    [2, 0],
+  ] as const) {
+    const { stands, pausesMs } = madeStand();
+    const { parts } = partsOf(preparedOf(MIB), 4);
+    const group = { ...parts.group, virtual };
+    await measureInSteps(stands, { ...parts, group }, { limits: LIMITS, onRound: () => {} });
+    expect(pausesMs).toEqual([pauseMs]);
+  }
 });

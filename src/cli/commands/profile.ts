@@ -33,6 +33,7 @@ interface Options {
   minRuns?: number;
   minMs?: number;
   maxMs?: number;
+  pauseMs?: number;
   memoryLimit?: number;
   resume?: boolean;
   samples?: string[];
@@ -97,6 +98,11 @@ export function profileCommand(): Command {
       .option('--min-runs <runs>', 'least number of runs measured in each cell (10)', wholeNumber)
       .option('--min-ms <ms>', 'least time measured in each cell (200)', notNegative)
       .option('--max-ms <ms>', 'most time spent on a cell (2000)', positiveNumber)
+      .option(
+        '--pause-ms <ms>',
+        'pause before each run on a whole device, which on a server was idle before most runs (2)',
+        notNegative,
+      )
       .option(
         '--memory-limit <size>',
         'most memory that the processes which run the model may take (the free memory less a reserve)',
