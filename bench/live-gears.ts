@@ -7,11 +7,12 @@
  *
  * The spike goes from the lowest rate to the highest and back, each for `--seconds`. For each load it prints the share of
  * right answers live beside the simulated one, p95 and the share in time live beside simulated, and how often the gear
- * changed: the median of the repeats, which have arrivals of their own, and of p95 the least and the most too. A second
- * table has how long batches occupied their device beside what the plan takes them for. The client is a process of its
- * own, and a load of `--warm` seconds at the highest rate goes before the first. `--records` has what the models say of
- * the samples that are sent, so that the simulation escalates the same requests; else it answers by the records of the
- * plan.
+ * changed: the median of the repeats, which have arrivals of their own, and of p95 the least and the most too. It divides
+ * the difference of p95 as `plan verify` does, and sets live p95 beside the simulation with the executions and the front of
+ * that load too (`live/as executed`), which leaves out how fast the machine was. A second table has how long batches
+ * occupied their device beside what the plan takes them for. The client is a process of its own, and a load of `--warm`
+ * seconds at the highest rate goes before the first. `--records` has what the models say of the samples that are sent, so
+ * that the simulation escalates the same requests; else it answers by the records of the plan.
  *
  * Live latencies mean nothing while others use the cores. A run during which other processes took more than `--others`
  * of the time of all cores is left out, and made again with other arrivals, at most twice as many times as asked for. Each
@@ -242,7 +243,17 @@ function figuresText(rows: readonly { name: string; all: readonly Served[]; left
   return tableText([
     [
       ...['load', 'runs (left out)', 'right: live', 'simulated', 'mean ms: live', 'simulated', 'front'],
-      ...['p95 ms: live', 'simulated', 'live/simulated', 'from executions', 'front', 'queueing', 'in time: live', 'simulated'],
+      ...[
+        'p95 ms: live',
+        'simulated',
+        'live/simulated',
+        'from executions',
+        'front',
+        'queueing',
+        'live/as executed',
+        'in time: live',
+        'simulated',
+      ],
       ...['gear changes: live', 'simulated', 'no answer', 'others'],
     ],
     ...rows
@@ -260,6 +271,7 @@ function figuresText(rows: readonly { name: string; all: readonly Served[]; left
           ...(['executions', 'front', 'queueing'] as const).map((part) =>
             of(({ p95Parts }) => p95Parts?.[part] ?? Number.NaN).toFixed(1),
           ),
+          of(({ p95Ms, p95Parts }) => p95Ms / (p95Ms - (p95Parts?.queueing ?? Number.NaN))).toFixed(2),
           ...[of(({ inTime }) => inTime), of((one) => one.simulatedInTime)].map(percent),
           ...[of((one) => one.shifts), of((one) => one.simulatedShifts)].map(String),
           String(all.reduce((sum, { sent, answered }) => sum + sent - answered, 0)),

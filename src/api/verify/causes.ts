@@ -33,7 +33,8 @@ export function causesOf(load: LoadDocument, frontMs: number, steps: SimulatedSt
   const attainment = [asPlanned, withExecutions, withFront, load].map((one) => one.attainment ?? 0);
   // Latency outside of the server's scheduler adds to every request alike.
   const latency = (name: 'mean' | 'p95') => {
-    const of = ({ latencyMs }: { readonly latencyMs?: { mean: number; p95: number } }) => latencyMs?.[name] ?? 0;
+    const of = ({ latencyMs }: { readonly latencyMs?: { mean: number; p95: number } }) =>
+      latencyMs?.[name] ?? 0;
     const executed = of(withExecutions);
     return partsOf([of(asPlanned), executed, executed + frontMs, of(load)]);
   };

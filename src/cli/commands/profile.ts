@@ -42,6 +42,14 @@ interface Options {
   output?: string;
 }
 
+const METHOD = new Option('--method <method>', 'how layers become blocks (greedy)').choices([
+  'greedy',
+  'min-transfer',
+]);
+const PAUSE = new Option(
+  '--pause-ms <ms>',
+  'pause before each run on a whole device, which on a server was idle before most runs (2)',
+).argParser(notNegative);
 const SAMPLES = new Option(
   '--samples <files...>',
   "a pipeline's sample requests: .npz with an array for each input, .npy, or requests as .json or .jsonl",
@@ -85,12 +93,7 @@ export function profileCommand(): Command {
         '--blocks <n or file>',
         "number of blocks (10), or a profile whose blocks are measured again on this machine's devices",
       )
-      .addOption(
-        new Option('--method <method>', 'how layers become blocks (greedy)').choices([
-          'greedy',
-          'min-transfer',
-        ]),
-      )
+      .addOption(METHOD)
       .addOption(
         new Option('--boundary <how>', 'how tensors cross a cut (exact)').choices(['exact', 'float16']),
       )
@@ -98,11 +101,7 @@ export function profileCommand(): Command {
       .option('--min-runs <runs>', 'least number of runs measured in each cell (10)', wholeNumber)
       .option('--min-ms <ms>', 'least time measured in each cell (200)', notNegative)
       .option('--max-ms <ms>', 'most time spent on a cell (2000)', positiveNumber)
-      .option(
-        '--pause-ms <ms>',
-        'pause before each run on a whole device, which on a server was idle before most runs (2)',
-        notNegative,
-      )
+      .addOption(PAUSE)
       .option(
         '--memory-limit <size>',
         'most memory that the processes which run the model may take (the free memory less a reserve)',
