@@ -198,7 +198,7 @@ function limitFlags({ work, timeLimit }: Options): string {
 
 async function noPlanText(
   found: Extract<Solved, { readonly outcome: 'no-plan-in-time' }>,
-  { work }: Options,
+  { work, hold }: Options,
   { aborted }: AbortSignal,
 ): Promise<string> {
   const { notHeld, document } = found;
@@ -210,6 +210,8 @@ async function noPlanText(
   if (aborted) return 'the search was stopped before it found a plan';
   if ('advice' in found)
     return `the search ended before it found a plan, or proved that there is none; ${found.advice}`;
+  if (limit === 'time' && hold !== undefined)
+    return 'the time was over before runs had confirmed what a plan holds; give more with --time-limit, or solve without --hold';
   if (limit === 'time') return 'the time was over before a plan was found; give more with --time-limit';
   return work === undefined
     ? 'the search did the work that it allows itself before it found a plan; allow more with --work'
