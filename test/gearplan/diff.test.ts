@@ -6,7 +6,7 @@ import {
   type GearStep,
   parseArtifact,
 } from '../../src/artifacts/index.js';
-import { diffGears } from '../../src/gearplan/index.js';
+import { diffGears, gearFieldChanges } from '../../src/gearplan/index.js';
 import { type GivenGears, gearPlan } from '../gear-plans.js';
 
 const GIVEN: GivenGears = {
@@ -134,5 +134,34 @@ describe('diffGears()', () => {
       after: 3,
     });
     expect(diffWith(BEFORE).objective).toEqual({ kind: 'accuracy', before: 0.5, after: 0.5 });
+  });
+});
+
+describe('gearFieldChanges()', () => {
+  const changed = (change: (plan: GearPlan) => void) => {
+    const after = structuredClone(BEFORE);
+    change(after);
+    return gearFieldChanges(BEFORE, after);
+  };
+
+  it('lists no field of the same plan, and none that diffGears() tells', () => {
+    expect(changed(() => {})).toEqual([]);
+    const told = changed((plan) => {
+      plan.maxRps *= 2;
+      plan.switching.alpha += 1;
+      plan.gears[1]!.cascade[0]!.threshold! += 0.1;
+    });
+    expect(told).toEqual([]);
+  });
+
+  it('lists the cluster and the latencies that differ', () => {
+    const more = changed((plan) => {
+      plan.cluster = { devices: { V100: { count: 4 } } };
+    });
+    expect(more).toEqual([{ path: '/cluster/devices/V100/count', before: '3', after: '4' }]);
+    const slower = changed((plan) => {
+      plan.stages[0]!.latencyUsByBatch[1] = 1700;
+    });
+    expect(slower.map(({ path }) => path)).toEqual([expect.stringContaining('/latencyUsByBatch')]);
   });
 });
