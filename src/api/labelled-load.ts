@@ -64,12 +64,12 @@ export async function labelledLoad(
   told.add(...unfit);
   if (model === undefined || told.count > 0) throw told.error(`load ${url}`);
   const { rows, files } = await readSamples(samples, model.inputs, told);
-  const known = await readLabels(labels, told);
-  if (known !== undefined && told.count === 0 && known.labels.length !== rows.length)
-    told.add(fault(`has ${known.labels.length} labels, and there are ${rows.length} samples`, labels));
-  if (known !== undefined) told.add(...classFaults(model, known.labels, labels));
+  const scores = model.outputs[0] as RemoteModel['outputs'][number];
+  const count = told.count === 0 ? rows.length : undefined;
+  const labelled = { samples: count, scores: [{ of: scores.name, output: scores }] };
+  const known = await readLabels(labels, labelled, told);
   if (known === undefined || told.count > 0) throw told.error(`load ${url}`);
-  const output = model.outputs[0]?.name as string;
+  const output = scores.name;
   let answered = 0;
   let right = 0;
   return {
@@ -103,16 +103,4 @@ function modelFaults(remote: readonly RemoteModel[]): Fault[] {
   if (outputs.length === 1) return [];
   const has = outputs.map(({ name }) => name).join(', ');
   return [fault(`is for models of one output, and this has ${has}`, option('labels'))];
-}
-
-/** classFaults tells the first label that is none of the model's classes, where the server tells how many it has. */
-function classFaults({ outputs }: RemoteModel, labels: readonly number[], path: string): Fault[] {
-  const { name, shape, batchAxis, variableAxes = [] } = outputs[0] as RemoteModel['outputs'][number];
-  const isKnown = (size: number, axis: number) => size > 0 && !variableAxes.includes(axis);
-  const sizes = shape.map((size, axis) => (axis === batchAxis ? 1 : isKnown(size, axis) ? size : Number.NaN));
-  const classes = sizes.reduce((product, size) => product * size, 1);
-  const above = labels.findIndex((label) => label >= classes);
-  if (above === -1) return [];
-  const said = `is ${labels[above]}, and ${name} has the classes 0 to ${classes - 1}`;
-  return [fault(said, `${path} label ${above + 1}`)];
 }

@@ -16,6 +16,7 @@ import {
   pathFrom,
   profileInputs,
   refuseReplacing,
+  type TensorSpec,
   ToldFaults,
   withTemporaryFolder,
   writeWhole,
@@ -105,9 +106,8 @@ async function recordsOn(
   const plan = cascadeToRun(spec, profiles, told);
   if (told.count > 0) throw told.error(task);
   const read = await readSamples(samples, plan.inputs, told);
-  const known = await readLabels(labels, told);
-  if (known !== undefined && told.count === 0 && known.labels.length !== read.rows.length)
-    told.add(fault(`has ${known.labels.length} labels, and there are ${read.rows.length} samples`, labels));
+  const labelled = { samples: told.count === 0 ? read.rows.length : undefined, scores: plan.scored };
+  const known = await readLabels(labels, labelled, told);
   if (known === undefined || told.count > 0) throw told.error(task);
   checkOnnxRuntime();
   return withTemporaryFolder('samples', async (folder) => {
@@ -135,12 +135,19 @@ async function recordsOn(
 
 type StagesToWrite = Parameters<typeof import('../deploy/index.js').writeStages>[1]['plan'];
 
+/** CascadeToRun is the models of a cascade as stages, and the outputs that score classes: `scored` where they are known. */
+type CascadeToRun = StagesToWrite & {
+  readonly inputs: never[];
+  readonly scores: readonly string[];
+  readonly scored: readonly { readonly of: string; readonly output: TensorSpec }[];
+};
+
 /** cascadeToRun gives the models as stages that are fed from the request, with the output that each scores classes by. */
 function cascadeToRun(
   { value: { models } }: Loaded<'cascade'>,
   profiles: readonly Loaded<'profile'>[],
   told: ToldFaults,
-): StagesToWrite & { readonly inputs: never[]; readonly scores: readonly string[] } {
+): CascadeToRun {
   const stages = models.map(({ name }, i) => {
     const { inputs = [], outputs = [] } = (profiles[i] as Loaded<'profile'>).value.model;
     return {
@@ -150,6 +157,7 @@ function cascadeToRun(
   });
   const [first] = stages;
   const wordsOf = (specs: readonly { readonly name: string }[]) => specs.map(({ name }) => name).join(', ');
+  const scored: { readonly of: string; readonly output: TensorSpec }[] = [];
   const scores = models.map(({ name, output }: CascadeModel, i) => {
     const { inputs, outputs } = stages[i] as (typeof stages)[number];
     const at = `/models/${i}`;
@@ -166,10 +174,11 @@ function cascadeToRun(
       told.add(fault(`is ${output}, and the model has ${wordsOf(outputs)}`, `${at}/output`));
     if (chosen?.dtype === 'string')
       told.add(fault(`is ${chosen.name}, which is text; certainty follows from numbers`, `${at}/output`));
+    if (chosen !== undefined) scored.push({ of: name, output: chosen });
     return chosen?.name ?? '';
   });
   const inputs = (first?.inputs ?? []).map(({ from: _, ...one }) => one);
-  return { name: 'cascade', stages, scores, inputs: inputs as never[] };
+  return { name: 'cascade', stages, scores, scored, inputs: inputs as never[] };
 }
 
 async function qualityOf(text: string, path: string): Promise<NonNullable<PipelineProfile['family']>> {

@@ -6,6 +6,8 @@
  * time, and writes no files. Start reading at `run-samples.ts`, then `count.ts`.
  */
 export { type CountedEdge, type CountedStage, countVerdicts, unplannable, verdictLines } from './count.js';
-export { type FamilyRun, numbersIn, type RunModel, readLabels, recordFamily } from './family.js';
+export { type FamilyRun, type RunModel, recordFamily } from './family.js';
+export { type Labelled, type ReadLabels, readLabels } from './labels.js';
+export { numbersIn } from './numbers.js';
 export { type ReadSamples, readSamples, type SampleFile } from './read-samples.js';
 export { type RowVerdicts, runSamples } from './run-samples.js';

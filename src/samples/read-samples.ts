@@ -17,6 +17,7 @@ import {
   rowsOfRequest,
   shapeOf,
 } from '../runtime/index.js';
+import { csvRequests } from './csv-requests.js';
 import { readNpy } from './npy.js';
 import { readNpz } from './npz.js';
 import { SampleFault } from './sample-fault.js';
@@ -40,8 +41,9 @@ const MOST_BYTES = 2 ** 30;
 const MOST_TOLD = 20;
 
 /**
- * readSamples reads sample requests for a pipeline: arrays of NumPy (`.npz`: one for each input, named like it; `.npy`: of
- * the only input), or requests of the Open Inference Protocol (`.json`: one or a list of them; `.jsonl`: one on a line).
+ * readSamples reads sample requests for models: arrays of NumPy (`.npz`: one for each input, named like it; `.npy`: of the
+ * only input), a request on each line of CSV (`csvRequests`), or requests of the Open Inference Protocol (`.json`: one or a
+ * list of them; `.jsonl`: one on a line).
  * @param inputs what clients send
  * @param told where every fault of every file is added
  */
@@ -51,7 +53,7 @@ export async function readSamples(
   told: ToldFaults,
 ): Promise<ReadSamples> {
   const model: AskedModel = {
-    ...{ name: 'the pipeline', inputs: [...inputs], outputs: [], maxRows: Number.POSITIVE_INFINITY },
+    ...{ name: 'the samples', inputs: [...inputs], outputs: [], maxRows: Number.POSITIVE_INFINITY },
   };
   const rows: Tensors[] = [];
   const files: SampleFile[] = [];
@@ -85,13 +87,17 @@ function samplesIn(bytes: Uint8Array, path: string, model: AskedModel): Found {
       return fromArray(bytes, model);
     case '.npz':
       return fromArchive(bytes, model);
+    case '.csv':
+      return fromCsv(bytes, path, model);
     case '.json':
       return fromJson(bytes, path, model);
     case '.jsonl':
     case '.ndjson':
       return fromLines(bytes, path, model);
     default:
-      return nothing('is not known as a file of samples: name one that ends in .npz, .npy, .json or .jsonl');
+      return nothing(
+        'is not known as a file of samples: name one that ends in .npz, .npy, .csv, .json or .jsonl',
+      );
   }
 }
 
@@ -113,7 +119,7 @@ function fromArchive(bytes: Uint8Array, model: AskedModel): Found {
   for (const { name, bytes: content } of archive) {
     if (!model.inputs.some((input) => input.name === name)) {
       const takes = model.inputs.map((input) => input.name).join(', ');
-      faults.push(fault(`is no input of the pipeline, which takes ${takes}`, name));
+      faults.push(fault(`is no input; those are ${takes}`, name));
       continue;
     }
     const read = tried(() => readNpy(content));
@@ -179,6 +185,12 @@ function fromLines(bytes: Uint8Array, path: string, model: AskedModel): Found {
     requests.filter((_, i) => lines[i]?.trim() !== ''),
     model,
   );
+}
+
+function fromCsv(bytes: Uint8Array, path: string, model: AskedModel): Found {
+  const { requests, faults } = csvRequests(decodedText(bytes, path), model.inputs);
+  const read = fromRequests(requests, model);
+  return { rows: read.rows, faults: [...faults, ...read.faults] };
 }
 
 function fromRequests(

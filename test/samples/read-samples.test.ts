@@ -85,7 +85,7 @@ describe('readSamples()', () => {
       [X, ID],
     );
     expect(faults).toEqual([
-      'a.npz y: is no input of the pipeline, which takes x, id',
+      'a.npz y: is no input; those are x, id',
       'a.npz id: lacks an array of this name',
       "a.npz x: is float64; it must be float32: save array.astype('float32')",
       'a.npz x: its shape is [3, 4]; it must be [-1, 2], where -1 is the number of requests',
@@ -95,9 +95,55 @@ describe('readSamples()', () => {
       'e.jsonl line 1 input x: its shape is [1,3]; it must be [-1, 2]',
       'e.jsonl line 1 inputs: lacks id INT64[-1]',
       expect.stringContaining('e.jsonl line 2: the body is not JSON'),
-      'f.txt: is not known as a file of samples: name one that ends in .npz, .npy, .json or .jsonl',
+      'f.txt: is not known as a file of samples: name one that ends in .npz, .npy, .csv, .json or .jsonl',
       'g.npz: is not an archive of NumPy (.npz)',
     ]);
+  });
+
+  it('reads a request on each line of CSV, by columns that the header names in any order', async () => {
+    const { rows, faults } = await read({ 'both.csv': 'id,x.1,x.0\n7, 2, 1\r\n\n8,4.5,-3e-1\n' }, [X, ID]);
+    expect(faults).toEqual([]);
+    expect(rows).toEqual([
+      { x: [1, 2], id: [7n] },
+      { x: [Math.fround(-0.3), 4.5], id: [8n] },
+    ]);
+    const words = await read({ 'words.csv': 'word\n"a, b"\n17\n' }, [
+      { name: 'word', dtype: 'string', shape: [1, 1], batchAxis: 0 },
+    ]);
+    expect(words).toEqual({ rows: [{ word: ['a, b'] }, { word: ['17'] }], faults: [] });
+  });
+
+  it('reads CSV without a header where there is one input of numbers, as the same arrays', async () => {
+    const plain = await read({ 'x.csv': '1,2\n3,4\n5,6\n' }, [X]);
+    expect(plain).toEqual(await read({ 'x.npy': x }, [X]));
+    expect(await read({ 'x.csv': 'x.0,x.1\n1,2\n3,4\n5,6\n' }, [X])).toEqual(plain);
+  });
+
+  it('tells every faulty line and column of CSV', async () => {
+    const open: TensorSpec = { ...X, shape: [1, 7], variableAxes: [1] };
+    const { faults } = await read(
+      { 'a.csv': '1,2\n3\n0x4,5\n6,nan\n', 'b.csv': 'x.0,y,x.0\n1,2,3\n', 'c.csv': '' },
+      [X],
+    );
+    expect(faults).toEqual([
+      'a.csv line 2: has 1 cells, and 2 are needed',
+      'a.csv line 3: cell 1, of x, is "0x4"; a number is needed',
+      'a.csv line 4: cell 2, of x, is "nan"; a number is needed',
+      'b.csv line 1: lacks x.1; the columns are x.0, x.1',
+      'b.csv line 1: has no input for y; the columns are x.0, x.1',
+      'b.csv line 1: names twice x.0; the columns are x.0, x.1',
+      'c.csv line 1: lacks x.0, x.1; the columns are x.0, x.1',
+    ]);
+    expect((await read({ 'd.csv': 'id\n9007199254740993\n1.5\n' }, [ID])).faults).toEqual([
+      'd.csv line 2: cell 1, of id, is "9007199254740993"; a whole number within 2^53 is needed',
+      'd.csv line 3: cell 1, of id, is "1.5"; a whole number within 2^53 is needed',
+    ]);
+    expect((await read({ 'e.csv': '1,2\n' }, [open])).faults).toEqual([
+      'e.csv x: has a shape that is not fixed, so that no columns can stand for it: save .npz or .jsonl',
+    ]);
+    expect((await read({ 'f.csv': `x.0,x.1\n${'1\n'.repeat(50)}` }, [X])).faults.at(-1)).toBe(
+      'f.csv: has 30 further lines that cannot be read',
+    );
   });
 
   it('tells only the first of many requests that cannot be read', async () => {

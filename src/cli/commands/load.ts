@@ -53,7 +53,7 @@ export function loadCommand(): Command {
       .addOption(traceFormatOption())
       .option(
         '--samples <file>',
-        'send these requests in turn, in place of random ones: .npy, .npz, .json or .jsonl (repeatable)',
+        'send these requests in turn, in place of random ones: .npy, .npz, .csv, .json or .jsonl (repeatable)',
         each,
       )
       .option(

@@ -52,7 +52,7 @@ const PAUSE = new Option(
 ).argParser(notNegative);
 const SAMPLES = new Option(
   '--samples <files...>',
-  "a pipeline's sample requests: .npz with an array for each input, .npy, or requests as .json or .jsonl",
+  "a pipeline's or cascade's sample requests: .npz with an array for each input, .npy, .csv, or requests as .json or .jsonl",
 );
 const LABELS = new Option(
   '--labels <file>',
