@@ -1,8 +1,10 @@
 import type { CascadeSpec, NoPlanReason } from '../artifacts/index.js';
+import type { RangeFault } from './loop.js';
 import {
   type GearAnswer,
   type GearQuestion,
   type GearSolution,
+  type NoGears,
   relaxedValue,
   searchedThrough,
   solveGears,
@@ -11,11 +13,16 @@ import {
 import { maximalSets } from './placement.js';
 import { type GearPlanBody, gearPlanOf } from './plan.js';
 import type { SearchEnd, SearchTools } from './planner.js';
+import type { GearProblem } from './problem.js';
 import type { CascadeFiles, ClassProblem, ResolvedCascade } from './resolve.js';
 
 const NS_PER_MS = 1e6;
-/** How many devices are tried to find out how many would do. */
+/** Sentences have figures of so many digits. */
+const DIGITS = 4;
+/** How many devices are tried to find out how many would do: */
 const MOST_DEVICES = 4096;
+/** and how many times as many as the least that the bound allows, since a search takes longer the more there are. */
+const MOST_OF_LEAST = 16;
 
 /** FamilyQuestion is a resolved spec with the arrivals that gears are tried with. */
 export interface FamilyQuestion extends SearchEnd, SearchTools {
@@ -180,48 +187,82 @@ function reasonOf(
   const { problem, device } = of;
   const mends = [
     ...(enough === undefined ? [] : [`${enough} ${device} would do`]),
-    ...(latencyMs === undefined ? [] : [`a latency of ${rounded(latencyMs)} ms would do`]),
+    ...(latencyMs === undefined ? [] : [`a latency of ${roundedUp(latencyMs)} ms would do`]),
   ];
   const mended = mends.length === 0 ? '' : `; ${mends.join(', or ')}`;
-  const available = { available: { [device]: problem.devices } };
-  const missing = enough === undefined ? {} : { missing: { [device]: enough - problem.devices } };
-  if (answer.reason.code === 'accuracy') {
-    const most = rounded(answer.reason.most);
-    const text = `no plan on ${problem.devices} ${device} is more accurate than ${most}, and ${resolved.accuracy} is promised${mended}`;
-    return { code: 'accuracy-too-high', class: device, ...available, ...missing, text };
-  }
-  const { fault } = answer.reason;
-  const model = problem.models[fault.model]?.name ?? '';
-  const range = problem.ranges[fault.range] as (typeof problem.ranges)[number];
-  const loads = `from ${rounded(range.fromRps)} to ${rounded(range.toRps)} requests/s`;
-  if (fault.by === 'load') {
-    const text = `${loads}, ${problem.devices} ${device} have no time for even the cheapest cascade, most of all for ${model}${mended}`;
-    return {
-      code: 'rate-too-high',
-      class: device,
-      stages: [model],
-      rps: range.toRps,
-      ...available,
-      ...missing,
-      text,
-    };
+  const about = {
+    ...{ class: device, available: { [device]: problem.devices } },
+    ...(enough === undefined ? {} : { missing: { [device]: enough - problem.devices } }),
+  };
+  const { reason } = answer;
+  if (reason.code === 'accuracy')
+    return { code: 'accuracy-too-high', ...about, ...inaccurate(of, { ...reason, ...resolved, mended }) };
+  const { loads, rps, model } = lostAt(problem, reason.fault);
+  const devices = `${problem.devices} ${device}`;
+  if (reason.fault.by === 'load') {
+    const text = `${loads}, ${devices} have no time for even the cheapest cascade, most of all for ${model}${mended}`;
+    return { code: 'rate-too-high', ...about, stages: [model], rps, text };
   }
   const sloMs = spec.slo.latencyMs as number;
-  const text = `${loads}, even the cheapest cascade is not within ${sloMs} ms on ${problem.devices} ${device}, and ${model} takes most of the time${mended}`;
-  return {
-    ...{ code: 'slo-too-short' as const, class: device, stages: [model], sloMs, rps: range.toRps },
-    ...{ ...available, ...missing, text },
-  };
+  const text = `${loads}, even the cheapest cascade is not within ${sloMs} ms on ${devices}, and ${model} takes most of the time${mended}`;
+  return { code: 'slo-too-short', ...about, stages: [model], sloMs, rps, text };
+}
+
+type Inaccurate = Extract<NoGears, { readonly code: 'accuracy' }> &
+  Pick<ResolvedCascade, 'accuracy'> & { readonly mended: string };
+
+/** inaccurate says that no cascade is as accurate as promised, or in which range devices or latency lose most of that. */
+function inaccurate(
+  { problem, device }: ClassProblem,
+  { most, best, fault, accuracy, mended }: Inaccurate,
+): Pick<NoPlanReason, 'text' | 'stages' | 'rps'> {
+  if (best < accuracy)
+    return {
+      text: `no cascade of these models is right about more than ${roundedDown(best)} of the records, and an accuracy of ${accuracy} is promised; neither more devices nor a longer latency mends that`,
+    };
+  const said = `no plan on ${problem.devices} ${device} is more accurate than ${roundedDown(most)}, and ${accuracy} is promised`;
+  if (fault === undefined) return { text: `${said}${mended}` };
+  const { loads, rps, model } = lostAt(problem, fault);
+  const why = fault.by === 'load' ? 'has no time for more requests' : 'takes too long for more requests';
+  return { stages: [model], rps, text: `${said}; most is lost ${loads}, where ${model} ${why}${mended}` };
+}
+
+function lostAt({ ranges, models }: GearProblem, { range, model }: RangeFault) {
+  const { fromRps, toRps } = ranges[range] as GearProblem['ranges'][number];
+  const loads = `from ${rounded(fromRps)} to ${rounded(toRps)} requests/s`;
+  return { loads, rps: toRps, model: models[model]?.name ?? '' };
 }
 
 function rounded(value: number): number {
-  return Number(value.toPrecision(4));
+  return Number(value.toPrecision(DIGITS));
+}
+
+/** roundedUp gives a positive figure of few digits that is no smaller. */
+function roundedUp(value: number): number {
+  const near = rounded(value);
+  return near >= value ? near : rounded(near + stepOf(value));
+}
+
+/** roundedDown gives a positive figure of few digits that is no larger. */
+function roundedDown(value: number): number {
+  const near = rounded(value);
+  return near <= value ? near : rounded(near - stepOf(value));
+}
+
+/** stepOf is one in the last of a figure's digits. */
+function stepOf(value: number): number {
+  return 10 ** (Math.floor(Math.log10(value)) + 1 - DIGITS);
 }
 
 /** enoughDevices is the number of devices with which there is a plan, as far as one is found. */
 function enoughDevices(question: FamilyQuestion, of: ClassProblem): number | undefined {
-  const asked = questionOf(question, { ...of, problem: { ...of.problem, devices: MOST_DEVICES } });
-  const answer = solveGears({ ...asked, objective: 'devices', unitCost: 1 });
+  const among = (devices: number): GearQuestion => ({
+    ...questionOf(question, { ...of, problem: { ...of.problem, devices } }),
+    ...{ objective: 'devices', unitCost: 1 },
+  });
+  const least = relaxedValue(among(MOST_DEVICES));
+  if (least === undefined) return undefined;
+  const answer = solveGears(among(Math.min(MOST_DEVICES, MOST_OF_LEAST * least)));
   return 'solution' in answer ? answer.solution.value : undefined;
 }
 

@@ -3,17 +3,19 @@ import { loadedCascades } from './best-gears.js';
 import type { Cascade } from './cascade.js';
 import { cascadeFrontier } from './frontier.js';
 import type { RangeFault } from './loop.js';
-import { maximalSets } from './placement.js';
+import { type ModelPlacement, maximalSets } from './placement.js';
 import {
   type GearChoice,
   type GearMethod,
   MOST_EVENTS,
   mostAccurate,
   relaxedBound,
+  relaxedPlacement,
   type SearchEnd,
   type SearchTools,
 } from './planner.js';
 import type { GearProblem } from './problem.js';
+import { GearTrials } from './trials.js';
 
 const NS_PER_MS = 1e6;
 /** The least latency is searched to within this share. */
@@ -45,10 +47,18 @@ export interface GearSolution {
   readonly trials: number;
 }
 
-/** NoGears says why there is no plan: a range is not served, or no plan is more accurate than `most`. */
+/**
+ * NoGears says why there is no plan: a range is not served, or no plan is more accurate than `most`. Where the best
+ * cascade has `best`, most of that is lost in a range, by a fault.
+ */
 export type NoGears =
   | { readonly code: 'range'; readonly fault: RangeFault }
-  | { readonly code: 'accuracy'; readonly most: number };
+  | {
+      readonly code: 'accuracy';
+      readonly most: number;
+      readonly best: number;
+      readonly fault?: RangeFault | undefined;
+    };
 
 /** GearAnswer is the answer to a question; undecided where the search ended before it found a plan. */
 export type GearAnswer = SolvedGears | UnsolvedGears;
@@ -73,10 +83,14 @@ export function trialsOf(answer: GearAnswer): number {
  * the same question has the same answer.
  */
 export function solveGears(question: GearQuestion): GearAnswer {
-  const frontier = cascadeFrontier(question.problem);
-  const most = relaxedBound(loadedCascades(question.problem, frontier));
-  if (most >= 0 && most < question.accuracy)
-    return { status: 'infeasible', reason: { code: 'accuracy', most }, trials: 0 };
+  const { problem, accuracy } = question;
+  const frontier = cascadeFrontier(problem);
+  const { bound: most, bounds, placement } = relaxedPlacement(loadedCascades(problem, frontier));
+  if (most >= 0 && most < accuracy) {
+    const indices = Array.from(bounds, (bound) => frontier.findIndex((one) => one.accuracy === bound));
+    const reason = tooInaccurate(question, { most, cascades: frontier, indices, placement });
+    return { status: 'infeasible', reason, trials: 0 };
+  }
   switch (question.objective) {
     case 'accuracy':
       return at(question, frontier, {});
@@ -145,7 +159,35 @@ function at(question: GearQuestion, frontier: readonly Cascade[], change: Change
   // A better plan may be there that the search has not found.
   if (choice.bound >= accuracy && !choice.isBest) return { status: 'undecided', trials };
   const most = choice.isBest ? choice.accuracy : choice.bound;
-  return { status: 'infeasible', reason: { code: 'accuracy', most }, trials };
+  const { cascades, gears, placement } = choice;
+  const indices = gears.map(({ index }) => index);
+  const reason = tooInaccurate({ ...question, problem }, { most, cascades, indices, placement });
+  return { status: 'infeasible', reason, trials };
+}
+
+/** LessAccurate is the cascade of each range in plans that are less accurate than is promised. */
+interface LessAccurate {
+  readonly most: number;
+  readonly cascades: readonly Cascade[];
+  readonly indices: readonly number[];
+  readonly placement: ModelPlacement;
+}
+
+/** tooInaccurate says in which range most accuracy is lost beside the best cascade, and why the next does not serve it. */
+function tooInaccurate(
+  { problem, arrivalsOf }: Pick<GearQuestion, 'problem' | 'arrivalsOf'>,
+  { most, cascades, indices, placement }: LessAccurate,
+): NoGears {
+  const accuracyAt = (index: number) => cascades[index]?.accuracy ?? 0;
+  const best = accuracyAt(0);
+  const lost = problem.ranges.map(
+    ({ share }, range) => share * (best - accuracyAt(indices[range] as number)),
+  );
+  const range = lost.indexOf(Math.max(...lost));
+  const next = cascades[(indices[range] as number) - 1];
+  if (next === undefined) return { code: 'accuracy', most, best };
+  const tried = new GearTrials(problem, arrivalsOf).try(range, next, placement);
+  return { code: 'accuracy', most, best, fault: 'error' in tried ? { ...tried.error, range } : undefined };
 }
 
 /** Tries counts the work of several searches, and keeps why the last one found no plan. */

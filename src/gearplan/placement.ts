@@ -47,6 +47,16 @@ export class Balance {
       for (let set = 1; set < this.reach.length; set++) if ((held & set) !== 0) this.reach[set]! += 1;
   }
 
+  /** changed is the balance once a device that held the models `before` holds those of `after`. */
+  changed(before: number, after: number): Balance {
+    const balance = new Balance([], this.count);
+    for (let set = 1; set < this.reach.length; set++) {
+      const more = Number((after & set) !== 0) - Number((before & set) !== 0);
+      balance.reach[set] = (this.reach[set] as number) + more;
+    }
+    return balance;
+  }
+
   /** devicesWith counts the devices that hold a model. */
   devicesWith(model: number): number {
     return this.reach[1 << model] as number;
@@ -157,55 +167,80 @@ export interface PlacementError {
  * range could not be served without it.
  */
 export function prunedPlacement(problem: PruneProblem): ModelPlacement | { readonly error: PlacementError } {
-  const { models, devices, memoryBytes, loads } = problem;
-  const placed = [...fullPlacement(models.length, devices)];
+  const { models, devices, loads } = problem;
+  const full = (1 << models.length) - 1;
+  let balance = new Balance(fullPlacement(models.length, devices), models.length);
+  // How many devices hold each set of models, as devices that hold the same are alike.
+  const counts = new Map([[full, devices]]);
   for (;;) {
-    const over = placed.map((held) => memoryOf(models, held) - memoryBytes);
-    const device = over.findIndex((bytes) => bytes > 0);
-    if (device === -1) break;
-    const error = prune(problem, placed, over);
-    if (error !== undefined) return { error };
+    const pruned = prune(problem, [...counts.keys()], balance);
+    if (pruned === undefined) break;
+    if ('error' in pruned) return pruned;
+    const { held, left } = pruned;
+    const others = (counts.get(held) ?? 0) - 1;
+    if (others === 0) counts.delete(held);
+    else counts.set(held, others);
+    counts.set(left, (counts.get(left) ?? 0) + 1);
+    balance = balance.changed(held, left);
   }
-  const balance = new Balance(placed, models.length);
   for (const [range, load] of loads.entries()) {
     const { share, bottleneck } = balance.utilization(load);
     if (share > 1) return { error: { range, model: bottleneck } };
   }
-  return placed.sort((a, b) => a - b);
+  return [...counts]
+    .sort(([a], [b]) => a - b)
+    .flatMap(([held, count]) => new Array<number>(count).fill(held));
 }
 
-/** prune takes away the model of the highest utility. Devices that hold the same set are alike, so one stands for all. */
-function prune(problem: PruneProblem, placed: number[], over: readonly number[]): PlacementError | undefined {
-  const { models } = problem;
-  let best = { utility: 0, device: -1, held: 0 };
+/** Pruned is a set of models that a device holds, with what it is left with. */
+interface Pruned {
+  readonly held: number;
+  readonly left: number;
+}
+
+/**
+ * prune finds the model of the highest utility to take away. It takes time by the pairs of sets of models.
+ * @param sets the sets that devices hold; of two that are equally good, the first is taken
+ * @returns undefined where every device has the memory for what it holds
+ */
+function prune(
+  problem: PruneProblem,
+  sets: readonly number[],
+  balance: Balance,
+): Pruned | { readonly error: PlacementError } | undefined {
+  const { models, memoryBytes } = problem;
+  let best: Pruned | undefined;
+  let most = 0;
   let worst: PlacementError | undefined;
-  for (const [device, held] of placed.entries()) {
-    if ((over[device] as number) <= 0 || placed.indexOf(held) < device) continue;
+  let isOver = false;
+  for (const held of sets) {
+    const over = memoryOf(models, held) - memoryBytes;
+    if (over <= 0) continue;
+    isOver = true;
     for (let model = 0; model < models.length; model++) {
       if (((held >> model) & 1) === 0) continue;
       const left = held & ~(1 << model);
-      const after = placed.with(device, left);
-      const busiest = busiestAfter(problem, { placed: after, model });
+      const busiest = busiestOf(problem, { balance: balance.changed(held, left), model });
       if ('error' in busiest) {
         worst ??= busiest.error;
         continue;
       }
-      const freed = Math.min(over[device] as number, (models[model] as FamilyModel).memoryBytes);
+      const freed = Math.min(over, (models[model] as FamilyModel).memoryBytes);
       const utility = freed / Math.max(busiest.share, Number.MIN_VALUE);
-      if (utility > best.utility) best = { utility, device, held: left };
+      if (utility <= most) continue;
+      most = utility;
+      best = { held, left };
     }
   }
-  if (best.device === -1) return worst ?? { range: 0, model: 0 };
-  placed[best.device] = best.held;
-  return undefined;
+  if (!isOver) return undefined;
+  return best ?? { error: worst ?? { range: 0, model: 0 } };
 }
 
-/** busiestAfter is the utilization of the ranges that use a model, once a device holds it no longer. */
-function busiestAfter(
-  { models, loads, atLeast }: PruneProblem,
-  { placed, model }: { readonly placed: ModelPlacement; readonly model: number },
+/** busiestOf is the utilization of the ranges that use a model, which a device has just lost. */
+function busiestOf(
+  { loads, atLeast }: PruneProblem,
+  { balance, model }: { readonly balance: Balance; readonly model: number },
 ): { readonly share: number } | { readonly error: PlacementError } {
-  const balance = new Balance(placed, models.length);
   let busiest = 0;
   const users = loads.flatMap((load, range) => ((load[model] as number) > 0 ? [range] : []));
   if (users.length > 0 && balance.devicesWith(model) < Math.max(1, atLeast[model] ?? 0))

@@ -27,7 +27,7 @@ import { Balance, modelLoads } from './placement.js';
 import type { FamilyModel, GearProblem } from './problem.js';
 import type { CascadeFiles, ClassProblem } from './resolve.js';
 import { writtenShares } from './shares.js';
-import { type ArrivalsOf, GearTrials } from './trials.js';
+import { type ArrivalsOf, type GearError, GearTrials } from './trials.js';
 
 const NS_PER_MS = 1e6;
 /** What CascadeServe finds to work well (§5). */
@@ -186,17 +186,26 @@ class PlanWriter {
     }));
   }
 
-  /** limit says why the next more accurate cascade does not serve a range on this placement. */
+  /**
+   * limit says why the next more accurate cascade does not serve a range on this placement; where one cascade serves all
+   * ranges, why the next does not serve all.
+   */
   private limit(range: number, { index }: RangeGear): GearLimit | undefined {
     const { limits } = this.planned;
     if (limits !== undefined) return limits[range];
     const { choice } = this.planned.solution;
     const next = choice.cascades[index - 1];
     if (next === undefined) return undefined;
-    const tried = new GearTrials(this.problem, this.planned.arrivalsOf).try(range, next, choice.placement);
-    if ('gear' in tried) return undefined;
-    const { by, model } = tried.error;
+    const error = choice.unchanging === undefined ? this.errorOf(range, next) : choice.unchanging.fault;
+    if (error === undefined) return undefined;
+    const { by, model } = error;
     return { accuracy: next.accuracy, by, stage: this.problem.models[model]?.name as string };
+  }
+
+  private errorOf(range: number, cascade: Cascade): GearError | undefined {
+    const { placement } = this.planned.solution.choice;
+    const tried = new GearTrials(this.problem, this.planned.arrivalsOf).try(range, cascade, placement);
+    return 'gear' in tried ? undefined : tried.error;
   }
 
   placement({ devices }: OpenCluster): Pick<GearPlan, 'classes' | 'placement'> {

@@ -49,6 +49,10 @@ export interface GearChoice {
   readonly bound: number;
   /** Whether every cascade was tried in every range, wherever that could be better. */
   readonly isBest: boolean;
+  /**
+   * Present where one cascade serves all ranges: why the next more accurate one does not, as far as that is known.
+   */
+  readonly unchanging?: { readonly fault?: RangeFault };
 }
 
 /**
@@ -172,8 +176,8 @@ function byLoopPlacement(searched: SearchedCascades): ModelPlacement {
   return 'placement' in found ? found.placement : fullPlacement(models.length, devices);
 }
 
-/** RankedPlacement is a placement with bounds on what its ranges reach. */
-interface RankedPlacement {
+/** RankedPlacement is a placement with bounds on the accuracy of its ranges, and of all of them. */
+export interface RankedPlacement {
   readonly placement: ModelPlacement;
   readonly busy: Float64Array;
   readonly bounds: Float64Array;
@@ -282,7 +286,9 @@ function unchanging(
   { solvePlacement: _, ...listing }: GearSearchOptions,
 ): GearOutcome {
   const { interrupted = () => false } = listing;
-  let error: Found | undefined;
+  /** Why the cheapest cascade so far has no plan, and the one before. */
+  let cheapest: { readonly workNs: number; readonly fault: RangeFault } | undefined;
+  let before: { readonly fault?: RangeFault } = {};
   let isWhole = true;
   for (const [index, cascade] of searched.frontier.entries()) {
     if (interrupted()) return answerOf(searched, UNDECIDED, { isWhole: false });
@@ -294,19 +300,25 @@ function unchanging(
     const problem = { ...searched.problem, models };
     const alone = { ...loadedCascades(problem, [cascade]), trials: searched.trials };
     const outcome = overPlacements(alone, listing);
-    if (outcome.status === 'undecided') isWhole = false;
-    else if (outcome.status === 'infeasible') error ??= { error: outcome.fault };
-    else {
+    if (outcome.status === 'undecided') {
+      isWhole = false;
+      before = {};
+    } else if (outcome.status === 'infeasible') {
+      const { workNs } = cascade;
+      before = { fault: outcome.fault };
+      if (cheapest === undefined || workNs < cheapest.workNs) cheapest = { workNs, fault: outcome.fault };
+    } else {
       const { gears, placement } = outcome.choice;
       const found = {
         placement: placement.map((held) => held & used),
         gears: gears.map(({ gear }) => ({ index, gear })),
       };
       // Cascades come from the most accurate on, so that the first that serves all ranges is the best.
-      return answerOf(searched, found, { isWhole, isBest: isWhole });
+      const answer = answerOf(searched, found, { isWhole, isBest: isWhole });
+      return 'choice' in answer ? { ...answer, choice: { ...answer.choice, unchanging: before } } : answer;
     }
   }
-  return answerOf(searched, error ?? UNDECIDED, { isWhole });
+  return answerOf(searched, cheapest ? { error: cheapest.fault } : UNDECIDED, { isWhole });
 }
 
 /**
@@ -338,8 +350,13 @@ function answerOf(
 
 /** relaxedBound bounds the accuracy of any plan, as if every device held every model. It is below 0 where there is none. */
 export function relaxedBound(searched: LoadedCascades): number {
+  return relaxedPlacement(searched).bound;
+}
+
+/** relaxedPlacement is the placement of every model on every device, as if they had the memory, with its bounds. */
+export function relaxedPlacement(searched: LoadedCascades): RankedPlacement {
   const { models, devices } = searched.problem;
-  return rankedPlacement(searched, fullPlacement(models.length, devices)).bound;
+  return rankedPlacement(searched, fullPlacement(models.length, devices));
 }
 
 /** tooLarge names the models that do not fit on a device by themselves. */

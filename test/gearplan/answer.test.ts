@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CascadeObjective, CascadeSpec } from '../../src/artifacts/index.js';
+import { cascadeFrontier } from '../../src/gearplan/frontier.js';
 import {
   type FamilyAnswer,
   type GearProblem,
@@ -7,6 +8,8 @@ import {
   type ResolvedCascade,
   solveGears,
 } from '../../src/gearplan/index.js';
+import { fullPlacement } from '../../src/gearplan/placement.js';
+import { GearTrials } from '../../src/gearplan/trials.js';
 import { FAMILY, FAMILY_SPEC, familyProfile } from '../cascade-specs.js';
 import { arrivalsOf, randomProblem } from './families.js';
 
@@ -175,5 +178,114 @@ describe('planFamily() where the search leaves open whether there is a plan', ()
     expect(planned(asked).trials).toBe(trials + ('solution' in whole ? whole.solution.trials : Number.NaN));
     expect(planned({ ...asked, work: trials })).toEqual({ status: 'undecided', trials });
     expect(planned({ ...asked, interrupted: () => true }).status).toBe('undecided');
+  });
+});
+
+describe('planFamily() says what would mend a spec without a plan', () => {
+  /** reasonsOf gives the reasons why there is no plan; none where there is one. */
+  const reasonsOf = (problem: GearProblem, accuracy = 0) => {
+    const answer = planned({ ...ASKED, accuracy, problems: [problem] });
+    return answer.status === 'infeasible' ? answer.reasons : [];
+  };
+
+  it('with latencies and numbers of devices that do, as they are written', () => {
+    const seen = { latency: 0, devices: 0 };
+    for (let seed = 1; seed <= 60; seed++) {
+      const drawn = randomProblem(seed);
+      const problem = { ...drawn, latencyNs: drawn.latencyNs / 3 };
+      for (const { text } of reasonsOf(problem)) {
+        const latencyMs = /a latency of ([\d.e+-]+) ms would do/.exec(text)?.[1];
+        const devices = /(\d+) A would do/.exec(text)?.[1];
+        if (latencyMs !== undefined) {
+          seen.latency++;
+          const longer = { ...problem, latencyNs: Number(latencyMs) * 1e6 };
+          expect(solveGears({ ...ASKED, problem: longer }), `seed ${seed}`).toHaveProperty('solution');
+        }
+        if (devices !== undefined) {
+          seen.devices++;
+          const more = { ...problem, devices: Number(devices) };
+          expect(solveGears({ ...ASKED, problem: more }), `seed ${seed}`).toHaveProperty('solution');
+        }
+      }
+    }
+    expect(seen.latency).toBeGreaterThan(10);
+    expect(seen.devices).toBeGreaterThan(10);
+  });
+
+  it('and where too little is right, in which range most of that is lost, or that no cascade does better', () => {
+    const seen = { lost: 0, best: 0 };
+    for (let seed = 1; seed <= 60; seed++) {
+      const problem = randomProblem(seed);
+      const frontier = cascadeFrontier(problem);
+      const best = frontier[0]!.accuracy;
+      const [beyond] = reasonsOf(problem, (best + 1) / 2);
+      if (beyond?.code === 'accuracy-too-high') {
+        seen.best++;
+        expect(beyond.text).toContain('neither more devices nor a longer latency mends that');
+        expect(beyond).not.toHaveProperty('stages');
+      }
+      const [reason] = reasonsOf(problem, best);
+      if (reason?.code !== 'accuracy-too-high' || reason.rps === undefined) continue;
+      seen.lost++;
+      const range = problem.ranges.findIndex(({ toRps }) => toRps === reason.rps);
+      expect(range).toBeGreaterThanOrEqual(0);
+      expect(problem.models.map(({ name }) => name)).toContain(reason.stages![0]);
+      const bytes = problem.models.reduce((sum, { memoryBytes }) => sum + memoryBytes, 0);
+      if (bytes <= problem.memoryBytes) {
+        // The best cascade of all does not serve that range, though every device holds all models.
+        const placement = fullPlacement(problem.models.length, problem.devices);
+        const tried = new GearTrials(problem, arrivalsOf).try(range, frontier[0]!, placement);
+        expect('error' in tried, `seed ${seed}`).toBe(true);
+      }
+      const most = Number(/more accurate than ([\d.]+),/.exec(reason.text)?.[1]);
+      expect(most).toBeLessThan(best);
+    }
+    expect(seen.best).toBeGreaterThan(20);
+    expect(seen.lost).toBeGreaterThan(10);
+  });
+});
+
+describe('solveGears() with one cascade for all loads', () => {
+  const methods = ['static', 'dynba'] as const;
+
+  it('says of the next more accurate cascade why it does not serve all loads', () => {
+    const seen = { load: 0, latency: 0 };
+    for (let seed = 1; seed <= 60; seed++)
+      for (const method of methods) {
+        const problem = randomProblem(seed);
+        const answer = solveGears({ ...ASKED, problem, method });
+        if (!('solution' in answer)) continue;
+        const { cascades, gears, unchanging } = answer.solution.choice;
+        const next = cascades[gears[0]!.index - 1];
+        expect(unchanging, `seed ${seed}`).toBeDefined();
+        if (unchanging?.fault === undefined || next === undefined) continue;
+        const { by, range, model } = unchanging.fault;
+        seen[by]++;
+        // It uses the model that is named, whose work or whose time is too much in that range on the best placement there is.
+        expect(next.models, `seed ${seed}`).toContain(model);
+        const tried = new GearTrials(problem, arrivalsOf);
+        const full = fullPlacement(problem.models.length, problem.devices);
+        const bytes = problem.models.reduce((sum, { memoryBytes }) => sum + memoryBytes, 0);
+        if (bytes <= problem.memoryBytes)
+          expect(tried.try(range, next, full), `seed ${seed}`).toMatchObject({ error: { by, model } });
+      }
+    expect(seen.load).toBeGreaterThan(5);
+    expect(seen.latency).toBeGreaterThan(5);
+  });
+
+  it('says why the cascade of least work has no plan, where none has', () => {
+    let seen = 0;
+    for (let seed = 1; seed <= 40; seed++)
+      for (const method of methods) {
+        const drawn = randomProblem(seed);
+        const problem = { ...drawn, latencyNs: 1 };
+        const frontier = cascadeFrontier(method === 'dynba' ? { ...problem, thresholds: 0 } : problem);
+        const cheapest = frontier.reduce((a, b) => (b.workNs < a.workNs ? b : a));
+        const answer = solveGears({ ...ASKED, problem, method });
+        if (answer.status !== 'infeasible' || answer.reason.code !== 'range') continue;
+        seen++;
+        expect(cheapest.models, `seed ${seed}`).toContain(answer.reason.fault.model);
+      }
+    expect(seen).toBeGreaterThan(10);
   });
 });
