@@ -216,10 +216,20 @@ function notesOf({ value: load }: Loaded<'load-report'>, served: readonly LoadSe
           `the server answered ${answered} requests and this client got ${load.answered}: others used the server too, which the simulation does not count`,
         ]
       : []),
+    ...(isInterrupted(load)
+      ? [
+          `the load was interrupted after ${load.elapsedS.toFixed(1)} s; it was to send for ${load.durationS} s, and the figures are of the requests that were sent until then`,
+        ]
+      : []),
     ...(load.cancelled > 0
       ? [
           `${load.cancelled} requests were cancelled when the load was interrupted; the simulation answers them`,
         ]
       : []),
   ];
+}
+
+/** isInterrupted tells it of reports before version 1.5 by their time: only an interrupted load ended before it. */
+function isInterrupted({ complete, elapsedS, durationS }: LoadDocument): boolean {
+  return complete === undefined ? elapsedS < durationS : !complete;
 }

@@ -76,6 +76,18 @@ describe('verifyLoad()', () => {
     expect(simulated! * load.elapsedS).toBeLessThanOrEqual(1.01 * load.sent);
   });
 
+  it('notes that a load was interrupted, which reports before version 1.5 tell by their time alone', async () => {
+    const notes = async (change: object) =>
+      (await verifyLoad(await changed('cut.json', () => change), { plan: bundle })).notes.join();
+    expect(load.complete).toBe(true);
+    expect(await notes({})).not.toContain('interrupted');
+    expect(await notes({ complete: false })).toContain(
+      `the load was interrupted after ${load.elapsedS.toFixed(1)} s; it was to send for 1.5 s`,
+    );
+    expect(await notes({ complete: undefined })).not.toContain('interrupted');
+    expect(await notes({ complete: undefined, durationS: 30 })).toContain('it was to send for 30 s');
+  });
+
   it('compares the batches that the server executed with those that were simulated', async () => {
     const { executions, figures } = await verifyLoad(at('load.json'), { plan: bundle });
     const live = load.served![0]!.executions;
