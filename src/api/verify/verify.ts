@@ -23,6 +23,7 @@ import { modelFigures, verifiedAnswers, verifiedFigures, withinOf } from './figu
 import { type MeasuredPool, measuredExecution, measuredPools, verifiedExecutions } from './measured.js';
 import { sentLoad } from './sent-load.js';
 import { schedulerNotes, serverScheduler } from './server-scheduler.js';
+import { sumFaults } from './sum-faults.js';
 
 /** VerifyOptions says which plan a load is compared with, and what is written. */
 export interface VerifyOptions {
@@ -63,7 +64,7 @@ export async function verifyLoad(path: string, options: VerifyOptions): Promise<
       task: `verify ${path}`,
       transfers: 'none',
       given: ({ value, path: at, sha256 }, told) => {
-        told.add(...scheduler.faults);
+        told.add(...scheduler.faults, ...sumFaults(load));
         return sentLoad(load, { path: at, sha256, applications: applicationsOf(value) }, told);
       },
     },
