@@ -84,6 +84,7 @@ export async function simulatePlan(path: string, options: SimulateOptions = {}):
     if (output !== undefined) await saveArtifact<'simulation-report'>(output, report);
     const warnings = [
       ...silenceWarnings(silenceNs(setup.workload), report.workload.durationS),
+      ...quietModels(report),
       ...timelineWarnings(run.timeline?.cutAtNs, report, timeline),
     ];
     return { report, warnings };
@@ -155,6 +156,21 @@ export function silenceWarnings(silentNs: number, wholeS: number): string[] {
   return [
     `the trace ends before ${option('duration')}: nothing arrives in the last ${silentS.toPrecision(3)} s of ${wholeS} s, which counts in all rates`,
   ];
+}
+
+/**
+ * quietModels gives one warning for each of several models that has no share in time because nothing came for it: what
+ * is asked of all models passes for it unseen.
+ */
+function quietModels({ complete, models, runs }: SimulationReport): string[] {
+  if (models.length < 2 || !complete) return [];
+  return models.flatMap(({ name, requests }, m) => {
+    const quiet = runs === undefined ? requests.arrived === 0 : runs.models[m]?.attainment === undefined;
+    const when = runs === undefined ? '' : ' in one run or more';
+    return quiet
+      ? [`${name} gets no requests${when}, so nothing is said of it, whatever attainment is asked for`]
+      : [];
+  });
 }
 
 function timelineWarnings(

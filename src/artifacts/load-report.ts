@@ -8,6 +8,8 @@ import type { SimulatedLatency } from './simulation-report.js';
  */
 export interface LoadDocument extends Emitted, LoadOutcomes {
   kind: 'load-report';
+  /** false where it was interrupted: figures are of what was sent until then. Absent before version 1.5. */
+  complete?: boolean;
   url: string;
   /** The model that was asked; absent where there were several. */
   model?: string;

@@ -3,9 +3,11 @@ import type { Document, LineCounter, Node, YAMLParseError } from 'yaml';
 import { sha256Of } from './digest.js';
 import { type Fault, fault, InputError } from './errors.js';
 import { firstFaults, schemaFaults } from './faults.js';
+import { shown } from './kind-faults.js';
 import { policyFileFaults } from './policy-choices.js';
 import { readWhole } from './read-file.js';
 import { ARTIFACT_KINDS, type ArtifactKind, type ArtifactTypes, validatorOf } from './schemas.js';
+import { didYouMean } from './similar.js';
 import { decodedText } from './text.js';
 
 /** Loaded is a file of one of the wanted kinds, with its path and the digest of its bytes. */
@@ -156,10 +158,10 @@ function kindOf<K extends ArtifactKind>(value: unknown, kinds: readonly K[], tas
   if (found !== undefined) return found;
   const wanted = kinds.map((k) => JSON.stringify(k)).join(' or ');
   const known = (ARTIFACT_KINDS as readonly unknown[]).includes(kind);
-  const said = kind === undefined ? 'it has no "kind"' : `its kind is ${JSON.stringify(kind)}`;
-  throw new InputError(task, [
-    fault(`${said}; ${known ? 'here' : 'valid here'} ${wanted} is needed`, '/kind'),
-  ]);
+  const unknown = known ? '' : ', which is no kind of file';
+  const said = kind === undefined ? 'it has no "kind"' : `its kind is ${shown(kind)}${unknown}`;
+  const near = known || typeof kind !== 'string' ? '' : didYouMean(kind, kinds);
+  throw new InputError(task, [fault(`${said}; ${wanted} is needed here${near}`, '/kind')]);
 }
 
 function checkVersion(value: { version?: unknown }): Fault[] {

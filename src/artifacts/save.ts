@@ -23,7 +23,7 @@ const NEWER_VERSIONS: Partial<Record<ArtifactKind, string>> = {
   bundle: '1.1',
   comparison: '1.1',
   'gear-plan': '1.1',
-  'load-report': '1.4',
+  'load-report': '1.5',
   'plan-diff': '1.4',
   'pooled-plan': '1.1',
   profile: '1.2',

@@ -45,25 +45,38 @@ export function notNegative(text: string): number {
   return value;
 }
 
-/** share parses a share from 0 to 1, such as 0.99, not a percentage. @throws InvalidArgumentError for other text */
+/** portion reads a number of 0 or more, or the same as a percentage: 0.05 or 5%. It is undefined for other text. */
+function portion(text: string): number | undefined {
+  const percent = /^(\d+\.?\d*|\.\d+) ?%$/.exec(text.trim())?.[1];
+  // Dividing by 100 would round another time: 99.9 / 100 is not 0.999.
+  const value = percent === undefined ? Number(text) : Number(`${percent}e-2`);
+  return text.trim() === '' || !Number.isFinite(value) || value < 0 ? undefined : value;
+}
+
+/** gap parses a share of 0 or more: 0.01 or 1%. @throws InvalidArgumentError for other text */
+export function gap(text: string): number {
+  const value = portion(text);
+  if (value === undefined)
+    throw new InvalidArgumentError(`"${text}" is not a number of 0 or more, such as 0.01 or 1%.`);
+  return value;
+}
+
+/** share parses a share from 0 to 1: 0.99 or 99%. @throws InvalidArgumentError for other text */
 export function share(text: string): number {
-  const value = notNegative(text);
-  if (value > 1) throw new InvalidArgumentError(`"${text}" is not a share from 0 to 1, such as 0.99.`);
+  const value = portion(text);
+  if (value === undefined || value > 1)
+    throw new InvalidArgumentError(`"${text}" is not a share from 0 to 1, such as 0.99 or 99%.`);
   return value;
 }
 
-/** openShare parses a share between 0 and 1, both excluded, such as 0.99. @throws InvalidArgumentError for other text */
+/** openShare parses a share between 0 and 1, both excluded: 0.99 or 99%. @throws InvalidArgumentError for other text */
 export function openShare(text: string): number {
-  const value = notNegative(text);
-  if (value === 0 || value >= 1)
-    throw new InvalidArgumentError(`"${text}" is not a share between 0 and 1, both excluded, such as 0.99.`);
+  const value = portion(text);
+  if (value === undefined || value === 0 || value >= 1)
+    throw new InvalidArgumentError(
+      `"${text}" is not a share between 0 and 1, both excluded, such as 0.99 or 99%.`,
+    );
   return value;
-}
-
-/** allowedShare parses a share, or the same as a percentage: 0.05 or 5%. @throws InvalidArgumentError for other text */
-export function allowedShare(text: string): number {
-  const percent = /^(.*)%$/.exec(text.trim())?.[1];
-  return percent === undefined ? share(text) : share(String(notNegative(percent) / 100));
 }
 
 /**
@@ -114,16 +127,6 @@ export function dimension(text: string, before: DimValues = {}): DimValues {
 }
 
 /**
- * tolerance reads a number between 0 and 1, both excluded.
- * @throws InvalidArgumentError for other text
- */
-function tolerance(text: string): number {
-  const value = positiveNumber(text);
-  if (value >= 1) throw new InvalidArgumentError(`"${text}" is not a number between 0 and 1.`);
-  return value;
-}
-
-/**
  * namedNumber collects `name=number` pairs given one at a time. The name ends at the last `=`.
  * @throws InvalidArgumentError where it is no such pair, or the name was given before
  */
@@ -166,7 +169,7 @@ export function dimensionOption(): Option {
 /** batchToleranceOption makes the option `--batch-tolerance` of the commands that read a model. */
 export function batchToleranceOption(): Option {
   const says = "how far the rows of a batch may be from a request's alone, as a share of the largest value";
-  return new Option('--batch-tolerance <share>', `${says} (rounding only)`).argParser(tolerance);
+  return new Option('--batch-tolerance <share>', `${says} (rounding only)`).argParser(openShare);
 }
 
 /** traceFormatOption makes the option `--trace-format` of every command that reads a trace. */

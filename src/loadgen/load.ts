@@ -169,7 +169,9 @@ class LoadRun {
       await this.sendAll();
       const sendingS = Math.max(1e-9, this.elapsedMs() / 1e3);
       await Promise.all(this.open);
-      const report = this.report(sendingS);
+      // An abort while the client sent nothing more, or waited for answers, ends the load before its time too.
+      const complete = !this.abort.signal.aborted;
+      const report = { complete, ...this.report(sendingS) };
       const after = await this.counted(before);
       const served = this.targets.flatMap(
         ({ model }, i) => servedBetween(model.name, before[i], after[i]) ?? [],

@@ -21,6 +21,7 @@ export { HISTOGRAM_RELATIVE_ERROR, Histogram } from './histogram.js';
 export { latencyHistogram } from './latency-histogram.js';
 export {
   noOutcomes,
+  OUTCOMES,
   type OutcomeCounts,
   type OutcomeRates,
   outcomeRates,

@@ -7,8 +7,16 @@ export function loadTable(report: LoadReport): Table {
   const share = (count: number): string => (report.sent === 0 ? '—' : percent(count / report.sent));
   const ms = (value: number | undefined): string => orDash(value, (some) => `${figure(some)} ms`);
   const { latencyMs: latency, sendLatenessMs: lateness } = report;
+  const interrupted =
+    report.complete === false
+      ? `, interrupted at ${figure(report.elapsedS)} of ${figure(report.durationS)} s`
+      : '';
   const rows: [string, string, string][] = [
-    ['sent', String(report.sent), `${figure(report.sentRps)} requests/s, asked for ${figure(report.rps)}`],
+    [
+      'sent',
+      String(report.sent),
+      `${figure(report.sentRps)} requests/s, asked for ${figure(report.rps)}${interrupted}`,
+    ],
     ['in time', String(report.inTime), share(report.inTime)],
     ['late', String(report.late), share(report.late)],
     ['dropped', String(report.dropped), share(report.dropped)],

@@ -39,12 +39,19 @@ export interface OpenedBundle {
   work: PoolWork[];
 }
 
+async function isFile(path: string): Promise<boolean> {
+  return await stat(path).then(
+    (found) => !found.isDirectory(),
+    () => false,
+  );
+}
+
 /**
  * openBundle opens a bundle's folder and checks every file of it against the manifest's digests. It starts nothing. The
  * topology has no transfers, because one process holds all tensors.
  * @param options.sloMs an SLO that replaces those of all models
  * @param options.verb what errors say cannot be done with the bundle; `serve` by default
- * @throws MissingError where there is no manifest; InputError with every fault of its files and of their
+ * @throws MissingError where there is no manifest; InputError where it is a file, such as a plan, or with every fault of its files and of their
  *   contents
  */
 export async function openBundle(
@@ -52,6 +59,10 @@ export async function openBundle(
   options: { sloMs?: number; verb?: string } = {},
 ): Promise<OpenedBundle> {
   const task = `${options.verb ?? 'serve'} ${folder}`;
+  if (await isFile(folder)) {
+    const advice = `Give the folder of a bundle; \`plan deploy plan.json -o <folder>\` makes one from a plan.`;
+    throw new InputError(task, [fault('it is a file, and a bundle is a folder')], advice);
+  }
   const link = await partFault(folder, BUNDLE_MANIFEST);
   if (link !== undefined && !link.isMissing)
     throw new InputError(task, [fault(link.message, BUNDLE_MANIFEST)]);

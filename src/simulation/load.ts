@@ -142,7 +142,7 @@ function ratesOf(models: LoadedModels, texts: readonly string[], told: ToldFault
   if (texts.length > 1)
     told.add(
       fault(
-        'a rate for all models must be the only one; otherwise name every model, as model=500',
+        'a rate for all models must be the only one; otherwise name a model with each rate, as model=500 (others get no requests)',
         option('rps'),
       ),
     );

@@ -173,6 +173,18 @@ describe('simulatePlan()', () => {
     expect(await rates({ rps: ['m1=70'] })).toEqual([0, 70]);
   });
 
+  it('warns of a model without requests, of which it says nothing', async () => {
+    const quiet = async (options: SimulateOptions) =>
+      (await simulatePlan(EXAMPLE, { duration: 1, ...options })).warnings;
+    const said = ', so nothing is said of it, whatever attainment is asked for';
+    expect(await quiet({ rps: ['detector=50'] })).toEqual([`segmenter gets no requests${said}`]);
+    expect(await quiet({ rps: ['detector=50'], runs: 2 })).toEqual([
+      `segmenter gets no requests in one run or more${said}`,
+    ]);
+    expect(await quiet({ rps: ['detector=50', 'segmenter=50'] })).toEqual([]);
+    expect(await quiet({ rps: ['100'], runs: 2 })).toEqual([]);
+  });
+
   it('changes load and mix from phase to phase, over a transition', async () => {
     const phases = ['40s,m0=100,m1=40', '40s,m0=20,m1=80,over=20s', '20s,load=0', '20s,rps=120'];
     const options = { phases, windows: 20 };
@@ -396,7 +408,7 @@ describe('simulatePlan()', () => {
 
   it('warns of the time without arrivals when a trace ends before the duration', async () => {
     const traces = [join(folder, 'short.csv')];
-    await writeFile(traces[0]!, 'arrival_s\n0.5\n1.5\n');
+    await writeFile(traces[0]!, 'arrival_s\n0.5\n0.6\n0.7\n0.8\n1.5\n');
     const { warnings } = await simulatePlan(EXAMPLE, { traces, duration: 4 });
     expect(warnings).toEqual([expect.stringContaining('nothing arrives in the last 2.50 s of 4 s')]);
     expect((await simulatePlan(EXAMPLE, { traces })).warnings).toEqual([]);
@@ -724,7 +736,11 @@ describe('simulatePlan() refuses', () => {
       /the scheduler reservation has published/,
     ],
     ['gamma without its variation', { arrivals: 'gamma' }, /needs `cv`/],
-    ['a rate for all among rates for one', { rps: ['5', 'm0=3'] }, /must be the only one/],
+    [
+      'a rate for all among rates for one',
+      { rps: ['5', 'm0=3'] },
+      /must be the only one; otherwise name a model with each rate.*others get no requests/,
+    ],
     [
       'too many windows',
       { windows: 1e-6 },

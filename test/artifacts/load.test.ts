@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
+  type ArtifactKind,
   InputError,
   loadArtifact,
   MissingError,
@@ -18,7 +19,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const CLUSTER = 'devices:\n  L4: { count: 2, perServer: 4, virtual: [1, 2] }\nnetworkGbps: 10\n';
 
-function faultsOf(text: string, path = 'x.yaml', kinds: ('pooled' | 'cluster' | 'profile')[] = ['pooled']) {
+function faultsOf(text: string, path = 'x.yaml', kinds: ArtifactKind[] = ['pooled']) {
   try {
     parseArtifact(text, path, kinds);
   } catch (error) {
@@ -121,10 +122,17 @@ planner: { objective: speed }
   });
 
   it('names the valid kinds where the kind is another', () => {
-    expect(faultsOf('{"kind":"cluster","devices":{}}', 'x.json')[0]?.message).toContain(
-      'here "pooled" is needed',
+    const said = (text: string, kinds: ArtifactKind[] = ['pooled']) =>
+      faultsOf(text, 'x.json', kinds)[0]?.message;
+    expect(said('{"kind":"cluster","devices":{}}')).toBe('its kind is "cluster"; "pooled" is needed here');
+    expect(said('{"kind":"x"}', ['load-report', 'bundle'])).toBe(
+      'its kind is "x", which is no kind of file; "load-report" or "bundle" is needed here',
     );
-    expect(faultsOf('{"kind":"poled"}', 'x.json')[0]?.message).toContain('valid here "pooled"');
+    expect(said('{"kind":"poled"}')).toBe(
+      'its kind is "poled", which is no kind of file; "pooled" is needed here; did you mean pooled?',
+    );
+    expect(said('{}')).toBe('it has no "kind"; "pooled" is needed here');
+    expect(said('{"kind":5}')).toContain('its kind is 5, which is no kind of file');
     expect(faultsOf('[1]', 'x.json')[0]?.message).toContain('holds a list');
   });
 

@@ -136,6 +136,8 @@ describe('plan load --trace', () => {
     expect(stdout).toMatch(/^detector +\d+ .*100\.00 %.* 5 000$/m);
     const late = await load('--trace', 'detector=short.csv', '--slo', '0.000001', '--fail-under', '0.5');
     expect(late.code).toBe(6);
+    expect(late.stderr).toContain('warning: segmenter got no requests, so nothing is said of it');
+    expect(late.stderr).not.toContain('detector got no');
   });
 
   it('sends a whole trace to one model that is named', async () => {

@@ -1,11 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import {
-  allowedShare,
   batchToleranceOption,
   dimension,
+  gap,
   namedNumber,
   namedText,
+  openShare,
+  share,
 } from '../../src/cli/options.js';
+import { buildProgram } from '../../src/cli/program.js';
 
 describe('options that are given more than once', () => {
   it.each([
@@ -44,14 +47,44 @@ describe('--batch-tolerance', () => {
   });
 });
 
-describe('allowedShare()', () => {
-  it('takes a share, or the same as a percentage', () => {
-    expect([allowedShare('5%'), allowedShare('0.05'), allowedShare('100 %'), allowedShare('0')]).toEqual([
-      ...[0.05, 0.05, 1, 0],
-    ]);
+describe('shares', () => {
+  it.each([
+    ['5%', 0.05],
+    ['0.05', 0.05],
+    ['4.5e-3', 0.0045],
+    ['99.9%', 0.999],
+    ['.5 %', 0.005],
+    ['99.99%', 0.9999],
+  ])('%s is taken as %d by every option of a share', (text, wanted) => {
+    for (const parse of [share, openShare, gap]) expect(parse(text), parse.name).toBe(wanted);
+    expect(batchToleranceOption().parseArg?.(text, undefined)).toBe(wanted);
   });
 
-  it.each(['5', '101%', '-1%', '%', '', 'x%'])('refuses %j', (text) => {
-    expect(() => allowedShare(text)).toThrow(/is not/);
+  it('may be 0 and all where nothing else is said, and a gap may be more', () => {
+    expect([share('100 %'), share('1'), share('0'), share('0%')]).toEqual([1, 1, 0, 0]);
+    expect([gap('150%'), gap('2'), gap('0')]).toEqual([1.5, 2, 0]);
+    for (const text of ['0', '0%', '1', '100%'])
+      expect(() => openShare(text), text).toThrow('both excluded, such as 0.99 or 99%');
+    for (const text of ['5', '101%']) {
+      expect(() => share(text), text).toThrow(`"${text}" is not a share from 0 to 1, such as 0.99 or 99%.`);
+      expect(() => openShare(text), text).toThrow(/is not/);
+    }
+  });
+
+  it.each(['-1%', '%', '', ' ', 'x%', 'x', '1%%', '-0.1', 'Infinity', '1e1%'])('refuse %j', (text) => {
+    for (const parse of [share, openShare, gap]) expect(() => parse(text), parse.name).toThrow(/is not/);
+  });
+});
+
+describe('plan', () => {
+  const names = ['solve', 'compare', 'verify', 'simulate', 'load'];
+  it('takes a percentage wherever an option has a share', () => {
+    const taken = names.flatMap((name) => {
+      const command = buildProgram().commands.find((one) => one.name() === name)!;
+      const options = command.options.filter(({ flags }) => flags.includes('<share>'));
+      return options.map(({ long, parseArg }) => [name, long, parseArg?.('25%', undefined)]);
+    });
+    expect(taken).toHaveLength(7);
+    for (const [name, long, value] of taken) expect(value, `${name} ${long}`).toBe(0.25);
   });
 });

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Ajv, type ValidateFunction } from 'ajv';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ARTIFACT_KINDS, schemaText } from '../../src/artifacts/index.js';
+import { ARTIFACT_KINDS, type LoadDocument, schemaText } from '../../src/artifacts/index.js';
 import { matmulChain } from '../execution/tiny-models.js';
 import { PLAN_PROGRAM, plan, type Ran } from './plan.js';
 
@@ -217,9 +217,16 @@ describe('what a command prints with --json', () => {
         (await readFile(at('one.yaml'), 'utf8')).replace('chain.', 'corrected.'),
       );
       expect((await plan(['solve', 'two.yaml'], { cwd: folder })).code).toBe(0);
-      const apart = { ...(JSON.parse(await readFile(at('load.json'), 'utf8')) as object), attainment: 0.2 };
-      await writeFile(at('apart.json'), JSON.stringify(apart));
-      expect((await run('verify', 'apart.json', '--plan', 'one.json', '--within', '5%')).code).toBe(6);
+      const report = JSON.parse(await readFile(at('load.json'), 'utf8')) as LoadDocument;
+      const within = async (change: Partial<LoadDocument>) => {
+        await writeFile(at('apart.json'), JSON.stringify({ ...report, ...change }));
+        return (await run('verify', 'apart.json', '--plan', 'one.json', '--within', '5%')).code;
+      };
+      // Every answer was late.
+      const { answered, dropped, failed } = report;
+      const dropRate = (answered + dropped) / (answered + dropped + failed);
+      expect(await within({ inTime: 0, late: answered, attainment: 0, dropRate, goodputRps: 0 })).toBe(6);
+      expect(await within({ attainment: 0.2 })).toBe(2);
     } finally {
       server.kill('SIGINT');
       await once(server, 'close');

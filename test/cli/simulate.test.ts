@@ -79,6 +79,23 @@ describe('plan simulate', () => {
     expect(missed.stderr).toMatch(/^error: Attainment of segmenter is 0\.[3-8]\d*, below 0.99$/m);
     const held = await run('0.3');
     expect([held.code, held.stderr]).toEqual([0, '']);
+    expect((await run('30%')).code).toBe(0);
+    expect((await run('99%')).stderr).toBe(missed.stderr);
+    // A model without requests passes, and that is told.
+    const quiet = await plan([
+      'simulate',
+      EXAMPLE,
+      '--rps',
+      'detector=50',
+      '--duration',
+      '1s',
+      '--fail-under',
+      '0.3',
+    ]);
+    expect([quiet.code, quiet.stderr]).toEqual([
+      0,
+      'warning: segmenter gets no requests, so nothing is said of it, whatever attainment is asked for\n',
+    ]);
   });
 
   it('gives confidence intervals of several runs, and judges --fail-under by their lower ends', async () => {

@@ -111,6 +111,26 @@ describe('driveLoad()', () => {
     );
   });
 
+  it('says that it was interrupted: while it sent, or while it only waited for answers', async () => {
+    const url = await respond((request, response) => {
+      request.resume();
+      if (request.method === 'GET') response.end(metadata);
+    });
+    const asked = { model: 'm', rps: 50, arrivals: 'uniform' } as const;
+    const sending = await driveLoad(url, { ...asked, durationS: 20, signal: AbortSignal.timeout(300) });
+    expect(sending).toMatchObject({ complete: false });
+    expect(sending.elapsedS).toBeLessThan(20);
+    expect(sending.cancelled).toBe(sending.sent);
+    const waiting = await driveLoad(url, { ...asked, durationS: 0.1, signal: AbortSignal.timeout(600) });
+    expect(waiting).toMatchObject({ complete: false, sent: 5, cancelled: 5 });
+    // A signal that came to nothing leaves a load complete.
+    const whole = await driveLoad(url, {
+      ...{ ...asked, durationS: 0.1, timeoutS: 0.2 },
+      signal: new AbortController().signal,
+    });
+    expect(whole).toMatchObject({ complete: true, sent: 5, failed: 5, cancelled: 0 });
+  });
+
   it('distinguishes drops, failures with their reasons, wrong answers and broken connections', async () => {
     let count = 0;
     const url = await respond((request, response) => {

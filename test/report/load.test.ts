@@ -51,4 +51,12 @@ describe('loadTable()', () => {
       'still open when it ended',
     ]);
   });
+
+  it('says where a load was interrupted', () => {
+    const sent = (report: LoadReport) => rowsOf(report)[0]![2];
+    expect(sent({ ...REPORT, complete: false, elapsedS: 4 })).toBe(
+      '10.0 requests/s, asked for 10.0, interrupted at 4.00 of 10.0 s',
+    );
+    expect(sent({ ...REPORT, complete: true })).toBe('10.0 requests/s, asked for 10.0');
+  });
 });

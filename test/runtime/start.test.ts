@@ -41,6 +41,15 @@ describe('startServer() refuses', () => {
     expect(await failure('nowhere')).toBeInstanceOf(MissingError);
   });
 
+  it('a file, such as a plan or the manifest itself, and says what is taken', async () => {
+    const folder = await bundle();
+    for (const file of ['plan.json', 'manifest.json']) {
+      const { message } = await failure(join(folder, file));
+      expect(message).toContain(`Cannot serve ${join(folder, file)}: it is a file, and a bundle is a folder`);
+      expect(message).toContain('`plan deploy plan.json -o <folder>` makes one');
+    }
+  });
+
   it('every missing, edited or truncated file, by name and all at once', async () => {
     const folder = await bundle();
     await rm(join(folder, 'plan.json'));

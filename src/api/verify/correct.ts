@@ -28,6 +28,7 @@ export function profiledModels(plan: ServedPlan): string[] {
 
 /**
  * correctionTargets finds which profile is written where: `file` for the only model, or `model=file` for each.
+ * A file of the only model whose name has `=` is named with its folder, such as `./a=b.json`.
  * @throws InputError where a text names no model of the plan, a model is named twice or planned by 95th percentiles, or its
  *   profile is missing or one of several
  */
@@ -43,10 +44,13 @@ export function correctionTargets(
     const named = models.find((name) => text.startsWith(`${name}=`));
     const model = named ?? (models.length === 1 ? models[0] : undefined);
     const own = profiles.filter(({ value }) => value.model.name === model);
+    const unknown = named === undefined ? namedBefore(text) : undefined;
     const said =
-      model === undefined
-        ? `names no model; write model=file, with one of ${models.join(', ')}`
-        : refusal(model, plan, own);
+      unknown !== undefined
+        ? `the plan has no model ${unknown || '""'}; it has ${models.join(', ')}`
+        : model === undefined
+          ? `names no model; write model=file, with one of ${models.join(', ')}`
+          : refusal(model, plan, own);
     const [profile] = own as [Loaded<'profile'>];
     if (said !== undefined) faults.push(fault(said, `${option('correct')} "${text}"`));
     else if (targets.some((target) => target.profile === profile))
@@ -55,6 +59,12 @@ export function correctionTargets(
   }
   if (faults.length > 0) throw new InputError(`correct the plan's profiles`, faults);
   return targets;
+}
+
+/** namedBefore gives what a text names before its `=`. A text with a folder there is a path, such as `./a=b.json`. */
+function namedBefore(text: string): string | undefined {
+  const before = /^(.*?)=/.exec(text)?.[1];
+  return before?.includes('/') ? undefined : before;
 }
 
 /** refusal says why the profile of a model cannot be corrected, where it cannot. */

@@ -23,6 +23,7 @@ import { modelFigures, verifiedAnswers, verifiedFigures, withinOf } from './figu
 import { type MeasuredPool, measuredExecution, measuredPools, verifiedExecutions } from './measured.js';
 import { sentLoad } from './sent-load.js';
 import { schedulerNotes, serverScheduler } from './server-scheduler.js';
+import { sumFaults } from './sum-faults.js';
 
 /** VerifyOptions says which plan a load is compared with, and what is written. */
 export interface VerifyOptions {
@@ -63,7 +64,7 @@ export async function verifyLoad(path: string, options: VerifyOptions): Promise<
       task: `verify ${path}`,
       transfers: 'none',
       given: ({ value, path: at, sha256 }, told) => {
-        told.add(...scheduler.faults);
+        told.add(...scheduler.faults, ...sumFaults(load));
         return sentLoad(load, { path: at, sha256, applications: applicationsOf(value) }, told);
       },
     },
@@ -216,10 +217,20 @@ function notesOf({ value: load }: Loaded<'load-report'>, served: readonly LoadSe
           `the server answered ${answered} requests and this client got ${load.answered}: others used the server too, which the simulation does not count`,
         ]
       : []),
+    ...(isInterrupted(load)
+      ? [
+          `the load was interrupted after ${load.elapsedS.toFixed(1)} s; it was to send for ${load.durationS} s, and the figures are of the requests that were sent until then`,
+        ]
+      : []),
     ...(load.cancelled > 0
       ? [
           `${load.cancelled} requests were cancelled when the load was interrupted; the simulation answers them`,
         ]
       : []),
   ];
+}
+
+/** isInterrupted tells it of reports before version 1.5 by their time: only an interrupted load ended before it. */
+function isInterrupted({ complete, elapsedS, durationS }: LoadDocument): boolean {
+  return complete === undefined ? elapsedS < durationS : !complete;
 }

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { EXIT, type ExitCode } from '../exit.js';
-import { each, notNegative, openShare, positiveNumber, wholeNumber, withJson } from '../options.js';
+import { each, gap, openShare, positiveNumber, wholeNumber, withJson } from '../options.js';
 import { fileOf } from '../output.js';
 import { action, type Context } from '../run.js';
 
@@ -49,12 +49,12 @@ export function compareCommand(): Command {
         'refuse profiles with unfit, emulated or imported figures that a plan could use',
       )
       .option('-o, --output <file>', 'write the comparison here: .json or .csv; - is stdout, as JSON')
-      .option('--gap <share>', 'stop each plan once it is proven this close to the best', notNegative)
+      .option('--gap <share>', 'stop each plan once it is proven this close to the best', gap)
       .option('--work <n>', 'stop each plan after this amount of counted work', wholeNumber)
       .option('--time-limit <seconds>', 'stop each plan after this time', positiveNumber)
       .option(
         '--hold <share>',
-        "search, for each row, the plan that holds this share of each model's requests in time in simulation, such as 0.99",
+        "search, for each row, the plan that holds this share of each model's requests in time in simulation, such as 99%",
         openShare,
       )
       .action(action<[string], Options>(compareSpecFile)),

@@ -74,7 +74,7 @@ export function loadCommand(): Command {
       .option('--seed <n>', 'seed of arrivals and inputs', countingNumber, 0)
       .option('--rows <n>', 'rows in one request', wholeNumber, 1)
       .option('--slo <ms>', "latency objective, if it is not the server's", positiveNumber)
-      .option('--fail-under <share>', 'exit with 6 if attainment is below this, such as 0.99', share)
+      .option('--fail-under <share>', 'exit with 6 if attainment is below this, such as 99%', share)
       .option('-o, --output <file>', 'write the report here (JSON); - is stdout')
       .action(action<[string], Options>(driveServer)),
   );
@@ -109,7 +109,13 @@ async function driveServer(
   for (const note of report.notes ?? []) terminal.note(`of the plan: ${note}`);
   if (signal.aborted) return EXIT.interrupted;
   for (const warning of report.warnings) await terminal.warn(inFlags(warning));
-  const shares = [report, ...(report.models ?? []).filter(({ sent }) => sent > 0)];
+  const asked = (report.models ?? []).filter(({ sent }) => sent > 0);
+  for (const { name, sent } of report.models ?? [])
+    if (sent === 0)
+      await terminal.warn(
+        `${name} got no requests, so nothing is said of it, whatever attainment is asked for`,
+      );
+  const shares = [report, ...asked];
   const isUnder = failUnder !== undefined && shares.some(({ attainment = 0 }) => attainment < failUnder);
   return isUnder || report.failed > 0 ? EXIT.checkFailed : EXIT.done;
 }

@@ -155,7 +155,7 @@ function withReportOptions(command: Command): Command {
     )
     .option(
       '--fail-under <share>',
-      'exit with 6 if attainment, of all requests or of one model, is below this, such as 0.99; of several runs, the lower end of its interval',
+      'exit with 6 if attainment, of all requests or of one model, is below this, such as 99%; of several runs, the lower end of its interval',
       share,
     )
     .option('-o, --output <file>', 'write the report here (JSON); - is stdout');

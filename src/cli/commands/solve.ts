@@ -7,7 +7,7 @@ import type {
   Solved,
 } from '../../api/index.js';
 import { EXIT, type ExitCode } from '../exit.js';
-import { notNegative, openShare, positiveNumber, wholeNumber, withJson } from '../options.js';
+import { gap, openShare, positiveNumber, wholeNumber, withJson } from '../options.js';
 import { fileOf } from '../output.js';
 import { action, type Context } from '../run.js';
 import type { Terminal } from '../terminal.js';
@@ -40,11 +40,7 @@ export function solveCommand(): Command {
         '-o, --output <file>',
         'write the plan here; - is stdout. Of several specs: the folder that gets their plans',
       )
-      .option(
-        '--gap <share>',
-        'stop once the plan is proven this close to the best, such as 0.001',
-        notNegative,
-      )
+      .option('--gap <share>', 'stop once the plan is proven this close to the best, such as 0.1%', gap)
       .option('--work <n>', 'stop after this amount of counted work', wholeNumber)
       .option(
         '--time-limit <seconds>',
@@ -61,7 +57,7 @@ export function solveCommand(): Command {
       )
       .option(
         '--hold <share>',
-        "search for the plan that holds this share of each model's requests in time in simulation, such as 0.99",
+        "search for the plan that holds this share of each model's requests in time in simulation, such as 99%",
         openShare,
       )
       .option(

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { EXIT, type ExitCode } from '../exit.js';
-import { allowedShare, each, withJson } from '../options.js';
+import { each, share, withJson } from '../options.js';
 import { fileOf, STDOUT } from '../output.js';
 import { action, type Context } from '../run.js';
 
@@ -28,7 +28,7 @@ export function verifyCommand(): Command {
       .option(
         '--within <share>',
         'exit with 6 if the attainments, of all requests or of one model, differ by more than this, such as 5%',
-        allowedShare,
+        share,
       )
       .option(
         '--correct <file>',

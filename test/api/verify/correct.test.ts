@@ -223,6 +223,20 @@ describe('correctionTargets()', () => {
     refused(['m0=a'], [first, named('m0', 'other.json')], stages()).toThrow('m0.json, other.json');
   });
 
+  it('refuses a name before = that is no model, and takes it as a path where it has a folder', () => {
+    const only = stages({ model: 'm0' });
+    const given = (text: string, of: ServedPlan) => () => outputsOf(correctionTargets([text], of, [first]));
+    expect(given('nope=c.json', only)).toThrow('"nope=c.json": the plan has no model nope; it has m0');
+    expect(given('nope=c=d.json', two)).toThrow('the plan has no model nope; it has m0, m1');
+    expect(given('=c.json', only)).toThrow('the plan has no model ""; it has m0');
+    expect(given('./nope=c.json', only)()).toEqual([['m0', './nope=c.json']]);
+    expect(given('m0=nope=c.json', only)()).toEqual([['m0', 'nope=c.json']]);
+    // A model may have such a name itself.
+    const odd = { ...plan, models: [{ ...model, name: 'a=b' }] };
+    expect(outputsOf(correctionTargets(['a=b=c.json'], odd, [named('a=b')]))).toEqual([['a=b', 'c.json']]);
+    expect(() => correctionTargets(['a=c.json'], odd, [named('a=b')])).toThrow('no model a; it has a=b');
+  });
+
   it('refuses a stage that is planned by 95th percentiles', () => {
     const late = stages({ latencyQuantile: 'p95' });
     expect(() => correctionTargets(['m1=a'], late, [first, second])).toThrow('stage c is planned by 95th');

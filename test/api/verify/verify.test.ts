@@ -10,6 +10,7 @@ import {
   sha256Of,
   type Verification,
 } from '../../../src/artifacts/index.js';
+import { noOutcomes, type OutcomeCounts, outcomeRates } from '../../../src/metrics/index.js';
 import { gearPlan } from '../../gear-plans.js';
 import { serveBundle, twoPartitions } from '../../runtime/tiny-bundle.js';
 
@@ -37,6 +38,15 @@ afterAll(async () => {
 async function changed(name: string, change: (report: LoadDocument) => object): Promise<string> {
   await writeFile(at(name), JSON.stringify({ ...load, ...change(load) }));
   return at(name);
+}
+
+/** counted is a report of these outcomes: with the sums and rates that follow from them. */
+function counted(report: LoadDocument, outcomes: Partial<OutcomeCounts>): object {
+  const { inTime, late, dropped, failed, cancelled } = { ...noOutcomes(), ...outcomes };
+  const counts = { inTime, late, dropped, failed, cancelled };
+  const answered = inTime + late;
+  const latencyMs = { ...report.latencyMs, count: answered };
+  return { ...counts, answered, latencyMs, ...outcomeRates(counts, report.elapsedS) };
 }
 
 /** fast is what the server told, with executions of one millisecond, however busy this machine was. */
@@ -68,12 +78,27 @@ describe('verifyLoad()', () => {
   });
 
   it('gives the rates of an interrupted load over the time until it was interrupted', async () => {
-    const path = await changed('cut.json', () => ({ durationS: 30, cancelled: 1 }));
+    const path = await changed('cut.json', (report) => ({
+      ...counted(report, { inTime: report.inTime - 1, cancelled: 1 }),
+      durationS: 30,
+    }));
     const verification = await verifyLoad(path, { plan: bundle });
     // The simulated rates may be over 40 ms more, in which the last request is answered.
     const { simulated } = figure(verification, 'throughputRps');
     expect(simulated! * load.elapsedS).toBeGreaterThan(0.9 * load.sent);
     expect(simulated! * load.elapsedS).toBeLessThanOrEqual(1.01 * load.sent);
+  });
+
+  it('notes that a load was interrupted, which reports before version 1.5 tell by their time alone', async () => {
+    const notes = async (change: object) =>
+      (await verifyLoad(await changed('cut.json', () => change), { plan: bundle })).notes.join();
+    expect(load.complete).toBe(true);
+    expect(await notes({})).not.toContain('interrupted');
+    expect(await notes({ complete: false })).toContain(
+      `the load was interrupted after ${load.elapsedS.toFixed(1)} s; it was to send for 1.5 s`,
+    );
+    expect(await notes({ complete: undefined })).not.toContain('interrupted');
+    expect(await notes({ complete: undefined, durationS: 30 })).toContain('it was to send for 30 s');
   });
 
   it('compares the batches that the server executed with those that were simulated', async () => {
@@ -119,7 +144,11 @@ describe('verifyLoad()', () => {
   });
 
   it('says whether the attainments are as near as was asked', async () => {
-    const worse = await changed('worse.json', () => ({ attainment: 0.9 }));
+    // A tenth of the requests is late.
+    const late = Math.round(load.sent / 10);
+    const worse = await changed('worse.json', (report) =>
+      counted(report, { inTime: load.sent - late, late }),
+    );
     const within = async (share: number) => (await verifyLoad(worse, { plan: bundle, within: share })).within;
     expect(await within(0.05)).toEqual({ allowed: 0.05, held: false });
     expect(await within(0.11)).toEqual({ allowed: 0.11, held: true });
@@ -221,8 +250,20 @@ describe('verifyLoad()', () => {
     expect(told).toContain('judged tiny by an SLO of 55 ms');
   });
 
+  it('refuses a report whose figures do not follow from its counts, beside its other faults', async () => {
+    const edited = await changed('edited.json', ({ sent }) => ({
+      ...{ planSha256: 'f'.repeat(64), attainment: 0.2, sent: sent + 1 },
+    }));
+    const told = await verifyLoad(edited, { plan: bundle }).catch((error: Error) => error.message);
+    expect(told).toContain('its server served another plan');
+    expect(told).toContain(`edited.json#/attainment: is 0.2, and by the counts it is ${load.attainment}`);
+    expect(told).toContain(`edited.json#/sent: is ${load.sent + 1}`);
+  });
+
   it('refuses a report of a server that does not tell its plan, and one that sent nothing', async () => {
-    const unknown = await changed('unknown.json', () => ({ planSha256: undefined, sent: 0 }));
+    const unknown = await changed('unknown.json', () => ({
+      ...{ planSha256: undefined, sent: 0, sends: [] },
+    }));
     await expect(verifyLoad(unknown, { plan: bundle })).rejects.toThrow(
       /did not tell which plan it serves[\s\S]*no request was sent/,
     );
