@@ -26,6 +26,8 @@ const MOST_DEVICES = 512;
 
 const DEFAULT_RANGES = 20;
 const DEFAULT_THRESHOLDS = 32;
+/** Certainties may be beyond their ends by this, as they come of floats. */
+const ROUNDING = 1e-6;
 /** The share of requests that meet the latency, where a spec does not say. */
 export const DEFAULT_QUANTILE = 0.95;
 
@@ -75,7 +77,11 @@ export function resolveCascade(
   files: CascadeFiles,
 ): { readonly resolved: ResolvedCascade } | { readonly faults: Fault[] } {
   const objective = objectiveOf(spec);
-  const faults = [...cascadeSpecFaults(spec), ...distributionFaults(spec.load, files.distribution)];
+  const faults = [
+    ...cascadeSpecFaults(spec),
+    ...distributionFaults(spec.load, files.distribution),
+    ...certaintyFaults(spec, files.records),
+  ];
   const ranges = rangesOf(spec.load, files.distribution);
   const notes: string[] = [];
   const classes: ClassProblem[] = [];
@@ -147,6 +153,19 @@ function baselineFaults(method: string, objective: CascadeObjective): Fault[] {
 /** objectiveOf is what a spec wants to be best: accuracy where only a latency is promised, else latency. */
 export function objectiveOf({ planner, slo }: CascadeSpec): CascadeObjective {
   return planner.objective ?? (slo.accuracy === undefined ? 'accuracy' : 'latency');
+}
+
+/** certaintyFaults refuses records with certainties that the measure of the spec never has. */
+function certaintyFaults({ certainty: measure = 'top-2' }: CascadeSpec, records: FamilyRecords): Fault[] {
+  if (measure === 'logits') return [];
+  return records.models.flatMap((model, i) => {
+    const values = records.certainty[i] as Float64Array;
+    const from = values.reduce((a, b) => Math.min(a, b), 0);
+    const to = values.reduce((a, b) => Math.max(a, b), 0);
+    if (from >= -ROUNDING && to <= 1 + ROUNDING) return [];
+    const said = `is ${measure}, which is from 0 to 1, and the records of ${model} have certainties from ${from} to ${to}: name the measure that they were made with`;
+    return [fault(said, '/certainty')];
+  });
 }
 
 function distributionFaults({ maxRps }: CascadeLoad, points: readonly LoadPoint[] | undefined): Fault[] {

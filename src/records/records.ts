@@ -47,6 +47,7 @@ export function recordsOf(
 /** What one model says of one sample. */
 interface Answer {
   readonly isCorrect: boolean;
+  readonly prediction: string;
   readonly certainty: number;
   readonly line: number;
 }
@@ -83,12 +84,15 @@ class RecordReader {
     const ofModel = this.answers.get(model) ?? new Map<string, Answer>();
     this.answers.set(model, ofModel);
     const before = ofModel.get(sample);
+    const value = decimalOf(certainty);
     if (before !== undefined) {
-      const said = `says again what ${model} says of sample ${sample}, after line ${before.line}`;
-      this.faults.add('doubled', said, line);
+      const isSame = before.prediction === prediction && before.certainty === value;
+      const said = isSame
+        ? `says again what ${model} says of sample ${sample}, after line ${before.line}`
+        : `says of sample ${sample} by ${model} otherwise than line ${before.line}: ${prediction} with certainty ${certainty}, and there ${before.prediction} with ${before.certainty}`;
+      this.faults.add(isSame ? 'doubled' : 'contradictory', said, line);
       return;
     }
-    const value = decimalOf(certainty);
     if (!Number.isFinite(value))
       this.faults.add(
         'certainty',
@@ -96,7 +100,7 @@ class RecordReader {
         line,
       );
     // What is said wrongly is not missing too.
-    ofModel.set(sample, { isCorrect: prediction === label, certainty: value, line });
+    ofModel.set(sample, { isCorrect: prediction === label, prediction, certainty: value, line });
   }
 
   /** checkClass refuses numbers that no class has, so that `2.0` and `2` are not taken for two classes. */

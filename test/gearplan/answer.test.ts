@@ -199,12 +199,14 @@ describe('planFamily() says what would mend a spec without a plan', () => {
         if (latencyMs !== undefined) {
           seen.latency++;
           const longer = { ...problem, latencyNs: Number(latencyMs) * 1e6 };
-          expect(solveGears({ ...ASKED, problem: longer }), `seed ${seed}`).toHaveProperty('solution');
+          expect(solveGears({ ...ASKED, problem: longer }).status, `seed ${seed}`).toMatch(
+            /optimal|^feasible/,
+          );
         }
         if (devices !== undefined) {
           seen.devices++;
           const more = { ...problem, devices: Number(devices) };
-          expect(solveGears({ ...ASKED, problem: more }), `seed ${seed}`).toHaveProperty('solution');
+          expect(solveGears({ ...ASKED, problem: more }).status, `seed ${seed}`).toMatch(/optimal|^feasible/);
         }
       }
     }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { CascadeSpec } from '../../src/artifacts/index.js';
-import { cascadeSpecFaults, distributionOf, rangesOf } from '../../src/gearplan/index.js';
+import { cascadeSpecFaults, distributionOf, rangesOf, resolveCascade } from '../../src/gearplan/index.js';
+import { FAMILY, FAMILY_SPEC, familyProfile } from '../cascade-specs.js';
 
 const SPEC: CascadeSpec = {
   ...{ kind: 'cascade', cluster: 'c.yaml', records: 'r.csv', slo: { latencyMs: 100 } },
@@ -42,6 +43,37 @@ describe('The spec of a cascade', () => {
     expect(faultsOf({ planner: { method: 'random', objective: 'devices' } })).toEqual([
       '/planner/objective is devices; random search is for accuracy',
     ]);
+  });
+});
+
+describe('Records of a cascade', () => {
+  const faultsWith = (certainty: NonNullable<CascadeSpec['certainty']>, values: readonly number[]) => {
+    const profiles = FAMILY.map((_, model) => ({ path: '', profile: familyProfile(model) }));
+    const records = {
+      samples: values.length,
+      models: FAMILY_SPEC.models.map(({ name }) => name),
+      correct: FAMILY.map(() => new Uint8Array(values.length).fill(1)),
+      certainty: FAMILY.map((_, i) => Float64Array.from(values, (value) => (i === 1 ? value : 0.5))),
+    };
+    const [device = ''] = Object.keys(familyProfile(0).devices);
+    const cluster = { devices: { [device]: { count: 1 } } };
+    const resolved = resolveCascade({ ...FAMILY_SPEC, certainty }, { cluster, profiles, records });
+    return 'faults' in resolved ? resolved.faults.map(({ path, message }) => `${path} ${message}`) : [];
+  };
+
+  it('have certainties that the measure can have', () => {
+    for (const measure of ['top-2', 'entropy'] as const) {
+      expect(faultsWith(measure, [0, 1, 1 + 1e-9, -1e-9])).toEqual([]);
+      const name = FAMILY_SPEC.models[1]!.name;
+      for (const values of [
+        [-0.5, 1],
+        [0, 7],
+      ])
+        expect(faultsWith(measure, values)).toEqual([
+          `/certainty is ${measure}, which is from 0 to 1, and the records of ${name} have certainties from ${values[0]} to ${values[1]}: name the measure that they were made with`,
+        ]);
+    }
+    expect(faultsWith('logits', [-3, 12])).toEqual([]);
   });
 });
 

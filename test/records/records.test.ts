@@ -66,6 +66,15 @@ describe('records', () => {
     ]);
   });
 
+  it('tell lines that contradict another line of the same sample and model from those that say the same again', () => {
+    const text = `${HEAD}1,a,0,0,0.5\n1,a,0,0,0.50\n1,a,1,0,0.5\n1,a,0,0,0.7\n`;
+    expect(messages(text)).toEqual([
+      'line 3: says again what a says of sample 1, after line 2',
+      'line 4: says of sample 1 by a otherwise than line 2: 1 with certainty 0.5, and there 0 with 0.5',
+      'line 5: says of sample 1 by a otherwise than line 2: 0 with certainty 0.7, and there 0 with 0.5',
+    ]);
+  });
+
   it('tell all faults at once: missing, doubled and contradictory lines, and numbers that are none', () => {
     const text = `${HEAD}1,a,0,0,0.5\n1,a,0,0,0.5\n2,a,1,1,NaN\n2,b,1,0,0.1\n3,b,1,1,0.2\n3,,1,1,0.2\n4,a,1\n`;
     expect(messages(text, ['a', 'b', 'c'])).toEqual([
