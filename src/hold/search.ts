@@ -4,6 +4,7 @@ import type { PlanBody, PooledOutcome, PooledProblem, ProblemModel } from '../mi
 import { Candidates, type HoldCandidate } from './candidates.js';
 import { Polish } from './polish.js';
 import { PriceConfirmation } from './price.js';
+import { pricedPlan, pricedSettings, servesRates, servingProblem } from './priced.js';
 import { heldRun, PROMISE_REQUESTS, promiseSeeds } from './runs.js';
 import { asAsked, isOneMargin, type ModelSetting, withSettings } from './settings.js';
 import type { HoldTools } from './tools.js';
@@ -64,6 +65,8 @@ const MOST_CONFIRMED = 3;
 const MOST_RANKED = 6;
 /** GPUs are moved between the pools of the best plan and of so many others. */
 const MOST_OTHERS = 2;
+/** A plan that holds this multiple of its rates by the ranking seeds is likely to hold them by others. */
+const ENOUGH = 1.01;
 /** Held rates that differ by less than this share are not told apart by the ranking seeds; the first is kept. */
 const DISTINCT = 0.001;
 
@@ -89,7 +92,7 @@ export async function searchHeld(
   const confirmed = await search.confirmed();
   const { isCut, ended } = search;
   if (confirmed === undefined) {
-    const trials = search.trials.length;
+    const trials = search.simulated;
     // Of plans that were not simulated, or not confirmed, nobody knows whether they hold the rates.
     if (search.isUnconfirmed || (trials === 0 && (isCut || ended === undefined)))
       return { status: 'unfinished' };
@@ -99,7 +102,7 @@ export async function searchHeld(
   return {
     status: 'held',
     isCut,
-    ...held(confirmed, problem, { target, tried: search.trials.length, most, planned }),
+    ...held(confirmed, problem, { target, tried: search.simulated, most, planned }),
   };
 }
 
@@ -148,11 +151,15 @@ class Search {
   /** What was found of each plan, by its pipelines; undefined before it is simulated. */
   private readonly seen = new Map<string, HoldTrial | undefined>();
   private readonly candidates: Candidates;
+  /** How many plans were simulated by the search for the largest multiple of the rates. */
+  private simulatedForMost = 0;
 
+  /** @param enough a value that is enough: by the ranking seeds, nothing that holds more is looked for */
   constructor(
     private readonly problem: PooledProblem,
     private readonly target: HoldTarget,
     private readonly tools: HoldTools,
+    private readonly enough = Number.POSITIVE_INFINITY,
   ) {
     this.candidates = new Candidates(problem, (problems) => tools.bounds(problems));
   }
@@ -167,6 +174,11 @@ class Search {
       await this.try(next.slice(0, SIDE_BY_SIDE));
       vain = this.best() === before ? vain + 1 : 0;
     }
+  }
+
+  /** simulated is the number of plans that were simulated. */
+  get simulated(): number {
+    return this.trials.length + this.simulatedForMost;
   }
 
   private isOver(): boolean {
@@ -284,17 +296,9 @@ class Search {
   }
 
   private async confirmedRates(): Promise<Confirmed | undefined> {
-    const ranked = [...this.trials].sort((a, b) => b.value - a.value);
-    const least = (1 - CLOSE) * (ranked[0]?.value ?? 0);
-    const close = ranked.filter(({ value }) => value >= least && value > 0);
-    const compared = close.slice(0, MOST_RANKED);
-    // What is found is never below the best plan of one margin for all models, by the seeds that rank.
-    const single = ranked.find(({ settings, value }) => isOneMargin(settings) && value > 0);
-    if (single !== undefined && !compared.some(({ settings }) => isOneMargin(settings)))
-      compared.push(single);
-    const best = await this.bestRanked(compared);
-    if (best === undefined) return undefined;
-    const polished = await this.polished(best, compared);
+    const compared = this.compared();
+    const polished = await this.mostHeld(compared);
+    if (polished === undefined) return undefined;
     // The best of several looks better than it is, so other seeds have the last word.
     const confirmed = await this.promisedOf(polished);
     if (confirmed === undefined) {
@@ -303,6 +307,25 @@ class Search {
     }
     const last = await this.orOneMargin(confirmed, compared, polished.trial);
     return last.value > 0 ? last : undefined;
+  }
+
+  /** compared gives the trials that hold most by the seeds of the search. */
+  private compared(): HoldTrial[] {
+    const ranked = [...this.trials].sort((a, b) => b.value - a.value);
+    const least = (1 - CLOSE) * (ranked[0]?.value ?? 0);
+    const close = ranked.filter(({ value }) => value >= least && value > 0);
+    const compared = close.slice(0, MOST_RANKED);
+    // What is found is never below the best plan of one margin for all models, by the seeds that rank.
+    const single = ranked.find(({ settings, value }) => isOneMargin(settings) && value > 0);
+    if (single !== undefined && !compared.some(({ settings }) => isOneMargin(settings)))
+      compared.push(single);
+    return compared;
+  }
+
+  /** mostHeld gives what holds most by the ranking seeds, of trials and of plans with GPUs moved. */
+  private async mostHeld(compared: readonly HoldTrial[]): Promise<Ranked | undefined> {
+    const best = await this.bestRanked(compared);
+    return best === undefined ? undefined : this.polished(best, compared);
   }
 
   /** promisedOf confirms what a plan holds, by seeds that it was not found by; undefined where the time is over before. */
@@ -361,6 +384,7 @@ class Search {
       const { heldRps } = rates;
       const value = this.valueOf(plan, heldRps);
       if (best === undefined || value > best.value) best = { trial, heldRps, value };
+      if (best.value >= this.enough) return best;
     }
     return best;
   }
@@ -369,7 +393,7 @@ class Search {
   private async polished(ranked: Ranked, compared: readonly HoldTrial[]): Promise<Ranked> {
     const { trial, heldRps, value } = ranked;
     if (value === undefined || value <= 0) return ranked;
-    const polish = new Polish(this.problem, this.tools);
+    const polish = new Polish(this.problem, this.tools, this.enough);
     const others = compared
       .filter((one) => one !== trial)
       .slice(0, MOST_OTHERS)
@@ -392,11 +416,40 @@ class Search {
     const closest = [...this.trials].sort((a, b) => this.heldShare(b) - this.heldShare(a));
     const ranked = holding.length > 0 ? holding : closest;
     const confirmation = new PriceConfirmation(this.problem, this.tools);
-    const cheapest = await confirmation.cheapest(ranked.slice(0, MOST_CONFIRMED));
-    this.failedShare = confirmation.failedShare;
+    const cheapest =
+      (await confirmation.cheapest(ranked.slice(0, MOST_CONFIRMED))) ?? (await this.fromMost(confirmation));
+    this.failedShare = confirmation.failedShare ?? this.failedShare;
     this.isCut ||= confirmation.isCut;
     this.isUnconfirmed = confirmation.isCut && cheapest === undefined;
     return cheapest;
+  }
+
+  /**
+   * fromMost looks for the plan that holds the largest multiple of the rates, whatever it costs, and lowers its price from
+   * there. Near what a cluster can hold, few plans hold the rates, and more headroom for a cheap one need not lead to them.
+   */
+  private async fromMost(confirmation: PriceConfirmation): Promise<Confirmed | undefined> {
+    if (this.tools.isOver()) {
+      this.isCut = true;
+      return undefined;
+    }
+    const search = new Search(servingProblem(this.problem), this.target, this.tools, ENOUGH);
+    await search.run();
+    const most = await search.mostHeld(search.compared());
+    this.isCut ||= search.isCut;
+    this.simulatedForMost = search.trials.length;
+    if (most === undefined) return undefined;
+    const { trial, value = 0, moves } = most;
+    const { outcome, settings } = trial;
+    if (value < 1 || !servesRates(outcome.plan, this.problem)) {
+      confirmation.failedWith(Math.min(1, value));
+      return undefined;
+    }
+    return confirmation.cheapestFrom({
+      outcome: { ...outcome, plan: pricedPlan(outcome.plan, this.problem) },
+      settings: pricedSettings(settings, outcome.plan, this.problem),
+      ...(moves === undefined ? {} : { moves }),
+    });
   }
 
   /**

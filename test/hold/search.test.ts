@@ -1,5 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type HeldRates, type HoldTools, type RatedPlan, searchHeld } from '../../src/hold/index.js';
+import {
+  type HeldRates,
+  type HoldTools,
+  promiseFaults,
+  type RatedPlan,
+  searchHeld,
+} from '../../src/hold/index.js';
 import { heldProblem, type ModelSetting, settingsAsked, withSettings } from '../../src/hold/settings.js';
 import type { PlanBody, PooledOutcome, PooledProblem } from '../../src/milp/index.js';
 import {
@@ -449,6 +455,32 @@ describe('searchHeld() for a price', () => {
       found += 1;
     }
     expect(found).toBeGreaterThan(2);
+  });
+
+  it('finds a plan for nearly all that the search for throughput holds, and one that passes its check', async () => {
+    let found = 0;
+    for (const seed of [1, 2, 3]) {
+      const asked = randomProblem(seed, { ...SHAPE, mostGpus: 24 }, { objective: 'cost', sloMargin: 0.4 });
+      const planner = { ...asked.planner, objective: 'throughput' as const };
+      const most = await searchHeld({ ...asked, planner }, QUESTION, tools());
+      if (most.status !== 'held') continue;
+      for (const share of [0.99, 0.999]) {
+        const value = share * (most.plan.hold?.value as number);
+        const models = asked.models.map((model) => ({ ...model, rps: value * model.weight }));
+        const problem = { ...asked, models };
+        const outcome = await searchHeld(problem, QUESTION, tools());
+        if (outcome.status !== 'held') throw new Error(`${seed} at ${share}: ${outcome.status}`);
+        found += 1;
+        const { plan } = outcome;
+        expect(checkedOutcome({ ...outcome.outcome, plan }, heldProblem(problem, plan))).toBeTruthy();
+        expect(promiseFaults(plan).filter(({ path }) => path !== '/hold/runs/durationS')).toEqual([]);
+        const held = heldOf(plan);
+        models.forEach(({ rps }, m) => {
+          expect(held[m]).toBeGreaterThanOrEqual(rps * (1 - 1e-9));
+        });
+      }
+    }
+    expect(found).toBeGreaterThan(3);
   });
 
   it('names the share that was confirmed where plans hold the rates by the seeds of the search alone', async () => {
