@@ -8,6 +8,7 @@ import {
   type Confirmed,
   type FoundOutcome,
   type HoldTrial,
+  heldShareOf,
   isTimed,
   pipelinesOf,
   planPrice,
@@ -36,8 +37,8 @@ type PlannedBy = Pick<Confirmed, 'settings' | 'outcome' | 'moves'>;
 export class PriceConfirmation {
   private readonly rps: readonly number[];
   private judged = 0;
-  /** The largest share of its rates that a plan held which was judged and failed; undefined where none was judged. */
-  failedShare: number | undefined;
+  /** The rates of the plan that came closest to all of them, of those that were ranked or judged and failed. */
+  closestRps: readonly number[] | undefined;
   /** Whether the time was over before all was tried. */
   isCut = false;
 
@@ -190,16 +191,16 @@ export class PriceConfirmation {
 
   /** holds tells whether rates are enough, and remembers how near they came where they are not. */
   private holds(heldRps: readonly number[]): boolean {
-    const shares = this.rps.map((rps, m) => (rps === 0 ? 1 : (heldRps[m] ?? 0) / rps));
-    const share = Math.min(...shares);
-    if (share >= 1) return true;
-    this.failedWith(share);
+    if (heldShareOf(heldRps, this.rps) >= 1) return true;
+    this.failedWith(heldRps);
     return false;
   }
 
-  /** failedWith remembers a share of its rates that a plan held which does not hold them all. */
-  failedWith(share: number): void {
-    this.failedShare = Math.max(share, this.failedShare ?? 0);
+  /** failedWith remembers what a plan held that does not hold all rates, where it came closest. */
+  failedWith(heldRps: readonly number[]): void {
+    const before = this.closestRps;
+    if (before === undefined || heldShareOf(heldRps, this.rps) > heldShareOf(before, this.rps))
+      this.closestRps = heldRps;
   }
 }
 

@@ -12,6 +12,7 @@ import {
   type Confirmed,
   type FoundOutcome,
   type HoldTrial,
+  heldShareOf,
   isTimed,
   leadOf,
   leastPerWeight,
@@ -46,7 +47,9 @@ export type HoldOutcome =
       readonly trials: number;
       /** The share of its rate that the model furthest from it holds, in the plan that came closest. */
       readonly heldShare: number;
-      /** Whether that is by the mean over the seeds of the search, or by the lower end over seeds that were to confirm it. */
+      /** What the models hold in that plan. */
+      readonly heldRps: readonly number[];
+      /** Whether that is by the mean over the seeds of the search, or by the lower end over others. */
       readonly judgedBy: 'mean' | 'lower-end';
     }
   | { readonly status: 'no-plan'; readonly outcome: PooledOutcome }
@@ -146,8 +149,8 @@ class Search {
   /** The outcome without a plan of the settings that withheld the least from the SLOs, where there was one. */
   ended: PooledOutcome | undefined;
   private endedMargin = Number.POSITIVE_INFINITY;
-  /** The largest share of its rates that a plan held which held them all in its trial, and failed when confirmed. */
-  private failedShare: number | undefined;
+  /** The rates that the plan held which came closest to all of them, by seeds that rank or confirm. */
+  private closestRps: readonly number[] | undefined;
   /** What was found of each plan, by its pipelines; undefined before it is simulated. */
   private readonly seen = new Map<string, HoldTrial | undefined>();
   private readonly candidates: Candidates;
@@ -418,7 +421,7 @@ class Search {
     const confirmation = new PriceConfirmation(this.problem, this.tools);
     const cheapest =
       (await confirmation.cheapest(ranked.slice(0, MOST_CONFIRMED))) ?? (await this.fromMost(confirmation));
-    this.failedShare = confirmation.failedShare ?? this.failedShare;
+    this.closestRps = confirmation.closestRps;
     this.isCut ||= confirmation.isCut;
     this.isUnconfirmed = confirmation.isCut && cheapest === undefined;
     return cheapest;
@@ -439,12 +442,10 @@ class Search {
     this.isCut ||= search.isCut;
     this.simulatedForMost = search.trials.length;
     if (most === undefined) return undefined;
-    const { trial, value = 0, moves } = most;
+    const { trial, value = 0, heldRps, moves } = most;
     const { outcome, settings } = trial;
-    if (value < 1 || !servesRates(outcome.plan, this.problem)) {
-      confirmation.failedWith(Math.min(1, value));
-      return undefined;
-    }
+    if (value < 1) confirmation.failedWith(heldRps);
+    if (value < 1 || !servesRates(outcome.plan, this.problem)) return undefined;
     return confirmation.cheapestFrom({
       outcome: { ...outcome, plan: pricedPlan(outcome.plan, this.problem) },
       settings: pricedSettings(settings, outcome.plan, this.problem),
@@ -453,21 +454,24 @@ class Search {
   }
 
   /**
-   * closest gives the largest share of their rates that all models held in one plan. Where plans held them by the seeds
-   * of the search, it is what the confirmation left of that. Without rates that are asked for, there is none.
+   * closest gives what all models held in the plan that came closest to their rates. Where plans held them by the seeds of
+   * the search, it is what the confirmation left of that. Without rates that are asked for, there is no share.
    */
-  closest(): { heldShare: number; judgedBy: 'mean' | 'lower-end' } {
-    if (this.failedShare !== undefined) return { heldShare: this.failedShare, judgedBy: 'lower-end' };
-    if (!this.isPriced) return { heldShare: 0, judgedBy: 'mean' };
-    const heldShare = Math.max(0, ...this.trials.map((trial) => this.heldShare(trial)));
-    return { heldShare, judgedBy: 'mean' };
+  closest(): Pick<Extract<HoldOutcome, { status: 'not-held' }>, 'heldShare' | 'heldRps' | 'judgedBy'> {
+    const judgedBy = this.closestRps === undefined ? 'mean' : 'lower-end';
+    const best = leadOf(
+      this.trials.map((trial) => ({ ...trial, value: 0 })),
+      (trial) => this.heldShare(trial),
+    );
+    const heldRps = this.closestRps ?? best?.heldRps ?? [];
+    return { heldShare: this.isPriced ? this.heldShare({ heldRps }) : 0, heldRps, judgedBy };
   }
 
-  private heldShare({ heldRps }: HoldTrial): number {
-    const shares = this.problem.models.map(({ rps = 0 }, m) =>
-      rps === 0 ? 1 : (heldRps[m] as number) / rps,
+  private heldShare({ heldRps }: Pick<HoldTrial, 'heldRps'>): number {
+    return heldShareOf(
+      heldRps,
+      this.problem.models.map(({ rps }) => rps),
     );
-    return Math.min(1, ...shares);
   }
 }
 

@@ -43,16 +43,24 @@ export async function holdPlan(
   });
   if (found.status === 'no-plan') return { outcome: timed(found.outcome) };
   const ended = options.signal?.aborted ? ('interrupted' as const) : ('time' as const);
-  const none = (limit: SearchLimit): PooledOutcome => {
+  const none = (limit?: SearchLimit): PooledOutcome => {
     const nothing = { ms: 0, phases: {}, columns: 0, rounds: 0, nodes: 0 };
-    return timed({ status: 'no-plan-in-time', limit, solver: nothing });
+    const reached = limit === undefined ? {} : { limit };
+    return timed({ status: 'no-plan-in-time', ...reached, solver: nothing });
   };
   if (found.status === 'unfinished') return { outcome: none(ended) };
   if (found.status === 'not-held') {
-    const { trials, heldShare, judgedBy } = found;
+    const { trials, heldShare, heldRps, judgedBy } = found;
+    const { attainment } = options.target;
+    const models = loaded.problem.models.map(({ name, rps }, m) => ({
+      name,
+      ...(rps === undefined ? {} : { rps }),
+      heldRps: heldRps[m] ?? 0,
+      attainment: attainment[m] as number,
+    }));
     return {
-      outcome: none(found.isCut ? ended : 'work'),
-      notHeld: { trials, heldShare, judgedBy },
+      outcome: none(found.isCut ? ended : undefined),
+      notHeld: { trials, heldShare, judgedBy, models },
     };
   }
   const { plan, outcome, isCut } = found;

@@ -26,7 +26,7 @@ import { noPlanDocument } from '../no-plan.js';
 import { type CascadeSolved, solveCascade } from './cascade.js';
 import { type HeldOutcome, holdPlan } from './hold.js';
 import { holdTarget, ownShareNotes } from './hold-target.js';
-import type { NotHeld } from './not-held.js';
+import { type NotHeld, notHeldParts } from './not-held.js';
 import { type PipelineSolved, solvePipeline } from './pipeline.js';
 import { type LoadedProblem, loadProblem, pooledFigures } from './pooled.js';
 import { refuseMarked } from './refuse-marked.js';
@@ -244,7 +244,10 @@ async function answer(
       return {
         outcome: 'no-plan-in-time',
         ...(notHeld === undefined ? {} : { notHeld }),
-        document: noPlanDocument(outcome, loaded.problem, { inputs: loaded.inputs(undefined), notHeld }),
+        document: noPlanDocument(outcome, loaded.problem, {
+          inputs: loaded.inputs(undefined),
+          ...(notHeld === undefined ? {} : { notHeld: notHeldParts(notHeld) }),
+        }),
       };
     default:
       return await planned(solver, loaded, outcome, options);
