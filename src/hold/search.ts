@@ -2,6 +2,7 @@ import type { HoldArrivals } from '../artifacts/index.js';
 import { CONFIDENCE } from '../metrics/index.js';
 import type { PlanBody, PooledOutcome, PooledProblem, ProblemModel } from '../milp/index.js';
 import { Candidates, type HoldCandidate } from './candidates.js';
+import { confirmableShares } from './confirmable.js';
 import { Polish } from './polish.js';
 import { PriceConfirmation } from './price.js';
 import { pricedPlan, pricedSettings, servesRates, servingProblem } from './priced.js';
@@ -53,6 +54,8 @@ export type HoldOutcome =
       readonly judgedBy: 'mean' | 'lower-end';
     }
   | { readonly status: 'no-plan'; readonly outcome: PooledOutcome }
+  /** A share is so near 1 that no runs could confirm it: by model, the largest share that they could. */
+  | { readonly status: 'unconfirmable'; readonly most: readonly number[] }
   /** The search was ended before a plan was confirmed. */
   | { readonly status: 'unfinished' };
 
@@ -90,6 +93,9 @@ export async function searchHeld(
     const [outcome] = await tools.plans([atNoMargin(problem, target.attainment)]);
     return outcome === undefined ? { status: 'unfinished' } : { status: 'no-plan', outcome };
   }
+  const confirmable = confirmableShares(problem, most);
+  if (target.attainment.some((share, m) => share > (confirmable[m] as number)))
+    return { status: 'unconfirmable', most: confirmable };
   const search = new Search(problem, target, tools);
   await search.run();
   const confirmed = await search.confirmed();

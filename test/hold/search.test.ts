@@ -506,6 +506,19 @@ describe('searchHeld() for a price', () => {
 });
 
 describe('searchHeld() of a problem without a plan', () => {
+  it('plans nothing for a share that no runs could confirm', async () => {
+    const problem = randomProblem(3, SHAPE, { sloMargin: 0.4 });
+    const plans = async () => {
+      throw new Error('planned');
+    };
+    const near = { ...QUESTION, attainment: [0.9, 0.9999999] };
+    const outcome = await searchHeld(problem, near, tools({ plans }));
+    expect(outcome).toMatchObject({ status: 'unconfirmable' });
+    const most = outcome.status === 'unconfirmable' ? (outcome.most[1] as number) : 0;
+    const within = { ...QUESTION, attainment: [0.9, most], mostTrials: 2 };
+    expect((await searchHeld(problem, within, tools())).status).not.toBe('unconfirmable');
+  });
+
   it('says what the planner says', async () => {
     const problem = randomProblem(3, SHAPE, { sloMargin: 0.4 });
     const models = problem.models.map((model) => ({ ...model, sloUs: 1 }));

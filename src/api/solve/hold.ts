@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import { ToldFaults } from '../../artifacts/index.js';
+import { fault, InputError, ToldFaults } from '../../artifacts/index.js';
 import type { HoldOutcome, HoldProgress, HoldTarget } from '../../hold/index.js';
 import { JobPool } from '../../jobs/index.js';
 import type { PooledOutcome, SearchLimit } from '../../milp/index.js';
@@ -29,6 +29,7 @@ export interface HeldOutcome {
  * holdPlan searches the plan that holds its promise (`searchHeld`), with solvers and simulations on threads.
  * After an abort or the time limit it gives the best plan so far, with its promise confirmed. After an abort it takes the
  * time to confirm it; where the time limit leaves none for that, there is no plan.
+ * @throws InputError where a share is so near 1 that no runs could confirm it
  */
 export async function holdPlan(
   solver: SolverPool,
@@ -41,6 +42,7 @@ export async function holdPlan(
     ...outcome,
     solver: { ...outcome.solver, ms: performance.now() - start, phases: {} },
   });
+  if (found.status === 'unconfirmable') throw unconfirmable(options.target, found.most);
   if (found.status === 'no-plan') return { outcome: timed(found.outcome) };
   const ended = options.signal?.aborted ? ('interrupted' as const) : ('time' as const);
   const none = (limit?: SearchLimit): PooledOutcome => {
@@ -76,6 +78,23 @@ export async function holdPlan(
   const { checkedOutcome } = await import('../../milp/index.js');
   const problem = heldProblem(loaded.problem, plan);
   return { outcome: timed(checkedOutcome(written, problem, promiseFaults(plan))) };
+}
+
+/** unconfirmable names the largest shares that can be asked for, rounded down. */
+function unconfirmable({ attainment }: HoldTarget, most: readonly number[]): InputError {
+  const faults = attainment.flatMap((share, m) => {
+    const largest = most[m] as number;
+    if (share <= largest) return [];
+    const said = `${share} is too near 1: with no request late, the runs that confirm a promise show ${writtenBelow(largest)} at most; ask for no more than that`;
+    return [fault(said, `/models/${m}/hold`)];
+  });
+  return new InputError('find a plan that holds its rates', faults);
+}
+
+/** writtenBelow writes a share below 1, rounded down to two digits of what it lacks. */
+function writtenBelow(share: number): string {
+  const digits = 1 - Math.floor(Math.log10(1 - share));
+  return (Math.floor(share * 10 ** digits) / 10 ** digits).toFixed(digits);
 }
 
 /** promisePool makes the threads that simulate plans of a problem, by the scheduler of its spec, under the arrivals of a target. */

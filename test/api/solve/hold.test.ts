@@ -83,6 +83,10 @@ describe('solveSpec() with a share to hold', { timeout: 120_000 }, () => {
     expect(both.stderr).toContain('--explain');
     const never = await command(['solve', path, '--hold', '1']);
     expect([never.code, never.stderr]).toEqual([2, expect.stringContaining('not a share between 0 and 1')]);
+    const near = await command(['solve', path, '--hold', '0.9999999']);
+    expect([near.code, near.stderr]).toEqual([2, expect.stringMatching(/show 0\.9999\d+ at most/)]);
+    const mixes = await compareSpec(path, { hold: 0.9999999, mixes: ['C0=1'] });
+    expect(mixes.document.rows).toMatchObject([{ reasons: [expect.stringContaining('too near 1')] }]);
     const margins = await command(['compare', path, '--hold', '0.9', '--sweep', 'margin=0..0.2:2']);
     expect([margins.code, margins.stderr]).toEqual([2, expect.stringContaining('sweeps margins')]);
   });
