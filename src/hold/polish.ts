@@ -36,7 +36,7 @@ export class Polish {
 
   constructor(
     private readonly problem: PooledProblem,
-    private readonly tools: Pick<HoldTools, 'ranked' | 'isOver'>,
+    private readonly tools: Pick<HoldTools, 'ranked' | 'isOver' | 'onProgress'>,
     /** A value that is enough: nothing that holds more is looked for. */
     private readonly enough = Number.POSITIVE_INFINITY,
   ) {}
@@ -101,6 +101,7 @@ export class Polish {
     const plan = regrouped(outcome.plan, variant.counts, this.problem);
     if (plan === undefined || this.tried.has(pipelinesOf(plan))) return undefined;
     this.tried.add(pipelinesOf(plan));
+    this.tools.onProgress?.({ phase: 'moving', done: this.variants, of: MOST_VARIANTS, value });
     const { models } = this.problem;
     const leastRps = models.map(({ weight }) => (1 + WORTH) * value * weight);
     const startRps = predictedRps(from, variant).map((rps, m) => Math.max(rps, leastRps[m] as number));

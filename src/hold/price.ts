@@ -37,6 +37,7 @@ type PlannedBy = Pick<Confirmed, 'settings' | 'outcome' | 'moves'>;
 export class PriceConfirmation {
   private readonly rps: readonly number[];
   private judged = 0;
+  private ranked = 0;
   /** The rates of the plan that came closest to all of them, of those that were ranked or judged and failed. */
   closestRps: readonly number[] | undefined;
   /** Whether the time was over before all was tried. */
@@ -116,6 +117,7 @@ export class PriceConfirmation {
     more: Pick<RatedPlan, 'leastRps'> = {},
   ): Promise<{ rates: HeldRates | undefined; seeds: readonly number[] }> {
     const seeds = promiseSeeds(this.judged++);
+    this.tools.onProgress?.({ phase: 'confirming', done: this.judged - 1 });
     const rates = await this.tools.promised({ plan, startRps: this.rps, ...more }, seeds);
     this.isCut ||= rates === undefined;
     return { rates, seeds };
@@ -184,6 +186,7 @@ export class PriceConfirmation {
   }
 
   private async rankedRps({ outcome: { plan } }: PlannedBy): Promise<readonly number[] | undefined> {
+    this.tools.onProgress?.({ phase: 'ranking', done: this.ranked++ });
     const rates = await this.tools.ranked({ plan, startRps: this.rps, enoughRps: this.rps });
     this.isCut ||= rates === undefined;
     return rates?.heldRps;

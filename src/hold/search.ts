@@ -8,7 +8,7 @@ import { PriceConfirmation } from './price.js';
 import { pricedPlan, pricedSettings, servesRates, servingProblem } from './priced.js';
 import { heldRun, PROMISE_REQUESTS, promiseSeeds } from './runs.js';
 import { asAsked, isOneMargin, type ModelSetting, withSettings } from './settings.js';
-import type { HoldTools } from './tools.js';
+import type { HoldProgress, HoldTools } from './tools.js';
 import {
   type Confirmed,
   type FoundOutcome,
@@ -285,7 +285,11 @@ class Search {
     this.candidates.learn(trial);
     const best = this.best()?.value;
     const value = best === undefined || best === Number.NEGATIVE_INFINITY ? {} : { value: Math.abs(best) };
-    this.tools.onProgress?.({ trials: this.trials.length, of: this.target.mostTrials, ...value });
+    this.tell({ phase: 'trying', done: this.trials.length, of: this.target.mostTrials, ...value });
+  }
+
+  private tell(progress: HoldProgress): void {
+    this.tools.onProgress?.(progress);
   }
 
   private get isPriced(): boolean {
@@ -341,6 +345,7 @@ class Search {
   private async promisedOf({ trial, heldRps, moves }: Ranked): Promise<Confirmed | undefined> {
     const { plan } = trial.outcome;
     const seeds = promiseSeeds(0);
+    this.tell({ phase: 'confirming', done: 0 });
     const rates = await this.tools.promised({ plan, startRps: heldRps }, seeds);
     this.isCut ||= rates === undefined;
     if (rates === undefined) return undefined;
@@ -367,6 +372,7 @@ class Search {
         return best;
       }
       const { plan } = trial.outcome;
+      this.tell({ phase: 'ranking', done: 0 });
       const rates = await this.tools.ranked({ plan, startRps: trial.heldRps });
       this.isCut ||= rates === undefined;
       if (rates === undefined || this.valueOf(plan, rates.heldRps) <= best.value) continue;
@@ -382,8 +388,10 @@ class Search {
    */
   private async bestRanked(trials: readonly HoldTrial[]): Promise<Ranked | undefined> {
     let best: (Ranked & { readonly value: number }) | undefined;
-    for (const trial of trials) {
+    for (const [done, trial] of trials.entries()) {
       const { plan } = trial.outcome;
+      const found = best === undefined ? {} : { value: best.value };
+      this.tell({ phase: 'ranking', done, of: trials.length, ...found });
       const least = best === undefined ? {} : { leastRps: this.ratesOf((1 + DISTINCT) * best.value) };
       const rates = await this.tools.ranked({ plan, startRps: trial.heldRps, ...least });
       if (rates === undefined) {

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
   type HeldRates,
+  type HoldProgress,
   type HoldTools,
   promiseFaults,
   type RatedPlan,
@@ -133,6 +134,29 @@ describe('searchHeld() for throughput', () => {
       .slice(0, trials)
       .map(({ models }) => JSON.stringify(models.map((m) => m.pipelines)));
     expect(new Set(pipelines).size).toBe(trials);
+  });
+
+  it('says what it is about to do in every phase', async () => {
+    const phases = async (problem: PooledProblem) => {
+      const told: HoldProgress[] = [];
+      await searchHeld(
+        problem,
+        { ...QUESTION, mostTrials: 12 },
+        tools({ onProgress: (progress) => told.push(progress) }),
+      );
+      for (const { phase, done, of = Number.POSITIVE_INFINITY } of told)
+        if (phase !== 'trying') expect(done).toBeLessThanOrEqual(of);
+      return [...new Set(told.map(({ phase }) => phase))];
+    };
+    expect(await phases(randomProblem(3, SHAPE, { sloMargin: 0.4 }))).toEqual([
+      'trying',
+      'ranking',
+      'moving',
+      'confirming',
+    ]);
+    const priced = randomProblem(2, { ...SHAPE, mostGpus: 12 }, { objective: 'cost', sloMargin: 0.4 });
+    const inOrder = await phases(priced);
+    expect(inOrder).toEqual(expect.arrayContaining(['trying', 'ranking', 'confirming', 'lowering']));
   });
 
   it('ends after the trials that it may do, and where it is told to', async () => {

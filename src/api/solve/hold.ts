@@ -1,8 +1,9 @@
 import { performance } from 'node:perf_hooks';
 import { fault, InputError, ToldFaults } from '../../artifacts/index.js';
-import type { HoldOutcome, HoldProgress, HoldTarget } from '../../hold/index.js';
+import type { HoldOutcome, HoldTarget } from '../../hold/index.js';
 import { JobPool } from '../../jobs/index.js';
 import type { PooledOutcome, SearchLimit } from '../../milp/index.js';
+import { type HoldDone, HoldReport } from './hold-report.js';
 import { HoldTime, holdTools } from './hold-tools.js';
 import type { HoldJob, HoldLoad, HoldRun } from './hold-worker.js';
 import type { NotHeld } from './not-held.js';
@@ -16,7 +17,7 @@ export interface HoldOptions extends SearchLimits {
   readonly target: HoldTarget;
   readonly threads?: number | undefined;
   readonly signal?: AbortSignal | undefined;
-  readonly onProgress?: ((progress: HoldProgress) => void) | undefined;
+  readonly onProgress?: ((done: HoldDone) => void) | undefined;
 }
 
 /** HeldOutcome is a planner's outcome, and what was tried where no plan holds the rates. */
@@ -120,13 +121,16 @@ async function search(
   const { attainment } = target;
   const pool = await promisePool({ problem, serving }, target, threads);
   const time = new HoldTime(timeLimitMs, threadsNowMs);
-  const simulate = (job: HoldJob) => pool.run(job);
+  const report = new HoldReport(onProgress);
+  const simulate = async (job: HoldJob) => {
+    const run = await pool.run(job);
+    report.simulated(job.rps);
+    return run;
+  };
   try {
     const tools = await holdTools({ solver, simulate, attainment, limits, time, signal });
-    return await searchHeld(problem, target, {
-      ...tools,
-      ...(onProgress === undefined ? {} : { onProgress }),
-    });
+    report.began({ phase: 'trying', done: 0, of: target.mostTrials });
+    return await searchHeld(problem, target, { ...tools, onProgress: (progress) => report.began(progress) });
   } finally {
     await pool.close();
   }
