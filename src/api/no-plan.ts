@@ -15,16 +15,17 @@ export function noPlanDocument(
   }: {
     readonly inputs: InputFile[];
     readonly explanation?: InfeasibilityExplanation;
-    readonly notHeld?: NoPlan['notHeld'];
+    /** What is said where plans were found, and none holds what it is to hold. */
+    readonly notHeld?: Pick<NoPlan, 'notHeld' | 'reasons'>;
   },
 ): NoPlan {
   const isProved = outcome.status === 'infeasible';
   return {
     ...emittedHead('no-plan', inputs),
     status: outcome.status,
-    ...(isProved ? {} : { limit: outcome.limit }),
-    ...(notHeld === undefined ? {} : { notHeld }),
+    ...(isProved || outcome.limit === undefined ? {} : { limit: outcome.limit }),
     reasons: isProved ? reasonsOf(outcome) : [],
+    ...notHeld,
     models: models.map(({ name, spec: { sloMs } }, m) => {
       const smallest = isProved ? outcome.smallestFeasibleSloMs[m] : undefined;
       const feasible = explanation?.models[m]?.feasibleSloMs;

@@ -4,17 +4,17 @@ import type { Emitted } from './common.js';
 export interface NoPlan extends Emitted {
   kind: 'no-plan';
   status: 'infeasible' | 'no-plan-in-time';
-  /** The limit that ended a search which found no plan. */
+  /** The limit that ended a search which found no plan; absent where none did. */
   limit?: 'gap' | 'work' | 'time' | 'interrupted';
   /** Where plans were found, and none held the rates in simulation: how many, and how near the best came to the rates. */
   notHeld?: {
     readonly trials: number;
     /** The share of its rate that every model holds in that plan. */
     readonly heldShare: number;
-    /** Whether that is by the mean over the seeds of the search, or by the lower end over the seeds that confirm. */
+    /** Whether that is by the mean over the seeds of the search, or by the lower end over others. */
     readonly judgedBy?: 'mean' | 'lower-end';
   };
-  /** The reasons why no plan exists; empty where a limit ended the search. */
+  /** The reasons why there is no plan; empty where a limit ended the search before one was found. */
   reasons: readonly NoPlanReason[];
   models: readonly NoPlanModel[];
   /** With an explanation: whether the search for SLOs that have a plan was finished. */
@@ -28,7 +28,7 @@ export interface NoPlan extends Emitted {
   };
 }
 
-/** NoPlanReason is one reason why no plan exists: a code, the figures, and all of it in words. */
+/** NoPlanReason is one reason why there is no plan: a code, the figures, and all of it in words. */
 export interface NoPlanReason {
   readonly code:
     | 'weights-exceed-memory'
@@ -38,6 +38,7 @@ export interface NoPlanReason {
     | 'too-few-gpus'
     | 'rate-too-high'
     | 'accuracy-too-high'
+    | 'not-held'
     | 'other';
   readonly text: string;
   readonly model?: string;
@@ -58,6 +59,11 @@ export interface NoPlanReason {
   /** The mean rate that was asked for, and the one that the devices of these stages can serve. */
   readonly rps?: number;
   readonly servedRps?: number;
+  /** What the model holds in the plan that comes closest, as a rate and as a share of `rps`. */
+  readonly heldRps?: number;
+  readonly heldShare?: number;
+  /** The share of its requests that must be in time. */
+  readonly attainment?: number;
   /** What the weights take, and what a device has. */
   readonly neededGiB?: number;
   readonly memoryGiB?: number;

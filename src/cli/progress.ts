@@ -16,6 +16,9 @@ const SPINNER_COLUMNS = 2;
 export class Progress {
   private spinner: Ora | undefined;
   private lastLineAt = Number.NEGATIVE_INFINITY;
+  /** Off a terminal: the text of the latest step, and what prints it once it is time for a line. */
+  private latest = '';
+  private waiting: NodeJS.Timeout | undefined;
   private stopped = false;
 
   constructor(private readonly terminal: Terminal) {}
@@ -34,7 +37,8 @@ export class Progress {
   }
 
   /**
-   * show shows a step in place of the earlier one. Off a terminal, steps within ten seconds of the last line are lost.
+   * show shows a step in place of the earlier one. Off a terminal, of the steps within ten seconds of the last line the
+   * latest one comes when these are over.
    */
   show(step: ProgressStep): void {
     if (this.stopped) return;
@@ -43,10 +47,20 @@ export class Progress {
       this.spinner.text = clipped(text, columnsOf(this.terminal.stderr) - SPINNER_COLUMNS);
       return;
     }
-    const now = performance.now();
-    if (this.terminal.animated || now - this.lastLineAt < QUIET_BETWEEN_LINES_MS) return;
-    this.lastLineAt = now;
-    this.terminal.note(text);
+    if (this.terminal.animated) return;
+    this.latest = text;
+    const waitMs = this.lastLineAt + QUIET_BETWEEN_LINES_MS - performance.now();
+    if (waitMs <= 0) this.line();
+    // A step that comes just as these are over is newer.
+    else this.waiting ??= setTimeout(() => this.line(), waitMs + 1).unref();
+  }
+
+  /** line prints the latest step as a line of its own. */
+  private line(): void {
+    clearTimeout(this.waiting);
+    this.waiting = undefined;
+    this.lastLineAt = performance.now();
+    this.terminal.note(this.latest);
   }
 
   /** note prints a remark that stays, above the line that is redrawn. */
@@ -59,6 +73,7 @@ export class Progress {
   stop(): void {
     if (this.stopped) return;
     this.stopped = true;
+    clearTimeout(this.waiting);
     this.spinner?.stop();
   }
 }

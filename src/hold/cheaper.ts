@@ -15,7 +15,7 @@ const ROUNDING = 1e-9;
 export type Cheaper = Pick<HoldTrial, 'settings' | 'outcome'>;
 
 /** CheaperTools are what others do. `plans` gives a plan for each of several settings, as far as there are any. */
-type CheaperTools = Pick<HoldTools, 'bounds' | 'ranked' | 'isOver'> & {
+type CheaperTools = Pick<HoldTools, 'bounds' | 'ranked' | 'isOver' | 'onProgress'> & {
   plans(settings: readonly (readonly ModelSetting[])[]): Promise<(FoundOutcome | undefined)[]>;
 };
 
@@ -49,6 +49,7 @@ export class CheaperPlans {
     while (this.left.length > 0 && !this.isOver()) {
       const cheaper = this.left.shift() as Cheaper;
       const { plan } = cheaper.outcome;
+      this.tell(planPrice(from));
       this.simulatedPlans.add(pipelinesOf(plan));
       const rates = await this.tools.ranked({
         plan,
@@ -67,12 +68,26 @@ export class CheaperPlans {
   private async near(from: Cheaper): Promise<Cheaper[]> {
     if (this.isOver()) return [];
     const price = planPrice(from);
+    this.tell(price);
     const promising = await this.promising(from.settings, price);
     return this.isOver() ? [] : this.planned(promising, price);
   }
 
+  private tell(value: number): void {
+    this.tools.onProgress?.({
+      phase: 'lowering',
+      done: this.simulatedPlans.size,
+      of: this.mostSimulated,
+      value,
+    });
+  }
+
+  private get mostSimulated(): number {
+    return MOST_SIMULATED * this.problem.models.length;
+  }
+
   private isOver(): boolean {
-    if (this.simulatedPlans.size >= MOST_SIMULATED * this.problem.models.length) return true;
+    if (this.simulatedPlans.size >= this.mostSimulated) return true;
     const isOver = this.tools.isOver();
     this.isCut ||= isOver;
     return isOver;

@@ -36,7 +36,9 @@ export class Polish {
 
   constructor(
     private readonly problem: PooledProblem,
-    private readonly tools: Pick<HoldTools, 'ranked' | 'isOver'>,
+    private readonly tools: Pick<HoldTools, 'ranked' | 'isOver' | 'onProgress'>,
+    /** A value that is enough: nothing that holds more is looked for. */
+    private readonly enough = Number.POSITIVE_INFINITY,
   ) {}
 
   /**
@@ -49,11 +51,12 @@ export class Polish {
     if (this.problem.models.some(({ minShare }) => Object.keys(minShare).length > 0)) return start;
     for (const { trial } of [start, ...others]) this.tried.add(pipelinesOf(trial.outcome.plan));
     let best = start;
-    for (;;) {
+    while (best.value < this.enough) {
       const better = await this.better([best, ...others]);
-      if (better === undefined) return best;
+      if (better === undefined) break;
       best = better;
     }
+    return best;
   }
 
   /** better gives the first variant that holds more than the first plan; single moves come first. */
@@ -98,6 +101,7 @@ export class Polish {
     const plan = regrouped(outcome.plan, variant.counts, this.problem);
     if (plan === undefined || this.tried.has(pipelinesOf(plan))) return undefined;
     this.tried.add(pipelinesOf(plan));
+    this.tools.onProgress?.({ phase: 'moving', done: this.variants, of: MOST_VARIANTS, value });
     const { models } = this.problem;
     const leastRps = models.map(({ weight }) => (1 + WORTH) * value * weight);
     const startRps = predictedRps(from, variant).map((rps, m) => Math.max(rps, leastRps[m] as number));

@@ -8,6 +8,7 @@ import {
   type Confirmed,
   type FoundOutcome,
   type HoldTrial,
+  heldShareOf,
   isTimed,
   pipelinesOf,
   planPrice,
@@ -20,12 +21,14 @@ const RAISE = 1.01;
 /** and that again, at most so many times, while its plan stays the same one. */
 const SAME_RAISE = 1.04;
 const MOST_SAME = 12;
+/** Where a raise has no plan, the largest one below it that has one is looked for by so many bisections. */
+const BISECTIONS = 4;
 /** So many plans are judged, each by seeds of its own, */
 const MOST_JUDGED = 4;
 /** and then so many that cost less than what was confirmed. */
 const MOST_LOWERED = 6;
 /** PlannedBy is a plan with the settings that it was made by. */
-type PlannedBy = Pick<HoldTrial, 'settings' | 'outcome'>;
+type PlannedBy = Pick<Confirmed, 'settings' | 'outcome' | 'moves'>;
 
 /**
  * PriceConfirmation finds the cheapest plan that holds its rates with confidence. A plan gets more headroom until the
@@ -34,8 +37,9 @@ type PlannedBy = Pick<HoldTrial, 'settings' | 'outcome'>;
 export class PriceConfirmation {
   private readonly rps: readonly number[];
   private judged = 0;
-  /** The largest share of its rates that a plan held which was judged and failed; undefined where none was judged. */
-  failedShare: number | undefined;
+  private ranked = 0;
+  /** The rates of the plan that came closest to all of them, of those that were ranked or judged and failed. */
+  closestRps: readonly number[] | undefined;
   /** Whether the time was over before all was tried. */
   isCut = false;
 
@@ -56,6 +60,13 @@ export class PriceConfirmation {
       best = (await this.confirmed(firm, below)) ?? best;
     }
     return best === undefined ? undefined : this.lowered(best);
+  }
+
+  /** cheapestFrom judges a plan as it is, and gives the cheapest plan that it leads to, where it holds the rates. */
+  async cheapestFrom(at: PlannedBy): Promise<Confirmed | undefined> {
+    const { rates, seeds } = await this.judgedOnce(at);
+    if (rates === undefined || !this.holds(rates.heldRps)) return undefined;
+    return this.lowered(this.confirmedBy(at, rates, seeds));
   }
 
   /** lowered confirms plans that cost less and hold by the ranking seeds, one after another. */
@@ -106,32 +117,63 @@ export class PriceConfirmation {
     more: Pick<RatedPlan, 'leastRps'> = {},
   ): Promise<{ rates: HeldRates | undefined; seeds: readonly number[] }> {
     const seeds = promiseSeeds(this.judged++);
+    this.tools.onProgress?.({ phase: 'confirming', done: this.judged - 1 });
     const rates = await this.tools.promised({ plan, startRps: this.rps, ...more }, seeds);
     this.isCut ||= rates === undefined;
     return { rates, seeds };
   }
 
   private confirmedBy(
-    { settings, outcome }: PlannedBy,
+    { settings, outcome, moves }: PlannedBy,
     rates: HeldRates,
     seeds: readonly number[],
   ): Confirmed {
-    return { settings, outcome, heldRps: this.rps, rates, seeds, value: -planPrice({ outcome }) };
+    const found = { settings, outcome, heldRps: this.rps, rates, seeds, value: -planPrice({ outcome }) };
+    return moves === undefined ? found : { ...found, moves };
   }
 
-  /** withMore plans again with more headroom for the models that hold too little, until the plan is another one. */
+  /**
+   * withMore plans again with more headroom for the models that hold too little, until the plan is another one. Where no
+   * plan has so much, it takes the most headroom that has one.
+   */
   private async withMore(at: PlannedBy, heldRps: readonly number[]): Promise<PlannedBy | undefined> {
     const lacking = this.rps.map((rps, m) => rps / Math.max(heldRps[m] as number, rps / 2));
-    for (let more = RAISE, same = 0; same <= MOST_SAME; more *= SAME_RAISE, same++) {
-      const settings = at.settings.map((setting, m) => {
+    const raisedBy = (more: number) =>
+      at.settings.map((setting, m) => {
         const short = lacking[m] as number;
-        return short > 1 ? { ...setting, headroom: setting.headroom * short * more } : setting;
+        return short > 1 ? { ...setting, headroom: setting.headroom * Math.max(1, short * more) } : setting;
       });
-      const [outcome] = await this.plans([settings]);
-      if (outcome === undefined) return undefined;
-      if (pipelinesOf(outcome.plan) !== pipelinesOf(at.outcome.plan)) return { settings, outcome };
+    let least = 1 / Math.max(...lacking);
+    for (let more = RAISE, tries = 0; tries <= MOST_SAME; more *= SAME_RAISE, tries++) {
+      const raised = await this.planned(raisedBy(more));
+      const found = raised ?? (await this.mostBetween([least, more], raisedBy));
+      if (found !== undefined && !isSame(found, at)) return found;
+      if (raised === undefined) return undefined;
+      least = more;
     }
     return undefined;
+  }
+
+  /** mostBetween gives the plan of the largest raise that has one, between one that has and one that has none. */
+  private async mostBetween(
+    [has, hasNone]: readonly [number, number],
+    raisedBy: (more: number) => readonly ModelSetting[],
+  ): Promise<PlannedBy | undefined> {
+    let [low, high] = [has, hasNone];
+    let best: PlannedBy | undefined;
+    for (let step = 0; step < BISECTIONS; step++) {
+      const middle = (low + high) / 2;
+      const found = await this.planned(raisedBy(middle));
+      if (found === undefined) high = middle;
+      else low = middle;
+      best = found ?? best;
+    }
+    return best;
+  }
+
+  private async planned(settings: readonly ModelSetting[]): Promise<PlannedBy | undefined> {
+    const [outcome] = await this.plans([settings]);
+    return outcome === undefined ? undefined : { settings, outcome };
   }
 
   private async plans(settings: readonly (readonly ModelSetting[])[]): Promise<(FoundOutcome | undefined)[]> {
@@ -144,6 +186,7 @@ export class PriceConfirmation {
   }
 
   private async rankedRps({ outcome: { plan } }: PlannedBy): Promise<readonly number[] | undefined> {
+    this.tools.onProgress?.({ phase: 'ranking', done: this.ranked++ });
     const rates = await this.tools.ranked({ plan, startRps: this.rps, enoughRps: this.rps });
     this.isCut ||= rates === undefined;
     return rates?.heldRps;
@@ -151,10 +194,19 @@ export class PriceConfirmation {
 
   /** holds tells whether rates are enough, and remembers how near they came where they are not. */
   private holds(heldRps: readonly number[]): boolean {
-    const shares = this.rps.map((rps, m) => (rps === 0 ? 1 : (heldRps[m] ?? 0) / rps));
-    const share = Math.min(...shares);
-    if (share >= 1) return true;
-    this.failedShare = Math.max(share, this.failedShare ?? 0);
+    if (heldShareOf(heldRps, this.rps) >= 1) return true;
+    this.failedWith(heldRps);
     return false;
   }
+
+  /** failedWith remembers what a plan held that does not hold all rates, where it came closest. */
+  failedWith(heldRps: readonly number[]): void {
+    const before = this.closestRps;
+    if (before === undefined || heldShareOf(heldRps, this.rps) > heldShareOf(before, this.rps))
+      this.closestRps = heldRps;
+  }
+}
+
+function isSame(one: PlannedBy, other: PlannedBy): boolean {
+  return pipelinesOf(one.outcome.plan) === pipelinesOf(other.outcome.plan);
 }

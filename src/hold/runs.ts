@@ -21,9 +21,9 @@ export function promiseSeeds(judged: number): number[] {
 export const TRIAL_REQUESTS = 8000;
 export const PROMISE_REQUESTS = 20_000;
 /** a run counts the requests of at least as many times the longest SLO, */
-const LEAST_SLOS = 60;
+export const LEAST_SLOS = 60;
 /** and all models together have no more than this many requests, with those of the warm-up. */
-const MOST_REQUESTS = 400_000;
+export const MOST_REQUESTS = 400_000;
 
 /**
  * A run that began idle would have too many requests in time: its queues fill for as long as the load is a little too much,

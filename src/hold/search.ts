@@ -2,15 +2,18 @@ import type { HoldArrivals } from '../artifacts/index.js';
 import { CONFIDENCE } from '../metrics/index.js';
 import type { PlanBody, PooledOutcome, PooledProblem, ProblemModel } from '../milp/index.js';
 import { Candidates, type HoldCandidate } from './candidates.js';
+import { confirmableShares } from './confirmable.js';
 import { Polish } from './polish.js';
 import { PriceConfirmation } from './price.js';
+import { pricedPlan, pricedSettings, servesRates, servingProblem } from './priced.js';
 import { heldRun, PROMISE_REQUESTS, promiseSeeds } from './runs.js';
 import { asAsked, isOneMargin, type ModelSetting, withSettings } from './settings.js';
-import type { HoldTools } from './tools.js';
+import type { HoldProgress, HoldTools } from './tools.js';
 import {
   type Confirmed,
   type FoundOutcome,
   type HoldTrial,
+  heldShareOf,
   isTimed,
   leadOf,
   leastPerWeight,
@@ -45,10 +48,14 @@ export type HoldOutcome =
       readonly trials: number;
       /** The share of its rate that the model furthest from it holds, in the plan that came closest. */
       readonly heldShare: number;
-      /** Whether that is by the mean over the seeds of the search, or by the lower end over seeds that were to confirm it. */
+      /** What the models hold in that plan. */
+      readonly heldRps: readonly number[];
+      /** Whether that is by the mean over the seeds of the search, or by the lower end over others. */
       readonly judgedBy: 'mean' | 'lower-end';
     }
   | { readonly status: 'no-plan'; readonly outcome: PooledOutcome }
+  /** A share is so near 1 that no runs could confirm it: by model, the largest share that they could. */
+  | { readonly status: 'unconfirmable'; readonly most: readonly number[] }
   /** The search was ended before a plan was confirmed. */
   | { readonly status: 'unfinished' };
 
@@ -64,6 +71,8 @@ const MOST_CONFIRMED = 3;
 const MOST_RANKED = 6;
 /** GPUs are moved between the pools of the best plan and of so many others. */
 const MOST_OTHERS = 2;
+/** A plan that holds this multiple of its rates by the ranking seeds is likely to hold them by others. */
+const ENOUGH = 1.01;
 /** Held rates that differ by less than this share are not told apart by the ranking seeds; the first is kept. */
 const DISTINCT = 0.001;
 
@@ -84,12 +93,15 @@ export async function searchHeld(
     const [outcome] = await tools.plans([atNoMargin(problem, target.attainment)]);
     return outcome === undefined ? { status: 'unfinished' } : { status: 'no-plan', outcome };
   }
+  const confirmable = confirmableShares(problem, most);
+  if (target.attainment.some((share, m) => share > (confirmable[m] as number)))
+    return { status: 'unconfirmable', most: confirmable };
   const search = new Search(problem, target, tools);
   await search.run();
   const confirmed = await search.confirmed();
   const { isCut, ended } = search;
   if (confirmed === undefined) {
-    const trials = search.trials.length;
+    const trials = search.simulated;
     // Of plans that were not simulated, or not confirmed, nobody knows whether they hold the rates.
     if (search.isUnconfirmed || (trials === 0 && (isCut || ended === undefined)))
       return { status: 'unfinished' };
@@ -99,7 +111,7 @@ export async function searchHeld(
   return {
     status: 'held',
     isCut,
-    ...held(confirmed, problem, { target, tried: search.trials.length, most, planned }),
+    ...held(confirmed, problem, { target, tried: search.simulated, most, planned }),
   };
 }
 
@@ -143,16 +155,20 @@ class Search {
   /** The outcome without a plan of the settings that withheld the least from the SLOs, where there was one. */
   ended: PooledOutcome | undefined;
   private endedMargin = Number.POSITIVE_INFINITY;
-  /** The largest share of its rates that a plan held which held them all in its trial, and failed when confirmed. */
-  private failedShare: number | undefined;
+  /** The rates that the plan held which came closest to all of them, by seeds that rank or confirm. */
+  private closestRps: readonly number[] | undefined;
   /** What was found of each plan, by its pipelines; undefined before it is simulated. */
   private readonly seen = new Map<string, HoldTrial | undefined>();
   private readonly candidates: Candidates;
+  /** How many plans were simulated by the search for the largest multiple of the rates. */
+  private simulatedForMost = 0;
 
+  /** @param enough a value that is enough: by the ranking seeds, nothing that holds more is looked for */
   constructor(
     private readonly problem: PooledProblem,
     private readonly target: HoldTarget,
     private readonly tools: HoldTools,
+    private readonly enough = Number.POSITIVE_INFINITY,
   ) {
     this.candidates = new Candidates(problem, (problems) => tools.bounds(problems));
   }
@@ -167,6 +183,11 @@ class Search {
       await this.try(next.slice(0, SIDE_BY_SIDE));
       vain = this.best() === before ? vain + 1 : 0;
     }
+  }
+
+  /** simulated is the number of plans that were simulated. */
+  get simulated(): number {
+    return this.trials.length + this.simulatedForMost;
   }
 
   private isOver(): boolean {
@@ -264,7 +285,11 @@ class Search {
     this.candidates.learn(trial);
     const best = this.best()?.value;
     const value = best === undefined || best === Number.NEGATIVE_INFINITY ? {} : { value: Math.abs(best) };
-    this.tools.onProgress?.({ trials: this.trials.length, of: this.target.mostTrials, ...value });
+    this.tell({ phase: 'trying', done: this.trials.length, of: this.target.mostTrials, ...value });
+  }
+
+  private tell(progress: HoldProgress): void {
+    this.tools.onProgress?.(progress);
   }
 
   private get isPriced(): boolean {
@@ -284,17 +309,9 @@ class Search {
   }
 
   private async confirmedRates(): Promise<Confirmed | undefined> {
-    const ranked = [...this.trials].sort((a, b) => b.value - a.value);
-    const least = (1 - CLOSE) * (ranked[0]?.value ?? 0);
-    const close = ranked.filter(({ value }) => value >= least && value > 0);
-    const compared = close.slice(0, MOST_RANKED);
-    // What is found is never below the best plan of one margin for all models, by the seeds that rank.
-    const single = ranked.find(({ settings, value }) => isOneMargin(settings) && value > 0);
-    if (single !== undefined && !compared.some(({ settings }) => isOneMargin(settings)))
-      compared.push(single);
-    const best = await this.bestRanked(compared);
-    if (best === undefined) return undefined;
-    const polished = await this.polished(best, compared);
+    const compared = this.compared();
+    const polished = await this.mostHeld(compared);
+    if (polished === undefined) return undefined;
     // The best of several looks better than it is, so other seeds have the last word.
     const confirmed = await this.promisedOf(polished);
     if (confirmed === undefined) {
@@ -305,10 +322,30 @@ class Search {
     return last.value > 0 ? last : undefined;
   }
 
+  /** compared gives the trials that hold most by the seeds of the search. */
+  private compared(): HoldTrial[] {
+    const ranked = [...this.trials].sort((a, b) => b.value - a.value);
+    const least = (1 - CLOSE) * (ranked[0]?.value ?? 0);
+    const close = ranked.filter(({ value }) => value >= least && value > 0);
+    const compared = close.slice(0, MOST_RANKED);
+    // What is found is never below the best plan of one margin for all models, by the seeds that rank.
+    const single = ranked.find(({ settings, value }) => isOneMargin(settings) && value > 0);
+    if (single !== undefined && !compared.some(({ settings }) => isOneMargin(settings)))
+      compared.push(single);
+    return compared;
+  }
+
+  /** mostHeld gives what holds most by the ranking seeds, of trials and of plans with GPUs moved. */
+  private async mostHeld(compared: readonly HoldTrial[]): Promise<Ranked | undefined> {
+    const best = await this.bestRanked(compared);
+    return best === undefined ? undefined : this.polished(best, compared);
+  }
+
   /** promisedOf confirms what a plan holds, by seeds that it was not found by; undefined where the time is over before. */
   private async promisedOf({ trial, heldRps, moves }: Ranked): Promise<Confirmed | undefined> {
     const { plan } = trial.outcome;
     const seeds = promiseSeeds(0);
+    this.tell({ phase: 'confirming', done: 0 });
     const rates = await this.tools.promised({ plan, startRps: heldRps }, seeds);
     this.isCut ||= rates === undefined;
     if (rates === undefined) return undefined;
@@ -335,6 +372,7 @@ class Search {
         return best;
       }
       const { plan } = trial.outcome;
+      this.tell({ phase: 'ranking', done: 0 });
       const rates = await this.tools.ranked({ plan, startRps: trial.heldRps });
       this.isCut ||= rates === undefined;
       if (rates === undefined || this.valueOf(plan, rates.heldRps) <= best.value) continue;
@@ -350,8 +388,10 @@ class Search {
    */
   private async bestRanked(trials: readonly HoldTrial[]): Promise<Ranked | undefined> {
     let best: (Ranked & { readonly value: number }) | undefined;
-    for (const trial of trials) {
+    for (const [done, trial] of trials.entries()) {
       const { plan } = trial.outcome;
+      const found = best === undefined ? {} : { value: best.value };
+      this.tell({ phase: 'ranking', done, of: trials.length, ...found });
       const least = best === undefined ? {} : { leastRps: this.ratesOf((1 + DISTINCT) * best.value) };
       const rates = await this.tools.ranked({ plan, startRps: trial.heldRps, ...least });
       if (rates === undefined) {
@@ -361,6 +401,7 @@ class Search {
       const { heldRps } = rates;
       const value = this.valueOf(plan, heldRps);
       if (best === undefined || value > best.value) best = { trial, heldRps, value };
+      if (best.value >= this.enough) return best;
     }
     return best;
   }
@@ -369,7 +410,7 @@ class Search {
   private async polished(ranked: Ranked, compared: readonly HoldTrial[]): Promise<Ranked> {
     const { trial, heldRps, value } = ranked;
     if (value === undefined || value <= 0) return ranked;
-    const polish = new Polish(this.problem, this.tools);
+    const polish = new Polish(this.problem, this.tools, this.enough);
     const others = compared
       .filter((one) => one !== trial)
       .slice(0, MOST_OTHERS)
@@ -392,29 +433,59 @@ class Search {
     const closest = [...this.trials].sort((a, b) => this.heldShare(b) - this.heldShare(a));
     const ranked = holding.length > 0 ? holding : closest;
     const confirmation = new PriceConfirmation(this.problem, this.tools);
-    const cheapest = await confirmation.cheapest(ranked.slice(0, MOST_CONFIRMED));
-    this.failedShare = confirmation.failedShare;
+    const cheapest =
+      (await confirmation.cheapest(ranked.slice(0, MOST_CONFIRMED))) ?? (await this.fromMost(confirmation));
+    this.closestRps = confirmation.closestRps;
     this.isCut ||= confirmation.isCut;
     this.isUnconfirmed = confirmation.isCut && cheapest === undefined;
     return cheapest;
   }
 
   /**
-   * closest gives the largest share of their rates that all models held in one plan. Where plans held them by the seeds
-   * of the search, it is what the confirmation left of that. Without rates that are asked for, there is none.
+   * fromMost looks for the plan that holds the largest multiple of the rates, whatever it costs, and lowers its price from
+   * there. Near what a cluster can hold, few plans hold the rates, and more headroom for a cheap one need not lead to them.
    */
-  closest(): { heldShare: number; judgedBy: 'mean' | 'lower-end' } {
-    if (this.failedShare !== undefined) return { heldShare: this.failedShare, judgedBy: 'lower-end' };
-    if (!this.isPriced) return { heldShare: 0, judgedBy: 'mean' };
-    const heldShare = Math.max(0, ...this.trials.map((trial) => this.heldShare(trial)));
-    return { heldShare, judgedBy: 'mean' };
+  private async fromMost(confirmation: PriceConfirmation): Promise<Confirmed | undefined> {
+    if (this.tools.isOver()) {
+      this.isCut = true;
+      return undefined;
+    }
+    const search = new Search(servingProblem(this.problem), this.target, this.tools, ENOUGH);
+    await search.run();
+    const most = await search.mostHeld(search.compared());
+    this.isCut ||= search.isCut;
+    this.simulatedForMost = search.trials.length;
+    if (most === undefined) return undefined;
+    const { trial, value = 0, heldRps, moves } = most;
+    const { outcome, settings } = trial;
+    if (value < 1) confirmation.failedWith(heldRps);
+    if (value < 1 || !servesRates(outcome.plan, this.problem)) return undefined;
+    return confirmation.cheapestFrom({
+      outcome: { ...outcome, plan: pricedPlan(outcome.plan, this.problem) },
+      settings: pricedSettings(settings, outcome.plan, this.problem),
+      ...(moves === undefined ? {} : { moves }),
+    });
   }
 
-  private heldShare({ heldRps }: HoldTrial): number {
-    const shares = this.problem.models.map(({ rps = 0 }, m) =>
-      rps === 0 ? 1 : (heldRps[m] as number) / rps,
+  /**
+   * closest gives what all models held in the plan that came closest to their rates. Where plans held them by the seeds of
+   * the search, it is what the confirmation left of that. Without rates that are asked for, there is no share.
+   */
+  closest(): Pick<Extract<HoldOutcome, { status: 'not-held' }>, 'heldShare' | 'heldRps' | 'judgedBy'> {
+    const judgedBy = this.closestRps === undefined ? 'mean' : 'lower-end';
+    const best = leadOf(
+      this.trials.map((trial) => ({ ...trial, value: 0 })),
+      (trial) => this.heldShare(trial),
     );
-    return Math.min(1, ...shares);
+    const heldRps = this.closestRps ?? best?.heldRps ?? [];
+    return { heldShare: this.isPriced ? this.heldShare({ heldRps }) : 0, heldRps, judgedBy };
+  }
+
+  private heldShare({ heldRps }: Pick<HoldTrial, 'heldRps'>): number {
+    return heldShareOf(
+      heldRps,
+      this.problem.models.map(({ rps }) => rps),
+    );
   }
 }
 

@@ -30,11 +30,17 @@ export interface RatedPlan {
   readonly leastRps?: readonly number[];
 }
 
-/** HoldProgress says how far a search has come. */
+/** HoldProgress says what a search is about to do. */
 export interface HoldProgress {
-  readonly trials: number;
-  /** The most trials that there will be. */
-  readonly of: number;
+  /**
+   * `trying`: settings are planned and simulated. `ranking`: the plans that look best are compared. `moving`: GPUs are moved
+   * between pools. `confirming`: a promise is judged by seeds of its own. `lowering`: cheaper plans are looked for.
+   */
+  readonly phase: 'trying' | 'ranking' | 'moving' | 'confirming' | 'lowering';
+  /** How many plans the phase is done with. */
+  readonly done: number;
+  /** The most plans that it will take; absent where that is not known. */
+  readonly of?: number;
   /** The best value so far: the held rate per unit of weight, or the price of a plan that holds. */
   readonly value?: number;
 }

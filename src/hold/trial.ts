@@ -47,6 +47,11 @@ export function leastPerWeight(models: readonly ProblemModel[], rps: readonly nu
   return Math.min(...models.flatMap(({ weight }, m) => (weight > 0 ? [(rps[m] as number) / weight] : [])));
 }
 
+/** heldShareOf gives the share of its rate that the model furthest from it holds, at most 1. */
+export function heldShareOf(heldRps: readonly number[], rps: readonly (number | undefined)[]): number {
+  return Math.min(1, ...rps.map((rate = 0, m) => (rate === 0 ? 1 : (heldRps[m] ?? 0) / rate)));
+}
+
 /** planPrice gives what a plan costs, or the power that it takes. */
 export function planPrice({ outcome }: Pick<HoldTrial, 'outcome'>): number {
   return outcome.plan.objective.value;

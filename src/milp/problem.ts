@@ -132,4 +132,9 @@ export type PooledOutcome =
       readonly smallestFeasibleSloMs: readonly (number | undefined)[];
       readonly solver: SolverReport;
     }
-  | { readonly status: 'no-plan-in-time'; readonly limit: SearchLimit; readonly solver: SolverReport };
+  | {
+      readonly status: 'no-plan-in-time';
+      /** Absent where plans were found, and none held what it was to hold in simulation. */
+      readonly limit?: SearchLimit;
+      readonly solver: SolverReport;
+    };

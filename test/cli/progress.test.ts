@@ -107,4 +107,20 @@ describe('Progress', () => {
     const steps = Array.from({ length: 21 }, (_, i) => ({ doing: `step ${i}` }));
     expect((await shown(screen, steps)).written).toBe('step 0\nstep 10\nstep 20\n');
   });
+
+  it('writes the latest of the steps that came too soon, once ten seconds are over, and none after its end', async () => {
+    vi.useFakeTimers();
+    const screen = new FakeScreen(undefined);
+    screen.isTTY = undefined;
+    const progress = await new Progress(new Terminal(new FakeScreen(80).stream, screen.stream)).start();
+    for (const doing of ['a', 'b', 'c']) progress.show({ doing });
+    vi.advanceTimersByTime(9_000);
+    expect(screen.written).toBe('a\n');
+    vi.advanceTimersByTime(2_000);
+    expect(screen.written).toBe('a\nc\n');
+    progress.show({ doing: 'd' });
+    progress.stop();
+    vi.advanceTimersByTime(60_000);
+    expect(screen.written).toBe('a\nc\n');
+  });
 });

@@ -1,5 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type HeldRates, type HoldTools, type RatedPlan, searchHeld } from '../../src/hold/index.js';
+import {
+  type HeldRates,
+  type HoldProgress,
+  type HoldTools,
+  promiseFaults,
+  type RatedPlan,
+  searchHeld,
+} from '../../src/hold/index.js';
 import { heldProblem, type ModelSetting, settingsAsked, withSettings } from '../../src/hold/settings.js';
 import type { PlanBody, PooledOutcome, PooledProblem } from '../../src/milp/index.js';
 import {
@@ -127,6 +134,29 @@ describe('searchHeld() for throughput', () => {
       .slice(0, trials)
       .map(({ models }) => JSON.stringify(models.map((m) => m.pipelines)));
     expect(new Set(pipelines).size).toBe(trials);
+  });
+
+  it('says what it is about to do in every phase', async () => {
+    const phases = async (problem: PooledProblem) => {
+      const told: HoldProgress[] = [];
+      await searchHeld(
+        problem,
+        { ...QUESTION, mostTrials: 12 },
+        tools({ onProgress: (progress) => told.push(progress) }),
+      );
+      for (const { phase, done, of = Number.POSITIVE_INFINITY } of told)
+        if (phase !== 'trying') expect(done).toBeLessThanOrEqual(of);
+      return [...new Set(told.map(({ phase }) => phase))];
+    };
+    expect(await phases(randomProblem(3, SHAPE, { sloMargin: 0.4 }))).toEqual([
+      'trying',
+      'ranking',
+      'moving',
+      'confirming',
+    ]);
+    const priced = randomProblem(2, { ...SHAPE, mostGpus: 12 }, { objective: 'cost', sloMargin: 0.4 });
+    const inOrder = await phases(priced);
+    expect(inOrder).toEqual(expect.arrayContaining(['trying', 'ranking', 'confirming', 'lowering']));
   });
 
   it('ends after the trials that it may do, and where it is told to', async () => {
@@ -451,6 +481,32 @@ describe('searchHeld() for a price', () => {
     expect(found).toBeGreaterThan(2);
   });
 
+  it('finds a plan for nearly all that the search for throughput holds, and one that passes its check', async () => {
+    let found = 0;
+    for (const seed of [1, 2, 3]) {
+      const asked = randomProblem(seed, { ...SHAPE, mostGpus: 24 }, { objective: 'cost', sloMargin: 0.4 });
+      const planner = { ...asked.planner, objective: 'throughput' as const };
+      const most = await searchHeld({ ...asked, planner }, QUESTION, tools());
+      if (most.status !== 'held') continue;
+      for (const share of [0.99, 0.999]) {
+        const value = share * (most.plan.hold?.value as number);
+        const models = asked.models.map((model) => ({ ...model, rps: value * model.weight }));
+        const problem = { ...asked, models };
+        const outcome = await searchHeld(problem, QUESTION, tools());
+        if (outcome.status !== 'held') throw new Error(`${seed} at ${share}: ${outcome.status}`);
+        found += 1;
+        const { plan } = outcome;
+        expect(checkedOutcome({ ...outcome.outcome, plan }, heldProblem(problem, plan))).toBeTruthy();
+        expect(promiseFaults(plan).filter(({ path }) => path !== '/hold/runs/durationS')).toEqual([]);
+        const held = heldOf(plan);
+        models.forEach(({ rps }, m) => {
+          expect(held[m]).toBeGreaterThanOrEqual(rps * (1 - 1e-9));
+        });
+      }
+    }
+    expect(found).toBeGreaterThan(3);
+  });
+
   it('names the share that was confirmed where plans hold the rates by the seeds of the search alone', async () => {
     const problem = randomProblem(2, { ...SHAPE, mostGpus: 12 }, { objective: 'cost', sloMargin: 0.4 });
     const all = problem.models.map(({ rps = 0 }) => rps);
@@ -474,6 +530,19 @@ describe('searchHeld() for a price', () => {
 });
 
 describe('searchHeld() of a problem without a plan', () => {
+  it('plans nothing for a share that no runs could confirm', async () => {
+    const problem = randomProblem(3, SHAPE, { sloMargin: 0.4 });
+    const plans = async () => {
+      throw new Error('planned');
+    };
+    const near = { ...QUESTION, attainment: [0.9, 0.9999999] };
+    const outcome = await searchHeld(problem, near, tools({ plans }));
+    expect(outcome).toMatchObject({ status: 'unconfirmable' });
+    const most = outcome.status === 'unconfirmable' ? (outcome.most[1] as number) : 0;
+    const within = { ...QUESTION, attainment: [0.9, most], mostTrials: 2 };
+    expect((await searchHeld(problem, within, tools())).status).not.toBe('unconfirmable');
+  });
+
   it('says what the planner says', async () => {
     const problem = randomProblem(3, SHAPE, { sloMargin: 0.4 });
     const models = problem.models.map((model) => ({ ...model, sloUs: 1 }));

@@ -202,14 +202,35 @@ async function holdAll(
         continue;
       }
       const limits = searchLimits(options);
-      const found = await holdPlan(solver, { problem, serving }, { target, threads, signal, ...limits });
-      solved.push(heldCase(asked, found, options));
+      const found = await heldOrRow(asked, () =>
+        holdPlan(solver, { problem, serving }, { target, threads, signal, ...limits }),
+      );
+      solved.push('row' in found ? found : heldCase(asked, found, options));
     }
     tell(solved.length, cases.length);
   } finally {
     await solver.close();
   }
   return solved;
+}
+
+/** heldOrRow gives what a search found, or the row of a case whose share is refused. */
+async function heldOrRow(
+  asked: CompareCase,
+  find: () => Promise<HeldOutcome>,
+): Promise<HeldOutcome | SolvedCase> {
+  try {
+    return await find();
+  } catch (error) {
+    return refusedCase(asked, error);
+  }
+}
+
+/** refusedCase gives the row of a case whose input is refused. @throws the error where it is no such refusal */
+function refusedCase(asked: CompareCase, error: unknown): SolvedCase {
+  if (!(error instanceof InputError)) throw error;
+  const reasons = error.faults.map(({ message }) => message);
+  return { row: refusedRow(asked, reasons), missed: false };
 }
 
 function heldCase(
@@ -229,9 +250,7 @@ function problemOrRow(
   try {
     return resolve(asked);
   } catch (error) {
-    if (!(error instanceof InputError)) throw error;
-    const reasons = error.faults.map(({ message }) => message);
-    return { row: refusedRow(asked, reasons), missed: false };
+    return refusedCase(asked, error);
   }
 }
 

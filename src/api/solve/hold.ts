@@ -1,8 +1,9 @@
 import { performance } from 'node:perf_hooks';
-import { ToldFaults } from '../../artifacts/index.js';
-import type { HoldOutcome, HoldProgress, HoldTarget } from '../../hold/index.js';
+import { fault, InputError, ToldFaults } from '../../artifacts/index.js';
+import type { HoldOutcome, HoldTarget } from '../../hold/index.js';
 import { JobPool } from '../../jobs/index.js';
 import type { PooledOutcome, SearchLimit } from '../../milp/index.js';
+import { type HoldDone, HoldReport } from './hold-report.js';
 import { HoldTime, holdTools } from './hold-tools.js';
 import type { HoldJob, HoldLoad, HoldRun } from './hold-worker.js';
 import type { NotHeld } from './not-held.js';
@@ -16,7 +17,7 @@ export interface HoldOptions extends SearchLimits {
   readonly target: HoldTarget;
   readonly threads?: number | undefined;
   readonly signal?: AbortSignal | undefined;
-  readonly onProgress?: ((progress: HoldProgress) => void) | undefined;
+  readonly onProgress?: ((done: HoldDone) => void) | undefined;
 }
 
 /** HeldOutcome is a planner's outcome, and what was tried where no plan holds the rates. */
@@ -29,6 +30,7 @@ export interface HeldOutcome {
  * holdPlan searches the plan that holds its promise (`searchHeld`), with solvers and simulations on threads.
  * After an abort or the time limit it gives the best plan so far, with its promise confirmed. After an abort it takes the
  * time to confirm it; where the time limit leaves none for that, there is no plan.
+ * @throws InputError where a share is so near 1 that no runs could confirm it
  */
 export async function holdPlan(
   solver: SolverPool,
@@ -41,18 +43,27 @@ export async function holdPlan(
     ...outcome,
     solver: { ...outcome.solver, ms: performance.now() - start, phases: {} },
   });
+  if (found.status === 'unconfirmable') throw unconfirmable(options.target, found.most);
   if (found.status === 'no-plan') return { outcome: timed(found.outcome) };
   const ended = options.signal?.aborted ? ('interrupted' as const) : ('time' as const);
-  const none = (limit: SearchLimit): PooledOutcome => {
+  const none = (limit?: SearchLimit): PooledOutcome => {
     const nothing = { ms: 0, phases: {}, columns: 0, rounds: 0, nodes: 0 };
-    return timed({ status: 'no-plan-in-time', limit, solver: nothing });
+    const reached = limit === undefined ? {} : { limit };
+    return timed({ status: 'no-plan-in-time', ...reached, solver: nothing });
   };
   if (found.status === 'unfinished') return { outcome: none(ended) };
   if (found.status === 'not-held') {
-    const { trials, heldShare, judgedBy } = found;
+    const { trials, heldShare, heldRps, judgedBy } = found;
+    const { attainment } = options.target;
+    const models = loaded.problem.models.map(({ name, rps }, m) => ({
+      name,
+      ...(rps === undefined ? {} : { rps }),
+      heldRps: heldRps[m] ?? 0,
+      attainment: attainment[m] as number,
+    }));
     return {
-      outcome: none(found.isCut ? ended : 'work'),
-      notHeld: { trials, heldShare, judgedBy },
+      outcome: none(found.isCut ? ended : undefined),
+      notHeld: { trials, heldShare, judgedBy, models },
     };
   }
   const { plan, outcome, isCut } = found;
@@ -68,6 +79,23 @@ export async function holdPlan(
   const { checkedOutcome } = await import('../../milp/index.js');
   const problem = heldProblem(loaded.problem, plan);
   return { outcome: timed(checkedOutcome(written, problem, promiseFaults(plan))) };
+}
+
+/** unconfirmable names the largest shares that can be asked for, rounded down. */
+function unconfirmable({ attainment }: HoldTarget, most: readonly number[]): InputError {
+  const faults = attainment.flatMap((share, m) => {
+    const largest = most[m] as number;
+    if (share <= largest) return [];
+    const said = `${share} is too near 1: with no request late, the runs that confirm a promise show ${writtenBelow(largest)} at most; ask for no more than that`;
+    return [fault(said, `/models/${m}/hold`)];
+  });
+  return new InputError('find a plan that holds its rates', faults);
+}
+
+/** writtenBelow writes a share below 1, rounded down to two digits of what it lacks. */
+function writtenBelow(share: number): string {
+  const digits = 1 - Math.floor(Math.log10(1 - share));
+  return (Math.floor(share * 10 ** digits) / 10 ** digits).toFixed(digits);
 }
 
 /** promisePool makes the threads that simulate plans of a problem, by the scheduler of its spec, under the arrivals of a target. */
@@ -93,13 +121,16 @@ async function search(
   const { attainment } = target;
   const pool = await promisePool({ problem, serving }, target, threads);
   const time = new HoldTime(timeLimitMs, threadsNowMs);
-  const simulate = (job: HoldJob) => pool.run(job);
+  const report = new HoldReport(onProgress);
+  const simulate = async (job: HoldJob) => {
+    const run = await pool.run(job);
+    report.simulated(job.rps);
+    return run;
+  };
   try {
     const tools = await holdTools({ solver, simulate, attainment, limits, time, signal });
-    return await searchHeld(problem, target, {
-      ...tools,
-      ...(onProgress === undefined ? {} : { onProgress }),
-    });
+    report.began({ phase: 'trying', done: 0, of: target.mostTrials });
+    return await searchHeld(problem, target, { ...tools, onProgress: (progress) => report.began(progress) });
   } finally {
     await pool.close();
   }

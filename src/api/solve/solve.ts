@@ -12,7 +12,7 @@ import {
   refuseReplacing,
   saveArtifact,
 } from '../../artifacts/index.js';
-import type { HoldProgress, HoldTarget } from '../../hold/index.js';
+import type { HoldTarget } from '../../hold/index.js';
 import type {
   Baseline,
   InfeasibilityExplanation,
@@ -25,8 +25,9 @@ import { hereNotes, serverNotes } from '../core-notes.js';
 import { noPlanDocument } from '../no-plan.js';
 import { type CascadeSolved, solveCascade } from './cascade.js';
 import { type HeldOutcome, holdPlan } from './hold.js';
+import { type HoldDone, holdText } from './hold-report.js';
 import { holdTarget, ownShareNotes } from './hold-target.js';
-import type { NotHeld } from './not-held.js';
+import { type NotHeld, notHeldParts } from './not-held.js';
 import { type PipelineSolved, solvePipeline } from './pipeline.js';
 import { type LoadedProblem, loadProblem, pooledFigures } from './pooled.js';
 import { refuseMarked } from './refuse-marked.js';
@@ -184,7 +185,8 @@ async function attempted(
 ): Promise<Attempt> {
   if (target === undefined) return { loaded, outcome: await search(solver, loaded, options) };
   const { threads, signal, onProgress } = options;
-  const tell = (progress: HoldProgress): void => onProgress?.(holdText(progress));
+  const { PROMISE_SEEDS } = await import('../../hold/index.js');
+  const tell = (done: HoldDone): void => onProgress?.(holdText(done, PROMISE_SEEDS.length));
   const asked = { target, threads, signal, onProgress: tell, ...searchLimits(options) };
   return { loaded, ...(await holdPlan(solver, loaded, asked)) };
 }
@@ -244,7 +246,10 @@ async function answer(
       return {
         outcome: 'no-plan-in-time',
         ...(notHeld === undefined ? {} : { notHeld }),
-        document: noPlanDocument(outcome, loaded.problem, { inputs: loaded.inputs(undefined), notHeld }),
+        document: noPlanDocument(outcome, loaded.problem, {
+          inputs: loaded.inputs(undefined),
+          ...(notHeld === undefined ? {} : { notHeld: notHeldParts(notHeld) }),
+        }),
       };
     default:
       return await planned(solver, loaded, outcome, options);
@@ -331,12 +336,6 @@ async function search(
   const work = formulation === 'literal' ? { work: LITERAL_WORK } : {};
   const outcome = await solver.run({ kind: 'plan', problem, formulation, ...work, ...limits }, tell);
   return formulation === 'literal' ? markedLiteral(outcome) : outcome;
-}
-
-/** holdText describes the progress of a search for the plan that holds most. */
-function holdText({ trials, of, value }: HoldProgress): string {
-  const best = value === undefined ? '' : `, best ${value.toPrecision(6)}`;
-  return `simulating: plan ${trials} of at most ${of}${best}`;
 }
 
 /** progressText describes the progress of a search to a person. */

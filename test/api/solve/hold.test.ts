@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { compareSpec, simulatePlan, solveSpec, sweepPlan, validateFiles } from '../../../src/api/index.js';
-import type { PooledPlan } from '../../../src/artifacts/index.js';
+import type { NoPlan, PooledPlan, PooledSpec } from '../../../src/artifacts/index.js';
 import { plan as command } from '../../cli/plan.js';
-import { writeRandomSpec } from '../specs.js';
+import { writeRandomSpec, writeSpec } from '../specs.js';
 
 let folder: string;
 beforeAll(async () => {
@@ -83,8 +83,47 @@ describe('solveSpec() with a share to hold', { timeout: 120_000 }, () => {
     expect(both.stderr).toContain('--explain');
     const never = await command(['solve', path, '--hold', '1']);
     expect([never.code, never.stderr]).toEqual([2, expect.stringContaining('not a share between 0 and 1')]);
+    const near = await command(['solve', path, '--hold', '0.9999999']);
+    expect([near.code, near.stderr]).toEqual([2, expect.stringMatching(/show 0\.9999\d+ at most/)]);
+    const mixes = await compareSpec(path, { hold: 0.9999999, mixes: ['C0=1'] });
+    expect(mixes.document.rows).toMatchObject([{ reasons: [expect.stringContaining('too near 1')] }]);
     const margins = await command(['compare', path, '--hold', '0.9', '--sweep', 'margin=0..0.2:2']);
     expect([margins.code, margins.stderr]).toEqual([2, expect.stringContaining('sweeps margins')]);
+  });
+
+  it('names the rates that are held, and no limit, where no plan holds those that were asked for', async () => {
+    const { problem } = await writeRandomSpec(folder, 4, {}, { objective: 'cost', sloMargin: 0 });
+    const profiles = problem.models.map(({ profile }) => profile);
+    const written = (rps: number | undefined, planner: PooledSpec['planner']) =>
+      writeSpec(
+        folder,
+        'high.json',
+        {
+          kind: 'pooled',
+          cluster: problem.cluster,
+          models: problem.models.map(({ spec: { rps: _, ...model } }) => ({
+            ...model,
+            profile: 'high-profile.json',
+            ...(rps === undefined ? {} : { rps }),
+          })),
+          ...(planner === undefined ? {} : { planner }),
+        },
+        profiles,
+      );
+    const most = await solveSpec(await written(undefined, { sloMargin: 0 }));
+    if (most.outcome !== 'plan') throw new Error(most.outcome);
+    const rps = most.plan.models[0]?.throughputRps as number;
+    const answer = await solveSpec(await written(rps, { objective: 'cost', sloMargin: 0 }), { hold: 0.99 });
+    if (answer.outcome !== 'no-plan-in-time') throw new Error(answer.outcome);
+    const { document } = answer;
+    expect(document).not.toHaveProperty('limit');
+    const [reason] = document.reasons;
+    const { heldRps = 0, heldShare } = reason ?? {};
+    expect(document.reasons).toMatchObject([{ code: 'not-held', rps, attainment: 0.99 }]);
+    expect(heldRps).toBeGreaterThan(0.3 * rps);
+    expect(heldRps).toBeLessThan(rps);
+    expect(heldShare).toBeCloseTo(heldRps / rps, 12);
+    expect((document as NoPlan).notHeld?.heldShare).toBeCloseTo(heldRps / rps, 12);
   });
 
   it('says that the limit was reached where no plan could be confirmed in time', async () => {
