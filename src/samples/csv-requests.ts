@@ -19,7 +19,7 @@ const MOST_TOLD = 20;
 /**
  * csvRequests reads a CSV text of a request on each line. The header names the columns `<input>.<element>`, from 0 in
  * row-major order, or `<input>` where it has one element. It may be left out for one input of numbers, whose elements then
- * stand in order.
+ * stand in order. An empty line between others is a fault: it may be a sample that was lost.
  */
 export function csvRequests(
   text: string,
@@ -35,8 +35,10 @@ export function csvRequests(
   }
   const counts = sizes as number[];
   const [first] = lines;
-  const isHeaded = !(inputs.length === 1 && isNumbers(first?.record ?? [])) || first === undefined;
-  const faults: Fault[] = [];
+  const isNumeric = inputs.every(({ dtype }) => dtype !== STRING_DTYPE);
+  const isHeaded = !(inputs.length === 1 && isNumeric && isNumbers(first?.record ?? []));
+  // Text may have empty lines in it.
+  const faults = isNumeric ? emptyLines(text) : [];
   const columns = isHeaded
     ? columnsOf(first?.record ?? [], { inputs, counts, faults })
     : inputs.flatMap((_, input) => elements(input, counts[input] as number));
@@ -51,6 +53,12 @@ export function csvRequests(
     faults.push(fault(`has ${wrong.length - MOST_TOLD} further lines that cannot be read`));
   const requests = rows.flatMap(({ at, read }) => ('bytes' in read ? [{ at, bytes: read.bytes }] : []));
   return { requests, faults };
+}
+
+function emptyLines(text: string): Fault[] {
+  const lines = text.trimEnd().split(/\r?\n/);
+  const empty = lines.flatMap((line, i) => (line.trim() === '' && lines.length > 1 ? [i + 1] : []));
+  return empty.slice(0, MOST_TOLD).map((line) => fault('is empty', `line ${line}`));
 }
 
 /** elementsOf counts the elements of an input for one request; undefined where its shape is not fixed. */

@@ -101,16 +101,16 @@ describe('readSamples()', () => {
   });
 
   it('reads a request on each line of CSV, by columns that the header names in any order', async () => {
-    const { rows, faults } = await read({ 'both.csv': 'id,x.1,x.0\n7, 2, 1\r\n\n8,4.5,-3e-1\n' }, [X, ID]);
+    const { rows, faults } = await read({ 'both.csv': 'id,x.1,x.0\n7, 2, 1\r\n8,4.5,-3e-1\n\n' }, [X, ID]);
     expect(faults).toEqual([]);
     expect(rows).toEqual([
       { x: [1, 2], id: [7n] },
       { x: [Math.fround(-0.3), 4.5], id: [8n] },
     ]);
-    const words = await read({ 'words.csv': 'word\n"a, b"\n17\n' }, [
+    const words = await read({ 'words.csv': 'word\n"a,\n\nb"\n17\n' }, [
       { name: 'word', dtype: 'string', shape: [1, 1], batchAxis: 0 },
     ]);
-    expect(words).toEqual({ rows: [{ word: ['a, b'] }, { word: ['17'] }], faults: [] });
+    expect(words).toEqual({ rows: [{ word: ['a,\n\nb'] }, { word: ['17'] }], faults: [] });
   });
 
   it('reads CSV without a header where there is one input of numbers, as the same arrays', async () => {
@@ -133,6 +133,9 @@ describe('readSamples()', () => {
       'b.csv line 1: has no input for y; the columns are x.0, x.1',
       'b.csv line 1: names twice x.0; the columns are x.0, x.1',
       'c.csv line 1: lacks x.0, x.1; the columns are x.0, x.1',
+    ]);
+    expect((await read({ 'gap.csv': 'x.0,x.1\n1,2\n\n3,4\n' }, [X])).faults).toEqual([
+      'gap.csv line 3: is empty',
     ]);
     expect((await read({ 'd.csv': 'id\n9007199254740993\n1.5\n' }, [ID])).faults).toEqual([
       'd.csv line 2: cell 1, of id, is "9007199254740993"; a whole number within 2^53 is needed',
