@@ -168,28 +168,68 @@ export interface PlacementError {
  */
 export function prunedPlacement(problem: PruneProblem): ModelPlacement | { readonly error: PlacementError } {
   const { models, devices, loads } = problem;
-  const full = (1 << models.length) - 1;
-  let balance = new Balance(fullPlacement(models.length, devices), models.length);
-  // How many devices hold each set of models, as devices that hold the same are alike.
-  const counts = new Map([[full, devices]]);
+  const full = fullPlacement(models.length, devices);
+  let balance = new Balance(full, models.length);
+  const placed = new AlikeDevices(full);
   for (;;) {
-    const pruned = prune(problem, [...counts.keys()], balance);
+    const pruned = prune(problem, placed.sets(), balance);
     if (pruned === undefined) break;
     if ('error' in pruned) return pruned;
     const { held, left } = pruned;
-    const others = (counts.get(held) ?? 0) - 1;
-    if (others === 0) counts.delete(held);
-    else counts.set(held, others);
-    counts.set(left, (counts.get(left) ?? 0) + 1);
+    placed.move(held, left);
     balance = balance.changed(held, left);
   }
   for (const [range, load] of loads.entries()) {
     const { share, bottleneck } = balance.utilization(load);
     if (share > 1) return { error: { range, model: bottleneck } };
   }
-  return [...counts]
-    .sort(([a], [b]) => a - b)
-    .flatMap(([held, count]) => new Array<number>(count).fill(held));
+  return placed.placement();
+}
+
+/** AlikeDevices keeps devices by the set of models that they hold. Of those that hold one set, the first stands for all. */
+class AlikeDevices {
+  /** The devices that hold a set, the last first. */
+  private readonly bySet = new Map<number, number[]>();
+
+  constructor(placement: ModelPlacement) {
+    for (let device = placement.length - 1; device >= 0; device--)
+      this.holding(placement[device] as number).push(device);
+  }
+
+  /** sets lists the sets that are held, in the order of the first devices that hold them. */
+  sets(): number[] {
+    return [...this.bySet]
+      .map(([held, devices]) => ({ held, first: devices.at(-1) as number }))
+      .sort((a, b) => a.first - b.first)
+      .map(({ held }) => held);
+  }
+
+  /** move leaves the first device of a set with another set. */
+  move(held: number, left: number): void {
+    const devices = this.holding(held);
+    const device = devices.pop() as number;
+    if (devices.length === 0) this.bySet.delete(held);
+    const others = this.holding(left);
+    let [low, high] = [0, others.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((others[middle] as number) > device) low = middle + 1;
+      else high = middle;
+    }
+    others.splice(low, 0, device);
+  }
+
+  placement(): ModelPlacement {
+    return [...this.bySet].flatMap(([held, devices]) => devices.map(() => held)).sort((a, b) => a - b);
+  }
+
+  private holding(held: number): number[] {
+    const known = this.bySet.get(held);
+    if (known !== undefined) return known;
+    const devices: number[] = [];
+    this.bySet.set(held, devices);
+    return devices;
+  }
 }
 
 /** Pruned is a set of models that a device holds, with what it is left with. */
