@@ -29,6 +29,40 @@ function randomPlacement(stream: Stream, count: number): number[] {
   return placement;
 }
 
+/** prunedByDevice prunes as `prunedPlacement`, but looks at every device, and works out what is left anew each time. */
+function prunedByDevice({
+  models,
+  devices,
+  memoryBytes,
+  loads,
+  atLeast,
+}: Parameters<typeof prunedPlacement>[0]): number[] | undefined {
+  const bytesOf = (held: number) => models.reduce((sum, m, i) => sum + ((held >> i) & 1) * m.memoryBytes, 0);
+  const placed = new Array<number>(devices).fill((1 << models.length) - 1);
+  while (placed.some((held) => bytesOf(held) > memoryBytes)) {
+    let most = 0;
+    let best: number[] | undefined;
+    for (const [device, held] of placed.entries())
+      for (const [model, { memoryBytes: freed }] of models.entries()) {
+        const over = bytesOf(held) - memoryBytes;
+        if (over <= 0 || ((held >> model) & 1) === 0) continue;
+        const after = placed.with(device, held & ~(1 << model));
+        const balance = new Balance(after, models.length);
+        const users = loads.filter((load) => load[model]! > 0);
+        const shares = users.map((load) => balance.utilization(load).share);
+        const lacks = users.length > 0 && balance.devicesWith(model) < Math.max(1, atLeast[model]!);
+        if (lacks || shares.some((share) => share > 1)) continue;
+        const utility = Math.min(over, freed) / Math.max(...shares, Number.MIN_VALUE);
+        if (utility > most) [most, best] = [utility, after];
+      }
+    if (best === undefined) return undefined;
+    placed.splice(0, devices, ...best);
+  }
+  const balance = new Balance(placed, models.length);
+  const isServed = loads.every((load) => balance.utilization(load).share <= 1);
+  return isServed ? placed.sort((a, b) => a - b) : undefined;
+}
+
 /** The least utilization of the busiest device, by CascadeServe's LP (Eqs. 1-3) with the utilization as a variable. */
 function leastUtilization(placement: readonly number[], load: Float64Array): number {
   const model = new LinearModel();
@@ -138,6 +172,28 @@ describe('Placements', () => {
       }
     }
     expect(Math.min(seen.placed, seen.refused)).toBeGreaterThan(cases(10, 100));
+  });
+
+  it('that are pruned are those of pruning device by device, of equally good ones the first', () => {
+    const seen = { placed: 0, refused: 0 };
+    for (const seed of seeds(300, 3000)) {
+      const stream = streamOf(seed, 'prune');
+      const models = randomFamily(stream, 2 + stream.integer(3), 5);
+      const devices = 1 + stream.integer(9);
+      const memoryBytes = Math.max(...models.map((model) => model.memoryBytes)) + stream.integer(4);
+      // Loads are alike, so that many steps are equally good.
+      const load = () =>
+        Float64Array.from(models, () =>
+          stream.integer(3) === 0 ? 0 : ((1 + stream.integer(5)) * devices) / 20,
+        );
+      const loads = Array.from({ length: 1 + stream.integer(3) }, load);
+      const atLeast = models.map(() => stream.integer(3));
+      const placed = prunedPlacement({ models, devices, memoryBytes, loads, atLeast });
+      const expected = prunedByDevice({ models, devices, memoryBytes, loads, atLeast });
+      expect('error' in placed ? undefined : placed, `seed ${seed}`).toEqual(expected);
+      seen[expected === undefined ? 'refused' : 'placed'] += 1;
+    }
+    expect(Math.min(seen.placed, seen.refused)).toBeGreaterThan(cases(30, 300));
   });
 
   it('that are pruned lose first what frees most memory for the work that is left', () => {
