@@ -1,5 +1,5 @@
 import { csvLines, decimalOf, type Fault, fault, type TensorSpec } from '../artifacts/index.js';
-import { oipDatatype, STRING_DTYPE } from '../execution/index.js';
+import { elementCount, oipDatatype, STRING_DTYPE } from '../execution/index.js';
 
 /** CsvRequest is a line of a CSV file as a request of the Open Inference Protocol. */
 export interface CsvRequest {
@@ -65,7 +65,7 @@ function emptyLines(text: string): Fault[] {
 function elementsOf(input: TensorSpec): number | undefined {
   const sizes = rowShape(input);
   const isFixed = (input.variableAxes ?? []).length === 0 && sizes.every((size) => size > 0);
-  return isFixed ? sizes.reduce((product, size) => product * size, 1) : undefined;
+  return isFixed ? elementCount(sizes) : undefined;
 }
 
 function rowShape({ shape, batchAxis }: TensorSpec): number[] {

@@ -1,6 +1,7 @@
 import { type CertaintyMeasure, type Fault, fault } from '../artifacts/index.js';
 import type { Executor, TensorData, Tensors } from '../execution/index.js';
 import { certaintyOf, predictionOf } from '../records/index.js';
+import { noClass } from './labels.js';
 import { numbersIn } from './numbers.js';
 
 /** RunModel is a model of a family as it is run on samples. */
@@ -47,10 +48,7 @@ export async function recordFamily(
       lines.push(`${sample},${name},${prediction},${labels[sample]},${certaintyOf(scores, certainty)}`);
     }
     for (const [sample, label] of labels.entries())
-      if (label >= classes)
-        faults.push(
-          fault(`is ${label}, and ${name} has the classes 0 to ${classes - 1}`, `label ${sample + 1}`),
-        );
+      if (label >= classes) faults.push(fault(noClass(label, { of: name, classes }), `label ${sample + 1}`));
     onModel?.(i + 1);
   }
   return faults.length > 0 ? { faults } : { text: `${lines.join('\n')}\n` };

@@ -82,7 +82,12 @@ function wrongLabel(
 ): string | undefined {
   if (text === '') return 'is empty';
   if (!(Number.isSafeInteger(label) && label >= 0)) return `is ${text}; classes are whole numbers from 0`;
-  return label < classes ? undefined : `is ${label}, and ${of} has the classes 0 to ${classes - 1}`;
+  return label < classes ? undefined : noClass(label, { of, classes });
+}
+
+/** noClass says that a model or output has no class of a label's number. */
+export function noClass(label: number, { of, classes }: { of: string; classes: number }): string {
+  return `is ${label}, and ${of} has the classes 0 to ${classes - 1}`;
 }
 
 /** classesOf counts the scores of one row of an output. It gives Infinity where its shape does not tell. */
