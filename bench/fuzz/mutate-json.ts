@@ -1,4 +1,4 @@
-import type { Dice } from './dice.js';
+import type { Dice } from '../seeded/dice.js';
 import { ODD_NUMBERS, ODD_TEXTS, RAW, RAW_NUMBERS } from './odd-values.js';
 
 type Parent = Record<string, unknown> | unknown[];

@@ -1,4 +1,4 @@
-import type { Dice } from './dice.js';
+import type { Dice } from '../seeded/dice.js';
 import { TABLE_ROWS, WIDTH } from './material.js';
 import { jsonOf, mutateJson } from './mutate-json.js';
 import { mutateBytes } from './mutate-text.js';

@@ -1,4 +1,4 @@
-import type { Dice } from './dice.js';
+import type { Dice } from '../seeded/dice.js';
 import type { Mutated } from './mutate-json.js';
 import { ODD_NUMBERS, ODD_TEXTS, RAW_NUMBERS } from './odd-values.js';
 

@@ -1,8 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { randomProblem, type Shape } from '../../bench/refute/pooled/random-problem.js';
 import type { Cluster, PooledSpec, Profile } from '../../src/artifacts/index.js';
 import { type PooledProblem, resolvePooled } from '../../src/milp/index.js';
-import { randomProblem, type Shape } from '../milp/random-problem.js';
 
 export const EXAMPLE = new URL('../../examples/pooled/spec.yaml', import.meta.url).pathname;
 

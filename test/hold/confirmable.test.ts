@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { randomProblem, type Shape, stream } from '../../bench/refute/pooled/random-problem.js';
 import { confirmableShares } from '../../src/hold/confirmable.js';
 import { heldRun, PROMISE_REQUESTS, PROMISE_SEEDS } from '../../src/hold/index.js';
 import type { PooledProblem } from '../../src/milp/index.js';
-import { randomProblem, type Shape, stream } from '../milp/random-problem.js';
 
 const SHAPE: Shape = { classes: 2, blocks: 3, batches: 2, virtual: [1], models: 2, mostGpus: 8 };
 

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { randomProblem, type Shape } from '../../bench/refute/pooled/random-problem.js';
 import { variantsOf } from '../../src/hold/moves.js';
 import { asAsked } from '../../src/hold/settings.js';
 import type { PlanBody } from '../../src/milp/index.js';
@@ -10,7 +11,6 @@ import {
   planPooled,
   regrouped,
 } from '../../src/milp/index.js';
-import { randomProblem, type Shape } from '../milp/random-problem.js';
 
 const SHAPE: Shape = { classes: 2, blocks: 4, batches: 3, virtual: [1, 2], models: 2, mostGpus: 12 };
 

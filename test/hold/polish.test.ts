@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { randomProblem, type Shape } from '../../bench/refute/pooled/random-problem.js';
 import type { HeldRates } from '../../src/hold/held-rates.js';
 import { variantsOf } from '../../src/hold/moves.js';
 import { Polish, type Polished } from '../../src/hold/polish.js';
@@ -12,7 +13,6 @@ import {
   planPooled,
   regrouped,
 } from '../../src/milp/index.js';
-import { randomProblem, type Shape } from '../milp/random-problem.js';
 
 const SHAPE: Shape = { classes: 2, blocks: 4, batches: 3, virtual: [1, 2], models: 2, mostGpus: 24 };
 const REQUESTS = 1e5;

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { randomProblem, type Shape } from '../../bench/refute/pooled/random-problem.js';
 import { asAsked, heldProblem, settingsAsked, withSettings } from '../../src/hold/settings.js';
 import { boundPooled, checkPlan, type HighsEngine, loadHighs, planPooled } from '../../src/milp/index.js';
-import { randomProblem, type Shape } from '../milp/random-problem.js';
 
 const SHAPE: Shape = { classes: 2, blocks: 4, batches: 3, virtual: [1, 2], models: 2, mostGpus: 6 };
 

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { randomProblem, type Shape } from '../../bench/refute/pooled/random-problem.js';
 import type { DeviceClass, PooledSpec, PooledSpecModel, Profile } from '../../src/artifacts/index.js';
 import {
   checkPlan,
@@ -9,7 +10,6 @@ import {
   resolvePooled,
 } from '../../src/milp/index.js';
 import { cases } from '../cases.js';
-import { randomProblem, type Shape } from './random-problem.js';
 
 const SHAPE: Shape = { classes: 2, blocks: 2, batches: 2, virtual: [1, 2], models: 2, mostGpus: 4 };
 

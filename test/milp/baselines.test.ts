@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { randomProblem, type Shape } from '../../bench/refute/pooled/random-problem.js';
 import {
   baselineProblem,
   checkPlan,
@@ -10,7 +11,6 @@ import {
 } from '../../src/milp/index.js';
 import { cases } from '../cases.js';
 import { problemByHand } from './by-hand.js';
-import { randomProblem, type Shape } from './random-problem.js';
 
 const SHAPE: Shape = { classes: 2, blocks: 3, batches: 2, virtual: [1, 2], models: 1, mostGpus: 4 };
 

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { randomProblem, type Shape } from '../../bench/refute/pooled/random-problem.js';
 import {
   checkPlan,
   type HighsEngine,
@@ -7,7 +8,6 @@ import {
   planPooled,
 } from '../../src/milp/index.js';
 import { cases } from '../cases.js';
-import { randomProblem, type Shape } from './random-problem.js';
 
 let highs: HighsEngine;
 beforeAll(async () => {

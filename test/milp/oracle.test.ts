@@ -1,4 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { BruteForce } from '../../bench/refute/pooled/brute-force.js';
+import { randomProblem, type Shape } from '../../bench/refute/pooled/random-problem.js';
 import type { ObjectiveKind, PooledSpec } from '../../src/artifacts/index.js';
 import {
   checkPlan,
@@ -10,8 +12,6 @@ import {
   planPooled,
 } from '../../src/milp/index.js';
 import { cases } from '../cases.js';
-import { BruteForce } from './brute-force.js';
-import { randomProblem, type Shape } from './random-problem.js';
 
 const RULES = ['pool', 'position', 'class'] as const;
 

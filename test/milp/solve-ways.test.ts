@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { randomProblem } from '../../bench/refute/pooled/random-problem.js';
 import type { DeviceClass, PooledSpec, Profile } from '../../src/artifacts/index.js';
 import {
   baselineProblem,
@@ -13,7 +14,6 @@ import {
 } from '../../src/milp/index.js';
 import { Phases } from '../../src/milp/phases.js';
 import { type ModelByHand, ON_A, problemByHand } from './by-hand.js';
-import { randomProblem } from './random-problem.js';
 
 let highs: HighsEngine;
 beforeAll(async () => {

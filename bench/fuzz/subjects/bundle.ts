@@ -15,13 +15,14 @@ import {
 import { dirname, join } from 'node:path';
 import { BUNDLE_MANIFEST, InputError, sha256Of } from '../../../src/artifacts/index.js';
 import { startServer } from '../../../src/runtime/index.js';
-import type { Dice } from '../dice.js';
+import type { Dice } from '../../seeded/dice.js';
+import type { CaseResult } from '../../seeded/every-case.js';
 import type { Material } from '../material.js';
 import { jsonOf, mutateJson } from '../mutate-json.js';
 import { mutateProtobuf } from '../mutate-protobuf.js';
 import { mutateBytes } from '../mutate-text.js';
 import { faultsOf, plan } from '../program.js';
-import type { CaseResult, Subject } from '../subject.js';
+import type { Subject } from '../subject.js';
 import { Cost, changesOf, pictureOf } from '../watch.js';
 
 /** The shares of bundles that are served for a moment: of the refused, and of the accepted, which start executors. */

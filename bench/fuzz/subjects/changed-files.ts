@@ -2,12 +2,12 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { InputError, loadArtifact } from '../../../src/artifacts/index.js';
-import type { Dice } from '../dice.js';
+import type { Dice } from '../../seeded/dice.js';
+import type { CaseResult } from '../../seeded/every-case.js';
 import { jsonOf, type Mutated, mutateJson } from '../mutate-json.js';
 import { mutateText } from '../mutate-text.js';
 import { RAW } from '../odd-values.js';
 import { faultsOf, plan } from '../program.js';
-import type { CaseResult } from '../subject.js';
 import { Cost, changesOf, pictureOf } from '../watch.js';
 
 /** Command is one that reads the changed file. */

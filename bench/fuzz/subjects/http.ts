@@ -1,11 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startServer } from '../../../src/runtime/index.js';
-import type { Dice } from '../dice.js';
+import type { Dice } from '../../seeded/dice.js';
+import type { CaseResult } from '../../seeded/every-case.js';
 import { type Material, WIDTH } from '../material.js';
 import { type MadeRequest, mutateRequest } from '../mutate-request.js';
 import { type Answer, RawClient } from '../raw-client.js';
-import type { CaseResult, Subject } from '../subject.js';
+import type { Subject } from '../subject.js';
 import { Cost } from '../watch.js';
 
 /** The statuses that the protocol and HTTP have for faults of a client. A 500 would be a bug in the server. */

@@ -15,13 +15,14 @@ import {
   randomNodes,
   readModel,
 } from '../../../src/onnx/index.js';
+import type { Dice } from '../../seeded/dice.js';
+import type { CaseResult } from '../../seeded/every-case.js';
 import { baseModels, EXTERNAL_FILE, externalData } from '../base-models.js';
-import type { Dice } from '../dice.js';
 import type { Material } from '../material.js';
 import { mutateProtobuf } from '../mutate-protobuf.js';
 import { mutateBytes } from '../mutate-text.js';
 import { faultsOf, plan } from '../program.js';
-import type { CaseResult, Subject } from '../subject.js';
+import type { Subject } from '../subject.js';
 import { Cost, changesOf, pictureOf } from '../watch.js';
 
 /** onnx tries changed ONNX files: `plan validate`, and everything that is done with a graph before it is run. */

@@ -1,11 +1,12 @@
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Dice } from '../dice.js';
+import type { Dice } from '../../seeded/dice.js';
+import type { CaseResult } from '../../seeded/every-case.js';
 import type { Material } from '../material.js';
 import { mutateText } from '../mutate-text.js';
 import { faultsOf, plan } from '../program.js';
-import type { CaseResult, Subject } from '../subject.js';
+import type { Subject } from '../subject.js';
 import { Cost, changesOf, pictureOf } from '../watch.js';
 import { type Command, type Kind, OUT, oneFile } from './changed-files.js';
 

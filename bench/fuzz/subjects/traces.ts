@@ -2,12 +2,13 @@ import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { InputError } from '../../../src/artifacts/index.js';
 import { prepareSimulation } from '../../../src/simulation/index.js';
-import type { Dice } from '../dice.js';
+import type { Dice } from '../../seeded/dice.js';
+import type { CaseResult } from '../../seeded/every-case.js';
 import type { Material } from '../material.js';
 import { jsonOf, type Mutated, mutateJson } from '../mutate-json.js';
 import { mutateText } from '../mutate-text.js';
 import { faultsOf, plan } from '../program.js';
-import type { CaseResult, Subject } from '../subject.js';
+import type { Subject } from '../subject.js';
 import { Cost, changesOf, pictureOf } from '../watch.js';
 
 const TRACES: readonly string[] = [

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { stream } from '../../../bench/refute/pooled/random-problem.js';
 import { type CompareRow, compareSpec } from '../../../src/api/index.js';
 import { type PooledSpec, type Profile, parseArtifact } from '../../../src/artifacts/index.js';
 import { type HighsEngine, loadHighs, type PlanBody, planPooled } from '../../../src/milp/index.js';
 import { cases } from '../../cases.js';
-import { stream } from '../../milp/random-problem.js';
 import { EXAMPLE, withCounts, withSlos, writeRandomSpec, writeSpec } from '../specs.js';
 
 let folder: string;

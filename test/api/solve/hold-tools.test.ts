@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { randomProblem } from '../../../bench/refute/pooled/random-problem.js';
 // The library gives only the plan that is found; the steps of its search are seen here alone.
 import { HoldTime, holdTools } from '../../../src/api/solve/hold-tools.js';
 import type { HoldJob, HoldRun } from '../../../src/api/solve/hold-worker.js';
@@ -13,7 +14,6 @@ import {
   type PlanBody,
   planPooled,
 } from '../../../src/milp/index.js';
-import { randomProblem } from '../../milp/random-problem.js';
 
 const PROBLEM = randomProblem(
   3,

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { randomProblem } from '../../../bench/refute/pooled/random-problem.js';
 // The pool is not exported by the library, and nothing else shows that its solvers are kept.
 import { SolverPool } from '../../../src/api/solve/solver-pool.js';
 import { threadsNowMs } from '../../../src/api/solve/threads-clock.js';
 import { InputError } from '../../../src/artifacts/index.js';
 import type { PooledProblem } from '../../../src/milp/index.js';
-import { randomProblem } from '../../milp/random-problem.js';
 
 const PROBLEM = randomProblem(4, { classes: 2, blocks: 3, batches: 2, virtual: [1], models: 1, mostGpus: 3 });
 

@@ -2,12 +2,12 @@ import { mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Dice } from '../../../bench/fuzz/dice.js';
 import { jsonOf, mutateJson } from '../../../bench/fuzz/mutate-json.js';
 import { mutateProtobuf } from '../../../bench/fuzz/mutate-protobuf.js';
 import { mutateRequest } from '../../../bench/fuzz/mutate-request.js';
 import { faultsOf, type Ran } from '../../../bench/fuzz/program.js';
 import { changesOf, pictureOf } from '../../../bench/fuzz/watch.js';
+import { Dice } from '../../../bench/seeded/dice.js';
 
 describe('the rules of the fuzzers', () => {
   const ran: Ran = { args: ['validate', 'f'], code: 2, stdout: '', stderr: 'error: Cannot read f\n' };

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { randomProblem, type Shape } from '../../../bench/refute/pooled/random-problem.js';
 import type {
   ClassUse,
   Placement,
@@ -15,7 +16,6 @@ import {
   type ProblemModel,
   planPooled,
 } from '../../../src/milp/index.js';
-import { randomProblem, type Shape } from '../random-problem.js';
 
 const SHAPE: Shape = { classes: 2, blocks: 5, batches: 3, virtual: [1, 2], models: 2, mostGpus: 12 };
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { randomProblem, type Shape, stream } from '../../../bench/refute/pooled/random-problem.js';
 import { type ColumnSet, enumerateColumns, ListedColumns } from '../../../src/milp/columns/index.js';
 import { modelTable } from '../../../src/milp/tables/index.js';
-import { randomProblem, type Shape, stream } from '../random-problem.js';
 
 const SHAPE: Shape = { classes: 3, blocks: 3, batches: 2, virtual: [1, 2], models: 1, mostGpus: 2 };
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { randomProblem, type Shape, stream } from '../../../bench/refute/pooled/random-problem.js';
 import type { PlannedPipeline } from '../../../src/artifacts/index.js';
 import { ListedColumns, roundSteps } from '../../../src/milp/columns/column-source.js';
 import {
@@ -12,7 +13,6 @@ import { plannedColumn } from '../../../src/milp/columns/planned-columns.js';
 import type { PooledProblem } from '../../../src/milp/index.js';
 import { modelTable } from '../../../src/milp/tables/tables.js';
 import { type ModelByHand, problemByHand } from '../by-hand.js';
-import { randomProblem, type Shape, stream } from '../random-problem.js';
 
 const SHAPE: Shape = { classes: 2, blocks: 4, batches: 2, virtual: [1, 2], models: 1, mostGpus: 4 };
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { randomProblem, type Shape, stream } from '../../../bench/refute/pooled/random-problem.js';
 import type { DeviceClass, PooledSpec } from '../../../src/artifacts/index.js';
 import { type ColumnPrices, ListedColumns } from '../../../src/milp/columns/column-source.js';
 import { type ColumnSet, enumerateColumns } from '../../../src/milp/columns/columns.js';
@@ -6,7 +7,6 @@ import { LabelPricing } from '../../../src/milp/columns/label-pricing.js';
 import type { PooledProblem } from '../../../src/milp/index.js';
 import { modelTable } from '../../../src/milp/tables/tables.js';
 import { cases } from '../../cases.js';
-import { randomProblem, type Shape, stream } from '../random-problem.js';
 
 const SHAPE: Shape = { classes: 3, blocks: 6, batches: 3, virtual: [1, 2], models: 1, mostGpus: 5 };
 const TIMED: Shape = { ...SHAPE, timedSpans: true };

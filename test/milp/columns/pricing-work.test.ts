@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { randomProblem, type Shape } from '../../../bench/refute/pooled/random-problem.js';
 import { ListedColumns } from '../../../src/milp/columns/column-source.js';
 import { type ColumnSet, columnSetOf, enumerateColumns } from '../../../src/milp/columns/columns.js';
 import { LabelPricing } from '../../../src/milp/columns/label-pricing.js';
 import { modelTable } from '../../../src/milp/tables/tables.js';
 import { type ModelByHand, problemByHand } from '../by-hand.js';
 import { manyColumns } from '../integer/search-by-hand.js';
-import { randomProblem, type Shape } from '../random-problem.js';
 
 const STOP_EVERY = 65_536;
 

@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { randomProblem, type Shape } from '../../../bench/refute/pooled/random-problem.js';
 import { type HighsEngine, loadHighs, type PlanOptions, type PlanProgress } from '../../../src/milp/index.js';
 import { milpPlan } from '../../../src/milp/integer/column-milp.js';
 import { gridColumns, gridPlan } from '../../../src/milp/integer/grid-search.js';
 import type { SolveOutcome, SolverOptions } from '../../../src/milp/lp/highs.js';
 import { cases } from '../../cases.js';
 import { problemByHand } from '../by-hand.js';
-import { randomProblem, type Shape } from '../random-problem.js';
 import { searchFor, TWO_CLASSES } from './search-by-hand.js';
 
 let highs: HighsEngine;

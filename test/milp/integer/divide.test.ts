@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { stream } from '../../../bench/refute/pooled/random-problem.js';
 import { divideByPrice } from '../../../src/milp/integer/divide-by-price.js';
 import { divideByWeight } from '../../../src/milp/integer/divide-by-weight.js';
 import type { WholeGpuTable } from '../../../src/milp/integer/whole-gpus.js';
 import { cases } from '../../cases.js';
-import { stream } from '../random-problem.js';
 
 /** A table whose figures never fall when a class has more GPUs. */
 function randomTable(next: () => number, counts: readonly number[], worth: readonly number[]): WholeGpuTable {

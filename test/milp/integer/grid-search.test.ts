@@ -1,4 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { BruteForce } from '../../../bench/refute/pooled/brute-force.js';
+import { randomProblem, type Shape } from '../../../bench/refute/pooled/random-problem.js';
 import { type HighsEngine, loadHighs, type PooledProblem } from '../../../src/milp/index.js';
 import { meetsRates } from '../../../src/milp/integer/candidates.js';
 import {
@@ -14,9 +16,7 @@ import type { IntegerSearch } from '../../../src/milp/integer/search-types.js';
 import { columnKey } from '../../../src/milp/lp/master.js';
 import { type UsedColumn, usedRps } from '../../../src/milp/plan/plan-model.js';
 import { cases } from '../../cases.js';
-import { BruteForce } from '../brute-force.js';
 import { problemByHand } from '../by-hand.js';
-import { randomProblem, type Shape } from '../random-problem.js';
 import { searchFor } from './search-by-hand.js';
 
 const SHAPE: Shape = { classes: 2, blocks: 2, batches: 2, virtual: [1, 2], models: 1, mostGpus: 2 };

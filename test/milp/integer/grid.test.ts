@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { randomProblem, type Shape, stream } from '../../../bench/refute/pooled/random-problem.js';
 import { type ColumnSet, enumerateColumns } from '../../../src/milp/columns/columns.js';
 import {
   type Grid,
@@ -13,7 +14,6 @@ import { unitTable, wholeGpuTable } from '../../../src/milp/integer/whole-gpus.j
 import { usedRps } from '../../../src/milp/plan/plan-model.js';
 import { modelTable } from '../../../src/milp/tables/tables.js';
 import { cases } from '../../cases.js';
-import { randomProblem, type Shape, stream } from '../random-problem.js';
 import { manyColumns } from './search-by-hand.js';
 
 const SHAPE: Shape = { classes: 2, blocks: 2, batches: 2, virtual: [1, 2], models: 1, mostGpus: 2 };

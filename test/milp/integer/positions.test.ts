@@ -1,4 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { BruteForce } from '../../../bench/refute/pooled/brute-force.js';
+import { randomProblem, type Shape } from '../../../bench/refute/pooled/random-problem.js';
 import { type ColumnSet, enumerateColumns } from '../../../src/milp/columns/columns.js';
 import { checkPlan, type HighsEngine, loadHighs, type PooledProblem } from '../../../src/milp/index.js';
 import { type Grid, gridOf, leastCommonMultiple, ModelGrid } from '../../../src/milp/integer/grid.js';
@@ -7,8 +9,6 @@ import { assemblePlan } from '../../../src/milp/plan/plan.js';
 import { usedRps } from '../../../src/milp/plan/plan-model.js';
 import { classesOf, modelTable } from '../../../src/milp/tables/tables.js';
 import { cases } from '../../cases.js';
-import { BruteForce } from '../brute-force.js';
-import { randomProblem, type Shape } from '../random-problem.js';
 import { searchFor } from './search-by-hand.js';
 
 const SHAPE: Shape = { classes: 2, blocks: 2, batches: 2, virtual: [1, 2], models: 1, mostGpus: 2 };

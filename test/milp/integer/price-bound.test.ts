@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { randomProblem, type Shape } from '../../../bench/refute/pooled/random-problem.js';
 import type { ListedColumns } from '../../../src/milp/columns/column-source.js';
 import { type HighsEngine, loadHighs, planPooled } from '../../../src/milp/index.js';
 import { wholeGpuBound } from '../../../src/milp/integer/price-bound.js';
@@ -8,7 +9,6 @@ import { LinearModel, type Term } from '../../../src/milp/lp/linear-model.js';
 import { gpusByClass } from '../../../src/milp/lp/master.js';
 import { cases } from '../../cases.js';
 import { problemByHand } from '../by-hand.js';
-import { randomProblem, type Shape } from '../random-problem.js';
 import { searchFor, TWO_CLASSES } from './search-by-hand.js';
 
 let highs: HighsEngine;

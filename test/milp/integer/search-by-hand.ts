@@ -1,3 +1,4 @@
+import { randomProblem } from '../../../bench/refute/pooled/random-problem.js';
 import { type ColumnSource, ListedColumns } from '../../../src/milp/columns/column-source.js';
 import { type ColumnSet, enumerateColumns } from '../../../src/milp/columns/columns.js';
 import { LabelPricing } from '../../../src/milp/columns/label-pricing.js';
@@ -8,7 +9,6 @@ import type { MasterGoal } from '../../../src/milp/lp/master-rows.js';
 import { Phases } from '../../../src/milp/phases.js';
 import { classesOf, type ModelTable, modelTable } from '../../../src/milp/tables/tables.js';
 import type { ModelByHand } from '../by-hand.js';
-import { randomProblem } from '../random-problem.js';
 
 /** A GPU of A serves 1000 requests per second, and one of B 400. */
 export const TWO_CLASSES: ModelByHand = {

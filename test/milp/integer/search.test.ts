@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { BruteForce } from '../../../bench/refute/pooled/brute-force.js';
+import { randomProblem, type Shape } from '../../../bench/refute/pooled/random-problem.js';
 import type { DeviceClass, PooledSpec } from '../../../src/artifacts/index.js';
 import { type HighsEngine, loadHighs, type PlanOptions } from '../../../src/milp/index.js';
 import { searchPlan } from '../../../src/milp/integer/search.js';
 import { assemblePlan } from '../../../src/milp/plan/plan.js';
 import { cases } from '../../cases.js';
-import { BruteForce } from '../brute-force.js';
 import { type ModelByHand, problemByHand } from '../by-hand.js';
-import { randomProblem, type Shape } from '../random-problem.js';
 import { searchFor } from './search-by-hand.js';
 
 let highs: HighsEngine;

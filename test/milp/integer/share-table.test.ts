@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { randomProblem, type Shape } from '../../../bench/refute/pooled/random-problem.js';
 import type { ListedColumns } from '../../../src/milp/columns/column-source.js';
 import { columnsUsing } from '../../../src/milp/columns/columns.js';
 import { type HighsEngine, loadHighs, type PooledProblem } from '../../../src/milp/index.js';
@@ -7,7 +8,6 @@ import { heldToShares, minSharesOf, sharePrices } from '../../../src/milp/intege
 import { gpusByClass } from '../../../src/milp/lp/master.js';
 import { usedRps } from '../../../src/milp/plan/plan-model.js';
 import { seeds } from '../../cases.js';
-import { randomProblem, type Shape } from '../random-problem.js';
 import { searchFor } from './search-by-hand.js';
 
 let highs: HighsEngine;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { stream } from '../../../bench/refute/pooled/random-problem.js';
 import { StateSet } from '../../../src/milp/integer/state-set.js';
-import { stream } from '../random-problem.js';
 
 function membersOf(set: StateSet, states: number): number[] {
   const members: number[] = [];

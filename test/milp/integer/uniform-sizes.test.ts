@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { randomProblem, type Shape } from '../../../bench/refute/pooled/random-problem.js';
 import type { DeviceClass } from '../../../src/artifacts/index.js';
 import {
   checkPlan,
@@ -11,7 +12,6 @@ import { searchPlan } from '../../../src/milp/integer/search.js';
 import { uniformPlan } from '../../../src/milp/integer/uniform-sizes.js';
 import { cases } from '../../cases.js';
 import { problemByHand } from '../by-hand.js';
-import { randomProblem, type Shape } from '../random-problem.js';
 import { searchFor } from './search-by-hand.js';
 
 let highs: HighsEngine;

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { randomProblem, type Shape, stream } from '../../../bench/refute/pooled/random-problem.js';
 import type { ColumnSet } from '../../../src/milp/columns/index.js';
 import { enumerateColumns } from '../../../src/milp/columns/index.js';
 import { slotSequences } from '../../../src/milp/integer/slot-sequences.js';
@@ -6,7 +7,6 @@ import { WholeGpuPricing } from '../../../src/milp/integer/whole-gpu-pricing.js'
 import type { PooledProblem } from '../../../src/milp/problem.js';
 import { type ModelTable, modelTable, type Slot } from '../../../src/milp/tables/index.js';
 import { cases } from '../../cases.js';
-import { randomProblem, type Shape, stream } from '../random-problem.js';
 
 const SHAPE: Shape = { classes: 2, blocks: 6, batches: 2, virtual: [1, 2], models: 1, mostGpus: 4 };
 

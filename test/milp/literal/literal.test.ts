@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { randomProblem } from '../../../bench/refute/pooled/random-problem.js';
 import type { PooledSpec } from '../../../src/artifacts/index.js';
 import { type HighsEngine, loadHighs } from '../../../src/milp/index.js';
 import { literalModel, solveLiteral } from '../../../src/milp/literal/literal.js';
@@ -8,7 +9,6 @@ import { usedRps } from '../../../src/milp/plan/plan-model.js';
 import { spanUs } from '../../../src/milp/tables/span-latencies.js';
 import { classesOf, modelTable } from '../../../src/milp/tables/tables.js';
 import { type ModelByHand, problemByHand } from '../by-hand.js';
-import { randomProblem } from '../random-problem.js';
 
 let highs: HighsEngine;
 beforeAll(async () => {

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { randomProblem } from '../../../bench/refute/pooled/random-problem.js';
 import type { ColumnSource } from '../../../src/milp/columns/column-source.js';
 import { ListedColumns } from '../../../src/milp/columns/column-source.js';
 import { type Column, type ColumnSet, enumerateColumns } from '../../../src/milp/columns/columns.js';
@@ -9,7 +10,6 @@ import { boundAt, type MasterProblem, solveMaster } from '../../../src/milp/lp/m
 import { classesOf, modelTable } from '../../../src/milp/tables/tables.js';
 import { cases } from '../../cases.js';
 import { type ModelByHand, problemByHand } from '../by-hand.js';
-import { randomProblem } from '../random-problem.js';
 
 let highs: HighsEngine;
 beforeAll(async () => {

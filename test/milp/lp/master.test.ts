@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { randomProblem, type Shape } from '../../../bench/refute/pooled/random-problem.js';
 import { ListedColumns } from '../../../src/milp/columns/column-source.js';
 import { type Column, type ColumnSet, enumerateColumns } from '../../../src/milp/columns/columns.js';
 import { LabelPricing } from '../../../src/milp/columns/label-pricing.js';
@@ -9,7 +10,6 @@ import { boundAt, gpusByClass, type MasterResult, solveMaster } from '../../../s
 import type { MasterGoal } from '../../../src/milp/lp/master-rows.js';
 import { type ClassTable, classesOf, type ModelTable, modelTable } from '../../../src/milp/tables/tables.js';
 import { cases } from '../../cases.js';
-import { randomProblem, type Shape } from '../random-problem.js';
 
 const SHAPE: Shape = { classes: 2, blocks: 4, batches: 2, virtual: [1, 2], models: 2, mostGpus: 4 };
 

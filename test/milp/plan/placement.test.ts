@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { stream } from '../../../bench/refute/pooled/random-problem.js';
 import { type Cluster, seatsOf } from '../../../src/artifacts/index.js';
 import {
   canPlace,
@@ -6,7 +7,6 @@ import {
   type PoolToPlace,
   placeVirtualGpus,
 } from '../../../src/milp/plan/placement.js';
-import { stream } from '../random-problem.js';
 
 function pool(pipeline: number, virtual: number, virtualGpus: number, partition = 0): PoolToPlace {
   return { model: 0, pipeline, partition, class: 'A', virtual, virtualGpus };

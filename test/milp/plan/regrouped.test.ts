@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { randomProblem, type Shape } from '../../../bench/refute/pooled/random-problem.js';
 import {
   type HighsEngine,
   loadHighs,
@@ -7,7 +8,6 @@ import {
   regrouped,
   type VirtualGpuCounts,
 } from '../../../src/milp/index.js';
-import { randomProblem, type Shape } from '../random-problem.js';
 
 const SHAPE: Shape = { classes: 2, blocks: 4, batches: 3, virtual: [1, 2], models: 2, mostGpus: 12 };
 

@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import {
+  latencyUsOf,
+  randomProfile,
+  type Shape,
+  stream,
+} from '../../../bench/refute/pooled/random-problem.js';
+import {
   type DeviceProfile,
   layersBeforeBlocks,
   type PlannedPartition,
@@ -18,7 +24,6 @@ import {
   spanUs,
 } from '../../../src/milp/tables/span-latencies.js';
 import { cases } from '../../cases.js';
-import { latencyUsOf, randomProfile, type Shape, stream } from '../random-problem.js';
 
 const SHAPE: Shape = {
   classes: 1,

@@ -4,8 +4,21 @@ import { type Stream, streamOf } from '../../src/random/index.js';
 export class Dice {
   private readonly stream: Stream;
 
-  constructor(seed: number, name: string) {
+  constructor(
+    private readonly seed: number,
+    private readonly name: string,
+  ) {
     this.stream = streamOf(seed, name);
+  }
+
+  /** again gives dice that draw the same from the beginning. */
+  again(): Dice {
+    return new Dice(this.seed, this.name);
+  }
+
+  /** other gives dice of their own for one purpose, so that one more draw moves nothing else. */
+  other(purpose: string): Dice {
+    return new Dice(this.seed, `${this.name}/${purpose}`);
   }
 
   /** below draws a whole number from 0 to `end` − 1. */

@@ -1,5 +1,5 @@
-import type { DeviceClass, DeviceProfile, ObjectiveKind } from '../../src/artifacts/index.js';
-import type { PooledProblem, ProblemModel } from '../../src/milp/index.js';
+import type { DeviceClass, DeviceProfile, ObjectiveKind } from '../../../src/artifacts/index.js';
+import type { PooledProblem, ProblemModel } from '../../../src/milp/index.js';
 import { latencyUsOf } from './random-problem.js';
 
 /** The virtual GPUs of one partition. `rps` is the rate of one of them. */

@@ -1,5 +1,11 @@
-import type { Cluster, DeviceClass, DeviceProfile, PooledSpec, Profile } from '../../src/artifacts/index.js';
-import { type PooledProblem, resolvePooled } from '../../src/milp/index.js';
+import type {
+  Cluster,
+  DeviceClass,
+  DeviceProfile,
+  PooledSpec,
+  Profile,
+} from '../../../src/artifacts/index.js';
+import { type PooledProblem, resolvePooled } from '../../../src/milp/index.js';
 
 /** A seeded stream of numbers in [0, 1). */
 export function stream(seed: number): () => number {
