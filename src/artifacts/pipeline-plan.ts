@@ -13,6 +13,8 @@ export interface PipelinePlan extends Emitted {
   notes?: string[];
   /** Whether it is proved that no plan costs less; absent where the spec fixes the plan. */
   status?: 'optimal' | 'feasible';
+  /** False where a clock or an interruption ended the search. */
+  reproducible?: boolean;
   objective?: PipelineObjective;
   sample?: PlannedSample;
   /** The scheduler that serves the plan. */

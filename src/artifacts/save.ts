@@ -25,6 +25,7 @@ const NEWER_VERSIONS: Partial<Record<ArtifactKind, string>> = {
   'gear-plan': '1.1',
   'load-report': '1.5',
   'no-plan': '1.1',
+  'pipeline-plan': '1.1',
   'plan-diff': '1.4',
   'pooled-plan': '1.1',
   profile: '1.2',

@@ -81,7 +81,8 @@ class PlacementSearch {
     let known = this.known(lp.solved.values);
     const slack = this.slack(known, lp.bound);
     if (slack < 0) return this.answer(known, known?.objective as number);
-    if (Number.isFinite(slack)) this.model.keepWorth(lp.stated, lp.solved.rowDuals as Float64Array, slack);
+    const { rowDuals } = lp.solved as { rowDuals?: Float64Array };
+    if (Number.isFinite(slack) && rowDuals !== undefined) this.model.keepWorth(lp.stated, rowDuals, slack);
     if (this.model.choices.length > MOST_CHOICES) return this.answer(known, lp.bound);
     const milp = this.rounds(true, nodes);
     if (milp === undefined) return this.answer(known, lp.bound);
@@ -123,7 +124,7 @@ class PlacementSearch {
       if (solved.status === 'infeasible') return 'infeasible';
       if (!('values' in solved)) return undefined;
       taken += solved.nodes;
-      bound = Math.max(bound, solved.bound);
+      bound = Math.max(bound, solved.bound ?? Number.NEGATIVE_INFINITY);
       const isDone = !this.model.addViolated(solved.values) || taken >= nodes;
       if (isDone || solved.status === 'feasible') return { stated, solved, bound, nodes: taken };
     }

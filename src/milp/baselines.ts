@@ -154,12 +154,13 @@ function bestByClasses(table: ModelTable, columns: ColumnSet): Replica[] {
   return [...kept.values()];
 }
 
-/** mostServed counts the replicas that serve most with a model's GPUs. It returns undefined if the solver stopped. */
+/** mostServed counts the replicas that serve most with a model's GPUs. It returns undefined if the solver did not find out. */
 function mostServed(
   items: readonly Replica[],
   gpus: readonly number[],
   highs: HighsEngine,
 ): UsedColumn[] | undefined {
+  if (items.length === 0) return [];
   const model = new LinearModel();
   const counts = items.map(({ classes }) =>
     model.addVariable(`replicas[${classes.join('-')}]`, { integer: true }),
@@ -176,8 +177,7 @@ function mostServed(
     items.map(({ rps }, i): Term => [counts[i] as number, rps / unit]),
   );
   const outcome = highs.solve(model, milpWork(MOST_NODES));
-  if (outcome.status === 'stopped' || outcome.status === 'feasible') return undefined;
-  if (outcome.status !== 'optimal') return [];
+  if (outcome.status !== 'optimal') return undefined;
   return items.flatMap(({ column }, i): UsedColumn[] => {
     const n = Math.round(outcome.values[counts[i] as number] as number);
     return n > 0 ? [{ column, virtualGpus: column.parts.map(() => n) }] : [];

@@ -7,8 +7,8 @@ const MOST_US = 24 * 3600 * 1e6;
 
 /**
  * importOrtProfile makes a profile from ONNX Runtime's own profiles (`enable_profiling`), one per block, class,
- * virtual size and batch size. The latency is the median of the `model_run` events; of several, the first is left out
- * as warm-up. Profiling makes runs longer, by 10 to 30 % for convolutional networks and by more for many small nodes.
+ * virtual size and batch size. The latency is the median of the `model_run` events without the first, which is cold: it
+ * allocates memory and takes several times as long as those after it. So a file of one run is refused. Profiling makes runs longer, by 10 to 30 % for convolutional networks and by more for many small nodes.
  * Nodes carry the optimizer's names, so the profile has no layers.
  *
  * Cells without a file are null, and `measurement.complete` is then false.
@@ -20,14 +20,21 @@ export function importOrtProfile(files: readonly MeasuredFile[], options: Measur
     read: (events, path, faults) => {
       const runs = events.filter(({ name }) => name === 'model_run');
       const wrong = events.flatMap((event, i) => durationFaults(event, `${path}[${i}]`));
-      if (runs.length === 0) wrong.unshift(fault('it has no model_run events', path));
+      wrong.unshift(...countFaults(runs, path));
       faults.push(...firstFaults(wrong, path));
       if (wrong.length > 0) return undefined;
-      const durations = runs.map(({ dur }) => dur as number);
-      const { medianUs, p95Us } = figureOf(durations.length > 1 ? durations.slice(1) : durations);
+      const { medianUs, p95Us } = figureOf(runs.slice(1).map(({ dur }) => dur as number));
       return { medianUs, p95Us };
     },
   });
+}
+
+/** countFaults refuses a file without a run after the cold one. */
+function countFaults(runs: readonly Record<string, unknown>[], path: string): Fault[] {
+  if (runs.length === 0) return [fault('it has no model_run events', path)];
+  if (runs.length > 1) return [];
+  const took = `it has one model_run, of ${JSON.stringify(runs[0]?.dur)} µs, which is the cold one`;
+  return [fault(`${took}: run the model twice or more in one session`, path)];
 }
 
 /**

@@ -226,6 +226,16 @@ describe('importOrtProfile()', () => {
     expect(profile.devices.cpu?.blockLatencyUs).toEqual({ 1: { 2: [20] } });
     expect(profile.devices.cpu?.provider).toBeUndefined();
   });
+  test('refuses a file of one run, which is cold, and takes the second of two', () => {
+    const imported = (durations: number[]) => {
+      const text = JSON.stringify(durations.map((us) => event('model_run', us)));
+      return importOrtProfile([{ path: 'a', text, device: 'cpu', batch: 1 }], { model: 'm', cutBytes: [0] });
+    };
+    expect(imported([232, 69]).devices.cpu?.blockLatencyUs).toEqual({ 1: { 1: [69] } });
+    expect(faultsOf(() => imported([232]))).toMatch(
+      /a: it has one model_run, of 232 µs, which is the cold one: run the model twice or more in one session/,
+    );
+  });
   test('refuses a file without runs and runs without a duration', () => {
     const files = [
       { path: 'a', text: JSON.stringify([event('x', 1)]), device: 'cpu', batch: 1 },
@@ -240,7 +250,12 @@ describe('importOrtProfile()', () => {
     const faultsWith = (events: object[]) =>
       faultsOf(() =>
         importOrtProfile(
-          [{ path: 'a', text: JSON.stringify([event('model_run', 9), ...events]), device: 'cpu', batch: 1 }],
+          [
+            {
+              text: JSON.stringify([event('model_run', 9), ...events, event('model_run', 9)]),
+              ...{ path: 'a', device: 'cpu', batch: 1 },
+            },
+          ],
           { model: 'm', cutBytes: [0] },
         ),
       );

@@ -97,6 +97,11 @@ export async function planOpen(
       : undefined;
     return { status: 'feasible', plan, finished: true, estimates: 0, ...(why && { explanation: why }) };
   }
+  let isCut = false;
+  const cutting = (estimates: number): boolean => {
+    isCut ||= stop(estimates);
+    return isCut;
+  };
   // What the search has estimated last costs nothing to estimate again.
   const known = new Map<Sample, PipelineEstimator>();
   const kept: typeof estimatorOf = (asked, sample) => {
@@ -105,14 +110,17 @@ export async function planOpen(
     return estimator;
   };
   const outcome = planPipeline(
-    { problem, samples, estimatorOf: kept, mostEstimates: work, stop },
+    { problem, samples, estimatorOf: kept, mostEstimates: work, stop: cutting },
     method === 'exact' ? 'exact' : 'inferline',
   );
   if (outcome.status === 'undecided') return outcome;
   if (outcome.status === 'infeasible') return infeasible(outcome, spec);
   const { configuration, lowerBound, estimates, finished, trail } = outcome;
   const body = planOf(configuration, { problem, samples, spec, files, known });
-  const proved = { ...body, ...costProof(body.hourlyCost ?? 0, lowerBound) };
+  const proved = {
+    ...{ ...body, ...costProof(body.hourlyCost ?? 0, lowerBound) },
+    ...(isCut ? { reproducible: false } : {}),
+  };
   const why = explain ? explainPipeline({ problem, samples, estimatorOf }, configuration, trail) : undefined;
   return {
     ...{

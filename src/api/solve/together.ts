@@ -100,7 +100,7 @@ export async function solveTogether(
       paths.join(', '),
       loaded.flatMap(({ open, files }) => (open === undefined ? [] : tools.openFigures(open, files))),
     );
-  const { outcome, solves, reasonsAlone } = await searched(loaded, tools, options);
+  const { outcome, solves, reasonsAlone, isTimed } = await searched(loaded, tools, options);
   const solver = { ms: performance.now() - startedMs, phases: {}, columns: 0, rounds: solves, nodes: 0 };
   if (outcome.status !== 'feasible') {
     const reasons =
@@ -118,7 +118,8 @@ export async function solveTogether(
   for (const [k, one] of loaded.entries()) {
     const { plan: body } = outcome.parts[k] as { plan: PipelinePlanBody };
     const others = loaded.filter((other) => other !== one).map(nameOf);
-    plans.push(await planWithShare(one, body, { tools, others, file: files[k] }));
+    const made = await planWithShare(one, body, { tools, others, file: files[k] });
+    plans.push(isTimed ? { ...made, reproducible: false } : made);
   }
   if (output !== undefined) await mkdir(output, { recursive: true });
   for (const [k, file] of files.entries())
@@ -193,7 +194,7 @@ async function searched(
   const pool = new JobPool<PlanningJob, PlannedOpen, number>('#dist/src/api/solve/pipeline-worker.js', {
     ...{ what: 'planner', threads: 1, signal },
   });
-  let [solves, cut] = [0, false];
+  let [solves, cut, isTimed] = [0, false, false];
   const reasonsAlone = new Map<number, readonly NoPlanReason[]>();
   const solve = async (
     k: number,
@@ -211,6 +212,7 @@ async function searched(
     }
     cut ||= !answer.finished;
     const { plan } = answer;
+    isTimed ||= plan.reproducible === false;
     const { value = 0, bound = 0 } = plan.objective ?? {};
     return { status: 'feasible', part: { plan, used: usedBy(plan), hourlyCost: value, lowerBound: bound } };
   };
@@ -219,10 +221,13 @@ async function searched(
       ...{ pipelines: loaded.length, counts: freeIn(loaded, tools), solve },
       prove: loaded.every(({ spec }) => spec.value.planner.method === 'exact'),
       mostSolves: MOST_SOLVES,
-      stop: () => signal?.aborted === true || performance.now() >= endMs,
+      stop: () => {
+        isTimed ||= signal?.aborted === true || performance.now() >= endMs;
+        return isTimed;
+      },
     });
     const outcome = found.status === 'feasible' ? { ...found, finished: found.finished && !cut } : found;
-    return { outcome, solves, reasonsAlone };
+    return { outcome, solves, reasonsAlone, isTimed };
   } finally {
     await pool.close();
   }

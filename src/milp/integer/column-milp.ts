@@ -100,7 +100,7 @@ function solved(
   const used = settledShares(usedColumns(plan, outcome.values, tables), tables);
   const value = planValue(search, used, plan.priceOf(outcome.values));
   const proved = { used, value, nodes: outcome.nodes, ended: outcome.status === 'optimal' };
-  if (!isProof) return proved;
+  if (!isProof || outcome.bound === undefined) return proved;
   const bound = consistent(search, {
     bound: outcome.bound * plan.scale.value,
     value,

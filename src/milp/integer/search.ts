@@ -186,7 +186,10 @@ function literalPlan(search: IntegerSearch, gap: number): SearchResult {
   const value = planValue(search, used, outcome.objective);
   return finish(
     search,
-    { used, value, nodes: outcome.nodes, bound: outcome.bound, tolerance: SOLVER_TOLERANCE },
+    {
+      ...{ used, value, nodes: outcome.nodes, tolerance: SOLVER_TOLERANCE },
+      ...(outcome.bound === undefined ? {} : { bound: outcome.bound }),
+    },
     { proven: search.master.bound, gap },
   );
 }

@@ -6,22 +6,30 @@ export type SolveLimit = 'nodes' | 'time' | 'iterations' | 'interrupted' | 'targ
 
 /**
  * SolveOutcome is a union of all ends of a solve: an objective can be read only if there is a solution, and a bound
- * only if one was proved. `unbounded` also stands for a model that is either unbounded or infeasible. An LP that was
- * stopped early gives no solution.
+ * only if one was proved. HiGHS may find out that a model is unbounded or infeasible without knowing which. An LP that
+ * was stopped early gives no solution.
  */
 export type SolveOutcome =
   | {
-      readonly status: 'optimal' | 'feasible';
+      readonly status: 'optimal';
       readonly objective: number;
       /** A proven bound on the objective of the given model. */
       readonly bound: number;
       readonly values: Float64Array;
-      /** The shadow prices of the rows, only for LPs solved to optimality. */
+      /** The shadow prices of the rows, only for LPs. */
       readonly rowDuals?: Float64Array;
-      readonly limit?: SolveLimit;
       readonly nodes: number;
     }
-  | { readonly status: 'infeasible' | 'unbounded' }
+  | {
+      readonly status: 'feasible';
+      readonly objective: number;
+      /** A proven bound; absent where the solve was stopped before there was one. */
+      readonly bound?: number;
+      readonly values: Float64Array;
+      readonly limit: SolveLimit;
+      readonly nodes: number;
+    }
+  | { readonly status: 'infeasible' | 'unbounded' | 'unbounded-or-infeasible' }
   | { readonly status: 'stopped'; readonly limit: SolveLimit; readonly nodes: number }
   | { readonly status: 'failed'; readonly message: string };
 
@@ -210,12 +218,13 @@ function outcomeOf(highs: Highs, native: Model, status: ModelStatusCode, isMip: 
   switch (status) {
     case s.optimal:
     case s.empty:
-      return { status: 'optimal', ...solutionOf(highs, native, isMip, true) };
+      return optimal(highs, native, isMip);
     case s.infeasible:
       return { status: 'infeasible' };
     case s.unbounded:
-    case s.unboundedOrInfeasible:
       return { status: 'unbounded' };
+    case s.unboundedOrInfeasible:
+      return { status: 'unbounded-or-infeasible' };
     case s.timeLimit:
       return stopped(highs, native, 'time', isMip);
     case s.iterationLimit:
@@ -237,22 +246,36 @@ function outcomeOf(highs: Highs, native: Model, status: ModelStatusCode, isMip: 
  */
 function stopped(highs: Highs, native: Model, limit: SolveLimit, isMip: boolean): SolveOutcome {
   const has = native.info.get('primal_solution_status') === highs.constants.solutionStatus.feasible;
-  if (isMip && has) return { status: 'feasible', limit, ...solutionOf(highs, native, true, false) };
-  return { status: 'stopped', limit, nodes: isMip ? nodesOf(native) : 0 };
+  if (!isMip || !has) return { status: 'stopped', limit, nodes: isMip ? nodesOf(native) : 0 };
+  const bound = mipBound(native);
+  return {
+    ...{ status: 'feasible', limit, objective: native.getObjectiveValue() },
+    ...(bound === undefined ? {} : { bound }),
+    ...{ values: native.getSolution().colValue, nodes: nodesOf(native) },
+  };
 }
 
-function solutionOf(highs: Highs, native: Model, isMip: boolean, proven: boolean) {
-  const { colValue, rowDual } = native.getSolution();
+function optimal(highs: Highs, native: Model, isMip: boolean): SolveOutcome {
+  const { colValue: values, rowDual } = native.getSolution();
   const objective = native.getObjectiveValue();
+  if (isMip)
+    return {
+      status: 'optimal',
+      objective,
+      bound: mipBound(native) ?? objective,
+      values,
+      nodes: nodesOf(native),
+    };
   const dualStatus = native.info.get('dual_solution_status');
-  const withDuals = !isMip && dualStatus === highs.constants.solutionStatus.feasible;
-  return {
-    objective,
-    bound: isMip ? Number(native.info.get('mip_dual_bound')) : proven ? objective : Number.NaN,
-    values: colValue,
-    nodes: isMip ? nodesOf(native) : 0,
-    ...(withDuals ? { rowDuals: rowDual } : {}),
-  };
+  const hasDuals = dualStatus === highs.constants.solutionStatus.feasible;
+  const duals = hasDuals ? { rowDuals: rowDual } : {};
+  return { status: 'optimal', objective, bound: objective, values, nodes: 0, ...duals };
+}
+
+/** mipBound is what the search for whole numbers has proved: until it has solved an LP, HiGHS gives an infinity. */
+function mipBound(native: Model): number | undefined {
+  const bound = Number(native.info.get('mip_dual_bound'));
+  return Number.isFinite(bound) ? bound : undefined;
 }
 
 function nodesOf(native: Model): number {

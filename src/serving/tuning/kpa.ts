@@ -33,9 +33,9 @@ export const KPA_TUNING: KpaSettings = {
   maxScaleDownRate: 2,
 };
 
-/** Panic is how far a set is in panic: until when, and the most replicas that were wanted in it. */
+/** Panic is how far a set is in panic: since when it was last asked for, and the most replicas that were wanted in it. */
 interface Panic {
-  until: number;
+  since: number;
   most: number;
 }
 
@@ -43,6 +43,9 @@ interface Panic {
  * KpaTuner scales every stage by itself, as Knative's pod autoscaler does: to the mean number of tasks in it over the
  * stable window, over what a replica should hold. Where the panic window asks for twice the replicas that there are, it
  * follows that window, and takes no replica away for a stable window. It decides every 2 s.
+ *
+ * A set of two replicas or more begins in panic, with those that it has: until a stable window has passed, the tuner has
+ * seen too little to take any away (as `newAutoscaler` of Knative does). A panic that begins later begins without any.
  */
 export class KpaTuner implements Tuner {
   readonly wanted: Int32Array;
@@ -61,7 +64,7 @@ export class KpaTuner implements Tuner {
     this.wanted = plannedReplicas(sets);
     this.nextAt = NS_PER_S * TICK_S;
     this.before = new Float64Array(sets.length);
-    this.panics = sets.map(() => undefined);
+    this.panics = sets.map(({ replicas }) => (replicas > 1 ? { since: 0, most: replicas } : undefined));
     this.stableTicks = Math.max(1, Math.round(settings.stableS / TICK_S));
     this.panicTicks = Math.max(1, Math.round(settings.panicS / TICK_S));
   }
@@ -101,16 +104,15 @@ export class KpaTuner implements Tuner {
     const panic = this.panicAt(at, i, inPanic / ready >= panicThreshold);
     if (panic === undefined) return Math.max(1, Math.min(most, stable));
     panic.most = Math.max(panic.most, stable, bounded(inPanic));
-    return Math.min(most, panic.most);
+    return Math.max(1, Math.min(most, panic.most));
   }
 
   /** panicAt begins a panic, prolongs it or ends it. */
   private panicAt(at: number, i: number, isOver: boolean): Panic | undefined {
     const panic = this.panics[i];
-    const until = at + NS_PER_S * this.settings.stableS;
-    if (isOver && panic !== undefined) panic.until = until;
-    else if (isOver) this.panics[i] = { until, most: this.wanted[i] as number };
-    else if (panic !== undefined && panic.until < at) this.panics[i] = undefined;
+    if (isOver) this.panics[i] = { since: at, most: panic?.most ?? 0 };
+    else if (panic !== undefined && panic.since + NS_PER_S * this.settings.stableS < at)
+      this.panics[i] = undefined;
     return this.panics[i];
   }
 

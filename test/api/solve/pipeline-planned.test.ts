@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { InputError, solveSpec, validateFiles } from '../../../src/api/index.js';
+import { loadPipeline } from '../../../src/api/solve/pipeline.js';
+import { planOpen } from '../../../src/api/solve/pipeline-planning.js';
 import type {
   LatencyTable,
   NoPlan,
@@ -99,6 +101,24 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
     }
     expect([arrived, least]).toEqual([sample?.requests, sample?.leastAttainment]);
     expect(inTime / arrived).toBeCloseTo(sample?.attainment as number, 12);
+  });
+
+  it('says reproducible: false where a clock ended the search, and is validated all the same', async () => {
+    const { open, spec, files } = await loadPipeline(at('spec.yaml'));
+    const job = { open: open as NonNullable<typeof open>, spec: spec.value, files };
+    const whole = await planOpen(job, () => false);
+    expect(whole).toMatchObject({ status: 'feasible', finished: true });
+    if (whole.status !== 'feasible') return;
+    expect(whole.plan).not.toHaveProperty('reproducible');
+    // A counted limit ends a search at the same estimate again.
+    const worked = await planOpen({ ...job, work: whole.estimates - 20 }, () => false);
+    expect(worked).toMatchObject({ status: 'feasible', finished: false });
+    expect(worked.status === 'feasible' && worked.plan).not.toHaveProperty('reproducible');
+    const cut = await planOpen(job, (estimates) => estimates >= whole.estimates - 20);
+    expect(cut).toMatchObject({ status: 'feasible', finished: false, plan: { reproducible: false } });
+    const made = await solved();
+    await writeFile(at('plan.json'), JSON.stringify({ ...made, reproducible: false }));
+    expect((await validateFiles([at('plan.json')]))[0]).toMatchObject({ ok: true });
   });
 
   it('says in what share of its worst draw requests are in time, where draws differ', async () => {

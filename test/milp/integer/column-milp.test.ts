@@ -41,7 +41,8 @@ const STOPPED: SolveOutcome = { status: 'stopped', limit: 'nodes', nodes: 1 };
 
 /** The variables of a price are the rates on A and B, and then the GPUs of both. */
 function solution(status: 'optimal' | 'feasible', gpus: readonly number[], nodes: number): SolveOutcome {
-  return { status, objective: 1, bound: 1, values: Float64Array.of(1, 1, ...gpus), nodes };
+  const found = { objective: 1, bound: 1, values: Float64Array.of(1, 1, ...gpus), nodes };
+  return status === 'optimal' ? { status, ...found } : { status, ...found, limit: 'nodes' };
 }
 
 describe('milpPlan()', () => {

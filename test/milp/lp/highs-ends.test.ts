@@ -11,6 +11,7 @@ interface Scripted {
   duals: boolean;
   values: number[];
   nodes: number;
+  bound: number;
 }
 
 const FEASIBLE = 2;
@@ -26,7 +27,7 @@ vi.mock('highs', () => {
   const info: Record<string, () => unknown> = {
     primal_solution_status: () => (solver.script.incumbent ? FEASIBLE : 0),
     dual_solution_status: () => (solver.script.duals ? FEASIBLE : 0),
-    mip_dual_bound: () => 7,
+    mip_dual_bound: () => solver.script.bound,
     mip_node_count: () => solver.script.nodes,
   };
   const native = {
@@ -67,6 +68,7 @@ const GOOD: Scripted = {
   duals: true,
   values: [2],
   nodes: 3,
+  bound: 7,
 };
 
 beforeEach(() => {
@@ -111,7 +113,7 @@ describe('HighsEngine names the end of a solve', () => {
   test.each([
     ['infeasible', 'infeasible'],
     ['unbounded', 'unbounded'],
-    ['unboundedOrInfeasible', 'unbounded'],
+    ['unboundedOrInfeasible', 'unbounded-or-infeasible'],
   ])('at %s', async (status, named) => {
     expect(await solved(true, { status })).toEqual({ status: named });
   });
@@ -130,6 +132,16 @@ describe('HighsEngine names the end of a solve', () => {
     expect(await solved(false, { duals: false })).toEqual(lp);
     // A model without rows or variables is solved too.
     expect(await solved(false, { status: 'empty', duals: false })).toEqual(lp);
+  });
+
+  test('without a bound where the solver was stopped before it had one', async () => {
+    for (const bound of [Infinity, -Infinity, Number.NaN])
+      expect(await solved(true, { status: 'interrupted', bound })).toEqual({
+        ...{ status: 'feasible', limit: 'interrupted', objective: 5 },
+        ...{ values: Float64Array.of(2), nodes: 3 },
+      });
+    // An optimum is its own bound.
+    expect(await solved(true, { bound: Infinity })).toMatchObject({ status: 'optimal', bound: 5 });
   });
 
   test('as a failure, at an end that we do not know or an exception', async () => {

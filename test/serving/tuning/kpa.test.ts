@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { streamOf } from '../../../src/random/index.js';
 import { KPA_TUNING, KpaTuner } from '../../../src/serving/tuning/kpa.js';
 import { LoadMeter } from '../../../src/serving/tuning/load-meter.js';
 import { drive, S, setOf } from './tuned.js';
@@ -21,13 +22,49 @@ function run(
   return drive(tuner, { meter, arrivals: [], untilNs: untilS * S, before });
 }
 
+/**
+ * asKnative decides as Knative's autoscaler is read: by the time of the last panic and the most replicas of it, over a list
+ * of all that was seen. What it asks for is ready at the next tick, and a replica holds 10 tasks.
+ */
+function asKnative(
+  inside: (second: number) => number,
+  untilS: number,
+  asked: typeof KPA_TUNING & { readonly replicas: number },
+): [number, number][] {
+  let panicAt = asked.replicas > 1 ? 0 : Number.NaN;
+  let panicPods = asked.replicas;
+  let pods = asked.replicas;
+  const changes: [number, number][] = [];
+  for (let now = 2; now <= untilS; now += 2) {
+    const mean = (lengthS: number) => {
+      const from = Math.max(0, now - lengthS);
+      let sum = 0;
+      for (let second = from; second < now; second += 2) sum += inside(second);
+      return sum / ((now - from) / 2);
+    };
+    const [stable, panic] = [mean(asked.stableS), mean(asked.panicS)].map((tasks) =>
+      Math.ceil(tasks / (10 * asked.utilisation) - 1e-9),
+    ) as [number, number];
+    const [least, most] = [Math.floor(pods / asked.maxScaleDownRate), Math.ceil(pods * asked.maxScaleUpRate)];
+    const clamped = (count: number) => Math.min(Math.max(count, least), most);
+    if (panic / pods >= asked.panicThreshold) panicAt = now;
+    else if (panicAt + asked.stableS < now) [panicAt, panicPods] = [Number.NaN, 0];
+    let desired = clamped(stable);
+    if (!Number.isNaN(panicAt)) desired = panicPods = Math.max(panicPods, desired, clamped(panic));
+    desired = Math.max(1, desired);
+    if (desired !== pods) changes.push([now, desired]);
+    pods = desired;
+  }
+  return changes;
+}
+
 describe('KpaTuner', () => {
   it('takes the mean number of tasks over 70 % of what a replica holds', () => {
     expect(run(() => 70, 10)).toEqual([]);
     expect(run(() => 71, 10)).toEqual([[2, 11]]);
-    expect(run(() => 140, 4, { settings: { concurrency: 100 } })).toEqual([
-      [2, 5],
-      [4, 2],
+    expect(run(() => 140, 66, { settings: { concurrency: 100 } })).toEqual([
+      [62, 5],
+      [64, 2],
     ]);
   });
 
@@ -58,11 +95,45 @@ describe('KpaTuner', () => {
   });
 
   it('takes at most half of the replicas away at once, and keeps one', () => {
-    expect(run(() => 0, 12)).toEqual([
-      [2, 5],
-      [4, 2],
-      [6, 1],
+    expect(run(() => 0, 72)).toEqual([
+      [62, 5],
+      [64, 2],
+      [66, 1],
     ]);
+  });
+
+  it('begins with the replicas that it has, and takes none away for a stable window', () => {
+    const quiet = (second: number) => (second < 30 ? 0 : 7);
+    expect(run(quiet, 200, { settings: { stableS: 20 } })[0]).toEqual([22, 5]);
+    // It asks for more at once all the same, and keeps these for as long.
+    expect(run((second) => (second < 8 ? 140 : 0), 200).slice(0, 2)).toEqual([
+      [2, 20],
+      [64, 10],
+    ]);
+    // One replica alone is no panic, so that one that is up can be put away soon.
+    const burst = run((second) => (second < 2 ? 14 : 0), 20, {
+      replicas: 1,
+      settings: { panicThreshold: 9 },
+    });
+    expect(burst).toEqual([
+      [2, 2],
+      [4, 1],
+    ]);
+  });
+
+  it.each([1, 2, 3, 4, 5, 6, 7, 8])('decides as Knative does on random loads, seed %i', (seed) => {
+    const stream = streamOf(seed, 'kpa');
+    const below = (most: number) => Math.floor(most * stream.uniform());
+    const settings = {
+      ...{ stableS: 6 + 2 * below(20), panicS: 2 + 2 * below(3) },
+      ...{ panicThreshold: 1.5 + below(3), maxScaleUpRate: 2 + below(4) },
+    };
+    const replicas = 1 + below(12);
+    const levels = Array.from({ length: 100 }, () => (below(3) === 0 ? below(900) : 30));
+    const inside = (second: number) => levels[Math.floor(Math.max(0, second) / 10) % levels.length] as number;
+    const changes = run(inside, 900, { replicas, settings });
+    expect(changes).toEqual(asKnative(inside, 900, { replicas, ...KPA_TUNING, ...settings }));
+    expect(changes.length).toBeGreaterThan(3);
   });
 
   it('takes no more devices than there are', () => {
