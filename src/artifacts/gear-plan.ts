@@ -29,6 +29,8 @@ export interface GearPlan extends Emitted {
   maxRps: number;
   /** The accuracy expected over the distribution of loads: that of each gear, weighed by the share of time. */
   accuracy: number;
+  /** Where that lies for samples like those of the records. */
+  accuracyInterval?: AccuracyInterval;
   /** The same, weighed by requests: what clients see. */
   requestAccuracy: number;
   /** The largest p95 of a gear. */
@@ -47,23 +49,68 @@ export interface GearPlan extends Emitted {
   placement: StagePlacement[];
 }
 
+/**
+ * AccuracyInterval is where the share of right answers lies with a confidence of 95 % for samples like those that were
+ * counted, by Wilson's score. It does not reckon with the cascades having been chosen by the same samples.
+ */
+export interface AccuracyInterval {
+  low: number;
+  high: number;
+  /** The samples that were counted. */
+  samples: number;
+}
+
 /** GearObjective is what was made best, with the proved bound on what any plan reaches. */
 export interface GearObjective {
   kind: CascadeObjective;
   value: number;
-  /** The bound on any plan's value: from above for accuracy, from below else. */
+  /** The bound on any plan's value: from above for accuracy, from below else. No bound on latency counts waiting. */
   bound: number;
-  /** The distance of value and bound, over the bound; absent where the bound is 0 and the value is not. */
+  /**
+   * The distance of value and bound, over the bound; absent where the bound is 0 and the value is not, and for a latency
+   * above its bound, whose bound no plan comes near.
+   */
   gap?: number;
+  /** Of which plans the bound is one, and among which an optimal plan is the best. */
+  scope?: GearScope;
+}
+
+/** GearScope says which cascades a proof is about. */
+export interface GearScope {
+  /** Cascades of up to so many models, each of which comes once. */
+  mostModels: number;
+  /** Models come in any order, or from cheaper to dearer ones. */
+  orders: 'any' | 'cheaper-first';
+  /** All thresholds, or so many quantiles of each model's certainties. */
+  thresholds: 'all' | number;
+}
+
+/** scopeText says in words which cascades a proof is about. */
+export function scopeText({ mostModels, orders, thresholds }: GearScope): string {
+  if (mostModels === 1) return 'single models';
+  const order = orders === 'any' ? 'in any order' : 'from cheaper to dearer ones';
+  const levels = thresholds === 'all' ? 'any thresholds' : `${thresholds} thresholds each`;
+  return `cascades of up to ${mostModels} models ${order}, with ${levels}`;
 }
 
 /**
  * gearObjective says how far a value is from its bound. It has no gap where the bound is 0 and the value is not, because
- * no ratio says it.
+ * no ratio says it, nor for a latency above its bound, because the bound knows no waiting and so tells no distance.
  */
-export function gearObjective({ kind, value, bound }: Omit<GearObjective, 'gap'>): GearObjective {
-  if (bound === 0) return { kind, value, bound, ...(value === 0 ? { gap: 0 } : {}) };
-  return { kind, value, bound, gap: Math.abs(value - bound) / bound };
+export function gearObjective({
+  kind,
+  value,
+  bound,
+  scope,
+}: Pick<GearObjective, 'kind' | 'value' | 'bound'> & {
+  readonly scope?: GearScope | undefined;
+}): GearObjective {
+  const isTold = value === bound || (bound !== 0 && kind !== 'latency');
+  return {
+    ...{ kind, value, bound },
+    ...(isTold ? { gap: value === bound ? 0 : Math.abs(value - bound) / bound } : {}),
+    ...(scope === undefined ? {} : { scope }),
+  };
 }
 
 /** GearSwitching says when a gear gives way to another (CascadeServe §5). */
@@ -90,6 +137,7 @@ export interface GearStage {
   latencyUsByBatch: (number | null)[];
   /** The share of right answers of the model alone. */
   accuracy: number;
+  accuracyInterval?: AccuracyInterval;
   /** The bytes of the model's weights, where the profile has them. */
   weightBytes?: number;
   /** How far the rows of a batch may be from those of a request alone, as the profile says. */
@@ -114,6 +162,7 @@ export interface Gear {
   timeoutMs: number;
   /** The share of right answers over the records. */
   accuracy: number;
+  accuracyInterval?: AccuracyInterval;
   /** Simulated at the highest rate of the range. */
   p95Ms: number;
   /** The share of its time that the busiest device needs at the highest rate of the range, with its best batches. */

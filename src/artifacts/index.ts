@@ -50,15 +50,17 @@ export { firstFaults } from './faults.js';
 export { FilesRead } from './files-read.js';
 export { checkFolder, makeFolderWhole, type OthersIn } from './folder.js';
 export type {
+  AccuracyInterval,
   Gear,
   GearLimit,
   GearObjective,
   GearPlan,
+  GearScope,
   GearStage,
   GearStep,
   GearSwitching,
 } from './gear-plan.js';
-export { gearObjective } from './gear-plan.js';
+export { gearObjective, scopeText } from './gear-plan.js';
 export { externalInputs, inputFile, pathFrom, profileInputs, relativePath } from './input-paths.js';
 export { withTemporaryFolder } from './leftovers.js';
 export { type Loaded, loadArtifact, parseArtifact } from './load.js';

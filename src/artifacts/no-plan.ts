@@ -1,4 +1,5 @@
 import type { Emitted } from './common.js';
+import type { GearScope } from './gear-plan.js';
 
 /** NoPlan is what `plan solve` prints as JSON where there is no plan. */
 export interface NoPlan extends Emitted {
@@ -67,6 +68,10 @@ export interface NoPlanReason {
   /** What the weights take, and what a device has. */
   readonly neededGiB?: number;
   readonly memoryGiB?: number;
+  /** Of cascades: which ones the reason is about. */
+  readonly scope?: GearScope;
+  /** How many cascades were simulated, where the reason rests on that and not on a bound. */
+  readonly triedCascades?: number;
   /** The GPUs that are missing at least, by class, where every class grows by the same factor. */
   readonly missing?: Readonly<Record<string, number>>;
 }

@@ -21,10 +21,10 @@ export function thisTool(): Tool {
 /** The versions of kinds that have gained fields since the first. */
 const NEWER_VERSIONS: Partial<Record<ArtifactKind, string>> = {
   bundle: '1.1',
-  comparison: '1.1',
-  'gear-plan': '1.1',
+  comparison: '1.2',
+  'gear-plan': '1.2',
   'load-report': '1.5',
-  'no-plan': '1.1',
+  'no-plan': '1.2',
   'pipeline-plan': '1.1',
   'plan-diff': '1.4',
   'pooled-plan': '1.1',

@@ -1,4 +1,10 @@
-import type { CascadeSpec, NoPlanReason } from '../artifacts/index.js';
+import {
+  type CascadeSpec,
+  counted,
+  type GearScope,
+  type NoPlanReason,
+  scopeText,
+} from '../artifacts/index.js';
 import type { RangeFault } from './loop.js';
 import {
   type GearAnswer,
@@ -15,6 +21,7 @@ import { type GearPlanBody, gearPlanOf } from './plan.js';
 import type { SearchEnd, SearchTools } from './planner.js';
 import type { GearProblem } from './problem.js';
 import type { CascadeFiles, ClassProblem, ResolvedCascade } from './resolve.js';
+import { scopeOf } from './scope.js';
 
 const NS_PER_MS = 1e6;
 /** Sentences have figures of so many digits. */
@@ -195,32 +202,56 @@ function reasonOf(
     ...(enough === undefined ? {} : { missing: { [device]: enough - problem.devices } }),
   };
   const { reason } = answer;
+  const { tried } = reason;
+  const scope = scopeOf(problem, spec.planner.method);
+  const proof = { scope, ...(tried === undefined ? {} : { triedCascades: tried }) };
   if (reason.code === 'accuracy')
-    return { code: 'accuracy-too-high', ...about, ...inaccurate(of, { ...reason, ...resolved, mended }) };
+    return {
+      ...{ code: 'accuracy-too-high', ...about, ...proof },
+      ...inaccurate(of, { ...reason, ...resolved, mended, scope }),
+    };
   const { loads, rps, model } = lostAt(problem, reason.fault);
   const devices = `${problem.devices} ${device}`;
+  const served = { ...about, ...proof, stages: [model], rps };
   if (reason.fault.by === 'load') {
-    const text = `${loads}, ${devices} have no time for even the cheapest cascade, most of all for ${model}${mended}`;
-    return { code: 'rate-too-high', ...about, stages: [model], rps, text };
+    const why =
+      tried === undefined ? 'have no time for even the cheapest cascade' : `keep up with ${noneOf(tried)}`;
+    return {
+      code: 'rate-too-high',
+      ...served,
+      text: `${loads}, ${devices} ${why}, most of all for ${model}${mended}`,
+    };
   }
   const sloMs = spec.slo.latencyMs as number;
-  const text = `${loads}, even the cheapest cascade is not within ${sloMs} ms on ${devices}, and ${model} takes most of the time${mended}`;
-  return { code: 'slo-too-short', ...about, stages: [model], sloMs, rps, text };
+  const within = `is within ${sloMs} ms on ${devices}`;
+  const why =
+    tried === undefined ? `no cascade ${within}, even where nothing waits` : `${noneOf(tried)} ${within}`;
+  return {
+    code: 'slo-too-short',
+    ...served,
+    sloMs,
+    text: `${loads}, ${why}, and ${model} takes most of the time${mended}`,
+  };
+}
+
+function noneOf(tried: number): string {
+  return `none of ${counted(tried, 'simulated cascade')}`;
 }
 
 type Inaccurate = Extract<NoGears, { readonly code: 'accuracy' }> &
-  Pick<ResolvedCascade, 'accuracy'> & { readonly mended: string };
+  Pick<ResolvedCascade, 'accuracy'> & { readonly mended: string; readonly scope: GearScope };
 
 /** inaccurate says that no cascade is as accurate as promised, or in which range devices or latency lose most of that. */
 function inaccurate(
   { problem, device }: ClassProblem,
-  { most, best, fault, accuracy, mended }: Inaccurate,
+  { most, best, fault, accuracy, mended, scope, tried }: Inaccurate,
 ): Pick<NoPlanReason, 'text' | 'stages' | 'rps'> {
   if (best < accuracy)
     return {
-      text: `no cascade of these models is right about more than ${roundedDown(best)} of the records, and an accuracy of ${accuracy} is promised; neither more devices nor a longer latency mends that`,
+      text: `${scopeText(scope)} are right about ${mostBelow(best, accuracy)} of the records at most, and an accuracy of ${accuracy} is promised; neither more devices nor a longer latency mends that`,
     };
-  const said = `no plan on ${problem.devices} ${device} is more accurate than ${roundedDown(most)}, and ${accuracy} is promised`;
+  const plans = tried === undefined ? 'no plan' : `no plan of ${counted(tried, 'simulated cascade')}`;
+  const said = `${plans} on ${problem.devices} ${device} is more accurate than ${mostBelow(most, accuracy)}, and ${accuracy} is promised`;
   if (fault === undefined) return { text: `${said}${mended}` };
   const { loads, rps, model } = lostAt(problem, fault);
   const why = fault.by === 'load' ? 'has no time for more requests' : 'takes too long for more requests';
@@ -243,10 +274,10 @@ function roundedUp(value: number): number {
   return near >= value ? near : rounded(near + stepOf(value));
 }
 
-/** roundedDown gives a positive figure of few digits that is no larger. */
-function roundedDown(value: number): number {
-  const near = rounded(value);
-  return near <= value ? near : rounded(near - stepOf(value));
+/** mostBelow gives a share that is below what is promised in few digits, no smaller than it is and still below. */
+function mostBelow(share: number, promised: number): number {
+  const few = roundedUp(share);
+  return few < promised ? few : share;
 }
 
 /** stepOf is one in the last of a figure's digits. */

@@ -7,6 +7,7 @@ import { fitsDevice, type ModelPlacement } from './placement.js';
 import { gearPlanOf } from './plan.js';
 import type { FamilyModel, GearProblem } from './problem.js';
 import type { CascadeFiles, ClassProblem, ResolvedCascade } from './resolve.js';
+import { scopeOf } from './scope.js';
 import { type ArrivalsOf, GearTrials } from './trials.js';
 
 const NS_PER_MS = 1e6;
@@ -168,10 +169,11 @@ class ChosenPlan {
     const { bound, value: given } = plan.objective;
     // With other objectives the search chose the value, such as a number of devices of which the plan may use fewer.
     const value = objective === 'accuracy' ? accuracy : given;
+    const scope = scopeOf(of.problem, plan.method);
     const choice = { placement, cascades, gears, accuracy, bound, isBest: false };
     const again = gearPlanOf({
       ...{ spec, files, of, objective, arrivalsOf, notes: [], status: plan.status },
-      solution: { problem: of.problem, choice, value, bound, trials: 0 },
+      solution: { problem: of.problem, choice, value, bound, scope, trials: 0 },
       limits: plan.gears.map(({ limitedBy }) => limitedBy),
     });
     return gearChanges(plan, again, SEARCHED);

@@ -1,12 +1,10 @@
 import { type Cascade, floorOf } from './cascade.js';
 import { modelLoads } from './placement.js';
 import { type FamilyModel, leastWorkNs } from './problem.js';
+import { MOST_STEPS } from './scope.js';
 
 /** Families of more models have too many cascades to tell apart by the models that they use. */
 const MOST_APART = 5;
-
-/** The longest cascade that is looked at: the number of combinations grows with the thresholds to this power less one. */
-const MOST_STEPS = 4;
 
 /** SearchSpace says among which cascades the best are searched. */
 export interface SearchSpace {

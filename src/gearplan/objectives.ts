@@ -1,4 +1,4 @@
-import type { CascadeObjective } from '../artifacts/index.js';
+import type { CascadeObjective, GearScope } from '../artifacts/index.js';
 import { loadedCascades } from './best-gears.js';
 import type { Cascade } from './cascade.js';
 import { cascadeFrontier } from './frontier.js';
@@ -15,6 +15,7 @@ import {
   type SearchTools,
 } from './planner.js';
 import type { GearProblem } from './problem.js';
+import { scopeOf } from './scope.js';
 import { GearTrials } from './trials.js';
 
 const NS_PER_MS = 1e6;
@@ -44,17 +45,21 @@ export interface GearSolution {
   readonly choice: GearChoice;
   readonly value: number;
   readonly bound: number;
+  /** Which cascades the bound is about. */
+  readonly scope: GearScope;
   readonly trials: number;
 }
 
 /**
  * NoGears says why there is no plan: a range is not served, or no plan is more accurate than `most`. Where the best
- * cascade has `best`, most of that is lost in a range, by a fault.
+ * cascade has `best`, most of that is lost in a range, by a fault. Where that rests on simulations, and not on a bound,
+ * `tried` is how many cascades were simulated.
  */
 export type NoGears =
-  | { readonly code: 'range'; readonly fault: RangeFault }
+  | { readonly code: 'range'; readonly fault: RangeFault; readonly tried?: number | undefined }
   | {
       readonly code: 'accuracy';
+      readonly tried?: number | undefined;
       readonly most: number;
       readonly best: number;
       readonly fault?: RangeFault | undefined;
@@ -151,18 +156,24 @@ function at(question: GearQuestion, frontier: readonly Cascade[], change: Change
   const outcome = mostAccurate(problem, { ...search, frontier });
   const { trials } = outcome;
   if (outcome.status === 'undecided') return { status: 'undecided', trials };
-  if (outcome.status === 'infeasible')
-    return { status: 'infeasible', reason: { code: 'range', fault: outcome.fault }, trials };
+  if (outcome.status === 'infeasible') {
+    const { fault, tried } = outcome;
+    return { status: 'infeasible', reason: { code: 'range', fault, tried }, trials };
+  }
   const { choice, status } = outcome;
-  if (choice.accuracy >= accuracy)
-    return { status, solution: { problem, choice, value: choice.accuracy, bound: choice.bound, trials } };
+  if (choice.accuracy >= accuracy) {
+    const { accuracy: value, bound } = choice;
+    const scope = scopeOf(problem, search.method ?? 'gears');
+    return { status, solution: { problem, choice, value, bound, scope, trials } };
+  }
   // A better plan may be there that the search has not found.
   if (choice.bound >= accuracy && !choice.isBest) return { status: 'undecided', trials };
   const most = choice.isBest ? choice.accuracy : choice.bound;
   const { cascades, gears, placement } = choice;
   const indices = gears.map(({ index }) => index);
   const reason = tooInaccurate({ ...question, problem }, { most, cascades, indices, placement });
-  return { status: 'infeasible', reason, trials };
+  const tried = choice.bound < accuracy ? {} : { tried: cascades.length };
+  return { status: 'infeasible', reason: { ...reason, ...tried }, trials };
 }
 
 /** LessAccurate is the cascade of each range in plans that are less accurate than is promised. */

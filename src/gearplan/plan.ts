@@ -1,4 +1,5 @@
 import {
+  type AccuracyInterval,
   type CascadeSpec,
   type Gear,
   type GearLimit,
@@ -11,6 +12,7 @@ import {
   type OpenCluster,
   type StageInput,
 } from '../artifacts/index.js';
+import { shareOf } from '../metrics/index.js';
 import {
   bytesPerRow,
   classFigures,
@@ -56,7 +58,7 @@ export function gearPlanOf(planned: PlannedFamily): GearPlanBody {
   const { spec, files, solution, status, objective } = planned;
   const writer = new PlanWriter(planned);
   const notes = [...planned.notes, ...writer.measurementNotes()];
-  const { value, bound, choice } = solution;
+  const { value, bound, choice, scope } = solution;
   const { classes, placement } = writer.placement(files.cluster);
   const cost = hourlyCost(classes, files.cluster);
   const gears = writer.gears();
@@ -66,12 +68,13 @@ export function gearPlanOf(planned: PlannedFamily): GearPlanBody {
     method: spec.planner.method,
     ...(notes.length === 0 ? {} : { notes }),
     status,
-    objective: gearObjective({ kind: objective, value, bound }),
+    objective: gearObjective({ kind: objective, value, bound, scope }),
     cluster: files.cluster,
     slo: spec.slo,
     sloMs: spec.slo.latencyMs ?? slowestNs(choice) / NS_PER_MS,
     maxRps: spec.load.maxRps,
     accuracy: choice.accuracy,
+    accuracyInterval: intervalOf(choice.accuracy, solution.problem),
     requestAccuracy: requestAccuracy(gears),
     p95Ms,
     ...(cost === undefined ? {} : { hourlyCost: cost }),
@@ -82,6 +85,16 @@ export function gearPlanOf(planned: PlannedFamily): GearPlanBody {
     classes,
     placement,
   };
+}
+
+/**
+ * intervalOf is where a share of right answers lies. Over several gears it is a mean of shares of the same samples, which
+ * spreads no wider than a share.
+ */
+function intervalOf(accuracy: number, { models }: Pick<GearProblem, 'models'>): AccuracyInterval {
+  const samples = (models[0] as FamilyModel).correct.length;
+  const { low, high } = shareOf(accuracy * samples, samples);
+  return { low, high, samples };
 }
 
 /** requestAccuracy weighs the accuracy of gears by the requests that each is expected to serve. */
@@ -115,6 +128,7 @@ class PlanWriter {
       const at = of.order[model] as number;
       const { profile } = files.profiles[at] as CascadeFiles['profiles'][number];
       const { latencyNs, correct, name } = this.problem.models[model] as FamilyModel;
+      const alone = correct.reduce((sum, one) => sum + one, 0) / correct.length;
       const bytes = weightBytes(profile);
       const { inputs, outputs, batchTolerance } = profile.model;
       const output = spec.models[at]?.output ?? (outputs?.length === 1 ? outputs[0]?.name : undefined);
@@ -129,7 +143,8 @@ class PlanWriter {
           1,
           latencyNs.length,
         ),
-        accuracy: correct.reduce((sum, one) => sum + one, 0) / correct.length,
+        accuracy: alone,
+        accuracyInterval: intervalOf(alone, this.problem),
         ...(bytes === undefined ? {} : { weightBytes: bytes }),
         ...(batchTolerance === undefined ? {} : { batchTolerance }),
         ...(inputs === undefined
@@ -166,6 +181,7 @@ class PlanWriter {
         cascade: this.steps(cascade, chosen, load),
         timeoutMs: chosen.gear.timeoutNs / NS_PER_MS,
         accuracy: cascade.accuracy,
+        accuracyInterval: intervalOf(cascade.accuracy, this.problem),
         p95Ms: chosen.gear.p95Ns / NS_PER_MS,
         utilization: balance.utilization(load).share,
         ...(limit === undefined ? {} : { limitedBy: limit }),

@@ -23,6 +23,7 @@ import {
 } from './placement.js';
 import type { PlacementSolver } from './placement-solver.js';
 import type { GearProblem } from './problem.js';
+import { isOfSingles } from './scope.js';
 import { type ArrivalsOf, GearTrials } from './trials.js';
 
 /** A plan whose accuracy is so near its bound is optimal: the rest comes of adding up. */
@@ -61,7 +62,13 @@ export interface GearChoice {
  */
 export type GearOutcome =
   | { readonly status: 'optimal' | 'feasible'; readonly choice: GearChoice; readonly trials: number }
-  | { readonly status: 'infeasible'; readonly fault: RangeFault; readonly trials: number }
+  | {
+      readonly status: 'infeasible';
+      readonly fault: RangeFault;
+      readonly trials: number;
+      /** How many cascades were simulated; absent where a bound shows that no plan is there. */
+      readonly tried?: number;
+    }
   | { readonly status: 'undecided'; readonly trials: number };
 
 /** SearchEnd says when a search ends with what it has. */
@@ -125,7 +132,7 @@ export function mostAccurate(problem: GearProblem, options: GearSearchOptions): 
 
 /** allowed gives the cascades of a method: those of one model for baselines that have no cascades. */
 function allowed(problem: GearProblem, frontier: readonly Cascade[], method: GearMethod): readonly Cascade[] {
-  if (method !== 'dynba' && method !== 'ms+') return frontier;
+  if (!isOfSingles(method)) return frontier;
   return cascadeFrontier({ ...problem, thresholds: 0 });
 }
 
@@ -344,7 +351,10 @@ function answerOf(
     return { status, choice, trials: count };
   }
   return 'error' in found && (isWhole || bound < 0)
-    ? { status: 'infeasible', fault: found.error, trials: count }
+    ? {
+        ...{ status: 'infeasible', fault: found.error, trials: count },
+        ...(bound < 0 ? {} : { tried: frontier.length }),
+      }
     : { status: 'undecided', trials: count };
 }
 

@@ -1,27 +1,46 @@
 import type { GearExplanation } from '../api/index.js';
-import type { Gear, GearPlan, GearStep, RecordedFamily, SimulationReport } from '../artifacts/index.js';
+import {
+  type AccuracyInterval,
+  counted,
+  type Gear,
+  type GearPlan,
+  type GearStep,
+  type RecordedFamily,
+  type SimulationReport,
+  scopeText,
+} from '../artifacts/index.js';
 import { count, figure, orDash, percent, type Table } from './table.js';
 
 /** gearHeadlines state what a gear plan reaches, and how near that is to the proved bound. */
 export function gearHeadlines(plan: GearPlan): string[] {
-  const { accuracy, requestAccuracy, p95Ms, maxRps, hourlyCost, objective, placement } = plan;
+  const { accuracy, accuracyInterval, requestAccuracy, p95Ms, maxRps, hourlyCost, placement } = plan;
   const devices = placement.reduce((sum, { count: many = 1 }) => sum + many, 0);
   const cost = hourlyCost === undefined ? '' : `, ${figure(hourlyCost)} per hour`;
-  const { kind, bound, gap } = objective;
+  const interval = accuracyInterval === undefined ? '' : `${intervalText(accuracyInterval)}; `;
+  return [
+    `${percent(accuracy, 2)} right over the distribution of loads (${interval}${percent(requestAccuracy, 2)} of requests), within ${figure(p95Ms)} ms up to ${figure(maxRps)} requests/s, on ${count(devices)} ${devices === 1 ? 'device' : 'devices'}${cost}`,
+    proofText(plan),
+  ];
+}
+
+/** proofText says what is proved of a plan, and of which other plans that is said. */
+function proofText({ status, objective }: GearPlan): string {
+  const { kind, bound, gap, scope } = objective;
+  const others = `no plan with ${scope === undefined ? 'such cascades' : scopeText(scope)}`;
+  if (status === 'optimal') return `${others} is better, by these records: proved`;
   const better = {
     accuracy: `is more accurate than ${percent(bound, 2)}`,
-    latency: `needs less than ${figure(bound)} ms`,
+    latency: `needs less than ${figure(bound)} ms even where nothing waits`,
     devices: `needs less than ${count(bound)} devices`,
     cost: `needs less than ${figure(bound)} per hour`,
   }[kind];
-  const proof =
-    plan.status === 'optimal'
-      ? `no plan with such cascades is better: proved`
-      : `no plan with such cascades ${better}, ${gap === undefined ? 'and no more is proved' : `a distance of ${percent(gap, 2)}`}`;
-  return [
-    `${percent(accuracy, 2)} right over the distribution of loads (${percent(requestAccuracy, 2)} of requests), within ${figure(p95Ms)} ms up to ${figure(maxRps)} requests/s, on ${count(devices)} ${devices === 1 ? 'device' : 'devices'}${cost}`,
-    proof,
-  ];
+  if (kind === 'latency') return `${others} ${better}; how near this one is to the best is not known`;
+  const distance = gap === undefined ? 'and no more is proved' : `a distance of ${percent(gap, 2)}`;
+  return `${others} ${better}, by these records, ${distance}`;
+}
+
+function intervalText({ low, high, samples }: AccuracyInterval): string {
+  return `from ${percent(low)} to ${percent(high)} with 95 % confidence, by ${counted(samples, 'sample')}`;
 }
 
 /** gearTable lists the gears, from the lowest loads to the highest. */

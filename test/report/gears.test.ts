@@ -31,7 +31,8 @@ const MADE = gearPlan({
 
 const PLAN: GearPlan = {
   ...MADE,
-  ...{ accuracy: 0.87654, requestAccuracy: 0.8, p95Ms: 42.42, maxRps: 250, hourlyCost: 6.5 },
+  ...{ accuracy: 0.87654, accuracyInterval: { low: 0.866, high: 0.886, samples: 4000 } },
+  ...{ requestAccuracy: 0.8, p95Ms: 42.42, maxRps: 250, hourlyCost: 6.5 },
   status: 'feasible',
   objective: { kind: 'accuracy', value: 0.87654, bound: 0.9, gap: 0.02607 },
   gears: MADE.gears.map((gear, i) => ({
@@ -48,7 +49,7 @@ const PLAN: GearPlan = {
 describe('The headlines of a gear plan', () => {
   it('say what it reaches, on how many devices at which price', () => {
     expect(gearHeadlines(PLAN)[0]).toBe(
-      '87.65 % right over the distribution of loads (80.00 % of requests), within 42.4 ms up to 250 requests/s, on 2 devices, 6.50 per hour',
+      '87.65 % right over the distribution of loads (from 86.6 % to 88.6 % with 95 % confidence, by 4000 samples; 80.00 % of requests), within 42.4 ms up to 250 requests/s, on 2 devices, 6.50 per hour',
     );
     const { hourlyCost: _, ...free } = PLAN;
     const [first, ...others] = PLAN.placement as [GearPlan['placement'][number]];
@@ -57,25 +58,51 @@ describe('The headlines of a gear plan', () => {
     );
   });
 
+  const scope = { mostModels: 4, orders: 'any' as const, thresholds: 'all' as const };
+
   it.each<[GearPlan['objective']['kind'], number, string]>([
     ['accuracy', 0.9, 'is more accurate than 90.00 %'],
-    ['latency', 12.8, 'needs less than 12.8 ms'],
     ['devices', 3, 'needs less than 3 devices'],
     ['cost', 4.5, 'needs less than 4.50 per hour'],
-  ])('say how far it is from the bound on %s', (kind, bound, says) => {
-    const objective = { kind, value: 1, bound, gap: 0.02607 };
+  ])('say how far it is from the bound on %s, and of which cascades that is the bound', (kind, bound, says) => {
+    const objective = { kind, value: 1, bound, gap: 0.02607, scope };
+    const others = 'no plan with cascades of up to 4 models in any order, with any thresholds';
     expect(gearHeadlines({ ...PLAN, objective })[1]).toBe(
-      `no plan with such cascades ${says}, a distance of 2.61 %`,
+      `${others} ${says}, by these records, a distance of 2.61 %`,
     );
     expect(gearHeadlines({ ...PLAN, objective, status: 'optimal' })[1]).toBe(
-      'no plan with such cascades is better: proved',
+      `${others} is better, by these records: proved`,
+    );
+    const { scope: _, ...before } = objective;
+    expect(gearHeadlines({ ...PLAN, objective: before, status: 'optimal' })[1]).toBe(
+      'no plan with such cascades is better, by these records: proved',
+    );
+  });
+
+  it.each([
+    [{ mostModels: 1, orders: 'any', thresholds: 'all' } as const, 'single models'],
+    [
+      { mostModels: 3, orders: 'cheaper-first', thresholds: 32 } as const,
+      'cascades of up to 3 models from cheaper to dearer ones, with 32 thresholds each',
+    ],
+  ])('name the scope of a proof: %j', (of, said) => {
+    const objective = { kind: 'accuracy' as const, value: 0.9, bound: 0.9, gap: 0, scope: of };
+    expect(gearHeadlines({ ...PLAN, objective, status: 'optimal' })[1]).toBe(
+      `no plan with ${said} is better, by these records: proved`,
+    );
+  });
+
+  it('call no bound on latency a distance, since it knows no waiting', () => {
+    const objective = { kind: 'latency' as const, value: 40, bound: 12.8, scope };
+    expect(gearHeadlines({ ...PLAN, objective })[1]).toBe(
+      'no plan with cascades of up to 4 models in any order, with any thresholds needs less than 12.8 ms even where nothing waits; how near this one is to the best is not known',
     );
   });
 
   it('say no distance from a bound of 0', () => {
     const objective = { kind: 'cost' as const, value: 1, bound: 0 };
     expect(gearHeadlines({ ...PLAN, objective })[1]).toBe(
-      'no plan with such cascades needs less than 0 per hour, and no more is proved',
+      'no plan with such cascades needs less than 0 per hour, by these records, and no more is proved',
     );
   });
 });

@@ -24,7 +24,10 @@ import { sideBySide } from './side-by-side.js';
 /** Values and bounds that differ by less than this, relatively, are equal. */
 const ROUNDING = 1e-12;
 
-type Answer = FamilyAnswer | { readonly reasons: readonly string[] } | undefined;
+type Answer =
+  | (FamilyAnswer & Pick<PlannedGears, 'timeOver'>)
+  | { readonly reasons: readonly string[] }
+  | undefined;
 
 /**
  * compareCascade plans a cascade for several clusters, latencies and accuracies, side by side on threads. By `gears` and
@@ -37,7 +40,7 @@ export async function compareCascade(
   loaded: LoadedCascade,
   { mixes, ...options }: Omit<CompareOptions, 'mixes'> & { readonly mixes: readonly WrittenMix[] },
 ): Promise<Comparison> {
-  const { output, mixFile, budget, sweeps = [], work } = options;
+  const { output, mixFile, budget, sweeps = [] } = options;
   const { path, value: spec } = loaded.spec;
   const named: InputPath[] = mixFile === undefined ? [] : [{ what: 'the file of mixes', path: mixFile }];
   await refuseReplacing(`compare ${path}`, outputFiles({ output }), [...loaded.read, ...named]);
@@ -61,12 +64,12 @@ export async function compareCascade(
     ...{ cases: cases.length, notes: [...notes], inputs: loaded.inputs(output) },
   });
   if (output !== undefined) await saveComparison(output, document);
-  return { document, limitReached: work !== undefined && answers.some((one) => isCutShort(one, work)) };
+  return { document, limitReached: answers.some((one) => isCutShort(one, options)) };
 }
 
-/** A cascade's search ends by the work that it does and proves its bound by itself, and its plans hold what they promise. */
-function refusedFaults({ gap, hold, timeLimit }: CompareOptions): Fault[] {
-  return Object.entries({ gap, hold, timeLimit })
+/** A cascade's search proves its bound by itself, and its plans hold what they promise. */
+function refusedFaults({ gap, hold }: CompareOptions): Fault[] {
+  return Object.entries({ gap, hold })
     .filter(([, value]) => value !== undefined)
     .map(([name]) => fault('is not for specs of kind cascade', option(name)));
 }
@@ -77,7 +80,7 @@ type AskedJob = NamedJob<GearJob> | { readonly reasons: readonly string[] };
 async function jobsOf(
   loaded: LoadedCascade,
   cases: readonly CascadeCase[],
-  { work }: Omit<CompareOptions, 'mixes'>,
+  { work, timeLimit }: Omit<CompareOptions, 'mixes'>,
 ): Promise<AskedJob[]> {
   const { resolveCascade } = await import('../../gearplan/index.js');
   return cases.map((one): AskedJob => {
@@ -88,7 +91,7 @@ async function jobsOf(
     const { resolved } = outcome;
     return {
       name: caseText(one),
-      job: { spec, files, resolved, explain: false, frontier: false, work },
+      job: { spec, files, resolved, explain: false, frontier: false, work, timeLimit },
     };
   });
 }
@@ -115,16 +118,25 @@ async function answersOf(
       ...options,
     },
   );
-  return asked.map((one, i) => ('reasons' in one ? one : planned[i]?.answer));
+  return asked.map((one, i): Answer => {
+    if ('reasons' in one) return one;
+    const { answer, timeOver } = planned[i] ?? {};
+    return answer && { ...answer, ...(timeOver === undefined ? {} : { timeOver }) };
+  });
 }
 
 function planIn(answer: Answer): GearPlanBody | undefined {
   return answer !== undefined && 'plan' in answer ? answer.plan : undefined;
 }
 
-function isCutShort(answer: Answer, work: number): boolean {
+/** isCutShort says whether a limit that was given ended the search for a case. */
+function isCutShort(answer: Answer, { work }: Pick<CompareOptions, 'work'>): boolean {
   if (answer === undefined || !('trials' in answer)) return false;
-  return answer.status === 'undecided' || (answer.status === 'feasible' && answer.trials >= work);
+  if (answer.status === 'optimal' || answer.status === 'infeasible') return false;
+  return (
+    answer.timeOver === true ||
+    (work !== undefined && (answer.status === 'undecided' || answer.trials >= work))
+  );
 }
 
 /** sharedAmong shares plans and bounds: all cases have one objective, since an accuracy is promised in all or in none. */
@@ -184,9 +196,9 @@ function provedOf(
   share: Shared | undefined,
 ): Pick<CompareRow, 'status' | 'objective'> {
   if (share === undefined) return { status, objective };
-  const { kind, value } = objective;
+  const { kind, value, scope } = objective;
   const bound = kind === 'accuracy' ? Math.max(value, share.bound) : Math.min(value, share.bound);
-  const shared = gearObjective({ kind, value, bound });
+  const shared = gearObjective({ kind, value, bound, scope });
   const isOptimal = shared.gap !== undefined && shared.gap <= ROUNDING;
   return { status: isOptimal ? 'optimal' : 'feasible', objective: shared };
 }

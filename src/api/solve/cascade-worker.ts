@@ -24,25 +24,36 @@ export interface GearJob {
   readonly explain: boolean;
   readonly frontier: boolean;
   readonly work?: number | undefined;
+  /** The time after which the search ends, in seconds. */
+  readonly timeLimit?: number | undefined;
 }
 
 /** PlannedGears is the answer to a GearJob. */
 export interface PlannedGears {
   readonly answer: FamilyAnswer;
   readonly explanation?: GearExplanation;
+  /** Whether the time was over before the search ended, so that another one may end with something else. */
+  readonly timeOver?: true;
 }
 
 serveJobs<GearJob, PlannedGears, string>(
-  async (job, { interrupted, tell }: JobContext<undefined, string>) => {
-    const { explain, frontier, work, ...asked } = job;
+  async (job, { interrupted: aborted, tell }: JobContext<undefined, string>) => {
+    const { explain, frontier, work, timeLimit = Number.POSITIVE_INFINITY, ...asked } = job;
     const { integer } = streamOf(GEARS_SEED, 'gears/random');
+    const endMs = performance.now() + 1e3 * timeLimit;
+    let isOver = false;
+    const interrupted = () => {
+      isOver ||= performance.now() >= endMs;
+      return isOver || aborted();
+    };
     const limits = { interrupted, ...(work === undefined ? {} : { work }) };
     const arrivalsOf = gearArrivals();
     const hard = isPlacementHard(job.resolved) ? { solvePlacement: placementSolver(await loadHighs()) } : {};
     const question = { ...asked, ...limits, ...hard, arrivalsOf, integer };
     tell('searching gears');
     const answer = planFamily(question);
-    if (!('plan' in answer) || !(explain || frontier) || interrupted()) return { answer };
+    const ended = isOver ? { timeOver: true as const } : {};
+    if (!('plan' in answer) || !(explain || frontier) || interrupted()) return { answer, ...ended };
     tell('planning with other devices and latencies');
     return {
       answer,

@@ -50,6 +50,8 @@ export interface LoadedCascade {
 interface CascadeSolving {
   /** How many gears may be simulated for a plan, before the search ends with what it has. */
   readonly work?: number | undefined;
+  /** The time in seconds after which the search ends. A plan whose search it ends says `reproducible: false`. */
+  readonly timeLimit?: number | undefined;
   /** Adds what one device more would bring. */
   readonly explain?: boolean | undefined;
   /** Adds the accuracy that fewer and more devices and other latencies would give. */
@@ -101,7 +103,7 @@ export async function solveCascade(
   await refuseReplacing(`solve ${spec.path}`, outputFiles({ output }), loaded.read);
   if (options.strictProfile) refuseMarked(spec.path, await cascadeFigures(loaded));
   const startedMs = performance.now();
-  const { answer, explanation } = await planned(loaded, options);
+  const { answer, explanation, timeOver = false } = await planned(loaded, options);
   const solver = {
     ms: performance.now() - startedMs,
     phases: {},
@@ -122,15 +124,18 @@ export async function solveCascade(
   if (answer.status === 'undecided')
     return {
       outcome: 'no-plan-in-time',
-      advice: `allow more with ${option('work')}${spec.value.planner.method === 'exhaustive' ? '' : ', or let planner.method: exhaustive try every cascade'}`,
+      advice: adviceFor(spec.value, timeOver),
       document: {
         ...emittedHead('no-plan', loaded.inputs(undefined)),
-        ...{ status: 'no-plan-in-time', limit: options.signal?.aborted ? 'interrupted' : 'work' },
+        ...{
+          status: 'no-plan-in-time',
+          limit: options.signal?.aborted ? 'interrupted' : timeOver ? 'time' : 'work',
+        },
         ...{ reasons: [], models: noPlanModels(spec.value, undefined), solver },
       },
     };
   const search = {
-    ...(options.signal?.aborted ? { reproducible: false } : {}),
+    ...(options.signal?.aborted || timeOver ? { reproducible: false } : {}),
     ...(options.work === undefined ? {} : { work: options.work }),
   };
   const plan = await gearPlanOf(answer.plan, loaded, { holder: output, search });
@@ -139,10 +144,20 @@ export async function solveCascade(
   const more = explanation === undefined ? {} : { explanation };
   return {
     ...{ outcome: 'gear-plan', plan, warnings: plan.notes ?? [] },
-    limitReached: plan.status !== 'optimal' && options.work !== undefined && answer.trials >= options.work,
+    limitReached:
+      plan.status !== 'optimal' &&
+      (timeOver || (options.work !== undefined && answer.trials >= options.work)),
     ...more,
     document: { ...plan, solver, ...more },
   };
+}
+
+/** adviceFor says what may decide a question that a search left open. */
+function adviceFor({ planner }: CascadeSpec, timeOver: boolean): string {
+  if (timeOver) return `allow more with ${option('timeLimit')}`;
+  const other =
+    planner.method === 'exhaustive' ? '' : ', or let planner.method: exhaustive try every cascade';
+  return `allow more with ${option('work')}${other}`;
 }
 
 function profilesOf({ files }: LoadedCascade): Profile[] {
@@ -197,14 +212,14 @@ function noPlanModels(
 
 async function planned(
   { spec, files, resolved }: LoadedCascade,
-  { explain = false, frontier = false, work, signal, onProgress }: CascadeSolving,
+  { explain = false, frontier = false, work, timeLimit, signal, onProgress }: CascadeSolving,
 ): Promise<PlannedGears> {
   const { JobPool } = await import('../../jobs/index.js');
   const pool = new JobPool<GearJob, PlannedGears, string>('#dist/src/api/solve/cascade-worker.js', {
     ...{ what: 'planner', threads: 1, signal },
   });
   try {
-    const job = { spec: spec.value, files, resolved, explain, frontier, work };
+    const job = { spec: spec.value, files, resolved, explain, frontier, work, timeLimit };
     return await pool.run(job, (doing) => onProgress?.(doing));
   } finally {
     await pool.close();

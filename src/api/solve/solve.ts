@@ -279,10 +279,10 @@ function refuseForPipeline({ path, value }: Loaded<'pipeline'>, options: SolveOp
   if (faults.length > 0) throw new InputError(`solve ${path}, a pipeline`, faults);
 }
 
-/** A cascade's search ends by the work that it does, and proves its bound by itself. */
+/** A cascade's search proves its bound by itself. */
 function refuseForCascade({ path }: Loaded<'cascade'>, options: SolveOptions): void {
-  const { gap, timeLimit, baseline, measure, hold } = options;
-  const faults = Object.entries({ gap, timeLimit, baseline, measure, hold })
+  const { gap, baseline, measure, hold } = options;
+  const faults = Object.entries({ gap, baseline, measure, hold })
     .filter(([, value]) => value !== undefined && value !== false)
     .map(([name]) => fault('is not for specs of kind cascade', option(name)));
   if (options.formulation === 'literal')

@@ -62,7 +62,7 @@ describe('compareSpec() of a cascade', () => {
       sweeps: ['slo=0.7ms..60.7ms:3'],
     });
     parseArtifact(JSON.stringify(document), 'comparison', ['comparison']);
-    expect(document).toMatchObject({ complete: true, cases: 6, version: '1.1' });
+    expect(document).toMatchObject({ complete: true, cases: 6, version: '1.2' });
     const alone: object[] = [];
     for (const count of [1, 2]) {
       await writeFile(at('cluster.yaml'), `devices: { V100: { count: ${count}, hourlyCost: 3 } }\n`);
@@ -154,7 +154,7 @@ describe('compareSpec() of a cascade', () => {
 
   it('tells of all options that are not for cascades at once, and of what is swept wrongly', async () => {
     const asked = compareSpec(spec, {
-      ...{ gap: 0.1, hold: 0.9, timeLimit: 3 },
+      ...{ gap: 0.1, hold: 0.9 },
       mixes: ['P4=1'],
       sweeps: ['margin=0.1', 'accuracy=0..1', 'slo=5'],
     });
@@ -163,7 +163,6 @@ describe('compareSpec() of a cascade', () => {
     expect((error as InputError).faults.map(({ path, message }) => `${path}: ${message}`)).toEqual([
       '`gap`: is not for specs of kind cascade',
       '`hold`: is not for specs of kind cascade',
-      '`timeLimit`: is not for specs of kind cascade',
       '`sweeps` "margin=0.1": sweeps margins, which only pooled specs have',
       '`sweeps` "accuracy=0..1": leaves the accuracies: they are above 0 and at most 1',
       '`sweeps` "slo=5": needs a unit: x (times the fastest latency), ms or s',

@@ -239,6 +239,15 @@ describe('solveSpec() of a cascade', () => {
     expect(await exists('plan.json')).toBe(false);
   });
 
+  it('is undecided where the time is over at once, and says nothing of a time that was not over', async () => {
+    const answer = await solved({}, { timeLimit: 1e-9 });
+    expect(answer).toMatchObject({ outcome: 'no-plan-in-time', advice: 'allow more with `timeLimit`' });
+    expect(answer.document).toMatchObject({ status: 'no-plan-in-time', limit: 'time' });
+    const { plan, limitReached } = await planned({}, { timeLimit: 1e6 });
+    expect(plan).not.toHaveProperty('reproducible');
+    expect(limitReached).toBe(false);
+  });
+
   it('has reached its limit where it did all its work and proved nothing', async () => {
     expect(await planned({}, { work: 1 })).toMatchObject({
       limitReached: true,
