@@ -27,7 +27,7 @@ export { planByLoop } from './loop.js';
 export { type GearAnswer, type GearQuestion, solveGears } from './objectives.js';
 export { type PlacementSolver, placementSolver } from './placement-solver.js';
 export type { GearPlanBody } from './plan.js';
-export { type GearMethod, type GearOutcome, mostAccurate } from './planner.js';
+export { type GearOutcome, mostAccurate } from './planner.js';
 export type { FamilyModel, GearProblem, LoadRange } from './problem.js';
 export {
   type CascadeFiles,
@@ -37,4 +37,5 @@ export {
   rangesOf,
   resolveCascade,
 } from './resolve.js';
+export type { GearMethod } from './scope.js';
 export { proportionalArrivals } from './trials.js';

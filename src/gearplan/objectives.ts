@@ -6,7 +6,6 @@ import type { RangeFault } from './loop.js';
 import { type ModelPlacement, maximalSets } from './placement.js';
 import {
   type GearChoice,
-  type GearMethod,
   MOST_EVENTS,
   mostAccurate,
   relaxedBound,
@@ -15,7 +14,7 @@ import {
   type SearchTools,
 } from './planner.js';
 import type { GearProblem } from './problem.js';
-import { scopeOf } from './scope.js';
+import { type GearMethod, scopeOf } from './scope.js';
 import { GearTrials } from './trials.js';
 
 const NS_PER_MS = 1e6;

@@ -1,4 +1,3 @@
-import type { CascadeMethod } from '../artifacts/index.js';
 import {
   bestGear,
   boundOf,
@@ -23,7 +22,7 @@ import {
 } from './placement.js';
 import type { PlacementSolver } from './placement-solver.js';
 import type { GearProblem } from './problem.js';
-import { isOfSingles } from './scope.js';
+import { type GearMethod, isOfSingles } from './scope.js';
 import { type ArrivalsOf, GearTrials } from './trials.js';
 
 /** A plan whose accuracy is so near its bound is optimal: the rest comes of adding up. */
@@ -34,9 +33,6 @@ const DEFAULT_DRAWS = 1000;
 
 /** Where nobody limits the work, a search ends after so many arrivals and batches of simulated gears: some ten seconds. */
 export const MOST_EVENTS = 40e6;
-
-/** GearMethod is a way to search the gears of most accuracy. */
-export type GearMethod = CascadeMethod | 'loop';
 
 /** GearChoice is a gear plan that was searched. */
 export interface GearChoice {

@@ -1,6 +1,8 @@
-import type { GearScope } from '../artifacts/index.js';
-import type { GearMethod } from './planner.js';
+import type { CascadeMethod, GearScope } from '../artifacts/index.js';
 import type { GearProblem } from './problem.js';
+
+/** GearMethod is a way to search the gears of most accuracy. */
+export type GearMethod = CascadeMethod | 'loop';
 
 /** The longest cascade that is looked at: the number of combinations grows with the thresholds to this power less one. */
 export const MOST_STEPS = 4;
