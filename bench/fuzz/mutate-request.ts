@@ -1,3 +1,4 @@
+import { deflateSync, gzipSync } from 'node:zlib';
 import type { Dice } from '../seeded/dice.js';
 import { TABLE_ROWS, WIDTH } from './material.js';
 import { jsonOf, mutateJson } from './mutate-json.js';
@@ -73,6 +74,7 @@ const HEADERS: readonly Header[] = [
   ['content-type', '\u00ff'],
   ['accept', 'image/png'],
   ['content-encoding', 'gzip'],
+  ['content-encoding', 'deflate, br'],
   ['inference-header-content-length', '0'],
   ['inference-header-content-length', '-1'],
   ['inference-header-content-length', '1e3'],
@@ -102,6 +104,7 @@ export function mutateRequest(dice: Dice): MadeRequest {
   if (dice.chance(0.1)) return ofOtherPaths(dice);
   const { parts, what } = dice.chance(0.5) ? jsonInference(dice) : binaryInference(dice);
   const told = [what];
+  if (dice.chance(0.15)) told.push(compress(dice, parts));
   if (dice.chance(0.15)) told.push(addHeader(dice, parts));
   return framed(dice, parts, told.join('; '));
 }
@@ -120,6 +123,20 @@ function addHeader(dice: Dice, parts: Parts): string {
   if (dice.chance(0.5)) parts.headers = parts.headers.filter(([name]) => name !== header[0]);
   for (let i = 0; i < copies; i++) parts.headers.push(header);
   return `${header[0]}: ${header[1].slice(0, 40)} ×${copies}`;
+}
+
+/** compress sends the body in some encoding, whole, cut, with more after it, or as a little that inflates to much. */
+function compress(dice: Dice, parts: Parts): string {
+  const encoding = dice.pick(['gzip', 'deflate', 'x-gzip', 'br']);
+  const packed = (bytes: Buffer) => (encoding === 'deflate' ? deflateSync(bytes) : gzipSync(bytes));
+  const change = dice.pick(['whole', 'cut', 'with more', 'a bomb'] as const);
+  const whole = packed(change === 'a bomb' ? Buffer.alloc(2 ** 22, ' ') : parts.body);
+  parts.headers.push(['content-encoding', encoding]);
+  parts.body =
+    change === 'cut'
+      ? whole.subarray(0, Math.floor(whole.length / 2))
+      : Buffer.concat([whole, Buffer.from(change === 'with more' ? 'more' : '')]);
+  return `compressed by ${encoding}, ${change}`;
 }
 
 interface Made {

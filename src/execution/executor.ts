@@ -12,7 +12,7 @@ import { whatIsMissing } from './missing.js';
 import { checkOnnxRuntime } from './onnx-runtime.js';
 import type { Answers, LoadedModel, NodeTiming, Reply, Request, RunTimes, Tensors } from './protocol.js';
 import { AS_SERVED, type Optimization, type SessionChoice } from './session-choice.js';
-import { checkArrays } from './tensor.js';
+import { checkFeeds } from './tensor.js';
 
 /** RunResult holds a run's outputs by name, and the device's time with the hold-back of an emulated device. */
 export interface RunResult extends RunTimes {
@@ -246,7 +246,7 @@ class ChildExecutor implements Executor {
         return;
       }
       const id = this.#nextId++;
-      checkArrays(tensors);
+      checkFeeds(tensors);
       const chunks = encodeMessage({ id, request }, tensors);
       const settle = resolve as Pending['resolve'];
       this.#pending.set(id, { op: request.op, what, resolve: settle, reject });

@@ -26,7 +26,7 @@ export interface RawMessage<Head> {
 
 /**
  * encodeMessage gives the chunks to write, in order. Tensors are not copied: do not change their memory until the
- * chunks are written. Numbers must be in arrays of their dtypes (see `checkArrays`).
+ * chunks are written. Numbers must be in arrays of their dtypes (see `checkFeeds`).
  */
 export function encodeMessage(head: unknown, tensors: Tensors): Uint8Array[] {
   const places: Place[] = [];

@@ -56,6 +56,6 @@ export type {
 export { type FedModel, type Measured, type MeasurePace, measureRotation } from './rotation.js';
 export { AS_SERVED, type Optimization } from './session-choice.js';
 export { splitBatch, stackBatch } from './stacking.js';
-export { emptyTensor, filledTensor, randomTensor, type ValueRange } from './tensor.js';
+export { emptyTensor, filledTensor, randomTensor, textFault, type ValueRange } from './tensor.js';
 export { elementCount, isStrings, type TensorData, tensorBytes } from './tensor-data.js';
 export { elementAt, elementNumbers } from './tensor-numbers.js';

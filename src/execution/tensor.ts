@@ -15,17 +15,40 @@ export function numericDtype(dtype: string): DtypeInfo {
 }
 
 /**
- * checkArrays checks that tensors are held in arrays of their dtypes, because who receives them would misread others.
- * @throws InputError naming the first tensor that is not, or a dtype that is unknown
+ * checkFeeds checks that tensors arrive as they are: numbers in arrays of their dtypes, because who receives them would
+ * misread others, and strings that ONNX Runtime for Node takes whole.
+ * @throws InputError naming the first tensor that does not, or a dtype that is unknown
  */
-export function checkArrays(tensors: Tensors): void {
-  for (const [path, { dtype, data }] of Object.entries(tensors)) {
-    if (isStrings(data)) continue;
-    const { array } = numericDtype(dtype);
-    if (data instanceof array) continue;
-    const message = `is ${dtype} and held in ${data.constructor.name}, not ${array.name}`;
-    throw new InputError('send a tensor', [{ path, message }]);
+export function checkFeeds(tensors: Tensors): void {
+  for (const [path, tensor] of Object.entries(tensors)) {
+    const message = feedFault(tensor);
+    if (message !== undefined) throw new InputError('send a tensor', [{ path, message }]);
   }
+}
+
+function feedFault(tensor: TensorData): string | undefined {
+  const { dtype, data } = tensor;
+  if (isStrings(data)) return textFault(tensor);
+  const { array } = numericDtype(dtype);
+  return data instanceof array
+    ? undefined
+    : `is ${dtype} and held in ${data.constructor.name}, not ${array.name}`;
+}
+
+/** Without its other half, a half of a surrogate pair is no character, and UTF-8 has no bytes for it. */
+const HALF_A_PAIR = /\p{Surrogate}/u;
+
+/**
+ * textFault says which string of a tensor ONNX Runtime for Node would change, and why: it ends strings at NUL, and takes
+ * the replacement character for what is no Unicode text. It is undefined for numbers, and where all strings are kept.
+ */
+export function textFault({ data }: TensorData): string | undefined {
+  if (!isStrings(data)) return undefined;
+  const odd = data.findIndex((text) => text.includes('\0') || HALF_A_PAIR.test(text));
+  if (odd < 0) return undefined;
+  return data[odd]!.includes('\0')
+    ? `string ${odd} holds a NUL, at which ONNX Runtime for Node would end it`
+    : `string ${odd} holds half a surrogate pair, which is no Unicode text`;
 }
 
 /** emptyTensor makes a tensor of zeros (or of empty strings, or false). @throws InputError for an unknown dtype */

@@ -9,7 +9,16 @@ import {
   type TensorSpec,
 } from '../artifacts/index.js';
 import { dtypeOfOip, elementCount, oipDatatype, type TensorData, type Tensors } from '../execution/index.js';
-import { bytesOf, jsonOf, tensorFromBytes, tensorFromJson, WireFault } from '../protocol/index.js';
+import {
+  bytesOf,
+  type Json,
+  jsonOf,
+  parseJson,
+  partOf,
+  tensorFromBytes,
+  tensorFromJson,
+  WireFault,
+} from '../protocol/index.js';
 
 /** RemoteModel is a model as a server describes it. */
 export interface RemoteModel {
@@ -358,11 +367,12 @@ interface JsonOutput {
   shape: number[];
   datatype: string;
   parameters?: { binary_data_size?: number };
-  data?: unknown;
 }
 
-/** SentOutput is an output with its bytes, where it was sent in binary. */
-type SentOutput = JsonOutput & { bytes: Uint8Array | undefined };
+/** SentOutput is an output with its data: bytes where it was sent in binary, and else JSON. */
+type SentOutput = Pick<JsonOutput, 'name' | 'shape' | 'datatype'> & {
+  readonly data: { readonly bytes: Uint8Array } | { readonly json: Json };
+};
 
 /**
  * Sent is what an answer holds: its outputs, the names of those of branches that the request did not take, and the models
@@ -405,10 +415,12 @@ class Answer {
 
   outputs(): Tensors {
     return Object.fromEntries(
-      this.read().outputs.map(({ name, shape, datatype, data, bytes }) => {
+      this.read().outputs.map(({ name, shape, datatype, data }) => {
         const dtype = dtypeOfOip(datatype) ?? datatype;
         const tensor =
-          bytes === undefined ? tensorFromJson(dtype, shape, data) : tensorFromBytes(dtype, shape, bytes);
+          'json' in data
+            ? tensorFromJson(dtype, shape, data.json)
+            : tensorFromBytes(dtype, shape, data.bytes);
         return [name, tensor];
       }),
     );
@@ -432,28 +444,38 @@ class Answer {
     const { bytes, headerLength } = this;
     if (!(Number.isInteger(headerLength) && headerLength >= 0 && headerLength <= bytes.byteLength))
       throw new WireFault('a header longer than it');
-    const json = JSON.parse(Buffer.from(bytes.subarray(0, headerLength)).toString()) as {
-      outputs: JsonOutput[];
-      parameters?: { not_taken?: unknown; answered_by?: unknown };
-    };
+    const json = jsonOfAnswer(bytes.subarray(0, headerLength));
+    const list = partOf(json, 'outputs');
     let offset = headerLength;
-    const outputs = json.outputs.map(({ name, shape, datatype, data, parameters }): SentOutput => {
-      const size = parameters?.binary_data_size;
-      if (size === undefined) {
-        if (!Array.isArray(data)) throw new WireFault(`no data of output ${name}`);
-        return { name, shape, datatype, data, bytes: undefined };
-      }
-      if (!(Number.isSafeInteger(size) && size >= 0)) throw new WireFault(`no size of output ${name}`);
-      offset += size;
-      return { name, shape, datatype, bytes: bytes.subarray(offset - size, offset) };
-    });
+    const outputs = (list.value as JsonOutput[]).map(
+      ({ name, shape, datatype, parameters }, i): SentOutput => {
+        const size = parameters?.binary_data_size;
+        if (size === undefined) {
+          const data = partOf(partOf(list, i), 'data');
+          if (!Array.isArray(data.value)) throw new WireFault(`no data of output ${name}`);
+          return { name, shape, datatype, data: { json: data } };
+        }
+        if (!(Number.isSafeInteger(size) && size >= 0)) throw new WireFault(`no size of output ${name}`);
+        offset += size;
+        return { name, shape, datatype, data: { bytes: bytes.subarray(offset - size, offset) } };
+      },
+    );
     if (offset !== bytes.byteLength) throw new WireFault('other bytes than its outputs need');
-    const { not_taken: notTaken, answered_by: answeredBy = [] } = json.parameters ?? {};
+    const { not_taken: notTaken, answered_by: answeredBy = [] } = (partOf(json, 'parameters').value ??
+      {}) as { not_taken?: unknown; answered_by?: unknown };
     return {
       outputs,
       notTaken: Array.isArray(notTaken) ? notTaken : [],
       answeredBy: Array.isArray(answeredBy) ? answeredBy : [answeredBy],
     };
+  }
+}
+
+function jsonOfAnswer(bytes: Uint8Array): Json {
+  try {
+    return parseJson(bytes);
+  } catch {
+    throw new WireFault('no JSON with outputs');
   }
 }
 

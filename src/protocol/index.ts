@@ -3,6 +3,8 @@
  * extension.
  *
  * It takes and gives tensors and their encodings. It does not read whole requests (`runtime` does) and knows
- * no sockets. Start reading at `wire.ts`.
+ * no sockets. Start reading at `wire.ts`, then `json.ts`.
  */
-export { bytesOf, jsonOf, tensorFromBytes, tensorFromJson, WireFault } from './wire.js';
+export { asGiven, type Json, parseJson, partOf, quotedJson } from './json.js';
+export { bytesOf, jsonOf, tensorFromBytes, tensorFromJson } from './wire.js';
+export { WireFault } from './wire-fault.js';

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import {
   dtypeInfo,
   elementCount,
@@ -6,9 +7,8 @@ import {
   type TensorData,
   tensorBytes,
 } from '../execution/index.js';
-
-/** WireFault explains why something cannot be read as a tensor. The caller adds the place. */
-export class WireFault extends Error {}
+import { type Json, quotedJson } from './json.js';
+import { WireFault } from './wire-fault.js';
 
 /**
  * bytesOf gives a tensor's elements as the binary extension sends them: row-major and little-endian, each string in
@@ -30,7 +30,8 @@ export function bytesOf(tensor: TensorData): Uint8Array {
 /**
  * tensorFromBytes makes a tensor of its bytes. It is a view of them when they are aligned, so the caller must not
  * change them afterwards; otherwise, and for strings, it is a copy.
- * @throws WireFault where the size does not match the shape, the type is not known, or a bool is neither 0 nor 1
+ * @throws WireFault where the size does not match the shape, the type is not known, a bool is neither 0 nor 1, or a
+ *   string is not UTF-8
  */
 export function tensorFromBytes(dtype: string, dims: readonly number[], bytes: Uint8Array): TensorData {
   if (dtype === STRING_DTYPE) return { dtype, dims, data: stringsFromBytes(elementCount(dims), bytes) };
@@ -59,7 +60,9 @@ function stringsFromBytes(count: number, bytes: Uint8Array): string[] {
     const length = at + 4 <= buffer.length ? buffer.readUInt32LE(at) : Number.POSITIVE_INFINITY;
     if (at + 4 + length > buffer.length)
       throw new WireFault(`string ${strings.length} runs past the end of the data`);
-    strings.push(buffer.toString('utf8', at + 4, at + 4 + length));
+    const text = buffer.subarray(at + 4, at + 4 + length);
+    if (!isUtf8(text)) throw new WireFault(`string ${strings.length} is not UTF-8, and only text is taken`);
+    strings.push(text.toString('utf8'));
     at += 4 + length;
   }
   if (strings.length !== count || at !== buffer.length) {
@@ -72,23 +75,28 @@ function stringsFromBytes(count: number, bytes: Uint8Array): string[] {
 
 /**
  * tensorFromJson makes a tensor of JSON data, nested or flat. How it is nested does not matter, only the order.
- * Integers are exact up to 2^53 − 1, and larger ones are refused.
+ * Integers are taken as they were written, also beyond 2^53, where JavaScript has other numbers.
  * @throws WireFault where the number of elements is wrong, an element does not fit, or the type is float16 or not known
  */
-export function tensorFromJson(dtype: string, dims: readonly number[], json: unknown): TensorData {
+export function tensorFromJson(dtype: string, dims: readonly number[], json: Json): TensorData {
   if (dtype === 'float16') throw new WireFault('is FP16, which JSON cannot carry; send it as binary data');
-  if (!Array.isArray(json)) throw new WireFault('its data is not a list');
-  // Data nested deeper than the shape leaves lists among the elements, and those are refused below.
-  const flat = json.some(Array.isArray) ? (json.flat(dims.length) as unknown[]) : json;
+  if (!Array.isArray(json.value)) throw new WireFault('its data is not a list');
+  const flat = flattened(json.value, dims);
   const count = elementCount(dims);
   if (flat.length !== count) {
     throw new WireFault(
       `its data has ${flat.length} elements; its shape [${dims.join(', ')}] needs ${count}`,
     );
   }
+  let asWritten: readonly unknown[] | undefined;
+  const written = (i: number): unknown => {
+    asWritten ??= flattened(json.written() as unknown[], dims);
+    return asWritten[i];
+  };
+  const at = (i: number): string => quotedJson({ value: flat[i], written: () => written(i) });
   if (dtype === STRING_DTYPE) {
     const odd = flat.findIndex((value) => typeof value !== 'string');
-    if (odd >= 0) throw new WireFault(`its data at ${odd} is ${shown(flat[odd])}, not a string`);
+    if (odd >= 0) throw new WireFault(`its data at ${odd} is ${at(odd)}, not a string`);
     return { dtype, dims, data: flat as string[] };
   }
   const info = dtypeInfo(dtype);
@@ -96,34 +104,32 @@ export function tensorFromJson(dtype: string, dims: readonly number[], json: unk
   const data = new info.array(count);
   const read = reader(dtype);
   for (let i = 0; i < count; i++) {
-    const value = read(flat[i]);
-    if (value === undefined)
-      throw new WireFault(`its data at ${i} is ${shown(flat[i])}, not a valid ${info.oip}`);
+    const value = read(flat[i], i, written);
+    if (value === undefined) throw new WireFault(`its data at ${i} is ${at(i)}, not a valid ${info.oip}`);
     (data as { [i: number]: number | bigint })[i] = value;
   }
   return { dtype, dims, data };
 }
 
-/**
- * shown quotes a value for a message. It does not spell out lists, because they may be nested beyond reason.
- */
-function shown(value: unknown): string {
-  if (typeof value === 'number') return String(value);
-  return typeof value === 'object' && value !== null
-    ? 'a list or an object'
-    : (JSON.stringify(value) ?? 'absent');
+/** Data nested deeper than the shape leaves lists among the elements, and those are refused. */
+function flattened(data: unknown[], dims: readonly number[]): unknown[] {
+  return data.some(Array.isArray) ? (data.flat(dims.length) as unknown[]) : data;
 }
 
-function reader(dtype: string): (value: unknown) => number | bigint | undefined {
+/** Reader gives the element of a value, or undefined where it does not fit. It may ask what was written at its place. */
+type Reader = (value: unknown, at: number, written: (at: number) => unknown) => number | bigint | undefined;
+
+function reader(dtype: string): Reader {
   const integer = /^(u?)int(\d+)$/.exec(dtype);
   if (integer !== null) {
     const bits = Number(integer[2]);
     const low = integer[1] === 'u' ? 0 : -(2 ** (bits - 1));
     const high = integer[1] === 'u' ? 2 ** bits : 2 ** (bits - 1);
-    const fits = (value: unknown) =>
-      Number.isSafeInteger(value) && (value as number) >= low && (value as number) < high;
-    if (bits === 64) return (value) => (fits(value) ? BigInt(value as number) : undefined);
-    return (value) => (fits(value) ? (value as number) : undefined);
+    if (bits === 64) return longReader(integer[1] === 'u' ? BigInt.asUintN : BigInt.asIntN);
+    return (value) =>
+      Number.isSafeInteger(value) && (value as number) >= low && (value as number) < high
+        ? (value as number)
+        : undefined;
   }
   if (dtype === 'bool') {
     return (value) => (value === true || value === 1 ? 1 : value === false || value === 0 ? 0 : undefined);
@@ -131,6 +137,17 @@ function reader(dtype: string): (value: unknown) => number | bigint | undefined 
   // JSON has no infinities, so a number beyond the range of its type is a mistake.
   const rounded = dtype === 'float32' ? Math.fround : Number;
   return (value) => (typeof value === 'number' && Number.isFinite(rounded(value)) ? value : undefined);
+}
+
+/** longReader reads integers of 64 bits. Those beyond 2^53 are read in the digits that were written. */
+function longReader(within: (bits: number, value: bigint) => bigint): Reader {
+  const fitting = (value: bigint) => (within(64, value) === value ? value : undefined);
+  return (value, at, written) => {
+    if (Number.isSafeInteger(value)) return fitting(BigInt(value as number));
+    if (typeof value !== 'number') return undefined;
+    const digits = String(written(at));
+    return /^-?\d{1,20}$/.test(digits) ? fitting(BigInt(digits)) : undefined;
+  };
 }
 
 /**

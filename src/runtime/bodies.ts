@@ -1,5 +1,7 @@
 import type { IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
 import { CLASS_BYTES, freeMemory, MemoryPool, uncleared } from '../execution/index.js';
+import { type Encoding, encodingOf, inflater } from './content-encoding.js';
 import { StatusError } from './status-error.js';
 
 /** The most memory that is kept for later bodies. */
@@ -31,16 +33,27 @@ export class Bodies {
   constructor(private readonly limits: BodyLimits) {}
 
   /**
-   * read reads a request's body whole. The body counts as held until `release`.
+   * read reads a request's body whole, and inflates it where its headers say that it is compressed. The limits are those
+   * of what is inflated, which ends where they are passed. The body counts as held until `release`.
    * @param headerLength the length of its JSON part, when known, so that the bytes after it are aligned
-   * @param done receives the body, or an error whose `statusCode` is 413 where it is too large, 503 where all bodies
-   *   together are, and 400 where it breaks off
+   * @param done receives the body, or an error whose `statusCode` is 413 where it is too large, 415 where its encoding
+   *   is not known, 503 where all bodies together are too large, and 400 where it breaks off or does not inflate
    */
   read(raw: IncomingMessage, headerLength: number, done: (error: Error | null, body?: Buffer) => void): void {
     const told = raw.headers['content-length'];
-    const announced = told === undefined ? undefined : Number(told);
-    const refusal = this.refusal(announced ?? 0, announced ?? 0);
+    const sent = told === undefined ? undefined : Number(told);
+    let source: BodySource;
+    try {
+      source = sourceOf(raw);
+    } catch (error) {
+      done(error as Error);
+      return;
+    }
+    const { bytes: stream, encoding, leave } = source;
+    const announced = encoding === 'identity' ? sent : undefined;
+    const refusal = this.refusal(sent ?? 0, announced ?? 0);
     if (refusal !== undefined) {
+      leave();
       done(refusal);
       return;
     }
@@ -56,8 +69,7 @@ export class Bodies {
       const bytes = needed > target.length ? this.sizeFor(target.length, needed, expected) : target.length;
       const refusal = this.refusal(needed - offset, bytes - target.length);
       if (refusal !== undefined) {
-        leave();
-        done(refusal);
+        over(refusal);
         return;
       }
       if (bytes > target.length) {
@@ -66,20 +78,20 @@ export class Bodies {
       }
       target.set(chunk, end);
       end = needed;
-      freeMemory(chunk);
+      // What is inflated comes in pieces of memory that zlib goes on to use.
+      if (encoding === 'identity') freeMemory(chunk);
     };
-    const onEnd = () => {
+    const onEnd = () => over(null);
+    const onError = (error: Error) => over(brokenBody(error, encoding));
+    const over = (error: Error | null) => {
+      for (const from of new Set([raw, stream])) from.off('error', onError);
+      stream.off('data', onData).off('end', onEnd);
       leave();
-      done(null, target.subarray(offset, end));
+      if (error === null) done(null, target.subarray(offset, end));
+      else done(error);
     };
-    const onError = () => {
-      leave();
-      done(new StatusError(400, 'The body breaks off'));
-    };
-    const leave = () => {
-      raw.off('data', onData).off('end', onEnd).off('error', onError);
-    };
-    raw.on('data', onData).on('end', onEnd).on('error', onError);
+    for (const from of new Set([raw, stream])) from.on('error', onError);
+    stream.on('data', onData).on('end', onEnd);
   }
 
   /**
@@ -143,6 +155,34 @@ export class Bodies {
     this.giveBack(target);
     return larger;
   }
+}
+
+/** BodySource is the stream of a body's bytes, inflated where they are compressed. */
+interface BodySource {
+  readonly bytes: Readable;
+  readonly encoding: Encoding;
+  /** leave ends the inflating. What still comes of the request is thrown away. */
+  readonly leave: () => void;
+}
+
+/** @throws StatusError where the encoding is not known */
+function sourceOf(raw: IncomingMessage): BodySource {
+  const encoding = encodingOf(raw);
+  if (encoding === 'identity') return { bytes: raw, encoding, leave: () => {} };
+  const bytes = inflater(encoding);
+  raw.pipe(bytes);
+  const leave = () => {
+    raw.unpipe(bytes);
+    raw.resume();
+    // It may fail once more as it ends.
+    bytes.on('error', () => {}).destroy();
+  };
+  return { bytes, encoding, leave };
+}
+
+function brokenBody(error: NodeJS.ErrnoException, encoding: Encoding): StatusError {
+  if (!error.code?.startsWith('Z_')) return new StatusError(400, 'The body breaks off');
+  return new StatusError(400, `The body is not whole data of ${encoding}: ${error.message}`);
 }
 
 /** rounded gives sizes that many bodies share; small ones are left as they are. */

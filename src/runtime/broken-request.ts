@@ -12,7 +12,7 @@ export function answerBroken(error: NodeJS.ErrnoException, socket: Socket): void
     const body = JSON.stringify({ error: `Cannot read the request: ${why}` });
     const head = [
       `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-      'content-type: application/json; charset=utf-8',
+      'content-type: application/json',
       `content-length: ${Buffer.byteLength(body)}`,
       'connection: close',
     ];

@@ -3,6 +3,12 @@ import { followersOf, type Pool } from '../serving/index.js';
 import { ExecutionTimes } from './execution-times.js';
 import type { BatchRecord, Ending, LiveDriver } from './live-driver.js';
 import type { OpenedBundle } from './opened-bundle.js';
+import { handOverUs, type PhaseTimes, phasesUs, type RequestTimes } from './request-times.js';
+
+/** BatchSums are the batches of one size and the sums of their phases. */
+export interface BatchSums extends PhaseTimes {
+  readonly executions: number;
+}
 
 /**
  * ModelSums holds what a model's requests and batches add up to since the start, as Triton's statistics extension
@@ -13,20 +19,20 @@ export interface ModelSums {
   success: number;
   /** All other requests, also those that were cancelled or not valid. */
   failure: number;
-  /** The rows and the batches that a last partition executed. */
+  /** The rows and the batches that a last partition executed, and these batches by their size. */
   rows: number;
   executions: number;
+  readonly batches: Map<number, BatchSums>;
   /** When the last answer was given, in milliseconds since 1970; 0 before the first. */
   lastInferenceMs: number;
-  /** The time from arrival to answer, and the part of it in queues, of the requests in `success`. */
+  /** The time from arrival to answer of the requests in `success`, and the parts that it consists of. */
   requestUs: number;
   queueUs: number;
-  /** The time until requests were dropped or failed. */
-  failureUs: number;
-  /** The time of all partitions' batches: for stacking rows, for executing, and for splitting the results. */
   inputUs: number;
   inferUs: number;
   outputUs: number;
+  /** The time until requests were dropped or failed. */
+  failureUs: number;
 }
 
 /**
@@ -57,6 +63,7 @@ export class Counters {
       failure: 0,
       rows: 0,
       executions: 0,
+      batches: new Map(),
       lastInferenceMs: 0,
       requestUs: 0,
       failureUs: 0,
@@ -98,34 +105,42 @@ export class Counters {
     this.nv.pending.inc(this.labels(model));
   }
 
-  /** ended counts a request that was answered, dropped or failed, and the time that it took and waited. */
-  ended(
-    model: number,
-    ending: Ending,
-    { tookUs, queueUs }: { readonly tookUs: number; readonly queueUs: number },
-  ): void {
+  /** ended counts a request that was answered, dropped or failed, and where its time went. */
+  ended(model: number, ending: Ending, times: RequestTimes): void {
     const labels = this.labels(model);
     const sums = this.sums[model]!;
     this.nv.pending.dec(labels);
     this.own.outcomes.inc({ model: labels.model, outcome: outcomeName(ending) });
     if (ending.kind === 'answered') {
-      this.nv.success.inc(labels);
-      this.nv.requestUs.inc(labels, tookUs);
-      this.nv.queueUs.inc(labels, queueUs);
+      this.answered(model, times);
       // Of a DAG, rows may end after several stages, or pass several last ones.
       if (this.isDag(model)) this.rowsEnded(model, ending.rows);
-      sums.success += 1;
-      sums.requestUs += tookUs;
-      sums.queueUs += queueUs;
-      sums.lastInferenceMs = Date.now();
       return;
     }
     sums.failure += 1;
-    sums.failureUs += tookUs;
+    sums.failureUs += times.tookUs;
     this.nv.failure.inc({ ...labels, reason: ending.kind === 'dropped' ? 'REJECTED' : 'BACKEND' });
     if (ending.kind === 'dropped') {
       this.own.drops.inc({ model: labels.model, reason: ending.reason, place: ending.place });
     }
+  }
+
+  private answered(model: number, { tookUs, queueUs, inputUs, inferUs, outputUs }: RequestTimes): void {
+    const labels = this.labels(model);
+    const sums = this.sums[model]!;
+    this.nv.success.inc(labels);
+    this.nv.requestUs.inc(labels, tookUs);
+    this.nv.queueUs.inc(labels, queueUs);
+    this.nv.inputUs.inc(labels, inputUs);
+    this.nv.inferUs.inc(labels, inferUs);
+    this.nv.outputUs.inc(labels, outputUs);
+    sums.success += 1;
+    sums.requestUs += tookUs;
+    sums.queueUs += queueUs;
+    sums.inputUs += inputUs;
+    sums.inferUs += inferUs;
+    sums.outputUs += outputUs;
+    sums.lastInferenceMs = Date.now();
   }
 
   /** cancelled counts a request whose client has left before its answer. */
@@ -149,22 +164,17 @@ export class Counters {
    */
   batch(record: BatchRecord): void {
     const pool = this.bundle.topology.pools[record.pool]!;
-    const labels = this.labels(pool.model);
     const place = this.place(pool);
     this.own.busyUs.inc({ device: this.deviceName(record.device) }, record.busyUs);
-    if (record.failed) return;
+    if (record.phases === undefined) return;
     this.own.batchSize.observe(place, record.size);
+    this.own.handOverUs.inc(place, handOverUs(record.phases));
     this.times.record(record.pool, record.size, record.busyUs);
-    this.nv.inputUs.inc(labels, record.stackUs);
-    this.nv.inferUs.inc(labels, record.executeUs);
-    this.nv.outputUs.inc(labels, record.splitUs);
-    const sums = this.sums[pool.model]!;
-    sums.inputUs += record.stackUs;
-    sums.inferUs += record.executeUs;
-    sums.outputUs += record.splitUs;
     if (followersOf(pool).length > 0) return;
-    this.nv.executions.inc(labels);
-    sums.executions += 1;
+    this.nv.executions.inc(this.labels(pool.model));
+    const { batches } = this.sums[pool.model]!;
+    batches.set(record.size, withBatch(batches.get(record.size), phasesUs(record.phases)));
+    this.sums[pool.model]!.executions += 1;
     if (!this.isDag(pool.model)) this.rowsEnded(pool.model, record.size);
   }
 
@@ -207,6 +217,15 @@ export class Counters {
   }
 }
 
+function withBatch(sums: BatchSums | undefined, { inputUs, inferUs, outputUs }: PhaseTimes): BatchSums {
+  return {
+    executions: (sums?.executions ?? 0) + 1,
+    inputUs: (sums?.inputUs ?? 0) + inputUs,
+    inferUs: (sums?.inferUs ?? 0) + inferUs,
+    outputUs: (sums?.outputUs ?? 0) + outputUs,
+  };
+}
+
 function outcomeName(ending: Ending): string {
   switch (ending.kind) {
     case 'answered':
@@ -227,14 +246,22 @@ function nvCounters(registry: Registry) {
     rows: counter('nv_inference_count', 'Rows executed to the end', plain),
     executions: counter('nv_inference_exec_count', 'Batches executed by the last partition', plain),
     requestUs: counter('nv_inference_request_duration_us', 'Arrival to answer, answered requests', plain),
-    queueUs: counter(
-      'nv_inference_queue_duration_us',
-      'Time rows of answered requests stood in queues',
+    queueUs: counter('nv_inference_queue_duration_us', 'Time that answered requests waited', plain),
+    inputUs: counter(
+      'nv_inference_compute_input_duration_us',
+      'Time that answered requests were read, stacked and handed over',
       plain,
     ),
-    inputUs: counter('nv_inference_compute_input_duration_us', 'Stacking rows into batches', plain),
-    inferUs: counter('nv_inference_compute_infer_duration_us', 'Executing batches', plain),
-    outputUs: counter('nv_inference_compute_output_duration_us', 'Splitting batches into rows', plain),
+    inferUs: counter(
+      'nv_inference_compute_infer_duration_us',
+      'Time that answered requests were executed',
+      plain,
+    ),
+    outputUs: counter(
+      'nv_inference_compute_output_duration_us',
+      'Time that results of answered requests were handed back and split',
+      plain,
+    ),
     pending: new Gauge({
       name: 'nv_inference_pending_request_count',
       help: 'Requests in flight',
@@ -253,6 +280,11 @@ function ownCounters(registry: Registry) {
     outcomes: counter('inferplan_outcomes_total', 'What became of requests', ['model', 'outcome'] as const),
     drops: counter('inferplan_drops_total', 'Dropped requests', ['model', 'reason', 'place'] as const),
     failures: counter('inferplan_execution_failures_total', 'Batches that failed or were lost', place),
+    handOverUs: counter(
+      'inferplan_handover_us_total',
+      'Time that batches were on their way to the executor and back',
+      place,
+    ),
     restarts: counter('inferplan_device_restarts_total', 'Executors started again', ['device'] as const),
     busyUs: counter('inferplan_device_busy_us_total', 'Time with a batch on the device', ['device'] as const),
     up: new Gauge({

@@ -1,13 +1,15 @@
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { InputError, type PlanServing, thisTool } from '../artifacts/index.js';
+import { parseJson, partOf, WireFault } from '../protocol/index.js';
 import { Admission, answerAndClose, endIfSlow, worthKeeping } from './admission.js';
 import { Bodies, type BodyLimits } from './bodies.js';
 import { answerBroken } from './broken-request.js';
+import { ENCODINGS } from './content-encoding.js';
 import type { Counters } from './counters.js';
 import { readInferRequest } from './infer-request.js';
 import { writeInferResponse } from './infer-response.js';
 import type { Ending, LiveDriver } from './live-driver.js';
-import { modelConfig, modelExecutions, modelMetadata, modelStatistics } from './model-descriptions.js';
+import { modelConfig, modelExecutions, modelMetadata, statistics } from './model-descriptions.js';
 import type { OpenedBundle } from './opened-bundle.js';
 import type { LiveModel } from './pool-work.js';
 import { refusedIndex } from './refused-index.js';
@@ -19,13 +21,9 @@ const RETRY_AFTER_S = '1';
 const MOST_CHECKING_MS = 5000;
 const NO_BODY = Buffer.alloc(0);
 const ANY_BODY = 'application/octet-stream';
-const EXTENSIONS = [
-  'binary_tensor_data',
-  'model_configuration',
-  'statistics',
-  'model_repository',
-  'schedule_policy',
-];
+const JSON_TYPE = 'application/json';
+/** The extensions of Triton that are here whole. Of `model_repository` and `schedule_policy` there are parts. */
+const EXTENSIONS = ['binary_tensor_data', 'model_configuration', 'statistics'];
 
 /** FrontParts are the parts behind the HTTP server. */
 export interface FrontParts {
@@ -68,7 +66,10 @@ export function makeFront(parts: FrontParts): FastifyInstance {
     clientErrorHandler: answerBroken,
     // A path that cannot be decoded has no route, and so comes to no error handler of a route.
     frameworkErrors: (error, _request, reply) =>
-      void (reply as FastifyReply).code(error.statusCode ?? 400).send({ error: error.message }),
+      void (reply as FastifyReply)
+        .code(error.statusCode ?? 400)
+        .type(JSON_TYPE)
+        .send(Buffer.from(JSON.stringify({ error: error.message }))),
     http: {
       headersTimeout: requestTimeoutMs,
       connectionsCheckingInterval: Math.min(MOST_CHECKING_MS, requestTimeoutMs / 4),
@@ -81,6 +82,7 @@ export function makeFront(parts: FrontParts): FastifyInstance {
   );
   addErrors(app);
   takeAnyContentType(app);
+  answerPlainJson(app);
   addContinue(app, parts.bodyLimits.oneBytes);
   app.addHook('preParsing', (request, reply, payload, done) => {
     reply.raw.once('close', () => bodies.release(request.raw));
@@ -103,6 +105,18 @@ function takeAnyContentType(app: FastifyInstance): void {
   });
 }
 
+/**
+ * answerPlainJson leaves out the charset of JSON, which has no such parameter. KServe's client reads no text of an error
+ * where it is told one.
+ */
+function answerPlainJson(app: FastifyInstance): void {
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    if (String(reply.getHeader('content-type')).startsWith(JSON_TYPE))
+      reply.header('content-type', JSON_TYPE);
+    done(null, payload);
+  });
+}
+
 function addServerRoutes(app: FastifyInstance, parts: FrontParts): void {
   const { bundle, counters } = parts;
   const about = { name: 'inferplan', version: thisTool().version, extensions: EXTENSIONS };
@@ -113,13 +127,27 @@ function addServerRoutes(app: FastifyInstance, parts: FrontParts): void {
     const ready = parts.ready();
     return reply.code(ready ? 200 : 400).send({ ready });
   });
-  app.post('/v2/repository/index', () =>
-    bundle.models.map(({ name }) => ({ name, version: '1', state: 'READY', reason: '' })),
-  );
+  app.post('/v2/repository/index', ({ body }) => {
+    const state = parts.ready()
+      ? { state: 'READY', reason: '' }
+      : { state: 'UNAVAILABLE', reason: 'not every pool has a device that is up, or the server closes' };
+    const isLeftOut = asksForReady(body as Buffer | undefined) && state.state !== 'READY';
+    return isLeftOut ? [] : bundle.models.map(({ name }) => ({ name, version: '1', ...state }));
+  });
   app.get('/metrics', async (_request, reply) => {
     const text = await counters.registry.metrics();
     return reply.type(counters.registry.contentType).send(text);
   });
+}
+
+/** asksForReady says whether the body of a request for the index asks for models alone that are ready. */
+function asksForReady(body: Buffer = NO_BODY): boolean {
+  if (body.byteLength === 0) return false;
+  try {
+    return partOf(parseJson(body), 'ready').value === true;
+  } catch (error) {
+    throw error instanceof WireFault ? new StatusError(400, `The body ${error.message}`) : error;
+  }
 }
 
 function addModelRoutes(app: FastifyInstance, parts: FrontParts): void {
@@ -134,7 +162,8 @@ function addModelRoutes(app: FastifyInstance, parts: FrontParts): void {
   };
   get('', (model) => modelMetadata(model, parts));
   get('/config', (model) => modelConfig(model));
-  get('/stats', (model, index) => modelStatistics(model, counters.sums[index]!));
+  get('/stats', (_model, index) => statistics(parts, [index]));
+  app.get('/v2/models/stats', () => statistics(parts, [...bundle.models.keys()]));
   get('/executions', (_model, index, { request }) => {
     const since = Number((request.query as { since?: string }).since ?? 0);
     if (!(since >= 0)) throw new StatusError(400, 'since is not the sequence of an earlier answer');
@@ -202,8 +231,8 @@ function addInferRoutes(app: FastifyInstance, parts: FrontParts, bodies: Bodies)
 /** turnAway answers a request that would be dropped as soon as its headers are here, without its body. */
 function turnAway(index: number, { driver, counters }: FrontParts, { request, reply }: Exchange): void {
   counters.arrived(index);
-  driver.turnAway(index, (ending, queueUs) => {
-    counters.ended(index, ending, { tookUs: 0, queueUs });
+  driver.turnAway(index, (ending, times) => {
+    counters.ended(index, ending, times);
     if (ending.kind !== 'dropped') return;
     if (worthKeeping(request.raw)) {
       sendFailure(reply, ending);
@@ -211,7 +240,7 @@ function turnAway(index: number, { driver, counters }: FrontParts, { request, re
       return;
     }
     reply.hijack();
-    const headers = { 'content-type': 'application/json; charset=utf-8', 'retry-after': RETRY_AFTER_S };
+    const headers = { 'content-type': JSON_TYPE, 'retry-after': RETRY_AFTER_S };
     const body = JSON.stringify(dropWords(ending));
     answerAndClose(request.raw, reply.raw, { status: 503, headers, body });
   });
@@ -233,8 +262,8 @@ function infer(
   const allowedNs = Math.min(model.sloNs, 1e3 * (inference.timeoutUs ?? Number.POSITIVE_INFINITY));
   counters.arrived(index);
   const arrival = { at: arrivedAt, model: index, deadlineNs: arrivedAt + allowedNs };
-  const ticket = driver.submit(arrival, inference.rows, (ending, queueUs) => {
-    counters.ended(index, ending, { tookUs: (driver.now() - arrivedAt) / 1e3, queueUs });
+  const ticket = driver.submit(arrival, inference.rows, (ending, times) => {
+    counters.ended(index, ending, times);
     reply.raw.off('close', left);
     if (ending.kind !== 'answered') {
       const refused = ending.kind === 'failed' ? refusedIndex(ending.why, inference.rows) : undefined;
@@ -255,7 +284,7 @@ function infer(
     const { body: answer, headerLength } = written;
     // Every batch with its rows has come back and the answer is a copy, so nothing uses the body any more.
     bodies.giveBack(body);
-    if (headerLength === undefined) void reply.type('application/json').send(answer);
+    if (headerLength === undefined) void reply.type(JSON_TYPE).send(answer);
     else void reply.type('application/octet-stream').header(HEADER_LENGTH, headerLength).send(answer);
   });
   const left = () => {
@@ -299,6 +328,7 @@ function addErrors(app: FastifyInstance): void {
     if (error instanceof InputError) return reply.code(400).send({ error: error.message });
     const status = error.statusCode ?? 500;
     if (status === 503) reply.header('retry-after', RETRY_AFTER_S);
+    if (status === 415) reply.header('accept-encoding', ENCODINGS);
     return reply
       .code(status)
       .send({ error: status < 500 || status === 503 ? error.message : 'A fault of the server' });

@@ -11,6 +11,7 @@ export {
   countRows,
   fitsInput,
   readInferRequest,
+  readJsonRequest,
   rowsOfRequest,
   shapeOf,
 } from './infer-request.js';

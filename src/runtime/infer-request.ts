@@ -1,7 +1,29 @@
 import { type Fault, InputError, type TensorSpec } from '../artifacts/index.js';
-import { oipDatatype, splitBatch, type TensorData, type Tensors } from '../execution/index.js';
-import { tensorFromBytes, tensorFromJson, WireFault } from '../protocol/index.js';
+import {
+  elementCount,
+  oipDatatype,
+  STRING_DTYPE,
+  splitBatch,
+  type TensorData,
+  type Tensors,
+  textFault,
+} from '../execution/index.js';
+import {
+  type Json,
+  parseJson,
+  partOf,
+  quotedJson,
+  tensorFromBytes,
+  tensorFromJson,
+  WireFault,
+} from '../protocol/index.js';
 import type { LiveModel } from './pool-work.js';
+import {
+  checkedParameters,
+  INPUT_PARAMETERS,
+  OUTPUT_PARAMETERS,
+  REQUEST_PARAMETERS,
+} from './request-parameters.js';
 
 /** AskedModel is what a request is checked against. */
 export type AskedModel = Pick<LiveModel, 'name' | 'inputs' | 'outputs' | 'maxRows'>;
@@ -17,13 +39,7 @@ export interface InferRequest {
   timeoutUs?: number;
 }
 
-interface JsonInput {
-  name?: unknown;
-  shape?: unknown;
-  datatype?: unknown;
-  parameters?: { binary_data_size?: unknown };
-  data?: unknown;
-}
+const NO_BYTES: Uint8Array = new Uint8Array();
 
 /**
  * readInferRequest reads a request of the Open Inference Protocol, as JSON or with the binary tensor extension, and
@@ -35,20 +51,37 @@ interface JsonInput {
 export function readInferRequest(model: AskedModel, body: Uint8Array, headerLength?: string): InferRequest {
   if (headerLength === '0') return readRaw(model, body);
   const split = jsonLength(body, headerLength);
-  const json = parseJson(body.subarray(0, split));
+  return readJsonRequest(model, jsonOfBody(body.subarray(0, split)), body.subarray(split));
+}
+
+/**
+ * readJsonRequest reads a request as `readInferRequest` does, whose JSON was parsed.
+ * @param binary the bytes of the inputs that are sent in binary
+ */
+export function readJsonRequest(model: AskedModel, json: Json, binary = NO_BYTES): InferRequest {
+  const { value } = json;
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new InputError('read the request', [{ path: '', message: 'the body is not a JSON object' }]);
+  }
   const faults: Fault[] = [];
-  const inputs = readInputs(model, json.inputs, body.subarray(split), faults);
-  const outputs = readOutputs(model, json, faults);
-  const timeoutUs = readTimeout(json, faults);
-  if (json.id !== undefined && typeof json.id !== 'string')
-    faults.push({ path: 'id', message: 'is not a string' });
+  const parameters = checkedParameters(json, { rules: REQUEST_PARAMETERS, place: '' }, faults);
+  const inputs = readInputs(model, { list: partOf(json, 'inputs'), binary }, faults);
+  const outputs = readOutputs(
+    model,
+    { list: partOf(json, 'outputs'), binary: parameters.binary_data_output === true },
+    faults,
+  );
+  const id = partOf(json, 'id').value ?? undefined;
+  if (id !== undefined && typeof id !== 'string') faults.push({ path: 'id', message: 'is not a string' });
   const count = inputs === undefined ? 0 : countRows(model, inputs, faults);
   if (faults.length > 0 || inputs === undefined) throw refusal(model, faults);
+  const { timeout } = parameters;
   return {
     rows: rowsOfRequest(model, inputs, count),
     outputs,
-    ...(typeof json.id === 'string' ? { id: json.id } : {}),
-    ...(timeoutUs === undefined ? {} : { timeoutUs }),
+    ...(typeof id === 'string' ? { id } : {}),
+    // In Triton, a timeout of 0 is none.
+    ...(typeof timeout === 'number' && timeout > 0 ? { timeoutUs: timeout } : {}),
   };
 }
 
@@ -58,24 +91,32 @@ function refusal(model: AskedModel, faults: Fault[]): InputError {
 
 /**
  * readRaw reads a request with header length 0: the body is the one input of a single row, and the outputs
- * are sent as binary data.
+ * are sent as binary data. Of a string, the body is the text itself.
  */
 function readRaw(model: AskedModel, body: Uint8Array): InferRequest {
   const [spec, ...others] = model.inputs;
-  if (spec === undefined || others.length > 0) {
-    throw refusal(model, [
-      {
-        path: 'Inference-Header-Content-Length',
-        message: `is 0, but the model has ${model.inputs.length} inputs`,
-      },
-    ]);
-  }
-  const outputs = model.outputs.map(({ name }) => ({ name, binary: true }));
-  try {
-    return { rows: [{ [spec.name]: tensorFromBytes(spec.dtype, spec.shape, body) }], outputs };
-  } catch (error) {
-    throw refusal(model, [wireFault(error, `input ${spec.name}`)]);
-  }
+  const refused = (message: string) =>
+    refusal(model, [{ path: 'Inference-Header-Content-Length', message: `is 0, but ${message}` }]);
+  if (spec === undefined || others.length > 0) throw refused(`the model has ${model.inputs.length} inputs`);
+  const { name, dtype, shape } = spec;
+  const isText = dtype === STRING_DTYPE;
+  if (isText && elementCount(shape) !== 1) throw refused(`input ${name} has ${elementCount(shape)} strings`);
+  const faults: Fault[] = [];
+  const read = () => tensorFromBytes(dtype, shape, isText ? withLength(body) : body);
+  const tensor = taken(read, { path: `input ${name}`, faults });
+  if (tensor === undefined) throw refusal(model, faults);
+  return {
+    rows: [{ [name]: tensor }],
+    outputs: model.outputs.map((output) => ({ name: output.name, binary: true })),
+  };
+}
+
+/** withLength puts the length of a string before it, as the binary extension has it. */
+function withLength(text: Uint8Array): Uint8Array {
+  const bytes = Buffer.alloc(4 + text.byteLength);
+  bytes.writeUInt32LE(text.byteLength);
+  bytes.set(text, 4);
+  return bytes;
 }
 
 function jsonLength(body: Uint8Array, headerLength?: string): number {
@@ -90,27 +131,28 @@ function jsonLength(body: Uint8Array, headerLength?: string): number {
   ]);
 }
 
-function parseJson(bytes: Uint8Array): Record<string, unknown> {
-  let json: unknown;
+function jsonOfBody(bytes: Uint8Array): Json {
   try {
-    json = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'));
+    return parseJson(bytes);
   } catch (error) {
-    const why = bytes.byteLength === 0 ? 'it is empty' : (error as Error).message;
-    throw new InputError('read the request', [{ path: '', message: `the body is not JSON: ${why}` }]);
+    if (!(error instanceof WireFault)) throw error;
+    throw new InputError('read the request', [{ path: '', message: `the body ${error.message}` }]);
   }
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
-    throw new InputError('read the request', [{ path: '', message: 'the body is not a JSON object' }]);
-  }
-  return json as Record<string, unknown>;
+}
+
+/** Listed is a list of inputs or outputs, with the bytes that follow it or how outputs are sent. */
+interface Listed<Binary> {
+  readonly list: Json;
+  readonly binary: Binary;
 }
 
 function readInputs(
   model: AskedModel,
-  list: unknown,
-  binary: Uint8Array,
+  { list, binary }: Listed<Uint8Array>,
   faults: Fault[],
 ): Tensors | undefined {
-  if (!Array.isArray(list)) {
+  const entries = list.value;
+  if (!Array.isArray(entries)) {
     faults.push({
       path: 'inputs',
       message: `is not a list; the inputs are ${model.inputs.map(describe).join(', ')}`,
@@ -119,23 +161,24 @@ function readInputs(
   }
   const inputs: Record<string, TensorData> = {};
   let offset = 0;
-  for (const [i, entry] of (list as (JsonInput | null)[]).entries()) {
-    const path = typeof entry?.name === 'string' ? `input ${entry.name}` : `inputs[${i}]`;
-    const size = entry?.parameters?.binary_data_size;
+  for (const i of entries.keys()) {
+    const entry = partOf(list, i);
+    const path = placeOf(entry, `inputs[${i}]`);
+    checkedParameters(entry, { rules: INPUT_PARAMETERS, place: path }, faults);
+    const told = partOf(partOf(entry, 'parameters'), 'binary_data_size');
+    const size = told.value ?? undefined;
     let bytes: Uint8Array | undefined;
     if (size !== undefined) {
-      if (!Number.isInteger(size) || (size as number) < 0 || offset + (size as number) > binary.byteLength) {
-        const left = binary.byteLength - offset;
-        faults.push({
-          path,
-          message: `its binary_data_size is ${JSON.stringify(size)}; ${left} bytes are left of the body`,
-        });
+      const left = binary.byteLength - offset;
+      if (!Number.isInteger(size) || (size as number) < 0 || (size as number) > left) {
+        const message = `its binary_data_size is ${quotedJson(told)}; ${left} bytes are left of the body`;
+        faults.push({ path, message });
         return undefined;
       }
       bytes = binary.subarray(offset, offset + (size as number));
       offset += size as number;
     }
-    readInput(model, entry ?? {}, path, bytes, inputs, faults);
+    readInput({ model, entry, path, bytes }, inputs, faults);
   }
   if (offset !== binary.byteLength) {
     faults.push({
@@ -143,62 +186,73 @@ function readInputs(
       message: `has ${binary.byteLength - offset} bytes after the last input's data`,
     });
   }
-  const told = new Set((list as (JsonInput | null)[]).map((entry) => entry?.name));
+  const told = new Set(entries.map((entry) => (entry as { name?: unknown } | null)?.name));
   for (const spec of model.inputs) {
     if (!told.has(spec.name)) faults.push({ path: 'inputs', message: `lacks ${describe(spec)}` });
   }
   return inputs;
 }
 
+function placeOf(entry: Json, otherwise: string): string {
+  const name = partOf(entry, 'name').value;
+  return typeof name === 'string' ? `input ${name}` : otherwise;
+}
+
+/** GivenInput is an input of a request, with its bytes where it is sent in binary. */
+interface GivenInput {
+  readonly model: AskedModel;
+  readonly entry: Json;
+  readonly path: string;
+  readonly bytes: Uint8Array | undefined;
+}
+
 function readInput(
-  model: AskedModel,
-  entry: JsonInput,
-  path: string,
-  bytes: Uint8Array | undefined,
+  { model, entry, path, bytes }: GivenInput,
   inputs: Record<string, TensorData>,
   faults: Fault[],
 ): void {
-  const spec = model.inputs.find(({ name }) => name === entry.name);
+  const spec = model.inputs.find(({ name }) => name === partOf(entry, 'name').value);
+  const told = (message: string) => faults.push({ path, message });
   if (spec === undefined) {
-    faults.push({
-      path,
-      message: `is not one of the model's; it takes ${model.inputs.map(describe).join(', ')}`,
-    });
+    told(`is not one of the model's; it takes ${model.inputs.map(describe).join(', ')}`);
     return;
   }
   if (Object.hasOwn(inputs, spec.name)) {
-    faults.push({ path, message: 'is given twice' });
+    told('is given twice');
     return;
   }
   const before = faults.length;
-  const datatype = oipDatatype(spec.dtype);
-  if (entry.datatype !== datatype) {
-    faults.push({
-      path,
-      message: `its datatype is ${JSON.stringify(entry.datatype)}; it must be ${datatype}`,
-    });
-  }
-  const dims = entry.shape;
-  if (!fitsInput(dims, spec)) {
-    faults.push({
-      path,
-      message: `its shape is ${JSON.stringify(dims)}; it must be [${shapeOf(spec).join(', ')}]`,
-    });
-  }
+  const datatype = partOf(entry, 'datatype');
+  if (datatype.value !== oipDatatype(spec.dtype))
+    told(`its datatype is ${quotedJson(datatype)}; it must be ${oipDatatype(spec.dtype)}`);
+  const shape = partOf(entry, 'shape');
+  if (!fitsInput(shape.value, spec))
+    told(`its shape is ${quotedJson(shape)}; it must be [${shapeOf(spec).join(', ')}]`);
   if (faults.length > before) return;
-  try {
-    inputs[spec.name] =
-      bytes === undefined
-        ? tensorFromJson(spec.dtype, dims as number[], entry.data)
-        : tensorFromBytes(spec.dtype, dims as number[], bytes);
-  } catch (error) {
-    faults.push(wireFault(error, path));
-  }
+  const dims = shape.value as number[];
+  const read = () =>
+    bytes === undefined
+      ? tensorFromJson(spec.dtype, dims, partOf(entry, 'data'))
+      : tensorFromBytes(spec.dtype, dims, bytes);
+  const tensor = taken(read, { path, faults });
+  if (tensor !== undefined) inputs[spec.name] = tensor;
 }
 
-function wireFault(error: unknown, path: string): Fault {
-  if (error instanceof WireFault) return { path, message: error.message };
-  throw error;
+/** taken gives a tensor that a model can be fed with, or tells why it cannot. */
+function taken(
+  read: () => TensorData,
+  { path, faults }: { readonly path: string; readonly faults: Fault[] },
+): TensorData | undefined {
+  try {
+    const tensor = read();
+    const message = textFault(tensor);
+    if (message === undefined) return tensor;
+    faults.push({ path, message });
+  } catch (error) {
+    if (!(error instanceof WireFault)) throw error;
+    faults.push({ path, message: error.message });
+  }
+  return undefined;
 }
 
 /** fitsInput says whether a tensor of this shape holds whole rows of an input. */
@@ -223,57 +277,42 @@ function describe(spec: TensorSpec): string {
   return `${spec.name} ${oipDatatype(spec.dtype)}[${shapeOf(spec).join(', ')}]`;
 }
 
+/** readOutputs gives the outputs that a request asks for: all of them where it names none. */
 function readOutputs(
   model: AskedModel,
-  json: Record<string, unknown>,
+  { list, binary: all }: Listed<boolean>,
   faults: Fault[],
 ): InferRequest['outputs'] {
-  const parameters = json.parameters as { binary_data_output?: unknown } | undefined;
-  const all = parameters?.binary_data_output === true;
-  if (json.outputs === undefined) return checked(model.outputs.map(({ name }) => ({ name, binary: all })));
-  if (!Array.isArray(json.outputs)) {
+  const entries = list.value ?? [];
+  if (!Array.isArray(entries)) {
     faults.push({ path: 'outputs', message: 'is not a list' });
     return [];
   }
   const known = model.outputs.map(({ name }) => name);
-  const wanted = (json.outputs as ({ name?: unknown; parameters?: { binary_data?: unknown } } | null)[]).map(
-    (entry) => {
-      const name = entry?.name;
-      if (!known.includes(name as string)) {
-        faults.push({
-          path: `output ${JSON.stringify(name)}`,
-          message: `is not one of the model's: ${known.join(', ')}`,
-        });
-      }
-      const binary = entry?.parameters?.binary_data;
-      return { name: name as string, binary: binary === undefined ? all : binary === true };
-    },
-  );
-  return checked(wanted);
-
-  function checked(outputs: InferRequest['outputs']): InferRequest['outputs'] {
-    for (const { name, binary } of outputs) {
-      const half = model.outputs.find((spec) => spec.name === name)?.dtype === 'float16';
-      if (half && !binary) {
-        faults.push({
-          path: `output ${name}`,
-          message: 'is FP16, which JSON cannot carry; ask for it with binary_data',
-        });
-      }
-    }
-    return outputs;
-  }
-}
-
-function readTimeout(json: Record<string, unknown>, faults: Fault[]): number | undefined {
-  const timeout = (json.parameters as { timeout?: unknown } | undefined)?.timeout;
-  if (timeout === undefined || timeout === 0) return undefined;
-  if (Number.isSafeInteger(timeout) && (timeout as number) > 0) return timeout as number;
-  faults.push({
-    path: 'parameters.timeout',
-    message: `is ${JSON.stringify(timeout)}; it must be a whole number of µs`,
+  const wanted = entries.map((_, i) => {
+    const entry = partOf(list, i);
+    const name = partOf(entry, 'name');
+    const path = `output ${quotedJson(name)}`;
+    if (!known.includes(name.value as string))
+      faults.push({ path, message: `is not one of the model's: ${known.join(', ')}` });
+    const { binary_data: binary = all } = checkedParameters(
+      entry,
+      { rules: OUTPUT_PARAMETERS, place: path },
+      faults,
+    );
+    return { name: name.value as string, binary: binary === true };
   });
-  return undefined;
+  const outputs = entries.length > 0 ? wanted : known.map((name) => ({ name, binary: all }));
+  for (const { name, binary } of outputs) {
+    const half = model.outputs.find((spec) => spec.name === name)?.dtype === 'float16';
+    if (half && !binary) {
+      faults.push({
+        path: `output ${name}`,
+        message: 'is FP16, which JSON cannot carry; ask for it with binary_data',
+      });
+    }
+  }
+  return outputs;
 }
 
 /** countRows counts the rows. All inputs that grow with the batch must hold the same number. */

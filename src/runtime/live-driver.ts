@@ -1,4 +1,4 @@
-import { firstLine, type Tensors } from '../execution/index.js';
+import { firstLine, monotonicNs, type Tensors } from '../execution/index.js';
 import {
   Answer,
   Decision,
@@ -11,9 +11,9 @@ import {
 } from '../serving/index.js';
 import type { LiveDevice } from './live-device.js';
 import type { OpenedBundle } from './opened-bundle.js';
+import { type BatchPhases, NO_TIME, type RequestTimes, timesOf } from './request-times.js';
 import { StackMemory } from './rows.js';
 import { RowInFlight } from './rows-in-flight.js';
-import { StagesOfRows } from './stages-of-rows.js';
 import { answerOf, feedsOf, keepOutputs, type RowsAnswer } from './tensors-of-rows.js';
 
 /** Node fires timers longer than this at once. */
@@ -27,16 +27,17 @@ export type Ending =
 
 /** BatchRecord describes a batch that ended, for the counters. */
 export interface BatchRecord {
-  pool: number;
-  device: number;
-  size: number;
-  failed: boolean;
-  stackUs: number;
-  executeUs: number;
-  splitUs: number;
+  readonly pool: number;
+  readonly device: number;
+  readonly size: number;
+  /** When it went through its phases; absent where it failed. */
+  readonly phases?: BatchPhases;
   /** The time from handing the batch over to its results, as the driver sees it. */
-  busyUs: number;
+  readonly busyUs: number;
 }
+
+/** Done is called once with a request's ending and its times, which are all 0 of one that was turned away. */
+export type Done = (ending: Ending, times: RequestTimes) => void;
 
 /** DriverObserver hears of every batch that ended, and of every batch that failed or was lost with its device. */
 export interface DriverObserver {
@@ -70,29 +71,34 @@ export interface Ticket {
 }
 
 interface OpenRequest {
-  rows: readonly RowInFlight[];
-  model: number;
+  readonly rows: readonly RowInFlight[];
+  readonly model: number;
+  /** When it came, and when it had been read and was submitted; undefined of one that was turned away unread. */
+  readonly cameNs: number | undefined;
+  readonly readNs: number;
+  /** The batches that were executed with rows of it. */
+  readonly batches: BatchPhases[];
   lastFailure: string;
-  done: (ending: Ending, queueUs: number) => void;
+  readonly done: Done;
 }
 
-/** Handed is a batch with its rows and their requests, which it keeps while requests end. */
+/** Handed is a batch with its rows and the requests that they are of, which it keeps while requests end. */
 interface Handed {
   readonly batch: number;
   readonly rows: readonly RowInFlight[];
-  readonly requests: readonly number[];
+  readonly requests: ReadonlySet<OpenRequest>;
 }
 
 interface Running extends Handed {
+  readonly pool: number;
   readonly from: number;
   readonly generation: number;
 }
 
-/** Moved is a batch whose tensors are with the next stage. */
-interface Moved {
-  readonly batch: number;
-  readonly rows: readonly RowInFlight[];
-  readonly stage: number;
+/** Ran is a batch that was executed: the verdicts on its rows, none where its stage gives none, and its phases. */
+interface Ran {
+  readonly verdicts: readonly number[];
+  readonly phases: BatchPhases;
 }
 
 /**
@@ -104,9 +110,8 @@ export class LiveDriver {
   private readonly decisions = new Decisions();
   private readonly observer: DriverObserver;
   private readonly core: ServingCore;
-  private readonly startedAt = performance.now();
+  private readonly startedNs = monotonicNs();
   private readonly open: (OpenRequest | undefined)[] = [];
-  private readonly stages: StagesOfRows;
   private readonly stackMemory: StackMemory[];
   private readonly running = new Map<number, Running>();
   /** The devices that go on standby when they have ended their batches. */
@@ -117,7 +122,7 @@ export class LiveDriver {
    * Batches that were started or moved while decisions were carried out. The core is told of them afterwards.
    */
   private begun: Running[] = [];
-  private moved: Moved[] = [];
+  private moved: number[] = [];
   private deciding: NodeJS.Immediate | undefined;
   private timer: NodeJS.Timeout | undefined;
   private idle: (() => void) | undefined;
@@ -132,7 +137,6 @@ export class LiveDriver {
     { makeCore, observer, log }: DriverParts,
   ) {
     this.observer = observer;
-    this.stages = new StagesOfRows(bundle.topology);
     const core = makeCore(this.decisions);
     this.stackMemory = devices.map(() => new StackMemory());
     this.waiting = devices.map(() => []);
@@ -146,29 +150,22 @@ export class LiveDriver {
 
   /** now gives the nanoseconds since the driver was made. */
   now(): number {
-    return Math.round((performance.now() - this.startedAt) * 1e6);
+    return monotonicNs() - this.startedNs;
   }
 
   /**
    * submit takes a request in. The core decides on it at the latest at the end of this turn of the event loop.
    * @param rows the inputs of each row
-   * @param done called once with the request's ending and the sum of the times that its rows waited in queues, in µs,
-   *   unless the request is cancelled
+   * @param done is not called where the request is cancelled
    */
-  submit(
-    { at, model, deadlineNs }: Arrival,
-    rows: readonly Tensors[],
-    done: (ending: Ending, queueUs: number) => void,
-  ): Ticket {
+  submit({ at, model, deadlineNs }: Arrival, rows: readonly Tensors[], done: Done): Ticket {
     const request = this.core.arrived(at, model, deadlineNs, rows.length);
     const { inputs: specs, inputKeys } = this.bundle.models[model]!;
-    const entries = this.stages.entriesOf(model);
-    const inFlight = rows.map((inputs) => {
-      const row = new RowInFlight(inputs, specs, inputKeys);
-      for (const stage of entries) row.queued(stage, at);
-      return row;
-    });
-    const entry: OpenRequest = { rows: inFlight, model, lastFailure: '', done };
+    const inFlight = rows.map((inputs) => new RowInFlight(inputs, specs, inputKeys));
+    const entry: OpenRequest = {
+      ...{ rows: inFlight, model, batches: [], lastFailure: '', done },
+      ...{ cameNs: at, readNs: this.now() },
+    };
     this.open[request] = entry;
     this.requestCount += 1;
     this.decideSoon();
@@ -187,9 +184,13 @@ export class LiveDriver {
    * turnAway counts a request that would be dropped and was not read. It calls `done` within this turn of the
    * event loop.
    */
-  turnAway(model: number, done: (ending: Ending, queueUs: number) => void): void {
-    const request = this.core.turnedAway(this.now(), model);
-    this.open[request] = { rows: [], model, lastFailure: '', done };
+  turnAway(model: number, done: Done): void {
+    const at = this.now();
+    const request = this.core.turnedAway(at, model);
+    this.open[request] = {
+      ...{ rows: [], model, batches: [], lastFailure: '', done },
+      ...{ cameNs: undefined, readNs: at },
+    };
     this.requestCount += 1;
     this.decideSoon();
   }
@@ -272,7 +273,7 @@ export class LiveDriver {
         return;
       case Decision.transfer:
         // One process holds all tensors, so that nothing has to be moved.
-        this.moved.push(this.movedBatch(a));
+        this.moved.push(a);
         return;
       case Decision.answer:
         this.answer(a, b);
@@ -304,16 +305,12 @@ export class LiveDriver {
   private handed(batch: number): Handed {
     const { core } = this;
     const tasks = Array.from({ length: core.batchSize(batch) }, (_, k) => core.batchTask(batch, k));
-    return {
-      batch,
-      rows: tasks.map((task) => this.rowOf(task)),
-      requests: tasks.map((task) => core.requestOf(task)),
-    };
-  }
-
-  private movedBatch(batch: number): Moved {
-    const { rows } = this.handed(batch);
-    return { batch, rows, stage: this.stages.after(this.core.batchPool(batch), this.core.batchEdge(batch)) };
+    const requests = new Set<OpenRequest>();
+    for (const task of tasks) {
+      const entry = this.open[core.requestOf(task)];
+      if (entry !== undefined) requests.add(entry);
+    }
+    return { batch, rows: tasks.map((task) => this.rowOf(task)), requests };
   }
 
   /** rowOf is the row of a task, without tensors when its request has ended. */
@@ -323,26 +320,13 @@ export class LiveDriver {
   }
 
   private execute(handed: Handed, device: number): Running {
-    const { batch, rows } = handed;
-    const pool = this.core.batchPool(batch);
-    const at = this.now();
+    const pool = this.core.batchPool(handed.batch);
     const target = this.devices[device]!;
-    const running = { ...handed, from: at, generation: target.generation };
+    const running = { ...handed, pool, from: this.now(), generation: target.generation };
     this.running.set(device, running);
-    for (const row of rows) row.begun(this.stages.of(pool), at);
-    const record: BatchRecord = {
-      pool,
-      device,
-      size: rows.length,
-      failed: false,
-      stackUs: 0,
-      executeUs: 0,
-      splitUs: 0,
-      busyUs: 0,
-    };
-    this.run(rows, target, record).then(
-      (verdicts) => this.executed(device, running, record, verdicts),
-      (error: unknown) => this.refused(device, running, record, error),
+    this.run(running, device).then(
+      (ran) => this.executed(device, running, ran),
+      (error: unknown) => this.refused(device, running, error),
     );
     return running;
   }
@@ -358,34 +342,32 @@ export class LiveDriver {
   /**
    * run stacks rows, runs the batch, and splits the outputs among the rows. It is async as a whole, so that an error of
    * stacking is treated like one of the run.
-   * @returns the verdicts on the rows; none where the pool's stage gives none
    */
-  private async run(
-    rows: readonly RowInFlight[],
-    device: LiveDevice,
-    record: BatchRecord,
-  ): Promise<number[]> {
-    const work = this.bundle.work[record.pool]!;
-    const before = performance.now();
-    const feeds = feedsOf(rows, work, this.stackMemory[record.device]!);
-    record.stackUs = 1e3 * (performance.now() - before);
-    const result = await device.run(record.pool, feeds);
-    record.executeUs = result.executionUs;
-    const after = performance.now();
-    const verdicts = keepOutputs(rows, work, result.outputs);
-    record.splitUs = 1e3 * (performance.now() - after);
-    return verdicts;
+  private async run({ rows, pool, from }: Running, device: number): Promise<Ran> {
+    const work = this.bundle.work[pool]!;
+    const feeds = feedsOf(rows, work, this.stackMemory[device]!);
+    const stackedNs = this.now();
+    const { outputs, startedNs, endedNs } = await this.devices[device]!.run(pool, feeds);
+    const cameNs = this.now();
+    const verdicts = keepOutputs(rows, work, outputs);
+    // The executor reads the clock that this driver reads.
+    const [inferFromNs, inferToNs] = [startedNs - this.startedNs, endedNs - this.startedNs];
+    return {
+      verdicts,
+      phases: { fromNs: from, stackedNs, inferFromNs, inferToNs, cameNs, toNs: this.now() },
+    };
   }
 
-  private executed(device: number, running: Running, record: BatchRecord, verdicts: readonly number[]): void {
+  private executed(device: number, running: Running, { verdicts, phases }: Ran): void {
     if (this.running.get(device) !== running) return;
     this.running.delete(device);
     const at = this.now();
-    record.busyUs = (at - running.from) / 1e3;
-    this.observer.batch(record);
-    const { carried } = this.bundle.work[record.pool]!;
-    for (const row of running.rows) row.keepOnly(carried);
-    this.core.executed(at, running.batch, running.from, at, verdicts);
+    const { pool, rows, requests, batch, from } = running;
+    this.observer.batch({ pool, device, size: rows.length, phases, busyUs: (at - from) / 1e3 });
+    const { carried } = this.bundle.work[pool]!;
+    for (const row of rows) row.keepOnly(carried);
+    for (const request of requests) request.batches.push(phases);
+    this.core.executed(at, batch, from, at, verdicts);
     this.free(device);
     this.decideNow();
   }
@@ -400,30 +382,23 @@ export class LiveDriver {
    * refused handles a run that failed. It waits until this turn of the event loop is over: if the executor
    * ended, the end of the device has been told by then and covers the batch.
    */
-  private refused(device: number, running: Running, record: BatchRecord, error: unknown): void {
+  private refused(device: number, running: Running, error: unknown): void {
     setImmediate(() => {
       if (this.running.get(device) !== running) return;
       if (this.devices[device]!.generation !== running.generation) return;
-      record.failed = true;
-      record.busyUs = (this.now() - running.from) / 1e3;
-      this.observer.batch(record);
+      const { pool, rows, batch, from } = running;
+      this.observer.batch({ pool, device, size: rows.length, busyUs: (this.now() - from) / 1e3 });
       this.batchLost(running, device, toldOf(error));
-      this.core.failed(this.now(), running.batch);
+      this.core.failed(this.now(), batch);
       this.free(device);
       this.decideSoon();
     });
   }
 
-  private batchLost({ rows, requests, batch }: Running, device: number, why: string): void {
+  private batchLost({ pool, requests }: Running, device: number, why: string): void {
     this.running.delete(device);
-    const pool = this.core.batchPool(batch);
     this.observer.failure(pool, device, why);
-    const at = this.now();
-    for (const row of rows) row.queued(this.stages.of(pool), at);
-    for (const request of requests) {
-      const entry = this.open[request];
-      if (entry !== undefined) entry.lastFailure = why;
-    }
+    for (const request of requests) request.lastFailure = why;
   }
 
   /**
@@ -434,10 +409,7 @@ export class LiveDriver {
     for (const { from, batch } of this.begun) this.core.started(from, batch);
     this.begun = [];
     const at = this.now();
-    for (const { batch, rows, stage } of this.moved) {
-      for (const row of rows) row.queued(stage, at);
-      this.core.transferred(at, batch, at, at);
-    }
+    for (const batch of this.moved) this.core.transferred(at, batch, at, at);
     this.moved = [];
   }
 
@@ -459,9 +431,12 @@ export class LiveDriver {
   private end(request: number, ending: Ending): void {
     const entry = this.open[request];
     if (entry === undefined) return;
-    const queueUs = entry.rows.reduce((sum, row) => sum + row.waitedUs, 0);
     this.open[request] = undefined;
-    entry.done(ending, queueUs);
+    const { cameNs, readNs, batches } = entry;
+    entry.done(
+      ending,
+      cameNs === undefined ? NO_TIME : timesOf({ cameNs, readNs, endNs: this.now() }, batches),
+    );
   }
 
   private placeOf(pool: number): string {

@@ -1,6 +1,6 @@
 import type { PlanServing, TensorSpec } from '../artifacts/index.js';
 import { oipDatatype } from '../execution/index.js';
-import type { Counters, ModelSums } from './counters.js';
+import type { BatchSums, Counters, ModelSums } from './counters.js';
 import { shapeOf } from './infer-request.js';
 import type { OpenedBundle } from './opened-bundle.js';
 import type { LiveModel } from './pool-work.js';
@@ -73,34 +73,53 @@ export function modelConfig(model: LiveModel): object {
 }
 
 /**
- * modelStatistics answers GET /v2/models/M/stats: the part of Triton's statistics extension that is counted here, with
- * durations in ns. Cache figures are always 0.
+ * statistics answers GET /v2/models/stats and GET /v2/models/M/stats in the form of Triton's statistics extension, with
+ * durations in ns. There is no cache, so that its figures are 0.
+ * @param indices the models that are told of
  */
-export function modelStatistics(model: LiveModel, sums: ModelSums): object {
-  const duration = (count: number, us: number) => ({ count, ns: Math.round(1e3 * us) });
+export function statistics(
+  { bundle, counters }: Pick<ServedSoFar, 'bundle' | 'counters'>,
+  indices: readonly number[],
+): object {
   return {
-    model_stats: [
-      {
-        name: model.name,
-        version: '1',
-        last_inference: sums.lastInferenceMs,
-        inference_count: sums.rows,
-        execution_count: sums.executions,
-        inference_stats: {
-          success: duration(sums.success, sums.requestUs),
-          fail: duration(sums.failure, sums.failureUs),
-          queue: duration(sums.success, sums.queueUs),
-          compute_input: duration(sums.executions, sums.inputUs),
-          compute_infer: duration(sums.executions, sums.inferUs),
-          compute_output: duration(sums.executions, sums.outputUs),
-          cache_hit: duration(0, 0),
-          cache_miss: duration(0, 0),
-        },
-        batch_stats: [],
-        memory_usage: [],
-      },
-    ],
+    model_stats: indices.map((index) => modelStatistics(bundle.models[index]!.name, counters.sums[index]!)),
   };
+}
+
+function modelStatistics(name: string, sums: ModelSums): object {
+  const { success } = sums;
+  return {
+    name,
+    version: '1',
+    last_inference: sums.lastInferenceMs,
+    inference_count: sums.rows,
+    execution_count: sums.executions,
+    inference_stats: {
+      success: duration(success, sums.requestUs),
+      fail: duration(sums.failure, sums.failureUs),
+      queue: duration(success, sums.queueUs),
+      compute_input: duration(success, sums.inputUs),
+      compute_infer: duration(success, sums.inferUs),
+      compute_output: duration(success, sums.outputUs),
+      cache_hit: duration(0, 0),
+      cache_miss: duration(0, 0),
+    },
+    batch_stats: [...sums.batches].sort(([a], [b]) => a - b).map(batchStatistics),
+    memory_usage: [],
+  };
+}
+
+function batchStatistics([size, { executions, inputUs, inferUs, outputUs }]: [number, BatchSums]): object {
+  return {
+    batch_size: size,
+    compute_input: duration(executions, inputUs),
+    compute_infer: duration(executions, inferUs),
+    compute_output: duration(executions, outputUs),
+  };
+}
+
+function duration(count: number, us: number): { count: number; ns: number } {
+  return { count, ns: Math.round(1e3 * us) };
 }
 
 /** ServedSoFar is what the server knows of its plan's pools, and what it has counted. */

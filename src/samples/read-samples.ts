@@ -9,11 +9,13 @@ import {
   type ToldFaults,
 } from '../artifacts/index.js';
 import type { TensorData, Tensors } from '../execution/index.js';
+import { type Json, parseJson, partOf, WireFault } from '../protocol/index.js';
 import {
   type AskedModel,
   countRows,
   fitsInput,
   readInferRequest,
+  readJsonRequest,
   rowsOfRequest,
   shapeOf,
 } from '../runtime/index.js';
@@ -166,16 +168,19 @@ function misfits(tensor: TensorData | undefined, spec: TensorSpec): Fault[] {
 }
 
 function fromJson(bytes: Uint8Array, path: string, model: AskedModel): Found {
-  let json: unknown;
+  let json: Json;
   try {
-    json = JSON.parse(decodedText(bytes, path));
+    json = parseJson(Buffer.from(decodedText(bytes, path)));
   } catch (error) {
-    if (error instanceof InputError) throw error;
-    return nothing(`it is not JSON: ${(error as Error).message}`);
+    if (error instanceof WireFault) return nothing(`it ${error.message}`);
+    throw error;
   }
-  if (!Array.isArray(json)) return fromRequests([{ at: '', bytes }], model);
-  const requests = json.map((one, i) => ({ at: `/${i}`, bytes: Buffer.from(JSON.stringify(one)) }));
-  return fromRequests(requests, model);
+  const { value } = json;
+  if (!Array.isArray(value)) return fromRequests([{ at: '', json }], model);
+  return fromRequests(
+    value.map((_, i) => ({ at: `/${i}`, json: partOf(json, i) })),
+    model,
+  );
 }
 
 function fromLines(bytes: Uint8Array, path: string, model: AskedModel): Found {
@@ -194,15 +199,17 @@ function fromCsv(bytes: Uint8Array, path: string, model: AskedModel): Found {
 }
 
 function fromRequests(
-  requests: readonly { readonly at: string; readonly bytes: Uint8Array }[],
+  requests: readonly ({ readonly at: string } & ({ readonly bytes: Uint8Array } | { readonly json: Json }))[],
   model: AskedModel,
 ): Found {
   const rows: Tensors[] = [];
   const faults: Fault[] = [];
   let wrong = 0;
-  for (const { at, bytes } of requests) {
+  for (const { at, ...request } of requests) {
     try {
-      rows.push(...readInferRequest(model, bytes).rows);
+      const read =
+        'json' in request ? readJsonRequest(model, request.json) : readInferRequest(model, request.bytes);
+      rows.push(...read.rows);
     } catch (error) {
       if (!(error instanceof InputError)) throw error;
       wrong += 1;

@@ -52,7 +52,8 @@ describe('the Open Inference Protocol', () => {
     for (const path of ['/v2', '/v2/']) {
       expect((await call('GET', path)).json).toMatchObject({
         name: 'inferplan',
-        extensions: expect.arrayContaining(['binary_tensor_data']),
+        // Of others there are parts alone.
+        extensions: ['binary_tensor_data', 'model_configuration', 'statistics'],
       });
     }
     for (const path of ['/v2/models/tiny', '/v2/models/tiny/versions/1']) {
@@ -80,6 +81,36 @@ describe('the Open Inference Protocol', () => {
       model_stats: { inference_count: number }[];
     };
     expect(stats.model_stats[0]!.inference_count).toBeGreaterThan(0);
+  });
+
+  it('lists its models as they are, or those alone that are ready', async () => {
+    const index = (body?: string) => call('POST', '/v2/repository/index', body);
+    for (const body of ['{}', '{"ready":true}', '{"ready":false}'])
+      expect((await index(body)).json).toEqual([{ name: 'tiny', version: '1', state: 'READY', reason: '' }]);
+    expect(await index('{"ready"')).toMatchObject({
+      status: 400,
+      json: { error: expect.stringContaining('not JSON') },
+    });
+  });
+
+  it('calls its JSON application/json and nothing else, errors too', async () => {
+    const typeOf = async (method: string, path: string, body?: string, headers = {}) =>
+      (await call(method, path, body, headers)).headers['content-type'];
+    for (const [method, path, body, headers] of [
+      ['GET', '/v2'],
+      ['GET', '/v2/models/tiny'],
+      ['GET', '/v2/models/none'],
+      ['GET', '/v2/models/%ff'],
+      ['GET', '/elsewhere'],
+      ['DELETE', '/v2'],
+      ['POST', INFER, '{'],
+      ['POST', INFER, '{}', { 'content-encoding': 'br' }],
+      ['POST', INFER, ' '.repeat(LIMIT + 1)],
+      ['POST', INFER, JSON.stringify({ inputs: [jsonInput] })],
+      ['POST', INFER, JSON.stringify({ inputs: [jsonInput], parameters: { timeout: 1 } })],
+    ] as const)
+      expect([path, await typeOf(method, path, body, headers)]).toEqual([path, 'application/json']);
+    expect(await typeOf('GET', '/metrics')).toMatch(/^text\/plain/);
   });
 
   it('answers flat and nested JSON, echoes the id, and orders the outputs as asked', async () => {

@@ -20,7 +20,13 @@ const { onnx } = createRequire(import.meta.url)('onnx-proto') as typeof import('
 export const WIDTH = 16;
 const HIDDEN = 32;
 const FLOAT = 1;
-const INT64 = 7;
+const STRING = 8;
+const ELEMENT_TYPES: Readonly<Record<string, number>> = {
+  float32: FLOAT,
+  int64: 7,
+  string: STRING,
+  uint64: 13,
+};
 
 /**
  * The model is h = x·W0 + b (block 0, which also answers `early` = relu(h)), then y = h·W1 + x (block 1, with
@@ -84,7 +90,8 @@ function partitionFile(
 interface Weight {
   name: string;
   dims: number[];
-  data: Float32Array;
+  /** The numbers, or the bytes of each string. */
+  data: Float32Array | readonly Uint8Array[];
 }
 
 function modelFile(
@@ -97,7 +104,7 @@ function modelFile(
     name: spec.name,
     type: {
       tensorType: {
-        elemType: spec.dtype === 'int64' ? INT64 : FLOAT,
+        elemType: ELEMENT_TYPES[spec.dtype],
         shape: {
           dim: spec.shape.map((size, axis) =>
             axis === spec.batchAxis ? { dimParam: 'N' } : { dimValue: size },
@@ -117,8 +124,9 @@ function modelFile(
       initializer: weights.map(({ name, dims, data }) => ({
         name,
         dims,
-        dataType: FLOAT,
-        rawData: new Uint8Array(data.buffer, data.byteOffset, data.byteLength),
+        ...(data instanceof Float32Array
+          ? { dataType: FLOAT, rawData: new Uint8Array(data.buffer, data.byteOffset, data.byteLength) }
+          : { dataType: STRING, stringData: data }),
       })),
     },
   });
@@ -203,6 +211,39 @@ export function lookup(): TestModel {
   const nodes = [{ opType: 'Gather', input: ['table', 'ids'], output: ['y'] }];
   const bytes = modelFile(nodes, [ids], [y], [table]);
   return { inputs: [ids], outputs: [y], file: () => ({ bytes, inputs: [ids], outputs: [y] }) };
+}
+
+/**
+ * echo makes the model y = x, of one element a row. Of strings it also gives `told`, which is the same `constant` for all
+ * rows.
+ */
+export function echo(dtype: string, constant?: Uint8Array): TestModel {
+  const x: TensorSpec = { name: 'x', dtype, shape: [1, 1], batchAxis: 0 };
+  const y = { ...x, name: 'y' };
+  const told: TensorSpec = { name: 'told', dtype, shape: [1] };
+  const nodes = [
+    { opType: 'Identity', input: ['x'], output: ['y'] },
+    ...(constant === undefined ? [] : [{ opType: 'Identity', input: ['c'], output: ['told'] }]),
+  ];
+  const outputs = constant === undefined ? [y] : [y, told];
+  const weights = constant === undefined ? [] : [{ name: 'c', dims: [1], data: [constant] }];
+  const bytes = modelFile(nodes, [x], outputs, weights);
+  return { inputs: [x], outputs, file: () => ({ bytes, inputs: [x], outputs }) };
+}
+
+/** onePartition serves a model whole on one device. */
+export function onePartition(
+  model: TestModel,
+  { batch = 4, sloMs = 10_000, slowdown }: { batch?: number; sloMs?: number; slowdown?: number } = {},
+): BundleShape {
+  const device = { provider: 'cpu', threads: 1, ...(slowdown === undefined ? {} : { slowdown }) };
+  const part = { batch, latencyUs: () => 500 };
+  return {
+    pipelines: [{ shape: { throughputRps: 1000, parts: [part] }, blocks: [1] }],
+    devices: { cpu: device },
+    sloMs,
+    model,
+  };
 }
 
 /** twoPartitions has two partitions with one device each. */

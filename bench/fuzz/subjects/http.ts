@@ -10,7 +10,7 @@ import type { Subject } from '../subject.js';
 import { Cost } from '../watch.js';
 
 /** The statuses that the protocol and HTTP have for faults of a client. A 500 would be a bug in the server. */
-const STATUSES: readonly number[] = [200, 400, 404, 405, 408, 413, 414, 417, 431, 503];
+const STATUSES: readonly number[] = [200, 400, 404, 405, 408, 413, 414, 415, 417, 431, 503];
 /** Even on a busy machine no answer takes longer. */
 const ANSWER_MS = 15_000;
 const REQUEST_TIMEOUT_MS = 600;
