@@ -42,7 +42,14 @@ export {
   tensorFaults,
 } from './cut/index.js';
 export type { ExternalCopy, Weight } from './read/index.js';
-export { dataSizedTensors, externalLocations, randomNodes, readModel, withoutWeights } from './read/index.js';
+export {
+  dataSizedTensors,
+  externalLocations,
+  randomNodes,
+  readModel,
+  textsNotUtf8,
+  withoutWeights,
+} from './read/index.js';
 export type {
   ExternalData,
   Initializer,

@@ -9,8 +9,15 @@ import {
   sha256Of,
   type TensorSpec,
 } from '../artifacts/index.js';
-import { ExecutionError, firstLine, freeMemory, MemoryGuard, OutOfMemoryError } from '../execution/index.js';
-import { externalLocations, type OnnxModel, type TensorType, zeroDims } from '../onnx/index.js';
+import {
+  ExecutionError,
+  firstLine,
+  freeMemory,
+  MemoryGuard,
+  OutOfMemoryError,
+  STRING_DTYPE,
+} from '../execution/index.js';
+import { externalLocations, type OnnxModel, type TensorType, textsNotUtf8, zeroDims } from '../onnx/index.js';
 import { type BoundModel, bindModel } from './bind-model.js';
 import { bindForBatches, type Found, findUnbatched, tryBatching } from './find-batch.js';
 import { layersOf, measuredCuts } from './layers.js';
@@ -110,6 +117,7 @@ async function assemble(
     throw new InputError(`profile ${found.path}`, [
       fault('none of its outputs is a tensor, so none could be sent'),
     ]);
+  checkTexts(found.path, model, outputs);
   const types = typesOf(tensors);
   const cuts = measuredCuts(model, { tensors, boundary, fixedBatch });
   const fill = new Map(Object.entries(found.fill));
@@ -125,6 +133,15 @@ async function assemble(
     cuts,
     layers: layersOf(model, cuts, { types, tensors, boundary, fixedBatch }),
   };
+}
+
+/** Of text that is not UTF-8, a client would get something else. */
+function checkTexts(path: string, model: OnnxModel, outputs: readonly TensorSpec[]): void {
+  const texts = outputs.filter(({ dtype }) => dtype === STRING_DTYPE).map(({ name }) => name);
+  const holders = texts.length === 0 ? [] : textsNotUtf8(model);
+  if (holders.length === 0) return;
+  const said = `it may give text of ${holders.join(', ')} as ${texts.join(', ')}, and bytes of it are not UTF-8, which ONNX Runtime for Node replaces`;
+  throw new InputError(`profile ${path}`, [fault(said)], 'Save the model with its text in UTF-8.');
 }
 
 function specsOf(

@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   BUNDLE_MANIFEST,
@@ -12,6 +12,8 @@ import {
   partFault,
   sha256OfFile,
 } from '../artifacts/index.js';
+import { STRING_DTYPE } from '../execution/index.js';
+import { readModel, textsNotUtf8 } from '../onnx/index.js';
 import { pipelinePlanFaults } from '../pipeline/index.js';
 import {
   gearPlanFaults,
@@ -88,7 +90,7 @@ export async function openBundle(
   const parts: BundleParts = { folder, manifest, topology, sizes: await sizesOf(folder, manifest) };
   const misfits = contradictions;
   const { models, work } = workOf(plan, parts, misfits);
-  misfits.push(...memoryFaults(plan, topology, work));
+  misfits.push(...memoryFaults(plan, topology, work), ...(await textFaults(work)));
   if (misfits.length > 0) throw new InputError(task, misfits, 'Deploy the plan again.');
   return { manifest: loaded, plan, topology, models, work };
 }
@@ -138,6 +140,20 @@ function memoryFaults(
     told.set(message, fault(message, '/stages'));
   }
   return [...told.values()];
+}
+
+/** textFaults finds files that may give text which is not UTF-8, of which clients would get something else. */
+async function textFaults(work: readonly PoolWork[]): Promise<Fault[]> {
+  const giving = work.filter(({ outputs }) => outputs.some(({ spec }) => spec.dtype === STRING_DTYPE));
+  const files = [...new Set(giving.map(({ file }) => file))];
+  const faults = await Promise.all(
+    files.map(async (file) =>
+      textsNotUtf8(readModel(await readFile(file), { name: file })).map((holder) =>
+        fault(`${holder} holds bytes that are not UTF-8, which ONNX Runtime for Node replaces`, file),
+      ),
+    ),
+  );
+  return faults.flat();
 }
 
 /** modelFiles lists the ONNX files of a manifest, each with its external data. */

@@ -1,9 +1,9 @@
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { streamOf } from '../../src/random/index.js';
-import type { RunningServer } from '../../src/runtime/index.js';
+import { type RunningServer, startServer } from '../../src/runtime/index.js';
 import { cases } from '../cases.js';
-import { echo, onePartition, serveBundle } from './tiny-bundle.js';
+import { echo, onePartition, serveBundle, writeBundle } from './tiny-bundle.js';
 
 /** Its bytes have a NUL, which ONNX Runtime gives as it is. */
 const CONSTANT = Buffer.from('a\0\u00e9');
@@ -137,6 +137,19 @@ describe('strings', () => {
       else expect([status, isKept(bytes)]).toEqual([400, false]);
     }
     expect([...outcomes].sort()).toEqual([200, 400]);
+  });
+});
+
+describe('a model whose text is not UTF-8', () => {
+  it('is not served where its answers may hold it, and the file and the constant are named', async () => {
+    const { folder, remove } = await writeBundle(onePartition(echo('string', Uint8Array.of(0x63, 0xe9))));
+    try {
+      await expect(startServer(folder, { port: 0 })).rejects.toThrow(
+        /0-1\.onnx: constant c holds bytes that are not UTF-8, which ONNX Runtime for Node replaces/,
+      );
+    } finally {
+      await remove();
+    }
   });
 });
 

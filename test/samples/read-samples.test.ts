@@ -49,6 +49,28 @@ describe('readSamples()', () => {
     ]);
   });
 
+  it('reads INT64 in JSON in the digits that are written, in requests, lists and lines', async () => {
+    const of = (digits: string) =>
+      `{"inputs":[{"name":"id","datatype":"INT64","shape":[1],"data":[${digits}]}]}`;
+    const { rows, faults } = await read(
+      {
+        'one.json': of('9007199254740993'),
+        'list.json': `[${of('-9007199254740993')},\n${of('9223372036854775807')}]`,
+        'lines.jsonl': `${of('9007199254740995')}\n${of('9223372036854775808')}\n`,
+      },
+      [ID],
+    );
+    expect(rows.map((row) => row.id)).toEqual([
+      [9007199254740993n],
+      [-9007199254740993n],
+      [9223372036854775807n],
+      [9007199254740995n],
+    ]);
+    expect(faults).toEqual([
+      'lines.jsonl line 2 input id: its data at 0 is 9223372036854775808, not a valid INT64',
+    ]);
+  });
+
   it('gives every row what is sent once for all', async () => {
     const scale = npy('<f4', [1], { data: Float32Array.of(0.5) });
     const { rows } = await read({ 's.npz': npz({ 'x.npy': x, 'scale.npy': scale }) }, [X, SCALE]);

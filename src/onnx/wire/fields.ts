@@ -39,6 +39,7 @@ export const ATTRIBUTE = {
   g: 6,
   ints: 8,
   tensors: 10,
+  strings: 9,
   graphs: 11,
   type: 20,
   sparseTensor: 22,
