@@ -24,7 +24,7 @@ const SUBJECTS = { onnx, artifacts, pipelines, bundle: bundles, traces, http } a
 async function main(): Promise<void> {
   const run = seededRun('dist/bench/fuzz/run.js', Object.keys(SUBJECTS) as (keyof typeof SUBJECTS)[]);
   process.env.NO_COLOR = '1';
-  await inWatchedFolder(run, async (root, heart) => {
+  await inWatchedFolder({ ...run, hangsAfterS: 60 }, async (root, heart) => {
     const material = await writeMaterial(join(root, 'material'));
     const subject = await SUBJECTS[run.subject](material);
     try {

@@ -23,7 +23,7 @@ async function main(): Promise<void> {
   const run = seededRun('dist/bench/refute/run.js', subjects);
   process.env.NO_COLOR = '1';
   const { refuter } = (await import(new URL(`${run.subject}.js`, SUBJECTS).href)) as { refuter: Refuter };
-  await inWatchedFolder(run, async (root, heart) => {
+  await inWatchedFolder({ ...run, hangsAfterS: 600 }, async (root, heart) => {
     const { faults } = await refuteAll(run, { root, heart }, refuter);
     if (faults > 0) process.exitCode = 1;
   });

@@ -17,22 +17,21 @@ export interface CaseResult {
 /** TryCase makes one case in an empty folder and tries it. Equal draws make equal cases. */
 export type TryCase = (dice: Dice, folder: string) => Promise<CaseResult>;
 
-const HANGS_AFTER_S = 60;
 /** At most this many broken cases are reported in full. */
 const MOST_TOLD = 20;
 
 /**
  * inWatchedFolder runs something in a folder that is removed afterwards. A watchdog kills the process where no case ends
- * for a minute.
+ * for so many seconds.
  */
 export async function inWatchedFolder(
-  { subject, seed }: SeededRun,
+  { subject, seed, hangsAfterS }: SeededRun & { readonly hangsAfterS: number },
   inside: (root: string, heart: Int32Array) => Promise<void>,
 ): Promise<void> {
   const root = mkdtempSync(join(tmpdir(), 'inferplan-seeded-'));
   const heart = new Int32Array(new SharedArrayBuffer(4));
   const watchdog = new Worker(new URL('./watchdog-worker.js', import.meta.url), {
-    workerData: { heart, what: `${subject}, seed ${seed}`, limitS: HANGS_AFTER_S },
+    workerData: { heart, what: `${subject}, seed ${seed}`, limitS: hangsAfterS },
   });
   watchdog.unref();
   process.env.TMPDIR = join(root, 'tmp');
@@ -52,6 +51,8 @@ export interface Tally {
   readonly broken: number;
   /** and how much was found wrong in them. */
   readonly faults: number;
+  /** The case that took most time of the processor. */
+  readonly longest: { readonly number: number; readonly cpuS: number };
 }
 
 /** everyCase tries the cases of a run, prints those that are broken, and at last how many ended in which way. */
@@ -65,12 +66,16 @@ export async function everyCase(
   const began = performance.now();
   const outcomes = new Map<string, number>();
   let [done, broken, faults] = [0, 0, 0];
+  let longest = { number: 0, cpuS: 0 };
   const goesOn = () =>
     only === undefined ? done < run.cases && performance.now() - began < 1e3 * run.seconds : done === 0;
   while (goesOn()) {
     const number = only ?? done;
     heart[0] = number;
+    const before = process.cpuUsage();
     const result = await oneCase(run, { root, number }, tryCase);
+    const { user, system } = process.cpuUsage(before);
+    if ((user + system) / 1e6 > longest.cpuS) longest = { number, cpuS: (user + system) / 1e6 };
     done += 1;
     outcomes.set(result.outcome, (outcomes.get(result.outcome) ?? 0) + 1);
     if (only !== undefined) process.stdout.write(`case ${number}: ${result.what}: ${result.outcome}\n`);
@@ -88,7 +93,7 @@ export async function everyCase(
   process.stdout.write(
     `${subject}: seed ${seed}, ${done} cases in ${seconds.toFixed(1)} s (${((60 * done) / seconds).toFixed(0)} per minute): ${counts}\n`,
   );
-  return { done, broken, faults };
+  return { done, broken, faults, longest };
 }
 
 function listed({ faults }: CaseResult): string {

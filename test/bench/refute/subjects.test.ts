@@ -46,7 +46,7 @@ describe('refuteAll()', () => {
     });
     const told = write.mock.calls.join('');
     write.mockRestore();
-    expect(tally).toEqual({ done: 3, broken: 2, faults: 2 });
+    expect(tally).toMatchObject({ done: 3, broken: 2, faults: 2 });
     expect(told).toContain('case 1 REFUTED (case of 2)\n  a + b = 3: it is 4\n');
     expect(told).toContain('case 2 REFUTED (an error)\n  every case is answered: it threw Error: oops');
     expect(told).toContain('made: 3 cases, 2 refutations in 2 of them\n');
