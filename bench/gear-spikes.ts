@@ -6,14 +6,17 @@
  *
  * Each of some sixty rates of a trace in `../shared/traces` lasts for `--step` seconds of Poisson arrivals, the highest at
  * the rate that was planned for. Plans are made by `plan solve` from files, and served in simulation by the code that
- * serves them. Cocktail+ is told the rates, and loads models in an assumed 3 s (BERT) or 20 s (Llama). It prints devices,
- * accuracy, p95, the share of windows of a step whose p95 is within the SLO, and the worst of these.
+ * serves them. MS+ is also served with `formation=waiting`, by which what waits goes at once, as in the paper's MS+ with
+ * Clipper's batching. Cocktail+ is told the rates, and loads models in an assumed 3 s (BERT) or 20 s (Llama): when a rate
+ * has changed, as in the paper, and so early that they are there when it does. It prints devices, accuracy, p95, the share of
+ * windows of a step whose p95 is within the SLO, and the worst of these.
  */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { simulatePlan, solveSpec } from '../src/api/index.js';
-import type { FamilyModel } from '../src/gearplan/index.js';
+import type { SimulationReport } from '../src/artifacts/index.js';
+import { type FamilyModel, rangesOf } from '../src/gearplan/index.js';
 import { streamOf } from '../src/random/index.js';
 import { benchArguments, benchNumber } from './arguments.js';
 import { cheapestEnsemble, serveByEnsemble } from './gears/cocktail.js';
@@ -24,8 +27,8 @@ import { tableText } from './results/table.js';
 
 const USAGE = 'node dist/bench/gear-spikes.js [--step 5] [--json file]';
 const QUANTILE = 0.95;
-/** Cocktail+ adds and gives back devices every so many steps. */
-const PLAN_STEPS = 6;
+/** Plans have so many ranges of loads, and the ensemble is chosen for the same. */
+const RANGES = 20;
 
 /** Family is a workload of the paper's with its SLO, and the systems that serve it. */
 interface Family {
@@ -145,10 +148,7 @@ async function served(family: Family, trace: RealTrace): Promise<Row[]> {
   const load = join(folder, family.name, 'load.csv');
   await writeFile(load, `interval_s,count\n${counts.map((count) => `${stepS},${count}\n`).join('')}`);
   const rows: Row[] = [];
-  for (const system of family.systems) {
-    const row = await byPlan({ family, trace, load }, system);
-    if (row !== undefined) rows.push(row);
-  }
+  for (const system of family.systems) rows.push(...(await byPlan({ family, trace, load }, system)));
   rows.push(...byEnsemble({ family, trace, rps, counts }));
   process.stdout.write(`\n${family.name}, ${trace.name}, up to ${family.maxRps} requests/s\n`);
   process.stdout.write(
@@ -179,25 +179,38 @@ async function served(family: Family, trace: RealTrace): Promise<Row[]> {
 async function byPlan(
   { family, trace, load }: { readonly family: Family; readonly trace: RealTrace; readonly load: string },
   { method, devices }: { readonly method: string; readonly devices: number },
-): Promise<Row | undefined> {
-  const { name, models, maxRps, slo, goodMs } = family;
+): Promise<Row[]> {
+  const { name, models, maxRps, slo } = family;
   const at = (file: string) => join(folder, name, file);
   const spec = {
     ...{ kind: 'cascade', name, cluster: { devices: { V100: { count: devices } } } },
     models: models.map((model) => ({ name: model.name, profile: `${model.name}.profile.json` })),
-    ...{ records: 'records.csv', slo, load: { maxRps, ranges: 20 }, planner: { method } },
+    ...{ records: 'records.csv', slo, load: { maxRps, ranges: RANGES }, planner: { method } },
   };
   await writeFile(at('spec.yaml'), JSON.stringify(spec));
   const solved = await solveSpec(at('spec.yaml'), { output: at('plan.json') });
   if (solved.outcome !== 'gear-plan') {
     process.stdout.write(`${name}, ${method} on ${devices} devices: ${solved.outcome}\n`);
-    return undefined;
+    return [];
   }
-  const { report } = await simulatePlan(at('plan.json'), { traces: [load], windows: stepS, seed: 1 });
+  const systems = [{ system: method, policy: [] as string[] }];
+  if (method === 'ms+') systems.push({ system: "ms+, Clipper's batching", policy: ['formation=waiting'] });
+  const rows: Row[] = [];
+  for (const { system, policy } of systems) {
+    const options = { traces: [load], windows: stepS, seed: 1, policy };
+    const { report } = await simulatePlan(at('plan.json'), options);
+    rows.push({ ...{ family: name, trace: trace.name, system, devices }, ...figuresOf(report, family) });
+  }
+  return rows;
+}
+
+function figuresOf(
+  report: SimulationReport,
+  { goodMs }: Family,
+): Omit<Row, 'family' | 'trace' | 'system' | 'devices'> {
   const windows = (report.cascade?.windows ?? []).filter(({ p95Ms }) => p95Ms !== undefined);
   const p95s = windows.map(({ p95Ms = 0 }) => p95Ms);
   return {
-    ...{ family: name, trace: trace.name, system: method, devices },
     accuracy: report.cascade?.accuracy ?? 0,
     p95Ms: report.overall.latencyMs?.p95 ?? 0,
     good: p95s.filter((ms) => ms <= goodMs).length / p95s.length,
@@ -218,32 +231,33 @@ function byEnsemble({
   readonly rps: readonly number[];
   readonly counts: readonly number[];
 }): Row[] {
-  const { name, models, goodMs, loadS, ensembleAccuracy: accuracy } = family;
-  const latencyNs = 1e6 * goodMs;
-  const ensemble = cheapestEnsemble(models, { accuracy, latencyNs });
+  const { name, models, maxRps, goodMs, loadS, ensembleAccuracy: accuracy } = family;
+  const ranges = rangesOf({ maxRps, ranges: RANGES });
+  const asked = { accuracy, latencyNs: 1e6 * goodMs, quantile: QUANTILE, ranges };
+  const ensemble = cheapestEnsemble(models, asked);
   if (ensemble === undefined) return [];
   const { uniform } = streamOf(1, 'spikes/arrivals');
   const arrivalsNs = Float64Array.from(
     counts.flatMap((count, step) => Array.from({ length: count }, () => 1e9 * stepS * (step + uniform()))),
   ).sort();
-  const { endedNs, meanDevices } = serveByEnsemble(ensemble, {
-    ...{ rps, stepNs: 1e9 * stepS, loadNs: 1e9 * loadS, planSteps: PLAN_STEPS, latencyNs, arrivalsNs },
-  });
-  const p95s: number[] = [];
-  let from = 0;
-  for (const count of counts) {
-    if (count > 0) p95s.push(p95MsOf(endedNs, arrivalsNs, [from, from + count]));
-    from += count;
-  }
-  return [
-    {
-      ...{ family: name, trace: trace.name, system: 'cocktail+', devices: meanDevices },
-      ...{ accuracy: ensemble.accuracy, p95Ms: p95MsOf(endedNs, arrivalsNs, [0, endedNs.length]) },
+  return [false, true].map((ahead) => {
+    const load = { rps, stepNs: 1e9 * stepS, loadNs: 1e9 * loadS, ahead, arrivalsNs };
+    const { endedNs, meanDevices } = serveByEnsemble(ensemble, load);
+    const p95s: number[] = [];
+    let from = 0;
+    for (const count of counts) {
+      if (count > 0) p95s.push(p95MsOf(endedNs, arrivalsNs, [from, from + count]));
+      from += count;
+    }
+    return {
+      ...{ family: name, trace: trace.name, system: ahead ? 'cocktail+, loaded ahead' : 'cocktail+' },
+      ...{ devices: meanDevices, accuracy: ensemble.accuracy },
+      p95Ms: p95MsOf(endedNs, arrivalsNs, [0, endedNs.length]),
       good: p95s.filter((ms) => ms <= goodMs).length / p95s.length,
       worstMs: Math.max(...p95s),
       worstAccuracy: ensemble.accuracy,
-    },
-  ];
+    };
+  });
 }
 
 function p95MsOf(

@@ -5,8 +5,8 @@
  *     node dist/bench/gears.js [--json file]
  *
  * It prints how near plans come to exhaustive and random search where all devices hold all models and batches are of one
- * (Fig. 10), how long plans of 20 ranges take, how many devices a latency and accuracy need against one model and against
- * switching between models (Fig. 7), what switching and cascades contribute by themselves (Fig. 12), and what sampled
+ * (Fig. 10), how long plans of 20 ranges take, how many devices a latency and accuracy need against one model, against
+ * switching between models (with our batching and with the paper's), and against Cocktail+, which autoscales (Fig. 7), what switching and cascades contribute by themselves (Fig. 12), and what sampled
  * cascades lose against the whole frontier. Real records are planned too, with assumed latencies. Last come devices that do
  * not hold all models: placements by the paper's greedy, from a list, and by the MILP. Times are of the processor.
  */
@@ -27,7 +27,9 @@ import {
 import { loadHighs } from '../src/milp/index.js';
 import { streamOf } from '../src/random/index.js';
 import { benchArguments } from './arguments.js';
+import { cheapestEnsemble } from './gears/cocktail.js';
 import { bertFamily, hasFamilies, llamaFamily, recordedFamilies } from './gears/families.js';
+import { switchingDevices } from './gears/model-switching.js';
 import { comparePlacements } from './gears/placements.js';
 import { saveResult } from './results/result.js';
 import { tableText } from './results/table.js';
@@ -232,11 +234,15 @@ function neededDevices(
         return 'solution' in answer ? answer.solution.value : undefined;
       });
       const [gears, ms, dynba] = needs;
-      return { name, accuracy, latencyMs, gears, ms, dynba };
+      const { ranges, latencyNs, quantile } = problemOf(models, { devices: 64, maxRps, latencyMs });
+      const clipper = switchingDevices(models, { ranges, latencyNs, quantile, accuracy });
+      const ensemble = cheapestEnsemble(models, { ranges, latencyNs, quantile, accuracy });
+      const cocktail = ensemble && { mean: ensemble.meanDevices, most: ensemble.mostDevices };
+      return { name, accuracy, latencyMs, gears, ms, dynba, clipper, cocktail };
     }),
   );
   process.stdout.write(
-    `\ndevices needed up to ${maxRps} requests/s, ${name}: gears / MS+ / DynBa (— above 64)\n`,
+    `\ndevices needed up to ${maxRps} requests/s, ${name}: gears / MS+ / MS+ with Clipper's batching / DynBa (— above 64) / Cocktail+, mean (most)\n`,
   );
   process.stdout.write(
     tableText([
@@ -245,7 +251,12 @@ function neededDevices(
         accuracy.toFixed(3),
         ...rows
           .filter((row) => row.accuracy === accuracy)
-          .map(({ gears, ms, dynba }) => [gears, ms, dynba].map((n) => n ?? '—').join(' / ')),
+          .map(({ gears, ms, clipper, dynba, cocktail }) =>
+            [
+              ...[gears, ms, clipper, dynba].map((n) => n ?? '—'),
+              cocktail === undefined ? '—' : `${cocktail.mean.toFixed(1)} (${cocktail.most})`,
+            ].join(' / '),
+          ),
       ]),
     ]),
   );

@@ -64,14 +64,20 @@ export function bertFamily(): FamilyModel[] {
   });
 }
 
-/** llamaFamily has the published latencies of Llama, one sample at a time, as if each device were two GPUs. */
+/**
+ * llamaFamily has the published latencies of Llama, one sample at a time. A device is a pair of GPUs, which the largest
+ * model spans; of a model that takes one GPU, a pair holds two, which serve two samples side by side, started together.
+ */
 export function llamaFamily(): FamilyModel[] {
   const { models } = JSON.parse(readFileSync(FAMILY_FILES[1] as string, 'utf8')) as LlamaFile;
   return drawn(LLAMA_ACCURACY, (name) => {
     const { memoryBytesPerGpu, latencyS } = models[name] as LlamaFile['models'][string];
+    const isPair = (memoryBytesPerGpu[1] ?? 0) > 0;
+    const memoryBytes = memoryBytesPerGpu.reduce((sum, bytes) => sum + bytes, 0);
+    const ns = Math.round(1e9 * Math.max(...latencyS.default));
     return {
-      memoryBytes: memoryBytesPerGpu.reduce((sum, bytes) => sum + bytes, 0),
-      latencyNs: Float64Array.of(Math.round(1e9 * Math.max(...latencyS.default))),
+      memoryBytes: isPair ? memoryBytes : 2 * memoryBytes,
+      latencyNs: Float64Array.from({ length: isPair ? 1 : 2 }, () => ns),
     };
   });
 }
