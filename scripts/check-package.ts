@@ -1,12 +1,14 @@
 /**
  * This script checks the package as its users get it. It packs it, installs the tarball in an empty folder, and runs
- * there what needs no ONNX Runtime. It then follows the advice of a command that needs it, and runs that command.
+ * there what needs no ONNX Runtime. It then follows the advice of a command that needs it, and profiles, solves, deploys
+ * and serves with what npm chose, which is not what the lock file says. npm warns of nothing on the way.
  * npm needs its registry for this, so `npm run check` leaves this script to CI.
  */
-import { spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
 import { ARTIFACT_KINDS } from '../src/artifacts/index.js';
 
 const project = resolve(import.meta.dirname, '../..');
@@ -36,6 +38,13 @@ function must(command: string, args: readonly string[], { cwd = user, status = 0
       `${[command, ...args].join(' ')} ended with ${ended.status} instead of ${status}\n${ended.stdout}${ended.stderr}`,
     );
   return ended;
+}
+
+/** npmInstall installs with npm. @throws where it warns of anything, such as an engine or a script */
+function npmInstall(args: readonly string[]): void {
+  const { stdout, stderr } = must('npm', args);
+  const warnings = `${stdout}${stderr}`.split('\n').filter((line) => /^npm (warn|error)\b/i.test(line));
+  if (warnings.length > 0) throw new Error(`npm ${args.join(' ')} warns:\n${warnings.join('\n')}`);
 }
 
 function plan(args: readonly string[], status = 0): Ended {
@@ -89,8 +98,7 @@ function installAsTold(): void {
   const command = /^ {2}(npm install onnxruntime-node@\S+ .*)$/m.exec(stderr)?.[1];
   if (command === undefined || !stderr.includes(`in ${user}:`))
     throw new Error(`plan profile does not say how ONNX Runtime is installed:\n${stderr}`);
-  const [npm = '', ...args] = command.split(' ');
-  must(npm, args);
+  npmInstall(command.split(' ').slice(1));
   plan(profile);
   plan(['init', 'resnet18.profile.json', '-o', 'spec.yaml']);
   const [first = ''] = readFileSync(join(user, 'spec.yaml'), 'utf8').split('\n');
@@ -98,13 +106,45 @@ function installAsTold(): void {
     throw new Error(`the schema that a spec names is not there: ${first}`);
 }
 
+/** serve solves the spec, serves its bundle, and has the client ask for answers. */
+async function serve(): Promise<void> {
+  plan(['solve', 'spec.yaml', '-o', 'served.json']);
+  plan(['deploy', 'served.json', '-o', 'bundle']);
+  const program = join(user, 'node_modules/inferplan/dist/src/cli/main.js');
+  const server = spawn(process.execPath, [program, 'serve', 'bundle', '--port', '0'], {
+    cwd: user,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  try {
+    plan(['load', await readyUrl(server), '--rps', '5', '--duration', '1s', '-o', 'load.json']);
+    const { sent, failed } = JSON.parse(readFileSync(join(user, 'load.json'), 'utf8')) as Record<
+      string,
+      number
+    >;
+    if (sent === 0 || failed !== 0) throw new Error(`of ${sent} requests to the server ${failed} failed`);
+  } finally {
+    server.kill('SIGKILL');
+  }
+}
+
+function readyUrl(server: ChildProcess): Promise<string> {
+  return new Promise((found, failed) => {
+    server.once('exit', (code) => failed(new Error(`plan serve ended with ${code}`)));
+    createInterface({ input: server.stdout! }).on('line', (line) => {
+      const url = /^ready: (\S+)/.exec(line)?.[1];
+      if (url !== undefined) found(url);
+    });
+  });
+}
+
 try {
   const tarball = pack();
   mkdirSync(user);
-  must('npm', ['install', tarball]);
+  npmInstall(['install', tarball]);
   runWithoutOnnxRuntime();
   installAsTold();
-  process.stdout.write('the package installs and runs, without and with ONNX Runtime\n');
+  await serve();
+  process.stdout.write('the package installs without warnings and runs, without and with ONNX Runtime\n');
 } catch (error) {
   process.stderr.write(`${(error as Error).message}\n`);
   process.exitCode = 1;

@@ -76,7 +76,7 @@ function expectSame(actual: Tensors, expected: Tensors, name: string): void {
     expect(bits(actual[output]!), `${name}: ${output}`).toEqual(bits(tensor));
 }
 
-if (hasShared) describe('the ONNX project’s node tests, cut', publishedNodeTests);
+describe.runIf(hasShared)('the ONNX project’s node tests, cut', publishedNodeTests);
 
 function publishedNodeTests(): void {
   let tests: NodeTests;

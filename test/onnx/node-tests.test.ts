@@ -93,7 +93,7 @@ describe('generated models', () => {
   });
 });
 
-if (hasShared) describe('the ONNX project’s node tests', publishedNodeTests);
+describe.runIf(hasShared)('the ONNX project’s node tests', publishedNodeTests);
 
 function publishedNodeTests(): void {
   let folder = '';

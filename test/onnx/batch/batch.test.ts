@@ -153,7 +153,7 @@ describe('batches of generated models', () => {
   });
 });
 
-if (hasShared) describe('batches of the shared models', batchesOfShared);
+describe.runIf(hasShared)('batches of the shared models', batchesOfShared);
 
 function batchesOfShared(): void {
   it.each(

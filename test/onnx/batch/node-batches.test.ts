@@ -115,7 +115,7 @@ describe('operators written here, batched', () => {
   });
 });
 
-if (hasShared) describe('the ONNX project’s node tests, batched', publishedNodeTests);
+describe.runIf(hasShared)('the ONNX project’s node tests, batched', publishedNodeTests);
 
 function publishedNodeTests(): void {
   let folder = '';
