@@ -4,14 +4,11 @@ import { WireFault } from './wire-fault.js';
 /** Json is a value that was read as JSON, and what was written for it. */
 export interface Json {
   readonly value: unknown;
-  /** written gives the same value with each number that JavaScript holds otherwise, such as 2^53 + 1, as its own text. */
+  /** written gives the same value with each number that JavaScript may hold otherwise, such as 2^53 + 1, as its own text. */
   written(): unknown;
 }
 
-/**
- * A number may be held otherwise where it is longer than the 15 digits that a double keeps, or has an exponent. It then
- * stands as it was written, and not in quotation marks.
- */
+/** A number may be held otherwise where it is longer than the 15 digits that a double keeps, or has an exponent. */
 const PERHAPS_CHANGED = /[-+\d.eE]{16,}|[-\d.]+[eE][-+\d]+/g;
 
 /**
@@ -79,7 +76,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** withQuotedNumbers makes texts of the numbers in valid JSON that JavaScript would write otherwise. */
+/** withQuotedNumbers makes texts of the numbers in valid JSON that JavaScript may hold otherwise. */
 function withQuotedNumbers(text: string): string {
   const pieces: string[] = [];
   let at = 0;
@@ -92,9 +89,7 @@ function withQuotedNumbers(text: string): string {
 }
 
 function quotedNumbers(between: string): string {
-  return between.replace(PERHAPS_CHANGED, (number) =>
-    String(Number(number)) === number ? number : `"${number}"`,
-  );
+  return between.replace(PERHAPS_CHANGED, '"$&"');
 }
 
 /** textEnd finds the end of the text that begins at a quotation mark: past the next one that is not escaped. */

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { followersOf, type Pool } from '../serving/index.js';
+import type { Pool } from '../serving/index.js';
 import { ExecutionTimes } from './execution-times.js';
 import type { BatchRecord, Ending, LiveDriver } from './live-driver.js';
 import type { OpenedBundle } from './opened-bundle.js';
@@ -19,7 +19,7 @@ export interface ModelSums {
   success: number;
   /** All other requests, also those that were cancelled or not valid. */
   failure: number;
-  /** The rows and the batches that a last partition executed, and these batches by their size. */
+  /** The rows and the batches that were executed by partitions or stages with which a request may end, and the batches by size. */
   rows: number;
   executions: number;
   readonly batches: Map<number, BatchSums>;
@@ -170,7 +170,7 @@ export class Counters {
     this.own.batchSize.observe(place, record.size);
     this.own.handOverUs.inc(place, handOverUs(record.phases));
     this.times.record(record.pool, record.size, record.busyUs);
-    if (followersOf(pool).length > 0) return;
+    if (!mayEnd(pool)) return;
     this.nv.executions.inc(this.labels(pool.model));
     const { batches } = this.sums[pool.model]!;
     batches.set(record.size, withBatch(batches.get(record.size), phasesUs(record.phases)));
@@ -217,6 +217,11 @@ export class Counters {
   }
 }
 
+/** mayEnd says whether a request may end with the stage of a pool: none follows, or none that always does. */
+function mayEnd({ next, edges = [] }: Pool): boolean {
+  return next === undefined && edges.every(({ when }) => when.kind !== 'always');
+}
+
 function withBatch(sums: BatchSums | undefined, { inputUs, inferUs, outputUs }: PhaseTimes): BatchSums {
   return {
     executions: (sums?.executions ?? 0) + 1,
@@ -244,7 +249,7 @@ function nvCounters(registry: Registry) {
     success: counter('nv_inference_request_success', 'Requests answered', plain),
     failure: counter('nv_inference_request_failure', 'Requests not answered', [...plain, 'reason'] as const),
     rows: counter('nv_inference_count', 'Rows executed to the end', plain),
-    executions: counter('nv_inference_exec_count', 'Batches executed by the last partition', plain),
+    executions: counter('nv_inference_exec_count', 'Batches executed by last partitions or stages', plain),
     requestUs: counter('nv_inference_request_duration_us', 'Arrival to answer, answered requests', plain),
     queueUs: counter('nv_inference_queue_duration_us', 'Time that answered requests waited', plain),
     inputUs: counter(

@@ -163,7 +163,11 @@ function addModelRoutes(app: FastifyInstance, parts: FrontParts): void {
   get('', (model) => modelMetadata(model, parts));
   get('/config', (model) => modelConfig(model));
   get('/stats', (_model, index) => statistics(parts, [index]));
-  app.get('/v2/models/stats', () => statistics(parts, [...bundle.models.keys()]));
+  app.get('/v2/models/stats', () => ({
+    // A model may be called stats, and its metadata are at this path too.
+    ...bundle.models.filter(({ name }) => name === 'stats').map((model) => modelMetadata(model, parts))[0],
+    ...statistics(parts, [...bundle.models.keys()]),
+  }));
   get('/executions', (_model, index, { request }) => {
     const since = Number((request.query as { since?: string }).since ?? 0);
     if (!(since >= 0)) throw new StatusError(400, 'since is not the sequence of an earlier answer');

@@ -27,6 +27,7 @@ import { certaintyOf, predictionOf } from '../../src/records/index.js';
 import type { RunningServer, ServeOptions } from '../../src/runtime/index.js';
 import { liveScheduler } from '../../src/runtime/scheduler.js';
 import { Decision, type LogEntry, makeCore, planTopologyOf, replay } from '../../src/serving/index.js';
+import { expectPartsAddUp, metricOf } from '../runtime/time-parts.js';
 import { npy } from '../samples/numpy-files.js';
 
 const PIXELS = 32;
@@ -226,6 +227,10 @@ describe('a cascade of three models on two executors', () => {
       const { outputs, parameters } = await inferred(server, [0, 1, 2]);
       expect(parameters.answered_by).toEqual([0, 1, 2].map((image) => NAMES[answerers[image]!]));
       expect(parameters.certainty).toHaveLength(3);
+      const text = await server.metricsText();
+      expectPartsAddUp(text);
+      // A request may end with each of the models.
+      expect(metricOf(text, 'nv_inference_exec_count')).toBe(metricOf(text, 'inferplan_batch_size_count'));
       const all = Float32Array.from([0, 1, 2].flatMap((image) => [...logits[answerers[image]!]![image]!]));
       expect(isNear(outputs[0]!.data, all)).toBe(true);
     });

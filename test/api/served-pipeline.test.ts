@@ -20,6 +20,7 @@ import type { RunningServer, ServeOptions } from '../../src/runtime/index.js';
 import { liveScheduler } from '../../src/runtime/scheduler.js';
 import { type LogEntry, makeCore, planTopologyOf, replay } from '../../src/serving/index.js';
 import { cases } from '../cases.js';
+import { expectPartsAddUp } from '../runtime/time-parts.js';
 
 const PIXELS = 32;
 const IMAGES = 12;
@@ -208,6 +209,7 @@ describe('a pipeline of five models on two executors, one of which holds three',
       const text = await server.metricsText();
       const outcomes = [...text.matchAll(/^inferplan_outcomes_total\{.*\} (\d+)/gm)];
       expect(outcomes.reduce((sum, [, count]) => sum + Number(count), 0)).toBe(planned.sent + more.sent);
+      expectPartsAddUp(text);
       expect(text).toMatch(/inferplan_batch_size_count\{.*stage="sharpen"\} [1-9]/);
       expect(text).toMatch(new RegExp(`^nv_inference_count\\{.*\\} ${planned.sent + more.answered}$`, 'm'));
     });

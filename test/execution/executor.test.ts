@@ -159,6 +159,10 @@ describe('Executor.run()', () => {
     await expect(executor.run(model, { x: odd })).rejects.toThrow(
       /dtype is "float8"; known types are float32/,
     );
+    const cut = { dtype: 'string', dims: [2], data: ['a', 'b\0c'] };
+    await expect(executor.run(model, { x: cut })).rejects.toThrow(
+      'x: string 1 holds a NUL, at which ONNX Runtime for Node would end it',
+    );
     await expect(executor.run(model, chainFeeds, ['nope'])).rejects.toThrow(/nope/);
     await expect(executor.run(99, chainFeeds)).rejects.toThrow(/model 99 is not loaded/);
     await expect(executor.load('nowhere/none.onnx')).rejects.toThrow(

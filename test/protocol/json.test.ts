@@ -4,7 +4,7 @@ import { asGiven, parseJson, partOf, quotedJson } from '../../src/protocol/json.
 const read = (text: string) => parseJson(Buffer.from(text));
 
 describe('parseJson()', () => {
-  it('gives each number that JavaScript writes otherwise as its own text, and nothing else', () => {
+  it('gives each number that JavaScript may hold otherwise as its own text, and nothing else', () => {
     const { value, written } = read(
       '{"a\\"9007199254740993":[9007199254740993,-1e400,1.50,0.1,12345678901234567890.5],"b":"\\\\","c":"x 9007199254740993 \\\\\\" 1e400","d":1E2,"e":true}',
     );

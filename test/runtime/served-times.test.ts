@@ -1,6 +1,7 @@
 import { request } from 'undici';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { RunningServer, ServeOptions } from '../../src/runtime/index.js';
+import { expectPartsAddUp, metricOf } from './time-parts.js';
 import {
   type BundleShape,
   echo,
@@ -57,11 +58,7 @@ async function statsOf(server: RunningServer, path = '/v2/models/tiny/stats'): P
 
 async function metricsOf(server: RunningServer): Promise<(name: string) => number> {
   const text = await server.metricsText();
-  return (name) =>
-    text
-      .split('\n')
-      .filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `))
-      .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+  return (name) => metricOf(text, name);
 }
 
 /** expectWhole expects that the parts of the time of answered requests are all of it, in both of its forms. */
@@ -72,6 +69,7 @@ async function expectWhole(server: RunningServer, requests: number): Promise<voi
   expect(stats.success.count).toBe(requests);
   const sumNs = parts.reduce((sum, { ns }) => sum + ns, 0);
   expect(Math.abs(sumNs - stats.success.ns)).toBeLessThanOrEqual(parts.length);
+  expectPartsAddUp(await server.metricsText());
   const metric = await metricsOf(server);
   const told = ['queue', 'compute_input', 'compute_infer', 'compute_output'].map((part) =>
     metric(`nv_inference_${part}_duration_us`),
@@ -146,5 +144,16 @@ describe('the times of requests', () => {
     expect((await statsOf(server)).inference_stats.fail.count).toBe(1);
     expect(await statsOf(server, '/v2/models/stats')).toEqual(await statsOf(server));
     expect(await statsOf(server, '/v2/models/tiny/versions/1/stats')).toEqual(await statsOf(server));
+  });
+
+  it('of all models are at a path that a model called stats has too', async () => {
+    const { server, close } = await serveBundle({ ...onePartition(echo('int64')), name: 'stats' });
+    closers.push(close);
+    const { body } = await request(`${server.url}/v2/models/stats`);
+    expect(await body.json()).toMatchObject({
+      name: 'stats',
+      inputs: [{ name: 'x' }],
+      model_stats: [{ name: 'stats', inference_count: 0 }],
+    });
   });
 });

@@ -159,6 +159,9 @@ function answerFaults({ status, headers, body }: Answer): string[] {
   if (!STATUSES.includes(status)) return [`the answer is ${status}: ${text.slice(0, 500)}`];
   if (status === 503 && !headers.has('retry-after')) return ['503 came without Retry-After'];
   if (status < 400 || text === '') return [];
+  // Some clients read an error of no other type.
+  const type = headers.get('content-type');
+  if (type !== 'application/json') return [`${status} came with the content type ${type}`];
   try {
     const { error, ready } = JSON.parse(text) as { error?: unknown; ready?: unknown };
     return typeof error === 'string' || ready !== undefined
