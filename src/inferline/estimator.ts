@@ -51,8 +51,12 @@ class Estimator implements PipelineEstimator {
     const isNew = graph.names.map(() => false);
     for (const stage of graph.order) isNew[stage] = this.serve(stage, configuration, isNew);
     if (isNew.includes(true)) this.fold();
-    const { latencyNs } = this;
-    return { attainments: objectives.map(({ sloNs }) => shareWithin(latencyNs, sloNs)), latencyNs };
+    const { latencyNs, runs } = this;
+    return {
+      attainments: objectives.map(({ sloNs }) => shareWithin(latencyNs, sloNs)),
+      latencyNs,
+      mostBusy: (stage) => (runs[stage] as StageRun).mostBusy(),
+    };
   }
 
   private serve(stage: number, configuration: Configuration, isNew: readonly boolean[]): boolean {

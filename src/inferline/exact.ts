@@ -1,3 +1,4 @@
+import { ClassCounts } from './class-counts.js';
 import type { Configuration } from './problem.js';
 import { isCheaper, type StageOption, setOption, type Trials } from './trials.js';
 
@@ -21,6 +22,7 @@ export interface ExactSearch {
  * With `first`, it ends with the first feasible configuration.
  *
  * The bound on cost is what is set so far, and the cheapest option of each other stage with its proved least replicas.
+ * Nothing is tried that leaves the other stages too few devices for these.
  */
 export function searchExactly(
   trials: Trials,
@@ -28,7 +30,7 @@ export function searchExactly(
 ): ExactSearch {
   const mostCost = incumbent === undefined ? Number.POSITIVE_INFINITY : trials.hourlyCost(incumbent);
   const search = new Search(trials, { mostCost, first });
-  search.below(0, 0);
+  if (search.fitting) search.below();
   const { best, stopped } = search;
   const lowerBound = Math.min(search.open, search.bestCost);
   return { ...(best === undefined ? {} : { configuration: best }), lowerBound, finished: !stopped };
@@ -68,6 +70,9 @@ function sortedOptions(trials: Trials, stage: number): Option[] {
     .sort((a, b) => a.firstCost - b.firstCost);
 }
 
+/** So many numbers of replicas are tried without asking how many are ever busy. */
+const FEW = 4;
+
 class Search {
   best: Configuration | undefined;
   stopped = false;
@@ -80,6 +85,7 @@ class Search {
   private readonly current: Configuration;
   bestCost: number;
   private readonly first: boolean;
+  private readonly counts: ClassCounts;
 
   constructor(
     private readonly trials: Trials,
@@ -96,10 +102,24 @@ class Search {
       this.restCost[at] = first + (this.restCost[at + 1] as number);
     }
     this.current = trials.floor();
+    this.counts = new ClassCounts(trials, this.order, (stage, candidate) =>
+      (this.options[stage] ?? []).reduce(
+        (fewest, option) => (option.candidate === candidate ? Math.min(fewest, option.least) : fewest),
+        Number.POSITIVE_INFINITY,
+      ),
+    );
   }
 
-  /** below searches all settings of the stages from one place of the order on, where those before it cost `spent`. */
-  below(at: number, spent: number): void {
+  /** fitting says whether the classes have devices enough for all stages. */
+  get fitting(): boolean {
+    return this.counts.fits(0, this.counts.free);
+  }
+
+  /**
+   * below searches all settings of the stages from one place of the order on, where those before it cost `spent` and
+   * leave so many devices of each class.
+   */
+  below(at = 0, spent = 0, left = this.counts.free): void {
     const stage = this.order[at];
     if (stage === undefined) {
       this.best = {
@@ -121,33 +141,63 @@ class Search {
         this.open = Math.min(this.open, bound);
         break;
       }
-      if (option.replicas > this.free(stage, option)) continue;
+      const after = this.leftBy(stage, option, left);
+      if (after === undefined || !this.counts.fits(at + 1, after)) continue;
       setOption(this.current, stage, option);
-      if (this.trials.meetsAnew(this.current)) this.below(at + 1, cost);
+      if (this.trials.meetsAnew(this.current)) this.below(at + 1, cost, after);
     }
     setOption(this.current, stage, { ...floor, replicas: Math.max(1, this.trials.requests) });
   }
 
-  private free(stage: number, { candidate }: StageOption): number {
-    return this.trials.free(this.current, stage, this.trials.candidate(stage, candidate).device);
+  /** leftBy counts the devices that an option leaves of each class; undefined where there are too few for it. */
+  private leftBy(
+    stage: number,
+    { candidate, replicas }: StageOption,
+    left: readonly number[],
+  ): readonly number[] | undefined {
+    const own = this.counts.classOf(this.trials.candidate(stage, candidate).device);
+    if (own < 0) return left;
+    const count = (left[own] as number) - replicas;
+    return count < 0 ? undefined : left.with(own, count);
   }
 
   /**
-   * mayDo is false where an option misses the objectives with any number of replicas: even a replica for each request is
-   * too slow. It is asked only while no configuration is known, where no cost ends the list of replicas.
+   * mayDo is false where an option misses the objectives with any number of replicas: even where every request is served
+   * at once and alone, it is too slow. Only so does a stage delay no request more than with any number of replicas: with a
+   * replica for each, requests that come together are served together, where fewer replicas may make smaller batches
+   * that take less time.
    */
   private mayDo(stage: number, { candidate, batch }: Option): boolean {
     const latencyNs = this.trials.candidate(stage, candidate).latencyNs.subarray(0, batch);
     // Where a larger batch is faster, requests that wait for others may be answered sooner.
-    if (this.bestCost < Number.POSITIVE_INFINITY || latencyNs.some((ns, i) => ns < (latencyNs[i - 1] ?? 0)))
-      return true;
+    if (latencyNs.some((ns) => ns < (latencyNs[0] as number))) return true;
+    return this.trials.meets(this.unlimited(stage, { candidate, batch: 1 }));
+  }
+
+  /**
+   * withinUse lowers the most replicas of an option to as many as are busy at once where there is one for each request.
+   * With that many, no request waits either, so that more of them change nothing.
+   */
+  private withinUse(stage: number, option: Option): Option {
+    if (option.most <= option.least + FEW) return option;
+    const mostBusy = this.trials.mostBusy(this.unlimited(stage, option), stage) ?? option.most;
+    return { ...option, most: Math.min(option.most, Math.max(option.least, mostBusy)) };
+  }
+
+  /** unlimited sets a stage to an option with a replica for each request. */
+  private unlimited(stage: number, { candidate, batch }: Omit<StageOption, 'replicas'>): Configuration {
     setOption(this.current, stage, { candidate, batch, replicas: Math.max(1, this.trials.requests) });
-    return this.trials.meetsAnew(this.current);
+    return this.current;
   }
 
   /** cheapestFirst merges the replicas of all options of a stage by their cost. */
   private *cheapestFirst(stage: number): Generator<StageOption & { readonly hourlyCost: number }> {
-    const options = (this.options[stage] ?? []).filter((option) => this.mayDo(stage, option));
+    const own = this.options[stage] ?? [];
+    // Where a configuration is known, its cost ends the list.
+    const options =
+      this.bestCost < Number.POSITIVE_INFINITY
+        ? own
+        : own.filter((one) => this.mayDo(stage, one)).map((one) => this.withinUse(stage, one));
     const left = options.map((option) => ({ ...option, replicas: option.least }));
     for (;;) {
       let next: (typeof left)[number] | undefined;

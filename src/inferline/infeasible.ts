@@ -55,10 +55,15 @@ export function reasonsOf(input: PlannerInput, trials: Trials): InfeasibleReason
   const short = names.flatMap((stage, i): InfeasibleReason[] =>
     hasOption(trials, i) ? [] : [{ code: 'too-few-replicas', stage, classes: limitedClasses(trials, i) }],
   );
-  if (short.length > 0) return short;
-  const classes = [...new Set(names.flatMap((_, i) => limitedClasses(trials, i)))];
-  const fixedStages = names.filter((_, i) => problem.stages[i]?.replicas !== undefined);
-  return [{ code: 'limits-together', classes, fixedStages }];
+  return short.length > 0 ? short : [scarceReason(trials)];
+}
+
+/** scarceReason says that the counts of classes and the replicas that are fixed are too few together. */
+export function scarceReason(trials: Trials): InfeasibleReason {
+  const { graph, stages } = trials.problem;
+  const classes = [...new Set(graph.names.flatMap((_, i) => limitedClasses(trials, i)))];
+  const fixedStages = graph.names.filter((_, i) => stages[i]?.replicas !== undefined);
+  return { code: 'limits-together', classes, fixedStages };
 }
 
 function withoutLimits(input: PlannerInput): PlannerInput {

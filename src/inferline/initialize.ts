@@ -138,6 +138,7 @@ class Growth {
   leastFactor(): number | undefined {
     const { trials, options, limits } = this;
     if (options.some(({ replicas }, i) => replicas > (limits[i] as number))) return undefined;
+    if (!trials.fits(this.grown(Number.POSITIVE_INFINITY))) return undefined;
     if (!trials.meets(this.grown(Number.POSITIVE_INFINITY))) return undefined;
     let [missed, met] = [1, 1];
     while (met <= MOST_GROWTH && !trials.meets(this.grown(met))) [missed, met] = [met, met * 2];

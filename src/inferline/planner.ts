@@ -1,7 +1,8 @@
 import { classBound } from './class-bound.js';
+import { fixedFit } from './class-counts.js';
 import { costBound, searchExactly } from './exact.js';
 import { planGreedily } from './greedy.js';
-import { type InfeasibleReason, type LeastSlo, leastSlo, reasonsOf } from './infeasible.js';
+import { type InfeasibleReason, type LeastSlo, leastSlo, reasonsOf, scarceReason } from './infeasible.js';
 import type { Configuration } from './problem.js';
 import { isCheaper, type PlannerInput, type PlanningAction, Trials } from './trials.js';
 
@@ -37,6 +38,9 @@ export type PlanningOutcome =
  */
 export function planPipeline(input: PlannerInput, method: 'inferline' | 'exact'): PlanningOutcome {
   const trials = new Trials(input);
+  // No SLO mends what the counts of classes forbid.
+  if (!fixedFit(trials))
+    return { status: 'infeasible', reasons: [scarceReason(trials)], estimates: trials.estimates };
   if (costBound(trials) === Number.POSITIVE_INFINITY || !trials.meets(trials.floor()))
     return infeasible(input, trials);
   const bound = boundOf(trials);
@@ -51,7 +55,7 @@ export function planPipeline(input: PlannerInput, method: 'inferline' | 'exact')
     status: 'feasible' as const,
     configuration: greedy.configuration,
     hourlyCost: greedyCost,
-    lowerBound: Math.min(bound, greedyCost),
+    lowerBound: bound,
     greedyCost,
     finished: greedy.finished,
     trail: greedy.trail,

@@ -71,6 +71,8 @@ export interface Estimate {
   readonly attainments: readonly number[];
   /** The latency of each request, in the order of arrival. It is written anew by the next estimate. */
   readonly latencyNs: Float64Array;
+  /** How many replicas of a stage that has one for each visit are busy at once, at most. It means the last estimate. */
+  readonly mostBusy?: (stage: number) => number;
 }
 
 /** PipelineEstimator estimates configurations of one problem on one sample. */

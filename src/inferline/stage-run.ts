@@ -111,6 +111,19 @@ export class StageRun {
     }
   }
 
+  /** mostBusy counts the replicas that are busy at once, at most, where the stage has one for each visit: none waits. */
+  mostBusy(): number {
+    const { batchEnds, batchStops, batches } = this;
+    const stops = batchStops.slice(0, batches).sort();
+    let [ended, most] = [0, 0];
+    for (let b = 0; b < batches; b++) {
+      const begun = this.visits.moments[b === 0 ? 0 : (batchEnds[b - 1] as number)] as number;
+      while ((stops[ended] as number) <= begun) ended++;
+      most = Math.max(most, b + 1 - ended);
+    }
+    return most;
+  }
+
   /** gather finds when each visit can begin, and puts the visits in that order. */
   private gather(feeds: readonly Feed[]): void {
     const { visits, absences, scratch } = this;

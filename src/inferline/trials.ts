@@ -138,6 +138,17 @@ export class Trials {
     return missing < 0;
   }
 
+  /**
+   * mostBusy says how many replicas of a stage are busy at once, at most, where it has one for each request; undefined
+   * where the Estimator does not tell.
+   */
+  mostBusy(configuration: Configuration, stage: number): number | undefined {
+    this.estimates++;
+    const ofDraws = this.draws.map(({ estimator }) => estimator.estimate(configuration).mostBusy?.(stage));
+    const known = ofDraws.filter((busy) => busy !== undefined);
+    return known.length === ofDraws.length ? Math.max(...known) : undefined;
+  }
+
   candidate(stage: number, candidate: number): StageCandidate {
     return this.problem.stages[stage]?.candidates[candidate] as StageCandidate;
   }
@@ -222,6 +233,17 @@ export class Trials {
       free -= configuration.replicas[i] as number;
     });
     return free;
+  }
+
+  /** fits says whether the classes have the devices that a configuration uses, replicas that the spec fixes included. */
+  fits({ candidate, replicas }: Configuration): boolean {
+    const left = new Map(Object.entries(this.problem.counts));
+    candidate.forEach((one, i) => {
+      const { device } = this.candidate(i, one);
+      const count = left.get(device);
+      if (count !== undefined) left.set(device, count - (replicas[i] as number));
+    });
+    return [...left.values()].every((count) => count >= 0);
   }
 
   /** floor is the configuration in which every stage is at its floor: it delays no request more than any other does. */

@@ -1,4 +1,5 @@
 import { type Fault, InputError } from '../artifacts/index.js';
+import { recountFaults } from '../recount/index.js';
 import { gearPlanFaults, planFaults, type ServedPlan, servingFaults, topologyOf } from '../serving/index.js';
 
 /**
@@ -9,10 +10,10 @@ export async function planContradictions(plan: ServedPlan): Promise<readonly Fau
   switch (plan.kind) {
     case 'pipeline-plan': {
       const { pipelinePlanFaults } = await import('../pipeline/index.js');
-      return [...servingFaults(plan), ...pipelinePlanFaults(plan)];
+      return counted(plan, [...servingFaults(plan), ...pipelinePlanFaults(plan)]);
     }
     case 'gear-plan':
-      return [...servingFaults(plan), ...gearPlanFaults(plan)];
+      return counted(plan, [...servingFaults(plan), ...gearPlanFaults(plan)]);
     case 'pooled-plan': {
       const { sharingFaults } = await import('../milp/index.js');
       try {
@@ -24,4 +25,9 @@ export async function planContradictions(plan: ServedPlan): Promise<readonly Fau
       }
     }
   }
+}
+
+/** counted counts the devices of a plan that does not contradict itself otherwise. */
+function counted(plan: Exclude<ServedPlan, { kind: 'pooled-plan' }>, faults: readonly Fault[]) {
+  return faults.length > 0 ? faults : recountFaults(plan);
 }

@@ -90,7 +90,8 @@ describe('planContradictions()', () => {
         { path: '/status', message: 'is feasible, and the gap of 0 says that it is optimal' },
       ]);
     }
-    const objective = { kind: 'cost' as const, value: 1, bound: 1, gap: 0 };
+    const { hourlyCost: value = 0 } = plans.pipeline as PipelinePlan;
+    const objective = { kind: 'cost' as const, value, bound: value, gap: 0 };
     const pipeline = { ...(plans.pipeline as PipelinePlan), objective };
     expect(await planContradictions({ ...pipeline, status: 'feasible' })).toHaveLength(1);
     expect(await planContradictions({ ...pipeline, status: 'optimal' })).toEqual([]);

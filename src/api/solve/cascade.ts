@@ -28,6 +28,7 @@ import {
 } from '../../artifacts/index.js';
 import type { CascadeFiles, GearExplanation, LoadPoint, ResolvedCascade } from '../../gearplan/index.js';
 import type { FamilyRecords } from '../../records/index.js';
+import { countedPlan } from '../../recount/index.js';
 import { hereNotes, serverNotes } from '../core-notes.js';
 import type { GearJob, PlannedGears } from './cascade-worker.js';
 import { refuseMarked } from './refuse-marked.js';
@@ -138,7 +139,7 @@ export async function solveCascade(
     ...(options.signal?.aborted || timeOver ? { reproducible: false } : {}),
     ...(options.work === undefined ? {} : { work: options.work }),
   };
-  const plan = await gearPlanOf(answer.plan, loaded, { holder: output, search });
+  const plan = countedPlan(await gearPlanOf(answer.plan, loaded, { holder: output, search }));
   for (const note of await hereNotes(plan.classes, profilesOf(loaded))) options.onNote?.(note);
   if (output !== undefined) await saveArtifact<'gear-plan'>(output, plan);
   const more = explanation === undefined ? {} : { explanation };

@@ -141,8 +141,13 @@ const ROUNDING = 1e-9;
 /**
  * costProof says how near a cost is to a bound on what any plan costs. There is no gap where the bound is 0 and the cost is
  * not, because no ratio says it.
+ * @throws Error where the plan costs less than its bound, which is then no bound
  */
 export function costProof(hourlyCost: number, lowerBound: number) {
+  if (lowerBound > hourlyCost + ROUNDING * Math.max(1, hourlyCost))
+    throw new Error(
+      `the plan costs ${hourlyCost}, and it was proved that none costs less than ${lowerBound}`,
+    );
   const bound = Math.min(hourlyCost, lowerBound);
   const isOptimal = hourlyCost <= bound * (1 + ROUNDING);
   return {
@@ -167,7 +172,8 @@ export async function takenOver(
 ): Promise<PipelinePlanBody | undefined> {
   const objective = { kind: 'cost' as const, value: 0, gap: 0, bound };
   const made = await planAsChosen({ ...plan, objective }, open, { spec, files, trace });
-  return made.status === 'feasible' ? made.plan : undefined;
+  if (made.status !== 'feasible') return undefined;
+  return { ...made.plan, ...costProof(made.plan.hourlyCost ?? 0, bound) };
 }
 
 /**
@@ -181,6 +187,7 @@ export async function planAsChosen(
 ): Promise<{ readonly status: 'feasible'; readonly plan: PipelinePlanBody } | ChoiceFaults> {
   const problem = planningProblemOf(open);
   const { configuration, reasons } = configurationOf(problem, plan);
+  reasons.push(...countReasons(problem, configuration));
   if (reasons.length > 0) return { status: 'infeasible', reasons };
   const samples = await pipelineSamples(spec, spec.load as PipelineLoad, trace);
   const body = planOf(configuration, { problem, samples, spec, files });
@@ -221,6 +228,9 @@ function configurationOf({ graph, stages }: PlanningProblem, plan: PipelinePlanB
       reasons.push({
         text: `${name} is served by ${device} in batches of ${batch}, which its spec does not allow`,
       });
+    const fixed = stages[i]?.replicas;
+    if (fixed !== undefined && fixed !== replicas)
+      reasons.push({ text: `${name} has ${replicas} replicas, and its spec fixes ${fixed}` });
     return { candidate: Math.max(0, candidate), batch, replicas };
   });
   const configuration = {
@@ -229,6 +239,18 @@ function configurationOf({ graph, stages }: PlanningProblem, plan: PipelinePlanB
     replicas: Int32Array.from(chosen, (one) => one.replicas),
   };
   return { configuration, reasons };
+}
+
+/** countReasons finds classes of which a plan uses more devices than its spec's cluster has. */
+function countReasons({ counts, stages }: PlanningProblem, { candidate, replicas }: Configuration) {
+  return Object.entries(counts).flatMap(([device, count]) => {
+    const used = stages.reduce(
+      (sum, { candidates }, i) =>
+        candidates[candidate[i] as number]?.device === device ? sum + (replicas[i] as number) : sum,
+      0,
+    );
+    return used > count ? [{ text: `${used} ${device} are used and ${count} are free` }] : [];
+  });
 }
 
 function isCoarse(method: PipelineSpec['planner']['method']): method is 'coarse-mean' | 'coarse-peak' {

@@ -35,6 +35,7 @@ import type {
   PipelinePlanBody,
   StageGraph,
 } from '../../pipeline/index.js';
+import { countedPlan } from '../../recount/index.js';
 import type { Trace } from '../../workload/index.js';
 import { hereNotes, serverNotes } from '../core-notes.js';
 import type { PipelineLimits, PlannedOpen, PlanningJob } from './pipeline-planning.js';
@@ -217,6 +218,7 @@ export function profilesIn({ files }: Pick<LoadedPipeline, 'files'>): Profile[] 
 /**
  * pipelinePlan makes a file of a plan: with the head of a file, its traffic envelope, its trace relative to that file,
  * and a note where the cluster has more CPUs on a server than there are cores for.
+ * @throws Error where its devices, counted again, are not those that it says or more than there are: a bug
  */
 export async function pipelinePlan(
   planned: PipelinePlanBody,
@@ -230,14 +232,14 @@ export async function pipelinePlan(
     figures.load !== undefined && 'trace' in figures.load
       ? { load: { trace: relativePath(pathFrom(spec.path, figures.load.trace), holder) } }
       : {};
-  return {
+  return countedPlan({
     ...emittedHead('pipeline-plan', inputs(holder)),
     ...{ name, method },
     ...(notes.length === 0 ? {} : { notes }),
     serving: pipelineServing(spec.value),
     ...figures,
     ...load,
-  };
+  });
 }
 
 /** pipelineServing says by what plans of a spec are served. */

@@ -1,5 +1,6 @@
 import { type Decisions, Decision as SharedDecision } from '../decisions.js';
 import type { Pool, Topology } from '../topology.js';
+import { GpusInUse } from './gpus-in-use.js';
 import type { ScalingRule } from './policy.js';
 
 const Decision = SharedDecision;
@@ -13,6 +14,8 @@ const State = { off: 0, asked: 1, up: 2 } as const;
 export interface ScalerParts {
   readonly topology: Topology;
   readonly decisions: Decisions;
+  /** The GPUs that may be in use at once, by class; a class without an entry has no limit. */
+  readonly gpus?: Readonly<Record<string, number>>;
 }
 
 /** ScalerHooks is what a Scaler asks of the scheduler. */
@@ -25,7 +28,8 @@ export interface ScalerHooks {
 
 /**
  * Scaler activates and retires devices, so that each pool has as many as its ScalingRule or a tuner wants. The devices with the
- * lowest numbers are activated first and retired last. A device of several pools counts for the first of them.
+ * lowest numbers are activated first and retired last. A device of several pools counts for the first of them. Where a class
+ * has too few GPUs for a device more, it waits until one is free: a device that is retired keeps its GPU until its batch ends.
  */
 export class Scaler {
   private readonly states: Uint8Array;
@@ -40,14 +44,16 @@ export class Scaler {
   private isShort = false;
 
   private readonly decisions: Decisions;
+  private readonly inUse: GpusInUse;
 
   constructor(
     rule: ScalingRule,
-    { topology, decisions }: ScalerParts,
+    { topology, decisions, gpus = {} }: ScalerParts,
     private readonly hooks: ScalerHooks,
   ) {
     const { pools, devices } = topology;
     this.decisions = decisions;
+    this.inUse = new GpusInUse(devices, gpus, hooks.isRunning);
     this.pools = pools.map((pool, index) => ({
       ...pool,
       devices: pool.devices.filter((device) => devices[device]?.pool === index),
@@ -87,8 +93,12 @@ export class Scaler {
       this.nextAt = this.changes[this.done]?.atNs ?? NEVER;
     }
     this.isShort = false;
+    this.inUse.settle();
     this.pools.forEach((_, pool) => {
-      this.bring(at, pool);
+      this.retireFrom(at, pool);
+    });
+    this.pools.forEach((_, pool) => {
+      this.activateFor(pool);
     });
   }
 
@@ -97,27 +107,35 @@ export class Scaler {
     return devices.filter((device) => this.states[device] !== State.off).length;
   }
 
-  /** bring activates or retires devices of a pool until it has as many as it should. */
-  private bring(at: number, pool: number): void {
+  /** retireFrom retires devices of a pool until it has no more than it should. */
+  private retireFrom(at: number, pool: number): void {
+    const { devices } = this.pools[pool] as Pool;
+    let over = this.active(pool) - (this.wanted[pool] as number);
+    for (let i = devices.length - 1; i >= 0 && over > 0; i--) {
+      const device = devices[i] as number;
+      if (this.states[device] === State.off) continue;
+      this.states[device] = State.off;
+      this.inUse.retired(device);
+      this.hooks.retire(at, device);
+      over -= 1;
+    }
+  }
+
+  /** activateFor activates devices of a pool until it has as many as it should, as far as that is possible now. */
+  private activateFor(pool: number): void {
     const { devices } = this.pools[pool] as Pool;
     let more = (this.wanted[pool] as number) - this.active(pool);
     for (let i = 0; i < devices.length && more > 0; i++) {
       const device = devices[i] as number;
       if (this.states[device] !== State.off) continue;
-      if (this.hooks.isRunning(device)) {
+      if (this.hooks.isRunning(device) || !this.inUse.mayActivate(device)) {
         this.isShort = true;
         continue;
       }
       this.states[device] = State.asked;
+      this.inUse.activated(device);
       this.decisions.push(Decision.activate, device);
       more -= 1;
-    }
-    for (let i = devices.length - 1; i >= 0 && more < 0; i--) {
-      const device = devices[i] as number;
-      if (this.states[device] === State.off) continue;
-      this.states[device] = State.off;
-      this.hooks.retire(at, device);
-      more += 1;
     }
   }
 }

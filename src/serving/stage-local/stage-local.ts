@@ -145,7 +145,7 @@ export class StageLocalCore implements ServingCore {
       : undefined;
     this.scaler = new Scaler(
       scaling,
-      { topology, decisions },
+      { topology, decisions, ...(tuning && { gpus: tuning.gpus }) },
       {
         retire: (at, device) => this.retire(at, device),
         isRunning: (device) => this.placement.running(device) !== NONE,

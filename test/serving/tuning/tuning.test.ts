@@ -16,6 +16,7 @@ import { Tuning } from '../../../src/serving/tuning/index.js';
 import { LoadMeter } from '../../../src/serving/tuning/load-meter.js';
 import { DeviceState, simulate } from '../../../src/simulator/index.js';
 import { arrivalsAt } from '../../../src/workload/index.js';
+import { LONG, seeds } from '../../cases.js';
 import { edge, pipelineOf } from '../../pipeline-plans.js';
 import { evenly, S, setOf } from './tuned.js';
 
@@ -114,6 +115,28 @@ describe('a core with a tuner', () => {
       [1, 1.01, 1.02, 1.03, 1.6].map((s) => s * S),
     );
     expect(changes).toEqual(['1.03 a comesUp', '1.53 a up']);
+  });
+
+  it('counts a device that is retired while it runs a batch until the batch ends', () => {
+    const seen = { full: 0, runs: 0 };
+    for (const seed of seeds(2, 20))
+      for (const tuner of LONG ? ['inferline', 'ds2', 'hpa', 'kpa'] : ['kpa']) {
+        const stream = streamOf(seed, 'load');
+        const phases = Array.from({ length: 8 }, (_, k) => ({ from: 20 * k, rps: 5 + stream.integer(180) }));
+        const arrivals = phases.flatMap(({ from, rps }) => evenly(rps, from, from + 20));
+        const plan = planWith({ classes: { cpu: { used: 2, count: 6 } } });
+        const { changes } = run(plan, arrivals, { tuner });
+        let [inUse, most] = [2, 2];
+        for (const line of changes) {
+          if (line.endsWith('comesUp')) inUse++;
+          if (line.endsWith('standby')) inUse--;
+          most = Math.max(most, inUse);
+        }
+        expect(most, `${tuner}, seed ${seed}`).toBeLessThanOrEqual(6);
+        seen.runs++;
+        if (most === 6) seen.full++;
+      }
+    expect(seen.full, JSON.stringify(seen)).toBeGreaterThan(seen.runs / 4);
   });
 
   it('ends a simulation when all requests have ended, though the tuner asks to be woken for ever', () => {
