@@ -98,9 +98,9 @@ function classFaults(name: string, { classes, cluster }: Placed, gpus: readonly 
   return [
     ...differs(told?.used ?? 0, used, `${at}/used`),
     ...differs(told?.standby ?? 0, standby, `${at}/standby`),
-    ...(told !== undefined && told.count !== free
-      ? [fault(`is ${told.count ?? 'absent'}; the cluster has ${free ?? 'no limit'}`, `${at}/count`)]
-      : []),
+    ...(told?.count === undefined || told.count === free
+      ? []
+      : [fault(`is ${told.count}; the cluster has ${free ?? 'no limit'}`, `${at}/count`)]),
     ...(free !== undefined && used + standby > free
       ? [fault(`has ${used} GPUs in use and ${standby} on standby, and ${free} are free`, at)]
       : []),

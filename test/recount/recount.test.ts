@@ -53,7 +53,9 @@ describe('recountFaults()', () => {
       '/classes/cpu/used',
     ]);
     expect(paths(planOf({ classes: { cpu: { used: 3, count: 4 } } }))).toEqual(['/classes/cpu/standby']);
-    expect(paths(planOf({ classes: { cpu: { used: 3, standby: 1 } } }))).toEqual(['/classes/cpu/count']);
+    expect(paths(planOf({ classes: { cpu: { used: 3, standby: 1, count: 5 } } }))).toEqual([
+      '/classes/cpu/count',
+    ]);
     expect(paths(planOf({ hourlyCost: 1 }))).toEqual(['/hourlyCost']);
     expect(paths(planOf({ objective: { kind: 'cost', value: 1, bound: 1, gap: 0 } }))).toEqual([
       '/objective/value',
