@@ -38,5 +38,6 @@ it.each([
   const [head = '', body = ''] = text.split('\r\n\r\n');
   expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
   expect(head.toLowerCase()).toContain('connection: close');
+  expect(head.split('\r\n')).toContain('content-type: application/json');
   expect(JSON.parse(body)).toEqual({ error: expect.stringContaining(why) });
 });
