@@ -40,6 +40,8 @@ export interface PartitionModelOptions {
   readonly dim?: Readonly<DimValues> | undefined;
   /** How far the rows of a batch may be from those of a request alone; by default as in the profile. */
   readonly batchTolerance?: number | undefined;
+  /** Whether to take batches although nothing shows that rows keep apart. */
+  readonly trustBatch?: boolean | undefined;
   /** For inputs that take certain values only, the number that fills each of their elements. */
   readonly fill?: Readonly<Record<string, number>> | undefined;
   readonly blocks: number;
@@ -199,7 +201,7 @@ async function measuredNow(prepared: PreparedModel, options: PartitionModelOptio
 
 /** preparation gives the options of `prepareModel`. What is not given is taken from the profile. */
 function preparation(
-  { boundary, dim, batchTolerance, fill, signal }: PartitionModelOptions,
+  { boundary, dim, batchTolerance, trustBatch, fill, signal }: PartitionModelOptions,
   given: Profile | undefined,
 ) {
   const profiled = given === undefined ? {} : asProfiled(given.model);
@@ -208,6 +210,7 @@ function preparation(
     ...profiled,
     ...(dim ? { dims: dim } : {}),
     ...(batchTolerance ? { batchTolerance } : {}),
+    ...(trustBatch ? { trustBatch } : {}),
     ...(fill ? { fill: { ...profiled.fill, ...fill } } : {}),
     ...(signal ? { signal } : {}),
   };

@@ -21,6 +21,8 @@ export interface CampaignOptions {
    * default only rounding is allowed. It is for models whose rows influence one another slightly.
    */
   readonly batchTolerance?: number | undefined;
+  /** Whether to take batches although nothing shows that rows keep apart; noted in the profile where it was needed. */
+  readonly trustBatch?: boolean | undefined;
   /** For inputs that take certain values only, the number that fills each of their elements. */
   readonly fill?: Readonly<Record<string, number>> | undefined;
   /** How tensors cross a cut; `exact` by default. */
@@ -48,6 +50,7 @@ export interface AskedCampaign {
     readonly dims?: DimValues;
     readonly fill?: Readonly<Record<string, number>>;
     readonly batchTolerance?: number;
+    readonly trustBatch?: boolean;
   };
   readonly limits: Partial<Record<Limit, number>>;
 }
@@ -62,7 +65,7 @@ export async function askedCampaign(
   options: CampaignOptions,
   before: Profile | undefined,
 ): Promise<AskedCampaign> {
-  const { devices, batch, virtual, boundary, dim, fill, batchTolerance } = options;
+  const { devices, batch, virtual, boundary, dim, fill, batchTolerance, trustBatch } = options;
   const held = before === undefined ? undefined : await heldCells(before);
   const cells: Cells = {
     devices: [...(devices ?? held?.devices ?? DEFAULT_CELLS.devices)],
@@ -79,6 +82,7 @@ export async function askedCampaign(
       ...(dim && { dims: { ...profiled.dims, ...dim } }),
       ...(fill && { fill: { ...profiled.fill, ...fill } }),
       ...(batchTolerance && { batchTolerance }),
+      ...(trustBatch && { trustBatch }),
     },
     limits: limitsOf(options, before === undefined ? {} : { pauseMs: 0, ...before.measurement }),
   };

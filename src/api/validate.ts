@@ -1,7 +1,8 @@
 import { dirname } from 'node:path';
 import {
   ARTIFACT_KINDS,
-  batchToleranceNote,
+  type BatchMarks,
+  batchNotes,
   InputError,
   type Loaded,
   loadArtifact,
@@ -135,26 +136,19 @@ async function describePlan({ value: plan, path }: Loaded<'pooled-plan'>): Promi
 
 async function describeGearPlan({ value: plan, path }: Loaded<'gear-plan'>): Promise<string> {
   const confirmed = CONFIRMED[await confirmPlan(plan, { path })];
-  return `gear plan of ${plan.stages.map(({ name }) => name).join(', ')}; ${confirmed}`;
+  const head = `gear plan of ${plan.stages.map(({ name }) => name).join(', ')}`;
+  return [head, confirmed, ...tolerances(plan.stages)].join('; ');
 }
 
 async function describePipelinePlan({ value: plan, path }: Loaded<'pipeline-plan'>): Promise<string> {
   const confirmed = CONFIRMED[await confirmPlan(plan, { path })];
-  const models = plan.stages.map(({ name, batchTolerance }) => ({
-    name,
-    ...(batchTolerance === undefined ? {} : { batchTolerance }),
-  }));
   const stages = plan.stages.map(({ name }) => name).join(', ');
-  return [`pipeline plan of ${stages}`, confirmed, ...tolerances(models)].join('; ');
+  return [`pipeline plan of ${stages}`, confirmed, ...tolerances(plan.stages)].join('; ');
 }
 
-/** tolerances says of which models the rows of a batch may differ, and by how much. */
-function tolerances(
-  models: readonly { readonly name: string; readonly batchTolerance?: number }[],
-): string[] {
-  return models.flatMap(({ name, batchTolerance }) =>
-    batchTolerance === undefined ? [] : [batchToleranceNote(name, batchTolerance)],
-  );
+/** tolerances says of which models the rows of a batch may differ, and by how much, or are trusted not to. */
+function tolerances(models: readonly (BatchMarks & { readonly name: string })[]): string[] {
+  return models.flatMap((model) => batchNotes(model.name, model));
 }
 
 /** describeBundle checks a bundle as the server does, up to the start of its executors. */

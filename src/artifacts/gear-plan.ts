@@ -142,6 +142,8 @@ export interface GearStage {
   weightBytes?: number;
   /** How far the rows of a batch may be from those of a request alone, as the profile says. */
   batchTolerance?: number;
+  /** Why its batches are taken on trust, as the profile says. */
+  trustBatch?: string;
   /** The model's inputs, all of which come from the request, where the profile has them. */
   inputs?: StageInput[];
   outputs?: TensorSpec[];

@@ -201,7 +201,9 @@ export type {
   WholeLatency,
 } from './profile.js';
 export {
-  batchToleranceNote,
+  type BatchMarks,
+  batchMarks,
+  batchNotes,
   cellName,
   layersBeforeBlocks,
   type ProfiledCell,

@@ -122,6 +122,8 @@ export interface PlannedStage {
   latencyQuantile?: LatencyQuantile;
   /** How far the rows of a batch may be from those of a request alone, as the profile says. */
   batchTolerance?: number;
+  /** Why its batches are taken on trust, as the profile says. */
+  trustBatch?: string;
   /** The bytes of the model's weights, where the profile has them. */
   weightBytes?: number;
   /** The model's inputs and where they come from, where the profile has them. */

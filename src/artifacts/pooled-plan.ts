@@ -135,6 +135,8 @@ export interface PlannedModel {
   boundary?: Boundary;
   /** How far the rows of a batch may be from those of a request alone, as the profile says. */
   batchTolerance?: number;
+  /** Why its batches are taken on trust, as the profile says. */
+  trustBatch?: string;
   inputs?: TensorSpec[];
   outputs?: TensorSpec[];
   inputBytes?: number;

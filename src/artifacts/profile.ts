@@ -56,6 +56,11 @@ export interface ProfiledModel {
    * where only rounding was allowed.
    */
   batchTolerance?: number;
+  /**
+   * Why its batches are taken on trust: what stands against that the rows of a batch keep apart. Absent where rules or
+   * runs show that they do.
+   */
+  trustBatch?: string;
 }
 
 /** ProfiledLayer is one node of the graph, in topological order, and what cutting after it would send. */
@@ -165,8 +170,32 @@ export interface Measurement {
 }
 
 /** batchToleranceNote says to a person what a profile's `batchTolerance` means. */
-export function batchToleranceNote(model: string, tolerance: number): string {
+function batchToleranceNote(model: string, tolerance: number): string {
   return `${model}: the rows of a batch influence one another; they may differ from those of a request alone by up to ${tolerance} of the largest value (batch tolerance)`;
+}
+
+/** batchTrustNote says to a person what a profile's `trustBatch` means. */
+function batchTrustNote(model: string, why: string): string {
+  return `${model}: its batches are trusted not to mix the rows of requests (trust batch), although ${why}`;
+}
+
+/** BatchMarks are what a model's profile says of the rows of a batch, which its plan repeats. */
+export type BatchMarks = Pick<ProfiledModel, 'batchTolerance' | 'trustBatch'>;
+
+/** batchNotes says what a profile or plan has to say of the rows of a model's batches. */
+export function batchNotes(model: string, { batchTolerance, trustBatch }: BatchMarks): string[] {
+  return [
+    ...(batchTolerance === undefined ? [] : [batchToleranceNote(model, batchTolerance)]),
+    ...(trustBatch === undefined ? [] : [batchTrustNote(model, trustBatch)]),
+  ];
+}
+
+/** batchMarks gives the marks that there are. */
+export function batchMarks({ batchTolerance, trustBatch }: BatchMarks): BatchMarks {
+  return {
+    ...(batchTolerance === undefined ? {} : { batchTolerance }),
+    ...(trustBatch === undefined ? {} : { trustBatch }),
+  };
 }
 
 /** ProfiledCell names the figures of a device class at one virtual size and batch size. */

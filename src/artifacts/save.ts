@@ -27,8 +27,8 @@ const NEWER_VERSIONS: Partial<Record<ArtifactKind, string>> = {
   'no-plan': '1.2',
   'pipeline-plan': '1.1',
   'plan-diff': '1.4',
-  'pooled-plan': '1.1',
-  profile: '1.2',
+  'pooled-plan': '1.2',
+  profile: '1.3',
   'simulation-report': '1.1',
   verification: '1.3',
 };

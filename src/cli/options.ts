@@ -172,6 +172,12 @@ export function batchToleranceOption(): Option {
   return new Option('--batch-tolerance <share>', `${says} (rounding only)`).argParser(openShare);
 }
 
+/** trustBatchOption makes the option `--trust-batch` of the commands that read a model. */
+export function trustBatchOption(): Option {
+  const says = 'take batches although nothing shows that the rows of requests keep apart in them';
+  return new Option('--trust-batch', `${says}; noted in profile and plans`);
+}
+
 /** traceFormatOption makes the option `--trace-format` of every command that reads a trace. */
 export function traceFormatOption(): Option {
   return new Option(

@@ -1,5 +1,6 @@
 import {
   type AccuracyInterval,
+  batchMarks,
   type CascadeSpec,
   type Gear,
   type GearLimit,
@@ -130,7 +131,7 @@ class PlanWriter {
       const { latencyNs, correct, name } = this.problem.models[model] as FamilyModel;
       const alone = correct.reduce((sum, one) => sum + one, 0) / correct.length;
       const bytes = weightBytes(profile);
-      const { inputs, outputs, batchTolerance } = profile.model;
+      const { inputs, outputs } = profile.model;
       const output = spec.models[at]?.output ?? (outputs?.length === 1 ? outputs[0]?.name : undefined);
       const sent = (inputs ?? []).map((input) => bytesPerRow(input) ?? 0);
       return {
@@ -146,7 +147,7 @@ class PlanWriter {
         accuracy: alone,
         accuracyInterval: intervalOf(alone, this.problem),
         ...(bytes === undefined ? {} : { weightBytes: bytes }),
-        ...(batchTolerance === undefined ? {} : { batchTolerance }),
+        ...batchMarks(profile.model),
         ...(inputs === undefined
           ? {}
           : { inputs: inputs.map((input): StageInput => ({ ...input, from: [`request.${input.name}`] })) }),

@@ -12,10 +12,15 @@ export {
   type BatchDim,
   batchDim,
   bindDims,
+  followRows,
   freeDims,
+  type LostOutput,
   type MeasuredShapes,
   makeBatchSymbolic,
+  type RowsFollowed,
+  type SeenTensor,
   type SymbolicBatch,
+  type UnknownNode,
   zeroDims,
 } from './batch/index.js';
 export {

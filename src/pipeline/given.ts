@@ -1,4 +1,5 @@
 import {
+  batchMarks,
   isEmulated,
   type LongestPath,
   type PlannedEdge,
@@ -211,7 +212,7 @@ function stageOf(problem: GivenProblem, { factors, bytes }: Figures, i: number):
     ...(standby === 0 ? {} : { standby }),
     latencyUsByBatch: [...stage.latencyUsByBatch],
     ...(latencyQuantileOf(spec, i) === 'p50' ? {} : { latencyQuantile: latencyQuantileOf(spec, i) }),
-    ...(model.batchTolerance === undefined ? {} : { batchTolerance: model.batchTolerance }),
+    ...batchMarks(model),
     ...(stage.weightBytes === undefined ? {} : { weightBytes: stage.weightBytes }),
     ...(stage.inputs === undefined ? {} : { inputs: [...stage.inputs] }),
     ...(model.outputs === undefined ? {} : { outputs: model.outputs }),

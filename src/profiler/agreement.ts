@@ -153,7 +153,8 @@ export function confirmedBatching(
   const difference = Math.max(...pairs.map(([alone, together]) => differenceOf(alone, together)));
   // What two requests have in common may follow the size of the batch alone, as the elements of a shape do.
   const ofRows = !same(first, second) || (asShaped.kind === 'stacked' && first.dtype.startsWith('float'));
-  return { kind: 'mixed', why, ...(ofRows ? { difference } : {}) };
+  const grows = asShaped.kind === 'stacked' ? { grows: asShaped.axis } : {};
+  return { kind: 'mixed', why, ...grows, ...(ofRows ? { difference } : {}) };
 }
 
 function shown({ dtype, dims }: Shaped): string {

@@ -138,17 +138,21 @@ function checkNothingOpen(model: OnnxModel, declared: string | undefined): void 
   throw new InputError(`run ${model.name}`, faults, advice);
 }
 
-type BoundFields = Pick<ProfiledModel, 'dims' | 'fixedBatch' | 'measuredShapes' | 'batchTolerance'>;
+type BoundFields = Pick<
+  ProfiledModel,
+  'dims' | 'fixedBatch' | 'measuredShapes' | 'batchTolerance' | 'trustBatch'
+>;
 
 /** boundFields gives what a profile says of how its model was bound. `bindModel` makes the same model of it again. */
 export function boundFields(prepared: PreparedModel): BoundFields {
-  const { dims, fixedBatch, measuredShapes, batchTolerance } = prepared;
+  const { dims, fixedBatch, measuredShapes, batchTolerance, trustBatch } = prepared;
   const shapes = Object.entries(measuredShapes).map(([name, shape]) => [name, [...shape]]);
   return {
     ...(Object.keys(dims).length > 0 ? { dims: { ...dims } } : {}),
     ...(fixedBatch === undefined ? {} : { fixedBatch }),
     ...(shapes.length === 0 ? {} : { measuredShapes: Object.fromEntries(shapes) }),
     ...(batchTolerance === undefined ? {} : { batchTolerance }),
+    ...(trustBatch === undefined ? {} : { trustBatch }),
   };
 }
 

@@ -110,6 +110,8 @@ function resumeFaults(
     faults.push(fault('the profile to resume has other values in its inputs'));
   if (resume.model.batchTolerance !== prepared.batchTolerance)
     faults.push(fault('the profile to resume has another batch tolerance'));
+  if (resume.model.trustBatch !== prepared.trustBatch)
+    faults.push(fault('the profile to resume has another reason to take batches on trust'));
   if ((resume.boundary ?? 'exact') !== prepared.boundary)
     faults.push(
       fault(`the profile to resume has boundary ${resume.boundary ?? 'exact'}, not ${prepared.boundary}`),

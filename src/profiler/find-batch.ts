@@ -9,9 +9,10 @@ import {
 } from '../execution/index.js';
 import { dataSizedTensors, liveTensors, type MeasuredShapes, type OnnxModel } from '../onnx/index.js';
 import { type BindOptions, type BoundModel, bindModel } from './bind-model.js';
-import { findTensors, measureShapes, type Trial } from './find-tensors.js';
+import { judgeRows, type RowsJudged, tensorsToKnow } from './find-rows.js';
+import { findTensors, knownShapes, measureShapes, type Trial } from './find-tensors.js';
 import { inferredBytes, memoryShortage } from './memory-need.js';
-import { inputBatching, requestFor, stackRequests } from './requests.js';
+import { inputBatching, requestFor, stackRequests, type TensorMaker } from './requests.js';
 import { ScratchExecutors } from './scratch-executors.js';
 import { gathered, lightened, type Source, withScratch, writeData } from './source.js';
 import type { Batching, PrepareOptions, TensorFinding } from './types.js';
@@ -34,6 +35,8 @@ export interface Found {
   readonly measuredShapes: MeasuredShapes;
   /** The tolerance that was needed for rows that influence one another. */
   readonly batchTolerance: number | undefined;
+  /** Why a batch would not be taken if it were not trusted; undefined where no trust was needed. */
+  readonly trustBatch: string | undefined;
 }
 
 /** Bindings are the model bound without a tolerance for rows that influence one another, and with one. */
@@ -110,17 +113,78 @@ async function attempt(
   if (bound.notSymbolic !== undefined) return { kind: 'fails', why: bound.notSymbolic };
   const tolerance = common.options.batchTolerance;
   try {
-    const { found, mixing } = await find(bound, common, { batching: true, ...how });
+    const { found, mixing, rows } = await find(bound, common, { batching: true, ...how });
     const faults = mixedOutputs(found);
-    if (faults.length > 0) return { kind: 'fails', why: whyMixed(faults, mixing) };
+    const mixed = faults.length > 0 ? whyMixed(faults, mixing) : undefined;
+    if (mixed !== undefined && !common.options.trustBatch) return { kind: 'fails', why: mixed };
+    if (mixed !== undefined || rows !== undefined) return byRows(found, { ...rows, mixed }, common.options);
     if (tolerant === undefined || tolerance !== undefined) return found;
-    const said = `outputs differ by rounding only on these inputs, and ${option('batchTolerance')} would allow that`;
-    return { kind: 'fails', why: `${strict.notSymbolic}; ${said}` };
+    return { kind: 'fails', why: `${strict.notSymbolic}; ${roundingOnly()}` };
   } catch (error) {
     if (!(error instanceof ExecutionError) || common.options.signal?.aborted) throw error;
     const said = error instanceof OutOfMemoryError ? error.why : error.message;
     return { kind: 'fails', why: `it does not run at batch 2: ${firstLine(said)}` };
   }
+}
+
+function roundingOnly(): string {
+  return `outputs differ by rounding only on these inputs, and ${option('batchTolerance')} would allow that`;
+}
+
+/**
+ * byRows gives what was found where rules or runs show that rows keep apart, or where that is trusted. No trust makes an
+ * axis of the batch where there is none.
+ */
+function byRows(
+  found: Found,
+  {
+    mixed,
+    why,
+    slightly,
+    lost = [],
+    unsettled,
+  }: Partial<RowsJudged> & { readonly mixed: string | undefined },
+  { trustBatch = false }: PrepareOptions,
+): Attempt {
+  const tensors = new Map(
+    [...found.tensors].map(([name, finding]) => [name, settled(finding, unsettled?.has(name) ?? false)]),
+  );
+  const against = [mixed, why].filter((reason) => reason !== undefined);
+  if (against.length === 0) return { ...found, tensors };
+  const trusted = trustBatch ? withAxes(found, tensors) : undefined;
+  const cannot = [...lost.map(({ told }) => told), ...(trusted?.lost ?? [])];
+  if (trusted !== undefined && cannot.length === 0)
+    return { ...found, tensors: trusted.tensors, trustBatch: against.join('; ') };
+  if (trustBatch) against.push(`${cannot.join('; ')}, so that a batch's cannot be split among its requests`);
+  else if (slightly) against.push(roundingOnly());
+  return { kind: 'fails', why: against.join('; ') };
+}
+
+/** withAxes takes outputs for stacked that grow with the batch on one axis, whatever their values. */
+function withAxes(
+  { model }: Found,
+  found: ReadonlyMap<string, TensorFinding>,
+): { readonly tensors: Map<string, TensorFinding>; readonly lost: readonly string[] } {
+  const tensors = new Map(found);
+  const lost = model.graph.outputs.flatMap(({ name }) => {
+    const finding = found.get(name);
+    if (finding?.kind !== 'tensor' || finding.batching.kind !== 'mixed') return [];
+    const { grows, why } = finding.batching;
+    if (grows === undefined) return [`output ${name}: ${why}`];
+    const spec = { ...finding.spec, batchAxis: grows };
+    tensors.set(name, { ...finding, spec, batching: { kind: 'stacked', axis: grows } });
+    return [];
+  });
+  return { tensors, lost };
+}
+
+/** settled takes no tensor for common to all requests only because two requests had the same. */
+function settled(finding: TensorFinding, isUnsettled: boolean): TensorFinding {
+  if (!isUnsettled || finding.kind !== 'tensor' || finding.batching.kind !== 'common') return finding;
+  return {
+    ...finding,
+    batching: { kind: 'mixed', why: 'it is made of the rows of a batch and has no batch axis' },
+  };
 }
 
 /** findUnbatched gives the tensors of a model that runs at one batch size only. */
@@ -167,32 +231,46 @@ function roundedUp(value: number): number {
   return Number((Math.ceil(value / unit) * unit).toPrecision(2));
 }
 
+interface FoundRows {
+  readonly found: Found;
+  readonly mixing: string | undefined;
+  readonly rows: RowsJudged | undefined;
+}
+
 /** find runs the model; where outputs turn out to mix rows, it names the first node that does, if that is asked for. */
 async function find(
   bound: BoundModel,
   common: Common,
   { batching, namesMixing }: { readonly batching: boolean; readonly namesMixing: boolean },
-): Promise<{ found: Found; mixing: string | undefined }> {
+): Promise<FoundRows> {
   const { model, source } = gathered(bound.model, common.path);
-  const { feeds: given = {}, fill = {}, batchTolerance: tolerance } = common.options;
-  const first = requestFor(bound.shaped, bound.batch, { which: 0, given, fill });
-  const second = requestFor(bound.shaped, bound.batch, { which: 1, given, fill });
-  const both = batching ? stackRequests([first, second], inputBatching(bound.batch)) : undefined;
+  const { feeds: given = {}, fill = {}, batchTolerance: tolerance, trustBatch = false } = common.options;
+  const request = (which: number, kind?: TensorMaker) =>
+    requestFor(bound.shaped, bound.batch, { which, given, fill, ...(kind && { kind }) });
+  const joined = (several: readonly Tensors[]) => stackRequests(several, inputBatching(bound.batch));
+  const [first, second] = [request(0), request(1)];
+  const both = batching ? joined([first, second]) : undefined;
   const fixedBatch = batching ? undefined : bound.batch.kind === 'fixed' ? bound.batch.size : 1;
   const requests = batching ? 2 : 1;
   return await withTrial({ model, source, requests }, common, async (common) => {
     const settled = new Set(Object.keys(fill));
     const trial: Trial = { ...common, ...{ first, second, both, settled }, ...(tolerance && { tolerance }) };
-    const tensors = await findTensors(trial, liveTensors(model));
-    const request = first;
-    const measuredShapes = bound.shapes;
+    const live = liveTensors(model);
+    const known = await knownShapes(trial, batching ? tensorsToKnow(bound, live) : live);
+    const tensors = await findTensors(trial, live, known);
     const found: Found = {
       kind: 'batches',
-      ...{ model, source, request, tensors, fixedBatch, measuredShapes },
-      batchTolerance: tolerance,
+      ...{ model, source, request: first, tensors, fixedBatch, measuredShapes: bound.shapes },
+      ...{ batchTolerance: tolerance, trustBatch: undefined },
     };
-    const mixes = namesMixing && mixedOutputs(found).length > 0;
-    return { found, mixing: mixes ? await firstMixing(trial, tensors) : undefined };
+    const mixes = mixedOutputs(found).length > 0;
+    const mixing = mixes && namesMixing ? await firstMixing(trial, tensors) : undefined;
+    // A fixed batch became symbolic only because the rules followed every row.
+    if (!batching || bound.fileBatch !== undefined || (mixes && !trustBatch))
+      return { found, mixing, rows: undefined };
+    const requestsOf = { of: (kind: TensorMaker, which: number) => request(which, kind), joined };
+    const judging = { mixing: tolerance !== undefined, found: tensors, known, requests: requestsOf };
+    return { found, mixing, rows: await judgeRows(trial, bound, judging) };
   });
 }
 

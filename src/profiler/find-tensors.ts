@@ -17,6 +17,7 @@ import {
   type OnnxModel,
   type Probe,
   probeTensors,
+  type SeenTensor,
 } from '../onnx/index.js';
 import { agree, batchingOfShapes, confirmedBatching, type Seen, type Shaped } from './agreement.js';
 import { randomBatching } from './random-values.js';
@@ -75,11 +76,9 @@ interface Candidate {
 export async function findTensors(
   trial: Trial,
   names: readonly string[],
+  known?: KnownShapes,
 ): Promise<Map<string, TensorFinding>> {
-  const types = await typesOf(trial, names);
-  trial.checkFits?.(types);
-  const tensors = names.filter((name) => types.get(name)?.dtype !== undefined);
-  const shapes = await shapesOf(trial, tensors, (name) => types.get(name)!.dtype!);
+  const { types, shapes } = known ?? (await knownShapes(trial, names));
   const sized = dataSizedTensors(trial.model, trial.settled);
   const variable = (name: string) => {
     const seen = shapes.get(name);
@@ -194,6 +193,31 @@ export async function measureShapes(
   if (tensors.length === 0) return {};
   const [shapes] = await answers(trial, shapeProbes(tensors), { requests: [trial.first], read: dimsOf });
   return Object.fromEntries(tensors.map((name, i) => [name, shapes![i]!]));
+}
+
+/** KnownShapes are what ONNX Runtime infers of tensors, and the shapes that were seen. */
+export interface KnownShapes {
+  readonly types: ReadonlyMap<string, TensorInfo>;
+  readonly shapes: ReadonlyMap<string, Shapes>;
+}
+
+/** knownShapes finds types and shapes of tensors, which is the first that `findTensors` does. */
+export async function knownShapes(trial: Trial, names: readonly string[]): Promise<KnownShapes> {
+  const types = await typesOf(trial, names);
+  trial.checkFits?.(types);
+  const tensors = names.filter((name) => types.get(name)?.dtype !== undefined);
+  return { types, shapes: await shapesOf(trial, tensors, (name) => types.get(name)!.dtype!) };
+}
+
+/** seenShapes gives the shapes of tensors for one request and for two, where they are the same for any request. */
+export function seenShapes({ shapes }: KnownShapes): Map<string, SeenTensor> {
+  return new Map(
+    [...shapes].flatMap(([name, { first, second, both }]): [string, SeenTensor][] =>
+      both === undefined || first.dims.join() !== second.dims.join()
+        ? []
+        : [[name, { one: first.dims, two: both.dims }]],
+    ),
+  );
 }
 
 /** compared gives the batching of tensors by their values. */
@@ -312,15 +336,26 @@ async function answers<T>(
   probes: readonly Probe[],
   { requests, read }: { readonly requests: readonly Tensors[]; readonly read: (values: TensorData[]) => T },
 ): Promise<T[]> {
+  return await withProbes(trial, probes, async (run) => {
+    const seen: T[] = [];
+    for (const feeds of requests) seen.push(read(await run(feeds)));
+    return seen;
+  });
+}
+
+/** withProbes loads the model with probes, and hands over what runs it and gives their answers. */
+export async function withProbes<T>(
+  trial: Loading,
+  probes: readonly Probe[],
+  use: (run: (feeds: Tensors) => Promise<TensorData[]>) => Promise<T>,
+): Promise<T> {
   const { bytes, outputs } = probeTensors(trial.model, probes);
   return await loaded(trial, bytes, async ({ model }) => {
-    const seen: T[] = [];
-    for (const feeds of requests) {
+    return await use(async (feeds) => {
       trial.signal?.throwIfAborted();
       const { outputs: values } = await trial.executor.run(model, feeds, [...new Set(outputs)]);
-      seen.push(read(outputs.map((name) => values[name]!)));
-    }
-    return seen;
+      return outputs.map((name) => values[name]!);
+    });
   });
 }
 

@@ -72,6 +72,7 @@ function differences(first: MeasuredProfile, other: MeasuredProfile): Fault[] {
   differs('the fixed batch', a.model.fixedBatch, b.model.fixedBatch);
   differs('the measured shapes', sorted(a.model.measuredShapes), sorted(b.model.measuredShapes));
   differs('the batch tolerance', a.model.batchTolerance, b.model.batchTolerance);
+  differs('the trust in its batches', a.model.trustBatch, b.model.trustBatch);
   differs('the boundary', a.boundary ?? 'exact', b.boundary ?? 'exact');
   const bytes = (profile: Profile) => profile.blocks.map(({ cutBytes }) => cutBytes);
   differs('the bytes after the blocks', bytes(a), bytes(b));

@@ -128,6 +128,7 @@ async function assemble(
     fixedBatchReason: fixedBatch === undefined ? undefined : found.reason,
     measuredShapes: found.measuredShapes,
     batchTolerance: fixedBatch === undefined ? found.batchTolerance : undefined,
+    trustBatch: fixedBatch === undefined ? found.trustBatch : undefined,
     inputs: specsOf(model.graph.inputs, tensors).map((spec) => withFill(spec, fill.get(spec.name))),
     outputs,
     cuts,

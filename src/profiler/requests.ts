@@ -20,6 +20,17 @@ export function inputAxes(batch: BatchDim): ReadonlyMap<string, number | undefin
   return new Map(batch.kind === 'none' ? [] : batch.inputs.map(({ name, axis }) => [name, axis]));
 }
 
+/** TensorMaker makes a tensor's values from a stream of numbers in [0, 1). */
+export type TensorMaker = (tensor: Pick<TensorData, 'dtype' | 'dims'>, nextUnit: () => number) => TensorData;
+
+interface RequestValues {
+  readonly which: number;
+  readonly given?: Tensors;
+  readonly fill?: Readonly<Record<string, number>>;
+  /** Makes the values of inputs with a batch axis; uniform random ones by default. */
+  readonly kind?: TensorMaker;
+}
+
 /**
  * requestFor makes values of every input for one request (for a whole run where the batch is fixed). An input in `fill`
  * holds that number throughout, another one in `given` holds those values, and all others hold seeded random values.
@@ -30,11 +41,7 @@ export function inputAxes(batch: BatchDim): ReadonlyMap<string, number | undefin
 export function requestFor(
   model: OnnxModel,
   batch: BatchDim,
-  {
-    which,
-    given = {},
-    fill = {},
-  }: { which: number; given?: Tensors; fill?: Readonly<Record<string, number>> },
+  { which, given = {}, fill = {}, kind = randomTensor }: RequestValues,
 ): Tensors {
   const axes = inputAxes(batch);
   const symbolic = batch.kind === 'symbolic';
@@ -55,7 +62,8 @@ export function requestFor(
       const stream = streamOf(SEED, `request ${number} input ${name}`);
       const value = filled.get(name);
       if (value !== undefined) return [name, filledTensor(dtype, shape, value)];
-      return [name, asGiven.get(name) ?? randomTensor({ dtype, dims: shape }, () => stream.uniform())];
+      const made = axes.get(name) === undefined ? randomTensor : kind;
+      return [name, asGiven.get(name) ?? made({ dtype, dims: shape }, () => stream.uniform())];
     }),
   );
 }

@@ -17,6 +17,8 @@ export interface PrepareOptions {
    * whose rows influence one another slightly. By default only rounding is allowed.
    */
   readonly batchTolerance?: number;
+  /** Whether to take batches although nothing shows that rows keep apart; an output without a batch axis stays a bar. */
+  readonly trustBatch?: boolean;
   /** How tensors will cross a cut; it decides what `cutBytes` counts. By default `exact`. */
   readonly boundary?: Boundary;
   /** Values of inputs for one request in place of random ones, for inputs that take certain values only. */
@@ -57,6 +59,8 @@ export interface PreparedModel {
   readonly measuredShapes: MeasuredShapes;
   /** The tolerance that rows of a batch were given beyond rounding. */
   readonly batchTolerance: number | undefined;
+  /** Why its batches are taken on trust only; undefined where rules or runs show that rows keep apart. */
+  readonly trustBatch: string | undefined;
   readonly boundary: Boundary;
   /** The model's inputs at batch 1, or at the fixed batch. */
   readonly inputs: readonly TensorSpec[];
@@ -92,6 +96,8 @@ export type Batching =
        * other request: Infinity where integers differ. Absent where it was not compared, or no request's data is in it.
        */
       readonly difference?: number;
+      /** The axis that grows with the batch, where one does. */
+      readonly grows?: number;
     };
 
 /**

@@ -77,6 +77,7 @@ export const attribute = {
   int: (name: string, value: number) => message([1, name], [3, value], [20, 2]),
   ints: (name: string, values: readonly number[]) =>
     message([1, name], ...values.map((value): FieldOf => [8, value]), [20, 7]),
+  text: (name: string, value: string) => message([1, name], [4, value], [20, 3]),
   strings: (name: string, values: readonly string[]) =>
     message([1, name], ...values.map((value): FieldOf => [9, value]), [20, 8]),
   tensor: (name: string, tensor: Uint8Array) => message([1, name], [5, tensor], [20, 4]),

@@ -6,6 +6,7 @@ import {
   dimensionOption,
   each,
   namedNumber,
+  trustBatchOption,
   wholeNumber,
   withJson,
 } from '../options.js';
@@ -17,6 +18,7 @@ interface Options {
   device?: string[];
   dim?: DimValues;
   batchTolerance?: number;
+  trustBatch?: boolean;
   fill?: Record<string, number>;
   blocks: number;
   method: 'greedy' | 'min-transfer';
@@ -45,6 +47,7 @@ export function partitionCommand(): Command {
       )
       .addOption(dimensionOption())
       .addOption(batchToleranceOption())
+      .addOption(trustBatchOption())
       .option(
         '--fill <input=number>',
         'value of an input that takes certain values only (repeatable)',

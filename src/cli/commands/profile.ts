@@ -10,6 +10,7 @@ import {
   namedNumber,
   notNegative,
   positiveNumber,
+  trustBatchOption,
   wholeNumber,
   wholeNumbers,
   withJson,
@@ -25,6 +26,7 @@ interface Options {
   virtual?: number[];
   dim?: DimValues;
   batchTolerance?: number;
+  trustBatch?: boolean;
   fill?: Record<string, number>;
   blocks?: string;
   method?: 'greedy' | 'min-transfer';
@@ -84,6 +86,7 @@ export function profileCommand(): Command {
       )
       .addOption(dimensionOption())
       .addOption(batchToleranceOption())
+      .addOption(trustBatchOption())
       .option(
         '--fill <input=number>',
         'value of an input that takes certain values only (repeatable)',

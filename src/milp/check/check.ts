@@ -65,10 +65,10 @@ function checkModel(
   same(told, `${at}/sloMarginMs`, { is: planned.sloMarginMs, should: model.sloMarginUs / 1000 });
   same(told, `${at}/weight`, { is: planned.weight, should: model.weight });
   same(told, `${at}/blocks`, { is: planned.blocks, should: model.profile.blocks.length });
-  const { batchTolerance } = model.profile.model;
-  if (planned.batchTolerance !== batchTolerance) {
-    const said = `is ${planned.batchTolerance ?? 'not given'}; the profile has ${batchTolerance ?? 'none'}`;
-    told.push(fault(said, `${at}/batchTolerance`));
+  for (const mark of ['batchTolerance', 'trustBatch'] as const) {
+    const [is, should] = [planned[mark], model.profile.model[mark]];
+    if (is !== should)
+      told.push(fault(`is ${is ?? 'not given'}; the profile has ${should ?? 'none'}`, `${at}/${mark}`));
   }
   checkFormation(planned, model, at, told);
   const sum = planned.pipelines.reduce((total, p) => total + p.throughputRps, 0);

@@ -1,4 +1,5 @@
 import {
+  batchMarks,
   type ClassUse,
   FORMAT_VERSION,
   isEmulated,
@@ -143,7 +144,7 @@ export function poolsOf(models: readonly PlannedModel[]): PoolToPlace[] {
 function plannedModel(problem: PooledProblem, table: ModelTable, used: readonly UsedColumn[]): PlannedModel {
   const model = problem.models[table.index] as ProblemModel;
   const { profile } = model;
-  const { inputs, batchTolerance } = profile.model;
+  const { inputs } = profile.model;
   const inputBytes = inputs === undefined ? undefined : bytesOf(inputs);
   const pipelines = used.map((one) => plannedPipeline(problem, table, one));
   return {
@@ -158,7 +159,7 @@ function plannedModel(problem: PooledProblem, table: ModelTable, used: readonly 
       : {}),
     blocks: profile.blocks.length,
     ...(profile.boundary === undefined ? {} : { boundary: profile.boundary }),
-    ...(batchTolerance === undefined ? {} : { batchTolerance }),
+    ...batchMarks(profile.model),
     ...(inputs === undefined ? {} : { inputs }),
     ...(profile.model.outputs === undefined ? {} : { outputs: profile.model.outputs }),
     ...(inputBytes === undefined ? {} : { inputBytes }),

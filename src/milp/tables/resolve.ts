@@ -1,5 +1,5 @@
 import {
-  batchToleranceNote,
+  batchNotes,
   type Cluster,
   type DeviceClass,
   type Fault,
@@ -123,9 +123,8 @@ function resolvedModel(
 ): ProblemModel {
   const names = Object.keys(cluster.devices);
   const classes = names.filter((name) => unusableNote(name, { spec: model, profile }) === undefined);
-  const { batchTolerance } = profile.model;
   const notes = [
-    ...(batchTolerance === undefined ? [] : [batchToleranceNote(profile.model.name, batchTolerance)]),
+    ...batchNotes(profile.model.name, profile.model),
     ...names.flatMap((name) => unusableNote(name, { spec: model, profile }) ?? []),
     ...measurementNotes(profile.model.name, profile, usableFigures({ profile, classes }, cluster)),
   ];

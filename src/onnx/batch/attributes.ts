@@ -31,7 +31,7 @@ export type Attributes = ReadonlyMap<string, Attribute>;
  * attributesOf decodes a node's attributes. They are undefined where they cannot be decoded, since reading a file
  * checks only tensors and graphs.
  */
-export function attributesOf({ encoded }: OnnxNode): Attributes | undefined {
+export function attributesOf({ encoded }: Pick<OnnxNode, 'encoded'>): Attributes | undefined {
   return unlessUnreadable(() => {
     const attributes = new Map<string, Attribute>();
     for (const field of fieldsOf(encoded)) {

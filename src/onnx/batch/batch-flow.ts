@@ -1,4 +1,4 @@
-import { type Initializer, type OnnxNode, tensorHead, tensorNumbers } from '../wire/index.js';
+import { type Initializer, type OnnxNode, quoted, tensorHead, tensorNumbers } from '../wire/index.js';
 import type { Attributes } from './attributes.js';
 
 /** Batched is the axis of a tensor that grows with the batch, and how many entries each row of the batch has there. */
@@ -22,6 +22,10 @@ export interface BatchFlow {
   readonly values?: readonly (number | BatchMultiple)[];
   /** Whether its elements, and not its rows, depend on the size of the batch, as the output of Shape does. */
   readonly sized?: boolean;
+  /** Whether rows are in it in a way that no rule knows. */
+  readonly open?: boolean;
+  /** Whether its rows are the same for all requests, as those of a constant are that is repeated for each row. */
+  readonly alike?: boolean;
   /** Whether it is a constant of zeros only, as an initial state is. */
   readonly zeros?: boolean;
 }
@@ -41,6 +45,7 @@ export interface RuleNode {
   readonly flows: readonly (BatchFlow | undefined)[];
   readonly inputs: readonly string[];
   readonly outputCount: number;
+  has(name: string): boolean;
   int(name: string, otherwise: number): number;
   ints(name: string): readonly number[] | undefined;
   text(name: string, otherwise: string): string;
@@ -61,18 +66,53 @@ export interface NodeEdit {
   readonly before: readonly number[] | undefined;
 }
 
-/**
- * RuleResult is a rule's answer. It holds the flow of each output, with edits where a constant has the batch in it; or
- * it is a text that says why nothing is known.
- */
-export type RuleResult = { readonly flows: readonly BatchFlow[]; readonly edits?: readonly Edit[] } | string;
+/** Followed holds the flow of each output of a node, with edits where a constant has the batch in it. */
+export interface Followed {
+  readonly flows: readonly BatchFlow[];
+  readonly edits?: readonly Edit[];
+}
+
+/** Mixes says how a node makes its output of several rows: no values that it is given keep them apart. */
+export interface Mixes {
+  readonly mixes: string;
+}
+
+/** RuleResult is a rule's answer. A text says why nothing is known. */
+export type RuleResult = Followed | Mixes | string;
+
+/** followed gives a rule's flows; undefined where rows mix or nothing is known. */
+export function followed(result: RuleResult): Followed | undefined {
+  return typeof result === 'string' || 'mixes' in result ? undefined : result;
+}
+
+/** mixes makes the answer that a node makes its output of several rows. */
+export function mixes(how: string): Mixes {
+  return { mixes: how };
+}
 
 export type Dims = readonly (number | undefined)[];
 
 export const COMPUTES_WITH_SIZE = 'it computes with the size of the batch';
 
+/** isTouched says whether a tensor is another one for another batch. */
+export function isTouched(flow: BatchFlow | undefined): boolean {
+  return flow?.batch !== undefined || flow?.sized === true || flow?.open === true;
+}
+
+/** holdsRows says whether the data of requests may be in a tensor. */
+export function holdsRows(flow: BatchFlow | undefined): boolean {
+  return flow?.open === true || (flow?.batch !== undefined && !flow.alike);
+}
+
+/** about names the batched input of a node and its axis: where a person should look in the model. */
+export function about({ inputs }: Pick<OnnxNode, 'inputs'>, flows: ReadonlyMap<string, BatchFlow>): string {
+  const name = inputs.find((input) => flows.get(input)?.batch !== undefined);
+  const batch = name === undefined ? undefined : flows.get(name)?.batch;
+  return batch === undefined ? '' : ` on ${quoted(name!)} (batch on axis ${batch.axis})`;
+}
+
 /** flowing gives every output the same flow. */
-export function flowing(node: RuleNode, flow: BatchFlow): Exclude<RuleResult, string> {
+export function flowing(node: RuleNode, flow: BatchFlow): Followed {
   return { flows: Array.from({ length: Math.max(1, node.outputCount) }, () => flow) };
 }
 
@@ -116,7 +156,7 @@ function holdsZeros(
 
 /** ruleNode makes the node that rules see. */
 export function ruleNode(
-  node: OnnxNode,
+  node: Pick<OnnxNode, 'op' | 'inputs' | 'outputs'>,
   attributes: Attributes,
   {
     flows,
@@ -133,6 +173,7 @@ export function ruleNode(
     flows: node.inputs.map((name) => (name === '' ? undefined : (flows.get(name) ?? {}))),
     inputs: node.inputs,
     outputCount: node.outputs.length,
+    has: (name) => attributes.has(name),
     int: (name, otherwise) => attributes.get(name)?.i ?? otherwise,
     ints: (name) => attributes.get(name)?.ints,
     text: (name, otherwise) => {

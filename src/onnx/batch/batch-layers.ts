@@ -4,6 +4,7 @@ import {
   COMPUTES_WITH_SIZE,
   type Dims,
   flowing,
+  mixes,
   type RuleNode,
   type RuleResult,
   withBatch,
@@ -19,9 +20,10 @@ export function spatial(node: RuleNode): RuleResult {
   const [data, ...rest] = node.flows;
   if (rest.some((flow) => flow?.batch !== undefined)) return 'its weights have the batch';
   if (data?.batch !== undefined && data.batch.axis !== 0) return 'the batch is not on axis 0 of its input';
-  if (node.op === 'MaxPool' && node.outputCount > 1) return 'its indices count through the whole batch';
+  if (node.op === 'MaxPool' && node.outputCount > 1)
+    return mixes('its indices count through the whole batch');
   if (node.op === 'BatchNormalization' && node.int('training_mode', 0) === 1)
-    return 'it takes its statistics over the batch';
+    return mixes('it takes its statistics over the batch');
   const spatialAt = (axis: number) => (GLOBAL_POOLS.has(node.op) && axis > 1 ? 1 : undefined);
   const dims = data?.dims?.map((dim, axis) => (axis === 0 ? dim : spatialAt(axis)));
   return flowing(node, withBatch(data?.batch, dims));
@@ -35,7 +37,11 @@ export function reduce(node: RuleNode): RuleResult {
   const keep = node.int('keepdims', 1) === 1;
   if (data?.batch === undefined && !data?.sized) return flowing(node, {});
   if (data.batch === undefined) return COMPUTES_WITH_SIZE;
-  if (given === undefined || given.length === 0) return 'it reduces over every axis, the batch too';
+  if (given === undefined && node.flows[1] !== undefined) return 'the axes it reduces over are not known';
+  if (given === undefined || given.length === 0) {
+    if (node.int('noop_with_empty_axes', 0) === 1) return flowing(node, withBatch(data.batch, data.dims));
+    return mixes('it reduces over every axis, the batch too');
+  }
   const axes = given.map((axis) => (typeof axis === 'number' ? axisWithin(axis, rank) : undefined));
   if (axes.includes(undefined)) return 'the rank of its input is not known';
   return flowAfterReduction(node, data, axes as number[], keep);
@@ -48,7 +54,7 @@ function flowAfterReduction(
   keep: boolean,
 ): RuleResult {
   const { axis, factor } = data.batch!;
-  if (axes.includes(axis)) return `it reduces over axis ${axis}, the batch`;
+  if (axes.includes(axis)) return mixes(`it reduces over axis ${axis}, the batch`);
   const dims = data.dims?.flatMap((dim, at) => (axes.includes(at) ? (keep ? [1] : []) : [dim]));
   const moved = keep ? axis : axis - axes.filter((other) => other < axis).length;
   return flowing(node, withBatch({ axis: moved, factor }, dims));
@@ -70,8 +76,8 @@ export function softmax(node: RuleNode): RuleResult {
   const since13 = node.opset >= 13;
   const axis = axisWithin(node.int('axis', since13 ? -1 : 1), data.dims?.length);
   if (axis === undefined) return 'the rank of its input is not known';
-  const mixes = since13 ? axis === data.batch.axis : data.batch.axis >= axis;
-  return mixes ? 'it normalizes over the batch' : flowing(node, withBatch(data.batch, data.dims));
+  const over = since13 ? axis === data.batch.axis : data.batch.axis >= axis;
+  return over ? mixes('it normalizes over the batch') : flowing(node, withBatch(data.batch, data.dims));
 }
 
 /** normalization follows operators that normalize all axes from `axis` on, where the batch's axis lies before it. */
@@ -80,7 +86,7 @@ export function normalization(node: RuleNode): RuleResult {
   if (rest.some((flow) => flow?.batch !== undefined)) return 'a parameter of it has the batch';
   const axis = axisWithin(node.int('axis', -1), data?.dims?.length);
   if (data?.batch !== undefined && axis === undefined) return 'the rank of its input is not known';
-  if (data?.batch !== undefined && data.batch.axis >= axis!) return 'it normalizes over the batch';
+  if (data?.batch !== undefined && data.batch.axis >= axis!) return mixes('it normalizes over the batch');
   return {
     flows: [
       withBatch(data?.batch, data?.dims),
@@ -127,7 +133,7 @@ export function matMul(node: RuleNode, a: BatchFlow | undefined, b: BatchFlow | 
   if (a.batch !== undefined && b.batch === undefined) {
     const contracted = a.batch.axis === a.dims.length - 1;
     const alongside = a.dims.length < rank || b.dims.slice(0, -2).some((dim) => dim !== 1);
-    if (contracted) return `it sums over axis ${a.batch.axis}, the batch`;
+    if (contracted) return mixes(`it sums over axis ${a.batch.axis}, the batch`);
     if (alongside && a.batch.axis < a.dims.length - 2) return 'its second input has axes beside the batch';
     return flowing(node, withBatch({ ...a.batch, axis: a.batch.axis + rank - a.dims.length }, dims));
   }
@@ -158,7 +164,9 @@ export function gemm(node: RuleNode): RuleResult {
   if (b?.batch !== undefined || (c?.batch !== undefined && a?.batch === undefined))
     return 'its weights have the batch';
   if (a?.batch === undefined) return flowing(node, {});
-  if (a.batch.axis !== 0 || node.int('transA', 0) !== 0) return 'it sums over the batch';
+  const transposed = node.int('transA', 0) !== 0;
+  if ((a.batch.axis === 0) === transposed) return mixes('it sums over the batch');
+  if (transposed) return 'the batch is on axis 1 of its input';
   if (
     c?.batch !== undefined &&
     !(c.batch.axis === 0 && c.batch.factor === a.batch.factor && c.dims?.length === 2)
@@ -218,7 +226,7 @@ function along(node: RuleNode, axis: number | undefined, keepsLength: boolean): 
   const data = node.flows[0];
   if (data?.batch === undefined) return flowing(node, {});
   if (axis === undefined) return 'the axis it works along is not known';
-  if (axis === data.batch.axis) return `it works along axis ${axis}, the batch`;
+  if (axis === data.batch.axis) return mixes(`it works along axis ${axis}, the batch`);
   const dims = data.dims?.map((dim, at) => (at === axis && !keepsLength ? undefined : dim));
   return flowing(node, withBatch(data.batch, dims));
 }

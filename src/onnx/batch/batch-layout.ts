@@ -252,14 +252,33 @@ export function shape(node: RuleNode): RuleResult {
 export function expand(node: RuleNode): RuleResult {
   const [data, target] = node.flows;
   if (data?.batch === undefined && !target?.sized) return flowing(node, {});
-  if (data?.batch === undefined || data.dims === undefined || target?.values === undefined)
-    return 'the shape it expands to is not known';
+  if (data?.dims === undefined || target?.values === undefined) return 'the shape it expands to is not known';
+  if (data.batch === undefined) return repeated(node, { dims: data.dims, target: target.values });
   const rank = Math.max(data.dims.length, target.values.length);
   const axis = data.batch.axis + rank - data.dims.length;
   const at = target.values[axis - (rank - target.values.length)];
   const keeps = at === undefined || at === 1 || (typeof at !== 'number' && at.times === data.batch.factor);
   if (!keeps) return `it expands to ${typeof at === 'number' ? at : 'another multiple'} on the batch's axis`;
   return flowing(node, { batch: { axis, factor: data.batch.factor } });
+}
+
+/** repeated follows a tensor that is the same for all requests, expanded to as many entries as a batch has rows. */
+function repeated(
+  node: RuleNode,
+  { dims, target }: { dims: Dims; target: readonly (number | BatchMultiple)[] },
+): RuleResult {
+  const rank = Math.max(dims.length, target.length);
+  const own = [...new Array<number>(rank - dims.length).fill(1), ...dims];
+  const wanted = [...new Array<number>(rank - target.length).fill(1), ...target];
+  const axis = wanted.findIndex((size) => typeof size !== 'number');
+  if (wanted.findLastIndex((size) => typeof size !== 'number') !== axis)
+    return 'it has the batch on more than one axis';
+  if (own[axis] !== 1) return 'it is not known to have one entry to repeat for each row';
+  const { times } = wanted[axis] as BatchMultiple;
+  const expanded = wanted.map((size, at) =>
+    typeof size === 'number' ? (size === 1 ? own[at] : size) : times * node.size,
+  );
+  return flowing(node, { ...withBatch({ axis, factor: times }, expanded), alike: true });
 }
 
 /** filled follows a tensor of one value in a computed shape: its rows are alike. */
@@ -273,5 +292,6 @@ export function filled(node: RuleNode): RuleResult {
   const batch = axis === undefined ? undefined : { axis, factor: (values[axis] as BatchMultiple).times };
   const dims = values.map((value) => (typeof value === 'number' ? value : value.times * node.size));
   const element = node.elements('value') ?? [0];
-  return flowing(node, { ...withBatch(batch, dims), ...(element[0] === 0 ? { zeros: true } : {}) });
+  const flow = { ...withBatch(batch, dims), ...(batch === undefined ? {} : { alike: true as const }) };
+  return flowing(node, { ...flow, ...(element[0] === 0 ? { zeros: true } : {}) });
 }

@@ -1,5 +1,15 @@
 import { broadcast, unary } from './batch-elementwise.js';
-import { COMPUTES_WITH_SIZE, flowing, type RuleNode, type RuleResult, withBatch } from './batch-flow.js';
+import {
+  type BatchFlow,
+  COMPUTES_WITH_SIZE,
+  type Followed,
+  flowing,
+  followed,
+  mixes,
+  type RuleNode,
+  type RuleResult,
+  withBatch,
+} from './batch-flow.js';
 import {
   argExtreme,
   cumulate,
@@ -30,12 +40,24 @@ import {
   unsqueeze,
 } from './batch-layout.js';
 import { reshape } from './batch-reshape.js';
+import {
+  compress,
+  einsum,
+  elementwiseOn,
+  gatherNd,
+  listing,
+  oneHot,
+  rowWise,
+  sampled,
+  sizeOf,
+  standardized,
+} from './batch-selection.js';
 
 type Rule = (node: RuleNode) => RuleResult;
 
 /** These work element by element on one tensor; further inputs are parameters (bounds, scales) without the batch. */
 const UNARY =
-  'Relu LeakyRelu Elu Selu Celu Gelu QuickGelu Mish HardSigmoid HardSwish Swish Softplus Softsign ThresholdedRelu Sigmoid Tanh Erf Exp Log Sqrt Neg Abs Floor Ceil Round Sign Reciprocal Sin Cos Tan Asin Acos Atan Sinh Cosh Asinh Acosh Atanh Not IsNaN IsInf Cast CastLike Identity Clip Dropout Shrink QuantizeLinear DequantizeLinear BitwiseNot Trilu';
+  'Relu FastGelu LeakyRelu Elu Selu Celu Gelu QuickGelu Mish HardSigmoid HardSwish Swish Softplus Softsign ThresholdedRelu Sigmoid Tanh Erf Exp Log Sqrt Neg Abs Floor Ceil Round Sign Reciprocal Sin Cos Tan Asin Acos Atan Sinh Cosh Asinh Acosh Atanh Not IsNaN IsInf Cast CastLike Identity Clip Dropout Shrink QuantizeLinear DequantizeLinear BitwiseNot Trilu';
 const BROADCAST =
   'BiasGelu Add Sub Mul Div Pow Max Min Sum Mean Mod And Or Xor Equal Greater Less GreaterOrEqual LessOrEqual Where PRelu BitShift BitwiseAnd BitwiseOr BitwiseXor';
 /** These take [batch, channels, …] and work on each row by itself, as long as the batch is the first axis. */
@@ -46,7 +68,7 @@ const REDUCTIONS =
 
 /** The rules of these operators can follow elements that hold the size of the batch. */
 const KEEPS_SIZES = new Set(
-  'Identity Cast Mul Squeeze Unsqueeze Concat Slice Gather Reshape Expand Shape ConstantOfShape Resize'.split(
+  'Identity Cast Mul Squeeze Unsqueeze Concat Slice Gather Reshape Expand Shape ConstantOfShape Resize Size'.split(
     ' ',
   ),
 );
@@ -97,7 +119,24 @@ const RULES = new Map<string, Rule>([
   ['Tile', tile],
   ['Expand', expand],
   ['ConstantOfShape', filled],
+  ...each('NonZero NonMaxSuppression Unique', listing),
+  ['Compress', compress],
+  ...each('GatherElements ScatterElements Scatter', elementwiseOn),
+  ['GatherND', gatherNd],
+  ['OneHot', oneHot],
+  ['Einsum', einsum],
+  ['MeanVarianceNormalization', standardized],
+  ['GridSample', sampled],
+  ['Size', sizeOf],
 ]);
+
+/** These operators of the domain for classical models work on each row by itself. */
+const CLASSICAL_RULES = new Map<string, Rule>(
+  each(
+    'Scaler Normalizer Imputer Binarizer LinearClassifier LinearRegressor SVMClassifier SVMRegressor TreeEnsemble TreeEnsembleClassifier TreeEnsembleRegressor ZipMap',
+    rowWise,
+  ),
+);
 
 function each(ops: string, rule: Rule): [string, Rule][] {
   return ops.split(' ').map((op) => [op, rule]);
@@ -126,20 +165,35 @@ function quantizedTogether(node: RuleNode): RuleResult {
  * @param mixing whether rows may influence one another slightly, by scales that are taken from all of them
  */
 export function follow(node: RuleNode, domain: string, mixing: boolean): RuleResult {
-  if (mixesSlightly(node) && !mixing) return 'it takes its scale from all rows of a batch';
+  if (mixesSlightly(node) && !mixing) return mixes('it takes its scale from all rows of a batch');
   const touched = node.flows.some((flow) => flow?.batch !== undefined || flow?.sized === true);
-  const rule = domain === '' || domain === 'com.microsoft' ? ruleOf(node.op) : undefined;
+  const rule = ruleOf(node.op, domain);
   if (node.flows.some((flow) => flow?.sized) && !KEEPS_SIZES.has(node.op)) return COMPUTES_WITH_SIZE;
   if (node.op === 'Resize' && node.flows.slice(0, 3).some((flow) => flow?.sized)) return COMPUTES_WITH_SIZE;
   if (PARAMETERIZED.has(node.op) && node.flows.slice(1).some((flow) => flow?.batch !== undefined))
-    return 'a parameter of it has the batch';
+    return mixes('its sizes or places are computed from the rows of a batch');
   if (rule === undefined) return touched ? 'no rule says how it treats a batch' : flowing(node, {});
   const result = rule(node);
-  return typeof result === 'string' || !keepsZeros(node) ? result : withZeros(result);
+  const found = followed(result);
+  if (found === undefined) return result;
+  const known = rowsAlike(node) ? withAll(found, { alike: true }) : found;
+  return keepsZeros(node) ? withAll(known, { zeros: true }) : known;
 }
 
-function ruleOf(op: string): Rule | undefined {
-  return RULES.get(op) ?? SLIGHTLY_MIXING.get(op);
+/** rowsAlike says whether the rows of a node's inputs, if there are any, are the same for all requests. */
+export function rowsAlike({ flows }: RuleNode): boolean {
+  const batched = flows.filter((flow) => flow?.batch !== undefined);
+  return batched.length > 0 && batched.every((flow) => flow?.alike);
+}
+
+function ruleOf(op: string, domain: string): Rule | undefined {
+  if (domain === 'ai.onnx.ml') return CLASSICAL_RULES.get(op);
+  return domain === '' || domain === 'com.microsoft' ? (RULES.get(op) ?? SLIGHTLY_MIXING.get(op)) : undefined;
+}
+
+/** hasRule says whether a rule knows an operator, even where it cannot follow a node of it. */
+export function hasRule({ op, domain }: { readonly op: string; readonly domain: string }): boolean {
+  return ruleOf(op, domain) !== undefined;
 }
 
 function keepsZeros({ op, flows }: RuleNode): boolean {
@@ -147,6 +201,6 @@ function keepsZeros({ op, flows }: RuleNode): boolean {
   return op === 'Concat' ? flows.every((flow) => flow?.zeros) : flows[0]?.zeros === true;
 }
 
-function withZeros(result: Exclude<RuleResult, string>): RuleResult {
-  return { ...result, flows: result.flows.map((flow) => ({ ...flow, zeros: true })) };
+function withAll(result: Followed, more: Pick<BatchFlow, 'alike' | 'zeros'>): Followed {
+  return { ...result, flows: result.flows.map((flow) => ({ ...flow, ...more })) };
 }

@@ -4,10 +4,13 @@ import { type Attributes, attributesOf } from './attributes.js';
 import { batchDim } from './batch-dim.js';
 import { relaxed } from './batch-edit.js';
 import {
+  about,
   type BatchFlow,
   constantFlow,
   constantNodeFlow,
   type Dims,
+  type Followed,
+  followed,
   type NodeEdit,
   type RuleResult,
   ruleNode,
@@ -127,9 +130,13 @@ class BatchWalk {
     }
     if (node.op === 'Shape') this.#measuredInputs(node);
     let outcome = this.#outcome(node, attributes);
-    if (typeof outcome === 'string' && this.#measuredInputs(node)) outcome = this.#outcome(node, attributes);
-    if (typeof outcome === 'string') return this.#faultOf(node, attributes, outcome);
-    this.#take(node, outcome);
+    let found = followed(outcome);
+    if (found === undefined && this.#measuredInputs(node)) {
+      outcome = this.#outcome(node, attributes);
+      found = followed(outcome);
+    }
+    if (found === undefined) return this.#faultOf(node, attributes, reasonOf(outcome));
+    this.#take(node, found);
     return undefined;
   }
 
@@ -172,7 +179,7 @@ class BatchWalk {
     return found;
   }
 
-  #take(node: OnnxNode, { flows, edits = [] }: Exclude<RuleResult, string>): void {
+  #take(node: OnnxNode, { flows, edits = [] }: Followed): void {
     for (const edit of edits) {
       const before = this.flows.get(node.inputs[edit.input] ?? '')?.values?.map(Number);
       this.edits.push({ node, edit, before });
@@ -184,6 +191,11 @@ class BatchWalk {
       this.flows.set(name, dims === undefined ? flow : { ...flow, dims });
     });
   }
+}
+
+/** reasonOf gives the text of an answer that is no flow. */
+function reasonOf(result: RuleResult): string {
+  return typeof result === 'string' ? result : 'mixes' in result ? result.mixes : '';
 }
 
 /** joinedDims gives the declared sizes, and the followed ones where the declaration leaves an axis open. */
@@ -198,11 +210,4 @@ function isKnown(dims: Dims | undefined): boolean {
 
 function knownDims(type: TensorType | undefined): (number | undefined)[] | undefined {
   return type?.dims?.map((dim) => (typeof dim === 'number' ? dim : undefined));
-}
-
-/** about names the batched input of a node and its axis: where a person should look in the model. */
-function about(node: OnnxNode, flows: ReadonlyMap<string, BatchFlow>): string {
-  const name = node.inputs.find((input) => flows.get(input)?.batch !== undefined);
-  const batch = name === undefined ? undefined : flows.get(name)?.batch;
-  return batch === undefined ? '' : ` on ${quoted(name!)} (batch on axis ${batch.axis})`;
 }

@@ -1,0 +1,127 @@
+import { ExecutionError } from '../execution/index.js';
+import { followRows, type LostOutput, type RowsFollowed, type SeenTensor } from '../onnx/index.js';
+import type { BoundModel } from './bind-model.js';
+import { findTensors, type KnownShapes, seenShapes, type Trial } from './find-tensors.js';
+import { type RowRequests, rowsInRuns, type WatchedTensor } from './row-probes.js';
+import type { TensorFinding } from './types.js';
+
+/** RowsJudged says whether the rows of a batch keep apart, and which tensors may not be taken for common. */
+export interface RowsJudged {
+  /** Why a batch may not be trusted; undefined where rules or runs show that its rows keep apart. */
+  readonly why: string | undefined;
+  /** Whether `why` tells of scales only that are taken from all rows of a batch. */
+  readonly slightly: boolean;
+  /** Outputs that no batch may be split by: they hold rows, and neither rules nor runs show an axis of the batch. */
+  readonly lost: readonly LostOutput[];
+  readonly unsettled: ReadonlySet<string>;
+}
+
+interface JudgeOptions {
+  /** Whether rows may influence one another slightly. */
+  readonly mixing: boolean;
+  readonly found: ReadonlyMap<string, TensorFinding>;
+  readonly known: KnownShapes;
+  readonly requests: RowRequests;
+}
+
+/** tensorsToKnow lists the tensors whose shapes are needed: the inner ones too where rules cannot follow rows without. */
+export function tensorsToKnow(bound: BoundModel, live: readonly string[]): string[] {
+  const { shaped, batch } = bound;
+  const needsShapes =
+    batch.kind === 'symbolic' &&
+    bound.fileBatch === undefined &&
+    followRows(shaped, batch).unknown.length > 0;
+  const inner = needsShapes ? shaped.graph.nodes.flatMap(({ outputs }) => outputs) : [];
+  return [...new Set([...live, ...inner])].filter((name) => name !== '');
+}
+
+/**
+ * judgeRows follows the rows of a batch by the rules, with shapes that were seen. Where no rule knows a node, it looks whether two requests' values stand in a row there. If any node was unknown, the model is
+ * also run on requests of many kinds.
+ */
+export async function judgeRows(trial: Trial, bound: BoundModel, options: JudgeOptions): Promise<RowsJudged> {
+  const { shaped, batch } = bound;
+  if (batch.kind !== 'symbolic') throw new Error('only a model that takes any batch has rows to follow');
+  const follow = (seen: ReadonlyMap<string, SeenTensor>) =>
+    followRows(shaped, batch, { mixing: options.mixing, seen });
+  let seen = seenShapes(options.known);
+  let rows = follow(seen);
+  if (rows.unknown.length > 0) {
+    seen = await withRows(trial, seen, rows);
+    rows = follow(seen);
+  }
+  const why = rowsReason(rows) ?? (await unknownReason(trial, rows, { ...options, seen }));
+  const slightly = rows.mixing.length > 0 && rows.mixing.every((fault) => fault.slightly);
+  return { why, slightly, lost: lostOutputs(rows, options.found), unsettled: rows.unsettled };
+}
+
+/** withRows adds the axes on which the values of two requests stand in a row. */
+async function withRows(
+  trial: Trial,
+  seen: ReadonlyMap<string, SeenTensor>,
+  { unknown }: RowsFollowed,
+): Promise<Map<string, SeenTensor>> {
+  const names = [...new Set(unknown.flatMap(({ outputs }) => outputs))];
+  const found = await findTensors(trial, names).catch(unlessEnded(trial));
+  const rows = names.map((name): [string, SeenTensor] => {
+    const finding = found?.get(name);
+    const stacked = finding?.kind === 'tensor' && finding.batching.kind === 'stacked';
+    return [name, { ...seen.get(name), rows: stacked ? finding.batching.axis : null }];
+  });
+  return new Map([...seen, ...rows]);
+}
+
+/** unlessEnded lets a model that does not run with all its tensors probed be judged without them. */
+function unlessEnded(trial: Pick<Trial, 'signal'>): (error: unknown) => undefined {
+  return (error) => {
+    if (!(error instanceof ExecutionError) || trial.signal?.aborted) throw error;
+    return undefined;
+  };
+}
+
+function rowsReason({ mixing, unknown, lost }: RowsFollowed): string | undefined {
+  const [first, ...more] = mixing.filter((fault) => !fault.slightly);
+  if (first !== undefined)
+    return `${first.told}${more.length === 0 ? '' : ` (and ${more.length} more nodes)`}`;
+  const [slight] = mixing;
+  if (slight !== undefined) return slight.told;
+  const apart = unknown.find((node) => !node.apart && !node.carriesSizes);
+  if (apart !== undefined)
+    return `${apart.told}; in runs of two requests, their values did not stand in a row there`;
+  return lost.length === 0 ? undefined : lost.map(({ told }) => told).join('; ');
+}
+
+/** lostOutputs lists outputs that were the same for two requests, and yet are made of them. */
+function lostOutputs({ lost }: RowsFollowed, found: ReadonlyMap<string, TensorFinding>): LostOutput[] {
+  return lost.filter(({ name }) => {
+    const finding = found.get(name);
+    return finding?.kind === 'tensor' && finding.batching.kind === 'common';
+  });
+}
+
+/** unknownReason runs a model with nodes that no rule follows on many kinds of requests. */
+async function unknownReason(
+  trial: Trial,
+  { unknown }: RowsFollowed,
+  { found, seen, requests }: JudgeOptions & { readonly seen: ReadonlyMap<string, SeenTensor> },
+): Promise<string | undefined> {
+  const [first] = unknown;
+  if (first === undefined) return undefined;
+  const outputs = trial.model.graph.outputs.flatMap(({ name }) => {
+    const finding = found.get(name);
+    if (finding?.kind !== 'tensor' || finding.batching.kind !== 'stacked') return [];
+    return [{ name, dims: finding.spec.shape, axis: finding.batching.axis }];
+  });
+  const doubted = unknown.filter((node) => node.doubted);
+  const inner = doubted
+    .flatMap((node) => node.outputs)
+    .flatMap((name): WatchedTensor[] => {
+      const { rows, one } = seen.get(name) ?? {};
+      return typeof rows === 'number' && one !== undefined ? [{ name, dims: one, axis: rows }] : [];
+    });
+  const tensors = [...new Map([...outputs, ...inner].map((tensor) => [tensor.name, tensor])).values()];
+  const fault = await rowsInRuns(trial, { tensors, nodes: doubted, requests });
+  if (fault === undefined) return undefined;
+  const node = unknown.find((one) => one.outputs.includes(fault.tensor ?? '')) ?? doubted[0] ?? first;
+  return `${node.told}; ${fault.why}`;
+}

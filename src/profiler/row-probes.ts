@@ -1,0 +1,180 @@
+import {
+  dtypeInfo,
+  ExecutionError,
+  elementCount,
+  filledTensor,
+  firstLine,
+  OutOfMemoryError,
+  randomTensor,
+  splitBatch,
+  type TensorData,
+  type Tensors,
+} from '../execution/index.js';
+import type { Probe } from '../onnx/index.js';
+import { agree } from './agreement.js';
+import { type Trial, withProbes } from './find-tensors.js';
+import type { TensorMaker } from './requests.js';
+import { samplePicks } from './sampling.js';
+
+/** Of an inner tensor, at most so many elements of a request are compared. */
+const MOST_ELEMENTS = 2 ** 18;
+/** Spikes and high values pass any threshold that is meant for values between 0 and 1 or near them. */
+const SPIKE = 50;
+const HIGH = { low: 4, high: 8 };
+const LOW = { low: -8, high: -4 };
+const SIGNED = { low: -3, high: 3 };
+
+/**
+ * KINDS are the kinds of requests: rows that pass thresholds in different numbers of places, rows that pass none, and
+ * rows without any difference inside.
+ */
+const KINDS = {
+  noise: randomTensor,
+  signed: reals(SIGNED),
+  zeros: (tensor) => filledTensor(tensor.dtype, tensor.dims, 0),
+  ones: (tensor) => filledTensor(tensor.dtype, tensor.dims, 1),
+  high: reals(HIGH),
+  low: reals(LOW),
+  spike: spikes(1),
+  spikes: spikes(5),
+} as const satisfies Record<string, TensorMaker>;
+type Kind = keyof typeof KINDS;
+
+/** Each kind is run together with others that differ strongly, in more than one order, at several batch sizes. */
+const BATCHES: readonly (readonly Kind[])[] = [
+  ['high', 'low'],
+  ['low', 'high'],
+  ['zeros', 'ones'],
+  ['spikes', 'zeros', 'noise'],
+  ['zeros', 'noise', 'spikes'],
+  ['low', 'signed', 'ones', 'spike'],
+  ['spike', 'high', 'zeros', 'signed', 'spikes'],
+];
+
+function reals(range: { low: number; high: number }): TensorMaker {
+  return (tensor, nextUnit) =>
+    tensor.dtype.startsWith('float') ? randomTensor(tensor, nextUnit, range) : randomTensor(tensor, nextUnit);
+}
+
+/** spikes makes zeros with a large value (1 of integers) at a few places. */
+function spikes(count: number): TensorMaker {
+  return (tensor, nextUnit) => {
+    const size = elementCount(tensor.dims);
+    const places = new Set(Array.from({ length: count }, () => Math.floor(nextUnit() * size)));
+    const high = tensor.dtype.startsWith('float') ? SPIKE : 1;
+    let at = 0;
+    return randomTensor(tensor, () => (places.has(at++) ? 1 : 0), { low: 0, high });
+  };
+}
+
+/** RowRequests makes requests of a kind, and joins requests into the feeds of a batch. */
+export interface RowRequests {
+  readonly of: (kind: TensorMaker, which: number) => Tensors;
+  readonly joined: (requests: readonly Tensors[]) => Tensors;
+}
+
+/** WatchedTensor is a tensor that must hold the rows of a batch in a row along an axis. */
+export interface WatchedTensor {
+  readonly name: string;
+  readonly dims: readonly number[];
+  readonly axis: number;
+}
+
+interface Watched {
+  readonly tensors: readonly WatchedTensor[];
+  /** Nodes of which runs are to show that they keep rows apart. */
+  readonly nodes: readonly { readonly told: string; readonly outputs: readonly string[] }[];
+  readonly requests: RowRequests;
+}
+
+type Alone = ReadonlyMap<Kind, { readonly feeds: Tensors; readonly values: readonly TensorData[] }>;
+
+/** RunFault says why runs do not show that rows keep apart, and the tensor where that was seen, if it was one. */
+interface RunFault {
+  readonly why: string;
+  readonly tensor?: string;
+}
+
+/**
+ * rowsInRuns runs a model on requests of many kinds, each alone and several together, and says where a row of a batch is
+ * not what its request has alone, or that no request changed what a node gives, so that nothing is shown.
+ */
+export async function rowsInRuns(trial: Trial, watched: Watched): Promise<RunFault | undefined> {
+  const { tensors, nodes, requests } = watched;
+  const probes = tensors.map(({ name, dims, axis }): Probe => {
+    const picks = samplePicks(dims, { mostElements: MOST_ELEMENTS, whole: axis });
+    return { tensor: name, asks: 'elements', picks };
+  });
+  return await withProbes(trial, probes, async (run) => {
+    const alone = await runAlone(run, requests);
+    for (const batch of BATCHES) {
+      const kinds = batch.filter((kind) => alone.has(kind));
+      const fault = kinds.length < 2 ? undefined : await together(run, kinds, { alone, tensors, requests });
+      if (fault === 'too large') break;
+      if (fault !== undefined) return fault;
+    }
+    const silent = nodes.find(({ outputs }) => !outputs.some((name) => varies(tensors, alone, name)));
+    if (silent === undefined) return undefined;
+    const given = silent.outputs.join(', ');
+    return {
+      why: `runs do not decide it, as no request that was tried changed what it gives (${given})`,
+      tensor: silent.outputs[0] ?? '',
+    };
+  });
+}
+
+/** runAlone runs a request of each kind; kinds that the model does not run on are left out. */
+async function runAlone(
+  run: (feeds: Tensors) => Promise<TensorData[]>,
+  requests: RowRequests,
+): Promise<Alone> {
+  const alone = new Map<Kind, { feeds: Tensors; values: TensorData[] }>();
+  for (const [which, kind] of (Object.keys(KINDS) as Kind[]).entries()) {
+    const feeds = requests.of(KINDS[kind], which);
+    const values = await run(feeds).catch((error: unknown) => {
+      if (error instanceof ExecutionError) return undefined;
+      throw error;
+    });
+    if (values !== undefined) alone.set(kind, { feeds, values });
+  }
+  return alone;
+}
+
+async function together(
+  run: (feeds: Tensors) => Promise<TensorData[]>,
+  kinds: readonly Kind[],
+  { alone, tensors, requests }: Omit<Watched, 'nodes'> & { readonly alone: Alone },
+): Promise<RunFault | 'too large' | undefined> {
+  const rows = kinds.map((kind) => alone.get(kind)!);
+  const batch = `${kinds.length} requests at once (${kinds.join(', ')})`;
+  let given: readonly TensorData[];
+  try {
+    given = await run(requests.joined(rows.map(({ feeds }) => feeds)));
+  } catch (error) {
+    if (!(error instanceof ExecutionError)) throw error;
+    // Larger batches that do not fit in memory are told of when they are measured.
+    if (error instanceof OutOfMemoryError && kinds.length > 2) return 'too large';
+    return { why: `the model does not run on ${batch}, and runs on each alone: ${firstLine(error.message)}` };
+  }
+  for (const [at, { name, axis }] of tensors.entries()) {
+    const wanted = rows.map(({ values }) => values[at]!);
+    if (!sameRows(wanted, given[at]!, axis))
+      return { why: `of ${batch}, ${name} does not hold what each has alone`, tensor: name };
+  }
+  return undefined;
+}
+
+/** sameRows compares row by row, so that large values in one row hide no difference in another. */
+function sameRows(alone: readonly TensorData[], together: TensorData, axis: number): boolean {
+  const sizes = alone.map(({ dims }) => dims[axis] ?? 0);
+  if (together.dims[axis] !== sizes.reduce((sum, size) => sum + size, 0)) return false;
+  const parts = splitBatch(together, axis, sizes);
+  return alone.every((row, at) => agree(row, parts[at]!));
+}
+
+function varies(tensors: readonly WatchedTensor[], alone: Alone, name: string): boolean {
+  const at = tensors.findIndex((tensor) => tensor.name === name);
+  const [first, ...others] = [...alone.values()].map(({ values }) => values[at]);
+  if (first === undefined || dtypeInfo(first.dtype) === undefined) return first !== undefined;
+  return others.some((other) => other !== undefined && !agree(first, other));
+}
