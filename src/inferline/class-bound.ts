@@ -126,8 +126,8 @@ class ClassSearch {
     );
     this.alone = stages.map(({ candidates }, stage) =>
       candidates.map(({ batches }, candidate) => {
-        const least = trials.provedReplicas(stage, { candidate, batch: batches.at(-1) as number });
-        return this.within(stage, candidate, least);
+        const ofBatches = batches.map((batch) => trials.provedReplicas(stage, { candidate, batch }));
+        return this.within(stage, candidate, Math.min(...ofBatches));
       }),
     );
   }

@@ -1,6 +1,7 @@
 import { longestPath } from '../pipeline/index.js';
 import { flowOf } from './flow.js';
 import type { InfeasibleReason } from './infeasible.js';
+import { keepingUp } from './keeping-up.js';
 import type { Configuration, PlanningProblem, Sample, StageCandidate } from './problem.js';
 
 /** CoarseOutcome is what came of planning a pipeline as one black box. */
@@ -12,7 +13,7 @@ export type CoarseOutcome =
  * planCoarsely plans as the coarse-grained baselines do that InferLine is compared with (§6): the pipeline is one black
  * box, each stage on its fastest class, with the largest batch (one for all stages) with which the service time is
  * within the SLO. The box is replicated as a whole to serve the sample's mean rate, or its peak in windows as long as
- * the SLO; of several samples, that of the highest. Nobody asks whether requests are then in time.
+ * the SLO; of several samples, that of the highest, and no less than the mean rate of the load. Nobody asks whether requests are then in time.
  *
  * A stage that was not measured at the common batch takes the largest smaller one.
  */
@@ -38,7 +39,10 @@ export function planCoarsely(
     const wantedRps = rate === 'mean' ? meanRps(sample) : peakRps(sample, objective.sloNs);
     return Math.ceil(wantedRps / boxRps(problem, sample, { chosen, batch: box.batch }));
   };
-  const boxes = Math.max(1, ...samples.map(boxesFor));
+  const keptUp = chosen.map((one, stage) =>
+    keepingUp(problem, { stage, candidate: one, batch: box.batch[stage] as number }),
+  );
+  const boxes = Math.max(1, ...keptUp, ...samples.map(boxesFor));
   const reasons = Object.entries(problem.counts).flatMap(([device, count]): InfeasibleReason[] => {
     const needed = boxes * chosen.filter((one) => one.device === device).length;
     return needed > count ? [{ code: 'too-few-devices', device, needed, count }] : [];

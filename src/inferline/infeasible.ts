@@ -1,5 +1,6 @@
 import { longestPath } from '../pipeline/index.js';
 import { initialize } from './initialize.js';
+import { replicaRps } from './keeping-up.js';
 import { minimize } from './minimize.js';
 import type { Configuration, TailObjective } from './problem.js';
 import { type PlannerInput, Trials } from './trials.js';
@@ -18,6 +19,13 @@ export type InfeasibleReason =
     }
   /** The sample asks for more replicas than the class or the spec lets this stage have, with any batch and class. */
   | { readonly code: 'too-few-replicas'; readonly stage: string; readonly classes: readonly string[] }
+  /** With all replicas that the class or the spec lets this stage have, it serves this share of the mean rate at most. */
+  | {
+      readonly code: 'cannot-keep-up';
+      readonly stage: string;
+      readonly classes: readonly string[];
+      readonly share: number;
+    }
   /** The pipeline as one black box, replicated, needs more devices of a class than there are. */
   | {
       readonly code: 'too-few-devices';
@@ -52,9 +60,7 @@ export function reasonsOf(input: PlannerInput, trials: Trials): InfeasibleReason
   if (initialize(new Trials(withoutLimits(input))).length === 0)
     return [{ code: 'no-combination', objectives: problem.objectives }];
   const { names } = problem.graph;
-  const short = names.flatMap((stage, i): InfeasibleReason[] =>
-    hasOption(trials, i) ? [] : [{ code: 'too-few-replicas', stage, classes: limitedClasses(trials, i) }],
-  );
+  const short = names.flatMap((_, i) => (hasOption(trials, i) ? [] : [shortReason(input, trials, i)]));
   return short.length > 0 ? short : [scarceReason(trials)];
 }
 
@@ -64,6 +70,17 @@ export function scarceReason(trials: Trials): InfeasibleReason {
   const classes = [...new Set(graph.names.flatMap((_, i) => limitedClasses(trials, i)))];
   const fixedStages = graph.names.filter((_, i) => stages[i]?.replicas !== undefined);
   return { code: 'limits-together', classes, fixedStages };
+}
+
+/** shortReason says what asks for more replicas than a stage can have: the sample, or else the mean rate of its load. */
+function shortReason(
+  { problem: { load: _, ...problem }, ...input }: PlannerInput,
+  trials: Trials,
+  i: number,
+): InfeasibleReason {
+  const [stage, classes] = [problem.graph.names[i] as string, limitedClasses(trials, i)];
+  if (!hasOption(new Trials({ ...input, problem }), i)) return { code: 'too-few-replicas', stage, classes };
+  return { code: 'cannot-keep-up', stage, classes, share: keptUpShare(trials, i) };
 }
 
 function withoutLimits(input: PlannerInput): PlannerInput {
@@ -91,6 +108,19 @@ function hasOption(trials: Trials, stage: number): boolean {
       return trials.leastReplicas(stage, { candidate, batch }) <= most;
     }),
   );
+}
+
+/** keptUpShare is the share of its mean rate that a stage serves at most, with all replicas that it can have. */
+function keptUpShare(trials: Trials, stage: number): number {
+  const { stages, counts, load } = trials.problem;
+  if (load === undefined) return 1;
+  const wanted = load.rps * (load.visits[stage] as number);
+  const served = (stages[stage]?.candidates ?? []).flatMap((candidate) => {
+    const count = counts[candidate.device] ?? Number.POSITIVE_INFINITY;
+    const replicas = Math.min(trials.mostReplicas(stage), count);
+    return candidate.batches.map((batch) => replicas * replicaRps({ candidate, batch }));
+  });
+  return Math.max(...served) / wanted;
 }
 
 function limitedClasses({ problem: { stages, counts } }: Trials, stage: number): string[] {

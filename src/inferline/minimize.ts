@@ -19,7 +19,7 @@ export interface Minimized {
 /**
  * minimize lowers the cost of a feasible configuration as InferLine's Algorithm 2 does. An action gives one stage
  * another class, another batch or fewer replicas, and as many replicas as its batch and class then need; the one that
- * lowers the cost most is taken, until none does. (Algorithm 2 takes a larger batch as an action that lowers no cost, for
+ * lowers the cost most is taken, and of equal ones the one that leaves requests the most time, until none does. (Algorithm 2 takes a larger batch as an action that lowers no cost, for
  * what the next action may win by it. Here both are one action.)
  *
  * An action that was too dear before is too dear still while the other stages delay requests more than then, as they
@@ -97,21 +97,32 @@ interface Choice {
   readonly most: number;
 }
 
-/** bestSaving finds the action that lowers the cost most. What cannot save more than the best one so far is not tried. */
+/**
+ * bestSaving finds the action that lowers the cost most, and of those that lower it as much the one that leaves the
+ * requests the most time, which the next actions can use up. What cannot save as much as the best one so far is not tried.
+ */
 function bestSaving(trials: Trials, current: Configuration, needs: Needs): Step | undefined {
-  let best: Step | undefined;
+  let best: (Step & { readonly after: Configuration }) | undefined;
   let saved = 0;
   for (const choice of choicesOf(trials, current, needs)) {
     if (trials.stopped) return best;
-    if (!isCheaper(saved, choice.most)) break;
+    if (best === undefined ? !isCheaper(0, choice.most) : isCheaper(choice.most, saved)) break;
+    const { stage, candidate, batch } = choice;
     const replicas = fewestReplicas(trials, current, { ...choice, saved, needs });
     if (replicas === undefined) continue;
-    const to = { candidate: choice.candidate, batch: choice.batch, replicas };
-    saved =
-      stageCost(trials, choice.stage, optionOf(current, choice.stage)) - stageCost(trials, choice.stage, to);
-    best = { stage: choice.stage, to };
+    const to = { candidate, batch, replicas };
+    const after = withOption(current, stage, to);
+    const saves = stageCost(trials, stage, optionOf(current, stage)) - stageCost(trials, stage, to);
+    if (best !== undefined && !isCheaper(saved, saves) && !isFaster(trials, after, best.after)) continue;
+    saved = saves;
+    best = { stage, to, after };
   }
   return best;
+}
+
+/** isFaster says whether a configuration leaves requests more time than another of the same cost. */
+function isFaster(trials: Trials, one: Configuration, other: Configuration): boolean {
+  return trials.usedShare(one) < trials.usedShare(other);
 }
 
 function stageCost(trials: Trials, stage: number, { candidate, replicas }: StageOption): number {
@@ -171,10 +182,11 @@ function mostThatSave(
 ): number | undefined {
   const { device, hourlyCost } = trials.candidate(stage, candidate);
   const cost = stageCost(trials, stage, optionOf(current, stage)) - saved;
+  const mayDo = (own: number): boolean => (saved > 0 ? !isCheaper(cost, own) : isCheaper(own, cost));
   const fixed = trials.problem.stages[stage]?.replicas;
   const free = Math.min(trials.mostReplicas(stage), trials.free(current, stage, device));
-  if (fixed !== undefined) return fixed <= free && isCheaper(fixed * hourlyCost, cost) ? fixed : undefined;
+  if (fixed !== undefined) return fixed <= free && mayDo(fixed * hourlyCost) ? fixed : undefined;
   let most = hourlyCost > 0 ? Math.min(free, Math.ceil(cost / hourlyCost)) : free;
-  while (most > 0 && !isCheaper(most * hourlyCost, cost)) most--;
+  while (most > 0 && !mayDo(most * hourlyCost)) most--;
   return most > 0 ? most : undefined;
 }

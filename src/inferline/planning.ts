@@ -1,5 +1,12 @@
 import type { PipelineSpec } from '../artifacts/index.js';
-import { edgeBytes, freeCounts, linkUs, type OpenProblem, objectivesOf } from '../pipeline/index.js';
+import {
+  edgeBytes,
+  freeCounts,
+  linkUs,
+  type OpenProblem,
+  objectivesOf,
+  scaleFactors,
+} from '../pipeline/index.js';
 import { filledLatencies } from '../serving/index.js';
 import type { Configuration, PlanningProblem } from './problem.js';
 
@@ -9,8 +16,9 @@ const NS_PER_MS = 1e6;
  * planningProblemOf puts a resolved spec into the planner's words. Latencies and transfers are those of simulations: a
  * batch size that was not measured takes as long as the next that was, and a transfer is rounded to nanoseconds.
  */
-export function planningProblemOf({ spec, cluster, graph, stages }: OpenProblem): PlanningProblem {
+export function planningProblemOf({ spec, cluster, graph, stages, rps }: OpenProblem): PlanningProblem {
   const bytes = edgeBytes(graph, stages);
+  const load = rps === undefined ? undefined : { rps, visits: scaleFactors(graph).factors };
   return {
     graph,
     stages: stages.map(({ candidates }, i) => {
@@ -30,6 +38,7 @@ export function planningProblemOf({ spec, cluster, graph, stages }: OpenProblem)
       sloNs: Math.round(sloMs * NS_PER_MS),
     })),
     counts: freeCounts(cluster),
+    ...(load === undefined ? {} : { load }),
     transferNs: ({ from, edge, fromDevice, toDevice, rows }) => {
       const k = graph.edges[from]?.indexOf(edge) ?? -1;
       const sent = (bytes[from]?.[k] ?? 0) * rows;

@@ -32,8 +32,16 @@ export interface PlanningProblem {
   readonly objectives: readonly TailObjective[];
   /** The number of replicas that a class has at most; a class that is absent has no limit. */
   readonly counts: Readonly<Record<string, number>>;
+  /** The load that every stage must keep up with; absent where nothing but the sample is asked. */
+  readonly load?: MeanLoad;
   /** The transfer of a batch along an edge; absent where transfers take no time. */
   readonly transferNs?: (move: TransferMove) => number;
+}
+
+/** MeanLoad is a mean rate of requests, with the probability by stage that a request visits it. */
+export interface MeanLoad {
+  readonly rps: number;
+  readonly visits: readonly number[];
 }
 
 /** TransferMove is a batch that goes along an edge, from one device class to another. */

@@ -7,6 +7,7 @@ import {
   type StageDemand,
   withFloors,
 } from './floors.js';
+import { keepingUp } from './keeping-up.js';
 import type {
   Configuration,
   PipelineEstimator,
@@ -107,6 +108,19 @@ export class Trials {
   /** leastSloNs gives the shortest SLO that every draw meets at an objective's attainment. */
   leastSloNs(configuration: Configuration, objective: TailObjective): number {
     this.estimates++;
+    return this.tailNs(configuration, objective);
+  }
+
+  /** usedShare is the largest share of an objective's SLO that its requests take. */
+  usedShare(configuration: Configuration): number {
+    this.estimates++;
+    const shares = this.problem.objectives.map(
+      (objective) => this.tailNs(configuration, objective) / objective.sloNs,
+    );
+    return Math.max(...shares);
+  }
+
+  private tailNs(configuration: Configuration, objective: TailObjective): number {
     const ofDraws = this.draws.map(({ estimator, requests }) => {
       const rank = requests - allowedLate(objective, requests);
       const { latencyNs } = estimator.estimate(configuration);
@@ -154,8 +168,8 @@ export class Trials {
   }
 
   /**
-   * leastReplicas is a number of replicas below which no configuration with this batch on this candidate is feasible. The
-   * greedy search tries first what may save most by it; by `provedReplicas` it ends dearer on one of the examples.
+   * leastReplicas is a number of replicas below which no configuration with this batch on this candidate is feasible: the
+   * sample asks for so many, or the mean rate of the load (`keepingUp`). The greedy search tries first what may save most by it; by `provedReplicas` it ends dearer on one of the examples.
    */
   leastReplicas(stage: number, option: Omit<StageOption, 'replicas'>): number {
     const key = `${stage} ${option.candidate} ${option.batch}`;
@@ -182,7 +196,11 @@ export class Trials {
     const ofDraws = this.draws.map(({ demands, requests }) =>
       leastReplicas(demands[stage] as StageDemand, { capacity, objectives, requests, byBatch }),
     );
-    return Math.max(...ofDraws);
+    return Math.max(this.keepingUp(stage, { candidate, batch }), ...ofDraws);
+  }
+
+  private keepingUp(stage: number, { candidate, batch }: Omit<StageOption, 'replicas'>): number {
+    return keepingUp(this.problem, { stage, candidate: this.candidate(stage, candidate), batch });
   }
 
   /** capacity bounds what a replica can serve with batches of this size at most. */
@@ -215,9 +233,19 @@ export class Trials {
     return found;
   }
 
-  /** mostReplicas is the number beyond which replicas of a stage only idle, or the number that the spec fixes. */
+  /**
+   * mostReplicas is the number beyond which replicas of a stage only idle, in the sample and at its mean rate, or the
+   * number that the spec fixes.
+   */
   mostReplicas(stage: number): number {
-    return this.problem.stages[stage]?.replicas ?? Math.max(1, this.visits(stage));
+    return this.problem.stages[stage]?.replicas ?? Math.max(this.visits(stage), this.mostKeepingUp(stage));
+  }
+
+  private mostKeepingUp(stage: number): number {
+    const counts = this.problem.stages[stage]?.candidates.flatMap(({ batches }, candidate) =>
+      batches.map((batch) => this.keepingUp(stage, { candidate, batch })),
+    );
+    return Math.max(1, ...(counts ?? []));
   }
 
   /** visits is the number of requests that visit a stage, in the draw where that is most. */
@@ -306,7 +334,7 @@ export function fewest(
   }: { readonly least: number; readonly most: number; readonly fixed?: number | undefined },
   isFeasible: (replicas: number) => boolean,
 ): number | undefined {
-  if (fixed !== undefined) return fixed <= most && isFeasible(fixed) ? fixed : undefined;
+  if (fixed !== undefined) return least <= fixed && fixed <= most && isFeasible(fixed) ? fixed : undefined;
   if (least > most) return undefined;
   let [missed, met] = [least - 1, least];
   while (!isFeasible(met)) {

@@ -18,6 +18,7 @@ import {
   clusterFaults,
   distinct,
   drawsFaults,
+  loadRps,
   modelTensors,
   specFaults,
   weightBytes,
@@ -34,6 +35,8 @@ export interface OpenProblem {
   readonly graph: StageGraph;
   /** In the order of the spec. */
   readonly stages: readonly OpenStage[];
+  /** The mean rate of the load. */
+  readonly rps?: number;
 }
 
 /** OpenStage is a stage with what may be chosen for it. */
@@ -90,7 +93,9 @@ export function resolveOpen(spec: PipelineSpec, read: PipelineFiles): ResolvedOp
     const { profile } = files.profiles[i] as StageProfile;
     return { profile, inputs: wiring.inputs[i], candidates, tooSmall };
   });
-  return { problem: { spec, cluster: files.cluster, graph: graphRead.graph, stages } };
+  const rps = loadRps(spec, files);
+  const problem = { spec, cluster: files.cluster, graph: graphRead.graph, stages };
+  return { problem: { ...problem, ...(rps === undefined ? {} : { rps }) } };
 }
 
 /** Offer is what may be chosen for a stage, and what is wrong with what the spec says of it. */

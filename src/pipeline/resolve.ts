@@ -69,10 +69,15 @@ export function resolveGiven(spec: PipelineSpec, filesRead: PipelineFiles): Reso
       devices: sets.ofStage[i] as number,
     };
   });
-  const rps = spec.rps ?? (spec.load !== undefined && 'rps' in spec.load ? spec.load.rps : files.traceRps);
+  const rps = loadRps(spec, files);
   const notes = profileNotes(spec, files, sets);
   const { graph } = read;
   return { problem: { spec, cluster: files.cluster, graph, stages, devices: sets.sets, rps, notes } };
+}
+
+/** loadRps is the mean rate that a spec asks for: by itself, by its load, or by the trace of that. */
+export function loadRps({ rps, load }: PipelineSpec, { traceRps }: PipelineFiles): number | undefined {
+  return rps ?? (load !== undefined && 'rps' in load ? load.rps : traceRps);
 }
 
 /** pipelineSpecFaults tells every fault of a spec that can be seen without the files that it names. */

@@ -131,6 +131,7 @@ function setOf(
     workS: own.reduce((sum, { scaleFactor, throughputRps }) => sum + scaleFactor / throughputRps, 0),
     visits: own.reduce((sum, { scaleFactor }) => sum + scaleFactor, 0),
     batch: own.reduce((most, { batch }) => Math.max(most, batch), 1),
-    ...(maxProvisioningRatio === undefined ? {} : { provisioning: maxProvisioningRatio }),
+    // A device has no more time than all, whatever a plan was asked to serve: beyond 1, ρ would ask for too few devices.
+    ...(maxProvisioningRatio === undefined ? {} : { provisioning: Math.min(1, maxProvisioningRatio) }),
   };
 }

@@ -31,9 +31,9 @@ import {
 import { planContradictions } from './contradictions.js';
 import { type Jitter, profiledJitter } from './execution.js';
 import { familyRecords } from './family-records.js';
-import { withHeldLoad } from './held-load.js';
 import { resolvedWorkload, type SimulatedLoadOptions } from './load.js';
 import { planAt, type SimulatedPlan } from './plan-at.js';
+import { changedTraceFaults, withPlannedLoad } from './planned-load.js';
 import { type PlanProfiles, planProfileFaults, profilesOf } from './profiles.js';
 import type { SimulationSetup } from './run.js';
 import type { TraceFile } from './trace-file.js';
@@ -125,7 +125,7 @@ export async function prepareSimulation(
   if (told.count === before) told.add(...(await planProfileFaults(plan.value, profiles)));
   const policy = await readPolicies(options.policy ?? [], told);
   const scheduler = schedulerOf(plan.value, { ...options, policy }, told);
-  const load = await loadOf(plan, options, more, told);
+  const load = await loadOf(found, options, more, told);
   const said = await whatModelsSay({ ...plan, path: madeAt }, options, told);
   const jitter = jitterOf(plan.value, profiles, options, told);
   const broken = await planContradictions(plan.value);
@@ -301,9 +301,9 @@ function numberFaults({ slow = 1, jitter = 0, seed = 0, load = 1 }: SimulationSe
   return faults;
 }
 
-/** loadOf gives the load that the caller has made, else the one that the options ask for. */
+/** loadOf gives the load that the caller has made, else the one that the options and the plan ask for. */
 async function loadOf(
-  plan: Loaded<ServedPlan['kind']>,
+  { plan, madeAt }: SimulatedPlan,
   options: SimulatedLoadOptions,
   { given, swept = false }: Preparation,
   told: ToldFaults,
@@ -312,8 +312,10 @@ async function loadOf(
     const workload = given(plan, told);
     return workload === undefined ? undefined : { workload, files: [] };
   }
-  const asked = swept ? options : withHeldLoad(plan.value, options);
-  return resolvedWorkload(applicationsOf(plan.value), asked, told);
+  const planned = withPlannedLoad({ ...plan, path: madeAt }, options, swept);
+  const found = await resolvedWorkload(applicationsOf(plan.value), planned.options, told);
+  told.add(...changedTraceFaults(plan.value, planned.trace, found?.files ?? []));
+  return found;
 }
 
 /** madeFrom lists the files that a plan was made from, but for its profiles, which are read. */

@@ -14,18 +14,21 @@ const REQUESTS = 20;
 function* configurationsOf({
   stages,
   counts,
+  load,
 }: PlanningProblem): Generator<{ tried: Configuration; cost: number }> {
-  const options = stages.map(({ candidates, replicas: fixed }) =>
-    candidates.flatMap(({ batches, hourlyCost, device }, candidate) =>
+  /** Whether full batches serve as many requests a second as come, of those that visit the stage. */
+  const keepsUp = (stage: number, replicas: number, rowNs: number): boolean =>
+    load === undefined || load.rps * load.visits[stage]! * rowNs <= 1e9 * replicas * (1 + 1e-9);
+  const options = stages.map(({ candidates, replicas: fixed }, stage) =>
+    candidates.flatMap(({ batches, hourlyCost, device, latencyNs }, candidate) =>
       batches.flatMap((batch) =>
-        (fixed === undefined ? Array.from({ length: REQUESTS }, (_, k) => k + 1) : [fixed]).map(
-          (replicas) => {
-            return { candidate, batch, replicas, device, cost: replicas * hourlyCost };
-          },
-        ),
+        (fixed === undefined ? Array.from({ length: REQUESTS }, (_, k) => k + 1) : [fixed])
+          .filter((replicas) => keepsUp(stage, replicas, latencyNs[batch - 1]! / batch))
+          .map((replicas) => ({ candidate, batch, replicas, device, cost: replicas * hourlyCost })),
       ),
     ),
   );
+  if (options.some(({ length }) => length === 0)) return;
   const chosen = options.map(() => 0);
   for (;;) {
     const all = chosen.map((k, i) => options[i]?.[k] as (typeof options)[number][number]);
@@ -54,6 +57,7 @@ describe('planPipeline with the exact method', () => {
         requests: REQUESTS,
         limits: seed % 2 === 1,
         draws: 1 + (seed % 3),
+        keepsUp: seed % 5 < 2,
       });
       const estimators = samples.map((sample) => plainEstimator(problem, sample));
       let least = Number.POSITIVE_INFINITY;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { planPipeline } from '../../src/inferline/planner.js';
 import type { PlanningProblem, Sample } from '../../src/inferline/problem.js';
+import { readStageGraph } from '../../src/pipeline/index.js';
 import { cases } from '../cases.js';
 import { plainEstimator } from './plain-estimator.js';
 import { randomProblem } from './random-problem.js';
@@ -45,10 +46,11 @@ describe('planPipeline of what cannot be', () => {
   it('names stages for which there are too few replicas: with more of their classes it is another reason', () => {
     const seen = {
       ...{ 'slo-too-short': 0, 'no-combination': 0, 'limits-together': 0 },
-      ...{ 'too-few-replicas': 0, 'too-few-devices': 0 },
+      ...{ 'too-few-replicas': 0, 'too-few-devices': 0, 'cannot-keep-up': 0 },
     };
     for (let seed = 0; seed < 2 * CASES; seed++) {
-      const { problem, sample } = randomProblem(seed, { mostStages: 3, requests: REQUESTS, limits: true });
+      const drawn = { mostStages: 3, requests: REQUESTS, limits: true, keepsUp: seed % 3 === 0 };
+      const { problem, sample } = randomProblem(seed, drawn);
       const outcome = planned(problem, sample);
       if (outcome.status !== 'infeasible') continue;
       for (const reason of outcome.reasons) {
@@ -66,6 +68,34 @@ describe('planPipeline of what cannot be', () => {
     }
     expect(seen['too-few-replicas'], JSON.stringify(seen)).toBeGreaterThan(CASES / 40);
     expect(seen['limits-together'], JSON.stringify(seen)).toBeGreaterThan(0);
+  });
+
+  it('names a stage that does not keep up with the mean rate, though the sample ends before that shows', () => {
+    const latencyNs = Float64Array.of(15.6e6);
+    const candidate = { device: 'gpu', batches: [1], latencyNs, hourlyCost: 1 };
+    const short = {
+      graph: readStageGraph({ stages: [{ name: 's' }] }).graph,
+      ...{ stages: [{ candidates: [candidate] }], objectives: [{ attainment: 1, sloNs: 1e9 }] },
+    };
+    // Twenty requests at 80/s are served by one device at 64/s, the last one a twentieth of a second late.
+    const sample = { atNs: Float64Array.from({ length: 20 }, (_, i) => 12.5e6 * i), verdicts: [undefined] };
+    const replicas = (problem: PlanningProblem) => {
+      const outcome = planned(problem, sample);
+      return outcome.status === 'feasible' ? [...outcome.configuration.replicas] : outcome;
+    };
+    expect(replicas({ ...short, counts: {} })).toEqual([1]);
+    const load = { rps: 80, visits: [1] };
+    expect(replicas({ ...short, counts: {}, load })).toEqual([2]);
+    expect(replicas({ ...short, counts: { gpu: 2 }, load: { rps: 128.2, visits: [1] } })).toEqual([2]);
+    const scarce = replicas({ ...short, counts: { gpu: 1 }, load });
+    expect(scarce).toMatchObject({
+      status: 'infeasible',
+      reasons: [{ code: 'cannot-keep-up', stage: 's', classes: ['gpu'], share: expect.closeTo(0.8013, 4) }],
+    });
+    // No SLO is told, as none would do.
+    expect(scarce).not.toHaveProperty('least');
+    const fixed = { ...short, stages: [{ candidates: [candidate], replicas: 1 }], counts: {}, load };
+    expect(replicas(fixed)).toMatchObject({ reasons: [{ code: 'cannot-keep-up', classes: [] }] });
   });
 
   it('never calls infeasible what has a plan, wherever the search is stopped', () => {

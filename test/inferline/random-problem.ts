@@ -1,5 +1,5 @@
 import type { PlanningProblem, Sample, StageCandidate, StageChoices } from '../../src/inferline/problem.js';
-import { readStageGraph, type StageGraph } from '../../src/pipeline/index.js';
+import { readStageGraph, type StageGraph, scaleFactors } from '../../src/pipeline/index.js';
 import { type Stream, streamOf } from '../../src/random/index.js';
 import { randomGraph } from '../pipeline/random-graph.js';
 
@@ -12,6 +12,8 @@ interface Drawn {
   readonly limits?: boolean;
   /** The number of samples. */
   readonly draws?: number;
+  /** Whether stages must keep up with a mean rate, which is half to three times that of the samples. */
+  readonly keepsUp?: boolean;
 }
 
 const CLASSES = ['cpu', 'k80', 'v100'];
@@ -20,7 +22,7 @@ const PRICES = [0.4, 1, 3];
 /** randomProblem draws a small pipeline and samples of bursty arrivals; about one in four is infeasible. */
 export function randomProblem(
   seed: number,
-  { mostStages, requests, batches = [1, 2, 4], limits = false, draws = 1 }: Drawn,
+  { mostStages, requests, batches = [1, 2, 4], limits = false, draws = 1, keepsUp = false }: Drawn,
 ): { problem: PlanningProblem; sample: Sample; samples: readonly Sample[] } {
   const stream = streamOf(seed, 'problem');
   const graph = graphOf(seed, mostStages);
@@ -42,7 +44,9 @@ export function randomProblem(
   };
   const gapNs = 15 + 60 * stream.uniform();
   const samples = Array.from({ length: draws }, () => sampleOf(graph, stream, { requests, gapNs }));
-  return { problem, sample: samples[0] as Sample, samples };
+  const rps = ((0.5 + 2.5 * streamOf(seed, 'rate').uniform()) * 1e9) / gapNs;
+  const load = { rps, visits: scaleFactors(graph).factors };
+  return { problem: keepsUp ? { ...problem, load } : problem, sample: samples[0] as Sample, samples };
 }
 
 function graphOf(seed: number, mostStages: number): StageGraph {

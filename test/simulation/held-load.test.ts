@@ -52,9 +52,12 @@ test('withHeldLoad() keeps what the options say, and takes a cv only for the kin
   expect(withHeldLoad(heldPlan({ arrivals: 'poisson', cv: 4 }), {})).not.toHaveProperty('cv');
 });
 
-test('withHeldLoad() changes nothing where the load is not the promise', () => {
-  const given = [{ rps: ['40'] }, { load: 0.5 }, { phases: ['5s,load=1'] }, { traces: ['day.csv'] }];
-  for (const options of given) expect(withHeldLoad(heldPlan(GAMMA), options)).toBe(options);
+test('withHeldLoad() keeps only the kind of arrivals where the load is not the promise', () => {
+  for (const options of [{ rps: ['40'] }, { load: 0.5 }, { phases: ['5s,load=1'] }])
+    expect(withHeldLoad(heldPlan(GAMMA), options)).toEqual({ ...options, ...GAMMA });
+  expect(withHeldLoad(heldPlan(GAMMA), { duration: 7 }, true)).toEqual({ ...GAMMA, duration: 7 });
+  const traced = { traces: ['day.csv'] };
+  expect(withHeldLoad(heldPlan(GAMMA), traced)).toBe(traced);
   const plan = heldPlan(GAMMA);
   const models = plan.models.map(({ heldRps: _, ...model }) => model);
   expect(withHeldLoad({ ...plan, models }, {})).toEqual({});

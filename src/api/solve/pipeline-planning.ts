@@ -90,7 +90,7 @@ export async function planOpen(
   const { method } = spec.planner;
   if (isCoarse(method)) {
     const outcome = planCoarsely(problem, samples, method === 'coarse-mean' ? 'mean' : 'peak');
-    if (outcome.status === 'infeasible') return infeasible(outcome, spec);
+    if (outcome.status === 'infeasible') return infeasible(outcome, open);
     const plan = planOf(outcome.configuration, { problem, samples, spec, files });
     const why = explain
       ? explainPipeline({ problem, samples, estimatorOf }, outcome.configuration, [])
@@ -114,7 +114,7 @@ export async function planOpen(
     method === 'exact' ? 'exact' : 'inferline',
   );
   if (outcome.status === 'undecided') return outcome;
-  if (outcome.status === 'infeasible') return infeasible(outcome, spec);
+  if (outcome.status === 'infeasible') return infeasible(outcome, open);
   const { configuration, lowerBound, estimates, finished, trail } = outcome;
   const body = planOf(configuration, { problem, samples, spec, files, known });
   const proved = {
@@ -192,7 +192,7 @@ export async function planAsChosen(
   const samples = await pipelineSamples(spec, spec.load as PipelineLoad, trace);
   const body = planOf(configuration, { problem, samples, spec, files });
   if (isCoarse(spec.planner.method)) return { status: 'feasible', plan: body };
-  const missed = missedObjectives(body);
+  const missed = [...busyReasons(body), ...missedObjectives(body)];
   if (missed.length > 0) return { status: 'infeasible', reasons: missed };
   const hourlyCost = body.hourlyCost ?? 0;
   const isProvedAnew = proves && spec.planner.method === 'inferline' && plan.share === undefined;
@@ -209,6 +209,15 @@ function missedObjectives({ sample, sloMs, attainment, objectives = [] }: Pipeli
     .filter((one) => one.sampleAttainment < one.attainment)
     .map((one) => ({
       text: `${percent(one.sampleAttainment)} of the sample's worst draw are answered within ${figure(one.sloMs)} ms, and the plan promises ${percent(one.attainment)}`,
+    }));
+}
+
+/** busyReasons finds stages of a plan that do not keep up with its mean rate. */
+function busyReasons({ stages, rps = 0 }: PipelinePlanBody) {
+  return stages
+    .filter(({ maxProvisioningRatio = 0 }) => maxProvisioningRatio > 1 + ROUNDING)
+    .map(({ name, replicas, device, scaleFactor, throughputRps }) => ({
+      text: `${replicas} ${device} serve ${name} for at most ${figure((replicas * throughputRps) / scaleFactor)} requests/s, and the load has ${figure(rps)}`,
     }));
 }
 
@@ -335,7 +344,7 @@ function infeasible(
     least,
     estimates = 0,
   }: Pick<Infeasible, 'reasons' | 'least'> & Partial<Pick<Infeasible, 'estimates'>>,
-  spec: PipelineSpec,
+  { spec, rps = 0 }: OpenProblem,
 ): PlannedOpen {
   const leastMs = least?.sloNs.map((ns) => ns / NS_PER_MS);
   const would =
@@ -345,7 +354,7 @@ function infeasible(
   return {
     status: 'infeasible',
     reasons: reasons.map((reason) => {
-      const { text, ...rest } = reasonOf(reason, spec);
+      const { text, ...rest } = reasonOf(reason, spec, rps);
       return { ...rest, text: `${text}${would}` };
     }),
     ...(leastMs === undefined ? {} : { smallestFeasibleSlosMs: leastMs }),
@@ -361,7 +370,7 @@ function leastText(objectives: readonly FurtherObjective[], leastMs: readonly nu
   return `SLOs of ${each.join(', ')}`;
 }
 
-function reasonOf(reason: InfeasibleReason, spec: PipelineSpec): GivenReason {
+function reasonOf(reason: InfeasibleReason, spec: PipelineSpec, loadRps: number): GivenReason {
   const several = spec.objectives !== undefined;
   switch (reason.code) {
     case 'slo-too-short': {
@@ -376,6 +385,16 @@ function reasonOf(reason: InfeasibleReason, spec: PipelineSpec): GivenReason {
       const { stage, classes } = reason;
       const text = `${stage} needs more replicas than there are, ${classes.length === 0 ? 'as the spec fixes them' : `of ${classes.join(', ')}`}, whatever the others have`;
       return { code: 'too-few-gpus', stages: [stage], text };
+    }
+    case 'cannot-keep-up': {
+      const { stage, classes, share } = reason;
+      const limit =
+        classes.length === 0
+          ? 'the replicas that the spec fixes'
+          : `the ${classes.join(', ')} that there are`;
+      const [rps, servedRps] = [loadRps, loadRps * share];
+      const text = `${limit} serve ${stage} for at most ${figure(servedRps)} requests/s, and the load has ${figure(rps)}`;
+      return { code: 'rate-too-high', stages: [stage], rps, servedRps, text };
     }
     case 'no-combination': {
       const { sloMs } = spec;

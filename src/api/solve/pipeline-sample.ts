@@ -1,6 +1,6 @@
 import { fault, InputError, type PipelineLoad, type PipelineSpec } from '../../artifacts/index.js';
 import type { Sample } from '../../inferline/index.js';
-import { conditionalEdges, edgeOf, type PipelinePlanBody } from '../../pipeline/index.js';
+import { conditionalEdges, drawnDurationNs, edgeOf, type PipelinePlanBody } from '../../pipeline/index.js';
 import { requestsInTrace, type Trace } from '../../workload/index.js';
 
 /** The seed of a sample's first draw. `plan simulate` draws other requests unless it is given the same. */
@@ -8,9 +8,7 @@ export const SAMPLE_SEED = 1;
 /** So many requests bring what a draw may bring near what the load brings in the long run. */
 const MANY_REQUESTS = 100_000;
 const DEFAULT_DRAWS = 10;
-const DEFAULT_DURATION = '60s';
 const NS_PER_S = 1e9;
-const UNITS_S: Readonly<Record<string, number>> = { ms: 1e-3, s: 1, m: 60, min: 60, h: 3600 };
 
 /** Every estimate serves the whole sample, and the planner makes hundreds. */
 const MOST_REQUESTS = 5_000_000;
@@ -124,11 +122,10 @@ function tooLong(name: string, draws: number): InputError {
 
 type DrawnLoad = Exclude<PipelineLoad, { trace: string }>;
 
-function drawnLoad({ arrivals, rps, cv, duration = DEFAULT_DURATION }: DrawnLoad) {
-  const [, digits, unit = 's'] = /^([0-9.]+)([a-z]+)$/.exec(duration) ?? [];
-  const durationNs = Math.round(Number(digits) * (UNITS_S[unit] as number) * NS_PER_S);
+function drawnLoad(load: DrawnLoad) {
+  const { arrivals, rps, cv } = load;
   return {
-    ...{ kind: 'drawn' as const, process: arrivals, durationNs, rps: [rps] },
+    ...{ kind: 'drawn' as const, process: arrivals, durationNs: drawnDurationNs(load), rps: [rps] },
     ...(cv === undefined ? {} : { cv }),
   };
 }

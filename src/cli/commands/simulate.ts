@@ -74,17 +74,17 @@ function withLoadOptions(command: Command): Command {
     .addOption(
       new Option(
         '--arrivals <process>',
-        "how requests arrive (default poisson, or as the plan's held rates were confirmed), or how they lie in a trace's intervals",
+        "how requests arrive (default poisson, or as the plan says: as it was planned for or confirmed), or how they lie in a trace's intervals",
       ).choices(['poisson', 'uniform', 'gamma']),
     )
     .option(
       '--cv <c>',
-      'how bursty gamma arrivals are: 0 is even, 1 is as poisson, 4 is very bursty (default that of the held rates)',
+      'how bursty gamma arrivals are: 0 is even, 1 is as poisson, 4 is very bursty (default that of the plan)',
       notNegative,
     )
     .option(
       '--duration <time>',
-      'how long requests arrive, such as 60s or 10min (default 30s, the time by which held rates were confirmed, or the whole trace)',
+      'how long requests arrive, such as 60s or 10min (default 30s, or as the plan was planned for or confirmed, or the whole trace)',
       seconds,
     )
     .option(

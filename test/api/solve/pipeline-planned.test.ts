@@ -121,6 +121,76 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
     expect((await validateFiles([at('plan.json')]))[0]).toMatchObject({ ok: true });
   });
 
+  it('is simulated with the load that it was planned for, unless options say otherwise', async () => {
+    const made = await solved();
+    const own = await simulated('--seed', '1');
+    expect(own.workload).toMatchObject({ arrivals: 'gamma', cv: 2, durationS: 5, models: [{ rps: 600 }] });
+    // The seed of a draw gives the requests of that draw.
+    expect(own.models[0]?.requests.attainment).toBeGreaterThanOrEqual(made.sample?.leastAttainment as number);
+    const half = await simulated('--load', '0.5');
+    expect(half.workload).toMatchObject({ arrivals: 'gamma', cv: 2, durationS: 5 });
+    expect(half.workload.models[0]?.rps).toBeCloseTo(made.throughputRps / 2, 9);
+  });
+
+  it('is simulated with the trace that it was planned for, scaled where a rate is asked for', async () => {
+    const times = Array.from({ length: 400 }, (_, i) => (0.01 * i + (i % 7 === 0 ? 0.004 : 0)).toFixed(4));
+    await writeFile(at('day.csv'), ['arrival_s', ...times, ''].join('\n'));
+    await changeSpec((spec) => {
+      spec.load = { trace: 'day.csv' };
+    });
+    const made = await solved();
+    const own = await simulated('--seed', '1');
+    expect(own.workload).toMatchObject({ arrivals: 'trace' });
+    expect(own.overall.arrived).toBe(400);
+    expect(own.models[0]?.requests.attainment).toBe(made.sample?.attainment);
+    const scaled = await simulated('--rps', '50');
+    expect([scaled.overall.arrived, scaled.workload.arrivals]).toEqual([400, 'trace']);
+    expect(scaled.workload.durationS).toBeCloseTo(400 / 50, 1);
+    await writeFile(at('day.csv'), ['arrival_s', ...times.slice(1), ''].join('\n'));
+    const changed = await plan(['simulate', at('plan.json')]);
+    expect([changed.code, changed.stderr]).toEqual([2, expect.stringContaining('has changed since')]);
+    await rm(at('day.csv'));
+    for (const options of [[], ['--load', '0.5'], ['--sweep', 'load=0.5']]) {
+      const gone = await plan(['simulate', at('plan.json'), ...options]);
+      expect([gone.code, gone.stderr]).toEqual([
+        7,
+        expect.stringContaining('day.csv: there is no such file'),
+      ]);
+    }
+    expect((await plan(['simulate', at('plan.json'), '--arrivals', 'poisson'])).code).toBe(0);
+  });
+
+  it('plans no stage that serves less than the mean rate, however short the sample is', async () => {
+    await changeSpec((spec) => {
+      spec.load = { arrivals: 'poisson', rps: 600, duration: '100ms' };
+      spec.sloMs = 2000;
+    });
+    await changeCluster(({ devices }) => {
+      for (const device of Object.values(devices)) delete device.count;
+    });
+    for (const method of ['inferline', 'exact', 'coarse-mean'] as const) {
+      await changeSpec((spec) => {
+        spec.planner = { method };
+      });
+      const made = await solved();
+      expect(made.throughputRps).toBeGreaterThanOrEqual(600 * (1 - 1e-9));
+      for (const { maxProvisioningRatio } of made.stages)
+        expect(maxProvisioningRatio).toBeLessThanOrEqual(1 + 1e-9);
+      // What a short sample does not show, a long load does.
+      const longer = await simulated('--duration', '60s');
+      expect(longer.overall.attainment).toBeGreaterThan(method === 'coarse-mean' ? 0 : 0.5);
+      expect((await validateFiles([at('plan.json')]))[0]).toMatchObject({ ok: true });
+    }
+    await changeCluster(({ devices }) => {
+      for (const device of Object.values(devices)) device.count = 1;
+    });
+    const { code, stderr } = await plan(['solve', at('spec.yaml')]);
+    expect([code, stderr]).toEqual([
+      3,
+      expect.stringMatching(/are needed|serve .* for at most .* requests\/s/),
+    ]);
+  });
+
   it('says in what share of its worst draw requests are in time, where draws differ', async () => {
     await changeSpec((spec) => {
       spec.planner = { method: 'coarse-mean', draws: 4 };
