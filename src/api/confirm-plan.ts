@@ -146,10 +146,13 @@ function promisedFaults({ hold }: PooledPlan, { planner, models }: PooledSpec): 
   ];
 }
 
-async function pipelineFaults(plan: PipelinePlan, { path, holder, files }: Recomputing): Promise<Fault[]> {
+async function pipelineFaults(
+  plan: PipelinePlan,
+  { path, holder, files, repeats }: Recomputing,
+): Promise<Fault[]> {
   const { figureFaults } = await import('../pipeline/index.js');
   const loaded = await loadPipeline(path, undefined, files);
-  const outcome = await replanned(plan, loaded);
+  const outcome = await replanned(plan, loaded, repeats.includes('promise'));
   if (outcome.status !== 'feasible')
     return outcome.reasons.map(({ text }) => fault(`has no plan: ${text}`, path));
   const { load } = loaded.spec.value;

@@ -103,6 +103,7 @@ export type {
   PlannedObjective,
   PlannedShared,
   PlannedStage,
+  PlannedStandby,
   StageClassUse,
   StageInput,
   StagePlacement,

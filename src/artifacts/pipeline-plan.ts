@@ -34,6 +34,10 @@ export interface PipelinePlan extends Emitted {
   throughputRps: number;
   /** The price of the devices that are up, per hour; absent where a class has no price. */
   hourlyCost?: number;
+  /** The price when all standby devices are up too; absent where there are none, or a class has no price. */
+  mostHourlyCost?: number;
+  /** How many standby devices the tuner needs was found so; absent where the spec says how many. */
+  standby?: PlannedStandby;
   longestPath: LongestPath;
   /** The traffic envelope of the load that the plan was made for; absent where that is only a rate. */
   envelope?: EnvelopeWindow[];
@@ -86,6 +90,17 @@ export interface PlannedObjective {
   attainment: number;
   /** The share of the sample's requests that is. */
   sampleAttainment: number;
+}
+
+/**
+ * PlannedStandby says for which load a plan has standby devices: as many as its tuner had in use at most when its load
+ * came at `loadFactor` times its rate, drawn with seeds by which nothing was planned, as far as its cluster has them.
+ */
+export interface PlannedStandby {
+  loadFactor: number;
+  /** The seed of the first draw; those of the others follow. */
+  seed: number;
+  draws: number;
 }
 
 /** LongestPath is the way through the pipeline that takes longest when every batch is full and nothing waits. */

@@ -19,7 +19,7 @@ import {
   type PipelinePlanBody,
 } from './problem.js';
 import { latencyQuantileOf } from './quantiles.js';
-import { classUses, hourlyCost, placeStages } from './stage-placement.js';
+import { classUses, hourlyCost, mostHourlyCost, placeStages } from './stage-placement.js';
 import { edgeBytes, linkUs } from './transfers.js';
 import { scaleFactors } from './visits.js';
 
@@ -171,7 +171,7 @@ export function planChosen(problem: GivenProblem): PipelinePlanBody {
 function planOf(problem: GivenProblem, figures: Figures): PipelinePlanBody {
   const { spec, cluster, graph, devices, rps } = problem;
   const { longest, classes, throughputRps } = figures;
-  const cost = hourlyCost(classes, cluster);
+  const [cost, most] = [hourlyCost(classes, cluster), mostHourlyCost(classes, cluster)];
   const shared = devices.filter((set) => set.shared);
   const notes = figures.exact
     ? problem.notes
@@ -189,6 +189,7 @@ function planOf(problem: GivenProblem, figures: Figures): PipelinePlanBody {
     ...(rps === undefined ? {} : { rps }),
     throughputRps: Math.min(...throughputRps),
     ...(cost === undefined ? {} : { hourlyCost: cost }),
+    ...(most === undefined ? {} : { mostHourlyCost: most }),
     longestPath: longest,
     stages: graph.order.map((i) => stageOf(problem, figures, i)),
     ...(spec.exclusive === undefined || spec.exclusive.length === 0 ? {} : { exclusive: spec.exclusive }),

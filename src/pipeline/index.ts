@@ -45,6 +45,7 @@ export {
 export { servedCascadeOf, unservedCascadeFaults } from './served-cascade.js';
 export { heldTogether, withSpares } from './spares.js';
 export { classUses, hourlyCost, seatsFrom } from './stage-placement.js';
+export { type DevicesOf, grantedStandby, standbyOf, withStandby } from './standby.js';
 export { bytesPerRow } from './tensors.js';
 export { type RunPipeline, resolveRun } from './to-count.js';
 export { edgeBytes, linkUs } from './transfers.js';

@@ -91,6 +91,22 @@ export function classUses(
   return Object.fromEntries(uses);
 }
 
+/**
+ * mostHourlyCost is the price of the GPUs that are up when all standby devices are too; undefined where there are none, or
+ * a class has no price.
+ */
+export function mostHourlyCost(
+  classes: Readonly<Record<string, StageClassUse>>,
+  cluster: OpenCluster,
+): number | undefined {
+  const all = Object.entries(classes).map(([name, { used, standby = 0 }]) => [
+    name,
+    { used: used + standby },
+  ]);
+  const hasStandby = Object.values(classes).some(({ standby = 0 }) => standby > 0);
+  return hasStandby ? hourlyCost(Object.fromEntries(all), cluster) : undefined;
+}
+
 /** hourlyCost is the price of the GPUs that are up; undefined where a class that is used has no price. */
 export function hourlyCost(
   classes: Readonly<Record<string, StageClassUse>>,

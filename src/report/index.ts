@@ -39,6 +39,7 @@ export {
   stageClassTable,
   stageDiffTable,
   stageTable,
+  standbyLines,
 } from './pipeline.js';
 export {
   classUseTable,

@@ -36,6 +36,33 @@ export function sampleLines({ sample, objective, objectives = [], hourlyCost }: 
   return lines;
 }
 
+/** standbyLines say which standby devices a tuner may activate, for which load, and what that costs at most. */
+export function standbyLines({
+  stages,
+  shared = [],
+  standby,
+  mostHourlyCost,
+  serving,
+}: PipelinePlan): string[] {
+  const { tuner = { kind: 'none' } } = serving;
+  const counted = stages.filter(({ name, standby: count = 0 }) => {
+    const mates = shared.find((set) => set.stages.includes(name))?.stages ?? [name];
+    return count > 0 && stages.find((stage) => mates.includes(stage.name))?.name === name;
+  });
+  if (tuner.kind === 'none') return [];
+  if (counted.length === 0) return [`the tuner ${tuner.kind} has no standby device to activate`];
+  const devices = counted.map((one) => `${one.standby} ${one.device} for ${one.name}`).join(', ');
+  const load =
+    standby === undefined
+      ? ''
+      : `, the most that it has in use at ${standby.loadFactor} times the load, as far as the cluster has them`;
+  const price =
+    mostHourlyCost === undefined
+      ? ''
+      : `: paid for while in use, ${figure(mostHourlyCost)} per hour in all at most`;
+  return [`the tuner ${tuner.kind} may activate ${devices}${load}${price}`];
+}
+
 /** stageTable lists how each stage of a pipeline is served. */
 export function stageTable({ stages, shared = [] }: PipelinePlan): Table {
   const rows = stages.map((stage) => {

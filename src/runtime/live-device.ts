@@ -38,9 +38,10 @@ export interface DevicePlan {
 
 /**
  * planDevices plans the start of every virtual GPU, in the order of the topology's devices, and starts none. Those that
- * compute on the CPU get cores of their own where the system can pin them. The GPUs of a class of `cuda`, `tensorrt` or
+ * compute on the CPU get cores of their own where the system can pin them; standby devices for which none are left share
+ * those of others. The GPUs of a class of `cuda`, `tensorrt` or
  * `dml` get consecutive device ids, from the manifest's on.
- * @throws InputError where the host has fewer CPU threads than all of them need at once
+ * @throws InputError where the host has fewer CPU threads than all of those in use need at once
  */
 export function planDevices({ topology, manifest }: OpenedBundle): DevicePlan[] {
   const gpusOf = new Map<string, string[]>();
@@ -64,7 +65,8 @@ export function planDevices({ topology, manifest }: OpenedBundle): DevicePlan[] 
     const name = device.slowdown === undefined ? place.name : `${place.name} (emulated)`;
     return { name, device, virtual: place.virtual, gpu };
   });
-  const faults = checkThreads([...wholeDevices(plans).values()]);
+  const inUse = plans.filter((_, device) => topology.devices[device]?.standby !== true);
+  const faults = checkThreads([...wholeDevices(inUse).values()]);
   if (faults.length > 0) {
     throw new InputError(
       'serve the bundle on this host',

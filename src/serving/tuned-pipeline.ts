@@ -21,7 +21,10 @@ export interface TunerOptions {
 
 /** TunerChoice says who is to tune a plan, and on what. */
 interface TunerChoice extends TunerOptions {
-  /** Whether only the standby devices of the plan may be activated, as on a server, which has no others. */
+  /**
+   * Whether only the standby devices of the plan may be activated, as on a server, which has no others. By default that is
+   * so where the plan has a tuner, for which its devices were chosen.
+   */
   readonly onlyStandby?: boolean;
 }
 
@@ -40,9 +43,10 @@ export interface Tuned {
 export function chosenTuner(
   plan: ServedPlan,
   scheduler: ChosenScheduler,
-  { tuner: asked, onlyStandby = false }: TunerChoice,
+  { tuner: asked, ...choice }: TunerChoice,
 ): Tuned {
   const own: PlanTuner = plan.serving?.tuner ?? { kind: 'none' };
+  const { onlyStandby = own.kind !== 'none' } = choice;
   const kind = asked ?? own.kind;
   const at = asked === undefined ? '/serving/tuner' : option('tuner');
   const none = { plan, scheduler, faults: [] };

@@ -130,7 +130,8 @@ export async function prepareSimulation(
   const jitter = jitterOf(plan.value, profiles, options, told);
   const broken = await planContradictions(plan.value);
   told.add(...broken, ...numberFaults(options));
-  const who = { tuner: options.tuner, onlyStandby: (more.transfers ?? transfers) === 'none' };
+  const isServer = (more.transfers ?? transfers) === 'none';
+  const who = { tuner: options.tuner, ...(isServer ? { onlyStandby: true } : {}) };
   const tuned = broken.length === 0 ? scheduler && chosenTuner(plan.value, scheduler, who) : undefined;
   told.add(...(tuned?.faults ?? []));
   if (told.count === 0 && scheduler !== undefined)

@@ -23,7 +23,8 @@ export async function withEnvelope(
   const { load } = spec;
   if (load === undefined || body.envelope !== undefined) return body;
   const isTuned = [spec.tuner, spec.serving?.tuner?.kind].includes('inferline');
-  if (spec.planner.method === 'given' && !isTuned && requestsOf(load, trace) > MOST_ENVELOPED) return body;
+  if (spec.planner.method === 'given' && !isTuned && requestsInDraw(load, trace) > MOST_ENVELOPED)
+    return body;
   return withEnvelopeOf(body, await drawnTimes(spec, load, trace));
 }
 
@@ -41,8 +42,9 @@ export async function withEnvelopeOf(
   return { ...body, envelope };
 }
 
-function requestsOf(load: PipelineLoad, trace: Trace | undefined): number {
-  if ('rps' in load) return (drawnLoad(load).durationNs / NS_PER_S) * load.rps;
+/** requestsInDraw is how many requests a draw of a load is expected to bring. */
+export function requestsInDraw(load: PipelineLoad, trace: Trace | undefined): number {
+  if ('rps' in load) return (drawnWorkload(load).durationNs / NS_PER_S) * load.rps;
   return trace === undefined ? 0 : requestsInTrace(trace);
 }
 
@@ -55,7 +57,7 @@ function drawsAsked(
   if (method === 'given') return 1;
   if (draws !== undefined) return draws;
   if (trace?.kind === 'arrivals') return 1;
-  const enough = Math.ceil(MANY_REQUESTS / requestsOf(load, trace));
+  const enough = Math.ceil(MANY_REQUESTS / requestsInDraw(load, trace));
   return Math.max(1, Math.min(DEFAULT_DRAWS, enough));
 }
 
@@ -68,7 +70,7 @@ async function drawnTimes(
   const { arrivalsOf, traceWorkload } = await import('../../simulation/index.js');
   const { name = 'pipeline' } = spec;
   const models = [{ name, throughputRps: 1, weight: 1 }];
-  const workload = trace === undefined ? drawnLoad(load as DrawnLoad) : traceWorkload(trace);
+  const workload = trace === undefined ? drawnWorkload(load as DrawnLoad) : traceWorkload(trace);
   const draws = drawsAsked(spec, load, trace);
   let requests = 0;
   return Array.from({ length: draws }, (_, draw) => {
@@ -120,9 +122,11 @@ function tooLong(name: string, draws: number): InputError {
   ]);
 }
 
-type DrawnLoad = Exclude<PipelineLoad, { trace: string }>;
+/** DrawnLoad is a load that is drawn by a process. */
+export type DrawnLoad = Exclude<PipelineLoad, { trace: string }>;
 
-function drawnLoad(load: DrawnLoad) {
+/** drawnWorkload puts a load that is drawn into the words of simulations. */
+export function drawnWorkload(load: DrawnLoad) {
   const { arrivals, rps, cv } = load;
   return {
     ...{ kind: 'drawn' as const, process: arrivals, durationNs: drawnDurationNs(load), rps: [rps] },

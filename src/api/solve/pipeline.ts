@@ -40,6 +40,7 @@ import type { Trace } from '../../workload/index.js';
 import { hereNotes, serverNotes } from '../core-notes.js';
 import type { PipelineLimits, PlannedOpen, PlanningJob } from './pipeline-planning.js';
 import { refuseMarked } from './refuse-marked.js';
+import { plannedStandby, standbyAgain } from './standby.js';
 
 /** LoadedPipeline is a pipeline's spec, read with all files that it names, checked and resolved. */
 export interface LoadedPipeline {
@@ -114,7 +115,8 @@ export async function solvePipeline(
     const document = noPipelinePlan(outcome, loaded, solver);
     return { outcome: 'infeasible', reasons: outcome.reasons.map(({ text }) => text), document };
   }
-  const plan = await pipelinePlan(outcome.plan, loaded, output);
+  const fixed = await pipelinePlan(outcome.plan, loaded, output);
+  const plan = await plannedStandby(fixed, { spec: spec.value, trace: loaded.trace, signal, onProgress });
   if (output !== undefined) await saveArtifact<'pipeline-plan'>(output, plan);
   for (const note of await hereNotes(plan.classes, profilesIn(loaded))) options.onNote?.(note);
   const limitReached = 'finished' in outcome && !outcome.finished && isLimited(options);
@@ -161,17 +163,28 @@ async function outcomeOf(
   return planGiven(problem as GivenProblem);
 }
 
-/** replanned makes the plan of a spec again: as the spec fixes it, or with what the plan chose. */
+/**
+ * replanned makes the plan of a spec again: as the spec fixes it, or with what the plan chose.
+ * @param simulates whether the tuner is simulated again, from which the standby devices follow; else these are taken over
+ */
 export async function replanned(
   plan: PipelinePlan,
   named: LoadedPipeline,
+  simulates: boolean,
 ): Promise<
   | { readonly status: 'feasible'; readonly plan: PipelinePlanBody }
   | { readonly status: 'infeasible'; readonly reasons: readonly { readonly text: string }[] }
 > {
   const loaded = plan.share === undefined ? named : await withinShare(plan, named);
   const again = await outcomeAgain(plan, loaded);
-  return again.status === 'infeasible' ? again : { ...again, plan: await enveloped(again.plan, loaded) };
+  if (again.status === 'infeasible') return again;
+  const { $schema, tool, inputs, serving } = plan;
+  const fixed = { $schema, tool, inputs, serving, ...(await enveloped(again.plan, loaded)) } as PipelinePlan;
+  const origin = { spec: loaded.spec.value, trace: loaded.trace };
+  return {
+    ...again,
+    plan: await (simulates ? plannedStandby(fixed, origin) : standbyAgain(fixed, plan, origin)),
+  };
 }
 
 /** withinShare gives a pipeline the share of its cluster that its plan names, as far as there are so many devices. */

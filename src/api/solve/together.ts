@@ -32,6 +32,7 @@ import {
 } from './pipeline.js';
 import type { PipelineLimits, PlannedOpen, PlanningJob } from './pipeline-planning.js';
 import { refuseMarked } from './refuse-marked.js';
+import { plannedStandby } from './standby.js';
 
 /** TogetherOptions says how the search for several pipelines is limited, and where their plans are written. */
 export interface TogetherOptions extends PipelineLimits {
@@ -272,7 +273,9 @@ async function planWithShare(
   const used = usedBy(body);
   const made = await tools.takenOver(body, jobWithin(loaded, used, tools), body.objective?.bound ?? 0);
   if (made === undefined) throw new Error(`the plan of ${loaded.spec.path} does not hold with its share`);
-  return { ...(await pipelinePlan(made, loaded, file)), share: { with: others } };
+  const plan = await pipelinePlan(made, loaded, file);
+  const tuned = await plannedStandby(plan, { spec: loaded.spec.value, trace: loaded.trace });
+  return { ...tuned, share: { with: others } };
 }
 
 function togetherReasons(

@@ -224,10 +224,17 @@ async function showPipeline(
   plan: PipelinePlan,
   explanation: PipelineExplanation | undefined,
 ): Promise<void> {
-  const { pathTable, pipelineHeadline, sampleLines, stageChangeTable, stageClassTable, stageTable } =
-    await import('../../report/index.js');
+  const {
+    pathTable,
+    pipelineHeadline,
+    sampleLines,
+    standbyLines,
+    stageChangeTable,
+    stageClassTable,
+    stageTable,
+  } = await import('../../report/index.js');
   terminal.line(pipelineHeadline(plan));
-  for (const line of sampleLines(plan)) terminal.line(line);
+  for (const line of [...sampleLines(plan), ...standbyLines(plan)]) terminal.line(line);
   terminal.line();
   await terminal.table(stageTable(plan));
   await terminal.table(stageClassTable(plan));
