@@ -13,8 +13,8 @@
 import { medianSorted } from 'simple-statistics';
 import {
   type Cascade,
-  cascadeFrontier,
   cascadeOf,
+  cascadeSpace,
   type FamilyModel,
   type GearMethod,
   type GearProblem,
@@ -127,13 +127,14 @@ function constrained(
   { devices, maxRps }: { readonly devices: number; readonly maxRps: number },
 ) {
   const models = family.map((model) => ({ ...model, latencyNs: model.latencyNs.slice(0, 1) }));
-  const frontier = cascadeFrontier(problemOf(models, { devices, maxRps, latencyMs: 1 }));
+  const space = cascadeSpace(problemOf(models, { devices, maxRps, latencyMs: 1 }));
+  const frontier = space.cascades;
   const leastMs = Math.min(...frontier.map(({ floorNs }) => floorNs)) / 1e6;
   const latenciesMs = Array.from({ length: 20 }, (_, i) => leastMs * 1.1 * 1.35 ** i);
   const { integer } = streamOf(1, 'random plans');
   const plan = (method: GearMethod, latencyMs: number, draws = 0) =>
     mostAccurate(problemOf(models, { devices, maxRps, latencyMs, ranges: 8 }), {
-      ...{ method, arrivalsOf, frontier, integer, draws },
+      ...{ method, arrivalsOf, space, integer, draws },
     });
   const least = Math.min(...frontier.map(({ accuracy }) => accuracy));
   const volumes: Record<string, number> = {};
@@ -308,7 +309,8 @@ function sampledCascades() {
       return cascadeOf(bert, { models: chosen, thresholds }, QUANTILE);
     });
     const best = sampled.sort((a, b) => b.accuracy - a.accuracy || a.workNs - b.workNs);
-    const found = mostAccurate(problem, { arrivalsOf, frontier: best });
+    const space = { ...cascadeSpace(problem), cascades: best };
+    const found = mostAccurate(problem, { arrivalsOf, space });
     return { count, accuracy: !('choice' in found) ? undefined : found.choice.accuracy };
   });
   process.stdout.write('\naccuracy of plans from sampled cascades, BERT, 1 V100, 100 ms, %\n');

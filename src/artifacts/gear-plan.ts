@@ -40,7 +40,7 @@ export interface GearPlan extends Emitted {
   /** How certainty follows from a model's scores. */
   certainty: CertaintyMeasure;
   switching: GearSwitching;
-  /** The models that gears use, each after those that lead to it. */
+  /** The models that gears use, from cheaper to dearer ones. */
   stages: GearStage[];
   /** The gears by load, from the lowest range to the highest. */
   gears: Gear[];

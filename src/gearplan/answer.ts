@@ -1,10 +1,4 @@
-import {
-  type CascadeSpec,
-  counted,
-  type GearScope,
-  type NoPlanReason,
-  scopeText,
-} from '../artifacts/index.js';
+import { type CascadeSpec, counted, type NoPlanReason, scopeText } from '../artifacts/index.js';
 import type { RangeFault } from './loop.js';
 import {
   type GearAnswer,
@@ -21,7 +15,6 @@ import { type GearPlanBody, gearPlanOf } from './plan.js';
 import type { SearchEnd, SearchTools } from './planner.js';
 import type { GearProblem } from './problem.js';
 import type { CascadeFiles, ClassProblem, ResolvedCascade } from './resolve.js';
-import { scopeOf } from './scope.js';
 
 const NS_PER_MS = 1e6;
 /** Sentences have figures of so many digits. */
@@ -202,13 +195,12 @@ function reasonOf(
     ...(enough === undefined ? {} : { missing: { [device]: enough - problem.devices } }),
   };
   const { reason } = answer;
-  const { tried } = reason;
-  const scope = scopeOf(problem, spec.planner.method);
+  const { tried, scope } = reason;
   const proof = { scope, ...(tried === undefined ? {} : { triedCascades: tried }) };
   if (reason.code === 'accuracy')
     return {
       ...{ code: 'accuracy-too-high', ...about, ...proof },
-      ...inaccurate(of, { ...reason, ...resolved, mended, scope }),
+      ...inaccurate(of, { ...reason, ...resolved, mended }),
     };
   const { loads, rps, model } = lostAt(problem, reason.fault);
   const devices = `${problem.devices} ${device}`;
@@ -239,7 +231,7 @@ function noneOf(tried: number): string {
 }
 
 type Inaccurate = Extract<NoGears, { readonly code: 'accuracy' }> &
-  Pick<ResolvedCascade, 'accuracy'> & { readonly mended: string; readonly scope: GearScope };
+  Pick<ResolvedCascade, 'accuracy'> & { readonly mended: string };
 
 /** inaccurate says that no cascade is as accurate as promised, or in which range devices or latency lose most of that. */
 function inaccurate(

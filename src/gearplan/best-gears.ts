@@ -1,5 +1,7 @@
+import type { GearScope } from '../artifacts/index.js';
 import type { Cascade } from './cascade.js';
-import { Balance, type ModelPlacement, modelLoads } from './placement.js';
+import type { CascadeSpace } from './frontier.js';
+import { Balance, type Demands, type ModelPlacement, modelLoads, setDemands } from './placement.js';
 import type { GearProblem } from './problem.js';
 import type { GearError, GearTrials, TunedGear } from './trials.js';
 
@@ -19,6 +21,18 @@ export interface RangeGear {
 /** SearchedCascades is what the gears of a problem are chosen from. */
 export interface SearchedCascades extends LoadedCascades {
   readonly trials: GearTrials;
+  /** What no cascade surpasses. */
+  readonly limits: LoadedLimits;
+}
+
+/** LoadedLimits holds the limits of a space of cascades with their loads. */
+export interface LoadedLimits {
+  readonly byWork: LoadedCascades;
+  /** Present where devices do not hold all models. */
+  readonly byModel?: LoadedCascades;
+  readonly scope: GearScope;
+  /** Whether the scope is all that is ever counted, so that a plan which reaches the bound is called optimal. */
+  readonly isWhole: boolean;
 }
 
 /** LoadedCascades holds the cascades of a frontier with the load of each. */
@@ -27,11 +41,23 @@ export interface LoadedCascades {
   readonly frontier: readonly Cascade[];
   /** The time that each model needs for one request per second, in devices, by cascade. */
   readonly loads: readonly Float64Array[];
+  readonly demands: Demands;
 }
 
 /** loadedCascades gives the loads of a frontier, which every placement is judged by. */
 export function loadedCascades(problem: GearProblem, frontier: readonly Cascade[]): LoadedCascades {
-  return { problem, frontier, loads: frontier.map((cascade) => modelLoads(problem.models, cascade, 1)) };
+  const loads = frontier.map((cascade) => modelLoads(problem.models, cascade, 1));
+  return { problem, frontier, loads, demands: setDemands(loads) };
+}
+
+/** loadedLimits gives the limits of a space of cascades their loads. */
+export function loadedLimits(problem: GearProblem, space: CascadeSpace): LoadedLimits {
+  const { limits, limitsByModel, scope, isWhole } = space;
+  return {
+    byWork: loadedCascades(problem, limits),
+    ...(limitsByModel === undefined ? {} : { byModel: loadedCascades(problem, limitsByModel) }),
+    ...{ scope, isWhole },
+  };
 }
 
 /** RangeQuestion asks for the gear of a range on a placement. */
@@ -51,11 +77,10 @@ export interface RangeQuestion {
  * make it busier in proportion.
  */
 export function busyByCascade(
-  { problem: { models }, loads }: LoadedCascades,
+  { problem: { models }, demands }: Pick<LoadedCascades, 'problem' | 'demands'>,
   placement: ModelPlacement,
 ): Float64Array {
-  const balance = new Balance(placement, models.length);
-  return Float64Array.from(loads, (load) => balance.utilization(load).share);
+  return new Balance(placement, models.length).shares(demands);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type FamilyModel, leastWorkNs } from './problem.js';
+import { type FamilyModel, leastWorkNs, shortestNs } from './problem.js';
 
 /**
  * Cascade is a sequence of models, from cheaper to dearer ones. A sample goes on to the next model where the certainty
@@ -15,7 +15,7 @@ export interface Cascade {
   readonly visits: readonly number[];
   /** The mean time of devices for a sample, where every model has its best batch. */
   readonly workNs: number;
-  /** The time within which the quantile of samples is answered that never wait and are executed alone. */
+  /** The time within which the quantile of samples is answered that never wait, in the shortest batches. */
   readonly floorNs: number;
 }
 
@@ -70,7 +70,7 @@ export function floorOf(
 ): number {
   let floorNs = 0;
   for (const [step, model] of models.entries()) {
-    floorNs += (family[model] as FamilyModel).latencyNs[0] as number;
+    floorNs += shortestNs(family[model] as FamilyModel);
     // A rest that comes of adding shares is no request.
     if (1 - (visits[step + 1] ?? 0) >= quantile - 1e-12) return floorNs;
   }

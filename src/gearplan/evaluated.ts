@@ -1,13 +1,14 @@
-import { type Fault, fault, fieldChanges, type GearPlan } from '../artifacts/index.js';
+import { type Fault, fault, fieldChanges, type GearPlan, type GearScope } from '../artifacts/index.js';
 import type { RangeGear } from './best-gears.js';
 import { type Cascade, cascadeOf } from './cascade.js';
-import { thresholdsOf } from './frontier.js';
+import { longestOf } from './frontier.js';
+import { levelsOf } from './levels.js';
 import { accuracyOf } from './loop.js';
 import { fitsDevice, type ModelPlacement } from './placement.js';
 import { gearPlanOf } from './plan.js';
 import type { FamilyModel, GearProblem } from './problem.js';
 import type { CascadeFiles, ClassProblem, ResolvedCascade } from './resolve.js';
-import { scopeOf } from './scope.js';
+import { isOfSingles } from './scope.js';
 import { type ArrivalsOf, GearTrials } from './trials.js';
 
 const NS_PER_MS = 1e6;
@@ -84,8 +85,9 @@ class ChosenPlan {
 
   /** faults finds devices that are not there, models that do not fit, and thresholds that the planner does not try. */
   faults(): Fault[] {
-    const { models, devices, memoryBytes, thresholds } = this.of.problem;
-    const levels = models.map(({ certainty }) => Array.from(thresholdsOf(certainty, thresholds)));
+    const { models, devices, memoryBytes } = this.of.problem;
+    // The least certainty is no threshold: nothing is below it.
+    const levels = models.map(({ certainty }) => Array.from(levelsOf(certainty).values.subarray(1)));
     return [
       ...(this.placement.length > devices
         ? [fault(`has ${this.placement.length} devices; ${devices} are free`, '/placement')]
@@ -100,7 +102,7 @@ class ChosenPlan {
     ];
   }
 
-  /** @param levels the thresholds that the planner tries, by model */
+  /** @param levels the thresholds that tell samples apart, by model */
   private thresholdFaults(
     { models, thresholds }: Cascade,
     range: number,
@@ -161,6 +163,14 @@ class ChosenPlan {
     };
   }
 
+  /** scope is that of a whole search; one that a clock ended says by itself how far it came. */
+  private scope(): GearScope {
+    const { method, reproducible, objective } = this.plan;
+    const mostModels = isOfSingles(method) ? 1 : longestOf(this.of.problem.models);
+    const whole = { mostModels, orders: 'any', thresholds: 'all' } as const;
+    return reproducible === false ? (objective.scope ?? whole) : whole;
+  }
+
   /** changes writes the plan again, and tells where it has something else. */
   changes({ spec, files, resolved, arrivalsOf }: EvaluatedFrom): Fault[] {
     const { plan, of, cascades, placement, gears } = this;
@@ -169,8 +179,8 @@ class ChosenPlan {
     const { bound, value: given } = plan.objective;
     // With other objectives the search chose the value, such as a number of devices of which the plan may use fewer.
     const value = objective === 'accuracy' ? accuracy : given;
-    const scope = scopeOf(of.problem, plan.method);
-    const choice = { placement, cascades, gears, accuracy, bound, isBest: false };
+    const scope = this.scope();
+    const choice = { placement, cascades, gears, accuracy, bound, scope, most: 1, isBest: false };
     const again = gearPlanOf({
       ...{ spec, files, of, objective, arrivalsOf, notes: [], status: plan.status },
       solution: { problem: of.problem, choice, value, bound, scope, trials: 0 },

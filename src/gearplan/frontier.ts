@@ -1,272 +1,308 @@
-import { type Cascade, floorOf } from './cascade.js';
-import { modelLoads } from './placement.js';
-import { type FamilyModel, leastWorkNs } from './problem.js';
+import type { GearScope } from '../artifacts/index.js';
+import { type Archive, type Kept, SetArchive, undominated, WorkArchive, withoutWorse } from './archive.js';
+import { type Cascade, workOf } from './cascade.js';
+import { type Levels, levelsOf, type Thresholds, thresholdsOf } from './levels.js';
+import { MostRightSearch } from './most-right.js';
+import type { FamilyModel } from './problem.js';
 import { MOST_STEPS } from './scope.js';
+import { type Offered, type Point, Sequence } from './sequence.js';
+import { sweptThreshold } from './sweep.js';
 
-/** Families of more models have too many cascades to tell apart by the models that they use. */
-const MOST_APART = 5;
+/** The combinations of thresholds of all sequences of three or of four models that are counted one by one. */
+const MOST_COMBINATIONS = 2e7;
+/** The same where cascades are compared by the work of each model, which takes longer. */
+const MOST_COMPARED = 2.5e5;
+/** Sequences are longer only where all of them have no more samples together. */
+const MOST_COUNTED = 1e8;
+/** Sequences of three models have so many times the thresholds that those of four have. */
+const FINER = 8;
+/** The samples that are looked at while single thresholds are swept, and while the most right answers are bounded. */
+const MOST_SWEPT = 1e8;
+const MOST_BOUNDED = 3e7;
+/** Where devices do not hold all models, so many cascades and cells are kept of all sets together, and at least so many of each. */
+const MOST_KEPT = 1200;
+const LEAST_KEPT = 8;
 
 /** SearchSpace says among which cascades the best are searched. */
 export interface SearchSpace {
   readonly models: readonly FamilyModel[];
+  /** From so many quantiles of each model's certainties the thresholds of cascades of three and four models are searched. */
   readonly thresholds: number;
   readonly quantile: number;
   /** The memory of a device; Infinity where it is absent. */
   readonly memoryBytes?: number;
+  /** So many combinations of thresholds are counted one by one, of all sequences of three or of four models: 20 million. */
+  readonly combinations?: number;
+}
+
+/** CascadeSpace is what is known of the cascades of a family. */
+export interface CascadeSpace {
+  /** The best that were found: the most accurate first; of equally accurate ones, the one with the least work first. */
+  readonly cascades: readonly Cascade[];
+  /**
+   * What no cascade of the scope surpasses, in the same order: to each there is one that is at least as accurate, with no
+   * more work of any model and no higher floor. Where all thresholds were counted, these are the cascades.
+   */
+  readonly limits: readonly Cascade[];
+  /**
+   * The same where devices do not hold all models, by the work of each model and not of all together. Both hold, and either
+   * may be the closer one.
+   */
+  readonly limitsByModel?: readonly Cascade[];
+  readonly scope: GearScope;
+  /** Whether all sequences were counted that ever are, so that a plan which reaches its bound is optimal. */
+  readonly isWhole: boolean;
 }
 
 /**
- * cascadeFrontier finds all cascades that no other one is better than: of up to four models, from cheaper to dearer
- * ones, with thresholds among the quantiles of their certainties, none is at least as accurate with no more work and no
- * higher floor. (CascadeServe §4.2 samples cascades; this is the whole frontier of the grid.)
+ * cascadeSpace finds the cascades of a family that no other one is better than, in accuracy, work and floor, and limits that
+ * no cascade surpasses: of up to four models in any order, each once, with all thresholds. (CascadeServe §4.2 samples
+ * cascades.)
+ *
+ * All thresholds of two models are counted, and of more models all combinations of so many quantiles as there is time for.
+ * From the best of these on, single thresholds are swept over all their values until none improves. A limit holds for all
+ * thresholds between two quantiles at once: samples whose way is open there come to no further model, and count as right
+ * where any way is. The most right answers are bounded more closely (see `MostRightSearch`).
  *
  * Where a device does not hold all models, less work is not always better: it may be that of a model which few devices
- * hold. Families of up to five models have a frontier for each sequence of models then, without the cascades that another
- * one is better than with no more work of any model. It is not the whole frontier by the work of each model: within a
- * sequence, cascades are still compared by their whole work.
+ * hold. Cascades of each set of models are compared by the work of each model then.
  *
- * It counts the samples of every combination of thresholds at once: a table of a cascade's samples by their certainties,
- * summed along each axis, says how many come to a step, and how many of these the step's model is right about. So it
- * takes time by the number of combinations, and by the samples once for each sequence of models.
- * @returns the most accurate first; of equally accurate ones, the one with the least work first
+ * It is all counted work. Where longer sequences would take too much of it, or it is interrupted, the scope says which were
+ * counted. What was counted to the end is remembered as long as its models are.
  */
-export function cascadeFrontier(space: SearchSpace): Cascade[] {
-  const grids = space.models.map(({ certainty }) => thresholdsOf(certainty, space.thresholds));
-  const bins = space.models.map(({ certainty }, m) => binsOf(certainty, grids[m] as Float64Array));
-  const told = (groups: Groups, models: readonly number[]): Groups => {
-    new Sequence(space, { models, grids, bins }).tell(groups);
-    return groups;
-  };
-  const all = sequences(space.models.length);
-  if (!areToldApart(space)) return undominated(all.reduce(told, new Groups()).candidates());
-  return withoutWorse(
-    space.models,
-    all.flatMap((models) => undominated(told(new Groups(), models).candidates())),
-  );
+export function cascadeSpace(space: SearchSpace, interrupted: () => boolean = () => false): CascadeSpace {
+  const { models, thresholds, quantile, combinations } = space;
+  const key = [thresholds, quantile, combinations, isApart(space)].join('/');
+  const known = spaces.get(models) ?? new Map<string, CascadeSpace>();
+  const before = known.get(key);
+  if (before !== undefined) return before;
+  const found = new SpaceSearch(space, interrupted).run(MOST_STEPS);
+  // What an interruption ended may be counted further the next time.
+  if (found.scope.mostModels === longestOf(models)) spaces.set(models, known.set(key, found));
+  return found;
 }
 
-function areToldApart({ models, memoryBytes = Number.POSITIVE_INFINITY }: SearchSpace): boolean {
-  return (
-    models.length <= MOST_APART && models.reduce((sum, model) => sum + model.memoryBytes, 0) > memoryBytes
-  );
+const spaces = new WeakMap<readonly FamilyModel[], Map<string, CascadeSpace>>();
+
+/** singleModels is the space of models without cascades. */
+export function singleModels(space: SearchSpace): CascadeSpace {
+  return new SpaceSearch(space, () => false).run(1);
 }
 
-/** withoutWorse leaves out cascades that another is better than with no more work of any model, and orders the others. */
-function withoutWorse(family: readonly FamilyModel[], cascades: readonly Cascade[]): Cascade[] {
-  const ordered = cascades.toSorted(
-    (a, b) => b.accuracy - a.accuracy || a.workNs - b.workNs || a.floorNs - b.floorNs,
-  );
-  const loads = ordered.map((cascade) => modelLoads(family, cascade, 1));
-  const kept: number[] = [];
-  for (const [i, { workNs, floorNs }] of ordered.entries()) {
-    const load = loads[i] as Float64Array;
-    const isWorse = kept.some((better) => {
-      const other = ordered[better] as Cascade;
-      if (other.workNs > workNs || other.floorNs > floorNs) return false;
-      return (loads[better] as Float64Array).every((work, model) => work <= (load[model] as number));
-    });
-    if (!isWorse) kept.push(i);
-  }
-  return kept.map((i) => ordered[i] as Cascade);
+/** longestOf is how many models the longest cascades have that are counted to the end. */
+export function longestOf(models: readonly FamilyModel[]): number {
+  const samples = models[0]?.correct.length ?? 0;
+  let longest = 1;
+  while (longest < Math.min(MOST_STEPS, models.length) && isCounted(models.length, longest + 1, samples))
+    longest += 1;
+  return longest;
 }
 
-/** sequences lists the sets of up to four models, each in order. */
-function sequences(count: number): number[][] {
-  const all: number[][] = [];
-  const extend = (before: readonly number[]): void => {
-    for (let model = (before.at(-1) ?? -1) + 1; model < count; model++) {
-      const models = [...before, model];
-      all.push(models);
-      if (models.length < MOST_STEPS) extend(models);
-    }
-  };
-  extend([]);
-  return all;
+function isCounted(models: number, steps: number, samples: number): boolean {
+  let sequences = samples;
+  for (let step = 0; step < steps; step++) sequences *= models - step;
+  return sequences <= MOST_COUNTED;
 }
 
-/** thresholdsOf gives the thresholds of a model: quantiles of its certainties, without those that nothing is below. */
-export function thresholdsOf(certainty: Float64Array, thresholds: number): Float64Array {
-  const sorted = certainty.toSorted();
-  const quantiles = Array.from(
-    { length: thresholds },
-    (_, i) => sorted[Math.floor(((i + 1) * sorted.length) / (thresholds + 1))] as number,
-  );
-  return Float64Array.from(new Set(quantiles.filter((level) => level > (sorted[0] as number))));
+/** isApart says whether a device does not hold all models. */
+function isApart({ models, memoryBytes = Number.POSITIVE_INFINITY }: SearchSpace): boolean {
+  return models.reduce((sum, model) => sum + model.memoryBytes, 0) > memoryBytes;
 }
 
-/** binsOf gives, for each sample, the index of the lowest threshold that its certainty is below; the length for none. */
-function binsOf(certainty: Float64Array, grid: Float64Array): Uint8Array {
-  return Uint8Array.from(certainty, (value) => {
-    let bin = 0;
-    while (bin < grid.length && value >= (grid[bin] as number)) bin++;
-    return bin;
-  });
+/** Layer keeps cascades and limits by one comparison: by their whole work or, where devices do not hold all models, by model. */
+interface Layer {
+  /** The thresholds of each model. */
+  readonly grids: readonly Thresholds[];
+  readonly cascades: Archive;
+  readonly limits: Archive;
 }
 
-interface SequenceParts {
-  readonly models: readonly number[];
-  /** The thresholds and the samples' bins of every model of the family. */
-  readonly grids: readonly Float64Array[];
-  readonly bins: readonly Uint8Array[];
-}
-
-/**
- * Sequence is a sequence of models with all its thresholds. A combination of thresholds is a place in a table with an
- * axis for each model but the last, the last axis running fastest.
- */
-class Sequence {
-  private readonly family: readonly FamilyModel[];
+class SpaceSearch {
+  private readonly levels: readonly Levels[];
   private readonly samples: number;
-  private readonly axes: readonly Float64Array[];
-  private readonly work: readonly number[];
-  /** `comes[j]` counts the samples that are below the first j thresholds, by these. */
-  private readonly comes: readonly Int32Array[];
-  /** `right[j]` counts those of `comes[j]` that the model of step j is right about; */
-  private readonly right: readonly Int32Array[];
-  /** `unsure[j]` counts those of `right[j]` that are below the threshold of step j too. */
-  private readonly unsure: readonly Int32Array[];
+  private readonly isApart: boolean;
+  private readonly sweeps = { left: MOST_SWEPT };
+  private readonly bounding = { left: MOST_BOUNDED };
+  /** How many samples the best cascade is right about. */
+  private known = 0;
 
   constructor(
     private readonly space: SearchSpace,
-    private readonly parts: SequenceParts,
+    private readonly interrupted: () => boolean,
   ) {
-    const { models, grids } = parts;
-    this.family = space.models;
-    this.samples = this.family[0]?.correct.length ?? 0;
-    this.axes = models.slice(0, -1).map((model) => grids[model] as Float64Array);
-    this.work = models.map((model) => leastWorkNs(this.family[model] as FamilyModel));
-    this.comes = models.map((_, step) => this.table(step, undefined));
-    this.right = models.map((_, step) => this.table(step, step));
-    this.unsure = models.slice(0, -1).map((_, step) => this.table(step + 1, step));
+    const { models } = space;
+    this.levels = models.map(({ certainty }) => levelsOf(certainty));
+    this.samples = models[0]?.correct.length ?? 0;
+    this.isApart = isApart(space);
+  }
+
+  run(longest: number): CascadeSpace {
+    const phases: (readonly Layer[])[] = [];
+    for (let steps = 1; steps <= Math.min(longest, longestOf(this.space.models)); steps++) {
+      const layers = this.phase(steps);
+      if (layers === undefined) break;
+      phases.push(layers);
+    }
+    const kept = (layer: number, what: 'cascades' | 'limits') =>
+      phases.flatMap((layers) => layers[layer]?.[what].kept() ?? []);
+    const byWork = undominated(kept(0, 'cascades'));
+    return {
+      cascades: this.cascadesOf(this.isApart ? withoutWorse([...byWork, ...kept(1, 'cascades')]) : byWork),
+      limits: this.cascadesOf(undominated(kept(0, 'limits'))),
+      ...(this.isApart ? { limitsByModel: this.cascadesOf(withoutWorse(kept(1, 'limits'))) } : {}),
+      scope: { mostModels: phases.length, orders: 'any', thresholds: 'all' },
+      isWhole: phases.length === Math.min(longest, this.space.models.length),
+    };
+  }
+
+  /** phase finds the cascades and limits of sequences of so many models; undefined where it was interrupted. */
+  private phase(steps: number): readonly Layer[] | undefined {
+    const all = sequences(this.space.models.length, steps);
+    const layers = this.layers(steps, all.length);
+    for (const { grids, cascades } of layers)
+      if (!this.tell(all, grids, (sequence) => sequence.tellCascades(this.offeredTo(cascades))))
+        return undefined;
+    let most = this.samples;
+    if (!layers.every(({ grids }) => isWhole(grids))) {
+      const byWork = (layers[0] as Layer).cascades;
+      const found = this.sweep(byWork) ? this.mostRight(all, byWork) : undefined;
+      if (found === undefined) return undefined;
+      most = found;
+    }
+    for (const { grids, cascades, limits } of layers) {
+      if (limits === cascades) continue;
+      const offered = (point: Point): unknown => limits.offer(point);
+      const isTold = this.tell(all, grids, (sequence) =>
+        isWhole(grids) ? sequence.tellCascades(offered) : sequence.tellCells(most, offered),
+      );
+      if (!isTold) return undefined;
+    }
+    return layers;
+  }
+
+  private layers(steps: number, sequences: number): Layer[] {
+    const { combinations = MOST_COMBINATIONS, models } = this.space;
+    const grids = this.grids(steps, combinations / sequences);
+    const cascades = new WorkArchive();
+    const byWork = { grids, cascades, limits: isWhole(grids) ? cascades : new WorkArchive() };
+    if (!this.isApart) return [byWork];
+    const room = Math.max(LEAST_KEPT, Math.floor(MOST_KEPT / subsets(models.length)));
+    return [
+      byWork,
+      {
+        grids: this.grids(steps, Math.min(MOST_COMPARED, combinations) / sequences),
+        cascades: new SetArchive('cascades', room),
+        limits: new SetArchive('cells', room),
+      },
+    ];
+  }
+
+  /** grids gives the thresholds of each model: all where they are few, and else as many quantiles as there is time for. */
+  private grids(steps: number, combinations: number): Thresholds[] {
+    const most = steps < 3 ? this.samples : Math.floor(combinations ** (1 / (steps - 1)));
+    const quantiles = this.space.thresholds * (steps === 3 ? FINER : 1);
+    return this.levels.map((levels) =>
+      thresholdsOf(levels, levels.values.length - 1 <= most ? most : Math.min(most, quantiles)),
+    );
   }
 
   /**
-   * table counts the samples that are below the first `axes` thresholds, and where a step is given, only those which its
-   * model is right about.
+   * tell has each sequence tell of its cascades or cells.
+   * @returns whether it was not interrupted
    */
-  private table(axes: number, step: number | undefined): Int32Array {
-    const { models, bins } = this.parts;
-    const sizes = this.axes.slice(0, axes).map(({ length }) => length);
-    const table = new Int32Array(sizes.reduce((all, size) => all * size, 1));
-    const right =
-      step === undefined ? undefined : (this.family[models[step] as number] as FamilyModel).correct;
-    for (let sample = 0; sample < this.samples; sample++) {
-      if (right !== undefined && right[sample] === 0) continue;
-      let place = 0;
-      for (let axis = 0; axis < axes && place >= 0; axis++) {
-        const bin = (bins[models[axis] as number] as Uint8Array)[sample] as number;
-        const size = sizes[axis] as number;
-        place = bin < size ? place * size + bin : -1;
-      }
-      if (place >= 0) table[place]! += 1;
+  private tell(
+    all: readonly (readonly number[])[],
+    grids: readonly Thresholds[],
+    telling: (sequence: Sequence) => void,
+  ): boolean {
+    const { models: family, quantile } = this.space;
+    for (const models of all) {
+      if (models.length > 1 && this.interrupted()) return false;
+      const own = models.slice(0, -1).map((model) => grids[model] as Thresholds);
+      telling(new Sequence({ family, models, quantile, grids: own }));
     }
-    let stride = 1;
-    for (let axis = axes - 1; axis >= 0; axis--) {
-      const size = sizes[axis] as number;
-      for (let i = 0; i < table.length; i++)
-        if (Math.floor(i / stride) % size > 0) table[i]! += table[i - stride] as number;
-      stride *= size;
-    }
-    return table;
-  }
-
-  /** tell adds the sequence's cascades that may be on the frontier. */
-  tell(groups: Groups): void {
-    const { samples, axes, parts, space } = this;
-    const steps = parts.models.length;
-    const count = axes.reduce((all, { length }) => all * length, 1);
-    const visits = new Array<number>(steps).fill(1);
-    const place = new Int32Array(steps);
-    for (let i = 0; i < count; i++) {
-      let rest = i;
-      for (let step = steps - 1; step >= 0; step--) {
-        place[step] = rest;
-        if (step > 0) rest = Math.floor(rest / (axes[step - 1] as Float64Array).length);
-      }
-      let right = 0;
-      let workNs = 0;
-      for (let step = 0; step < steps; step++) {
-        // A table of the first j axes is read at the place that these have within the whole.
-        const comes = (this.comes[step] as Int32Array)[place[step] as number] as number;
-        visits[step] = comes / samples;
-        workNs += (comes / samples) * (this.work[step] as number);
-        right += (this.right[step] as Int32Array)[place[step] as number] as number;
-        if (step + 1 < steps) right -= (this.unsure[step] as Int32Array)[place[step + 1] as number] as number;
-      }
-      const floorNs = floorOf(this.family, { models: parts.models, visits }, space.quantile);
-      groups.offer({ accuracy: right / samples, workNs, floorNs }, () => ({
-        models: parts.models,
-        thresholds: axes.map((axis, step) => axis[this.indexAt(place, step)] as number),
-        visits: [...visits],
-      }));
-    }
-  }
-
-  /** indexAt is the index of the threshold of a step, from the places in the tables. */
-  private indexAt(place: Int32Array, step: number): number {
-    return (place[step + 1] as number) % (this.axes[step] as Float64Array).length;
-  }
-}
-
-type Figures = Pick<Cascade, 'accuracy' | 'workNs' | 'floorNs'>;
-
-/**
- * Groups keeps, for each floor, the cascades that none of the same floor is better than so far, in order of their work,
- * so that accuracy grows with work.
- */
-class Groups {
-  private readonly byFloor = new Map<number, Cascade[]>();
-
-  offer(figures: Figures, rest: () => Omit<Cascade, keyof Figures>): void {
-    const { accuracy, workNs, floorNs } = figures;
-    const group = this.byFloor.get(floorNs);
-    if (group === undefined) {
-      this.byFloor.set(floorNs, [{ ...figures, ...rest() }]);
-      return;
-    }
-    const at = firstAbove(group, workNs);
-    if (at > 0 && (group[at - 1] as Cascade).accuracy >= accuracy) return;
-    let end = at;
-    while (end < group.length && (group[end] as Cascade).accuracy <= accuracy) end++;
-    const isSame = at > 0 && (group[at - 1] as Cascade).workNs === workNs;
-    group.splice(isSame ? at - 1 : at, end - at + (isSame ? 1 : 0), { ...figures, ...rest() });
-  }
-
-  candidates(): Cascade[] {
-    return [...this.byFloor.values()].flat();
-  }
-}
-
-/** firstAbove is the index of the first cascade with more work. */
-function firstAbove(group: readonly Cascade[], workNs: number): number {
-  let low = 0;
-  let high = group.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((group[middle] as Cascade).workNs > workNs) high = middle;
-    else low = middle + 1;
-  }
-  return low;
-}
-
-/** undominated keeps the cascades that no other is better than in accuracy, work and floor. */
-export function undominated(cascades: readonly Cascade[]): Cascade[] {
-  const best = cascades.toSorted(
-    (a, b) => b.accuracy - a.accuracy || a.workNs - b.workNs || a.floorNs - b.floorNs,
-  );
-  // Of those that are at least as accurate, `stairs` has the ones that are not beaten in both others, by work.
-  const stairs: { readonly workNs: number; readonly floorNs: number }[] = [];
-  return best.filter(({ workNs, floorNs }) => {
-    let low = 0;
-    for (let high = stairs.length; low < high; ) {
-      const middle = (low + high) >>> 1;
-      if ((stairs[middle] as { workNs: number }).workNs > workNs) high = middle;
-      else low = middle + 1;
-    }
-    if (low > 0 && (stairs[low - 1] as { floorNs: number }).floorNs <= floorNs) return false;
-    let end = low;
-    while (end < stairs.length && (stairs[end] as { floorNs: number }).floorNs >= floorNs) end++;
-    stairs.splice(low, end - low, { workNs, floorNs });
     return true;
-  });
+  }
+
+  private offeredTo(archive: Archive): Offered {
+    return (point) => {
+      if (point.right > this.known) this.known = point.right;
+      archive.offer(point);
+    };
+  }
+
+  /**
+   * sweep sweeps each threshold of the cascades that were found, and of those that this finds, as long as that is better.
+   * @returns whether it was not interrupted
+   */
+  private sweep(cascades: Archive): boolean {
+    const swept = new Set<string>();
+    const isNew = ({ models, ranks }: Kept) => !swept.has(`${models}/${ranks}`);
+    for (let left = cascades.kept(); left.length > 0; left = cascades.kept().filter(isNew))
+      for (const cascade of left) {
+        if (this.interrupted()) return false;
+        if (this.sweeps.left <= 0) return true;
+        swept.add(`${cascade.models}/${cascade.ranks}`);
+        for (let step = 0; step < cascade.ranks.length; step++) this.sweepOne(cascade, step, cascades);
+      }
+    return true;
+  }
+
+  private sweepOne(cascade: Pick<Kept, 'models' | 'ranks'>, step: number, found: Archive): void {
+    const { models: family, quantile } = this.space;
+    this.sweeps.left -= this.samples;
+    const offered = this.offeredTo(found);
+    sweptThreshold({ family, levels: this.levels, quantile }, { ...cascade, swept: step }, offered);
+  }
+
+  /** mostRight bounds how many samples any cascade of the sequences is right about; undefined where it is interrupted. */
+  private mostRight(all: readonly (readonly number[])[], found: Archive): number | undefined {
+    const search = new MostRightSearch(this.space.models, this.levels);
+    let most = 0;
+    for (const models of all) {
+      if (this.interrupted()) return undefined;
+      const { bound, ranks = [] } = search.of(models, this.known, this.bounding);
+      most = Math.max(most, bound);
+      if (ranks.length > 0) this.sweepOne({ models: models.slice(0, ranks.length + 1), ranks }, 0, found);
+    }
+    return Math.max(most, this.known);
+  }
+
+  private cascadesOf(points: readonly Kept[]): Cascade[] {
+    const { models: family } = this.space;
+    return points.map(({ models, ranks, comes, right, floorNs }) => {
+      const visits = comes.map((count) => count / this.samples);
+      return {
+        ...{ models, visits, accuracy: right / this.samples, workNs: workOf(family, models, visits) },
+        thresholds: ranks.map((rank, step) => this.levels[models[step] as number]?.values[rank] as number),
+        floorNs,
+      };
+    });
+  }
+}
+
+function isWhole(grids: readonly Thresholds[]): boolean {
+  return grids.every((grid) => grid.isWhole);
+}
+
+/** sequences lists the sequences of so many models, each of which comes once. */
+function sequences(count: number, steps: number): number[][] {
+  let all: number[][] = [[]];
+  for (let step = 0; step < steps; step++)
+    all = all.flatMap((before) =>
+      Array.from({ length: count }, (_, model) => model)
+        .filter((model) => !before.includes(model))
+        .map((model) => [...before, model]),
+    );
+  return all;
+}
+
+/** subsets counts the sets of up to four models. */
+function subsets(count: number): number {
+  let [sets, ofSize] = [0, 1];
+  for (let size = 1; size <= Math.min(MOST_STEPS, count); size++) {
+    ofSize = (ofSize * (count - size + 1)) / size;
+    sets += ofSize;
+  }
+  return sets;
 }

@@ -78,12 +78,14 @@ class Waiting {
  * each model; a batch starts when enough requests wait or the first of them has waited to the timeout, and takes all that
  * wait, up to the largest batch. It starts on the idle device that is furthest behind its share of the model's requests,
  * and of several on the one that has been idle longest. Of several queues that could start, the one whose first request
- * came first is served first, and of several the one of the earliest step. Request k is as sample k of the records, and after the last sample comes the first again.
+ * came first is served first, and of several the one of the cheapest model, as models are ordered in plans. Request k is as sample k of the records, and after the last sample comes the first again.
  *
  * It takes time by the requests and their steps, and for each batch by the devices.
  */
 export class GearRun {
   private readonly steps: readonly GearRunStep[];
+  /** The steps in the order of their models, in which queues that are alike are served. */
+  private readonly byModel: Int32Array;
   private readonly queues: readonly Waiting[];
   /** When each request came to the queue where it stands, and when it was answered. */
   private readonly queuedNs: Float64Array;
@@ -128,6 +130,9 @@ export class GearRun {
       share: shares[model] as Float64Array,
       taken: new Float64Array(placement.length),
     }));
+    this.byModel = Int32Array.from(cascade.models.keys()).sort(
+      (a, b) => (cascade.models[a] as number) - (cascade.models[b] as number),
+    );
     this.mayWait = trial.minQueues.some((minQueue) => minQueue > 1);
     this.queues = this.steps.map(() => new Waiting(arrivalsNs));
     this.queuedNs = new Float64Array(arrivalsNs.length);
@@ -233,7 +238,8 @@ export class GearRun {
     while (this.idleDevices > 0 && this.waiting > 0) {
       let best = -1;
       let bestIdle = -1;
-      for (let step = 0; step < this.queues.length; step++) {
+      for (let i = 0; i < this.byModel.length; i++) {
+        const step = this.byModel[i] as number;
         const queue = this.queues[step] as Waiting;
         if (queue.length === 0 || (best !== -1 && queue.firstNs >= (this.queues[best] as Waiting).firstNs))
           continue;

@@ -22,7 +22,7 @@ export { diffGears, gearFieldChanges } from './diff.js';
 export { distributionOf } from './distribution.js';
 export { type EvaluatedFrom, evaluatedFaults, gearChanges } from './evaluated.js';
 export { familyFigures } from './family-figures.js';
-export { cascadeFrontier } from './frontier.js';
+export { type CascadeSpace, cascadeSpace } from './frontier.js';
 export { planByLoop } from './loop.js';
 export { type GearAnswer, type GearQuestion, solveGears } from './objectives.js';
 export { type PlacementSolver, placementSolver } from './placement-solver.js';

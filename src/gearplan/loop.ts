@@ -9,6 +9,9 @@ export interface RangeFault extends GearError {
   readonly range: number;
 }
 
+/** LoopedCascades is what the loop chooses from. */
+type LoopedCascades = Pick<SearchedCascades, 'problem' | 'frontier' | 'trials'>;
+
 /** GearLoopPlan is what the loop agrees on. */
 export interface GearLoopPlan {
   readonly placement: ModelPlacement;
@@ -46,7 +49,7 @@ type Submodule = (state: LoopState, error: RangeFault | undefined) => RangeFault
  * @returns undefined where it was interrupted
  */
 export function planByLoop(
-  searched: Omit<SearchedCascades, 'loads'>,
+  searched: LoopedCascades,
   interrupted: () => boolean = () => false,
 ): GearLoopResult | undefined {
   const { problem } = searched;
@@ -77,7 +80,7 @@ export function planByLoop(
 
 /** assignCascades gives the range of an error the next cheaper cascade (§4.3). */
 function assignCascades(
-  { frontier }: Omit<SearchedCascades, 'loads'>,
+  { frontier }: LoopedCascades,
   state: LoopState,
   error: RangeFault | undefined,
 ): RangeFault | undefined {
@@ -98,7 +101,7 @@ function assignCascades(
 
 /** placeModels places all models that the ranges use, with the replica more that an error asks for (§4.4). */
 function placeModels(
-  { problem, frontier }: Omit<SearchedCascades, 'loads'>,
+  { problem, frontier }: LoopedCascades,
   state: LoopState,
   error: RangeFault | undefined,
 ): RangeFault | undefined {
@@ -119,7 +122,7 @@ function placeModels(
 
 /** tuneBatches tries every range with the shortest minimum queue lengths that will do (§4.5). */
 function tuneBatches(
-  { problem, frontier, trials }: Omit<SearchedCascades, 'loads'>,
+  { problem, frontier, trials }: LoopedCascades,
   state: LoopState,
 ): RangeFault | undefined {
   for (let range = problem.ranges.length - 1; range >= 0; range--) {

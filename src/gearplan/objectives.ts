@@ -1,9 +1,9 @@
 import type { CascadeObjective, GearScope } from '../artifacts/index.js';
 import { loadedCascades } from './best-gears.js';
 import type { Cascade } from './cascade.js';
-import { cascadeFrontier } from './frontier.js';
+import type { CascadeSpace } from './frontier.js';
 import type { RangeFault } from './loop.js';
-import { type ModelPlacement, maximalSets } from './placement.js';
+import type { ModelPlacement } from './placement.js';
 import {
   type GearChoice,
   MOST_EVENTS,
@@ -12,9 +12,10 @@ import {
   relaxedPlacement,
   type SearchEnd,
   type SearchTools,
+  spaceOf,
 } from './planner.js';
 import type { GearProblem } from './problem.js';
-import { type GearMethod, scopeOf } from './scope.js';
+import type { GearMethod } from './scope.js';
 import { GearTrials } from './trials.js';
 
 const NS_PER_MS = 1e6;
@@ -55,9 +56,15 @@ export interface GearSolution {
  * `tried` is how many cascades were simulated.
  */
 export type NoGears =
-  | { readonly code: 'range'; readonly fault: RangeFault; readonly tried?: number | undefined }
+  | {
+      readonly code: 'range';
+      readonly fault: RangeFault;
+      readonly scope: GearScope;
+      readonly tried?: number | undefined;
+    }
   | {
       readonly code: 'accuracy';
+      readonly scope: GearScope;
       readonly tried?: number | undefined;
       readonly most: number;
       readonly best: number;
@@ -88,21 +95,24 @@ export function trialsOf(answer: GearAnswer): number {
  */
 export function solveGears(question: GearQuestion): GearAnswer {
   const { problem, accuracy } = question;
-  const frontier = cascadeFrontier(problem);
-  const { bound: most, bounds, placement } = relaxedPlacement(loadedCascades(problem, frontier));
+  const space = spaceOf(problem, question);
+  const most = relaxedBound(loadedCascades(problem, space.limits));
   if (most >= 0 && most < accuracy) {
-    const indices = Array.from(bounds, (bound) => frontier.findIndex((one) => one.accuracy === bound));
-    const reason = tooInaccurate(question, { most, cascades: frontier, indices, placement });
+    const { cascades, scope } = space;
+    const { bounds, placement } = relaxedPlacement(loadedCascades(problem, cascades));
+    const indices = Array.from(bounds, (bound) => cascades.findIndex((one) => one.accuracy === bound));
+    const best = space.limits[0]?.accuracy ?? 0;
+    const reason = tooInaccurate(question, { most, best, scope, cascades, indices, placement });
     return { status: 'infeasible', reason, trials: 0 };
   }
   switch (question.objective) {
     case 'accuracy':
-      return at(question, frontier, {});
+      return at(question, space, {});
     case 'latency':
-      return leastLatency(question, frontier);
+      return leastLatency(question, space);
     case 'devices':
     case 'cost':
-      return fewestDevices(question, frontier);
+      return fewestDevices(question, space);
   }
 }
 
@@ -132,45 +142,44 @@ export function searchedThrough(
  */
 export function relaxedValue(question: GearQuestion): number | undefined {
   const { problem, objective, accuracy, unitCost = 1 } = question;
-  const frontier = cascadeFrontier(problem);
-  const most = relaxedBound(loadedCascades(problem, frontier));
+  const space = spaceOf(problem, question);
+  const most = relaxedBound(loadedCascades(problem, space.limits));
   if (most < Math.max(0, accuracy)) return undefined;
   switch (objective) {
     case 'accuracy':
       return most;
     case 'latency':
-      return (leastNs(question, frontier) ?? 0) / NS_PER_MS;
+      return (leastNs(question, space) ?? 0) / NS_PER_MS;
     case 'devices':
     case 'cost':
-      return leastDevices(question, frontier) * unitCost;
+      return leastDevices(question, space) * unitCost;
   }
 }
 
 type Change = Partial<Pick<GearProblem, 'latencyNs' | 'devices'>>;
 
 /** at finds the most accurate plan of a problem with a change, and refuses one of too little accuracy. */
-function at(question: GearQuestion, frontier: readonly Cascade[], change: Change): GearAnswer {
+function at(question: GearQuestion, space: CascadeSpace, change: Change): GearAnswer {
   const { problem: asked, objective: _, accuracy, unitCost: __, ...search } = question;
   const problem = { ...asked, ...change };
-  const outcome = mostAccurate(problem, { ...search, frontier });
+  const outcome = mostAccurate(problem, { ...search, space });
   const { trials } = outcome;
   if (outcome.status === 'undecided') return { status: 'undecided', trials };
   if (outcome.status === 'infeasible') {
-    const { fault, tried } = outcome;
-    return { status: 'infeasible', reason: { code: 'range', fault, tried }, trials };
+    const { fault, scope, tried } = outcome;
+    return { status: 'infeasible', reason: { code: 'range', fault, scope, tried }, trials };
   }
   const { choice, status } = outcome;
   if (choice.accuracy >= accuracy) {
-    const { accuracy: value, bound } = choice;
-    const scope = scopeOf(problem, search.method ?? 'gears');
+    const { accuracy: value, bound, scope } = choice;
     return { status, solution: { problem, choice, value, bound, scope, trials } };
   }
   // A better plan may be there that the search has not found.
   if (choice.bound >= accuracy && !choice.isBest) return { status: 'undecided', trials };
   const most = choice.isBest ? choice.accuracy : choice.bound;
-  const { cascades, gears, placement } = choice;
+  const { cascades, gears, placement, scope, most: best } = choice;
   const indices = gears.map(({ index }) => index);
-  const reason = tooInaccurate({ ...question, problem }, { most, cascades, indices, placement });
+  const reason = tooInaccurate({ ...question, problem }, { most, best, scope, cascades, indices, placement });
   const tried = choice.bound < accuracy ? {} : { tried: cascades.length };
   return { status: 'infeasible', reason: { ...reason, ...tried }, trials };
 }
@@ -178,6 +187,8 @@ function at(question: GearQuestion, frontier: readonly Cascade[], change: Change
 /** LessAccurate is the cascade of each range in plans that are less accurate than is promised. */
 interface LessAccurate {
   readonly most: number;
+  readonly best: number;
+  readonly scope: GearScope;
   readonly cascades: readonly Cascade[];
   readonly indices: readonly number[];
   readonly placement: ModelPlacement;
@@ -186,18 +197,23 @@ interface LessAccurate {
 /** tooInaccurate says in which range most accuracy is lost beside the best cascade, and why the next does not serve it. */
 function tooInaccurate(
   { problem, arrivalsOf }: Pick<GearQuestion, 'problem' | 'arrivalsOf'>,
-  { most, cascades, indices, placement }: LessAccurate,
+  { most, best, scope, cascades, indices, placement }: LessAccurate,
 ): NoGears {
   const accuracyAt = (index: number) => cascades[index]?.accuracy ?? 0;
-  const best = accuracyAt(0);
   const lost = problem.ranges.map(
-    ({ share }, range) => share * (best - accuracyAt(indices[range] as number)),
+    ({ share }, range) => share * (accuracyAt(0) - accuracyAt(indices[range] as number)),
   );
   const range = lost.indexOf(Math.max(...lost));
   const next = cascades[(indices[range] as number) - 1];
-  if (next === undefined) return { code: 'accuracy', most, best };
+  if (next === undefined) return { code: 'accuracy', most, best, scope };
   const tried = new GearTrials(problem, arrivalsOf).try(range, next, placement);
-  return { code: 'accuracy', most, best, fault: 'error' in tried ? { ...tried.error, range } : undefined };
+  return {
+    code: 'accuracy',
+    most,
+    best,
+    scope,
+    fault: 'error' in tried ? { ...tried.error, range } : undefined,
+  };
 }
 
 /** Tries counts the work of several searches, and keeps why the last one found no plan. */
@@ -206,14 +222,14 @@ class Tries {
 
   constructor(
     private readonly question: GearQuestion,
-    private readonly frontier: readonly Cascade[],
+    private readonly space: CascadeSpace,
   ) {}
 
   try(change: Change): GearAnswer {
     const { work, method } = this.question;
     const { mostEvents = method === 'exhaustive' ? Number.POSITIVE_INFINITY : EVENTS_OF_TRY } = this.question;
     const left = work === undefined ? { mostEvents } : { work: Math.max(0, work - this.trials) };
-    const answer = at({ ...this.question, ...left }, this.frontier, change);
+    const answer = at({ ...this.question, ...left }, this.space, change);
     this.trials += trialsOf(answer);
     return answer;
   }
@@ -230,8 +246,11 @@ class Tries {
 
   /** solved gives a plan the figures of an objective that is better the smaller it is. */
   solved({ solution }: SolvedGears, { value, bound }: Pick<GearSolution, 'value' | 'bound'>): GearAnswer {
-    const status = value <= bound ? 'optimal' : 'feasible';
-    return { status, solution: { ...solution, value, bound, trials: this.trials } };
+    const isProved = value <= bound && this.space.isWhole;
+    return {
+      status: isProved ? 'optimal' : 'feasible',
+      solution: { ...solution, value, bound, trials: this.trials },
+    };
   }
 }
 
@@ -239,11 +258,11 @@ class Tries {
  * leastLatency halves the promised latency between the least floor at which the bound allows the accuracy, and the
  * latency of a plan.
  */
-function leastLatency(question: GearQuestion, frontier: readonly Cascade[]): GearAnswer {
+function leastLatency(question: GearQuestion, space: CascadeSpace): GearAnswer {
   const { problem } = question;
-  const bound = leastNs(question, frontier);
-  if (bound === undefined || bound > problem.latencyNs) return at(question, frontier, {});
-  const tries = new Tries(question, frontier);
+  const bound = leastNs(question, space);
+  if (bound === undefined || bound > problem.latencyNs) return at(question, space, {});
+  const tries = new Tries(question, space);
   const most = Math.min(problem.latencyNs, MOST_LATENCIES * bound);
   let low = bound;
   let latencyNs = Math.min(2 * bound, most);
@@ -268,9 +287,9 @@ function leastLatency(question: GearQuestion, frontier: readonly Cascade[]): Gea
 }
 
 /** leastNs is the least latency at which the bound allows the accuracy. */
-function leastNs(question: GearQuestion, frontier: readonly Cascade[]): number | undefined {
-  const floors = [...new Set(frontier.map(({ floorNs }) => floorNs))].sort((a, b) => a - b);
-  return floors.find((latencyNs) => mayReach(question, frontier, { latencyNs }));
+function leastNs(question: GearQuestion, space: CascadeSpace): number | undefined {
+  const floors = [...new Set(space.limits.map(({ floorNs }) => floorNs))].sort((a, b) => a - b);
+  return floors.find((latencyNs) => mayReach(question, space, { latencyNs }));
 }
 
 /** slowestNs is the largest latency of the gears of a choice. */
@@ -279,10 +298,10 @@ export function slowestNs({ gears }: GearChoice): number {
 }
 
 /** fewestDevices searches the number of devices, from the least that the bound allows to those that there are. */
-function fewestDevices(question: GearQuestion, frontier: readonly Cascade[]): GearAnswer {
+function fewestDevices(question: GearQuestion, space: CascadeSpace): GearAnswer {
   const { problem, unitCost = 1 } = question;
-  const bound = leastDevices(question, frontier);
-  const tries = new Tries(question, frontier);
+  const bound = leastDevices(question, space);
+  const tries = new Tries(question, space);
   let low = bound - 1;
   let high = bound;
   let best = tries.try({ devices: high });
@@ -308,20 +327,19 @@ function fewestDevices(question: GearQuestion, frontier: readonly Cascade[]): Ge
  * leastDevices is the least number of devices with which the bound allows a plan; all where it allows none. The bound is
  * that of the MILP where models do not all fit a device and a solver is there.
  */
-function leastDevices(question: GearQuestion, frontier: readonly Cascade[]): number {
+function leastDevices(question: GearQuestion, space: CascadeSpace): number {
   const { problem, accuracy, solvePlacement } = question;
-  const alike = leastAlike(question, frontier);
-  if (solvePlacement === undefined || maximalSets(problem.models, problem.memoryBytes).length === 1)
-    return alike;
-  const solved = solvePlacement(loadedCascades(problem, frontier), { kind: 'devices', accuracy });
+  const alike = leastAlike(question, space);
+  if (solvePlacement === undefined || space.limitsByModel === undefined) return alike;
+  const solved = solvePlacement(loadedCascades(problem, space.limitsByModel), { kind: 'devices', accuracy });
   if (solved === undefined) return alike;
   return solved === 'infeasible' ? problem.devices : Math.max(alike, solved.bound);
 }
 
 /** leastAlike is the least number of devices that would do if each held all models. */
-function leastAlike(question: GearQuestion, frontier: readonly Cascade[]): number {
+function leastAlike(question: GearQuestion, space: CascadeSpace): number {
   // The bound never falls as devices are added.
-  const isEnough = (devices: number): boolean => mayReach(question, frontier, { devices });
+  const isEnough = (devices: number): boolean => mayReach(question, space, { devices });
   let [low, high] = [0, 1];
   while (high < question.problem.devices && !isEnough(high))
     [low, high] = [high, Math.min(2 * high, question.problem.devices)];
@@ -334,8 +352,8 @@ function leastAlike(question: GearQuestion, frontier: readonly Cascade[]): numbe
 }
 
 /** mayReach says whether the bound on accuracy allows a plan. */
-function mayReach(question: GearQuestion, frontier: readonly Cascade[], change: Change): boolean {
+function mayReach(question: GearQuestion, space: CascadeSpace, change: Change): boolean {
   const problem = { ...question.problem, ...change };
-  const bound = relaxedBound(loadedCascades(problem, frontier));
+  const bound = relaxedBound(loadedCascades(problem, space.limits));
   return bound >= question.accuracy;
 }

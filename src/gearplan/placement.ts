@@ -22,6 +22,41 @@ export function modelLoads(family: readonly FamilyModel[], cascade: Cascade, rps
   return load;
 }
 
+/**
+ * Demands are the work of every set of models that loads have, load by load, so that many placements are judged by them
+ * without adding it up again: those of load i are from `starts[i]` to before `starts[i + 1]`.
+ */
+export interface Demands {
+  readonly starts: Int32Array;
+  readonly sets: Int32Array;
+  readonly works: Float64Array;
+}
+
+/** setDemands adds up the work of the sets of models of each load. */
+export function setDemands(loads: readonly Float64Array[]): Demands {
+  const starts = new Int32Array(loads.length + 1);
+  const usedBy = loads.map((load) =>
+    load.reduce((set, work, model) => (work > 0 ? set | (1 << model) : set), 0),
+  );
+  usedBy.forEach((used, i) => {
+    let sets = 0;
+    for (let set = used; set > 0; set = (set - 1) & used) sets += 1;
+    starts[i + 1] = (starts[i] as number) + sets;
+  });
+  const sets = new Int32Array(starts[loads.length] as number);
+  const works = new Float64Array(sets.length);
+  let at = 0;
+  for (const [i, used] of usedBy.entries()) {
+    const load = loads[i] as Float64Array;
+    for (let set = used; set > 0; set = (set - 1) & used) {
+      for (let model = 0; model < load.length; model++)
+        if ((set & (1 << model)) !== 0) works[at]! += load[model] as number;
+      sets[at++] = set;
+    }
+  }
+  return { starts, sets, works };
+}
+
 /** Utilization is how busy the busiest device is when loads are shared best, and which models make it so. */
 export interface Utilization {
   readonly share: number;
@@ -60,6 +95,20 @@ export class Balance {
   /** devicesWith counts the devices that hold a model. */
   devicesWith(model: number): number {
     return this.reach[1 << model] as number;
+  }
+
+  /** shares is how busy each load makes the busiest device. */
+  shares({ starts, sets, works }: Demands): Float64Array {
+    const shares = new Float64Array(starts.length - 1);
+    for (let i = 0; i < shares.length; i++) {
+      let share = 0;
+      for (let at = starts[i] as number; at < (starts[i + 1] as number); at++) {
+        const need = (works[at] as number) / (this.reach[sets[at] as number] as number);
+        if (need > share) share = need;
+      }
+      shares[i] = share;
+    }
+    return shares;
   }
 
   utilization(load: Float64Array): Utilization {

@@ -69,7 +69,7 @@ export function gearPlanOf(planned: PlannedFamily): GearPlanBody {
     method: spec.planner.method,
     ...(notes.length === 0 ? {} : { notes }),
     status,
-    objective: gearObjective({ kind: objective, value, bound, scope }),
+    objective: objectiveOf({ kind: objective, value, bound, scope }, status),
     cluster: files.cluster,
     slo: spec.slo,
     sloMs: spec.slo.latencyMs ?? slowestNs(choice) / NS_PER_MS,
@@ -85,6 +85,20 @@ export function gearPlanOf(planned: PlannedFamily): GearPlanBody {
     gears,
     classes,
     placement,
+  };
+}
+
+/** objectiveOf has no gap where the bound is reached in too small a scope to be called optimal. */
+function objectiveOf(
+  made: Parameters<typeof gearObjective>[0],
+  status: PlannedFamily['status'],
+): GearPlan['objective'] {
+  const { gap, scope, ...reached } = gearObjective(made);
+  const isOpen = status === 'feasible' && gap === 0;
+  return {
+    ...reached,
+    ...(gap === undefined || isOpen ? {} : { gap }),
+    ...(scope === undefined ? {} : { scope }),
   };
 }
 

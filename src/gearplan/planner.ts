@@ -1,17 +1,20 @@
+import type { GearScope } from '../artifacts/index.js';
 import {
   bestGear,
   boundOf,
   busyByCascade,
   holdsCheapest,
   type LoadedCascades,
+  type LoadedLimits,
   loadedCascades,
+  loadedLimits,
   NO_PLAN,
   type RangeGear,
   rangeBounds,
   type SearchedCascades,
 } from './best-gears.js';
 import type { Cascade } from './cascade.js';
-import { cascadeFrontier } from './frontier.js';
+import { type CascadeSpace, cascadeSpace, singleModels } from './frontier.js';
 import { accuracyOf, planByLoop, type RangeFault } from './loop.js';
 import {
   fullPlacement,
@@ -31,6 +34,11 @@ const ROUNDING = 1e-12;
 /** Random search draws so many plans where nobody says. */
 const DEFAULT_DRAWS = 1000;
 
+/** So many cascades the loop chooses from. */
+const MOST_LOOPED = 150;
+/** So many cascades the MILP of placements has for each range. */
+const MOST_STATED = 500;
+
 /** Where nobody limits the work, a search ends after so many arrivals and batches of simulated gears: some ten seconds. */
 export const MOST_EVENTS = 40e6;
 
@@ -40,10 +48,11 @@ export interface GearChoice {
   readonly cascades: readonly Cascade[];
   readonly gears: readonly RangeGear[];
   readonly accuracy: number;
-  /**
-   * No plan with cascades of the frontier is more accurate: none with cascades of the grid where a device holds all models.
-   */
+  /** No plan with cascades of the scope is more accurate. */
   readonly bound: number;
+  readonly scope: GearScope;
+  /** No cascade of the scope is more accurate. */
+  readonly most: number;
   /** Whether every cascade was tried in every range, wherever that could be better. */
   readonly isBest: boolean;
   /**
@@ -62,6 +71,7 @@ export type GearOutcome =
       readonly status: 'infeasible';
       readonly fault: RangeFault;
       readonly trials: number;
+      readonly scope: GearScope;
       /** How many cascades were simulated; absent where a bound shows that no plan is there. */
       readonly tried?: number;
     }
@@ -92,8 +102,8 @@ export interface SearchTools {
 /** GearSearchOptions says how a plan is searched. */
 export interface GearSearchOptions extends SearchEnd, SearchTools {
   readonly method?: GearMethod;
-  /** The cascades to choose from, where they are known: those of `cascadeFrontier`. */
-  readonly frontier?: readonly Cascade[];
+  /** The cascades to choose from, where they are known, with their limits: those of `cascadeSpace`. */
+  readonly space?: CascadeSpace;
   /** For random search: draws an integer below a number, and how many plans are drawn. */
   readonly integer?: (below: number) => number;
   readonly draws?: number;
@@ -107,10 +117,10 @@ export interface GearSearchOptions extends SearchEnd, SearchTools {
  */
 export function mostAccurate(problem: GearProblem, options: GearSearchOptions): GearOutcome {
   const { method = 'gears', arrivalsOf } = options;
-  const whole = options.frontier ?? cascadeFrontier(problem);
+  const space = options.space ?? spaceOf(problem, options);
   const trials = new GearTrials(problem, arrivalsOf);
-  const frontier = allowed(problem, whole, method);
-  const searched = { ...loadedCascades(problem, frontier), trials };
+  const limits = loadedLimits(problem, space);
+  const searched = { ...loadedCascades(problem, space.cascades), trials, limits };
   switch (method) {
     case 'dynba':
     case 'static':
@@ -126,10 +136,12 @@ export function mostAccurate(problem: GearProblem, options: GearSearchOptions): 
   }
 }
 
-/** allowed gives the cascades of a method: those of one model for baselines that have no cascades. */
-function allowed(problem: GearProblem, frontier: readonly Cascade[], method: GearMethod): readonly Cascade[] {
-  if (!isOfSingles(method)) return frontier;
-  return cascadeFrontier({ ...problem, thresholds: 0 });
+/** spaceOf gives the cascades of a method: those of one model for baselines that have no cascades. */
+export function spaceOf(
+  problem: GearProblem,
+  { method = 'gears', interrupted }: Pick<GearSearchOptions, 'method' | 'interrupted'>,
+): CascadeSpace {
+  return isOfSingles(method) ? singleModels(problem) : cascadeSpace(problem, interrupted);
 }
 
 /** Found is a search's best plan so far, or why there is none. */
@@ -140,10 +152,16 @@ type Found =
 
 const UNDECIDED = { undecided: true } as const;
 
-function byLoop(searched: SearchedCascades, interrupted?: () => boolean): Found {
-  const result = planByLoop(searched, interrupted);
+/** byLoop plans by the loop, which moves down the cascades one by one, and so has some of them where they are many. */
+function byLoop({ problem, frontier, trials }: SearchedCascades, interrupted?: () => boolean): Found {
+  const step = Math.ceil(frontier.length / MOST_LOOPED);
+  const some = frontier.filter((_, index) => index % step === 0 || index === frontier.length - 1);
+  const result = planByLoop({ problem, frontier: some, trials }, interrupted);
   if (result === undefined) return UNDECIDED;
-  return 'plan' in result ? result.plan : result;
+  if (!('plan' in result)) return result;
+  const { placement, gears } = result.plan;
+  const placeOf = (index: number) => Math.min(index * step, frontier.length - 1);
+  return { placement, gears: gears.map(({ index, gear }) => ({ index: placeOf(index), gear })) };
 }
 
 /**
@@ -205,7 +223,9 @@ function overPlacements(searched: SearchedCascades, options: GearSearchOptions):
   const isDone = () => (work === undefined ? trials.events >= mostEvents : trials.count >= work);
   const placements = placementsOf(problem.models, problem);
   const solved =
-    placements === undefined ? options.solvePlacement?.(searched, { kind: 'accuracy' }) : undefined;
+    placements === undefined
+      ? options.solvePlacement?.(someCascades(searched), { kind: 'accuracy' })
+      : undefined;
   const best = new BestFound(searched, { all, interrupted });
   if (solved !== undefined && solved !== 'infeasible' && solved.placement !== undefined)
     best.tryOn(rankedPlacement(searched, solved.placement));
@@ -224,14 +244,42 @@ function overPlacements(searched: SearchedCascades, options: GearSearchOptions):
   }
   const found = best.found ?? best.error ?? loop ?? UNDECIDED;
   const isWhole = placements !== undefined && isSearched && !interrupted();
-  const bound = placements === undefined ? provedBound(searched, solved) : ranked[0]?.bound;
+  const bound = provedBound(searched.limits, { placements, solvePlacement: options.solvePlacement });
   return answerOf(searched, found, { isWhole, isBest: isWhole && all, bound });
 }
 
-/** provedBound bounds the accuracy by what a solver proved; it is below 0 where no placement has the time for a plan. */
-function provedBound(searched: LoadedCascades, solved: ReturnType<PlacementSolver>): number {
-  if (solved === 'infeasible') return NO_PLAN;
-  return Math.min(relaxedBound(searched), solved?.bound ?? 1);
+/**
+ * provedBound bounds the accuracy of any plan: as if every device held every model and, where that is not so, by the best of
+ * the placements that are listed, or by what a solver proves of all. It is below 0 where no placement has the time for a plan.
+ */
+function provedBound(
+  { byWork, byModel }: LoadedLimits,
+  {
+    placements,
+    solvePlacement,
+  }: {
+    readonly placements: readonly ModelPlacement[] | undefined;
+    readonly solvePlacement: PlacementSolver | undefined;
+  },
+): number {
+  const bound = relaxedBound(byWork);
+  if (byModel === undefined || bound < 0) return bound;
+  if (placements !== undefined)
+    return placements.reduce(
+      (most, placement) => Math.max(most, rankedPlacement(byModel, placement).bound),
+      NO_PLAN,
+    );
+  const solved = solvePlacement?.(byModel, { kind: 'accuracy' });
+  return solved === 'infeasible' ? NO_PLAN : Math.min(bound, solved?.bound ?? 1);
+}
+
+/** someCascades is the cascades that a MILP chooses from: some of them where they are many. */
+function someCascades({ problem, frontier }: LoadedCascades): LoadedCascades {
+  const step = Math.ceil(frontier.length / MOST_STATED);
+  return loadedCascades(
+    problem,
+    frontier.filter((_, index) => index % step === 0 || index === frontier.length - 1),
+  );
 }
 
 /** BestFound keeps the most accurate plan of the placements that were tried. */
@@ -301,7 +349,13 @@ function unchanging(
       (used >> i) & 1 ? model : { ...model, memoryBytes: 0 },
     );
     const problem = { ...searched.problem, models };
-    const alone = { ...loadedCascades(problem, [cascade]), trials: searched.trials };
+    const { trials, limits } = searched;
+    const { byWork, scope, isWhole: isAll } = limits;
+    const alone = {
+      ...loadedCascades(problem, [cascade]),
+      trials,
+      limits: { byWork, scope, isWhole: isAll },
+    };
     const outcome = overPlacements(alone, listing);
     if (outcome.status === 'undecided') {
       isWhole = false;
@@ -334,21 +388,23 @@ function answerOf(
   {
     isWhole,
     isBest = false,
-    bound = relaxedBound(searched),
+    bound = relaxedBound(searched.limits.byWork),
   }: { readonly isWhole: boolean; readonly isBest?: boolean; readonly bound?: number | undefined },
 ): GearOutcome {
-  const { problem, frontier, trials } = searched;
+  const { problem, frontier, trials, limits } = searched;
   const { count } = trials;
+  const { scope } = limits;
+  const most = limits.byWork.frontier[0]?.accuracy ?? 0;
   if ('placement' in found) {
     const accuracy = accuracyOf(problem, frontier, found.gears);
     const best = Math.max(bound, accuracy);
-    const status = best - accuracy <= ROUNDING ? 'optimal' : 'feasible';
-    const choice = { ...found, cascades: frontier, accuracy, bound: best, isBest };
+    const status = best - accuracy <= ROUNDING && limits.isWhole ? 'optimal' : 'feasible';
+    const choice = { ...found, cascades: frontier, accuracy, bound: best, scope, most, isBest };
     return { status, choice, trials: count };
   }
   return 'error' in found && (isWhole || bound < 0)
     ? {
-        ...{ status: 'infeasible', fault: found.error, trials: count },
+        ...{ status: 'infeasible', fault: found.error, scope, trials: count },
         ...(bound < 0 ? {} : { tried: frontier.length }),
       }
     : { status: 'undecided', trials: count };

@@ -35,3 +35,8 @@ export interface GearProblem {
 export function leastWorkNs({ latencyNs }: Pick<FamilyModel, 'latencyNs'>): number {
   return latencyNs.reduce((least, ns, i) => Math.min(least, ns / (i + 1)), Number.POSITIVE_INFINITY);
 }
+
+/** shortestNs is the shortest time that a model takes for a batch. */
+export function shortestNs({ latencyNs }: Pick<FamilyModel, 'latencyNs'>): number {
+  return latencyNs.reduce((least, ns) => Math.min(least, ns), Number.POSITIVE_INFINITY);
+}

@@ -107,13 +107,8 @@ function gearFaults(
                 `${path}/loadShares`,
               ),
             ]),
-        ...(step > 0 && (places[step] as number) <= (places[step - 1] as number) && places[step] !== -1
-          ? [
-              fault(
-                `${stage} stands before ${cascade[step - 1]?.stage} in the plan's stages`,
-                `${path}/stage`,
-              ),
-            ]
+        ...(places[step] !== -1 && places.indexOf(places[step] as number) < step
+          ? [fault(`${stage} comes a second time`, `${path}/stage`)]
           : []),
       ];
     }),

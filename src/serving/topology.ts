@@ -110,7 +110,8 @@ export interface Pool {
 
 /**
  * Edge leads from a stage of a DAG to a later one, whose pool has a higher index. It is taken for a task always, or by
- * the verdict of the stage's model on the task, or while that model is unsure of it.
+ * the verdict of the stage's model on the task, or while that model is unsure of it. Gears may have models in different
+ * orders, so that edges of a cascade lead back too; no task comes to a pool twice.
  */
 export interface Edge {
   /** `to` is the pool of the stage that it leads to. */

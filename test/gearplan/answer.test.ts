@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CascadeObjective, CascadeSpec } from '../../src/artifacts/index.js';
-import { cascadeFrontier } from '../../src/gearplan/frontier.js';
+import { cascadeSpace } from '../../src/gearplan/frontier.js';
 import {
   type FamilyAnswer,
   type GearProblem,
@@ -218,7 +218,7 @@ describe('planFamily() says what would mend a spec without a plan', () => {
     const seen = { lost: 0, best: 0 };
     for (let seed = 1; seed <= 60; seed++) {
       const problem = randomProblem(seed);
-      const frontier = cascadeFrontier(problem);
+      const frontier = cascadeSpace(problem).cascades;
       const best = frontier[0]!.accuracy;
       const [beyond] = reasonsOf(problem, (best + 1) / 2);
       if (beyond?.code === 'accuracy-too-high') {
@@ -281,7 +281,7 @@ describe('solveGears() with one cascade for all loads', () => {
       for (const method of methods) {
         const drawn = randomProblem(seed);
         const problem = { ...drawn, latencyNs: 1 };
-        const frontier = cascadeFrontier(method === 'dynba' ? { ...problem, thresholds: 0 } : problem);
+        const frontier = cascadeSpace(method === 'dynba' ? { ...problem, thresholds: 0 } : problem).cascades;
         const cheapest = frontier.reduce((a, b) => (b.workNs < a.workNs ? b : a));
         const answer = solveGears({ ...ASKED, problem, method });
         if (answer.status !== 'infeasible' || answer.reason.code !== 'range') continue;

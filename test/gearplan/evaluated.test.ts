@@ -74,7 +74,8 @@ const QUESTIONS: Record<string, Question> = {
 /** What a search alone gives, and what stands beside the plan in its file and is compared elsewhere. */
 const LEFT_OUT = /^\/(\$schema|kind|version|tool|inputs|serving|notes|status)\b|\/limitedBy\//;
 /** Where a latency was searched, a plan does not say with which its gears were tried. Figures that follow from others are. */
-const SEARCHED = /^\/gears\/\d+\/(timeoutMs|p95Ms|cascade\/\d+\/minQueue)$|^\/sloMs$|^\/objective\/value$/;
+const SEARCHED =
+  /^\/gears\/\d+\/(timeoutMs|p95Ms|cascade\/\d+\/minQueue)$|^\/sloMs$|^\/objective\/(value|bound)$/;
 
 describe('evaluatedFaults()', () => {
   for (const [name, question] of Object.entries(QUESTIONS)) {
@@ -110,10 +111,10 @@ describe('evaluatedFaults()', () => {
       `${at} is ${(threshold as number) + 1e-6}; of ${plan.gears[range]?.cascade[0]?.stage} its records give ${threshold}`,
     ]);
     expect(told('/stages/0/latencyUsByBatch/0', 799)).toEqual([
-      '/stages/0/latencyUsByBatch/0 is 799; its spec, profiles and records give 3200',
+      `/stages/0/latencyUsByBatch/0 is 799; its spec, profiles and records give ${plan.stages[0]?.latencyUsByBatch[0]}`,
     ]);
     expect(told('/stages/0/weightBytes', 5)).toEqual([
-      '/stages/0/weightBytes is 5; its spec, profiles and records give 4000000',
+      `/stages/0/weightBytes is 5; its spec, profiles and records give ${plan.stages[0]?.weightBytes}`,
     ]);
     expect(told('/gears/0/accuracy', 1)).toEqual([
       `/gears/0/accuracy is 1; its spec, profiles and records give ${plan.gears[0]?.accuracy}`,

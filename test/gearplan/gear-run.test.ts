@@ -14,7 +14,10 @@ function randomTrial(seed: number, stepNs = 1) {
   const stream = streamOf(seed, 'gear-run');
   const count = 1 + stream.integer(4);
   const models = Array.from({ length: count }, (_, i) => randomModel(stream, i, stepNs));
-  const chosen = models.flatMap((_, i) => (stream.uniform() < 0.7 ? [i] : []));
+  const chosen = models
+    .flatMap((_, i) => (stream.uniform() < 0.7 ? [{ i, key: stream.uniform() }] : []))
+    .sort((a, b) => (seed % 2 === 0 ? a.key - b.key : a.i - b.i))
+    .map(({ i }) => i);
   const steps = chosen.length === 0 ? [0] : chosen;
   // Certainties are tenths, so that some are exactly a threshold.
   const thresholds = steps.slice(1).map(() => (1 + stream.integer(9)) / 10);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { loadedCascades } from '../../src/gearplan/best-gears.js';
 import {
   type Cascade,
-  cascadeFrontier,
+  cascadeSpace,
   type GearProblem,
   mostAccurate,
   planByLoop,
@@ -47,7 +47,7 @@ describe('Gear plans', () => {
     const seen = { feasible: 0, infeasible: 0, near: 0 };
     for (const seed of seeds(60, 600)) {
       const problem = randomProblem(seed);
-      const best = bestOf(problem, cascadeFrontier(problem));
+      const best = bestOf(problem, cascadeSpace(problem).cascades);
       const exhaustive = mostAccurate(problem, { method: 'exhaustive', arrivalsOf });
       const gears = mostAccurate(problem, { arrivalsOf });
       if (best === undefined) {
@@ -168,7 +168,7 @@ describe("CascadeServe's loop", () => {
     const seen = { plan: 0, error: 0 };
     for (const seed of seeds(80, 800)) {
       const problem = randomProblem(seed);
-      const frontier = cascadeFrontier(problem);
+      const frontier = cascadeSpace(problem).cascades;
       const result = planByLoop({ problem, frontier, trials: new GearTrials(problem, arrivalsOf) });
       const changes = problem.ranges.length * frontier.length;
       const replicas = problem.models.length * problem.devices;
@@ -203,7 +203,7 @@ describe('Objectives', () => {
     let refused = 0;
     for (const seed of seeds(60, 300)) {
       const problem = randomProblem(seed);
-      const most = relaxedBound(loadedCascades(problem, cascadeFrontier(problem)));
+      const most = relaxedBound(loadedCascades(problem, cascadeSpace(problem).cascades));
       if (most < 0) continue;
       for (const objective of ['accuracy', 'latency', 'devices'] as const) {
         const asked = { problem, objective, method: 'exhaustive' as const, arrivalsOf };
@@ -238,7 +238,7 @@ describe('Objectives', () => {
       const drawn = randomProblem(seed);
       const ranges = drawn.ranges.map(({ toRps, share }) => ({ fromRps: 0, toRps: 4 * toRps, share }));
       const problem = { ...drawn, ranges, devices: 40 };
-      const frontier = cascadeFrontier(problem);
+      const frontier = cascadeSpace(problem).cascades;
       const { accuracy } = frontier[Math.floor(frontier.length / 3)]!;
       const answer = solveGears({ problem, objective: 'devices', accuracy, method: 'gears', arrivalsOf });
       if (!('solution' in answer)) continue;
@@ -255,7 +255,7 @@ describe('Objectives', () => {
     for (const seed of seeds(30, 200)) {
       const { latencyNs: _, ...rest } = randomProblem(seed);
       const problem = { ...rest, latencyNs: Number.POSITIVE_INFINITY };
-      const frontier = cascadeFrontier(problem);
+      const frontier = cascadeSpace(problem).cascades;
       const accuracy = (frontier[0]!.accuracy + frontier.at(-1)!.accuracy) / 2;
       const answer = solveGears({
         problem,
@@ -283,7 +283,7 @@ describe('Objectives', () => {
     let solved = 0;
     for (const seed of seeds(30, 200)) {
       const problem = { ...randomProblem(seed), devices: 5 };
-      const frontier = cascadeFrontier(problem);
+      const frontier = cascadeSpace(problem).cascades;
       const accuracy = frontier[Math.floor(frontier.length / 2)]!.accuracy;
       const asked = { problem, accuracy, method: 'exhaustive' as const, arrivalsOf };
       const answer = solveGears({ ...asked, objective: 'devices' });
@@ -309,7 +309,7 @@ describe('Objectives', () => {
     const seen = { solved: 0, undecided: 0 };
     for (const seed of seeds(30, 300)) {
       const problem = { ...randomProblem(seed), devices: 4 };
-      const accuracy = cascadeFrontier(problem).at(-1)!.accuracy;
+      const accuracy = cascadeSpace(problem).cascades.at(-1)!.accuracy;
       const asked = { problem, accuracy, objective, method: 'gears' as const, arrivalsOf };
       if (!('solution' in solveGears(asked))) continue;
       for (let end = 0; end < 4; end++) {

@@ -48,7 +48,7 @@ describe('A gear plan', () => {
     ]);
   });
 
-  it('needs devices for each model, thresholds before the last step, and steps in the order of its stages', () => {
+  it('needs devices for each model, thresholds before the last step, and each model once', () => {
     expect(
       faultsOf((plan) => {
         plan.placement[1]!.stages = ['m0'];
@@ -58,8 +58,13 @@ describe('A gear plan', () => {
       '/stages/1 is held by no device',
       '/gears/0/cascade/0/threshold is missing',
       '/gears/0/cascade/1/threshold is of the last step, which has none',
-      "/gears/0/cascade/1/stage m0 stands before m1 in the plan's stages",
     ]);
+    expect(
+      faultsOf((plan) => {
+        plan.gears[0]!.cascade[1]!.stage = 'm0';
+        plan.gears[0]!.cascade[1]!.loadShares = [];
+      }),
+    ).toEqual(['/gears/0/cascade/1/stage m0 comes a second time']);
   });
 
   it('is told an SLO, a highest load and replicas that are not those of its gears and devices', () => {

@@ -195,7 +195,9 @@ function provedOf(
   { status, objective }: GearPlanBody,
   share: Shared | undefined,
 ): Pick<CompareRow, 'status' | 'objective'> {
-  if (share === undefined) return { status, objective };
+  // Where a plan reaches its bound and is not optimal, too little was counted for that.
+  if (share === undefined || (status === 'feasible' && objective.value === objective.bound))
+    return { status, objective };
   const { kind, value, scope } = objective;
   const bound = kind === 'accuracy' ? Math.max(value, share.bound) : Math.min(value, share.bound);
   const shared = gearObjective({ kind, value, bound, scope });

@@ -76,7 +76,7 @@ export class Durations {
 
   /**
    * workNs is the expected time from the start of a batch in the pool to its end in the last pool, without waiting. In a
-   * DAG it is that of the longest path still possible. A later pool whose planned batch is smaller is counted with that
+   * DAG it is that of the longest path still possible, and of cascades of the longest by edges that do not lead back. A later pool whose planned batch is smaller is counted with that
    * batch.
    */
   workNs(pool: number, size: number): number {
@@ -142,12 +142,17 @@ export class Durations {
     return this.graph.firstEdge[pool] !== this.graph.firstEdge[pool + 1];
   }
 
-  /** mostOf is the largest value over the stages that edges lead to from a pool. */
+  /**
+   * mostOf is the largest value over the stages that edges lead to from a pool. Those that lead back, as they may where gears
+   * have models in different orders, are left out: no path has all of them.
+   */
   private mostOf(pool: number, worth: (to: number) => number): number {
     const { firstEdge, to } = this.graph;
     let most = 0;
-    for (let edge = firstEdge[pool] as number; edge < (firstEdge[pool + 1] as number); edge++)
-      most = Math.max(most, worth(to[edge] as number));
+    for (let edge = firstEdge[pool] as number; edge < (firstEdge[pool + 1] as number); edge++) {
+      const next = to[edge] as number;
+      if (next > pool) most = Math.max(most, worth(next));
+    }
     return most;
   }
 
@@ -189,7 +194,8 @@ export class Durations {
     const path = [pool];
     const restNs = (to: number) => this.stepNs(to, this.batchOf(to)) + this.fullRestNs(to);
     for (let at = pool; ; ) {
-      const later = followersOf(pools[at] as Pool);
+      const from = at;
+      const later = followersOf(pools[at] as Pool).filter((to) => to > from);
       const first = later[0];
       if (first === undefined) return path;
       at = later.reduce((longest, to) => (restNs(to) > restNs(longest) ? to : longest), first);

@@ -63,24 +63,25 @@ describe('diffPlanFiles() of gear plans', () => {
 
 describe('solveSpec() of a cascade', () => {
   it('writes the plan, valid and the same each time, with the digests of the files of the models that it uses', async () => {
-    const { plan, document } = await planned({}, { output: at('plan.json') });
+    const one = { planner: { method: 'dynba' } } as const;
+    const { plan, document } = await planned(one, { output: at('plan.json') });
     const bytes = await readFile(at('plan.json'), 'utf8');
     expect(JSON.parse(bytes)).toEqual(plan);
     const { solver, ...printed } = document;
     expect(printed).toEqual(plan);
     expect(solver).toMatchObject({ columns: 0, rounds: 0, nodes: expect.any(Number) });
     expect(solver.ms).toBeGreaterThan(0);
-    expect(plan.stages.map(({ name }) => name)).toEqual(['middle', 'large']);
+    const used = plan.stages.map(({ name }) => name);
+    expect(used).toHaveLength(1);
     const files = [
       ['spec', 'spec.json'],
       ['cluster', 'cluster.yaml'],
       ['records', 'records.csv'],
-      ['profile', 'middle.json'],
-      ['profile', 'large.json'],
+      ['profile', `${used[0]}.json`],
     ] as const;
     const inputs = files.map(async ([role, path]) => ({ role, path, sha256: await sha256OfFile(at(path)) }));
     expect(plan.inputs).toEqual(await Promise.all(inputs));
-    await planned({}, { output: at('again.json') });
+    await planned(one, { output: at('again.json') });
     expect(await readFile(at('again.json'), 'utf8')).toBe(bytes);
     expect((await validateFiles([at('plan.json'), at('spec.json')])).map(({ ok }) => ok)).toEqual([
       true,
@@ -255,7 +256,7 @@ describe('solveSpec() of a cascade', () => {
     });
     expect(await planned({}, { work: 1e6 })).toMatchObject({ limitReached: false });
     expect(await planned({})).toMatchObject({ limitReached: false });
-    const proved = await planned({ slo: { latencyMs: 1 } }, { work: 1 });
+    const proved = await planned({ load: { maxRps: 1, ranges: 1 } }, { work: 1 });
     expect(proved).toMatchObject({ limitReached: false, plan: { status: 'optimal' } });
   });
 });
