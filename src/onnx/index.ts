@@ -21,6 +21,7 @@ export {
   type SeenTensor,
   type SymbolicBatch,
   type UnknownNode,
+  unsentTypes,
   zeroDims,
 } from './batch/index.js';
 export {

@@ -17,7 +17,14 @@ import {
   OutOfMemoryError,
   STRING_DTYPE,
 } from '../execution/index.js';
-import { externalLocations, type OnnxModel, type TensorType, textsNotUtf8, zeroDims } from '../onnx/index.js';
+import {
+  externalLocations,
+  type OnnxModel,
+  type TensorType,
+  textsNotUtf8,
+  unsentTypes,
+  zeroDims,
+} from '../onnx/index.js';
 import { type BoundModel, bindModel } from './bind-model.js';
 import { bindForBatches, type Found, findUnbatched, tryBatching } from './find-batch.js';
 import { layersOf, measuredCuts } from './layers.js';
@@ -118,7 +125,7 @@ async function assemble(
       fault('none of its outputs is a tensor, so none could be sent'),
     ]);
   checkTexts(found.path, model, outputs);
-  const types = typesOf(tensors);
+  const types = new Map([...unsent(model), ...typesOf(tensors)]);
   const cuts = measuredCuts(model, { tensors, boundary, fixedBatch });
   const fill = new Map(Object.entries(found.fill));
   return {
@@ -157,6 +164,11 @@ function specsOf(
 
 function withFill(spec: TensorSpec, fill: number | undefined): TensorSpec {
   return fill === undefined ? spec : { ...spec, fill };
+}
+
+/** unsent gives the types that cannot be sent, so that a cut that they stand in the way of says so. */
+function unsent(model: OnnxModel): [string, TensorType][] {
+  return [...unsentTypes(model)].map(([name, dtype]) => [name, { dtype }]);
 }
 
 /** typesOf gives types as a partition declares them at its ends: with the batch and data's sizes open. */

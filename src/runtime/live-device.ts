@@ -316,6 +316,8 @@ function mismatch(spec: TensorSpec, single: Tensors, full: Tensors, batch: numbe
   if (one.dims.length !== spec.shape.length)
     return [fault(`is [${one.dims.join(', ')}]; the manifest says [${spec.shape.join(', ')}]`, spec.name)];
   if (spec.batchAxis === undefined) {
+    if (batch > 1 && spec.variableAxes !== undefined)
+      return [fault(`has no batch axis and a size that depends on the data: ${PROFILE_AGAIN}`, spec.name)];
     if (batch === 1 || sameTensor(one, many)) return [];
     return [fault(`has no batch axis and yet differs between batches of 1 and ${batch}`, spec.name)];
   }
@@ -329,6 +331,8 @@ function mismatch(spec: TensorSpec, single: Tensors, full: Tensors, batch: numbe
     ),
   ];
 }
+
+const PROFILE_AGAIN = 'batches of several requests cannot be split by it; profile the model again';
 
 /** sameTensor says whether two tensors have the same shape and elements. It does not compare their types. */
 export function sameTensor(one: TensorData, other: TensorData): boolean {

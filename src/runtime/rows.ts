@@ -71,8 +71,14 @@ function stackedInto(
 /**
  * splitRows splits a batch's tensor into one for each of its `count` rows. A tensor without a batch axis belongs whole
  * to every row.
+ * @throws Error for a tensor of several rows that has no batch axis and whose size depends on the data: it may hold what
+ *   others asked for
  */
 export function splitRows(tensor: TensorData, spec: TensorSpec, count: number): TensorData[] {
+  if (spec.batchAxis === undefined && count > 1 && spec.variableAxes !== undefined)
+    throw new Error(
+      `${spec.name} has no batch axis and a size that depends on the data: it is split among no rows`,
+    );
   if (spec.batchAxis === undefined || count === 1) return new Array<TensorData>(count).fill(tensor);
   return splitBatch(tensor, spec.batchAxis, new Array<number>(count).fill(spec.shape[spec.batchAxis]!));
 }

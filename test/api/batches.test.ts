@@ -12,6 +12,7 @@ import {
   validateFiles,
 } from '../../src/api/index.js';
 import { noise } from '../onnx/noise.js';
+import { FEATURES, MIXING, rowModel } from '../onnx/row-models.js';
 import * as w from '../onnx/writer.js';
 import { makeBatchesCheap, ONE_CPU } from './specs.js';
 
@@ -49,7 +50,7 @@ function shapeless(): Uint8Array {
   return w.model(graph);
 }
 
-function profile(options: { batchTolerance?: number } = {}) {
+function profile(options: { batchTolerance?: number; batch?: number[] } = {}) {
   return profileModelFile(at('model.onnx'), {
     ...{ warmup: 1, minRuns: 1, minMs: 1, maxMs: 50, batch: [1, 2], virtual: [1] },
     ...{ devices: DEVICES, blocks: '2', boundary: 'exact', output: at('model.profile.json'), ...options },
@@ -198,5 +199,48 @@ describe('a model whose rows influence one another slightly', () => {
     served.forEach((value, i) => {
       expect(Math.abs(value - alone[i]!)).toBeLessThan(TOLERANCE * largest);
     });
+  });
+});
+
+describe('a model that makes its answer of all rows of a batch', () => {
+  /** The answers of 24 clients at once, each with one row of one to four large values. */
+  async function served(rows: readonly (readonly number[])[]): Promise<number[][]> {
+    const server = await serveBundle(at('bundle'), { port: 0 });
+    try {
+      return await Promise.all(
+        rows.map(async (data) => {
+          const inputs = [{ name: 'x', shape: [1, FEATURES], datatype: 'FP32', data }];
+          const body = JSON.stringify({ inputs });
+          const response = await fetch(`${server.url}/v2/models/model/infer`, { method: 'POST', body });
+          expect(response.status).toBe(200);
+          return ((await response.json()) as { outputs: { data: number[] }[] }).outputs[0]!.data;
+        }),
+      );
+    } finally {
+      await server.close();
+    }
+  }
+
+  it.each([
+    'a list of what passes a threshold',
+    'an early exit by the largest value',
+  ])('gives each of 24 clients at once what is its own: %s', async (name) => {
+    await writeFile(at('model.onnx'), rowModel(MIXING[name]!.model));
+    const { profile: made } = await profile({ batch: [1, 2, 4] });
+    expect(made.model.fixedBatch).toBe(1);
+    expect((await solveSpec(at('spec.yaml'), { output: at('plan.json') })).outcome).toBe('plan');
+    await deployPlan(at('plan.json'), { output: at('bundle') });
+    const rows = Array.from({ length: 24 }, (_, client) =>
+      Array.from({ length: FEATURES }, (_, i) =>
+        i <= client % 4 ? (client % 3) + 2.5 + client / 100 : -client / 100,
+      ),
+    );
+    const session = await InferenceSession.create(at('model.onnx'));
+    for (const [client, answer] of (await served(rows)).entries()) {
+      const x = new Tensor('float32', Float32Array.from(rows[client]!), [1, FEATURES]);
+      const own = Object.values(await session.run({ x }))[0]!.data as Float32Array;
+      expect(answer).toEqual(Array.from(own, (value) => expect.closeTo(value, 4)));
+    }
+    await session.release();
   });
 });

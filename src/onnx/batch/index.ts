@@ -6,5 +6,6 @@
 export { type MeasuredShapes, makeBatchSymbolic, type SymbolicBatch } from './batch.js';
 export { type BatchAxis, type BatchDim, batchDim } from './batch-dim.js';
 export { BATCH, bindDims, freeDims, zeroDims } from './dims.js';
+export { unsentTypes } from './element-types.js';
 export type { LostOutput, RowsFollowed, SeenTensor, UnknownNode } from './row-findings.js';
 export { followRows } from './rows.js';
