@@ -4,6 +4,7 @@ import { monotonicNs, waitUntil } from './clock.js';
 import type { Device } from './device.js';
 import { dtypeInfo, STRING_DTYPE } from './dtype.js';
 import { emulatedNs } from './emulated.js';
+import { takeFloat16AsBits } from './float16-bits.js';
 import { profiledTimings } from './node-timings.js';
 import type { Answers, LoadedModel, Request, RunTimes, TensorInfo, Tensors } from './protocol.js';
 import { AS_SERVED, type SessionChoice } from './session-choice.js';
@@ -17,6 +18,8 @@ interface Handled {
 }
 
 type OrtValues = Record<string, Tensor>;
+
+takeFloat16AsBits();
 
 /** SessionHolder holds the sessions of one virtual GPU in the child process. */
 export class SessionHolder {

@@ -58,6 +58,18 @@ class MadeExecutor implements Pick<Executor, 'run'> {
 const PARTS = [7, 3, 5].map((model) => ({ model, feeds: { x: floats(model) } }));
 const FOREVER = 60_000;
 
+/** PAUSED has a warm-up, and then pauses for 30 ms before each run that counts, of two rotations. */
+const PAUSED = { warmupRuns: 1, minRuns: 2, minMs: 0, maxMs: FOREVER, pauseMs: 30 };
+
+/** runsOf gives the runs that count, in the order in which they began. */
+function runsOf(measured: Awaited<ReturnType<typeof measureRotation>>) {
+  return measured
+    .flatMap(({ startedNs, durationUs }) =>
+      [...startedNs].map((startNs, i) => ({ startNs, endNs: startNs + durationUs[i]! * 1000 })),
+    )
+    .sort((a, b) => a.startNs - b.startNs);
+}
+
 describe('measureRotation()', () => {
   it('runs its parts in turn on their feeds, each after the one before, and leaves the warm-up out', async () => {
     const made = new MadeExecutor();
@@ -109,23 +121,24 @@ describe('measureRotation()', () => {
     expect(endNs - first!.startedNs[0]!).toBeGreaterThan(99e6);
   });
 
-  it('pauses before each run that counts, and not before those of the warm-up', async () => {
-    const made = new MadeExecutor();
-    const begunNs = monotonicNs();
-    const measured = await measureRotation(made, PARTS, {
-      ...{ warmupRuns: 1, minRuns: 2, minMs: 0, maxMs: FOREVER, pauseMs: 30 },
-    });
-    const runs = measured.flatMap(({ startedNs, durationUs }) =>
-      [...startedNs].map((startNs, i) => ({ startNs, endNs: startNs + durationUs[i]! * 1000 })),
-    );
-    const inOrder = runs.toSorted((a, b) => a.startNs - b.startNs);
+  it('pauses before each run that counts', async () => {
+    const inOrder = runsOf(await measureRotation(new MadeExecutor(), PARTS, PAUSED));
     inOrder.slice(1).forEach(({ startNs }, i) => {
       // Timers of Node may fire a millisecond early.
       expect(startNs - inOrder[i]!.endNs).toBeGreaterThan(28e6);
     });
     expect(inOrder).toHaveLength(6);
-    // The warm-up took three runs and the pause before the first that counts.
-    expect(inOrder[0]!.startNs - begunNs).toBeLessThan(80e6);
+  });
+
+  it('does not pause before the runs of the warm-up', async () => {
+    let leastNs = Number.POSITIVE_INFINITY;
+    // A busy machine may take any time for a warm-up, but not for all of twenty; with pauses, each would take 120 ms.
+    for (let attempt = 0; attempt < 20 && leastNs >= 80e6; attempt++) {
+      const begunNs = monotonicNs();
+      const [first] = runsOf(await measureRotation(new MadeExecutor(), PARTS, PAUSED));
+      leastNs = Math.min(leastNs, first!.startNs - begunNs);
+    }
+    expect(leastNs).toBeLessThan(80e6);
   });
 
   it('measures a real executor through the messages that carry a batch there and back', async () => {
