@@ -1,5 +1,5 @@
 import type { FamilyModel, LoadRange } from '../../src/gearplan/index.js';
-import { devicesHolding, type Stint, serveModel } from './dynamic-batching.js';
+import { devicesHolding, type Stint, serveModel, withTimelyBatches } from './dynamic-batching.js';
 
 /** AskedOfEnsemble says what an ensemble is to do: the accuracy, and the share of requests within a latency. */
 export interface AskedOfEnsemble {
@@ -30,9 +30,10 @@ export function cheapestEnsemble(
   asked: AskedOfEnsemble,
 ): Ensemble | undefined {
   const needs = deviceTables(asked);
+  const timely = family.map((model) => withTimelyBatches(model, asked.latencyNs));
   let best: Ensemble | undefined;
   for (let set = 1; set < 1 << family.length; set++) {
-    const models = family.filter((_, model) => (set >> model) & 1);
+    const models = timely.filter((_, model) => (set >> model) & 1);
     const accuracy = votedAccuracy(models);
     if (accuracy < asked.accuracy) continue;
     const devices = (rps: number) => models.map((model) => needs(model, models.length, rps));

@@ -47,6 +47,15 @@ export function serveModel(
   }
 }
 
+/**
+ * withTimelyBatches leaves the batches that are in time though each request waits for the one before: those up to the first
+ * that takes more than half the latency. Clipper's batch sizes grow until one takes too long.
+ */
+export function withTimelyBatches(model: FamilyModel, latencyNs: number): FamilyModel {
+  const tooLong = model.latencyNs.findIndex((ns) => 2 * ns > latencyNs);
+  return tooLong === -1 ? model : { ...model, latencyNs: model.latencyNs.slice(0, Math.max(1, tooLong)) };
+}
+
 /** HeldRate is a steady rate of which a share must be answered within a latency. */
 export interface HeldRate {
   readonly rps: number;
@@ -90,9 +99,10 @@ function trialArrivals({ rps, latencyNs }: HeldRate): Float64Array {
   });
 }
 
-/** devicesHolding finds the fewest devices that hold a rate; undefined where no number of devices does. */
-export function devicesHolding(model: FamilyModel, rate: HeldRate): number | undefined {
-  if ((model.latencyNs[0] as number) > rate.latencyNs) return undefined;
+/** devicesHolding finds the fewest devices that hold a rate by timely batches; undefined where no number of them does. */
+export function devicesHolding(measured: FamilyModel, rate: HeldRate): number | undefined {
+  if ((measured.latencyNs[0] as number) > rate.latencyNs) return undefined;
+  const model = withTimelyBatches(measured, rate.latencyNs);
   if (rate.rps === 0) return 1;
   let [tooFew, enough] = [0, 1];
   while (!holdsRate(model, enough, rate)) {

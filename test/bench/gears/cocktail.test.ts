@@ -58,6 +58,19 @@ describe('devicesHolding()', () => {
     expect(p95MsAfter([misled], rps)).toBeLessThanOrEqual(100);
   });
 
+  it('forms no batches that are late by themselves, from which queues recover late', () => {
+    const tight = { rps: Math.round(2 * MOST_RPS), latencyNs: 20e6, quantile: 0.95 };
+    // Batches of seven take 10 ms, half of the latency.
+    const seven = { ...MODEL, name: 'seven', latencyNs: MODEL.latencyNs.slice(0, 7) };
+    expect(devicesHolding(MODEL, tight)).toBe(devicesHolding(seven, tight));
+    const steep = {
+      ...MODEL,
+      name: 'steep',
+      latencyNs: MODEL.latencyNs.map((ns, b) => (b < 7 ? ns : 20 * ns)),
+    };
+    expect(devicesHolding(steep, tight)).toBe(devicesHolding(seven, tight));
+  });
+
   it('says that a rate just beyond what the largest batches serve is not held, though it takes seconds to show', () => {
     expect(holdsRate(MODEL, 4, { rps: 1.01 * 4 * MOST_RPS, ...SLO })).toBe(false);
     expect(devicesHolding(modelOf('slow', [1], 30), { rps: 1, ...SLO })).toBeUndefined();
