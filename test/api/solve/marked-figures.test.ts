@@ -54,7 +54,7 @@ async function expectToTravel(notes: readonly string[]): Promise<void> {
 describe('Marked figures of a cascade', () => {
   let spec: string;
   beforeEach(async () => {
-    spec = await writeFamily(folder);
+    spec = await writeFamily(folder, { planner: { method: 'ms+' } });
     await mark('small.json', ({ devices }) => Object.assign(devices.V100!, { imported: true }));
     await mark('middle.json', ({ devices }) =>
       Object.assign(devices.V100!, { slowdown: 20, emulated: true }),
