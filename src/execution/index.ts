@@ -53,6 +53,7 @@ export type {
   TensorInfo,
   Tensors,
 } from './protocol.js';
+export { requestTensor, type TensorMaker } from './request-values.js';
 export { type FedModel, type Measured, type MeasurePace, measureRotation } from './rotation.js';
 export { AS_SERVED, type Optimization } from './session-choice.js';
 export { splitBatch, stackBatch } from './stacking.js';

@@ -1,6 +1,7 @@
 import {
   type AccuracyInterval,
   batchMarks,
+  batchNotes,
   type CascadeSpec,
   type Gear,
   type GearLimit,
@@ -58,7 +59,7 @@ export interface PlannedFamily {
 export function gearPlanOf(planned: PlannedFamily): GearPlanBody {
   const { spec, files, solution, status, objective } = planned;
   const writer = new PlanWriter(planned);
-  const notes = [...planned.notes, ...writer.measurementNotes()];
+  const notes = [...planned.notes, ...writer.profileNotes()];
   const { value, bound, choice, scope } = solution;
   const { classes, placement } = writer.placement(files.cluster);
   const cost = hourlyCost(classes, files.cluster);
@@ -172,14 +173,14 @@ class PlanWriter {
     });
   }
 
-  /** measurementNotes tells of the figures of the models that a gear uses, on the class that serves them. */
-  measurementNotes(): string[] {
+  /** profileNotes tells of the batches and figures of the models that a gear uses, on the class that serves them. */
+  profileNotes(): string[] {
     const { files, of } = this.planned;
     return this.used.flatMap((model) => {
       const { profile } = files.profiles[of.order[model] as number] as CascadeFiles['profiles'][number];
       const { latencyNs, name } = this.problem.models[model] as FamilyModel;
       const used = classFigures(profile, { device: of.device, virtual: 1, batch: latencyNs.length });
-      return measurementNotes(name, profile, [used]);
+      return [...batchNotes(name, profile.model), ...measurementNotes(name, profile, [used])];
     });
   }
 

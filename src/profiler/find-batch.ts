@@ -5,6 +5,7 @@ import {
   type MemoryGuard,
   OutOfMemoryError,
   type TensorInfo,
+  type TensorMaker,
   type Tensors,
 } from '../execution/index.js';
 import { dataSizedTensors, liveTensors, type MeasuredShapes, type OnnxModel } from '../onnx/index.js';
@@ -12,7 +13,7 @@ import { type BindOptions, type BoundModel, bindModel } from './bind-model.js';
 import { judgeRows, type RowsJudged, tensorsToKnow } from './find-rows.js';
 import { findTensors, knownShapes, measureShapes, type Trial } from './find-tensors.js';
 import { inferredBytes, memoryShortage } from './memory-need.js';
-import { inputBatching, requestFor, stackRequests, type TensorMaker } from './requests.js';
+import { inputBatching, requestFor, stackRequests } from './requests.js';
 import { ScratchExecutors } from './scratch-executors.js';
 import { gathered, lightened, type Source, withScratch, writeData } from './source.js';
 import type { Batching, PrepareOptions, TensorFinding } from './types.js';

@@ -3,25 +3,21 @@ import {
   dtypeInfo,
   elementCount,
   filledTensor,
-  randomTensor,
+  requestTensor,
   stackBatch,
   type TensorData,
+  type TensorMaker,
   type Tensors,
 } from '../execution/index.js';
 import type { BatchDim, OnnxModel } from '../onnx/index.js';
-import { streamOf } from '../random/index.js';
 import type { Batching, PreparedModel } from './types.js';
 
-const SEED = 1;
 const MOST_INPUT_BYTES = 2 ** 30;
 
 /** inputAxes says where each input has the batch; undefined where the input is common to all requests. */
 export function inputAxes(batch: BatchDim): ReadonlyMap<string, number | undefined> {
   return new Map(batch.kind === 'none' ? [] : batch.inputs.map(({ name, axis }) => [name, axis]));
 }
-
-/** TensorMaker makes a tensor's values from a stream of numbers in [0, 1). */
-export type TensorMaker = (tensor: Pick<TensorData, 'dtype' | 'dims'>, nextUnit: () => number) => TensorData;
 
 interface RequestValues {
   readonly which: number;
@@ -41,7 +37,7 @@ interface RequestValues {
 export function requestFor(
   model: OnnxModel,
   batch: BatchDim,
-  { which, given = {}, fill = {}, kind = randomTensor }: RequestValues,
+  { which, given = {}, fill = {}, kind }: RequestValues,
 ): Tensors {
   const axes = inputAxes(batch);
   const symbolic = batch.kind === 'symbolic';
@@ -58,12 +54,12 @@ export function requestFor(
   const asGiven = new Map(Object.entries(given));
   return Object.fromEntries(
     [...shapes].map(([name, { dtype, shape }]) => {
-      const number = axes.get(name) === undefined ? 0 : which;
-      const stream = streamOf(SEED, `request ${number} input ${name}`);
       const value = filled.get(name);
       if (value !== undefined) return [name, filledTensor(dtype, shape, value)];
-      const made = axes.get(name) === undefined ? randomTensor : kind;
-      return [name, asGiven.get(name) ?? made({ dtype, dims: shape }, () => stream.uniform())];
+      const isCommon = axes.get(name) === undefined;
+      const of = { name, which: isCommon ? 0 : which };
+      const made = () => requestTensor(of, { dtype, dims: shape }, isCommon ? undefined : kind);
+      return [name, asGiven.get(name) ?? made()];
     }),
   );
 }

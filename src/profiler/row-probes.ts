@@ -8,12 +8,12 @@ import {
   randomTensor,
   splitBatch,
   type TensorData,
+  type TensorMaker,
   type Tensors,
 } from '../execution/index.js';
 import type { Probe } from '../onnx/index.js';
 import { agree } from './agreement.js';
 import { type Trial, withProbes } from './find-tensors.js';
-import type { TensorMaker } from './requests.js';
 import { samplePicks } from './sampling.js';
 
 /** Of an inner tensor, at most so many elements of a request are compared. */

@@ -10,8 +10,11 @@ import {
   filledTensor,
   firstLine,
   isStrings,
+  OutOfMemoryError,
   type Provider,
   type RunResult,
+  requestTensor,
+  stackBatch,
   startExecutor,
   type TensorData,
   type Tensors,
@@ -283,18 +286,27 @@ function fetchesOf({ outputs }: PoolWork): string[] {
 }
 
 /**
- * warm runs batch 1 and the planned batch, on zeros or on the values that the inputs were profiled with. Outputs without
- * a batch axis must be the same at both sizes.
+ * warm runs batch 1 and the planned batch on the values that the inputs were profiled with, as a model may run on no
+ * others, such as zeros. Outputs without a batch axis must be the same at both sizes. Of an inner tensor no such values
+ * are known: where it takes neither zeros nor others, the first batch of clients finds the file cold.
  */
 async function warm(executor: Executor, model: number, { work, largestBatch }: DeviceWork): Promise<void> {
-  const at = async (batch: number) => {
-    const feeds = work.inputs.map(({ spec }) => [spec.name, zeros(spec, batch)] as const);
-    return (await executor.run(model, Object.fromEntries(feeds), fetchesOf(work))).outputs;
-  };
-  const single = await at(1);
-  const full = largestBatch > 1 ? await at(largestBatch) : single;
-  const faults = work.outputs.flatMap(({ spec }) => mismatch(spec, single, full, largestBatch));
-  if (faults.length > 0) throw new InputError(`serve ${work.file}`, faults);
+  const at = async (request: Tensors, batch: number) =>
+    (await executor.run(model, repeated(work, request, batch), fetchesOf(work))).outputs;
+  const hasInner = work.inputs.some(({ isInner }) => isInner);
+  for (const inner of hasInner ? [zeros, profiledValues] : [profiledValues]) {
+    const request = requestOf(work, inner);
+    const single = await at(request, 1).catch((error: unknown) => {
+      if (hasInner && error instanceof ExecutionError && !(error instanceof OutOfMemoryError))
+        return undefined;
+      throw error;
+    });
+    if (single === undefined) continue;
+    const full = largestBatch > 1 ? await at(request, largestBatch) : single;
+    const faults = work.outputs.flatMap(({ spec }) => mismatch(spec, single, full, largestBatch));
+    if (faults.length > 0) throw new InputError(`serve ${work.file}`, faults);
+    return;
+  }
 }
 
 function doesNotRun(file: string, error: ExecutionError): InputError {
@@ -302,9 +314,34 @@ function doesNotRun(file: string, error: ExecutionError): InputError {
   return new InputError(`serve ${file}`, faults, 'Try it alone with `plan profile`.');
 }
 
-function zeros(spec: TensorSpec, batch: number): TensorData {
-  const dims = spec.shape.map((size, axis) => (axis === spec.batchAxis ? size * batch : size));
-  return spec.fill === undefined ? emptyTensor(spec.dtype, dims) : filledTensor(spec.dtype, dims, spec.fill);
+/** requestOf makes the inputs of a file for one request. */
+function requestOf({ inputs }: PoolWork, inner: (spec: TensorSpec) => TensorData): Tensors {
+  return Object.fromEntries(
+    inputs.map(({ spec, isInner }) => [spec.name, (isInner ? inner : profiledValues)(spec)]),
+  );
+}
+
+function zeros({ dtype, shape }: TensorSpec): TensorData {
+  return emptyTensor(dtype, shape);
+}
+
+function profiledValues({ name, dtype, shape, fill }: TensorSpec): TensorData {
+  return fill === undefined
+    ? requestTensor({ name, which: 0 }, { dtype, dims: shape })
+    : filledTensor(dtype, shape, fill);
+}
+
+/** repeated gives the inputs of a batch of equal requests, as profiling runs it. */
+function repeated({ inputs }: PoolWork, request: Tensors, batch: number): Tensors {
+  return Object.fromEntries(
+    inputs.map(({ spec: { name, batchAxis } }): [string, TensorData] => {
+      const one = request[name]!;
+      return [
+        name,
+        batchAxis === undefined ? one : stackBatch(new Array<TensorData>(batch).fill(one), batchAxis),
+      ];
+    }),
+  );
 }
 
 function mismatch(spec: TensorSpec, single: Tensors, full: Tensors, batch: number): Fault[] {

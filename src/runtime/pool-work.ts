@@ -48,6 +48,8 @@ export interface StageTensors {
 export interface FedInput {
   readonly spec: TensorSpec;
   readonly from: readonly string[];
+  /** Whether another file of the same model makes it, so that the model was profiled with no value of it that is known. */
+  readonly isInner?: boolean;
 }
 
 /** GivenOutput is an output of the file, with the key under which a row keeps it. */

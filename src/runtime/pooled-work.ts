@@ -79,10 +79,11 @@ function partitionWork(bundle: PooledBundle, index: number, faults: Fault[]): Po
   const where = `${name}, blocks ${range?.[0]} to ${range?.[1]}`;
   if (found === undefined) faults.push(fault(`has no file for ${where}`, '/partitions'));
   const { file, inputs, outputs } = found ?? { file: '', inputs: [], outputs: [] };
+  const ofModel = new Set(found && manifest.models[found.model]?.inputs.map((spec) => spec.name));
   return {
     file: join(folder, file),
     fileBytes: sizes.get(file) ?? 0,
-    inputs: inputs.map((spec) => ({ spec, from: [spec.name] })),
+    inputs: inputs.map((spec) => ({ spec, from: [spec.name], isInner: !ofModel.has(spec.name) })),
     outputs: outputs.map((spec) => ({ spec, key: spec.name })),
     carried: new Set(),
   };

@@ -56,6 +56,22 @@ const LIST: RowModel = {
   outputs: ['list'],
 };
 
+/**
+ * looksUp gives y[n, 8] from a table of 8 numbers, at the places `offset` - ceil(x). It runs where x is above `offset` - 8
+ * everywhere: with 8, on no zeros.
+ */
+export function looksUp(offset: number): RowModel {
+  return {
+    nodes: [
+      w.node('Ceil', ['x'], ['whole']),
+      w.node('Sub', ['offset', 'whole'], ['place']),
+      w.node('Cast', ['place'], ['places'], { attributes: [toInt] }),
+      w.node('Gather', ['table', 'places'], ['y']),
+    ],
+    initializers: [number('offset', offset), w.floats('table', [8], [0, 1, 2, 3, 4, 5, 6, 7])],
+  };
+}
+
 /** Loop until no value of the whole batch is large. */
 const HALVED: RowModel = {
   nodes: [

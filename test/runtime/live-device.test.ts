@@ -1,14 +1,33 @@
-import { rm } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { LiveDevice, planDevices } from '../../src/runtime/live-device.js';
 import { openBundle } from '../../src/runtime/opened-bundle.js';
+import { FEATURES, looksUp, rowModel } from '../onnx/row-models.js';
 import { inputOf, twoPartitions, writeBundle } from './tiny-bundle.js';
 
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
+
+/** oneFile is the duty of a device that runs one file on x[n, 8], which was profiled with x or is fed it by another file. */
+async function oneFile(offset: number, isInner: boolean) {
+  const { folder, remove } = await writeBundle(twoPartitions(2));
+  const file = join(folder, 'looks-up.onnx');
+  await writeFile(file, rowModel(looksUp(offset)));
+  const spec = (name: string) => ({ name, dtype: 'float32', shape: [1, FEATURES], batchAxis: 0 });
+  const work = {
+    ...{ file, fileBytes: 0, carried: new Set<string>() },
+    inputs: [{ spec: spec('x'), from: ['x'], isInner }],
+    outputs: [{ spec: spec('y'), key: 'y' }],
+  };
+  const ignored = { up() {}, down() {}, off() {}, failed() {}, restarted() {} };
+  const plan = planDevices(await openBundle(folder))[0]!;
+  const device = new LiveDevice(plan, [{ pool: 0, work, largestBatch: 2 }], ignored);
+  closers.push(remove, () => device.close());
+  return device;
+}
 
 /** liveDevice is a device that holds both partitions of the tiny model, with what it has told so far. */
 async function liveDevice() {
@@ -119,5 +138,26 @@ describe('LiveDevice', () => {
       x: inputOf(1),
       h: { dtype: 'float32', dims: [1, 32], data: new Float32Array(32) },
     });
+  });
+
+  it('warms a file on what its inputs were profiled with, so that it need not run on zeros', async () => {
+    const device = await oneFile(8, false);
+    await device.start();
+    const x = { dtype: 'float32', dims: [1, FEATURES], data: new Float32Array(FEATURES).fill(3) };
+    expect((await device.run(0, { x })).outputs.y?.data).toEqual(new Float32Array(FEATURES).fill(5));
+  });
+
+  it('does not start where a file does not run on what its inputs were profiled with', async () => {
+    const device = await oneFile(9, false);
+    await expect(device.start()).rejects.toThrow(/Cannot serve .*looks-up\.onnx: .*8/s);
+  });
+
+  it.each([
+    8, 9,
+  ])('starts with a file that takes no zeros, or no values that are known, of an inner tensor: %d', async (offset) => {
+    const device = await oneFile(offset, true);
+    await device.start();
+    const x = { dtype: 'float32', dims: [1, FEATURES], data: new Float32Array(FEATURES).fill(4) };
+    expect((await device.run(0, { x })).outputs.y?.data).toEqual(new Float32Array(FEATURES).fill(offset - 4));
   });
 });
