@@ -24,10 +24,12 @@ interface Question {
   readonly memoryGiB?: number;
   readonly work?: number;
   readonly hourlyCost?: number | undefined;
+  /** Why the batches of all models are taken on trust only. */
+  readonly trustBatch?: string;
 }
 
 /** made plans the family as `plan solve` does, with what the plan is evaluated from. */
-function made({ spec: change = {}, devices = 2, memoryGiB, work, ...priced }: Question): {
+function made({ spec: change = {}, devices = 2, memoryGiB, work, trustBatch, ...priced }: Question): {
   readonly plan: GearPlan;
   readonly from: EvaluatedFrom;
 } {
@@ -38,6 +40,7 @@ function made({ spec: change = {}, devices = 2, memoryGiB, work, ...priced }: Qu
   const price = hourlyCost === undefined ? {} : { hourlyCost };
   const device = { count: devices, ...price, ...(memoryGiB === undefined ? {} : { memoryGiB }) };
   const profiles = FAMILY.map((_, model) => ({ profile: familyProfile(model), path: '' }));
+  if (trustBatch !== undefined) for (const { profile } of profiles) profile.model.trustBatch = trustBatch;
   const files = { cluster: { devices: { V100: device } }, profiles, records };
   const outcome = resolveCascade(spec, files);
   if ('faults' in outcome) throw new Error(JSON.stringify(outcome.faults));
@@ -176,4 +179,15 @@ describe('evaluatedFaults()', () => {
       message: 'are small, middle, large, which take more memory than a device has',
     });
   });
+});
+
+it('planFamily() notes of which models the batches are trusted', () => {
+  const { plan } = made({ trustBatch: 'Foo "f" is not known' });
+  expect(plan.stages.length).toBeGreaterThan(0);
+  expect(plan.notes).toEqual(
+    plan.stages.map(
+      ({ name }) =>
+        `${name}: its batches are trusted not to mix the rows of requests (trust batch), although Foo "f" is not known`,
+    ),
+  );
 });

@@ -107,6 +107,18 @@ describe('planGiven()', () => {
     expect(planned(asked).notes).toBeUndefined();
   });
 
+  it('notes of which stages the rows of a batch may differ, or are trusted not to', () => {
+    const asked = example();
+    asked.files.profiles[0]!.profile.model.trustBatch = 'Foo "f" is not known';
+    asked.files.profiles[1]!.profile.model.batchTolerance = 0.01;
+    expect(planned(asked).notes).toEqual([
+      'detect: its batches are trusted not to mix the rows of requests (trust batch), although Foo "f" is not known',
+      expect.stringMatching(
+        /^read: the rows of a batch influence one another; .* up to 0\.01 of the largest/,
+      ),
+    ]);
+  });
+
   it('notes links without a rate, which count no time', () => {
     const asked = example();
     const { networkGbps: _, ...cluster } = asked.files.cluster;
