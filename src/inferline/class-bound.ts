@@ -1,7 +1,10 @@
 import { allowedLate, leastReplicas, type StageDemand } from './floors.js';
 import { type FlowEdge, flowOf } from './flow.js';
 import type { TailObjective } from './problem.js';
+import { senderOf, sentNs, windowNs } from './senders.js';
 import { type Draw, type Trials, withOption } from './trials.js';
+
+const ROUNDING = 1e-9;
 
 /** More work than this, in visits of stages by routes, is not done; the bound is then 0. */
 const MOST_WORK = 4_000_000;
@@ -217,7 +220,33 @@ class ClassSearch {
           needed[i] = Math.max(needed[i] as number, this.replicasOf(i, { headNs, tailNs }, objective));
       }
     }
-    return this.costOf(needed);
+    return this.isSendable() ? this.costOf(needed) : Number.POSITIVE_INFINITY;
+  }
+
+  /**
+   * isSendable says whether the uplinks of the servers of each class have time for what the stages on it send of the
+   * requests that are in time.
+   */
+  private isSendable(): boolean {
+    const { problem, draws, isLinked } = this.trials;
+    const { servers = {} } = problem;
+    if (!isLinked) return true;
+    const senders = problem.stages.map((_, stage) =>
+      senderOf(problem, { stage, candidate: this.chosen[stage] as number }, this.chosen),
+    );
+    return Object.entries(servers).every(([name, count]) =>
+      draws.every(({ demands, sample: { atNs } }) =>
+        problem.objectives.every((objective) => {
+          const late = allowedLate(objective, atNs.length);
+          const busyNs = senders.reduce(
+            (sum, sender) =>
+              sender.device === name ? sum + sentNs(sender, demands[sender.stage] as StageDemand, late) : sum,
+            0,
+          );
+          return busyNs <= count * windowNs(atNs, objective) * (1 + ROUNDING);
+        }),
+      ),
+    );
   }
 
   /** isMissed says whether more requests of a draw are surely late than an objective allows. */

@@ -77,6 +77,8 @@ export interface StageDemand {
   readonly tailNs: number;
   /** Some numbers of requests in a row that visit the stage, with the least time in which so many arrive. */
   readonly bursts: readonly { readonly requests: number; readonly spanNs: number }[];
+  /** For each edge that leads on, the number of requests that take it. */
+  readonly sent: readonly number[];
 }
 
 /** demandsOf follows the requests of the sample through the graph with every stage and edge at its least time. */
@@ -94,7 +96,11 @@ export function demandsOf(relaxed: Relaxed, sample: Sample): StageDemand[] {
       headNs = Math.min(headNs, own[request] as number);
       tailNs = Math.min(tailNs, after[request] as number);
     }
-    return { visits, headNs, tailNs, bursts: burstsOf(atNs.subarray(0, visits)) };
+    const sent = (graph.edges[i] ?? []).map(({ bit }) => {
+      const isTaken = takenBy(bit, sample.verdicts[i]);
+      return own.reduce((sum, at, request) => (at >= 0 && isTaken(request) ? sum + 1 : sum), 0);
+    });
+    return { visits, headNs, tailNs, bursts: burstsOf(atNs.subarray(0, visits)), sent };
   });
 }
 

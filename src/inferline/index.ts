@@ -20,4 +20,6 @@ export type {
   StageChoices,
   TailObjective,
 } from './problem.js';
+export { isLinked } from './senders.js';
 export { type PartAnswer, planTogether, type TogetherOutcome } from './together.js';
+export type { PlannerInput } from './trials.js';

@@ -1,9 +1,11 @@
 import { longestPath } from '../pipeline/index.js';
-import { initialize } from './initialize.js';
+import { decided, leastCost } from './decided.js';
 import { replicaRps } from './keeping-up.js';
-import { minimize } from './minimize.js';
-import type { Configuration, TailObjective } from './problem.js';
+import type { TailObjective } from './problem.js';
 import { type PlannerInput, Trials } from './trials.js';
+
+/** While it is sought what is at fault, a search makes no more estimates. */
+const MOST_ESTIMATES = 2000;
 
 /** InfeasibleReason says why no configuration meets the objectives. */
 export type InfeasibleReason =
@@ -38,6 +40,8 @@ export type InfeasibleReason =
    * fast class may be far from the next, or have only large batches.
    */
   | { readonly code: 'no-combination'; readonly objectives: readonly TailObjective[] }
+  /** The uplinks of the servers that these classes have are too few for what is sent of the requests in time. */
+  | { readonly code: 'too-few-servers'; readonly classes: readonly string[] }
   /** No stage is at fault alone: these limits together leave no feasible configuration. */
   | {
       readonly code: 'limits-together';
@@ -45,19 +49,14 @@ export type InfeasibleReason =
       readonly fixedStages: readonly string[];
     };
 
-/** LeastSlo is the SLO of each objective that can be met, with what a plan for them costs. */
-export interface LeastSlo {
-  readonly sloNs: readonly number[];
-  readonly configuration: Configuration;
-  readonly hourlyCost: number;
-}
-
 /** reasonsOf says why a problem, for which no configuration was found, has none. */
 export function reasonsOf(input: PlannerInput, trials: Trials): InfeasibleReason[] {
   const { problem } = trials;
   const sloReasons = problem.objectives.flatMap((objective) => sloReason(trials, objective));
   if (sloReasons.length > 0) return sloReasons;
-  if (initialize(new Trials(withoutLimits(input))).length === 0)
+  if (isSentTooMuch(input, trials))
+    return [{ code: 'too-few-servers', classes: Object.keys(problem.servers ?? {}) }];
+  if (decided(withoutLimits(input)) === 'missed')
     return [{ code: 'no-combination', objectives: problem.objectives }];
   const { names } = problem.graph;
   const short = names.flatMap((_, i) => (hasOption(trials, i) ? [] : [shortReason(input, trials, i)]));
@@ -83,9 +82,17 @@ function shortReason(
   return { code: 'cannot-keep-up', stage, classes, share: keptUpShare(trials, i) };
 }
 
+/** isSentTooMuch says whether it is the uplinks of servers that leave no configuration. */
+function isSentTooMuch(input: PlannerInput, trials: Trials): boolean {
+  if (!trials.isLinked || leastCost(trials) < Number.POSITIVE_INFINITY) return false;
+  const problem = { ...input.problem, servers: {} };
+  return leastCost(new Trials({ ...input, problem })) < Number.POSITIVE_INFINITY;
+}
+
 function withoutLimits(input: PlannerInput): PlannerInput {
   const stages = input.problem.stages.map(({ candidates }) => ({ candidates }));
-  return { ...input, problem: { ...input.problem, stages, counts: {} } };
+  const problem = { ...input.problem, stages, counts: {}, servers: {} };
+  return { ...input, problem, mostEstimates: MOST_ESTIMATES };
 }
 
 function sloReason(trials: Trials, objective: TailObjective): InfeasibleReason[] {
@@ -126,48 +133,4 @@ function keptUpShare(trials: Trials, stage: number): number {
 function limitedClasses({ problem: { stages, counts } }: Trials, stage: number): string[] {
   const devices = (stages[stage]?.candidates ?? []).map(({ device }) => device);
   return devices.filter((device) => counts[device] !== undefined);
-}
-
-/**
- * leastSlo finds SLOs that can be met and plans for them. Where replicas are not limited, transfers take no time and no
- * batch is faster than one row, no shorter ones can be met. Otherwise they are the shortest that were found: all
- * objectives are stretched by one factor, which is doubled and then halved down to a hundredth.
- */
-export function leastSlo(input: PlannerInput, trials: Trials): LeastSlo | undefined {
-  const shortest = trials.problem.objectives.map((objective) =>
-    Math.max(objective.sloNs, trials.leastSloNs(trials.floor(), objective)),
-  );
-  let [missed, met] = [1, 1];
-  let found = planned(input, shortest);
-  while (found === undefined && met < MOST_STRETCH) {
-    if (input.stop?.(trials.estimates) === true) return undefined;
-    [missed, met] = [met, met * 2];
-    found = planned(input, stretched(shortest, met));
-  }
-  while (found !== undefined && met > missed * FINE && input.stop?.(trials.estimates) !== true) {
-    const middle = (missed + met) / 2;
-    const better = planned(input, stretched(shortest, middle));
-    if (better === undefined) missed = middle;
-    else [found, met] = [better, middle];
-  }
-  return found;
-}
-
-const MOST_STRETCH = 2 ** 20;
-const FINE = 1.01;
-
-function stretched(sloNs: readonly number[], factor: number): number[] {
-  return sloNs.map((ns) => Math.ceil(ns * factor));
-}
-
-function planned(input: PlannerInput, sloNs: readonly number[]): LeastSlo | undefined {
-  const objectives = input.problem.objectives.map((objective, k) => ({
-    ...objective,
-    sloNs: sloNs[k] as number,
-  }));
-  const trials = new Trials({ ...input, problem: { ...input.problem, objectives } });
-  const [initial] = initialize(trials);
-  if (initial === undefined) return undefined;
-  const { configuration } = minimize(trials, initial);
-  return { sloNs, configuration, hourlyCost: trials.hourlyCost(configuration) };
 }

@@ -1,8 +1,10 @@
-import { classBound } from './class-bound.js';
 import { fixedFit } from './class-counts.js';
+import { leastCost } from './decided.js';
 import { costBound, searchExactly } from './exact.js';
 import { planGreedily } from './greedy.js';
-import { type InfeasibleReason, type LeastSlo, leastSlo, reasonsOf, scarceReason } from './infeasible.js';
+import { type InfeasibleReason, reasonsOf, scarceReason } from './infeasible.js';
+import { type LeastSlo, leastSlo } from './least-slo.js';
+import { planLinked } from './linked.js';
 import type { Configuration } from './problem.js';
 import { isCheaper, type PlannerInput, type PlanningAction, Trials } from './trials.js';
 
@@ -35,19 +37,55 @@ export type PlanningOutcome =
 /**
  * planPipeline finds a configuration that serves the sample within the objectives at little cost (`inferline`) or at
  * the least (`exact`). Where InferLine's first algorithm finds none, an exact search decides whether there is one.
+ *
+ * Where batches may wait for links, the Estimator does not know what waits: what it finds is served with links too, and
+ * planned again where it misses the objectives then. What it proves of stages behind others is proved of idle links alone, so
+ * that a plan's bound is then what is counted, and that nothing was found proves nothing.
  */
 export function planPipeline(input: PlannerInput, method: 'inferline' | 'exact'): PlanningOutcome {
   const trials = new Trials(input);
   // No SLO mends what the counts of classes forbid.
   if (!fixedFit(trials))
     return { status: 'infeasible', reasons: [scarceReason(trials)], estimates: trials.estimates };
-  if (costBound(trials) === Number.POSITIVE_INFINITY || !trials.meets(trials.floor()))
-    return infeasible(input, trials);
-  const bound = boundOf(trials);
-  if (bound === Number.POSITIVE_INFINITY) return infeasible(input, trials);
+  const outcome = answered(input, { trials, method });
+  if (outcome.status !== 'infeasible') return outcome;
+  const solve = (asked: PlannerInput) => answered(asked, { trials: new Trials(asked), method });
+  const least = input.tellsSlo === false ? undefined : leastSlo(input, trials, solve);
+  return { ...outcome, reasons: reasonsOf(input, trials), ...(least === undefined ? {} : { least }) };
+}
+
+/** Asking is what a problem is answered with. */
+interface Asking {
+  readonly trials: Trials;
+  readonly method: 'inferline' | 'exact';
+}
+
+/** answered is what comes of planning, without reasons where there is no plan. */
+function answered(input: PlannerInput, asking: Asking): PlanningOutcome {
+  const plain = withoutLinks(input, asking);
+  const { trials } = asking;
+  const { serve } = input;
+  if (plain.status !== 'feasible' || !trials.isLinked || serve === undefined) return plain;
+  const linked = planLinked({ ...input, serve }, { trials, begin: plain.configuration }, (asked) => {
+    const found = withoutLinks(asked, { trials: new Trials(asked), method: 'inferline' });
+    return found.status === 'feasible' ? found : undefined;
+  });
+  const { configuration } = linked;
+  const estimates = plain.estimates + linked.estimates;
+  const { lowerBound } = plain;
+  if (configuration === undefined) return { status: 'undecided', lowerBound, estimates };
+  const hourlyCost = trials.hourlyCost(configuration);
+  return { ...plain, configuration, hourlyCost, finished: plain.finished && linked.finished, estimates };
+}
+
+function withoutLinks(input: PlannerInput, { trials, method }: Asking): PlanningOutcome {
+  const infeasible = () => ({ status: 'infeasible' as const, reasons: [], estimates: trials.estimates });
+  if (costBound(trials) === Number.POSITIVE_INFINITY || !trials.meets(trials.floor())) return infeasible();
+  const bound = leastCost(trials);
+  if (bound === Number.POSITIVE_INFINITY) return infeasible();
   const greedy = planGreedily(input, trials);
   if (greedy === undefined) {
-    if (!trials.stopped) return infeasible(input, trials);
+    if (!trials.stopped && !trials.isLinked) return infeasible();
     return { status: 'undecided', lowerBound: bound, estimates: trials.estimates };
   }
   const greedyCost = trials.hourlyCost(greedy.configuration);
@@ -62,41 +100,19 @@ export function planPipeline(input: PlannerInput, method: 'inferline' | 'exact')
     estimates: trials.estimates,
   };
   if (method === 'inferline' || (greedy.finished && !isCheaper(bound, greedyCost))) return feasible;
-  const {
-    configuration = greedy.configuration,
-    lowerBound,
-    finished,
-  } = searchExactly(trials, {
-    incumbent: greedy.configuration,
-  });
-  const hourlyCost = trials.hourlyCost(configuration);
-  const { estimates } = trials;
+  const found = searchExactly(trials, { incumbent: greedy.configuration });
+  const { configuration = greedy.configuration, lowerBound, finished } = found;
   return {
     ...feasible,
     configuration,
-    hourlyCost,
-    lowerBound: Math.max(bound, lowerBound),
+    hourlyCost: trials.hourlyCost(configuration),
+    lowerBound: trials.isLinked ? bound : Math.max(bound, lowerBound),
     finished,
-    estimates,
+    estimates: trials.estimates,
   };
 }
 
 /** provedCost gives a cost below which no configuration is feasible. It is the bound of `inferline`. */
 export function provedCost(input: PlannerInput): number {
-  return boundOf(new Trials(input));
-}
-
-function boundOf(trials: Trials): number {
-  return Math.max(costBound(trials), classBound(trials));
-}
-
-function infeasible(input: PlannerInput, trials: Trials): PlanningOutcome {
-  const least = leastSlo(input, trials);
-  const reasons = reasonsOf(input, trials);
-  return {
-    status: 'infeasible',
-    reasons,
-    ...(least === undefined ? {} : { least }),
-    estimates: trials.estimates,
-  };
+  return leastCost(new Trials(input));
 }

@@ -6,6 +6,7 @@ import {
   type OpenProblem,
   objectivesOf,
   scaleFactors,
+  serverCounts,
 } from '../pipeline/index.js';
 import { filledLatencies } from '../serving/index.js';
 import type { Configuration, PlanningProblem } from './problem.js';
@@ -39,6 +40,7 @@ export function planningProblemOf({ spec, cluster, graph, stages, rps }: OpenPro
     })),
     counts: freeCounts(cluster),
     ...(load === undefined ? {} : { load }),
+    servers: serverCounts(cluster),
     transferNs: ({ from, edge, fromDevice, toDevice, rows }) => {
       const k = graph.edges[from]?.indexOf(edge) ?? -1;
       const sent = (bytes[from]?.[k] ?? 0) * rows;

@@ -34,8 +34,15 @@ export interface PlanningProblem {
   readonly counts: Readonly<Record<string, number>>;
   /** The load that every stage must keep up with; absent where nothing but the sample is asked. */
   readonly load?: MeanLoad;
-  /** The transfer of a batch along an edge; absent where transfers take no time. */
+  /** The transfer of a batch along an edge over idle links; absent where transfers take no time. */
   readonly transferNs?: (move: TransferMove) => number;
+  /** The number of servers that a class has at most, each of which has one uplink; a class that is absent has no limit. */
+  readonly servers?: Readonly<Record<string, number>>;
+  /**
+   * How many times as long transfers take here as over idle links, as an allowance for waiting, and from how many times as
+   * many servers as their link time needs stages are to send; 1 where absent.
+   */
+  readonly stretch?: number;
 }
 
 /** MeanLoad is a mean rate of requests, with the probability by stage that a request visits it. */

@@ -16,6 +16,7 @@ import type {
   StageCandidate,
   TailObjective,
 } from './problem.js';
+import { isLinked, leastSenders, senderOf, sendingReplicas, sendingUp } from './senders.js';
 
 /** PlannerInput is what a plan is made from. */
 export interface PlannerInput {
@@ -26,6 +27,13 @@ export interface PlannerInput {
   readonly estimatorOf: (problem: PlanningProblem, sample: Sample) => PipelineEstimator;
   /** The planner asks it between estimates, and ends with what it has where the answer is true. */
   readonly stop?: (estimates: number) => boolean;
+  /**
+   * Serves a draw with the links of servers, and gives the latency of each request. Where batches may wait for links, what
+   * the Estimator finds is judged by it; where it is absent, by the Estimator alone.
+   */
+  readonly serve?: (configuration: Configuration, draw: number) => Float64Array;
+  /** Whether an answer that there is no plan names an SLO that can be met, which takes as much work again; true if absent. */
+  readonly tellsSlo?: boolean;
   /** The number of estimates after which the planner ends with what it has. */
   readonly mostEstimates?: number;
 }
@@ -78,9 +86,14 @@ export class Trials {
   private readonly proved = new Map<string, number>();
   private readonly capacities = new Map<string, ReplicaCapacity>();
   private readonly alone = new Map<string, number | undefined>();
+  private readonly senders = new Map<string, number>();
+  /** Whether batches may wait for links, of which the Estimator knows nothing. */
+  readonly isLinked: boolean;
 
   constructor(private readonly input: PlannerInput) {
     this.problem = input.problem;
+    const { problem, serve } = input;
+    this.isLinked = (serve !== undefined || problem.stretch !== undefined) && isLinked(problem);
     this.relaxed = withFloors(input.problem);
     this.draws = input.samples.map((sample) => ({
       sample,
@@ -196,11 +209,30 @@ export class Trials {
     const ofDraws = this.draws.map(({ demands, requests }) =>
       leastReplicas(demands[stage] as StageDemand, { capacity, objectives, requests, byBatch }),
     );
-    return Math.max(this.keepingUp(stage, { candidate, batch }), ...ofDraws);
+    const sending = this.sending(stage, candidate);
+    return Math.max(this.keepingUp(stage, { candidate, batch }), sending, ...ofDraws);
   }
 
   private keepingUp(stage: number, { candidate, batch }: Omit<StageOption, 'replicas'>): number {
     return keepingUp(this.problem, { stage, candidate: this.candidate(stage, candidate), batch });
+  }
+
+  /** sending is the number of replicas that a stage needs on a class, as each sends over the uplink of one server. */
+  private sending(stage: number, candidate: number): number {
+    if (!this.isLinked) return 1;
+    const { problem } = this;
+    const key = `${stage} ${candidate}`;
+    const known = this.senders.get(key);
+    if (known !== undefined) return known;
+    const sender = senderOf(problem, { stage, candidate });
+    const isAlways = (problem.graph.edges[stage] ?? []).map(({ bit }) => bit === undefined);
+    const ofDraws = this.draws.map(({ demands, sample: { atNs } }) =>
+      leastSenders(sender, demands[stage] as StageDemand, { atNs, objectives: problem.objectives, isAlways }),
+    );
+    const least = Math.max(sendingUp(problem, sender), ...ofDraws);
+    const found = sendingReplicas(problem, sender.device, least);
+    this.senders.set(key, found);
+    return found;
   }
 
   /** capacity bounds what a replica can serve with batches of this size at most. */

@@ -6,8 +6,10 @@ import {
   type PlannedShared,
   type PlannedStage,
   type StageClassUse,
+  type StagePlacement,
 } from '../artifacts/index.js';
 import { edgeOf } from './graph.js';
+import { type LinkUse, linkUses, uplinksRps } from './link-uses.js';
 import { longestPath } from './longest-path.js';
 import {
   type DeviceSet,
@@ -59,6 +61,9 @@ interface Figures {
   readonly classes: Record<string, StageClassUse>;
   /** The mean rate up to which each set of devices has time for its stages. */
   readonly throughputRps: readonly number[];
+  readonly placement: StagePlacement[];
+  /** The mean rate up to which every server has time to send what its devices send. */
+  readonly sentRps: number;
 }
 
 function figuresOf(problem: GivenProblem): Figures {
@@ -79,14 +84,37 @@ function figuresOf(problem: GivenProblem): Figures {
       set.replicas /
       set.stages.reduce((sum, i) => sum + (factors[i] as number) / replicaRps(stages[i] as GivenStage), 0),
   );
+  const uses = linkUses({ graph, cluster, factors, bytes, sets: devices });
   return {
-    factors,
-    exact,
-    bytes,
-    longest,
+    ...{ factors, exact, bytes, longest, throughputRps },
     classes: classUses(devices, cluster, emulatedOf(problem)),
-    throughputRps,
+    ...placedByLinks(problem, uses, Math.min(...throughputRps)),
   };
+}
+
+/** Links that are busy for no more than this share of the time hardly keep a batch waiting. */
+const HARDLY_BUSY = 0.1;
+
+/**
+ * placedByLinks fills one server after another where that keeps no uplink busy at the rate that the devices can serve, and
+ * spreads the devices over all servers that there are where it does.
+ */
+function placedByLinks(
+  { graph, devices, cluster }: GivenProblem,
+  uses: readonly LinkUse[],
+  servedRps: number,
+): Pick<Figures, 'placement' | 'sentRps'> {
+  const namesOf = ({ stages }: DeviceSet): string => stages.map((i) => graph.names[i]).join(' ');
+  const sentS = new Map(
+    devices.map((set, k) => [namesOf(set), (uses[k] as LinkUse).upS / set.replicas] as const),
+  );
+  const placed = (links: readonly LinkUse[]) => {
+    const placement = placeStages(devices, { cluster, names: graph.names, uses: links });
+    const sentRps = uplinksRps(placement, cluster, (stages) => sentS.get(stages.join(' ')) ?? 0);
+    return { placement, sentRps };
+  };
+  const filled = placed(uses.map(() => ({ upS: 0, downS: 0 })));
+  return servedRps <= HARDLY_BUSY * filled.sentRps ? filled : placed(uses);
 }
 
 function setOf({ stages, devices }: GivenProblem, i: number): DeviceSet {
@@ -170,7 +198,7 @@ export function planChosen(problem: GivenProblem): PipelinePlanBody {
 
 function planOf(problem: GivenProblem, figures: Figures): PipelinePlanBody {
   const { spec, cluster, graph, devices, rps } = problem;
-  const { longest, classes, throughputRps } = figures;
+  const { longest, classes, throughputRps, sentRps, placement } = figures;
   const [cost, most] = [hourlyCost(classes, cluster), mostHourlyCost(classes, cluster)];
   const shared = devices.filter((set) => set.shared);
   const notes = figures.exact
@@ -187,7 +215,7 @@ function planOf(problem: GivenProblem, figures: Figures): PipelinePlanBody {
     attainment: spec.attainment ?? DEFAULT_ATTAINMENT,
     ...(spec.load === undefined ? {} : { load: spec.load }),
     ...(rps === undefined ? {} : { rps }),
-    throughputRps: Math.min(...throughputRps),
+    throughputRps: Math.min(sentRps, ...throughputRps),
     ...(cost === undefined ? {} : { hourlyCost: cost }),
     ...(most === undefined ? {} : { mostHourlyCost: most }),
     longestPath: longest,
@@ -195,7 +223,7 @@ function planOf(problem: GivenProblem, figures: Figures): PipelinePlanBody {
     ...(spec.exclusive === undefined || spec.exclusive.length === 0 ? {} : { exclusive: spec.exclusive }),
     ...(shared.length === 0 ? {} : { shared: shared.map((set) => sharedOf(problem, figures, set)) }),
     classes,
-    placement: placeStages(devices, { cluster, names: graph.names }),
+    placement,
   };
 }
 

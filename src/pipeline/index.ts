@@ -32,6 +32,7 @@ export {
   type GivenReason,
   type PipelineFiles,
   type PipelinePlanBody,
+  serverCounts,
 } from './problem.js';
 export { pipelineSpecFaults, resolveGiven, weightBytes } from './resolve.js';
 export {

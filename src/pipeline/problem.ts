@@ -109,6 +109,14 @@ export function freeCounts({ devices }: Pick<OpenCluster, 'devices'>): Record<st
   return counts;
 }
 
+/** serverCounts lists the servers that GPUs which are not taken stand on, of the classes that have a limit. */
+export function serverCounts({ devices }: Pick<OpenCluster, 'devices'>): Record<string, number> {
+  const free = Object.entries(freeCounts({ devices }));
+  return Object.fromEntries(
+    free.map(([name, count]) => [name, Math.ceil(count / (devices[name]?.perServer ?? 1))]),
+  );
+}
+
 /** freeGpus counts the GPUs of a class that are not taken; undefined where there is no limit. */
 export function freeGpus({ count, taken = 0 }: OpenDeviceClass): number | undefined {
   return count === undefined ? undefined : Math.max(0, count - taken);

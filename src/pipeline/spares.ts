@@ -1,4 +1,4 @@
-import type { PipelinePlan, PlannedStage, StagePlacement } from '../artifacts/index.js';
+import { gpuNumber, type PipelinePlan, type PlannedStage, type StagePlacement } from '../artifacts/index.js';
 import { seatsFrom } from './stage-placement.js';
 
 /** A tuner may have so many times the replicas of the plan, and at least so many devices, where nothing else limits it. */
@@ -13,7 +13,11 @@ const LEAST_MOST = 16;
  */
 export function withSpares(plan: PipelinePlan): PipelinePlan {
   const next = new Map<string, number>();
-  for (const [name, { used, standby = 0 }] of Object.entries(plan.classes)) next.set(name, used + standby);
+  for (const place of plan.placement) {
+    const number = gpuNumber(place, plan.cluster.devices[place.class]?.perServer ?? 1);
+    const after = Number.isNaN(number) ? 0 : number + (place.count ?? 1);
+    next.set(place.class, Math.max(next.get(place.class) ?? 0, after));
+  }
   const spares = heldTogether(plan).flatMap((stages): StagePlacement[] => {
     const stage = plan.stages.find(({ name }) => name === stages[0]) as PlannedStage;
     const { device, virtual } = stage;

@@ -1,36 +1,70 @@
 import type { OpenCluster, StageClassUse, StagePlacement } from '../artifacts/index.js';
+import type { LinkUse } from './link-uses.js';
 import { type DeviceSet, freeGpus } from './problem.js';
+import { seatsOfUnits, spreadUnits } from './spread-placement.js';
 
 /** Up to this many like GPUs have entries of their own, which people can read. */
 const MOST_LISTED = 1000;
 
+/** PlacedIn is the cluster in which devices are placed, with what their stages are called and how sets use links. */
+interface PlacedIn {
+  readonly cluster: OpenCluster;
+  readonly names: readonly string[];
+  readonly uses: readonly LinkUse[];
+}
+
 /**
  * placeStages puts the devices of a plan on GPUs, set by set. Virtual GPUs of one set fill whole GPUs, and standby
- * devices have GPUs of their own. GPUs of a class are numbered from 0, and the last ones are those that are taken.
+ * devices have GPUs of their own. GPUs of a class are numbered from 0, and the last ones are those that are taken. Where
+ * links are used, the sets of a class are spread over its servers, unless they have more GPUs than people can read.
  */
-export function placeStages(
+export function placeStages(sets: readonly DeviceSet[], placed: PlacedIn): StagePlacement[] {
+  const classes = [...new Set(sets.map(({ device }) => device))];
+  const seats = new Map(classes.map((device) => [device, classSeats(sets, device, placed)]));
+  return [false, true].flatMap((standby) =>
+    sets.flatMap((set, k) => seats.get(set.device)?.get(`${k} ${standby}`) ?? []),
+  );
+}
+
+/** classSeats lists the seats of each set of a class, those in use and those on standby. */
+function classSeats(
   sets: readonly DeviceSet[],
-  { cluster, names }: { readonly cluster: OpenCluster; readonly names: readonly string[] },
-): StagePlacement[] {
-  const next = new Map<string, number>();
-  const rows = [
-    ...sets.map((set) => ({ set, standby: false })),
-    ...sets.map((set) => ({ set, standby: true })),
-  ];
-  return rows.flatMap(({ set, standby }) => {
-    const { device, virtual } = set;
-    const first = next.get(device) ?? 0;
-    const devices = standby ? set.standby : set.replicas;
-    next.set(device, first + Math.ceil(devices / virtual));
-    const perServer = cluster.devices[device]?.perServer ?? 1;
-    const seat: Omit<StagePlacement, 'server' | 'gpu'> = {
-      class: device,
-      virtual,
-      stages: set.stages.map((i) => names[i] as string),
-      ...(standby ? { standby: true } : {}),
-    };
-    return seatsFrom(first, { devices, virtual, perServer, seat });
+  device: string,
+  { cluster, names, uses }: PlacedIn,
+): Map<string, StagePlacement[]> {
+  const own = [...sets.keys()].filter((k) => sets[k]?.device === device);
+  const ownSets = own.map((k) => sets[k] as DeviceSet);
+  const seatOf = ({ virtual, stages }: DeviceSet, standby: boolean) => ({
+    class: device,
+    virtual,
+    stages: stages.map((i) => names[i] as string),
+    ...(standby ? { standby: true as const } : {}),
   });
+  const gpus = ownSets.reduce(
+    (sum, { replicas, standby, virtual }) =>
+      sum + Math.ceil(replicas / virtual) + Math.ceil(standby / virtual),
+    0,
+  );
+  const ownUses = own.map((k) => uses[k] as LinkUse);
+  const isSpread = gpus <= MOST_LISTED && ownUses.some(({ upS, downS }) => upS > 0 || downS > 0);
+  const units = isSpread ? spreadUnits(ownSets, { cluster, uses: ownUses }) : [];
+  const perServer = cluster.devices[device]?.perServer ?? 1;
+  const seats = new Map<string, StagePlacement[]>();
+  let first = 0;
+  for (const standby of [false, true])
+    for (const [at, set] of ownSets.entries()) {
+      const seat = seatOf(set, standby);
+      const devices = standby ? set.standby : set.replicas;
+      const key = `${own[at]} ${standby}`;
+      const held = units.filter((unit) => unit.set === at && unit.standby === standby);
+      const { virtual } = set;
+      seats.set(
+        key,
+        isSpread ? seatsOfUnits(held, seat) : seatsFrom(first, { devices, virtual, perServer, seat }),
+      );
+      first += Math.ceil(devices / virtual);
+    }
+  return seats;
 }
 
 /** seatsFrom lists the seats of devices that fill GPUs of a class one after another, from a number on. */

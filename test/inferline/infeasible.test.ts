@@ -46,7 +46,7 @@ describe('planPipeline of what cannot be', () => {
   it('names stages for which there are too few replicas: with more of their classes it is another reason', () => {
     const seen = {
       ...{ 'slo-too-short': 0, 'no-combination': 0, 'limits-together': 0 },
-      ...{ 'too-few-replicas': 0, 'too-few-devices': 0, 'cannot-keep-up': 0 },
+      ...{ 'too-few-replicas': 0, 'too-few-devices': 0, 'cannot-keep-up': 0, 'too-few-servers': 0 },
     };
     for (let seed = 0; seed < 2 * CASES; seed++) {
       const drawn = { mostStages: 3, requests: REQUESTS, limits: true, keepsUp: seed % 3 === 0 };

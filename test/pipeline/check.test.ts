@@ -64,7 +64,7 @@ describe('pipelinePlanFaults()', () => {
     ],
     [
       'two models on one GPU',
-      ({ placement }) => Object.assign(placement[1]!, { gpu: 0 }),
+      ({ placement }) => Object.assign(placement[1]!, { server: 'L4-0', gpu: 0 }),
       '/placement: puts more on GPU 0 of L4 than one GPU holds',
     ],
     [
@@ -153,7 +153,7 @@ describe('diffPipelines()', () => {
       objective: { kind: 'cost', before: 1.75, after: 2.25 },
       classes: [{ name: 'L4', used: { before: 3, after: 4 } }],
       // face moves one GPU on, and read takes its place.
-      gpusMoved: 2,
+      gpusMoved: 4,
     });
     expect(found.stages?.map(({ name, batch, replicas }) => [name, batch, replicas])).toEqual([
       ['read', { before: 4, after: 4 }, { before: 1, after: 2 }],

@@ -40,10 +40,11 @@ describe('planGiven()', () => {
       latencyUs: 2000 + 64 * 8 + 6000 + 128 * 8 + 800,
     });
     expect(plan.classes).toEqual({ L4: { used: 3, count: 4 }, T4: { used: 1 } });
+    // Of the three that use links, face does so longest, and detect and read share the other server.
     expect(plan.placement).toEqual([
-      { server: 'L4-0', gpu: 0, class: 'L4', virtual: 1, stages: ['detect'] },
-      { server: 'L4-0', gpu: 1, class: 'L4', virtual: 1, stages: ['read'] },
-      { server: 'L4-1', gpu: 0, class: 'L4', virtual: 1, stages: ['face'] },
+      { server: 'L4-1', gpu: 0, class: 'L4', virtual: 1, stages: ['detect'] },
+      { server: 'L4-1', gpu: 1, class: 'L4', virtual: 1, stages: ['read'] },
+      { server: 'L4-0', gpu: 0, class: 'L4', virtual: 1, stages: ['face'] },
       { server: 'T4-0', gpu: 0, class: 'T4', virtual: 1, stages: ['merge'] },
     ]);
     expect(plan).toMatchObject({ name: 'pipeline', method: 'given', attainment: 0.99, rps: 500 });
@@ -77,9 +78,9 @@ describe('planGiven()', () => {
       [
         { server: 'L4-0', gpu: 0 },
         { server: 'L4-0', gpu: 0 },
-        { server: 'L4-0', gpu: 1 },
-        { server: 'L4-1', gpu: 1, standby: true },
-        { server: 'L4-1', gpu: 1, standby: true },
+        { server: 'L4-1', gpu: 1 },
+        { server: 'L4-0', gpu: 1, standby: true },
+        { server: 'L4-0', gpu: 1, standby: true },
       ].map((seat) => ({ ...seat, class: 'L4', virtual: 2, stages: ['read', 'face'] })),
     );
   });

@@ -24,10 +24,10 @@ const limited = (count: number, used: number): Partial<PipelinePlan> => ({
 describe('withSpares()', () => {
   it('gives each stage the GPUs that are left of its class, after those of the plan', () => {
     expect(added(pipelineOf(stages, [['a'], ['b'], ['b']], limited(5, 3)))).toEqual([
-      'a: cpu-1/1',
-      'a: cpu-2/0',
-      'b: cpu-2/1',
-      'b: cpu-3/0',
+      'a: cpu-2/1',
+      'a: cpu-3/0',
+      'b: cpu-3/1',
+      'b: cpu-4/0',
     ]);
     expect(added(pipelineOf(stages, [['a'], ['b'], ['b']], limited(3, 3)))).toEqual([]);
   });
@@ -50,7 +50,7 @@ describe('withSpares()', () => {
     Object.assign(plan.stages[0]!, { replicas: 1, standby: 1 });
     plan.placement[1]!.standby = true;
     plan.classes.cpu!.standby = 1;
-    expect(added(plan)).toEqual(['b: cpu-1/1']);
+    expect(added(plan)).toEqual(['b: cpu-2/1']);
   });
 
   it('fills GPUs with virtual ones', () => {

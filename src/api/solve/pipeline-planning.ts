@@ -6,8 +6,10 @@ import {
   estimatorOf,
   explainPipeline,
   type InfeasibleReason,
+  isLinked,
   type PipelineEstimator,
   type PipelineExplanation,
+  type PlannerInput,
   type PlanningOutcome,
   type PlanningProblem,
   planCoarsely,
@@ -30,6 +32,7 @@ import {
   shareWithin,
 } from '../../pipeline/index.js';
 import type { Trace } from '../../workload/index.js';
+import { LinkedSample } from './linked-sample.js';
 import { pipelineSamples, SAMPLE_SEED, withEnvelopeOf } from './pipeline-sample.js';
 
 const NS_PER_MS = 1e6;
@@ -73,6 +76,8 @@ export interface PlanningJob extends PipelineLimits, PipelineOrigin {
   readonly open: OpenProblem;
   /** Whether the answer is to say what each change of the plan would bring. */
   readonly explain?: boolean | undefined;
+  /** Whether an answer without a plan is to name an SLO that can be met; true where absent. */
+  readonly tellsSlo?: boolean | undefined;
 }
 
 /**
@@ -80,7 +85,7 @@ export interface PlanningJob extends PipelineLimits, PipelineOrigin {
  * @param stop is asked between estimates, with their number; the search ends with what it has where the answer is true
  */
 export async function planOpen(
-  { open, spec, files, trace, work = MOST_ESTIMATES, explain = false }: PlanningJob,
+  { open, spec, files, trace, work = MOST_ESTIMATES, explain = false, tellsSlo = true }: PlanningJob,
   stop: (estimates: number) => boolean,
 ): Promise<PlannedOpen> {
   const unfit = open.stages.flatMap(({ candidates, tooSmall }) => (candidates.length === 0 ? tooSmall : []));
@@ -109,8 +114,12 @@ export async function planOpen(
     known.set(sample, estimator);
     return estimator;
   };
+  const links = linkedServing({ problem, samples, spec, files });
   const outcome = planPipeline(
-    { problem, samples, estimatorOf: kept, mostEstimates: work, stop: cutting },
+    {
+      ...{ problem, samples, estimatorOf: kept, mostEstimates: work, stop: cutting, tellsSlo },
+      ...(links && { serve: keepingUp(links, { problem, samples, spec, files }) }),
+    },
     method === 'exact' ? 'exact' : 'inferline',
   );
   if (outcome.status === 'undecided') return outcome;
@@ -195,9 +204,10 @@ export async function planAsChosen(
   const missed = [...busyReasons(body), ...missedObjectives(body)];
   if (missed.length > 0) return { status: 'infeasible', reasons: missed };
   const hourlyCost = body.hourlyCost ?? 0;
+  const links = linkedServing({ problem, samples, spec, files });
   const isProvedAnew = proves && spec.planner.method === 'inferline' && plan.share === undefined;
   const bound = isProvedAnew
-    ? Math.min(hourlyCost, provedCost({ problem, samples, estimatorOf }))
+    ? Math.min(hourlyCost, provedCost({ problem, samples, estimatorOf, ...(links && { serve: links }) }))
     : (plan.objective?.bound ?? 0);
   return { status: 'feasible', plan: { ...body, ...costProof(hourlyCost, bound) } };
 }
@@ -280,16 +290,15 @@ interface Planned {
   readonly known?: ReadonlyMap<Sample, PipelineEstimator>;
 }
 
-function planOf(
-  configuration: Configuration,
-  { problem, samples, spec, files, known }: Planned,
-): PipelinePlanBody {
-  const resolved = resolveGiven(chosenSpec(spec, chosenStages(problem, configuration)), files);
-  const latencies = samples.map((sample) => {
+function planOf(configuration: Configuration, planned: Planned): PipelinePlanBody {
+  const { problem, samples, spec, files, known } = planned;
+  const links = linkedServing(planned);
+  const latencies = samples.map((sample, draw) => {
+    if (links !== undefined) return links(configuration, draw);
     const estimator = known?.get(sample) ?? estimatorOf(problem, sample);
     return estimator.estimate(configuration).latencyNs;
   });
-  const { notes = [], ...body } = planChosen(resolved.problem as GivenProblem);
+  const { notes = [], ...body } = chosenPlan(configuration, { problem, spec, files });
   const told = [...notes, ...objectiveNotes(spec)];
   const further = spec.objectives?.map((one) => ({
     ...one,
@@ -301,6 +310,43 @@ function planOf(
     method: spec.planner.method,
     sample: sampleFigures(latencies, spec),
     ...(further === undefined ? {} : { objectives: further }),
+  };
+}
+
+/** chosenPlan makes the plan of a configuration, which has no figures of the sample yet. */
+function chosenPlan(
+  configuration: Configuration,
+  { problem, spec, files }: Pick<Planned, 'problem' | 'spec' | 'files'>,
+): PipelinePlanBody {
+  const resolved = resolveGiven(chosenSpec(spec, chosenStages(problem, configuration)), files);
+  return planChosen(resolved.problem as GivenProblem);
+}
+
+/** keepingUp serves no request in time by plans whose servers send less than comes at the mean rate of the load. */
+function keepingUp(
+  serve: NonNullable<PlannerInput['serve']>,
+  { samples, ...planned }: Planned,
+): NonNullable<PlannerInput['serve']> {
+  return (configuration, draw) => {
+    const { rps = 0, throughputRps } = chosenPlan(configuration, planned);
+    if (throughputRps >= rps * (1 - ROUNDING)) return serve(configuration, draw);
+    return (samples[draw] as Sample).atNs.map(() => Number.POSITIVE_INFINITY);
+  };
+}
+
+/**
+ * linkedServing serves draws of the sample by the simulator, with the links of the servers on which a configuration is
+ * placed; undefined where no batch can wait for a link, and the Estimator says the same in less time.
+ */
+function linkedServing({ problem, samples, spec, files }: Planned): PlannerInput['serve'] {
+  if (!isLinked(problem)) return undefined;
+  let [last, sample]: [string, LinkedSample | undefined] = ['', undefined];
+  return (configuration, draw) => {
+    const key = `${configuration.candidate} ${configuration.batch} ${configuration.replicas}`;
+    if (sample === undefined || key !== last)
+      sample = new LinkedSample(chosenPlan(configuration, { problem, spec, files }), problem.graph.names);
+    last = key;
+    return sample.latenciesNs(samples[draw] as Sample);
   };
 }
 
@@ -412,19 +458,31 @@ function reasonOf(reason: InfeasibleReason, spec: PipelineSpec, loadRps: number)
         text: `${needed} ${device} are needed and ${count} are free`,
       };
     }
-    case 'limits-together': {
-      const { classes, fixedStages } = reason;
-      const limits = [
-        ...(classes.length === 0 ? [] : [`the GPUs of ${classes.join(', ')}`]),
-        ...(fixedStages.length === 0 ? [] : [`the replicas fixed for ${fixedStages.join(', ')}`]),
-      ];
+    case 'too-few-servers': {
+      const { classes } = reason;
       return {
-        code: 'too-few-gpus',
-        stages: fixedStages,
-        text: `${limits.join(' and ')} are together too few`,
+        code: 'rate-too-high',
+        text: `the uplinks of the servers of ${classes.join(', ')} have too little time for what the stages on them send of the requests that must be in time`,
       };
     }
+    case 'limits-together':
+      return limitsReason(reason);
   }
+}
+
+type LimitsTogether = Extract<InfeasibleReason, { code: 'limits-together' }>;
+
+function limitsReason(reason: LimitsTogether): GivenReason {
+  const { classes, fixedStages } = reason;
+  const limits = [
+    ...(classes.length === 0 ? [] : [`the GPUs of ${classes.join(', ')}`]),
+    ...(fixedStages.length === 0 ? [] : [`the replicas fixed for ${fixedStages.join(', ')}`]),
+  ];
+  return {
+    code: 'too-few-gpus',
+    stages: fixedStages,
+    text: `${limits.join(' and ')} are together too few`,
+  };
 }
 
 function figure(value: number): string {

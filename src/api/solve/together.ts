@@ -190,12 +190,13 @@ async function searched(
   tools: PipelineTools,
   { work, timeLimit, signal, onProgress }: Omit<TogetherOptions, 'output' | 'strictProfile'>,
 ) {
-  const { planTogether } = await import('../../inferline/index.js');
+  const { isLinked, planningProblemOf, planTogether } = await import('../../inferline/index.js');
   const endMs = performance.now() + 1e3 * (timeLimit ?? Number.POSITIVE_INFINITY);
   const pool = new JobPool<PlanningJob, PlannedOpen, number>('#dist/src/api/solve/pipeline-worker.js', {
     ...{ what: 'planner', threads: 1, signal },
   });
   let [solves, cut, isTimed] = [0, false, false];
+  const free = freeIn(loaded, tools);
   const reasonsAlone = new Map<number, readonly NoPlanReason[]>();
   const solve = async (
     k: number,
@@ -203,7 +204,9 @@ async function searched(
   ): Promise<PartAnswer<PipelinePlanBody>> => {
     const one = loaded[k] as LoadedPipeline;
     const leftS = timeLimit === undefined ? undefined : Math.max(0, (endMs - performance.now()) / 1e3);
-    const job = { ...jobWithin(one, counts, tools), work, timeLimit: leftS };
+    // What is told is of a pipeline alone, with all devices.
+    const tellsSlo = Object.entries(free).every(([name, count]) => counts[name] === count);
+    const job = { ...jobWithin(one, counts, tools), work, timeLimit: leftS, tellsSlo };
     onProgress?.(`planning ${nameOf(one)}, search ${++solves}`);
     const answer = await pool.run(job);
     if (answer.status !== 'feasible') {
@@ -219,8 +222,12 @@ async function searched(
   };
   try {
     const found = await planTogether<PipelinePlanBody>({
-      ...{ pipelines: loaded.length, counts: freeIn(loaded, tools), solve },
-      prove: loaded.every(({ spec }) => spec.value.planner.method === 'exact'),
+      ...{ pipelines: loaded.length, counts: free, solve },
+      // Where batches may wait for links, the bounds of pipelines do not come near their costs, however long one searches.
+      prove: loaded.every(
+        ({ spec, open }) =>
+          spec.value.planner.method === 'exact' && open !== undefined && !isLinked(planningProblemOf(open)),
+      ),
       mostSolves: MOST_SOLVES,
       stop: () => {
         isTimed ||= signal?.aborted === true || performance.now() >= endMs;

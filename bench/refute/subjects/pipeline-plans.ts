@@ -1,0 +1,113 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { solveSpec } from '../../../src/api/index.js';
+import type { PipelinePlan, PipelineSpec } from '../../../src/artifacts/index.js';
+import type { Dice } from '../../seeded/dice.js';
+import { countRefutations } from '../pipelines/counts.js';
+import { type RandomPipeline, randomPipeline } from '../pipelines/random-spec.js';
+import { attainmentOf, type Choice, planByHand } from '../pipelines/served.js';
+import type { Refutation, Refuted } from '../refuter.js';
+
+const WORK = 1000;
+const ROUNDING = 1e-9;
+/** So many configurations are tried by brute force, and no more replicas of a stage than this. */
+const MOST_TRIED = 120;
+const MOST_REPLICAS = 4;
+
+/**
+ * refuter answers random small pipelines. A plan claims that each of its draws is served as it says, over the links of its
+ * servers, by devices that there are, and that none costs less than its bound; of other draws it claims nothing. The
+ * answer that there is none claims that no configuration serves the draws, and that the SLO which it tells is met, where
+ * one that is 2 % shorter is not.
+ */
+export async function refuter(dice: Dice, folder: string): Promise<Refuted> {
+  const drawn = randomPipeline(dice);
+  const { spec, profiles } = drawn;
+  for (const [i, profile] of profiles.entries())
+    await writeFile(join(folder, `m${i}.json`), JSON.stringify(profile));
+  const solved = await solveWith(folder, spec);
+  const what = JSON.stringify(spec);
+  const others = dice.other('brute force');
+  if (solved.outcome === 'infeasible') {
+    const told = solved.document.models[0]?.smallestFeasibleSloMs;
+    const refutations = [
+      ...cheaperThan(others, drawn, Number.POSITIVE_INFINITY),
+      ...(told === undefined ? [] : await toldRefutations(folder, spec, told)),
+    ];
+    return { what, outcome: told === undefined ? 'infeasible' : 'infeasible, SLO told', refutations };
+  }
+  if (solved.outcome !== 'pipeline-plan') return { what, outcome: solved.outcome, refutations: [] };
+  const { plan } = solved;
+  const refutations = [
+    ...countRefutations(spec, plan),
+    ...sampleRefutations(drawn, plan),
+    ...cheaperThan(others, drawn, plan.objective?.bound ?? 0),
+  ];
+  return { what, outcome: plan.status ?? 'plan', refutations };
+}
+
+async function solveWith(folder: string, spec: PipelineSpec) {
+  const path = join(folder, 'spec.json');
+  await writeFile(path, JSON.stringify(spec));
+  return solveSpec(path, { work: WORK });
+}
+
+function drawsOf({ planner: { draws = 1 } }: PipelineSpec): number[] {
+  return Array.from({ length: draws }, (_, k) => k + 1);
+}
+
+/** sampleRefutations serves every draw by the plan again. */
+function sampleRefutations(drawn: RandomPipeline, plan: PipelinePlan): Refutation[] {
+  const { spec } = drawn;
+  const shares = drawsOf(spec).map((seed) => attainmentOf(drawn, plan, seed));
+  const least = Math.min(...shares);
+  const told = plan.sample?.leastAttainment ?? 0;
+  const claim = `${told} of the worst draw are in time, and ${spec.attainment} are to be`;
+  const found = `${least} are`;
+  return Math.abs(least - told) > ROUNDING || least < (spec.attainment as number) ? [{ claim, found }] : [];
+}
+
+/** cheaperThan tries configurations that cost less than a bound, at random, where there are too many to try all. */
+function cheaperThan(dice: Dice, drawn: RandomPipeline, bound: number): Refutation[] {
+  const { spec, profiles } = drawn;
+  const { devices } = spec.cluster as Exclude<PipelineSpec['cluster'], string>;
+  const options = spec.stages.map(({ batch, replicas }, i): Choice[] =>
+    Object.keys(profiles[i]?.devices ?? {}).flatMap((device) =>
+      (batch === undefined ? [1, 2, 4] : [batch]).flatMap((size) =>
+        (replicas === undefined ? Array.from({ length: MOST_REPLICAS }, (_, k) => k + 1) : [replicas]).map(
+          (count) => ({ device, batch: size, replicas: count }),
+        ),
+      ),
+    ),
+  );
+  for (let tried = 0; tried < MOST_TRIED; tried++) {
+    const choices = options.map((own) => dice.pick(own));
+    const cost = choices.reduce(
+      (sum, { device, replicas }) => sum + replicas * (devices[device]?.hourlyCost ?? 0),
+      0,
+    );
+    const fits = Object.entries(devices).every(
+      ([name, { count = Number.POSITIVE_INFINITY }]) =>
+        choices.reduce((sum, one) => sum + (one.device === name ? one.replicas : 0), 0) <= count,
+    );
+    if (!fits || cost >= bound * (1 - ROUNDING)) continue;
+    const plan = planByHand(drawn, choices);
+    const isMet = drawsOf(spec).every(
+      (seed) => attainmentOf(drawn, plan, seed) >= (spec.attainment as number),
+    );
+    if (!isMet) continue;
+    const claim =
+      bound === Number.POSITIVE_INFINITY ? 'there is no plan' : `no plan costs less than ${bound}`;
+    return [{ claim, found: `one for ${cost} serves every draw: ${JSON.stringify(choices)}` }];
+  }
+  return [];
+}
+
+async function toldRefutations(folder: string, spec: PipelineSpec, told: number): Promise<Refutation[]> {
+  const claim = `an SLO of ${told} ms can be met`;
+  const met = await solveWith(folder, { ...spec, sloMs: told });
+  if (met.outcome !== 'pipeline-plan') return [{ claim, found: `solving it ends as ${met.outcome}` }];
+  const shorter = await solveWith(folder, { ...spec, sloMs: 0.98 * told });
+  if (shorter.outcome !== 'pipeline-plan') return [];
+  return [{ claim: `${claim}, and none 2 % shorter`, found: `${0.98 * told} ms is met too` }];
+}

@@ -1,0 +1,150 @@
+import { decided } from './decided.js';
+import type { Configuration } from './problem.js';
+import { type PlannerInput, Trials } from './trials.js';
+
+/** LeastSlo is the SLO of each objective that can be met, with what a plan for them costs. */
+export interface LeastSlo {
+  readonly sloNs: readonly number[];
+  readonly configuration: Configuration;
+  readonly hourlyCost: number;
+}
+
+/** Solved is what comes of planning for other SLOs. */
+type Solved =
+  | {
+      readonly status: 'feasible';
+      readonly configuration: Configuration;
+      readonly hourlyCost: number;
+      readonly estimates: number;
+    }
+  | { readonly status: 'infeasible' | 'undecided'; readonly estimates: number };
+
+const MOST_STRETCH = 2 ** 20;
+/** What is told and what is known to be missed are no further apart than this, with the rounding of what is told. */
+const FINE = 1.015;
+/** What is met over idle links is missed if it is shorter by this part. */
+const SHORTER = 0.98;
+/** While batches may wait for links, SLOs that are missed are tried so much longer, so many times. */
+const LONGER = 1.4;
+const MOST_TRIES = 6;
+/** A step makes no more estimates: near the least SLO a search could go on for long. */
+const MOST_STEP = 500;
+/** An SLO is told with so many digits. */
+const DIGITS = 4;
+
+/**
+ * leastSlo finds SLOs that can be met, all stretched by one factor from the shortest that could be if no request ever
+ * waited. It halves between what is missed and what is met until both are near each other. Each is as it is told, with few
+ * digits; and what is found is solved as a spec with these SLOs would be, within the same limits, so that it is met where a
+ * person tries it. The steps before have the limits of one search together. Where these end before the answer is known, or
+ * the search that ends them finds no plan, nothing is told.
+ */
+export function leastSlo(
+  input: PlannerInput,
+  trials: Trials,
+  solve: (input: PlannerInput) => Solved,
+): LeastSlo | undefined {
+  const shortest = trials.problem.objectives.map((objective) =>
+    Math.max(objective.sloNs, trials.leastSloNs(trials.floor(), objective)),
+  );
+  const asked = new AskedSlos(input, solve);
+  const factor = asked.leastFactor(shortest);
+  if (factor === undefined) return undefined;
+  const solved = (one: number) => asked.solved(told(shortest, one));
+  return trials.isLinked || asked.isOpen ? leastSolved(factor, solved) : solved(factor);
+}
+
+/**
+ * leastSolved finds the least factor whose SLOs are met where no step before proves that shorter ones are missed: where
+ * batches may wait for links, or a step was left open. Each of its own steps is solved as a spec with these SLOs would be.
+ */
+function leastSolved(from: number, solved: (factor: number) => LeastSlo | undefined): LeastSlo | undefined {
+  let [missed, met] = [from * SHORTER, from];
+  let found = solved(met);
+  for (let tries = 0; found === undefined && tries < MOST_TRIES; tries++) {
+    [missed, met] = [met, met * LONGER];
+    found = solved(met);
+  }
+  while (found !== undefined && met > missed * FINE) {
+    const middle = Math.sqrt(missed * met);
+    const better = solved(middle);
+    if (better === undefined) missed = middle;
+    else [found, met] = [better, middle];
+  }
+  return found;
+}
+
+/** told rounds stretched SLOs up to what is told of them. */
+function told(sloNs: readonly number[], factor: number): number[] {
+  return sloNs.map((ns) => {
+    const exact = Math.ceil(ns * factor);
+    const unit = 10 ** Math.max(0, Math.ceil(Math.log10(exact + 1)) - DIGITS);
+    return Math.ceil(exact / unit) * unit;
+  });
+}
+
+/** AskedSlos asks whether SLOs can be met, and counts the estimates of all questions but the last. */
+class AskedSlos {
+  private estimates = 0;
+  /** Whether a step was left open, which then counted as missed. */
+  isOpen = false;
+
+  constructor(
+    private readonly input: PlannerInput,
+    private readonly solve: (input: PlannerInput) => Solved,
+  ) {}
+
+  /** leastFactor is the least factor that was found, over idle links, to be met; undefined where that was not decided in time. */
+  leastFactor(shortest: readonly number[]): number | undefined {
+    const asks = (factor: number) => this.isMet(told(shortest, factor));
+    const { objectives } = this.input.problem;
+    // What was asked for is known to be missed.
+    const isAsked = told(shortest, 1).every((sloNs, k) => sloNs === objectives[k]?.sloNs);
+    let [missed, met] = [1, 1];
+    let answer = isAsked ? false : asks(1);
+    while (answer === false && met < MOST_STRETCH) {
+      [missed, met] = [met, met * 2];
+      answer = asks(met);
+    }
+    if (answer !== true) return undefined;
+    while (met > missed * FINE) {
+      const middle = (missed + met) / 2;
+      answer = asks(middle);
+      if (answer === undefined) return undefined;
+      if (answer) met = middle;
+      else missed = middle;
+    }
+    return met;
+  }
+
+  /** solved plans for SLOs as a spec with them is planned for. */
+  solved(sloNs: readonly number[]): LeastSlo | undefined {
+    const outcome = this.solve(withSlos(this.input, sloNs));
+    if (outcome.status !== 'feasible') return undefined;
+    return { sloNs, configuration: outcome.configuration, hourlyCost: outcome.hourlyCost };
+  }
+
+  /** isMet is undefined where it was not decided in time. */
+  private isMet(sloNs: readonly number[]): boolean | undefined {
+    const { mostEstimates = Number.POSITIVE_INFINITY } = this.input;
+    const left = mostEstimates - this.estimates;
+    if (left <= 0 || this.input.stop?.(this.estimates) === true) return undefined;
+    const { serve: _, ...asked } = {
+      ...withSlos(this.input, sloNs),
+      mostEstimates: Math.min(left, MOST_STEP),
+    };
+    const trials = new Trials(asked);
+    const answer = decided(asked, trials);
+    this.estimates += trials.estimates;
+    if (answer === 'open') this.isOpen = true;
+    return answer === 'met';
+  }
+}
+
+function withSlos(input: PlannerInput, sloNs: readonly number[]): PlannerInput {
+  const objectives = input.problem.objectives.map((objective, k) => ({
+    ...objective,
+    sloNs: sloNs[k] as number,
+  }));
+  return { ...input, problem: { ...input.problem, objectives } };
+}

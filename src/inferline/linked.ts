@@ -1,0 +1,123 @@
+import type { Configuration } from './problem.js';
+import { isCheaper, type PlannerInput, type Trials, withOption } from './trials.js';
+
+/** LinkedInput is what is planned from where batches may wait for links: `serve` is there. */
+type LinkedInput = PlannerInput & { readonly serve: NonNullable<PlannerInput['serve']> };
+
+/** So many times as long as over idle links transfers are planned to take, one after another, until a plan holds. */
+const STRETCHES = [1.25, 1.5, 2, 3, 4, 6, 8, 12, 16];
+/** So many requests are served with links at most by one search, and so many configurations. */
+const MOST_SERVED = 6_000_000;
+const MOST_RUNS = 100;
+
+/** Found is what planning without links finds for a problem. */
+interface Found {
+  readonly configuration: Configuration;
+  readonly estimates: number;
+}
+
+/** LinkedOutcome is a configuration that meets the objectives with links, or that none was found. */
+export interface LinkedOutcome {
+  readonly configuration?: Configuration;
+  /** The estimates and the configurations that were served with links. */
+  readonly estimates: number;
+  readonly finished: boolean;
+}
+
+/**
+ * planLinked makes what was planned without links hold with them. Where the configuration misses the objectives once
+ * batches wait for uplinks, it is planned again as if transfers took longer, and from more servers, more and more, until
+ * what is found is served within the objectives. From that, replicas are taken away as long as it still is.
+ * @param plan plans a problem without links, with so many estimates; undefined where nothing is found
+ */
+export function planLinked(
+  input: LinkedInput,
+  { trials, begin }: { readonly trials: Trials; readonly begin: Configuration },
+  plan: (input: PlannerInput) => Found | undefined,
+): LinkedOutcome {
+  const runs = new LinkedRuns(input);
+  if (runs.meets(begin)) return { configuration: begin, estimates: runs.count, finished: true };
+  let estimates = 0;
+  for (const stretch of STRETCHES) {
+    const left =
+      (input.mostEstimates ?? Number.POSITIVE_INFINITY) - trials.estimates - estimates - runs.count;
+    if (runs.stopped || left <= 0) break;
+    const found = plan(stretched(input, stretch, left));
+    estimates += found?.estimates ?? 0;
+    if (found === undefined || !runs.meets(found.configuration)) continue;
+    const configuration = thinned(trials, found.configuration, runs);
+    return { configuration, estimates: estimates + runs.count, finished: !runs.stopped };
+  }
+  return { estimates: estimates + runs.count, finished: !runs.stopped };
+}
+
+function stretched(
+  { problem, serve: _, ...rest }: LinkedInput,
+  stretch: number,
+  mostEstimates: number,
+): PlannerInput {
+  const { transferNs } = problem;
+  if (transferNs === undefined) return { ...rest, problem, mostEstimates };
+  const longer: typeof transferNs = (move) => Math.round(stretch * transferNs(move));
+  return { ...rest, problem: { ...problem, transferNs: longer, stretch }, mostEstimates };
+}
+
+/** thinned takes replicas away, those of the dearest stages first, as long as the objectives are met with links. */
+function thinned(trials: Trials, begin: Configuration, runs: LinkedRuns): Configuration {
+  const { stages } = trials.problem;
+  const priceOf = (stage: number): number =>
+    trials.candidate(stage, begin.candidate[stage] as number).hourlyCost;
+  const order = [...stages.keys()].sort((a, b) => priceOf(b) - priceOf(a));
+  let best = begin;
+  for (const stage of order) {
+    if (stages[stage]?.replicas !== undefined || priceOf(stage) === 0) continue;
+    for (let more = true; more && !runs.stopped; ) {
+      const option = {
+        candidate: best.candidate[stage] as number,
+        batch: best.batch[stage] as number,
+        replicas: (best.replicas[stage] as number) - 1,
+      };
+      const fewer = withOption(best, stage, option);
+      more =
+        option.replicas >= trials.provedReplicas(stage, option) &&
+        isCheaper(trials.hourlyCost(fewer), trials.hourlyCost(best)) &&
+        runs.meets(fewer);
+      if (more) best = fewer;
+    }
+  }
+  return best;
+}
+
+/** LinkedRuns serves the draws by configurations, with links, and counts them. */
+class LinkedRuns {
+  /** The configurations that were served. */
+  count = 0;
+  private served = 0;
+  /** The draws, the one that missed last first. */
+  private readonly draws: number[];
+
+  constructor(private readonly input: LinkedInput) {
+    this.draws = [...input.samples.keys()];
+  }
+
+  get stopped(): boolean {
+    return this.count >= MOST_RUNS || this.served >= MOST_SERVED || this.input.stop?.(this.count) === true;
+  }
+
+  /** meets says whether every draw is served within all objectives. */
+  meets(configuration: Configuration): boolean {
+    this.count++;
+    const missing = this.draws.findIndex((draw) => !this.isMet(configuration, draw));
+    if (missing > 0) this.draws.unshift(...this.draws.splice(missing, 1));
+    return missing < 0;
+  }
+
+  private isMet(configuration: Configuration, draw: number): boolean {
+    const latencyNs = this.input.serve(configuration, draw);
+    this.served += latencyNs.length;
+    return this.input.problem.objectives.every(({ attainment, sloNs }) => {
+      const within = latencyNs.reduce((sum, ns) => (ns <= sloNs ? sum + 1 : sum), 0);
+      return latencyNs.length === 0 || within / latencyNs.length >= attainment;
+    });
+  }
+}
