@@ -82,6 +82,8 @@ const HEADERS: readonly Header[] = [
   ['inference-header-content-length', ''],
   ['inference-header-content-length', '10'],
   ['inference-header-content-length', '0x10'],
+  ['inference-header-content-length', 'Infinity'],
+  ['inference-header-content-length', '9'.repeat(400)],
   ['expect', '100-continue'],
   ['connection', 'close'],
   ['connection', 'keep-alive, close'],

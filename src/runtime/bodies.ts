@@ -37,7 +37,7 @@ export class Bodies {
    * of what is inflated, which ends where they are passed. The body counts as held until `release`.
    * @param headerLength the length of its JSON part, when known, so that the bytes after it are aligned
    * @param done receives the body, or an error whose `statusCode` is 413 where it is too large, 415 where its encoding
-   *   is not known, 503 where all bodies together are too large, and 400 where it breaks off or does not inflate
+   *   is not known, 503 where all bodies together are too large, and 400 where it breaks off or is not compressed data alone
    */
   read(raw: IncomingMessage, headerLength: number, done: (error: Error | null, body?: Buffer) => void): void {
     const told = raw.headers['content-length'];
@@ -49,7 +49,7 @@ export class Bodies {
       done(error as Error);
       return;
     }
-    const { bytes: stream, encoding, leave } = source;
+    const { bytes: stream, encoding, leave, unread } = source;
     const announced = encoding === 'identity' ? sent : undefined;
     const refusal = this.refusal(sent ?? 0, announced ?? 0);
     if (refusal !== undefined) {
@@ -57,7 +57,7 @@ export class Bodies {
       done(refusal);
       return;
     }
-    const offset = headerLength > 0 ? (ALIGNMENT - (headerLength % ALIGNMENT)) % ALIGNMENT : 0;
+    const offset = bytesBefore(headerLength);
     let target: Buffer = Buffer.alloc(0);
     let end = offset;
     const onData = (chunk: Buffer) => {
@@ -81,7 +81,7 @@ export class Bodies {
       // What is inflated comes in pieces of memory that zlib goes on to use.
       if (encoding === 'identity') freeMemory(chunk);
     };
-    const onEnd = () => over(null);
+    const onEnd = () => over(bytesAfter(unread(), encoding));
     const onError = (error: Error) => over(brokenBody(error, encoding));
     const over = (error: Error | null) => {
       for (const from of new Set([raw, stream])) from.off('error', onError);
@@ -161,6 +161,8 @@ export class Bodies {
 interface BodySource {
   readonly bytes: Readable;
   readonly encoding: Encoding;
+  /** unread tells how many bytes have come, by its end, that are behind the compressed data. */
+  readonly unread: () => number;
   /** leave ends the inflating. What still comes of the request is thrown away. */
   readonly leave: () => void;
 }
@@ -168,8 +170,12 @@ interface BodySource {
 /** @throws StatusError where the encoding is not known */
 function sourceOf(raw: IncomingMessage): BodySource {
   const encoding = encodingOf(raw);
-  if (encoding === 'identity') return { bytes: raw, encoding, leave: () => {} };
+  if (encoding === 'identity') return { bytes: raw, encoding, unread: () => 0, leave: () => {} };
   const bytes = inflater(encoding);
+  let came = 0;
+  raw.on('data', (chunk: Buffer) => {
+    came += chunk.length;
+  });
   raw.pipe(bytes);
   const leave = () => {
     raw.unpipe(bytes);
@@ -177,12 +183,26 @@ function sourceOf(raw: IncomingMessage): BodySource {
     // It may fail once more as it ends.
     bytes.on('error', () => {}).destroy();
   };
-  return { bytes, encoding, leave };
+  return { bytes, encoding, unread: () => came - bytes.bytesWritten, leave };
 }
 
 function brokenBody(error: NodeJS.ErrnoException, encoding: Encoding): StatusError {
   if (!error.code?.startsWith('Z_')) return new StatusError(400, 'The body breaks off');
   return new StatusError(400, `The body is not whole data of ${encoding}: ${error.message}`);
+}
+
+function bytesAfter(count: number, encoding: Encoding): StatusError | null {
+  if (count === 0) return null;
+  return new StatusError(400, `The body has ${count} bytes after the end of its data of ${encoding}`);
+}
+
+/**
+ * bytesBefore gives the bytes to leave before a body so that what follows its JSON part is aligned. A client may tell any
+ * number, such as Infinity: what is no length is refused once the body has been read.
+ */
+function bytesBefore(headerLength: number): number {
+  const isLength = Number.isSafeInteger(headerLength) && headerLength > 0;
+  return isLength ? (ALIGNMENT - (headerLength % ALIGNMENT)) % ALIGNMENT : 0;
 }
 
 /** rounded gives sizes that many bodies share; small ones are left as they are. */

@@ -228,12 +228,13 @@ function readInput(
   const shape = partOf(entry, 'shape');
   if (!fitsInput(shape.value, spec))
     told(`its shape is ${quotedJson(shape)}; it must be [${shapeOf(spec).join(', ')}]`);
+  const data = partOf(entry, 'data');
+  if (bytes !== undefined && (data.value ?? undefined) !== undefined)
+    told('has both data and binary_data_size; send it in one of these ways');
   if (faults.length > before) return;
   const dims = shape.value as number[];
   const read = () =>
-    bytes === undefined
-      ? tensorFromJson(spec.dtype, dims, partOf(entry, 'data'))
-      : tensorFromBytes(spec.dtype, dims, bytes);
+    bytes === undefined ? tensorFromJson(spec.dtype, dims, data) : tensorFromBytes(spec.dtype, dims, bytes);
   const tensor = taken(read, { path, faults });
   if (tensor !== undefined) inputs[spec.name] = tensor;
 }

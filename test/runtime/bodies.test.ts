@@ -53,6 +53,16 @@ describe('Bodies', () => {
     }
   });
 
+  it('reads a body whatever its client tells as the length of the JSON part', async () => {
+    const bodies = new Bodies({ oneBytes: 100_000, allBytes: 10_000_000 });
+    for (const headerLength of [Number.POSITIVE_INFINITY, Number.NaN, -1, 5.5, 1e300, 2 ** 53]) {
+      const sending = new Sending(bodies, { headerLength });
+      await sending.send(piece(1000));
+      await sending.end();
+      expect(sending.outcome?.body?.equals(piece(1000))).toBe(true);
+    }
+  });
+
   it('refuses a body one byte over the limit for one body, though memory has room', async () => {
     const bodies = new Bodies({ oneBytes: 100_000, allBytes: 10_000_000 });
     const fits = new Sending(bodies);

@@ -96,6 +96,20 @@ describe('a compressed body', () => {
     expect(plain.json.error).toBe('Cannot read the request: the body is not JSON: its text is not UTF-8');
   });
 
+  it('that has more behind its data is refused, whatever the client sends there', async () => {
+    for (const [encoding, data] of [
+      ['gzip', gzipSync(JSON_BODY)],
+      ['deflate', deflateSync(JSON_BODY)],
+    ] as const)
+      for (const after of [[120], [0, 0, 0], [...data.subarray(0, 9)]]) {
+        const { status, json } = await call(Buffer.concat([data, Buffer.from(after)]), {
+          'content-encoding': encoding,
+        });
+        expect([status, json.error]).toEqual([400, expect.stringMatching(/^The body (has|is not whole) /)]);
+      }
+    expect((await call(JSON_BODY, {})).status).toBe(200);
+  });
+
   it('that inflates beyond the largest body is refused with 413, and the connection answers on', async () => {
     const bomb = gzipSync(Buffer.alloc(50_000_000, ' '));
     expect(bomb.length).toBeLessThan(LIMIT);
@@ -139,6 +153,15 @@ async function bodyOf(bodies: Bodies, pieces: readonly Uint8Array[], breaksOff =
 }
 
 describe('Bodies', () => {
+  it('sees what comes behind compressed data in a piece of its own', async () => {
+    const bodies = new Bodies({ oneBytes: 2 ** 20, allBytes: 2 ** 22 });
+    const packed = gzipSync(JSON_BODY);
+    expect((await bodyOf(bodies, [packed])).body?.equals(JSON_BODY)).toBe(true);
+    expect((await bodyOf(bodies, [packed, Buffer.alloc(5)])).status).toBe(400);
+    // Data of gzip may consist of several parts (RFC 1952, 2.2).
+    expect((await bodyOf(bodies, [packed, packed])).body).toHaveLength(2 * JSON_BODY.length);
+  });
+
   it('inflates what comes in pieces, and aligns what follows its JSON part', async () => {
     const bodies = new Bodies({ oneBytes: 2 ** 20, allBytes: 2 ** 22 });
     const sent = Buffer.from(Array.from({ length: 300_000 }, (_, i) => (i * i) % 251));

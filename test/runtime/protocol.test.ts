@@ -243,9 +243,27 @@ describe('the Open Inference Protocol', () => {
         }),
         { 'inference-header-content-length': header },
       );
-    for (const header of ['99999', '-1', 'x', '1.5']) expect((await frame(header)).status).toBe(400);
+    const lengths = ['99999', '-1', 'x', '1.5', '1e1', 'Infinity', '-Infinity', 'NaN', '9'.repeat(400)];
+    for (const header of lengths) expect((await frame(header)).status).toBe(400);
     const raw = await call('POST', INFER, Buffer.alloc(7), { 'inference-header-content-length': '0' });
     expect(raw.json.error).toContain('has 7 bytes; its shape [1, 16] needs 64');
+  });
+
+  it('refuses an input that is given as data and as bytes, since the two may differ', async () => {
+    const head = (data?: unknown) =>
+      JSON.stringify({ inputs: [{ ...jsonInput, data, parameters: { binary_data_size: 4 * WIDTH } }] });
+    const send = (json: string) =>
+      call('POST', INFER, Buffer.concat([Buffer.from(json), Buffer.from(x.data.buffer)]), {
+        'inference-header-content-length': String(json.length),
+      });
+    for (const data of [[...x.data], [], 0, '']) {
+      const { status, json } = await send(head(data));
+      expect([status, json.error]).toEqual([
+        400,
+        'Cannot infer with tiny: input x: has both data and binary_data_size; send it in one of these ways',
+      ]);
+    }
+    for (const data of [undefined, null]) expect((await send(head(data))).status).toBe(200);
   });
 
   it('answers mutilated requests with 200 or 400, and never with an internal error', async () => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { streamOf } from '../../src/random/index.js';
 import { type RunningServer, startServer } from '../../src/runtime/index.js';
 import { cases } from '../cases.js';
-import { echo, onePartition, serveBundle, writeBundle } from './tiny-bundle.js';
+import { echo, onePartition, serveBundle, twoPartitions, words, writeBundle } from './tiny-bundle.js';
 
 /** Its bytes have a NUL, which ONNX Runtime gives as it is. */
 const CONSTANT = Buffer.from('a\0\u00e9');
@@ -137,6 +137,32 @@ describe('strings', () => {
       else expect([status, isKept(bytes)]).toEqual([400, false]);
     }
     expect([...outcomes].sort()).toEqual([200, 400]);
+  });
+});
+
+describe('a string with a NUL between two partitions', () => {
+  it('fails the requests that it is of, and no other of their batch', async () => {
+    const table = ['fine', 'cut\0here', 'né'];
+    const partitions = { ...twoPartitions(4, 10_000), model: words(table) };
+    const served = await serveBundle(partitions, { policy: ['drop=never'] });
+    try {
+      const ask = async (data: number[]) => {
+        const input = { name: 'ids', shape: [data.length, 1], datatype: 'INT64', data };
+        const body = JSON.stringify({ inputs: [input] });
+        const answer = await request(served.server.url + INFER, { method: 'POST', body });
+        return { status: answer.statusCode, text: await answer.body.text() };
+      };
+      const ids = Array.from({ length: 24 }, (_, i) => (i % 5 === 1 ? [0, 1] : [i % 2 === 0 ? 0 : 2]));
+      const answers = await Promise.all(ids.map(ask));
+      for (const [i, { status, text }] of answers.entries()) {
+        const isCut = ids[i]!.includes(1);
+        expect(status).toBe(isCut ? 500 : 200);
+        if (isCut) expect(text).toContain('y: string ');
+        else expect(JSON.parse(text).outputs[0].data).toEqual(ids[i]!.map((id) => table[id]));
+      }
+    } finally {
+      await served.close();
+    }
   });
 });
 

@@ -231,6 +231,30 @@ export function echo(dtype: string, constant?: Uint8Array): TestModel {
   return { inputs: [x], outputs, file: () => ({ bytes, inputs: [x], outputs }) };
 }
 
+/** words makes a model of two partitions: the first gives the word of each row's id, and the second gives it on as `z`. */
+export function words(table: readonly string[]): TestModel {
+  const ids: TensorSpec = { name: 'ids', dtype: 'int64', shape: [1, 1], batchAxis: 0 };
+  const y: TensorSpec = { name: 'y', dtype: 'string', shape: [1, 1], batchAxis: 0 };
+  const z: TensorSpec = { ...y, name: 'z' };
+  const data = table.map((word) => new TextEncoder().encode(word));
+  const weight = { name: 'table', dims: [table.length], data };
+  const first = modelFile(
+    [{ opType: 'Gather', input: ['table', 'ids'], output: ['y'] }],
+    [ids],
+    [y],
+    [weight],
+  );
+  const second = modelFile([{ opType: 'Identity', input: ['y'], output: ['z'] }], [y], [z], []);
+  return {
+    inputs: [ids],
+    outputs: [z],
+    file: (from) =>
+      from === 0
+        ? { bytes: first, inputs: [ids], outputs: [y] }
+        : { bytes: second, inputs: [y], outputs: [z] },
+  };
+}
+
 /** onePartition serves a model whole on one device. */
 export function onePartition(
   model: TestModel,
