@@ -1,8 +1,6 @@
 import { dirname } from 'node:path';
 import {
   ARTIFACT_KINDS,
-  type BatchMarks,
-  batchNotes,
   InputError,
   type Loaded,
   loadArtifact,
@@ -10,6 +8,9 @@ import {
   manifestIn,
   type PolicyFile,
   readWhole,
+  type ServingMarks,
+  servingNotes,
+  unservedOutputNote,
   type Validation,
 } from '../artifacts/index.js';
 import { confirmBundledPlan, confirmPlan } from './confirm-plan.js';
@@ -111,7 +112,9 @@ async function describeOnnx(path: string): Promise<string> {
   const { externalFaults } = await import('../profiler/index.js');
   const faults = await externalFaults(model, path);
   if (faults.length > 0) throw new InputError(`read the external data of ${path}`, faults);
-  return `ONNX model of ${model.graph.nodes.length} nodes, opset ${model.opsets.get('') ?? '—'}`;
+  const head = `ONNX model of ${model.graph.nodes.length} nodes, opset ${model.opsets.get('') ?? '—'}`;
+  const unserved = model.graph.outputs.filter(({ type }) => type !== undefined && type.kind !== 'tensor');
+  return [head, ...unserved.map(({ name }) => unservedOutputNote(name))].join('; ');
 }
 
 /** What is told of a plan that was confirmed. */
@@ -147,15 +150,18 @@ async function describePipelinePlan({ value: plan, path }: Loaded<'pipeline-plan
 }
 
 /** tolerances says of which models the rows of a batch may differ, and by how much, or are trusted not to. */
-function tolerances(models: readonly (BatchMarks & { readonly name: string })[]): string[] {
-  return models.flatMap((model) => batchNotes(model.name, model));
+function tolerances(models: readonly (ServingMarks & { readonly name: string })[]): string[] {
+  return models.flatMap((model) => servingNotes(model.name, model));
 }
 
 /** describeBundle checks a bundle as the server does, up to the start of its executors. */
 async function describeBundle({ value: bundle, path }: Loaded<'bundle'>): Promise<string> {
   const { openBundle } = await import('../runtime/index.js');
-  await confirmBundledPlan(await openBundle(dirname(path), { verb: 'validate' }));
+  const opened = await openBundle(dirname(path), { verb: 'validate' });
+  await confirmBundledPlan(opened);
   const { models, partitions, stages } = bundle;
   const parts = stages === undefined ? `${partitions.length} partitions` : `${stages.length} stages`;
-  return `bundle of ${models.map(({ name }) => name).join(', ')}: ${parts}`;
+  const head = `bundle of ${models.map(({ name }) => name).join(', ')}: ${parts}`;
+  const { plan } = opened;
+  return [head, ...tolerances(plan.kind === 'pooled-plan' ? plan.models : plan.stages)].join('; ');
 }

@@ -144,6 +144,8 @@ export interface GearStage {
   batchTolerance?: number;
   /** Why its batches are taken on trust, as the profile says. */
   trustBatch?: string;
+  /** The outputs that are no tensors, such as the sequence of a ZipMap: they are not served. */
+  unservedOutputs?: string[];
   /** The model's inputs, all of which come from the request, where the profile has them. */
   inputs?: StageInput[];
   outputs?: TensorSpec[];

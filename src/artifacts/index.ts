@@ -202,12 +202,13 @@ export type {
   WholeLatency,
 } from './profile.js';
 export {
-  type BatchMarks,
-  batchMarks,
-  batchNotes,
   cellName,
   layersBeforeBlocks,
   type ProfiledCell,
+  type ServingMarks,
+  servingMarks,
+  servingNotes,
+  unservedOutputNote,
 } from './profile.js';
 export { proofFaults } from './proof-faults.js';
 export { checkPlainFile, readInPieces, readWhole, unreadable } from './read-file.js';

@@ -139,6 +139,8 @@ export interface PlannedStage {
   batchTolerance?: number;
   /** Why its batches are taken on trust, as the profile says. */
   trustBatch?: string;
+  /** The outputs that are no tensors, such as the sequence of a ZipMap: they are not served. */
+  unservedOutputs?: string[];
   /** The bytes of the model's weights, where the profile has them. */
   weightBytes?: number;
   /** The model's inputs and where they come from, where the profile has them. */

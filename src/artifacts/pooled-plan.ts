@@ -137,6 +137,8 @@ export interface PlannedModel {
   batchTolerance?: number;
   /** Why its batches are taken on trust, as the profile says. */
   trustBatch?: string;
+  /** The outputs that are no tensors, such as the sequence of a ZipMap: they are not served. */
+  unservedOutputs?: string[];
   inputs?: TensorSpec[];
   outputs?: TensorSpec[];
   inputBytes?: number;

@@ -61,6 +61,8 @@ export interface ProfiledModel {
    * runs show that they do.
    */
   trustBatch?: string;
+  /** The outputs that are no tensors, such as the sequence of a ZipMap: they are not served. */
+  unservedOutputs?: string[];
 }
 
 /** ProfiledLayer is one node of the graph, in topological order, and what cutting after it would send. */
@@ -179,22 +181,32 @@ function batchTrustNote(model: string, why: string): string {
   return `${model}: its batches are trusted not to mix the rows of requests (trust batch), although ${why}`;
 }
 
-/** BatchMarks are what a model's profile says of the rows of a batch, which its plan repeats. */
-export type BatchMarks = Pick<ProfiledModel, 'batchTolerance' | 'trustBatch'>;
+/** ServingMarks are what a model's profile says of the rows of a batch and of its outputs, which its plan repeats. */
+export type ServingMarks = Pick<ProfiledModel, 'batchTolerance' | 'trustBatch' | 'unservedOutputs'>;
 
-/** batchNotes says what a profile or plan has to say of the rows of a model's batches. */
-export function batchNotes(model: string, { batchTolerance, trustBatch }: BatchMarks): string[] {
+/** servingNotes says what a profile or plan has to say of the rows of a model's batches, and of its outputs. */
+export function servingNotes(
+  model: string,
+  { batchTolerance, trustBatch, unservedOutputs = [] }: ServingMarks,
+): string[] {
   return [
     ...(batchTolerance === undefined ? [] : [batchToleranceNote(model, batchTolerance)]),
     ...(trustBatch === undefined ? [] : [batchTrustNote(model, trustBatch)]),
+    ...unservedOutputs.map((name) => `${model}: ${unservedOutputNote(name)}`),
   ];
 }
 
-/** batchMarks gives the marks that there are. */
-export function batchMarks({ batchTolerance, trustBatch }: BatchMarks): BatchMarks {
+/** unservedOutputNote says to a person what becomes of an output that is no tensor. */
+export function unservedOutputNote(name: string): string {
+  return `output ${name} is not a tensor: it is not served`;
+}
+
+/** servingMarks gives the marks that there are. */
+export function servingMarks({ batchTolerance, trustBatch, unservedOutputs }: ServingMarks): ServingMarks {
   return {
     ...(batchTolerance === undefined ? {} : { batchTolerance }),
     ...(trustBatch === undefined ? {} : { trustBatch }),
+    ...(unservedOutputs === undefined ? {} : { unservedOutputs }),
   };
 }
 

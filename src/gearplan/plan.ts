@@ -1,7 +1,5 @@
 import {
   type AccuracyInterval,
-  batchMarks,
-  batchNotes,
   type CascadeSpec,
   type Gear,
   type GearLimit,
@@ -13,6 +11,8 @@ import {
   measurementNotes,
   type OpenCluster,
   type StageInput,
+  servingMarks,
+  servingNotes,
 } from '../artifacts/index.js';
 import { shareOf } from '../metrics/index.js';
 import {
@@ -162,7 +162,7 @@ class PlanWriter {
         accuracy: alone,
         accuracyInterval: intervalOf(alone, this.problem),
         ...(bytes === undefined ? {} : { weightBytes: bytes }),
-        ...batchMarks(profile.model),
+        ...servingMarks(profile.model),
         ...(inputs === undefined
           ? {}
           : { inputs: inputs.map((input): StageInput => ({ ...input, from: [`request.${input.name}`] })) }),
@@ -180,7 +180,7 @@ class PlanWriter {
       const { profile } = files.profiles[of.order[model] as number] as CascadeFiles['profiles'][number];
       const { latencyNs, name } = this.problem.models[model] as FamilyModel;
       const used = classFigures(profile, { device: of.device, virtual: 1, batch: latencyNs.length });
-      return [...batchNotes(name, profile.model), ...measurementNotes(name, profile, [used])];
+      return [...servingNotes(name, profile.model), ...measurementNotes(name, profile, [used])];
     });
   }
 

@@ -67,3 +67,4 @@ export type {
   ValueInfo,
   ValueType,
 } from './wire/index.js';
+export { dtypeOf } from './wire/index.js';

@@ -1,5 +1,4 @@
 import {
-  batchMarks,
   isEmulated,
   type LongestPath,
   type PlannedEdge,
@@ -7,6 +6,7 @@ import {
   type PlannedStage,
   type StageClassUse,
   type StagePlacement,
+  servingMarks,
 } from '../artifacts/index.js';
 import { edgeOf } from './graph.js';
 import { type LinkUse, linkUses, uplinksRps } from './link-uses.js';
@@ -241,7 +241,7 @@ function stageOf(problem: GivenProblem, { factors, bytes }: Figures, i: number):
     ...(standby === 0 ? {} : { standby }),
     latencyUsByBatch: [...stage.latencyUsByBatch],
     ...(latencyQuantileOf(spec, i) === 'p50' ? {} : { latencyQuantile: latencyQuantileOf(spec, i) }),
-    ...batchMarks(model),
+    ...servingMarks(model),
     ...(stage.weightBytes === undefined ? {} : { weightBytes: stage.weightBytes }),
     ...(stage.inputs === undefined ? {} : { inputs: [...stage.inputs] }),
     ...(model.outputs === undefined ? {} : { outputs: model.outputs }),

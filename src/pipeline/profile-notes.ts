@@ -1,4 +1,4 @@
-import { batchNotes, measurementNotes, type PipelineSpec } from '../artifacts/index.js';
+import { measurementNotes, type PipelineSpec, servingNotes } from '../artifacts/index.js';
 import type { DeviceSets } from './device-sets.js';
 import { classFigures, isSummed } from './latencies.js';
 import type { PipelineFiles, StageProfile } from './problem.js';
@@ -15,7 +15,7 @@ export function profileNotes(
     const device = profile.devices[className];
     if (device === undefined) return [];
     return [
-      ...batchNotes(name, profile.model),
+      ...servingNotes(name, profile.model),
       ...(isSummed(device, virtual, batch)
         ? [
             `${name} on ${className}: the latency is the sum of the blocks, as the whole model was not measured`,

@@ -140,12 +140,19 @@ function checkNothingOpen(model: OnnxModel, declared: string | undefined): void 
 
 type BoundFields = Pick<
   ProfiledModel,
-  'dims' | 'fixedBatch' | 'measuredShapes' | 'batchTolerance' | 'trustBatch'
+  'dims' | 'fixedBatch' | 'measuredShapes' | 'batchTolerance' | 'trustBatch' | 'unservedOutputs'
 >;
+
+/** unservedOutputs lists the outputs that are no tensors. */
+export function unservedOutputs({ model, outputs }: PreparedModel): string[] {
+  const tensors = new Set(outputs.map(({ name }) => name));
+  return model.graph.outputs.map(({ name }) => name).filter((name) => !tensors.has(name));
+}
 
 /** boundFields gives what a profile says of how its model was bound. `bindModel` makes the same model of it again. */
 export function boundFields(prepared: PreparedModel): BoundFields {
   const { dims, fixedBatch, measuredShapes, batchTolerance, trustBatch } = prepared;
+  const unserved = unservedOutputs(prepared);
   const shapes = Object.entries(measuredShapes).map(([name, shape]) => [name, [...shape]]);
   return {
     ...(Object.keys(dims).length > 0 ? { dims: { ...dims } } : {}),
@@ -153,6 +160,7 @@ export function boundFields(prepared: PreparedModel): BoundFields {
     ...(shapes.length === 0 ? {} : { measuredShapes: Object.fromEntries(shapes) }),
     ...(batchTolerance === undefined ? {} : { batchTolerance }),
     ...(trustBatch === undefined ? {} : { trustBatch }),
+    ...(unserved.length === 0 ? {} : { unservedOutputs: unserved }),
   };
 }
 

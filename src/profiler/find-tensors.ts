@@ -1,6 +1,7 @@
 import type { TensorSpec } from '../artifacts/index.js';
 import {
   dtypeInfo,
+  ExecutionError,
   type Executor,
   elementCount,
   freeMemory,
@@ -12,6 +13,7 @@ import {
 } from '../execution/index.js';
 import {
   dataSizedTensors,
+  dtypeOf,
   exposeTensors,
   type MeasuredShapes,
   type OnnxModel,
@@ -155,9 +157,29 @@ async function typesOf(trial: Loading, names: readonly string[]): Promise<Map<st
   // ONNX Runtime hands over no tensor of these types, and a model that exposes one cannot be loaded.
   const unsent = unsentTypes(trial.model);
   const exposed = names.filter((name) => !unsent.has(name));
-  return await loaded(trial, exposeTensors(trial.model, exposed), async ({ outputInfo }) => {
-    return new Map(outputInfo.map((info) => [info.name, info]));
-  });
+  return await inferred(trial, exposed);
+}
+
+/** inferred gives the types of tensors, without those that nobody is handed and of which no rule tells the type. */
+async function inferred(trial: Loading, names: readonly string[]): Promise<Map<string, TensorInfo>> {
+  try {
+    return await loaded(trial, exposeTensors(trial.model, names), async ({ outputInfo }) => {
+      return new Map(outputInfo.map((info) => [info.name, info]));
+    });
+  } catch (error) {
+    if (names.length === 0 || !(error instanceof ExecutionError) || unsentType(error.why) === undefined)
+      throw error;
+    if (names.length === 1) return await inferred(trial, []);
+    const half = Math.ceil(names.length / 2);
+    const first = await inferred(trial, names.slice(0, half));
+    return new Map([...first, ...(await inferred(trial, names.slice(half)))]);
+  }
+}
+
+/** unsentType gives the type that ONNX Runtime for Node hands over to nobody, where it refuses a model for that. */
+export function unsentType(said: string): string | undefined {
+  const code = /Unsupported data type: (\d+)/.exec(said)?.[1];
+  return code === undefined ? undefined : dtypeOf(Number(code));
 }
 
 async function shapesOf(

@@ -35,13 +35,25 @@ export function measuredCuts(
  */
 export function layersOf(model: OnnxModel, cuts: readonly Cut[], known: Known): ProfiledLayer[] {
   const ends = endsOf(model);
+  const lastServed = lastServedOf(model, known.tensors);
   return model.graph.nodes.map(({ name, op, weightBytes }, index) => {
     const cut = cuts[index] ?? { position: index + 1, tensors: [...ends.outputs] };
     const isLast = index === model.graph.nodes.length - 1;
-    const noCut = isLast ? undefined : whyNot(model, cut, known);
+    const noCut = isLast ? undefined : index >= lastServed ? NOTHING_SERVED : whyNot(model, cut, known);
     const bytes = sentBytes(specsOf(cut.tensors, known.tensors), { ...known, ends: ends.all });
     return { name, op, ...(noCut === undefined ? { cutBytes: bytes } : { noCut }), weightBytes };
   });
+}
+
+const NOTHING_SERVED = 'nothing after it gives an output that is a tensor';
+
+/** lastServedOf gives the index of the last node that makes an output that is a tensor. */
+function lastServedOf({ graph }: OnnxModel, tensors: ReadonlyMap<string, TensorFinding>): number {
+  const served = new Set(
+    graph.outputs.map(({ name }) => name).filter((name) => tensors.get(name)?.kind === 'tensor'),
+  );
+  const last = graph.nodes.findLastIndex(({ outputs }) => outputs.some((name) => served.has(name)));
+  return last < 0 ? graph.nodes.length : last;
 }
 
 /**

@@ -10,6 +10,7 @@ import {
   type TensorSpec,
 } from '../artifacts/index.js';
 import {
+  dtypeInfo,
   ExecutionError,
   firstLine,
   freeMemory,
@@ -27,6 +28,7 @@ import {
 } from '../onnx/index.js';
 import { type BoundModel, bindModel } from './bind-model.js';
 import { bindForBatches, type Found, findUnbatched, tryBatching } from './find-batch.js';
+import { unsentType } from './find-tensors.js';
 import { layersOf, measuredCuts } from './layers.js';
 import { memoryError } from './memory-need.js';
 import { dataFilesOf } from './source.js';
@@ -83,6 +85,22 @@ function checkNames(path: string, { graph: { inputs, outputs, nodes } }: OnnxMod
   throw new InputError(`run ${path}`, faults, 'Give the tensor another name.');
 }
 
+/** checkTypes refuses inputs and outputs that ONNX Runtime for Node neither takes nor gives. */
+function checkTypes(path: string, model: OnnxModel): void {
+  const made = unsentTypes(model);
+  const { inputs, outputs } = model.graph;
+  const faultsOf = (kind: 'input' | 'output', values: typeof inputs) =>
+    values.flatMap(({ name, type }) => {
+      const dtype = type?.kind === 'tensor' ? type.dtype : made.get(name);
+      const isSent = dtype === undefined || dtype === STRING_DTYPE || dtypeInfo(dtype) !== undefined;
+      return isSent ? [] : [fault(`${kind} ${name} is ${dtype}, which ONNX Runtime hands over to nobody`)];
+    });
+  const faults = [...faultsOf('input', inputs), ...faultsOf('output', outputs)];
+  if (faults.length > 0) throw new InputError(`profile ${path}`, faults, CAST);
+}
+
+const CAST = 'Cast it inside the model, so that it takes and gives another type, such as float32 or int8.';
+
 /** findAll runs the model on a device of its own, with two requests at once where it batches. */
 async function findAll(
   bytes: Uint8Array,
@@ -92,6 +110,7 @@ async function findAll(
   const path = file.name;
   const bound = bindModel(bytes, file);
   checkNames(path, bound.model);
+  checkTypes(path, bound.model);
   await options.onDataFiles?.(externalLocations(bound.model));
   const memory = new MemoryGuard({ limitBytes: options.memoryLimitBytes });
   const common = { path, options, memory };
@@ -189,6 +208,9 @@ function notRunnable(path: string, error: unknown, advice: string): unknown {
   if (error instanceof OutOfMemoryError) return memoryError(`run ${path}`, error);
   if (error.isLoading) {
     // ONNX Runtime names a temporary model that was made from the person's file: its path means nothing to them.
+    const dtype = unsentType(error.why);
+    const said = `one of its outputs is ${dtype}, which ONNX Runtime hands over to nobody`;
+    if (dtype !== undefined) return new InputError(`profile ${path}`, [fault(said)], CAST);
     const why = firstLine(error.why).replace(/^Load model from .*? failed:/, '');
     return new InputError(`load ${path}`, [fault(why)], 'ONNX Runtime does not accept this model.');
   }

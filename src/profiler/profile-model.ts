@@ -7,6 +7,7 @@ import {
   probeDevices,
 } from '../execution/index.js';
 import { DEFAULT_BLOCKS, partitionLayers } from '../partition/index.js';
+import { unservedOutputs } from './bind-model.js';
 import { BlockFeeds, type BlockFile, blockSpans, writeSpanFiles } from './block-files.js';
 import { blocksAt, endsOfProfile } from './blocks.js';
 import { type Campaign, campaignOf } from './campaign.js';
@@ -130,7 +131,7 @@ class ProfileRun {
     if (random !== undefined) this.#remarks.push(random);
     const missing = missingCuts(prepared.layers);
     if (missing !== undefined) this.#remarks.push(missing);
-    for (const name of notTensors(prepared))
+    for (const name of unservedOutputs(prepared))
       ledger.warn(`output ${name} is not a tensor: it is neither measured nor served`);
     const checkpoints = new Checkpoints(options.onCheckpoint, () => this.#currentProfile(ledger));
     try {
@@ -335,11 +336,6 @@ class ProfileRun {
     this.#failures.push(message);
     this.at.options.onProgress?.({ kind: 'warning', message });
   }
-}
-
-function notTensors({ model, outputs }: PreparedModel): string[] {
-  const tensors = new Set(outputs.map(({ name }) => name));
-  return model.graph.outputs.map(({ name }) => name).filter((name) => !tensors.has(name));
 }
 
 /** Books are where figures are recorded, and the receivers of progress and checkpoints. */

@@ -274,3 +274,38 @@ describe('a model that does not run on zeros', () => {
     }
   });
 });
+
+it('tells of an output that is no tensor in profile, plan and bundle, and serves the tensors beside it', async () => {
+  const ml = 'ai.onnx.ml';
+  const classes = { domain: ml, attributes: [w.attribute.strings('classlabels_strings', ['a', 'b'])] };
+  const graph = w.graph({
+    nodes: [
+      w.node('Relu', ['x'], ['r']),
+      w.node('Softmax', ['r'], ['p']),
+      w.node('ZipMap', ['p'], ['named'], classes),
+    ],
+    inputs: [w.value('x', w.FLOAT, ['n', 2])],
+    outputs: [w.value('p', w.FLOAT, ['n', 2]), w.maps('named')],
+  });
+  await writeFile(at('model.onnx'), w.model(graph, { opsets: { '': 17, [ml]: 3 } }));
+  const { profile: made } = await profile();
+  expect(made.model.unservedOutputs).toEqual(['named']);
+  const noCuts = made.layers?.map(({ noCut }) => noCut);
+  expect(noCuts).toEqual([undefined, 'nothing after it gives an output that is a tensor', undefined]);
+  const solved = await solveSpec(at('spec.yaml'), { output: at('plan.json') });
+  if (solved.outcome !== 'plan') throw new Error(solved.outcome);
+  const said = 'output named is not a tensor: it is not served';
+  expect(solved.plan.notes).toContain(`model: ${said}`);
+  await deployPlan(at('plan.json'), { output: at('bundle') });
+  const files = ['model.onnx', 'model.profile.json', 'plan.json', 'bundle'];
+  for (const told of await validateFiles(files.map(at)))
+    expect(told).toMatchObject({ ok: true, what: expect.stringContaining(said) });
+  const server = await serveBundle(at('bundle'), { port: 0 });
+  try {
+    const body = JSON.stringify({ inputs: [{ name: 'x', shape: [1, 2], datatype: 'FP32', data: [1, 1] }] });
+    const response = await fetch(`${server.url}/v2/models/model/infer`, { method: 'POST', body });
+    expect(await response.json()).toMatchObject({ outputs: [{ name: 'p', data: [0.5, 0.5] }] });
+  } finally {
+    await server.close();
+  }
+});

@@ -65,9 +65,9 @@ function checkModel(
   same(told, `${at}/sloMarginMs`, { is: planned.sloMarginMs, should: model.sloMarginUs / 1000 });
   same(told, `${at}/weight`, { is: planned.weight, should: model.weight });
   same(told, `${at}/blocks`, { is: planned.blocks, should: model.profile.blocks.length });
-  for (const mark of ['batchTolerance', 'trustBatch'] as const) {
+  for (const mark of ['batchTolerance', 'trustBatch', 'unservedOutputs'] as const) {
     const [is, should] = [planned[mark], model.profile.model[mark]];
-    if (is !== should)
+    if (is?.toString() !== should?.toString())
       told.push(fault(`is ${is ?? 'not given'}; the profile has ${should ?? 'none'}`, `${at}/${mark}`));
   }
   checkFormation(planned, model, at, told);

@@ -1,5 +1,4 @@
 import {
-  batchMarks,
   type ClassUse,
   FORMAT_VERSION,
   isEmulated,
@@ -8,6 +7,7 @@ import {
   type PlannedPartition,
   type PlannedPipeline,
   type PlanObjective,
+  servingMarks,
 } from '../../artifacts/index.js';
 import type { Column, ColumnPart } from '../columns/index.js';
 import type { PlanBody, PooledProblem, ProblemModel } from '../problem.js';
@@ -159,7 +159,7 @@ function plannedModel(problem: PooledProblem, table: ModelTable, used: readonly 
       : {}),
     blocks: profile.blocks.length,
     ...(profile.boundary === undefined ? {} : { boundary: profile.boundary }),
-    ...batchMarks(profile.model),
+    ...servingMarks(profile.model),
     ...(inputs === undefined ? {} : { inputs }),
     ...(profile.model.outputs === undefined ? {} : { outputs: profile.model.outputs }),
     ...(inputBytes === undefined ? {} : { inputBytes }),

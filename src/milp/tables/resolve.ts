@@ -1,5 +1,4 @@
 import {
-  batchNotes,
   type Cluster,
   type DeviceClass,
   type Fault,
@@ -10,6 +9,7 @@ import {
   type PooledSpec,
   type PooledSpecModel,
   type Profile,
+  servingNotes,
 } from '../../artifacts/index.js';
 import type { PooledProblem, ProblemModel, ResolvedPlanner } from '../problem.js';
 import { profileFaults } from './profile-faults.js';
@@ -124,7 +124,7 @@ function resolvedModel(
   const names = Object.keys(cluster.devices);
   const classes = names.filter((name) => unusableNote(name, { spec: model, profile }) === undefined);
   const notes = [
-    ...batchNotes(profile.model.name, profile.model),
+    ...servingNotes(profile.model.name, profile.model),
     ...names.flatMap((name) => unusableNote(name, { spec: model, profile }) ?? []),
     ...measurementNotes(profile.model.name, profile, usableFigures({ profile, classes }, cluster)),
   ];
