@@ -170,12 +170,20 @@ export class Counters {
     this.own.batchSize.observe(place, record.size);
     this.own.handOverUs.inc(place, handOverUs(record.phases));
     this.times.record(record.pool, record.size, record.busyUs);
-    if (!mayEnd(pool)) return;
+    if (!this.mayEnd(record.pool)) return;
     this.nv.executions.inc(this.labels(pool.model));
     const { batches } = this.sums[pool.model]!;
     batches.set(record.size, withBatch(batches.get(record.size), phasesUs(record.phases)));
     this.sums[pool.model]!.executions += 1;
     if (!this.isDag(pool.model)) this.rowsEnded(pool.model, record.size);
+  }
+
+  /** mayEnd says whether a request may end with the stage of a pool: what this gives is then an answer. */
+  private mayEnd(index: number): boolean {
+    const { model, next, edges } = this.bundle.topology.pools[index]!;
+    if (edges === undefined) return next === undefined;
+    const answers = this.bundle.models[model]!.outputKeys;
+    return this.bundle.work[index]!.outputs.some(({ key, endKey = key }) => answers.includes(endKey));
   }
 
   private isDag(model: number): boolean {
@@ -215,11 +223,6 @@ export class Counters {
   private labels(model: number): { model: string; version: string } {
     return { model: this.bundle.models[model]!.name, version: '1' };
   }
-}
-
-/** mayEnd says whether a request may end with the stage of a pool: none follows, or none that always does. */
-function mayEnd({ next, edges = [] }: Pool): boolean {
-  return next === undefined && edges.every(({ when }) => when.kind !== 'always');
 }
 
 function withBatch(sums: BatchSums | undefined, { inputUs, inferUs, outputUs }: PhaseTimes): BatchSums {

@@ -20,7 +20,7 @@ import type { RunningServer, ServeOptions } from '../../src/runtime/index.js';
 import { liveScheduler } from '../../src/runtime/scheduler.js';
 import { type LogEntry, makeCore, planTopologyOf, replay } from '../../src/serving/index.js';
 import { cases } from '../cases.js';
-import { expectPartsAddUp } from '../runtime/time-parts.js';
+import { expectPartsAddUp, metricOf } from '../runtime/time-parts.js';
 
 const PIXELS = 32;
 const IMAGES = 12;
@@ -210,6 +210,11 @@ describe('a pipeline of five models on two executors, one of which holds three',
       const outcomes = [...text.matchAll(/^inferplan_outcomes_total\{.*\} (\d+)/gm)];
       expect(outcomes.reduce((sum, [, count]) => sum + Number(count), 0)).toBe(planned.sent + more.sent);
       expectPartsAddUp(text);
+      // A request never ends with detect: of clean and sharpen, one always follows.
+      const lines = text.split('\n').filter((line) => /_size_count\{.*stage="(count|tag)"/.test(line));
+      expect(lines).toHaveLength(2);
+      const batches = metricOf(lines.join('\n'), 'inferplan_batch_size_count');
+      expect(metricOf(text, 'nv_inference_exec_count')).toBe(batches);
       expect(text).toMatch(/inferplan_batch_size_count\{.*stage="sharpen"\} [1-9]/);
       expect(text).toMatch(new RegExp(`^nv_inference_count\\{.*\\} ${planned.sent + more.answered}$`, 'm'));
     });
