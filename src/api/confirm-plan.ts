@@ -21,6 +21,7 @@ import {
   loadPipeline,
   loadProblem,
   pipelineServing,
+  repeatedGearPromiseFaults,
   repeatedPromiseFaults,
   replanned,
   replannedGears,
@@ -186,7 +187,12 @@ async function gearFaults(
   ];
   // A plan that was asked for something else has other gears too, which tells nothing more.
   if (faults.length > 0) return faults;
-  if (!isSearched(plan, repeats)) return evaluatedGearFaults(plan, loaded);
+  if (!isSearched(plan, repeats)) {
+    const evaluated = await evaluatedGearFaults(plan, loaded);
+    // Simulations of a plan that is not right say nothing more.
+    if (evaluated.length > 0 || !repeats.includes('promise')) return evaluated;
+    return repeatedGearPromiseFaults(plan, loaded);
+  }
   const again = await replannedGears(plan, loaded);
   if (again === undefined) return [fault('has no plan', path)];
   const { gearChanges } = await import('../gearplan/index.js');

@@ -3,6 +3,7 @@ import type { OpenCluster } from './cluster.js';
 import type { Emitted, TensorSpec } from './common.js';
 import type { StageClassUse, StageInput, StagePlacement } from './pipeline-plan.js';
 import type { PlanServing } from './pooled-spec.js';
+import type { FigureOverRuns } from './simulation-report.js';
 
 /** GearPlan says with which cascade of models each range of loads is served, and which devices hold which models. */
 export interface GearPlan extends Emitted {
@@ -35,6 +36,8 @@ export interface GearPlan extends Emitted {
   requestAccuracy: number;
   /** The largest p95 of a gear. */
   p95Ms: number;
+  /** The latency that is held at every steady load, as simulations confirm; absent where none is promised. */
+  promise?: GearPromise;
   /** The price of the devices, per hour; absent where the class has no price. */
   hourlyCost?: number;
   /** How certainty follows from a model's scores. */
@@ -58,6 +61,32 @@ export interface AccuracyInterval {
   high: number;
   /** The samples that were counted. */
   samples: number;
+}
+
+/**
+ * GearPromise says within which latency the share of requests is answered that is promised, at steady Poisson loads in all
+ * ranges, and how that was confirmed: the whole plan was simulated as it is served, with gears that switch.
+ */
+export interface GearPromise {
+  latencyMs: number;
+  quantile: number;
+  arrivals: 'poisson';
+  /** The confidence of the intervals. */
+  confidence: number;
+  /** The runs at each rate, of seeds that follow its first. */
+  runs: number;
+  /** The ends and the middle of each range, the lowest rate first. */
+  rates: PromisedRate[];
+}
+
+/** PromisedRate is what the runs at a rate gave. Nothing was chosen by their seeds. */
+export interface PromisedRate {
+  rps: number;
+  firstSeed: number;
+  /** The requests that all runs counted. */
+  requests: number;
+  /** The share in time over the runs, whose lower end is at least the one that is promised. */
+  attainment: FigureOverRuns;
 }
 
 /** GearObjective is what was made best, with the proved bound on what any plan reaches. */
@@ -167,9 +196,11 @@ export interface Gear {
   /** The share of right answers over the records. */
   accuracy: number;
   accuracyInterval?: AccuracyInterval;
-  /** Simulated at the highest rate of the range. */
+  /** The load that the gear was planned for is higher than that of its range by this share, so that the promise is held. */
+  headroom?: number;
+  /** The largest p95 of the simulations in the range. */
   p95Ms: number;
-  /** The share of its time that the busiest device needs at the highest rate of the range, with its best batches. */
+  /** The share of the time in which the busiest device was busy, simulated at the highest rate of the range. */
   utilization: number;
   /** What keeps a more accurate cascade from being used. */
   limitedBy?: GearLimit;

@@ -55,10 +55,12 @@ export type {
   GearLimit,
   GearObjective,
   GearPlan,
+  GearPromise,
   GearScope,
   GearStage,
   GearStep,
   GearSwitching,
+  PromisedRate,
 } from './gear-plan.js';
 export { gearObjective, scopeText } from './gear-plan.js';
 export { externalInputs, inputFile, pathFrom, profileInputs, relativePath } from './input-paths.js';

@@ -1,4 +1,5 @@
 import { type CascadeSpec, counted, type NoPlanReason, scopeText } from '../artifacts/index.js';
+import { heldGears } from './held-gears.js';
 import type { RangeFault } from './loop.js';
 import {
   type GearAnswer,
@@ -11,14 +12,18 @@ import {
   trialsOf,
 } from './objectives.js';
 import { maximalSets } from './placement.js';
-import { type GearPlanBody, gearPlanOf } from './plan.js';
+import { gearPlanOf, type PlannedFamily } from './plan.js';
+import type { GearPlanBody } from './plan-body.js';
 import type { SearchEnd, SearchTools } from './planner.js';
 import type { GearProblem } from './problem.js';
+import type { SimulateGears } from './promise.js';
 import type { CascadeFiles, ClassProblem, ResolvedCascade } from './resolve.js';
 
 const NS_PER_MS = 1e6;
 /** Sentences have figures of so many digits. */
 const DIGITS = 4;
+/** A latency with which there is a plan is told that is longer than the least one by these factors at most. */
+const LONGER = [1, 1.02, 1.05];
 /** How many devices are tried to find out how many would do: */
 const MOST_DEVICES = 4096;
 /** and how many times as many as the least that the bound allows, since a search takes longer the more there are. */
@@ -31,6 +36,8 @@ export interface FamilyQuestion extends SearchEnd, SearchTools {
   readonly resolved: ResolvedCascade;
   /** Draws an integer below a number, for random search. */
   readonly integer: (below: number) => number;
+  /** Simulates whole plans, which confirms what they promise. Without it, plans promise nothing. */
+  readonly simulate?: SimulateGears;
 }
 
 /** isPlacementHard says whether the models do not all fit a device of some class, so that placements differ. */
@@ -52,7 +59,12 @@ export type FamilyAnswer =
       readonly feasibleLatencyMs?: number;
       readonly trials: number;
     }
-  | { readonly status: 'undecided'; readonly trials: number };
+  | {
+      readonly status: 'undecided';
+      /** Why no plan that was found holds the latency. */
+      readonly reasons?: readonly NoPlanReason[];
+      readonly trials: number;
+    };
 
 /** GearExplanation says what devices and latencies more or less would bring. */
 export interface GearExplanation {
@@ -74,34 +86,65 @@ export interface FrontierPoint {
  * where it reaches that.
  */
 export function planFamily(question: FamilyQuestion): FamilyAnswer {
-  const { spec, files, resolved, arrivalsOf } = question;
+  const { resolved } = question;
   const answers = answersOf(question);
   const trials = answers.reduce((sum, { answer }) => sum + trialsOf(answer), 0);
   const found = answers.flatMap(({ of, answer }) =>
-    'solution' in answer ? [{ of, status: answer.status, solution: answer.solution }] : [],
+    'solution' in answer ? [{ of, answer, solution: answer.solution }] : [],
   );
   const [best] = found.toSorted((a, b) => order(resolved, a.solution, b.solution));
   if (best === undefined && answers.some(({ answer }) => answer.status === 'undecided'))
-    return { status: 'undecided', trials };
+    return undecided(question, answers, trials);
   if (best === undefined) return { ...noPlan(question, answers), trials };
-  const { of, status } = best;
+  const { of, answer } = best;
   const others = answers.filter((one) => one.of !== of);
   const bounds = others.flatMap((one) => boundOf(question, one) ?? []);
   const bound = best.solution.bound;
   const bestBound = isMost(resolved) ? Math.max(bound, ...bounds) : Math.min(bound, ...bounds);
-  const solution = { ...best.solution, bound: bestBound };
-  const { objective, notes } = resolved;
-  const plan = gearPlanOf({
-    spec,
-    files,
-    of,
-    solution,
-    objective,
-    notes,
-    arrivalsOf,
-    status: bestBound === bound ? status : 'feasible',
+  const plan = writtenPlan(question, of, {
+    solution: { ...best.solution, bound: bestBound },
+    status: bestBound === bound ? answer.status : 'feasible',
+    ...(answer.held === undefined ? {} : { held: answer.held }),
   });
   return { status: plan.status, plan, trials };
+}
+
+/** writtenPlan writes a solution on a class as a plan. */
+function writtenPlan(
+  { spec, files, resolved, arrivalsOf }: FamilyQuestion,
+  of: ClassProblem,
+  solved: Pick<PlannedFamily, 'solution' | 'status' | 'held' | 'limits'>,
+): GearPlanBody {
+  const { objective, notes } = resolved;
+  return gearPlanOf({ spec, files, of, objective, notes, arrivalsOf, ...solved });
+}
+
+/** solvedFamily answers a question about a class, by a plan that holds what it promises. */
+function solvedFamily(question: FamilyQuestion, of: ClassProblem, asked: GearQuestion): GearAnswer {
+  const { simulate } = question;
+  if (simulate === undefined) return solveGears(asked);
+  // Why no cascade is more accurate is told of the plan that is held.
+  const limits = asked.problem.ranges.map(() => undefined);
+  const planOf = (solution: GearSolution) =>
+    writtenPlan(question, { ...of, problem: solution.problem }, { solution, limits, status: 'feasible' });
+  return heldGears(asked, { simulate, planOf });
+}
+
+/** undecided tells of each class on which a plan was found that is not held which rate it does not hold. */
+function undecided(
+  { spec }: FamilyQuestion,
+  answers: readonly { readonly of: ClassProblem; readonly answer: GearAnswer }[],
+  trials: number,
+): FamilyAnswer {
+  const reasons = answers.flatMap(({ of, answer }): NoPlanReason[] => {
+    if (answer.status !== 'undecided' || answer.notHeld === undefined) return [];
+    const { rps, mean } = answer.notHeld;
+    const { quantile } = of.problem;
+    const within = spec.slo.latencyMs === undefined ? 'in time' : `within ${spec.slo.latencyMs} ms`;
+    const text = `of the plans on ${of.problem.devices} ${of.device} that were simulated, none holds its latency at every load; the last one answers ${rounded(100 * mean)} % ${within} at ${rounded(rps)} requests/s, and ${100 * quantile} % are promised`;
+    return [{ code: 'not-held', class: of.device, rps, attainment: quantile, text }];
+  });
+  return { status: 'undecided', trials, ...(reasons.length === 0 ? {} : { reasons }) };
 }
 
 /**
@@ -110,11 +153,16 @@ export function planFamily(question: FamilyQuestion): FamilyAnswer {
  */
 function answersOf(question: FamilyQuestion): { readonly of: ClassProblem; readonly answer: GearAnswer }[] {
   const asked = question.resolved.classes.map((of) => ({ of, asked: questionOf(question, of) }));
-  const answers = asked.map(({ of, asked }) => ({ of, answer: solveGears(asked) }));
+  const answers = asked.map(({ of, asked }) => ({ of, answer: solvedFamily(question, of, asked) }));
   if (answers.some(({ answer }) => 'solution' in answer)) return answers;
   return answers.map(({ of, answer }, i) => ({
     of,
-    answer: answer.status === 'undecided' ? searchedThrough(asked[i]?.asked as GearQuestion, answer) : answer,
+    answer:
+      answer.status === 'undecided' && answer.notHeld === undefined
+        ? searchedThrough(asked[i]?.asked as GearQuestion, answer, (whole) =>
+            solvedFamily(question, of, whole),
+          )
+        : answer,
   }));
 }
 
@@ -187,7 +235,7 @@ function reasonOf(
   const { problem, device } = of;
   const mends = [
     ...(enough === undefined ? [] : [`${enough} ${device} would do`]),
-    ...(latencyMs === undefined ? [] : [`a latency of ${roundedUp(latencyMs)} ms would do`]),
+    ...(latencyMs === undefined ? [] : [`a latency of ${latencyMs} ms would do`]),
   ];
   const mended = mends.length === 0 ? '' : `; ${mends.join(', or ')}`;
   const about = {
@@ -285,7 +333,7 @@ function enoughDevices(question: FamilyQuestion, of: ClassProblem): number | und
   });
   const least = relaxedValue(among(MOST_DEVICES));
   if (least === undefined) return undefined;
-  const answer = solveGears(among(Math.min(MOST_DEVICES, MOST_OF_LEAST * least)));
+  const answer = solvedFamily(question, of, among(Math.min(MOST_DEVICES, MOST_OF_LEAST * least)));
   return 'solution' in answer ? answer.solution.value : undefined;
 }
 
@@ -296,8 +344,15 @@ function enoughLatencyMs(question: FamilyQuestion, of: ClassProblem): number | u
     ...of,
     problem: { ...of.problem, latencyNs: Number.POSITIVE_INFINITY },
   });
-  const answer = solveGears({ ...asked, objective: 'latency' });
-  return 'solution' in answer ? answer.solution.value : undefined;
+  const answer = solvedFamily(question, of, { ...asked, objective: 'latency' });
+  if (!('solution' in answer)) return undefined;
+  // What is told is a figure of few digits, with which the spec itself has a plan.
+  for (const factor of LONGER) {
+    const latencyMs = roundedUp(factor * answer.solution.value);
+    const problem = { ...of.problem, latencyNs: latencyMs * NS_PER_MS };
+    if ('solution' in solvedFamily(question, of, questionOf(question, { ...of, problem }))) return latencyMs;
+  }
+  return undefined;
 }
 
 /** explainFamily says what one device more brings to a plan, on the class of the plan. */

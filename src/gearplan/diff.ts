@@ -14,7 +14,7 @@ import {
   sidesOf,
 } from '../artifacts/index.js';
 import { movedGpus } from '../pipeline/index.js';
-import { DEFAULT_QUANTILE } from './resolve.js';
+import { DEFAULT_QUANTILE } from './problem.js';
 
 /** GearDiff is a difference without the head of its file. */
 export type GearDiff = Omit<PlanDifference, '$schema' | 'kind' | 'version' | 'tool' | 'inputs'>;

@@ -29,9 +29,10 @@ export interface EvaluatedFrom {
  * by the code that planned it, and tells where the plan has something else. It searches nothing: that a better plan exists
  * is not found, nor a wrong bound that the plan keeps, nor a wrong reason of `limitedBy`. Where the objective is latency,
  * the minimum queue lengths and the p95 of gears are taken as they are too, because they follow from a latency that the
- * search chose and the plan does not have.
+ * search chose and the plan does not have. What confirms the promise, and the p95 and utilization that its simulations gave,
+ * are not simulated again (see `gearPromiseFaults` and `repeatedPromise`).
  *
- * Each gear is simulated once as its planner did, of up to 20,000 requests.
+ * Each gear is simulated once as its planner did, of some ten thousand requests at each rate of its range.
  * @param plan without a fault that `gearPlanFaults` finds
  */
 export function evaluatedFaults(plan: GearPlan, from: EvaluatedFrom): Fault[] {
@@ -60,12 +61,15 @@ class ChosenPlan {
   private readonly held: readonly number[];
   private readonly placement: ModelPlacement;
   private readonly gears: RangeGear[] = [];
+  private readonly problem: GearProblem;
 
   constructor(
     private readonly plan: GearPlan,
     private readonly of: ClassProblem,
   ) {
     const { models, quantile } = of.problem;
+    const headroom = plan.gears.map((gear) => gear.headroom ?? 0);
+    this.problem = { ...of.problem, headroom };
     const place = (name: string) => models.findIndex((model) => model.name === name);
     this.held = plan.placement.map(({ stages }) => stages.reduce((set, name) => set | (1 << place(name)), 0));
     this.placement = plan.placement.flatMap(({ count = 1 }, i) =>
@@ -138,7 +142,7 @@ class ChosenPlan {
       this.gears.push(...this.plan.gears.map((gear, index) => ({ index, gear: this.asWritten(gear) })));
       return [];
     }
-    const { problem } = this.of;
+    const { problem } = this;
     const trials = new GearTrials(problem, arrivalsOf);
     return this.cascades.flatMap((cascade, index) => {
       const found = trials.try(index, cascade, this.placement);
@@ -154,12 +158,18 @@ class ChosenPlan {
     });
   }
 
-  private asWritten({ cascade, timeoutMs, p95Ms }: GearPlan['gears'][number]): RangeGear['gear'] {
+  private asWritten({
+    cascade,
+    timeoutMs,
+    p95Ms,
+    utilization,
+  }: GearPlan['gears'][number]): RangeGear['gear'] {
     return {
       minQueues: cascade.map(({ minQueue }) => minQueue),
       timeoutNs: timeoutMs * NS_PER_MS,
       latencyNs: this.plan.sloMs * NS_PER_MS,
       p95Ns: p95Ms * NS_PER_MS,
+      busy: utilization,
     };
   }
 
@@ -173,21 +183,29 @@ class ChosenPlan {
 
   /** changes writes the plan again, and tells where it has something else. */
   changes({ spec, files, resolved, arrivalsOf }: EvaluatedFrom): Fault[] {
-    const { plan, of, cascades, placement, gears } = this;
+    const { plan, of, problem, cascades, placement, gears } = this;
     const { objective } = resolved;
-    const accuracy = accuracyOf(of.problem, cascades, gears);
+    const accuracy = accuracyOf(problem, cascades, gears);
     const { bound, value: given } = plan.objective;
     // With other objectives the search chose the value, such as a number of devices of which the plan may use fewer.
     const value = objective === 'accuracy' ? accuracy : given;
     const scope = this.scope();
     const choice = { placement, cascades, gears, accuracy, bound, scope, most: 1, isBest: false };
+    const latencyNs = objective === 'latency' ? plan.sloMs * NS_PER_MS : problem.latencyNs;
     const again = gearPlanOf({
       ...{ spec, files, of, objective, arrivalsOf, notes: [], status: plan.status },
-      solution: { problem: of.problem, choice, value, bound, scope, trials: 0 },
+      solution: { problem: { ...problem, latencyNs }, choice, value, bound, scope, trials: 0 },
       limits: plan.gears.map(({ limitedBy }) => limitedBy),
+      ...(plan.promise === undefined
+        ? {}
+        : { held: { promise: plan.promise, gears: plan.gears.map(figuresOf) } }),
     });
     return gearChanges(plan, again, SEARCHED);
   }
+}
+
+function figuresOf({ p95Ms, utilization }: GearPlan['gears'][number]) {
+  return { p95Ms, utilization };
 }
 
 /** What a file has besides what was planned. */

@@ -16,7 +16,9 @@ export interface GearTrial {
   readonly shares: readonly Float64Array[];
   /** When requests arrive, in order. */
   readonly arrivalsNs: Float64Array;
-  /** The run ends as soon as more than `mostLate` requests are certain to take longer than `limitNs`. */
+  /** So many of the first requests fill the queues and let them settle, and do not count; 0 where absent. */
+  readonly warmUp?: number;
+  /** The run ends as soon as more than `mostLate` requests that count are certain to take longer than `limitNs`. */
   readonly limitNs?: number;
   readonly mostLate?: number;
 }
@@ -117,6 +119,8 @@ export class GearRun {
    * served, and waiting grows without an end.
    */
   keptUp = true;
+  /** How long each device was busy, in all. */
+  private readonly busyNs: Float64Array;
   private late = 0;
 
   constructor(
@@ -145,6 +149,7 @@ export class GearRun {
     const largest = Math.max(...this.steps.map(({ model }) => model.latencyNs.length));
     this.batches = placement.map(() => new Int32Array(largest));
     this.sizes = new Int32Array(placement.length);
+    this.busyNs = new Float64Array(placement.length);
     this.unsure = new Int32Array(2 * largest * placement.length);
   }
 
@@ -167,6 +172,12 @@ export class GearRun {
         this.keptUp = this.queues.every((queue) => queue.length === 0 || queue.emptiedNs >= atNs / 2);
       if (this.late > mostLate) return undefined;
     }
+  }
+
+  /** busiest is the share of the time until the last arrival in which the busiest device was busy. */
+  get busiest(): number {
+    const most = this.busyNs.reduce((a, b) => Math.max(a, b), 0);
+    return Math.min(1, most / Math.max(1, this.trial.arrivalsNs.at(-1) ?? 1));
   }
 
   private findFirstToEnd(): void {
@@ -256,11 +267,12 @@ export class GearRun {
 
   /** countLate counts the requests of a batch that will be late at its end, and were not when they came to its queue. */
   private countLate(device: number, endNs: number): void {
-    const { arrivalsNs, limitNs = NEVER } = this.trial;
+    const { arrivalsNs, limitNs = NEVER, warmUp = 0 } = this.trial;
     if (limitNs === NEVER) return;
     const batch = this.batches[device] as Int32Array;
     for (let i = 0; i < (this.sizes[device] as number); i++) {
       const request = batch[i] as number;
+      if (request < warmUp) continue;
       const cameNs = arrivalsNs[request] as number;
       if (endNs - cameNs > limitNs && (this.queuedNs[request] as number) - cameNs <= limitNs) this.late += 1;
     }
@@ -299,6 +311,7 @@ export class GearRun {
     this.events += 1;
     const endNs = atNs + (latencyNs[size - 1] as number);
     this.endNs[device] = endNs;
+    this.busyNs[device]! += endNs - atNs;
     this.countLate(device, endNs);
     // Of batches that end together, the one that began first stays first.
     if (endNs >= this.firstEndNs) return;

@@ -26,9 +26,10 @@ export { type CascadeSpace, cascadeSpace } from './frontier.js';
 export { planByLoop } from './loop.js';
 export { type GearAnswer, type GearQuestion, solveGears } from './objectives.js';
 export { type PlacementSolver, placementSolver } from './placement-solver.js';
-export type { GearPlanBody } from './plan.js';
+export type { GearPlanBody } from './plan-body.js';
 export { type GearOutcome, mostAccurate } from './planner.js';
 export type { FamilyModel, GearProblem, LoadRange } from './problem.js';
+export { gearPromiseFaults, repeatedPromise, type SimulateGears } from './promise.js';
 export {
   type CascadeFiles,
   cascadeSpecFaults,

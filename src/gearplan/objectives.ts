@@ -15,6 +15,7 @@ import {
   spaceOf,
 } from './planner.js';
 import type { GearProblem } from './problem.js';
+import type { HeldPlan, NotHeldRate } from './promise.js';
 import type { GearMethod } from './scope.js';
 import { GearTrials } from './trials.js';
 
@@ -77,11 +78,13 @@ export type GearAnswer = SolvedGears | UnsolvedGears;
 interface SolvedGears {
   readonly status: 'optimal' | 'feasible';
   readonly solution: GearSolution;
+  /** What confirms the latency that is promised; absent where none is, or nobody simulated the plan. */
+  readonly held?: HeldPlan;
 }
 
 type UnsolvedGears =
   | { readonly status: 'infeasible'; readonly reason: NoGears; readonly trials: number }
-  | { readonly status: 'undecided'; readonly trials: number };
+  | { readonly status: 'undecided'; readonly trials: number; readonly notHeld?: NotHeldRate };
 
 /** trialsOf is the number of gears that were simulated for an answer. */
 export function trialsOf(answer: GearAnswer): number {
@@ -123,13 +126,14 @@ export function solveGears(question: GearQuestion): GearAnswer {
 export function searchedThrough(
   question: GearQuestion,
   open: Extract<GearAnswer, { readonly status: 'undecided' }>,
+  solve: (question: GearQuestion) => GearAnswer = solveGears,
 ): GearAnswer {
   const { method = 'gears', work, interrupted } = question;
   if (method !== 'gears' || interrupted?.() === true) return open;
   const mostEvents = question.objective === 'accuracy' ? MOST_EVENTS : EVENTS_OF_TRY;
   const left = work === undefined ? { mostEvents } : { work: work - open.trials };
   if (left.work !== undefined && left.work <= 0) return open;
-  const answer = solveGears({ ...question, ...left, method: 'exhaustive' });
+  const answer = solve({ ...question, ...left, method: 'exhaustive' });
   const trials = open.trials + trialsOf(answer);
   return 'solution' in answer
     ? { ...answer, solution: { ...answer.solution, trials } }

@@ -27,8 +27,10 @@ import {
 import { atMostAll, type RangeGear } from './best-gears.js';
 import type { Cascade } from './cascade.js';
 import { type GearSolution, slowestNs } from './objectives.js';
-import { Balance, modelLoads } from './placement.js';
+import { modelLoads } from './placement.js';
+import type { GearPlanBody } from './plan-body.js';
 import type { FamilyModel, GearProblem } from './problem.js';
+import type { HeldPlan } from './promise.js';
 import type { CascadeFiles, ClassProblem } from './resolve.js';
 import { writtenShares } from './shares.js';
 import { type ArrivalsOf, type GearError, GearTrials } from './trials.js';
@@ -37,9 +39,6 @@ const NS_PER_MS = 1e6;
 /** What CascadeServe finds to work well (§5). */
 const ALPHA = 8;
 const INTERVAL_MS = 100;
-
-/** GearPlanBody is a plan without what the file and its spec add. */
-export type GearPlanBody = Omit<GearPlan, 'kind' | 'version' | '$schema' | 'tool' | 'inputs' | 'serving'>;
 
 /** PlannedFamily is a solution with all that its plan is written from. */
 export interface PlannedFamily {
@@ -53,14 +52,17 @@ export interface PlannedFamily {
   readonly arrivalsOf: ArrivalsOf;
   /** Why each range has no more accurate cascade, where that is known; else it is tried. */
   readonly limits?: readonly (GearLimit | undefined)[];
+  /** What the simulations gave that confirm the promise. */
+  readonly held?: HeldPlan;
 }
 
 /** gearPlanOf writes a solution as a plan. */
 export function gearPlanOf(planned: PlannedFamily): GearPlanBody {
-  const { spec, files, solution, status, objective } = planned;
+  const { spec, files, solution, status, objective, held } = planned;
   const writer = new PlanWriter(planned);
   const notes = [...planned.notes, ...writer.profileNotes()];
-  const { value, bound, choice, scope } = solution;
+  const { value, bound, choice, problem, scope } = solution;
+  const promisedMs = Number.isFinite(problem.latencyNs) ? problem.latencyNs / NS_PER_MS : undefined;
   const { classes, placement } = writer.placement(files.cluster);
   const cost = hourlyCost(classes, files.cluster);
   const gears = writer.gears();
@@ -73,12 +75,13 @@ export function gearPlanOf(planned: PlannedFamily): GearPlanBody {
     objective: objectiveOf({ kind: objective, value, bound, scope }, status),
     cluster: files.cluster,
     slo: spec.slo,
-    sloMs: spec.slo.latencyMs ?? slowestNs(choice) / NS_PER_MS,
+    sloMs: spec.slo.latencyMs ?? promisedMs ?? slowestNs(choice) / NS_PER_MS,
     maxRps: spec.load.maxRps,
     accuracy: choice.accuracy,
     accuracyInterval: intervalOf(choice.accuracy, solution.problem),
     requestAccuracy: requestAccuracy(gears),
     p95Ms,
+    ...(held === undefined ? {} : { promise: held.promise }),
     ...(cost === undefined ? {} : { hourlyCost: cost }),
     certainty: spec.certainty ?? 'top-2',
     switching: { intervalMs: spec.load.intervalMs ?? INTERVAL_MS, alpha: ALPHA },
@@ -186,20 +189,22 @@ class PlanWriter {
 
   gears(): Gear[] {
     const { ranges, models } = this.problem;
-    const balance = new Balance(this.held, models.length);
     return this.planned.solution.choice.gears.map((chosen, range): Gear => {
       const { fromRps, toRps, share } = ranges[range] as GearProblem['ranges'][number];
       const cascade = this.cascades[range] as Cascade;
       const load = modelLoads(models, cascade, toRps);
       const limit = this.limit(range, chosen);
+      const headroom = this.problem.headroom?.[range] ?? 0;
+      const { p95Ns, busy } = chosen.gear;
+      const figures = this.planned.held?.gears[range] ?? { p95Ms: p95Ns / NS_PER_MS, utilization: busy };
       return {
         ...{ fromRps, toRps, share },
         cascade: this.steps(cascade, chosen, load),
         timeoutMs: chosen.gear.timeoutNs / NS_PER_MS,
         accuracy: cascade.accuracy,
         accuracyInterval: intervalOf(cascade.accuracy, this.problem),
-        p95Ms: chosen.gear.p95Ns / NS_PER_MS,
-        utilization: balance.utilization(load).share,
+        ...(headroom === 0 ? {} : { headroom }),
+        ...figures,
         ...(limit === undefined ? {} : { limitedBy: limit }),
       };
     });

@@ -26,7 +26,7 @@ import {
 import type { PlacementSolver } from './placement-solver.js';
 import type { GearProblem } from './problem.js';
 import { type GearMethod, isOfSingles } from './scope.js';
-import { type ArrivalsOf, GearTrials } from './trials.js';
+import { type ArrivalsOf, GearTrials, type Tried } from './trials.js';
 
 /** A plan whose accuracy is so near its bound is optimal: the rest comes of adding up. */
 const ROUNDING = 1e-12;
@@ -95,6 +95,8 @@ export interface SearchEnd {
 /** SearchTools are what a search is done with. */
 export interface SearchTools {
   readonly arrivalsOf: ArrivalsOf;
+  /** What gears gave in other searches of the same models, which are not tried again. */
+  readonly tried?: Tried;
   /** Solves the placement where placements are too many to look at. Without it, the loop's is the first. */
   readonly solvePlacement?: PlacementSolver;
 }
@@ -116,9 +118,9 @@ export interface GearSearchOptions extends SearchEnd, SearchTools {
  * is there, it begins with the placement of the MILP, and has the loop's only where that serves no plan.
  */
 export function mostAccurate(problem: GearProblem, options: GearSearchOptions): GearOutcome {
-  const { method = 'gears', arrivalsOf } = options;
+  const { method = 'gears', arrivalsOf, tried } = options;
   const space = options.space ?? spaceOf(problem, options);
-  const trials = new GearTrials(problem, arrivalsOf);
+  const trials = new GearTrials(problem, arrivalsOf, tried);
   const limits = loadedLimits(problem, space);
   const searched = { ...loadedCascades(problem, space.cascades), trials, limits };
   switch (method) {

@@ -1,3 +1,6 @@
+/** The share of requests that meet the latency, where a spec does not say. */
+export const DEFAULT_QUANTILE = 0.95;
+
 /** FamilyModel is a model of a family as it runs on a class of devices. */
 export interface FamilyModel {
   readonly name: string;
@@ -27,6 +30,8 @@ export interface GearProblem {
   /** `quantile` of the requests are to be answered within `latencyNs`, at every load; Infinity where nothing is asked. */
   readonly latencyNs: number;
   readonly quantile: number;
+  /** By range, how much more load a gear is planned for than is promised, as a share; 0 where absent. */
+  readonly headroom?: readonly number[];
   /** Thresholds are chosen among so many quantiles of each model's certainties. */
   readonly thresholds: number;
 }

@@ -15,7 +15,13 @@ import { freeGpus, latencyUsByBatch, measuredBatches, weightBytes } from '../pip
 import type { FamilyRecords } from '../records/index.js';
 import { filledLatencies } from '../serving/index.js';
 import { tooLarge } from './planner.js';
-import { type FamilyModel, type GearProblem, type LoadRange, leastWorkNs } from './problem.js';
+import {
+  DEFAULT_QUANTILE,
+  type FamilyModel,
+  type GearProblem,
+  type LoadRange,
+  leastWorkNs,
+} from './problem.js';
 
 const BYTES_PER_GIB = 1024 ** 3;
 const NS_PER_MS = 1e6;
@@ -28,9 +34,6 @@ const DEFAULT_RANGES = 20;
 const DEFAULT_THRESHOLDS = 32;
 /** Certainties may be beyond their ends by this, as they come of floats. */
 const ROUNDING = 1e-6;
-/** The share of requests that meet the latency, where a spec does not say. */
-export const DEFAULT_QUANTILE = 0.95;
-
 /** CascadeFiles holds what a spec names. */
 export interface CascadeFiles {
   readonly cluster: OpenCluster;

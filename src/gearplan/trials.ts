@@ -1,22 +1,32 @@
 import { quickselect } from 'simple-statistics';
-import type { Cascade } from './cascade.js';
+import { type Cascade, floorOf } from './cascade.js';
 import { GearRun, type GearTrial } from './gear-run.js';
 import { Balance, type ModelPlacement, modelLoads } from './placement.js';
-import type { GearProblem } from './problem.js';
+import type { FamilyModel, GearProblem, LoadRange } from './problem.js';
 import { writtenShares } from './shares.js';
 
-/** A trial has at least so many requests, and at most the second number. */
-const LEAST_REQUESTS = 2_000;
-const MOST_REQUESTS = 20_000;
-/** A trial lasts so many times the latency that is promised, as far as the numbers of requests allow. */
-const LATENCIES = 10;
+/** A trial counts as many requests as there are samples, since some stretches of these have more work; at least and at most so many, */
+const LEAST_COUNTED = 8_000;
+const MOST_COUNTED = 20_000;
+/** after queues were filled at twice the rate for the time of one latency, with at most so many requests, */
+const MOST_FILLING = 4_000;
+/** and have settled for so many times the latency, with at most so many requests. */
+const SETTLE_LATENCIES = 10;
+const MOST_SETTLING = 4_000;
+/** The rates that a gear of the first range is tried at, as shares of its highest. */
+const SHARES_OF_FIRST = [0.01, 0.05, 0.2, 0.5, 1];
+/** Of the requests that may be late, a range that is planned for more load allows so many times that share less, */
+const STRICTER = 5;
+/** and never less than this share of them. */
+const LEAST_LATE = 0.5;
 
 /** ArrivalsOf draws the arrivals of a load: so many, at a mean rate, always the same. */
 export type ArrivalsOf = (requests: number, rps: number) => Float64Array;
 
 /**
  * proportionalArrivals gives loads whose gaps are the same at every rate, in proportion, so that a rate is no harder by
- * chance than another. Gaps are drawn when they are first needed.
+ * chance than another. They come at the rate that is asked for to the last request, since a load that is slower by chance
+ * promises too much. Gaps are drawn when they are first needed.
  * @param gap draws the next gap, of a load with a mean gap of 1
  */
 export function proportionalArrivals(gap: () => number): ArrivalsOf {
@@ -30,9 +40,24 @@ export function proportionalArrivals(gap: () => number): ArrivalsOf {
         return before[i] ?? at;
       });
     }
-    const nsPerGap = 1e9 / rps;
-    return times.subarray(0, requests).map((time) => Math.round(time * nsPerGap));
+    const drawn = times.subarray(0, requests);
+    const nsPerGap = (1e9 / rps) * (requests / (drawn.at(-1) ?? 1));
+    return drawn.map((time) => Math.round(time * nsPerGap));
   };
+}
+
+/**
+ * promisedRps gives the rates at which a range is tried and confirmed: its ends and its middle. The first range, whose lower
+ * end is no load, has several low rates, at which batches wait for company to their timeout.
+ */
+export function promisedRps({ fromRps, toRps }: Pick<LoadRange, 'fromRps' | 'toRps'>): number[] {
+  if (fromRps > 0) return [fromRps, (fromRps + toRps) / 2, toRps];
+  return SHARES_OF_FIRST.map((share) => share * toRps);
+}
+
+/** quantileWith is the share of requests that a trial asks for in time, where a range is planned for more load by a share. */
+export function quantileWith(quantile: number, headroom: number): number {
+  return 1 - (1 - quantile) * Math.max(LEAST_LATE, 1 - STRICTER * headroom);
 }
 
 /** TunedGear is how a cascade is batched in a range, and what the trial gave. */
@@ -43,6 +68,8 @@ export interface TunedGear {
   readonly latencyNs: number;
   /** The time within which 95 % of the requests were answered, which is the same where that share is promised. */
   readonly p95Ns: number;
+  /** The share of the time in which the busiest device was busy, at the highest rate. */
+  readonly busy: number;
 }
 
 /** GearError says why a cascade does not serve a range: its models need more time than there is, or requests are late. */
@@ -55,25 +82,37 @@ export interface GearError {
 /** TriedGear is the answer of a trial. */
 export type TriedGear = { readonly gear: TunedGear } | { readonly error: GearError };
 
+/** Tried keeps what gears gave, for several searches. */
+export type Tried = Map<string, TriedGear>;
+
+/** Load is what a gear is tried on: its arrivals, of which the first do not count. */
+interface Load {
+  readonly arrivalsNs: Float64Array;
+  readonly warmUp: number;
+}
+
 /**
- * Trials tries cascades at the highest rate of a range, with minimum queue lengths as short as will do (CascadeServe
- * §4.5). It remembers what it tried. `count` is the number of simulated gears, the work of a search.
+ * Trials tries cascades at the ends and in the middle of a range, with minimum queue lengths as short as will do
+ * (CascadeServe §4.5). The highest is raised by the range's headroom. Queues are filled first and let settle, since a load
+ * that is a little too high is late only after longer. It remembers what it tried. `count` is the number of simulated
+ * gears, the work of a search.
  */
 export class GearTrials {
   count = 0;
   /** How often requests came to queues and batches began in all of them. */
   events = 0;
-  private readonly tried = new Map<string, TriedGear>();
-  private readonly arrivals = new Map<number, Float64Array>();
+  private readonly loads = new Map<number, Load>();
 
   constructor(
     private readonly problem: GearProblem,
     private readonly arrivalsOf: ArrivalsOf,
+    private readonly tried: Tried = new Map(),
   ) {}
 
   /** try tries a cascade in a range on a placement. */
   try(range: number, cascade: Cascade, placement: ModelPlacement): TriedGear {
-    const key = `${range}/${cascade.models}/${cascade.thresholds}/${placement}`;
+    const { latencyNs } = this.problem;
+    const key = `${range}/${this.headroom(range)}/${latencyNs}/${cascade.models}/${cascade.thresholds}/${placement}`;
     const before = this.tried.get(key);
     if (before !== undefined) return before;
     const answer = this.answer(range, cascade, placement);
@@ -82,69 +121,122 @@ export class GearTrials {
   }
 
   private answer(range: number, cascade: Cascade, placement: ModelPlacement): TriedGear {
-    const { models, latencyNs } = this.problem;
-    const rps = this.rpsOf(range);
+    const { models, latencyNs, ranges, quantile: promised } = this.problem;
+    const { toRps } = ranges[range] as LoadRange;
+    const rps = toRps * (1 + this.headroom(range));
     const balance = new Balance(placement, models.length);
-    const load = modelLoads(models, cascade, rps);
-    const { share, bottleneck } = balance.utilization(load);
+    const { share, bottleneck } = balance.utilization(modelLoads(models, cascade, rps));
     if (share > 1) return { error: { by: 'load', model: bottleneck } };
     let by: GearError['by'] = 'latency';
-    if (cascade.floorNs > latencyNs) return { error: { by, model: bottleneck } };
-    const first = models[cascade.models[0] as number] as GearProblem['models'][number];
-    const shares = writtenShares(placement, load);
+    const quantile = quantileWith(promised, this.headroom(range));
+    if (floorOf(models, cascade, quantile) > latencyNs) return { error: { by, model: bottleneck } };
+    const first = models[cascade.models[0] as number] as FamilyModel;
+    const shares = writtenShares(placement, modelLoads(models, cascade, toRps));
     for (const minQueue of queueLengths(first.latencyNs.length)) {
-      // The first request of a batch waits for the others.
-      if (((minQueue - 1) / rps) * 1e9 + cascade.floorNs > latencyNs) break;
-      const gear = this.gear(range, cascade, { placement, shares, minQueue });
+      const batchedNs = batchedFloor(models, cascade, { minQueue, quantile });
+      // The first request of a batch waits for the others, and then for the batch.
+      if (((minQueue - 1) / rps) * 1e9 + batchedNs > latencyNs) break;
+      // At half of the rate, which is above the lowest of every range but the first two, a queue still fills in time.
+      const filledNs = Math.round((2e9 * (minQueue - 1)) / toRps);
+      const timeoutNs = Math.min(filledNs, Math.floor(latencyNs - batchedNs));
+      const minQueues = cascade.models.map((_, step) => (step === 0 ? minQueue : 1));
+      const gear = this.gear(range, quantile, { cascade, placement, shares, minQueues, timeoutNs });
       if (typeof gear === 'object') return { gear };
       by = gear;
     }
     return { error: { by, model: bottleneck } };
   }
 
-  /** gear tries minimum queue lengths. @returns what a trial gave, or why it failed */
+  /** gear tries minimum queue lengths at the rates of a range. @returns what the trials gave, or why one failed */
   private gear(
     range: number,
-    cascade: Cascade,
-    { placement, shares, minQueue }: Pick<GearTrial, 'placement' | 'shares'> & { readonly minQueue: number },
+    quantile: number,
+    trial: Pick<GearTrial, 'cascade' | 'placement' | 'shares' | 'minQueues' | 'timeoutNs'>,
   ): TunedGear | GearError['by'] {
     this.count += 1;
-    const { models, latencyNs, quantile } = this.problem;
-    const minQueues = cascade.models.map((_, step) => (step === 0 ? minQueue : 1));
-    // At half of the rate, which is above the lowest of every range but the first two, a queue still fills in time.
-    const timeoutNs = Math.round((2e9 * (minQueue - 1)) / this.rpsOf(range));
-    const arrivalsNs = this.arrivalsAt(range);
-    const mostLate = lateAllowed(quantile, arrivalsNs.length);
+    const ends = this.problem.ranges[range] as LoadRange;
+    const { minQueues, timeoutNs } = trial;
+    let tuned: TunedGear = { minQueues, timeoutNs, latencyNs: 0, p95Ns: 0, busy: 0 };
+    // The highest rate refuses most.
+    for (const promised of promisedRps(ends).reverse()) {
+      const rps = promised === ends.toRps ? promised * (1 + this.headroom(range)) : promised;
+      const times = this.times(quantile, trial, this.loadAt(rps));
+      if (typeof times === 'string') return times;
+      const latencyNs = Math.max(tuned.latencyNs, times.latencyNs);
+      const [p95Ns, busy] = [Math.max(tuned.p95Ns, times.p95Ns), Math.max(tuned.busy, times.busy)];
+      tuned = { ...tuned, latencyNs, p95Ns, busy };
+    }
+    return tuned;
+  }
+
+  private times(
+    quantile: number,
+    trial: Omit<GearTrial, 'arrivalsNs' | 'warmUp'>,
+    { arrivalsNs, warmUp }: Load,
+  ): Pick<TunedGear, 'latencyNs' | 'p95Ns' | 'busy'> | GearError['by'] {
+    const { models, latencyNs } = this.problem;
+    const counted = arrivalsNs.length - warmUp;
+    const mostLate = lateAllowed(quantile, counted);
     const limits = Number.isFinite(latencyNs) ? { limitNs: latencyNs, mostLate } : {};
-    const trial = { cascade, placement, shares, minQueues, timeoutNs, arrivalsNs, ...limits };
-    const run = new GearRun(models, trial);
+    const run = new GearRun(models, { ...trial, arrivalsNs, warmUp, ...limits });
     const ended = run.run();
     this.events += run.events;
     if (ended === undefined) return 'latency';
     if (!run.keptUp) return 'load';
-    const beyondP95 = lateAllowed(0.95, arrivalsNs.length);
-    const answeredNs = quantileOf(ended, arrivalsNs, mostLate);
-    const p95Ns = beyondP95 === mostLate ? answeredNs : quantileOf(ended, arrivalsNs, beyondP95);
-    return { minQueues, timeoutNs, latencyNs: answeredNs, p95Ns };
+    const beyondP95 = lateAllowed(0.95, counted);
+    const since = { arrivalsNs, warmUp };
+    const answeredNs = quantileOf(ended, since, mostLate);
+    const p95Ns = beyondP95 === mostLate ? answeredNs : quantileOf(ended, since, beyondP95);
+    return { latencyNs: answeredNs, p95Ns, busy: run.busiest };
   }
 
-  private rpsOf(range: number): number {
-    return (this.problem.ranges[range] as GearProblem['ranges'][number]).toRps;
+  private headroom(range: number): number {
+    return this.problem.headroom?.[range] ?? 0;
   }
 
-  private arrivalsAt(range: number): Float64Array {
-    const before = this.arrivals.get(range);
+  private loadAt(rps: number): Load {
+    const before = this.loads.get(rps);
     if (before !== undefined) return before;
-    const rps = this.rpsOf(range);
-    const { latencyNs } = this.problem;
-    const wanted = Number.isFinite(latencyNs)
-      ? Math.ceil((rps * LATENCIES * latencyNs) / 1e9)
-      : MOST_REQUESTS;
-    const requests = Math.max(LEAST_REQUESTS, Math.min(MOST_REQUESTS, wanted));
-    const arrivals = this.arrivalsOf(requests, rps);
-    this.arrivals.set(range, arrivals);
-    return arrivals;
+    const { models, latencyNs } = this.problem;
+    const samples = models[0]?.certainty.length ?? 0;
+    const counted = Number.isFinite(latencyNs)
+      ? Math.max(LEAST_COUNTED, Math.min(MOST_COUNTED, samples))
+      : MOST_COUNTED;
+    const load = filledLoad(this.arrivalsOf, { rps, latencyNs, counted });
+    this.loads.set(rps, load);
+    return load;
   }
+}
+
+/** filledLoad gives a load before which queues are filled at twice its rate. */
+function filledLoad(
+  arrivalsOf: ArrivalsOf,
+  { rps, latencyNs, counted }: { readonly rps: number; readonly latencyNs: number; readonly counted: number },
+): Load {
+  // Where no latency is promised, a trial only shows that queues do not grow.
+  const perLatency = Number.isFinite(latencyNs) ? (rps * latencyNs) / 1e9 : 0;
+  const fill = Math.ceil(Math.min(MOST_FILLING, 2 * perLatency));
+  const settle = Math.ceil(Math.min(MOST_SETTLING, SETTLE_LATENCIES * perLatency));
+  const arrivalsNs = arrivalsOf(fill + settle + counted, rps);
+  const filledNs = Math.round((arrivalsNs[fill] ?? 0) / 2);
+  for (let i = 0; i < arrivalsNs.length; i++)
+    arrivalsNs[i] =
+      i < fill ? Math.round((arrivalsNs[i] as number) / 2) : (arrivalsNs[i] as number) - filledNs;
+  return { arrivalsNs, warmUp: Math.min(fill + settle, arrivalsNs.length >>> 1) };
+}
+
+/**
+ * batchedFloor is the time within which the quantile of samples is answered that wait for nothing but their batches, where
+ * the first step has any batch of up to `minQueue`.
+ */
+function batchedFloor(
+  models: readonly FamilyModel[],
+  cascade: Cascade,
+  { minQueue, quantile }: { readonly minQueue: number; readonly quantile: number },
+): number {
+  const first = models[cascade.models[0] as number] as FamilyModel;
+  const slowestNs = first.latencyNs.subarray(0, minQueue).reduce((most, ns) => Math.max(most, ns), 0);
+  return floorOf(models, cascade, quantile) - (first.latencyNs[0] as number) + slowestNs;
 }
 
 /** queueLengths lists minimum queue lengths to try. (CascadeServe adds one at a time; here they double.) */
@@ -159,10 +251,10 @@ function lateAllowed(quantile: number, requests: number): number {
   return Math.floor((1 - quantile) * requests + 1e-9);
 }
 
-/** quantileOf is the longest time of all requests but the `mostLate` slowest. */
-function quantileOf(endedNs: Float64Array, arrivalsNs: Float64Array, mostLate: number): number {
+/** quantileOf is the longest time of all requests that count but the `mostLate` slowest. */
+function quantileOf(endedNs: Float64Array, { arrivalsNs, warmUp }: Load, mostLate: number): number {
   const times: number[] = [];
-  for (let request = 0; request < endedNs.length; request++)
+  for (let request = warmUp; request < endedNs.length; request++)
     times.push((endedNs[request] as number) - (arrivalsNs[request] as number));
   const place = Math.max(0, times.length - 1 - mostLate);
   quickselect(times, place);

@@ -61,12 +61,15 @@ function followers({ gears, stages }: GearPlan, name: string): number[] {
   return stages.flatMap((stage, i) => (names.includes(stage.name) ? [i] : []));
 }
 
-function gearTableOf({ gears, stages, switching, slo }: GearPlan): GearTable {
+function gearTableOf({ gears, stages, switching, slo, objective }: GearPlan): GearTable {
+  // Gears that were chosen for a lower rate than comes would break a latency that is promised.
+  const isOnlyAccurate =
+    slo.accuracy !== undefined && slo.latencyMs === undefined && objective.kind !== 'latency';
   const names = stages.map(({ name }) => name);
   return {
     intervalNs: Math.round(switching.intervalMs * NS_PER_MS),
     alpha: switching.alpha,
-    ...(slo.accuracy === undefined ? {} : { plannedRps: meanRps(gears) }),
+    ...(isOnlyAccurate ? { plannedRps: meanRps(gears) } : {}),
     gears: gears.map(
       ({ toRps, timeoutMs, cascade }): ServedGear => ({
         toRps,

@@ -41,7 +41,7 @@ export interface GearTable {
   intervalNs: number;
   /** A gear for lower loads waits while the rate is below `alpha` times the length of the first queue. */
   alpha: number;
-  /** The mean rate that was planned for, where an accuracy is promised over the distribution of loads. */
+  /** The mean rate that was planned for, where an accuracy is promised over the distribution of loads, and no latency. */
   plannedRps?: number;
 }
 

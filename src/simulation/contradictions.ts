@@ -12,8 +12,10 @@ export async function planContradictions(plan: ServedPlan): Promise<readonly Fau
       const { pipelinePlanFaults } = await import('../pipeline/index.js');
       return counted(plan, [...servingFaults(plan), ...pipelinePlanFaults(plan)]);
     }
-    case 'gear-plan':
-      return counted(plan, [...servingFaults(plan), ...gearPlanFaults(plan)]);
+    case 'gear-plan': {
+      const { gearPromiseFaults } = await import('../gearplan/index.js');
+      return counted(plan, [...servingFaults(plan), ...gearPlanFaults(plan), ...gearPromiseFaults(plan)]);
+    }
     case 'pooled-plan': {
       const { sharingFaults } = await import('../milp/index.js');
       try {

@@ -10,6 +10,7 @@
 export { planContradictions } from './contradictions.js';
 export { simulationReport } from './document.js';
 export { drawnFates } from './fates.js';
+export { type GearLoad, type GearServing, type GearsRun, simulatedGears } from './gear-runs.js';
 export { resolvedWorkload, type SimulatedLoadOptions } from './load.js';
 export type { RatedModel } from './models.js';
 export type { SimulatedPlan } from './plan-at.js';

@@ -162,7 +162,7 @@ describe('A search with the MILP of placements', () => {
 
   it('for the fewest devices begins with those that some placement needs', () => {
     let higher = 0;
-    for (const seed of seeds(20, 200)) {
+    for (const seed of seeds(40, 300)) {
       const problem = { ...tightProblem(seed), devices: 12 };
       const { accuracy } = cascadeSpace(problem).cascades[2] ?? { accuracy: 0 };
       const asked = { problem, objective: 'devices' as const, accuracy, arrivalsOf };

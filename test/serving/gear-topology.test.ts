@@ -140,12 +140,19 @@ describe('The topology of a gear plan', () => {
     });
   });
 
-  it('has the mean rate that was planned for where an accuracy is promised, and else none', () => {
+  it('has the mean rate that was planned for where only an accuracy is promised, and else none', () => {
     expect(planTopologyOf(PLAN).gears).not.toHaveProperty('plannedRps');
     const shares = [0.5, 0.25, 0.25];
     const gears = PLAN.gears.map((gear, i) => ({ ...gear, share: shares[i] as number }));
-    const promised = planTopologyOf({ ...PLAN, gears, slo: { latencyMs: 80, accuracy: 0.9 } });
+    const asked = { ...PLAN, gears, objective: { ...PLAN.objective, kind: 'devices' as const } };
+    const promised = planTopologyOf({ ...asked, slo: { accuracy: 0.9 } });
     // The middles of the ranges are 20, 70 and 130 requests/s.
     expect(promised.gears?.plannedRps).toBeCloseTo(0.5 * 20 + 0.25 * 70 + 0.25 * 130, 9);
+    // Gears for a lower rate than comes would not keep a latency.
+    const timely = planTopologyOf({ ...asked, slo: { latencyMs: 80, accuracy: 0.9 } });
+    expect(timely.gears).not.toHaveProperty('plannedRps');
+    const fastest = { ...asked.objective, kind: 'latency' as const };
+    const soonest = planTopologyOf({ ...asked, objective: fastest, slo: { accuracy: 0.9 } });
+    expect(soonest.gears).not.toHaveProperty('plannedRps');
   });
 });

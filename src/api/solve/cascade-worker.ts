@@ -15,6 +15,7 @@ import { type JobContext, serveJobs } from '../../jobs/index.js';
 import { loadHighs } from '../../milp/index.js';
 import { streamOf } from '../../random/index.js';
 import { GEARS_SEED, gearArrivals } from './gear-arrivals.js';
+import { gearSimulation } from './gear-simulation.js';
 
 /** GearJob is a resolved spec, and what is to be said of its plan besides. */
 export interface GearJob {
@@ -49,7 +50,8 @@ serveJobs<GearJob, PlannedGears, string>(
     const limits = { interrupted, ...(work === undefined ? {} : { work }) };
     const arrivalsOf = gearArrivals();
     const hard = isPlacementHard(job.resolved) ? { solvePlacement: placementSolver(await loadHighs()) } : {};
-    const question = { ...asked, ...limits, ...hard, arrivalsOf, integer };
+    const simulate = gearSimulation(job.spec, job.files);
+    const question = { ...asked, ...limits, ...hard, arrivalsOf, integer, simulate };
     tell('searching gears');
     const answer = planFamily(question);
     const ended = isOver ? { timeOver: true as const } : {};

@@ -31,6 +31,7 @@ import type { FamilyRecords } from '../../records/index.js';
 import { countedPlan } from '../../recount/index.js';
 import { hereNotes, serverNotes } from '../core-notes.js';
 import type { GearJob, PlannedGears } from './cascade-worker.js';
+import { gearServing } from './gear-simulation.js';
 import { refuseMarked } from './refuse-marked.js';
 
 /** Longer distributions are taken for a mistake. */
@@ -187,11 +188,6 @@ async function gearPlanOf(
     serving: gearServing(loaded.spec.value),
     ...rest,
   };
-}
-
-/** gearServing says by what plans of a spec are served. */
-export function gearServing({ serving }: CascadeSpec): GearPlan['serving'] {
-  return serving ?? { scheduler: 'gears' };
 }
 
 /** cascadeFigures names the figures of each model that a plan could be made of. */

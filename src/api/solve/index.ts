@@ -8,12 +8,12 @@
 export {
   type CascadeSolved,
   evaluatedGearFaults,
-  gearServing,
   type LoadedCascade,
   loadCascade,
   replannedGears,
 } from './cascade.js';
 export type { GearJob, PlannedGears } from './cascade-worker.js';
+export { gearServing, repeatedGearPromiseFaults } from './gear-simulation.js';
 export { type HeldOutcome, holdPlan } from './hold.js';
 export { holdTarget, ownShareNotes } from './hold-target.js';
 export { type NotHeld, notHeldReason } from './not-held.js';

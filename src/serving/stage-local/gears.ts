@@ -10,7 +10,7 @@ const ANY = 1;
  * for. One for lower loads comes into force at the end of an interval, unless the rate is below alpha times the length of
  * the first queue, so that what a burst has left is served first.
  *
- * Where an accuracy is promised, rates count for less in the proportion in which the mean rate so far is above the
+ * Where an accuracy is promised and no latency, rates count for less in the proportion in which the mean rate so far is above the
  * planned one, so that accurate gears are in force as much of the time as was planned (§C.2). A mean rate below the
  * planned one changes nothing, since that only makes answers more accurate.
  */
