@@ -187,6 +187,9 @@ async function gearFaults(
   ];
   // A plan that was asked for something else has other gears too, which tells nothing more.
   if (faults.length > 0) return faults;
+  const isPromised = slo.latencyMs !== undefined || plan.objective.kind === 'latency';
+  if (isPromised && plan.promise === undefined)
+    return [fault('is missing: nothing confirms the latency; solve the spec again', '/promise')];
   if (!isSearched(plan, repeats)) {
     const evaluated = await evaluatedGearFaults(plan, loaded);
     // Simulations of a plan that is not right say nothing more.

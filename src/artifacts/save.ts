@@ -22,7 +22,7 @@ export function thisTool(): Tool {
 const NEWER_VERSIONS: Partial<Record<ArtifactKind, string>> = {
   bundle: '1.1',
   comparison: '1.2',
-  'gear-plan': '1.2',
+  'gear-plan': '1.3',
   'load-report': '1.5',
   'no-plan': '1.2',
   'pipeline-plan': '1.1',

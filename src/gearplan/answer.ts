@@ -61,8 +61,10 @@ export type FamilyAnswer =
     }
   | {
       readonly status: 'undecided';
-      /** Why no plan that was found holds the latency. */
+      /** Why no plan that was found holds the latency, or why none was found; simulations say it, and prove nothing. */
       readonly reasons?: readonly NoPlanReason[];
+      /** The least latency with which there is a plan. */
+      readonly feasibleLatencyMs?: number;
       readonly trials: number;
     };
 
@@ -95,7 +97,7 @@ export function planFamily(question: FamilyQuestion): FamilyAnswer {
   const [best] = found.toSorted((a, b) => order(resolved, a.solution, b.solution));
   if (best === undefined && answers.some(({ answer }) => answer.status === 'undecided'))
     return undecided(question, answers, trials);
-  if (best === undefined) return { ...noPlan(question, answers), trials };
+  if (best === undefined) return unplanned(question, answers, trials);
   const { of, answer } = best;
   const others = answers.filter((one) => one.of !== of);
   const bounds = others.flatMap((one) => boundOf(question, one) ?? []);
@@ -128,6 +130,19 @@ function solvedFamily(question: FamilyQuestion, of: ClassProblem, asked: GearQue
   const planOf = (solution: GearSolution) =>
     writtenPlan(question, { ...of, problem: solution.problem }, { solution, limits, status: 'feasible' });
   return heldGears(asked, { simulate, planOf });
+}
+
+/** unplanned says why there is no plan. Only a bound proves that: a cascade that a simulation refuses may hold by chance. */
+function unplanned(
+  question: FamilyQuestion,
+  answers: readonly { readonly of: ClassProblem; readonly answer: GearAnswer }[],
+  trials: number,
+): FamilyAnswer {
+  const none = noPlan(question, answers);
+  const isProved = answers.every(
+    ({ answer }) => answer.status === 'infeasible' && answer.reason.tried === undefined,
+  );
+  return { ...none, ...(isProved ? {} : { status: 'undecided' }), trials };
 }
 
 /** undecided tells of each class on which a plan was found that is not held which rate it does not hold. */

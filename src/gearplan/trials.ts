@@ -8,11 +8,10 @@ import { writtenShares } from './shares.js';
 /** A trial counts as many requests as there are samples, since some stretches of these have more work; at least and at most so many, */
 const LEAST_COUNTED = 8_000;
 const MOST_COUNTED = 20_000;
-/** after queues were filled at twice the rate for the time of one latency, with at most so many requests, */
-const MOST_FILLING = 4_000;
-/** and have settled for so many times the latency, with at most so many requests. */
+/** after queues were filled at twice the rate for the time of one latency, and have settled for so many times the latency. */
 const SETTLE_LATENCIES = 10;
-const MOST_SETTLING = 4_000;
+/** Where that would be more than so many requests, queues are filled and settle for a shorter time. */
+const MOST_SETTLING = 6_000;
 /** The rates that a gear of the first range is tried at, as shares of its highest. */
 const SHARES_OF_FIRST = [0.01, 0.05, 0.2, 0.5, 1];
 /** Of the requests that may be late, a range that is planned for more load allows so many times that share less, */
@@ -215,8 +214,8 @@ function filledLoad(
 ): Load {
   // Where no latency is promised, a trial only shows that queues do not grow.
   const perLatency = Number.isFinite(latencyNs) ? (rps * latencyNs) / 1e9 : 0;
-  const fill = Math.ceil(Math.min(MOST_FILLING, 2 * perLatency));
   const settle = Math.ceil(Math.min(MOST_SETTLING, SETTLE_LATENCIES * perLatency));
+  const fill = Math.ceil((2 * settle) / SETTLE_LATENCIES);
   const arrivalsNs = arrivalsOf(fill + settle + counted, rps);
   const filledNs = Math.round((arrivalsNs[fill] ?? 0) / 2);
   for (let i = 0; i < arrivalsNs.length; i++)

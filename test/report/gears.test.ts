@@ -49,12 +49,25 @@ const PLAN: GearPlan = {
 describe('The headlines of a gear plan', () => {
   it('say what it reaches, on how many devices at which price', () => {
     expect(gearHeadlines(PLAN)[0]).toBe(
-      '87.65 % right over the distribution of loads (from 86.6 % to 88.6 % with 95 % confidence, by 4000 samples; 80.00 % of requests), within 42.4 ms up to 250 requests/s, on 2 devices, 6.50 per hour',
+      '87.65 % right over the distribution of loads (from 86.6 % to 88.6 % with 95 % confidence, by 4000 samples; 80.00 % of requests), up to 250 requests/s, on 2 devices, 6.50 per hour',
     );
     const { hourlyCost: _, ...free } = PLAN;
     const [first, ...others] = PLAN.placement as [GearPlan['placement'][number]];
     expect(gearHeadlines({ ...free, placement: [{ ...first, count: 1500 }, ...others] })[0]).toMatch(
       /, on 1\s501 devices$/,
+    );
+  });
+
+  it('say which latency is promised and by what that is confirmed, or that none is', () => {
+    expect(gearHeadlines(PLAN)[2]).toBe('no latency is promised');
+    const rate = { rps: 250, firstSeed: 201, requests: 64_000 };
+    const attainment = { mean: 0.97, least: 0.96, most: 0.98, low: 0.96, high: 0.98 };
+    const promise: GearPlan['promise'] = {
+      ...{ latencyMs: 50, quantile: 0.95, arrivals: 'poisson', confidence: 0.95, runs: 8 },
+      rates: [{ ...rate, attainment }],
+    };
+    expect(gearHeadlines({ ...PLAN, promise })[2]).toBe(
+      '95.0 % within 50.0 ms at every steady load: so 8 simulations of the whole plan at each of 1 rates confirm; the largest p95 is 42.4 ms',
     );
   });
 

@@ -88,6 +88,8 @@ export type CascadeSolved =
       readonly notHeld?: undefined;
       /** What may decide whether there is a plan, where the search left that open. */
       readonly advice: string;
+      /** Why no plan was found, as far as simulations say it. */
+      readonly reasons: readonly string[];
       readonly document: NoPlan;
     };
 
@@ -123,19 +125,21 @@ export async function solveCascade(
         models: noPlanModels(spec.value, answer.feasibleLatencyMs),
       },
     };
-  if (answer.status === 'undecided')
+  if (answer.status === 'undecided') {
+    const { reasons = [], feasibleLatencyMs } = answer;
+    const limit = options.signal?.aborted ? 'interrupted' : timeOver ? 'time' : 'work';
+    const isEnded = reasons.length === 0 || limit !== 'work';
     return {
       outcome: 'no-plan-in-time',
       advice: adviceFor(spec.value, timeOver),
+      reasons: reasons.map(({ text }) => text),
       document: {
         ...emittedHead('no-plan', loaded.inputs(undefined)),
-        ...{
-          status: 'no-plan-in-time',
-          limit: options.signal?.aborted ? 'interrupted' : timeOver ? 'time' : 'work',
-        },
-        ...{ reasons: [], models: noPlanModels(spec.value, undefined), solver },
+        ...{ status: 'no-plan-in-time', ...(isEnded ? { limit } : {}), reasons, solver },
+        models: noPlanModels(spec.value, feasibleLatencyMs),
       },
     };
+  }
   const search = {
     ...(options.signal?.aborted || timeOver ? { reproducible: false } : {}),
     ...(options.work === undefined ? {} : { work: options.work }),

@@ -204,6 +204,8 @@ async function noPlanText(
     return notHeldText(notHeld);
   }
   if (aborted) return 'the search was stopped before it found a plan';
+  if ('advice' in found && found.reasons.length > 0)
+    return `no plan was found that holds in simulation, and it is not proved that there is none:\n${indent(found.reasons)}`;
   if ('advice' in found)
     return `the search ended before it found a plan, or proved that there is none; ${found.advice}`;
   if (limit === 'time' && hold !== undefined)
