@@ -10,7 +10,7 @@ import {
   PromiseJudge,
   type SimulateGears,
 } from './promise.js';
-import { GearTrials, type Tried } from './trials.js';
+import { GearTrials, type TriedGears } from './trials.js';
 
 /** How much more load than is promised a range is planned for, one after another, until its rates are held. */
 const HEADROOMS = [0, 0.01, 0.02, 0.03, 0.045, 0.065, 0.09, 0.12, 0.16, 0.22, 0.3, 0.4, 0.55];
@@ -42,7 +42,7 @@ export interface HeldTools {
  * or number of devices is raised. A plan of which no latency is promised needs no such proof.
  */
 export function heldGears(question: GearQuestion, tools: HeldTools): GearAnswer {
-  const tried: Tried = new Map();
+  const tried: TriedGears = new Map();
   const first = solveGears({ ...question, tried });
   if (!('solution' in first)) return first;
   if (!isPromised(question)) return first;
@@ -51,9 +51,8 @@ export function heldGears(question: GearQuestion, tools: HeldTools): GearAnswer 
   for (const [i, problem] of widerProblems(question, first.solution).entries()) {
     const work = question.work === undefined ? {} : { work: Math.max(0, question.work - trials) };
     const asked: GearQuestion = { ...question, ...work, tried, problem, objective: 'accuracy' };
-    const isSame = i === 0 && question.objective !== 'latency';
-    const begun = isSame ? first : solveGears(asked);
-    if (!isSame) trials += trialsOf(begun);
+    const begun = i === 0 ? first : solveGears(asked);
+    if (i > 0) trials += trialsOf(begun);
     if (!('solution' in begun)) continue;
     const search = new HeldSearch(asked, tools, begun.solution);
     const found = search.run();
@@ -71,14 +70,13 @@ function isPromised({ problem, objective }: GearQuestion): boolean {
 }
 
 /** widerProblems lists the problems in which a held plan is looked for: that of the best solution, and larger ones. */
-function widerProblems({ problem, objective }: GearQuestion, { choice, problem: solved }: GearSolution) {
+function widerProblems({ problem, objective }: GearQuestion, { problem: solved }: GearSolution) {
   const factors = Array.from({ length: MOST_WIDER }, (_, i) => (1 + WIDER) ** i);
   switch (objective) {
     case 'accuracy':
       return [problem];
     case 'latency': {
-      const slowest = Math.max(...choice.gears.map(({ gear }) => gear.latencyNs));
-      const latencies = factors.map((factor) => Math.min(problem.latencyNs, Math.ceil(factor * slowest)));
+      const latencies = factors.map((factor) => Math.min(problem.latencyNs, factor * solved.latencyNs));
       return [...new Set(latencies)].map((latencyNs) => ({ ...problem, latencyNs }));
     }
     case 'devices':

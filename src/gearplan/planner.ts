@@ -26,7 +26,7 @@ import {
 import type { PlacementSolver } from './placement-solver.js';
 import type { GearProblem } from './problem.js';
 import { type GearMethod, isOfSingles } from './scope.js';
-import { type ArrivalsOf, GearTrials, type Tried } from './trials.js';
+import { type ArrivalsOf, GearTrials, type TriedGears } from './trials.js';
 
 /** A plan whose accuracy is so near its bound is optimal: the rest comes of adding up. */
 const ROUNDING = 1e-12;
@@ -96,7 +96,7 @@ export interface SearchEnd {
 export interface SearchTools {
   readonly arrivalsOf: ArrivalsOf;
   /** What gears gave in other searches of the same models, which are not tried again. */
-  readonly tried?: Tried;
+  readonly tried?: TriedGears;
   /** Solves the placement where placements are too many to look at. Without it, the loop's is the first. */
   readonly solvePlacement?: PlacementSolver;
 }

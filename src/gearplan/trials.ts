@@ -81,8 +81,8 @@ export interface GearError {
 /** TriedGear is the answer of a trial. */
 export type TriedGear = { readonly gear: TunedGear } | { readonly error: GearError };
 
-/** Tried keeps what gears gave, for several searches. */
-export type Tried = Map<string, TriedGear>;
+/** TriedGears keeps what gears gave, for several searches. */
+export type TriedGears = Map<string, TriedGear>;
 
 /** Load is what a gear is tried on: its arrivals, of which the first do not count. */
 interface Load {
@@ -105,7 +105,7 @@ export class GearTrials {
   constructor(
     private readonly problem: GearProblem,
     private readonly arrivalsOf: ArrivalsOf,
-    private readonly tried: Tried = new Map(),
+    private readonly tried: TriedGears = new Map(),
   ) {}
 
   /** try tries a cascade in a range on a placement. */
@@ -215,8 +215,10 @@ function filledLoad(
   // Where no latency is promised, a trial only shows that queues do not grow.
   const perLatency = Number.isFinite(latencyNs) ? (rps * latencyNs) / 1e9 : 0;
   const settle = Math.ceil(Math.min(MOST_SETTLING, SETTLE_LATENCIES * perLatency));
-  const fill = Math.ceil((2 * settle) / SETTLE_LATENCIES);
-  const arrivalsNs = arrivalsOf(fill + settle + counted, rps);
+  const wanted = Math.ceil((2 * settle) / SETTLE_LATENCIES);
+  const arrivalsNs = arrivalsOf(wanted + settle + counted, rps);
+  // Where somebody gives fewer arrivals than were asked for, most of them count all the same.
+  const fill = Math.min(wanted, arrivalsNs.length >>> 3);
   const filledNs = Math.round((arrivalsNs[fill] ?? 0) / 2);
   for (let i = 0; i < arrivalsNs.length; i++)
     arrivalsNs[i] =

@@ -183,7 +183,6 @@ it('plan validate and plan deploy say why an input of a plan cannot be read', as
 /** What is edited of a gear plan, and what plan validate and plan simulate say of it. */
 const EDITED: [string, unknown, RegExp][] = [
   ['/gears/0/accuracy', 1, /\/gears\/0\/accuracy: is 1; its spec, profiles and records give 0\.\d+/],
-  ['/gears/0/p95Ms', 1, /\/gears\/0\/p95Ms: is 1; its spec, profiles and records give [\d.]+/],
   [
     '/gears/0/cascade/0/minQueue',
     4,
@@ -225,6 +224,9 @@ it('plan validate and plan simulate confirm gear plans as they are, with and wit
       expect(code, path).toBe(2);
     }
   }
+  // Only the runs of the promise say how long requests take.
+  await writeFile(at, JSON.stringify(withLeaf(made, '/gears/0/p95Ms', 1)));
+  expect((await ran(['validate', 'gears.json'])).stderr).toContain('/gears/0/p95Ms: is 1; its spec');
   // Only the search knows how near the plan is to the best one.
   const objective = { ...made.objective, bound: 1, gap: 1 - made.objective.value };
   await writeFile(at, JSON.stringify({ ...made, objective, status: 'feasible' }));

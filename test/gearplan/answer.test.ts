@@ -152,7 +152,7 @@ describe('planFamily() where the search leaves open whether there is a plan', ()
     expect(plan.objective.value).toBeGreaterThan(accuracy);
   });
 
-  it('knows that there is none after trying every cascade, on every class that was left open', () => {
+  it('says why it found none after trying every cascade, on every class that was left open', () => {
     let seen = 0;
     for (let seed = 1; seed <= 150; seed++) {
       const problem = randomProblem(seed);
@@ -163,7 +163,8 @@ describe('planFamily() where the search leaves open whether there is a plan', ()
       if (open(problem, accuracy)?.whole.status !== 'infeasible') continue;
       const told = { code: 'accuracy-too-high' };
       expect(planned({ ...ASKED, accuracy, problems: [problem, problem] })).toMatchObject({
-        status: 'infeasible',
+        // Simulations say it, and prove nothing.
+        status: 'undecided',
         reasons: [told, told],
       });
       seen++;
@@ -185,7 +186,7 @@ describe('planFamily() says what would mend a spec without a plan', () => {
   /** reasonsOf gives the reasons why there is no plan; none where there is one. */
   const reasonsOf = (problem: GearProblem, accuracy = 0) => {
     const answer = planned({ ...ASKED, accuracy, problems: [problem] });
-    return answer.status === 'infeasible' ? answer.reasons : [];
+    return 'reasons' in answer ? (answer.reasons ?? []) : [];
   };
 
   it('with latencies and numbers of devices that do, as they are written', () => {

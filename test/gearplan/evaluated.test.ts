@@ -78,7 +78,7 @@ const QUESTIONS: Record<string, Question> = {
 const LEFT_OUT = /^\/(\$schema|kind|version|tool|inputs|serving|notes|status)\b|\/limitedBy\//;
 /** Where a latency was searched, a plan does not say with which its gears were tried. Figures that follow from others are. */
 const SEARCHED =
-  /^\/gears\/\d+\/(timeoutMs|p95Ms|cascade\/\d+\/minQueue)$|^\/sloMs$|^\/objective\/(value|bound)$/;
+  /^\/gears\/\d+\/(timeoutMs|p95Ms|utilization|cascade\/\d+\/minQueue)$|^\/sloMs$|^\/objective\/(value|bound)$/;
 
 describe('evaluatedFaults()', () => {
   for (const [name, question] of Object.entries(QUESTIONS)) {

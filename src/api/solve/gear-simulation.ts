@@ -11,7 +11,6 @@ import type { CascadeFiles, GearPlanBody, SimulateGears } from '../../gearplan/i
 import type { FamilyRecords } from '../../records/index.js';
 import { type ChosenScheduler, plannedScheduler } from '../../serving/index.js';
 import { simulatedGears } from '../../simulation/index.js';
-import type { LoadedCascade } from './cascade.js';
 
 /** gearSimulation gives what simulates whole gear plans of a spec, as they are served. */
 export function gearSimulation(spec: CascadeSpec, { records }: Pick<CascadeFiles, 'records'>): SimulateGears {
@@ -25,7 +24,10 @@ export function gearSimulation(spec: CascadeSpec, { records }: Pick<CascadeFiles
 /** repeatedGearPromiseFaults simulates the runs again that confirm a plan's promise, and tells where they give something else. */
 export async function repeatedGearPromiseFaults(
   plan: GearPlan,
-  { spec, files }: Pick<LoadedCascade, 'spec' | 'files'>,
+  {
+    spec,
+    files,
+  }: { readonly spec: { readonly value: CascadeSpec }; readonly files: Pick<CascadeFiles, 'records'> },
 ): Promise<Fault[]> {
   if (plan.promise === undefined) return [];
   const { repeatedPromise } = await import('../../gearplan/index.js');
