@@ -1,8 +1,8 @@
-import { bestGear, busyByCascade, loadedCascades, type RangeGear } from './best-gears.js';
+import { bestGear, busyByCascade, loadedCascades, loadedLimits, type RangeGear } from './best-gears.js';
 import { accuracyOf } from './loop.js';
 import { type GearAnswer, type GearQuestion, type GearSolution, solveGears, trialsOf } from './objectives.js';
 import type { GearPlanBody } from './plan-body.js';
-import type { GearChoice } from './planner.js';
+import { type GearChoice, spaceOf } from './planner.js';
 import {
   type HeldPlan,
   type JudgedPlan,
@@ -184,7 +184,8 @@ class HeldSearch {
     const { choice } = solution;
     const problem = { ...solution.problem, headroom: this.headroom };
     const trials = new GearTrials(problem, arrivalsOf, tried);
-    const searched = { ...loadedCascades(problem, choice.cascades), trials };
+    const limits = loadedLimits(problem, spaceOf(problem, this.question));
+    const searched = { ...loadedCascades(problem, choice.cascades), trials, limits };
     const { placement } = choice;
     const busy = busyByCascade(searched, placement);
     const gears = [...choice.gears];
