@@ -190,12 +190,11 @@ async function gearFaults(
   const isPromised = slo.latencyMs !== undefined || plan.objective.kind === 'latency';
   if (isPromised && plan.promise === undefined)
     return [fault('is missing: nothing confirms the latency; solve the spec again', '/promise')];
-  if (!isSearched(plan, repeats)) {
-    const evaluated = await evaluatedGearFaults(plan, loaded);
-    // Simulations of a plan that is not right say nothing more.
-    if (evaluated.length > 0 || !repeats.includes('promise')) return evaluated;
-    return repeatedGearPromiseFaults(plan, loaded);
-  }
+  // What contradicts its gears needs no search to be told, and simulations of a plan that is not right say nothing more.
+  const evaluated = await evaluatedGearFaults(plan, loaded);
+  if (evaluated.length > 0) return evaluated;
+  if (!isSearched(plan, repeats))
+    return repeats.includes('promise') ? repeatedGearPromiseFaults(plan, loaded) : [];
   const again = await replannedGears(plan, loaded);
   if (again === undefined) return [fault('has no plan', path)];
   const { gearChanges } = await import('../gearplan/index.js');

@@ -374,7 +374,7 @@ function enoughLatencyMs(question: FamilyQuestion, of: ClassProblem): number | u
 export function explainFamily(question: FamilyQuestion, plan: GearPlanBody): GearExplanation {
   const of = classOf(question, plan);
   const devices = plan.placement.reduce((sum, { count = 1 }) => sum + count, 0) + 1;
-  const accuracy = accuracyWith(question, of, { devices });
+  const accuracy = accuracyWith(question, of, { devices, headroom: headroomOf(plan) });
   return accuracy === undefined ? {} : { oneMoreDevice: { devices, accuracy } };
 }
 
@@ -389,7 +389,9 @@ export function frontierOf(question: FamilyQuestion, plan: GearPlanBody): readon
   const latencies = [0.5, 0.75, 1, 1.5, 2].map((factor) => factor * plan.sloMs);
   return counts.flatMap((devices) =>
     latencies.map((latencyMs) => {
-      const accuracy = accuracyWith(question, of, { devices, latencyNs: latencyMs * NS_PER_MS });
+      const change = { devices, latencyNs: latencyMs * NS_PER_MS, headroom: headroomOf(plan) };
+      const isOwn = devices === used && latencyMs === plan.sloMs;
+      const accuracy = isOwn ? plan.accuracy : accuracyWith(question, of, change);
       return { devices, latencyMs, ...(accuracy === undefined ? {} : { accuracy }) };
     }),
   );
@@ -399,10 +401,15 @@ function classOf({ resolved }: FamilyQuestion, { stages }: GearPlanBody): ClassP
   return resolved.classes.find(({ device }) => device === stages[0]?.device) as ClassProblem;
 }
 
+/** headroomOf is what other plans are planned with as well, so that they compare with a plan that is held. */
+function headroomOf({ gears }: GearPlanBody): number[] {
+  return gears.map(({ headroom = 0 }) => headroom);
+}
+
 function accuracyWith(
   question: FamilyQuestion,
   of: ClassProblem,
-  change: { readonly devices: number; readonly latencyNs?: number },
+  change: Pick<GearProblem, 'devices' | 'headroom'> & { readonly latencyNs?: number },
 ): number | undefined {
   const latencyNs = question.spec.slo.latencyMs === undefined ? {} : { latencyNs: of.problem.latencyNs };
   const problem = { ...of.problem, ...latencyNs, ...change };

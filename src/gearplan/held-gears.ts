@@ -1,6 +1,13 @@
 import { bestGear, busyByCascade, loadedCascades, loadedLimits, type RangeGear } from './best-gears.js';
 import { accuracyOf } from './loop.js';
-import { type GearAnswer, type GearQuestion, type GearSolution, solveGears, trialsOf } from './objectives.js';
+import {
+  type GearAnswer,
+  type GearQuestion,
+  type GearSolution,
+  slowestNs,
+  solveGears,
+  trialsOf,
+} from './objectives.js';
 import type { GearPlanBody } from './plan-body.js';
 import { type GearChoice, spaceOf } from './planner.js';
 import {
@@ -39,7 +46,7 @@ export interface HeldTools {
 /**
  * heldGears answers a question by a plan that holds its latency where it is simulated as a whole (`PromiseJudge`). The gear
  * of a range that is not held is planned for more load, step by step. Where that leads to no plan, the least latency
- * or number of devices is raised. A plan of which no latency is promised needs no such proof.
+ * or number of devices is raised. Each search may do all the work that is allowed. A plan of which no latency is promised needs no such proof.
  */
 export function heldGears(question: GearQuestion, tools: HeldTools): GearAnswer {
   const tried: TriedGears = new Map();
@@ -49,8 +56,7 @@ export function heldGears(question: GearQuestion, tools: HeldTools): GearAnswer 
   let trials = first.solution.trials;
   let notHeld: NotHeldRate | undefined;
   for (const [i, problem] of widerProblems(question, first.solution).entries()) {
-    const work = question.work === undefined ? {} : { work: Math.max(0, question.work - trials) };
-    const asked: GearQuestion = { ...question, ...work, tried, problem, objective: 'accuracy' };
+    const asked: GearQuestion = { ...question, tried, problem, objective: 'accuracy' };
     const begun = i === 0 ? first : solveGears(asked);
     if (i > 0) trials += trialsOf(begun);
     if (!('solution' in begun)) continue;
@@ -70,13 +76,14 @@ function isPromised({ problem, objective }: GearQuestion): boolean {
 }
 
 /** widerProblems lists the problems in which a held plan is looked for: that of the best solution, and larger ones. */
-function widerProblems({ problem, objective }: GearQuestion, { problem: solved }: GearSolution) {
+function widerProblems({ problem, objective }: GearQuestion, { choice, problem: solved }: GearSolution) {
   const factors = Array.from({ length: MOST_WIDER }, (_, i) => (1 + WIDER) ** i);
   switch (objective) {
     case 'accuracy':
       return [problem];
     case 'latency': {
-      const latencies = factors.map((factor) => Math.min(problem.latencyNs, factor * solved.latencyNs));
+      const longer = factors.map((factor) => Math.min(problem.latencyNs, factor * solved.latencyNs));
+      const latencies = [slowestNs(choice), ...longer];
       return [...new Set(latencies)].map((latencyNs) => ({ ...problem, latencyNs }));
     }
     case 'devices':
@@ -159,8 +166,6 @@ class HeldSearch {
 
   /** raised plans the gears of ranges for more load; undefined where there is no such plan. */
   private raised(solution: GearSolution, failed: readonly number[]): GearSolution | undefined {
-    const { work = Number.POSITIVE_INFINITY } = this.question;
-    if (this.trials >= work) return undefined;
     const before = this.headroom;
     for (const range of failed) this.steps[range]! += 1;
     if (this.steps.some((step) => step >= HEADROOMS.length)) return undefined;
@@ -203,13 +208,8 @@ class HeldSearch {
   }
 
   private solvedAgain(): GearSolution | undefined {
-    const { work, problem } = this.question;
-    const left = work === undefined ? {} : { work: Math.max(0, work - this.trials) };
-    const answer = solveGears({
-      ...this.question,
-      ...left,
-      problem: { ...problem, headroom: this.headroom },
-    });
+    const { problem } = this.question;
+    const answer = solveGears({ ...this.question, problem: { ...problem, headroom: this.headroom } });
     this.trials += trialsOf(answer);
     return 'solution' in answer ? answer.solution : undefined;
   }

@@ -11,9 +11,11 @@ const ROUNDING = 1e-9;
 const COUNTED_REQUESTS = 8_500;
 /** For the time of one latency twice the rate arrives, and then the rate for so many latencies and intervals of switching. */
 const SETTLE_LATENCIES = 10;
-const SETTLE_INTERVALS = 3;
+const SETTLE_INTERVALS = 5;
 /** Where that would be more than so many requests, queues are filled and settle for a shorter time. */
 const MOST_SETTLING = 6_000;
+/** Gears rise one by one in the first interval, and what that leaves is served before a run counts, after so many requests. */
+const MOST_RISING = 20_000;
 
 /** The seeds by which a plan is judged while gears are chosen, */
 const SEARCH_SEEDS = [1, 2];
@@ -53,11 +55,11 @@ export function promisedLoad(
   const latencyNs = 1e6 * promisedMs;
   const perRequestNs = 1e9 / rps;
   const mostNs = MOST_SETTLING * perRequestNs;
-  const settledNs = Math.max(SETTLE_LATENCIES * latencyNs, SETTLE_INTERVALS * 1e6 * intervalMs);
+  const risenNs = Math.min(SETTLE_INTERVALS * 1e6 * intervalMs, MOST_RISING * perRequestNs);
   return {
     rps,
     fillNs: Math.round(Math.min(latencyNs, mostNs / SETTLE_LATENCIES)),
-    settleNs: Math.round(Math.min(settledNs, mostNs)),
+    settleNs: Math.round(Math.max(Math.min(SETTLE_LATENCIES * latencyNs, mostNs), risenNs)),
     durationNs: Math.round(COUNTED_REQUESTS * perRequestNs),
   };
 }

@@ -234,7 +234,7 @@ it('plan validate and plan simulate confirm gear plans as they are, with and wit
   expect(await simulated()).toMatchObject({ code: 0 });
   await writeFile(at, JSON.stringify({ ...made, reproducible: false }));
   expect((await ran(['validate', 'gears.json'])).stdout).toContain('its search was interrupted');
-}, 120_000);
+}, 300_000);
 
 it('plan validate repeats the search for a gear plan with the work that it had, which gives another plan than more work', async () => {
   const slo = { accuracy: 0.9 };

@@ -183,7 +183,7 @@ describe('solveSpec() of a cascade', () => {
     expect(answer.outcome).toBe('infeasible');
     if (answer.outcome !== 'infeasible') return;
     const text =
-      'from 30000 to 40000 requests/s, 2 V100 have no time for even the cheapest cascade, most of all for small; 15 V100 would do';
+      'from 30000 to 40000 requests/s, 2 V100 have no time for even the cheapest cascade, most of all for small; 17 V100 would do';
     expect(answer.reasons).toEqual([text]);
     expect(answer.document).toMatchObject({
       ...{ kind: 'no-plan', status: 'infeasible', reasons: [{ code: 'rate-too-high', text }] },
