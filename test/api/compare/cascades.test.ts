@@ -116,7 +116,9 @@ describe('compareSpec() of a cascade', () => {
     expect(values).toEqual(values.toSorted((a, b) => a - b));
     for (const { accuracy, sloAccuracy, p95Ms, objective, sloMs } of planned) {
       expect(accuracy).toBeGreaterThanOrEqual(sloAccuracy as number);
-      expect(objective).toMatchObject({ kind: 'latency', value: p95Ms });
+      expect(objective?.kind).toBe('latency');
+      // The latency that is promised is no less than what was simulated.
+      expect(objective?.value).toBeGreaterThanOrEqual(p95Ms as number);
       expect(sloMs).toEqual([]);
     }
     expect(document.rows.at(-1)).toMatchObject({
