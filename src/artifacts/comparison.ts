@@ -1,5 +1,5 @@
 import type { Emitted } from './common.js';
-import type { GearObjective } from './gear-plan.js';
+import type { AccuracyInterval, GearObjective } from './gear-plan.js';
 import type { PlanObjective } from './pooled-plan.js';
 
 /** ComparisonDocument is a comparison as it is written to a file and printed as JSON. */
@@ -35,6 +35,7 @@ export interface CompareRow {
   readonly p99Ms?: number;
   /** Of a cascade: the accuracy expected over the distribution of loads, and the largest p95 of a gear. */
   readonly accuracy?: number;
+  readonly accuracyInterval?: AccuracyInterval;
   readonly p95Ms?: number;
   /** Of a pipeline or a cascade without a plan: an SLO that can be met. */
   readonly smallestFeasibleSloMs?: number;

@@ -14,7 +14,7 @@ import {
 import { maximalSets } from './placement.js';
 import { gearPlanOf, type PlannedFamily } from './plan.js';
 import type { GearPlanBody } from './plan-body.js';
-import type { SearchEnd, SearchTools } from './planner.js';
+import { type SearchEnd, type SearchTools, spaceOf } from './planner.js';
 import type { GearProblem } from './problem.js';
 import type { SimulateGears } from './promise.js';
 import type { CascadeFiles, ClassProblem, ResolvedCascade } from './resolve.js';
@@ -100,12 +100,17 @@ export function planFamily(question: FamilyQuestion): FamilyAnswer {
   if (best === undefined) return unplanned(question, answers, trials);
   const { of, answer } = best;
   const others = answers.filter((one) => one.of !== of);
-  const bounds = others.flatMap((one) => boundOf(question, one) ?? []);
-  const bound = best.solution.bound;
-  const bestBound = isMost(resolved) ? Math.max(bound, ...bounds) : Math.min(bound, ...bounds);
+  const { bound, scope } = best.solution;
+  const proofs = [{ bound, scope }, ...others.flatMap((one) => proofOf(question, one) ?? [])];
+  const bounds = proofs.map((proof) => proof.bound);
+  const bestBound = isMost(resolved) ? Math.max(...bounds) : Math.min(...bounds);
+  // What is said of all classes is said of cascades that were counted for each of them.
+  const least =
+    proofs.map((proof) => proof.scope).toSorted((a, b) => a.mostModels - b.mostModels)[0] ?? scope;
+  const isProved = bestBound === bound && least.mostModels === scope.mostModels;
   const plan = writtenPlan(question, of, {
-    solution: { ...best.solution, bound: bestBound },
-    status: bestBound === bound ? answer.status : 'feasible',
+    solution: { ...best.solution, bound: bestBound, scope: least },
+    status: isProved ? answer.status : 'feasible',
     ...(answer.held === undefined ? {} : { held: answer.held }),
   });
   return { status: plan.status, plan, trials };
@@ -181,13 +186,16 @@ function answersOf(question: FamilyQuestion): { readonly of: ClassProblem; reado
   }));
 }
 
-/** boundOf is the bound on the value of plans on a class; undefined where there are none. */
-function boundOf(
+/** proofOf is the bound on the value of plans on a class, with its scope; undefined where there are none. */
+function proofOf(
   question: FamilyQuestion,
   { of, answer }: { readonly of: ClassProblem; readonly answer: GearAnswer },
-): number | undefined {
-  if ('solution' in answer) return answer.solution.bound;
-  return answer.status === 'infeasible' ? undefined : relaxedValue(questionOf(question, of));
+): Pick<GearSolution, 'bound' | 'scope'> | undefined {
+  if ('solution' in answer) return answer.solution;
+  if (answer.status === 'infeasible') return undefined;
+  const asked = questionOf(question, of);
+  const bound = relaxedValue(asked);
+  return bound === undefined ? undefined : { bound, scope: spaceOf(of.problem, asked).scope };
 }
 
 /** isMost says whether the objective is better the larger it is. */

@@ -52,6 +52,8 @@ export interface CascadeSpace {
   readonly scope: GearScope;
   /** Whether all sequences were counted that ever are, so that a plan which reaches its bound is optimal. */
   readonly isWhole: boolean;
+  /** Whether an interruption came before all that is counted to the end was counted. */
+  readonly isCut: boolean;
 }
 
 /**
@@ -78,7 +80,7 @@ export function cascadeSpace(space: SearchSpace, interrupted: () => boolean = ()
   if (before !== undefined) return before;
   const found = new SpaceSearch(space, interrupted).run(MOST_STEPS);
   // What an interruption ended may be counted further the next time.
-  if (found.scope.mostModels === longestOf(models)) spaces.set(models, known.set(key, found));
+  if (!found.isCut) spaces.set(models, known.set(key, found));
   return found;
 }
 
@@ -138,7 +140,8 @@ class SpaceSearch {
 
   run(longest: number): CascadeSpace {
     const phases: (readonly Layer[])[] = [];
-    for (let steps = 1; steps <= Math.min(longest, longestOf(this.space.models)); steps++) {
+    const last = Math.min(longest, longestOf(this.space.models));
+    for (let steps = 1; steps <= last; steps++) {
       const layers = this.phase(steps);
       if (layers === undefined) break;
       phases.push(layers);
@@ -152,6 +155,7 @@ class SpaceSearch {
       ...(this.isApart ? { limitsByModel: this.cascadesOf(withoutWorse(kept(1, 'limits'))) } : {}),
       scope: { mostModels: phases.length, orders: 'any', thresholds: 'all' },
       isWhole: phases.length === Math.min(longest, this.space.models.length),
+      isCut: phases.length < last,
     };
   }
 

@@ -97,8 +97,15 @@ export function trialsOf(answer: GearAnswer): number {
  * the same question has the same answer.
  */
 export function solveGears(question: GearQuestion): GearAnswer {
+  const space = spaceOf(question.problem, question);
+  const answer = answerWith(question, space);
+  if (answer.status !== 'infeasible' || answer.reason.code !== 'accuracy' || !space.isCut) return answer;
+  // What was not counted may be right more often.
+  return { status: 'undecided', trials: answer.trials };
+}
+
+function answerWith(question: GearQuestion, space: CascadeSpace): GearAnswer {
   const { problem, accuracy } = question;
-  const space = spaceOf(problem, question);
   const most = relaxedBound(loadedCascades(problem, space.limits));
   if (most >= 0 && most < accuracy) {
     const { cascades, scope } = space;

@@ -1,4 +1,5 @@
 import type { CompareRow, ComparisonDocument } from '../api/index.js';
+import { type AccuracyInterval, counted } from '../artifacts/index.js';
 import { figure, orDash, percent, plain, type Table } from './table.js';
 
 /** For a table with more rows than fit on a screen, a line sums up the results. */
@@ -50,6 +51,11 @@ const COLUMNS: readonly Column[] = [
     head: 'accuracy',
     wanted: isOfCascades,
     cell: ({ accuracy }) => accuracyText(accuracy),
+  },
+  {
+    head: 'with 95 % confidence',
+    wanted: isOfCascades,
+    cell: ({ accuracyInterval }) => orDash(accuracyInterval, intervalWords),
   },
   { head: 'p95 ms', wanted: isOfCascades, cell: ({ p95Ms }) => shown(p95Ms) },
   { head: 'devices', wanted: isOfCascades, cell: ({ used }) => orDash(used, (mix) => mixWords({ mix })) },
@@ -122,6 +128,10 @@ function hasCost(rows: readonly CompareRow[]): boolean {
 
 function shown(value: number | undefined): string {
   return orDash(value, figure);
+}
+
+function intervalWords({ low, high, samples }: AccuracyInterval): string {
+  return `${percent(low)} – ${percent(high)} (${counted(samples, 'sample')})`;
 }
 
 function accuracyText(share: number | undefined): string {

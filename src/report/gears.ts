@@ -91,7 +91,9 @@ export function heldTable({ placement, stages }: GearPlan): Table {
 export function oneMoreLine({ oneMoreDevice }: GearExplanation): string[] {
   if (oneMoreDevice === undefined) return [];
   const { devices, accuracy } = oneMoreDevice;
-  return [`with ${devices} devices, ${percent(accuracy, 2)} would be right within the same latency`];
+  return [
+    `with ${devices} devices, ${percent(accuracy, 2)} of these records would be answered rightly within the same latency`,
+  ];
 }
 
 /** frontierTable has the accuracy that can be served, by devices and latency. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { allCascades } from '../../bench/refute/cascades/every-cascade.js';
 import type { CascadeObjective, CascadeSpec } from '../../src/artifacts/index.js';
 import { cascadeSpace } from '../../src/gearplan/frontier.js';
 import {
@@ -290,5 +291,64 @@ describe('solveGears() with one cascade for all loads', () => {
         expect(cheapest.models, `seed ${seed}`).toContain(answer.reason.fault.model);
       }
     expect(seen).toBeGreaterThan(10);
+  });
+});
+
+describe('An interruption, whenever it comes,', () => {
+  /** asIfLight is a problem with so few requests and so much time that the best cascade serves it. */
+  function asIfLight(problem: GearProblem): GearProblem {
+    return {
+      ...{ ...problem, latencyNs: 1e12, devices: 2, memoryBytes: 100 },
+      ranges: [{ fromRps: 0, toRps: 1e-3, share: 1 }],
+    };
+  }
+
+  function interruptedAfter(checks: number): () => boolean {
+    let left = checks;
+    return () => left-- <= 0;
+  }
+
+  it('never makes an accuracy that a cascade has out of reach', () => {
+    let undecided = 0;
+    for (const seed of [1, 2, 3, 4, 5, 6]) {
+      const problem = asIfLight(randomProblem(seed));
+      const accuracy = Math.max(...allCascades(problem.models, problem).map((one) => one.accuracy));
+      for (let checks = 0; checks < 40; checks++) {
+        // The models are others each time, so that nothing is remembered.
+        const asked = { ...problem, models: [...problem.models] };
+        const interrupted = interruptedAfter(checks);
+        const answer = solveGears({ ...ASKED, problem: asked, accuracy: accuracy - 1e-9, interrupted });
+        expect(answer.status, `seed ${seed}, ${checks} checks`).not.toBe('infeasible');
+        if (answer.status === 'undecided') undecided += 1;
+        if (answer.status === 'optimal') expect(answer.solution.value).toBeCloseTo(accuracy, 9);
+      }
+    }
+    expect(undecided).toBeGreaterThan(20);
+  });
+
+  it('leaves no proof that is about more cascades than were counted for each class', () => {
+    let cut = 0;
+    for (const seed of [1, 2, 3, 4]) {
+      const [one, other] = twoClasses(seed, 0.5).map(asIfLight) as [GearProblem, GearProblem];
+      // The second class cannot serve by its cheapest models alone what the first one serves.
+      const accuracy = Math.max(...allCascades(other.models, other).map((each) => each.accuracy));
+      const worse = { ...one, ranges: [{ fromRps: 0, toRps: 1e-3, share: 1 }] };
+      const models = worse.models.map((model) => ({ ...model, correct: model.correct.map(() => 0) }));
+      for (let checks = 0; checks < 60; checks++) {
+        const problems = [
+          { ...worse, models },
+          { ...other, models: [...other.models] },
+        ];
+        const interrupted = interruptedAfter(checks);
+        const answer = planned({ objective: 'accuracy', accuracy: 0, problems, interrupted });
+        if (!('plan' in answer)) continue;
+        const { value, bound, scope } = answer.plan.objective;
+        const isWhole = scope?.mostModels === Math.min(4, other.models.length);
+        if (isWhole) expect(bound, `seed ${seed}, ${checks} checks`).toBeGreaterThanOrEqual(accuracy - 1e-9);
+        else cut += 1;
+        if (answer.status === 'optimal') expect(value).toBeCloseTo(accuracy, 9);
+      }
+    }
+    expect(cut).toBeGreaterThan(0);
   });
 });

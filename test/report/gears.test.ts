@@ -142,7 +142,7 @@ describe('The tables of a gear plan', () => {
   it('explain by one device more, and by the frontier over devices and latencies', () => {
     expect(oneMoreLine({})).toEqual([]);
     expect(oneMoreLine({ oneMoreDevice: { devices: 3, accuracy: 0.91234 } })).toEqual([
-      'with 3 devices, 91.23 % would be right within the same latency',
+      'with 3 devices, 91.23 % of these records would be answered rightly within the same latency',
     ]);
     const frontier: GearExplanation['frontier'] = [
       { devices: 1, latencyMs: 30, accuracy: 0.7 },

@@ -24,6 +24,9 @@ import { sideBySide } from './side-by-side.js';
 /** Values and bounds that differ by less than this, relatively, are equal. */
 const ROUNDING = 1e-12;
 
+/** The longest cascades that are ever counted have so many models. */
+const LONGEST_CASCADE = 4;
+
 type Answer =
   | (FamilyAnswer & Pick<PlannedGears, 'timeOver'>)
   | { readonly reasons: readonly string[] }
@@ -141,8 +144,11 @@ function isCutShort(answer: Answer, { work }: Pick<CompareOptions, 'work'>): boo
 
 /** sharedAmong shares plans and bounds: all cases have one objective, since an accuracy is promised in all or in none. */
 function sharedAmong(answers: readonly Answer[], cases: readonly CascadeCase[]): Shared[] {
-  const kind = answers.map(planIn).find((plan) => plan !== undefined)?.objective.kind;
-  if (kind === undefined) return [];
+  const objectives = answers.flatMap((answer) => planIn(answer)?.objective ?? []);
+  const [first] = objectives;
+  // A bound that holds for fewer cascades, as time ended their counting, is none for the others.
+  if (first === undefined || new Set(objectives.map(({ scope }) => scope?.mostModels)).size > 1) return [];
+  const { kind } = first;
   const found = answers.map((answer, i) => foundOf(answer, cases[i] as CascadeCase));
   return sharedBetween(found, kind === 'accuracy' ? 'most' : 'least');
 }
@@ -178,12 +184,13 @@ function rowWithout(asked: CascadeCase, answer: NonNullable<Answer>): CompareRow
 }
 
 function rowOfPlan(asked: CascadeCase, plan: GearPlanBody, share: Shared | undefined): CompareRow {
-  const { accuracy, p95Ms, maxRps, classes, hourlyCost } = plan;
+  const { accuracy, accuracyInterval, p95Ms, maxRps, classes, hourlyCost } = plan;
   const perMillion = costPerMillion(hourlyCost, maxRps);
   return {
     ...headOf(asked),
-    ...provedOf(plan, share),
+    ...provedOf(plan, { share, models: asked.spec.models.length }),
     ...{ throughputRps: maxRps, accuracy, p95Ms },
+    ...(accuracyInterval === undefined ? {} : { accuracyInterval }),
     used: Object.fromEntries(Object.entries(classes).map(([name, { used }]) => [name, used])),
     ...(hourlyCost === undefined ? {} : { hourlyCost }),
     ...(perMillion === undefined ? {} : { costPerMillionRequests: perMillion }),
@@ -193,12 +200,12 @@ function rowOfPlan(asked: CascadeCase, plan: GearPlanBody, share: Shared | undef
 /** provedOf gives the objective with the bound that is shared. A plan that does better than a bound is its own. */
 function provedOf(
   { status, objective }: GearPlanBody,
-  share: Shared | undefined,
+  { share, models }: { readonly share: Shared | undefined; readonly models: number },
 ): Pick<CompareRow, 'status' | 'objective'> {
-  // Where a plan reaches its bound and is not optimal, too little was counted for that.
-  if (share === undefined || (status === 'feasible' && objective.value === objective.bound))
-    return { status, objective };
   const { kind, value, scope } = objective;
+  // Where too little was counted for a proof, another case's bound is none either.
+  if (share === undefined || (scope?.mostModels ?? 0) < Math.min(LONGEST_CASCADE, models))
+    return { status, objective };
   const bound = kind === 'accuracy' ? Math.max(value, share.bound) : Math.min(value, share.bound);
   const shared = gearObjective({ kind, value, bound, scope });
   const isOptimal = shared.gap !== undefined && shared.gap <= ROUNDING;

@@ -12,6 +12,7 @@ import {
   sha256OfFile,
 } from '../../../src/artifacts/index.js';
 import { FAMILY, FAMILY_SPEC, writeFamily } from '../../cascade-specs.js';
+import { plan } from '../../cli/plan.js';
 
 const folders: string[] = [];
 let folder: string;
@@ -247,6 +248,27 @@ describe('solveSpec() of a cascade', () => {
     const { plan, limitReached } = await planned({}, { timeLimit: 1e6 });
     expect(plan).not.toHaveProperty('reproducible');
     expect(limitReached).toBe(false);
+  });
+
+  it('says that a plan is not reproducible where the time ended a long search (exit 4; 5 before it has a plan)', async () => {
+    // Each placement of so many devices is tried with each cascade, which takes far longer than a plan.
+    const cluster = { devices: { V100: { count: 60, memoryGiB: 0.0155 } } };
+    const load = { maxRps: 20_000, ranges: 20 };
+    const planner = { method: 'exhaustive' } as const;
+    const path = await writeFamily(folder, { cluster, load, planner, slo: { latencyMs: 25 } });
+    let code = 5;
+    for (let limitS = 2; code === 5; limitS *= 2)
+      code = (await plan(['solve', path, '-o', at('plan.json'), '--time-limit', String(limitS)])).code;
+    expect(code).toBe(4);
+    const written = JSON.parse(await readFile(at('plan.json'), 'utf8')) as GearPlan;
+    expect(written).toMatchObject({ status: 'feasible', reproducible: false });
+    expect(await validateFiles([at('plan.json')])).toMatchObject([{ ok: true }]);
+  });
+
+  it('is undecided about an accuracy where the time is over amid the counting of its cascades', async () => {
+    const answer = await solved({ slo: { latencyMs: 60, accuracy: 0.999 } }, { timeLimit: 1e-9 });
+    expect(answer.outcome).toBe('no-plan-in-time');
+    expect((await solved({ slo: { latencyMs: 60, accuracy: 0.999 } })).outcome).toBe('infeasible');
   });
 
   it('has reached its limit where it did all its work and proved nothing', async () => {
