@@ -195,6 +195,7 @@ describe('compareSpec() of a cascade', () => {
       'mix',
       'plan',
       'accuracy',
+      'with 95 % confidence',
       'p95 ms',
       'devices',
       'cost/h',
