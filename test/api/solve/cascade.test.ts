@@ -256,7 +256,7 @@ describe('solveSpec() of a cascade', () => {
     const load = { maxRps: 20_000, ranges: 20 };
     const planner = { method: 'exhaustive' } as const;
     const path = await writeFamily(folder, { cluster, load, planner, slo: { latencyMs: 25 } });
-    let code = 5;
+    let code: number | null = 5;
     for (let limitS = 2; code === 5; limitS *= 2)
       code = (await plan(['solve', path, '-o', at('plan.json'), '--time-limit', String(limitS)])).code;
     expect(code).toBe(4);
