@@ -15,7 +15,10 @@ export interface NoPlan extends Emitted {
     /** Whether that is by the mean over the seeds of the search, or by the lower end over others. */
     readonly judgedBy?: 'mean' | 'lower-end';
   };
-  /** The reasons why there is no plan; empty where a limit ended the search before one was found. */
+  /**
+   * The reasons why there is no plan; where a search ended before one was found, at most what was in the way of the plans
+   * that it tried.
+   */
   reasons: readonly NoPlanReason[];
   models: readonly NoPlanModel[];
   /** With an explanation: whether the search for SLOs that have a plan was finished. */
@@ -38,6 +41,7 @@ export interface NoPlanReason {
     | 'class-too-slow'
     | 'too-few-gpus'
     | 'rate-too-high'
+    | 'links-too-busy'
     | 'accuracy-too-high'
     | 'not-held'
     | 'other';
@@ -57,6 +61,8 @@ export interface NoPlanReason {
   readonly available?: Readonly<Record<string, number>>;
   /** The share of the rates that these GPUs can serve at most. */
   readonly servedShare?: number;
+  /** The share of time for which the uplink of the busiest server sends at the mean rate, by the plan that came nearest. */
+  readonly busyShare?: number;
   /** The mean rate that was asked for, and the one that the devices of these stages can serve. */
   readonly rps?: number;
   readonly servedRps?: number;

@@ -24,7 +24,7 @@ const NEWER_VERSIONS: Partial<Record<ArtifactKind, string>> = {
   comparison: '1.2',
   'gear-plan': '1.3',
   'load-report': '1.5',
-  'no-plan': '1.2',
+  'no-plan': '1.3',
   'pipeline-plan': '1.1',
   'plan-diff': '1.4',
   'pooled-plan': '1.2',

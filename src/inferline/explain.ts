@@ -1,3 +1,4 @@
+import { attainmentsWith } from './linked.js';
 import type { Configuration } from './problem.js';
 import {
   fewest,
@@ -48,19 +49,23 @@ export interface StageExplanation {
   }[];
 }
 
-/** explainPipeline asks the Estimator what each change of one stage of a configuration would bring. */
+/**
+ * explainPipeline says what each change of one stage of a configuration would bring: by the Estimator, and where batches may
+ * wait for links, by serving the sample with these. Then an option of another class holds over idle links too.
+ */
 export function explainPipeline(
   input: PlannerInput,
   configuration: Configuration,
   trail: readonly PlanningAction[],
 ): PipelineExplanation {
   const trials = new Trials(input);
+  const served = new Served(input, trials);
   const { names } = trials.problem.graph;
   const named = (stage: number, { candidate, batch, replicas }: StageOption): NamedOption => ({
     ...{ device: trials.candidate(stage, candidate).device, batch, replicas },
   });
   const attainments = (stage: number, option: StageOption): number[] =>
-    trials.attainments(withOption(configuration, stage, option));
+    served.attainments(withOption(configuration, stage, option));
   return {
     path: trail.map(({ action, stage, from, to, hourlyCost }) => ({
       ...{ action, stage: names[stage] as string, hourlyCost },
@@ -75,7 +80,7 @@ export function explainPipeline(
         ...(own.replicas > 1 ? { oneLess: attainments(stage, less) } : {}),
         oneMore: attainments(stage, { ...own, replicas: own.replicas + 1 }),
         classes: (trials.problem.stages[stage]?.candidates ?? []).map(({ device, hourlyCost }, candidate) => {
-          const option = cheapestOn(trials, configuration, { stage, candidate });
+          const option = cheapestOn(served, configuration, { stage, candidate });
           if (option === undefined) return { device };
           return { device, option: named(stage, option), extraCost: option.replicas * hourlyCost - cost };
         }),
@@ -86,10 +91,11 @@ export function explainPipeline(
 
 /** cheapestOn finds the batch with which a stage needs the fewest replicas on a class, all else as it is. */
 function cheapestOn(
-  trials: Trials,
+  served: Served,
   configuration: Configuration,
   { stage, candidate }: { readonly stage: number; readonly candidate: number },
 ): StageOption | undefined {
+  const { trials } = served;
   const { device, batches } = trials.candidate(stage, candidate);
   let best: StageOption | undefined;
   for (const batch of batches) {
@@ -100,9 +106,34 @@ function cheapestOn(
         most: best === undefined ? most : Math.min(most, best.replicas - 1),
         fixed: trials.problem.stages[stage]?.replicas,
       },
-      (count) => trials.meets(withOption(configuration, stage, { candidate, batch, replicas: count })),
+      (count) => served.meets(withOption(configuration, stage, { candidate, batch, replicas: count })),
     );
     if (replicas !== undefined) best = { candidate, batch, replicas };
   }
   return best;
+}
+
+/** Served says how configurations serve the sample, with links where batches may wait for them. */
+class Served {
+  constructor(
+    private readonly input: PlannerInput,
+    readonly trials: Trials,
+  ) {}
+
+  /** attainments gives the share of requests within each objective's SLO, in the draw where it is least. */
+  attainments(configuration: Configuration): number[] {
+    const { serve, problem, samples } = this.input;
+    if (serve === undefined || !this.trials.isLinked) return this.trials.attainments(configuration);
+    const ofDraws = samples.map((_, draw) => attainmentsWith(serve(configuration, draw), problem.objectives));
+    return problem.objectives.map((_, k) => Math.min(...ofDraws.map((shares) => shares[k] as number)));
+  }
+
+  meets(configuration: Configuration): boolean {
+    if (!this.trials.meets(configuration)) return false;
+    if (!this.trials.isLinked) return true;
+    const { objectives } = this.input.problem;
+    return this.attainments(configuration).every(
+      (share, k) => share >= (objectives[k]?.attainment as number),
+    );
+  }
 }

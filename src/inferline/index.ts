@@ -8,6 +8,7 @@ export { planCoarsely } from './coarse.js';
 export { estimatorOf } from './estimator.js';
 export { explainPipeline, type NamedOption, type PipelineExplanation } from './explain.js';
 export type { InfeasibleReason } from './infeasible.js';
+export type { NearestLinked } from './linked.js';
 export { type PlanningOutcome, planPipeline, provedCost } from './planner.js';
 export { chosenSpec, chosenStages, type FixedStage, planningProblemOf } from './planning.js';
 export type {

@@ -1,4 +1,4 @@
-import type { Configuration } from './problem.js';
+import type { Configuration, TailObjective } from './problem.js';
 import { isCheaper, type PlannerInput, type Trials, withOption } from './trials.js';
 
 /** LinkedInput is what is planned from where batches may wait for links: `serve` is there. */
@@ -16,9 +16,20 @@ interface Found {
   readonly estimates: number;
 }
 
+/** NearestLinked is the configuration that came nearest to the objectives with links, and missed them. */
+export interface NearestLinked {
+  readonly configuration: Configuration;
+  /** The share of requests in time, by objective, in a draw that missed one. */
+  readonly attainments: readonly number[];
+  /** Whether a limit of the input cut the search off. */
+  readonly isCut: boolean;
+}
+
 /** LinkedOutcome is a configuration that meets the objectives with links, or that none was found. */
 export interface LinkedOutcome {
   readonly configuration?: Configuration;
+  /** Where none was found, the one that came nearest. */
+  readonly nearest?: NearestLinked;
   /** The estimates and the configurations that were served with links. */
   readonly estimates: number;
   readonly finished: boolean;
@@ -38,17 +49,19 @@ export function planLinked(
   const runs = new LinkedRuns(input);
   if (runs.meets(begin)) return { configuration: begin, estimates: runs.count, finished: true };
   let estimates = 0;
+  const most = input.mostEstimates ?? Number.POSITIVE_INFINITY;
+  const left = (): number => most - trials.estimates - estimates - runs.count;
   for (const stretch of STRETCHES) {
-    const left =
-      (input.mostEstimates ?? Number.POSITIVE_INFINITY) - trials.estimates - estimates - runs.count;
-    if (runs.stopped || left <= 0) break;
-    const found = plan(stretched(input, stretch, left));
+    if (runs.stopped || left() <= 0) break;
+    const found = plan(stretched(input, stretch, left()));
     estimates += found?.estimates ?? 0;
     if (found === undefined || !runs.meets(found.configuration)) continue;
     const configuration = thinned(trials, found.configuration, runs);
     return { configuration, estimates: estimates + runs.count, finished: !runs.stopped };
   }
-  return { estimates: estimates + runs.count, finished: !runs.stopped };
+  const isCut = left() <= 0 || input.stop?.(runs.count) === true;
+  const nearest = { ...(runs.nearest as Missed), isCut };
+  return { nearest, estimates: estimates + runs.count, finished: !runs.stopped };
 }
 
 function stretched(
@@ -88,10 +101,22 @@ function thinned(trials: Trials, begin: Configuration, runs: LinkedRuns): Config
   return best;
 }
 
+/** attainmentsWith gives the share of the requests of a draw within each objective's SLO. */
+export function attainmentsWith(latencyNs: Float64Array, objectives: readonly TailObjective[]): number[] {
+  return objectives.map(({ sloNs }) => {
+    const within = latencyNs.reduce((sum, ns) => (ns <= sloNs ? sum + 1 : sum), 0);
+    return latencyNs.length === 0 ? 1 : within / latencyNs.length;
+  });
+}
+
+type Missed = Omit<NearestLinked, 'isCut'>;
+
 /** LinkedRuns serves the draws by configurations, with links, and counts them. */
 class LinkedRuns {
   /** The configurations that were served. */
   count = 0;
+  /** What came nearest to the objectives, of all that missed them. */
+  nearest: Missed | undefined;
   private served = 0;
   /** The draws, the one that missed last first. */
   private readonly draws: number[];
@@ -115,9 +140,18 @@ class LinkedRuns {
   private isMet(configuration: Configuration, draw: number): boolean {
     const latencyNs = this.input.serve(configuration, draw);
     this.served += latencyNs.length;
-    return this.input.problem.objectives.every(({ attainment, sloNs }) => {
-      const within = latencyNs.reduce((sum, ns) => (ns <= sloNs ? sum + 1 : sum), 0);
-      return latencyNs.length === 0 || within / latencyNs.length >= attainment;
-    });
+    const { objectives } = this.input.problem;
+    const attainments = attainmentsWith(latencyNs, objectives);
+    if (objectives.every(({ attainment }, k) => (attainments[k] as number) >= attainment)) return true;
+    if (this.nearest === undefined || this.reached(attainments) > this.reached(this.nearest.attainments))
+      this.nearest = { configuration, attainments };
+    return false;
+  }
+
+  /** reached is the least part of an objective's attainment that is reached. */
+  private reached(attainments: readonly number[]): number {
+    return Math.min(
+      ...this.input.problem.objectives.map(({ attainment }, k) => (attainments[k] as number) / attainment),
+    );
   }
 }

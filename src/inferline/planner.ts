@@ -4,7 +4,7 @@ import { costBound, searchExactly } from './exact.js';
 import { planGreedily } from './greedy.js';
 import { type InfeasibleReason, reasonsOf, scarceReason } from './infeasible.js';
 import { type LeastSlo, leastSlo } from './least-slo.js';
-import { planLinked } from './linked.js';
+import { type NearestLinked, planLinked } from './linked.js';
 import type { Configuration } from './problem.js';
 import { isCheaper, type PlannerInput, type PlanningAction, Trials } from './trials.js';
 
@@ -32,7 +32,13 @@ export type PlanningOutcome =
       readonly estimates: number;
     }
   /** The search was stopped before it found a configuration or proved that there is none. */
-  | { readonly status: 'undecided'; readonly lowerBound: number; readonly estimates: number };
+  | {
+      readonly status: 'undecided';
+      readonly lowerBound: number;
+      readonly estimates: number;
+      /** Where only waiting for links is in the way of what was found: what came nearest with them. */
+      readonly nearest?: NearestLinked;
+    };
 
 /**
  * planPipeline finds a configuration that serves the sample within the objectives at little cost (`inferline`) or at
@@ -70,10 +76,11 @@ function answered(input: PlannerInput, asking: Asking): PlanningOutcome {
     const found = withoutLinks(asked, { trials: new Trials(asked), method: 'inferline' });
     return found.status === 'feasible' ? found : undefined;
   });
-  const { configuration } = linked;
+  const { configuration, nearest } = linked;
   const estimates = plain.estimates + linked.estimates;
   const { lowerBound } = plain;
-  if (configuration === undefined) return { status: 'undecided', lowerBound, estimates };
+  if (configuration === undefined)
+    return { status: 'undecided', lowerBound, estimates, ...(nearest && { nearest }) };
   const hourlyCost = trials.hourlyCost(configuration);
   return { ...plain, configuration, hourlyCost, finished: plain.finished && linked.finished, estimates };
 }

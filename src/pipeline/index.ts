@@ -18,6 +18,7 @@ export {
   type StageGraph,
 } from './graph.js';
 export { classFigures, latencyUsByBatch, measuredBatches } from './latencies.js';
+export { busiestUplink } from './link-uses.js';
 export { drawnDurationNs } from './load-duration.js';
 export { longestPath, type PathTimes } from './longest-path.js';
 export { givenFigures, openFigures } from './measured-figures.js';

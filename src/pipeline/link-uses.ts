@@ -1,4 +1,4 @@
-import type { OpenCluster, StagePlacement } from '../artifacts/index.js';
+import type { OpenCluster, PlannedStage, StagePlacement } from '../artifacts/index.js';
 import { seatsOf } from '../artifacts/index.js';
 import type { StageGraph } from './graph.js';
 import { linkUs } from './transfers.js';
@@ -50,13 +50,56 @@ export function linkUses({ graph, cluster, factors, bytes, sets }: SentStages): 
  */
 export function uplinksRps(
   placement: readonly StagePlacement[],
-  { devices }: OpenCluster,
+  cluster: OpenCluster,
   upS: (stages: readonly string[]) => number,
 ): number {
-  const sent = new Map<string, number>();
-  for (const { place, server } of seatsOf(placement, devices))
-    if (place.standby !== true) sent.set(server, (sent.get(server) ?? 0) + upS(place.stages));
   let most = 0;
-  for (const busyS of sent.values()) most = Math.max(most, busyS);
+  for (const { upS: busyS } of sentByServer(placement, cluster, upS)) most = Math.max(most, busyS);
   return 1 / most;
+}
+
+/** SendingServer is a server with how long it sends for a request to the pipeline, on average. */
+interface SendingServer {
+  readonly server: string;
+  readonly class: string;
+  /** The stages on it that send. */
+  readonly stages: readonly string[];
+  readonly upS: number;
+}
+
+function sentByServer(
+  placement: readonly StagePlacement[],
+  { devices }: OpenCluster,
+  upS: (stages: readonly string[]) => number,
+): SendingServer[] {
+  const sent = new Map<string, SendingServer>();
+  for (const { place, server } of seatsOf(placement, devices)) {
+    const more = place.standby === true ? 0 : upS(place.stages);
+    if (more === 0) continue;
+    const known = sent.get(server);
+    const stages = [...new Set([...(known?.stages ?? []), ...place.stages])];
+    sent.set(server, { server, class: place.class, stages, upS: (known?.upS ?? 0) + more });
+  }
+  return [...sent.values()];
+}
+
+/** busiestUplink names the server of a plan whose devices, each of one stage, send longest for a request on average. */
+export function busiestUplink(
+  placement: readonly StagePlacement[],
+  cluster: OpenCluster,
+  stages: readonly PlannedStage[],
+): SendingServer | undefined {
+  const deviceOf = new Map(stages.map(({ name, device }) => [name, device]));
+  const upS = new Map(
+    stages.map(({ name, device, next, scaleFactor, replicas }) => {
+      const visitUs = next.map(({ to, probability = 1, transferBytes }) => {
+        return probability * linkUs(cluster, [device, deviceOf.get(to) as string], transferBytes);
+      });
+      return [name, (scaleFactor * visitUs.reduce((sum, us) => sum + us, 0)) / 1e6 / replicas];
+    }),
+  );
+  const all = sentByServer(placement, cluster, (on) =>
+    on.reduce((sum, name) => sum + (upS.get(name) ?? 0), 0),
+  );
+  return all.sort((a, b) => b.upS - a.upS)[0];
 }

@@ -64,7 +64,12 @@ export interface DeviceSet {
 
 /** GivenReason is a reason why what a spec fixes is no plan: a code, the figures, and all of it in words. */
 export interface GivenReason {
-  readonly code: 'too-few-gpus' | 'weights-exceed-memory' | 'slo-too-short' | 'rate-too-high';
+  readonly code:
+    | 'too-few-gpus'
+    | 'weights-exceed-memory'
+    | 'slo-too-short'
+    | 'rate-too-high'
+    | 'links-too-busy';
   readonly text: string;
   /** The stages that it is about. */
   readonly stages?: readonly string[];
@@ -74,6 +79,9 @@ export interface GivenReason {
   readonly sloMs?: number;
   readonly latencyMs?: number;
   readonly overMs?: number;
+  /** The share of requests that must be in time, and for which share of the time the busiest server's uplink is busy. */
+  readonly attainment?: number;
+  readonly busyShare?: number;
   /** The rate that was asked for, and the one that the devices can serve. */
   readonly rps?: number;
   readonly servedRps?: number;

@@ -32,6 +32,7 @@ import {
   shareWithin,
 } from '../../pipeline/index.js';
 import type { Trace } from '../../workload/index.js';
+import { busyLinks } from './busy-links.js';
 import { LinkedSample } from './linked-sample.js';
 import { pipelineSamples, SAMPLE_SEED, withEnvelopeOf } from './pipeline-sample.js';
 
@@ -46,7 +47,12 @@ export type PlannedOpen =
       readonly estimates: number;
       readonly explanation?: PipelineExplanation;
     }
-  | { readonly status: 'undecided'; readonly estimates: number }
+  | {
+      readonly status: 'undecided';
+      readonly estimates: number;
+      /** What was in the way of the plans that the search tried. */
+      readonly reasons: readonly GivenReason[];
+    }
   | {
       readonly status: 'infeasible';
       readonly reasons: readonly GivenReason[];
@@ -93,12 +99,13 @@ export async function planOpen(
   const problem = planningProblemOf(open);
   const samples = await pipelineSamples(spec, spec.load as PipelineLoad, trace);
   const { method } = spec.planner;
+  const { served, explained } = servings({ problem, samples, spec, files });
   if (isCoarse(method)) {
     const outcome = planCoarsely(problem, samples, method === 'coarse-mean' ? 'mean' : 'peak');
     if (outcome.status === 'infeasible') return infeasible(outcome, open);
     const plan = planOf(outcome.configuration, { problem, samples, spec, files });
     const why = explain
-      ? explainPipeline({ problem, samples, estimatorOf }, outcome.configuration, [])
+      ? explainPipeline({ problem, samples, estimatorOf, ...explained }, outcome.configuration, [])
       : undefined;
     return { status: 'feasible', plan, finished: true, estimates: 0, ...(why && { explanation: why }) };
   }
@@ -114,15 +121,11 @@ export async function planOpen(
     known.set(sample, estimator);
     return estimator;
   };
-  const links = linkedServing({ problem, samples, spec, files });
   const outcome = planPipeline(
-    {
-      ...{ problem, samples, estimatorOf: kept, mostEstimates: work, stop: cutting, tellsSlo },
-      ...(links && { serve: keepingUp(links, { problem, samples, spec, files }) }),
-    },
+    { problem, samples, estimatorOf: kept, mostEstimates: work, stop: cutting, tellsSlo, ...served },
     method === 'exact' ? 'exact' : 'inferline',
   );
-  if (outcome.status === 'undecided') return outcome;
+  if (outcome.status === 'undecided') return undecided(outcome, { problem, spec, files });
   if (outcome.status === 'infeasible') return infeasible(outcome, open);
   const { configuration, lowerBound, estimates, finished, trail } = outcome;
   const body = planOf(configuration, { problem, samples, spec, files, known });
@@ -130,7 +133,9 @@ export async function planOpen(
     ...{ ...body, ...costProof(body.hourlyCost ?? 0, lowerBound) },
     ...(isCut ? { reproducible: false } : {}),
   };
-  const why = explain ? explainPipeline({ problem, samples, estimatorOf }, configuration, trail) : undefined;
+  const why = explain
+    ? explainPipeline({ problem, samples, estimatorOf, ...explained }, configuration, trail)
+    : undefined;
   return {
     ...{
       status: 'feasible',
@@ -143,6 +148,22 @@ export async function planOpen(
     },
     ...(why && { explanation: why }),
   };
+}
+
+/** servings are by what a search judges with links, and by what its answer is explained. */
+function servings(planned: Planned) {
+  const links = linkedServing(planned);
+  if (links === undefined) return {};
+  return { served: { serve: keepingUp(links, planned) }, explained: { serve: links } };
+}
+
+/** undecided names the links that were in the way, where links were. */
+function undecided(
+  { nearest, estimates }: Extract<PlanningOutcome, { status: 'undecided' }>,
+  planned: Pick<Planned, 'problem' | 'spec' | 'files'>,
+): PlannedOpen {
+  const reason = nearest && busyLinks(chosenPlan(nearest.configuration, planned), nearest, planned.spec);
+  return { status: 'undecided', estimates, reasons: reason === undefined ? [] : [reason] };
 }
 
 const ROUNDING = 1e-9;

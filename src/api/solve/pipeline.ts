@@ -88,7 +88,13 @@ export type PipelineSolved =
       readonly explanation?: undefined;
       readonly document: NoPlan;
     }
-  | { readonly outcome: 'no-plan-in-time'; readonly notHeld?: undefined; readonly document: NoPlan };
+  | {
+      readonly outcome: 'no-plan-in-time';
+      readonly notHeld?: undefined;
+      /** What was in the way of the plans that were tried, and what would help, where that is known. */
+      readonly advice?: string;
+      readonly document: NoPlan;
+    };
 
 /**
  * solvePipeline answers a spec of kind `pipeline`, and writes the plan where an output is named.
@@ -109,8 +115,11 @@ export async function solvePipeline(
     ...{ ms: performance.now() - startedMs, phases: {}, columns: 0, rounds: 0 },
     nodes: 'estimates' in outcome ? outcome.estimates : 0,
   };
-  if (outcome.status === 'undecided')
-    return { outcome: 'no-plan-in-time', document: undecidedPipeline(loaded, solver) };
+  if (outcome.status === 'undecided') {
+    const document = undecidedPipeline(loaded, outcome.reasons, solver);
+    const [advice] = outcome.reasons.map(({ text }) => text);
+    return { outcome: 'no-plan-in-time', ...(advice === undefined ? {} : { advice }), document };
+  }
   if (outcome.status === 'infeasible') {
     const document = noPipelinePlan(outcome, loaded, solver);
     return { outcome: 'infeasible', reasons: outcome.reasons.map(({ text }) => text), document };
@@ -263,10 +272,14 @@ export function pipelineServing({ planner: { method }, serving, tuner }: Pipelin
   };
 }
 
-function undecidedPipeline({ spec, inputs }: LoadedPipeline, solver: NoPlan['solver']): NoPlan {
+function undecidedPipeline(
+  { spec, inputs }: LoadedPipeline,
+  reasons: readonly GivenReason[],
+  solver: NoPlan['solver'],
+): NoPlan {
   const status = {
     status: 'no-plan-in-time' as const,
-    reasons: [],
+    reasons: [...reasons],
     models: [noPlanModelOf(spec.value, [])],
     solver,
   };

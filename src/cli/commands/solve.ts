@@ -204,10 +204,12 @@ async function noPlanText(
     return notHeldText(notHeld);
   }
   if (aborted) return 'the search was stopped before it found a plan';
-  if ('advice' in found && found.reasons.length > 0)
-    return `no plan was found that holds in simulation, and it is not proved that there is none:\n${indent(found.reasons)}`;
-  if ('advice' in found)
-    return `the search ended before it found a plan, or proved that there is none; ${found.advice}`;
+  const advice = 'advice' in found ? found.advice : undefined;
+  if (advice !== undefined && found.reasons.length > 0)
+    return `no plan was found that holds in simulation, and it is not proved that there is none:
+${indent(found.reasons)}`;
+  if (advice !== undefined)
+    return `the search ended before it found a plan, or proved that there is none; ${advice}`;
   if (limit === 'time' && hold !== undefined)
     return 'the time was over before runs had confirmed what a plan holds; give more with --time-limit, or solve without --hold';
   if (limit === 'time') return 'the time was over before a plan was found; give more with --time-limit';

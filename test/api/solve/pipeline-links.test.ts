@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -25,6 +25,8 @@ function profileOf(name: string, cutBytes: number) {
 }
 
 interface Shape {
+  readonly gbps?: number;
+  readonly explain?: boolean;
   readonly count: number;
   readonly rps: number;
   readonly sloMs?: number;
@@ -32,11 +34,14 @@ interface Shape {
 }
 
 /** solved plans a → b over links of 1 Gbit/s, where a row takes 4.8 ms: a server can send 208/s. */
-async function solved(name: string, { count, rps, sloMs = 150, method = 'inferline' }: Shape) {
+async function solved(
+  name: string,
+  { count, rps, sloMs = 150, method = 'inferline', gbps = 1, explain }: Shape,
+) {
   const spec = {
     kind: 'pipeline',
     name: 'p',
-    cluster: { kind: 'cluster', networkGbps: 1, devices: { g: { hourlyCost: 1, perServer: 8, count } } },
+    cluster: { kind: 'cluster', networkGbps: gbps, devices: { g: { hourlyCost: 1, perServer: 8, count } } },
     stages: [
       { name: 'a', profile: 'a.json', next: ['b'] },
       { name: 'b', profile: 'b.json' },
@@ -46,7 +51,7 @@ async function solved(name: string, { count, rps, sloMs = 150, method = 'inferli
   const path = join(folder, `${name}.spec.json`);
   await writeFile(path, JSON.stringify(spec));
   const output = join(folder, `${name}.plan.json`);
-  const outcome = await solveSpec(path, { output, work: 2000 });
+  const outcome = await solveSpec(path, { output, work: 2000, explain });
   return { outcome, output };
 }
 
@@ -93,6 +98,51 @@ describe('a pipeline whose servers send much', () => {
     const { outcome } = await solved('scarce', { count: 8, rps: 260 });
     if (outcome.outcome !== 'infeasible') throw new Error(outcome.outcome);
     expect(outcome.reasons.join()).toContain('the uplinks of the servers of g have too little time');
+  });
+
+  it('has no plan that was found where one uplink is nearly busy, and is told which and what helps', async () => {
+    const near = { count: 8, rps: 203 };
+    const { outcome } = await solved('near', near);
+    if (outcome.outcome !== 'no-plan-in-time') throw new Error(outcome.outcome);
+    const [reason] = outcome.document.reasons;
+    expect(reason).toMatchObject({ code: 'links-too-busy', class: 'g', stages: ['a'], rps: 203 });
+    expect(reason?.busyShare).toBeCloseTo(203 * 0.0048, 9);
+    expect('advice' in outcome && outcome.advice).toBe(reason?.text);
+    expect(reason?.text).toContain(
+      'the uplink of g-0 (class g), which sends for a, would be busy for 97.4 %',
+    );
+    expect(reason?.text).toContain('more servers of g, faster links (linkGbps, networkGbps) or a longer SLO');
+    // Each of these helps indeed.
+    for (const [name, change] of Object.entries({
+      count: { count: 16 },
+      gbps: { gbps: 2 },
+      slo: { sloMs: 400 },
+    }))
+      expect((await solved(`near-${name}`, { ...near, ...change })).outcome.outcome).toBe('pipeline-plan');
+  });
+
+  it('is explained with links: what a replica more gives is what its plan is simulated with', async () => {
+    const asked = { count: 8, rps: 200 };
+    const { outcome, output } = await solved('explained', { ...asked, explain: true });
+    if (outcome.outcome !== 'pipeline-plan') throw new Error(outcome.outcome);
+    const { stages = [] } = outcome.explanation ?? {};
+    const { plan } = outcome;
+    expect(stages.map(({ stage }) => stage)).toEqual(['a', 'b']);
+    // The same plan with a replica more, whose stages are fixed, in the simulator.
+    const spec = JSON.parse(await readFile(join(folder, 'explained.spec.json'), 'utf8'));
+    for (const [k, stage] of plan.stages.entries()) {
+      const { device, batch, replicas } = stage;
+      Object.assign(spec.stages[k], { device, batch, replicas: k === 0 ? replicas + 1 : replicas });
+    }
+    const path = join(folder, 'more.spec.json');
+    const serving = { scheduler: 'inferline' };
+    await writeFile(path, JSON.stringify({ ...spec, serving, planner: { method: 'given' } }));
+    const more = await solveSpec(path, { output: `${output}.more` });
+    if (more.outcome !== 'pipeline-plan') throw new Error(JSON.stringify(more.document));
+    const runs = [1, 2].map((seed) => simulatePlan(`${output}.more`, { seed, duration: 10, rps: ['200'] }));
+    const shares = (await Promise.all(runs)).map(({ report }) => report.overall.attainment as number);
+    expect(Math.min(...shares)).toBeLessThan(1);
+    expect(stages[0]?.oneMore[0]).toBeCloseTo(Math.min(...shares), 9);
   });
 
   it.each([
