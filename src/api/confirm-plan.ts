@@ -6,6 +6,7 @@ import {
   type GearPlan,
   InputError,
   type InputFile,
+  MissingError,
   type PipelinePlan,
   type PooledPlan,
   type PooledSpec,
@@ -69,8 +70,8 @@ interface Recomputing {
  * pipeline's anew; the search for a gear plan is repeated, which gives the same plan again. Where that is not to be repeated, or
  * an interruption ended that search, what follows from the plan's gears and placement is worked out instead.
  * @returns `unnamed` where the plan names no spec, so that nothing can be recomputed
- * @throws InputError where the plan contradicts itself, an input has changed or is missing, or a figure or a placement
- *   of the plan is not right
+ * @throws InputError where the plan contradicts itself, an input has changed, or a figure or a placement of the plan is not
+ *   right; MissingError where inputs are only missing
  */
 export async function confirmPlan(
   plan: AnyPlan,
@@ -83,8 +84,11 @@ export async function confirmPlan(
   if (contradictions.length > 0 && (spec === undefined || plan.kind !== 'pooled-plan'))
     throw new InputError(`use ${named}`, contradictions, CONTRADICTION_ADVICE);
   if (spec === undefined) return 'unnamed';
-  const changed = await changedInputs(plan.inputs ?? [], path, files);
-  if (changed.length > 0) throw new InputError(`check ${named} against its inputs`, changed, CHANGED_ADVICE);
+  const { faults: changed, areMissing } = await changedInputs(plan.inputs ?? [], path, files);
+  if (changed.length > 0) {
+    const Kind = areMissing ? MissingError : InputError;
+    throw new Kind(`check ${named} against its inputs`, changed, CHANGED_ADVICE);
+  }
   const found = await recomputed(plan, { path: pathFrom(path, spec.path), holder: path, files, repeats });
   const faults = found.length > 0 ? found : contradictions;
   if (faults.length > 0) throw new InputError(`confirm ${named}`, faults);
@@ -214,7 +218,7 @@ export async function confirmBundledPlan(
   if (deployed === undefined) return;
   const path = pathFrom(manifest.path, deployed.path);
   const files = new FilesRead();
-  if ((await changedInputs(plan.inputs ?? [], path, files)).length > 0) return;
+  if ((await changedInputs(plan.inputs ?? [], path, files)).faults.length > 0) return;
   const named = pathFrom(manifest.path, manifest.value.plan.path);
   await confirmPlan(plan, { path, named, files, repeats });
 }
@@ -232,7 +236,7 @@ export async function confirmSimulated({
   const files = new FilesRead(profiles);
   const { inputs = [] } = plan.value;
   if (!inputs.some(({ role }) => role === 'spec')) return;
-  if ((await changedInputs(inputs, madeAt, files)).length > 0) return;
+  if ((await changedInputs(inputs, madeAt, files)).faults.length > 0) return;
   await confirmPlan(plan.value, { path: madeAt, named: plan.path, files, repeats: [] });
 }
 
@@ -251,31 +255,35 @@ function inputFaults(named: readonly InputFile[] | undefined, needed: readonly I
     .map(({ role, path }) => fault(`lacks ${path}, the ${role} that it was made from`, '/inputs'));
 }
 
+/** changedInputs finds inputs that are not as they were, and says whether all of these are only missing. */
 async function changedInputs(
   named: readonly { path: string; sha256: string }[],
   holder: string,
   files: FilesRead,
-): Promise<Fault[]> {
+): Promise<{ readonly faults: readonly Fault[]; readonly areMissing: boolean }> {
   const faults: Fault[] = [];
+  let areMissing = true;
   for (const { path, sha256 } of named) {
     const there = await digestAt(pathFrom(holder, path), files);
-    if (typeof there !== 'string') faults.push(...there.map(({ message }) => fault(message, path)));
-    else if (there !== sha256)
+    if (there === sha256) continue;
+    areMissing &&= there instanceof MissingError;
+    if (typeof there === 'string')
       faults.push({
         path,
         message: `has changed: its digest is ${there.slice(0, 12)}…, not ${sha256.slice(0, 12)}…`,
       });
+    else faults.push(...there.faults.map(({ message }) => fault(message, path)));
   }
-  return faults;
+  return { faults, areMissing };
 }
 
 /** digestAt gives a file's digest, or the reason why it cannot be read. */
-async function digestAt(path: string, files: FilesRead): Promise<string | readonly Fault[]> {
+async function digestAt(path: string, files: FilesRead): Promise<string | InputError> {
   try {
     return await files.digestOf(path);
   } catch (error) {
     const told = unreadable(path, error);
-    if (told instanceof InputError) return told.faults;
+    if (told instanceof InputError) return told;
     throw error;
   }
 }

@@ -1,3 +1,4 @@
+import { keepingUp, replicaRps } from './keeping-up.js';
 import { attainmentsWith } from './linked.js';
 import type { Configuration } from './problem.js';
 import {
@@ -39,6 +40,8 @@ export interface StageExplanation {
   readonly stage: string;
   /** The attainment with a replica less, by objective; absent where there is but one. */
   readonly oneLess?: readonly number[];
+  /** The mean rate of requests that a replica less serves at most, where the load's is higher and so asks for all of them. */
+  readonly oneLessRps?: number;
   /** The attainment with a replica more, by objective. */
   readonly oneMore: readonly number[];
   /** The cheapest way to serve the stage on each class, all else as it is; absent options meet no objective. */
@@ -77,7 +80,7 @@ export function explainPipeline(
       const less = { ...own, replicas: own.replicas - 1 };
       return {
         stage: name,
-        ...(own.replicas > 1 ? { oneLess: attainments(stage, less) } : {}),
+        ...(own.replicas > 1 ? { oneLess: attainments(stage, less), ...tooSlow(trials, stage, less) } : {}),
         oneMore: attainments(stage, { ...own, replicas: own.replicas + 1 }),
         classes: (trials.problem.stages[stage]?.candidates ?? []).map(({ device, hourlyCost }, candidate) => {
           const option = cheapestOn(served, configuration, { stage, candidate });
@@ -87,6 +90,18 @@ export function explainPipeline(
       };
     }),
   };
+}
+
+/** tooSlow gives the mean rate that a stage serves at most, where it does not keep up with that of the load. */
+function tooSlow(
+  trials: Trials,
+  stage: number,
+  { candidate, batch, replicas }: StageOption,
+): Pick<StageExplanation, 'oneLessRps'> {
+  const one = { candidate: trials.candidate(stage, candidate), batch };
+  const { load } = trials.problem;
+  if (load === undefined || replicas >= keepingUp({ load }, { stage, ...one })) return {};
+  return { oneLessRps: (replicas * replicaRps(one)) / (load.visits[stage] as number) };
 }
 
 /** cheapestOn finds the batch with which a stage needs the fewest replicas on a class, all else as it is. */

@@ -87,9 +87,11 @@ export function stageTable({ stages, shared = [] }: PipelinePlan): Table {
 
 /** stageChangeTable says, for each stage, what a replica less or more gives, and what other classes would cost. */
 export function stageChangeTable({ stages }: PipelineExplanation): Table {
-  const rows = stages.map(({ stage, oneLess, oneMore, classes }) => [
+  const lessText = (oneLess: readonly number[], rps: number | undefined): string =>
+    rps === undefined ? shares(oneLess) : `${shares(oneLess)}, but at most ${figure(rps)}/s in the long run`;
+  const rows = stages.map(({ stage, oneLess, oneLessRps, oneMore, classes }) => [
     stage,
-    orDash(oneLess, shares),
+    orDash(oneLess, (less) => lessText(less, oneLessRps)),
     shares(oneMore),
     classes
       .map(({ device, option, extraCost = 0 }) =>

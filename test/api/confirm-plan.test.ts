@@ -171,7 +171,10 @@ it('plan deploy refuses more virtual GPUs than are served', async () => {
 
 it('plan validate and plan deploy say why an input of a plan cannot be read', async () => {
   await rename(join(folder, 'spec.yaml'), join(folder, 'old.yaml'));
-  expect((await validated()).stderr).toContain('spec.yaml: there is no such file');
+  for (const ran of [await validated(), await deployed()]) {
+    expect(ran.code).toBe(7);
+    expect(ran.stderr).toContain('spec.yaml: there is no such file');
+  }
   const { symlink } = await import('node:fs/promises');
   await symlink('spec.yaml', join(folder, 'spec.yaml'));
   for (const ran of [await validated(), await deployed()]) {

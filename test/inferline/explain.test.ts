@@ -9,9 +9,9 @@ const CASES = cases(60, 500);
 
 describe('explainPipeline()', () => {
   it('names for each class an option that meets the objectives, dearer than the plan, and steps that end at the plan', () => {
-    let options = 0;
+    let [options, tooSlow] = [0, 0];
     for (let seed = 0; seed < CASES; seed++) {
-      const { problem, sample } = randomProblem(seed, { mostStages: 3, requests: 60 });
+      const { problem, sample } = randomProblem(seed, { mostStages: 3, requests: 60, keepsUp: true });
       const input = { problem, samples: [sample], estimatorOf: plainEstimator };
       const outcome = planPipeline(input, 'inferline');
       if (outcome.status !== 'feasible') continue;
@@ -30,7 +30,7 @@ describe('explainPipeline()', () => {
         };
         return estimator.estimate(asked).attainments;
       };
-      stages.forEach(({ oneLess, oneMore, classes }, stage) => {
+      stages.forEach(({ oneLess, oneLessRps, oneMore, classes }, stage) => {
         const [candidate, batch, replicas] = [
           configuration.candidate[stage] as number,
           configuration.batch[stage] as number,
@@ -40,6 +40,13 @@ describe('explainPipeline()', () => {
         expect(oneLess).toEqual(
           replicas === 1 ? undefined : attainments(stage, [candidate, batch, replicas - 1]),
         );
+        const { rps = 0, visits = [] } = problem.load ?? {};
+        const ns = problem.stages[stage]?.candidates[candidate]?.latencyNs[batch - 1] as number;
+        const servedRps = ((replicas - 1) * batch * 1e9) / ns / (visits[stage] ?? 1);
+        if (replicas > 1 && rps > servedRps * (1 + 1e-9)) {
+          expect(oneLessRps).toBeCloseTo(servedRps, 6);
+          tooSlow++;
+        } else expect(oneLessRps).toBeUndefined();
         classes.forEach(({ option, extraCost }, k) => {
           if (option === undefined) return;
           options++;
@@ -53,5 +60,6 @@ describe('explainPipeline()', () => {
       });
     }
     expect(options).toBeGreaterThan(CASES);
+    expect(tooSlow).toBeGreaterThan(0);
   });
 });

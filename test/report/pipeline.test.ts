@@ -71,6 +71,12 @@ it('the tables of an explanation have the changes of each stage, and the steps o
   expect(stageChangeTable(explanation).rows).toEqual([
     ['slow', '90.00 %, 50.00 %', '100.00 %, 70.00 %', 'cpu: misses, 3 × k80 at 4: +0, 3 × v100 at 4: +0.640'],
   ]);
+  const [one] = explanation.stages;
+  const lacking = {
+    ...explanation,
+    stages: [{ ...(one as typeof one & object), oneLess: [1], oneLessRps: 83.3 }],
+  };
+  expect(stageChangeTable(lacking).rows[0]?.[1]).toBe('100.00 %, but at most 83.3/s in the long run');
   expect(pathTable(explanation).rows).toEqual([['1', 'slow', '3 × v100 at 4', '3 × k80 at 4', '2.52']]);
 });
 

@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { PipelinePlan, PlanTuner } from '../../src/artifacts/index.js';
 import { ToldFaults } from '../../src/artifacts/index.js';
 import { chosenScheduler, chosenTuner, type ServedPlan } from '../../src/serving/index.js';
+import { LoadMeter } from '../../src/serving/tuning/load-meter.js';
+import { type TunedPlan, tunerOf, tunerSettings } from '../../src/serving/tuning/tuned-plan.js';
 import { edge, pipelineOf } from '../pipeline-plans.js';
 import { planOf } from './plans.js';
 
@@ -75,6 +77,28 @@ describe('chosenTuner()', () => {
       },
     ]);
     expect((plan as PipelinePlan).placement).toHaveLength(32);
+  });
+
+  it('counts no device for more than all of its time, whatever a plan says that it needs', () => {
+    const asked = { serving: { scheduler: 'fifo', tuner: { kind: 'inferline' as const } } };
+    const busy = planWith({ ...asked, shared: [{ stages: ['b', 'c'], maxProvisioningRatio: 1.6 }] });
+    busy.stages[0]!.maxProvisioningRatio = 4;
+    const tuned = chosen(busy).scheduler.tuner as TunedPlan;
+    expect(tuned.sets.map(({ provisioning }) => provisioning)).toEqual([1, 1]);
+    // In a second, 300 requests take 22.5 s of device time in the one set, and 6 in the other.
+    const atNs = Array.from({ length: 900 }, (_, i) => (i * 1e9) / 300);
+    const sets = tuned.sets.map((set) => ({ ...set, most: 100 }));
+    const load = {
+      ...{ envelope: [{ windowUs: 1e6, requests: 10 }] },
+      ahead: { windowS: 1, requests: [300, 300, 300] },
+    };
+    for (const kind of ['inferline', 'oracle'] as const) {
+      const settings = tunerSettings({ kind }) as TunedPlan['settings'];
+      const tuner = tunerOf({ ...tuned, ...load, sets, settings });
+      for (const at of atNs) if (tuner.arrived(at) || tuner.nextAt <= at) tuner.decide(at, new LoadMeter(2));
+      expect(tuner.wanted[0], kind).toBeGreaterThanOrEqual(23);
+      expect(tuner.wanted[1], kind).toBeGreaterThanOrEqual(6);
+    }
   });
 
   it('limits the GPUs in use to those that exist of a class', () => {

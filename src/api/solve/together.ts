@@ -27,6 +27,7 @@ import {
   noPlanModelOf,
   type PipelineTools,
   pipelinePlan,
+  pipelineServing,
   pipelineTools,
   profilesIn,
 } from './pipeline.js';
@@ -115,13 +116,9 @@ export async function solveTogether(
     };
     return { outcome: document.status, reasons: reasons.map(({ text }) => text), document };
   }
-  const plans: PipelinePlan[] = [];
-  for (const [k, one] of loaded.entries()) {
-    const { plan: body } = outcome.parts[k] as { plan: PipelinePlanBody };
-    const others = loaded.filter((other) => other !== one).map(nameOf);
-    const made = await planWithShare(one, body, { tools, others, file: files[k] });
-    plans.push(isTimed ? { ...made, reproducible: false } : made);
-  }
+  const bodies = outcome.parts.map((part) => (part as { plan: PipelinePlanBody }).plan);
+  const made = await plansWithShares(loaded, bodies, { tools, files });
+  const plans = isTimed ? made.map((one) => ({ ...one, reproducible: false })) : made;
   if (output !== undefined) await mkdir(output, { recursive: true });
   for (const [k, file] of files.entries())
     if (file !== undefined) await saveArtifact<'pipeline-plan'>(file, plans[k] as PipelinePlan);
@@ -267,22 +264,68 @@ function withCounts(cluster: OpenCluster, counts: Readonly<Record<string, number
   return { ...cluster, devices: Object.fromEntries(devices) };
 }
 
-/** planWithShare makes the plan of a pipeline again in a cluster that has only the devices which it uses. */
+/** plansWithShares makes the plan of each pipeline again with its share of the devices. */
+async function plansWithShares(
+  loaded: readonly LoadedPipeline[],
+  bodies: readonly PipelinePlanBody[],
+  { tools, files }: { readonly tools: PipelineTools; readonly files: readonly (string | undefined)[] },
+): Promise<PipelinePlan[]> {
+  const shares = sharesOf(loaded, bodies, freeIn(loaded, tools));
+  const plans: PipelinePlan[] = [];
+  for (const [k, one] of loaded.entries()) {
+    const others = loaded.filter((other) => other !== one).map(nameOf);
+    const share = { counts: shares[k] as Record<string, number>, others };
+    plans.push(await planWithShare(one, bodies[k] as PipelinePlanBody, { tools, share, file: files[k] }));
+  }
+  return plans;
+}
+
+/**
+ * sharesOf divides the devices among pipelines: each has those that it uses. What no pipeline uses of a class is divided
+ * evenly among those that use it and have a tuner, which may activate them.
+ */
+function sharesOf(
+  loaded: readonly LoadedPipeline[],
+  bodies: readonly PipelinePlanBody[],
+  free: Readonly<Record<string, number>>,
+): Record<string, number>[] {
+  const shares = bodies.map(usedBy);
+  for (const [name, count] of Object.entries(free)) {
+    const tuned = shares.filter((used, k) => (used[name] ?? 0) > 0 && hasTuner(loaded[k] as LoadedPipeline));
+    const left = count - shares.reduce((sum, used) => sum + (used[name] ?? 0), 0);
+    for (const [k, share] of tuned.entries())
+      share[name] = (share[name] ?? 0) + Math.floor((left + k) / tuned.length);
+  }
+  return shares;
+}
+
+function hasTuner({ spec }: LoadedPipeline): boolean {
+  return (pipelineServing(spec.value).tuner?.kind ?? 'none') !== 'none';
+}
+
+/** planWithShare makes the plan of a pipeline again in a cluster that has only the devices of its share. */
 async function planWithShare(
   loaded: LoadedPipeline,
   body: PipelinePlanBody,
   {
     tools,
-    others,
+    share,
     file,
-  }: { readonly tools: PipelineTools; readonly others: string[]; readonly file: string | undefined },
+  }: {
+    readonly tools: PipelineTools;
+    readonly share: { readonly counts: Record<string, number>; readonly others: string[] };
+    readonly file: string | undefined;
+  },
 ): Promise<PipelinePlan> {
-  const used = usedBy(body);
-  const made = await tools.takenOver(body, jobWithin(loaded, used, tools), body.objective?.bound ?? 0);
+  const made = await tools.takenOver(
+    body,
+    jobWithin(loaded, share.counts, tools),
+    body.objective?.bound ?? 0,
+  );
   if (made === undefined) throw new Error(`the plan of ${loaded.spec.path} does not hold with its share`);
   const plan = await pipelinePlan(made, loaded, file);
   const tuned = await plannedStandby(plan, { spec: loaded.spec.value, trace: loaded.trace });
-  return { ...tuned, share: { with: others } };
+  return { ...tuned, share: { with: share.others } };
 }
 
 function togetherReasons(

@@ -101,7 +101,7 @@ async function solveSeveral(
   specs: string[],
 ): Promise<ExitCode> {
   const { refuseForSeveral, solveTogether } = await import('../../api/index.js');
-  const { planSetLine, planSetTable, setClassTable } = await import('../../report/index.js');
+  const { planSetLine, planSetTable, setClassTable, standbyLines } = await import('../../report/index.js');
   refuseForSeveral({ ...options });
   const { output, work, timeLimit, strictProfile } = options;
   const shown = await progress();
@@ -125,6 +125,8 @@ async function solveSeveral(
       for (const { name, notes = [] } of solved.plans)
         for (const note of notes) await terminal.warn(`${name}: ${note}`);
       terminal.line(planSetLine(solved.document));
+      for (const one of solved.plans)
+        for (const line of standbyLines(one)) terminal.line(`${one.name}: ${line}`);
       terminal.line();
       await terminal.table(planSetTable(solved.document));
       await terminal.table(setClassTable(solved.document));
@@ -205,9 +207,9 @@ async function noPlanText(
   }
   if (aborted) return 'the search was stopped before it found a plan';
   const advice = 'advice' in found ? found.advice : undefined;
-  if (advice !== undefined && found.reasons.length > 0)
-    return `no plan was found that holds in simulation, and it is not proved that there is none:
-${indent(found.reasons)}`;
+  const reasons = 'reasons' in found ? found.reasons : [];
+  if (reasons.length > 0)
+    return `no plan was found that holds in simulation, and it is not proved that there is none:\n${indent(reasons)}`;
   if (advice !== undefined)
     return `the search ended before it found a plan, or proved that there is none; ${advice}`;
   if (limit === 'time' && hold !== undefined)

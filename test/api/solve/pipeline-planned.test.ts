@@ -157,6 +157,11 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
         expect.stringContaining('day.csv: there is no such file'),
       ]);
     }
+    const check = await plan(['validate', at('plan.json')]);
+    expect([check.code, check.stderr]).toEqual([
+      7,
+      expect.stringContaining('day.csv: there is no such file'),
+    ]);
     expect((await plan(['simulate', at('plan.json'), '--arrivals', 'poisson'])).code).toBe(0);
   });
 

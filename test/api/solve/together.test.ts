@@ -29,14 +29,18 @@ const at = (name: string): string => join(folder, name);
 /** writeSpec writes a pipeline whose stages are to be chosen. */
 async function writeSpec(
   name: string,
-  { rps, method = 'exact' }: { rps: number; method?: PipelineSpec['planner']['method'] },
+  {
+    rps,
+    method = 'exact',
+    ...more
+  }: { rps: number; method?: PipelineSpec['planner']['method'] } & Pick<PipelineSpec, 'tuner'>,
 ): Promise<void> {
   const spec = parse(await readFile(join(EXAMPLE, 'spec.yaml'), 'utf8')) as PipelineSpec;
   delete spec.shared;
   for (const stage of spec.stages)
     for (const key of ['device', 'batch', 'replicas', 'standby'] as const) delete stage[key];
   const load = { arrivals: 'gamma' as const, rps, cv: 2, duration: '2s' };
-  await writeFile(at(`${name}.yaml`), stringify({ ...spec, name, planner: { method }, load }));
+  await writeFile(at(`${name}.yaml`), stringify({ ...spec, name, planner: { method }, load, ...more }));
 }
 
 /** writeCount makes L4 scarce, and T4 so dear that every stage would rather have L4. */
@@ -109,6 +113,37 @@ describe('solveTogether()', () => {
     plans[0]!.cluster.devices.L4!.count = 9;
     await writeFile(files[0]!, JSON.stringify(plans[0]));
     expect(await validateFiles(files)).toMatchObject([{ ok: false }, { ok: true }]);
+  });
+
+  it('divides the devices that no plan uses among those with a tuner, which say what they may activate', async () => {
+    await writeCount(40);
+    await writeSpec('a', { rps: 400, method: 'inferline', tuner: 'inferline' });
+    await writeSpec('b', { rps: 400, method: 'inferline' });
+    const counted = async () => {
+      const { code, stdout } = await plan(['solve', ...specs(), '-o', at('plans')]);
+      expect(code).toBe(0);
+      const files = ['plans/a.plan.json', 'plans/b.plan.json'].map(at);
+      expect(await validateFiles(files)).toMatchObject([{ ok: true }, { ok: true }]);
+      const plans = await Promise.all(
+        files.map(async (file) => JSON.parse(await readFile(file, 'utf8')) as PipelinePlan),
+      );
+      return { stdout, uses: plans.map(({ classes }) => classes.L4 ?? { used: 0 }) };
+    };
+    const one = await counted();
+    const [a, b] = one.uses;
+    expect(a?.standby).toBeGreaterThan(0);
+    expect([b?.standby, b?.count]).toEqual([undefined, b?.used]);
+    expect((a?.count ?? 0) + (b?.count ?? 0)).toBe(40);
+    expect(one.stdout).toMatch(/^a: the tuner inferline may activate .*L4/m);
+    expect(one.stdout).not.toMatch(/^b: /m);
+    await writeSpec('b', { rps: 400, method: 'inferline', tuner: 'inferline' });
+    const two = await counted();
+    expect(two.uses.map(({ count }) => count).reduce((sum = 0, count = 0) => sum + count)).toBe(40);
+    for (const { standby } of two.uses) expect(standby).toBeGreaterThan(0);
+    // Where the plans use all that there is, their tuners have nothing to activate, and that is said.
+    await writeCount(two.uses.reduce((sum, { used }) => sum + used, 0));
+    const none = await counted();
+    for (const { standby, count, used } of none.uses) expect([standby, count]).toEqual([undefined, used]);
   });
 
   it('says which class is too scarce and how many more would do, and of one without a plan alone why', async () => {
