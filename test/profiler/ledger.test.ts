@@ -9,7 +9,7 @@ const GROUP = { className: 'cpu', virtual: 1, batch: 4 };
 const DEVICE = { provider: 'cpu', threads: 1 } as const;
 
 function ledger(resume?: Profile, count = 2): Ledger {
-  const prepared: Partial<PreparedModel> = {
+  const prepared = {
     ...{
       name: 'made',
       sha256: '0'.repeat(64),
@@ -19,14 +19,17 @@ function ledger(resume?: Profile, count = 2): Ledger {
       dims: {},
       boundary: 'exact',
     },
-    ...{ layers: [], fixedBatch: undefined, measuredShapes: {} },
+    ...{ layers: [], model: { graph: { outputs: [] } }, fixedBatch: undefined, measuredShapes: {} },
   };
   const blocks = Array.from({ length: count }, (_, k) => ({ cutBytes: k + 1 < count ? 4 : 0 }));
   const campaign = {
     devices: [{ className: 'cpu', device: DEVICE }],
     ...{ batchSizes: [4], limits: DEFAULT_LIMITS, virtualSizesOf: () => [1] },
   };
-  const made = new Ledger(prepared as PreparedModel, campaign, { blocks, ...(resume ? { resume } : {}) });
+  const made = new Ledger(prepared as unknown as PreparedModel, campaign, {
+    blocks,
+    ...(resume ? { resume } : {}),
+  });
   made.open({ className: 'cpu', device: DEVICE, available: true, name: 'CPU' });
   return made;
 }

@@ -12,6 +12,9 @@ export function heldByOneModel(model: RandomModel, { slo, load, cluster }: Casca
   const { latencyMs = Number.POSITIVE_INFINITY, quantile = 0.95 } = slo;
   const devices = typeof cluster === 'string' ? 1 : (Object.values(cluster.devices)[0]?.count ?? 1);
   const wanted = quantile + CLEARLY * (1 - quantile);
+  // Where no latency is asked for, a queue that grows without end would be in time too.
+  const mostRps = devices * Math.max(...model.latencyUs.map((us, i) => (1e6 * (i + 1)) / us));
+  if (load.maxRps > (1 - CLEARLY) * mostRps) return false;
   return SHARES.every((share) => inTime(model, { devices, rps: share * load.maxRps, latencyMs }) > wanted);
 }
 
