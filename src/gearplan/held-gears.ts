@@ -29,6 +29,9 @@ const MOST_ROUNDS = 60;
 const WIDER = 0.04;
 const MOST_WIDER = 12;
 
+/** No gears are chosen again after so many simulated requests that count: some ten seconds. */
+const MOST_SIMULATED = 10e6;
+
 const NS_PER_MS = 1e6;
 
 /** HeldSolution is a solution whose promise is confirmed. */
@@ -48,7 +51,18 @@ export interface HeldTools {
  * of a range that is not held is planned for more load, step by step. Where that leads to no plan, the least latency
  * or number of devices is raised. Each search may do all the work that is allowed. A plan of which no latency is promised needs no such proof.
  */
-export function heldGears(question: GearQuestion, tools: HeldTools): GearAnswer {
+export function heldGears(question: GearQuestion, { simulate, planOf }: HeldTools): GearAnswer {
+  let simulated = 0;
+  const isSpent = () => simulated >= MOST_SIMULATED || question.interrupted?.() === true;
+  const counting: SimulateGears = (plan) => {
+    const run = simulate(plan);
+    return (load, seed) => {
+      const found = run(load, seed);
+      simulated += found.latenciesNs.length;
+      return found;
+    };
+  };
+  const tools = { simulate: counting, planOf, isSpent };
   const tried: TriedGears = new Map();
   const first = solveGears({ ...question, tried });
   if (!('solution' in first)) return first;
@@ -65,7 +79,7 @@ export function heldGears(question: GearQuestion, tools: HeldTools): GearAnswer 
     trials += search.trials;
     if ('held' in found) return answered(question, { first, found, trials });
     notHeld = found;
-    if (question.interrupted?.() === true) break;
+    if (isSpent()) break;
   }
   return notHeld === undefined ? { status: 'undecided', trials } : { status: 'undecided', trials, notHeld };
 }
@@ -138,7 +152,7 @@ class HeldSearch {
 
   constructor(
     private readonly question: GearQuestion,
-    private readonly tools: HeldTools,
+    private readonly tools: HeldTools & { readonly isSpent: () => boolean },
     private readonly begun: GearSolution,
   ) {
     const { latencyNs, quantile, ranges } = question.problem;
@@ -148,16 +162,16 @@ class HeldSearch {
   }
 
   run(): HeldSolution | NotHeldRate {
-    const { interrupted = () => false } = this.question;
+    const { isSpent, planOf } = this.tools;
     let solution: GearSolution = { ...this.begun, problem: this.question.problem };
     for (let round = 0; ; round++) {
-      const plan = this.tools.planOf(solution);
-      // After an interruption, what there is gets confirmed or is given up.
-      const expected = interrupted() ? {} : this.judge.expected(plan);
+      const plan = planOf(solution);
+      // After an interruption, or so many simulations, what there is gets confirmed or is given up.
+      const expected = isSpent() ? {} : this.judge.expected(plan);
       const judged = 'worst' in expected ? expected : this.judge.held(plan);
       if ('promise' in judged) return { solution, held: judged };
       const { worst, failed } = judged as Required<JudgedPlan>;
-      if (round === MOST_ROUNDS || interrupted()) return worst;
+      if (round === MOST_ROUNDS || isSpent()) return worst;
       const next = this.raised(solution, failed);
       if (next === undefined) return worst;
       solution = next;

@@ -338,13 +338,14 @@ function unchanging(
   // The MILP would take longer than it saves, for one cascade after another.
   { solvePlacement: _, ...listing }: GearSearchOptions,
 ): GearOutcome {
-  const { interrupted = () => false } = listing;
+  const { interrupted = () => false, mostEvents = MOST_EVENTS } = listing;
   /** Why the cheapest cascade so far has no plan, and the one before. */
   let cheapest: { readonly workNs: number; readonly fault: RangeFault } | undefined;
   let before: { readonly fault?: RangeFault } = {};
   let isWhole = true;
   for (const [index, cascade] of searched.frontier.entries()) {
-    if (interrupted()) return answerOf(searched, UNDECIDED, { isWhole: false });
+    if (interrupted() || searched.trials.events >= mostEvents)
+      return answerOf(searched, UNDECIDED, { isWhole: false });
     const used = cascade.models.reduce((set, model) => set | (1 << model), 0);
     // A device that holds more models than the cascade has serves it no better.
     const models = searched.problem.models.map((model, i) =>

@@ -5,12 +5,16 @@ import type { RandomModel } from './random-cascade.js';
 const REQUESTS = 20_000;
 /** A model that holds by so little more than is asked for may hold by chance. */
 const CLEARLY = 0.02;
+const MOST_BUSY = 0.98;
 const SHARES = [0.01, 0.1, 0.3, 0.6, 1];
 
 /** heldByOneModel says whether a model on all devices, whose idle devices take all that wait, clearly serves every load in time. */
 export function heldByOneModel(model: RandomModel, { slo, load, cluster }: CascadeSpec): boolean {
   const { latencyMs = Number.POSITIVE_INFINITY, quantile = 0.95 } = slo;
   const devices = typeof cluster === 'string' ? 1 : (Object.values(cluster.devices)[0]?.count ?? 1);
+  // Where no latency is asked for, only devices that have the time keep up.
+  const leastUs = Math.min(...model.latencyUs.map((us, b) => us / (b + 1)));
+  if (load.maxRps * leastUs > 1e6 * MOST_BUSY * devices) return false;
   const wanted = quantile + CLEARLY * (1 - quantile);
   // Where no latency is asked for, a queue that grows without end would be in time too.
   const mostRps = devices * Math.max(...model.latencyUs.map((us, i) => (1e6 * (i + 1)) / us));
