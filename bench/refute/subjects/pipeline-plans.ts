@@ -92,6 +92,7 @@ function cheaperThan(dice: Dice, drawn: RandomPipeline, bound: number): Refutati
     );
     if (!fits || cost >= bound * (1 - ROUNDING)) continue;
     const plan = planByHand(drawn, choices);
+    if (!keepsUp(drawn.spec, plan)) continue;
     const isMet = drawsOf(spec).every(
       (seed) => attainmentOf(drawn, plan, seed) >= (spec.attainment as number),
     );
@@ -101,6 +102,21 @@ function cheaperThan(dice: Dice, drawn: RandomPipeline, bound: number): Refutati
     return [{ claim, found: `one for ${cost} serves every draw: ${JSON.stringify(choices)}` }];
   }
   return [];
+}
+
+/**
+ * keepsUp says whether full batches of every stage serve the mean rate of the load in the long run, which is asked of plans
+ * besides. A request comes to a stage at most as often as the edges to it are taken together.
+ */
+function keepsUp({ load }: PipelineSpec, plan: PipelinePlan): boolean {
+  const rps = load !== undefined && 'rps' in load ? (load.rps ?? 0) : 0;
+  const visits = new Map<string, number>();
+  return plan.stages.every(({ name, batch, replicas, latencyUsByBatch, next }) => {
+    // A stage to which no edge leads is one where requests begin.
+    const own = Math.min(1, visits.get(name) ?? 1);
+    for (const { to, probability = 1 } of next) visits.set(to, (visits.get(to) ?? 0) + own * probability);
+    return (1e6 * batch * replicas) / (latencyUsByBatch[batch - 1] as number) >= own * rps;
+  });
 }
 
 async function toldRefutations(folder: string, spec: PipelineSpec, told: number): Promise<Refutation[]> {
