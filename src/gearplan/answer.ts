@@ -1,4 +1,10 @@
-import { type CascadeSpec, counted, type NoPlanReason, scopeText } from '../artifacts/index.js';
+import {
+  type AccuracyInterval,
+  type CascadeSpec,
+  counted,
+  type NoPlanReason,
+  scopeText,
+} from '../artifacts/index.js';
 import { heldGears } from './held-gears.js';
 import type { RangeFault } from './loop.js';
 import {
@@ -12,7 +18,7 @@ import {
   trialsOf,
 } from './objectives.js';
 import { maximalSets } from './placement.js';
-import { gearPlanOf, type PlannedFamily } from './plan.js';
+import { gearPlanOf, intervalOf, type PlannedFamily } from './plan.js';
 import type { GearPlanBody } from './plan-body.js';
 import { type SearchEnd, type SearchTools, spaceOf } from './planner.js';
 import type { GearProblem } from './problem.js';
@@ -71,16 +77,21 @@ export type FamilyAnswer =
 /** GearExplanation says what devices and latencies more or less would bring. */
 export interface GearExplanation {
   /** The plan's figure with one device more, of what was made best. */
-  readonly oneMoreDevice?: { readonly devices: number; readonly accuracy: number };
+  readonly oneMoreDevice?: ServedAccuracy & { readonly devices: number };
   /** The accuracy that can be served, by devices and latency. */
   readonly frontier?: readonly FrontierPoint[];
 }
 
+/** ServedAccuracy is the share of right answers over the records, and where it lies for samples like those. */
+export interface ServedAccuracy {
+  readonly accuracy: number;
+  readonly accuracyInterval: AccuracyInterval;
+}
+
 /** FrontierPoint is the accuracy of the best plan with so many devices under a latency; none where there is no plan. */
-export interface FrontierPoint {
+export interface FrontierPoint extends Partial<ServedAccuracy> {
   readonly devices: number;
   readonly latencyMs: number;
-  readonly accuracy?: number;
 }
 
 /**
@@ -382,8 +393,8 @@ function enoughLatencyMs(question: FamilyQuestion, of: ClassProblem): number | u
 export function explainFamily(question: FamilyQuestion, plan: GearPlanBody): GearExplanation {
   const of = classOf(question, plan);
   const devices = plan.placement.reduce((sum, { count = 1 }) => sum + count, 0) + 1;
-  const accuracy = accuracyWith(question, of, { devices, headroom: headroomOf(plan) });
-  return accuracy === undefined ? {} : { oneMoreDevice: { devices, accuracy } };
+  const served = servedWith(question, of, { devices, headroom: headroomOf(plan) });
+  return served === undefined ? {} : { oneMoreDevice: { devices, ...served } };
 }
 
 /**
@@ -399,8 +410,8 @@ export function frontierOf(question: FamilyQuestion, plan: GearPlanBody): readon
     latencies.map((latencyMs) => {
       const change = { devices, latencyNs: latencyMs * NS_PER_MS, headroom: headroomOf(plan) };
       const isOwn = devices === used && latencyMs === plan.sloMs;
-      const accuracy = isOwn ? plan.accuracy : accuracyWith(question, of, change);
-      return { devices, latencyMs, ...(accuracy === undefined ? {} : { accuracy }) };
+      const served = isOwn ? servedBy(of, plan.accuracy) : servedWith(question, of, change);
+      return { devices, latencyMs, ...served };
     }),
   );
 }
@@ -414,14 +425,18 @@ function headroomOf({ gears }: GearPlanBody): number[] {
   return gears.map(({ headroom = 0 }) => headroom);
 }
 
-function accuracyWith(
+function servedBy({ problem }: ClassProblem, accuracy: number): ServedAccuracy {
+  return { accuracy, accuracyInterval: intervalOf(accuracy, problem) };
+}
+
+function servedWith(
   question: FamilyQuestion,
   of: ClassProblem,
   change: Pick<GearProblem, 'devices' | 'headroom'> & { readonly latencyNs?: number },
-): number | undefined {
+): ServedAccuracy | undefined {
   const latencyNs = question.spec.slo.latencyMs === undefined ? {} : { latencyNs: of.problem.latencyNs };
   const problem = { ...of.problem, ...latencyNs, ...change };
   const asked = questionOf(question, { ...of, problem });
   const answer = solveGears({ ...asked, objective: 'accuracy', accuracy: 0 });
-  return 'solution' in answer ? answer.solution.value : undefined;
+  return 'solution' in answer ? servedBy(of, answer.solution.value) : undefined;
 }

@@ -110,7 +110,7 @@ function objectiveOf(
  * intervalOf is where a share of right answers lies. Over several gears it is a mean of shares of the same samples, which
  * spreads no wider than a share.
  */
-function intervalOf(accuracy: number, { models }: Pick<GearProblem, 'models'>): AccuracyInterval {
+export function intervalOf(accuracy: number, { models }: Pick<GearProblem, 'models'>): AccuracyInterval {
   const samples = (models[0] as FamilyModel).correct.length;
   const { low, high } = shareOf(accuracy * samples, samples);
   return { low, high, samples };

@@ -1,5 +1,6 @@
 import type { CompareRow, ComparisonDocument } from '../api/index.js';
 import { type AccuracyInterval, counted } from '../artifacts/index.js';
+import { accuracyCell, overlap } from './interval.js';
 import { figure, orDash, percent, plain, type Table } from './table.js';
 
 /** For a table with more rows than fit on a screen, a line sums up the results. */
@@ -160,7 +161,24 @@ export function compareNotes({ rows, cases, complete, notes = [] }: ComparisonDo
       : []),
     ...notes,
     ...(complete ? [] : [`interrupted: ${rows.length} of ${cases} are done`]),
+    ...openLines(rows),
     ...(rows.length >= LONG_TABLE ? [summaryOf(rows)] : []),
+  ];
+}
+
+/**
+ * openLines say of how many plans of cascades these records do not show, for other samples, that they are less accurate
+ * than the most accurate one, as the intervals overlap.
+ */
+function openLines(rows: readonly CompareRow[]): string[] {
+  const accuracyOf = ({ accuracy = 0 }: CompareRow) => accuracy;
+  const planned = rows.filter(({ accuracy }) => accuracy !== undefined);
+  const [best, ...others] = planned.toSorted((a, b) => accuracyOf(b) - accuracyOf(a));
+  const less = best === undefined ? [] : others.filter((row) => accuracyOf(row) < accuracyOf(best));
+  const open = less.filter((row) => overlap(row.accuracyInterval, best?.accuracyInterval));
+  if (best === undefined || open.length === 0) return [];
+  return [
+    `${caseWords(best)} is the most accurate on these records; the intervals of ${open.length} of the ${less.length} less accurate plans overlap with its own, so for other samples their order is open`,
   ];
 }
 
@@ -170,20 +188,28 @@ export function compareNotes({ rows, cases, complete, notes = [] }: ComparisonDo
  */
 function summaryOf(rows: readonly CompareRow[]): string {
   const planned = rows.filter(({ status }) => hasPlan(status));
-  const best = (words: string, figureOf: (row: CompareRow) => number | undefined, text = shown) => {
+  const best = (
+    words: string,
+    figureOf: (row: CompareRow) => number | undefined,
+    text: (value: number, row: CompareRow) => string = shown,
+  ) => {
     const merit = (row: CompareRow) => figureOf(row) ?? -Number.MAX_VALUE;
     const [row] = planned.toSorted((a, b) => merit(b) - merit(a));
     const value = row && figureOf(row);
     return row === undefined || value === undefined
       ? []
-      : [`${words}: ${text(Math.abs(value))} with ${caseWords(row)}`];
+      : [`${words}: ${text(Math.abs(value), row)} with ${caseWords(row)}`];
   };
   const less = (value: number | undefined) => (value === undefined ? value : -value);
   return [
     `${rows.length} compared: ${planned.length} with a plan`,
     ...(isOfCascades(rows)
       ? [
-          ...best('most accurate', ({ accuracy }) => accuracy, accuracyText),
+          ...best(
+            'most accurate on these records',
+            ({ accuracy }) => accuracy,
+            (accuracy, { accuracyInterval }) => accuracyCell(accuracy, accuracyInterval),
+          ),
           ...best('least p95 ms', ({ p95Ms }) => less(p95Ms)),
         ]
       : best('most requests/s', ({ throughputRps }) => throughputRps)),

@@ -1,7 +1,5 @@
 import type { GearExplanation } from '../api/index.js';
 import {
-  type AccuracyInterval,
-  counted,
   type Gear,
   type GearPlan,
   type GearStep,
@@ -9,6 +7,7 @@ import {
   type SimulationReport,
   scopeText,
 } from '../artifacts/index.js';
+import { accuracyCell, intervalText, overlap } from './interval.js';
 import { count, figure, orDash, percent, type Table } from './table.js';
 
 /** gearHeadlines state what a gear plan reaches, and how near that is to the proved bound. */
@@ -31,11 +30,15 @@ function promiseText({ promise, p95Ms }: GearPlan): string {
   return `${percent(quantile)} within ${figure(latencyMs)} ms at every steady load: so ${runs} simulations of the whole plan at each of ${rates.length} rates confirm; the largest p95 is ${figure(p95Ms)} ms`;
 }
 
-/** proofText says what is proved of a plan, and of which other plans that is said. */
+/**
+ * proofText says what is proved of a plan, of which other plans that is said, and that it is said of the records. What other
+ * samples say is not proved by any records.
+ */
 function proofText({ status, objective }: GearPlan): string {
   const { kind, bound, gap, scope } = objective;
   const others = `no plan with ${scope === undefined ? 'such cascades' : scopeText(scope)}`;
-  if (status === 'optimal') return `${others} is better, by these records: proved`;
+  if (status === 'optimal')
+    return `${others} is better on these records: proved; which is better on other samples is open`;
   const better = {
     accuracy: `is more accurate than ${percent(bound, 2)}`,
     latency: `needs less than ${figure(bound)} ms even where nothing waits`,
@@ -44,11 +47,7 @@ function proofText({ status, objective }: GearPlan): string {
   }[kind];
   if (kind === 'latency') return `${others} ${better}; how near this one is to the best is not known`;
   const distance = gap === undefined ? 'and no more is proved' : `a distance of ${percent(gap, 2)}`;
-  return `${others} ${better}, by these records, ${distance}`;
-}
-
-function intervalText({ low, high, samples }: AccuracyInterval): string {
-  return `from ${percent(low)} to ${percent(high)} with 95 % confidence, by ${counted(samples, 'sample')}`;
+  return `${others} ${better} on these records, ${distance}`;
 }
 
 /** gearTable lists the gears, from the lowest loads to the highest. */
@@ -58,15 +57,24 @@ export function gearTable({ gears }: GearPlan): Table {
     percent(gear.share),
     gear.cascade.map(stepText).join(' → '),
     gear.cascade.map(({ minQueue }) => String(minQueue)).join(', '),
-    percent(gear.accuracy, 2),
+    accuracyCell(gear.accuracy, gear.accuracyInterval),
     figure(gear.p95Ms),
     percent(gear.utilization),
     orDash(gear.limitedBy, limitText),
   ]);
   return {
-    columns: ['requests/s', 'of time', 'cascade', 'queues', 'right', 'p95 ms', 'busy', 'next one fails by'],
+    columns: [
+      ...['requests/s', 'of time', 'cascade', 'queues'],
+      rightHead(gears.some(({ accuracyInterval }) => accuracyInterval !== undefined)),
+      ...['p95 ms', 'busy', 'next one fails by'],
+    ],
     rows,
   };
+}
+
+/** rightHead heads a column of shares of right answers, which have intervals but in plans before version 1.2. */
+function rightHead(hasIntervals: boolean): string {
+  return hasIntervals ? 'right (95 % confidence)' : 'right';
 }
 
 function stepText({ stage, threshold, visits }: GearStep, i: number): string {
@@ -87,27 +95,30 @@ export function heldTable({ placement, stages }: GearPlan): Table {
   return { columns: ['device', 'models'], rows };
 }
 
-/** oneMoreLine says what a device more would bring. */
-export function oneMoreLine({ oneMoreDevice }: GearExplanation): string[] {
+/** oneMoreLine says what a device more would bring, and whether these records show that it would for other samples. */
+export function oneMoreLine(
+  { oneMoreDevice }: GearExplanation,
+  { accuracy: now, accuracyInterval: interval }: Pick<GearPlan, 'accuracy' | 'accuracyInterval'>,
+): string[] {
   if (oneMoreDevice === undefined) return [];
-  const { devices, accuracy } = oneMoreDevice;
+  const { devices, accuracy, accuracyInterval } = oneMoreDevice;
+  const isOpen = accuracy > now && overlap(accuracyInterval, interval);
+  const open = isOpen ? '; the intervals overlap, so for other samples it is open whether that is more' : '';
   return [
-    `with ${devices} devices, ${percent(accuracy, 2)} of these records would be answered rightly within the same latency`,
+    `with ${devices} devices, ${percent(accuracy, 2)} of these records would be answered rightly within the same latency (${intervalText(accuracyInterval)})${open}`,
   ];
 }
 
-/** frontierTable has the accuracy that can be served, by devices and latency. */
+/** frontierTable has the accuracy that can be served, by devices and latency, with where it lies with a confidence of 95 %. */
 export function frontierTable({ frontier = [] }: GearExplanation): Table {
   const latencies = [...new Set(frontier.map(({ latencyMs }) => latencyMs))];
   const devices = [...new Set(frontier.map((point) => point.devices))];
   const rows = devices.map((many) => [
     String(many),
-    ...latencies.map((latencyMs) =>
-      orDash(
-        frontier.find((point) => point.devices === many && point.latencyMs === latencyMs)?.accuracy,
-        (accuracy) => percent(accuracy, 2),
-      ),
-    ),
+    ...latencies.map((latencyMs) => {
+      const point = frontier.find((one) => one.devices === many && one.latencyMs === latencyMs);
+      return orDash(point?.accuracy, (accuracy) => accuracyCell(accuracy, point?.accuracyInterval));
+    }),
   ]);
   return { columns: ['devices', ...latencies.map((latencyMs) => `≤ ${figure(latencyMs)} ms`)], rows };
 }

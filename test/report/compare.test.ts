@@ -78,4 +78,20 @@ describe('compareNotes()', () => {
       'interrupted: 13 of 20 are done',
     ]);
   });
+
+  it('says of cascades whose intervals overlap that which is more accurate for other samples is open', () => {
+    const cascade = (devices: number, accuracy: number, [low, high]: [number, number]): CompareRow => ({
+      ...{ mix: { L4: devices }, sloMs: [50], status: 'optimal', hourlyCost: 1 },
+      ...{ objective: { kind: 'accuracy', value: accuracy, bound: accuracy, gap: 0 }, accuracy },
+      accuracyInterval: { low, high, samples: 400 },
+    });
+    const rows = [cascade(1, 0.8, [0.75, 0.84]), cascade(2, 0.85, [0.81, 0.88]), cascade(3, 0.6, [0.5, 0.7])];
+    expect(compareNotes(documentOf(rows))).toEqual([
+      '2 L4 is the most accurate on these records; the intervals of 1 of the 2 less accurate plans overlap with its own, so for other samples their order is open',
+    ]);
+    expect(compareNotes(documentOf([rows[1], rows[2]] as CompareRow[]))).toEqual([]);
+    expect(compareNotes(documentOf([rows[1], rows[1]] as CompareRow[]))).toEqual([]);
+    const summary = compareNotes(documentOf(new Array<CompareRow>(20).fill(rows[1] as CompareRow))).at(-1);
+    expect(summary).toContain('; most accurate on these records: 85.00 % (81.0–88.0) with 2 L4');
+  });
 });

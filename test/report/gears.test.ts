@@ -81,14 +81,14 @@ describe('The headlines of a gear plan', () => {
     const objective = { kind, value: 1, bound, gap: 0.02607, scope };
     const others = 'no plan with cascades of up to 4 models in any order, with any thresholds';
     expect(gearHeadlines({ ...PLAN, objective })[1]).toBe(
-      `${others} ${says}, by these records, a distance of 2.61 %`,
+      `${others} ${says} on these records, a distance of 2.61 %`,
     );
     expect(gearHeadlines({ ...PLAN, objective, status: 'optimal' })[1]).toBe(
-      `${others} is better, by these records: proved`,
+      `${others} is better on these records: proved; which is better on other samples is open`,
     );
     const { scope: _, ...before } = objective;
     expect(gearHeadlines({ ...PLAN, objective: before, status: 'optimal' })[1]).toBe(
-      'no plan with such cascades is better, by these records: proved',
+      'no plan with such cascades is better on these records: proved; which is better on other samples is open',
     );
   });
 
@@ -101,7 +101,7 @@ describe('The headlines of a gear plan', () => {
   ])('name the scope of a proof: %j', (of, said) => {
     const objective = { kind: 'accuracy' as const, value: 0.9, bound: 0.9, gap: 0, scope: of };
     expect(gearHeadlines({ ...PLAN, objective, status: 'optimal' })[1]).toBe(
-      `no plan with ${said} is better, by these records: proved`,
+      `no plan with ${said} is better on these records: proved; which is better on other samples is open`,
     );
   });
 
@@ -115,7 +115,7 @@ describe('The headlines of a gear plan', () => {
   it('say no distance from a bound of 0', () => {
     const objective = { kind: 'cost' as const, value: 1, bound: 0 };
     expect(gearHeadlines({ ...PLAN, objective })[1]).toBe(
-      'no plan with such cascades needs less than 0 per hour, by these records, and no more is proved',
+      'no plan with such cascades needs less than 0 per hour on these records, and no more is proved',
     );
   });
 });
@@ -139,22 +139,37 @@ describe('The tables of a gear plan', () => {
     ]);
   });
 
+  it('give the intervals of what gears answer rightly, where the plan has them', () => {
+    const [first, second] = PLAN.gears as [GearPlan['gears'][number], GearPlan['gears'][number]];
+    const accuracyInterval = { low: 0.6097, high: 1, samples: 6 };
+    const { columns, rows } = gearTable({ ...PLAN, gears: [{ ...first, accuracyInterval }, second] });
+    expect(columns[4]).toBe('right (95 % confidence)');
+    expect(rows.map((row) => row[4])).toEqual(['90.00 % (61.0–100.0)', '80.00 %']);
+  });
+
   it('explain by one device more, and by the frontier over devices and latencies', () => {
-    expect(oneMoreLine({})).toEqual([]);
-    expect(oneMoreLine({ oneMoreDevice: { devices: 3, accuracy: 0.91234 } })).toEqual([
-      'with 3 devices, 91.23 % of these records would be answered rightly within the same latency',
-    ]);
+    const interval = (low: number, high: number) => ({ low, high, samples: 4000 });
+    expect(oneMoreLine({}, PLAN)).toEqual([]);
+    const oneMoreDevice = { devices: 3, accuracy: 0.91234, accuracyInterval: interval(0.903, 0.921) };
+    const line =
+      'with 3 devices, 91.23 % of these records would be answered rightly within the same latency (from 90.3 % to 92.1 % with 95 % confidence, by 4000 samples)';
+    expect(oneMoreLine({ oneMoreDevice }, PLAN)).toEqual([line]);
+    // The plan's own interval ends at 88.6 %.
+    const near = { ...oneMoreDevice, accuracyInterval: interval(0.886, 0.93) };
+    expect(oneMoreLine({ oneMoreDevice: near }, PLAN)[0]).toMatch(
+      /; the intervals overlap, so for other samples it is open whether that is more$/,
+    );
     const frontier: GearExplanation['frontier'] = [
-      { devices: 1, latencyMs: 30, accuracy: 0.7 },
-      { devices: 1, latencyMs: 60, accuracy: 0.75 },
+      { devices: 1, latencyMs: 30, accuracy: 0.7, accuracyInterval: interval(0.6856, 0.714) },
+      { devices: 1, latencyMs: 60, accuracy: 0.75, accuracyInterval: interval(0.7363, 0.7632) },
       { devices: 2, latencyMs: 30 },
-      { devices: 2, latencyMs: 60, accuracy: 0.8 },
+      { devices: 2, latencyMs: 60, accuracy: 0.8, accuracyInterval: interval(0.7873, 0.8121) },
     ];
     expect(frontierTable({ frontier })).toEqual({
       columns: ['devices', '≤ 30.0 ms', '≤ 60.0 ms'],
       rows: [
-        ['1', '70.00 %', '75.00 %'],
-        ['2', '—', '80.00 %'],
+        ['1', '70.00 % (68.6–71.4)', '75.00 % (73.6–76.3)'],
+        ['2', '—', '80.00 % (78.7–81.2)'],
       ],
     });
     expect(frontierTable({})).toEqual({ columns: ['devices'], rows: [] });

@@ -262,7 +262,7 @@ async function showSolvedGears(
   terminal.line();
   await terminal.table(gearTable(plan));
   await terminal.table(heldTable(plan));
-  for (const line of oneMoreLine(explanation)) terminal.line(line);
+  for (const line of oneMoreLine(explanation, plan)) terminal.line(line);
   if (explanation.frontier !== undefined) await terminal.table(frontierTable(explanation));
   await terminal.artifact('plan', output, plan);
 }

@@ -206,9 +206,12 @@ describe('compareSpec() of a cascade', () => {
     const [head = '', ...rows] = (await readFile(at('rows.csv'), 'utf8')).trim().split('\n');
     const { document } = await compareSpec(spec, { mixes: ['V100=1', 'V100=2'] });
     const columns = head.split(',');
-    for (const [i, { accuracy, p95Ms }] of document.rows.entries()) {
+    for (const [i, { accuracy, accuracyInterval, p95Ms }] of document.rows.entries()) {
       const cells = rows[i]?.split(',') ?? [];
       expect(cells[columns.indexOf('accuracy')]).toBe(String(accuracy));
+      expect(cells[columns.indexOf('accuracyLow')]).toBe(String(accuracyInterval?.low));
+      expect(cells[columns.indexOf('accuracyHigh')]).toBe(String(accuracyInterval?.high));
+      expect(cells[columns.indexOf('samples')]).toBe(String(accuracyInterval?.samples));
       expect(cells[columns.indexOf('p95Ms')]).toBe(String(p95Ms));
     }
     expect(rows).toHaveLength(2);

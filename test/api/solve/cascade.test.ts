@@ -172,11 +172,19 @@ describe('solveSpec() of a cascade', () => {
     const { oneMoreDevice } = explained.explanation ?? {};
     expect(oneMoreDevice?.devices).toBe(3);
     expect(oneMoreDevice?.accuracy).toBeGreaterThan(explained.plan.accuracy);
+    const { low, high, samples } = oneMoreDevice?.accuracyInterval ?? {};
+    expect(samples).toBe(explained.plan.accuracyInterval?.samples);
+    expect(oneMoreDevice?.accuracy).toBeGreaterThan(low as number);
+    expect(oneMoreDevice?.accuracy).toBeLessThan(high as number);
     const { explanation, document } = await planned({}, { frontier: true });
     expect(Object.keys(explanation ?? {})).toEqual(['frontier']);
     expect(document.explanation).toEqual(explanation);
     const own = explanation?.frontier?.find((point) => point.devices === 2 && point.latencyMs === 60);
     expect(own?.accuracy).toBeCloseTo(explained.plan.accuracy, 12);
+    expect(own?.accuracyInterval).toEqual(explained.plan.accuracyInterval);
+    expect(explanation?.frontier?.every((one) => !('accuracy' in one) || 'accuracyInterval' in one)).toBe(
+      true,
+    );
   });
 
   it('gives the reasons where there is no plan, and writes nothing', async () => {
