@@ -23,6 +23,7 @@ export { distributionOf } from './distribution.js';
 export { type EvaluatedFrom, evaluatedFaults, gearChanges } from './evaluated.js';
 export { familyFigures } from './family-figures.js';
 export { type CascadeSpace, cascadeSpace } from './frontier.js';
+export { KnownModels } from './known-models.js';
 export { planByLoop } from './loop.js';
 export { type GearAnswer, type GearQuestion, solveGears } from './objectives.js';
 export { type PlacementSolver, placementSolver } from './placement-solver.js';

@@ -7,6 +7,7 @@ import {
   frontierOf,
   type GearExplanation,
   isPlacementHard,
+  KnownModels,
   placementSolver,
   planFamily,
   type ResolvedCascade,
@@ -37,32 +38,37 @@ export interface PlannedGears {
   readonly timeOver?: true;
 }
 
-serveJobs<GearJob, PlannedGears, string>(
-  async (job, { interrupted: aborted, tell }: JobContext<undefined, string>) => {
-    const { explain, frontier, work, timeLimit = Number.POSITIVE_INFINITY, ...asked } = job;
-    const { integer } = streamOf(GEARS_SEED, 'gears/random');
-    const endMs = performance.now() + 1e3 * timeLimit;
-    let isOver = false;
-    const interrupted = () => {
-      isOver ||= performance.now() >= endMs;
-      return isOver || aborted();
-    };
-    const limits = { interrupted, ...(work === undefined ? {} : { work }) };
-    const arrivalsOf = gearArrivals();
-    const hard = isPlacementHard(job.resolved) ? { solvePlacement: placementSolver(await loadHighs()) } : {};
-    const simulate = gearSimulation(job.spec, job.files);
-    const question = { ...asked, ...limits, ...hard, arrivalsOf, integer, simulate };
-    tell('searching gears');
-    const answer = planFamily(question);
-    const ended = isOver ? { timeOver: true as const } : {};
-    if (!('plan' in answer) || !(explain || frontier) || interrupted()) return { answer, ...ended };
-    tell('planning with other devices and latencies');
-    return {
-      answer,
-      explanation: {
-        ...(explain ? explainFamily(question, answer.plan) : {}),
-        ...(frontier ? { frontier: frontierOf(question, answer.plan) } : {}),
-      },
-    };
-  },
-);
+/** The jobs of a pool, such as the cases of a comparison, are often of one family. What is known of it ends with the pool. */
+const known = new WeakMap<object, KnownModels>();
+
+serveJobs<GearJob, PlannedGears, string>(async (job, context: JobContext<undefined, string>) => {
+  const { interrupted: aborted, tell } = context;
+  const models = known.get(context) ?? new KnownModels();
+  known.set(context, models);
+  const { explain, frontier, work, timeLimit = Number.POSITIVE_INFINITY, ...rest } = job;
+  const asked = { ...rest, resolved: models.in(job.resolved) };
+  const { integer } = streamOf(GEARS_SEED, 'gears/random');
+  const endMs = performance.now() + 1e3 * timeLimit;
+  let isOver = false;
+  const interrupted = () => {
+    isOver ||= performance.now() >= endMs;
+    return isOver || aborted();
+  };
+  const limits = { interrupted, ...(work === undefined ? {} : { work }) };
+  const arrivalsOf = gearArrivals();
+  const hard = isPlacementHard(asked.resolved) ? { solvePlacement: placementSolver(await loadHighs()) } : {};
+  const simulate = gearSimulation(job.spec, job.files);
+  const question = { ...asked, ...limits, ...hard, arrivalsOf, integer, simulate };
+  tell('searching gears');
+  const answer = planFamily(question);
+  const ended = isOver ? { timeOver: true as const } : {};
+  if (!('plan' in answer) || !(explain || frontier) || interrupted()) return { answer, ...ended };
+  tell('planning with other devices and latencies');
+  return {
+    answer,
+    explanation: {
+      ...(explain ? explainFamily(question, answer.plan) : {}),
+      ...(frontier ? { frontier: frontierOf(question, answer.plan) } : {}),
+    },
+  };
+});
