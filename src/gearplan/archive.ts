@@ -19,10 +19,14 @@ export interface Archive {
 
 export function keptOf({ models, ranks, comes, right, workNs, floorNs }: Point): Kept {
   const steps = models.length;
-  return {
-    ...{ models, ranks: Array.from(ranks.subarray(0, steps - 1)) },
-    ...{ comes: Array.from(comes.subarray(0, steps)), right, workNs, floorNs },
-  };
+  return { models, ranks: firstOf(ranks, steps - 1), comes: firstOf(comes, steps), right, workNs, floorNs };
+}
+
+/** firstOf copies the first numbers. Millions of points are kept for a while, and a loop is much faster than an iterator. */
+function firstOf(numbers: Int32Array, count: number): number[] {
+  const first: number[] = [];
+  for (let i = 0; i < count; i++) first.push(numbers[i] as number);
+  return first;
 }
 
 /**
@@ -129,37 +133,39 @@ function setOf(models: readonly number[]): number {
   return models.reduce((set, model) => set | (1 << model), 0);
 }
 
-/** comesTo is how many samples come to each model of the family. */
-function comesTo({ models, comes }: Kept, count: number): Float64Array {
-  const loads = new Float64Array(count);
-  models.forEach((model, step) => {
-    loads[model] = comes[step] as number;
-  });
-  return loads;
-}
-
 /** withoutWorse leaves out points that another is better than with no more samples at any model, the rightest first. */
 export function withoutWorse(points: readonly Kept[]): Kept[] {
   const ordered = points.toSorted(
     (a, b) => b.right - a.right || a.workNs - b.workNs || a.floorNs - b.floorNs,
   );
-  const count = 1 + ordered.reduce((most, { models }) => Math.max(most, ...models), 0);
-  const loads = new Float64Array(ordered.length * (count + 2));
+  const count = 1 + ordered.reduce((most, { models }) => models.reduce((a, b) => Math.max(a, b), most), 0);
   const width = count + 2;
-  let kept = 0;
-  return ordered.filter((point) => {
-    const at = kept * width;
-    loads.set(comesTo(point, count), at);
-    loads[at + count] = point.workNs;
-    loads[at + count + 1] = point.floorNs;
-    for (let other = 0; other < at; other += width) {
-      let field = width - 1;
-      while (field >= 0 && (loads[other + field] as number) <= (loads[at + field] as number)) field--;
-      if (field < 0) return false;
+  /** By point that is kept: the samples that come to each model, its work and its floor. */
+  const loads = new Float64Array(ordered.length * width);
+  let end = 0;
+  /** What was better than a point is often better than the next one too. */
+  let better = 0;
+  return ordered.filter(({ models, comes, workNs, floorNs }) => {
+    loads.fill(0, end, end + count);
+    for (let step = 0; step < models.length; step++)
+      loads[end + (models[step] as number)] = comes[step] as number;
+    loads[end + count] = workNs;
+    loads[end + count + 1] = floorNs;
+    if (end > 0 && isNoMore(loads, better, end, width)) return false;
+    for (let other = 0; other < end; other += width) {
+      if (!isNoMore(loads, other, end, width)) continue;
+      better = other;
+      return false;
     }
-    kept += 1;
+    end += width;
     return true;
   });
+}
+
+function isNoMore(loads: Float64Array, other: number, one: number, width: number): boolean {
+  let field = width - 1;
+  while (field >= 0 && (loads[other + field] as number) <= (loads[one + field] as number)) field--;
+  return field < 0;
 }
 
 /** alikeAsOne makes one of the points whose samples at each model are within the same of so many levels. */

@@ -6,7 +6,7 @@ import { MostRightSearch } from './most-right.js';
 import type { FamilyModel } from './problem.js';
 import { MOST_STEPS } from './scope.js';
 import { type Offered, type Point, Sequence } from './sequence.js';
-import { sweptThreshold } from './sweep.js';
+import { LineSweeps } from './sweep.js';
 
 /** The combinations of thresholds of all sequences of three or of four models that are counted one by one. */
 const MOST_COMBINATIONS = 2e7;
@@ -123,7 +123,10 @@ class SpaceSearch {
   private readonly levels: readonly Levels[];
   private readonly samples: number;
   private readonly isApart: boolean;
-  private readonly sweeps = { left: MOST_SWEPT };
+  private readonly sweeps: LineSweeps;
+  private sweepsLeft = MOST_SWEPT;
+  /** The lines of cascades that were swept for sequences of so many models. */
+  private lines = new Set<string>();
   private readonly bounding = { left: MOST_BOUNDED };
   /** How many samples the best cascade is right about. */
   private known = 0;
@@ -136,6 +139,7 @@ class SpaceSearch {
     this.levels = models.map(({ certainty }) => levelsOf(certainty));
     this.samples = models[0]?.correct.length ?? 0;
     this.isApart = isApart(space);
+    this.sweeps = new LineSweeps({ family: models, levels: this.levels, quantile: space.quantile });
   }
 
   run(longest: number): CascadeSpace {
@@ -162,6 +166,7 @@ class SpaceSearch {
   /** phase finds the cascades and limits of sequences of so many models; undefined where it was interrupted. */
   private phase(steps: number): readonly Layer[] | undefined {
     const all = sequences(this.space.models.length, steps);
+    this.lines = new Set();
     const layers = this.layers(steps, all.length);
     for (const { grids, cascades } of layers)
       if (!this.tell(all, grids, (sequence) => sequence.tellCascades(this.offeredTo(cascades))))
@@ -245,18 +250,21 @@ class SpaceSearch {
     for (let left = cascades.kept(); left.length > 0; left = cascades.kept().filter(isNew))
       for (const cascade of left) {
         if (this.interrupted()) return false;
-        if (this.sweeps.left <= 0) return true;
+        if (this.sweepsLeft <= 0) return true;
         swept.add(`${cascade.models}/${cascade.ranks}`);
         for (let step = 0; step < cascade.ranks.length; step++) this.sweepOne(cascade, step, cascades);
       }
     return true;
   }
 
+  /** sweepOne sweeps a line once. Another cascade of the same line counts as work too, so that what is found does not change. */
   private sweepOne(cascade: Pick<Kept, 'models' | 'ranks'>, step: number, found: Archive): void {
-    const { models: family, quantile } = this.space;
-    this.sweeps.left -= this.samples;
-    const offered = this.offeredTo(found);
-    sweptThreshold({ family, levels: this.levels, quantile }, { ...cascade, swept: step }, offered);
+    this.sweepsLeft -= this.samples;
+    const { models, ranks } = cascade;
+    const line = `${models}/${ranks.map((rank, at) => (at === step ? '' : rank))}`;
+    if (this.lines.has(line)) return;
+    this.lines.add(line);
+    this.sweeps.tell({ models, ranks, swept: step }, this.offeredTo(found));
   }
 
   /** mostRight bounds how many samples any cascade of the sequences is right about; undefined where it is interrupted. */
