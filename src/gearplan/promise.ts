@@ -1,19 +1,15 @@
-import { quickselect } from 'simple-statistics';
 import { type Fault, fault, fieldChanges, type GearPromise, type PromisedRate } from '../artifacts/index.js';
 import { attainmentOverRuns, CONFIDENCE, highestLowerEnd } from '../metrics/index.js';
 import type { GearPlanBody } from './plan-body.js';
 import { DEFAULT_QUANTILE } from './problem.js';
-import { promisedRps } from './trials.js';
+import { MOST_SETTLING, promisedRps, SETTLE_LATENCIES, valueAt } from './trials.js';
 
 const ROUNDING = 1e-9;
 
 /** Runs count about so many requests: no run of the Poisson loads has less than 8,000. */
 const COUNTED_REQUESTS = 8_500;
-/** For the time of one latency twice the rate arrives, and then the rate for so many latencies and intervals of switching. */
-const SETTLE_LATENCIES = 10;
+/** Queues are filled and settle as in a trial, and for so many intervals of switching at least. */
 const SETTLE_INTERVALS = 5;
-/** Where that would be more than so many requests, queues are filled and settle for a shorter time. */
-const MOST_SETTLING = 6_000;
 /** Gears rise one by one in the first interval, and what that leaves is served before a run counts, after so many requests. */
 const MOST_RISING = 20_000;
 
@@ -250,10 +246,15 @@ function summaryOf(failed: readonly (NotHeldRate & { readonly blamed?: readonly 
 
 /** p95Of is the time within which 95 % of the requests of all runs were answered that were answered at all. */
 function p95Of(runs: readonly PromisedRun[]): number {
-  const times = runs.flatMap(({ latenciesNs }) => Array.from(latenciesNs)).filter(Number.isFinite);
-  const place = Math.max(0, Math.ceil(0.95 * times.length) - 1);
-  quickselect(times, place);
-  return times[place] ?? 0;
+  const times = new Float64Array(runs.reduce((sum, { latenciesNs }) => sum + latenciesNs.length, 0));
+  let count = 0;
+  for (const { latenciesNs } of runs)
+    for (let i = 0; i < latenciesNs.length; i++) {
+      const ns = latenciesNs[i] as number;
+      if (ns < Number.POSITIVE_INFINITY) times[count++] = ns;
+    }
+  if (count === 0) return 0;
+  return valueAt(times.subarray(0, count), Math.max(0, Math.ceil(0.95 * count) - 1));
 }
 
 /**

@@ -1,6 +1,6 @@
 import { quickselect } from 'simple-statistics';
 import { type Cascade, floorOf } from './cascade.js';
-import { GearRun, type GearTrial } from './gear-run.js';
+import { GearRun, GearRunRoom, type GearTrial } from './gear-run.js';
 import { Balance, type ModelPlacement, modelLoads } from './placement.js';
 import type { FamilyModel, GearProblem, LoadRange } from './problem.js';
 import { writtenShares } from './shares.js';
@@ -9,9 +9,9 @@ import { writtenShares } from './shares.js';
 const LEAST_COUNTED = 8_000;
 const MOST_COUNTED = 20_000;
 /** after queues were filled at twice the rate for the time of one latency, and have settled for so many times the latency. */
-const SETTLE_LATENCIES = 10;
+export const SETTLE_LATENCIES = 10;
 /** Where that would be more than so many requests, queues are filled and settle for a shorter time. */
-const MOST_SETTLING = 6_000;
+export const MOST_SETTLING = 6_000;
 /** The rates that a gear of the first range is tried at, as shares of its highest. */
 const SHARES_OF_FIRST = [0.01, 0.05, 0.2, 0.5, 1];
 /** Of the requests that may be late, a range that is planned for more load allows so many times that share less, */
@@ -101,6 +101,7 @@ export class GearTrials {
   /** How often requests came to queues and batches began in all of them. */
   events = 0;
   private readonly loads = new Map<number, Load>();
+  private readonly room = new GearRunRoom();
 
   constructor(
     private readonly problem: GearProblem,
@@ -177,15 +178,16 @@ export class GearTrials {
     const counted = arrivalsNs.length - warmUp;
     const mostLate = lateAllowed(quantile, counted);
     const limits = Number.isFinite(latencyNs) ? { limitNs: latencyNs, mostLate } : {};
-    const run = new GearRun(models, { ...trial, arrivalsNs, warmUp, ...limits });
+    const run = new GearRun(models, { ...trial, arrivalsNs, warmUp, ...limits }, this.room);
     const ended = run.run();
     this.events += run.events;
     if (ended === undefined) return 'latency';
     if (!run.keptUp) return 'load';
     const beyondP95 = lateAllowed(0.95, counted);
-    const since = { arrivalsNs, warmUp };
-    const answeredNs = quantileOf(ended, since, mostLate);
-    const p95Ns = beyondP95 === mostLate ? answeredNs : quantileOf(ended, since, beyondP95);
+    const times = ended.subarray(warmUp);
+    for (let i = 0; i < times.length; i++) times[i]! -= arrivalsNs[warmUp + i] as number;
+    const answeredNs = slowestBut(times, mostLate);
+    const p95Ns = beyondP95 === mostLate ? answeredNs : slowestBut(times, beyondP95);
     return { latencyNs: answeredNs, p95Ns, busy: run.busiest };
   }
 
@@ -252,12 +254,14 @@ function lateAllowed(quantile: number, requests: number): number {
   return Math.floor((1 - quantile) * requests + 1e-9);
 }
 
-/** quantileOf is the longest time of all requests that count but the `mostLate` slowest. */
-function quantileOf(endedNs: Float64Array, { arrivalsNs, warmUp }: Load, mostLate: number): number {
-  const times: number[] = [];
-  for (let request = warmUp; request < endedNs.length; request++)
-    times.push((endedNs[request] as number) - (arrivalsNs[request] as number));
-  const place = Math.max(0, times.length - 1 - mostLate);
-  quickselect(times, place);
-  return times[place] as number;
+/** slowestBut is the longest of all times but the `mostLate` longest. It puts the times in another order. */
+function slowestBut(times: Float64Array, mostLate: number): number {
+  return valueAt(times, Math.max(0, times.length - 1 - mostLate));
+}
+
+/** valueAt is the value that would stand at a place if they were sorted. It puts them in another order. */
+export function valueAt(values: Float64Array, place: number): number {
+  // It only reads and exchanges values, which columns allow as lists do.
+  quickselect(values as unknown as number[], place);
+  return values[place] as number;
 }

@@ -1,4 +1,5 @@
 import type { GearPlan } from '../artifacts/index.js';
+import { grownColumn } from '../collections/index.js';
 import type { FamilyRecords } from '../records/index.js';
 import {
   applicationsOf,
@@ -13,6 +14,8 @@ import { arrivalsOf } from './workload.js';
 
 /** Multiples of it, less their whole parts, are spread evenly over 0 to 1. */
 const GOLDEN_RATIO = (1 + Math.sqrt(5)) / 2;
+/** There is room for so many requests at first. */
+const FIRST_ROOM = 8_192;
 
 /** GearLoad is a steady Poisson load, before which queues are filled at twice its rate and let settle. */
 export interface GearLoad {
@@ -71,8 +74,9 @@ export function simulatedGears(
 
 /** CountedRequests counts the requests that come after a warm-up, and the time of devices until the last of them comes. */
 class CountedRequests implements SimulationObserver {
-  private readonly latenciesNs: number[] = [];
-  private readonly gears: number[] = [];
+  private latenciesNs = new Float64Array(FIRST_ROOM);
+  private gears = new Int32Array(FIRST_ROOM);
+  private count = 0;
   private readonly inForce = new Set([0]);
   /** The gear of each open request. */
   private readonly gearOf: number[] = [];
@@ -97,9 +101,15 @@ class CountedRequests implements SimulationObserver {
 
   ended(atNs: number, _model: number, request: number, arrivedNs: number, outcome: OutcomeCode): void {
     if (arrivedNs < this.time.fromNs) return;
+    if (this.count === this.gears.length) this.grow();
     const isAnswered = outcome === OutcomeCode.inTime || outcome === OutcomeCode.late;
-    this.latenciesNs.push(isAnswered ? atNs - arrivedNs : Number.POSITIVE_INFINITY);
-    this.gears.push(this.gearOf[request] as number);
+    this.latenciesNs[this.count] = isAnswered ? atNs - arrivedNs : Number.POSITIVE_INFINITY;
+    this.gears[this.count++] = this.gearOf[request] as number;
+  }
+
+  private grow(): void {
+    this.latenciesNs = grownColumn(this.latenciesNs, 2 * this.count);
+    this.gears = grownColumn(this.gears, 2 * this.count);
   }
 
   executed(
@@ -118,8 +128,8 @@ class CountedRequests implements SimulationObserver {
 
   run(): GearsRun {
     return {
-      latenciesNs: Float64Array.from(this.latenciesNs),
-      gears: Int32Array.from(this.gears),
+      latenciesNs: this.latenciesNs.subarray(0, this.count),
+      gears: this.gears.subarray(0, this.count),
       inForce: [...this.inForce].sort((a, b) => a - b),
       busiest: this.busyNs.reduce((most, ns) => Math.max(most, ns), 0) / this.time.durationNs,
     };

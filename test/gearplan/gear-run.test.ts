@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { GearRun } from '../../src/gearplan/gear-run.js';
+import { GearRun, GearRunRoom } from '../../src/gearplan/gear-run.js';
 import type { FamilyModel } from '../../src/gearplan/index.js';
 import { type Stream, streamOf } from '../../src/random/index.js';
 import { GEAR_POLICY, planTopologyOf, StageLocalCore } from '../../src/serving/index.js';
@@ -146,6 +146,17 @@ describe('A gear that is tried', () => {
       expect(new GearRun(models, { ...trial, limitNs, mostLate: late }).run()).toEqual(ended);
       if (late > 0)
         expect(new GearRun(models, { ...trial, limitNs, mostLate: late - 1 }).run()).toBeUndefined();
+    }
+  });
+
+  it('answers alike in the room of another run, whatever that left there', () => {
+    const room = new GearRunRoom();
+    for (let seed = 1; seed <= cases(100, 1000); seed++) {
+      const { models, trial } = randomTrial(seed);
+      const arrivalsNs = trial.arrivalsNs.subarray(0, 1 + ((seed * 37) % 150));
+      const some = { ...trial, arrivalsNs };
+      new GearRun(models, { ...trial, limitNs: 1, mostLate: 3 }, room).run();
+      expect(new GearRun(models, some, room).run(), `seed ${seed}`).toEqual(new GearRun(models, some).run());
     }
   });
 });

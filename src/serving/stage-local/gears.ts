@@ -58,8 +58,7 @@ export class Gears {
   /** arrived counts arrivals; `passed` has been called for the same time. */
   arrived(requests: number): void {
     this.count += requests;
-    const wanted = this.gearFor(this.rate(this.count));
-    if (wanted > this.current) this.shiftTo(wanted);
+    this.shiftTo(this.gearFor(this.rate(this.count), this.current));
   }
 
   /**
@@ -100,9 +99,10 @@ export class Gears {
     return meanRps > plannedRps ? (rps * plannedRps) / meanRps : rps;
   }
 
-  private gearFor(rps: number): number {
+  /** gearFor is the gear for a rate, or the least that is asked for where that is higher. */
+  private gearFor(rps: number, least = 0): number {
     const { gears } = this.table;
-    let gear = 0;
+    let gear = least;
     while (gear < gears.length - 1 && rps > (gears[gear] as ServedGear).toRps) gear++;
     return gear;
   }
