@@ -61,12 +61,13 @@ async function withRows(
   seen: ReadonlyMap<string, SeenTensor>,
   { unknown }: RowsFollowed,
 ): Promise<Map<string, SeenTensor>> {
-  const names = [...new Set(unknown.flatMap(({ outputs }) => outputs))];
+  const names = [...new Set(unknown.flatMap(({ outputs, limits }) => [...outputs, ...limits]))];
   const found = await findTensors(trial, names).catch(unlessEnded(trial));
   const rows = names.map((name): [string, SeenTensor] => {
     const finding = found?.get(name);
-    const stacked = finding?.kind === 'tensor' && finding.batching.kind === 'stacked';
-    return [name, { ...seen.get(name), rows: stacked ? finding.batching.axis : null }];
+    const batching = finding?.kind === 'tensor' ? finding.batching : undefined;
+    const rows = batching?.kind === 'stacked' ? batching.axis : null;
+    return [name, { ...seen.get(name), rows, same: batching?.kind === 'common' }];
   });
   return new Map([...seen, ...rows]);
 }
@@ -107,21 +108,37 @@ async function unknownReason(
 ): Promise<string | undefined> {
   const [first] = unknown;
   if (first === undefined) return undefined;
+  const hidden = unknown.find((node) => node.hidden);
+  if (hidden !== undefined) return `${hidden.told}; no run can look inside`;
+  const limited = unknown.find(({ limits }) => limits.some((name) => seen.get(name)?.same !== true));
+  if (limited !== undefined) return `${limited.told}; runs do not show with which values it takes that size`;
   const outputs = trial.model.graph.outputs.flatMap(({ name }) => {
     const finding = found.get(name);
     if (finding?.kind !== 'tensor' || finding.batching.kind !== 'stacked') return [];
     return [{ name, dims: finding.spec.shape, axis: finding.batching.axis }];
   });
-  const doubted = unknown.filter((node) => node.doubted);
-  const inner = doubted
-    .flatMap((node) => node.outputs)
+  const inner = unknown
+    .flatMap((node) => [...node.outputs, ...node.inputs])
     .flatMap((name): WatchedTensor[] => {
       const { rows, one } = seen.get(name) ?? {};
-      return typeof rows === 'number' && one !== undefined ? [{ name, dims: one, axis: rows }] : [];
+      return one === undefined ? [] : [{ name, dims: one, axis: rows ?? undefined }];
     });
-  const tensors = [...new Map([...outputs, ...inner].map((tensor) => [tensor.name, tensor])).values()];
-  const fault = await rowsInRuns(trial, { tensors, nodes: doubted, requests });
+  const tensors = [...new Map([...inner, ...outputs].map((tensor) => [tensor.name, tensor])).values()];
+  const fault = await rowsInRuns(trial, { tensors, nodes: unknown, requests, same: sameTensors(trial) });
   if (fault === undefined) return undefined;
-  const node = unknown.find((one) => one.outputs.includes(fault.tensor ?? '')) ?? doubted[0] ?? first;
+  const node = fault.node ?? unknown.find((one) => one.outputs.includes(fault.tensor ?? '')) ?? first;
   return `${node.told}; ${fault.why}`;
+}
+
+/**
+ * sameTensors lists tensors that no kind of request could change: what follows from constants, shapes and inputs that
+ * always hold the same elements. The inputs are among them, since it is known how they differ.
+ */
+function sameTensors({ model: { graph }, settled = new Set() }: Trial): Set<string> {
+  const same = new Set([...graph.initializers.keys(), ...settled]);
+  for (const { op, inputs, outputs, captures } of graph.nodes)
+    if (op === 'Shape' || [...inputs, ...captures].every((name) => name === '' || same.has(name)))
+      for (const name of outputs) same.add(name);
+  for (const { name } of graph.inputs) same.add(name);
+  return same;
 }

@@ -1,5 +1,4 @@
 import {
-  dtypeInfo,
   ExecutionError,
   elementCount,
   filledTensor,
@@ -11,7 +10,7 @@ import {
   type TensorMaker,
   type Tensors,
 } from '../execution/index.js';
-import type { Probe } from '../onnx/index.js';
+import type { Probe, UnknownNode } from '../onnx/index.js';
 import { agree } from './agreement.js';
 import { type Trial, withProbes } from './find-tensors.js';
 import { samplePicks } from './sampling.js';
@@ -35,7 +34,8 @@ const KINDS = {
   ones: (tensor) => filledTensor(tensor.dtype, tensor.dims, 1),
   high: reals(HIGH),
   low: reals(LOW),
-  spike: spikes(1),
+  // At the last place, so that where the largest value is differs from that of equal values by more than chance.
+  spike: (tensor) => peaked(tensor, new Set([elementCount(tensor.dims) - 1])),
   spikes: spikes(5),
 } as const satisfies Record<string, TensorMaker>;
 type Kind = keyof typeof KINDS;
@@ -56,15 +56,18 @@ function reals(range: { low: number; high: number }): TensorMaker {
     tensor.dtype.startsWith('float') ? randomTensor(tensor, nextUnit, range) : randomTensor(tensor, nextUnit);
 }
 
-/** spikes makes zeros with a large value (1 of integers) at a few places. */
+/** spikes makes zeros with a large value (1 of integers) at places that are drawn. */
 function spikes(count: number): TensorMaker {
   return (tensor, nextUnit) => {
     const size = elementCount(tensor.dims);
-    const places = new Set(Array.from({ length: count }, () => Math.floor(nextUnit() * size)));
-    const high = tensor.dtype.startsWith('float') ? SPIKE : 1;
-    let at = 0;
-    return randomTensor(tensor, () => (places.has(at++) ? 1 : 0), { low: 0, high });
+    return peaked(tensor, new Set(Array.from({ length: count }, () => Math.floor(nextUnit() * size))));
   };
+}
+
+function peaked(tensor: Parameters<TensorMaker>[0], places: ReadonlySet<number>): TensorData {
+  const high = tensor.dtype.startsWith('float') ? SPIKE : 1;
+  let at = 0;
+  return randomTensor(tensor, () => (places.has(at++) ? 1 : 0), { low: 0, high });
 }
 
 /** RowRequests makes requests of a kind, and joins requests into the feeds of a batch. */
@@ -73,34 +76,40 @@ export interface RowRequests {
   readonly joined: (requests: readonly Tensors[]) => Tensors;
 }
 
-/** WatchedTensor is a tensor that must hold the rows of a batch in a row along an axis. */
+/** WatchedTensor is a tensor that must hold the rows of a batch in a row along an axis, if it has one. */
 export interface WatchedTensor {
   readonly name: string;
   readonly dims: readonly number[];
-  readonly axis: number;
+  readonly axis: number | undefined;
 }
+
+/** ShownNode is a node of which runs are to show that it keeps rows apart. */
+type ShownNode = Pick<UnknownNode, 'told' | 'inputs' | 'outputs'>;
 
 interface Watched {
   readonly tensors: readonly WatchedTensor[];
-  /** Nodes of which runs are to show that they keep rows apart. */
-  readonly nodes: readonly { readonly told: string; readonly outputs: readonly string[] }[];
+  readonly nodes: readonly ShownNode[];
+  /** Tensors of which nothing is to be shown: inputs, and what follows from none or from filled ones. */
+  readonly same: ReadonlySet<string>;
   readonly requests: RowRequests;
 }
 
 type Alone = ReadonlyMap<Kind, { readonly feeds: Tensors; readonly values: readonly TensorData[] }>;
 
-/** RunFault says why runs do not show that rows keep apart, and the tensor where that was seen, if it was one. */
+/** RunFault says why runs do not show that rows keep apart, and the tensor or node where that was seen, if any was. */
 interface RunFault {
   readonly why: string;
   readonly tensor?: string;
+  readonly node?: ShownNode;
 }
 
 /**
  * rowsInRuns runs a model on requests of many kinds, each alone and several together, and says where a row of a batch is
- * not what its request has alone, or that no request changed what a node gives, so that nothing is shown.
+ * not what its request has alone, or that no request changed what a node takes or gives, so that nothing is shown: rows
+ * that are exchanged while they are equal are exchanged when they differ, too.
  */
 export async function rowsInRuns(trial: Trial, watched: Watched): Promise<RunFault | undefined> {
-  const { tensors, nodes, requests } = watched;
+  const { tensors, requests } = watched;
   const probes = tensors.map(({ name, dims, axis }): Probe => {
     const picks = samplePicks(dims, { mostElements: MOST_ELEMENTS, whole: axis });
     return { tensor: name, asks: 'elements', picks };
@@ -113,13 +122,7 @@ export async function rowsInRuns(trial: Trial, watched: Watched): Promise<RunFau
       if (fault === 'too large') break;
       if (fault !== undefined) return fault;
     }
-    const silent = nodes.find(({ outputs }) => !outputs.some((name) => varies(tensors, alone, name)));
-    if (silent === undefined) return undefined;
-    const given = silent.outputs.join(', ');
-    return {
-      why: `runs do not decide it, as no request that was tried changed what it gives (${given})`,
-      tensor: silent.outputs[0] ?? '',
-    };
+    return silentNode(watched, alone);
   });
 }
 
@@ -143,7 +146,7 @@ async function runAlone(
 async function together(
   run: (feeds: Tensors) => Promise<TensorData[]>,
   kinds: readonly Kind[],
-  { alone, tensors, requests }: Omit<Watched, 'nodes'> & { readonly alone: Alone },
+  { alone, tensors, requests }: Pick<Watched, 'tensors' | 'requests'> & { readonly alone: Alone },
 ): Promise<RunFault | 'too large' | undefined> {
   const rows = kinds.map((kind) => alone.get(kind)!);
   const batch = `${kinds.length} requests at once (${kinds.join(', ')})`;
@@ -157,6 +160,7 @@ async function together(
     return { why: `the model does not run on ${batch}, and runs on each alone: ${firstLine(error.message)}` };
   }
   for (const [at, { name, axis }] of tensors.entries()) {
+    if (axis === undefined) continue;
     const wanted = rows.map(({ values }) => values[at]!);
     if (!sameRows(wanted, given[at]!, axis))
       return { why: `of ${batch}, ${name} does not hold what each has alone`, tensor: name };
@@ -172,9 +176,26 @@ function sameRows(alone: readonly TensorData[], together: TensorData, axis: numb
   return alone.every((row, at) => agree(row, parts[at]!));
 }
 
-function varies(tensors: readonly WatchedTensor[], alone: Alone, name: string): boolean {
-  const at = tensors.findIndex((tensor) => tensor.name === name);
-  const [first, ...others] = [...alone.values()].map(({ values }) => values[at]);
-  if (first === undefined || dtypeInfo(first.dtype) === undefined) return first !== undefined;
-  return others.some((other) => other !== undefined && !agree(first, other));
+/** silentNode finds a node that was given or gave the same for all requests, where requests might differ. */
+function silentNode({ tensors, nodes, same }: Watched, alone: Alone): RunFault | undefined {
+  const varying = new Set(tensors.flatMap(({ name }, at) => (varies(alone, at) ? [name] : [])));
+  const isSilent = (name: string) => !varying.has(name) && !same.has(name);
+  for (const node of nodes) {
+    const untouched = node.inputs.find(isSilent);
+    if (untouched !== undefined)
+      return { node, why: `${UNDECIDED}, as no request that was tried changed what it takes (${untouched})` };
+    if (node.outputs.every(isSilent))
+      return {
+        node,
+        why: `${UNDECIDED}, as no request that was tried changed what it gives (${node.outputs.join(', ')})`,
+      };
+  }
+  return undefined;
+}
+
+const UNDECIDED = 'runs do not decide it';
+
+function varies(alone: Alone, at: number): boolean {
+  const [first, ...others] = [...alone.values()].map(({ values }) => values[at]!);
+  return first !== undefined && others.some((other) => !agree(first, other));
 }

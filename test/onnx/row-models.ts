@@ -6,12 +6,13 @@ export interface RowModel {
   readonly initializers?: readonly Uint8Array[];
   /** The names of its outputs; `y` by default. */
   readonly outputs?: readonly string[];
+  readonly functions?: readonly Uint8Array[];
 }
 
 export const FEATURES = 8;
 
 export function rowModel(
-  { nodes, initializers = [], outputs = ['y'] }: RowModel,
+  { nodes, initializers = [], outputs = ['y'], functions = [] }: RowModel,
   batch: number | string = 'n',
 ) {
   const graph = w.graph({
@@ -20,7 +21,7 @@ export function rowModel(
     inputs: [w.value('x', w.FLOAT, [batch, FEATURES])],
     outputs: outputs.map((name) => w.message([1, name])),
   });
-  return w.model(graph);
+  return w.model(graph, { opsets: { '': 17, local: 1 }, functions });
 }
 
 const { attribute } = w;
@@ -167,11 +168,75 @@ const SILENT: RowModel = {
   ],
 };
 
+/** masked marks what is so large that no request that is tried reaches it; `mask` makes y of x and these marks. */
+function masked(mask: readonly Uint8Array[], initializers: readonly Uint8Array[] = []): RowModel {
+  const nodes = [
+    w.node('Greater', ['x', 'huge'], ['large']),
+    w.node('Cast', ['large'], ['marks'], { attributes: [toFloat] }),
+    ...mask,
+    w.node('Add', ['x', 'turned'], ['y']),
+  ];
+  return { nodes, initializers: [number('huge', 1e6), ...initializers] };
+}
+
+const backwards = (from: string, to: string) =>
+  w.node('Slice', [from, 'end', 'start', 'rows', 'back'], [to], { name: 'turn' });
+const BACKWARDS = [
+  w.int64s('end', [1], [-1]),
+  w.int64s('start', [1], [-(2 ** 31)]),
+  w.int64s('rows', [1], [0]),
+  w.int64s('back', [1], [-1]),
+];
+const BATCH_SIZE = [
+  w.node('Shape', ['x'], ['sizes']),
+  w.node('Gather', ['sizes', 'nought'], ['count']),
+  w.node('Cast', ['count'], ['requests'], { attributes: [toFloat] }),
+];
+
+/** localFunction makes a function of x that gives y. */
+function localFunction(name: string, nodes: readonly Uint8Array[], attributes: readonly string[] = []) {
+  return w.message(
+    [1, name],
+    [4, 'x'],
+    [5, 'y'],
+    ...attributes.map((attribute): w.FieldOf => [6, attribute]),
+    ...nodes.map((node): w.FieldOf => [7, node]),
+    ...[w.message([2, 17]), w.message([1, 'local'], [2, 1])].map((opset): w.FieldOf => [9, opset]),
+    [10, 'local'],
+  );
+}
+
+/** A function that passes on the attribute of its call. */
+const ALONG = localFunction(
+  'Along',
+  [
+    w.node('ReduceMax', ['x'], ['y'], {
+      name: 'most',
+      attributes: [w.message([1, 'axes'], [20, 7], [21, 'along'])],
+    }),
+  ],
+  ['along'],
+);
+const LISTS = localFunction('Lists', [
+  w.node('Floor', ['x'], ['whole']),
+  w.node('NonZero', ['whole'], ['places'], { name: 'list' }),
+  w.node('Size', ['places'], ['count']),
+  w.node('Cast', ['count'], ['number'], { attributes: [toFloat] }),
+  w.node('Add', ['x', 'number'], ['y']),
+]);
+
+interface Mixing {
+  readonly model: RowModel;
+  readonly named: RegExp;
+  /** Whether it goes wrong with larger values only than any that are tried here. */
+  readonly silent?: true;
+}
+
 /**
  * MIXING holds graphs that make a request's answer of the rows of others, some of them only for values that random ones
  * between 0 and 1 never reach; and what the reason must name.
  */
-export const MIXING: Readonly<Record<string, { readonly model: RowModel; readonly named: RegExp }>> = {
+export const MIXING: Readonly<Record<string, Mixing>> = {
   'a list of what passes a threshold': { model: LIST, named: /^NonZero "which"/ },
   'an early exit by the largest value': {
     model: {
@@ -286,7 +351,107 @@ export const MIXING: Readonly<Record<string, { readonly model: RowModel; readonl
     model: STOLEN,
     named: /Gather "steal".*does not hold what each has alone/,
   },
-  'a node that says nothing': { model: SILENT, named: /ReverseSequence "turn".*runs do not decide it/ },
+  'a node that says nothing': {
+    model: SILENT,
+    named: /ReverseSequence "turn".*runs do not decide it/,
+    silent: true,
+  },
+  'marks that are turned around': {
+    model: masked([backwards('marks', 'turned')], BACKWARDS),
+    named:
+      /Slice "turn".*runs do not decide it, as no request that was tried changed what it takes \(marks\)/,
+    silent: true,
+  },
+  'marks that are laid out across rows': {
+    model: masked(
+      [
+        w.node('Transpose', ['marks'], ['across'], { attributes: [attribute.ints('perm', [1, 0])] }),
+        w.node('Reshape', ['across', 'back'], ['turned'], { name: 'lay out' }),
+      ],
+      [w.int64s('back', [2], [-1, FEATURES])],
+    ),
+    named: /Reshape "lay out".*changed what it takes \(across\)/,
+    silent: true,
+  },
+  'marks that are turned around in a branch': {
+    model: masked(
+      [
+        w.node(
+          'If',
+          ['yes'],
+          ['turned'],
+          named(
+            'gate',
+            attribute.graph('then_branch', body([backwards('marks', 'taken')], [], ['taken'])),
+            attribute.graph('else_branch', body([w.node('Abs', ['marks'], ['other'])], [], ['other'])),
+          ),
+        ),
+      ],
+      [...BACKWARDS, w.message([2, w.BOOL], [8, 'yes'], [9, Uint8Array.of(1)])],
+    ),
+    named: /If "gate": inside it, Slice "turn".*no run can look inside/,
+    silent: true,
+  },
+  'the size of the batch in place of large values': {
+    model: {
+      nodes: [
+        ...BATCH_SIZE,
+        w.node('Greater', ['x', 'huge'], ['large']),
+        w.node('Where', ['large', 'requests', 'x'], ['y'], { name: 'replace' }),
+      ],
+      initializers: [w.int64s('nought', [], [0]), number('huge', 1e6)],
+    },
+    named: /Where "replace".*runs do not show with which values it takes that size/,
+    silent: true,
+  },
+  'a limit that the size of the batch makes': {
+    model: {
+      nodes: [
+        ...BATCH_SIZE,
+        w.node('Mul', ['requests', 'huge'], ['limit']),
+        w.node('Min', ['x', 'limit'], ['y'], { name: 'limited' }),
+      ],
+      initializers: [w.int64s('nought', [], [0]), number('huge', 1e6)],
+    },
+    named: /Min "limited".*runs do not show with which values it takes that size/,
+    silent: true,
+  },
+  'a function that lists, inside another one': {
+    model: {
+      nodes: [w.node('Outer', ['x'], ['y'], { name: 'call', domain: 'local' })],
+      functions: [LISTS, localFunction('Outer', [w.node('Lists', ['x'], ['y'], { domain: 'local' })])],
+    },
+    named: /Outer "call": inside it, Lists "": inside it, NonZero "list"/,
+  },
+  'a function that divides by the largest of all': {
+    model: {
+      nodes: [w.node('Scaled', ['x'], ['y'], { name: 'call', domain: 'local' })],
+      functions: [
+        localFunction('Scaled', [
+          w.node('ReduceMax', ['x'], ['peak'], named('peak', ...all)),
+          w.node('Mul', ['peak', 'peak'], ['square']),
+          w.node('Sqrt', ['square'], ['positive']),
+          w.node('Ceil', ['positive'], ['scale']),
+          w.node('Div', ['x', 'scale'], ['y']),
+        ]),
+      ],
+    },
+    named: /Scaled "call": inside it, ReduceMax "peak"/,
+  },
+  'a function that works along the axis it is told': {
+    model: {
+      ...masked([
+        w.node('Along', ['marks'], ['turned'], {
+          name: 'call',
+          domain: 'local',
+          attributes: [attribute.ints('along', [0])],
+        }),
+      ]),
+      functions: [ALONG],
+    },
+    named: /Along "call": inside it, ReduceMax "most".*over axis 0, the batch/,
+    silent: true,
+  },
 };
 
 /** APART holds graphs in which every row goes its own way. */
@@ -382,6 +547,63 @@ export const APART: Readonly<Record<string, RowModel>> = {
       w.node('Reshape', ['vector', 'sizes'], ['y']),
     ],
     initializers: [number('nought', 0)],
+  },
+  'a function of each row': {
+    nodes: [
+      w.node('Along', ['x'], ['most'], {
+        domain: 'local',
+        attributes: [attribute.ints('along', [1])],
+      }),
+      w.node('Halved', ['most'], ['y'], { domain: 'local' }),
+    ],
+    functions: [
+      ALONG,
+      localFunction('Halved', [
+        w.node('Constant', [], ['whole'], { attributes: [attribute.int('value_int', 2)] }),
+        w.node('CastLike', ['whole', 'x'], ['two']),
+        w.node('Div', ['x', 'two'], ['y']),
+      ]),
+    ],
+  },
+  'a branch by the size of an axis, and padding that is computed': {
+    nodes: [
+      w.node('ConstantOfShape', ['two'], ['zeros'], {
+        attributes: [attribute.tensor('value', w.int64s('', [1], [0]))],
+      }),
+      w.node('Concat', ['widths', 'zeros'], ['flat'], { attributes: [attribute.int('axis', 0)] }),
+      w.node('Reshape', ['flat', 'pairs'], ['table']),
+      w.node('Slice', ['table', 'last', 'start', 'nought', 'last'], ['reversed']),
+      w.node('Transpose', ['reversed'], ['turned'], { attributes: [attribute.ints('perm', [1, 0])] }),
+      w.node('Reshape', ['turned', 'last'], ['pads']),
+      w.node('Pad', ['x', 'pads'], ['padded']),
+      w.node('Unsqueeze', ['padded', 'second'], ['wide']),
+      w.node('Shape', ['wide'], ['sizes']),
+      w.node('Gather', ['sizes', 'one'], ['size']),
+      w.node('Equal', ['size', 'one'], ['single']),
+      w.node(
+        'If',
+        ['single'],
+        ['y'],
+        named(
+          'squeeze',
+          attribute.graph('else_branch', body([w.node('ReduceMax', ['wide'], ['other'])], [], ['other'])),
+          attribute.graph(
+            'then_branch',
+            body([w.node('Squeeze', ['wide', 'second'], ['narrow'])], [], ['narrow']),
+          ),
+        ),
+      ),
+    ],
+    initializers: [
+      w.int64s('two', [1], [2]),
+      w.int64s('widths', [2], [1, 2]),
+      w.int64s('pairs', [2], [-1, 2]),
+      w.int64s('last', [1], [-1]),
+      w.int64s('start', [1], [-(2 ** 31)]),
+      w.int64s('nought', [1], [0]),
+      w.int64s('second', [1], [1]),
+      w.int64s('one', [], [1]),
+    ],
   },
   'rows reversed by one length': {
     nodes: [

@@ -26,6 +26,8 @@ export function unary(node: RuleNode): RuleResult {
   const keepsValues = node.op === 'Identity' || node.op === 'Cast';
   if (data?.sized && !keepsValues) return COMPUTES_WITH_SIZE;
   if (keepsValues) return flowing(node, data ?? {});
+  if (node.op === 'Not' && data?.values !== undefined)
+    return flowing(node, { ...data, values: data.values.map((value) => Number(value === 0)) });
   return flowing(node, withBatch(data?.batch, data?.dims));
 }
 
@@ -36,7 +38,7 @@ export function broadcast(node: RuleNode, operands: readonly (BatchFlow | undefi
   const given = operands.filter((flow) => flow !== undefined);
   if (given.some((flow) => flow.sized)) return shapeArithmetic(node, given);
   const batched = given.filter((flow) => flow.batch !== undefined);
-  if (batched.length === 0) return flowing(node, { ...dimsOfBroadcast(given) });
+  if (batched.length === 0) return flowing(node, { ...dimsOfBroadcast(given), ...equality(node, given) });
   const ranks = given.map((flow) => flow.dims?.length);
   if (given.length === 1) return flowing(node, withBatch(batched[0]?.batch, batched[0]?.dims));
   if (ranks.includes(undefined)) return 'the shape of one of its inputs is not known';
@@ -52,6 +54,13 @@ export function broadcast(node: RuleNode, operands: readonly (BatchFlow | undefi
   }
   const batch = { axis: rank - back, factor: [...factors][0] as number };
   return flowing(node, withBatch(batch, dimsOfBroadcast(given).dims));
+}
+
+/** equality says whether two known numbers are equal: exporters branch so on the size of an axis. */
+function equality({ op }: RuleNode, [a, b]: readonly BatchFlow[]): Pick<BatchFlow, 'values'> {
+  const [x, y] = [a?.values?.[0], b?.values?.[0]];
+  const single = a?.values?.length === 1 && b?.values?.length === 1;
+  return op === 'Equal' && single ? { values: [Number(x === y)] } : {};
 }
 
 function dimsOfBroadcast(given: readonly BatchFlow[]): { dims?: Dims } {

@@ -26,12 +26,14 @@ export interface BatchFlow {
   readonly open?: boolean;
   /** Whether its rows are the same for all requests, as those of a constant are that is repeated for each row. */
   readonly alike?: boolean;
+  /** Whether no run gets as far as this, because a node before it cannot run on what it is given. */
+  readonly never?: boolean;
   /** Whether it is a constant of zeros only, as an initial state is. */
   readonly zeros?: boolean;
 }
 
 /** A shape vector is no longer than a rank; longer constants are weights. */
-const MOST_VALUES = 64;
+export const MOST_VALUES = 64;
 /** Initial states of recurrent nodes are looked through for other values than 0; larger constants are weights. */
 const MOST_STATE_BYTES = 2 ** 16;
 

@@ -13,8 +13,8 @@ import {
 const GLOBAL_POOLS = new Set(['GlobalAveragePool', 'GlobalMaxPool', 'GlobalLpPool']);
 
 /**
- * spatial follows operators on [batch, channels, …] that keep rows apart. It knows the batch and, of global pools, the
- * pooled axes (1); the other sizes are unknown afterwards.
+ * spatial follows operators on [batch, channels, …] that keep rows apart. It knows the batch and the sizes behind Conv and
+ * pools; those behind others are unknown afterwards.
  */
 export function spatial(node: RuleNode): RuleResult {
   const [data, ...rest] = node.flows;
@@ -24,9 +24,24 @@ export function spatial(node: RuleNode): RuleResult {
     return mixes('its indices count through the whole batch');
   if (node.op === 'BatchNormalization' && node.int('training_mode', 0) === 1)
     return mixes('it takes its statistics over the batch');
-  const spatialAt = (axis: number) => (GLOBAL_POOLS.has(node.op) && axis > 1 ? 1 : undefined);
-  const dims = data?.dims?.map((dim, axis) => (axis === 0 ? dim : spatialAt(axis)));
+  const dims = data?.dims?.map((dim, axis) => (axis === 0 ? dim : sizeAfter(node, data.dims!, axis)));
   return flowing(node, withBatch(data?.batch, dims));
+}
+
+/** sizeAfter gives the size of an axis behind a pool or Conv, as far as it is known. */
+function sizeAfter(node: RuleNode, dims: Dims, axis: number): number | undefined {
+  if (GLOBAL_POOLS.has(node.op)) return axis > 1 ? 1 : dims[axis];
+  const weights = node.op === 'Conv' ? node.flows[1]?.dims : undefined;
+  const isPool = node.op === 'MaxPool' || node.op === 'AveragePool';
+  if (axis === 1) return isPool ? dims[1] : weights?.[0];
+  const at = axis - 2;
+  const [size, kernel] = [dims[axis], isPool ? node.ints('kernel_shape')?.[at] : weights?.[axis]];
+  const plain = node.text('auto_pad', 'NOTSET') === 'NOTSET' && node.int('ceil_mode', 0) === 0;
+  if (size === undefined || kernel === undefined || !plain) return undefined;
+  const pads = node.ints('pads');
+  const padded = size + (pads?.[at] ?? 0) + (pads?.[at + dims.length - 2] ?? 0);
+  const reach = (node.ints('dilations')?.[at] ?? 1) * (kernel - 1) + 1;
+  return Math.floor((padded - reach) / (node.ints('strides')?.[at] ?? 1)) + 1;
 }
 
 /** reduce follows reductions over given axes other than the batch's. */
@@ -97,13 +112,14 @@ export function normalization(node: RuleNode): RuleResult {
 
 /**
  * recurrent follows X [sequence, batch, size] and initial states [directions, batch, size]. Outputs have the batch
- * before the last axis. Initial states of zeros for the fixed batch are left out: an operator without them begins with
+ * before the last axis. Inputs of another rank are refused when they run. Initial states of zeros for the fixed batch are left out: an operator without them begins with
  * zeros.
  */
 export function recurrent(node: RuleNode): RuleResult {
   const [data, w, r, bias, lengths, ...initial] = node.flows;
   if (data?.batch === undefined)
     return node.flows.some((flow) => flow?.batch) ? 'its input lacks the batch' : flowing(node, {});
+  if (data.dims !== undefined && data.dims.length !== 3) return flowing(node, { never: true });
   if (node.int('layout', 0) !== 0)
     return 'it has the batch first (layout 1), which ONNX Runtime does not run';
   if (data.batch.axis !== 1) return 'the batch is not on axis 1 of its input';

@@ -1,10 +1,19 @@
 import {
+  elements,
+  elementsOf,
+  slicedElements,
+  type TakenRange,
+  takenPlaces,
+  transposedElements,
+} from './batch-elements.js';
+import {
   axisWithin,
   type BatchFlow,
   type BatchMultiple,
   COMPUTES_WITH_SIZE,
   type Dims,
   flowing,
+  MOST_VALUES,
   type RuleNode,
   type RuleResult,
   withBatch,
@@ -20,6 +29,8 @@ export function transpose(node: RuleNode): RuleResult {
   if (data?.sized) return COMPUTES_WITH_SIZE;
   if (perm === undefined)
     return data?.batch === undefined ? flowing(node, {}) : 'the rank of its input is not known';
+  const known = elementsOf(data);
+  if (known !== undefined) return flowing(node, transposedElements(known, perm));
   const dims = data?.dims === undefined ? undefined : perm.map((from) => data.dims![from]);
   const batch = data?.batch && { axis: perm.indexOf(data.batch.axis), factor: data.batch.factor };
   return flowing(node, withBatch(batch, dims));
@@ -107,17 +118,21 @@ export function concatenate(node: RuleNode): RuleResult {
   return flowing(node, withBatch(first, dims));
 }
 
+/** numberIn gives a size that is known and no multiple of the batch. */
+function numberIn(value: number | BatchMultiple | undefined): number | undefined {
+  return typeof value === 'number' ? value : undefined;
+}
+
 function sum(dims: readonly (number | undefined)[]): number | undefined {
   return dims.reduce((total, dim) => (total === undefined || dim === undefined ? undefined : total + dim), 0);
 }
 
 function joinedValues(node: RuleNode, given: readonly BatchFlow[]): RuleResult {
-  const sized = given.some((flow) => flow.sized);
-  if (given.every((flow) => flow.values !== undefined)) {
+  if (given.every((flow) => flow.dims?.length === 1 && flow.values !== undefined)) {
     const values = given.flatMap((flow) => flow.values!);
-    return flowing(node, { values, dims: [values.length], ...(sized ? { sized } : {}) });
+    return flowing(node, elements(values, [values.length]));
   }
-  return sized ? COMPUTES_WITH_SIZE : flowing(node, {});
+  return given.some((flow) => flow.sized) ? COMPUTES_WITH_SIZE : flowing(node, {});
 }
 
 /** split follows Split along any axis but the batch's. */
@@ -137,54 +152,53 @@ export function split(node: RuleNode): RuleResult {
   return { flows: Array.from({ length: node.outputCount }, (_, at) => withBatch(data.batch, out(at))) };
 }
 
-/** slice follows Slice where it takes all of the batch's axis. Without a batch it slices the elements of a vector. */
+/** slice follows Slice where it takes all of the batch's axis. Without a batch it slices known elements. */
 export function slice(node: RuleNode): RuleResult {
   const data = node.flows[0];
   const starts = node.ints('starts') ?? node.flows[1]?.values;
   const ends = node.ints('ends') ?? node.flows[2]?.values;
   const given = node.ints('axes') ?? node.flows[3]?.values ?? starts?.map((_, axis) => axis);
-  if (data?.batch === undefined) return sliceValues(node, data, { starts, ends });
-  const rank = data.dims?.length;
-  const axes = given?.map((axis) => (typeof axis === 'number' ? axisWithin(axis, rank) : undefined));
-  if (axes === undefined || axes.includes(undefined)) return 'the axes it takes from are not known';
-  const at = axes.indexOf(data.batch.axis);
-  if (at !== -1 && !takesAll(starts?.[at], ends?.[at], node.flows[4]?.values?.[at]))
+  const steps = node.flows[4] === undefined ? given?.map(() => 1) : node.flows[4].values;
+  const rank = data?.dims?.length;
+  const ranges = given?.map((axis, at) => ({
+    axis: typeof axis === 'number' ? axisWithin(axis, rank) : undefined,
+    ...{ start: numberIn(starts?.[at]), end: numberIn(ends?.[at]), step: numberIn(steps?.[at]) },
+  }));
+  if (data?.batch === undefined) return sliceElements(node, data, ranges);
+  if (ranges === undefined || ranges.some(({ axis }) => axis === undefined))
+    return 'the axes it takes from are not known';
+  const ofBatch = ranges.find(({ axis }) => axis === data.batch!.axis);
+  if (ofBatch !== undefined && !takesAll(ofBatch))
     return `it takes part of axis ${data.batch.axis}, the batch`;
-  return flowing(
-    node,
-    withBatch(
-      data.batch,
-      data.dims?.map((dim, axis) => (axes.includes(axis) ? undefined : dim)),
-    ),
-  );
+  const dims = data.dims?.map((dim, axis) => {
+    const range = ranges.find((one) => one.axis === axis);
+    if (range === undefined || range === ofBatch) return dim;
+    return dim !== undefined && isKnown(range) ? takenPlaces(dim, range).length : undefined;
+  });
+  return flowing(node, withBatch(data.batch, dims));
+}
+
+type MaybeRange = { readonly [Part in keyof TakenRange]: number | undefined };
+
+function isKnown(range: MaybeRange): range is TakenRange {
+  return !Object.values(range).includes(undefined);
 }
 
 /** Exporters write "to the end" as the largest 32-bit or 64-bit integer. */
 const TO_THE_END = 2 ** 31 - 1;
 
-function takesAll(
-  start?: number | BatchMultiple,
-  end?: number | BatchMultiple,
-  step?: number | BatchMultiple,
-): boolean {
-  return start === 0 && typeof end === 'number' && end >= TO_THE_END && (step === undefined || step === 1);
+function takesAll({ start, end, step }: MaybeRange): boolean {
+  return start === 0 && end !== undefined && end >= TO_THE_END && step === 1;
 }
 
-function sliceValues(
+/** sliceElements slices a vector or small matrix, as exporters do to compute paddings. */
+function sliceElements(
   node: RuleNode,
   data: BatchFlow | undefined,
-  range: {
-    starts: readonly (number | BatchMultiple)[] | undefined;
-    ends: readonly (number | BatchMultiple)[] | undefined;
-  },
+  ranges: readonly MaybeRange[] | undefined,
 ): RuleResult {
-  const start = range.starts?.[0];
-  const end = range.ends?.[0];
-  const plain = (node.flows[4]?.values?.[0] ?? 1) === 1 && range.starts?.length === 1;
-  if (data?.values !== undefined && plain && typeof start === 'number' && typeof end === 'number') {
-    const values = data.values.slice(start, end);
-    return flowing(node, { values, dims: [values.length], ...(data.sized ? { sized: true } : {}) });
-  }
+  const known = elementsOf(data);
+  if (known !== undefined && ranges?.every(isKnown)) return flowing(node, slicedElements(known, ranges));
   return data?.sized ? COMPUTES_WITH_SIZE : flowing(node, {});
 }
 
@@ -195,7 +209,8 @@ function sliceValues(
 export function gather(node: RuleNode): RuleResult {
   const [data, indices] = node.flows;
   const axis = axisWithin(node.int('axis', 0), data?.dims?.length);
-  if (data?.values !== undefined && indices?.values !== undefined) return pick(node, data, indices);
+  if (data?.dims?.length === 1 && data.values !== undefined && indices?.values !== undefined)
+    return pick(node, data, indices);
   if (data?.sized || indices?.sized) return COMPUTES_WITH_SIZE;
   if (data?.batch === undefined && indices?.batch === undefined) return flowing(node, {});
   if (axis === undefined) return 'the rank of its input is not known';
@@ -214,8 +229,7 @@ export function gather(node: RuleNode): RuleResult {
 
 function pick(node: RuleNode, data: BatchFlow, indices: BatchFlow): RuleResult {
   const values = indices.values!.flatMap((index) => data.values!.at(Number(index)) ?? []);
-  const sized = values.some((value) => typeof value !== 'number');
-  return flowing(node, { values, dims: indices.dims ?? [values.length], ...(sized ? { sized } : {}) });
+  return flowing(node, elements(values, indices.dims ?? [values.length]));
 }
 
 /** pad follows Pad where the axes are not an input of their own and the batch's axis gets no padding. */
@@ -228,24 +242,23 @@ export function pad(node: RuleNode): RuleResult {
     return 'what it pads is not known';
   const { axis } = data.batch;
   if (pads[axis] !== 0 || pads[axis + rank] !== 0) return `it pads axis ${axis}, the batch`;
-  const dims = data.dims!.map((dim, at) => (pads[at] === 0 && pads[at + rank] === 0 ? dim : undefined));
+  const dims = data.dims!.map((dim, at) => sum([pads[at], dim, pads[at + rank]].map(numberIn)));
   return flowing(node, withBatch(data.batch, dims));
 }
 
-/** shape gives the elements of Shape's output: a multiple of the batch on the batch's axis, numbers elsewhere. */
+/**
+ * shape gives the elements of Shape's output: a multiple of the batch on the batch's axis, numbers elsewhere. Of sizes that
+ * are not known, it is known that they are made of no row.
+ */
 export function shape(node: RuleNode): RuleResult {
   const data = node.flows[0];
-  if (data?.dims === undefined)
-    return data?.batch === undefined ? flowing(node, {}) : 'the rank of its input is not known';
-  const all: (number | BatchMultiple)[] = [];
-  for (const [axis, dim] of data.dims.entries()) {
-    if (data.batch?.axis === axis) all.push({ times: data.batch.factor });
-    else if (dim !== undefined) all.push(dim);
-    else return 'the shape of its input is not known';
-  }
-  const values = all.slice(node.int('start', 0), node.int('end', all.length));
-  const sized = values.some((value) => typeof value !== 'number');
-  return flowing(node, { values, dims: [values.length], ...(sized ? { sized } : {}) });
+  const sizes = data?.dims?.map((dim, axis) =>
+    data.batch?.axis === axis ? { times: data.batch.factor } : dim,
+  );
+  const values = sizes?.slice(node.int('start', 0), node.int('end', sizes.length));
+  if (values?.every((value) => value !== undefined)) return flowing(node, elements(values, [values.length]));
+  if (data?.batch === undefined) return flowing(node, {});
+  return flowing(node, { sized: true, dims: [values?.length] });
 }
 
 /** expand keeps the batch where the target is 1 on its axis, or is computed from the batch's size. */
@@ -291,7 +304,13 @@ export function filled(node: RuleNode): RuleResult {
   const [axis] = axes;
   const batch = axis === undefined ? undefined : { axis, factor: (values[axis] as BatchMultiple).times };
   const dims = values.map((value) => (typeof value === 'number' ? value : value.times * node.size));
-  const element = node.elements('value') ?? [0];
-  const flow = { ...withBatch(batch, dims), ...(batch === undefined ? {} : { alike: true as const }) };
-  return flowing(node, { ...flow, ...(element[0] === 0 ? { zeros: true } : {}) });
+  const [element] = node.elements('value') ?? [0];
+  const count = dims.reduce((product, dim) => product * dim, 1);
+  const isSmall = batch === undefined && count <= MOST_VALUES && element !== undefined;
+  const flow = isSmall ? elements(new Array<number>(count).fill(element), dims) : withBatch(batch, dims);
+  const marks = {
+    ...(batch === undefined ? {} : { alike: true as const }),
+    ...(element === 0 ? { zeros: true } : {}),
+  };
+  return flowing(node, { ...flow, ...marks });
 }

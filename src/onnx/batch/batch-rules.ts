@@ -44,6 +44,7 @@ import {
   compress,
   einsum,
   elementwiseOn,
+  features,
   gatherNd,
   listing,
   oneHot,
@@ -57,7 +58,7 @@ type Rule = (node: RuleNode) => RuleResult;
 
 /** These work element by element on one tensor; further inputs are parameters (bounds, scales) without the batch. */
 const UNARY =
-  'Relu FastGelu LeakyRelu Elu Selu Celu Gelu QuickGelu Mish HardSigmoid HardSwish Swish Softplus Softsign ThresholdedRelu Sigmoid Tanh Erf Exp Log Sqrt Neg Abs Floor Ceil Round Sign Reciprocal Sin Cos Tan Asin Acos Atan Sinh Cosh Asinh Acosh Atanh Not IsNaN IsInf Cast CastLike Identity Clip Dropout Shrink QuantizeLinear DequantizeLinear BitwiseNot Trilu';
+  'Relu FastGelu LeakyRelu Elu Selu Celu Gelu QuickGelu Mish HardSigmoid HardSwish Swish Softplus Softsign ThresholdedRelu Sigmoid Tanh Erf Exp Log Sqrt Neg Abs Floor Ceil Round Sign Reciprocal Sin Cos Tan Asin Acos Atan Sinh Cosh Asinh Acosh Atanh Not IsNaN IsInf Cast Identity Clip Dropout Shrink QuantizeLinear DequantizeLinear BitwiseNot Trilu';
 const BROADCAST =
   'BiasGelu Add Sub Mul Div Pow Max Min Sum Mean Mod And Or Xor Equal Greater Less GreaterOrEqual LessOrEqual Where PRelu BitShift BitwiseAnd BitwiseOr BitwiseXor';
 /** These take [batch, channels, …] and work on each row by itself, as long as the batch is the first axis. */
@@ -94,6 +95,8 @@ const RULES = new Map<string, Rule>([
   ...each('Softmax LogSoftmax Hardmax', softmax),
   ...each('LayerNormalization RMSNormalization', normalization),
   ...each('LSTM GRU RNN', recurrent),
+  // The second input of CastLike gives its type only.
+  ['CastLike', (node) => unary({ ...node, flows: node.flows.slice(0, 1) })],
   ['QLinearAdd', (node) => broadcast(node, [node.flows[0], node.flows[3]])],
   ['QLinearMul', (node) => broadcast(node, [node.flows[0], node.flows[3]])],
   ['Transpose', transpose],
@@ -130,13 +133,14 @@ const RULES = new Map<string, Rule>([
   ['Size', sizeOf],
 ]);
 
-/** These operators of the domain for classical models work on each row by itself. */
-const CLASSICAL_RULES = new Map<string, Rule>(
-  each(
+/** Those of the domain for classical models work on each row by itself, but for ArrayFeatureExtractor. */
+const CLASSICAL_RULES = new Map<string, Rule>([
+  ...each(
     'Scaler Normalizer Imputer Binarizer LinearClassifier LinearRegressor SVMClassifier SVMRegressor TreeEnsemble TreeEnsembleClassifier TreeEnsembleRegressor ZipMap',
     rowWise,
   ),
-);
+  ['ArrayFeatureExtractor', features],
+]);
 
 function each(ops: string, rule: Rule): [string, Rule][] {
   return ops.split(' ').map((op) => [op, rule]);
@@ -189,11 +193,6 @@ export function rowsAlike({ flows }: RuleNode): boolean {
 function ruleOf(op: string, domain: string): Rule | undefined {
   if (domain === 'ai.onnx.ml') return CLASSICAL_RULES.get(op);
   return domain === '' || domain === 'com.microsoft' ? (RULES.get(op) ?? SLIGHTLY_MIXING.get(op)) : undefined;
-}
-
-/** hasRule says whether a rule knows an operator, even where it cannot follow a node of it. */
-export function hasRule({ op, domain }: { readonly op: string; readonly domain: string }): boolean {
-  return ruleOf(op, domain) !== undefined;
 }
 
 function keepsZeros({ op, flows }: RuleNode): boolean {

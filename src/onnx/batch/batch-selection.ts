@@ -1,3 +1,4 @@
+import { elements } from './batch-elements.js';
 import {
   axisWithin,
   type BatchFlow,
@@ -130,8 +131,37 @@ export function rowWise(node: RuleNode): RuleResult {
   return flowing(node, withBatch(data.batch, undefined));
 }
 
-/** sizeOf follows Size: of rows, it is known to be made of the size of the batch only. */
+/**
+ * features follows ArrayFeatureExtractor, which picks from the last axis of its data all that its second input lists. Of
+ * data with one axis it makes two.
+ */
+export function features(node: RuleNode): RuleResult {
+  const [data, places] = node.flows;
+  if (data?.batch === undefined && places?.batch === undefined) return flowing(node, {});
+  const rank = data?.dims?.length;
+  if (rank === undefined) return 'the rank of its input is not known';
+  if (places?.batch === undefined) {
+    if (data?.batch?.axis === rank - 1) return mixes('it picks from the rows of a batch');
+    return flowing(node, withBatch(data?.batch, undefined));
+  }
+  const row = places.dims?.slice(1).reduce((all, dim) => (all && dim ? all * dim : undefined), 1);
+  if (data?.batch !== undefined || places.batch.axis !== 0 || row === undefined)
+    return 'it is not known what it lists for each row';
+  return flowing(
+    node,
+    withBatch({ axis: Math.max(1, rank - 1), factor: places.batch.factor * row }, undefined),
+  );
+}
+
+/** sizeOf follows Size: of rows of an unknown shape, it is known to be made of the size of the batch only. */
 export function sizeOf(node: RuleNode): RuleResult {
   const data = node.flows[0];
-  return flowing(node, data?.batch === undefined && !data?.sized ? {} : { sized: true, dims: [] });
+  const sizes = data?.dims?.filter((_, axis) => axis !== data.batch?.axis);
+  const count = sizes?.reduce(
+    (product, dim) => (product === undefined ? undefined : dim && product * dim),
+    1,
+  );
+  if (count === undefined)
+    return flowing(node, data?.batch === undefined && !data?.sized ? {} : { sized: true, dims: [] });
+  return flowing(node, elements([data?.batch ? { times: count * data.batch.factor } : count], []));
 }

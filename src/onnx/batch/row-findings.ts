@@ -5,6 +5,8 @@ export interface SeenTensor {
   readonly two?: readonly number[];
   /** The axis on which the two requests' values stood in a row; null where there is none; absent where not looked. */
   readonly rows?: number | null;
+  /** Whether it was the same for each request alone and for both at once; absent where not looked. */
+  readonly same?: boolean;
 }
 
 export type SeenTensors = ReadonlyMap<string, SeenTensor>;
@@ -19,13 +21,17 @@ export interface RowFault {
 /** UnknownNode is a node that no rule could follow. */
 export interface UnknownNode {
   readonly told: string;
+  /** The tensors that it is given and that hold rows. */
+  readonly inputs: readonly string[];
+  /** The tensors made of the size of the batch that it compares values of rows with. */
+  readonly limits: readonly string[];
   readonly outputs: readonly string[];
   /** Whether runs showed its outputs to hold the rows one after another. */
   readonly apart: boolean;
+  /** Whether runs cannot show it, since what no rule follows is inside it or in a branch that they do not take. */
+  readonly hidden: boolean;
   /** Whether its outputs may go on without an axis of the batch, as row numbers do that pick an element of each row. */
   readonly carriesSizes: boolean;
-  /** Whether it is to be seen with values of many kinds, because no rule knows what its operator does. */
-  readonly doubted: boolean;
 }
 
 /** LostOutput is an output that rows are in, on no axis that is known. */

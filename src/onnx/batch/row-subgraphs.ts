@@ -1,12 +1,13 @@
 import { type RawGraph, type RawNode, readNode } from '../read/index.js';
-import { Problems, unlessUnreadable } from '../wire/index.js';
+import { ATTRIBUTE, fieldsOf, NODE, Problems, payloadOf, unlessUnreadable } from '../wire/index.js';
 import { type BatchFlow, isTouched, mixes, type RuleNode, type RuleResult, withBatch } from './batch-flow.js';
 import type { RowFault, UnknownNode } from './row-findings.js';
+import { textIn } from './row-functions.js';
 
 /** WalkedNode is a node of the graph or of a subgraph. */
 export type WalkedNode = Pick<
   RawNode,
-  'name' | 'op' | 'domain' | 'inputs' | 'outputs' | 'captures' | 'encoded'
+  'name' | 'op' | 'domain' | 'overload' | 'inputs' | 'outputs' | 'captures' | 'encoded'
 >;
 
 type Scope = Map<string, BatchFlow>;
@@ -19,9 +20,12 @@ export interface InnerWalk {
   attempt(use: () => void): { mixing: RowFault[]; unknown: UnknownNode[] };
 }
 
-interface Inner {
+/** Inner is what was found inside a node, and its answer. */
+export interface Inner {
   readonly mixing: readonly RowFault[];
   readonly result: RuleResult;
+  /** Whether runs of the model cannot show what the rules could not follow. */
+  readonly hidden?: boolean;
 }
 
 /** branching follows If, Loop and Scan; undefined for other nodes. Subgraphs of other operators are not looked into. */
@@ -36,7 +40,7 @@ export function branching(
   );
   if (graphs === undefined) return { mixing: [], result: 'its subgraphs cannot be read' };
   const body = new Body(walk, scope);
-  if (node.op === 'If') return chosen(seenBy, graphs, body);
+  if (node.op === 'If') return chosen(seenBy, takenBranches(node, seenBy, graphs), body);
   const [graph] = graphs;
   if (graph === undefined) return { mixing: [], result: 'it has no subgraph' };
   return node.op === 'Loop' ? looped(seenBy, graph, body) : scanned(seenBy, graph, body);
@@ -61,13 +65,28 @@ class Body {
   }
 }
 
-function unknownInside(unknown: readonly UnknownNode[]): string | undefined {
+/** unknownInside tells of the first node inside another one that no rule follows. */
+export function unknownInside(unknown: readonly UnknownNode[]): string | undefined {
   return unknown[0] && `inside it, ${unknown[0].told}`;
 }
 
 /** fromRows says whether a number that is one for a whole batch is computed from its rows. */
 function fromRows(flow: BatchFlow | undefined): boolean {
   return flow?.batch !== undefined && !flow.alike;
+}
+
+/** takenBranches leaves out the branch that a known condition does not take. */
+function takenBranches(
+  { encoded }: WalkedNode,
+  { flows: [condition] }: RuleNode,
+  graphs: readonly RawGraph[],
+): readonly RawGraph[] {
+  const truth = condition?.values?.[0];
+  if (truth === undefined) return graphs;
+  const names = [...fieldsOf(encoded)]
+    .filter(({ number }) => number === NODE.attribute)
+    .map((field) => textIn(payloadOf(encoded, field), ATTRIBUTE.name));
+  return graphs.filter((_, at) => names[at] === (truth === 0 ? 'else_branch' : 'then_branch'));
 }
 
 function chosen({ flows: [condition] }: RuleNode, graphs: readonly RawGraph[], body: Body): Inner {
@@ -81,12 +100,14 @@ function chosen({ flows: [condition] }: RuleNode, graphs: readonly RawGraph[], b
   const flows = one.flows.map((flow, at) => joined([flow, ...others.map((other) => other.flows[at] ?? {})]));
   const unlike = flows.includes(undefined) ? 'its branches hold rows in different ways' : undefined;
   const sized = isTouched(condition) ? 'nothing shows what its condition is computed from' : undefined;
-  return { mixing, result: unknown ?? unlike ?? sized ?? { flows: flows as BatchFlow[] } };
+  const result = unknown ?? unlike ?? sized ?? { flows: flows as BatchFlow[] };
+  return { mixing, result, hidden: (unknown ?? unlike) !== undefined };
 }
 
 /** joined gives the flow that all of several have, with the sizes that agree; undefined where rows differ. */
 function joined(flows: readonly BatchFlow[]): BatchFlow | undefined {
-  const [first, ...others] = flows as [BatchFlow, ...BatchFlow[]];
+  const [first, ...others] = flows.filter(({ never }) => !never);
+  if (first === undefined) return flows[0];
   const place = ({ batch, sized, open }: BatchFlow) => `${batch?.axis} ${batch?.factor} ${sized} ${open}`;
   if (others.some((flow) => place(flow) !== place(first))) return undefined;
   const dims = first.dims?.map((dim, axis) =>
@@ -141,7 +162,7 @@ function looped({ flows: [times, condition, ...carried] }: RuleNode, graph: RawG
   );
   if (fromRows(flows[0]))
     return { mixing, result: mixes('when it ends is computed from the rows of a batch') };
-  if (unknown !== undefined) return { mixing, result: unknown };
+  if (unknown !== undefined) return { mixing, result: unknown, hidden: true };
   if (isTouched(times) || isTouched(condition) || isTouched(flows[0]))
     return { mixing, result: 'nothing shows how often it repeats' };
   const collected = flows.slice(1 + states.length).map(stackedOnTop);
@@ -173,7 +194,7 @@ function scanned(node: RuleNode, graph: RawGraph, body: Body): Inner {
       mixing,
       result: mixes('it goes through the rows of a batch and carries a state from one to the next'),
     };
-  if (unknown !== undefined) return { mixing, result: unknown };
+  if (unknown !== undefined) return { mixing, result: unknown, hidden: true };
   if (node.has('scan_output_axes') || overRows || flows.some((flow) => flow.open))
     return { mixing, result: 'the axes of its outputs are not followed' };
   return {

@@ -1,6 +1,6 @@
-import type { RawGraph } from '../read/index.js';
-import type { OnnxModel } from '../wire/index.js';
-import { quoted } from '../wire/index.js';
+import { callKey, type RawGraph } from '../read/index.js';
+import type { OnnxFunction, OnnxModel } from '../wire/index.js';
+import { quoted, unlessUnreadable } from '../wire/index.js';
 import { attributesOf } from './attributes.js';
 import type { BatchDim } from './batch-dim.js';
 import {
@@ -12,14 +12,13 @@ import {
   followed,
   holdsRows,
   isTouched,
-  mixes,
   type RuleNode,
-  type RuleResult,
   ruleNode,
 } from './batch-flow.js';
-import { follow, hasRule, mixesSlightly } from './batch-rules.js';
+import { follow, mixesSlightly } from './batch-rules.js';
 import type { RowFault, RowsFollowed, SeenTensors, UnknownNode } from './row-findings.js';
-import { branching, type InnerWalk, type WalkedNode } from './row-subgraphs.js';
+import { calledBody } from './row-functions.js';
+import { branching, type Inner, type InnerWalk, unknownInside, type WalkedNode } from './row-subgraphs.js';
 
 export interface FollowOptions {
   readonly seen?: SeenTensors;
@@ -49,12 +48,15 @@ export function followRows(
   batch: Extract<BatchDim, { kind: 'symbolic' }>,
   { seen = new Map(), mixing = false }: FollowOptions = {},
 ): RowsFollowed {
-  const walk = new RowWalk(model, batch, { seen, mixing });
-  walk.nodes(model.graph.nodes, walk.flows);
+  const { functions, opsets, graph } = model;
+  const declared = declaredSizes(model, batch.name);
+  const walk = new RowWalk({ functions, opset: opsets.get('') ?? 1, mixing, seen, declared, calling: [] });
+  const flows = walk.scopeOf(graph, new Map(batch.inputs.map(({ name, axis }) => [name, axis])));
+  walk.nodes(graph.nodes, flows);
   // What follows from the size of a batch alone tells no request of another.
-  const unsettled = new Set([...walk.flows].flatMap(([name, { open }]) => (open ? [name] : [])));
-  const makers = new Map(model.graph.nodes.flatMap((node) => node.outputs.map((name) => [name, node])));
-  const lost = model.graph.outputs.flatMap(({ name }) => {
+  const unsettled = new Set([...flows].flatMap(([name, { open }]) => (open ? [name] : [])));
+  const makers = new Map(graph.nodes.flatMap((node) => node.outputs.map((name) => [name, node])));
+  const lost = graph.outputs.flatMap(({ name }) => {
     const maker = makers.get(name);
     if (!unsettled.has(name)) return [];
     const by = maker === undefined ? '' : ` (${maker.op} ${quoted(maker.name)})`;
@@ -65,35 +67,48 @@ export function followRows(
   return { mixing: walk.mixing, lost, unknown: walk.unknown, unsettled };
 }
 
+/** declaredSizes gives the sizes that the file declares, at the thought batch. */
+function declaredSizes(
+  { graph: { inputs, outputs, valueInfo } }: OnnxModel,
+  batch: string,
+): Map<string, Dims> {
+  const declared = new Map<string, Dims>();
+  for (const { name, type } of [...inputs, ...outputs, ...valueInfo.values()])
+    if (type?.kind === 'tensor' && type.dims !== undefined && !declared.has(name))
+      declared.set(
+        name,
+        type.dims.map((dim) => (typeof dim === 'number' ? dim : dim === batch ? THOUGHT_BATCH : undefined)),
+      );
+  return declared;
+}
+
+/** Followable is what a walk knows of the nodes that it follows: those of a model's graph, or of a local function. */
+interface Followable extends Required<FollowOptions> {
+  readonly functions: readonly OnnxFunction[];
+  readonly opset: number;
+  readonly declared: ReadonlyMap<string, Dims>;
+  /** The functions that it is inside of. */
+  readonly calling: readonly OnnxFunction[];
+}
+
 /** RowWalk follows the batch node by node. Where a node cannot be followed it goes on with what was seen of it. */
 class RowWalk implements InnerWalk {
-  readonly flows: Map<string, BatchFlow>;
   mixing: RowFault[] = [];
   unknown: UnknownNode[] = [];
-  readonly #declared = new Map<string, Dims>();
 
-  constructor(
-    private readonly model: OnnxModel,
-    private readonly batch: Extract<BatchDim, { kind: 'symbolic' }>,
-    private readonly options: Required<FollowOptions>,
-  ) {
-    const { inputs, outputs, valueInfo, initializers } = model.graph;
-    this.flows = new Map([...initializers.values()].map((tensor) => [tensor.name, constantFlow(tensor)]));
-    for (const { name, type } of [...inputs, ...outputs, ...valueInfo.values()])
-      if (type?.kind === 'tensor' && type.dims !== undefined && !this.#declared.has(name))
-        this.#declared.set(
-          name,
-          type.dims.map((dim) => this.#size(dim)),
-        );
-    const axes = new Map(batch.inputs.map(({ name, axis }) => [name, axis]));
+  constructor(private readonly known: Followable) {}
+
+  /** scopeOf gives the flows of a graph's constants and of its inputs, whose batch is on the axes given. */
+  scopeOf(
+    { initializers, inputs }: OnnxModel['graph'],
+    axes: ReadonlyMap<string, number | undefined>,
+  ): Map<string, BatchFlow> {
+    const scope = new Map([...initializers.values()].map((tensor) => [tensor.name, constantFlow(tensor)]));
     for (const { name } of inputs) {
       const axis = axes.get(name);
-      this.#keep(this.flows, name, axis === undefined ? {} : { batch: { axis, factor: 1 } });
+      this.#keep(scope, name, axis === undefined ? {} : { batch: { axis, factor: 1 } });
     }
-  }
-
-  #size(dim: number | string | undefined): number | undefined {
-    return typeof dim === 'number' ? dim : dim === this.batch.name ? THOUGHT_BATCH : undefined;
+    return scope;
   }
 
   nodes(nodes: readonly WalkedNode[], scope: Map<string, BatchFlow>): void {
@@ -118,25 +133,26 @@ class RowWalk implements InnerWalk {
   #node(node: WalkedNode, scope: Map<string, BatchFlow>): void {
     const attributes = attributesOf(node);
     if (attributes === undefined) {
-      this.#doubt(node, scope, 'its attributes cannot be read');
+      this.#doubt(node, scope, { why: 'its attributes cannot be read', hidden: false });
     } else if (node.op === 'Constant' && node.domain === '') {
       this.#keep(scope, node.outputs[0] ?? '', constantNodeFlow(attributes));
     } else {
-      const opset = this.model.opsets.get('') ?? 1;
+      const { opset } = this.known;
       this.#operator(node, scope, ruleNode(node, attributes, { flows: scope, opset, size: THOUGHT_BATCH }));
     }
   }
 
   #operator(node: WalkedNode, scope: Map<string, BatchFlow>, seenBy: RuleNode): void {
-    const inner = branching(node, seenBy, { scope, walk: this });
+    const inner = this.#called(node, seenBy) ?? branching(node, seenBy, { scope, walk: this });
     for (const { told, ...fault } of inner?.mixing ?? [])
       this.mixing.push({ ...fault, told: `${named(node)}: inside it, ${told}` });
-    const result =
-      this.#called(node, seenBy) ?? inner?.result ?? follow(seenBy, node.domain, this.options.mixing);
+    const result = inner?.result ?? follow(seenBy, node.domain, this.known.mixing);
     const used = [...seenBy.flows, ...node.captures.map((name) => scope.get(name))];
     const open = used.some((flow) => flow?.open);
     const found = followed(result);
-    if (found !== undefined && !found.edits?.length && !open) {
+    if (used.some((flow) => flow?.never)) {
+      for (const name of node.outputs) this.#keep(scope, name, { never: true });
+    } else if (found !== undefined && !found.edits?.length && !open) {
       node.outputs.forEach((name, at) => {
         this.#keep(scope, name, found.flows[at] ?? {});
       });
@@ -145,46 +161,64 @@ class RowWalk implements InnerWalk {
       const flow = used.some(isTouched) ? { sized: true } : {};
       for (const name of node.outputs) this.#keep(scope, name, flow);
     } else if (typeof result !== 'string' && 'mixes' in result) {
-      const slightly = !this.options.mixing && mixesSlightly(seenBy);
+      const slightly = !this.known.mixing && mixesSlightly(seenBy);
       this.mixing.push({ told: `${named(node)}${about(node, scope)}: ${result.mixes}`, slightly });
       for (const name of node.outputs) this.#keep(scope, name, { open: true });
     } else {
       const why = open ? UNORDERED : HOLDS_BATCH;
-      this.#doubt(node, scope, typeof result === 'string' ? result : why);
+      const hidden = inner?.hidden === true;
+      this.#doubt(node, scope, { why: typeof result === 'string' ? result : why, hidden });
     }
   }
 
-  /** Names a local function that lists what it finds in all rows, because no rule looks into functions. */
-  #called(node: WalkedNode, { flows }: RuleNode): RuleResult | undefined {
-    const called = this.model.functions.find(
-      ({ name, domain }) => name === node.op && domain === node.domain,
-    );
-    const ops = called?.calls.map((call) => call.split('\0')[1] ?? '') ?? [];
-    const lists = ops.find((op) => LISTS.has(op));
-    return lists === undefined || !flows.some(holdsRows) ? undefined : mixes(`it calls ${lists}`);
+  /** Follows a call of a local function through its body. */
+  #called(node: WalkedNode, { flows }: RuleNode): Inner | undefined {
+    const key = callKey(node.domain, node.op, node.overload);
+    const called = this.known.functions.find((one) => callKey(one.domain, one.name, one.overload) === key);
+    if (called === undefined) return undefined;
+    const body = this.known.calling.includes(called)
+      ? undefined
+      : unlessUnreadable(() => calledBody(called, node));
+    if (body === undefined) return { mixing: [], result: 'its function cannot be followed' };
+    const calling = [...this.known.calling, called];
+    // The names in a function are its own, so that nothing was seen or declared of them.
+    const apart = { opset: body.opset, seen: new Map(), declared: new Map(), calling };
+    const walk = new RowWalk({ ...this.known, ...apart });
+    const scope = new Map(body.inputs.map((name, at) => [name, flows[at] ?? {}]));
+    walk.nodes(body.nodes, scope);
+    const given = body.outputs.map((name) => scope.get(name) ?? {});
+    const unknown = unknownInside(walk.unknown);
+    const hidden = unknown !== undefined;
+    return { mixing: walk.mixing, result: unknown ?? { flows: given }, hidden };
   }
 
   /** Goes on with what was seen of the outputs of a node that no rule follows. */
-  #doubt(node: WalkedNode, scope: Map<string, BatchFlow>, why: string): void {
+  #doubt(
+    node: WalkedNode,
+    scope: Map<string, BatchFlow>,
+    { why, hidden }: { readonly why: string; readonly hidden: boolean },
+  ): void {
     const outputs = node.outputs.filter((name) => name !== '');
-    const rows = outputs.map((name) => ({ name, ...this.options.seen.get(name) }));
+    const rows = outputs.map((name) => ({ name, ...this.known.seen.get(name) }));
     for (const { name, rows: axis, one } of rows) {
       const factor = axis === undefined || axis === null ? undefined : one?.[axis];
       this.#keep(scope, name, factor === undefined ? { open: true } : { batch: { axis: axis!, factor } });
     }
+    const inputs = [...node.inputs, ...node.captures].filter((name) => holdsRows(scope.get(name)));
+    const limits = COMPARES.has(node.op) ? node.inputs.filter((name) => scope.get(name)?.sized) : [];
     this.unknown.push({
       told: `${named(node)}${about(node, scope)}: ${why}`,
-      outputs,
+      ...{ inputs, limits, outputs },
       apart: rows.every(({ rows: axis }) => axis !== undefined && axis !== null),
+      hidden,
       carriesSizes: CARRIES_SIZES.has(node.op),
-      doubted: !hasRule(node) || ROWS_PICK.has(node.op),
     });
   }
 
   /** Keeps a flow with its sizes: as followed, else as seen, else as declared. */
   #keep(scope: Map<string, BatchFlow>, name: string, flow: BatchFlow): void {
     if (name === '') return;
-    const known = [flow.dims, this.#seenDims(name), this.#declared.get(name)];
+    const known = [flow.dims, this.#seenDims(name), this.known.declared.get(name)];
     const [first] = known.filter((dims) => dims !== undefined);
     const dims = first?.map((_, axis) => {
       if (axis === flow.batch?.axis) return flow.batch.factor * THOUGHT_BATCH;
@@ -194,7 +228,7 @@ class RowWalk implements InnerWalk {
   }
 
   #seenDims(name: string): Dims | undefined {
-    const { one, two } = this.options.seen.get(name) ?? {};
+    const { one, two } = this.known.seen.get(name) ?? {};
     if (one === undefined || two?.length !== one.length) return undefined;
     return one.map((size, axis) => size + (two[axis]! - size) * (THOUGHT_BATCH - 1));
   }
@@ -202,10 +236,9 @@ class RowWalk implements InnerWalk {
 
 const UNORDERED = 'its input may hold the rows of a batch in no order that is known';
 const HOLDS_BATCH = 'a constant of it has the size of the batch in it';
-/** These list what they find in all rows, whatever axis the rows are on. */
-const LISTS = new Set(['NonZero', 'NonMaxSuppression', 'Unique']);
-/** These have rules, and yet may pick by the values of rows what no rule can foresee. */
-const ROWS_PICK = new Set(['Gather', 'GatherND', 'GatherElements', 'ScatterElements', 'Compress']);
+
+/** These may take the size of the batch for large values only, or only where another value is large. */
+const COMPARES = new Set('Where Min Max Clip Equal Greater Less GreaterOrEqual LessOrEqual'.split(' '));
 
 function named({ op, name }: WalkedNode): string {
   return `${op} ${quoted(name)}`;

@@ -42,6 +42,7 @@ export const ATTRIBUTE = {
   strings: 9,
   graphs: 11,
   type: 20,
+  reference: 21,
   sparseTensor: 22,
   sparseTensors: 23,
 } as const;
@@ -77,5 +78,6 @@ export const FUNCTION = {
   node: 7,
   opsetImport: 9,
   domain: 10,
+  attributeDefault: 11,
   overload: 13,
 } as const;

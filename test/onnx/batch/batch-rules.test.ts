@@ -436,7 +436,9 @@ describe('makeBatchSymbolic()', () => {
     const model = fixed({
       dims: [1, 1, 4, 4],
       nodes: [
-        w.node('MaxPool', ['x'], ['p'], { attributes: [ints('kernel_shape', [2, 2])] }),
+        w.node('MaxPool', ['x'], ['p'], {
+          attributes: [ints('kernel_shape', [2, 2]), w.attribute.text('auto_pad', 'VALID')],
+        }),
         w.node('Reshape', ['p', 's'], ['y']),
       ],
       initializers: [w.int64s('s', [2], [-1, 9])],

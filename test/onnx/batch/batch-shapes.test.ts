@@ -8,6 +8,7 @@ import {
   type OnnxModel,
   readModel,
 } from '../../../src/onnx/index.js';
+import { streamOf } from '../../../src/random/index.js';
 import { cases } from '../../cases.js';
 import { noise } from '../noise.js';
 import { run, runEach, type Tensors } from '../runtime.js';
@@ -16,6 +17,8 @@ import * as w from '../writer.js';
 
 const { ints, int } = w.attribute;
 const text = (name: string, value: string): Uint8Array => w.message([1, name], [4, value], [20, 3]);
+/** The rules do not follow sizes through automatic padding. */
+const VALID = { attributes: [w.attribute.text('auto_pad', 'VALID')] };
 const conv = (pads: number) => ({ attributes: [ints('pads', [pads, pads, pads, pads])] });
 const perm = (...axes: number[]) => ({ attributes: [ints('perm', axes)] });
 
@@ -44,8 +47,8 @@ const MODELS: Record<string, Made> = {
   'a tracker with two inputs': {
     inputs: { z: [1, 3, 8, 8], x: [1, 3, 12, 12] },
     nodes: [
-      w.node('Conv', ['z', 'k'], ['zf']),
-      w.node('Conv', ['x', 'k'], ['xf']),
+      w.node('Conv', ['z', 'k'], ['zf'], VALID),
+      w.node('Conv', ['x', 'k'], ['xf'], VALID),
       w.node('Reshape', ['zf', 'flat'], ['zr']),
       w.node('Reshape', ['xf', 'flat'], ['xr']),
       w.node('Transpose', ['zr'], ['zt'], perm(0, 2, 1)),
@@ -87,7 +90,7 @@ const MODELS: Record<string, Made> = {
   'segmentation to a constant size': {
     inputs: { x: [1, 3, 9, 8] },
     nodes: [
-      w.node('Conv', ['x', 'k'], ['c'], { attributes: [ints('strides', [2, 2])] }),
+      w.node('Conv', ['x', 'k'], ['c'], { attributes: [ints('strides', [2, 2]), ...VALID.attributes] }),
       w.node('Resize', ['c', '', '', 'sizes'], ['r'], { attributes: [text('mode', 'linear')] }),
       w.node('Conv', ['r', 'head'], ['y']),
     ],
@@ -101,7 +104,7 @@ const MODELS: Record<string, Made> = {
   'segmentation to a size computed from the input': {
     inputs: { x: [1, 3, 9, 8] },
     nodes: [
-      w.node('Conv', ['x', 'k'], ['c'], { attributes: [ints('strides', [2, 2])] }),
+      w.node('Conv', ['x', 'k'], ['c'], { attributes: [ints('strides', [2, 2]), ...VALID.attributes] }),
       w.node('Shape', ['c'], ['shape']),
       w.node('Slice', ['shape', 'zero', 'two'], ['lead']),
       w.node('Concat', ['lead', 'plane'], ['sizes'], { attributes: [int('axis', 0)] }),
@@ -143,7 +146,7 @@ const MODELS: Record<string, Made> = {
   'channels shuffled with the batch inside the second axis': {
     inputs: { x: [1, 3, 6, 6] },
     nodes: [
-      w.node('Conv', ['x', 'k'], ['c']),
+      w.node('Conv', ['x', 'k'], ['c'], VALID),
       w.node('Reshape', ['c', 'pairs'], ['p']),
       w.node('Transpose', ['p'], ['t'], perm(1, 0, 2)),
       w.node('Reshape', ['t', 'halves'], ['h']),
@@ -380,4 +383,29 @@ it.each([
     await expectRowsApart(made, symbolic.bytes, `seed ${seed}`);
   }
   expect(accepted).toBeGreaterThan(cases(20, 200));
+});
+
+it('makeBatchSymbolic() knows the sizes behind Conv and pools as ONNX Runtime has them', async () => {
+  const stream = streamOf(1, 'sizes');
+  const two = (most: number) => [1 + stream.integer(most), 1 + stream.integer(most)];
+  for (let k = 0; k < 20; k++) {
+    const [kernel, pads] = [two(3), [...two(2), ...two(2)].map((pad) => pad - 1)];
+    const common = [ints('strides', two(3)), ints('pads', pads)];
+    const pool = stream.uniform() < 0.5 ? 'MaxPool' : 'AveragePool';
+    const nodes = [
+      w.node('Conv', ['x', 'k'], ['c'], { attributes: [...common, ints('dilations', two(2))] }),
+      w.node(pool, ['c'], ['p'], { attributes: [ints('kernel_shape', [2, 2]), ints('strides', two(2))] }),
+    ];
+    const initializers = [weights('k', [4, 3, ...kernel])];
+    const made: Made = { inputs: { x: [1, 3, 17, 15] }, nodes, initializers, lacksShapes: false };
+    const model = modelOf({ ...made, nodes: [...nodes, w.node('Identity', ['p'], ['y'])] });
+    const { p } = await measured(model, requestOf(made, k));
+    const row = p!.reduce((product, size) => product * size, 1);
+    const laid = modelOf({
+      ...made,
+      nodes: [...nodes, w.node('Reshape', ['p', 'flat'], ['y'])],
+      initializers: [...initializers, w.int64s('flat', [2], [-1, row])],
+    });
+    expect(makeBatchSymbolic(laid).ok, `${pool} behind a kernel of ${kernel}, ${pads}`).toBe(true);
+  }
 });
