@@ -1,6 +1,7 @@
 import { bestGear, busyByCascade, loadedCascades, loadedLimits, type RangeGear } from './best-gears.js';
 import { accuracyOf } from './loop.js';
 import {
+  allButRounding,
   type GearAnswer,
   type GearQuestion,
   type GearSolution,
@@ -217,7 +218,7 @@ class HeldSearch {
     }
     this.trials += trials.count;
     const changed: GearChoice = { ...choice, gears, accuracy: accuracyOf(problem, choice.cascades, gears) };
-    if (changed.accuracy < accuracy) return undefined;
+    if (changed.accuracy < allButRounding(accuracy)) return undefined;
     return { ...solution, problem, choice: changed, value: changed.accuracy };
   }
 

@@ -20,6 +20,8 @@ import type { GearMethod } from './scope.js';
 import { GearTrials } from './trials.js';
 
 const NS_PER_MS = 1e6;
+/** Accuracies that differ by less come of adding up shares. */
+const ROUNDING = 1e-12;
 /** The least latency is searched to within this share. */
 const LATENCY_STEP = 0.01;
 /** A latency is given up as out of reach that is this many times as long as the least that is possible. */
@@ -96,12 +98,21 @@ export function trialsOf(answer: GearAnswer): number {
  * latency by halving the latency that is promised; for the fewest devices by their number. All is counted work, so that
  * the same question has the same answer.
  */
-export function solveGears(question: GearQuestion): GearAnswer {
+export function solveGears(asked: GearQuestion): GearAnswer {
+  const question = { ...asked, accuracy: allButRounding(asked.accuracy) };
   const space = spaceOf(question.problem, question);
   const answer = answerWith(question, space);
   if (answer.status !== 'infeasible' || answer.reason.code !== 'accuracy' || !space.isCut) return answer;
   // What was not counted may be right more often.
   return { status: 'undecided', trials: answer.trials };
+}
+
+/**
+ * allButRounding is the accuracy that plans must come to: theirs is a sum over ranges, which may come out a little below what
+ * its cascades have.
+ */
+export function allButRounding(accuracy: number): number {
+  return accuracy - ROUNDING;
 }
 
 function answerWith(question: GearQuestion, space: CascadeSpace): GearAnswer {
@@ -152,7 +163,8 @@ export function searchedThrough(
  * else. It is undefined where there is no plan.
  */
 export function relaxedValue(question: GearQuestion): number | undefined {
-  const { problem, objective, accuracy, unitCost = 1 } = question;
+  const { problem, objective, unitCost = 1 } = question;
+  const accuracy = allButRounding(question.accuracy);
   const space = spaceOf(problem, question);
   const most = relaxedBound(loadedCascades(problem, space.limits));
   if (most < Math.max(0, accuracy)) return undefined;
@@ -160,10 +172,10 @@ export function relaxedValue(question: GearQuestion): number | undefined {
     case 'accuracy':
       return most;
     case 'latency':
-      return (leastNs(question, space) ?? 0) / NS_PER_MS;
+      return (leastNs({ ...question, accuracy }, space) ?? 0) / NS_PER_MS;
     case 'devices':
     case 'cost':
-      return leastDevices(question, space) * unitCost;
+      return leastDevices({ ...question, accuracy }, space) * unitCost;
   }
 }
 

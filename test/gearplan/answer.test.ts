@@ -352,3 +352,22 @@ describe('An interruption, whenever it comes,', () => {
     expect(cut).toBeGreaterThan(0);
   });
 });
+
+describe('an accuracy that is promised', () => {
+  it('is reached by a cascade that is right so often, though its sum over the ranges comes out below', () => {
+    const model = { name: 'm', latencyNs: Float64Array.of(1e6), memoryBytes: 1 };
+    const correct = Uint8Array.of(1, 1, 1, 0, 1, 0, 1);
+    const ranges = [10, 20, 30].map((toRps) => ({ fromRps: toRps - 10, toRps, share: 1 / 3 }));
+    const asked = ranges.reduce((sum, { share }) => sum + share * (5 / 7), 0);
+    const problem: GearProblem = {
+      ...{ models: [{ ...model, correct, certainty: new Float64Array(7) }], devices: 1, memoryBytes: 2 },
+      ...{ ranges, latencyNs: 1e9, quantile: 0.9, thresholds: 4 },
+    };
+    expect(asked).toBeLessThan(5 / 7);
+    const answer = solveGears({ problem, objective: 'devices', accuracy: 5 / 7, arrivalsOf });
+    expect(answer).toMatchObject({ status: 'optimal', solution: { value: 1 } });
+    expect(solveGears({ problem, objective: 'devices', accuracy: 5 / 7 + 1e-9, arrivalsOf }).status).toBe(
+      'infeasible',
+    );
+  });
+});
