@@ -11,7 +11,9 @@ const ROUNDING = 1e-9;
  */
 export function mostCounted(problem: GearProblem, cascades: readonly Tried[]): number {
   const { ranges, latencyNs } = problem;
-  const fast = cascades.filter(({ floorNs }) => floorNs <= latencyNs).sort((a, b) => b.accuracy - a.accuracy);
+  const fast = unlike(cascades.filter(({ floorNs }) => floorNs <= latencyNs)).sort(
+    (a, b) => b.accuracy - a.accuracy,
+  );
   let most = -1;
   for (const placement of everyPlacement(problem)) {
     let sum = 0;
@@ -25,13 +27,30 @@ export function mostCounted(problem: GearProblem, cascades: readonly Tried[]): n
   return most;
 }
 
-/** everyPlacement lists what devices may hold, in every combination: all sets of models that fit, and not only the largest. */
+/** unlike keeps one of the cascades that are equally accurate and send as many samples to each model. */
+function unlike(cascades: readonly Tried[]): Tried[] {
+  const known = new Map<string, Tried>();
+  for (const one of cascades) {
+    const visits = one.models.map((model, step) => `${model}:${one.visits[step]}`).sort();
+    known.set([one.accuracy, ...visits].join(), one);
+  }
+  return [...known.values()];
+}
+
+/**
+ * everyPlacement lists what devices may hold, in every combination: all sets of models that fit; of more than three models,
+ * whose combinations would be too many, those to which no further model fits, as a device that holds more serves no less.
+ */
 function everyPlacement({ models, devices, memoryBytes }: GearProblem): number[][] {
-  const sets = Array.from({ length: 1 << models.length }, (_, held) => held).filter(
+  const fit = Array.from({ length: 1 << models.length }, (_, held) => held).filter(
     (held) =>
       held > 0 &&
       models.reduce((sum, model, i) => sum + ((held >> i) & 1) * model.memoryBytes, 0) <= memoryBytes,
   );
+  const sets =
+    models.length > 3
+      ? fit.filter((held) => !fit.some((more) => more > held && (more & held) === held))
+      : fit;
   let placements: number[][] = [[]];
   for (let device = 0; device < devices; device++)
     placements = placements.flatMap((placed) =>

@@ -40,15 +40,25 @@ export function figuresOf(
 /**
  * allCascades lists every cascade of up to so many models in any order, with every threshold that tells samples apart, each
  * tried sample by sample.
+ * @param most only so many thresholds of each model, evenly spaced among these
  */
 export function allCascades(
   models: readonly FamilyModel[],
-  { quantile, longest = 4 }: { quantile: number; longest?: number },
+  {
+    quantile,
+    longest = 4,
+    most = Number.POSITIVE_INFINITY,
+  }: { quantile: number; longest?: number; most?: number },
 ): Tried[] {
   const levelsOf = models.map(({ certainty }) => {
     const distinct = [...new Set(certainty)].sort((a, b) => a - b);
     // A level above all certainties lets every sample go on.
-    return [...distinct.slice(1), distinct.at(-1)! + 1];
+    const levels = [...distinct.slice(1), distinct.at(-1)! + 1];
+    const step = Math.max(1, levels.length / most);
+    return Array.from(
+      { length: Math.min(most, levels.length) },
+      (_, i) => levels[Math.floor((i + 0.5) * step)]!,
+    );
   });
   const all: Tried[] = [];
   const extend = (chosen: number[], levels: number[]) => {

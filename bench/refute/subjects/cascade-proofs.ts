@@ -20,14 +20,22 @@ const SAME = 1e-9;
 
 let highs: Promise<HighsEngine> | undefined;
 
+/** One case in so many is of six models that do not fit a device together. */
+const OF_SIX = 10;
+/** Of six models with many samples, cascades with so many thresholds of each model are tried: a grid of them. */
+const MOST_LEVELS = 3;
+
 /**
  * refuter plans random small families, some of which do not fit a device, and sets what is proved beside brute force: all
  * cascades in all orders with all thresholds, sample by sample, on all placements. What is proved must hold even of loads
- * that never wait. In some cases few thresholds are counted, so that bounds hold for those between them too.
+ * that never wait. In some cases few thresholds are counted, so that bounds hold for those between them too. Some cases
+ * have six models, of which devices hold a few: with few samples, or with many, whose cascades are of a grid.
  */
 export async function refuter(dice: Dice): Promise<Refuted> {
-  const problem = madeProblem(dice);
-  const cascades = allCascades(problem.models, { quantile: problem.quantile });
+  const problem = dice.chance(1 / OF_SIX) ? problemOfSix(dice) : madeProblem(dice);
+  const cascades = allCascades(problem.models, {
+    ...{ quantile: problem.quantile, most: problem.models.length > 3 ? MOST_LEVELS : 100 },
+  });
   const arrivalsOf = proportionalArrivals(streamOf(1, 'refuted arrivals').exponential);
   highs ??= loadHighs();
   const solvePlacement = placementSolver(await highs);
@@ -132,10 +140,38 @@ function answerRefuted(answer: GearAnswer, { problem, cascades, accuracy, object
 /** madeProblem draws up to three models with few samples. Models of the same device may not fit it together. */
 function madeProblem(dice: Dice): GearProblem {
   const samples = 3 + dice.below(7);
-  const count = 1 + dice.below(3);
+  const models = madeModels(dice, { samples, count: 1 + dice.below(3), levels: 8, surer: 0 });
+  const most = Math.max(...models.map(({ memoryBytes }) => memoryBytes));
+  return problemWith(dice, { models, memoryBytes: most + dice.below(5), devices: 1 + dice.below(3) });
+}
+
+/** problemOfSix draws six models of which a device holds one to three. */
+function problemOfSix(dice: Dice): GearProblem {
+  const samples = dice.pick([4, 7, 60, 200]);
+  const levels = dice.pick([6, 50]);
+  const models = madeModels(dice, { samples, count: 6, levels, surer: levels });
+  const [most = 0, second = 0] = models.map(({ memoryBytes }) => memoryBytes).sort((a, b) => b - a);
+  return problemWith(dice, {
+    ...{ models, memoryBytes: dice.pick([most, most + 1, most + second]), devices: 2 + dice.below(3) },
+  });
+}
+
+interface MadeModels {
+  readonly samples: number;
+  readonly count: number;
+  /** So many certainties may be told apart. */
+  readonly levels: number;
+  /** Right answers are more certain by as many levels at most. */
+  readonly surer: number;
+}
+
+function madeModels(dice: Dice, { samples, count, levels, surer }: MadeModels): FamilyModel[] {
   const models = Array.from({ length: count }, (_, model): FamilyModel => {
     const batches = 1 + dice.below(3);
     const ns = 1e6 * (1 + dice.below(40));
+    const correct = Uint8Array.from({ length: samples }, () =>
+      dice.chance(0.5 + (0.3 * model) / count) ? 1 : 0,
+    );
     return {
       name: `m${model}`,
       // A larger batch may be the faster one.
@@ -144,22 +180,32 @@ function madeProblem(dice: Dice): GearProblem {
         (_, b) => ns * (1 + 0.5 * b) * (dice.chance(0.1) ? 0.4 : 1),
       ),
       memoryBytes: 1 + dice.below(4),
-      correct: Uint8Array.from({ length: samples }, () => (dice.chance(0.5 + 0.1 * model) ? 1 : 0)),
-      certainty: Float64Array.from({ length: samples }, () => dice.below(8) / 10),
+      correct,
+      certainty: Float64Array.from(
+        correct,
+        (right) => (dice.below(levels) + right * dice.below(surer + 1)) / (levels + surer + 1),
+      ),
     };
   });
-  const perSampleNs = (model: FamilyModel) => Math.min(...model.latencyNs.map((ns, b) => ns / (b + 1)));
-  models.sort((a, b) => perSampleNs(a) - perSampleNs(b));
-  const most = Math.max(...models.map(({ memoryBytes }) => memoryBytes));
+  return models.sort((a, b) => perSampleNs(a) - perSampleNs(b));
+}
+
+function problemWith(
+  dice: Dice,
+  { models, memoryBytes, devices }: Pick<GearProblem, 'models' | 'memoryBytes' | 'devices'>,
+): GearProblem {
   const dearest = models.at(-1) as FamilyModel;
-  const devices = 1 + dice.below(3);
   const topRps = (1e9 * devices * dice.pick([0.1, 0.4, 0.9, 2])) / perSampleNs(dearest);
   const ranges = 1 + dice.below(3);
   return {
-    ...{ models, devices, memoryBytes: most + dice.below(5), quantile: 0.8, thresholds: 2 },
+    ...{ models, devices, memoryBytes, quantile: 0.8, thresholds: 2 },
     latencyNs: dice.pick([0.5, 2, 10]) * (dearest.latencyNs[0] as number),
     ranges: Array.from({ length: ranges }, (_, k) => ({
       ...{ fromRps: (k * topRps) / ranges, toRps: ((k + 1) * topRps) / ranges, share: 1 / ranges },
     })),
   };
+}
+
+function perSampleNs({ latencyNs }: FamilyModel): number {
+  return Math.min(...latencyNs.map((ns, b) => ns / (b + 1)));
 }

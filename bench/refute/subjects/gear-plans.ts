@@ -1,5 +1,5 @@
 import { solveSpec } from '../../../src/api/index.js';
-import type { CascadeSpec, GearPlan } from '../../../src/artifacts/index.js';
+import type { CascadeSpec, GearPlan, NoPlan } from '../../../src/artifacts/index.js';
 import type { Dice } from '../../seeded/dice.js';
 import { heldByOneModel } from '../gears/one-model.js';
 import {
@@ -31,8 +31,16 @@ export async function refuter(dice: Dice, folder: string): Promise<Refuted> {
     planner,
     models: made.models.map(({ latencyUs }) => latencyUs.length),
   });
-  if (solved.outcome === 'infeasible') return { what, outcome: 'infeasible', refutations: planOfNone(made) };
-  if (solved.outcome !== 'gear-plan') return { what, outcome: solved.outcome, refutations: [] };
+  if (solved.outcome !== 'gear-plan') {
+    const changes = toldChanges(made.spec, solved.document as NoPlan);
+    const told = changes.length === 0 ? '' : ', change told';
+    const isNone = solved.outcome === 'infeasible';
+    const refutations = [
+      ...(isNone ? planOfNone(made) : []),
+      ...(await toldRefutations(made, changes, folder)),
+    ];
+    return { what, outcome: `${solved.outcome}${told}`, refutations };
+  }
   const { plan } = solved;
   return {
     what,
@@ -52,6 +60,45 @@ function planOfNone({ models, spec }: RandomCascade): Refutation[] {
   );
   if (found === undefined) return [];
   return [{ claim: 'the spec is infeasible', found: `${found.name} alone serves every load in time` }];
+}
+
+/** ToldChange is a change of a spec of which an answer without a plan says that it would do. */
+interface ToldChange {
+  readonly claim: string;
+  readonly spec: CascadeSpec;
+}
+
+function toldChanges(spec: CascadeSpec, { models, reasons }: NoPlan): ToldChange[] {
+  const { cluster, slo } = spec;
+  const latencies = models.flatMap(({ feasibleSloMs }) => feasibleSloMs ?? []);
+  const counts = reasons.flatMap(({ missing = {}, available = {} }) =>
+    Object.entries(missing).map(([name, more]) => ({ name, count: (available[name] ?? 0) + more })),
+  );
+  return [
+    ...latencies.map((latencyMs) => ({
+      claim: `a latency of ${latencyMs} ms would do`,
+      spec: { ...spec, slo: { ...slo, latencyMs } },
+    })),
+    ...counts.flatMap(({ name, count }) => {
+      if (typeof cluster === 'string') return [];
+      const devices = { ...cluster.devices, [name]: { ...cluster.devices[name], count } };
+      return [{ claim: `${count} ${name} would do`, spec: { ...spec, cluster: { ...cluster, devices } } }];
+    }),
+  ];
+}
+
+/** toldRefutations solves a spec with each change that is told, one after another. */
+async function toldRefutations(
+  { models }: RandomCascade,
+  changes: readonly ToldChange[],
+  folder: string,
+): Promise<Refutation[]> {
+  const refutations: Refutation[] = [];
+  for (const { claim, spec } of changes) {
+    const { outcome } = await solveSpec(await writeCascade({ models, spec }, folder), {});
+    if (outcome !== 'gear-plan') refutations.push({ claim, found: `solving it ends as ${outcome}` });
+  }
+  return refutations;
 }
 
 function lateRates(plan: GearPlan, models: readonly RandomModel[]): Refutation[] {

@@ -10,9 +10,9 @@ import type { Refutation, Refuted } from '../refuter.js';
 
 const WORK = 1000;
 const ROUNDING = 1e-9;
-/** So many configurations are tried by brute force, and no more replicas of a stage than this. */
-const MOST_TRIED = 120;
-const MOST_REPLICAS = 4;
+/** At most so many configurations are tried by brute force, and no more replicas of a stage than this. */
+const MOST_TRIED = 3000;
+const MOST_REPLICAS = 6;
 
 /**
  * refuter answers random small pipelines. A plan claims that each of its draws is served as it says, over the links of its
@@ -67,41 +67,60 @@ function sampleRefutations(drawn: RandomPipeline, plan: PipelinePlan): Refutatio
   return Math.abs(least - told) > ROUNDING || least < (spec.attainment as number) ? [{ claim, found }] : [];
 }
 
-/** cheaperThan tries configurations that cost less than a bound, at random, where there are too many to try all. */
+/**
+ * cheaperThan tries the configurations that cost less than a bound, that there are devices for and that keep up: all of them,
+ * those with most replicas first, or where they are too many some at random.
+ */
 function cheaperThan(dice: Dice, drawn: RandomPipeline, bound: number): Refutation[] {
   const { spec, profiles } = drawn;
   const { devices } = spec.cluster as Exclude<PipelineSpec['cluster'], string>;
+  const costOf = (choices: readonly Choice[]) =>
+    choices.reduce((sum, { device, replicas }) => sum + replicas * (devices[device]?.hourlyCost ?? 0), 0);
+  const fits = (choices: readonly Choice[]) =>
+    Object.entries(devices).every(
+      ([name, { count = Number.POSITIVE_INFINITY }]) =>
+        choices.reduce((sum, one) => sum + (one.device === name ? one.replicas : 0), 0) <= count,
+    );
+  const mostOf = (device: string) => Math.min(MOST_REPLICAS, devices[device]?.count ?? MOST_REPLICAS);
   const options = spec.stages.map(({ batch, replicas }, i): Choice[] =>
     Object.keys(profiles[i]?.devices ?? {}).flatMap((device) =>
       (batch === undefined ? [1, 2, 4] : [batch]).flatMap((size) =>
-        (replicas === undefined ? Array.from({ length: MOST_REPLICAS }, (_, k) => k + 1) : [replicas]).map(
+        (replicas === undefined ? Array.from({ length: mostOf(device) }, (_, k) => k + 1) : [replicas]).map(
           (count) => ({ device, batch: size, replicas: count }),
         ),
       ),
     ),
   );
-  for (let tried = 0; tried < MOST_TRIED; tried++) {
-    const choices = options.map((own) => dice.pick(own));
-    const cost = choices.reduce(
-      (sum, { device, replicas }) => sum + replicas * (devices[device]?.hourlyCost ?? 0),
-      0,
-    );
-    const fits = Object.entries(devices).every(
-      ([name, { count = Number.POSITIVE_INFINITY }]) =>
-        choices.reduce((sum, one) => sum + (one.device === name ? one.replicas : 0), 0) <= count,
-    );
-    if (!fits || cost >= bound * (1 - ROUNDING)) continue;
+  const cheap = everyChoice(options).filter(
+    (choices) => fits(choices) && costOf(choices) < bound * (1 - ROUNDING),
+  );
+  for (const choices of someOf(dice, cheap)) {
     const plan = planByHand(drawn, choices);
-    if (!keepsUp(drawn.spec, plan)) continue;
+    if (!keepsUp(spec, plan)) continue;
     const isMet = drawsOf(spec).every(
       (seed) => attainmentOf(drawn, plan, seed) >= (spec.attainment as number),
     );
     if (!isMet) continue;
     const claim =
       bound === Number.POSITIVE_INFINITY ? 'there is no plan' : `no plan costs less than ${bound}`;
-    return [{ claim, found: `one for ${cost} serves every draw: ${JSON.stringify(choices)}` }];
+    return [{ claim, found: `one for ${costOf(choices)} serves every draw: ${JSON.stringify(choices)}` }];
   }
   return [];
+}
+
+/** everyChoice combines an option of each stage with every option of the others. */
+function everyChoice(options: readonly (readonly Choice[])[]): Choice[][] {
+  return options.reduce<Choice[][]>(
+    (all, own) => all.flatMap((before) => own.map((one) => [...before, one])),
+    [[]],
+  );
+}
+
+/** someOf gives configurations, those with most replicas first, or as many at random as may be tried. */
+function someOf(dice: Dice, all: readonly Choice[][]): readonly Choice[][] {
+  const replicasOf = (choices: readonly Choice[]) => choices.reduce((sum, { replicas }) => sum + replicas, 0);
+  if (all.length <= MOST_TRIED) return all.toSorted((a, b) => replicasOf(b) - replicasOf(a));
+  return Array.from({ length: MOST_TRIED }, () => dice.pick(all));
 }
 
 /**
