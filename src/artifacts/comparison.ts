@@ -66,6 +66,6 @@ export interface CompareRow {
    * better and as cheap. The throughput says how good a plan is, and of a cascade what was made best.
    */
   readonly frontier?: boolean;
-  /** The reasons why there is no plan. */
+  /** The reasons why there is no plan, or why none was found in time. */
   readonly reasons?: readonly string[];
 }

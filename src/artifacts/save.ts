@@ -21,7 +21,7 @@ export function thisTool(): Tool {
 /** The versions of kinds that have gained fields since the first. */
 const NEWER_VERSIONS: Partial<Record<ArtifactKind, string>> = {
   bundle: '1.1',
-  comparison: '1.2',
+  comparison: '1.3',
   'gear-plan': '1.3',
   'load-report': '1.5',
   'no-plan': '1.3',

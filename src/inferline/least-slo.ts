@@ -19,6 +19,9 @@ type Solved =
     }
   | { readonly status: 'infeasible' | 'undecided'; readonly estimates: number };
 
+/** SolveSlos plans for SLOs. In a step, no cheaper configuration need be searched than is needed to know that one is there. */
+type SolveSlos = (input: PlannerInput, isStep: boolean) => Solved;
+
 const MOST_STRETCH = 2 ** 20;
 /** What is told and what is known to be missed are no further apart than this, with the rounding of what is told. */
 const FINE = 1.015;
@@ -36,42 +39,46 @@ const DIGITS = 4;
  * leastSlo finds SLOs that can be met, all stretched by one factor from the shortest that could be if no request ever
  * waited. It halves between what is missed and what is met until both are near each other. Each is as it is told, with few
  * digits; and what is found is solved as a spec with these SLOs would be, within the same limits, so that it is met where a
- * person tries it. The steps before have the limits of one search together. Where these end before the answer is known, or
- * the search that ends them finds no plan, nothing is told.
+ * person tries it. All of that has the limits of one search together: no step begins once they are reached. Where they end
+ * before the answer is known, or the search that ends them finds no plan, nothing is told.
  */
-export function leastSlo(
-  input: PlannerInput,
-  trials: Trials,
-  solve: (input: PlannerInput) => Solved,
-): LeastSlo | undefined {
+export function leastSlo(input: PlannerInput, trials: Trials, solve: SolveSlos): LeastSlo | undefined {
   const shortest = trials.problem.objectives.map((objective) =>
     Math.max(objective.sloNs, trials.leastSloNs(trials.floor(), objective)),
   );
   const asked = new AskedSlos(input, solve);
   const factor = asked.leastFactor(shortest);
   if (factor === undefined) return undefined;
-  const solved = (one: number) => asked.solved(told(shortest, one));
-  return trials.isLinked || asked.isOpen ? leastSolved(factor, solved) : solved(factor);
+  const solved = (one: number, isStep = false) => asked.solved(told(shortest, one), isStep);
+  if (!trials.isLinked && !asked.isOpen) return solved(factor);
+  const found = leastSolved(factor, asked, (one) => solved(one, true));
+  return found === undefined || trials.isLinked ? found?.least : solved(found.factor);
 }
 
 /**
  * leastSolved finds the least factor whose SLOs are met where no step before proves that shorter ones are missed: where
  * batches may wait for links, or a step was left open. Each of its own steps is solved as a spec with these SLOs would be.
  */
-function leastSolved(from: number, solved: (factor: number) => LeastSlo | undefined): LeastSlo | undefined {
+function leastSolved(
+  from: number,
+  asked: AskedSlos,
+  solved: (factor: number) => LeastSlo | undefined,
+): { readonly factor: number; readonly least: LeastSlo } | undefined {
   let [missed, met] = [from * SHORTER, from];
   let found = solved(met);
   for (let tries = 0; found === undefined && tries < MOST_TRIES; tries++) {
+    if (asked.isSpent) return undefined;
     [missed, met] = [met, met * LONGER];
     found = solved(met);
   }
   while (found !== undefined && met > missed * FINE) {
+    if (asked.isSpent) return undefined;
     const middle = Math.sqrt(missed * met);
     const better = solved(middle);
     if (better === undefined) missed = middle;
     else [found, met] = [better, middle];
   }
-  return found;
+  return found && { factor: met, least: found };
 }
 
 /** told rounds stretched SLOs up to what is told of them. */
@@ -83,7 +90,7 @@ function told(sloNs: readonly number[], factor: number): number[] {
   });
 }
 
-/** AskedSlos asks whether SLOs can be met, and counts the estimates of all questions but the last. */
+/** AskedSlos asks whether SLOs can be met, and counts the estimates of all questions. */
 class AskedSlos {
   private estimates = 0;
   /** Whether a step was left open, which then counted as missed. */
@@ -91,8 +98,14 @@ class AskedSlos {
 
   constructor(
     private readonly input: PlannerInput,
-    private readonly solve: (input: PlannerInput) => Solved,
+    private readonly solve: SolveSlos,
   ) {}
+
+  /** isSpent says whether the limits of a search are reached. */
+  get isSpent(): boolean {
+    const { mostEstimates = Number.POSITIVE_INFINITY, stop } = this.input;
+    return this.estimates >= mostEstimates || stop?.(this.estimates) === true;
+  }
 
   /** leastFactor is the least factor that was found, over idle links, to be met; undefined where that was not decided in time. */
   leastFactor(shortest: readonly number[]): number | undefined {
@@ -118,8 +131,9 @@ class AskedSlos {
   }
 
   /** solved plans for SLOs as a spec with them is planned for. */
-  solved(sloNs: readonly number[]): LeastSlo | undefined {
-    const outcome = this.solve(withSlos(this.input, sloNs));
+  solved(sloNs: readonly number[], isStep: boolean): LeastSlo | undefined {
+    const outcome = this.solve(withSlos(this.input, sloNs), isStep);
+    this.estimates += outcome.estimates;
     if (outcome.status !== 'feasible') return undefined;
     return { sloNs, configuration: outcome.configuration, hourlyCost: outcome.hourlyCost };
   }
@@ -128,7 +142,7 @@ class AskedSlos {
   private isMet(sloNs: readonly number[]): boolean | undefined {
     const { mostEstimates = Number.POSITIVE_INFINITY } = this.input;
     const left = mostEstimates - this.estimates;
-    if (left <= 0 || this.input.stop?.(this.estimates) === true) return undefined;
+    if (this.isSpent) return undefined;
     const { serve: _, ...asked } = {
       ...withSlos(this.input, sloNs),
       mostEstimates: Math.min(left, MOST_STEP),

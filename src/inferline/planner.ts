@@ -31,11 +31,13 @@ export type PlanningOutcome =
       readonly least?: LeastSlo;
       readonly estimates: number;
     }
-  /** The search was stopped before it found a configuration or proved that there is none. */
+  /** The search found no configuration, and did not prove that there is none. */
   | {
       readonly status: 'undecided';
       readonly lowerBound: number;
       readonly estimates: number;
+      /** Whether a limit stopped it; otherwise it came to its end, and links are in the way of a proof. */
+      readonly isCut: boolean;
       /** Where only waiting for links is in the way of what was found: what came nearest with them. */
       readonly nearest?: NearestLinked;
     };
@@ -55,7 +57,10 @@ export function planPipeline(input: PlannerInput, method: 'inferline' | 'exact')
     return { status: 'infeasible', reasons: [scarceReason(trials)], estimates: trials.estimates };
   const outcome = answered(input, { trials, method });
   if (outcome.status !== 'infeasible') return outcome;
-  const solve = (asked: PlannerInput) => answered(asked, { trials: new Trials(asked), method });
+  // Whether there is a plan, the exact search does not change; with links it does, as it changes what is served.
+  const quick = trials.isLinked ? method : 'inferline';
+  const solve = (asked: PlannerInput, isStep: boolean) =>
+    answered(asked, { trials: new Trials(asked), method: isStep ? quick : method });
   const least = input.tellsSlo === false ? undefined : leastSlo(input, trials, solve);
   return { ...outcome, reasons: reasonsOf(input, trials), ...(least === undefined ? {} : { least }) };
 }
@@ -79,8 +84,10 @@ function answered(input: PlannerInput, asking: Asking): PlanningOutcome {
   const { configuration, nearest } = linked;
   const estimates = plain.estimates + linked.estimates;
   const { lowerBound } = plain;
-  if (configuration === undefined)
-    return { status: 'undecided', lowerBound, estimates, ...(nearest && { nearest }) };
+  if (configuration === undefined) {
+    const { isCut = true } = nearest ?? {};
+    return { status: 'undecided', lowerBound, estimates, isCut, ...(nearest && { nearest }) };
+  }
   const hourlyCost = trials.hourlyCost(configuration);
   return { ...plain, configuration, hourlyCost, finished: plain.finished && linked.finished, estimates };
 }
@@ -93,7 +100,8 @@ function withoutLinks(input: PlannerInput, { trials, method }: Asking): Planning
   const greedy = planGreedily(input, trials);
   if (greedy === undefined) {
     if (!trials.stopped && !trials.isLinked) return infeasible();
-    return { status: 'undecided', lowerBound: bound, estimates: trials.estimates };
+    const { estimates, stopped } = trials;
+    return { status: 'undecided', lowerBound: bound, estimates, isCut: stopped };
   }
   const greedyCost = trials.hourlyCost(greedy.configuration);
   const feasible = {

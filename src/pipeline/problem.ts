@@ -69,7 +69,8 @@ export interface GivenReason {
     | 'weights-exceed-memory'
     | 'slo-too-short'
     | 'rate-too-high'
-    | 'links-too-busy';
+    | 'links-too-busy'
+    | 'other';
   readonly text: string;
   /** The stages that it is about. */
   readonly stages?: readonly string[];

@@ -15,6 +15,7 @@ import { type CascadeCase, cascadeCases } from './cascade-cases.js';
 import { caseText } from './case-text.js';
 import { costPerMillion } from './cost-per-million.js';
 import { type CaseFound, type Shared, sharedBetween } from './easier.js';
+import { endedReasons } from './ended-reasons.js';
 import { comparisonDocument, saveComparison } from './file.js';
 import type { WrittenMix } from './mixes.js';
 import type { CompareOptions, Comparison } from './options.js';
@@ -173,7 +174,11 @@ function headOf({ mix, unlimited, slo, sloAccuracy, spec }: CascadeCase) {
 
 function rowWithout(asked: CascadeCase, answer: NonNullable<Answer>): CompareRow {
   if (!('trials' in answer)) return { ...headOf(asked), status: 'infeasible', reasons: answer.reasons };
-  if (answer.status !== 'infeasible') return { ...headOf(asked), status: 'no-plan-in-time' };
+  if (answer.status !== 'infeasible') {
+    const { reasons = [] } = answer.status === 'undecided' ? answer : {};
+    const limit = answer.timeOver === true ? 'time' : 'work';
+    return { ...headOf(asked), status: 'no-plan-in-time', reasons: endedReasons({ limit, reasons }) };
+  }
   const { reasons, feasibleLatencyMs: least } = answer;
   return {
     ...headOf(asked),

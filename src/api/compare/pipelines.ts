@@ -20,6 +20,7 @@ import {
 import { caseText } from './case-text.js';
 import { costPerMillion } from './cost-per-million.js';
 import { type CaseFound, type Shared, sharedBetween } from './easier.js';
+import { endedReasons } from './ended-reasons.js';
 import { comparisonDocument, saveComparison } from './file.js';
 import type { WrittenMix } from './mixes.js';
 import type { CompareOptions, Comparison } from './options.js';
@@ -177,7 +178,10 @@ function headOf({
 }
 
 function rowWithout(asked: PipelineCase, outcome: PlannedOpen): CompareRow {
-  if (outcome.status !== 'infeasible') return { ...headOf(asked), status: 'no-plan-in-time' };
+  if (outcome.status !== 'infeasible') {
+    const found = outcome.status === 'undecided' ? outcome : { reasons: [] };
+    return { ...headOf(asked), status: 'no-plan-in-time', reasons: endedReasons(found) };
+  }
   const least = outcome.smallestFeasibleSlosMs?.[0];
   return {
     ...{ ...headOf(asked), status: 'infeasible' },

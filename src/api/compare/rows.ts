@@ -2,6 +2,7 @@ import type { CompareRow } from '../../artifacts/index.js';
 import type { PlanBody, PooledOutcome } from '../../milp/index.js';
 import type { CompareCase } from './cases.js';
 import { costPerMillion } from './cost-per-million.js';
+import { endedReasons } from './ended-reasons.js';
 
 type RowHead = Pick<CompareRow, 'mix' | 'slo' | 'sloMs' | 'margin'>;
 
@@ -22,13 +23,13 @@ export function refusedRow(asked: CompareCase, reasons: readonly string[]): Comp
   return { ...headOf(asked), status: 'infeasible', reasons };
 }
 
-/** rowOf makes the row of a case that was solved. Of a search that found no plan in time it has the status alone. */
+/** rowOf makes the row of a case that was solved. */
 export function rowOf(asked: CompareCase, outcome: PooledOutcome): CompareRow {
   switch (outcome.status) {
     case 'infeasible':
       return { ...headOf(asked), status: 'infeasible', reasons: outcome.reasons };
     case 'no-plan-in-time':
-      return { ...headOf(asked), status: 'no-plan-in-time' };
+      return { ...headOf(asked), status: 'no-plan-in-time', reasons: endedReasons(outcome) };
     default:
       return { ...headOf(asked), ...figuresOf(outcome.plan) };
   }

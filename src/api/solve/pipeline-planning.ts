@@ -50,6 +50,8 @@ export type PlannedOpen =
   | {
       readonly status: 'undecided';
       readonly estimates: number;
+      /** What ended the search; absent where it came to its end and found no plan that holds over links. */
+      readonly limit?: 'work' | 'time';
       /** What was in the way of the plans that the search tried. */
       readonly reasons: readonly GivenReason[];
     }
@@ -125,7 +127,7 @@ export async function planOpen(
     { problem, samples, estimatorOf: kept, mostEstimates: work, stop: cutting, tellsSlo, ...served },
     method === 'exact' ? 'exact' : 'inferline',
   );
-  if (outcome.status === 'undecided') return undecided(outcome, { problem, spec, files });
+  if (outcome.status === 'undecided') return undecided(outcome, isCut, { problem, spec, files });
   if (outcome.status === 'infeasible') return infeasible(outcome, open);
   const { configuration, lowerBound, estimates, finished, trail } = outcome;
   const body = planOf(configuration, { problem, samples, spec, files, known });
@@ -157,13 +159,31 @@ function servings(planned: Planned) {
   return { served: { serve: keepingUp(links, planned) }, explained: { serve: links } };
 }
 
-/** undecided names the links that were in the way, where links were. */
+/**
+ * undecided says what ended a search, and names the links that were in the way, where links were.
+ * @param isStopped whether the time was over or a person stopped it
+ */
 function undecided(
-  { nearest, estimates }: Extract<PlanningOutcome, { status: 'undecided' }>,
+  { nearest, estimates, isCut }: Extract<PlanningOutcome, { status: 'undecided' }>,
+  isStopped: boolean,
   planned: Pick<Planned, 'problem' | 'spec' | 'files'>,
 ): PlannedOpen {
-  const reason = nearest && busyLinks(chosenPlan(nearest.configuration, planned), nearest, planned.spec);
-  return { status: 'undecided', estimates, reasons: reason === undefined ? [] : [reason] };
+  const reason =
+    nearest === undefined
+      ? openReason(planned.spec)
+      : busyLinks(chosenPlan(nearest.configuration, planned), nearest, planned.spec);
+  return {
+    ...{ status: 'undecided', estimates },
+    ...(isStopped ? { limit: 'time' } : isCut ? { limit: 'work' } : {}),
+    reasons: reason === undefined || (nearest === undefined && (isStopped || isCut)) ? [] : [reason],
+  };
+}
+
+/** openReason says why a search that came to its end and found nothing is no proof. */
+function openReason(spec: PipelineSpec): GivenReason {
+  const wanted = objectivesOf(spec).map(({ sloMs }) => `${figure(sloMs)} ms`);
+  const text = `no plan was found that answers within ${wanted.join(' and ')} even over idle links; as batches may wait for links, that is no proof that there is none; a longer SLO would help`;
+  return { code: 'other', text };
 }
 
 const ROUNDING = 1e-9;

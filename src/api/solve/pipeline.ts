@@ -116,7 +116,8 @@ export async function solvePipeline(
     nodes: 'estimates' in outcome ? outcome.estimates : 0,
   };
   if (outcome.status === 'undecided') {
-    const document = undecidedPipeline(loaded, outcome.reasons, solver);
+    const limit = signal?.aborted ? 'interrupted' : outcome.limit;
+    const document = undecidedPipeline(loaded, { reasons: outcome.reasons, limit }, solver);
     const [advice] = outcome.reasons.map(({ text }) => text);
     return { outcome: 'no-plan-in-time', ...(advice === undefined ? {} : { advice }), document };
   }
@@ -274,11 +275,12 @@ export function pipelineServing({ planner: { method }, serving, tuner }: Pipelin
 
 function undecidedPipeline(
   { spec, inputs }: LoadedPipeline,
-  reasons: readonly GivenReason[],
+  { reasons, limit }: { readonly reasons: readonly GivenReason[]; readonly limit: NoPlan['limit'] },
   solver: NoPlan['solver'],
 ): NoPlan {
   const status = {
     status: 'no-plan-in-time' as const,
+    ...(limit === undefined ? {} : { limit }),
     reasons: [...reasons],
     models: [noPlanModelOf(spec.value, [])],
     solver,

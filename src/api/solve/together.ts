@@ -102,16 +102,18 @@ export async function solveTogether(
       paths.join(', '),
       loaded.flatMap(({ open, files }) => (open === undefined ? [] : tools.openFigures(open, files))),
     );
-  const { outcome, solves, reasonsAlone, isTimed } = await searched(loaded, tools, options);
+  const { outcome, solves, reasonsAlone, openAlone, isTimed } = await searched(loaded, tools, options);
   const solver = { ms: performance.now() - startedMs, phases: {}, columns: 0, rounds: solves, nodes: 0 };
   if (outcome.status !== 'feasible') {
     const reasons =
       outcome.status === 'infeasible'
         ? togetherReasons(loaded, outcome, { free: freeIn(loaded, tools), reasonsAlone })
-        : [];
+        : [...openAlone].flatMap(([k, found]) => ofPipeline(loaded, k, found));
+    const limit = options.signal?.aborted ? 'interrupted' : isTimed ? 'time' : 'work';
     const document: NoPlan = {
       ...emittedHead('no-plan', inputsOf(loaded)),
-      ...{ status: outcome.status === 'infeasible' ? 'infeasible' : 'no-plan-in-time', reasons },
+      ...(outcome.status === 'infeasible' ? { status: 'infeasible' } : { status: 'no-plan-in-time', limit }),
+      reasons,
       ...{ models: loaded.map(({ spec }) => noPlanModelOf(spec.value, [])), solver },
     };
     return { outcome: document.status, reasons: reasons.map(({ text }) => text), document };
@@ -195,6 +197,8 @@ async function searched(
   let [solves, cut, isTimed] = [0, false, false];
   const free = freeIn(loaded, tools);
   const reasonsAlone = new Map<number, readonly NoPlanReason[]>();
+  // What was in the way of a pipeline that had all devices.
+  const openAlone = new Map<number, readonly NoPlanReason[]>();
   const solve = async (
     k: number,
     counts: Readonly<Record<string, number>>,
@@ -208,6 +212,8 @@ async function searched(
     const answer = await pool.run(job);
     if (answer.status !== 'feasible') {
       cut ||= answer.status === 'undecided';
+      if (answer.status === 'undecided' && tellsSlo) openAlone.set(k, answer.reasons);
+      isTimed ||= answer.status === 'undecided' && answer.limit === 'time';
       if (answer.status === 'infeasible' && !reasonsAlone.has(k)) reasonsAlone.set(k, answer.reasons);
       return { status: answer.status };
     }
@@ -232,7 +238,7 @@ async function searched(
       },
     });
     const outcome = found.status === 'feasible' ? { ...found, finished: found.finished && !cut } : found;
-    return { outcome, solves, reasonsAlone, isTimed };
+    return { outcome, solves, reasonsAlone, openAlone, isTimed };
   } finally {
     await pool.close();
   }
@@ -328,6 +334,16 @@ async function planWithShare(
   return { ...tuned, share: { with: share.others } };
 }
 
+/** ofPipeline names the pipeline that reasons are about. */
+function ofPipeline(
+  loaded: readonly LoadedPipeline[],
+  k: number,
+  reasons: readonly NoPlanReason[],
+): NoPlanReason[] {
+  const name = nameOf(loaded[k] as LoadedPipeline);
+  return reasons.map((one) => ({ ...one, model: name, text: `${name}: ${one.text}` }));
+}
+
 function togetherReasons(
   loaded: readonly LoadedPipeline[],
   { alone, missing }: Extract<TogetherOutcome<unknown>, { status: 'infeasible' }>,
@@ -339,15 +355,7 @@ function togetherReasons(
     readonly reasonsAlone: ReadonlyMap<number, readonly NoPlanReason[]>;
   },
 ): NoPlanReason[] {
-  if (alone.length > 0)
-    return alone.flatMap((k) => {
-      const name = nameOf(loaded[k] as LoadedPipeline);
-      return (reasonsAlone.get(k) ?? []).map((one) => ({
-        ...one,
-        model: name,
-        text: `${name}: ${one.text}`,
-      }));
-    });
+  if (alone.length > 0) return alone.flatMap((k) => ofPipeline(loaded, k, reasonsAlone.get(k) ?? []));
   const reasons = Object.entries(missing).map(([name, more]): NoPlanReason => {
     const text = `each pipeline has a plan alone, and together they have none: there are ${free[name]} ${name}, and with ${more} more there is a plan`;
     return {

@@ -118,7 +118,9 @@ async function solveSeveral(
       return EXIT.infeasible;
     case 'no-plan-in-time':
       await terminal.error(
-        `the search ended before it found plans that fit; give more with ${limitFlags(options)}`,
+        solved.reasons.length > 0
+          ? `the search ended before it found plans that fit, or proved that there are none:\n${indent(solved.reasons)}`
+          : `the search ended before it found plans that fit; give more with ${limitFlags(options)}`,
       );
       return EXIT.limitWithoutPlan;
     case 'plan-set':

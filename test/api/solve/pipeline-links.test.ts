@@ -2,7 +2,13 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { simulatePlan, solveSpec, validateFiles } from '../../../src/api/index.js';
+import {
+  compareSpec,
+  simulatePlan,
+  solveSpec,
+  solveTogether,
+  validateFiles,
+} from '../../../src/api/index.js';
 import type { PipelinePlan } from '../../../src/artifacts/index.js';
 
 let folder: string;
@@ -31,28 +37,40 @@ interface Shape {
   readonly rps: number;
   readonly sloMs?: number;
   readonly method?: string;
+  /** The name of the pipeline, by which its load is drawn. */
+  readonly title?: string;
+  /** The replicas of a and b, where the spec fixes them. */
+  readonly replicas?: readonly [number, number];
+  readonly timeLimit?: number;
+  readonly work?: number;
 }
 
 /** solved plans a → b over links of 1 Gbit/s, where a row takes 4.8 ms: a server can send 208/s. */
-async function solved(
+async function solved(name: string, { explain, timeLimit, work = 2000, ...shape }: Shape) {
+  const path = await written(name, shape);
+  const output = join(folder, `${name}.plan.json`);
+  const outcome = await solveSpec(path, { output, work, timeLimit, explain });
+  return { outcome, output };
+}
+
+/** written writes the spec of a pipeline, and gives its path. */
+async function written(
   name: string,
-  { count, rps, sloMs = 150, method = 'inferline', gbps = 1, explain }: Shape,
-) {
+  { count, rps, sloMs = 150, method = 'inferline', gbps = 1, replicas, title = 'p' }: Shape,
+): Promise<string> {
   const spec = {
     kind: 'pipeline',
-    name: 'p',
+    name: title,
     cluster: { kind: 'cluster', networkGbps: gbps, devices: { g: { hourlyCost: 1, perServer: 8, count } } },
     stages: [
-      { name: 'a', profile: 'a.json', next: ['b'] },
-      { name: 'b', profile: 'b.json' },
+      { name: 'a', profile: 'a.json', next: ['b'], ...(replicas && { replicas: replicas[0] }) },
+      { name: 'b', profile: 'b.json', ...(replicas && { replicas: replicas[1] }) },
     ],
     ...{ sloMs, load: { arrivals: 'poisson', rps, duration: '10s' }, planner: { method, draws: 2 } },
   };
   const path = join(folder, `${name}.spec.json`);
   await writeFile(path, JSON.stringify(spec));
-  const output = join(folder, `${name}.plan.json`);
-  const outcome = await solveSpec(path, { output, work: 2000, explain });
-  return { outcome, output };
+  return path;
 }
 
 /** sentPerServer adds up, by server, how long uplinks are busy per second of a load of a → b. */
@@ -119,6 +137,73 @@ describe('a pipeline whose servers send much', () => {
       slo: { sloMs: 400 },
     }))
       expect((await solved(`near-${name}`, { ...near, ...change })).outcome.outcome).toBe('pipeline-plan');
+  });
+
+  it('says what ended its search, where something did', async () => {
+    const near = { count: 8, rps: 203 };
+    const limitOf = async (name: string, limits: Partial<Shape>) => {
+      const { outcome } = await solved(name, { ...near, ...limits });
+      if (outcome.outcome !== 'no-plan-in-time') throw new Error(outcome.outcome);
+      return outcome.document.limit;
+    };
+    expect(await limitOf('whole', {})).toBeUndefined();
+    expect(await limitOf('late', { timeLimit: 1e-9 })).toBe('time');
+    expect(await limitOf('idle', { work: 1 })).toBe('work');
+    // Over idle links no replicas that are fixed are fast enough, and with waiting that proves nothing.
+    const { outcome } = await solved('open', { count: 8, rps: 120, sloMs: 80, replicas: [1, 2] });
+    if (outcome.outcome !== 'no-plan-in-time') throw new Error(outcome.outcome);
+    expect(outcome.document.limit).toBeUndefined();
+    expect(outcome.document.reasons[0]?.text).toContain('within 80 ms even over idle links');
+  });
+
+  it('is told an SLO that can be met, unless finding it takes more than a search may', async () => {
+    const tight = { count: 16, rps: 230, sloMs: 15 };
+    const told = async (name: string, work: number) => {
+      const { outcome } = await solved(name, { ...tight, work });
+      if (outcome.outcome !== 'infeasible') throw new Error(outcome.outcome);
+      return outcome.document.models[0]?.smallestFeasibleSloMs;
+    };
+    const sloMs = await told('tight', 20_000);
+    expect(sloMs).toBeGreaterThan(24.8);
+    expect((await solved('as-told', { ...tight, sloMs: sloMs as number })).outcome.outcome).toBe(
+      'pipeline-plan',
+    );
+    expect(await told('tight-short', 400)).toBeUndefined();
+  });
+
+  it('is told to take more servers only where what sends could be on more of them', async () => {
+    const advice = async (name: string, replicas: readonly [number, number]) => {
+      const { outcome } = await solved(name, { count: 8, rps: 115, gbps: 0.6, replicas });
+      if (outcome.outcome !== 'no-plan-in-time') throw new Error(outcome.outcome);
+      return outcome.document.reasons[0]?.text;
+    };
+    // A second replica on another server sends half.
+    expect(await advice('two', [2, 2])).toContain('more servers of g, faster links');
+    const one = await advice('one-fixed', [1, 2]);
+    expect(one).toContain('faster links (linkGbps, networkGbps) or a longer SLO');
+    expect(one).not.toContain('more servers');
+  });
+
+  it('has the same reason where it is compared, or planned together with another', async () => {
+    const near = await written('near', { count: 8, rps: 203 });
+    const other = await written('other', { title: 'q', count: 8, rps: 20 });
+    const found = await solveSpec(near, { work: 2000 });
+    const { document } = await compareSpec(near, { mixes: ['g=8'], work: 2000 });
+    const reasons = found.outcome === 'no-plan-in-time' ? found.document.reasons : [];
+    expect(reasons[0]?.code).toBe('links-too-busy');
+    expect(document.rows[0]).toMatchObject({
+      status: 'no-plan-in-time',
+      reasons: reasons.map(({ text }) => text),
+    });
+    const together = await solveTogether([near, other], { work: 2000 });
+    if (together.outcome !== 'no-plan-in-time') throw new Error(together.outcome);
+    expect(together.document.reasons).toEqual(
+      reasons.map((one) => ({ ...one, model: 'p', text: `p: ${one.text}` })),
+    );
+    const late = await solveTogether([near, other], { timeLimit: 1e-9 });
+    expect(late.document).toMatchObject({ status: 'no-plan-in-time', limit: 'time' });
+    const { document: cut } = await compareSpec(near, { mixes: ['g=8'], timeLimit: 1e-9 });
+    expect(cut.rows[0]?.reasons?.[0]).toMatch(/ or a longer search would help$/);
   });
 
   it('is explained with links: what a replica more gives is what its plan is simulated with', async () => {
