@@ -139,13 +139,20 @@ function reader(dtype: string): Reader {
   return (value) => (typeof value === 'number' && Number.isFinite(rounded(value)) ? value : undefined);
 }
 
-/** longReader reads integers of 64 bits. Those beyond 2^53 are read in the digits that were written. */
+/** From here on JavaScript has no numbers between two whole ones, so that a fraction that was written is not seen. */
+const NO_FRACTIONS = 2 ** 52;
+
+/**
+ * longReader reads integers of 64 bits. Those beyond 2^53 are read in the digits that were written, and those beyond 2^52 are
+ * looked up there for a fraction that was rounded away.
+ */
 function longReader(within: (bits: number, value: bigint) => bigint): Reader {
   const fitting = (value: bigint) => (within(64, value) === value ? value : undefined);
   return (value, at, written) => {
-    if (Number.isSafeInteger(value)) return fitting(BigInt(value as number));
     if (typeof value !== 'number') return undefined;
+    if (Number.isSafeInteger(value) && Math.abs(value) < NO_FRACTIONS) return fitting(BigInt(value));
     const digits = String(written(at));
+    if (Number.isSafeInteger(value) && !/\.\d*[1-9]\d*$/.test(digits)) return fitting(BigInt(value));
     return /^-?\d{1,20}$/.test(digits) ? fitting(BigInt(digits)) : undefined;
   };
 }

@@ -56,7 +56,7 @@ function drawnOptions(
 
 /** unnamed gives a path so that nothing before a "=" in it is taken for the name of a model. */
 function unnamed(path: string): string {
-  return /[\\/]/.test(path) ? path : `./${path}`;
+  return /[\\/]/.test(path) || !path.includes('=') ? path : `./${path}`;
 }
 
 /** changedTraceFaults finds that a trace is no longer the one that a plan was made for. */

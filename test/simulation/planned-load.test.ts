@@ -42,6 +42,8 @@ test('withPlannedLoad() takes the trace that a pipeline was planned for, whereve
     options: { load: 0.5, traces: ['made/day.csv'] },
     trace: 'made/day.csv',
   });
+  // Others are named as `plan validate` names them.
+  expect(of('../day.csv', {}).options).toEqual({ traces: ['day.csv'] });
   expect(of('../a=b.csv', {}).options).toEqual({ traces: ['./a=b.csv'] });
   for (const options of [{ traces: ['x.csv'] }, { phases: ['9s,rps=1'] }, { arrivals: 'poisson' }, { cv: 2 }])
     expect(of('day.csv', options)).toEqual({ options });

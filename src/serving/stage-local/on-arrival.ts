@@ -38,6 +38,7 @@ export class OnArrival implements TaskPlacement {
   private readonly topology: Topology;
   private readonly requests: Requests;
   private readonly batches: OpenBatches;
+  private readonly gears: SharedState['gears'];
   private readonly durations: Durations;
   private readonly queues: TaskQueues;
 
@@ -60,6 +61,7 @@ export class OnArrival implements TaskPlacement {
     this.runs = new Int32Array(devices.length).fill(NONE);
     this.endAt = new Float64Array(devices.length);
     this.lastUse = new Float64Array(pools.length);
+    this.gears = state.gears;
     this.shares = table && state.gears && new LoadShares(topology, table, state.gears);
   }
 
@@ -84,7 +86,9 @@ export class OnArrival implements TaskPlacement {
   }
 
   isTooLong(at: number, model: number, latestEnd: number, ahead: number): boolean {
-    const entries = this.topology.models[model]?.entries as number[];
+    // A gear begins with a model of its own.
+    const entries =
+      this.gears === undefined ? (this.topology.models[model]?.entries as number[]) : [this.gears.entry];
     const up = entries.filter((entry) => this.poolsUp.isUp(entry));
     return this.backlog.isTooLong(at, up, ahead, latestEnd);
   }

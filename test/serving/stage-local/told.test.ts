@@ -1,11 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import {
+  GEAR_POLICY,
+  planTopologyOf,
   REACTIVE_POLICY,
   StageLocalCore,
   type StageLocalPolicy,
   type Topology,
   topologyOf,
 } from '../../../src/serving/index.js';
+import { gearPlan } from '../../gear-plans.js';
 import { BYTES_PER_MS, chainOf, MS, modelOf, stage } from '../by-hand.js';
 import { planOf } from '../plans.js';
 import { cancels, comes, down, drains, due, ends, fails, isThere, starts, Told, up } from '../told.js';
@@ -379,6 +382,21 @@ describe('StageLocalCore.wouldDrop()', () => {
     expect(busy({ slackNs: 2 }).wouldDrop(0, 0, 30 * MS + 1, 0)).toBe(true);
     expect(busy({ slackNs: 2 }).wouldDrop(0, 0, 30 * MS + 2, 0)).toBe(false);
     expect(busy({ drop: { kind: 'never' } }).wouldDrop(0, 0, 0, 9)).toBe(false);
+  });
+
+  it('asks about the model with which the gear in force begins', () => {
+    const last = { toRps: 1000, steps: [{ model: 1 }] };
+    const plan = gearPlan({
+      ...{ latencyUs: [[10_000], [10_000]], held: [[0], [1]] },
+      gears: [{ toRps: 10, steps: [{ model: 0 }] }, last],
+    });
+    const topology = planTopologyOf(plan, { transfers: 'none' });
+    const policy = { ...GEAR_POLICY, drop: { kind: 'hopeless' } } as const;
+    const one = new Told((decisions) => new StageLocalCore(topology, decisions, policy));
+    // The first request is served by m0. Two are more than its gear is for, and the others come to m1.
+    one.at(0, up(0, 1), comes(1000), comes(1000), comes(1000));
+    expect(one.core.wouldDrop(0, 0, 30 * MS, 0)).toBe(false);
+    expect(one.core.wouldDrop(0, 0, 30 * MS - 1, 0)).toBe(true);
   });
 
   it('drops, with a background, only requests that have less than the SLO', () => {
