@@ -11,16 +11,17 @@
  * has changed, as in the paper, and so early that they are there when it does. It prints devices, accuracy, p95, the share of
  * windows of a step whose p95 is within the SLO, and the worst of these.
  */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { simulatePlan, solveSpec } from '../src/api/index.js';
-import type { SimulationReport } from '../src/artifacts/index.js';
+import { simulatePlan } from '../src/api/index.js';
+import type { CascadeMethod, SimulationReport } from '../src/artifacts/index.js';
 import { type FamilyModel, rangesOf } from '../src/gearplan/index.js';
 import { streamOf } from '../src/random/index.js';
 import { benchArguments, benchNumber } from './arguments.js';
 import { cheapestEnsemble, serveByEnsemble } from './gears/cocktail.js';
 import { bertFamily, FAMILY_FILES, hasFamilies, llamaFamily } from './gears/families.js';
+import { solveFamily, writeFamily } from './gears/planned-family.js';
 import { hasRealTraces, REAL_TRACE_FILES, type RealTrace, realTraces } from './pipelines/real-traces.js';
 import { inputsAt, saveResult } from './results/result.js';
 import { tableText } from './results/table.js';
@@ -40,7 +41,13 @@ interface Family {
   readonly goodMs: number;
   readonly loadS: number;
   readonly ensembleAccuracy: number;
-  readonly systems: readonly { readonly method: string; readonly devices: number }[];
+  readonly systems: readonly System[];
+}
+
+/** System is a planner's method with the devices that it may use. */
+interface System {
+  readonly method: CascadeMethod;
+  readonly devices: number;
 }
 
 interface Row {
@@ -104,7 +111,7 @@ const folder = await mkdtemp(join(tmpdir(), 'inferplan-spikes-'));
 try {
   const rows: Row[] = [];
   for (const family of FAMILIES) {
-    await writeFamily(family);
+    await writeFamily(join(folder, family.name), family.models);
     for (const trace of realTraces().filter(({ name }) => !name.includes('10 June')))
       rows.push(...(await served(family, trace)));
   }
@@ -112,31 +119,6 @@ try {
   saveResult(values.json, { bench: 'gear-spikes', options: { stepS }, inputs, measures: [], rows });
 } finally {
   await rm(folder, { recursive: true, force: true });
-}
-
-/** writeFamily writes profiles and records as `plan profile` does. */
-async function writeFamily({ name, models }: Family): Promise<void> {
-  await mkdir(join(folder, name));
-  const lines = ['sample,model,prediction,label,certainty'];
-  for (const { name: model, latencyNs, memoryBytes, correct, certainty } of models) {
-    const byBatch = Object.fromEntries(Array.from(latencyNs, (ns, b) => [b + 1, [ns / 1e3]]));
-    const tensor = (of: string, width: number) => ({
-      ...{ name: of, dtype: 'float32', shape: [1, width], batchAxis: 0 },
-    });
-    const profile = {
-      ...{ kind: 'profile', version: '1.0' },
-      model: { name: model, inputs: [tensor('x', 64)], outputs: [tensor('scores', 2)] },
-      blocks: [{ nodes: [], cutBytes: 8, weightBytes: memoryBytes }],
-      devices: { V100: { blockLatencyUs: { 1: byBatch } } },
-    };
-    await writeFile(join(folder, name, `${model}.profile.json`), JSON.stringify(profile));
-    correct.forEach((right, sample) => {
-      lines.push(
-        `${sample},${model},${right ? sample % 2 : 1 - (sample % 2)},${sample % 2},${certainty[sample]}`,
-      );
-    });
-  }
-  await writeFile(join(folder, name, 'records.csv'), `${lines.join('\n')}\n`);
 }
 
 /** served serves a trace by all systems of a family. */
@@ -150,7 +132,11 @@ async function served(family: Family, trace: RealTrace): Promise<Row[]> {
   const rows: Row[] = [];
   for (const system of family.systems) rows.push(...(await byPlan({ family, trace, load }, system)));
   rows.push(...byEnsemble({ family, trace, rps, counts }));
-  process.stdout.write(`\n${family.name}, ${trace.name}, up to ${family.maxRps} requests/s\n`);
+  const requests = counts.reduce((sum, count) => sum + count, 0);
+  const share = requests / (counts.length * stepS) / family.maxRps;
+  process.stdout.write(
+    `\n${family.name}, ${trace.name}, up to ${family.maxRps} requests/s: ${requests} requests, at ${(100 * share).toFixed(0)} % of that in the mean\n`,
+  );
   process.stdout.write(
     tableText([
       [
@@ -178,27 +164,21 @@ async function served(family: Family, trace: RealTrace): Promise<Row[]> {
 
 async function byPlan(
   { family, trace, load }: { readonly family: Family; readonly trace: RealTrace; readonly load: string },
-  { method, devices }: { readonly method: string; readonly devices: number },
+  { method, devices }: System,
 ): Promise<Row[]> {
   const { name, models, maxRps, slo } = family;
-  const at = (file: string) => join(folder, name, file);
-  const spec = {
-    ...{ kind: 'cascade', name, cluster: { devices: { V100: { count: devices } } } },
-    models: models.map((model) => ({ name: model.name, profile: `${model.name}.profile.json` })),
-    ...{ records: 'records.csv', slo, load: { maxRps, ranges: RANGES }, planner: { method } },
-  };
-  await writeFile(at('spec.yaml'), JSON.stringify(spec));
-  const solved = await solveSpec(at('spec.yaml'), { output: at('plan.json') });
-  if (solved.outcome !== 'gear-plan') {
-    process.stdout.write(`${name}, ${method} on ${devices} devices: ${solved.outcome}\n`);
+  const asked = { devices, maxRps, ranges: RANGES, slo, planner: { method } };
+  const plan = await solveFamily(join(folder, name), models, asked);
+  if (plan === undefined) {
+    process.stdout.write(`${name}, ${method} on ${devices} devices: no plan was found\n`);
     return [];
   }
-  const systems = [{ system: method, policy: [] as string[] }];
+  const systems: { system: string; policy: string[] }[] = [{ system: method, policy: [] }];
   if (method === 'ms+') systems.push({ system: "ms+, Clipper's batching", policy: ['formation=waiting'] });
   const rows: Row[] = [];
   for (const { system, policy } of systems) {
     const options = { traces: [load], windows: stepS, seed: 1, policy };
-    const { report } = await simulatePlan(at('plan.json'), options);
+    const { report } = await simulatePlan(join(folder, name, 'plan.json'), options);
     rows.push({ ...{ family: name, trace: trace.name, system, devices }, ...figuresOf(report, family) });
   }
   return rows;

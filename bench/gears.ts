@@ -2,15 +2,32 @@
  * This benchmark plans cascades of the families that CascadeServe was evaluated on, with their published latencies and
  * drawn records:
  *
- *     node dist/bench/gears.js [--json file]
+ *     node dist/bench/gears.js [--only constrained,times,promises,devices,ablations,sampled,recorded,placements] [--json file]
  *
- * It prints how near plans come to exhaustive and random search where all devices hold all models and batches are of one
- * (Fig. 10), how long plans of 20 ranges take, how many devices a latency and accuracy need against one model, against
- * switching between models (with our batching and with the paper's), and against Cocktail+, which autoscales (Fig. 7), what switching and cascades contribute by themselves (Fig. 12), and what sampled
- * cascades lose against the whole frontier. Real records are planned too, with assumed latencies. Last come devices that do
- * not hold all models: placements by the paper's greedy, from a list, and by the MILP. Times are of the processor.
+ * - constrained: how near plans come to exhaustive and random search where all devices hold all models and batches are of
+ *   one (Fig. 10).
+ * - times: how long the search of 20 ranges takes, once the cascades are counted.
+ * - promises: the accuracy of plans whose promise is confirmed, beside what the search found, and the share in time at 100,
+ *   70, 35 and 1 % of the highest rate, for 60 s and two seeds, with the time that `plan solve` takes in all; specs of
+ *   `../shared/repro/cascade` come first.
+ * - devices: how many devices a latency and accuracy need against one model, against switching between models (with our
+ *   batching and with the paper's), and against Cocktail+, which autoscales (Fig. 7).
+ * - ablations: what switching and cascades contribute by themselves (Fig. 12).
+ * - sampled: what sampled cascades lose against the whole frontier.
+ * - recorded: plans for real records, with assumed latencies.
+ * - placements: devices that do not hold all models, placed by the paper's greedy, from a list, and by the MILP.
+ *
+ * Plans of promises, devices and ablations are made by `plan solve` from files, and keep their promises in simulation; those of the
+ * other parts are what the search finds, before that. Times are of the processor.
  */
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { medianSorted } from 'simple-statistics';
+import { simulatePlan, solveSpec } from '../src/api/index.js';
+import type { CascadeSpec, GearPlan } from '../src/artifacts/index.js';
 import {
   type Cascade,
   cascadeOf,
@@ -22,57 +39,87 @@ import {
   placementSolver,
   proportionalArrivals,
   rangesOf,
-  solveGears,
 } from '../src/gearplan/index.js';
 import { loadHighs } from '../src/milp/index.js';
 import { streamOf } from '../src/random/index.js';
 import { benchArguments } from './arguments.js';
 import { cheapestEnsemble } from './gears/cocktail.js';
-import { bertFamily, hasFamilies, llamaFamily, recordedFamilies } from './gears/families.js';
+import { bertFamily, FAMILY_FILES, hasFamilies, llamaFamily, recordedFamilies } from './gears/families.js';
 import { switchingDevices } from './gears/model-switching.js';
 import { comparePlacements } from './gears/placements.js';
-import { saveResult } from './results/result.js';
+import { solveFamily, writeFamily } from './gears/planned-family.js';
+import { inputsAt, saveResult } from './results/result.js';
 import { tableText } from './results/table.js';
 
-const USAGE = 'node dist/bench/gears.js [--json file]';
+const PARTS = [
+  ...([
+    'constrained',
+    'times',
+    'promises',
+    'devices',
+    'ablations',
+    'sampled',
+    'recorded',
+    'placements',
+  ] as const),
+];
+const USAGE = `node dist/bench/gears.js [--only ${PARTS.join(',')}] [--json file]`;
 const THRESHOLDS = 32;
 const QUANTILE = 0.95;
 const REPEATS = 5;
+const MOST_DEVICES = 64;
+/** Specs whose plans once broke their promise. */
+const REPORTED = ['imdb100', 'b85-25', 'low2-d15-20'];
+const REPORTED_FOLDER = fileURLToPath(new URL('../../../shared/repro/cascade', import.meta.url));
 
 /** Loads as `plan solve` tries gears with. */
 const arrivalsOf = proportionalArrivals(streamOf(1, 'gears/arrivals').exponential);
 
-const { values } = benchArguments(USAGE, { json: { type: 'string' } });
+const { values } = benchArguments(USAGE, {
+  only: { type: 'string', default: PARTS.join(',') },
+  json: { type: 'string' },
+});
+const only = values.only.split(',');
 if (!hasFamilies()) {
   process.stderr.write('the published latencies are not there: ../shared/data/cascadeserve\n');
   process.exit(2);
 }
 const bert = bertFamily();
 const llama = llamaFamily();
-const rows = {
-  constrained: [
-    constrained('BERT', bert, { devices: 4, maxRps: 400 }),
-    constrained('Llama', llama, { devices: 4, maxRps: 20 }),
-  ],
-  times: planningTimes(),
-  devices: [...neededDevices('BERT', bert, bertGrid()), ...neededDevices('Llama', llama, llamaGrid())],
-  ablations: ablations(),
-  sampled: sampledCascades(),
-  recorded: realRecords(),
-  placements: comparePlacements(placementSolver(await loadHighs())),
-};
-saveResult(values.json, { bench: 'gears', options: {}, measures: [], rows });
+const folder = await mkdtemp(join(tmpdir(), 'inferplan-gears-'));
+try {
+  await writeFamily(join(folder, 'BERT'), bert);
+  await writeFamily(join(folder, 'Llama'), llama);
+  const parts: Record<(typeof PARTS)[number], () => unknown> = {
+    constrained: () => [
+      constrained('BERT', bert, { devices: 4, maxRps: 400 }),
+      constrained('Llama', llama, { devices: 4, maxRps: 20 }),
+    ],
+    times: planningTimes,
+    promises,
+    devices: async () => [
+      ...(await neededDevices('BERT', bert, bertGrid())),
+      ...(await neededDevices('Llama', llama, llamaGrid())),
+    ],
+    ablations,
+    sampled: sampledCascades,
+    recorded: realRecords,
+    placements: async () => comparePlacements(placementSolver(await loadHighs())),
+  };
+  const rows: Record<string, unknown> = {};
+  for (const part of PARTS) if (only.includes(part)) rows[part] = await parts[part]();
+  const inputs = Object.assign({}, ...FAMILY_FILES.map((path) => inputsAt(path)));
+  saveResult(values.json, { bench: 'gears', options: { only }, inputs, measures: [], rows });
+} finally {
+  await rm(folder, { recursive: true, force: true });
+}
 
 function bertGrid(): Grid {
-  return { maxRps: 7600, latenciesMs: [25, 50, 100, 200, 400], accuracies: [0.82, 0.83, 0.84, 0.845, 0.85] };
+  return { maxRps: 7600, latenciesMs: [25, 100, 400], accuracies: [0.84, 0.845, 0.85] };
 }
 
 function llamaGrid(): Grid {
-  return {
-    maxRps: 20,
-    latenciesMs: [500, 1000, 2000, 4000, 8000],
-    accuracies: [0.53, 0.56, 0.59, 0.62, 0.65],
-  };
+  return { maxRps: 20, latenciesMs: [1000, 2000, 8000], accuracies: [0.56, 0.62, 0.65] };
 }
 
 interface Asked {
@@ -95,6 +142,29 @@ function problemOf(
 function cpuMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1e3;
+}
+
+/** confirmed plans a case as `plan solve` does, and gives the processor time with the plan. */
+async function confirmed(
+  models: readonly FamilyModel[],
+  { devices, maxRps, latencyMs, ranges = 20 }: Asked,
+  {
+    accuracy,
+    method = 'gears',
+    ...planner
+  }: Partial<CascadeSpec['planner']> & { readonly accuracy?: number } = {},
+) {
+  const before = cpuMs();
+  const slo = { latencyMs, ...(accuracy === undefined ? {} : { accuracy }) };
+  const family = join(folder, models === bert ? 'BERT' : 'Llama');
+  const plan = await solveFamily(family, models, {
+    devices,
+    maxRps,
+    ranges,
+    slo,
+    planner: { method, ...planner },
+  });
+  return { plan, ms: cpuMs() - before };
 }
 
 /** timed gives the median processor time of a call over some repeats, and its result. */
@@ -213,37 +283,123 @@ function planningTimes() {
   return rows;
 }
 
+/** promises sets plans whose promise is confirmed beside what the search found, and serves them in simulation. */
+async function promises() {
+  const rows: PromisedRow[] = [];
+  for (const name of REPORTED) {
+    const path = join(REPORTED_FOLDER, name, 'spec.yaml');
+    if (!existsSync(path)) continue;
+    const before = cpuMs();
+    const solved = await solveSpec(path, { output: join(folder, 'reported.json') });
+    const ms = cpuMs() - before;
+    if (solved.outcome === 'gear-plan')
+      rows.push(await promised({ name, plan: solved.plan, ms, path: join(folder, 'reported.json') }));
+  }
+  const cases: [string, readonly FamilyModel[], Asked][] = [
+    ['BERT, 1 V100, 25 ms', bert, { devices: 1, maxRps: 7600, latencyMs: 25 }],
+    ['BERT, 1 V100, 100 ms', bert, { devices: 1, maxRps: 7600, latencyMs: 100 }],
+    ['BERT, 1 V100, 400 ms', bert, { devices: 1, maxRps: 7600, latencyMs: 400 }],
+    ['BERT, 2 V100, 100 ms', bert, { devices: 2, maxRps: 7600, latencyMs: 100 }],
+    ['Llama, 4 pairs, 2 s, 20/s', llama, { devices: 4, maxRps: 20, latencyMs: 2000 }],
+    ['Llama, 8 pairs, 4 s, 40/s', llama, { devices: 8, maxRps: 40, latencyMs: 4000 }],
+  ];
+  for (const [name, models, asked] of cases) {
+    const { plan, ms } = await confirmed(models, asked);
+    const path = join(folder, models === bert ? 'BERT' : 'Llama', 'plan.json');
+    const found = mostAccurate(problemOf(models, asked), { arrivalsOf });
+    const searched = 'choice' in found ? found.choice.accuracy : undefined;
+    if (plan !== undefined) rows.push({ ...(await promised({ name, plan, ms, path })), searched });
+  }
+  const percent = (share: number | undefined) => (share === undefined ? '—' : (100 * share).toFixed(2));
+  process.stdout.write('\nplans whose promise is confirmed, %\n');
+  process.stdout.write(
+    tableText([
+      ['case', 'the search', 'confirmed', 'devices', 'in time, least', 'most', 'CPU s'],
+      ...rows.map(({ name, searched, accuracy, devices, inTime, ms }) => [
+        ...[name, percent(searched), percent(accuracy), String(devices)],
+        ...[percent(Math.min(...inTime)), percent(Math.max(...inTime)), (ms / 1e3).toFixed(1)],
+      ]),
+    ]),
+  );
+  return rows;
+}
+
+/** PromisedRow is a plan whose promise is confirmed, with what the search found before and what simulations then show. */
+interface PromisedRow {
+  readonly name: string;
+  readonly searched?: number | undefined;
+  readonly accuracy: number;
+  readonly devices: number;
+  readonly ms: number;
+  /** The share in time of each simulation. */
+  readonly inTime: readonly number[];
+}
+
+/** promised serves a plan in simulations at some loads. */
+async function promised({
+  name,
+  plan,
+  ms,
+  path,
+}: Pick<PromisedRow, 'name' | 'ms'> & {
+  readonly plan: GearPlan;
+  readonly path: string;
+}): Promise<PromisedRow> {
+  const inTime: number[] = [];
+  const most = plan.gears.at(-1)?.toRps as number;
+  for (const share of [1, 0.7, 0.35, 0.01])
+    for (const seed of [1, 2]) {
+      const { report } = await simulatePlan(path, { rps: [String(share * most)], duration: 60, seed });
+      inTime.push(report.overall.attainment ?? Number.NaN);
+    }
+  const devices = plan.placement.reduce((sum, { count = 1 }) => sum + count, 0);
+  process.stderr.write(`${name}: ${inTime.map((share) => (100 * share).toFixed(2)).join(' ')} % in time\n`);
+  return { name, accuracy: plan.accuracy, devices, ms, inTime };
+}
+
 interface Grid {
   readonly maxRps: number;
   readonly latenciesMs: readonly number[];
   readonly accuracies: readonly number[];
 }
 
+/** NeededDevices are the fewest devices of a cell, by method; undefined where `MOST_DEVICES` do not do. */
+interface NeededDevices {
+  readonly name: string;
+  readonly accuracy: number;
+  readonly latencyMs: number;
+  readonly gears: number | undefined;
+  readonly ms: number | undefined;
+  readonly clipper: number | undefined;
+  readonly dynba: number | undefined;
+  readonly cocktail: { readonly mean: number; readonly most: number } | undefined;
+}
+
 /** neededDevices finds the fewest devices for latencies and accuracies, by method (Fig. 7). */
-function neededDevices(
+async function neededDevices(
   name: string,
   models: readonly FamilyModel[],
   { maxRps, latenciesMs, accuracies }: Grid,
 ) {
-  const rows = accuracies.flatMap((accuracy) =>
-    latenciesMs.map((latencyMs) => {
-      const needs = (['gears', 'ms+', 'dynba'] as const).map((method) => {
-        const answer = solveGears({
-          problem: problemOf(models, { devices: 64, maxRps, latencyMs }),
-          ...{ objective: 'devices', accuracy, method, arrivalsOf },
-        });
-        return 'solution' in answer ? answer.solution.value : undefined;
-      });
+  const rows: NeededDevices[] = [];
+  for (const accuracy of accuracies)
+    for (const latencyMs of latenciesMs) {
+      const asked = { devices: MOST_DEVICES, maxRps, latencyMs };
+      const needs: (number | undefined)[] = [];
+      for (const method of ['gears', 'ms+', 'dynba'] as const) {
+        const { plan } = await confirmed(models, asked, { method, objective: 'devices', accuracy });
+        needs.push(plan?.objective.value);
+      }
       const [gears, ms, dynba] = needs;
-      const { ranges, latencyNs, quantile } = problemOf(models, { devices: 64, maxRps, latencyMs });
+      const { ranges, latencyNs, quantile } = problemOf(models, asked);
       const clipper = switchingDevices(models, { ranges, latencyNs, quantile, accuracy });
       const ensemble = cheapestEnsemble(models, { ranges, latencyNs, quantile, accuracy });
       const cocktail = ensemble && { mean: ensemble.meanDevices, most: ensemble.mostDevices };
-      return { name, accuracy, latencyMs, gears, ms, dynba, clipper, cocktail };
-    }),
-  );
+      rows.push({ name, accuracy, latencyMs, gears, ms, dynba, clipper, cocktail });
+      process.stderr.write(`${name}: ${accuracy} within ${latencyMs} ms is planned\n`);
+    }
   process.stdout.write(
-    `\ndevices needed up to ${maxRps} requests/s, ${name}: gears / MS+ / MS+ with Clipper's batching / DynBa (— above 64) / Cocktail+, mean (most)\n`,
+    `\ndevices needed up to ${maxRps} requests/s, ${name}: gears / MS+ / MS+ with Clipper's batching / DynBa (— above ${MOST_DEVICES}) / Cocktail+, mean (most)\n`,
   );
   process.stdout.write(
     tableText([
@@ -265,7 +421,7 @@ function neededDevices(
 }
 
 /** ablations compares plans with one cascade for all loads, and with single models (Fig. 12). */
-function ablations() {
+async function ablations() {
   const cases: [string, readonly FamilyModel[], Asked][] = [
     ['BERT, 1 V100, 100 ms', bert, { devices: 1, maxRps: 7600, latencyMs: 100 }],
     ['BERT, 2 V100, 50 ms', bert, { devices: 2, maxRps: 7600, latencyMs: 50 }],
@@ -273,15 +429,15 @@ function ablations() {
     ['Llama, 4 pairs, 2 s', llama, { devices: 4, maxRps: 20, latencyMs: 2000 }],
   ];
   const methods = ['gears', 'static', 'ms+', 'dynba'] as const;
-  const rows = cases.map(([name, models, asked]) => ({
-    name,
-    ...Object.fromEntries(
-      methods.map((method) => {
-        const found = mostAccurate(problemOf(models, asked), { method, arrivalsOf });
-        return [method, !('choice' in found) ? undefined : found.choice.accuracy];
-      }),
-    ),
-  })) as ({ readonly name: string } & Partial<Record<(typeof methods)[number], number>>)[];
+  const rows: ({ readonly name: string } & Partial<Record<(typeof methods)[number], number>>)[] = [];
+  for (const [name, models, asked] of cases) {
+    const row: { name: string } & Partial<Record<(typeof methods)[number], number>> = { name };
+    for (const method of methods) {
+      const { plan } = await confirmed(models, asked, { method });
+      if (plan !== undefined) row[method] = plan.accuracy;
+    }
+    rows.push(row);
+  }
   process.stdout.write('\naccuracy over the distribution of loads, %\n');
   process.stdout.write(
     tableText([
@@ -300,6 +456,7 @@ function sampledCascades() {
   const asked = { devices: 1, maxRps: 7600, latencyMs: 100 };
   const problem = problemOf(bert, asked);
   const whole = mostAccurate(problem, { arrivalsOf });
+  const mostRight = cascadeSpace(problem).cascades[0]?.accuracy ?? 0;
   const rows = [100, 1000, 10_000].map((count) => {
     const stream = streamOf(1, `cascades/${count}`);
     const sampled = Array.from({ length: count }, (): Cascade => {
@@ -317,6 +474,7 @@ function sampledCascades() {
   process.stdout.write(
     tableText([
       ['cascades', 'accuracy'],
+      ['the most accurate cascade, at no load', (100 * mostRight).toFixed(2)],
       ['whole frontier', !('choice' in whole) ? '—' : (100 * whole.choice.accuracy).toFixed(2)],
       ...rows.map(({ count, accuracy }) => [
         String(count),

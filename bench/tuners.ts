@@ -3,7 +3,7 @@
  * tuner:
  *
  *     node dist/bench/tuners.js [--only rates,bursts,samples,traces,errors] [--pipelines social-media,image-processing]
- *                               [--seeds 3] [--draws 10] [--json file]
+ *                               [--tuners none,inferline,kpa] [--seeds 3] [--draws 10] [--json file]
  *
  * - rates: the rate changes from 150 to 250 requests/s within 60 to 0 s, and back (InferLine, Fig. 10).
  * - bursts: the CV of the gaps changes from 1 to 4 at 150 requests/s (Fig. 11).
@@ -44,7 +44,7 @@ import { inputsAt, measuresOf, saveResult } from './results/result.js';
 import { tableText } from './results/table.js';
 
 const PARTS = ['rates', 'bursts', 'samples', 'traces', 'errors'] as const;
-const USAGE = `node dist/bench/tuners.js [--only ${PARTS.join(',')}] [--pipelines ${PIPELINES.join(',')}] [--seeds 3] [--draws 10] [--json file]`;
+const USAGE = `node dist/bench/tuners.js [--only ${PARTS.join(',')}] [--pipelines ${PIPELINES.join(',')}] [--tuners ${TUNERS.join(',')}] [--seeds 3] [--draws 10] [--json file]`;
 const TRANSITIONS_S = [60, 50, 40, 30, 20, 10, 0];
 /** Traces are served on the classes of the examples, and on those of the paper's cluster (§6). */
 const CLUSTERS = [
@@ -68,6 +68,7 @@ interface Row {
 const { values } = benchArguments(USAGE, {
   only: { type: 'string', default: PARTS.join(',') },
   pipelines: { type: 'string', default: PIPELINES.join(',') },
+  tuners: { type: 'string', default: TUNERS.join(',') },
   seeds: { type: 'string', default: '3' },
   draws: { type: 'string' },
   json: { type: 'string' },
@@ -77,6 +78,9 @@ const draws = values.draws === undefined ? undefined : benchNumber(USAGE, '--dra
 const seeds = Array.from({ length: count }, (_, i) => UNSEEN_SEED + i);
 const only = values.only.split(',');
 const pipelines = values.pipelines.split(',');
+/** asked gives the tuners of a list that were asked for. */
+const asked = (tuners: readonly TunerName[]): TunerName[] =>
+  tuners.filter((tuner) => values.tuners.split(',').includes(tuner));
 const folder = await mkdtemp(join(tmpdir(), 'inferplan-tuners-'));
 const rows: Row[] = [];
 try {
@@ -123,7 +127,8 @@ async function benchBursts(pipeline: string): Promise<void> {
 }
 
 async function benchSamples(pipeline: string): Promise<void> {
-  const [rps, tuner] = [PLANNED_RPS, 'inferline'];
+  const [rps, tuner] = [PLANNED_RPS, 'inferline' as const];
+  if (asked([tuner]).length === 0) return;
   const rise = { rps: 250, durationS: 120, transitionS: 10 };
   const loads = {
     'steady load': [{ rps, durationS: 180 }],
@@ -167,8 +172,10 @@ async function benchPhases(part: string, pipeline: string, cases: readonly Phase
   for (const { load, phases } of cases) {
     const served = phased(phases);
     const head = { part, pipeline, load };
-    for (const tuner of TUNERS) found.push(await rowOf({ ...head, plan: 'inferline', tuner }, path, served));
-    found.push(await foreseenRow({ ...head, plan: FORESEEN, tuner: 'none' }, phases, served));
+    for (const tuner of asked(TUNERS))
+      found.push(await rowOf({ ...head, plan: 'inferline', tuner }, path, served));
+    if (asked(TUNERS).includes('none'))
+      found.push(await foreseenRow({ ...head, plan: FORESEEN, tuner: 'none' }, phases, served));
   }
   show(`${pipeline}, ${part}`, found);
 }
@@ -205,14 +212,15 @@ async function benchTraces(pipeline: string): Promise<void> {
       const { sample, rest } = writeSplit(trace, folder);
       const found: Row[] = [];
       for (const [method, tuners] of combinations) {
+        if (asked(tuners).length === 0) continue;
         const path = await planned({ pipeline, method, load: { trace: sample }, classes });
-        for (const tuner of tuners) {
+        for (const tuner of asked(tuners)) {
           const head = { part: `traces on ${name}`, pipeline, load: trace.name, plan: method, tuner };
           found.push(await rowOf(head, path, { traces: [rest] }));
         }
       }
       show(`${pipeline} on ${name}, ${trace.name}`, found);
-      showRatio(found);
+      if (asked(['coarse', 'inferline']).length === 2) showRatio(found);
     }
 }
 
@@ -238,11 +246,11 @@ async function benchErrors(pipeline: string): Promise<void> {
   const path = await planned({ pipeline, method: 'inferline', load });
   const found: Row[] = [];
   for (const slow of [0.8, 0.9, 1, 1.1, 1.2])
-    for (const tuner of ['none', 'inferline', 'ds2', 'hpa', 'kpa']) {
+    for (const tuner of asked(['none', 'inferline', 'ds2', 'hpa', 'kpa'])) {
       const head = { part: 'errors', pipeline, load: `${slow} times as long`, plan: 'inferline', tuner };
       found.push(await rowOf(head, path, { ...steady, slow }));
     }
-  for (const scaled of [0.8, 1.2]) {
+  for (const scaled of asked(['none']).length === 0 ? [] : [0.8, 1.2]) {
     const other = await planned({ pipeline, method: 'inferline', load, scaled });
     const head = { part: 'errors', pipeline, load: 'as long as they do', tuner: 'none' };
     const plan = `for ${scaled} times as long`;
