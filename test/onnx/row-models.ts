@@ -519,6 +519,15 @@ export const APART: Readonly<Record<string, RowModel>> = {
     ],
     initializers: [w.int64s('three', [], [2])],
   },
+  'rows flattened behind their second axis and laid out again': {
+    nodes: [
+      w.node('Reshape', ['x', 'square'], ['table']),
+      w.node('Flatten', ['table'], ['entries'], { attributes: [attribute.int('axis', 2)] }),
+      w.node('Softmax', ['entries'], ['shares'], { attributes: [attribute.int('axis', 1)] }),
+      w.node('Reshape', ['shares', 'rows'], ['y']),
+    ],
+    initializers: [w.int64s('square', [3], [-1, 2, 4]), w.int64s('rows', [2], [-1, FEATURES])],
+  },
   'a branch by a constant': {
     nodes: [either('yes', 'y')],
     initializers: [w.message([2, w.BOOL], [8, 'yes'], [9, Uint8Array.of(1)])],

@@ -36,16 +36,26 @@ export function transpose(node: RuleNode): RuleResult {
   return flowing(node, withBatch(batch, dims));
 }
 
-/** flatten follows Flatten at axis 1 of an input with the batch on axis 0; any other joins the batch with axes. */
+/** flatten follows Flatten of an input with the batch on axis 0. Axes before the second output axis become entries of a row. */
 export function flatten(node: RuleNode): RuleResult {
   const data = node.flows[0];
   if (data?.batch === undefined) return flowing(node, {});
   const axis = axisWithin(node.int('axis', 1), data.dims?.length);
-  const row = data.dims
-    ?.slice(1)
-    .reduce((all, dim) => (all === undefined || dim === undefined ? undefined : all * dim), 1);
-  if (axis === 1 && data.batch.axis === 0) return flowing(node, withBatch(data.batch, [data.dims?.[0], row]));
-  return 'it joins the batch with other axes';
+  if (data.batch.axis !== 0 || axis === undefined || axis === 0) return 'it joins the batch with other axes';
+  const entries = axis === 1 ? 1 : product(data.dims?.slice(1, axis));
+  if (entries === undefined) return 'the shape of its input is not known';
+  const batch = { axis: 0, factor: entries * data.batch.factor };
+  return flowing(
+    node,
+    withBatch(batch, [product(data.dims?.slice(0, axis)), product(data.dims?.slice(axis))]),
+  );
+}
+
+function product(dims: Dims | undefined): number | undefined {
+  return dims?.reduce(
+    (all: number | undefined, dim) => (all === undefined || dim === undefined ? undefined : all * dim),
+    1,
+  );
 }
 
 function axesOf(node: RuleNode): readonly (number | BatchMultiple)[] | undefined {
@@ -305,7 +315,7 @@ export function filled(node: RuleNode): RuleResult {
   const batch = axis === undefined ? undefined : { axis, factor: (values[axis] as BatchMultiple).times };
   const dims = values.map((value) => (typeof value === 'number' ? value : value.times * node.size));
   const [element] = node.elements('value') ?? [0];
-  const count = dims.reduce((product, dim) => product * dim, 1);
+  const count = product(dims)!;
   const isSmall = batch === undefined && count <= MOST_VALUES && element !== undefined;
   const flow = isSmall ? elements(new Array<number>(count).fill(element), dims) : withBatch(batch, dims);
   const marks = {
