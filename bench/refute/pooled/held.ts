@@ -14,7 +14,8 @@ const T_SURE = 5.92;
 
 /**
  * brokenPromises simulates a plan that was searched for what it holds with seeds that no search has seen, and tries all
- * plans for one that is beyond its bound.
+ * plans for one that is beyond its bound. It shares the simulator with the search and nothing else: how promises are judged is
+ * computed here again, by fixed quantiles and a wider interval, so that a fault of the search's own judge is seen.
  */
 export async function brokenPromises(
   plan: PooledPlan,

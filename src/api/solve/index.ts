@@ -26,7 +26,7 @@ export {
   pipelineTools,
   replanned,
 } from './pipeline.js';
-export type { PlannedOpen, PlanningJob } from './pipeline-planning.js';
+export type { PlannedOpen, PlanningJob } from './planning-job.js';
 export { type LoadedPooled, loadPooled, loadProblem, pooledFigures, servingOf } from './pooled.js';
 export { refuseMarked } from './refuse-marked.js';
 export { repeatedPromiseFaults } from './repeated-promise.js';

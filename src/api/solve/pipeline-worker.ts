@@ -1,6 +1,7 @@
 /** The thread that plans pipelines, so that an abort is heard and progress is shown while the search runs. */
 import { type JobContext, serveJobs } from '../../jobs/index.js';
-import { type PlannedOpen, type PlanningJob, planOpen } from './pipeline-planning.js';
+import { planOpen } from './pipeline-planning.js';
+import type { PlannedOpen, PlanningJob } from './planning-job.js';
 
 const PROGRESS_MS = 200;
 

@@ -38,7 +38,7 @@ import type {
 import { countedPlan } from '../../recount/index.js';
 import type { Trace } from '../../workload/index.js';
 import { hereNotes, serverNotes } from '../core-notes.js';
-import type { PipelineLimits, PlannedOpen, PlanningJob } from './pipeline-planning.js';
+import type { PipelineLimits, PlannedOpen, PlanningJob } from './planning-job.js';
 import { refuseMarked } from './refuse-marked.js';
 import { plannedStandby, standbyAgain } from './standby.js';
 
@@ -217,7 +217,7 @@ async function withinShare(
 
 async function outcomeAgain(plan: PipelinePlan, { open, problem, files, trace, spec }: LoadedPipeline) {
   if (open !== undefined) {
-    const { planAsChosen } = await import('./pipeline-planning.js');
+    const { planAsChosen } = await import('./pipeline-again.js');
     return planAsChosen(plan, open, { spec: spec.value, files, trace, proves: true });
   }
   const { planGiven } = await import('../../pipeline/index.js');
@@ -321,15 +321,16 @@ export interface PipelineTools {
   readonly resolveOpen: typeof import('../../pipeline/index.js').resolveOpen;
   readonly freeCounts: typeof import('../../pipeline/index.js').freeCounts;
   readonly openFigures: typeof import('../../pipeline/index.js').openFigures;
-  readonly takenOver: typeof import('./pipeline-planning.js').takenOver;
-  readonly costProof: typeof import('./pipeline-planning.js').costProof;
+  readonly takenOver: typeof import('./pipeline-again.js').takenOver;
+  readonly costProof: typeof import('./pipeline-body.js').costProof;
 }
 
 /** pipelineTools loads the planner, which no command loads that does not plan. */
 export async function pipelineTools(): Promise<PipelineTools> {
-  const [{ freeCounts, openFigures, resolveOpen }, { costProof, takenOver }] = await Promise.all([
+  const [{ freeCounts, openFigures, resolveOpen }, { takenOver }, { costProof }] = await Promise.all([
     import('../../pipeline/index.js'),
-    import('./pipeline-planning.js'),
+    import('./pipeline-again.js'),
+    import('./pipeline-body.js'),
   ]);
   return { costProof, freeCounts, openFigures, resolveOpen, takenOver };
 }

@@ -31,7 +31,7 @@ import {
   pipelineTools,
   profilesIn,
 } from './pipeline.js';
-import type { PipelineLimits, PlannedOpen, PlanningJob } from './pipeline-planning.js';
+import type { PipelineLimits, PlannedOpen, PlanningJob } from './planning-job.js';
 import { refuseMarked } from './refuse-marked.js';
 import { plannedStandby } from './standby.js';
 

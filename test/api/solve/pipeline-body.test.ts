@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { costProof } from '../../../src/api/solve/pipeline-planning.js';
+import { costProof } from '../../../src/api/solve/pipeline-body.js';
 
 describe('costProof()', () => {
   it('says by how much a cost exceeds its bound, and is optimal where it does not', () => {

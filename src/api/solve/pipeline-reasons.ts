@@ -1,0 +1,127 @@
+import type { FurtherObjective, PipelineSpec } from '../../artifacts/index.js';
+import type { InfeasibleReason, PlanningOutcome } from '../../inferline/index.js';
+import { type GivenReason, type OpenProblem, objectivesOf } from '../../pipeline/index.js';
+import type { PlannedOpen } from './planning-job.js';
+
+const NS_PER_MS = 1e6;
+
+/** openReason says why a search that came to its end and found nothing is no proof. */
+export function openReason(spec: PipelineSpec): GivenReason {
+  const wanted = objectivesOf(spec).map(({ sloMs }) => `${fourDigits(sloMs)} ms`);
+  const text = `no plan was found that answers within ${wanted.join(' and ')} even over idle links; as batches may wait for links, that is no proof that there is none; a longer SLO would help`;
+  return { code: 'other', text };
+}
+
+/** percentText writes a share for a sentence. */
+export function percentText(share: number): string {
+  return `${Number((100 * share).toFixed(4))} %`;
+}
+
+type Infeasible = Extract<PlanningOutcome, { status: 'infeasible' }>;
+
+/** infeasible is the answer that there is no plan, with the reasons in words and an SLO that can be met, where one was found. */
+export function infeasible(
+  {
+    reasons,
+    least,
+    estimates = 0,
+  }: Pick<Infeasible, 'reasons' | 'least'> & Partial<Pick<Infeasible, 'estimates'>>,
+  { spec, rps = 0 }: OpenProblem,
+): PlannedOpen {
+  const leastMs = least?.sloNs.map((ns) => ns / NS_PER_MS);
+  const would =
+    least === undefined
+      ? ''
+      : `; ${leastText(objectivesOf(spec), leastMs as number[])} can be met, at ${fourDigits(least.hourlyCost)} per hour`;
+  return {
+    status: 'infeasible',
+    reasons: reasons.map((reason) => {
+      const { text, ...rest } = reasonOf(reason, spec, rps);
+      return { ...rest, text: `${text}${would}` };
+    }),
+    ...(leastMs === undefined ? {} : { smallestFeasibleSlosMs: leastMs }),
+    estimates,
+  };
+}
+
+function leastText(objectives: readonly FurtherObjective[], leastMs: readonly number[]): string {
+  if (objectives.length === 1) return `an SLO of ${fourDigits(leastMs[0] as number)} ms`;
+  const each = objectives.map(
+    ({ attainment }, k) => `${fourDigits(leastMs[k] as number)} ms (${percentText(attainment)})`,
+  );
+  return `SLOs of ${each.join(', ')}`;
+}
+
+function reasonOf(reason: InfeasibleReason, spec: PipelineSpec, loadRps: number): GivenReason {
+  const several = spec.objectives !== undefined;
+  switch (reason.code) {
+    case 'slo-too-short': {
+      const { stages, longestPathNs, leastSloNs, objective } = reason;
+      const [latencyMs, sloMs] = [leastSloNs / NS_PER_MS, objective.sloNs / NS_PER_MS];
+      const path = `${stages.join(' -> ')}, takes ${fourDigits(longestPathNs / NS_PER_MS)} ms on the fastest classes`;
+      const which = several ? `the SLO of ${percentText(objective.attainment)} of the requests` : 'the SLO';
+      const text = `even if no request ever waited, ${which} would have to be ${fourDigits(latencyMs)} ms, and it is ${fourDigits(sloMs)} ms: the longest path, ${path}`;
+      return { code: 'slo-too-short', stages, sloMs, latencyMs, overMs: latencyMs - sloMs, text };
+    }
+    case 'too-few-replicas': {
+      const { stage, classes } = reason;
+      const text = `${stage} needs more replicas than there are, ${classes.length === 0 ? 'as the spec fixes them' : `of ${classes.join(', ')}`}, whatever the others have`;
+      return { code: 'too-few-gpus', stages: [stage], text };
+    }
+    case 'cannot-keep-up': {
+      const { stage, classes, share } = reason;
+      const limit =
+        classes.length === 0
+          ? 'the replicas that the spec fixes'
+          : `the ${classes.join(', ')} that there are`;
+      const [rps, servedRps] = [loadRps, loadRps * share];
+      const text = `${limit} serve ${stage} for at most ${fourDigits(servedRps)} requests/s, and the load has ${fourDigits(rps)}`;
+      return { code: 'rate-too-high', stages: [stage], rps, servedRps, text };
+    }
+    case 'no-combination': {
+      const { sloMs } = spec;
+      const wanted = objectivesOf(spec).map((one) => `${fourDigits(one.sloMs)} ms`);
+      return {
+        ...{ code: 'slo-too-short', sloMs },
+        text: `no choice of classes and batches is fast enough for the SLO${several ? 's' : ''} of ${wanted.join(' and ')}, though every stage alone has one: transfers between classes take too long, or batches that are fixed do`,
+      };
+    }
+    case 'too-few-devices': {
+      const { device, needed, count } = reason;
+      return {
+        ...{ code: 'too-few-gpus', class: device },
+        ...{ available: { [device]: count }, missing: { [device]: needed - count } },
+        text: `${needed} ${device} are needed and ${count} are free`,
+      };
+    }
+    case 'too-few-servers': {
+      const { classes } = reason;
+      return {
+        code: 'rate-too-high',
+        text: `the uplinks of the servers of ${classes.join(', ')} have too little time for what the stages on them send of the requests that must be in time`,
+      };
+    }
+    case 'limits-together':
+      return limitsReason(reason);
+  }
+}
+
+type LimitsTogether = Extract<InfeasibleReason, { code: 'limits-together' }>;
+
+function limitsReason(reason: LimitsTogether): GivenReason {
+  const { classes, fixedStages } = reason;
+  const limits = [
+    ...(classes.length === 0 ? [] : [`the GPUs of ${classes.join(', ')}`]),
+    ...(fixedStages.length === 0 ? [] : [`the replicas fixed for ${fixedStages.join(', ')}`]),
+  ];
+  return {
+    code: 'too-few-gpus',
+    stages: fixedStages,
+    text: `${limits.join(' and ')} are together too few`,
+  };
+}
+
+/** fourDigits writes a value for a sentence, with four digits. */
+export function fourDigits(value: number): string {
+  return String(Number(value.toPrecision(4)));
+}
