@@ -139,32 +139,28 @@ export function withoutWorse(points: readonly Kept[]): Kept[] {
     (a, b) => b.right - a.right || a.workNs - b.workNs || a.floorNs - b.floorNs,
   );
   const count = 1 + ordered.reduce((most, { models }) => models.reduce((a, b) => Math.max(a, b), most), 0);
-  const width = count + 2;
-  /** By point that is kept: the samples that come to each model, its work and its floor. */
+  const width = count + 1;
+  /** By point that is kept: its work, and the samples that come to each model with its floor. */
+  const works = new Float64Array(ordered.length);
   const loads = new Float64Array(ordered.length * width);
-  let end = 0;
-  /** What was better than a point is often better than the next one too. */
-  let better = 0;
+  let kept = 0;
   return ordered.filter(({ models, comes, workNs, floorNs }) => {
-    loads.fill(0, end, end + count);
+    const own = kept * width;
+    loads.fill(0, own, own + count);
     for (let step = 0; step < models.length; step++)
-      loads[end + (models[step] as number)] = comes[step] as number;
-    loads[end + count] = workNs;
-    loads[end + count + 1] = floorNs;
-    if (end > 0 && isNoMore(loads, better, end, width)) return false;
-    for (let other = 0; other < end; other += width) {
-      if (!isNoMore(loads, other, end, width)) continue;
-      better = other;
-      return false;
-    }
-    end += width;
+      loads[own + (models[step] as number)] = comes[step] as number;
+    loads[own + count] = floorNs;
+    // Most of those that are right more often have more work, which is seen at once.
+    for (let other = 0; other < kept; other++)
+      if ((works[other] as number) <= workNs && isNoMore(loads, other * width, own, width)) return false;
+    works[kept++] = workNs;
     return true;
   });
 }
 
-function isNoMore(loads: Float64Array, other: number, one: number, width: number): boolean {
+function isNoMore(loads: Float64Array, other: number, own: number, width: number): boolean {
   let field = width - 1;
-  while (field >= 0 && (loads[other + field] as number) <= (loads[one + field] as number)) field--;
+  while (field >= 0 && (loads[other + field] as number) <= (loads[own + field] as number)) field--;
   return field < 0;
 }
 
