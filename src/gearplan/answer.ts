@@ -16,6 +16,7 @@ import {
   searchedThrough,
   solveGears,
   trialsOf,
+  withSurpassed,
 } from './objectives.js';
 import { maximalSets } from './placement.js';
 import { gearPlanOf, intervalOf, type PlannedFamily } from './plan.js';
@@ -180,21 +181,27 @@ function undecided(
 
 /**
  * answersOf answers for each class. Where no class has a plan and the search left that open on some, these are searched
- * through.
+ * through, and at last single models are tried that others surpass.
  */
 function answersOf(question: FamilyQuestion): { readonly of: ClassProblem; readonly answer: GearAnswer }[] {
-  const asked = question.resolved.classes.map((of) => ({ of, asked: questionOf(question, of) }));
-  const answers = asked.map(({ of, asked }) => ({ of, answer: solvedFamily(question, of, asked) }));
-  if (answers.some(({ answer }) => 'solution' in answer)) return answers;
-  return answers.map(({ of, answer }, i) => ({
-    of,
-    answer:
-      answer.status === 'undecided' && answer.notHeld === undefined
-        ? searchedThrough(asked[i]?.asked as GearQuestion, answer, (whole) =>
-            solvedFamily(question, of, whole),
-          )
-        : answer,
-  }));
+  const asked = question.resolved.classes.map((of) => {
+    const solve = (one: GearQuestion): GearAnswer => solvedFamily(question, of, one);
+    return { of, asked: questionOf(question, of), solve };
+  });
+  let answers = asked.map(({ asked, solve }) => solve(asked));
+  const isAnswered = () => answers.some((answer) => 'solution' in answer);
+  if (!isAnswered())
+    answers = asked.map(({ asked, solve }, i) => {
+      const answer = answers[i] as GearAnswer;
+      const isOpen = answer.status === 'undecided' && answer.notHeld === undefined;
+      return isOpen ? searchedThrough(asked, answer, solve) : answer;
+    });
+  if (!isAnswered())
+    answers = asked.map(({ asked, solve }, i) => {
+      const answer = answers[i] as GearAnswer;
+      return 'solution' in answer ? answer : withSurpassed(asked, answer, solve);
+    });
+  return asked.map(({ of }, i) => ({ of, answer: answers[i] as GearAnswer }));
 }
 
 /** proofOf is the bound on the value of plans on a class, with its scope; undefined where there are none. */

@@ -13,6 +13,7 @@ import {
   type SearchEnd,
   type SearchTools,
   spaceOf,
+  surpassedModels,
 } from './planner.js';
 import type { GearProblem } from './problem.js';
 import type { HeldPlan, NotHeldRate } from './promise.js';
@@ -36,6 +37,8 @@ export interface GearQuestion extends SearchEnd, SearchTools {
   /** The least accuracy over the distribution of loads; 0 where none is promised. */
   readonly accuracy: number;
   readonly method?: GearMethod;
+  /** Whether single models are tried too that others surpass. */
+  readonly surpassed?: boolean;
   /** For random search. */
   readonly integer?: (below: number) => number;
   /** The price of a device, for the objective cost. */
@@ -177,6 +180,25 @@ export function relaxedValue(question: GearQuestion): number | undefined {
     case 'cost':
       return leastDevices({ ...question, accuracy }, space) * unitCost;
   }
+}
+
+/**
+ * withSurpassed answers a question again that has no plan and no proof, with single models that others surpass; it keeps the
+ * answer where no model is surpassed, or none of them serves.
+ */
+export function withSurpassed(
+  question: GearQuestion,
+  answer: UnsolvedGears,
+  solve: (question: GearQuestion) => GearAnswer,
+): GearAnswer {
+  const { problem, work, interrupted } = question;
+  const isProved = answer.status === 'infeasible' && answer.reason.tried === undefined;
+  if (isProved || interrupted?.() === true || (work !== undefined && work <= answer.trials)) return answer;
+  if (surpassedModels(problem, spaceOf(problem, question)).length === 0) return answer;
+  const left = work === undefined ? {} : { work: work - answer.trials };
+  const other = solve({ ...question, ...left, surpassed: true });
+  const trials = answer.trials + trialsOf(other);
+  return 'solution' in other ? { ...other, solution: { ...other.solution, trials } } : { ...answer, trials };
 }
 
 type Change = Partial<Pick<GearProblem, 'latencyNs' | 'devices'>>;

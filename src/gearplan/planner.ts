@@ -13,7 +13,7 @@ import {
   rangeBounds,
   type SearchedCascades,
 } from './best-gears.js';
-import type { Cascade } from './cascade.js';
+import { type Cascade, cascadeOf } from './cascade.js';
 import { type CascadeSpace, cascadeSpace, singleModels } from './frontier.js';
 import { accuracyOf, planByLoop, type RangeFault } from './loop.js';
 import {
@@ -104,6 +104,8 @@ export interface SearchTools {
 /** GearSearchOptions says how a plan is searched. */
 export interface GearSearchOptions extends SearchEnd, SearchTools {
   readonly method?: GearMethod;
+  /** Whether single models are tried too that others surpass. */
+  readonly surpassed?: boolean;
   /** The cascades to choose from, where they are known, with their limits: those of `cascadeSpace`. */
   readonly space?: CascadeSpace;
   /** For random search: draws an integer below a number, and how many plans are drawn. */
@@ -138,12 +140,31 @@ export function mostAccurate(problem: GearProblem, options: GearSearchOptions): 
   }
 }
 
-/** spaceOf gives the cascades of a method: those of one model for baselines that have no cascades. */
-export function spaceOf(
-  problem: GearProblem,
-  { method = 'gears', interrupted }: Pick<GearSearchOptions, 'method' | 'interrupted'>,
-): CascadeSpace {
-  return isOfSingles(method) ? singleModels(problem) : cascadeSpace(problem, interrupted);
+/**
+ * spaceOf gives the cascades of a method: those of one model for baselines that have no cascades. With `surpassed`, single models
+ * that others surpass are among them.
+ */
+export function spaceOf(problem: GearProblem, options: SpaceOptions): CascadeSpace {
+  const { method = 'gears', interrupted, surpassed = false } = options;
+  const space = isOfSingles(method) ? singleModels(problem) : cascadeSpace(problem, interrupted);
+  if (!surpassed) return space;
+  const cascades = [...space.cascades, ...surpassedModels(problem, space)];
+  return { ...space, cascades: cascades.sort((a, b) => b.accuracy - a.accuracy || a.workNs - b.workNs) };
+}
+
+/** SpaceOptions says which cascades a method chooses from. */
+export type SpaceOptions = Pick<GearSearchOptions, 'method' | 'interrupted' | 'surpassed'>;
+
+/**
+ * surpassedModels lists the single models that a space lacks as others surpass them. Work is that of the best batch, so
+ * that such a model may serve better all the same, in the batches that form.
+ */
+export function surpassedModels({ models, quantile }: GearProblem, { cascades }: CascadeSpace): Cascade[] {
+  return models.flatMap((_, model) =>
+    cascades.some((one) => one.models.length === 1 && one.models[0] === model)
+      ? []
+      : [cascadeOf(models, { models: [model], thresholds: [] }, quantile)],
+  );
 }
 
 /** Found is a search's best plan so far, or why there is none. */

@@ -183,6 +183,40 @@ describe('planFamily() where the search leaves open whether there is a plan', ()
   });
 });
 
+describe('planFamily() where a model surpasses another by a batch that seldom forms', () => {
+  const drawn = randomProblem(1);
+  const correct = (right: number) => Uint8Array.from({ length: 40 }, (_, i) => (i < right ? 1 : 0));
+  const model = (i: number, ms: readonly number[], right: number) => ({
+    ...{ ...(drawn.models[0] as GearProblem['models'][number]), name: FAMILY[i] as string },
+    ...{ latencyNs: Float64Array.from(ms, (one) => 1e6 * one), memoryBytes: 1, correct: correct(right) },
+    certainty: new Float64Array(40).fill(1),
+  });
+  /** The first is right more often, and takes less for a sample alone; its larger batches take very long. */
+  const models = [model(0, [6.4, 38, 55, 71], 29), model(1, [8.6, 14.5, 20.5, 26.4], 26)];
+  const problem: GearProblem = {
+    ...{ models, devices: 3, memoryBytes: 10, latencyNs: 64e6, quantile: 0.95, thresholds: 3 },
+    ranges: [{ fromRps: 0, toRps: 320, share: 1 }],
+  };
+
+  it('has the surpassed model serve where nothing else does', () => {
+    expect(solveGears({ ...ASKED, problem })).toMatchObject({ reason: { tried: 1 } });
+    const { plan, trials } = planned({ ...ASKED, problems: [problem] }) as Planned;
+    expect(plan.gears.map(({ cascade }) => cascade.map(({ stage }) => stage))).toEqual([[FAMILY[1]]]);
+    expect(plan.accuracy).toBe(26 / 40);
+    const first = solveGears({ ...ASKED, problem }) as { trials: number };
+    expect(planned({ ...ASKED, problems: [problem], work: trials }).status).not.toBe('undecided');
+    expect(planned({ ...ASKED, problems: [problem], work: first.trials }).status).toBe('undecided');
+  });
+
+  it('does not try it where a plan is there, a bound proves that none is, or the search was interrupted', () => {
+    const easy = { ...problem, ranges: [{ fromRps: 0, toRps: 1, share: 1 }] };
+    expect((planned({ ...ASKED, problems: [easy] }) as Planned).plan.accuracy).toBe(29 / 40);
+    const hard = { ...problem, latencyNs: 1e6 };
+    expect(planned({ ...ASKED, problems: [hard] }).status).toBe('infeasible');
+    expect(planned({ ...ASKED, problems: [problem], interrupted: () => true }).status).toBe('undecided');
+  });
+});
+
 describe('planFamily() says what would mend a spec without a plan', () => {
   /** reasonsOf gives the reasons why there is no plan; none where there is one. */
   const reasonsOf = (problem: GearProblem, accuracy = 0) => {
