@@ -18,7 +18,7 @@ import {
   PromiseJudge,
   type SimulateGears,
 } from './promise.js';
-import { GearTrials, type TriedGears } from './trials.js';
+import { GearTrials, TriedGears } from './trials.js';
 
 /** How much more load than is promised a range is planned for, one after another, until its rates are held. */
 const HEADROOMS = [0, 0.01, 0.02, 0.03, 0.045, 0.065, 0.09, 0.12, 0.16, 0.22, 0.3, 0.4, 0.55];
@@ -30,8 +30,12 @@ const MOST_ROUNDS = 60;
 const WIDER = 0.04;
 const MOST_WIDER = 12;
 
-/** No gears are chosen again after so many simulated requests that count: some ten seconds. */
+/**
+ * No gears are chosen again after so many simulated requests that count, some ten seconds, or so many arrivals and batches of
+ * gears that were tried.
+ */
 const MOST_SIMULATED = 10e6;
+const MOST_TRIED = 400e6;
 
 const NS_PER_MS = 1e6;
 
@@ -54,7 +58,9 @@ export interface HeldTools {
  */
 export function heldGears(question: GearQuestion, { simulate, planOf }: HeldTools): GearAnswer {
   let simulated = 0;
-  const isSpent = () => simulated >= MOST_SIMULATED || question.interrupted?.() === true;
+  const tried = new TriedGears();
+  const isSpent = () =>
+    simulated >= MOST_SIMULATED || tried.events >= MOST_TRIED || question.interrupted?.() === true;
   const counting: SimulateGears = (plan) => {
     const run = simulate(plan);
     return (load, seed) => {
@@ -64,7 +70,6 @@ export function heldGears(question: GearQuestion, { simulate, planOf }: HeldTool
     };
   };
   const tools = { simulate: counting, planOf, isSpent };
-  const tried: TriedGears = new Map();
   const first = solveGears({ ...question, tried });
   if (!('solution' in first)) return first;
   if (!isPromised(question)) return first;
@@ -157,7 +162,9 @@ class HeldSearch {
     private readonly begun: GearSolution,
   ) {
     const { latencyNs, quantile, ranges } = question.problem;
-    this.judge = new PromiseJudge(tools.simulate, { promisedMs: latencyNs / NS_PER_MS, quantile });
+    const { interrupted: isStopped } = question;
+    const promised = { promisedMs: latencyNs / NS_PER_MS, quantile, ...(isStopped ? { isStopped } : {}) };
+    this.judge = new PromiseJudge(tools.simulate, promised);
     this.steps = ranges.map(() => 0);
     this.headroom = ranges.map(() => 0);
   }
@@ -168,8 +175,8 @@ class HeldSearch {
     for (let round = 0; ; round++) {
       const plan = planOf(solution);
       // After an interruption, or so many simulations, what there is gets confirmed or is given up.
-      const expected = isSpent() ? {} : this.judge.expected(plan);
-      const judged = 'worst' in expected ? expected : this.judge.held(plan);
+      const expected = isSpent() ? undefined : this.judge.expected(plan);
+      const judged = expected?.worst === undefined ? this.judge.held(plan) : expected;
       if ('promise' in judged) return { solution, held: judged };
       const { worst, failed } = judged as Required<JudgedPlan>;
       if (round === MOST_ROUNDS || isSpent()) return worst;

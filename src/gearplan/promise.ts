@@ -114,6 +114,8 @@ export interface HeldPlan {
 interface Promised {
   readonly promisedMs: number;
   readonly quantile: number;
+  /** Whether no more is to be simulated than what confirms a plan. */
+  readonly isStopped?: () => boolean;
   /** The first seed of the runs that confirm a rate, where a promise is repeated. */
   readonly firstSeedOf?: (rps: number) => number | undefined;
 }
@@ -137,16 +139,19 @@ export class PromiseJudge {
     private readonly promised: Promised,
   ) {}
 
-  /** expected judges a plan by the seeds by which gears are chosen. */
-  expected(plan: GearPlanBody): JudgedPlan {
+  /** expected judges a plan by the seeds by which gears are chosen; undefined where that was stopped. */
+  expected(plan: GearPlanBody): JudgedPlan | undefined {
+    const { quantile, isStopped = () => false } = this.promised;
     const simulate = this.simulate(plan);
-    const wanted = 1 - (1 - SPARED) * (1 - this.promised.quantile);
-    const judged = (this.open ?? ratesOf(plan.gears)).map((rps) => {
+    const wanted = 1 - (1 - SPARED) * (1 - quantile);
+    const judged: (NotHeldRate & { readonly blamed?: readonly number[] })[] = [];
+    for (const rps of this.open ?? ratesOf(plan.gears)) {
+      if (isStopped()) return undefined;
       const load = this.loadOf(plan, rps);
       const runs = SEARCH_SEEDS.map((seed) => simulate(load, seed));
       const mean = meanOf(runs.map((run) => this.inTime(run)));
-      return { rps, mean, ...(mean >= wanted ? {} : { blamed: this.blamed(plan, runs) }) };
-    });
+      judged.push({ rps, mean, ...(mean >= wanted ? {} : { blamed: this.blamed(plan, runs) }) });
+    }
     const failed = judged.filter(({ blamed }) => blamed !== undefined);
     this.open = failed.map(({ rps }) => rps);
     return summaryOf(failed);

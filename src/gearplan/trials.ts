@@ -81,8 +81,11 @@ export interface GearError {
 /** TriedGear is the answer of a trial. */
 export type TriedGear = { readonly gear: TunedGear } | { readonly error: GearError };
 
-/** TriedGears keeps what gears gave, for several searches. */
-export type TriedGears = Map<string, TriedGear>;
+/** TriedGears keeps what gears gave in several searches, and counts how often requests came and batches began in all of them. */
+export class TriedGears {
+  readonly answers = new Map<string, TriedGear>();
+  events = 0;
+}
 
 /** Load is what a gear is tried on: its arrivals, of which the first do not count. */
 interface Load {
@@ -106,17 +109,17 @@ export class GearTrials {
   constructor(
     private readonly problem: GearProblem,
     private readonly arrivalsOf: ArrivalsOf,
-    private readonly tried: TriedGears = new Map(),
+    private readonly tried = new TriedGears(),
   ) {}
 
   /** try tries a cascade in a range on a placement. */
   try(range: number, cascade: Cascade, placement: ModelPlacement): TriedGear {
     const { latencyNs } = this.problem;
     const key = `${range}/${this.headroom(range)}/${latencyNs}/${cascade.models}/${cascade.thresholds}/${placement}`;
-    const before = this.tried.get(key);
+    const before = this.tried.answers.get(key);
     if (before !== undefined) return before;
     const answer = this.answer(range, cascade, placement);
-    this.tried.set(key, answer);
+    this.tried.answers.set(key, answer);
     return answer;
   }
 
@@ -181,6 +184,7 @@ export class GearTrials {
     const run = new GearRun(models, { ...trial, arrivalsNs, warmUp, ...limits }, this.room);
     const ended = run.run();
     this.events += run.events;
+    this.tried.events += run.events;
     if (ended === undefined) return 'latency';
     if (!run.keptUp) return 'load';
     const beyondP95 = lateAllowed(0.95, counted);

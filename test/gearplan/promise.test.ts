@@ -53,6 +53,19 @@ describe('PromiseJudge', () => {
     }
   });
 
+  it('judges no further rate by the seeds of a search once that is stopped, and confirms a plan all the same', () => {
+    const seen: Seen = { loads: [] };
+    const isStopped = () => seen.loads.length >= 4;
+    const promised = { promisedMs: 80, quantile: 0.95, isStopped };
+    const judge = new PromiseJudge(
+      lateAt(() => 0.03, seen),
+      promised,
+    );
+    expect(judge.expected(PLAN)).toBeUndefined();
+    expect(seen.loads.length).toBe(4);
+    expect(judge.held(PLAN)).toHaveProperty('promise');
+  });
+
   it('refuses a plan of which the lower end of one rate is below the share, though its mean is above it', () => {
     const top = PLAN.gears.at(-1)!.toRps;
     const judged = judgeOf(lateAt((rps) => (rps === top ? 0.0499 : 0.01))).held(PLAN) as Required<JudgedPlan>;
