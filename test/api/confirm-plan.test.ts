@@ -259,4 +259,4 @@ it('plan validate repeats the search for a gear plan with the work that it had, 
   const { code, stderr } = await ran(['validate', 'forgotten.json']);
   expect(stderr).toContain('/objective/value: is ');
   expect(code).toBe(2);
-}, 120_000);
+}, 300_000);
