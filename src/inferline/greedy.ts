@@ -14,6 +14,8 @@ import {
 
 /** What is planned for first has so many requests at most. */
 const PART = 20_000;
+/** Over more requests than this, detours would take minutes. */
+const MOST_DETOURED = 300_000;
 
 /**
  * planGreedily finds a feasible configuration and lowers its cost by InferLine's two algorithms. A detour follows where
@@ -21,14 +23,18 @@ const PART = 20_000;
  * that it leaves; where that ends cheaper, it is kept.
  *
  * A long sample is planned for its busiest part first, and so are several samples: what comes of it is where the search
- * over all of them begins.
+ * over all of them begins. Detours follow that search only where it ends dearer than the part, as they serve all samples
+ * hundreds of times, and not over very many requests.
  * @returns undefined where there is no feasible configuration, or the search was stopped before one was found
  */
 export function planGreedily(input: PlannerInput, trials: Trials): Minimized | undefined {
   const part = input.samples.length > 1 || trials.requests > PART ? plannedPart(input, trials) : undefined;
   if (part !== undefined) {
-    const found = minimize(trials, part.configuration);
-    return { ...found, trail: [...part.trail, ...found.trail] };
+    const ended = minimize(trials, part.configuration);
+    const found = { ...ended, trail: [...part.trail, ...ended.trail] };
+    const requests = input.samples.reduce((sum, { atNs }) => sum + atNs.length, 0);
+    const isDearer = isCheaper(part.hourlyCost, trials.hourlyCost(found.configuration));
+    return isDearer && requests <= MOST_DETOURED ? withDetours(trials, found) : found;
   }
   const best = cheapestOf(trials, begun(trials));
   return best && withDetours(trials, best);
@@ -105,11 +111,13 @@ function movedTo(
   return { action: 'change-class', stage, from, to, hourlyCost };
 }
 
+/** PlannedPart is a plan of the busiest part, grown until it serves all samples, and what it costs before that. */
+interface PlannedPart extends Pick<Minimized, 'configuration' | 'trail'> {
+  readonly hourlyCost: number;
+}
+
 /** plannedPart plans for the busiest part of the samples, and gives the stages replicas until all of them are served. */
-function plannedPart(
-  input: PlannerInput,
-  trials: Trials,
-): Pick<Minimized, 'configuration' | 'trail'> | undefined {
+function plannedPart(input: PlannerInput, trials: Trials): PlannedPart | undefined {
   const part = { ...input, samples: [busiestPart(input.samples, PART)] };
   const partTrials = new Trials(part);
   const found = planGreedily(part, partTrials);
@@ -118,7 +126,9 @@ function plannedPart(
   const stages = [...found.configuration.batch.keys()];
   const options = stages.map((stage) => optionOf(found.configuration, stage));
   const configuration = grownFrom(trials, options);
-  return configuration && { configuration, trail: [...found.trail, ...growth(trials, found, configuration)] };
+  const hourlyCost = trials.hourlyCost(found.configuration);
+  const trail = [...found.trail, ...(configuration ? growth(trials, found, configuration) : [])];
+  return configuration && { configuration, trail, hourlyCost };
 }
 
 /** growth lists the steps from what was found for a part to what is feasible for all. */

@@ -30,11 +30,11 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 const waves = (count: number): number[] => Array.from({ length: count }, (_, i) => Math.sin(i));
 const half = (count: number): number[] => waves(count).map((value) => value / 2);
 
-/** A convolutional model at batch 1 whose file does not tell the shape that its Reshape takes apart. */
+/** A convolutional model at batch 1 whose file does not tell the shape that its Reshape takes apart, as padding is automatic. */
 function shapeless(): Uint8Array {
   const graph = w.graph({
     nodes: [
-      w.node('Conv', ['x', 'kernel'], ['c']),
+      w.node('Conv', ['x', 'kernel'], ['c'], { attributes: [w.attribute.text('auto_pad', 'VALID')] }),
       w.node('Reshape', ['c', 'rows'], ['r']),
       w.node('Relu', ['r'], ['a']),
       w.node('MatMul', ['a', 'weights'], ['y']),

@@ -62,7 +62,7 @@ describe('compareSpec() of a cascade', () => {
       sweeps: ['slo=0.7ms..60.7ms:3'],
     });
     parseArtifact(JSON.stringify(document), 'comparison', ['comparison']);
-    expect(document).toMatchObject({ complete: true, cases: 6, version: '1.2' });
+    expect(document).toMatchObject({ complete: true, cases: 6, version: '1.3' });
     const alone: object[] = [];
     for (const count of [1, 2]) {
       await writeFile(at('cluster.yaml'), `devices: { V100: { count: ${count}, hourlyCost: 3 } }\n`);
