@@ -23,12 +23,23 @@ export function unary(node: RuleNode): RuleResult {
   )
     return 'the batch is not before its last two axes';
   if (node.op === 'Dropout' && rest[1] !== undefined) return 'it may be told to drop values at random';
-  const keepsValues = node.op === 'Identity' || node.op === 'Cast';
+  const keepsValues = node.op === 'Identity' || (node.op === 'Cast' && castKeeps(node, data?.values));
   if (data?.sized && !keepsValues) return COMPUTES_WITH_SIZE;
   if (keepsValues) return flowing(node, data ?? {});
   if (node.op === 'Not' && data?.values !== undefined)
     return flowing(node, { ...data, values: data.values.map((value) => Number(value === 0)) });
   return flowing(node, withBatch(data?.batch, data?.dims));
+}
+
+const { FLOAT, INT32, INT64, DOUBLE } = { FLOAT: 1, INT32: 6, INT64: 7, DOUBLE: 11 };
+
+/** castKeeps says whether known elements are the same numbers as another type. A multiple of the batch is a whole one. */
+function castKeeps(node: RuleNode, values: BatchFlow['values'] = []): boolean {
+  const to = node.int('to', 0);
+  const known = values.filter((value) => typeof value === 'number');
+  if (![FLOAT, INT32, INT64, DOUBLE].includes(to)) return values.every((value) => value === 0 || value === 1);
+  const most = { [FLOAT]: 2 ** 24, [INT32]: 2 ** 31 - 1 }[to] ?? Number.POSITIVE_INFINITY;
+  return known.every((value) => Number.isInteger(value) && Math.abs(value) <= most);
 }
 
 /**

@@ -219,8 +219,9 @@ function sliceElements(
 export function gather(node: RuleNode): RuleResult {
   const [data, indices] = node.flows;
   const axis = axisWithin(node.int('axis', 0), data?.dims?.length);
-  if (data?.dims?.length === 1 && data.values !== undefined && indices?.values !== undefined)
-    return pick(node, data, indices);
+  const places = indices?.values?.map(numberIn);
+  if (data?.dims?.length === 1 && data.values !== undefined && places?.every((at) => at !== undefined))
+    return pick(node, data.values, { places, dims: indices?.dims });
   if (data?.sized || indices?.sized) return COMPUTES_WITH_SIZE;
   if (data?.batch === undefined && indices?.batch === undefined) return flowing(node, {});
   if (axis === undefined) return 'the rank of its input is not known';
@@ -237,9 +238,13 @@ export function gather(node: RuleNode): RuleResult {
   return flowing(node, withBatch({ ...batch, axis: batch.axis + indices.dims.length - 1 }, dims));
 }
 
-function pick(node: RuleNode, data: BatchFlow, indices: BatchFlow): RuleResult {
-  const values = indices.values!.flatMap((index) => data.values!.at(Number(index)) ?? []);
-  return flowing(node, elements(values, indices.dims ?? [values.length]));
+function pick(
+  node: RuleNode,
+  values: readonly (number | BatchMultiple)[],
+  { places, dims }: { readonly places: readonly number[]; readonly dims: Dims | undefined },
+): RuleResult {
+  const picked = places.flatMap((at) => values.at(at) ?? []);
+  return flowing(node, elements(picked, dims ?? [picked.length]));
 }
 
 /** pad follows Pad where the axes are not an input of their own and the batch's axis gets no padding. */

@@ -82,7 +82,7 @@ function takenBranches(
   graphs: readonly RawGraph[],
 ): readonly RawGraph[] {
   const truth = condition?.values?.[0];
-  if (truth === undefined) return graphs;
+  if (truth !== 0 && truth !== 1) return graphs;
   const names = [...fieldsOf(encoded)]
     .filter(({ number }) => number === NODE.attribute)
     .map((field) => textIn(payloadOf(encoded, field), ATTRIBUTE.name));

@@ -43,3 +43,48 @@ it('followRows() leaves out a branch that no run can take, as its recurrent node
   const batch = batchDim(model);
   expect(batch.kind === 'symbolic' && followRows(model, batch)).toMatchObject({ unknown: [], lost: [] });
 });
+
+/** In each, the condition is true, by numbers that are others than before or that only a run knows. */
+const CONDITIONS: Record<string, readonly Uint8Array[]> = {
+  'numbers that Cast makes true': [
+    w.node('Cast', ['two'], ['a'], { attributes: [w.attribute.int('to', w.BOOL)] }),
+    w.node('Cast', ['one'], ['b'], { attributes: [w.attribute.int('to', w.BOOL)] }),
+    w.node('Equal', ['a', 'b'], ['is']),
+  ],
+  'a fraction that Cast cuts off': [
+    w.node('Cast', ['fraction'], ['a'], { attributes: [w.attribute.int('to', w.INT64)] }),
+    w.node('Equal', ['a', 'one'], ['is']),
+  ],
+  'an element that is picked by the size of the batch': [
+    w.node('Shape', ['x'], ['sizes']),
+    w.node('Gather', ['sizes', 'zero'], ['size']),
+    w.node('Gather', ['table', 'size'], ['a']),
+    w.node('Equal', ['a', 'one'], ['is']),
+  ],
+};
+
+it.each(Object.entries(CONDITIONS))('followRows() looks into both branches by %s', (_, nodes) => {
+  const branch = (made: readonly Uint8Array[], output: string) =>
+    w.graph({ nodes: made, outputs: [w.message([1, output])] });
+  const overBatch = w.node('ReduceMean', ['x'], ['mean'], { attributes: [w.attribute.ints('axes', [0])] });
+  const attributes = [
+    w.attribute.graph('then_branch', branch([overBatch, w.node('Sub', ['x', 'mean'], ['t'])], 't')),
+    w.attribute.graph('else_branch', branch([w.node('Neg', ['x'], ['e'])], 'e')),
+  ];
+  const model = readModel(
+    rowModel({
+      nodes: [...nodes, w.node('If', ['is'], ['y'], { attributes })],
+      initializers: [
+        w.int64s('two', [1], [2]),
+        w.int64s('one', [1], [1]),
+        w.int64s('zero', [1], [0]),
+        w.int64s('table', [3], [0, 1, 1]),
+        w.floats('fraction', [1], [1.5]),
+      ],
+    }),
+  );
+  const batch = batchDim(model);
+  const { mixing, unknown } =
+    batch.kind === 'symbolic' ? followRows(model, batch) : { mixing: [], unknown: [] };
+  expect([...mixing, ...unknown].map(({ told }) => told).join()).toMatch(/ReduceMean/);
+});
