@@ -31,6 +31,8 @@ const NS_PER_MS = 1e6;
 const DIGITS = 4;
 /** A latency with which there is a plan is told that is longer than the least one by these factors at most. */
 const LONGER = [1, 1.02, 1.05];
+/** So many times the fewest devices are tried until the spec itself has a plan. */
+const MORE_DEVICES = [1, 1.2, 1.5, 2];
 /** How many devices are tried to find out how many would do: */
 const MOST_DEVICES = 4096;
 /** and how many times as many as the least that the bound allows, since a search takes longer the more there are. */
@@ -368,14 +370,22 @@ function stepOf(value: number): number {
 
 /** enoughDevices is the number of devices with which there is a plan, as far as one is found. */
 function enoughDevices(question: FamilyQuestion, of: ClassProblem): number | undefined {
+  const own = (devices: number) => questionOf(question, { ...of, problem: { ...of.problem, devices } });
   const among = (devices: number): GearQuestion => ({
-    ...questionOf(question, { ...of, problem: { ...of.problem, devices } }),
+    ...own(devices),
     ...{ objective: 'devices', unitCost: 1 },
   });
   const least = relaxedValue(among(MOST_DEVICES));
   if (least === undefined) return undefined;
   const answer = solvedFamily(question, of, among(Math.min(MOST_DEVICES, MOST_OF_LEAST * least)));
-  return 'solution' in answer ? answer.solution.value : undefined;
+  if (!('solution' in answer)) return undefined;
+  const { value } = answer.solution;
+  const { objective } = question.spec.planner;
+  if (objective === 'devices' || objective === 'cost') return value;
+  // What is made best otherwise may have no plan that holds where the fewest devices have one.
+  return MORE_DEVICES.map((factor) => Math.ceil(factor * value)).find(
+    (devices) => 'solution' in solvedFamily(question, of, own(devices)),
+  );
 }
 
 /** enoughLatencyMs is the latency with which there is a plan on the devices that there are, as far as one is found. */

@@ -27,6 +27,21 @@ describe('nothing is refuted that the program claims of', () => {
   );
 });
 
+/** These were refuted once, by what stands behind them; the numbers are seeds and cases. */
+const ONCE_REFUTED = [
+  ['gear-plans', 33, 31, 'a number of devices was told that has a plan, and none for the objective of the spec'],
+] as const;
+
+it.each(ONCE_REFUTED)(
+  '%s of seed %i, case %i, once refuted, is not any more: %s',
+  async (subject, seed, only) => {
+    const args = [PROGRAM, subject, '--seed', String(seed), '--only', String(only)];
+    const { stdout } = await promisify(execFile)(process.execPath, args).catch((error) => error);
+    expect(stdout).toContain(`${subject}: 1 cases, 0 refutations in 0 of them`);
+  },
+  MOST_MS,
+);
+
 describe('refuteAll()', () => {
   it('tells each false claim with its case, and takes an error for one', async () => {
     const write = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
