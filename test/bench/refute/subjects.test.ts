@@ -29,7 +29,12 @@ describe('nothing is refuted that the program claims of', () => {
 
 /** These were refuted once, by what stands behind them; the numbers are seeds and cases. */
 const ONCE_REFUTED = [
-  ['gear-plans', 33, 31, 'a number of devices was told that has a plan, and none for the objective of the spec'],
+  [
+    'gear-plans',
+    33,
+    31,
+    'a number of devices was told that has a plan, and none for the objective of the spec',
+  ],
 ] as const;
 
 it.each(ONCE_REFUTED)(
