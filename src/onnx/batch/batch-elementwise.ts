@@ -1,3 +1,4 @@
+import { dtypeOf } from '../wire/index.js';
 import {
   type BatchFlow,
   type BatchMultiple,
@@ -31,15 +32,21 @@ export function unary(node: RuleNode): RuleResult {
   return flowing(node, withBatch(data?.batch, data?.dims));
 }
 
-const { FLOAT, INT32, INT64, DOUBLE } = { FLOAT: 1, INT32: 6, INT64: 7, DOUBLE: 11 };
+/** The largest whole numbers that types hold exactly. Other types are taken to hold 0 and 1 only. */
+const MOST_EXACT: Readonly<Record<string, number>> = {
+  float32: 2 ** 24,
+  float64: Number.MAX_SAFE_INTEGER,
+  int32: 2 ** 31 - 1,
+  int64: Number.POSITIVE_INFINITY,
+};
 
 /** castKeeps says whether known elements are the same numbers as another type. A multiple of the batch is a whole one. */
 function castKeeps(node: RuleNode, values: BatchFlow['values'] = []): boolean {
-  const to = node.int('to', 0);
-  const known = values.filter((value) => typeof value === 'number');
-  if (![FLOAT, INT32, INT64, DOUBLE].includes(to)) return values.every((value) => value === 0 || value === 1);
-  const most = { [FLOAT]: 2 ** 24, [INT32]: 2 ** 31 - 1 }[to] ?? Number.POSITIVE_INFINITY;
-  return known.every((value) => Number.isInteger(value) && Math.abs(value) <= most);
+  const most = MOST_EXACT[dtypeOf(node.int('to', 0))];
+  if (most === undefined) return values.every((value) => value === 0 || value === 1);
+  return values.every(
+    (value) => typeof value !== 'number' || (Number.isInteger(value) && Math.abs(value) <= most),
+  );
 }
 
 /**
