@@ -51,6 +51,9 @@ export interface CascadeSlo {
   accuracy?: number;
 }
 
+/** The share of requests that are answered within the latency, where a spec or a plan does not say. */
+export const DEFAULT_QUANTILE = 0.95;
+
 /** CascadeLoad says which loads the plan is made for. */
 export interface CascadeLoad {
   maxRps: number;

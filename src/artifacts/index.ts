@@ -13,15 +13,16 @@ export {
   type BundledStage,
   type BundleFile,
 } from './bundle.js';
-export type {
-  CascadeLoad,
-  CascadeMethod,
-  CascadeModel,
-  CascadeObjective,
-  CascadePlanner,
-  CascadeSlo,
-  CascadeSpec,
-  CertaintyMeasure,
+export {
+  type CascadeLoad,
+  type CascadeMethod,
+  type CascadeModel,
+  type CascadeObjective,
+  type CascadePlanner,
+  type CascadeSlo,
+  type CascadeSpec,
+  type CertaintyMeasure,
+  DEFAULT_QUANTILE,
 } from './cascade-spec.js';
 export { byName, changeOf, classChanges, differs, fieldChanges, planChanges, sidesOf } from './changes.js';
 export {

@@ -12,9 +12,8 @@ import {
   planChanges,
   type StageDifference,
   sidesOf,
-} from '../artifacts/index.js';
+  DEFAULT_QUANTILE } from '../artifacts/index.js';
 import { movedGpus } from '../pipeline/index.js';
-import { DEFAULT_QUANTILE } from './problem.js';
 
 /** GearDiff is a difference without the head of its file. */
 export type GearDiff = Omit<PlanDifference, '$schema' | 'kind' | 'version' | 'tool' | 'inputs'>;

@@ -1,6 +1,3 @@
-/** The share of requests that meet the latency, where a spec does not say. */
-export const DEFAULT_QUANTILE = 0.95;
-
 /** FamilyModel is a model of a family as it runs on a class of devices. */
 export interface FamilyModel {
   readonly name: string;

@@ -1,7 +1,6 @@
-import { type Fault, fault, fieldChanges, type GearPromise, type PromisedRate } from '../artifacts/index.js';
+import { type Fault, fault, fieldChanges, type GearPromise, type PromisedRate, DEFAULT_QUANTILE } from '../artifacts/index.js';
 import { attainmentOverRuns, CONFIDENCE, highestLowerEnd } from '../metrics/index.js';
 import type { GearPlanBody } from './plan-body.js';
-import { DEFAULT_QUANTILE } from './problem.js';
 import { MOST_SETTLING, promisedRps, SETTLE_LATENCIES, valueAt } from './trials.js';
 
 const ROUNDING = 1e-9;

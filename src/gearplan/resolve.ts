@@ -10,13 +10,13 @@ import {
   type OpenCluster,
   type OpenDeviceClass,
   type Profile,
+  DEFAULT_QUANTILE,
 } from '../artifacts/index.js';
 import { freeGpus, latencyUsByBatch, measuredBatches, weightBytes } from '../pipeline/index.js';
 import type { FamilyRecords } from '../records/index.js';
 import { filledLatencies } from '../serving/index.js';
 import { tooLarge } from './planner.js';
 import {
-  DEFAULT_QUANTILE,
   type FamilyModel,
   type GearProblem,
   type LoadRange,

@@ -10,7 +10,7 @@ import {
 import { gpuRuns } from './gpu-runs.js';
 import { countFaults, readStageGraph } from './graph.js';
 import { listed } from './listed.js';
-import type { PipelinePlanBody } from './problem.js';
+import type { PipelinePlanBody } from './plan-body.js';
 import { heldTogether } from './spares.js';
 
 const ROUNDING = 1e-9;

@@ -1,5 +1,9 @@
 import type { WhenOutput } from '../artifacts/index.js';
 
+/** CERTAIN is what is wrong with an edge that is planned as if it were always taken, and has a condition. */
+export const CERTAIN =
+  'has a condition, and is planned with probability 1 as if it were always taken; give less, or no condition';
+
 /** ConditionalEdge is an edge as specs and plans have it, with what says whether it is taken. */
 export interface ConditionalEdge {
   readonly to: string;

@@ -18,8 +18,8 @@ import {
   type GivenProblem,
   type GivenReason,
   type GivenStage,
-  type PipelinePlanBody,
 } from './problem.js';
+import type { PipelinePlanBody } from './plan-body.js';
 import { latencyQuantileOf } from './quantiles.js';
 import { classUses, hourlyCost, mostHourlyCost, placeStages } from './stage-placement.js';
 import { edgeBytes, linkUs } from './transfers.js';

@@ -32,9 +32,9 @@ export {
   type GivenProblem,
   type GivenReason,
   type PipelineFiles,
-  type PipelinePlanBody,
   serverCounts,
 } from './problem.js';
+export type { PipelinePlanBody } from './plan-body.js';
 export { pipelineSpecFaults, resolveGiven, weightBytes } from './resolve.js';
 export {
   type ServedOutput,
@@ -46,7 +46,8 @@ export {
 } from './served.js';
 export { servedCascadeOf, unservedCascadeFaults } from './served-cascade.js';
 export { heldTogether, withSpares } from './spares.js';
-export { classUses, hourlyCost, seatsFrom } from './stage-placement.js';
+export { seatsFrom } from './seats.js';
+export { classUses, hourlyCost } from './stage-placement.js';
 export { type DevicesOf, grantedStandby, standbyOf, withStandby } from './standby.js';
 export { bytesPerRow } from './tensors.js';
 export { type RunPipeline, resolveRun } from './to-count.js';

@@ -2,12 +2,12 @@ import type {
   Fault,
   OpenCluster,
   OpenDeviceClass,
-  PipelinePlan,
   PipelineSpec,
   Profile,
   StageInput,
 } from '../artifacts/index.js';
 import type { StageGraph } from './graph.js';
+import type { PipelinePlanBody } from './plan-body.js';
 
 /** StageProfile is a stage's profile with the file that it was read from, to which faults refer. */
 export interface StageProfile {
@@ -89,9 +89,6 @@ export interface GivenReason {
   readonly neededGiB?: number;
   readonly memoryGiB?: number;
 }
-
-/** PipelinePlanBody is a plan without the head of its file. */
-export type PipelinePlanBody = Omit<PipelinePlan, '$schema' | 'tool' | 'inputs' | 'serving'>;
 
 /** GivenOutcome is the answer to a spec whose stages are all fixed. */
 export type GivenOutcome =

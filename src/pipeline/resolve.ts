@@ -7,7 +7,7 @@ import {
   type PipelineStage,
   type TensorSpec,
 } from '../artifacts/index.js';
-import { conditionalEdges } from './choices.js';
+import { CERTAIN, conditionalEdges } from './choices.js';
 import { deviceSets } from './device-sets.js';
 import { countFaults, edgeOf, type ReadGraph, readStageGraph } from './graph.js';
 import { latencyUsByBatch, measuredBatches } from './latencies.js';
@@ -156,10 +156,6 @@ export function drawsFaults(
     'would draw the same again and again: the load is a trace of arrivals, and no edge has a probability below 1';
   return [fault(said, '/planner/draws')];
 }
-
-/** CERTAIN is what is wrong with an edge that is planned as if it were always taken, and has a condition. */
-export const CERTAIN =
-  'has a condition, and is planned with probability 1 as if it were always taken; give less, or no condition';
 
 /** conditionFaults checks what can be seen of a stage's conditions without its profile. */
 export function conditionFaults({ next = [] }: PipelineStage, i: number): Fault[] {

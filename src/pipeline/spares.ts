@@ -1,5 +1,5 @@
 import { gpuNumber, type PipelinePlan, type PlannedStage, type StagePlacement } from '../artifacts/index.js';
-import { seatsFrom } from './stage-placement.js';
+import { seatsFrom } from './seats.js';
 
 /** A tuner may have so many times the replicas of the plan, and at least so many devices, where nothing else limits it. */
 const MOST_TIMES = 8;

@@ -7,9 +7,10 @@ import {
   type StageClassUse,
   type StagePlacement,
 } from '../artifacts/index.js';
-import type { PipelinePlanBody } from './problem.js';
+import type { PipelinePlanBody } from './plan-body.js';
 import { heldTogether } from './spares.js';
-import { mostHourlyCost, seatsFrom } from './stage-placement.js';
+import { seatsFrom } from './seats.js';
+import { mostHourlyCost } from './stage-placement.js';
 
 /** DevicesOf is a number of devices for each set, by the name of the first of its stages. */
 export type DevicesOf = ReadonlyMap<string, number>;

@@ -1,7 +1,8 @@
 import type { Gear, GearPlan, GearStage, GearStep } from '../artifacts/index.js';
 import { linksByServer } from './links.js';
 import { stageDevices, stagePool, transfersAlong } from './stage-topology.js';
-import type { Edge, GearTable, Pool, ServedGear, Topology, TopologyOptions } from './topology.js';
+import type { Edge, GearTable, Pool, ServedGear, Topology } from './topology.js';
+import type { TopologyOptions } from './topology-options.js';
 
 const NS_PER_MS = 1e6;
 

@@ -55,8 +55,6 @@ export {
 } from './stage-local/index.js';
 export type { FeedbackCorrection, QueueOrder, ReservationCorrection } from './state/index.js';
 export {
-  checkDeviceCount,
-  checkPlacement,
   type Edge,
   type EdgeCondition,
   filledLatencies,
@@ -66,9 +64,13 @@ export {
   poolsServedBy,
   type ServedModel,
   type Topology,
-  type TopologyOptions,
-  topologyOf,
+  type TopologyRules,
   type VirtualDevice,
 } from './topology.js';
 export { chosenTuner, type TunerOptions } from './tuned-pipeline.js';
 export { envelopeOf, TUNERS, type TunerName } from './tuning/index.js';
+export { checkDeviceCount } from './device-count.js';
+export { checkPlacement } from './pooled-placement.js';
+export { topologyOf } from './pooled-topology.js';
+export type { TopologyOptions } from './topology-options.js';
+export { linksByServer, publishedLinks } from './links.js';

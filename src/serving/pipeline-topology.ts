@@ -1,7 +1,8 @@
 import type { PipelinePlan, PlannedEdge, PlannedStage } from '../artifacts/index.js';
 import { linksByServer } from './links.js';
 import { stageDevices, stagePool, transfersAlong } from './stage-topology.js';
-import type { Edge, Pool, Topology, TopologyOptions } from './topology.js';
+import type { Edge, Pool, Topology } from './topology.js';
+import type { TopologyOptions } from './topology-options.js';
 
 const NS_PER_MS = 1e6;
 

@@ -1,7 +1,9 @@
 import type { GearPlan, PipelinePlan, PooledPlan } from '../artifacts/index.js';
 import { gearTopologyOf } from './gear-topology.js';
 import { pipelineTopologyOf } from './pipeline-topology.js';
-import { type Topology, type TopologyOptions, topologyOf } from './topology.js';
+import { topologyOf } from './pooled-topology.js';
+import type { Topology } from './topology.js';
+import type { TopologyOptions } from './topology-options.js';
 
 /** ServedPlan is a plan of any kind that a scheduler can serve. */
 export type ServedPlan = PooledPlan | PipelinePlan | GearPlan;

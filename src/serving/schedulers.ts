@@ -23,7 +23,7 @@ import {
   StageLocalCore,
   type StageLocalPolicy,
 } from './stage-local/index.js';
-import type { Topology, TopologyOptions } from './topology.js';
+import type { Topology, TopologyRules } from './topology.js';
 import type { TunedPlan } from './tuning/index.js';
 
 /** Written is a policy as files write it: a choice among kinds of which this one takes no parts is a word. */
@@ -159,6 +159,6 @@ export function makeCore(
  * topologyRulesOf gives the rules for the topology of a chosen scheduler: the preset `published` needs a
  * topology by the published simulator's rules.
  */
-export function topologyRulesOf({ preset }: ChosenScheduler): NonNullable<TopologyOptions['rules']> {
+export function topologyRulesOf({ preset }: ChosenScheduler): TopologyRules {
   return preset === 'published' ? 'published' : 'own';
 }

@@ -1,13 +1,8 @@
 import type { PipelinePlan, PlannedStage } from '../artifacts/index.js';
 import { seatsOf } from '../artifacts/index.js';
-import {
-  type Edge,
-  filledLatencies,
-  linkGbps,
-  type Pool,
-  type TopologyOptions,
-  type VirtualDevice,
-} from './topology.js';
+import { linkGbps } from './link-rate.js';
+import { type Edge, filledLatencies, type Pool, type VirtualDevice } from './topology.js';
+import type { TopologyOptions } from './topology-options.js';
 
 /** StagePool is what a plan says of the pool of one stage. */
 export interface StagePool {

@@ -1,22 +1,9 @@
-import {
-  type Fault,
-  fault,
-  gpuNumber,
-  InputError,
-  type OpenCluster,
-  type PlannedPipeline,
-  type PooledPlan,
-  seatsOf,
-} from '../artifacts/index.js';
-import { type Links, linksByServer, publishedLinks } from './links.js';
+import { type Fault, fault } from '../artifacts/index.js';
+import type { Links } from './links.js';
 
 export type { Links } from './links.js';
 
 const NS_PER_US = 1e3;
-const NS_PER_MS = 1e6;
-/** Every virtual GPU takes some hundred bytes in a scheduler. */
-const MOST_DEVICES = 1_000_000;
-
 /**
  * Topology is a plan as a scheduler sees it: models with their SLOs, pools of virtual GPUs with their
  * latencies, and links.
@@ -131,6 +118,9 @@ export interface Edge {
  */
 export type EdgeCondition = { kind: 'always' } | { kind: 'verdict' } | { kind: 'unsure'; below: number };
 
+/** TopologyRules say how times are rounded and devices numbered: by our own rules, or as PPipe's published simulator does. */
+export type TopologyRules = 'own' | 'published';
+
 /** VirtualDevice is one virtual GPU. */
 export interface VirtualDevice {
   /** `name` is `<server>/gpu<g>/<k>`, where k counts the virtual GPUs of one GPU. */
@@ -145,57 +135,6 @@ export interface VirtualDevice {
   gpu: number;
   deviceClass: string;
   virtual: number;
-}
-
-/** TopologyOptions says how a plan becomes pools, devices and links. */
-export interface TopologyOptions {
-  /** `sloMs` is an SLO that replaces that of every model. */
-  sloMs?: number;
-  /**
-   * `transfers` tells whether a transfer takes the time that the cluster's links give it (bytes / link rate),
-   * or none, as on one machine. The default is `links`.
-   */
-  transfers?: 'links' | 'none';
-  /**
-   * `rules` says which rules hold. `own`, the default, counts nanoseconds and numbers devices in the order of
-   * the placement. `published` follows PPipe's published simulator: whole microseconds, and devices numbered
-   * by pool.
-   */
-  rules?: 'own' | 'published';
-  /**
-   * `sharing` says which devices share a link: the virtual GPUs of a server (the default by our own rules),
-   * or groups of consecutive devices of a pool (publishedLinks; the default by the published rules).
-   */
-  sharing?: 'servers' | 'worker-groups';
-}
-
-/**
- * topologyOf makes the topology of a pooled plan, for the live runtime and the simulator alike. Pools are
- * ordered by model, pipeline and partition, and devices as in the plan's placement (by the published rules: by
- * pool). It is pure, and its cost is linear in the plan.
- * @throws InputError with every contradiction in the plan, or where it has more than a million virtual GPUs
- */
-export function topologyOf(plan: PooledPlan, options: TopologyOptions = {}): Topology {
-  checkPlacement(plan);
-  checkDeviceCount(plan);
-  const pools = plan.models.flatMap((model, m) =>
-    model.pipelines.flatMap((pipeline, p) => poolsOf(plan, pipeline, m, p, options)),
-  );
-  pools.forEach((pool, i) => {
-    const following = pools[i + 1];
-    if (following?.model === pool.model && following.pipeline === pool.pipeline) pool.next = i + 1;
-  });
-  const devices = devicesOf(plan, pools, options);
-  const models = plan.models.map((model, m) => ({
-    name: model.name,
-    sloNs: sloNs(options.sloMs ?? model.sloMs, options),
-    throughputRps: model.throughputRps,
-    entries: pools.flatMap((pool, i) => (pool.model === m && pool.partition === 0 ? [i] : [])),
-  }));
-  const { sharing = options.rules === 'published' ? 'worker-groups' : 'servers' } = options;
-  const links =
-    sharing === 'worker-groups' ? publishedLinks(pools, perServerOf(plan)) : linksByServer(devices);
-  return { models, pools, devices, links };
 }
 
 /**
@@ -252,62 +191,6 @@ export function mostStages(pools: readonly Pool[]): number {
   return pools.reduce((most, { partition }) => Math.max(most, partition + 1), 0);
 }
 
-function perServerOf({ cluster }: PooledPlan): (deviceClass: string) => number {
-  return (deviceClass) => cluster.devices[deviceClass]?.perServer ?? 1;
-}
-
-/**
- * sloNs converts an SLO to nanoseconds, and by the published rules cuts it to whole microseconds. It rounds
- * before it cuts, so that a value just below a whole microsecond, by the last bits of a double, is not cut to
- * the one before.
- */
-function sloNs(sloMs: number, { rules }: TopologyOptions): number {
-  const ns = Math.round(sloMs * NS_PER_MS);
-  return rules === 'published' ? Math.floor(ns / NS_PER_US) * NS_PER_US : ns;
-}
-
-function poolsOf(
-  plan: PooledPlan,
-  pipeline: PlannedPipeline,
-  m: number,
-  p: number,
-  options: TopologyOptions,
-): Pool[] {
-  return pipeline.partitions.map((part, k) => {
-    const nextClass = pipeline.partitions[k + 1]?.device;
-    const gbps = nextClass === undefined ? undefined : linkGbps(plan.cluster, [part.device, nextClass]);
-    const perRowNs = options.transfers === 'none' || gbps === undefined ? 0 : (8 * part.transferBytes) / gbps;
-    const rowNs = options.rules === 'published' ? NS_PER_US * Math.round(perRowNs / NS_PER_US) : perRowNs;
-    return {
-      model: m,
-      pipeline: p,
-      partition: k,
-      deviceClass: part.device,
-      virtual: part.virtual,
-      batch: part.batch,
-      latencyNs: filledLatencies(part.latencyUsByBatch, part.batch),
-      transferNs: Float64Array.from({ length: part.batch }, (_, i) => Math.round((i + 1) * rowNs)),
-      transferBytes: part.transferBytes,
-      throughputRps: pipeline.throughputRps,
-      devices: [],
-    };
-  });
-}
-
-/**
- * linkGbps is the rate of the slower of the links at both ends, or undefined where the cluster names no rate.
- * One Gbps is one bit per nanosecond.
- */
-export function linkGbps(
-  { devices, networkGbps }: Pick<OpenCluster, 'devices' | 'networkGbps'>,
-  classes: readonly string[],
-): number | undefined {
-  const rates = classes
-    .map((name) => devices[name]?.linkGbps ?? networkGbps)
-    .filter((rate) => rate !== undefined);
-  return rates.length === 0 ? undefined : Math.min(...rates);
-}
-
 /**
  * filledLatencies converts latencies to nanoseconds, and gives a batch that was not profiled the latency of
  * the next larger one that was.
@@ -323,108 +206,4 @@ export function filledLatencies(byBatch: readonly (number | null)[], batch: numb
     latencies[b - 1] = larger;
   }
   return latencies;
-}
-
-function devicesOf(plan: PooledPlan, pools: Pool[], { rules }: TopologyOptions): VirtualDevice[] {
-  const poolOf = new Map(pools.map((pool, i) => [`${pool.model}/${pool.pipeline}/${pool.partition}`, i]));
-  const onGpu = new Map<string, number>();
-  const seats = Array.from(seatsOf(plan.placement, plan.cluster.devices), (seat) => ({
-    ...seat,
-    pool: poolOf.get(`${seat.place.model}/${seat.place.pipeline}/${seat.place.partition}`) as number,
-  }));
-  if (rules === 'published') seats.sort((a, b) => a.pool - b.pool);
-  return seats.map(({ place, server, gpu, pool }, device) => {
-    pools[pool]?.devices.push(device);
-    const name = `${server}/gpu${gpu}`;
-    const k = onGpu.get(name) ?? 0;
-    onGpu.set(name, k + 1);
-    return { name: `${name}/${k}`, pool, server, gpu, deviceClass: place.class, virtual: place.virtual };
-  });
-}
-
-/**
- * checkPlacement checks that a plan's placement, partitions and names agree, as `topologyOf` needs them to. It takes
- * time by the entries of the placement, not by their counts. It does not check the number of virtual GPUs.
- * @throws InputError with every contradiction in the plan
- */
-export function checkPlacement(plan: PooledPlan): void {
-  const faults = contradictions(plan);
-  if (faults.length > 0) throw new InputError('use the plan', faults, 'Solve it again, or mend the edit.');
-}
-
-/**
- * checkDeviceCount checks that a plan has few enough virtual GPUs to be simulated or served.
- * @throws InputError where it has more than a million
- */
-export function checkDeviceCount({
-  placement,
-}: {
-  readonly placement: readonly { readonly count?: number }[];
-}): void {
-  const devices = placement.reduce((sum, { count = 1 }) => sum + count, 0);
-  if (devices <= MOST_DEVICES) return;
-  const message = `has ${devices} virtual GPUs; at most ${MOST_DEVICES} can be simulated or served`;
-  throw new InputError(
-    'use the plan',
-    [{ path: '/placement', message }],
-    'Solve it for fewer GPUs or lower rates.',
-  );
-}
-
-/**
- * contradictions finds the faults that the schema cannot: every model must have a name of its own, by which
- * requests and options find it, and every pool must be placed as often as planned, on its class, and must have
- * a latency for its batch.
- */
-function contradictions(plan: PooledPlan): Fault[] {
-  const faults: Fault[] = [];
-  const placed = new Map<string, number>();
-  if (plan.placement.length === 0)
-    faults.push({ path: '/placement', message: 'is empty: the plan serves nothing' });
-  const names = plan.models.map(({ name }) => name);
-  names.forEach((name, m) => {
-    if (names.indexOf(name) !== m)
-      faults.push({ path: `/models/${m}/name`, message: `${name} is the name of another model too` });
-  });
-  plan.placement.forEach((place, i) => {
-    const part = plan.models[place.model]?.pipelines[place.pipeline]?.partitions[place.partition];
-    const path = `/placement/${i}`;
-    if (part === undefined) {
-      const at = `model ${place.model}, pipeline ${place.pipeline}, partition ${place.partition}`;
-      faults.push({ path, message: `names ${at}, which the plan does not have` });
-      return;
-    }
-    if (place.count !== undefined && Number.isNaN(gpuNumber(place, 1)))
-      faults.push({
-        path,
-        message: `counts GPUs from ${place.server} on, which is no ${place.class}-<number>`,
-      });
-    const key = `${place.model}/${place.pipeline}/${place.partition}`;
-    placed.set(key, (placed.get(key) ?? 0) + (place.count ?? 1));
-    if (place.class !== part.device || place.virtual !== part.virtual) {
-      const is = `${place.class} in ${place.virtual}`;
-      faults.push({
-        path,
-        message: `is ${is}; its partition is planned for ${part.device} in ${part.virtual}`,
-      });
-    }
-  });
-  plan.models.forEach((model, m) => {
-    model.pipelines.forEach((pipeline, p) => {
-      pipeline.partitions.forEach((part, k) => {
-        const path = `/models/${m}/pipelines/${p}/partitions/${k}`;
-        const count = placed.get(`${m}/${p}/${k}`) ?? 0;
-        if (count !== part.virtualGpus) {
-          faults.push({ path, message: `has ${part.virtualGpus} virtual GPUs, but ${count} are placed` });
-        }
-        if (typeof part.latencyUsByBatch[part.batch - 1] !== 'number') {
-          faults.push({
-            path: `${path}/latencyUsByBatch`,
-            message: `has no latency at its batch ${part.batch}`,
-          });
-        }
-      });
-    });
-  });
-  return faults;
 }
