@@ -10,14 +10,9 @@
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { type PooledPlan, ToldFaults } from '../src/artifacts/index.js';
+import { topologyOf } from '../src/plans/index.js';
 import { streamOf } from '../src/random/index.js';
-import {
-  type ChosenScheduler,
-  chosenScheduler,
-  makeCore,
-  type Topology,
-  topologyOf,
-} from '../src/serving/index.js';
+import { type ChosenScheduler, chosenScheduler, makeCore, type Topology } from '../src/serving/index.js';
 import { simulate } from '../src/simulator/index.js';
 import { DrawnArrivals, mergedArrivals, steadyLoad } from '../src/workload/index.js';
 import { benchArguments, benchNumber } from './arguments.js';

@@ -11,6 +11,7 @@
  */
 import { existsSync } from 'node:fs';
 import { type HighsEngine, LinearModel, loadHighs } from '../src/milp/index.js';
+import { topologyOf } from '../src/plans/index.js';
 import { streamOf } from '../src/random/index.js';
 import {
   type Pool,
@@ -18,7 +19,6 @@ import {
   ReservationCore,
   type ReservationCorrection,
   type Topology,
-  topologyOf,
 } from '../src/serving/index.js';
 import { simulate } from '../src/simulator/index.js';
 import { DrawnArrivals, steadyLoad } from '../src/workload/index.js';

@@ -11,8 +11,9 @@
 import { existsSync } from 'node:fs';
 import { type Profiler, Session } from 'node:inspector/promises';
 import { basename } from 'node:path';
+import { topologyOf } from '../src/plans/index.js';
 import { streamOf } from '../src/random/index.js';
-import { ReservationCore, type Topology, topologyOf } from '../src/serving/index.js';
+import { ReservationCore, type Topology } from '../src/serving/index.js';
 import { simulate } from '../src/simulator/index.js';
 import { DrawnArrivals, steadyLoad } from '../src/workload/index.js';
 import { benchArguments, benchNumber } from './arguments.js';

@@ -26,7 +26,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { medianSorted } from 'simple-statistics';
-import { simulatePlan, solveSpec } from '../src/api/index.js';
+import { simulatePlan } from '../src/api/index.js';
 import type { CascadeSpec, GearPlan } from '../src/artifacts/index.js';
 import {
   type Cascade,
@@ -42,6 +42,7 @@ import {
 } from '../src/gearplan/index.js';
 import { loadHighs } from '../src/milp/index.js';
 import { streamOf } from '../src/random/index.js';
+import { solveSpec } from '../src/specs/index.js';
 import { benchArguments } from './arguments.js';
 import { cheapestEnsemble } from './gears/cocktail.js';
 import { bertFamily, FAMILY_FILES, hasFamilies, llamaFamily, recordedFamilies } from './gears/families.js';

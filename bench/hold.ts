@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { solveSpec } from '../src/api/index.js';
 import { emittedHead, type PooledPlan, type PooledSpec, ToldFaults } from '../src/artifacts/index.js';
 import {
   type HeldRates,
@@ -23,8 +22,10 @@ import {
   planPooled,
   resolvePooled,
 } from '../src/milp/index.js';
-import { type ChosenScheduler, plannedScheduler } from '../src/serving/index.js';
+import { plannedScheduler } from '../src/plans/index.js';
+import type { ChosenScheduler } from '../src/serving/index.js';
 import { simulatedRates } from '../src/simulation/index.js';
+import { solveSpec } from '../src/specs/index.js';
 import { benchArguments } from './arguments.js';
 import { type Instance, readInstances, readProfile, specOf } from './ppipe/instances.js';
 import { inputsAt, measuresOf, saveResult } from './results/result.js';

@@ -6,7 +6,7 @@
  */
 import { medianSorted } from 'simple-statistics';
 import { estimatorOf, type PlanningProblem, type Sample } from '../src/inferline/index.js';
-import { readStageGraph } from '../src/pipeline/index.js';
+import { readStageGraph } from '../src/plans/index.js';
 import { streamOf } from '../src/random/index.js';
 import { benchArguments, benchNumber } from './arguments.js';
 import { measuresOf, saveResult } from './results/result.js';

@@ -10,21 +10,21 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { mobilenetv2, resnet18, unet, vitExported } from '../examples/models/index.js';
-import { deployPlan, profileModelFile, solveSpec } from '../src/api/index.js';
+import { vitExported } from '../examples/models/exported-vit.js';
+import { mobilenetv2 } from '../examples/models/mobilenetv2.js';
+import { resnet18 } from '../examples/models/resnet18.js';
+import { unet } from '../examples/models/unet.js';
+import { deployPlan, profileModelFile } from '../src/api/index.js';
 import { type PipelinePlan, ToldFaults } from '../src/artifacts/index.js';
 import { startExecutor, type TensorData } from '../src/execution/index.js';
 import { driveLoad, type LoadReport } from '../src/loadgen/index.js';
 import { quantileOfSorted } from '../src/metrics/index.js';
+import { pipelineTopologyOf, plannedScheduler } from '../src/plans/index.js';
 import { streamOf } from '../src/random/index.js';
 import { startServer } from '../src/runtime/index.js';
-import {
-  type ChosenScheduler,
-  makeCore,
-  pipelineTopologyOf,
-  plannedScheduler,
-} from '../src/serving/index.js';
+import { type ChosenScheduler, makeCore } from '../src/serving/index.js';
 import { OutcomeCode, simulate } from '../src/simulator/index.js';
+import { solveSpec } from '../src/specs/index.js';
 import { arrivals, arrivalsAt } from '../src/workload/index.js';
 import { benchArguments, benchNumber } from './arguments.js';
 import { measuresOf, saveResult } from './results/result.js';

@@ -6,8 +6,8 @@ import type {
   PooledSpec,
   PooledSpecModel,
 } from '../src/artifacts/index.js';
+import { checkPlan } from '../src/checks/index.js';
 import {
-  checkPlan,
   type HighsEngine,
   loadHighs,
   type PlanOptions,

@@ -13,6 +13,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 import { RunMetrics } from '../src/metrics/index.js';
+import { topologyOf } from '../src/plans/index.js';
 import { streamOf } from '../src/random/index.js';
 import {
   type Decisions,
@@ -20,7 +21,6 @@ import {
   type ServingCore,
   StageLocalCore,
   type Topology,
-  topologyOf,
 } from '../src/serving/index.js';
 import { simulate } from '../src/simulator/index.js';
 import { DrawnArrivals, mergedArrivals, steadyLoad } from '../src/workload/index.js';

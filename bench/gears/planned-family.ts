@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { solveSpec } from '../../src/api/index.js';
 import type { CascadeSpec, GearPlan } from '../../src/artifacts/index.js';
 import type { FamilyModel } from '../../src/gearplan/index.js';
+import { solveSpec } from '../../src/specs/index.js';
 
 /** writeFamily writes profiles and records into a new folder, as `plan profile` does. */
 export async function writeFamily(folder: string, models: readonly FamilyModel[]): Promise<void> {

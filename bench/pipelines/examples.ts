@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { median } from 'simple-statistics';
 import { stringify } from 'yaml';
-import { type SimulateOptions, simulatePlan, solveSpec } from '../../src/api/index.js';
+import { type SimulateOptions, simulatePlan } from '../../src/api/index.js';
 import {
   loadArtifact,
   type PipelineLoad,
@@ -11,6 +11,7 @@ import {
   type PipelineSpec,
   type Profile,
 } from '../../src/artifacts/index.js';
+import { solveSpec } from '../../src/specs/index.js';
 
 const EXAMPLES = resolve(import.meta.dirname, '../../../examples/pipelines');
 

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { PooledPlan } from '../../src/artifacts/index.js';
+import { topologyOf } from '../../src/plans/index.js';
 import { streamOf } from '../../src/random/index.js';
 import {
   busyUntilTables,
@@ -13,7 +14,6 @@ import {
   StageLocalCore,
   type StageLocalPolicy,
   type Topology,
-  topologyOf,
 } from '../../src/serving/index.js';
 import { OutcomeCode, type SimulationObserver, simulate } from '../../src/simulator/index.js';
 import { type Arrivals, DrawnArrivals, steadyLoad } from '../../src/workload/index.js';

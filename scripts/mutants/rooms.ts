@@ -44,7 +44,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   // made for it, and with the comparisons with brute force where those are its tests.
   'milp/tables': {
     sources: sourcesOf('milp/tables'),
-    tests: ['test/milp/{tables,columns,lp,check}/**/*.test.ts', 'test/milp/solve.test.ts'],
+    tests: ['test/{milp/{tables,columns,lp},checks}/**/*.test.ts', 'test/milp/solve.test.ts'],
   },
   'milp/columns': {
     sources: sourcesOf('milp/columns'),
@@ -64,15 +64,15 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   'milp/plan': {
     sources: sourcesOf('milp/plan'),
-    tests: ['test/milp/{plan,check,columns}/**/*.test.ts', 'test/milp/{oracle,solve,units}.test.ts'],
+    tests: ['test/{milp/{plan,columns},checks}/**/*.test.ts', 'test/milp/{oracle,solve,units}.test.ts'],
   },
   'milp/explain': {
     sources: sourcesOf('milp/explain'),
     tests: ['test/milp/explain/**/*.test.ts', 'test/milp/columns/layers.test.ts', 'test/milp/solve.test.ts'],
   },
-  'milp/check': {
-    sources: sourcesOf('milp/check'),
-    tests: ['test/milp/check/**/*.test.ts'],
+  checks: {
+    sources: sourcesOf('checks'),
+    tests: ['test/checks/**/*.test.ts'],
   },
   // These are the files of the room itself: the order of the phases, the baselines, and why there is no plan.
   milp: {

@@ -39,7 +39,8 @@ export async function countedSamples(
   profiles: readonly Loaded<'profile'>[],
   options: CountOptions,
 ): Promise<CountedPipeline> {
-  const { resolveRun, servedPipelineOf } = await import('../pipeline/index.js');
+  const { resolveRun } = await import('../pipeline/index.js');
+  const { servedPipelineOf } = await import('../plans/index.js');
   const { countVerdicts, readSamples, unplannable, verdictLines } = await import('../samples/index.js');
   const task = `count the samples of ${spec.path}`;
   const read = profiles.map(({ value, path }) => ({ profile: value, path }));
@@ -116,7 +117,8 @@ async function figuresOf(
   }: { readonly rows: number; readonly spec: Loaded<'pipeline'>; readonly pipeline: RunPipeline },
 ): Promise<CountedSamples> {
   const { CONFIDENCE } = await import('../metrics/index.js');
-  const { edgeOf, readStageGraph, scaleFactors } = await import('../pipeline/index.js');
+  const { edgeOf, readStageGraph } = await import('../plans/index.js');
+  const { scaleFactors } = await import('../pipeline/index.js');
   const counted = pipeline.stages.map((stage, i) => ({
     ...stage,
     next: stage.next.map((edge, k) => {

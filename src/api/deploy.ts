@@ -24,8 +24,7 @@ import {
   sha256OfFile,
 } from '../artifacts/index.js';
 import type { DeployedModel, WrittenBundle } from '../deploy/index.js';
-import { confirmPlan } from './confirm-plan.js';
-import { bundleNotes } from './core-notes.js';
+import { bundleNotes, confirmPlan } from '../specs/index.js';
 import type { ProgressStep } from './profile.js';
 
 /** DeployOptions says where a bundle is written, and where its models are. */

@@ -30,18 +30,18 @@ export async function diffPlanFiles(before: string, after: string): Promise<Plan
     inputFile('after', b, undefined),
   ]);
   if (a.kind === 'pipeline-plan' && b.kind === 'pipeline-plan') {
-    const { diffPipelines, pipelineFieldChanges } = await import('../pipeline/index.js');
+    const { diffPipelines, pipelineFieldChanges } = await import('../plans/index.js');
     return withFields(
       { ...head, ...diffPipelines(a.value, b.value) },
       pipelineFieldChanges(a.value, b.value),
     );
   }
   if (a.kind === 'gear-plan' && b.kind === 'gear-plan') {
-    const { diffGears, gearFieldChanges } = await import('../gearplan/index.js');
+    const { diffGears, gearFieldChanges } = await import('../plans/index.js');
     return withFields({ ...head, ...diffGears(a.value, b.value) }, gearFieldChanges(a.value, b.value));
   }
   if (a.kind === 'pooled-plan' && b.kind === 'pooled-plan') {
-    const { diffPlans, pooledFieldChanges } = await import('../milp/index.js');
+    const { diffPlans, pooledFieldChanges } = await import('../plans/index.js');
     return withFields({ ...head, ...diffPlans(a.value, b.value) }, pooledFieldChanges(a.value, b.value));
   }
   throw new InputError(`compare ${before} with ${after}`, [

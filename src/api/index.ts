@@ -7,48 +7,21 @@
  * when it is called. Start reading at the file named after a command.
  */
 export {
-  ARTIFACT_KINDS,
-  type ArtifactKind,
-  type CompareRow,
-  type ComparisonDocument,
-  type DescribedTrace,
-  type DeviceList,
-  type DimValues,
-  type GearPlan,
-  InputError,
-  type LoadDocument,
-  MissingError,
-  type NoPlan,
-  type NoPlanReason,
-  type PipelinePlan,
-  type PipelineProfile,
-  type PipelineSpec,
-  type PlanDifference,
-  type SimulationReport,
-  type SimulationSweep,
-  schemaText,
-  type TraceDescription,
-  type Validation,
-  type Verification,
-} from '../artifacts/index.js';
-export type { FrontierPoint, GearExplanation } from '../gearplan/index.js';
-export type { NamedOption, PipelineExplanation } from '../inferline/index.js';
-export type { JobsProgress } from '../jobs/index.js';
-export type { LoadReport } from '../loadgen/index.js';
-export type {
-  Baseline,
-  InfeasibilityExplanation,
-  PlanDiff,
-  PlanExplanation,
-} from '../milp/index.js';
-export type { ImportFormat } from '../profiler/index.js';
-export type { RunningServer, ServeEvent } from '../runtime/index.js';
-export type { SimulationProgress, SweepOptions } from '../simulation/index.js';
-export {
   type CompareOptions,
   type Comparison,
   compareSpec,
-} from './compare/index.js';
+  type NotHeld,
+  notHeldReason,
+  refuseForSeveral,
+  type Solved,
+  type SolveLimits,
+  type SolveOptions,
+  solveSpec,
+  solveTogether,
+  type TimingRound,
+  type TogetherOptions,
+  type TogetherSolved,
+} from '../specs/index.js';
 export { type DeployOptions, deployPlan } from './deploy.js';
 export { listDevices } from './devices.js';
 export { diffPlanFiles } from './diff.js';
@@ -71,19 +44,6 @@ export {
 } from './profile-pipeline.js';
 export { serveBundle } from './serve.js';
 export { type Simulated, type SimulateOptions, simulatePlan, sweepPlan } from './simulate.js';
-export {
-  type NotHeld,
-  notHeldReason,
-  refuseForSeveral,
-  type Solved,
-  type SolveLimits,
-  type SolveOptions,
-  solveSpec,
-  solveTogether,
-  type TimingRound,
-  type TogetherOptions,
-  type TogetherSolved,
-} from './solve/index.js';
 export {
   type ConvertTraceOptions,
   convertTrace,

@@ -26,7 +26,7 @@ import {
 } from '../artifacts/index.js';
 import { partitionLayers } from '../partition/index.js';
 import type { Chain, PreparedModel } from '../profiler/index.js';
-import { asProfiled } from './as-profiled.js';
+import { asProfiled } from '../specs/index.js';
 import { changeAtBoundaries, withBoundaryChange } from './boundary-change.js';
 import { PROBE_DEVICE, type ProgressStep } from './profile.js';
 

@@ -1,6 +1,6 @@
 import type { Boundary, DimValues, Measurement, Profile } from '../artifacts/index.js';
 import type { Device } from '../execution/index.js';
-import { asProfiled } from './as-profiled.js';
+import { asProfiled } from '../specs/index.js';
 
 /**
  * CampaignOptions says what is measured, on which devices and for how long. Each measurement has `warmup` runs that do

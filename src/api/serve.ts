@@ -1,5 +1,5 @@
 import type { RunningServer, ServeOptions } from '../runtime/index.js';
-import { confirmBundledPlan } from './confirm-plan.js';
+import { confirmBundledPlan } from '../specs/index.js';
 
 /**
  * serveBundle serves a bundle until it is closed.

@@ -14,8 +14,7 @@ import type {
   SimulationSettings,
   SweepOptions,
 } from '../simulation/index.js';
-import { confirmSimulated } from './confirm-plan.js';
-import { bundleNotes } from './core-notes.js';
+import { bundleNotes, confirmSimulated } from '../specs/index.js';
 
 /** SimulateOptions adds to the settings of a run what is reported and where it is written. */
 export interface SimulateOptions extends SimulationSettings {
@@ -124,7 +123,7 @@ export async function sweepPlan(
   const { lengthFaults, prepareSimulation } = await import('../simulation/index.js');
   const { runSweep, sweptLoads } = await import('../simulation/index.js');
   const { atLoadFactor } = await import('../simulation/index.js');
-  const { applicationsOf } = await import('../serving/index.js');
+  const { applicationsOf } = await import('../plans/index.js');
   const told = new ToldFaults();
   const loads = sweptLoads(options.sweep, told);
   // A trace is longest at the smallest load and densest at the largest, so both are checked.

@@ -13,8 +13,7 @@ import {
   unservedOutputNote,
   type Validation,
 } from '../artifacts/index.js';
-import { confirmBundledPlan, confirmPlan } from './confirm-plan.js';
-import { loadCascade, loadPipeline, loadProblem } from './solve/index.js';
+import { confirmBundledPlan, confirmPlan, loadCascade, loadPipeline, loadProblem } from '../specs/index.js';
 
 /** Validated is the result of checking one file. */
 export type Validated = Validation['files'][number];

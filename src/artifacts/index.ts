@@ -66,6 +66,7 @@ export type {
 export { gearObjective, scopeText } from './gear-plan.js';
 export { externalInputs, inputFile, pathFrom, profileInputs, relativePath } from './input-paths.js';
 export { withTemporaryFolder } from './leftovers.js';
+export { listed } from './listed.js';
 export { type Loaded, loadArtifact, parseArtifact } from './load.js';
 export {
   gapsText,

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { DimValues } from '../api/index.js';
+import type { DimValues } from '../artifacts/index.js';
 
 /**
  * wholeNumbers parses a list of whole numbers ≥ 1, such as `1,2,4`, into ascending order, each once.

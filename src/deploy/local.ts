@@ -13,7 +13,7 @@ import {
   makeFolderWhole,
   sha256Of,
 } from '../artifacts/index.js';
-import { checkDeviceCount, type ServedPlan } from '../serving/index.js';
+import { checkDeviceCount, type ServedPlan } from '../plans/index.js';
 import { othersThanBundle } from './bundle-folder.js';
 import type { DeployedModel } from './model-file.js';
 import { writePartitions } from './partitions.js';

@@ -16,7 +16,7 @@ import {
   servedPipelineOf,
   unservedCascadeFaults,
   unservedFaults,
-} from '../pipeline/index.js';
+} from '../plans/index.js';
 import { type DeployedModel, type ModelFile, writeBlocks } from './model-file.js';
 import { fileName } from './partitions.js';
 

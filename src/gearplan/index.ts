@@ -18,7 +18,7 @@ export {
   planFamily,
 } from './answer.js';
 export { type Cascade, cascadeOf } from './cascade.js';
-export { diffGears, gearFieldChanges } from './diff.js';
+
 export { distributionOf } from './distribution.js';
 export { type EvaluatedFrom, evaluatedFaults, gearChanges } from './evaluated.js';
 export { familyFigures } from './family-figures.js';

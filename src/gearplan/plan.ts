@@ -15,15 +15,8 @@ import {
   servingNotes,
 } from '../artifacts/index.js';
 import { shareOf } from '../metrics/index.js';
-import {
-  bytesPerRow,
-  classFigures,
-  classUses,
-  hourlyCost,
-  latencyUsByBatch,
-  seatsFrom,
-  weightBytes,
-} from '../pipeline/index.js';
+import { classFigures, classUses, hourlyCost, latencyUsByBatch, weightBytes } from '../pipeline/index.js';
+import { bytesPerRow, seatsFrom } from '../plans/index.js';
 import { atMostAll, type RangeGear } from './best-gears.js';
 import type { Cascade } from './cascade.js';
 import { type GearSolution, slowestNs } from './objectives.js';

@@ -1,4 +1,11 @@
-import { type Fault, fault, fieldChanges, type GearPromise, type PromisedRate, DEFAULT_QUANTILE } from '../artifacts/index.js';
+import {
+  DEFAULT_QUANTILE,
+  type Fault,
+  fault,
+  fieldChanges,
+  type GearPromise,
+  type PromisedRate,
+} from '../artifacts/index.js';
 import { attainmentOverRuns, CONFIDENCE, highestLowerEnd } from '../metrics/index.js';
 import type { GearPlanBody } from './plan-body.js';
 import { MOST_SETTLING, promisedRps, SETTLE_LATENCIES, valueAt } from './trials.js';

@@ -3,6 +3,7 @@ import {
   type CascadeModel,
   type CascadeObjective,
   type CascadeSpec,
+  DEFAULT_QUANTILE,
   type DeviceProfile,
   type Fault,
   fault,
@@ -10,18 +11,12 @@ import {
   type OpenCluster,
   type OpenDeviceClass,
   type Profile,
-  DEFAULT_QUANTILE,
 } from '../artifacts/index.js';
 import { freeGpus, latencyUsByBatch, measuredBatches, weightBytes } from '../pipeline/index.js';
 import type { FamilyRecords } from '../records/index.js';
 import { filledLatencies } from '../serving/index.js';
 import { tooLarge } from './planner.js';
-import {
-  type FamilyModel,
-  type GearProblem,
-  type LoadRange,
-  leastWorkNs,
-} from './problem.js';
+import { type FamilyModel, type GearProblem, type LoadRange, leastWorkNs } from './problem.js';
 
 const BYTES_PER_GIB = 1024 ** 3;
 const NS_PER_MS = 1e6;

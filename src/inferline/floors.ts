@@ -1,4 +1,4 @@
-import type { GraphEdge } from '../pipeline/index.js';
+import type { GraphEdge } from '../plans/index.js';
 import type { PlanningProblem, Sample, StageCandidate, StageChoices, TailObjective } from './problem.js';
 
 /** FLOOR is the device class of the candidate that stands for a stage at its best. No cluster has it. */

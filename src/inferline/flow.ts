@@ -1,4 +1,4 @@
-import type { GraphEdge, StageGraph } from '../pipeline/index.js';
+import type { GraphEdge, StageGraph } from '../plans/index.js';
 import type { Sample } from './problem.js';
 
 /** FlowEdge is an edge seen from the stage that it leads to. */

@@ -1,4 +1,4 @@
-import type { GraphEdge, StageGraph } from '../pipeline/index.js';
+import type { GraphEdge, StageGraph } from '../plans/index.js';
 
 /** StageCandidate is a device class on which a stage may run, with what its profile and the cluster say of it. */
 export interface StageCandidate {

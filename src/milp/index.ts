@@ -7,7 +7,7 @@
  * numbers.
  */
 export { type Baseline, baselineProblem, planBaseline } from './baselines.js';
-export { checkedOutcome, checkPlan, sharingFaults, unitsOf } from './check/index.js';
+
 export {
   type ClassExplanation,
   explainInfeasible,
@@ -20,13 +20,9 @@ export { literalChoices } from './literal/index.js';
 export { type HighsEngine, LinearModel, loadHighs, type SolveOutcome, type Term } from './lp/index.js';
 export type { PlanOptions, PlanProgress } from './options.js';
 export {
-  diffPlans,
-  type PipelineChange,
   type PlacementRules,
-  type PlanDiff,
   type PoolToPlace,
   placeVirtualGpus,
-  pooledFieldChanges,
   regrouped,
   type VirtualGpuCounts,
 } from './plan/index.js';
@@ -38,6 +34,7 @@ export type {
   ResolvedPlanner,
   SearchLimit,
   SolverReport,
+  WholeGpusPer,
 } from './problem.js';
 export { boundPooled, planPooled } from './solve.js';
 export { type ProfileFile, resolvePooled, usableFigures } from './tables/index.js';

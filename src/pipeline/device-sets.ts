@@ -1,5 +1,4 @@
-import { type Fault, fault, type PipelineSpec, type PipelineStage } from '../artifacts/index.js';
-import { listed } from './listed.js';
+import { type Fault, fault, listed, type PipelineSpec, type PipelineStage } from '../artifacts/index.js';
 import type { DeviceSet } from './problem.js';
 
 /** DeviceSets holds the sets of devices that a spec fixes. */

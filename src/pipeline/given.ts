@@ -8,7 +8,8 @@ import {
   type StagePlacement,
   servingMarks,
 } from '../artifacts/index.js';
-import { edgeOf } from './graph.js';
+import type { PipelinePlanBody } from '../plans/index.js';
+import { edgeOf } from '../plans/index.js';
 import { type LinkUse, linkUses, uplinksRps } from './link-uses.js';
 import { longestPath } from './longest-path.js';
 import {
@@ -19,7 +20,6 @@ import {
   type GivenReason,
   type GivenStage,
 } from './problem.js';
-import type { PipelinePlanBody } from './plan-body.js';
 import { latencyQuantileOf } from './quantiles.js';
 import { classUses, hourlyCost, mostHourlyCost, placeStages } from './stage-placement.js';
 import { edgeBytes, linkUs } from './transfers.js';

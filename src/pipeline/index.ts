@@ -5,24 +5,15 @@
  * factors, rates, the longest path), or coded reasons why that is no plan, or every fault of the spec. It reads no files
  * and simulates nothing. Start reading at `graph.ts`, then `given.ts`.
  */
-export { figureFaults, pipelinePlanFaults } from './check.js';
-export { type ConditionalEdge, conditionalEdges, type VerdictChoice, verdictChoices } from './choices.js';
-export { diffPipelines, pipelineFieldChanges } from './diff.js';
+
 export { planChosen, planGiven } from './given.js';
-export {
-  ancestorsOf,
-  countFaults,
-  edgeOf,
-  type GraphEdge,
-  readStageGraph,
-  type StageGraph,
-} from './graph.js';
+
 export { classFigures, latencyUsByBatch, measuredBatches } from './latencies.js';
 export { busiestUplink } from './link-uses.js';
 export { drawnDurationNs } from './load-duration.js';
 export { longestPath, type PathTimes } from './longest-path.js';
 export { givenFigures, openFigures } from './measured-figures.js';
-export { movedGpus } from './moved-gpus.js';
+
 export { objectiveNotes, objectivesOf, shareWithin } from './objectives.js';
 export { type OpenProblem, resolveOpen } from './open.js';
 export {
@@ -34,22 +25,12 @@ export {
   type PipelineFiles,
   serverCounts,
 } from './problem.js';
-export type { PipelinePlanBody } from './plan-body.js';
+
 export { pipelineSpecFaults, resolveGiven, weightBytes } from './resolve.js';
-export {
-  type ServedOutput,
-  type ServedPipeline,
-  type ServedStage,
-  type ServedStages,
-  servedPipelineOf,
-  unservedFaults,
-} from './served.js';
-export { servedCascadeOf, unservedCascadeFaults } from './served-cascade.js';
-export { heldTogether, withSpares } from './spares.js';
-export { seatsFrom } from './seats.js';
+
 export { classUses, hourlyCost } from './stage-placement.js';
 export { type DevicesOf, grantedStandby, standbyOf, withStandby } from './standby.js';
-export { bytesPerRow } from './tensors.js';
+
 export { type RunPipeline, resolveRun } from './to-count.js';
 export { edgeBytes, linkUs } from './transfers.js';
 export { scaleFactors } from './visits.js';

@@ -1,6 +1,6 @@
 import type { OpenCluster, PlannedStage, StagePlacement } from '../artifacts/index.js';
 import { seatsOf } from '../artifacts/index.js';
-import type { StageGraph } from './graph.js';
+import type { StageGraph } from '../plans/index.js';
 import { linkUs } from './transfers.js';
 
 /** LinkUse is how long a set of devices uses links for a request to the pipeline, on average, all of its devices together. */

@@ -1,5 +1,5 @@
 import type { LongestPath } from '../artifacts/index.js';
-import type { StageGraph } from './graph.js';
+import type { StageGraph } from '../plans/index.js';
 
 /** PathTimes says how long stages and edges take. */
 export interface PathTimes {

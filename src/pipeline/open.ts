@@ -2,15 +2,15 @@ import {
   type DeviceProfile,
   type Fault,
   fault,
+  listed,
   type OpenCluster,
   type PipelineSpec,
   type PipelineStage,
   type Profile,
   type StageInput,
 } from '../artifacts/index.js';
-import { countFaults, readStageGraph, type StageGraph } from './graph.js';
+import { countFaults, readStageGraph, type StageGraph, wireStages } from '../plans/index.js';
 import { latencyUsByBatch, measuredBatches } from './latencies.js';
-import { listed } from './listed.js';
 import type { GivenReason, PipelineFiles, StageProfile } from './problem.js';
 import { atQuantiles } from './quantiles.js';
 import {
@@ -24,7 +24,6 @@ import {
   weightBytes,
   whenFaults,
 } from './resolve.js';
-import { wireStages } from './tensors.js';
 
 const BYTES_PER_GIB = 2 ** 30;
 

@@ -6,8 +6,7 @@ import type {
   Profile,
   StageInput,
 } from '../artifacts/index.js';
-import type { StageGraph } from './graph.js';
-import type { PipelinePlanBody } from './plan-body.js';
+import type { PipelinePlanBody, StageGraph } from '../plans/index.js';
 
 /** StageProfile is a stage's profile with the file that it was read from, to which faults refer. */
 export interface StageProfile {

@@ -3,10 +3,10 @@ import {
   type Fault,
   fault,
   type LatencyQuantile,
+  listed,
   type PipelineSpec,
 } from '../artifacts/index.js';
 import { measuredBatches } from './latencies.js';
-import { listed } from './listed.js';
 import type { PipelineFiles, StageProfile } from './problem.js';
 
 /** ClassSize is a device class and a virtual size on which a stage may run. */

@@ -2,21 +2,27 @@ import {
   type DeviceProfile,
   type Fault,
   fault,
+  listed,
   type OpenCluster,
   type PipelineSpec,
   type PipelineStage,
   type TensorSpec,
 } from '../artifacts/index.js';
-import { CERTAIN, conditionalEdges } from './choices.js';
+import {
+  CERTAIN,
+  conditionalEdges,
+  countFaults,
+  edgeOf,
+  type ReadGraph,
+  readStageGraph,
+  wireStages,
+} from '../plans/index.js';
 import { deviceSets } from './device-sets.js';
-import { countFaults, edgeOf, type ReadGraph, readStageGraph } from './graph.js';
 import { latencyUsByBatch, measuredBatches } from './latencies.js';
-import { listed } from './listed.js';
 import { objectiveFaults } from './objectives.js';
 import type { GivenStage, PipelineFiles, Resolved, StageProfile } from './problem.js';
 import { profileNotes } from './profile-notes.js';
 import { atQuantiles } from './quantiles.js';
-import { wireStages } from './tensors.js';
 
 const MOST_VIRTUAL = 1000;
 /** A plan has a latency for every batch size up to a stage's own. */

@@ -1,7 +1,7 @@
 import type { OpenCluster, StageClassUse, StagePlacement } from '../artifacts/index.js';
+import { MOST_LISTED, seatsFrom } from '../plans/index.js';
 import type { LinkUse } from './link-uses.js';
 import { type DeviceSet, freeGpus } from './problem.js';
-import { MOST_LISTED, seatsFrom } from './seats.js';
 import { seatsOfUnits, spreadUnits } from './spread-placement.js';
 
 /** PlacedIn is the cluster in which devices are placed, with what their stages are called and how sets use links. */

@@ -7,9 +7,8 @@ import {
   type StageClassUse,
   type StagePlacement,
 } from '../artifacts/index.js';
-import type { PipelinePlanBody } from './plan-body.js';
-import { heldTogether } from './spares.js';
-import { seatsFrom } from './seats.js';
+import type { PipelinePlanBody } from '../plans/index.js';
+import { heldTogether, seatsFrom } from '../plans/index.js';
 import { mostHourlyCost } from './stage-placement.js';
 
 /** DevicesOf is a number of devices for each set, by the name of the first of its stages. */

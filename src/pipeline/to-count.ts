@@ -1,9 +1,16 @@
 import { type Fault, fault, type PipelineSpec, type TensorSpec } from '../artifacts/index.js';
-import { countFaults, edgeOf, type GivenEdge, readStageGraph, type StageGraph } from './graph.js';
+import {
+  countFaults,
+  edgeOf,
+  type GivenEdge,
+  readStageGraph,
+  type ServedStage,
+  type StageGraph,
+  unservedFaults,
+  wireStages,
+} from '../plans/index.js';
 import type { StageProfile } from './problem.js';
 import { conditionFaults, distinct, exclusiveConditionFaults, modelTensors, whenFaults } from './resolve.js';
-import { type ServedStage, unservedFaults } from './served.js';
-import { wireStages } from './tensors.js';
 
 /** RunPipeline is a spec whose models can be run, and what their verdicts choose be counted. Stages stand as in the spec. */
 export interface RunPipeline {

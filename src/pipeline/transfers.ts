@@ -1,7 +1,6 @@
 import type { OpenCluster } from '../artifacts/index.js';
-import { ancestorsOf, predecessorsOf, REQUEST, type StageGraph } from './graph.js';
+import { ancestorsOf, bytesPerRow, predecessorsOf, REQUEST, type StageGraph } from '../plans/index.js';
 import type { GivenStage } from './problem.js';
-import { bytesPerRow } from './tensors.js';
 
 /** SendingStage is a stage with what says which tensors it takes and gives. */
 type SendingStage = Pick<GivenStage, 'profile' | 'inputs'>;

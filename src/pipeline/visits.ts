@@ -1,4 +1,4 @@
-import type { GraphEdge, StageGraph } from './graph.js';
+import type { GraphEdge, StageGraph } from '../plans/index.js';
 
 /** ScaleFactors holds the probability that a request visits each stage (InferLine's scale factors). */
 export interface ScaleFactors {

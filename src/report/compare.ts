@@ -1,4 +1,4 @@
-import type { CompareRow, ComparisonDocument } from '../api/index.js';
+import type { CompareRow, ComparisonDocument } from '../artifacts/index.js';
 import { type AccuracyInterval, counted } from '../artifacts/index.js';
 import { accuracyCell, overlap } from './interval.js';
 import { figure, orDash, percent, plain, type Table } from './table.js';

@@ -1,5 +1,5 @@
-import type { PlanDiff } from '../api/index.js';
 import { type Changed, type ChangedWords, counted, type PlanDifference } from '../artifacts/index.js';
+import type { PlanDiff } from '../plans/index.js';
 import { figure, orDash, percent, type Table } from './table.js';
 
 /**

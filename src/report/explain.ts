@@ -1,4 +1,4 @@
-import type { InfeasibilityExplanation, PlanExplanation } from '../api/index.js';
+import type { InfeasibilityExplanation, PlanExplanation } from '../milp/index.js';
 import { figure, orDash, plain, type Table } from './table.js';
 
 /** bindingText states in a sentence what holds the plan back. */

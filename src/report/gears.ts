@@ -1,4 +1,3 @@
-import type { GearExplanation } from '../api/index.js';
 import {
   type Gear,
   type GearPlan,
@@ -7,6 +6,7 @@ import {
   type SimulationReport,
   scopeText,
 } from '../artifacts/index.js';
+import type { GearExplanation } from '../gearplan/index.js';
 import { accuracyCell, intervalText, overlap } from './interval.js';
 import { count, figure, orDash, percent, type Table } from './table.js';
 

@@ -1,5 +1,5 @@
-import type { NamedOption, PipelineExplanation } from '../api/index.js';
 import type { PipelinePlan, PlanDifference, PlanSet } from '../artifacts/index.js';
+import type { NamedOption, PipelineExplanation } from '../inferline/index.js';
 import { count, figure, milliseconds, orDash, percent, type Table } from './table.js';
 
 /** pipelineHeadline states in one line what a pipeline's plan can serve, what it costs, and how long it takes at most. */

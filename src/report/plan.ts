@@ -1,5 +1,5 @@
-import { type NotHeld, notHeldReason, type TimingRound } from '../api/index.js';
 import { counted, type HeldModel, type PlannedPartition, type PooledPlan } from '../artifacts/index.js';
+import { type NotHeld, notHeldReason, type TimingRound } from '../specs/index.js';
 import { figure, milliseconds, orDash, percent, type Table } from './table.js';
 
 /** planHeadline states in one line the value of the plan's objective, with its unit, and its proven gap. */

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type CertaintyMeasure, type Fault, fault, type GearPlan } from '../artifacts/index.js';
 import { elementNumbers } from '../execution/index.js';
-import { servedCascadeOf, unservedCascadeFaults } from '../pipeline/index.js';
+import { servedCascadeOf, unservedCascadeFaults } from '../plans/index.js';
 import { certaintyOf } from '../records/index.js';
 import {
   type BundleParts,

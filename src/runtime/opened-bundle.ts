@@ -12,17 +12,11 @@ import {
   partFault,
   sha256OfFile,
 } from '../artifacts/index.js';
+import { gearPlanFaults, planFaults } from '../checks/index.js';
 import { STRING_DTYPE } from '../execution/index.js';
 import { readModel, textsNotUtf8 } from '../onnx/index.js';
-import { pipelinePlanFaults } from '../pipeline/index.js';
-import {
-  gearPlanFaults,
-  planFaults,
-  planTopologyOf,
-  poolsServedBy,
-  type ServedPlan,
-  type Topology,
-} from '../serving/index.js';
+import { pipelinePlanFaults, planTopologyOf, type ServedPlan, servingFaults } from '../plans/index.js';
+import { poolsServedBy, type Topology } from '../serving/index.js';
 import type { BundleParts } from './bundle-parts.js';
 import { cascadeWork } from './cascade-work.js';
 import { pipelineWork } from './pipeline-work.js';
@@ -113,7 +107,7 @@ function workOf(
 function contradictionsOf(plan: ServedPlan): Fault[] {
   const faults =
     plan.kind === 'pooled-plan'
-      ? planFaults(plan)
+      ? [...servingFaults(plan), ...planFaults(plan)]
       : plan.kind === 'pipeline-plan'
         ? pipelinePlanFaults(plan)
         : gearPlanFaults(plan);

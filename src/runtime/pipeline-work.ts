@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { type BundledStage, type Fault, fault, type PipelinePlan } from '../artifacts/index.js';
-import { ancestorsOf, readStageGraph, servedPipelineOf, unservedFaults } from '../pipeline/index.js';
+import { ancestorsOf, readStageGraph, servedPipelineOf, unservedFaults } from '../plans/index.js';
 import {
   type BundleParts,
   deviceFaults,

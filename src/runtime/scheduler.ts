@@ -1,11 +1,6 @@
 import { fault, option, type PlanServing, ToldFaults } from '../artifacts/index.js';
-import {
-  type ChosenScheduler,
-  chosenTuner,
-  plannedScheduler,
-  replayFaults,
-  scalingFaults,
-} from '../serving/index.js';
+import { chosenTuner, plannedScheduler, replayFaults } from '../plans/index.js';
+import { type ChosenScheduler, scalingFaults } from '../serving/index.js';
 import type { OpenedBundle } from './opened-bundle.js';
 import type { ServeOptions } from './types.js';
 

@@ -1,4 +1,4 @@
-import { type ServedStages, servedPipelineOf } from '../pipeline/index.js';
+import { type ServedStages, servedPipelineOf } from '../plans/index.js';
 import { forkOf } from './fork.js';
 import type { StageTensors } from './pool-work.js';
 

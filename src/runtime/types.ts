@@ -1,4 +1,5 @@
-import type { LogEntry, SchedulerOptions, TunerOptions } from '../serving/index.js';
+import type { TunerOptions } from '../plans/index.js';
+import type { LogEntry, SchedulerOptions } from '../serving/index.js';
 import type { OpenedBundle } from './opened-bundle.js';
 
 /** ServeOptions says how a bundle is served. The scheduler is the one that its plan names, unless another is named. */

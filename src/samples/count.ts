@@ -1,6 +1,7 @@
 import { type Fault, fault } from '../artifacts/index.js';
 import { type ShareFigure, shareOf } from '../metrics/index.js';
-import { conditionalEdges, type RunPipeline, verdictChoices } from '../pipeline/index.js';
+import type { RunPipeline } from '../pipeline/index.js';
+import { conditionalEdges, verdictChoices } from '../plans/index.js';
 import { NOT_REACHED, type RowVerdicts } from './run-samples.js';
 
 /** CountedStage says how many samples came to a stage, and where they went on. */

@@ -1,6 +1,7 @@
 import { fault, InputError } from '../artifacts/index.js';
 import { ExecutionError, type Executor, type Tensors } from '../execution/index.js';
-import { conditionalEdges, type RunPipeline } from '../pipeline/index.js';
+import type { RunPipeline } from '../pipeline/index.js';
+import { conditionalEdges } from '../plans/index.js';
 import {
   feedsOf,
   keepOutputs,

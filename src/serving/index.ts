@@ -13,12 +13,8 @@
 export { brokenPromise } from './broken-promise.js';
 export type { ServingCore } from './core.js';
 export { Answer, Decision, Decisions, DROP_REASONS, type DropReason } from './decisions.js';
-export { gearPlanFaults } from './gear-plan-faults.js';
+export { type Links, linksByServer, publishedLinks } from './links.js';
 export { type LogEntry, type Replay, recorded, replay } from './log.js';
-export { pipelineTopologyOf } from './pipeline-topology.js';
-export { planFaults } from './plan-figures.js';
-export { planChoices, plannedScheduler, replayFaults, servingFaults } from './plan-scheduler.js';
-export { type Application, applicationsOf, planTopologyOf, type ServedPlan } from './plan-topology.js';
 export { busyUntilTables, PUBLISHED_POLICY, PUBLISHED_REACTIVE_POLICY } from './published/index.js';
 export {
   type FirstSightRule,
@@ -30,7 +26,7 @@ export {
   type ReviewRule,
 } from './reservation/index.js';
 export { scalingFaults } from './scheduled-scaling.js';
-export { chosenScheduler, type SchedulerOptions } from './scheduler-options.js';
+export { choicesGiven, chosenScheduler, type SchedulerOptions } from './scheduler-options.js';
 export {
   type ChosenScheduler,
   makeCore,
@@ -59,18 +55,21 @@ export {
   type EdgeCondition,
   filledLatencies,
   followersOf,
-  type Links,
+  type GearTable,
   type Pool,
   poolsServedBy,
+  type ServedGear,
   type ServedModel,
   type Topology,
   type TopologyRules,
   type VirtualDevice,
 } from './topology.js';
-export { chosenTuner, type TunerOptions } from './tuned-pipeline.js';
-export { envelopeOf, TUNERS, type TunerName } from './tuning/index.js';
-export { checkDeviceCount } from './device-count.js';
-export { checkPlacement } from './pooled-placement.js';
-export { topologyOf } from './pooled-topology.js';
-export type { TopologyOptions } from './topology-options.js';
-export { linksByServer, publishedLinks } from './links.js';
+export {
+  envelopeOf,
+  needsLoad,
+  TUNERS,
+  type TunedPlan,
+  type TunedSet,
+  type TunerName,
+  tunerSettings,
+} from './tuning/index.js';

@@ -1,6 +1,6 @@
 import { type Fault, InputError } from '../artifacts/index.js';
-import { recountFaults } from '../recount/index.js';
-import { gearPlanFaults, planFaults, type ServedPlan, servingFaults, topologyOf } from '../serving/index.js';
+import { gearPlanFaults, planFaults, recountFaults } from '../checks/index.js';
+import { type ServedPlan, servingFaults, topologyOf } from '../plans/index.js';
 
 /**
  * planContradictions finds where a plan of any kind contradicts itself, so that it cannot be what a planner made or cannot
@@ -9,7 +9,7 @@ import { gearPlanFaults, planFaults, type ServedPlan, servingFaults, topologyOf 
 export async function planContradictions(plan: ServedPlan): Promise<readonly Fault[]> {
   switch (plan.kind) {
     case 'pipeline-plan': {
-      const { pipelinePlanFaults } = await import('../pipeline/index.js');
+      const { pipelinePlanFaults } = await import('../plans/index.js');
       return counted(plan, [...servingFaults(plan), ...pipelinePlanFaults(plan)]);
     }
     case 'gear-plan': {
@@ -17,10 +17,10 @@ export async function planContradictions(plan: ServedPlan): Promise<readonly Fau
       return counted(plan, [...servingFaults(plan), ...gearPlanFaults(plan), ...gearPromiseFaults(plan)]);
     }
     case 'pooled-plan': {
-      const { sharingFaults } = await import('../milp/index.js');
+      const { sharingFaults } = await import('../checks/index.js');
       try {
         topologyOf(plan);
-        return [...planFaults(plan), ...sharingFaults(plan, plan)];
+        return [...servingFaults(plan), ...planFaults(plan), ...sharingFaults(plan, plan)];
       } catch (error) {
         if (error instanceof InputError) return error.faults;
         throw error;

@@ -11,7 +11,8 @@ import {
   type SimulationReport,
 } from '../artifacts/index.js';
 import { type DropCount, HISTOGRAM_RELATIVE_ERROR, type RunFigures } from '../metrics/index.js';
-import { applicationsOf, type ChosenScheduler, DROP_REASONS, type Topology } from '../serving/index.js';
+import { applicationsOf } from '../plans/index.js';
+import { type ChosenScheduler, DROP_REASONS, type Topology } from '../serving/index.js';
 import { describedExecution } from './execution.js';
 import { plannedClasses, type SimulationRun, type SimulationSetup, simulatedTopology } from './run.js';
 import { overRuns } from './runs.js';

@@ -7,8 +7,9 @@ import {
   type Profile,
   type SimulatedExecution,
 } from '../artifacts/index.js';
+import type { ServedPlan } from '../plans/index.js';
 import { streamOf } from '../random/index.js';
-import type { ServedPlan, Topology } from '../serving/index.js';
+import type { Topology } from '../serving/index.js';
 import type { PlanProfiles } from './profiles.js';
 
 /** The 95th percentile of a normal distribution lies this many deviations above the median. */

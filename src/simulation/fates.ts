@@ -1,4 +1,4 @@
-import { type ConditionalEdge, type VerdictChoice, verdictChoices } from '../pipeline/index.js';
+import { type ConditionalEdge, type VerdictChoice, verdictChoices } from '../plans/index.js';
 import { uniformAt } from '../random/index.js';
 import type { VerdictOf } from '../simulator/index.js';
 

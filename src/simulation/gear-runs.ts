@@ -1,13 +1,8 @@
 import type { GearPlan } from '../artifacts/index.js';
 import { grownColumn } from '../collections/index.js';
+import { applicationsOf, planTopologyOf } from '../plans/index.js';
 import type { FamilyRecords } from '../records/index.js';
-import {
-  applicationsOf,
-  type ChosenScheduler,
-  makeCore,
-  planTopologyOf,
-  topologyRulesOf,
-} from '../serving/index.js';
+import { type ChosenScheduler, makeCore, topologyRulesOf } from '../serving/index.js';
 import { OutcomeCode, type SimulationObserver, simulate } from '../simulator/index.js';
 import { certaintiesOf } from './family-records.js';
 import { arrivalsOf } from './workload.js';

@@ -1,4 +1,4 @@
-import type { ServedPlan } from '../serving/index.js';
+import type { ServedPlan } from '../plans/index.js';
 import type { BegunLoadOptions, SimulatedLoadOptions } from './load.js';
 import { isServed } from './models.js';
 import { drawnWarmUp } from './warm-up.js';

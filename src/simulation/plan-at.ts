@@ -8,7 +8,7 @@ import {
   manifestIn,
   pathFrom,
 } from '../artifacts/index.js';
-import type { ServedPlan, TopologyOptions } from '../serving/index.js';
+import type { ServedPlan, TopologyOptions } from '../plans/index.js';
 
 /** SimulatedPlan is a plan that is simulated. */
 export interface SimulatedPlan {

@@ -1,6 +1,6 @@
 import { fault, type Loaded, option, type PipelinePlan, pathFrom } from '../artifacts/index.js';
 import { drawnDurationNs } from '../pipeline/index.js';
-import type { ServedPlan } from '../serving/index.js';
+import type { ServedPlan } from '../plans/index.js';
 import { withHeldLoad } from './held-load.js';
 import type { BegunLoadOptions, SimulatedLoadOptions } from './load.js';
 import type { TraceFile } from './trace-file.js';

@@ -9,7 +9,7 @@ import {
   type Profile,
   pathFrom,
 } from '../artifacts/index.js';
-import type { ServedPlan } from '../serving/index.js';
+import type { ServedPlan } from '../plans/index.js';
 
 /** PlanProfiles holds the profiles of a plan, one per model, or fewer where some are missing. */
 export type PlanProfiles = readonly Loaded<'profile'>[];
@@ -42,7 +42,7 @@ export async function profilesOf(plan: Loaded<ServedPlan['kind']>, told: ToldFau
   return profiles;
 }
 
-type UnitsOf = typeof import('../milp/index.js').unitsOf;
+type UnitsOf = typeof import('../checks/index.js').unitsOf;
 
 /** Sums of the same numbers in different orders differ by rounding. */
 const RELATIVE_ROUNDING = 1e-9;
@@ -54,7 +54,7 @@ const RELATIVE_ROUNDING = 1e-9;
 export async function planProfileFaults(plan: ServedPlan, profiles: PlanProfiles): Promise<Fault[]> {
   if (plan.kind !== 'pooled-plan') return [];
   if (profiles.length !== plan.models.length) return [];
-  const { unitsOf } = await import('../milp/index.js');
+  const { unitsOf } = await import('../checks/index.js');
   return plan.models.flatMap(({ pipelines }, m) =>
     pipelines.flatMap(({ partitions }, i) =>
       partitions.flatMap((partition, k) => {

@@ -8,17 +8,14 @@ import {
   type RunScaling,
   type RunShape,
 } from '../metrics/index.js';
+import { applicationsOf, planTopologyOf, type ServedPlan, type TopologyOptions } from '../plans/index.js';
 import type { FamilyRecords } from '../records/index.js';
 import {
-  applicationsOf,
   type ChosenScheduler,
   DROP_REASONS,
   makeCore,
-  planTopologyOf,
   poolsServedBy,
-  type ServedPlan,
   type Topology,
-  type TopologyOptions,
   topologyRulesOf,
 } from '../serving/index.js';
 import { type SimulationObserver, type SimulatorOptions, simulate } from '../simulator/index.js';

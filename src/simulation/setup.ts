@@ -18,16 +18,14 @@ import {
 import { windowCells } from '../metrics/index.js';
 import {
   applicationsOf,
-  type ChosenScheduler,
   chosenTuner,
   plannedScheduler,
   planTopologyOf,
-  type SchedulerOptions,
   type ServedPlan,
-  scalingFaults,
   servingFaults,
   type TunerOptions,
-} from '../serving/index.js';
+} from '../plans/index.js';
+import { type ChosenScheduler, type SchedulerOptions, scalingFaults } from '../serving/index.js';
 import { planContradictions } from './contradictions.js';
 import { type Jitter, profiledJitter } from './execution.js';
 import { familyRecords } from './family-records.js';

@@ -10,7 +10,7 @@ import {
 } from '../artifacts/index.js';
 import { evenlySpaced } from '../collections/index.js';
 import { type JobsProgress, jobsProgress } from '../jobs/index.js';
-import { applicationsOf, type ServedPlan } from '../serving/index.js';
+import { applicationsOf, type ServedPlan } from '../plans/index.js';
 import { describedScheduler, describedVerdicts } from './document.js';
 import { describedExecution } from './execution.js';
 import type { SimulationRun, SimulationSetup } from './run.js';

@@ -11,8 +11,8 @@ import {
   sha256Of,
   type ToldFaults,
 } from '../artifacts/index.js';
-import { conditionalEdges, verdictChoices } from '../pipeline/index.js';
-import type { ServedPlan } from '../serving/index.js';
+import type { ServedPlan } from '../plans/index.js';
+import { conditionalEdges, verdictChoices } from '../plans/index.js';
 import type { VerdictOf } from '../simulator/index.js';
 
 /** Longer records are taken for a mistake: this holds a few million requests. */

@@ -7,7 +7,7 @@
  *
  * Start with `simulate.ts`, then `virtual-driver.ts` for the order of events within an instant.
  */
-export type { Arrivals } from '../workload/index.js';
+
 export { EventQueue } from './events.js';
 export { DeviceState, OutcomeCode, type SimulationObserver, type SimulationView } from './observer.js';
 export { type SimulatorOptions, simulate } from './simulate.js';

@@ -8,13 +8,13 @@ import {
   partitionModelFile,
   profileModelFile,
   serveBundle,
-  solveSpec,
   validateFiles,
 } from '../../src/api/index.js';
+import { solveSpec } from '../../src/specs/index.js';
 import { noise } from '../onnx/noise.js';
 import { FEATURES, looksUp, MIXING, rowModel } from '../onnx/row-models.js';
 import * as w from '../onnx/writer.js';
-import { makeBatchesCheap, ONE_CPU } from './specs.js';
+import { makeBatchesCheap, ONE_CPU } from '../specs/specs.js';
 
 const DEVICES = ['cpu=cpu:1'];
 

@@ -4,22 +4,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { resnet18 } from '../../examples/models/index.js';
+import { resnet18 } from '../../examples/models/resnet18.js';
 import {
   deployPlan,
   loadServer,
-  MissingError,
   partitionModelFile,
   profileModelFile,
   serveBundle,
   simulatePlan,
-  solveSpec,
   sweepPlan,
   validateFiles,
 } from '../../src/api/index.js';
 import type { DeviceProfile, Profile } from '../../src/artifacts/index.js';
-import { sha256Of, type TensorSpec } from '../../src/artifacts/index.js';
+import { MissingError, sha256Of, type TensorSpec } from '../../src/artifacts/index.js';
 import { hostThreads } from '../../src/execution/host.js';
+import { solveSpec } from '../../src/specs/index.js';
 
 const IMAGE = 32;
 const QUICK = { warmup: 1, minRuns: 2, minMs: 2, maxMs: 100 };

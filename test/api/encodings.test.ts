@@ -3,7 +3,8 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { compareSpec, importProfileFiles, simulatePlan } from '../../src/api/index.js';
+import { importProfileFiles, simulatePlan } from '../../src/api/index.js';
+import { compareSpec } from '../../src/specs/index.js';
 
 const POOLED = join(dirname(createRequire(import.meta.url).resolve('#package')), 'examples/pooled');
 const PLAN = join(POOLED, 'expected-plan.json');

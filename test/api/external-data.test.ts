@@ -4,11 +4,12 @@ import { mkdtemp, readdir, readFile, rm, symlink, truncate, writeFile } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { deployPlan, partitionModelFile, profileModelFile, solveSpec } from '../../src/api/index.js';
+import { deployPlan, partitionModelFile, profileModelFile } from '../../src/api/index.js';
+import { solveSpec } from '../../src/specs/index.js';
 import { inLongRun } from '../cases.js';
 import { PLAN_PROGRAM } from '../cli/plan.js';
 import * as w from '../onnx/writer.js';
-import { ONE_CPU } from './specs.js';
+import { ONE_CPU } from '../specs/specs.js';
 
 const QUICK = { warmup: 1, minRuns: 1, minMs: 1, maxMs: 50 };
 

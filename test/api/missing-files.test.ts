@@ -4,17 +4,15 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import {
-  compareSpec,
   deployPlan,
   diffPlanFiles,
-  InputError,
   importProfileFiles,
-  MissingError,
   mergeProfileFiles,
   partitionModelFile,
   profileModelFile,
-  solveSpec,
 } from '../../src/api/index.js';
+import { InputError, MissingError } from '../../src/artifacts/index.js';
+import { compareSpec, solveSpec } from '../../src/specs/index.js';
 
 const POOLED = join(dirname(createRequire(import.meta.url).resolve('#package')), 'examples/pooled');
 

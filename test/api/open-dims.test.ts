@@ -3,15 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  deployPlan,
-  partitionModelFile,
-  profileModelFile,
-  serveBundle,
-  solveSpec,
-} from '../../src/api/index.js';
+import { deployPlan, partitionModelFile, profileModelFile, serveBundle } from '../../src/api/index.js';
+import { solveSpec } from '../../src/specs/index.js';
 import * as w from '../onnx/writer.js';
-import { makeBatchesCheap, ONE_CPU } from './specs.js';
+import { makeBatchesCheap, ONE_CPU } from '../specs/specs.js';
 
 const DEVICES = ['cpu=cpu:1'];
 const SIZE = 8;

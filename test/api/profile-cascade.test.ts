@@ -3,17 +3,12 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { resnet18 } from '../../examples/models/index.js';
-import {
-  partitionModelFile,
-  profileCascade,
-  refuseLabels,
-  solveSpec,
-  specKind,
-} from '../../src/api/index.js';
+import { resnet18 } from '../../examples/models/resnet18.js';
+import { partitionModelFile, profileCascade, refuseLabels, specKind } from '../../src/api/index.js';
 import { InputError, MissingError, type Profile, sha256OfFile } from '../../src/artifacts/index.js';
 import { streamOf } from '../../src/random/index.js';
 import { certaintyOf, predictionOf } from '../../src/records/index.js';
+import { solveSpec } from '../../src/specs/index.js';
 import { npy } from '../samples/numpy-files.js';
 
 const PIXELS = 32;

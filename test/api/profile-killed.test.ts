@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { resnet18 } from '../../examples/models/index.js';
+import { resnet18 } from '../../examples/models/resnet18.js';
 import { validateFiles } from '../../src/api/index.js';
 import type { Profile } from '../../src/artifacts/index.js';
 import { inLongRun } from '../cases.js';

@@ -4,16 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { mobilenetv2, resnet18, unet, vitExported } from '../../examples/models/index.js';
-import {
-  partitionModelFile,
-  profilePipeline,
-  refuseSamples,
-  simulatePlan,
-  solveSpec,
-} from '../../src/api/index.js';
+import { vitExported } from '../../examples/models/exported-vit.js';
+import { mobilenetv2 } from '../../examples/models/mobilenetv2.js';
+import { resnet18 } from '../../examples/models/resnet18.js';
+import { unet } from '../../examples/models/unet.js';
+import { partitionModelFile, profilePipeline, refuseSamples, simulatePlan } from '../../src/api/index.js';
 import { loadArtifact, type PipelineProfile, type Profile } from '../../src/artifacts/index.js';
 import { streamOf } from '../../src/random/index.js';
+import { solveSpec } from '../../src/specs/index.js';
 import { plan } from '../cli/plan.js';
 import { npy, npz } from '../samples/numpy-files.js';
 

@@ -3,11 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { bertExported, unet } from '../../examples/models/index.js';
-import { deployPlan, loadServer, partitionModelFile, serveBundle, solveSpec } from '../../src/api/index.js';
+import { bertExported } from '../../examples/models/exported-text.js';
+import { unet } from '../../examples/models/unet.js';
+import { deployPlan, loadServer, partitionModelFile, serveBundle } from '../../src/api/index.js';
 import type { Bundle, PooledPlan, Profile } from '../../src/artifacts/index.js';
 import type { TensorData } from '../../src/execution/index.js';
 import { streamOf } from '../../src/random/index.js';
+import { solveSpec } from '../../src/specs/index.js';
 import { cases } from '../cases.js';
 
 const REQUESTS = 6;

@@ -3,14 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { resnet18 } from '../../examples/models/index.js';
+import { resnet18 } from '../../examples/models/resnet18.js';
 import {
   deployPlan,
   loadServer,
   partitionModelFile,
   serveBundle,
   simulatePlan,
-  solveSpec,
   validateFiles,
   verifyLoad,
 } from '../../src/api/index.js';
@@ -22,11 +21,13 @@ import {
   sha256OfFile,
 } from '../../src/artifacts/index.js';
 import type { TensorData, Tensors } from '../../src/execution/index.js';
+import { planTopologyOf } from '../../src/plans/index.js';
 import { streamOf } from '../../src/random/index.js';
 import { certaintyOf, predictionOf } from '../../src/records/index.js';
 import type { RunningServer, ServeOptions } from '../../src/runtime/index.js';
 import { liveScheduler } from '../../src/runtime/scheduler.js';
-import { Decision, type LogEntry, makeCore, planTopologyOf, replay } from '../../src/serving/index.js';
+import { Decision, type LogEntry, makeCore, replay } from '../../src/serving/index.js';
+import { solveSpec } from '../../src/specs/index.js';
 import { expectPartsAddUp, metricOf } from '../runtime/time-parts.js';
 import { npy } from '../samples/numpy-files.js';
 

@@ -4,21 +4,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { mobilenetv2, resnet18, unet, vitExported } from '../../examples/models/index.js';
-import {
-  deployPlan,
-  loadServer,
-  partitionModelFile,
-  serveBundle,
-  solveSpec,
-  verifyLoad,
-} from '../../src/api/index.js';
+import { vitExported } from '../../examples/models/exported-vit.js';
+import { mobilenetv2 } from '../../examples/models/mobilenetv2.js';
+import { resnet18 } from '../../examples/models/resnet18.js';
+import { unet } from '../../examples/models/unet.js';
+import { deployPlan, loadServer, partitionModelFile, serveBundle, verifyLoad } from '../../src/api/index.js';
 import type { Bundle, PipelinePlan, Profile } from '../../src/artifacts/index.js';
 import type { TensorData, Tensors } from '../../src/execution/index.js';
+import { planTopologyOf } from '../../src/plans/index.js';
 import { streamOf } from '../../src/random/index.js';
 import type { RunningServer, ServeOptions } from '../../src/runtime/index.js';
 import { liveScheduler } from '../../src/runtime/scheduler.js';
-import { type LogEntry, makeCore, planTopologyOf, replay } from '../../src/serving/index.js';
+import { type LogEntry, makeCore, replay } from '../../src/serving/index.js';
+import { solveSpec } from '../../src/specs/index.js';
 import { cases } from '../cases.js';
 import { expectPartsAddUp, metricOf } from '../runtime/time-parts.js';
 

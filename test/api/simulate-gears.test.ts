@@ -2,9 +2,10 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { simulatePlan, solveSpec } from '../../src/api/index.js';
+import { simulatePlan } from '../../src/api/index.js';
 import type { GearPlan } from '../../src/artifacts/index.js';
 import { streamOf } from '../../src/random/index.js';
+import { solveSpec } from '../../src/specs/index.js';
 import { FAMILY, FAMILY_SAMPLES, familyAnswers, writeFamily } from '../cascade-specs.js';
 import { PlainGears, type PlainRun } from '../simulator/plain-gears.js';
 

@@ -5,13 +5,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  type SimulateOptions,
-  simulatePlan,
-  solveSpec,
-  sweepPlan,
-  validateFiles,
-} from '../../src/api/index.js';
+import { type SimulateOptions, simulatePlan, sweepPlan, validateFiles } from '../../src/api/index.js';
 import {
   InputError,
   loadArtifact,
@@ -23,12 +17,14 @@ import {
   type SimulationReport,
   sha256Of,
 } from '../../src/artifacts/index.js';
-import { type Topology, topologyOf } from '../../src/serving/index.js';
+import { topologyOf } from '../../src/plans/index.js';
+import type { Topology } from '../../src/serving/index.js';
 import { simulationReport } from '../../src/simulation/document.js';
 import { executionOf } from '../../src/simulation/execution.js';
 // In this thread, a run can be interrupted at a known request.
 import { runSimulation } from '../../src/simulation/run.js';
 import { prepareSimulation, windowFaults } from '../../src/simulation/setup.js';
+import { solveSpec } from '../../src/specs/index.js';
 import { affine, planOf } from '../serving/plans.js';
 
 const EXAMPLE = new URL('../../examples/pooled/expected-plan.json', import.meta.url).pathname;

@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { type InputError, simulatePlan, solveSpec, validateFiles } from '../../src/api/index.js';
-import type { PipelinePlan, PipelineSpec, SimulationReport } from '../../src/artifacts/index.js';
+import { simulatePlan, validateFiles } from '../../src/api/index.js';
+import type { InputError, PipelinePlan, PipelineSpec, SimulationReport } from '../../src/artifacts/index.js';
+import { solveSpec } from '../../src/specs/index.js';
 import { plan } from '../cli/plan.js';
 
 const EXAMPLE = new URL('../../examples/pipeline', import.meta.url).pathname;

@@ -13,8 +13,9 @@ import {
 import { tmpdir } from 'node:os';
 import { extname, join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { deployPlan, partitionModelFile, profileModelFile, solveSpec } from '../../src/api/index.js';
+import { deployPlan, partitionModelFile, profileModelFile } from '../../src/api/index.js';
 import { type Profile, sha256OfFile } from '../../src/artifacts/index.js';
+import { solveSpec } from '../../src/specs/index.js';
 import * as w from '../onnx/writer.js';
 import { plan } from './plan.js';
 

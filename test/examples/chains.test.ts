@@ -1,14 +1,11 @@
 import * as ort from 'onnxruntime-node';
 import { describe, expect, it } from 'vitest';
-import {
-  bert,
-  bertExported,
-  gptExported,
-  mobilenetv2,
-  resnet18,
-  unet,
-  vitExported,
-} from '../../examples/models/index.js';
+import { bert } from '../../examples/models/bert.js';
+import { bertExported, gptExported } from '../../examples/models/exported-text.js';
+import { vitExported } from '../../examples/models/exported-vit.js';
+import { mobilenetv2 } from '../../examples/models/mobilenetv2.js';
+import { resnet18 } from '../../examples/models/resnet18.js';
+import { unet } from '../../examples/models/unet.js';
 import { type OnnxModel, readModel } from '../../src/onnx/index.js';
 import { streamOf } from '../../src/random/index.js';
 import { cases } from '../cases.js';

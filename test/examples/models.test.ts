@@ -5,7 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import onnxProto from 'onnx-proto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { bert, mobilenetv2, resnet18, unet } from '../../examples/models/index.js';
+import { bert } from '../../examples/models/bert.js';
+import { mobilenetv2 } from '../../examples/models/mobilenetv2.js';
+import { resnet18 } from '../../examples/models/resnet18.js';
+import { unet } from '../../examples/models/unet.js';
 import {
   type Executor,
   type LoadedModel,

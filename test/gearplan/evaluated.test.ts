@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type CascadeSpec, emittedHead, type GearPlan, gearObjective } from '../../src/artifacts/index.js';
+import { gearPlanFaults } from '../../src/checks/index.js';
 import {
   type EvaluatedFrom,
   evaluatedFaults,
@@ -11,7 +12,6 @@ import {
 import { loadHighs } from '../../src/milp/index.js';
 import { streamOf } from '../../src/random/index.js';
 import { recordsOf } from '../../src/records/index.js';
-import { gearPlanFaults } from '../../src/serving/index.js';
 import { FAMILY, FAMILY_SPEC, familyProfile, familyRecordsText } from '../cascade-specs.js';
 import { leavesOf, otherThan, withLeaf } from '../leaves.js';
 

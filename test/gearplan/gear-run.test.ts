@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { GearRun, GearRunRoom } from '../../src/gearplan/gear-run.js';
 import type { FamilyModel } from '../../src/gearplan/index.js';
+import { planTopologyOf } from '../../src/plans/index.js';
 import { type Stream, streamOf } from '../../src/random/index.js';
-import { GEAR_POLICY, planTopologyOf, StageLocalCore } from '../../src/serving/index.js';
+import { GEAR_POLICY, StageLocalCore } from '../../src/serving/index.js';
 import { simulate } from '../../src/simulator/index.js';
 import { cases } from '../cases.js';
 import { gearPlan } from '../gear-plans.js';

@@ -1,12 +1,13 @@
 import { beforeAll, expect, it } from 'vitest';
 import { randomProblem, type Shape } from '../../bench/refute/pooled/random-problem.js';
+import { checkPlan } from '../../src/checks/index.js';
 import type { HeldRates, HoldTools, RatedPlan } from '../../src/hold/index.js';
 import { PriceConfirmation } from '../../src/hold/price.js';
 import { pricedPlan, pricedSettings, servesRates, servingProblem } from '../../src/hold/priced.js';
 import { settingsAsked } from '../../src/hold/settings.js';
 import type { HoldTrial } from '../../src/hold/trial.js';
 import type { PlanBody, PooledProblem } from '../../src/milp/index.js';
-import { boundPooled, checkPlan, type HighsEngine, loadHighs, planPooled } from '../../src/milp/index.js';
+import { boundPooled, type HighsEngine, loadHighs, planPooled } from '../../src/milp/index.js';
 
 const SHAPE: Shape = { classes: 2, blocks: 4, batches: 3, virtual: [1, 2], models: 1, mostGpus: 16 };
 

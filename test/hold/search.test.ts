@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { randomProblem, type Shape } from '../../bench/refute/pooled/random-problem.js';
+import { checkedOutcome } from '../../src/checks/index.js';
 import {
   type HeldRates,
   type HoldProgress,
@@ -10,13 +11,7 @@ import {
 } from '../../src/hold/index.js';
 import { heldProblem, type ModelSetting, settingsAsked, withSettings } from '../../src/hold/settings.js';
 import type { PlanBody, PooledOutcome, PooledProblem } from '../../src/milp/index.js';
-import {
-  boundPooled,
-  checkedOutcome,
-  type HighsEngine,
-  loadHighs,
-  planPooled,
-} from '../../src/milp/index.js';
+import { boundPooled, type HighsEngine, loadHighs, planPooled } from '../../src/milp/index.js';
 
 const SHAPE: Shape = { classes: 2, blocks: 4, batches: 3, virtual: [1, 2], models: 2, mostGpus: 16 };
 

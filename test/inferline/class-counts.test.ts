@@ -4,7 +4,7 @@ import { estimatorOf } from '../../src/inferline/estimator.js';
 import { planPipeline } from '../../src/inferline/planner.js';
 import type { PlanningProblem, Sample } from '../../src/inferline/problem.js';
 import { Trials } from '../../src/inferline/trials.js';
-import { readStageGraph } from '../../src/pipeline/index.js';
+import { readStageGraph } from '../../src/plans/index.js';
 import { streamOf } from '../../src/random/index.js';
 import { cases } from '../cases.js';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { peakRps, planCoarsely } from '../../src/inferline/coarse.js';
 import type { PlanningProblem, Sample, StageCandidate } from '../../src/inferline/problem.js';
-import { readStageGraph } from '../../src/pipeline/index.js';
+import { readStageGraph } from '../../src/plans/index.js';
 import { streamOf } from '../../src/random/index.js';
 
 const MS = 1e6;

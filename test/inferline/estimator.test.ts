@@ -7,9 +7,9 @@ import {
   type StageCandidate,
   type StageChoices,
 } from '../../src/inferline/index.js';
-import { readStageGraph } from '../../src/pipeline/index.js';
+import { pipelineTopologyOf, readStageGraph } from '../../src/plans/index.js';
 import { streamOf } from '../../src/random/index.js';
-import { INFERLINE_POLICY, type Pool, pipelineTopologyOf, StageLocalCore } from '../../src/serving/index.js';
+import { INFERLINE_POLICY, type Pool, StageLocalCore } from '../../src/serving/index.js';
 import { drawnFates } from '../../src/simulation/fates.js';
 import { simulate } from '../../src/simulator/index.js';
 import { arrivalsAt } from '../../src/workload/index.js';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { estimatorOf } from '../../src/inferline/estimator.js';
 import { planPipeline } from '../../src/inferline/planner.js';
 import type { PlanningProblem, StageChoices } from '../../src/inferline/problem.js';
-import { readStageGraph } from '../../src/pipeline/index.js';
+import { readStageGraph } from '../../src/plans/index.js';
 import { streamOf } from '../../src/random/index.js';
 import { cases } from '../cases.js';
 import { plainEstimator } from './plain-estimator.js';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { demandsOf, withFloors } from '../../src/inferline/floors.js';
 import { flowOf } from '../../src/inferline/flow.js';
-import { readStageGraph } from '../../src/pipeline/index.js';
+import { readStageGraph } from '../../src/plans/index.js';
 import { randomProblem } from './random-problem.js';
 
 it('demandsOf() counts the visits that the Estimator serves', () => {

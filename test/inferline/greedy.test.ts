@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { busiestPart } from '../../src/inferline/greedy.js';
 import { estimatorOf, type PlanningProblem, planPipeline } from '../../src/inferline/index.js';
-import { readStageGraph } from '../../src/pipeline/index.js';
+import { readStageGraph } from '../../src/plans/index.js';
 import { streamOf } from '../../src/random/index.js';
 import { cases } from '../cases.js';
 import { randomProblem } from './random-problem.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { planPipeline } from '../../src/inferline/planner.js';
 import type { PlanningProblem, Sample } from '../../src/inferline/problem.js';
-import { readStageGraph } from '../../src/pipeline/index.js';
+import { readStageGraph } from '../../src/plans/index.js';
 import { cases } from '../cases.js';
 import { plainEstimator } from './plain-estimator.js';
 import { randomProblem } from './random-problem.js';

@@ -1,7 +1,8 @@
 import type { PlanningProblem, Sample, StageCandidate, StageChoices } from '../../src/inferline/problem.js';
-import { readStageGraph, type StageGraph, scaleFactors } from '../../src/pipeline/index.js';
+import { scaleFactors } from '../../src/pipeline/index.js';
+import { readStageGraph, type StageGraph } from '../../src/plans/index.js';
 import { type Stream, streamOf } from '../../src/random/index.js';
-import { randomGraph } from '../pipeline/random-graph.js';
+import { randomGraph } from '../plans/pipeline/random-graph.js';
 
 /** Drawn says what a random problem is like. */
 interface Drawn {

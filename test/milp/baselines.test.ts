@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { randomProblem, type Shape } from '../../bench/refute/pooled/random-problem.js';
+import { checkPlan } from '../../src/checks/index.js';
 import {
   baselineProblem,
-  checkPlan,
   type HighsEngine,
   loadHighs,
   type PooledProblem,

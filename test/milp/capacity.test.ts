@@ -1,12 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { randomProblem, type Shape } from '../../bench/refute/pooled/random-problem.js';
-import {
-  checkPlan,
-  type HighsEngine,
-  loadHighs,
-  type PooledProblem,
-  planPooled,
-} from '../../src/milp/index.js';
+import { checkPlan } from '../../src/checks/index.js';
+import { type HighsEngine, loadHighs, type PooledProblem, planPooled } from '../../src/milp/index.js';
 import { cases } from '../cases.js';
 
 let highs: HighsEngine;

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Instance, readInstances, readProfile, specOf } from '../../bench/ppipe/instances.js';
+import { checkPlan } from '../../src/checks/index.js';
 import {
-  checkPlan,
   type HighsEngine,
   loadHighs,
   type PooledProblem,

@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { randomProblem, type Shape } from '../../bench/refute/pooled/random-problem.js';
 import { type ArtifactTypes, artifactText } from '../../src/artifacts/index.js';
-import { checkPlan, type HighsEngine, loadHighs, planPooled } from '../../src/milp/index.js';
+import { checkPlan } from '../../src/checks/index.js';
+import { type HighsEngine, loadHighs, planPooled } from '../../src/milp/index.js';
 import { cases } from '../cases.js';
 
 const SMALL: Shape = { classes: 2, blocks: 4, batches: 3, virtual: [1, 2], models: 1, mostGpus: 5 };

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { randomProblem, type Shape } from '../../bench/refute/pooled/random-problem.js';
 import type { DeviceProfile, ObjectiveKind, PooledSpec, Profile } from '../../src/artifacts/index.js';
+import { checkPlan } from '../../src/checks/index.js';
 import {
-  checkPlan,
   type HighsEngine,
   loadHighs,
   type PlanBody,

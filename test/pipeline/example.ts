@@ -1,11 +1,7 @@
 import type { PipelineSpec, PipelineStage, Profile, TensorSpec } from '../../src/artifacts/index.js';
-import type {
-  GivenOutcome,
-  GivenProblem,
-  PipelineFiles,
-  PipelinePlanBody,
-} from '../../src/pipeline/index.js';
+import type { GivenOutcome, GivenProblem, PipelineFiles } from '../../src/pipeline/index.js';
 import { planGiven, resolveGiven } from '../../src/pipeline/index.js';
+import type { PipelinePlanBody } from '../../src/plans/index.js';
 
 /** tensor is one of 4 floats for each row. */
 export function tensor(name: string, more: Partial<TensorSpec> = {}): TensorSpec {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { readStageGraph } from '../../src/pipeline/graph.js';
 import { longestPath } from '../../src/pipeline/longest-path.js';
+import { readStageGraph } from '../../src/plans/pipeline/graph.js';
 import { seeds } from '../cases.js';
-import { randomGraph, waysOf } from './random-graph.js';
+import { randomGraph, waysOf } from '../plans/pipeline/random-graph.js';
 
 /** Any two stages have times of their own. */
 const stageUs = (name: string): number => (Number(name.slice(1)) * 7919) % 101;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { readStageGraph } from '../../src/pipeline/graph.js';
 import { scaleFactors } from '../../src/pipeline/visits.js';
+import { readStageGraph } from '../../src/plans/pipeline/graph.js';
 import { streamOf } from '../../src/random/index.js';
 import { seeds } from '../cases.js';
-import { fatesOf, randomGraph } from './random-graph.js';
+import { fatesOf, randomGraph } from '../plans/pipeline/random-graph.js';
 
 describe('scaleFactors()', () => {
   it('gives the sum over all outcomes of the verdicts, for random graphs', () => {

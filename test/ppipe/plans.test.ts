@@ -8,7 +8,8 @@ import {
   publishedPlan,
   publishedRps,
 } from '../../bench/ppipe/plans.js';
-import { baselineProblem, checkPlan, resolvePooled } from '../../src/milp/index.js';
+import { checkPlan } from '../../src/checks/index.js';
+import { baselineProblem, resolvePooled } from '../../src/milp/index.js';
 import { MADE_INSTANCE, MADE_RPS, madeProfileOf } from './made-instance.js';
 
 const SHARED = new URL('../../../shared/', import.meta.url);

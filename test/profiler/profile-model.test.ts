@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { resnet18 } from '../../examples/models/index.js';
+import { resnet18 } from '../../examples/models/resnet18.js';
 import { InputError, MissingError, type Profile, parseArtifact } from '../../src/artifacts/index.js';
 import { type Device, type NamedDevice, startExecutor } from '../../src/execution/index.js';
 import {

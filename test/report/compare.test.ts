@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { CompareRow, ComparisonDocument } from '../../src/api/index.js';
+import type { CompareRow, ComparisonDocument } from '../../src/artifacts/index.js';
 import { compareNotes, compareTable } from '../../src/report/index.js';
 
 const ROW: CompareRow = {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { emittedHead } from '../../src/artifacts/index.js';
-import { diffGears } from '../../src/gearplan/index.js';
+import { diffGears } from '../../src/plans/index.js';
 import { diffHeadline, diffTable, gearDiffTable, stageDiffTable } from '../../src/report/index.js';
 import { gearPlan } from '../gear-plans.js';
 

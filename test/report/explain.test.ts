@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { PlanExplanation } from '../../src/api/index.js';
+import type { PlanExplanation } from '../../src/milp/index.js';
 import {
   bindingText,
   classExplanationTable,

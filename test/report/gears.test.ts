@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { GearExplanation } from '../../src/api/index.js';
 import type { GearPlan, SimulatedCascade, SimulationReport } from '../../src/artifacts/index.js';
+import type { GearExplanation } from '../../src/gearplan/index.js';
 import {
   answeredTable,
   cascadeLines,

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import type { PipelinePlan } from '../../src/artifacts/index.js';
-import { diffPipelines } from '../../src/pipeline/index.js';
+import { diffPipelines } from '../../src/plans/index.js';
 import {
   pathTable,
   pipelineHeadline,

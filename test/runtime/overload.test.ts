@@ -4,8 +4,9 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadArtifact } from '../../src/artifacts/index.js';
+import { topologyOf } from '../../src/plans/index.js';
 import type { RunningServer } from '../../src/runtime/index.js';
-import { type LogEntry, replay, StageLocalCore, topologyOf } from '../../src/serving/index.js';
+import { type LogEntry, replay, StageLocalCore } from '../../src/serving/index.js';
 import { answerOf, inputOf, serveBundle, twoPartitions, WIDTH } from './tiny-bundle.js';
 
 /** Blanks follow the JSON, so that a body is large to send and quick to serve. */

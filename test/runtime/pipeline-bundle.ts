@@ -9,7 +9,7 @@ import {
   sha256OfFile,
   type TensorSpec,
 } from '../../src/artifacts/index.js';
-import { servedPipelineOf } from '../../src/pipeline/index.js';
+import { servedPipelineOf } from '../../src/plans/index.js';
 
 /** Files gives the bytes of each stage's ONNX file. */
 export type Files = (stage: string) => Uint8Array;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { InputError, type PlanServing } from '../../src/artifacts/index.js';
+import { pipelineTopologyOf, topologyOf } from '../../src/plans/index.js';
 import { liveScheduler, toldServing } from '../../src/runtime/scheduler.js';
-import { pipelineTopologyOf, topologyOf } from '../../src/serving/index.js';
 import { pipelineOf } from '../pipeline-plans.js';
 import { planOf } from '../serving/plans.js';
 

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { loadArtifact } from '../../src/artifacts/index.js';
 import { hostThreads } from '../../src/execution/index.js';
 import { driveLoad } from '../../src/loadgen/index.js';
+import { topologyOf } from '../../src/plans/index.js';
 import type { RunningServer, ServeEvent, ServeOptions } from '../../src/runtime/index.js';
 import { liveScheduler } from '../../src/runtime/scheduler.js';
 import {
@@ -11,7 +12,6 @@ import {
   ReservationCore,
   replay,
   StageLocalCore,
-  topologyOf,
 } from '../../src/serving/index.js';
 import { cases } from '../cases.js';
 import { type BundleShape, inputOf, isRight, serveBundle, twoPartitions } from './tiny-bundle.js';

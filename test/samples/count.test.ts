@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { PipelinePlan } from '../../src/artifacts/index.js';
-import { type RunPipeline, readStageGraph } from '../../src/pipeline/index.js';
+import type { RunPipeline } from '../../src/pipeline/index.js';
+import { readStageGraph } from '../../src/plans/index.js';
 import { countVerdicts, unplannable, verdictLines } from '../../src/samples/count.js';
 import { NOT_REACHED } from '../../src/samples/run-samples.js';
 import { recordsFrom } from '../../src/simulation/verdict-records.js';

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { TensorSpec } from '../../src/artifacts/index.js';
 import type { Executor, Tensors } from '../../src/execution/index.js';
-import { type RunPipeline, readStageGraph } from '../../src/pipeline/index.js';
+import type { RunPipeline } from '../../src/pipeline/index.js';
+import { readStageGraph } from '../../src/plans/index.js';
 import { runSamples } from '../../src/samples/run-samples.js';
 
 const tensor = (name: string): TensorSpec => ({ name, dtype: 'float32', shape: [1, 1], batchAxis: 0 });

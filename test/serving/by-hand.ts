@@ -1,4 +1,5 @@
-import { type Topology, topologyOf } from '../../src/serving/index.js';
+import { topologyOf } from '../../src/plans/index.js';
+import type { Topology } from '../../src/serving/index.js';
 import type { FeedbackCorrection, QueueOrder } from '../../src/serving/state/index.js';
 import { Durations, Requests, TaskQueues } from '../../src/serving/state/index.js';
 import { type PartShape, planOf } from './plans.js';

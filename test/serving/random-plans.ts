@@ -1,5 +1,6 @@
+import { type TopologyOptions, topologyOf } from '../../src/plans/index.js';
 import type { Stream } from '../../src/random/index.js';
-import { type Topology, type TopologyOptions, topologyOf } from '../../src/serving/index.js';
+import type { Topology } from '../../src/serving/index.js';
 import { affine, type PipelineShape, planOf } from './plans.js';
 
 const oneOf = <T>(stream: Stream, ...choices: readonly T[]): T => choices[stream.integer(choices.length)]!;

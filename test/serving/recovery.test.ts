@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { topologyOf } from '../../src/plans/index.js';
 import {
   type Decisions,
   REACTIVE_POLICY,
   ReservationCore,
   StageLocalCore,
   type Topology,
-  topologyOf,
 } from '../../src/serving/index.js';
 import { planOf } from './plans.js';
 import { runVirtual, type WatchedCore } from './virtual-driver.js';

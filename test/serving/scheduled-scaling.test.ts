@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { pipelineTopologyOf, topologyOf } from '../../src/serving/index.js';
+import { pipelineTopologyOf, topologyOf } from '../../src/plans/index.js';
 import { scalingFaults, scalingRule } from '../../src/serving/scheduled-scaling.js';
 import { pipelineOf } from '../pipeline-plans.js';
 import { planOf } from './plans.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { InputError } from '../../src/artifacts/index.js';
-import { topologyOf } from '../../src/serving/index.js';
+import { topologyOf } from '../../src/plans/index.js';
 import { Durations } from '../../src/serving/state/durations.js';
 import { filledLatencies, fullBatches, mostStages, stagesFrom } from '../../src/serving/topology.js';
 import { stage } from './by-hand.js';

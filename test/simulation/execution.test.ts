@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { topologyOf } from '../../src/serving/index.js';
+import { topologyOf } from '../../src/plans/index.js';
 import { executionOf } from '../../src/simulation/execution.js';
 import { planOf } from '../serving/plans.js';
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { PipelinePlan } from '../../src/artifacts/index.js';
 import { ToldFaults } from '../../src/artifacts/index.js';
-import { type ChosenScheduler, plannedScheduler } from '../../src/serving/index.js';
+import { plannedScheduler } from '../../src/plans/index.js';
+import type { ChosenScheduler } from '../../src/serving/index.js';
 import { drawnFates } from '../../src/simulation/fates.js';
 import { type SimulationSetup, simulationReport } from '../../src/simulation/index.js';
 import { runSimulation } from '../../src/simulation/run.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ToldFaults, type WarmUp } from '../../src/artifacts/index.js';
-import { plannedScheduler } from '../../src/serving/index.js';
+import { plannedScheduler } from '../../src/plans/index.js';
 import { simulatedRates } from '../../src/simulation/index.js';
 import { planOf } from '../serving/plans.js';
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { GearPlan } from '../../src/artifacts/index.js';
+import { planTopologyOf } from '../../src/plans/index.js';
 import { type Stream, streamOf } from '../../src/random/index.js';
 import {
   DEFAULT_POLICY,
   FIFO_POLICY,
   GEAR_POLICY,
   INFERLINE_POLICY,
-  planTopologyOf,
   REACTIVE_POLICY,
   StageLocalCore,
   type StageLocalPolicy,

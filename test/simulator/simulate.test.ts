@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { topologyOf } from '../../src/plans/index.js';
 import { streamOf } from '../../src/random/index.js';
 import {
   Decision,
@@ -11,7 +12,6 @@ import {
   StageLocalCore,
   type StageLocalPolicy,
   type Topology,
-  topologyOf,
 } from '../../src/serving/index.js';
 import { OutcomeCode, type SimulatorOptions, simulate } from '../../src/simulator/index.js';
 import {

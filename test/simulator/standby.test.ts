@@ -1,10 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  FIFO_POLICY,
-  pipelineTopologyOf,
-  type ScalingRule,
-  StageLocalCore,
-} from '../../src/serving/index.js';
+import { pipelineTopologyOf } from '../../src/plans/index.js';
+import { FIFO_POLICY, type ScalingRule, StageLocalCore } from '../../src/serving/index.js';
 import { simulate } from '../../src/simulator/index.js';
 import { arrivalsAt } from '../../src/workload/index.js';
 import { pipelineOf } from '../pipeline-plans.js';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { Answer, Decision, type Decisions, type ServingCore, topologyOf } from '../../src/serving/index.js';
+import { topologyOf } from '../../src/plans/index.js';
+import { Answer, Decision, type Decisions, type ServingCore } from '../../src/serving/index.js';
 import {
   OutcomeCode,
   type SimulationObserver,

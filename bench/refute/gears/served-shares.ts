@@ -1,7 +1,8 @@
 import { type GearPlan, ToldFaults } from '../../../src/artifacts/index.js';
 import { meanOverRuns } from '../../../src/metrics/index.js';
+import { plannedScheduler, planTopologyOf } from '../../../src/plans/index.js';
 import { streamOf } from '../../../src/random/index.js';
-import { makeCore, plannedScheduler, planTopologyOf } from '../../../src/serving/index.js';
+import { makeCore } from '../../../src/serving/index.js';
 import { OutcomeCode, simulate } from '../../../src/simulator/index.js';
 import type { RandomModel } from './random-cascade.js';
 

@@ -1,6 +1,7 @@
 import type { PipelinePlan, PipelineSpec, Profile, StagePlacement } from '../../../src/artifacts/index.js';
 import { ToldFaults } from '../../../src/artifacts/index.js';
-import { chosenScheduler, makeCore, pipelineTopologyOf } from '../../../src/serving/index.js';
+import { pipelineTopologyOf } from '../../../src/plans/index.js';
+import { chosenScheduler, makeCore } from '../../../src/serving/index.js';
 import { arrivalsOf, drawnFates } from '../../../src/simulation/index.js';
 import { simulate } from '../../../src/simulator/index.js';
 import { arrivalsAt } from '../../../src/workload/index.js';

@@ -1,6 +1,5 @@
-import type { PlanExplanation } from '../../../src/api/index.js';
 import type { PooledPlan } from '../../../src/artifacts/index.js';
-import type { PooledProblem } from '../../../src/milp/index.js';
+import type { PlanExplanation, PooledProblem } from '../../../src/milp/index.js';
 import type { Refutation } from '../refuter.js';
 import { type MadeSpec, problemOf } from './random-spec.js';
 import { bestOf, isBetter, withCounts } from './values.js';

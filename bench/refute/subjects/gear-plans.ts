@@ -1,5 +1,5 @@
-import { solveSpec } from '../../../src/api/index.js';
 import type { CascadeSpec, GearPlan, NoPlan } from '../../../src/artifacts/index.js';
+import { solveSpec } from '../../../src/specs/index.js';
 import type { Dice } from '../../seeded/dice.js';
 import { heldByOneModel } from '../gears/one-model.js';
 import {

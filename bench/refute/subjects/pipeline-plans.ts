@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { solveSpec } from '../../../src/api/index.js';
 import type { PipelinePlan, PipelineSpec } from '../../../src/artifacts/index.js';
+import { solveSpec } from '../../../src/specs/index.js';
 import type { Dice } from '../../seeded/dice.js';
 import { countRefutations } from '../pipelines/counts.js';
 import { type RandomPipeline, randomPipeline } from '../pipelines/random-spec.js';

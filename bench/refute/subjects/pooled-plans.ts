@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { type Solved, solveSpec } from '../../../src/api/index.js';
 import type { PooledProblem } from '../../../src/milp/index.js';
+import { type Solved, solveSpec } from '../../../src/specs/index.js';
 import type { Dice } from '../../seeded/dice.js';
 import { falseExplanations } from '../pooled/explained.js';
 import { brokenPromises } from '../pooled/held.js';

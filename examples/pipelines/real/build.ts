@@ -9,7 +9,9 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { writeWhole } from '../../../src/artifacts/index.js';
 import { streamOf } from '../../../src/random/index.js';
-import { mobilenetv2, resnet18, vitExported } from '../../models/index.js';
+import { vitExported } from '../../models/exported-vit.js';
+import { mobilenetv2 } from '../../models/mobilenetv2.js';
+import { resnet18 } from '../../models/resnet18.js';
 
 const PIXELS = 96;
 

@@ -10,7 +10,7 @@ import {
   pathFrom,
   relativePath,
 } from '../../artifacts/index.js';
-import type { ServedPlan } from '../../serving/index.js';
+import type { ServedPlan } from '../../plans/index.js';
 import { LEAST_MEASURED, type MeasuredPool } from './measured.js';
 
 /** CorrectionTarget is a profile to correct, and where the result is written. */

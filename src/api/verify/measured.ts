@@ -5,7 +5,7 @@ import type {
   SimulationReport,
   VerifiedExecutions,
 } from '../../artifacts/index.js';
-import type { ServedPlan } from '../../serving/index.js';
+import type { ServedPlan } from '../../plans/index.js';
 import type { SimulationSetup } from '../../simulation/index.js';
 
 /** The median of fewer batches says little. */

@@ -6,7 +6,7 @@ import {
   type Loaded,
   type ToldFaults,
 } from '../../artifacts/index.js';
-import type { Application } from '../../serving/index.js';
+import type { Application } from '../../plans/index.js';
 import type { TraceWorkload } from '../../simulation/index.js';
 
 const NS_PER_S = 1e9;

@@ -24,7 +24,7 @@ export async function serverScheduler({ value: { serving }, path }: Loaded<'load
       options: {},
       faults: [fault('its server followed a schedule of devices, and that is not verified', path)],
     };
-  const { planChoices, servingFaults } = await import('../../serving/index.js');
+  const { planChoices, servingFaults } = await import('../../plans/index.js');
   const faults = servingFaults({ serving }).map(({ message, path: at = '' }) =>
     fault(message, `${path}#${at}`),
   );
@@ -34,7 +34,7 @@ export async function serverScheduler({ value: { serving }, path }: Loaded<'load
 
 /** schedulerNotes says where a server scheduled otherwise than its plan says, and that this was simulated. */
 export async function schedulerNotes({ plan, scheduler }: SimulationSetup): Promise<string[]> {
-  const { plannedScheduler, planTopologyOf } = await import('../../serving/index.js');
+  const { plannedScheduler, planTopologyOf } = await import('../../plans/index.js');
   const leastSloNs = Math.min(...planTopologyOf(plan).models.map(({ sloNs }) => sloNs));
   const planned = plannedScheduler(
     plan.serving,

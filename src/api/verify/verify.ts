@@ -15,7 +15,7 @@ import {
   saveArtifact,
   type Verification,
 } from '../../artifacts/index.js';
-import type { ServedPlan } from '../../serving/index.js';
+import type { ServedPlan } from '../../plans/index.js';
 import type { SimulationSetup } from '../../simulation/index.js';
 import { causesOf, frontMsOf } from './causes.js';
 import { type CorrectionTarget, correctedProfile, correctionTargets, refuseUnmeasured } from './correct.js';
@@ -53,7 +53,7 @@ export interface VerifyOptions {
 export async function verifyLoad(path: string, options: VerifyOptions): Promise<Verification> {
   const { plan: planPath, records, within, correct = [], output, signal } = options;
   const { prepareSimulation } = await import('../../simulation/index.js');
-  const { applicationsOf } = await import('../../serving/index.js');
+  const { applicationsOf } = await import('../../plans/index.js');
   if (output !== undefined) await checkWritable(output);
   const load = await loadArtifact(path, ['load-report']);
   const scheduler = await serverScheduler(load);

@@ -66,7 +66,7 @@ async function compareSpecFile(
   options: Options,
   spec: string,
 ): Promise<ExitCode> {
-  const { compareSpec } = await import('../../api/index.js');
+  const { compareSpec } = await import('../../specs/index.js');
   const { compareNotes, compareTable } = await import('../../report/index.js');
   const { mix: mixes, sweep: sweeps, ...rest } = options;
   const shown = await progress();

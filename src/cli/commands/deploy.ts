@@ -32,7 +32,8 @@ export function deployCommand(): Command {
       )
       .action(
         action<[string], Options>(async ({ terminal, signal, progress }, options, plan) => {
-          const { deployPlan, InputError } = await import('../../api/index.js');
+          const { deployPlan } = await import('../../api/index.js');
+          const { InputError } = await import('../../artifacts/index.js');
           if (options.output === STDOUT)
             throw new InputError(
               'write a bundle to stdout',

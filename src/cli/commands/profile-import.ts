@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { ImportFormat } from '../../api/index.js';
+import type { ImportFormat } from '../../profiler/index.js';
 import { EXIT } from '../exit.js';
 import { wholeNumber, wholeNumbers, withJson } from '../options.js';
 import { fileOf } from '../output.js';

@@ -39,7 +39,7 @@ export function schemaCommand(): Command {
       .addArgument(new Argument('<kind>', 'kind of file').choices(KINDS))
       .action(
         action<[(typeof KINDS)[number]], object>(async ({ terminal }, _options, kind) => {
-          const { schemaText } = await import('../../api/index.js');
+          const { schemaText } = await import('../../artifacts/index.js');
           const text = schemaText(kind);
           terminal.line(text.trimEnd());
           terminal.document(JSON.parse(text));

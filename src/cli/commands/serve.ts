@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { Command } from 'commander';
-import type { ProgressStep, ServeEvent } from '../../api/index.js';
+import type { ProgressStep } from '../../api/index.js';
+import type { ServeEvent } from '../../runtime/index.js';
 import { EXIT } from '../exit.js';
 import { each, portNumber, seconds, wholeNumber, withJson } from '../options.js';
 import { action } from '../run.js';

@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import type { SimulationProgress, SimulationReport, SimulationSweep } from '../../api/index.js';
+import type { SimulationReport, SimulationSweep } from '../../artifacts/index.js';
+import type { SimulationProgress } from '../../simulation/index.js';
 import { EXIT, type ExitCode } from '../exit.js';
 import {
   countingNumber,
@@ -221,7 +222,7 @@ async function simulateSweep(
 
 /** refuseWithSweep refuses options that belong to one run and have no meaning over a sweep. */
 async function refuseWithSweep(options: Options, plan: string): Promise<void> {
-  const { InputError } = await import('../../api/index.js');
+  const { InputError } = await import('../../artifacts/index.js');
   const single = {
     load: '--load',
     rps: '--rps',

@@ -1,11 +1,8 @@
 import { Command, Option } from 'commander';
-import type {
-  InfeasibilityExplanation,
-  PipelineExplanation,
-  PipelinePlan,
-  PlanExplanation,
-  Solved,
-} from '../../api/index.js';
+import type { PipelinePlan } from '../../artifacts/index.js';
+import type { PipelineExplanation } from '../../inferline/index.js';
+import type { InfeasibilityExplanation, PlanExplanation } from '../../milp/index.js';
+import type { Solved } from '../../specs/index.js';
 import { EXIT, type ExitCode } from '../exit.js';
 import { gap, openShare, positiveNumber, wholeNumber, withJson } from '../options.js';
 import { fileOf } from '../output.js';
@@ -100,7 +97,7 @@ async function solveSeveral(
   options: Options,
   specs: string[],
 ): Promise<ExitCode> {
-  const { refuseForSeveral, solveTogether } = await import('../../api/index.js');
+  const { refuseForSeveral, solveTogether } = await import('../../specs/index.js');
   const { planSetLine, planSetTable, setClassTable, standbyLines } = await import('../../report/index.js');
   refuseForSeveral({ ...options });
   const { output, work, timeLimit, strictProfile } = options;
@@ -142,7 +139,7 @@ async function solveSpecFile(
   options: Options,
   spec: string,
 ): Promise<ExitCode> {
-  const { solveSpec } = await import('../../api/index.js');
+  const { solveSpec } = await import('../../specs/index.js');
   const { classUseTable, holdLines, pipelineTable, planHeadline, timesText, timingLines } = await import(
     '../../report/index.js'
   );

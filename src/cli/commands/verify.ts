@@ -76,7 +76,7 @@ async function verify({ terminal, signal }: Context, options: Options, load: str
 
 /** refuseCorrectedOnStdout refuses a corrected profile on stdout, where the tables go, or the verification. */
 async function refuseCorrectedOnStdout({ correct = [] }: Options): Promise<void> {
-  const { InputError } = await import('../../api/index.js');
+  const { InputError } = await import('../../artifacts/index.js');
   const faults = correct
     .filter((text) => text === STDOUT || text.endsWith(`=${STDOUT}`))
     .map((text) => ({ path: `--correct "${text}"`, message: 'a profile is written to a file: name one' }));

@@ -3,8 +3,7 @@
  *
  * Start with `plan.ts`; `plan-model.ts` states the conditions of an integer plan.
  */
-export { diffPlans, type PipelineChange, type PlanDiff } from './diff.js';
-export { pooledFieldChanges } from './diff-fields.js';
+
 export { type PlacementRules, type PoolToPlace, placeVirtualGpus } from './placement.js';
 export { assemblePlan, compareColumns, fitsServers } from './plan.js';
 export { planModel, type UsedColumn, usedColumns, usedRps } from './plan-model.js';

@@ -13,9 +13,9 @@ import {
   parseArtifact,
   schemaText,
 } from '../../../src/artifacts/index.js';
+import { checkPlan } from '../../../src/checks/index.js';
 import { harmless, harmlessLine } from '../../../src/cli/harmless.js';
 import {
-  checkPlan,
   type HighsEngine,
   loadHighs,
   type PooledOutcome,

@@ -13,7 +13,7 @@ import type {
   Profile,
   SimulationReport,
 } from '../../../src/artifacts/index.js';
-import type { ServedPlan } from '../../../src/serving/index.js';
+import type { ServedPlan } from '../../../src/plans/index.js';
 import { planOf } from '../../serving/plans.js';
 
 const part = (device: string, us: number) => ({ device, batch: 2, latencyUs: (b: number) => us * b });

@@ -9,9 +9,9 @@ import { type MadeSpec, problemOf, written } from '../../../bench/refute/pooled/
 import { falseRemedies } from '../../../bench/refute/pooled/remedies.js';
 import { mistimed } from '../../../bench/refute/pooled/timed.js';
 import { overvalued } from '../../../bench/refute/pooled/values.js';
-import { type PlanExplanation, solveSpec } from '../../../src/api/index.js';
 import type { NoPlan, PooledPlan, Profile } from '../../../src/artifacts/index.js';
-import type { PooledProblem } from '../../../src/milp/index.js';
+import type { PlanExplanation, PooledProblem } from '../../../src/milp/index.js';
+import { solveSpec } from '../../../src/specs/index.js';
 
 /** One block of 10 ms, or 12 ms for two requests, on a GPU or on half of one. */
 const PROFILE: Profile = {

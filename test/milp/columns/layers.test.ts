@@ -1,15 +1,15 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { randomProblem, type Shape, stream } from '../../../bench/refute/pooled/random-problem.js';
 import type { Profile } from '../../../src/artifacts/index.js';
+import { checkPlan } from '../../../src/checks/index.js';
 import {
-  checkPlan,
-  diffPlans,
   explainPlan,
   type HighsEngine,
   loadHighs,
   type PooledProblem,
   planPooled,
 } from '../../../src/milp/index.js';
+import { diffPlans } from '../../../src/plans/index.js';
 import { cases } from '../../cases.js';
 
 const SHAPE: Shape = { classes: 2, blocks: 4, batches: 2, virtual: [1, 2], models: 1, mostGpus: 8 };

@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { BruteForce } from '../../../bench/refute/pooled/brute-force.js';
 import { randomProblem, type Shape } from '../../../bench/refute/pooled/random-problem.js';
+import { checkPlan } from '../../../src/checks/index.js';
 import { type ColumnSet, enumerateColumns } from '../../../src/milp/columns/columns.js';
-import { checkPlan, type HighsEngine, loadHighs, type PooledProblem } from '../../../src/milp/index.js';
+import { type HighsEngine, loadHighs, type PooledProblem } from '../../../src/milp/index.js';
 import { type Grid, gridOf, leastCommonMultiple, ModelGrid } from '../../../src/milp/integer/grid.js';
 import { searchPositions } from '../../../src/milp/integer/positions.js';
 import { assemblePlan } from '../../../src/milp/plan/plan.js';

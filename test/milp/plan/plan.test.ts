@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { checkPlan, type PooledProblem } from '../../../src/milp/index.js';
+import { checkPlan } from '../../../src/checks/index.js';
+import type { PooledProblem } from '../../../src/milp/index.js';
 import { assemblePlan, compareColumns, fitsServers, type PlanFacts } from '../../../src/milp/plan/plan.js';
 import { type UsedColumn, usedRps } from '../../../src/milp/plan/plan-model.js';
 import { settledShares } from '../../../src/milp/plan/settled-shares.js';

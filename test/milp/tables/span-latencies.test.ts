@@ -11,7 +11,7 @@ import {
   type PlannedPartition,
   type Profile,
 } from '../../../src/artifacts/index.js';
-import { unitsOf } from '../../../src/milp/check/check-units.js';
+import { unitsOf } from '../../../src/checks/pooled/check-units.js';
 import { blockRows } from '../../../src/milp/tables/block-rows.js';
 import { layerRows } from '../../../src/milp/tables/layer-rows.js';
 import type { ProfileRows } from '../../../src/milp/tables/profile-rows.js';

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { bert, mobilenetv2, unet } from '../../../examples/models/index.js';
+import { bert } from '../../../examples/models/bert.js';
+import { mobilenetv2 } from '../../../examples/models/mobilenetv2.js';
+import { unet } from '../../../examples/models/unet.js';
 import {
   batchDim,
   bindDims,

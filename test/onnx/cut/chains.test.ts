@@ -1,7 +1,8 @@
 import onnxProto from 'onnx-proto';
 import * as ort from 'onnxruntime-node';
 import { describe, expect, it } from 'vitest';
-import { bert, unet } from '../../../examples/models/index.js';
+import { bert } from '../../../examples/models/bert.js';
+import { unet } from '../../../examples/models/unet.js';
 import {
   bindDims,
   exposeTensors,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { mobilenetv2 } from '../../../examples/models/index.js';
+import { mobilenetv2 } from '../../../examples/models/mobilenetv2.js';
 import { InputError } from '../../../src/artifacts/index.js';
 import {
   batchDim,

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as ort from 'onnxruntime-node';
 import { expect, it } from 'vitest';
-import { bert } from '../../../examples/models/index.js';
+import { bert } from '../../../examples/models/bert.js';
 import { readModel, withoutWeights } from '../../../src/onnx/index.js';
 import * as w from '../writer.js';
 

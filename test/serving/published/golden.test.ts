@@ -6,6 +6,7 @@ import {
   publishedInstances,
   publishedPlan,
 } from '../../../bench/ppipe/plans.js';
+import { topologyOf } from '../../../src/plans/index.js';
 import { type Stream, streamOf } from '../../../src/random/index.js';
 import {
   busyUntilTables,
@@ -15,7 +16,6 @@ import {
   ReservationCore,
   type ServingCore,
   StageLocalCore,
-  topologyOf,
 } from '../../../src/serving/index.js';
 import { cases } from '../../cases.js';
 import { MADE_INSTANCE, madeProfileOf } from '../../ppipe/made-instance.js';

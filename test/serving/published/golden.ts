@@ -2,14 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import type { Instance } from '../../../bench/ppipe/instances.js';
 import { profilesIn, publishedInstances, publishedPlan } from '../../../bench/ppipe/plans.js';
-import {
-  Answer,
-  Decision,
-  Decisions,
-  type ServingCore,
-  type Topology,
-  topologyOf,
-} from '../../../src/serving/index.js';
+import { topologyOf } from '../../../src/plans/index.js';
+import { Answer, Decision, Decisions, type ServingCore, type Topology } from '../../../src/serving/index.js';
 import {
   OutcomeCode,
   type SimulationObserver,

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { NONE } from '../../../src/collections/index.js';
+import { topologyOf } from '../../../src/plans/pooled/topology.js';
 import type { Booking } from '../../../src/serving/reservation/booking.js';
 import { Dispatcher } from '../../../src/serving/reservation/dispatcher.js';
 import { RESERVATION_POLICY, type ReservationPolicy } from '../../../src/serving/reservation/policy.js';
 import { Durations } from '../../../src/serving/state/index.js';
-import { topologyOf } from '../../../src/serving/pooled-topology.js';
 import { MS, stage } from '../by-hand.js';
 import { type PipelineShape, planOf } from '../plans.js';
 

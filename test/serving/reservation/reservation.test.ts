@@ -6,6 +6,7 @@ import {
   publishedInstances,
   publishedPlan,
 } from '../../../bench/ppipe/plans.js';
+import { topologyOf } from '../../../src/plans/index.js';
 import { type Stream, streamOf } from '../../../src/random/index.js';
 import {
   busyUntilTables,
@@ -16,7 +17,6 @@ import {
   type ReservationPolicy,
   replay,
   type Topology,
-  topologyOf,
 } from '../../../src/serving/index.js';
 import { type SimulationObserver, simulate } from '../../../src/simulator/index.js';
 import { arrivals, arrivalsAt } from '../../../src/workload/index.js';

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { NONE } from '../../../src/collections/index.js';
+import { topologyOf } from '../../../src/plans/pooled/topology.js';
 import { Decision, Decisions } from '../../../src/serving/decisions.js';
 import { GapBooking } from '../../../src/serving/reservation/gap-booking.js';
 import { Journeys, Leg, Path } from '../../../src/serving/reservation/path.js';
 import { ReservedForwarding } from '../../../src/serving/reservation/reserved-forwarding.js';
 import { Durations, OpenBatches } from '../../../src/serving/state/index.js';
-import { topologyOf } from '../../../src/serving/pooled-topology.js';
 import { BYTES_PER_MS, MS, stage } from '../by-hand.js';
 import { type PartShape, planOf } from '../plans.js';
 

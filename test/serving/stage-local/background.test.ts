@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { NONE } from '../../../src/collections/index.js';
-import { topologyOf } from '../../../src/serving/index.js';
+import { topologyOf } from '../../../src/plans/index.js';
 import { Background } from '../../../src/serving/stage-local/background.js';
 import { DEFAULT_POLICY, type LateRule } from '../../../src/serving/stage-local/policy.js';
 import { PlanColumns, Requests, TaskQueues } from '../../../src/serving/state/index.js';

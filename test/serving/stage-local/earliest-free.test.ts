@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { NONE } from '../../../src/collections/index.js';
-import { planTopologyOf, topologyOf } from '../../../src/serving/index.js';
+import { planTopologyOf, topologyOf } from '../../../src/plans/index.js';
 import { EarliestFree } from '../../../src/serving/stage-local/earliest-free.js';
 import { Durations, OpenBatches, PlanColumns, Requests } from '../../../src/serving/state/index.js';
 import type { Topology } from '../../../src/serving/topology.js';

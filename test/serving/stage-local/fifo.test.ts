@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { topologyOf } from '../../../src/plans/index.js';
 import { streamOf } from '../../../src/random/index.js';
-import { FIFO_POLICY, topologyOf } from '../../../src/serving/index.js';
+import { FIFO_POLICY } from '../../../src/serving/index.js';
 import { arrivals } from '../../../src/workload/index.js';
 import { affine, planOf } from '../plans.js';
 import { runVirtual } from '../virtual-driver.js';

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Lists } from '../../../src/collections/index.js';
-import { GEAR_POLICY, planTopologyOf, StageLocalCore } from '../../../src/serving/index.js';
+import { planTopologyOf } from '../../../src/plans/index.js';
+import { GEAR_POLICY, StageLocalCore } from '../../../src/serving/index.js';
 import { Gears } from '../../../src/serving/stage-local/gears.js';
 import { LoadShares } from '../../../src/serving/stage-local/load-shares.js';
 import type { GearTable } from '../../../src/serving/topology.js';

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { topologyOf } from '../../../src/plans/index.js';
 import { streamOf } from '../../../src/random/index.js';
 import {
   type Decisions,
@@ -9,7 +10,6 @@ import {
   StageLocalCore,
   type StageLocalPolicy,
   type Topology,
-  topologyOf,
 } from '../../../src/serving/index.js';
 import { simulate } from '../../../src/simulator/index.js';
 import { arrivals, arrivalsAt } from '../../../src/workload/index.js';

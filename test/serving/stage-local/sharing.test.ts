@@ -1,10 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  FIFO_POLICY,
-  pipelineTopologyOf,
-  StageLocalCore,
-  type StageLocalPolicy,
-} from '../../../src/serving/index.js';
+import { pipelineTopologyOf } from '../../../src/plans/index.js';
+import { FIFO_POLICY, StageLocalCore, type StageLocalPolicy } from '../../../src/serving/index.js';
 import { edge, pipelineOf } from '../../pipeline-plans.js';
 import { comes, ends, isThere, starts, Told, up } from '../told.js';
 

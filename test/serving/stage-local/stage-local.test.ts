@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { topologyOf } from '../../../src/plans/index.js';
 import { streamOf } from '../../../src/random/index.js';
 import {
   DEFAULT_POLICY,
@@ -8,7 +9,6 @@ import {
   replay,
   StageLocalCore,
   type StageLocalPolicy,
-  topologyOf,
 } from '../../../src/serving/index.js';
 import { arrivalTimes } from '../../../src/workload/index.js';
 import { cases } from '../../cases.js';

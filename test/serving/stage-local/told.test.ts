@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { planTopologyOf, topologyOf } from '../../../src/plans/index.js';
 import {
   GEAR_POLICY,
-  planTopologyOf,
   REACTIVE_POLICY,
   StageLocalCore,
   type StageLocalPolicy,
   type Topology,
-  topologyOf,
 } from '../../../src/serving/index.js';
 import { gearPlan } from '../../gear-plans.js';
 import { BYTES_PER_MS, chainOf, MS, modelOf, stage } from '../by-hand.js';

@@ -1,14 +1,13 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { PipelinePlan } from '../../../src/artifacts/index.js';
 import { ToldFaults } from '../../../src/artifacts/index.js';
+import { chosenTuner, planTopologyOf } from '../../../src/plans/index.js';
 import { streamOf } from '../../../src/random/index.js';
 import {
   chosenScheduler,
-  chosenTuner,
   type Decisions,
   type LogEntry,
   makeCore,
-  planTopologyOf,
   replay,
   type StageLocalPolicy,
 } from '../../../src/serving/index.js';

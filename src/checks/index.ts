@@ -1,0 +1,18 @@
+/**
+ * This room checks plans of all kinds again: what a pooled plan answers, where a plan contradicts itself, and whether the
+ * devices of pipelines and cascades are as many as it says.
+ *
+ * It takes plans as their files have them, with specs and profiles as values, and gives faults. It shares nothing with what
+ * makes plans: an arrow rule lets it see `artifacts` only, so that a bug would have to be made twice to pass. It searches
+ * nothing and simulates nothing. Start reading at `pooled/check.ts`.
+ */
+export { gearPlanFaults } from './gears/index.js';
+export {
+  checkedOutcome,
+  checkPlacement,
+  checkPlan,
+  planFaults,
+  sharingFaults,
+  unitsOf,
+} from './pooled/index.js';
+export { countedPlan, recountFaults } from './recount/index.js';

@@ -1,0 +1,6 @@
+/**
+ * This folder says what a gear plan is: cascades of whole models, and which of them serves which load.
+ */
+export { diffGears, gearFieldChanges } from './diff.js';
+export { servedCascadeOf, unservedCascadeFaults } from './served-cascade.js';
+export { gearTopologyOf } from './topology.js';

@@ -1,0 +1,67 @@
+import { type Fault, fault, type GearPlan, type GearStage, type TensorSpec } from '../../artifacts/index.js';
+
+/** ServedCascade is a gear plan as its clients see it: as one model, which is fed and answers as each of its models. */
+export interface ServedCascade {
+  readonly inputs: readonly TensorSpec[];
+  readonly outputs: readonly TensorSpec[];
+}
+
+/** servedCascadeOf gives the tensors of a gear plan's models, which are alike. */
+export function servedCascadeOf({ stages }: Pick<GearPlan, 'stages'>): ServedCascade {
+  const { inputs = [], outputs = [] } = stages[0] as GearStage;
+  return { inputs: inputs.map(({ from: _, ...spec }) => spec), outputs };
+}
+
+/**
+ * unservedCascadeFaults tells what a gear plan lacks for its models to be run: tensors that its profiles do not describe,
+ * models that are not fed or do not answer alike, and outputs from which certainty follows.
+ */
+export function unservedCascadeFaults({ stages }: Pick<GearPlan, 'stages'>): Fault[] {
+  const [first] = stages as [GearStage];
+  return stages.flatMap((stage, i) => {
+    const at = `/stages/${i}`;
+    const unknown = (['inputs', 'outputs'] as const).flatMap((which) =>
+      stage[which] === undefined
+        ? [fault(`has none: its profile does not say the model's ${which}`, `${at}/${which}`)]
+        : [],
+    );
+    if (unknown.length > 0) return unknown;
+    const differing = (['inputs', 'outputs'] as const).flatMap((which) => {
+      const [own, wanted] = [wordsOf(stage[which]), wordsOf(first[which])];
+      return own === wanted || first[which] === undefined
+        ? []
+        : [
+            fault(
+              `are ${own}, and those of ${first.name} are ${wanted}: all models must be alike`,
+              `${at}/${which}`,
+            ),
+          ];
+    });
+    return [...differing, ...scoreFaults(stage, at)];
+  });
+}
+
+function scoreFaults({ output, outputs = [] }: GearStage, at: string): Fault[] {
+  const has = outputs.map(({ name }) => name).join(', ');
+  if (output === undefined)
+    return [
+      fault(
+        `is needed: the model has several outputs, ${has}; name that of the scores in the spec`,
+        `${at}/output`,
+      ),
+    ];
+  const found = outputs.find(({ name }) => name === output);
+  if (found === undefined) return [fault(`is ${output}, and the model has ${has}`, `${at}/output`)];
+  return found.dtype === 'string'
+    ? [fault(`is ${output}, which is text; certainty follows from numbers`, `${at}/output`)]
+    : [];
+}
+
+function wordsOf(specs: readonly TensorSpec[] | undefined): string {
+  return (specs ?? [])
+    .map(({ name, dtype, shape, batchAxis }) => {
+      const sizes = shape.map((size, axis) => (axis === batchAxis ? '*' : String(size)));
+      return `${name} ${dtype}[${sizes.join(', ')}]`;
+    })
+    .join(', ');
+}

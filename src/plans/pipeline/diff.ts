@@ -1,0 +1,130 @@
+import {
+  byName,
+  changeOf,
+  classChanges,
+  differs,
+  type FieldChange,
+  type PipelinePlan,
+  type PlanDifference,
+  type PlannedStage,
+  planChanges,
+  type StageDifference,
+  sidesOf,
+  type WhenOutput,
+} from '../../artifacts/index.js';
+import { movedGpus } from '../stages/index.js';
+
+/** PipelineDiff is a difference without the head of its file. */
+export type PipelineDiff = Omit<PlanDifference, '$schema' | 'kind' | 'version' | 'tool' | 'inputs'>;
+
+/**
+ * diffPipelines compares two plans of pipelines, `a` before and `b` after: cost (or rates, where a plan has no price),
+ * SLO, stages by their names, and GPUs that hold other models than before.
+ */
+export function diffPipelines(a: PipelinePlan, b: PipelinePlan): PipelineDiff {
+  const rates = changeOf(a.throughputRps, b.throughputRps);
+  const priced = a.hourlyCost !== undefined && b.hourlyCost !== undefined;
+  const slo = changeOf(a.sloMs, b.sloMs);
+  const names = [...new Set([...a.stages, ...b.stages].map(({ name }) => name))];
+  const stages = names
+    .map((name) =>
+      stageDifference(
+        name,
+        [a, b].map((plan) => plan.stages.find((stage) => stage.name === name)),
+      ),
+    )
+    .filter(stageDiffers);
+  const classes = classChanges(a.classes, b.classes);
+  const gpusMoved = movedGpus(a, b);
+  const objectives = sidesOf(objectivesText(a), objectivesText(b));
+  const isAskedAlike = objectives.before === objectives.after && !differs(slo);
+  const alike = stages.length + classes.length + gpusMoved === 0 && !differs(rates) && isAskedAlike;
+  return {
+    objective: priced
+      ? { kind: 'cost', ...changeOf(a.hourlyCost, b.hourlyCost) }
+      : { kind: 'throughput', ...rates },
+    models: [
+      {
+        ...{ name: b.name, throughputRps: rates, sloMs: slo },
+        ...(isAskedAlike ? {} : { objectives }),
+        pipelines: [],
+      },
+    ],
+    stages,
+    classes,
+    gpusMoved,
+    same: alike && JSON.stringify(a.exclusive ?? []) === JSON.stringify(b.exclusive ?? []),
+  };
+}
+
+/** What `diffPipelines` tells: rate, SLO and objectives, the GPUs in use, and stages that come, go or are served otherwise. */
+const TOLD: readonly RegExp[] = [
+  /^\/(throughputRps|sloMs|attainment)$/,
+  /^\/objectives(\/\d+(\/(sloMs|attainment))?)?$/,
+  /^\/classes\/[^/]+\/used$/,
+  /^\/stages\/[^/]+(\/(device|virtual|batch|replicas|standby|scaleFactor|throughputRps))?$/,
+  /^\/stages\/[^/]+\/next\/\d+(\/(to|probability|when.*))?$/,
+  /^\/stages\/[^/]+\/inputs(\/\d+(\/(name|from.*))?)?$/,
+];
+
+/**
+ * pipelineFieldChanges lists all fields that differ and that `diffPipelines` does not tell. A trace is told by the envelope
+ * that it gives, as its path is relative to another file.
+ */
+export function pipelineFieldChanges(a: PipelinePlan, b: PipelinePlan): FieldChange[] {
+  const own = ({ stages, load }: PipelinePlan) => ({
+    stages: byName(stages),
+    load: load !== undefined && 'trace' in load ? undefined : load,
+  });
+  return planChanges([a, b], own, TOLD);
+}
+
+/** objectivesText says which share of the requests must be answered within which SLO. */
+function objectivesText({ sloMs, attainment, objectives = [] }: PipelinePlan): string {
+  return [{ sloMs, attainment }, ...objectives]
+    .map((one) => `${Number((100 * one.attainment).toPrecision(12))} % in ${one.sloMs} ms`)
+    .join(', ');
+}
+
+function stageDifference(name: string, [a, b]: readonly (PlannedStage | undefined)[]): StageDifference {
+  return {
+    name,
+    devices: sidesOf(a && devicesText(a), b && devicesText(b)),
+    batch: changeOf(a?.batch, b?.batch),
+    replicas: changeOf(a?.replicas, b?.replicas),
+    standby: changeOf(a?.standby, b?.standby),
+    scaleFactor: changeOf(a?.scaleFactor, b?.scaleFactor),
+    throughputRps: changeOf(a?.throughputRps, b?.throughputRps),
+    next: sidesOf(a && nextText(a), b && nextText(b)),
+    inputs: sidesOf(a && inputsText(a), b && inputsText(b)),
+  };
+}
+
+function devicesText({ device, virtual }: PlannedStage): string {
+  return virtual === 1 ? device : `1/${virtual} ${device}`;
+}
+
+function nextText({ next }: PlannedStage): string {
+  if (next.length === 0) return 'none';
+  return next
+    .map(({ to, probability, when }) => {
+      const share = probability === undefined ? to : `${to} ${probability}`;
+      return when === undefined ? share : `${share} where ${whenText(when)}`;
+    })
+    .join(', ');
+}
+
+function whenText({ output, index, atLeast, below }: WhenOutput): string {
+  const value = index === undefined ? output : `${output}[${index}]`;
+  return atLeast === undefined ? `${value} < ${below}` : `${value} >= ${atLeast}`;
+}
+
+function inputsText({ inputs }: PlannedStage): string {
+  return (inputs ?? []).map(({ name, from }) => `${name} from ${from.join(' or ')}`).join(', ') || 'none';
+}
+
+function stageDiffers(stage: StageDifference): boolean {
+  const { batch, replicas, standby, scaleFactor, throughputRps } = stage;
+  if ([stage.devices, stage.next, stage.inputs].some((one) => one?.before !== one?.after)) return true;
+  return [batch, replicas, standby, scaleFactor, throughputRps].some((one) => one && differs(one));
+}

@@ -1,0 +1,30 @@
+/**
+ * This folder says what a pipeline plan is: the graph of its stages, its topology, tensors, tuner and spare devices.
+ */
+export { figureFaults, pipelinePlanFaults } from './check.js';
+export {
+  CERTAIN,
+  type ConditionalEdge,
+  conditionalEdges,
+  type VerdictChoice,
+  verdictChoices,
+} from './choices.js';
+export { diffPipelines, pipelineFieldChanges } from './diff.js';
+export {
+  ancestorsOf,
+  countFaults,
+  edgeOf,
+  type GivenEdge,
+  type GraphEdge,
+  predecessorsOf,
+  REQUEST,
+  type ReadGraph,
+  readStageGraph,
+  type StageGraph,
+} from './graph.js';
+export type { PipelinePlanBody } from './plan-body.js';
+export { type ServedStage, type ServedStages, servedPipelineOf, unservedFaults } from './served.js';
+export { heldTogether, withSpares } from './spares.js';
+export { bytesPerRow, wireStages } from './tensors.js';
+export { pipelineTopologyOf } from './topology.js';
+export { chosenTuner, type TunerOptions } from './tuned-pipeline.js';

@@ -1,0 +1,61 @@
+import type { PipelinePlan, PlannedEdge, PlannedStage } from '../../artifacts/index.js';
+import type { Edge, Pool, Topology } from '../../serving/index.js';
+import { linksByServer } from '../../serving/index.js';
+import { stageDevices, stagePool, transfersAlong } from '../stages/index.js';
+import type { TopologyOptions } from '../topology-options.js';
+
+const NS_PER_MS = 1e6;
+
+/**
+ * pipelineTopologyOf makes the topology of a pipeline plan: one application whose stages are those of the plan, in their
+ * order. Stages that follow one another without a choice, a split or a merge are a chain. It is pure, and its cost is
+ * linear in the plan.
+ */
+export function pipelineTopologyOf(
+  plan: PipelinePlan,
+  options: Pick<TopologyOptions, 'sloMs' | 'transfers'> = {},
+): Topology {
+  const pools = plan.stages.map((stage, i) =>
+    poolOf(plan, stage, { partition: i, transfers: options.transfers }),
+  );
+  if (isChain(plan)) {
+    pools.forEach((pool, i) => {
+      delete pool.edges;
+      if (i + 1 < pools.length) pool.next = i + 1;
+    });
+  }
+  const devices = stageDevices(plan, pools);
+  const sloNs = Math.round((options.sloMs ?? plan.sloMs) * NS_PER_MS);
+  const application = { name: plan.name, sloNs, throughputRps: plan.throughputRps, entries: [0] };
+  return { models: [application], pools, devices, links: linksByServer(devices) };
+}
+
+/** isChain tells whether each stage but the last leads to the one after it, always and to no other. */
+function isChain({ stages }: PipelinePlan): boolean {
+  return stages.every(({ next }, i) => {
+    const [edge] = next;
+    if (i === stages.length - 1) return edge === undefined;
+    return edge !== undefined && next.length === 1 && edge.to === stages[i + 1]?.name && isAlways(edge);
+  });
+}
+
+function isAlways({ probability, when }: PlannedEdge): boolean {
+  return probability === undefined && when === undefined;
+}
+
+function poolOf(
+  plan: PipelinePlan,
+  stage: PlannedStage,
+  { partition, transfers }: { readonly partition: number; readonly transfers: TopologyOptions['transfers'] },
+): Pool {
+  const edges = stage.next.map((edge): Edge => {
+    const to = plan.stages.findIndex(({ name }) => name === edge.to);
+    const sent = { from: stage, to: plan.stages[to] as PlannedStage, bytes: edge.transferBytes };
+    return {
+      to,
+      when: { kind: isAlways(edge) ? 'always' : 'verdict' },
+      ...transfersAlong(plan.cluster, sent, transfers),
+    };
+  });
+  return stagePool({ stage, partition, throughputRps: plan.throughputRps, edges });
+}

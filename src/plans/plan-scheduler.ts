@@ -1,0 +1,115 @@
+import {
+  DEFAULT_SCHEDULER,
+  type Fault,
+  fault,
+  option,
+  type PlanServing,
+  type PolicyGiven,
+  ToldFaults,
+} from '../artifacts/index.js';
+import type { ChosenScheduler } from '../serving/index.js';
+import { choicesGiven, chosenScheduler, type SchedulerOptions } from '../serving/index.js';
+
+/**
+ * The most slack kept before deadlines for work outside the core: reading, answering and inexact timers. The
+ * slack is a fiftieth of the SLO, and at most this.
+ */
+const MOST_SLACK_NS = 3e6;
+
+const NO_TUNER = { kind: 'none' };
+
+/** PlannedFor says what a scheduler is to serve, and which one the options ask for. */
+interface PlannedFor {
+  readonly options: SchedulerOptions;
+  /** The shortest SLO of the models. */
+  readonly leastSloNs: number;
+  /** The kind of the plan, where the options may name a scheduler that is not for it. */
+  readonly kind?: string;
+}
+
+/**
+ * plannedScheduler finds the scheduler that serves a plan: the one that the plan names (`stage-local` where it names
+ * none), with the plan's choices and then those of the options. Where the options name another scheduler or a preset,
+ * the plan's choices do not count. A policy with a `slackNs` that nobody sets gets a fiftieth of the least SLO, at most
+ * 3 ms; a preset keeps its own. Reservations have none, because the time of reading and answering lengthens the measured
+ * executions and is expected from then on.
+ * @param told where every fault of the options is added; the result is only to be used if there is none
+ * @returns undefined where the scheduler or the preset does not exist
+ */
+export function plannedScheduler(
+  { scheduler: planned = DEFAULT_SCHEDULER, policy: choices }: Partial<PlanServing> = {},
+  { options, leastSloNs, kind }: PlannedFor,
+  told: ToldFaults,
+): ChosenScheduler | undefined {
+  const { preset, policy: asked = [] } = options;
+  const scheduler = askedScheduler(options, told) ?? planned;
+  const isPlanned = scheduler === planned && preset === undefined;
+  if (scheduler === 'gears' && scheduler !== planned) told.add(...gearsFaults(kind, option('scheduler')));
+  const policy = [...(isPlanned ? planChoices(choices) : []), ...asked];
+  const chosen = chosenScheduler({ scheduler, preset, policy }, told);
+  const isSet = choicesGiven(policy).includes('slackNs');
+  if (chosen === undefined || preset !== undefined || isSet || !('slackNs' in chosen.policy)) return chosen;
+  const slackNs = Math.min(MOST_SLACK_NS, Math.floor(leastSloNs / 50));
+  return { ...chosen, policy: { ...chosen.policy, slackNs } };
+}
+
+/** askedScheduler is the scheduler that the options name, or the policy files among them. They may not disagree. */
+function askedScheduler({ scheduler, policy = [] }: SchedulerOptions, told: ToldFaults): string | undefined {
+  let asked = scheduler;
+  let by = option('scheduler');
+  for (const given of policy) {
+    if (typeof given === 'string' || given.scheduler === undefined) continue;
+    const at = `${given.at}/scheduler`;
+    if (asked !== undefined && asked !== given.scheduler)
+      told.add(fault(`is ${given.scheduler}, but ${by} is ${asked}: leave out one of them`, at));
+    if (asked === undefined) [asked, by] = [given.scheduler, at];
+  }
+  return asked;
+}
+
+/**
+ * servingFaults finds what is wrong with the scheduler that a plan or spec names, and with its choices. A policy that
+ * only replays the published simulator is one of these faults, because no server could run it.
+ */
+export function servingFaults({
+  serving,
+  kind,
+}: {
+  readonly serving?: PlanServing;
+  readonly kind?: string;
+}): Fault[] {
+  if (serving === undefined) return [];
+  const told = new ToldFaults();
+  const policy = planChoices(serving.policy);
+  const chosen = chosenScheduler({ scheduler: serving.scheduler, policy }, told);
+  if (chosen !== undefined) told.add(...replayFaults(chosen));
+  const { faults } = told.error('serve');
+  const isTuned = (serving.tuner ?? NO_TUNER).kind !== 'none';
+  return [
+    ...(serving.scheduler === 'gears' ? gearsFaults(kind, '/serving/scheduler') : []),
+    ...faults.map(({ message, path }) =>
+      fault(message, path.startsWith('/serving/') ? path : '/serving/scheduler'),
+    ),
+    ...(isTuned && kind?.startsWith('pooled') === true
+      ? [fault('changes the replicas of pipelines, and this is pooled', '/serving/tuner')]
+      : []),
+  ];
+}
+
+/** gearsFaults refuses the scheduler of gear plans where the plan is of another kind. */
+function gearsFaults(kind: string | undefined, at: string): Fault[] {
+  if (kind === undefined || kind === 'gear-plan' || kind === 'cascade') return [];
+  return [fault('is gears, which serves gear plans only', at)];
+}
+
+/** replayFaults refuses the reservation tables of the published simulator, which book devices that are busy. */
+export function replayFaults({ name, policy }: ChosenScheduler): Fault[] {
+  if (policy.tables !== 'busy-until') return [];
+  const said = `${name} with tables=busy-until replays the published simulator, and is only simulated`;
+  return [fault(said, option('scheduler'))];
+}
+
+/** planChoices gives the choices of a plan as those of `--policy`. */
+export function planChoices(policy: PlanServing['policy'] = {}): PolicyGiven[] {
+  return [{ at: '/serving/policy', choices: policy }];
+}

@@ -1,0 +1,26 @@
+import type { NoPlan, NoPlanReason } from '../artifacts/index.js';
+
+/** EndedSearch is a search that found no plan, and proved nothing. */
+interface EndedSearch {
+  /** What ended it; absent where plans were found, and none held what it was to hold. */
+  readonly limit?: NoPlan['limit'];
+  /** What was in the way of the plans that it tried, as far as that is known. */
+  readonly reasons?: readonly Pick<NoPlanReason, 'text'>[];
+}
+
+/** endedReasons says why a search has no plan: what was in the way, or else what ended it. */
+export function endedReasons({ limit, reasons = [] }: EndedSearch): string[] {
+  if (reasons.length > 0) return reasons.map(({ text }) => text);
+  const before = 'before a plan was found, or it was proved that there is none';
+  switch (limit) {
+    case 'time':
+      return [`the time was over ${before}`];
+    case 'interrupted':
+      return [`the search was stopped ${before}`];
+    case 'work':
+    case 'gap':
+      return [`the search did the work that it is allowed ${before}`];
+    case undefined:
+      return ['no plan that was found holds in simulation what is asked for'];
+  }
+}

@@ -1,0 +1,160 @@
+import type { PipelineSpec } from '../../artifacts/index.js';
+import {
+  type Configuration,
+  chosenSpec,
+  chosenStages,
+  estimatorOf,
+  isLinked,
+  type PipelineEstimator,
+  type PlannerInput,
+  type PlanningProblem,
+  type Sample,
+} from '../../inferline/index.js';
+import { quantileOfSorted } from '../../metrics/index.js';
+import {
+  type GivenProblem,
+  objectiveNotes,
+  type PipelineFiles,
+  planChosen,
+  resolveGiven,
+  shareWithin,
+} from '../../pipeline/index.js';
+import type { PipelinePlanBody } from '../../plans/index.js';
+import { LinkedSample } from './linked-sample.js';
+import { SAMPLE_SEED } from './pipeline-sample.js';
+
+const NS_PER_MS = 1e6;
+
+/** Costs and rates that differ by less, relatively, are equal. */
+const ROUNDING = 1e-9;
+
+/**
+ * costProof says how near a cost is to a bound on what any plan costs. There is no gap where the bound is 0 and the cost is
+ * not, because no ratio says it.
+ * @throws Error where the plan costs less than its bound, which is then no bound
+ */
+export function costProof(hourlyCost: number, lowerBound: number) {
+  if (lowerBound > hourlyCost + ROUNDING * Math.max(1, hourlyCost))
+    throw new Error(
+      `the plan costs ${hourlyCost}, and it was proved that none costs less than ${lowerBound}`,
+    );
+  const bound = Math.min(hourlyCost, lowerBound);
+  const isOptimal = hourlyCost <= bound * (1 + ROUNDING);
+  return {
+    status: isOptimal ? ('optimal' as const) : ('feasible' as const),
+    objective: {
+      kind: 'cost' as const,
+      value: hourlyCost,
+      bound: isOptimal ? hourlyCost : bound,
+      ...(isOptimal ? { gap: 0 } : bound === 0 ? {} : { gap: hourlyCost / bound - 1 }),
+    },
+  };
+}
+
+/** isCoarse says whether a method takes the pipeline for one black box, and proves nothing. */
+export function isCoarse(method: PipelineSpec['planner']['method']): method is 'coarse-mean' | 'coarse-peak' {
+  return method === 'coarse-mean' || method === 'coarse-peak';
+}
+
+/** Planned is what a configuration was chosen for. */
+export interface Planned {
+  readonly problem: PlanningProblem;
+  readonly samples: readonly Sample[];
+  readonly spec: PipelineSpec;
+  readonly files: PipelineFiles;
+  /** Estimators that a search has made, for problems with further candidates behind those of this one. */
+  readonly known?: ReadonlyMap<Sample, PipelineEstimator>;
+}
+
+/** planOf makes the plan of a configuration, with the figures of its sample, over links where batches may wait for them. */
+export function planOf(configuration: Configuration, planned: Planned): PipelinePlanBody {
+  const { problem, samples, spec, files, known } = planned;
+  const links = linkedServing(planned);
+  const latencies = samples.map((sample, draw) => {
+    if (links !== undefined) return links(configuration, draw);
+    const estimator = known?.get(sample) ?? estimatorOf(problem, sample);
+    return estimator.estimate(configuration).latencyNs;
+  });
+  const { notes = [], ...body } = chosenPlan(configuration, { problem, spec, files });
+  const told = [...notes, ...objectiveNotes(spec)];
+  const further = spec.objectives?.map((one) => ({
+    ...one,
+    sampleAttainment: leastWithin(latencies, one.sloMs),
+  }));
+  return {
+    ...body,
+    ...(told.length === 0 ? {} : { notes: told }),
+    method: spec.planner.method,
+    sample: sampleFigures(latencies, spec),
+    ...(further === undefined ? {} : { objectives: further }),
+  };
+}
+
+/** chosenPlan makes the plan of a configuration, which has no figures of the sample yet. */
+export function chosenPlan(
+  configuration: Configuration,
+  { problem, spec, files }: Pick<Planned, 'problem' | 'spec' | 'files'>,
+): PipelinePlanBody {
+  const resolved = resolveGiven(chosenSpec(spec, chosenStages(problem, configuration)), files);
+  return planChosen(resolved.problem as GivenProblem);
+}
+
+/** servedKeepingUp serves no request in time by plans whose servers send less than comes at the mean rate of the load. */
+export function servedKeepingUp(
+  serve: NonNullable<PlannerInput['serve']>,
+  { samples, ...planned }: Planned,
+): NonNullable<PlannerInput['serve']> {
+  return (configuration, draw) => {
+    const { rps = 0, throughputRps } = chosenPlan(configuration, planned);
+    if (throughputRps >= rps * (1 - ROUNDING)) return serve(configuration, draw);
+    return (samples[draw] as Sample).atNs.map(() => Number.POSITIVE_INFINITY);
+  };
+}
+
+/**
+ * linkedServing serves draws of the sample by the simulator, with the links of the servers on which a configuration is
+ * placed; undefined where no batch can wait for a link, and the Estimator says the same in less time.
+ */
+export function linkedServing({ problem, samples, spec, files }: Planned): PlannerInput['serve'] {
+  if (!isLinked(problem)) return undefined;
+  let [last, sample]: [string, LinkedSample | undefined] = ['', undefined];
+  return (configuration, draw) => {
+    const key = `${configuration.candidate} ${configuration.batch} ${configuration.replicas}`;
+    if (sample === undefined || key !== last)
+      sample = new LinkedSample(chosenPlan(configuration, { problem, spec, files }), problem.graph.names);
+    last = key;
+    return sample.latenciesNs(samples[draw] as Sample);
+  };
+}
+
+/** sampleFigures says what the Estimator gives for each draw of the sample. */
+function sampleFigures(
+  latenciesNs: readonly Float64Array[],
+  { sloMs }: PipelineSpec,
+): NonNullable<PipelinePlanBody['sample']> {
+  const sorted = joined(latenciesNs).sort();
+  const quantileMs = (p: number) => (quantileOfSorted(sorted, p) ?? 0) / NS_PER_MS;
+  return {
+    requests: sorted.length,
+    seed: SAMPLE_SEED,
+    draws: latenciesNs.length,
+    attainment: shareWithin(sorted, sloMs),
+    leastAttainment: leastWithin(latenciesNs, sloMs),
+    ...{ p50Ms: quantileMs(0.5), p95Ms: quantileMs(0.95), p99Ms: quantileMs(0.99) },
+  };
+}
+
+function joined(columns: readonly Float64Array[]): Float64Array {
+  const all = new Float64Array(columns.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const column of columns) {
+    all.set(column, at);
+    at += column.length;
+  }
+  return all;
+}
+
+/** leastWithin is the share of requests within an SLO, in the draw where it is least. */
+function leastWithin(latenciesNs: readonly Float64Array[], sloMs: number): number {
+  return Math.min(...latenciesNs.map((one) => (one.length === 0 ? 1 : shareWithin(one, sloMs))));
+}

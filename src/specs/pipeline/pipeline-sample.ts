@@ -1,0 +1,136 @@
+import { fault, InputError, type PipelineLoad, type PipelineSpec } from '../../artifacts/index.js';
+import type { Sample } from '../../inferline/index.js';
+import { drawnDurationNs } from '../../pipeline/index.js';
+import { conditionalEdges, edgeOf, type PipelinePlanBody } from '../../plans/index.js';
+import { requestsInTrace, type Trace } from '../../workload/index.js';
+
+/** The seed of a sample's first draw. `plan simulate` draws other requests unless it is given the same. */
+export const SAMPLE_SEED = 1;
+/** So many requests bring what a draw may bring near what the load brings in the long run. */
+const MANY_REQUESTS = 100_000;
+const DEFAULT_DRAWS = 10;
+const NS_PER_S = 1e9;
+
+/** Every estimate serves the whole sample, and the planner makes hundreds. */
+const MOST_REQUESTS = 5_000_000;
+/** The most requests of a load that nobody searches a plan for, for the plan to have their envelope. */
+const MOST_ENVELOPED = 1_000_000;
+
+/** withEnvelope adds the traffic envelope of the load that a plan was made for, which its tuner follows. */
+export async function withEnvelope(
+  body: PipelinePlanBody,
+  { spec, trace }: { readonly spec: PipelineSpec; readonly trace?: Trace | undefined },
+): Promise<PipelinePlanBody> {
+  const { load } = spec;
+  if (load === undefined || body.envelope !== undefined) return body;
+  const isTuned = [spec.tuner, spec.serving?.tuner?.kind].includes('inferline');
+  if (spec.planner.method === 'given' && !isTuned && requestsInDraw(load, trace) > MOST_ENVELOPED)
+    return body;
+  return withEnvelopeOf(body, await drawnTimes(spec, load, trace));
+}
+
+/** withEnvelopeOf adds the traffic envelope of the draws that a plan was made for. */
+export async function withEnvelopeOf(
+  body: PipelinePlanBody,
+  draws: readonly Float64Array[],
+): Promise<PipelinePlanBody> {
+  const { envelopeOf } = await import('../../serving/index.js');
+  const envelopes = draws.map((atNs) => envelopeOf(atNs, 1e3 * body.longestPath.latencyUs));
+  const envelope = (envelopes[0] ?? []).map(({ windowUs }, k) => ({
+    windowUs,
+    requests: Math.max(...envelopes.map((one) => one[k]?.requests as number)),
+  }));
+  return { ...body, envelope };
+}
+
+/** requestsInDraw is how many requests a draw of a load is expected to bring. */
+export function requestsInDraw(load: PipelineLoad, trace: Trace | undefined): number {
+  if ('rps' in load) return (drawnWorkload(load).durationNs / NS_PER_S) * load.rps;
+  return trace === undefined ? 0 : requestsInTrace(trace);
+}
+
+/** drawsAsked is how often the load of a spec is drawn: of a trace of arrivals once, since only verdicts would differ. */
+function drawsAsked(
+  { planner: { method, draws } }: PipelineSpec,
+  load: PipelineLoad,
+  trace: Trace | undefined,
+): number {
+  if (method === 'given') return 1;
+  if (draws !== undefined) return draws;
+  if (trace?.kind === 'arrivals') return 1;
+  const enough = Math.ceil(MANY_REQUESTS / requestsInDraw(load, trace));
+  return Math.max(1, Math.min(DEFAULT_DRAWS, enough));
+}
+
+/** drawnTimes lists when the requests of each draw arrive; of a trace of arrivals, all are the same. */
+async function drawnTimes(
+  spec: PipelineSpec,
+  load: PipelineLoad,
+  trace: Trace | undefined,
+): Promise<Float64Array[]> {
+  const { arrivalsOf, traceWorkload } = await import('../../simulation/index.js');
+  const { name = 'pipeline' } = spec;
+  const models = [{ name, throughputRps: 1, weight: 1 }];
+  const workload = trace === undefined ? drawnWorkload(load as DrawnLoad) : traceWorkload(trace);
+  const draws = drawsAsked(spec, load, trace);
+  let requests = 0;
+  return Array.from({ length: draws }, (_, draw) => {
+    const arrivals = arrivalsOf(workload, models, SAMPLE_SEED + draw);
+    const times: number[] = [];
+    while (arrivals.next()) {
+      times.push(arrivals.atNs);
+      if (++requests > MOST_REQUESTS) throw tooLong(name, draws);
+    }
+    return Float64Array.from(times);
+  });
+}
+
+/**
+ * pipelineSamples draws the requests that a pipeline is planned for, or takes them from the trace: those that
+ * `plan simulate` draws of the same load with the same seed.
+ * @param trace the load's trace, where it names one
+ * @throws InputError where there is no request, or more than a plan is made for
+ */
+export async function pipelineSamples(
+  spec: PipelineSpec,
+  load: PipelineLoad,
+  trace: Trace | undefined,
+): Promise<Sample[]> {
+  const { drawnFates } = await import('../../simulation/index.js');
+  const { stages, exclusive = [] } = spec;
+  const draws = await drawnTimes(spec, load, trace);
+  if (draws.every(({ length }) => length === 0))
+    throw new InputError(`plan ${spec.name ?? 'pipeline'} for a sample of its load`, [
+      fault('brings no request; give a longer duration or a higher rate', '/load'),
+    ]);
+  const nexts = stages.map((stage) => ({ name: stage.name, next: (stage.next ?? []).map(edgeOf) }));
+  return draws.map((atNs, draw) => {
+    const fates = drawnFates({ stages: nexts, exclusive }, SAMPLE_SEED + draw);
+    const verdicts = nexts.map((stage, i) =>
+      conditionalEdges(stage).length === 0 ? undefined : Int32Array.from(atNs, (_, r) => fates(r, 0, i)),
+    );
+    return { atNs, verdicts };
+  });
+}
+
+function tooLong(name: string, draws: number): InputError {
+  const most = MOST_REQUESTS.toLocaleString('en-US');
+  return new InputError(`plan ${name} for a sample of its load`, [
+    fault(
+      `brings more than ${most} requests${draws === 1 ? '' : ` in ${draws} draws`}, the most that a plan is made for; give a shorter sample${draws === 1 ? '' : ' or fewer draws'}`,
+      '/load',
+    ),
+  ]);
+}
+
+/** DrawnLoad is a load that is drawn by a process. */
+export type DrawnLoad = Exclude<PipelineLoad, { trace: string }>;
+
+/** drawnWorkload puts a load that is drawn into the words of simulations. */
+export function drawnWorkload(load: DrawnLoad) {
+  const { arrivals, rps, cv } = load;
+  return {
+    ...{ kind: 'drawn' as const, process: arrivals, durationNs: drawnDurationNs(load), rps: [rps] },
+    ...(cv === undefined ? {} : { cv }),
+  };
+}

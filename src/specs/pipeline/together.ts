@@ -1,0 +1,433 @@
+import { mkdir, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import {
+  checkWritable,
+  emittedHead,
+  everyInput,
+  type Fault,
+  fault,
+  InputError,
+  type NoPlan,
+  type NoPlanReason,
+  type OpenCluster,
+  option,
+  outputFiles,
+  type PipelinePlan,
+  type PlanSet,
+  refuseReplacing,
+  saveArtifact,
+} from '../../artifacts/index.js';
+import type { PartAnswer, TogetherOutcome } from '../../inferline/index.js';
+import { JobPool } from '../../jobs/index.js';
+import type { PipelinePlanBody } from '../../plans/index.js';
+import { hereNotes } from '../core-notes.js';
+import { refuseMarked } from '../refuse-marked.js';
+import {
+  type LoadedPipeline,
+  loadPipeline,
+  noPlanModelOf,
+  type PipelineTools,
+  pipelinePlan,
+  pipelineServing,
+  pipelineTools,
+  profilesIn,
+} from './pipeline.js';
+import type { PipelineLimits, PlannedOpen, PlanningJob } from './planning-job.js';
+import { plannedStandby } from './standby.js';
+
+/** TogetherOptions says how the search for several pipelines is limited, and where their plans are written. */
+export interface TogetherOptions extends PipelineLimits {
+  /** The folder that gets a plan for each pipeline. */
+  readonly output?: string | undefined;
+  /** Whether to refuse profiles with unfit, emulated or imported figures that a plan could use. */
+  readonly strictProfile?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ((doing: string) => void) | undefined;
+  /** Receives a note where this host measured the devices and has too few cores to run all that the plans use. */
+  readonly onNote?: ((text: string) => void) | undefined;
+}
+
+/** TogetherSolved is the answer to several pipelines that share a cluster. */
+export type TogetherSolved =
+  | {
+      readonly outcome: 'plan-set';
+      readonly plans: readonly PipelinePlan[];
+      readonly limitReached: boolean;
+      readonly document: PlanSet;
+    }
+  | {
+      readonly outcome: 'infeasible' | 'no-plan-in-time';
+      readonly reasons: readonly string[];
+      readonly document: NoPlan;
+    };
+
+/** Each search takes up to the estimates that a pipeline alone may take. */
+const MOST_SOLVES = 200;
+
+/**
+ * solveTogether plans several pipelines that share the devices of one cluster, at the least sum of costs, and writes a plan
+ * for each where a folder is named. The cluster in each plan has the devices that are its share.
+ * @throws InputError with every fault of the specs and their files, where they name unlike clusters or equal names, where a
+ *   plan would replace one of these files, or as `refuseMarked` does where `strictProfile` is asked for; MissingError where
+ *   files are only missing
+ */
+export async function solveTogether(
+  paths: readonly string[],
+  { output, strictProfile, ...options }: TogetherOptions,
+): Promise<TogetherSolved> {
+  const task = `plan ${paths.length} pipelines together`;
+  const loaded = await everyInput<LoadedPipeline[]>(
+    task,
+    paths.map((path) => loadPipeline(path)),
+  );
+  const faults = unlikeFaults(loaded);
+  if (faults.length > 0) throw new InputError(task, faults);
+  const files = loaded.map((one) =>
+    output === undefined ? undefined : join(output, `${nameOf(one)}.plan.json`),
+  );
+  const isMade = output === undefined || (await checkFolder(task, output));
+  for (const file of files) {
+    if (file === undefined) continue;
+    if (isMade) await checkWritable(file);
+    await refuseReplacing(
+      task,
+      outputFiles({ output: file }),
+      loaded.flatMap(({ read }) => read),
+    );
+  }
+  const startedMs = performance.now();
+  const tools = await pipelineTools();
+  if (strictProfile)
+    refuseMarked(
+      paths.join(', '),
+      loaded.flatMap(({ open, files }) => (open === undefined ? [] : tools.openFigures(open, files))),
+    );
+  const { outcome, solves, reasonsAlone, openAlone, isTimed } = await searched(loaded, tools, options);
+  const solver = { ms: performance.now() - startedMs, phases: {}, columns: 0, rounds: solves, nodes: 0 };
+  if (outcome.status !== 'feasible') {
+    const reasons =
+      outcome.status === 'infeasible'
+        ? togetherReasons(loaded, outcome, { free: freeIn(loaded, tools), reasonsAlone })
+        : [...openAlone].flatMap(([k, found]) => ofPipeline(loaded, k, found));
+    const limit = options.signal?.aborted ? 'interrupted' : isTimed ? 'time' : 'work';
+    const document: NoPlan = {
+      ...emittedHead('no-plan', inputsOf(loaded)),
+      ...(outcome.status === 'infeasible' ? { status: 'infeasible' } : { status: 'no-plan-in-time', limit }),
+      reasons,
+      ...{ models: loaded.map(({ spec }) => noPlanModelOf(spec.value, [])), solver },
+    };
+    return { outcome: document.status, reasons: reasons.map(({ text }) => text), document };
+  }
+  const bodies = outcome.parts.map((part) => (part as { plan: PipelinePlanBody }).plan);
+  const made = await plansWithShares(loaded, bodies, { tools, files });
+  const plans = isTimed ? made.map((one) => ({ ...one, reproducible: false })) : made;
+  if (output !== undefined) await mkdir(output, { recursive: true });
+  for (const [k, file] of files.entries())
+    if (file !== undefined) await saveArtifact<'pipeline-plan'>(file, plans[k] as PipelinePlan);
+  const isLimited = options.work !== undefined || options.timeLimit !== undefined;
+  const document = planSet(loaded, plans, { ...outcome, files, tools });
+  for (const note of await hereNotes(usedByAll(plans), loaded.flatMap(profilesIn))) options.onNote?.(note);
+  return { outcome: 'plan-set', plans, limitReached: isLimited && !outcome.finished, document };
+}
+
+/**
+ * checkFolder checks whether a folder could be made, and makes nothing: a search that finds no plan leaves no trace.
+ * @returns whether the folder is there already
+ * @throws InputError where it is a file, or cannot be made
+ */
+async function checkFolder(task: string, output: string): Promise<boolean> {
+  const found = await stat(output).catch(() => undefined);
+  if (found?.isDirectory()) return true;
+  if (found !== undefined)
+    throw new InputError(task, [fault(`${output} is a file; name a folder for the plans`, option('output'))]);
+  let missing = resolve(output);
+  while ((await stat(dirname(missing)).catch(() => undefined)) === undefined) missing = dirname(missing);
+  await checkWritable(missing);
+  return false;
+}
+
+/** freeIn lists the devices that the pipelines share, by class. */
+function freeIn([first]: readonly LoadedPipeline[], { freeCounts }: PipelineTools): Record<string, number> {
+  return freeCounts((first as LoadedPipeline).files.cluster);
+}
+
+const nameOf = ({ spec }: LoadedPipeline): string => spec.value.name ?? 'pipeline';
+
+function unlikeFaults(loaded: readonly LoadedPipeline[]): Fault[] {
+  const [first] = loaded;
+  return loaded.flatMap((one, k) => {
+    const { path, value } = one.spec;
+    const { method } = value.planner;
+    const twin = loaded.slice(0, k).find((other) => nameOf(other) === nameOf(one));
+    return [
+      ...(method === 'inferline' || method === 'exact'
+        ? []
+        : [
+            fault(
+              `is ${method}; pipelines are planned together by inferline or exact`,
+              `${path}#/planner/method`,
+            ),
+          ]),
+      ...(twin === undefined
+        ? []
+        : [
+            fault(
+              `is ${nameOf(one)}, as that of ${twin.spec.path}; give each pipeline its own`,
+              `${path}#/name`,
+            ),
+          ]),
+      ...(JSON.stringify(one.files.cluster) === JSON.stringify(first?.files.cluster)
+        ? []
+        : [fault(`is another cluster than that of ${first?.spec.path}`, `${path}#/cluster`)]),
+    ];
+  });
+}
+
+/** searched plans the pipelines on a thread, one search after another. */
+async function searched(
+  loaded: readonly LoadedPipeline[],
+  tools: PipelineTools,
+  { work, timeLimit, signal, onProgress }: Omit<TogetherOptions, 'output' | 'strictProfile'>,
+) {
+  const { isLinked, planningProblemOf, planTogether } = await import('../../inferline/index.js');
+  const endMs = performance.now() + 1e3 * (timeLimit ?? Number.POSITIVE_INFINITY);
+  const pool = new JobPool<PlanningJob, PlannedOpen, number>('#dist/src/specs/pipeline/pipeline-worker.js', {
+    ...{ what: 'planner', threads: 1, signal },
+  });
+  let [solves, cut, isTimed] = [0, false, false];
+  const free = freeIn(loaded, tools);
+  const reasonsAlone = new Map<number, readonly NoPlanReason[]>();
+  // What was in the way of a pipeline that had all devices.
+  const openAlone = new Map<number, readonly NoPlanReason[]>();
+  const solve = async (
+    k: number,
+    counts: Readonly<Record<string, number>>,
+  ): Promise<PartAnswer<PipelinePlanBody>> => {
+    const one = loaded[k] as LoadedPipeline;
+    const leftS = timeLimit === undefined ? undefined : Math.max(0, (endMs - performance.now()) / 1e3);
+    // What is told is of a pipeline alone, with all devices.
+    const tellsSlo = Object.entries(free).every(([name, count]) => counts[name] === count);
+    const job = { ...jobWithin(one, counts, tools), work, timeLimit: leftS, tellsSlo };
+    onProgress?.(`planning ${nameOf(one)}, search ${++solves}`);
+    const answer = await pool.run(job);
+    if (answer.status !== 'feasible') {
+      cut ||= answer.status === 'undecided';
+      if (answer.status === 'undecided' && tellsSlo) openAlone.set(k, answer.reasons);
+      isTimed ||= answer.status === 'undecided' && answer.limit === 'time';
+      if (answer.status === 'infeasible' && !reasonsAlone.has(k)) reasonsAlone.set(k, answer.reasons);
+      return { status: answer.status };
+    }
+    cut ||= !answer.finished;
+    const { plan } = answer;
+    isTimed ||= plan.reproducible === false;
+    const { value = 0, bound = 0 } = plan.objective ?? {};
+    return { status: 'feasible', part: { plan, used: usedBy(plan), hourlyCost: value, lowerBound: bound } };
+  };
+  try {
+    const found = await planTogether<PipelinePlanBody>({
+      ...{ pipelines: loaded.length, counts: free, solve },
+      // Where batches may wait for links, the bounds of pipelines do not come near their costs, however long one searches.
+      prove: loaded.every(
+        ({ spec, open }) =>
+          spec.value.planner.method === 'exact' && open !== undefined && !isLinked(planningProblemOf(open)),
+      ),
+      mostSolves: MOST_SOLVES,
+      stop: () => {
+        isTimed ||= signal?.aborted === true || performance.now() >= endMs;
+        return isTimed;
+      },
+    });
+    const outcome = found.status === 'feasible' ? { ...found, finished: found.finished && !cut } : found;
+    return { outcome, solves, reasonsAlone, openAlone, isTimed };
+  } finally {
+    await pool.close();
+  }
+}
+
+/** usedBy counts the devices that a plan uses, by class. */
+function usedBy({ classes }: Pick<PipelinePlanBody, 'classes'>): Record<string, number> {
+  return Object.fromEntries(Object.entries(classes).map(([name, { used }]) => [name, used]));
+}
+
+function jobWithin(
+  { spec, files, trace }: LoadedPipeline,
+  counts: Readonly<Record<string, number>>,
+  { resolveOpen }: PipelineTools,
+): PlanningJob {
+  const within = { ...files, cluster: withCounts(files.cluster, counts) };
+  const { problem, faults } = resolveOpen(spec.value, within);
+  if (problem === undefined) throw new InputError(`plan ${spec.path} with other counts`, faults);
+  return { open: problem, spec: spec.value, files: within, trace };
+}
+
+/** withCounts gives the classes that have a limit so many devices, of which none is taken. */
+function withCounts(cluster: OpenCluster, counts: Readonly<Record<string, number>>): OpenCluster {
+  const devices = Object.entries(cluster.devices).map(([name, device]) => {
+    if (device.count === undefined) return [name, device] as const;
+    const { taken: _, ...rest } = device;
+    return [name, { ...rest, count: counts[name] ?? 0 }] as const;
+  });
+  return { ...cluster, devices: Object.fromEntries(devices) };
+}
+
+/** plansWithShares makes the plan of each pipeline again with its share of the devices. */
+async function plansWithShares(
+  loaded: readonly LoadedPipeline[],
+  bodies: readonly PipelinePlanBody[],
+  { tools, files }: { readonly tools: PipelineTools; readonly files: readonly (string | undefined)[] },
+): Promise<PipelinePlan[]> {
+  const shares = sharesOf(loaded, bodies, freeIn(loaded, tools));
+  const plans: PipelinePlan[] = [];
+  for (const [k, one] of loaded.entries()) {
+    const others = loaded.filter((other) => other !== one).map(nameOf);
+    const share = { counts: shares[k] as Record<string, number>, others };
+    plans.push(await planWithShare(one, bodies[k] as PipelinePlanBody, { tools, share, file: files[k] }));
+  }
+  return plans;
+}
+
+/**
+ * sharesOf divides the devices among pipelines: each has those that it uses. What no pipeline uses of a class is divided
+ * evenly among those that use it and have a tuner, which may activate them.
+ */
+function sharesOf(
+  loaded: readonly LoadedPipeline[],
+  bodies: readonly PipelinePlanBody[],
+  free: Readonly<Record<string, number>>,
+): Record<string, number>[] {
+  const shares = bodies.map(usedBy);
+  for (const [name, count] of Object.entries(free)) {
+    const tuned = shares.filter((used, k) => (used[name] ?? 0) > 0 && hasTuner(loaded[k] as LoadedPipeline));
+    const left = count - shares.reduce((sum, used) => sum + (used[name] ?? 0), 0);
+    for (const [k, share] of tuned.entries())
+      share[name] = (share[name] ?? 0) + Math.floor((left + k) / tuned.length);
+  }
+  return shares;
+}
+
+function hasTuner({ spec }: LoadedPipeline): boolean {
+  return (pipelineServing(spec.value).tuner?.kind ?? 'none') !== 'none';
+}
+
+/** planWithShare makes the plan of a pipeline again in a cluster that has only the devices of its share. */
+async function planWithShare(
+  loaded: LoadedPipeline,
+  body: PipelinePlanBody,
+  {
+    tools,
+    share,
+    file,
+  }: {
+    readonly tools: PipelineTools;
+    readonly share: { readonly counts: Record<string, number>; readonly others: string[] };
+    readonly file: string | undefined;
+  },
+): Promise<PipelinePlan> {
+  const made = await tools.takenOver(
+    body,
+    jobWithin(loaded, share.counts, tools),
+    body.objective?.bound ?? 0,
+  );
+  if (made === undefined) throw new Error(`the plan of ${loaded.spec.path} does not hold with its share`);
+  const plan = await pipelinePlan(made, loaded, file);
+  const tuned = await plannedStandby(plan, { spec: loaded.spec.value, trace: loaded.trace });
+  return { ...tuned, share: { with: share.others } };
+}
+
+/** ofPipeline names the pipeline that reasons are about. */
+function ofPipeline(
+  loaded: readonly LoadedPipeline[],
+  k: number,
+  reasons: readonly NoPlanReason[],
+): NoPlanReason[] {
+  const name = nameOf(loaded[k] as LoadedPipeline);
+  return reasons.map((one) => ({ ...one, model: name, text: `${name}: ${one.text}` }));
+}
+
+function togetherReasons(
+  loaded: readonly LoadedPipeline[],
+  { alone, missing }: Extract<TogetherOutcome<unknown>, { status: 'infeasible' }>,
+  {
+    free,
+    reasonsAlone,
+  }: {
+    readonly free: Readonly<Record<string, number>>;
+    readonly reasonsAlone: ReadonlyMap<number, readonly NoPlanReason[]>;
+  },
+): NoPlanReason[] {
+  if (alone.length > 0) return alone.flatMap((k) => ofPipeline(loaded, k, reasonsAlone.get(k) ?? []));
+  const reasons = Object.entries(missing).map(([name, more]): NoPlanReason => {
+    const text = `each pipeline has a plan alone, and together they have none: there are ${free[name]} ${name}, and with ${more} more there is a plan`;
+    return {
+      code: 'too-few-gpus',
+      class: name,
+      available: { [name]: free[name] as number },
+      missing: { [name]: more },
+      text,
+    };
+  });
+  if (reasons.length > 0) return reasons;
+  const text =
+    'each pipeline has a plan alone, and together they have none, with more GPUs of any one class either';
+  return [{ code: 'too-few-gpus', available: free, text }];
+}
+
+/** usedByAll counts the devices that several plans use, by class. */
+function usedByAll(plans: readonly PipelinePlan[]): Record<string, { used: number }> {
+  const all: Record<string, { used: number }> = {};
+  for (const { classes } of plans)
+    for (const [name, { used }] of Object.entries(classes))
+      all[name] = { used: (all[name]?.used ?? 0) + used };
+  return all;
+}
+
+function planSet(
+  loaded: readonly LoadedPipeline[],
+  plans: readonly PipelinePlan[],
+  {
+    hourlyCost,
+    lowerBound,
+    files,
+    tools,
+  }: {
+    readonly tools: PipelineTools;
+    readonly hourlyCost: number;
+    readonly lowerBound: number;
+    readonly files: readonly (string | undefined)[];
+  },
+): PlanSet {
+  const free = freeIn(loaded, tools);
+  const classes = Object.entries(usedByAll(plans)).map(([name, { used }]) => {
+    const count = free[name];
+    return [name, { used, ...(count === undefined ? {} : { count }) }] as const;
+  });
+  return {
+    ...emittedHead('plan-set', inputsOf(loaded)),
+    ...tools.costProof(hourlyCost, lowerBound),
+    plans: plans.map((plan, k) => {
+      const file = files[k];
+      return {
+        ...{ name: plan.name, ...(file === undefined ? {} : { file }), hourlyCost: plan.hourlyCost ?? 0 },
+        attainment: plan.sample?.attainment ?? 0,
+        used: usedBy(plan),
+      };
+    }),
+    classes: Object.fromEntries(classes),
+  };
+}
+
+/** inputsOf lists the files of all specs, each once. */
+function inputsOf(loaded: readonly LoadedPipeline[]) {
+  const all = loaded.flatMap(({ inputs }) => inputs(undefined));
+  return [...new Map(all.map((one) => [`${one.role} ${one.path}`, one])).values()];
+}
+
+/** refuseForSeveral tells which options are for one spec. */
+export function refuseForSeveral(options: Readonly<Record<string, unknown>>): void {
+  const faults = ['gap', 'baseline', 'explain', 'measure', 'hold']
+    .filter((name) => options[name] !== undefined && options[name] !== false)
+    .map((name) => fault('is for one spec', option(name)));
+  if (options.formulation === 'literal')
+    faults.push(fault('is for one spec', `${option('formulation')} literal`));
+  if (faults.length > 0) throw new InputError('solve several pipelines together', faults);
+}

@@ -1,0 +1,140 @@
+import {
+  type Cluster,
+  countedCluster,
+  DEFAULT_SCHEDULER,
+  everyInput,
+  FilesRead,
+  InputError,
+  type InputFile,
+  type InputPath,
+  inputFile,
+  type Loaded,
+  type PlanServing,
+  type PooledSpec,
+  type ProfileFigures,
+  pathFrom,
+  profileInputs,
+} from '../../artifacts/index.js';
+import type { PooledProblem, ProfileFile } from '../../milp/index.js';
+import { arrivalFaults } from './hold-target.js';
+
+/** LoadedPooled is a pooled spec with the contents of every file that it names. */
+export interface LoadedPooled {
+  readonly spec: Loaded<'pooled'>;
+  readonly cluster: Cluster;
+  /** One profile per model of the spec, in order. */
+  readonly profiles: readonly ProfileFile[];
+  /** The files that were read or named. No output may replace them. */
+  readonly read: readonly InputPath[];
+  /** inputs lists spec, cluster (where it is a file) and profiles, with paths relative to `holder`. */
+  inputs(holder: string | undefined): InputFile[];
+}
+
+/** LoadedProblem is a pooled spec, read, checked and resolved. */
+export interface LoadedProblem {
+  readonly spec: PooledSpec;
+  readonly problem: PooledProblem;
+  /** The scheduler that plans of the spec are served by. */
+  readonly serving: PlanServing;
+  /** One profile per model of the spec, in order. */
+  readonly profiles: readonly ProfileFile[];
+  /** The files that were read or named. No output may replace them. */
+  readonly read: readonly InputPath[];
+  inputs(holder: string | undefined): InputFile[];
+}
+
+/**
+ * loadProblem reads a pooled spec, its cluster and its profiles, and resolves it.
+ * @param given the spec, where it was read before
+ * @param files other files that were read before
+ * @throws InputError with every fault of the spec, else of the files it names, else of how they fit together;
+ *   MissingError where files are only missing
+ */
+export async function loadProblem(
+  path: string,
+  given?: Loaded<'pooled'>,
+  files = new FilesRead(),
+): Promise<LoadedProblem> {
+  const { spec, cluster, profiles, read, inputs } = await loadPooled(path, given, files);
+  const [problem, serving] = await everyInput<[PooledProblem, PlanServing, undefined]>(`plan ${path}`, [
+    import('../../milp/index.js').then(({ resolvePooled }) =>
+      resolvePooled(spec.value, { cluster, profiles, where: path }),
+    ),
+    servingOf(spec),
+    checkArrivals(spec),
+  ]);
+  return { spec: spec.value, problem, serving, profiles, read, inputs };
+}
+
+async function checkArrivals({ value: { planner }, path }: Loaded<'pooled'>): Promise<undefined> {
+  const faults = await arrivalFaults(planner);
+  if (faults.length > 0) throw new InputError(`plan ${path}`, faults);
+}
+
+/** pooledFigures names the figures of each model that a plan for the cluster could be made of. */
+export async function pooledFigures(
+  { models, cluster }: Pick<PooledProblem, 'models' | 'cluster'>,
+  profiles: readonly ProfileFile[],
+): Promise<ProfileFigures[]> {
+  const { usableFigures } = await import('../../milp/index.js');
+  return models.map((model, m) => ({
+    profile: model.profile,
+    path: (profiles[m] as ProfileFile).path,
+    classes: usableFigures(model, cluster),
+  }));
+}
+
+/**
+ * servingOf gives the scheduler that serves the plans of a spec.
+ * @throws InputError where the spec names a scheduler or a choice that does not exist */
+export async function servingOf({ value: spec, path }: Loaded<'pooled'>): Promise<PlanServing> {
+  if (spec.serving === undefined) return { scheduler: DEFAULT_SCHEDULER };
+  const { servingFaults } = await import('../../plans/index.js');
+  const faults = servingFaults(spec);
+  if (faults.length > 0) throw new InputError(`plan ${path}`, faults);
+  return spec.serving;
+}
+
+/**
+ * loadPooled reads a pooled spec, its cluster and its profiles. A profile that several models name is read once.
+ * @throws InputError with every fault of the spec, else of the files it names; MissingError where files are only
+ *   missing
+ */
+export async function loadPooled(
+  path: string,
+  given?: Loaded<'pooled'>,
+  files = new FilesRead(),
+): Promise<LoadedPooled> {
+  const spec = given ?? (await files.load(path, ['pooled']));
+  const paths = spec.value.models.map((model) => pathFrom(path, model.profile));
+  const distinct = [...new Set(paths)];
+  const [cluster, ...found] = await everyInput<[ClusterOfSpec, ...Loaded<'profile'>[]]>(
+    `use the files that ${path} names`,
+    [clusterOf(spec.value, path, files), ...distinct.map((one) => files.load(one, ['profile']))],
+  );
+  const loaded = paths.map((one) => found[distinct.indexOf(one)] as Loaded<'profile'>);
+  const inputs = (holder: string | undefined): InputFile[] => [
+    inputFile('spec', spec, holder),
+    ...(cluster.file ? [inputFile('cluster', cluster.file, holder)] : []),
+    ...loaded.map((profile) => inputFile('profile', profile, holder)),
+  ];
+  const profiles = loaded.map((profile) => ({ profile: profile.value, path: profile.path }));
+  const read = [
+    { what: 'the spec', path },
+    ...(cluster.file ? [{ what: 'the cluster of the spec', path: cluster.file.path }] : []),
+    ...found.flatMap((profile) => profileInputs(profile, 'a profile of the spec')),
+  ];
+  return { spec, cluster: cluster.value, profiles, read, inputs };
+}
+
+interface ClusterOfSpec {
+  readonly value: Cluster;
+  /** Where it is a file of its own. */
+  readonly file?: Loaded<'cluster'>;
+}
+
+async function clusterOf(spec: PooledSpec, path: string, files: FilesRead): Promise<ClusterOfSpec> {
+  if (typeof spec.cluster !== 'string') return { value: spec.cluster };
+  const file = await files.load(pathFrom(path, spec.cluster), ['cluster']);
+  return { value: countedCluster(file.value, file.path), file };
+}

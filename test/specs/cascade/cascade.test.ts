@@ -1,0 +1,381 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { diffPlanFiles, validateFiles } from '../../../src/api/index.js';
+import {
+  type CascadeSpec,
+  type GearPlan,
+  InputError,
+  MissingError,
+  type Profile,
+  sha256OfFile,
+} from '../../../src/artifacts/index.js';
+import { solveSpec } from '../../../src/specs/index.js';
+import { FAMILY, FAMILY_SPEC, writeFamily } from '../../cascade-specs.js';
+import { plan } from '../../cli/plan.js';
+
+const folders: string[] = [];
+let folder: string;
+const at = (file: string): string => join(folder, file);
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'inferplan-cascade-'));
+  folders.push(folder);
+});
+afterAll(() => Promise.all(folders.map((one) => rm(one, { recursive: true, force: true }))));
+
+/** The faults of work on the spec, without the folder. */
+async function faultsOf(work: Promise<unknown>): Promise<string[]> {
+  const error = await work.catch((thrown: unknown) => thrown);
+  if (!(error instanceof InputError)) throw new Error(`no InputError: ${String(error)}`);
+  return error.faults.map(({ path, message }) => `${path}: ${message}`.replaceAll(`${folder}/`, ''));
+}
+
+async function solved(change: Partial<CascadeSpec>, options: Parameters<typeof solveSpec>[1] = {}) {
+  return solveSpec(await writeFamily(folder, change), options);
+}
+
+/** planned is the plan of a spec that has one. */
+async function planned(change: Partial<CascadeSpec>, options: Parameters<typeof solveSpec>[1] = {}) {
+  const answer = await solved(change, options);
+  if (answer.outcome !== 'gear-plan') throw new Error(JSON.stringify(answer));
+  return answer;
+}
+
+const exists = (file: string): Promise<boolean> =>
+  stat(at(file)).then(
+    () => true,
+    () => false,
+  );
+
+describe('diffPlanFiles() of gear plans', () => {
+  it('shows what a shorter latency changes, and nothing between equal plans', async () => {
+    await planned({}, { output: at('before.json') });
+    const { plan } = await planned({ slo: { latencyMs: 30 } }, { output: at('after.json') });
+    const before = JSON.parse(await readFile(at('before.json'), 'utf8')) as GearPlan;
+    const diff = await diffPlanFiles(at('before.json'), at('after.json'));
+    expect(diff.inputs?.map(({ role }) => role)).toEqual(['before', 'after']);
+    expect(diff.objective).toEqual({ kind: 'accuracy', before: before.accuracy, after: plan.accuracy });
+    expect(plan.accuracy).toBeLessThan(before.accuracy);
+    expect(diff.gears?.length).toBeGreaterThan(0);
+    expect(await diffPlanFiles(at('after.json'), at('after.json'))).toMatchObject({ same: true, gears: [] });
+  });
+});
+
+describe('solveSpec() of a cascade', () => {
+  it('writes the plan, valid and the same each time, with the digests of the files of the models that it uses', async () => {
+    const one = { planner: { method: 'dynba' } } as const;
+    const { plan, document } = await planned(one, { output: at('plan.json') });
+    const bytes = await readFile(at('plan.json'), 'utf8');
+    expect(JSON.parse(bytes)).toEqual(plan);
+    const { solver, ...printed } = document;
+    expect(printed).toEqual(plan);
+    expect(solver).toMatchObject({ columns: 0, rounds: 0, nodes: expect.any(Number) });
+    expect(solver.ms).toBeGreaterThan(0);
+    const used = plan.stages.map(({ name }) => name);
+    expect(used).toHaveLength(1);
+    const files = [
+      ['spec', 'spec.json'],
+      ['cluster', 'cluster.yaml'],
+      ['records', 'records.csv'],
+      ['profile', `${used[0]}.json`],
+    ] as const;
+    const inputs = files.map(async ([role, path]) => ({ role, path, sha256: await sha256OfFile(at(path)) }));
+    expect(plan.inputs).toEqual(await Promise.all(inputs));
+    await planned(one, { output: at('again.json') });
+    expect(await readFile(at('again.json'), 'utf8')).toBe(bytes);
+    expect((await validateFiles([at('plan.json'), at('spec.json')])).map(({ ok }) => ok)).toEqual([
+      true,
+      true,
+    ]);
+  });
+
+  it('keeps the serving that the spec asks for, and names gears else', async () => {
+    expect((await planned({})).plan.serving).toEqual({ scheduler: 'gears' });
+    const serving = { scheduler: 'gears', policy: { drop: 'expired' } };
+    expect((await planned({ serving })).plan.serving).toEqual(serving);
+  });
+
+  it('takes a cluster in the spec, and a distribution of loads from a file', async () => {
+    await writeFile(at('loads.csv'), 'rps,share\n90,3\n290,1\n');
+    const cluster = { devices: { V100: { count: 1 } } };
+    const load = { maxRps: 400, ranges: 4, distribution: 'loads.csv' };
+    const { plan } = await planned({ cluster, load }, { output: at('plan.json') });
+    expect(plan.gears.map(({ share }) => share)).toEqual([0.75, 0, 0.25, 0]);
+    expect(plan.cluster).toEqual(cluster);
+    expect(plan.placement).toHaveLength(1);
+    expect(plan.inputs?.map(({ role, path }) => `${role} ${path}`).slice(0, 3)).toEqual([
+      'spec spec.json',
+      'records records.csv',
+      'distribution loads.csv',
+    ]);
+  });
+
+  it('takes batches that were not measured to last as long as the next larger ones', async () => {
+    const { plan } = await planned(
+      { planner: { method: 'gears', thresholds: 6, batch: 3 } },
+      { output: at('plan.json') },
+    );
+    expect(plan.stages.length).toBeGreaterThan(0);
+    for (const { batch, latencyUsByBatch, name } of plan.stages) {
+      const us = 4 ** (FAMILY as readonly string[]).indexOf(name);
+      expect({ batch, latencyUsByBatch }).toEqual({
+        batch: 3,
+        latencyUsByBatch: [us * 800, us * 1000, us * 1400],
+      });
+    }
+    expect(await validateFiles([at('plan.json')])).toMatchObject([{ ok: true }]);
+  });
+
+  it('plans with no batch that an interrupted run did not measure, and without a class where it measured none', async () => {
+    const path = await writeFamily(folder);
+    const profile = JSON.parse(await readFile(at('large.json'), 'utf8')) as Profile;
+    const byBatch = profile.devices.V100?.blockLatencyUs[1] as Record<string, (number | null)[]>;
+    byBatch[4] = [null];
+    await writeFile(at('large.json'), JSON.stringify(profile));
+    const answer = await solveSpec(path, {});
+    if (answer.outcome !== 'gear-plan') throw new Error(JSON.stringify(answer));
+    expect(answer.plan.stages.map(({ batch }) => batch)).toEqual(answer.plan.stages.map(() => 2));
+    byBatch[1] = byBatch[2] = [null];
+    await writeFile(at('large.json'), JSON.stringify(profile));
+    expect(await faultsOf(solveSpec(path, {}))).toEqual([
+      expect.stringContaining('large were not profiled on it'),
+    ]);
+  });
+
+  it('refuses records of a class that a model does not tell', async () => {
+    const path = await writeFamily(folder);
+    const telling = async (classes: number) => {
+      const profile = JSON.parse(await readFile(at('large.json'), 'utf8')) as Profile;
+      profile.model.outputs = [{ name: 'scores', dtype: 'float32', shape: [1, classes], batchAxis: 0 }];
+      await writeFile(at('large.json'), JSON.stringify(profile));
+    };
+    await telling(2);
+    expect(await solveSpec(path, {})).toMatchObject({ outcome: 'gear-plan' });
+    const text = await readFile(at('records.csv'), 'utf8');
+    await writeFile(at('records.csv'), `${text.replace(/^5,small,\d/m, '5,small,2')}0,other,12,1,\n`);
+    expect(await faultsOf(solveSpec(path, {}))).toEqual([
+      'line 7: the prediction is 2, and large tells 2 classes, from 0 on',
+    ]);
+    await telling(3);
+    expect(await solveSpec(path, {})).toMatchObject({ outcome: 'gear-plan' });
+  });
+
+  it('says how it searches, and adds only the explanations that are asked for', async () => {
+    const told: string[] = [];
+    const plain = await planned({}, { onProgress: (doing) => told.push(doing) });
+    expect(told).toEqual(['searching gears']);
+    expect(plain).not.toHaveProperty('explanation');
+    const explained = await planned({}, { explain: true, onProgress: (doing) => told.push(doing) });
+    expect(told).toEqual(['searching gears', 'searching gears', 'planning with other devices and latencies']);
+    expect(Object.keys(explained.explanation ?? {})).toEqual(['oneMoreDevice']);
+    const { oneMoreDevice } = explained.explanation ?? {};
+    expect(oneMoreDevice?.devices).toBe(3);
+    expect(oneMoreDevice?.accuracy).toBeGreaterThan(explained.plan.accuracy);
+    const { low, high, samples } = oneMoreDevice?.accuracyInterval ?? {};
+    expect(samples).toBe(explained.plan.accuracyInterval?.samples);
+    expect(oneMoreDevice?.accuracy).toBeGreaterThan(low as number);
+    expect(oneMoreDevice?.accuracy).toBeLessThan(high as number);
+    const { explanation, document } = await planned({}, { frontier: true });
+    expect(Object.keys(explanation ?? {})).toEqual(['frontier']);
+    expect(document.explanation).toEqual(explanation);
+    const own = explanation?.frontier?.find((point) => point.devices === 2 && point.latencyMs === 60);
+    expect(own?.accuracy).toBeCloseTo(explained.plan.accuracy, 12);
+    expect(own?.accuracyInterval).toEqual(explained.plan.accuracyInterval);
+    expect(explanation?.frontier?.every((one) => !('accuracy' in one) || 'accuracyInterval' in one)).toBe(
+      true,
+    );
+  });
+
+  it('gives the reasons where there is no plan, and writes nothing', async () => {
+    const answer = await solved({ load: { maxRps: 40_000, ranges: 4 } }, { output: at('plan.json') });
+    expect(answer.outcome).toBe('infeasible');
+    if (answer.outcome !== 'infeasible') return;
+    const text =
+      'from 30000 to 40000 requests/s, 2 V100 have no time for even the cheapest cascade, most of all for small; 17 V100 would do';
+    expect(answer.reasons).toEqual([text]);
+    expect(answer.document).toMatchObject({
+      ...{ kind: 'no-plan', status: 'infeasible', reasons: [{ code: 'rate-too-high', text }] },
+      models: [{ name: 'family', sloMs: 60 }],
+    });
+    expect(answer.document.inputs?.map(({ role }) => role)).toEqual([
+      ...['spec', 'cluster', 'records'],
+      ...FAMILY.map(() => 'profile'),
+    ]);
+    expect(await exists('plan.json')).toBe(false);
+  });
+
+  it('gives the reasons where no device is free, or none has the memory for every model', async () => {
+    const cluster = { devices: { V100: { count: 0, memoryGiB: 1 } } };
+    const reasonsOf = async (devices: typeof cluster.devices | Record<string, object>) => {
+      const answer = await solved({ cluster: { devices } as typeof cluster });
+      expect(answer.outcome).toBe('infeasible');
+      return answer.outcome === 'infeasible' ? answer.document.reasons : [];
+    };
+    const none = 'V100: none of its devices is free';
+    expect(await reasonsOf(cluster.devices)).toEqual([{ code: 'too-few-gpus', class: 'V100', text: none }]);
+    const small = 'V100: large take more memory than it has';
+    expect(await reasonsOf({ V100: { count: 2, memoryGiB: 0.01 } })).toEqual([
+      { code: 'weights-exceed-memory', class: 'V100', text: small },
+    ]);
+    // What was not profiled is missing in the files, and there may be a plan.
+    const path = await writeFamily(folder, { cluster: { devices: { P4: { count: 2 } } } });
+    expect(await faultsOf(solveSpec(path, {}))).toEqual([expect.stringContaining('were not profiled on it')]);
+  });
+
+  it('gives the least latency with which there would be a plan', async () => {
+    const answer = await solved({ slo: { latencyMs: 0.5 } });
+    expect(answer.outcome).toBe('infeasible');
+    const [model] = answer.outcome === 'infeasible' ? answer.document.models : [];
+    expect(model).toMatchObject({ name: 'family', sloMs: 0.5, feasibleSloMs: 0.8 });
+  });
+
+  it('is undecided, and says why, where the work or a person ended the search before it had looked', async () => {
+    const byWork = await solved({}, { work: 0, output: at('plan.json') });
+    const aborted = await solved({}, { signal: AbortSignal.abort() });
+    for (const [answer, limit] of [
+      [byWork, 'work'],
+      [aborted, 'interrupted'],
+    ] as const) {
+      expect(answer).toMatchObject({
+        outcome: 'no-plan-in-time',
+        advice: 'allow more with `work`, or let planner.method: exhaustive try every cascade',
+      });
+      expect(answer.document).toMatchObject({
+        ...{ status: 'no-plan-in-time', limit, reasons: [] },
+        models: [{ name: 'family', sloMs: 60 }],
+      });
+    }
+    expect(await exists('plan.json')).toBe(false);
+  });
+
+  it('is undecided where the time is over at once, and says nothing of a time that was not over', async () => {
+    const answer = await solved({}, { timeLimit: 1e-9 });
+    expect(answer).toMatchObject({ outcome: 'no-plan-in-time', advice: 'allow more with `timeLimit`' });
+    expect(answer.document).toMatchObject({ status: 'no-plan-in-time', limit: 'time' });
+    const { plan, limitReached } = await planned({}, { timeLimit: 1e6 });
+    expect(plan).not.toHaveProperty('reproducible');
+    expect(limitReached).toBe(false);
+  });
+
+  it('says that a plan is not reproducible where the time ended a long search (exit 4; 5 before it has a plan)', async () => {
+    // Each placement of so many devices is tried with each cascade, which takes far longer than a plan.
+    const cluster = { devices: { V100: { count: 60, memoryGiB: 0.0155 } } };
+    const load = { maxRps: 20_000, ranges: 2 };
+    const planner = { method: 'exhaustive' } as const;
+    const path = await writeFamily(folder, { cluster, load, planner, slo: { latencyMs: 25 } });
+    let code: number | null = 5;
+    for (let limitS = 2; code === 5; limitS *= 2)
+      code = (await plan(['solve', path, '-o', at('plan.json'), '--time-limit', String(limitS)])).code;
+    expect(code).toBe(4);
+    const written = JSON.parse(await readFile(at('plan.json'), 'utf8')) as GearPlan;
+    expect(written).toMatchObject({ status: 'feasible', reproducible: false });
+    expect(await validateFiles([at('plan.json')])).toMatchObject([{ ok: true }]);
+  });
+
+  it('is undecided about an accuracy where the time is over amid the counting of its cascades', async () => {
+    const answer = await solved({ slo: { latencyMs: 60, accuracy: 0.999 } }, { timeLimit: 1e-9 });
+    expect(answer.outcome).toBe('no-plan-in-time');
+    expect((await solved({ slo: { latencyMs: 60, accuracy: 0.999 } })).outcome).toBe('infeasible');
+  });
+
+  it('has reached its limit where it did all its work and proved nothing', async () => {
+    expect(await planned({}, { work: 1 })).toMatchObject({
+      limitReached: true,
+      plan: { status: 'feasible' },
+    });
+    expect(await planned({}, { work: 1e6 })).toMatchObject({ limitReached: false });
+    expect(await planned({})).toMatchObject({ limitReached: false });
+    const proved = await planned({ load: { maxRps: 1, ranges: 1 } }, { work: 1 });
+    expect(proved).toMatchObject({ limitReached: false, plan: { status: 'optimal' } });
+  });
+});
+
+describe('The files of a cascade', () => {
+  it('are told all that is wrong with them at once, with what is wrong with the spec', async () => {
+    const models = [
+      ...FAMILY_SPEC.models,
+      { name: 'lost', profile: 'lost.json' },
+      { name: 'small', profile: 'small.json' },
+    ];
+    const load = { maxRps: 400, distribution: 'loads.csv' };
+    const path = await writeFamily(folder, { models, load, serving: { scheduler: 'lifo' } });
+    await writeFile(at('cluster.yaml'), 'devices: { V100: { count: -1 } }\n');
+    await writeFile(at('records.csv'), 'sample,model,prediction,label\n0,small,1,1\n');
+    await writeFile(at('loads.csv'), 'rps,share\nmany,1\n');
+    const told = (await faultsOf(solveSpec(path))).join('\n');
+    for (const part of [
+      /cluster\.yaml \/devices\/V100\/count/,
+      /records\.csv line 1: lacks a column certainty/,
+      /loads\.csv.*line 2/,
+      /lost\.json/,
+      /\/models\/4\/name: small is the name of another model too/,
+      /serving\/scheduler/,
+    ])
+      expect(told).toMatch(part);
+  });
+
+  it('are told what does not fit together along with the faults of the spec itself', async () => {
+    await writeFile(at('loads.csv'), 'rps,share\n900,1\n');
+    const path = await writeFamily(folder, {
+      ...{ slo: { accuracy: 0.7, quantile: 0.9 }, serving: { scheduler: 'lifo' } },
+      load: { maxRps: 400, distribution: 'loads.csv' },
+      cluster: { devices: { K80: { count: 1 } } },
+    });
+    const told = await faultsOf(solveSpec(path));
+    expect(told.map((fault) => fault.split(':')[0])).toEqual([
+      ...['/slo/quantile', '/load/distribution', '/cluster', '/serving/scheduler'],
+    ]);
+  });
+
+  it('count the devices of each class, but where the fewest are searched', async () => {
+    const cluster = { devices: { V100: {} } };
+    const slo = { latencyMs: 60, accuracy: 0.7 };
+    for (const objective of ['accuracy', 'latency'] as const) {
+      const path = await writeFamily(folder, { cluster, slo, planner: { method: 'gears', objective } });
+      expect(await faultsOf(solveSpec(path))).toEqual([
+        `/cluster/devices/V100/count: is needed: the objective is ${objective}`,
+      ]);
+    }
+    const planner = { method: 'gears', objective: 'devices', thresholds: 6 } as const;
+    expect((await planned({ cluster, slo, planner })).plan.placement.length).toBeLessThan(5);
+  });
+
+  it('are told where the shares of loads add up to no number', async () => {
+    await writeFile(at('loads.csv'), 'rps,share\n90,1e308\n190,1e308\n');
+    const path = await writeFamily(folder, { load: { maxRps: 400, distribution: 'loads.csv' } });
+    expect(await faultsOf(solveSpec(path))).toEqual([
+      '/load/distribution: has shares whose sum is too large for a number',
+    ]);
+  });
+
+  it('are only missing where nothing else is wrong', async () => {
+    const path = await writeFamily(folder);
+    await rm(at('records.csv'));
+    await rm(at('large.json'));
+    await expect(solveSpec(path)).rejects.toBeInstanceOf(MissingError);
+    const told = await faultsOf(solveSpec(path));
+    expect(told).toEqual([expect.stringContaining('records.csv'), expect.stringContaining('large.json')]);
+  });
+
+  it('are not replaced by the plan', async () => {
+    await writeFile(at('loads.csv'), 'rps,share\n90,1\n');
+    const path = await writeFamily(folder, { load: { maxRps: 400, distribution: 'loads.csv' } });
+    for (const file of ['spec.json', 'cluster.yaml', 'records.csv', 'loads.csv', 'small.json']) {
+      const before = await readFile(at(file), 'utf8');
+      expect(await faultsOf(solveSpec(path, { output: at(file) })), file).toHaveLength(1);
+      expect(await readFile(at(file), 'utf8')).toBe(before);
+    }
+  });
+
+  it('are planned from as they are: other records, another plan', async () => {
+    const { plan } = await planned({});
+    const path = await writeFamily(folder);
+    const text = await readFile(at('records.csv'), 'utf8');
+    await writeFile(at('records.csv'), text.replaceAll(',large,0,1,', ',large,1,1,'));
+    const answer = await solveSpec(path);
+    const { accuracy } = (answer as unknown as { plan: GearPlan }).plan;
+    expect(accuracy).toBeGreaterThan(plan.accuracy);
+  });
+});
