@@ -2,6 +2,7 @@ import { dirname, join } from 'node:path';
 import {
   BUNDLE_MANIFEST,
   type DataFile,
+  type DeployTarget,
   everyInput,
   externalInputs,
   type Fault,
@@ -31,7 +32,8 @@ import type { ProgressStep } from './profile.js';
 export interface DeployOptions {
   /** The folder of the bundle. */
   readonly output: string;
-  readonly target?: 'local';
+  /** What the bundle is for; the default is `local`, the bundle that `plan serve` runs. */
+  readonly target?: DeployTarget;
   /** ONNX files by model name, for models that are not at the paths in their profiles. */
   readonly model?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
@@ -52,14 +54,14 @@ function profiledParts({ value: plan }: LoadedPlan): { readonly what: string; re
 /**
  * deployPlan writes the bundle of a plan. It finds the plan's profiles by its `inputs`, and the models by `model` or by
  * their profiles. All digests must match. A plan that names its spec is recomputed from it first.
- * @throws InputError where a file has changed, a figure of the plan is not right, the plan is of layers, a server could not
- *   tell which edges are taken, or the bundle
- *   would replace one of its inputs; MissingError where a profile or model is missing; the signal's reason on abort,
- *   with the folder as it was
+ * @throws InputError where there is no such target, a file has changed, a figure of the plan is not right, the plan is of
+ *   layers, a server could not tell which edges are taken, or the bundle would replace one of its inputs; MissingError
+ *   where a profile or model is missing; the signal's reason on abort, with the folder as it was
  */
 export async function deployPlan(path: string, options: DeployOptions): Promise<WrittenBundle> {
   const plan = await loadArtifact(path, ['pooled-plan', 'pipeline-plan', 'gear-plan']);
-  const { refuseLayers, refuseUnserved, writeLocalBundle } = await import('../deploy/index.js');
+  const { refuseLayers, refuseUnserved, targetNamed } = await import('../deploy/index.js');
+  const target = targetNamed(options.target ?? 'local', `deploy ${path}`);
   if (plan.kind === 'pooled-plan') refuseLayers(plan.value);
   else refuseUnserved(plan.value, path);
   refuseUnknownModels(plan, options.model ?? {});
@@ -88,8 +90,8 @@ export async function deployPlan(path: string, options: DeployOptions): Promise<
   options.signal?.throwIfAborted();
   options.onProgress?.({ doing: `writing ${options.output}` });
   const deployed = models.map((model) => model.deployed);
-  const bundle = { plan: plan.value, planBytes, models: deployed, inputs, signal: options.signal };
-  const written = await writeLocalBundle(options.output, bundle);
+  const deployment = { plan: plan.value, planBytes, models: deployed, inputs, signal: options.signal };
+  const written = await target.write(options.output, deployment);
   for (const note of await bundleNotes(written.manifest.devices, plan.value.classes)) options.onNote?.(note);
   return written;
 }

@@ -4,13 +4,16 @@ import type { StageInput } from './pipeline-plan.js';
 /** A bundle's folder holds its manifest under this name. */
 export const BUNDLE_MANIFEST = 'manifest.json';
 
+/** DeployTarget is what a bundle is written for, and so what runs it. */
+export type DeployTarget = 'local';
+
 /**
  * Bundle is a bundle's manifest.json: the plan, the ONNX files of its partitions or stages, and how to run each device
  * class.
  */
 export interface Bundle extends Emitted {
   kind: 'bundle';
-  target: 'local';
+  target: DeployTarget;
   plan: BundleFile;
   /** What clients call: the models of a pooled plan, or a pipeline as one model. */
   models: BundledModel[];

@@ -12,6 +12,7 @@ export {
   type BundledPartition,
   type BundledStage,
   type BundleFile,
+  type DeployTarget,
 } from './bundle.js';
 export {
   type CascadeLoad,

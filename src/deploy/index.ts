@@ -1,10 +1,11 @@
 /**
- * This room writes a plan and its models to disk as a bundle, with one file of code per target.
+ * This room writes a plan and its models to disk as a bundle, with one file of code per target in `targets/`.
  *
  * It takes a plan, the profiles it was made from, and the models' graphs. It gives a folder that appears
- * whole or not at all. It solves nothing and runs nothing. Start reading at `local.ts`.
+ * whole or not at all. It solves nothing and runs nothing. Start reading at `targets/targets.ts`.
  */
-export { type LocalBundle, type WrittenBundle, writeLocalBundle } from './local.js';
 export type { DeployedModel } from './model-file.js';
 export { refuseLayers } from './partitions.js';
 export { refuseUnserved, writeStages } from './stages.js';
+export type { WrittenBundle } from './targets/target.js';
+export { targetNamed } from './targets/targets.js';

@@ -22,6 +22,7 @@ import { cascadeWork } from './cascade-work.js';
 import { pipelineWork } from './pipeline-work.js';
 import type { LiveModel, PoolWork } from './pool-work.js';
 import { pooledWork } from './pooled-work.js';
+import { loadManifest, refuseTarget } from './served-targets.js';
 
 const GIB = 1024 ** 3;
 
@@ -47,8 +48,8 @@ async function isFile(path: string): Promise<boolean> {
  * topology has no transfers, because one process holds all tensors.
  * @param options.sloMs an SLO that replaces those of all models
  * @param options.verb what errors say cannot be done with the bundle; `serve` by default
- * @throws MissingError where there is no manifest; InputError where it is a file, such as a plan, or with every fault of its files and of their
- *   contents
+ * @throws MissingError where there is no manifest; InputError where it is a file, such as a plan, where it is for another
+ *   target than this server's, or with every fault of its files and of their contents
  */
 export async function openBundle(
   folder: string,
@@ -62,8 +63,9 @@ export async function openBundle(
   const link = await partFault(folder, BUNDLE_MANIFEST);
   if (link !== undefined && !link.isMissing)
     throw new InputError(task, [fault(link.message, BUNDLE_MANIFEST)]);
-  const loaded = await loadArtifact(join(folder, BUNDLE_MANIFEST), ['bundle']);
+  const loaded = await loadManifest(join(folder, BUNDLE_MANIFEST));
   const manifest = loaded.value;
+  refuseTarget(manifest.target, task);
   const faults = await damagedFiles(folder, manifest);
   if (faults.length > 0) {
     throw new InputError(task, faults, 'Deploy the plan again, or copy the bundle anew.');

@@ -1,5 +1,6 @@
 import {
   type BundledDevice,
+  type DeployTarget,
   fault,
   InputError,
   type InputPath,
@@ -22,6 +23,9 @@ export interface SimulatedPlan {
   /** How the devices of a bundle are started, by class. */
   readonly devices?: Readonly<Record<string, BundledDevice>>;
 }
+
+/** TRANSFERS says what the transfers of a bundle take, by its target: none where one process holds all tensors. */
+const TRANSFERS: { readonly [T in DeployTarget]: SimulatedPlan['transfers'] } = { local: 'none' };
 
 /**
  * planAt reads the plan that a path leads to: a plan, whose transfers take the time of its cluster's links, or a bundle,
@@ -58,5 +62,6 @@ export async function planAt(path: string): Promise<SimulatedPlan> {
     { what: 'the manifest of the bundle', path: loaded.path },
     ...models.map((file) => ({ what: 'a model of the bundle', path: pathFrom(loaded.path, file) })),
   ];
-  return { plan, madeAt, transfers: 'none', devices: loaded.value.devices, bundled };
+  const { target, devices } = loaded.value;
+  return { plan, madeAt, transfers: TRANSFERS[target], devices, bundled };
 }

@@ -50,6 +50,15 @@ describe('startServer() refuses', () => {
     }
   });
 
+  it('a bundle of another target, and says how one for this server is made', async () => {
+    const folder = await bundle();
+    await edit(folder, 'manifest.json', (text) => text.replace('"local"', '"triton"'));
+    expect((await failure(folder)).message).toBe(
+      `Cannot read ${join(folder, 'manifest.json')}: /target: is "triton"; valid values are "local"
+\`plan deploy --target local\` makes a bundle for this server from its plan; else run it with what it was made for.`,
+    );
+  });
+
   it('every missing, edited or truncated file, by name and all at once', async () => {
     const folder = await bundle();
     await rm(join(folder, 'plan.json'));

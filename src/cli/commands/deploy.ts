@@ -1,12 +1,16 @@
 import { Command, Option } from 'commander';
+import type { DeployTarget } from '../../artifacts/index.js';
 import { EXIT } from '../exit.js';
 import { namedText, withJson } from '../options.js';
 import { STDOUT } from '../output.js';
 import { action } from '../run.js';
 
+/** The keys are the targets, in the order in which the help lists them. */
+const TARGETS: { readonly [T in DeployTarget]: true } = { local: true };
+
 interface Options {
   output: string;
-  target: 'local';
+  target: DeployTarget;
   model?: Record<string, string>;
 }
 
@@ -23,7 +27,9 @@ export function deployCommand(): Command {
         'folder of the bundle; it is made, or replaced if it holds a bundle',
       )
       .addOption(
-        new Option('--target <target>', 'what the bundle is for').choices(['local']).default('local'),
+        new Option('--target <target>', 'what the bundle is for')
+          .choices(Object.keys(TARGETS))
+          .default('local'),
       )
       .option(
         '--model <name=file>',

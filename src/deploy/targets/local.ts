@@ -1,0 +1,105 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  artifactText,
+  BUNDLE_MANIFEST,
+  type Bundle,
+  type BundledDevice,
+  emittedHead,
+  fault,
+  InputError,
+  MissingError,
+  makeFolderWhole,
+  sha256Of,
+} from '../../artifacts/index.js';
+import { checkDeviceCount } from '../../plans/index.js';
+import { othersThanBundle } from '../bundle-folder.js';
+import { writePartitions } from '../partitions.js';
+import { writeStages } from '../stages.js';
+import type { Deployment, TargetOf, WrittenBundle } from './target.js';
+
+/**
+ * LOCAL writes the bundle that `plan serve` runs: `manifest.json`, `plan.json`, and under `models/` one ONNX file per
+ * distinct partition of a pooled plan, or per model of a pipeline plan.
+ */
+export const LOCAL: TargetOf<'local'> = { write: writeLocal };
+
+/**
+ * writeLocal writes a bundle as `TargetOf.write` does.
+ * @throws InputError also where a model takes no single row, or the plan has more than a million virtual GPUs;
+ *   MissingError where the profiles do not say which provider runs a class
+ */
+async function writeLocal(folder: string, deployment: Deployment): Promise<WrittenBundle<'local'>> {
+  let written: WrittenBundle<'local'> | undefined;
+  await makeFolderWhole(folder, othersThanBundle, async (fresh) => {
+    written = await fill(fresh, deployment);
+  });
+  return written as WrittenBundle<'local'>;
+}
+
+async function fill(folder: string, deployment: Deployment): Promise<WrittenBundle<'local'>> {
+  refuseFixedBatches(deployment);
+  checkDeviceCount(deployment.plan);
+  const devices = bundledDevices(deployment);
+  const { plan, planBytes, inputs, signal } = deployment;
+  const { sizes, ...parts } =
+    plan.kind === 'pooled-plan'
+      ? await writePartitions(folder, { ...deployment, plan })
+      : await writeStages(folder, { ...deployment, plan });
+  await writeFile(join(folder, 'plan.json'), planBytes);
+  const manifest = {
+    ...emittedHead('bundle', inputs),
+    target: 'local' as const,
+    plan: { path: 'plan.json', sha256: sha256Of(planBytes) },
+    ...parts,
+    devices,
+  } satisfies Bundle;
+  await writeFile(join(folder, BUNDLE_MANIFEST), artifactText<'bundle'>(manifest));
+  signal?.throwIfAborted();
+  return { manifest, sizes };
+}
+
+/**
+ * refuseFixedBatches refuses a graph that takes exactly b rows, because it cannot serve requests of one row
+ * as they come.
+ */
+function refuseFixedBatches({ models }: Deployment): void {
+  const faults = models.flatMap(({ profile: { model } }) =>
+    model.fixedBatch === undefined || model.fixedBatch === 1
+      ? []
+      : [fault(`${model.name} runs at batch ${model.fixedBatch} only`)],
+  );
+  if (faults.length > 0)
+    throw new InputError(
+      'serve single requests',
+      faults,
+      'Export the model with batch 1 or a symbolic batch.',
+    );
+}
+
+/** bundledDevices says how each class of the plan is run: in the way it was profiled. */
+function bundledDevices({ plan, models }: Deployment): Record<string, BundledDevice> {
+  const classes = [...new Set(plan.placement.map((placed) => placed.class))].sort();
+  const faults = [];
+  const devices: Record<string, BundledDevice> = {};
+  for (const name of classes) {
+    const profiled = models.map(({ profile }) => profile.devices[name]).find((device) => device?.provider);
+    if (!profiled?.provider) {
+      faults.push(fault(`the profiles do not say which provider runs class ${JSON.stringify(name)}`));
+      continue;
+    }
+    const { provider, threads, deviceId, slowdown } = profiled;
+    devices[name] = {
+      provider,
+      ...(threads === undefined ? {} : { threads }),
+      ...(deviceId === undefined ? {} : { deviceId }),
+      ...(slowdown === undefined ? {} : { slowdown, emulated: true as const }),
+    };
+  }
+  if (faults.length > 0) {
+    const advice =
+      'A local bundle runs on the devices that `plan profile` measured here; imported profiles have none.';
+    throw new MissingError('deploy the plan on this machine', faults, advice);
+  }
+  return devices;
+}

@@ -1,0 +1,20 @@
+import { type DeployTarget, fault, InputError, option } from '../../artifacts/index.js';
+import { LOCAL } from './local.js';
+import type { TargetOf } from './target.js';
+
+/** TARGETS says of each target how its bundles are written. */
+const TARGETS: { readonly [T in DeployTarget]: TargetOf<T> } = { local: LOCAL };
+
+/**
+ * targetNamed gives the target of a name.
+ * @param task what cannot be done without it
+ * @throws InputError where there is no such target, with those there are
+ */
+export function targetNamed(name: string, task: string): TargetOf<DeployTarget> {
+  const found = Object.entries<TargetOf<DeployTarget>>(TARGETS).find(([target]) => target === name);
+  if (found !== undefined) return found[1];
+  const known = Object.keys(TARGETS).join(', ');
+  throw new InputError(task, [
+    fault(`is ${JSON.stringify(name)}; the targets are ${known}`, option('target')),
+  ]);
+}

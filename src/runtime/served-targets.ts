@@ -1,0 +1,52 @@
+import {
+  type DeployTarget,
+  type Fault,
+  fault,
+  InputError,
+  type Loaded,
+  loadArtifact,
+} from '../artifacts/index.js';
+
+/** RunBy says what runs the bundles of a target: this server, or what a person is to start instead. */
+type RunBy = 'this server' | { readonly program: string };
+
+const RUN_BY: { readonly [T in DeployTarget]: RunBy } = { local: 'this server' };
+
+/**
+ * loadManifest loads the manifest of a bundle.
+ * @throws what `loadArtifact` throws; of a target that is not known, also with what to do
+ */
+export async function loadManifest(path: string): Promise<Loaded<'bundle'>> {
+  try {
+    return await loadArtifact(path, ['bundle']);
+  } catch (error) {
+    if (!(error instanceof InputError) || !error.faults.some((one) => one.path === '/target')) throw error;
+    throw new InputError(error.task, error.faults, targetAdvice());
+  }
+}
+
+/**
+ * refuseTarget refuses a bundle of a target that this server does not run.
+ * @param task what cannot be done with the bundle
+ * @throws InputError with the target's name, what runs it, and what to do
+ */
+export function refuseTarget(
+  target: DeployTarget,
+  task: string,
+  runBy: Readonly<Record<DeployTarget, RunBy>> = RUN_BY,
+): void {
+  const by = runBy[target];
+  if (by === 'this server') return;
+  const told: Fault = fault(
+    `is ${JSON.stringify(target)}, which ${by.program} runs, and not this server`,
+    '/target',
+  );
+  throw new InputError(task, [told], targetAdvice());
+}
+
+function targetAdvice(): string {
+  const here = Object.entries<RunBy>(RUN_BY).flatMap(([target, by]) =>
+    by === 'this server' ? [target] : [],
+  );
+  return `\`plan deploy --target ${here.join('|')}\` makes a bundle for this server from its plan; else run it with what it was made for.`;
+}

@@ -1,0 +1,12 @@
+import { expect, it } from 'vitest';
+import { InputError } from '../../src/artifacts/index.js';
+import { refuseTarget } from '../../src/runtime/served-targets.js';
+
+it('refuseTarget() refuses a bundle that another program runs, and names it', () => {
+  const refused = () => refuseTarget('local', 'serve bundle', { local: { program: '`tritonserver`' } });
+  expect(refused).toThrow(InputError);
+  expect(refused).toThrow(
+    'Cannot serve bundle: /target: is "local", which `tritonserver` runs, and not this server\n`plan deploy --target local` makes a bundle for this server',
+  );
+  expect(() => refuseTarget('local', 'serve bundle')).not.toThrow();
+});
