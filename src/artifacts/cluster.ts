@@ -40,6 +40,31 @@ export interface OpenDeviceClass extends Omit<DeviceClass, 'count'> {
   count?: number;
 }
 
+/** classGbps is the rate of a server's link of a class; undefined where the cluster names none. */
+export function classGbps(
+  { devices, networkGbps }: Pick<OpenCluster, 'devices' | 'networkGbps'>,
+  className: string,
+): number | undefined {
+  return devices[className]?.linkGbps ?? networkGbps;
+}
+
+/**
+ * linkGbps is the rate between devices of two classes, which is that of the slower of their links, or undefined where the
+ * cluster names no rate of either. One Gbps is one bit per nanosecond.
+ */
+export function linkGbps(
+  cluster: Pick<OpenCluster, 'devices' | 'networkGbps'>,
+  [from, to]: readonly [string, string],
+): number | undefined {
+  return slowerGbps(classGbps(cluster, from), classGbps(cluster, to));
+}
+
+/** slowerGbps is the slower of two rates: a link whose rate nobody knows holds nothing up. */
+export function slowerGbps(one: number | undefined, other: number | undefined): number | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return Math.min(one, other);
+}
+
 /**
  * countedCluster gives a cluster for a planner that needs the number of GPUs of every class.
  * @param path the file that holds it, for errors

@@ -1,4 +1,4 @@
-import type { OpenCluster } from '../artifacts/index.js';
+import { linkGbps, type OpenCluster } from '../artifacts/index.js';
 import { ancestorsOf, bytesPerRow, predecessorsOf, REQUEST, type StageGraph } from '../plans/index.js';
 import type { GivenStage } from './problem.js';
 
@@ -37,13 +37,8 @@ function outputBytes({ profile }: SendingStage, tensor: string): number {
   return output === undefined ? 0 : (bytesPerRow(output) ?? 0);
 }
 
-/** linkUs gives the time of sending bytes between devices of two classes: over the slower link of both, if any is known. */
-export function linkUs(
-  { devices, networkGbps }: OpenCluster,
-  [from, to]: readonly [string, string],
-  bytes: number,
-): number {
-  const rates = [devices[from]?.linkGbps ?? networkGbps, devices[to]?.linkGbps ?? networkGbps];
-  const gbps = Math.min(...rates.map((rate) => rate ?? Number.POSITIVE_INFINITY));
-  return (8 * bytes) / gbps / 1e3;
+/** linkUs gives the time of sending bytes between devices of two classes; none where no rate of their links is known. */
+export function linkUs(cluster: OpenCluster, classes: readonly [string, string], bytes: number): number {
+  const gbps = linkGbps(cluster, classes);
+  return gbps === undefined ? 0 : (8 * bytes) / gbps / 1e3;
 }

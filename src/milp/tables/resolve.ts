@@ -1,5 +1,6 @@
 import {
   type Cluster,
+  classGbps,
   type DeviceClass,
   type Fault,
   fault,
@@ -219,8 +220,8 @@ function usable(cluster: Cluster, models: readonly ProblemModel[]): [string, Dev
 
 /** Without a bandwidth, the cost of a cut is not known. */
 function bandwidthFaults(cluster: Cluster, models: readonly ProblemModel[]): Fault[] {
-  return usable(cluster, models).flatMap(([name, device]) =>
-    device.linkGbps === undefined && cluster.networkGbps === undefined
+  return usable(cluster, models).flatMap(([name]) =>
+    classGbps(cluster, name) === undefined
       ? [
           fault(
             'has no linkGbps and the cluster no networkGbps, so transfers between partitions cannot be planned; ' +

@@ -1,4 +1,10 @@
-import type { Cluster, DeviceClass, Profile } from '../../artifacts/index.js';
+import {
+  type Cluster,
+  classGbps,
+  type DeviceClass,
+  type Profile,
+  slowerGbps,
+} from '../../artifacts/index.js';
 import type { PooledProblem, ProblemModel } from '../problem.js';
 import { blockRows } from './block-rows.js';
 import { layerRows } from './layer-rows.js';
@@ -147,7 +153,7 @@ function slotsOf(cluster: Cluster, model: ProblemModel): Slot[] {
         className,
         virtual,
         perServer: device.perServer ?? 1,
-        gbps: device.linkGbps ?? cluster.networkGbps,
+        gbps: classGbps(cluster, className),
         memoryBytes: device.memoryGiB === undefined ? undefined : device.memoryGiB * BYTES_PER_GIB,
       }));
   });
@@ -173,13 +179,9 @@ export function transferUs(bytes: number, gbps: number | undefined): number {
   return gbps === undefined ? 0 : (8 * bytes) / (gbps * 1000);
 }
 
-/**
- * slowerLink is the bandwidth in Gbit/s between two classes, which is that of the slower link; undefined if the cluster
- * names none for one of them.
- */
+/** slowerLink is the bandwidth in Gbit/s between two classes; undefined if the cluster names none. */
 export function slowerLink(a: Slot, b: Slot): number | undefined {
-  if (a.gbps === undefined || b.gbps === undefined) return undefined;
-  return Math.min(a.gbps, b.gbps);
+  return slowerGbps(a.gbps, b.gbps);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type PlannedPipeline, type PooledPlan, seatsOf } from '../../artifacts/index.js';
+import { linkGbps, type PlannedPipeline, type PooledPlan, seatsOf } from '../../artifacts/index.js';
 import { checkPlacement } from '../../checks/index.js';
 import {
   filledLatencies,
@@ -8,7 +8,7 @@ import {
   type Topology,
   type VirtualDevice,
 } from '../../serving/index.js';
-import { checkDeviceCount, linkGbps } from '../stages/index.js';
+import { checkDeviceCount } from '../stages/index.js';
 import type { TopologyOptions } from '../topology-options.js';
 
 const NS_PER_US = 1e3;

@@ -3,7 +3,6 @@
  */
 export { checkDeviceCount } from './device-count.js';
 export { gpuRuns } from './gpu-runs.js';
-export { linkGbps } from './link-rate.js';
 export { movedGpus } from './moved-gpus.js';
 export { MOST_LISTED, seatsFrom } from './seats.js';
 export { stageDevices, stagePool, transfersAlong } from './topology.js';

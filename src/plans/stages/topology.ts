@@ -1,8 +1,7 @@
 import type { PipelinePlan, PlannedStage } from '../../artifacts/index.js';
-import { seatsOf } from '../../artifacts/index.js';
+import { linkGbps, seatsOf } from '../../artifacts/index.js';
 import { type Edge, filledLatencies, type Pool, type VirtualDevice } from '../../serving/index.js';
 import type { TopologyOptions } from '../topology-options.js';
-import { linkGbps } from './link-rate.js';
 
 /** StagePool is what a plan says of the pool of one stage. */
 export interface StagePool {
