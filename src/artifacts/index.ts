@@ -28,10 +28,13 @@ export {
 export { byName, changeOf, classChanges, differs, fieldChanges, planChanges, sidesOf } from './changes.js';
 export {
   type Cluster,
+  classGbps,
   countedCluster,
   type DeviceClass,
+  linkGbps,
   type OpenCluster,
   type OpenDeviceClass,
+  slowerGbps,
 } from './cluster.js';
 export {
   type Boundary,
@@ -275,4 +278,5 @@ export type {
   VerifiedFigure,
   VerifiedFigureName,
 } from './verification.js';
+export { summedUs, type WholeAt, wholeLatencyUs } from './whole-latency.js';
 export { counted } from './words.js';

@@ -151,8 +151,7 @@ class PlanWriter {
         ...{ device: of.device, virtual: 1, batch: latencyNs.length },
         replicas: this.held.filter((set) => (set >> model) & 1).length,
         latencyUsByBatch: latencyUsByBatch(
-          profile.devices[of.device] as (typeof profile.devices)[string],
-          1,
+          { device: profile.devices[of.device] as (typeof profile.devices)[string], virtual: 1 },
           latencyNs.length,
         ),
         accuracy: alone,

@@ -219,11 +219,13 @@ function classProblem(
   }: { readonly device: string; readonly known: OpenDeviceClass; readonly ranges: readonly LoadRange[] },
 ): ClassProblem | Unable {
   const measured = profiles.map(({ profile }) => profile.devices[device]);
-  const without = models.flatMap(({ name }, i) =>
-    measured[i] === undefined || measuredBatches(measured[i] as DeviceProfile, 1).length === 0 ? [name] : [],
-  );
+  const without = models.flatMap(({ name }, i) => {
+    const one = measured[i];
+    return one === undefined || measuredBatches({ device: one, virtual: 1 }).length === 0 ? [name] : [];
+  });
   if (without.length > 0) return { lacks: `${without.join(', ')} were not profiled on it` };
-  const largest = measured.map((one) => measuredBatches(one as DeviceProfile, 1).at(-1) as number);
+  const wholes = measured.map((one) => ({ device: one as DeviceProfile, virtual: 1 }));
+  const largest = wholes.map((one) => measuredBatches(one).at(-1) as number);
   const batch = Math.min(planner.batch ?? Number.POSITIVE_INFINITY, ...largest);
   const free = freeGpus(known) ?? MOST_DEVICES;
   if (free === 0) return { lacks: 'none of its devices is free', code: 'too-few-gpus' };
@@ -231,7 +233,7 @@ function classProblem(
     const { profile } = profiles[i] as CascadeFiles['profiles'][number];
     return {
       name: model.name,
-      latencyNs: filledLatencies(latencyUsByBatch(measured[i] as DeviceProfile, 1, batch), batch),
+      latencyNs: filledLatencies(latencyUsByBatch(wholes[i] as (typeof wholes)[number], batch), batch),
       memoryBytes: memoryOf(model, profile),
       correct: records.correct[i] as Uint8Array,
       certainty: records.certainty[i] as Float64Array,

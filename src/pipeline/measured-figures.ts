@@ -8,12 +8,12 @@ export function givenFigures(
   { stages, devices }: Pick<GivenProblem, 'stages' | 'devices'>,
   { profiles }: Pick<PipelineFiles, 'profiles'>,
 ): ProfileFigures[] {
-  return stages.map(({ profile, batch, devices: set }, i) => {
+  return stages.map(({ profile, quantile, batch, devices: set }, i) => {
     const { device, virtual } = devices[set] as DeviceSet;
     return {
       profile,
       path: pathOf(profiles, i),
-      classes: [classFigures(profile, { device, virtual, batch })],
+      classes: [classFigures(profile, { device, virtual, quantile, batch })],
     };
   });
 }
@@ -23,13 +23,13 @@ export function openFigures(
   { stages, cluster }: Pick<OpenProblem, 'stages' | 'cluster'>,
   { profiles }: Pick<PipelineFiles, 'profiles'>,
 ): ProfileFigures[] {
-  return stages.map(({ profile, candidates }, i) => ({
+  return stages.map(({ profile, quantile, candidates }, i) => ({
     profile,
     path: pathOf(profiles, i),
     classes: candidates
       .filter(({ device }) => freeGpus(cluster.devices[device] ?? {}) !== 0)
       .map(({ device, batches }) =>
-        classFigures(profile, { device, virtual: 1, batch: batches.at(-1) as number }),
+        classFigures(profile, { device, virtual: 1, quantile, batch: batches.at(-1) as number }),
       ),
   }));
 }

@@ -2,6 +2,7 @@ import {
   type DeviceProfile,
   type Fault,
   fault,
+  type LatencyQuantile,
   listed,
   type OpenCluster,
   type PipelineSpec,
@@ -41,6 +42,8 @@ export interface OpenProblem {
 /** OpenStage is a stage with what may be chosen for it. */
 export interface OpenStage {
   readonly profile: Profile;
+  /** Which quantile of its latencies the stage is planned with; by default the median. */
+  readonly quantile?: LatencyQuantile | undefined;
   readonly inputs: readonly StageInput[] | undefined;
   readonly candidates: readonly OpenCandidate[];
   /** Classes that could serve the stage if their memory held its weights. */
@@ -89,8 +92,8 @@ export function resolveOpen(spec: PipelineSpec, read: PipelineFiles): ResolvedOp
   ];
   if (faults.length > 0) return { faults: distinct(faults) };
   const stages = offers.map(({ candidates, tooSmall }, i): OpenStage => {
-    const { profile } = files.profiles[i] as StageProfile;
-    return { profile, inputs: wiring.inputs[i], candidates, tooSmall };
+    const { profile, quantile } = files.profiles[i] as StageProfile;
+    return { profile, quantile, inputs: wiring.inputs[i], candidates, tooSmall };
   });
   const rps = loadRps(spec, files);
   const problem = { spec, cluster: files.cluster, graph: graphRead.graph, stages };
@@ -150,17 +153,15 @@ function namedClasses({ device, devices = [] }: PipelineStage, i: number) {
 function candidatesOf(
   { batch }: PipelineStage,
   device: string,
-  { cluster, file: { profile } }: { readonly cluster: OpenCluster; readonly file: StageProfile },
+  { cluster, file: { profile, quantile } }: { readonly cluster: OpenCluster; readonly file: StageProfile },
 ): (Omit<OpenCandidate, 'hourlyCost'> & { readonly hourlyCost: number | undefined })[] {
-  const measured = Object.hasOwn(profile.devices, device)
-    ? (profile.devices[device] as DeviceProfile)
-    : undefined;
-  if (measured === undefined) return [];
-  const batches = measuredBatches(measured, 1).filter((size) => batch === undefined || size === batch);
+  if (!Object.hasOwn(profile.devices, device)) return [];
+  const measured = { device: profile.devices[device] as DeviceProfile, virtual: 1, quantile };
+  const batches = measuredBatches(measured).filter((size) => batch === undefined || size === batch);
   const largest = batches.at(-1);
   if (largest === undefined) return [];
   const { hourlyCost } = cluster.devices[device] as { hourlyCost?: number };
-  return [{ device, batches, latencyUsByBatch: latencyUsByBatch(measured, 1, largest), hourlyCost }];
+  return [{ device, batches, latencyUsByBatch: latencyUsByBatch(measured, largest), hourlyCost }];
 }
 
 function noneMeasured(

@@ -1,5 +1,6 @@
 import type {
   Fault,
+  LatencyQuantile,
   OpenCluster,
   OpenDeviceClass,
   PipelineSpec,
@@ -12,6 +13,8 @@ import type { PipelinePlanBody, StageGraph } from '../plans/index.js';
 export interface StageProfile {
   readonly profile: Profile;
   readonly path: string;
+  /** Which quantile of its latencies the stage is planned with; by default the median. */
+  readonly quantile?: LatencyQuantile;
 }
 
 /** PipelineFiles holds the contents of the files that a spec names. */
@@ -41,6 +44,8 @@ export interface GivenProblem {
 /** GivenStage is a stage with the figures of its profile. */
 export interface GivenStage {
   readonly profile: Profile;
+  /** Which quantile `latencyUsByBatch` has; by default the median. */
+  readonly quantile?: LatencyQuantile | undefined;
   readonly batch: number;
   /** At batch 1 … batch; null where the profile has no such batch. */
   readonly latencyUsByBatch: readonly (number | null)[];

@@ -1,4 +1,4 @@
-import { measurementNotes, type PipelineSpec, servingNotes } from '../artifacts/index.js';
+import { classGbps, measurementNotes, type PipelineSpec, servingNotes } from '../artifacts/index.js';
 import type { DeviceSets } from './device-sets.js';
 import { classFigures, isSummed } from './latencies.js';
 import type { PipelineFiles, StageProfile } from './problem.js';
@@ -10,7 +10,7 @@ export function profileNotes(
   { sets, ofStage }: DeviceSets,
 ): string[] {
   const notes = stages.flatMap(({ name, batch = 1 }, i) => {
-    const { profile } = profiles[i] as StageProfile;
+    const { profile, quantile } = profiles[i] as StageProfile;
     const { device: className, virtual } = sets[ofStage[i] as number] as { device: string; virtual: number };
     const device = profile.devices[className];
     if (device === undefined) return [];
@@ -21,15 +21,15 @@ export function profileNotes(
             `${name} on ${className}: the latency is the sum of the blocks, as the whole model was not measured`,
           ]
         : []),
-      ...measurementNotes(name, profile, [classFigures(profile, { device: className, virtual, batch })]),
+      ...measurementNotes(name, profile, [
+        classFigures(profile, { device: className, virtual, quantile, batch }),
+      ]),
       ...(profile.model.inputs === undefined || profile.model.outputs === undefined
         ? [`${name}: the profile does not list its inputs and outputs, so they were not checked`]
         : []),
     ];
   });
-  const linked = sets.every(
-    ({ device }) => (cluster.devices[device]?.linkGbps ?? cluster.networkGbps) !== undefined,
-  );
+  const linked = sets.every(({ device }) => classGbps(cluster, device) !== undefined);
   const sends = stages.length > 1;
   return linked || !sends
     ? notes

@@ -5,6 +5,7 @@ import {
   type LatencyQuantile,
   listed,
   type PipelineSpec,
+  wholeLatencyUs,
 } from '../artifacts/index.js';
 import { measuredBatches } from './latencies.js';
 import type { PipelineFiles, StageProfile } from './problem.js';
@@ -21,8 +22,8 @@ export function latencyQuantileOf({ latencyQuantile, stages }: PipelineSpec, i: 
 }
 
 /**
- * atQuantiles gives the files of a spec with the latencies that each stage is planned with in place of the medians, and
- * the fault of every stage whose profile lacks some. The profile of such a stage keeps its medians.
+ * atQuantiles gives the files of a spec with the quantile that each stage is planned with, and the fault of every stage
+ * whose profile lacks some of it. Such a stage keeps its medians.
  * @param classesOf lists what may serve a stage
  */
 export function atQuantiles(
@@ -35,7 +36,7 @@ export function atQuantiles(
     if (latencyQuantileOf(spec, i) === 'p50') return file;
     const told = quantileFaults(spec, file, { stage: i, classes: classesOf(i) });
     faults.push(...told);
-    return told.length > 0 ? file : withP95(file);
+    return told.length > 0 ? file : { ...file, quantile: 'p95' as const };
   });
   return { files: { ...files, profiles }, faults };
 }
@@ -60,32 +61,13 @@ function quantileFaults(
       ? (profile.devices[name] as DeviceProfile)
       : undefined;
     if (device === undefined) return [];
-    const lacking = measuredBatches(device, virtual).filter(
-      (size) => (batch === undefined || size <= batch) && p95Us(device, virtual, size) === undefined,
+    const lacking = measuredBatches({ device, virtual }).filter(
+      (size) =>
+        (batch === undefined || size <= batch) &&
+        wholeLatencyUs(device, { virtual, batch: size, quantile: 'p95' }) === undefined,
     );
     if (lacking.length === 0) return [];
     const said = `is p95, and ${path} has no 95th percentile on ${name} at batch ${listed(lacking)}`;
     return [fault(`${said}; measure them, or plan with p50`, at)];
   });
-}
-
-function p95Us({ blockLatencyP95Us }: DeviceProfile, virtual: number, batch: number): number | undefined {
-  const us = blockLatencyP95Us?.[virtual]?.[batch]?.[0];
-  return typeof us === 'number' && us > 0 ? us : undefined;
-}
-
-/** withP95 gives a profile of one block with its 95th percentiles as latencies. */
-function withP95({ profile, path }: StageProfile): StageProfile {
-  const devices = Object.entries(profile.devices).map(([name, device]) => {
-    const { wholeLatencyUs: _medians, ...rest } = device;
-    const blockLatencyUs = Object.entries(device.blockLatencyUs).map(([virtual, byBatch]) => {
-      const rows = Object.keys(byBatch).map((batch): [string, (number | null)[]] => [
-        batch,
-        [p95Us(device, Number(virtual), Number(batch)) ?? null],
-      ]);
-      return [virtual, Object.fromEntries(rows)] as const;
-    });
-    return [name, { ...rest, blockLatencyUs: Object.fromEntries(blockLatencyUs) }] as const;
-  });
-  return { profile: { ...profile, devices: Object.fromEntries(devices) }, path };
 }

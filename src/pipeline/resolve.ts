@@ -63,13 +63,16 @@ export function resolveGiven(spec: PipelineSpec, filesRead: PipelineFiles): Reso
   ];
   if (faults.length > 0) return { faults: distinct(faults) };
   const stages = spec.stages.map((stage, i): GivenStage => {
-    const { profile } = files.profiles[i] as StageProfile;
-    const { device, virtual } = sets.sets[sets.ofStage[i] as number] as { device: string; virtual: number };
+    const { profile, quantile } = files.profiles[i] as StageProfile;
+    const { device: className, virtual } = sets.sets[sets.ofStage[i] as number] as {
+      device: string;
+      virtual: number;
+    };
     const batch = stage.batch as number;
+    const device = profile.devices[className] as DeviceProfile;
     return {
-      profile,
-      batch,
-      latencyUsByBatch: latencyUsByBatch(profile.devices[device] as DeviceProfile, virtual, batch),
+      ...{ profile, quantile, batch },
+      latencyUsByBatch: latencyUsByBatch({ device, virtual, quantile }, batch),
       weightBytes: weightBytes(profile),
       inputs: wiring.inputs[i],
       devices: sets.ofStage[i] as number,
@@ -264,14 +267,14 @@ function batchFaults(
   },
 ): Fault[] {
   if (set === undefined || file === undefined) return [];
-  const { profile, path } = file;
+  const { profile, path, quantile } = file;
   const { device: name, virtual } = set;
   if (!Object.hasOwn(profile.devices, name)) {
     const has = listed(Object.keys(profile.devices));
     return [fault(`is ${name}, which the profile ${path} lacks; it has ${has}`, set.path)];
   }
   const device = profile.devices[name] as DeviceProfile;
-  const batches = measuredBatches(device, virtual);
+  const batches = measuredBatches({ device, virtual, quantile });
   if (batches.length === 0) return [fault(`divides ${name} into ${virtual}, which ${path} lacks`, set.path)];
   if (batch === undefined) return [];
   const at = `/stages/${i}/batch`;

@@ -1,5 +1,5 @@
 import type { PartitionedModel } from '../api/index.js';
-import type { DeviceProfile, Profile } from '../artifacts/index.js';
+import { type DeviceProfile, type Profile, summedUs, wholeLatencyUs } from '../artifacts/index.js';
 import { bytes, figure, milliseconds, orDash, type Table } from './table.js';
 
 /**
@@ -13,10 +13,10 @@ export function latencyTable(profile: Profile): Table {
   for (const [name, device] of Object.entries(profile.devices)) {
     for (const [virtual, byBatch] of Object.entries(device.blockLatencyUs)) {
       for (const [batch, blocks] of Object.entries(byBatch)) {
-        const sum = sumOf(blocks);
+        const sum = summedUs(blocks);
         const whole = device.wholeLatencyUs?.[virtual]?.[batch];
         const predicted = profile.measurement?.predictedOverWhole?.[name]?.[virtual]?.[batch];
-        const us = whole ?? sum;
+        const us = wholeLatencyUs(device, { virtual: Number(virtual), batch: Number(batch) });
         if (!isMeasured(blocks) && whole === undefined) continue;
         rows.push([
           deviceName(name, device),
@@ -99,15 +99,6 @@ function shorten(name: string): string {
 
 function deviceName(name: string, device: DeviceProfile): string {
   return device.emulated ? `${name} (emulated, ${device.slowdown}× slower)` : name;
-}
-
-function sumOf(values: readonly (number | null)[]): number | undefined {
-  let sum = 0;
-  for (const value of values) {
-    if (value === null) return undefined;
-    sum += value;
-  }
-  return sum;
 }
 
 const UNFIT = /(is|are) unfit\b/;

@@ -1,6 +1,7 @@
 import type { ToldFaults } from '../artifacts/index.js';
 import {
   fault,
+  type LatencyQuantile,
   type Loaded,
   option,
   type PlannedPartition,
@@ -12,8 +13,8 @@ import { streamOf } from '../random/index.js';
 import type { Topology } from '../serving/index.js';
 import type { PlanProfiles } from './profiles.js';
 
-/** The 95th percentile of a normal distribution lies this many deviations above the median. */
-const P95_DEVIATIONS = 1.6448536269514722;
+/** How many deviations above the median of a normal distribution its quantiles lie. */
+const DEVIATIONS: Readonly<Record<LatencyQuantile, number>> = { p50: 0, p95: 1.6448536269514722 };
 
 /** Execution describes how executions differ from the plan. It is plain data. */
 export interface Execution {
@@ -27,16 +28,15 @@ export interface Execution {
 /**
  * Jitter describes log-normal factors on execution times.
  * - cv: the factors have mean 1 and this coefficient of variation.
- * - profile: the factors have median 1, because profiles and plans hold medians. By pool, index batch − 1
- *   holds the deviation of the factor's logarithm. A pool that was planned with its 95th percentiles is in `atP95`: there
- *   1 is the 95th percentile of the factors.
+ * - profile: by pool, index batch − 1 holds the deviation of the factor's logarithm. 1 is the quantile of the factors
+ *   that the pool was planned with: their median where `quantiles` does not say.
  */
 export type Jitter =
   | { readonly kind: 'cv'; readonly cv: number }
   | {
       readonly kind: 'profile';
       readonly deviations: readonly Float64Array[];
-      readonly atP95?: readonly boolean[];
+      readonly quantiles?: readonly LatencyQuantile[];
     };
 
 /**
@@ -81,9 +81,9 @@ function drawnExecution(
     return (pool, _size, plannedNs) =>
       Math.max(1, slow * plannedNs * Math.exp(deviation * drawn(pool) - variance / 2));
   }
-  const { deviations, atP95 = [] } = jitter;
+  const { deviations, quantiles = [] } = jitter;
   return (pool, size, plannedNs) => {
-    const above = drawn(pool) - (atP95[pool] === true ? P95_DEVIATIONS : 0);
+    const above = drawn(pool) - DEVIATIONS[quantiles[pool] ?? 'p50'];
     return Math.max(1, slow * plannedNs * Math.exp((deviations[pool]?.[size - 1] ?? 0) * above));
   };
 }
@@ -125,10 +125,14 @@ export function profiledJitter(
   }
   const deviations = parts.map(({ part, profile }) => spreadOf(part, profile, told));
   if (told.count > before) return undefined;
-  const isAtP95 =
-    plan.kind === 'pipeline-plan' && plan.stages.some((stage) => stage.latencyQuantile === 'p95');
-  const atP95 = isAtP95 ? plan.stages.map((stage) => stage.latencyQuantile === 'p95') : undefined;
-  return { kind: 'profile', deviations, ...(atP95 && { atP95 }) };
+  return { kind: 'profile', deviations, ...plannedQuantiles(plan) };
+}
+
+/** plannedQuantiles names the quantile that each stage was planned with, where the plan says so of any. */
+function plannedQuantiles(plan: ServedPlan): { readonly quantiles?: readonly LatencyQuantile[] } {
+  if (plan.kind !== 'pipeline-plan') return {};
+  const quantiles = plan.stages.map(({ latencyQuantile = 'p50' }) => latencyQuantile);
+  return quantiles.every((one) => one === 'p50') ? {} : { quantiles };
 }
 
 /** MeasuredPart is what a pool executes: a partition of a model, or a whole model where it has no blocks. */
@@ -195,5 +199,5 @@ function deviationAt(
     p95 += p95s[block] ?? Number.NaN;
   }
   const ratio = p95 / median;
-  return Number.isNaN(ratio) ? undefined : Math.max(0, Math.log(ratio)) / P95_DEVIATIONS;
+  return Number.isNaN(ratio) ? undefined : Math.max(0, Math.log(ratio)) / DEVIATIONS.p95;
 }

@@ -10,22 +10,33 @@ const DEVICE: DeviceProfile = {
 
 describe('measuredBatches()', () => {
   it('gives the sizes at which every block or the whole was measured, in order', () => {
-    expect(measuredBatches(DEVICE, 1)).toEqual([1, 4]);
-    expect(measuredBatches({ ...DEVICE, wholeLatencyUs: { 1: { 8: 70 } } }, 1)).toEqual([1, 4, 8]);
-    expect(measuredBatches(DEVICE, 2)).toEqual([]);
-    expect(measuredBatches(DEVICE, 3)).toEqual([]);
+    expect(measuredBatches({ device: DEVICE, virtual: 1 })).toEqual([1, 4]);
+    expect(measuredBatches({ device: { ...DEVICE, wholeLatencyUs: { 1: { 8: 70 } } }, virtual: 1 })).toEqual([
+      1, 4, 8,
+    ]);
+    expect(measuredBatches({ device: DEVICE, virtual: 2 })).toEqual([]);
+    expect(measuredBatches({ device: DEVICE, virtual: 3 })).toEqual([]);
   });
 });
 
 describe('latencyUsByBatch()', () => {
   it('gives what was measured, of the whole rather than of its blocks', () => {
-    expect(latencyUsByBatch(DEVICE, 1, 4)).toEqual([15, null, null, 45]);
-    expect(latencyUsByBatch(DEVICE, 1, 1)).toEqual([15]);
+    expect(latencyUsByBatch({ device: DEVICE, virtual: 1 }, 4)).toEqual([15, null, null, 45]);
+    expect(latencyUsByBatch({ device: DEVICE, virtual: 1 }, 1)).toEqual([15]);
   });
 
   it('ends with the latency of the next larger batch that was measured, and with none where there is none', () => {
-    expect(latencyUsByBatch(DEVICE, 1, 3)).toEqual([15, null, 45]);
-    expect(latencyUsByBatch(DEVICE, 1, 8)).toEqual([15, null, null, 45, null, null, null, null]);
-    expect(latencyUsByBatch(DEVICE, 2, 2)).toEqual([null, null]);
+    expect(latencyUsByBatch({ device: DEVICE, virtual: 1 }, 3)).toEqual([15, null, 45]);
+    expect(latencyUsByBatch({ device: DEVICE, virtual: 1 }, 8)).toEqual([
+      15,
+      null,
+      null,
+      45,
+      null,
+      null,
+      null,
+      null,
+    ]);
+    expect(latencyUsByBatch({ device: DEVICE, virtual: 2 }, 2)).toEqual([null, null]);
   });
 });

@@ -30,7 +30,7 @@ describe('executionOf() with measured factors', () => {
 describe('executionOf() with the spread of profiles', () => {
   it('draws half of the times above a planned median, and a twentieth above a planned 95th percentile', () => {
     const deviations = [Float64Array.of(0.4, 0.4), Float64Array.of(0.4, 0.4)];
-    const jitter = { kind: 'profile', deviations, atP95: [false, true] } as const;
+    const jitter = { kind: 'profile', deviations, quantiles: ['p50', 'p95'] } as const;
     const execution = executionOf({ slow: 1, jitter }, topology, 3)!;
     const above = [0, 1].map((pool) => {
       const drawn = Array.from({ length: 20_000 }, () => execution(pool, 1, 1e6));

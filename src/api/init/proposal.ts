@@ -1,4 +1,4 @@
-import type { DeviceProfile, Loaded, Profile } from '../../artifacts/index.js';
+import { type DeviceProfile, type Loaded, type Profile, wholeLatencyUs } from '../../artifacts/index.js';
 
 /** ProposedClass is a device class as the profiles know it. */
 export interface ProposedClass {
@@ -49,7 +49,10 @@ interface Cell {
   readonly deviceClass: string;
   readonly virtual: number;
   readonly batch: number;
-  readonly wholeUs: number | undefined;
+  /** The latency of the whole model, and whether it was measured in one piece. */
+  readonly latencyUs: number | undefined;
+  readonly isWhole: boolean;
+  /** The sum of the blocks as a plan adds them up. */
   readonly blocksUs: number | undefined;
 }
 
@@ -82,7 +85,7 @@ export function proposedClasses(profiles: readonly Profile[]): ProposedClass[] {
  */
 export function proposedModel({ value, path }: Loaded<'profile'>, sloMs: number | undefined): ProposedModel {
   const cells = cellsOf(value);
-  const fastest = leastBy(cells, ({ wholeUs, blocksUs }) => wholeUs ?? blocksUs);
+  const fastest = leastBy(cells, ({ latencyUs }) => latencyUs);
   const { name } = value.model;
   const rest = {
     ...{ name, path, classes: Object.keys(value.devices), fastest: fastest?.deviceClass },
@@ -105,11 +108,11 @@ function reasonOf(cells: readonly Cell[], fastest: Cell | undefined): SloReason 
     const { deviceClass, virtual, batch } = cell;
     return { times: SLO_OVER_FASTEST, latencyUs, what, deviceClass, virtual, batch };
   };
-  const { wholeUs } = fastest;
+  const { latencyUs = 0, isWhole } = fastest;
   const blocks = leastBy(cells, ({ blocksUs }) => blocksUs);
   const blocksUs = blocks?.blocksUs ?? 0;
-  const holds = wholeUs !== undefined && PLANNED_SHARE * SLO_OVER_FASTEST * wholeUs >= blocksUs;
-  if (holds || blocks === undefined) return from(fastest, 'whole model', wholeUs ?? 0);
+  if (blocks === undefined || PLANNED_SHARE * SLO_OVER_FASTEST * latencyUs >= blocksUs)
+    return from(fastest, isWhole ? 'whole model' : 'sum of the blocks', latencyUs);
   return from(blocks, 'sum of the blocks', blocksUs);
 }
 
@@ -120,13 +123,14 @@ function cellsOf({ devices }: Profile): Cell[] {
       Object.entries(device.blockLatencyUs[virtual] ?? {}).map(
         ([batch, row]): Cell => ({
           ...{ deviceClass, virtual, batch: Number(batch) },
-          wholeUs: device.wholeLatencyUs?.[virtual]?.[batch],
-          blocksUs: sumOf(row),
+          latencyUs: wholeLatencyUs(device, { virtual, batch: Number(batch) }),
+          isWhole: device.wholeLatencyUs?.[virtual]?.[batch] !== undefined,
+          blocksUs: plannedUs(row),
         }),
       ),
     ),
   );
-  const measured = all.filter(({ wholeUs, blocksUs }) => wholeUs !== undefined || blocksUs !== undefined);
+  const measured = all.filter(({ latencyUs }) => latencyUs !== undefined);
   const smallest = Math.min(...measured.map(({ batch }) => batch));
   return measured.filter(({ batch }) => batch === smallest);
 }
@@ -136,8 +140,8 @@ function virtualSizes({ blockLatencyUs }: DeviceProfile): number[] {
   return measured.map(([v]) => Number(v)).sort((a, b) => a - b);
 }
 
-/** sumOf adds up blocks as a plan does, which counts each as at least 1 µs. */
-function sumOf(row: readonly (number | null)[]): number | undefined {
+/** plannedUs adds up blocks as a plan does, which counts each as at least 1 µs. */
+function plannedUs(row: readonly (number | null)[]): number | undefined {
   if (row.includes(null)) return undefined;
   return (row as readonly number[]).reduce((sum, us) => sum + Math.max(1, us), 0);
 }
@@ -156,7 +160,7 @@ function roundedUpMs(us: number): number {
 }
 
 /** modestRps gives half of what one device serves at that latency, to two significant digits. */
-function modestRps({ wholeUs, blocksUs, batch }: Cell): number {
-  const slowestUs = Math.max(1, wholeUs ?? 0, blocksUs ?? 0);
+function modestRps({ latencyUs, blocksUs, batch }: Cell): number {
+  const slowestUs = Math.max(1, latencyUs ?? 0, blocksUs ?? 0);
   return Number(((0.5 * batch * 1e6) / slowestUs).toPrecision(2));
 }

@@ -1,4 +1,11 @@
-import { type Fault, fault, type PooledSpecModel, type Profile } from '../../artifacts/index.js';
+import {
+  type Cluster,
+  type Fault,
+  fault,
+  type PooledSpecModel,
+  type Profile,
+  wholeLatencyUs,
+} from '../../artifacts/index.js';
 import { type Range, sloPoints } from '../sweeps.js';
 import { allowsClass } from './budget-mixes.js';
 import type { LoadedPooled } from './pooled.js';
@@ -22,8 +29,8 @@ export function slosOf({ spec, cluster, profiles }: LoadedPooled, range: Range, 
   }
   const fastestMs = profiles.map(({ profile, path }, m) => {
     const model = spec.value.models[m] as PooledSpecModel;
-    const classes = Object.keys(cluster.devices).filter((name) => allowsClass(model, name));
-    const ms = fastestLatencyMs(profile, classes);
+    const classes = Object.entries(cluster.devices).filter(([name]) => allowsClass(model, name));
+    const ms = fastestLatencyMs(profile, Object.fromEntries(classes));
     if (ms === undefined)
       told.push(fault('has no latency at batch 1 on a class of the cluster, which multiples need', path));
     return ms ?? Number.NaN;
@@ -32,18 +39,12 @@ export function slosOf({ spec, cluster, profiles }: LoadedPooled, range: Range, 
 }
 
 /**
- * fastestLatencyMs gives the sum of the model's block latencies at batch 1 on its fastest class, at the smallest
- * virtual size that was measured there. Blocks that were not measured count as 0. It is undefined where no class has
- * batch 1.
+ * fastestLatencyMs gives the latency of the whole model at batch 1 where it is least, on the classes that are given, at the
+ * virtual sizes that they offer. It is undefined where none has batch 1.
  */
-function fastestLatencyMs(profile: Profile, classes: readonly string[]): number | undefined {
-  const sums = classes.flatMap((name) => {
-    const rows = profile.devices[name]?.blockLatencyUs ?? {};
-    const smallest = Object.keys(rows)
-      .map(Number)
-      .sort((a, b) => a - b)[0];
-    const row = smallest === undefined ? undefined : rows[smallest]?.['1'];
-    return row === undefined ? [] : [row.reduce<number>((sum, us) => sum + (us ?? 0), 0)];
-  });
-  return sums.length === 0 ? undefined : Math.min(...sums) / 1000;
+function fastestLatencyMs({ devices }: Profile, classes: Readonly<Cluster['devices']>): number | undefined {
+  const latencies = Object.entries(classes).flatMap(([name, { virtual = [1] }]) =>
+    virtual.flatMap((v) => wholeLatencyUs(devices[name], { virtual: v, batch: 1 }) ?? []),
+  );
+  return latencies.length === 0 ? undefined : Math.min(...latencies) / 1000;
 }
