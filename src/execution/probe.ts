@@ -111,7 +111,9 @@ async function identity(device: Device): Promise<{ name: string; threads?: numbe
     case 'cuda':
     case 'tensorrt':
       return await nvidiaIdentity(device);
-    default:
+    case 'webgpu':
+    case 'coreml':
+    case 'dml':
       return { name: deviceText({ provider: device.provider }) };
   }
 }

@@ -33,7 +33,9 @@ export function objectiveFaults({ objectives, planner: { method } }: PipelineSpe
     case 'inferline':
     case 'exact':
       return [];
-    default: {
+    case 'given':
+    case 'coarse-mean':
+    case 'coarse-peak': {
       const why = `${method} looks at sloMs alone, and at no request of the sample`;
       return [fault(`are for planner.method inferline or exact: ${why}`, '/objectives')];
     }

@@ -134,7 +134,10 @@ function methodFaults({ planner: { method, draws }, stages, shared, load }: Pipe
       return draws === undefined
         ? []
         : [fault('is for methods that plan for a sample; given plans for none', '/planner/draws')];
-    default:
+    case 'inferline':
+    case 'exact':
+    case 'coarse-mean':
+    case 'coarse-peak':
       return [
         ...(load === undefined
           ? [fault(`is needed: ${method} plans for a sample of the load`, '/load')]

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { Pool } from '../serving/index.js';
+import { type Pool, unreachable } from '../serving/index.js';
 import { ExecutionTimes } from './execution-times.js';
 import type { BatchRecord, Ending, LiveDriver } from './live-driver.js';
 import type { OpenedBundle } from './opened-bundle.js';
@@ -108,21 +108,31 @@ export class Counters {
   /** ended counts a request that was answered, dropped or failed, and where its time went. */
   ended(model: number, ending: Ending, times: RequestTimes): void {
     const labels = this.labels(model);
-    const sums = this.sums[model]!;
     this.nv.pending.dec(labels);
     this.own.outcomes.inc({ model: labels.model, outcome: outcomeName(ending) });
-    if (ending.kind === 'answered') {
-      this.answered(model, times);
-      // Of a DAG, rows may end after several stages, or pass several last ones.
-      if (this.isDag(model)) this.rowsEnded(model, ending.rows);
-      return;
+    switch (ending.kind) {
+      case 'answered':
+        this.answered(model, times);
+        // Of a DAG, rows may end after several stages, or pass several last ones.
+        if (this.isDag(model)) this.rowsEnded(model, ending.rows);
+        return;
+      case 'dropped':
+        this.notAnswered(model, 'REJECTED', times);
+        this.own.drops.inc({ model: labels.model, reason: ending.reason, place: ending.place });
+        return;
+      case 'failed':
+        this.notAnswered(model, 'BACKEND', times);
+        return;
+      default:
+        unreachable(ending);
     }
+  }
+
+  private notAnswered(model: number, reason: RefusalReason, { tookUs }: RequestTimes): void {
+    const sums = this.sums[model]!;
+    this.nv.failure.inc({ ...this.labels(model), reason });
     sums.failure += 1;
-    sums.failureUs += times.tookUs;
-    this.nv.failure.inc({ ...labels, reason: ending.kind === 'dropped' ? 'REJECTED' : 'BACKEND' });
-    if (ending.kind === 'dropped') {
-      this.own.drops.inc({ model: labels.model, reason: ending.reason, place: ending.place });
-    }
+    sums.failureUs += tookUs;
   }
 
   private answered(model: number, { tookUs, queueUs, inputUs, inferUs, outputUs }: RequestTimes): void {

@@ -8,6 +8,7 @@ import {
   type LogEntry,
   recorded,
   type ServingCore,
+  unreachable,
 } from '../serving/index.js';
 import type { LiveDevice } from './live-device.js';
 import type { OpenedBundle } from './opened-bundle.js';
@@ -266,7 +267,8 @@ export class LiveDriver {
   private carryOut(i: number): void {
     const a = this.decisions.a(i);
     const b = this.decisions.b(i);
-    switch (this.decisions.kind(i)) {
+    const kind = this.decisions.kind(i);
+    switch (kind) {
       case Decision.execute:
         if (this.running.has(b)) this.waiting[b]!.push(this.handed(a));
         else this.begun.push(this.execute(this.handed(a), b));
@@ -276,7 +278,7 @@ export class LiveDriver {
         this.moved.push(a);
         return;
       case Decision.answer:
-        this.answer(a, b);
+        this.answer(a, b as Answer);
         return;
       case Decision.drop:
         this.end(a, { kind: 'dropped', reason: DROP_REASONS[b]!, place: this.placeOf(this.decisions.c(i)) });
@@ -291,6 +293,11 @@ export class LiveDriver {
       case Decision.retire:
         this.retire(a);
         return;
+      case Decision.shift:
+        // Devices keep the models of all gears, so that another gear changes nothing on them.
+        return;
+      default:
+        unreachable(kind);
     }
   }
 
@@ -413,18 +420,27 @@ export class LiveDriver {
     this.moved = [];
   }
 
-  private answer(request: number, how: number): void {
+  private answer(request: number, how: Answer): void {
     const entry = this.open[request];
     if (entry === undefined) return;
-    if (how === Answer.failed) {
-      this.end(request, { kind: 'failed', why: entry.lastFailure });
-      return;
+    switch (how) {
+      case Answer.inTime:
+      case Answer.late:
+        this.end(request, this.answered(entry, how === Answer.inTime));
+        return;
+      case Answer.failed:
+        this.end(request, { kind: 'failed', why: entry.lastFailure });
+        return;
+      default:
+        unreachable(how);
     }
+  }
+
+  private answered({ model, rows }: OpenRequest, inTime: boolean): Ending {
     try {
-      const answer = answerOf(this.bundle.models[entry.model]!, entry.rows);
-      this.end(request, { kind: 'answered', inTime: how === Answer.inTime, ...answer });
+      return { kind: 'answered', inTime, ...answerOf(this.bundle.models[model]!, rows) };
     } catch (error) {
-      this.end(request, { kind: 'failed', why: toldOf(error) });
+      return { kind: 'failed', why: toldOf(error) };
     }
   }
 

@@ -7,6 +7,15 @@ export function brokenPromise(what: string): Error {
 }
 
 /**
+ * unreachable closes a `switch` over one of our own unions that gives nothing back, so that an arm which it lacks does
+ * not compile.
+ * @throws the error of `brokenPromise` where a value comes that its type does not have
+ */
+export function unreachable(value: never): never {
+  throw brokenPromise(`there is no arm ${value}`);
+}
+
+/**
  * must checks a promise between a core and its driver.
  * @throws the error of `brokenPromise` where the condition does not hold
  */

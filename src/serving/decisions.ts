@@ -36,6 +36,7 @@ export const Decision = {
   /** Another gear is in force: a = the gear. The driver need do nothing. */
   shift: 8,
 } as const;
+export type Decision = (typeof Decision)[keyof typeof Decision];
 
 /** Answer says how a request ended that is answered. */
 export const Answer = { inTime: 0, late: 1, failed: 2 } as const;
@@ -46,6 +47,7 @@ export const DROP_REASONS = ['deadline', 'device-down', 'queue-full', 'draining'
 export type DropReason = (typeof DROP_REASONS)[number];
 /** DropCode gives the numbers of the reasons: indices into DROP_REASONS. */
 export const DropCode = { deadline: 0, deviceDown: 1, queueFull: 2, draining: 3, overload: 4 } as const;
+export type DropCode = (typeof DropCode)[keyof typeof DropCode];
 
 const WIDTH = 5;
 
@@ -65,7 +67,7 @@ export class Decisions {
     this.used = 0;
   }
 
-  push(kind: number, a: number, b = 0, c = 0, d = 0): void {
+  push(kind: Decision, a: number, b = 0, c = 0, d = 0): void {
     const at = this.used * WIDTH;
     if (at === this.rows.length) this.rows = grownColumn(this.rows, 2 * at);
     this.rows[at] = kind;
@@ -76,8 +78,8 @@ export class Decisions {
     this.used += 1;
   }
 
-  kind(i: number): number {
-    return this.rows[i * WIDTH] as number;
+  kind(i: number): Decision {
+    return this.rows[i * WIDTH] as Decision;
   }
 
   a(i: number): number {

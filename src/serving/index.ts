@@ -10,7 +10,7 @@
  * Start with `core.ts` and `decisions.ts` for the language between core and driver, then `schedulers.ts` for
  * the list of schedulers.
  */
-export { brokenPromise } from './broken-promise.js';
+export { brokenPromise, unreachable } from './broken-promise.js';
 export type { ServingCore } from './core.js';
 export { Answer, Decision, Decisions, DROP_REASONS, type DropReason } from './decisions.js';
 export { type Links, linksByServer, publishedLinks } from './links.js';

@@ -12,6 +12,7 @@ import {
   RESERVATION_POLICY,
   ReservationCore,
   type ReservationPolicy,
+  type ReservationTables,
 } from './reservation/index.js';
 import { scalingRule } from './scheduled-scaling.js';
 import {
@@ -88,6 +89,11 @@ const stageLocalCore = (
     scaling === undefined ? policy : { ...policy, scaling: scalingRule(scaling, topology) },
   );
 
+const TABLES: { readonly [K in ReservationPolicy['tables']]: ReservationTables } = {
+  gaps: gapTables,
+  'busy-until': busyUntilTables,
+};
+
 /** SCHEDULERS lists the schedulers of plans, by the names that `--scheduler` takes. */
 export const SCHEDULERS = {
   /** The scheduler `reservation` reserves devices and links for a batch over its whole path (PPipe §5.4). */
@@ -98,7 +104,7 @@ export const SCHEDULERS = {
     core: (topology, decisions, policy) =>
       new ReservationCore(topology, decisions, {
         ...policy,
-        makeTables: policy.tables === 'gaps' ? gapTables : busyUntilTables,
+        makeTables: TABLES[policy.tables],
       }),
   }),
   /** The scheduler `reactive` lets every stage decide for itself without looking at links (PPipe §7.4). */

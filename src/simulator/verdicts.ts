@@ -1,4 +1,4 @@
-import type { Pool, ServingCore } from '../serving/index.js';
+import type { EdgeCondition, Pool, ServingCore } from '../serving/index.js';
 import type { OpenRequests } from './open-requests.js';
 
 /**
@@ -11,6 +11,13 @@ export type VerdictOf = (order: number, row: number, pool: number) => number;
 /** RowsOf is how many rows a request has, by the number of requests before it and its model. */
 export type RowsOf = (order: number, model: number) => number;
 
+/** ASKS tells whether an edge is taken by what the model of its stage says. */
+const ASKS: { readonly [K in EdgeCondition['kind']]: boolean } = {
+  always: false,
+  verdict: true,
+  unsure: true,
+};
+
 /** Verdicts gathers the verdicts on the tasks of a batch. */
 export class Verdicts {
   private readonly asked: Uint8Array;
@@ -21,7 +28,7 @@ export class Verdicts {
     private readonly verdictOf: VerdictOf,
   ) {
     this.asked = Uint8Array.from(pools, ({ edges = [] }) =>
-      edges.some(({ when }) => when.kind !== 'always') ? 1 : 0,
+      Number(edges.some(({ when }) => ASKS[when.kind])),
     );
   }
 

@@ -6,6 +6,7 @@ import {
   Answer as SharedAnswer,
   Decision as SharedDecision,
   type Topology,
+  unreachable,
 } from '../serving/index.js';
 import type { Arrivals } from '../workload/index.js';
 import { VirtualDevices } from './devices.js';
@@ -38,6 +39,7 @@ const Kind = {
   linksMayBegin: 3,
   deviceComesUp: 4,
 } as const;
+type Kind = (typeof Kind)[keyof typeof Kind];
 
 /** Driven holds the parts of a VirtualDriver (SimulatorOptions). */
 export interface Driven {
@@ -81,6 +83,17 @@ function refuseModel(model: number): never {
 
 function refuseExecution(tookNs: number, pool: number, size: number): never {
   throw new RangeError(`Cannot simulate an execution of ${tookNs} ns: pool ${pool} with a batch of ${size}`);
+}
+
+function outcomeOf(answer: SharedAnswer): SharedOutcomeCode {
+  switch (answer) {
+    case Answer.inTime:
+      return OutcomeCode.inTime;
+    case Answer.late:
+      return OutcomeCode.late;
+    case Answer.failed:
+      return OutcomeCode.failed;
+  }
 }
 
 /**
@@ -224,7 +237,7 @@ export class VirtualDriver {
     const { events, now } = this;
     this.lastAt = now;
     while (events.nextAt === now) {
-      const kind = events.nextPriority;
+      const kind = events.nextPriority as Kind;
       const subject = events.take();
       switch (kind) {
         case Kind.transferEnds:
@@ -242,6 +255,8 @@ export class VirtualDriver {
         case Kind.deviceComesUp:
           if (this.standby.comesUp(now, subject)) this.core.deviceUp(now, subject);
           break;
+        default:
+          unreachable(kind);
       }
     }
   }
@@ -263,7 +278,8 @@ export class VirtualDriver {
     for (let i = 0; i < decisions.count; i++) {
       // The rows hold doubles. What is a number of a batch, device or request goes on as an integer.
       const a = decisions.a(i);
-      switch (decisions.kind(i)) {
+      const kind = decisions.kind(i);
+      switch (kind) {
         case Decision.execute:
           this.hand(a | 0, decisions.b(i) | 0, decisions.c(i));
           break;
@@ -271,7 +287,7 @@ export class VirtualDriver {
           this.send(a | 0, decisions.b(i) | 0, decisions.c(i) | 0, decisions.d(i));
           break;
         case Decision.answer:
-          this.answer(a | 0, decisions.b(i) | 0);
+          this.end(a | 0, outcomeOf((decisions.b(i) | 0) as SharedAnswer), NONE, NONE);
           break;
         case Decision.drop:
           this.end(a | 0, OutcomeCode.dropped, decisions.b(i) | 0, decisions.c(i) | 0);
@@ -290,6 +306,8 @@ export class VirtualDriver {
           this.devices.takeBack(a | 0);
           this.standby.retire(this.now, a | 0, this.devices.running[a | 0] !== NONE);
           break;
+        default:
+          unreachable(kind);
       }
     }
     decisions.clear();
@@ -388,16 +406,6 @@ export class VirtualDriver {
     core.transferred(now, batch, startedAt, now);
     this.moveIfNext(links.nextOnUplink(batch));
     this.moveIfNext(links.nextOnDownlink(batch));
-  }
-
-  private answer(request: number, how: number): void {
-    const outcome =
-      how === Answer.inTime
-        ? OutcomeCode.inTime
-        : how === Answer.late
-          ? OutcomeCode.late
-          : OutcomeCode.failed;
-    this.end(request, outcome, NONE, NONE);
   }
 
   private end(request: number, outcome: SharedOutcomeCode, reason: number, pool: number): void {

@@ -49,7 +49,10 @@ function meritOf({ objective, hold, throughputRps }: CompareRow): number | undef
       return objective.value;
     case 'latency':
       return -objective.value;
-    default:
+    case 'cost':
+    case 'power':
+    case 'devices':
+    case undefined:
       return throughputRps;
   }
 }

@@ -4,7 +4,11 @@ import { Answer, Decision, Decisions, DROP_REASONS, DropCode } from '../../src/s
 describe('Decisions', () => {
   it('keeps the decisions that were appended, in order, until it is cleared', () => {
     const decisions = new Decisions();
-    const rows = Array.from({ length: 300 }, (_, i) => [1 + (i % 5), i, i + 0.5, -i, 1e15 + i] as const);
+    const kinds = Object.values(Decision);
+    const rows = Array.from(
+      { length: 300 },
+      (_, i) => [kinds[i % kinds.length] as Decision, i, i + 0.5, -i, 1e15 + i] as const,
+    );
     for (const [kind, a, b, c, d] of rows) decisions.push(kind, a, b, c, d);
     expect(decisions.count).toBe(300);
     const read = rows.map((_, i) => [

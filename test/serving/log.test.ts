@@ -12,7 +12,7 @@ class Answering implements ServingCore {
 
   constructor(
     private readonly decisions: Decisions,
-    private readonly says: readonly (readonly [kind: number, a: number, b: number, c: number, d: number])[],
+    private readonly says: readonly (readonly [kind: Decision, a: number, b: number, c: number, d: number])[],
   ) {}
 
   arrived(...numbers: number[]): number {

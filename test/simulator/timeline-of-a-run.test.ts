@@ -81,7 +81,7 @@ function played(script: Record<number, Said[]>, batches: { pool: number; tasks: 
       due: hear('due'),
       decide(at: number) {
         for (const [kind, a, ...rest] of script[at / MS] ?? []) {
-          decisions.push(kind, a as number, ...rest);
+          decisions.push(kind as Decision, a as number, ...rest);
           if (kind === answer || kind === drop) pending -= 1;
         }
         delete script[at / MS];

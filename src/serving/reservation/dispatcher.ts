@@ -3,13 +3,18 @@ import type { Durations } from '../state/index.js';
 import { fullBatches, mostStages, type ServedModel, type Topology } from '../topology.js';
 import type { Booking } from './booking.js';
 import { Path } from './path.js';
-import type { ReservationPolicy } from './policy.js';
+import { EVERY_ARRIVAL, type LateSingleRule, type ReservationPolicy } from './policy.js';
 import type { ReservationState } from './reservation-state.js';
 
 const NONE = SHARED_NONE;
 
 /** MOST_DEBT limits how far a pipeline can be behind its share, in full batches. */
 const MOST_DEBT = 64;
+
+const SHUNS_LATE_SINGLES: { readonly [K in LateSingleRule]: boolean } = {
+  'as-others': false,
+  shunned: true,
+};
 
 /**
  * Dispatcher finds, for the oldest request of a model, the pipeline and the largest batch that is done in
@@ -44,6 +49,8 @@ export class Dispatcher {
 
   private readonly topology: Topology;
   private readonly durations: Durations;
+  private readonly reviewsAll: boolean;
+  private readonly shunsLateSingles: boolean;
 
   constructor(
     { topology, durations }: Pick<ReservationState, 'topology' | 'durations'>,
@@ -53,6 +60,8 @@ export class Dispatcher {
     const { pools, models } = topology;
     this.topology = topology;
     this.durations = durations;
+    this.reviewsAll = EVERY_ARRIVAL[policy.review];
+    this.shunsLateSingles = SHUNS_LATE_SINGLES[policy.lateSingles];
     this.path = new Path(mostStages(pools));
     this.planned = fullBatches(pools);
     this.mostPlanned = this.planned.reduce((most, batch) => Math.max(most, batch), 1);
@@ -86,21 +95,16 @@ export class Dispatcher {
    * chosen is then probed.
    */
   private leastWaiting(at: number, model: number, deadline: number): number {
-    const { review, lateSingles } = this.policy;
     const { entries, sloNs } = this.topology.models[model] as ServedModel;
     if (entries.length === 1) return entries[0] as number;
     let best = NONE;
     let least = Number.POSITIVE_INFINITY;
     for (const entry of entries) {
       const planned = this.planned[entry] as number;
-      if (review === 'every-arrival') this.probe(at, entry, planned);
+      if (this.reviewsAll) this.probe(at, entry, planned);
       else if (this.changed[entry] === 1) this.estimate(entry, planned);
       let wait = Math.max(0, (this.startsAt[entry] as number) - at);
-      if (
-        planned === 1 &&
-        lateSingles === 'shunned' &&
-        at + wait + this.durations.workNs(entry, 1) > deadline
-      )
+      if (planned === 1 && this.shunsLateSingles && at + wait + this.durations.workNs(entry, 1) > deadline)
         wait += sloNs;
       if (wait >= least) continue;
       least = wait;
@@ -158,10 +162,16 @@ export class Dispatcher {
 
   private leastAtFirstSight(at: number, entry: number, planned: number, deadline: number): number {
     const { firstSight } = this.policy;
-    if (firstSight.kind === 'never') return 1;
-    const nearlyFull = Math.max(1, Math.round(firstSight.share * planned));
-    if (firstSight.kind === 'nearly-full') return nearlyFull;
-    return at + this.durations.workNs(entry, nearlyFull) <= deadline ? nearlyFull : 1;
+    switch (firstSight.kind) {
+      case 'never':
+        return 1;
+      case 'nearly-full':
+        return shareOf(firstSight.share, planned);
+      case 'queueing': {
+        const nearlyFull = shareOf(firstSight.share, planned);
+        return at + this.durations.workNs(entry, nearlyFull) <= deadline ? nearlyFull : 1;
+      }
+    }
   }
 
   private inTime(at: number, entry: number, size: number, deadline: number): boolean {
@@ -205,4 +215,9 @@ export class Dispatcher {
     }
     this.behind[entry]! -= size;
   }
+}
+
+/** shareOf is a share of the planned batch as a whole number, at least 1. */
+function shareOf(share: number, planned: number): number {
+  return Math.max(1, Math.round(share * planned));
 }

@@ -48,6 +48,12 @@ export type FirstSightRule =
  */
 export type ReviewRule = 'when-due' | 'every-arrival';
 
+/** EVERY_ARRIVAL tells whether an arrival has its model's waiting batch decided anew. */
+export const EVERY_ARRIVAL: { readonly [K in ReviewRule]: boolean } = {
+  'when-due': false,
+  'every-arrival': true,
+};
+
 /** ReservationPolicy holds the choices that a reservation scheduler is put together from. */
 export interface ReservationPolicy {
   tables: ReservationTableRule;

@@ -16,7 +16,7 @@ import type { Booking } from './booking.js';
 import { Dispatcher } from './dispatcher.js';
 import type { Forwarding } from './forwarding.js';
 import { Journeys, Leg as SharedLeg } from './path.js';
-import { RESERVATION_POLICY, type ReservationPolicy } from './policy.js';
+import { EVERY_ARRIVAL, RESERVATION_POLICY, type ReservationPolicy } from './policy.js';
 import { gapTables, type ReservationTables } from './tables.js';
 
 const NONE = SHARED_NONE;
@@ -355,7 +355,7 @@ export class ReservationCore implements ServingCore {
    * @returns when to look at the queue again
    */
   private waitQuietly(at: number, model: number, size: number, deadline: number, until: number): number {
-    if (this.policy.review === 'every-arrival') return until;
+    if (EVERY_ARRIVAL[this.policy.review]) return until;
     const { entry, path } = this.dispatcher;
     const soonestLast = deadline - this.durations.mostWorkNs(entry);
     if (soonestLast <= at) return until;
@@ -370,8 +370,12 @@ export class ReservationCore implements ServingCore {
     const more = Math.min(waiting + 1, this.dispatcher.planned[entry] as number);
     const deadline = this.requests.deadlineOf(this.requests.requestOf(head));
     const past = deadline - this.durations.workNs(entry, more) + this.policy.wakeStepNs;
-    if (this.policy.lastMoment === 'one-more') return past;
-    return Math.min(past, deadline - this.durations.workNs(entry, Math.min(waiting, more)));
+    switch (this.policy.lastMoment) {
+      case 'one-more':
+        return past;
+      case 'in-time':
+        return Math.min(past, deadline - this.durations.workNs(entry, Math.min(waiting, more)));
+    }
   }
 
   private dispatch(at: number, model: number, size: number): void {

@@ -5,6 +5,17 @@ import type { SharedState } from './shared-state.js';
 
 const NONE = SHARED_NONE;
 
+type KeptRule = Extract<LateRule, { kind: 'background' }>;
+
+function keptBy(rule: LateRule): KeptRule | undefined {
+  switch (rule.kind) {
+    case 'drop':
+      return undefined;
+    case 'background':
+      return rule;
+  }
+}
+
 /**
  * Background holds the tasks that will be late and are answered all the same, on devices that have nothing
  * else to do (LateRule).
@@ -16,18 +27,16 @@ export class Background {
   private readonly missedShare: Float64Array;
 
   private readonly columns: PlanColumns;
-  /** Whether any task is kept, and over how many requests `missedShare` is taken. */
-  private readonly keeps: boolean;
-  private readonly window: number;
+  /** The part of the rule by which tasks are kept, undefined where none is. */
+  private readonly kept: KeptRule | undefined;
   private readonly requests: Requests;
 
   constructor(
-    private readonly rule: LateRule,
+    rule: LateRule,
     { columns, requests, queues }: Pick<SharedState, 'columns' | 'requests' | 'queues'>,
   ) {
     this.columns = columns;
-    this.keeps = rule.kind === 'background';
-    this.window = rule.kind === 'background' ? rule.window : 1;
+    this.kept = keptBy(rule);
     this.requests = requests;
     this.waiting = new Lists(queues.count);
     this.missedShare = new Float64Array(columns.sloNs.length);
@@ -35,7 +44,8 @@ export class Background {
 
   /** takes tells whether a task that cannot be in time is kept: under `background`, if its model is not overloaded. */
   takes(model: number): boolean {
-    return this.rule.kind === 'background' && (this.missedShare[model] as number) <= this.rule.mostMissed;
+    const { kept } = this;
+    return kept !== undefined && (this.missedShare[model] as number) <= kept.mostMissed;
   }
 
   /**
@@ -43,9 +53,10 @@ export class Background {
    * request.
    */
   observe(model: number, missed: boolean): void {
-    if (!this.keeps) return;
+    const { kept } = this;
+    if (kept === undefined) return;
     const share = this.missedShare[model] as number;
-    this.missedShare[model] = share + ((missed ? 1 : 0) - share) / this.window;
+    this.missedShare[model] = share + ((missed ? 1 : 0) - share) / kept.window;
   }
 
   add(queue: number, task: number): void {
@@ -81,10 +92,11 @@ export class Background {
    * task, or none is ever given up.
    */
   dropTime(task: number): number {
-    if (task === NONE || this.rule.kind === 'drop') return Number.POSITIVE_INFINITY;
+    const { kept } = this;
+    if (task === NONE || kept === undefined) return Number.POSITIVE_INFINITY;
     const request = this.requests.requestOf(task);
     const sloNs = this.columns.sloNs[this.requests.modelOf(request)] as number;
     const deadline = this.requests.deadlineOf(request);
-    return Math.floor(deadline + this.rule.patience * sloNs) + 1;
+    return Math.floor(deadline + kept.patience * sloNs) + 1;
   }
 }

@@ -11,6 +11,8 @@ const NOW = Number.NEGATIVE_INFINITY;
 
 /** Dropping decides which heads of queues are given up (DropRule). */
 export interface Dropping {
+  /** drops tells whether any head is ever given up. */
+  readonly drops: boolean;
   /**
    * dropTime is the first instant (ns) at which a head is given up, whatever else happens: −Infinity is at once, and
    * Infinity is never.
@@ -44,59 +46,38 @@ type DroppingState = Pick<SharedState, 'columns' | 'queues' | 'durations' | 'pla
 /** droppingOf makes the Dropping of a rule. */
 export function droppingOf(rule: DropRule, { columns, queues, durations, planned }: DroppingState): Dropping {
   switch (rule.kind) {
+    case 'never':
+      return new Never();
+    case 'expired':
+      return new Expired(queues);
+    case 'hopeless':
+      return new Hopeless(queues, durations);
+    case 'full-batch':
+      return new FullBatch(shareOfEach(rule.share, columns), queues, durations);
     case 'nearly-full':
     case 'queueing':
       return new ByDevice(rule, columns, queues, durations, planned);
-    default:
-      return new ByDeadline(rule, columns, queues, durations);
   }
 }
 
 type DeviceRule = Extract<DropRule, { kind: 'nearly-full' | 'queueing' }>;
 
-/**
- * ByDeadline gives tasks up by their deadline alone, or by it and the length of the queue: never, expired,
- * hopeless and full-batch.
- */
-class ByDeadline implements Dropping {
-  private readonly isHopeless: boolean;
-  private readonly isFullBatch: boolean;
-  /** The share of a planned batch that `full-batch` serves at least, by pool. */
-  private readonly target: Int32Array;
+/** ByDeadline is what rules have in common that give tasks up by their deadline, and hear nothing of queues. */
+abstract class ByDeadline implements Dropping {
+  readonly drops: boolean = true;
 
-  constructor(
-    private readonly rule: Exclude<DropRule, DeviceRule>,
-    { batch }: PlanColumns,
-    private readonly queues: TaskQueues,
-    private readonly durations: Durations,
-  ) {
-    this.isFullBatch = rule.kind === 'full-batch';
-    this.isHopeless = rule.kind === 'hopeless' || this.isFullBatch;
-    const share = rule.kind === 'full-batch' ? rule.share : 1;
-    this.target = batch.map((planned) => shareOfBatch(share, planned));
-  }
+  abstract dropTime(head: number, pool: number): number;
 
-  dropTime(head: number, pool: number): number {
-    if (this.isHopeless) return hopelessAt(this.queues.latestEnd(head), pool, this.durations);
-    return this.rule.kind === 'never' ? NEVER : this.queues.latestEnd(head) + 1;
-  }
-
-  refuses(_at: number, start: number, queue: number, pool: number): boolean {
-    if (!this.isFullBatch) return false;
-    const target = this.target[pool] as number;
-    if (this.queues.size(queue) <= target) return false;
-    const head = this.queues.first(queue);
-    if (this.queues.isAlone(head)) return false;
-    return start + this.durations.workNs(pool, target) > this.queues.latestEnd(head);
+  refuses(_at: number, _start: number, _queue: number, _pool: number): boolean {
+    return false;
   }
 
   forbids(): boolean {
     return true;
   }
 
-  batchUnderLoad(pool: number, more: number): number {
-    if (!this.isFullBatch) return 1;
-    return Math.max(1, Math.min(this.target[pool] as number, this.queues.size(pool) + more));
+  batchUnderLoad(_pool: number, _more: number): number {
+    return 1;
   }
 
   entered(): void {}
@@ -104,11 +85,74 @@ class ByDeadline implements Dropping {
   waitedOn(): void {}
 }
 
+/** Never gives nothing up: never. */
+class Never extends ByDeadline {
+  override readonly drops = false;
+
+  dropTime(): number {
+    return NEVER;
+  }
+}
+
+/** Expired gives up what is past its deadline: expired. */
+class Expired extends ByDeadline {
+  constructor(private readonly queues: TaskQueues) {
+    super();
+  }
+
+  dropTime(head: number): number {
+    return this.queues.latestEnd(head) + 1;
+  }
+}
+
+/** Hopeless gives up what would be late even alone: hopeless. */
+class Hopeless extends ByDeadline {
+  constructor(
+    private readonly queues: TaskQueues,
+    private readonly durations: Durations,
+  ) {
+    super();
+  }
+
+  dropTime(head: number, pool: number): number {
+    return hopelessAt(this.queues.latestEnd(head), pool, this.durations);
+  }
+}
+
+/** FullBatch gives up what is hopeless, and what would be late in its share of a planned batch while more wait: full-batch. */
+class FullBatch extends ByDeadline {
+  constructor(
+    /** The share of a planned batch that is served at least, by pool. */
+    private readonly target: Int32Array,
+    private readonly queues: TaskQueues,
+    private readonly durations: Durations,
+  ) {
+    super();
+  }
+
+  dropTime(head: number, pool: number): number {
+    return hopelessAt(this.queues.latestEnd(head), pool, this.durations);
+  }
+
+  override refuses(_at: number, start: number, queue: number, pool: number): boolean {
+    const target = this.target[pool] as number;
+    if (this.queues.size(queue) <= target) return false;
+    const head = this.queues.first(queue);
+    if (this.queues.isAlone(head)) return false;
+    return start + this.durations.workNs(pool, target) > this.queues.latestEnd(head);
+  }
+
+  override batchUnderLoad(pool: number, more: number): number {
+    return Math.max(1, Math.min(this.target[pool] as number, this.queues.size(pool) + more));
+  }
+}
+
 /**
  * ByDevice gives tasks up by the batches that the device which takes them next can still end in time: nearly-full and
  * queueing.
  */
 class ByDevice implements Dropping {
+  readonly drops = true;
   /** `lastWaitedOn` is the task that each queue waited on last. */
   private readonly lastWaitedOn: Int32Array;
   /** `waited` tells whether each task has been waited on where it stands. */
@@ -161,14 +205,23 @@ class ByDevice implements Dropping {
 
   /** isSpared tells whether the rules for first sight leave the head alone. */
   private isSpared(queue: number, head: number): boolean {
-    return this.rule.spares === 'last-waited' ? this.lastWaitedOn[queue] === head : this.waited[head] === 1;
+    switch (this.rule.spares) {
+      case 'all-waited':
+        return this.waited[head] === 1;
+      case 'last-waited':
+        return this.lastWaitedOn[queue] === head;
+    }
   }
 
   /** leastAtFirstSight is the smallest batch worth serving for a head that is not spared. */
   private leastAtFirstSight(at: number, pool: number, latestEnd: number): number {
     const nearlyFull = shareOfBatch(this.rule.share, this.columns.batch[pool] as number);
-    if (this.rule.kind === 'nearly-full') return nearlyFull;
-    return at <= this.planned.lastStart(pool, nearlyFull, latestEnd, 'transfer') ? nearlyFull : 1;
+    switch (this.rule.kind) {
+      case 'nearly-full':
+        return nearlyFull;
+      case 'queueing':
+        return at <= this.planned.lastStart(pool, nearlyFull, latestEnd, 'transfer') ? nearlyFull : 1;
+    }
   }
 }
 
@@ -178,6 +231,11 @@ class ByDevice implements Dropping {
  */
 function hopelessAt(latestEnd: number, pool: number, durations: Durations): number {
   return Math.floor(latestEnd - (pool === NONE ? 0 : durations.workNs(pool, 1))) + 1;
+}
+
+/** shareOfEach is a share of the planned batch of each pool. */
+function shareOfEach(share: number, { batch }: PlanColumns): Int32Array {
+  return batch.map((planned) => shareOfBatch(share, planned));
 }
 
 /** shareOfBatch is a share of the planned batch as a whole number, at least 1. */

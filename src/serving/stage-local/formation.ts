@@ -9,6 +9,8 @@ const NOW = Number.NEGATIVE_INFINITY;
 
 /** Formation decides how the batches of a queue are formed (FormationRule). It changes nothing. */
 export interface Formation {
+  /** Whether a batch may wait longer once fewer tasks wait than before. */
+  readonly waitsLonger: boolean;
   /**
    * size is the size of the batch meant for a device of a pool that begins it at `start`. It is at least 1,
    * and may be more than wait. The queue has a task.
@@ -47,6 +49,8 @@ export function formationOf(
 
 /** Waiting takes all tasks that wait, up to the planned batch: waiting. */
 class Waiting implements Formation {
+  readonly waitsLonger = false;
+
   constructor(
     private readonly columns: PlanColumns,
     private readonly queues: TaskQueues,
@@ -72,6 +76,8 @@ class Waiting implements Formation {
 
 /** GearBatches takes all tasks that wait, and waits for as many as the gear in force asks for: gear. */
 class GearBatches implements Formation {
+  readonly waitsLonger = false;
+
   constructor(
     private readonly waiting: Waiting,
     private readonly state: {
@@ -95,6 +101,8 @@ class GearBatches implements Formation {
 
 /** Eager takes as many of the waiting tasks as are all in time, and waits for nothing: eager. */
 class Eager implements Formation {
+  readonly waitsLonger = false;
+
   constructor(
     private readonly columns: PlanColumns,
     private readonly queues: TaskQueues,
@@ -133,6 +141,8 @@ class Eager implements Formation {
  * last-moment.
  */
 class LastMoment implements Formation {
+  readonly waitsLonger = true;
+
   constructor(
     private readonly rule: Extract<FormationRule, { kind: 'last-moment' }>,
     private readonly columns: PlanColumns,

@@ -61,10 +61,18 @@ export class Passing extends AlongEdges implements Onward {
 
   private isTaken(edge: number, task: number, pool: number): boolean {
     const { taken, below, bit } = this.graph;
-    if (taken[edge] === Taken.always) return true;
-    const verdict = this.flows.verdict(this.requests.flowOf(task), pool);
-    if (taken[edge] === Taken.unsure) return verdict < (below[edge] as number);
-    return ((verdict >>> (bit[edge] as number)) & 1) === 1;
+    switch (taken[edge] as SharedTaken) {
+      case Taken.always:
+        return true;
+      case Taken.verdict:
+        return ((this.verdictOn(task, pool) >>> (bit[edge] as number)) & 1) === 1;
+      case Taken.unsure:
+        return this.verdictOn(task, pool) < (below[edge] as number);
+    }
+  }
+
+  private verdictOn(task: number, pool: number): number {
+    return this.flows.verdict(this.requests.flowOf(task), pool);
   }
 
   protected reaches(at: number, task: number, stage: number): void {

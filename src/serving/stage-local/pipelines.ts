@@ -44,9 +44,12 @@ export class Pipelines {
   choose(model: number, latestEnd: number, at: number): number {
     const entries = this.topology.models[model]?.entries as number[];
     if (entries.length === 1) return entries[0] as number;
-    return this.choice.kind === 'proportional'
-      ? this.byCredit(entries, latestEnd, at)
-      : this.byLoad(entries, latestEnd, at);
+    switch (this.choice.kind) {
+      case 'proportional':
+        return this.byCredit(entries, latestEnd, at);
+      case 'least-loaded':
+        return this.byLoad(entries, latestEnd, at);
+    }
   }
 
   /**

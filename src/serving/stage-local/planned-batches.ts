@@ -26,7 +26,12 @@ export class PlannedBatches {
    */
   lastStart(pool: number, size: number, latestEnd: number, leaves: 'transfer' | 'nothing'): number {
     const { durations } = this;
-    const step = leaves === 'transfer' ? durations.stepNs(pool, size) : durations.executionNs(pool, size);
-    return latestEnd - durations.fullRestNs(pool) - step;
+    const latest = latestEnd - durations.fullRestNs(pool);
+    switch (leaves) {
+      case 'transfer':
+        return latest - durations.stepNs(pool, size);
+      case 'nothing':
+        return latest - durations.executionNs(pool, size);
+    }
   }
 }

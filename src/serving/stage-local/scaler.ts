@@ -26,6 +26,17 @@ export interface ScalerHooks {
   isRunning(device: number): boolean;
 }
 
+type Changes = Extract<ScalingRule, { kind: 'schedule' }>['changes'];
+
+function changesOf(rule: ScalingRule): Changes {
+  switch (rule.kind) {
+    case 'none':
+      return [];
+    case 'schedule':
+      return rule.changes;
+  }
+}
+
 /**
  * Scaler activates and retires devices, so that each pool has as many as its ScalingRule or a tuner wants. The devices with the
  * lowest numbers are activated first and retired last. A device of several pools counts for the first of them. Where a class
@@ -36,7 +47,7 @@ export class Scaler {
   private readonly pools: readonly Pool[];
   /** `wanted` is the number of devices that each pool should have. */
   private readonly wanted: Int32Array;
-  private readonly changes: Extract<ScalingRule, { kind: 'schedule' }>['changes'];
+  private readonly changes: Changes;
   private done = 0;
   /** `nextAt` is the time of the next change, Infinity where there is none. */
   nextAt: number;
@@ -60,7 +71,7 @@ export class Scaler {
     }));
     this.states = Uint8Array.from(devices, ({ standby }) => (standby === true ? State.off : State.asked));
     this.wanted = Int32Array.from(this.pools, (_, pool) => this.active(pool));
-    this.changes = rule.kind === 'none' ? [] : [...rule.changes].sort((a, b) => a.atNs - b.atNs);
+    this.changes = changesOf(rule).toSorted((a, b) => a.atNs - b.atNs);
     this.nextAt = this.changes[0]?.atNs ?? NEVER;
   }
 
@@ -87,7 +98,7 @@ export class Scaler {
   /** decide carries out the changes whose time has come. */
   decide(at: number): void {
     while (this.nextAt <= at) {
-      const { pool, devices } = this.changes[this.done] as (typeof this.changes)[number];
+      const { pool, devices } = this.changes[this.done] as Changes[number];
       this.wanted[pool] = devices;
       this.done += 1;
       this.nextAt = this.changes[this.done]?.atNs ?? NEVER;

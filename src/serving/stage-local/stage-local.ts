@@ -23,7 +23,13 @@ import { OnArrival } from './on-arrival.js';
 import type { Onward, OnwardHooks } from './onward.js';
 import { Passing } from './passing.js';
 import { PlannedBatches } from './planned-batches.js';
-import { DEFAULT_POLICY, type ScalingRule, type StageLocalPolicy } from './policy.js';
+import {
+  DEFAULT_POLICY,
+  type InstantRule,
+  type PlacementRule,
+  type ScalingRule,
+  type StageLocalPolicy,
+} from './policy.js';
 import type { QueueSet } from './queue-set.js';
 import { Scaler } from './scaler.js';
 import type { SharedState } from './shared-state.js';
@@ -40,6 +46,37 @@ const NEVER = Number.POSITIVE_INFINITY;
 const NO_VERDICTS: readonly number[] = [];
 
 const NO_SCALING: ScalingRule = { kind: 'none' };
+
+const IS_TOLD: { readonly [K in InstantRule]: boolean } = { told: true, 'by-place': false };
+
+/** CORRECTS tells whether the times at which devices are free follow what happened. */
+const CORRECTS: { readonly [K in StageLocalPolicy['correction']['kind']]: boolean } = {
+  none: false,
+  average: true,
+  steps: true,
+};
+
+function queueCount(placement: PlacementRule, { models, pools }: Topology): number {
+  switch (placement) {
+    case 'on-arrival':
+      return pools.length;
+    case 'earliest-free':
+      return models.length + pools.length;
+  }
+}
+
+function placementOf(
+  { placement, choice, correction }: StageLocalPolicy,
+  state: SharedState,
+  dropping: Dropping,
+): TaskPlacement {
+  switch (placement) {
+    case 'on-arrival':
+      return new OnArrival(state, choice, dropping);
+    case 'earliest-free':
+      return new EarliestFree(state, CORRECTS[correction.kind]);
+  }
+}
 
 /** StageLocalOptions holds the choices that differ from DEFAULT_POLICY, and by what devices come and go. */
 export interface StageLocalOptions extends Partial<StageLocalPolicy> {
@@ -113,31 +150,28 @@ export class StageLocalCore implements ServingCore {
         judged: (request, inTime) => this.judged(request, inTime),
       },
     );
-    const { models, pools } = topology;
     const { requests, batches } = life;
     this.life = life;
     this.requests = requests;
     this.batches = batches;
-    const isOnArrival = chosen.placement === 'on-arrival';
-    const queues = new TaskQueues(pools.length + (isOnArrival ? 0 : models.length), requests, chosen);
+    const queues = new TaskQueues(queueCount(chosen.placement, topology), requests, chosen);
     const durations = new Durations(topology, chosen.correction);
     const columns = new PlanColumns(topology);
     const planned = new PlannedBatches(columns, durations);
     this.policy = chosen;
     this.columns = columns;
-    this.isTold = chosen.instant === 'told';
+    this.isTold = IS_TOLD[chosen.instant];
     this.durations = durations;
     this.queues = queues;
     const { gears: table } = topology;
     const gears =
-      table && new Gears(table, pools.length, (pool) => queues.size(this.placement.queueBefore(pool)));
+      table &&
+      new Gears(table, topology.pools.length, (pool) => queues.size(this.placement.queueBefore(pool)));
     this.gears = gears;
     const state: SharedState = { topology, columns, requests, batches, queues, durations, planned, gears };
     this.formation = formationOf(chosen.formation, state);
     this.dropping = droppingOf(chosen.drop, state);
-    this.placement = isOnArrival
-      ? new OnArrival(state, chosen.choice, this.dropping)
-      : new EarliestFree(state, chosen.correction.kind !== 'none');
+    this.placement = placementOf(chosen, state, this.dropping);
     this.background = new Background(chosen.late, state);
     this.passing = this.onward(life);
     this.sharing = topology.devices.some(({ otherPools }) => otherPools !== undefined)
@@ -248,7 +282,7 @@ export class StageLocalCore implements ServingCore {
   }
 
   wouldDrop(at: number, model: number, deadlineNs: number, ahead: number): boolean {
-    if (this.policy.drop.kind === 'never') return false;
+    if (!this.dropping.drops) return false;
     if (this.background.takes(model) && !this.isStrict(at, model, deadlineNs)) return false;
     return this.placement.isTooLong(at, model, deadlineNs - this.policy.slackNs, ahead);
   }
@@ -259,7 +293,7 @@ export class StageLocalCore implements ServingCore {
 
   cancelled(_at: number, request: number): boolean {
     // With fewer tasks waiting, the last moment to start moves later.
-    if (this.policy.formation.kind === 'last-moment')
+    if (this.formation.waitsLonger)
       for (let task = this.requests.firstTask(request); task !== NONE; task = this.requests.nextTask(task))
         if (this.requests.isQueued(task)) this.touched.add(this.placement.queueOf(task));
     return this.life.cancelled(request);

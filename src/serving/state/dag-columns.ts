@@ -1,10 +1,14 @@
 import { NONE as SHARED_NONE } from '../../collections/index.js';
-import { type Edge, followersOf, type Pool } from '../topology.js';
+import { type Edge, type EdgeCondition, followersOf, type Pool } from '../topology.js';
 
 const NONE = SHARED_NONE;
 
 /** Taken numbers the conditions of edges (EdgeCondition). */
-export const Taken = { always: 0, verdict: 1, unsure: 2 } as const;
+export const Taken = { always: 0, verdict: 1, unsure: 2 } as const satisfies Record<
+  EdgeCondition['kind'],
+  number
+>;
+export type Taken = (typeof Taken)[keyof typeof Taken];
 
 /**
  * DagColumns holds the stages of DAGs and their edges as columns. Chains have no edges in it: they go on by

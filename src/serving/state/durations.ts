@@ -13,6 +13,24 @@ const MOST_OF_ROOM = 0.7;
 
 type Correction = FeedbackCorrection | ReservationCorrection;
 
+/** Learning is by which weight measured times count, and how many deviations are added; either is absent where it does not happen. */
+interface Learning {
+  readonly weight?: number;
+  readonly deviations?: number;
+}
+
+const NO_LEARNING: Learning = {};
+
+function learningOf(correction: Correction): Learning {
+  switch (correction.kind) {
+    case 'none':
+      return NO_LEARNING;
+    case 'average':
+    case 'steps':
+      return correction;
+  }
+}
+
 /**
  * Durations holds how long executions and transfers are expected to take: as planned, or scaled by measured times. A
  * correction that counts deviations scales both, in whole nanoseconds, as reservations are. A correction without
@@ -38,7 +56,8 @@ export class Durations {
   private readonly mostDeviations: number;
 
   constructor({ pools, models }: Topology, correction: Correction) {
-    this.mostDeviations = 'deviations' in correction ? correction.deviations : 0;
+    const learning = learningOf(correction);
+    this.mostDeviations = learning.deviations ?? 0;
     this.sloNs = Float64Array.from(pools, ({ model }) => models[model]?.sloNs as number);
     this.entryOf = Int32Array.from(pools, ({ partition }, pool) => pool - partition);
     this.fullSize = fullBatches(pools);
@@ -48,12 +67,12 @@ export class Durations {
     this.executions = new StepTimes(
       this.rowOf,
       pools.map(({ latencyNs }) => latencyNs),
-      correction,
+      learning,
     );
     this.transfers = new StepTimes(
       this.rowOf,
       pools.map(({ transferNs }) => transferNs),
-      'deviations' in correction ? correction : { kind: 'none' },
+      learning.deviations === undefined ? NO_LEARNING : learning,
     );
     this.works = new Float64Array((this.rowOf[pools.length] as number) + 1);
     this.mostWork = new Float64Array(pools.length);
@@ -262,7 +281,7 @@ class StepTimes {
    */
   private readonly ratio: Float64Array;
   private readonly deviation: Float64Array;
-  /** What the correction says: whether it learns, by which weight, and whether expected times are whole. */
+  /** What is learnt: whether anything is, by which weight, and whether expected times are whole. */
   private readonly learns: boolean;
   private readonly weight: number;
   private readonly isWhole: boolean;
@@ -271,11 +290,11 @@ class StepTimes {
     private readonly rowOf: Int32Array,
     /** `planned` holds the planned times of each pool; a batch of b is at index b − 1. */
     planned: readonly Float64Array[],
-    correction: Correction,
+    { weight, deviations }: Learning,
   ) {
-    this.learns = correction.kind !== 'none';
-    this.isWhole = 'deviations' in correction;
-    this.weight = correction.kind === 'none' ? 0 : correction.weight;
+    this.learns = weight !== undefined;
+    this.isWhole = deviations !== undefined;
+    this.weight = weight ?? 0;
     const pools = planned.length;
     this.planned = new Float64Array((rowOf[pools] as number) + 1);
     planned.forEach((row, pool) => {

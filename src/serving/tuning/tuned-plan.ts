@@ -29,11 +29,8 @@ export interface TunedPlan {
   readonly ahead?: RequestsAhead;
 }
 
-/** TUNERS lists the tuners by the names that `--tuner` takes. `none` leaves the replicas as they are. */
-export const TUNERS = ['none', 'inferline', 'coarse', 'ds2', 'hpa', 'kpa', 'oracle'] as const;
-
 /** TunerName is the name of a tuner, or `none`. */
-export type TunerName = (typeof TUNERS)[number];
+export type TunerName = TunerSettings['kind'] | PlanTuner['kind'];
 
 /** tunerSettings gives a tuner all settings that a plan leaves out; undefined for `none`. */
 export function tunerSettings(tuner: PlanTuner | { readonly kind: 'oracle' }): TunerSettings | undefined {
@@ -55,9 +52,22 @@ export function tunerSettings(tuner: PlanTuner | { readonly kind: 'oracle' }): T
   }
 }
 
+const FOLLOWS_LOAD: { readonly [K in TunerName]: boolean } = {
+  none: false,
+  inferline: true,
+  coarse: false,
+  ds2: false,
+  hpa: false,
+  kpa: false,
+  oracle: true,
+};
+
+/** TUNERS lists the tuners by the names that `--tuner` takes. `none` leaves the replicas as they are. */
+export const TUNERS = Object.keys(FOLLOWS_LOAD) as readonly TunerName[];
+
 /** needsLoad tells whether a tuner follows the load that the plan was made for. */
 export function needsLoad(kind: TunerName): boolean {
-  return kind === 'inferline' || kind === 'oracle';
+  return FOLLOWS_LOAD[kind];
 }
 
 /**

@@ -30,7 +30,8 @@ export function rowOf(asked: CompareCase, outcome: PooledOutcome): CompareRow {
       return { ...headOf(asked), status: 'infeasible', reasons: outcome.reasons };
     case 'no-plan-in-time':
       return { ...headOf(asked), status: 'no-plan-in-time', reasons: endedReasons(outcome) };
-    default:
+    case 'optimal':
+    case 'feasible':
       return { ...headOf(asked), ...figuresOf(outcome.plan) };
   }
 }
