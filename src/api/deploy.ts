@@ -25,6 +25,7 @@ import {
   sha256OfFile,
 } from '../artifacts/index.js';
 import type { DeployedModel, WrittenBundle } from '../deploy/index.js';
+import type { PlanKind } from '../plans/index.js';
 import { bundleNotes, confirmPlan } from '../specs/index.js';
 import type { ProgressStep } from './profile.js';
 
@@ -42,14 +43,7 @@ export interface DeployOptions {
   readonly onNote?: (text: string) => void;
 }
 
-type LoadedPlan = Loaded<'pooled-plan'> | Loaded<'pipeline-plan'> | Loaded<'gear-plan'>;
-
-/** A plan names the profile of each of these, in their order. */
-function profiledParts({ value: plan }: LoadedPlan): { readonly what: string; readonly models: string[] } {
-  return plan.kind === 'pooled-plan'
-    ? { what: 'models', models: plan.models.map(({ name }) => name) }
-    : { what: 'stages', models: plan.stages.map(({ model }) => model) };
-}
+type LoadedPlan = Loaded<PlanKind>;
 
 /**
  * deployPlan writes the bundle of a plan. It finds the plan's profiles by its `inputs`, and the models by `model` or by
@@ -59,12 +53,13 @@ function profiledParts({ value: plan }: LoadedPlan): { readonly what: string; re
  *   where a profile or model is missing; the signal's reason on abort, with the folder as it was
  */
 export async function deployPlan(path: string, options: DeployOptions): Promise<WrittenBundle> {
-  const plan = await loadArtifact(path, ['pooled-plan', 'pipeline-plan', 'gear-plan']);
+  const { PLAN_KINDS } = await import('../plans/index.js');
+  const plan = await loadArtifact(path, PLAN_KINDS);
   const { refuseLayers, refuseUnserved, targetNamed } = await import('../deploy/index.js');
   const target = targetNamed(options.target ?? 'local', `deploy ${path}`);
   if (plan.kind === 'pooled-plan') refuseLayers(plan.value);
   else refuseUnserved(plan.value, path);
-  refuseUnknownModels(plan, options.model ?? {});
+  await refuseUnknownModels(plan, options.model ?? {});
   options.onProgress?.({ doing: 'reading profiles and models' });
   const profiles = await profilesOf(plan);
   // Stages may share a model: it is read once, and all of them get the same.
@@ -122,8 +117,9 @@ function planInputs({ value, path }: LoadedPlan): InputPath[] {
   return [{ what: 'the plan', path }, ...made];
 }
 
-function refuseUnknownModels(plan: LoadedPlan, given: Readonly<Record<string, string>>): void {
-  const known = [...new Set(profiledParts(plan).models)];
+async function refuseUnknownModels(plan: LoadedPlan, given: Readonly<Record<string, string>>): Promise<void> {
+  const { planOf } = await import('../plans/index.js');
+  const known = [...new Set(planOf(plan.value).profiled(plan.value))];
   const faults = Object.keys(given)
     .filter((name) => !known.includes(name))
     .map((name) =>
@@ -137,9 +133,11 @@ function refuseUnknownModels(plan: LoadedPlan, given: Readonly<Record<string, st
  */
 async function profilesOf(plan: LoadedPlan): Promise<Loaded<'profile'>[]> {
   const named = (plan.value.inputs ?? []).filter(({ role }) => role === 'profile');
-  const { what, models } = profiledParts(plan);
+  const { planOf } = await import('../plans/index.js');
+  const own = planOf(plan.value);
+  const models = own.profiled(plan.value);
   if (named.length !== models.length) {
-    const said = `it names ${named.length} profiles for ${models.length} ${what}`;
+    const said = `it names ${named.length} profiles for ${models.length} ${own.profiledWhat}`;
     throw new InputError(`deploy ${plan.path}`, [fault(said, '/inputs')], 'Solve the spec again.');
   }
   const profiles = await everyInput<Loaded<'profile'>[]>(

@@ -9,8 +9,6 @@ import {
   type PlanDifference,
 } from '../artifacts/index.js';
 
-const PLANS = ['pooled-plan', 'pipeline-plan', 'gear-plan'] as const;
-
 /** No more fields are told one by one. */
 const MOST_FIELDS = 50;
 
@@ -21,32 +19,21 @@ const MOST_FIELDS = 50;
  * @throws InputError where a file is no plan, or the plans are of two kinds; MissingError where it is missing
  */
 export async function diffPlanFiles(before: string, after: string): Promise<PlanDifference> {
+  const { PLAN_KINDS, planOf } = await import('../plans/index.js');
   const [a, b] = await everyInput('compare the plans', [
-    loadArtifact(before, PLANS),
-    loadArtifact(after, PLANS),
+    loadArtifact(before, PLAN_KINDS),
+    loadArtifact(after, PLAN_KINDS),
   ]);
+  if (a.kind !== b.kind)
+    throw new InputError(`compare ${before} with ${after}`, [
+      fault(`they are of two kinds: ${a.kind} and ${b.kind}`),
+    ]);
   const head = emittedHead('plan-diff', [
     inputFile('before', a, undefined),
     inputFile('after', b, undefined),
   ]);
-  if (a.kind === 'pipeline-plan' && b.kind === 'pipeline-plan') {
-    const { diffPipelines, pipelineFieldChanges } = await import('../plans/index.js');
-    return withFields(
-      { ...head, ...diffPipelines(a.value, b.value) },
-      pipelineFieldChanges(a.value, b.value),
-    );
-  }
-  if (a.kind === 'gear-plan' && b.kind === 'gear-plan') {
-    const { diffGears, gearFieldChanges } = await import('../plans/index.js');
-    return withFields({ ...head, ...diffGears(a.value, b.value) }, gearFieldChanges(a.value, b.value));
-  }
-  if (a.kind === 'pooled-plan' && b.kind === 'pooled-plan') {
-    const { diffPlans, pooledFieldChanges } = await import('../plans/index.js');
-    return withFields({ ...head, ...diffPlans(a.value, b.value) }, pooledFieldChanges(a.value, b.value));
-  }
-  throw new InputError(`compare ${before} with ${after}`, [
-    fault(`they are of two kinds: ${a.kind} and ${b.kind}`),
-  ]);
+  const { told, fields } = planOf(a.value).diff(a.value, b.value);
+  return withFields({ ...head, ...told }, fields);
 }
 
 /** withFields adds fields that differ, by which plans are not the same. */

@@ -6,7 +6,7 @@
  * makes plans: an arrow rule lets it see `artifacts` only, so that a bug would have to be made twice to pass. It searches
  * nothing and simulates nothing. Start reading at `pooled/check.ts`.
  */
-export { gearPlanFaults } from './gears/index.js';
+export { gearPlanFaults, gearPromiseFaults } from './gears/index.js';
 export {
   checkedOutcome,
   checkPlacement,

@@ -30,7 +30,7 @@ export { type PlacementSolver, placementSolver } from './placement-solver.js';
 export type { GearPlanBody } from './plan-body.js';
 export { type GearOutcome, mostAccurate } from './planner.js';
 export type { FamilyModel, GearProblem, LoadRange } from './problem.js';
-export { gearPromiseFaults, repeatedPromise, type SimulateGears } from './promise.js';
+export { repeatedPromise, type SimulateGears } from './promise.js';
 export {
   type CascadeFiles,
   cascadeSpecFaults,

@@ -1,16 +1,7 @@
-import {
-  DEFAULT_QUANTILE,
-  type Fault,
-  fault,
-  fieldChanges,
-  type GearPromise,
-  type PromisedRate,
-} from '../artifacts/index.js';
+import type { GearPromise, PromisedRate } from '../artifacts/index.js';
 import { attainmentOverRuns, CONFIDENCE, highestLowerEnd } from '../metrics/index.js';
 import type { GearPlanBody } from './plan-body.js';
 import { MOST_SETTLING, promisedRps, SETTLE_LATENCIES, valueAt } from './trials.js';
-
-const ROUNDING = 1e-9;
 
 /** Runs count about so many requests: no run of the Poisson loads has less than 8,000. */
 const COUNTED_REQUESTS = 8_500;
@@ -67,7 +58,7 @@ export function promisedLoad(
 }
 
 /** ratesOf lists the rates at which a plan is confirmed, the lowest first. */
-export function ratesOf(gears: readonly { readonly fromRps: number; readonly toRps: number }[]): number[] {
+function ratesOf(gears: readonly { readonly fromRps: number; readonly toRps: number }[]): number[] {
   return [...new Set(gears.flatMap(promisedRps))].sort((a, b) => a - b);
 }
 
@@ -280,62 +271,6 @@ export function repeatedPromise(
   const firstSeeds = new Map(rates.map(({ rps, firstSeed }) => [rps, firstSeed]));
   const promised = { promisedMs: latencyMs, quantile, firstSeedOf: (rps: number) => firstSeeds.get(rps) };
   return new PromiseJudge(simulate, promised).held(plan);
-}
-
-/**
- * gearPromiseFaults finds where what a plan promises contradicts itself, or is confirmed as no search confirms it. The
- * simulations are not repeated, and a plan without a promise has none of these faults.
- */
-export function gearPromiseFaults({ promise, gears, slo, objective }: GearPromising): Fault[] {
-  if (promise === undefined) return [];
-  const { latencyMs, quantile, confidence, runs, rates } = promise;
-  const wanted = {
-    latencyMs: objective.kind === 'latency' ? objective.value : slo.latencyMs,
-    quantile: slo.quantile ?? DEFAULT_QUANTILE,
-    ...{ confidence: CONFIDENCE, runs: CONFIRMING_SEEDS },
-  };
-  const said = fieldChanges({ latencyMs, quantile, confidence, runs }, wanted).map(
-    ({ path, before, after }) =>
-      fault(`is ${before}; a plan of this SLO is confirmed with ${after}`, `/promise${path}`),
-  );
-  const [has, needed] = [rates.map(({ rps }) => rps), ratesOf(gears)];
-  const isAlike =
-    has.length === needed.length &&
-    has.every((rps, i) => Math.abs(rps / (needed[i] as number) - 1) < ROUNDING);
-  return [
-    ...said,
-    ...(isAlike
-      ? []
-      : [fault(`are ${has.join(', ')}; the ranges ask for ${needed.join(', ')}`, '/promise/rates')]),
-    ...rates.flatMap((rate, i) => rateFaults(rate, quantile, `/promise/rates/${i}`)),
-  ];
-}
-
-/** What is looked at of a plan that promises a latency. */
-type GearPromising = Pick<GearPlanBody, 'promise' | 'gears' | 'slo' | 'objective'>;
-
-function rateFaults({ attainment, firstSeed }: PromisedRate, quantile: number, at: string): Fault[] {
-  const { mean, low, high } = attainment;
-  const isOrdered = 0 <= low && low <= mean && mean <= high && high <= 1;
-  const isOwn = firstSeed >= FIRST_SEED && (firstSeed - FIRST_SEED) % SEEDS_APART === 0;
-  return [
-    ...(isOrdered && low >= quantile
-      ? []
-      : [
-          fault(
-            `has ${low} to ${high} around ${mean} in time, and at least ${quantile} are promised`,
-            `${at}/attainment`,
-          ),
-        ]),
-    ...(isOwn
-      ? []
-      : [
-          fault(
-            `is ${firstSeed}; rates are confirmed from ${FIRST_SEED} on, by steps of ${SEEDS_APART}`,
-            `${at}/firstSeed`,
-          ),
-        ]),
-  ];
 }
 
 /** partsOf is all of a plan on which a simulation depends, in which only some gears were in force. */

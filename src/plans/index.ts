@@ -1,12 +1,12 @@
 /**
- * This room says what a plan of each kind is: what clients call, its topology, its scheduler and tuner, what its clients send
- * and get, and how two plans differ.
+ * This room says what a plan of each kind is: what clients call, its topology and the parts that it executes, its scheduler
+ * and tuner, what its clients send and get, where it contradicts itself, and how two plans differ.
  *
  * It takes plans as their files have them, and gives values. It chooses nothing: planners make plans, `serving` decides what
- * happens to requests, and `checks` checks. It reads no files and draws no random numbers. Start reading at
- * `plan-topology.ts`.
+ * happens to requests, and `checks` checks. It reads no files and draws no random numbers: these are handed in. Start reading
+ * at `plan-of.ts`, which says what is asked of a kind, and `plan-table.ts`, which has the kinds.
  */
-export { diffGears, gearFieldChanges, servedCascadeOf, unservedCascadeFaults } from './gears/index.js';
+export { diffGears, servedCascadeOf, unservedCascadeFaults } from './gears/index.js';
 export {
   ancestorsOf,
   bytesPerRow,
@@ -17,12 +17,12 @@ export {
   countFaults,
   diffPipelines,
   edgeOf,
+  fatesOf,
   figureFaults,
   type GivenEdge,
   type GraphEdge,
   heldTogether,
   type PipelinePlanBody,
-  pipelineFieldChanges,
   pipelinePlanFaults,
   pipelineTopologyOf,
   predecessorsOf,
@@ -34,15 +34,17 @@ export {
   type StageGraph,
   servedPipelineOf,
   type TunerOptions,
+  type UncertainPipeline,
   unservedFaults,
   type VerdictChoice,
   verdictChoices,
   wireStages,
   withSpares,
 } from './pipeline/index.js';
+export type { Application, PlanOf, PlanPart, PlanWorld, ServedTensors, ToldDifference } from './plan-of.js';
 export { planChoices, plannedScheduler, replayFaults, servingFaults } from './plan-scheduler.js';
-export { type Application, applicationsOf, planTopologyOf } from './plan-topology.js';
-export { diffPlans, type PlanDiff, pooledFieldChanges, topologyOf } from './pooled/index.js';
-export type { ServedPlan } from './served-plan.js';
+export { applicationsOf, PLAN_KINDS, PLANS, planOf, planTopologyOf } from './plan-table.js';
+export { diffPlans, type PlanDiff, topologyOf } from './pooled/index.js';
+export type { PlanKind, ServedPlan } from './served-plan.js';
 export { checkDeviceCount, MOST_LISTED, seatsFrom } from './stages/index.js';
 export type { TopologyOptions } from './topology-options.js';

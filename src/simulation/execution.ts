@@ -4,11 +4,10 @@ import {
   type LatencyQuantile,
   type Loaded,
   option,
-  type PlannedPartition,
   type Profile,
   type SimulatedExecution,
 } from '../artifacts/index.js';
-import type { ServedPlan } from '../plans/index.js';
+import { type PlanPart, planOf, type ServedPlan } from '../plans/index.js';
 import { streamOf } from '../random/index.js';
 import type { Topology } from '../serving/index.js';
 import type { PlanProfiles } from './profiles.js';
@@ -125,44 +124,30 @@ export function profiledJitter(
   }
   const deviations = parts.map(({ part, profile }) => spreadOf(part, profile, told));
   if (told.count > before) return undefined;
-  return { kind: 'profile', deviations, ...plannedQuantiles(plan) };
+  // Where all are planned with medians, nothing is said of it.
+  const quantiles = parts.map(({ part: { latencyQuantile = 'p50' } }) => latencyQuantile);
+  return { kind: 'profile', deviations, ...(quantiles.every((one) => one === 'p50') ? {} : { quantiles }) };
 }
-
-/** plannedQuantiles names the quantile that each stage was planned with, where the plan says so of any. */
-function plannedQuantiles(plan: ServedPlan): { readonly quantiles?: readonly LatencyQuantile[] } {
-  if (plan.kind !== 'pipeline-plan') return {};
-  const quantiles = plan.stages.map(({ latencyQuantile = 'p50' }) => latencyQuantile);
-  return quantiles.every((one) => one === 'p50') ? {} : { quantiles };
-}
-
-/** MeasuredPart is what a pool executes: a partition of a model, or a whole model where it has no blocks. */
-type MeasuredPart = Pick<PlannedPartition, 'blocks' | 'device' | 'virtual' | 'batch'>;
 
 /** measuredParts finds the profile of what each pool executes; undefined where one is missing. */
 function measuredParts(
   plan: ServedPlan,
   profiles: PlanProfiles,
-): { part: MeasuredPart; profile: Loaded<'profile'> }[] | undefined {
-  if (plan.kind !== 'pooled-plan') {
-    const parts = plan.stages.flatMap(({ model, device, virtual, batch }) => {
-      const profile = profiles.find(({ value }) => value.model.name === model);
-      return profile === undefined ? [] : [{ part: { device, virtual, batch }, profile }];
-    });
-    return parts.length === plan.stages.length ? parts : undefined;
-  }
-  if (profiles.length !== plan.models.length) return undefined;
-  return plan.models.flatMap((model, m) =>
-    model.pipelines.flatMap(({ partitions }) =>
-      partitions.map((part) => ({ part, profile: profiles[m] as Loaded<'profile'> })),
-    ),
-  );
+): { part: PlanPart; profile: Loaded<'profile'> }[] | undefined {
+  const own = planOf(plan);
+  // Where one is missing, the others are not at their places.
+  const placed = own.profiled(plan).length === profiles.length ? profiles : [];
+  const parts = own.parts(plan);
+  const found = parts.flatMap((part) => {
+    const { profile: which } = part;
+    const profile =
+      typeof which === 'number' ? placed[which] : profiles.find(({ value }) => value.model.name === which);
+    return profile === undefined ? [] : [{ part, profile }];
+  });
+  return found.length === parts.length ? found : undefined;
 }
 
-function spreadOf(
-  partition: MeasuredPart,
-  { value, path }: Loaded<'profile'>,
-  told: ToldFaults,
-): Float64Array {
+function spreadOf(partition: PlanPart, { value, path }: Loaded<'profile'>, told: ToldFaults): Float64Array {
   const { device, virtual, batch } = partition;
   const deviations = new Float64Array(batch);
   let larger: number | undefined;
@@ -184,7 +169,7 @@ function spreadOf(
  */
 function deviationAt(
   profile: Profile,
-  { blocks, device, virtual }: MeasuredPart,
+  { blocks, device, virtual }: PlanPart,
   batch: number,
 ): number | undefined {
   const measured = profile.devices[device];

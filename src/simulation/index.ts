@@ -7,7 +7,6 @@
  * `api`, not here. Start reading at `setup.ts`, then `run.ts`.
  */
 
-export { planContradictions } from './contradictions.js';
 export { simulationReport } from './document.js';
 export { drawnFates } from './fates.js';
 export { type GearLoad, type GearServing, type GearsRun, simulatedGears } from './gear-runs.js';

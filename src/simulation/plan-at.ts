@@ -9,7 +9,7 @@ import {
   manifestIn,
   pathFrom,
 } from '../artifacts/index.js';
-import type { ServedPlan, TopologyOptions } from '../plans/index.js';
+import { PLAN_KINDS, type ServedPlan, type TopologyOptions } from '../plans/index.js';
 
 /** SimulatedPlan is a plan that is simulated. */
 export interface SimulatedPlan {
@@ -33,18 +33,9 @@ const TRANSFERS: { readonly [T in DeployTarget]: SimulatedPlan['transfers'] } = 
  * @throws InputError where the file is neither, or has faults; MissingError where it is missing
  */
 export async function planAt(path: string): Promise<SimulatedPlan> {
-  const loaded = await loadArtifact(await manifestIn(path), [
-    'pooled-plan',
-    'pipeline-plan',
-    'gear-plan',
-    'bundle',
-  ]);
+  const loaded = await loadArtifact(await manifestIn(path), [...PLAN_KINDS, 'bundle']);
   if (loaded.kind !== 'bundle') return { plan: loaded, madeAt: loaded.path, transfers: 'links' };
-  const plan = await loadArtifact(pathFrom(loaded.path, loaded.value.plan.path), [
-    'pooled-plan',
-    'pipeline-plan',
-    'gear-plan',
-  ]);
+  const plan = await loadArtifact(pathFrom(loaded.path, loaded.value.plan.path), PLAN_KINDS);
   if (plan.sha256 !== loaded.value.plan.sha256)
     throw new InputError(
       `simulate ${path}`,

@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import { type PipelinePlan, StreamedFile } from '../artifacts/index.js';
+import { StreamedFile } from '../artifacts/index.js';
 import {
   type CascadeFigures,
   CascadeFold,
@@ -8,7 +8,15 @@ import {
   type RunScaling,
   type RunShape,
 } from '../metrics/index.js';
-import { applicationsOf, planTopologyOf, type ServedPlan, type TopologyOptions } from '../plans/index.js';
+import {
+  applicationsOf,
+  type PlanWorld,
+  planOf,
+  planTopologyOf,
+  type ServedPlan,
+  type TopologyOptions,
+} from '../plans/index.js';
+import { uniformAt } from '../random/index.js';
 import type { FamilyRecords } from '../records/index.js';
 import {
   type ChosenScheduler,
@@ -18,11 +26,10 @@ import {
   type Topology,
   topologyRulesOf,
 } from '../serving/index.js';
-import { type SimulationObserver, type SimulatorOptions, simulate } from '../simulator/index.js';
+import { type SimulationObserver, simulate, type VerdictOf } from '../simulator/index.js';
 import { type Arrivals, arrivalsAhead } from '../workload/index.js';
 import { type Execution, executionOf } from './execution.js';
 import { certaintiesOf } from './family-records.js';
-import { drawnFates } from './fates.js';
 import { TimelineWriter, type WrittenTimeline } from './timeline.js';
 import { recordedFates, type VerdictRecords } from './verdict-records.js';
 import { arrivalsOf, atLoadFactor, type Workload, warmUpNs } from './workload.js';
@@ -117,6 +124,7 @@ export async function runSimulation(
 ): Promise<SimulationRun> {
   const { plan, scheduler, execution, workload, exact } = setup;
   const topology = simulatedTopology(setup);
+  const world = planOf(plan).world(plan);
   const applications = applicationsOf(plan);
   const load = loadFactor === undefined ? workload : atLoadFactor(workload, applications, loadFactor);
   const shape = shapeOf(topology, plannedClasses(plan, topology), { durationNs: load.durationNs, scheduler });
@@ -142,8 +150,7 @@ export async function runSimulation(
       observers,
       makeCore: (decisions) => makeCore(served, topology, decisions),
       ...(executed === undefined ? {} : { execution: executed }),
-      ...(plan.kind === 'pipeline-plan' ? pipelineWorld(plan, setup.verdicts, seed) : {}),
-      ...(setup.family === undefined ? {} : { verdict: certaintiesOf(setup.family) }),
+      ...worldOptions(world, { ...setup, seed }),
     }));
   };
   const cascade = cascadeFold(setup, topology, { durationNs: load.durationNs, windowNs });
@@ -155,7 +162,7 @@ export async function runSimulation(
   return {
     figures: metrics.figures(spanNs),
     complete,
-    ...(plan.kind === 'pipeline-plan'
+    ...(world.activationDelayNs !== undefined
       ? { usedGpuS: usedGpuSeconds(plan, topology, usedNs), usedForS: endNs / 1e9 }
       : {}),
     ...(cascade === undefined ? {} : { cascade: cascade.figures(spanNs) }),
@@ -195,18 +202,24 @@ function foreseeing(scheduler: ChosenScheduler, arrivals: () => Arrivals): Chose
   return { ...scheduler, tuner: { ...tuner, ahead: { windowS: AHEAD_NS / 1e9, requests } } };
 }
 
-/** pipelineWorld says what the models of a pipeline say of requests, and how long a device takes to come up. */
-function pipelineWorld(
-  plan: PipelinePlan,
-  records: VerdictRecords | undefined,
-  seed: number,
-): Pick<SimulatorOptions, 'verdict' | 'activationDelayNs'> {
-  const { activationDelayMs = 0 } = plan.cluster;
-  const verdict = records === undefined ? drawnFates(plan, seed) : recordedFates(records);
-  return { verdict, activationDelayNs: Math.round(1e6 * activationDelayMs) };
+/**
+ * worldOptions says what models say of requests, and how long a device takes to come up. What was recorded counts before
+ * what is drawn by the plan.
+ */
+function worldOptions(
+  { fates, activationDelayNs }: PlanWorld,
+  { verdicts, family, seed }: Pick<SimulationSetup, 'verdicts' | 'family' | 'seed'>,
+): { readonly verdict?: VerdictOf; readonly activationDelayNs?: number } {
+  const drawn = fates?.((purpose) => uniformAt(seed, purpose));
+  const recorded = verdicts === undefined ? drawn : recordedFates(verdicts);
+  const verdict = family === undefined ? recorded : certaintiesOf(family);
+  return {
+    ...(verdict === undefined ? {} : { verdict }),
+    ...(activationDelayNs === undefined ? {} : { activationDelayNs }),
+  };
 }
 
-function usedGpuSeconds(plan: PipelinePlan, topology: Topology, usedNs: Float64Array): number[] {
+function usedGpuSeconds(plan: ServedPlan, topology: Topology, usedNs: Float64Array): number[] {
   return plannedClasses(plan, topology).map((name) =>
     topology.devices.reduce(
       (sum, { deviceClass, virtual }, device) =>

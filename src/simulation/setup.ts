@@ -20,13 +20,13 @@ import {
   applicationsOf,
   chosenTuner,
   plannedScheduler,
+  planOf,
   planTopologyOf,
   type ServedPlan,
   servingFaults,
   type TunerOptions,
 } from '../plans/index.js';
 import { type ChosenScheduler, type SchedulerOptions, scalingFaults } from '../serving/index.js';
-import { planContradictions } from './contradictions.js';
 import { type Jitter, profiledJitter } from './execution.js';
 import { familyRecords } from './family-records.js';
 import { resolvedWorkload, type SimulatedLoadOptions } from './load.js';
@@ -126,7 +126,7 @@ export async function prepareSimulation(
   const load = await loadOf(found, options, more, told);
   const said = await whatModelsSay({ ...plan, path: madeAt }, options, told);
   const jitter = jitterOf(plan.value, profiles, options, told);
-  const broken = await planContradictions(plan.value);
+  const broken = planOf(plan.value).contradictions(plan.value);
   told.add(...broken, ...numberFaults(options));
   const isServer = (more.transfers ?? transfers) === 'none';
   const who = { tuner: options.tuner, ...(isServer ? { onlyStandby: true } : {}) };
@@ -217,7 +217,9 @@ export function windowFaults(
   const shape = {
     models: applicationsOf(plan).length,
     classes: Object.keys(plan.classes).length,
-    pools: plan.kind === 'pooled-plan' ? 0 : plan.stages.length,
+    pools: planOf(plan)
+      .parts(plan)
+      .filter(({ stage }) => stage !== undefined).length,
   };
   if (windowCells(shape, windows) <= MOST_WINDOW_CELLS) return [];
   const most = Math.floor(MOST_WINDOW_CELLS / windowCells(shape, 1));
@@ -236,7 +238,7 @@ async function verdictsOf(
   { verdicts }: SimulationSettings,
   told: ToldFaults,
 ): Promise<Awaited<ReturnType<typeof readVerdicts>>> {
-  if (verdicts === undefined || (await planContradictions(plan)).length > 0) return undefined;
+  if (verdicts === undefined || planOf(plan).contradictions(plan).length > 0) return undefined;
   return readVerdicts(verdicts, plan, told);
 }
 
@@ -324,7 +326,7 @@ function madeFrom({ inputs = [] }: ServedPlan, madeAt: string): InputPath[] {
     .map(({ role, path }) => ({ what: `the ${role} of the plan`, path: pathFrom(madeAt, path) }));
 }
 
-/** What is wrong with the scheduler that the plan itself names is told by `planContradictions`. */
+/** What is wrong with the scheduler that the plan itself names is told by its contradictions. */
 function schedulerOf(
   plan: ServedPlan,
   options: SchedulerOptions,

@@ -74,11 +74,12 @@ export async function confirmPlan(
   plan: AnyPlan,
   { path, named = path, files = new FilesRead(), repeats = EVERYTHING }: PlanPlace,
 ): Promise<Confirmation> {
-  const { planContradictions } = await import('../simulation/index.js');
-  const contradictions = await planContradictions(plan);
+  const { planOf } = await import('../plans/index.js');
+  const own = planOf(plan);
+  const contradictions = own.contradictions(plan);
   const spec = plan.inputs?.find(({ role }) => role === 'spec');
-  // What a pooled plan should say tells more than that it contradicts itself. Others cannot be made again then.
-  if (contradictions.length > 0 && (spec === undefined || plan.kind !== 'pooled-plan'))
+  // What a plan should say tells more than that it contradicts itself, where it can be made again all the same.
+  if (contradictions.length > 0 && (spec === undefined || !own.isReadDespiteFaults))
     throw new InputError(`use ${named}`, contradictions, CONTRADICTION_ADVICE);
   if (spec === undefined) return 'unnamed';
   const { faults: changed, areMissing } = await changedInputs(plan.inputs ?? [], path, files);

@@ -10,7 +10,7 @@ import {
   pathFrom,
   relativePath,
 } from '../../artifacts/index.js';
-import type { ServedPlan } from '../../plans/index.js';
+import type { PlanPart } from '../../plans/index.js';
 import { LEAST_MEASURED, type MeasuredPool } from './measured.js';
 
 /** CorrectionTarget is a profile to correct, and where the result is written. */
@@ -19,11 +19,10 @@ export interface CorrectionTarget {
   readonly output: string;
 }
 
-/** profiledModels lists the models of a plan as their profiles name them; several stages may have one. */
-export function profiledModels(plan: ServedPlan): string[] {
-  const models =
-    plan.kind === 'pooled-plan' ? plan.models.map(({ name }) => name) : plan.stages.map(({ model }) => model);
-  return [...new Set(models)];
+/** ProfiledPlan is what a plan executes, and the models of all profiles that it names; several of these may be one. */
+export interface ProfiledPlan {
+  readonly profiled: readonly string[];
+  readonly parts: readonly PlanPart[];
 }
 
 /**
@@ -34,12 +33,12 @@ export function profiledModels(plan: ServedPlan): string[] {
  */
 export function correctionTargets(
   texts: readonly string[],
-  plan: ServedPlan,
+  { profiled, parts }: ProfiledPlan,
   profiles: readonly Loaded<'profile'>[],
 ): CorrectionTarget[] {
   const faults: Fault[] = [];
   const targets: CorrectionTarget[] = [];
-  const models = profiledModels(plan);
+  const models = [...new Set(profiled)];
   for (const text of texts) {
     const named = models.find((name) => text.startsWith(`${name}=`));
     const model = named ?? (models.length === 1 ? models[0] : undefined);
@@ -50,7 +49,7 @@ export function correctionTargets(
         ? `the plan has no model ${unknown || '""'}; it has ${models.join(', ')}`
         : model === undefined
           ? `names no model; write model=file, with one of ${models.join(', ')}`
-          : refusal(model, plan, own);
+          : refusal(model, parts, own);
     const [profile] = own as [Loaded<'profile'>];
     if (said !== undefined) faults.push(fault(said, `${option('correct')} "${text}"`));
     else if (targets.some((target) => target.profile === profile))
@@ -68,13 +67,16 @@ function namedBefore(text: string): string | undefined {
 }
 
 /** refusal says why the profile of a model cannot be corrected, where it cannot. */
-function refusal(model: string, plan: ServedPlan, own: readonly Loaded<'profile'>[]): string | undefined {
+function refusal(
+  model: string,
+  parts: readonly PlanPart[],
+  own: readonly Loaded<'profile'>[],
+): string | undefined {
   if (own.length === 0) return `the profile of ${model} that the plan was made from is not there`;
   if (own.length > 1)
     return `the plan was made from ${own.length} profiles of ${model}: ${own.map(({ path }) => path).join(', ')}; one is corrected`;
-  if (plan.kind !== 'pipeline-plan') return undefined;
-  const stage = plan.stages.find((one) => one.model === model && one.latencyQuantile === 'p95');
-  return stage && `stage ${stage.name} is planned by 95th percentiles, and medians are corrected`;
+  const late = parts.find((part) => part.model === model && part.latencyQuantile === 'p95');
+  return late && `stage ${late.stage} is planned by 95th percentiles, and medians are corrected`;
 }
 
 /**
@@ -89,7 +91,7 @@ export function refuseUnmeasured(
 ): void {
   const faults = targets.flatMap(({ profile: { value }, output }) => {
     const { name } = value.model;
-    const own = pools.filter(({ profiled }) => profiled === name);
+    const own = pools.filter(({ part }) => part.model === name);
     if (measuredCells(own).length > 0) return [];
     const executed = own.reduce((sum, { cells }) => cells.reduce((all, cell) => all + cell.executed, sum), 0);
     const said = `the server executed ${executed} batches of ${name}, and none of a size that was timed ${LEAST_MEASURED} times or more`;
@@ -107,7 +109,7 @@ export function correctedProfile(
   pools: readonly MeasuredPool[],
 ): { profile: Profile; corrected: CorrectedProfile } {
   const { value, path } = profile;
-  const own = pools.filter(({ profiled }) => profiled === value.model.name);
+  const own = pools.filter(({ part }) => part.model === value.model.name);
   const cells = measuredCells(own);
   const devices = Object.entries(value.devices).map(([name, device]) => {
     const factors = cells.filter((cell) => cell.class === name);
@@ -138,11 +140,11 @@ export function correctedProfile(
  */
 function measuredCells(pools: readonly MeasuredPool[]): Cell[] {
   const sums = new Map<string, Omit<Cell, 'factor'> & { plannedUs: number; measuredUs: number }>();
-  for (const { planned, cells } of pools) {
+  for (const { part, cells } of pools) {
     for (const { batch, factor, executed, measured } of cells) {
-      const plannedUs = planned.latencyUsByBatch[batch - 1];
+      const plannedUs = part.latencyUsByBatch[batch - 1];
       if (factor === undefined || !plannedUs) continue;
-      const { device, virtual } = planned;
+      const { device, virtual } = part;
       const key = JSON.stringify([device, virtual, batch]);
       const sum = sums.get(key) ?? {
         class: device,
@@ -226,7 +228,7 @@ function keptCells(
   cells: readonly Cell[],
 ): CorrectedProfile['kept'] {
   const used = new Map(
-    pools.map(({ planned: { device, virtual } }) => [`${virtual} ${device}`, { device, virtual }]),
+    pools.map(({ part: { device, virtual } }) => [`${virtual} ${device}`, { device, virtual }]),
   );
   return [...used.values()].flatMap(({ device, virtual }) =>
     Object.keys(devices[device]?.blockLatencyUs[virtual] ?? {}).flatMap((text) => {

@@ -18,12 +18,21 @@ import {
 import type { ServedPlan } from '../../plans/index.js';
 import type { SimulationSetup } from '../../simulation/index.js';
 import { causesOf, frontMsOf } from './causes.js';
-import { type CorrectionTarget, correctedProfile, correctionTargets, refuseUnmeasured } from './correct.js';
+import {
+  type CorrectionTarget,
+  correctedProfile,
+  correctionTargets,
+  type ProfiledPlan,
+  refuseUnmeasured,
+} from './correct.js';
 import { modelFigures, verifiedAnswers, verifiedFigures, withinOf } from './figures.js';
 import { type MeasuredPool, measuredExecution, measuredPools, verifiedExecutions } from './measured.js';
 import { sentLoad } from './sent-load.js';
 import { schedulerNotes, serverScheduler } from './server-scheduler.js';
 import { sumFaults } from './sum-faults.js';
+
+/** Deadlines that the front leaves no time for are simulated as this SLO. */
+const LEAST_SLO_MS = 1e-3;
 
 /** VerifyOptions says which plan a load is compared with, and what is written. */
 export interface VerifyOptions {
@@ -61,8 +70,7 @@ export async function verifyLoad(path: string, options: VerifyOptions): Promise<
     planPath,
     { exact: true, records, ...scheduler.options },
     {
-      task: `verify ${path}`,
-      transfers: 'none',
+      ...{ task: `verify ${path}`, transfers: 'none' },
       given: ({ value, path: at, sha256 }, told) => {
         told.add(...scheduler.faults, ...sumFaults(load));
         return sentLoad(load, { path: at, sha256, applications: applicationsOf(value) }, told);
@@ -70,16 +78,17 @@ export async function verifyLoad(path: string, options: VerifyOptions): Promise<
     },
   );
   const { plan } = found;
-  const targets = correctionTargets(correct, plan.value, profiles);
-  const planFiles = [
+  const ofPlan = await profiledPlan(plan.value);
+  const targets = correctionTargets(correct, ofPlan, profiles);
+  const read = [
     { what: 'the plan', path: plan.path },
     ...made,
     ...profiles.flatMap((profile) => profileInputs(profile)),
     ...(records === undefined ? [] : [{ what: 'the records', path: records }]),
   ];
-  await refuseOutputs({ path, plan: planFiles, output, targets });
+  await refuseOutputs({ path, plan: read, output, targets });
   const served = load.value.served ?? [];
-  const pools = measuredPools(setup.plan, served);
+  const pools = measuredPools(ofPlan.parts, served);
   refuseUnmeasured(path, targets, pools);
   const corrected = targets.map((target) => correctedProfile(target, pools));
   const asPlanned = await simulated(setup, signal);
@@ -109,6 +118,11 @@ export async function verifyLoad(path: string, options: VerifyOptions): Promise<
     await saveArtifact<'profile'>((targets[i] as CorrectionTarget).output, profile);
   if (output !== undefined) await saveArtifact<'verification'>(output, verification);
   return verification;
+}
+
+async function profiledPlan(plan: ServedPlan): Promise<ProfiledPlan> {
+  const { planOf } = await import('../../plans/index.js');
+  return { profiled: planOf(plan).profiled(plan), parts: planOf(plan).parts(plan) };
 }
 
 /** figuresByModel compares the figures of each model, where there are several. */
@@ -189,20 +203,14 @@ async function verifiedCauses({ setup, load, pools, served, asPlanned, signal }:
   if (frontMs === undefined) return undefined;
   const executed = { ...setup, execution: measuredExecution(pools) };
   const withExecutions = await simulated(executed, signal);
-  const withFront = await simulated({ ...executed, plan: withEarlierSlos(setup.plan, frontMs) }, signal);
+  const { planOf } = await import('../../plans/index.js');
+  const earlier = planOf(setup.plan).withSlos(setup.plan, (sloMs) => Math.max(LEAST_SLO_MS, sloMs - frontMs));
+  const withFront = await simulated({ ...executed, plan: earlier }, signal);
   return causesOf(load.value, frontMs, {
     asPlanned: asPlanned.overall,
     withExecutions: withExecutions.overall,
     withFront: withFront.overall,
   });
-}
-
-function withEarlierSlos(plan: ServedPlan, frontMs: number): ServedPlan {
-  const earlier = <T extends { readonly sloMs: number }>(one: T): T => ({
-    ...one,
-    sloMs: Math.max(1e-3, one.sloMs - frontMs),
-  });
-  return plan.kind === 'pooled-plan' ? { ...plan, models: plan.models.map(earlier) } : earlier(plan);
 }
 
 function notesOf({ value: load }: Loaded<'load-report'>, served: readonly LoadServed[]): string[] {

@@ -1,4 +1,5 @@
 /**
- * This folder finds where a gear plan contradicts itself.
+ * This folder finds where a gear plan contradicts itself, and where what it promises does.
  */
 export { gearPlanFaults } from './gear-plan-faults.js';
+export { gearPromiseFaults } from './promise-faults.js';

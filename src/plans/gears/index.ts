@@ -1,6 +1,7 @@
 /**
  * This folder says what a gear plan is: cascades of whole models, and which of them serves which load.
  */
-export { diffGears, gearFieldChanges } from './diff.js';
+export { diffGears } from './diff.js';
+export { GEAR_PLAN } from './gear-plan.js';
 export { servedCascadeOf, unservedCascadeFaults } from './served-cascade.js';
 export { gearTopologyOf } from './topology.js';

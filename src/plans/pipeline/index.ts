@@ -9,7 +9,8 @@ export {
   type VerdictChoice,
   verdictChoices,
 } from './choices.js';
-export { diffPipelines, pipelineFieldChanges } from './diff.js';
+export { diffPipelines } from './diff.js';
+export { fatesOf, type UncertainPipeline } from './fates.js';
 export {
   ancestorsOf,
   countFaults,
@@ -22,6 +23,7 @@ export {
   readStageGraph,
   type StageGraph,
 } from './graph.js';
+export { PIPELINE_PLAN } from './pipeline-plan.js';
 export type { PipelinePlanBody } from './plan-body.js';
 export { type ServedStage, type ServedStages, servedPipelineOf, unservedFaults } from './served.js';
 export { heldTogether, withSpares } from './spares.js';

@@ -4,5 +4,6 @@
 export { checkDeviceCount } from './device-count.js';
 export { gpuRuns } from './gpu-runs.js';
 export { movedGpus } from './moved-gpus.js';
+export { stageModels, stageParts } from './parts.js';
 export { MOST_LISTED, seatsFrom } from './seats.js';
 export { stageDevices, stagePool, transfersAlong } from './topology.js';

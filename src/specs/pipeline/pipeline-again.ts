@@ -8,7 +8,7 @@ import {
 } from '../../inferline/index.js';
 import type { OpenProblem } from '../../pipeline/index.js';
 import type { PipelinePlanBody } from '../../plans/index.js';
-import { costProof, isCoarse, linkedServing, planOf } from './pipeline-body.js';
+import { configuredPlan, costProof, isCoarse, linkedServing } from './pipeline-body.js';
 import { fourDigits, percentText } from './pipeline-reasons.js';
 import { pipelineSamples } from './pipeline-sample.js';
 import type { PipelineOrigin, PlanningJob } from './planning-job.js';
@@ -44,7 +44,7 @@ export async function planAsChosen(
   reasons.push(...countReasons(problem, configuration));
   if (reasons.length > 0) return { status: 'infeasible', reasons };
   const samples = await pipelineSamples(spec, spec.load as PipelineLoad, trace);
-  const body = planOf(configuration, { problem, samples, spec, files });
+  const body = configuredPlan(configuration, { problem, samples, spec, files });
   if (isCoarse(spec.planner.method)) return { status: 'feasible', plan: body };
   const missed = [...busyReasons(body), ...missedObjectives(body)];
   if (missed.length > 0) return { status: 'infeasible', reasons: missed };

@@ -66,8 +66,8 @@ export interface Planned {
   readonly known?: ReadonlyMap<Sample, PipelineEstimator>;
 }
 
-/** planOf makes the plan of a configuration, with the figures of its sample, over links where batches may wait for them. */
-export function planOf(configuration: Configuration, planned: Planned): PipelinePlanBody {
+/** configuredPlan makes the plan of a configuration, with the figures of its sample, over links where batches may wait for them. */
+export function configuredPlan(configuration: Configuration, planned: Planned): PipelinePlanBody {
   const { problem, samples, spec, files, known } = planned;
   const links = linkedServing(planned);
   const latencies = samples.map((sample, draw) => {

@@ -12,11 +12,11 @@ import {
 import { busyLinks } from './busy-links.js';
 import {
   chosenPlan,
+  configuredPlan,
   costProof,
   isCoarse,
   linkedServing,
   type Planned,
-  planOf,
   servedKeepingUp,
 } from './pipeline-body.js';
 import { infeasible, openReason } from './pipeline-reasons.js';
@@ -43,7 +43,7 @@ export async function planOpen(
   if (isCoarse(method)) {
     const outcome = planCoarsely(problem, samples, method === 'coarse-mean' ? 'mean' : 'peak');
     if (outcome.status === 'infeasible') return infeasible(outcome, open);
-    const plan = planOf(outcome.configuration, { problem, samples, spec, files });
+    const plan = configuredPlan(outcome.configuration, { problem, samples, spec, files });
     const why = explain
       ? explainPipeline({ problem, samples, estimatorOf, ...explained }, outcome.configuration, [])
       : undefined;
@@ -68,7 +68,7 @@ export async function planOpen(
   if (outcome.status === 'undecided') return undecided(outcome, isCut, { problem, spec, files });
   if (outcome.status === 'infeasible') return infeasible(outcome, open);
   const { configuration, lowerBound, estimates, finished, trail } = outcome;
-  const body = planOf(configuration, { problem, samples, spec, files, known });
+  const body = configuredPlan(configuration, { problem, samples, spec, files, known });
   const proved = {
     ...{ ...body, ...costProof(body.hourlyCost ?? 0, lowerBound) },
     ...(isCut ? { reproducible: false } : {}),

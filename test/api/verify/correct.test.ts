@@ -13,8 +13,11 @@ import type {
   Profile,
   SimulationReport,
 } from '../../../src/artifacts/index.js';
-import type { ServedPlan } from '../../../src/plans/index.js';
+import { planOf as entryOf, type ServedPlan } from '../../../src/plans/index.js';
 import { planOf } from '../../serving/plans.js';
+
+const partsOf = (of: ServedPlan) => entryOf(of).parts(of);
+const profiledOf = (of: ServedPlan) => ({ profiled: entryOf(of).profiled(of), parts: partsOf(of) });
 
 const part = (device: string, us: number) => ({ device, batch: 2, latencyUs: (b: number) => us * b });
 
@@ -52,7 +55,7 @@ const served: LoadServed[] = [
     ],
   },
 ];
-const pools = measuredPools(plan, served);
+const pools = measuredPools(partsOf(plan), served);
 
 describe('measuredPools()', () => {
   it('gives factors of the planned times where enough batches were measured', () => {
@@ -124,7 +127,7 @@ const profile: Profile = {
 const loaded: Loaded<'profile'> = { kind: 'profile', value: profile, path: 'in/m0.profile.json', sha256: '' };
 
 describe('correctedProfile()', () => {
-  const [target] = correctionTargets(['out.json'], plan, [loaded]);
+  const [target] = correctionTargets(['out.json'], profiledOf(plan), [loaded]);
   const { profile: corrected, corrected: told } = correctedProfile(target!, pools);
   // Of class a at batch 1, 100 × 1000 + 50 × 3000 µs were planned, and 100 × 1500 + 50 × 3000 µs measured.
   const FACTOR = 300 / 250;
@@ -171,7 +174,7 @@ describe('correctedProfile() of a model that several stages have', () => {
     });
     const staged = { ...{ kind: 'pipeline-plan', name: 'p' }, stages: [stage('a'), stage('b')] };
     const executions = [cell(0, 0, 1, [100, 8000]), cell(0, 1, 1, [300, 4000])];
-    const measured = measuredPools(staged as never, [{ model: 'p', answered: 400, executions }]);
+    const measured = measuredPools(partsOf(staged as never), [{ model: 'p', answered: 400, executions }]);
     const { profile: joined } = correctedProfile({ profile: loaded, output: 'in/out.json' }, measured);
     expect(joined.devices.a!.blockLatencyUs[1]![1]).toEqual([1000 * 1.25, 3000 * 1.25]);
     expect(joined.devices.a!.blockLatencyUs[1]![2]).toEqual([2000, 6000]);
@@ -205,18 +208,20 @@ describe('correctionTargets()', () => {
       ['m0', 'a.json'],
     ];
     for (const of of [two, stages()])
-      expect(outputsOf(correctionTargets(['m1=b.json', 'm0=a.json'], of, [first, second]))).toEqual(expected);
+      expect(
+        outputsOf(correctionTargets(['m1=b.json', 'm0=a.json'], profiledOf(of), [first, second])),
+      ).toEqual(expected);
   });
 
   it('needs no name where all stages have one model', () => {
-    expect(outputsOf(correctionTargets(['a.json'], stages({ model: 'm0' }), [first]))).toEqual([
+    expect(outputsOf(correctionTargets(['a.json'], profiledOf(stages({ model: 'm0' })), [first]))).toEqual([
       ['m0', 'a.json'],
     ]);
   });
 
   it('refuses a file for no model, a model twice, and a model whose profile is gone or one of several', () => {
     const refused = (texts: string[], profiles = [first, second], of: ServedPlan = two) =>
-      expect(() => correctionTargets(texts, of, profiles));
+      expect(() => correctionTargets(texts, profiledOf(of), profiles));
     refused(['a.json']).toThrow('names no model; write model=file, with one of m0, m1');
     refused(['m0=a', 'm0=b']).toThrow('m0 is given twice');
     refused(['m1=a'], [first]).toThrow('is not there');
@@ -225,7 +230,8 @@ describe('correctionTargets()', () => {
 
   it('refuses a name before = that is no model, and takes it as a path where it has a folder', () => {
     const only = stages({ model: 'm0' });
-    const given = (text: string, of: ServedPlan) => () => outputsOf(correctionTargets([text], of, [first]));
+    const given = (text: string, of: ServedPlan) => () =>
+      outputsOf(correctionTargets([text], profiledOf(of), [first]));
     expect(given('nope=c.json', only)).toThrow('"nope=c.json": the plan has no model nope; it has m0');
     expect(given('nope=c=d.json', two)).toThrow('the plan has no model nope; it has m0, m1');
     expect(given('=c.json', only)).toThrow('the plan has no model ""; it has m0');
@@ -233,14 +239,20 @@ describe('correctionTargets()', () => {
     expect(given('m0=nope=c.json', only)()).toEqual([['m0', 'nope=c.json']]);
     // A model may have such a name itself.
     const odd = { ...plan, models: [{ ...model, name: 'a=b' }] };
-    expect(outputsOf(correctionTargets(['a=b=c.json'], odd, [named('a=b')]))).toEqual([['a=b', 'c.json']]);
-    expect(() => correctionTargets(['a=c.json'], odd, [named('a=b')])).toThrow('no model a; it has a=b');
+    expect(outputsOf(correctionTargets(['a=b=c.json'], profiledOf(odd), [named('a=b')]))).toEqual([
+      ['a=b', 'c.json'],
+    ]);
+    expect(() => correctionTargets(['a=c.json'], profiledOf(odd), [named('a=b')])).toThrow(
+      'no model a; it has a=b',
+    );
   });
 
   it('refuses a stage that is planned by 95th percentiles', () => {
     const late = stages({ latencyQuantile: 'p95' });
-    expect(() => correctionTargets(['m1=a'], late, [first, second])).toThrow('stage c is planned by 95th');
-    expect(correctionTargets(['m0=a'], late, [first, second])).toHaveLength(1);
+    expect(() => correctionTargets(['m1=a'], profiledOf(late), [first, second])).toThrow(
+      'stage c is planned by 95th',
+    );
+    expect(correctionTargets(['m0=a'], profiledOf(late), [first, second])).toHaveLength(1);
   });
 });
 
@@ -252,7 +264,7 @@ describe('refuseUnmeasured()', () => {
   const told = (...targets: CorrectionTarget[]): string | undefined => {
     const rare: LoadServed = { model: 'm0', answered: 9, executions: [cell(1, 0, 1, [4, 50_000])] };
     try {
-      refuseUnmeasured('load.json', targets, measuredPools(plan, [rare]));
+      refuseUnmeasured('load.json', targets, measuredPools(partsOf(plan), [rare]));
     } catch (error) {
       return (error as Error).message;
     }

@@ -6,7 +6,7 @@ import {
   type GearStep,
   parseArtifact,
 } from '../../../src/artifacts/index.js';
-import { diffGears, gearFieldChanges } from '../../../src/plans/index.js';
+import { diffGears, gearFieldChanges } from '../../../src/plans/gears/diff.js';
 import { type GivenGears, gearPlan } from '../../gear-plans.js';
 
 const GIVEN: GivenGears = {

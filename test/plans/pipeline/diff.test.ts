@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { PipelinePlan } from '../../../src/artifacts/index.js';
-import { pipelineFieldChanges } from '../../../src/plans/index.js';
+import { pipelineFieldChanges } from '../../../src/plans/pipeline/diff.js';
 
 const EXAMPLE = new URL('../../../examples/pipeline/expected-plan.json', import.meta.url);
 

@@ -1,0 +1,40 @@
+import { recountFaults } from '../../checks/index.js';
+import type { PlanOf } from '../plan-of.js';
+import { servingFaults } from '../plan-scheduler.js';
+import { stageModels, stageParts } from '../stages/index.js';
+import { pipelinePlanFaults } from './check.js';
+import { diffPipelines, pipelineFieldChanges } from './diff.js';
+import { fatesOf } from './fates.js';
+import { servedPipelineOf } from './served.js';
+import { pipelineTopologyOf } from './topology.js';
+
+const NS_PER_MS = 1e6;
+
+/** PIPELINE_PLAN says what a pipeline plan is: one application, whose parts are the stages of a graph. */
+export const PIPELINE_PLAN: PlanOf<'pipeline-plan'> = {
+  applications: ({ name, sloMs, throughputRps, rps }) => [
+    { name, sloMs, throughputRps, weight: 1, ...(rps === undefined ? {} : { heldRps: rps }) },
+  ],
+  topology: pipelineTopologyOf,
+  contradictions: (plan) => {
+    const faults = [...servingFaults(plan), ...pipelinePlanFaults(plan)];
+    return faults.length > 0 ? faults : recountFaults(plan);
+  },
+  isReadDespiteFaults: false,
+  parts: stageParts,
+  profiled: stageModels,
+  profiledWhat: 'stages',
+  withSlos: (plan, changed) => ({ ...plan, sloMs: changed(plan.sloMs) }),
+  world: (plan) => ({
+    fates: (draw) => fatesOf(plan, draw),
+    activationDelayNs: Math.round(NS_PER_MS * (plan.cluster.activationDelayMs ?? 0)),
+  }),
+  served: (plan) => {
+    const { inputs, outputs } = servedPipelineOf(plan);
+    return [{ name: plan.name, inputs, outputs: outputs.map(({ spec }) => spec) }];
+  },
+  diff: (before, after) => ({
+    told: diffPipelines(before, after),
+    fields: pipelineFieldChanges(before, after),
+  }),
+};

@@ -1,0 +1,116 @@
+import type { Fault, FieldChange, LatencyQuantile, PlanDifference, TensorSpec } from '../artifacts/index.js';
+import type { Topology } from '../serving/index.js';
+import type { PlanFile, PlanKind } from './served-plan.js';
+import type { TopologyOptions } from './topology-options.js';
+
+/**
+ * PlanOf says what a plan of one kind is. `PLANS` has one for each kind, so that whoever is given any plan asks here, and a
+ * kind that is added must answer everything.
+ */
+export interface PlanOf<K extends PlanKind> {
+  /** `applications` lists what clients call by name. */
+  applications(plan: PlanFile<K>): readonly Application[];
+  /**
+   * `topology` makes the pools, devices and links that a scheduler decides over.
+   * @throws InputError where the plan contradicts itself in them, or has more than a million virtual GPUs
+   */
+  topology(plan: PlanFile<K>, options?: TopologyOptions): Topology;
+  /**
+   * `contradictions` finds where a plan contradicts itself, so that it cannot be what a planner made or cannot be served.
+   * It needs nothing but the plan, and is the same for all commands.
+   */
+  contradictions(plan: PlanFile<K>): readonly Fault[];
+  /**
+   * Whether a plan that contradicts itself is looked at further, because what it should say, or what else is wrong, tells
+   * more. Of another, the stages may lead nowhere.
+   */
+  readonly isReadDespiteFaults: boolean;
+  /** `parts` lists what the pools of the topology execute, in their order. */
+  parts(plan: PlanFile<K>): readonly PlanPart[];
+  /** `profiled` lists the models of the profiles that a plan names among its inputs, in their order. */
+  profiled(plan: PlanFile<K>): readonly string[];
+  /** What one has a profile each of, in the plural. */
+  readonly profiledWhat: string;
+  /** `withSlos` gives a plan whose SLOs are what `changed` makes of them. */
+  withSlos(plan: PlanFile<K>, changed: (sloMs: number) => number): PlanFile<K>;
+  /** `world` gives what a simulation needs besides the topology. */
+  world(plan: PlanFile<K>): PlanWorld;
+  /** `served` lists what clients send and get, by application. */
+  served(plan: PlanFile<K>): readonly ServedTensors[];
+  /** `diff` says what the plan `after` changes in the plan `before`. */
+  diff(before: PlanFile<K>, after: PlanFile<K>): ToldDifference;
+}
+
+/** Application is what clients of a plan call by name. */
+export interface Application {
+  readonly name: string;
+  readonly sloMs: number;
+  readonly throughputRps: number;
+  readonly weight: number;
+  /** The rate that the plan promises, where that is not its throughput. */
+  readonly heldRps?: number;
+  /** The pipelines of a model of a pooled plan. */
+  readonly pipelines?: readonly unknown[];
+}
+
+/** PlanPart is what the devices of a pool execute: a partition of a model, or the whole model of a stage. */
+export interface PlanPart {
+  /** The index of what clients call, and its name. */
+  readonly application: number;
+  readonly name: string;
+  /** The index of its pipeline among those of the application. */
+  readonly pipeline: number;
+  /** Its index in the pipeline. */
+  readonly partition: number;
+  /** The name of the stage, where it has one. */
+  readonly stage?: string;
+  /** The model, as its profile names it. */
+  readonly model: string;
+  /** Its profile: the index among all that the plan names, or the name of the model by which it is found. */
+  readonly profile: number | string;
+  /** The class of its devices. */
+  readonly device: string;
+  /** v: its devices are 1/v of a GPU each. */
+  readonly virtual: number;
+  /** The largest batch that it executes. */
+  readonly batch: number;
+  /** The execution latency at batch 1 … batch; null where the profile has no such batch. */
+  readonly latencyUsByBatch: readonly (number | null)[];
+  /** Which latencies of the profile these are; medians where absent. */
+  readonly latencyQuantile?: LatencyQuantile;
+  /** The half-open range of blocks or of layers that it executes; absent where that is all of the model. */
+  readonly blocks?: readonly [number, number];
+  readonly layers?: readonly [number, number];
+}
+
+/** PlanWorld is what happens to the requests of a simulation, and to its devices, by the plan. */
+export interface PlanWorld {
+  /** `fates` tells what the models say of requests; absent where the plan does not know, or nothing depends on it. */
+  readonly fates?: (draw: DrawnUniforms) => Fates;
+  /** The time from a device's activation until it takes work; absent where no device is activated. */
+  readonly activationDelayNs?: number;
+}
+
+/** DrawnUniforms gives, for a purpose, the number of [0, 1) at a place and a column: always the same one. */
+export type DrawnUniforms = (purpose: string) => (place: number, column: number) => number;
+
+/**
+ * Fates gives what the model of a pool says of a row of a request: a bit for each edge that depends on it, or a certainty.
+ * `order` is the number of requests that came before.
+ */
+export type Fates = (order: number, row: number, pool: number) => number;
+
+/** ServedTensors is what clients send to an application and get of it, as far as the plan says. */
+export interface ServedTensors {
+  readonly name: string;
+  readonly inputs?: readonly TensorSpec[];
+  readonly outputs?: readonly TensorSpec[];
+}
+
+/** ToldDifference is what two plans of one kind differ in. */
+export interface ToldDifference {
+  /** What is told of them, without the head of its file. */
+  readonly told: Omit<PlanDifference, '$schema' | 'kind' | 'version' | 'tool' | 'inputs'>;
+  /** All other fields that differ. */
+  readonly fields: readonly FieldChange[];
+}

@@ -1,0 +1,54 @@
+import { type Fault, InputError, type PooledPlan } from '../../artifacts/index.js';
+import { planFaults, sharingFaults } from '../../checks/index.js';
+import type { PlanOf, PlanPart } from '../plan-of.js';
+import { servingFaults } from '../plan-scheduler.js';
+import { diffPlans } from './diff.js';
+import { pooledFieldChanges } from './diff-fields.js';
+import { topologyOf } from './topology.js';
+
+/** POOLED_PLAN says what a pooled plan is: its applications are models, and its parts are their partitions. */
+export const POOLED_PLAN: PlanOf<'pooled-plan'> = {
+  applications: ({ models }) => models,
+  topology: topologyOf,
+  contradictions,
+  isReadDespiteFaults: true,
+  parts,
+  profiled: ({ models }) => models.map(({ name }) => name),
+  profiledWhat: 'models',
+  withSlos: (plan, changed) => ({
+    ...plan,
+    models: plan.models.map((model) => ({ ...model, sloMs: changed(model.sloMs) })),
+  }),
+  world: () => ({}),
+  served: ({ models }) =>
+    models.map(({ name, inputs, outputs }) => ({
+      name,
+      ...(inputs === undefined ? {} : { inputs }),
+      ...(outputs === undefined ? {} : { outputs }),
+    })),
+  diff: (before, after) => ({ told: diffPlans(before, after), fields: pooledFieldChanges(before, after) }),
+};
+
+/** Where the placement contradicts the partitions, there is no topology, and nothing else is told. */
+function contradictions(plan: PooledPlan): readonly Fault[] {
+  try {
+    topologyOf(plan);
+    return [...servingFaults(plan), ...planFaults(plan), ...sharingFaults(plan, plan)];
+  } catch (error) {
+    if (error instanceof InputError) return error.faults;
+    throw error;
+  }
+}
+
+function parts({ models }: PooledPlan): PlanPart[] {
+  return models.flatMap(({ name, pipelines }, application) =>
+    pipelines.flatMap(({ partitions }, pipeline) =>
+      partitions.map(({ blocks, layers, device, virtual, batch, latencyUsByBatch }, partition) => ({
+        ...{ application, name, pipeline, partition, model: name, profile: application },
+        ...{ device, virtual, batch, latencyUsByBatch },
+        ...(blocks === undefined ? {} : { blocks }),
+        ...(layers === undefined ? {} : { layers }),
+      })),
+    ),
+  );
+}

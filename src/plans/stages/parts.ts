@@ -1,0 +1,28 @@
+import type { PlannedStage } from '../../artifacts/index.js';
+import type { PlanPart } from '../plan-of.js';
+
+/** StagedPlan is what plans of whole models have in common. */
+export interface StagedPlan {
+  readonly name: string;
+  readonly stages: readonly Pick<
+    PlannedStage,
+    'name' | 'model' | 'device' | 'virtual' | 'batch' | 'latencyUsByBatch' | 'latencyQuantile'
+  >[];
+}
+
+/** stageParts lists the stages of a plan, each of which executes a whole model. One application has all of them. */
+export function stageParts({ name, stages }: StagedPlan): PlanPart[] {
+  return stages.map((stage, partition) => {
+    const { model, device, virtual, batch, latencyUsByBatch, latencyQuantile } = stage;
+    return {
+      ...{ application: 0, name, pipeline: 0, partition, stage: stage.name, model, profile: model },
+      ...{ device, virtual, batch, latencyUsByBatch },
+      ...(latencyQuantile === undefined ? {} : { latencyQuantile }),
+    };
+  });
+}
+
+/** stageModels lists the model of each stage: a plan names the profile of each of them. */
+export function stageModels({ stages }: StagedPlan): string[] {
+  return stages.map(({ model }) => model);
+}
