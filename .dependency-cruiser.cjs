@@ -125,6 +125,13 @@ const forbidden = [
     to: { path: '^src/', pathNot: ['^src/checks/', '^src/artifacts/'] },
   },
   {
+    name: 'planners-are-handed-simulation',
+    comment: 'What a planner simulates is handed to it as a function.',
+    severity: 'error',
+    from: { path: '^src/(hold|gearplan|inferline)/' },
+    to: { path: '^src/(simulation|simulator)/' },
+  },
+  {
     name: 'outsiders-use-the-door',
     severity: 'error',
     from: { path: '^(examples|bench|scripts)/' },

@@ -22,7 +22,7 @@ export { compareSpec } from './compare.js';
 export type { CompareOptions, Comparison } from './compare-options.js';
 export { confirmBundledPlan, confirmPlan, confirmSimulated } from './confirm-plan.js';
 export { bundleNotes } from './core-notes.js';
-export type { PlannedOpen, PlanningJob } from './pipeline/index.js';
+export type { PlanningJob } from './pipeline/index.js';
 export {
   type LoadedPipeline,
   loadPipeline,

@@ -7,6 +7,7 @@ import {
   outputFiles,
   refuseReplacing,
 } from '../../artifacts/index.js';
+import type { PlannedOpen } from '../../inferline/index.js';
 import type { NamedJob } from '../../jobs/index.js';
 import type { PipelinePlanBody } from '../../plans/index.js';
 import { caseText } from '../case-text.js';
@@ -20,7 +21,7 @@ import { refuseMarked } from '../refuse-marked.js';
 import { sideBySide } from '../side-by-side.js';
 import { type PipelineCase, pipelineCases } from './cases.js';
 import { type LoadedPipeline, type PipelineTools, pipelineTools } from './pipeline.js';
-import type { PlannedOpen, PlanningJob } from './planning-job.js';
+import { type PlanningJob, planningTools } from './planning-job.js';
 
 /** PipelineAnswer is what came of one case. */
 interface PipelineAnswer {
@@ -98,7 +99,7 @@ async function bestPlan(
   const plan = share?.from === undefined ? own : planIn(share.answers[share.from]);
   if (plan === undefined || share === undefined) return plan;
   if (plan === own && share.bound <= (own.objective?.bound ?? 0)) return own;
-  return tools.takenOver(plan, answer.job, share.bound);
+  return tools.takenOver(plan, { ...answer.job, ...planningTools(answer.job) }, share.bound);
 }
 
 function isUnfinished(answer: Answer): boolean {

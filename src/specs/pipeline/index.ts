@@ -13,5 +13,5 @@ export {
   replanned,
   solvePipeline,
 } from './pipeline.js';
-export type { PlannedOpen, PlanningJob } from './planning-job.js';
+export type { PlanningJob } from './planning-job.js';
 export { refuseForSeveral, solveTogether, type TogetherOptions, type TogetherSolved } from './together.js';

@@ -1,34 +1,23 @@
 import { type PipelinePlan, ToldFaults } from '../../artifacts/index.js';
-import type { Sample } from '../../inferline/index.js';
-import type { PipelinePlanBody } from '../../plans/index.js';
+import type { ServedOverLinks } from '../../inferline/index.js';
 import { pipelineTopologyOf } from '../../plans/index.js';
-import { type ChosenScheduler, chosenScheduler, makeCore, type Topology } from '../../serving/index.js';
+import { chosenScheduler, makeCore } from '../../serving/index.js';
 import { simulate } from '../../simulator/index.js';
 import { arrivalsAt } from '../../workload/index.js';
 
 /**
- * LinkedSample serves samples by a plan in the simulator, with the links of its servers, under the scheduler that the
- * Estimator stands for. It gives what `plan simulate` gives of the same requests.
+ * linkedSample serves samples by a plan in the simulator, with the links of its servers, under the scheduler that the
+ * Estimator stands for. It gives what `plan simulate` gives of the same requests: the latency of each, in the order of
+ * arrival.
  */
-export class LinkedSample {
-  private readonly topology: Topology;
-  private readonly scheduler: ChosenScheduler;
-  /** For each pool, the place of its stage in the spec. */
-  private readonly stageOf: readonly number[];
-
-  /** @param names the stages in the order of the spec, in which samples have their verdicts */
-  constructor(plan: PipelinePlanBody, names: readonly string[]) {
-    const told = new ToldFaults();
-    const scheduler = chosenScheduler({ scheduler: 'inferline' }, told);
-    if (scheduler === undefined) throw told.error('simulate a sample');
-    this.scheduler = scheduler;
-    this.topology = pipelineTopologyOf({ ...plan, serving: { scheduler: 'inferline' } } as PipelinePlan);
-    this.stageOf = plan.stages.map(({ name }) => names.indexOf(name));
-  }
-
-  /** latenciesNs gives the latency of each request of a sample, in the order of arrival. */
-  latenciesNs({ atNs, verdicts }: Sample): Float64Array {
-    const { topology, scheduler, stageOf } = this;
+export const linkedSample: ServedOverLinks = (plan, names) => {
+  const told = new ToldFaults();
+  const scheduler = chosenScheduler({ scheduler: 'inferline' }, told);
+  if (scheduler === undefined) throw told.error('simulate a sample');
+  const topology = pipelineTopologyOf({ ...plan, serving: { scheduler: 'inferline' } } as PipelinePlan);
+  // For each pool, the place of its stage in the spec.
+  const stageOf = plan.stages.map(({ name }) => names.indexOf(name));
+  return ({ atNs, verdicts }) => {
     const latencyNs = new Float64Array(atNs.length);
     const orders = new Map<number, number>();
     let arrived = 0;
@@ -49,5 +38,5 @@ export class LinkedSample {
       ],
     });
     return latencyNs;
-  }
-}
+  };
+};

@@ -1,11 +1,9 @@
 import { fault, InputError, type PipelineLoad, type PipelineSpec } from '../../artifacts/index.js';
-import type { Sample } from '../../inferline/index.js';
+import { SAMPLE_SEED, type Sample, withEnvelopeOf } from '../../inferline/index.js';
 import { drawnDurationNs } from '../../pipeline/index.js';
 import { conditionalEdges, edgeOf, type PipelinePlanBody } from '../../plans/index.js';
 import { requestsInTrace, type Trace } from '../../workload/index.js';
 
-/** The seed of a sample's first draw. `plan simulate` draws other requests unless it is given the same. */
-export const SAMPLE_SEED = 1;
 /** So many requests bring what a draw may bring near what the load brings in the long run. */
 const MANY_REQUESTS = 100_000;
 const DEFAULT_DRAWS = 10;
@@ -27,20 +25,6 @@ export async function withEnvelope(
   if (spec.planner.method === 'given' && !isTuned && requestsInDraw(load, trace) > MOST_ENVELOPED)
     return body;
   return withEnvelopeOf(body, await drawnTimes(spec, load, trace));
-}
-
-/** withEnvelopeOf adds the traffic envelope of the draws that a plan was made for. */
-export async function withEnvelopeOf(
-  body: PipelinePlanBody,
-  draws: readonly Float64Array[],
-): Promise<PipelinePlanBody> {
-  const { envelopeOf } = await import('../../serving/index.js');
-  const envelopes = draws.map((atNs) => envelopeOf(atNs, 1e3 * body.longestPath.latencyUs));
-  const envelope = (envelopes[0] ?? []).map(({ windowUs }, k) => ({
-    windowUs,
-    requests: Math.max(...envelopes.map((one) => one[k]?.requests as number)),
-  }));
-  return { ...body, envelope };
 }
 
 /** requestsInDraw is how many requests a draw of a load is expected to bring. */

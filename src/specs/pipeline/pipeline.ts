@@ -27,13 +27,13 @@ import {
   withOwnFaults,
 } from '../../artifacts/index.js';
 import { countedPlan } from '../../checks/index.js';
-import type { PipelineExplanation } from '../../inferline/index.js';
+import type { PipelineExplanation, PipelineLimits, PlannedOpen } from '../../inferline/index.js';
 import type { GivenProblem, GivenReason, OpenProblem, PipelineFiles } from '../../pipeline/index.js';
 import type { PipelinePlanBody, StageGraph } from '../../plans/index.js';
 import type { Trace } from '../../workload/index.js';
 import { hereNotes, serverNotes } from '../core-notes.js';
 import { refuseMarked } from '../refuse-marked.js';
-import type { PipelineLimits, PlannedOpen, PlanningJob } from './planning-job.js';
+import { type PlanningJob, planningTools } from './planning-job.js';
 import { plannedStandby, standbyAgain } from './standby.js';
 
 /** LoadedPipeline is a pipeline's spec, read with all files that it names, checked and resolved. */
@@ -214,8 +214,9 @@ async function withinShare(
 
 async function outcomeAgain(plan: PipelinePlan, { open, problem, files, trace, spec }: LoadedPipeline) {
   if (open !== undefined) {
-    const { planAsChosen } = await import('./pipeline-again.js');
-    return planAsChosen(plan, open, { spec: spec.value, files, trace, proves: true });
+    const { planAsChosen } = await import('../../inferline/index.js');
+    const tools = planningTools({ spec: spec.value, trace });
+    return planAsChosen(plan, { open, spec: spec.value, files, ...tools }, { proves: true });
   }
   const { planGiven } = await import('../../pipeline/index.js');
   return planGiven(problem as GivenProblem);
@@ -318,16 +319,15 @@ export interface PipelineTools {
   readonly resolveOpen: typeof import('../../pipeline/index.js').resolveOpen;
   readonly freeCounts: typeof import('../../pipeline/index.js').freeCounts;
   readonly openFigures: typeof import('../../pipeline/index.js').openFigures;
-  readonly takenOver: typeof import('./pipeline-again.js').takenOver;
-  readonly costProof: typeof import('./pipeline-body.js').costProof;
+  readonly takenOver: typeof import('../../inferline/index.js').takenOver;
+  readonly costProof: typeof import('../../inferline/index.js').costProof;
 }
 
 /** pipelineTools loads the planner, which no command loads that does not plan. */
 export async function pipelineTools(): Promise<PipelineTools> {
-  const [{ freeCounts, openFigures, resolveOpen }, { takenOver }, { costProof }] = await Promise.all([
+  const [{ freeCounts, openFigures, resolveOpen }, { costProof, takenOver }] = await Promise.all([
     import('../../pipeline/index.js'),
-    import('./pipeline-again.js'),
-    import('./pipeline-body.js'),
+    import('../../inferline/index.js'),
   ]);
   return { costProof, freeCounts, openFigures, resolveOpen, takenOver };
 }

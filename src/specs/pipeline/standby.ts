@@ -5,10 +5,11 @@ import {
   ToldFaults,
 } from '../../artifacts/index.js';
 import { countedPlan } from '../../checks/index.js';
+import { SAMPLE_SEED } from '../../inferline/index.js';
 import type { DevicesOf } from '../../pipeline/index.js';
 import type { SimulationSetup } from '../../simulation/index.js';
 import type { Trace } from '../../workload/index.js';
-import { type DrawnLoad, drawnWorkload, requestsInDraw, SAMPLE_SEED } from './pipeline-sample.js';
+import { type DrawnLoad, drawnWorkload, requestsInDraw } from './pipeline-sample.js';
 
 /** Standby devices are for the load of the plan at twice its rate: at the rate itself, the plan has what it needs. */
 const LOAD_FACTOR = 2;

@@ -17,7 +17,7 @@ import {
   refuseReplacing,
   saveArtifact,
 } from '../../artifacts/index.js';
-import type { PartAnswer, TogetherOutcome } from '../../inferline/index.js';
+import type { PartAnswer, PipelineLimits, PlannedOpen, TogetherOutcome } from '../../inferline/index.js';
 import { JobPool } from '../../jobs/index.js';
 import type { PipelinePlanBody } from '../../plans/index.js';
 import { hereNotes } from '../core-notes.js';
@@ -32,7 +32,7 @@ import {
   pipelineTools,
   profilesIn,
 } from './pipeline.js';
-import type { PipelineLimits, PlannedOpen, PlanningJob } from './planning-job.js';
+import { type PlanningJob, planningTools } from './planning-job.js';
 import { plannedStandby } from './standby.js';
 
 /** TogetherOptions says how the search for several pipelines is limited, and where their plans are written. */
@@ -323,11 +323,8 @@ async function planWithShare(
     readonly file: string | undefined;
   },
 ): Promise<PipelinePlan> {
-  const made = await tools.takenOver(
-    body,
-    jobWithin(loaded, share.counts, tools),
-    body.objective?.bound ?? 0,
-  );
+  const job = jobWithin(loaded, share.counts, tools);
+  const made = await tools.takenOver(body, { ...job, ...planningTools(job) }, body.objective?.bound ?? 0);
   if (made === undefined) throw new Error(`the plan of ${loaded.spec.path} does not hold with its share`);
   const plan = await pipelinePlan(made, loaded, file);
   const tuned = await plannedStandby(plan, { spec: loaded.spec.value, trace: loaded.trace });

@@ -13,9 +13,10 @@ import type {
   SimulationReport,
 } from '../../../src/artifacts/index.js';
 import { InputError } from '../../../src/artifacts/index.js';
+import { planOpen } from '../../../src/inferline/plan-open.js';
 import { solveSpec } from '../../../src/specs/index.js';
 import { loadPipeline } from '../../../src/specs/pipeline/pipeline.js';
-import { planOpen } from '../../../src/specs/pipeline/pipeline-planning.js';
+import { planningTools } from '../../../src/specs/pipeline/planning-job.js';
 import { plan } from '../../cli/plan.js';
 
 const EXAMPLE = new URL('../../../examples/pipeline', import.meta.url).pathname;
@@ -108,15 +109,16 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
   it('says reproducible: false where a clock ended the search, and is validated all the same', async () => {
     const { open, spec, files } = await loadPipeline(at('spec.yaml'));
     const job = { open: open as NonNullable<typeof open>, spec: spec.value, files };
-    const whole = await planOpen(job, () => false);
+    const tools = planningTools(job);
+    const whole = await planOpen(job, tools, () => false);
     expect(whole).toMatchObject({ status: 'feasible', finished: true });
     if (whole.status !== 'feasible') return;
     expect(whole.plan).not.toHaveProperty('reproducible');
     // A counted limit ends a search at the same estimate again.
-    const worked = await planOpen({ ...job, work: whole.estimates - 20 }, () => false);
+    const worked = await planOpen({ ...job, work: whole.estimates - 20 }, tools, () => false);
     expect(worked).toMatchObject({ status: 'feasible', finished: false });
     expect(worked.status === 'feasible' && worked.plan).not.toHaveProperty('reproducible');
-    const cut = await planOpen(job, (estimates) => estimates >= whole.estimates - 20);
+    const cut = await planOpen(job, tools, (estimates) => estimates >= whole.estimates - 20);
     expect(cut).toMatchObject({ status: 'feasible', finished: false, plan: { reproducible: false } });
     const made = await solved();
     await writeFile(at('plan.json'), JSON.stringify({ ...made, reproducible: false }));

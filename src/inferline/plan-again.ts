@@ -1,19 +1,16 @@
-import type { PipelineLoad } from '../../artifacts/index.js';
-import {
-  type Configuration,
-  estimatorOf,
-  type PlanningProblem,
-  planningProblemOf,
-  provedCost,
-} from '../../inferline/index.js';
-import type { OpenProblem } from '../../pipeline/index.js';
-import type { PipelinePlanBody } from '../../plans/index.js';
-import { configuredPlan, costProof, isCoarse, linkedServing } from './pipeline-body.js';
-import { fourDigits, percentText } from './pipeline-reasons.js';
-import { pipelineSamples } from './pipeline-sample.js';
-import type { PipelineOrigin, PlanningJob } from './planning-job.js';
+import type { PipelinePlanBody } from '../plans/index.js';
+import { estimatorOf } from './estimator.js';
+import { configuredPlan, costProof, isCoarse, linkedServing } from './plan-body.js';
+import { provedCost } from './planner.js';
+import { planningProblemOf } from './planning.js';
+import type { OpenPlanning, PlanningTools } from './planning-job.js';
+import type { Configuration, PlanningProblem } from './problem.js';
+import { fourDigits, percentText } from './reasons.js';
 
 const ROUNDING = 1e-9;
+
+/** ChosenFor is what a plan's choices are to serve, with what draws its sample and simulates it. */
+export interface ChosenFor extends Pick<OpenPlanning, 'open' | 'spec' | 'files'>, PlanningTools {}
 
 /**
  * takenOver makes the plan of a job from what another plan chose for the stages, with a bound on the cost of any plan. It
@@ -21,11 +18,11 @@ const ROUNDING = 1e-9;
  */
 export async function takenOver(
   plan: PipelinePlanBody,
-  { open, spec, files, trace }: PlanningJob,
+  asked: ChosenFor,
   bound: number,
 ): Promise<PipelinePlanBody | undefined> {
   const objective = { kind: 'cost' as const, value: 0, gap: 0, bound };
-  const made = await planAsChosen({ ...plan, objective }, open, { spec, files, trace });
+  const made = await planAsChosen({ ...plan, objective }, asked);
   if (made.status !== 'feasible') return undefined;
   return { ...made.plan, ...costProof(made.plan.hourlyCost ?? 0, bound) };
 }
@@ -36,20 +33,20 @@ export async function takenOver(
  */
 export async function planAsChosen(
   plan: PipelinePlanBody,
-  open: OpenProblem,
-  { spec, files, trace, proves = false }: PipelineOrigin & { readonly proves?: boolean },
+  { open, spec, files, drawn, simulated }: ChosenFor,
+  { proves = false }: { readonly proves?: boolean } = {},
 ): Promise<{ readonly status: 'feasible'; readonly plan: PipelinePlanBody } | ChoiceFaults> {
   const problem = planningProblemOf(open);
   const { configuration, reasons } = configurationOf(problem, plan);
   reasons.push(...countReasons(problem, configuration));
   if (reasons.length > 0) return { status: 'infeasible', reasons };
-  const samples = await pipelineSamples(spec, spec.load as PipelineLoad, trace);
-  const body = configuredPlan(configuration, { problem, samples, spec, files });
+  const samples = await drawn();
+  const body = configuredPlan(configuration, { problem, samples, spec, files, simulated });
   if (isCoarse(spec.planner.method)) return { status: 'feasible', plan: body };
   const missed = [...busyReasons(body), ...missedObjectives(body)];
   if (missed.length > 0) return { status: 'infeasible', reasons: missed };
   const hourlyCost = body.hourlyCost ?? 0;
-  const links = linkedServing({ problem, samples, spec, files });
+  const links = linkedServing({ problem, samples, spec, files, simulated });
   const isProvedAnew = proves && spec.planner.method === 'inferline' && plan.share === undefined;
   const bound = isProvedAnew
     ? Math.min(hourlyCost, provedCost({ problem, samples, estimatorOf, ...(links && { serve: links }) }))

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { costProof } from '../../../src/specs/pipeline/pipeline-body.js';
+import { costProof } from '../../src/inferline/plan-body.js';
 
 describe('costProof()', () => {
   it('says by how much a cost exceeds its bound, and is optimal where it does not', () => {

@@ -1,7 +1,7 @@
-import type { PipelineSpec } from '../../artifacts/index.js';
-import type { NearestLinked } from '../../inferline/index.js';
-import { busiestUplink, type GivenReason, objectivesOf } from '../../pipeline/index.js';
-import type { PipelinePlanBody } from '../../plans/index.js';
+import type { PipelineSpec } from '../artifacts/index.js';
+import { busiestUplink, type GivenReason, objectivesOf } from '../pipeline/index.js';
+import type { PipelinePlanBody } from '../plans/index.js';
+import type { NearestLinked } from './linked.js';
 
 /**
  * busyLinks says which server's link is in the way of the plan that came nearest to the objectives, and what would help:

@@ -1,6 +1,7 @@
-import type { FurtherObjective, PipelineSpec } from '../../artifacts/index.js';
-import type { InfeasibleReason, PlanningOutcome } from '../../inferline/index.js';
-import { type GivenReason, type OpenProblem, objectivesOf } from '../../pipeline/index.js';
+import type { FurtherObjective, PipelineSpec } from '../artifacts/index.js';
+import { type GivenReason, type OpenProblem, objectivesOf } from '../pipeline/index.js';
+import type { InfeasibleReason } from './infeasible.js';
+import type { PlanningOutcome } from './planner.js';
 import type { PlannedOpen } from './planning-job.js';
 
 const NS_PER_MS = 1e6;

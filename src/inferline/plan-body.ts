@@ -1,16 +1,5 @@
-import type { PipelineSpec } from '../../artifacts/index.js';
-import {
-  type Configuration,
-  chosenSpec,
-  chosenStages,
-  estimatorOf,
-  isLinked,
-  type PipelineEstimator,
-  type PlannerInput,
-  type PlanningProblem,
-  type Sample,
-} from '../../inferline/index.js';
-import { quantileOfSorted } from '../../metrics/index.js';
+import type { PipelineSpec } from '../artifacts/index.js';
+import { quantileOfSorted } from '../metrics/index.js';
 import {
   type GivenProblem,
   objectiveNotes,
@@ -18,10 +7,17 @@ import {
   planChosen,
   resolveGiven,
   shareWithin,
-} from '../../pipeline/index.js';
-import type { PipelinePlanBody } from '../../plans/index.js';
-import { LinkedSample } from './linked-sample.js';
-import { SAMPLE_SEED } from './pipeline-sample.js';
+} from '../pipeline/index.js';
+import type { PipelinePlanBody } from '../plans/index.js';
+import { estimatorOf } from './estimator.js';
+import { chosenSpec, chosenStages } from './planning.js';
+import type { ServedOverLinks } from './planning-job.js';
+import type { Configuration, PipelineEstimator, PlanningProblem, Sample } from './problem.js';
+import { isLinked } from './senders.js';
+import type { PlannerInput } from './trials.js';
+
+/** The seed of a sample's first draw. `plan simulate` draws other requests unless it is given the same. */
+export const SAMPLE_SEED = 1;
 
 const NS_PER_MS = 1e6;
 
@@ -62,6 +58,7 @@ export interface Planned {
   readonly samples: readonly Sample[];
   readonly spec: PipelineSpec;
   readonly files: PipelineFiles;
+  readonly simulated: ServedOverLinks;
   /** Estimators that a search has made, for problems with further candidates behind those of this one. */
   readonly known?: ReadonlyMap<Sample, PipelineEstimator>;
 }
@@ -115,15 +112,15 @@ export function servedKeepingUp(
  * linkedServing serves draws of the sample by the simulator, with the links of the servers on which a configuration is
  * placed; undefined where no batch can wait for a link, and the Estimator says the same in less time.
  */
-export function linkedServing({ problem, samples, spec, files }: Planned): PlannerInput['serve'] {
+export function linkedServing({ problem, samples, spec, files, simulated }: Planned): PlannerInput['serve'] {
   if (!isLinked(problem)) return undefined;
-  let [last, sample]: [string, LinkedSample | undefined] = ['', undefined];
+  let [last, served]: [string, ReturnType<ServedOverLinks> | undefined] = ['', undefined];
   return (configuration, draw) => {
     const key = `${configuration.candidate} ${configuration.batch} ${configuration.replicas}`;
-    if (sample === undefined || key !== last)
-      sample = new LinkedSample(chosenPlan(configuration, { problem, spec, files }), problem.graph.names);
+    if (served === undefined || key !== last)
+      served = simulated(chosenPlan(configuration, { problem, spec, files }), problem.graph.names);
     last = key;
-    return sample.latenciesNs(samples[draw] as Sample);
+    return served(samples[draw] as Sample);
   };
 }
 

@@ -1,15 +1,8 @@
-import type { PipelineLoad } from '../../artifacts/index.js';
-import {
-  estimatorOf,
-  explainPipeline,
-  type PipelineEstimator,
-  type PlanningOutcome,
-  planCoarsely,
-  planningProblemOf,
-  planPipeline,
-  type Sample,
-} from '../../inferline/index.js';
 import { busyLinks } from './busy-links.js';
+import { planCoarsely } from './coarse.js';
+import { withEnvelopeOf } from './envelope.js';
+import { estimatorOf } from './estimator.js';
+import { explainPipeline } from './explain.js';
 import {
   chosenPlan,
   configuredPlan,
@@ -18,10 +11,12 @@ import {
   linkedServing,
   type Planned,
   servedKeepingUp,
-} from './pipeline-body.js';
-import { infeasible, openReason } from './pipeline-reasons.js';
-import { pipelineSamples, withEnvelopeOf } from './pipeline-sample.js';
-import type { PlannedOpen, PlanningJob } from './planning-job.js';
+} from './plan-body.js';
+import { type PlanningOutcome, planPipeline } from './planner.js';
+import { planningProblemOf } from './planning.js';
+import type { OpenPlanning, PlannedOpen, PlanningTools } from './planning-job.js';
+import type { PipelineEstimator, Sample } from './problem.js';
+import { infeasible, openReason } from './reasons.js';
 
 /** How many estimates a search makes when no option says so. */
 const MOST_ESTIMATES = 20_000;
@@ -31,19 +26,20 @@ const MOST_ESTIMATES = 20_000;
  * @param stop is asked between estimates, with their number; the search ends with what it has where the answer is true
  */
 export async function planOpen(
-  { open, spec, files, trace, work = MOST_ESTIMATES, explain = false, tellsSlo = true }: PlanningJob,
+  { open, spec, files, work = MOST_ESTIMATES, explain = false, tellsSlo = true }: OpenPlanning,
+  { drawn, simulated }: PlanningTools,
   stop: (estimates: number) => boolean,
 ): Promise<PlannedOpen> {
   const unfit = open.stages.flatMap(({ candidates, tooSmall }) => (candidates.length === 0 ? tooSmall : []));
   if (unfit.length > 0) return { status: 'infeasible', reasons: unfit, estimates: 0 };
   const problem = planningProblemOf(open);
-  const samples = await pipelineSamples(spec, spec.load as PipelineLoad, trace);
+  const samples = await drawn();
   const { method } = spec.planner;
-  const { served, explained } = servings({ problem, samples, spec, files });
+  const { served, explained } = servings({ problem, samples, spec, files, simulated });
   if (isCoarse(method)) {
     const outcome = planCoarsely(problem, samples, method === 'coarse-mean' ? 'mean' : 'peak');
     if (outcome.status === 'infeasible') return infeasible(outcome, open);
-    const plan = configuredPlan(outcome.configuration, { problem, samples, spec, files });
+    const plan = configuredPlan(outcome.configuration, { problem, samples, spec, files, simulated });
     const why = explain
       ? explainPipeline({ problem, samples, estimatorOf, ...explained }, outcome.configuration, [])
       : undefined;
@@ -68,7 +64,7 @@ export async function planOpen(
   if (outcome.status === 'undecided') return undecided(outcome, isCut, { problem, spec, files });
   if (outcome.status === 'infeasible') return infeasible(outcome, open);
   const { configuration, lowerBound, estimates, finished, trail } = outcome;
-  const body = configuredPlan(configuration, { problem, samples, spec, files, known });
+  const body = configuredPlan(configuration, { problem, samples, spec, files, simulated, known });
   const proved = {
     ...{ ...body, ...costProof(body.hourlyCost ?? 0, lowerBound) },
     ...(isCut ? { reproducible: false } : {}),
@@ -79,7 +75,7 @@ export async function planOpen(
   return {
     ...{
       status: 'feasible',
-      plan: await withEnvelopeOf(
+      plan: withEnvelopeOf(
         proved,
         samples.map(({ atNs }) => atNs),
       ),

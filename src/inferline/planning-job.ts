@@ -1,0 +1,61 @@
+import type { PipelineSpec } from '../artifacts/index.js';
+import type { GivenReason, OpenProblem, PipelineFiles } from '../pipeline/index.js';
+import type { PipelinePlanBody } from '../plans/index.js';
+import type { PipelineExplanation } from './explain.js';
+import type { Sample } from './problem.js';
+
+/** PlannedOpen is the answer to a spec whose stages are to be chosen. */
+export type PlannedOpen =
+  | {
+      readonly status: 'feasible';
+      readonly plan: PipelinePlanBody;
+      readonly finished: boolean;
+      readonly estimates: number;
+      readonly explanation?: PipelineExplanation;
+    }
+  | {
+      readonly status: 'undecided';
+      readonly estimates: number;
+      /** What ended the search; absent where it came to its end and found no plan that holds over links. */
+      readonly limit?: 'work' | 'time';
+      /** What was in the way of the plans that the search tried. */
+      readonly reasons: readonly GivenReason[];
+    }
+  | {
+      readonly status: 'infeasible';
+      readonly reasons: readonly GivenReason[];
+      /** For each objective, the SLO that the others' would leave it; absent where none was found. */
+      readonly smallestFeasibleSlosMs?: readonly number[];
+      readonly estimates: number;
+    };
+
+/** PipelineLimits ends a search: after so many estimates, or so many seconds. */
+export interface PipelineLimits {
+  readonly work?: number | undefined;
+  readonly timeLimit?: number | undefined;
+}
+
+/** ServedOverLinks serves samples by a plan over the links of its servers, and gives the latency of each request, in ns. */
+export type ServedOverLinks = (
+  plan: PipelinePlanBody,
+  /** The stages in the order of the spec, in which samples have their verdicts. */
+  names: readonly string[],
+) => (sample: Sample) => Float64Array;
+
+/** PlanningTools are what planning is handed, since it draws nothing and simulates nothing by itself. */
+export interface PlanningTools {
+  /** Draws the sample of the load of the spec. */
+  readonly drawn: () => Promise<readonly Sample[]>;
+  readonly simulated: ServedOverLinks;
+}
+
+/** OpenPlanning is a spec whose stages are to be chosen, with the limits of the search. */
+export interface OpenPlanning extends PipelineLimits {
+  readonly open: OpenProblem;
+  readonly spec: PipelineSpec;
+  readonly files: PipelineFiles;
+  /** Whether the answer is to say what each change of the plan would bring. */
+  readonly explain?: boolean | undefined;
+  /** Whether an answer without a plan is to name an SLO that can be met; true where absent. */
+  readonly tellsSlo?: boolean | undefined;
+}
