@@ -91,7 +91,6 @@ export {
   measurementFaults,
   measurementNotes,
   type ProfileFigures,
-  unfitWarnings,
 } from './measurement-marks.js';
 export type { NoPlan, NoPlanModel, NoPlanObjective, NoPlanReason } from './no-plan.js';
 export {
@@ -207,6 +206,8 @@ export type {
   ProfiledModel,
   ProfiledSpan,
   SpanTable,
+  UnfitFigure,
+  UnfitFigures,
   WholeLatency,
 } from './profile.js';
 export {
@@ -268,6 +269,7 @@ export type {
 export { decodedText, refuseForeign } from './text.js';
 export { ToldFaults } from './told-faults.js';
 export type { DescribedTrace, TraceDescription, TraceFigures } from './trace-description.js';
+export { figureName, isOf, sameFigure, unfitFigures, unfitOf } from './unfit-figures.js';
 export type {
   CauseParts,
   CorrectedProfile,

@@ -1,5 +1,6 @@
 import { type Fault, fault } from './errors.js';
-import { cellName, type DeviceProfile, type Profile, type ProfiledCell } from './profile.js';
+import type { DeviceProfile, Profile, ProfiledCell } from './profile.js';
+import { unfitOf } from './unfit-figures.js';
 
 /** MeasuredCells names figures of a profile that a plan uses, or could use: a device class and its cells. */
 export interface MeasuredCells {
@@ -111,23 +112,13 @@ function unfitCells(
   { className, cells }: MeasuredCells,
 ): { at: string; warning: string }[] {
   return cells.flatMap((cell) => {
-    const [warning] = unfitWarnings(profile, { className, ...cell });
-    return warning === undefined ? [] : [{ at: cellText(cell), warning }];
+    const [first] = unfitOf(profile, { className, ...cell });
+    return first === undefined ? [] : [{ at: cellText(cell), warning: first.warning }];
   });
 }
 
 function cellText({ virtual, batch }: Cell): string {
   return `1/${virtual} batch ${batch}`;
-}
-
-/** unfitWarnings gives the warnings of a profile that call figures of a cell unfit. */
-export function unfitWarnings({ measurement }: Profile, cell: ProfiledCell): string[] {
-  const name = cellName(cell);
-  const isOfCell = (warning: string): boolean =>
-    warning.startsWith(`${name} `) || warning.startsWith(`${name}:`);
-  return (measurement?.warnings ?? []).filter(
-    (warning) => isOfCell(warning) && / (is|are) unfit\b/.test(warning.slice(name.length)),
-  );
 }
 
 /** isEmulated says whether the figures of a class were measured on another device that was held back to its speed. */

@@ -168,7 +168,26 @@ export interface Measurement {
    * largest magnitude of that output.
    */
   boundaryChange?: number;
+  /** Which figures are unfit; absent where none is. Before version 1.4 only the warnings say so. */
+  unfit?: UnfitFigures[];
   warnings?: string[];
+}
+
+/** UnfitFigures are figures of one cell that were measured together and are unfit. */
+export interface UnfitFigures {
+  class: string;
+  virtual: number;
+  batch: number;
+  figures: UnfitFigure[];
+  /** The one of `warnings` that says so, and why. */
+  warning: string;
+}
+
+/** UnfitFigure names a figure of a cell: that of the whole model, of a block, or of a block and the next one. */
+export interface UnfitFigure {
+  part: 'whole' | 'block' | 'pair';
+  /** The block, or the first of the pair. */
+  block?: number;
 }
 
 /** batchToleranceNote says to a person what a profile's `batchTolerance` means. */

@@ -28,7 +28,7 @@ const NEWER_VERSIONS: Partial<Record<ArtifactKind, string>> = {
   'pipeline-plan': '1.1',
   'plan-diff': '1.4',
   'pooled-plan': '1.2',
-  profile: '1.3',
+  profile: '1.4',
   'simulation-report': '1.1',
   verification: '1.3',
 };

@@ -3,9 +3,15 @@ import {
   cellName,
   type DeviceProfile,
   emittedHead,
+  figureName,
+  isOf,
   type Measurement,
   type Profile,
   type ProfiledBlock,
+  sameFigure,
+  type UnfitFigure,
+  type UnfitFigures,
+  unfitFigures,
 } from '../artifacts/index.js';
 import { type DeviceReport, hostThreads, type NamedDevice } from '../execution/index.js';
 import { boundFields } from './bind-model.js';
@@ -47,6 +53,8 @@ export class Ledger {
   /** The groups for whose figures there is room. */
   readonly #opened: Group[] = [];
   #warnings: string[];
+  /** Which figures are unfit, each entry with its warning. */
+  #unfit: readonly UnfitFigures[];
 
   constructor(
     prepared: PreparedModel,
@@ -54,6 +62,7 @@ export class Ledger {
     { blocks, partition, resume, date }: Beginning,
   ) {
     this.#warnings = [...(resume?.measurement?.warnings ?? [])];
+    this.#unfit = resume === undefined ? [] : unfitFigures(resume);
     const cut = resume === undefined ? partition : resume.measurement?.partition;
     const asked = cut === undefined ? {} : { partition: cut };
     const { inputs: _inputs, ...head } = emittedHead('profile', []);
@@ -88,13 +97,14 @@ export class Ledger {
 
   /** Takes back the warnings about a group's figures that are measured again; a line about others too stays. */
   #unwarnGroup(group: Group, ids: readonly Timed['id'][]): void {
-    const again = new Set(ids.map((id) => this.#figureName(id)));
-    for (const name of again) this.#unwarn(`${groupName(group)} ${name} `);
-    this.#warnings = this.#warnings.filter((warning) => {
-      if (!warning.startsWith(`${groupName(group)}: `)) return true;
-      const unfit = unfitNames(warning);
-      return unfit.length > 0 && !unfit.every((name) => again.has(name));
-    });
+    const again = ids.map((id) => this.#figureOf(id));
+    const isAgain = (figure: UnfitFigure): boolean => again.some((one) => sameFigure(one, figure));
+    this.#unfit = this.#unfit.filter((one) => !(isOf(one, group) && one.figures.every(isAgain)));
+    const stays = new Set(this.#unfit.map(({ warning }) => warning));
+    for (const figure of again) this.#unwarn(`${groupName(group)} ${figureName(figure)} `);
+    this.#warnings = this.#warnings.filter(
+      (warning) => stays.has(warning) || !warning.startsWith(`${groupName(group)}: `),
+    );
   }
 
   /** Makes room for a class's figures: each is null until it is measured. */
@@ -194,29 +204,35 @@ export class Ledger {
       const why = unfitness(figure, this.campaign.limits);
       if (why !== undefined) unfit.push({ id, why });
     }
-    const warnings = this.#unfitLines(group, unfit, timed.length);
+    const lines = this.#unfitLines(group, unfit, timed.length);
+    this.#unfit = [...this.#unfit, ...lines];
+    const warnings = lines.map(({ warning }) => warning);
     const why = disagreement(figuresAt(device, group));
     if (why !== undefined) warnings.push(`${groupName(group)}: ${why}`);
     for (const warning of warnings) this.warn(warning);
     return warnings;
   }
 
-  /** Names a block, a pair of blocks or the whole model in warnings. */
-  #figureName(id: Timed['id']): string {
-    if (id === 'whole') return 'whole model';
+  /** Says of which part a figure is: a block, a pair of blocks or the whole model. */
+  #figureOf(id: Timed['id']): UnfitFigure {
+    if (id === 'whole') return { part: 'whole' };
     const pair = id - this.blocks.length;
-    return pair < 0 ? `block ${id}` : `pair ${pair}–${pair + 1}`;
+    return pair < 0 ? { part: 'block', block: id } : { part: 'pair', block: pair };
   }
 
   /** Makes one line of all unfit figures of a group, because a busy machine spoils all of them at once. */
-  #unfitLines(group: Group, unfit: readonly Unfit[], measured: number): string[] {
+  #unfitLines(group: Group, unfit: readonly Unfit[], measured: number): UnfitFigures[] {
     const [first, ...others] = unfit;
     if (first === undefined) return [];
-    const named = this.#figureName(first.id);
-    if (others.length === 0) return [`${groupName(group)} ${named} is unfit: ${first.why}`];
-    const names = unfit.map(({ id }) => this.#figureName(id)).join(', ');
+    const { className, virtual, batch } = group;
+    const figures = unfit.map(({ id }) => this.#figureOf(id));
+    const names = figures.map(figureName);
     const count = `${unfit.length} of ${measured} figures are unfit`;
-    return [`${groupName(group)}: ${count} (${names}), for example ${named}: ${first.why}`];
+    const warning =
+      others.length === 0
+        ? `${groupName(group)} ${names[0]} is unfit: ${first.why}`
+        : `${groupName(group)}: ${count} (${names.join(', ')}), for example ${names[0]}: ${first.why}`;
+    return [{ class: className, virtual, batch, figures, warning }];
   }
 
   #recordWhole(
@@ -249,6 +265,7 @@ export class Ledger {
         this.#opened.every((group) => this.missing(group).length === 0),
       blockSumOverWhole: overWholes(devices, sumOverWhole),
       ...(this.blocks.length < 3 ? {} : { predictedOverWhole: overWholes(devices, predictedOverWhole) }),
+      ...(this.#unfit.length > 0 ? { unfit: [...this.#unfit] } : {}),
       ...(this.#warnings.length > 0 ? { warnings: this.#warnings } : {}),
     };
     return { ...this.#profile, measurement };
@@ -268,11 +285,6 @@ export function wholeName(group: Group): string {
 interface Unfit {
   readonly id: Timed['id'];
   readonly why: string;
-}
-
-/** unfitNames lists the figures that a line about several of them names. */
-function unfitNames(warning: string): string[] {
-  return / figures are unfit \(([^)]*)\)/.exec(warning)?.[1]?.split(', ') ?? [];
 }
 
 /** groupName names a group in warnings. */

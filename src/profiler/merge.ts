@@ -6,6 +6,7 @@ import {
   InputError,
   type Measurement,
   type Profile,
+  unfitFigures,
 } from '../artifacts/index.js';
 import { sameBlocks } from './campaign.js';
 import { overWholes } from './over-wholes.js';
@@ -180,12 +181,14 @@ function mergedMeasurement(profiles: readonly MeasuredProfile[], devices: Profil
   const sums = overWholes(devices, sumOverWhole);
   const predicted = overWholes(devices, predictedOverWhole);
   const warnings = [...new Set(all.flatMap(({ warnings: list = [] }) => list))];
+  const unfit = profiles.flatMap(({ profile }) => unfitFigures(profile));
   return {
     ...(Object.fromEntries(agreed) as Measurement),
     host: { classes: Object.fromEntries(hosts) },
     complete: all.every(({ complete }) => complete !== false),
     ...(Object.keys(sums).length > 0 ? { blockSumOverWhole: sums } : {}),
     ...(Object.keys(predicted).length > 0 ? { predictedOverWhole: predicted } : {}),
+    ...(unfit.length > 0 ? { unfit: [...new Map(unfit.map((one) => [one.warning, one])).values()] } : {}),
     ...(warnings.length > 0 ? { warnings } : {}),
   };
 }

@@ -1,5 +1,11 @@
 import type { PartitionedModel } from '../api/index.js';
-import { type DeviceProfile, type Profile, summedUs, wholeLatencyUs } from '../artifacts/index.js';
+import {
+  type DeviceProfile,
+  type Profile,
+  summedUs,
+  unfitFigures,
+  wholeLatencyUs,
+} from '../artifacts/index.js';
 import { bytes, figure, milliseconds, orDash, type Table } from './table.js';
 
 /**
@@ -101,7 +107,6 @@ function deviceName(name: string, device: DeviceProfile): string {
   return device.emulated ? `${name} (emulated, ${device.slowdown}× slower)` : name;
 }
 
-const UNFIT = /(is|are) unfit\b/;
 /** These parts say where or how much; warnings that differ only in them are of one kind. */
 const PLACE = /^.* 1\/\d+ batch \d+( block \d+| whole model)?|(?<=^(output|layers of) )\S+/;
 const AMOUNT = /-?\d[\d.,]*/g;
@@ -110,10 +115,11 @@ const AMOUNT = /-?\d[\d.,]*/g;
  * warningLines gives a profile's warnings as a person reads them: one line for each kind, in the order in which the
  * kinds first appear. It names the first warning of its kind, and says how many more there are.
  */
-export function warningLines(warnings: readonly string[]): string[] {
+export function warningLines(profile: Pick<Profile, 'measurement' | 'devices'>): string[] {
+  const unfit = new Set(unfitFigures(profile).map(({ warning }) => warning));
   const kinds = new Map<string, string[]>();
-  for (const warning of warnings) {
-    const kind = kindOf(warning);
+  for (const warning of profile.measurement?.warnings ?? []) {
+    const kind = unfit.has(warning) ? 'unfit' : kindOf(warning);
     kinds.set(kind, [...(kinds.get(kind) ?? []), warning]);
   }
   return [...kinds].map(([kind, [first = '', ...others]]) => {
@@ -125,7 +131,7 @@ export function warningLines(warnings: readonly string[]): string[] {
 }
 
 function kindOf(warning: string): string {
-  return UNFIT.test(warning) ? 'unfit' : warning.replace(PLACE, '').replaceAll(AMOUNT, '#');
+  return warning.replace(PLACE, '').replaceAll(AMOUNT, '#');
 }
 
 /**

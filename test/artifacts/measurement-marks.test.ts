@@ -73,6 +73,19 @@ describe('measurementNotes() and measurementFaults()', () => {
     expect(faults[0]).toContain(first);
   });
 
+  test('take unfit figures as the profile lists them, whatever its warnings say', () => {
+    const profile = profileWith([`A 1/1 batch 1 block 0 ${UNFIT}`]);
+    const cell = { class: 'B', virtual: 1, batch: 20, figures: [{ part: 'whole' as const }] };
+    profile.measurement = { ...profile.measurement, unfit: [{ ...cell, warning: 'too few runs' }] };
+    const { notes, faults } = told(profile);
+    expect(notes).toEqual(['m: its profile calls figures unfit that the plan could use: B 1/1 batch 20']);
+    expect(faults).toEqual([
+      expect.stringMatching(
+        /^m\.json#\/devices\/B has unfit figures at 1\/1 batch 20, for example too few runs;/,
+      ),
+    ]);
+  });
+
   test('name the first five combinations and count the others', () => {
     const warnings = ['A', 'B'].flatMap((name) =>
       [1, 2, 20].map((batch) => `${name} 1/1 batch ${batch} block 0 ${UNFIT}`),

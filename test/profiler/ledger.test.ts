@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Profile, unfitWarnings } from '../../src/artifacts/index.js';
+import { type Profile, unfitOf } from '../../src/artifacts/index.js';
 import { Ledger } from '../../src/profiler/ledger.js';
 import type { Timed } from '../../src/profiler/measure-group.js';
 import type { TimedRun } from '../../src/profiler/statistics.js';
@@ -118,8 +118,16 @@ test('record() reports all unfit figures of a group in one line, until all of th
   const one = `cpu 1/1 batch 4 block 0 is unfit: ${why}`;
   expect(made.record(GROUP, [timed('whole', 4000), few(0)])).toEqual([one]);
   expect(made.profile().measurement?.warnings).toEqual([all, one]);
-  expect(unfitWarnings(made.profile(), GROUP)).toEqual([all, one]);
-  expect(unfitWarnings(made.profile(), { ...GROUP, batch: 40 })).toEqual([]);
+  const cell = { class: 'cpu', virtual: 1, batch: 4 };
+  expect(unfitOf(made.profile(), GROUP)).toEqual([
+    {
+      ...cell,
+      figures: [{ part: 'whole' }, { part: 'block', block: 0 }, { part: 'block', block: 1 }],
+      warning: all,
+    },
+    { ...cell, figures: [{ part: 'block', block: 0 }], warning: one },
+  ]);
+  expect(unfitOf(made.profile(), { ...GROUP, batch: 40 })).toEqual([]);
   made.record(GROUP, [timed('whole', 4000), timed(0, 2000), timed(1, 2000)]);
   expect(made.profile().measurement?.warnings).toBeUndefined();
 });

@@ -29,6 +29,10 @@ it('compareNotes() adds no such line to a short table', () => {
   expect(compareNotes(rowsOf(19, () => ({ throughputRps: 1 })))).toEqual([]);
 });
 
+/** lines gives the lines of a profile with these warnings. */
+const lines = (warnings: string[]) =>
+  warningLines({ devices: { cpu: { blockLatencyUs: {} } }, measurement: { warnings } });
+
 it('warningLines() joins many warnings about unfit figures into one line, and keeps the others', () => {
   const unfit = Array.from(
     { length: 24 },
@@ -36,25 +40,18 @@ it('warningLines() joins many warnings about unfit figures into one line, and ke
   );
   const one = 'cpu 1/2 batch 1 block 3 is unfit: it varies';
   const other = 'float16 at the boundaries makes outputs infinite';
-  expect(warningLines([one, other])).toEqual([one, other]);
-  const lines = warningLines([...unfit, other, one]);
-  expect(lines).toEqual([expect.stringContaining('unfit at 25 combinations'), other]);
-  expect(lines[0]).toContain(unfit[0]);
+  expect(lines([one, other])).toEqual([one, other]);
+  const told = lines([...unfit, other, one]);
+  expect(told).toEqual([expect.stringContaining('unfit at 25 combinations'), other]);
+  expect(told[0]).toContain(unfit[0]);
 });
 
 it('warningLines() gives one line for each kind, whatever place or figure a warning names', () => {
   const sum = (batch: number, ratio: number) =>
     `cpu 1/2 batch ${batch}: sum of blocks is ${ratio} of the whole model: plans promise less than the whole model does`;
   const output = (name: string) => `output ${name} is not a tensor: it is neither measured nor served`;
-  const lines = warningLines([
-    sum(1, 1.41),
-    output('a'),
-    sum(2, 1.5),
-    output('b'),
-    'the model draws',
-    sum(4, 2),
-  ]);
-  expect(lines).toEqual([
+  const told = lines([sum(1, 1.41), output('a'), sum(2, 1.5), output('b'), 'the model draws', sum(4, 2)]);
+  expect(told).toEqual([
     `${sum(1, 1.41)} (and 2 more like it, in measurement.warnings of the profile)`,
     `${output('a')} (and 1 more like it, in measurement.warnings of the profile)`,
     'the model draws',

@@ -213,8 +213,7 @@ async function profileOne(
     onNote: (text) => terminal.note(inFlags(text)),
   });
   shown.stop();
-  for (const warning of warningLines(profile.measurement?.warnings ?? []))
-    await terminal.warn(inFlags(warning));
+  for (const warning of warningLines(profile)) await terminal.warn(inFlags(warning));
   await terminal.table(blockTable(profile));
   const latencies = latencyTable(profile);
   if (latencies.rows.length > 0) await terminal.table(latencies);
