@@ -65,7 +65,7 @@ const ONLY_IN = {
 const FOLDERS = {
   serving: ['published', 'stage-local', 'reservation', 'state', 'tuning'],
   milp: ['explain', 'integer', 'literal', 'plan', 'lp', 'columns', 'tables'],
-  checks: ['pooled', 'gears', 'recount'],
+  checks: ['pooled', 'pipeline', 'gears', 'recount'],
   plans: ['pooled', 'pipeline', 'gears', 'stages'],
   specs: ['pooled', 'pipeline', 'cascade'],
   onnx: ['batch', 'cut', 'read', 'wire'],
@@ -130,6 +130,13 @@ const forbidden = [
     severity: 'error',
     from: { path: '^src/(hold|gearplan|inferline)/' },
     to: { path: '^src/(simulation|simulator)/' },
+  },
+  {
+    name: 'simulation-knows-no-planner',
+    comment: 'A plan is simulated as its file has it, whoever made it.',
+    severity: 'error',
+    from: { path: '^src/simulation/' },
+    to: { path: '^src/(milp|gearplan|inferline|partition)/' },
   },
   {
     name: 'outsiders-use-the-door',

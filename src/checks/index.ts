@@ -7,6 +7,7 @@
  * nothing and simulates nothing. Start reading at `pooled/check.ts`.
  */
 export { gearPlanFaults, gearPromiseFaults } from './gears/index.js';
+export { pipelinePlanFaults } from './pipeline/index.js';
 export {
   checkedOutcome,
   checkPlacement,

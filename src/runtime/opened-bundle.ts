@@ -12,10 +12,9 @@ import {
   partFault,
   sha256OfFile,
 } from '../artifacts/index.js';
-import { gearPlanFaults, planFaults } from '../checks/index.js';
 import { STRING_DTYPE } from '../execution/index.js';
 import { readModel, textsNotUtf8 } from '../onnx/index.js';
-import { pipelinePlanFaults, planTopologyOf, type ServedPlan, servingFaults } from '../plans/index.js';
+import { PLAN_KINDS, planOf, planTopologyOf, type ServedPlan } from '../plans/index.js';
 import { poolsServedBy, type Topology } from '../serving/index.js';
 import type { BundleParts } from './bundle-parts.js';
 import { cascadeWork } from './cascade-work.js';
@@ -70,14 +69,10 @@ export async function openBundle(
   if (faults.length > 0) {
     throw new InputError(task, faults, 'Deploy the plan again, or copy the bundle anew.');
   }
-  const { value: plan } = await loadArtifact(join(folder, manifest.plan.path), [
-    'pooled-plan',
-    'pipeline-plan',
-    'gear-plan',
-  ]);
+  const { value: plan } = await loadArtifact(join(folder, manifest.plan.path), PLAN_KINDS);
   const contradictions = contradictionsOf(plan);
   // Without its graph, nothing can be said of the rest of a pipeline or a cascade.
-  if (plan.kind !== 'pooled-plan' && contradictions.length > 0)
+  if (!planOf(plan).isReadDespiteFaults && contradictions.length > 0)
     throw new InputError(task, contradictions, 'Deploy the plan again.');
   const topology = planTopologyOf(plan, {
     transfers: 'none',
@@ -107,13 +102,9 @@ function workOf(
 }
 
 function contradictionsOf(plan: ServedPlan): Fault[] {
-  const faults =
-    plan.kind === 'pooled-plan'
-      ? [...servingFaults(plan), ...planFaults(plan)]
-      : plan.kind === 'pipeline-plan'
-        ? pipelinePlanFaults(plan)
-        : gearPlanFaults(plan);
-  return faults.map(({ path, message }) => fault(message, `plan: ${path}`));
+  return planOf(plan)
+    .contradictions(plan)
+    .map(({ path, message }) => fault(message, `plan: ${path}`));
 }
 
 /** memoryFaults finds devices of several models whose files together are more than the device's memory. */

@@ -22,7 +22,7 @@ import {
   repeatedGearPromiseFaults,
   replannedGears,
 } from './cascade/index.js';
-import { loadPipeline, pipelineServing, replanned } from './pipeline/index.js';
+import { figureFaults, loadPipeline, pipelineServing, replanned } from './pipeline/index.js';
 import { loadProblem, repeatedPromiseFaults } from './pooled/index.js';
 
 const CHANGED_ADVICE = 'Put the files back where they were when it was solved, or solve again.';
@@ -154,7 +154,6 @@ async function pipelineFaults(
   plan: PipelinePlan,
   { path, holder, files, repeats }: Recomputing,
 ): Promise<Fault[]> {
-  const { figureFaults } = await import('../plans/index.js');
   const loaded = await loadPipeline(path, undefined, files);
   const outcome = await replanned(plan, loaded, repeats.includes('promise'));
   if (outcome.status !== 'feasible')

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { PipelinePlan } from '../../src/artifacts/index.js';
+import { pipelinePlanFaults } from '../../src/checks/index.js';
 import { grantedStandby, standbyOf, withStandby } from '../../src/pipeline/index.js';
-import { pipelinePlanFaults } from '../../src/plans/index.js';
 import { pipelineOf } from '../pipeline-plans.js';
 
 const stages = [{ name: 'a', next: [{ to: 'b', transferBytes: 0 }] }, { name: 'b' }];

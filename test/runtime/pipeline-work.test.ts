@@ -96,6 +96,7 @@ describe('openBundle() of a pipeline', () => {
     plan.stages[0]!.next = [edge('plate')];
     plan.stages[1]!.next = [];
     for (const stage of plan.stages) stage.replicas = 1;
+    plan.classes.cpu!.used = 2;
     const { work } = await opened(plan);
     expect(work.map(({ carried }) => [...carried].sort())).toEqual([
       ['detect.crop', 'plate.text', 'request.image'],
@@ -138,6 +139,9 @@ describe('openBundle() of a pipeline', () => {
     const cyclic = street();
     cyclic.stages[3]!.next = [edge('plate')];
     expect(await faultsOf(cyclic)).toEqual(['plan: /stages: form a cycle: plate -> match -> plate']);
+    const miscounted = street();
+    miscounted.classes.cpu!.used = 2;
+    expect(await faultsOf(miscounted)).toEqual(['plan: /classes/cpu/used: is 2; the placement has 3']);
     const missing = street();
     missing.stages[3]!.inputs = [from('found', 'plate.text'), from('boxes', 'detect.boxes')];
     delete missing.stages[0]!.next[2]!.when;

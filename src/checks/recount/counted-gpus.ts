@@ -7,7 +7,8 @@ export interface CountedGpu {
   readonly name: string;
   /** The number of GPUs in the row. */
   readonly alike: number;
-  /** The number of the last of them in its class, from 0; absent where its server has no number. */
+  /** The numbers of the first and the last of them in its class, from 0; where its server has no number, the first is on that. */
+  readonly first: number;
   readonly last?: number;
   /** What each of them holds. */
   readonly held: readonly StagePlacement[];
@@ -67,7 +68,7 @@ function countedGpu(rows: readonly Row[], from: number, to: number): CountedGpu 
   const [{ class: name, server }] = places as [StagePlacement];
   const isNumbered = serverNumber(places[0] as StagePlacement) !== undefined;
   return {
-    ...{ class: name, alike: to - from, held: places },
+    ...{ class: name, alike: to - from, held: places, first: from },
     name: `GPU ${from} of ${isNumbered ? name : server}`,
     ...(isNumbered ? { last: to - 1 } : {}),
     isUp: places.some(({ standby }) => standby !== true),

@@ -3,4 +3,5 @@
  *
  * It takes a plan as its file has it, and gives faults.
  */
+export { countedGpus } from './counted-gpus.js';
 export { countedPlan, recountFaults } from './recount.js';

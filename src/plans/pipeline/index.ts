@@ -1,7 +1,6 @@
 /**
  * This folder says what a pipeline plan is: the graph of its stages, its topology, tensors, tuner and spare devices.
  */
-export { figureFaults, pipelinePlanFaults } from './check.js';
 export {
   CERTAIN,
   type ConditionalEdge,

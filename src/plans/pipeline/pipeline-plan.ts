@@ -1,8 +1,7 @@
-import { recountFaults } from '../../checks/index.js';
+import { pipelinePlanFaults, recountFaults } from '../../checks/index.js';
 import type { PlanOf } from '../plan-of.js';
 import { servingFaults } from '../plan-scheduler.js';
 import { stageModels, stageParts } from '../stages/index.js';
-import { pipelinePlanFaults } from './check.js';
 import { diffPipelines, pipelineFieldChanges } from './diff.js';
 import { fatesOf } from './fates.js';
 import { servedPipelineOf } from './served.js';

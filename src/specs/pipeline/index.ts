@@ -3,6 +3,7 @@
  * cases.
  */
 export { comparePipeline } from './compare.js';
+export { figureFaults } from './figure-faults.js';
 export {
   type LoadedPipeline,
   loadPipeline,

@@ -1,41 +1,29 @@
 import {
   type Fault,
   fault,
-  fieldChanges,
   gpuNumber,
   listed,
   type PipelinePlan,
   type PlannedStage,
   proofFaults,
 } from '../../artifacts/index.js';
-import { gpuRuns } from '../stages/index.js';
-import { countFaults, readStageGraph } from './graph.js';
-import type { PipelinePlanBody } from './plan-body.js';
-import { heldTogether } from './spares.js';
+import { countedGpus } from '../recount/index.js';
+import { graphFaults, mostStagesFaults } from './graph-faults.js';
 
 const ROUNDING = 1e-9;
+
+/** CheckedPipeline is a pipeline plan without the head of its file. */
+export type CheckedPipeline = Omit<PipelinePlan, '$schema' | 'tool' | 'inputs' | 'serving'>;
 
 /**
  * pipelinePlanFaults finds where a plan contradicts itself: in its graph, whose stages must stand after those that lead
  * to them, in its latencies, in its placement, which must have every device once, and in how near it is to the best one.
  */
-export function pipelinePlanFaults(plan: PipelinePlanBody): Fault[] {
-  const many = countFaults(plan);
+export function pipelinePlanFaults(plan: CheckedPipeline): Fault[] {
+  const many = mostStagesFaults(plan);
   if (many.length > 0) return many;
-  const { graph, faults } = readStageGraph(plan);
-  const late = graph.edges.flatMap((edges, i) =>
-    edges
-      .filter(({ to }) => to < i)
-      .map(({ to, at }) =>
-        fault(
-          `leads back to ${graph.names[to]}; put each stage after those that lead to it`,
-          `/stages/${i}/next/${at}`,
-        ),
-      ),
-  );
   return [
-    ...faults,
-    ...late,
+    ...graphFaults(plan),
     ...plan.stages.flatMap((stage, i) => stageFaults(plan, stage, i)),
     ...sourceFaults(plan),
     ...sharedFaults(plan),
@@ -44,7 +32,7 @@ export function pipelinePlanFaults(plan: PipelinePlanBody): Fault[] {
   ];
 }
 
-function stageFaults({ cluster }: PipelinePlanBody, stage: PlannedStage, i: number): Fault[] {
+function stageFaults({ cluster }: CheckedPipeline, stage: PlannedStage, i: number): Fault[] {
   const { device, batch, latencyUsByBatch } = stage;
   const at = `/stages/${i}`;
   const full = latencyUsByBatch[batch - 1];
@@ -59,7 +47,7 @@ function stageFaults({ cluster }: PipelinePlanBody, stage: PlannedStage, i: numb
 }
 
 /** sourceFaults finds inputs that come from no stage before. */
-function sourceFaults({ stages }: PipelinePlanBody): Fault[] {
+function sourceFaults({ stages }: CheckedPipeline): Fault[] {
   const names = stages.map(({ name }) => name);
   return stages.flatMap(({ inputs = [] }, i) =>
     inputs.flatMap(({ from }, k) =>
@@ -73,7 +61,7 @@ function sourceFaults({ stages }: PipelinePlanBody): Fault[] {
   );
 }
 
-function sharedFaults({ stages, shared = [] }: PipelinePlanBody): Fault[] {
+function sharedFaults({ stages, shared = [] }: CheckedPipeline): Fault[] {
   const seen = new Set<string>();
   return shared.flatMap((set, k) => {
     const members = set.stages.map((name) => stages.find((stage) => stage.name === name));
@@ -94,7 +82,7 @@ function devicesText({ device, virtual, replicas, standby = 0 }: PlannedStage): 
   return `${replicas} + ${standby} ${device} in ${virtual}`;
 }
 
-function seatFaults(plan: PipelinePlanBody): Fault[] {
+function seatFaults(plan: CheckedPipeline): Fault[] {
   const { stages, placement } = plan;
   const sets = setsOf(plan);
   const faults: Fault[] = [];
@@ -131,9 +119,11 @@ function seatFaults(plan: PipelinePlanBody): Fault[] {
 function setsOf({
   stages,
   shared = [],
-}: PipelinePlanBody): Map<string, { index: number; replicas: number; standby: number }> {
+}: CheckedPipeline): Map<string, { index: number; replicas: number; standby: number }> {
+  const sharing = new Set(shared.flatMap((set) => set.stages));
+  const alone = stages.filter(({ name }) => !sharing.has(name)).map(({ name }) => [name]);
   return new Map(
-    heldTogether({ stages, shared }).flatMap((names) => {
+    [...shared.map((set) => set.stages), ...alone].flatMap((names) => {
       const index = stages.findIndex(({ name }) => name === names[0]);
       const stage = stages[index];
       if (stage === undefined) return [];
@@ -144,32 +134,12 @@ function setsOf({
 }
 
 /** fullFaults finds GPUs that hold more than they are divided into. A row of like GPUs is looked at once. */
-function fullFaults({ placement, cluster }: PipelinePlanBody): Fault[] {
-  return gpuRuns(placement, cluster).flatMap(({ class: name, first, places }) => {
-    const share = places.reduce((sum, { virtual }) => sum + 1 / virtual, 0);
+function fullFaults({ placement, cluster }: CheckedPipeline): Fault[] {
+  return countedGpus(placement, cluster.devices).flatMap(({ class: name, first, last, held }) => {
+    const share = held.reduce((sum, { virtual }) => sum + 1 / virtual, 0);
+    const row = last === undefined ? `${name}/${held[0]?.server}` : name;
     return share <= 1 + ROUNDING
       ? []
-      : [fault(`puts more on GPU ${first} of ${name} than one GPU holds`, '/placement')];
+      : [fault(`puts more on GPU ${first} of ${row} than one GPU holds`, '/placement')];
   });
-}
-
-/** What is compared otherwise, or only a search knows. */
-const NOT_RECOMPUTED: readonly (keyof PipelinePlan)[] = [
-  ...(['$schema', 'version', 'tool', 'inputs'] as const),
-  ...(['serving', 'notes', 'load', 'share', 'reproducible'] as const),
-];
-
-/**
- * figureFaults finds where a plan differs from the one that its spec and profiles give. Figures may differ by a part in
- * 10⁹.
- */
-export function figureFaults(plan: PipelinePlan, expected: PipelinePlanBody): Fault[] {
-  const faults: Fault[] = [];
-  for (const key of Object.keys({ ...expected, ...plan }) as (keyof PipelinePlan)[]) {
-    if (NOT_RECOMPUTED.includes(key)) continue;
-    const changes = fieldChanges(plan[key], expected[key as keyof PipelinePlanBody], `/${key}`);
-    for (const { path, before = 'absent', after = 'absent' } of changes)
-      faults.push(fault(`is ${before}; its spec and profiles give ${after}`, path));
-  }
-  return faults;
 }
