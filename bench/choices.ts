@@ -11,7 +11,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { type PooledPlan, ToldFaults } from '../src/artifacts/index.js';
 import { topologyOf } from '../src/plans/index.js';
-import { streamOf } from '../src/random/index.js';
+import { streamOf, streamsOf } from '../src/random/index.js';
 import { type ChosenScheduler, chosenScheduler, makeCore, type Topology } from '../src/serving/index.js';
 import { simulate } from '../src/simulator/index.js';
 import { DrawnArrivals, mergedArrivals, steadyLoad } from '../src/workload/index.js';
@@ -116,7 +116,7 @@ function simulatedOnce(topology: Topology, scheduler: ChosenScheduler, load: num
   const variance = Math.log(1 + jitter * jitter);
   const { requests, inTime, dropped } = simulate({
     topology,
-    makeCore: (decisions) => makeCore(scheduler, topology, decisions),
+    makeCore: (decisions) => makeCore(scheduler, topology, { decisions, streams: streamsOf(1, 'core') }),
     arrivals: mergedArrivals(arrivals),
     execution: (_pool, _size, plannedNs) =>
       plannedNs * Math.exp(Math.sqrt(variance) * executions.normal() - variance / 2),

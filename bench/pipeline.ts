@@ -20,7 +20,7 @@ import { startExecutor, type TensorData } from '../src/execution/index.js';
 import { driveLoad, type LoadReport } from '../src/loadgen/index.js';
 import { quantileOfSorted } from '../src/metrics/index.js';
 import { pipelineTopologyOf, plannedScheduler } from '../src/plans/index.js';
-import { streamOf } from '../src/random/index.js';
+import { streamOf, streamsOf } from '../src/random/index.js';
 import { startServer } from '../src/runtime/index.js';
 import { type ChosenScheduler, makeCore } from '../src/serving/index.js';
 import { OutcomeCode, simulate } from '../src/simulator/index.js';
@@ -193,7 +193,7 @@ function simulation(plan: PipelinePlan, { rps, durationS, seed, logits, bounds }
   const detect = plan.stages.findIndex(({ name }) => name === 'detect');
   simulate({
     topology,
-    makeCore: (decisions) => makeCore(chosen, topology, decisions),
+    makeCore: (decisions) => makeCore(chosen, topology, { decisions, streams: streamsOf(1, 'core') }),
     arrivals: arrivalsAt(arrivals({ process: 'poisson', rps, durationS, stream })),
     verdict: (order, _row, stage) => {
       if (stage !== detect) return 0;

@@ -46,6 +46,14 @@ export function streamOf(seed: number, purpose: string): Stream {
   };
 }
 
+/** Streams gives the stream of each purpose, which begins anew whenever it is asked for. */
+export type Streams = (purpose: string) => Stream;
+
+/** streamsOf gives the streams under a seed whose purposes all begin with `of`: that of `drop` is for `<of>/drop`. */
+export function streamsOf(seed: number, of: string): Streams {
+  return (purpose) => streamOf(seed, `${of}/${purpose}`);
+}
+
 /**
  * hashedState makes four 32-bit words from a text. Each is an FNV-1a hash with its own start, finished as
  * MurmurHash3 does.

@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { fault, InputError, option, readPolicies, ToldFaults } from '../artifacts/index.js';
+import { streamsOf } from '../random/index.js';
 import { type ChosenScheduler, makeCore, poolsServedBy } from '../serving/index.js';
 import { Counters } from './counters.js';
 import { makeFront } from './front.js';
@@ -11,6 +12,8 @@ import { type OpenedBundle, openBundle } from './opened-bundle.js';
 import { liveScheduler, toldServing } from './scheduler.js';
 import type { RunningServer, ServeEvent, ServeOptions } from './types.js';
 
+/** What the core draws is the same in every run, so that a logged run can be replayed. */
+const CORE_SEED = 1;
 const DEFAULT_PORT = 8000;
 /** How long a connection may stay open after every request has its outcome. */
 const CLOSE_MS = 2000;
@@ -85,7 +88,8 @@ class Server implements RunningServer {
     });
     const { scheduler } = options;
     this.driver = new LiveDriver(bundle, this.devices, {
-      makeCore: (decisions) => makeCore(scheduler, bundle.topology, decisions),
+      makeCore: (decisions) =>
+        makeCore(scheduler, bundle.topology, { decisions, streams: streamsOf(CORE_SEED, 'core') }),
       observer: {
         batch: (record) => this.counters.batch(record),
         failure: (pool, device, why) => {

@@ -29,6 +29,7 @@ export { scalingFaults } from './scheduled-scaling.js';
 export { choicesGiven, chosenScheduler, type SchedulerOptions } from './scheduler-options.js';
 export {
   type ChosenScheduler,
+  type HandedToCore,
   makeCore,
   type SchedulerName,
   topologyRulesOf,

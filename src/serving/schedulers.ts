@@ -4,6 +4,7 @@ import type {
   ReservationChoices,
   StageLocalChoices,
 } from '../artifacts/index.js';
+import type { Streams } from '../random/index.js';
 import type { ServingCore } from './core.js';
 import type { Decisions } from './decisions.js';
 import { busyUntilTables, PUBLISHED_POLICY, PUBLISHED_REACTIVE_POLICY } from './published/index.js';
@@ -49,6 +50,17 @@ type FamilyOf<P> =
 /** AnyPolicy is the policy of some scheduler, whose fields only that scheduler knows. */
 export type AnyPolicy = Readonly<Record<string, unknown>>;
 
+/** HandedToCore is what a driver hands to the core that it drives. */
+export interface HandedToCore {
+  /** The driver's buffer, where the core appends its decisions. */
+  readonly decisions: Decisions;
+  /**
+   * Seeded streams of random numbers, for rules that draw: the same seed, events and times give the same decisions. A rule
+   * takes a stream of its own purpose when it is made.
+   */
+  readonly streams: Streams;
+}
+
 /**
  * Scheduler holds the parts of a scheduler: its default policy, its presets, the family whose choices a person may make,
  * and its core.
@@ -57,14 +69,14 @@ export interface Scheduler {
   readonly policy: AnyPolicy;
   readonly presets: Readonly<Record<string, AnyPolicy>>;
   readonly family: PolicyFamily;
-  core(topology: Topology, decisions: Decisions, policy: AnyPolicy): ServingCore;
+  core(topology: Topology, handed: HandedToCore, policy: AnyPolicy): ServingCore;
 }
 
 interface SchedulerOf<P> {
   readonly policy: P;
   readonly presets?: Readonly<Record<string, P>>;
   readonly family: FamilyOf<P>;
-  readonly core: (topology: Topology, decisions: Decisions, policy: P) => ServingCore;
+  readonly core: (topology: Topology, handed: HandedToCore, policy: P) => ServingCore;
 }
 
 /**
@@ -77,17 +89,17 @@ function scheduler<P>({ presets = {}, ...rest }: SchedulerOf<P>): Scheduler {
 
 const stageLocalCore = (
   topology: Topology,
-  decisions: Decisions,
+  { decisions, streams }: HandedToCore,
   {
     scaling,
     ...policy
   }: StageLocalPolicy & { readonly scaling?: PolicyScaling; readonly tuning?: TunedPlan },
 ): ServingCore =>
-  new StageLocalCore(
-    topology,
-    decisions,
-    scaling === undefined ? policy : { ...policy, scaling: scalingRule(scaling, topology) },
-  );
+  new StageLocalCore(topology, decisions, {
+    ...policy,
+    streams,
+    ...(scaling && { scaling: scalingRule(scaling, topology) }),
+  });
 
 const TABLES: { readonly [K in ReservationPolicy['tables']]: ReservationTables } = {
   gaps: gapTables,
@@ -101,7 +113,7 @@ export const SCHEDULERS = {
     policy: RESERVATION_POLICY,
     presets: { published: PUBLISHED_POLICY },
     family: 'reservation',
-    core: (topology, decisions, policy) =>
+    core: (topology, { decisions }, policy) =>
       new ReservationCore(topology, decisions, {
         ...policy,
         makeTables: TABLES[policy.tables],
@@ -151,14 +163,14 @@ export interface ChosenScheduler {
   readonly tuner?: TunedPlan;
 }
 
-/** makeCore makes a core of the chosen scheduler that appends its decisions to `decisions`. */
+/** makeCore makes a core of the chosen scheduler, with what its driver hands to it. */
 export function makeCore(
   { name, policy, tuner }: ChosenScheduler,
   topology: Topology,
-  decisions: Decisions,
+  handed: HandedToCore,
 ): ServingCore {
   const all = tuner === undefined ? policy : { ...policy, tuning: tuner };
-  return SCHEDULERS[name].core(topology, decisions, all);
+  return SCHEDULERS[name].core(topology, handed, all);
 }
 
 /**

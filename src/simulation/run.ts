@@ -16,7 +16,7 @@ import {
   type ServedPlan,
   type TopologyOptions,
 } from '../plans/index.js';
-import { uniformAt } from '../random/index.js';
+import { streamsOf, uniformAt } from '../random/index.js';
 import type { FamilyRecords } from '../records/index.js';
 import {
   type ChosenScheduler,
@@ -148,7 +148,7 @@ export async function runSimulation(
       topology,
       arrivals,
       observers,
-      makeCore: (decisions) => makeCore(served, topology, decisions),
+      makeCore: (decisions) => makeCore(served, topology, { decisions, streams: streamsOf(seed, 'core') }),
       ...(executed === undefined ? {} : { execution: executed }),
       ...worldOptions(world, { ...setup, seed }),
     }));

@@ -22,7 +22,7 @@ import {
 } from '../../src/artifacts/index.js';
 import type { TensorData, Tensors } from '../../src/execution/index.js';
 import { planTopologyOf } from '../../src/plans/index.js';
-import { streamOf } from '../../src/random/index.js';
+import { streamOf, streamsOf } from '../../src/random/index.js';
 import { certaintyOf, predictionOf } from '../../src/records/index.js';
 import type { RunningServer, ServeOptions } from '../../src/runtime/index.js';
 import { liveScheduler } from '../../src/runtime/scheduler.js';
@@ -309,7 +309,9 @@ describe('a cascade of three models on two executors', () => {
     });
     const topology = planTopologyOf(models!, { transfers: 'none' });
     const { name, policy } = liveScheduler({}, { plan: models!, topology });
-    const answer = replay(log, (decisions) => makeCore({ name, policy } as never, topology, decisions));
+    const answer = replay(log, (decisions) =>
+      makeCore({ name, policy } as never, topology, { decisions, streams: streamsOf(1, 'core') }),
+    );
     expect(answer).toEqual({ same: true, entries: log.length });
     expect(log.some(([word, kind]) => word === 'said' && kind === Decision.shift)).toBe(true);
   });

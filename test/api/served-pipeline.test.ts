@@ -12,7 +12,7 @@ import { deployPlan, loadServer, partitionModelFile, serveBundle, verifyLoad } f
 import type { Bundle, PipelinePlan, Profile } from '../../src/artifacts/index.js';
 import type { TensorData, Tensors } from '../../src/execution/index.js';
 import { planTopologyOf } from '../../src/plans/index.js';
-import { streamOf } from '../../src/random/index.js';
+import { streamOf, streamsOf } from '../../src/random/index.js';
 import type { RunningServer, ServeOptions } from '../../src/runtime/index.js';
 import { liveScheduler } from '../../src/runtime/scheduler.js';
 import { type LogEntry, makeCore, replay } from '../../src/serving/index.js';
@@ -242,7 +242,9 @@ describe('a pipeline of five models on two executors, one of which holds three',
     const plan = JSON.parse(await readFile(at('bundle/plan.json'), 'utf8')) as PipelinePlan;
     const topology = planTopologyOf(plan, { transfers: 'none' });
     const { name, policy } = liveScheduler({}, { plan, topology });
-    const answer = replay(log, (decisions) => makeCore({ name, policy } as never, topology, decisions));
+    const answer = replay(log, (decisions) =>
+      makeCore({ name, policy } as never, topology, { decisions, streams: streamsOf(1, 'core') }),
+    );
     expect(answer).toEqual({ same: true, entries: log.length });
   });
 

@@ -3,6 +3,7 @@ import { loadArtifact } from '../../src/artifacts/index.js';
 import { hostThreads } from '../../src/execution/index.js';
 import { driveLoad } from '../../src/loadgen/index.js';
 import { topologyOf } from '../../src/plans/index.js';
+import { streamsOf } from '../../src/random/index.js';
 import type { RunningServer, ServeEvent, ServeOptions } from '../../src/runtime/index.js';
 import { liveScheduler } from '../../src/runtime/scheduler.js';
 import {
@@ -293,7 +294,10 @@ describe('startServer() under driveLoad()', () => {
     const { value: plan } = await loadArtifact(`${folder}/plan.json`, ['pooled-plan']);
     const topology = topologyOf(plan, { transfers: 'none' });
     const answer = replay(log, (decisions) =>
-      makeCore(liveScheduler({ scheduler: 'reactive' }, { plan, topology }), topology, decisions),
+      makeCore(liveScheduler({ scheduler: 'reactive' }, { plan, topology }), topology, {
+        decisions,
+        streams: streamsOf(1, 'core'),
+      }),
     );
     expect(answer).toEqual({ same: true, entries: log.length });
   });

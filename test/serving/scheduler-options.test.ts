@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { choiceFaults, choiceParts, ToldFaults } from '../../src/artifacts/index.js';
+import { streamsOf } from '../../src/random/index.js';
 import {
   chosenScheduler,
   DEFAULT_POLICY,
@@ -249,7 +250,8 @@ describe('chosenScheduler()', () => {
 describe('makeCore()', () => {
   it('makes the core of a scheduler, with the tables that its policy names', () => {
     const topology = chainOf(100, stage([10]));
-    const made = (options: SchedulerOptions) => makeCore(choose(options).chosen!, topology, new Decisions());
+    const handed = () => ({ decisions: new Decisions(), streams: streamsOf(1, 'core') });
+    const made = (options: SchedulerOptions) => makeCore(choose(options).chosen!, topology, handed());
     for (const scheduler of ['reactive', 'stage-local', 'fifo'])
       expect(made({ scheduler })).toBeInstanceOf(StageLocalCore);
     for (const options of [{}, { preset: 'published' }, { policy: ['tables=busy-until'] }])

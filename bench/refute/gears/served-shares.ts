@@ -1,7 +1,7 @@
 import { type GearPlan, ToldFaults } from '../../../src/artifacts/index.js';
 import { meanOverRuns } from '../../../src/metrics/index.js';
 import { plannedScheduler, planTopologyOf } from '../../../src/plans/index.js';
-import { streamOf } from '../../../src/random/index.js';
+import { streamOf, streamsOf } from '../../../src/random/index.js';
 import { makeCore } from '../../../src/serving/index.js';
 import { OutcomeCode, simulate } from '../../../src/simulator/index.js';
 import type { RandomModel } from './random-cascade.js';
@@ -108,7 +108,7 @@ class ServedPlan {
       ...{ topology, arrivals, observers: [{ ended }] },
       verdict: (order, _row, stage) =>
         (certainty[stage] as readonly number[])[(firstSample + order) % samples] as number,
-      makeCore: (decisions) => makeCore(scheduler, topology, decisions),
+      makeCore: (decisions) => makeCore(scheduler, topology, { decisions, streams: streamsOf(1, 'core') }),
     });
     return inTime / counted;
   }

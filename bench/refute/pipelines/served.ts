@@ -1,6 +1,7 @@
 import type { PipelinePlan, PipelineSpec, Profile, StagePlacement } from '../../../src/artifacts/index.js';
 import { ToldFaults } from '../../../src/artifacts/index.js';
 import { pipelineTopologyOf } from '../../../src/plans/index.js';
+import { streamsOf } from '../../../src/random/index.js';
 import { chosenScheduler, makeCore } from '../../../src/serving/index.js';
 import { arrivalsOf, drawnFates } from '../../../src/simulation/index.js';
 import { simulate } from '../../../src/simulator/index.js';
@@ -78,7 +79,7 @@ export function attainmentOf({ spec }: RandomPipeline, plan: PipelinePlan, seed:
   simulate({
     topology,
     arrivals: arrivalsAt(times),
-    makeCore: (decisions) => makeCore(scheduler, topology, decisions),
+    makeCore: (decisions) => makeCore(scheduler, topology, { decisions, streams: streamsOf(1, 'core') }),
     verdict: drawnFates(plan, seed),
     observers: [
       {

@@ -16,10 +16,11 @@ export interface Dropping {
   /**
    * dropTime is the first instant (ns) at which a head is given up, whatever else happens: −Infinity is at once, and
    * Infinity is never.
+   * @param at the time at which it is asked
    * @param pool the pool it waits for, NONE where that is not known because no device is up
    * @param start when a device begins its batch, Infinity where no device takes it now
    */
-  dropTime(head: number, pool: number, start: number): number;
+  dropTime(at: number, head: number, pool: number, start: number): number;
   /**
    * refuses tells whether the head is given up because of the tasks behind it in the queue, or because of
    * when the device of the pool begins.
@@ -39,25 +40,43 @@ export interface Dropping {
   entered(queue: number, task: number): void;
   /** waitedOn tells that a queue waits for company for its head. */
   waitedOn(queue: number, head: number): void;
+  /** `hearing` is told of batches; it is absent where the rule does not depend on them. */
+  readonly hearing?: BatchHearing;
 }
 
-type DroppingState = Pick<SharedState, 'columns' | 'queues' | 'durations' | 'planned'>;
+/** BatchHearing hears of every batch that a device begins, and once more when it ends it. The batch holds its tasks. */
+export interface BatchHearing {
+  /** started tells that the device of a batch has begun it. */
+  started(at: number, batch: number): void;
+  /** ended tells that a batch was executed, or failed, or was lost with its device. */
+  ended(at: number, batch: number): void;
+}
+
+/** DroppingState is what rules decide by. */
+type DroppingState = Pick<
+  SharedState,
+  'columns' | 'requests' | 'batches' | 'queues' | 'durations' | 'planned' | 'streams'
+>;
+
+type RuleOf<K extends DropRule['kind']> = Extract<DropRule, { kind: K }>;
+
+/** DROPPINGS makes the Dropping of each kind of rule. */
+export const DROPPINGS: {
+  readonly [K in DropRule['kind']]: (rule: RuleOf<K>, state: DroppingState) => Dropping;
+} = {
+  never: () => new Never(),
+  expired: (_rule, { queues }) => new Expired(queues),
+  hopeless: (_rule, { queues, durations }) => new Hopeless(queues, durations),
+  'full-batch': ({ share }, { columns, queues, durations }) =>
+    new FullBatch(shareOfEach(share, columns), queues, durations),
+  'nearly-full': (rule, state) => new ByDevice(rule, state),
+  queueing: (rule, state) => new ByDevice(rule, state),
+};
 
 /** droppingOf makes the Dropping of a rule. */
-export function droppingOf(rule: DropRule, { columns, queues, durations, planned }: DroppingState): Dropping {
-  switch (rule.kind) {
-    case 'never':
-      return new Never();
-    case 'expired':
-      return new Expired(queues);
-    case 'hopeless':
-      return new Hopeless(queues, durations);
-    case 'full-batch':
-      return new FullBatch(shareOfEach(rule.share, columns), queues, durations);
-    case 'nearly-full':
-    case 'queueing':
-      return new ByDevice(rule, columns, queues, durations, planned);
-  }
+export function droppingOf(rule: DropRule, state: DroppingState): Dropping {
+  const make = DROPPINGS[rule.kind] as (rule: DropRule, state: DroppingState) => Dropping;
+  return make(rule, state);
 }
 
 type DeviceRule = Extract<DropRule, { kind: 'nearly-full' | 'queueing' }>;
@@ -66,7 +85,7 @@ type DeviceRule = Extract<DropRule, { kind: 'nearly-full' | 'queueing' }>;
 abstract class ByDeadline implements Dropping {
   readonly drops: boolean = true;
 
-  abstract dropTime(head: number, pool: number): number;
+  abstract dropTime(at: number, head: number, pool: number): number;
 
   refuses(_at: number, _start: number, _queue: number, _pool: number): boolean {
     return false;
@@ -100,7 +119,7 @@ class Expired extends ByDeadline {
     super();
   }
 
-  dropTime(head: number): number {
+  dropTime(_at: number, head: number): number {
     return this.queues.latestEnd(head) + 1;
   }
 }
@@ -114,7 +133,7 @@ class Hopeless extends ByDeadline {
     super();
   }
 
-  dropTime(head: number, pool: number): number {
+  dropTime(_at: number, head: number, pool: number): number {
     return hopelessAt(this.queues.latestEnd(head), pool, this.durations);
   }
 }
@@ -130,7 +149,7 @@ class FullBatch extends ByDeadline {
     super();
   }
 
-  dropTime(head: number, pool: number): number {
+  dropTime(_at: number, head: number, pool: number): number {
     return hopelessAt(this.queues.latestEnd(head), pool, this.durations);
   }
 
@@ -158,17 +177,23 @@ class ByDevice implements Dropping {
   /** `waited` tells whether each task has been waited on where it stands. */
   private waited = new Uint8Array(0);
 
+  private readonly columns: PlanColumns;
+  private readonly queues: TaskQueues;
+  private readonly durations: Durations;
+  private readonly planned: PlannedBatches;
+
   constructor(
     private readonly rule: DeviceRule,
-    private readonly columns: PlanColumns,
-    private readonly queues: TaskQueues,
-    private readonly durations: Durations,
-    private readonly planned: PlannedBatches,
+    { columns, queues, durations, planned }: DroppingState,
   ) {
+    this.columns = columns;
+    this.queues = queues;
+    this.durations = durations;
+    this.planned = planned;
     this.lastWaitedOn = new Int32Array(queues.count).fill(NONE);
   }
 
-  dropTime(head: number, pool: number, start: number): number {
+  dropTime(_at: number, head: number, pool: number, start: number): number {
     if (start !== NEVER) return NEVER;
     return pool === NONE ? NOW : hopelessAt(this.queues.latestEnd(head), pool, this.durations);
   }

@@ -40,7 +40,7 @@ export class EarliestFree implements TaskPlacement {
 
   /** @param corrects whether the times at which devices are free follow what happened */
   constructor(
-    { topology, requests, batches, durations }: Omit<SharedState, 'planned' | 'queues'>,
+    { topology, requests, batches, durations }: Omit<SharedState, 'planned' | 'queues' | 'streams'>,
     private readonly corrects: boolean,
   ) {
     const { devices, models, pools } = topology;

@@ -42,7 +42,7 @@ export class OnArrival implements TaskPlacement {
   private readonly durations: Durations;
   private readonly queues: TaskQueues;
 
-  constructor(state: Omit<SharedState, 'planned'>, choice: PipelineChoice, dropping: Dropping) {
+  constructor(state: Omit<SharedState, 'planned' | 'streams'>, choice: PipelineChoice, dropping: Dropping) {
     const { topology, requests, batches, durations, queues } = state;
     const { devices, pools, gears: table } = topology;
     this.topology = topology;

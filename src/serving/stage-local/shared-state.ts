@@ -1,3 +1,4 @@
+import type { Streams } from '../../random/index.js';
 import type { Durations, OpenBatches, PlanColumns, Requests, TaskQueues } from '../state/index.js';
 import type { Topology } from '../topology.js';
 import type { Gears } from './gears.js';
@@ -14,4 +15,6 @@ export interface SharedState {
   readonly planned: PlannedBatches;
   /** The gears of a plan of cascades. */
   readonly gears?: Gears | undefined;
+  /** The streams of rules that draw random numbers. */
+  readonly streams: Streams;
 }

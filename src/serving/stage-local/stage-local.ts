@@ -1,5 +1,6 @@
 import { NONE as SHARED_NONE } from '../../collections/index.js';
-import { must } from '../broken-promise.js';
+import type { Streams } from '../../random/index.js';
+import { brokenPromise, must } from '../broken-promise.js';
 import type { ServingCore } from '../core.js';
 import { type Decisions, Decision as SharedDecision, DropCode as SharedDropCode } from '../decisions.js';
 import {
@@ -14,7 +15,7 @@ import {
 import { poolsServedBy, type Topology, type VirtualDevice } from '../topology.js';
 import { type TunedPlan, Tuning } from '../tuning/index.js';
 import { Background } from './background.js';
-import { type Dropping, droppingOf } from './dropping.js';
+import { type BatchHearing, type Dropping, droppingOf } from './dropping.js';
 import { EarliestFree } from './earliest-free.js';
 import { Escalation } from './escalation.js';
 import { type Formation, formationOf } from './formation.js';
@@ -28,6 +29,7 @@ import {
   type InstantRule,
   type PlacementRule,
   type ScalingRule,
+  type SharingRule,
   type StageLocalPolicy,
 } from './policy.js';
 import type { QueueSet } from './queue-set.js';
@@ -78,11 +80,22 @@ function placementOf(
   }
 }
 
+function sharingOf(rule: SharingRule, state: SharedState): Sharing | undefined {
+  const isShared = state.topology.devices.some(({ otherPools }) => otherPools !== undefined);
+  return isShared ? new Sharing(rule, state) : undefined;
+}
+
 /** StageLocalOptions holds the choices that differ from DEFAULT_POLICY, and by what devices come and go. */
 export interface StageLocalOptions extends Partial<StageLocalPolicy> {
   scaling?: ScalingRule;
   tuning?: TunedPlan;
+  /** The streams of rules that draw random numbers; absent, none may. */
+  streams?: Streams;
 }
+
+const noStreams: Streams = (purpose) => {
+  throw brokenPromise(`random numbers are to be drawn for ${purpose}, and no streams were handed in`);
+};
 
 /**
  * StageLocalCore schedules the pools of a plan stage by stage: every stage forms its own batches of the tasks
@@ -103,6 +116,8 @@ export class StageLocalCore implements ServingCore {
   private readonly queues: TaskQueues;
   private readonly formation: Formation;
   private readonly dropping: Dropping;
+  /** `hearing` is what the drop rule hears of batches; it is absent where the rule does not listen. */
+  private readonly hearing: BatchHearing | undefined;
   private readonly placement: TaskPlacement;
   private readonly background: Background;
   /** `passing` moves the tasks of routes that are DAGs, or cascades. */
@@ -138,7 +153,7 @@ export class StageLocalCore implements ServingCore {
   constructor(
     private readonly topology: Topology,
     private readonly decisions: Decisions,
-    { scaling = NO_SCALING, tuning, ...policy }: StageLocalOptions = {},
+    { scaling = NO_SCALING, tuning, streams = noStreams, ...policy }: StageLocalOptions = {},
   ) {
     const chosen = { ...DEFAULT_POLICY, ...policy };
     const life = new RequestLife(
@@ -163,20 +178,26 @@ export class StageLocalCore implements ServingCore {
     this.isTold = IS_TOLD[chosen.instant];
     this.durations = durations;
     this.queues = queues;
-    const { gears: table } = topology;
-    const gears =
-      table &&
-      new Gears(table, topology.pools.length, (pool) => queues.size(this.placement.queueBefore(pool)));
+    const gears = this.gearsOf(topology, queues);
     this.gears = gears;
-    const state: SharedState = { topology, columns, requests, batches, queues, durations, planned, gears };
+    const state: SharedState = {
+      topology,
+      columns,
+      requests,
+      batches,
+      queues,
+      durations,
+      planned,
+      gears,
+      streams,
+    };
     this.formation = formationOf(chosen.formation, state);
     this.dropping = droppingOf(chosen.drop, state);
+    this.hearing = this.dropping.hearing;
     this.placement = placementOf(chosen, state, this.dropping);
     this.background = new Background(chosen.late, state);
     this.passing = this.onward(life);
-    this.sharing = topology.devices.some(({ otherPools }) => otherPools !== undefined)
-      ? new Sharing(chosen.sharing, state)
-      : undefined;
+    this.sharing = sharingOf(chosen.sharing, state);
     this.scaler = new Scaler(
       scaling,
       { topology, decisions, ...(tuning && { gpus: tuning.gpus }) },
@@ -188,6 +209,10 @@ export class StageLocalCore implements ServingCore {
     this.tuning = tuning && new Tuning(tuning, topology, this.scaler);
     this.touched = this.placement.touched;
     this.wake = new WakeTimes(queues.count);
+  }
+
+  private gearsOf({ gears, pools }: Topology, queues: TaskQueues): Gears | undefined {
+    return gears && new Gears(gears, pools.length, (pool) => queues.size(this.placement.queueBefore(pool)));
   }
 
   private onward(life: RequestLife): Onward {
@@ -301,6 +326,7 @@ export class StageLocalCore implements ServingCore {
 
   started(at: number, batch: number): void {
     this.placement.started(at, batch);
+    this.hearing?.started(at, batch);
   }
 
   executed(
@@ -310,6 +336,7 @@ export class StageLocalCore implements ServingCore {
     endedAt: number,
     verdicts: ArrayLike<number> = NO_VERDICTS,
   ): void {
+    this.hearing?.ended(at, batch);
     const pool = this.batches.pool(batch);
     this.tuning?.executed(pool, this.batches.size(batch), endedAt - startedAt);
     this.leftWith(at, batch);
@@ -330,6 +357,7 @@ export class StageLocalCore implements ServingCore {
   }
 
   failed(at: number, batch: number): void {
+    this.hearing?.ended(at, batch);
     this.placement.failed(at, batch);
     this.leftWith(at, batch);
     this.life.executionFailed(at, batch);
@@ -376,6 +404,7 @@ export class StageLocalCore implements ServingCore {
     if (running === NONE && !this.placement.isDeviceUp(device)) return;
     this.scaler.deviceDown(device);
     this.tuning?.ready(at, device, false);
+    if (running !== NONE) this.hearing?.ended(at, running);
     for (const batch of this.placement.deviceDown(device)) {
       this.leftWith(at, batch);
       this.life.lostWithDevice(at, batch, batch === running);
@@ -493,7 +522,7 @@ export class StageLocalCore implements ServingCore {
       const device = this.placement.device(queue);
       const pool = device === NONE ? this.placement.placeOf(queue) : this.placement.poolOf(queue, device);
       const start = device === NONE ? NEVER : Math.max(at, this.placement.freeAt(device));
-      const dropTime = head === NONE ? NEVER : this.dropping.dropTime(head, pool, start);
+      const dropTime = head === NONE ? NEVER : this.dropping.dropTime(at, head, pool, start);
       const isRefused = head !== NONE && device !== NONE && this.dropping.refuses(at, start, queue, pool);
       if (at >= dropTime || isRefused) {
         if (device !== NONE) this.relaxIfUnused(at, pool, head);

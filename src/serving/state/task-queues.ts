@@ -9,9 +9,15 @@ const NONE = SHARED_NONE;
  */
 export type QueueOrder = { kind: 'fifo' } | { kind: 'deadline' };
 
+/** RANKS ranks a task under each order: it is served before tasks that rank higher. */
+export const RANKS: { readonly [K in QueueOrder['kind']]: (requests: Requests, task: number) => number } = {
+  fifo: (requests, task) => requests.queuedAt(task),
+  deadline: (requests, task) => requests.deadlineOfTask(task),
+};
+
 /** TaskQueues holds the queues in which tasks wait, in the order of a policy. */
 export class TaskQueues extends Lists {
-  private readonly isFifo: boolean;
+  private readonly rank: (typeof RANKS)[QueueOrder['kind']];
   private readonly slackNs: number;
 
   constructor(
@@ -20,7 +26,7 @@ export class TaskQueues extends Lists {
     { order, slackNs }: { readonly order: QueueOrder; readonly slackNs: number },
   ) {
     super(queues);
-    this.isFifo = order.kind === 'fifo';
+    this.rank = RANKS[order.kind];
     this.slackNs = slackNs;
   }
 
@@ -32,7 +38,8 @@ export class TaskQueues extends Lists {
   insert(queue: number, task: number): boolean {
     const last = this.last(queue);
     let before = last;
-    while (before !== NONE && this.isBefore(task, before)) before = this.previous(before);
+    const rank = this.rank(this.requests, task);
+    while (before !== NONE && rank < this.rank(this.requests, before)) before = this.previous(before);
     const isLast = before === last;
     this.insertAfter(queue, before, task);
     return isLast;
@@ -43,21 +50,11 @@ export class TaskQueues extends Lists {
     return this.requests.deadlineOfTask(task) - this.slackNs;
   }
 
-  queuedAt(task: number): number {
-    return this.requests.queuedAt(task);
-  }
-
   /**
    * isAlone tells whether a task was in a batch that failed or was lost as it ran, and is therefore tried alone: it
    * may be what failed the batch.
    */
   isAlone(task: number): boolean {
     return this.requests.triesOf(task) > 0;
-  }
-
-  private isBefore(task: number, other: number): boolean {
-    return this.isFifo
-      ? this.queuedAt(task) < this.queuedAt(other)
-      : this.requests.deadlineOfTask(task) < this.requests.deadlineOfTask(other);
   }
 }

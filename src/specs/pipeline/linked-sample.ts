@@ -1,9 +1,12 @@
 import { type PipelinePlan, ToldFaults } from '../../artifacts/index.js';
 import type { ServedOverLinks } from '../../inferline/index.js';
 import { pipelineTopologyOf } from '../../plans/index.js';
+import { streamsOf } from '../../random/index.js';
 import { chosenScheduler, makeCore } from '../../serving/index.js';
 import { simulate } from '../../simulator/index.js';
 import { arrivalsAt } from '../../workload/index.js';
+
+const SEED = 1;
 
 /**
  * linkedSample serves samples by a plan in the simulator, with the links of its servers, under the scheduler that the
@@ -24,7 +27,7 @@ export const linkedSample: ServedOverLinks = (plan, names) => {
     simulate({
       topology,
       arrivals: arrivalsAt(atNs),
-      makeCore: (decisions) => makeCore(scheduler, topology, decisions),
+      makeCore: (decisions) => makeCore(scheduler, topology, { decisions, streams: streamsOf(SEED, 'core') }),
       verdict: (order, _row, pool) => verdicts[stageOf[pool] as number]?.[order] ?? 0,
       observers: [
         {

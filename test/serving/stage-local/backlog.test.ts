@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { streamsOf } from '../../../src/random/index.js';
 import { Backlog } from '../../../src/serving/stage-local/backlog.js';
 import { droppingOf } from '../../../src/serving/stage-local/dropping.js';
 import { PlannedBatches } from '../../../src/serving/stage-local/planned-batches.js';
 import type { DropRule } from '../../../src/serving/stage-local/policy.js';
-import { PlanColumns } from '../../../src/serving/state/index.js';
+import { OpenBatches, PlanColumns } from '../../../src/serving/state/index.js';
 import type { Topology } from '../../../src/serving/topology.js';
 import { BYTES_PER_MS, chainOf, MS, modelOf, stage, Waiting } from '../by-hand.js';
 
@@ -19,11 +20,12 @@ const single = (virtualGpus = 1) => chainOf(1000, stage(FOUR, { virtualGpus }));
  */
 function backlog(topology: Topology, freeMs: (number | undefined)[], rule: DropRule = HOPELESS) {
   const waiting = new Waiting(topology);
-  const { queues, durations } = waiting;
+  const { requests, queues, durations } = waiting;
   const { models } = topology;
   const columns = new PlanColumns(topology);
   const planned = new PlannedBatches(columns, durations);
-  const state = { topology, columns, queues, durations, planned };
+  const [batches, streams] = [new OpenBatches(4), streamsOf(1, 'core')];
+  const state = { topology, columns, requests, batches, queues, durations, planned, streams };
   const log = new Backlog(state, droppingOf(rule, state), (device) => {
     const free = freeMs[device];
     return free === undefined ? undefined : free * MS;

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { NONE } from '../../../src/collections/index.js';
+import { streamsOf } from '../../../src/random/index.js';
 import { droppingOf } from '../../../src/serving/stage-local/dropping.js';
 import { PlannedBatches } from '../../../src/serving/stage-local/planned-batches.js';
 import type { DropRule } from '../../../src/serving/stage-local/policy.js';
-import { PlanColumns } from '../../../src/serving/state/index.js';
+import { OpenBatches, PlanColumns } from '../../../src/serving/state/index.js';
 import { chainOf, MS, stage, Waiting } from '../by-hand.js';
 
 const NEVER = Number.POSITIVE_INFINITY;
@@ -16,21 +17,23 @@ const single = chainOf(100, stage([10, 14, 18, 22]));
 const ALONE = { kind: 'nearly-full', share: 0, spares: 'all-waited' } as const;
 
 function dropping(rule: DropRule, waiting = new Waiting(single)) {
-  const { topology, queues, durations } = waiting;
+  const { topology, requests, queues, durations } = waiting;
   const columns = new PlanColumns(topology);
   const planned = new PlannedBatches(columns, durations);
-  return { waiting, drops: droppingOf(rule, { columns, queues, durations, planned }) };
+  const [batches, streams] = [new OpenBatches(4), streamsOf(1, 'core')];
+  const state = { columns, requests, batches, queues, durations, planned, streams };
+  return { waiting, drops: droppingOf(rule, state) };
 }
 
 describe('Dropping by deadline', () => {
   it('dropTime() is never, under the rule "never"', () => {
     const { waiting, drops } = dropping({ kind: 'never' });
-    expect(drops.dropTime(waiting.add(0, 5), 0, NEVER)).toBe(NEVER);
+    expect(drops.dropTime(0, waiting.add(0, 5), 0, NEVER)).toBe(NEVER);
   });
 
   it('dropTime() is a nanosecond after the deadline less the slack, under the rule "expired"', () => {
     const { waiting, drops } = dropping({ kind: 'expired' }, new Waiting(single, { slackNs: 3 }));
-    expect(drops.dropTime(waiting.add(0, 50 * MS), 0, NEVER)).toBe(50 * MS - 3 + 1);
+    expect(drops.dropTime(0, waiting.add(0, 50 * MS), 0, NEVER)).toBe(50 * MS - 3 + 1);
   });
 
   it('dropTime() is the first instant at which the head alone would be late, under "hopeless" and "full-batch"', () => {
@@ -38,9 +41,9 @@ describe('Dropping by deadline', () => {
       const { waiting, drops } = dropping(rule);
       const head = waiting.add(0, 50 * MS);
       // Alone the head takes 10 ms: begun at 40 ms it ends at its deadline, and a nanosecond later it ends late.
-      expect(drops.dropTime(head, 0, NEVER)).toBe(40 * MS + 1);
+      expect(drops.dropTime(0, head, 0, NEVER)).toBe(40 * MS + 1);
       // Without a pool, the time that is left to do is not known.
-      expect(drops.dropTime(head, NONE, NEVER)).toBe(50 * MS + 1);
+      expect(drops.dropTime(0, head, NONE, NEVER)).toBe(50 * MS + 1);
     }
   });
 
@@ -51,7 +54,7 @@ describe('Dropping by deadline', () => {
     waiting.durations.observeExecution(0, 1, 6);
     const { drops } = dropping({ kind: 'hopeless' }, waiting);
     // Begun at 96 ns the task ends at 99.75 ns, begun at 97 ns it ends at 100.75 ns.
-    expect(drops.dropTime(waiting.add(0, 100), 0, NEVER)).toBe(97);
+    expect(drops.dropTime(0, waiting.add(0, 100), 0, NEVER)).toBe(97);
   });
 
   it('refuses() no head under the rules "never", "expired" and "hopeless"', () => {
@@ -128,14 +131,14 @@ describe('Dropping by device', () => {
 
   it('dropTime() is never while some device takes the batch, at whatever time', () => {
     const { waiting, drops } = dropping(ALONE);
-    expect(drops.dropTime(waiting.add(0, 50 * MS), 0, 1e15)).toBe(NEVER);
+    expect(drops.dropTime(0, waiting.add(0, 50 * MS), 0, 1e15)).toBe(NEVER);
   });
 
   it('dropTime() without a device is the past where no pool is known, and else the time when the head is hopeless', () => {
     const { waiting, drops } = dropping(ALONE);
     const head = waiting.add(0, 50 * MS);
-    expect(drops.dropTime(head, NONE, NEVER)).toBe(NOW);
-    expect(drops.dropTime(head, 0, NEVER)).toBe(40 * MS + 1);
+    expect(drops.dropTime(0, head, NONE, NEVER)).toBe(NOW);
+    expect(drops.dropTime(0, head, 0, NEVER)).toBe(40 * MS + 1);
   });
 
   it('refuses() with a share of 0 a head that would be late even alone, by a nanosecond', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { NONE } from '../../../src/collections/index.js';
+import { streamsOf } from '../../../src/random/index.js';
 import { droppingOf } from '../../../src/serving/stage-local/dropping.js';
 import { OnArrival } from '../../../src/serving/stage-local/on-arrival.js';
 import { PlannedBatches } from '../../../src/serving/stage-local/planned-batches.js';
@@ -18,7 +19,8 @@ function onArrival(topology: Topology, up: number[], choice: PipelineChoice = { 
   const batches = new OpenBatches(4);
   const columns = new PlanColumns(topology);
   const planned = new PlannedBatches(columns, durations);
-  const state = { topology, columns, requests, batches, queues, durations, planned };
+  const streams = streamsOf(1, 'core');
+  const state = { topology, columns, requests, batches, queues, durations, planned, streams };
   const place = new OnArrival(state, choice, droppingOf({ kind: 'hopeless' }, state));
   for (const device of up) place.deviceUp(0, device);
   place.touched.clear();

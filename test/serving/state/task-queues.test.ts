@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { NONE } from '../../../src/collections/index.js';
 import { type QueueOrder, Requests, TaskQueues } from '../../../src/serving/state/index.js';
+import { RANKS } from '../../../src/serving/state/task-queues.js';
 
 function queuesOf(kind: QueueOrder['kind'], slackNs = 0) {
   const requests = new Requests();
@@ -34,6 +35,14 @@ describe('TaskQueues', () => {
     expect(inOrder()).toEqual([1, 4, 3, 0, 2, 5]);
   });
 
+  it('insert() orders by whatever an entry of RANKS ranks by', () => {
+    Object.assign(RANKS, { roomiest: (requests: Requests, task: number) => -requests.deadlineOfTask(task) });
+    const { insert, inOrder } = queuesOf('roomiest' as QueueOrder['kind']);
+    const isLast = [50, 30, 50, 40, 30, 60].map((deadline) => insert(deadline, 0).isLast);
+    expect(isLast).toEqual([true, true, false, false, true, false]);
+    expect(inOrder()).toEqual([5, 0, 2, 3, 1, 4]);
+  });
+
   it('insert() keeps queues apart', () => {
     const { insert, inOrder } = queuesOf('deadline');
     insert(50, 0, 0);
@@ -44,7 +53,6 @@ describe('TaskQueues', () => {
   it('latestEnd() is the deadline of the request less the slack', () => {
     const { queues, insert } = queuesOf('deadline', 7);
     expect(queues.latestEnd(insert(50, 3).task)).toBe(43);
-    expect(queues.queuedAt(insert(50, 3).task)).toBe(3);
   });
 
   it('isAlone() once a task was in a batch that failed', () => {

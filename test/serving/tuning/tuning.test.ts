@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { PipelinePlan } from '../../../src/artifacts/index.js';
 import { ToldFaults } from '../../../src/artifacts/index.js';
 import { chosenTuner, planTopologyOf } from '../../../src/plans/index.js';
-import { streamOf } from '../../../src/random/index.js';
+import { streamOf, streamsOf } from '../../../src/random/index.js';
 import {
   chosenScheduler,
   type Decisions,
@@ -54,7 +54,8 @@ function run(
   const changes: string[] = [];
   const random = streamOf(1, 'verdicts');
   const log: LogEntry[] = [];
-  const fresh = (decisions: Decisions) => makeCore(tuned.scheduler, topology, decisions);
+  const fresh = (decisions: Decisions) =>
+    makeCore(tuned.scheduler, topology, { decisions, streams: streamsOf(1, 'core') });
   const summary = simulate({
     topology,
     arrivals: arrivalsAt(arrivals),
