@@ -1,34 +1,29 @@
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { InputError, type PlanServing, thisTool } from '../artifacts/index.js';
 import { parseJson, partOf, WireFault } from '../protocol/index.js';
-import { Admission, answerAndClose, endIfSlow, worthKeeping } from './admission.js';
 import { Bodies, type BodyLimits } from './bodies.js';
 import { answerBroken } from './broken-request.js';
+import type { CalledModel } from './called-model.js';
 import { ENCODINGS } from './content-encoding.js';
 import type { Counters } from './counters.js';
-import { readInferRequest } from './infer-request.js';
-import { writeInferResponse } from './infer-response.js';
-import type { Ending, LiveDriver } from './live-driver.js';
+import { BYTES_TYPE, HEADER_LENGTH, JSON_TYPE, RETRY_AFTER_S } from './http-headers.js';
+import { addInferRoutes, calledIndex } from './infer-route.js';
 import { modelConfig, modelExecutions, modelMetadata, statistics } from './model-descriptions.js';
 import type { OpenedBundle } from './opened-bundle.js';
 import type { LiveModel } from './pool-work.js';
-import { refusedIndex } from './refused-index.js';
 import { StatusError } from './status-error.js';
+import type { Intake } from './submit.js';
 
-const HEADER_LENGTH = 'inference-header-content-length';
-const RETRY_AFTER_S = '1';
 /** How often connections are looked at whose request is overdue. */
 const MOST_CHECKING_MS = 5000;
 const NO_BODY = Buffer.alloc(0);
-const ANY_BODY = 'application/octet-stream';
-const JSON_TYPE = 'application/json';
 /** The extensions of Triton that are here whole. Of `model_repository` and `schedule_policy` there are parts. */
 const EXTENSIONS = ['binary_tensor_data', 'model_configuration', 'statistics'];
 
 /** FrontParts are the parts behind the HTTP server. */
 export interface FrontParts {
   readonly bundle: OpenedBundle;
-  readonly driver: LiveDriver;
+  readonly intake: Intake;
   /** How the driver schedules, in the words of plans. */
   readonly serving: PlanServing;
   readonly counters: Counters;
@@ -37,17 +32,6 @@ export interface FrontParts {
   readonly requestTimeoutMs: number;
   /** ready says whether every pipeline can serve and the server is not closing. */
   ready: () => boolean;
-}
-
-/** Exchange is a request and its reply, as fastify hands them over. */
-interface Exchange {
-  readonly request: FastifyRequest;
-  readonly reply: FastifyReply;
-}
-
-interface ModelPath {
-  model: string;
-  version?: string;
 }
 
 /**
@@ -90,7 +74,7 @@ export function makeFront(parts: FrontParts): FastifyInstance {
   });
   addServerRoutes(app, parts);
   addModelRoutes(app, parts);
-  addInferRoutes(app, parts, bodies);
+  addInferRoutes(app, { ...parts, bodies });
   return app;
 }
 
@@ -100,7 +84,7 @@ export function makeFront(parts: FrontParts): FastifyInstance {
  */
 function takeAnyContentType(app: FastifyInstance): void {
   app.addHook('onRequest', (request, _reply, done) => {
-    if (request.headers['content-type'] !== undefined) request.headers['content-type'] = ANY_BODY;
+    if (request.headers['content-type'] !== undefined) request.headers['content-type'] = BYTES_TYPE;
     done();
   });
 }
@@ -154,8 +138,8 @@ function addModelRoutes(app: FastifyInstance, parts: FrontParts): void {
   const { bundle, counters } = parts;
   const get = (path: string, handle: (model: LiveModel, index: number, reply: FastifyReply) => unknown) => {
     for (const route of [`/v2/models/:model${path}`, `/v2/models/:model/versions/:version${path}`]) {
-      app.get<{ Params: ModelPath }>(route, (request, reply) => {
-        const index = modelIndex(bundle, request.params);
+      app.get<{ Params: CalledModel }>(route, (request, reply) => {
+        const index = calledIndex(bundle, request.params);
         return handle(bundle.models[index]!, index, reply);
       });
     }
@@ -179,18 +163,6 @@ function addModelRoutes(app: FastifyInstance, parts: FrontParts): void {
   });
 }
 
-function modelIndex(bundle: OpenedBundle, { model, version }: ModelPath): number {
-  const index = bundle.models.findIndex(({ name }) => name === model);
-  if (index < 0) {
-    const known = bundle.models.map(({ name }) => name).join(', ');
-    throw new StatusError(404, `There is no model ${JSON.stringify(model)}; the served models are ${known}`);
-  }
-  if (version !== undefined && version !== '1') {
-    throw new StatusError(404, `Model ${model} has no version ${JSON.stringify(version)}; it has 1`);
-  }
-  return index;
-}
-
 /**
  * addContinue lets the routes answer "100 Continue" only after they have looked at the headers, for clients
  * that ask before they send a body.
@@ -205,127 +177,6 @@ function addContinue(app: FastifyInstance, mostBytes: number): void {
     done(null, payload);
   });
 }
-
-function addInferRoutes(app: FastifyInstance, parts: FrontParts, bodies: Bodies): void {
-  const { bundle, driver } = parts;
-  const admission = new Admission(bundle, driver);
-  const onRequest = (
-    request: FastifyRequest<{ Params: ModelPath }>,
-    reply: FastifyReply,
-    done: () => void,
-  ): void => {
-    const index = modelIndex(bundle, request.params);
-    if (admission.wouldDrop(index)) {
-      turnAway(index, parts, { request, reply });
-      return;
-    }
-    const ended = admission.reading(index);
-    request.raw.once('end', () => ended(true));
-    request.raw.once('close', () => ended(false));
-    done();
-  };
-  const handle = (request: FastifyRequest<{ Params: ModelPath }>, reply: FastifyReply) => {
-    const index = modelIndex(bundle, request.params);
-    return infer(index, { ...parts, bodies }, { request, reply });
-  };
-  app.post<{ Params: ModelPath }>('/v2/models/:model/infer', { onRequest }, handle);
-  app.post<{ Params: ModelPath }>('/v2/models/:model/versions/:version/infer', { onRequest }, handle);
-}
-
-/** turnAway answers a request that would be dropped as soon as its headers are here, without its body. */
-function turnAway(index: number, { driver, counters }: FrontParts, { request, reply }: Exchange): void {
-  counters.arrived(index);
-  driver.turnAway(index, (ending, times) => {
-    counters.ended(index, ending, times);
-    if (ending.kind !== 'dropped') return;
-    if (worthKeeping(request.raw)) {
-      sendFailure(reply, ending);
-      endIfSlow(request.raw);
-      return;
-    }
-    reply.hijack();
-    const headers = { 'content-type': JSON_TYPE, 'retry-after': RETRY_AFTER_S };
-    const body = JSON.stringify(dropWords(ending));
-    answerAndClose(request.raw, reply.raw, { status: 503, headers, body });
-  });
-}
-
-/** infer serves one inference: it reads the request, submits it, and answers when the core has decided. */
-function infer(
-  index: number,
-  { bundle, driver, counters, bodies }: FrontParts & { readonly bodies: Bodies },
-  { request, reply }: Exchange,
-): FastifyReply {
-  const model = bundle.models[index]!;
-  const arrivedAt = driver.now();
-  const header = request.headers[HEADER_LENGTH];
-  const body = (request.body as Buffer | undefined) ?? NO_BODY;
-  const inference = reading(counters, index, () =>
-    readInferRequest(model, body, header as string | undefined),
-  );
-  const allowedNs = Math.min(model.sloNs, 1e3 * (inference.timeoutUs ?? Number.POSITIVE_INFINITY));
-  counters.arrived(index);
-  const arrival = { at: arrivedAt, model: index, deadlineNs: arrivedAt + allowedNs };
-  const ticket = driver.submit(arrival, inference.rows, (ending, times) => {
-    counters.ended(index, ending, times);
-    reply.raw.off('close', left);
-    if (ending.kind !== 'answered') {
-      const refused = ending.kind === 'failed' ? refusedIndex(ending.why, inference.rows) : undefined;
-      if (refused === undefined) sendFailure(reply, ending);
-      else void reply.code(400).send({ error: `Cannot infer with ${model.name}: ${refused}` });
-      return;
-    }
-    let written: ReturnType<typeof writeInferResponse>;
-    try {
-      written = writeInferResponse(model.name, inference, ending);
-    } catch (error) {
-      // An answer may, for instance, be more text than one string holds. The client asked for it, so the
-      // server goes on.
-      const why = `the answer cannot be written, ask for binary data: ${(error as Error).message}`;
-      sendFailure(reply, { kind: 'failed', why });
-      return;
-    }
-    const { body: answer, headerLength } = written;
-    // Every batch with its rows has come back and the answer is a copy, so nothing uses the body any more.
-    bodies.giveBack(body);
-    if (headerLength === undefined) void reply.type(JSON_TYPE).send(answer);
-    else void reply.type('application/octet-stream').header(HEADER_LENGTH, headerLength).send(answer);
-  });
-  const left = () => {
-    if (ticket.cancel()) counters.cancelled(index);
-  };
-  reply.raw.on('close', left);
-  return reply;
-}
-
-function reading<T>(counters: Counters, index: number, read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    counters.refused(index);
-    throw error;
-  }
-}
-
-function sendFailure(reply: FastifyReply, ending: Exclude<Ending, { kind: 'answered' }>): void {
-  if (ending.kind === 'failed') {
-    void reply.code(500).send({ error: `Cannot infer: ${ending.why || 'the execution failed'}` });
-    return;
-  }
-  void reply.code(503).header('retry-after', RETRY_AFTER_S).send(dropWords(ending));
-}
-
-function dropWords({ reason, place }: Extract<Ending, { kind: 'dropped' }>): Record<string, string> {
-  return { error: `Dropped: ${DROP_WORDS[reason]}`, reason, place };
-}
-
-const DROP_WORDS = {
-  deadline: 'it could not be answered by its deadline',
-  'device-down': 'its device went down, or none came up, and no other could serve it in time',
-  'queue-full': 'more requests are in flight than the server holds',
-  draining: 'the server is closing',
-  overload: 'more requests come than can be answered in time',
-} as const;
 
 function addErrors(app: FastifyInstance): void {
   app.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) => {

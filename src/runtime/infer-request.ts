@@ -1,9 +1,8 @@
-import { type Fault, InputError, type TensorSpec } from '../artifacts/index.js';
+import { type Fault, InputError } from '../artifacts/index.js';
 import {
   elementCount,
   oipDatatype,
   STRING_DTYPE,
-  splitBatch,
   type TensorData,
   type Tensors,
   textFault,
@@ -17,22 +16,28 @@ import {
   tensorFromJson,
   WireFault,
 } from '../protocol/index.js';
-import type { LiveModel } from './pool-work.js';
 import {
   checkedParameters,
   INPUT_PARAMETERS,
   OUTPUT_PARAMETERS,
   REQUEST_PARAMETERS,
 } from './request-parameters.js';
-
-/** AskedModel is what a request is checked against. */
-export type AskedModel = Pick<LiveModel, 'name' | 'inputs' | 'outputs' | 'maxRows'>;
+import {
+  type AskedModel,
+  countRows,
+  fitsInput,
+  inputsText,
+  missingInputs,
+  shapeOf,
+  unknownInput,
+} from './request-tensors.js';
 
 /** InferRequest is an inference request that was read and checked. */
 export interface InferRequest {
   id?: string;
-  /** The inputs of each row, by name. */
-  rows: Tensors[];
+  /** The inputs by name, each of all rows, and the number of rows. */
+  inputs: Tensors;
+  rows: number;
   /** The outputs wanted, in order, and whether each is sent as binary data. */
   outputs: { name: string; binary: boolean }[];
   /** The client's own timeout, where it gave one. It counts when it is shorter than the model's SLO. */
@@ -77,7 +82,8 @@ export function readJsonRequest(model: AskedModel, json: Json, binary = NO_BYTES
   if (faults.length > 0 || inputs === undefined) throw refusal(model, faults);
   const { timeout } = parameters;
   return {
-    rows: rowsOfRequest(model, inputs, count),
+    inputs,
+    rows: count,
     outputs,
     ...(typeof id === 'string' ? { id } : {}),
     // In Triton, a timeout of 0 is none.
@@ -106,7 +112,8 @@ function readRaw(model: AskedModel, body: Uint8Array): InferRequest {
   const tensor = taken(read, { path: `input ${name}`, faults });
   if (tensor === undefined) throw refusal(model, faults);
   return {
-    rows: [{ [name]: tensor }],
+    inputs: { [name]: tensor },
+    rows: 1,
     outputs: model.outputs.map((output) => ({ name: output.name, binary: true })),
   };
 }
@@ -155,7 +162,7 @@ function readInputs(
   if (!Array.isArray(entries)) {
     faults.push({
       path: 'inputs',
-      message: `is not a list; the inputs are ${model.inputs.map(describe).join(', ')}`,
+      message: `is not a list; the inputs are ${inputsText(model)}`,
     });
     return undefined;
   }
@@ -187,9 +194,7 @@ function readInputs(
     });
   }
   const told = new Set(entries.map((entry) => (entry as { name?: unknown } | null)?.name));
-  for (const spec of model.inputs) {
-    if (!told.has(spec.name)) faults.push({ path: 'inputs', message: `lacks ${describe(spec)}` });
-  }
+  faults.push(...missingInputs(model, told));
   return inputs;
 }
 
@@ -214,7 +219,7 @@ function readInput(
   const spec = model.inputs.find(({ name }) => name === partOf(entry, 'name').value);
   const told = (message: string) => faults.push({ path, message });
   if (spec === undefined) {
-    told(`is not one of the model's; it takes ${model.inputs.map(describe).join(', ')}`);
+    told(unknownInput(model));
     return;
   }
   if (Object.hasOwn(inputs, spec.name)) {
@@ -256,28 +261,6 @@ function taken(
   return undefined;
 }
 
-/** fitsInput says whether a tensor of this shape holds whole rows of an input. */
-export function fitsInput(dims: unknown, spec: TensorSpec): boolean {
-  if (!Array.isArray(dims) || dims.length !== spec.shape.length) return false;
-  return spec.shape.every((size, axis) => {
-    const dim: unknown = dims[axis];
-    if (axis !== spec.batchAxis) return dim === size;
-    return Number.isSafeInteger(dim) && (dim as number) > 0 && (dim as number) % size === 0;
-  });
-}
-
-/**
- * shapeOf gives a tensor's shape as the protocol's metadata states it, with −1 for the axis that grows with the rows and
- * for axes whose size depends on the data.
- */
-export function shapeOf({ shape, batchAxis, variableAxes = [] }: TensorSpec): number[] {
-  return shape.map((size, axis) => (axis === batchAxis || variableAxes.includes(axis) ? -1 : size));
-}
-
-function describe(spec: TensorSpec): string {
-  return `${spec.name} ${oipDatatype(spec.dtype)}[${shapeOf(spec).join(', ')}]`;
-}
-
 /** readOutputs gives the outputs that a request asks for: all of them where it names none. */
 function readOutputs(
   model: AskedModel,
@@ -314,42 +297,4 @@ function readOutputs(
     }
   }
   return outputs;
-}
-
-/** countRows counts the rows. All inputs that grow with the batch must hold the same number. */
-export function countRows(model: AskedModel, inputs: Tensors, faults: Fault[]): number {
-  const counts = model.inputs.flatMap((spec) => {
-    const tensor = inputs[spec.name];
-    if (spec.batchAxis === undefined || tensor === undefined) return [];
-    return [{ name: spec.name, rows: tensor.dims[spec.batchAxis]! / spec.shape[spec.batchAxis]! }];
-  });
-  const rows = counts[0]?.rows ?? 1;
-  if (counts.some((count) => count.rows !== rows)) {
-    const told = counts.map((count) => `${count.name} ${count.rows}`).join(', ');
-    faults.push({ path: 'inputs', message: `hold unequal numbers of rows: ${told}` });
-  }
-  if (rows > model.maxRows) {
-    faults.push({
-      path: 'inputs',
-      message: `hold ${rows} rows; at most ${model.maxRows} are taken in one request`,
-    });
-  }
-  return rows;
-}
-
-/** rowsOfRequest splits inputs of `count` rows into those of each row. */
-export function rowsOfRequest(model: AskedModel, inputs: Tensors, count: number): Tensors[] {
-  if (count === 1) return [inputs];
-  const rows: Record<string, TensorData>[] = Array.from({ length: count }, () => ({}));
-  for (const spec of model.inputs) {
-    const tensor = inputs[spec.name] as TensorData;
-    const parts =
-      spec.batchAxis === undefined
-        ? undefined
-        : splitBatch(tensor, spec.batchAxis, new Array<number>(count).fill(spec.shape[spec.batchAxis]!));
-    rows.forEach((row, i) => {
-      row[spec.name] = parts?.[i] ?? tensor;
-    });
-  }
-  return rows;
 }

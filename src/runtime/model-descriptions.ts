@@ -1,9 +1,9 @@
 import type { PlanServing, TensorSpec } from '../artifacts/index.js';
 import { oipDatatype } from '../execution/index.js';
 import type { BatchSums, Counters, ModelSums } from './counters.js';
-import { shapeOf } from './infer-request.js';
 import type { OpenedBundle } from './opened-bundle.js';
 import type { LiveModel } from './pool-work.js';
+import { shapeOf } from './request-tensors.js';
 
 /**
  * modelMetadata answers GET /v2/models/M: name, tensors, and among the properties what a load client needs to know of

@@ -209,7 +209,7 @@ function fromRequests(
     try {
       const read =
         'json' in request ? readJsonRequest(model, request.json) : readInferRequest(model, request.bytes);
-      rows.push(...read.rows);
+      rows.push(...rowsOfRequest(model, read.inputs, read.rows));
     } catch (error) {
       if (!(error instanceof InputError)) throw error;
       wrong += 1;

@@ -1,0 +1,188 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { InputError } from '../artifacts/index.js';
+import type { Bodies } from './bodies.js';
+import { type CalledModel, findModel } from './called-model.js';
+import type { Counters } from './counters.js';
+import { BYTES_TYPE, HEADER_LENGTH, JSON_TYPE, RETRY_AFTER_S } from './http-headers.js';
+import { type InferRequest, readInferRequest } from './infer-request.js';
+import { type InferResponse, writeInferResponse } from './infer-response.js';
+import type { OpenedBundle } from './opened-bundle.js';
+import { StatusError } from './status-error.js';
+import type { Intake, SubmitEnding } from './submit.js';
+import { answerAndClose, endIfSlow, worthKeeping } from './unread-body.js';
+
+const NO_BODY = Buffer.alloc(0);
+
+/** InferParts are the parts behind the routes for inference. */
+export interface InferParts {
+  readonly bundle: OpenedBundle;
+  readonly intake: Intake;
+  readonly counters: Counters;
+  readonly bodies: Bodies;
+}
+
+type InferenceRequest = FastifyRequest<{ Params: CalledModel }>;
+
+/** Exchange is a request and its reply, as fastify hands them over. */
+interface Exchange {
+  readonly request: InferenceRequest;
+  readonly reply: FastifyReply;
+}
+
+/**
+ * addInferRoutes adds the routes for inference. A request is admitted when its headers are here, read when its body is,
+ * submitted, and answered by how it ended.
+ */
+export function addInferRoutes(app: FastifyInstance, parts: InferParts): void {
+  const onRequest = (request: InferenceRequest, reply: FastifyReply, done: () => void): void =>
+    admit(parts.intake, { request, reply }, done);
+  const handle = (request: InferenceRequest, reply: FastifyReply) => infer(parts, { request, reply });
+  app.post<{ Params: CalledModel }>('/v2/models/:model/infer', { onRequest }, handle);
+  app.post<{ Params: CalledModel }>('/v2/models/:model/versions/:version/infer', { onRequest }, handle);
+}
+
+/** admit lets the body of a request be read, or answers it without. */
+function admit(intake: Intake, exchange: Exchange, read: () => void): void {
+  const { params, raw } = exchange.request;
+  const admitted = intake.admit(params);
+  switch (admitted.kind) {
+    case 'unknown':
+      throw new StatusError(404, admitted.why);
+    case 'turnedAway':
+      void admitted.ending.then((ending) => answerUnread(exchange, ending));
+      return;
+    case 'admitted':
+      raw.once('end', () => admitted.ended(true));
+      raw.once('close', () => admitted.ended(false));
+      read();
+      return;
+  }
+}
+
+/** infer reads a request, submits it, and answers by how it ended. */
+async function infer(parts: InferParts, { request, reply }: Exchange): Promise<FastifyReply> {
+  const { intake, bodies } = parts;
+  const cameNs = intake.now();
+  const body = (request.body as Buffer | undefined) ?? NO_BODY;
+  const inference = readInference(parts, request, body);
+  const { inputs, timeoutUs } = inference;
+  const client = new AbortController();
+  const left = () => client.abort();
+  reply.raw.on('close', left);
+  const ending = await intake.submit(request.params, inputs, { cameNs, timeoutUs, signal: client.signal });
+  reply.raw.off('close', left);
+  if (ending.kind !== 'answered') {
+    sendFailure(reply, failureOf(ending));
+    return reply;
+  }
+  const response = written(request.params.model, inference, ending);
+  if (response instanceof Error) {
+    const why = `the answer cannot be written, ask for binary data: ${response.message}`;
+    sendFailure(reply, failureOf({ kind: 'failed', why }));
+    return reply;
+  }
+  // Every batch with its rows has come back and the answer is a copy, so nothing uses the body any more.
+  bodies.giveBack(body);
+  const { body: answer, headerLength } = response;
+  if (headerLength === undefined) void reply.type(JSON_TYPE).send(answer);
+  else void reply.type(BYTES_TYPE).header(HEADER_LENGTH, headerLength).send(answer);
+  return reply;
+}
+
+/** @throws InputError with every fault of the request, which is counted then; StatusError where there is no such model */
+function readInference(
+  { bundle, counters }: InferParts,
+  { params, headers }: InferenceRequest,
+  body: Buffer,
+): InferRequest {
+  const index = calledIndex(bundle, params);
+  try {
+    return readInferRequest(bundle.models[index]!, body, headers[HEADER_LENGTH] as string | undefined);
+  } catch (error) {
+    counters.refused(index);
+    throw error;
+  }
+}
+
+/** calledIndex gives the index of the model that is called. @throws StatusError where there is none */
+export function calledIndex(bundle: OpenedBundle, called: CalledModel): number {
+  const index = findModel(bundle, called);
+  if (typeof index !== 'number') throw new StatusError(404, index.why);
+  return index;
+}
+
+/**
+ * written gives the bytes of an answer, or why it has none: it may be more text than one string holds. The client asked
+ * for it, so the server goes on.
+ */
+function written(
+  model: string,
+  inference: InferRequest,
+  answer: Extract<SubmitEnding, { kind: 'answered' }>,
+): InferResponse | Error {
+  try {
+    return writeInferResponse(model, inference, answer);
+  } catch (error) {
+    return error as Error;
+  }
+}
+
+/** answerUnread answers a request that was turned away as soon as its headers were here, without its body. */
+function answerUnread({ request, reply }: Exchange, ending: UnansweredEnding): void {
+  const failure = failureOf(ending);
+  if (failure === undefined) return;
+  if (worthKeeping(request.raw)) {
+    sendFailure(reply, failure);
+    endIfSlow(request.raw);
+    return;
+  }
+  reply.hijack();
+  const { status, headers, body } = failure;
+  const whole = { status, headers: { 'content-type': JSON_TYPE, ...headers }, body: JSON.stringify(body) };
+  answerAndClose(request.raw, reply.raw, whole);
+}
+
+/** UnansweredEnding is the ending of a request without outputs. */
+type UnansweredEnding = Exclude<SubmitEnding, { kind: 'answered' }>;
+
+/** Failure is what a client is told of such an ending. */
+interface Failure {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Readonly<Record<string, string>>;
+}
+
+/** failureOf says an ending in the words of HTTP. It is undefined where the client is gone. */
+function failureOf(ending: UnansweredEnding): Failure | undefined {
+  switch (ending.kind) {
+    case 'unknown':
+      return { status: 404, headers: {}, body: { error: ending.why } };
+    case 'refused': {
+      const { message } = new InputError(`infer with ${ending.model}`, ending.faults);
+      return { status: 400, headers: {}, body: { error: message } };
+    }
+    case 'dropped': {
+      const { reason, place } = ending;
+      const body = { error: `Dropped: ${DROP_WORDS[reason]}`, reason, place };
+      return { status: 503, headers: { 'retry-after': RETRY_AFTER_S }, body };
+    }
+    case 'failed': {
+      const error = `Cannot infer: ${ending.why || 'the execution failed'}`;
+      return { status: 500, headers: {}, body: { error } };
+    }
+    case 'cancelled':
+      return undefined;
+  }
+}
+
+const DROP_WORDS = {
+  deadline: 'it could not be answered by its deadline',
+  'device-down': 'its device went down, or none came up, and no other could serve it in time',
+  'queue-full': 'more requests are in flight than the server holds',
+  draining: 'the server is closing',
+  overload: 'more requests come than can be answered in time',
+} as const;
+
+function sendFailure(reply: FastifyReply, failure: Failure | undefined): void {
+  if (failure !== undefined) void reply.code(failure.status).headers(failure.headers).send(failure.body);
+}

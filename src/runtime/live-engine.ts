@@ -1,0 +1,148 @@
+import { streamsOf } from '../random/index.js';
+import { type ChosenScheduler, makeCore, poolsServedBy } from '../serving/index.js';
+import { Counters } from './counters.js';
+import { crowdedByDevices, LiveDevice, planDevices } from './live-device.js';
+import { LiveDriver } from './live-driver.js';
+import { LoadWatch } from './load-watch.js';
+import type { OpenedBundle } from './opened-bundle.js';
+import { Intake } from './submit.js';
+import type { ServeEvent, ServeOptions } from './types.js';
+
+/** What the core draws is the same in every run, so that a logged run can be replayed. */
+const CORE_SEED = 1;
+
+/** EngineOptions says how a bundle is run. */
+export interface EngineOptions extends Pick<ServeOptions, 'onDecision' | 'signal'> {
+  readonly scheduler: ChosenScheduler;
+  readonly log: (event: ServeEvent) => void;
+}
+
+/** LiveEngine runs a bundle whatever the protocol of its clients: its devices, the driver of them, and its counters. */
+export class LiveEngine {
+  /** Where fronts call in. */
+  readonly intake: Intake;
+  readonly counters: Counters;
+  private readonly devices: LiveDevice[];
+  private readonly driver: LiveDriver;
+  private readonly up: Set<number> = new Set();
+
+  constructor(
+    private readonly bundle: OpenedBundle,
+    private readonly options: EngineOptions,
+  ) {
+    const { scheduler, log, onDecision } = options;
+    this.counters = new Counters(bundle, () => this.driver, watchedArrivals(bundle, log));
+    this.devices = planDevices(bundle).map((plan, device) => {
+      const duties = poolsServedBy(bundle.topology.devices[device]!).map((pool) => ({
+        pool,
+        work: bundle.work[pool]!,
+        largestBatch: bundle.topology.pools[pool]!.batch,
+      }));
+      return new LiveDevice(plan, duties, {
+        up: () => this.deviceUp(device),
+        down: (why) => this.deviceDown(device, why),
+        failed: (why) => log({ kind: 'notStarted', device: this.nameOf(device), why }),
+        off: () => this.deviceOff(device),
+        restarted: () => this.counters.restarted(device),
+      });
+    });
+    this.driver = new LiveDriver(bundle, this.devices, {
+      makeCore: (decisions) =>
+        makeCore(scheduler, bundle.topology, { decisions, streams: streamsOf(CORE_SEED, 'core') }),
+      observer: {
+        batch: (record) => this.counters.batch(record),
+        failure: (pool, device, why) => {
+          this.counters.executionFailed(pool);
+          log({ kind: 'batchFailed', device: this.nameOf(device), why });
+        },
+      },
+      log: onDecision,
+    });
+    this.intake = new Intake(bundle, this.driver, this.counters);
+  }
+
+  /** start starts and warms the devices that are in use from the beginning. It resolves when all of them are up. */
+  async start(): Promise<void> {
+    const { log, signal } = this.options;
+    const used = this.devices.filter((_, device) => this.bundle.topology.devices[device]!.standby !== true);
+    let done = 0;
+    await settleAll(
+      used.map(async (device) => {
+        signal?.throwIfAborted();
+        await device.start();
+        done += 1;
+        log({ kind: 'loading', device: device.plan.name, done, of: used.length });
+      }),
+    );
+    signal?.throwIfAborted();
+    const crowded = crowdedByDevices(this.devices.map(({ plan }) => plan));
+    if (crowded !== undefined) log({ kind: 'crowded', why: crowded });
+  }
+
+  /** drain takes no more requests, and resolves when every request has its ending. */
+  async drain(): Promise<void> {
+    await this.driver.drain();
+    this.driver.stop();
+  }
+
+  /** close ends the devices, of an engine that has drained. */
+  async close(): Promise<void> {
+    await Promise.all(this.devices.map((device) => device.close()));
+  }
+
+  /** pending counts the requests without an ending. */
+  get pending(): number {
+    return this.driver.pending;
+  }
+
+  /** everyPoolUp says whether each pool has a device that takes work. */
+  everyPoolUp(): boolean {
+    return this.bundle.topology.pools.every((pool) => pool.devices.some((device) => this.up.has(device)));
+  }
+
+  executorPids(): readonly number[] {
+    return this.devices.flatMap(({ pid }) => (pid === undefined ? [] : [pid]));
+  }
+
+  coreTime(): { decideUs: number; calls: number; requests: number } {
+    const { decideUs, decideCalls, requestCount } = this.driver;
+    return { decideUs, calls: decideCalls, requests: requestCount };
+  }
+
+  private nameOf(device: number): string {
+    return this.bundle.topology.devices[device]!.name;
+  }
+
+  private deviceUp(device: number): void {
+    this.up.add(device);
+    this.counters.device(device, true);
+    this.driver.deviceUp(device);
+    this.options.log({ kind: 'deviceUp', device: this.nameOf(device) });
+  }
+
+  private deviceOff(device: number): void {
+    this.up.delete(device);
+    this.counters.device(device, false);
+  }
+
+  private deviceDown(device: number, why: string): void {
+    this.deviceOff(device);
+    this.driver.deviceDown(device);
+    this.options.log({ kind: 'deviceDown', device: this.nameOf(device), why });
+  }
+}
+
+/** settleAll waits for all starts before it throws the first error, so that no start goes on after it. */
+async function settleAll(starts: Promise<void>[]): Promise<void> {
+  const results = await Promise.allSettled(starts);
+  const failed = results.find((result) => result.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+}
+
+/** watchedArrivals gives what is called for each arrival: the load of a gear plan is compared with the planned one. */
+function watchedArrivals({ plan }: OpenedBundle, log: (event: ServeEvent) => void): () => void {
+  if (plan.kind !== 'gear-plan') return () => {};
+  const fromMs = performance.now();
+  const watch = new LoadWatch(plan, (share) => log({ kind: 'loadStrayed', share }));
+  return () => watch.arrived(performance.now() - fromMs);
+}

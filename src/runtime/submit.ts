@@ -1,0 +1,116 @@
+import { type Fault, fault } from '../artifacts/index.js';
+import type { Tensors } from '../execution/index.js';
+import { Admission } from './admission.js';
+import { type CalledModel, findModel, type UnknownModel } from './called-model.js';
+import type { Counters } from './counters.js';
+import type { Ending, LiveDriver } from './live-driver.js';
+import type { OpenedBundle } from './opened-bundle.js';
+import { refusedIndex } from './refused-index.js';
+import { checkedRows } from './request-tensors.js';
+
+/** SubmitOptions says what a front knows of a request beside its tensors. */
+export interface SubmitOptions {
+  /** When it came, as `Intake.now()` told it within this turn of the event loop; the default is now. */
+  readonly cameNs?: number;
+  /** The client's own timeout. It counts when it is shorter than the model's SLO. */
+  readonly timeoutUs?: number | undefined;
+  /** A signal that the client is gone, and wants no answer any more. */
+  readonly signal?: AbortSignal;
+}
+
+/** SubmitEnding says how a request ended that a front has submitted. A front says it in the words of its protocol. */
+export type SubmitEnding = Ending | UnknownModel | RefusedTensors | { readonly kind: 'cancelled' };
+
+/** RefusedTensors says what is wrong with the tensors of a request. */
+export interface RefusedTensors {
+  readonly kind: 'refused';
+  readonly model: string;
+  readonly faults: readonly Fault[];
+}
+
+/** Admitted says whether the tensors of a request that a client announces are worth reading. */
+export type Admitted =
+  | UnknownModel
+  /** They are. `ended` is to be called when they have been read (true), or will not come (false). */
+  | { readonly kind: 'admitted'; readonly ended: (isIn: boolean) => void }
+  /** They are not: the request is dropped without them. */
+  | { readonly kind: 'turnedAway'; readonly ending: Promise<DroppedEnding> };
+
+type DroppedEnding = Extract<Ending, { kind: 'dropped' }>;
+
+/**
+ * Intake takes requests in, whatever the protocol by which they come, and counts them. A front asks `admit` where it
+ * hears of a request before it has read its tensors, and calls `submit` with them.
+ */
+export class Intake {
+  private readonly admission: Admission;
+
+  constructor(
+    private readonly bundle: OpenedBundle,
+    private readonly driver: Pick<LiveDriver, 'now' | 'submit' | 'turnAway' | 'wouldDrop'>,
+    private readonly counters: Counters,
+  ) {
+    this.admission = new Admission(bundle.models, driver);
+  }
+
+  /** now gives the time by the clock of `SubmitOptions.cameNs`. */
+  now(): number {
+    return this.driver.now();
+  }
+
+  /** admit turns a request away that would be dropped once it is read. Others count as being read until `ended` is called. */
+  admit(called: CalledModel): Admitted {
+    const model = findModel(this.bundle, called);
+    if (typeof model !== 'number') return model;
+    if (!this.admission.wouldDrop(model)) return { kind: 'admitted', ended: this.admission.reading(model) };
+    this.counters.arrived(model);
+    const ending = new Promise<DroppedEnding>((resolve) => {
+      this.driver.turnAway(model, (ended, times) => {
+        this.counters.ended(model, ended, times);
+        if (ended.kind === 'dropped') resolve(ended);
+      });
+    });
+    return { kind: 'turnedAway', ending };
+  }
+
+  /**
+   * submit lets a model run on tensors. Nothing may change them before the request has ended.
+   * @param tensors the model's inputs by name, each of all rows
+   * @returns how the request ended
+   */
+  submit(called: CalledModel, tensors: Tensors, options: SubmitOptions = {}): Promise<SubmitEnding> {
+    const at = options.cameNs ?? this.now();
+    const model = findModel(this.bundle, called);
+    if (typeof model !== 'number') return Promise.resolve(model);
+    const { name, sloNs } = this.bundle.models[model]!;
+    const faults: Fault[] = [];
+    const rows = checkedRows(this.bundle.models[model]!, tensors, faults);
+    if (faults.length > 0) {
+      this.counters.refused(model);
+      return Promise.resolve({ kind: 'refused', model: name, faults });
+    }
+    const { timeoutUs = Number.POSITIVE_INFINITY, signal } = options;
+    const arrival = { at, model, deadlineNs: at + Math.min(sloNs, 1e3 * timeoutUs) };
+    this.counters.arrived(model);
+    return new Promise((resolve) => {
+      const ticket = this.driver.submit(arrival, rows, (ending, times) => {
+        signal?.removeEventListener('abort', leave);
+        this.counters.ended(model, ending, times);
+        resolve(refusedByModel(ending, name, rows) ?? ending);
+      });
+      const leave = () => {
+        if (!ticket.cancel()) return;
+        this.counters.cancelled(model);
+        resolve({ kind: 'cancelled' });
+      };
+      if (signal?.aborted) leave();
+      else signal?.addEventListener('abort', leave, { once: true });
+    });
+  }
+}
+
+/** refusedByModel tells a failure that the request's own data have caused from others. */
+function refusedByModel(ending: Ending, model: string, rows: readonly Tensors[]): RefusedTensors | undefined {
+  const refused = ending.kind === 'failed' ? refusedIndex(ending.why, rows) : undefined;
+  return refused === undefined ? undefined : { kind: 'refused', model, faults: [fault(refused)] };
+}
