@@ -46,6 +46,14 @@ export class Terminal {
     this.screen.write(await tableText(shown, { columns, head: (text) => style.bold(text) }));
   }
 
+  /** parts prints lines and tables of the result for people, in their order. It is silent with `json`. */
+  async parts(parts: readonly (string | TableView)[]): Promise<void> {
+    for (const part of parts) {
+      if (typeof part === 'string') this.line(part);
+      else await this.table(part);
+    }
+  }
+
   /** document prints the one JSON document of the result. It is silent without `json`, and after the first document. */
   document(value: unknown): void {
     if (!this.carries.json || this.printed) return;

@@ -43,6 +43,6 @@ export type { Application, PlanOf, PlanPart, PlanWorld, ServedTensors, ToldDiffe
 export { planChoices, plannedScheduler, replayFaults, servingFaults } from './plan-scheduler.js';
 export { applicationsOf, PLAN_KINDS, PLANS, planOf, planTopologyOf } from './plan-table.js';
 export { diffPlans, type PlanDiff, topologyOf } from './pooled/index.js';
-export type { PlanKind, ServedPlan } from './served-plan.js';
+export type { PlanFile, PlanKind, ServedPlan } from './served-plan.js';
 export { checkDeviceCount, MOST_LISTED, seatsFrom } from './stages/index.js';
 export type { TopologyOptions } from './topology-options.js';

@@ -1,7 +1,16 @@
 import type { CompareRow, ComparisonDocument } from '../artifacts/index.js';
-import { type AccuracyInterval, counted } from '../artifacts/index.js';
-import { accuracyCell, overlap } from './interval.js';
-import { figure, orDash, percent, plain, type Table } from './table.js';
+import {
+  accuracyText,
+  always,
+  type BestFigure,
+  type CompareColumn,
+  figureOrDash,
+  mixWords,
+} from './compare-cells.js';
+import { overlap } from './interval.js';
+import type { ComparedKind } from './kinds/kind-report.js';
+import { EVERY_KIND, KINDS } from './kinds/kinds.js';
+import { orDash, percent, plain, type Table } from './table.js';
 
 /** For a table with more rows than fit on a screen, a line sums up the results. */
 const LONG_TABLE = 20;
@@ -12,25 +21,32 @@ const MOST_REASONS = 10;
 /**
  * compareTable has one row per case and marks the frontier. It leaves out the columns for which no row has a figure
  * (SLO, margin, costs, frontier), and the value per weight where there is one model or the objective is not throughput.
- * Cascades have accuracy, p95 and devices in place of throughput and utilisation.
+ * What plans of a kind have besides, `KINDS` says.
  */
 export function compareTable({ rows }: ComparisonDocument): Table {
-  const columns = COLUMNS.filter(({ wanted }) => wanted(rows));
+  const columns = columnsOf(rows).filter(({ wanted }) => wanted(rows));
   return {
     columns: columns.map(({ head }) => head),
     rows: rows.map((row) => columns.map(({ cell }) => cell(row))),
   };
 }
 
-interface Column {
-  readonly head: string;
-  readonly wanted: (rows: readonly CompareRow[]) => boolean;
-  readonly cell: (row: CompareRow) => string;
+/** columnsOf lists the columns that a comparison may have: those of all kinds, and between them those of its own. */
+function columnsOf(rows: readonly CompareRow[]): CompareColumn[] {
+  const { merit, service, use } = comparedOf(rows);
+  return [...ASKED, ...merit, ...COSTS, ...service, ...LEAST, ...use, ...PROOF];
 }
 
-const always = (): boolean => true;
+/**
+ * comparedOf tells what a comparison has by the kind of its plans. Where there is no plan, there is nothing to tell them by
+ * and nothing to show of them: all kinds look alike then, as pooled ones do.
+ */
+function comparedOf(rows: readonly CompareRow[]): ComparedKind {
+  const own = EVERY_KIND.find(({ compared }) => rows.some(compared.isOwn)) ?? KINDS['pooled-plan'];
+  return own.compared;
+}
 
-const COLUMNS: readonly Column[] = [
+const ASKED: readonly CompareColumn[] = [
   { head: 'mix', wanted: always, cell: mixWords },
   {
     head: 'SLO',
@@ -48,57 +64,38 @@ const COLUMNS: readonly Column[] = [
     cell: ({ margin }) => orDash(margin, percent),
   },
   { head: 'plan', wanted: always, cell: ({ status }) => status },
-  {
-    head: 'accuracy',
-    wanted: isOfCascades,
-    cell: ({ accuracy }) => accuracyText(accuracy),
-  },
-  {
-    head: 'with 95 % confidence',
-    wanted: isOfCascades,
-    cell: ({ accuracyInterval }) => orDash(accuracyInterval, intervalWords),
-  },
-  { head: 'p95 ms', wanted: isOfCascades, cell: ({ p95Ms }) => shown(p95Ms) },
-  { head: 'devices', wanted: isOfCascades, cell: ({ used }) => orDash(used, (mix) => mixWords({ mix })) },
-  {
-    head: 'requests/s',
-    wanted: (rows) => !isOfCascades(rows),
-    cell: ({ throughputRps }) => shown(throughputRps),
-  },
+];
+
+const COSTS: readonly CompareColumn[] = [
   {
     head: 'per weight',
     wanted: (rows) =>
       rows.some(({ models = [], objective }) => models.length > 1 && objective?.kind === 'throughput'),
-    cell: ({ objective }) => shown(objective?.value),
+    cell: ({ objective }) => figureOrDash(objective?.value),
   },
-  { head: 'holds', wanted: holds, cell: ({ heldRps }) => shown(heldRps) },
-  { head: 'cost/h', wanted: hasCost, cell: ({ hourlyCost }) => shown(hourlyCost) },
+  { head: 'holds', wanted: holds, cell: ({ heldRps }) => figureOrDash(heldRps) },
+  { head: 'cost/h', wanted: hasCost, cell: ({ hourlyCost }) => figureOrDash(hourlyCost) },
   {
     head: 'cost/million',
     wanted: hasCost,
-    cell: ({ costPerMillionRequests }) => shown(costPerMillionRequests),
+    cell: ({ costPerMillionRequests }) => figureOrDash(costPerMillionRequests),
   },
   {
     head: 'cost/million held',
     wanted: (rows) => rows.some(({ costPerMillionHeld }) => costPerMillionHeld !== undefined),
-    cell: ({ costPerMillionHeld }) => shown(costPerMillionHeld),
+    cell: ({ costPerMillionHeld }) => figureOrDash(costPerMillionHeld),
   },
-  {
-    head: 'in time',
-    wanted: isOfPipelines,
-    cell: ({ attainment }) => orDash(attainment, (share) => percent(share, 2)),
-  },
-  { head: 'p99 ms', wanted: isOfPipelines, cell: ({ p99Ms }) => shown(p99Ms) },
+];
+
+const LEAST: readonly CompareColumn[] = [
   {
     head: 'least SLO ms',
     wanted: (rows) => rows.some(({ smallestFeasibleSloMs }) => smallestFeasibleSloMs !== undefined),
-    cell: ({ smallestFeasibleSloMs }) => shown(smallestFeasibleSloMs),
+    cell: ({ smallestFeasibleSloMs }) => figureOrDash(smallestFeasibleSloMs),
   },
-  {
-    head: 'utilisation',
-    wanted: (rows) => !isOfPipelines(rows) && !isOfCascades(rows),
-    cell: ({ utilisation }) => orDash(utilisation, percent),
-  },
+];
+
+const PROOF: readonly CompareColumn[] = [
   {
     head: 'gap',
     wanted: always,
@@ -115,34 +112,8 @@ function holds(rows: readonly CompareRow[]): boolean {
   return rows.some(({ heldRps }) => heldRps !== undefined);
 }
 
-function isOfPipelines(rows: readonly CompareRow[]): boolean {
-  return rows.some(({ attainment }) => attainment !== undefined);
-}
-
-function isOfCascades(rows: readonly CompareRow[]): boolean {
-  return rows.some(({ accuracy }) => accuracy !== undefined);
-}
-
 function hasCost(rows: readonly CompareRow[]): boolean {
   return rows.some(({ hourlyCost }) => hourlyCost !== undefined);
-}
-
-function shown(value: number | undefined): string {
-  return orDash(value, figure);
-}
-
-function intervalWords({ low, high, samples }: AccuracyInterval): string {
-  return `${percent(low)} – ${percent(high)} (${counted(samples, 'sample')})`;
-}
-
-function accuracyText(share: number | undefined): string {
-  return orDash(share, (one) => percent(one, 2));
-}
-
-/** mixWords writes a mix as `25 L4 + 75 T4`, without the classes that have no GPUs. */
-function mixWords({ mix, unlimited = [] }: Pick<CompareRow, 'mix' | 'unlimited'>): string {
-  const parts = Object.entries(mix).flatMap(([name, count]) => (count > 0 ? [`${count} ${name}`] : []));
-  return [...parts, ...unlimited.map((name) => `any ${name}`)].join(' + ') || 'no GPU';
 }
 
 /**
@@ -182,39 +153,35 @@ function openLines(rows: readonly CompareRow[]): string[] {
   ];
 }
 
-/**
- * summaryOf counts the rows and names the one with the most throughput, or of cascades the most accurate and the fastest,
- * and the cheapest per request.
- */
+/** summaryOf counts the rows and names those with the best figures that plans of their kind have, and the cheapest per request. */
 function summaryOf(rows: readonly CompareRow[]): string {
   const planned = rows.filter(({ status }) => hasPlan(status));
-  const best = (
-    words: string,
-    figureOf: (row: CompareRow) => number | undefined,
-    text: (value: number, row: CompareRow) => string = shown,
-  ) => {
-    const merit = (row: CompareRow) => figureOf(row) ?? -Number.MAX_VALUE;
-    const [row] = planned.toSorted((a, b) => merit(b) - merit(a));
-    const value = row && figureOf(row);
-    return row === undefined || value === undefined
-      ? []
-      : [`${words}: ${text(Math.abs(value), row)} with ${caseWords(row)}`];
-  };
-  const less = (value: number | undefined) => (value === undefined ? value : -value);
   return [
     `${rows.length} compared: ${planned.length} with a plan`,
-    ...(isOfCascades(rows)
-      ? [
-          ...best(
-            'most accurate on these records',
-            ({ accuracy }) => accuracy,
-            (accuracy, { accuracyInterval }) => accuracyCell(accuracy, accuracyInterval),
-          ),
-          ...best('least p95 ms', ({ p95Ms }) => less(p95Ms)),
-        ]
-      : best('most requests/s', ({ throughputRps }) => throughputRps)),
-    ...best('least cost/million', ({ costPerMillionRequests }) => less(costPerMillionRequests)),
+    ...[...comparedOf(rows).best, CHEAPEST].flatMap((best) => bestOf(planned, best)),
   ].join('; ');
+}
+
+const CHEAPEST: BestFigure = {
+  words: 'least cost/million',
+  figureOf: ({ costPerMillionRequests }) => costPerMillionRequests,
+  isLeast: true,
+};
+
+function bestOf(
+  planned: readonly CompareRow[],
+  { words, figureOf, isLeast, text = figureOrDash }: BestFigure,
+): string[] {
+  const merit = (row: CompareRow): number => {
+    const value = figureOf(row);
+    if (value === undefined) return -Number.MAX_VALUE;
+    return isLeast ? -value : value;
+  };
+  const [row] = planned.toSorted((a, b) => merit(b) - merit(a));
+  const value = row && figureOf(row);
+  return row === undefined || value === undefined
+    ? []
+    : [`${words}: ${text(Math.abs(value), row)} with ${caseWords(row)}`];
 }
 
 function hasPlan(status: CompareRow['status']): boolean {

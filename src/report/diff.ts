@@ -1,6 +1,13 @@
 import { type Changed, type ChangedWords, counted, type PlanDifference } from '../artifacts/index.js';
 import type { PlanDiff } from '../plans/index.js';
-import { figure, orDash, percent, type Table } from './table.js';
+import { differenceTables } from './kinds/kinds.js';
+import { apart, figure, gpusText, orDash, type Part, percent, type Table } from './table.js';
+
+/** differenceParts show what two plans differ in. */
+export function differenceParts(difference: PlanDifference): Part[] {
+  const tables = [diffTable(difference), ...differenceTables(difference), fieldDiffTable(difference)];
+  return [diffHeadline(difference), ...apart(tables)];
+}
 
 /**
  * diffHeadline states in a sentence the change of the objective's value, and how many GPUs would serve something else.
@@ -29,22 +36,9 @@ export function diffTable({ models, classes }: Pick<PlanDifference, 'models' | '
         ...rowOfWords(name, 'served by', switching),
       ],
     ),
-    ...classes.flatMap(({ name, used }) => rowIfChanged(name, 'GPUs in use', used, count)),
+    ...classes.flatMap(({ name, used }) => rowIfChanged(name, 'GPUs in use', used, gpusText)),
   ];
   return { columns: ['of', 'what', 'before', 'after', 'change'], rows };
-}
-
-/** pipelineDiffTable lists the pipelines that come, go or change their rate. */
-export function pipelineDiffTable({ models }: PlanDiff): Table {
-  const rows = models.flatMap(({ name, pipelines }) =>
-    pipelines.map(({ pipeline, throughputRps, gpus }) => [
-      name,
-      pipeline,
-      `${figure(throughputRps.before)} → ${figure(throughputRps.after)}`,
-      `${count(gpus.before)} → ${count(gpus.after)}`,
-    ]),
-  );
-  return { columns: ['model', 'pipeline', 'requests/s', 'GPUs'], rows };
 }
 
 /** rowIfChanged gives a row for a figure that differs. A side without it has a dash. */
@@ -72,29 +66,8 @@ export function fieldDiffTable({ fields = [] }: Pick<PlanDifference, 'fields'>):
   return { columns: ['field', 'before', 'after'], rows };
 }
 
-/** gearDiffTable lists the loads that two plans of cascades serve differently. */
-export function gearDiffTable({ gears = [] }: Pick<PlanDifference, 'gears'>): Table {
-  const rows = gears.flatMap(({ fromRps, toRps, cascade, batching, accuracy, p95Ms, sharesDiffer }) => {
-    const loads = `${figure(fromRps)} to ${figure(toRps)}`;
-    const changed = [
-      ['cascade', cascade.before ?? '—', cascade.after ?? '—'],
-      ['batches of', batching.before ?? '—', batching.after ?? '—'],
-      ['accuracy', orDash(accuracy.before, accuracyText), orDash(accuracy.after, accuracyText)],
-      ['p95 ms', orDash(p95Ms.before, figure), orDash(p95Ms.after, figure)],
-    ].filter(([, before, after]) => before !== after);
-    const shares = sharesDiffer ? [['shares of devices', '', 'others']] : [];
-    return [...changed, ...shares].map((row) => [loads, ...row]);
-  });
-  return { columns: ['requests/s', 'what', 'before', 'after'], rows };
-}
-
 function accuracyText(share: number): string {
   return percent(share, 2);
-}
-
-/** count writes a number of GPUs, without a fraction when it is whole. */
-function count(gpus: number): string {
-  return Number.isInteger(gpus) ? String(gpus) : figure(gpus);
 }
 
 function arrow({ before, after }: Changed): string {

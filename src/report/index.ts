@@ -2,54 +2,20 @@
  * This room shows results to people.
  *
  * It takes result objects, and gives tables as values, sentences, and formatted figures. It draws and prints nothing:
- * `cli` does, with a table library. Start reading at `table.ts`, then the file of a command.
+ * `cli` does, with a table library. Start reading at `table.ts`, then the file of a command; what plans of one kind have of
+ * their own is in `kinds/`, where `kinds.ts` has an entry for each.
  */
 export { bundleTable } from './bundle.js';
 export { compareNotes, compareTable } from './compare.js';
 export { deviceTable } from './devices.js';
-export { diffHeadline, diffTable, fieldDiffTable, gearDiffTable, pipelineDiffTable } from './diff.js';
-export {
-  bindingText,
-  classExplanationTable,
-  infeasibilityTable,
-  sloExplanationTable,
-} from './explain.js';
-export {
-  answeredTable,
-  cascadeLines,
-  cascadeWindowTable,
-  familyTable,
-  frontierTable,
-  gearHeadlines,
-  gearTable,
-  gearUseTable,
-  heldTable,
-  oneMoreLine,
-} from './gears.js';
+export { differenceParts, diffHeadline, diffTable } from './diff.js';
 export { proposalTable, proposedDevicesTable } from './init.js';
+export { infeasibilityTable } from './kinds/explain.js';
+export { familyTable } from './kinds/gears.js';
+export { solvedParts, solvedRemarks } from './kinds/kinds.js';
+export { planSetParts } from './kinds/pipeline.js';
+export { notHeldText, timingLines } from './kinds/pooled.js';
 export { answeredByLine, labelledLine, loadModelTable, loadTable } from './load.js';
-export {
-  pathTable,
-  pipelineHeadline,
-  planSetLine,
-  planSetTable,
-  sampleLines,
-  setClassTable,
-  stageChangeTable,
-  stageClassTable,
-  stageDiffTable,
-  stageTable,
-  standbyLines,
-} from './pipeline.js';
-export {
-  classUseTable,
-  holdLines,
-  notHeldText,
-  pipelineTable,
-  planHeadline,
-  timesText,
-  timingLines,
-} from './plan.js';
 export {
   blockTable,
   boundaryChangeLine,
@@ -59,20 +25,8 @@ export {
   warningLines,
 } from './profile.js';
 export { edgeTable, measuredLines, visitTable } from './sampled.js';
-export {
-  busyTable,
-  dropTable,
-  largestLoads,
-  missedShares,
-  outcomeTable,
-  poolTable,
-  runsTable,
-  simulationHeadlines,
-  splitTable,
-  sweepTable,
-  windowTable,
-} from './simulate.js';
-export { bytes, figure, milliseconds, percent, type Table } from './table.js';
+export { largestLoads, missedShares, simulationParts, sweepTable } from './simulate.js';
+export { bytes, figure, milliseconds, type Part, percent, type Table } from './table.js';
 export { requestsText, traceTable } from './trace.js';
 export {
   causeLines,

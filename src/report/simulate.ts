@@ -8,7 +8,23 @@ import type {
   SimulationReport,
   SimulationSweep,
 } from '../artifacts/index.js';
-import { count, decimals, figure, orDash, percent, plain, type Table } from './table.js';
+import { EVERY_KIND, simulatedTables } from './kinds/kinds.js';
+import { apart, count, decimals, figure, orDash, type Part, percent, plain, type Table } from './table.js';
+
+/** simulationParts show the report of a simulation. */
+export function simulationParts(report: SimulationReport): Part[] {
+  const general = [runsTable, outcomeTable, splitTable, dropTable, poolTable, busyTable];
+  return [
+    ...simulationHeadlines(report),
+    ...EVERY_KIND.flatMap(({ simulated }) => simulated.lines(report)),
+    ...apart([
+      ...general.map((table) => table(report)),
+      ...simulatedTables(report, 'tables'),
+      windowTable(report),
+      ...simulatedTables(report, 'windows'),
+    ]),
+  ];
+}
 
 /** simulationHeadlines states the outcome of a run in one sentence, and the choices that decided it in another. */
 export function simulationHeadlines(report: SimulationReport): string[] {

@@ -4,6 +4,14 @@ export interface Table {
   readonly rows: readonly (readonly string[])[];
 }
 
+/** Part is one thing that is shown: a table, or a line; an empty line keeps what follows apart. */
+export type Part = string | Table;
+
+/** apart gives the tables that have rows, each with an empty line before it. */
+export function apart(tables: readonly Table[]): Part[] {
+  return tables.flatMap((table) => (table.rows.length === 0 ? [] : ['', table]));
+}
+
 /** Numbers below this are written with an exponent. */
 const LEAST_PLAIN = 1e-6;
 
@@ -53,6 +61,11 @@ export function orDash<T>(value: T | null | undefined, text: (value: T) => strin
 /** count writes a whole number: `57`, `9 184`. */
 export function count(value: number): string {
   return formatted(value, { maximumFractionDigits: 0 });
+}
+
+/** gpusText writes a number of GPUs, without a fraction when it is whole. */
+export function gpusText(gpus: number): string {
+  return Number.isInteger(gpus) ? String(gpus) : figure(gpus);
 }
 
 /** milliseconds writes microseconds as milliseconds, in the manner of `figure` and without the unit. */

@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest';
 import { emittedHead } from '../../src/artifacts/index.js';
 import { diffGears } from '../../src/plans/index.js';
-import { diffHeadline, diffTable, gearDiffTable, stageDiffTable } from '../../src/report/index.js';
+import { diffHeadline, diffTable } from '../../src/report/index.js';
+import { gearDiffTable } from '../../src/report/kinds/gears.js';
+import { stageDiffTable } from '../../src/report/kinds/pipeline.js';
 import { gearPlan } from '../gear-plans.js';
 
 const gearOf = (toRps: number) => ({ toRps, steps: [{ model: 0, shares: [1] }] });

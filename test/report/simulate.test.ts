@@ -1,17 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import type { SimulatedRequests, SimulationReport, SimulationSweep } from '../../src/artifacts/index.js';
+import { largestLoads, missedShares, sweepTable } from '../../src/report/index.js';
 import {
   busyTable,
   dropTable,
-  largestLoads,
-  missedShares,
   outcomeTable,
   poolTable,
   simulationHeadlines,
   splitTable,
-  sweepTable,
   windowTable,
-} from '../../src/report/index.js';
+} from '../../src/report/simulate.js';
 
 const summary = (mean: number) => ({
   count: 1000,

@@ -20,25 +20,10 @@ export function diffCommand(): Command {
       .action(
         action<[string, string], Options>(async ({ terminal }, options, before, after) => {
           const { diffPlanFiles } = await import('../../api/index.js');
-          const {
-            diffHeadline,
-            diffTable,
-            fieldDiffTable,
-            gearDiffTable,
-            pipelineDiffTable,
-            stageDiffTable,
-          } = await import('../../report/index.js');
+          const { differenceParts } = await import('../../report/index.js');
           const diff = await diffPlanFiles(before, after);
           terminal.document(diff);
-          terminal.line(diffHeadline(diff));
-          const views = [diffTable, pipelineDiffTable, gearDiffTable, stageDiffTable, fieldDiffTable].map(
-            (view) => view(diff),
-          );
-          for (const view of views) {
-            if (view.rows.length === 0) continue;
-            terminal.line();
-            await terminal.table(view);
-          }
+          await terminal.parts(differenceParts(diff));
           return options.check && !diff.same ? EXIT.checkFailed : EXIT.done;
         }),
       ),

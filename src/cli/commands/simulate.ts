@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import type { SimulationReport, SimulationSweep } from '../../artifacts/index.js';
+import type { SimulationSweep } from '../../artifacts/index.js';
 import type { SimulationProgress } from '../../simulation/index.js';
 import { EXIT, type ExitCode } from '../exit.js';
 import {
@@ -15,7 +15,6 @@ import {
 } from '../options.js';
 import { fileOf } from '../output.js';
 import { action, type Context } from '../run.js';
-import type { Terminal } from '../terminal.js';
 
 interface Options {
   trace?: string[];
@@ -168,7 +167,7 @@ async function simulateOnce(
   plan: string,
 ): Promise<ExitCode> {
   const { simulatePlan } = await import('../../api/index.js');
-  const { missedShares } = await import('../../report/index.js');
+  const { missedShares, simulationParts } = await import('../../report/index.js');
   const shown = await progress();
   const { report, warnings } = await simulatePlan(plan, {
     ...options,
@@ -183,7 +182,7 @@ async function simulateOnce(
   });
   shown.stop();
   terminal.document(report);
-  await showReport(terminal, report);
+  await terminal.parts(simulationParts(report));
   await terminal.artifact('report', options.output, report);
   if (options.timeline) terminal.line(`timeline: ${options.timeline} (open it at ui.perfetto.dev)`);
   for (const note of report.notes ?? []) terminal.note(`of the plan: ${note}`);
@@ -236,35 +235,6 @@ async function refuseWithSweep(options: Options, plan: string): Promise<void> {
     .filter(([name]) => options[name as keyof Options] !== undefined)
     .map(([, path]) => ({ path, message: 'is for one run, not for --sweep' }));
   if (faults.length > 0) throw new InputError(`sweep ${plan}`, faults);
-}
-
-async function showReport(terminal: Terminal, report: SimulationReport): Promise<void> {
-  const {
-    answeredTable,
-    busyTable,
-    cascadeLines,
-    cascadeWindowTable,
-    dropTable,
-    gearUseTable,
-    outcomeTable,
-    poolTable,
-    runsTable,
-    simulationHeadlines,
-    splitTable,
-    windowTable,
-  } = await import('../../report/index.js');
-  for (const line of simulationHeadlines(report)) terminal.line(line);
-  for (const line of cascadeLines(report)) terminal.line(line);
-  const tables = [
-    ...[runsTable, outcomeTable, splitTable, dropTable, poolTable, busyTable],
-    ...[answeredTable, gearUseTable, windowTable, cascadeWindowTable],
-  ];
-  for (const make of tables) {
-    const view = make(report);
-    if (view.rows.length === 0) continue;
-    terminal.line();
-    await terminal.table(view);
-  }
 }
 
 function progressStep({ seconds: at, ofSeconds, requests }: SimulationProgress): {

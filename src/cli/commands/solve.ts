@@ -1,7 +1,5 @@
 import { Command, Option } from 'commander';
-import type { PipelinePlan } from '../../artifacts/index.js';
-import type { PipelineExplanation } from '../../inferline/index.js';
-import type { InfeasibilityExplanation, PlanExplanation } from '../../milp/index.js';
+import type { InfeasibilityExplanation } from '../../milp/index.js';
 import type { Solved } from '../../specs/index.js';
 import { EXIT, type ExitCode } from '../exit.js';
 import { gap, openShare, positiveNumber, wholeNumber, withJson } from '../options.js';
@@ -98,7 +96,7 @@ async function solveSeveral(
   specs: string[],
 ): Promise<ExitCode> {
   const { refuseForSeveral, solveTogether } = await import('../../specs/index.js');
-  const { planSetLine, planSetTable, setClassTable, standbyLines } = await import('../../report/index.js');
+  const { planSetParts } = await import('../../report/index.js');
   refuseForSeveral({ ...options });
   const { output, work, timeLimit, strictProfile } = options;
   const shown = await progress();
@@ -123,12 +121,7 @@ async function solveSeveral(
     case 'plan-set':
       for (const { name, notes = [] } of solved.plans)
         for (const note of notes) await terminal.warn(`${name}: ${note}`);
-      terminal.line(planSetLine(solved.document));
-      for (const one of solved.plans)
-        for (const line of standbyLines(one)) terminal.line(`${one.name}: ${line}`);
-      terminal.line();
-      await terminal.table(planSetTable(solved.document));
-      await terminal.table(setClassTable(solved.document));
+      await terminal.parts(planSetParts(solved.document, solved.plans));
       if (signal.aborted) return EXIT.interrupted;
       return solved.limitReached ? EXIT.limitWithPlan : EXIT.done;
   }
@@ -140,9 +133,7 @@ async function solveSpecFile(
   spec: string,
 ): Promise<ExitCode> {
   const { solveSpec } = await import('../../specs/index.js');
-  const { classUseTable, holdLines, pipelineTable, planHeadline, timesText, timingLines } = await import(
-    '../../report/index.js'
-  );
+  const { solvedParts, solvedRemarks, timingLines } = await import('../../report/index.js');
   const shown = await progress();
   const solved = await solveSpec(spec, {
     ...options,
@@ -156,35 +147,21 @@ async function solveSpecFile(
   });
   shown.stop();
   terminal.document(solved.document);
-  switch (solved.outcome) {
-    case 'infeasible':
-      await terminal.error(`there is no plan for ${spec}:\n${indent(solved.reasons)}`);
-      if (solved.explanation) await showInfeasible(terminal, solved.explanation);
-      return solved.explanation?.complete === false ? EXIT.interrupted : EXIT.infeasible;
-    case 'no-plan-in-time':
-      await terminal.error(inFlags(await noPlanText(solved, options, signal)));
-      return signal.aborted ? EXIT.interrupted : EXIT.limitWithoutPlan;
-    case 'pipeline-plan':
-      for (const warning of solved.warnings) await terminal.warn(warning);
-      await showPipeline(terminal, solved.plan, solved.explanation);
-      await terminal.artifact('plan', options.output, solved.plan);
-      return exitOf(solved, signal);
-    case 'gear-plan':
-      await showSolvedGears(terminal, solved, options.output);
-      return exitOf(solved, signal);
-    case 'plan': {
-      for (const warning of solved.warnings) await terminal.warn(warning);
-      terminal.note(timesText(solved.document.solver));
-      terminal.line(planHeadline(solved.plan));
-      for (const line of holdLines(solved.plan)) terminal.line(line);
-      terminal.line();
-      await terminal.table(pipelineTable(solved.plan));
-      if (solved.explanation) await showExplanation(terminal, solved.explanation);
-      else await terminal.table(classUseTable(solved.plan));
-      await terminal.artifact('plan', options.output, solved.plan);
-      return exitOf(solved, signal);
-    }
+  if (solved.outcome === 'infeasible') {
+    await terminal.error(`there is no plan for ${spec}:\n${indent(solved.reasons)}`);
+    if (solved.explanation) await showInfeasible(terminal, solved.explanation);
+    return solved.explanation?.complete === false ? EXIT.interrupted : EXIT.infeasible;
   }
+  if (solved.outcome === 'no-plan-in-time') {
+    await terminal.error(inFlags(await noPlanText(solved, options, signal)));
+    return signal.aborted ? EXIT.interrupted : EXIT.limitWithoutPlan;
+  }
+  for (const warning of solved.warnings) await terminal.warn(warning);
+  for (const remark of solvedRemarks(solved)) terminal.note(remark);
+  await terminal.parts(solvedParts(solved));
+  await terminal.artifact('plan', options.output, solved.plan);
+  if (signal.aborted) return EXIT.interrupted;
+  return solved.limitReached ? EXIT.limitWithPlan : EXIT.done;
 }
 
 /** limitFlags names the limits that can have ended a search: those that were given, else its own on the work. */
@@ -217,61 +194,6 @@ async function noPlanText(
   return work === undefined
     ? 'the search did the work that it allows itself before it found a plan; allow more with --work'
     : 'the work was done before a plan was found; give more with --work';
-}
-
-function exitOf({ limitReached }: { readonly limitReached: boolean }, { aborted }: AbortSignal): ExitCode {
-  if (aborted) return EXIT.interrupted;
-  return limitReached ? EXIT.limitWithPlan : EXIT.done;
-}
-
-async function showPipeline(
-  terminal: Terminal,
-  plan: PipelinePlan,
-  explanation: PipelineExplanation | undefined,
-): Promise<void> {
-  const {
-    pathTable,
-    pipelineHeadline,
-    sampleLines,
-    standbyLines,
-    stageChangeTable,
-    stageClassTable,
-    stageTable,
-  } = await import('../../report/index.js');
-  terminal.line(pipelineHeadline(plan));
-  for (const line of [...sampleLines(plan), ...standbyLines(plan)]) terminal.line(line);
-  terminal.line();
-  await terminal.table(stageTable(plan));
-  await terminal.table(stageClassTable(plan));
-  if (explanation === undefined) return;
-  await terminal.table(stageChangeTable(explanation));
-  await terminal.table(pathTable(explanation));
-}
-
-async function showSolvedGears(
-  terminal: Terminal,
-  { plan, warnings, explanation = {} }: Extract<Solved, { readonly outcome: 'gear-plan' }>,
-  output: string | undefined,
-): Promise<void> {
-  const { frontierTable, gearHeadlines, gearTable, heldTable, oneMoreLine } = await import(
-    '../../report/index.js'
-  );
-  for (const warning of warnings) await terminal.warn(warning);
-  for (const line of gearHeadlines(plan)) terminal.line(line);
-  terminal.line();
-  await terminal.table(gearTable(plan));
-  await terminal.table(heldTable(plan));
-  for (const line of oneMoreLine(explanation, plan)) terminal.line(line);
-  if (explanation.frontier !== undefined) await terminal.table(frontierTable(explanation));
-  await terminal.artifact('plan', output, plan);
-}
-
-async function showExplanation(terminal: Terminal, explanation: PlanExplanation): Promise<void> {
-  const { bindingText, classExplanationTable, sloExplanationTable } = await import('../../report/index.js');
-  terminal.line(bindingText(explanation));
-  terminal.line();
-  await terminal.table(classExplanationTable(explanation));
-  await terminal.table(sloExplanationTable(explanation));
 }
 
 async function showInfeasible(terminal: Terminal, explanation: InfeasibilityExplanation): Promise<void> {

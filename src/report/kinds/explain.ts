@@ -1,5 +1,5 @@
-import type { InfeasibilityExplanation, PlanExplanation } from '../milp/index.js';
-import { figure, orDash, plain, type Table } from './table.js';
+import type { InfeasibilityExplanation, PlanExplanation } from '../../milp/index.js';
+import { figure, orDash, plain, type Table } from '../table.js';
 
 /** bindingText states in a sentence what holds the plan back. */
 export function bindingText({ classes, models, complete }: PlanExplanation): string {

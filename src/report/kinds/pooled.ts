@@ -1,6 +1,44 @@
-import { counted, type HeldModel, type PlannedPartition, type PooledPlan } from '../artifacts/index.js';
-import { type NotHeld, notHeldReason, type TimingRound } from '../specs/index.js';
-import { figure, milliseconds, orDash, percent, type Table } from './table.js';
+import {
+  counted,
+  type HeldModel,
+  type PlanDifference,
+  type PlannedPartition,
+  type PooledPlan,
+} from '../../artifacts/index.js';
+import { type NotHeld, notHeldReason, type TimingRound } from '../../specs/index.js';
+import { always, MOST_THROUGHPUT, THROUGHPUT } from '../compare-cells.js';
+import { figure, gpusText, milliseconds, orDash, percent, type Table } from '../table.js';
+import { bindingText, classExplanationTable, sloExplanationTable } from './explain.js';
+import type { KindReport } from './kind-report.js';
+
+/** POOLED says how pooled plans are shown. */
+export const POOLED: KindReport<'pooled-plan'> = {
+  remarks: ({ document }) => [timesText(document.solver)],
+  solved: ({ plan, explanation }) => [
+    ...[planHeadline(plan), ...holdLines(plan), '', pipelineTable(plan)],
+    ...(explanation === undefined
+      ? [classUseTable(plan)]
+      : [
+          ...[bindingText(explanation), ''],
+          ...[classExplanationTable(explanation), sloExplanationTable(explanation)],
+        ]),
+  ],
+  differences: [pipelineDiffTable],
+  simulated: { lines: () => [], tables: [], windows: [] },
+  compared: {
+    isOwn: ({ utilisation }) => utilisation !== undefined,
+    merit: [THROUGHPUT],
+    service: [],
+    use: [
+      {
+        head: 'utilisation',
+        wanted: always,
+        cell: ({ utilisation }) => orDash(utilisation, percent),
+      },
+    ],
+    best: [MOST_THROUGHPUT],
+  },
+};
 
 /** planHeadline states in one line the value of the plan's objective, with its unit, and its proven gap. */
 export function planHeadline(plan: PooledPlan): string {
@@ -147,4 +185,17 @@ function range({ blocks, layers }: PlannedPartition): string {
 /** span writes a half-open range as people count: ` 3`, or `s 0–2`. */
 function span([first, end]: readonly [number, number]): string {
   return end - first === 1 ? ` ${first}` : `s ${first}–${end - 1}`;
+}
+
+/** pipelineDiffTable lists the pipelines that come, go or change their rate. */
+export function pipelineDiffTable({ models }: Pick<PlanDifference, 'models'>): Table {
+  const rows = models.flatMap(({ name, pipelines }) =>
+    pipelines.map(({ pipeline, throughputRps, gpus }) => [
+      name,
+      pipeline,
+      `${figure(throughputRps.before)} → ${figure(throughputRps.after)}`,
+      `${gpusText(gpus.before)} → ${gpusText(gpus.after)}`,
+    ]),
+  );
+  return { columns: ['model', 'pipeline', 'requests/s', 'GPUs'], rows };
 }

@@ -1,13 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { PlannedPartition, PooledPlan } from '../../src/artifacts/index.js';
-import {
-  classUseTable,
-  diffHeadline,
-  pipelineTable,
-  planHeadline,
-  timesText,
-  timingLines,
-} from '../../src/report/index.js';
+import type { PlannedPartition, PooledPlan } from '../../../src/artifacts/index.js';
+import { diffHeadline, timingLines } from '../../../src/report/index.js';
+import { classUseTable, pipelineTable, planHeadline, timesText } from '../../../src/report/kinds/pooled.js';
 
 const PLAN: PooledPlan = {
   kind: 'pooled-plan',

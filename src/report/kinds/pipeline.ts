@@ -1,6 +1,43 @@
-import type { PipelinePlan, PlanDifference, PlanSet } from '../artifacts/index.js';
-import type { NamedOption, PipelineExplanation } from '../inferline/index.js';
-import { count, figure, milliseconds, orDash, percent, type Table } from './table.js';
+import type { PipelinePlan, PlanDifference, PlanSet } from '../../artifacts/index.js';
+import type { NamedOption, PipelineExplanation } from '../../inferline/index.js';
+import { always, figureOrDash, MOST_THROUGHPUT, THROUGHPUT } from '../compare-cells.js';
+import { count, figure, milliseconds, orDash, type Part, percent, type Table } from '../table.js';
+import type { KindReport } from './kind-report.js';
+
+/** PIPELINE says how plans of pipelines are shown. */
+export const PIPELINE: KindReport<'pipeline-plan'> = {
+  remarks: () => [],
+  solved: ({ plan, explanation }) => [
+    ...[pipelineHeadline(plan), ...sampleLines(plan), ...standbyLines(plan), ''],
+    ...[stageTable(plan), stageClassTable(plan)],
+    ...(explanation === undefined ? [] : [stageChangeTable(explanation), pathTable(explanation)]),
+  ],
+  differences: [stageDiffTable],
+  simulated: { lines: () => [], tables: [], windows: [] },
+  compared: {
+    isOwn: ({ attainment }) => attainment !== undefined,
+    merit: [THROUGHPUT],
+    service: [
+      {
+        head: 'in time',
+        wanted: always,
+        cell: ({ attainment }) => orDash(attainment, (share) => percent(share, 2)),
+      },
+      { head: 'p99 ms', wanted: always, cell: ({ p99Ms }) => figureOrDash(p99Ms) },
+    ],
+    use: [],
+    best: [MOST_THROUGHPUT],
+  },
+};
+
+/** planSetParts show the plans of several pipelines that share a cluster. */
+export function planSetParts(set: PlanSet, plans: readonly PipelinePlan[]): Part[] {
+  return [
+    planSetLine(set),
+    ...plans.flatMap((one) => standbyLines(one).map((line) => `${one.name}: ${line}`)),
+    ...['', planSetTable(set), setClassTable(set)],
+  ];
+}
 
 /** pipelineHeadline states in one line what a pipeline's plan can serve, what it costs, and how long it takes at most. */
 export function pipelineHeadline({

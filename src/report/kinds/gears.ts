@@ -2,13 +2,56 @@ import {
   type Gear,
   type GearPlan,
   type GearStep,
+  type PlanDifference,
   type RecordedFamily,
   type SimulationReport,
   scopeText,
-} from '../artifacts/index.js';
-import type { GearExplanation } from '../gearplan/index.js';
-import { accuracyCell, intervalText, overlap } from './interval.js';
-import { count, figure, orDash, percent, type Table } from './table.js';
+} from '../../artifacts/index.js';
+import type { GearExplanation } from '../../gearplan/index.js';
+import { accuracyText, always, figureOrDash, intervalWords, mixWords } from '../compare-cells.js';
+import { accuracyCell, intervalText, overlap } from '../interval.js';
+import { count, figure, orDash, percent, type Table } from '../table.js';
+import type { KindReport } from './kind-report.js';
+import { stageDiffTable } from './pipeline.js';
+
+/** GEARS says how plans of cascades are shown. */
+export const GEARS: KindReport<'gear-plan'> = {
+  remarks: () => [],
+  solved: ({ plan, explanation = {} }) => [
+    ...[...gearHeadlines(plan), '', gearTable(plan), heldTable(plan)],
+    ...oneMoreLine(explanation, plan),
+    ...(explanation.frontier === undefined ? [] : [frontierTable(explanation)]),
+  ],
+  differences: [gearDiffTable, stageDiffTable],
+  simulated: {
+    lines: cascadeLines,
+    tables: [answeredTable, gearUseTable],
+    windows: [cascadeWindowTable],
+  },
+  compared: {
+    isOwn: ({ accuracy }) => accuracy !== undefined,
+    merit: [
+      { head: 'accuracy', wanted: always, cell: ({ accuracy }) => accuracyText(accuracy) },
+      {
+        head: 'with 95 % confidence',
+        wanted: always,
+        cell: ({ accuracyInterval }) => orDash(accuracyInterval, intervalWords),
+      },
+      { head: 'p95 ms', wanted: always, cell: ({ p95Ms }) => figureOrDash(p95Ms) },
+      { head: 'devices', wanted: always, cell: ({ used }) => orDash(used, (mix) => mixWords({ mix })) },
+    ],
+    service: [],
+    use: [],
+    best: [
+      {
+        words: 'most accurate on these records',
+        figureOf: ({ accuracy }) => accuracy,
+        text: (accuracy, { accuracyInterval }) => accuracyCell(accuracy, accuracyInterval),
+      },
+      { words: 'least p95 ms', figureOf: ({ p95Ms }) => p95Ms, isLeast: true },
+    ],
+  },
+};
 
 /** gearHeadlines state what a gear plan reaches, and how near that is to the proved bound. */
 export function gearHeadlines(plan: GearPlan): string[] {
@@ -174,4 +217,20 @@ export function familyTable({ models, samples }: RecordedFamily): Table {
     orDash(calibrationError, figure),
   ]);
   return { columns: [`${count(samples)} samples`, 'right', 'AUROC', 'calibration error'], rows };
+}
+
+/** gearDiffTable lists the loads that two plans of cascades serve differently. */
+export function gearDiffTable({ gears = [] }: Pick<PlanDifference, 'gears'>): Table {
+  const rows = gears.flatMap(({ fromRps, toRps, cascade, batching, accuracy, p95Ms, sharesDiffer }) => {
+    const loads = `${figure(fromRps)} to ${figure(toRps)}`;
+    const changed = [
+      ['cascade', cascade.before ?? '—', cascade.after ?? '—'],
+      ['batches of', batching.before ?? '—', batching.after ?? '—'],
+      ['accuracy', accuracyText(accuracy.before), accuracyText(accuracy.after)],
+      ['p95 ms', orDash(p95Ms.before, figure), orDash(p95Ms.after, figure)],
+    ].filter(([, before, after]) => before !== after);
+    const shares = sharesDiffer ? [['shares of devices', '', 'others']] : [];
+    return [...changed, ...shares].map((row) => [loads, ...row]);
+  });
+  return { columns: ['requests/s', 'what', 'before', 'after'], rows };
 }

@@ -1,19 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import type { GearPlan, SimulatedCascade, SimulationReport } from '../../src/artifacts/index.js';
-import type { GearExplanation } from '../../src/gearplan/index.js';
+import type { GearPlan, SimulatedCascade, SimulationReport } from '../../../src/artifacts/index.js';
+import type { GearExplanation } from '../../../src/gearplan/index.js';
+import { familyTable } from '../../../src/report/index.js';
 import {
   answeredTable,
   cascadeLines,
   cascadeWindowTable,
-  familyTable,
   frontierTable,
   gearHeadlines,
   gearTable,
   gearUseTable,
   heldTable,
   oneMoreLine,
-} from '../../src/report/index.js';
-import { gearPlan } from '../gear-plans.js';
+} from '../../../src/report/kinds/gears.js';
+import { gearPlan } from '../../gear-plans.js';
 
 const MADE = gearPlan({
   ...{ latencyUs: [[1000], [9000]], held: [[1, 0], [0]] },

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import type { PipelinePlan } from '../../src/artifacts/index.js';
-import { diffPipelines } from '../../src/plans/index.js';
+import type { PipelinePlan } from '../../../src/artifacts/index.js';
+import { diffPipelines } from '../../../src/plans/index.js';
 import {
   pathTable,
   pipelineHeadline,
@@ -13,10 +13,10 @@ import {
   stageClassTable,
   stageDiffTable,
   stageTable,
-} from '../../src/report/index.js';
+} from '../../../src/report/kinds/pipeline.js';
 
 const PLAN = JSON.parse(
-  readFileSync(new URL('../../examples/pipeline/expected-plan.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('../../../examples/pipeline/expected-plan.json', import.meta.url), 'utf8'),
 ) as PipelinePlan;
 
 it('the headline of a pipeline has rate, cost and longest path, as far as they are known', () => {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type { PlanExplanation } from '../../src/milp/index.js';
+import type { PlanExplanation } from '../../../src/milp/index.js';
+import { infeasibilityTable } from '../../../src/report/index.js';
 import {
   bindingText,
   classExplanationTable,
-  infeasibilityTable,
   sloExplanationTable,
-} from '../../src/report/index.js';
+} from '../../../src/report/kinds/explain.js';
 
 const EXPLANATION: PlanExplanation = {
   complete: true,
