@@ -13,6 +13,7 @@ import {
   unservedOutputNote,
   type Validation,
 } from '../artifacts/index.js';
+import type { PlanKind } from '../plans/index.js';
 import { confirmBundledPlan, confirmPlan, loadCascade, loadPipeline, loadProblem } from '../specs/index.js';
 
 /** Validated is the result of checking one file. */
@@ -62,16 +63,14 @@ async function describeFile(named: string): Promise<string> {
     }
     case 'pipeline':
       return `pipeline spec of ${(await loadPipeline(path)).graph.names.length} stage(s)`;
-    case 'pipeline-plan':
-      return describePipelinePlan(loaded as Loaded<'pipeline-plan'>);
     case 'cascade':
       return `cascade spec of ${(await loadCascade(path)).spec.value.models.length} models`;
-    case 'gear-plan':
-      return describeGearPlan(loaded as Loaded<'gear-plan'>);
     case 'policy':
       return describePolicy(loaded.value);
     case 'pooled-plan':
-      return describePlan(loaded as Loaded<'pooled-plan'>);
+    case 'pipeline-plan':
+    case 'gear-plan':
+      return describePlan(loaded as Loaded<PlanKind>);
     case 'bundle':
       return describeBundle(loaded as Loaded<'bundle'>);
     case 'simulation-report': {
@@ -129,23 +128,11 @@ function describePolicy({ $schema: _, kind: __, version: ___, scheduler, ...choi
   return `policy of ${scheduler ?? "the plan's scheduler"}: ${names.length === 0 ? 'no choices' : names.join(', ')}`;
 }
 
-async function describePlan({ value: plan, path }: Loaded<'pooled-plan'>): Promise<string> {
-  const which = plan.baseline === undefined ? 'pooled plan' : `plan of the baseline ${plan.baseline}`;
-  const head = `${which} of ${plan.models.map(({ name }) => name).join(', ')}`;
+async function describePlan({ value: plan, path }: Loaded<PlanKind>): Promise<string> {
+  const { planOf } = await import('../plans/index.js');
+  const own = planOf(plan);
   const confirmed = CONFIRMED[await confirmPlan(plan, { path })];
-  return [head, confirmed, ...tolerances(plan.models)].join('; ');
-}
-
-async function describeGearPlan({ value: plan, path }: Loaded<'gear-plan'>): Promise<string> {
-  const confirmed = CONFIRMED[await confirmPlan(plan, { path })];
-  const head = `gear plan of ${plan.stages.map(({ name }) => name).join(', ')}`;
-  return [head, confirmed, ...tolerances(plan.stages)].join('; ');
-}
-
-async function describePipelinePlan({ value: plan, path }: Loaded<'pipeline-plan'>): Promise<string> {
-  const confirmed = CONFIRMED[await confirmPlan(plan, { path })];
-  const stages = plan.stages.map(({ name }) => name).join(', ');
-  return [`pipeline plan of ${stages}`, confirmed, ...tolerances(plan.stages)].join('; ');
+  return [own.title(plan), confirmed, ...tolerances(own.models(plan))].join('; ');
 }
 
 /** tolerances says of which models the rows of a batch may differ, and by how much, or are trusted not to. */
@@ -161,6 +148,7 @@ async function describeBundle({ value: bundle, path }: Loaded<'bundle'>): Promis
   const { models, partitions, stages } = bundle;
   const parts = stages === undefined ? `${partitions.length} partitions` : `${stages.length} stages`;
   const head = `bundle of ${models.map(({ name }) => name).join(', ')}: ${parts}`;
+  const { planOf } = await import('../plans/index.js');
   const { plan } = opened;
-  return [head, ...tolerances(plan.kind === 'pooled-plan' ? plan.models : plan.stages)].join('; ');
+  return [head, ...tolerances(planOf(plan).models(plan))].join('; ');
 }

@@ -13,6 +13,7 @@ export {
   checkPlacement,
   checkPlan,
   planFaults,
+  pooledProfileFaults,
   sharingFaults,
   unitsOf,
 } from './pooled/index.js';

@@ -39,7 +39,15 @@ export {
   wireStages,
   withSpares,
 } from './pipeline/index.js';
-export type { Application, PlanOf, PlanPart, PlanWorld, ServedTensors, ToldDifference } from './plan-of.js';
+export type {
+  Application,
+  LoadOfPlan,
+  PlanOf,
+  PlanPart,
+  PlanWorld,
+  ServedTensors,
+  ToldDifference,
+} from './plan-of.js';
 export { planChoices, plannedScheduler, replayFaults, servingFaults } from './plan-scheduler.js';
 export { applicationsOf, PLAN_KINDS, PLANS, planOf, planTopologyOf } from './plan-table.js';
 export { diffPlans, type PlanDiff, topologyOf } from './pooled/index.js';

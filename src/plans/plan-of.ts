@@ -1,4 +1,16 @@
-import type { Fault, FieldChange, LatencyQuantile, PlanDifference, TensorSpec } from '../artifacts/index.js';
+import type {
+  Fault,
+  FieldChange,
+  GearPlan,
+  HoldRuns,
+  LatencyQuantile,
+  Loaded,
+  PipelineLoad,
+  PipelinePlan,
+  PlanDifference,
+  ServingMarks,
+  TensorSpec,
+} from '../artifacts/index.js';
 import type { Topology } from '../serving/index.js';
 import type { PlanFile, PlanKind } from './served-plan.js';
 import type { TopologyOptions } from './topology-options.js';
@@ -25,18 +37,34 @@ export interface PlanOf<K extends PlanKind> {
    * more. Of another, the stages may lead nowhere.
    */
   readonly isReadDespiteFaults: boolean;
+  /**
+   * `profileFaults` says where a plan contradicts the profiles it was made from, which come in its order. Where one is
+   * missing it says nothing, because the plan alone is enough to simulate.
+   */
+  profileFaults(plan: PlanFile<K>, profiles: readonly Loaded<'profile'>[]): readonly Fault[];
   /** `parts` lists what the pools of the topology execute, in their order. */
   parts(plan: PlanFile<K>): readonly PlanPart[];
   /** `profiled` lists the models of the profiles that a plan names among its inputs, in their order. */
   profiled(plan: PlanFile<K>): readonly string[];
   /** What one has a profile each of, in the plural. */
   readonly profiledWhat: string;
+  /** `load` gives the load that the plan was made for or confirmed with, where it says. */
+  load(plan: PlanFile<K>): LoadOfPlan | undefined;
   /** `withSlos` gives a plan whose SLOs are what `changed` makes of them. */
   withSlos(plan: PlanFile<K>, changed: (sloMs: number) => number): PlanFile<K>;
   /** `world` gives what a simulation needs besides the topology. */
   world(plan: PlanFile<K>): PlanWorld;
   /** `served` lists what clients send and get, by application. */
   served(plan: PlanFile<K>): readonly ServedTensors[];
+  /**
+   * `unlikeSent` says in what the requests of a simulation may differ from those that clients sent to a server.
+   * @param known whether verdicts on the requests are recorded, and whether it is known which samples were sent
+   */
+  unlikeSent(plan: PlanFile<K>, known: { readonly verdicts: boolean; readonly samples: boolean }): string[];
+  /** `title` names the plan and its models in words. */
+  title(plan: PlanFile<K>): string;
+  /** `models` lists what profiles say of the models that it serves, each under the name that the plan gives it. */
+  models(plan: PlanFile<K>): readonly MarkedModel[];
   /** `diff` says what the plan `after` changes in the plan `before`. */
   diff(before: PlanFile<K>, after: PlanFile<K>): ToldDifference;
 }
@@ -89,7 +117,25 @@ export interface PlanWorld {
   readonly fates?: (draw: DrawnUniforms) => Fates;
   /** The time from a device's activation until it takes work; absent where no device is activated. */
   readonly activationDelayNs?: number;
+  /** The stages, where the verdicts of some decide which edges are taken. */
+  readonly pipeline?: Pick<PipelinePlan, 'stages' | 'exclusive'>;
+  /** The cascades, where the certainty of models on samples decides who answers. */
+  readonly cascade?: Pick<GearPlan, 'stages' | 'gears' | 'accuracy'>;
 }
+
+/**
+ * LoadOfPlan is a load that a plan knows.
+ * - held: the runs that confirmed what it promises.
+ * - drawn: the load that it was planned for, drawn by a process.
+ * - trace: the trace that it was planned for, by its path from the plan.
+ */
+export type LoadOfPlan =
+  | { readonly kind: 'held'; readonly runs: Pick<HoldRuns, 'arrivals' | 'cv' | 'durationS' | 'warmUp'> }
+  | { readonly kind: 'drawn'; readonly load: Exclude<PipelineLoad, { trace: string }> }
+  | { readonly kind: 'trace'; readonly trace: string };
+
+/** MarkedModel is a model with what its profile says of the rows of its batches. */
+export type MarkedModel = ServingMarks & { readonly name: string };
 
 /** DrawnUniforms gives, for a purpose, the number of [0, 1) at a place and a column: always the same one. */
 export type DrawnUniforms = (purpose: string) => (place: number, column: number) => number;

@@ -11,7 +11,7 @@ import {
   type SimulationReport,
 } from '../artifacts/index.js';
 import { type DropCount, HISTOGRAM_RELATIVE_ERROR, type RunFigures } from '../metrics/index.js';
-import { applicationsOf } from '../plans/index.js';
+import { applicationsOf, planOf } from '../plans/index.js';
 import { type ChosenScheduler, DROP_REASONS, type Topology } from '../serving/index.js';
 import { describedExecution } from './execution.js';
 import { plannedClasses, type SimulationRun, type SimulationSetup, simulatedTopology } from './run.js';
@@ -90,15 +90,16 @@ function describedCascade(
   { plan, family }: SimulationSetup,
   { cascade }: SimulationRun,
 ): { cascade?: SimulatedCascade } {
-  if (plan.kind !== 'gear-plan' || cascade === undefined || family === undefined) return {};
+  const { cascade: planned } = planOf(plan).world(plan);
+  if (planned === undefined || cascade === undefined || family === undefined) return {};
   const { answeredBy, gearShares, windows, ...figures } = cascade;
   return {
     cascade: {
       ...figures,
-      plannedAccuracy: plan.accuracy,
+      plannedAccuracy: planned.accuracy,
       samples: family.samples,
-      answeredBy: answeredBy.map((one, stage) => ({ stage: plan.stages[stage]?.name as string, ...one })),
-      gears: plan.gears.map(({ fromRps, toRps, share }, gear) => ({
+      answeredBy: answeredBy.map((one, stage) => ({ stage: planned.stages[stage]?.name as string, ...one })),
+      gears: planned.gears.map(({ fromRps, toRps, share }, gear) => ({
         ...{ fromRps, toRps, plannedShare: share },
         share: gearShares[gear] as number,
       })),

@@ -11,6 +11,7 @@ import {
   sha256Of,
   type ToldFaults,
 } from '../artifacts/index.js';
+import type { PlanKind } from '../plans/index.js';
 import { classLimitOf, type FamilyRecords, MOST_RECORD_BYTES, recordsOf } from '../records/index.js';
 import type { VerdictOf } from '../simulator/index.js';
 
@@ -19,6 +20,9 @@ export interface RecordsFile {
   readonly path: string;
   readonly sha256: string;
 }
+
+/** CascadeOfPlan is a plan that was read, with the models of its cascades. */
+type CascadeOfPlan = Pick<Loaded<PlanKind>, 'value' | 'path'> & Pick<GearPlan, 'stages'>;
 
 /**
  * certaintiesOf says how certain the model of a stage is of a request: of the first request as of the first sample, and
@@ -35,7 +39,7 @@ export function certaintiesOf({ samples, certainty }: FamilyRecords): VerdictOf 
  * @returns undefined after a fault
  */
 export async function familyRecords(
-  plan: Loaded<'gear-plan'>,
+  plan: CascadeOfPlan,
   named: string | undefined,
   told: ToldFaults,
 ): Promise<{ records: FamilyRecords; file: RecordsFile } | undefined> {
@@ -55,7 +59,7 @@ export async function familyRecords(
     const sha256 = sha256Of(bytes);
     const isOther = named === undefined && sha256 !== own?.sha256;
     if (isOther) told.add(changed(path, own?.sha256 ?? '', sha256));
-    const { stages }: GearPlan = plan.value;
+    const { stages } = plan;
     const names = stages.map(({ name }) => name);
     const found = recordsOf(decodedText(bytes, path), names, classLimitOf(stages));
     if ('samples' in found) return isOther ? undefined : { records: found, file: { path, sha256 } };

@@ -1,4 +1,4 @@
-import type { ServedPlan } from '../plans/index.js';
+import { applicationsOf, planOf, type ServedPlan } from '../plans/index.js';
 import type { BegunLoadOptions, SimulatedLoadOptions } from './load.js';
 import { isServed } from './models.js';
 import { drawnWarmUp } from './warm-up.js';
@@ -15,15 +15,17 @@ export function withHeldLoad<Options extends SimulatedLoadOptions>(
   swept = false,
 ): Options & Pick<BegunLoadOptions, 'warmUp'> {
   const { traces = [] } = options;
-  if (plan.kind !== 'pooled-plan' || plan.hold === undefined || traces.length > 0) return options;
-  if (plan.models.some((model) => isServed(model) && model.heldRps === undefined)) return options;
-  const { arrivals: held, cv: heldCv, durationS, warmUp: heldWarmUp } = plan.hold.runs;
+  const promised = planOf(plan).load(plan);
+  if (promised?.kind !== 'held' || traces.length > 0) return options;
+  const models = applicationsOf(plan);
+  if (models.some((model) => isServed(model) && model.heldRps === undefined)) return options;
+  const { arrivals: held, cv: heldCv, durationS, warmUp: heldWarmUp } = promised.runs;
   const { arrivals = held, duration = durationS } = options;
   const isHeldKind = arrivals === held && arrivals === 'gamma';
   const cv = options.cv ?? (isHeldKind ? heldCv : undefined);
   const kind = { ...options, arrivals, ...(cv === undefined ? {} : { cv }) };
   if (swept || isLoadGiven(options)) return kind;
-  const warmUp = heldWarmUp === undefined ? undefined : drawnWarmUp(plan.models, heldWarmUp);
+  const warmUp = heldWarmUp === undefined ? undefined : drawnWarmUp(models, heldWarmUp);
   return { ...kind, duration, ...(warmUp === undefined ? {} : { warmUp }) };
 }
 

@@ -1,6 +1,6 @@
-import { fault, type Loaded, option, type PipelinePlan, pathFrom } from '../artifacts/index.js';
+import { fault, type Loaded, option, pathFrom } from '../artifacts/index.js';
 import { drawnDurationNs } from '../pipeline/index.js';
-import type { ServedPlan } from '../plans/index.js';
+import { type LoadOfPlan, planOf, type ServedPlan } from '../plans/index.js';
 import { withHeldLoad } from './held-load.js';
 import type { BegunLoadOptions, SimulatedLoadOptions } from './load.js';
 import type { TraceFile } from './trace-file.js';
@@ -29,20 +29,24 @@ export function withPlannedLoad<Options extends SimulatedLoadOptions>(
   swept: boolean,
 ): PlannedLoad<Options> {
   const { value, path } = plan;
-  if (value.kind !== 'pipeline-plan') return { options: withHeldLoad(value, options, swept) };
-  const { load } = value;
+  const load = planOf(value).load(value);
   const { traces = [], phases = [], arrivals } = options;
   if (load === undefined || traces.length > 0) return { options };
-  if (!('trace' in load)) return { options: { ...options, ...drawnOptions(load, options) } };
-  if (phases.length > 0 || arrivals !== undefined || options.cv !== undefined) return { options };
-  const trace = pathFrom(path, load.trace);
-  return { options: { ...options, traces: [unnamed(trace)] }, trace };
+  switch (load.kind) {
+    case 'held':
+      return { options: withHeldLoad(value, options, swept) };
+    case 'drawn':
+      return { options: { ...options, ...drawnOptions(load.load, options) } };
+    case 'trace': {
+      if (phases.length > 0 || arrivals !== undefined || options.cv !== undefined) return { options };
+      const trace = pathFrom(path, load.trace);
+      return { options: { ...options, traces: [unnamed(trace)] }, trace };
+    }
+  }
 }
 
-type DrawnLoad = Exclude<NonNullable<PipelinePlan['load']>, { trace: string }>;
-
 function drawnOptions(
-  load: DrawnLoad,
+  load: Extract<LoadOfPlan, { kind: 'drawn' }>['load'],
   { arrivals = load.arrivals, cv, duration, phases = [] }: SimulatedLoadOptions,
 ): Pick<SimulatedLoadOptions, 'arrivals' | 'cv' | 'duration'> {
   const ownCv = arrivals === load.arrivals && arrivals === 'gamma' ? (load.cv ?? 1) : undefined;

@@ -32,7 +32,7 @@ import { familyRecords } from './family-records.js';
 import { resolvedWorkload, type SimulatedLoadOptions } from './load.js';
 import { planAt, type SimulatedPlan } from './plan-at.js';
 import { changedTraceFaults, withPlannedLoad } from './planned-load.js';
-import { type PlanProfiles, planProfileFaults, profilesOf } from './profiles.js';
+import { type PlanProfiles, profilesOf } from './profiles.js';
 import type { SimulationSetup } from './run.js';
 import type { TraceFile } from './trace-file.js';
 import { readVerdicts } from './verdict-records.js';
@@ -120,7 +120,7 @@ export async function prepareSimulation(
   const { plan, madeAt, transfers } = found;
   const before = told.count;
   const profiles = await profilesOf({ ...plan, path: madeAt }, told);
-  if (told.count === before) told.add(...(await planProfileFaults(plan.value, profiles)));
+  if (told.count === before) told.add(...planOf(plan.value).profileFaults(plan.value, profiles));
   const policy = await readPolicies(options.policy ?? [], told);
   const scheduler = schedulerOf(plan.value, { ...options, policy }, told);
   const load = await loadOf(found, options, more, told);
@@ -271,7 +271,8 @@ async function familyOf(
   { records }: SimulationSettings,
   told: ToldFaults,
 ): ReturnType<typeof familyRecords> {
-  if (plan.kind === 'gear-plan') return familyRecords(plan, records, told);
+  const { cascade } = planOf(plan.value).world(plan.value);
+  if (cascade !== undefined) return familyRecords({ ...plan, ...cascade }, records, told);
   if (records !== undefined) told.add(fault('is for gear plans', option('records')));
   return undefined;
 }

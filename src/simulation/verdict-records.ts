@@ -11,8 +11,7 @@ import {
   sha256Of,
   type ToldFaults,
 } from '../artifacts/index.js';
-import type { ServedPlan } from '../plans/index.js';
-import { conditionalEdges, verdictChoices } from '../plans/index.js';
+import { conditionalEdges, planOf, type ServedPlan, verdictChoices } from '../plans/index.js';
 import type { VerdictOf } from '../simulator/index.js';
 
 /** Longer records are taken for a mistake: this holds a few million requests. */
@@ -43,7 +42,8 @@ export async function readVerdicts(
   plan: ServedPlan,
   told: ToldFaults,
 ): Promise<{ records: VerdictRecords; file: { path: string; sha256: string } } | undefined> {
-  if (plan.kind !== 'pipeline-plan' || plan.stages.every((stage) => conditionalEdges(stage).length === 0)) {
+  const { pipeline } = planOf(plan).world(plan);
+  if (pipeline === undefined) {
     told.add(
       fault(
         'is for pipelines with edges that depend on a verdict, and the plan has none',
@@ -54,7 +54,7 @@ export async function readVerdicts(
   }
   try {
     const bytes = await readWhole(path, MOST_BYTES);
-    const found = recordsFrom(decodedText(bytes, path), plan);
+    const found = recordsFrom(decodedText(bytes, path), pipeline);
     if ('requests' in found) return { records: found, file: { path, sha256: sha256Of(bytes) } };
     told.add(...firstFaults(found.faults).map(({ path: at, message }) => placed(path, at, message)));
   } catch (error) {
@@ -72,7 +72,10 @@ function placed(path: string, at: string, message: string): Fault {
  * per request, of 0 and 1. Cells of stages that the request did not reach may be empty, and of an exclusive list exactly
  * one edge is taken.
  */
-export function recordsFrom(text: string, plan: PipelinePlan): VerdictRecords | { readonly faults: Fault[] } {
+export function recordsFrom(
+  text: string,
+  plan: Pick<PipelinePlan, 'stages' | 'exclusive'>,
+): VerdictRecords | { readonly faults: Fault[] } {
   const lines = csvLines(text);
   if ('faults' in lines) return lines;
   const [header, ...requests] = lines;
@@ -122,7 +125,10 @@ class LineReader {
     readonly exclusive: readonly (readonly number[])[];
   }[];
 
-  constructor({ stages, exclusive = [] }: PipelinePlan, names: readonly string[]) {
+  constructor(
+    { stages, exclusive = [] }: Pick<PipelinePlan, 'stages' | 'exclusive'>,
+    names: readonly string[],
+  ) {
     const indexOf = (name: string) => stages.findIndex((stage) => stage.name === name);
     this.verdicts = new Int32Array(stages.length);
     this.isReached = stages.map(() => false);

@@ -110,7 +110,7 @@ export async function verifyLoad(path: string, options: VerifyOptions): Promise<
     notes: [
       ...(plan.value.notes ?? []),
       ...notesOf(load, served),
-      ...kindNotes(setup, load.value),
+      ...(await kindNotes(setup, load.value)),
       ...(await schedulerNotes(setup)),
     ],
   };
@@ -136,24 +136,10 @@ function figuresByModel(
   });
 }
 
-/** kindNotes says in what the requests of a simulated pipeline or cascade may differ from those that were sent. */
-function kindNotes({ plan, verdicts }: SimulationSetup, { labelled }: LoadDocument): string[] {
-  switch (plan.kind) {
-    case 'pooled-plan':
-      return [];
-    case 'pipeline-plan':
-      return verdicts === undefined && plan.stages.some(({ next }) => next.some(({ when }) => when))
-        ? [
-            "the simulation draws which edges are taken by the plan's probabilities; the server's models decided it",
-          ]
-        : [];
-    case 'gear-plan':
-      return labelled === undefined
-        ? [
-            'the simulation answers by the records of the plan; the load sent other samples, or did not say which',
-          ]
-        : [];
-  }
+/** kindNotes says in what the requests of a simulation may differ from those that were sent. */
+async function kindNotes({ plan, verdicts }: SimulationSetup, { labelled }: LoadDocument): Promise<string[]> {
+  const { planOf } = await import('../../plans/index.js');
+  return planOf(plan).unlikeSent(plan, { verdicts: verdicts !== undefined, samples: labelled !== undefined });
 }
 
 async function refuseOutputs({

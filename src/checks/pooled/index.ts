@@ -6,3 +6,4 @@ export { sharingFaults } from './check-placement.js';
 export { unitsOf } from './check-units.js';
 export { checkPlacement } from './placement-faults.js';
 export { planFaults } from './plan-figures.js';
+export { pooledProfileFaults } from './profile-faults.js';

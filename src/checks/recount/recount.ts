@@ -15,7 +15,7 @@ type Placed = Pick<
   PipelinePlan | GearPlan,
   'cluster' | 'classes' | 'placement' | 'hourlyCost' | 'objective' | 'status'
 > & {
-  readonly kind?: string;
+  readonly kind: PipelinePlan['kind'] | GearPlan['kind'];
   readonly stages: readonly PlacedStage[];
 };
 
@@ -27,6 +27,12 @@ interface PlacedStage {
   readonly standby?: number;
   readonly weightBytes?: number;
 }
+
+/**
+ * Whether the memory that a plan's models take follows from the weights that it tells. A cascade's spec may say itself how
+ * much memory its models take, which its plan does not have.
+ */
+const IS_WEIGHED: Readonly<Record<Placed['kind'], boolean>> = { 'pipeline-plan': true, 'gear-plan': false };
 
 const BYTES_PER_GIB = 1024 ** 3;
 const TOLERANCE = 1e-9;
@@ -133,8 +139,7 @@ function gpuFaults(gpu: CountedGpu, { stages, cluster, kind }: Placed): Fault[] 
         (held.virtual * held.stages.reduce((all, name) => all + (weights.get(name) ?? 0), 0)) / BYTES_PER_GIB,
     ),
   );
-  // A cascade's spec may say itself how much memory its models take, which its plan does not have.
-  const isHeavy = kind !== 'gear-plan' && neededGiB > memoryGiB * (1 + TOLERANCE);
+  const isHeavy = IS_WEIGHED[kind] && neededGiB > memoryGiB * (1 + TOLERANCE);
   return [
     ...(free !== undefined && gpu.last !== undefined && gpu.last >= free
       ? [fault(`has GPU ${gpu.last} of ${gpu.class}, counted from 0, and ${free} are free`, '/placement')]

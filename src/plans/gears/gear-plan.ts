@@ -15,12 +15,22 @@ export const GEAR_PLAN: PlanOf<'gear-plan'> = {
     return faults.length > 0 ? faults : recountFaults(plan);
   },
   isReadDespiteFaults: false,
+  profileFaults: () => [],
   parts: stageParts,
   profiled: stageModels,
   profiledWhat: 'stages',
+  load: () => undefined,
   withSlos: (plan, changed) => ({ ...plan, sloMs: changed(plan.sloMs) }),
   // What its models say of samples is in its records, which the plan does not hold.
-  world: () => ({}),
+  world: (cascade) => ({ cascade }),
   served: (plan) => [{ name: plan.name, ...servedCascadeOf(plan) }],
+  unlikeSent: (_, { samples }) =>
+    samples
+      ? []
+      : [
+          'the simulation answers by the records of the plan; the load sent other samples, or did not say which',
+        ],
+  title: ({ stages }) => `gear plan of ${stages.map(({ name }) => name).join(', ')}`,
+  models: ({ stages }) => stages,
   diff: (before, after) => ({ told: diffGears(before, after), fields: gearFieldChanges(before, after) }),
 };

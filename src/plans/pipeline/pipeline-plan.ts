@@ -2,6 +2,7 @@ import { pipelinePlanFaults, recountFaults } from '../../checks/index.js';
 import type { PlanOf } from '../plan-of.js';
 import { servingFaults } from '../plan-scheduler.js';
 import { stageModels, stageParts } from '../stages/index.js';
+import { conditionalEdges } from './choices.js';
 import { diffPipelines, pipelineFieldChanges } from './diff.js';
 import { fatesOf } from './fates.js';
 import { servedPipelineOf } from './served.js';
@@ -20,18 +21,32 @@ export const PIPELINE_PLAN: PlanOf<'pipeline-plan'> = {
     return faults.length > 0 ? faults : recountFaults(plan);
   },
   isReadDespiteFaults: false,
+  profileFaults: () => [],
   parts: stageParts,
   profiled: stageModels,
   profiledWhat: 'stages',
+  load: ({ load }) => {
+    if (load === undefined) return undefined;
+    return 'trace' in load ? { kind: 'trace', trace: load.trace } : { kind: 'drawn', load };
+  },
   withSlos: (plan, changed) => ({ ...plan, sloMs: changed(plan.sloMs) }),
   world: (plan) => ({
     fates: (draw) => fatesOf(plan, draw),
     activationDelayNs: Math.round(NS_PER_MS * (plan.cluster.activationDelayMs ?? 0)),
+    ...(plan.stages.some((stage) => conditionalEdges(stage).length > 0) ? { pipeline: plan } : {}),
   }),
   served: (plan) => {
     const { inputs, outputs } = servedPipelineOf(plan);
     return [{ name: plan.name, inputs, outputs: outputs.map(({ spec }) => spec) }];
   },
+  unlikeSent: ({ stages }, { verdicts }) =>
+    !verdicts && stages.some(({ next }) => next.some(({ when }) => when))
+      ? [
+          "the simulation draws which edges are taken by the plan's probabilities; the server's models decided it",
+        ]
+      : [],
+  title: ({ stages }) => `pipeline plan of ${stages.map(({ name }) => name).join(', ')}`,
+  models: ({ stages }) => stages,
   diff: (before, after) => ({
     told: diffPipelines(before, after),
     fields: pipelineFieldChanges(before, after),

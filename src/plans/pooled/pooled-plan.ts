@@ -1,5 +1,5 @@
 import { type Fault, InputError, type PooledPlan } from '../../artifacts/index.js';
-import { planFaults, sharingFaults } from '../../checks/index.js';
+import { planFaults, pooledProfileFaults, sharingFaults } from '../../checks/index.js';
 import type { PlanOf, PlanPart } from '../plan-of.js';
 import { servingFaults } from '../plan-scheduler.js';
 import { diffPlans } from './diff.js';
@@ -12,9 +12,11 @@ export const POOLED_PLAN: PlanOf<'pooled-plan'> = {
   topology: topologyOf,
   contradictions,
   isReadDespiteFaults: true,
+  profileFaults: pooledProfileFaults,
   parts,
   profiled: ({ models }) => models.map(({ name }) => name),
   profiledWhat: 'models',
+  load: ({ hold }) => (hold === undefined ? undefined : { kind: 'held', runs: hold.runs }),
   withSlos: (plan, changed) => ({
     ...plan,
     models: plan.models.map((model) => ({ ...model, sloMs: changed(model.sloMs) })),
@@ -26,6 +28,12 @@ export const POOLED_PLAN: PlanOf<'pooled-plan'> = {
       ...(inputs === undefined ? {} : { inputs }),
       ...(outputs === undefined ? {} : { outputs }),
     })),
+  unlikeSent: () => [],
+  title: ({ baseline, models }) => {
+    const which = baseline === undefined ? 'pooled plan' : `plan of the baseline ${baseline}`;
+    return `${which} of ${models.map(({ name }) => name).join(', ')}`;
+  },
+  models: ({ models }) => models,
   diff: (before, after) => ({ told: diffPlans(before, after), fields: pooledFieldChanges(before, after) }),
 };
 
