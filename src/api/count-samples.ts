@@ -88,11 +88,7 @@ async function verdictsOn(
     models.set(profile, await modelOfProfile(profile, { ...(signal && { signal }) }));
   return withTemporaryFolder('samples', async (folder) => {
     const deployed = profiles.map((profile) => (models.get(profile) as DeployableModel).deployed);
-    const { stages = [] } = await writeStages(folder, {
-      plan: { name: 'pipeline', ...pipeline },
-      models: deployed,
-      signal,
-    });
+    const { stages } = await writeStages(folder, { stages: pipeline.stages, models: deployed, signal });
     const executor = await startExecutor({ provider: 'cpu', threads: hostThreads() });
     try {
       return await runSamples(rows, pipeline, {

@@ -55,10 +55,9 @@ type LoadedPlan = Loaded<PlanKind>;
 export async function deployPlan(path: string, options: DeployOptions): Promise<WrittenBundle> {
   const { PLAN_KINDS } = await import('../plans/index.js');
   const plan = await loadArtifact(path, PLAN_KINDS);
-  const { refuseLayers, refuseUnserved, targetNamed } = await import('../deploy/index.js');
+  const { partsOf, targetNamed } = await import('../deploy/index.js');
   const target = targetNamed(options.target ?? 'local', `deploy ${path}`);
-  if (plan.kind === 'pooled-plan') refuseLayers(plan.value);
-  else refuseUnserved(plan.value, path);
+  partsOf(plan.value).refuse(plan.value, path);
   await refuseUnknownModels(plan, options.model ?? {});
   options.onProgress?.({ doing: 'reading profiles and models' });
   const profiles = await profilesOf(plan);

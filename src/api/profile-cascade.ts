@@ -21,6 +21,7 @@ import {
   withTemporaryFolder,
   writeWhole,
 } from '../artifacts/index.js';
+import type { StageToWrite } from '../deploy/index.js';
 import { modelOfProfile } from './deploy.js';
 import { measureMissing, type ProfilePipelineOptions } from './profile-pipeline.js';
 
@@ -114,7 +115,7 @@ async function recordsOn(
     const models = [];
     for (const profile of profiles)
       models.push((await modelOfProfile(profile, { ...(signal && { signal }) })).deployed);
-    const { stages = [] } = await writeStages(folder, { plan, models, signal });
+    const { stages } = await writeStages(folder, { stages: plan.stages, models, signal });
     const executor = await startExecutor({ provider: 'cpu', threads: hostThreads() });
     try {
       const found = await recordFamily(read.rows, {
@@ -133,14 +134,13 @@ async function recordsOn(
   });
 }
 
-type StagesToWrite = Parameters<typeof import('../deploy/index.js').writeStages>[1]['plan'];
-
 /** CascadeToRun is the models of a cascade as stages, and the outputs that score classes: `scored` where they are known. */
-type CascadeToRun = StagesToWrite & {
+interface CascadeToRun {
+  readonly stages: readonly StageToWrite[];
   readonly inputs: never[];
   readonly scores: readonly string[];
   readonly scored: readonly { readonly of: string; readonly output: TensorSpec }[];
-};
+}
 
 /** cascadeToRun gives the models as stages that are fed from the request, with the output that each scores classes by. */
 function cascadeToRun(
@@ -178,7 +178,7 @@ function cascadeToRun(
     return chosen?.name ?? '';
   });
   const inputs = (first?.inputs ?? []).map(({ from: _, ...one }) => one);
-  return { name: 'cascade', stages, scores, scored, inputs: inputs as never[] };
+  return { stages, scores, scored, inputs: inputs as never[] };
 }
 
 async function qualityOf(text: string, path: string): Promise<NonNullable<PipelineProfile['family']>> {

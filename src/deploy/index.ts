@@ -5,7 +5,7 @@
  * whole or not at all. It solves nothing and runs nothing. Start reading at `targets/targets.ts`.
  */
 export type { DeployedModel } from './model-file.js';
-export { refuseLayers } from './partitions.js';
-export { refuseUnserved, writeStages } from './stages.js';
+export { partsOf } from './parts.js';
+export { type StageToWrite, writeStages } from './stages.js';
 export type { WrittenBundle } from './targets/target.js';
 export { targetNamed } from './targets/targets.js';

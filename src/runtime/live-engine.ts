@@ -3,8 +3,8 @@ import { type ChosenScheduler, makeCore, poolsServedBy } from '../serving/index.
 import { Counters } from './counters.js';
 import { crowdedByDevices, LiveDevice, planDevices } from './live-device.js';
 import { LiveDriver } from './live-driver.js';
-import { LoadWatch } from './load-watch.js';
 import type { OpenedBundle } from './opened-bundle.js';
+import { runOf } from './run-of.js';
 import { Intake } from './submit.js';
 import type { ServeEvent, ServeOptions } from './types.js';
 
@@ -139,10 +139,10 @@ async function settleAll(starts: Promise<void>[]): Promise<void> {
   if (failed !== undefined) throw failed.reason;
 }
 
-/** watchedArrivals gives what is called for each arrival: the load of a gear plan is compared with the planned one. */
+/** watchedArrivals gives what is called for each arrival: the load is compared with the planned one where there is one. */
 function watchedArrivals({ plan }: OpenedBundle, log: (event: ServeEvent) => void): () => void {
-  if (plan.kind !== 'gear-plan') return () => {};
+  const watch = runOf(plan).watch(plan, (share) => log({ kind: 'loadStrayed', share }));
+  if (watch === undefined) return () => {};
   const fromMs = performance.now();
-  const watch = new LoadWatch(plan, (share) => log({ kind: 'loadStrayed', share }));
   return () => watch.arrived(performance.now() - fromMs);
 }

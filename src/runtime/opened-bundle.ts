@@ -17,10 +17,8 @@ import { readModel, textsNotUtf8 } from '../onnx/index.js';
 import { PLAN_KINDS, planOf, planTopologyOf, type ServedPlan } from '../plans/index.js';
 import { poolsServedBy, type Topology } from '../serving/index.js';
 import type { BundleParts } from './bundle-parts.js';
-import { cascadeWork } from './cascade-work.js';
-import { pipelineWork } from './pipeline-work.js';
 import type { LiveModel, PoolWork } from './pool-work.js';
-import { pooledWork } from './pooled-work.js';
+import { runOf } from './run-of.js';
 import { loadManifest, refuseTarget } from './served-targets.js';
 
 const GIB = 1024 ** 3;
@@ -80,25 +78,10 @@ export async function openBundle(
   });
   const parts: BundleParts = { folder, manifest, topology, sizes: await sizesOf(folder, manifest) };
   const misfits = contradictions;
-  const { models, work } = workOf(plan, parts, misfits);
+  const { models, work } = runOf(plan).work({ ...parts, plan }, misfits);
   misfits.push(...memoryFaults(plan, topology, work), ...(await textFaults(work)));
   if (misfits.length > 0) throw new InputError(task, misfits, 'Deploy the plan again.');
   return { manifest: loaded, plan, topology, models, work };
-}
-
-function workOf(
-  plan: ServedPlan,
-  parts: BundleParts,
-  misfits: Fault[],
-): Pick<OpenedBundle, 'models' | 'work'> {
-  switch (plan.kind) {
-    case 'pooled-plan':
-      return pooledWork({ ...parts, plan }, misfits);
-    case 'pipeline-plan':
-      return pipelineWork({ ...parts, plan }, misfits);
-    case 'gear-plan':
-      return cascadeWork({ ...parts, plan }, misfits);
-  }
 }
 
 function contradictionsOf(plan: ServedPlan): Fault[] {

@@ -14,8 +14,7 @@ import {
 } from '../../artifacts/index.js';
 import { checkDeviceCount } from '../../plans/index.js';
 import { othersThanBundle } from '../bundle-folder.js';
-import { writePartitions } from '../partitions.js';
-import { writeStages } from '../stages.js';
+import { partsOf } from '../parts.js';
 import type { Deployment, TargetOf, WrittenBundle } from './target.js';
 
 /**
@@ -42,10 +41,7 @@ async function fill(folder: string, deployment: Deployment): Promise<WrittenBund
   checkDeviceCount(deployment.plan);
   const devices = bundledDevices(deployment);
   const { plan, planBytes, inputs, signal } = deployment;
-  const { sizes, ...parts } =
-    plan.kind === 'pooled-plan'
-      ? await writePartitions(folder, { ...deployment, plan })
-      : await writeStages(folder, { ...deployment, plan });
+  const { sizes, ...parts } = await partsOf(plan).write(folder, plan, deployment);
   await writeFile(join(folder, 'plan.json'), planBytes);
   const manifest = {
     ...emittedHead('bundle', inputs),
