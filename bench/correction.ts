@@ -160,7 +160,7 @@ function bound(engine: HighsEngine, { models, pools }: Topology, { factor, cv }:
 
 function stagesOf(pools: readonly Pool[], entry: number): Pool[] {
   const stages: Pool[] = [];
-  for (let pool: number | undefined = entry; pool !== undefined; pool = pools[pool]?.next)
+  for (let pool: number | undefined = entry; pool !== undefined; pool = pools[pool]?.edges[0]?.to)
     stages.push(pools[pool] as Pool);
   return stages;
 }

@@ -98,7 +98,7 @@ export class FifoCore implements ServingCore {
     this.batchOf = pools.map((pool) => pool.batch);
     this.mostTasks = Math.max(...this.batchOf);
     this.tasks = new Int32Array(64 * this.mostTasks);
-    this.nextOf = Int32Array.from(pools, ({ next = NONE }) => next);
+    this.nextOf = Int32Array.from(pools, ({ edges }) => edges[0]?.to ?? NONE);
     this.sends = Uint8Array.from(pools, ({ transferNs }) => ((transferNs.at(-1) as number) > 0 ? 1 : 0));
     this.entriesOf = models.map(({ entries }) => entries);
     this.behind = new Float64Array(pools.length);

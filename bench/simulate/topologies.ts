@@ -25,6 +25,7 @@ export function topologyWith(sloMs: number, pipelines: readonly (readonly Stage[
     pools: [],
     devices: [],
     links: { uplinkOf: new Int32Array(0), downlinkOf: new Int32Array(0), uplinkCount: 0, downlinkCount: 0 },
+    routes: { kind: 'chains' },
   };
   pipelines.forEach((stages, pipeline) => {
     addPipeline(topology, stages, pipeline);
@@ -58,6 +59,7 @@ function addPipeline(topology: Topology, stages: readonly Stage[], pipeline: num
       });
       return device;
     });
+    const transferNs = Float64Array.from(rows, (b) => Math.round(b * transferMs * NS_PER_MS));
     topology.pools.push({
       model: 0,
       pipeline,
@@ -66,9 +68,12 @@ function addPipeline(topology: Topology, stages: readonly Stage[], pipeline: num
       virtual: 1,
       batch,
       latencyNs: Float64Array.from(rows, (b) => Math.round((fixedMs + b * perRowMs) * NS_PER_MS)),
-      transferNs: Float64Array.from(rows, (b) => Math.round(b * transferMs * NS_PER_MS)),
+      transferNs,
       transferBytes: 0,
-      ...(partition + 1 < stages.length ? { next: pool + 1 } : {}),
+      edges:
+        partition + 1 < stages.length
+          ? [{ to: pool + 1, when: { kind: 'always' }, transferNs, transferBytes: 0 }]
+          : [],
       throughputRps: rps,
       devices,
     });

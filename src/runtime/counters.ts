@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { type Pool, unreachable } from '../serving/index.js';
+import { areChains, type Pool, unreachable } from '../serving/index.js';
 import { ExecutionTimes } from './execution-times.js';
 import type { BatchRecord, Ending, LiveDriver } from './live-driver.js';
 import type { OpenedBundle } from './opened-bundle.js';
@@ -113,8 +113,8 @@ export class Counters {
     switch (ending.kind) {
       case 'answered':
         this.answered(model, times);
-        // Of a DAG, rows may end after several stages, or pass several last ones.
-        if (this.isDag(model)) this.rowsEnded(model, ending.rows);
+        // But in chains, rows may end after several stages, or pass several last ones.
+        if (!areChains(this.bundle.topology.routes)) this.rowsEnded(model, ending.rows);
         return;
       case 'dropped':
         this.notAnswered(model, 'REJECTED', times);
@@ -185,20 +185,16 @@ export class Counters {
     const { batches } = this.sums[pool.model]!;
     batches.set(record.size, withBatch(batches.get(record.size), phasesUs(record.phases)));
     this.sums[pool.model]!.executions += 1;
-    if (!this.isDag(pool.model)) this.rowsEnded(pool.model, record.size);
+    if (areChains(this.bundle.topology.routes)) this.rowsEnded(pool.model, record.size);
   }
 
   /** mayEnd says whether a request may end with the stage of a pool: what this gives is then an answer. */
   private mayEnd(index: number): boolean {
-    const { model, next, edges } = this.bundle.topology.pools[index]!;
-    if (edges === undefined) return next === undefined;
+    const { pools, routes } = this.bundle.topology;
+    const { model, edges } = pools[index]!;
+    if (areChains(routes)) return edges.length === 0;
     const answers = this.bundle.models[model]!.outputKeys;
     return this.bundle.work[index]!.outputs.some(({ key, endKey = key }) => answers.includes(endKey));
-  }
-
-  private isDag(model: number): boolean {
-    const { models, pools } = this.bundle.topology;
-    return pools[models[model]!.entries[0]!]?.edges !== undefined;
   }
 
   /** rowsEnded counts rows that were executed to the end. */

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { type BundledStage, type Fault, fault, type PipelinePlan } from '../artifacts/index.js';
 import { ancestorsOf, readStageGraph, servedPipelineOf, unservedFaults } from '../plans/index.js';
+import { areChains } from '../serving/index.js';
 import {
   type BundleParts,
   deviceFaults,
@@ -59,7 +60,7 @@ function stageWork(
   { plan, topology, folder, sizes }: PipelineBundle,
   found: readonly (BundledStage | undefined)[],
 ): PoolWork[] {
-  const carried = topology.pools[0]!.edges === undefined ? carriedInChain(plan) : carriedAfter(plan);
+  const carried = areChains(topology.routes) ? carriedInChain(plan) : carriedAfter(plan);
   return stageTensors(plan).map((tensors, i) => {
     const file = found[i]?.file ?? '';
     return {

@@ -6,6 +6,7 @@ import {
   type PooledPlan,
   type TensorSpec,
 } from '../artifacts/index.js';
+import { followersOf } from '../serving/index.js';
 import {
   type BundleParts,
   deviceFaults,
@@ -102,7 +103,8 @@ function checkFeeds(
     if (pool.partition !== 0) return;
     const model = models[pool.model]!;
     const chain: number[] = [];
-    for (let at: number | undefined = first; at !== undefined; at = topology.pools[at]!.next) chain.push(at);
+    for (let at: number | undefined = first; at !== undefined; at = followersOf(topology.pools[at]!)[0])
+      chain.push(at);
     const known = new Map(model.inputs.map((spec) => [spec.name, spec]));
     const check = (spec: TensorSpec, taker: string) => {
       const given = known.get(spec.name);

@@ -52,13 +52,16 @@ export {
 } from './stage-local/index.js';
 export type { FeedbackCorrection, QueueOrder, ReservationCorrection } from './state/index.js';
 export {
+  areChains,
   type Edge,
   type EdgeCondition,
   filledLatencies,
   followersOf,
   type GearTable,
+  gearsOf,
   type Pool,
   poolsServedBy,
+  type Routes,
   type ServedGear,
   type ServedModel,
   type Topology,

@@ -11,7 +11,7 @@ interface Stage {
   devices: readonly number[];
   deviceClass: string;
   virtual: number;
-  next?: number;
+  edges: readonly { readonly to: number }[];
 }
 
 /** linksByServer gives every server one uplink and one downlink, which its virtual GPUs share. */
@@ -38,7 +38,8 @@ export function publishedLinks(pools: readonly Stage[], perServerOf: (deviceClas
   const downlinkOf = new Int32Array(count);
   let uplinkCount = 0;
   let downlinkCount = 0;
-  for (const { devices, deviceClass, virtual, next } of pools) {
+  for (const { devices, deviceClass, virtual, edges } of pools) {
+    const next = edges[0]?.to;
     const there = next === undefined ? 0 : perServerOf(pools[next]?.deviceClass as string);
     const sharing = Math.max(perServerOf(deviceClass), there) * virtual;
     devices.forEach((device, i) => {

@@ -1,4 +1,5 @@
 import { type Fault, fault } from '../artifacts/index.js';
+import { NONE } from '../collections/index.js';
 import type { Links } from './links.js';
 
 export type { Links } from './links.js';
@@ -17,9 +18,22 @@ export interface Topology {
    * one downlink.
    */
   links: Links;
-  /** `gears` says by which models requests are served at which load; absent where a plan has no gears. */
-  gears?: GearTable;
+  /** `routes` says how tasks go on from stage to stage. */
+  routes: Routes;
 }
+
+/**
+ * Routes says how tasks go on from stage to stage, along the edges of their pools.
+ * - chains: every stage leads to the one after it, always and to no other. The pools of a pipeline have consecutive
+ *   indices, and a task whose next pool has lost its devices may begin again elsewhere.
+ * - dag: along every edge that is taken (EdgeCondition), as one task along each.
+ * - cascade: to the next step of the gear by which the request is served. `gears` says by which models requests are
+ *   served at which load.
+ */
+export type Routes =
+  | { readonly kind: 'chains' }
+  | { readonly kind: 'dag' }
+  | { readonly kind: 'cascade'; readonly gears: GearTable };
 
 /** GearTable holds the gears of a plan of cascades, from those of the lowest loads on. */
 export interface GearTable {
@@ -82,13 +96,8 @@ export interface Pool {
   transferNs: Float64Array;
   /** `transferBytes` counts the bytes that one row sends to the next pool; 0 after the last partition. */
   transferBytes: number;
-  /** `next` is the index of the next partition's pool; absent after the last, and where `edges` lead on. */
-  next?: number;
-  /**
-   * `edges` lead to the next stages, where these are more than one that is always next: in a DAG. All stages of a DAG
-   * lead on by edges, and `transferNs` is then the longest of all edges.
-   */
-  edges?: Edge[];
+  /** `edges` lead to the next stages, and are none after the last; `transferNs` is the longest of all edges. */
+  edges: Edge[];
   /** `throughputRps` is the planned rate of the whole pipeline, in requests per second. */
   throughputRps: number;
   /** `devices` holds the indices of its devices in `Topology.devices`. */
@@ -96,7 +105,7 @@ export interface Pool {
 }
 
 /**
- * Edge leads from a stage of a DAG to a later one, whose pool has a higher index. It is taken for a task always, or by
+ * Edge leads from a stage to a later one, whose pool has a higher index. It is taken for a task always, or by
  * the verdict of the stage's model on the task, or while that model is unsure of it. Gears may have models in different
  * orders, so that edges of a cascade lead back too; no task comes to a pool twice.
  */
@@ -141,11 +150,37 @@ export interface VirtualDevice {
  * stagesFrom counts, for each pool, the stages from it to the end of its pipeline, itself included. The pools
  * of these stages have consecutive indices.
  */
-export function stagesFrom(pools: readonly Pool[]): Int32Array {
-  const stages = new Int32Array(pools.length).fill(1);
-  for (let i = pools.length - 2; i >= 0; i--)
-    if (pools[i]?.next !== undefined) stages[i] = 1 + (stages[i + 1] as number);
+export function stagesFrom(topology: Routed): Int32Array {
+  const next = nextInChains(topology);
+  const stages = new Int32Array(next.length).fill(1);
+  for (let i = next.length - 2; i >= 0; i--) if (next[i] !== NONE) stages[i] = 1 + (stages[i + 1] as number);
   return stages;
+}
+
+/** Routed is the part of a topology that says how tasks go on. */
+export type Routed = Pick<Topology, 'pools' | 'routes'>;
+
+/** nextInChains gives the next pool of each pool's pipeline: NONE after the last, and where the routes are no chains. */
+export function nextInChains({ pools, routes }: Routed): Int32Array {
+  return Int32Array.from(pools, ({ edges }) => (areChains(routes) ? (edges[0]?.to ?? NONE) : NONE));
+}
+
+const ARE_CHAINS: { readonly [K in Routes['kind']]: boolean } = { chains: true, dag: false, cascade: false };
+
+/** areChains tells whether each stage has at most one next, which is known beforehand. */
+export function areChains({ kind }: Routes): boolean {
+  return ARE_CHAINS[kind];
+}
+
+/** gearsOf gives the gears by which requests are served, undefined where there are none. */
+export function gearsOf(routes: Routes): GearTable | undefined {
+  switch (routes.kind) {
+    case 'chains':
+    case 'dag':
+      return undefined;
+    case 'cascade':
+      return routes.gears;
+  }
 }
 
 /** fullBatches gives, for each pool, the largest batch that fits it and all later pools of its pipeline. */
@@ -158,18 +193,16 @@ export function fullBatches(pools: readonly Pool[]): Int32Array {
 }
 
 /** followersOf lists the pools of the stages that can come right after a pool's stage. */
-export function followersOf({ next, edges = [] }: Pool): readonly number[] {
-  return next === undefined ? edges.map(({ to }) => to) : [next];
+export function followersOf({ edges }: Pool): readonly number[] {
+  return edges.map(({ to }) => to);
 }
 
 /**
  * beyondChains finds what a topology has that only stage-local schedulers serve: reservations are made for the whole
  * path of a batch, through pools whose devices are theirs and always there.
  */
-export function beyondChains({ models, pools, devices }: Topology): Fault[] {
-  const names = models.flatMap(({ name, entries }) =>
-    entries.some((entry) => pools[entry]?.edges !== undefined) ? [name] : [],
-  );
+export function beyondChains({ models, devices, routes }: Topology): Fault[] {
+  const names = areChains(routes) ? [] : models.map(({ name }) => name);
   return [
     ...names.map((name) => fault(`${name} is a DAG of stages, but reservations are made for chains`)),
     ...(devices.some(({ otherPools }) => otherPools !== undefined)

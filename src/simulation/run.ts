@@ -21,6 +21,7 @@ import type { FamilyRecords } from '../records/index.js';
 import {
   type ChosenScheduler,
   DROP_REASONS,
+  gearsOf,
   makeCore,
   poolsServedBy,
   type Topology,
@@ -173,9 +174,10 @@ export async function runSimulation(
 /** cascadeFold makes the fold over the answers of a gear plan. Other plans have none. */
 function cascadeFold(
   { family }: SimulationSetup,
-  { gears, pools }: Topology,
+  { routes, pools }: Topology,
   { durationNs, windowNs }: { readonly durationNs: number; readonly windowNs: number | undefined },
 ): CascadeFold | undefined {
+  const gears = gearsOf(routes);
   if (family === undefined || gears === undefined) return undefined;
   const { correct, samples } = family;
   return new CascadeFold({

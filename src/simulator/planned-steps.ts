@@ -1,4 +1,4 @@
-import type { Pool } from '../serving/index.js';
+import { areChains, type Pool, type Topology } from '../serving/index.js';
 
 /**
  * PlannedSteps holds the planned times of executions and transfers, in nanoseconds, in one column for all
@@ -13,11 +13,12 @@ export class PlannedSteps {
   private readonly byEdge: Uint8Array;
   private readonly edgeNs: readonly Float64Array[];
 
-  constructor(pools: readonly Pool[]) {
+  constructor({ pools, routes }: Pick<Topology, 'pools' | 'routes'>) {
     this.rowOf = new Int32Array(pools.length);
     let rows = 0;
-    this.byEdge = Uint8Array.from(pools, ({ edges = [] }) => (edges.length > 0 ? 1 : 0));
-    this.edgeNs = pools.flatMap(({ edges = [] }) => edges.map(({ transferNs }) => transferNs));
+    const edgesOf = ({ edges }: Pool) => (areChains(routes) ? [] : edges);
+    this.byEdge = Uint8Array.from(pools, (pool) => (edgesOf(pool).length > 0 ? 1 : 0));
+    this.edgeNs = pools.flatMap((pool) => edgesOf(pool).map(({ transferNs }) => transferNs));
     pools.forEach(({ batch }, pool) => {
       this.rowOf[pool] = rows - 1;
       rows += batch;

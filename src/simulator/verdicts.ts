@@ -27,9 +27,7 @@ export class Verdicts {
     pools: readonly Pool[],
     private readonly verdictOf: VerdictOf,
   ) {
-    this.asked = Uint8Array.from(pools, ({ edges = [] }) =>
-      Number(edges.some(({ when }) => ASKS[when.kind])),
-    );
+    this.asked = Uint8Array.from(pools, ({ edges }) => Number(edges.some(({ when }) => ASKS[when.kind])));
   }
 
   /** isAsked tells whether the edges of a stage depend on a verdict. */

@@ -148,7 +148,7 @@ export class VirtualDriver {
     this.watchers = new Watchers(driven.observers);
     this.standby = new StandbyDevices(driven.topology.devices, driven.activationDelayNs, this.watchers);
     this.sloNs = Float64Array.from(driven.topology.models, (model) => model.sloNs);
-    this.steps = new PlannedSteps(driven.topology.pools);
+    this.steps = new PlannedSteps(driven.topology);
   }
 
   run(): SimulationSummary {

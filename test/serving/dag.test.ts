@@ -34,9 +34,9 @@ function fatesOf(seed: number): (arrival: number, row: number, stage: number) =>
 
 /** The bits of a verdict, for a stage whose edges are taken by bits. */
 const bitsOf = (topology: Topology, uniform: number, stage: number) =>
-  topology.pools[stage]!.edges!.some(({ when }) => when.kind === 'unsure')
+  topology.pools[stage]!.edges.some(({ when }) => when.kind === 'unsure')
     ? uniform
-    : Math.floor(uniform * 2 ** topology.pools[stage]!.edges!.length);
+    : Math.floor(uniform * 2 ** topology.pools[stage]!.edges.length);
 
 /** Followed keeps when each stage of each row was executed, and when it was reached. */
 class Followed {

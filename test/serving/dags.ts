@@ -42,16 +42,16 @@ export function randomDag(
     for (let to = i + 1; to < count; to++) {
       // Every stage but the first has an edge into it as a rule; those that have none are entries.
       const isLikely = to === i + 1 ? 0.6 : 0.3;
-      if (stream.uniform() > isLikely || (unsure && pool.edges!.length > 0)) continue;
+      if (stream.uniform() > isLikely || (unsure && pool.edges.length > 0)) continue;
       const rowNs = from([0, 0, 1e4, 1e6]);
-      pool.edges!.push({
+      pool.edges.push({
         to,
         when: unsure ? { kind: 'unsure', below: stream.uniform() } : conditionOf(stream),
         transferNs: Float64Array.from({ length: pool.batch }, (_, b) => (b + 1) * rowNs),
         transferBytes: rowNs,
       });
     }
-    pool.transferNs = pool.transferNs.map((_, b) => Math.max(0, ...pool.edges!.map((e) => e.transferNs[b]!)));
+    pool.transferNs = pool.transferNs.map((_, b) => Math.max(0, ...pool.edges.map((e) => e.transferNs[b]!)));
   });
   if (shares) shareDevices(stream, pools, devices);
   if (standby) for (const device of devices) device.standby = stream.uniform() < 0.4;
@@ -63,7 +63,13 @@ export function randomDag(
     downlinkCount: devices.length,
   };
   const sloNs = 2e7 * (1 + stream.integer(10));
-  return { models: [{ name: 'dag', sloNs, throughputRps: 100, entries: [0] }], pools, devices, links };
+  return {
+    models: [{ name: 'dag', sloNs, throughputRps: 100, entries: [0] }],
+    pools,
+    devices,
+    links,
+    routes: { kind: 'dag' },
+  };
 }
 
 function deviceOf(pool: number): VirtualDevice {
@@ -84,7 +90,7 @@ function shareDevices(stream: Stream, pools: Pool[], devices: VirtualDevice[]): 
 }
 
 /** isTaken tells whether an edge of a stage is taken, by the verdict of the stage. */
-export function isTaken({ edges = [] }: Pool, edge: Edge, verdict: number): boolean {
+export function isTaken({ edges }: Pool, edge: Edge, verdict: number): boolean {
   if (edge.when.kind === 'always') return true;
   if (edge.when.kind === 'unsure') return verdict < edge.when.below;
   const asked = edges.filter(({ when }) => when.kind === 'verdict');
@@ -97,11 +103,10 @@ export type Visit = { stage: number; from: number[] };
 /** visitsOf lists the stages that a row comes to, by the verdicts on it. */
 export function visitsOf(pools: readonly Pool[], verdictOf: (stage: number) => number): Visit[] {
   const reached = pools.map((): number[] => []);
-  const into = new Set(pools.flatMap(({ edges = [] }) => edges.map(({ to }) => to)));
+  const into = new Set(pools.flatMap(({ edges }) => edges.map(({ to }) => to)));
   return pools.flatMap((pool, stage) => {
     if (into.has(stage) && reached[stage]!.length === 0) return [];
-    for (const edge of pool.edges ?? [])
-      if (isTaken(pool, edge, verdictOf(stage))) reached[edge.to]!.push(stage);
+    for (const edge of pool.edges) if (isTaken(pool, edge, verdictOf(stage))) reached[edge.to]!.push(stage);
     return [{ stage, from: reached[stage]! }];
   });
 }
@@ -114,7 +119,7 @@ export function longestNs(pools: readonly Pool[], visits: readonly Visit[]): num
   const knownAt: number[] = [];
   pools.forEach((pool, stage) => {
     const visit = visits.find((one) => one.stage === stage);
-    const ready = pools.flatMap(({ edges = [] }, before) =>
+    const ready = pools.flatMap(({ edges }, before) =>
       edges.flatMap(({ to, transferNs }) => {
         if (to !== stage) return [];
         return knownAt[before]! + (visit?.from.includes(before) ? transferNs[0]! : 0);

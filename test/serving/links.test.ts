@@ -16,11 +16,11 @@ describe('publishedLinks()', () => {
   it('lets workers of a pool share an uplink: those of the larger server of the two pools, times the fraction', () => {
     const pools = [
       // max(1, 3) · 2 = 6 workers share a link.
-      { devices: counted(0, 13), deviceClass: 'small', virtual: 2, next: 1 },
+      { devices: counted(0, 13), deviceClass: 'small', virtual: 2, edges: [{ to: 1 }] },
       // max(3, 1) · 1 = 3 workers share a link.
-      { devices: counted(13, 6), deviceClass: 'large', virtual: 1, next: 2 },
+      { devices: counted(13, 6), deviceClass: 'large', virtual: 1, edges: [{ to: 2 }] },
       // In a last stage, 1 · 4 workers share an uplink, and each has a downlink.
-      { devices: counted(19, 5), deviceClass: 'small', virtual: 4 },
+      { devices: counted(19, 5), deviceClass: 'small', virtual: 4, edges: [] },
     ];
     const links = publishedLinks(pools, (name) => (name === 'large' ? 3 : 1));
     const first = [0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 2];
@@ -30,7 +30,7 @@ describe('publishedLinks()', () => {
   });
 
   it('ignores the servers of the next pool after the last stage', () => {
-    const pools = [{ devices: counted(0, 3), deviceClass: 'small', virtual: 1 }];
+    const pools = [{ devices: counted(0, 3), deviceClass: 'small', virtual: 1, edges: [] }];
     const links = publishedLinks(pools, (name) => (name === 'small' ? 2 : 9));
     expect([...links.uplinkOf]).toEqual([0, 0, 1]);
   });

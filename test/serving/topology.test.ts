@@ -27,8 +27,9 @@ describe('filledLatencies()', () => {
 
 describe('stagesFrom(), fullBatches() and mostStages()', () => {
   it('give for each pool the stages from there on and the largest batch that fits them all, and the longest pipeline', () => {
-    const { pools } = topologyOf(twoModels());
-    expect([...stagesFrom(pools)]).toEqual([2, 1, 1, 1]);
+    const topology = topologyOf(twoModels());
+    const { pools } = topology;
+    expect([...stagesFrom(topology)]).toEqual([2, 1, 1, 1]);
     expect([...fullBatches(pools)]).toEqual([2, 2, 4, 1]);
     expect(mostStages(pools)).toBe(2);
     expect(mostStages(pools.slice(2))).toBe(1);
@@ -36,11 +37,11 @@ describe('stagesFrom(), fullBatches() and mostStages()', () => {
 
   it('fullBatches() is the smallest planned batch of the stages to come, not of those before', () => {
     const parts = [stage([1, 2, 3, 4]), stage([1, 2, 3]), stage([1, 2])];
-    const { pools } = topologyOf(planOf([{ sloMs: 50, pipelines: [{ throughputRps: 1, parts }] }]));
-    expect([...fullBatches(pools)]).toEqual([2, 2, 2]);
+    const topology = topologyOf(planOf([{ sloMs: 50, pipelines: [{ throughputRps: 1, parts }] }]));
+    expect([...fullBatches(topology.pools)]).toEqual([2, 2, 2]);
     const wider = [stage([1, 2]), stage([1, 2, 3, 4])];
     const later = topologyOf(planOf([{ sloMs: 50, pipelines: [{ throughputRps: 1, parts: wider }] }]));
     expect([...fullBatches(later.pools)]).toEqual([2, 4]);
-    expect([...stagesFrom(pools)]).toEqual([3, 2, 1]);
+    expect([...stagesFrom(topology)]).toEqual([3, 2, 1]);
   });
 });

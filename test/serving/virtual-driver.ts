@@ -110,7 +110,8 @@ export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; co
   const arrivalOf = new Map<number, number>();
   const openOf = new Set<number>();
   const requestOfTask = { get: (task: number) => core.requestOf(task) };
-  const edges = run.topology.pools.flatMap((pool) => pool.edges ?? []);
+  const areChained = run.topology.routes.kind === 'chains';
+  const edges = run.topology.pools.flatMap((pool) => pool.edges);
   const onStandby = new Set(run.topology.devices.flatMap(({ standby }, device) => (standby ? [device] : [])));
   const retiring = new Set<number>();
   const upAt = new Map<number, symbol>();
@@ -210,8 +211,7 @@ export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; co
   };
   const watched = (what: Watched['what'], batch: number, from: number) => {
     const pool = core.batchPool(batch);
-    const { edges: own } = run.topology.pools[pool]!;
-    const to = what === 'transferred' && own !== undefined ? edges[core.batchEdge(batch)]!.to : undefined;
+    const to = what === 'transferred' && !areChained ? edges[core.batchEdge(batch)]!.to : undefined;
     run.watch?.({ what, pool, at: now, from, rows: rowsOf(batch), ...(to === undefined ? {} : { to }) });
   };
 
@@ -227,7 +227,7 @@ export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; co
         case Decision.transfer: {
           const from = now;
           const pool = run.topology.pools[core.batchPool(a)]!;
-          const { transferNs } = pool.edges === undefined ? pool : edges[core.batchEdge(a)]!;
+          const { transferNs } = areChained ? pool : edges[core.batchEdge(a)]!;
           plan(now + transferNs[core.batchSize(a) - 1]!, Rank.transferred, () => {
             watched('transferred', a, from);
             core.transferred(now, a, from, now);

@@ -60,7 +60,7 @@ function networkOf(stages: readonly Stage[], standby: readonly number[] = []): T
   const models = [...new Set(firstOf)].map((first) => ({
     ...{ name: `m${first}`, sloNs: 1e15, throughputRps: 1, entries: [first] },
   }));
-  return { models, pools, devices, links };
+  return { models, pools, devices, links, routes: { kind: 'dag' } };
 }
 
 const fifo = (topology: Topology, scaling?: ScalingRule) => ({

@@ -78,7 +78,7 @@ export class ScriptedCore implements ServingCore {
     this.hear('transferred', at, batch);
     this.close(batch, 'transfer', startedAt, endedAt);
     const known = this.batches.get(batch)!;
-    known.pool = this.topology.pools[known.pool]!.next!;
+    known.pool = this.topology.pools[known.pool]!.edges[0]!.to;
     this.hand(batch, this.deviceOf(known.pool));
   }
 
@@ -127,7 +127,7 @@ export class ScriptedCore implements ServingCore {
 
   private sendOn(batch: number): void {
     const { pool, device, tasks } = this.batches.get(batch)!;
-    const next = this.topology.pools[pool]!.next;
+    const next = this.topology.pools[pool]!.edges[0]?.to;
     if (next === undefined) {
       this.ended.push(...tasks);
       return;

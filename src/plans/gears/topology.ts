@@ -25,7 +25,7 @@ export function gearTopologyOf(
     pools,
     devices,
     links: linksByServer(devices),
-    gears: gearTableOf(plan),
+    routes: { kind: 'cascade', gears: gearTableOf(plan) },
   };
 }
 

@@ -1,5 +1,5 @@
 import type { PipelinePlan, PlannedEdge, PlannedStage } from '../../artifacts/index.js';
-import type { Edge, Pool, Topology } from '../../serving/index.js';
+import type { Edge, Pool, Routes, Topology } from '../../serving/index.js';
 import { linksByServer } from '../../serving/index.js';
 import { stageDevices, stagePool, transfersAlong } from '../stages/index.js';
 import type { TopologyOptions } from '../topology-options.js';
@@ -18,16 +18,11 @@ export function pipelineTopologyOf(
   const pools = plan.stages.map((stage, i) =>
     poolOf(plan, stage, { partition: i, transfers: options.transfers }),
   );
-  if (isChain(plan)) {
-    pools.forEach((pool, i) => {
-      delete pool.edges;
-      if (i + 1 < pools.length) pool.next = i + 1;
-    });
-  }
   const devices = stageDevices(plan, pools);
   const sloNs = Math.round((options.sloMs ?? plan.sloMs) * NS_PER_MS);
   const application = { name: plan.name, sloNs, throughputRps: plan.throughputRps, entries: [0] };
-  return { models: [application], pools, devices, links: linksByServer(devices) };
+  const routes: Routes = { kind: isChain(plan) ? 'chains' : 'dag' };
+  return { models: [application], pools, devices, links: linksByServer(devices), routes };
 }
 
 /** isChain tells whether each stage but the last leads to the one after it, always and to no other. */

@@ -1,6 +1,7 @@
 import { linkGbps, type PlannedPipeline, type PooledPlan, seatsOf } from '../../artifacts/index.js';
 import { checkPlacement } from '../../checks/index.js';
 import {
+  type Edge,
   filledLatencies,
   linksByServer,
   type Pool,
@@ -28,7 +29,8 @@ export function topologyOf(plan: PooledPlan, options: TopologyOptions = {}): Top
   );
   pools.forEach((pool, i) => {
     const following = pools[i + 1];
-    if (following?.model === pool.model && following.pipeline === pool.pipeline) pool.next = i + 1;
+    if (following?.model === pool.model && following.pipeline === pool.pipeline)
+      pool.edges.push(alwaysTo(i + 1, pool));
   });
   const devices = devicesOf(plan, pools, options);
   const models = plan.models.map((model, m) => ({
@@ -40,7 +42,11 @@ export function topologyOf(plan: PooledPlan, options: TopologyOptions = {}): Top
   const { sharing = options.rules === 'published' ? 'worker-groups' : 'servers' } = options;
   const links =
     sharing === 'worker-groups' ? publishedLinks(pools, perServerOf(plan)) : linksByServer(devices);
-  return { models, pools, devices, links };
+  return { models, pools, devices, links, routes: { kind: 'chains' } };
+}
+
+function alwaysTo(to: number, { transferNs, transferBytes }: Pool): Edge {
+  return { to, when: { kind: 'always' }, transferNs, transferBytes };
 }
 
 function perServerOf({ cluster }: PooledPlan): (deviceClass: string) => number {
@@ -81,6 +87,7 @@ function poolsOf(
       transferBytes: part.transferBytes,
       throughputRps: pipeline.throughputRps,
       devices: [],
+      edges: [],
     };
   });
 }

@@ -1,6 +1,9 @@
+import { NONE as SHARED_NONE } from '../../collections/index.js';
 import type { Booking, Path } from '../reservation/index.js';
 import type { Durations } from '../state/index.js';
-import type { Pool, Topology } from '../topology.js';
+import { nextInChains, type Pool, type Topology } from '../topology.js';
+
+const NONE = SHARED_NONE;
 
 /**
  * BusyUntilBooking keeps reservations as PPipe's published simulator does: for every device and link it knows
@@ -13,6 +16,7 @@ export class BusyUntilBooking implements Booking {
   private readonly uplink: Float64Array;
   private readonly downlink: Float64Array;
   private readonly up: Uint8Array;
+  private readonly next: Int32Array;
 
   constructor(
     private readonly topology: Topology,
@@ -22,18 +26,19 @@ export class BusyUntilBooking implements Booking {
     this.uplink = new Float64Array(topology.links.uplinkCount);
     this.downlink = new Float64Array(topology.links.downlinkCount);
     this.up = new Uint8Array(topology.devices.length);
+    this.next = nextInChains(topology);
   }
 
   probe(path: Path, entry: number, size: number, from: number, at: number): boolean {
     let ready = at;
     let wait = 0;
     let k = from;
-    for (let pool: number | undefined = entry + from; pool !== undefined; k++) {
+    for (let pool = entry + from; pool !== NONE; k++) {
       if (!this.chooseDevice(path, pool, size, k, ready)) return false;
       const sent = k === 0 ? ready : (path.sendAt[k] as number) + this.durations.transferNs(pool - 1, size);
       wait += (path.startAt[k] as number) - sent + (k === 0 ? 0 : (path.sendAt[k] as number) - ready);
       ready = path.endAt[k] as number;
-      pool = this.topology.pools[pool]?.next;
+      pool = this.next[pool] as number;
     }
     path.stages = k;
     path.waitNs = wait;
@@ -41,7 +46,8 @@ export class BusyUntilBooking implements Booking {
   }
 
   private chooseDevice(path: Path, pool: number, size: number, k: number, ready: number): boolean {
-    const { devices, next } = this.topology.pools[pool] as Pool;
+    const { devices } = this.topology.pools[pool] as Pool;
+    const isLast = this.next[pool] === NONE;
     const { uplinkOf, downlinkOf } = this.topology.links;
     const latency = this.durations.executionNs(pool, size);
     const transfer = k === 0 ? 0 : this.durations.transferNs(pool - 1, size);
@@ -53,7 +59,7 @@ export class BusyUntilBooking implements Booking {
       const send = k === 0 ? ready : Math.max(sender, this.downlink[downlinkOf[device] as number] as number);
       const start = Math.max(this.device[device] as number, send + transfer);
       const end = start + latency;
-      const key = next === undefined ? end : Math.max(this.uplink[uplinkOf[device] as number] as number, end);
+      const key = isLast ? end : Math.max(this.uplink[uplinkOf[device] as number] as number, end);
       if (key >= least) continue;
       least = key;
       path.device[k] = device;

@@ -73,7 +73,7 @@ export class GapBooking implements Booking {
     this.up = new Uint8Array(devices.length);
     this.rank = ranksWithinServers(topology);
     this.unsorted = new Uint8Array(pools.length);
-    this.stages = stagesFrom(pools);
+    this.stages = stagesFrom(topology);
     this.poolOf = Int32Array.from(devices, ({ pool }) => pool);
   }
 

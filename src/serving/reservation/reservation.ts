@@ -109,7 +109,7 @@ export class ReservationCore implements ServingCore {
     );
     this.policy = chosen;
     const { pools, models } = topology;
-    this.stages = stagesFrom(pools);
+    this.stages = stagesFrom(topology);
     this.durations = new Durations(topology, this.policy.correction);
     this.journeys = new Journeys(mostStages(pools));
     const isWanted = (batch: number) => this.isWanted(batch);

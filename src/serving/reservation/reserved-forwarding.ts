@@ -58,7 +58,7 @@ export class ReservedForwarding implements Forwarding {
     this.isTouched = new Uint8Array(resources);
     this.touched = new Int32Array(resources);
     this.up = new Uint8Array(devices.length);
-    this.stages = stagesFrom(pools);
+    this.stages = stagesFrom(state.topology);
     this.path = new Path(mostStages(pools));
   }
 

@@ -1,6 +1,6 @@
 import { NONE as SHARED_NONE } from '../../collections/index.js';
 import { DagColumns, type Durations, type TaskQueues } from '../state/index.js';
-import type { Pool } from '../topology.js';
+import { areChains, type Pool } from '../topology.js';
 import type { Dropping } from './dropping.js';
 import type { SharedState } from './shared-state.js';
 
@@ -30,17 +30,20 @@ export class Backlog {
   private readonly pools: readonly Pool[];
   /** `next` is the stage that every task of a pool comes to next, NONE where there is none. */
   private readonly next: Int32Array;
+  private readonly areChains: boolean;
   private readonly queues: TaskQueues;
   private readonly durations: Durations;
 
   /** @param freeAt when a device is expected to take its next batch; undefined while it is down */
   constructor(
-    { topology: { pools }, queues, durations }: Pick<SharedState, 'topology' | 'queues' | 'durations'>,
+    { topology, queues, durations }: Pick<SharedState, 'topology' | 'queues' | 'durations'>,
     private readonly dropping: Dropping,
     private readonly freeAt: (device: number) => number | undefined,
   ) {
-    const graph = new DagColumns(pools);
+    const { pools } = topology;
+    const graph = new DagColumns(topology);
     this.pools = pools;
+    this.areChains = areChains(topology.routes);
     this.next = Int32Array.from(pools, (_, pool) => graph.sureNext(pool));
     this.queues = queues;
     this.durations = durations;
@@ -99,10 +102,11 @@ export class Backlog {
    * leaves out the transfer, whose time differs from edge to edge.
    */
   private stepNs(index: number, size: number): number {
-    const { batch, next, edges } = this.pools[index] as Pool;
-    if (edges !== undefined) return this.durations.executionNs(index, Math.min(size, batch));
+    const { batch } = this.pools[index] as Pool;
+    if (!this.areChains) return this.durations.executionNs(index, Math.min(size, batch));
     const work = this.durations.workNs(index, Math.min(size, batch));
-    if (next === undefined) return work;
+    const next = this.next[index] as number;
+    if (next === NONE) return work;
     return work - this.durations.workNs(next, Math.min(size, batch, this.pools[next]?.batch as number));
   }
 

@@ -2,7 +2,7 @@ import { grownCapacity, grownColumn, Lists, NONE as SHARED_NONE } from '../../co
 import { must } from '../broken-promise.js';
 import type { Durations, OpenBatches, Requests } from '../state/index.js';
 import { PoolsUp } from '../state/index.js';
-import { type Pool, poolsServedBy, type Topology, type VirtualDevice } from '../topology.js';
+import { gearsOf, type Pool, poolsServedBy, type Topology, type VirtualDevice } from '../topology.js';
 import { EarliestDevices } from './earliest-devices.js';
 import { QueueSet } from './queue-set.js';
 import type { SharedState } from './shared-state.js';
@@ -22,6 +22,8 @@ export class EarliestFree implements TaskPlacement {
   private readonly devices: EarliestDevices;
   /** `waiting` holds the batches on each device, in the order they were handed over. */
   private readonly waiting: Lists;
+  /** Whether gears say at which pool a request begins. */
+  private readonly entersByGear: boolean;
   /** `runs` is the batch that each device runs, NONE where it runs none. */
   private readonly runs: Int32Array;
   /**
@@ -45,6 +47,7 @@ export class EarliestFree implements TaskPlacement {
   ) {
     const { devices, models, pools } = topology;
     this.topology = topology;
+    this.entersByGear = gearsOf(topology.routes) !== undefined;
     this.requests = requests;
     this.batches = batches;
     this.durations = durations;
@@ -180,7 +183,7 @@ export class EarliestFree implements TaskPlacement {
 
   /** isFirst tells whether the tasks of a pool wait in the queue of its model. */
   private isFirst({ partition }: Pool): boolean {
-    return partition === 0 && this.topology.gears === undefined;
+    return partition === 0 && !this.entersByGear;
   }
 
   isDeviceUp(device: number): boolean {

@@ -1,14 +1,14 @@
 import { NONE as SHARED_NONE } from '../../collections/index.js';
 import type { Decisions } from '../decisions.js';
 import type { RequestLife } from '../state/index.js';
-import type { GearTable, ServedStep, Topology } from '../topology.js';
+import type { ServedStep, Topology } from '../topology.js';
 import { AlongEdges } from './along-edges.js';
 import type { Gears } from './gears.js';
 import type { Onward, OnwardHooks } from './onward.js';
 
 const NONE = SHARED_NONE;
 
-/** EscalationParts holds what an Escalation decides over, and where its decisions go. The topology has gears. */
+/** EscalationParts holds what an Escalation decides over, and where its decisions go. */
 export interface EscalationParts {
   readonly topology: Topology;
   readonly gears: Gears;
@@ -34,7 +34,7 @@ export class Escalation extends AlongEdges implements Onward {
     private readonly hooks: Pick<OnwardHooks, 'comesTo'>,
   ) {
     super(life, decisions);
-    const { gears: table } = topology as { gears: GearTable };
+    const { table } = gears;
     const pools = topology.pools.length;
     this.pools = pools;
     this.gears = gears;

@@ -25,7 +25,7 @@ export class Gears {
   private before = 0;
 
   constructor(
-    private readonly table: GearTable,
+    readonly table: GearTable,
     pools: number,
     private readonly waitingBefore: (pool: number) => number,
   ) {

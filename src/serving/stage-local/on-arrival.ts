@@ -2,7 +2,7 @@ import { Lists, NONE as SHARED_NONE } from '../../collections/index.js';
 import { must } from '../broken-promise.js';
 import type { Durations, OpenBatches, Requests, TaskQueues } from '../state/index.js';
 import { DeviceMembers, PoolsUp } from '../state/index.js';
-import type { Topology } from '../topology.js';
+import { gearsOf, type Topology } from '../topology.js';
 import { Backlog } from './backlog.js';
 import type { Dropping } from './dropping.js';
 import { LoadShares } from './load-shares.js';
@@ -44,7 +44,8 @@ export class OnArrival implements TaskPlacement {
 
   constructor(state: Omit<SharedState, 'planned' | 'streams'>, choice: PipelineChoice, dropping: Dropping) {
     const { topology, requests, batches, durations, queues } = state;
-    const { devices, pools, gears: table } = topology;
+    const { devices, pools, routes } = topology;
+    const table = gearsOf(routes);
     this.topology = topology;
     this.requests = requests;
     this.batches = batches;

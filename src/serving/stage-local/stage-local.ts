@@ -12,7 +12,7 @@ import {
   NEXT_BY_EDGES as SHARED_BY_EDGES,
   TaskQueues,
 } from '../state/index.js';
-import { poolsServedBy, type Topology, type VirtualDevice } from '../topology.js';
+import { gearsOf, poolsServedBy, type Topology, type VirtualDevice } from '../topology.js';
 import { type TunedPlan, Tuning } from '../tuning/index.js';
 import { Background } from './background.js';
 import { type BatchHearing, type Dropping, droppingOf } from './dropping.js';
@@ -178,7 +178,7 @@ export class StageLocalCore implements ServingCore {
     this.isTold = IS_TOLD[chosen.instant];
     this.durations = durations;
     this.queues = queues;
-    const gears = this.gearsOf(topology, queues);
+    const gears = this.gearsOver(topology, queues);
     this.gears = gears;
     const state: SharedState = {
       topology,
@@ -211,8 +211,9 @@ export class StageLocalCore implements ServingCore {
     this.wake = new WakeTimes(queues.count);
   }
 
-  private gearsOf({ gears, pools }: Topology, queues: TaskQueues): Gears | undefined {
-    return gears && new Gears(gears, pools.length, (pool) => queues.size(this.placement.queueBefore(pool)));
+  private gearsOver({ routes, pools }: Topology, queues: TaskQueues): Gears | undefined {
+    const table = gearsOf(routes);
+    return table && new Gears(table, pools.length, (pool) => queues.size(this.placement.queueBefore(pool)));
   }
 
   private onward(life: RequestLife): Onward {

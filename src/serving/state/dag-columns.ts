@@ -1,5 +1,12 @@
 import { NONE as SHARED_NONE } from '../../collections/index.js';
-import { type Edge, type EdgeCondition, followersOf, type Pool } from '../topology.js';
+import {
+  areChains,
+  type Edge,
+  type EdgeCondition,
+  followersOf,
+  type Pool,
+  type Routed,
+} from '../topology.js';
 
 const NONE = SHARED_NONE;
 
@@ -11,8 +18,8 @@ export const Taken = { always: 0, verdict: 1, unsure: 2 } as const satisfies Rec
 export type Taken = (typeof Taken)[keyof typeof Taken];
 
 /**
- * DagColumns holds the stages of DAGs and their edges as columns. Chains have no edges in it: they go on by
- * `Pool.next`. Edges are numbered by stage, and those of a stage in their order.
+ * DagColumns holds the stages of DAGs and their edges as columns. Chains have no edges in it: their next stages are known
+ * beforehand (nextInChains). Edges are numbered by stage, and those of a stage in their order.
  */
 export class DagColumns {
   /** The edges of pool p are those from `firstEdge[p]` to before `firstEdge[p + 1]`. */
@@ -28,19 +35,25 @@ export class DagColumns {
   /** `mostStages` is the number of stages of the largest DAG, 0 where all routes are chains. */
   readonly mostStages: number;
 
-  constructor(private readonly pools: readonly Pool[]) {
-    const edges = pools.flatMap((pool) => pool.edges ?? []);
+  private readonly pools: readonly Pool[];
+  private readonly areChains: boolean;
+
+  constructor({ pools, routes }: Routed) {
+    this.pools = pools;
+    this.areChains = areChains(routes);
+    const edgesOf = (pool: Pool) => (this.areChains ? [] : pool.edges);
+    const edges = pools.flatMap(edgesOf);
     this.firstEdge = new Int32Array(pools.length + 1);
     pools.forEach((pool, i) => {
-      this.firstEdge[i + 1] = (this.firstEdge[i] as number) + (pool.edges?.length ?? 0);
+      this.firstEdge[i + 1] = (this.firstEdge[i] as number) + edgesOf(pool).length;
     });
     this.to = Int32Array.from(edges, ({ to }) => to);
     this.taken = Uint8Array.from(edges, ({ when }) => Taken[when.kind]);
     this.below = Float64Array.from(edges, ({ when }) => (when.kind === 'unsure' ? when.below : 0));
-    this.bit = Uint8Array.from(pools.flatMap(({ edges: own = [] }) => verdictBits(own)));
+    this.bit = Uint8Array.from(pools.flatMap((pool) => verdictBits(edgesOf(pool))));
     this.edgesInto = new Int32Array(pools.length);
     for (const pool of this.to) this.edgesInto[pool]! += 1;
-    const firsts = pools.flatMap(({ partition }, i) => (partition === 0 && this.isDag(i) ? [i] : []));
+    const firsts = pools.flatMap(({ partition }, i) => (partition === 0 && !this.areChains ? [i] : []));
     this.mostStages = Math.max(0, ...firsts.map((first) => this.stagesFrom(first)));
   }
 
@@ -52,15 +65,10 @@ export class DagColumns {
     return end - first;
   }
 
-  /** isDag tells whether the route whose first stage is that of pool `first` goes on by edges. */
-  isDag(first: number): boolean {
-    return this.pools[first]?.edges !== undefined;
-  }
-
   /** entriesBeside lists the stages, other than its first, at which a DAG begins: no edge leads to them. */
   entriesBeside(first: number): number[] {
     const stages = Array.from({ length: this.stagesFrom(first) - 1 }, (_, i) => first + 1 + i);
-    return this.isDag(first) ? stages.filter((stage) => this.edgesInto[stage] === 0) : [];
+    return this.areChains ? [] : stages.filter((stage) => this.edgesInto[stage] === 0);
   }
 
   /** reachedFrom lists the pools of all stages that a task in a pool can still come to, its own first, ascending. */
@@ -75,8 +83,8 @@ export class DagColumns {
    * where no edge is.
    */
   sureNext(pool: number): number {
-    const { next, edges = [] } = this.pools[pool] as Pool;
-    return next ?? edges.find(({ when }) => when.kind === 'always')?.to ?? NONE;
+    const { edges } = this.pools[pool] as Pool;
+    return edges.find(({ when }) => when.kind === 'always')?.to ?? NONE;
   }
 }
 

@@ -55,14 +55,15 @@ export class Durations {
   private readonly sloNs: Float64Array;
   private readonly mostDeviations: number;
 
-  constructor({ pools, models }: Topology, correction: Correction) {
+  constructor(topology: Topology, correction: Correction) {
+    const { pools, models } = topology;
     const learning = learningOf(correction);
     this.mostDeviations = learning.deviations ?? 0;
     this.sloNs = Float64Array.from(pools, ({ model }) => models[model]?.sloNs as number);
     this.entryOf = Int32Array.from(pools, ({ partition }, pool) => pool - partition);
     this.fullSize = fullBatches(pools);
-    this.stages = stagesFrom(pools);
-    this.graph = new DagColumns(pools);
+    this.stages = stagesFrom(topology);
+    this.graph = new DagColumns(topology);
     this.rowOf = rowsOf(pools);
     this.executions = new StepTimes(
       this.rowOf,

@@ -70,7 +70,7 @@ export class RequestLife {
     this.topology = topology;
     this.decisions = decisions;
     this.limits = limits;
-    this.graph = new DagColumns(topology.pools);
+    this.graph = new DagColumns(topology);
     this.flows = new Flows(this.graph);
     this.requests = new Requests(this.graph.mostStages === 0 ? undefined : this.flows);
     this.batches = new OpenBatches(Math.max(...topology.pools.map(({ batch }) => batch)));

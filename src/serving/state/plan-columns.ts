@@ -1,5 +1,5 @@
 import { NONE as SHARED_NONE } from '../../collections/index.js';
-import type { Topology } from '../topology.js';
+import { areChains, nextInChains, type Topology } from '../topology.js';
 
 const NONE = SHARED_NONE;
 /** NEXT_BY_EDGES stands in `PlanColumns.next` for a stage of a DAG that edges lead on from. */
@@ -25,17 +25,16 @@ export class PlanColumns {
   /** The first stage of each model's DAG, NONE where its pipelines are chains. */
   readonly dagOf: Int32Array;
 
-  constructor({ pools, models }: Topology) {
+  constructor(topology: Topology) {
+    const { pools, models, routes } = topology;
     this.batch = Int32Array.from(pools, ({ batch }) => batch);
-    this.next = Int32Array.from(pools, ({ next, edges = [] }) =>
-      edges.length > 0 ? NEXT_BY_EDGES : (next ?? NONE),
-    );
+    this.next = areChains(routes)
+      ? nextInChains(topology)
+      : Int32Array.from(pools, ({ edges }) => (edges.length > 0 ? NEXT_BY_EDGES : NONE));
     this.throughputRps = Float64Array.from(pools, ({ throughputRps }) => throughputRps);
     this.poolSloNs = Float64Array.from(pools, ({ model }) => models[model]?.sloNs as number);
     this.sloNs = Float64Array.from(models, ({ sloNs }) => sloNs);
     this.pipelines = Int32Array.from(models, ({ entries }) => entries.length);
-    this.dagOf = Int32Array.from(models, ({ entries: [first = NONE] }) =>
-      pools[first]?.edges === undefined ? NONE : first,
-    );
+    this.dagOf = Int32Array.from(models, ({ entries: [first = NONE] }) => (areChains(routes) ? NONE : first));
   }
 }

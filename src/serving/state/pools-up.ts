@@ -23,7 +23,7 @@ export class PoolsUp {
     this.up = new Uint8Array(devices.length);
     this.devicesUp = new Int32Array(pools.length);
     this.poolsDown = new Int32Array(pools.length);
-    const graph = new DagColumns(pools);
+    const graph = new DagColumns(topology);
     this.reached = pools.map((_, pool) => graph.reachedFrom(pool));
     for (const entry of this.entryOf) this.poolsDown[entry]! += 1;
   }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { GearPlan } from '../../../src/artifacts/index.js';
 import { planTopologyOf } from '../../../src/plans/index.js';
+import { gearsOf, type Topology } from '../../../src/serving/index.js';
 import { type GivenGears, gearPlan } from '../../gear-plans.js';
 
 /** Three models, of which no gear goes from the second to the third, on three devices of two classes of links. */
@@ -44,6 +45,8 @@ const sentFrom = (plan: GearPlan, stage: number, transfers?: 'none') =>
     ({ to, transferBytes, transferNs }) => [to, transferBytes, [...transferNs]],
   );
 
+const gearsIn = ({ routes }: Topology) => gearsOf(routes);
+
 describe('The topology of a gear plan', () => {
   it('is one application, entered at the first stage, with the rate and the SLO of the plan', () => {
     expect(planTopologyOf(PLAN).models).toEqual([
@@ -72,7 +75,7 @@ describe('The topology of a gear plan', () => {
 
   it('has an edge wherever a gear goes from one model to the next, and no other', () => {
     const { pools } = planTopologyOf(PLAN);
-    expect(pools.map(({ edges = [] }) => edges.map(({ to, when }) => [to, when.kind]))).toEqual([
+    expect(pools.map(({ edges }) => edges.map(({ to, when }) => [to, when.kind]))).toEqual([
       [
         [1, 'unsure'],
         [2, 'unsure'],
@@ -118,7 +121,7 @@ describe('The topology of a gear plan', () => {
 
   it('has the gears, whose last step is always sure', () => {
     const never = Number.NEGATIVE_INFINITY;
-    expect(planTopologyOf(PLAN).gears).toEqual({
+    expect(gearsIn(planTopologyOf(PLAN))).toEqual({
       ...{ intervalNs: 62.5e6, alpha: 3 },
       gears: [
         {
@@ -141,18 +144,18 @@ describe('The topology of a gear plan', () => {
   });
 
   it('has the mean rate that was planned for where only an accuracy is promised, and else none', () => {
-    expect(planTopologyOf(PLAN).gears).not.toHaveProperty('plannedRps');
+    expect(gearsIn(planTopologyOf(PLAN))).not.toHaveProperty('plannedRps');
     const shares = [0.5, 0.25, 0.25];
     const gears = PLAN.gears.map((gear, i) => ({ ...gear, share: shares[i] as number }));
     const asked = { ...PLAN, gears, objective: { ...PLAN.objective, kind: 'devices' as const } };
     const promised = planTopologyOf({ ...asked, slo: { accuracy: 0.9 } });
     // The middles of the ranges are 20, 70 and 130 requests/s.
-    expect(promised.gears?.plannedRps).toBeCloseTo(0.5 * 20 + 0.25 * 70 + 0.25 * 130, 9);
+    expect(gearsIn(promised)?.plannedRps).toBeCloseTo(0.5 * 20 + 0.25 * 70 + 0.25 * 130, 9);
     // Gears for a lower rate than comes would not keep a latency.
     const timely = planTopologyOf({ ...asked, slo: { latencyMs: 80, accuracy: 0.9 } });
-    expect(timely.gears).not.toHaveProperty('plannedRps');
+    expect(gearsIn(timely)).not.toHaveProperty('plannedRps');
     const fastest = { ...asked.objective, kind: 'latency' as const };
     const soonest = planTopologyOf({ ...asked, objective: fastest, slo: { accuracy: 0.9 } });
-    expect(soonest.gears).not.toHaveProperty('plannedRps');
+    expect(gearsIn(soonest)).not.toHaveProperty('plannedRps');
   });
 });

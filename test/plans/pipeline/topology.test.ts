@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { applicationsOf, pipelineTopologyOf, planTopologyOf } from '../../../src/plans/index.js';
+import { followersOf } from '../../../src/serving/index.js';
 import { edge, pipelineOf } from '../../pipeline-plans.js';
 
 const forked = pipelineOf(
@@ -15,7 +16,7 @@ const forked = pipelineOf(
 
 describe('pipelineTopologyOf()', () => {
   it('makes a pool of every stage, with the edges that lead on and what each sends', () => {
-    const { models, pools } = pipelineTopologyOf(forked);
+    const { models, pools, routes } = pipelineTopologyOf(forked);
     expect(models).toEqual([{ name: 'app', sloNs: 40e6, throughputRps: 100, entries: [0] }]);
     expect(pools.map(({ stage, partition, batch }) => [stage, partition, batch])).toEqual([
       ...[
@@ -25,13 +26,13 @@ describe('pipelineTopologyOf()', () => {
         ['d', 3, 1],
       ],
     ]);
-    expect(pools[0]?.edges?.map(({ to, when, transferNs }) => [to, when.kind, [...transferNs]])).toEqual([
+    expect(pools[0]?.edges.map(({ to, when, transferNs }) => [to, when.kind, [...transferNs]])).toEqual([
       [1, 'verdict', [8000, 16000]],
       [2, 'always', [32000, 64000]],
     ]);
     expect([...pools[0]!.transferNs]).toEqual([32000, 64000]);
     expect(pools.map(({ latencyNs }) => [...latencyNs])).toEqual([[1e6, 2e6], [1e6], [2.5e6], [1e6]]);
-    expect(pools.map(({ next }) => next)).toEqual([undefined, undefined, undefined, undefined]);
+    expect(routes.kind).toBe('dag');
   });
 
   it('lets a device serve every stage that it holds', () => {
@@ -49,7 +50,7 @@ describe('pipelineTopologyOf()', () => {
 
   it('makes no transfer take time where all is on one machine, and takes another SLO where one is given', () => {
     const { models, pools } = pipelineTopologyOf(forked, { transfers: 'none', sloMs: 7 });
-    expect(pools.flatMap(({ edges = [] }) => edges.flatMap(({ transferNs }) => [...transferNs]))).toEqual([
+    expect(pools.flatMap(({ edges }) => edges.flatMap(({ transferNs }) => [...transferNs]))).toEqual([
       0, 0, 0, 0, 0, 0,
     ]);
     expect(models[0]?.sloNs).toBe(7e6);
@@ -57,11 +58,9 @@ describe('pipelineTopologyOf()', () => {
 
   it('makes a chain where every stage leads to the next alone and always', () => {
     const chain = pipelineOf([{ name: 'a', next: [edge('b')] }, { name: 'b' }], [['a'], ['b']]);
-    const { pools } = planTopologyOf(chain);
-    expect(pools.map(({ next, edges }) => [next, edges])).toEqual([
-      [1, undefined],
-      [undefined, undefined],
-    ]);
+    const topology = planTopologyOf(chain);
+    expect(topology.routes.kind).toBe('chains');
+    expect(topology.pools.map(followersOf)).toEqual([[1], []]);
     const doubtful = pipelineOf([{ name: 'a', next: [edge('b', 0.5)] }, { name: 'b' }], [['a'], ['b']]);
     expect(planTopologyOf(doubtful).pools[0]?.edges).toHaveLength(1);
   });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { InputError } from '../../../src/artifacts/index.js';
 import { topologyOf } from '../../../src/plans/index.js';
+import { followersOf } from '../../../src/serving/index.js';
 import { Durations } from '../../../src/serving/state/durations.js';
 import { stage } from '../../serving/by-hand.js';
 import { affine, planOf } from '../../serving/plans.js';
@@ -48,8 +49,7 @@ describe('topologyOf()', () => {
     const { pools, devices, models } = topologyOf(twoStages(8));
     expect(models).toEqual([{ name: 'm0', sloNs: 50e6, throughputRps: 100, entries: [0] }]);
     expect([...pools[0]!.latencyNs]).toEqual([1e6, 2e6, 4e6, 4e6]);
-    expect(pools[0]!.next).toBe(1);
-    expect(pools[1]!.next).toBeUndefined();
+    expect(pools.map(followersOf)).toEqual([[1], []]);
     expect(pools.map((pool) => pool.devices)).toEqual([[0, 1, 2], [3]]);
     expect(devices[1]).toMatchObject({ name: 's1/gpu0/0', pool: 0, server: 's1', deviceClass: 'slow' });
     // 1 MB at 8 Gbps takes 1 ms per row; the next pool takes at most two rows at a time.
@@ -68,7 +68,7 @@ describe('topologyOf()', () => {
 
   it('leads from a pool only within its pipeline, and begins every pipeline of a model at its first pool', () => {
     const { models, pools } = topologyOf(twoModels());
-    expect(pools.map(({ next }) => next)).toEqual([1, undefined, undefined, undefined]);
+    expect(pools.map(followersOf)).toEqual([[1], [], [], []]);
     expect(pools.map(({ model, pipeline, partition }) => [model, pipeline, partition])).toEqual([
       [0, 0, 0],
       [0, 0, 1],

@@ -45,7 +45,7 @@ describe('GapBooking', () => {
         at += stream.integer(3_000_000);
         const entry = entries[stream.integer(entries.length)]!;
         let stages = 1;
-        while (pools[entry + stages - 1]!.next !== undefined) stages += 1;
+        while (pools[entry + stages - 1]!.edges.length > 0) stages += 1;
         const most = Math.min(...pools.slice(entry, entry + stages).map((pool) => pool.batch));
         const size = 1 + stream.integer(most);
         expect(booking.probe(path, entry, size, 0, at)).toBe(true);

@@ -4,7 +4,7 @@ import { planTopologyOf } from '../../../src/plans/index.js';
 import { GEAR_POLICY, StageLocalCore } from '../../../src/serving/index.js';
 import { Gears } from '../../../src/serving/stage-local/gears.js';
 import { LoadShares } from '../../../src/serving/stage-local/load-shares.js';
-import type { GearTable } from '../../../src/serving/topology.js';
+import { type GearTable, gearsOf } from '../../../src/serving/topology.js';
 import { simulate } from '../../../src/simulator/index.js';
 import { type GivenGears, gearPlan } from '../../gear-plans.js';
 
@@ -18,7 +18,7 @@ function sharing(low: readonly number[], high: readonly number[]) {
     gears: [low, high].map((shares, i) => ({ toRps: 10 * (i + 1), steps: [{ model: 0, shares }] })),
   });
   const topology = planTopologyOf(plan, { transfers: 'none' });
-  const table = topology.gears as GearTable;
+  const table = gearsOf(topology.routes) as GearTable;
   const gears = new Gears(table, 1, () => 0);
   const shares = new LoadShares(topology, table, gears);
   const idle = new Lists(1);
