@@ -14,7 +14,7 @@ import {
   type Validation,
 } from '../artifacts/index.js';
 import type { PlanKind } from '../plans/index.js';
-import { confirmBundledPlan, confirmPlan, loadCascade, loadPipeline, loadProblem } from '../specs/index.js';
+import { confirmBundledPlan, confirmPlan, describedSpec } from '../specs/index.js';
 
 /** Validated is the result of checking one file. */
 export type Validated = Validation['files'][number];
@@ -57,14 +57,10 @@ async function describeFile(named: string): Promise<string> {
     }
     case 'cluster':
       return `cluster of ${Object.keys(loaded.value.devices).join(', ')}`;
-    case 'pooled': {
-      const { problem } = await loadProblem(path);
-      return `pooled spec of ${problem.models.length} model(s)`;
-    }
+    case 'pooled':
     case 'pipeline':
-      return `pipeline spec of ${(await loadPipeline(path)).graph.names.length} stage(s)`;
     case 'cascade':
-      return `cascade spec of ${(await loadCascade(path)).spec.value.models.length} models`;
+      return describedSpec(loaded as Loaded<typeof loaded.kind>);
     case 'policy':
       return describePolicy(loaded.value);
     case 'pooled-plan':

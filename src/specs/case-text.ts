@@ -1,12 +1,15 @@
 import { type Mix, mixText } from './mixes.js';
 
-/** caseText names a case: `L4=25,T4=75, slo 5x, margin 0.1`. */
-export function caseText(asked: {
+/** CaseNames are what tells a case from the others of its comparison. */
+export interface CaseNames {
   readonly mix: Mix;
   readonly slo?: string;
   readonly margin?: number;
   readonly sloAccuracy?: number;
-}): string {
+}
+
+/** caseText names a case: `L4=25,T4=75, slo 5x, margin 0.1`. */
+export function caseText(asked: CaseNames): string {
   const swept = (['slo', 'margin', 'sloAccuracy'] as const).flatMap((kind) =>
     asked[kind] === undefined ? [] : [`${kind === 'sloAccuracy' ? 'accuracy' : kind} ${asked[kind]}`],
   );

@@ -2,35 +2,30 @@ import {
   type Fault,
   FilesRead,
   fault,
-  fieldChanges,
-  type GearPlan,
   InputError,
-  type InputFile,
   MissingError,
-  type PipelinePlan,
-  type PooledPlan,
-  type PooledSpec,
   pathFrom,
   unreadable,
 } from '../artifacts/index.js';
 import type { OpenedBundle } from '../runtime/index.js';
 import type { PreparedSimulation } from '../simulation/index.js';
-import {
-  evaluatedGearFaults,
-  gearServing,
-  loadCascade,
-  repeatedGearPromiseFaults,
-  replannedGears,
-} from './cascade/index.js';
-import { figureFaults, loadPipeline, pipelineServing, replanned } from './pipeline/index.js';
-import { loadProblem, repeatedPromiseFaults } from './pooled/index.js';
+import type { SpecKind } from './spec-kind.js';
+import type { Confirmation, KindTypes, Repeated, SpecOf } from './spec-of.js';
+import { type AnySpecTypes, specOf } from './specs.js';
 
 const CHANGED_ADVICE = 'Put the files back where they were when it was solved, or solve again.';
 
 const CONTRADICTION_ADVICE = 'Solve it again, or mend the edit.';
 
 /** AnyPlan is a plan of any kind. */
-type AnyPlan = PooledPlan | PipelinePlan | GearPlan;
+type AnyPlan = KindTypes['plan'];
+
+/** SPEC_OF_PLAN says of which kind the spec is that a plan of a kind is made from. */
+const SPEC_OF_PLAN: { readonly [K in AnyPlan['kind']]: SpecKind } = {
+  'pooled-plan': 'pooled',
+  'pipeline-plan': 'pipeline',
+  'gear-plan': 'cascade',
+};
 
 /** PlanPlace says where a plan is, and what was read of its inputs. */
 interface PlanPlace {
@@ -44,22 +39,7 @@ interface PlanPlace {
   readonly repeats?: readonly Repeated[];
 }
 
-/** Repeated is what takes seconds: the search for a gear plan, and the simulations that confirm a promise. */
-type Repeated = 'search' | 'promise';
-
 const EVERYTHING: readonly Repeated[] = ['search', 'promise'];
-
-/** Confirmation says how a plan was confirmed: `evaluated` is recomputed from what it chose, without a search. */
-export type Confirmation = 'recomputed' | 'evaluated' | 'unnamed';
-
-/** Recomputing is a plan that is made again from the spec at `path`. */
-interface Recomputing {
-  readonly path: string;
-  /** The plan's file, from which its inputs are named. */
-  readonly holder: string;
-  readonly files: FilesRead;
-  readonly repeats: readonly Repeated[];
-}
 
 /**
  * confirmPlan checks that a plan does not contradict itself, and recomputes its figures and placement from the spec and
@@ -87,120 +67,16 @@ export async function confirmPlan(
     const Kind = areMissing ? MissingError : InputError;
     throw new Kind(`check ${named} against its inputs`, changed, CHANGED_ADVICE);
   }
-  const found = await recomputed(plan, { path: pathFrom(path, spec.path), holder: path, files, repeats });
+  const kind = SPEC_OF_PLAN[plan.kind];
+  const at = { path: pathFrom(path, spec.path), holder: path, repeats };
+  // A plan of a kind is made from specs of one kind.
+  const asked: SpecOf<AnySpecTypes> = await specOf(kind);
+  const loaded = await asked.load(await files.load(at.path, [kind]), files);
+  const confirming = await asked.confirming();
+  const found = await confirming.faults(plan, loaded, at);
   const faults = found.length > 0 ? found : contradictions;
   if (faults.length > 0) throw new InputError(`confirm ${named}`, faults);
-  return plan.kind === 'gear-plan' && !isSearched(plan, repeats) ? 'evaluated' : 'recomputed';
-}
-
-/** isSearched says whether the search for a gear plan is to be repeated, and gives the same plan again. */
-function isSearched({ reproducible = true }: GearPlan, repeats: readonly Repeated[]): boolean {
-  return reproducible && repeats.includes('search');
-}
-
-/** recomputed finds what in a plan is not what its spec gives. */
-function recomputed(plan: AnyPlan, from: Recomputing): Promise<readonly Fault[]> {
-  switch (plan.kind) {
-    case 'pooled-plan':
-      return pooledFaults(plan, from);
-    case 'pipeline-plan':
-      return pipelineFaults(plan, from);
-    case 'gear-plan':
-      return gearFaults(plan, from);
-  }
-}
-
-async function pooledFaults(
-  plan: PooledPlan,
-  { path, holder, files, repeats }: Recomputing,
-): Promise<Fault[]> {
-  const { spec, problem: asked, serving, inputs } = await loadProblem(path, undefined, files);
-  const { heldProblem, promiseFaults } = await import('../hold/index.js');
-  const problem = heldProblem(asked, plan);
-  const { baselineProblem } = await import('../milp/index.js');
-  const { checkPlan } = await import('../checks/index.js');
-  const answered = plan.baseline === undefined ? problem : baselineProblem(problem, plan.baseline);
-  const faults = [
-    ...checkPlan(plan, answered),
-    ...promiseFaults(plan),
-    ...promisedFaults(plan, spec),
-    ...askedFaults({ serving: plan.serving, planner: plan.planner }, { serving, planner: answered.planner }),
-    ...inputFaults(plan.inputs, inputs(holder)),
-  ];
-  // Simulations of a plan that is not right say nothing more.
-  if (faults.length > 0 || !repeats.includes('promise')) return faults;
-  return repeatedPromiseFaults(plan, { problem: asked, serving });
-}
-
-type Runs = NonNullable<PooledPlan['hold']>['runs'];
-
-/** promisedFaults finds where a plan was confirmed by other arrivals, or for another share of a model, than its spec gives. */
-function promisedFaults({ hold }: PooledPlan, { planner, models }: PooledSpec): Fault[] {
-  if (hold === undefined) return [];
-  const asked: Partial<Pick<Runs, 'arrivals' | 'cv'>> = typeof planner?.hold === 'object' ? planner.hold : {};
-  const { arrivals = 'poisson', cv } = asked;
-  const { arrivals: is, cv: isCv } = hold.runs;
-  return [
-    ...askedFaults({ hold: { runs: { arrivals: is, cv: isCv } } }, { hold: { runs: { arrivals, cv } } }),
-    ...hold.models.flatMap(({ attainment }, m) => {
-      const own = models[m]?.hold;
-      if (own === undefined || own === attainment) return [];
-      return [fault(`is ${attainment}; its spec gives ${own}`, `/hold/models/${m}/attainment`)];
-    }),
-  ];
-}
-
-async function pipelineFaults(
-  plan: PipelinePlan,
-  { path, holder, files, repeats }: Recomputing,
-): Promise<Fault[]> {
-  const loaded = await loadPipeline(path, undefined, files);
-  const outcome = await replanned(plan, loaded, repeats.includes('promise'));
-  if (outcome.status !== 'feasible')
-    return outcome.reasons.map(({ text }) => fault(`has no plan: ${text}`, path));
-  const { load } = loaded.spec.value;
-  return [
-    ...figureFaults(plan, outcome.plan),
-    ...askedFaults({ serving: plan.serving }, { serving: pipelineServing(loaded.spec.value) }),
-    // A trace is compared by its digest, as its path is relative to another file.
-    ...(load !== undefined && 'trace' in load ? [] : askedFaults({ load: plan.load }, { load })),
-    ...inputFaults(plan.inputs, loaded.inputs(holder)),
-  ];
-}
-
-async function gearFaults(
-  plan: GearPlan,
-  { path, holder, files, repeats }: Recomputing,
-): Promise<readonly Fault[]> {
-  const loaded = await loadCascade(path, undefined, files);
-  const { slo, load, certainty = 'top-2' } = loaded.spec.value;
-  const asked = { serving: gearServing(loaded.spec.value), slo, maxRps: load.maxRps, certainty };
-  const { serving, maxRps } = plan;
-  const given = { serving, slo: plan.slo, maxRps, certainty: plan.certainty };
-  const faults = [
-    ...askedFaults(given, asked),
-    ...inputFaults(
-      plan.inputs,
-      loaded.inputs(
-        holder,
-        plan.stages.map(({ name }) => name),
-      ),
-    ),
-  ];
-  // A plan that was asked for something else has other gears too, which tells nothing more.
-  if (faults.length > 0) return faults;
-  const isPromised = slo.latencyMs !== undefined || plan.objective.kind === 'latency';
-  if (isPromised && plan.promise === undefined)
-    return [fault('is missing: nothing confirms the latency; solve the spec again', '/promise')];
-  // What contradicts its gears needs no search to be told, and simulations of a plan that is not right say nothing more.
-  const evaluated = await evaluatedGearFaults(plan, loaded);
-  if (evaluated.length > 0) return evaluated;
-  if (!isSearched(plan, repeats))
-    return repeats.includes('promise') ? repeatedGearPromiseFaults(plan, loaded) : [];
-  const again = await replannedGears(plan, loaded);
-  if (again === undefined) return [fault('has no plan', path)];
-  const { gearChanges } = await import('../gearplan/index.js');
-  return gearChanges(plan, again, ['notes']);
+  return confirming.confirmed(plan, repeats);
 }
 
 /**
@@ -236,21 +112,6 @@ export async function confirmSimulated({
   if (!inputs.some(({ role }) => role === 'spec')) return;
   if ((await changedInputs(inputs, madeAt, files)).faults.length > 0) return;
   await confirmPlan(plan.value, { path: madeAt, named: plan.path, files, repeats: [] });
-}
-
-/** askedFaults finds what a plan has that its spec does not give. */
-function askedFaults(plan: object, asked: object): Fault[] {
-  return fieldChanges(plan, asked).map(({ path, before = 'absent', after = 'absent' }) =>
-    fault(`is ${before}; its spec gives ${after}`, path),
-  );
-}
-
-/** inputFaults finds files that a plan was made from and does not name. Those that it names are not changed. */
-function inputFaults(named: readonly InputFile[] | undefined, needed: readonly InputFile[]): Fault[] {
-  const digests = new Set(named?.map(({ role, sha256 }) => `${role} ${sha256}`));
-  return needed
-    .filter(({ role, sha256 }) => !digests.has(`${role} ${sha256}`))
-    .map(({ role, path }) => fault(`lacks ${path}, the ${role} that it was made from`, '/inputs'));
 }
 
 /** changedInputs finds inputs that are not as they were, and says whether all of these are only missing. */

@@ -1,38 +1,33 @@
 import {
   type CascadeSpec,
   decodedText,
-  emittedHead,
   everyInput,
   type Fault,
   FilesRead,
   firstFaults,
-  type GearPlan,
   InputError,
   type InputFile,
   type InputPath,
   inputFile,
   type Loaded,
-  type NoPlan,
   type OpenCluster,
-  option,
-  outputFiles,
   type Profile,
-  type ProfileFigures,
   pathFrom,
   profileInputs,
   readWhole,
-  refuseReplacing,
-  saveArtifact,
   sha256Of,
   withOwnFaults,
 } from '../../artifacts/index.js';
-import { countedPlan } from '../../checks/index.js';
-import type { CascadeFiles, GearExplanation, LoadPoint, ResolvedCascade } from '../../gearplan/index.js';
-import type { FamilyRecords } from '../../records/index.js';
-import { hereNotes, serverNotes } from '../core-notes.js';
-import { refuseMarked } from '../refuse-marked.js';
-import type { GearJob, PlannedGears } from './cascade-worker.js';
-import { gearServing } from './gear-simulation.js';
+import {
+  type CascadeFiles,
+  cascadeSpecFaults,
+  distributionOf,
+  type LoadPoint,
+  type ResolvedCascade,
+  resolveCascade,
+} from '../../gearplan/index.js';
+import { servingFaults } from '../../plans/index.js';
+import { classLimitOf, type FamilyRecords, MOST_RECORD_BYTES, recordsOf } from '../../records/index.js';
 
 /** Longer distributions are taken for a mistake. */
 const MOST_DISTRIBUTION_BYTES = 16 * 1024 * 1024;
@@ -48,219 +43,22 @@ export interface LoadedCascade {
   inputs(holder: string | undefined, used?: readonly string[]): InputFile[];
 }
 
-/** CascadeSolving is how a search is stopped and shown. */
-interface CascadeSolving {
-  /** How many gears may be simulated for a plan, before the search ends with what it has. */
-  readonly work?: number | undefined;
-  /** The time in seconds after which the search ends. A plan whose search it ends says `reproducible: false`. */
-  readonly timeLimit?: number | undefined;
-  /** Adds what one device more would bring. */
-  readonly explain?: boolean | undefined;
-  /** Adds the accuracy that fewer and more devices and other latencies would give. */
-  readonly frontier?: boolean | undefined;
-  /** Whether to refuse profiles with unfit, emulated or imported figures that the plan could use. */
-  readonly strictProfile?: boolean | undefined;
-  readonly signal?: AbortSignal | undefined;
-  readonly onProgress?: ((doing: string) => void) | undefined;
-  /** Receives a note where this host measured the devices and has too few cores to run all that the plan uses. */
-  readonly onNote?: ((text: string) => void) | undefined;
-}
-
-/** CascadeSolved is the answer of `plan solve` to a cascade. `document` is what `--json` prints. */
-export type CascadeSolved =
-  | {
-      readonly outcome: 'gear-plan';
-      readonly plan: GearPlan;
-      readonly warnings: readonly string[];
-      /** Whether the search did all the work that it was allowed, and proved nothing. */
-      readonly limitReached: boolean;
-      readonly explanation?: GearExplanation;
-      readonly document: GearPlan & { solver: NoPlan['solver']; explanation?: GearExplanation };
-    }
-  | {
-      readonly outcome: 'infeasible';
-      readonly reasons: readonly string[];
-      readonly explanation?: undefined;
-      readonly document: NoPlan;
-    }
-  | {
-      readonly outcome: 'no-plan-in-time';
-      readonly notHeld?: undefined;
-      /** What may decide whether there is a plan, where the search left that open. */
-      readonly advice: string;
-      /** Why no plan was found, as far as simulations say it. */
-      readonly reasons: readonly string[];
-      readonly document: NoPlan;
-    };
-
-/**
- * solveCascade answers a spec of kind `cascade`, and writes the plan where an output is named. The search runs on its
- * own thread.
- * @throws InputError with every fault of the spec and its files, where the output would replace one of these, or as
- *   `refuseMarked` does where `strictProfile` is asked for; MissingError where files are only missing
- */
-export async function solveCascade(
-  spec: Loaded<'cascade'>,
-  { output, ...options }: CascadeSolving & { readonly output?: string | undefined },
-): Promise<CascadeSolved> {
-  const loaded = await loadCascade(spec.path, spec);
-  await refuseReplacing(`solve ${spec.path}`, outputFiles({ output }), loaded.read);
-  if (options.strictProfile) refuseMarked(spec.path, await cascadeFigures(loaded));
-  const startedMs = performance.now();
-  const { answer, explanation, timeOver = false } = await planned(loaded, options);
-  const solver = {
-    ms: performance.now() - startedMs,
-    phases: {},
-    columns: 0,
-    rounds: 0,
-    nodes: answer.trials,
-  };
-  if (answer.status === 'infeasible')
-    return {
-      outcome: 'infeasible',
-      reasons: answer.reasons.map(({ text }) => text),
-      document: {
-        ...emittedHead('no-plan', loaded.inputs(undefined)),
-        ...{ status: 'infeasible', reasons: answer.reasons, solver },
-        models: noPlanModels(spec.value, answer.feasibleLatencyMs),
-      },
-    };
-  if (answer.status === 'undecided') {
-    const { reasons = [], feasibleLatencyMs } = answer;
-    const limit = options.signal?.aborted ? 'interrupted' : timeOver ? 'time' : 'work';
-    const isEnded = reasons.length === 0 || limit !== 'work';
-    return {
-      outcome: 'no-plan-in-time',
-      advice: adviceFor(spec.value, timeOver),
-      reasons: reasons.map(({ text }) => text),
-      document: {
-        ...emittedHead('no-plan', loaded.inputs(undefined)),
-        ...{ status: 'no-plan-in-time', ...(isEnded ? { limit } : {}), reasons, solver },
-        models: noPlanModels(spec.value, feasibleLatencyMs),
-      },
-    };
-  }
-  const search = {
-    ...(options.signal?.aborted || timeOver ? { reproducible: false } : {}),
-    ...(options.work === undefined ? {} : { work: options.work }),
-  };
-  const plan = countedPlan(await gearPlanOf(answer.plan, loaded, { holder: output, search }));
-  for (const note of await hereNotes(plan.classes, profilesOf(loaded))) options.onNote?.(note);
-  if (output !== undefined) await saveArtifact<'gear-plan'>(output, plan);
-  const more = explanation === undefined ? {} : { explanation };
-  return {
-    ...{ outcome: 'gear-plan', plan, warnings: plan.notes ?? [] },
-    limitReached:
-      plan.status !== 'optimal' &&
-      (timeOver || (options.work !== undefined && answer.trials >= options.work)),
-    ...more,
-    document: { ...plan, solver, ...more },
-  };
-}
-
-/** adviceFor says what may decide a question that a search left open. */
-function adviceFor({ planner }: CascadeSpec, timeOver: boolean): string {
-  if (timeOver) return `allow more with ${option('timeLimit')}`;
-  const other =
-    planner.method === 'exhaustive' ? '' : ', or let planner.method: exhaustive try every cascade';
-  return `allow more with ${option('work')}${other}`;
-}
-
-function profilesOf({ files }: LoadedCascade): Profile[] {
+/** profilesOf lists the profiles of a cascade's models. */
+export function profilesOf({ files }: LoadedCascade): Profile[] {
   return files.profiles.map(({ profile }) => profile);
 }
 
-type GearPlanBody = Extract<PlannedGears['answer'], { readonly plan: unknown }>['plan'];
-
 /**
- * gearPlanOf puts the head of a file before a plan, and adds how its search was ended, and the note on CPUs for which a
- * server has too few cores.
- */
-async function gearPlanOf(
-  { name, method, notes: own = [], status, objective, ...rest }: GearPlanBody,
-  loaded: LoadedCascade,
-  {
-    holder,
-    search,
-  }: { readonly holder: string | undefined; readonly search: Pick<GearPlan, 'work' | 'reproducible'> },
-): Promise<GearPlan> {
-  const notes = [...own, ...(await serverNotes(loaded.files.cluster, profilesOf(loaded)))];
-  const used = rest.stages.map((stage) => stage.name);
-  return {
-    ...emittedHead('gear-plan', loaded.inputs(holder, used)),
-    ...{ name, method, ...(notes.length === 0 ? {} : { notes }), status, ...search, objective },
-    serving: gearServing(loaded.spec.value),
-    ...rest,
-  };
-}
-
-/** cascadeFigures names the figures of each model that a plan could be made of. */
-async function cascadeFigures({
-  resolved,
-  files,
-}: Pick<LoadedCascade, 'resolved' | 'files'>): Promise<ProfileFigures[]> {
-  const { familyFigures } = await import('../../gearplan/index.js');
-  return familyFigures(resolved, files);
-}
-
-function noPlanModels(
-  { name = 'cascade', slo }: CascadeSpec,
-  feasibleMs: number | undefined,
-): NoPlan['models'] {
-  if (slo.latencyMs === undefined) return [];
-  return [{ name, sloMs: slo.latencyMs, ...(feasibleMs === undefined ? {} : { feasibleSloMs: feasibleMs }) }];
-}
-
-async function planned(
-  { spec, files, resolved }: LoadedCascade,
-  { explain = false, frontier = false, work, timeLimit, signal, onProgress }: CascadeSolving,
-): Promise<PlannedGears> {
-  const { JobPool } = await import('../../jobs/index.js');
-  const pool = new JobPool<GearJob, PlannedGears, string>('#dist/src/specs/cascade/cascade-worker.js', {
-    ...{ what: 'planner', threads: 1, signal },
-  });
-  try {
-    const job = { spec: spec.value, files, resolved, explain, frontier, work, timeLimit };
-    return await pool.run(job, (doing) => onProgress?.(doing));
-  } finally {
-    await pool.close();
-  }
-}
-
-/** replannedGears plans a cascade again, with the work that a plan had; undefined where there is no plan. */
-export async function replannedGears(
-  { work }: Pick<GearPlan, 'work'>,
-  loaded: LoadedCascade,
-): Promise<import('../../gearplan/index.js').GearPlanBody | undefined> {
-  const { answer } = await planned(loaded, { work });
-  return 'plan' in answer ? answer.plan : undefined;
-}
-
-/** evaluatedGearFaults finds what in a plan does not follow from what it chose, without a search (see `evaluatedFaults`). */
-export async function evaluatedGearFaults(
-  plan: GearPlan,
-  { spec, files, resolved }: LoadedCascade,
-): Promise<Fault[]> {
-  const { evaluatedFaults } = await import('../../gearplan/index.js');
-  const { gearArrivals } = await import('./gear-arrivals.js');
-  return evaluatedFaults(plan, { spec: spec.value, files, resolved, arrivalsOf: gearArrivals() });
-}
-
-/**
- * loadCascade reads a cascade's spec with its cluster, profiles, records and distribution of loads, and resolves it.
- * @param known the spec, where it was read before
+ * loadCascade reads the cluster, the profiles, the records and the distribution of loads of a cascade's spec, and resolves it.
  * @param readBefore other files that were read before
  * @throws InputError with every fault of the spec, of the files that it names, and of how they fit together;
  *   MissingError where files are only missing
  */
 export async function loadCascade(
-  path: string,
-  known?: Loaded<'cascade'>,
+  spec: Loaded<'cascade'>,
   readBefore = new FilesRead(),
 ): Promise<LoadedCascade> {
-  const spec = known ?? (await readBefore.load(path, ['cascade']));
-  const { cascadeSpecFaults, resolveCascade } = await import('../../gearplan/index.js');
-  const { servingFaults } = await import('../../plans/index.js');
+  const { path } = spec;
   const task = `plan ${path}`;
   const serving = servingFaults(spec.value);
   const own = [...cascadeSpecFaults(spec.value), ...serving];
@@ -311,8 +109,6 @@ interface CascadeFilesRead {
 
 async function filesOf(spec: Loaded<'cascade'>, files: FilesRead): Promise<CascadeFilesRead> {
   const { cluster, models, records, load } = spec.value;
-  const { classLimitOf, MOST_RECORD_BYTES, recordsOf } = await import('../../records/index.js');
-  const { distributionOf } = await import('../../gearplan/index.js');
   const names = models.map(({ name }) => name);
   const { distribution = 'zipf' } = load;
   const reading = models.map(({ profile }) => files.load(pathFrom(spec.path, profile), ['profile']));

@@ -1,5 +1,5 @@
 import { type CascadeSpec, type Fault, fault, InputError, type OpenCluster } from '../../artifacts/index.js';
-import type { ResolvedCascade } from '../../gearplan/index.js';
+import { type ResolvedCascade, resolveCascade } from '../../gearplan/index.js';
 import { type CompareCases, rowFaults } from '../asked-cases.js';
 import { oneClassMixes } from '../budget.js';
 import { mixedClusters, type OpenMix, openMix, parseMix, withMix } from '../mixes.js';
@@ -23,15 +23,11 @@ export interface CascadeCase extends OpenMix {
  * @param told the faults that were found before
  * @throws InputError with every fault of the mixes and sweeps, also where they ask for nothing or for more than 1000 cases
  */
-export async function cascadeCases(
-  loaded: LoadedCascade,
-  asked: CompareCases,
-  told: Fault[],
-): Promise<CascadeCase[]> {
+export function cascadeCases(loaded: LoadedCascade, asked: CompareCases, told: Fault[]): CascadeCase[] {
   const { value: spec, path } = loaded.spec;
   const { cluster: own } = loaded.files;
   const sweeps = sweepOf(asked.sweeps, told, { margin: 'sweeps margins, which only pooled specs have' });
-  const classes = await classesOf(loaded);
+  const classes = classesOf(loaded);
   const isUsable = (name: string): boolean => classes.some(({ device }) => device === name);
   const { budget } = asked;
   const bought = budget === undefined ? [] : oneClassMixes(own, { budget, isUsable }, told);
@@ -66,8 +62,7 @@ function sloOf({ slo }: CascadeSpec, latencyMs = slo.latencyMs, accuracy = slo.a
 }
 
 /** classesOf gives the classes that could serve the family, whether the spec's cluster has devices of them or not. */
-async function classesOf({ spec, files }: LoadedCascade): Promise<ResolvedCascade['classes']> {
-  const { resolveCascade } = await import('../../gearplan/index.js');
+function classesOf({ spec, files }: LoadedCascade): ResolvedCascade['classes'] {
   const each = Object.fromEntries(Object.keys(files.cluster.devices).map((name) => [name, 1]));
   const outcome = resolveCascade(spec.value, { ...files, cluster: withMix(files.cluster, each) });
   return 'resolved' in outcome ? outcome.resolved.classes : [];

@@ -7,7 +7,12 @@ import {
   type GearPlan,
   ToldFaults,
 } from '../../artifacts/index.js';
-import type { CascadeFiles, GearPlanBody, SimulateGears } from '../../gearplan/index.js';
+import {
+  type CascadeFiles,
+  type GearPlanBody,
+  repeatedPromise,
+  type SimulateGears,
+} from '../../gearplan/index.js';
 import { plannedScheduler } from '../../plans/index.js';
 import type { FamilyRecords } from '../../records/index.js';
 import type { ChosenScheduler } from '../../serving/index.js';
@@ -23,15 +28,14 @@ export function gearSimulation(spec: CascadeSpec, { records }: Pick<CascadeFiles
 }
 
 /** repeatedGearPromiseFaults simulates the runs again that confirm a plan's promise, and tells where they give something else. */
-export async function repeatedGearPromiseFaults(
+export function repeatedGearPromiseFaults(
   plan: GearPlan,
   {
     spec,
     files,
   }: { readonly spec: { readonly value: CascadeSpec }; readonly files: Pick<CascadeFiles, 'records'> },
-): Promise<Fault[]> {
+): Fault[] {
   if (plan.promise === undefined) return [];
-  const { repeatedPromise } = await import('../../gearplan/index.js');
   const again = repeatedPromise(plan, gearSimulation(spec.value, files));
   if ('worst' in again) {
     const { rps, mean } = again.worst;

@@ -1,14 +1,18 @@
 /**
- * This folder answers specs of cascades: it loads them, plans gears on threads, and compares cases.
+ * This folder answers specs of cascades: it loads them, plans gears on threads, confirms plans and compares cases. `CASCADE` is
+ * its only door.
  */
-export {
-  type CascadeSolved,
-  evaluatedGearFaults,
-  type LoadedCascade,
-  loadCascade,
-  replannedGears,
-  solveCascade,
-} from './cascade.js';
-export type { GearJob, PlannedGears } from './cascade-worker.js';
-export { compareCascade } from './compare.js';
-export { gearServing, repeatedGearPromiseFaults } from './gear-simulation.js';
+import type { SpecOf } from '../spec-of.js';
+import { loadCascade } from './cascade.js';
+import type { CascadeTypes } from './kind.js';
+
+export type { CascadeTypes } from './kind.js';
+
+/** CASCADE is what is asked of specs of cascades. */
+export const CASCADE: SpecOf<CascadeTypes> = {
+  load: loadCascade,
+  described: ({ spec }) => `cascade spec of ${spec.value.models.length} models`,
+  solving: async () => (await import('./solve.js')).solvingCascade,
+  confirming: async () => (await import('./confirm.js')).confirmingCascade,
+  comparing: async () => (await import('./compare.js')).comparingCascade,
+};

@@ -6,7 +6,7 @@ import {
   option,
   type PipelineSpec,
 } from '../../artifacts/index.js';
-import type { OpenProblem } from '../../pipeline/index.js';
+import { longestPath, type OpenProblem } from '../../pipeline/index.js';
 import { type CompareCases, rowFaults } from '../asked-cases.js';
 import { mixedClusters, type OpenMix, openMix, parseMix } from '../mixes.js';
 import { type MsPoint, msPoints, type Range, sweepOf } from '../sweeps.js';
@@ -26,11 +26,7 @@ export interface PipelineCase extends OpenMix {
  * @param told the faults that were found before
  * @throws InputError with every fault of the mixes and sweeps, also where they ask for nothing or for more than 1000 cases
  */
-export async function pipelineCases(
-  loaded: LoadedPipeline,
-  asked: CompareCases,
-  told: Fault[],
-): Promise<PipelineCase[]> {
+export function pipelineCases(loaded: LoadedPipeline, asked: CompareCases, told: Fault[]): PipelineCase[] {
   const { value: spec, path } = loaded.spec;
   if (spec.planner.method === 'given')
     told.push(fault('is given: there is nothing to plan for other clusters or SLOs', '/planner/method'));
@@ -45,7 +41,7 @@ export async function pipelineCases(
   const clusters = asked.mixes.length === 0 ? [own] : mixedClusters(own, mixes);
   if (asked.mixes.length === 0 && asked.sweeps.length === 0)
     told.push(fault('nothing to compare: name mixes (--mix) or a sweep (--sweep)'));
-  const slos = sweeps.slo === undefined ? [undefined] : await slosOf(loaded.open, sweeps.slo, told);
+  const slos = sweeps.slo === undefined ? [undefined] : slosOf(loaded.open, sweeps.slo, told);
   told.push(...rowFaults(clusters.length * slos.length));
   if (told.length > 0) throw new InputError(`compare ${path}`, told);
   return clusters.flatMap((cluster) =>
@@ -62,12 +58,11 @@ export async function pipelineCases(
  * slosOf lists the SLOs of a sweep. Those in the unit `x` are multiples of the longest path with each stage on its fastest
  * class, one row at a time and without transfers.
  */
-async function slosOf(open: OpenProblem | undefined, range: Range, told: Fault[]): Promise<MsPoint[]> {
+function slosOf(open: OpenProblem | undefined, range: Range, told: Fault[]): MsPoint[] {
   if (range.unit !== 'x') return msPoints(range, 0);
   const fastestUs = (open?.stages ?? []).map(({ candidates }) =>
     Math.min(...candidates.map(({ latencyUsByBatch }) => latencyUsByBatch[0] ?? Number.POSITIVE_INFINITY)),
   );
-  const { longestPath } = await import('../../pipeline/index.js');
   const pathUs = open && longestPath(open.graph, { stageUs: (i) => fastestUs[i] as number, edgeUs: () => 0 });
   const ms = (pathUs?.latencyUs ?? 0) / 1e3;
   if (open !== undefined && !(ms > 0 && ms < Number.POSITIVE_INFINITY))

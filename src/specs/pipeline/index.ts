@@ -1,18 +1,21 @@
 /**
- * This folder answers specs of pipelines: it loads them, plans them on threads, alone or several for one cluster, and compares
- * cases.
+ * This folder answers specs of pipelines: it loads them, plans them on threads, alone or several for one cluster, confirms
+ * plans and compares cases. `PIPELINE` is the door to one pipeline, and `together.ts` plans several.
  */
-export { comparePipeline } from './compare.js';
-export { figureFaults } from './figure-faults.js';
-export {
-  type LoadedPipeline,
-  loadPipeline,
-  type PipelineSolved,
-  type PipelineTools,
-  pipelineServing,
-  pipelineTools,
-  replanned,
-  solvePipeline,
-} from './pipeline.js';
-export type { PlanningJob } from './planning-job.js';
-export { refuseForSeveral, solveTogether, type TogetherOptions, type TogetherSolved } from './together.js';
+import type { SpecOf } from '../spec-of.js';
+import type { PipelineTypes } from './kind.js';
+import { loadPipeline } from './pipeline.js';
+
+export type { PipelineTypes } from './kind.js';
+
+/** PIPELINE is what is asked of specs of pipelines. */
+export const PIPELINE: SpecOf<PipelineTypes> = {
+  load: loadPipeline,
+  described: ({ graph }) => `pipeline spec of ${graph.names.length} stage(s)`,
+  solving: async () => (await import('./solve.js')).solvingPipeline,
+  confirming: async () => (await import('./confirm.js')).confirmingPipeline,
+  comparing: async () => (await import('./compare.js')).comparingPipeline,
+};
+
+/** pipelinesTogether opens the planner of several pipelines. */
+export const pipelinesTogether = async () => (await import('./together.js')).planSeveral;

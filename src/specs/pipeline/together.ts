@@ -7,6 +7,7 @@ import {
   type Fault,
   fault,
   InputError,
+  loadArtifact,
   type NoPlan,
   type NoPlanReason,
   type OpenCluster,
@@ -17,68 +18,39 @@ import {
   refuseReplacing,
   saveArtifact,
 } from '../../artifacts/index.js';
-import type { PartAnswer, PipelineLimits, PlannedOpen, TogetherOutcome } from '../../inferline/index.js';
-import { JobPool } from '../../jobs/index.js';
-import type { PipelinePlanBody } from '../../plans/index.js';
-import { hereNotes } from '../core-notes.js';
-import { refuseMarked } from '../refuse-marked.js';
 import {
-  type LoadedPipeline,
-  loadPipeline,
-  noPlanModelOf,
-  type PipelineTools,
-  pipelinePlan,
-  pipelineServing,
-  pipelineTools,
-  profilesIn,
-} from './pipeline.js';
+  costProof,
+  isLinked,
+  type PartAnswer,
+  type PlannedOpen,
+  planningProblemOf,
+  planTogether,
+  type TogetherOutcome,
+  takenOver,
+} from '../../inferline/index.js';
+import { JobPool } from '../../jobs/index.js';
+import { freeCounts, openFigures, resolveOpen } from '../../pipeline/index.js';
+import type { PipelinePlanBody } from '../../plans/index.js';
+import { hereNotes, serverNotes } from '../core-notes.js';
+import { refuseMarked } from '../refuse-marked.js';
+import type { TogetherOptions, TogetherSolved } from '../several.js';
+import { type LoadedPipeline, loadPipeline, noPlanModelOf, pipelineServing, profilesIn } from './pipeline.js';
+import { pipelinePlan } from './plan-file.js';
 import { type PlanningJob, planningTools } from './planning-job.js';
 import { plannedStandby } from './standby.js';
-
-/** TogetherOptions says how the search for several pipelines is limited, and where their plans are written. */
-export interface TogetherOptions extends PipelineLimits {
-  /** The folder that gets a plan for each pipeline. */
-  readonly output?: string | undefined;
-  /** Whether to refuse profiles with unfit, emulated or imported figures that a plan could use. */
-  readonly strictProfile?: boolean | undefined;
-  readonly signal?: AbortSignal | undefined;
-  readonly onProgress?: ((doing: string) => void) | undefined;
-  /** Receives a note where this host measured the devices and has too few cores to run all that the plans use. */
-  readonly onNote?: ((text: string) => void) | undefined;
-}
-
-/** TogetherSolved is the answer to several pipelines that share a cluster. */
-export type TogetherSolved =
-  | {
-      readonly outcome: 'plan-set';
-      readonly plans: readonly PipelinePlan[];
-      readonly limitReached: boolean;
-      readonly document: PlanSet;
-    }
-  | {
-      readonly outcome: 'infeasible' | 'no-plan-in-time';
-      readonly reasons: readonly string[];
-      readonly document: NoPlan;
-    };
 
 /** Each search takes up to the estimates that a pipeline alone may take. */
 const MOST_SOLVES = 200;
 
-/**
- * solveTogether plans several pipelines that share the devices of one cluster, at the least sum of costs, and writes a plan
- * for each where a folder is named. The cluster in each plan has the devices that are its share.
- * @throws InputError with every fault of the specs and their files, where they name unlike clusters or equal names, where a
- *   plan would replace one of these files, or as `refuseMarked` does where `strictProfile` is asked for; MissingError where
- *   files are only missing
- */
-export async function solveTogether(
+/** planSeveral plans several pipelines, as `solveTogether` says. */
+export async function planSeveral(
   paths: readonly string[],
   { output, strictProfile, ...options }: TogetherOptions,
 ): Promise<TogetherSolved> {
   const task = `plan ${paths.length} pipelines together`;
   const loaded = await everyInput<LoadedPipeline[]>(
     task,
-    paths.map((path) => loadPipeline(path)),
+    paths.map(async (path) => loadPipeline(await loadArtifact(path, ['pipeline']))),
   );
   const faults = unlikeFaults(loaded);
   if (faults.length > 0) throw new InputError(task, faults);
@@ -96,18 +68,17 @@ export async function solveTogether(
     );
   }
   const startedMs = performance.now();
-  const tools = await pipelineTools();
   if (strictProfile)
     refuseMarked(
       paths.join(', '),
-      loaded.flatMap(({ open, files }) => (open === undefined ? [] : tools.openFigures(open, files))),
+      loaded.flatMap(({ open, files }) => (open === undefined ? [] : openFigures(open, files))),
     );
-  const { outcome, solves, reasonsAlone, openAlone, isTimed } = await searched(loaded, tools, options);
+  const { outcome, solves, reasonsAlone, openAlone, isTimed } = await searched(loaded, options);
   const solver = { ms: performance.now() - startedMs, phases: {}, columns: 0, rounds: solves, nodes: 0 };
   if (outcome.status !== 'feasible') {
     const reasons =
       outcome.status === 'infeasible'
-        ? togetherReasons(loaded, outcome, { free: freeIn(loaded, tools), reasonsAlone })
+        ? togetherReasons(loaded, outcome, { free: freeIn(loaded), reasonsAlone })
         : [...openAlone].flatMap(([k, found]) => ofPipeline(loaded, k, found));
     const limit = options.signal?.aborted ? 'interrupted' : isTimed ? 'time' : 'work';
     const document: NoPlan = {
@@ -119,13 +90,13 @@ export async function solveTogether(
     return { outcome: document.status, reasons: reasons.map(({ text }) => text), document };
   }
   const bodies = outcome.parts.map((part) => (part as { plan: PipelinePlanBody }).plan);
-  const made = await plansWithShares(loaded, bodies, { tools, files });
+  const made = await plansWithShares(loaded, bodies, files);
   const plans = isTimed ? made.map((one) => ({ ...one, reproducible: false })) : made;
   if (output !== undefined) await mkdir(output, { recursive: true });
   for (const [k, file] of files.entries())
     if (file !== undefined) await saveArtifact<'pipeline-plan'>(file, plans[k] as PipelinePlan);
   const isLimited = options.work !== undefined || options.timeLimit !== undefined;
-  const document = planSet(loaded, plans, { ...outcome, files, tools });
+  const document = planSet(loaded, plans, { ...outcome, files });
   for (const note of await hereNotes(usedByAll(plans), loaded.flatMap(profilesIn))) options.onNote?.(note);
   return { outcome: 'plan-set', plans, limitReached: isLimited && !outcome.finished, document };
 }
@@ -147,7 +118,7 @@ async function checkFolder(task: string, output: string): Promise<boolean> {
 }
 
 /** freeIn lists the devices that the pipelines share, by class. */
-function freeIn([first]: readonly LoadedPipeline[], { freeCounts }: PipelineTools): Record<string, number> {
+function freeIn([first]: readonly LoadedPipeline[]): Record<string, number> {
   return freeCounts((first as LoadedPipeline).files.cluster);
 }
 
@@ -186,16 +157,14 @@ function unlikeFaults(loaded: readonly LoadedPipeline[]): Fault[] {
 /** searched plans the pipelines on a thread, one search after another. */
 async function searched(
   loaded: readonly LoadedPipeline[],
-  tools: PipelineTools,
   { work, timeLimit, signal, onProgress }: Omit<TogetherOptions, 'output' | 'strictProfile'>,
 ) {
-  const { isLinked, planningProblemOf, planTogether } = await import('../../inferline/index.js');
   const endMs = performance.now() + 1e3 * (timeLimit ?? Number.POSITIVE_INFINITY);
   const pool = new JobPool<PlanningJob, PlannedOpen, number>('#dist/src/specs/pipeline/pipeline-worker.js', {
     ...{ what: 'planner', threads: 1, signal },
   });
   let [solves, cut, isTimed] = [0, false, false];
-  const free = freeIn(loaded, tools);
+  const free = freeIn(loaded);
   const reasonsAlone = new Map<number, readonly NoPlanReason[]>();
   // What was in the way of a pipeline that had all devices.
   const openAlone = new Map<number, readonly NoPlanReason[]>();
@@ -207,7 +176,7 @@ async function searched(
     const leftS = timeLimit === undefined ? undefined : Math.max(0, (endMs - performance.now()) / 1e3);
     // What is told is of a pipeline alone, with all devices.
     const tellsSlo = Object.entries(free).every(([name, count]) => counts[name] === count);
-    const job = { ...jobWithin(one, counts, tools), work, timeLimit: leftS, tellsSlo };
+    const job = { ...jobWithin(one, counts), work, timeLimit: leftS, tellsSlo };
     onProgress?.(`planning ${nameOf(one)}, search ${++solves}`);
     const answer = await pool.run(job);
     if (answer.status !== 'feasible') {
@@ -252,7 +221,6 @@ function usedBy({ classes }: Pick<PipelinePlanBody, 'classes'>): Record<string, 
 function jobWithin(
   { spec, files, trace }: LoadedPipeline,
   counts: Readonly<Record<string, number>>,
-  { resolveOpen }: PipelineTools,
 ): PlanningJob {
   const within = { ...files, cluster: withCounts(files.cluster, counts) };
   const { problem, faults } = resolveOpen(spec.value, within);
@@ -274,14 +242,14 @@ function withCounts(cluster: OpenCluster, counts: Readonly<Record<string, number
 async function plansWithShares(
   loaded: readonly LoadedPipeline[],
   bodies: readonly PipelinePlanBody[],
-  { tools, files }: { readonly tools: PipelineTools; readonly files: readonly (string | undefined)[] },
+  files: readonly (string | undefined)[],
 ): Promise<PipelinePlan[]> {
-  const shares = sharesOf(loaded, bodies, freeIn(loaded, tools));
+  const shares = sharesOf(loaded, bodies, freeIn(loaded));
   const plans: PipelinePlan[] = [];
   for (const [k, one] of loaded.entries()) {
     const others = loaded.filter((other) => other !== one).map(nameOf);
     const share = { counts: shares[k] as Record<string, number>, others };
-    plans.push(await planWithShare(one, bodies[k] as PipelinePlanBody, { tools, share, file: files[k] }));
+    plans.push(await planWithShare(one, bodies[k] as PipelinePlanBody, { share, file: files[k] }));
   }
   return plans;
 }
@@ -314,19 +282,18 @@ async function planWithShare(
   loaded: LoadedPipeline,
   body: PipelinePlanBody,
   {
-    tools,
     share,
     file,
   }: {
-    readonly tools: PipelineTools;
     readonly share: { readonly counts: Record<string, number>; readonly others: string[] };
     readonly file: string | undefined;
   },
 ): Promise<PipelinePlan> {
-  const job = jobWithin(loaded, share.counts, tools);
-  const made = await tools.takenOver(body, { ...job, ...planningTools(job) }, body.objective?.bound ?? 0);
+  const job = jobWithin(loaded, share.counts);
+  const made = await takenOver(body, { ...job, ...planningTools(job) }, body.objective?.bound ?? 0);
   if (made === undefined) throw new Error(`the plan of ${loaded.spec.path} does not hold with its share`);
-  const plan = await pipelinePlan(made, loaded, file);
+  const notes = await serverNotes(loaded.files.cluster, profilesIn(loaded));
+  const plan = await pipelinePlan(made, loaded, { holder: file, notes });
   const tuned = await plannedStandby(plan, { spec: loaded.spec.value, trace: loaded.trace });
   return { ...tuned, share: { with: share.others } };
 }
@@ -385,22 +352,20 @@ function planSet(
     hourlyCost,
     lowerBound,
     files,
-    tools,
   }: {
-    readonly tools: PipelineTools;
     readonly hourlyCost: number;
     readonly lowerBound: number;
     readonly files: readonly (string | undefined)[];
   },
 ): PlanSet {
-  const free = freeIn(loaded, tools);
+  const free = freeIn(loaded);
   const classes = Object.entries(usedByAll(plans)).map(([name, { used }]) => {
     const count = free[name];
     return [name, { used, ...(count === undefined ? {} : { count }) }] as const;
   });
   return {
     ...emittedHead('plan-set', inputsOf(loaded)),
-    ...tools.costProof(hourlyCost, lowerBound),
+    ...costProof(hourlyCost, lowerBound),
     plans: plans.map((plan, k) => {
       const file = files[k];
       return {
@@ -417,14 +382,4 @@ function planSet(
 function inputsOf(loaded: readonly LoadedPipeline[]) {
   const all = loaded.flatMap(({ inputs }) => inputs(undefined));
   return [...new Map(all.map((one) => [`${one.role} ${one.path}`, one])).values()];
-}
-
-/** refuseForSeveral tells which options are for one spec. */
-export function refuseForSeveral(options: Readonly<Record<string, unknown>>): void {
-  const faults = ['gap', 'baseline', 'explain', 'measure', 'hold']
-    .filter((name) => options[name] !== undefined && options[name] !== false)
-    .map((name) => fault('is for one spec', option(name)));
-  if (options.formulation === 'literal')
-    faults.push(fault('is for one spec', `${option('formulation')} literal`));
-  if (faults.length > 0) throw new InputError('solve several pipelines together', faults);
 }

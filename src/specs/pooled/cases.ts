@@ -20,11 +20,11 @@ export interface CompareCase {
 /**
  * compareCases lists every case of a comparison, ordered by mix, then SLO, then margin. Equal mixes count once. Without
  * mixes and budget, every case has the spec's own cluster. A swept margin replaces all margins of the spec.
+ * @param told the faults that were found before
  * @throws InputError with every fault of the mixes and sweeps, also where there are none of either, or more than 1000
  *   cases
  */
-export function compareCases(loaded: LoadedPooled, asked: CompareCases): CompareCase[] {
-  const told: Fault[] = [];
+export function compareCases(loaded: LoadedPooled, asked: CompareCases, told: Fault[]): CompareCase[] {
   const mixes = clustersOf(loaded, asked, told);
   const sweeps = sweepOf(asked.sweeps, told, { accuracy: 'sweeps accuracies, which only cascades promise' });
   if (asked.mixes.length === 0 && asked.budget === undefined && asked.sweeps.length === 0)

@@ -3,12 +3,12 @@ import { fault, InputError, ToldFaults } from '../../artifacts/index.js';
 import type { HoldOutcome, HoldTarget } from '../../hold/index.js';
 import { JobPool } from '../../jobs/index.js';
 import type { PooledOutcome, SearchLimit } from '../../milp/index.js';
+import type { NotHeld } from '../not-held.js';
 import type { SearchLimits } from '../solve-limits.js';
 import { threadsNowMs } from '../threads-clock.js';
 import { type HoldDone, HoldReport } from './hold-report.js';
 import { HoldTime, holdTools } from './hold-tools.js';
 import type { HoldJob, HoldLoad, HoldRun } from './hold-worker.js';
-import type { NotHeld } from './not-held.js';
 import type { LoadedProblem } from './pooled.js';
 import type { SolverPool } from './solver-pool.js';
 

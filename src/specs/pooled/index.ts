@@ -1,22 +1,18 @@
 /**
  * This folder answers pooled specs: it loads them, solves them on threads, searches for what they hold, times partitions,
- * and compares cases.
+ * confirms plans and compares cases. `POOLED` is its only door.
  */
-export { type CompareCase, compareCases } from './cases.js';
-export { type HeldOutcome, holdPlan } from './hold.js';
-export { type HoldDone, holdText } from './hold-report.js';
-export { holdTarget, ownShareNotes } from './hold-target.js';
-export { type NotHeld, notHeldParts, notHeldReason } from './not-held.js';
-export {
-  type LoadedPooled,
-  type LoadedProblem,
-  loadPooled,
-  loadProblem,
-  pooledFigures,
-  servingOf,
-} from './pooled.js';
-export { repeatedPromiseFaults } from './repeated-promise.js';
-export { refusedRow, rowOf } from './rows.js';
-export type { InfeasibleOutcome, SolveJob } from './solve-worker.js';
-export { SolverPool } from './solver-pool.js';
-export { type BetweenRounds, type TimingRound, timePartitions } from './time-partitions.js';
+import type { SpecOf } from '../spec-of.js';
+import type { PooledTypes } from './kind.js';
+import { loadProblem } from './pooled.js';
+
+export type { PooledTypes } from './kind.js';
+
+/** POOLED is what is asked of pooled specs. */
+export const POOLED: SpecOf<PooledTypes> = {
+  load: loadProblem,
+  described: ({ problem }) => `pooled spec of ${problem.models.length} model(s)`,
+  solving: async () => (await import('./solve.js')).solvingPooled,
+  confirming: async () => (await import('./confirm.js')).confirmingPooled,
+  comparing: async () => (await import('./compare.js')).comparingPooled,
+};

@@ -15,7 +15,7 @@ import {
   pathFrom,
   profileInputs,
 } from '../../artifacts/index.js';
-import type { PooledProblem, ProfileFile } from '../../milp/index.js';
+import { type PooledProblem, type ProfileFile, resolvePooled, usableFigures } from '../../milp/index.js';
 import { arrivalFaults } from './hold-target.js';
 
 /** LoadedPooled is a pooled spec with the contents of every file that it names. */
@@ -32,7 +32,7 @@ export interface LoadedPooled {
 
 /** LoadedProblem is a pooled spec, read, checked and resolved. */
 export interface LoadedProblem {
-  readonly spec: PooledSpec;
+  readonly spec: Loaded<'pooled'>;
   readonly problem: PooledProblem;
   /** The scheduler that plans of the spec are served by. */
   readonly serving: PlanServing;
@@ -44,26 +44,21 @@ export interface LoadedProblem {
 }
 
 /**
- * loadProblem reads a pooled spec, its cluster and its profiles, and resolves it.
- * @param given the spec, where it was read before
+ * loadProblem reads the cluster and the profiles of a pooled spec, and resolves it.
  * @param files other files that were read before
  * @throws InputError with every fault of the spec, else of the files it names, else of how they fit together;
  *   MissingError where files are only missing
  */
-export async function loadProblem(
-  path: string,
-  given?: Loaded<'pooled'>,
-  files = new FilesRead(),
-): Promise<LoadedProblem> {
-  const { spec, cluster, profiles, read, inputs } = await loadPooled(path, given, files);
+export async function loadProblem(spec: Loaded<'pooled'>, files?: FilesRead): Promise<LoadedProblem> {
+  const { path } = spec;
+  const { cluster, profiles, read, inputs } = await loadPooled(spec, files);
+  const resolved = async () => resolvePooled(spec.value, { cluster, profiles, where: path });
   const [problem, serving] = await everyInput<[PooledProblem, PlanServing, undefined]>(`plan ${path}`, [
-    import('../../milp/index.js').then(({ resolvePooled }) =>
-      resolvePooled(spec.value, { cluster, profiles, where: path }),
-    ),
+    resolved(),
     servingOf(spec),
     checkArrivals(spec),
   ]);
-  return { spec: spec.value, problem, serving, profiles, read, inputs };
+  return { spec, problem, serving, profiles, read, inputs };
 }
 
 async function checkArrivals({ value: { planner }, path }: Loaded<'pooled'>): Promise<undefined> {
@@ -72,11 +67,10 @@ async function checkArrivals({ value: { planner }, path }: Loaded<'pooled'>): Pr
 }
 
 /** pooledFigures names the figures of each model that a plan for the cluster could be made of. */
-export async function pooledFigures(
+export function pooledFigures(
   { models, cluster }: Pick<PooledProblem, 'models' | 'cluster'>,
   profiles: readonly ProfileFile[],
-): Promise<ProfileFigures[]> {
-  const { usableFigures } = await import('../../milp/index.js');
+): ProfileFigures[] {
   return models.map((model, m) => ({
     profile: model.profile,
     path: (profiles[m] as ProfileFile).path,
@@ -96,16 +90,12 @@ export async function servingOf({ value: spec, path }: Loaded<'pooled'>): Promis
 }
 
 /**
- * loadPooled reads a pooled spec, its cluster and its profiles. A profile that several models name is read once.
+ * loadPooled reads the cluster and the profiles of a pooled spec. A profile that several models name is read once.
  * @throws InputError with every fault of the spec, else of the files it names; MissingError where files are only
  *   missing
  */
-export async function loadPooled(
-  path: string,
-  given?: Loaded<'pooled'>,
-  files = new FilesRead(),
-): Promise<LoadedPooled> {
-  const spec = given ?? (await files.load(path, ['pooled']));
+export async function loadPooled(spec: Loaded<'pooled'>, files = new FilesRead()): Promise<LoadedPooled> {
+  const { path } = spec;
   const paths = spec.value.models.map((model) => pathFrom(path, model.profile));
   const distinct = [...new Set(paths)];
   const [cluster, ...found] = await everyInput<[ClusterOfSpec, ...Loaded<'profile'>[]]>(

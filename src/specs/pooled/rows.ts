@@ -6,21 +6,14 @@ import type { CompareCase } from './cases.js';
 
 type RowHead = Pick<CompareRow, 'mix' | 'slo' | 'sloMs' | 'margin'>;
 
-function headOf({ mix, slo, margin, spec }: CompareCase): RowHead {
+/** headOf gives the part of a row that says what a case asks for. */
+export function headOf({ mix, slo, margin, spec }: CompareCase): RowHead {
   return {
     mix,
     ...(slo === undefined ? {} : { slo }),
     sloMs: spec.models.map(({ sloMs }) => sloMs),
     ...(margin === undefined ? {} : { margin }),
   };
-}
-
-/**
- * refusedRow makes the row of a case that cannot be solved at all, such as when no model fits its mix or its
- * margin leaves no time.
- */
-export function refusedRow(asked: CompareCase, reasons: readonly string[]): CompareRow {
-  return { ...headOf(asked), status: 'infeasible', reasons };
 }
 
 /** rowOf makes the row of a case that was solved. */

@@ -17,24 +17,7 @@ import type { NamedDevice } from '../../execution/index.js';
 import type { PlanBody, ProfileFile } from '../../milp/index.js';
 import type { NodeSpan, PreparedModel, TimedSpans } from '../../profiler/index.js';
 import { asProfiled } from '../as-profiled.js';
-
-/** TimingRound tells what one round of timing a plan's partitions found. */
-export interface TimingRound {
-  /** The number of figures: one per partition and batch size. */
-  readonly timed: number;
-  /** The figure that the plan had furthest off, at the plan's own batch sizes. */
-  readonly furthest: FurthestFigure | undefined;
-  readonly notes: readonly string[];
-}
-
-/** FurthestFigure is a partition's latency as it was planned, and as it was measured. */
-export interface FurthestFigure {
-  readonly model: string;
-  readonly partition: PlannedPartition;
-  readonly batch: number;
-  readonly plannedUs: number;
-  readonly measuredUs: number;
-}
+import type { TimingRound } from '../timing-round.js';
 
 /** BetweenRounds holds what later rounds need not find out again. It begins empty. */
 export interface BetweenRounds {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { PipelinePlan } from '../../../src/artifacts/index.js';
-import { figureFaults } from '../../../src/specs/pipeline/index.js';
+import { figureFaults } from '../../../src/specs/pipeline/figure-faults.js';
 import { example, planned } from '../../pipeline/example.js';
 
 function planFile(change: (plan: PipelinePlan) => void = () => undefined): PipelinePlan {

@@ -12,7 +12,7 @@ import type {
   Profile,
   SimulationReport,
 } from '../../../src/artifacts/index.js';
-import { InputError } from '../../../src/artifacts/index.js';
+import { InputError, loadArtifact } from '../../../src/artifacts/index.js';
 import { planOpen } from '../../../src/inferline/plan-open.js';
 import { solveSpec } from '../../../src/specs/index.js';
 import { loadPipeline } from '../../../src/specs/pipeline/pipeline.js';
@@ -107,7 +107,7 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
   });
 
   it('says reproducible: false where a clock ended the search, and is validated all the same', async () => {
-    const { open, spec, files } = await loadPipeline(at('spec.yaml'));
+    const { open, spec, files } = await loadPipeline(await loadArtifact(at('spec.yaml'), ['pipeline']));
     const job = { open: open as NonNullable<typeof open>, spec: spec.value, files };
     const tools = planningTools(job);
     const whole = await planOpen(job, tools, () => false);

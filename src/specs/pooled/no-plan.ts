@@ -1,27 +1,25 @@
-import { emittedHead, type InputFile, type NoPlan, type NoPlanReason } from '../artifacts/index.js';
-import type { InfeasibilityExplanation, PooledOutcome, PooledProblem } from '../milp/index.js';
+import type { NoPlan, NoPlanReason } from '../../artifacts/index.js';
+import type { InfeasibilityExplanation, PooledOutcome, PooledProblem } from '../../milp/index.js';
+import type { PlanMissing } from '../spec-of.js';
 
 /** Unplanned is the outcome of a search that gives no plan. */
 export type Unplanned = Exclude<PooledOutcome, { status: 'optimal' | 'feasible' }>;
 
-/** noPlanDocument makes the answer to a spec without a plan: the reasons as codes, with names and figures. */
-export function noPlanDocument(
+/** noPlanAnswer makes the answer to a spec without a plan: the reasons as codes, with names and figures. */
+export function noPlanAnswer(
   outcome: Unplanned,
   { models }: PooledProblem,
   {
-    inputs,
     explanation,
     notHeld,
   }: {
-    readonly inputs: InputFile[];
     readonly explanation?: InfeasibilityExplanation;
     /** What is said where plans were found, and none holds what it is to hold. */
     readonly notHeld?: Pick<NoPlan, 'notHeld' | 'reasons'>;
-  },
-): NoPlan {
+  } = {},
+): PlanMissing['answer'] {
   const isProved = outcome.status === 'infeasible';
   return {
-    ...emittedHead('no-plan', inputs),
     status: outcome.status,
     ...(isProved || outcome.limit === undefined ? {} : { limit: outcome.limit }),
     reasons: isProved ? reasonsOf(outcome) : [],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { notHeldReason } from '../../../src/specs/index.js';
-import { notHeldParts } from '../../../src/specs/pooled/not-held.js';
+import { notHeldReason } from '../../src/specs/index.js';
+import { notHeldParts } from '../../src/specs/not-held.js';
 
 describe('notHeldReason()', () => {
   it('never rounds a share that is too small up to all of the rates, and says which figure was judged', () => {

@@ -1,0 +1,13 @@
+import type { Loaded } from '../artifacts/index.js';
+import type { SpecKind } from './spec-kind.js';
+import type { SpecOf } from './spec-of.js';
+import { type AnySpecTypes, specOf } from './specs.js';
+
+/**
+ * describedSpec checks that a spec fits together with the files that it names, and says in a line what it asks for.
+ * @throws InputError with every fault of these; MissingError where files are only missing
+ */
+export async function describedSpec(spec: Loaded<SpecKind>): Promise<string> {
+  const asked: SpecOf<AnySpecTypes> = await specOf(spec.kind);
+  return asked.described(await asked.load(spec));
+}

@@ -1,0 +1,82 @@
+import { fault, type PipelinePlan } from '../../artifacts/index.js';
+import { planAsChosen } from '../../inferline/index.js';
+import { type GivenProblem, planGiven, resolveOpen } from '../../pipeline/index.js';
+import type { PipelinePlanBody } from '../../plans/index.js';
+import { askedFaults, inputFaults } from '../asked-faults.js';
+import type { ConfirmingOf } from '../spec-of.js';
+import { figureFaults } from './figure-faults.js';
+import type { PipelineTypes } from './kind.js';
+import { type LoadedPipeline, pipelineServing } from './pipeline.js';
+import { withEnvelope } from './pipeline-sample.js';
+import { planningTools } from './planning-job.js';
+import { plannedStandby, standbyAgain } from './standby.js';
+
+/** confirmingPipeline is how plans of pipelines are made again from their spec. */
+export const confirmingPipeline: ConfirmingOf<PipelineTypes> = {
+  confirmed: () => 'recomputed',
+  async faults(plan, loaded, { path, holder, repeats }) {
+    const outcome = await replanned(plan, loaded, repeats.includes('promise'));
+    if (outcome.status !== 'feasible')
+      return outcome.reasons.map(({ text }) => fault(`has no plan: ${text}`, path));
+    const { load } = loaded.spec.value;
+    return [
+      ...figureFaults(plan, outcome.plan),
+      ...askedFaults({ serving: plan.serving }, { serving: pipelineServing(loaded.spec.value) }),
+      // A trace is compared by its digest, as its path is relative to another file.
+      ...(load !== undefined && 'trace' in load ? [] : askedFaults({ load: plan.load }, { load })),
+      ...inputFaults(plan.inputs, loaded.inputs(holder)),
+    ];
+  },
+};
+
+/**
+ * replanned makes the plan of a spec again: as the spec fixes it, or with what the plan chose.
+ * @param simulates whether the tuner is simulated again, from which the standby devices follow; else these are taken over
+ */
+async function replanned(
+  plan: PipelinePlan,
+  named: LoadedPipeline,
+  simulates: boolean,
+): Promise<
+  | { readonly status: 'feasible'; readonly plan: PipelinePlanBody }
+  | { readonly status: 'infeasible'; readonly reasons: readonly { readonly text: string }[] }
+> {
+  const loaded = plan.share === undefined ? named : withinShare(plan, named);
+  const again = await outcomeAgain(plan, loaded);
+  if (again.status === 'infeasible') return again;
+  const origin = { spec: loaded.spec.value, trace: loaded.trace };
+  const { $schema, tool, inputs, serving } = plan;
+  const fixed = {
+    $schema,
+    tool,
+    inputs,
+    serving,
+    ...(await withEnvelope(again.plan, origin)),
+  } as PipelinePlan;
+  return {
+    ...again,
+    plan: await (simulates ? plannedStandby(fixed, origin) : standbyAgain(fixed, plan, origin)),
+  };
+}
+
+/** withinShare gives a pipeline the share of its cluster that its plan names, as far as there are so many devices. */
+function withinShare({ cluster: { devices } }: PipelinePlan, loaded: LoadedPipeline): LoadedPipeline {
+  const { files, spec } = loaded;
+  const shared = Object.entries(files.cluster.devices).map(([name, device]) => {
+    const { taken = 0, ...rest } = device;
+    const count = devices[name]?.count;
+    const isShare = device.count !== undefined && count !== undefined && count <= device.count - taken;
+    return [name, isShare ? { ...rest, count } : device] as const;
+  });
+  const within = { ...files, cluster: { ...files.cluster, devices: Object.fromEntries(shared) } };
+  const { problem } = resolveOpen(spec.value, within);
+  return problem === undefined ? loaded : { ...loaded, files: within, open: problem };
+}
+
+async function outcomeAgain(plan: PipelinePlan, { open, problem, files, trace, spec }: LoadedPipeline) {
+  if (open !== undefined) {
+    const tools = planningTools({ spec: spec.value, trace });
+    return planAsChosen(plan, { open, spec: spec.value, files, ...tools }, { proves: true });
+  }
+  return planGiven(problem as GivenProblem);
+}

@@ -1,0 +1,17 @@
+import type { PipelinePlan } from '../../artifacts/index.js';
+import type { PipelineExplanation, PlannedOpen } from '../../inferline/index.js';
+import type { KindTypes } from '../spec-of.js';
+import type { PipelineCase } from './cases.js';
+import type { LoadedPipeline } from './pipeline.js';
+
+/** PipelineTypes are the types of specs of pipelines. */
+export interface PipelineTypes extends KindTypes {
+  readonly spec: 'pipeline';
+  readonly plan: PipelinePlan;
+  readonly outcome: 'pipeline-plan';
+  readonly explanation: PipelineExplanation;
+  readonly loaded: LoadedPipeline;
+  readonly compared: LoadedPipeline;
+  readonly variant: PipelineCase;
+  readonly answer: PlannedOpen;
+}

@@ -1,0 +1,39 @@
+import { emittedHead, type PipelinePlan, pathFrom, relativePath } from '../../artifacts/index.js';
+import { countedPlan } from '../../checks/index.js';
+import type { PipelinePlanBody } from '../../plans/index.js';
+import { type LoadedPipeline, pipelineServing } from './pipeline.js';
+import { withEnvelope } from './pipeline-sample.js';
+
+/**
+ * pipelinePlan makes a file of a plan: with the head of a file, its traffic envelope, its trace relative to that file,
+ * and notes on its cluster.
+ * @throws Error where its devices, counted again, are not those that it says or more than there are: a bug
+ */
+export async function pipelinePlan(
+  planned: PipelinePlanBody,
+  loaded: LoadedPipeline,
+  { holder, notes: ofCluster }: { readonly holder: string | undefined; readonly notes: readonly string[] },
+): Promise<PipelinePlan> {
+  const { spec, inputs, trace } = loaded;
+  const {
+    kind,
+    version,
+    name,
+    method,
+    notes: own = [],
+    ...figures
+  } = await withEnvelope(planned, { spec: spec.value, trace });
+  const notes = [...own, ...ofCluster];
+  const load =
+    figures.load !== undefined && 'trace' in figures.load
+      ? { load: { trace: relativePath(pathFrom(spec.path, figures.load.trace), holder) } }
+      : {};
+  return countedPlan({
+    ...emittedHead('pipeline-plan', inputs(holder)),
+    ...{ name, method },
+    ...(notes.length === 0 ? {} : { notes }),
+    serving: pipelineServing(spec.value),
+    ...figures,
+    ...load,
+  });
+}

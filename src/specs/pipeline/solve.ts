@@ -1,0 +1,107 @@
+import type { Loaded, NoPlan } from '../../artifacts/index.js';
+import type { PipelineLimits, PlannedOpen } from '../../inferline/index.js';
+import { JobPool } from '../../jobs/index.js';
+import { type GivenProblem, planGiven } from '../../pipeline/index.js';
+import type { SolveOptions } from '../solve-options.js';
+import { searchedSince } from '../solver-report.js';
+import type { PlanMissing, SolvingOf } from '../spec-of.js';
+import { FOR_CASCADES, FOR_POOLED, type OptionsTaken } from '../taken-options.js';
+import type { PipelineTypes } from './kind.js';
+import { type LoadedPipeline, noPlanModelOf, pipelineFigures, profilesIn } from './pipeline.js';
+import { pipelinePlan } from './plan-file.js';
+import type { PlanningJob } from './planning-job.js';
+import { plannedStandby } from './standby.js';
+
+/** solvingPipeline is how specs of pipelines are solved. */
+export const solvingPipeline: SolvingOf<PipelineTypes> = {
+  outcome: 'pipeline-plan',
+  named: ', a pipeline',
+  options,
+  refuse: async () => undefined,
+  figures: pipelineFigures,
+  async search(loaded, asked) {
+    const { signal, onProgress } = asked;
+    const startedMs = performance.now();
+    const outcome = await outcomeOf(loaded, asked);
+    const solver = searchedSince(startedMs, 'estimates' in outcome ? outcome.estimates : 0);
+    if (outcome.status === 'undecided') {
+      const limit = signal?.aborted ? 'interrupted' : outcome.limit;
+      const [advice] = outcome.reasons.map(({ text }) => text);
+      const answer = undecided(loaded, { ...outcome, limit }, solver);
+      return { isFound: false, loaded, answer, ...(advice === undefined ? {} : { advice }) };
+    }
+    if (outcome.status === 'infeasible')
+      return { isFound: false, loaded, answer: infeasible(loaded, outcome, solver) };
+    return {
+      isFound: true,
+      cluster: loaded.files.cluster,
+      profiles: profilesIn(loaded),
+      limitReached: 'finished' in outcome && !outcome.finished && isLimited(asked),
+      solver,
+      ...('explanation' in outcome && outcome.explanation ? { explanation: outcome.explanation } : {}),
+      planFor: async (holder, notes) => {
+        const fixed = await pipelinePlan(outcome.plan, loaded, { holder, notes });
+        return plannedStandby(fixed, { spec: loaded.spec.value, trace: loaded.trace, signal, onProgress });
+      },
+    };
+  },
+};
+
+/** A pipeline has no gap to stop at, and is not timed. One that is given is not searched or explained either. */
+function options({ value: { planner } }: Loaded<'pipeline'>): OptionsTaken {
+  const searched = planner.method === 'given' ? FOR_POOLED : 'taken';
+  return {
+    ...{ gap: FOR_POOLED, work: searched, timeLimit: searched, explain: searched, baseline: FOR_POOLED },
+    ...{ measure: FOR_POOLED, hold: FOR_POOLED, frontier: FOR_CASCADES, literal: FOR_POOLED },
+  };
+}
+
+function isLimited({ work, timeLimit }: PipelineLimits): boolean {
+  return work !== undefined || timeLimit !== undefined;
+}
+
+async function outcomeOf(
+  { spec, problem, open, files, trace }: LoadedPipeline,
+  { work, timeLimit, explain, signal, onProgress }: SolveOptions,
+): Promise<PlannedOpen | ReturnType<typeof planGiven>> {
+  if (open === undefined) return planGiven(problem as GivenProblem);
+  const pool = new JobPool<PlanningJob, PlannedOpen, number>('#dist/src/specs/pipeline/pipeline-worker.js', {
+    ...{ what: 'planner', threads: 1, signal },
+  });
+  const tell = (estimates: number): void => onProgress?.(`searching: ${estimates} estimates`);
+  try {
+    return await pool.run({ open, spec: spec.value, files, trace, work, timeLimit, explain }, tell);
+  } finally {
+    await pool.close();
+  }
+}
+
+type Unplanned = Exclude<PlannedOpen, { readonly status: 'feasible' }>;
+
+function undecided(
+  { spec }: LoadedPipeline,
+  { reasons, limit }: { readonly reasons: Unplanned['reasons']; readonly limit: NoPlan['limit'] },
+  solver: NoPlan['solver'],
+): PlanMissing['answer'] {
+  return {
+    ...{ status: 'no-plan-in-time', ...(limit === undefined ? {} : { limit }), reasons: [...reasons] },
+    ...{ models: [noPlanModelOf(spec.value, [])], solver },
+  };
+}
+
+/** InfeasiblePipeline says why a pipeline has no plan. */
+interface InfeasiblePipeline {
+  readonly reasons: Unplanned['reasons'];
+  readonly smallestFeasibleSlosMs?: readonly number[] | undefined;
+  readonly smallestFeasibleSloMs?: number | undefined;
+}
+
+function infeasible(
+  { spec }: LoadedPipeline,
+  { reasons, smallestFeasibleSloMs, smallestFeasibleSlosMs }: InfeasiblePipeline,
+  solver: NoPlan['solver'],
+): PlanMissing['answer'] {
+  const leastMs =
+    smallestFeasibleSlosMs ?? (smallestFeasibleSloMs === undefined ? [] : [smallestFeasibleSloMs]);
+  return { status: 'infeasible', reasons, models: [noPlanModelOf(spec.value, leastMs)], solver };
+}

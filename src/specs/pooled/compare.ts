@@ -1,0 +1,168 @@
+import { type Cluster, fault, InputError, measurementNotes, option } from '../../artifacts/index.js';
+import type { HoldTarget } from '../../hold/index.js';
+import { jobsProgress } from '../../jobs/index.js';
+import { type PooledOutcome, type PooledProblem, resolvePooled } from '../../milp/index.js';
+import { caseText } from '../case-text.js';
+import type { CompareOptions } from '../compare-options.js';
+import { withMix } from '../mixes.js';
+import { notHeldReason } from '../not-held.js';
+import { type RefusedCase, sideBySide } from '../side-by-side.js';
+import { missedWhatWasAsked, searchLimits } from '../solve-limits.js';
+import type { ComparingOf } from '../spec-of.js';
+import { type CompareCase, compareCases } from './cases.js';
+import type { HeldOutcome } from './hold.js';
+import { holdTarget, ownShareNotes } from './hold-target.js';
+import type { PooledTypes } from './kind.js';
+import { type LoadedPooled, loadPooled, pooledFigures, servingOf } from './pooled.js';
+import { headOf, rowOf } from './rows.js';
+import type { SolveJob } from './solve-worker.js';
+import { SolverPool } from './solver-pool.js';
+
+/** comparingPooled is how cases of pooled specs are planned and told. */
+export const comparingPooled: ComparingOf<PooledTypes> = {
+  options: { gap: 'taken', hold: 'taken' },
+  hasFrontier: true,
+  load: (spec) => loadPooled(spec),
+  cases: compareCases,
+  prepare(loaded, cases, { hold }) {
+    const isReplaced = cases.some(({ cluster }) => cluster !== loaded.cluster);
+    const { models } = problemOf(loaded, {
+      spec: loaded.spec.value,
+      cluster: wholeCatalogue(loaded, isReplaced),
+    });
+    const figures = pooledFigures({ models, cluster: largestOf(loaded.cluster, cases) }, loaded.profiles);
+    const names = models.map(({ name }) => name);
+    const notes = [
+      ...ownShareNotes(loaded.spec.value, names, hold),
+      ...figures.flatMap(({ profile, classes }) => measurementNotes(profile.model.name, profile, classes)),
+    ];
+    return { notes, figures: () => figures };
+  },
+  async answers(loaded, cases, options) {
+    const target = await holdTarget(loaded.spec, options.hold);
+    if (target === undefined) return solveAll(loaded, cases, options);
+    if (cases.some(({ margin }) => margin !== undefined))
+      throw new InputError(`compare ${loaded.spec.path}`, [
+        fault(
+          'sweeps margins, which the search for the plan that holds most chooses itself',
+          option('sweeps'),
+        ),
+      ]);
+    return holdAll(loaded, cases, { ...options, target });
+  },
+  shares: () => [],
+  head: headOf,
+  async row({ variant, answer: { outcome, notHeld } }) {
+    const row = rowOf(variant, outcome);
+    return { row: notHeld === undefined ? row : { ...row, reasons: [notHeldReason(notHeld)] } };
+  },
+  isCut({ outcome, notHeld }, options) {
+    if (notHeld !== undefined) return false;
+    const limit = 'limit' in outcome ? outcome.limit : undefined;
+    const gap = 'plan' in outcome ? outcome.plan.objective.gap : 0;
+    return missedWhatWasAsked(limit, gap, options);
+  },
+};
+
+/** problemOf resolves a case. @throws InputError where its input is refused */
+function problemOf(
+  { profiles, spec: { path } }: LoadedPooled,
+  { spec, cluster }: Pick<CompareCase, 'spec' | 'cluster'>,
+): PooledProblem {
+  return resolvePooled(spec, { cluster, profiles, where: path });
+}
+
+/**
+ * wholeCatalogue gives the cluster that is checked before any case: the spec's own, or one GPU of every class
+ * where mixes replace its counts.
+ */
+function wholeCatalogue({ cluster }: LoadedPooled, replaced: boolean): LoadedPooled['cluster'] {
+  if (!replaced) return cluster;
+  return withMix(cluster, Object.fromEntries(Object.keys(cluster.devices).map((name) => [name, 1])));
+}
+
+/** largestOf gives a cluster with as many GPUs of each class as the case that has most of them. */
+function largestOf(cluster: Cluster, cases: readonly CompareCase[]): Cluster {
+  const devices = Object.entries(cluster.devices).map(([name, device]) => {
+    const counts = cases.map((one) => one.cluster.devices[name]?.count ?? 0);
+    return [name, { ...device, count: counts.reduce((most, count) => Math.max(most, count), 0) }] as const;
+  });
+  return { ...cluster, devices: Object.fromEntries(devices) };
+}
+
+type PlanJob = Extract<SolveJob, { kind: 'plan' }>;
+
+/** solveAll solves all cases on a pool of solvers. */
+async function solveAll(
+  loaded: LoadedPooled,
+  cases: readonly CompareCase[],
+  options: CompareOptions,
+): Promise<(HeldOutcome | RefusedCase | undefined)[]> {
+  const outcomes = await sideBySide<PlanJob, PooledOutcome>(cases.length, {
+    worker: '#dist/src/specs/pooled/solve-worker.js',
+    what: 'solver',
+    jobOf: (i) => {
+      const asked = cases[i] as CompareCase;
+      const problem = problemOrRefused(loaded, asked);
+      if ('refused' in problem) return problem;
+      return { name: caseText(asked), job: { kind: 'plan', problem, ...searchLimits(options) } };
+    },
+    isWhole,
+    ...options,
+  });
+  return outcomes.map((one) => (one === undefined || 'refused' in one ? one : { outcome: one }));
+}
+
+/** isWhole says whether an abort has left an outcome as it is: a search that it ended has no figure to compare. */
+function isWhole(outcome: PooledOutcome): boolean {
+  return outcome.status !== 'infeasible' && !('limit' in outcome && outcome.limit === 'interrupted');
+}
+
+/** holdAll searches for each case the plan that holds most, one case after another: each search takes all threads. */
+async function holdAll(
+  loaded: LoadedPooled,
+  cases: readonly CompareCase[],
+  options: CompareOptions & { readonly target: HoldTarget },
+): Promise<(HeldOutcome | RefusedCase | undefined)[]> {
+  const { holdPlan } = await import('./hold.js');
+  const { target, threads, signal } = options;
+  const serving = await servingOf(loaded.spec);
+  const solver = new SolverPool({ threads, signal });
+  const solved: (HeldOutcome | RefusedCase | undefined)[] = [];
+  const tell = jobsProgress(options.onProgress);
+  try {
+    for (const asked of cases) {
+      tell(solved.length, cases.length);
+      if (signal?.aborted) break;
+      const problem = problemOrRefused(loaded, asked);
+      if ('refused' in problem) {
+        solved.push(problem);
+        continue;
+      }
+      const search = { target, threads, signal, ...searchLimits(options) };
+      const found = await holdPlan(solver, { problem, serving }, search).catch(refusedCase);
+      const isKept =
+        'refused' in found || found.notHeld !== undefined || !signal?.aborted || isWhole(found.outcome);
+      solved.push(isKept ? found : undefined);
+    }
+    tell(solved.length, cases.length);
+  } finally {
+    await solver.close();
+  }
+  return solved;
+}
+
+/** refusedCase tells of a case whose input is refused. @throws the error where it is no such refusal */
+function refusedCase(error: unknown): RefusedCase {
+  if (!(error instanceof InputError)) throw error;
+  return { refused: error.faults.map(({ message }) => message) };
+}
+
+/** problemOrRefused gives the problem of a case, unless its input is refused. */
+function problemOrRefused(loaded: LoadedPooled, asked: CompareCase): PooledProblem | RefusedCase {
+  try {
+    return problemOf(loaded, asked);
+  } catch (error) {
+    return refusedCase(error);
+  }
+}

@@ -1,0 +1,48 @@
+import { type Fault, fault, type Loaded, type PooledPlan } from '../../artifacts/index.js';
+import { checkPlan } from '../../checks/index.js';
+import { heldProblem, promiseFaults } from '../../hold/index.js';
+import { baselineProblem } from '../../milp/index.js';
+import { askedFaults, inputFaults } from '../asked-faults.js';
+import type { ConfirmingOf } from '../spec-of.js';
+import type { PooledTypes } from './kind.js';
+import { repeatedPromiseFaults } from './repeated-promise.js';
+
+/** confirmingPooled is how pooled plans are made again from their spec. */
+export const confirmingPooled: ConfirmingOf<PooledTypes> = {
+  confirmed: () => 'recomputed',
+  async faults(plan, { spec, problem: asked, serving, inputs }, { holder, repeats }) {
+    const problem = heldProblem(asked, plan);
+    const answered = plan.baseline === undefined ? problem : baselineProblem(problem, plan.baseline);
+    const faults = [
+      ...checkPlan(plan, answered),
+      ...promiseFaults(plan),
+      ...promisedFaults(plan, spec),
+      ...askedFaults(
+        { serving: plan.serving, planner: plan.planner },
+        { serving, planner: answered.planner },
+      ),
+      ...inputFaults(plan.inputs, inputs(holder)),
+    ];
+    // Simulations of a plan that is not right say nothing more.
+    if (faults.length > 0 || !repeats.includes('promise')) return faults;
+    return repeatedPromiseFaults(plan, { problem: asked, serving });
+  },
+};
+
+type Runs = NonNullable<PooledPlan['hold']>['runs'];
+
+/** promisedFaults finds where a plan was confirmed by other arrivals, or for another share of a model, than its spec gives. */
+function promisedFaults({ hold }: PooledPlan, { value: { planner, models } }: Loaded<'pooled'>): Fault[] {
+  if (hold === undefined) return [];
+  const asked: Partial<Pick<Runs, 'arrivals' | 'cv'>> = typeof planner?.hold === 'object' ? planner.hold : {};
+  const { arrivals = 'poisson', cv } = asked;
+  const { arrivals: is, cv: isCv } = hold.runs;
+  return [
+    ...askedFaults({ hold: { runs: { arrivals: is, cv: isCv } } }, { hold: { runs: { arrivals, cv } } }),
+    ...hold.models.flatMap(({ attainment }, m) => {
+      const own = models[m]?.hold;
+      if (own === undefined || own === attainment) return [];
+      return [fault(`is ${attainment}; its spec gives ${own}`, `/hold/models/${m}/attainment`)];
+    }),
+  ];
+}

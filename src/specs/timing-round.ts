@@ -1,0 +1,19 @@
+import type { PlannedPartition } from '../artifacts/index.js';
+
+/** TimingRound tells what one round of timing a plan's partitions found. */
+export interface TimingRound {
+  /** The number of figures: one per partition and batch size. */
+  readonly timed: number;
+  /** The figure that the plan had furthest off, at the plan's own batch sizes. */
+  readonly furthest: FurthestFigure | undefined;
+  readonly notes: readonly string[];
+}
+
+/** FurthestFigure is a partition's latency as it was planned, and as it was measured. */
+interface FurthestFigure {
+  readonly model: string;
+  readonly partition: PlannedPartition;
+  readonly batch: number;
+  readonly plannedUs: number;
+  readonly measuredUs: number;
+}
