@@ -1,6 +1,6 @@
 import { layersBeforeBlocks, type Measurement, type Profile } from '../artifacts/index.js';
 import type { Device } from '../execution/index.js';
-import type { PreparedModel } from '../profiler/index.js';
+import { boundaryChange, type PreparedModel } from '../profiler/index.js';
 
 /**
  * changeAtBoundaries runs the model on a device, and measures how much float16 at every boundary of the profile's
@@ -16,7 +16,6 @@ export async function changeAtBoundaries(
   device: Device,
 ): Promise<number | undefined> {
   if (boundary !== 'float16') return undefined;
-  const { boundaryChange } = await import('../profiler/index.js');
   return boundaryChange(prepared, layersBeforeBlocks(blocks).slice(1), device);
 }
 

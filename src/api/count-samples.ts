@@ -6,8 +6,21 @@ import {
   ToldFaults,
   withTemporaryFolder,
 } from '../artifacts/index.js';
-import type { RunPipeline } from '../pipeline/index.js';
-import type { CountedStage, RowVerdicts, SampleFile } from '../samples/index.js';
+import { writeStages } from '../deploy/index.js';
+import { checkOnnxRuntime, hostThreads, startExecutor } from '../execution/index.js';
+import { CONFIDENCE } from '../metrics/index.js';
+import { type RunPipeline, resolveRun, scaleFactors } from '../pipeline/index.js';
+import { edgeOf, readStageGraph, servedPipelineOf } from '../plans/index.js';
+import {
+  type CountedStage,
+  countVerdicts,
+  type RowVerdicts,
+  readSamples,
+  runSamples,
+  type SampleFile,
+  unplannable,
+  verdictLines,
+} from '../samples/index.js';
 import { type DeployableModel, modelOfProfile } from './deploy.js';
 import type { ProgressStep } from './profile.js';
 import type { EdgeShare } from './spec-text.js';
@@ -39,9 +52,6 @@ export async function countedSamples(
   profiles: readonly Loaded<'profile'>[],
   options: CountOptions,
 ): Promise<CountedPipeline> {
-  const { resolveRun } = await import('../pipeline/index.js');
-  const { servedPipelineOf } = await import('../plans/index.js');
-  const { countVerdicts, readSamples, unplannable, verdictLines } = await import('../samples/index.js');
   const task = `count the samples of ${spec.path}`;
   const read = profiles.map(({ value, path }) => ({ profile: value, path }));
   const resolved = resolveRun(spec.value, read);
@@ -67,7 +77,7 @@ export async function countedSamples(
 }
 
 interface SampleRun {
-  readonly rows: Parameters<typeof import('../samples/index.js').runSamples>[0];
+  readonly rows: Parameters<typeof runSamples>[0];
   readonly pipeline: RunPipeline;
   readonly profiles: readonly Loaded<'profile'>[];
 }
@@ -77,9 +87,6 @@ async function verdictsOn(
   { rows, pipeline, profiles }: SampleRun,
   { signal, onProgress }: CountOptions,
 ): Promise<RowVerdicts[]> {
-  const { checkOnnxRuntime, hostThreads, startExecutor } = await import('../execution/index.js');
-  const { writeStages } = await import('../deploy/index.js');
-  const { runSamples } = await import('../samples/index.js');
   checkOnnxRuntime();
   onProgress?.({ doing: 'reading the models' });
   const distinct = [...new Set(profiles)];
@@ -112,9 +119,6 @@ async function figuresOf(
     pipeline,
   }: { readonly rows: number; readonly spec: Loaded<'pipeline'>; readonly pipeline: RunPipeline },
 ): Promise<CountedSamples> {
-  const { CONFIDENCE } = await import('../metrics/index.js');
-  const { edgeOf, readStageGraph } = await import('../plans/index.js');
-  const { scaleFactors } = await import('../pipeline/index.js');
   const counted = pipeline.stages.map((stage, i) => ({
     ...stage,
     next: stage.next.map((edge, k) => {

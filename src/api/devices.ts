@@ -1,4 +1,5 @@
 import { type DeviceList, emittedHead } from '../artifacts/index.js';
+import { parseDevice, probeDevices } from '../execution/index.js';
 
 /**
  * listDevices reports which devices of this machine can profile and serve.
@@ -7,7 +8,6 @@ import { type DeviceList, emittedHead } from '../artifacts/index.js';
  * @throws InputError where one cannot be read; MissingError where ONNX Runtime is not installed
  */
 export async function listDevices(devices: readonly string[] = []): Promise<DeviceList> {
-  const { parseDevice, probeDevices } = await import('../execution/index.js');
   const reports = await (devices.length === 0 ? probeDevices() : probeDevices(devices.map(parseDevice)));
   return { ...emittedHead('devices', []), devices: reports };
 }

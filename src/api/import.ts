@@ -13,7 +13,16 @@ import {
   sha256Of,
   ToldFaults,
 } from '../artifacts/index.js';
-import type { ImportFormat, MeasuredFile, MeasuredOptions } from '../profiler/index.js';
+import {
+  formatOfFiles,
+  type ImportFormat,
+  importCsv,
+  importOrtProfile,
+  importTrtexec,
+  type MeasuredFile,
+  type MeasuredOptions,
+  readCutBytes,
+} from '../profiler/index.js';
 
 /** ImportOptions says what the files of figures do not say themselves. */
 export interface ImportOptions {
@@ -77,7 +86,6 @@ interface Sources extends ImportOptions {
 }
 
 async function formatShown(files: readonly TextFile[]): Promise<ImportFormat> {
-  const { formatOfFiles } = await import('../profiler/index.js');
   return formatOfFiles(files);
 }
 
@@ -86,7 +94,6 @@ async function importedFrom(
   files: readonly TextFile[],
   sources: Sources,
 ): Promise<Profile> {
-  const { importOrtProfile, importTrtexec } = await import('../profiler/index.js');
   switch (format) {
     case 'csv':
       return fromCsv(files, sources);
@@ -108,7 +115,6 @@ async function fromCsv(
       : []),
   ];
   if (missing.length > 0) throw new InputError('import latency tables', missing);
-  const { importCsv } = await import('../profiler/index.js');
   return importCsv(files, {
     batchSizes: options.batch as readonly number[],
     cutBytes: cutBytes as TextFile,
@@ -137,7 +143,6 @@ async function fromBlocks(
       ? [fault('is needed: bytes that cross after each block', option('cutBytes'))]
       : []),
   ];
-  const { readCutBytes } = await import('../profiler/index.js');
   const told = new ToldFaults();
   told.add(...missing);
   const bytes = attempt(told, () =>

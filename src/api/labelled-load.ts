@@ -1,7 +1,8 @@
 import { type Fault, fault, InputError, option, ToldFaults } from '../artifacts/index.js';
 import type { Tensors } from '../execution/index.js';
 import type { RemoteModel } from '../loadgen/index.js';
-import type { SampleFile } from '../samples/index.js';
+import { predictionOf } from '../records/index.js';
+import { numbersIn, readLabels, readSamples, type SampleFile } from '../samples/index.js';
 
 /** LabelledAnswers counts the right answers among those to labelled samples. */
 export interface LabelledAnswers {
@@ -33,7 +34,6 @@ export async function sampledLoad(
   samples: readonly string[],
   remote: readonly RemoteModel[],
 ): Promise<SampledLoad> {
-  const { readSamples } = await import('../samples/index.js');
   const told = new ToldFaults();
   const [model] = remote;
   if (model === undefined || remote.length > 1) throw new InputError(`load ${url}`, [oneModel('samples')]);
@@ -52,8 +52,6 @@ export async function labelledLoad(
   { samples = [], labels }: { readonly samples?: readonly string[]; readonly labels: string },
   remote: readonly RemoteModel[],
 ): Promise<LabelledLoad> {
-  const { numbersIn, readLabels, readSamples } = await import('../samples/index.js');
-  const { predictionOf } = await import('../records/index.js');
   const told = new ToldFaults();
   const [model] = remote;
   const unfit = modelFaults(remote);

@@ -14,9 +14,25 @@ import {
   saveArtifact,
   ToldFaults,
 } from '../artifacts/index.js';
-import type { LoadOptions, LoadSchedule, RemoteModel } from '../loadgen/index.js';
-import type { RatedModel, SimulatedLoadOptions, TraceFileOptions } from '../simulation/index.js';
-import type { LabelledLoad, SampledLoad } from './labelled-load.js';
+import {
+  describeServer,
+  driveLoad,
+  type LoadOptions,
+  type LoadSchedule,
+  type RemoteModel,
+} from '../loadgen/index.js';
+import {
+  arrivalsOf,
+  describedWorkload,
+  namedTrace,
+  type RatedModel,
+  resolvedWorkload,
+  type SimulatedLoadOptions,
+  silenceNs,
+  type TraceFileOptions,
+} from '../simulation/index.js';
+import { processFaults } from '../workload/index.js';
+import { type LabelledLoad, labelledLoad, type SampledLoad, sampledLoad } from './labelled-load.js';
 import { silenceWarnings } from './simulate.js';
 
 /** LoadServerOptions holds the load for a server: one that is drawn, or traces. */
@@ -43,7 +59,6 @@ export interface LoadServerOptions
  * @throws InputError with every fault of options and traces; MissingError where the server lacks a model
  */
 export async function loadServer(url: string, options: LoadServerOptions): Promise<LoadDocument> {
-  const { driveLoad } = await import('../loadgen/index.js');
   const { output, rps, durationS, traces = [], traceFormat, samples, labels, ...rest } = options;
   if (output !== undefined && output !== '') await checkWritable(output);
   const traced = traces.length > 0;
@@ -85,8 +100,6 @@ async function sampledOf(
     throw new InputError(`load ${url}`, [
       fault(`is ${rows}; a sample is sent by itself, as one row`, option('rows')),
     ]);
-  const { describeServer } = await import('../loadgen/index.js');
-  const { labelledLoad, sampledLoad } = await import('./labelled-load.js');
   const remote = await describeServer(url, model);
   return labels === undefined
     ? sampledLoad(url, samples, remote)
@@ -112,7 +125,6 @@ interface AskedLoad {
 }
 
 async function drawnLoad(options: LoadServerOptions): Promise<AskedLoad> {
-  const { processFaults } = await import('../workload/index.js');
   const { rps, durationS, arrivals, cv, traceFormat } = options;
   const faults: Fault[] = [];
   const [text, ...more] = typeof rps === 'number' ? [String(rps)] : (rps ?? []);
@@ -131,10 +143,6 @@ async function drawnLoad(options: LoadServerOptions): Promise<AskedLoad> {
 }
 
 async function tracedLoad(url: string, options: LoadServerOptions): Promise<AskedLoad> {
-  const { describeServer } = await import('../loadgen/index.js');
-  const { arrivalsOf, describedWorkload, resolvedWorkload, silenceNs } = await import(
-    '../simulation/index.js'
-  );
   const {
     output,
     arrivals,
@@ -184,7 +192,6 @@ async function shareFaults(
   traces: readonly string[],
   rates: readonly string[] = [],
 ): Promise<Fault[]> {
-  const { namedTrace } = await import('../simulation/index.js');
   if (remote.length < 2 || remote.every(({ plannedRps }) => plannedRps !== undefined)) return [];
   const names = remote.map(({ name }) => name);
   const said = 'the server does not say how its models share a load';

@@ -4,6 +4,7 @@ import {
   checkWritable,
   type DeviceProfile,
   type DimValues,
+  emittedHead,
   everyInput,
   externalInputs,
   fault,
@@ -24,8 +25,20 @@ import {
   sameData,
   saveArtifact,
 } from '../artifacts/index.js';
+import { parseDevice } from '../execution/index.js';
 import { partitionLayers } from '../partition/index.js';
-import type { Chain, PreparedModel } from '../profiler/index.js';
+import {
+  blocksAt,
+  boundFields,
+  type Chain,
+  checkExtractFolder,
+  extractChain,
+  missingCuts,
+  type PreparedModel,
+  prepareModel,
+  randomNote,
+  timeLayersByClass,
+} from '../profiler/index.js';
 import { asProfiled } from '../specs/index.js';
 import { changeAtBoundaries, withBoundaryChange } from './boundary-change.js';
 import { PROBE_DEVICE, type ProgressStep } from './profile.js';
@@ -79,9 +92,6 @@ export async function partitionModelFile(
   path: string,
   options: PartitionModelOptions,
 ): Promise<PartitionedModel> {
-  const { boundFields, checkExtractFolder, missingCuts, prepareModel, randomNote } = await import(
-    '../profiler/index.js'
-  );
   const [given] = await everyInput(`partition ${path}`, [
     options.profile === undefined ? Promise.resolve(undefined) : loadArtifact(options.profile, ['profile']),
     checkReadable(path),
@@ -146,7 +156,6 @@ async function extract(
   { extract: folder, signal }: PartitionModelOptions,
 ): Promise<Chain | undefined> {
   if (folder === undefined) return undefined;
-  const { extractChain } = await import('../profiler/index.js');
   return extractChain(prepared, ends, { folder, device: PROBE_DEVICE, ...(signal ? { signal } : {}) });
 }
 
@@ -169,9 +178,6 @@ function ofProfile({ value: profile, path }: Loaded<'profile'>, prepared: Prepar
 }
 
 async function measuredNow(prepared: PreparedModel, options: PartitionModelOptions): Promise<Profile> {
-  const { parseDevice } = await import('../execution/index.js');
-  const { boundFields, timeLayersByClass } = await import('../profiler/index.js');
-  const { emittedHead } = await import('../artifacts/index.js');
   const devices = options.devices.map(parseDevice);
   options.onProgress?.({ doing: 'measuring layers' });
   const layerUs = await timeLayersByClass(prepared, devices, options.signal);
@@ -247,7 +253,6 @@ const SUMMED =
   'block latencies are sums of layer latencies and of what cuts add, not measured: plan profile --blocks <this file> measures them';
 
 async function withBlocks(base: Profile, prepared: PreparedModel, ends: readonly number[]): Promise<Profile> {
-  const { blocksAt } = await import('../profiler/index.js');
   const layers: ProfiledLayer[] = [...prepared.layers];
   const devices = Object.entries(base.devices).map(([name, device]) => {
     const { blockLatencyP95Us: _p95, pairLatencyUs: _pairs, loadMs: _load, ...kept } = device;

@@ -1,5 +1,5 @@
 import type { Boundary, DimValues, Measurement, Profile } from '../artifacts/index.js';
-import type { Device } from '../execution/index.js';
+import { type Device, deviceText, parseDevice } from '../execution/index.js';
 import { asProfiled } from '../specs/index.js';
 
 /**
@@ -103,7 +103,6 @@ function limitsOf(
  */
 async function heldCells({ devices, measurement }: Profile): Promise<Cells> {
   if (measurement?.asked !== undefined) return measurement.asked;
-  const { deviceText } = await import('../execution/index.js');
   const measured = Object.entries(devices).filter(([, { provider }]) => provider !== undefined);
   const tables = measured.flatMap(([, { blockLatencyUs }]) => Object.entries(blockLatencyUs));
   const virtual = numbers(tables.map(([size]) => size));
@@ -125,7 +124,6 @@ function numbers(keys: readonly string[]): number[] {
 
 /** joined gives the cells of both. A device of a class that both have is that of `now`. */
 async function joined(before: Cells, now: Cells): Promise<Cells> {
-  const { parseDevice } = await import('../execution/index.js');
   const byClass = new Map(
     [...before.devices, ...now.devices].map((text) => [parseDevice(text).className, text]),
   );

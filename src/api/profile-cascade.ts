@@ -21,7 +21,10 @@ import {
   withTemporaryFolder,
   writeWhole,
 } from '../artifacts/index.js';
-import type { StageToWrite } from '../deploy/index.js';
+import { type StageToWrite, writeStages } from '../deploy/index.js';
+import { checkOnnxRuntime, hostThreads, startExecutor } from '../execution/index.js';
+import { certaintyQuality, recordsOf } from '../records/index.js';
+import { readLabels, readSamples, recordFamily } from '../samples/index.js';
 import { modelOfProfile } from './deploy.js';
 import { measureMissing, type ProfilePipelineOptions } from './profile-pipeline.js';
 
@@ -99,9 +102,6 @@ async function recordsOn(
   profiles: readonly Loaded<'profile'>[],
   { samples = [], labels = '', signal, onProgress }: ProfileCascadeOptions,
 ): Promise<{ readonly text: string; readonly files: readonly { path: string; sha256: string }[] }> {
-  const { checkOnnxRuntime, hostThreads, startExecutor } = await import('../execution/index.js');
-  const { writeStages } = await import('../deploy/index.js');
-  const { readLabels, readSamples, recordFamily } = await import('../samples/index.js');
   const task = `record the family of ${spec.path}`;
   const told = new ToldFaults();
   const plan = cascadeToRun(spec, profiles, told);
@@ -182,7 +182,6 @@ function cascadeToRun(
 }
 
 async function qualityOf(text: string, path: string): Promise<NonNullable<PipelineProfile['family']>> {
-  const { certaintyQuality, recordsOf } = await import('../records/index.js');
   const records = recordsOf(text);
   if ('faults' in records) throw new InputError(`read ${path}`, records.faults);
   return {
@@ -194,16 +193,6 @@ async function qualityOf(text: string, path: string): Promise<NonNullable<Pipeli
       ...(calibrationError === undefined ? {} : { calibrationError }),
     })),
   };
-}
-
-/**
- * refuseLabels refuses labels where nothing is recorded.
- * @throws InputError where there are any
- */
-export function refuseLabels(path: string, { labels }: Pick<ProfileCascadeOptions, 'labels'>): void {
-  if (labels === undefined) return;
-  const said = `is for the spec of a cascade, and ${path} is none`;
-  throw new InputError(`profile ${path}`, [fault(said, option('labels'))]);
 }
 
 /** specKind is the kind of a spec of several models. */

@@ -104,22 +104,6 @@ export async function profilePipeline(
   };
 }
 
-/**
- * refuseSamples refuses options that are for pipelines.
- * @throws InputError where there is any
- */
-export function refuseSamples(
-  model: string,
-  { samples, verdicts }: Pick<ProfilePipelineOptions, 'samples' | 'verdicts'>,
-): void {
-  const faults = Object.entries({ samples, verdicts }).flatMap(([field, value]) =>
-    value === undefined
-      ? []
-      : [fault(`is for the spec of a pipeline, and ${model} is a model`, option(field))],
-  );
-  if (faults.length > 0) throw new InputError(`profile ${model}`, faults);
-}
-
 /** refuseUnused refuses outputs of which nothing could be written. */
 function refuseUnused({ samples = [], output, verdicts }: ProfilePipelineOptions, path: string): void {
   const faults: Fault[] = [];

@@ -20,8 +20,8 @@ import {
   relativePath,
   saveArtifact,
 } from '../artifacts/index.js';
-import type { NamedDevice } from '../execution/index.js';
-import type { ProgressEvent } from '../profiler/index.js';
+import { checkOnnxRuntime, crowdedHost, type NamedDevice, parseDevice } from '../execution/index.js';
+import { mergeProfiles, type ProgressEvent, prepareModel, profileModel } from '../profiler/index.js';
 import { changeAtBoundaries, withBoundaryChange } from './boundary-change.js';
 import { type AskedCampaign, askedCampaign, type CampaignOptions } from './profile-campaign.js';
 
@@ -72,8 +72,6 @@ export async function profileModelFile(
   path: string,
   options: ProfileModelOptions,
 ): Promise<{ profile: Profile; path: string | undefined }> {
-  const { checkOnnxRuntime, parseDevice } = await import('../execution/index.js');
-  const { prepareModel, profileModel } = await import('../profiler/index.js');
   for (const text of options.devices ?? []) parseDevice(text);
   const output = outputOf(path, options);
   if (output !== undefined) await checkWritable(output);
@@ -130,7 +128,6 @@ export async function profileModelFile(
 
 /** noteCrowd tells where one device of each of several classes would leave too little of this host for a server. */
 async function noteCrowd({ cells }: AskedCampaign, { onNote }: ProfileModelOptions): Promise<void> {
-  const { crowdedHost, parseDevice } = await import('../execution/index.js');
   const devices = cells.devices.map((text) => ({ ...parseDevice(text), count: 1 }));
   const crowded = devices.length > 1 ? crowdedHost(devices) : undefined;
   if (crowded !== undefined) onNote?.(`with one of each class on this host, ${crowded}`);
@@ -275,7 +272,6 @@ export async function mergeProfileFiles(
   paths: readonly string[],
   output: string | undefined,
 ): Promise<Profile> {
-  const { mergeProfiles } = await import('../profiler/index.js');
   const loaded = await everyInput<Loaded<'profile'>[]>(
     'merge the profiles',
     paths.map((path) => loadArtifact(path, ['profile'])),

@@ -1,4 +1,4 @@
-import type { RunningServer, ServeOptions } from '../runtime/index.js';
+import { type RunningServer, type ServeOptions, startServer } from '../runtime/index.js';
 import { confirmBundledPlan } from '../specs/index.js';
 
 /**
@@ -6,8 +6,7 @@ import { confirmBundledPlan } from '../specs/index.js';
  * @throws InputError where bundle, devices or port cannot be used (with every fault of the bundle at once)
  */
 export async function serveBundle(folder: string, options: ServeOptions = {}): Promise<RunningServer> {
-  const runtime = await import('../runtime/index.js');
   // A server begins without simulating: what confirms a promise was repeated when the plan was deployed.
   const confirm: ServeOptions['confirm'] = (bundle) => confirmBundledPlan(bundle, { repeats: ['search'] });
-  return runtime.startServer(folder, { confirm, ...options });
+  return startServer(folder, { confirm, ...options });
 }

@@ -8,11 +8,23 @@ import {
   ToldFaults,
 } from '../artifacts/index.js';
 import { type JobsProgress, jobsProgress } from '../jobs/index.js';
-import type {
-  SimulatedPlan,
-  SimulationProgress,
-  SimulationSettings,
-  SweepOptions,
+import { applicationsOf } from '../plans/index.js';
+import {
+  atLoadFactor,
+  lengthFaults,
+  MOST_RUNS,
+  prepareSimulation,
+  runSweep,
+  type SimulatedPlan,
+  SimulationPool,
+  type SimulationProgress,
+  type SimulationSettings,
+  type SweepOptions,
+  seededJobs,
+  silenceNs,
+  simulationReport,
+  sweptLoads,
+  windowFaults,
 } from '../simulation/index.js';
 import { bundleNotes, confirmSimulated } from '../specs/index.js';
 
@@ -55,9 +67,6 @@ export interface Simulated {
  */
 export async function simulatePlan(path: string, options: SimulateOptions = {}): Promise<Simulated> {
   const { runs = 1, windows, timeline, output, signal, onProgress } = options;
-  const { prepareSimulation, windowFaults } = await import('../simulation/index.js');
-  const { SimulationPool } = await import('../simulation/index.js');
-  const { seededJobs, silenceNs, simulationReport } = await import('../simulation/index.js');
   const { setup, inputs, found, profiles } = await prepareSimulation(path, options, {
     outputs: outputFiles({ output, timeline }),
     told: await runsFaults(runs),
@@ -102,7 +111,6 @@ async function tellCrowd(
 }
 
 async function runsFaults(runs: number): Promise<ToldFaults> {
-  const { MOST_RUNS } = await import('../simulation/index.js');
   const told = new ToldFaults();
   if (!(Number.isInteger(runs) && runs >= 1 && runs <= MOST_RUNS))
     told.add(fault(`is ${runs}; it must be a whole number from 1 to ${MOST_RUNS}`, option('runs')));
@@ -120,10 +128,6 @@ export async function sweepPlan(
   options: SweepOptions & Pick<SimulateOptions, 'onNote'>,
 ): Promise<SimulationSweep> {
   const { output } = options;
-  const { lengthFaults, prepareSimulation } = await import('../simulation/index.js');
-  const { runSweep, sweptLoads } = await import('../simulation/index.js');
-  const { atLoadFactor } = await import('../simulation/index.js');
-  const { applicationsOf } = await import('../plans/index.js');
   const told = new ToldFaults();
   const loads = sweptLoads(options.sweep, told);
   // A trace is longest at the smallest load and densest at the largest, so both are checked.

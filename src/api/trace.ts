@@ -11,8 +11,23 @@ import {
   ToldFaults,
   type TraceDescription,
 } from '../artifacts/index.js';
-import type { TraceFileOptions } from '../simulation/index.js';
-import type { ArrivalProcess, Trace } from '../workload/index.js';
+import { streamOf } from '../random/index.js';
+import { namedTrace, readTraceFile, type TraceFileOptions } from '../simulation/index.js';
+import {
+  type ArrivalProcess,
+  countedTrace,
+  drawnTrace,
+  longestIntervalS,
+  MOST_LINES,
+  processFaults,
+  requestsInTrace,
+  reshapedTrace,
+  summarizeTrace,
+  type Trace,
+  traceArrivals,
+  traceText,
+  windowsOf,
+} from '../workload/index.js';
 
 /** DescribeTraceOptions says how a trace is read and described. */
 export interface DescribeTraceOptions extends TraceFileOptions {
@@ -70,7 +85,6 @@ export async function describeTraces(
   texts: readonly string[],
   options: DescribeTraceOptions = {},
 ): Promise<TraceDescription> {
-  const { namedTrace } = await import('../simulation/index.js');
   const told = new ToldFaults();
   const named = texts.map((text) => namedTrace([], text));
   named.forEach(({ name }, i) => {
@@ -96,8 +110,6 @@ export async function describeTraces(
  * @throws InputError with every fault of the trace and the options; MissingError where the trace is missing
  */
 export async function convertTrace(path: string, options: ConvertTraceOptions): Promise<MadeTrace> {
-  const { countedTrace, drawnTrace, processFaults, traceArrivals } = await import('../workload/index.js');
-  const { streamOf } = await import('../random/index.js');
   const { to, interval, arrivals: process = 'poisson', cv, seed = 0 } = options;
   return made(path, options, {
     task: `convert ${path}`,
@@ -119,8 +131,6 @@ export async function convertTrace(path: string, options: ConvertTraceOptions): 
  *   trace is missing
  */
 export async function rescaleTrace(path: string, options: RescaleTraceOptions): Promise<MadeTrace> {
-  const { reshapedTrace } = await import('../workload/index.js');
-  const { streamOf } = await import('../random/index.js');
   const { rps, duration: durationS, seed = 0 } = options;
   return made(path, options, {
     task: `rescale ${path}`,
@@ -140,7 +150,6 @@ async function made(
   },
 ): Promise<MadeTrace> {
   const { output } = options;
-  const { requestsInTrace, traceText } = await import('../workload/index.js');
   if (output !== undefined && output !== '') await checkWritable(output);
   await refuseReplacing(change.task, outputFiles({ output }), [{ what: 'the trace', path }]);
   const told = new ToldFaults();
@@ -168,7 +177,6 @@ async function readTraces(
   options: TraceFileOptions,
   told: ToldFaults,
 ): Promise<ReadTrace[]> {
-  const { readTraceFile } = await import('../simulation/index.js');
   const read: ReadTrace[] = [];
   for (const path of paths) {
     const found = await readTraceFile(path, options, told);
@@ -183,7 +191,6 @@ async function described(
   windowS: number,
   holder?: string,
 ): Promise<TraceDescription> {
-  const { summarizeTrace } = await import('../workload/index.js');
   const summaries = read.map(({ trace }) => summarizeTrace(trace, windowS));
   const requests = summaries.reduce((sum, summary) => sum + summary.requests, 0);
   const traces = summaries.map((summary, i) => ({
@@ -228,13 +235,11 @@ async function writePieces(output: string, pieces: Iterable<string>): Promise<vo
 }
 
 async function usualWindowS(read: readonly ReadTrace[]): Promise<number> {
-  const { longestIntervalS } = await import('../workload/index.js');
   return Math.max(LEAST_WINDOW_S, ...read.map(({ trace }) => longestIntervalS(trace)));
 }
 
 async function windowFaults(read: readonly ReadTrace[], windowS: number): Promise<Fault[]> {
   if (!(windowS * 1e9 >= 1)) return [fault('is less than a nanosecond', option('window'))];
-  const { MOST_LINES, windowsOf } = await import('../workload/index.js');
   const most = Math.max(0, ...read.map(({ trace }) => windowsOf(trace, windowS)));
   if (most <= MOST_LINES) return [];
   const said = `gives ${most.toExponential(1)} windows; at most ${MOST_LINES.toExponential(0)} are counted`;

@@ -100,10 +100,13 @@ async function describeFile(named: string): Promise<string> {
 }
 
 async function describeOnnx(path: string): Promise<string> {
-  const { readModel } = await import('../onnx/index.js');
+  // Only models need these rooms, and most files are none.
+  const [{ readModel }, { externalFaults }] = await Promise.all([
+    import('../onnx/index.js'),
+    import('../profiler/index.js'),
+  ]);
   const bytes = await readWhole(path);
   const model = readModel(bytes, { name: path });
-  const { externalFaults } = await import('../profiler/index.js');
   const faults = await externalFaults(model, path);
   if (faults.length > 0) throw new InputError(`read the external data of ${path}`, faults);
   const head = `ONNX model of ${model.graph.nodes.length} nodes, opset ${model.opsets.get('') ?? '—'}`;
@@ -138,6 +141,7 @@ function tolerances(models: readonly (ServingMarks & { readonly name: string })[
 
 /** describeBundle checks a bundle as the server does, up to the start of its executors. */
 async function describeBundle({ value: bundle, path }: Loaded<'bundle'>): Promise<string> {
+  // Only bundles need the server's room.
   const { openBundle } = await import('../runtime/index.js');
   const opened = await openBundle(dirname(path), { verb: 'validate' });
   await confirmBundledPlan(opened);

@@ -7,8 +7,8 @@ export function askedFaults(plan: object, asked: object): Fault[] {
   );
 }
 
-/** inputFaults finds files that a plan was made from and does not name. Those that it names are not changed. */
-export function inputFaults(named: readonly InputFile[] | undefined, needed: readonly InputFile[]): Fault[] {
+/** lackedInputs finds files that a plan was made from and does not name. Those that it names are not changed. */
+export function lackedInputs(named: readonly InputFile[] | undefined, needed: readonly InputFile[]): Fault[] {
   const digests = new Set(named?.map(({ role, sha256 }) => `${role} ${sha256}`));
   return needed
     .filter(({ role, sha256 }) => !digests.has(`${role} ${sha256}`))

@@ -16,7 +16,7 @@ import { withFrontier } from './frontier.js';
 import type { WrittenMix } from './mixes.js';
 import { refuseMarked } from './refuse-marked.js';
 import { SPEC_KINDS } from './spec-kind.js';
-import type { Answers, ComparedRow, ComparingOf, KindTypes } from './spec-of.js';
+import type { CaseAnswers, ComparedRow, ComparingOf, KindTypes } from './spec-of.js';
 import { type AnySpecTypes, specOf } from './specs.js';
 import { refusedOptions } from './taken-options.js';
 
@@ -89,7 +89,7 @@ async function compared<T extends KindTypes>(
 async function rowsOf<T extends KindTypes>(
   comparing: ComparingOf<T>,
   loaded: T['compared'],
-  { cases, answers }: { readonly cases: readonly T['variant'][]; readonly answers: Answers<T> },
+  { cases, answers }: { readonly cases: readonly T['variant'][]; readonly answers: CaseAnswers<T> },
 ): Promise<ComparedRow[]> {
   const shares = comparing.shares(loaded, cases, answers);
   const rows: ComparedRow[] = [];

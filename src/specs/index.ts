@@ -15,8 +15,10 @@ export { confirmBundledPlan, confirmPlan, confirmSimulated } from './confirm-pla
 export { bundleNotes } from './core-notes.js';
 export { describedSpec } from './described.js';
 export { type NotHeld, notHeldReason } from './not-held.js';
-export { refuseForSeveral, solveTogether, type TogetherOptions, type TogetherSolved } from './several.js';
+export { refuseForSeveral, solveTogether } from './several.js';
 export { type Solved, solveSpec } from './solve.js';
 export type { SolveLimits } from './solve-limits.js';
 export type { SolveOptions } from './solve-options.js';
+export type { SpecKind } from './spec-kind.js';
 export type { TimingRound } from './timing-round.js';
+export type { TogetherOptions, TogetherSolved } from './together-options.js';

@@ -141,8 +141,8 @@ export interface Prepared {
   figures(): readonly ProfileFigures[];
 }
 
-/** Answers of a comparison are in the order of its cases. A case that an abort cut short or left unstarted has none. */
-export type Answers<T extends KindTypes> = readonly (T['answer'] | RefusedCase | undefined)[];
+/** CaseAnswers of a comparison are in the order of its cases. A case that an abort cut short or left unstarted has none. */
+export type CaseAnswers<T extends KindTypes> = readonly (T['answer'] | RefusedCase | undefined)[];
 
 /** ComparedRow is the row of a case, and the notes of its plan. */
 export interface ComparedRow {
@@ -169,9 +169,9 @@ export interface ComparingOf<T extends KindTypes> {
     loaded: T['compared'],
     cases: readonly T['variant'][],
     options: CompareOptions,
-  ): Promise<Answers<T>>;
+  ): Promise<CaseAnswers<T>>;
   /** shares says which case has a plan that serves another one too and is better there; there are none where cases share none. */
-  shares(loaded: T['compared'], cases: readonly T['variant'][], answers: Answers<T>): readonly Shared[];
+  shares(loaded: T['compared'], cases: readonly T['variant'][], answers: CaseAnswers<T>): readonly Shared[];
   /** head gives the part of a row that says what was asked for. */
   head(variant: T['variant']): Pick<CompareRow, 'mix' | 'sloMs'>;
   /** row tells a case by its answer, or by the plan that it shares. */
@@ -185,5 +185,5 @@ export interface AnsweredCase<T extends KindTypes> {
   readonly variant: T['variant'];
   readonly answer: T['answer'];
   readonly share: Shared | undefined;
-  readonly answers: Answers<T>;
+  readonly answers: CaseAnswers<T>;
 }

@@ -23,12 +23,25 @@ import {
   sha256OfFile,
   writeWhole,
 } from '../../artifacts/index.js';
+import { resolvePooled } from '../../milp/index.js';
+import type { SpecKind } from '../../specs/index.js';
 import { profilePathOf } from '../profile.js';
 import { type ProposedClass, type ProposedModel, proposedClasses, proposedModel } from './proposal.js';
 import { clusterText, type SpecContent, specText } from './spec-text.js';
 
-/** SpecKind is a kind of spec that can be begun: those that `plan solve` answers. */
-export type SpecKind = 'pooled';
+/** Beginning is how a spec of a kind is begun. */
+interface Beginning {
+  readonly text: (content: SpecContent) => string;
+  /** Reads the texts as `plan solve` will. @throws InputError where profiles cannot be planned with */
+  readonly readBack: typeof readBack;
+}
+
+/** BEGINNINGS says of which kinds a spec can be begun; others are written by hand. */
+const BEGINNINGS: { readonly [K in SpecKind]: Beginning | undefined } = {
+  pooled: { text: specText, readBack },
+  pipeline: undefined,
+  cascade: undefined,
+};
 
 /** InitOptions says which spec is begun, and where it is written. */
 export interface InitOptions {
@@ -64,6 +77,11 @@ export interface InitSpec {
 export async function initSpec(paths: readonly string[], options: InitOptions): Promise<InitSpec> {
   const { output, cluster, slo } = options;
   const task = 'begin a spec';
+  const beginning = BEGINNINGS[options.kind];
+  if (beginning === undefined)
+    throw new InputError(task, [
+      fault(`is ${options.kind}, and no spec of that kind is begun`, option('kind')),
+    ]);
   const outputs = outputFiles({ output, cluster });
   for (const { path } of outputs) if (path !== '') await checkWritable(path);
   const profiles = await everyInput<Loaded<'profile'>[]>(task, paths.map(loadedProfile));
@@ -88,17 +106,17 @@ export async function initSpec(paths: readonly string[], options: InitOptions): 
     ...(cluster === undefined ? {} : { cluster: relativePath(cluster, output) }),
   };
   const texts = {
-    spec: withModeline(specText(content), schemaModeline('pooled', output)),
+    spec: withModeline(beginning.text(content), schemaModeline(options.kind, output)),
     cluster:
       cluster === undefined
         ? undefined
         : withModeline(clusterText(content), schemaModeline('cluster', cluster)),
   };
-  const read = await readBack(texts, profiles, task);
+  const read = await beginning.readBack(texts, profiles, task);
   // The spec comes last, so that every file it names exists when the spec does.
   if (cluster !== undefined && texts.cluster !== undefined) await writeWhole(cluster, texts.cluster);
   if (output !== undefined) await writeWhole(output, texts.spec);
-  const { $schema, version } = emittedHead('pooled', []);
+  const { $schema, version } = emittedHead(options.kind, []);
   const { kind, ...rest } = read.spec;
   return { text: texts.spec, ...read, spec: { $schema, kind, version, ...rest }, models };
 }
@@ -171,7 +189,6 @@ async function readBack(
     texts.cluster === undefined
       ? (spec.cluster as Cluster)
       : countedCluster(parseArtifact(texts.cluster, 'cluster.yaml', ['cluster']).value, 'cluster.yaml');
-  const { resolvePooled } = await import('../../milp/index.js');
   const measured = profiles.map(({ value, path }) => ({ profile: value, path }));
   try {
     resolvePooled(spec, { cluster, profiles: measured, where: 'the profiles' });

@@ -43,8 +43,8 @@ export interface LoadedCascade {
   inputs(holder: string | undefined, used?: readonly string[]): InputFile[];
 }
 
-/** profilesOf lists the profiles of a cascade's models. */
-export function profilesOf({ files }: LoadedCascade): Profile[] {
+/** familyProfiles lists the profiles of a cascade's models. */
+export function familyProfiles({ files }: LoadedCascade): Profile[] {
   return files.profiles.map(({ profile }) => profile);
 }
 

@@ -6,11 +6,11 @@ import { costPerMillion } from '../cost-per-million.js';
 import { type CaseFound, type Shared, sharedBetween } from '../easier.js';
 import { endedReasons } from '../ended-reasons.js';
 import { type RefusedCase, sideBySide } from '../side-by-side.js';
-import type { Answers, ComparingOf } from '../spec-of.js';
+import type { CaseAnswers, ComparingOf } from '../spec-of.js';
 import { type LoadedCascade, loadCascade } from './cascade.js';
 import type { GearJob, PlannedGears } from './cascade-worker.js';
 import { type CascadeCase, cascadeCases } from './cases.js';
-import { type CascadeTypes, type GearAnswer, NOT_FOR_CASCADES } from './kind.js';
+import { type CascadeTypes, type FamilyEnded, NOT_FOR_CASCADES } from './kind.js';
 
 /** Values and bounds that differ by less than this, relatively, are equal. */
 const ROUNDING = 1e-12;
@@ -68,14 +68,14 @@ export const comparingCascade: ComparingOf<CascadeTypes> = {
   isCut: isCutShort,
 };
 
-type Answer = Answers<CascadeTypes>[number];
+type Answer = CaseAnswers<CascadeTypes>[number];
 
 function planIn(answer: Answer): GearPlanBody | undefined {
   return answer !== undefined && 'plan' in answer ? answer.plan : undefined;
 }
 
 /** isCutShort says whether a limit that was given ended the search for a case. */
-function isCutShort(answer: GearAnswer, { work }: Pick<CompareOptions, 'work'>): boolean {
+function isCutShort(answer: FamilyEnded, { work }: Pick<CompareOptions, 'work'>): boolean {
   if (answer.status === 'optimal' || answer.status === 'infeasible') return false;
   return (
     answer.timeOver === true ||
@@ -84,7 +84,7 @@ function isCutShort(answer: GearAnswer, { work }: Pick<CompareOptions, 'work'>):
 }
 
 /** sharedAmong shares plans and bounds: all cases have one objective, since an accuracy is promised in all or in none. */
-function sharedAmong(answers: Answers<CascadeTypes>, cases: readonly CascadeCase[]): Shared[] {
+function sharedAmong(answers: CaseAnswers<CascadeTypes>, cases: readonly CascadeCase[]): Shared[] {
   const objectives = answers.flatMap((answer) => planIn(answer)?.objective ?? []);
   const [first] = objectives;
   // A bound that holds for fewer cascades, as time ended their counting, is none for the others.
@@ -120,7 +120,7 @@ function headOf({ mix, unlimited, slo, sloAccuracy, spec }: CascadeCase) {
   };
 }
 
-function rowWithout(asked: CascadeCase, answer: GearAnswer): CompareRow {
+function rowWithout(asked: CascadeCase, answer: FamilyEnded): CompareRow {
   if (answer.status !== 'infeasible') {
     const { reasons = [] } = answer.status === 'undecided' ? answer : {};
     const limit = answer.timeOver === true ? 'time' : 'work';

@@ -1,6 +1,6 @@
 import { fault, type GearPlan } from '../../artifacts/index.js';
 import { evaluatedFaults, gearChanges } from '../../gearplan/index.js';
-import { askedFaults, inputFaults } from '../asked-faults.js';
+import { askedFaults, lackedInputs } from '../asked-faults.js';
 import type { ConfirmingOf, Repeated } from '../spec-of.js';
 import { gearArrivals } from './gear-arrivals.js';
 import { gearServing, repeatedGearPromiseFaults } from './gear-simulation.js';
@@ -17,7 +17,7 @@ export const confirmingCascade: ConfirmingOf<CascadeTypes> = {
     const { serving, maxRps } = plan;
     const given = { serving, slo: plan.slo, maxRps, certainty: plan.certainty };
     const used = plan.stages.map(({ name }) => name);
-    const faults = [...askedFaults(given, asked), ...inputFaults(plan.inputs, loaded.inputs(holder, used))];
+    const faults = [...askedFaults(given, asked), ...lackedInputs(plan.inputs, loaded.inputs(holder, used))];
     // A plan that was asked for something else has other gears too, which tells nothing more.
     if (faults.length > 0) return faults;
     const isPromised = slo.latencyMs !== undefined || plan.objective.kind === 'latency';

@@ -6,8 +6,8 @@ import type { LoadedCascade } from './cascade.js';
 import type { PlannedGears } from './cascade-worker.js';
 import type { CascadeCase } from './cases.js';
 
-/** GearAnswer is what came of a search, and whether its time was over. */
-export type GearAnswer = FamilyAnswer & Pick<PlannedGears, 'timeOver'>;
+/** FamilyEnded is what came of a search, and whether its time was over. */
+export type FamilyEnded = FamilyAnswer & Pick<PlannedGears, 'timeOver'>;
 
 /** CascadeTypes are the types of specs of cascades. */
 export interface CascadeTypes extends KindTypes {
@@ -18,7 +18,7 @@ export interface CascadeTypes extends KindTypes {
   readonly loaded: LoadedCascade;
   readonly compared: LoadedCascade;
   readonly variant: CascadeCase;
-  readonly answer: GearAnswer;
+  readonly answer: FamilyEnded;
 }
 
 /** What is said of options that cascades do not take. */

@@ -5,7 +5,7 @@ import type { SolveOptions } from '../solve-options.js';
 import { searchedSince } from '../solver-report.js';
 import type { PlanFound, PlanMissing, SolvingOf } from '../spec-of.js';
 import { FOR_POOLED } from '../taken-options.js';
-import { type LoadedCascade, profilesOf } from './cascade.js';
+import { familyProfiles, type LoadedCascade } from './cascade.js';
 import type { PlannedGears } from './cascade-worker.js';
 import { gearServing } from './gear-simulation.js';
 import { type CascadeTypes, NOT_FOR_CASCADES } from './kind.js';
@@ -80,7 +80,7 @@ function found(
   return {
     isFound: true,
     cluster: loaded.files.cluster,
-    profiles: profilesOf(loaded),
+    profiles: familyProfiles(loaded),
     limitReached: plan.status !== 'optimal' && (timeOver || isOutOfWork),
     solver,
     ...(explanation === undefined ? {} : { explanation }),

@@ -7,7 +7,7 @@ import { costPerMillion } from '../cost-per-million.js';
 import { type CaseFound, sharedBetween } from '../easier.js';
 import { endedReasons } from '../ended-reasons.js';
 import { type RefusedCase, sideBySide } from '../side-by-side.js';
-import type { AnsweredCase, Answers, ComparingOf } from '../spec-of.js';
+import type { AnsweredCase, CaseAnswers, ComparingOf } from '../spec-of.js';
 import type { Refusal } from '../taken-options.js';
 import { type PipelineCase, pipelineCases } from './cases.js';
 import type { PipelineTypes } from './kind.js';
@@ -68,7 +68,7 @@ export const comparingPipeline: ComparingOf<PipelineTypes> = {
     (outcome.status === 'undecided' || (outcome.status === 'feasible' && !outcome.finished)),
 };
 
-type Answer = Answers<PipelineTypes>[number];
+type Answer = CaseAnswers<PipelineTypes>[number];
 
 function planIn(answer: Answer): PipelinePlanBody | undefined {
   return answer !== undefined && 'status' in answer && answer.status === 'feasible' ? answer.plan : undefined;

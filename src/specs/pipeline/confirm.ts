@@ -2,7 +2,7 @@ import { fault, type PipelinePlan } from '../../artifacts/index.js';
 import { planAsChosen } from '../../inferline/index.js';
 import { type GivenProblem, planGiven, resolveOpen } from '../../pipeline/index.js';
 import type { PipelinePlanBody } from '../../plans/index.js';
-import { askedFaults, inputFaults } from '../asked-faults.js';
+import { askedFaults, lackedInputs } from '../asked-faults.js';
 import type { ConfirmingOf } from '../spec-of.js';
 import { figureFaults } from './figure-faults.js';
 import type { PipelineTypes } from './kind.js';
@@ -24,7 +24,7 @@ export const confirmingPipeline: ConfirmingOf<PipelineTypes> = {
       ...askedFaults({ serving: plan.serving }, { serving: pipelineServing(loaded.spec.value) }),
       // A trace is compared by its digest, as its path is relative to another file.
       ...(load !== undefined && 'trace' in load ? [] : askedFaults({ load: plan.load }, { load })),
-      ...inputFaults(plan.inputs, loaded.inputs(holder)),
+      ...lackedInputs(plan.inputs, loaded.inputs(holder)),
     ];
   },
 };

@@ -33,7 +33,7 @@ import { freeCounts, openFigures, resolveOpen } from '../../pipeline/index.js';
 import type { PipelinePlanBody } from '../../plans/index.js';
 import { hereNotes, serverNotes } from '../core-notes.js';
 import { refuseMarked } from '../refuse-marked.js';
-import type { TogetherOptions, TogetherSolved } from '../several.js';
+import type { TogetherOptions, TogetherSolved } from '../together-options.js';
 import { type LoadedPipeline, loadPipeline, noPlanModelOf, pipelineServing, profilesIn } from './pipeline.js';
 import { pipelinePlan } from './plan-file.js';
 import { type PlanningJob, planningTools } from './planning-job.js';

@@ -2,7 +2,7 @@ import { type Fault, fault, type Loaded, type PooledPlan } from '../../artifacts
 import { checkPlan } from '../../checks/index.js';
 import { heldProblem, promiseFaults } from '../../hold/index.js';
 import { baselineProblem } from '../../milp/index.js';
-import { askedFaults, inputFaults } from '../asked-faults.js';
+import { askedFaults, lackedInputs } from '../asked-faults.js';
 import type { ConfirmingOf } from '../spec-of.js';
 import type { PooledTypes } from './kind.js';
 import { repeatedPromiseFaults } from './repeated-promise.js';
@@ -21,7 +21,7 @@ export const confirmingPooled: ConfirmingOf<PooledTypes> = {
         { serving: plan.serving, planner: plan.planner },
         { serving, planner: answered.planner },
       ),
-      ...inputFaults(plan.inputs, inputs(holder)),
+      ...lackedInputs(plan.inputs, inputs(holder)),
     ];
     // Simulations of a plan that is not right say nothing more.
     if (faults.length > 0 || !repeats.includes('promise')) return faults;
