@@ -52,6 +52,7 @@ async function drawnTimes(
   load: PipelineLoad,
   trace: Trace | undefined,
 ): Promise<Float64Array[]> {
+  // A plan that has its envelope needs no draw.
   const { arrivalsOf, traceWorkload } = await import('../../simulation/index.js');
   const { name = 'pipeline' } = spec;
   const models = [{ name, throughputRps: 1, weight: 1 }];

@@ -30,7 +30,7 @@ import {
   resolveOpen,
 } from '../../pipeline/index.js';
 import { countFaults, type StageGraph, servingFaults } from '../../plans/index.js';
-import type { Trace } from '../../workload/index.js';
+import { meanRps, type Trace } from '../../workload/index.js';
 
 /** LoadedPipeline is a pipeline's spec, read with all files that it names, checked and resolved. */
 export interface LoadedPipeline {
@@ -155,8 +155,8 @@ async function filesOf(spec: Loaded<'pipeline'>, files: FilesRead): Promise<Pipe
 
 async function traceOf({ value: { load }, path }: Loaded<'pipeline'>): Promise<TraceRead | undefined> {
   if (load === undefined || !('trace' in load)) return undefined;
+  // Few specs name a trace, and no other needs the room.
   const { readTraceFile } = await import('../../simulation/index.js');
-  const { meanRps } = await import('../../workload/index.js');
   const told = new ToldFaults();
   const at = pathFrom(path, load.trace);
   const found = await readTraceFile(at, {}, told);

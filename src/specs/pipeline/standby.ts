@@ -6,9 +6,10 @@ import {
 } from '../../artifacts/index.js';
 import { countedPlan } from '../../checks/index.js';
 import { SAMPLE_SEED } from '../../inferline/index.js';
-import type { DevicesOf } from '../../pipeline/index.js';
+import { type DevicesOf, grantedStandby, standbyOf, withStandby } from '../../pipeline/index.js';
+import { chosenTuner, heldTogether, plannedScheduler } from '../../plans/index.js';
 import type { SimulationSetup } from '../../simulation/index.js';
-import type { Trace } from '../../workload/index.js';
+import { rescaledTrace, type Trace } from '../../workload/index.js';
 import { type DrawnLoad, drawnWorkload, requestsInDraw } from './pipeline-sample.js';
 
 /** Standby devices are for the load of the plan at twice its rate: at the rate itself, the plan has what it needs. */
@@ -41,7 +42,6 @@ function lacksStandby({ serving, load, rps }: PipelinePlan, spec: PipelineSpec):
  */
 export async function plannedStandby(plan: PipelinePlan, origin: StandbyOrigin): Promise<PipelinePlan> {
   if (!lacksStandby(plan, origin.spec)) return plan;
-  const { grantedStandby, withStandby } = await import('../../pipeline/index.js');
   origin.onProgress?.('simulating its tuner');
   const draws = drawsOf(plan, origin.trace);
   const granted = grantedStandby(plan, await mostInUse(plan, { ...origin, draws }));
@@ -55,7 +55,6 @@ export async function standbyAgain(
   { spec, trace }: StandbyOrigin,
 ): Promise<PipelinePlan> {
   if (!lacksStandby(plan, spec)) return plan;
-  const { standbyOf, withStandby } = await import('../../pipeline/index.js');
   const found = { loadFactor: LOAD_FACTOR, seed: STANDBY_SEED, draws: drawsOf(plan, trace) };
   return withStandby(plan, standbyOf(before), found);
 }
@@ -71,8 +70,8 @@ async function mostInUse(
   plan: PipelinePlan,
   { trace, signal, draws }: StandbyOrigin & { readonly draws: number },
 ): Promise<DevicesOf> {
+  // Only plans with a tuner need the room.
   const { SimulationPool } = await import('../../simulation/index.js');
-  const { heldTogether } = await import('../../plans/index.js');
   const pool = new SimulationPool(await setupOf(plan, trace), { signal });
   try {
     const runs = await pool.runAll(
@@ -94,9 +93,7 @@ async function mostInUse(
 
 /** setupOf makes the simulation of a plan with all devices that its tuner may have, at a multiple of its load. */
 async function setupOf(plan: PipelinePlan, trace: Trace | undefined): Promise<SimulationSetup> {
-  const { chosenTuner, plannedScheduler } = await import('../../plans/index.js');
   const { traceWorkload } = await import('../../simulation/index.js');
-  const { rescaledTrace } = await import('../../workload/index.js');
   const told = new ToldFaults();
   const { serving, sloMs, kind } = plan;
   const chosen = plannedScheduler(serving, { options: {}, leastSloNs: 1e6 * sloMs, kind }, told);

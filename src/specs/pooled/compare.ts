@@ -124,6 +124,7 @@ async function holdAll(
   cases: readonly CompareCase[],
   options: CompareOptions & { readonly target: HoldTarget },
 ): Promise<(HeldOutcome | RefusedCase | undefined)[]> {
+  // Most plans are not searched for what they hold, and the search has rooms of its own.
   const { holdPlan } = await import('./hold.js');
   const { target, threads, signal } = options;
   const serving = await servingOf(loaded.spec);

@@ -48,6 +48,7 @@ function shareFaults(shares: readonly (number | undefined)[]): Fault[] {
 /** arrivalFaults says what is wrong with the arrivals under which a spec is to hold: gamma needs `cv`, and only gamma has one. */
 export async function arrivalFaults(planner: PooledSpec['planner']): Promise<Fault[]> {
   if (planner?.hold === undefined || typeof planner.hold === 'number') return [];
+  // Few specs say under which arrivals plans are to hold, and no other needs the room.
   const { variationFault } = await import('../../workload/index.js');
   const { arrivals = 'poisson', cv } = planner.hold;
   const wrong = cv === undefined ? undefined : variationFault(cv);

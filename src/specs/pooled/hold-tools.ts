@@ -1,5 +1,16 @@
 import { emittedHead, type PooledPlan } from '../../artifacts/index.js';
-import type { HeldRates, HoldTools, RatedPlan, RateSearch } from '../../hold/index.js';
+import {
+  type HeldRates,
+  type HoldTools,
+  heldRates,
+  heldRun,
+  PROMISE_REQUESTS,
+  RANKING_SEEDS,
+  type RatedPlan,
+  type RateSearch,
+  SEARCH_SEEDS,
+  TRIAL_REQUESTS,
+} from '../../hold/index.js';
 import type { PooledProblem } from '../../milp/index.js';
 import type { SearchLimits } from '../solve-limits.js';
 import type { HoldJob, HoldRun } from './hold-worker.js';
@@ -70,9 +81,6 @@ export async function holdTools({
   readonly time: HoldTime;
   readonly signal: AbortSignal | undefined;
 }): Promise<HoldTools> {
-  const { heldRates, heldRun, PROMISE_REQUESTS, RANKING_SEEDS, SEARCH_SEEDS, TRIAL_REQUESTS } = await import(
-    '../../hold/index.js'
-  );
   const ask = (
     { plan, startRps, ...rates }: RatedPlan,
     leastRequests: number,

@@ -1,8 +1,17 @@
 import { performance } from 'node:perf_hooks';
 import { fault, InputError, ToldFaults } from '../../artifacts/index.js';
-import type { HoldOutcome, HoldTarget } from '../../hold/index.js';
+import { checkedOutcome } from '../../checks/index.js';
+import {
+  type HoldOutcome,
+  type HoldTarget,
+  heldProblem,
+  PROMISE_SEEDS,
+  promiseFaults,
+  searchHeld,
+} from '../../hold/index.js';
 import { JobPool } from '../../jobs/index.js';
 import type { PooledOutcome, SearchLimit } from '../../milp/index.js';
+import { plannedScheduler } from '../../plans/index.js';
 import type { NotHeld } from '../not-held.js';
 import type { SearchLimits } from '../solve-limits.js';
 import { threadsNowMs } from '../threads-clock.js';
@@ -11,6 +20,9 @@ import { HoldTime, holdTools } from './hold-tools.js';
 import type { HoldJob, HoldLoad, HoldRun } from './hold-worker.js';
 import type { LoadedProblem } from './pooled.js';
 import type { SolverPool } from './solver-pool.js';
+
+/** How many runs confirm what a plan holds. */
+export const PROMISE_RUNS = PROMISE_SEEDS.length;
 
 /** HoldOptions says how a search for the plan that holds most is run. */
 export interface HoldOptions extends SearchLimits {
@@ -74,9 +86,7 @@ export async function holdPlan(
     plan: isCut ? { ...plan, reproducible: false } : plan,
     ...(limit === undefined ? {} : { limit }),
   };
-  const { heldProblem, promiseFaults } = await import('../../hold/index.js');
   // Margins and headroom were checked with the plan; what is written answers the spec's own weights and rates.
-  const { checkedOutcome } = await import('../../checks/index.js');
   const problem = heldProblem(loaded.problem, plan);
   return { outcome: timed(checkedOutcome(written, problem, promiseFaults(plan))) };
 }
@@ -104,7 +114,6 @@ export async function promisePool(
   { arrivals, cv }: Pick<HoldTarget, 'arrivals' | 'cv'>,
   threads?: number,
 ): Promise<JobPool<HoldJob, HoldRun, never>> {
-  const { plannedScheduler } = await import('../../plans/index.js');
   const leastSloNs = Math.min(...problem.models.map(({ sloUs }) => 1e3 * sloUs));
   const scheduler = plannedScheduler(serving, { options: {}, leastSloNs }, new ToldFaults());
   if (scheduler === undefined) throw new Error(`the scheduler ${serving.scheduler} was not checked`);
@@ -117,7 +126,6 @@ async function search(
   { problem, serving }: Pick<LoadedProblem, 'problem' | 'serving'>,
   { target, threads, signal, onProgress, timeLimitMs, ...limits }: HoldOptions,
 ): Promise<HoldOutcome> {
-  const { searchHeld } = await import('../../hold/index.js');
   const { attainment } = target;
   const pool = await promisePool({ problem, serving }, target, threads);
   const time = new HoldTime(timeLimitMs, threadsNowMs);

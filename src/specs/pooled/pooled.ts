@@ -83,6 +83,7 @@ export function pooledFigures(
  * @throws InputError where the spec names a scheduler or a choice that does not exist */
 export async function servingOf({ value: spec, path }: Loaded<'pooled'>): Promise<PlanServing> {
   if (spec.serving === undefined) return { scheduler: DEFAULT_SCHEDULER };
+  // Few pooled specs choose how plans are served, and no other needs the room.
   const { servingFaults } = await import('../../plans/index.js');
   const faults = servingFaults(spec);
   if (faults.length > 0) throw new InputError(`plan ${path}`, faults);

@@ -1,5 +1,7 @@
 import { type Fault, fault, type PooledPlan } from '../../artifacts/index.js';
-import type { RunsFigure } from '../../metrics/index.js';
+import { atNoMargin } from '../../hold/index.js';
+import { attainmentOverRuns, type RunsFigure } from '../../metrics/index.js';
+import { boundPooled, loadHighs } from '../../milp/index.js';
 import { promisePool } from './hold.js';
 import type { LoadedProblem } from './pooled.js';
 
@@ -28,7 +30,6 @@ async function runFaults(
   loaded: Pick<LoadedProblem, 'problem' | 'serving'>,
 ): Promise<Fault[]> {
   const { runs, models } = plan.hold as NonNullable<PooledPlan['hold']>;
-  const { attainmentOverRuns } = await import('../../metrics/index.js');
   const rps = plan.models.map(({ heldRps = 0 }) => heldRps);
   const run = { plan, durationNs: Math.round(1e9 * runs.durationS), warmUp: runs.warmUp, rps };
   const pool = await promisePool(loaded, runs);
@@ -61,8 +62,6 @@ function figures({ mean, least, most, low, high }: Figures): string {
 }
 
 async function boundFaults(plan: PooledPlan, { problem }: Pick<LoadedProblem, 'problem'>): Promise<Fault[]> {
-  const { atNoMargin } = await import('../../hold/index.js');
-  const { boundPooled, loadHighs } = await import('../../milp/index.js');
   const highs = await loadHighs();
   const { bound, models } = plan.hold as NonNullable<PooledPlan['hold']>;
   const bounded = [

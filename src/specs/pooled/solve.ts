@@ -16,7 +16,7 @@ import type { PlanFound, PlanMissing, SolvingOf } from '../spec-of.js';
 import { FOR_CASCADES } from '../taken-options.js';
 import type { TimingRound } from '../timing-round.js';
 import type { HeldOutcome } from './hold.js';
-import type { HoldDone } from './hold-report.js';
+import { type HoldDone, holdText } from './hold-report.js';
 import { holdTarget, ownShareNotes } from './hold-target.js';
 import type { PooledTypes } from './kind.js';
 import { noPlanAnswer } from './no-plan.js';
@@ -93,10 +93,9 @@ async function attempted(
 ): Promise<Attempt> {
   if (target === undefined) return { loaded, outcome: await search(solver, loaded, options) };
   const { threads, signal, onProgress } = options;
-  const { PROMISE_SEEDS } = await import('../../hold/index.js');
-  const { holdPlan } = await import('./hold.js');
-  const { holdText } = await import('./hold-report.js');
-  const tell = (done: HoldDone): void => onProgress?.(holdText(done, PROMISE_SEEDS.length));
+  // Most plans are not searched for what they hold, and the search has rooms of its own.
+  const { holdPlan, PROMISE_RUNS } = await import('./hold.js');
+  const tell = (done: HoldDone): void => onProgress?.(holdText(done, PROMISE_RUNS));
   const asked = { target, threads, signal, onProgress: tell, ...searchLimits(options) };
   return { loaded, ...(await holdPlan(solver, loaded, asked)) };
 }
@@ -113,6 +112,7 @@ async function measuredUntilTimed(
   first: Attempt,
   options: SolveOptions,
 ): Promise<Attempt> {
+  // Only what is timed needs the rooms that run models.
   const { timePartitions } = await import('./time-partitions.js');
   const { signal, mostDrift, onProgress, onTimed } = options;
   const between: BetweenRounds = { givenUp: new Set(), prepared: new Map(), told: new Set() };

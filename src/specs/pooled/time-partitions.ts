@@ -15,7 +15,13 @@ import {
 } from '../../artifacts/index.js';
 import type { NamedDevice } from '../../execution/index.js';
 import type { PlanBody, ProfileFile } from '../../milp/index.js';
-import type { NodeSpan, PreparedModel, TimedSpans } from '../../profiler/index.js';
+import {
+  type NodeSpan,
+  type PreparedModel,
+  prepareModel,
+  type TimedSpans,
+  timeSpans,
+} from '../../profiler/index.js';
 import { asProfiled } from '../as-profiled.js';
 import type { TimingRound } from '../timing-round.js';
 
@@ -204,7 +210,6 @@ async function timedGroup(
     readonly signal: AbortSignal | undefined;
   },
 ): Promise<Timed[]> {
-  const { timeSpans } = await import('../../profiler/index.js');
   const { className, virtual } = cells[0] as Cell;
   const figures = profile.devices[className] as DeviceProfile;
   const batches = [...new Set(cells.flatMap((cell) => cell.batches))];
@@ -309,7 +314,6 @@ async function preparedAsProfiled(
   const { name, file, sha256, data } = profile.model;
   const task = `time the partitions of ${name}`;
   if (file === undefined) throw new MissingError(task, [fault('its profile names no ONNX file', path)]);
-  const { prepareModel } = await import('../../profiler/index.js');
   const prepared = await prepareModel(pathFrom(path, file), {
     device: { provider: 'cpu' },
     ...asProfiled(profile.model),

@@ -1,0 +1,132 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { InputError, loadArtifact } from '../../src/artifacts/index.js';
+import { compareSpec, refuseForSeveral, type SolveOptions, solveSpec } from '../../src/specs/index.js';
+import { SPEC_KINDS } from '../../src/specs/spec-kind.js';
+import { specOf } from '../../src/specs/specs.js';
+import type { KindOption } from '../../src/specs/taken-options.js';
+import { FAMILY_SPEC, writeFamily } from '../cascade-specs.js';
+
+const EXAMPLES = new URL('../../examples/', import.meta.url).pathname;
+
+/** Each option as it is given. */
+const GIVEN: Readonly<Record<KindOption, SolveOptions>> = {
+  gap: { gap: 0.1 },
+  work: { work: 10 },
+  timeLimit: { timeLimit: 5 },
+  explain: { explain: true },
+  baseline: { baseline: 'dart-r' },
+  measure: { measure: true },
+  hold: { hold: 0.9 },
+  frontier: { frontier: true },
+  literal: { formulation: 'literal' },
+};
+const OPTIONS = Object.keys(GIVEN) as KindOption[];
+
+const FOR_POOLED = 'is for specs of kind pooled';
+const FOR_CASCADES = 'is for specs of kind cascade';
+const NOT_FOR_CASCADES = 'is not for specs of kind cascade';
+const OF_PIPELINES = {
+  ...{ gap: FOR_POOLED, baseline: FOR_POOLED, measure: FOR_POOLED, hold: FOR_POOLED },
+  ...{ frontier: FOR_CASCADES, literal: FOR_POOLED },
+};
+
+/** What is refused of each spec, and in which words; all other options are taken. */
+const REFUSED: Readonly<
+  Record<string, { readonly named: string; readonly refused: Partial<Record<KindOption, string>> }>
+> = {
+  pooled: { named: '', refused: { frontier: FOR_CASCADES } },
+  pipeline: { named: ', a pipeline', refused: OF_PIPELINES },
+  given: {
+    named: ', a pipeline',
+    refused: { ...OF_PIPELINES, work: FOR_POOLED, timeLimit: FOR_POOLED, explain: FOR_POOLED },
+  },
+  cascade: {
+    named: ', a cascade',
+    refused: {
+      ...{ gap: NOT_FOR_CASCADES, baseline: NOT_FOR_CASCADES, measure: NOT_FOR_CASCADES },
+      ...{ hold: NOT_FOR_CASCADES, literal: FOR_POOLED },
+    },
+  },
+};
+
+let folder: string;
+let paths: Readonly<Record<string, string>>;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'inferplan-options-'));
+  // Options are refused before the files are read that a spec names.
+  const cascade = join(folder, 'alone.json');
+  await writeFile(cascade, JSON.stringify(FAMILY_SPEC));
+  paths = {
+    pooled: join(EXAMPLES, 'pooled/spec.yaml'),
+    pipeline: join(EXAMPLES, 'pipelines/social-media.yaml'),
+    given: join(EXAMPLES, 'pipeline/spec.yaml'),
+    cascade,
+  };
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const quoted = (name: KindOption): string => (name === 'literal' ? '`formulation` literal' : `\`${name}\``);
+
+describe.each(Object.entries(REFUSED))('solveSpec() of a spec, %s,', (which, { named, refused }) => {
+  it.each(OPTIONS)('takes %s or says why not', async (name) => {
+    const path = paths[which] as string;
+    const told = refused[name];
+    if (told === undefined) {
+      const spec = await loadArtifact(path, SPEC_KINDS);
+      const solving = await (await specOf(spec.kind)).solving();
+      expect(solving.options(spec)[name]).toBe('taken');
+    } else
+      await expect(solveSpec(path, GIVEN[name])).rejects.toThrow(
+        new InputError(`solve ${path}${named}`, [{ path: quoted(name), message: told }]),
+      );
+  });
+
+  it('tells of all that it does not take at once', async () => {
+    const given = OPTIONS.filter((name) => refused[name] !== undefined);
+    // A baseline and the literal formulation are refused together, whatever is solved.
+    const asked = given.filter((name) => name !== 'literal' || !given.includes('baseline'));
+    const options = Object.assign(
+      {},
+      ...asked.filter((name) => name !== 'explain').map((name) => GIVEN[name]),
+    );
+    const error = await solveSpec(paths[which] as string, options).catch((thrown: unknown) => thrown);
+    expect((error as InputError).faults).toEqual(
+      asked
+        .filter((name) => name !== 'explain')
+        .map((name) => ({ path: quoted(name), message: refused[name] })),
+    );
+  });
+});
+
+describe('compareSpec()', () => {
+  it.each([
+    ['pipeline', 'is for pooled specs'],
+    ['cascade', NOT_FOR_CASCADES],
+  ])('refuses a gap and a share to hold of a spec, %s', async (which, message) => {
+    const path = which === 'cascade' ? await writeFamily(folder) : (paths[which] as string);
+    const asked = compareSpec(path, { gap: 0.1, hold: 0.9, sweeps: ['slo=5x'] });
+    await expect(asked).rejects.toThrow(
+      new InputError(`compare ${path}`, [
+        { path: '`gap`', message },
+        { path: '`hold`', message },
+      ]),
+    );
+  });
+});
+
+describe('refuseForSeveral()', () => {
+  it('tells of all options that are for one spec', () => {
+    const given = Object.assign({}, ...Object.values(GIVEN)) as SolveOptions;
+    const faults = ['gap', 'baseline', 'explain', 'measure', 'hold', 'literal'].map((name) => ({
+      path: quoted(name as KindOption),
+      message: 'is for one spec',
+    }));
+    expect(() => refuseForSeveral({ ...given })).toThrow(
+      new InputError('solve several pipelines together', faults),
+    );
+    expect(() => refuseForSeveral({ work: 1, timeLimit: 1, frontier: true, explain: false })).not.toThrow();
+  });
+});
