@@ -16,9 +16,9 @@ export type AnySpecTypes = SpecTypes[SpecKind];
 
 /** SPECS has a door to what is asked of each kind of spec, so that no command loads what another kind needs. */
 const SPECS: { readonly [K in SpecKind]: () => Promise<SpecOf<SpecTypes[K]>> } = {
-  pooled: async () => (await import('./pooled/index.js')).POOLED,
-  pipeline: async () => (await import('./pipeline/index.js')).PIPELINE,
-  cascade: async () => (await import('./cascade/index.js')).CASCADE,
+  pooled: async () => (await import('./pooled/index.js')).POOLED_SPECS,
+  pipeline: async () => (await import('./pipeline/index.js')).PIPELINE_SPECS,
+  cascade: async () => (await import('./cascade/index.js')).CASCADE_SPECS,
 };
 
 /** specOf gives what is asked of specs of a kind. What it gives takes specs, plans and cases of that kind only. */

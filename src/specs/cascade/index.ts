@@ -1,5 +1,5 @@
 /**
- * This folder answers specs of cascades: it loads them, plans gears on threads, confirms plans and compares cases. `CASCADE` is
+ * This folder answers specs of cascades: it loads them, plans gears on threads, confirms plans and compares cases. `CASCADE_SPECS` is
  * its only door.
  */
 import type { SpecOf } from '../spec-of.js';
@@ -8,8 +8,8 @@ import type { CascadeTypes } from './kind.js';
 
 export type { CascadeTypes } from './kind.js';
 
-/** CASCADE is what is asked of specs of cascades. */
-export const CASCADE: SpecOf<CascadeTypes> = {
+/** CASCADE_SPECS is what is asked of specs of cascades. */
+export const CASCADE_SPECS: SpecOf<CascadeTypes> = {
   load: loadCascade,
   described: ({ spec }) => `cascade spec of ${spec.value.models.length} models`,
   solving: async () => (await import('./solve.js')).solvingCascade,

@@ -1,6 +1,6 @@
 /**
  * This folder answers specs of pipelines: it loads them, plans them on threads, alone or several for one cluster, confirms
- * plans and compares cases. `PIPELINE` is the door to one pipeline, and `together.ts` plans several.
+ * plans and compares cases. `PIPELINE_SPECS` is the door to one pipeline, and `together.ts` plans several.
  */
 import type { SpecOf } from '../spec-of.js';
 import type { PipelineTypes } from './kind.js';
@@ -8,8 +8,8 @@ import { loadPipeline } from './pipeline.js';
 
 export type { PipelineTypes } from './kind.js';
 
-/** PIPELINE is what is asked of specs of pipelines. */
-export const PIPELINE: SpecOf<PipelineTypes> = {
+/** PIPELINE_SPECS is what is asked of specs of pipelines. */
+export const PIPELINE_SPECS: SpecOf<PipelineTypes> = {
   load: loadPipeline,
   described: ({ graph }) => `pipeline spec of ${graph.names.length} stage(s)`,
   solving: async () => (await import('./solve.js')).solvingPipeline,

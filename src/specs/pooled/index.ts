@@ -1,6 +1,6 @@
 /**
  * This folder answers pooled specs: it loads them, solves them on threads, searches for what they hold, times partitions,
- * confirms plans and compares cases. `POOLED` is its only door.
+ * confirms plans and compares cases. `POOLED_SPECS` is its only door.
  */
 import type { SpecOf } from '../spec-of.js';
 import type { PooledTypes } from './kind.js';
@@ -8,8 +8,8 @@ import { loadProblem } from './pooled.js';
 
 export type { PooledTypes } from './kind.js';
 
-/** POOLED is what is asked of pooled specs. */
-export const POOLED: SpecOf<PooledTypes> = {
+/** POOLED_SPECS is what is asked of pooled specs. */
+export const POOLED_SPECS: SpecOf<PooledTypes> = {
   load: loadProblem,
   described: ({ problem }) => `pooled spec of ${problem.models.length} model(s)`,
   solving: async () => (await import('./solve.js')).solvingPooled,
