@@ -6,13 +6,13 @@
  * happens to requests, and `checks` checks. It reads no files and draws no random numbers: these are handed in. Start reading
  * at `plan-of.ts`, which says what is asked of a kind, and `plan-table.ts`, which has the kinds.
  */
+export { chosenTuner, type TunerOptions } from './chosen-tuner.js';
 export { diffGears, servedCascadeOf, unservedCascadeFaults } from './gears/index.js';
 export {
   ancestorsOf,
   bytesPerRow,
   CERTAIN,
   type ConditionalEdge,
-  chosenTuner,
   conditionalEdges,
   countFaults,
   diffPipelines,
@@ -31,7 +31,6 @@ export {
   type ServedStages,
   type StageGraph,
   servedPipelineOf,
-  type TunerOptions,
   type UncertainPipeline,
   unservedFaults,
   type VerdictChoice,

@@ -8,11 +8,12 @@ import type {
   PipelineLoad,
   PipelinePlan,
   PlanDifference,
+  PlanTuner,
   ServingMarks,
   TensorSpec,
 } from '../artifacts/index.js';
-import type { Topology } from '../serving/index.js';
-import type { PlanFile, PlanKind } from './served-plan.js';
+import type { ChosenScheduler, Topology } from '../serving/index.js';
+import type { PlanFile, PlanKind, ServedPlan } from './served-plan.js';
 import type { TopologyOptions } from './topology-options.js';
 
 /**
@@ -54,6 +55,8 @@ export interface PlanOf<K extends PlanKind> {
   withSlos(plan: PlanFile<K>, changed: (sloMs: number) => number): PlanFile<K>;
   /** `world` gives what a simulation needs besides the topology. */
   world(plan: PlanFile<K>): PlanWorld;
+  /** `tuned` gives the plan a tuner, which changes its replicas while it serves; absent where none may. */
+  readonly tuned?: (plan: PlanFile<K>, scheduler: ChosenScheduler, asked: AskedTuner) => Tuned;
   /** `served` lists what clients send and get, by application. */
   served(plan: PlanFile<K>): readonly ServedTensors[];
   /**
@@ -145,6 +148,22 @@ export type DrawnUniforms = (purpose: string) => (place: number, column: number)
  * `order` is the number of requests that came before.
  */
 export type Fates = (order: number, row: number, pool: number) => number;
+
+/** AskedTuner is the tuner that a plan is to have. */
+export interface AskedTuner {
+  readonly tuner: PlanTuner | { readonly kind: 'oracle' };
+  /** Where faults say that it is asked for. */
+  readonly at: string;
+  /** Whether only the standby devices of the plan may be activated. */
+  readonly onlyStandby: boolean;
+}
+
+/** Tuned is a plan with its tuner and the devices that this may activate. */
+export interface Tuned {
+  readonly plan: ServedPlan;
+  readonly scheduler: ChosenScheduler;
+  readonly faults: readonly Fault[];
+}
 
 /** ServedTensors is what clients send to an application and get of it, as far as the plan says. */
 export interface ServedTensors {

@@ -9,6 +9,7 @@ import {
 } from '../artifacts/index.js';
 import type { ChosenScheduler } from '../serving/index.js';
 import { choicesGiven, chosenScheduler, type SchedulerOptions } from '../serving/index.js';
+import type { PlanKind } from './served-plan.js';
 
 /**
  * The most slack kept before deadlines for work outside the core: reading, answering and inexact timers. The
@@ -18,13 +19,28 @@ const MOST_SLACK_NS = 3e6;
 
 const NO_TUNER = { kind: 'none' };
 
+/** ServedWith says which schedulers and tuners are for plans of a kind. */
+interface ServedWith {
+  /** Whether the scheduler `gears` can switch its gears. */
+  readonly hasGears: boolean;
+  /** What a plan is whose replicas no tuner changes; absent where one may. */
+  readonly untuned?: string;
+}
+
+/** The table of plans asks `servingFaults` itself, so that this cannot stand in its entries. */
+const SERVED_WITH: { readonly [K in PlanKind]: ServedWith } = {
+  'pooled-plan': { hasGears: false, untuned: 'pooled' },
+  'pipeline-plan': { hasGears: false },
+  'gear-plan': { hasGears: true, untuned: 'a cascade' },
+};
+
 /** PlannedFor says what a scheduler is to serve, and which one the options ask for. */
 interface PlannedFor {
   readonly options: SchedulerOptions;
   /** The shortest SLO of the models. */
   readonly leastSloNs: number;
   /** The kind of the plan, where the options may name a scheduler that is not for it. */
-  readonly kind?: string;
+  readonly kind?: PlanKind;
 }
 
 /**
@@ -69,14 +85,15 @@ function askedScheduler({ scheduler, policy = [] }: SchedulerOptions, told: Told
 
 /**
  * servingFaults finds what is wrong with the scheduler that a plan or spec names, and with its choices. A policy that
- * only replays the published simulator is one of these faults, because no server could run it.
+ * only replays the published simulator is one of these faults, because no server could run it. The kind is that of the plan,
+ * or of the plan that is made of the spec; where it is not known, nothing is said of what is for some kinds only.
  */
 export function servingFaults({
   serving,
   kind,
 }: {
-  readonly serving?: PlanServing;
-  readonly kind?: string;
+  readonly serving?: PlanServing | undefined;
+  readonly kind?: PlanKind;
 }): Fault[] {
   if (serving === undefined) return [];
   const told = new ToldFaults();
@@ -85,20 +102,21 @@ export function servingFaults({
   if (chosen !== undefined) told.add(...replayFaults(chosen));
   const { faults } = told.error('serve');
   const isTuned = (serving.tuner ?? NO_TUNER).kind !== 'none';
+  const untuned = kind === undefined ? undefined : SERVED_WITH[kind].untuned;
   return [
     ...(serving.scheduler === 'gears' ? gearsFaults(kind, '/serving/scheduler') : []),
     ...faults.map(({ message, path }) =>
       fault(message, path.startsWith('/serving/') ? path : '/serving/scheduler'),
     ),
-    ...(isTuned && kind?.startsWith('pooled') === true
-      ? [fault('changes the replicas of pipelines, and this is pooled', '/serving/tuner')]
+    ...(isTuned && untuned !== undefined
+      ? [fault(`changes the replicas of pipelines, and this is ${untuned}`, '/serving/tuner')]
       : []),
   ];
 }
 
 /** gearsFaults refuses the scheduler of gear plans where the plan is of another kind. */
-function gearsFaults(kind: string | undefined, at: string): Fault[] {
-  if (kind === undefined || kind === 'gear-plan' || kind === 'cascade') return [];
+function gearsFaults(kind: PlanKind | undefined, at: string): Fault[] {
+  if (kind === undefined || SERVED_WITH[kind].hasGears) return [];
   return [fault('is gears, which serves gear plans only', at)];
 }
 

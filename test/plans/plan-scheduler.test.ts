@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type PlanServing, ToldFaults } from '../../src/artifacts/index.js';
 import { serveCommand } from '../../src/cli/commands/serve.js';
 import { simulateCommand } from '../../src/cli/commands/simulate.js';
-import { plannedScheduler, servingFaults } from '../../src/plans/index.js';
+import { PLAN_KINDS, type PlanKind, plannedScheduler, servingFaults } from '../../src/plans/index.js';
 import {
   DEFAULT_POLICY,
   PUBLISHED_REACTIVE_POLICY,
@@ -84,13 +84,18 @@ describe('plannedScheduler()', () => {
 });
 
 describe('servingFaults()', () => {
-  it('refuses a tuner of what is pooled', () => {
+  it('refuses a tuner of what is no pipeline', () => {
     const serving: PlanServing = { scheduler: 'fifo', tuner: { kind: 'hpa' } };
     expect(servingFaults({ kind: 'pooled-plan', serving }).map(({ path }) => path)).toEqual([
       '/serving/tuner',
     ]);
     expect(servingFaults({ kind: 'pipeline-plan', serving })).toEqual([]);
-    expect(servingFaults({ kind: 'pooled', serving: { ...serving, tuner: { kind: 'none' } } })).toEqual([]);
+    expect(servingFaults({ kind: 'gear-plan', serving }).map(({ message }) => message)).toEqual([
+      'changes the replicas of pipelines, and this is a cascade',
+    ]);
+    expect(servingFaults({ kind: 'pooled-plan', serving: { ...serving, tuner: { kind: 'none' } } })).toEqual(
+      [],
+    );
   });
 
   const told = (serving: PlanServing) =>
@@ -124,7 +129,7 @@ describe('servingFaults()', () => {
 });
 
 describe('The scheduler gears', () => {
-  const refused = (kind: string | undefined, scheduler = 'gears') => {
+  const refused = (kind: PlanKind | undefined, scheduler = 'gears') => {
     const told = new ToldFaults();
     const options = { scheduler };
     plannedScheduler(
@@ -136,17 +141,13 @@ describe('The scheduler gears', () => {
   };
 
   it('is refused for plans that have no gears, as an option and in the plan itself', () => {
-    expect(['pooled-plan', 'pipeline-plan', 'gear-plan', undefined].map((kind) => refused(kind))).toEqual([
-      ...[1, 1, 0, 0],
-    ]);
+    expect(([...PLAN_KINDS, undefined] as const).map((kind) => refused(kind))).toEqual([...[1, 1, 0, 0]]);
     expect(refused('pooled-plan', 'fifo')).toBe(0);
     const serving: PlanServing = { scheduler: 'gears' };
-    expect(
-      ['pooled', 'pipeline-plan', 'cascade', 'gear-plan'].map((kind) => servingFaults({ kind, serving })),
-    ).toEqual([
+    expect(PLAN_KINDS.map((kind) => servingFaults({ kind, serving }))).toEqual([
       [{ path: '/serving/scheduler', message: 'is gears, which serves gear plans only' }],
       [{ path: '/serving/scheduler', message: 'is gears, which serves gear plans only' }],
-      ...[[], []],
+      [],
     ]);
   });
 

@@ -183,6 +183,12 @@ describe('world()', () => {
   });
 });
 
+describe('tuned()', () => {
+  it('is there for pipelines only, whose replicas a tuner changes', () => {
+    expect(PLAN_KINDS.filter((kind) => PLANS[kind].tuned !== undefined)).toEqual(['pipeline-plan']);
+  });
+});
+
 describe('load()', () => {
   it('is what confirmed a promise, or what a pipeline was planned for', () => {
     const of = (plan: ServedPlan) => planOf(plan).load(plan);

@@ -28,4 +28,3 @@ export { type ServedStage, type ServedStages, servedPipelineOf, unservedFaults }
 export { heldTogether, withSpares } from './spares.js';
 export { bytesPerRow, wireStages } from './tensors.js';
 export { pipelineTopologyOf } from './topology.js';
-export { chosenTuner, type TunerOptions } from './tuned-pipeline.js';

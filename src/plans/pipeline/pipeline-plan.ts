@@ -7,6 +7,7 @@ import { diffPipelines, pipelineFieldChanges } from './diff.js';
 import { fatesOf } from './fates.js';
 import { servedPipelineOf } from './served.js';
 import { pipelineTopologyOf } from './topology.js';
+import { tunedPipeline } from './tuned-pipeline.js';
 
 const NS_PER_MS = 1e6;
 
@@ -35,6 +36,7 @@ export const PIPELINE_PLAN: PlanOf<'pipeline-plan'> = {
     activationDelayNs: Math.round(NS_PER_MS * (plan.cluster.activationDelayMs ?? 0)),
     ...(plan.stages.some((stage) => conditionalEdges(stage).length > 0) ? { pipeline: plan } : {}),
   }),
+  tuned: tunedPipeline,
   served: (plan) => {
     const { inputs, outputs } = servedPipelineOf(plan);
     return [{ name: plan.name, inputs, outputs: outputs.map(({ spec }) => spec) }];

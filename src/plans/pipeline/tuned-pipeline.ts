@@ -1,74 +1,36 @@
-import { type Fault, fault, option, type PipelinePlan, type PlanTuner } from '../../artifacts/index.js';
+import { fault, type PipelinePlan } from '../../artifacts/index.js';
 import type { ChosenScheduler } from '../../serving/index.js';
 import {
   needsLoad,
-  TUNERS,
   type TunedPlan,
   type TunedSet,
   type TunerName,
   tunerSettings,
 } from '../../serving/index.js';
-import type { ServedPlan } from '../served-plan.js';
+import type { AskedTuner, Tuned } from '../plan-of.js';
 import { heldTogether, withSpares } from './spares.js';
 import { pipelineTopologyOf } from './topology.js';
 
 const NS_PER_MS = 1e6;
 
-/** TunerOptions holds the option `--tuner` as a person wrote it. */
-export interface TunerOptions {
-  readonly tuner?: string | undefined;
-}
-
-/** TunerChoice says who is to tune a plan, and on what. */
-interface TunerChoice extends TunerOptions {
-  /**
-   * Whether only the standby devices of the plan may be activated, as on a server, which has no others. By default that is
-   * so where the plan has a tuner, for which its devices were chosen.
-   */
-  readonly onlyStandby?: boolean;
-}
-
-/** Tuned is a plan with its tuner and the devices that this may activate. */
-export interface Tuned {
-  readonly plan: ServedPlan;
-  readonly scheduler: ChosenScheduler;
-  readonly faults: readonly Fault[];
-}
-
 /**
- * chosenTuner finds the tuner of a plan: the one of the options, or else the plan's own. The settings of the plan count
- * where it names the same. The plan comes back with the standby devices that the tuner may activate: unless it is to do
- * with those of the plan, all that `withSpares` adds.
+ * tunedPipeline gives a pipeline the tuner that is asked for. It comes back with the standby devices that the tuner may
+ * activate: unless it is to do with those of the plan, all that `withSpares` adds.
  */
-export function chosenTuner(
-  plan: ServedPlan,
+export function tunedPipeline(
+  plan: PipelinePlan,
   scheduler: ChosenScheduler,
-  { tuner: asked, ...choice }: TunerChoice,
+  { tuner, at, onlyStandby }: AskedTuner,
 ): Tuned {
-  const own: PlanTuner = plan.serving?.tuner ?? { kind: 'none' };
-  const { onlyStandby = own.kind !== 'none' } = choice;
-  const kind = asked ?? own.kind;
-  const at = asked === undefined ? '/serving/tuner' : option('tuner');
   const none = { plan, scheduler, faults: [] };
-  if (!isTuner(kind))
-    return { ...none, faults: [fault(`is ${kind}; valid values are ${TUNERS.join(', ')}`, at)] };
-  if (kind === 'none') return none;
-  if (plan.kind !== 'pipeline-plan')
-    return {
-      ...none,
-      faults: [fault('changes the replicas of pipelines, and this plan is no pipeline', at)],
-    };
-  const settings = tunerSettings(kind === own.kind ? own : { kind });
+  const { kind } = tuner;
+  const settings = tunerSettings(tuner);
   const faults = [...loadFaults(plan, kind), ...rateFaults(plan, kind), ...schedulerFaults(scheduler)].map(
     (text) => fault(text, at),
   );
   if (settings === undefined || faults.length > 0) return { ...none, faults };
   const spared = onlyStandby ? plan : withSpares(plan);
   return { plan: spared, scheduler: { ...scheduler, tuner: tunedPlanOf(spared, settings) }, faults: [] };
-}
-
-function isTuner(kind: string): kind is TunerName {
-  return (TUNERS as readonly string[]).includes(kind);
 }
 
 function loadFaults({ rps, envelope }: PipelinePlan, kind: TunerName): string[] {

@@ -60,7 +60,7 @@ export async function loadCascade(
 ): Promise<LoadedCascade> {
   const { path } = spec;
   const task = `plan ${path}`;
-  const serving = servingFaults(spec.value);
+  const serving = servingFaults({ serving: spec.value.serving, kind: 'gear-plan' });
   const own = [...cascadeSpecFaults(spec.value), ...serving];
   const read = await withOwnFaults(task, filesOf(spec, readBefore), () => own);
   const { cluster, profiles, records, distribution } = read;

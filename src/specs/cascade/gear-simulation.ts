@@ -59,7 +59,7 @@ export function gearServing({ serving }: CascadeSpec): GearPlan['serving'] {
 
 /** schedulerOf is the scheduler that a plan names, which was checked when the spec was read. */
 function schedulerOf(spec: CascadeSpec, { sloMs }: GearPlanBody): ChosenScheduler {
-  const asked = { options: {}, leastSloNs: 1e6 * sloMs, kind: 'gear-plan' };
+  const asked = { options: {}, leastSloNs: 1e6 * sloMs, kind: 'gear-plan' as const };
   return plannedScheduler(gearServing(spec), asked, new ToldFaults()) as ChosenScheduler;
 }
 

@@ -92,7 +92,7 @@ export async function loadPipeline(
   if (many.length > 0) throw new InputError(task, many);
   const read = await withOwnFaults(task, filesOf(spec, readBefore), () => [
     ...pipelineSpecFaults(spec.value),
-    ...servingFaults(spec.value),
+    ...servingFaults({ serving: spec.value.serving, kind: 'pipeline-plan' }),
   ]);
   const { cluster, profiles, trace } = read;
   const files: PipelineFiles = {
@@ -104,7 +104,10 @@ export async function loadPipeline(
   const isOpen = spec.value.planner.method !== 'given';
   const open = isOpen ? resolveOpen(spec.value, files) : undefined;
   const given = isOpen ? undefined : resolveGiven(spec.value, files);
-  const faults = [...((open ?? given)?.faults ?? []), ...servingFaults(spec.value)];
+  const faults = [
+    ...((open ?? given)?.faults ?? []),
+    ...servingFaults({ serving: spec.value.serving, kind: 'pipeline-plan' }),
+  ];
   const graph = (open ?? given)?.problem?.graph;
   if (graph === undefined || faults.length > 0) throw new InputError(task, firstFaults(faults));
   return {

@@ -85,7 +85,7 @@ export async function servingOf({ value: spec, path }: Loaded<'pooled'>): Promis
   if (spec.serving === undefined) return { scheduler: DEFAULT_SCHEDULER };
   // Few pooled specs choose how plans are served, and no other needs the room.
   const { servingFaults } = await import('../../plans/index.js');
-  const faults = servingFaults(spec);
+  const faults = servingFaults({ serving: spec.serving, kind: 'pooled-plan' });
   if (faults.length > 0) throw new InputError(`plan ${path}`, faults);
   return spec.serving;
 }

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import type { PipelinePlan, PlanTuner } from '../../../src/artifacts/index.js';
-import { ToldFaults } from '../../../src/artifacts/index.js';
-import { chosenTuner, type ServedPlan } from '../../../src/plans/index.js';
-import { chosenScheduler } from '../../../src/serving/index.js';
-import { LoadMeter } from '../../../src/serving/tuning/load-meter.js';
-import { type TunedPlan, tunerOf, tunerSettings } from '../../../src/serving/tuning/tuned-plan.js';
-import { edge, pipelineOf } from '../../pipeline-plans.js';
-import { planOf } from '../../serving/plans.js';
+import type { PipelinePlan, PlanTuner } from '../../src/artifacts/index.js';
+import { ToldFaults } from '../../src/artifacts/index.js';
+import { chosenTuner, type ServedPlan } from '../../src/plans/index.js';
+import { chosenScheduler } from '../../src/serving/index.js';
+import { LoadMeter } from '../../src/serving/tuning/load-meter.js';
+import { type TunedPlan, tunerOf, tunerSettings } from '../../src/serving/tuning/tuned-plan.js';
+import { edge, pipelineOf } from '../pipeline-plans.js';
+import { planOf } from '../serving/plans.js';
 
 const envelope = [{ windowUs: 1000, requests: 3 }];
 
