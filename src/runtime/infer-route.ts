@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { InputError } from '../artifacts/index.js';
 import type { Bodies } from './bodies.js';
 import { type CalledModel, findModel } from './called-model.js';
+import { ClientGone } from './client-gone.js';
 import type { Counters } from './counters.js';
 import { BYTES_TYPE, HEADER_LENGTH, JSON_TYPE, RETRY_AFTER_S } from './http-headers.js';
 import { type InferRequest, readInferRequest } from './infer-request.js';
@@ -66,11 +67,8 @@ async function infer(parts: InferParts, { request, reply }: Exchange): Promise<F
   const body = (request.body as Buffer | undefined) ?? NO_BODY;
   const inference = readInference(parts, request, body);
   const { inputs, timeoutUs } = inference;
-  const client = new AbortController();
-  const left = () => client.abort();
-  reply.raw.on('close', left);
-  const ending = await intake.submit(request.params, inputs, { cameNs, timeoutUs, signal: client.signal });
-  reply.raw.off('close', left);
+  const signal = new ClientGone(reply.raw);
+  const ending = await intake.submit(request.params, inputs, { cameNs, timeoutUs, signal });
   if (ending.kind !== 'answered') {
     sendFailure(reply, failureOf(ending));
     return reply;

@@ -14,8 +14,18 @@ export interface SubmitOptions {
   readonly cameNs?: number;
   /** The client's own timeout. It counts when it is shorter than the model's SLO. */
   readonly timeoutUs?: number | undefined;
-  /** A signal that the client is gone, and wants no answer any more. */
-  readonly signal?: AbortSignal;
+  /** Tells that the client is gone, and wants no answer any more. */
+  readonly signal?: GoneSignal;
+}
+
+/**
+ * GoneSignal tells once that a client is gone, as an AbortSignal does. To make one of those takes longer than all else that
+ * is done here for a request, so that a front may have a lighter one.
+ */
+export interface GoneSignal {
+  readonly aborted: boolean;
+  addEventListener(type: 'abort', listener: () => void): void;
+  removeEventListener(type: 'abort', listener: () => void): void;
 }
 
 /** SubmitEnding says how a request ended that a front has submitted. A front says it in the words of its protocol. */
@@ -104,7 +114,7 @@ export class Intake {
         resolve({ kind: 'cancelled' });
       };
       if (signal?.aborted) leave();
-      else signal?.addEventListener('abort', leave, { once: true });
+      else signal?.addEventListener('abort', leave);
     });
   }
 }
