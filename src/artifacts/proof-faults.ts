@@ -2,11 +2,23 @@ import { type Fault, fault } from './errors.js';
 
 const ROUNDING = 1e-9;
 
+type ProvedKind = 'throughput' | 'accuracy' | 'cost' | 'power' | 'latency' | 'devices';
+
+/** IS_MOST tells of which objectives more is better. */
+const IS_MOST: { readonly [K in ProvedKind]: boolean } = {
+  throughput: true,
+  accuracy: true,
+  cost: false,
+  power: false,
+  latency: false,
+  devices: false,
+};
+
 /** Proved is what a plan of any kind says of how near it is to the best one. */
 export interface Proved {
   readonly status?: 'optimal' | 'feasible';
   readonly objective?: {
-    readonly kind: 'throughput' | 'accuracy' | 'cost' | 'power' | 'latency' | 'devices';
+    readonly kind: ProvedKind;
     readonly value: number;
     readonly bound: number;
     readonly gap?: number;
@@ -21,8 +33,7 @@ export interface Proved {
 export function proofFaults({ status, objective }: Proved): Fault[] {
   if (status === undefined || objective === undefined) return [];
   const { kind, value, bound, gap } = objective;
-  const isMost = kind === 'throughput' || kind === 'accuracy';
-  if (isMost ? value > bound * (1 + ROUNDING) : value < bound * (1 - ROUNDING))
+  if (IS_MOST[kind] ? value > bound * (1 + ROUNDING) : value < bound * (1 - ROUNDING))
     return [fault(`is ${bound}, which the value ${value} beats`, '/objective/bound')];
   const should = gapOf(objective);
   // Where the bound is 0 or the plan serves nothing, no ratio says how far it is.
@@ -39,6 +50,15 @@ export function proofFaults({ status, objective }: Proved): Fault[] {
 
 function gapOf({ kind, value, bound }: NonNullable<Proved['objective']>): number {
   if (value === bound) return 0;
-  if (kind === 'throughput') return bound / value - 1;
-  return kind === 'accuracy' ? (bound - value) / bound : value / bound - 1;
+  switch (kind) {
+    case 'throughput':
+      return bound / value - 1;
+    case 'accuracy':
+      return (bound - value) / bound;
+    case 'cost':
+    case 'power':
+    case 'latency':
+    case 'devices':
+      return value / bound - 1;
+  }
 }

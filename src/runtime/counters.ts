@@ -113,7 +113,7 @@ export class Counters {
     switch (ending.kind) {
       case 'answered':
         this.answered(model, times);
-        // But in chains, rows may end after several stages, or pass several last ones.
+        // Where routes are no chains, rows may end after several stages, or pass several last ones.
         if (!areChains(this.bundle.topology.routes)) this.rowsEnded(model, ending.rows);
         return;
       case 'dropped':
