@@ -132,7 +132,7 @@ async function drawnLoad(options: LoadServerOptions): Promise<AskedLoad> {
   const needed = `is needed, or ${option('traces')}`;
   if (text === undefined) faults.push(fault(needed, option('rps')));
   else if (text.trim() === '' || !(rate > 0 && Number.isFinite(rate)))
-    faults.push(fault('is not a rate above 0, such as 500', `${option('rps')} "${text}"`));
+    faults.push(fault('is not a rate above 0, such as 500', option('rps', `"${text}"`)));
   if (more.length > 0)
     faults.push(fault(`is given ${1 + more.length} times; without a trace there is one rate`, option('rps')));
   if (durationS === undefined) faults.push(fault(needed, option('duration')));

@@ -39,7 +39,7 @@ async function validateFile(path: string): Promise<Validated> {
       ok: false,
       missing: error instanceof MissingError,
       message: error.message,
-      faults: error.faults,
+      faults: error.faults.map(({ path, message: told }) => ({ path, message: told })),
     };
   }
 }

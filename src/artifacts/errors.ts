@@ -2,6 +2,8 @@
 export interface Fault {
   readonly path: string;
   readonly message: string;
+  /** The option of the library that `path` names, where it names one. */
+  readonly option?: string;
 }
 
 /**
@@ -37,17 +39,37 @@ export class InterruptedError extends Error {
   override readonly name = 'AbortError';
 }
 
-/**
- * option writes an option by its name in the library, as faults quote it. The command line puts its flag in its
- * place.
- */
-export function option(name: string): string {
+/** LibraryOption is an option of the library, as the place of a fault or a part of a sentence. */
+export interface LibraryOption {
+  readonly option: string;
+  /** What was given for it, or what of that is meant. */
+  readonly given?: string;
+  /** In a text it stands as `optionMark` writes it, behind which is what was given. */
+  toString(): string;
+}
+
+/** option names an option of the library. */
+export function option(name: string, given?: string): LibraryOption {
+  const mark = optionMark(name);
+  return {
+    option: name,
+    ...(given === undefined ? {} : { given }),
+    toString: () => (given === undefined ? mark : `${mark} ${given}`),
+  };
+}
+
+/** optionMark writes an option as sentences have it. The command line puts its flag in place of the mark. */
+export function optionMark(name: string): string {
   return `\`${name}\``;
 }
 
+/** Place is where a fault is: a text as the `path` of a fault, or an option. */
+export type FaultPlace = string | LibraryOption;
+
 /** fault makes a fault; by default it has no place of its own. */
-export function fault(message: string, path = ''): Fault {
-  return { path, message };
+export function fault(message: string, place: FaultPlace = ''): Fault {
+  if (typeof place === 'string') return { path: place, message };
+  return { path: `${place}`, message, option: place.option };
 }
 
 function describe(task: string, faults: readonly Fault[], advice?: string): string {

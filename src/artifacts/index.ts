@@ -49,7 +49,16 @@ export type { CompareRow, ComparisonDocument } from './comparison.js';
 export { type ColumnTable, type CsvLine, csvLines, csvTable } from './csv-table.js';
 export { decimalOf, isDecimal } from './decimal.js';
 export { sameData, sha256Of, sha256OfFile } from './digest.js';
-export { type Fault, fault, InputError, InterruptedError, MissingError, option } from './errors.js';
+export {
+  type Fault,
+  type FaultPlace,
+  fault,
+  InputError,
+  InterruptedError,
+  MissingError,
+  option,
+  optionMark,
+} from './errors.js';
 export { checkReadable, everyInput, withOwnFaults } from './every-input.js';
 export { firstFaults } from './faults.js';
 export { FilesRead } from './files-read.js';

@@ -5,6 +5,9 @@ import type { ProfiledBlock } from './profile.js';
 /** ErrorCode says whose turn it is: the person's who gave the input, or the program's. */
 export type ErrorCode = 'bad-input' | 'missing' | 'interrupted' | 'fault';
 
+/** PrintedFault is a fault in words. */
+type PrintedFault = Pick<Fault, 'path' | 'message'>;
+
 /** ErrorDocument is what a command prints as JSON when it fails. */
 export interface ErrorDocument extends Emitted {
   kind: 'error';
@@ -13,7 +16,7 @@ export interface ErrorDocument extends Emitted {
     exitCode: number;
     /** All of it in words, with what can be done. */
     message: string;
-    faults: Fault[];
+    faults: PrintedFault[];
   };
 }
 
@@ -56,7 +59,7 @@ export interface Validation extends Emitted {
         /** Whether the file, or one that it names, is not there. */
         readonly missing: boolean;
         readonly message: string;
-        readonly faults: readonly Fault[];
+        readonly faults: readonly PrintedFault[];
       }
   )[];
 }

@@ -1,4 +1,5 @@
-import type { Command } from 'commander';
+import type { Command, Option } from 'commander';
+import type { Fault } from '../artifacts/index.js';
 import { errorDocument } from './error-document.js';
 import { EXIT, type ExitCode } from './exit.js';
 import { STDOUT } from './output.js';
@@ -39,8 +40,9 @@ export function action<Arguments extends unknown[], Options>(
     };
     try {
       if (json && artifact) await refuseBoth();
+      const flags = await flagsOf(this);
       process.exitCode = await act(
-        { terminal, signal: interrupt.signal, progress, inFlags: (text) => inFlags(text, this) },
+        { terminal, signal: interrupt.signal, progress, inFlags: (text) => flags.inText(text) },
         options,
         ...args,
       );
@@ -85,23 +87,21 @@ async function tell(
   { terminal, signal, command }: { terminal: Terminal; signal: AbortSignal; command: Command },
 ): Promise<ExitCode> {
   const errors = await import('../artifacts/index.js');
+  const flags = await flagsOf(command);
   if (signal.aborted && (error as Error).name === 'AbortError') {
     terminal.document(await errorDocument(EXIT.interrupted, 'interrupted'));
     terminal.note(
       error instanceof errors.InterruptedError
-        ? inFlags(error.message, command)
+        ? flags.inText(error.message)
         : 'interrupted before there was anything to keep',
     );
     return EXIT.interrupted;
   }
   if (error instanceof errors.InputError) {
     const { message, faults } = new errors.InputError(
-      inFlags(error.task, command),
-      error.faults.map((one) => ({
-        path: inFlags(one.path, command),
-        message: inFlags(one.message, command),
-      })),
-      error.advice === undefined ? undefined : inFlags(error.advice, command),
+      flags.inText(error.task),
+      error.faults.map((one) => ({ path: flags.place(one), message: flags.inText(one.message) })),
+      error.advice === undefined ? undefined : flags.inText(error.advice),
     );
     const exitCode = error instanceof errors.MissingError ? EXIT.missing : EXIT.badInput;
     terminal.document(await errorDocument(exitCode, message, faults));
@@ -117,19 +117,39 @@ async function tell(
   return EXIT.fault;
 }
 
-/** inFlags names options as they are given here: `--output` where the library says `output` in backticks. */
-function inFlags(text: string, command: Command): string {
-  return text.replace(/`([a-z][A-Za-z]*)`/g, (quoted, name: string) => flagOf(name, command) ?? quoted);
+/** Flags names options as they are given to a command: `--output` for the option `output` of the library. */
+interface Flags {
+  /** `inText` puts flags in place of the marks of options. */
+  inText(text: string): string;
+  /** `place` gives the path of a fault; where that is an option, what was given for it stays as it is. */
+  place(fault: Fault): string;
+}
+
+async function flagsOf(command: Pick<Command, 'options'>): Promise<Flags> {
+  const { optionMark } = await import('../artifacts/index.js');
+  const marks = command.options.flatMap((one) =>
+    namesOf(one).map((name) => ({ mark: optionMark(name), flag: one.long ?? optionMark(name) })),
+  );
+  const inText = (text: string): string =>
+    marks.reduce((told, { mark, flag }) => told.replaceAll(mark, () => flag), text);
+  const place = ({ path, option }: Fault): string => {
+    if (option === undefined) return inText(path);
+    return `${flagOf(option, command) ?? optionMark(option)}${path.slice(optionMark(option).length)}`;
+  };
+  return { inText, place };
 }
 
 /**
- * flagOf gives the flag, such as `--trace`, of an option of the library, which names an option that takes several
- * values in the plural: `traces`. It is undefined where the command has no such option.
+ * flagOf gives the flag, such as `--trace`, of an option of the library. It is undefined where the command has no such
+ * option.
  */
 export function flagOf(name: string, { options }: Pick<Command, 'options'>): string | undefined {
-  const isFor = (attribute: string): boolean =>
-    name.startsWith(attribute) && /^(e?s)?$/.test(name.slice(attribute.length));
-  return options.find((one) => isFor(one.attributeName()))?.long ?? undefined;
+  return options.find((one) => namesOf(one).includes(name))?.long ?? undefined;
+}
+
+/** namesOf are the names of an option in the library, which names one that takes several values in the plural: `traces`. */
+function namesOf(one: Pick<Option, 'attributeName'>): string[] {
+  return ['', 's', 'es'].map((plural) => `${one.attributeName()}${plural}`);
 }
 
 /** systemMessage explains a refusal of the system in words. It is undefined for other errors. */

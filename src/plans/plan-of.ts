@@ -1,5 +1,6 @@
 import type {
   Fault,
+  FaultPlace,
   FieldChange,
   GearPlan,
   HoldRuns,
@@ -153,7 +154,7 @@ export type Fates = (order: number, row: number, pool: number) => number;
 export interface AskedTuner {
   readonly tuner: PlanTuner | { readonly kind: 'oracle' };
   /** Where faults say that it is asked for. */
-  readonly at: string;
+  readonly at: FaultPlace;
   /** Whether only the standby devices of the plan may be activated. */
   readonly onlyStandby: boolean;
 }

@@ -1,6 +1,7 @@
 import {
   DEFAULT_SCHEDULER,
   type Fault,
+  type FaultPlace,
   fault,
   option,
   type PlanServing,
@@ -72,7 +73,7 @@ export function plannedScheduler(
 /** askedScheduler is the scheduler that the options name, or the policy files among them. They may not disagree. */
 function askedScheduler({ scheduler, policy = [] }: SchedulerOptions, told: ToldFaults): string | undefined {
   let asked = scheduler;
-  let by = option('scheduler');
+  let by: FaultPlace = option('scheduler');
   for (const given of policy) {
     if (typeof given === 'string' || given.scheduler === undefined) continue;
     const at = `${given.at}/scheduler`;
@@ -115,7 +116,7 @@ export function servingFaults({
 }
 
 /** gearsFaults refuses the scheduler of gear plans where the plan is of another kind. */
-function gearsFaults(kind: PlanKind | undefined, at: string): Fault[] {
+function gearsFaults(kind: PlanKind | undefined, at: FaultPlace): Fault[] {
   if (kind === undefined || SERVED_WITH[kind].hasGears) return [];
   return [fault('is gears, which serves gear plans only', at)];
 }

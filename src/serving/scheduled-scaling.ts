@@ -25,7 +25,7 @@ export function scalingFaults(
   if (scaling === undefined) return [];
   const names = poolNames(topology);
   return scaling.schedule.flatMap(({ pool, devices }, i) => {
-    const at = `${option('policy')} /scaling/schedule/${i}`;
+    const at = option('policy', `/scaling/schedule/${i}`);
     const found = names.indexOf(pool);
     if (found === -1) return [fault(`there is no ${pool}; there are ${names.join(', ')}`, `${at}/pool`)];
     const most = topology.devices.filter((device) => device.pool === found).length;

@@ -4,6 +4,7 @@ import {
   choiceParts,
   didYouMean,
   type Fault,
+  type FaultPlace,
   fault,
   option,
   type PolicyGiven,
@@ -80,7 +81,7 @@ interface Assignment {
   readonly part?: string | undefined;
   readonly value: unknown;
   /** Where it was given, as its faults say. */
-  readonly at: string;
+  readonly at: FaultPlace;
   /** Whether its faults are placed within its value, by a JSON pointer. */
   readonly isFile: boolean;
 }
@@ -110,7 +111,7 @@ class Choices {
   /** take applies what one `--policy` says, and gives the faults that the schema cannot know of. */
   take(given: PolicyGiven): Fault[] {
     if (typeof given === 'string') {
-      const at = `${option('policy')} "${given}"`;
+      const at = option('policy', `"${given}"`);
       const [text, key = '', part, value = ''] = /^([A-Za-z]+)(?:\.([A-Za-z]+))?=(.+)$/.exec(given) ?? [];
       const said = 'is not key=value, such as drop=hopeless, nor a file that ends in .yaml, .yml or .json';
       if (text === undefined) return [fault(said, at)];
@@ -187,10 +188,10 @@ class Choices {
   private placed({ message, path }: Fault): Fault {
     const [key = '', part = '', ...rest] = path.split('/').slice(1);
     const giver = this.givers.get(`${key}/${part}`) ?? this.givers.get(key);
-    if (giver === undefined) return fault(message, `${option('policy')} ${key}`);
+    if (giver === undefined) return fault(message, option('policy', key));
     const within =
       giver.isFile && giver.part === undefined && part !== '' ? ['', part, ...rest].join('/') : '';
-    return fault(message, `${giver.at}${within}`);
+    return fault(message, within === '' ? giver.at : `${giver.at}${within}`);
   }
 }
 
@@ -204,8 +205,8 @@ function keptParts(kind: string, before: Kind, kinds: ReadonlyMap<string, readon
   return { kind, ...Object.fromEntries(Object.entries(before).filter(([part]) => takes.includes(part))) };
 }
 
-function placeOf(key: string, { at, isFile }: Assignment): string {
-  return isFile ? at : `${option('policy')} ${key}`;
+function placeOf(key: string, { at, isFile }: Assignment): FaultPlace {
+  return isFile ? at : option('policy', key);
 }
 
 /** typedValue reads the value of `key=value`: true or false, a number, or a word. */

@@ -117,7 +117,7 @@ export function profiledJitter(
     told.missing(
       fault(
         `${said}; give a coefficient of variation instead, such as ${option('jitter')} 0.1`,
-        `${option('jitter')} profile`,
+        option('jitter', 'profile'),
       ),
     );
     return undefined;

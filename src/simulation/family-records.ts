@@ -47,10 +47,7 @@ export async function familyRecords(
   const path = named ?? (own === undefined ? undefined : pathFrom(plan.path, own.path));
   if (path === undefined) {
     told.missing(
-      fault(
-        'names no records, by which requests are answered: give them',
-        `${option('records')} ${plan.path}`,
-      ),
+      fault('names no records, by which requests are answered: give them', option('records', plan.path)),
     );
     return undefined;
   }

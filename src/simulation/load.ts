@@ -123,7 +123,7 @@ function ratesOf(models: LoadedModels, texts: readonly string[], told: ToldFault
   const seen = new Set<number>();
   let total: number | undefined;
   for (const text of texts) {
-    const at = `${option('rps')} "${text}"`;
+    const at = option('rps', `"${text}"`);
     const cut = text.lastIndexOf('=');
     const rps = Number(text.slice(cut + 1));
     if (text.slice(cut + 1).trim() === '' || !(rps > 0 && Number.isFinite(rps)))
@@ -161,7 +161,7 @@ async function readSources(
 ): Promise<ReadSource[]> {
   const read: ReadSource[] = [];
   for (const text of options.traces ?? []) {
-    const at = `${option('traces')} "${text}"`;
+    const at = option('traces', `"${text}"`);
     const { name, path } = namedTrace(
       models.map((one) => one.name),
       text,
@@ -201,7 +201,7 @@ function refuseUntraced(
   if (rps?.kind !== 'each' || read.some(({ source }) => source.model === undefined)) return;
   models.forEach(({ name }, model) => {
     if (rps.byModel[model] !== 0 && !read.some(({ source }) => source.model === model))
-      told.add(fault(`${name} has no trace, but others do: give it one`, `${option('rps')} "${name}=…"`));
+      told.add(fault(`${name} has no trace, but others do: give it one`, option('rps', `"${name}=…"`)));
   });
 }
 

@@ -1,5 +1,4 @@
-import type { ToldFaults } from '../artifacts/index.js';
-import { fault } from '../artifacts/index.js';
+import { type FaultPlace, fault, type ToldFaults } from '../artifacts/index.js';
 
 /** LoadedModels is what loads need to know of the models of a plan or a server: names, planned rates and weights. */
 export type LoadedModels = readonly RatedModel[];
@@ -57,7 +56,7 @@ export function byWeight(models: LoadedModels, total: number): number[] {
  */
 export function modelOf(
   models: LoadedModels,
-  { name, at }: { readonly name: string; readonly at: string },
+  { name, at }: { readonly name: string; readonly at: FaultPlace },
   told: ToldFaults,
 ): number | undefined {
   const model = models.findIndex((one) => one.name === name);

@@ -63,7 +63,7 @@ export function phasesOf(models: LoadedModels, options: PhaseOptions, told: Told
     told.add(
       fault(
         'over=: no phase comes before the first, so it has no transition',
-        `${option('phases')} "${texts[0]}"`,
+        option('phases', `"${texts[0]}"`),
       ),
     );
   if (!phases.some((phase) => sumOf(phase.rps) > 0))
@@ -157,7 +157,7 @@ class PhaseText {
   private model(name: string): number | undefined {
     const names = this.models.map((model) => model.name);
     if (names.includes(name))
-      return modelOf(this.models, { name, at: `${option('phases')} "${this.text}"` }, this.told);
+      return modelOf(this.models, { name, at: option('phases', `"${this.text}"`) }, this.told);
     this.fault(`there is no ${name}=; there are ${[...WORDS, ...names].join('=, ')}=`);
     return undefined;
   }
@@ -194,7 +194,7 @@ class PhaseText {
   }
 
   private fault(message: string): void {
-    this.told.add(fault(message, `${option('phases')} "${this.text}"`));
+    this.told.add(fault(message, option('phases', `"${this.text}"`)));
   }
 }
 

@@ -47,7 +47,7 @@ const TARGET = 0.99;
  * @returns the load factors, ascending; none after a fault
  */
 export function sweptLoads(text: string, told: ToldFaults): number[] {
-  const at = `${option('sweep')} "${text}"`;
+  const at = option('sweep', `"${text}"`);
   const match = SWEEP.exec(text.trim());
   if (match === null) {
     told.add(fault('is not a sweep: load=0.05..1.0, with :points if wanted', at));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fault, InputError, MissingError } from '../../src/artifacts/index.js';
+import { fault, InputError, MissingError, option } from '../../src/artifacts/index.js';
 
 describe('InputError', () => {
   it('reads as one sentence with one fault and as a list with several, and ends with the advice', () => {
@@ -10,5 +10,21 @@ describe('InputError', () => {
 
   it('is the base class of MissingError', () => {
     expect(new MissingError('profile', [fault('no cuda')])).toBeInstanceOf(InputError);
+  });
+});
+
+describe('option()', () => {
+  it('is the place of a fault, which then names the option as data, with what was given for it', () => {
+    expect(fault('is 0', option('rps'))).toEqual({ path: '`rps`', message: 'is 0', option: 'rps' });
+    expect(fault('is 0', option('traces', '"m=a.csv"'))).toEqual({
+      path: '`traces` "m=a.csv"',
+      message: 'is 0',
+      option: 'traces',
+    });
+    expect(fault('is 0', '/rps')).toEqual({ path: '/rps', message: 'is 0' });
+  });
+
+  it('stands in a sentence as a mark', () => {
+    expect(`give ${option('output')} a name`).toBe('give `output` a name');
   });
 });

@@ -51,9 +51,9 @@ export function correctionTargets(
           ? `names no model; write model=file, with one of ${models.join(', ')}`
           : refusal(model, parts, own);
     const [profile] = own as [Loaded<'profile'>];
-    if (said !== undefined) faults.push(fault(said, `${option('correct')} "${text}"`));
+    if (said !== undefined) faults.push(fault(said, option('correct', `"${text}"`)));
     else if (targets.some((target) => target.profile === profile))
-      faults.push(fault(`${model} is given twice`, `${option('correct')} "${text}"`));
+      faults.push(fault(`${model} is given twice`, option('correct', `"${text}"`)));
     else targets.push({ profile, output: named === undefined ? text : text.slice(named.length + 1) });
   }
   if (faults.length > 0) throw new InputError(`correct the plan's profiles`, faults);
@@ -95,7 +95,7 @@ export function refuseUnmeasured(
     if (measuredCells(own).length > 0) return [];
     const executed = own.reduce((sum, { cells }) => cells.reduce((all, cell) => all + cell.executed, sum), 0);
     const said = `the server executed ${executed} batches of ${name}, and none of a size that was timed ${LEAST_MEASURED} times or more`;
-    return [fault(said, `${option('correct')} "${output}"`)];
+    return [fault(said, option('correct', `"${output}"`))];
   });
   const advice = 'Send a longer load, or leave out the models that it does not reach.';
   if (faults.length > 0) throw new InputError(`correct profiles by ${load}`, faults, advice);
