@@ -1,0 +1,11 @@
+/** FAMILIES lists the kinds that a table of the sources has one entry for: of plans, and of specs. */
+export const FAMILIES: readonly (readonly string[])[] = [
+  ['pooled-plan', 'pipeline-plan', 'gear-plan'],
+  ['pooled', 'pipeline', 'cascade'],
+];
+
+/** No more places than these may tell kinds apart by their names. */
+export const MOST_TOLD_APART = 12;
+
+/** TOLD_APART says why kinds are told apart by their names in a file, and how often. */
+export const TOLD_APART: Readonly<Record<string, { readonly times: number; readonly why: string }>> = {};
