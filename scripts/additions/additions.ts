@@ -22,6 +22,7 @@ export const ADDITIONS: readonly Addition[] = [
         after: 'export interface ArtifactTypes {',
         member: "'trial-plan': Omit<PipelinePlan, 'kind'> & { kind: 'trial-plan' };",
       },
+      { file: 'src/artifacts/schemas.ts', after: 'export const ARTIFACT_KINDS = [', member: "'trial-plan'," },
       {
         file: 'src/plans/served-plan.ts',
         after: 'export type ServedPlan =',
@@ -37,7 +38,8 @@ export const ADDITIONS: readonly Addition[] = [
         after: 'export interface ArtifactTypes {',
         member: "trial: Omit<PipelineSpec, 'kind'> & { kind: 'trial' };",
       },
-      { file: 'src/specs/spec-of.ts', after: 'export type SpecKind =', member: "'trial' |" },
+      { file: 'src/artifacts/schemas.ts', after: 'export const ARTIFACT_KINDS = [', member: "'trial'," },
+      { file: 'src/specs/spec-kind.ts', after: 'export const SPEC_KINDS = [', member: "'trial'," },
     ],
   },
   {
@@ -46,7 +48,7 @@ export const ADDITIONS: readonly Addition[] = [
       {
         file: 'src/serving/stage-local/policy.ts',
         after: 'export type DropRule =',
-        member: "{ kind: 'trial' } |",
+        member: "| { kind: 'trial' }",
       },
     ],
   },

@@ -22,10 +22,10 @@ export function compiled(project: string, overlay: Overlay = new Map(), before?:
   const roots = fileNames.filter((name) => relative(project, name).startsWith('src/'));
   const host = ts.createCompilerHost({ ...options, noEmit: true });
   const parse = host.getSourceFile;
-  host.getSourceFile = (name, ...rest) => {
+  host.getSourceFile = (name, target, ...rest) => {
     const text = overlay.get(relative(project, name));
-    if (text !== undefined) return ts.createSourceFile(name, text, ts.ScriptTarget.Latest, true);
-    return before?.program.getSourceFile(name) ?? parse(name, ...rest);
+    if (text !== undefined) return ts.createSourceFile(name, text, target, true);
+    return before?.program.getSourceFile(name) ?? parse(name, target, ...rest);
   };
   return {
     program: ts.createProgram(roots, { ...options, noEmit: true, incremental: false }, host),
@@ -33,9 +33,17 @@ export function compiled(project: string, overlay: Overlay = new Map(), before?:
   };
 }
 
-/** faultyFiles lists the files in which a program has errors of types, by their paths in the project, each with the first. */
+/**
+ * faultyFiles lists the files in which a program has errors of types, by their paths in the project, each with the first.
+ * @throws Error where a file cannot even be read as TypeScript, which says nothing of its types
+ */
 export function faultyFiles({ program, project }: Compiled): Map<string, string> {
   const files = new Map<string, string>();
+  const [broken] = program.getSyntacticDiagnostics();
+  if (broken !== undefined)
+    throw new Error(
+      `Cannot read ${broken.file.fileName}: ${ts.flattenDiagnosticMessageText(broken.messageText, ' ')}`,
+    );
   for (const { file, start = 0, messageText } of program.getSemanticDiagnostics()) {
     if (file === undefined) continue;
     const path = relative(project, file.fileName);

@@ -18,6 +18,7 @@ export interface Place {
 export function toldApart({ program, project }: Compiled, families: readonly (readonly string[])[]): Place[] {
   const checker = program.getTypeChecker();
   const places: Place[] = [];
+  const isKind = (name: string): boolean => families.some((kinds) => kinds.includes(name));
   /** Whether a type is a union with two kinds of one family at least. */
   const isOfFamily = (type: ts.Type): boolean => {
     const names = literalsOf(type);
@@ -31,7 +32,7 @@ export function toldApart({ program, project }: Compiled, families: readonly (re
     const file = relative(project, source.fileName);
     if (!file.startsWith('src/')) continue;
     const visit = (node: ts.Node): void => {
-      if (tells(node, { checker, isOfFamily, isToldBy })) {
+      if (tells(node, { checker, isKind, isOfFamily, isToldBy })) {
         const line = source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1;
         places.push({ file, line, text: node.getText(source).split('\n')[0] as string });
       }
@@ -44,6 +45,7 @@ export function toldApart({ program, project }: Compiled, families: readonly (re
 
 interface Telling {
   readonly checker: ts.TypeChecker;
+  readonly isKind: (name: string) => boolean;
   readonly isOfFamily: (type: ts.Type) => boolean;
   readonly isToldBy: (type: ts.Type) => boolean;
 }
@@ -53,7 +55,7 @@ const COMPARISONS: readonly ts.SyntaxKind[] = [
   ts.SyntaxKind.ExclamationEqualsEqualsToken,
 ];
 
-function tells(node: ts.Node, { checker, isOfFamily, isToldBy }: Telling): boolean {
+function tells(node: ts.Node, { checker, isKind, isOfFamily, isToldBy }: Telling): boolean {
   if (ts.isSwitchStatement(node)) return isOfFamily(checker.getTypeAtLocation(node.expression));
   if (!ts.isBinaryExpression(node)) return false;
   const { left, right, operatorToken } = node;
@@ -67,6 +69,7 @@ function tells(node: ts.Node, { checker, isOfFamily, isToldBy }: Telling): boole
       literal !== undefined &&
       value !== undefined &&
       ts.isStringLiteral(literal) &&
+      isKind(literal.text) &&
       isOfFamily(checker.getTypeAtLocation(value)),
   );
 }

@@ -53,9 +53,6 @@ export interface ArtifactTypes {
   server: ServerAddress;
 }
 
-/** ArtifactKind is the `kind` of a file. */
-export type ArtifactKind = keyof ArtifactTypes;
-
 /** The kinds stand in the order in which schemas refer to one another. */
 export const ARTIFACT_KINDS = [
   'profile',
@@ -83,7 +80,10 @@ export const ARTIFACT_KINDS = [
   'pipeline-profile',
   'plan-set',
   'server',
-] as const satisfies ArtifactKind[];
+] as const satisfies (keyof ArtifactTypes)[];
+
+/** ArtifactKind is the `kind` of a file. */
+export type ArtifactKind = (typeof ARTIFACT_KINDS)[number];
 
 /** schemaId gives the `$schema` that an emitted file of this kind carries: the schema's `$id`. */
 export function schemaId(kind: ArtifactKind): string {

@@ -1,44 +1,46 @@
 import { Argument, Command } from 'commander';
+import type { ArtifactKind } from '../../artifacts/index.js';
 import { EXIT } from '../exit.js';
 import { withJson } from '../options.js';
 import { action } from '../run.js';
 
-const KINDS = [
-  'profile',
-  'cluster',
-  'pooled',
-  'pooled-plan',
-  'pipeline',
-  'pipeline-plan',
-  'cascade',
-  'gear-plan',
-  'policy',
-  'bundle',
-  'simulation-report',
-  'simulation-sweep',
-  'comparison',
-  'plan-diff',
-  'load-report',
-  'verification',
-  'trace-description',
-  'no-plan',
-  'error',
-  'devices',
-  'validation',
-  'partition-report',
-  'pipeline-profile',
-  'plan-set',
-  'server',
-] as const;
+/** The keys are the kinds, in the order in which the help lists them. */
+const KINDS: { readonly [K in ArtifactKind]: true } = {
+  profile: true,
+  cluster: true,
+  pooled: true,
+  'pooled-plan': true,
+  pipeline: true,
+  'pipeline-plan': true,
+  cascade: true,
+  'gear-plan': true,
+  policy: true,
+  bundle: true,
+  'simulation-report': true,
+  'simulation-sweep': true,
+  comparison: true,
+  'plan-diff': true,
+  'load-report': true,
+  verification: true,
+  'trace-description': true,
+  'no-plan': true,
+  error: true,
+  devices: true,
+  validation: true,
+  'partition-report': true,
+  'pipeline-profile': true,
+  'plan-set': true,
+  server: true,
+};
 
 /** schemaCommand makes `plan schema`, which prints the JSON Schema of a kind of file for editors and other programs. */
 export function schemaCommand(): Command {
   return withJson(
     new Command('schema')
       .description('Print the JSON Schema (draft-07) of a kind of file.')
-      .addArgument(new Argument('<kind>', 'kind of file').choices(KINDS))
+      .addArgument(new Argument('<kind>', 'kind of file').choices(Object.keys(KINDS)))
       .action(
-        action<[(typeof KINDS)[number]], object>(async ({ terminal }, _options, kind) => {
+        action<[ArtifactKind], object>(async ({ terminal }, _options, kind) => {
           const { schemaText } = await import('../../artifacts/index.js');
           const text = schemaText(kind);
           terminal.line(text.trimEnd());
