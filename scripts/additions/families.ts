@@ -8,4 +8,9 @@ export const FAMILIES: readonly (readonly string[])[] = [
 export const MOST_TOLD_APART = 12;
 
 /** TOLD_APART says why kinds are told apart by their names in a file, and how often. */
-export const TOLD_APART: Readonly<Record<string, { readonly times: number; readonly why: string }>> = {};
+export const TOLD_APART: Readonly<Record<string, { readonly times: number; readonly why: string }>> = {
+  'src/api/validate.ts': {
+    times: 1,
+    why: 'It describes a file of any kind of artifact in an exhaustive switch, in which plans and specs have an arm each.',
+  },
+};

@@ -69,6 +69,8 @@ export const mergeProfileFiles = door(async () => (await import('./profile.js'))
 /** profileCascade measures the models of a cascade, and records what they say of labelled samples. */
 export const profileCascade = door(async () => (await import('./profile-cascade.js')).profileCascade);
 
+export type { ProfiledSpecKind } from './profile-cascade.js';
+
 /** specKind tells a spec of a pipeline from one of a cascade. */
 export const specKind = door(async () => (await import('./profile-cascade.js')).specKind);
 

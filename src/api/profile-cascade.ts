@@ -25,6 +25,7 @@ import { type StageToWrite, writeStages } from '../deploy/index.js';
 import { checkOnnxRuntime, hostThreads, startExecutor } from '../execution/index.js';
 import { certaintyQuality, recordsOf } from '../records/index.js';
 import { readLabels, readSamples, recordFamily } from '../samples/index.js';
+import type { SpecKind } from '../specs/index.js';
 import { modelOfProfile } from './deploy.js';
 import { measureMissing, type ProfilePipelineOptions } from './profile-pipeline.js';
 
@@ -195,7 +196,10 @@ async function qualityOf(text: string, path: string): Promise<NonNullable<Pipeli
   };
 }
 
-/** specKind is the kind of a spec of several models. */
-export async function specKind(path: string): Promise<'pipeline' | 'cascade'> {
+/** ProfiledSpecKind is a kind of spec whose models are profiled together. Those of pooled specs are profiled one by one. */
+export type ProfiledSpecKind = Exclude<SpecKind, 'pooled'>;
+
+/** specKind is the kind of a spec whose models are profiled together. */
+export async function specKind(path: string): Promise<ProfiledSpecKind> {
   return (await loadArtifact(path, ['pipeline', 'cascade'])).kind;
 }

@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander';
+import type { ProfiledSpecKind } from '../../api/index.js';
 import type { DimValues } from '../../artifacts/index.js';
 import { commandText } from '../command-text.js';
 import { EXIT, type ExitCode } from '../exit.js';
@@ -124,12 +125,20 @@ export function profileCommand(): Command {
   );
 }
 
+/** A command of profiling, for what its path names. */
+type Profiling = (context: Context, options: Options, path: string) => Promise<ExitCode>;
+
+/** PROFILINGS says how what each kind of spec names is profiled. */
+const PROFILINGS: { readonly [K in ProfiledSpecKind]: Profiling } = {
+  cascade: profileFamily,
+  pipeline: profileStages,
+};
+
 async function profileModel(context: Context, options: Options, path: string): Promise<ExitCode> {
   const { refuseLabels, specKind } = await import('../../api/index.js');
-  if (/\.(ya?ml|json)$/i.test(path) && (await specKind(path)) === 'cascade')
-    return profileFamily(context, options, path);
+  const isSpec = /\.(ya?ml|json)$/i.test(path);
+  if (isSpec) return PROFILINGS[await specKind(path)](context, options, path);
   refuseLabels(path, options);
-  if (/\.(ya?ml|json)$/i.test(path)) return profileStages(context, options, path);
   return profileOne(context, options, path);
 }
 
@@ -166,7 +175,8 @@ async function profileStages(
   options: Options,
   path: string,
 ): Promise<ExitCode> {
-  const { profilePipeline } = await import('../../api/index.js');
+  const { profilePipeline, refuseLabels } = await import('../../api/index.js');
+  refuseLabels(path, options);
   const { edgeTable, measuredLines, visitTable } = await import('../../report/index.js');
   const shown = await progress();
   const { document, text } = await profilePipeline(path, {
