@@ -1,6 +1,6 @@
 /**
- * This room has one function per command, and is what the library exports. It reads and writes files, and
- * owns worker threads, limits and cancellation.
+ * This room has one function per command, and is what the library exports. It reads and writes files,
+ * and hands on limits and cancellation.
  *
  * It takes paths and options as a person writes them. It gives result objects, and files that are written
  * whole or not at all. It prints nothing and knows no exit codes. Each function is a door to the file of its command, which
@@ -71,7 +71,7 @@ export const profileCascade = door(async () => (await import('./profile-cascade.
 
 export type { ProfiledSpecKind } from './profile-cascade.js';
 
-/** specKind tells a spec of a pipeline from one of a cascade. */
+/** specKind is the kind of a spec whose models are profiled together. */
 export const specKind = door(async () => (await import('./profile-cascade.js')).specKind);
 
 /** profilePipeline measures the models of a pipeline, and counts the edges that samples take. */

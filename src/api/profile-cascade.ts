@@ -25,7 +25,7 @@ import { type StageToWrite, writeStages } from '../deploy/index.js';
 import { checkOnnxRuntime, hostThreads, startExecutor } from '../execution/index.js';
 import { certaintyQuality, recordsOf } from '../records/index.js';
 import { readLabels, readSamples, recordFamily } from '../samples/index.js';
-import type { SpecKind } from '../specs/index.js';
+import { SPEC_KINDS, type SpecKind } from '../specs/index.js';
 import { modelOfProfile } from './deploy.js';
 import { measureMissing, type ProfilePipelineOptions } from './profile-pipeline.js';
 
@@ -199,7 +199,9 @@ async function qualityOf(text: string, path: string): Promise<NonNullable<Pipeli
 /** ProfiledSpecKind is a kind of spec whose models are profiled together. Those of pooled specs are profiled one by one. */
 export type ProfiledSpecKind = Exclude<SpecKind, 'pooled'>;
 
+const PROFILED_TOGETHER = SPEC_KINDS.filter((kind) => kind !== 'pooled');
+
 /** specKind is the kind of a spec whose models are profiled together. */
 export async function specKind(path: string): Promise<ProfiledSpecKind> {
-  return (await loadArtifact(path, ['pipeline', 'cascade'])).kind;
+  return (await loadArtifact(path, PROFILED_TOGETHER)).kind;
 }

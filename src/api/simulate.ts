@@ -61,7 +61,7 @@ export interface Simulated {
  * links. The plan alone is enough, unless execution times vary as in its profiles; profiles that still exist are read
  * all the same, and the plan may not contradict them. The simulation runs on its own thread, so that progress is shown
  * and an abort is heard. It writes report and timeline where they are named.
- * @param path a plan of kind `pooled-plan`, or a bundle (its folder or manifest), whose transfers take no time
+ * @param path a plan of any kind, or a bundle (its folder or manifest), whose transfers take no time
  * @throws InputError with every fault of plan, profiles, traces and options at once; MissingError where files are only
  *   missing. Nothing is written then.
  */

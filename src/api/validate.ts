@@ -44,7 +44,7 @@ async function validateFile(path: string): Promise<Validated> {
   }
 }
 
-/** manifestOf finds the manifest of a bundle that is named by its folder. */
+/** describeFile says in a line what a file holds. A bundle is named by its folder or its manifest. */
 async function describeFile(named: string): Promise<string> {
   const path = await manifestIn(named);
   if (path.endsWith('.onnx')) return describeOnnx(path);

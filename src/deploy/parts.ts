@@ -25,7 +25,7 @@ interface PartsOf<K extends PlanKind> {
   write(folder: string, plan: PlanFile<K>, models: ModelsToWrite): Promise<WrittenParts>;
 }
 
-/** ModelsToWrite holds an entry per model of a pooled plan, or per stage of a pipeline plan, in the plan's order. */
+/** ModelsToWrite holds an entry per model of a pooled plan, or per stage of another plan, in the plan's order. */
 export interface ModelsToWrite {
   readonly models: readonly DeployedModel[];
   readonly signal?: AbortSignal | undefined;

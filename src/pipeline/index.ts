@@ -1,9 +1,10 @@
 /**
- * This room plans pipelines: DAGs of whole models, each on devices of one class.
+ * This room resolves specs of pipelines, DAGs of whole models, each on devices of one class, with their figures.
  *
  * It takes a spec with its cluster and profiles as values. It gives the plan that the spec fixes with its figures (scale
  * factors, rates, the longest path), or coded reasons why that is no plan, or every fault of the spec. It reads no files
- * and simulates nothing. Start reading at `graph.ts`, then `given.ts`.
+ * and simulates nothing. `inferline` chooses what a spec leaves open, and the graph is in `plans`.
+ * Start reading at `resolve.ts`, then `given.ts`.
  */
 
 export { planChosen, planGiven } from './given.js';

@@ -6,6 +6,7 @@
  * happens to requests, and `checks` checks. It reads no files and draws no random numbers: these are handed in. Start reading
  * at `plan-of.ts`, which says what is asked of a kind, and `plan-table.ts`, which has the kinds.
  */
+export { bundledFile } from './bundled-file.js';
 export { chosenTuner, type TunerOptions } from './chosen-tuner.js';
 export { diffGears, servedCascadeOf, unservedCascadeFaults } from './gears/index.js';
 export {

@@ -113,7 +113,21 @@ export interface PlanPart {
   /** The half-open range of blocks or of layers that it executes; absent where that is all of the model. */
   readonly blocks?: readonly [number, number];
   readonly layers?: readonly [number, number];
+  /** Where the manifest of a bundle has its file. */
+  readonly bundled: BundledAs;
 }
+
+/**
+ * BundledAs says where the manifest of a bundle has the file of a part: among the stages by the stage's name, or among the
+ * partitions by the model's name and the range.
+ */
+export type BundledAs =
+  | { readonly among: 'stages'; readonly stage: string }
+  | {
+      readonly among: 'partitions';
+      readonly model: string;
+      readonly range: readonly [number, number] | undefined;
+    };
 
 /** PlanWorld is what happens to the requests of a simulation, and to its devices, by the plan. */
 export interface PlanWorld {

@@ -1,4 +1,5 @@
 import type { CompareRow, ComparisonDocument } from '../artifacts/index.js';
+import type { PlanKind } from '../plans/index.js';
 import {
   accuracyText,
   always,
@@ -8,8 +9,7 @@ import {
   mixWords,
 } from './compare-cells.js';
 import { overlap } from './interval.js';
-import type { ComparedKind } from './kinds/kind-report.js';
-import { EVERY_KIND, KINDS } from './kinds/kinds.js';
+import { KINDS } from './kinds/kinds.js';
 import { orDash, percent, plain, type Table } from './table.js';
 
 /** For a table with more rows than fit on a screen, a line sums up the results. */
@@ -23,8 +23,8 @@ const MOST_REASONS = 10;
  * (SLO, margin, costs, frontier), and the value per weight where there is one model or the objective is not throughput.
  * What plans of a kind have besides, `KINDS` says.
  */
-export function compareTable({ rows }: ComparisonDocument): Table {
-  const columns = columnsOf(rows).filter(({ wanted }) => wanted(rows));
+export function compareTable({ rows }: ComparisonDocument, kind: PlanKind): Table {
+  const columns = columnsOf(kind).filter(({ wanted }) => wanted(rows));
   return {
     columns: columns.map(({ head }) => head),
     rows: rows.map((row) => columns.map(({ cell }) => cell(row))),
@@ -32,18 +32,9 @@ export function compareTable({ rows }: ComparisonDocument): Table {
 }
 
 /** columnsOf lists the columns that a comparison may have: those of all kinds, and between them those of its own. */
-function columnsOf(rows: readonly CompareRow[]): CompareColumn[] {
-  const { merit, service, use } = comparedOf(rows);
+function columnsOf(kind: PlanKind): CompareColumn[] {
+  const { merit, service, use } = KINDS[kind].compared;
   return [...ASKED, ...merit, ...COSTS, ...service, ...LEAST, ...use, ...PROOF];
-}
-
-/**
- * comparedOf tells what a comparison has by the kind of its plans. Where there is no plan, there is nothing to tell them by
- * and nothing to show of them: all kinds look alike then, as pooled ones do.
- */
-function comparedOf(rows: readonly CompareRow[]): ComparedKind {
-  const own = EVERY_KIND.find(({ compared }) => rows.some(compared.isOwn)) ?? KINDS['pooled-plan'];
-  return own.compared;
 }
 
 const ASKED: readonly CompareColumn[] = [
@@ -120,7 +111,10 @@ function hasCost(rows: readonly CompareRow[]): boolean {
  * compareNotes gives what the table does not show: why rows have no plan (ten at most), why plans are not on a
  * frontier, how far profiles can be trusted, what an interruption left out, and for 20 rows or more a summary.
  */
-export function compareNotes({ rows, cases, complete, notes = [] }: ComparisonDocument): string[] {
+export function compareNotes(
+  { rows, cases, complete, notes = [] }: ComparisonDocument,
+  kind: PlanKind,
+): string[] {
   const without = rows.filter(({ reasons = [] }) => reasons.length > 0);
   const told = without.slice(0, MOST_REASONS).map(reasonOf);
   const left = without.length - told.length;
@@ -133,7 +127,7 @@ export function compareNotes({ rows, cases, complete, notes = [] }: ComparisonDo
     ...notes,
     ...(complete ? [] : [`interrupted: ${rows.length} of ${cases} are done`]),
     ...openLines(rows),
-    ...(rows.length >= LONG_TABLE ? [summaryOf(rows)] : []),
+    ...(rows.length >= LONG_TABLE ? [summaryOf(rows, kind)] : []),
   ];
 }
 
@@ -154,11 +148,11 @@ function openLines(rows: readonly CompareRow[]): string[] {
 }
 
 /** summaryOf counts the rows and names those with the best figures that plans of their kind have, and the cheapest per request. */
-function summaryOf(rows: readonly CompareRow[]): string {
+function summaryOf(rows: readonly CompareRow[], kind: PlanKind): string {
   const planned = rows.filter(({ status }) => hasPlan(status));
   return [
     `${rows.length} compared: ${planned.length} with a plan`,
-    ...[...comparedOf(rows).best, CHEAPEST].flatMap((best) => bestOf(planned, best)),
+    ...[...KINDS[kind].compared.best, CHEAPEST].flatMap((best) => bestOf(planned, best)),
   ].join('; ');
 }
 

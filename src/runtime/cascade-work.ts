@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type CertaintyMeasure, type Fault, fault, type GearPlan } from '../artifacts/index.js';
 import { elementNumbers } from '../execution/index.js';
-import { servedCascadeOf, unservedCascadeFaults } from '../plans/index.js';
+import { bundledFile, planOf, servedCascadeOf, unservedCascadeFaults } from '../plans/index.js';
 import { certaintyOf } from '../records/index.js';
 import {
   type BundleParts,
@@ -43,8 +43,9 @@ export function cascadeWork(
   const inputKeys = inputs.map(({ name }) => requestKey(name));
   const outputKeys = outputs.map(({ name }) => answerKey(name));
   const carried = new Set([...inputKeys, ...outputKeys]);
-  const work = plan.stages.map((stage): PoolWork => {
-    const file = manifest.stages?.find(({ name }) => name === stage.name)?.file ?? '';
+  const parts = planOf(plan).parts(plan);
+  const work = plan.stages.map((stage, i): PoolWork => {
+    const file = bundledFile(parts[i]!, manifest)?.file ?? '';
     return {
       file: join(folder, file),
       fileBytes: sizes.get(file) ?? 0,

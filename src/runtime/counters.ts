@@ -288,7 +288,7 @@ function nvCounters(registry: Registry) {
 function ownCounters(registry: Registry) {
   const counter = <L extends string>(name: string, help: string, labelNames: readonly L[]) =>
     new Counter({ name, help, labelNames, registers: [registry] });
-  // Only the stages of pipelines have a name.
+  // Only the stages of pipelines and cascades have a name.
   const place = ['model', 'pipeline', 'partition', 'stage'] as const;
   return {
     outcomes: counter('inferplan_outcomes_total', 'What became of requests', ['model', 'outcome'] as const),

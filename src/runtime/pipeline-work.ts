@@ -1,6 +1,13 @@
 import { join } from 'node:path';
-import { type BundledStage, type Fault, fault, type PipelinePlan } from '../artifacts/index.js';
-import { ancestorsOf, readStageGraph, servedPipelineOf, unservedFaults } from '../plans/index.js';
+import { type Fault, fault, type PipelinePlan } from '../artifacts/index.js';
+import {
+  ancestorsOf,
+  bundledFile,
+  planOf,
+  readStageGraph,
+  servedPipelineOf,
+  unservedFaults,
+} from '../plans/index.js';
 import { areChains } from '../serving/index.js';
 import {
   type BundleParts,
@@ -33,8 +40,7 @@ export function pipelineWork(
     ...stageFaults(manifest, plan.stages),
     ...deviceFaults(bundle),
   );
-  const found = plan.stages.map(({ name }) => manifest.stages?.find((bundled) => bundled.name === name));
-  return { models: [pipelineModel(bundle, faults)], work: stageWork(bundle, found) };
+  return { models: [pipelineModel(bundle, faults)], work: stageWork(bundle) };
 }
 
 function pipelineModel({ plan, manifest, topology }: PipelineBundle, faults: Fault[]): LiveModel {
@@ -56,13 +62,11 @@ function pipelineModel({ plan, manifest, topology }: PipelineBundle, faults: Fau
   };
 }
 
-function stageWork(
-  { plan, topology, folder, sizes }: PipelineBundle,
-  found: readonly (BundledStage | undefined)[],
-): PoolWork[] {
+function stageWork({ plan, topology, manifest, folder, sizes }: PipelineBundle): PoolWork[] {
+  const parts = planOf(plan).parts(plan);
   const carried = areChains(topology.routes) ? carriedInChain(plan) : carriedAfter(plan);
   return stageTensors(plan).map((tensors, i) => {
-    const file = found[i]?.file ?? '';
+    const file = bundledFile(parts[i]!, manifest)?.file ?? '';
     return {
       file: join(folder, file),
       fileBytes: sizes.get(file) ?? 0,

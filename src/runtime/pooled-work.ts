@@ -1,11 +1,6 @@
 import { join } from 'node:path';
-import {
-  type BundledPartition,
-  type Fault,
-  fault,
-  type PooledPlan,
-  type TensorSpec,
-} from '../artifacts/index.js';
+import { type Fault, fault, type PooledPlan, type TensorSpec } from '../artifacts/index.js';
+import { bundledFile, type PlanPart, planOf } from '../plans/index.js';
 import { followersOf } from '../serving/index.js';
 import {
   type BundleParts,
@@ -30,7 +25,7 @@ export function pooledWork(
   bundle: PooledBundle,
   faults: Fault[],
 ): { readonly models: LiveModel[]; readonly work: PoolWork[] } {
-  const { plan, manifest, topology } = bundle;
+  const { plan, manifest } = bundle;
   faults.push(
     ...unplannedModels(
       manifest,
@@ -38,7 +33,9 @@ export function pooledWork(
     ),
   );
   const models = plan.models.map((_, m) => liveModel(bundle, m, faults));
-  const work = topology.pools.map((_, pool) => partitionWork(bundle, pool, faults));
+  const work = planOf(plan)
+    .parts(plan)
+    .map((part) => partitionWork(bundle, part, faults));
   faults.push(...deviceFaults(bundle));
   if (faults.length === 0) checkFeeds(bundle, { models, work }, faults);
   return { models, work };
@@ -68,19 +65,16 @@ function liveModel({ plan, manifest, topology }: PooledBundle, m: number, faults
   return { name, sloNs, inputs, outputs, ...keys, maxRows, plannedRps, weight };
 }
 
-function partitionWork(bundle: PooledBundle, index: number, faults: Fault[]): PoolWork {
-  const { plan, manifest, topology, folder, sizes } = bundle;
-  const pool = topology.pools[index]!;
-  const planned = plan.models[pool.model]!.pipelines[pool.pipeline]!.partitions[pool.partition]!;
-  const name = topology.models[pool.model]!.name;
-  const range = planned.blocks ?? planned.layers;
-  const found: BundledPartition | undefined = manifest.partitions.find(
-    (part) => manifest.models[part.model]?.name === name && part.from === range?.[0] && part.to === range[1],
-  );
-  const where = `${name}, blocks ${range?.[0]} to ${range?.[1]}`;
-  if (found === undefined) faults.push(fault(`has no file for ${where}`, '/partitions'));
+function partitionWork(bundle: PooledBundle, part: PlanPart, faults: Fault[]): PoolWork {
+  const { manifest, folder, sizes } = bundle;
+  const { name, blocks, layers } = part;
+  const found = bundledFile(part, manifest);
+  const [from, end] = blocks ?? layers ?? [];
+  if (found === undefined)
+    faults.push(fault(`has no file for ${name}, blocks ${from} to ${end}`, '/partitions'));
   const { file, inputs, outputs } = found ?? { file: '', inputs: [], outputs: [] };
-  const ofModel = new Set(found && manifest.models[found.model]?.inputs.map((spec) => spec.name));
+  const own = found && manifest.models.find((model) => model.name === name);
+  const ofModel = new Set(own?.inputs.map((spec) => spec.name));
   return {
     file: join(folder, file),
     fileBytes: sizes.get(file) ?? 0,

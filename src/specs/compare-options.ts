@@ -1,5 +1,6 @@
 import type { ComparisonDocument } from '../artifacts/index.js';
 import type { JobsProgress } from '../jobs/index.js';
+import type { PlanKind } from '../plans/index.js';
 import type { SolveLimits } from './solve-limits.js';
 
 /** CompareOptions says which variants of a spec are compared, and where the comparison is written. */
@@ -28,6 +29,8 @@ export interface CompareOptions extends SolveLimits {
 /** Comparison is the result of `compareSpec`. */
 export interface Comparison {
   readonly document: ComparisonDocument;
+  /** The kind of the plans that are compared. */
+  readonly planKind: PlanKind;
   /** Whether any row missed a limit or gap that was asked for. */
   readonly limitReached: boolean;
 }

@@ -15,7 +15,7 @@ import { comparisonDocument, refuseUnknownEnding, saveComparison } from './compa
 import { withFrontier } from './frontier.js';
 import type { WrittenMix } from './mixes.js';
 import { refuseMarked } from './refuse-marked.js';
-import { SPEC_KINDS } from './spec-kind.js';
+import { PLAN_KIND, SPEC_KINDS, type SpecKind } from './spec-kind.js';
 import type { CaseAnswers, ComparedRow, ComparingOf, KindTypes } from './spec-of.js';
 import { type AnySpecTypes, specOf } from './specs.js';
 import { refusedOptions } from './taken-options.js';
@@ -32,15 +32,17 @@ export async function compareSpec(path: string, options: CompareOptions): Promis
   const { output } = options;
   if (output !== undefined) refuseUnknownEnding(output);
   if (output !== undefined) await checkWritable(output);
-  const [{ comparing, loaded }, mixes] = await everyInput<[LoadedToCompare, WrittenMix[]]>(
+  const [{ kind, comparing, loaded }, mixes] = await everyInput<[LoadedToCompare, WrittenMix[]]>(
     `compare mixes of ${path}`,
     [loadedToCompare(path), writtenMixes(options)],
   );
-  return compared(comparing, loaded, { path, mixes, options });
+  const found = await compared(comparing, loaded, { path, mixes, options });
+  return { ...found, planKind: PLAN_KIND[kind] };
 }
 
 /** LoadedToCompare is a spec, with what its kind answers. */
 interface LoadedToCompare {
+  readonly kind: SpecKind;
   readonly comparing: ComparingOf<AnySpecTypes>;
   readonly loaded: AnySpecTypes['compared'];
 }
@@ -49,7 +51,7 @@ async function loadedToCompare(path: string): Promise<LoadedToCompare> {
   const spec: Loaded<AnySpecTypes['spec']> = await loadArtifact(path, SPEC_KINDS);
   const asked = await specOf(spec.kind);
   const comparing: ComparingOf<AnySpecTypes> = await asked.comparing();
-  return { comparing, loaded: await comparing.load(spec) };
+  return { kind: spec.kind, comparing, loaded: await comparing.load(spec) };
 }
 
 interface Asked {
@@ -62,7 +64,7 @@ async function compared<T extends KindTypes>(
   comparing: ComparingOf<T>,
   loaded: T['compared'],
   { path, mixes, options }: Asked,
-): Promise<Comparison> {
+): Promise<Omit<Comparison, 'planKind'>> {
   const { output, mixFile, budget, sweeps = [] } = options;
   const named: InputPath[] = mixFile === undefined ? [] : [{ what: 'the file of mixes', path: mixFile }];
   await refuseReplacing(`compare ${path}`, outputFiles({ output }), [...loaded.read, ...named]);

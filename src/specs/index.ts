@@ -19,6 +19,6 @@ export { refuseForSeveral, solveTogether } from './several.js';
 export { type Solved, solveSpec } from './solve.js';
 export type { SolveLimits } from './solve-limits.js';
 export type { SolveOptions } from './solve-options.js';
-export type { SpecKind } from './spec-kind.js';
+export { SPEC_KINDS, type SpecKind } from './spec-kind.js';
 export type { TimingRound } from './timing-round.js';
 export type { TogetherOptions, TogetherSolved } from './together-options.js';

@@ -133,7 +133,7 @@ function refuseTogether({ baseline, explain, formulation }: SolveOptions): void 
   if (baseline === undefined) return;
   const faults = [
     ...(explain ? [fault("explains the planner's own plan, not a baseline's", option('explain'))] : []),
-    ...(formulation === 'literal' ? [fault('is not for baselines', `${option('formulation')} literal`)] : []),
+    ...(formulation === 'literal' ? [fault('is not for baselines', option('formulation', 'literal'))] : []),
   ];
   if (faults.length > 0) throw new InputError(`solve with ${option('baseline')} ${baseline}`, faults);
 }

@@ -3,18 +3,16 @@ import type {
   Emitted,
   Fault,
   FilesRead,
-  GearPlan,
   InputFile,
   InputPath,
   Loaded,
   NoPlan,
   OpenCluster,
-  PipelinePlan,
-  PooledPlan,
   Profile,
   ProfileFigures,
 } from '../artifacts/index.js';
 import type { InfeasibilityExplanation } from '../milp/index.js';
+import type { ServedPlan } from '../plans/index.js';
 import type { CompareCases } from './asked-cases.js';
 import type { CaseNames } from './case-text.js';
 import type { CompareOptions } from './compare-options.js';
@@ -28,7 +26,7 @@ import type { OptionsTaken } from './taken-options.js';
 /** KindTypes are what a kind of spec has of its own, which the skeleton hands on without looking into it. */
 export interface KindTypes {
   readonly spec: SpecKind;
-  readonly plan: PooledPlan | PipelinePlan | GearPlan;
+  readonly plan: ServedPlan;
   /** How an answer with a plan is named. */
   readonly outcome: string;
   readonly explanation: object;

@@ -36,7 +36,7 @@ export function sweepOf(
   const ranges: { [K in SweepKind]?: Range } = {};
   for (const text of texts) {
     const match = SWEEP.exec(text.trim());
-    const at = `${option('sweeps')} "${text}"`;
+    const at = option('sweeps', `"${text}"`);
     if (match === null) {
       told.push(
         fault(

@@ -34,7 +34,7 @@ export function refusedOptions(taken: Partial<OptionsTaken>, given: GivenOptions
   return (Object.entries(taken) as [KindOption, 'taken' | Refusal][]).flatMap(([name, what]) => {
     if (what === 'taken') return [];
     if (name === 'literal')
-      return given.formulation === 'literal' ? [fault(what.refused, `${option('formulation')} literal`)] : [];
+      return given.formulation === 'literal' ? [fault(what.refused, option('formulation', 'literal'))] : [];
     const value = given[name];
     return value === undefined || value === false ? [] : [fault(what.refused, option(name))];
   });

@@ -17,16 +17,24 @@ it('compareNotes() sums up a long table by how many mixes have a plan, the faste
       ? { status: 'infeasible', throughputRps: 1e6 }
       : { throughputRps: 200 - Math.abs(i - 99), costPerMillionRequests: 10 + Math.abs(i - 49), slo: '5x' },
   );
-  expect(compareNotes(document).at(-1)).toBe(
+  expect(compareNotes(document, 'pooled-plan').at(-1)).toBe(
     '150 compared: 120 with a plan; most requests/s: 200 with 100 L4, SLO 5x; least cost/million: 10.0 with 50 L4, SLO 5x',
   );
-  expect(compareNotes(rowsOf(25, () => ({ status: 'infeasible' }))).at(-1)).toBe(
-    '25 compared: 0 with a plan',
-  );
+  expect(
+    compareNotes(
+      rowsOf(25, () => ({ status: 'infeasible' })),
+      'pooled-plan',
+    ).at(-1),
+  ).toBe('25 compared: 0 with a plan');
 });
 
 it('compareNotes() adds no such line to a short table', () => {
-  expect(compareNotes(rowsOf(19, () => ({ throughputRps: 1 })))).toEqual([]);
+  expect(
+    compareNotes(
+      rowsOf(19, () => ({ throughputRps: 1 })),
+      'pooled-plan',
+    ),
+  ).toEqual([]);
 });
 
 /** lines gives the lines of a profile with these warnings. */

@@ -68,7 +68,11 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-const quoted = (name: KindOption): string => (name === 'literal' ? '`formulation` literal' : `\`${name}\``);
+/** placeOf is where a fault of an option is. */
+const placeOf = (name: KindOption): { path: string; option: string } =>
+  name === 'literal'
+    ? { path: '`formulation` literal', option: 'formulation' }
+    : { path: `\`${name}\``, option: name };
 
 describe.each(Object.entries(REFUSED))('solveSpec() of a spec, %s,', (which, { named, refused }) => {
   it.each(OPTIONS)('takes %s or says why not', async (name) => {
@@ -80,7 +84,7 @@ describe.each(Object.entries(REFUSED))('solveSpec() of a spec, %s,', (which, { n
       expect(solving.options(spec)[name]).toBe('taken');
     } else
       await expect(solveSpec(path, GIVEN[name])).rejects.toThrow(
-        new InputError(`solve ${path}${named}`, [{ path: quoted(name), message: told }]),
+        new InputError(`solve ${path}${named}`, [{ ...placeOf(name), message: told }]),
       );
   });
 
@@ -96,7 +100,7 @@ describe.each(Object.entries(REFUSED))('solveSpec() of a spec, %s,', (which, { n
     expect((error as InputError).faults).toEqual(
       asked
         .filter((name) => name !== 'explain')
-        .map((name) => ({ path: quoted(name), message: refused[name] })),
+        .map((name) => ({ ...placeOf(name), message: refused[name] })),
     );
   });
 });
@@ -110,8 +114,8 @@ describe('compareSpec()', () => {
     const asked = compareSpec(path, { gap: 0.1, hold: 0.9, sweeps: ['slo=5x'] });
     await expect(asked).rejects.toThrow(
       new InputError(`compare ${path}`, [
-        { path: '`gap`', message },
-        { path: '`hold`', message },
+        { ...placeOf('gap'), message },
+        { ...placeOf('hold'), message },
       ]),
     );
   });
@@ -121,7 +125,7 @@ describe('refuseForSeveral()', () => {
   it('tells of all options that are for one spec', () => {
     const given = Object.assign({}, ...Object.values(GIVEN)) as SolveOptions;
     const faults = ['gap', 'baseline', 'explain', 'measure', 'hold', 'literal'].map((name) => ({
-      path: quoted(name as KindOption),
+      ...placeOf(name as KindOption),
       message: 'is for one spec',
     }));
     expect(() => refuseForSeveral({ ...given })).toThrow(

@@ -66,11 +66,11 @@ async function compareSpecFile(
   options: Options,
   spec: string,
 ): Promise<ExitCode> {
-  const { compareSpec } = await import('../../specs/index.js');
+  const { compareSpec } = await import('../../api/index.js');
   const { compareNotes, compareTable } = await import('../../report/index.js');
   const { mix: mixes, sweep: sweeps, ...rest } = options;
   const shown = await progress();
-  const { document, limitReached } = await compareSpec(spec, {
+  const { document, planKind, limitReached } = await compareSpec(spec, {
     ...rest,
     output: fileOf(options.output),
     mixes,
@@ -81,8 +81,8 @@ async function compareSpecFile(
   });
   shown.stop();
   terminal.document(document);
-  await terminal.table(compareTable(document));
-  for (const note of compareNotes(document)) terminal.note(note);
+  await terminal.table(compareTable(document, planKind));
+  for (const note of compareNotes(document, planKind)) terminal.note(note);
   await terminal.artifact('comparison', options.output, document);
   if (!document.complete) return EXIT.interrupted;
   return limitReached ? EXIT.limitWithPlan : EXIT.done;

@@ -95,7 +95,7 @@ async function solveSeveral(
   options: Options,
   specs: string[],
 ): Promise<ExitCode> {
-  const { refuseForSeveral, solveTogether } = await import('../../specs/index.js');
+  const { refuseForSeveral, solveTogether } = await import('../../api/index.js');
   const { planSetParts } = await import('../../report/index.js');
   refuseForSeveral({ ...options });
   const { output, work, timeLimit, strictProfile } = options;
@@ -132,7 +132,7 @@ async function solveSpecFile(
   options: Options,
   spec: string,
 ): Promise<ExitCode> {
-  const { solveSpec } = await import('../../specs/index.js');
+  const { solveSpec } = await import('../../api/index.js');
   const { solvedParts, solvedRemarks, timingLines } = await import('../../report/index.js');
   const shown = await progress();
   const solved = await solveSpec(spec, {

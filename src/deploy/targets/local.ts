@@ -19,7 +19,7 @@ import type { Deployment, TargetOf, WrittenBundle } from './target.js';
 
 /**
  * LOCAL writes the bundle that `plan serve` runs: `manifest.json`, `plan.json`, and under `models/` one ONNX file per
- * distinct partition of a pooled plan, or per model of a pipeline plan.
+ * distinct partition of a pooled plan, or per model of another plan.
  */
 export const LOCAL: TargetOf<'local'> = { write: writeLocal };
 

@@ -7,7 +7,7 @@ export interface Deployment {
   readonly plan: ServedPlan;
   /** The plan file's bytes, which are copied as they are. */
   readonly planBytes: Uint8Array;
-  /** One entry per model of a pooled plan, or per stage of a pipeline plan, in the plan's order. */
+  /** One entry per model of a pooled plan, or per stage of another plan, in the plan's order. */
   readonly models: readonly DeployedModel[];
   readonly inputs: InputFile[];
   /** A signal that stops the writing. */

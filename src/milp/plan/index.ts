@@ -1,5 +1,5 @@
 /**
- * This folder turns columns and whole GPUs into the body of a plan, places it on servers, and compares two plans.
+ * This folder turns columns and whole GPUs into the body of a plan, and places it on servers.
  *
  * Start with `plan.ts`; `plan-model.ts` states the conditions of an integer plan.
  */

@@ -54,6 +54,7 @@ function parts({ models }: PooledPlan): PlanPart[] {
       partitions.map(({ blocks, layers, device, virtual, batch, latencyUsByBatch }, partition) => ({
         ...{ application, name, pipeline, partition, model: name, profile: application },
         ...{ device, virtual, batch, latencyUsByBatch },
+        bundled: { among: 'partitions', model: name, range: blocks ?? layers },
         ...(blocks === undefined ? {} : { blocks }),
         ...(layers === undefined ? {} : { layers }),
       })),

@@ -17,6 +17,7 @@ export function stageParts({ name, stages }: StagedPlan): PlanPart[] {
     return {
       ...{ application: 0, name, pipeline: 0, partition, stage: stage.name, model, profile: model },
       ...{ device, virtual, batch, latencyUsByBatch },
+      bundled: { among: 'stages', stage: stage.name },
       ...(latencyQuantile === undefined ? {} : { latencyQuantile }),
     };
   });

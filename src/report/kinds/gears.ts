@@ -29,7 +29,6 @@ export const GEARS: KindReport<'gear-plan'> = {
     windows: [cascadeWindowTable],
   },
   compared: {
-    isOwn: ({ accuracy }) => accuracy !== undefined,
     merit: [
       { head: 'accuracy', wanted: always, cell: ({ accuracy }) => accuracyText(accuracy) },
       {

@@ -1,4 +1,4 @@
-import type { CompareRow, PlanDifference, SimulationReport } from '../../artifacts/index.js';
+import type { PlanDifference, SimulationReport } from '../../artifacts/index.js';
 import type { GearExplanation } from '../../gearplan/index.js';
 import type { PipelineExplanation } from '../../inferline/index.js';
 import type { PlanExplanation } from '../../milp/index.js';
@@ -45,8 +45,6 @@ export interface SimulatedKind {
 
 /** ComparedKind is what only comparisons of specs of a kind have. */
 export interface ComparedKind {
-  /** `isOwn` tells a row with a plan of the kind by a figure that no other kind has. */
-  readonly isOwn: (row: CompareRow) => boolean;
   /** The columns that say how good a plan is, how its requests fare, and how much of the devices it uses. */
   readonly merit: readonly CompareColumn[];
   readonly service: readonly CompareColumn[];

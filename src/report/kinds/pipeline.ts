@@ -15,7 +15,6 @@ export const PIPELINE: KindReport<'pipeline-plan'> = {
   differences: [stageDiffTable],
   simulated: { lines: () => [], tables: [], windows: [] },
   compared: {
-    isOwn: ({ attainment }) => attainment !== undefined,
     merit: [THROUGHPUT],
     service: [
       {

@@ -26,7 +26,6 @@ export const POOLED: KindReport<'pooled-plan'> = {
   differences: [pipelineDiffTable],
   simulated: { lines: () => [], tables: [], windows: [] },
   compared: {
-    isOwn: ({ utilisation }) => utilisation !== undefined,
     merit: [THROUGHPUT],
     service: [],
     use: [

@@ -9,7 +9,10 @@ const NONE = SHARED_NONE;
  */
 export type QueueOrder = { kind: 'fifo' } | { kind: 'deadline' };
 
-/** RANKS ranks a task under each order: it is served before tasks that rank higher. */
+/**
+ * RANKS ranks a task under each order: it is served before tasks that rank higher. A task is ranked when it comes and keeps
+ * its rank, so that an order which changes with the load needs queues that are ordered anew.
+ */
 export const RANKS: { readonly [K in QueueOrder['kind']]: (requests: Requests, task: number) => number } = {
   fifo: (requests, task) => requests.queuedAt(task),
   deadline: (requests, task) => requests.deadlineOfTask(task),

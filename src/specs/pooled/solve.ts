@@ -171,7 +171,7 @@ function refuseWithHold({ baseline, explain, formulation, hold }: SolveOptions):
       : [fault(`is not for ${asked}: it is planned as it is`, option('baseline'))]),
     ...(explain ? [fault(`is not for ${asked}: it explains a plan of one margin`, option('explain'))] : []),
     ...(formulation === 'literal'
-      ? [fault(`is not for ${asked}: it is too slow to be searched`, `${option('formulation')} literal`)]
+      ? [fault(`is not for ${asked}: it is too slow to be searched`, option('formulation', 'literal'))]
       : []),
   ];
   if (faults.length > 0) throw new InputError('search for the plan that holds most', faults);
