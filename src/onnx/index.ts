@@ -26,7 +26,9 @@ export {
 } from './batch/index.js';
 export {
   type Cut,
+  type CutFault,
   cutFault,
+  cutFaultText,
   cutsOf,
   type Extracted,
   type ExtractedPieces,
@@ -45,7 +47,8 @@ export {
   peakBytes,
   probeTensors,
   type SentBytes,
-  tensorFaults,
+  type TensorFault,
+  tensorFaultText,
 } from './cut/index.js';
 export type { ExternalCopy, Weight } from './read/index.js';
 export {

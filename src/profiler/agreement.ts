@@ -106,7 +106,11 @@ export function batchingOf(first: TensorData, second: TensorData, both: TensorDa
 /** batchingOfShapes gives the one batching that shapes allow. `mixed` is certain; values must confirm the others. */
 export function batchingOfShapes({ first, second, both }: Seen<Shaped>): Batching {
   if (first.dims.join() !== second.dims.join())
-    return { kind: 'mixed', why: `its size depends on the data (${shown(first)} and ${shown(second)})` };
+    return {
+      kind: 'mixed',
+      why: `its size depends on the data (${shown(first)} and ${shown(second)})`,
+      dataSized: true,
+    };
   if (first.dims.join() === both.dims.join()) return { kind: 'common' };
   const grown = both.dims.flatMap((dim, axis) => (dim === first.dims[axis] ? [] : [axis]));
   const [axis] = grown;

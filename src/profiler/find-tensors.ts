@@ -149,6 +149,7 @@ function batchingAsShaped({ first, second, both }: Shapes): Batching {
   return {
     kind: 'mixed',
     why: `its size depends on the data ([${first.dims.join(', ')}] and [${second.dims.join(', ')}])`,
+    dataSized: true,
   };
 }
 

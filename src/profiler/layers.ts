@@ -1,7 +1,15 @@
-import type { Boundary, ProfiledLayer, TensorSpec } from '../artifacts/index.js';
+import type { Boundary, TensorSpec } from '../artifacts/index.js';
 import { dtypeInfo, elementCount } from '../execution/index.js';
-import { type Cut, cutFault, cutsOf, type OnnxModel, type TensorType } from '../onnx/index.js';
-import type { PreparedModel, TensorFinding } from './types.js';
+import {
+  type Cut,
+  type CutFault,
+  cutFault,
+  cutFaultText,
+  cutsOf,
+  type OnnxModel,
+  type TensorType,
+} from '../onnx/index.js';
+import type { PreparedLayers, PreparedModel, TensorFinding } from './types.js';
 
 interface Known {
   readonly types: ReadonlyMap<string, TensorType>;
@@ -33,19 +41,29 @@ export function measuredCuts(
  * or common to all of them (`batchingOf`). At a fixed batch, a cut is valid when no size depends on the data. The last
  * layer's bytes are those of the outputs.
  */
-export function layersOf(model: OnnxModel, cuts: readonly Cut[], known: Known): ProfiledLayer[] {
+export function layersOf(model: OnnxModel, cuts: readonly Cut[], known: Known): PreparedLayers {
   const ends = endsOf(model);
   const lastServed = lastServedOf(model, known.tensors);
-  return model.graph.nodes.map(({ name, op, weightBytes }, index) => {
-    const cut = cuts[index] ?? { position: index + 1, tensors: [...ends.outputs] };
-    const isLast = index === model.graph.nodes.length - 1;
-    const noCut = isLast ? undefined : index >= lastServed ? NOTHING_SERVED : whyNot(model, cut, known);
-    const bytes = sentBytes(specsOf(cut.tensors, known.tensors), { ...known, ends: ends.all });
-    return { name, op, ...(noCut === undefined ? { cutBytes: bytes } : { noCut }), weightBytes };
+  const crossing = model.graph.nodes.map(
+    (_, index) => cuts[index] ?? { position: index + 1, tensors: [...ends.outputs] },
+  );
+  const cutFaults = crossing.map((cut, index) => {
+    const isLast = index === crossing.length - 1;
+    return isLast ? undefined : index >= lastServed ? NOTHING_SERVED : faultOf(model, cut, known);
   });
+  const layers = model.graph.nodes.map(({ name, op, weightBytes }, index) => {
+    const [cut, fault] = [crossing[index]!, cutFaults[index]];
+    const bytes = sentBytes(specsOf(cut.tensors, known.tensors), { ...known, ends: ends.all });
+    const sent = fault === undefined ? { cutBytes: bytes } : { noCut: cutFaultText(fault) };
+    return { name, op, ...sent, weightBytes };
+  });
+  return Object.assign(layers, { cutFaults });
 }
 
-const NOTHING_SERVED = 'nothing after it gives an output that is a tensor';
+const NOTHING_SERVED: CutFault = {
+  kind: 'no-place',
+  why: 'nothing after it gives an output that is a tensor',
+};
 
 /** lastServedOf gives the index of the last node that makes an output that is a tensor. */
 function lastServedOf({ graph }: OnnxModel, tensors: ReadonlyMap<string, TensorFinding>): number {
@@ -66,11 +84,12 @@ export function crossingSpecs(
   return specsOf(cuts[position - 1]?.tensors ?? model.graph.outputs.map(({ name }) => name), tensors);
 }
 
-function whyNot(model: OnnxModel, cut: Cut, { types, tensors }: Known): string | undefined {
+function faultOf(model: OnnxModel, cut: Cut, { types, tensors }: Known): CutFault | undefined {
   const mixing = (name: string) => {
     const finding = tensors.get(name);
-    const mixes = finding?.kind === 'tensor' && finding.batching.kind === 'mixed';
-    return mixes ? `cannot be sent: ${finding.batching.why}` : undefined;
+    if (finding?.kind !== 'tensor' || finding.batching.kind !== 'mixed') return undefined;
+    const { why, dataSized } = finding.batching;
+    return { why: `cannot be sent: ${why}`, code: dataSized ? ('size' as const) : ('batch' as const) };
   };
   return cutFault(model, cut, { types, whyNot: mixing });
 }

@@ -1,6 +1,6 @@
 import type { Boundary, DataFile, DimValues, ProfiledLayer, TensorSpec } from '../artifacts/index.js';
 import type { Device, NamedDevice, StartExecutor, Tensors } from '../execution/index.js';
-import type { Cut, MeasuredShapes, OnnxModel, TensorType } from '../onnx/index.js';
+import type { Cut, CutFault, MeasuredShapes, OnnxModel, TensorType } from '../onnx/index.js';
 import type { PartitionMethod } from '../partition/index.js';
 import type { Source } from './source.js';
 
@@ -71,9 +71,15 @@ export interface PreparedModel {
   readonly types: ReadonlyMap<string, TensorType>;
   /** What crosses after each layer but the last, whether the model can be cut there or not. */
   readonly cuts: readonly Cut[];
-  readonly layers: readonly ProfiledLayer[];
+  readonly layers: PreparedLayers;
   /** Values of the model's inputs for one request (a whole run, where the batch is fixed). */
   readonly request: Tensors;
+}
+
+/** PreparedLayers are a model's layers as profiles have them, which say in words alone where it cannot be cut. */
+export interface PreparedLayers extends ReadonlyArray<ProfiledLayer> {
+  /** Why the model cannot be cut after each layer; undefined where it can, and after the last. */
+  readonly cutFaults: readonly (CutFault | undefined)[];
 }
 
 /** TensorFinding is what a run of the model showed about a tensor. */
@@ -98,6 +104,8 @@ export type Batching =
       readonly difference?: number;
       /** The axis that grows with the batch, where one does. */
       readonly grows?: number;
+      /** Present where the tensor's size depends on the data. */
+      readonly dataSized?: true;
     };
 
 /**

@@ -186,7 +186,16 @@ test('a cut is refused where the size of a crossing tensor depends on the data',
   expect(why[3]).toMatch(/"sum", made by .*: it has no batch axis/);
   // It is 0 for any request, which no rule knows.
   expect(why[4]).toMatch(/"zero", made by Sub_4 .*: it is made of the rows of a batch and has no batch axis/);
+  expect(codesOf(prepared.layers)).toEqual([[], ['size'], ['size'], ['batch'], ['batch'], []]);
+  const alone = await prepareModel(path, { device: CPU });
+  expect(alone.fixedBatch).toBe(1);
+  expect(codesOf(alone.layers)).toEqual([[], ['size'], ['size'], [], [], []]);
 });
+
+/** codesOf gives what stands in the way of each tensor that cannot cross, by layer. */
+function codesOf({ cutFaults }: PreparedModel['layers']): string[][] {
+  return cutFaults.map((fault) => (fault?.kind === 'tensors' ? fault.tensors.map(({ code }) => code) : []));
+}
 
 test('an abort ends the preparation with the signal’s reason', async () => {
   const reason = new Error('enough');

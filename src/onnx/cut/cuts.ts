@@ -63,8 +63,30 @@ interface CrossingRules {
   /** Types of crossing tensors as measured; where one is missing, the file's own declaration counts. */
   readonly types: ReadonlyMap<string, TensorType>;
   /** Says why a tensor of a type that can be sent still cannot cross. */
-  readonly whyNot?: (tensor: string) => string | undefined;
+  readonly whyNot?: (tensor: string) => CrossingFault | undefined;
 }
+
+/** CrossingFault says why a tensor cannot cross a cut. */
+interface CrossingFault {
+  readonly why: string;
+  /** What stands in the way: its type, its size, which depends on the data, or how it joins with others of a batch. */
+  readonly code: 'type' | 'size' | 'batch';
+}
+
+/** TensorFault says which tensor cannot cross a cut, and why. */
+export interface TensorFault extends CrossingFault {
+  readonly name: string;
+  /** Where it comes from and where it is last needed. */
+  readonly way: string;
+}
+
+/**
+ * CutFault says why a cut is not valid: no place to cut is there (the cut is the same as another, or nothing is left to
+ * compute), or tensors cannot cross it.
+ */
+export type CutFault =
+  | { readonly kind: 'no-place'; readonly why: string }
+  | { readonly kind: 'tensors'; readonly tensors: readonly TensorFault[] };
 
 /** The reason why a cut after a node that is not work of its own is not listed twice. */
 const SAME = 'so the cut is the same as an earlier one';
@@ -78,30 +100,41 @@ export function cutFault(
   model: OnnxModel,
   cut: Cut,
   { types, whyNot = () => undefined }: CrossingRules,
-): string | undefined {
+): CutFault | undefined {
   const works = workingNodes(model);
   if (!(Number.isInteger(cut.position) && cut.position >= 1 && cut.position < works.length))
-    return `there is no cut ${cut.position}; cuts are 1 to ${works.length - 1}`;
+    return noPlace(`there is no cut ${cut.position}; cuts are 1 to ${works.length - 1}`);
   if (works[cut.position - 1] !== true)
-    return `the node before it is constant or its result is not used, ${SAME}`;
-  if (!works.includes(true, cut.position)) return 'nothing is left to compute after it';
-  if (cut.tensors.length === 0) return 'nothing crosses it';
-  const faults = cut.tensors.flatMap((name) => {
-    const why = crossingFault(model, name, types) ?? whyNot(name);
-    return why === undefined ? [] : [{ name, why }];
+    return noPlace(`the node before it is constant or its result is not used, ${SAME}`);
+  if (!works.includes(true, cut.position)) return noPlace('nothing is left to compute after it');
+  if (cut.tensors.length === 0) return noPlace('nothing crosses it');
+  const tensors = cut.tensors.flatMap((name) => {
+    const fault = crossingFault(model, name, types) ?? whyNot(name);
+    return fault === undefined ? [] : [{ name, way: wayOf(model, name), ...fault }];
   });
-  if (faults.length === 0) return undefined;
-  if (faults.every(({ name }) => cut.repeated?.includes(name)))
-    return `the node before it is repeated where its result is needed, ${SAME}`;
-  return faults.map(({ name, why }) => `${quoted(name)}, ${wayOf(model, name)}, ${why}`).join('; ');
+  if (tensors.length === 0) return undefined;
+  if (tensors.every(({ name }) => cut.repeated?.includes(name)))
+    return noPlace(`the node before it is repeated where its result is needed, ${SAME}`);
+  return { kind: 'tensors', tensors };
 }
 
-/**
- * tensorFaults gives the reasons of `cutFault` one by one, each about a tensor that cannot cross. It gives none for a
- * reason that means that no place to cut is missing: the cut is the same as another, or nothing is left to compute.
- */
-export function tensorFaults(reason: string): string[] {
-  return reason.startsWith('"') ? reason.split(/; (?=")/) : [];
+function noPlace(why: string): CutFault {
+  return { kind: 'no-place', why };
+}
+
+/** cutFaultText says a cut's fault to a person. */
+export function cutFaultText(fault: CutFault): string {
+  switch (fault.kind) {
+    case 'no-place':
+      return fault.why;
+    case 'tensors':
+      return fault.tensors.map(tensorFaultText).join('; ');
+  }
+}
+
+/** tensorFaultText says a tensor's fault to a person. */
+export function tensorFaultText({ name, way, why }: TensorFault): string {
+  return `${quoted(name)}, ${way}, ${why}`;
 }
 
 /** usersOf names the nodes that make tensors and those that use them last. */
@@ -125,12 +158,13 @@ function crossingFault(
   model: OnnxModel,
   name: string,
   types: ReadonlyMap<string, TensorType>,
-): string | undefined {
+): CrossingFault | undefined {
   const type = typeOf(model, name, types);
-  if (type === undefined) return 'is of a type that is not known';
-  if (type.kind !== 'tensor') return `is ${article(type.kind)}, which cannot be sent`;
-  if (!travels(type.dtype)) return `is ${type.dtype}, which cannot be sent; ${travellingTypes()} can`;
-  return undefined;
+  const code = 'type';
+  if (type === undefined) return { why: 'is of a type that is not known', code };
+  if (type.kind !== 'tensor') return { why: `is ${article(type.kind)}, which cannot be sent`, code };
+  if (travels(type.dtype)) return undefined;
+  return { why: `is ${type.dtype}, which cannot be sent; ${travellingTypes()} can`, code };
 }
 
 function article(kind: string): string {

@@ -4,7 +4,15 @@
  */
 
 export type { SentBytes } from './crossing.js';
-export { type Cut, cutFault, cutsOf, tensorFaults } from './cuts.js';
+export {
+  type Cut,
+  type CutFault,
+  cutFault,
+  cutFaultText,
+  cutsOf,
+  type TensorFault,
+  tensorFaultText,
+} from './cuts.js';
 export {
   type Extracted,
   type ExtractedPieces,

@@ -2,10 +2,11 @@ import { describe, expect, it } from 'vitest';
 import {
   type Cut,
   cutFault,
+  cutFaultText,
   cutsOf,
   readModel,
   type TensorType,
-  tensorFaults,
+  tensorFaultText,
 } from '../../../src/onnx/index.js';
 import * as w from '../writer.js';
 
@@ -50,16 +51,22 @@ describe('cutsOf()', () => {
   });
 });
 
+/** faultText gives the words of a cut's fault. */
+function faultText(...asked: Parameters<typeof cutFault>): string | undefined {
+  const fault = cutFault(...asked);
+  return fault && cutFaultText(fault);
+}
+
 describe('cutFault()', () => {
   it('knows the existing cuts by number', () => {
-    const why = (position: number) => cutFault(line, { position, tensors: ['a'] }, { types: known });
+    const why = (position: number) => faultText(line, { position, tensors: ['a'] }, { types: known });
     for (const position of [0, -1, 3, 4, 1.5, Number.NaN])
       expect(why(position)).toBe(`there is no cut ${position}; cuts are 1 to 2`);
     for (const position of [1, 2]) expect(why(position)).toBeUndefined();
   });
 
   it('refuses a cut that no tensor crosses', () => {
-    expect(cutFault(line, { position: 1, tensors: [] }, { types: known })).toBe('nothing crosses it');
+    expect(faultText(line, { position: 1, tensors: [] }, { types: known })).toBe('nothing crosses it');
   });
 
   it('refuses a cut after work that no output needs, even if an output is made after it', () => {
@@ -72,7 +79,7 @@ describe('cutFault()', () => {
       ],
     });
     const why = cutsOf(model).map((cut) =>
-      cutFault(model, cut, { types: new Map([...known, ['left', F4]]) }),
+      faultText(model, cut, { types: new Map([...known, ['left', F4]]) }),
     );
     expect(why.map((fault) => fault?.slice(0, 31))).toEqual([
       undefined,
@@ -89,7 +96,7 @@ describe('cutFault()', () => {
         w.node('Neg', ['a'], ['over']),
       ],
     });
-    expect(cutsOf(model).map((cut) => cutFault(model, cut, { types: known }))).toEqual([
+    expect(cutsOf(model).map((cut) => faultText(model, cut, { types: known }))).toEqual([
       undefined,
       'nothing is left to compute after it',
     ]);
@@ -101,7 +108,12 @@ describe('cutFault()', () => {
       values: [ofKind('a', 4), ofKind('b', 5), ofKind('c', 7), ofKind('d', 8), ofKind('e', 9)],
     });
     const cut = cutsOf(model)[0] as Cut;
-    expect(tensorFaults(cutFault(model, cut, { types: new Map() })!)).toEqual([
+    const fault = cutFault(model, cut, { types: new Map() });
+    const tensors = fault?.kind === 'tensors' ? fault.tensors : [];
+    expect(tensors.map(({ name, code }) => [name, code])).toEqual(
+      [...'abcdef'].map((name) => [name, 'type']),
+    );
+    expect(tensors.map(tensorFaultText)).toEqual([
       '"a", made by Op_0 and last used by Op_1, is a sequence, which cannot be sent',
       '"b", made by Op_0 and last used by Op_1, is a map, which cannot be sent',
       '"c", made by Op_0 and last used by Op_1, is an opaque, which cannot be sent',
@@ -119,7 +131,7 @@ describe('cutFault()', () => {
         inputs: [x, w.value('z', string, [1])],
         ...parts,
       });
-      return cutFault(model, cutsOf(model)[0] as Cut, { types });
+      return faultText(model, cutsOf(model)[0] as Cut, { types });
     };
     const strings = ', which cannot be sent; ';
     const ofZ = `"z", an input and last used by Op_1, is string${strings}`;
