@@ -1,6 +1,5 @@
 import { hostname, platform, release } from 'node:os';
 import {
-  cellName,
   type DeviceProfile,
   emittedHead,
   figureName,
@@ -8,7 +7,6 @@ import {
   type Measurement,
   type Profile,
   type ProfiledBlock,
-  sameFigure,
   type UnfitFigure,
   type UnfitFigures,
   unfitFigures,
@@ -28,13 +26,18 @@ import {
   unfitness,
 } from './statistics.js';
 import type { PreparedModel } from './types.js';
-
-/** Group is a virtual size and a batch size of a class, the cells of which are measured together. */
-export interface Group {
-  readonly className: string;
-  readonly virtual: number;
-  readonly batch: number;
-}
+import {
+  areAmong,
+  type Group,
+  groupName,
+  isTakenBack,
+  ofGroup,
+  ofLayers,
+  type Subject,
+  subjectName,
+  type Warning,
+  warningRead,
+} from './warnings.js';
 
 /** Beginning holds the start of a ledger. */
 interface Beginning {
@@ -52,7 +55,7 @@ export class Ledger {
   readonly #shares = new Map<string, readonly number[]>();
   /** The groups for whose figures there is room. */
   readonly #opened: Group[] = [];
-  #warnings: string[];
+  #warnings: readonly Warning[];
   /** Which figures are unfit, each entry with its warning. */
   #unfit: readonly UnfitFigures[];
 
@@ -61,8 +64,12 @@ export class Ledger {
     private readonly campaign: Campaign,
     { blocks, partition, resume, date }: Beginning,
   ) {
-    this.#warnings = [...(resume?.measurement?.warnings ?? [])];
     this.#unfit = resume === undefined ? [] : unfitFigures(resume);
+    const said = resume?.measurement?.warnings ?? [];
+    const subjects = new Map(
+      said.length === 0 ? [] : subjectsOf(campaign, blocks.length).map((one) => [subjectName(one), one]),
+    );
+    this.#warnings = said.map((text) => warningRead(text, this.#unfit, subjects));
     const cut = resume === undefined ? partition : resume.measurement?.partition;
     const asked = cut === undefined ? {} : { partition: cut };
     const { inputs: _inputs, ...head } = emittedHead('profile', []);
@@ -86,25 +93,16 @@ export class Ledger {
     return this.#profile.blocks;
   }
 
-  warn(message: string): void {
-    if (!this.#warnings.includes(message)) this.#warnings.push(message);
-  }
-
-  /** Takes back the warnings with this beginning, because their figures have been measured again. */
-  #unwarn(beginning: string): void {
-    this.#warnings = this.#warnings.filter((warning) => !warning.startsWith(beginning));
+  warn(warning: Warning): void {
+    if (this.#warnings.every(({ text }) => text !== warning.text))
+      this.#warnings = [...this.#warnings, warning];
   }
 
   /** Takes back the warnings about a group's figures that are measured again; a line about others too stays. */
   #unwarnGroup(group: Group, ids: readonly Timed['id'][]): void {
     const again = ids.map((id) => this.#figureOf(id));
-    const isAgain = (figure: UnfitFigure): boolean => again.some((one) => sameFigure(one, figure));
-    this.#unfit = this.#unfit.filter((one) => !(isOf(one, group) && one.figures.every(isAgain)));
-    const stays = new Set(this.#unfit.map(({ warning }) => warning));
-    for (const figure of again) this.#unwarn(`${groupName(group)} ${figureName(figure)} `);
-    this.#warnings = this.#warnings.filter(
-      (warning) => stays.has(warning) || !warning.startsWith(`${groupName(group)}: `),
-    );
+    this.#unfit = this.#unfit.filter((one) => !(isOf(one, group) && areAmong(one.figures, again)));
+    this.#warnings = this.#warnings.filter((warning) => !isTakenBack(warning, group, again));
   }
 
   /** Makes room for a class's figures: each is null until it is measured. */
@@ -165,7 +163,9 @@ export class Ledger {
 
   /** Notes the layers' times of a class at a batch size, in any unit: they are scaled to the whole model's latency. */
   shares(className: string, batch: number, layerUs: readonly number[]): void {
-    this.#unwarn(`${layersName(className)} `);
+    this.#warnings = this.#warnings.filter(
+      ({ about }) => !(about?.kind === 'layers' && about.className === className),
+    );
     const total = layerUs.reduce((a, b) => a + b, 0);
     if (total > 0)
       this.#shares.set(
@@ -206,11 +206,12 @@ export class Ledger {
     }
     const lines = this.#unfitLines(group, unfit, timed.length);
     this.#unfit = [...this.#unfit, ...lines];
-    const warnings = lines.map(({ warning }) => warning);
+    const warnings = lines.map(({ warning: text, figures }) => ({ text, about: ofGroup(group, ...figures) }));
     const why = disagreement(figuresAt(device, group));
-    if (why !== undefined) warnings.push(`${groupName(group)}: ${why}`);
+    const about = ofGroup(group);
+    if (why !== undefined) warnings.push({ text: `${subjectName(about)} ${why}`, about });
     for (const warning of warnings) this.warn(warning);
-    return warnings;
+    return warnings.map(({ text }) => text);
   }
 
   /** Says of which part a figure is: a block, a pair of blocks or the whole model. */
@@ -266,30 +267,36 @@ export class Ledger {
       blockSumOverWhole: overWholes(devices, sumOverWhole),
       ...(this.blocks.length < 3 ? {} : { predictedOverWhole: overWholes(devices, predictedOverWhole) }),
       ...(this.#unfit.length > 0 ? { unfit: [...this.#unfit] } : {}),
-      ...(this.#warnings.length > 0 ? { warnings: this.#warnings } : {}),
+      ...(this.#warnings.length > 0 ? { warnings: this.#warnings.map(({ text }) => text) } : {}),
     };
     return { ...this.#profile, measurement };
   }
 }
 
-/** layersName names the layers of a class in warnings. */
-export function layersName(className: string): string {
-  return `layers of ${className}`;
+/** groupsOf lists the groups of a class in a campaign. */
+export function groupsOf(campaign: Campaign, className: string): Group[] {
+  return campaign
+    .virtualSizesOf(className)
+    .flatMap((virtual) => campaign.batchSizes.map((batch) => ({ className, virtual, batch })));
 }
 
-/** wholeName names the whole model of a group in warnings. */
-export function wholeName(group: Group): string {
-  return `${groupName(group)} whole model`;
+/** subjectsOf lists what the warnings of a campaign can be about, of a model with this many blocks. */
+function subjectsOf(campaign: Campaign, blocks: number): Subject[] {
+  const figures: UnfitFigure[] = [{ part: 'whole' }];
+  for (let block = 0; block < blocks; block++)
+    figures.push({ part: 'block', block }, { part: 'pair', block });
+  return campaign.devices.flatMap(({ className }) => [
+    ofLayers(className),
+    ...groupsOf(campaign, className).flatMap((group) => [
+      ofGroup(group),
+      ...figures.map((figure) => ofGroup(group, figure)),
+    ]),
+  ]);
 }
 
 interface Unfit {
   readonly id: Timed['id'];
   readonly why: string;
-}
-
-/** groupName names a group in warnings. */
-export function groupName(group: Group): string {
-  return cellName(group);
 }
 
 function describeModel(prepared: PreparedModel): Profile['model'] {

@@ -1,13 +1,13 @@
 import type { MemoryGuard } from '../execution/index.js';
 import { peakBytes } from '../onnx/index.js';
 import type { BlockFeeds, BlockFile } from './block-files.js';
-import type { Group } from './ledger.js';
 import { type GroupOptions, measureGroup, type Timed, type TimedPart } from './measure-group.js';
 import { measuredBytes } from './memory-need.js';
 import { batchOf, requestsOf } from './requests.js';
 import { type Need, stepsOf } from './rotations.js';
 import type { OneStand } from './stand.js';
 import type { Limits, PreparedModel } from './types.js';
+import type { Group } from './warnings.js';
 
 /**
  * The memory of a session for the tensors it makes is estimated as this many times the most bytes of them that live at

@@ -13,7 +13,7 @@ import { blocksAt, endsOfProfile } from './blocks.js';
 import { type Campaign, campaignOf } from './campaign.js';
 import { Checkpoints } from './checkpoints.js';
 import { sessionLayerTimes } from './layer-times.js';
-import { type Available, type Group, groupName, Ledger, layersName, wholeName } from './ledger.js';
+import { type Available, groupsOf, Ledger } from './ledger.js';
 import type { TimedPart } from './measure-group.js';
 import { measureInSteps } from './measure-steps.js';
 import { MEMORY_ADVICE, measuredBytes, memoryShortage } from './memory-need.js';
@@ -25,6 +25,15 @@ import { ScratchExecutors } from './scratch-executors.js';
 import { withScratch, writeData, writeModel } from './source.js';
 import { OneStand } from './stand.js';
 import type { Cells, PreparedModel, ProfileOptions } from './types.js';
+import {
+  type Group,
+  groupName,
+  ofGroup,
+  ofLayers,
+  type Subject,
+  subjectName,
+  type Warning,
+} from './warnings.js';
 
 /**
  * profileModel measures a model's layers and blocks on every device, batch size and virtual size.
@@ -94,6 +103,8 @@ interface Setting {
   readonly scratch: ScratchExecutors;
 }
 
+const NOT_MEASURED = 'could not be measured';
+
 const ABORTED_GRACE_MS = 200;
 /** A process that timed a model of more bytes ends at once, because its allocator keeps most of what it took. */
 const LARGE_BYTES = 64 * 2 ** 20;
@@ -101,7 +112,7 @@ const LARGE_BYTES = 64 * 2 ** 20;
 /** ProfileRun is one call of `profileModel`. */
 class ProfileRun {
   readonly #layerUs = new Map<string, Map<number, readonly number[]>>();
-  readonly #failures: string[] = [];
+  readonly #failures: Warning[] = [];
   /** Notes for a person, besides failures. */
   readonly #remarks: string[] = [];
   /** The groups at which memory ran out. */
@@ -132,7 +143,7 @@ class ProfileRun {
     const missing = missingCuts(prepared.layers);
     if (missing !== undefined) this.#remarks.push(missing);
     for (const name of unservedOutputs(prepared))
-      ledger.warn(`output ${name} is not a tensor: it is neither measured nor served`);
+      ledger.warn({ text: `output ${name} is not a tensor: it is neither measured nor served` });
     const checkpoints = new Checkpoints(options.onCheckpoint, () => this.#currentProfile(ledger));
     try {
       await this.#measure({ ledger, checkpoints }, ends);
@@ -147,7 +158,8 @@ class ProfileRun {
 
   /** Gives the profile as it stands, with all remarks and failures. */
   #currentProfile(ledger: Ledger): Profile {
-    for (const message of [...this.#remarks, ...this.#failures]) ledger.warn(message);
+    for (const text of this.#remarks) ledger.warn({ text });
+    for (const failure of this.#failures) ledger.warn(failure);
     return ledger.profile();
   }
 
@@ -162,7 +174,7 @@ class ProfileRun {
   }
 
   #errorOfFailures(task: string): InputError {
-    const faults = this.#failures.map((why) => fault(why));
+    const faults = this.#failures.map(({ text }) => fault(text));
     return new InputError(task, faults, this.#outOfMemory ? MEMORY_ADVICE : undefined);
   }
 
@@ -201,7 +213,7 @@ class ProfileRun {
         this.#layerUs.set(className, known.set(batch, times.layerUs));
       }
     } catch (error) {
-      this.#leaveOut(error, layersName(className));
+      this.#leaveOut(error, ofLayers(className));
     } finally {
       if (prepared.model.bytes.length > LARGE_BYTES) await scratch.close();
     }
@@ -269,7 +281,7 @@ class ProfileRun {
     const why = this.#shortage(group);
     if (why === undefined) return true;
     this.#outOfMemory = true;
-    this.#reportFailure(`${groupName(group)}: not measured: ${why}`);
+    this.#reportFailure(ofGroup(group), `not measured: ${why}`);
     return false;
   }
 
@@ -317,24 +329,24 @@ class ProfileRun {
   #leaveGroupOut(error: unknown, group: Group): void {
     const outOfMemory = error instanceof OutOfMemoryError;
     if (outOfMemory) this.#tooLarge.push(group);
-    this.#leaveOut(error, outOfMemory ? `${groupName(group)}: it` : wholeName(group));
+    if (outOfMemory) this.#leaveOut(error, ofGroup(group), `it ${NOT_MEASURED}`);
+    else this.#leaveOut(error, ofGroup(group, { part: 'whole' }));
   }
 
   /** A measurement that ONNX Runtime could not make leaves a gap and a warning; any other error is thrown. */
-  #leaveOut(error: unknown, what: string): void {
+  #leaveOut(error: unknown, about: Subject, said = NOT_MEASURED): void {
     const { signal } = this.at.options;
     if (signal?.aborted) throw signal.reason;
     if (!(error instanceof ExecutionError)) throw error;
     const outOfMemory = error instanceof OutOfMemoryError;
     this.#outOfMemory ||= outOfMemory;
-    this.#reportFailure(
-      `${what} could not be measured: ${firstLine(outOfMemory ? error.why : error.message)}`,
-    );
+    this.#reportFailure(about, `${said}: ${firstLine(outOfMemory ? error.why : error.message)}`);
   }
 
-  #reportFailure(message: string): void {
-    this.#failures.push(message);
-    this.at.options.onProgress?.({ kind: 'warning', message });
+  #reportFailure(about: Subject, said: string): void {
+    const text = `${subjectName(about)} ${said}`;
+    this.#failures.push({ text, about });
+    this.at.options.onProgress?.({ kind: 'warning', message: text });
   }
 }
 
@@ -353,10 +365,4 @@ interface Work extends Books {
 /** cellsOf lists the cells of a group to measure: the blocks and pairs that are missing, and the whole model. */
 function cellsOf(ledger: Ledger, group: Group): Cells {
   return { ...group, count: ledger.missing(group).length + 1 };
-}
-
-function groupsOf(campaign: Campaign, className: string): Group[] {
-  return campaign
-    .virtualSizesOf(className)
-    .flatMap((virtual) => campaign.batchSizes.map((batch) => ({ className, virtual, batch })));
 }

@@ -1,6 +1,5 @@
 import { MemoryGuard, type NamedDevice } from '../execution/index.js';
 import { BlockFeeds, type NodeSpan, writeSpanFiles } from './block-files.js';
-import type { Group } from './ledger.js';
 import type { TimedPart } from './measure-group.js';
 import { measureInSteps } from './measure-steps.js';
 import { tellingFailures } from './memory-need.js';
@@ -9,6 +8,7 @@ import { withScratch, writeData, writeModel } from './source.js';
 import { OneStand } from './stand.js';
 import { durationsOf, figureOf } from './statistics.js';
 import { DEFAULT_LIMITS, type Limits, type PreparedModel } from './types.js';
+import type { Group } from './warnings.js';
 
 /** TimeSpansOptions says where spans are timed. */
 export interface TimeSpansOptions {

@@ -132,6 +132,18 @@ test('record() reports all unfit figures of a group in one line, until all of th
   expect(made.profile().measurement?.warnings).toBeUndefined();
 });
 
+test('record() keeps a line of a resumed profile about several figures until all of them are measured again', () => {
+  const few = (id: Timed['id']): Timed => ({ id, runs: runs(3, 2000), loadMs: 1 });
+  const before = ledger();
+  const [all] = before.record(GROUP, [timed('whole', 4000), few(0), few(1)]);
+  expect(all).toMatch(/^cpu 1\/1 batch 4: 2 of 3 figures are unfit \(block 0, block 1\)/);
+  const made = ledger(before.profile());
+  made.record(GROUP, [timed('whole', 4000), timed(0, 2000)]);
+  expect(made.profile().measurement?.warnings).toEqual([all]);
+  made.record(GROUP, [timed('whole', 4000), timed(0, 2000), timed(1, 2000)]);
+  expect(made.profile().measurement?.warnings).toBeUndefined();
+});
+
 /** withoutPairs gives a profile of three measured blocks from before pairs were measured. */
 function withoutPairs(): Profile {
   const made = ledger(undefined, 3);
