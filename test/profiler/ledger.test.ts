@@ -4,6 +4,7 @@ import { Ledger } from '../../src/profiler/ledger.js';
 import type { Timed } from '../../src/profiler/measure-group.js';
 import type { TimedRun } from '../../src/profiler/statistics.js';
 import { DEFAULT_LIMITS, type PreparedModel } from '../../src/profiler/types.js';
+import { ofGroup, ofLayers } from '../../src/profiler/warnings.js';
 
 const GROUP = { className: 'cpu', virtual: 1, batch: 4 };
 const DEVICE = { provider: 'cpu', threads: 1 } as const;
@@ -130,6 +131,20 @@ test('record() reports all unfit figures of a group in one line, until all of th
   expect(unfitOf(made.profile(), { ...GROUP, batch: 40 })).toEqual([]);
   made.record(GROUP, [timed('whole', 4000), timed(0, 2000), timed(1, 2000)]);
   expect(made.profile().measurement?.warnings).toBeUndefined();
+});
+
+test('record() and shares() withdraw warnings by what they are about, whatever their words', () => {
+  const made = ledger();
+  const others = [
+    ...[ofLayers('gpu'), ofGroup({ ...GROUP, className: 'gpu' }), ofGroup({ ...GROUP, virtual: 2 })],
+    ...[ofGroup({ ...GROUP, batch: 40 }), ofGroup(GROUP, { part: 'block', block: 1 })],
+  ];
+  const kept = others.map((about, i) => ({ text: `cpu 1/1 batch 4: ${i}`, about }));
+  const taken = [ofLayers('cpu'), ofGroup(GROUP), ofGroup(GROUP, { part: 'whole' })];
+  for (const warning of [...kept, ...taken.map((about, i) => ({ text: `${i}`, about }))]) made.warn(warning);
+  made.shares('cpu', 4, [1]);
+  made.record(GROUP, [timed('whole', 4000), timed(0, 2000)]);
+  expect(made.profile().measurement?.warnings).toEqual(kept.map(({ text }) => text));
 });
 
 test('record() keeps a line of a resumed profile about several figures until all of them are measured again', () => {
