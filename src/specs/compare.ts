@@ -7,16 +7,19 @@ import {
   loadArtifact,
   option,
   outputFiles,
+  type ProfileFigures,
   readWhole,
   refuseReplacing,
 } from '../artifacts/index.js';
+import { caseText } from './case-text.js';
 import type { CompareOptions, Comparison } from './compare-options.js';
 import { comparisonDocument, refuseUnknownEnding, saveComparison } from './comparison-file.js';
 import { withFrontier } from './frontier.js';
 import type { WrittenMix } from './mixes.js';
 import { refuseMarked } from './refuse-marked.js';
+import { type RefusedCase, sideBySide } from './side-by-side.js';
 import { PLAN_KIND, SPEC_KINDS, type SpecKind } from './spec-kind.js';
-import type { CaseAnswers, ComparedRow, ComparingOf, KindTypes } from './spec-of.js';
+import type { CaseAnswers, ComparedRow, ComparingOf, KindTypes, Prepared } from './spec-of.js';
 import { type AnySpecTypes, specOf } from './specs.js';
 import { refusedOptions } from './taken-options.js';
 
@@ -71,8 +74,11 @@ async function compared<T extends KindTypes>(
   const told = refusedOptions(comparing.options, options);
   const cases = comparing.cases(loaded, { mixes, budget, sweeps }, told);
   const prepared = comparing.prepare(loaded, cases, options);
-  if (options.strictProfile) refuseMarked(path, prepared.figures());
-  const answers = await comparing.answers(loaded, cases, options);
+  const jobOf = (variant: T['variant']) => comparing.jobOf(loaded, variant, options);
+  if (options.strictProfile) refuseMarked(path, figuresOf(prepared, { cases, jobOf }));
+  const answers =
+    (await comparing.inTurn?.(loaded, cases, options)) ??
+    (await planned(comparing, { cases, jobOf }, options));
   const rows = await rowsOf(comparing, loaded, { cases, answers });
   const marked = rows.map(({ row }) => row);
   const document = comparisonDocument(comparing.hasFrontier ? withFrontier(marked) : marked, {
@@ -85,6 +91,41 @@ async function compared<T extends KindTypes>(
     (one) => one !== undefined && !('refused' in one) && comparing.isCut(one, options),
   );
   return { document, limitReached };
+}
+
+interface CasesWithJobs<T extends KindTypes> {
+  readonly cases: readonly T['variant'][];
+  readonly jobOf: (variant: T['variant']) => T['job'] | RefusedCase;
+}
+
+/** figuresOf names the figures that a plan of any case could be made of. A case that is refused has none. */
+function figuresOf<T extends KindTypes>(
+  { figures }: Prepared<T>,
+  { cases, jobOf }: CasesWithJobs<T>,
+): readonly ProfileFigures[] {
+  if (typeof figures !== 'function') return figures;
+  return cases.flatMap((variant) => {
+    const job = jobOf(variant);
+    return 'refused' in job ? [] : figures(job);
+  });
+}
+
+/** planned plans all cases side by side. */
+function planned<T extends KindTypes>(
+  { thread, isWhole }: ComparingOf<T>,
+  { cases, jobOf }: CasesWithJobs<T>,
+  options: CompareOptions,
+): Promise<CaseAnswers<T>> {
+  return sideBySide<T['job'], T['answer']>(cases.length, {
+    thread,
+    jobOf: (i) => {
+      const variant = cases[i] as T['variant'];
+      const job = jobOf(variant);
+      return 'refused' in job ? job : { name: caseText(variant), job };
+    },
+    isWhole,
+    ...options,
+  });
 }
 
 /** rowsOf makes the rows of the cases that have an answer. */

@@ -6,11 +6,17 @@ export interface RefusedCase {
   readonly refused: readonly string[];
 }
 
+/** PlannerThread names a kind of thread. */
+export interface PlannerThread {
+  /** The built file that runs on it. */
+  readonly worker: string;
+  /** Its name in messages. */
+  readonly what: string;
+}
+
 /** SideBySide says how the jobs of a comparison run. */
 export interface SideBySide<Job, Answer> extends Pick<CompareOptions, 'threads' | 'signal' | 'onProgress'> {
-  /** The built file that runs on every thread, and the name of a thread in messages. */
-  readonly worker: string;
-  readonly what: string;
+  readonly thread: PlannerThread;
   /** jobOf makes the job of a case, when a thread is about to take it. */
   readonly jobOf: (i: number) => NamedJob<Job> | RefusedCase;
   /** Whether an answer holds although an abort may have cut its search short. */
@@ -23,7 +29,7 @@ export interface SideBySide<Job, Answer> extends Pick<CompareOptions, 'threads' 
  */
 export async function sideBySide<Job, Answer>(
   count: number,
-  { worker, what, jobOf, isWhole, threads, signal, onProgress }: SideBySide<Job, Answer>,
+  { thread: { worker, what }, jobOf, isWhole, threads, signal, onProgress }: SideBySide<Job, Answer>,
 ): Promise<(Answer | RefusedCase | undefined)[]> {
   const answers = new Array<Answer | RefusedCase | undefined>(count).fill(undefined);
   const tell = jobsProgress(onProgress);

@@ -18,7 +18,8 @@ import type { CaseNames } from './case-text.js';
 import type { CompareOptions } from './compare-options.js';
 import type { Shared } from './easier.js';
 import type { NotHeld } from './not-held.js';
-import type { RefusedCase } from './side-by-side.js';
+import type { PlannerThread, RefusedCase } from './side-by-side.js';
+import type { SolveLimits } from './solve-limits.js';
 import type { SolveOptions } from './solve-options.js';
 import type { SpecKind } from './spec-kind.js';
 import type { OptionsTaken } from './taken-options.js';
@@ -34,8 +35,9 @@ export interface KindTypes {
   readonly loaded: LoadedSpec;
   /** The same of a comparison, whose cases may replace some of it. */
   readonly compared: LoadedSpec;
-  /** A case of a comparison, and what came of one that was planned. */
+  /** A case of a comparison, what a thread is handed for it, and what came of it. */
   readonly variant: CaseNames;
+  readonly job: object;
   readonly answer: object;
 }
 
@@ -133,10 +135,10 @@ export interface ConfirmingOf<T extends KindTypes> {
 }
 
 /** Prepared is what is known of a comparison before any case is planned. */
-export interface Prepared {
+export interface Prepared<T extends KindTypes> {
   readonly notes: readonly string[];
-  /** figures names the figures of the profiles that a plan of any case could be made of. */
-  figures(): readonly ProfileFigures[];
+  /** The figures of the profiles that a plan of any case could be made of, or what names those of a case by its job. */
+  readonly figures: readonly ProfileFigures[] | ((job: T['job']) => readonly ProfileFigures[]);
 }
 
 /** CaseAnswers of a comparison are in the order of its cases. A case that an abort cut short or left unstarted has none. */
@@ -150,6 +152,8 @@ export interface ComparedRow {
 
 /** ComparingOf is how the cases of a comparison of specs of a kind are planned and told. */
 export interface ComparingOf<T extends KindTypes> {
+  /** The threads that plan cases side by side. */
+  readonly thread: PlannerThread;
   /** Which options a spec takes, and why it does not take the others. */
   readonly options: Pick<OptionsTaken, 'gap' | 'hold'>;
   /** Whether rows trade a cost for something else, so that some are on a frontier. */
@@ -161,13 +165,17 @@ export interface ComparingOf<T extends KindTypes> {
    * @throws InputError with every fault of the mixes and sweeps, also where they ask for nothing or for more than 1000 cases
    */
   cases(loaded: T['compared'], asked: CompareCases, told: Fault[]): readonly T['variant'][];
-  prepare(loaded: T['compared'], cases: readonly T['variant'][], options: CompareOptions): Prepared;
-  /** answers plans all cases on threads. */
-  answers(
+  prepare(loaded: T['compared'], cases: readonly T['variant'][], options: CompareOptions): Prepared<T>;
+  /** jobOf makes the job of a case, unless its input is refused. */
+  jobOf(loaded: T['compared'], variant: T['variant'], limits: SolveLimits): T['job'] | RefusedCase;
+  /** isWhole says whether an answer holds although an abort may have cut its search short. */
+  isWhole(answer: T['answer']): boolean;
+  /** inTurn plans one case after another, where each takes all threads; it gives nothing where cases go side by side. */
+  readonly inTurn?: (
     loaded: T['compared'],
     cases: readonly T['variant'][],
     options: CompareOptions,
-  ): Promise<CaseAnswers<T>>;
+  ) => Promise<CaseAnswers<T> | undefined>;
   /** shares says which case has a plan that serves another one too and is better there; there are none where cases share none. */
   shares(loaded: T['compared'], cases: readonly T['variant'][], answers: CaseAnswers<T>): readonly Shared[];
   /** head gives the part of a row that says what was asked for. */

@@ -1,16 +1,15 @@
 import { type CompareRow, gearObjective } from '../../artifacts/index.js';
 import { familyFigures, type GearPlanBody, resolveCascade } from '../../gearplan/index.js';
-import { caseText } from '../case-text.js';
-import type { CompareOptions } from '../compare-options.js';
 import { costPerMillion } from '../cost-per-million.js';
 import { type CaseFound, type Shared, sharedBetween } from '../easier.js';
 import { endedReasons } from '../ended-reasons.js';
-import { type RefusedCase, sideBySide } from '../side-by-side.js';
+import type { RefusedCase } from '../side-by-side.js';
+import type { SolveLimits } from '../solve-limits.js';
 import type { CaseAnswers, ComparingOf } from '../spec-of.js';
 import { type LoadedCascade, loadCascade } from './cascade.js';
 import type { GearJob, PlannedGears } from './cascade-worker.js';
 import { type CascadeCase, cascadeCases } from './cases.js';
-import { type CascadeTypes, type FamilyEnded, NOT_FOR_CASCADES } from './kind.js';
+import { CASCADE_THREAD, type CascadeTypes, NOT_FOR_CASCADES } from './kind.js';
 
 /** Values and bounds that differ by less than this, relatively, are equal. */
 const ROUNDING = 1e-12;
@@ -28,35 +27,13 @@ const SHARING: readonly string[] = ['gears', 'exhaustive'];
 export const comparingCascade: ComparingOf<CascadeTypes> = {
   // A cascade's search proves its bound by itself, and its plans hold what they promise.
   options: { gap: NOT_FOR_CASCADES, hold: NOT_FOR_CASCADES },
+  thread: CASCADE_THREAD,
   hasFrontier: true,
   load: (spec) => loadCascade(spec),
   cases: cascadeCases,
-  prepare: (loaded, cases) => ({
-    notes: [],
-    figures: () =>
-      cases.flatMap((one) => {
-        const job = jobWithin(loaded, one);
-        return 'refused' in job ? [] : familyFigures(job.resolved, job.files);
-      }),
-  }),
-  async answers(loaded, cases, { work, timeLimit, ...options }) {
-    const planned = await sideBySide<GearJob, PlannedGears>(cases.length, {
-      worker: '#dist/src/specs/cascade/cascade-worker.js',
-      what: 'planner',
-      jobOf: (i) => {
-        const one = cases[i] as CascadeCase;
-        const job = jobWithin(loaded, one);
-        return 'refused' in job ? job : { name: caseText(one), job: { ...job, work, timeLimit } };
-      },
-      isWhole: ({ answer: { status } }) => status === 'optimal' || status === 'infeasible',
-      ...options,
-    });
-    return planned.map((one): Answer => {
-      if (one === undefined || 'refused' in one) return one;
-      const { answer, timeOver } = one;
-      return { ...answer, ...(timeOver === undefined ? {} : { timeOver }) };
-    });
-  },
+  prepare: () => ({ notes: [], figures: ({ resolved, files }) => familyFigures(resolved, files) }),
+  jobOf: jobWithin,
+  isWhole: ({ answer: { status } }) => status === 'optimal' || status === 'infeasible',
   shares: ({ spec }, cases, answers) =>
     SHARING.includes(spec.value.planner.method) ? sharedAmong(answers, cases) : [],
   head: headOf,
@@ -71,15 +48,15 @@ export const comparingCascade: ComparingOf<CascadeTypes> = {
 type Answer = CaseAnswers<CascadeTypes>[number];
 
 function planIn(answer: Answer): GearPlanBody | undefined {
-  return answer !== undefined && 'plan' in answer ? answer.plan : undefined;
+  if (answer === undefined || 'refused' in answer) return undefined;
+  return 'plan' in answer.answer ? answer.answer.plan : undefined;
 }
 
 /** isCutShort says whether a limit that was given ended the search for a case. */
-function isCutShort(answer: FamilyEnded, { work }: Pick<CompareOptions, 'work'>): boolean {
+function isCutShort({ answer, timeOver }: PlannedGears, { work }: SolveLimits): boolean {
   if (answer.status === 'optimal' || answer.status === 'infeasible') return false;
   return (
-    answer.timeOver === true ||
-    (work !== undefined && (answer.status === 'undecided' || answer.trials >= work))
+    timeOver === true || (work !== undefined && (answer.status === 'undecided' || answer.trials >= work))
   );
 }
 
@@ -95,18 +72,22 @@ function sharedAmong(answers: CaseAnswers<CascadeTypes>, cases: readonly Cascade
 }
 
 function foundOf(answer: Answer, { mix, unlimited, spec }: CascadeCase): CaseFound | undefined {
-  if (answer === undefined || !('trials' in answer)) return undefined;
+  if (answer === undefined || 'refused' in answer) return undefined;
   const { value, bound } = planIn(answer)?.objective ?? {};
   const { latencyMs = Number.POSITIVE_INFINITY, accuracy = 0 } = spec.slo;
   return { asked: { mix, unlimited, sloMs: latencyMs, accuracy }, value, bound };
 }
 
 /** jobWithin makes the job of a case, unless its input is refused. */
-function jobWithin(loaded: LoadedCascade, { spec, cluster }: CascadeCase): GearJob | RefusedCase {
+function jobWithin(
+  loaded: LoadedCascade,
+  { spec, cluster }: CascadeCase,
+  { work, timeLimit }: SolveLimits,
+): GearJob | RefusedCase {
   const files = { ...loaded.files, cluster };
   const outcome = resolveCascade(spec, files);
   if ('faults' in outcome) return { refused: outcome.faults.map(({ message }) => message) };
-  return { spec, files, resolved: outcome.resolved, explain: false, frontier: false };
+  return { spec, files, resolved: outcome.resolved, explain: false, frontier: false, work, timeLimit };
 }
 
 function headOf({ mix, unlimited, slo, sloAccuracy, spec }: CascadeCase) {
@@ -120,10 +101,10 @@ function headOf({ mix, unlimited, slo, sloAccuracy, spec }: CascadeCase) {
   };
 }
 
-function rowWithout(asked: CascadeCase, answer: FamilyEnded): CompareRow {
+function rowWithout(asked: CascadeCase, { answer, timeOver }: PlannedGears): CompareRow {
   if (answer.status !== 'infeasible') {
     const { reasons = [] } = answer.status === 'undecided' ? answer : {};
-    const limit = answer.timeOver === true ? 'time' : 'work';
+    const limit = timeOver === true ? 'time' : 'work';
     return { ...headOf(asked), status: 'no-plan-in-time', reasons: endedReasons({ limit, reasons }) };
   }
   const { reasons, feasibleLatencyMs: least } = answer;

@@ -1,13 +1,11 @@
 import type { GearPlan } from '../../artifacts/index.js';
-import type { FamilyAnswer, GearExplanation } from '../../gearplan/index.js';
+import type { GearExplanation } from '../../gearplan/index.js';
+import type { PlannerThread } from '../side-by-side.js';
 import type { KindTypes } from '../spec-of.js';
 import type { Refusal } from '../taken-options.js';
 import type { LoadedCascade } from './cascade.js';
-import type { PlannedGears } from './cascade-worker.js';
+import type { GearJob, PlannedGears } from './cascade-worker.js';
 import type { CascadeCase } from './cases.js';
-
-/** FamilyEnded is what came of a search, and whether its time was over. */
-export type FamilyEnded = FamilyAnswer & Pick<PlannedGears, 'timeOver'>;
 
 /** CascadeTypes are the types of specs of cascades. */
 export interface CascadeTypes extends KindTypes {
@@ -18,8 +16,14 @@ export interface CascadeTypes extends KindTypes {
   readonly loaded: LoadedCascade;
   readonly compared: LoadedCascade;
   readonly variant: CascadeCase;
-  readonly answer: FamilyEnded;
+  readonly job: GearJob;
+  readonly answer: PlannedGears;
 }
+
+/** The thread that plans cascades. */
+export const CASCADE_THREAD: PlannerThread = {
+  ...{ worker: '#dist/src/specs/cascade/cascade-worker.js', what: 'planner' },
+};
 
 /** What is said of options that cascades do not take. */
 export const NOT_FOR_CASCADES: Refusal = { refused: 'is not for specs of kind cascade' };

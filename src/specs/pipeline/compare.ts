@@ -2,17 +2,17 @@ import type { CompareRow } from '../../artifacts/index.js';
 import { type PlannedOpen, takenOver } from '../../inferline/index.js';
 import { openFigures, resolveOpen } from '../../pipeline/index.js';
 import type { PipelinePlanBody } from '../../plans/index.js';
-import { caseText } from '../case-text.js';
 import { costPerMillion } from '../cost-per-million.js';
 import { type CaseFound, sharedBetween } from '../easier.js';
 import { endedReasons } from '../ended-reasons.js';
-import { type RefusedCase, sideBySide } from '../side-by-side.js';
+import type { RefusedCase } from '../side-by-side.js';
+import type { SolveLimits } from '../solve-limits.js';
 import type { AnsweredCase, CaseAnswers, ComparingOf } from '../spec-of.js';
 import type { Refusal } from '../taken-options.js';
 import { type PipelineCase, pipelineCases } from './cases.js';
 import type { PipelineTypes } from './kind.js';
 import { type LoadedPipeline, loadPipeline } from './pipeline.js';
-import { type PlanningJob, planningTools } from './planning-job.js';
+import { PIPELINE_THREAD, type PlanningJob, planningTools } from './planning-job.js';
 
 const FOR_POOLED_SPECS: Refusal = { refused: 'is for pooled specs' };
 
@@ -26,29 +26,13 @@ const SHARING: readonly string[] = ['inferline', 'exact'];
 export const comparingPipeline: ComparingOf<PipelineTypes> = {
   // A pipeline has no gap to stop at, and its plans are not searched for what they hold.
   options: { gap: FOR_POOLED_SPECS, hold: FOR_POOLED_SPECS },
+  thread: PIPELINE_THREAD,
   hasFrontier: false,
   load: (spec) => loadPipeline(spec),
   cases: pipelineCases,
-  prepare: (loaded, cases) => ({
-    notes: [],
-    figures: () =>
-      cases.flatMap((one) => {
-        const job = jobWithin(loaded, one);
-        return 'refused' in job ? [] : openFigures(job.open, job.files);
-      }),
-  }),
-  answers: (loaded, cases, { work, timeLimit, ...options }) =>
-    sideBySide<PlanningJob, PlannedOpen>(cases.length, {
-      worker: '#dist/src/specs/pipeline/pipeline-worker.js',
-      what: 'planner',
-      jobOf: (i) => {
-        const one = cases[i] as PipelineCase;
-        const job = jobWithin(loaded, one);
-        return 'refused' in job ? job : { name: caseText(one), job: { ...job, work, timeLimit } };
-      },
-      isWhole: (outcome) => outcome.status === 'feasible' && outcome.finished,
-      ...options,
-    }),
+  prepare: () => ({ notes: [], figures: ({ open, files }) => openFigures(open, files) }),
+  jobOf: jobWithin,
+  isWhole: (outcome) => outcome.status === 'feasible' && outcome.finished,
   shares: ({ spec }, cases, answers) =>
     SHARING.includes(spec.value.planner.method)
       ? sharedBetween(
@@ -96,11 +80,15 @@ function foundOf(answer: Answer, asked: PipelineCase): CaseFound | undefined {
 }
 
 /** jobWithin makes the job of a case, unless its input is refused. */
-function jobWithin(loaded: LoadedPipeline, { spec, cluster }: PipelineCase): PlanningJob | RefusedCase {
+function jobWithin(
+  loaded: LoadedPipeline,
+  { spec, cluster }: PipelineCase,
+  { work, timeLimit }: SolveLimits = {},
+): PlanningJob | RefusedCase {
   const files = { ...loaded.files, cluster };
   const { problem: open, faults } = resolveOpen(spec, files);
   if (open === undefined) return { refused: faults.map(({ message }) => message) };
-  return { open, spec, files, trace: loaded.trace };
+  return { open, spec, files, trace: loaded.trace, work, timeLimit };
 }
 
 function headOf({

@@ -3,6 +3,7 @@ import type { PipelineExplanation, PlannedOpen } from '../../inferline/index.js'
 import type { KindTypes } from '../spec-of.js';
 import type { PipelineCase } from './cases.js';
 import type { LoadedPipeline } from './pipeline.js';
+import type { PlanningJob } from './planning-job.js';
 
 /** PipelineTypes are the types of specs of pipelines. */
 export interface PipelineTypes extends KindTypes {
@@ -13,5 +14,6 @@ export interface PipelineTypes extends KindTypes {
   readonly loaded: LoadedPipeline;
   readonly compared: LoadedPipeline;
   readonly variant: PipelineCase;
+  readonly job: PlanningJob;
   readonly answer: PlannedOpen;
 }

@@ -1,8 +1,14 @@
 import type { PipelineLoad, PipelineSpec } from '../../artifacts/index.js';
 import type { OpenPlanning, PlanningTools } from '../../inferline/index.js';
 import type { Trace } from '../../workload/index.js';
+import type { PlannerThread } from '../side-by-side.js';
 import { linkedSample } from './linked-sample.js';
 import { pipelineSamples } from './pipeline-sample.js';
+
+/** The thread that plans pipelines. */
+export const PIPELINE_THREAD: PlannerThread = {
+  ...{ worker: '#dist/src/specs/pipeline/pipeline-worker.js', what: 'planner' },
+};
 
 /** PlanningJob is a spec whose stages are to be chosen, with the limits of the search and the trace that the spec names. */
 export interface PlanningJob extends OpenPlanning {

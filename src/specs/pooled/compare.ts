@@ -2,25 +2,23 @@ import { type Cluster, fault, InputError, measurementNotes, option } from '../..
 import type { HoldTarget } from '../../hold/index.js';
 import { jobsProgress } from '../../jobs/index.js';
 import { type PooledOutcome, type PooledProblem, resolvePooled } from '../../milp/index.js';
-import { caseText } from '../case-text.js';
 import type { CompareOptions } from '../compare-options.js';
 import { withMix } from '../mixes.js';
 import { notHeldReason } from '../not-held.js';
-import { type RefusedCase, sideBySide } from '../side-by-side.js';
+import type { RefusedCase } from '../side-by-side.js';
 import { missedWhatWasAsked, searchLimits } from '../solve-limits.js';
-import type { ComparingOf } from '../spec-of.js';
+import type { CaseAnswers, ComparingOf } from '../spec-of.js';
 import { type CompareCase, compareCases } from './cases.js';
-import type { HeldOutcome } from './hold.js';
 import { holdTarget, ownShareNotes } from './hold-target.js';
 import type { PooledTypes } from './kind.js';
 import { type LoadedPooled, loadPooled, pooledFigures, servingOf } from './pooled.js';
 import { headOf, rowOf } from './rows.js';
-import type { SolveJob } from './solve-worker.js';
-import { SolverPool } from './solver-pool.js';
+import { SOLVER_THREAD, SolverPool } from './solver-pool.js';
 
 /** comparingPooled is how cases of pooled specs are planned and told. */
 export const comparingPooled: ComparingOf<PooledTypes> = {
   options: { gap: 'taken', hold: 'taken' },
+  thread: SOLVER_THREAD,
   hasFrontier: true,
   load: (spec) => loadPooled(spec),
   cases: compareCases,
@@ -36,11 +34,16 @@ export const comparingPooled: ComparingOf<PooledTypes> = {
       ...ownShareNotes(loaded.spec.value, names, hold),
       ...figures.flatMap(({ profile, classes }) => measurementNotes(profile.model.name, profile, classes)),
     ];
-    return { notes, figures: () => figures };
+    return { notes, figures };
   },
-  async answers(loaded, cases, options) {
+  jobOf(loaded, asked, limits) {
+    const problem = problemOrRefused(loaded, asked);
+    return 'refused' in problem ? problem : { kind: 'plan', problem, ...searchLimits(limits) };
+  },
+  isWhole,
+  async inTurn(loaded, cases, options) {
     const target = await holdTarget(loaded.spec, options.hold);
-    if (target === undefined) return solveAll(loaded, cases, options);
+    if (target === undefined) return undefined;
     if (cases.some(({ margin }) => margin !== undefined))
       throw new InputError(`compare ${loaded.spec.path}`, [
         fault(
@@ -52,14 +55,15 @@ export const comparingPooled: ComparingOf<PooledTypes> = {
   },
   shares: () => [],
   head: headOf,
-  async row({ variant, answer: { outcome, notHeld } }) {
-    const row = rowOf(variant, outcome);
+  async row({ variant, answer }) {
+    const { notHeld } = answer;
+    const row = rowOf(variant, answer);
     return { row: notHeld === undefined ? row : { ...row, reasons: [notHeldReason(notHeld)] } };
   },
-  isCut({ outcome, notHeld }, options) {
-    if (notHeld !== undefined) return false;
-    const limit = 'limit' in outcome ? outcome.limit : undefined;
-    const gap = 'plan' in outcome ? outcome.plan.objective.gap : 0;
+  isCut(answer, options) {
+    if (answer.notHeld !== undefined) return false;
+    const limit = 'limit' in answer ? answer.limit : undefined;
+    const gap = 'plan' in answer ? answer.plan.objective.gap : 0;
     return missedWhatWasAsked(limit, gap, options);
   },
 };
@@ -90,29 +94,6 @@ function largestOf(cluster: Cluster, cases: readonly CompareCase[]): Cluster {
   return { ...cluster, devices: Object.fromEntries(devices) };
 }
 
-type PlanJob = Extract<SolveJob, { kind: 'plan' }>;
-
-/** solveAll solves all cases on a pool of solvers. */
-async function solveAll(
-  loaded: LoadedPooled,
-  cases: readonly CompareCase[],
-  options: CompareOptions,
-): Promise<(HeldOutcome | RefusedCase | undefined)[]> {
-  const outcomes = await sideBySide<PlanJob, PooledOutcome>(cases.length, {
-    worker: '#dist/src/specs/pooled/solve-worker.js',
-    what: 'solver',
-    jobOf: (i) => {
-      const asked = cases[i] as CompareCase;
-      const problem = problemOrRefused(loaded, asked);
-      if ('refused' in problem) return problem;
-      return { name: caseText(asked), job: { kind: 'plan', problem, ...searchLimits(options) } };
-    },
-    isWhole,
-    ...options,
-  });
-  return outcomes.map((one) => (one === undefined || 'refused' in one ? one : { outcome: one }));
-}
-
 /** isWhole says whether an abort has left an outcome as it is: a search that it ended has no figure to compare. */
 function isWhole(outcome: PooledOutcome): boolean {
   return outcome.status !== 'infeasible' && !('limit' in outcome && outcome.limit === 'interrupted');
@@ -123,13 +104,13 @@ async function holdAll(
   loaded: LoadedPooled,
   cases: readonly CompareCase[],
   options: CompareOptions & { readonly target: HoldTarget },
-): Promise<(HeldOutcome | RefusedCase | undefined)[]> {
+): Promise<CaseAnswers<PooledTypes>> {
   // Most plans are not searched for what they hold, and the search has rooms of its own.
   const { holdPlan } = await import('./hold.js');
   const { target, threads, signal } = options;
   const serving = await servingOf(loaded.spec);
   const solver = new SolverPool({ threads, signal });
-  const solved: (HeldOutcome | RefusedCase | undefined)[] = [];
+  const solved: CaseAnswers<PooledTypes>[number][] = [];
   const tell = jobsProgress(options.onProgress);
   try {
     for (const asked of cases) {
@@ -142,9 +123,10 @@ async function holdAll(
       }
       const search = { target, threads, signal, ...searchLimits(options) };
       const found = await holdPlan(solver, { problem, serving }, search).catch(refusedCase);
+      const answer = 'refused' in found ? found : { ...found.outcome, notHeld: found.notHeld };
       const isKept =
-        'refused' in found || found.notHeld !== undefined || !signal?.aborted || isWhole(found.outcome);
-      solved.push(isKept ? found : undefined);
+        'refused' in answer || answer.notHeld !== undefined || !signal?.aborted || isWhole(answer);
+      solved.push(isKept ? answer : undefined);
     }
     tell(solved.length, cases.length);
   } finally {

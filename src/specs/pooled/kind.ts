@@ -1,9 +1,10 @@
 import type { PooledPlan } from '../../artifacts/index.js';
-import type { PlanExplanation } from '../../milp/index.js';
+import type { PlanExplanation, PooledOutcome } from '../../milp/index.js';
+import type { NotHeld } from '../not-held.js';
 import type { KindTypes } from '../spec-of.js';
 import type { CompareCase } from './cases.js';
-import type { HeldOutcome } from './hold.js';
 import type { LoadedPooled, LoadedProblem } from './pooled.js';
+import type { SolveJob } from './solve-worker.js';
 
 /** PooledTypes are the types of pooled specs. */
 export interface PooledTypes extends KindTypes {
@@ -14,5 +15,6 @@ export interface PooledTypes extends KindTypes {
   readonly loaded: LoadedProblem;
   readonly compared: LoadedPooled;
   readonly variant: CompareCase;
-  readonly answer: HeldOutcome;
+  readonly job: Extract<SolveJob, { readonly kind: 'plan' }>;
+  readonly answer: PooledOutcome & { readonly notHeld?: NotHeld | undefined };
 }

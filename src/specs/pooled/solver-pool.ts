@@ -1,16 +1,22 @@
 import { JobPool, type JobPoolOptions, type NamedJob } from '../../jobs/index.js';
 import type { PlanProgress } from '../../milp/index.js';
+import type { PlannerThread } from '../side-by-side.js';
 import type { SolveAnswers, SolveJob } from './solve-worker.js';
 
 type Kind = SolveJob['kind'];
 type JobOf<K extends Kind> = Extract<SolveJob, { kind: K }>;
+
+/** The thread that solves pooled specs. */
+export const SOLVER_THREAD: PlannerThread = {
+  ...{ worker: '#dist/src/specs/pooled/solve-worker.js', what: 'solver' },
+};
 
 /** SolverPool runs solvers on threads, side by side. The caller closes it. */
 export class SolverPool {
   private readonly pool: JobPool<SolveJob, SolveAnswers[Kind], PlanProgress>;
 
   constructor(options: Pick<JobPoolOptions, 'threads' | 'signal'> = {}) {
-    this.pool = new JobPool('#dist/src/specs/pooled/solve-worker.js', { ...options, what: 'solver' });
+    this.pool = new JobPool(SOLVER_THREAD.worker, { ...options, what: SOLVER_THREAD.what });
   }
 
   /**
