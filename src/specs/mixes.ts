@@ -1,4 +1,11 @@
-import { type Cluster, type DeviceClass, type Fault, fault, type OpenCluster } from '../artifacts/index.js';
+import {
+  type Cluster,
+  type CompareRow,
+  type DeviceClass,
+  type Fault,
+  fault,
+  type OpenCluster,
+} from '../artifacts/index.js';
 
 /** Mix is a number of GPUs by class. */
 export type Mix = Readonly<Record<string, number>>;
@@ -70,4 +77,9 @@ export function withMix(cluster: OpenCluster, mix: Mix): Cluster {
     return [name, changed] as const;
   });
   return { ...cluster, devices: Object.fromEntries(devices) };
+}
+
+/** mixFigures gives the part of a row that says which mix a case has. */
+export function mixFigures({ mix, unlimited }: OpenMix): Pick<CompareRow, 'mix' | 'unlimited'> {
+  return { mix, ...(unlimited.length === 0 ? {} : { unlimited }) };
 }

@@ -1,8 +1,9 @@
 import { type CompareRow, gearObjective } from '../../artifacts/index.js';
 import { familyFigures, type GearPlanBody, resolveCascade } from '../../gearplan/index.js';
-import { costPerMillion } from '../cost-per-million.js';
+import { useFigures } from '../cost-per-million.js';
 import { type CaseFound, type Shared, sharedBetween } from '../easier.js';
 import { endedReasons } from '../ended-reasons.js';
+import { mixFigures } from '../mixes.js';
 import type { RefusedCase } from '../side-by-side.js';
 import type { SolveLimits } from '../solve-limits.js';
 import type { CaseAnswers, ComparingOf } from '../spec-of.js';
@@ -90,11 +91,10 @@ function jobWithin(
   return { spec, files, resolved: outcome.resolved, explain: false, frontier: false, work, timeLimit };
 }
 
-function headOf({ mix, unlimited, slo, sloAccuracy, spec }: CascadeCase) {
+function headOf({ slo, sloAccuracy, spec, ...mix }: CascadeCase) {
   const { latencyMs, accuracy } = spec.slo;
   return {
-    mix,
-    ...(unlimited.length === 0 ? {} : { unlimited }),
+    ...mixFigures(mix),
     ...(slo === undefined ? {} : { slo }),
     sloMs: latencyMs === undefined ? [] : [latencyMs],
     ...(accuracy === undefined ? {} : { sloAccuracy: sloAccuracy ?? accuracy }),
@@ -118,15 +118,12 @@ function rowWithout(asked: CascadeCase, { answer, timeOver }: PlannedGears): Com
 
 function rowOfPlan(asked: CascadeCase, plan: GearPlanBody, share: Shared | undefined): CompareRow {
   const { accuracy, accuracyInterval, p95Ms, maxRps, classes, hourlyCost } = plan;
-  const perMillion = costPerMillion(hourlyCost, maxRps);
   return {
     ...headOf(asked),
     ...provedOf(plan, { share, models: asked.spec.models.length }),
     ...{ throughputRps: maxRps, accuracy, p95Ms },
     ...(accuracyInterval === undefined ? {} : { accuracyInterval }),
-    used: Object.fromEntries(Object.entries(classes).map(([name, { used }]) => [name, used])),
-    ...(hourlyCost === undefined ? {} : { hourlyCost }),
-    ...(perMillion === undefined ? {} : { costPerMillionRequests: perMillion }),
+    ...useFigures(classes, { hourlyCost, rps: maxRps }),
   };
 }
 

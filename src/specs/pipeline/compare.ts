@@ -2,9 +2,10 @@ import type { CompareRow } from '../../artifacts/index.js';
 import { type PlannedOpen, takenOver } from '../../inferline/index.js';
 import { openFigures, resolveOpen } from '../../pipeline/index.js';
 import type { PipelinePlanBody } from '../../plans/index.js';
-import { costPerMillion } from '../cost-per-million.js';
+import { useFigures } from '../cost-per-million.js';
 import { type CaseFound, sharedBetween } from '../easier.js';
 import { endedReasons } from '../ended-reasons.js';
+import { mixFigures } from '../mixes.js';
 import type { RefusedCase } from '../side-by-side.js';
 import type { SolveLimits } from '../solve-limits.js';
 import type { AnsweredCase, CaseAnswers, ComparingOf } from '../spec-of.js';
@@ -92,14 +93,12 @@ function jobWithin(
 }
 
 function headOf({
-  mix,
-  unlimited,
   slo,
   spec,
+  ...mix
 }: PipelineCase): Pick<CompareRow, 'mix' | 'unlimited' | 'slo' | 'sloMs'> {
   return {
-    mix,
-    ...(unlimited.length === 0 ? {} : { unlimited }),
+    ...mixFigures(mix),
     ...(slo === undefined ? {} : { slo }),
     sloMs: [spec.sloMs],
   };
@@ -120,15 +119,12 @@ function rowWithout(asked: PipelineCase, outcome: PlannedOpen): CompareRow {
 
 function rowOfPlan(asked: PipelineCase, plan: PipelinePlanBody): CompareRow {
   const { status = 'feasible', objective, throughputRps, hourlyCost, rps, sample } = plan;
-  const perMillion = costPerMillion(hourlyCost, rps);
   return {
     ...headOf(asked),
     status,
     ...(objective === undefined ? {} : { objective }),
     throughputRps,
     ...(sample === undefined ? {} : { attainment: sample.attainment, p99Ms: sample.p99Ms }),
-    used: Object.fromEntries(Object.entries(plan.classes).map(([name, { used }]) => [name, used])),
-    ...(hourlyCost === undefined ? {} : { hourlyCost }),
-    ...(perMillion === undefined ? {} : { costPerMillionRequests: perMillion }),
+    ...useFigures(plan.classes, { hourlyCost, rps }),
   };
 }

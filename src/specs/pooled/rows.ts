@@ -1,6 +1,6 @@
 import type { CompareRow } from '../../artifacts/index.js';
 import type { PlanBody, PooledOutcome } from '../../milp/index.js';
-import { costPerMillion } from '../cost-per-million.js';
+import { costPerMillion, useFigures } from '../cost-per-million.js';
 import { endedReasons } from '../ended-reasons.js';
 import type { CompareCase } from './cases.js';
 
@@ -31,9 +31,7 @@ export function rowOf(asked: CompareCase, outcome: PooledOutcome): CompareRow {
 
 function figuresOf(plan: PlanBody): Omit<CompareRow, keyof RowHead> {
   const throughputRps = plan.models.reduce((sum, model) => sum + model.throughputRps, 0);
-  const used = Object.fromEntries(Object.entries(plan.classes).map(([name, use]) => [name, use.used]));
   const hourlyCost = costOf(plan);
-  const perMillion = costPerMillion(hourlyCost, throughputRps);
   return {
     status: plan.status,
     objective: plan.objective,
@@ -44,9 +42,7 @@ function figuresOf(plan: PlanBody): Omit<CompareRow, keyof RowHead> {
       ...(heldRps === undefined ? {} : { heldRps }),
     })),
     ...heldFigures(plan, hourlyCost),
-    used,
-    ...(hourlyCost === undefined ? {} : { hourlyCost }),
-    ...(perMillion === undefined ? {} : { costPerMillionRequests: perMillion }),
+    ...useFigures(plan.classes, { hourlyCost, rps: throughputRps }),
     ...utilisationOf(plan),
   };
 }
