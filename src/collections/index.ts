@@ -1,6 +1,6 @@
 /**
- * The room `collections` holds typed arrays that grow, slots that are used again, linked lists of integers,
- * and evenly spaced numbers.
+ * The room `collections` holds typed arrays that grow, slots that are used again, linked lists and
+ * double-ended priority queues of integers, and evenly spaced numbers.
  *
  * They hold integers of a caller, whose meaning they do not know, and check no index. Nothing here does I/O.
  * Start with `columns.ts`.
@@ -9,4 +9,5 @@ export { grownCapacity, grownColumn } from './columns.js';
 export { evenlySpaced } from './evenly-spaced.js';
 export { IntList } from './int-list.js';
 export { Lists, NONE } from './lists.js';
+export { MinMaxHeaps } from './min-max-heaps.js';
 export { Slots } from './slots.js';
