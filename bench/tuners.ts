@@ -246,7 +246,7 @@ async function benchErrors(pipeline: string): Promise<void> {
   const path = await planned({ pipeline, method: 'inferline', load });
   const found: Row[] = [];
   for (const slow of [0.8, 0.9, 1, 1.1, 1.2])
-    for (const tuner of asked(['none', 'inferline', 'ds2', 'hpa', 'kpa'])) {
+    for (const tuner of asked(['none', 'inferline', 'ds2', 'hpa', 'kpa', 'by-rate'])) {
       const head = { part: 'errors', pipeline, load: `${slow} times as long`, plan: 'inferline', tuner };
       found.push(await rowOf(head, path, { ...steady, slow }));
     }

@@ -57,7 +57,7 @@ export interface PipelinePlanner {
 export type PipelineMethod = 'given' | 'inferline' | 'exact' | 'coarse-mean' | 'coarse-peak';
 
 /** PipelineTuner is a rule that changes the replicas while a plan serves. */
-export type PipelineTuner = 'none' | 'inferline' | 'coarse' | 'ds2';
+export type PipelineTuner = 'none' | 'inferline' | 'coarse' | 'ds2' | 'by-rate';
 
 /** PipelineStage is one model of the pipeline, and what is fixed of how it is served. */
 export interface PipelineStage {

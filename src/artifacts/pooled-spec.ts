@@ -52,7 +52,8 @@ export type PlanTuner =
       panicThreshold?: number;
       maxScaleUpRate?: number;
       maxScaleDownRate?: number;
-    };
+    }
+  | { kind: 'by-rate'; intervalS?: number; utilisation?: number; keepS?: number };
 
 /**
  * PooledSpecModel says how one model is to be served: its SLO, its share of the load, and the device classes it may

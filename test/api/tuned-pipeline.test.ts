@@ -100,7 +100,7 @@ describe('a pipeline with a tuner', () => {
 
   it('is served with every tuner, each request once', async () => {
     await solved(() => undefined);
-    for (const tuner of ['coarse', 'ds2', 'hpa', 'kpa', 'oracle']) {
+    for (const tuner of ['coarse', 'ds2', 'hpa', 'kpa', 'by-rate', 'oracle']) {
       const { overall, scheduler } = await simulated(...RISE, '--tuner', tuner);
       expect(scheduler.tuner?.kind).toBe(tuner);
       expect(overall.inTime + overall.late + overall.dropped + overall.failed).toBe(overall.arrived);

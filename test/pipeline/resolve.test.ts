@@ -15,7 +15,7 @@ describe('resolveGiven()', () => {
   });
 
   it('takes tuners, one at a time, and inferline where there is a load', () => {
-    for (const tuner of ['none', 'coarse', 'ds2'] as const)
+    for (const tuner of ['none', 'coarse', 'ds2', 'by-rate'] as const)
       expect(told(({ spec }) => Object.assign(spec, { tuner }))).toEqual([]);
     const lacks = 'is inferline, which keeps the traffic within that of a sample: give a load';
     expect(told(({ spec }) => Object.assign(spec, { tuner: 'inferline' }))).toEqual([`/tuner: ${lacks}`]);

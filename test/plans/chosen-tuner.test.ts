@@ -59,6 +59,7 @@ describe('chosenTuner()', () => {
     expect(settingsOf()).toEqual({ kind: 'inferline', stabilityS: 7, lookBackS: 30, windowS: 5 });
     expect(settingsOf('inferline')).toEqual(settingsOf());
     expect(settingsOf('ds2')).toEqual({ kind: 'ds2', intervalS: 10, warmUpIntervals: 1 });
+    expect(settingsOf('by-rate')).toEqual({ kind: 'by-rate', intervalS: 5, utilisation: 0.8, keepS: 30 });
   });
 
   it('tells the tuner of each set of devices: its work, slack, and how many devices there are', () => {
@@ -109,7 +110,7 @@ describe('chosenTuner()', () => {
 
   it('refuses unknown tuners, plans of other kinds, and what cannot be scaled', () => {
     expect(faultsOf(planWith(), 'magic')).toEqual([
-      '`tuner`: is magic; valid values are none, inferline, coarse, ds2, hpa, kpa, oracle',
+      '`tuner`: is magic; valid values are none, inferline, coarse, ds2, hpa, kpa, by-rate, oracle',
     ]);
     const pooled = planOf([
       { sloMs: 9, pipelines: [{ throughputRps: 1, parts: [{ batch: 1, latencyUs: () => 5 }] }] },

@@ -27,6 +27,7 @@ const TUNERS = [
   { kind: 'inferline', stabilityS: 0.5, lookBackS: 2, windowS: 1 },
   { kind: 'hpa', syncS: 0.5, stabilizationS: 0.5 },
   { kind: 'kpa', stableS: 2, panicS: 0.5 },
+  { kind: 'by-rate', intervalS: 0.5, keepS: 1 },
 ] as const;
 
 /** madePipeline draws up to three stages, whose loads some clusters cannot serve. */

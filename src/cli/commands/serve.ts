@@ -39,7 +39,7 @@ function servedBundle(): Command {
     )
     .option(
       '--tuner <name>',
-      "what activates a pipeline's standby devices, in place of the plan's tuner: inferline, coarse, ds2, hpa, kpa or none",
+      "what activates a pipeline's standby devices, in place of the plan's tuner: inferline, coarse, ds2, hpa, kpa, by-rate or none",
     )
     .option('--max-body <MiB>', 'largest request body', wholeNumber, 64)
     .option('--max-bodies <MiB>', 'most memory for the bodies of all open requests', wholeNumber, 512)

@@ -115,7 +115,7 @@ function withRunOptions(command: Command): Command {
     )
     .option(
       '--tuner <name>',
-      "what changes the replicas of a pipeline, in place of the plan's tuner: inferline, coarse, ds2, hpa, kpa, oracle or none",
+      "what changes the replicas of a pipeline, in place of the plan's tuner: inferline, coarse, ds2, hpa, kpa, by-rate, oracle or none",
     )
     .option(
       '--verdicts <file>',

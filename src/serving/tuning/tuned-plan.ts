@@ -1,4 +1,5 @@
 import type { EnvelopeWindow, PlanTuner } from '../../artifacts/index.js';
+import { BY_RATE_TUNING, type ByRateSettings, ByRateTuner } from './by-rate.js';
 import { COARSE_TUNING, type CoarseSettings, CoarseTuner } from './coarse.js';
 import { DS2_TUNING, type Ds2Settings, Ds2Tuner } from './ds2.js';
 import { HPA_TUNING, type HpaSettings, HpaTuner } from './hpa.js';
@@ -14,6 +15,7 @@ export type TunerSettings =
   | ({ readonly kind: 'ds2' } & Ds2Settings)
   | ({ readonly kind: 'hpa' } & HpaSettings)
   | ({ readonly kind: 'kpa' } & KpaSettings)
+  | ({ readonly kind: 'by-rate' } & ByRateSettings)
   | { readonly kind: 'oracle' };
 
 /** TunedPlan is all that a tuner needs of a plan. It is plain data. */
@@ -47,6 +49,8 @@ export function tunerSettings(tuner: PlanTuner | { readonly kind: 'oracle' }): T
       return { ...HPA_TUNING, ...tuner };
     case 'kpa':
       return { ...KPA_TUNING, ...tuner };
+    case 'by-rate':
+      return { ...BY_RATE_TUNING, ...tuner };
     case 'oracle':
       return tuner;
   }
@@ -59,6 +63,7 @@ const FOLLOWS_LOAD: { readonly [K in TunerName]: boolean } = {
   ds2: false,
   hpa: false,
   kpa: false,
+  'by-rate': false,
   oracle: true,
 };
 
@@ -86,6 +91,8 @@ export function tunerOf({ settings, sets, envelope = [], activationDelayNs, ahea
       return new HpaTuner(sets, settings);
     case 'kpa':
       return new KpaTuner(sets, settings);
+    case 'by-rate':
+      return new ByRateTuner(sets, settings);
     case 'oracle':
       return new OracleTuner(provisioned(sets), ahead ?? { windowS: 1, requests: [] }, activationDelayNs);
   }

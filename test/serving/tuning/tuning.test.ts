@@ -120,7 +120,7 @@ describe('a core with a tuner', () => {
   it('counts a device that is retired while it runs a batch until the batch ends', () => {
     const seen = { full: 0, runs: 0 };
     for (const seed of seeds(2, 20))
-      for (const tuner of LONG ? ['inferline', 'ds2', 'hpa', 'kpa'] : ['kpa']) {
+      for (const tuner of LONG ? ['inferline', 'ds2', 'hpa', 'kpa', 'by-rate'] : ['kpa', 'by-rate']) {
         const stream = streamOf(seed, 'load');
         const phases = Array.from({ length: 8 }, (_, k) => ({ from: 20 * k, rps: 5 + stream.integer(180) }));
         const arrivals = phases.flatMap(({ from, rps }) => evenly(rps, from, from + 20));
@@ -140,7 +140,7 @@ describe('a core with a tuner', () => {
   });
 
   it('ends a simulation when all requests have ended, though the tuner asks to be woken for ever', () => {
-    for (const tuner of ['inferline', 'coarse', 'ds2', 'hpa', 'kpa']) {
+    for (const tuner of ['inferline', 'coarse', 'ds2', 'hpa', 'kpa', 'by-rate']) {
       const { summary } = run(planWith(), evenly(4, 0, 20), { tuner });
       expect(summary.requests).toBe(80);
       expect(summary.endNs).toBeLessThan(20 * S);
@@ -148,7 +148,7 @@ describe('a core with a tuner', () => {
   });
 
   it('decides the same again when a fresh core hears the log of another', () => {
-    for (const tuner of ['inferline', 'coarse', 'ds2', 'hpa', 'kpa']) {
+    for (const tuner of ['inferline', 'coarse', 'ds2', 'hpa', 'kpa', 'by-rate']) {
       const arrivals = [...evenly(5, 0, 20), ...evenly(70, 20, 50), ...evenly(5, 50, 700)];
       const { log, fresh, changes } = run(planWith(), arrivals, { tuner });
       expect(changes.some((line) => line.endsWith('comesUp'))).toBe(true);
