@@ -4,7 +4,7 @@ import type { Bodies } from './bodies.js';
 import { type CalledModel, findModel } from './called-model.js';
 import { ClientGone } from './client-gone.js';
 import type { Counters } from './counters.js';
-import { BYTES_TYPE, HEADER_LENGTH, JSON_TYPE, RETRY_AFTER_S } from './http-headers.js';
+import { BYTES_TYPE, HEADER_LENGTH, JSON_TYPE } from './http-headers.js';
 import { type InferRequest, readInferRequest } from './infer-request.js';
 import { type InferResponse, writeInferResponse } from './infer-response.js';
 import type { OpenedBundle } from './opened-bundle.js';
@@ -160,9 +160,10 @@ function failureOf(ending: UnansweredEnding): Failure | undefined {
       return { status: 400, headers: {}, body: { error: message } };
     }
     case 'dropped': {
-      const { reason, place } = ending;
-      const body = { error: `Dropped: ${DROP_WORDS[reason]}`, reason, place };
-      return { status: 503, headers: { 'retry-after': RETRY_AFTER_S }, body };
+      const { reason, place, stage, retryAfterS } = ending;
+      const error = `Dropped at ${stage ?? 'the entry'}: ${DROP_WORDS[reason]}`;
+      const body = { error, reason, place, ...(stage === undefined ? {} : { stage }) };
+      return { status: 503, headers: { 'retry-after': String(retryAfterS) }, body };
     }
     case 'failed': {
       const error = `Cannot infer: ${ending.why || 'the execution failed'}`;

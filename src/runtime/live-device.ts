@@ -27,7 +27,7 @@ import type { PoolWork } from './pool-work.js';
 /** An executor whose batch takes longer than this is taken to hang. It is ended and started again. */
 const HANG_MS = 60_000;
 const FIRST_RESTART_MS = 100;
-const LONGEST_RESTART_MS = 5000;
+export const LONGEST_RESTART_MS = 5000;
 
 /** DevicePlan says how a virtual GPU of a plan is to be started. */
 export interface DevicePlan {

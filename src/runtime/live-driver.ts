@@ -4,12 +4,12 @@ import {
   Decision,
   Decisions,
   DROP_REASONS,
-  type DropReason,
   type LogEntry,
   recorded,
   type ServingCore,
   unreachable,
 } from '../serving/index.js';
+import { type Dropped, Drops } from './drops.js';
 import type { LiveDevice } from './live-device.js';
 import type { OpenedBundle } from './opened-bundle.js';
 import { type BatchPhases, NO_TIME, type RequestTimes, timesOf } from './request-times.js';
@@ -23,7 +23,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** Ending says how a request ended. */
 export type Ending =
   | ({ kind: 'answered'; inTime: boolean } & RowsAnswer)
-  | { kind: 'dropped'; reason: DropReason; place: string }
+  | Dropped
   | { kind: 'failed'; why: string };
 
 /** BatchRecord describes a batch that ended, for the counters. */
@@ -111,6 +111,7 @@ export class LiveDriver {
   private readonly decisions = new Decisions();
   private readonly observer: DriverObserver;
   private readonly core: ServingCore;
+  private readonly drops: Drops;
   private readonly startedNs = monotonicNs();
   private readonly open: (OpenRequest | undefined)[] = [];
   private readonly stackMemory: StackMemory[];
@@ -138,6 +139,7 @@ export class LiveDriver {
     { makeCore, observer, log }: DriverParts,
   ) {
     this.observer = observer;
+    this.drops = new Drops(bundle.topology);
     const core = makeCore(this.decisions);
     this.stackMemory = devices.map(() => new StackMemory());
     this.waiting = devices.map(() => []);
@@ -168,6 +170,7 @@ export class LiveDriver {
       ...{ cameNs: at, readNs: this.now() },
     };
     this.open[request] = entry;
+    this.drops.took(model, rows.length);
     this.requestCount += 1;
     this.decideSoon();
     return { request, cancel: () => this.cancel(request, entry) };
@@ -198,12 +201,14 @@ export class LiveDriver {
 
   /** deviceUp tells that a device takes batches from now on. */
   deviceUp(device: number): void {
+    this.drops.device(device, true);
     this.core.deviceUp(this.now(), device);
     this.decideSoon();
   }
 
   /** deviceDown tells that a device has ended. The batch that ran on it is lost, and the core tries its tasks again. */
   deviceDown(device: number): void {
+    this.drops.device(device, false);
     const lost = this.running.get(device);
     if (lost !== undefined) this.batchLost(lost, device, 'its device went down');
     // The core knows which batches waited there, and their tasks have not left their queues.
@@ -228,6 +233,7 @@ export class LiveDriver {
   private cancel(request: number, entry: OpenRequest): boolean {
     if (this.open[request] !== entry || !this.core.cancelled(this.now(), request)) return false;
     this.open[request] = undefined;
+    this.drops.gave(entry.model, entry.rows.length);
     this.decideSoon();
     return true;
   }
@@ -281,7 +287,7 @@ export class LiveDriver {
         this.answer(a, b as Answer);
         return;
       case Decision.drop:
-        this.end(a, { kind: 'dropped', reason: DROP_REASONS[b]!, place: this.placeOf(this.decisions.c(i)) });
+        this.drop(a, DROP_REASONS[b]!, this.decisions.c(i));
         return;
       case Decision.wakeAt:
         this.wakeAt(a);
@@ -303,6 +309,7 @@ export class LiveDriver {
 
   /** retire puts a device on standby, once it has ended its batch. */
   private retire(device: number): void {
+    this.drops.device(device, false);
     // The core has queued again what the device was handed and has not begun.
     this.waiting[device]!.length = 0;
     if (this.running.has(device)) this.retired.add(device);
@@ -436,6 +443,11 @@ export class LiveDriver {
     }
   }
 
+  private drop(request: number, reason: Dropped['reason'], pool: number): void {
+    const entry = this.open[request];
+    if (entry !== undefined) this.end(request, this.drops.ending(entry.model, reason, pool));
+  }
+
   private answered({ model, rows }: OpenRequest, inTime: boolean): Ending {
     try {
       return { kind: 'answered', inTime, ...answerOf(this.bundle.models[model]!, rows) };
@@ -448,16 +460,12 @@ export class LiveDriver {
     const entry = this.open[request];
     if (entry === undefined) return;
     this.open[request] = undefined;
+    this.drops.gave(entry.model, entry.rows.length);
     const { cameNs, readNs, batches } = entry;
     entry.done(
       ending,
       cameNs === undefined ? NO_TIME : timesOf({ cameNs, readNs, endNs: this.now() }, batches),
     );
-  }
-
-  private placeOf(pool: number): string {
-    const at = this.bundle.topology.pools[pool];
-    return at === undefined ? 'entry' : (at.stage ?? `pipeline${at.pipeline}/partition${at.partition}`);
   }
 
   /**

@@ -35,6 +35,7 @@ interface Reply {
   status: number;
   connection: string | undefined;
   type?: string | undefined;
+  retryAfter?: string | undefined;
   json: { error?: string; reason?: string; place?: string; outputs?: { name: string; data: number[] }[] };
 }
 
@@ -42,8 +43,8 @@ async function replyOf(response: IncomingMessage): Promise<Reply> {
   const chunks: Buffer[] = [];
   for await (const chunk of response) chunks.push(chunk as Buffer);
   const json = JSON.parse(Buffer.concat(chunks).toString()) as Reply['json'];
-  const { connection, 'content-type': type } = response.headers;
-  return { status: response.statusCode!, connection, type, json };
+  const { connection, 'content-type': type, 'retry-after': retryAfter } = response.headers;
+  return { status: response.statusCode!, connection, type, retryAfter, json };
 }
 
 async function post(body: Buffer, headers: Record<string, string> = {}): Promise<Reply> {
@@ -129,8 +130,10 @@ describe('a server with more large requests than it can serve', () => {
     expect(replies.filter(({ status }) => status !== 200 && status !== 503)).toEqual([]);
     expect(answered.length).toBeGreaterThan(0);
     expect(refused.length).toBeGreaterThan(125);
-    for (const { json } of refused) {
+    for (const { json, retryAfter } of refused) {
       expect(json).toMatchObject({ place: 'entry', error: expect.stringContaining('Dropped') });
+      expect(json).not.toHaveProperty('stage');
+      expect(retryAfter).toMatch(/^[1-9]\d*$/);
     }
     for (const [i, { status, json }] of replies.entries()) {
       if (status !== 200) continue;

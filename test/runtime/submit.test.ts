@@ -47,6 +47,7 @@ const metric = async ({ registry }: Counters, line: string) =>
     .find((found) => found.startsWith(line))
     ?.slice(line.length + 1);
 const TINY = { model: 'tiny' };
+const TURNED_AWAY = { kind: 'dropped', reason: 'overload', place: 'entry', retryAfterS: 3 } as const;
 /** With this policy, a batch waits as long as its requests can. */
 const PATIENT = ['formation=last-moment', 'formation.leaves=transfer', 'formation.stepNs=1'];
 
@@ -118,8 +119,7 @@ describe('Intake, before any driver that it is given,', () => {
     const driver: ConstructorParameters<typeof Intake>[1] = {
       now: () => 1e9,
       wouldDrop: () => script.isFull,
-      turnAway: (_model, done) =>
-        queueMicrotask(() => done({ kind: 'dropped', reason: 'overload', place: 'entry' }, NO_TIME)),
+      turnAway: (_model, done) => queueMicrotask(() => done(TURNED_AWAY, NO_TIME)),
       submit: (arrival, _rows, done) => {
         script.arrivals.push(arrival);
         queueMicrotask(() => script.end(done));
@@ -195,7 +195,7 @@ describe('Intake, before any driver that it is given,', () => {
     const turned = intake.admit(TINY);
     expect(turned.kind).toBe('turnedAway');
     if (turned.kind !== 'turnedAway') return;
-    expect(await turned.ending).toEqual({ kind: 'dropped', reason: 'overload', place: 'entry' });
+    expect(await turned.ending).toEqual(TURNED_AWAY);
     expect(await metric(counters, 'inferplan_outcomes_total{model="tiny",outcome="dropped"}')).toBe('1');
   });
 });
