@@ -107,7 +107,8 @@ function checkCascade(out: string): void {
 try {
   checkPlan('pooled');
   checkPlan('pipeline');
-  for (const name of ['image-processing', 'video-monitoring', 'social-media', 'tf-cascade'])
+  const planned = ['image-processing', 'video-monitoring', 'social-media', 'tf-cascade'];
+  for (const name of [...planned, 'tm', 'lv', 'ga', 'da', 'da-branch'])
     checkPlanned(`examples/pipelines/${name}.yaml`);
   const policy = 'examples/pipeline/policy.yaml';
   const report = join(folder, 'report.json');

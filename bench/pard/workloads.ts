@@ -1,0 +1,187 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { stringify } from 'yaml';
+import {
+  loadArtifact,
+  type OpenCluster,
+  type PipelinePlan,
+  type PipelineSpec,
+  type PolicyGiven,
+  type Profile,
+  ToldFaults,
+} from '../../src/artifacts/index.js';
+import { scaleFactors } from '../../src/pipeline/index.js';
+import { chosenTuner, plannedScheduler, readStageGraph } from '../../src/plans/index.js';
+import { type SimulationSetup, type TraceWorkload, traceWorkload } from '../../src/simulation/index.js';
+import { solveSpec } from '../../src/specs/index.js';
+import type { CountTrace } from '../../src/workload/index.js';
+import { madeRates, type TraceName } from './made-traces.js';
+import { publishedRates } from './published-traces.js';
+import { plannedRps, type SizedStage, sizedBatches, standby, workers } from './sizing.js';
+
+const EXAMPLES = resolve(import.meta.dirname, '../../../examples/pipelines');
+const CLASS = '2080ti';
+
+/** APPLICATIONS names the specs of `examples/pipelines` that PARD is evaluated with. */
+export const APPLICATIONS = ['tm', 'lv', 'ga', 'da', 'da-branch'] as const;
+
+/** ApplicationName is one of them. */
+export type ApplicationName = (typeof APPLICATIONS)[number];
+
+/** AskedWorkload says which workload is made. */
+export interface AskedWorkload {
+  readonly application: ApplicationName;
+  readonly trace: TraceName;
+  /** How long requests arrive, in whole seconds. */
+  readonly durationS: number;
+  /** The seed of arrivals, of verdicts, and of the rates where they are made. Default 0. */
+  readonly seed?: number;
+  /** So many times as long as stated all latencies are. Default 1. */
+  readonly latencyFactor?: number;
+  /** Whether the rates are made, or those of a published trace in `../shared/traces`. Default made. */
+  readonly from?: 'made' | 'published';
+}
+
+/** PardWorkload is what a simulation of one of the paper's workloads needs. */
+export interface PardWorkload {
+  readonly plan: PipelinePlan;
+  readonly workload: TraceWorkload;
+  readonly seed: number;
+}
+
+/** ServedBy says who serves a workload in place of its plan's scheduler and tuner. */
+export interface ServedBy {
+  readonly scheduler?: string;
+  readonly policy?: readonly PolicyGiven[];
+  readonly tuner?: string;
+}
+
+/** pardWorkload makes a workload: the plan of an application, and arrivals with the mean rate that it is planned for. */
+export async function pardWorkload({
+  application,
+  trace,
+  durationS,
+  seed = 0,
+  latencyFactor = 1,
+  from = 'made',
+}: AskedWorkload): Promise<PardWorkload> {
+  const plan = await applicationPlan(application, latencyFactor);
+  const rates = from === 'made' ? madeRates(trace, durationS, seed) : publishedRates(trace, durationS).rates;
+  return { plan, workload: traceWorkload(countTrace(rates, plan.rps as number)), seed };
+}
+
+/** countTrace makes a trace of counts of rates of each second that have a mean of 1. */
+export function countTrace(rates: Float64Array, rps: number): CountTrace {
+  const intervalS = new Float64Array(rates.length).fill(1);
+  return { kind: 'counts', format: 'counts', intervalS, counts: rates.map((rate) => rate * rps) };
+}
+
+/**
+ * servedWorkload makes the simulation of a workload, for a SimulationPool.
+ * @throws InputError where there is no such scheduler, policy or tuner
+ */
+export function servedWorkload(
+  { plan, workload, seed }: PardWorkload,
+  { scheduler, policy, tuner }: ServedBy = {},
+): SimulationSetup {
+  const told = new ToldFaults();
+  const asked = { options: { scheduler, policy }, leastSloNs: 1e6 * plan.sloMs, kind: plan.kind };
+  const chosen = plannedScheduler(plan.serving, asked, told);
+  const tuned = chosen && chosenTuner(plan, chosen, { tuner });
+  told.add(...(tuned?.faults ?? []));
+  if (tuned === undefined || told.count > 0) throw told.error(`serve ${plan.name}`);
+  return {
+    ...{ plan: tuned.plan, scheduler: tuned.scheduler, workload, seed, exact: false },
+    ...{ execution: { slow: 1 }, transfers: 'links' },
+  };
+}
+
+const plans = new Map<string, Promise<PipelinePlan>>();
+
+/** applicationPlan gives the plan of an application. It is solved once in a process. */
+export function applicationPlan(application: ApplicationName, latencyFactor = 1): Promise<PipelinePlan> {
+  const key = `${application} ${latencyFactor}`;
+  const found = plans.get(key) ?? solved(application, latencyFactor);
+  plans.set(key, found);
+  return found;
+}
+
+async function solved(application: ApplicationName, latencyFactor: number): Promise<PipelinePlan> {
+  const folder = await mkdtemp(join(tmpdir(), 'inferplan-pard-'));
+  try {
+    const spec = await sizedSpec(application, latencyFactor);
+    const stages: PipelineSpec['stages'] = [];
+    for (const stage of spec.stages) {
+      const path = join(folder, `${stage.name}.json`);
+      await writeFile(path, JSON.stringify(scaled(await profileOf(stage.profile), latencyFactor)));
+      stages.push({ ...stage, profile: path });
+    }
+    const path = join(folder, 'spec.yaml');
+    await writeFile(path, stringify({ ...spec, cluster: await clusterOf(spec), stages }));
+    const outcome = await solveSpec(path, { output: join(folder, 'plan.json') });
+    if (outcome.outcome !== 'pipeline-plan') throw new Error(`there is no plan for ${application}`);
+    return outcome.plan;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * sizedSpec gives the spec of an application with the batches, workers and standby devices that the rules of docs/pard.md
+ * give. With the stated latencies it is the spec of the examples, whose rate is that for all latencies.
+ */
+export async function sizedSpec(application: ApplicationName, latencyFactor = 1): Promise<PipelineSpec> {
+  const { value } = await loadArtifact(join(EXAMPLES, `${application}.yaml`), ['pipeline']);
+  const stages = await sizedStages(value, latencyFactor);
+  const stated = await sizedStages(value, 1);
+  const clusterGpus = (await clusterOf(value)).devices[CLASS]?.count ?? 0;
+  const rps = plannedRps(stated, sizedBatches(stated, value.sloMs), clusterGpus);
+  const batches = sizedBatches(stages, value.sloMs);
+  const replicas = workers(stages, batches, rps);
+  const down = standby(stages, batches, { replicas, clusterGpus });
+  return {
+    ...value,
+    stages: value.stages.map((stage, i) => ({
+      ...stage,
+      ...{ device: CLASS, batch: batches[i] as number },
+      ...{ replicas: replicas[i] as number, standby: down[i] as number },
+    })),
+    load: { arrivals: 'poisson', rps, duration: '60s' },
+  };
+}
+
+/** sizedStages reads what the rules look at. The stages of the examples stand after those that lead to them. */
+async function sizedStages(spec: PipelineSpec, latencyFactor: number): Promise<SizedStage[]> {
+  const { graph } = readStageGraph(spec);
+  const { factors } = scaleFactors(graph);
+  const latencies: number[][] = [];
+  for (const { profile } of spec.stages) {
+    const byBatch = (await profileOf(profile)).devices[CLASS]?.blockLatencyUs?.['1'] ?? {};
+    latencies.push(Object.values(byBatch).map(([us]) => ((us as number) * latencyFactor) / 1000));
+  }
+  return latencies.map((latencyMs, i) => ({
+    latencyMs,
+    visits: factors[i] as number,
+    next: (graph.edges[i] ?? []).map(({ to }) => to),
+  }));
+}
+
+async function profileOf(path: string): Promise<Profile> {
+  return (await loadArtifact(resolve(EXAMPLES, path), ['profile'])).value;
+}
+
+async function clusterOf({ cluster }: PipelineSpec): Promise<OpenCluster> {
+  if (typeof cluster !== 'string') return cluster;
+  const { $schema: _, ...value } = (await loadArtifact(join(EXAMPLES, cluster), ['cluster'])).value;
+  return value;
+}
+
+function scaled({ $schema: _, ...profile }: Profile, factor: number): Profile {
+  const devices = structuredClone(profile.devices) as Profile['devices'];
+  for (const device of Object.values(devices))
+    for (const batches of Object.values(device.blockLatencyUs))
+      for (const [batch, latencies] of Object.entries(batches))
+        batches[batch] = latencies.map((us) => (us === null ? us : us * factor));
+  return { ...profile, devices };
+}
