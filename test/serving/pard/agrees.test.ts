@@ -1,0 +1,139 @@
+import { describe, expect, it } from 'vitest';
+import { streamOf, streamsOf } from '../../../src/random/index.js';
+import type { Pool, ServingCore, Topology, VirtualDevice } from '../../../src/serving/index.js';
+import { SCHEDULERS } from '../../../src/serving/schedulers.js';
+import { seeds } from '../../cases.js';
+import { runVirtual, type WatchedCore } from '../virtual-driver.js';
+import type { Chain, DispatchRule, Fate } from './chain.js';
+import { randomChain } from './random-chains.js';
+import { resimulated } from './resimulate.js';
+import { SCHEDULER_NAMES, type SchedulerName } from './rules.js';
+
+const DISPATCHES: DispatchRule[] = ['turns', 'least-work', 'two-choices'];
+
+/** Served is what both tell of a request: its end, the stage of its drop, and the device and start of each batch. */
+interface Served {
+  outcome: string;
+  endNs: number;
+  droppedAt?: number | undefined;
+  batches: { device: number; startNs: number }[];
+}
+
+/** made gives a core of a scheduler, or nothing where there is no such scheduler yet. */
+function made(name: SchedulerName, dispatch: DispatchRule, seed: number) {
+  const scheduler = Object.entries(SCHEDULERS).find(([known]) => known === name)?.[1];
+  if (scheduler === undefined) return undefined;
+  return (topology: Topology, decisions: Parameters<typeof scheduler.core>[1]['decisions']): ServingCore =>
+    scheduler.core(
+      topology,
+      { decisions, streams: streamsOf(seed, 'core') },
+      { ...scheduler.policy, dispatch },
+    );
+}
+
+/** servedByCore serves a chain with the core, in virtual time. */
+function servedByCore(chain: Chain, makeCore: NonNullable<ReturnType<typeof made>>): Served[] {
+  const run = runVirtual({
+    topology: topologyOf(chain),
+    arrivals: chain.arrivalsNs.map((at) => ({ at })),
+    makeCore: (topology, decisions) => makeCore(topology, decisions) as WatchedCore,
+  });
+  const served = chain.arrivalsNs.map((): Served => ({ outcome: 'none', endNs: Infinity, batches: [] }));
+  for (const { arrival, outcome, at, place } of run.ended) {
+    Object.assign(served[arrival]!, { outcome, endNs: at });
+    if (outcome === 'dropped') served[arrival]!.droppedAt = place;
+  }
+  for (const { device, from, arrivals } of run.executed)
+    for (const arrival of arrivals) served[arrival]!.batches.push({ device, startNs: from });
+  return served;
+}
+
+/** servedByHand is the same of the re-simulation. */
+function servedByHand(fates: Fate[]): Served[] {
+  return fates.map(({ outcome, endNs, droppedAt, visits }) => ({
+    ...{ outcome, endNs },
+    ...(droppedAt === undefined ? {} : { droppedAt }),
+    // A request that was collected is executed: it is not dropped afterwards.
+    batches: visits.flatMap(({ device, startNs }) => (startNs === undefined ? [] : [{ device, startNs }])),
+  }));
+}
+
+function topologyOf({ stages, sloNs }: Chain): Topology {
+  const devices = stages.flatMap((stage, pool) =>
+    Array.from({ length: stage.devices }, (_, i): VirtualDevice => {
+      return { name: `s${pool}/gpu${i}/0`, pool, server: `s${pool}`, gpu: i, deviceClass: 'cpu', virtual: 1 };
+    }),
+  );
+  const pools = stages.map(({ batch, latencyNs, devices: count }, partition): Pool => {
+    const transferNs = new Float64Array(batch);
+    const isLast = partition === stages.length - 1;
+    return {
+      ...{ model: 0, pipeline: 0, partition, deviceClass: 'cpu', virtual: 1, batch, transferNs },
+      ...{ latencyNs: Float64Array.from(latencyNs), transferBytes: 0 },
+      throughputRps: (1e9 * count * batch) / latencyNs[batch - 1]!,
+      devices: devices.flatMap(({ pool }, device) => (pool === partition ? [device] : [])),
+      edges: isLast ? [] : [{ to: partition + 1, when: { kind: 'always' }, transferNs, transferBytes: 0 }],
+    };
+  });
+  const throughputRps = Math.min(...pools.map((pool) => pool.throughputRps));
+  const linkOf = Int32Array.from(devices, (_, device) => device);
+  return {
+    models: [{ name: 'm', sloNs, throughputRps, entries: [0] }],
+    ...{ pools, devices },
+    links: {
+      ...{ uplinkOf: linkOf, downlinkOf: linkOf },
+      ...{ uplinkCount: devices.length, downlinkCount: devices.length },
+    },
+    routes: { kind: 'chains' },
+  };
+}
+
+/** firstDifference says where both differ first by the time at which it shows, undefined where they agree. */
+function firstDifference(core: Served[], hand: Served[]): string | undefined {
+  const texts = [core, hand].map((served) => served.map((one) => JSON.stringify(one)));
+  const differing = core.flatMap((_, i) => (texts[0]![i] === texts[1]![i] ? [] : [i]));
+  const endOf = (i: number) => Math.min(core[i]!.endNs, hand[i]!.endNs);
+  const [first] = differing.toSorted((a, b) => endOf(a) - endOf(b));
+  if (first === undefined) return undefined;
+  return `${differing.length} differ, first request ${first}: core ${texts[0]![first]}, by hand ${texts[1]![first]}`;
+}
+
+/** difference serves a random chain both ways, by its seed. */
+function difference(name: SchedulerName, seed: number, count: number): string | undefined {
+  const stream = streamOf(seed, 'pard/agrees');
+  const chain = randomChain(stream, count);
+  const dispatch = DISPATCHES[stream.integer(DISPATCHES.length)]!;
+  const makeCore = made(name, dispatch, seed);
+  if (makeCore === undefined) return undefined;
+  const streams = streamsOf(seed, 'core');
+  const [waits, choices] = [streams('pard/waits'), streams('pard/dispatch')];
+  const fates = resimulated(chain, { scheduler: name, dispatch, waits, choices });
+  const found = firstDifference(servedByCore(chain, makeCore), servedByHand(fates));
+  return found && `seed ${seed}, ${dispatch}, of ${count} requests: ${found}`;
+}
+
+describe('the core and the re-simulation', () => {
+  for (const name of SCHEDULER_NAMES)
+    it.skipIf(made(name, 'turns', 1) === undefined)(`agree request for request on ${name}`, () => {
+      const differences = seeds(4, 200).flatMap((seed) => difference(name, seed, 400) ?? []);
+      expect(differences).toEqual([]);
+    });
+});
+
+describe('the schedulers that form batches when a device is free', () => {
+  it('serve as naive does where each stage has one device, since collecting ahead changes nothing in order of arrival', () => {
+    for (const seed of seeds(20, 300)) {
+      const stream = streamOf(seed, 'pard/agrees');
+      // Where much comes at one instant, these schedulers look at a device before its next tasks are handed on.
+      const chain = randomChain(stream, 200, [1]);
+      for (const stage of chain.stages) stage.devices = 1;
+      const { policy, core } = SCHEDULERS.inferline;
+      const served = servedByCore(chain, (topology, decisions) =>
+        core(topology, { decisions, streams: streamsOf(seed, 'core') }, policy),
+      );
+      const waits = streamOf(seed, 'waits');
+      const fates = resimulated(chain, { scheduler: 'naive', waits, draws: 1 });
+      expect(firstDifference(served, servedByHand(fates)), `seed ${seed}`).toBeUndefined();
+    }
+  });
+});

@@ -1,0 +1,36 @@
+import type { Stream } from '../../../src/random/index.js';
+import { type Device, type DispatchRule, durationNs, type Stage } from './chain.js';
+
+/** Dispatching chooses among the devices of one stage for one task after the other. */
+export interface Dispatching {
+  rule: DispatchRule;
+  stage: Stage;
+  devices: Device[];
+  /** How many tasks came before. */
+  dispatched: number;
+  choices?: Stream | undefined;
+}
+
+/** chosenDevice binds one more task to a device. */
+export function chosenDevice(dispatching: Dispatching, nowNs: number): Device {
+  const { rule, devices, stage, choices } = dispatching;
+  const turn = dispatching.dispatched++;
+  const work = (device: Device) => workOf(device, stage, nowNs);
+  switch (rule) {
+    case 'turns':
+      return devices[turn % devices.length]!;
+    case 'least-work':
+      return devices.reduce((least, device) => (work(device) < work(least) ? device : least));
+    case 'two-choices': {
+      const first = devices[choices!.integer(devices.length)]!;
+      const second = devices[choices!.integer(devices.length)]!;
+      return work(second) < work(first) ? second : first;
+    }
+  }
+}
+
+/** workOf is the time until the device would have done all it holds, times the batch, so that it is a whole number. */
+function workOf({ running, collected, queue }: Device, stage: Stage, nowNs: number): number {
+  const leftNs = running === undefined ? 0 : running.endNs - nowNs;
+  return leftNs * stage.batch + (queue.length + collected.length) * durationNs(stage);
+}

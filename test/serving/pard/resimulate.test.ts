@@ -1,0 +1,244 @@
+import { describe, expect, it } from 'vitest';
+import { streamOf } from '../../../src/random/index.js';
+import { seeds } from '../../cases.js';
+import type { Chain, DispatchRule, Fate, Settings } from './chain.js';
+import { randomChain } from './random-chains.js';
+import { resimulated } from './resimulate.js';
+import { SCHEDULER_NAMES, type SchedulerName } from './rules.js';
+
+const settings = (scheduler: SchedulerName, more: Partial<Settings> = {}): Settings => ({
+  ...{ scheduler, waits: streamOf(1, 'waits'), choices: streamOf(1, 'choices'), draws: 200, ...more },
+});
+const outcomes = (fates: Fate[]) => fates.map(({ outcome, endNs }) => `${outcome} ${endNs}`);
+
+describe('resimulated(), of cases computed by hand', () => {
+  it('has eight requests come while one batch of four runs, as Fig. 3a: the first four wait 0.75 d on average', () => {
+    const d = 1600;
+    const arrivalsNs = [0, 100, 300, 500, 700, 900, 1100, 1300, 1500];
+    const stages = [{ devices: 1, batch: 4, latencyNs: [d, d, d, d] }];
+    const fates = resimulated({ stages, sloNs: 2 * d, arrivalsNs }, settings('pard-fcfs'));
+    const waits = fates.map(({ visits: [visit] }) => visit!.startNs! - visit!.batchedNs!);
+    expect(waits.slice(0, 5)).toEqual([0, 1500, 1300, 1100, 900]);
+    expect((1500 + 1300 + 1100 + 900) / 4).toBe(0.75 * d);
+    // The next batch would end at 3 d, and the last request is to be answered by 1500 + 2 d.
+    expect(outcomes(fates)).toEqual([
+      'inTime 1600',
+      ...new Array(4).fill('inTime 3200'),
+      ...new Array(4).fill('dropped 1600'),
+    ]);
+  });
+
+  it('serves the four of Fig. 3a that came last if the most budget goes first: they took 0.5 d less', () => {
+    const d = 1600;
+    // Two batches of four come first, so that all eight requests of the figure are in the queue when there is room.
+    const arrivalsNs = [0, 0, 0, 0, 0, 0, 0, 0, 100, 300, 500, 700, 900, 1100, 1300, 1500];
+    const stages = [{ devices: 1, batch: 4, latencyNs: [d, d, d, d] }];
+    const chain = { stages, sloNs: 3 * d, arrivalsNs };
+    const served = (scheduler: SchedulerName) =>
+      resimulated(chain, settings(scheduler)).flatMap(({ outcome, endNs }, i) =>
+        outcome === 'inTime' && i >= 8 ? [endNs - arrivalsNs[i]!] : [],
+      );
+    expect(served('pard-fcfs')).toEqual([4700, 4500, 4300, 4100]);
+    expect(served('pard-hbf')).toEqual([3900, 3700, 3500, 3300]);
+  });
+
+  it('serves both R4 and R5 of Fig. 7 if the least budget goes first, and one of them by order of arrival', () => {
+    // R4 is sent before R5, and comes to the second stage after it. Its device had a batch that began late.
+    const stages = [
+      { devices: 2, batch: 2, latencyNs: [100, 120] },
+      { devices: 1, batch: 1, latencyNs: [200] },
+    ];
+    const chain = { stages, sloNs: 1002, arrivalsNs: [0, 95, 96, 97, 98] };
+    const [r4, r5] = resimulated(chain, settings('pard-lbf')).slice(3);
+    expect([r4!.visits[1]!.receivedNs, r5!.visits[1]!.receivedNs]).toEqual([295, 220]);
+    expect(outcomes([r4!, r5!])).toEqual(['inTime 900', 'inTime 1100']);
+    const byArrival = resimulated(chain, settings('pard-fcfs')).slice(3);
+    expect(byArrival.map(({ outcome }) => outcome)).toEqual(['dropped', 'inTime']);
+    expect(byArrival[1]!.endNs).toBe(900);
+  });
+
+  it('tops up the batch of an idle device at the instant at which it starts', () => {
+    const stages = [{ devices: 1, batch: 3, latencyNs: [10, 12, 13] }];
+    const fates = resimulated({ stages, sloNs: 100, arrivalsNs: [0, 4, 10, 10, 10] }, settings('naive'));
+    expect(fates.map(({ visits: [v] }) => [v!.batchedNs, v!.startNs])).toEqual([
+      ...[
+        [0, 0],
+        [4, 10],
+        [10, 10],
+        [10, 10],
+      ],
+      [10, 23],
+    ]);
+  });
+
+  it('hands tasks on at the instant at which their batch ends, before the next stage starts', () => {
+    const stages = [
+      { devices: 2, batch: 1, latencyNs: [10] },
+      { devices: 1, batch: 2, latencyNs: [5, 5] },
+    ];
+    const fates = resimulated({ stages, sloNs: 100, arrivalsNs: [0, 0, 5] }, settings('naive'));
+    expect(outcomes(fates)).toEqual(['inTime 15', 'inTime 15', 'inTime 25']);
+  });
+});
+
+describe('resimulated(), of each rule by hand', () => {
+  const one = (batch: number, latencyNs: number[]) => [{ devices: 1, batch, latencyNs }];
+  const three = (d: number[]) => d.map((ns) => ({ devices: 1, batch: 1, latencyNs: [ns] }));
+  const isServed = (chain: Chain, scheduler: SchedulerName, more: Partial<Settings> = {}) =>
+    resimulated(chain, settings(scheduler, more)).map(({ outcome }) => outcome !== 'dropped');
+
+  it('adds to the end of the first stage what each estimate says of the later ones', () => {
+    // The end of stage 1 is 100, and the later stages take 500; without waits, the sums of draws are those of λ.
+    const served = (scheduler: SchedulerName, sloNs: number) =>
+      isServed({ stages: three([100, 200, 300]), sloNs, arrivalsNs: [0] }, scheduler)[0];
+    // Only at the later stages is it dropped here.
+    expect([served('pard-back', 599), served('pard-back', 600)]).toEqual([false, true]);
+    expect([served('pard-sf', 599), served('pard-sf', 600)]).toEqual([false, true]);
+    expect([served('pard-lower', 599), served('pard-lower', 600)]).toEqual([false, true]);
+    expect([served('pard-upper', 1099), served('pard-upper', 1100)]).toEqual([false, true]);
+    const droppedAt = (scheduler: SchedulerName) =>
+      resimulated({ stages: three([100, 200, 300]), sloNs: 599, arrivalsNs: [0] }, settings(scheduler))[0]!
+        .droppedAt;
+    expect([droppedAt('pard-back'), droppedAt('pard-sf'), droppedAt('pard')]).toEqual([2, 0, 0]);
+  });
+
+  it('lets nexus drop all before the first window that is in time as a whole', () => {
+    // Four come while a batch runs until 100; the next has room for two, and would end at 200.
+    const chain = { stages: one(2, [100, 100]), sloNs: 150, arrivalsNs: [0, 1, 2, 51, 52] };
+    const fates = resimulated(chain, settings('nexus'));
+    expect(outcomes(fates)).toEqual([
+      ...['inTime 100', 'dropped 1', 'dropped 2'],
+      ...['inTime 200', 'inTime 200'],
+    ]);
+  });
+
+  it('gives up the least budget as soon as it is hopeless, while there is no room', () => {
+    // When the request of 20 could be decided, that of 90 has more budget. It cannot end by 230 from 131 on.
+    const chain = { stages: one(1, [100]), sloNs: 210, arrivalsNs: [0, 10, 20, 90] };
+    const ends = ['inTime 100', 'inTime 200', 'dropped 131', 'inTime 300'];
+    expect(outcomes(resimulated(chain, settings('pard-hbf')))).toEqual(ends);
+  });
+
+  it('gives up the head of the queue of nexus before it scans, so that the window need not have it', () => {
+    const stages = [
+      { devices: 2, batch: 2, latencyNs: [100, 160] },
+      { devices: 1, batch: 2, latencyNs: [120, 120] },
+    ];
+    // The last two come to the second stage at 200, and the earlier of them is hopeless there.
+    const fates = resimulated({ stages, sloNs: 300, arrivalsNs: [0, 0, 1, 100] }, settings('nexus'));
+    expect(outcomes(fates)).toEqual(['inTime 220', 'inTime 220', 'dropped 200', 'inTime 340']);
+  });
+
+  it('lets clipper++ compare the start with the part of a stage, and pard-split the end', () => {
+    const last = (scheduler: SchedulerName, sloNs: number) =>
+      isServed({ stages: three([100, 100]), sloNs, arrivalsNs: [0, 0] }, scheduler)[1];
+    expect([last('clipper++', 199), last('clipper++', 200)]).toEqual([false, true]);
+    expect([last('pard-split', 399), last('pard-split', 400)]).toEqual([false, true]);
+  });
+
+  it('lets pard-wcl give a stage the part that its longest latency has', () => {
+    // The longest latencies of the first period are 300 and 100, so that the parts are 525 and 175 afterwards.
+    const arrivalsNs = [0, 0, 0, 2000, 2000, 2000, 2000, 2000, 2000];
+    const chain = { stages: three([100, 100]), sloNs: 700, arrivalsNs };
+    const fates = resimulated(chain, settings('pard-wcl', { periodNs: 1000, windowNs: 5000 }));
+    expect(outcomes(fates).map((text) => text.split(' ')[0])).toEqual([
+      ...new Array(8).fill('inTime'),
+      'dropped',
+    ]);
+    expect(fates.at(-1)).toMatchObject({ endNs: 2400, droppedAt: 0 });
+  });
+
+  it('lets pard-oc drop two of five, evenly, while requests queue for more than 25 ms on average', () => {
+    const arrivalsNs = [...new Array(10).fill(0), ...new Array(10).fill(1e9)];
+    const chain = { stages: three([30e6, 1e6]), sloNs: 1, arrivalsNs };
+    const kept = isServed(chain, 'pard-oc');
+    const five = [true, true, false, true, false];
+    expect(kept).toEqual([...new Array(10).fill(true), ...five, ...five]);
+    // The same where a later stage is the one that queues.
+    const second = isServed({ ...chain, stages: three([1e6, 30e6]) }, 'pard-oc', { periodNs: 0.5e9 });
+    expect(second.slice(0, 10)).toEqual(new Array(10).fill(true));
+    expect(second.slice(10)).toEqual(expect.arrayContaining([false]));
+  });
+});
+
+describe('resimulated(), of random chains', () => {
+  const dispatches: DispatchRule[] = ['turns', 'least-work', 'two-choices'];
+  const each = (check: (chain: Chain, fates: Fate[], scheduler: SchedulerName) => void) => {
+    for (const seed of seeds(6, 100)) {
+      const stream = streamOf(seed, 'pard/random');
+      const chain = randomChain(stream, 120);
+      const dispatch = dispatches[stream.integer(3)]!;
+      for (const scheduler of SCHEDULER_NAMES)
+        check(chain, resimulated(chain, settings(scheduler, { dispatch })), scheduler);
+    }
+  };
+
+  it('ends each request once, at its stages one after the other', () => {
+    each(({ stages, arrivalsNs, sloNs }, fates, scheduler) => {
+      expect(fates).toHaveLength(arrivalsNs.length);
+      const batches = batchesOf(stages, fates);
+      fates.forEach(({ visits, outcome, endNs, droppedAt }, request) => {
+        const executed = visits.filter(({ startNs }) => startNs !== undefined);
+        let atNs = arrivalsNs[request]!;
+        for (const batch of batches.filter(({ requests }) => requests.includes(request))) {
+          const visit = visits[batch.stage]!;
+          expect(visit.receivedNs).toBe(atNs);
+          expect(visit.batchedNs!).toBeGreaterThanOrEqual(visit.receivedNs);
+          atNs = batch.endNs;
+        }
+        if (outcome === 'dropped') {
+          expect(scheduler).not.toBe('naive');
+          expect([visits.length, executed.length]).toEqual([droppedAt! + 1, droppedAt]);
+          expect(endNs).toBeGreaterThanOrEqual(visits.at(-1)!.receivedNs);
+        } else {
+          expect([executed.length, endNs]).toEqual([stages.length, atNs]);
+          expect(outcome).toBe(endNs <= arrivalsNs[request]! + sloNs ? 'inTime' : 'late');
+        }
+      });
+    });
+  });
+
+  it('has each batch wait between 0 and what is left of the batch that runs', () => {
+    each(({ stages }, fates) => {
+      const batches = batchesOf(stages, fates);
+      for (const { visits } of fates)
+        for (const { device, batchedNs, startNs } of visits) {
+          if (batchedNs === undefined) continue;
+          const running = batches.find(
+            (b) =>
+              b.device === device && b.startNs <= batchedNs && batchedNs < b.endNs && b.startNs !== startNs,
+          );
+          expect(startNs).toBe(running?.endNs ?? batchedNs);
+        }
+      for (const batch of batches) {
+        expect(batch.requests.length).toBeLessThanOrEqual(stages[batch.stage]!.batch);
+        const next = batches.find((b) => b.device === batch.device && b.startNs > batch.startNs);
+        expect(next?.startNs ?? Infinity).toBeGreaterThanOrEqual(batch.endNs);
+      }
+    });
+  });
+});
+
+interface Batch {
+  device: number;
+  stage: number;
+  startNs: number;
+  endNs: number;
+  requests: number[];
+}
+
+/** batchesOf puts the batches together again, by device and start, in the order of their starts. */
+function batchesOf(stages: Chain['stages'], fates: readonly Fate[]): Batch[] {
+  const batches = new Map<string, Batch>();
+  fates.forEach(({ visits }, request) => {
+    visits.forEach(({ device, startNs }, stage) => {
+      if (startNs === undefined) return;
+      const key = `${device} ${startNs}`;
+      const batch = batches.get(key) ?? { device, stage, startNs, endNs: startNs, requests: [] };
+      batch.requests.push(request);
+      batch.endNs = startNs + stages[stage]!.latencyNs[batch.requests.length - 1]!;
+      batches.set(key, batch);
+    });
+  });
+  return [...batches.values()].toSorted((a, b) => a.startNs - b.startNs);
+}

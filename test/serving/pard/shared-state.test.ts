@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest';
+import { streamOf } from '../../../src/random/index.js';
+import { isMostFirst, quantile, queueingAt, waitsAfter } from './shared-state.js';
+
+const decided = (batchedNs: number, queueingNs: number) => ({
+  ...{ isKept: true, batchedNs, queueingNs, waitNs: 0, latencyNs: 0 },
+});
+
+describe('waitsAfter()', () => {
+  const d = 1e7;
+  const stage = { devices: 1, batch: 1, latencyNs: [d] };
+  const draws = 10_000;
+
+  it('gives the quantiles of Fig. 6 for λ = 0.1, where no stage has waits of its own', () => {
+    // The sums of n independent uniform numbers have P(sum ≤ x) = (xⁿ − n (x − 1)ⁿ [x > 1]) / n! up to x = 2, and the
+    // paper gives these quantiles in two digits a stage: 0.10, 0.22, 0.28, 0.31 times n.
+    const printed = [0.1, 0.44, 0.84, 1.24];
+    const exact = [0.1, Math.sqrt(0.2), 0.6 ** (1 / 3), 1.2467];
+    const densities = [1, exact[1]!, exact[2]! ** 2 / 2, (exact[3]! ** 3 - 4 * (exact[3]! - 1) ** 3) / 6];
+    expect((exact[3]! ** 4 - 4 * (exact[3]! - 1) ** 4) / 24).toBeCloseTo(0.1, 4);
+    for (const seed of [1, 2, 3, 4, 5]) {
+      const five = [stage, stage, stage, stage, stage];
+      const waits = streamOf(seed, 'waits');
+      const w = waitsAfter({ stages: five, waits, lambda: 0.1, draws }, [[], [], [], [], []]);
+      expect(w[4]).toBe(0);
+      for (let stages = 1; stages <= 4; stages++) {
+        // Four standard errors of a quantile of 10,000 draws; the paper's figures are rounded by up to 0.005 a stage.
+        const tolerance = (4 * Math.sqrt((0.1 * 0.9) / draws)) / densities[stages - 1]!;
+        const measured = w[4 - stages]! / d;
+        expect(Math.abs(measured - exact[stages - 1]!)).toBeLessThan(tolerance);
+        expect(Math.abs(measured - printed[stages - 1]!)).toBeLessThan(tolerance + 0.005 * stages);
+      }
+    }
+  });
+
+  it('draws from the last M waits of each stage, the oldest of which has index 0', () => {
+    // The stream is one of known draws: the stages in order, M each.
+    const indices = [0, 1, 2, 2, 1, 0];
+    const waits = { ...streamOf(1, 'waits'), integer: () => indices.shift()! };
+    const [first, second] = waitsAfter({ stages: [stage, stage], waits, lambda: 0.5, draws: 3 }, [
+      [9, 9, 9, 9],
+      [99, 5, 6, 8],
+    ]);
+    // The draws of the second stage are 8, 6 and 5, and ⌈0.5 · 3⌉ is 2.
+    expect([first, second]).toEqual([6, 0]);
+  });
+
+  it('takes the smallest sum for λ = 0, and the largest for λ = 1', () => {
+    expect([0, 0.1, 0.34, 1].map((lambda) => quantile(lambda, [3, 1, 2]))).toEqual([1, 1, 2, 3]);
+  });
+});
+
+describe('queueingAt()', () => {
+  it('weighs delays by their bucket, linearly, and forgets what is older than the window', () => {
+    // Buckets are 100 ns. At 5000 the present one is 50: 4900 has weight 49/50, 100 has 1/50, and 99 none.
+    expect(queueingAt(5000, 5000, [decided(99, 1000), decided(100, 50), decided(4999, 100)])).toBe(
+      (1 * 50 + 49 * 100) / 50,
+    );
+    expect(queueingAt(5000, 5000, [decided(99, 1000)])).toBe(0);
+    expect(queueingAt(5000, 5000, [])).toBe(0);
+  });
+});
+
+describe('isMostFirst()', () => {
+  // The stage can do four a period.
+  const stage = { devices: 2, batch: 2, latencyNs: [50, 100] };
+  const next = (workloads: number[], before: boolean) =>
+    isMostFirst('adaptive', before, workloads, stage, 100);
+
+  it('changes the order only beyond 1 ± ε', () => {
+    expect(next([4], false)).toBe(false);
+    expect(next([5], false)).toBe(true);
+    expect(next([4], true)).toBe(true);
+    expect(next([3], true)).toBe(false);
+    // The mean is 5, and ε is (2 + 2 + 1 + 1 + 0) / 25 = 0.24; 1.25 is above and 0.75 is below.
+    expect(next([9, 9, 3, 7, 6, 4, 5], false)).toBe(true);
+    // ε is (4 + 4) / 10 = 0.8, so that 9/4 is above, and 1/4 is not below with ε = 0.8.
+    expect(next([1, 9], false)).toBe(true);
+    expect(next([9, 1], true)).toBe(true);
+    expect(next([2, 0], true)).toBe(true);
+    expect(next([0, 0], true)).toBe(false);
+  });
+
+  it('changes it at once for instant, and never for a fixed order', () => {
+    expect(isMostFirst('instant', true, [9, 4], stage, 100)).toBe(false);
+    expect(isMostFirst('instant', false, [1, 5], stage, 100)).toBe(true);
+    expect(isMostFirst('most', false, [1], stage, 100)).toBe(true);
+    expect(isMostFirst('least', true, [9], stage, 100)).toBe(false);
+  });
+});

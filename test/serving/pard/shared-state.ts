@@ -1,0 +1,147 @@
+import type { Stream } from '../../../src/random/index.js';
+import { durationNs, type Stage } from './chain.js';
+import type { Order } from './rules.js';
+
+const BUCKETS = 50;
+/** How many periods the smoothed workload covers. */
+const SMOOTHED = 5;
+
+/** Shared is what every stage knows of all stages until the next multiple of the period; lists have one figure a stage. */
+export interface Shared {
+  /** q over the requests that were put into batches. */
+  queueingNs: number[];
+  /** q over all requests that were decided. */
+  decidedQueueingNs: number[];
+  /** F⁻¹(λ) over the stages after each. */
+  waitNs: number[];
+  /** The longest time in the stage of the requests that were decided in the window, d where there was none. */
+  worstNs: number[];
+  /** Whether the request with the most budget is decided first. */
+  mostFirst: boolean[];
+}
+
+/** History is all that happened at one stage, in the order in which it happened. */
+export interface History {
+  receivedNs: number[];
+  decided: Decided[];
+  /** T_in at each multiple that counted, the first after 0. */
+  workloads: number[];
+}
+
+/** Decided is a request that was decided at t_b, put into a batch or not. */
+export interface Decided {
+  isKept: boolean;
+  batchedNs: number;
+  queueingNs: number;
+  waitNs: number;
+  /** t_e + d − t_r. */
+  latencyNs: number;
+}
+
+/** Sharing says how states are made. */
+export interface Sharing {
+  stages: readonly Stage[];
+  order: Order;
+  waits: Stream;
+  periodNs: number;
+  windowNs: number;
+  lambda: number;
+  draws: number;
+}
+
+/** sharedAt makes the state of a multiple of the period from all that happened before it. */
+export function sharedAt(
+  atNs: number,
+  sharing: Sharing,
+  histories: readonly History[],
+  before: Shared | undefined,
+): Shared {
+  const { stages, windowNs, periodNs, order } = sharing;
+  const kept = histories.map(({ decided }) => decided.filter(({ isKept }) => isKept));
+  if (atNs > 0)
+    for (const { receivedNs, workloads } of histories)
+      workloads.push(receivedNs.filter((at) => at >= atNs - periodNs && at < atNs).length);
+  return {
+    queueingNs: kept.map((decided) => queueingAt(atNs, windowNs, decided)),
+    decidedQueueingNs: histories.map(({ decided }) => queueingAt(atNs, windowNs, decided)),
+    waitNs: waitsAfter(
+      sharing,
+      kept.map((decided) => decided.map(({ waitNs }) => waitNs)),
+    ),
+    worstNs: histories.map(({ decided }, k) => {
+      const recent = decided.filter((one) => weightAt(atNs, windowNs, one) > 0);
+      return recent.length === 0 ? durationNs(stages[k]!) : Math.max(...recent.map((one) => one.latencyNs));
+    }),
+    mostFirst: stages.map((stage, k) =>
+      isMostFirst(order, before?.mostFirst[k] ?? false, histories[k]!.workloads, stage, periodNs),
+    ),
+  };
+}
+
+/** weightAt is the weight of a decision in the window that ends with the present bucket, in fiftieths. */
+function weightAt(atNs: number, windowNs: number, { batchedNs }: Decided): number {
+  const bucketOf = (ns: number) => Math.floor(ns / (windowNs / BUCKETS));
+  return Math.max(0, bucketOf(batchedNs) - bucketOf(atNs) + BUCKETS);
+}
+
+/** queueingAt is q: the weighted mean of t_b − t_r, 0 where nothing is in the window. */
+export function queueingAt(atNs: number, windowNs: number, decided: readonly Decided[]): number {
+  let weights = 0;
+  let weightedNs = 0;
+  for (const one of decided) {
+    const weight = weightAt(atNs, windowNs, one);
+    weights += weight;
+    weightedNs += weight * one.queueingNs;
+  }
+  return weights === 0 ? 0 : weightedNs / weights;
+}
+
+/** waitsAfter gives F⁻¹(λ) of the stages after each, by draws from what each stage's last M requests waited. */
+export function waitsAfter(
+  { stages, waits, lambda, draws }: Pick<Sharing, 'stages' | 'waits' | 'lambda' | 'draws'>,
+  waitsNs: readonly (readonly number[])[],
+): number[] {
+  const drawn = stages.map((stage, k) => {
+    const last = waitsNs[k]!.slice(-draws);
+    return Array.from({ length: draws }, () =>
+      last.length > 0 ? last[waits.integer(last.length)]! : waits.uniform() * durationNs(stage),
+    );
+  });
+  return stages.map((_, k) => {
+    const sums = new Array<number>(draws).fill(0);
+    for (let later = stages.length - 1; later > k; later--)
+      for (let m = 0; m < draws; m++) sums[m]! += drawn[later]![m]!;
+    return quantile(lambda, sums);
+  });
+}
+
+/** quantile is the ⌈λM⌉-th smallest of M numbers, the smallest for λ = 0. */
+export function quantile(lambda: number, numbers: readonly number[]): number {
+  const rank = Math.max(1, Math.ceil(lambda * numbers.length));
+  return Float64Array.from(numbers).sort()[rank - 1]!;
+}
+
+/** isMostFirst compares μ with 1 ± ε, or with 1. */
+export function isMostFirst(
+  order: Order,
+  before: boolean,
+  workloads: readonly number[],
+  { devices, batch, latencyNs }: Stage,
+  periodNs: number,
+): boolean {
+  if (order === 'most' || order === 'least') return order === 'most';
+  const recent = workloads.slice(-SMOOTHED);
+  if (recent.length === 0) return before;
+  const load = (recent.at(-1)! * latencyNs[batch - 1]!) / (periodNs * batch * devices);
+  const margin = order === 'instant' ? 0 : unevenness(recent);
+  if (load > 1 + margin) return true;
+  if (load < 1 - margin || order === 'instant') return false;
+  return before;
+}
+
+/** unevenness is ε: how far the workloads are from their mean, as a share of them. */
+function unevenness(workloads: readonly number[]): number {
+  const total = workloads.reduce((all, one) => all + one, 0);
+  const mean = total / workloads.length;
+  return total === 0 ? 0 : workloads.reduce((far, one) => far + Math.abs(one - mean), 0) / total;
+}
