@@ -96,10 +96,44 @@ describe('resimulated(), of each rule by hand', () => {
     expect([served('pard-sf', 599), served('pard-sf', 600)]).toEqual([false, true]);
     expect([served('pard-lower', 599), served('pard-lower', 600)]).toEqual([false, true]);
     expect([served('pard-upper', 1099), served('pard-upper', 1100)]).toEqual([false, true]);
+    // With draws of one half, w is 250.
+    const more = { waits: { ...streamOf(1, 'waits'), uniform: () => 0.5 } };
+    const pard = (sloNs: number) =>
+      isServed({ stages: three([100, 200, 300]), sloNs, arrivalsNs: [0] }, 'pard', more)[0];
+    expect([pard(849), pard(850)]).toEqual([false, true]);
     const droppedAt = (scheduler: SchedulerName) =>
       resimulated({ stages: three([100, 200, 300]), sloNs: 599, arrivalsNs: [0] }, settings(scheduler))[0]!
         .droppedAt;
     expect([droppedAt('pard-back'), droppedAt('pard-sf'), droppedAt('pard')]).toEqual([2, 0, 0]);
+  });
+
+  it('adds how long requests queued lately at the later stages', () => {
+    // The first five queue for 0, 0, 80, 170 and 260 at the second stage, which is 102 on average, and all end by 510.
+    // Of the others, the n-th would start at 2000 + 10 (n − 1), so that the 30th is estimated at 290 + 10 + 100 + 102.
+    const arrivalsNs = [...new Array(5).fill(0), ...new Array(40).fill(2000)];
+    const chain = { stages: three([10, 100]), sloNs: 510, arrivalsNs };
+    const fates = resimulated(chain, settings('pard-lower', { periodNs: 2000, windowNs: 100_000 }));
+    expect(fates.slice(0, 5).map(({ endNs }) => endNs)).toEqual([110, 210, 310, 410, 510]);
+    expect(fates.filter(({ droppedAt }) => droppedAt !== 0)).toHaveLength(5 + 30);
+  });
+
+  it('turns the queue at once for pard-instant, and not within 1 ± ε for pard', () => {
+    // The stage does ten a period. Two come in the first, twelve in the second: μ is 1.2, and ε is 10/14.
+    const arrivalsNs = [0, 0, ...new Array(12).fill(1000), 2000, 3000, 3000, 3000];
+    const chain = { stages: three([100]), sloNs: 1e6, arrivalsNs };
+    const starts = (scheduler: SchedulerName) =>
+      resimulated(chain, settings(scheduler, { periodNs: 1000 }))
+        .slice(13)
+        .map(({ visits: [visit] }) => visit!.startNs);
+    // At 2000 the last of the twelve and the one of 2000 wait. One came in the third period, so the order turns back.
+    expect(starts('pard')).toEqual([2100, 2200, 3000, 3100, 3200]);
+    expect(starts('pard-instant')).toEqual([2200, 2100, 3000, 3100, 3200]);
+  });
+
+  it('lets nexus drop the whole queue where no window is in time as a whole', () => {
+    // The next batch would end at 200, which is too late for the request of 1, and there are no two others.
+    const chain = { stages: one(3, [100, 100, 100]), sloNs: 150, arrivalsNs: [0, 1] };
+    expect(outcomes(resimulated(chain, settings('nexus')))).toEqual(['inTime 100', 'dropped 1']);
   });
 
   it('lets nexus drop all before the first window that is in time as a whole', () => {
@@ -155,9 +189,9 @@ describe('resimulated(), of each rule by hand', () => {
     const five = [true, true, false, true, false];
     expect(kept).toEqual([...new Array(10).fill(true), ...five, ...five]);
     // The same where a later stage is the one that queues.
-    const second = isServed({ ...chain, stages: three([1e6, 30e6]) }, 'pard-oc', { periodNs: 0.5e9 });
-    expect(second.slice(0, 10)).toEqual(new Array(10).fill(true));
-    expect(second.slice(10)).toEqual(expect.arrayContaining([false]));
+    const second = resimulated({ ...chain, stages: three([1e6, 30e6]) }, settings('pard-oc')).slice(10);
+    const keptBy = five.concat(five);
+    expect(second.map(({ droppedAt }) => droppedAt !== 0)).toEqual(keptBy);
   });
 });
 

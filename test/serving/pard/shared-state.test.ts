@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { streamOf } from '../../../src/random/index.js';
-import { isMostFirst, quantile, queueingAt, waitsAfter } from './shared-state.js';
+import { isMostFirst, quantile, queueingAt, sharedAt, waitsAfter } from './shared-state.js';
 
 const decided = (batchedNs: number, queueingNs: number) => ({
   ...{ isKept: true, batchedNs, queueingNs, waitNs: 0, latencyNs: 0 },
@@ -39,7 +39,7 @@ describe('waitsAfter()', () => {
     const waits = { ...streamOf(1, 'waits'), integer: () => indices.shift()! };
     const [first, second] = waitsAfter({ stages: [stage, stage], waits, lambda: 0.5, draws: 3 }, [
       [9, 9, 9, 9],
-      [99, 5, 6, 8],
+      [2, 5, 6, 8],
     ]);
     // The draws of the second stage are 8, 6 and 5, and ⌈0.5 · 3⌉ is 2.
     expect([first, second]).toEqual([6, 0]);
@@ -61,6 +61,29 @@ describe('queueingAt()', () => {
   });
 });
 
+describe('sharedAt()', () => {
+  it('tells kept from decided requests, and takes the longest latency of both', () => {
+    const stages = [
+      { devices: 1, batch: 1, latencyNs: [7] },
+      { devices: 1, batch: 1, latencyNs: [8] },
+    ];
+    const all = [
+      { ...decided(10, 100), latencyNs: 50 },
+      { ...decided(20, 200), latencyNs: 90, isKept: false },
+    ];
+    const histories = [
+      { receivedNs: [0, 99, 100, 199, 200], decided: all, workloads: [] },
+      { receivedNs: [], decided: [], workloads: [] },
+    ];
+    const sharing = { stages, order: 'adaptive' as const, waits: streamOf(1, 'waits'), periodNs: 100 };
+    const shared = sharedAt(200, { ...sharing, windowNs: 5000, lambda: 0, draws: 1 }, histories, undefined);
+    expect(shared.queueingNs).toEqual([100, 0]);
+    expect(shared.decidedQueueingNs).toEqual([150, 0]);
+    expect(shared.worstNs).toEqual([90, 8]);
+    expect(histories.map(({ workloads }) => workloads)).toEqual([[2], [0]]);
+  });
+});
+
 describe('isMostFirst()', () => {
   // The stage can do four a period.
   const stage = { devices: 2, batch: 2, latencyNs: [50, 100] };
@@ -76,6 +99,8 @@ describe('isMostFirst()', () => {
     expect(next([9, 9, 3, 7, 6, 4, 5], false)).toBe(true);
     // ε is (4 + 4) / 10 = 0.8, so that 9/4 is above, and 1/4 is not below with ε = 0.8.
     expect(next([1, 9], false)).toBe(true);
+    // ε is 3/7, so that 5/4 is not above.
+    expect(next([2, 5], false)).toBe(false);
     expect(next([9, 1], true)).toBe(true);
     expect(next([2, 0], true)).toBe(true);
     expect(next([0, 0], true)).toBe(false);
