@@ -12,6 +12,9 @@ export interface Order {
   readonly trace: string;
   readonly samples: string;
   readonly labels?: string | undefined;
+  /** How long an answer may take, and how many requests may be open at once; by default as in `plan load`. */
+  readonly timeoutS?: number;
+  readonly connections?: number;
 }
 
 /** Sending is a client at work, in a process of its own: it has begun, and will report. */
@@ -30,9 +33,9 @@ export interface Client {
 if (process.send !== undefined && process.argv[1] === fileURLToPath(import.meta.url))
   process.on('message', (order: Order) => void send(order));
 
-async function send({ url, trace, samples, labels }: Order): Promise<void> {
+async function send({ url, trace, samples, ...options }: Order): Promise<void> {
   process.send?.('begins');
-  process.send?.(await loadServer(url, { traces: [trace], samples: [samples], labels }));
+  process.send?.(await loadServer(url, { traces: [trace], samples: [samples], ...options }));
 }
 
 /** openClient starts a client that waits for orders. */
