@@ -27,7 +27,7 @@ function made(name: SchedulerName, dispatch: DispatchRule, seed: number) {
     scheduler.core(
       topology,
       { decisions, streams: streamsOf(seed, 'core') },
-      { ...scheduler.policy, dispatch },
+      { ...scheduler.policy, dispatch: { kind: dispatch } },
     );
 }
 
@@ -52,9 +52,9 @@ function servedByCore(chain: Chain, makeCore: NonNullable<ReturnType<typeof made
 function servedByHand(fates: Fate[]): Served[] {
   return fates.map(({ outcome, endNs, droppedAt, visits }) => ({
     ...{ outcome, endNs },
-    ...(droppedAt === undefined ? {} : { droppedAt }),
     // A request that was collected is executed: it is not dropped afterwards.
     batches: visits.flatMap(({ device, startNs }) => (startNs === undefined ? [] : [{ device, startNs }])),
+    ...(droppedAt === undefined ? {} : { droppedAt }),
   }));
 }
 
@@ -106,7 +106,7 @@ function difference(name: SchedulerName, seed: number, count: number): string | 
   const makeCore = made(name, dispatch, seed);
   if (makeCore === undefined) return undefined;
   const streams = streamsOf(seed, 'core');
-  const [waits, choices] = [streams('pard/waits'), streams('pard/dispatch')];
+  const [waits, choices] = [streams('pard/waits'), streams('dispatch')];
   const fates = resimulated(chain, { scheduler: name, dispatch, waits, choices });
   const found = firstDifference(servedByCore(chain, makeCore), servedByHand(fates));
   return found && `seed ${seed}, ${dispatch}, of ${count} requests: ${found}`;
