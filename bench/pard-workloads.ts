@@ -64,7 +64,7 @@ async function showApplications(): Promise<void> {
   const cells = [['application', 'latencies', 'requests/s', 'GPUs', 'stages: batch, workers + standby']];
   for (const latencyFactor of FACTORS)
     for (const application of APPLICATIONS) {
-      const { stages, load } = await sizedSpec(application, latencyFactor);
+      const { stages, load } = await sizedSpec(application, { latencyFactor });
       const gpus = stages.reduce((sum, { replicas = 0 }) => sum + replicas, 0);
       const rps = load !== undefined && 'rps' in load ? load.rps : 0;
       const told = stages.map(

@@ -67,11 +67,15 @@ function workMs({ latencyMs, visits }: SizedStage, batch: number): number {
   return (visits * (latencyMs[batch - 1] as number)) / batch;
 }
 
-/** workers gives each stage the workers that serve a rate at the target utilisation. */
-export function workers(stages: readonly SizedStage[], batches: readonly number[], rps: number): number[] {
+/** workers gives each stage the workers that serve a rate at a target utilisation. */
+export function workers(
+  stages: readonly SizedStage[],
+  batches: readonly number[],
+  { rps, utilisation = UTILISATION }: { readonly rps: number; readonly utilisation?: number | undefined },
+): number[] {
   return stages.map((stage, i) => {
     const busy = (rps * workMs(stage, batches[i] as number)) / 1000;
-    return Math.max(1, Math.ceil(busy / UTILISATION - ROUNDING));
+    return Math.max(1, Math.ceil(busy / utilisation - ROUNDING));
   });
 }
 
@@ -82,7 +86,8 @@ export function plannedRps(
   clusterGpus: number,
 ): number {
   let rps = 0;
-  const gpus = (rate: number) => workers(stages, batches, rate).reduce((sum, count) => sum + count, 0);
+  const gpus = (rate: number) =>
+    workers(stages, batches, { rps: rate }).reduce((sum, count) => sum + count, 0);
   while (gpus(rps + RATE_STEP_RPS) <= MEAN_SHARE * clusterGpus) rps += RATE_STEP_RPS;
   return rps;
 }
@@ -90,6 +95,7 @@ export function plannedRps(
 /**
  * standby gives the other GPUs of the cluster to stages, as their standby devices: the next one always to the stage that
  * has the smallest share of what its requests need.
+ * @throws Error where more GPUs are in use than there are
  */
 export function standby(
   stages: readonly SizedStage[],
@@ -98,8 +104,11 @@ export function standby(
 ): number[] {
   const needs = stages.map((stage, i) => workMs(stage, batches[i] as number));
   const has = [...replicas];
+  const used = has.reduce((sum, count) => sum + count, 0);
+  if (used > clusterGpus)
+    throw new Error(`${used} GPUs are needed at the mean rate, and there are ${clusterGpus}`);
   const shareOf = (i: number) => (has[i] as number) / (needs[i] as number);
-  for (let left = clusterGpus - has.reduce((sum, count) => sum + count, 0); left > 0; left--) {
+  for (let left = clusterGpus - used; left > 0; left--) {
     const poorest = has.reduce((least, _, i) => (shareOf(i) < shareOf(least) ? i : least), 0);
     has[poorest]! += 1;
   }

@@ -7,6 +7,8 @@ import {
   type OpenCluster,
   type PipelinePlan,
   type PipelineSpec,
+  type PipelineStage,
+  type PlanServing,
   type PolicyGiven,
   type Profile,
   ToldFaults,
@@ -18,7 +20,7 @@ import { solveSpec } from '../../src/specs/index.js';
 import type { CountTrace } from '../../src/workload/index.js';
 import { madeRates, type TraceName } from './made-traces.js';
 import { publishedRates } from './published-traces.js';
-import { plannedRps, type SizedStage, sizedBatches, standby, workers } from './sizing.js';
+import { plannedRps, type SizedStage, sizedBatches, standby, UTILISATION, workers } from './sizing.js';
 
 const EXAMPLES = resolve(import.meta.dirname, '../../../examples/pipelines');
 const CLASS = '2080ti';
@@ -29,16 +31,31 @@ export const APPLICATIONS = ['tm', 'lv', 'ga', 'da', 'da-branch'] as const;
 /** ApplicationName is one of them. */
 export type ApplicationName = (typeof APPLICATIONS)[number];
 
+/** EyePlace says where `da` and `da-branch` have eye tracking, which the paper leaves open. */
+export type EyePlace = 'after-expression' | 'before-expression' | 'left-out';
+
+/** Sizing says in what the plan of an application differs from that of its example. Its rate stays. */
+export interface Sizing {
+  /** So many times as long as stated all latencies are. Default 1. */
+  readonly latencyFactor?: number | undefined;
+  /** Another SLO, for which batches and workers are chosen again. */
+  readonly sloMs?: number | undefined;
+  /** The share of its time that a worker is to be busy, in the plan and to its tuner. Default 0.8. */
+  readonly utilisation?: number | undefined;
+  /** Default `after-expression`. */
+  readonly eye?: EyePlace | undefined;
+}
+
 /** AskedWorkload says which workload is made. */
-export interface AskedWorkload {
+export interface AskedWorkload extends Sizing {
   readonly application: ApplicationName;
   readonly trace: TraceName;
   /** How long requests arrive, in whole seconds. */
   readonly durationS: number;
   /** The seed of arrivals, of verdicts, and of the rates where they are made. Default 0. */
   readonly seed?: number;
-  /** So many times as long as stated all latencies are. Default 1. */
-  readonly latencyFactor?: number;
+  /** The mean rate of the arrivals over the one that is planned for. Default 1. */
+  readonly rateFactor?: number;
   /** Whether the rates are made, or those of a published trace in `../shared/traces`. Default made. */
   readonly from?: 'made' | 'published';
 }
@@ -57,18 +74,22 @@ export interface ServedBy {
   readonly tuner?: string;
 }
 
-/** pardWorkload makes a workload: the plan of an application, and arrivals with the mean rate that it is planned for. */
+/**
+ * pardWorkload makes a workload: the plan of an application, and arrivals with the mean rate that it is planned for.
+ * @throws Error where no batches keep the SLO, or there are too few GPUs for the rate
+ */
 export async function pardWorkload({
   application,
   trace,
   durationS,
   seed = 0,
-  latencyFactor = 1,
+  rateFactor = 1,
   from = 'made',
+  ...sizing
 }: AskedWorkload): Promise<PardWorkload> {
-  const plan = await applicationPlan(application, latencyFactor);
+  const plan = await applicationPlan(application, sizing);
   const rates = from === 'made' ? madeRates(trace, durationS, seed) : publishedRates(trace, durationS).rates;
-  return { plan, workload: traceWorkload(countTrace(rates, plan.rps as number)), seed };
+  return { plan, workload: traceWorkload(countTrace(rates, rateFactor * (plan.rps as number))), seed };
 }
 
 /** countTrace makes a trace of counts of rates of each second that have a mean of 1. */
@@ -100,21 +121,25 @@ export function servedWorkload(
 const plans = new Map<string, Promise<PipelinePlan>>();
 
 /** applicationPlan gives the plan of an application. It is solved once in a process. */
-export function applicationPlan(application: ApplicationName, latencyFactor = 1): Promise<PipelinePlan> {
-  const key = `${application} ${latencyFactor}`;
-  const found = plans.get(key) ?? solved(application, latencyFactor);
+export function applicationPlan(application: ApplicationName, sizing: Sizing = {}): Promise<PipelinePlan> {
+  const { latencyFactor = 1, sloMs, utilisation = UTILISATION, eye = 'after-expression' } = sizing;
+  const key = JSON.stringify([application, latencyFactor, sloMs, utilisation, eye]);
+  const found = plans.get(key) ?? solved(application, { latencyFactor, sloMs, utilisation, eye });
   plans.set(key, found);
   return found;
 }
 
-async function solved(application: ApplicationName, latencyFactor: number): Promise<PipelinePlan> {
+async function solved(application: ApplicationName, sizing: Sizing): Promise<PipelinePlan> {
   const folder = await mkdtemp(join(tmpdir(), 'inferplan-pard-'));
   try {
-    const spec = await sizedSpec(application, latencyFactor);
+    const spec = await sizedSpec(application, sizing);
     const stages: PipelineSpec['stages'] = [];
     for (const stage of spec.stages) {
       const path = join(folder, `${stage.name}.json`);
-      await writeFile(path, JSON.stringify(scaled(await profileOf(stage.profile), latencyFactor)));
+      await writeFile(
+        path,
+        JSON.stringify(scaled(await profileOf(stage.profile), sizing.latencyFactor ?? 1)),
+      );
       stages.push({ ...stage, profile: path });
     }
     const path = join(folder, 'spec.yaml');
@@ -131,24 +156,47 @@ async function solved(application: ApplicationName, latencyFactor: number): Prom
  * sizedSpec gives the spec of an application with the batches, workers and standby devices that the rules of docs/pard.md
  * give. With the stated latencies it is the spec of the examples, whose rate is that for all latencies.
  */
-export async function sizedSpec(application: ApplicationName, latencyFactor = 1): Promise<PipelineSpec> {
+export async function sizedSpec(
+  application: ApplicationName,
+  { latencyFactor = 1, sloMs, utilisation = UTILISATION, eye = 'after-expression' }: Sizing = {},
+): Promise<PipelineSpec> {
   const { value } = await loadArtifact(join(EXAMPLES, `${application}.yaml`), ['pipeline']);
-  const stages = await sizedStages(value, latencyFactor);
   const stated = await sizedStages(value, 1);
   const clusterGpus = (await clusterOf(value)).devices[CLASS]?.count ?? 0;
   const rps = plannedRps(stated, sizedBatches(stated, value.sloMs), clusterGpus);
-  const batches = sizedBatches(stages, value.sloMs);
-  const replicas = workers(stages, batches, rps);
+  const spec = { ...withEyes(value, eye), sloMs: sloMs ?? value.sloMs };
+  const stages = await sizedStages(spec, latencyFactor);
+  const batches = sizedBatches(stages, spec.sloMs);
+  const replicas = workers(stages, batches, { rps, utilisation });
   const down = standby(stages, batches, { replicas, clusterGpus });
+  const tuner = { kind: 'by-rate' as const, utilisation };
   return {
-    ...value,
-    stages: value.stages.map((stage, i) => ({
+    ...spec,
+    stages: spec.stages.map((stage, i) => ({
       ...stage,
       ...{ device: CLASS, batch: batches[i] as number },
       ...{ replicas: replicas[i] as number, standby: down[i] as number },
     })),
     load: { arrivals: 'poisson', rps, duration: '60s' },
+    ...(utilisation === UTILISATION ? {} : { serving: { ...(spec.serving as PlanServing), tuner } }),
   };
+}
+
+/** withEyes moves eye tracking of a DAG, or leaves it out. Other applications have no such choice. */
+function withEyes(spec: PipelineSpec, place: EyePlace): PipelineSpec {
+  if (place === 'after-expression' || !spec.name?.startsWith('da')) return spec;
+  const eye = spec.stages.find(({ name }) => name === 'eye') as PipelineStage;
+  const stages = spec.stages.flatMap((stage): PipelineStage[] => {
+    if (stage === eye) return [];
+    const { next: _, ...last } = stage;
+    if (stage.name === 'expression') return [last];
+    if (stage.name !== 'face' || place === 'left-out') return [stage];
+    return [
+      { ...stage, next: ['eye'] },
+      { ...eye, next: ['expression'] },
+    ];
+  });
+  return { ...spec, stages };
 }
 
 /** sizedStages reads what the rules look at. The stages of the examples stand after those that lead to them. */

@@ -82,16 +82,17 @@ describe('workers(), plannedRps() and standby()', () => {
   const batches = [10, 10];
 
   it('give workers that are busy for 80 % of their time, and one at least', () => {
-    expect(workers(stages, batches, 400)).toEqual([3, 1]);
-    expect(workers(stages, batches, 401)).toEqual([4, 1]);
-    expect(workers(stages, batches, 534)).toEqual([5, 2]);
-    expect(workers(stages, batches, 1)).toEqual([1, 1]);
+    expect(workers(stages, batches, { rps: 400 })).toEqual([3, 1]);
+    expect(workers(stages, batches, { rps: 401 })).toEqual([4, 1]);
+    expect(workers(stages, batches, { rps: 534 })).toEqual([5, 2]);
+    expect(workers(stages, batches, { rps: 1 })).toEqual([1, 1]);
+    expect(workers(stages, batches, { rps: 401, utilisation: 0.5 })).toEqual([5, 2]);
   });
 
   it('plan for the largest rate in tens whose workers are a quarter of the cluster', () => {
     // 16 of 64: 1 for each 133.3/s of the first, and for each 533.3/s of the second.
-    expect(workers(stages, batches, 1600)).toEqual([12, 3]);
-    expect(workers(stages, batches, 1730)).toEqual([13, 4]);
+    expect(workers(stages, batches, { rps: 1600 })).toEqual([12, 3]);
+    expect(workers(stages, batches, { rps: 1730 })).toEqual([13, 4]);
     expect(plannedRps(stages, batches, 64)).toBe(1600);
     expect(plannedRps(stages, batches, 68)).toBe(1730);
   });
@@ -104,5 +105,8 @@ describe('workers(), plannedRps() and standby()', () => {
     // 4 to 1 of 64 GPUs.
     expect(all.map((count, i) => Math.abs(count - ([51.2, 12.8][i] as number)) < 1)).toEqual([true, true]);
     expect(standby(stages, batches, { replicas: [1, 1], clusterGpus: 3 })).toEqual([1, 0]);
+    expect(() => standby(stages, batches, { replicas: [3, 1], clusterGpus: 3 })).toThrow(
+      '4 GPUs are needed at the mean rate, and there are 3',
+    );
   });
 });

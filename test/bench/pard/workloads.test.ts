@@ -6,6 +6,7 @@ import {
   APPLICATIONS,
   applicationPlan,
   countTrace,
+  type EyePlace,
   pardWorkload,
   servedWorkload,
   sizedSpec,
@@ -14,7 +15,7 @@ import { loadArtifact } from '../../../src/artifacts/index.js';
 import { streamOf } from '../../../src/random/index.js';
 import { arrivalsOf } from '../../../src/simulation/index.js';
 import { runSimulation } from '../../../src/simulation/run.js';
-import { reshapedTrace, traceText } from '../../../src/workload/index.js';
+import { requestsInTrace, reshapedTrace, type Trace, traceText } from '../../../src/workload/index.js';
 
 const EXAMPLES = join(import.meta.dirname, '../../../examples/pipelines');
 
@@ -49,7 +50,7 @@ describe('the applications of examples/pipelines', () => {
     0.7, 1, 1.3,
   ])('fill the cluster, keep the SLO twice over and the rate, at %f of the latencies', async (factor) => {
     for (const name of APPLICATIONS) {
-      const plan = await applicationPlan(name, factor);
+      const plan = await applicationPlan(name, { latencyFactor: factor });
       const { used, standby = 0 } = plan.classes['2080ti'] as { used: number; standby?: number };
       expect(used + standby).toBe(64);
       if (factor === 1) expect(used).toBe(16);
@@ -75,7 +76,46 @@ describe('the applications of examples/pipelines', () => {
   });
 });
 
+describe('applicationPlan()', () => {
+  it('chooses batches and workers again for another SLO or utilisation, at the same rate', async () => {
+    const plan = await applicationPlan('lv');
+    const tight = await applicationPlan('lv', { sloMs: 300 });
+    expect([tight.sloMs, tight.rps]).toEqual([300, plan.rps]);
+    expect(2 * tight.longestPath.latencyUs).toBeLessThanOrEqual(300e3);
+    const usedOf = ({ classes }: typeof plan) => classes['2080ti']?.used as number;
+    expect(usedOf(tight)).toBeGreaterThan(usedOf(plan));
+    const full = await applicationPlan('lv', { utilisation: 1 });
+    expect(full.stages.map(({ batch }) => batch)).toEqual(plan.stages.map(({ batch }) => batch));
+    expect(usedOf(full)).toBeLessThan(usedOf(plan));
+    expect(full.serving.tuner).toEqual({ kind: 'by-rate', utilisation: 1 });
+    expect(full.serving.scheduler).toBe(plan.serving.scheduler);
+  });
+
+  it('has eye tracking of the DAGs elsewhere, or not at all', async () => {
+    const edgesOf = async (name: 'da' | 'da-branch' | 'lv', eye: EyePlace) => {
+      const { stages } = await applicationPlan(name, { eye });
+      return stages.flatMap(({ name: from, next }) => next.map(({ to }) => `${from}>${to}`)).join(' ');
+    };
+    expect(await edgesOf('da', 'left-out')).toBe('person>pose person>face pose>expression face>expression');
+    expect(await edgesOf('da-branch', 'before-expression')).toBe(
+      'person>pose person>face pose>expression face>eye eye>expression',
+    );
+    expect(await edgesOf('lv', 'left-out')).toBe(await edgesOf('lv', 'after-expression'));
+  });
+});
+
 describe('pardWorkload()', () => {
+  it('has arrivals at a multiple of the planned rate', async () => {
+    const asked = { application: 'ga', trace: 'wiki', durationS: 60 } as const;
+    const countsOf = async (rateFactor: number) => {
+      const { workload, plan } = await pardWorkload({ ...asked, rateFactor });
+      return [plan.rps, requestsInTrace(workload.sources[0]?.trace as Trace)];
+    };
+    const [rps, requests] = (await countsOf(1)) as [number, number];
+    expect(requests).toBeCloseTo(60 * rps, 6);
+    expect(await countsOf(1.5)).toEqual([rps, expect.closeTo(1.5 * requests, 6)]);
+  });
+
   it('has arrivals with the mean rate of its plan, which follow the rates of its seed', async () => {
     const { plan, workload, seed } = await pardWorkload({
       ...{ application: 'tm', trace: 'tweet', durationS: 120, seed: 4 },
