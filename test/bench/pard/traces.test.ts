@@ -67,6 +67,11 @@ describe('madeRates()', () => {
       ).length;
     const still = (rates: Float64Array) => rates.filter((rate, i) => rate === rates[i - 1]).length;
     const [wiki, tweet, azure] = TRACES.map((trace) => madeRates(trace, 1200, 1));
+    // What wanders forgets within a minute: exp(−1) of it is left then, and the logarithm changes that a little.
+    expect(remembered('tweet', 5)).toBeGreaterThan(0.85);
+    expect(remembered('tweet', 60)).toBeGreaterThan(0.15);
+    expect(remembered('tweet', 60)).toBeLessThan(0.5);
+    expect(Math.abs(remembered('tweet', 240))).toBeLessThan(0.2);
     // Two days have four crossings of the mean, and noise adds some beside these.
     expect(crossings(wiki as Float64Array)).toBeLessThan(30);
     expect(still(azure as Float64Array)).toBeGreaterThan(1170);
@@ -74,7 +79,20 @@ describe('madeRates()', () => {
   });
 });
 
-/** made writes the lines of a file of counts. */
+/** remembered is the mean correlation of rates that are so many seconds apart, over ten seeds. */
+function remembered(trace: TraceName, apartS: number): number {
+  const each = Array.from({ length: 10 }, (_, seed) => {
+    const rates = Array.from(smoothedRates(madeRates(trace, 1200, seed)));
+    const mean = rates.reduce((sum, rate) => sum + rate, 0) / rates.length;
+    const product = (lag: number) =>
+      rates.slice(lag).reduce((sum, rate, i) => sum + (rate - mean) * ((rates[i] as number) - mean), 0) /
+      (rates.length - lag);
+    return product(apartS) / product(0);
+  });
+  return each.reduce((sum, one) => sum + one, 0) / each.length;
+}
+
+/** countLines writes the lines of a file of counts. */
 const countLines = (counts: readonly number[]): string[] => counts.map((count) => `1,${count}`);
 const minutesOf = (counts: readonly number[]): string => `a,b,c,${counts.join(',')}`;
 
@@ -110,6 +128,15 @@ describe('pickedRates()', () => {
     expect(pickedRates('wiki', { name: 'june.csv', lines: countLines(recorded) }, 300).what).toMatch(
       /^june\.csv from minute \d+, a minute in a second$/,
     );
+  });
+
+  it('takes the first of windows that vary alike', () => {
+    // Ten minutes recur, so that each window has its like ten minutes later.
+    const part = Array.from({ length: 600 }, (_, s) => 5 + ((s * s) % 97));
+    const counts = [...part, ...part, ...part];
+    const picked = pickedRates('tweet', { name: 'day.csv', lines: countLines(counts) }, 300);
+    const from = Number(picked.what.split(' ').at(-1));
+    expect(from).toBeLessThan(600);
   });
 
   it('takes as many of the first functions as vary most nearly, and then a window of their minutes', () => {
