@@ -26,6 +26,7 @@ export {
   type TogetherOptions,
   type TogetherSolved,
 } from '../specs/index.js';
+export type { ComparedInSimulation, CompareSchedulersOptions } from './compare-schedulers.js';
 export type { DeployOptions } from './deploy.js';
 export type { ImportOptions } from './import.js';
 export type { InitOptions, InitSpec } from './init/index.js';
@@ -38,6 +39,11 @@ export type { Simulated, SimulateOptions } from './simulate.js';
 export type { ConvertTraceOptions, DescribeTraceOptions, MadeTrace, RescaleTraceOptions } from './trace.js';
 export type { Validated } from './validate.js';
 export type { VerifyOptions } from './verify/index.js';
+
+/** compareSchedulers simulates a plan under several schedulers. */
+export const compareSchedulers = door(
+  async () => (await import('./compare-schedulers.js')).compareSchedulers,
+);
 
 /** deployPlan writes the bundle of a plan. */
 export const deployPlan = door(async () => (await import('./deploy.js')).deployPlan);

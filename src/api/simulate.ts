@@ -1,5 +1,4 @@
 import {
-  fault,
   option,
   outputFiles,
   type SimulationReport,
@@ -12,9 +11,9 @@ import { applicationsOf } from '../plans/index.js';
 import {
   atLoadFactor,
   lengthFaults,
-  MOST_RUNS,
   prepareSimulation,
   runSweep,
+  runsFaults,
   type SimulatedPlan,
   SimulationPool,
   type SimulationProgress,
@@ -67,9 +66,11 @@ export interface Simulated {
  */
 export async function simulatePlan(path: string, options: SimulateOptions = {}): Promise<Simulated> {
   const { runs = 1, windows, timeline, output, signal, onProgress } = options;
+  const told = new ToldFaults();
+  told.add(...runsFaults(runs));
   const { setup, inputs, found, profiles } = await prepareSimulation(path, options, {
     outputs: outputFiles({ output, timeline }),
-    told: await runsFaults(runs),
+    told,
     check: (plan, workload) => windowFaults(plan, workload, windows),
   });
   await confirmSimulated({ found, profiles });
@@ -102,19 +103,12 @@ export async function simulatePlan(path: string, options: SimulateOptions = {}):
 }
 
 /** tellCrowd tells of the devices of a bundle that would wait for this host's cores, which a simulation does not count. */
-async function tellCrowd(
+export async function tellCrowd(
   { plan, devices }: SimulatedPlan,
   { onNote }: Pick<SimulateOptions, 'onNote'>,
 ): Promise<void> {
   if (devices === undefined || onNote === undefined) return;
   for (const note of await bundleNotes(devices, plan.value.classes)) onNote(note);
-}
-
-async function runsFaults(runs: number): Promise<ToldFaults> {
-  const told = new ToldFaults();
-  if (!(Number.isInteger(runs) && runs >= 1 && runs <= MOST_RUNS))
-    told.add(fault(`is ${runs}; it must be a whole number from 1 to ${MOST_RUNS}`, option('runs')));
-  return told;
 }
 
 /**

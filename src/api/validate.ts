@@ -1,8 +1,10 @@
 import { dirname } from 'node:path';
 import {
   ARTIFACT_KINDS,
+  counted,
   InputError,
   type Loaded,
+  listed,
   loadArtifact,
   MissingError,
   manifestIn,
@@ -75,6 +77,11 @@ async function describeFile(named: string): Promise<string> {
     }
     case 'simulation-sweep':
       return `simulation sweep of ${loaded.value.models.map(({ name }) => name).join(', ')}: ${loaded.value.points.length} load factors`;
+    case 'scheduler-comparison': {
+      const { rows, runs, seed } = loaded.value;
+      const names = rows.map(({ scheduler }) => scheduler);
+      return `comparison of the schedulers ${listed(names)}: ${counted(runs, 'run')} each, seed ${seed}`;
+    }
     case 'comparison':
       return `comparison of ${loaded.value.cases} cases`;
     case 'load-report':

@@ -240,6 +240,15 @@ export {
   thisTool,
   writeWhole,
 } from './save.js';
+export type {
+  ComparedChoice,
+  ComparedFigure,
+  ComparedScheduler,
+  ComparedWindow,
+  SchedulerComparison,
+  SkippedScheduler,
+  WorstWindow,
+} from './scheduler-comparison.js';
 export { schemaModeline } from './schema-modeline.js';
 export { schemaSource } from './schema-text.js';
 export { ARTIFACT_KINDS, type ArtifactKind, type ArtifactTypes, schemaText } from './schemas.js';

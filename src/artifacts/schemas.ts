@@ -18,6 +18,7 @@ import type { PooledPlan } from './pooled-plan.js';
 import type { PooledSpec } from './pooled-spec.js';
 import type { DeviceList, ErrorDocument, PartitionReport, ServerAddress, Validation } from './printed.js';
 import type { Profile } from './profile.js';
+import type { SchedulerComparison } from './scheduler-comparison.js';
 import { completeSchema } from './schema-text.js';
 import type { SimulationReport } from './simulation-report.js';
 import type { SimulationSweep } from './simulation-sweep.js';
@@ -38,6 +39,7 @@ export interface ArtifactTypes {
   bundle: Bundle;
   'simulation-report': SimulationReport;
   'simulation-sweep': SimulationSweep;
+  'scheduler-comparison': SchedulerComparison;
   comparison: ComparisonDocument;
   'plan-diff': PlanDifference;
   'load-report': LoadDocument;
@@ -67,6 +69,7 @@ export const ARTIFACT_KINDS = [
   'bundle',
   'simulation-report',
   'simulation-sweep',
+  'scheduler-comparison',
   'comparison',
   'plan-diff',
   'load-report',

@@ -127,9 +127,10 @@ interface Flags {
 
 async function flagsOf(command: Pick<Command, 'options'>): Promise<Flags> {
   const { optionMark } = await import('../artifacts/index.js');
-  const marks = command.options.flatMap((one) =>
-    namesOf(one).map((name) => ({ mark: optionMark(name), flag: one.long ?? optionMark(name) })),
-  );
+  const marks = namedOptions(command).map(({ name, one }) => ({
+    mark: optionMark(name),
+    flag: one.long ?? optionMark(name),
+  }));
   const inText = (text: string): string =>
     marks.reduce((told, { mark, flag }) => told.replaceAll(mark, () => flag), text);
   const place = ({ path, option }: Fault): string => {
@@ -143,13 +144,18 @@ async function flagsOf(command: Pick<Command, 'options'>): Promise<Flags> {
  * flagOf gives the flag, such as `--trace`, of an option of the library. It is undefined where the command has no such
  * option.
  */
-export function flagOf(name: string, { options }: Pick<Command, 'options'>): string | undefined {
-  return options.find((one) => namesOf(one).includes(name))?.long ?? undefined;
+export function flagOf(name: string, command: Pick<Command, 'options'>): string | undefined {
+  return namedOptions(command).find((named) => named.name === name)?.one.long ?? undefined;
 }
 
-/** namesOf are the names of an option in the library, which names one that takes several values in the plural: `traces`. */
-function namesOf(one: Pick<Option, 'attributeName'>): string[] {
-  return ['', 's', 'es'].map((plural) => `${one.attributeName()}${plural}`);
+/**
+ * namedOptions lists the options by their names in the library, which names one that takes several values in the plural:
+ * `traces`. An option whose own name this is comes before.
+ */
+function namedOptions({ options }: Pick<Command, 'options'>): { name: string; one: Option }[] {
+  return ['', 's', 'es'].flatMap((plural) =>
+    options.map((one) => ({ name: `${one.attributeName()}${plural}`, one })),
+  );
 }
 
 /** systemMessage explains a refusal of the system in words. It is undefined for other errors. */

@@ -33,3 +33,4 @@ export { type BatchView, type RunFigures, RunMetrics, type RunMetricsOptions } f
 export type { RunScaling, RunShape } from './run-shape.js';
 export { ExactValues, summaryOf, type Values } from './values.js';
 export { type WindowFigures, windowCells } from './window-fold.js';
+export { type WorstFigures, WorstWindowFold } from './worst-window-fold.js';

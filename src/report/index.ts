@@ -25,6 +25,7 @@ export {
   warningLines,
 } from './profile.js';
 export { edgeTable, measuredLines, visitTable } from './sampled.js';
+export { schedulersParts } from './scheduler-comparison.js';
 export { largestLoads, missedShares, simulationParts, sweepTable } from './simulate.js';
 export { bytes, figure, milliseconds, type Part, percent, type Table } from './table.js';
 export { requestsText, traceTable } from './trace.js';

@@ -5,6 +5,7 @@ import type {
   SimulatedPool,
   SimulatedRequests,
   SimulatedRuns,
+  SimulatedWorkload,
   SimulationReport,
   SimulationSweep,
 } from '../artifacts/index.js';
@@ -29,11 +30,6 @@ export function simulationParts(report: SimulationReport): Part[] {
 /** simulationHeadlines states the outcome of a run in one sentence, and the choices that decided it in another. */
 export function simulationHeadlines(report: SimulationReport): string[] {
   const { complete, overall, workload, scheduler, transfers, seed, execution, verdicts } = report;
-  const rate = workload.models.reduce((sum, { rps }) => sum + rps, 0);
-  const asked = workload.models.filter(({ rps }) => rps > 0);
-  const loads = [...new Set(asked.map(({ loadFactor }) => factor(loadFactor)))];
-  const load = loads.length === 1 ? ` (${loads[0]} of the plan's rate)` : '';
-  const phases = workload.phases === undefined ? '' : ` in ${workload.phases.length} phases`;
   const machine = transfers === 'none' ? ', on one machine' : '';
   const fates = verdicts === undefined ? '' : `; verdicts of ${verdicts.recordedRequests} recorded requests`;
   const preset = scheduler.preset === undefined ? '' : `, preset ${scheduler.preset}`;
@@ -43,14 +39,23 @@ export function simulationHeadlines(report: SimulationReport): string[] {
   ];
   const reachedS = overall.offeredRps === 0 ? 0 : overall.arrived / overall.offeredRps;
   const tuner = scheduler.tuner === undefined ? '' : `, tuner ${scheduler.tuner.kind}`;
-  const { warmUpS } = workload;
-  const warmed = warmUpS === undefined ? '' : ` after ${figure(warmUpS)} s that fill the queues`;
   const interrupted = complete ? '' : `, interrupted after ${figure(reachedS)} s of it`;
   return [
     `${attainmentText(overall)} of ${count(overall.arrived)} requests in time; ${figure(overall.goodputRps)} requests/s in time of ${figure(overall.offeredRps)}`,
     ...costLine(report),
-    `${workload.arrivals} arrivals${phases}, ${figure(rate)} requests/s${load} for ${plain(workload.durationS, 6)} s${warmed}${interrupted}, seed ${seed}; scheduler ${scheduler.name}${preset}${tuner}${machine}${slow}${jitter}${fates}`,
+    `${workloadText(workload)}${interrupted}, seed ${seed}; scheduler ${scheduler.name}${preset}${tuner}${machine}${slow}${jitter}${fates}`,
   ];
+}
+
+/** workloadText says which requests arrive, at which rate and for how long. */
+export function workloadText({ models, arrivals, phases, durationS, warmUpS }: SimulatedWorkload): string {
+  const rate = models.reduce((sum, { rps }) => sum + rps, 0);
+  const asked = models.filter(({ rps }) => rps > 0);
+  const loads = [...new Set(asked.map(({ loadFactor }) => factor(loadFactor)))];
+  const load = loads.length === 1 ? ` (${loads[0]} of the plan's rate)` : '';
+  const inPhases = phases === undefined ? '' : ` in ${phases.length} phases`;
+  const warmed = warmUpS === undefined ? '' : ` after ${figure(warmUpS)} s that fill the queues`;
+  return `${arrivals} arrivals${inPhases}, ${figure(rate)} requests/s${load} for ${plain(durationS, 6)} s${warmed}`;
 }
 
 /** costLine says what devices cost that come and go. What others cost follows from the plan. */

@@ -26,11 +26,12 @@ export {
   type ReviewRule,
 } from './reservation/index.js';
 export { scalingFaults } from './scheduled-scaling.js';
-export { choicesGiven, chosenScheduler, type SchedulerOptions } from './scheduler-options.js';
+export { absentChoices, choicesGiven, chosenScheduler, type SchedulerOptions } from './scheduler-options.js';
 export {
   type ChosenScheduler,
   type HandedToCore,
   makeCore,
+  SCHEDULER_NAMES,
   type SchedulerName,
   topologyRulesOf,
 } from './schedulers.js';

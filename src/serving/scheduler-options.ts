@@ -68,6 +68,18 @@ function withPresets(): string {
   return all.flatMap(([name, { presets }]) => (Object.keys(presets).length > 0 ? [name] : [])).join(' and ');
 }
 
+/**
+ * absentChoices says of each `--policy`, in their order, why it does not exist in a chosen scheduler: which choices, kinds
+ * or parts there are instead. Of one that exists it says nothing, though its value may be wrong.
+ */
+export function absentChoices(
+  { name, policy }: ChosenScheduler,
+  given: readonly PolicyGiven[],
+): readonly (readonly Fault[])[] {
+  const choices = new Choices(choiceParts(SCHEDULERS[name].family), policy);
+  return given.map((one) => choices.take(one));
+}
+
 /** choicesGiven lists the names of the choices, or parts of them, that are given. */
 export function choicesGiven(given: readonly PolicyGiven[]): string[] {
   return given.flatMap((one) =>

@@ -154,6 +154,9 @@ export const SCHEDULERS = {
 
 export type SchedulerName = keyof typeof SCHEDULERS;
 
+/** SCHEDULER_NAMES lists the names of the schedulers. */
+export const SCHEDULER_NAMES = Object.keys(SCHEDULERS) as readonly SchedulerName[];
+
 /** ChosenScheduler is a scheduler with its whole policy. */
 export interface ChosenScheduler {
   readonly name: SchedulerName;

@@ -7,6 +7,7 @@
  * `api`, not here. Start reading at `setup.ts`, then `run.ts`.
  */
 
+export { type ComparedSchedulers, comparedSchedulers } from './compared-schedulers.js';
 export { simulationReport } from './document.js';
 export { drawnFates } from './fates.js';
 export { type GearLoad, type GearServing, type GearsRun, simulatedGears } from './gear-runs.js';
@@ -15,7 +16,8 @@ export type { RatedModel } from './models.js';
 export type { SimulatedPlan } from './plan-at.js';
 export { simulatedRates } from './rates.js';
 export type { SimulationProgress, SimulationSetup } from './run.js';
-export { MOST_RUNS, overRuns, seededJobs } from './runs.js';
+export { overRuns, runsFaults, seededJobs } from './runs.js';
+export { type ComparisonOptions, comparedWindowFaults, runComparison } from './scheduler-comparison.js';
 export {
   lengthFaults,
   type PreparedSimulation,

@@ -7,6 +7,8 @@ import {
   RunMetrics,
   type RunScaling,
   type RunShape,
+  type WorstFigures,
+  WorstWindowFold,
 } from '../metrics/index.js';
 import {
   applicationsOf,
@@ -58,11 +60,15 @@ export interface SimulationSetup {
 
 /** SimulationJob describes one run. */
 export interface SimulationJob {
+  /** The scheduler of this run, which replaces that of the setup. */
+  readonly scheduler?: ChosenScheduler;
   /** The seed of this run, which replaces that of the setup. */
   readonly seed?: number;
   /** The load factor of every model, which replaces the load of the setup. */
   readonly loadFactor?: number;
   readonly windowNs?: number;
+  /** Adds the worst windows of these lengths in whole seconds. */
+  readonly worstOverS?: readonly number[];
   /** Where the run's timeline is written. */
   readonly timeline?: { readonly path: string; readonly mostBytes?: number };
 }
@@ -87,6 +93,7 @@ export interface SimulationRun {
   readonly timeline?: WrittenTimeline;
   /** How the requests of a gear plan were answered. */
   readonly cascade?: CascadeFigures;
+  readonly worst?: readonly WorstFigures[];
 }
 
 /**
@@ -119,11 +126,19 @@ export function plannedClasses(plan: ServedPlan, topology: Topology): string[] {
  * @throws InputError or the disk's own error where the timeline cannot be written
  */
 export async function runSimulation(
-  setup: SimulationSetup,
-  { seed = setup.seed, loadFactor, windowNs, timeline }: SimulationJob,
+  shared: SimulationSetup,
+  {
+    scheduler = shared.scheduler,
+    seed = shared.seed,
+    loadFactor,
+    windowNs,
+    worstOverS,
+    timeline,
+  }: SimulationJob,
   hooks: SimulationHooks = {},
 ): Promise<SimulationRun> {
-  const { plan, scheduler, execution, workload, exact } = setup;
+  const setup = { ...shared, scheduler };
+  const { plan, execution, workload, exact } = setup;
   const topology = simulatedTopology(setup);
   const world = planOf(plan).world(plan);
   const applications = applicationsOf(plan);
@@ -155,8 +170,11 @@ export async function runSimulation(
     }));
   };
   const cascade = cascadeFold(setup, topology, { durationNs: load.durationNs, windowNs });
+  const worst =
+    worstOverS &&
+    new WorstWindowFold({ durationNs: load.durationNs, warmUpNs: warmedNs, seconds: worstOverS });
   const written = await withTimeline(timeline, topology, (writer) =>
-    run([metrics, cascade, writer].filter((observer) => observer !== undefined)),
+    run([metrics, cascade, worst, writer].filter((observer) => observer !== undefined)),
   );
   const complete = !arrivals.stopped;
   const spanNs = complete ? load.durationNs : Math.max(1, arrivals.atNs - warmedNs);
@@ -167,6 +185,7 @@ export async function runSimulation(
       ? { usedGpuS: usedGpuSeconds(plan, topology, usedNs), usedForS: endNs / 1e9 }
       : {}),
     ...(cascade === undefined ? {} : { cascade: cascade.figures(spanNs) }),
+    ...(worst === undefined ? {} : { worst: worst.figures() }),
     ...(written === undefined ? {} : { timeline: written }),
   };
 }

@@ -1,9 +1,23 @@
-import type { FigureOverRuns, RunsFigures, SimulatedRequests, SimulatedRuns } from '../artifacts/index.js';
+import {
+  type Fault,
+  type FigureOverRuns,
+  fault,
+  option,
+  type RunsFigures,
+  type SimulatedRequests,
+  type SimulatedRuns,
+} from '../artifacts/index.js';
 import { attainmentOverRuns, CONFIDENCE, meanOverRuns } from '../metrics/index.js';
 import type { SimulationJob, SimulationRun } from './run.js';
 
 /** The most runs of one plan that are simulated for one report. */
-export const MOST_RUNS = 1000;
+const MOST_RUNS = 1000;
+
+/** runsFaults refuses a number of runs that is not from 1 to 1000. */
+export function runsFaults(runs: number): Fault[] {
+  if (Number.isInteger(runs) && runs >= 1 && runs <= MOST_RUNS) return [];
+  return [fault(`is ${runs}; it must be a whole number from 1 to ${MOST_RUNS}`, option('runs'))];
+}
 
 /** seededJobs gives one job for each run after the first, with the seeds that follow. */
 export function seededJobs(seed: number, count: number): { name: string; job: SimulationJob }[] {

@@ -16,17 +16,8 @@ import {
   ToldFaults,
 } from '../artifacts/index.js';
 import { windowCells } from '../metrics/index.js';
-import {
-  applicationsOf,
-  chosenTuner,
-  plannedScheduler,
-  planOf,
-  planTopologyOf,
-  type ServedPlan,
-  servingFaults,
-  type TunerOptions,
-} from '../plans/index.js';
-import { type ChosenScheduler, type SchedulerOptions, scalingFaults } from '../serving/index.js';
+import { applicationsOf, planOf, type ServedPlan, type TunerOptions } from '../plans/index.js';
+import type { SchedulerOptions } from '../serving/index.js';
 import { type Jitter, profiledJitter } from './execution.js';
 import { familyRecords } from './family-records.js';
 import { resolvedWorkload, type SimulatedLoadOptions } from './load.js';
@@ -34,6 +25,7 @@ import { planAt, type SimulatedPlan } from './plan-at.js';
 import { changedTraceFaults, withPlannedLoad } from './planned-load.js';
 import { type PlanProfiles, profilesOf } from './profiles.js';
 import type { SimulationSetup } from './run.js';
+import { type AskedServing, askedServing, type Served } from './serving.js';
 import type { TraceFile } from './trace-file.js';
 import { readVerdicts } from './verdict-records.js';
 import { expectedRequests, highestRps, type Workload, warmUpNs } from './workload.js';
@@ -80,6 +72,8 @@ interface Preparation {
   readonly swept?: boolean;
   /** Whether transfers take time, if it is not to follow from what the path names. */
   readonly transfers?: SimulationSetup['transfers'];
+  /** Finds who serves the plan, instead of the scheduler and the tuner that the options ask for. It adds its faults. */
+  readonly serving?: (plan: ServedPlan, asked: AskedServing, told: ToldFaults) => Served | undefined;
   /** What errors say cannot be done. */
   readonly task?: string;
 }
@@ -114,26 +108,21 @@ export async function prepareSimulation(
   options: SimulationSettings,
   more: Preparation = {},
 ): Promise<PreparedSimulation> {
-  const { outputs = [], told = new ToldFaults(), check } = more;
+  const { outputs = [], told = new ToldFaults(), check, serving = askedServing } = more;
   for (const output of outputs) await checkWritable(output.path);
   const found = await planAt(path);
-  const { plan, madeAt, transfers } = found;
+  const { plan, madeAt } = found;
+  const { transfers = found.transfers } = more;
   const before = told.count;
   const profiles = await profilesOf({ ...plan, path: madeAt }, told);
   if (told.count === before) told.add(...planOf(plan.value).profileFaults(plan.value, profiles));
   const policy = await readPolicies(options.policy ?? [], told);
-  const scheduler = schedulerOf(plan.value, { ...options, policy }, told);
+  const broken = planOf(plan.value).contradictions(plan.value);
+  const served = serving(plan.value, { options, policy, transfers, isSound: broken.length === 0 }, told);
   const load = await loadOf(found, options, more, told);
   const said = await whatModelsSay({ ...plan, path: madeAt }, options, told);
   const jitter = jitterOf(plan.value, profiles, options, told);
-  const broken = planOf(plan.value).contradictions(plan.value);
   told.add(...broken, ...numberFaults(options));
-  const isServer = (more.transfers ?? transfers) === 'none';
-  const who = { tuner: options.tuner, ...(isServer ? { onlyStandby: true } : {}) };
-  const tuned = broken.length === 0 ? scheduler && chosenTuner(plan.value, scheduler, who) : undefined;
-  told.add(...(tuned?.faults ?? []));
-  if (told.count === 0 && scheduler !== undefined)
-    told.add(...scalingFaults(scheduler, planTopologyOf(plan.value)));
   const files = [
     ...(load?.files ?? []).map((file) => ({ role: 'trace', file })),
     ...policyFiles(policy).map((file) => ({ role: 'policy', file })),
@@ -151,14 +140,14 @@ export async function prepareSimulation(
     told.add(...lengthFaults(plan.value, load.workload, options.exact));
     if (check !== undefined) told.add(...check(plan.value, load.workload));
   }
-  if (tuned === undefined || load === undefined || told.count > 0)
+  if (served === undefined || load === undefined || told.count > 0)
     throw told.error(more.task ?? `simulate ${path}`);
   const { slow = 1, seed = 0, exact = false } = options;
   return {
     setup: {
-      ...{ plan: tuned.plan, scheduler: tuned.scheduler, workload: load.workload, seed, exact },
+      ...{ plan: served.plan, scheduler: served.scheduler, workload: load.workload, seed, exact },
       execution: { slow, ...(jitter === undefined ? {} : { jitter }) },
-      transfers: more.transfers ?? transfers,
+      transfers,
       ...said.records,
     },
     ...{ found, profiles, made },
@@ -325,16 +314,4 @@ function madeFrom({ inputs = [] }: ServedPlan, madeAt: string): InputPath[] {
   return inputs
     .filter(({ role }) => role !== 'profile')
     .map(({ role, path }) => ({ what: `the ${role} of the plan`, path: pathFrom(madeAt, path) }));
-}
-
-/** What is wrong with the scheduler that the plan itself names is told by its contradictions. */
-function schedulerOf(
-  plan: ServedPlan,
-  options: SchedulerOptions,
-  told: ToldFaults,
-): ChosenScheduler | undefined {
-  const { serving } = plan;
-  const isKnown = servingFaults(serving === undefined ? {} : { serving }).length === 0;
-  const leastSloNs = 1e6 * Math.min(...applicationsOf(plan).map(({ sloMs }) => sloMs));
-  return plannedScheduler(isKnown ? serving : undefined, { options, leastSloNs, kind: plan.kind }, told);
 }

@@ -18,6 +18,7 @@ const KINDS: { readonly [K in ArtifactKind]: true } = {
   bundle: true,
   'simulation-report': true,
   'simulation-sweep': true,
+  'scheduler-comparison': true,
   comparison: true,
   'plan-diff': true,
   'load-report': true,

@@ -15,6 +15,7 @@ import {
 } from '../options.js';
 import { fileOf } from '../output.js';
 import { action, type Context } from '../run.js';
+import { simulateSchedulers } from './simulate-schedulers.js';
 
 interface Options {
   trace?: string[];
@@ -26,6 +27,7 @@ interface Options {
   duration?: number;
   phase?: string[];
   scheduler?: string;
+  schedulers?: string;
   preset?: string;
   policy?: string[];
   tuner?: string;
@@ -54,11 +56,13 @@ export function simulateCommand(): Command {
     )
     .argument('<plan>', 'plan file; or the folder of a bundle, whose devices are all on one machine');
   return withJson(withReportOptions(withRunOptions(withLoadOptions(command)))).action(
-    action<[string], Options>(async (context, options, plan) =>
-      options.sweep === undefined
+    action<[string], Options>(async (context, options, plan) => {
+      const { schedulers, sweep } = options;
+      if (schedulers !== undefined) return simulateSchedulers(context, { ...options, schedulers }, plan);
+      return sweep === undefined
         ? simulateOnce(context, options, plan)
-        : simulateSweep(context, { ...options, sweep: options.sweep }, plan),
-    ),
+        : simulateSweep(context, { ...options, sweep }, plan);
+    }),
   );
 }
 
@@ -107,10 +111,14 @@ function withRunOptions(command: Command): Command {
       '--scheduler <name>',
       "another scheduler than the plan's: stage-local, fifo, inferline, reactive, reservation, or gears for gear plans",
     )
+    .option(
+      '--schedulers <names>',
+      'compare schedulers with the same requests: all that can serve the plan, or names such as fifo,reactive',
+    )
     .option('--preset <name>', "published: every choice as in PPipe's published simulator")
     .option(
       '--policy <choice>',
-      'a choice of the scheduler, such as firstSight=never, or a policy file (repeatable)',
+      'a choice of the scheduler, such as firstSight=never, or a policy file (repeatable); with --schedulers it applies where it exists',
       each,
     )
     .option(

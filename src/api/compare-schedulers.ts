@@ -1,0 +1,71 @@
+import {
+  DEFAULT_SCHEDULER,
+  outputFiles,
+  type SchedulerComparison,
+  saveArtifact,
+  ToldFaults,
+} from '../artifacts/index.js';
+import {
+  type ComparedSchedulers,
+  type ComparisonOptions,
+  comparedSchedulers,
+  comparedWindowFaults,
+  prepareSimulation,
+  runComparison,
+  runsFaults,
+  silenceNs,
+  windowFaults,
+} from '../simulation/index.js';
+import { confirmSimulated } from '../specs/index.js';
+import { type SimulateOptions, silenceWarnings, tellCrowd } from './simulate.js';
+
+export type CompareSchedulersOptions = ComparisonOptions & Pick<SimulateOptions, 'onNote'>;
+
+/** ComparedInSimulation is a comparison of schedulers, and sentences on what may mislead in it. */
+export interface ComparedInSimulation {
+  readonly comparison: SchedulerComparison;
+  readonly warnings: readonly string[];
+}
+
+/**
+ * compareSchedulers simulates a plan under several schedulers, on threads side by side. All get the same requests at the
+ * same instants, of which the models say the same. Each row is what `simulatePlan` gives with that scheduler, the choices
+ * that exist in it, and the same other options. It writes the comparison where it is named.
+ * @param path a plan of any kind, or a bundle (its folder or manifest), whose transfers take no time
+ * @throws InputError with every fault of plan, profiles, traces and options at once; MissingError where files are only
+ *   missing. Nothing is written then.
+ */
+export async function compareSchedulers(
+  path: string,
+  options: CompareSchedulersOptions,
+): Promise<ComparedInSimulation> {
+  const { schedulers: names, runs = 1, windows, output } = options;
+  const told = new ToldFaults();
+  told.add(...runsFaults(runs));
+  let compared: ComparedSchedulers | undefined;
+  const { setup, inputs, found, profiles } = await prepareSimulation(path, options, {
+    outputs: outputFiles({ output }),
+    told,
+    serving: (plan, asked, faults) => {
+      compared = comparedSchedulers(plan, { ...asked, names }, faults);
+      const [scheduler] = compared?.schedulers ?? [];
+      return compared && scheduler && { plan: compared.plan, scheduler };
+    },
+    check: (plan, workload) => [
+      ...windowFaults(plan, workload, windows),
+      ...comparedWindowFaults(workload, windows, { runs, schedulers: compared?.schedulers.length ?? 1 }),
+    ],
+  });
+  await confirmSimulated({ found, profiles });
+  await tellCrowd(found, options);
+  const comparison = await runComparison(
+    {
+      ...{ setup, inputs: inputs(output), compared: compared as unknown as ComparedSchedulers },
+      planned: found.plan.value.serving?.scheduler ?? DEFAULT_SCHEDULER,
+    },
+    options,
+  );
+  if (output !== undefined) await saveArtifact<'scheduler-comparison'>(output, comparison);
+  const warnings = silenceWarnings(silenceNs(setup.workload), comparison.workload.durationS);
+  return { comparison, warnings };
+}

@@ -1,0 +1,63 @@
+import type { PolicyGiven, ToldFaults } from '../artifacts/index.js';
+import {
+  applicationsOf,
+  chosenTuner,
+  plannedScheduler,
+  planTopologyOf,
+  type ServedPlan,
+  servingFaults,
+  type TunerOptions,
+} from '../plans/index.js';
+import { type ChosenScheduler, type SchedulerOptions, scalingFaults } from '../serving/index.js';
+import type { SimulationSetup } from './run.js';
+
+/** AskedServing says who is to serve a plan, as far as options tell. */
+export interface AskedServing {
+  readonly options: SchedulerOptions & TunerOptions;
+  /** The choices that were given, of policy files those that were read. */
+  readonly policy: readonly PolicyGiven[];
+  /** Whether transfers take time; where they do not, a server is simulated, which has the plan's devices only. */
+  readonly transfers: SimulationSetup['transfers'];
+  /** Whether the plan does not contradict itself. Of another, only the names and choices are looked at. */
+  readonly isSound: boolean;
+}
+
+/** Served is a plan with the devices and the scheduler that serve it. */
+export type Served = Pick<SimulationSetup, 'plan' | 'scheduler'>;
+
+/**
+ * askedServing finds the scheduler and the tuner that are asked for, else those of the plan.
+ * @param told where every fault is added
+ * @returns undefined where they cannot be told
+ */
+export function askedServing(plan: ServedPlan, asked: AskedServing, told: ToldFaults): Served | undefined {
+  const scheduler = plannedFor(plan, { ...asked.options, policy: asked.policy }, told);
+  if (scheduler === undefined || !asked.isSound) return undefined;
+  const tuned = chosenTuner(plan, scheduler, tunerChoice(asked));
+  told.add(...tuned.faults);
+  if (told.count === 0) told.add(...scalingFaults(scheduler, planTopologyOf(plan)));
+  return tuned;
+}
+
+/** tunerChoice says who is to tune a plan: on a server only standby devices of the plan. */
+export function tunerChoice({
+  options: { tuner },
+  transfers,
+}: AskedServing): Parameters<typeof chosenTuner>[2] {
+  return { tuner, ...(transfers === 'none' ? { onlyStandby: true } : {}) };
+}
+
+/**
+ * plannedFor finds the scheduler that serves a plan by some options. What is wrong with the scheduler that the plan itself
+ * names is told by the plan's contradictions.
+ */
+export function plannedFor(
+  plan: ServedPlan,
+  options: SchedulerOptions,
+  told: ToldFaults,
+): ChosenScheduler | undefined {
+  const { serving } = plan;
+  const isKnown = servingFaults(serving === undefined ? {} : { serving }).length === 0;
+  const leastSloNs = 1e6 * Math.min(...applicationsOf(plan).map(({ sloMs }) => sloMs));
+  return plannedScheduler(isKnown ? serving : undefined, { options, leastSloNs, kind: plan.kind }, told);
+}
