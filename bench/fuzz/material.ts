@@ -26,6 +26,7 @@ const FILES = {
   plan: 'plan.json',
   report: 'report.json',
   sweep: 'sweep.json',
+  schedulers: 'schedulers.json',
   bundle: 'bundle',
 } as const;
 
@@ -52,7 +53,7 @@ export interface Emulation {
 
 /**
  * writeMaterial writes two small models with hand-made profiles, a spec, and by the program itself a plan, a report, a
- * sweep and a bundle.
+ * sweep, a comparison of schedulers and a bundle.
  */
 export async function writeMaterial(folder: string, emulation?: Emulation): Promise<Material> {
   mkdirSync(folder);
@@ -67,8 +68,9 @@ export async function writeMaterial(folder: string, emulation?: Emulation): Prom
     ['solve', FILES.spec, '-o', FILES.plan],
     ['simulate', FILES.plan, '--duration', '0.2s', '--windows', '0.1s', '-o', FILES.report],
     ['simulate', FILES.plan, '--duration', '0.05s', '--sweep', 'load=0.5..1:2', '-o', FILES.sweep],
+    ['simulate', FILES.plan, '--duration', '0.05s', '--schedulers', 'all', '-o', FILES.schedulers],
     ['deploy', FILES.plan, '-o', FILES.bundle],
-    ['validate', FILES.plan, FILES.report, FILES.sweep, FILES.bundle],
+    ['validate', FILES.plan, FILES.report, FILES.sweep, FILES.schedulers, FILES.bundle],
   ];
   for (const command of commands) {
     const { code, stdout, stderr } = await plan(command, folder);

@@ -26,6 +26,7 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['simulate', 'plan.json', '--duration', '1s', '-o', 'full/out.json'],
   ['simulate', 'plan.json', '--duration', '1s', '--timeline', 'full/out.json'],
   ['simulate', 'plan.json', '--duration', '1s', '--sweep', 'load=0.1..1:20', '-o', 'full/out.json'],
+  ['simulate', 'plan.json', '--duration', '1s', '--schedulers', 'all', '-o', 'full/out.json'],
 ];
 
 interface Row {

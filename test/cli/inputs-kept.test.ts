@@ -181,20 +181,23 @@ const COMMANDS: [string, string[], string, Record<string, string>][] = [
       'mixes.csv': 'the file of mixes',
     },
   ],
-  ...[['--output'], ['--timeline'], ['--output', '--sweep', 'load=0.5']].map(
-    ([option, ...more]): (typeof COMMANDS)[number] => [
-      `simulate ${[option, ...more].join(' ')}`,
-      ['simulate', 'plan.json', '--trace', 'trace.csv', ...more],
-      option as string,
-      {
-        'plan.json': 'the plan',
-        'model.profile.json': 'the profile',
-        'model.onnx': 'the model of the profile ',
-        'weights.bin': 'external data of the model',
-        'trace.csv': 'the trace',
-      },
-    ],
-  ),
+  ...[
+    ['--output'],
+    ['--timeline'],
+    ['--output', '--sweep', 'load=0.5'],
+    ['--output', '--schedulers', 'all'],
+  ].map(([option, ...more]): (typeof COMMANDS)[number] => [
+    `simulate ${[option, ...more].join(' ')}`,
+    ['simulate', 'plan.json', '--trace', 'trace.csv', ...more],
+    option as string,
+    {
+      'plan.json': 'the plan',
+      'model.profile.json': 'the profile',
+      'model.onnx': 'the model of the profile ',
+      'weights.bin': 'external data of the model',
+      'trace.csv': 'the trace',
+    },
+  ]),
   [
     'deploy',
     ['deploy', 'plan.json'],

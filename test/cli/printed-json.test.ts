@@ -169,6 +169,16 @@ describe('what a command prints with --json', () => {
     expect((await plan(['validate', at('comparison.json')])).stdout).toContain('comparison of 4 cases');
   });
 
+  it('is of its kind for plan simulate --schedulers, with choices and windows, and without requests', async () => {
+    const few = ['simulate', 'expected-plan.json', '--schedulers', 'all', '--windows', '1s'];
+    const { rows } = printed<{ rows: object[] }>(
+      'scheduler-comparison',
+      (await run(...few, '--duration', '2s', '--runs', '2', '--policy', 'drop=expired')).stdout,
+    );
+    expect(rows.length).toBeGreaterThan(3);
+    printed('scheduler-comparison', (await run(...few, '--duration', '0.001ms')).stdout);
+  });
+
   it('is of its kind for plan trace, for arrivals and for counts', async () => {
     printed('trace-description', (await run('trace', 'describe', 'times.csv', 'counts.csv')).stdout);
     printed('trace-description', (await run('trace', 'describe', 'times.csv', 'm=times.csv')).stdout);

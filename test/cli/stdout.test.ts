@@ -44,6 +44,7 @@ describe('-o -', () => {
     ['comparison', ['compare', SPEC, '--sweep', 'margin=0.3..0.4:2'], 'margin'],
     ['simulation-report', SIMULATED, 'in time'],
     ['simulation-sweep', [...SIMULATED, '--sweep', 'load=0.5:1'], 'load'],
+    ['scheduler-comparison', [...SIMULATED, '--schedulers', 'fifo,reactive'], 'attainment'],
     ['profile', [...IMPORTED, '--cut-bytes', 'cuts.txt'], 'device'],
     ['profile', ['profile', 'merge', join(POOLED, 'detector.profile.json')], 'device'],
   ])('prints a %s and nothing else on stdout, and its messages on stderr: %j', async (kind, args, said) => {

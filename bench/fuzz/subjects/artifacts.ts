@@ -44,6 +44,7 @@ const KINDS: readonly Kind[] = [
   },
   { kind: 'simulation-report', file: 'report.json', commands: [] },
   { kind: 'simulation-sweep', file: 'sweep.json', commands: [] },
+  { kind: 'scheduler-comparison', file: 'schedulers.json', commands: [] },
   { kind: 'bundle', file: `bundle/${BUNDLE_MANIFEST}`, commands: [] },
 ];
 
