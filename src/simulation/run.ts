@@ -127,17 +127,11 @@ export function plannedClasses(plan: ServedPlan, topology: Topology): string[] {
  */
 export async function runSimulation(
   shared: SimulationSetup,
-  {
-    scheduler = shared.scheduler,
-    seed = shared.seed,
-    loadFactor,
-    windowNs,
-    worstOverS,
-    timeline,
-  }: SimulationJob,
+  job: SimulationJob,
   hooks: SimulationHooks = {},
 ): Promise<SimulationRun> {
-  const setup = { ...shared, scheduler };
+  const { scheduler = shared.scheduler, seed = shared.seed, loadFactor, windowNs, timeline } = job;
+  const setup = { ...shared, scheduler, seed };
   const { plan, execution, workload, exact } = setup;
   const topology = simulatedTopology(setup);
   const world = planOf(plan).world(plan);
@@ -166,13 +160,12 @@ export async function runSimulation(
       observers,
       makeCore: (decisions) => makeCore(served, topology, { decisions, streams: streamsOf(seed, 'core') }),
       ...(executed === undefined ? {} : { execution: executed }),
-      ...worldOptions(world, { ...setup, seed }),
+      ...worldOptions(world, setup),
     }));
   };
-  const cascade = cascadeFold(setup, topology, { durationNs: load.durationNs, windowNs });
-  const worst =
-    worstOverS &&
-    new WorstWindowFold({ durationNs: load.durationNs, warmUpNs: warmedNs, seconds: worstOverS });
+  const times = { durationNs: load.durationNs, warmUpNs: warmedNs, windowNs };
+  const cascade = cascadeFold(setup, topology, times);
+  const worst = job.worstOverS && new WorstWindowFold({ ...times, seconds: job.worstOverS });
   const written = await withTimeline(timeline, topology, (writer) =>
     run([metrics, cascade, worst, writer].filter((observer) => observer !== undefined)),
   );
@@ -181,9 +174,9 @@ export async function runSimulation(
   return {
     figures: metrics.figures(spanNs),
     complete,
-    ...(world.activationDelayNs !== undefined
-      ? { usedGpuS: usedGpuSeconds(plan, topology, usedNs), usedForS: endNs / 1e9 }
-      : {}),
+    ...(world.activationDelayNs === undefined
+      ? {}
+      : { usedGpuS: usedGpuSeconds(plan, topology, usedNs), usedForS: endNs / 1e9 }),
     ...(cascade === undefined ? {} : { cascade: cascade.figures(spanNs) }),
     ...(worst === undefined ? {} : { worst: worst.figures() }),
     ...(written === undefined ? {} : { timeline: written }),
