@@ -55,9 +55,8 @@ describe('plan simulate --schedulers', () => {
 
   it('refuses what is for one scheduler or one run, all at once', async () => {
     const one = ['--scheduler', 'fifo', '--preset', 'published', '--sweep', 'load=1'];
-    const { code, stdout } = await compare(
-      ...(['all', ...one, '--timeline', 't.json', '--fail-under', '0.9', '--json'] as [string]),
-    );
+    const run = ['--timeline', 't.json', '--fail-under', '0.9', '--json'];
+    const { code, stdout } = await compare('all', ...one, ...run);
     expect(code).toBe(2);
     const { error } = JSON.parse(stdout) as ErrorDocument;
     expect(error.faults?.map(({ path }) => path)).toEqual([
