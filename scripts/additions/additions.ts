@@ -56,9 +56,9 @@ export const ADDITIONS: readonly Addition[] = [
     name: 'a queue order',
     insertions: [
       {
-        file: 'src/serving/state/task-queues.ts',
+        file: 'src/serving/state/waiting-tasks.ts',
         after: 'export type QueueOrder =',
-        member: "{ kind: 'trial' } |",
+        member: "| { kind: 'trial' }",
       },
     ],
   },

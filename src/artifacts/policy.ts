@@ -13,14 +13,36 @@ export interface StageLocalChoices {
   kind: 'policy';
   version?: string;
   /** The scheduler that makes these choices; without it, the one that serves the plan. */
-  scheduler?: 'stage-local' | 'fifo' | 'inferline' | 'gears' | 'reactive';
-  order?: 'fifo' | 'deadline';
-  placement?: 'on-arrival' | 'earliest-free';
+  scheduler?:
+    | 'stage-local'
+    | 'fifo'
+    | 'inferline'
+    | 'gears'
+    | 'reactive'
+    | 'pard'
+    | 'pard-back'
+    | 'pard-sf'
+    | 'pard-oc'
+    | 'pard-split'
+    | 'pard-wcl'
+    | 'pard-lower'
+    | 'pard-upper'
+    | 'pard-fcfs'
+    | 'pard-hbf'
+    | 'pard-lbf'
+    | 'pard-instant'
+    | 'nexus'
+    | 'clipper++'
+    | 'naive';
+  order?: 'fifo' | 'deadline' | 'latest-deadline' | { kind: 'adaptive'; transition: 'delayed' | 'instant' };
+  placement?: 'on-arrival' | 'earliest-free' | 'per-device';
   choice?: 'proportional' | 'least-loaded';
+  dispatch?: 'turns' | 'least-work' | 'two-choices';
   formation?:
     | 'gear'
     | 'waiting'
     | 'eager'
+    | 'ahead'
     | { kind: 'last-moment'; leaves: 'transfer' | 'nothing'; stepNs: number };
   drop?:
     | 'never'
@@ -28,7 +50,17 @@ export interface StageLocalChoices {
     | 'hopeless'
     | { kind: 'full-batch'; share: number }
     | { kind: 'nearly-full'; share: number; spares: 'all-waited' | 'last-waited' }
-    | { kind: 'queueing'; share: number; spares: 'all-waited' | 'last-waited' };
+    | { kind: 'queueing'; share: number; spares: 'all-waited' | 'last-waited' }
+    | {
+        kind: 'end-to-end';
+        queueing: boolean;
+        execution: boolean;
+        wait: 'none' | 'quantile' | 'most';
+        quantile: number;
+      }
+    | { kind: 'stage-budget'; shares: 'durations' | 'worst-case'; until: 'start' | 'end' }
+    | { kind: 'window'; within: 'slo' | 'stage' }
+    | { kind: 'overload'; thresholdNs: number; share: number };
   late?: 'drop' | { kind: 'background'; patience: number; mostMissed: number; window: number };
   correction?:
     | 'none'
@@ -36,6 +68,9 @@ export interface StageLocalChoices {
     | { kind: 'steps'; weight: number; deviations: number };
   sharing?: 'oldest-deadline' | 'fullest' | 'round-robin';
   instant?: 'told' | 'by-place';
+  stateWindowNs?: number;
+  statePeriodNs?: number;
+  waitSamples?: number;
   slackNs?: number;
   mostTasks?: number;
   mostTries?: number;

@@ -10,4 +10,5 @@ export { evenlySpaced } from './evenly-spaced.js';
 export { IntList } from './int-list.js';
 export { Lists, NONE } from './lists.js';
 export { MinMaxHeaps } from './min-max-heaps.js';
+export { nthSmallest } from './nth-smallest.js';
 export { Slots } from './slots.js';

@@ -302,6 +302,8 @@ export class LiveDriver {
       case Decision.shift:
         // Devices keep the models of all gears, so that another gear changes nothing on them.
         return;
+      case Decision.collect:
+        return;
       default:
         unreachable(kind);
     }

@@ -35,6 +35,11 @@ export const Decision = {
   retire: 7,
   /** Another gear is in force: a = the gear. The driver need do nothing. */
   shift: 8,
+  /**
+   * The task is put into the batch that its device executes after the one that it executes now: a = task, b = pool. The
+   * driver need do nothing.
+   */
+  collect: 9,
 } as const;
 export type Decision = (typeof Decision)[keyof typeof Decision];
 

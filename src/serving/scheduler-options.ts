@@ -55,7 +55,15 @@ export function chosenScheduler(
   }
   const choices = new Choices(choiceParts(found.family), start);
   for (const one of given) told.add(...choices.take(one));
-  told.add(...choices.faults((written) => choiceFaults(found.family, written)));
+  const faults = choices.faults((written) => choiceFaults(found.family, written));
+  told.add(
+    ...faults,
+    ...(faults.length > 0
+      ? []
+      : found
+          .clashes(choices.policy)
+          .map((clash) => fault(`cannot be so: ${clash.said}`, option('policy', clash.choice)))),
+  );
   return {
     name: name as SchedulerName,
     ...(preset === undefined ? {} : { preset }),

@@ -17,10 +17,13 @@ import {
 } from './reservation/index.js';
 import { scalingRule } from './scheduled-scaling.js';
 import {
+  type Clash,
+  clashes,
   DEFAULT_POLICY,
   FIFO_POLICY,
   GEAR_POLICY,
   INFERLINE_POLICY,
+  PARD_POLICIES,
   REACTIVE_POLICY,
   StageLocalCore,
   type StageLocalPolicy,
@@ -69,6 +72,8 @@ export interface Scheduler {
   readonly policy: AnyPolicy;
   readonly presets: Readonly<Record<string, AnyPolicy>>;
   readonly family: PolicyFamily;
+  /** clashes finds choices that cannot be combined. */
+  clashes(policy: AnyPolicy): Clash[];
   core(topology: Topology, handed: HandedToCore, policy: AnyPolicy): ServingCore;
 }
 
@@ -76,6 +81,7 @@ interface SchedulerOf<P> {
   readonly policy: P;
   readonly presets?: Readonly<Record<string, P>>;
   readonly family: FamilyOf<P>;
+  readonly clashes?: (policy: P) => Clash[];
   readonly core: (topology: Topology, handed: HandedToCore, policy: P) => ServingCore;
 }
 
@@ -83,8 +89,8 @@ interface SchedulerOf<P> {
  * scheduler checks the types of one scheduler's fields and then forgets its policy type. From there on, a
  * policy is whatever chosenScheduler has made of the choices.
  */
-function scheduler<P>({ presets = {}, ...rest }: SchedulerOf<P>): Scheduler {
-  return { presets, ...rest } as unknown as Scheduler;
+function scheduler<P>({ presets = {}, clashes = () => [], ...rest }: SchedulerOf<P>): Scheduler {
+  return { presets, clashes, ...rest } as unknown as Scheduler;
 }
 
 const stageLocalCore = (
@@ -106,6 +112,12 @@ const TABLES: { readonly [K in ReservationPolicy['tables']]: ReservationTables }
   'busy-until': busyUntilTables,
 };
 
+const stageLocal = (
+  policy: StageLocalPolicy,
+  presets: Readonly<Record<string, StageLocalPolicy>> = {},
+): Scheduler =>
+  scheduler<StageLocalPolicy>({ policy, presets, family: 'stage-local', clashes, core: stageLocalCore });
+
 /** SCHEDULERS lists the schedulers of plans, by the names that `--scheduler` takes. */
 export const SCHEDULERS = {
   /** The scheduler `reservation` reserves devices and links for a batch over its whole path (PPipe §5.4). */
@@ -120,36 +132,33 @@ export const SCHEDULERS = {
       }),
   }),
   /** The scheduler `reactive` lets every stage decide for itself without looking at links (PPipe §7.4). */
-  reactive: scheduler<StageLocalPolicy>({
-    policy: REACTIVE_POLICY,
-    presets: { published: PUBLISHED_REACTIVE_POLICY },
-    family: 'stage-local',
-    core: stageLocalCore,
-  }),
+  reactive: stageLocal(REACTIVE_POLICY, { published: PUBLISHED_REACTIVE_POLICY }),
   /** The scheduler `stage-local` lets every pool form its own batches. */
-  'stage-local': scheduler<StageLocalPolicy>({
-    policy: DEFAULT_POLICY,
-    family: 'stage-local',
-    core: stageLocalCore,
-  }),
+  'stage-local': stageLocal(DEFAULT_POLICY),
   /** The scheduler `fifo` serves first come, first served at every pool, and drops nothing. */
-  fifo: scheduler<StageLocalPolicy>({
-    policy: FIFO_POLICY,
-    family: 'stage-local',
-    core: stageLocalCore,
-  }),
+  fifo: stageLocal(FIFO_POLICY),
   /** The scheduler `inferline` serves as the Estimator assumes that pipelines are served (InferLine §4.2). */
-  inferline: scheduler<StageLocalPolicy>({
-    policy: INFERLINE_POLICY,
-    family: 'stage-local',
-    core: stageLocalCore,
-  }),
+  inferline: stageLocal(INFERLINE_POLICY),
   /** The scheduler `gears` serves gear plans as their planner assumes (CascadeServe §4.5, §5). */
-  gears: scheduler<StageLocalPolicy>({
-    policy: GEAR_POLICY,
-    family: 'stage-local',
-    core: stageLocalCore,
-  }),
+  gears: stageLocal(GEAR_POLICY),
+  /** The scheduler `pard` drops early, by when a request would leave its last stage, and picks by remaining budgets (PARD §4). */
+  pard: stageLocal(PARD_POLICIES.pard),
+  /** PARD with one part left out or replaced (Table 1). */
+  'pard-back': stageLocal(PARD_POLICIES['pard-back']),
+  'pard-sf': stageLocal(PARD_POLICIES['pard-sf']),
+  'pard-oc': stageLocal(PARD_POLICIES['pard-oc']),
+  'pard-split': stageLocal(PARD_POLICIES['pard-split']),
+  'pard-wcl': stageLocal(PARD_POLICIES['pard-wcl']),
+  'pard-lower': stageLocal(PARD_POLICIES['pard-lower']),
+  'pard-upper': stageLocal(PARD_POLICIES['pard-upper']),
+  'pard-fcfs': stageLocal(PARD_POLICIES['pard-fcfs']),
+  'pard-hbf': stageLocal(PARD_POLICIES['pard-hbf']),
+  'pard-lbf': stageLocal(PARD_POLICIES['pard-lbf']),
+  'pard-instant': stageLocal(PARD_POLICIES['pard-instant']),
+  /** The schedulers that PARD is compared with, on its runtime (§5.1). */
+  nexus: stageLocal(PARD_POLICIES.nexus),
+  'clipper++': stageLocal(PARD_POLICIES['clipper++']),
+  naive: stageLocal(PARD_POLICIES.naive),
 };
 
 export type SchedulerName = keyof typeof SCHEDULERS;

@@ -301,6 +301,8 @@ export class VirtualDriver {
         case Decision.shift:
           this.watchers.shifted(this.now, a | 0);
           break;
+        case Decision.collect:
+          break;
         case Decision.retire:
           this.lastAt = this.now;
           this.devices.takeBack(a | 0);

@@ -65,7 +65,7 @@ describe('a policy file', () => {
     );
     expect(faults).toHaveLength(11);
     for (const said of [
-      '/order is "deadlin"; valid values are "fifo", "deadline"; did you mean deadline?',
+      '/order is "deadlin"; valid values are fifo, deadline, latest-deadline, adaptive; did you mean deadline?',
       '/drop/share must be <= 1 (is 2)',
       '/drop has an unknown key "spares"; known keys are kind, share; did you mean share?',
       '/late background needs patience and mostMissed and window: give { kind: background, patience: …, mostMissed: …, window: … }',
@@ -86,7 +86,7 @@ describe('a policy file', () => {
       expect.stringMatching(/^\/ has an unknown key "drop"; known keys are .*firstSight/),
     ]);
     expect(await faultsOf('scheduler: reactve\ndrop: nevr\n')).toEqual([
-      '/scheduler is "reactve"; valid values are stage-local, fifo, inferline, gears, reactive, reservation; did you mean reactive?',
+      '/scheduler is "reactve"; valid values are stage-local, fifo, inferline, gears, reactive, pard, pard-back, pard-sf, pard-oc, pard-split, pard-wcl, pard-lower, pard-upper, pard-fcfs, pard-hbf, pard-lbf, pard-instant, nexus, clipper++, naive, reservation; did you mean reactive?',
       expect.stringMatching(/^\/drop is "nevr"/),
     ]);
   });

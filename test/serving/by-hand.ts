@@ -1,7 +1,8 @@
 import { topologyOf } from '../../src/plans/index.js';
 import type { Topology } from '../../src/serving/index.js';
-import type { FeedbackCorrection, QueueOrder } from '../../src/serving/state/index.js';
+import type { FeedbackCorrection } from '../../src/serving/state/index.js';
 import { Durations, Requests, TaskQueues } from '../../src/serving/state/index.js';
+import type { ListOrder } from '../../src/serving/state/waiting-tasks.js';
 import { type PartShape, planOf } from './plans.js';
 
 export const MS = 1e6;
@@ -38,7 +39,7 @@ export class Waiting {
       order = { kind: 'deadline' },
       slackNs = 0,
       correction = { kind: 'none' },
-    }: { order?: QueueOrder; slackNs?: number; correction?: FeedbackCorrection } = {},
+    }: { order?: ListOrder; slackNs?: number; correction?: FeedbackCorrection } = {},
   ) {
     this.queues = new TaskQueues(topology.pools.length, this.requests, { order, slackNs });
     this.durations = new Durations(topology, correction);

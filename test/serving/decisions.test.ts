@@ -43,6 +43,7 @@ describe('Decisions', () => {
       activate: 6,
       retire: 7,
       shift: 8,
+      collect: 9,
     });
     expect(Answer).toEqual({ inTime: 0, late: 1, failed: 2 });
     expect(DROP_REASONS).toEqual(['deadline', 'device-down', 'queue-full', 'draining', 'overload']);

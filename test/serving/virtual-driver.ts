@@ -116,6 +116,7 @@ export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; co
   const retiring = new Set<number>();
   const upAt = new Map<number, symbol>();
   const isOut = new Set<number>();
+  const collectedAt = new Map<number, { at: number; pool: number }>();
   const runningOn = new Map<number, number>();
   const waitingOn = run.topology.devices.map((): number[] => []);
   let now = 0;
@@ -157,6 +158,25 @@ export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; co
     ended.push({ arrival, arrivedAt, outcome, at: now, ...more });
   };
 
+  const collect = (task: number, pool: number) => {
+    if (!openOf.has(core.requestOf(task))) throw new Error('a task of an ended request is collected');
+    collectedAt.set(task, { at: now, pool });
+  };
+  /** Checks that what was collected waits for no longer than the batch before it takes (PARD §4.2). */
+  const checkWaits = (tasks: readonly number[], pool: number, device: number) => {
+    const before = executed.findLast((one) => one.device === device);
+    for (const task of tasks) {
+      const collected = collectedAt.get(task);
+      if (collected === undefined) continue;
+      collectedAt.delete(task);
+      if (collected.pool !== pool) throw new Error('a task is executed by another pool than it was collected for');
+      if (before !== undefined && collected.at < before.from)
+        throw new Error('a task was collected before the batch before its own began');
+      if (now > Math.max(collected.at, before?.to ?? 0))
+        throw new Error('a task waits in its batch although its device is idle');
+    }
+  };
+
   const execute = (batch: number, device: number) => {
     const pool = core.batchPool(batch);
     const size = core.batchSize(batch);
@@ -167,6 +187,7 @@ export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; co
     const { pool: first, otherPools = [] } = run.topology.devices[device]!;
     if (![first, ...otherPools].includes(pool)) throw new Error('a batch on a device of another pool');
     if (onStandby.has(device)) throw new Error('a batch on a device that is on standby');
+    checkWaits(tasks, pool, device);
     const requests = tasks.map((task) => requestOfTask.get(task)!);
     for (const request of requests) if (!openOf.has(request)) throw new Error('an ended request is executed');
     if (runningOn.has(device)) waitingOn[device]!.push(batch);
@@ -264,6 +285,9 @@ export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; co
           waitingOn[a] = [];
           if (runningOn.has(a)) retiring.add(a);
           else onStandby.add(a);
+          break;
+        case Decision.collect:
+          collect(a, b);
           break;
         default:
           throw new Error('an unknown decision');

@@ -69,6 +69,10 @@ export class Background {
     this.waiting.remove(queue, task);
   }
 
+  size(queue: number): number {
+    return this.waiting.size(queue);
+  }
+
   /** first is the task that has waited longest, NONE where none waits. */
   first(queue: number): number {
     return this.waiting.first(queue);

@@ -1,5 +1,5 @@
 import { NONE as SHARED_NONE } from '../../collections/index.js';
-import { DagColumns, type Durations, type TaskQueues } from '../state/index.js';
+import { DagColumns, type Durations, listsOf, type TaskQueues } from '../state/index.js';
 import { areChains, type Pool } from '../topology.js';
 import type { Dropping } from './dropping.js';
 import type { SharedState } from './shared-state.js';
@@ -45,7 +45,7 @@ export class Backlog {
     this.pools = pools;
     this.areChains = areChains(topology.routes);
     this.next = Int32Array.from(pools, (_, pool) => graph.sureNext(pool));
-    this.queues = queues;
+    this.queues = listsOf(queues);
     this.durations = durations;
     this.valid = new Uint8Array(pools.length);
     this.walkedTo = new Int32Array(pools.length);

@@ -1,62 +1,16 @@
 import { grownCapacity, grownColumn, NONE as SHARED_NONE } from '../../collections/index.js';
-import type { Durations, PlanColumns, TaskQueues } from '../state/index.js';
+import type { Durations, PlanColumns, WaitingTasks } from '../state/index.js';
+import { ByDeadline, type Dropping, type DroppingState, hopelessAt } from './drop-rule.js';
+import { ESTIMATED_DROPPINGS } from './estimated-dropping.js';
 import type { PlannedBatches } from './planned-batches.js';
 import type { DropRule } from './policy.js';
-import type { SharedState } from './shared-state.js';
+
+export type { BatchHearing, Dropping } from './drop-rule.js';
 
 const NONE = SHARED_NONE;
 
 const NEVER = Number.POSITIVE_INFINITY;
 const NOW = Number.NEGATIVE_INFINITY;
-
-/** Dropping decides which heads of queues are given up (DropRule). */
-export interface Dropping {
-  /** drops tells whether any head is ever given up. */
-  readonly drops: boolean;
-  /**
-   * dropTime is the first instant (ns) at which a head is given up, whatever else happens: −Infinity is at once, and
-   * Infinity is never.
-   * @param at the time at which it is asked
-   * @param pool the pool it waits for, NONE where that is not known because no device is up
-   * @param start when a device begins its batch, Infinity where no device takes it now
-   */
-  dropTime(at: number, head: number, pool: number, start: number): number;
-  /**
-   * refuses tells whether the head is given up because of the tasks behind it in the queue, or because of
-   * when the device of the pool begins.
-   */
-  refuses(at: number, start: number, queue: number, pool: number): boolean;
-  /**
-   * forbids tells whether a head that was given up would be given up on a free device too. If so, the
-   * expected times of the pool may be wrong.
-   */
-  forbids(at: number, head: number, pool: number): boolean;
-  /**
-   * batchUnderLoad is the smallest batch that a task is expected to be served in, when as many tasks wait
-   * behind it as are in the queue, and `more` besides.
-   */
-  batchUnderLoad(pool: number, more: number): number;
-  /** entered tells that a task has entered a queue. */
-  entered(queue: number, task: number): void;
-  /** waitedOn tells that a queue waits for company for its head. */
-  waitedOn(queue: number, head: number): void;
-  /** `hearing` is told of batches; it is absent where the rule does not depend on them. */
-  readonly hearing?: BatchHearing;
-}
-
-/** BatchHearing hears of every batch that a device begins, and once more when it ends it. The batch holds its tasks. */
-export interface BatchHearing {
-  /** started tells that the device of a batch has begun it. */
-  started(at: number, batch: number): void;
-  /** ended tells that a batch was executed, or failed, or was lost with its device. */
-  ended(at: number, batch: number): void;
-}
-
-/** DroppingState is what rules decide by. */
-type DroppingState = Pick<
-  SharedState,
-  'columns' | 'requests' | 'batches' | 'queues' | 'durations' | 'planned' | 'streams'
->;
 
 type RuleOf<K extends DropRule['kind']> = Extract<DropRule, { kind: K }>;
 
@@ -71,6 +25,7 @@ export const DROPPINGS: {
     new FullBatch(shareOfEach(share, columns), queues, durations),
   'nearly-full': (rule, state) => new ByDevice(rule, state),
   queueing: (rule, state) => new ByDevice(rule, state),
+  ...ESTIMATED_DROPPINGS,
 };
 
 /** droppingOf makes the Dropping of a rule. */
@@ -80,29 +35,6 @@ export function droppingOf(rule: DropRule, state: DroppingState): Dropping {
 }
 
 type DeviceRule = Extract<DropRule, { kind: 'nearly-full' | 'queueing' }>;
-
-/** ByDeadline is what rules have in common that give tasks up by their deadline, and hear nothing of queues. */
-abstract class ByDeadline implements Dropping {
-  readonly drops: boolean = true;
-
-  abstract dropTime(at: number, head: number, pool: number): number;
-
-  refuses(_at: number, _start: number, _queue: number, _pool: number): boolean {
-    return false;
-  }
-
-  forbids(): boolean {
-    return true;
-  }
-
-  batchUnderLoad(_pool: number, _more: number): number {
-    return 1;
-  }
-
-  entered(): void {}
-
-  waitedOn(): void {}
-}
 
 /** Never gives nothing up: never. */
 class Never extends ByDeadline {
@@ -115,7 +47,7 @@ class Never extends ByDeadline {
 
 /** Expired gives up what is past its deadline: expired. */
 class Expired extends ByDeadline {
-  constructor(private readonly queues: TaskQueues) {
+  constructor(private readonly queues: WaitingTasks) {
     super();
   }
 
@@ -127,7 +59,7 @@ class Expired extends ByDeadline {
 /** Hopeless gives up what would be late even alone: hopeless. */
 class Hopeless extends ByDeadline {
   constructor(
-    private readonly queues: TaskQueues,
+    private readonly queues: WaitingTasks,
     private readonly durations: Durations,
   ) {
     super();
@@ -143,7 +75,7 @@ class FullBatch extends ByDeadline {
   constructor(
     /** The share of a planned batch that is served at least, by pool. */
     private readonly target: Int32Array,
-    private readonly queues: TaskQueues,
+    private readonly queues: WaitingTasks,
     private readonly durations: Durations,
   ) {
     super();
@@ -178,7 +110,7 @@ class ByDevice implements Dropping {
   private waited = new Uint8Array(0);
 
   private readonly columns: PlanColumns;
-  private readonly queues: TaskQueues;
+  private readonly queues: WaitingTasks;
   private readonly durations: Durations;
   private readonly planned: PlannedBatches;
 
@@ -248,14 +180,6 @@ class ByDevice implements Dropping {
         return at <= this.planned.lastStart(pool, nearlyFull, latestEnd, 'transfer') ? nearlyFull : 1;
     }
   }
-}
-
-/**
- * hopelessAt is the first instant at which a task cannot be in time even alone and without queueing. Where
- * the pool is not known, only the deadline counts.
- */
-function hopelessAt(latestEnd: number, pool: number, durations: Durations): number {
-  return Math.floor(latestEnd - (pool === NONE ? 0 : durations.workNs(pool, 1))) + 1;
 }
 
 /** shareOfEach is a share of the planned batch of each pool. */

@@ -10,6 +10,9 @@ import type { TaskPlacement } from './task-placement.js';
 
 const NONE = SHARED_NONE;
 
+/** EarliestFreeState is what an EarliestFree works on. */
+export type EarliestFreeState = Pick<SharedState, 'topology' | 'requests' | 'batches' | 'durations'>;
+
 /**
  * EarliestFree hands batches ahead to the device that is free first. There is one queue per model before all
  * its first stages, numbered by model, and then one before every pool (those of entries stay empty). Where gears say
@@ -42,7 +45,7 @@ export class EarliestFree implements TaskPlacement {
 
   /** @param corrects whether the times at which devices are free follow what happened */
   constructor(
-    { topology, requests, batches, durations }: Omit<SharedState, 'planned' | 'queues' | 'streams'>,
+    { topology, requests, batches, durations }: EarliestFreeState,
     private readonly corrects: boolean,
   ) {
     const { devices, models, pools } = topology;
@@ -221,8 +224,18 @@ export class EarliestFree implements TaskPlacement {
     this.touched.addAll();
   }
 
-  broken(pool: number): readonly number[] {
-    return this.poolsUp.hasDevice(pool) ? [] : [this.queueBefore(pool)];
+  left(device: number): readonly number[] {
+    return poolsServedBy(this.topology.devices[device] as VirtualDevice)
+      .filter((pool) => !this.poolsUp.hasDevice(pool))
+      .map((pool) => this.queueBefore(pool));
+  }
+
+  joined(): readonly number[] {
+    return [];
+  }
+
+  devicesUp(pool: number): number {
+    return this.poolsUp.devicesIn(pool);
   }
 
   /**

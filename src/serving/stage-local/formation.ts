@@ -1,4 +1,11 @@
-import type { Durations, PlanColumns, Requests, TaskQueues } from '../state/index.js';
+import {
+  type Durations,
+  listsOf,
+  type PlanColumns,
+  type Requests,
+  type TaskQueues,
+  type WaitingTasks,
+} from '../state/index.js';
 import type { Gears } from './gears.js';
 import type { PlannedBatches } from './planned-batches.js';
 import type { FormationRule } from './policy.js';
@@ -28,33 +35,40 @@ type FormationState = Pick<
   'columns' | 'requests' | 'queues' | 'durations' | 'planned' | 'gears'
 >;
 
-/** formationOf makes the Formation of a rule. */
-export function formationOf(
-  rule: FormationRule,
-  { columns, requests, queues, durations, planned, gears }: FormationState,
-): Formation {
+/** formationOf makes the Formation of a rule; `ahead` has none, since batches are then collected (RequestBroker). */
+export function formationOf(rule: FormationRule, state: FormationState): Formation | undefined {
   switch (rule.kind) {
     case 'last-moment':
-      return new LastMoment(rule, columns, queues, planned);
+      return new LastMoment(rule, state);
     case 'eager':
-      return new Eager(columns, queues, durations);
+      return new Eager(state);
     case 'gear':
-      return gears === undefined
-        ? new Waiting(columns, queues)
-        : new GearBatches(new Waiting(columns, queues), { requests, queues, gears });
+      return gearBatches(state);
     case 'waiting':
-      return new Waiting(columns, queues);
+      return new Waiting(state);
+    case 'ahead':
+      return undefined;
   }
+}
+
+function gearBatches({ gears, ...state }: FormationState): Formation {
+  const waiting = new Waiting(state);
+  return gears === undefined
+    ? waiting
+    : new GearBatches(waiting, { requests: state.requests, queues: state.queues, gears });
 }
 
 /** Waiting takes all tasks that wait, up to the planned batch: waiting. */
 class Waiting implements Formation {
   readonly waitsLonger = false;
 
-  constructor(
-    private readonly columns: PlanColumns,
-    private readonly queues: TaskQueues,
-  ) {}
+  private readonly columns: PlanColumns;
+  private readonly queues: TaskQueues;
+
+  constructor({ columns, queues }: FormationState) {
+    this.columns = columns;
+    this.queues = listsOf(queues);
+  }
 
   size(_start: number, queue: number, pool: number): number {
     const { queues } = this;
@@ -82,7 +96,7 @@ class GearBatches implements Formation {
     private readonly waiting: Waiting,
     private readonly state: {
       readonly requests: Requests;
-      readonly queues: TaskQueues;
+      readonly queues: WaitingTasks;
       readonly gears: Gears;
     },
   ) {}
@@ -103,11 +117,15 @@ class GearBatches implements Formation {
 class Eager implements Formation {
   readonly waitsLonger = false;
 
-  constructor(
-    private readonly columns: PlanColumns,
-    private readonly queues: TaskQueues,
-    private readonly durations: Durations,
-  ) {}
+  private readonly columns: PlanColumns;
+  private readonly queues: TaskQueues;
+  private readonly durations: Durations;
+
+  constructor({ columns, queues, durations }: FormationState) {
+    this.columns = columns;
+    this.queues = listsOf(queues);
+    this.durations = durations;
+  }
 
   /**
    * size is the largest batch from the head on whose every deadline is met. Where not even the head's
@@ -143,12 +161,18 @@ class Eager implements Formation {
 class LastMoment implements Formation {
   readonly waitsLonger = true;
 
+  private readonly columns: PlanColumns;
+  private readonly queues: WaitingTasks;
+  private readonly planned: PlannedBatches;
+
   constructor(
     private readonly rule: Extract<FormationRule, { kind: 'last-moment' }>,
-    private readonly columns: PlanColumns,
-    private readonly queues: TaskQueues,
-    private readonly planned: PlannedBatches,
-  ) {}
+    { columns, queues, planned }: FormationState,
+  ) {
+    this.columns = columns;
+    this.queues = queues;
+    this.planned = planned;
+  }
 
   size(start: number, queue: number, pool: number): number {
     const head = this.queues.first(queue);

@@ -7,10 +7,15 @@
  * durations can be combined. Such a scheduler reserves nothing and looks at no link.
  *
  * Start with `policy.ts` for the choices and `stage-local.ts` for the core. `formation.ts` decides how large
- * a batch is, and `dropping.ts` when the head of a queue is given up.
+ * a batch is, and `dropping.ts` when the head of a queue is given up. PARD is `pard-policies.ts`, with `broker.ts` and
+ * `state-planner.ts`.
  */
+export { PARD_POLICIES } from './pard-policies.js';
 export {
+  type Clash,
+  clashes,
   DEFAULT_POLICY,
+  type DispatchRule,
   type DropRule,
   FIFO_POLICY,
   type FormationRule,

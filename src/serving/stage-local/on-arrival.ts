@@ -1,12 +1,12 @@
 import { Lists, NONE as SHARED_NONE } from '../../collections/index.js';
 import { must } from '../broken-promise.js';
-import type { Durations, OpenBatches, Requests, TaskQueues } from '../state/index.js';
-import { DeviceMembers, PoolsUp } from '../state/index.js';
+import type { Durations, OpenBatches, Requests } from '../state/index.js';
+import { DeviceMembers } from '../state/index.js';
 import { gearsOf, type Topology } from '../topology.js';
 import { Backlog } from './backlog.js';
+import { ByPipeline } from './by-pipeline.js';
 import type { Dropping } from './dropping.js';
 import { LoadShares } from './load-shares.js';
-import { Pipelines } from './pipelines.js';
 import type { PipelineChoice } from './policy.js';
 import { QueueSet } from './queue-set.js';
 import type { SharedState } from './shared-state.js';
@@ -14,14 +14,18 @@ import type { TaskPlacement } from './task-placement.js';
 
 const NONE = SHARED_NONE;
 
+/** OnArrivalState is what an OnArrival works on. */
+export type OnArrivalState = Pick<
+  SharedState,
+  'topology' | 'columns' | 'requests' | 'batches' | 'queues' | 'durations' | 'gears'
+>;
+
 /**
  * OnArrival gives a task its pipeline when it comes. There is one queue per pool, and idle devices take one
  * batch at a time. A change takes constant time.
  */
-export class OnArrival implements TaskPlacement {
+export class OnArrival extends ByPipeline implements TaskPlacement {
   readonly touched: QueueSet;
-  private readonly poolsUp: PoolsUp;
-  private readonly pipelines: Pipelines;
   private readonly backlog: Backlog;
   private readonly members: DeviceMembers;
   /** `idle` holds the memberships of the idle devices of each pool, in the order in which the devices fell idle. */
@@ -40,21 +44,18 @@ export class OnArrival implements TaskPlacement {
   private readonly batches: OpenBatches;
   private readonly gears: SharedState['gears'];
   private readonly durations: Durations;
-  private readonly queues: TaskQueues;
 
-  constructor(state: Omit<SharedState, 'planned' | 'streams'>, choice: PipelineChoice, dropping: Dropping) {
-    const { topology, requests, batches, durations, queues } = state;
+  constructor(state: OnArrivalState, choice: PipelineChoice, dropping: Dropping) {
+    const { topology, requests, batches, durations } = state;
     const { devices, pools, routes } = topology;
+    super(state, choice);
     const table = gearsOf(routes);
     this.topology = topology;
     this.requests = requests;
     this.batches = batches;
     this.durations = durations;
-    this.queues = queues;
     this.touched = new QueueSet(pools.length);
     this.members = new DeviceMembers(topology);
-    this.poolsUp = new PoolsUp(topology);
-    this.pipelines = new Pipelines(choice, this.poolsUp, state);
     this.backlog = new Backlog(state, dropping, (device) =>
       this.poolsUp.isDeviceUp(device) ? this.freeAt(device) : undefined,
     );
@@ -92,45 +93,6 @@ export class OnArrival implements TaskPlacement {
       this.gears === undefined ? (this.topology.models[model]?.entries as number[]) : [this.gears.entry];
     const up = entries.filter((entry) => this.poolsUp.isUp(entry));
     return this.backlog.isTooLong(at, up, ahead, latestEnd);
-  }
-
-  begin(at: number, task: number): void {
-    this.enter(task, this.choose(at, task));
-  }
-
-  /**
-   * goOn lets the task wait for the pool. Where the task's pipeline is not up and another is, it begins again
-   * there: the driver still has the request's inputs. In a DAG it waits: its row may be at other stages too.
-   */
-  goOn(at: number, task: number, pool: number): void {
-    this.requests.setPool(task, pool);
-    if (this.requests.flowOf(task) !== NONE || this.poolsUp.isUp(pool)) return;
-    this.ended(task);
-    const entry = this.choose(at, task);
-    if (this.poolsUp.isUp(entry)) {
-      this.enter(task, entry);
-      this.requests.setQueuedAt(task, at);
-    } else this.pipelines.entered(this.requests.entryOf(task));
-  }
-
-  private choose(at: number, task: number): number {
-    const request = this.requests.requestOf(task);
-    return this.pipelines.choose(this.requests.modelOf(request), this.queues.latestEnd(task), at);
-  }
-
-  private enter(task: number, entry: number): void {
-    this.pipelines.entered(entry);
-    this.requests.setEntry(task, entry);
-    this.requests.setPool(task, entry);
-  }
-
-  branched(task: number): void {
-    this.pipelines.entered(this.requests.entryOf(task));
-  }
-
-  ended(task: number): void {
-    const entry = this.requests.entryOf(task);
-    if (entry !== NONE) this.pipelines.left(entry);
   }
 
   /** device is the device that has been idle longest, or the one that is furthest behind its share under gears. */
@@ -234,12 +196,21 @@ export class OnArrival implements TaskPlacement {
   }
 
   /**
-   * broken gives this pool's queue and those of all earlier pools of its pipeline, where the pool has no
-   * device left.
+   * left gives the queue of each pool that has lost its last device, and those of all earlier pools of its
+   * pipeline.
    */
-  broken(pool: number): readonly number[] {
-    if (this.poolsUp.hasDevice(pool)) return [];
-    const entry = this.poolsUp.entryOf[pool] as number;
-    return Array.from({ length: pool - entry + 1 }, (_, i) => entry + i);
+  left(device: number): readonly number[] {
+    const queues: number[] = [];
+    for (let member = device; member !== NONE; member = this.members.nextOf(member)) {
+      const pool = this.members.poolOf[member] as number;
+      if (this.poolsUp.hasDevice(pool)) continue;
+      for (let earlier = this.poolsUp.entryOf[pool] as number; earlier <= pool; earlier++)
+        queues.push(earlier);
+    }
+    return queues;
+  }
+
+  joined(): readonly number[] {
+    return [];
   }
 }

@@ -1,4 +1,4 @@
-import type { FeedbackCorrection, QueueOrder } from '../state/index.js';
+import { type FeedbackCorrection, isListOrder, type QueueOrder } from '../state/index.js';
 
 /**
  * PlacementRule says where a request waits, and for which devices.
@@ -6,8 +6,18 @@ import type { FeedbackCorrection, QueueOrder } from '../state/index.js';
  *   of the pipeline's pools in turn, until a device falls idle.
  * - earliest-free: there is one queue per model before all its first stages together, and one before every
  *   later stage. A batch is handed ahead to the device that is free first, which may still be busy.
+ * - per-device: a request is given its pipeline when it comes, and one of the stage's devices as soon as it comes to a stage
+ *   (DispatchRule). Every device has a queue (PARD Fig. 4).
  */
-export type PlacementRule = 'on-arrival' | 'earliest-free';
+export type PlacementRule = 'on-arrival' | 'earliest-free' | 'per-device';
+
+/**
+ * DispatchRule says which of a stage's devices that are up a task is given, where the placement is `per-device`.
+ * - turns: they take turns, in the order of their numbers.
+ * - least-work: it is the one that would have done all that it holds first, at the pace of planned batches.
+ * - two-choices: two are drawn, and it is the one of them with less work.
+ */
+export type DispatchRule = { kind: 'turns' } | { kind: 'least-work' } | { kind: 'two-choices' };
 
 /**
  * FormationRule says how large a batch is, and when a batch starts that is smaller than planned though
@@ -15,7 +25,9 @@ export type PlacementRule = 'on-arrival' | 'earliest-free';
  * - gear: it takes all tasks that wait, once there are as many as the gear in force asks for, or the first has waited to
  *   the gear's timeout (CascadeServe §4.5). Without gears it is as waiting.
  * - waiting: it takes all tasks that wait, whether they are in time or not, and starts at once (InferLine).
- * - eager: it takes as many of the waiting tasks as are all in time, and starts at once (PARD's pull).
+ * - eager: it takes as many of the waiting tasks as are all in time, and starts at once.
+ * - ahead: it is collected while the device executes the batch before it, task by task and up to the planned batch, and starts
+ *   when that one ends (PARD §4.2).
  * - last-moment: it is the largest batch in which the head is in time if the later stages execute full
  *   batches. Where fewer tasks wait, it waits for more until `stepNs` past the last moment at which a batch
  *   with one task more would be in time on a free device, and then takes those that wait. `leaves` says
@@ -27,6 +39,7 @@ export type FormationRule =
   | { kind: 'gear' }
   | { kind: 'waiting' }
   | { kind: 'eager' }
+  | { kind: 'ahead' }
   | { kind: 'last-moment'; leaves: 'transfer' | 'nothing'; stepNs: number };
 
 /**
@@ -42,8 +55,19 @@ export type FormationRule =
  * - queueing: as nearly-full, but at first sight only where such a batch would be in time on a free device.
  *   Then it is load that makes it late.
  *
- * The last two spare the tasks that their queue has waited on: all of them, or only the last (the published
+ * These two spare the tasks that their queue has waited on: all of them, or only the last (the published
  * simulator, which keeps one number per queue).
+ *
+ * The other rules decide by what is planned of the batch that the task goes into, and by what is observed (StatePlanner):
+ * - end-to-end: one that would end the last stage too late, by the longest path (PARD Eq. 3). Of the later stages it counts
+ *   the queueing delays and the executions or not, and of their batch waits nothing, a quantile of their sum, or the most they
+ *   can be.
+ * - stage-budget: one that takes longer in its stage than the stage's share of the SLO, until its batch starts or until it
+ *   ends (Clipper++). The shares are by planned durations, or by the worst latencies of late.
+ * - window: those before the first batch full of tasks that would all end the stage in time (Nexus), within the SLO or within
+ *   the stage's share of it.
+ * - overload: a share of all, while tasks queue at this stage or at a later one for longer than `thresholdNs` in the mean
+ *   (DAGOR's overload control).
  */
 export type DropRule =
   | { kind: 'never' }
@@ -51,7 +75,17 @@ export type DropRule =
   | { kind: 'hopeless' }
   | { kind: 'full-batch'; share: number }
   | { kind: 'nearly-full'; share: number; spares: 'all-waited' | 'last-waited' }
-  | { kind: 'queueing'; share: number; spares: 'all-waited' | 'last-waited' };
+  | { kind: 'queueing'; share: number; spares: 'all-waited' | 'last-waited' }
+  | {
+      kind: 'end-to-end';
+      queueing: boolean;
+      execution: boolean;
+      wait: 'none' | 'quantile' | 'most';
+      quantile: number;
+    }
+  | { kind: 'stage-budget'; shares: 'durations' | 'worst-case'; until: 'start' | 'end' }
+  | { kind: 'window'; within: 'slo' | 'stage' }
+  | { kind: 'overload'; thresholdNs: number; share: number };
 
 /**
  * LateRule says what becomes of a request that the drop rule gives up.
@@ -112,8 +146,9 @@ export type InstantRule = 'told' | 'by-place';
 export interface StageLocalPolicy {
   order: QueueOrder;
   placement: PlacementRule;
-  /** `choice` is the choice of a pipeline, where the placement is `on-arrival`. */
+  /** `choice` is the choice of a pipeline, where the placement is `on-arrival` or `per-device`. */
   choice: PipelineChoice;
+  dispatch: DispatchRule;
   formation: FormationRule;
   drop: DropRule;
   late: LateRule;
@@ -121,6 +156,12 @@ export interface StageLocalPolicy {
   /** `sharing` chooses among the pools of a device that is in several. */
   sharing: SharingRule;
   instant: InstantRule;
+  /** `stateWindowNs` is the length of the sliding window over which stages are observed, for rules that do (StatePlanner). */
+  stateWindowNs: number;
+  /** The stages share what they observed at every whole multiple of `statePeriodNs`; with 0 it is known at once. */
+  statePeriodNs: number;
+  /** `waitSamples` is how many batch waits of each stage are kept, and drawn for a quantile of their sum. */
+  waitSamples: number;
   /**
    * `slackNs` is the time that all of the above keep free before every deadline. Outcomes are judged without
    * it.
@@ -139,12 +180,16 @@ export const DEFAULT_POLICY: StageLocalPolicy = {
   order: { kind: 'deadline' },
   placement: 'on-arrival',
   choice: { kind: 'least-loaded' },
+  dispatch: { kind: 'turns' },
   formation: { kind: 'eager' },
   drop: { kind: 'full-batch', share: 1 },
   late: { kind: 'background', patience: 4, mostMissed: 0.25, window: 128 },
   correction: { kind: 'average', weight: 0.1 },
   sharing: { kind: 'oldest-deadline' },
   instant: 'told',
+  stateWindowNs: 5e9,
+  statePeriodNs: 1e9,
+  waitSamples: 10_000,
   slackNs: 0,
   mostTasks: 1 << 20,
   mostTries: 2,
@@ -197,3 +242,25 @@ export const REACTIVE_POLICY: StageLocalPolicy = {
   late: { kind: 'drop' },
   correction: { kind: 'steps', weight: 0.1, deviations: 2 },
 };
+
+/** Clash is a choice that cannot be combined with another, and what it needs instead. */
+export interface Clash {
+  readonly choice: keyof StageLocalPolicy;
+  readonly said: string;
+}
+
+/** clashes finds the choices of a policy that cannot be combined. */
+export function clashes({ order, placement, formation, drop }: StageLocalPolicy): Clash[] {
+  const isAhead = formation.kind === 'ahead';
+  const found: Clash[] = [];
+  if (isAhead && placement !== 'per-device')
+    found.push({ choice: 'formation', said: `ahead needs placement=per-device, and it is ${placement}` });
+  if (!isListOrder(order) && !isAhead)
+    found.push({ choice: 'order', said: `${order.kind} needs formation=ahead, and it is ${formation.kind}` });
+  if (!isListOrder(order) && drop.kind === 'window')
+    found.push({
+      choice: 'drop',
+      said: `window needs order=fifo or order=deadline, and it is ${order.kind}`,
+    });
+  return found;
+}

@@ -1,8 +1,10 @@
+import type { Lists } from '../../collections/index.js';
 import type { Streams } from '../../random/index.js';
-import type { Durations, OpenBatches, PlanColumns, Requests, TaskQueues } from '../state/index.js';
+import type { Durations, OpenBatches, PlanColumns, Requests, WaitingTasks } from '../state/index.js';
 import type { Topology } from '../topology.js';
 import type { Gears } from './gears.js';
 import type { PlannedBatches } from './planned-batches.js';
+import type { StatePlanner } from './state-planner.js';
 
 /** SharedState is the state of one stage-local scheduler that its parts work on together. */
 export interface SharedState {
@@ -10,9 +12,13 @@ export interface SharedState {
   readonly columns: PlanColumns;
   readonly requests: Requests;
   readonly batches: OpenBatches;
-  readonly queues: TaskQueues;
+  readonly queues: WaitingTasks;
+  /** The tasks of each queue that are collected for the next batch: none where batches are not formed ahead. */
+  readonly collected: Lists;
   readonly durations: Durations;
   readonly planned: PlannedBatches;
+  /** What is observed of the stages, for rules that decide by it. */
+  readonly planner?: StatePlanner | undefined;
   /** The gears of a plan of cascades. */
   readonly gears?: Gears | undefined;
   /** The streams of rules that draw random numbers. */

@@ -1,5 +1,5 @@
 import { NONE as SHARED_NONE } from '../../collections/index.js';
-import type { PlanColumns, Requests, TaskQueues } from '../state/index.js';
+import type { PlanColumns, Requests, WaitingTasks } from '../state/index.js';
 import type { SharingRule } from './policy.js';
 import type { QueueSet } from './queue-set.js';
 import type { SharedState } from './shared-state.js';
@@ -13,7 +13,7 @@ const NEVER = Number.POSITIVE_INFINITY;
  * queues that something happened to.
  */
 export class Sharing {
-  private readonly queues: TaskQueues;
+  private readonly queues: WaitingTasks;
   private readonly columns: PlanColumns;
   private readonly requests: Requests;
   /** `lastTurn` is the number of the turn in which each queue last started a batch. */

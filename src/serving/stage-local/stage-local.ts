@@ -1,4 +1,4 @@
-import { NONE as SHARED_NONE } from '../../collections/index.js';
+import { Lists, NONE as SHARED_NONE } from '../../collections/index.js';
 import type { Streams } from '../../random/index.js';
 import { brokenPromise, must } from '../broken-promise.js';
 import type { ServingCore } from '../core.js';
@@ -10,11 +10,13 @@ import {
   RequestLife,
   type Requests,
   NEXT_BY_EDGES as SHARED_BY_EDGES,
-  TaskQueues,
+  type WaitingTasks,
+  waitingTasks,
 } from '../state/index.js';
-import { gearsOf, poolsServedBy, type Topology, type VirtualDevice } from '../topology.js';
+import { gearsOf, type Topology } from '../topology.js';
 import { type TunedPlan, Tuning } from '../tuning/index.js';
 import { Background } from './background.js';
+import { RequestBroker } from './broker.js';
 import { type BatchHearing, type Dropping, droppingOf } from './dropping.js';
 import { EarliestFree } from './earliest-free.js';
 import { Escalation } from './escalation.js';
@@ -23,6 +25,7 @@ import { Gears } from './gears.js';
 import { OnArrival } from './on-arrival.js';
 import type { Onward, OnwardHooks } from './onward.js';
 import { Passing } from './passing.js';
+import { PerDevice, perDeviceQueues } from './per-device.js';
 import { PlannedBatches } from './planned-batches.js';
 import {
   DEFAULT_POLICY,
@@ -36,6 +39,8 @@ import type { QueueSet } from './queue-set.js';
 import { Scaler } from './scaler.js';
 import type { SharedState } from './shared-state.js';
 import { Sharing } from './sharing.js';
+import { stateNeeds } from './state-needs.js';
+import { StatePlanner } from './state-planner.js';
 import type { TaskPlacement } from './task-placement.js';
 import { WakeTimes } from './wake-times.js';
 
@@ -58,17 +63,20 @@ const CORRECTS: { readonly [K in StageLocalPolicy['correction']['kind']]: boolea
   steps: true,
 };
 
-function queueCount(placement: PlacementRule, { models, pools }: Topology): number {
+function queueCount(placement: PlacementRule, topology: Topology): number {
+  const { models, pools } = topology;
   switch (placement) {
     case 'on-arrival':
       return pools.length;
     case 'earliest-free':
       return models.length + pools.length;
+    case 'per-device':
+      return perDeviceQueues(topology);
   }
 }
 
 function placementOf(
-  { placement, choice, correction }: StageLocalPolicy,
+  { placement, choice, dispatch, correction }: StageLocalPolicy,
   state: SharedState,
   dropping: Dropping,
 ): TaskPlacement {
@@ -77,6 +85,8 @@ function placementOf(
       return new OnArrival(state, choice, dropping);
     case 'earliest-free':
       return new EarliestFree(state, CORRECTS[correction.kind]);
+    case 'per-device':
+      return new PerDevice(state, { choice, dispatch });
   }
 }
 
@@ -113,8 +123,14 @@ export class StageLocalCore implements ServingCore {
   private readonly policy: StageLocalPolicy;
   private readonly columns: PlanColumns;
   private readonly durations: Durations;
-  private readonly queues: TaskQueues;
-  private readonly formation: Formation;
+  private readonly queues: WaitingTasks;
+  /** `collected` holds the tasks that are collected for the next batch of each device, where batches are formed ahead. */
+  private readonly collected: Lists;
+  /** `formation` is absent where batches are formed ahead, by the broker; else the broker is. */
+  private readonly formation: Formation | undefined;
+  private readonly broker: RequestBroker | undefined;
+  /** `planner` is what is observed of the stages; it is absent where no rule decides by it. */
+  readonly planner: StatePlanner | undefined;
   private readonly dropping: Dropping;
   /** `hearing` is what the drop rule hears of batches; it is absent where the rule does not listen. */
   private readonly hearing: BatchHearing | undefined;
@@ -169,25 +185,31 @@ export class StageLocalCore implements ServingCore {
     this.life = life;
     this.requests = requests;
     this.batches = batches;
-    const queues = new TaskQueues(queueCount(chosen.placement, topology), requests, chosen);
+    const queues = waitingTasks(queueCount(chosen.placement, topology), requests, {
+      ...chosen,
+      isOverloaded: (queue) => this.planner?.isOverloaded(this.placement.placeOf(queue)) ?? false,
+    });
     const durations = new Durations(topology, chosen.correction);
     const columns = new PlanColumns(topology);
-    const planned = new PlannedBatches(columns, durations);
     this.policy = chosen;
     this.columns = columns;
     this.isTold = IS_TOLD[chosen.instant];
     this.durations = durations;
     this.queues = queues;
+    this.collected = new Lists(queues.count);
     const gears = this.gearsOver(topology, queues);
     this.gears = gears;
+    this.planner = this.plannerOver(requests, streams);
     const state: SharedState = {
       topology,
       columns,
       requests,
       batches,
       queues,
+      collected: this.collected,
       durations,
-      planned,
+      planned: new PlannedBatches(columns, durations),
+      planner: this.planner,
       gears,
       streams,
     };
@@ -195,10 +217,32 @@ export class StageLocalCore implements ServingCore {
     this.dropping = droppingOf(chosen.drop, state);
     this.hearing = this.dropping.hearing;
     this.placement = placementOf(chosen, state, this.dropping);
+    this.broker = this.brokerOver(state);
     this.background = new Background(chosen.late, state);
     this.passing = this.onward(life);
     this.sharing = sharingOf(chosen.sharing, state);
-    this.scaler = new Scaler(
+    this.scaler = this.scalerOver(scaling, tuning);
+    this.tuning = tuning && new Tuning(tuning, topology, this.scaler);
+    this.touched = this.placement.touched;
+    this.wake = new WakeTimes(queues.count);
+  }
+
+  private gearsOver({ routes, pools }: Topology, queues: WaitingTasks): Gears | undefined {
+    const table = gearsOf(routes);
+    return table && new Gears(table, pools.length, (pool) => queues.size(this.placement.queueBefore(pool)));
+  }
+
+  private plannerOver(requests: Requests, streams: Streams): StatePlanner | undefined {
+    const needs = stateNeeds(this.policy);
+    const { topology, columns, durations } = this;
+    const stream = () => streams('pard/waits');
+    const devicesUp = (pool: number) => this.placement.devicesUp(pool);
+    return needs && new StatePlanner({ topology, columns, requests, durations, stream, devicesUp }, needs);
+  }
+
+  private scalerOver(scaling: ScalingRule, tuning: TunedPlan | undefined): Scaler {
+    const { topology, decisions } = this;
+    return new Scaler(
       scaling,
       { topology, decisions, ...(tuning && { gpus: tuning.gpus }) },
       {
@@ -206,14 +250,22 @@ export class StageLocalCore implements ServingCore {
         isRunning: (device) => this.placement.running(device) !== NONE,
       },
     );
-    this.tuning = tuning && new Tuning(tuning, topology, this.scaler);
-    this.touched = this.placement.touched;
-    this.wake = new WakeTimes(queues.count);
   }
 
-  private gearsOver({ routes, pools }: Topology, queues: TaskQueues): Gears | undefined {
-    const table = gearsOf(routes);
-    return table && new Gears(table, pools.length, (pool) => queues.size(this.placement.queueBefore(pool)));
+  private brokerOver(state: SharedState): RequestBroker | undefined {
+    if (this.formation !== undefined) return undefined;
+    const { placement, dropping, decisions } = this;
+    if (!(placement instanceof PerDevice))
+      throw brokenPromise('batches are to be formed ahead on devices that have no queues of their own');
+    const isShared = state.topology.devices.some(({ otherPools }) => otherPools !== undefined);
+    return new RequestBroker(
+      state,
+      { placement, dropping, decisions, isShared },
+      {
+        giveUp: (queue, task) => this.missed(queue, task),
+        start: (at, queue, device) => this.startCollected(at, queue, device),
+      },
+    );
   }
 
   private onward(life: RequestLife): Onward {
@@ -266,7 +318,14 @@ export class StageLocalCore implements ServingCore {
     return this.life.rowOf(task);
   }
 
+  /** observe tells the planner that the time has passed, before anything else is told. */
+  private observe(at: number): void {
+    const { planner } = this;
+    if (planner !== undefined && at >= planner.nextAt) planner.passed(at);
+  }
+
   arrived(at: number, model: number, deadlineNs: number, rows: number): number {
+    this.observe(at);
     this.tuning?.arrived(at, rows);
     this.geared(at, rows);
     const request = this.life.arrived(model, deadlineNs, rows);
@@ -283,6 +342,7 @@ export class StageLocalCore implements ServingCore {
       requests.setQueuedAt(task, at);
       this.placement.begin(at, task);
       if (this.gears !== undefined) this.placement.goOn(at, task, this.gears.entry);
+      this.cameTo(at, task);
       this.enqueue(at, task);
     }
     if (first !== NONE) this.passing.enter(at, request, first);
@@ -319,7 +379,7 @@ export class StageLocalCore implements ServingCore {
 
   cancelled(_at: number, request: number): boolean {
     // With fewer tasks waiting, the last moment to start moves later.
-    if (this.formation.waitsLonger)
+    if (this.formation?.waitsLonger === true)
       for (let task = this.requests.firstTask(request); task !== NONE; task = this.requests.nextTask(task))
         if (this.requests.isQueued(task)) this.touched.add(this.placement.queueOf(task));
     return this.life.cancelled(request);
@@ -337,6 +397,7 @@ export class StageLocalCore implements ServingCore {
     endedAt: number,
     verdicts: ArrayLike<number> = NO_VERDICTS,
   ): void {
+    this.observe(at);
     this.hearing?.ended(at, batch);
     const pool = this.batches.pool(batch);
     this.tuning?.executed(pool, this.batches.size(batch), endedAt - startedAt);
@@ -358,6 +419,7 @@ export class StageLocalCore implements ServingCore {
   }
 
   failed(at: number, batch: number): void {
+    this.observe(at);
     this.hearing?.ended(at, batch);
     this.placement.failed(at, batch);
     this.leftWith(at, batch);
@@ -365,6 +427,7 @@ export class StageLocalCore implements ServingCore {
   }
 
   transferred(at: number, batch: number, startedAt: number, endedAt: number): void {
+    this.observe(at);
     must(this.batches.isMoving(batch), 'a batch was transferred that was not moving');
     const pool = this.batches.pool(batch);
     this.durations.observeTransfer(pool, this.batches.size(batch), endedAt - startedAt);
@@ -391,16 +454,26 @@ export class StageLocalCore implements ServingCore {
   private comesTo(at: number, task: number, pool: number): void {
     this.requests.setQueuedAt(task, at);
     this.placement.goOn(at, task, pool);
+    this.cameTo(at, task);
     this.enqueue(at, task);
   }
 
+  /** cameTo tells the planner that a task has come to its stage. */
+  private cameTo(at: number, task: number): void {
+    const pool = this.requests.poolOf(task);
+    if (pool !== NONE) this.planner?.came(at, pool);
+  }
+
   deviceUp(at: number, device: number): void {
+    this.observe(at);
     this.scaler.deviceUp(device);
     this.tuning?.ready(at, device, true);
     this.placement.deviceUp(at, device);
+    for (const queue of this.placement.joined(device)) this.moveOn(at, queue);
   }
 
   deviceDown(at: number, device: number): void {
+    this.observe(at);
     const running = this.placement.running(device);
     if (running === NONE && !this.placement.isDeviceUp(device)) return;
     this.scaler.deviceDown(device);
@@ -429,23 +502,23 @@ export class StageLocalCore implements ServingCore {
     this.tuning?.came(at, this.batches.pool(batch), -this.batches.size(batch));
   }
 
-  /** leaveBroken places the tasks again that wait for pools which have lost their last device. */
+  /** leaveBroken places the tasks again whose devices are gone, or that wait for pools which have lost their last one. */
   private leaveBroken(at: number, device: number): void {
-    for (const pool of poolsServedBy(this.topology.devices[device] as VirtualDevice))
-      for (const queue of this.placement.broken(pool)) this.moveOn(at, queue);
+    for (const queue of this.placement.left(device)) this.moveOn(at, queue);
   }
 
   /** moveOn places all tasks of a queue again, where they can be served. Those in the background go with the others. */
   private moveOn(at: number, queue: number): void {
-    for (let task = this.background.first(queue); task !== NONE; task = this.background.first(queue)) {
-      this.background.remove(queue, task);
-      this.queues.push(queue, task);
-    }
-    for (let left = this.queues.size(queue); left > 0; left--) {
-      const task = this.queues.first(queue);
-      this.leave(queue, task);
-      this.requeue(at, task);
-    }
+    const { queues, collected, background } = this;
+    for (let left = collected.size(queue); left > 0; left--) this.moveTask(at, queue, collected.first(queue));
+    for (let left = queues.size(queue); left > 0; left--) this.moveTask(at, queue, queues.first(queue));
+    for (let left = background.size(queue); left > 0; left--)
+      this.moveTask(at, queue, background.first(queue));
+  }
+
+  private moveTask(at: number, queue: number, task: number): void {
+    this.leave(queue, task);
+    this.requeue(at, task);
   }
 
   due(_at: number): void {
@@ -458,6 +531,7 @@ export class StageLocalCore implements ServingCore {
   }
 
   decide(at: number): void {
+    this.observe(at);
     this.geared(at, 0);
     if (this.delivered.length > 0) this.deliverByPlace(at);
     if (this.ended.length > 0) this.sendByPlace(at);
@@ -467,9 +541,10 @@ export class StageLocalCore implements ServingCore {
     wake.addDue(at, touched);
     if (this.sharing !== undefined) this.lookByTurns(at, this.sharing);
     for (let queue = touched.next(0); queue !== NONE; queue = touched.next(queue + 1)) this.look(at, queue);
-    const { gears, tuning } = this;
+    const { gears, tuning, planner } = this;
     const again = Math.min(wake.earliest(), this.scaler.nextAt, tuning?.nextAt ?? NEVER);
-    this.life.decided(gears === undefined ? again : Math.min(again, gears.nextAt));
+    const shared = planner === undefined || this.life.pending === 0 ? NEVER : planner.nextAt;
+    this.life.decided(Math.min(again, shared, gears?.nextAt ?? NEVER));
   }
 
   /** lookByTurns looks at the queues whose devices serve several pools. A queue starts at most one batch in its turn. */
@@ -479,7 +554,7 @@ export class StageLocalCore implements ServingCore {
       if (queue === NONE) return;
       this.touched.remove(queue);
       this.isTurn = true;
-      this.wake.set(queue, this.serve(at, queue));
+      this.wake.set(queue, this.served(at, queue));
       if (!this.isTurn) sharing.started(queue);
       this.isTurn = false;
     }
@@ -508,7 +583,31 @@ export class StageLocalCore implements ServingCore {
 
   private look(at: number, queue: number): void {
     this.touched.remove(queue);
-    this.wake.set(queue, this.serve(at, queue));
+    this.wake.set(queue, this.served(at, queue));
+  }
+
+  private served(at: number, queue: number): number {
+    const { broker } = this;
+    return broker === undefined || !broker.hasDevice(queue)
+      ? this.serve(at, queue)
+      : this.serveAhead(at, queue, broker);
+  }
+
+  /** serveAhead lets the broker serve a queue, and then the background where its device has nothing else to do. */
+  private serveAhead(at: number, queue: number, broker: RequestBroker): number {
+    const again = broker.serve(at, queue);
+    for (let late = this.background.first(queue); late !== NONE; late = this.background.first(queue)) {
+      const dropTime = this.background.dropTime(late);
+      if (at < dropTime) {
+        const device = this.placement.device(queue);
+        if (device === NONE) return Math.min(again, dropTime);
+        const pool = this.placement.placeOf(queue);
+        this.start(at, queue, device, this.background.batchSize(queue, pool), true);
+        return again;
+      }
+      this.life.giveUp(late, this.placement.placeOf(queue), this.placement.isUp(queue));
+    }
+    return again;
   }
 
   /**
@@ -527,6 +626,7 @@ export class StageLocalCore implements ServingCore {
       const isRefused = head !== NONE && device !== NONE && this.dropping.refuses(at, start, queue, pool);
       if (at >= dropTime || isRefused) {
         if (device !== NONE) this.relaxIfUnused(at, pool, head);
+        this.planner?.dropped(at, head, at);
         this.missed(queue, head);
         continue;
       }
@@ -554,8 +654,10 @@ export class StageLocalCore implements ServingCore {
    */
   private startOrWait(at: number, start: number, queue: number, device: number): number {
     const pool = this.placement.poolOf(queue, device);
-    const size = this.formation.size(start, queue, pool);
-    const until = this.life.draining ? at : this.formation.waitUntil(queue, pool, size);
+    // Only the queues of pools are served so where batches are formed ahead, and they have no device.
+    const formation = this.formation as Formation;
+    const size = formation.size(start, queue, pool);
+    const until = this.life.draining ? at : formation.waitUntil(queue, pool, size);
     if (until > at) this.dropping.waitedOn(queue, this.queues.first(queue));
     else this.start(at, queue, device, Math.min(size, this.queues.size(queue)), false);
     return until;
@@ -566,9 +668,28 @@ export class StageLocalCore implements ServingCore {
     for (let i = 0; i < size; i++) {
       const task = late ? this.background.first(queue) : this.queues.first(queue);
       if (late) this.background.remove(queue, task);
-      else this.queues.remove(queue, task);
+      else {
+        this.queues.remove(queue, task);
+        this.planner?.kept(at, task, at);
+      }
       this.life.putInBatch(batch, task);
     }
+    this.hand(at, queue, device, batch);
+  }
+
+  /** startCollected hands what is collected of a queue to its device. */
+  private startCollected(at: number, queue: number, device: number): void {
+    const batch = this.batches.open(this.placement.placeOf(queue), device);
+    for (let task = this.collected.first(queue); task !== NONE; task = this.collected.first(queue)) {
+      this.collected.remove(queue, task);
+      this.requests.setCollected(task, false);
+      this.life.putInBatch(batch, task);
+    }
+    this.hand(at, queue, device, batch);
+    this.isTurn = false;
+  }
+
+  private hand(at: number, queue: number, device: number, batch: number): void {
     this.placement.handed(at, batch);
     this.placement.changed(queue);
     this.decisions.push(Decision.execute, batch, device);
@@ -612,6 +733,10 @@ export class StageLocalCore implements ServingCore {
     this.tuning?.came(0, this.entryOr(queue), -1);
     if (this.requests.isLate(task)) {
       this.background.remove(queue, task);
+      return;
+    }
+    if (this.requests.isCollected(task)) {
+      this.broker?.leave(queue, task);
       return;
     }
     this.queues.remove(queue, task);

@@ -74,8 +74,12 @@ export interface TaskPlacement {
    */
   retire(device: number): readonly number[];
   /**
-   * broken lists the queues whose tasks must be placed again after a pool has lost a device: none while the pool has
-   * another.
+   * left lists the queues whose tasks must be placed again after a device is down or retired: none while each of its pools has
+   * another that can serve them.
    */
-  broken(pool: number): readonly number[];
+  left(device: number): readonly number[];
+  /** joined lists the queues whose tasks must be placed again now that a device has come up. */
+  joined(device: number): readonly number[];
+  /** devicesUp counts the devices of a pool that are up. */
+  devicesUp(pool: number): number;
 }

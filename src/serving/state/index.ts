@@ -16,5 +16,7 @@ export { RequestLife } from './life.js';
 export { OpenBatches } from './open-batches.js';
 export { NEXT_BY_EDGES, PlanColumns } from './plan-columns.js';
 export { PoolsUp } from './pools-up.js';
+export { isListOrder, listsOf, waitingTasks } from './queues-of-order.js';
 export { Requests } from './requests.js';
-export { type QueueOrder, TaskQueues } from './task-queues.js';
+export { TaskQueues } from './task-queues.js';
+export type { QueueOrder, WaitingTasks } from './waiting-tasks.js';

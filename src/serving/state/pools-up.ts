@@ -32,6 +32,11 @@ export class PoolsUp {
     return this.up[device] === 1;
   }
 
+  /** devicesIn counts the devices of the pool that are up. */
+  devicesIn(pool: number): number {
+    return this.devicesUp[pool] as number;
+  }
+
   /** hasDevice tells whether any device of the pool is up. */
   hasDevice(pool: number): boolean {
     return (this.devicesUp[pool] as number) > 0;

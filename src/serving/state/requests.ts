@@ -26,9 +26,12 @@ const STATE = 1;
 const POOL = 2;
 const ENTRY = 3;
 const TRIES = 4;
-const LATE = 5;
+const LIST = 5;
 const SIBLING = 6;
 const FLOW = 7;
+
+/** List says in which list of a queue a waiting task stands. */
+const List = { waiting: 0, background: 1, collected: 2 } as const;
 
 /** Flag numbers the bits of a request's FLAGS. */
 const Flag = { settled: 1, strict: 2, missed: 4, failed: 8, lost: 16 } as const;
@@ -161,7 +164,12 @@ export class Requests {
 
   /** isLate tells whether the task stands in a background queue. */
   isLate(task: number): boolean {
-    return this.tasks[(task << ROW) + LATE] === 1;
+    return this.tasks[(task << ROW) + LIST] === List.background;
+  }
+
+  /** isCollected tells whether the task stands in the batch that its device executes next. */
+  isCollected(task: number): boolean {
+    return this.tasks[(task << ROW) + LIST] === List.collected;
   }
 
   /**
@@ -218,7 +226,7 @@ export class Requests {
     tasks[row + POOL] = NONE;
     tasks[row + ENTRY] = NONE;
     tasks[row + TRIES] = 0;
-    tasks[row + LATE] = 0;
+    tasks[row + LIST] = List.waiting;
     tasks[row + SIBLING] = NONE;
     tasks[row + FLOW] = NONE;
     this.taskDeadline[task] = this.deadline[request] as number;
@@ -259,7 +267,11 @@ export class Requests {
   }
 
   setLate(task: number, late: boolean): void {
-    this.tasks[(task << ROW) + LATE] = late ? 1 : 0;
+    this.tasks[(task << ROW) + LIST] = late ? List.background : List.waiting;
+  }
+
+  setCollected(task: number, collected: boolean): void {
+    this.tasks[(task << ROW) + LIST] = collected ? List.collected : List.waiting;
   }
 
   /** enterQueue is a transition: the task waits in a queue. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { Lists } from '../../../src/collections/index.js';
 import { streamsOf } from '../../../src/random/index.js';
 import { Backlog } from '../../../src/serving/stage-local/backlog.js';
 import { droppingOf } from '../../../src/serving/stage-local/dropping.js';
@@ -25,7 +26,8 @@ function backlog(topology: Topology, freeMs: (number | undefined)[], rule: DropR
   const columns = new PlanColumns(topology);
   const planned = new PlannedBatches(columns, durations);
   const [batches, streams] = [new OpenBatches(4), streamsOf(1, 'core')];
-  const state = { topology, columns, requests, batches, queues, durations, planned, streams };
+  const collected = new Lists(queues.count);
+  const state = { topology, columns, requests, batches, queues, collected, durations, planned, streams };
   const log = new Backlog(state, droppingOf(rule, state), (device) => {
     const free = freeMs[device];
     return free === undefined ? undefined : free * MS;

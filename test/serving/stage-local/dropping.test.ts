@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { NONE } from '../../../src/collections/index.js';
+import { Lists, NONE } from '../../../src/collections/index.js';
 import { streamsOf } from '../../../src/random/index.js';
 import { droppingOf } from '../../../src/serving/stage-local/dropping.js';
 import { PlannedBatches } from '../../../src/serving/stage-local/planned-batches.js';
@@ -21,7 +21,8 @@ function dropping(rule: DropRule, waiting = new Waiting(single)) {
   const columns = new PlanColumns(topology);
   const planned = new PlannedBatches(columns, durations);
   const [batches, streams] = [new OpenBatches(4), streamsOf(1, 'core')];
-  const state = { columns, requests, batches, queues, durations, planned, streams };
+  const collected = new Lists(queues.count);
+  const state = { columns, requests, batches, queues, collected, durations, planned, streams };
   return { waiting, drops: droppingOf(rule, state) };
 }
 

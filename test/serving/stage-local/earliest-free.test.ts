@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { NONE } from '../../../src/collections/index.js';
 import { planTopologyOf, topologyOf } from '../../../src/plans/index.js';
 import { EarliestFree } from '../../../src/serving/stage-local/earliest-free.js';
-import { Durations, OpenBatches, PlanColumns, Requests } from '../../../src/serving/state/index.js';
+import { Durations, OpenBatches, Requests } from '../../../src/serving/state/index.js';
 import type { Topology } from '../../../src/serving/topology.js';
 import { gearPlan } from '../../gear-plans.js';
 import { chainOf, MS, modelOf, stage } from '../by-hand.js';
@@ -15,10 +15,7 @@ function earliestFree(topology: Topology, up: number[], corrects = true) {
   const requests = new Requests();
   const batches = new OpenBatches(4);
   const durations = new Durations(topology, { kind: 'none' });
-  const place = new EarliestFree(
-    { topology, columns: new PlanColumns(topology), requests, batches, durations },
-    corrects,
-  );
+  const place = new EarliestFree({ topology, requests, batches, durations }, corrects);
   for (const device of up) place.deviceUp(0, device);
   place.touched.clear();
   const open = (device: number, size = 1) => {
@@ -139,10 +136,7 @@ describe('EarliestFree', () => {
     const requests = new Requests();
     const batches = new OpenBatches(1);
     const durations = new Durations(topology, { kind: 'average', weight: 0.5 });
-    const place = new EarliestFree(
-      { topology, columns: new PlanColumns(topology), requests, batches, durations },
-      true,
-    );
+    const place = new EarliestFree({ topology, requests, batches, durations }, true);
     place.deviceUp(0, 0);
     const hand = () => {
       const batch = batches.open(0, 0);
@@ -273,15 +267,15 @@ describe('EarliestFree', () => {
     place.started(1, hand(0, 0));
     expect(membersOf(place.touched)).toEqual([1, 2]);
     place.deviceDown(0);
-    expect([place.device(1), place.device(2), place.broken(0)]).toEqual([NONE, 1, [1]]);
+    expect([place.device(1), place.device(2), place.left(0)]).toEqual([NONE, 1, [1]]);
   });
 
-  it('broken() is the queue before a pool that has lost its last device', () => {
+  it('left() is the queue before a pool that has lost its last device', () => {
     const { place } = earliestFree(twoPipelines, [0, 1, 2, 3]);
     place.deviceDown(0);
-    expect(place.broken(0)).toEqual([]);
+    expect(place.left(0)).toEqual([]);
     place.deviceDown(2);
-    expect(place.broken(1)).toEqual([2]);
+    expect(place.left(2)).toEqual([2]);
   });
 
   it('isTooLong() is always false', () => {

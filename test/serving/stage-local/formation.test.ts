@@ -16,7 +16,9 @@ function formation(rule: FormationRule, waiting = new Waiting(single)) {
   const { topology, requests, queues, durations } = waiting;
   const columns = new PlanColumns(topology);
   const planned = new PlannedBatches(columns, durations);
-  return { waiting, forms: formationOf(rule, { columns, requests, queues, durations, planned }) };
+  const forms = formationOf(rule, { columns, requests, queues, durations, planned });
+  if (forms === undefined) throw new Error('these batches are formed ahead');
+  return { waiting, forms };
 }
 
 describe('Formation of tasks that are in time together (eager)', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { NONE } from '../../../src/collections/index.js';
+import { Lists, NONE } from '../../../src/collections/index.js';
 import { streamsOf } from '../../../src/random/index.js';
 import { droppingOf } from '../../../src/serving/stage-local/dropping.js';
 import { OnArrival } from '../../../src/serving/stage-local/on-arrival.js';
@@ -20,7 +20,8 @@ function onArrival(topology: Topology, up: number[], choice: PipelineChoice = { 
   const columns = new PlanColumns(topology);
   const planned = new PlannedBatches(columns, durations);
   const streams = streamsOf(1, 'core');
-  const state = { topology, columns, requests, batches, queues, durations, planned, streams };
+  const collected = new Lists(queues.count);
+  const state = { topology, columns, requests, batches, queues, collected, durations, planned, streams };
   const place = new OnArrival(state, choice, droppingOf({ kind: 'hopeless' }, state));
   for (const device of up) place.deviceUp(0, device);
   place.touched.clear();
@@ -148,15 +149,15 @@ describe('OnArrival', () => {
     expect(() => place.failed(1, batch)).toThrow('not on its device');
   });
 
-  it('broken() is every queue up to a pool that has lost its last device', () => {
+  it('left() is every queue up to a pool that has lost its last device', () => {
     const topology = chainOf(100, stage([10]), stage([10], { virtualGpus: 2 }), stage([10]));
     const { place } = onArrival(topology, [0, 1, 2, 3]);
     place.deviceDown(1);
-    expect(place.broken(1)).toEqual([]);
+    expect(place.left(1)).toEqual([]);
     place.deviceDown(2);
-    expect(place.broken(1)).toEqual([0, 1]);
+    expect(place.left(2)).toEqual([0, 1]);
     const second = onArrival(twoPipelines, [0, 1]);
-    expect(second.place.broken(2)).toEqual([2]);
+    expect(second.place.left(2)).toEqual([2]);
   });
 
   it('isUp() says whether the pool and all later ones have a device', () => {

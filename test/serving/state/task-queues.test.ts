@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { NONE } from '../../../src/collections/index.js';
-import { type QueueOrder, Requests, TaskQueues } from '../../../src/serving/state/index.js';
+import { Requests, TaskQueues } from '../../../src/serving/state/index.js';
 import { RANKS } from '../../../src/serving/state/task-queues.js';
+import type { ListOrder } from '../../../src/serving/state/waiting-tasks.js';
 
-function queuesOf(kind: QueueOrder['kind'], slackNs = 0) {
+function queuesOf(kind: ListOrder['kind'], slackNs = 0) {
   const requests = new Requests();
   const queues = new TaskQueues(2, requests, { order: { kind }, slackNs });
   const insert = (deadline: number, queuedAt: number, queue = 0) => {
@@ -37,7 +38,7 @@ describe('TaskQueues', () => {
 
   it('insert() orders by whatever an entry of RANKS ranks by', () => {
     Object.assign(RANKS, { roomiest: (requests: Requests, task: number) => -requests.deadlineOfTask(task) });
-    const { insert, inOrder } = queuesOf('roomiest' as QueueOrder['kind']);
+    const { insert, inOrder } = queuesOf('roomiest' as ListOrder['kind']);
     const isLast = [50, 30, 50, 40, 30, 60].map((deadline) => insert(deadline, 0).isLast);
     expect(isLast).toEqual([true, true, false, false, true, false]);
     expect(inOrder()).toEqual([5, 0, 2, 3, 1, 4]);

@@ -1,0 +1,93 @@
+import { NONE as SHARED_NONE } from '../../collections/index.js';
+import type { Durations } from '../state/index.js';
+import type { SharedState } from './shared-state.js';
+
+const NONE = SHARED_NONE;
+
+/** Dropping decides which heads of queues are given up (DropRule). */
+export interface Dropping {
+  /** drops tells whether any head is ever given up. */
+  readonly drops: boolean;
+  /**
+   * dropTime is the first instant (ns) at which a head is given up, whatever else happens: −Infinity is at once, and
+   * Infinity is never. A rule that decides by `start` decides once.
+   * @param at the time at which it is asked
+   * @param pool the pool it waits for, NONE where that is not known because no device is up
+   * @param start when a device begins its batch, Infinity where no device takes it now
+   */
+  dropTime(at: number, head: number, pool: number, start: number): number;
+  /**
+   * refuses tells whether the head is given up because of the tasks behind it in the queue, or because of
+   * when the device of the pool begins.
+   */
+  refuses(at: number, start: number, queue: number, pool: number): boolean;
+  /**
+   * forbids tells whether a head that was given up would be given up on a free device too. If so, the
+   * expected times of the pool may be wrong.
+   */
+  forbids(at: number, head: number, pool: number): boolean;
+  /**
+   * batchUnderLoad is the smallest batch that a task is expected to be served in, when as many tasks wait
+   * behind it as are in the queue, and `more` besides.
+   */
+  batchUnderLoad(pool: number, more: number): number;
+  /** entered tells that a task has entered a queue. */
+  entered(queue: number, task: number): void;
+  /** waitedOn tells that a queue waits for company for its head. */
+  waitedOn(queue: number, head: number): void;
+  /** `hearing` is told of batches; it is absent where the rule does not depend on them. */
+  readonly hearing?: BatchHearing;
+}
+
+/** BatchHearing hears of every batch that a device begins, and once more when it ends it. The batch holds its tasks. */
+export interface BatchHearing {
+  /** started tells that the device of a batch has begun it. */
+  started(at: number, batch: number): void;
+  /** ended tells that a batch was executed, or failed, or was lost with its device. */
+  ended(at: number, batch: number): void;
+}
+
+/** DroppingState is what rules decide by. */
+export type DroppingState = Pick<
+  SharedState,
+  | 'columns'
+  | 'requests'
+  | 'batches'
+  | 'queues'
+  | 'collected'
+  | 'durations'
+  | 'planned'
+  | 'streams'
+  | 'planner'
+>;
+
+/** ByDeadline is what rules have in common that give tasks up by their deadline, and hear nothing of queues. */
+export abstract class ByDeadline implements Dropping {
+  readonly drops: boolean = true;
+
+  abstract dropTime(at: number, head: number, pool: number, start: number): number;
+
+  refuses(_at: number, _start: number, _queue: number, _pool: number): boolean {
+    return false;
+  }
+
+  forbids(): boolean {
+    return true;
+  }
+
+  batchUnderLoad(_pool: number, _more: number): number {
+    return 1;
+  }
+
+  entered(_queue: number, _task: number): void {}
+
+  waitedOn(): void {}
+}
+
+/**
+ * hopelessAt is the first instant at which a task cannot be in time even alone and without queueing. Where
+ * the pool is not known, only the deadline counts.
+ */
+export function hopelessAt(latestEnd: number, pool: number, durations: Durations): number {
+  return Math.floor(latestEnd - (pool === NONE ? 0 : durations.workNs(pool, 1))) + 1;
+}

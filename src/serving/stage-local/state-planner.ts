@@ -1,0 +1,284 @@
+import { nthSmallest } from '../../collections/index.js';
+import type { Stream } from '../../random/index.js';
+import type { Durations, PlanColumns, Requests } from '../state/index.js';
+import type { Topology } from '../topology.js';
+import { BatchWaits } from './batch-waits.js';
+import { laterPaths } from './later-paths.js';
+import { LoadFactors, type Transition } from './load-factors.js';
+import type { DropRule } from './policy.js';
+import { RecentValues } from './recent-values.js';
+import { stageShares } from './stage-shares.js';
+
+const NS_PER_S = 1e9;
+/** How often what takes long to update is updated, where the period is 0. */
+const UPDATE_NS = 0.1 * NS_PER_S;
+
+/** StateSettings says over how long state is observed, how often it is shared, and how many waits F is made from. */
+export interface StateSettings {
+  /** The length of the sliding window. */
+  readonly windowNs: number;
+  /** The stages share their state at every whole multiple; with 0, all is as it is at the moment. */
+  readonly periodNs: number;
+  readonly samples: number;
+}
+
+/** LaterEstimate says what of the later stages counts: DropRule end-to-end. */
+export type LaterEstimate = Omit<Extract<DropRule, { kind: 'end-to-end' }>, 'kind'>;
+
+/** StatePlannerOptions says what a StatePlanner is to estimate; what is absent it does not. */
+export interface StatePlannerOptions extends StateSettings {
+  readonly estimate?: LaterEstimate | undefined;
+  readonly transition?: Transition | undefined;
+  /** Whether the SLO is divided by the worst latencies of late. */
+  readonly divides?: boolean;
+  /** The mean queueing delay of a stage above which it and those before it are overloaded. */
+  readonly thresholdNs?: number | undefined;
+}
+
+/** StatePlannerParts is what a StatePlanner works on. */
+export interface StatePlannerParts {
+  readonly topology: Topology;
+  readonly columns: PlanColumns;
+  readonly requests: Requests;
+  readonly durations: Durations;
+  /** The stream of its draws. */
+  readonly stream: () => Stream;
+  /** devicesUp is how many devices of a pool are up. */
+  readonly devicesUp: (pool: number) => number;
+}
+
+/**
+ * StatePlanner is PARD's State Planner (§4.2): it watches how long tasks queue at each stage and how long they wait in a
+ * batch, and estimates how long those that go on will take. It also tells the load factors of §4.3.
+ *
+ * Figures are shared at every whole multiple of the period: in between, they are those of the last. They are computed when
+ * the first event comes at or after a multiple (`passed`), at O(samples × stages) for F and O(1) for each stage else. What
+ * is told of a task takes constant time. Memory does not follow the number of requests.
+ */
+export class StatePlanner {
+  private readonly pools: number;
+  private readonly paths: readonly (readonly Int32Array[])[];
+  /** By pool and path, the estimated batch wait on it. */
+  private readonly waitsNs: readonly Float64Array[];
+  /** By pool, the estimated time of the later stages on the longest path, as it was shared. */
+  private readonly restNs: Float64Array;
+  private shares: Float64Array;
+  private readonly isShedding: Uint8Array;
+
+  /** The queueing delays of the tasks that were kept, and those of all that were decided. */
+  private readonly queueing: RecentValues;
+  private readonly allQueueing: RecentValues;
+  /** The whole latencies of the tasks that were decided. */
+  private readonly latencies: RecentValues;
+  private readonly waits: BatchWaits;
+  private readonly loads: LoadFactors | undefined;
+
+  private readonly draws: readonly Float64Array[];
+  private readonly sums: Float64Array;
+  private readonly stream: Stream | undefined;
+
+  private readonly everyNs: number;
+  private readonly loadEveryNs: number;
+  private shared = -1;
+  private loadInterval = 0;
+
+  private readonly topology: Topology;
+  private readonly columns: PlanColumns;
+  private readonly requests: Requests;
+  private readonly durations: Durations;
+
+  constructor(
+    { topology, columns, requests, durations, stream, devicesUp }: StatePlannerParts,
+    private readonly options: StatePlannerOptions,
+  ) {
+    const { pools } = topology;
+    const { windowNs, periodNs, samples, estimate, transition } = options;
+    this.topology = topology;
+    this.columns = columns;
+    this.requests = requests;
+    this.durations = durations;
+    this.pools = pools.length;
+    this.paths = laterPaths(pools, (pool) => this.durationNs(pool));
+    this.waitsNs = this.paths.map((of) => new Float64Array(of.length));
+    this.restNs = new Float64Array(pools.length);
+    this.isShedding = new Uint8Array(pools.length);
+    this.queueing = new RecentValues(pools.length, windowNs);
+    this.allQueueing = new RecentValues(pools.length, windowNs);
+    this.latencies = new RecentValues(pools.length, windowNs);
+    this.waits = new BatchWaits(pools.length, samples);
+    const isDrawn = estimate?.wait === 'quantile';
+    this.draws = pools.map(() => new Float64Array(isDrawn ? samples : 0));
+    this.sums = new Float64Array(isDrawn ? samples : 0);
+    this.stream = isDrawn ? stream() : undefined;
+    this.everyNs = periodNs === 0 ? UPDATE_NS : periodNs;
+    this.loadEveryNs = periodNs === 0 ? NS_PER_S : periodNs;
+    this.loads =
+      transition &&
+      new LoadFactors(pools.length, {
+        intervalNs: this.loadEveryNs,
+        transition,
+        throughputRps: (pool) =>
+          (devicesUp(pool) * (columns.batch[pool] as number) * NS_PER_S) / this.executionNs(pool),
+      });
+    this.shares = stageShares(pools, this.durationsNs());
+  }
+
+  /** nextAt is when the state is shared next. */
+  get nextAt(): number {
+    const next = (this.shared + 1) * this.everyNs;
+    return this.loads === undefined ? next : Math.min(next, (this.loadInterval + 1) * this.loadEveryNs);
+  }
+
+  /** passed tells that the time has passed, before an event at `at` is told. */
+  passed(at: number): void {
+    const interval = Math.floor(at / this.loadEveryNs);
+    if (interval > this.loadInterval) {
+      this.loadInterval = interval;
+      this.loads?.decide(interval);
+    }
+    const multiple = Math.floor(at / this.everyNs);
+    if (multiple <= this.shared) return;
+    this.shared = multiple;
+    this.share(multiple * this.everyNs);
+  }
+
+  /** came tells that a task has come to a stage. */
+  came(at: number, pool: number): void {
+    this.loads?.came(at, pool);
+  }
+
+  /** kept tells that a task was put into a batch that is to begin at `start`. */
+  kept(at: number, task: number, start: number): void {
+    const pool = this.requests.poolOf(task);
+    this.queueing.add(at, pool, at - this.requests.queuedAt(task));
+    this.waits.add(pool, start - at);
+    this.decided(at, task, start);
+  }
+
+  /** dropped tells that a task was given up whose batch would have begun at `start`. */
+  dropped(at: number, task: number, start: number): void {
+    this.decided(at, task, start);
+  }
+
+  private decided(at: number, task: number, start: number): void {
+    const { divides = false, thresholdNs } = this.options;
+    const pool = this.requests.poolOf(task);
+    const queuedAt = this.requests.queuedAt(task);
+    if (thresholdNs !== undefined) this.allQueueing.add(at, pool, at - queuedAt);
+    if (divides) this.latencies.add(at, pool, start - queuedAt + this.executionNs(pool));
+  }
+
+  /** laterNs estimates how long a task takes after a stage, on the longest path from it (Eq. 3: the State Planner's part). */
+  laterNs(at: number, pool: number): number {
+    return this.options.periodNs === 0 ? this.longest(at, pool) : (this.restNs[pool] as number);
+  }
+
+  /** shareOf is the part of an SLO that a stage is given. */
+  shareOf(pool: number): number {
+    return this.shares[pool] as number;
+  }
+
+  /** sheds tells whether tasks queue for longer than the threshold at this stage, or at a later one. */
+  sheds(pool: number): boolean {
+    return this.isShedding[pool] === 1;
+  }
+
+  /** isOverloaded tells whether more comes to a stage than it can serve. */
+  isOverloaded(pool: number): boolean {
+    return this.loads?.isOverloaded(pool) ?? false;
+  }
+
+  /** loadFactor is T_in/T_m of a stage, 0 where it is not watched. */
+  loadFactor(pool: number): number {
+    return this.loads?.factorOf(pool) ?? 0;
+  }
+
+  /** durationNs is the time of a stage with the batch in force: its execution, and the transfer to the next. */
+  durationNs(pool: number): number {
+    return this.durations.stepNs(pool, this.columns.batch[pool] as number);
+  }
+
+  private executionNs(pool: number): number {
+    return this.durations.executionNs(pool, this.columns.batch[pool] as number);
+  }
+
+  private durationsNs(): Float64Array {
+    return Float64Array.from({ length: this.pools }, (_, pool) => this.durationNs(pool));
+  }
+
+  private share(at: number): void {
+    const { estimate, divides = false, thresholdNs } = this.options;
+    if (estimate !== undefined) {
+      this.estimateWaits(estimate);
+      for (let pool = 0; pool < this.pools; pool++) this.restNs[pool] = this.longest(at, pool);
+    }
+    if (divides) this.divide(at);
+    if (thresholdNs !== undefined) this.watch(at, thresholdNs);
+  }
+
+  private longest(at: number, pool: number): number {
+    const { queueing: countsQueueing, execution } = this.options.estimate as LaterEstimate;
+    const paths = this.paths[pool] as readonly Int32Array[];
+    const waits = this.waitsNs[pool] as Float64Array;
+    let longest = 0;
+    for (let i = 0; i < paths.length; i++) {
+      const path = paths[i] as Int32Array;
+      let length = waits[i] as number;
+      for (let step = 0; step < path.length; step++) {
+        const later = path[step] as number;
+        if (countsQueueing) length += this.queueing.mean(at, later);
+        if (execution) length += this.durationNs(later);
+      }
+      if (length > longest) longest = length;
+    }
+    return longest;
+  }
+
+  private estimateWaits({ wait, quantile }: LaterEstimate): void {
+    switch (wait) {
+      case 'none':
+        return;
+      case 'most':
+        this.setWaits((path) => path.reduce((sum, pool) => sum + this.executionNs(pool), 0));
+        return;
+      case 'quantile':
+        for (let pool = 0; pool < this.pools; pool++)
+          this.waits.draw(pool, this.draws[pool] as Float64Array, {
+            longestNs: this.executionNs(pool),
+            stream: this.stream as Stream,
+          });
+        this.setWaits((path) => this.quantileOn(path, quantile));
+    }
+  }
+
+  private setWaits(waitNs: (path: Int32Array) => number): void {
+    for (let pool = 0; pool < this.pools; pool++)
+      this.paths[pool]?.forEach((path, i) => {
+        (this.waitsNs[pool] as Float64Array)[i] = path.length === 0 ? 0 : waitNs(path);
+      });
+  }
+
+  /** quantileOn is the quantile of the sums of the draws of the stages on a path: F⁻¹(λ). */
+  private quantileOn(path: Int32Array, quantile: number): number {
+    const { sums } = this;
+    sums.set(this.draws[path[0] as number] as Float64Array);
+    for (let step = 1; step < path.length; step++) {
+      const draws = this.draws[path[step] as number] as Float64Array;
+      for (let i = 0; i < sums.length; i++) sums[i]! += draws[i] as number;
+    }
+    return nthSmallest(sums, sums.length, Math.max(0, Math.ceil(quantile * sums.length) - 1));
+  }
+
+  private divide(at: number): void {
+    const worst = this.durationsNs().map((durationNs, pool) => this.latencies.most(at, pool) || durationNs);
+    this.shares = stageShares(this.topology.pools, worst);
+  }
+
+  private watch(at: number, thresholdNs: number): void {
+    for (let pool = 0; pool < this.pools; pool++)
+      this.isShedding[pool] = this.allQueueing.mean(at, pool) > thresholdNs ? 1 : 0;
+    for (let pool = this.pools - 1; pool >= 0; pool--)
+      if (this.paths[pool]?.some((path) => path.some((later) => this.isShedding[later] === 1)))
+        this.isShedding[pool] = 1;
+  }
+}
