@@ -169,7 +169,8 @@ export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; co
       const collected = collectedAt.get(task);
       if (collected === undefined) continue;
       collectedAt.delete(task);
-      if (collected.pool !== pool) throw new Error('a task is executed by another pool than it was collected for');
+      if (collected.pool !== pool)
+        throw new Error('a task is executed by another pool than it was collected for');
       if (before !== undefined && collected.at < before.from)
         throw new Error('a task was collected before the batch before its own began');
       if (now > Math.max(collected.at, before?.to ?? 0))

@@ -25,7 +25,7 @@ export interface DispatchState {
 export const DISPATCHES: { readonly [K in DispatchRule['kind']]: (state: DispatchState) => Dispatch } = {
   turns: () => ({ choose: (_at, up, last) => up.find((member) => member > last) ?? up[0] ?? NONE }),
   'least-work': ({ workNs }) => ({ choose: (at, up) => leastOf(up, (member) => workNs(at, member)) }),
-  'two-choices': ({ workNs, streams }) => twoChoices(workNs, streams('pard/dispatch')),
+  'two-choices': ({ workNs, streams }) => twoChoices(workNs, streams('dispatch')),
 };
 
 function leastOf(up: readonly number[], workNs: (member: number) => number): number {

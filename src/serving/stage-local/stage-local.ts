@@ -465,7 +465,6 @@ export class StageLocalCore implements ServingCore {
   }
 
   deviceUp(at: number, device: number): void {
-    this.observe(at);
     this.scaler.deviceUp(device);
     this.tuning?.ready(at, device, true);
     this.placement.deviceUp(at, device);
@@ -473,7 +472,6 @@ export class StageLocalCore implements ServingCore {
   }
 
   deviceDown(at: number, device: number): void {
-    this.observe(at);
     const running = this.placement.running(device);
     if (running === NONE && !this.placement.isDeviceUp(device)) return;
     this.scaler.deviceDown(device);
@@ -531,7 +529,7 @@ export class StageLocalCore implements ServingCore {
   }
 
   decide(at: number): void {
-    this.observe(at);
+    if (this.life.pending > 0) this.observe(at);
     this.geared(at, 0);
     if (this.delivered.length > 0) this.deliverByPlace(at);
     if (this.ended.length > 0) this.sendByPlace(at);

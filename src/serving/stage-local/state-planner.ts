@@ -79,7 +79,7 @@ export class StatePlanner {
 
   private readonly everyNs: number;
   private readonly loadEveryNs: number;
-  private shared = -1;
+  private shared = 0;
   private loadInterval = 0;
 
   private readonly topology: Topology;
@@ -121,6 +121,7 @@ export class StatePlanner {
           (devicesUp(pool) * (columns.batch[pool] as number) * NS_PER_S) / this.executionNs(pool),
       });
     this.shares = stageShares(pools, this.durationsNs());
+    this.share(0);
   }
 
   /** nextAt is when the state is shared next. */

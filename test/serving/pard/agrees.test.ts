@@ -90,7 +90,11 @@ function topologyOf({ stages, sloNs }: Chain): Topology {
 
 /** firstDifference says where both differ first by the time at which it shows, undefined where they agree. */
 function firstDifference(core: Served[], hand: Served[]): string | undefined {
-  const texts = [core, hand].map((served) => served.map((one) => JSON.stringify(one)));
+  const texts = [core, hand].map((served) =>
+    served.map(({ outcome, endNs, droppedAt, batches }) =>
+      JSON.stringify({ outcome, endNs, droppedAt, batches }),
+    ),
+  );
   const differing = core.flatMap((_, i) => (texts[0]![i] === texts[1]![i] ? [] : [i]));
   const endOf = (i: number) => Math.min(core[i]!.endNs, hand[i]!.endNs);
   const [first] = differing.toSorted((a, b) => endOf(a) - endOf(b));

@@ -66,7 +66,8 @@ export interface Device {
   stage: number;
   queue: Task[];
   collected: Task[];
-  running?: { tasks: Task[]; endNs: number } | undefined;
+  /** The batch that it executes, with its number among all that began. */
+  running?: { number: number; tasks: Task[]; endNs: number } | undefined;
 }
 
 /** durationNs is d of a stage: how long its planned batch takes. */

@@ -4,10 +4,11 @@
  * docs/pard.md says it, is fixed here:
  *
  * - Time is in whole nanoseconds. Transfers take none. Devices are counted through the stages, from the first stage on.
- * - An event is the end of a batch, an arrival, or the giving up of a request. At an instant with events, first the state
- *   is shared if a multiple of the period has come since it was. Then batches end, in the order of their devices: each
- *   moves its tasks, in the order in which they were collected, to the next stage, where each is dispatched at once. Then
- *   requests arrive. Then each device is looked at, in the order of their numbers.
+ * - An event is the end of a batch, an arrival, the giving up of a request, or a multiple of the period at which a request
+ *   is in flight. At an instant with events, first the state is shared if a multiple of the period has come since it was.
+ *   Then batches end, in the order in which they began. Then requests arrive. Then each device is looked at, in the order
+ *   of their numbers. Then the tasks of the batches that ended come to their next stage, in the order in which they were
+ *   collected, each is dispatched at once, and each device is looked at again.
  * - To look at a device is: to give up what is hopeless, to top up the batch, and, if the device is idle and has one, to
  *   start it and to do the same again for the next; at last to give up what is hopeless at the new low end.
  * - Hopeless is now + d_k > deadline, and the low end is the least budget, or the head of a queue by arrival. Requests
@@ -15,17 +16,17 @@
  *   present low end of each device. Whoever is not at the low end is not given up.
  * - State: 0 is a multiple, at which the state is made before anything else, with draws. Afterwards a multiple counts only
  *   where an event comes at it or before the next; the state then is as of it. What happens at the very instant of a
- *   multiple is not in its state: T_in counts the tasks that came in [T − period, T). No period has passed at 0, so there
- *   is no T_in; T_s and ε are over the T_in of the last five multiples that counted (as many as there are), with the one
- *   T_s of the present. ε is 0 where nothing came.
+ *   multiple is not in its state: T_in counts the tasks that came in [T − period, T), whether that multiple counts or not. No
+ *   period has passed at 0, so there is no T_in. T_s and ε are over the last five periods, as many as there are, and each
+ *   period has the T_s of its end. ε is 0 where nothing came.
  * - q and `pard-wcl`'s longest latency are over the buckets that have weight. q is a quotient of two whole numbers: the
  *   weights are counted in fiftieths.
  * - Draws: every stage in order, M each, whichever the scheduler. A sum is that of the same draw of all later stages; after
  *   the last stage it is 0.
  * - `two-choices` draws twice for every task, from one stream for all stages, even where the stage has one device.
  * - `pard-oc` has one count of α a stage, kept while there is no overload.
- * - `nexus`: the window is min(room, length of the queue) requests, and does not shrink while it slides. The requests in
- *   it are put into the batch together.
+ * - `nexus`: the window is the room, or what is left of the queue where that is shorter. The requests in it are put into
+ *   the batch together.
  */
 import {
   type Chain,
@@ -51,6 +52,7 @@ interface Run {
   shared: Shared;
   sharedNs: number;
   arrived: number;
+  begun: number;
   fates: Fate[];
 }
 
@@ -59,15 +61,22 @@ export function resimulated(chain: Chain, settings: Settings): Fate[] {
   const run = newRun(chain, settings);
   for (let nowNs = nextEventNs(run); nowNs < Infinity; nowNs = nextEventNs(run)) {
     share(run, nowNs);
-    for (const device of run.devices) if (device.running?.endNs === nowNs) endBatch(run, device, nowNs);
+    const ending = run.devices.filter(({ running }) => running?.endNs === nowNs);
+    const moved = ending.toSorted(byBegin).flatMap((device) => endBatch(run, device, nowNs));
     while (chain.arrivalsNs[run.arrived] === nowNs) {
       const [request, sentNs] = [run.arrived++, nowNs];
       run.fates[request] = { outcome: 'dropped', endNs: Infinity, visits: [] };
       receive(run, 0, { request, sentNs, deadlineNs: sentNs + chain.sloNs }, nowNs);
     }
     for (const device of run.devices) lookAt(run, device, nowNs);
+    for (const { stage, task } of moved) receive(run, stage, task, nowNs);
+    if (moved.length > 0) for (const device of run.devices) lookAt(run, device, nowNs);
   }
   return run.fates;
+}
+
+function byBegin(a: Device, b: Device): number {
+  return a.running!.number - b.running!.number;
 }
 
 function newRun(chain: Chain, settings: Settings): Run {
@@ -83,22 +92,27 @@ function newRun(chain: Chain, settings: Settings): Run {
     const own = devices.filter((device) => device.stage === k);
     return { rule: dispatch, stage, devices: own, dispatched: 0, choices };
   });
-  const histories = stages.map((): History => ({ receivedNs: [], decided: [], workloads: [] }));
+  const histories = stages.map((): History => ({ receivedNs: [], decided: [] }));
   const overloads = stages.map(() => ({ count: 0 }));
   const shared = sharedAt(0, sharing, histories, undefined);
   return {
     ...{ chain, rule, sharing, devices, dispatchings, histories, overloads, shared },
-    ...{ sharedNs: 0, arrived: 0, fates: [] },
+    ...{ sharedNs: 0, arrived: 0, begun: 0, fates: [] },
   };
 }
 
-function nextEventNs({ chain, rule, devices, arrived }: Run): number {
+function nextEventNs(run: Run): number {
+  const { chain, rule, devices, arrived, sharing, sharedNs } = run;
   const times = devices.flatMap((device) => {
     const low = rule.givesUp ? lowEnd(rule, device) : undefined;
     const hopelessNs = low && low.deadlineNs - durationNs(chain.stages[device.stage]!) + 1;
     return [device.running?.endNs ?? Infinity, hopelessNs ?? Infinity];
   });
-  return Math.min(chain.arrivalsNs[arrived] ?? Infinity, ...times);
+  const isInFlight = devices.some(
+    ({ queue, collected, running }) => queue.length + collected.length > 0 || running !== undefined,
+  );
+  const sharesNs = isInFlight ? sharedNs + sharing.periodNs : Infinity;
+  return Math.min(chain.arrivalsNs[arrived] ?? Infinity, sharesNs, ...times);
 }
 
 function share(run: Run, nowNs: number): void {
@@ -109,13 +123,14 @@ function share(run: Run, nowNs: number): void {
   run.shared = sharedAt(multipleNs, sharing, histories, shared);
 }
 
-function endBatch(run: Run, device: Device, nowNs: number): void {
+/** endBatch gives the tasks that go on to another stage. */
+function endBatch(run: Run, device: Device, nowNs: number): { stage: number; task: Task }[] {
   const { tasks } = device.running!;
+  const stage = device.stage + 1;
   device.running = undefined;
-  for (const task of tasks) {
-    if (device.stage + 1 < run.chain.stages.length) receive(run, device.stage + 1, task, nowNs);
-    else end(run, task, nowNs <= task.deadlineNs ? 'inTime' : 'late', nowNs);
-  }
+  if (stage < run.chain.stages.length) return tasks.map((task) => ({ stage, task }));
+  for (const task of tasks) end(run, task, nowNs <= task.deadlineNs ? 'inTime' : 'late', nowNs);
+  return [];
 }
 
 function receive(
@@ -148,7 +163,7 @@ function lookAt(run: Run, device: Device, nowNs: number): void {
   if (device.running === undefined && device.collected.length > 0) {
     const tasks = device.collected;
     device.collected = [];
-    device.running = { tasks, endNs: nowNs + latencyNs[tasks.length - 1]! };
+    device.running = { number: run.begun++, tasks, endNs: nowNs + latencyNs[tasks.length - 1]! };
     giveUp(run, device, nowNs);
     topUp(run, device, nowNs);
   }
@@ -187,13 +202,11 @@ function topUp(run: Run, device: Device, nowNs: number): void {
 function inFirstWindow(run: Run, device: Device, window: number, nowNs: number): Task[] {
   if (window === 0) return [];
   const queue = [...device.queue];
-  const areKept = (from: number) =>
-    queue.slice(from, from + window).every((t) => !run.rule.drops(questionOf(run, device, t, nowNs)));
+  const areKept = (tasks: Task[]) => tasks.every((t) => !run.rule.drops(questionOf(run, device, t, nowNs)));
   let from = 0;
-  while (from + window <= queue.length && !areKept(from)) from += 1;
-  const isFound = from + window <= queue.length;
-  for (const task of isFound ? queue.slice(0, from) : queue) drop(run, device, task, nowNs);
-  return isFound ? queue.slice(from, from + window) : [];
+  while (from < queue.length && !areKept(queue.slice(from, from + window))) from += 1;
+  for (const task of queue.slice(0, from)) drop(run, device, task, nowNs);
+  return queue.slice(from, from + window);
 }
 
 function questionOf(run: Run, device: Device, task: Task, nowNs: number): Question {

@@ -72,15 +72,16 @@ describe('sharedAt()', () => {
       { ...decided(20, 200), latencyNs: 90, isKept: false },
     ];
     const histories = [
-      { receivedNs: [0, 99, 100, 199, 200], decided: all, workloads: [] },
-      { receivedNs: [], decided: [], workloads: [] },
+      { receivedNs: [0, 99, 100, 199, 200], decided: all },
+      { receivedNs: [], decided: [] },
     ];
     const sharing = { stages, order: 'adaptive' as const, waits: streamOf(1, 'waits'), periodNs: 100 };
     const shared = sharedAt(200, { ...sharing, windowNs: 5000, lambda: 0, draws: 1 }, histories, undefined);
     expect(shared.queueingNs).toEqual([100, 0]);
     expect(shared.decidedQueueingNs).toEqual([150, 0]);
     expect(shared.worstNs).toEqual([90, 8]);
-    expect(histories.map(({ workloads }) => workloads)).toEqual([[2], [0]]);
+    // In the last period 2 came to the first stage, which can do 14, and none to the second.
+    expect(shared.mostFirst).toEqual([false, false]);
   });
 });
 
@@ -95,14 +96,16 @@ describe('isMostFirst()', () => {
     expect(next([5], false)).toBe(true);
     expect(next([4], true)).toBe(true);
     expect(next([3], true)).toBe(false);
-    // The mean is 5, and ε is (2 + 2 + 1 + 1 + 0) / 25 = 0.24; 1.25 is above and 0.75 is below.
-    expect(next([9, 9, 3, 7, 6, 4, 5], false)).toBe(true);
-    // ε is (4 + 4) / 10 = 0.8, so that 9/4 is above, and 1/4 is not below with ε = 0.8.
+    // The last five T_s are 7, 7, 6.8, 5.8 and 5, so that ε is (4 + 0 + 0.8 + 1.8 + 0) / 25 = 0.264, and 5/4 is not above.
+    expect(next([9, 9, 3, 7, 6, 4, 5], false)).toBe(false);
+    expect(next([9, 9, 3, 7, 6, 4, 5.2], false)).toBe(true);
+    // The T_s are 1 and 5, so that ε is 0.4: 9/4 is above 1.4.
     expect(next([1, 9], false)).toBe(true);
-    // ε is 3/7, so that 5/4 is not above.
-    expect(next([2, 5], false)).toBe(false);
-    expect(next([9, 1], true)).toBe(true);
-    expect(next([2, 0], true)).toBe(true);
+    // The T_s are 4 and 5, so that ε is 0.1: 6/4 is above, and 3/4 would be below.
+    expect(next([4, 6], false)).toBe(true);
+    // The T_s are 9 and 6, so that ε is 0.25, and 3/4 is not below 0.75.
+    expect(next([9, 3], true)).toBe(true);
+    expect(next([9, 2.9], true)).toBe(false);
     expect(next([0, 0], true)).toBe(false);
   });
 

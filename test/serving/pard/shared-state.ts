@@ -24,8 +24,6 @@ export interface Shared {
 export interface History {
   receivedNs: number[];
   decided: Decided[];
-  /** T_in at each multiple that counted, the first after 0. */
-  workloads: number[];
 }
 
 /** Decided is a request that was decided at t_b, put into a batch or not. */
@@ -57,10 +55,13 @@ export function sharedAt(
   before: Shared | undefined,
 ): Shared {
   const { stages, windowNs, periodNs, order } = sharing;
+  const periods = Math.round(atNs / periodNs);
+  const workloadsOf = ({ receivedNs }: History) =>
+    Array.from(
+      { length: periods },
+      (_, i) => receivedNs.filter((at) => at >= i * periodNs && at < (i + 1) * periodNs).length,
+    );
   const kept = histories.map(({ decided }) => decided.filter(({ isKept }) => isKept));
-  if (atNs > 0)
-    for (const { receivedNs, workloads } of histories)
-      workloads.push(receivedNs.filter((at) => at >= atNs - periodNs && at < atNs).length);
   return {
     queueingNs: kept.map((decided) => queueingAt(atNs, windowNs, decided)),
     decidedQueueingNs: histories.map(({ decided }) => queueingAt(atNs, windowNs, decided)),
@@ -73,7 +74,7 @@ export function sharedAt(
       return recent.length === 0 ? durationNs(stages[k]!) : Math.max(...recent.map((one) => one.latencyNs));
     }),
     mostFirst: stages.map((stage, k) =>
-      isMostFirst(order, before?.mostFirst[k] ?? false, histories[k]!.workloads, stage, periodNs),
+      isMostFirst(order, before?.mostFirst[k] ?? false, workloadsOf(histories[k]!), stage, periodNs),
     ),
   };
 }
@@ -121,7 +122,7 @@ export function quantile(lambda: number, numbers: readonly number[]): number {
   return Float64Array.from(numbers).sort()[rank - 1]!;
 }
 
-/** isMostFirst compares μ with 1 ± ε, or with 1. */
+/** isMostFirst compares μ with 1 ± ε, or with 1; the workloads are those of all periods so far. */
 export function isMostFirst(
   order: Order,
   before: boolean,
@@ -130,18 +131,22 @@ export function isMostFirst(
   periodNs: number,
 ): boolean {
   if (order === 'most' || order === 'least') return order === 'most';
-  const recent = workloads.slice(-SMOOTHED);
-  if (recent.length === 0) return before;
-  const load = (recent.at(-1)! * latencyNs[batch - 1]!) / (periodNs * batch * devices);
-  const margin = order === 'instant' ? 0 : unevenness(recent);
+  if (workloads.length === 0) return before;
+  const load = (workloads.at(-1)! * latencyNs[batch - 1]!) / (periodNs * batch * devices);
+  const margin = order === 'instant' ? 0 : unevenness(workloads);
   if (load > 1 + margin) return true;
   if (load < 1 - margin || order === 'instant') return false;
   return before;
 }
 
-/** unevenness is ε: how far the workloads are from their mean, as a share of them. */
+/** unevenness is ε: how far the last workloads are from their smoothed ones, as a share of them. */
 function unevenness(workloads: readonly number[]): number {
-  const total = workloads.reduce((all, one) => all + one, 0);
-  const mean = total / workloads.length;
-  return total === 0 ? 0 : workloads.reduce((far, one) => far + Math.abs(one - mean), 0) / total;
+  const smoothed = workloads.map((_, i) => mean(workloads.slice(Math.max(0, i + 1 - SMOOTHED), i + 1)));
+  const recent = workloads.map((one, i) => ({ one, far: Math.abs(one - smoothed[i]!) })).slice(-SMOOTHED);
+  const total = recent.reduce((all, { one }) => all + one, 0);
+  return total === 0 ? 0 : recent.reduce((all, { far }) => all + far, 0) / total;
+}
+
+function mean(numbers: readonly number[]): number {
+  return numbers.reduce((all, one) => all + one, 0) / numbers.length;
 }
