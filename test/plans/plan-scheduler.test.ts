@@ -154,7 +154,8 @@ describe('The scheduler gears', () => {
   it('is named with all others in the help of the commands that take a scheduler', () => {
     for (const command of [simulateCommand(), serveCommand()]) {
       const { description = '' } = command.options.find(({ long }) => long === '--scheduler') ?? {};
-      for (const name of Object.keys(SCHEDULERS)) expect(description).toMatch(new RegExp(`\\b${name}\\b`));
+      const named = description.split(/[^a-z+-]+/);
+      for (const name of Object.keys(SCHEDULERS)) expect(named).toContain(name);
     }
   });
 });

@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import type { ProgressStep } from '../../api/index.js';
 import type { ServeEvent } from '../../runtime/index.js';
 import { EXIT } from '../exit.js';
-import { each, portNumber, seconds, wholeNumber, withJson } from '../options.js';
+import { each, OTHER_SCHEDULERS, portNumber, seconds, wholeNumber, withJson } from '../options.js';
 import { action } from '../run.js';
 
 const MIB = 1024 * 1024;
@@ -28,10 +28,7 @@ function servedBundle(): Command {
     .argument('<bundle>', 'folder of the bundle')
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--port <number>', 'port to listen on; 0 takes any free one', portNumber, 8000)
-    .option(
-      '--scheduler <name>',
-      "another scheduler than the plan's: stage-local, fifo, inferline, reactive, reservation, or gears for gear plans",
-    )
+    .option('--scheduler <name>', OTHER_SCHEDULERS)
     .option(
       '--policy <choice>',
       'a choice of the scheduler, such as drop=never, or a policy file (repeatable)',

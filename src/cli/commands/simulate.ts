@@ -6,6 +6,7 @@ import {
   countingNumber,
   each,
   notNegative,
+  OTHER_SCHEDULERS,
   positiveNumber,
   seconds,
   share,
@@ -107,10 +108,7 @@ function withLoadOptions(command: Command): Command {
 /** withRunOptions adds the options that say how requests are served. */
 function withRunOptions(command: Command): Command {
   return command
-    .option(
-      '--scheduler <name>',
-      "another scheduler than the plan's: stage-local, fifo, inferline, reactive, reservation, or gears for gear plans",
-    )
+    .option('--scheduler <name>', OTHER_SCHEDULERS)
     .option(
       '--schedulers <names>',
       'compare schedulers with the same requests: all that can serve the plan, or names such as fifo,reactive',
