@@ -27,6 +27,11 @@ describe('the applications of examples/pipelines', () => {
     expect(await sizedSpec(name)).toEqual(value);
   });
 
+  it.each(APPLICATIONS)('are served by PARD, and scaled by the request rate: %s', async (name) => {
+    const { serving } = await applicationPlan(name);
+    expect(serving).toEqual({ scheduler: 'pard', tuner: { kind: 'by-rate' } });
+  });
+
   it('have the stages and SLOs of the paper', async () => {
     const told = [];
     for (const name of APPLICATIONS) {
