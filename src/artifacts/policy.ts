@@ -57,6 +57,7 @@ export interface StageLocalChoices {
         execution: boolean;
         wait: 'none' | 'quantile' | 'most';
         quantile: number;
+        branches: 'worst' | 'learnt';
       }
     | { kind: 'stage-budget'; shares: 'durations' | 'worst-case'; until: 'start' | 'end' }
     | { kind: 'window'; within: 'slo' | 'stage' }

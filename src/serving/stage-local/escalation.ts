@@ -31,7 +31,7 @@ export class Escalation extends AlongEdges implements Onward {
 
   constructor(
     { topology, gears, life, decisions }: EscalationParts,
-    private readonly hooks: Pick<OnwardHooks, 'comesTo'>,
+    private readonly hooks: Pick<OnwardHooks, 'comesTo' | 'watchesEdges' | 'took'>,
   ) {
     super(life, decisions);
     const { table } = gears;
@@ -68,6 +68,9 @@ export class Escalation extends AlongEdges implements Onward {
     this.takeOut(batch);
     this.edges.length = 0;
     for (let i = 0; i < this.tasks.length; i++) this.edges.push(this.edgeFor(this.tasks[i] as number, pool));
+    if (this.hooks.watchesEdges(pool))
+      for (let i = 0; i < this.edges.length; i++)
+        this.hooks.took(pool, this.bitOf(this.edges[i] as number, pool));
     const end = this.graph.firstEdge[pool + 1] as number;
     for (let edge = this.graph.firstEdge[pool] as number; edge < end; edge++) this.sendAlong(edge, batch);
     for (let i = 0; i < this.tasks.length; i++)
@@ -80,6 +83,10 @@ export class Escalation extends AlongEdges implements Onward {
     const at = this.flows.gearOf(flow) * this.pools + pool;
     const isUnsure = this.flows.verdict(flow, pool) < (this.below[at] as number);
     return isUnsure ? (this.edge[at] as number) : NONE;
+  }
+
+  private bitOf(edge: number, pool: number): number {
+    return edge === NONE ? 0 : 1 << ((edge - (this.graph.firstEdge[pool] as number)) & 31);
   }
 
   protected goingAlong(edge: number, i: number): number {

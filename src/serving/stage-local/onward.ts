@@ -4,6 +4,10 @@ export interface OnwardHooks {
   comesTo(at: number, task: number, stage: number): void;
   /** branched tells that a task has come to be beside another of its row. */
   branched(task: number): void;
+  /** watchesEdges tells whether `took` is to be told of the tasks of a stage. */
+  watchesEdges(stage: number): boolean;
+  /** took tells which edges a task takes that leaves a stage, as bits in their order. */
+  took(stage: number, edges: number): void;
 }
 
 /** Onward moves tasks from stage to stage along edges: through DAGs (Passing) or cascades (Escalation). */

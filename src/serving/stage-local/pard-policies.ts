@@ -19,6 +19,7 @@ const EQUATION_3: Extract<DropRule, { kind: 'end-to-end' }> = {
   execution: true,
   wait: 'quantile',
   quantile: 0.1,
+  branches: 'worst',
 };
 
 const PARD: StageLocalPolicy = {

@@ -36,6 +36,7 @@ export class Passing extends AlongEdges implements Onward {
     const pool = this.batches.pool(batch);
     const end = this.graph.firstEdge[pool + 1] as number;
     this.takeOut(batch);
+    if (this.hooks.watchesEdges(pool)) this.tellTaken(pool);
     this.isGone.length = 0;
     for (let i = 0; i < this.tasks.length; i++) this.isGone.push(false);
     for (let edge = this.graph.firstEdge[pool] as number; edge < end; edge++) this.sendAlong(edge, batch);
@@ -51,6 +52,17 @@ export class Passing extends AlongEdges implements Onward {
     const going = this.isGone[i] ? this.branch(task) : task;
     this.isGone[i] = true;
     return going;
+  }
+
+  private tellTaken(pool: number): void {
+    const first = this.graph.firstEdge[pool] as number;
+    const count = (this.graph.firstEdge[pool + 1] as number) - first;
+    for (let i = 0; i < this.tasks.length; i++) {
+      let mask = 0;
+      for (let edge = 0; edge < count; edge++)
+        if (this.isTaken(first + edge, this.tasks[i] as number, pool)) mask |= 1 << (edge & 31);
+      this.hooks.took(pool, mask);
+    }
   }
 
   private branch(from: number): number {

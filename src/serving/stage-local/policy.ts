@@ -61,7 +61,7 @@ export type FormationRule =
  * The other rules decide by what is planned of the batch that the task goes into, and by what is observed (StatePlanner):
  * - end-to-end: one that would end the last stage too late, by the longest path (PARD Eq. 3). Of the later stages it counts
  *   the queueing delays and the executions or not, and of their batch waits nothing, a quantile of their sum, or the most they
- *   can be.
+ *   can be. Where branches are learnt, it is instead the quantile of what tasks take that go along the edges that others took.
  * - stage-budget: one that takes longer in its stage than the stage's share of the SLO, until its batch starts or until it
  *   ends (Clipper++). The shares are by planned durations, or by the worst latencies of late.
  * - window: those before the first batch full of tasks that would all end the stage in time (Nexus), within the SLO or within
@@ -82,6 +82,7 @@ export type DropRule =
       execution: boolean;
       wait: 'none' | 'quantile' | 'most';
       quantile: number;
+      branches: 'worst' | 'learnt';
     }
   | { kind: 'stage-budget'; shares: 'durations' | 'worst-case'; until: 'start' | 'end' }
   | { kind: 'window'; within: 'slo' | 'stage' }

@@ -273,6 +273,8 @@ export class StageLocalCore implements ServingCore {
     const hooks: OnwardHooks = {
       comesTo: (at, task, stage) => this.comesTo(at, task, stage),
       branched: (task) => this.placement.branched(task),
+      watchesEdges: (stage) => this.planner?.watchesEdges(stage) ?? false,
+      took: (stage, edges) => this.planner?.took(stage, edges),
     };
     if (gears !== undefined) return new Escalation({ topology, gears, life, decisions }, hooks);
     return new Passing(life, decisions, hooks);

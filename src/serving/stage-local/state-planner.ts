@@ -4,6 +4,7 @@ import type { Durations, PlanColumns, Requests } from '../state/index.js';
 import type { Topology } from '../topology.js';
 import { BatchWaits } from './batch-waits.js';
 import { laterPaths } from './later-paths.js';
+import { LearntBranches } from './learnt-branches.js';
 import { LoadFactors, type Transition } from './load-factors.js';
 import type { DropRule } from './policy.js';
 import { RecentValues } from './recent-values.js';
@@ -47,6 +48,8 @@ export interface StatePlannerParts {
   readonly devicesUp: (pool: number) => number;
 }
 
+const LEARNS: { readonly [K in LaterEstimate['branches']]: boolean } = { worst: false, learnt: true };
+
 /**
  * StatePlanner is PARD's State Planner (§4.2): it watches how long tasks queue at each stage and how long they wait in a
  * batch, and estimates how long those that go on will take. It also tells the load factors of §4.3.
@@ -73,6 +76,9 @@ export class StatePlanner {
   private readonly waits: BatchWaits;
   private readonly loads: LoadFactors | undefined;
 
+  /** Which branches tasks take; absent where the worst path counts. */
+  private readonly branches: LearntBranches | undefined;
+  private readonly later: readonly Float64Array[];
   private readonly draws: readonly Float64Array[];
   private readonly sums: Float64Array;
   private readonly stream: Stream | undefined;
@@ -107,9 +113,11 @@ export class StatePlanner {
     this.latencies = new RecentValues(pools.length, windowNs);
     this.waits = new BatchWaits(pools.length, samples);
     const isDrawn = estimate?.wait === 'quantile';
+    this.branches = estimate && LEARNS[estimate.branches] ? new LearntBranches(pools) : undefined;
+    this.later = pools.map(() => new Float64Array(this.branches === undefined ? 0 : samples));
     this.draws = pools.map(() => new Float64Array(isDrawn ? samples : 0));
     this.sums = new Float64Array(isDrawn ? samples : 0);
-    this.stream = isDrawn ? stream() : undefined;
+    this.stream = isDrawn || this.branches !== undefined ? stream() : undefined;
     this.everyNs = periodNs === 0 ? UPDATE_NS : periodNs;
     this.loadEveryNs = periodNs === 0 ? NS_PER_S : periodNs;
     this.loads =
@@ -171,7 +179,18 @@ export class StatePlanner {
 
   /** laterNs estimates how long a task takes after a stage, on the longest path from it (Eq. 3: the State Planner's part). */
   laterNs(at: number, pool: number): number {
-    return this.options.periodNs === 0 ? this.longest(at, pool) : (this.restNs[pool] as number);
+    const isLive = this.options.periodNs === 0 && this.branches === undefined;
+    return isLive ? this.longest(at, pool) : (this.restNs[pool] as number);
+  }
+
+  /** watchesEdges tells whether `took` is to be told for the tasks of a stage. */
+  watchesEdges(pool: number): boolean {
+    return this.branches?.watches(pool) ?? false;
+  }
+
+  /** took tells which edges a task of a stage takes, as bits in their order. */
+  took(pool: number, edges: number): void {
+    this.branches?.took(pool, edges);
   }
 
   /** shareOf is the part of an SLO that a stage is given. */
@@ -209,12 +228,46 @@ export class StatePlanner {
 
   private share(at: number): void {
     const { estimate, divides = false, thresholdNs } = this.options;
-    if (estimate !== undefined) {
-      this.estimateWaits(estimate);
-      for (let pool = 0; pool < this.pools; pool++) this.restNs[pool] = this.longest(at, pool);
-    }
+    if (estimate !== undefined) this.estimateLater(at, estimate);
     if (divides) this.divide(at);
     if (thresholdNs !== undefined) this.watch(at, thresholdNs);
+  }
+
+  private estimateLater(at: number, estimate: LaterEstimate): void {
+    this.estimateWaits(estimate);
+    if (this.branches !== undefined) this.drawLater(at, estimate, this.branches);
+    else for (let pool = 0; pool < this.pools; pool++) this.restNs[pool] = this.longest(at, pool);
+  }
+
+  /** drawLater estimates by the quantile of what tasks take that go along the branches that others took. */
+  private drawLater(at: number, estimate: LaterEstimate, branches: LearntBranches): void {
+    const { draws, later, restNs } = this;
+    const fixedNs = Float64Array.from({ length: this.pools }, (_, pool) => this.fixedNs(at, pool, estimate));
+    const waitNs: (pool: number, draw: number) => number =
+      estimate.wait === 'quantile' ? (pool, draw) => draws[pool]?.[draw] as number : () => 0;
+    branches.draw(
+      (pool, draw) => (fixedNs[pool] as number) + waitNs(pool, draw),
+      this.stream as Stream,
+      later,
+    );
+    for (let pool = 0; pool < this.pools; pool++)
+      restNs[pool] = nthSmallest(
+        later[pool] as Float64Array,
+        later[pool]?.length ?? 0,
+        this.rankOf(estimate),
+      );
+  }
+
+  /** fixedNs is what counts of a later stage but for drawn waits. */
+  private fixedNs(at: number, pool: number, { queueing, execution, wait }: LaterEstimate): number {
+    const longestWaitNs = wait === 'most' ? this.executionNs(pool) : 0;
+    return (
+      (queueing ? this.queueing.mean(at, pool) : 0) + (execution ? this.durationNs(pool) : 0) + longestWaitNs
+    );
+  }
+
+  private rankOf({ quantile }: LaterEstimate): number {
+    return Math.max(0, Math.ceil(quantile * this.options.samples) - 1);
   }
 
   private longest(at: number, pool: number): number {
@@ -235,8 +288,8 @@ export class StatePlanner {
     return longest;
   }
 
-  private estimateWaits({ wait, quantile }: LaterEstimate): void {
-    switch (wait) {
+  private estimateWaits(estimate: LaterEstimate): void {
+    switch (estimate.wait) {
       case 'none':
         return;
       case 'most':
@@ -248,7 +301,7 @@ export class StatePlanner {
             longestNs: this.executionNs(pool),
             stream: this.stream as Stream,
           });
-        this.setWaits((path) => this.quantileOn(path, quantile));
+        if (this.branches === undefined) this.setWaits((path) => this.quantileOn(path, estimate));
     }
   }
 
@@ -260,14 +313,14 @@ export class StatePlanner {
   }
 
   /** quantileOn is the quantile of the sums of the draws of the stages on a path: F⁻¹(λ). */
-  private quantileOn(path: Int32Array, quantile: number): number {
+  private quantileOn(path: Int32Array, estimate: LaterEstimate): number {
     const { sums } = this;
     sums.set(this.draws[path[0] as number] as Float64Array);
     for (let step = 1; step < path.length; step++) {
       const draws = this.draws[path[step] as number] as Float64Array;
       for (let i = 0; i < sums.length; i++) sums[i]! += draws[i] as number;
     }
-    return nthSmallest(sums, sums.length, Math.max(0, Math.ceil(quantile * sums.length) - 1));
+    return nthSmallest(sums, sums.length, this.rankOf(estimate));
   }
 
   private divide(at: number): void {

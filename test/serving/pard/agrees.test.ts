@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { streamOf, streamsOf } from '../../../src/random/index.js';
 import type { Pool, ServingCore, Topology, VirtualDevice } from '../../../src/serving/index.js';
 import { SCHEDULERS } from '../../../src/serving/schedulers.js';
+import { PARD_POLICIES } from '../../../src/serving/stage-local/index.js';
 import { seeds } from '../../cases.js';
 import { runVirtual, type WatchedCore } from '../virtual-driver.js';
 import type { Chain, DispatchRule, Fate } from './chain.js';
@@ -20,14 +21,14 @@ interface Served {
 }
 
 /** made gives a core of a scheduler, or nothing where there is no such scheduler yet. */
-function made(name: SchedulerName, dispatch: DispatchRule, seed: number) {
+function made(name: SchedulerName, dispatch: DispatchRule, seed: number, changes: object = {}) {
   const scheduler = Object.entries(SCHEDULERS).find(([known]) => known === name)?.[1];
   if (scheduler === undefined) return undefined;
   return (topology: Topology, decisions: Parameters<typeof scheduler.core>[1]['decisions']): ServingCore =>
     scheduler.core(
       topology,
       { decisions, streams: streamsOf(seed, 'core') },
-      { ...scheduler.policy, dispatch: { kind: dispatch } },
+      { ...scheduler.policy, dispatch: { kind: dispatch }, ...changes },
     );
 }
 
@@ -138,6 +139,19 @@ describe('the schedulers that form batches when a device is free', () => {
       const waits = streamOf(seed, 'waits');
       const fates = resimulated(chain, { scheduler: 'naive', waits, draws: 1 });
       expect(firstDifference(served, servedByHand(fates)), `seed ${seed}`).toBeUndefined();
+    }
+  });
+});
+
+describe('branches that are learnt', () => {
+  it('change nothing where there are none, since the same waits are drawn', () => {
+    for (const seed of seeds(4, 100)) {
+      const chain = randomChain(streamOf(seed, 'pard/learnt'), 400);
+      const served = (['worst', 'learnt'] as const).map((branches) => {
+        const drop = { ...PARD_POLICIES.pard.drop, branches };
+        return servedByCore(chain, made('pard', 'turns', seed, { drop })!);
+      });
+      expect(served[1]).toEqual(served[0]);
     }
   });
 });
