@@ -149,7 +149,7 @@ describe('a pipeline with a tuner', () => {
       );
       return (error as InputError).faults.map(({ path }) => path);
     };
-    expect(await faultsOf('inferline')).toEqual(['`slow`', '`tuner`']);
-    expect(await faultsOf('magic')).toEqual(['`slow`', '`tuner`']);
+    expect(await faultsOf('inferline')).toEqual(['`tuner`', '`slow`']);
+    expect(await faultsOf('magic')).toEqual(['`tuner`', '`slow`']);
   });
 });
