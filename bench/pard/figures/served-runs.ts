@@ -1,0 +1,99 @@
+import { applicationsOf, planOf, planTopologyOf } from '../../../src/plans/index.js';
+import { streamsOf, uniformAt } from '../../../src/random/index.js';
+import { makeCore, type Topology } from '../../../src/serving/index.js';
+import { arrivalsOf, type SimulationSetup } from '../../../src/simulation/index.js';
+import { simulate, type VerdictOf } from '../../../src/simulator/index.js';
+import { arrivalsAt } from '../../../src/workload/index.js';
+import { inTimeBound } from '../oracle/bound.js';
+import { offlineProblem } from '../oracle/of-topology.js';
+import type { WorkerSteps } from '../oracle/problem.js';
+import { type AskedWorkload, pardWorkload, type ServedBy, servedWorkload } from '../workloads.js';
+import { type RunCounts, WatchedRun } from './watched-run.js';
+
+/** AskedRuns is a workload, who serves it, and what is bounded. */
+export interface AskedRuns extends AskedWorkload {
+  readonly servers: readonly NamedServer[];
+  /** Whether the most that can be in time is bounded with all devices, and with those that each scheduler had too. */
+  readonly bounds: 'none' | 'all-devices' | 'own-devices';
+}
+
+/** NamedServer is who serves a workload, and its name in tables. */
+export interface NamedServer extends ServedBy {
+  readonly name: string;
+}
+
+/** ServedRun is a workload as one scheduler serves it. */
+export interface ServedRun extends RunCounts {
+  readonly server: string;
+  /** No policy that has the same devices at the same times has more in time. */
+  readonly bound?: number;
+}
+
+/** ServedRuns is a workload as several serve it. */
+export interface ServedRuns {
+  readonly stages: readonly string[];
+  /** No policy has more in time, with all devices up all the time. */
+  readonly bound?: number;
+  readonly runs: readonly ServedRun[];
+}
+
+/** What is the same for all who serve a workload. */
+interface SharedWorld {
+  readonly topology: Topology;
+  readonly arrivalNs: Float64Array;
+  readonly verdict: VerdictOf | undefined;
+}
+
+/**
+ * servedRuns simulates a workload under several schedulers, in this thread, which it blocks. All get the same requests at the
+ * same instants, of which the models say the same. Bounds count workers as a fluid: whole batches gave the same for all
+ * workloads that were tried, and take ten times as long.
+ */
+export async function servedRuns({ servers, bounds, ...asked }: AskedRuns): Promise<ServedRuns> {
+  const made = await pardWorkload(asked);
+  const setups = servers.map((server) => servedWorkload(made, server));
+  const world = worldOf(setups[0] ?? servedWorkload(made));
+  const boundWith = (workers?: readonly WorkerSteps[]) =>
+    inTimeBound(offlineProblem(world.topology, { ...world, ...(workers && { workers }) }), {
+      mostArrivals: 0,
+    });
+  const runs = setups.map((setup, i): ServedRun => {
+    const counts = served(setup, world, asked.durationS);
+    const own = bounds === 'own-devices' ? { bound: boundWith(counts.workers) } : {};
+    return { server: servers[i]!.name, ...counts, ...own };
+  });
+  const stages = world.topology.pools.map(({ stage }, pool) => stage ?? `${pool}`);
+  return { stages, ...(bounds === 'none' ? {} : { bound: boundWith() }), runs };
+}
+
+function worldOf({ plan, workload, transfers, seed }: SimulationSetup): SharedWorld {
+  const arrivals = arrivalsOf(workload, applicationsOf(plan), seed);
+  const arrivalNs: number[] = [];
+  while (arrivals.next()) arrivalNs.push(arrivals.atNs);
+  const { fates } = planOf(plan).world(plan);
+  return {
+    topology: planTopologyOf(plan, { transfers, rules: 'own' }),
+    arrivalNs: Float64Array.from(arrivalNs),
+    verdict: fates?.((purpose) => uniformAt(seed, purpose)),
+  };
+}
+
+/** served simulates as `plan simulate` does, with an observer of its own. */
+function served(
+  { plan, scheduler, transfers, seed }: SimulationSetup,
+  { arrivalNs, verdict }: SharedWorld,
+  seconds: number,
+): RunCounts {
+  const topology = planTopologyOf(plan, { transfers, rules: 'own' });
+  const watched = new WatchedRun(topology.pools.length, seconds);
+  const { activationDelayNs } = planOf(plan).world(plan);
+  simulate({
+    topology,
+    arrivals: arrivalsAt(arrivalNs),
+    observers: [watched],
+    makeCore: (decisions) => makeCore(scheduler, topology, { decisions, streams: streamsOf(seed, 'core') }),
+    ...(verdict === undefined ? {} : { verdict }),
+    ...(activationDelayNs === undefined ? {} : { activationDelayNs }),
+  });
+  return watched.counts();
+}
