@@ -33,7 +33,8 @@ export interface StageLocalChoices {
     | 'pard-instant'
     | 'nexus'
     | 'clipper++'
-    | 'naive';
+    | 'naive'
+    | 'room-first';
   order?: 'fifo' | 'deadline' | 'latest-deadline' | { kind: 'adaptive'; transition: 'delayed' | 'instant' };
   placement?: 'on-arrival' | 'earliest-free' | 'per-device';
   choice?: 'proportional' | 'least-loaded';
@@ -43,6 +44,7 @@ export interface StageLocalChoices {
     | 'waiting'
     | 'eager'
     | 'ahead'
+    | { kind: 'room-first'; room: number }
     | { kind: 'last-moment'; leaves: 'transfer' | 'nothing'; stepNs: number };
   drop?:
     | 'never'

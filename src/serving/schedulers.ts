@@ -25,6 +25,7 @@ import {
   INFERLINE_POLICY,
   PARD_POLICIES,
   REACTIVE_POLICY,
+  ROOM_FIRST_POLICY,
   StageLocalCore,
   type StageLocalPolicy,
 } from './stage-local/index.js';
@@ -159,6 +160,8 @@ export const SCHEDULERS = {
   nexus: stageLocal(PARD_POLICIES.nexus),
   'clipper++': stageLocal(PARD_POLICIES['clipper++']),
   naive: stageLocal(PARD_POLICIES.naive),
+  /** The scheduler `room-first` drops by PARD's estimates, and serves first who has time to spare: ours (docs/pard.md). */
+  'room-first': stageLocal(ROOM_FIRST_POLICY),
 };
 
 export type SchedulerName = keyof typeof SCHEDULERS;

@@ -10,6 +10,7 @@ import {
   PUBLISHED_REACTIVE_POLICY,
   REACTIVE_POLICY,
   ReservationCore,
+  ROOM_FIRST_POLICY,
   replay,
   type ServingCore,
   StageLocalCore,
@@ -35,12 +36,13 @@ const SCHEDULERS: Record<string, MakeCore> = {
   'published reservation': (t) => (d) =>
     new ReservationCore(t, d, { ...PUBLISHED_POLICY, makeTables: busyUntilTables }),
   reactive: (t) => (d) => new StageLocalCore(t, d, REACTIVE_POLICY),
+  'room-first': (t) => (d) => new StageLocalCore(t, d, ROOM_FIRST_POLICY),
   'published reactive': (t) => (d) => new StageLocalCore(t, d, PUBLISHED_REACTIVE_POLICY),
   fifo: (t) => (d) => new StageLocalCore(t, d, FIFO_POLICY),
   inferline: (t) => (d) => new StageLocalCore(t, d, INFERLINE_POLICY),
   'stage-local': (t) => (d) => new StageLocalCore(t, d),
 };
-const ARE_LATE = /reactive|fifo|inferline|stage-local|published/;
+const ARE_LATE = /reactive|fifo|inferline|stage-local|published|room-first/;
 /**
  * These schedulers keep one queue per model and serve it in its order. When two batches begin, all tasks of the first
  * stand before all tasks of the second.

@@ -4,6 +4,7 @@ import {
   type Decisions,
   REACTIVE_POLICY,
   ReservationCore,
+  ROOM_FIRST_POLICY,
   StageLocalCore,
   type Topology,
 } from '../../src/serving/index.js';
@@ -14,6 +15,7 @@ const MS = 1e6;
 const SCHEDULERS: Record<string, (topology: Topology, decisions: Decisions) => WatchedCore> = {
   reservation: (t, d) => new ReservationCore(t, d),
   reactive: (t, d) => new StageLocalCore(t, d, REACTIVE_POLICY),
+  'room-first': (t, d) => new StageLocalCore(t, d, ROOM_FIRST_POLICY),
   'stage-local': (t, d) => new StageLocalCore(t, d, { late: { kind: 'drop' } }),
 };
 

@@ -1,3 +1,4 @@
+import { brokenPromise } from '../broken-promise.js';
 import {
   type Durations,
   listsOf,
@@ -10,6 +11,7 @@ import type { Gears } from './gears.js';
 import type { PlannedBatches } from './planned-batches.js';
 import type { FormationRule } from './policy.js';
 import type { SharedState } from './shared-state.js';
+import type { StatePlanner } from './state-planner.js';
 
 const NEVER = Number.POSITIVE_INFINITY;
 const NOW = Number.NEGATIVE_INFINITY;
@@ -28,11 +30,21 @@ export interface Formation {
    * where the batch does not wait.
    */
   waitUntil(queue: number, pool: number, size: number): number;
+  /** `picks` is absent where a batch is the first tasks of its queue. */
+  readonly picks?: Picks;
+}
+
+/** Picks chooses from which task on a queue gives a batch. */
+export interface Picks {
+  /** from is the first task of a batch of `size` tasks that begins at `start`. The others stand behind it. */
+  from(start: number, queue: number, pool: number, size: number): number;
+  /** after is the task that stands behind another, NONE where none does. */
+  after(task: number): number;
 }
 
 type FormationState = Pick<
   SharedState,
-  'columns' | 'requests' | 'queues' | 'durations' | 'planned' | 'gears'
+  'columns' | 'requests' | 'queues' | 'durations' | 'planned' | 'gears' | 'planner'
 >;
 
 /** formationOf makes the Formation of a rule; `ahead` has none, since batches are then collected (RequestBroker). */
@@ -46,6 +58,8 @@ export function formationOf(rule: FormationRule, state: FormationState): Formati
       return gearBatches(state);
     case 'waiting':
       return new Waiting(state);
+    case 'room-first':
+      return new RoomFirst(rule.room, state);
     case 'ahead':
       return undefined;
   }
@@ -63,7 +77,7 @@ class Waiting implements Formation {
   readonly waitsLonger = false;
 
   private readonly columns: PlanColumns;
-  private readonly queues: TaskQueues;
+  protected readonly queues: TaskQueues;
 
   constructor({ columns, queues }: FormationState) {
     this.columns = columns;
@@ -85,6 +99,49 @@ class Waiting implements Formation {
 
   waitUntil(): number {
     return NOW;
+  }
+}
+
+/**
+ * RoomFirst takes tasks that wait, up to the planned batch, and of more than that the most urgent that has room and those
+ * behind it: room-first. So no task is taken that the later stages will hardly end in time while others wait, and the
+ * device still has full batches. A batch takes one step for each task before the first that has room.
+ */
+class RoomFirst extends Waiting implements Picks {
+  readonly picks = this;
+  private readonly planner: StatePlanner;
+
+  constructor(
+    private readonly room: number,
+    state: FormationState,
+  ) {
+    super(state);
+    if (state.planner === undefined)
+      throw brokenPromise('batches are formed by what is observed, and nothing is');
+    this.planner = state.planner;
+  }
+
+  from(start: number, queue: number, pool: number, size: number): number {
+    const { queues, planner } = this;
+    const laterNs = planner.laterNs(start, pool) + this.room * planner.laterWorkNs(pool);
+    const end = start + planner.durationNs(pool) + laterNs;
+    const head = queues.first(queue);
+    if (queues.isAlone(head)) return head;
+    let task = head;
+    for (let spare = queues.size(queue) - size; spare > 0 && end > queues.latestEnd(task); spare--)
+      task = queues.next(task);
+    return this.hasAlone(task, size) ? head : task;
+  }
+
+  after(task: number): number {
+    return this.queues.next(task);
+  }
+
+  /** hasAlone tells whether one of so many tasks is to be tried alone. */
+  private hasAlone(first: number, count: number): boolean {
+    let task = first;
+    for (let i = 0; i < count; i++, task = this.queues.next(task)) if (this.queues.isAlone(task)) return true;
+    return false;
   }
 }
 

@@ -34,6 +34,18 @@ function dropsBy(estimate: Partial<typeof EQUATION_3>): StageLocalPolicy {
 }
 
 /**
+ * ROOM_FIRST_POLICY drops by PARD's estimate where stages share their queues, and gives devices whatever waits at once. While
+ * more waits than a batch holds, it takes requests first that have a third of the later stages' time to spare.
+ */
+export const ROOM_FIRST_POLICY: StageLocalPolicy = {
+  ...RUNTIME,
+  order: { kind: 'deadline' },
+  placement: 'on-arrival',
+  formation: { kind: 'room-first', room: 1 / 3 },
+  drop: { ...EQUATION_3, wait: 'none' },
+};
+
+/**
  * PARD_POLICIES holds PARD, the systems that it is compared with, and its ablations (PARD §5.1, Table 1). docs/pard.md has a line
  * on each.
  */

@@ -28,6 +28,9 @@ export type DispatchRule = { kind: 'turns' } | { kind: 'least-work' } | { kind: 
  * - eager: it takes as many of the waiting tasks as are all in time, and starts at once.
  * - ahead: it is collected while the device executes the batch before it, task by task and up to the planned batch, and starts
  *   when that one ends (PARD §4.2).
+ * - room-first: it takes all tasks that wait, up to the planned batch, and starts at once. Where more wait, it takes the most
+ *   urgent of those that have room: they would end the last stage in time, by the estimate of the drop rule `end-to-end`, even
+ *   if the later stages took `room` of their durations longer. Where those are too few for the batch, it takes the least urgent.
  * - last-moment: it is the largest batch in which the head is in time if the later stages execute full
  *   batches. Where fewer tasks wait, it waits for more until `stepNs` past the last moment at which a batch
  *   with one task more would be in time on a free device, and then takes those that wait. `leaves` says
@@ -40,6 +43,7 @@ export type FormationRule =
   | { kind: 'waiting' }
   | { kind: 'eager' }
   | { kind: 'ahead' }
+  | { kind: 'room-first'; room: number }
   | { kind: 'last-moment'; leaves: 'transfer' | 'nothing'; stepNs: number };
 
 /**
@@ -262,6 +266,11 @@ export function clashes({ order, placement, formation, drop }: StageLocalPolicy)
     found.push({
       choice: 'drop',
       said: `window needs order=fifo or order=deadline, and it is ${order.kind}`,
+    });
+  if (formation.kind === 'room-first' && (order.kind !== 'deadline' || drop.kind !== 'end-to-end'))
+    found.push({
+      choice: 'formation',
+      said: `room-first needs order=deadline and drop=end-to-end, and they are ${order.kind} and ${drop.kind}`,
     });
   return found;
 }

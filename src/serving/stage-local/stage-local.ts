@@ -664,9 +664,18 @@ export class StageLocalCore implements ServingCore {
   }
 
   private start(at: number, queue: number, device: number, size: number, late: boolean): void {
-    const batch = this.batches.open(this.placement.poolOf(queue, device), device);
+    const pool = this.placement.poolOf(queue, device);
+    const batch = this.batches.open(pool, device);
+    const picks = late ? undefined : this.formation?.picks;
+    let picked =
+      picks === undefined ? NONE : picks.from(Math.max(at, this.placement.freeAt(device)), queue, pool, size);
     for (let i = 0; i < size; i++) {
-      const task = late ? this.background.first(queue) : this.queues.first(queue);
+      const task = late
+        ? this.background.first(queue)
+        : picks === undefined
+          ? this.queues.first(queue)
+          : picked;
+      if (picks !== undefined) picked = picks.after(task);
       if (late) this.background.remove(queue, task);
       else {
         this.queues.remove(queue, task);

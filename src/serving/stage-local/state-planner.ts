@@ -183,6 +183,12 @@ export class StatePlanner {
     return isLive ? this.longest(at, pool) : (this.restNs[pool] as number);
   }
 
+  /** laterWorkNs is what the stages after one take on the longest path from it, without queueing. */
+  laterWorkNs(pool: number): number {
+    const [longest] = this.paths[pool] as readonly Int32Array[];
+    return (longest as Int32Array).reduce((sum, later) => sum + this.durationNs(later), 0);
+  }
+
   /** watchesEdges tells whether `took` is to be told for the tasks of a stage. */
   watchesEdges(pool: number): boolean {
     return this.branches?.watches(pool) ?? false;

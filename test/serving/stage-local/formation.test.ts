@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { formationOf } from '../../../src/serving/stage-local/formation.js';
 import { PlannedBatches } from '../../../src/serving/stage-local/planned-batches.js';
 import type { FormationRule } from '../../../src/serving/stage-local/policy.js';
+import type { StatePlanner } from '../../../src/serving/stage-local/state-planner.js';
 import { PlanColumns } from '../../../src/serving/state/index.js';
 import { BYTES_PER_MS, chainOf, MS, stage, Waiting } from '../by-hand.js';
 
@@ -12,11 +13,11 @@ const single = chainOf(100, stage([10, 14, 18, 22]));
 /** The first stage has batch 2 and sends a row in 1 ms to a second stage, which takes 8 ms for a full batch. */
 const twoStages = chainOf(100, stage([10, 14], { transferBytes: BYTES_PER_MS }), stage([4, 8]));
 
-function formation(rule: FormationRule, waiting = new Waiting(single)) {
+function formation(rule: FormationRule, waiting = new Waiting(single), planner?: StatePlanner) {
   const { topology, requests, queues, durations } = waiting;
   const columns = new PlanColumns(topology);
   const planned = new PlannedBatches(columns, durations);
-  const forms = formationOf(rule, { columns, requests, queues, durations, planned });
+  const forms = formationOf(rule, { columns, requests, queues, durations, planned, planner });
   if (forms === undefined) throw new Error('these batches are formed ahead');
   return { waiting, forms };
 }
@@ -181,5 +182,52 @@ describe('Formation at the last moment', () => {
     const { forms } = formation(LEAVES, waiting);
     waiting.add(0, 100);
     expect(forms.waitUntil(0, 0, 2)).toBe(96 + 7);
+  });
+});
+
+describe('Formation of those that have time to spare (room-first)', () => {
+  /** The stage takes 22 ms and later ones 30 ms by estimate, of which 24 ms are work: a third more is 8 ms. */
+  const planner = {
+    durationNs: () => 22 * MS,
+    laterNs: () => 30 * MS,
+    laterWorkNs: () => 24 * MS,
+  } as unknown as StatePlanner;
+  const rule: FormationRule = { kind: 'room-first', room: 1 / 3 };
+
+  /** picked gives the deadlines (ms) of the batch that begins at 0, of tasks with these deadlines. */
+  function picked(deadlinesMs: readonly number[], triesOf: (i: number) => number = () => 0) {
+    const { waiting, forms } = formation(rule, new Waiting(single), planner);
+    const tasks = deadlinesMs.map((ms, i) => waiting.add(0, ms * MS, { tries: triesOf(i) }));
+    const size = forms.size(0, 0, 0);
+    const { picks } = forms;
+    if (picks === undefined) throw new Error('this formation picks nothing');
+    const batch: number[] = [];
+    for (let task = picks.from(0, 0, 0, size); batch.length < size; task = picks.after(task))
+      batch.push(deadlinesMs[tasks.indexOf(task)] as number);
+    return batch;
+  }
+
+  it('takes all where they are no more than a batch', () => {
+    expect(picked([1, 59, 60])).toEqual([1, 59, 60]);
+    expect(picked([1, 2, 3, 4])).toEqual([1, 2, 3, 4]);
+  });
+
+  it('begins with the most urgent that would be in time if the later stages took longer', () => {
+    expect(picked([58, 59, 60, 61, 62, 63, 64])).toEqual([60, 61, 62, 63]);
+    expect(picked([60, 61, 62, 63, 64])).toEqual([60, 61, 62, 63]);
+  });
+
+  it('takes the least urgent where fewer than a batch have time to spare', () => {
+    expect(picked([55, 56, 57, 58, 61, 62])).toEqual([57, 58, 61, 62]);
+    expect(picked([52, 53, 54, 55, 56])).toEqual([53, 54, 55, 56]);
+  });
+
+  it('leaves a task alone that is tried alone', () => {
+    expect(picked([55, 56, 57, 58, 61, 62], (i) => (i === 0 ? 1 : 0))).toEqual([55]);
+    expect(picked([55, 56, 57, 58, 61, 62], (i) => (i === 4 ? 1 : 0))).toEqual([55, 56, 57, 58]);
+  });
+
+  it('must know what is observed of the stages', () => {
+    expect(() => formation(rule)).toThrow('batches are formed by what is observed');
   });
 });
