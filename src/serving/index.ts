@@ -47,6 +47,7 @@ export {
   type PipelineChoice,
   type PlacementRule,
   REACTIVE_POLICY,
+  ROOM_FIRST_POLICY,
   type ScalingRule,
   StageLocalCore,
   type StageLocalPolicy,
