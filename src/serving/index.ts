@@ -47,6 +47,7 @@ export {
   type PipelineChoice,
   type PlacementRule,
   REACTIVE_POLICY,
+  type Readings,
   ROOM_FIRST_POLICY,
   type ScalingRule,
   StageLocalCore,

@@ -43,7 +43,10 @@ export class BatchWaits {
     const waits = this.waits[pool] as Float64Array;
     const kept = Math.min(seen, this.most);
     const oldest = seen <= this.most ? 0 : seen % this.most;
-    for (let i = 0; i < into.length; i++)
-      into[i] = waits[(oldest + stream.integer(kept)) % this.most] as number;
+    const { most } = this;
+    for (let i = 0; i < into.length; i++) {
+      const place = oldest + stream.integer(kept);
+      into[i] = waits[place < most ? place : place - most] as number;
+    }
   }
 }

@@ -40,11 +40,12 @@ export class RequestBroker {
   private readonly queues: WaitingTasks;
   private readonly collected: SharedState['collected'];
   private readonly planner: StatePlanner | undefined;
+  private readonly idleWaits: boolean;
   /** The queue that each device collects from, NONE where it has collected nothing. */
   private readonly collects: Int32Array;
 
   constructor(
-    { topology, columns, requests, queues, collected, planner }: SharedState,
+    { topology, columns, requests, queues, collected, planner, readings }: SharedState,
     private readonly parts: BrokerParts,
     private readonly hooks: BrokerHooks,
   ) {
@@ -53,6 +54,7 @@ export class RequestBroker {
     this.queues = queues;
     this.collected = collected;
     this.planner = planner;
+    this.idleWaits = readings?.idleWaits === true;
     this.collects = new Int32Array(topology.devices.length).fill(NONE);
   }
 
@@ -70,6 +72,8 @@ export class RequestBroker {
     const device = placement.deviceOf(queue);
     const pool = placement.placeOf(queue);
     for (;;) {
+      const until = this.idleWaits ? this.waitsUntil(at, queue, pool) : at;
+      if (until > at) return Math.min(until, this.giveUpUrgent(at, queue, pool));
       if (this.mayCollect(device, queue)) this.collect(at, queue, pool, device);
       if (this.collected.size(queue) === 0 || placement.device(queue) === NONE) break;
       this.hooks.start(at, queue, device);
@@ -79,6 +83,16 @@ export class RequestBroker {
       break;
     }
     return this.giveUpUrgent(at, queue, pool);
+  }
+
+  /** waitsUntil is until when an idle device that has collected nothing waits for a planned batch, by `idleWaits`. */
+  private waitsUntil(at: number, queue: number, pool: number): number {
+    const urgent = this.queues.mostUrgent(queue);
+    if (urgent === NONE || this.planner === undefined || this.collected.size(queue) > 0) return at;
+    if (this.parts.placement.device(queue) === NONE) return at;
+    if (this.queues.size(queue) >= (this.columns.batch[pool] as number)) return at;
+    const neededNs = this.planner.durationNs(pool) + this.planner.laterNs(at, pool);
+    return Math.floor(this.queues.latestEnd(urgent) - neededNs);
   }
 
   private mayCollect(device: number, queue: number): boolean {

@@ -57,6 +57,7 @@ export type DroppingState = Pick<
   | 'collected'
   | 'durations'
   | 'planned'
+  | 'readings'
   | 'streams'
   | 'planner'
 >;

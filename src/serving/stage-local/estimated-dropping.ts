@@ -7,7 +7,7 @@ import {
   type TaskQueues,
   type WaitingTasks,
 } from '../state/index.js';
-import { ByDeadline, type DroppingState } from './drop-rule.js';
+import { ByDeadline, type DroppingState, hopelessAt } from './drop-rule.js';
 import type { DropRule } from './policy.js';
 import type { StatePlanner } from './state-planner.js';
 
@@ -25,19 +25,33 @@ function plannerOf({ planner }: DroppingState): StatePlanner {
 class EndToEnd extends ByDeadline {
   private readonly planner: StatePlanner;
   private readonly queues: WaitingTasks;
+  private readonly collected: DroppingState['collected'];
+  private readonly durations: DroppingState['durations'];
+  private readonly byForming: boolean;
 
   constructor(state: DroppingState) {
     super();
     this.planner = plannerOf(state);
     this.queues = state.queues;
+    this.collected = state.collected;
+    this.durations = state.durations;
+    this.byForming = state.readings?.formingBatch === true;
   }
 
   dropTime(at: number, head: number, pool: number, start: number): number {
     const latestEnd = this.queues.latestEnd(head);
+    if (this.byForming) return start === NEVER ? hopelessAt(latestEnd, pool, this.durations) : NEVER;
     const durationNs = pool === NONE ? 0 : this.planner.durationNs(pool);
     // No estimate of the later stages is below 0.
     if (start === NEVER) return Math.floor(latestEnd - durationNs) + 1;
     return start + durationNs + this.planner.laterNs(at, pool) > latestEnd ? NOW : NEVER;
+  }
+
+  override refuses(at: number, start: number, queue: number, pool: number): boolean {
+    if (!this.byForming) return false;
+    const durationNs = this.durations.stepNs(pool, this.collected.size(queue) + 1);
+    const latestEnd = this.queues.latestEnd(this.queues.first(queue));
+    return start + durationNs + this.planner.laterNs(at, pool) > latestEnd;
   }
 }
 

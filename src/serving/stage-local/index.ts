@@ -30,4 +30,5 @@ export {
   type SharingRule,
   type StageLocalPolicy,
 } from './policy.js';
+export type { Readings } from './readings.js';
 export { StageLocalCore, type StageLocalOptions } from './stage-local.js';

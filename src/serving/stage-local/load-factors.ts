@@ -1,12 +1,12 @@
 /** The intervals over which the load is smoothed, and over which it is told how much it varies. */
 const SMOOTHED = 5;
-/** Intervals that are kept: the mean of each of the last SMOOTHED needs as many before it. */
-const KEPT = 2 * SMOOTHED;
 
 /** LoadFactorOptions says how loads are judged, and how much can be served. */
 export interface LoadFactorOptions {
   readonly intervalNs: number;
   readonly transition: Transition;
+  /** Over how many intervals the load is smoothed. Default SMOOTHED. */
+  readonly smoothed?: number | undefined;
   /** throughputRps is the rate that a pool can serve now, with the batch in force on the devices that are up. */
   throughputRps(pool: number): number;
 }
@@ -29,17 +29,22 @@ export class LoadFactors {
 
   private readonly intervalNs: number;
   private readonly transition: Transition;
+  private readonly smoothedOver: number;
+  /** Intervals that are kept: the mean of each of the last that are smoothed needs as many before it. */
+  private readonly kept: number;
 
   constructor(
     private readonly pools: number,
     private readonly options: LoadFactorOptions,
   ) {
-    const { intervalNs, transition } = options;
+    const { intervalNs, transition, smoothed = SMOOTHED } = options;
+    this.smoothedOver = smoothed;
+    this.kept = 2 * smoothed;
     this.intervalNs = intervalNs;
     this.transition = transition;
     this.intervalS = intervalNs / 1e9;
-    this.interval = new Float64Array(pools * KEPT).fill(-1);
-    this.counts = new Float64Array(pools * KEPT);
+    this.interval = new Float64Array(pools * this.kept).fill(-1);
+    this.counts = new Float64Array(pools * this.kept);
     this.overloaded = new Uint8Array(pools);
     this.factors = new Float64Array(pools);
   }
@@ -47,7 +52,7 @@ export class LoadFactors {
   /** came tells that a task came to a pool. */
   came(at: number, pool: number): void {
     const interval = Math.floor(at / this.intervalNs);
-    const place = pool * KEPT + (interval % KEPT);
+    const place = pool * this.kept + (interval % this.kept);
     if (this.interval[place] !== interval) {
       this.interval[place] = interval;
       this.counts[place] = 0;
@@ -90,7 +95,7 @@ export class LoadFactors {
   private variationOf(pool: number, last: number): number {
     let distance = 0;
     let sum = 0;
-    for (let interval = Math.max(0, last - SMOOTHED + 1); interval <= last; interval++) {
+    for (let interval = Math.max(0, last - this.smoothedOver + 1); interval <= last; interval++) {
       const count = this.countIn(pool, interval);
       distance += Math.abs(count - this.smoothed(pool, interval));
       sum += count;
@@ -99,14 +104,14 @@ export class LoadFactors {
   }
 
   private smoothed(pool: number, last: number): number {
-    const first = Math.max(0, last - SMOOTHED + 1);
+    const first = Math.max(0, last - this.smoothedOver + 1);
     let sum = 0;
     for (let interval = first; interval <= last; interval++) sum += this.countIn(pool, interval);
     return sum / (last - first + 1);
   }
 
   private countIn(pool: number, interval: number): number {
-    const place = pool * KEPT + (interval % KEPT);
+    const place = pool * this.kept + (interval % this.kept);
     return this.interval[place] === interval ? (this.counts[place] as number) : 0;
   }
 }

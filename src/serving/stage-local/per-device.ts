@@ -45,6 +45,7 @@ export class PerDevice extends ByPipeline implements TaskPlacement {
   private readonly lastUse: Float64Array;
   /** Whether gears say at which pool a request begins. */
   private readonly entersByGear: boolean;
+  private readonly asPlanned: boolean;
 
   private readonly topology: Topology;
   private readonly columns: PlanColumns;
@@ -75,6 +76,7 @@ export class PerDevice extends ByPipeline implements TaskPlacement {
     this.runs = new Int32Array(topology.devices.length).fill(NONE);
     this.endAt = new Float64Array(topology.devices.length);
     this.lastUse = new Float64Array(topology.pools.length);
+    this.asPlanned = state.readings?.runningAsPlanned === true;
     this.entersByGear = gearsOf(topology.routes) !== undefined;
   }
 
@@ -168,7 +170,9 @@ export class PerDevice extends ByPipeline implements TaskPlacement {
   handed(at: number, batch: number): void {
     const device = this.batches.device(batch);
     this.runs[device] = batch;
-    this.endAt[device] = at + this.durations.executionNs(this.batches.pool(batch), this.batches.size(batch));
+    const pool = this.batches.pool(batch);
+    const size = this.asPlanned ? (this.columns.batch[pool] as number) : this.batches.size(batch);
+    this.endAt[device] = at + this.durations.executionNs(pool, size);
   }
 
   started(_at: number, batch: number): void {

@@ -4,6 +4,7 @@ import type { Durations, OpenBatches, PlanColumns, Requests, WaitingTasks } from
 import type { Topology } from '../topology.js';
 import type { Gears } from './gears.js';
 import type { PlannedBatches } from './planned-batches.js';
+import type { Readings } from './readings.js';
 import type { StatePlanner } from './state-planner.js';
 
 /** SharedState is the state of one stage-local scheduler that its parts work on together. */
@@ -21,6 +22,8 @@ export interface SharedState {
   readonly planner?: StatePlanner | undefined;
   /** The gears of a plan of cascades. */
   readonly gears?: Gears | undefined;
+  /** What the paper of PARD leaves open, where it is read otherwise. */
+  readonly readings?: Readings | undefined;
   /** The streams of rules that draw random numbers. */
   readonly streams: Streams;
 }

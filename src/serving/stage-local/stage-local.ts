@@ -36,6 +36,7 @@ import {
   type StageLocalPolicy,
 } from './policy.js';
 import type { QueueSet } from './queue-set.js';
+import type { Readings } from './readings.js';
 import { Scaler } from './scaler.js';
 import type { SharedState } from './shared-state.js';
 import { Sharing } from './sharing.js';
@@ -101,6 +102,8 @@ export interface StageLocalOptions extends Partial<StageLocalPolicy> {
   tuning?: TunedPlan;
   /** The streams of rules that draw random numbers; absent, none may. */
   streams?: Streams;
+  /** What the paper of PARD leaves open, where it is read otherwise. */
+  readings?: Readings;
 }
 
 const noStreams: Streams = (purpose) => {
@@ -169,7 +172,7 @@ export class StageLocalCore implements ServingCore {
   constructor(
     private readonly topology: Topology,
     private readonly decisions: Decisions,
-    { scaling = NO_SCALING, tuning, streams = noStreams, ...policy }: StageLocalOptions = {},
+    { scaling = NO_SCALING, tuning, streams = noStreams, readings = {}, ...policy }: StageLocalOptions = {},
   ) {
     const chosen = { ...DEFAULT_POLICY, ...policy };
     const life = new RequestLife(
@@ -199,7 +202,7 @@ export class StageLocalCore implements ServingCore {
     this.collected = new Lists(queues.count);
     const gears = this.gearsOver(topology, queues);
     this.gears = gears;
-    this.planner = this.plannerOver(requests, streams);
+    this.planner = this.plannerOver({ requests, readings, streams });
     const state: SharedState = {
       topology,
       columns,
@@ -211,6 +214,7 @@ export class StageLocalCore implements ServingCore {
       planned: new PlannedBatches(columns, durations),
       planner: this.planner,
       gears,
+      readings,
       streams,
     };
     this.formation = formationOf(chosen.formation, state);
@@ -232,8 +236,13 @@ export class StageLocalCore implements ServingCore {
     return table && new Gears(table, pools.length, (pool) => queues.size(this.placement.queueBefore(pool)));
   }
 
-  private plannerOver(requests: Requests, streams: Streams): StatePlanner | undefined {
-    const needs = stateNeeds(this.policy);
+  private plannerOver({
+    requests,
+    readings,
+    streams,
+  }: Pick<SharedState, 'requests' | 'readings' | 'streams'>): StatePlanner | undefined {
+    const observed = stateNeeds(this.policy);
+    const needs = observed && { ...observed, readings };
     const { topology, columns, durations } = this;
     const stream = () => streams('pard/waits');
     const devicesUp = (pool: number) => this.placement.devicesUp(pool);

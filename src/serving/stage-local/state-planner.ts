@@ -1,4 +1,4 @@
-import { nthSmallest } from '../../collections/index.js';
+import { grownCapacity, grownColumn, nthSmallest } from '../../collections/index.js';
 import type { Stream } from '../../random/index.js';
 import type { Durations, PlanColumns, Requests } from '../state/index.js';
 import type { Topology } from '../topology.js';
@@ -7,6 +7,7 @@ import { laterPaths } from './later-paths.js';
 import { LearntBranches } from './learnt-branches.js';
 import { LoadFactors, type Transition } from './load-factors.js';
 import type { DropRule } from './policy.js';
+import type { Readings } from './readings.js';
 import { RecentValues } from './recent-values.js';
 import { stageShares } from './stage-shares.js';
 
@@ -34,6 +35,8 @@ export interface StatePlannerOptions extends StateSettings {
   readonly divides?: boolean;
   /** The mean queueing delay of a stage above which it and those before it are overloaded. */
   readonly thresholdNs?: number | undefined;
+  /** What is read otherwise. */
+  readonly readings?: Readings | undefined;
 }
 
 /** StatePlannerParts is what a StatePlanner works on. */
@@ -81,7 +84,9 @@ export class StatePlanner {
   private readonly later: readonly Float64Array[];
   private readonly draws: readonly Float64Array[];
   private readonly sums: Float64Array;
-  private readonly stream: Stream | undefined;
+  private readonly stream: (() => Stream) | undefined;
+  /** By request in flight and pool, its batch wait: where F is of the waits of whole requests. */
+  private together = new Float64Array(0);
 
   private readonly everyNs: number;
   private readonly loadEveryNs: number;
@@ -98,7 +103,7 @@ export class StatePlanner {
     private readonly options: StatePlannerOptions,
   ) {
     const { pools } = topology;
-    const { windowNs, periodNs, samples, estimate, transition } = options;
+    const { windowNs, periodNs, samples, estimate, transition, readings = {} } = options;
     this.topology = topology;
     this.columns = columns;
     this.requests = requests;
@@ -117,14 +122,17 @@ export class StatePlanner {
     this.later = pools.map(() => new Float64Array(this.branches === undefined ? 0 : samples));
     this.draws = pools.map(() => new Float64Array(isDrawn ? samples : 0));
     this.sums = new Float64Array(isDrawn ? samples : 0);
-    this.stream = isDrawn || this.branches !== undefined ? stream() : undefined;
+    const drawn = isDrawn || this.branches !== undefined ? stream() : undefined;
+    // Streams that begin alike draw the waits of the same requests at every stage.
+    this.stream = drawn && (readings.waits === 'joint' ? stream : () => drawn);
     this.everyNs = periodNs === 0 ? UPDATE_NS : periodNs;
-    this.loadEveryNs = periodNs === 0 ? NS_PER_S : periodNs;
+    this.loadEveryNs = readings.loadIntervalNs ?? (periodNs === 0 ? NS_PER_S : periodNs);
     this.loads =
       transition &&
       new LoadFactors(pools.length, {
         intervalNs: this.loadEveryNs,
         transition,
+        smoothed: readings.smoothedIntervals,
         throughputRps: (pool) =>
           (devicesUp(pool) * (columns.batch[pool] as number) * NS_PER_S) / this.executionNs(pool),
       });
@@ -160,13 +168,28 @@ export class StatePlanner {
   kept(at: number, task: number, start: number): void {
     const pool = this.requests.poolOf(task);
     this.queueing.add(at, pool, at - this.requests.queuedAt(task));
-    this.waits.add(pool, start - at);
+    this.waited(task, pool, start - at);
     this.decided(at, task, start);
   }
 
   /** dropped tells that a task was given up whose batch would have begun at `start`. */
   dropped(at: number, task: number, start: number): void {
+    const { readings } = this.options;
+    if (readings?.countsDropped === true)
+      this.queueing.add(at, this.requests.poolOf(task), at - this.requests.queuedAt(task));
     this.decided(at, task, start);
+  }
+
+  private waited(task: number, pool: number, waitNs: number): void {
+    const kind = this.options.readings?.waits;
+    if (kind === undefined) this.waits.add(pool, waitNs);
+    if (kind !== 'joint') return;
+    const row = this.requests.requestOf(task) * this.pools;
+    if (row + this.pools > this.together.length)
+      this.together = grownColumn(this.together, grownCapacity(this.together.length, row + this.pools));
+    this.together[row + pool] = waitNs;
+    if (pool === this.pools - 1)
+      for (let one = 0; one < this.pools; one++) this.waits.add(one, this.together[row + one] as number);
   }
 
   private decided(at: number, task: number, start: number): void {
@@ -253,7 +276,7 @@ export class StatePlanner {
       estimate.wait === 'quantile' ? (pool, draw) => draws[pool]?.[draw] as number : () => 0;
     branches.draw(
       (pool, draw) => (fixedNs[pool] as number) + waitNs(pool, draw),
-      this.stream as Stream,
+      this.stream?.() as Stream,
       later,
     );
     for (let pool = 0; pool < this.pools; pool++)
@@ -305,7 +328,7 @@ export class StatePlanner {
         for (let pool = 0; pool < this.pools; pool++)
           this.waits.draw(pool, this.draws[pool] as Float64Array, {
             longestNs: this.executionNs(pool),
-            stream: this.stream as Stream,
+            stream: this.stream?.() as Stream,
           });
         if (this.branches === undefined) this.setWaits((path) => this.quantileOn(path, estimate));
     }
