@@ -1,4 +1,4 @@
-import { OutcomeCode, type SimulationView } from '../../../src/simulator/index.js';
+import { OutcomeCode, type SimulationObserver, type SimulationView } from '../../../src/simulator/index.js';
 import type { Watch } from '../watched-run.js';
 
 /** Passed is what a request spent at each stage of a chain, in nanoseconds: queueing Q, batch wait W and duration D. */
@@ -21,6 +21,8 @@ export interface Came {
   readonly atNs: number;
   readonly leftNs: number;
 }
+
+type Told<K extends keyof SimulationObserver> = Parameters<NonNullable<SimulationObserver[K]>>;
 
 /** StageTimes watches where the time of the requests to a chain goes. It keeps all that it is told. */
 export class StageTimes implements Watch {
@@ -59,38 +61,21 @@ export class StageTimes implements Watch {
     this.collects.push({ atNs, pool, queuedNs });
   }
 
-  executed(
-    batch: number,
-    pool: number,
-    _device: number,
-    size: number,
-    _handedNs: number,
-    startNs: number,
-    endNs: number,
-  ): void {
+  executed(...[batch, pool, , size, , startNs, endNs]: Told<'executed'>): void {
     this.eachOf(batch, size, (one) => {
       one.passed.wait[pool] = startNs - one.batchedNs;
       one.passed.duration[pool] = endNs - startNs;
     });
   }
 
-  transferred(
-    batch: number,
-    pool: number,
-    _fromDevice: number,
-    _toDevice: number,
-    size: number,
-    _handedNs: number,
-    _startNs: number,
-    endNs: number,
-  ): void {
+  transferred(...[batch, pool, , , size, , , endNs]: Told<'transferred'>): void {
     this.eachOf(batch, size, (one) => {
       one.receivedNs = endNs;
       this.came[pool + 1]?.push({ atNs: endNs, leftNs: this.sloNs - (endNs - one.passed.sentNs) });
     });
   }
 
-  ended(_atNs: number, _model: number, request: number, _arrivedAtNs: number, outcome: OutcomeCode): void {
+  ended(...[, , request, , outcome]: Told<'ended'>): void {
     const one = this.open.get(request);
     this.open.delete(request);
     if (one !== undefined && outcome === OutcomeCode.inTime) this.inTime.push(one.passed);

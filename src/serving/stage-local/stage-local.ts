@@ -213,9 +213,7 @@ export class StageLocalCore implements ServingCore {
       durations,
       planned: new PlannedBatches(columns, durations),
       planner: this.planner,
-      gears,
-      readings,
-      streams,
+      ...{ gears, readings, streams },
     };
     this.formation = formationOf(chosen.formation, state);
     this.dropping = droppingOf(chosen.drop, state);
