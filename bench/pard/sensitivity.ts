@@ -11,13 +11,14 @@ import { parts } from './sensitivity/latency-parts.js';
 import { open, overload } from './sensitivity/open.js';
 import { markdown, type Section, type Settings } from './sensitivity/section.js';
 import { stress } from './sensitivity/stress.js';
-import { quantiles, slos, windows } from './sensitivity/swept.js';
+import { orders, quantiles, slos, windows } from './sensitivity/swept.js';
 import { transitions } from './sensitivity/transitions.js';
 
 const FIGURES: Readonly<Record<string, (settings: Settings) => Promise<Section>>> = {
   stress,
   slos,
   quantiles,
+  orders,
   windows,
   parts,
   transitions,

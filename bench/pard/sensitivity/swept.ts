@@ -7,6 +7,8 @@ const SCHEDULERS = ['pard', 'nexus', 'clipper++', 'naive'];
 const SLOS_MS = [200, 300, 400, 500, 600];
 const QUANTILES = [0, 0.025, 0.05, 0.075, 0.1, 0.125, 0.15, 0.2, 0.3, 0.5, 0.75, 1];
 const QUANTILES_OF: readonly ApplicationName[] = ['tm', 'lv', 'ga', 'da'];
+const ORDERS = ['pard-hbf', 'pard-lbf'];
+const QUANTILES_OF_ORDERS = [0.1, 0.5, 1];
 const WINDOWS_S = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
 
 /** slos serves lv with workers for each SLO (Fig. 14b). */
@@ -48,6 +50,21 @@ export async function quantiles(settings: Settings): Promise<Section> {
       },
     ],
   };
+}
+
+/** orders serves lv-tweet by one order of queues throughout, with some λ: where the least budget is first, λ matters. */
+export async function orders(settings: Settings): Promise<Section> {
+  const columns: number[][] = [];
+  for (const scheduler of ORDERS) {
+    const column: number[] = [];
+    for (const quantile of QUANTILES_OF_ORDERS) {
+      const by = { scheduler, policy: [`drop.quantile=${quantile}`] };
+      column.push(meanOf(await dropRates({ application: 'lv', trace: 'tweet' }, by, settings)));
+    }
+    columns.push(column);
+  }
+  const said = 'Drop rates of lv-tweet (%) by λ.';
+  return { tables: [{ said, lines: [['λ', ...ORDERS], ...linesOf(QUANTILES_OF_ORDERS, columns)] }] };
 }
 
 /** windows serves lv under the three traces with each length of the sliding window (Fig. 14d). */
