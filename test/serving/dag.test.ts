@@ -1,19 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { streamOf } from '../../src/random/index.js';
 import {
-  DEFAULT_POLICY,
   Decisions,
   FIFO_POLICY,
   type LogEntry,
   ReservationCore,
   replay,
   StageLocalCore,
-  type StageLocalPolicy,
   type Topology,
 } from '../../src/serving/index.js';
 import { cases } from '../cases.js';
 import { longestNs, randomDag, visitsOf } from './dags.js';
-import { type Arrival, type Ended, runVirtual, type Watched } from './virtual-driver.js';
+import { randomPolicy } from './random-policies.js';
+import { type Arrival, type Ended, runVirtual, STREAMS, type Watched } from './virtual-driver.js';
 
 const MS = 1e6;
 const CASES = cases(70, 2000);
@@ -78,41 +77,6 @@ function arrivalsOf(seed: number, count: number, gapNs: number): Arrival[] {
 const oneOf = <T>(seed: number, purpose: string, ...choices: readonly T[]): T =>
   choices[streamOf(seed, purpose).integer(choices.length)]!;
 
-/** Any choice of each part of a policy, any with any. */
-const randomPolicy = (seed: number): Partial<StageLocalPolicy> => ({
-  order: oneOf(seed, 'order', { kind: 'fifo' }, { kind: 'deadline' }),
-  placement: oneOf(seed, 'placement', 'on-arrival', 'earliest-free'),
-  choice: oneOf(seed, 'choice', { kind: 'proportional' }, { kind: 'least-loaded' }),
-  formation: oneOf(
-    seed,
-    'formation',
-    { kind: 'waiting' },
-    { kind: 'eager' },
-    { kind: 'last-moment', leaves: 'transfer', stepNs: 1 },
-    { kind: 'last-moment', leaves: 'nothing', stepNs: 1 },
-  ),
-  drop: oneOf(
-    seed,
-    'drop',
-    { kind: 'never' },
-    { kind: 'expired' },
-    { kind: 'hopeless' },
-    { kind: 'full-batch', share: 1 },
-    { kind: 'nearly-full', share: 1, spares: 'all-waited' },
-    { kind: 'queueing', share: 0.5, spares: 'last-waited' },
-  ),
-  late: oneOf(seed, 'late', { kind: 'drop' }, DEFAULT_POLICY.late),
-  correction: oneOf(
-    seed,
-    'correction',
-    { kind: 'none' },
-    { kind: 'average', weight: 0.1 },
-    { kind: 'steps', weight: 0.1, deviations: 2 },
-  ),
-  sharing: oneOf(seed, 'sharing', { kind: 'oldest-deadline' }, { kind: 'fullest' }, { kind: 'round-robin' }),
-  instant: oneOf(seed, 'instant', 'told', 'by-place') as unknown as StageLocalPolicy['instant'],
-});
-
 describe('a DAG of stages', () => {
   it('takes as long as the longest path that its verdicts leave, where nothing else is served', () => {
     for (let seed = 1; seed <= CASES; seed++) {
@@ -141,7 +105,7 @@ describe('a DAG of stages', () => {
         visitsOf(topology.pools, (stage) => verdict(arrival, row, stage));
       const followed = new Followed(visits);
       const arrivals = arrivalsOf(seed, 60, MS * oneOf(seed, 'gap', 0.5, 3, 20));
-      const policy = randomPolicy(seed);
+      const policy = randomPolicy(streamOf(seed, 'policy'));
       const breaks = stream.uniform() < 0.4;
       const log: LogEntry[] = [];
       const scaling = {
@@ -177,7 +141,7 @@ describe('a DAG of stages', () => {
             ]);
       }
       const makeCore = (decisions: Decisions) =>
-        new StageLocalCore(topology, decisions, { ...policy, scaling });
+        new StageLocalCore(topology, decisions, { ...policy, scaling, streams: STREAMS });
       expect(replay(log, makeCore)).toMatchObject({ same: true });
     }
     expect([...outcomes.keys()].sort()).toEqual(['cancelled', 'dropped', 'failed', 'inTime', 'late']);

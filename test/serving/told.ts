@@ -41,6 +41,8 @@ export class Told<Core extends ServingCore> {
         return `answer ${a} ${ANSWERS[b]}`;
       case Decision.drop:
         return `drop ${a} ${DROP_REASONS[b]} at ${c}`;
+      case Decision.collect:
+        return `collect ${a} at ${b}`;
       default:
         return `wake ${a / MS}`;
     }

@@ -1,3 +1,4 @@
+import { streamsOf } from '../../src/random/index.js';
 import {
   Answer,
   Decision,
@@ -64,6 +65,9 @@ export interface Watched {
   rows: { arrival: number; row: number; isOpen: boolean }[];
 }
 
+/** STREAMS are the random numbers of the cores that `runVirtual` makes itself. */
+export const STREAMS = streamsOf(1, 'core');
+
 /** WatchedCore is a core that also tells how many requests, tasks and batches it holds. */
 export type WatchedCore = ServingCore & Pick<StageLocalCore, 'inUse'>;
 
@@ -100,6 +104,7 @@ export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; co
   const bare =
     run.makeCore?.(run.topology, decisions) ??
     new StageLocalCore(run.topology, decisions, {
+      streams: STREAMS,
       ...run.policy,
       ...(run.scaling === undefined ? {} : { scaling: run.scaling }),
     });
@@ -116,6 +121,7 @@ export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; co
   const retiring = new Set<number>();
   const upAt = new Map<number, symbol>();
   const isOut = new Set<number>();
+  /** What is collected now. Once a device is gone, any of it may have been dispatched again, and is forgotten. */
   const collectedAt = new Map<number, { at: number; pool: number }>();
   const runningOn = new Map<number, number>();
   const waitingOn = run.topology.devices.map((): number[] => []);
@@ -155,6 +161,7 @@ export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; co
     const arrival = arrivalOf.get(request)!;
     if (!openOf.delete(request)) throw new Error(`request of arrival ${arrival} ended twice`);
     const arrivedAt = run.arrivals[arrival]!.at;
+    for (const task of collectedAt.keys()) if (core.requestOf(task) === request) collectedAt.delete(task);
     ended.push({ arrival, arrivedAt, outcome, at: now, ...more });
   };
 
@@ -284,6 +291,7 @@ export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; co
           upAt.delete(a);
           isOut.delete(a);
           waitingOn[a] = [];
+          collectedAt.clear();
           if (runningOn.has(a)) retiring.add(a);
           else onStandby.add(a);
           break;
@@ -327,6 +335,7 @@ export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; co
       if (onStandby.has(device) || upAt.has(device)) return;
       runningOn.delete(device);
       waitingOn[device] = [];
+      collectedAt.clear();
       if (retiring.delete(device)) onStandby.add(device);
       else isOut.add(device);
       core.deviceDown(now, device);

@@ -24,6 +24,8 @@ export interface BrokerParts {
 export interface BrokerHooks {
   /** giveUp takes a task that waits out of its queue, since it cannot be in time. */
   giveUp(queue: number, task: number): void;
+  /** relax gives a pool another chance whose device is idle, where its expected times keep it from work. */
+  relax(at: number, pool: number, head: number): void;
   /** start hands what is collected of a queue to its device, which is idle. */
   start(at: number, queue: number, device: number): void;
 }
@@ -95,7 +97,8 @@ export class RequestBroker {
     return Math.floor(this.queues.latestEnd(urgent) - neededNs);
   }
 
-  private mayCollect(device: number, queue: number): boolean {
+  /** mayCollect tells whether a device collects from this queue, or from none. */
+  mayCollect(device: number, queue: number): boolean {
     const from = this.collects[device] as number;
     return from === NONE || from === queue;
   }
@@ -108,11 +111,12 @@ export class RequestBroker {
       const head = this.queues.first(queue);
       if (head === NONE || (this.queues.isAlone(head) && this.collected.size(queue) > 0)) return;
       if (dropping.refuses(at, start, queue, pool) || at >= dropping.dropTime(at, head, pool, start)) {
-        this.planner?.dropped(at, head, start);
+        if (placement.device(queue) !== NONE) this.hooks.relax(at, pool, head);
+        this.planner?.dropped(at, head, pool, start);
         this.hooks.giveUp(queue, head);
         continue;
       }
-      this.planner?.kept(at, head, start);
+      this.planner?.kept(at, head, pool, start);
       this.queues.remove(queue, head);
       this.requests.setCollected(head, true);
       this.collected.push(queue, head);

@@ -18,15 +18,23 @@ export interface Dispatch {
 export interface DispatchState {
   /** workNs is the time until a member would have done all that its device holds. */
   readonly workNs: (at: number, member: number) => number;
+  /** The device of each member. */
+  readonly deviceOf: Int32Array;
   readonly streams: Streams;
 }
 
 /** DISPATCHES makes the Dispatch of each rule. */
 export const DISPATCHES: { readonly [K in DispatchRule['kind']]: (state: DispatchState) => Dispatch } = {
-  turns: () => ({ choose: (_at, up, last) => up.find((member) => member > last) ?? up[0] ?? NONE }),
+  turns: ({ deviceOf }) => ({ choose: (_at, up, last) => nextOf(up, last, deviceOf) }),
   'least-work': ({ workNs }) => ({ choose: (at, up) => leastOf(up, (member) => workNs(at, member)) }),
   'two-choices': ({ workNs, streams }) => twoChoices(workNs, streams('dispatch')),
 };
+
+/** nextOf is the member whose device comes after that of the last one, and the first after the last device. */
+function nextOf(up: readonly number[], last: number, deviceOf: Int32Array): number {
+  const before = last === NONE ? NONE : (deviceOf[last] as number);
+  return up.find((member) => (deviceOf[member] as number) > before) ?? up[0] ?? NONE;
+}
 
 function leastOf(up: readonly number[], workNs: (member: number) => number): number {
   let least = NONE;

@@ -1,6 +1,6 @@
 import { grownCapacity, grownColumn, Lists, NONE as SHARED_NONE } from '../../collections/index.js';
 import { must } from '../broken-promise.js';
-import type { Durations, OpenBatches, Requests } from '../state/index.js';
+import type { Durations, OpenBatches, Requests, WaitingTasks } from '../state/index.js';
 import { PoolsUp } from '../state/index.js';
 import { gearsOf, type Pool, poolsServedBy, type Topology, type VirtualDevice } from '../topology.js';
 import { EarliestDevices } from './earliest-devices.js';
@@ -11,7 +11,7 @@ import type { TaskPlacement } from './task-placement.js';
 const NONE = SHARED_NONE;
 
 /** EarliestFreeState is what an EarliestFree works on. */
-export type EarliestFreeState = Pick<SharedState, 'topology' | 'requests' | 'batches' | 'durations'>;
+export type EarliestFreeState = Pick<SharedState, 'topology' | 'requests' | 'batches' | 'queues' | 'durations'>;
 
 /**
  * EarliestFree hands batches ahead to the device that is free first. There is one queue per model before all
@@ -41,11 +41,12 @@ export class EarliestFree implements TaskPlacement {
   private readonly topology: Topology;
   private readonly requests: Requests;
   private readonly batches: OpenBatches;
+  private readonly queued: WaitingTasks;
   private readonly durations: Durations;
 
   /** @param corrects whether the times at which devices are free follow what happened */
   constructor(
-    { topology, requests, batches, durations }: EarliestFreeState,
+    { topology, requests, batches, queues, durations }: EarliestFreeState,
     private readonly corrects: boolean,
   ) {
     const { devices, models, pools } = topology;
@@ -53,6 +54,7 @@ export class EarliestFree implements TaskPlacement {
     this.entersByGear = gearsOf(topology.routes) !== undefined;
     this.requests = requests;
     this.batches = batches;
+    this.queued = queues;
     this.durations = durations;
     const firsts = models.map(({ entries }) => [
       ...new Set(entries.flatMap((entry) => pools[entry]?.devices ?? [])),
@@ -76,6 +78,10 @@ export class EarliestFree implements TaskPlacement {
 
   queueBefore(pool: number): number {
     return this.models + pool;
+  }
+
+  waitingBefore(pool: number): number {
+    return this.queued.size(this.queueBefore(pool));
   }
 
   placeOf(queue: number): number {

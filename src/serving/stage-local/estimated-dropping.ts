@@ -58,8 +58,9 @@ class EndToEnd extends ByDeadline {
 /** StageBudget gives up what takes longer in a stage than its share of the SLO: stage-budget. */
 class StageBudget extends ByDeadline {
   private readonly planner: StatePlanner;
-  private readonly requests: Requests;
-  private readonly columns: PlanColumns;
+  readonly requests: Requests;
+  readonly columns: PlanColumns;
+  readonly queues: WaitingTasks;
   private readonly untilEnd: boolean;
 
   constructor({ until }: Extract<DropRule, { kind: 'stage-budget' }>, state: DroppingState) {
@@ -67,16 +68,29 @@ class StageBudget extends ByDeadline {
     this.planner = plannerOf(state);
     this.requests = state.requests;
     this.columns = state.columns;
+    this.queues = state.queues;
     this.untilEnd = UNTIL_END[until];
   }
 
   dropTime(_at: number, head: number, pool: number, start: number): number {
     if (start === NEVER) return NEVER;
     const queuedAt = this.requests.queuedAt(head);
-    const budgetNs = this.planner.shareOf(pool) * (this.columns.poolSloNs[pool] as number);
+    const budgetNs = this.planner.shareOf(pool) * usableSloNs(head, pool, this);
     const until = this.untilEnd ? start + this.planner.durationNs(pool) : start;
     return until - queuedAt > budgetNs ? NOW : NEVER;
   }
+}
+
+interface SloParts {
+  readonly columns: PlanColumns;
+  readonly requests: Requests;
+  readonly queues: WaitingTasks;
+}
+
+/** usableSloNs is the SLO of a task's model, less what is kept free before every deadline. */
+function usableSloNs(task: number, pool: number, { columns, requests, queues }: SloParts): number {
+  const slackNs = requests.deadlineOfTask(task) - queues.latestEnd(task);
+  return (columns.poolSloNs[pool] as number) - slackNs;
 }
 
 const UNTIL_END: { readonly [K in Extract<DropRule, { kind: 'stage-budget' }>['until']]: boolean } = {
@@ -90,9 +104,9 @@ const UNTIL_END: { readonly [K in Extract<DropRule, { kind: 'stage-budget' }>['u
  */
 class Window extends ByDeadline {
   private readonly planner: StatePlanner;
-  private readonly requests: Requests;
-  private readonly columns: PlanColumns;
-  private readonly queues: TaskQueues;
+  readonly requests: Requests;
+  readonly columns: PlanColumns;
+  readonly queues: TaskQueues;
   private readonly collected: DroppingState['collected'];
   private readonly withinStage: boolean;
 
@@ -123,7 +137,7 @@ class Window extends ByDeadline {
 
   private latestEnd(task: number, pool: number): number {
     if (!this.withinStage) return this.queues.latestEnd(task);
-    const budgetNs = this.planner.shareOf(pool) * (this.columns.poolSloNs[pool] as number);
+    const budgetNs = this.planner.shareOf(pool) * usableSloNs(task, pool, this);
     return this.requests.queuedAt(task) + budgetNs;
   }
 }

@@ -42,6 +42,7 @@ export class OnArrival extends ByPipeline implements TaskPlacement {
   private readonly topology: Topology;
   private readonly requests: Requests;
   private readonly batches: OpenBatches;
+  private readonly waiting: SharedState['queues'];
   private readonly gears: SharedState['gears'];
   private readonly durations: Durations;
 
@@ -63,6 +64,7 @@ export class OnArrival extends ByPipeline implements TaskPlacement {
     this.runs = new Int32Array(devices.length).fill(NONE);
     this.endAt = new Float64Array(devices.length);
     this.lastUse = new Float64Array(pools.length);
+    this.waiting = state.queues;
     this.gears = state.gears;
     this.shares = table && state.gears && new LoadShares(topology, table, state.gears);
   }
@@ -73,6 +75,10 @@ export class OnArrival extends ByPipeline implements TaskPlacement {
 
   queueBefore(pool: number): number {
     return pool;
+  }
+
+  waitingBefore(pool: number): number {
+    return this.waiting.size(pool);
   }
 
   placeOf(queue: number): number {

@@ -68,6 +68,7 @@ export class PerDevice extends ByPipeline implements TaskPlacement {
     this.members = new DeviceMembers(topology);
     this.dispatch = DISPATCHES[dispatch.kind]({
       workNs: (at, member) => this.workNs(at, member),
+      deviceOf: this.members.deviceOf,
       streams: state.streams,
     });
     this.touched = new QueueSet(queues.count);
@@ -87,6 +88,11 @@ export class PerDevice extends ByPipeline implements TaskPlacement {
   /** queueBefore is the queue of a pool in which tasks wait that have no device. */
   queueBefore(pool: number): number {
     return this.members.count + pool;
+  }
+
+  waitingBefore(pool: number): number {
+    const sizeOf = (queue: number) => this.waiting.size(queue) + this.collected.size(queue);
+    return (this.up[pool] as number[]).reduce((sum, queue) => sum + sizeOf(queue), sizeOf(this.queueBefore(pool)));
   }
 
   placeOf(queue: number): number {

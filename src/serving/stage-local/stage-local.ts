@@ -200,7 +200,7 @@ export class StageLocalCore implements ServingCore {
     this.durations = durations;
     this.queues = queues;
     this.collected = new Lists(queues.count);
-    const gears = this.gearsOver(topology, queues);
+    const gears = this.gearsOver(topology);
     this.gears = gears;
     this.planner = this.plannerOver({ requests, readings, streams });
     const state: SharedState = {
@@ -229,9 +229,9 @@ export class StageLocalCore implements ServingCore {
     this.wake = new WakeTimes(queues.count);
   }
 
-  private gearsOver({ routes, pools }: Topology, queues: WaitingTasks): Gears | undefined {
+  private gearsOver({ routes, pools }: Topology): Gears | undefined {
     const table = gearsOf(routes);
-    return table && new Gears(table, pools.length, (pool) => queues.size(this.placement.queueBefore(pool)));
+    return table && new Gears(table, pools.length, (pool) => this.placement.waitingBefore(pool));
   }
 
   private plannerOver({
@@ -270,6 +270,7 @@ export class StageLocalCore implements ServingCore {
       { placement, dropping, decisions, isShared },
       {
         giveUp: (queue, task) => this.missed(queue, task),
+        relax: (at, pool, head) => this.relaxIfUnused(at, pool, head),
         start: (at, queue, device) => this.startCollected(at, queue, device),
       },
     );
@@ -474,6 +475,7 @@ export class StageLocalCore implements ServingCore {
   }
 
   deviceUp(at: number, device: number): void {
+    this.observe(at);
     this.scaler.deviceUp(device);
     this.tuning?.ready(at, device, true);
     this.placement.deviceUp(at, device);
@@ -481,6 +483,7 @@ export class StageLocalCore implements ServingCore {
   }
 
   deviceDown(at: number, device: number): void {
+    this.observe(at);
     const running = this.placement.running(device);
     if (running === NONE && !this.placement.isDeviceUp(device)) return;
     this.scaler.deviceDown(device);
@@ -546,12 +549,22 @@ export class StageLocalCore implements ServingCore {
     if (this.tuning?.isDue(at) === true) this.tuning.decide(at);
     if (this.scaler.isDue(at)) this.scaler.decide(at);
     wake.addDue(at, touched);
-    if (this.sharing !== undefined) this.lookByTurns(at, this.sharing);
-    for (let queue = touched.next(0); queue !== NONE; queue = touched.next(queue + 1)) this.look(at, queue);
+    do this.lookAtTouched(at);
+    while (this.broker !== undefined && touched.next(0) !== NONE);
     const { gears, tuning, planner } = this;
     const again = Math.min(wake.earliest(), this.scaler.nextAt, tuning?.nextAt ?? NEVER);
     const shared = planner === undefined || this.life.pending === 0 ? NEVER : planner.nextAt;
     this.life.decided(Math.min(again, shared, gears?.nextAt ?? NEVER));
+  }
+
+  /**
+   * lookAtTouched looks once at every queue that something happened to. Where batches are collected ahead, a task that is given
+   * up makes room in the batches that hold others of its request, so that their queues are to be looked at again.
+   */
+  private lookAtTouched(at: number): void {
+    const { touched, sharing } = this;
+    if (sharing !== undefined) this.lookByTurns(at, sharing);
+    for (let queue = touched.next(0); queue !== NONE; queue = touched.next(queue + 1)) this.look(at, queue);
   }
 
   /** lookByTurns looks at the queues whose devices serve several pools. A queue starts at most one batch in its turn. */
@@ -607,9 +620,11 @@ export class StageLocalCore implements ServingCore {
       const dropTime = this.background.dropTime(late);
       if (at < dropTime) {
         const device = this.placement.device(queue);
-        if (device === NONE) return Math.min(again, dropTime);
+        // What a device has collected from another queue comes before.
+        if (device === NONE || !broker.mayCollect(device, queue)) return Math.min(again, dropTime);
         const pool = this.placement.placeOf(queue);
         this.start(at, queue, device, this.background.batchSize(queue, pool), true);
+        this.isTurn = false;
         return again;
       }
       this.life.giveUp(late, this.placement.placeOf(queue), this.placement.isUp(queue));
@@ -623,17 +638,18 @@ export class StageLocalCore implements ServingCore {
    */
   private serve(at: number, queue: number): number {
     for (;;) {
-      const head = this.queues.first(queue);
+      // Where queues have two ends, no device serves this one: who is given up first is at the low end.
+      const head = this.queues.mostUrgent(queue);
       const late = this.background.first(queue);
       if (head === NONE && late === NONE) return NEVER;
       const device = this.placement.device(queue);
       const pool = device === NONE ? this.placement.placeOf(queue) : this.placement.poolOf(queue, device);
       const start = device === NONE ? NEVER : Math.max(at, this.placement.freeAt(device));
-      const dropTime = head === NONE ? NEVER : this.dropping.dropTime(at, head, pool, start);
+      const dropTime = head === NONE ? NEVER : this.dropTime(at, queue, { head, pool, start });
       const isRefused = head !== NONE && device !== NONE && this.dropping.refuses(at, start, queue, pool);
       if (at >= dropTime || isRefused) {
         if (device !== NONE) this.relaxIfUnused(at, pool, head);
-        this.planner?.dropped(at, head, at);
+        if (pool !== NONE) this.planner?.dropped(at, head, pool, at);
         this.missed(queue, head);
         continue;
       }
@@ -653,6 +669,17 @@ export class StageLocalCore implements ServingCore {
         return NEVER;
       }
     }
+  }
+
+  /** dropTime is when a head is given up: after its deadline at the latest while nothing serves the queue, if any are. */
+  private dropTime(
+    at: number,
+    queue: number,
+    { head, pool, start }: { readonly head: number; readonly pool: number; readonly start: number },
+  ): number {
+    const dropTime = this.dropping.dropTime(at, head, pool, start);
+    if (start !== NEVER || !this.dropping.drops || this.placement.isUp(queue)) return dropTime;
+    return Math.min(dropTime, this.queues.latestEnd(head) + 1);
   }
 
   /**
@@ -686,7 +713,7 @@ export class StageLocalCore implements ServingCore {
       if (late) this.background.remove(queue, task);
       else {
         this.queues.remove(queue, task);
-        this.planner?.kept(at, task, at);
+        this.planner?.kept(at, task, pool, at);
       }
       this.life.putInBatch(batch, task);
     }

@@ -165,19 +165,18 @@ export class StatePlanner {
   }
 
   /** kept tells that a task was put into a batch that is to begin at `start`. */
-  kept(at: number, task: number, start: number): void {
-    const pool = this.requests.poolOf(task);
+  kept(at: number, task: number, pool: number, start: number): void {
     this.queueing.add(at, pool, at - this.requests.queuedAt(task));
     this.waited(task, pool, start - at);
-    this.decided(at, task, start);
+    this.decided(at, task, pool, start);
   }
 
   /** dropped tells that a task was given up whose batch would have begun at `start`. */
-  dropped(at: number, task: number, start: number): void {
+  dropped(at: number, task: number, pool: number, start: number): void {
     const { readings } = this.options;
     if (readings?.countsDropped === true)
-      this.queueing.add(at, this.requests.poolOf(task), at - this.requests.queuedAt(task));
-    this.decided(at, task, start);
+      this.queueing.add(at, pool, at - this.requests.queuedAt(task));
+    this.decided(at, task, pool, start);
   }
 
   private waited(task: number, pool: number, waitNs: number): void {
@@ -192,9 +191,8 @@ export class StatePlanner {
       for (let one = 0; one < this.pools; one++) this.waits.add(one, this.together[row + one] as number);
   }
 
-  private decided(at: number, task: number, start: number): void {
+  private decided(at: number, task: number, pool: number, start: number): void {
     const { divides = false, thresholdNs } = this.options;
-    const pool = this.requests.poolOf(task);
     const queuedAt = this.requests.queuedAt(task);
     if (thresholdNs !== undefined) this.allQueueing.add(at, pool, at - queuedAt);
     if (divides) this.latencies.add(at, pool, start - queuedAt + this.executionNs(pool));

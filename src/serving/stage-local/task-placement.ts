@@ -11,6 +11,8 @@ export interface TaskPlacement {
   queueOf(task: number): number;
   /** queueBefore is the queue before a pool that is not the entry of its pipeline. */
   queueBefore(pool: number): number;
+  /** waitingBefore counts the tasks that wait for a pool. */
+  waitingBefore(pool: number): number;
   /**
    * placeOf is the pool that all tasks of a queue wait for, NONE where there are several. A drop from the
    * queue is said to happen there.

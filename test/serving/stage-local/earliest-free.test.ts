@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { NONE } from '../../../src/collections/index.js';
 import { planTopologyOf, topologyOf } from '../../../src/plans/index.js';
 import { EarliestFree } from '../../../src/serving/stage-local/earliest-free.js';
-import { Durations, OpenBatches, Requests } from '../../../src/serving/state/index.js';
+import { Durations, OpenBatches, Requests, TaskQueues } from '../../../src/serving/state/index.js';
 import type { Topology } from '../../../src/serving/topology.js';
 import { gearPlan } from '../../gear-plans.js';
 import { chainOf, MS, modelOf, stage } from '../by-hand.js';
@@ -14,8 +14,12 @@ const FOUR = [10, 14, 18, 22];
 function earliestFree(topology: Topology, up: number[], corrects = true) {
   const requests = new Requests();
   const batches = new OpenBatches(4);
+  const queues = new TaskQueues(topology.models.length + topology.pools.length, requests, {
+    order: { kind: 'fifo' },
+    slackNs: 0,
+  });
   const durations = new Durations(topology, { kind: 'none' });
-  const place = new EarliestFree({ topology, requests, batches, durations }, corrects);
+  const place = new EarliestFree({ topology, requests, batches, queues, durations }, corrects);
   for (const device of up) place.deviceUp(0, device);
   place.touched.clear();
   const open = (device: number, size = 1) => {
@@ -135,8 +139,12 @@ describe('EarliestFree', () => {
     const topology = chainOf(100, stage([10]));
     const requests = new Requests();
     const batches = new OpenBatches(1);
+    const queues = new TaskQueues(topology.models.length + topology.pools.length, requests, {
+      order: { kind: 'fifo' },
+      slackNs: 0,
+    });
     const durations = new Durations(topology, { kind: 'average', weight: 0.5 });
-    const place = new EarliestFree({ topology, requests, batches, durations }, true);
+    const place = new EarliestFree({ topology, requests, batches, queues, durations }, true);
     place.deviceUp(0, 0);
     const hand = () => {
       const batch = batches.open(0, 0);

@@ -13,6 +13,7 @@ import {
 import { arrivalTimes } from '../../../src/workload/index.js';
 import { cases } from '../../cases.js';
 import { affine, type PipelineShape, planOf } from '../plans.js';
+import { randomPolicy } from '../random-policies.js';
 import { surviveStorm } from '../storm.js';
 import { type Arrival, type Ended, runVirtual } from '../virtual-driver.js';
 
@@ -109,35 +110,9 @@ describe('StageLocalCore, watched from outside', () => {
   });
 
   it('ends every request once under any policy, through outages, failures and cancels', () => {
-    const spares = 'all-waited';
     for (let seed = 1; seed <= cases(30, 600); seed++) {
       const stream = streamOf(seed, 'any');
-      const pick = <T>(...choices: readonly T[]): T => choices[stream.integer(choices.length)]!;
-      const policy: Partial<StageLocalPolicy> = {
-        order: { kind: pick('fifo', 'deadline') },
-        placement: pick('on-arrival', 'earliest-free'),
-        formation: pick<StageLocalPolicy['formation']>(
-          { kind: 'eager' },
-          { kind: 'last-moment', leaves: 'transfer', stepNs: 1 },
-          { kind: 'last-moment', leaves: 'nothing', stepNs: 1000 },
-        ),
-        drop: pick<StageLocalPolicy['drop']>(
-          { kind: 'never' },
-          { kind: 'expired' },
-          { kind: 'hopeless' },
-          { kind: 'full-batch', share: 0.5 },
-          { kind: 'nearly-full', share: 0, spares },
-          { kind: 'nearly-full', share: 0.95, spares: 'last-waited' },
-          { kind: 'queueing', share: 1, spares },
-        ),
-        late: pick<StageLocalPolicy['late']>(NO_LATE.late, BACKGROUND.late),
-        correction: pick<StageLocalPolicy['correction']>(
-          { kind: 'none' },
-          { kind: 'average', weight: 0.1 },
-          { kind: 'steps', weight: 0.1, deviations: 2 },
-        ),
-        instant: pick('told', 'by-place'),
-      };
+      const policy = randomPolicy(stream);
       const arrivals = poisson(100 + 1500 * stream.uniform(), 0.1, seed).map((arrival) => ({
         ...arrival,
         rows: 1 + stream.integer(3),
