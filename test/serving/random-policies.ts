@@ -15,9 +15,17 @@ export const DROPS: readonly DropRule[] = [
   { kind: 'nearly-full', share: 0.95, spares: 'last-waited' },
   { kind: 'queueing', share: 1, spares: 'all-waited' },
   { kind: 'queueing', share: 0.5, spares: 'last-waited' },
-  { kind: 'end-to-end', queueing: true, execution: true, wait: 'quantile', quantile: 0.1 },
-  { kind: 'end-to-end', queueing: true, execution: false, wait: 'most', quantile: 0 },
-  { kind: 'end-to-end', queueing: false, execution: true, wait: 'none', quantile: 1 },
+  { kind: 'end-to-end', queueing: true, execution: true, wait: 'quantile', quantile: 0.1, branches: 'worst' },
+  { kind: 'end-to-end', queueing: true, execution: false, wait: 'most', quantile: 0, branches: 'worst' },
+  { kind: 'end-to-end', queueing: false, execution: true, wait: 'none', quantile: 1, branches: 'learnt' },
+  {
+    kind: 'end-to-end',
+    queueing: true,
+    execution: true,
+    wait: 'quantile',
+    quantile: 0.1,
+    branches: 'learnt',
+  },
   ...SHARES.flatMap((shares): DropRule[] => [
     { kind: 'stage-budget', shares, until: 'start' },
     { kind: 'stage-budget', shares, until: 'end' },
@@ -39,6 +47,7 @@ export const FORMATIONS: readonly StageLocalPolicy['formation'][] = [
   { kind: 'waiting' },
   { kind: 'eager' },
   { kind: 'ahead' },
+  { kind: 'room-first', room: 1 / 3 },
   { kind: 'last-moment', leaves: 'transfer', stepNs: 1 },
   { kind: 'last-moment', leaves: 'nothing', stepNs: 1000 },
 ];

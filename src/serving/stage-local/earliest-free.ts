@@ -11,7 +11,10 @@ import type { TaskPlacement } from './task-placement.js';
 const NONE = SHARED_NONE;
 
 /** EarliestFreeState is what an EarliestFree works on. */
-export type EarliestFreeState = Pick<SharedState, 'topology' | 'requests' | 'batches' | 'queues' | 'durations'>;
+export type EarliestFreeState = Pick<
+  SharedState,
+  'topology' | 'requests' | 'batches' | 'queues' | 'durations'
+>;
 
 /**
  * EarliestFree hands batches ahead to the device that is free first. There is one queue per model before all

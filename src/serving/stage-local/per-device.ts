@@ -92,7 +92,10 @@ export class PerDevice extends ByPipeline implements TaskPlacement {
 
   waitingBefore(pool: number): number {
     const sizeOf = (queue: number) => this.waiting.size(queue) + this.collected.size(queue);
-    return (this.up[pool] as number[]).reduce((sum, queue) => sum + sizeOf(queue), sizeOf(this.queueBefore(pool)));
+    return (this.up[pool] as number[]).reduce(
+      (sum, queue) => sum + sizeOf(queue),
+      sizeOf(this.queueBefore(pool)),
+    );
   }
 
   placeOf(queue: number): number {

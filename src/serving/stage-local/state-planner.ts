@@ -15,6 +15,9 @@ const NS_PER_S = 1e9;
 /** How often what takes long to update is updated, where the period is 0. */
 const UPDATE_NS = 0.1 * NS_PER_S;
 
+/** State is not shared more often: each time costs F of every stage, and wakes the server. */
+const LEAST_PERIOD_NS = 1e6;
+
 /** StateSettings says over how long state is observed, how often it is shared, and how many waits F is made from. */
 export interface StateSettings {
   /** The length of the sliding window. */
@@ -125,8 +128,9 @@ export class StatePlanner {
     const drawn = isDrawn || this.branches !== undefined ? stream() : undefined;
     // Streams that begin alike draw the waits of the same requests at every stage.
     this.stream = drawn && (readings.waits === 'joint' ? stream : () => drawn);
-    this.everyNs = periodNs === 0 ? UPDATE_NS : periodNs;
-    this.loadEveryNs = readings.loadIntervalNs ?? (periodNs === 0 ? NS_PER_S : periodNs);
+    this.everyNs = periodNs === 0 ? UPDATE_NS : Math.max(periodNs, LEAST_PERIOD_NS);
+    this.loadEveryNs =
+      readings.loadIntervalNs ?? (periodNs === 0 ? NS_PER_S : Math.max(periodNs, LEAST_PERIOD_NS));
     this.loads =
       transition &&
       new LoadFactors(pools.length, {
@@ -174,8 +178,7 @@ export class StatePlanner {
   /** dropped tells that a task was given up whose batch would have begun at `start`. */
   dropped(at: number, task: number, pool: number, start: number): void {
     const { readings } = this.options;
-    if (readings?.countsDropped === true)
-      this.queueing.add(at, pool, at - this.requests.queuedAt(task));
+    if (readings?.countsDropped === true) this.queueing.add(at, pool, at - this.requests.queuedAt(task));
     this.decided(at, task, pool, start);
   }
 

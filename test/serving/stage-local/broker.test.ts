@@ -16,7 +16,14 @@ const told = (topology: Topology, policy: Partial<StageLocalPolicy> = {}) =>
   );
 
 /** Gives up what would end this stage too late. */
-const OWN_END = { kind: 'end-to-end', queueing: false, execution: true, wait: 'none', quantile: 0 } as const;
+const OWN_END = {
+  kind: 'end-to-end',
+  queueing: false,
+  execution: true,
+  wait: 'none',
+  quantile: 0,
+  branches: 'worst',
+} as const;
 
 describe('RequestBroker', () => {
   it('collects the next batch while the device is busy, starts it when that is free, and collects the one after', () => {

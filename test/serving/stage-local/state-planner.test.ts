@@ -7,7 +7,7 @@ import { chainOf, MS, stage } from '../by-hand.js';
 
 const S = 1e9;
 const SETTINGS = { windowNs: 5 * S, periodNs: S, samples: 10_000 };
-const PLAIN = { queueing: true, execution: true, wait: 'none', quantile: 0.1 } as const;
+const PLAIN = { queueing: true, execution: true, wait: 'none', quantile: 0.1, branches: 'worst' } as const;
 
 /** A planner over a topology, and what tells it of tasks that queued and waited so long at a pool. */
 function planned(topology: Topology, options: Partial<StatePlannerOptions>, up = [1, 1, 1, 1]) {
@@ -73,6 +73,8 @@ describe('StatePlanner', () => {
     now.kept(0.01 * S, 1, 300 * MS);
     expect(now.planner.laterNs(0.01 * S, 0)).toBe(350 * MS);
     expect(now.planner.nextAt).toBe(0.1 * S);
+    const often = planned(chain(), { estimate: PLAIN, transition: 'instant', periodNs: 1 }).planner;
+    expect(often.nextAt).toBe(MS);
     const blind = planned(chain(), { estimate: { ...PLAIN, queueing: false }, periodNs: 0 });
     blind.kept(0.01 * S, 1, 300 * MS);
     expect(blind.planner.laterNs(0.01 * S, 0)).toBe(50 * MS);
@@ -111,7 +113,13 @@ describe('StatePlanner', () => {
 
   it('has the quantiles of sums of uniform waits of Fig. 6 where nothing was seen', () => {
     const topology = chainOf(1e4, ...Array.from({ length: 5 }, () => stage([100])));
-    const estimate = { queueing: false, execution: false, wait: 'quantile', quantile: 0.1 } as const;
+    const estimate = {
+      queueing: false,
+      execution: false,
+      wait: 'quantile',
+      quantile: 0.1,
+      branches: 'worst',
+    } as const;
     const { planner } = planned(topology, { estimate });
     const sums = [0, 1, 2, 3, 4].map((pool) => planner.laterNs(0, pool) / (100 * MS));
     [1.24, 0.84, 0.44, 0.1, 0].forEach((figure, i) => {
