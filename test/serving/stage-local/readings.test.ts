@@ -72,8 +72,8 @@ describe('Readings of what PARD leaves open', () => {
   it('countsDropped: the queueing delays of dropped tasks count', () => {
     const later = [false, true].map((countsDropped) => {
       const { planner, task } = plannerOf({ estimate, readings: { countsDropped } });
-      planner.kept(10 * MS, task(0, 1), 10 * MS);
-      planner.dropped(30 * MS, task(1, 1), 30 * MS);
+      planner.kept(10 * MS, task(0, 1), 1, 10 * MS);
+      planner.dropped(30 * MS, task(1, 1), 1, 30 * MS);
       return planner.laterNs(30 * MS, 0) / MS;
     });
     expect(later[0]).toBeCloseTo(50 + 10);
@@ -90,7 +90,7 @@ describe('Readings of what PARD leaves open', () => {
         const waitMs = request % 2 === 0 ? [0, 10, 0] : [0, 0, 10];
         // Only those that come into a batch of the last stage count.
         for (const pool of request < 90 ? [0, 1, 2] : [0, 1])
-          planner.kept(0, task(request, pool), (request < 90 ? (waitMs[pool] as number) : 500) * MS);
+          planner.kept(0, task(request, pool), pool, (request < 90 ? (waitMs[pool] as number) : 500) * MS);
       }
       planner.passed(100 * MS);
       return planner.laterNs(100 * MS, 0) / MS - 50;
@@ -106,7 +106,7 @@ describe('Readings of what PARD leaves open', () => {
         estimate: { ...estimate, wait: 'quantile', quantile: 1 },
         readings: waits === undefined ? {} : { waits },
       });
-      for (const pool of [0, 1, 2]) planner.kept(0, task(0, pool), 0);
+      for (const pool of [0, 1, 2]) planner.kept(0, task(0, pool), pool, 0);
       planner.passed(100 * MS);
       return planner.laterNs(100 * MS, 1) / MS - 30;
     });
