@@ -1,7 +1,7 @@
 import { grownCapacity, grownColumn, nthSmallest } from '../../collections/index.js';
 import type { Stream } from '../../random/index.js';
 import type { Durations, PlanColumns, Requests } from '../state/index.js';
-import type { Topology } from '../topology.js';
+import { followersOf, type Topology } from '../topology.js';
 import { BatchWaits } from './batch-waits.js';
 import { laterPaths } from './later-paths.js';
 import { LearntBranches } from './learnt-branches.js';
@@ -123,7 +123,9 @@ export class StatePlanner {
     const isDrawn = estimate?.wait === 'quantile';
     this.branches = estimate && LEARNS[estimate.branches] ? new LearntBranches(pools) : undefined;
     this.later = pools.map(() => new Float64Array(this.branches === undefined ? 0 : samples));
-    this.draws = pools.map(() => new Float64Array(isDrawn ? samples : 0));
+    // No path leads to a first stage, so that nothing is drawn of its waits.
+    const followed = new Set(pools.flatMap(followersOf));
+    this.draws = pools.map((_, pool) => new Float64Array(isDrawn && followed.has(pool) ? samples : 0));
     this.sums = new Float64Array(isDrawn ? samples : 0);
     const drawn = isDrawn || this.branches !== undefined ? stream() : undefined;
     // Streams that begin alike draw the waits of the same requests at every stage.

@@ -21,7 +21,7 @@
  *   period has the T_s of its end. ε is 0 where nothing came.
  * - q and `pard-wcl`'s longest latency are over the buckets that have weight. q is a quotient of two whole numbers: the
  *   weights are counted in fiftieths.
- * - Draws: every stage in order, M each, whichever the scheduler. A sum is that of the same draw of all later stages; after
+ * - Draws: every stage but the first in order, M each, whichever the scheduler. A sum is that of the same draw of all later stages; after
  *   the last stage it is 0.
  * - `two-choices` draws twice for every task, from one stream for all stages, even where the stage has one device.
  * - `pard-oc` has one count of α a stage, kept while there is no overload.

@@ -34,8 +34,8 @@ describe('waitsAfter()', () => {
   });
 
   it('draws from the last M waits of each stage, the oldest of which has index 0', () => {
-    // The stream is one of known draws: the stages in order, M each.
-    const indices = [0, 1, 2, 2, 1, 0];
+    // The stream is one of known draws: the stages in order but the first, M each.
+    const indices = [2, 1, 0];
     const waits = { ...streamOf(1, 'waits'), integer: () => indices.shift()! };
     const [first, second] = waitsAfter({ stages: [stage, stage], waits, lambda: 0.5, draws: 3 }, [
       [9, 9, 9, 9],

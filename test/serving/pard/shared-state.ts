@@ -103,6 +103,7 @@ export function waitsAfter(
   waitsNs: readonly (readonly number[])[],
 ): number[] {
   const drawn = stages.map((stage, k) => {
+    if (k === 0) return [];
     const last = waitsNs[k]!.slice(-draws);
     return Array.from({ length: draws }, () =>
       last.length > 0 ? last[waits.integer(last.length)]! : waits.uniform() * durationNs(stage),
