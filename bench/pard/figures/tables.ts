@@ -41,7 +41,8 @@ function othersOf([first]: readonly WorkloadRows[]): string[] {
 /** ratioText shows by how much one mean is larger than another: 1.0 is as large. */
 function ratioText(mean: number, other: number): string {
   if (other === 0) return mean === 0 ? '–' : '∞';
-  return `${(mean / other).toPrecision(mean / other < 10 ? 2 : 3)}×`;
+  const ratio = mean / other;
+  return `${ratio < 10 ? ratio.toPrecision(2) : ratio.toFixed(0)}×`;
 }
 
 /**
@@ -143,6 +144,19 @@ export function windowTable(all: readonly WorkloadRows[]): Table {
           const worst = valuesOf(one, server, ({ worstDropRate }) => worstDropRate[i]!);
           return (100 * spreadOf(worst).mean).toFixed(1);
         }),
+      ),
+    ]),
+  ];
+}
+
+/** ownWindowTable shows the largest drop rate of any window of one workload, with a line for each that serves it. */
+export function ownWindowTable(one: WorkloadRows): Table {
+  return [
+    ['scheduler', ...WINDOWS_S.map((seconds) => `${seconds} s`)],
+    ...[...one.by.keys()].map((server) => [
+      server,
+      ...WINDOWS_S.map((_, i) =>
+        percentText(spreadOf(valuesOf(one, server, ({ worstDropRate }) => worstDropRate[i]!)), 1),
       ),
     ]),
   ];
