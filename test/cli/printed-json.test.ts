@@ -173,7 +173,7 @@ describe('what a command prints with --json', () => {
     const few = ['simulate', 'expected-plan.json', '--schedulers', 'all', '--windows', '1s'];
     const { rows } = printed<{ rows: object[] }>(
       'scheduler-comparison',
-      (await run(...few, '--duration', '2s', '--runs', '2', '--policy', 'drop=expired')).stdout,
+      (await run(...few, '--duration', '2s', '--runs', '2', '--policy', 'slackNs=1000')).stdout,
     );
     expect(rows.length).toBeGreaterThan(3);
     printed('scheduler-comparison', (await run(...few, '--duration', '0.001ms')).stdout);
