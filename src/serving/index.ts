@@ -29,6 +29,7 @@ export { scalingFaults } from './scheduled-scaling.js';
 export { absentChoices, choicesGiven, chosenScheduler, type SchedulerOptions } from './scheduler-options.js';
 export {
   type ChosenScheduler,
+  choiceClashes,
   type HandedToCore,
   makeCore,
   SCHEDULER_NAMES,

@@ -60,9 +60,7 @@ export function chosenScheduler(
     ...faults,
     ...(faults.length > 0
       ? []
-      : found
-          .clashes(choices.policy)
-          .map((clash) => fault(`cannot be so: ${clash.said}`, option('policy', clash.choice)))),
+      : found.clashes(choices.policy).map((clash) => fault(clash.said, option('policy', clash.choice)))),
   );
   return {
     name: name as SchedulerName,

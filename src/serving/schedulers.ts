@@ -178,6 +178,11 @@ export interface ChosenScheduler {
   readonly tuner?: TunedPlan;
 }
 
+/** choiceClashes finds the choices of a scheduler's policy that cannot be combined. */
+export function choiceClashes({ name, policy }: ChosenScheduler): readonly Clash[] {
+  return SCHEDULERS[name].clashes(policy);
+}
+
 /** makeCore makes a core of the chosen scheduler, with what its driver hands to it. */
 export function makeCore(
   { name, policy, tuner }: ChosenScheduler,

@@ -13,6 +13,7 @@ import { chosenTuner, planTopologyOf, type ServedPlan } from '../plans/index.js'
 import { streamsOf } from '../random/index.js';
 import {
   type ChosenScheduler,
+  choiceClashes,
   Decisions,
   makeCore,
   SCHEDULER_NAMES,
@@ -58,10 +59,7 @@ export function comparedSchedulers(
   const own = names.flatMap((name) => ownOf(plan, name, unable));
   const given = new GivenChoices(asked.policy, own);
   told.add(...given.faultsOver(own.map(({ name }) => name)));
-  const chosen = own.flatMap(({ name }) => {
-    const found = plannedFor(plan, { scheduler: name, policy: given.existingIn(name) }, told);
-    return found === undefined ? [] : [found];
-  });
+  const chosen = own.flatMap(({ name }) => chosenWith(plan, { name, given }, { told, unable }));
   if (!asked.isSound || told.count > before) return undefined;
   const topology = planTopologyOf(plan);
   told.add(...chosen.flatMap((one) => scalingFaults(one, topology)));
@@ -119,6 +117,24 @@ function ownOf(plan: ServedPlan, name: SchedulerName, unable: Unable): ChosenSch
   return [];
 }
 
+/**
+ * chosenWith gives a scheduler with the choices that exist in it. One with whose own choices they cannot be combined is
+ * unable; other faults are told.
+ */
+function chosenWith(
+  plan: ServedPlan,
+  { name, given }: { readonly name: SchedulerName; readonly given: GivenChoices },
+  { told, unable }: { readonly told: ToldFaults; readonly unable: Unable },
+): ChosenScheduler[] {
+  const own = new ToldFaults();
+  const found = plannedFor(plan, { scheduler: name, policy: given.existingIn(name) }, own);
+  if (found !== undefined && own.count === 0) return [found];
+  const { faults } = own.error('serve');
+  if (found !== undefined && choiceClashes(found).length === own.count) unable.set(name, faults);
+  else told.add(...faults);
+  return [];
+}
+
 /** servedBy gives the plan with its tuner under a scheduler, unless that refuses the tuner or the stages. */
 function servedBy(
   plan: ServedPlan,
@@ -167,7 +183,7 @@ function unableFaults(unable: Unable, { isAll, served, able }: Ability): Fault[]
   const ofTuner = [...unable.values()].map((faults) => faults.filter(({ option: at }) => at === 'tuner'));
   const tried = ofTuner.filter((faults) => faults.length > 0);
   if (served.length === 0 && tried.length > 0) return tried.flat();
-  const can = able();
+  const can = able().filter((name) => !unable.has(name as SchedulerName));
   const others = can.length === 0 ? 'no other can' : `${can.join(', ')} can`;
   return [...unable].map(([name, faults]) =>
     fault(`names ${name}, which cannot serve the plan: ${reasonText(faults)}; ${others}`, AT),

@@ -323,6 +323,16 @@ describe('compareSchedulers()', () => {
     expect(warnings).toHaveLength(1);
   });
 
+  it('skips a scheduler with whose own choices a choice cannot be combined, and refuses it where it is named', async () => {
+    const options = { duration: 1, policy: ['drop=expired'] };
+    const { comparison } = await compareSchedulers(POOLED, { ...options, schedulers: 'all' });
+    const of = ({ scheduler }: { scheduler: string }) => scheduler === 'room-first';
+    expect(comparison.rows.some(of)).toBe(false);
+    expect(comparison.skipped.find(of)?.reason).toMatch(/^room-first needs .* and drop=end-to-end/);
+    const named = compareSchedulers(POOLED, { ...options, schedulers: 'fifo,room-first' });
+    await expect(named).rejects.toThrow(/names room-first, which cannot serve the plan: .*; .*, naive can$/m);
+  });
+
   it('tells all faults at once, and writes nothing', async () => {
     const before = await readdir(folder);
     const output = join(folder, 'not.json');

@@ -1,5 +1,4 @@
 import { Lists, NONE as SHARED_NONE } from '../../collections/index.js';
-import { must } from '../broken-promise.js';
 import type { Durations, OpenBatches, Requests } from '../state/index.js';
 import { DeviceMembers } from '../state/index.js';
 import { gearsOf, type Topology } from '../topology.js';
@@ -30,12 +29,6 @@ export class OnArrival extends ByPipeline implements TaskPlacement {
   private readonly members: DeviceMembers;
   /** `idle` holds the memberships of the idle devices of each pool, in the order in which the devices fell idle. */
   private readonly idle: Lists;
-  /** `runs` is the batch on each device, NONE where it is idle or down. */
-  private readonly runs: Int32Array;
-  /** `endAt` is when the batch on each device is expected to end. */
-  private readonly endAt: Float64Array;
-  /** `lastUse` is when the last execution of each pool ended. */
-  private readonly lastUse: Float64Array;
   /** `shares` divides tasks among devices as gears plan; it is absent where the plan has no gears. */
   private readonly shares: LoadShares | undefined;
 
@@ -48,7 +41,7 @@ export class OnArrival extends ByPipeline implements TaskPlacement {
 
   constructor(state: OnArrivalState, choice: PipelineChoice, dropping: Dropping) {
     const { topology, requests, batches, durations } = state;
-    const { devices, pools, routes } = topology;
+    const { pools, routes } = topology;
     super(state, choice);
     const table = gearsOf(routes);
     this.topology = topology;
@@ -61,9 +54,6 @@ export class OnArrival extends ByPipeline implements TaskPlacement {
       this.poolsUp.isDeviceUp(device) ? this.freeAt(device) : undefined,
     );
     this.idle = new Lists(pools.length);
-    this.runs = new Int32Array(devices.length).fill(NONE);
-    this.endAt = new Float64Array(devices.length);
-    this.lastUse = new Float64Array(pools.length);
     this.waiting = state.queues;
     this.gears = state.gears;
     this.shares = table && state.gears && new LoadShares(topology, table, state.gears);
@@ -108,16 +98,8 @@ export class OnArrival extends ByPipeline implements TaskPlacement {
     return member === NONE ? NONE : (this.members.deviceOf[member] as number);
   }
 
-  freeAt(device: number): number {
-    return this.runs[device] === NONE ? 0 : (this.endAt[device] as number);
-  }
-
   isUp(queue: number): boolean {
     return this.poolsUp.isUp(queue);
-  }
-
-  lastUseAt(pool: number): number {
-    return this.lastUse[pool] as number;
   }
 
   handed(at: number, batch: number): void {
@@ -130,27 +112,8 @@ export class OnArrival extends ByPipeline implements TaskPlacement {
     this.backlog.changed(pool);
   }
 
-  started(_at: number, batch: number): void {
-    must(this.runs[this.batches.device(batch)] === batch, 'a batch started that is not on its device');
-  }
-
-  executed(at: number, batch: number): void {
-    this.lastUse[this.batches.pool(batch)] = at;
-    this.fellFree(batch);
-  }
-
-  failed(_at: number, batch: number): void {
-    this.fellFree(batch);
-  }
-
-  private fellFree(batch: number): void {
-    const device = this.batches.device(batch);
-    must(this.runs[device] === batch, 'a batch ended that was not on its device');
-    this.runs[device] = NONE;
-    if (this.poolsUp.isDeviceUp(device)) this.fellIdle(device);
-  }
-
-  private fellIdle(device: number): void {
+  protected override fellIdle(device: number): void {
+    if (!this.poolsUp.isDeviceUp(device)) return;
     const { members } = this;
     for (let member = device; member !== NONE; member = members.nextOf(member)) {
       const pool = members.poolOf[member] as number;
@@ -170,25 +133,10 @@ export class OnArrival extends ByPipeline implements TaskPlacement {
     this.backlog.changed(pool);
   }
 
-  isDeviceUp(device: number): boolean {
-    return this.poolsUp.isDeviceUp(device);
-  }
-
   deviceUp(_at: number, device: number): void {
     this.poolsUp.deviceUp(device);
     this.shares?.restart();
     this.fellIdle(device);
-  }
-
-  running(device: number): number {
-    return this.runs[device] as number;
-  }
-
-  deviceDown(device: number): readonly number[] {
-    const batch = this.runs[device] as number;
-    this.retire(device);
-    this.runs[device] = NONE;
-    return batch === NONE ? [] : [batch];
   }
 
   retire(device: number): readonly number[] {

@@ -1,5 +1,4 @@
 import { grownCapacity, grownColumn, NONE as SHARED_NONE } from '../../collections/index.js';
-import { must } from '../broken-promise.js';
 import type { Durations, OpenBatches, PlanColumns, Requests, WaitingTasks } from '../state/index.js';
 import { DeviceMembers } from '../state/index.js';
 import { gearsOf, type Topology } from '../topology.js';
@@ -39,10 +38,6 @@ export class PerDevice extends ByPipeline implements TaskPlacement {
   private readonly lastChosen: Int32Array;
   /** The queue of each task. */
   private queues = new Int32Array(0);
-  /** `runs` is the batch on each device, NONE where it is idle or down; `endAt` is when it is expected to end. */
-  private readonly runs: Int32Array;
-  private readonly endAt: Float64Array;
-  private readonly lastUse: Float64Array;
   /** Whether gears say at which pool a request begins. */
   private readonly entersByGear: boolean;
   private readonly asPlanned: boolean;
@@ -74,9 +69,6 @@ export class PerDevice extends ByPipeline implements TaskPlacement {
     this.touched = new QueueSet(queues.count);
     this.up = topology.pools.map(() => []);
     this.lastChosen = new Int32Array(topology.pools.length).fill(NONE);
-    this.runs = new Int32Array(topology.devices.length).fill(NONE);
-    this.endAt = new Float64Array(topology.devices.length);
-    this.lastUse = new Float64Array(topology.pools.length);
     this.asPlanned = state.readings?.runningAsPlanned === true;
     this.entersByGear = gearsOf(topology.routes) !== undefined;
   }
@@ -164,16 +156,8 @@ export class PerDevice extends ByPipeline implements TaskPlacement {
     for (let member = device; member !== NONE; member = this.members.nextOf(member)) each(member);
   }
 
-  freeAt(device: number): number {
-    return this.runs[device] === NONE ? 0 : (this.endAt[device] as number);
-  }
-
   isUp(queue: number): boolean {
     return this.poolsUp.isUp(this.placeOf(queue));
-  }
-
-  lastUseAt(pool: number): number {
-    return this.lastUse[pool] as number;
   }
 
   handed(at: number, batch: number): void {
@@ -184,28 +168,8 @@ export class PerDevice extends ByPipeline implements TaskPlacement {
     this.endAt[device] = at + this.durations.executionNs(pool, size);
   }
 
-  started(_at: number, batch: number): void {
-    must(this.runs[this.batches.device(batch)] === batch, 'a batch started that is not on its device');
-  }
-
-  executed(at: number, batch: number): void {
-    this.lastUse[this.batches.pool(batch)] = at;
-    this.fellFree(batch);
-  }
-
-  failed(_at: number, batch: number): void {
-    this.fellFree(batch);
-  }
-
-  private fellFree(batch: number): void {
-    const device = this.batches.device(batch);
-    must(this.runs[device] === batch, 'a batch ended that was not on its device');
-    this.runs[device] = NONE;
+  protected override fellIdle(device: number): void {
     this.eachQueueOf(device, (queue) => this.touched.add(queue));
-  }
-
-  isDeviceUp(device: number): boolean {
-    return this.poolsUp.isDeviceUp(device);
   }
 
   deviceUp(_at: number, device: number): void {
@@ -225,17 +189,6 @@ export class PerDevice extends ByPipeline implements TaskPlacement {
       queues.push(this.queueBefore(this.members.poolOf[member] as number)),
     );
     return queues;
-  }
-
-  running(device: number): number {
-    return this.runs[device] as number;
-  }
-
-  deviceDown(device: number): readonly number[] {
-    const batch = this.runs[device] as number;
-    this.retire(device);
-    this.runs[device] = NONE;
-    return batch === NONE ? [] : [batch];
   }
 
   retire(device: number): readonly number[] {
