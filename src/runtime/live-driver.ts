@@ -60,6 +60,8 @@ export interface Arrival {
   readonly at: number;
   readonly model: number;
   readonly deadlineNs: number;
+  /** How much it counts that the request is in time; 1 where absent. */
+  readonly weight?: number;
 }
 
 /** Ticket stands for a request that the driver has taken. */
@@ -161,8 +163,8 @@ export class LiveDriver {
    * @param rows the inputs of each row
    * @param done is not called where the request is cancelled
    */
-  submit({ at, model, deadlineNs }: Arrival, rows: readonly Tensors[], done: Done): Ticket {
-    const request = this.core.arrived(at, model, deadlineNs, rows.length);
+  submit({ at, model, deadlineNs, weight }: Arrival, rows: readonly Tensors[], done: Done): Ticket {
+    const request = this.core.arrived(at, model, deadlineNs, rows.length, weight);
     const { inputs: specs, inputKeys } = this.bundle.models[model]!;
     const inFlight = rows.map((inputs) => new RowInFlight(inputs, specs, inputKeys));
     const entry: OpenRequest = {

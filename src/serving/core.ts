@@ -14,9 +14,10 @@ export interface ServingCore {
   /**
    * arrived tells that a request of `rows` (at least 1) tasks has arrived. A core that is draining or full drops
    * it at once, by a decision.
+   * @param weight how much it counts that the request is in time, above 0 and finite; 1 where it is not said
    * @returns the number of the request, in use until its outcome is decided and its last batch has come back
    */
-  arrived(at: number, model: number, deadlineNs: number, rows: number): number;
+  arrived(at: number, model: number, deadlineNs: number, rows: number, weight?: number): number;
   /**
    * wouldDrop tells whether a request of one row that came now would be dropped because of the requests before it. It
    * changes nothing. It is true only where, in every pipeline that is up, tasks that can still be in time fill all

@@ -24,12 +24,14 @@ const HEARD = [
 type Heard = (typeof HEARD)[number];
 /** A method of a core takes numbers, and `executed` a list of verdicts besides: a log holds these one by one. */
 type Method = (...told: (number | ArrayLike<number>)[]) => unknown;
-/** The number of arguments of `executed` before the verdicts. */
+/** The number of arguments of `executed` before the verdicts, and of `arrived` before the weight. */
 const BEFORE_VERDICTS = 4;
+const BEFORE_WEIGHT = 4;
 
 /**
  * recorded wraps a core so that every event it hears and every decision it makes also goes to `sink`, in order.
- * `wouldDrop`, which changes nothing, is passed on but not recorded. The entry of an `execute` or a `transfer` lists
+ * `wouldDrop`, which changes nothing, is passed on but not recorded. The entry of an `arrived` holds the weight of the
+ * request only where that is not 1. The entry of an `execute` or a `transfer` lists
  * the tasks of its batch.
  * @param decisions the buffer the core was made with
  */
@@ -42,7 +44,9 @@ export function recorded(
   for (const word of HEARD) {
     const method = core[word] as Method;
     recording[word] = (...told) => {
-      sink([word, ...told.flatMap((part) => (typeof part === 'number' ? part : Array.from(part)))]);
+      const saysNothing = word === 'arrived' && (told[BEFORE_WEIGHT] ?? 1) === 1;
+      const kept = saysNothing ? told.slice(0, BEFORE_WEIGHT) : told;
+      sink([word, ...kept.flatMap((part) => (typeof part === 'number' ? part : Array.from(part)))]);
       const before = decisions.count;
       const answer = method.apply(core, told);
       for (let i = before; i < decisions.count; i++) sink(said(core, decisions, i));

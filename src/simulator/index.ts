@@ -11,5 +11,5 @@
 export { EventQueue } from './events.js';
 export { DeviceState, OutcomeCode, type SimulationObserver, type SimulationView } from './observer.js';
 export { type SimulatorOptions, simulate } from './simulate.js';
-export type { VerdictOf } from './verdicts.js';
+export type { VerdictOf, WeightOf } from './verdicts.js';
 export type { SimulationSummary } from './virtual-driver.js';

@@ -1,7 +1,7 @@
 import { Decisions, type LogEntry, recorded, type ServingCore, type Topology } from '../serving/index.js';
 import type { Arrivals } from '../workload/index.js';
 import type { SimulationObserver } from './observer.js';
-import type { RowsOf, VerdictOf } from './verdicts.js';
+import type { RowsOf, VerdictOf, WeightOf } from './verdicts.js';
 import { type SimulationSummary, VirtualDriver } from './virtual-driver.js';
 
 /** SimulatorOptions holds the parts of a simulation. */
@@ -21,6 +21,8 @@ export interface SimulatorOptions {
   verdict?: VerdictOf;
   /** `rows` is how many rows each request has; 1 where absent. */
   rows?: RowsOf;
+  /** `weight` is the weight of each request, above 0 and finite; 1 where absent. */
+  weight?: WeightOf;
   /** `activationDelayNs` is the time from a device's activation until it takes work; 0 where absent. */
   activationDelayNs?: number;
   /** `log` receives every event that the core hears and every decision that it makes. */
@@ -41,10 +43,10 @@ export interface SimulatorOptions {
  */
 export function simulate(options: SimulatorOptions): SimulationSummary {
   const { topology, makeCore, arrivals, observers = [], execution, log } = options;
-  const { verdict, rows, activationDelayNs = 0 } = options;
+  const { verdict, rows, weight, activationDelayNs = 0 } = options;
   const decisions = new Decisions();
   const bare = makeCore(decisions);
   const core = log === undefined ? bare : recorded(bare, decisions, log);
-  const world = { execution, verdict, rows, activationDelayNs };
+  const world = { execution, verdict, rows, weight, activationDelayNs };
   return new VirtualDriver({ topology, decisions, core, arrivals, observers, ...world }).run();
 }

@@ -11,6 +11,9 @@ export type VerdictOf = (order: number, row: number, pool: number) => number;
 /** RowsOf is how many rows a request has, by the number of requests before it and its model. */
 export type RowsOf = (order: number, model: number) => number;
 
+/** WeightOf is how much it counts that a request is in time, by the number of requests before it and its model. */
+export type WeightOf = (order: number, model: number) => number;
+
 /** ASKS tells whether an edge is taken by what the model of its stage says. */
 const ASKS: { readonly [K in EdgeCondition['kind']]: boolean } = {
   always: false,

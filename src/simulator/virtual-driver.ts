@@ -16,7 +16,7 @@ import { OutcomeCode as SharedOutcomeCode, type SimulationObserver } from './obs
 import { OpenRequests } from './open-requests.js';
 import { PlannedSteps } from './planned-steps.js';
 import { StandbyDevices } from './standby.js';
-import { type RowsOf, type VerdictOf, Verdicts } from './verdicts.js';
+import { type RowsOf, type VerdictOf, Verdicts, type WeightOf } from './verdicts.js';
 import { Watchers } from './watchers.js';
 
 const NONE = SHARED_NONE;
@@ -51,6 +51,7 @@ export interface Driven {
   execution: ((pool: number, size: number, plannedNs: number) => number) | undefined;
   verdict: VerdictOf | undefined;
   rows: RowsOf | undefined;
+  weight: WeightOf | undefined;
   activationDelayNs: number;
 }
 
@@ -113,6 +114,7 @@ export class VirtualDriver {
   private readonly execution: Driven['execution'];
   private readonly verdicts: Verdicts | undefined;
   private readonly rows: Driven['rows'];
+  private readonly weight: Driven['weight'];
   private readonly standby: StandbyDevices;
   private readonly events = new EventQueue();
   private readonly devices: VirtualDevices;
@@ -142,6 +144,7 @@ export class VirtualDriver {
     this.arrivals = driven.arrivals;
     this.execution = driven.execution;
     this.rows = driven.rows;
+    this.weight = driven.weight;
     this.verdicts = driven.verdict && new Verdicts(driven.topology.pools, driven.verdict);
     this.devices = new VirtualDevices(driven.topology.devices.length);
     this.links = new VirtualLinks(driven.topology.links);
@@ -221,7 +224,9 @@ export class VirtualDriver {
     while (this.nextArrivalAt === this.now) {
       const { model } = this.arrivals;
       const rows = this.rows === undefined ? 1 : this.rows(this.requests.count, model);
-      const request = this.core.arrived(this.now, model, this.now + (this.sloNs[model] as number), rows);
+      const weight = this.weight === undefined ? 1 : this.weight(this.requests.count, model);
+      const deadlineNs = this.now + (this.sloNs[model] as number);
+      const request = this.core.arrived(this.now, model, deadlineNs, rows, weight);
       this.requests.add(request, this.now, model);
       this.watchers.arrived(this.now, model, request);
       this.pullArrival();

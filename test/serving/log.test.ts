@@ -85,6 +85,25 @@ describe('recorded()', () => {
     expect(bare.heard.length).toBe(12);
   });
 
+  it('logs the weight of a request where it is not 1, and passes it on', () => {
+    const decisions = new Decisions();
+    const log: LogEntry[] = [];
+    const bare = new Answering(decisions, []);
+    const core = recorded(bare, decisions, (entry) => log.push(entry));
+    core.arrived(1, 2, 3, 4, 1);
+    core.arrived(1, 2, 3, 4, undefined);
+    core.arrived(1, 2, 3, 4, 0.5);
+    expect(log).toEqual([
+      ['arrived', 1, 2, 3, 4],
+      ['arrived', 1, 2, 3, 4],
+      ['arrived', 1, 2, 3, 4, 0.5],
+    ]);
+    expect(bare.heard.map((told) => told[5])).toEqual([1, undefined, 0.5]);
+    const again = new Answering(decisions, []);
+    replay(log, () => again);
+    expect(again.heard.map((told) => told[5])).toEqual([undefined, undefined, 0.5]);
+  });
+
   it('logs no mere question, and passes it on', () => {
     const decisions = new Decisions();
     const log: LogEntry[] = [];

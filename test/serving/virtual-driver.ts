@@ -17,6 +17,7 @@ export interface Arrival {
   at: number;
   model?: number;
   rows?: number;
+  weight?: number;
   deadline?: number;
   cancelAt?: number;
 }
@@ -315,7 +316,9 @@ export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; co
       const deadline = arrival.deadline ?? arrival.at + run.topology.models[model]!.sloNs;
       const rows = arrival.rows ?? 1;
       const shed = run.shed === true && core.wouldDrop(now, model, deadline, 0);
-      const request = shed ? core.turnedAway(now, model) : core.arrived(now, model, deadline, rows);
+      const request = shed
+        ? core.turnedAway(now, model)
+        : core.arrived(now, model, deadline, rows, arrival.weight);
       if (openOf.has(request)) throw new Error('a number in use was given again');
       arrivalOf.set(request, i);
       openOf.add(request);

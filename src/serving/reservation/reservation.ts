@@ -176,8 +176,9 @@ export class ReservationCore implements ServingCore {
     return this.life.rowOf(task);
   }
 
-  arrived(at: number, model: number, deadlineNs: number, rows: number): number {
+  arrived(at: number, model: number, deadlineNs: number, rows: number, weight = 1): number {
     const request = this.life.arrived(model, deadlineNs, rows);
+    if (weight !== 1) this.requests.setWeight(request, weight);
     if (this.requests.isSettled(request)) return request;
     for (let task = this.requests.firstTask(request); task !== NONE; task = this.requests.nextTask(task))
       this.requeue(at, task);

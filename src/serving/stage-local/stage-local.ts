@@ -150,11 +150,12 @@ export class StageLocalCore implements ServingCore {
     if (planner !== undefined && at >= planner.nextAt) planner.passed(at);
   }
 
-  arrived(at: number, model: number, deadlineNs: number, rows: number): number {
+  arrived(at: number, model: number, deadlineNs: number, rows: number, weight = 1): number {
     this.observe(at);
     this.tuning?.arrived(at, rows);
     this.geared(at, rows);
     const request = this.life.arrived(model, deadlineNs, rows);
+    if (weight !== 1) this.requests.setWeight(request, weight);
     const { requests } = this;
     if (requests.isSettled(request)) return request;
     if (this.columns.pipelines[model] === 0) {

@@ -51,6 +51,7 @@ export class Requests {
   private tasks = new Int32Array(0);
   /** The deadline of each request, and again of each task's request. */
   private deadline = new Float64Array(0);
+  private weight = new Float64Array(0);
   private taskDeadline = new Float64Array(0);
   /** `queued` is when each task entered its queue. */
   private queued = new Float64Array(0);
@@ -81,6 +82,11 @@ export class Requests {
   /** deadlineOfTask is the deadline of a task's request. */
   deadlineOfTask(task: number): number {
     return this.taskDeadline[task] as number;
+  }
+
+  /** weightOf is how much it counts that a request is in time. */
+  weightOf(request: number): number {
+    return this.weight[request] as number;
   }
 
   /** isSettled tells whether the outcome of a request is decided, or its client is gone. */
@@ -188,6 +194,7 @@ export class Requests {
     requests[row + FIRST] = NONE;
     requests[row + ROWS] = rows;
     this.deadline[request] = deadline;
+    this.weight[request] = 1;
     for (let i = 0; i < rows; i++) {
       const task = this.newTask(request);
       if (i === 0) requests[row + LAST] = task;
@@ -247,6 +254,15 @@ export class Requests {
 
   setMissed(request: number): void {
     this.setFlag(request, Flag.missed);
+  }
+
+  /** setWeight says how much it counts that a request is in time; each counts 1 until then. */
+  setWeight(request: number, weight: number): void {
+    must(
+      weight > 0 && weight < Number.POSITIVE_INFINITY,
+      'the weight of a request is not above 0 and finite',
+    );
+    this.weight[request] = weight;
   }
 
   /** setEntry gives the task its pipeline. */
@@ -361,6 +377,7 @@ export class Requests {
     const capacity = grownCapacity(this.deadline.length, length);
     this.requests = grownColumn(this.requests, capacity << ROW);
     this.deadline = grownColumn(this.deadline, capacity);
+    this.weight = grownColumn(this.weight, capacity);
   }
 
   private growTasks(length: number): void {

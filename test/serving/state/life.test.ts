@@ -92,6 +92,12 @@ describe.each(Object.entries(CORES))('a request under the %s core', (name, make)
     expect(core.pending).toBe(0);
   });
 
+  it('must have a weight above 0 that is finite', () => {
+    const { core } = told(single);
+    for (const weight of [0, -1, Number.NaN, Number.POSITIVE_INFINITY])
+      expect(() => core.arrived(0, 0, 1, 1, weight)).toThrow('weight of a request is not above 0 and finite');
+  });
+
   it('has one task per row, and is answered when all of them have ended', () => {
     const one = told(chainOf(100, stage([10], { virtualGpus: 3 })));
     const said = but(one.at(0, up(0, 1, 2), comes(99, { rows: 3 })));

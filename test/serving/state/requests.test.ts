@@ -50,6 +50,19 @@ function end(requests: Requests, request: number): void {
 }
 
 describe('Requests', () => {
+  it('keeps the weight of each request, in slots that are used again too', () => {
+    const requests = new Requests();
+    const light = requests.add(0, 500, 1);
+    const heavy = requests.add(0, 500, 1);
+    requests.setWeight(heavy, 2.5);
+    expect([requests.weightOf(light), requests.weightOf(heavy)]).toEqual([1, 2.5]);
+    end(requests, heavy);
+    requests.flush();
+    expect(requests.add(0, 500, 1)).toBe(heavy);
+    expect(requests.weightOf(heavy)).toBe(1);
+    expect(requests.weightOf(light)).toBe(1);
+  });
+
   it('add() makes a request with a task per row, listed from the last to the first', () => {
     const requests = new Requests();
     const one = requests.add(3, 500, 2);
