@@ -15,6 +15,8 @@ const NONE = SHARED_NONE;
 
 const NEVER = Number.POSITIVE_INFINITY;
 const NOW = Number.NEGATIVE_INFINITY;
+/** What is exactly as long as its share of an SLO is in time: a share is rounded by less than this. */
+const ROUNDING_NS = 1e-3;
 
 function plannerOf({ planner }: DroppingState): StatePlanner {
   if (planner === undefined) throw brokenPromise('a drop rule decides by what is observed, and nothing is');
@@ -75,7 +77,7 @@ class StageBudget extends ByDeadline {
   dropTime(_at: number, head: number, pool: number, start: number): number {
     if (start === NEVER) return NEVER;
     const queuedAt = this.requests.queuedAt(head);
-    const budgetNs = this.planner.shareOf(pool) * usableSloNs(head, pool, this);
+    const budgetNs = this.planner.shareOf(pool) * usableSloNs(head, pool, this) + ROUNDING_NS;
     const until = this.untilEnd ? start + this.planner.durationNs(pool) : start;
     return until - queuedAt > budgetNs ? NOW : NEVER;
   }
@@ -137,7 +139,7 @@ class Window extends ByDeadline {
 
   private latestEnd(task: number, pool: number): number {
     if (!this.withinStage) return this.queues.latestEnd(task);
-    const budgetNs = this.planner.shareOf(pool) * usableSloNs(task, pool, this);
+    const budgetNs = this.planner.shareOf(pool) * usableSloNs(task, pool, this) + ROUNDING_NS;
     return this.requests.queuedAt(task) + budgetNs;
   }
 }

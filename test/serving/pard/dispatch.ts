@@ -1,5 +1,5 @@
 import type { Stream } from '../../../src/random/index.js';
-import { type Device, type DispatchRule, durationNs, type Stage } from './chain.js';
+import { type Device, type DispatchRule, durationNs, type Stage } from './pipeline.js';
 
 /** Dispatching chooses among the devices of one stage for one task after the other. */
 export interface Dispatching {

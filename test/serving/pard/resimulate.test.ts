@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { streamOf } from '../../../src/random/index.js';
 import { seeds } from '../../cases.js';
-import type { Chain, DispatchRule, Fate, Settings } from './chain.js';
-import { randomChain } from './random-chains.js';
+import type { DispatchRule, Fate, Pipeline, Settings } from './pipeline.js';
+import { randomChain } from './random-pipelines.js';
 import { resimulated } from './resimulate.js';
 import { SCHEDULER_NAMES, type SchedulerName } from './rules.js';
 
@@ -84,7 +84,7 @@ describe('resimulated(), of cases computed by hand', () => {
 describe('resimulated(), of each rule by hand', () => {
   const one = (batch: number, latencyNs: number[]) => [{ devices: 1, batch, latencyNs }];
   const three = (d: number[]) => d.map((ns) => ({ devices: 1, batch: 1, latencyNs: [ns] }));
-  const isServed = (chain: Chain, scheduler: SchedulerName, more: Partial<Settings> = {}) =>
+  const isServed = (chain: Pipeline, scheduler: SchedulerName, more: Partial<Settings> = {}) =>
     resimulated(chain, settings(scheduler, more)).map(({ outcome }) => outcome !== 'dropped');
 
   it('adds to the end of the first stage what each estimate says of the later ones', () => {
@@ -195,9 +195,124 @@ describe('resimulated(), of each rule by hand', () => {
   });
 });
 
+describe('resimulated(), of DAGs by hand', () => {
+  const stagesOf = (...d: number[]) => d.map((ns) => ({ devices: 1, batch: 2, latencyNs: [ns, ns] }));
+  const always = (...to: number[]) => to.map((stage) => ({ to: stage, isConditional: false }));
+  const asked = (...to: number[]) => to.map((stage) => ({ to: stage, isConditional: true }));
+  /** Stage 0 leads to 1 and 2, which lead to 3. */
+  const diamond = (sloNs: number, more: Partial<Pipeline> = {}): Pipeline => ({
+    ...{ stages: stagesOf(10, 20, 30, 5), edges: [always(1, 2), always(3), always(3), []], sloNs },
+    ...{ arrivalsNs: [0], ...more },
+  });
+  const receivedOf = (fate: Fate | undefined) => fate?.visits.map(({ receivedNs }) => receivedNs);
+
+  it('begins a join when all branches are there that are gone along', () => {
+    const [both] = resimulated(diamond(100), settings('naive'));
+    expect([receivedOf(both), both?.endNs]).toEqual([[0, 10, 10, 40], 45]);
+    const verdict = (bits: number) => () => bits;
+    const edges = [asked(1, 2), always(3), always(3), []];
+    const ends = [0, 1, 2, 3].map((bits) => {
+      const [fate] = resimulated(diamond(100, { edges, verdict: verdict(bits) }), settings('naive'));
+      return [receivedOf(fate)!.length, fate!.endNs];
+    });
+    expect(ends).toEqual([
+      ...[
+        [1, 10],
+        [3, 35],
+        [3, 45],
+      ],
+      [4, 45],
+    ]);
+  });
+
+  it('leaves out a join that no branch leads to, and lets what follows it know', () => {
+    const edges = [always(1, 2), asked(3), asked(3), always(4), []];
+    const pipeline = { ...diamond(100, { edges }), stages: stagesOf(10, 20, 30, 5, 7) };
+    const ends = [0, 1].map((bits) => {
+      const [fate] = resimulated({ ...pipeline, verdict: () => bits }, settings('naive'));
+      return [receivedOf(fate)!.length, fate!.endNs];
+    });
+    expect(ends).toEqual([
+      [3, 40],
+      [5, 52],
+    ]);
+  });
+
+  it('ends a request on all branches that is dropped on one, and fills the room that it leaves', () => {
+    const stages = stagesOf(10, 60, 100, 5).map((stage, k) => ({ ...stage, batch: [4, 1, 1, 2][k]! }));
+    stages[0]!.latencyNs = [10, 10, 10, 10];
+    const edges = [[...always(1), ...asked(2)], always(3), always(3), []];
+    const verdict = (request: number) => (request === 3 ? 0 : 1);
+    const pipeline = diamond(215, { stages, edges, verdict, arrivalsNs: [0, 0, 0, 0] });
+    const fates = resimulated(pipeline, settings('pard-back'));
+    // At stage 2 the first runs from 10 to 110 and the second until 210, after which the third would end too late. It is
+    // collected at stage 1 when that is decided, and the fourth, which does not go to stage 2, takes its room.
+    expect(outcomes(fates)).toEqual(['inTime 115', 'inTime 215', 'dropped 110', 'inTime 195']);
+    expect(fates.map(({ visits }) => visits.slice(1).map(({ startNs }) => startNs))).toEqual([
+      [10, 10, 110],
+      [70, 110, 210],
+      [undefined, undefined],
+      [130, 190],
+    ]);
+    expect(fates.map(({ visits: [, visit] }) => visit!.batchedNs)).toEqual([10, 10, 70, 110]);
+    expect(fates[2]!.droppedAt).toBe(2);
+  });
+
+  it('throws away what a batch gives that runs when a request is dropped on another branch', () => {
+    const stages = stagesOf(10, 40, 100, 5).map((stage, k) => ({ ...stage, batch: [3, 1, 1, 2][k]! }));
+    stages[0]!.latencyNs = [10, 10, 10];
+    const fates = resimulated(diamond(215, { stages, arrivalsNs: [0, 0, 0] }), settings('pard-back'));
+    expect(outcomes(fates)).toEqual(['inTime 115', 'inTime 215', 'dropped 110']);
+    expect(fates[2]!.visits.map(({ startNs }) => startNs)).toEqual([0, 90, undefined]);
+  });
+
+  it('estimates by the path on which the later stages take longest', () => {
+    const outcomeOf = (scheduler: SchedulerName, sloNs: number) =>
+      resimulated(diamond(sloNs), settings(scheduler))[0]!.outcome;
+    expect([outcomeOf('pard-sf', 44), outcomeOf('pard-sf', 45)]).toEqual(['dropped', 'inTime']);
+    expect([outcomeOf('pard-upper', 79), outcomeOf('pard-upper', 80)]).toEqual(['dropped', 'inTime']);
+  });
+
+  it('divides an SLO along the longest path through a stage', () => {
+    // Of 350, stage 1 has 350 · 20/35 = 200, though the longest path through the pipeline takes 45.
+    const late = (atNs: number) => {
+      const stages = stagesOf(10, 20, 30, 5).map((stage, k) => ({ ...stage, devices: k === 1 ? 1 : 50 }));
+      const count = Math.ceil(atNs / 20) + 1;
+      stages[1]!.batch = 1;
+      const fates = resimulated(
+        diamond(350, { stages, arrivalsNs: new Array(count).fill(0) }),
+        settings('clipper++', { dispatch: 'least-work' }),
+      );
+      return fates.at(-1)!.outcome;
+    };
+    expect([late(200), late(220)]).toEqual(['inTime', 'dropped']);
+  });
+
+  it('serves the rows of a request as tasks, and ends it with the last of them', () => {
+    const stages = [{ devices: 1, batch: 2, latencyNs: [10, 10] }];
+    const pipeline = { stages, sloNs: 25, arrivalsNs: [0, 0], rows: [3, 2] };
+    const fates = resimulated(pipeline, settings('naive'));
+    expect(outcomes(fates)).toEqual(['inTime 20', 'late 30']);
+    // The first of its rows that cannot end by 25 ends it.
+    expect(outcomes(resimulated(pipeline, settings('pard')))).toEqual(['inTime 20', 'dropped 10']);
+  });
+
+  it('counts q of the moment where the state is shared at once', () => {
+    // As where it is shared each 2000, above; nothing is known of the later stage before the first period has passed.
+    const stages = [10, 100].map((ns) => ({ devices: 1, batch: 1, latencyNs: [ns] }));
+    const arrivalsNs = [...new Array(5).fill(0), ...new Array(40).fill(2000)];
+    const droppedAtFirst = (periodNs: number) =>
+      resimulated({ stages, sloNs: 510, arrivalsNs }, settings('pard-lower', { periodNs, windowNs: 100_000 }))
+        .slice(5)
+        .filter(({ droppedAt }) => droppedAt === 0).length;
+    expect(droppedAtFirst(1e9)).toBe(0);
+    expect(droppedAtFirst(0)).toBeGreaterThan(5);
+  });
+});
+
 describe('resimulated(), of random chains', () => {
   const dispatches: DispatchRule[] = ['turns', 'least-work', 'two-choices'];
-  const each = (check: (chain: Chain, fates: Fate[], scheduler: SchedulerName) => void) => {
+  const each = (check: (chain: Pipeline, fates: Fate[], scheduler: SchedulerName) => void) => {
     for (const seed of seeds(6, 100)) {
       const stream = streamOf(seed, 'pard/random');
       const chain = randomChain(stream, 120);
@@ -262,7 +377,7 @@ interface Batch {
 }
 
 /** batchesOf puts the batches together again, by device and start, in the order of their starts. */
-function batchesOf(stages: Chain['stages'], fates: readonly Fate[]): Batch[] {
+function batchesOf(stages: Pipeline['stages'], fates: readonly Fate[]): Batch[] {
   const batches = new Map<string, Batch>();
   fates.forEach(({ visits }, request) => {
     visits.forEach(({ device, startNs }, stage) => {

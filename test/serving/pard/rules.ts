@@ -1,4 +1,4 @@
-import { durationNs, type Stage, sum, type Task } from './chain.js';
+import { durationNs, edgesInto, type Pipeline, pathsAfter, type Stage, sum, type Task } from './pipeline.js';
 import type { Shared } from './shared-state.js';
 
 /** Question asks whether a task at stage `k` that would start at t_e is to be dropped. */
@@ -8,9 +8,27 @@ export interface Question {
   startNs: number;
   stages: readonly Stage[];
   sloNs: number;
+  paths: Paths;
   shared: Shared;
+  /** q of a stage that Eq. 3 counts: as it was shared, or of the moment. */
+  queueingNs: (stage: number) => number;
   /** The count of α that belongs to the stage. */
   overload: { count: number };
+}
+
+/** Paths holds, for each stage, the ways after it, and the whole ways through it, from an entry to an end. */
+export interface Paths {
+  after: readonly (readonly (readonly number[])[])[];
+  through: readonly (readonly (readonly number[])[])[];
+}
+
+/** pathsOf finds the paths of a pipeline. */
+export function pathsOf(pipeline: Pipeline): Paths {
+  const after = pathsAfter(pipeline);
+  const whole = edgesInto(pipeline).flatMap((into, k) =>
+    into > 0 ? [] : after[k]!.map((path) => [k, ...path]),
+  );
+  return { after, through: after.map((_, k) => whole.filter((path) => path.includes(k))) };
 }
 
 /** Order says which task of a queue is decided first. */
@@ -26,32 +44,42 @@ export interface Rule {
 
 const OVERLOADED_NS = 25e6;
 const ALPHA = 0.4;
+const ROUNDING_NS = 1e-3;
 
-const later = (k: number, figures: readonly number[]) => sum(figures.slice(k + 1));
-const durations = (stages: readonly Stage[]) => stages.map(durationNs);
-
-/** estimate is Eq. 3 with some estimate of what the later stages take. */
-function estimate(order: Order, subsequentNs: (question: Question) => number): Rule {
+/** estimate is Eq. 3 with some estimate of what the stages on a path take, on that for which this is the most. */
+function estimate(
+  order: Order,
+  onPathNs: (question: Question, path: readonly number[], i: number) => number,
+): Rule {
   const drops = (question: Question) => {
-    const { task, startNs, stages, k, sloNs } = question;
-    return startNs - task.sentNs + durationNs(stages[k]!) + subsequentNs(question) > sloNs;
+    const { task, startNs, stages, k, sloNs, paths } = question;
+    const subsequentNs = Math.max(...paths.after[k]!.map((path, i) => onPathNs(question, path, i)));
+    return startNs - task.sentNs + durationNs(stages[k]!) + subsequentNs > sloNs;
   };
   return { drops, scans: false, givesUp: true, order };
 }
 
-const queueingAndDurations = ({ k, stages, shared }: Question) =>
-  later(k, shared.queueingNs) + later(k, durations(stages));
-const whole = (question: Question) => queueingAndDurations(question) + question.shared.waitNs[question.k]!;
+const durations = ({ stages }: Question, path: readonly number[]) =>
+  sum(path.map((stage) => durationNs(stages[stage]!)));
+const queueingAndDurations = (question: Question, path: readonly number[]) =>
+  sum(path.map(question.queueingNs)) + durations(question, path);
+const whole = (question: Question, path: readonly number[], i: number) =>
+  queueingAndDurations(question, path) + question.shared.waitNs[question.k]![i]!;
 
-/** share divides the SLO by what each stage weighs. */
-const share = ({ k, sloNs }: Question, weights: readonly number[]) => (sloNs * weights[k]!) / sum(weights);
+/** share divides the SLO by what each stage weighs, along the path through the stage that weighs most. */
+const share = ({ k, sloNs, paths }: Question, weights: readonly number[]) =>
+  (sloNs * weights[k]!) /
+    Math.max(...paths.through[k]!.map((path) => sum(path.map((stage) => weights[stage]!)))) +
+  ROUNDING_NS;
+const planned = ({ stages }: Question) => stages.map(durationNs);
 
 /** inStageNs is how long the task will have been in the stage at its end there. */
 const inStageNs = ({ task, startNs, stages, k }: Question) =>
   startNs + durationNs(stages[k]!) - task.receivedNs;
 
-function isShed({ k, shared, overload }: Question): boolean {
-  if (!shared.decidedQueueingNs.slice(k).some((queueingNs) => queueingNs > OVERLOADED_NS)) return false;
+function isShed({ k, shared, overload, paths }: Question): boolean {
+  const stages = [k, ...paths.after[k]!.flat()];
+  if (!stages.some((stage) => shared.decidedQueueingNs[stage]! > OVERLOADED_NS)) return false;
   overload.count += ALPHA;
   if (overload.count < 1) return false;
   overload.count -= 1;
@@ -64,12 +92,12 @@ const unlikeEstimates = { scans: false, givesUp: false };
 export const RULES = {
   pard: estimate('adaptive', whole),
   'pard-back': estimate('adaptive', () => 0),
-  'pard-sf': estimate('adaptive', ({ k, stages }) => later(k, durations(stages))),
+  'pard-sf': estimate('adaptive', durations),
   'pard-oc': { ...unlikeEstimates, order: 'adaptive', drops: isShed },
   'pard-split': {
     ...unlikeEstimates,
     order: 'adaptive',
-    drops: (question) => inStageNs(question) > share(question, durations(question.stages)),
+    drops: (question) => inStageNs(question) > share(question, planned(question)),
   },
   'pard-wcl': {
     ...unlikeEstimates,
@@ -77,8 +105,8 @@ export const RULES = {
     drops: (question) => inStageNs(question) > share(question, question.shared.worstNs),
   },
   'pard-lower': estimate('adaptive', queueingAndDurations),
-  'pard-upper': estimate('adaptive', (question) => {
-    return queueingAndDurations(question) + later(question.k, durations(question.stages));
+  'pard-upper': estimate('adaptive', (question, path) => {
+    return queueingAndDurations(question, path) + durations(question, path);
   }),
   'pard-fcfs': estimate('arrival', whole),
   'pard-hbf': estimate('most', whole),
@@ -88,8 +116,7 @@ export const RULES = {
   'clipper++': {
     ...unlikeEstimates,
     order: 'arrival',
-    drops: (question) =>
-      question.startNs - question.task.receivedNs > share(question, durations(question.stages)),
+    drops: (question) => question.startNs - question.task.receivedNs > share(question, planned(question)),
   },
   naive: { ...unlikeEstimates, order: 'arrival', drops: () => false },
 } satisfies Record<string, Rule>;

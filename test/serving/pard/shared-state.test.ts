@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { streamOf } from '../../../src/random/index.js';
-import { isMostFirst, quantile, queueingAt, sharedAt, waitsAfter } from './shared-state.js';
+import type { Stage } from './pipeline.js';
+import { isMostFirst, mostFirstAt, quantile, queueingAt, sharedAt, waitsAfter } from './shared-state.js';
+
+const pipelineOf = (...stages: Stage[]) => ({ stages, sloNs: 0, arrivalsNs: [] });
 
 const decided = (batchedNs: number, queueingNs: number) => ({
   ...{ isKept: true, batchedNs, queueingNs, waitNs: 0, latencyNs: 0 },
@@ -19,14 +22,14 @@ describe('waitsAfter()', () => {
     const densities = [1, exact[1]!, exact[2]! ** 2 / 2, (exact[3]! ** 3 - 4 * (exact[3]! - 1) ** 3) / 6];
     expect((exact[3]! ** 4 - 4 * (exact[3]! - 1) ** 4) / 24).toBeCloseTo(0.1, 4);
     for (const seed of [1, 2, 3, 4, 5]) {
-      const five = [stage, stage, stage, stage, stage];
+      const five = pipelineOf(stage, stage, stage, stage, stage);
       const waits = streamOf(seed, 'waits');
-      const w = waitsAfter({ stages: five, waits, lambda: 0.1, draws }, [[], [], [], [], []]);
-      expect(w[4]).toBe(0);
+      const w = waitsAfter({ pipeline: five, waits, lambda: 0.1, draws }, [[], [], [], [], []]);
+      expect(w[4]).toEqual([0]);
       for (let stages = 1; stages <= 4; stages++) {
         // Four standard errors of a quantile of 10,000 draws; the paper's figures are rounded by up to 0.005 a stage.
         const tolerance = (4 * Math.sqrt((0.1 * 0.9) / draws)) / densities[stages - 1]!;
-        const measured = w[4 - stages]! / d;
+        const measured = w[4 - stages]![0]! / d;
         expect(Math.abs(measured - exact[stages - 1]!)).toBeLessThan(tolerance);
         expect(Math.abs(measured - printed[stages - 1]!)).toBeLessThan(tolerance + 0.005 * stages);
       }
@@ -37,12 +40,12 @@ describe('waitsAfter()', () => {
     // The stream is one of known draws: the stages in order but the first, M each.
     const indices = [2, 1, 0];
     const waits = { ...streamOf(1, 'waits'), integer: () => indices.shift()! };
-    const [first, second] = waitsAfter({ stages: [stage, stage], waits, lambda: 0.5, draws: 3 }, [
+    const [first, second] = waitsAfter({ pipeline: pipelineOf(stage, stage), waits, lambda: 0.5, draws: 3 }, [
       [9, 9, 9, 9],
       [2, 5, 6, 8],
     ]);
     // The draws of the second stage are 8, 6 and 5, and ⌈0.5 · 3⌉ is 2.
-    expect([first, second]).toEqual([6, 0]);
+    expect([first, second]).toEqual([[6], [0]]);
   });
 
   it('takes the smallest sum for λ = 0, and the largest for λ = 1', () => {
@@ -75,13 +78,14 @@ describe('sharedAt()', () => {
       { receivedNs: [0, 99, 100, 199, 200], decided: all },
       { receivedNs: [], decided: [] },
     ];
-    const sharing = { stages, order: 'adaptive' as const, waits: streamOf(1, 'waits'), periodNs: 100 };
-    const shared = sharedAt(200, { ...sharing, windowNs: 5000, lambda: 0, draws: 1 }, histories, undefined);
+    const pipeline = pipelineOf(...stages);
+    const sharing = { pipeline, order: 'adaptive' as const, waits: streamOf(1, 'waits'), periodNs: 100 };
+    const shared = sharedAt(200, { ...sharing, windowNs: 5000, lambda: 0, draws: 1 }, histories);
     expect(shared.queueingNs).toEqual([100, 0]);
     expect(shared.decidedQueueingNs).toEqual([150, 0]);
     expect(shared.worstNs).toEqual([90, 8]);
     // In the last period 2 came to the first stage, which can do 14, and none to the second.
-    expect(shared.mostFirst).toEqual([false, false]);
+    expect(mostFirstAt(200, { ...sharing, intervalNs: 100 }, histories, [])).toEqual([false, false]);
   });
 });
 

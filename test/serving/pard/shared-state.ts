@@ -1,23 +1,21 @@
 import type { Stream } from '../../../src/random/index.js';
-import { durationNs, type Stage } from './chain.js';
+import { durationNs, edgesInto, type Pipeline, pathsAfter, type Stage } from './pipeline.js';
 import type { Order } from './rules.js';
 
 const BUCKETS = 50;
 /** How many periods the smoothed workload covers. */
 const SMOOTHED = 5;
 
-/** Shared is what every stage knows of all stages until the next multiple of the period; lists have one figure a stage. */
+/** Shared is what every stage knows of all stages until it is shared again; lists have one figure a stage. */
 export interface Shared {
   /** q over the requests that were put into batches. */
   queueingNs: number[];
   /** q over all requests that were decided. */
   decidedQueueingNs: number[];
-  /** F⁻¹(λ) over the stages after each. */
-  waitNs: number[];
+  /** F⁻¹(λ) over the stages after each, on each path from it. */
+  waitNs: number[][];
   /** The longest time in the stage of the requests that were decided in the window, d where there was none. */
   worstNs: number[];
-  /** Whether the request with the most budget is decided first. */
-  mostFirst: boolean[];
 }
 
 /** History is all that happened at one stage, in the order in which it happened. */
@@ -38,7 +36,7 @@ export interface Decided {
 
 /** Sharing says how states are made. */
 export interface Sharing {
-  stages: readonly Stage[];
+  pipeline: Pipeline;
   order: Order;
   waits: Stream;
   periodNs: number;
@@ -47,20 +45,9 @@ export interface Sharing {
   draws: number;
 }
 
-/** sharedAt makes the state of a multiple of the period from all that happened before it. */
-export function sharedAt(
-  atNs: number,
-  sharing: Sharing,
-  histories: readonly History[],
-  before: Shared | undefined,
-): Shared {
-  const { stages, windowNs, periodNs, order } = sharing;
-  const periods = Math.round(atNs / periodNs);
-  const workloadsOf = ({ receivedNs }: History) =>
-    Array.from(
-      { length: periods },
-      (_, i) => receivedNs.filter((at) => at >= i * periodNs && at < (i + 1) * periodNs).length,
-    );
+/** sharedAt makes the state of an instant from all that happened before it. */
+export function sharedAt(atNs: number, sharing: Sharing, histories: readonly History[]): Shared {
+  const { pipeline, windowNs } = sharing;
   const kept = histories.map(({ decided }) => decided.filter(({ isKept }) => isKept));
   return {
     queueingNs: kept.map((decided) => queueingAt(atNs, windowNs, decided)),
@@ -71,12 +58,28 @@ export function sharedAt(
     ),
     worstNs: histories.map(({ decided }, k) => {
       const recent = decided.filter((one) => weightAt(atNs, windowNs, one) > 0);
-      return recent.length === 0 ? durationNs(stages[k]!) : Math.max(...recent.map((one) => one.latencyNs));
+      const stage = pipeline.stages[k]!;
+      return recent.length === 0 ? durationNs(stage) : Math.max(...recent.map((one) => one.latencyNs));
     }),
-    mostFirst: stages.map((stage, k) =>
-      isMostFirst(order, before?.mostFirst[k] ?? false, workloadsOf(histories[k]!), stage, periodNs),
-    ),
   };
+}
+
+/** mostFirstAt tells, at a multiple of the interval of T_in, at which stages the request with the most budget is decided first. */
+export function mostFirstAt(
+  atNs: number,
+  { pipeline, order, intervalNs }: Pick<Sharing, 'pipeline' | 'order'> & { intervalNs: number },
+  histories: readonly History[],
+  before: readonly boolean[],
+): boolean[] {
+  const intervals = Math.round(atNs / intervalNs);
+  const workloadsOf = ({ receivedNs }: History) =>
+    Array.from(
+      { length: intervals },
+      (_, i) => receivedNs.filter((at) => at >= i * intervalNs && at < (i + 1) * intervalNs).length,
+    );
+  return pipeline.stages.map((stage, k) =>
+    isMostFirst(order, before[k] ?? false, workloadsOf(histories[k]!), stage, intervalNs),
+  );
 }
 
 /** weightAt is the weight of a decision in the window that ends with the present bucket, in fiftieths. */
@@ -97,24 +100,25 @@ export function queueingAt(atNs: number, windowNs: number, decided: readonly Dec
   return weights === 0 ? 0 : weightedNs / weights;
 }
 
-/** waitsAfter gives F⁻¹(λ) of the stages after each, by draws from what each stage's last M requests waited. */
+/** waitsAfter gives F⁻¹(λ) of each path after each stage, by draws from what each stage's last M requests waited. */
 export function waitsAfter(
-  { stages, waits, lambda, draws }: Pick<Sharing, 'stages' | 'waits' | 'lambda' | 'draws'>,
+  { pipeline, waits, lambda, draws }: Pick<Sharing, 'pipeline' | 'waits' | 'lambda' | 'draws'>,
   waitsNs: readonly (readonly number[])[],
-): number[] {
-  const drawn = stages.map((stage, k) => {
-    if (k === 0) return [];
+): number[][] {
+  const into = edgesInto(pipeline);
+  const drawn = pipeline.stages.map((stage, k) => {
+    if (into[k] === 0) return [];
     const last = waitsNs[k]!.slice(-draws);
     return Array.from({ length: draws }, () =>
       last.length > 0 ? last[waits.integer(last.length)]! : waits.uniform() * durationNs(stage),
     );
   });
-  return stages.map((_, k) => {
+  const sumsOn = (path: readonly number[]) => {
     const sums = new Array<number>(draws).fill(0);
-    for (let later = stages.length - 1; later > k; later--)
-      for (let m = 0; m < draws; m++) sums[m]! += drawn[later]![m]!;
-    return quantile(lambda, sums);
-  });
+    for (const later of path) for (let m = 0; m < draws; m++) sums[m]! += drawn[later]![m]!;
+    return sums;
+  };
+  return pathsAfter(pipeline).map((paths) => paths.map((path) => quantile(lambda, sumsOn(path))));
 }
 
 /** quantile is the ⌈λM⌉-th smallest of M numbers, the smallest for λ = 0. */
