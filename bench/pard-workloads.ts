@@ -8,6 +8,7 @@
  * - traces: the CV of the rate over time, and the highest rate in multiples of the mean; of rates that are made, by seed,
  *   and of the published traces of `../shared/traces`.
  */
+import { replicaCount } from '../src/pipeline/index.js';
 import { benchArguments, benchNumber } from './arguments.js';
 import { madeRates, TRACE_VARIATIONS, type TraceName } from './pard/made-traces.js';
 import { hasPublished, PUBLISHED_FILES, publishedRates } from './pard/published-traces.js';
@@ -65,7 +66,7 @@ async function showApplications(): Promise<void> {
   for (const latencyFactor of FACTORS)
     for (const application of APPLICATIONS) {
       const { stages, load } = await sizedSpec(application, { latencyFactor });
-      const gpus = stages.reduce((sum, { replicas = 0 }) => sum + replicas, 0);
+      const gpus = stages.reduce((sum, stage) => sum + (replicaCount(stage) ?? 0), 0);
       const rps = load !== undefined && 'rps' in load ? load.rps : 0;
       const told = stages.map(
         ({ name, batch, replicas, standby }) => `${name} ${batch}, ${replicas} + ${standby}`,

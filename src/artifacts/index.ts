@@ -114,6 +114,7 @@ export type {
   ClusterShare,
   EnvelopeWindow,
   LongestPath,
+  OtherReplicas,
   PipelinePlan,
   PlannedEdge,
   PlannedObjective,

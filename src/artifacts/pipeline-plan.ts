@@ -154,6 +154,20 @@ export interface PlannedStage {
   throughputRps: number;
   /** The share of its replicas' time that it needs at the plan's mean rate. */
   maxProvisioningRatio?: number;
+  /** Its replicas of further classes; the fields above are those of the first. */
+  others?: OtherReplicas[];
+}
+
+/** OtherReplicas are replicas of a stage of another class than its first. */
+export interface OtherReplicas {
+  device: string;
+  /** v: they are 1/v of a GPU each. */
+  virtual: number;
+  replicas: number;
+  /** The execution latency at batch 1 … the stage's batch; null where the profile has no such batch. */
+  latencyUsByBatch: (number | null)[];
+  /** The throughput of one of them with full batches, in tasks per second. */
+  throughputRps: number;
 }
 
 /** StageInput is an input of a stage's model. */

@@ -74,7 +74,8 @@ export interface PipelineStage {
   virtual?: number;
   batch?: number;
   latencyQuantile?: LatencyQuantile;
-  replicas?: number;
+  /** How many there are. In place of `device`, the number of each of several classes. */
+  replicas?: number | Record<string, number>;
   /** Further replicas that are down, and cost nothing, until they are activated. Default 0. */
   standby?: number;
   /**

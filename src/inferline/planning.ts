@@ -5,6 +5,7 @@ import {
   linkUs,
   type OpenProblem,
   objectivesOf,
+  replicaCount,
   scaleFactors,
   serverCounts,
 } from '../pipeline/index.js';
@@ -23,7 +24,7 @@ export function planningProblemOf({ spec, cluster, graph, stages, rps }: OpenPro
   return {
     graph,
     stages: stages.map(({ candidates }, i) => {
-      const replicas = spec.stages[i]?.replicas;
+      const replicas = replicaCount(spec.stages[i] ?? {});
       return {
         candidates: candidates.map(({ device, batches, latencyUsByBatch, hourlyCost }) => ({
           device,

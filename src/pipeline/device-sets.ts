@@ -27,14 +27,46 @@ export function deviceSets(spec: PipelineSpec): DeviceSets {
     sets.push({ device, virtual, stages: members, replicas, standby, shared: true, path: `${path}/device` });
   });
   spec.stages.forEach((stage, i) => {
-    const { device, replicas, virtual = 1, standby = 0 } = stage;
+    const { virtual = 1, standby = 0 } = stage;
     faults.push(...stageFaults(stage, i, sharing.has(i)));
-    if (sharing.has(i) || device === undefined) return;
-    ofStage[i] = sets.length;
-    const path = `/stages/${i}/device`;
-    sets.push({ device, virtual, stages: [i], replicas: replicas ?? 1, standby, shared: false, path });
+    const counts = sharing.has(i) ? [] : countsOf(stage, i);
+    if (counts.length > 0) ofStage[i] = sets.length;
+    sets.push(...counts.map((one) => ({ ...one, virtual, stages: [i], standby, shared: false })));
   });
   return { sets, ofStage, faults };
+}
+
+/** setsOf lists the sets of devices that serve a stage: one for each class of its replicas. */
+export function setsOf<Set extends Pick<DeviceSet, 'stages'>>(sets: readonly Set[], stage: number): Set[] {
+  return sets.filter(({ stages }) => stages.includes(stage));
+}
+
+/** isUnequal tells whether a stage has replicas of several classes. */
+export function isUnequal({ replicas }: Pick<PipelineStage, 'replicas'>): boolean {
+  return typeof replicas === 'object' && Object.values(replicas).filter((count) => count > 0).length > 1;
+}
+
+/** replicaCount is how many replicas a spec gives a stage, of all classes together; undefined where it gives none. */
+export function replicaCount({ replicas }: Pick<PipelineStage, 'replicas'>): number | undefined {
+  return typeof replicas === 'object'
+    ? Object.values(replicas).reduce((sum, count) => sum + count, 0)
+    : replicas;
+}
+
+/** CountOf is how many replicas of a class a stage has. */
+interface CountOf {
+  readonly device: string;
+  readonly replicas: number;
+  readonly path: string;
+}
+
+/** countsOf lists the classes of a stage's replicas, in the order in which the spec names them, with how many there are of each. */
+function countsOf({ device, replicas }: Pick<PipelineStage, 'device' | 'replicas'>, i: number): CountOf[] {
+  if (typeof replicas === 'object')
+    return Object.entries(replicas).flatMap(([name, count]) =>
+      count === 0 ? [] : [{ device: name, replicas: count, path: `/stages/${i}/replicas/${name}` }],
+    );
+  return device === undefined ? [] : [{ device, replicas: replicas ?? 1, path: `/stages/${i}/device` }];
 }
 
 function membersOf(
@@ -62,11 +94,13 @@ function membersOf(
 const OF_DEVICES = ['device', 'devices', 'virtual', 'replicas', 'standby'] as const;
 
 function stageFaults(stage: PipelineStage, i: number, isShared: boolean): Fault[] {
+  const byClass = typeof stage.replicas === 'object' && !isShared;
   const needed = (['device', 'batch', 'replicas'] as const).filter(
-    (key) => stage[key] === undefined && (key === 'batch' || !isShared),
+    (key) => stage[key] === undefined && (key === 'batch' || !isShared) && !(key === 'device' && byClass),
   );
   const { device, devices = [] } = stage;
   return [
+    ...(byClass ? classCountFaults(stage, i) : []),
     ...needed.map((key) => fault(`lacks "${key}", which planner.method given needs`, `/stages/${i}`)),
     ...(isShared ? OF_DEVICES.filter((key) => stage[key] !== undefined) : []).map((key) =>
       fault('is given by the shared devices of the stage; leave it out', `/stages/${i}/${key}`),
@@ -74,5 +108,33 @@ function stageFaults(stage: PipelineStage, i: number, isShared: boolean): Fault[
     ...(device !== undefined && devices.length > 0 && !devices.includes(device)
       ? [fault(`is ${device}, which its devices leave out: ${listed(devices)}`, `/stages/${i}/device`)]
       : []),
+  ];
+}
+
+/** classCountFaults tells what is wrong where a stage gives the number of its replicas for each class. */
+function classCountFaults(
+  { replicas = {}, device, devices, standby = 0 }: PipelineStage,
+  i: number,
+): Fault[] {
+  const at = `/stages/${i}`;
+  const classes = countsOf({ replicas }, i).length;
+  return [
+    ...(classes === 0
+      ? [fault('has no replica of any class; give at least one class a number above 0', `${at}/replicas`)]
+      : []),
+    ...(device === undefined
+      ? []
+      : [fault('stands beside replicas that name their classes; leave it out', `${at}/device`)]),
+    ...(devices === undefined
+      ? []
+      : [fault('stands beside replicas that name their classes; leave it out', `${at}/devices`)]),
+    ...(standby === 0 || !isUnequal({ replicas })
+      ? []
+      : [
+          fault(
+            `is ${standby}; the replicas are of several classes, and standby devices are of one: leave it out, or name one class`,
+            `${at}/standby`,
+          ),
+        ]),
   ];
 }

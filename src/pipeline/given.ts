@@ -1,6 +1,7 @@
 import {
   isEmulated,
   type LongestPath,
+  type OtherReplicas,
   type PlannedEdge,
   type PlannedShared,
   type PlannedStage,
@@ -10,6 +11,7 @@ import {
 } from '../artifacts/index.js';
 import type { PipelinePlanBody } from '../plans/index.js';
 import { edgeOf } from '../plans/index.js';
+import { setsOf } from './device-sets.js';
 import { type LinkUse, linkUses, uplinksRps } from './link-uses.js';
 import { longestPath } from './longest-path.js';
 import {
@@ -19,6 +21,7 @@ import {
   type GivenProblem,
   type GivenReason,
   type GivenStage,
+  type OtherDevices,
 } from './problem.js';
 import { latencyQuantileOf } from './quantiles.js';
 import { classUses, hourlyCost, mostHourlyCost, placeStages } from './stage-placement.js';
@@ -70,21 +73,31 @@ function figuresOf(problem: GivenProblem): Figures {
   const { graph, stages, devices, cluster } = problem;
   const { factors, exact } = scaleFactors(graph);
   const bytes = edgeBytes(graph, stages);
-  const classOf = (i: number): string => setOf(problem, i).device;
+  const classesOf = (i: number): string[] => setsOf(devices, i).map(({ device }) => device);
   const longest = longestPath(graph, {
-    stageUs: (i) => fullUs(stages[i] as GivenStage),
+    stageUs: (i) => slowestUs(stages[i] as GivenStage),
     edgeUs: (i, k) => {
       const to = graph.edges[i]?.[k]?.to as number;
       const sent = (bytes[i]?.[k] as number) * (stages[i] as GivenStage).batch;
-      return linkUs(cluster, [classOf(i), classOf(to)], sent);
+      const times = classesOf(i).flatMap((from) =>
+        classesOf(to).map((there) => linkUs(cluster, [from, there], sent)),
+      );
+      return Math.max(...times);
     },
   });
-  const throughputRps = devices.map(
-    (set) =>
+  const servedRps = devices.map(
+    (set, k) =>
       set.replicas /
-      set.stages.reduce((sum, i) => sum + (factors[i] as number) / replicaRps(stages[i] as GivenStage), 0),
+      set.stages.reduce((sum, i) => sum + (factors[i] as number) / replicaRps(stages[i] as GivenStage, k), 0),
   );
-  const uses = linkUses({ graph, cluster, factors, bytes, sets: devices });
+  // The sets of a stage's classes serve it together.
+  const throughputRps = devices.map(({ stages: held }) =>
+    devices.reduce((sum, set, k) => (set.stages[0] === held[0] ? sum + (servedRps[k] as number) : sum), 0),
+  );
+  const shares = servedRps.map((rps, k) =>
+    rps === throughputRps[k] ? 1 : rps / (throughputRps[k] as number),
+  );
+  const uses = linkUses({ graph, cluster, factors, bytes, sets: devices, shares });
   return {
     ...{ factors, exact, bytes, longest, throughputRps },
     classes: classUses(devices, cluster, emulatedOf(problem)),
@@ -106,36 +119,52 @@ function placedByLinks(
 ): Pick<Figures, 'placement' | 'sentRps'> {
   const namesOf = ({ stages }: DeviceSet): string => stages.map((i) => graph.names[i]).join(' ');
   const sentS = new Map(
-    devices.map((set, k) => [namesOf(set), (uses[k] as LinkUse).upS / set.replicas] as const),
+    devices.map(
+      (set, k) => [`${set.device} ${namesOf(set)}`, (uses[k] as LinkUse).upS / set.replicas] as const,
+    ),
   );
   const placed = (links: readonly LinkUse[]) => {
     const placement = placeStages(devices, { cluster, names: graph.names, uses: links });
-    const sentRps = uplinksRps(placement, cluster, (stages) => sentS.get(stages.join(' ')) ?? 0);
+    const sentRps = uplinksRps(
+      placement,
+      cluster,
+      (on) => sentS.get(`${on.class} ${on.stages.join(' ')}`) ?? 0,
+    );
     return { placement, sentRps };
   };
   const filled = placed(uses.map(() => ({ upS: 0, downS: 0 })));
   return servedRps <= HARDLY_BUSY * filled.sentRps ? filled : placed(uses);
 }
 
-function setOf({ stages, devices }: GivenProblem, i: number): DeviceSet {
-  return devices[(stages[i] as GivenStage).devices] as DeviceSet;
+function setOf({ devices }: GivenProblem, { devices: k }: Pick<OtherDevices, 'devices'>): DeviceSet {
+  return devices[k] as DeviceSet;
 }
 
-/** fullUs is the latency of a full batch. */
-function fullUs({ latencyUsByBatch, batch }: GivenStage): number {
-  return latencyUsByBatch[batch - 1] as number;
+/** classesOf lists the devices of a stage, class by class. */
+function classesOf(stage: GivenStage): readonly OtherDevices[] {
+  return [stage, ...(stage.others ?? [])];
 }
 
-/** replicaRps is the throughput of one replica with full batches. */
-function replicaRps(stage: GivenStage): number {
-  return (1e6 * stage.batch) / fullUs(stage);
+/** fullUs is the latency of a full batch on the devices of a set. */
+function fullUs(stage: GivenStage, set: number): number {
+  const { latencyUsByBatch } = classesOf(stage).find(({ devices }) => devices === set) as OtherDevices;
+  return latencyUsByBatch[stage.batch - 1] as number;
+}
+
+/** slowestUs is the latency of a full batch on the slowest of its classes. */
+function slowestUs(stage: GivenStage): number {
+  return Math.max(...classesOf(stage).map(({ devices }) => fullUs(stage, devices)));
+}
+
+/** replicaRps is the throughput of one replica of a set with full batches. */
+function replicaRps(stage: GivenStage, set: number): number {
+  return (1e6 * stage.batch) / fullUs(stage, set);
 }
 
 function emulatedOf({ stages, devices }: GivenProblem): Set<string> {
-  const names = stages.flatMap(({ profile, devices: set }) => {
-    const { device: name } = devices[set] as DeviceSet;
-    return isEmulated(profile.devices[name]) ? [name] : [];
-  });
+  const names = stages.flatMap(({ profile }, i) =>
+    setsOf(devices, i).flatMap(({ device }) => (isEmulated(profile.devices[device]) ? [device] : [])),
+  );
   return new Set(names);
 }
 
@@ -179,10 +208,14 @@ function sloReasons({ spec: { sloMs } }: GivenProblem, { stages, latencyUs }: Lo
   return [{ code: 'slo-too-short', stages, sloMs, latencyMs, overMs: latencyMs - sloMs, text }];
 }
 
-function rateReasons({ rps, graph }: GivenProblem, set: DeviceSet, servedRps: number): GivenReason[] {
+function rateReasons(problem: GivenProblem, set: DeviceSet, servedRps: number): GivenReason[] {
+  const { rps, graph } = problem;
   if (rps === undefined || rps <= servedRps * (1 + ROUNDING)) return [];
+  const sets = setsOf(problem.devices, set.stages[0] as number);
+  // The classes of a stage serve it together, and are told of once.
+  if (sets[0] !== set) return [];
   const names = set.stages.map((i) => graph.names[i] as string);
-  const devices = `${set.replicas} ${deviceText(set)}`;
+  const devices = sets.map((one) => `${one.replicas} ${deviceText(one)}`).join(' and ');
   const text = `${devices} can serve ${names.join(', ')} for at most ${round(servedRps)} requests/s, and the load has ${round(rps)}`;
   return [{ code: 'rate-too-high', stages: names, class: set.device, rps, servedRps, text }];
 }
@@ -231,9 +264,21 @@ function stageOf(problem: GivenProblem, { factors, bytes }: Figures, i: number):
   const { spec, rps } = problem;
   const stage = problem.stages[i] as GivenStage;
   const { model } = stage.profile;
-  const { device, virtual, replicas, standby } = setOf(problem, i);
+  const { device, virtual, replicas, standby } = setOf(problem, stage);
   const scaleFactor = factors[i] as number;
-  const throughputRps = replicaRps(stage);
+  const throughputRps = replicaRps(stage, stage.devices);
+  const others = (stage.others ?? []).map((other): OtherReplicas => {
+    const { device: name, virtual: share, replicas: count } = setOf(problem, other);
+    return {
+      ...{ device: name, virtual: share, replicas: count },
+      latencyUsByBatch: [...other.latencyUsByBatch],
+      throughputRps: replicaRps(stage, other.devices),
+    };
+  });
+  const allRps = others.reduce(
+    (sum, one) => sum + one.replicas * one.throughputRps,
+    replicas * throughputRps,
+  );
   return {
     name: spec.stages[i]?.name as string,
     model: model.name,
@@ -256,7 +301,8 @@ function stageOf(problem: GivenProblem, { factors, bytes }: Figures, i: number):
     }),
     scaleFactor,
     throughputRps,
-    ...(rps === undefined ? {} : { maxProvisioningRatio: (rps * scaleFactor) / (replicas * throughputRps) }),
+    ...(rps === undefined ? {} : { maxProvisioningRatio: (rps * scaleFactor) / allRps }),
+    ...(others.length === 0 ? {} : { others }),
   };
 }
 
@@ -265,7 +311,8 @@ function sharedOf(problem: GivenProblem, { factors }: Figures, set: DeviceSet): 
   const weights = set.stages.map((i) => stages[i]?.weightBytes);
   const known = weights.every((bytes) => bytes !== undefined);
   const busy = set.stages.reduce(
-    (sum, i) => sum + (factors[i] as number) / replicaRps(stages[i] as GivenStage),
+    (sum, i) =>
+      sum + (factors[i] as number) / replicaRps(stages[i] as GivenStage, (stages[i] as GivenStage).devices),
     0,
   );
   return {

@@ -1,5 +1,5 @@
 /**
- * This room resolves specs of pipelines, DAGs of whole models, each on devices of one class, with their figures.
+ * This room resolves specs of pipelines, DAGs of whole models on devices of one class or several, with their figures.
  *
  * It takes a spec with its cluster and profiles as values. It gives the plan that the spec fixes with its figures (scale
  * factors, rates, the longest path), or coded reasons why that is no plan, or every fault of the spec. It reads no files
@@ -7,6 +7,7 @@
  * Start reading at `resolve.ts`, then `given.ts`.
  */
 
+export { isUnequal, replicaCount } from './device-sets.js';
 export { planChosen, planGiven } from './given.js';
 
 export { classFigures, latencyUsByBatch, measuredBatches } from './latencies.js';

@@ -23,20 +23,25 @@ interface SentStages {
   readonly bytes: readonly (readonly number[])[];
   /** The sets of devices, with the stages that each holds. */
   readonly sets: readonly { readonly device: string; readonly stages: readonly number[] }[];
+  /** The share of a stage's requests that each set serves. */
+  readonly shares: readonly number[];
 }
 
 /** linkUses says for each set of devices how it uses links. */
-export function linkUses({ graph, cluster, factors, bytes, sets }: SentStages): LinkUse[] {
-  const setOf = graph.names.map((_, i) => sets.findIndex(({ stages }) => stages.includes(i)));
+export function linkUses({ graph, cluster, factors, bytes, sets, shares }: SentStages): LinkUse[] {
+  const serving = graph.names.map((_, i) => [...sets.keys()].filter((k) => sets[k]?.stages.includes(i)));
   const uses = sets.map(() => ({ ...NONE }));
   graph.edges.forEach((edges, from) => {
     edges.forEach(({ to, probability }, k) => {
-      const [sender, receiver] = [setOf[from] as number, setOf[to] as number];
-      const classes = [sets[sender]?.device as string, sets[receiver]?.device as string] as const;
-      const us = linkUs(cluster, classes, bytes[from]?.[k] as number);
-      const perRequestS = (us / 1e6) * (factors[from] as number) * probability;
-      uses[sender]!.upS += perRequestS;
-      uses[receiver]!.downS += perRequestS;
+      for (const sender of serving[from] as number[])
+        for (const receiver of serving[to] as number[]) {
+          const classes = [sets[sender]?.device as string, sets[receiver]?.device as string] as const;
+          const us = linkUs(cluster, classes, bytes[from]?.[k] as number);
+          const share = (shares[sender] as number) * (shares[receiver] as number);
+          const perRequestS = (us / 1e6) * (factors[from] as number) * probability * share;
+          uses[sender]!.upS += perRequestS;
+          uses[receiver]!.downS += perRequestS;
+        }
     });
   });
   return uses;
@@ -46,12 +51,12 @@ export function linkUses({ graph, cluster, factors, bytes, sets }: SentStages): 
  * uplinksRps is the mean rate up to which no server has more to send than time for it, where the devices of each set serve
  * alike many requests; Infinity where nothing takes time on a link. No link is counted by which a server receives, as it
  * is not known where a batch will be served next when it is sent: simulations do not wait for those either.
- * @param upS how long a device that holds these stages sends for a request, on average
+ * @param upS how long a device at such a place sends for a request, on average
  */
 export function uplinksRps(
   placement: readonly StagePlacement[],
   cluster: OpenCluster,
-  upS: (stages: readonly string[]) => number,
+  upS: (on: StagePlacement) => number,
 ): number {
   let most = 0;
   for (const { upS: busyS } of sentByServer(placement, cluster, upS)) most = Math.max(most, busyS);
@@ -70,11 +75,11 @@ interface SendingServer {
 function sentByServer(
   placement: readonly StagePlacement[],
   { devices }: OpenCluster,
-  upS: (stages: readonly string[]) => number,
+  upS: (on: StagePlacement) => number,
 ): SendingServer[] {
   const sent = new Map<string, SendingServer>();
   for (const { place, server } of seatsOf(placement, devices)) {
-    const more = place.standby === true ? 0 : upS(place.stages);
+    const more = place.standby === true ? 0 : upS(place);
     if (more === 0) continue;
     const known = sent.get(server);
     const stages = [...new Set([...(known?.stages ?? []), ...place.stages])];
@@ -99,7 +104,7 @@ export function busiestUplink(
     }),
   );
   const all = sentByServer(placement, cluster, (on) =>
-    on.reduce((sum, name) => sum + (upS.get(name) ?? 0), 0),
+    on.stages.reduce((sum, name) => sum + (upS.get(name) ?? 0), 0),
   );
   return all.sort((a, b) => b.upS - a.upS)[0];
 }

@@ -1,21 +1,21 @@
 import type { ProfileFigures } from '../artifacts/index.js';
+import { setsOf } from './device-sets.js';
 import { classFigures } from './latencies.js';
 import type { OpenProblem } from './open.js';
-import { type DeviceSet, freeGpus, type GivenProblem, type PipelineFiles } from './problem.js';
+import { freeGpus, type GivenProblem, type PipelineFiles } from './problem.js';
 
 /** givenFigures names the figures that the plan of a spec is made of, for each stage. */
 export function givenFigures(
   { stages, devices }: Pick<GivenProblem, 'stages' | 'devices'>,
   { profiles }: Pick<PipelineFiles, 'profiles'>,
 ): ProfileFigures[] {
-  return stages.map(({ profile, quantile, batch, devices: set }, i) => {
-    const { device, virtual } = devices[set] as DeviceSet;
-    return {
-      profile,
-      path: pathOf(profiles, i),
-      classes: [classFigures(profile, { device, virtual, quantile, batch })],
-    };
-  });
+  return stages.map(({ profile, quantile, batch }, i) => ({
+    profile,
+    path: pathOf(profiles, i),
+    classes: setsOf(devices, i).map(({ device, virtual }) =>
+      classFigures(profile, { device, virtual, quantile, batch }),
+    ),
+  }));
 }
 
 /** openFigures names the figures that a plan could be made of, for each stage. Classes without a free GPU are left out. */

@@ -35,7 +35,7 @@ export interface GivenProblem {
   readonly graph: StageGraph;
   /** In the order of the spec. */
   readonly stages: readonly GivenStage[];
-  /** The devices, each set with the stages that it holds. */
+  /** The devices, each set with the stages that it holds. A stage has one set, or one for each class of its replicas. */
   readonly devices: readonly DeviceSet[];
   readonly rps?: number | undefined;
   readonly notes: readonly string[];
@@ -51,11 +51,21 @@ export interface GivenStage {
   readonly latencyUsByBatch: readonly (number | null)[];
   readonly weightBytes: number | undefined;
   readonly inputs: readonly StageInput[] | undefined;
-  /** The index of its devices in `devices`. */
+  /** The index of its devices in `devices`: of those of its first class, where there are several. */
   readonly devices: number;
+  /** Its devices of further classes. */
+  readonly others?: readonly OtherDevices[];
 }
 
-/** DeviceSet is a set of like devices, with the stages that each of them holds. */
+/** OtherDevices are devices of a stage of another class than its first. */
+export interface OtherDevices {
+  /** Their index in the problem's `devices`. */
+  readonly devices: number;
+  /** At batch 1 … the stage's batch; null where the profile has no such batch. */
+  readonly latencyUsByBatch: readonly (number | null)[];
+}
+
+/** DeviceSet is a set of like devices of one class, with the stages that each of them holds. */
 export interface DeviceSet {
   readonly device: string;
   readonly virtual: number;

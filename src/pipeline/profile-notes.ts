@@ -1,5 +1,11 @@
-import { classGbps, measurementNotes, type PipelineSpec, servingNotes } from '../artifacts/index.js';
-import type { DeviceSets } from './device-sets.js';
+import {
+  classGbps,
+  type DeviceProfile,
+  measurementNotes,
+  type PipelineSpec,
+  servingNotes,
+} from '../artifacts/index.js';
+import { type DeviceSets, setsOf } from './device-sets.js';
 import { classFigures, isSummed } from './latencies.js';
 import type { PipelineFiles, StageProfile } from './problem.js';
 
@@ -7,23 +13,25 @@ import type { PipelineFiles, StageProfile } from './problem.js';
 export function profileNotes(
   { stages }: PipelineSpec,
   { cluster, profiles }: PipelineFiles,
-  { sets, ofStage }: DeviceSets,
+  { sets }: Pick<DeviceSets, 'sets'>,
 ): string[] {
   const notes = stages.flatMap(({ name, batch = 1 }, i) => {
     const { profile, quantile } = profiles[i] as StageProfile;
-    const { device: className, virtual } = sets[ofStage[i] as number] as { device: string; virtual: number };
-    const device = profile.devices[className];
-    if (device === undefined) return [];
+    const own = setsOf(sets, i).filter(({ device }) => profile.devices[device] !== undefined);
+    if (own.length === 0) return [];
     return [
       ...servingNotes(name, profile.model),
-      ...(isSummed(device, virtual, batch)
-        ? [
-            `${name} on ${className}: the latency is the sum of the blocks, as the whole model was not measured`,
-          ]
-        : []),
-      ...measurementNotes(name, profile, [
-        classFigures(profile, { device: className, virtual, quantile, batch }),
-      ]),
+      ...own
+        .filter(({ device, virtual }) => isSummed(profile.devices[device] as DeviceProfile, virtual, batch))
+        .map(
+          ({ device }) =>
+            `${name} on ${device}: the latency is the sum of the blocks, as the whole model was not measured`,
+        ),
+      ...measurementNotes(
+        name,
+        profile,
+        own.map(({ device, virtual }) => classFigures(profile, { device, virtual, quantile, batch })),
+      ),
       ...(profile.model.inputs === undefined || profile.model.outputs === undefined
         ? [`${name}: the profile does not list its inputs and outputs, so they were not checked`]
         : []),

@@ -17,10 +17,10 @@ import {
   readStageGraph,
   wireStages,
 } from '../plans/index.js';
-import { deviceSets } from './device-sets.js';
+import { deviceSets, isUnequal, setsOf } from './device-sets.js';
 import { latencyUsByBatch, measuredBatches } from './latencies.js';
 import { objectiveFaults } from './objectives.js';
-import type { GivenStage, PipelineFiles, Resolved, StageProfile } from './problem.js';
+import type { GivenStage, OtherDevices, PipelineFiles, Resolved, StageProfile } from './problem.js';
 import { profileNotes } from './profile-notes.js';
 import { atQuantiles } from './quantiles.js';
 
@@ -38,8 +38,7 @@ export function resolveGiven(spec: PipelineSpec, filesRead: PipelineFiles): Reso
   const read = readStageGraph(spec);
   const sets = deviceSets(spec);
   const { files, faults: quantileFaults } = atQuantiles(spec, filesRead, (i) => {
-    const set = sets.sets[sets.ofStage[i] ?? -1];
-    return set === undefined ? [] : [set];
+    return setsOf(sets.sets, i);
   });
   const wiring = wireStages(
     read,
@@ -57,25 +56,28 @@ export function resolveGiven(spec: PipelineSpec, filesRead: PipelineFiles): Reso
         classFaults(files.cluster, { device, virtual: 1, path: `/stages/${i}/devices` }),
       ),
       ...whenFaults(stage, i, files.profiles[i]),
-      ...batchFaults(stage, i, { set: sets.sets[sets.ofStage[i] ?? -1], file: files.profiles[i] }),
+      ...setsOf(sets.sets, i).flatMap((set) => batchFaults(stage, i, { set, file: files.profiles[i] })),
     ]),
     ...quantileFaults,
   ];
   if (faults.length > 0) return { faults: distinct(faults) };
   const stages = spec.stages.map((stage, i): GivenStage => {
     const { profile, quantile } = files.profiles[i] as StageProfile;
-    const { device: className, virtual } = sets.sets[sets.ofStage[i] as number] as {
-      device: string;
-      virtual: number;
-    };
     const batch = stage.batch as number;
-    const device = profile.devices[className] as DeviceProfile;
+    const [first, ...others] = setsOf(sets.sets, i).map((set) => {
+      const { device: className, virtual } = set;
+      const device = profile.devices[className] as DeviceProfile;
+      return {
+        devices: sets.sets.indexOf(set),
+        latencyUsByBatch: latencyUsByBatch({ device, virtual, quantile }, batch),
+      };
+    });
     return {
       ...{ profile, quantile, batch },
-      latencyUsByBatch: latencyUsByBatch({ device, virtual, quantile }, batch),
+      ...(first as OtherDevices),
       weightBytes: weightBytes(profile),
       inputs: wiring.inputs[i],
-      devices: sets.ofStage[i] as number,
+      ...(others.length === 0 ? {} : { others }),
     };
   });
   const rps = loadRps(spec, files);
@@ -115,7 +117,7 @@ export function specFaults(spec: PipelineSpec, { faults }: ReadGraph, setFaults:
 }
 
 /** tunerFaults tells what a tuner lacks, and where a spec names two. */
-function tunerFaults(kind: string | undefined, { tuner, serving, load }: PipelineSpec): Fault[] {
+function tunerFaults(kind: string | undefined, { tuner, serving, load, stages }: PipelineSpec): Fault[] {
   const at = tuner === undefined ? '/serving/tuner' : '/tuner';
   return [
     ...(tuner !== undefined && serving?.tuner !== undefined
@@ -124,6 +126,9 @@ function tunerFaults(kind: string | undefined, { tuner, serving, load }: Pipelin
     ...(kind === 'inferline' && load === undefined
       ? [fault('is inferline, which keeps the traffic within that of a sample: give a load', at)]
       : []),
+    ...(kind === undefined || kind === 'none' ? [] : stages.filter(isUnequal)).map(({ name }) =>
+      fault(`is ${kind}, and ${name} has replicas of several classes, which no tuner changes`, at),
+    ),
   ];
 }
 
@@ -149,7 +154,17 @@ function methodFaults({ planner: { method, draws }, stages, shared, load }: Pipe
             .map((key) => fault('is for planner.method given', `/stages/${i}/${key}`)),
         ),
         ...stages.flatMap(({ replicas }, i) =>
-          method.startsWith('coarse') && replicas !== undefined
+          typeof replicas === 'object'
+            ? [
+                fault(
+                  `has a number for each class, which is for planner.method given: ${method} gives a stage replicas of one class; give one number, or leave it out`,
+                  `/stages/${i}/replicas`,
+                ),
+              ]
+            : [],
+        ),
+        ...stages.flatMap(({ replicas }, i) =>
+          method.startsWith('coarse') && typeof replicas === 'number'
             ? [fault(`is chosen by ${method}, for all stages alike; leave it out`, `/stages/${i}/replicas`)]
             : [],
         ),

@@ -30,8 +30,8 @@ export function sentFaults(model: string, specs: readonly TensorSpec[]): Fault[]
 }
 
 /** deviceFaults finds device classes of the topology that the manifest does not say how to run. */
-export function deviceFaults({ manifest: { devices }, topology: { pools } }: BundleParts): Fault[] {
-  const classes = new Set(pools.map(({ deviceClass }) => deviceClass));
+export function deviceFaults({ manifest: { devices }, topology }: BundleParts): Fault[] {
+  const classes = new Set([...topology.pools, ...topology.devices].map(({ deviceClass }) => deviceClass));
   return [...classes].flatMap((name) =>
     devices[name] === undefined ? [fault(`does not say how to run class ${name}`, '/devices')] : [],
   );

@@ -57,6 +57,7 @@ export {
 export type { FeedbackCorrection, QueueOrder, ReservationCorrection } from './state/index.js';
 export {
   areChains,
+  blendLatencies,
   type Edge,
   type EdgeCondition,
   filledLatencies,

@@ -75,7 +75,7 @@ export interface ServedModel {
   entries: number[];
 }
 
-/** Pool is the set of virtual GPUs that serve one partition of one pipeline. */
+/** Pool is the set of virtual GPUs that serve one partition of one pipeline: alike, or of several `classes`. */
 export interface Pool {
   model: number;
   /** `model`, `pipeline` and `partition` are indices within the plan. */
@@ -89,9 +89,14 @@ export interface Pool {
   batch: number;
   /**
    * `latencyNs` is the planned execution time, that of a batch of b at index b − 1. Where the profile lacks
-   * b, it is that of the next larger batch it has.
+   * b, it is that of the next larger batch it has. Of devices of several classes it is the mean that `blendLatencies` gives.
    */
   latencyNs: Float64Array;
+  /**
+   * `classes` are those of its devices where there are several; `deviceClass` and `virtual` are then those of the first. Each
+   * device says by `poolClass` which it is of, and serves no other pool.
+   */
+  classes?: readonly PoolClass[];
   /** `transferNs` is the planned time of sending b rows to the next pool over idle links, at index b − 1. */
   transferNs: Float64Array;
   /** `transferBytes` counts the bytes that one row sends to the next pool; 0 after the last partition. */
@@ -102,6 +107,13 @@ export interface Pool {
   throughputRps: number;
   /** `devices` holds the indices of its devices in `Topology.devices`. */
   devices: number[];
+}
+
+/** PoolClass is a class of the devices of a pool, with its planned execution times as `Pool.latencyNs` has them. */
+export interface PoolClass {
+  readonly deviceClass: string;
+  readonly virtual: number;
+  readonly latencyNs: Float64Array;
 }
 
 /**
@@ -140,6 +152,8 @@ export interface VirtualDevice {
   otherPools?: readonly number[];
   /** `standby` is true for a device that takes no work, and costs nothing, until the core activates it. */
   standby?: boolean;
+  /** `poolClass` is the index of its class among those of its pool, where that has several. */
+  poolClass?: number;
   server: string;
   gpu: number;
   deviceClass: string;
@@ -201,7 +215,7 @@ export function followersOf({ edges }: Pool): readonly number[] {
  * beyondChains finds what a topology has that only stage-local schedulers serve: reservations are made for the whole
  * path of a batch, through pools whose devices are theirs and always there.
  */
-export function beyondChains({ models, devices, routes }: Topology): Fault[] {
+export function beyondChains({ models, pools, devices, routes }: Topology): Fault[] {
   const names = areChains(routes) ? [] : models.map(({ name }) => name);
   return [
     ...names.map((name) => fault(`${name} is a DAG of stages, but reservations are made for chains`)),
@@ -211,6 +225,11 @@ export function beyondChains({ models, devices, routes }: Topology): Fault[] {
     ...(devices.some(({ standby }) => standby === true)
       ? [fault('some devices are on standby, but a reservation needs devices that stay')]
       : []),
+    ...pools
+      .filter(({ classes }) => classes !== undefined)
+      .map(({ stage }) =>
+        fault(`${stage} has devices of several classes, but a reservation needs devices that are alike`),
+      ),
   ];
 }
 
@@ -239,4 +258,34 @@ export function filledLatencies(byBatch: readonly (number | null)[], batch: numb
     latencies[b - 1] = larger;
   }
   return latencies;
+}
+
+/** Blended is how many devices of a class count, and how long they take for each size of batch. */
+export interface Blended {
+  readonly devices: number;
+  readonly latencyNs: ArrayLike<number>;
+}
+
+/**
+ * blendLatencies computes how long a batch is expected to take on devices of several classes: the mean over the classes,
+ * each weighted by its share of the throughput with full batches. So the devices together serve as many full batches in a
+ * time as if each took the mean. Where no device counts, nothing is changed.
+ * @param into where the means are written, by the size of the batch; it is as long as the latencies of each class
+ */
+export function blendLatencies(into: Float64Array, classes: readonly Blended[]): void {
+  const last = into.length - 1;
+  const rateOf = ({ devices, latencyNs }: Blended): number => devices / (latencyNs[last] as number);
+  let rate = 0;
+  for (const one of classes) rate += rateOf(one);
+  if (!(rate > 0)) return;
+  const first = (classes[0] as Blended).latencyNs;
+  for (let i = 0; i <= last; i++) {
+    // Of equal latencies the mean is the same to the last bit.
+    let mean = first[i] as number;
+    for (let k = 1; k < classes.length; k++) {
+      const one = classes[k] as Blended;
+      mean += (rateOf(one) / rate) * ((one.latencyNs[i] as number) - (first[i] as number));
+    }
+    into[i] = mean;
+  }
 }

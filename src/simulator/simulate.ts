@@ -16,7 +16,7 @@ export interface SimulatorOptions {
    * `execution` is how long a batch really takes, in nanoseconds (rounded) of at least 0; the plan's latency where
    * absent. It is asked once, when the batch starts.
    */
-  execution?: (pool: number, size: number, plannedNs: number) => number;
+  execution?: (pool: number, size: number, plannedNs: number, device: number) => number;
   /** `verdict` is what the models of stages say of rows; 0 where absent. It is asked where edges depend on it. */
   verdict?: VerdictOf;
   /** `rows` is how many rows each request has; 1 where absent. */

@@ -48,7 +48,7 @@ export interface Driven {
   core: ServingCore;
   arrivals: Arrivals;
   observers: readonly SimulationObserver[];
-  execution: ((pool: number, size: number, plannedNs: number) => number) | undefined;
+  execution: ((pool: number, size: number, plannedNs: number, device: number) => number) | undefined;
   verdict: VerdictOf | undefined;
   rows: RowsOf | undefined;
   weight: WeightOf | undefined;
@@ -339,9 +339,9 @@ export class VirtualDriver {
     const batch = devices.begin(now, device);
     const pool = core.batchPool(batch);
     const size = core.batchSize(batch);
-    const plannedNs = this.steps.executionNs(pool, size);
+    const plannedNs = this.steps.executionNs(pool, size, device);
     const tookNs =
-      this.execution === undefined ? plannedNs : Math.round(this.execution(pool, size, plannedNs));
+      this.execution === undefined ? plannedNs : Math.round(this.execution(pool, size, plannedNs, device));
     if (!(tookNs >= 0)) refuseExecution(tookNs, pool, size);
     this.events.schedule(now + tookNs, Kind.executionEnds, device);
     this.watchers.started(batch, pool, device, size, devices.handedAt[batch] as number, now);

@@ -39,7 +39,7 @@ export interface Run {
   handsAhead?: boolean;
   outages?: Outage[];
   /** The execution time of a batch. Without it, the plan's is used. */
-  executionNs?: (pool: number, size: number) => number;
+  executionNs?: (pool: number, size: number, device: number) => number;
   /** Whether a batch of these requests fails on its device. */
   fails?: (requests: number[], pool: number) => boolean;
   log?: (entry: LogEntry) => void;
@@ -210,7 +210,8 @@ export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; co
     const arrivals = tasks.map((task) => arrivalOf.get(requestOfTask.get(task)!)!);
     runningOn.set(device, batch);
     const from = now;
-    const to = now + (run.executionNs?.(pool, size) ?? run.topology.pools[pool]!.latencyNs[size - 1]!);
+    const to =
+      now + (run.executionNs?.(pool, size, device) ?? plannedNs(run.topology, { pool, size, device }));
     const record = { pool, device, from, to, arrivals };
     executed.push(record);
     core.started(now, batch);
@@ -366,4 +367,13 @@ export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; co
 
 function before(a: Happening, b: Happening): boolean {
   return a.at - b.at < 0 || (a.at === b.at && (a.rank - b.rank || a.order - b.order) < 0);
+}
+
+/** plannedNs is how long a device takes for a batch of a pool by the plan: by its class where the pool has several. */
+export function plannedNs(
+  { pools, devices }: Topology,
+  { pool, size, device }: { pool: number; size: number; device: number },
+): number {
+  const { latencyNs, classes } = pools[pool]!;
+  return (classes?.[devices[device]!.poolClass!]?.latencyNs ?? latencyNs)[size - 1]!;
 }

@@ -193,11 +193,11 @@ describe('PlannedSteps', () => {
       transferNs: Float64Array.from(transferNs),
     });
     const pools = [poolOf([5, 6, 7], [1, 2, 3]), poolOf([9], [0]), poolOf([20, 30], [8, 4])];
-    const topology = { pools, routes: { kind: 'chains' } };
+    const topology = { pools, devices: pools.map((_, pool) => ({ pool })), routes: { kind: 'chains' } };
     const steps = new PlannedSteps(topology as unknown as ConstructorParameters<typeof PlannedSteps>[0]);
     pools.forEach(({ latencyNs, transferNs }, pool) => {
       const sizes = Array.from(latencyNs, (_, i) => i + 1);
-      expect(sizes.map((size) => steps.executionNs(pool, size))).toEqual([...latencyNs]);
+      expect(sizes.map((size) => steps.executionNs(pool, size, pool))).toEqual([...latencyNs]);
       expect(sizes.map((size) => steps.transferNs(pool, 0, size))).toEqual([...transferNs]);
     });
   });

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PipelinePlan, PipelineSpec } from '../../../src/artifacts/index.js';
+import { replicaCount } from '../../../src/pipeline/index.js';
 import { solveSpec } from '../../../src/specs/index.js';
 import type { Dice } from '../../seeded/dice.js';
 import { countRefutations } from '../pipelines/counts.js';
@@ -82,15 +83,16 @@ function cheaperThan(dice: Dice, drawn: RandomPipeline, bound: number): Refutati
         choices.reduce((sum, one) => sum + (one.device === name ? one.replicas : 0), 0) <= count,
     );
   const mostOf = (device: string) => Math.min(MOST_REPLICAS, devices[device]?.count ?? MOST_REPLICAS);
-  const options = spec.stages.map(({ batch, replicas }, i): Choice[] =>
-    Object.keys(profiles[i]?.devices ?? {}).flatMap((device) =>
+  const options = spec.stages.map(({ batch, ...stage }, i): Choice[] => {
+    const replicas = replicaCount(stage);
+    return Object.keys(profiles[i]?.devices ?? {}).flatMap((device) =>
       (batch === undefined ? [1, 2, 4] : [batch]).flatMap((size) =>
         (replicas === undefined ? Array.from({ length: mostOf(device) }, (_, k) => k + 1) : [replicas]).map(
           (count) => ({ device, batch: size, replicas: count }),
         ),
       ),
-    ),
-  );
+    );
+  });
   const cheap = everyChoice(options).filter(
     (choices) => fits(choices) && costOf(choices) < bound * (1 - ROUNDING),
   );

@@ -32,9 +32,23 @@ export function pipelinePlanFaults(plan: CheckedPipeline): Fault[] {
   ];
 }
 
-function stageFaults({ cluster }: CheckedPipeline, stage: PlannedStage, i: number): Fault[] {
-  const { device, batch, latencyUsByBatch } = stage;
+function stageFaults(plan: CheckedPipeline, stage: PlannedStage, i: number): Fault[] {
   const at = `/stages/${i}`;
+  return [
+    ...classFaults(plan, stage, { batch: stage.batch, at }),
+    ...(stage.others ?? []).flatMap((other, k) =>
+      classFaults(plan, other, { batch: stage.batch, at: `${at}/others/${k}` }),
+    ),
+    ...(stage.others === undefined ? [] : othersFaults(plan, stage, at)),
+  ];
+}
+
+/** classFaults checks what a stage says of its replicas of one class. */
+function classFaults(
+  { cluster }: CheckedPipeline,
+  { device, latencyUsByBatch }: Pick<PlannedStage, 'device' | 'latencyUsByBatch'>,
+  { batch, at }: { readonly batch: number; readonly at: string },
+): Fault[] {
   const full = latencyUsByBatch[batch - 1];
   return [
     ...(Object.hasOwn(cluster.devices, device)
@@ -44,6 +58,49 @@ function stageFaults({ cluster }: CheckedPipeline, stage: PlannedStage, i: numbe
       ? []
       : [fault(`has no latency at its batch ${batch}`, `${at}/latencyUsByBatch`)]),
   ];
+}
+
+/** othersFaults checks what a stage with replicas of several classes must hold beside what one of a single class does. */
+function othersFaults(
+  { shared = [] }: CheckedPipeline,
+  { name, device, batch, standby = 0, others = [] }: PlannedStage,
+  at: string,
+): Fault[] {
+  const twice = others.flatMap(({ device: other }, k) =>
+    other === device || others.slice(0, k).some((before) => before.device === other)
+      ? [fault(`is ${other}, which the stage has replicas of already`, `${at}/others/${k}/device`)]
+      : [],
+  );
+  const rates = others.flatMap(({ latencyUsByBatch, throughputRps }, k) => {
+    const us = latencyUsByBatch[batch - 1];
+    const rps = typeof us === 'number' && us > 0 ? (1e6 * batch) / us : throughputRps;
+    return Math.abs(throughputRps - rps) <= ROUNDING * rps
+      ? []
+      : [
+          fault(
+            `is ${throughputRps}; a batch of ${batch} in ${us} us gives ${rps}`,
+            `${at}/others/${k}/throughputRps`,
+          ),
+        ];
+  });
+  return [
+    ...twice,
+    ...rates,
+    ...(standby === 0
+      ? []
+      : [fault(`is ${standby}, and the replicas are of several classes`, `${at}/standby`)]),
+    ...(shared.some(({ stages }) => stages.includes(name))
+      ? [fault('has replicas of several classes, and shares devices', at)]
+      : []),
+  ];
+}
+
+/** ReplicasOf is how many replicas a stage has of a class. */
+type ReplicasOf = Pick<PlannedStage, 'device' | 'virtual' | 'replicas'>;
+
+/** classesOf lists the replicas of a stage, class by class. */
+function classesOf(stage: PlannedStage): readonly ReplicasOf[] {
+  return [stage, ...(stage.others ?? [])];
 }
 
 /** sourceFaults finds inputs that come from no stage before. */
@@ -91,27 +148,34 @@ function seatFaults(plan: CheckedPipeline): Fault[] {
     const at = `/placement/${k}`;
     const key = [...place.stages].sort().join(' ');
     const stage = stages.find(({ name }) => name === place.stages[0]);
+    const kind = (stage === undefined ? [] : classesOf(stage)).findIndex(
+      ({ device, virtual }) => place.class === device && place.virtual === virtual,
+    );
     if (!sets.has(key) || stage === undefined)
       faults.push(fault(`holds ${listed(place.stages)}, which no devices of the plan do`, at));
-    else if (place.class !== stage.device || place.virtual !== stage.virtual)
+    else if (kind < 0)
       faults.push(
         fault(
-          `is ${place.class} in ${place.virtual}; ${stage.name} is planned for ${stage.device} in ${stage.virtual}`,
+          `is ${place.class} in ${place.virtual}; ${stage.name} is planned for ${classesOf(stage)
+            .map(({ device, virtual }) => `${device} in ${virtual}`)
+            .join(' and ')}`,
           at,
         ),
       );
     if (place.count !== undefined && Number.isNaN(gpuNumber(place, 1)))
       faults.push(fault(`counts GPUs from ${place.server} on, which is no ${place.class}-<number>`, at));
-    const state = `${key} ${place.standby === true}`;
+    const state = `${key} ${Math.max(0, kind)} ${place.standby === true}`;
     placed.set(state, (placed.get(state) ?? 0) + (place.count ?? 1));
   });
-  for (const [key, { index, replicas, standby }] of sets)
-    for (const [down, wanted] of [[false, replicas] as const, [true, standby] as const]) {
-      const found = placed.get(`${key} ${down}`) ?? 0;
-      const what = down ? 'standby devices' : 'replicas';
-      if (found !== wanted)
-        faults.push(fault(`has ${wanted} ${what}, but ${found} are placed`, `/stages/${index}`));
-    }
+  for (const [key, { index, classes, standby }] of sets)
+    for (const [kind, { device, replicas }] of classes.entries())
+      for (const [down, wanted] of [[false, replicas] as const, [true, kind === 0 ? standby : 0] as const]) {
+        const found = placed.get(`${key} ${kind} ${down}`) ?? 0;
+        const of = classes.length > 1 ? ` of ${device}` : '';
+        const what = down ? 'standby devices' : 'replicas';
+        if (found !== wanted)
+          faults.push(fault(`has ${wanted} ${what}${of}, but ${found} are placed`, `/stages/${index}`));
+      }
   return faults.length > 0 ? faults : fullFaults(plan);
 }
 
@@ -119,7 +183,7 @@ function seatFaults(plan: CheckedPipeline): Fault[] {
 function setsOf({
   stages,
   shared = [],
-}: CheckedPipeline): Map<string, { index: number; replicas: number; standby: number }> {
+}: CheckedPipeline): Map<string, { index: number; classes: readonly ReplicasOf[]; standby: number }> {
   const sharing = new Set(shared.flatMap((set) => set.stages));
   const alone = stages.filter(({ name }) => !sharing.has(name)).map(({ name }) => [name]);
   return new Map(
@@ -127,8 +191,8 @@ function setsOf({
       const index = stages.findIndex(({ name }) => name === names[0]);
       const stage = stages[index];
       if (stage === undefined) return [];
-      const { replicas, standby = 0 } = stage;
-      return [[[...names].sort().join(' '), { index, replicas, standby }] as const];
+      const { standby = 0 } = stage;
+      return [[[...names].sort().join(' '), { index, classes: classesOf(stage), standby }] as const];
     }),
   );
 }

@@ -26,6 +26,8 @@ interface PlacedStage {
   readonly replicas: number;
   readonly standby?: number;
   readonly weightBytes?: number;
+  /** Its replicas of further classes. */
+  readonly others?: readonly Pick<PlacedStage, 'device' | 'virtual' | 'replicas'>[];
 }
 
 /**
@@ -69,17 +71,29 @@ export function countedPlan<Plan extends Placed>(plan: Plan): Plan {
 }
 
 function stageFaults(
-  { name, device, virtual, replicas, standby = 0 }: PlacedStage,
+  { name, device, virtual, replicas, standby = 0, others = [] }: PlacedStage,
   placement: readonly StagePlacement[],
   at: string,
 ): Fault[] {
-  const holding = placement.filter(({ stages }) => stages.includes(name));
-  const placed = (isStandby: boolean): number =>
-    holding
+  const all = placement.filter(({ stages }) => stages.includes(name));
+  const ofOthers = others.map((other) =>
+    all.filter((place) => place.class === other.device && place.virtual === other.virtual),
+  );
+  const holding = all.filter((place) => ofOthers.every((places) => !places.includes(place)));
+  const placed = (isStandby: boolean, places: readonly StagePlacement[] = holding): number =>
+    places
       .filter((place) => (place.standby === true) === isStandby)
       .reduce((sum, { count = 1 }) => sum + count, 0);
   const unlike = holding.filter((place) => place.class !== device || place.virtual !== virtual);
+  const miscounted = others.flatMap((other, k) => {
+    const found = placed(false, ofOthers[k]);
+    if (found === other.replicas) return [];
+    return [
+      fault(`is ${other.replicas}; ${found} ${other.device} hold ${name}`, `${at}/others/${k}/replicas`),
+    ];
+  });
   return [
+    ...miscounted,
     ...(placed(false) === replicas
       ? []
       : [fault(`is ${replicas}; ${placed(false)} devices hold ${name}`, `${at}/replicas`)]),

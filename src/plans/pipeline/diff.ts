@@ -63,6 +63,7 @@ const TOLD: readonly RegExp[] = [
   /^\/objectives(\/\d+(\/(sloMs|attainment))?)?$/,
   /^\/classes\/[^/]+\/used$/,
   /^\/stages\/[^/]+(\/(device|virtual|batch|replicas|standby|scaleFactor|throughputRps))?$/,
+  /^\/stages\/[^/]+\/others\/\d+\/(device|virtual|replicas)$/,
   /^\/stages\/[^/]+\/next\/\d+(\/(to|probability|when.*))?$/,
   /^\/stages\/[^/]+\/inputs(\/\d+(\/(name|from.*))?)?$/,
 ];
@@ -100,7 +101,11 @@ function stageDifference(name: string, [a, b]: readonly (PlannedStage | undefine
   };
 }
 
-function devicesText({ device, virtual }: PlannedStage): string {
+function devicesText({ others = [], ...first }: PlannedStage): string {
+  return [deviceText(first), ...others.map((one) => `${one.replicas} ${deviceText(one)}`)].join(' + ');
+}
+
+function deviceText({ device, virtual }: Pick<PlannedStage, 'device' | 'virtual'>): string {
   return virtual === 1 ? device : `1/${virtual} ${device}`;
 }
 

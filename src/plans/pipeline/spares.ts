@@ -49,9 +49,9 @@ export function heldTogether({ stages, shared = [] }: Pick<PipelinePlan, 'stages
 
 function sparesOf(
   { classes }: PipelinePlan,
-  { device, virtual, replicas, standby = 0 }: PlannedStage,
+  { device, virtual, replicas, standby = 0, others }: PlannedStage,
 ): number {
-  if (standby > 0) return 0;
+  if (standby > 0 || others !== undefined) return 0;
   const { count, used = 0, standby: kept = 0 } = classes[device] ?? {};
   const left = count === undefined ? Number.POSITIVE_INFINITY : Math.max(0, count - used - kept) * virtual;
   return Math.min(left, Math.max(LEAST_MOST, MOST_TIMES * replicas) - replicas);

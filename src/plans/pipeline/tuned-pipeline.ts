@@ -25,9 +25,11 @@ export function tunedPipeline(
   const none = { plan, scheduler, faults: [] };
   const { kind } = tuner;
   const settings = tunerSettings(tuner);
-  const faults = [...loadFaults(plan, kind), ...rateFaults(plan, kind), ...schedulerFaults(scheduler)].map(
-    (text) => fault(text, at),
-  );
+  const said = [
+    ...[loadFaults(plan, kind), rateFaults(plan, kind), classFaults(plan, kind)],
+    schedulerFaults(scheduler),
+  ];
+  const faults = said.flat().map((text) => fault(text, at));
   if (settings === undefined || faults.length > 0) return { ...none, faults };
   const spared = onlyStandby ? plan : withSpares(plan);
   return { plan: spared, scheduler: { ...scheduler, tuner: tunedPlanOf(spared, settings) }, faults: [] };
@@ -51,6 +53,13 @@ function rateFaults({ stages, shared = [] }: PipelinePlan, kind: TunerName): str
       ? [`is ${kind}, which keeps the slack of a load, and a maxProvisioningRatio of the plan is 0`]
       : []),
   ];
+}
+
+/** classFaults names the stages with replicas of several classes, as a tuner counts devices that are alike. */
+function classFaults({ stages }: PipelinePlan, kind: TunerName): string[] {
+  const unequal = stages.filter(({ others }) => others !== undefined).map(({ name }) => name);
+  if (kind === 'none' || unequal.length === 0) return [];
+  return [`is ${kind}, and ${unequal.join(', ')} has replicas of several classes, which no tuner changes`];
 }
 
 function schedulerFaults({ name, policy: { scaling } }: ChosenScheduler): string[] {

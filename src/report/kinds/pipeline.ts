@@ -1,4 +1,4 @@
-import type { PipelinePlan, PlanDifference, PlanSet } from '../../artifacts/index.js';
+import type { PipelinePlan, PlanDifference, PlannedStage, PlanSet } from '../../artifacts/index.js';
 import type { NamedOption, PipelineExplanation } from '../../inferline/index.js';
 import { always, figureOrDash, MOST_THROUGHPUT, THROUGHPUT } from '../compare-cells.js';
 import { count, figure, milliseconds, orDash, type Part, percent, type Table } from '../table.js';
@@ -102,16 +102,17 @@ export function standbyLines({
 /** stageTable lists how each stage of a pipeline is served. */
 export function stageTable({ stages, shared = [] }: PipelinePlan): Table {
   const rows = stages.map((stage) => {
-    const { name, device, virtual, replicas, standby = 0, batch, latencyUsByBatch } = stage;
+    const { name, standby = 0, batch, others = [] } = stage;
+    const classes = [stage, ...others];
     const mates = shared.find((set) => set.stages.includes(name))?.stages.filter((one) => one !== name);
     return [
       name,
-      `${replicas} × ${device}${virtual > 1 ? ` 1/${virtual}` : ''}${mates?.length ? ` with ${mates.join(', ')}` : ''}`,
+      `${classes.map(replicasText).join(' + ')}${mates?.length ? ` with ${mates.join(', ')}` : ''}`,
       String(standby),
       String(batch),
-      orDash(latencyUsByBatch[batch - 1], milliseconds),
+      classes.map(({ latencyUsByBatch }) => orDash(latencyUsByBatch[batch - 1], milliseconds)).join(', '),
       figure(stage.scaleFactor),
-      figure(stage.throughputRps),
+      classes.map(({ throughputRps }) => figure(throughputRps)).join(', '),
       orDash(stage.maxProvisioningRatio, percent),
     ];
   });
@@ -119,6 +120,14 @@ export function stageTable({ stages, shared = [] }: PipelinePlan): Table {
     columns: ['stage', 'replicas', 'standby', 'batch', 'ms', 'visits', 'requests/s each', 'busy'],
     rows,
   };
+}
+
+function replicasText({
+  device,
+  virtual,
+  replicas,
+}: Pick<PlannedStage, 'device' | 'virtual' | 'replicas'>): string {
+  return `${replicas} × ${device}${virtual > 1 ? ` 1/${virtual}` : ''}`;
 }
 
 /** stageChangeTable says, for each stage, what a replica less or more gives, and what other classes would cost. */

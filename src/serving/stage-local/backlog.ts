@@ -21,8 +21,9 @@ export class Backlog {
   private readonly fill: Int32Array;
   /** `kept` counts the tasks walked over that would be served. */
   private readonly kept: Int32Array;
-  /** `free` is when each device that is up is free, per pool. */
+  /** `free` is when each device that is up is free, per pool, and `devices` is which it is. */
   private readonly free: Float64Array[];
+  private readonly devices: Int32Array[];
   private readonly freeCount: Int32Array;
   /** `earliest` is the index of the earliest in `free`, per pool. */
   private readonly earliest: Int32Array;
@@ -52,6 +53,7 @@ export class Backlog {
     this.fill = new Int32Array(pools.length);
     this.kept = new Int32Array(pools.length);
     this.free = pools.map(({ devices }) => new Float64Array(devices.length));
+    this.devices = pools.map(({ devices }) => new Int32Array(devices.length));
     this.freeCount = new Int32Array(pools.length);
     this.earliest = new Int32Array(pools.length);
   }
@@ -102,7 +104,8 @@ export class Backlog {
    * leaves out the transfer, whose time differs from edge to edge.
    */
   private stepNs(index: number, size: number): number {
-    const { batch } = this.pools[index] as Pool;
+    const { batch, classes } = this.pools[index] as Pool;
+    if (classes !== undefined) return this.leastStepNs(index, Math.min(size, batch));
     if (!this.areChains) return this.durations.executionNs(index, Math.min(size, batch));
     const work = this.durations.workNs(index, Math.min(size, batch));
     const next = this.next[index] as number;
@@ -110,13 +113,22 @@ export class Backlog {
     return work - this.durations.workNs(next, Math.min(size, batch, this.pools[next]?.batch as number));
   }
 
+  /** leastStepNs is the same on the fastest device, as it is not known which will execute the task. */
+  private leastStepNs(index: number, size: number): number {
+    const leastNs = this.durations.leastStepNs(index, size);
+    return this.areChains ? leastNs : leastNs - this.durations.transferNs(index, size);
+  }
+
   private startOf(at: number, pool: number, ahead: number): number {
     if (this.valid[pool] === 0) this.reset(at, pool);
     if (this.freeCount[pool] === 0) return at;
     this.walk(pool);
-    const { batch } = this.pools[pool] as Pool;
+    const { batch, classes } = this.pools[pool] as Pool;
     const batches = Math.floor(((this.fill[pool] as number) + ahead) / batch);
-    const rounds = Math.floor(batches / (this.freeCount[pool] as number));
+    const count = this.freeCount[pool] as number;
+    // Of unlike devices, the fast ones begin a batch sooner than a round of all takes.
+    const rounds =
+      classes === undefined ? Math.floor(batches / count) : Math.max(0, batches + 1 - count) / count;
     return this.earliestFree(pool) + rounds * this.durations.executionNs(pool, batch);
   }
 
@@ -126,10 +138,13 @@ export class Backlog {
     this.fill[pool] = 0;
     this.kept[pool] = 0;
     const free = this.free[pool] as Float64Array;
+    const devices = this.devices[pool] as Int32Array;
     let count = 0;
     for (const device of (this.pools[pool] as Pool).devices) {
       const time = this.freeAt(device);
-      if (time !== undefined) free[count++] = Math.max(at, time);
+      if (time === undefined) continue;
+      devices[count] = device;
+      free[count++] = Math.max(at, time);
     }
     this.freeCount[pool] = count;
     this.findEarliest(pool);
@@ -138,7 +153,8 @@ export class Backlog {
   /** walk goes on to the end of the queue. */
   private walk(pool: number): void {
     const { batch } = this.pools[pool] as Pool;
-    const work = this.durations.workNs(pool, this.dropping.batchUnderLoad(pool, 0));
+    const size = this.dropping.batchUnderLoad(pool, 0);
+    let work = this.workNs(pool, size);
     const last = this.walkedTo[pool] as number;
     let task = last === NONE ? this.queues.first(pool) : this.queues.next(last);
     for (; task !== NONE; task = this.queues.next(task)) {
@@ -146,13 +162,21 @@ export class Backlog {
       if (this.earliestFree(pool) + work > this.queues.latestEnd(task)) continue;
       this.kept[pool]! += 1;
       this.fill[pool]! += 1;
-      if (this.fill[pool] === batch) this.closeBatch(pool, batch);
+      if (this.fill[pool] !== batch) continue;
+      this.closeBatch(pool, batch);
+      work = this.workNs(pool, size);
     }
+  }
+
+  /** workNs is the work of a batch on the device that is free first. */
+  private workNs(pool: number, size: number): number {
+    return this.durations.workNs(pool, size, this.devices[pool]?.[this.earliest[pool] as number]);
   }
 
   private closeBatch(pool: number, batch: number): void {
     const free = this.free[pool] as Float64Array;
-    free[this.earliest[pool] as number]! += this.durations.executionNs(pool, batch);
+    const earliest = this.earliest[pool] as number;
+    free[earliest]! += this.durations.executionNs(pool, batch, this.devices[pool]?.[earliest]);
     this.fill[pool] = 0;
     this.findEarliest(pool);
   }

@@ -25,7 +25,7 @@ export interface BrokerHooks {
   /** giveUp takes a task that waits out of its queue, since it cannot be in time. */
   giveUp(queue: number, task: number): void;
   /** relax gives a pool another chance whose device is idle, where its expected times keep it from work. */
-  relax(at: number, pool: number, head: number): void;
+  relax(at: number, pool: number, head: number, device: number): void;
   /** start hands what is collected of a queue to its device, which is idle. */
   start(at: number, queue: number, device: number): void;
 }
@@ -74,8 +74,8 @@ export class RequestBroker {
     const device = placement.deviceOf(queue);
     const pool = placement.placeOf(queue);
     for (;;) {
-      const until = this.idleWaits ? this.waitsUntil(at, queue, pool) : at;
-      if (until > at) return Math.min(until, this.giveUpUrgent(at, queue, pool));
+      const until = this.idleWaits ? this.waitsUntil(at, queue, pool, device) : at;
+      if (until > at) return Math.min(until, this.giveUpUrgent(at, queue, pool, device));
       if (this.mayCollect(device, queue)) this.collect(at, queue, pool, device);
       if (this.collected.size(queue) === 0 || placement.device(queue) === NONE) break;
       this.hooks.start(at, queue, device);
@@ -84,16 +84,16 @@ export class RequestBroker {
       placement.eachQueueOf(device, (other) => placement.touched.add(other));
       break;
     }
-    return this.giveUpUrgent(at, queue, pool);
+    return this.giveUpUrgent(at, queue, pool, device);
   }
 
   /** waitsUntil is until when an idle device that has collected nothing waits for a planned batch, by `idleWaits`. */
-  private waitsUntil(at: number, queue: number, pool: number): number {
+  private waitsUntil(at: number, queue: number, pool: number, device: number): number {
     const urgent = this.queues.mostUrgent(queue);
     if (urgent === NONE || this.planner === undefined || this.collected.size(queue) > 0) return at;
     if (this.parts.placement.device(queue) === NONE) return at;
     if (this.queues.size(queue) >= (this.columns.batch[pool] as number)) return at;
-    const neededNs = this.planner.durationNs(pool) + this.planner.laterNs(at, pool);
+    const neededNs = this.planner.durationNs(pool, device) + this.planner.laterNs(at, pool);
     return Math.floor(this.queues.latestEnd(urgent) - neededNs);
   }
 
@@ -110,13 +110,16 @@ export class RequestBroker {
     while (this.hasRoom(queue, pool)) {
       const head = this.queues.first(queue);
       if (head === NONE || (this.queues.isAlone(head) && this.collected.size(queue) > 0)) return;
-      if (dropping.refuses(at, start, queue, pool) || at >= dropping.dropTime(at, head, pool, start)) {
-        if (placement.device(queue) !== NONE) this.hooks.relax(at, pool, head);
-        this.planner?.dropped(at, head, pool, start);
+      if (
+        dropping.refuses(at, start, queue, pool, device) ||
+        at >= dropping.dropTime(at, head, pool, start, device)
+      ) {
+        if (placement.device(queue) !== NONE) this.hooks.relax(at, pool, head, device);
+        this.planner?.dropped(at, head, pool, start, device);
         this.hooks.giveUp(queue, head);
         continue;
       }
-      this.planner?.kept(at, head, pool, start);
+      this.planner?.kept(at, head, pool, start, device);
       this.queues.remove(queue, head);
       this.requests.setCollected(head, true);
       this.collected.push(queue, head);
@@ -135,11 +138,11 @@ export class RequestBroker {
    * giveUpUrgent gives up the tasks that are certain to be too late, wherever they stand in the queue.
    * @returns when the next one is
    */
-  private giveUpUrgent(at: number, queue: number, pool: number): number {
+  private giveUpUrgent(at: number, queue: number, pool: number, device: number): number {
     for (;;) {
       const task = this.queues.mostUrgent(queue);
       if (task === NONE) return NEVER;
-      const lostAt = this.parts.dropping.dropTime(at, task, pool, NEVER);
+      const lostAt = this.parts.dropping.dropTime(at, task, pool, NEVER, device);
       if (at < lostAt) return lostAt;
       this.hooks.giveUp(queue, task);
     }

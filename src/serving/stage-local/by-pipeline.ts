@@ -25,6 +25,9 @@ export abstract class ByPipeline {
   protected readonly endAt: Float64Array;
   /** `lastUse` is when the last execution of each pool ended. */
   private readonly lastUse: Float64Array;
+  /** Whether each pool has devices of several classes, and when the last execution of each device ended. */
+  private readonly isUnequal: Uint8Array;
+  private readonly lastDeviceUse: Float64Array;
   private readonly open: OpenBatches;
   private readonly tasks: Requests;
   private readonly waitingTasks: WaitingTasks;
@@ -35,6 +38,8 @@ export abstract class ByPipeline {
     this.runs = new Int32Array(state.topology.devices.length).fill(NONE);
     this.endAt = new Float64Array(state.topology.devices.length);
     this.lastUse = new Float64Array(state.topology.pools.length);
+    this.isUnequal = Uint8Array.from(state.topology.pools, ({ classes }) => (classes === undefined ? 0 : 1));
+    this.lastDeviceUse = new Float64Array(state.topology.devices.length);
     this.open = state.batches;
     this.tasks = state.requests;
     this.waitingTasks = state.queues;
@@ -90,8 +95,8 @@ export abstract class ByPipeline {
     return this.runs[device] === NONE ? 0 : (this.endAt[device] as number);
   }
 
-  lastUseAt(pool: number): number {
-    return this.lastUse[pool] as number;
+  lastUseAt(pool: number, device: number): number {
+    return (this.isUnequal[pool] === 1 ? this.lastDeviceUse[device] : this.lastUse[pool]) as number;
   }
 
   started(_at: number, batch: number): void {
@@ -100,6 +105,7 @@ export abstract class ByPipeline {
 
   executed(at: number, batch: number): void {
     this.lastUse[this.open.pool(batch)] = at;
+    this.lastDeviceUse[this.open.device(batch)] = at;
     this.fellFree(batch);
   }
 

@@ -12,6 +12,11 @@ export interface Dispatch {
    * @returns NONE where there is none
    */
   choose(at: number, up: readonly number[], last: number): number;
+  /**
+   * joined tells that a member has come up beside others. It is absent where the rule keeps nothing of members.
+   * @param others the members of its pool that were up before
+   */
+  joined?(member: number, others: readonly number[]): void;
 }
 
 /** DispatchState is what rules choose by. */
@@ -20,12 +25,14 @@ export interface DispatchState {
   readonly workNs: (at: number, member: number) => number;
   /** The device of each member. */
   readonly deviceOf: Int32Array;
+  /** turnNs is how long a full batch takes a member; 0 where the devices of its pool are of one class. */
+  readonly turnNs: (member: number) => number;
   readonly streams: Streams;
 }
 
 /** DISPATCHES makes the Dispatch of each rule. */
 export const DISPATCHES: { readonly [K in DispatchRule['kind']]: (state: DispatchState) => Dispatch } = {
-  turns: ({ deviceOf }) => ({ choose: (_at, up, last) => nextOf(up, last, deviceOf) }),
+  turns: (state) => new Turns(state),
   'least-work': ({ workNs }) => ({ choose: (at, up) => leastOf(up, (member) => workNs(at, member)) }),
   'two-choices': ({ workNs, streams }) => twoChoices(workNs, streams('dispatch')),
 };
@@ -34,6 +41,65 @@ export const DISPATCHES: { readonly [K in DispatchRule['kind']]: (state: Dispatc
 function nextOf(up: readonly number[], last: number, deviceOf: Int32Array): number {
   const before = last === NONE ? NONE : (deviceOf[last] as number);
   return up.find((member) => (deviceOf[member] as number) > before) ?? up[0] ?? NONE;
+}
+
+/** Beyond so many nanoseconds, the turns of a pool are counted from their least. */
+const MOST_TURNED_NS = 2 ** 52;
+
+/**
+ * Turns gives devices their turns in the order of their numbers. Where their batches take differently long, each has its turns
+ * as much later after one another as its batches take longer, and the one is next whose turn would end first: a device
+ * that is twice as fast has twice as many. A choice takes time in the number of devices.
+ */
+class Turns implements Dispatch {
+  /** By member, when its last turn ended, if every turn takes as long as a full batch. */
+  private readonly turned: Float64Array;
+
+  constructor(private readonly state: Pick<DispatchState, 'deviceOf' | 'turnNs'>) {
+    this.turned = new Float64Array(state.deviceOf.length);
+  }
+
+  choose(_at: number, up: readonly number[], last: number): number {
+    const { deviceOf, turnNs } = this.state;
+    const next = nextOf(up, last, deviceOf);
+    if (next === NONE || this.areAlike(up)) return next;
+    const from = up.indexOf(next);
+    let best = next;
+    let bestNs = Number.POSITIVE_INFINITY;
+    for (let k = 0; k < up.length; k++) {
+      const member = up[(from + k) % up.length] as number;
+      const endNs = (this.turned[member] as number) + turnNs(member);
+      if (endNs >= bestNs) continue;
+      best = member;
+      bestNs = endNs;
+    }
+    this.turned[best] = bestNs;
+    if (bestNs > MOST_TURNED_NS) this.startAgain(up);
+    return best;
+  }
+
+  joined(member: number, others: readonly number[]): void {
+    if (others.length > 0) this.turned[member] = this.leastTurned(others);
+  }
+
+  private areAlike(up: readonly number[]): boolean {
+    const ns = this.state.turnNs(up[0] as number);
+    if (ns === 0) return true;
+    for (let k = 1; k < up.length; k++) if (this.state.turnNs(up[k] as number) !== ns) return false;
+    return true;
+  }
+
+  private startAgain(up: readonly number[]): void {
+    const least = this.leastTurned(up);
+    for (const member of up) this.turned[member]! -= least;
+  }
+
+  private leastTurned(members: readonly number[]): number {
+    return members.reduce(
+      (least, member) => Math.min(least, this.turned[member] as number),
+      Number.POSITIVE_INFINITY,
+    );
+  }
 }
 
 function leastOf(up: readonly number[], workNs: (member: number) => number): number {

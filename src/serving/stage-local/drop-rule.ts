@@ -1,8 +1,4 @@
-import { NONE as SHARED_NONE } from '../../collections/index.js';
-import type { Durations } from '../state/index.js';
 import type { SharedState } from './shared-state.js';
-
-const NONE = SHARED_NONE;
 
 /** Dropping decides which heads of queues are given up (DropRule). */
 export interface Dropping {
@@ -14,18 +10,20 @@ export interface Dropping {
    * @param at the time at which it is asked
    * @param pool the pool it waits for, NONE where that is not known because no device is up
    * @param start when a device begins its batch, Infinity where no device takes it now
+   * @param device the device that it is bound to, or that would take it; NONE or left out where none is known, so that a task
+   *   is given up only if it would be too late on the fastest
    */
-  dropTime(at: number, head: number, pool: number, start: number): number;
+  dropTime(at: number, head: number, pool: number, start: number, device?: number): number;
   /**
    * refuses tells whether the head is given up because of the tasks behind it in the queue, or because of
    * when the device of the pool begins.
    */
-  refuses(at: number, start: number, queue: number, pool: number): boolean;
+  refuses(at: number, start: number, queue: number, pool: number, device?: number): boolean;
   /**
    * forbids tells whether a head that was given up would be given up on a free device too. If so, the
    * expected times of the pool may be wrong.
    */
-  forbids(at: number, head: number, pool: number): boolean;
+  forbids(at: number, head: number, pool: number, device?: number): boolean;
   /**
    * batchUnderLoad is the smallest batch that a task is expected to be served in, when as many tasks wait
    * behind it as are in the queue, and `more` besides.
@@ -66,9 +64,9 @@ export type DroppingState = Pick<
 export abstract class ByDeadline implements Dropping {
   readonly drops: boolean = true;
 
-  abstract dropTime(at: number, head: number, pool: number, start: number): number;
+  abstract dropTime(at: number, head: number, pool: number, start: number, device?: number): number;
 
-  refuses(_at: number, _start: number, _queue: number, _pool: number): boolean {
+  refuses(_at: number, _start: number, _queue: number, _pool: number, _device?: number): boolean {
     return false;
   }
 
@@ -85,10 +83,7 @@ export abstract class ByDeadline implements Dropping {
   waitedOn(): void {}
 }
 
-/**
- * hopelessAt is the first instant at which a task cannot be in time even alone and without queueing. Where
- * the pool is not known, only the deadline counts.
- */
-export function hopelessAt(latestEnd: number, pool: number, durations: Durations): number {
-  return Math.floor(latestEnd - (pool === NONE ? 0 : durations.workNs(pool, 1))) + 1;
+/** hopelessAt is the first instant at which a task that still takes so long cannot be in time, even without queueing. */
+export function hopelessAt(latestEnd: number, workNs: number): number {
+  return Math.floor(latestEnd - workNs) + 1;
 }

@@ -65,8 +65,8 @@ class Hopeless extends ByDeadline {
     super();
   }
 
-  dropTime(_at: number, head: number, pool: number): number {
-    return hopelessAt(this.queues.latestEnd(head), pool, this.durations);
+  dropTime(_at: number, head: number, pool: number, _start: number, device = NONE): number {
+    return hopelessAt(this.queues.latestEnd(head), this.durations.aloneNs(pool, device));
   }
 }
 
@@ -81,16 +81,16 @@ class FullBatch extends ByDeadline {
     super();
   }
 
-  dropTime(_at: number, head: number, pool: number): number {
-    return hopelessAt(this.queues.latestEnd(head), pool, this.durations);
+  dropTime(_at: number, head: number, pool: number, _start: number, device = NONE): number {
+    return hopelessAt(this.queues.latestEnd(head), this.durations.aloneNs(pool, device));
   }
 
-  override refuses(_at: number, start: number, queue: number, pool: number): boolean {
+  override refuses(_at: number, start: number, queue: number, pool: number, device = NONE): boolean {
     const target = this.target[pool] as number;
     if (this.queues.size(queue) <= target) return false;
     const head = this.queues.first(queue);
     if (this.queues.isAlone(head)) return false;
-    return start + this.durations.workNs(pool, target) > this.queues.latestEnd(head);
+    return start + this.durations.workNs(pool, target, device) > this.queues.latestEnd(head);
   }
 
   override batchUnderLoad(pool: number, more: number): number {
@@ -125,22 +125,24 @@ class ByDevice implements Dropping {
     this.lastWaitedOn = new Int32Array(queues.count).fill(NONE);
   }
 
-  dropTime(_at: number, head: number, pool: number, start: number): number {
+  dropTime(_at: number, head: number, pool: number, start: number, device = NONE): number {
     if (start !== NEVER) return NEVER;
-    return pool === NONE ? NOW : hopelessAt(this.queues.latestEnd(head), pool, this.durations);
+    return pool === NONE
+      ? NOW
+      : hopelessAt(this.queues.latestEnd(head), this.durations.aloneNs(pool, device));
   }
 
-  refuses(at: number, start: number, queue: number, pool: number): boolean {
+  refuses(at: number, start: number, queue: number, pool: number, device = NONE): boolean {
     const head = this.queues.first(queue);
     const latestEnd = this.queues.latestEnd(head);
     const alone = this.queues.isAlone(head);
-    const size = this.planned.largest(pool, start, latestEnd, alone ? 1 : NEVER);
+    const size = this.planned.largest(pool, start, latestEnd, alone ? 1 : NEVER, device);
     if (alone || this.isSpared(queue, head)) return size === 0;
-    return size < this.leastAtFirstSight(at, pool, latestEnd);
+    return size < this.leastAtFirstSight(at, pool, latestEnd, device);
   }
 
-  forbids(at: number, head: number, pool: number): boolean {
-    return this.planned.largest(pool, at, this.queues.latestEnd(head), 1) === 0;
+  forbids(at: number, head: number, pool: number, device = NONE): boolean {
+    return this.planned.largest(pool, at, this.queues.latestEnd(head), 1, device) === 0;
   }
 
   batchUnderLoad(): number {
@@ -171,13 +173,13 @@ class ByDevice implements Dropping {
   }
 
   /** leastAtFirstSight is the smallest batch worth serving for a head that is not spared. */
-  private leastAtFirstSight(at: number, pool: number, latestEnd: number): number {
+  private leastAtFirstSight(at: number, pool: number, latestEnd: number, device: number): number {
     const nearlyFull = shareOfBatch(this.rule.share, this.columns.batch[pool] as number);
     switch (this.rule.kind) {
       case 'nearly-full':
         return nearlyFull;
       case 'queueing':
-        return at <= this.planned.lastStart(pool, nearlyFull, latestEnd, 'transfer') ? nearlyFull : 1;
+        return at <= this.planned.lastStart(pool, nearlyFull, latestEnd, 'transfer', device) ? nearlyFull : 1;
     }
   }
 }

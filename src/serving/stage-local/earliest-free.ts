@@ -142,7 +142,7 @@ export class EarliestFree implements TaskPlacement {
   handed(at: number, batch: number): void {
     const pool = this.batches.pool(batch);
     const device = this.batches.device(batch);
-    const takesNs = this.durations.executionNs(pool, this.batches.size(batch));
+    const takesNs = this.durations.executionNs(pool, this.batches.size(batch), device);
     if (batch >= this.expectedNs.length)
       this.expectedNs = grownColumn(this.expectedNs, grownCapacity(this.expectedNs.length, batch + 1));
     this.expectedNs[batch] = takesNs;

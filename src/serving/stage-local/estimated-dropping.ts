@@ -40,18 +40,19 @@ class EndToEnd extends ByDeadline {
     this.byForming = state.readings?.formingBatch === true;
   }
 
-  dropTime(at: number, head: number, pool: number, start: number): number {
+  dropTime(at: number, head: number, pool: number, start: number, device = NONE): number {
     const latestEnd = this.queues.latestEnd(head);
-    if (this.byForming) return start === NEVER ? hopelessAt(latestEnd, pool, this.durations) : NEVER;
-    const durationNs = pool === NONE ? 0 : this.planner.durationNs(pool);
+    if (this.byForming)
+      return start === NEVER ? hopelessAt(latestEnd, this.durations.aloneNs(pool, device)) : NEVER;
     // No estimate of the later stages is below 0.
-    if (start === NEVER) return Math.floor(latestEnd - durationNs) + 1;
+    if (start === NEVER) return Math.floor(latestEnd - this.planner.leastNs(pool, device)) + 1;
+    const durationNs = pool === NONE ? 0 : this.planner.durationNs(pool, device);
     return start + durationNs + this.planner.laterNs(at, pool) > latestEnd ? NOW : NEVER;
   }
 
-  override refuses(at: number, start: number, queue: number, pool: number): boolean {
+  override refuses(at: number, start: number, queue: number, pool: number, device = NONE): boolean {
     if (!this.byForming) return false;
-    const durationNs = this.durations.stepNs(pool, this.collected.size(queue) + 1);
+    const durationNs = this.durations.stepNs(pool, this.collected.size(queue) + 1, device);
     const latestEnd = this.queues.latestEnd(this.queues.first(queue));
     return start + durationNs + this.planner.laterNs(at, pool) > latestEnd;
   }
@@ -74,11 +75,11 @@ class StageBudget extends ByDeadline {
     this.untilEnd = UNTIL_END[until];
   }
 
-  dropTime(_at: number, head: number, pool: number, start: number): number {
+  dropTime(_at: number, head: number, pool: number, start: number, device = NONE): number {
     if (start === NEVER) return NEVER;
     const queuedAt = this.requests.queuedAt(head);
     const budgetNs = this.planner.shareOf(pool) * usableSloNs(head, pool, this) + ROUNDING_NS;
-    const until = this.untilEnd ? start + this.planner.durationNs(pool) : start;
+    const until = this.untilEnd ? start + this.planner.durationNs(pool, device) : start;
     return until - queuedAt > budgetNs ? NOW : NEVER;
   }
 }
@@ -122,13 +123,13 @@ class Window extends ByDeadline {
     this.withinStage = WITHIN_STAGE[within];
   }
 
-  dropTime(_at: number, head: number, pool: number): number {
+  dropTime(_at: number, head: number, pool: number, _start: number, device = NONE): number {
     if (pool === NONE) return this.queues.latestEnd(head) + 1;
-    return Math.floor(this.latestEnd(head, pool) - this.planner.durationNs(pool)) + 1;
+    return Math.floor(this.latestEnd(head, pool) - this.planner.leastNs(pool, device)) + 1;
   }
 
-  override refuses(_at: number, start: number, queue: number, pool: number): boolean {
-    const end = start + this.planner.durationNs(pool);
+  override refuses(_at: number, start: number, queue: number, pool: number, device = NONE): boolean {
+    const end = start + this.planner.durationNs(pool, device);
     let left = (this.columns.batch[pool] as number) - this.collected.size(queue);
     for (let task = this.queues.first(queue); task !== NONE && left > 0; task = this.queues.next(task)) {
       if (end > this.latestEnd(task, pool)) return true;

@@ -1,3 +1,4 @@
+import { NONE as SHARED_NONE } from '../../collections/index.js';
 import { brokenPromise } from '../broken-promise.js';
 import {
   type Durations,
@@ -13,6 +14,8 @@ import type { FormationRule } from './policy.js';
 import type { SharedState } from './shared-state.js';
 import type { StatePlanner } from './state-planner.js';
 
+const NONE = SHARED_NONE;
+
 const NEVER = Number.POSITIVE_INFINITY;
 const NOW = Number.NEGATIVE_INFINITY;
 
@@ -23,13 +26,14 @@ export interface Formation {
   /**
    * size is the size of the batch meant for a device of a pool that begins it at `start`. It is at least 1,
    * and may be more than wait. The queue has a task.
+   * @param device the device; left out, it is whichever comes
    */
-  size(start: number, queue: number, pool: number): number;
+  size(start: number, queue: number, pool: number, device?: number): number;
   /**
    * waitUntil is the time until which a batch meant to be of `size` waits for company. It is in the past
    * where the batch does not wait.
    */
-  waitUntil(queue: number, pool: number, size: number): number;
+  waitUntil(queue: number, pool: number, size: number, device?: number): number;
   /** `picks` is absent where a batch is the first tasks of its queue. */
   readonly picks?: Picks;
 }
@@ -37,7 +41,7 @@ export interface Formation {
 /** Picks chooses from which task on a queue gives a batch. */
 export interface Picks {
   /** from is the first task of a batch of `size` tasks that begins at `start`. The others stand behind it. */
-  from(start: number, queue: number, pool: number, size: number): number;
+  from(start: number, queue: number, pool: number, size: number, device?: number): number;
   /** after is the task that stands behind another, NONE where none does. */
   after(task: number): number;
 }
@@ -121,10 +125,10 @@ class RoomFirst extends Waiting implements Picks {
     this.planner = state.planner;
   }
 
-  from(start: number, queue: number, pool: number, size: number): number {
+  from(start: number, queue: number, pool: number, size: number, device = NONE): number {
     const { queues, planner } = this;
     const laterNs = planner.laterNs(start, pool) + this.room * planner.laterWorkNs(pool);
-    const end = start + planner.durationNs(pool) + laterNs;
+    const end = start + planner.durationNs(pool, device) + laterNs;
     const head = queues.first(queue);
     if (queues.isAlone(head)) return head;
     let task = head;
@@ -188,7 +192,7 @@ class Eager implements Formation {
    * size is the largest batch from the head on whose every deadline is met. Where not even the head's
    * deadline can be met, it is all tasks that fit.
    */
-  size(start: number, queue: number, pool: number): number {
+  size(start: number, queue: number, pool: number, device = NONE): number {
     const { queues } = this;
     const most = Math.min(this.columns.batch[pool] as number, queues.size(queue));
     if (most === 1) return 1;
@@ -199,7 +203,7 @@ class Eager implements Formation {
     while (size < most && (size === 0 || !queues.isAlone(task))) {
       size += 1;
       earliest = Math.min(earliest, queues.latestEnd(task));
-      if (start + this.durations.workNs(pool, size) <= earliest) best = size;
+      if (start + this.durations.workNs(pool, size, device) <= earliest) best = size;
       if (queues.isAlone(task)) break;
       task = queues.next(task);
     }
@@ -231,18 +235,18 @@ class LastMoment implements Formation {
     this.planned = planned;
   }
 
-  size(start: number, queue: number, pool: number): number {
+  size(start: number, queue: number, pool: number, device = NONE): number {
     const head = this.queues.first(queue);
     const most = this.queues.isAlone(head) ? 1 : (this.columns.batch[pool] as number);
-    const size = this.planned.largest(pool, start, this.queues.latestEnd(head), most);
+    const size = this.planned.largest(pool, start, this.queues.latestEnd(head), most, device);
     return size > 0 ? size : Math.min(most, this.queues.size(queue));
   }
 
-  waitUntil(queue: number, pool: number, size: number): number {
+  waitUntil(queue: number, pool: number, size: number, device = NONE): number {
     const waiting = this.queues.size(queue);
     if (waiting >= size) return NOW;
     const latestEnd = this.queues.latestEnd(this.queues.first(queue));
     const { leaves, stepNs } = this.rule;
-    return Math.floor(this.planned.lastStart(pool, waiting + 1, latestEnd, leaves)) + stepNs;
+    return Math.floor(this.planned.lastStart(pool, waiting + 1, latestEnd, leaves, device)) + stepNs;
   }
 }

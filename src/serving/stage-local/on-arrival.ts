@@ -108,7 +108,7 @@ export class OnArrival extends ByPipeline implements TaskPlacement {
     this.leavesIdle(device);
     this.shares?.handed(pool, device, this.batches.size(batch));
     this.runs[device] = batch;
-    this.endAt[device] = at + this.durations.executionNs(pool, this.batches.size(batch));
+    this.endAt[device] = at + this.durations.executionNs(pool, this.batches.size(batch), device);
     this.backlog.changed(pool);
   }
 

@@ -110,7 +110,7 @@ export interface PartsHooks {
   /** giveUp takes a task that waits out of its queue, since it cannot be in time. */
   giveUp(queue: number, task: number): void;
   /** relax gives a pool another chance whose device is idle, where its expected times keep it from work. */
-  relax(at: number, pool: number, head: number): void;
+  relax(at: number, pool: number, head: number, device: number): void;
   /** startCollected hands what is collected of a queue to its device, which is idle. */
   startCollected(at: number, queue: number, device: number): void;
   /** retire puts a device on standby. */
@@ -246,7 +246,7 @@ export class StageLocalParts {
       { placement, dropping, decisions, isShared: this.sharing !== undefined },
       {
         giveUp: (queue, task) => hooks.giveUp(queue, task),
-        relax: (at, pool, head) => hooks.relax(at, pool, head),
+        relax: (at, pool, head, device) => hooks.relax(at, pool, head, device),
         start: (at, queue, device) => hooks.startCollected(at, queue, device),
       },
     );

@@ -63,6 +63,7 @@ export class PerDevice extends ByPipeline implements TaskPlacement {
     this.members = new DeviceMembers(topology);
     this.dispatch = DISPATCHES[dispatch.kind]({
       workNs: (at, member) => this.workNs(at, member),
+      turnNs: (member) => this.turnNs(member),
       deviceOf: this.members.deviceOf,
       streams: state.streams,
     });
@@ -136,9 +137,17 @@ export class PerDevice extends ByPipeline implements TaskPlacement {
       const pool = members.poolOf[one] as number;
       const batch = columns.batch[pool] as number;
       const tasks = this.waiting.size(one) + this.collected.size(one);
-      ns += (tasks * this.durations.executionNs(pool, batch)) / batch;
+      ns += (tasks * this.durations.executionNs(pool, batch, device)) / batch;
     }
     return ns;
+  }
+
+  /** turnNs is how long a full batch takes on a device whose pool has several classes; 0 in other pools. */
+  private turnNs(member: number): number {
+    const pool = this.members.poolOf[member] as number;
+    if (this.topology.pools[pool]?.classes === undefined) return 0;
+    const device = this.members.deviceOf[member] as number;
+    return this.durations.executionNs(pool, this.columns.batch[pool] as number, device);
   }
 
   device(queue: number): number {
@@ -165,7 +174,7 @@ export class PerDevice extends ByPipeline implements TaskPlacement {
     this.runs[device] = batch;
     const pool = this.batches.pool(batch);
     const size = this.asPlanned ? (this.columns.batch[pool] as number) : this.batches.size(batch);
-    this.endAt[device] = at + this.durations.executionNs(pool, size);
+    this.endAt[device] = at + this.durations.executionNs(pool, size, device);
   }
 
   protected override fellIdle(device: number): void {
@@ -176,6 +185,7 @@ export class PerDevice extends ByPipeline implements TaskPlacement {
     this.poolsUp.deviceUp(device);
     this.eachQueueOf(device, (member) => {
       const up = this.up[this.members.poolOf[member] as number] as number[];
+      this.dispatch.joined?.(member, up);
       up.push(member);
       up.sort((a, b) => (this.members.deviceOf[a] as number) - (this.members.deviceOf[b] as number));
       this.touched.add(member);

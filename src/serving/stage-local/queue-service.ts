@@ -135,11 +135,12 @@ export class QueueService {
       const device = this.placement.device(queue);
       const pool = device === NONE ? this.placement.placeOf(queue) : this.placement.poolOf(queue, device);
       const start = device === NONE ? NEVER : Math.max(at, this.placement.freeAt(device));
-      const dropTime = head === NONE ? NEVER : this.dropTime(at, queue, { head, pool, start });
-      const isRefused = head !== NONE && device !== NONE && this.dropping.refuses(at, start, queue, pool);
+      const dropTime = head === NONE ? NEVER : this.dropTime(at, queue, { head, pool, start, device });
+      const isRefused =
+        head !== NONE && device !== NONE && this.dropping.refuses(at, start, queue, pool, device);
       if (at >= dropTime || isRefused) {
-        if (device !== NONE) this.relaxIfUnused(at, pool, head);
-        if (pool !== NONE) this.planner?.dropped(at, head, pool, at);
+        if (device !== NONE) this.relaxIfUnused(at, pool, head, device);
+        if (pool !== NONE) this.planner?.dropped(at, head, pool, at, device);
         this.moves.missed(queue, head);
         continue;
       }
@@ -165,9 +166,14 @@ export class QueueService {
   private dropTime(
     at: number,
     queue: number,
-    { head, pool, start }: { readonly head: number; readonly pool: number; readonly start: number },
+    {
+      head,
+      pool,
+      start,
+      device,
+    }: { readonly head: number; readonly pool: number; readonly start: number; readonly device: number },
   ): number {
-    const dropTime = this.dropping.dropTime(at, head, pool, start);
+    const dropTime = this.dropping.dropTime(at, head, pool, start, device);
     if (start !== NEVER || !this.dropping.drops || this.placement.isUp(queue)) return dropTime;
     return Math.min(dropTime, this.queues.latestEnd(head) + 1);
   }
@@ -180,8 +186,8 @@ export class QueueService {
     const pool = this.placement.poolOf(queue, device);
     // Only the queues of pools are served so where batches are formed ahead, and they have no device.
     const formation = this.formation as Formation;
-    const size = formation.size(start, queue, pool);
-    const until = this.life.draining ? at : formation.waitUntil(queue, pool, size);
+    const size = formation.size(start, queue, pool, device);
+    const until = this.life.draining ? at : formation.waitUntil(queue, pool, size, device);
     if (until > at) this.dropping.waitedOn(queue, this.queues.first(queue));
     else this.start(at, queue, device, Math.min(size, this.queues.size(queue)), false);
     return until;
@@ -192,7 +198,9 @@ export class QueueService {
     const batch = this.batches.open(pool, device);
     const picks = late ? undefined : this.formation?.picks;
     let picked =
-      picks === undefined ? NONE : picks.from(Math.max(at, this.placement.freeAt(device)), queue, pool, size);
+      picks === undefined
+        ? NONE
+        : picks.from(Math.max(at, this.placement.freeAt(device)), queue, pool, size, device);
     for (let i = 0; i < size; i++) {
       const task = late
         ? this.background.first(queue)
@@ -203,7 +211,7 @@ export class QueueService {
       if (late) this.background.remove(queue, task);
       else {
         this.queues.remove(queue, task);
-        this.planner?.kept(at, task, pool, at);
+        this.planner?.kept(at, task, pool, at, device);
       }
       this.life.putInBatch(batch, task);
     }
@@ -231,10 +239,10 @@ export class QueueService {
   /**
    * relaxIfUnused gives a pool another chance when its own expected times have kept it from work for as long as an SLO.
    */
-  relaxIfUnused(at: number, pool: number, head: number): void {
-    const unusedNs = at - this.placement.lastUseAt(pool);
+  relaxIfUnused(at: number, pool: number, head: number, device: number): void {
+    const unusedNs = at - this.placement.lastUseAt(pool, device);
     if (unusedNs < (this.columns.poolSloNs[pool] as number)) return;
-    if (!this.dropping.forbids(at, head, pool)) return;
+    if (!this.dropping.forbids(at, head, pool, device)) return;
     if (at + this.durations.plannedWorkNs(pool, 1) <= this.queues.latestEnd(head)) this.durations.relax(pool);
   }
 }

@@ -75,7 +75,7 @@ export class StageLocalCore implements ServingCore {
       judged: (request, inTime) => this.moves.judged(request, inTime),
       comesTo: (at, task, stage) => this.moves.comesTo(at, task, stage),
       giveUp: (queue, task) => this.moves.missed(queue, task),
-      relax: (at, pool, first) => this.service.relaxIfUnused(at, pool, first),
+      relax: (at, pool, first, device) => this.service.relaxIfUnused(at, pool, first, device),
       startCollected: (at, queue, device) => this.service.startCollected(at, queue, device),
       retire: (at, device) => this.retire(at, device),
     };
@@ -229,7 +229,8 @@ export class StageLocalCore implements ServingCore {
     const pool = this.batches.pool(batch);
     this.tuning?.executed(pool, this.batches.size(batch), endedAt - startedAt);
     this.leftWith(at, batch);
-    this.durations.observeExecution(pool, this.batches.size(batch), endedAt - startedAt);
+    const device = this.batches.device(batch);
+    this.durations.observeExecution(pool, this.batches.size(batch), endedAt - startedAt, device);
     this.placement.executed(at, batch, endedAt);
     const next = this.columns.next[pool] as number;
     if (next === NEXT_BY_EDGES) this.passing.judged(batch, verdicts);
@@ -283,6 +284,7 @@ export class StageLocalCore implements ServingCore {
     this.scaler.deviceUp(device);
     this.tuning?.ready(at, device, true);
     this.placement.deviceUp(at, device);
+    this.durations.devicesChanged(device, true);
     for (const queue of this.placement.joined(device)) this.moves.moveOn(at, queue);
   }
 
@@ -292,6 +294,7 @@ export class StageLocalCore implements ServingCore {
     if (running === NONE && !this.placement.isDeviceUp(device)) return;
     this.scaler.deviceDown(device);
     this.tuning?.ready(at, device, false);
+    if (this.placement.isDeviceUp(device)) this.durations.devicesChanged(device, false);
     if (running !== NONE) this.hearing?.ended(at, running);
     for (const batch of this.placement.deviceDown(device)) {
       this.leftWith(at, batch);
@@ -304,6 +307,7 @@ export class StageLocalCore implements ServingCore {
   private retire(at: number, device: number): void {
     this.decisions.push(Decision.retire, device);
     this.tuning?.ready(at, device, false);
+    if (this.placement.isDeviceUp(device)) this.durations.devicesChanged(device, false);
     for (const batch of this.placement.retire(device)) {
       this.leftWith(at, batch);
       this.life.lostWithDevice(at, batch, false);

@@ -1,4 +1,4 @@
-import { grownCapacity, grownColumn, nthSmallest } from '../../collections/index.js';
+import { grownCapacity, grownColumn, nthSmallest, NONE as SHARED_NONE } from '../../collections/index.js';
 import type { Stream } from '../../random/index.js';
 import type { Durations, PlanColumns, Requests } from '../state/index.js';
 import { followersOf, type Topology } from '../topology.js';
@@ -10,6 +10,8 @@ import type { DropRule } from './policy.js';
 import type { Readings } from './readings.js';
 import { RecentValues } from './recent-values.js';
 import { stageShares } from './stage-shares.js';
+
+const NONE = SHARED_NONE;
 
 const NS_PER_S = 1e9;
 /** How often what takes long to update is updated, where the period is 0. */
@@ -170,18 +172,18 @@ export class StatePlanner {
     this.loads?.came(at, pool);
   }
 
-  /** kept tells that a task was put into a batch that is to begin at `start`. */
-  kept(at: number, task: number, pool: number, start: number): void {
+  /** kept tells that a task was put into a batch that is to begin at `start` on a device. */
+  kept(at: number, task: number, pool: number, start: number, device = NONE): void {
     this.queueing.add(at, pool, at - this.requests.queuedAt(task));
     this.waited(task, pool, start - at);
-    this.decided(at, task, pool, start);
+    this.decided(at, task, pool, start, device);
   }
 
-  /** dropped tells that a task was given up whose batch would have begun at `start`. */
-  dropped(at: number, task: number, pool: number, start: number): void {
+  /** dropped tells that a task was given up whose batch would have begun at `start` on a device. */
+  dropped(at: number, task: number, pool: number, start: number, device = NONE): void {
     const { readings } = this.options;
     if (readings?.countsDropped === true) this.queueing.add(at, pool, at - this.requests.queuedAt(task));
-    this.decided(at, task, pool, start);
+    this.decided(at, task, pool, start, device);
   }
 
   private waited(task: number, pool: number, waitNs: number): void {
@@ -196,11 +198,11 @@ export class StatePlanner {
       for (let one = 0; one < this.pools; one++) this.waits.add(one, this.together[row + one] as number);
   }
 
-  private decided(at: number, task: number, pool: number, start: number): void {
+  private decided(at: number, task: number, pool: number, start: number, device: number): void {
     const { divides = false, thresholdNs } = this.options;
     const queuedAt = this.requests.queuedAt(task);
     if (thresholdNs !== undefined) this.allQueueing.add(at, pool, at - queuedAt);
-    if (divides) this.latencies.add(at, pool, start - queuedAt + this.executionNs(pool));
+    if (divides) this.latencies.add(at, pool, start - queuedAt + this.executionNs(pool, device));
   }
 
   /** laterNs estimates how long a task takes after a stage, on the longest path from it (Eq. 3: the State Planner's part). */
@@ -245,13 +247,23 @@ export class StatePlanner {
     return this.loads?.factorOf(pool) ?? 0;
   }
 
-  /** durationNs is the time of a stage with the batch in force: its execution, and the transfer to the next. */
-  durationNs(pool: number): number {
-    return this.durations.stepNs(pool, this.columns.batch[pool] as number);
+  /**
+   * durationNs is the time of a stage with the batch in force: its execution, and the transfer to the next. It is that on a
+   * device, or without one the mean of the devices that are up.
+   */
+  durationNs(pool: number, device = NONE): number {
+    return this.durations.stepNs(pool, this.columns.batch[pool] as number, device);
   }
 
-  private executionNs(pool: number): number {
-    return this.durations.executionNs(pool, this.columns.batch[pool] as number);
+  /** leastNs is `durationNs` on a device, or without one on the fastest; 0 where the pool is NONE. */
+  leastNs(pool: number, device: number): number {
+    if (pool === NONE) return 0;
+    if (device !== NONE) return this.durationNs(pool, device);
+    return this.durations.leastStepNs(pool, this.columns.batch[pool] as number);
+  }
+
+  private executionNs(pool: number, device = NONE): number {
+    return this.durations.executionNs(pool, this.columns.batch[pool] as number, device);
   }
 
   private durationsNs(): Float64Array {

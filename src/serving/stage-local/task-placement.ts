@@ -52,8 +52,8 @@ export interface TaskPlacement {
   freeAt(device: number): number;
   /** isUp tells whether the tasks in a queue could be served by devices that are up. */
   isUp(queue: number): boolean;
-  /** lastUseAt is the time at which a pool last had work. */
-  lastUseAt(pool: number): number;
+  /** lastUseAt is the time at which a pool last had work; where its devices are of several classes, a device. */
+  lastUseAt(pool: number, device: number): number;
 
   /** handed tells that the batch was handed to its device. */
   handed(at: number, batch: number): void;

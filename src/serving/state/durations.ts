@@ -1,6 +1,17 @@
-import { followersOf, fullBatches, type Pool, stagesFrom, type Topology } from '../topology.js';
+import { NONE as SHARED_NONE } from '../../collections/index.js';
+import {
+  blendLatencies,
+  followersOf,
+  fullBatches,
+  type Pool,
+  stagesFrom,
+  type Topology,
+} from '../topology.js';
 import type { FeedbackCorrection, ReservationCorrection } from './corrections.js';
 import { DagColumns } from './dag-columns.js';
+import { DeviceClasses } from './device-classes.js';
+
+const NONE = SHARED_NONE;
 
 /** One measurement counts as at least LEAST_RATIO and at most MOST_RATIO times the planned time. */
 const LEAST_RATIO = 0.25;
@@ -35,14 +46,19 @@ function learningOf(correction: Correction): Learning {
  * Durations holds how long executions and transfers are expected to take: as planned, or scaled by measured times. A
  * correction that counts deviations scales both, in whole nanoseconds, as reservations are. A correction without
  * deviations scales only executions.
+ *
+ * Where a pool has devices of several classes, each class has times of its own, which are asked for by a device. Without
+ * one (NONE), the answer is for whichever device of the pool comes: the mean over those that are up, each class by its share
+ * of their throughput (`blendLatencies`).
  */
 export class Durations {
   private readonly executions: StepTimes;
   private readonly transfers: StepTimes;
   private readonly stages: Int32Array;
   private readonly graph: DagColumns;
-  /** `rowOf[pool] + b` is the index of a batch of b in the columns of all pools. */
+  /** `rowOf[row] + b` is the index of a batch of b in the columns: rows are pools, and after them classes of devices. */
   private readonly rowOf: Int32Array;
+  private readonly classes: DeviceClasses;
   private readonly works: Float64Array;
   private readonly mostWork: Float64Array;
   private readonly fullRest: Float64Array;
@@ -64,10 +80,11 @@ export class Durations {
     this.fullSize = fullBatches(pools);
     this.stages = stagesFrom(topology);
     this.graph = new DagColumns(topology);
-    this.rowOf = rowsOf(pools);
+    this.classes = new DeviceClasses(topology);
+    this.rowOf = rowsOf([...pools.map(({ batch }) => batch), ...this.classes.batches]);
     this.executions = new StepTimes(
       this.rowOf,
-      pools.map(({ latencyNs }) => latencyNs),
+      [...pools.map(({ latencyNs }) => latencyNs), ...this.classes.latencies],
       learning,
     );
     this.transfers = new StepTimes(
@@ -75,7 +92,7 @@ export class Durations {
       pools.map(({ transferNs }) => transferNs),
       learning.deviations === undefined ? NO_LEARNING : learning,
     );
-    this.works = new Float64Array((this.rowOf[pools.length] as number) + 1);
+    this.works = new Float64Array((this.rowOf.at(-1) as number) + 1);
     this.mostWork = new Float64Array(pools.length);
     this.fullRest = new Float64Array(pools.length);
     for (let pool = pools.length - 1; pool >= 0; pool--) this.addUp(pool);
@@ -85,8 +102,8 @@ export class Durations {
   }
 
   /** executionNs is the expected time of one execution. */
-  executionNs(pool: number, size: number): number {
-    return this.executions.ns(pool, size);
+  executionNs(pool: number, size: number, device = NONE): number {
+    return this.executions.ns(this.classes.rowOn(pool, device), size);
   }
 
   /** transferNs is the expected time of sending a batch from the pool to the next. */
@@ -99,8 +116,19 @@ export class Durations {
    * DAG it is that of the longest path still possible, and of cascades of the longest by edges that do not lead back. A later pool whose planned batch is smaller is counted with that
    * batch.
    */
-  workNs(pool: number, size: number): number {
-    return this.works[(this.rowOf[pool] as number) + size] as number;
+  workNs(pool: number, size: number, device = NONE): number {
+    return this.works[(this.rowOf[this.classes.rowOn(pool, device)] as number) + size] as number;
+  }
+
+  /**
+   * aloneNs is `workNs` of a task alone: on its device, or where that is NONE on the fastest device of the pool that is up. It
+   * is 0 where the pool is NONE too.
+   */
+  aloneNs(pool: number, device: number): number {
+    if (pool === NONE) return 0;
+    if (device !== NONE) return this.workNs(pool, 1, device);
+    const row = this.classes.leastOf(pool, (one) => this.works[(this.rowOf[one] as number) + 1] as number);
+    return this.works[(this.rowOf[row] as number) + 1] as number;
   }
 
   /** mostWorkNs is the largest `workNs` of any batch size. */
@@ -109,8 +137,22 @@ export class Durations {
   }
 
   /** stepNs is the expected time of an execution and of the transfer to the next stage. */
-  stepNs(pool: number, size: number): number {
-    return this.executionNs(pool, size) + this.transferNs(pool, size);
+  stepNs(pool: number, size: number, device = NONE): number {
+    return this.executionNs(pool, size, device) + this.transferNs(pool, size);
+  }
+
+  /** leastStepNs is `stepNs` on the fastest device of the pool that is up. */
+  leastStepNs(pool: number, size: number): number {
+    const row = this.classes.leastOf(pool, (one) => this.executions.ns(one, size));
+    return this.executions.ns(row, size) + this.transferNs(pool, size);
+  }
+
+  /** devicesChanged tells that a device has come up or gone, so that others are expected of its pool. */
+  devicesChanged(device: number, isUp: boolean): void {
+    const pool = this.classes.changed(device, isUp);
+    if (pool === NONE) return;
+    this.blend(pool);
+    this.addUpTo(pool);
   }
 
   /**
@@ -140,6 +182,7 @@ export class Durations {
   relax(pool: number): void {
     for (const at of this.graph.reachedFrom(pool)) {
       this.executions.relax(at);
+      for (const row of this.classes.rowsOf(at)) this.executions.relax(row);
       this.transfers.relax(at);
       this.expect(at);
     }
@@ -149,13 +192,18 @@ export class Durations {
    * observeExecution learns from an execution that took `tookNs`, which counts as 0.25 to 16 times the planned time.
    * It learns nothing where the correction is `none`.
    */
-  observeExecution(pool: number, size: number, tookNs: number): void {
-    if (this.executions.observe(pool, size, tookNs)) this.expect(pool);
+  observeExecution(pool: number, size: number, tookNs: number, device = NONE): void {
+    const row = this.classes.rowOn(pool, device);
+    const plannedNs = this.executions.plannedNs(row, size);
+    const changed = this.executions.observe(row, plannedNs, tookNs);
+    // How far executions are from the plan in all decides the margin.
+    if (row !== pool) this.executions.observe(pool, plannedNs, tookNs);
+    if (changed) this.expect(pool);
   }
 
   /** observeTransfer learns likewise from a transfer, but only where the correction counts deviations. */
   observeTransfer(pool: number, size: number, tookNs: number): void {
-    if (this.transfers.observe(pool, size, tookNs)) this.expect(pool);
+    if (this.transfers.observe(pool, this.transfers.plannedNs(pool, size), tookNs)) this.expect(pool);
   }
 
   private hasEdges(pool: number): boolean {
@@ -184,8 +232,15 @@ export class Durations {
   private expect(pool: number): void {
     const margin = this.margin(pool);
     this.executions.expect(pool, margin);
+    for (const row of this.classes.rowsOf(pool)) this.executions.expect(row, margin);
+    this.blend(pool);
     this.transfers.expect(pool, margin);
     this.addUpTo(pool);
+  }
+
+  /** blend expects of a pool what its devices of several classes take that are up. */
+  private blend(pool: number): void {
+    if (this.classes.rowsOf(pool).length > 0) this.executions.blend(pool, this.classes);
   }
 
   /**
@@ -230,12 +285,15 @@ export class Durations {
   }
 
   private addUp(pool: number): void {
-    const row = this.rowOf[pool] as number;
     let most = 0;
-    for (let b = 1; b <= this.batchOf(pool); b++) {
-      const work = this.addedUp(pool, b);
-      this.works[row + b] = work;
-      most = Math.max(most, work);
+    for (let k = -1; k < this.classes.rowsOf(pool).length; k++) {
+      const by = k < 0 ? pool : (this.classes.rowsOf(pool)[k] as number);
+      const row = this.rowOf[by] as number;
+      for (let b = 1; b <= this.batchOf(pool); b++) {
+        const work = this.addedUp(pool, b, by);
+        this.works[row + b] = work;
+        most = Math.max(most, work);
+      }
     }
     this.mostWork[pool] = most;
     if (this.hasEdges(pool))
@@ -248,14 +306,15 @@ export class Durations {
     this.fullRest[pool] = this.stepNs(pool + 1, full) + this.fullRestNs(pool + 1);
   }
 
-  private addedUp(pool: number, size: number): number {
+  /** @param row the times by which the pool itself executes: its own, or those of a class */
+  private addedUp(pool: number, size: number, row: number): number {
     if (this.hasEdges(pool)) {
       const later = this.mostOf(pool, (to) => this.workNs(to, Math.min(size, this.batchOf(to))));
-      return this.executionNs(pool, size) + this.transferNs(pool, size) + later;
+      return this.executions.ns(row, size) + this.transferNs(pool, size) + later;
     }
     const last = pool + (this.stages[pool] as number) - 1;
     let rows = size;
-    let work = this.executionNs(pool, rows);
+    let work = this.executions.ns(row, rows);
     for (let at = pool; at < last; at++) {
       work += this.transferNs(at, rows);
       rows = Math.min(rows, this.batchOf(at + 1));
@@ -270,8 +329,8 @@ export class Durations {
 }
 
 /**
- * StepTimes holds the planned and the expected times of one kind of step (execution or transfer) by pool and
- * batch size, in nanoseconds.
+ * StepTimes holds the planned and the expected times of one kind of step (execution or transfer) by row, which is a pool or
+ * a class of its devices, and batch size, in nanoseconds.
  */
 class StepTimes {
   private readonly planned: Float64Array;
@@ -315,9 +374,8 @@ class StepTimes {
    * observe learns from one step.
    * @returns whether the mean or its spread may have changed
    */
-  observe(pool: number, size: number, tookNs: number): boolean {
+  observe(pool: number, plannedNs: number, tookNs: number): boolean {
     if (!this.learns) return false;
-    const plannedNs = this.plannedNs(pool, size);
     const ratio = this.ratio[pool] as number;
     const deviation = this.deviation[pool] as number;
     if (plannedNs === 0 || (tookNs === plannedNs && ratio === 1 && deviation === 0)) return false;
@@ -349,6 +407,21 @@ class StepTimes {
     return (this.deviation[pool] as number) * this.plannedNs(pool, size);
   }
 
+  /** blend expects of a pool what its classes of devices are expected to take, by how many devices of each are up. */
+  blend(pool: number, classes: DeviceClasses): void {
+    const rowNs = (row: number) =>
+      this.expected.subarray((this.rowOf[row] as number) + 1, (this.rowOf[row + 1] as number) + 1);
+    const into = rowNs(pool);
+    blendLatencies(
+      into,
+      classes.rowsOf(pool).map((row) => ({ devices: classes.devicesUp(row), latencyNs: rowNs(row) })),
+    );
+    if (this.isWhole || !this.learns)
+      into.forEach((ns, i) => {
+        into[i] = Math.round(ns);
+      });
+  }
+
   /** expect sets the expected times of a pool to the mean plus this many deviations. */
   expect(pool: number, deviations: number): void {
     if (!this.learns) return;
@@ -365,11 +438,11 @@ class StepTimes {
   }
 }
 
-/** rowsOf gives the `rowOf` of each pool, and one more entry for the end of the last row. */
-function rowsOf(pools: readonly Pool[]): Int32Array {
-  const rowOf = new Int32Array(pools.length + 1).fill(-1);
-  pools.forEach(({ batch }, pool) => {
-    rowOf[pool + 1] = (rowOf[pool] as number) + batch;
+/** rowsOf gives `rowOf` for rows of so many batch sizes, and one more entry for the end of the last row. */
+function rowsOf(batches: readonly number[]): Int32Array {
+  const rowOf = new Int32Array(batches.length + 1).fill(-1);
+  batches.forEach((batch, row) => {
+    rowOf[row + 1] = (rowOf[row] as number) + batch;
   });
   return rowOf;
 }

@@ -4,6 +4,9 @@ import type { PipelinePlanBody } from '../../plans/index.js';
 import { type LoadedPipeline, pipelineServing } from './pipeline.js';
 import { withEnvelope } from './pipeline-sample.js';
 
+/** The version of plans whose stages have replicas of several classes. */
+const WITH_OTHERS = '1.2';
+
 /**
  * pipelinePlan makes a file of a plan: with the head of a file, its traffic envelope, its trace relative to that file,
  * and notes on its cluster.
@@ -30,6 +33,7 @@ export async function pipelinePlan(
       : {};
   return countedPlan({
     ...emittedHead('pipeline-plan', inputs(holder)),
+    ...(figures.stages.some(({ others }) => others !== undefined) ? { version: WITH_OTHERS } : {}),
     ...{ name, method },
     ...(notes.length === 0 ? {} : { notes }),
     serving: pipelineServing(spec.value),

@@ -5,8 +5,8 @@ import { SCHEDULERS } from '../../../src/serving/schedulers.js';
 import { PARD_POLICIES } from '../../../src/serving/stage-local/index.js';
 import { seeds } from '../../cases.js';
 import { runVirtual, type WatchedCore } from '../virtual-driver.js';
-import { type DispatchRule, edgesOf, type Fate, type Pipeline } from './pipeline.js';
-import { randomChain, randomDag } from './random-pipelines.js';
+import { type DispatchRule, durationNs, edgesOf, type Fate, type Pipeline } from './pipeline.js';
+import { randomChain, randomDag, withUnlike } from './random-pipelines.js';
 import { resimulated } from './resimulate.js';
 import { SCHEDULER_NAMES, type SchedulerName } from './rules.js';
 
@@ -70,14 +70,24 @@ function topologyOf(pipeline: Pipeline): Topology {
   const { stages, sloNs } = pipeline;
   const devices = stages.flatMap((stage, pool) =>
     Array.from({ length: stage.devices }, (_, i): VirtualDevice => {
-      return { name: `s${pool}/gpu${i}/0`, pool, server: `s${pool}`, gpu: i, deviceClass: 'cpu', virtual: 1 };
+      const name = `s${pool}/gpu${i}/0`;
+      const poolClass = stage.unlikeNs === undefined ? {} : { poolClass: i };
+      return { name, pool, server: `s${pool}`, gpu: i, deviceClass: 'cpu', virtual: 1, ...poolClass };
     }),
   );
-  const pools = stages.map(({ batch, latencyNs, devices: count }, partition): Pool => {
+  const pools = stages.map((stage, partition): Pool => {
+    const { batch, unlikeNs, devices: count } = stage;
+    // Only planned batches of other stages count.
+    const latencyNs = unlikeNs === undefined ? stage.latencyNs : stage.latencyNs.map(() => durationNs(stage));
     const transferNs = new Float64Array(batch);
     return {
       ...{ model: 0, pipeline: 0, partition, deviceClass: 'cpu', virtual: 1, batch, transferNs },
       ...{ latencyNs: Float64Array.from(latencyNs), transferBytes: 0 },
+      ...(unlikeNs && {
+        classes: unlikeNs.map((own) => {
+          return { deviceClass: 'cpu', virtual: 1, latencyNs: Float64Array.from(own) };
+        }),
+      }),
       throughputRps: (1e9 * count * batch) / latencyNs[batch - 1]!,
       devices: devices.flatMap(({ pool }, device) => (pool === partition ? [device] : [])),
       edges: edgesOf(pipeline)[partition]!.map(({ to, isConditional }) => {
@@ -137,6 +147,14 @@ describe('the core and the re-simulation', () => {
     chains: { draw: chain, quick: 4, long: 200 },
     'DAGs, of requests of one or more rows': { draw: dag, quick: 5, long: 400 },
     'DAGs whose stages share their state at once': { draw: dag, quick: 2, long: 200, periodNs: 0 },
+    'chains of unlike devices': {
+      draw: (stream: Stream) => withUnlike(stream, chain(stream)),
+      ...{ quick: 4, long: 200 },
+    },
+    'DAGs of unlike devices': {
+      draw: (stream: Stream) => withUnlike(stream, dag(stream)),
+      ...{ quick: 2, long: 200 },
+    },
   };
   for (const [what, { quick, long, ...shape }] of Object.entries(shapes))
     describe(`agree request for request on ${what}`, () => {
@@ -145,6 +163,23 @@ describe('the core and the re-simulation', () => {
           expect(seeds(quick, long).flatMap((seed) => difference(name, seed, shape) ?? [])).toEqual([]);
         });
     });
+});
+
+describe('classes of devices that are equal', () => {
+  it('serve as if there were one', () => {
+    for (const name of SCHEDULER_NAMES)
+      for (const seed of seeds(2, 20)) {
+        const chain = randomChain(streamOf(seed, 'pard/alike'), 300);
+        const stages = chain.stages.map((stage) => ({
+          ...stage,
+          unlikeNs: Array.from({ length: stage.devices }, () => stage.latencyNs),
+        }));
+        const [alike, classed] = [chain, { ...chain, stages }].map((one) =>
+          servedByCore(one, made(name, DISPATCHES[seed % 3]!, seed)!),
+        );
+        expect(firstDifference(classed!, alike!), `${name}, seed ${seed}`).toBeUndefined();
+      }
+  });
 });
 
 describe('the schedulers that form batches when a device is free', () => {

@@ -26,6 +26,8 @@ export interface Stage {
   devices: number;
   batch: number;
   latencyNs: number[];
+  /** The same of each of its devices, where they are unlike; `latencyNs` then counts for nothing. */
+  unlikeNs?: number[][];
 }
 
 /** Settings says by which scheduler a pipeline is served, and hands in the random numbers. */
@@ -98,15 +100,23 @@ export interface Task {
 export interface Device {
   number: number;
   stage: number;
+  /** How long it takes, by the size of the batch. */
+  latencyNs: number[];
+  /** When its last turn ended, if each took as long as a planned batch. */
+  turnedNs: number;
   queue: Task[];
   collected: Task[];
   /** The batch that it executes, with its number among all that began. */
   running?: { number: number; tasks: Task[]; endNs: number } | undefined;
 }
 
-/** durationNs is d of a stage: how long its planned batch takes. */
-export function durationNs({ batch, latencyNs }: Stage): number {
-  return latencyNs[batch - 1]!;
+/**
+ * durationNs is d of a stage: how long its planned batch takes, or where its devices are unlike, each by its share of the
+ * batches that they make in a long time: the harmonic mean.
+ */
+export function durationNs({ batch, latencyNs, unlikeNs }: Stage): number {
+  if (unlikeNs === undefined) return latencyNs[batch - 1]!;
+  return Math.round(unlikeNs.length / sum(unlikeNs.map((own) => 1 / own[batch - 1]!)));
 }
 
 /** sum adds numbers up from the first. */

@@ -71,6 +71,23 @@ function randomStage(stream: Stream, grainNs: number): Stage {
   return { devices: 1 + stream.integer(3), batch, latencyNs };
 }
 
+/**
+ * withUnlike makes the devices of every stage of a pipeline unlike: each takes half to three times as long as they did, or
+ * each is of one of two classes.
+ */
+export function withUnlike(stream: Stream, { stages, ...pipeline }: Pipeline): Pipeline {
+  const classes = [0.5 + 2.5 * stream.uniform(), 0.5 + 2.5 * stream.uniform()];
+  const areOfTwo = stream.uniform() < 0.5;
+  const unlike = stages.map((stage): Stage => {
+    const unlikeNs = Array.from({ length: stage.devices }, () => {
+      const factor = areOfTwo ? oneOf(stream, ...classes) : 0.5 + 2.5 * stream.uniform();
+      return stage.latencyNs.map((ns) => Math.max(1, Math.round(factor * ns)));
+    });
+    return { ...stage, unlikeNs };
+  });
+  return { ...pipeline, stages: unlike };
+}
+
 function randomArrivals(
   stream: Stream,
   { gapNs, grainNs, count }: { gapNs: number; grainNs: number; count: number },

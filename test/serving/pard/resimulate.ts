@@ -36,13 +36,15 @@
  * - `two-choices` draws twice for every task, from one stream for all stages, even where the stage has one device.
  * - What is longer than its share of the SLO by less than a thousandth of a nanosecond is as long as it: shares are rounded.
  * - `pard-oc` has one count of α a stage, kept while there is no overload.
+ * - Where the devices of a stage are unlike, d_k is that of the device which a request is bound to, and d of other stages and of
+ *   all that is shared is the mean of the stage (`durationNs`). By turns, the next is the device whose turn would end first if
+ *   each of its turns took its d; of equal ones, the first after the last one that was chosen.
  * - `nexus`: the window is the room, or what is left of the queue where that is shorter. The requests in it are put into
  *   the batch together.
  */
 import { chosenDevice, type Dispatching } from './dispatch.js';
 import {
   type Device,
-  durationNs,
   type Edge,
   edgesInto,
   edgesOf,
@@ -124,8 +126,10 @@ function newRun(pipeline: Pipeline, settings: Settings): Run {
   const rule: Rule = RULES[scheduler];
   const sharing = { pipeline, order: rule.order, waits, periodNs, windowNs, lambda, draws };
   const devices = stages
-    .flatMap((stage, k) => new Array<number>(stage.devices).fill(k))
-    .map((stage, number): Device => ({ number, stage, queue: [], collected: [] }));
+    .flatMap(({ devices: count, latencyNs, unlikeNs }, stage) =>
+      Array.from({ length: count }, (_, i) => ({ stage, latencyNs: unlikeNs?.[i] ?? latencyNs })),
+    )
+    .map((own, number): Device => ({ ...own, number, turnedNs: 0, queue: [], collected: [] }));
   const dispatchings = stages.map((stage, k) => {
     const own = devices.filter((device) => device.stage === k);
     return { rule: dispatch, stage, devices: own, dispatched: 0, choices };
@@ -147,7 +151,7 @@ function nextEventNs(run: Run): number {
   const { pipeline, rule, devices, arrived, sharedNs, everyNs, orderedNs, orderEveryNs, open } = run;
   const times = devices.flatMap((device) => {
     const low = rule.givesUp ? lowEnd(rule, device) : undefined;
-    const hopelessNs = low && low.deadlineNs - durationNs(pipeline.stages[device.stage]!) + 1;
+    const hopelessNs = low && low.deadlineNs - ownNs(run, device) + 1;
     return [device.running?.endNs ?? Infinity, hopelessNs ?? Infinity];
   });
   const sharesNs = open.size > 0 ? Math.min(sharedNs + everyNs, orderedNs + orderEveryNs) : Infinity;
@@ -269,7 +273,7 @@ function lookAtAll(run: Run, nowNs: number): void {
 }
 
 function lookAt(run: Run, device: Device, nowNs: number): void {
-  const { latencyNs } = run.pipeline.stages[device.stage]!;
+  const { latencyNs } = device;
   giveUp(run, device, nowNs);
   topUp(run, device, nowNs);
   if (device.running === undefined && device.collected.length > 0) {
@@ -284,9 +288,9 @@ function lookAt(run: Run, device: Device, nowNs: number): void {
 }
 
 function giveUp(run: Run, device: Device, nowNs: number): void {
-  const { rule, pipeline } = run;
+  const { rule } = run;
   if (!rule.givesUp) return;
-  const dNs = durationNs(pipeline.stages[device.stage]!);
+  const dNs = ownNs(run, device);
   for (;;) {
     const low = lowEnd(rule, device);
     if (low === undefined || nowNs + dNs <= low.deadlineNs) return;
@@ -331,16 +335,22 @@ function questionOf(run: Run, device: Device, task: Task, nowNs: number): Questi
   };
   const queueingNs = (stage: number) =>
     sharing.periodNs === 0 ? atOnceNs(stage) : shared.queueingNs[stage]!;
-  return { task, k, startNs, stages, sloNs, paths, shared, queueingNs, overload: overloads[k]! };
+  const dNs = ownNs(run, device);
+  return { task, k, startNs, dNs, stages, sloNs, paths, shared, queueingNs, overload: overloads[k]! };
 }
 
-function decidedBy({ task, startNs, stages, k }: Question, nowNs: number, isKept: boolean): Decided {
+function decidedBy({ task, startNs, dNs }: Question, nowNs: number, isKept: boolean): Decided {
   const { receivedNs } = task;
   const [queueingNs, waitNs] = [nowNs - receivedNs, startNs - nowNs];
   return {
     ...{ isKept, batchedNs: nowNs, queueingNs, waitNs },
-    latencyNs: startNs + durationNs(stages[k]!) - receivedNs,
+    latencyNs: startNs + dNs - receivedNs,
   };
+}
+
+/** ownNs is d of the device itself. */
+function ownNs({ pipeline }: Run, { stage, latencyNs }: Device): number {
+  return latencyNs[pipeline.stages[stage]!.batch - 1]!;
 }
 
 function collect(run: Run, device: Device, task: Task, nowNs: number): void {

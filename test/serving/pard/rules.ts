@@ -6,6 +6,8 @@ export interface Question {
   task: Task;
   k: number;
   startNs: number;
+  /** d of the device that would start it. */
+  dNs: number;
   stages: readonly Stage[];
   sloNs: number;
   paths: Paths;
@@ -52,9 +54,9 @@ function estimate(
   onPathNs: (question: Question, path: readonly number[], i: number) => number,
 ): Rule {
   const drops = (question: Question) => {
-    const { task, startNs, stages, k, sloNs, paths } = question;
+    const { task, startNs, dNs, k, sloNs, paths } = question;
     const subsequentNs = Math.max(...paths.after[k]!.map((path, i) => onPathNs(question, path, i)));
-    return startNs - task.sentNs + durationNs(stages[k]!) + subsequentNs > sloNs;
+    return startNs - task.sentNs + dNs + subsequentNs > sloNs;
   };
   return { drops, scans: false, givesUp: true, order };
 }
@@ -74,8 +76,7 @@ const share = ({ k, sloNs, paths }: Question, weights: readonly number[]) =>
 const planned = ({ stages }: Question) => stages.map(durationNs);
 
 /** inStageNs is how long the task will have been in the stage at its end there. */
-const inStageNs = ({ task, startNs, stages, k }: Question) =>
-  startNs + durationNs(stages[k]!) - task.receivedNs;
+const inStageNs = ({ task, startNs, dNs }: Question) => startNs + dNs - task.receivedNs;
 
 function isShed({ k, shared, overload, paths }: Question): boolean {
   const stages = [k, ...paths.after[k]!.flat()];

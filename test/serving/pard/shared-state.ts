@@ -132,12 +132,12 @@ export function isMostFirst(
   order: Order,
   before: boolean,
   workloads: readonly number[],
-  { devices, batch, latencyNs }: Stage,
+  stage: Stage,
   periodNs: number,
 ): boolean {
   if (order === 'most' || order === 'least') return order === 'most';
   if (workloads.length === 0) return before;
-  const load = (workloads.at(-1)! * latencyNs[batch - 1]!) / (periodNs * batch * devices);
+  const load = (workloads.at(-1)! * durationNs(stage)) / (periodNs * stage.batch * stage.devices);
   const margin = order === 'instant' ? 0 : unevenness(workloads);
   if (load > 1 + margin) return true;
   if (load < 1 - margin || order === 'instant') return false;

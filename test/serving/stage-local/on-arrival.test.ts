@@ -94,10 +94,10 @@ describe('OnArrival', () => {
 
   it('lastUseAt() is when an execution of the pool last ended with results', () => {
     const { place, hand } = onArrival(twoPipelines, [0, 1, 2]);
-    expect(place.lastUseAt(1)).toBe(0);
+    expect(place.lastUseAt(1, 1)).toBe(0);
     place.executed(7, hand(0, 1));
     place.failed(9, hand(8, 1));
-    expect([0, 1, 2].map((pool) => place.lastUseAt(pool))).toEqual([0, 7, 0]);
+    expect([0, 1, 2].map((pool) => place.lastUseAt(pool, pool))).toEqual([0, 7, 0]);
   });
 
   it('touches a queue when a device of its pool becomes idle, comes or goes, and touches no other', () => {
