@@ -64,6 +64,7 @@ export interface StageLocalChoices {
     | { kind: 'stage-budget'; shares: 'durations' | 'worst-case'; until: 'start' | 'end' }
     | { kind: 'window'; within: 'slo' | 'stage' }
     | { kind: 'overload'; thresholdNs: number; share: number };
+  weighing?: 'none' | { kind: 'levels'; margin: number };
   late?: 'drop' | { kind: 'background'; patience: number; mostMissed: number; window: number };
   correction?:
     | 'none'

@@ -19,6 +19,7 @@ export {
 export type { ClassFigures, LinkFigures, PoolFigures } from './device-fold.js';
 export { HISTOGRAM_RELATIVE_ERROR, Histogram } from './histogram.js';
 export { latencyHistogram } from './latency-histogram.js';
+export { type LevelFigures, LevelFold, type LevelsFigures } from './level-fold.js';
 export {
   noOutcomes,
   OUTCOMES,

@@ -3,6 +3,8 @@ import { StreamedFile } from '../artifacts/index.js';
 import {
   type CascadeFigures,
   CascadeFold,
+  LevelFold,
+  type LevelsFigures,
   type RunFigures,
   RunMetrics,
   type RunScaling,
@@ -33,6 +35,7 @@ import { type SimulationObserver, simulate, type VerdictOf } from '../simulator/
 import { type Arrivals, arrivalsAhead } from '../workload/index.js';
 import { type Execution, executionOf } from './execution.js';
 import { certaintiesOf } from './family-records.js';
+import { levelsOf, type SimulatedPriority } from './priority-mix.js';
 import { TimelineWriter, type WrittenTimeline } from './timeline.js';
 import { recordedFates, type VerdictRecords } from './verdict-records.js';
 import { arrivalsOf, atLoadFactor, type Workload, warmUpNs } from './workload.js';
@@ -56,6 +59,8 @@ export interface SimulationSetup {
   readonly verdicts?: VerdictRecords;
   /** What the models of a gear plan say of the samples that requests are. */
   readonly family?: FamilyRecords;
+  /** The priorities of requests. Absent, all are of one level and weigh 1. */
+  readonly priorities?: readonly SimulatedPriority[];
 }
 
 /** SimulationJob describes one run. */
@@ -94,6 +99,8 @@ export interface SimulationRun {
   /** How the requests of a gear plan were answered. */
   readonly cascade?: CascadeFigures;
   readonly worst?: readonly WorstFigures[];
+  /** What became of the requests of each priority, in the order of the setup. */
+  readonly levels?: LevelsFigures;
 }
 
 /**
@@ -151,6 +158,10 @@ export async function runSimulation(
   );
   const executed = executionOf(execution, topology, seed);
   const served = foreseeing(scheduler, () => arrivalsOf(load, applications, seed));
+  const mix = setup.priorities;
+  const levelOf = mix && levelsOf(mix, seed);
+  const weights = mix?.map(({ weight }) => weight) ?? [];
+  const levels = levelOf && new LevelFold({ weights, levelOf, warmUpNs: warmedNs });
   let usedNs: Float64Array = new Float64Array(0);
   let endNs = 0;
   const run = (observers: SimulationObserver[]) => {
@@ -161,13 +172,14 @@ export async function runSimulation(
       makeCore: (decisions) => makeCore(served, topology, { decisions, streams: streamsOf(seed, 'core') }),
       ...(executed === undefined ? {} : { execution: executed }),
       ...worldOptions(world, setup),
+      ...(levelOf && { weight: (order: number) => weights[levelOf(order)] as number }),
     }));
   };
   const times = { durationNs: load.durationNs, warmUpNs: warmedNs, windowNs };
   const cascade = cascadeFold(setup, topology, times);
   const worst = job.worstOverS && new WorstWindowFold({ ...times, seconds: job.worstOverS });
   const written = await withTimeline(timeline, topology, (writer) =>
-    run([metrics, cascade, worst, writer].filter((observer) => observer !== undefined)),
+    run([metrics, cascade, worst, levels, writer].filter((observer) => observer !== undefined)),
   );
   const complete = !arrivals.stopped;
   const spanNs = complete ? load.durationNs : Math.max(1, arrivals.atNs - warmedNs);
@@ -179,6 +191,7 @@ export async function runSimulation(
       : { usedGpuS: usedGpuSeconds(plan, topology, usedNs), usedForS: endNs / 1e9 }),
     ...(cascade === undefined ? {} : { cascade: cascade.figures(spanNs) }),
     ...(worst === undefined ? {} : { worst: worst.figures() }),
+    ...(levels === undefined ? {} : { levels: levels.figures(spanNs) }),
     ...(written === undefined ? {} : { timeline: written }),
   };
 }

@@ -2,7 +2,7 @@ import { applicationsOf, planOf, planTopologyOf } from '../../../src/plans/index
 import { streamsOf, uniformAt } from '../../../src/random/index.js';
 import { makeCore, type Topology } from '../../../src/serving/index.js';
 import { arrivalsOf, type SimulationSetup } from '../../../src/simulation/index.js';
-import { simulate, type VerdictOf } from '../../../src/simulator/index.js';
+import { type SimulatorOptions, simulate, type VerdictOf } from '../../../src/simulator/index.js';
 import { arrivalsAt } from '../../../src/workload/index.js';
 import { inTimeBound } from '../oracle/bound.js';
 import { offlineProblem } from '../oracle/of-topology.js';
@@ -37,8 +37,8 @@ export interface ServedRuns {
   readonly runs: readonly ServedRun[];
 }
 
-/** What is the same for all who serve a workload. */
-interface SharedWorld {
+/** SharedWorld is what is the same for all who serve a workload. */
+export interface SharedWorld {
   readonly topology: Topology;
   readonly arrivalNs: Float64Array;
   readonly verdict: VerdictOf | undefined;
@@ -58,7 +58,7 @@ export async function servedRuns({ servers, bounds, ...asked }: AskedRuns): Prom
       mostArrivals: 0,
     });
   const runs = setups.map((setup, i): ServedRun => {
-    const counts = served(setup, world, asked.durationS);
+    const counts = served(setup, world, { seconds: asked.durationS });
     const own = bounds === 'own-devices' ? { bound: boundWith(counts.workers) } : {};
     return { server: servers[i]!.name, ...counts, ...own };
   });
@@ -66,7 +66,8 @@ export async function servedRuns({ servers, bounds, ...asked }: AskedRuns): Prom
   return { stages, ...(bounds === 'none' ? {} : { bound: boundWith() }), runs };
 }
 
-function worldOf({ plan, workload, transfers, seed }: SimulationSetup): SharedWorld {
+/** worldOf finds when requests come, and what the models say of them. */
+export function worldOf({ plan, workload, transfers, seed }: SimulationSetup): SharedWorld {
   const arrivals = arrivalsOf(workload, applicationsOf(plan), seed);
   const arrivalNs: number[] = [];
   while (arrivals.next()) arrivalNs.push(arrivals.atNs);
@@ -78,11 +79,15 @@ function worldOf({ plan, workload, transfers, seed }: SimulationSetup): SharedWo
   };
 }
 
-/** served simulates as `plan simulate` does, with an observer of its own. */
-function served(
+/** served simulates as `plan simulate` does, with an observer of its own, and with more simulator options. */
+export function served(
   { plan, scheduler, transfers, seed }: SimulationSetup,
   { arrivalNs, verdict }: SharedWorld,
-  seconds: number,
+  {
+    seconds,
+    observers = [],
+    weight,
+  }: Pick<SimulatorOptions, 'observers' | 'weight'> & { readonly seconds: number },
 ): RunCounts {
   const topology = planTopologyOf(plan, { transfers, rules: 'own' });
   const watched = new WatchedRun(topology.pools.length, seconds);
@@ -90,9 +95,10 @@ function served(
   simulate({
     topology,
     arrivals: arrivalsAt(arrivalNs),
-    observers: [watched],
+    observers: [watched, ...observers],
     makeCore: (decisions) => makeCore(scheduler, topology, { decisions, streams: streamsOf(seed, 'core') }),
     ...(verdict === undefined ? {} : { verdict }),
+    ...(weight === undefined ? {} : { weight }),
     ...(activationDelayNs === undefined ? {} : { activationDelayNs }),
   });
   return watched.counts();

@@ -7,12 +7,12 @@ import {
   type Requests,
   type TaskQueues,
   type WaitingTasks,
+  WeighedQueues,
 } from '../state/index.js';
 import type { Gears } from './gears.js';
 import type { PlannedBatches } from './planned-batches.js';
 import type { FormationRule } from './policy.js';
 import type { SharedState } from './shared-state.js';
-import type { StatePlanner } from './state-planner.js';
 
 const NONE = SHARED_NONE;
 
@@ -34,16 +34,19 @@ export interface Formation {
    * where the batch does not wait.
    */
   waitUntil(queue: number, pool: number, size: number, device?: number): number;
-  /** `picks` is absent where a batch is the first tasks of its queue. */
-  readonly picks?: Picks;
+  /** picksOf chooses the tasks of the next batch of a queue. It is absent where they are the first. */
+  picksOf?(queue: number): Picks;
 }
 
 /** Picks chooses from which task on a queue gives a batch. */
 export interface Picks {
-  /** from is the first task of a batch of `size` tasks that begins at `start`. The others stand behind it. */
+  /** from is the first task of a batch of `size` tasks that begins at `start`. */
   from(start: number, queue: number, pool: number, size: number, device?: number): number;
-  /** after is the task that stands behind another, NONE where none does. */
-  after(task: number): number;
+  /**
+   * after is the task that stands behind another, NONE where none does: the next of the batch. Where it is absent, `from` is
+   * asked for each task of the batch, when those before it have left the queue.
+   */
+  after?(task: number): number;
 }
 
 type FormationState = Pick<
@@ -63,7 +66,9 @@ export function formationOf(rule: FormationRule, state: FormationState): Formati
     case 'waiting':
       return new Waiting(state);
     case 'room-first':
-      return new RoomFirst(rule.room, state);
+      return state.queues instanceof WeighedQueues
+        ? new WeighedRoomFirst(rule.room, state, state.queues)
+        : new RoomFirst(rule.room, state);
     case 'ahead':
       return undefined;
   }
@@ -112,23 +117,16 @@ class Waiting implements Formation {
  * device still has full batches. A batch takes one step for each task before the first that has room.
  */
 class RoomFirst extends Waiting implements Picks {
-  readonly picks = this;
-  private readonly planner: StatePlanner;
+  private readonly endsWithRoom: (start: number, pool: number, device: number) => number;
 
-  constructor(
-    private readonly room: number,
-    state: FormationState,
-  ) {
+  constructor(room: number, state: FormationState) {
     super(state);
-    if (state.planner === undefined)
-      throw brokenPromise('batches are formed by what is observed, and nothing is');
-    this.planner = state.planner;
+    this.endsWithRoom = withRoom(room, state);
   }
 
   from(start: number, queue: number, pool: number, size: number, device = NONE): number {
-    const { queues, planner } = this;
-    const laterNs = planner.laterNs(start, pool) + this.room * planner.laterWorkNs(pool);
-    const end = start + planner.durationNs(pool, device) + laterNs;
+    const { queues } = this;
+    const end = this.endsWithRoom(start, pool, device);
     const head = queues.first(queue);
     if (queues.isAlone(head)) return head;
     let task = head;
@@ -141,12 +139,88 @@ class RoomFirst extends Waiting implements Picks {
     return this.queues.next(task);
   }
 
+  picksOf(_queue: number): Picks {
+    return this;
+  }
+
   /** hasAlone tells whether one of so many tasks is to be tried alone. */
   private hasAlone(first: number, count: number): boolean {
     let task = first;
     for (let i = 0; i < count; i++, task = this.queues.next(task)) if (this.queues.isAlone(task)) return true;
     return false;
   }
+}
+
+/** withRoom makes what tells when a batch that begins at `start` is to end the last stage, so that its tasks have room. */
+function withRoom(room: number, { planner }: FormationState): (start: number, pool: number, device: number) => number {
+  if (planner === undefined) throw brokenPromise('batches are formed by what is observed, and nothing is');
+  return (start, pool, device) =>
+    start +
+    planner.durationNs(pool, device) +
+    (planner.laterNs(start, pool) + room * planner.laterWorkNs(pool));
+}
+
+/** WeighedRoomFirst is RoomFirst that weighs tasks where those of several weights wait: room-first with levels. */
+class WeighedRoomFirst extends RoomFirst {
+  private readonly byWeight: Picks;
+
+  constructor(
+    room: number,
+    state: FormationState,
+    private readonly weighed: WeighedQueues,
+  ) {
+    super(room, state);
+    this.byWeight = new PicksByWeight(weighed, withRoom(room, state));
+  }
+
+  override picksOf(queue: number): Picks {
+    return this.weighed.areSeveral(queue) ? this.byWeight : this;
+  }
+}
+
+/**
+ * PicksByWeight takes tasks one by one: each is the most urgent that has room, of all tasks or, where that one would make
+ * heavier ones late, of the next heavier level for which that does not hold. A task takes one step for each before it that has
+ * no room.
+ */
+class PicksByWeight implements Picks {
+  private readonly all: TaskQueues;
+  private readonly byLevel: TaskQueues;
+
+  constructor(
+    private readonly weighed: WeighedQueues,
+    private readonly endsWithRoom: (start: number, pool: number, device: number) => number,
+  ) {
+    this.all = listsOf(weighed.all);
+    this.byLevel = listsOf(weighed.byLevel);
+  }
+
+  from(start: number, queue: number, pool: number, size: number, device = NONE): number {
+    const { all, byLevel, weighed } = this;
+    const head = all.first(queue);
+    // As many tasks as the batch still lacks stand before the first that is tried alone, or the batch is of the head.
+    if (all.isAlone(head)) return head;
+    const end = this.endsWithRoom(start, pool, device);
+    const found = firstWithRoom(all, queue, size, end);
+    let task = found === NONE ? head : found;
+    for (let list = weighed.instead(queue, task); list !== NONE; list = weighed.instead(queue, task)) {
+      const heavier = firstWithRoom(byLevel, list, size, end);
+      if (heavier === NONE) break;
+      task = heavier;
+    }
+    return task;
+  }
+}
+
+/**
+ * firstWithRoom is the first task of a list that may end at `end`, or the one from which on `size` are left, if none before it
+ * may. Tasks that are tried alone are passed over; it is NONE where there are no others.
+ */
+function firstWithRoom(lists: TaskQueues, list: number, size: number, end: number): number {
+  let spare = lists.size(list) - size;
+  for (let task = lists.first(list); task !== NONE; task = lists.next(task), spare--)
+    if (!lists.isAlone(task) && (spare <= 0 || end <= lists.latestEnd(task))) return task;
+  return NONE;
 }
 
 /** GearBatches takes all tasks that wait, and waits for as many as the gear in force asks for: gear. */

@@ -9,7 +9,9 @@ import {
   RequestLife,
   type Requests,
   type WaitingTasks,
+  WeighedQueues,
   waitingTasks,
+  weighedQueues,
 } from '../state/index.js';
 import { gearsOf, type Topology } from '../topology.js';
 import { type TunedPlan, Tuning } from '../tuning/index.js';
@@ -26,6 +28,7 @@ import { Passing } from './passing.js';
 import { PerDevice, perDeviceQueues } from './per-device.js';
 import { PlannedBatches } from './planned-batches.js';
 import { DEFAULT_POLICY, type PlacementRule, type ScalingRule, type StageLocalPolicy } from './policy.js';
+import { QueuePace } from './queue-pace.js';
 import type { Readings } from './readings.js';
 import { Scaler } from './scaler.js';
 import type { SharedState } from './shared-state.js';
@@ -128,6 +131,9 @@ export class StageLocalParts {
   readonly columns: PlanColumns;
   readonly durations: Durations;
   readonly queues: WaitingTasks;
+  /** `weighed` is the same queues where they weigh their tasks, and `pace` how fast they are served. */
+  readonly weighed: WeighedQueues | undefined;
+  readonly pace: QueuePace;
   /** `collected` holds the tasks that are collected for the next batch of each device, where batches are formed ahead. */
   readonly collected: Lists;
   /** `formation` is absent where batches are formed ahead, by the broker; else the broker is. */
@@ -168,16 +174,15 @@ export class StageLocalParts {
     this.life = life;
     this.requests = requests;
     this.batches = batches;
-    const queues = waitingTasks(queueCount(chosen.placement, topology), requests, {
-      ...chosen,
-      isOverloaded: (queue) => this.planner?.isOverloaded(this.placement.placeOf(queue)) ?? false,
-    });
+    this.pace = new QueuePace(chosen.weighing, this);
+    const queues = this.queuesOf(chosen);
     const durations = new Durations(topology, chosen.correction);
     const columns = new PlanColumns(topology);
     this.policy = chosen;
     this.columns = columns;
     this.durations = durations;
     this.queues = queues;
+    this.weighed = queues instanceof WeighedQueues ? queues : undefined;
     this.collected = new Lists(queues.count);
     const gears = this.gearsOver(topology);
     this.gears = gears;
@@ -204,6 +209,25 @@ export class StageLocalParts {
     this.passing = this.onward(hooks);
     this.scaler = this.scalerOver(scaling, tuning, hooks);
     this.tuning = tuning && new Tuning(tuning, topology, this.scaler);
+  }
+
+  private queuesOf({ placement, order, slackNs, weighing }: StageLocalPolicy): WaitingTasks {
+    const { topology, requests, pace } = this;
+    const count = queueCount(placement, topology);
+    const options = {
+      ...{ order, slackNs },
+      isOverloaded: (queue: number) => this.planner?.isOverloaded(this.placement.placeOf(queue)) ?? false,
+    };
+    switch (weighing.kind) {
+      case 'none':
+        return waitingTasks(count, requests, options);
+      case 'levels':
+        return weighedQueues(count, requests, {
+          ...options,
+          paceOf: (queue, into) => pace.of(queue, into),
+          longestSloNs: Math.max(...topology.models.map(({ sloNs }) => sloNs)),
+        });
+    }
   }
 
   private gearsOver({ routes, pools }: Topology): Gears | undefined {

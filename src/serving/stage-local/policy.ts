@@ -93,6 +93,15 @@ export type DropRule =
   | { kind: 'overload'; thresholdNs: number; share: number };
 
 /**
+ * WeighingRule says what the weights of requests change.
+ * - none: nothing.
+ * - levels: a task goes first by the order, unless a heavier one that waits would then be too late: it would not end the last
+ *   stage a `margin` of its model's SLO before its deadline, if all devices of the stage executed full batches from now on. Then
+ *   a heavier task goes first (WeighedQueues).
+ */
+export type WeighingRule = { kind: 'none' } | { kind: 'levels'; margin: number };
+
+/**
  * LateRule says what becomes of a request that the drop rule gives up.
  * - drop: it is dropped at once.
  * - background: it is answered late rather than not at all, where that takes nothing from requests that can
@@ -156,6 +165,7 @@ export interface StageLocalPolicy {
   dispatch: DispatchRule;
   formation: FormationRule;
   drop: DropRule;
+  weighing: WeighingRule;
   late: LateRule;
   correction: FeedbackCorrection;
   /** `sharing` chooses among the pools of a device that is in several. */
@@ -188,6 +198,7 @@ export const DEFAULT_POLICY: StageLocalPolicy = {
   dispatch: { kind: 'turns' },
   formation: { kind: 'eager' },
   drop: { kind: 'full-batch', share: 1 },
+  weighing: { kind: 'none' },
   late: { kind: 'background', patience: 4, mostMissed: 0.25, window: 128 },
   correction: { kind: 'average', weight: 0.1 },
   sharing: { kind: 'oldest-deadline' },
@@ -255,7 +266,7 @@ export interface Clash {
 }
 
 /** clashes finds the choices of a policy that cannot be combined. */
-export function clashes({ order, placement, formation, drop }: StageLocalPolicy): Clash[] {
+export function clashes({ order, placement, formation, drop, weighing }: StageLocalPolicy): Clash[] {
   const isAhead = formation.kind === 'ahead';
   const found: Clash[] = [];
   if (isAhead && placement !== 'per-device')
@@ -271,6 +282,19 @@ export function clashes({ order, placement, formation, drop }: StageLocalPolicy)
     found.push({
       choice: 'formation',
       said: `room-first needs order=deadline and drop=end-to-end, and they are ${order.kind} and ${drop.kind}`,
+    });
+  if (
+    weighing.kind === 'levels' &&
+    !(isAhead || (formation.kind === 'room-first' && placement !== 'earliest-free'))
+  )
+    found.push({
+      choice: 'weighing',
+      said: `levels needs formation=ahead, or room-first without placement=earliest-free, and they are ${formation.kind} and ${placement}`,
+    });
+  if (weighing.kind === 'levels' && drop.kind === 'window')
+    found.push({
+      choice: 'weighing',
+      said: 'levels needs another drop rule than window, which looks at the order of arrival',
     });
   return found;
 }

@@ -196,18 +196,17 @@ export class QueueService {
   private start(at: number, queue: number, device: number, size: number, late: boolean): void {
     const pool = this.placement.poolOf(queue, device);
     const batch = this.batches.open(pool, device);
-    const picks = late ? undefined : this.formation?.picks;
-    let picked =
-      picks === undefined
-        ? NONE
-        : picks.from(Math.max(at, this.placement.freeAt(device)), queue, pool, size, device);
+    const picks = late ? undefined : this.formation?.picksOf?.(queue);
+    const begin = Math.max(at, this.placement.freeAt(device));
+    let picked = NONE;
     for (let i = 0; i < size; i++) {
+      if (picks !== undefined && picked === NONE) picked = picks.from(begin, queue, pool, size - i, device);
       const task = late
         ? this.background.first(queue)
         : picks === undefined
           ? this.queues.first(queue)
           : picked;
-      if (picks !== undefined) picked = picks.after(task);
+      if (picks !== undefined) picked = picks.after?.(task) ?? NONE;
       if (late) this.background.remove(queue, task);
       else {
         this.queues.remove(queue, task);

@@ -47,6 +47,8 @@ export class StageLocalCore implements ServingCore {
   private readonly gears: StageLocalParts['gears'];
   private readonly scaler: StageLocalParts['scaler'];
   private readonly tuning: StageLocalParts['tuning'];
+  private readonly weighed: StageLocalParts['weighed'];
+  private readonly pace: StageLocalParts['pace'];
   private readonly topology: StageLocalParts['topology'];
   private readonly decisions: StageLocalParts['decisions'];
   /** `planner` is what is observed of the stages; it is absent where no rule decides by it. */
@@ -96,6 +98,8 @@ export class StageLocalCore implements ServingCore {
     this.gears = parts.gears;
     this.scaler = parts.scaler;
     this.tuning = parts.tuning;
+    this.weighed = parts.weighed;
+    this.pace = parts.pace;
     this.topology = parts.topology;
     this.decisions = parts.decisions;
     this.isTold = IS_TOLD[parts.policy.instant];
@@ -195,7 +199,8 @@ export class StageLocalCore implements ServingCore {
   }
 
   wouldDrop(at: number, model: number, deadlineNs: number, ahead: number): boolean {
-    if (!this.dropping.drops) return false;
+    // The weight of a request that is not in yet is not known.
+    if (!this.dropping.drops || this.weighed?.isWeighed === true) return false;
     if (this.background.takes(model) && !this.isStrict(at, model, deadlineNs)) return false;
     return this.placement.isTooLong(at, model, deadlineNs - this.policy.slackNs, ahead);
   }
@@ -335,6 +340,7 @@ export class StageLocalCore implements ServingCore {
   }
 
   decide(at: number): void {
+    this.pace.passed(at);
     if (this.life.pending > 0) this.observe(at);
     this.geared(at, 0);
     if (this.delivered.length > 0) this.deliverByPlace(at);

@@ -199,8 +199,8 @@ describe('Formation of those that have time to spare (room-first)', () => {
     const { waiting, forms } = formation(rule, new Waiting(single), planner);
     const tasks = deadlinesMs.map((ms, i) => waiting.add(0, ms * MS, { tries: triesOf(i) }));
     const size = forms.size(0, 0, 0);
-    const { picks } = forms;
-    if (picks === undefined) throw new Error('this formation picks nothing');
+    const picks = forms.picksOf?.(0);
+    if (picks?.after === undefined) throw new Error('this formation picks nothing');
     const batch: number[] = [];
     for (let task = picks.from(0, 0, 0, size); batch.length < size; task = picks.after(task))
       batch.push(deadlinesMs[tasks.indexOf(task)] as number);

@@ -1,0 +1,56 @@
+import { NONE as SHARED_NONE } from '../../collections/index.js';
+import type { Pace } from '../state/index.js';
+import type { StageLocalParts } from './parts.js';
+import { PerDevice } from './per-device.js';
+import type { WeighingRule } from './policy.js';
+
+const NONE = SHARED_NONE;
+
+type PaceParts = Pick<StageLocalParts, 'columns' | 'durations' | 'planner' | 'placement' | 'collected'>;
+
+function marginOf(rule: WeighingRule): number {
+  switch (rule.kind) {
+    case 'none':
+      return 0;
+    case 'levels':
+      return rule.margin;
+  }
+}
+
+/** QueuePace tells how fast the tasks of a queue are served, by what is expected of its stage and of those after it. */
+export class QueuePace {
+  private readonly margin: number;
+  private at = 0;
+
+  /** @param parts are looked at when something is asked, for they are made after this */
+  constructor(
+    rule: WeighingRule,
+    private readonly parts: PaceParts,
+  ) {
+    this.margin = marginOf(rule);
+  }
+
+  /** passed tells what time it is. */
+  passed(at: number): void {
+    this.at = at;
+  }
+
+  /** of writes the pace of a queue. */
+  of(queue: number, pace: Pace): void {
+    const { columns, durations, planner, placement, collected } = this.parts;
+    const { at } = this;
+    const pool = placement.placeOf(queue);
+    const batch = columns.batch[pool] as number;
+    const device = placement instanceof PerDevice ? placement.deviceOf(queue) : NONE;
+    const devices = device === NONE ? Math.max(1, placement.devicesUp(pool)) : 1;
+    pace.startNs = device === NONE ? at : Math.max(at, placement.freeAt(device));
+    pace.taken = collected.size(queue);
+    pace.batch = batch;
+    pace.stepNs = durations.executionNs(pool, batch) / devices;
+    pace.endsAfterNs =
+      planner === undefined
+        ? durations.workNs(pool, batch)
+        : planner.durationNs(pool) + planner.laterNs(at, pool);
+    pace.marginNs = this.margin * (columns.poolSloNs[pool] as number);
+  }
+}
