@@ -70,7 +70,7 @@ function arrivalsOf(seed: number, count: number, gapNs: number): Arrival[] {
   return Array.from({ length: count }, () => {
     at += Math.ceil(stream.exponential() * gapNs);
     const cancel = stream.uniform() < 0.1 ? { cancelAt: at + stream.integer(60 * MS) } : {};
-    return { at, rows: 1 + stream.integer(3), ...cancel };
+    return { at, rows: 1 + stream.integer(3), weight: [1, 1, 4, 10][stream.integer(4)]!, ...cancel };
   });
 }
 

@@ -81,5 +81,10 @@ export function randomPolicy(stream: Stream): StageLocalPolicy {
     statePeriodNs: pick([0, 1e6, 5e7, 1e9, Number.MAX_SAFE_INTEGER]),
     waitSamples: pick([1, 7, 100]),
   };
+  const weighed: StageLocalPolicy = {
+    ...policy,
+    weighing: { kind: 'levels', margin: pick([0, 0.25, 1]) },
+  };
+  if (pick([true, false]) && clashes(weighed).length === 0) return weighed;
   return clashes(policy).length === 0 ? policy : randomPolicy(stream);
 }

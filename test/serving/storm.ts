@@ -24,6 +24,7 @@ export function surviveStorm(
   const arrivals = Array.from(times, (at) => ({
     at,
     rows: 1 + stream.integer(4),
+    weight: [1, 1, 4, 10][stream.integer(4)]!,
     deadline: at + (20 + stream.integer(150)) * MS,
     ...(stream.uniform() < 0.1 ? { cancelAt: at + stream.integer(120) * MS } : {}),
   }));

@@ -48,9 +48,9 @@ export class QueuePace {
     pace.batch = batch;
     pace.stepNs = durations.executionNs(pool, batch) / devices;
     pace.endsAfterNs =
-      planner === undefined
-        ? durations.workNs(pool, batch)
-        : planner.durationNs(pool) + planner.laterNs(at, pool);
+      planner?.estimatesLater === true
+        ? planner.durationNs(pool) + planner.laterNs(at, pool)
+        : durations.workNs(pool, batch);
     pace.marginNs = this.margin * (columns.poolSloNs[pool] as number);
   }
 }

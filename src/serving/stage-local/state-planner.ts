@@ -205,6 +205,11 @@ export class StatePlanner {
     if (divides) this.latencies.add(at, pool, start - queuedAt + this.executionNs(pool, device));
   }
 
+  /** estimatesLater tells whether `laterNs` may be asked. */
+  get estimatesLater(): boolean {
+    return this.options.estimate !== undefined;
+  }
+
   /** laterNs estimates how long a task takes after a stage, on the longest path from it (Eq. 3: the State Planner's part). */
   laterNs(at: number, pool: number): number {
     const isLive = this.options.periodNs === 0 && this.branches === undefined;

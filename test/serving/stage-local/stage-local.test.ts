@@ -116,6 +116,7 @@ describe('StageLocalCore, watched from outside', () => {
       const arrivals = poisson(100 + 1500 * stream.uniform(), 0.1, seed).map((arrival) => ({
         ...arrival,
         rows: 1 + stream.integer(3),
+        weight: [1, 1, 4, 10][stream.integer(4)]!,
         ...(stream.uniform() < 0.1 ? { cancelAt: arrival.at + stream.integer(100) * MS } : {}),
       }));
       const outages = [0, 1, 2, 3, 4].map((device) => {
