@@ -11,10 +11,10 @@ export interface SimulatedPriority {
 }
 
 /**
- * levelsOf draws the level of each request: an index into `mix`, by the number of requests before it. The draws have a stream of
+ * drawnLevels draws the level of each request: an index into `mix`, by the number of requests before it. The draws have a stream of
  * their own, so that a mix changes neither arrivals nor fates, and one with the same shares gives the same requests their levels.
  */
-export function levelsOf(mix: readonly SimulatedPriority[], seed: number): (order: number) => number {
+export function drawnLevels(mix: readonly SimulatedPriority[], seed: number): (order: number) => number {
   const drawn = uniformAt(seed, 'priorities');
   const ends: number[] = [];
   for (const { share } of mix) ends.push((ends.at(-1) ?? 0) + share);

@@ -31,11 +31,11 @@ import {
   type Topology,
   topologyRulesOf,
 } from '../serving/index.js';
-import { type SimulationObserver, simulate, type VerdictOf } from '../simulator/index.js';
+import { type SimulationObserver, simulate, type VerdictOf, type WeightOf } from '../simulator/index.js';
 import { type Arrivals, arrivalsAhead } from '../workload/index.js';
 import { type Execution, executionOf } from './execution.js';
 import { certaintiesOf } from './family-records.js';
-import { levelsOf, type SimulatedPriority } from './priority-mix.js';
+import { drawnLevels, type SimulatedPriority } from './priority-mix.js';
 import { TimelineWriter, type WrittenTimeline } from './timeline.js';
 import { recordedFates, type VerdictRecords } from './verdict-records.js';
 import { arrivalsOf, atLoadFactor, type Workload, warmUpNs } from './workload.js';
@@ -158,10 +158,7 @@ export async function runSimulation(
   );
   const executed = executionOf(execution, topology, seed);
   const served = foreseeing(scheduler, () => arrivalsOf(load, applications, seed));
-  const mix = setup.priorities;
-  const levelOf = mix && levelsOf(mix, seed);
-  const weights = mix?.map(({ weight }) => weight) ?? [];
-  const levels = levelOf && new LevelFold({ weights, levelOf, warmUpNs: warmedNs });
+  const { levels, weight } = weighed(setup, warmedNs);
   let usedNs: Float64Array = new Float64Array(0);
   let endNs = 0;
   const run = (observers: SimulationObserver[]) => {
@@ -172,7 +169,7 @@ export async function runSimulation(
       makeCore: (decisions) => makeCore(served, topology, { decisions, streams: streamsOf(seed, 'core') }),
       ...(executed === undefined ? {} : { execution: executed }),
       ...worldOptions(world, setup),
-      ...(levelOf && { weight: (order: number) => weights[levelOf(order)] as number }),
+      ...(weight && { weight }),
     }));
   };
   const times = { durationNs: load.durationNs, warmUpNs: warmedNs, windowNs };
@@ -193,6 +190,20 @@ export async function runSimulation(
     ...(worst === undefined ? {} : { worst: worst.figures() }),
     ...(levels === undefined ? {} : { levels: levels.figures(spanNs) }),
     ...(written === undefined ? {} : { timeline: written }),
+  };
+}
+
+/** weighed makes the weights of requests that have priorities, and what counts their outcomes. */
+function weighed(
+  { priorities, seed }: Pick<SimulationSetup, 'priorities' | 'seed'>,
+  warmUpNs: number,
+): { readonly levels?: LevelFold; readonly weight?: WeightOf } {
+  if (priorities === undefined) return {};
+  const weights = priorities.map(({ weight }) => weight);
+  const levelOf = drawnLevels(priorities, seed);
+  return {
+    levels: new LevelFold({ weights, levelOf, warmUpNs }),
+    weight: (order) => weights[levelOf(order)] as number,
   };
 }
 

@@ -152,7 +152,10 @@ class RoomFirst extends Waiting implements Picks {
 }
 
 /** withRoom makes what tells when a batch that begins at `start` is to end the last stage, so that its tasks have room. */
-function withRoom(room: number, { planner }: FormationState): (start: number, pool: number, device: number) => number {
+function withRoom(
+  room: number,
+  { planner }: FormationState,
+): (start: number, pool: number, device: number) => number {
   if (planner === undefined) throw brokenPromise('batches are formed by what is observed, and nothing is');
   return (start, pool, device) =>
     start +

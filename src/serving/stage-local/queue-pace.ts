@@ -1,12 +1,15 @@
 import { NONE as SHARED_NONE } from '../../collections/index.js';
-import type { Pace } from '../state/index.js';
-import type { StageLocalParts } from './parts.js';
+import type { ServingPace } from '../state/index.js';
 import { PerDevice } from './per-device.js';
 import type { WeighingRule } from './policy.js';
+import type { SharedState } from './shared-state.js';
+import type { TaskPlacement } from './task-placement.js';
 
 const NONE = SHARED_NONE;
 
-type PaceParts = Pick<StageLocalParts, 'columns' | 'durations' | 'planner' | 'placement' | 'collected'>;
+type PaceParts = Pick<SharedState, 'columns' | 'durations' | 'planner' | 'collected'> & {
+  readonly placement: TaskPlacement;
+};
 
 function marginOf(rule: WeighingRule): number {
   switch (rule.kind) {
@@ -36,7 +39,7 @@ export class QueuePace {
   }
 
   /** of writes the pace of a queue. */
-  of(queue: number, pace: Pace): void {
+  of(queue: number, pace: ServingPace): void {
     const { columns, durations, planner, placement, collected } = this.parts;
     const { at } = this;
     const pool = placement.placeOf(queue);
@@ -46,11 +49,11 @@ export class QueuePace {
     pace.startNs = device === NONE ? at : Math.max(at, placement.freeAt(device));
     pace.taken = collected.size(queue);
     pace.batch = batch;
-    pace.stepNs = durations.executionNs(pool, batch) / devices;
+    pace.stepNs = durations.executionNs(pool, batch, device) / devices;
     pace.endsAfterNs =
       planner?.estimatesLater === true
-        ? planner.durationNs(pool) + planner.laterNs(at, pool)
-        : durations.workNs(pool, batch);
+        ? planner.durationNs(pool, device) + planner.laterNs(at, pool)
+        : durations.workNs(pool, batch, device);
     pace.marginNs = this.margin * (columns.poolSloNs[pool] as number);
   }
 }

@@ -20,4 +20,4 @@ export { isListOrder, listsOf, waitingTasks, weighedQueues } from './queues-of-o
 export { Requests } from './requests.js';
 export { TaskQueues } from './task-queues.js';
 export type { QueueOrder, WaitingTasks } from './waiting-tasks.js';
-export { MOST_LEVELS, type Pace, WeighedQueues } from './weighed-queues.js';
+export { MOST_LEVELS, type ServingPace, WeighedQueues } from './weighed-queues.js';

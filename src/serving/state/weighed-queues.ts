@@ -12,8 +12,8 @@ export const MOST_LEVELS = 16;
 const SPANS_OF_SLO = 62;
 const SPANS = SPANS_OF_SLO + 2;
 
-/** Pace says how fast the tasks of a queue are served, if all devices that serve it execute full batches. */
-export interface Pace {
+/** ServingPace says how fast the tasks of a queue are served, if all devices that serve it execute full batches. */
+export interface ServingPace {
   /** When the next batch begins, and how many tasks are in it already. */
   startNs: number;
   taken: number;
@@ -33,7 +33,7 @@ export interface WeighedQueuesParts {
   /** The same tasks by level: list `queue · MOST_LEVELS + level`. */
   readonly byLevel: WaitingTasks;
   /** paceOf writes how fast the tasks of a queue are served now. */
-  readonly paceOf: (queue: number, pace: Pace) => void;
+  readonly paceOf: (queue: number, pace: ServingPace) => void;
   readonly longestSloNs: number;
 }
 
@@ -67,7 +67,14 @@ export class WeighedQueues implements WaitingTasks {
   private readonly due: Int32Array;
   /** By queue, of how many levels tasks wait. */
   private readonly waitingLevels: Uint8Array;
-  private readonly pace: Pace = { startNs: 0, taken: 0, batch: 1, stepNs: 0, endsAfterNs: 0, marginNs: 0 };
+  private readonly pace: ServingPace = {
+    startNs: 0,
+    taken: 0,
+    batch: 1,
+    stepNs: 0,
+    endsAfterNs: 0,
+    marginNs: 0,
+  };
 
   constructor({ requests, all, byLevel, paceOf, longestSloNs }: WeighedQueuesParts) {
     this.requests = requests;
