@@ -108,7 +108,7 @@ try {
   checkPlan('pooled');
   checkPlan('pipeline');
   const planned = ['image-processing', 'video-monitoring', 'social-media', 'tf-cascade'];
-  for (const name of [...planned, 'tm', 'lv', 'ga', 'da', 'da-branch', 'rag'])
+  for (const name of [...planned, 'tm', 'lv', 'ga', 'da', 'da-branch', 'tm-applications', 'rag'])
     checkPlanned(`examples/pipelines/${name}.yaml`);
   const policy = 'examples/pipeline/policy.yaml';
   const report = join(folder, 'report.json');

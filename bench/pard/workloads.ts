@@ -13,7 +13,7 @@ import {
   type Profile,
   ToldFaults,
 } from '../../src/artifacts/index.js';
-import { scaleFactors } from '../../src/pipeline/index.js';
+import { leastSloMs, scaleFactors } from '../../src/pipeline/index.js';
 import { chosenTuner, plannedScheduler, readStageGraph } from '../../src/plans/index.js';
 import { type SimulationSetup, type TraceWorkload, traceWorkload } from '../../src/simulation/index.js';
 import { solveSpec } from '../../src/specs/index.js';
@@ -163,8 +163,8 @@ export async function sizedSpec(
   const { value } = await loadArtifact(join(EXAMPLES, `${application}.yaml`), ['pipeline']);
   const stated = await sizedStages(value, 1);
   const clusterGpus = (await clusterOf(value)).devices[CLASS]?.count ?? 0;
-  const rps = plannedRps(stated, sizedBatches(stated, value.sloMs), clusterGpus);
-  const spec = { ...withEyes(value, eye), sloMs: sloMs ?? value.sloMs };
+  const rps = plannedRps(stated, sizedBatches(stated, leastSloMs(value)), clusterGpus);
+  const spec = { ...withEyes(value, eye), sloMs: sloMs ?? leastSloMs(value) };
   const stages = await sizedStages(spec, latencyFactor);
   const batches = sizedBatches(stages, spec.sloMs);
   const replicas = workers(stages, batches, { rps, utilisation });

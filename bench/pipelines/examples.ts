@@ -11,6 +11,7 @@ import {
   type PipelineSpec,
   type Profile,
 } from '../../src/artifacts/index.js';
+import { leastSloMs } from '../../src/pipeline/index.js';
 import { solveSpec } from '../../src/specs/index.js';
 
 const EXAMPLES = resolve(import.meta.dirname, '../../../examples/pipelines');
@@ -73,7 +74,7 @@ export async function solveExample(
     ...value,
     cluster: await clusterOf(classes),
     stages,
-    sloMs: sloMs ?? value.sloMs,
+    sloMs: sloMs ?? leastSloMs(value),
     load,
     planner: { method, ...(draws === undefined ? {} : { draws }) },
   };

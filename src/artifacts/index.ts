@@ -111,11 +111,13 @@ export {
 } from './outputs.js';
 export { partFault } from './part-files.js';
 export type {
+  ApplicationSample,
   ClusterShare,
   EnvelopeWindow,
   LongestPath,
   OtherReplicas,
   PipelinePlan,
+  PlannedApplication,
   PlannedEdge,
   PlannedObjective,
   PlannedShared,
@@ -137,6 +139,7 @@ export type {
 export type {
   FurtherObjective,
   LatencyQuantile,
+  PipelineApplication,
   PipelineEdge,
   PipelineLoad,
   PipelineMethod,
@@ -242,6 +245,7 @@ export {
   writeWhole,
 } from './save.js';
 export type {
+  ComparedApplication,
   ComparedChoice,
   ComparedFigure,
   ComparedScheduler,

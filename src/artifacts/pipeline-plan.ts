@@ -22,8 +22,11 @@ export interface PipelinePlan extends Emitted {
   cluster: OpenCluster;
   /** Where several pipelines were planned for one cluster: the others. The counts of `cluster` are then those of this one. */
   share?: ClusterShare;
+  /** Where there are applications, the least of their SLOs. */
   sloMs: number;
-  /** The share of requests that must be in time. */
+  /** What clients call, where that is not the plan's name. Every request is judged by the SLO of its application. */
+  applications?: PlannedApplication[];
+  /** The share of requests that must be in time, of each application. */
   attainment: number;
   /** What the sample meets besides, with the share that does. */
   objectives?: PlannedObjective[];
@@ -81,6 +84,30 @@ export interface PlannedSample {
   p50Ms: number;
   p95Ms: number;
   p99Ms: number;
+}
+
+/** PlannedApplication is what clients call by name over the stages that it shares with others. */
+export interface PlannedApplication {
+  name: string;
+  sloMs: number;
+  /** The share of the load's requests that are its own. All shares sum to 1. */
+  share: number;
+  /** How much a drop of one of its requests weighs; 1 where absent. */
+  weight?: number;
+  sample?: ApplicationSample;
+}
+
+/** ApplicationSample is what the Estimator gives for the requests of an application in the sample that a plan was searched for. */
+export interface ApplicationSample {
+  requests: number;
+  /** The share of its requests in time. */
+  attainment: number;
+  /** The share of its requests in time in the draw where it is least. */
+  leastAttainment: number;
+  /** Absent where no request is its own. */
+  p50Ms?: number;
+  p95Ms?: number;
+  p99Ms?: number;
 }
 
 /** PlannedObjective is what a spec asks of its sample besides the SLO, and what a plan holds of it. */

@@ -1,7 +1,7 @@
 import type { OpenCluster } from './cluster.js';
 import type { HoldArrivals, PlanServing } from './pooled-spec.js';
 
-/** PipelineSpec is the question that `plan solve` answers for a pipeline: a DAG of whole models under one SLO. */
+/** PipelineSpec is the question that `plan solve` answers for a pipeline: a DAG of whole models under one SLO, or one for each application. */
 export interface PipelineSpec {
   $schema?: string;
   kind: 'pipeline';
@@ -15,8 +15,11 @@ export interface PipelineSpec {
   exclusive?: string[][];
   /** Each entry is a set of like devices that hold several stages. */
   shared?: SharedDevices[];
-  sloMs: number;
-  /** The share of requests that must be in time. Default 0.99. */
+  /** Needed unless there are applications. */
+  sloMs?: number;
+  /** In place of `sloMs`: what clients call by name over the same stages. Every request of the load belongs to one of them. */
+  applications?: PipelineApplication[];
+  /** The share of requests that must be in time, of each application. Default 0.99. */
   attainment?: number;
   /** What the sample must meet besides. Requests are judged by `sloMs` when the plan serves. */
   objectives?: FurtherObjective[];
@@ -31,6 +34,16 @@ export interface PipelineSpec {
   tuner?: PipelineTuner;
   /** The scheduler that the plan is to be served by. Default `stage-local`. */
   serving?: PlanServing;
+}
+
+/** PipelineApplication is what clients call by name over the stages that it shares with others, with an SLO of its own. */
+export interface PipelineApplication {
+  name: string;
+  sloMs: number;
+  /** The share of the load's requests that are its own. All shares sum to 1. */
+  share: number;
+  /** How much a drop of one of its requests weighs. Default 1. */
+  weight?: number;
 }
 
 /** FurtherObjective asks that a share of requests (0.5) is answered within a time. */

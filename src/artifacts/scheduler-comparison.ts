@@ -84,8 +84,25 @@ export interface ComparedScheduler {
    * `<model>/pipeline<p>/partition<q>`), as shares of arrivals; absent where a run had no request.
    */
   dropsByStage?: Record<string, ComparedFigure>;
+  /** The figures of each application, where several share their stages. */
+  applications?: ComparedApplication[];
   /** The figures by windows of `windowS` seconds, of which the last may be shorter; absent where none were asked for. */
   windows?: ComparedWindow[];
+}
+
+/** ComparedApplication holds the figures of the requests of one application. A figure is absent where a run has none. */
+export interface ComparedApplication {
+  name: string;
+  goodputRps: ComparedFigure;
+  attainment?: ComparedFigure;
+  dropRate?: ComparedFigure;
+  invalidRate?: ComparedFigure;
+  meanMs?: ComparedFigure;
+  p50Ms?: ComparedFigure;
+  p95Ms?: ComparedFigure;
+  p99Ms?: ComparedFigure;
+  /** Where its requests were dropped, as shares of its arrivals. */
+  dropsByStage?: Record<string, ComparedFigure>;
 }
 
 /**

@@ -1,6 +1,6 @@
+import type { Asking } from './askings.js';
 import { allowedLate, leastReplicas, type StageDemand } from './floors.js';
 import { type FlowEdge, flowOf } from './flow.js';
-import type { TailObjective } from './problem.js';
 import { senderOf, sentNs, windowNs } from './senders.js';
 import { type Draw, type Trials, withOption } from './trials.js';
 
@@ -50,17 +50,17 @@ interface Route {
   readonly isVisited: readonly boolean[];
   /** For each stage, the edges into it that are taken: where they begin, and the least time that they take. */
   readonly into: readonly (readonly { readonly from: number; readonly onWayNs: number }[])[];
-  /** The number of requests that take it, in each draw. */
-  readonly counts: ReadonlyMap<Draw, number>;
+  /** The number of requests that take it, in each draw and for each of its askings. */
+  readonly counts: ReadonlyMap<Draw, readonly number[]>;
 }
 
 function routesOf(trials: Trials): Route[] {
   const { problem, draws, relaxed } = trials;
-  const found = new Map<string, Omit<Route, 'counts'> & { readonly counts: Map<Draw, number> }>();
+  const found = new Map<string, Omit<Route, 'counts'> & { readonly counts: Map<Draw, readonly number[]> }>();
   for (const draw of draws) {
     const { sample } = draw;
     const { into, visitors } = flowOf(problem.graph, sample);
-    for (const { request, count } of differing(into.flat(), sample.atNs.length)) {
+    for (const { request, counts } of differing(into.flat(), draw)) {
       const key = into
         .flat()
         .map(({ isTaken }) => isTaken[request])
@@ -75,17 +75,20 @@ function routesOf(trials: Trials): Route[] {
               return { from, onWayNs: relaxed.edgeNs[from]?.[k] as number };
             }),
         ),
-        counts: new Map<Draw, number>(),
+        counts: new Map<Draw, readonly number[]>(),
       };
-      route.counts.set(draw, count);
+      route.counts.set(draw, counts);
       found.set(key, route);
     }
   }
   return [...found.values()];
 }
 
-/** differing groups requests by the edges that they take: the first of each group, with their number. */
-function differing(edges: readonly FlowEdge[], requests: number): { request: number; count: number }[] {
+/** differing groups requests by the edges that they take: the first of each group, with their number for each asking. */
+function differing(
+  edges: readonly FlowEdge[],
+  { requests, askings }: Draw,
+): { readonly request: number; readonly counts: readonly number[] }[] {
   let groups = new Int32Array(requests);
   let firsts = requests === 0 ? [] : [0];
   for (const { isTaken } of edges) {
@@ -99,9 +102,14 @@ function differing(edges: readonly FlowEdge[], requests: number): { request: num
       return firsts.push(request) - 1;
     });
   }
-  const counts = firsts.map(() => 0);
-  for (const group of groups) counts[group] = (counts[group] as number) + 1;
-  return firsts.map((request, group) => ({ request, count: counts[group] as number }));
+  const counted = askings.map(({ isOne }) => {
+    const counts = firsts.map(() => 0);
+    groups.forEach((group, request) => {
+      counts[group] = (counts[group] as number) + (isOne?.[request] ?? 1);
+    });
+    return counts;
+  });
+  return firsts.map((request, group) => ({ request, counts: counted.map((of) => of[group] as number) }));
 }
 
 class ClassSearch {
@@ -203,11 +211,11 @@ class ClassSearch {
     const timesNs = this.timesNs.map((own, i) => own[this.chosen[i] as number] as number);
     const timed = this.routes.map((route) => ({ route, ...timesOf(route, problem.graph.order, timesNs) }));
     const needed = this.alone.map((own, i) => own[this.chosen[i] as number] as number);
-    for (const objective of problem.objectives) {
+    for (const [k, { objective }] of (this.trials.draws[0] as Draw).askings.entries()) {
       const inTime = timed.filter(({ wholeNs }) => wholeNs <= objective.sloNs);
       if (
         this.isMissed(
-          objective,
+          k,
           timed.filter(({ wholeNs }) => wholeNs > objective.sloNs),
         )
       )
@@ -217,7 +225,7 @@ class ClassSearch {
         const headNs = Math.min(...visiting.map((one) => one.headNs[i] as number));
         const tailNs = Math.min(...visiting.map((one) => one.tailNs[i] as number));
         if (visiting.length > 0)
-          needed[i] = Math.max(needed[i] as number, this.replicasOf(i, { headNs, tailNs }, objective));
+          needed[i] = Math.max(needed[i] as number, this.replicasOf(i, { headNs, tailNs }, k));
       }
     }
     return this.isSendable() ? this.costOf(needed) : Number.POSITIVE_INFINITY;
@@ -235,8 +243,8 @@ class ClassSearch {
       senderOf(problem, { stage, candidate: this.chosen[stage] as number }, this.chosen),
     );
     return Object.entries(servers).every(([name, count]) =>
-      draws.every(({ demands, sample: { atNs } }) =>
-        problem.objectives.every((objective) => {
+      draws.every(({ askings }) =>
+        askings.every(({ objective, demands, atNs }) => {
           const late = allowedLate(objective, atNs.length);
           const busyNs = senders.reduce(
             (sum, sender) =>
@@ -249,11 +257,12 @@ class ClassSearch {
     );
   }
 
-  /** isMissed says whether more requests of a draw are surely late than an objective allows. */
-  private isMissed(objective: TailObjective, late: readonly { readonly route: Route }[]): boolean {
+  /** isMissed says whether more requests of an asking of a draw are surely late than its objective allows. */
+  private isMissed(k: number, late: readonly { readonly route: Route }[]): boolean {
     return this.trials.draws.some((draw) => {
-      const surely = late.reduce((sum, { route }) => sum + (route.counts.get(draw) ?? 0), 0);
-      return surely > allowedLate(objective, draw.requests);
+      const { objective, requests } = draw.askings[k] as Asking;
+      const surely = late.reduce((sum, { route }) => sum + (route.counts.get(draw)?.[k] ?? 0), 0);
+      return surely > allowedLate(objective, requests);
     });
   }
 
@@ -261,21 +270,20 @@ class ClassSearch {
   private replicasOf(
     stage: number,
     { headNs, tailNs }: Pick<StageDemand, 'headNs' | 'tailNs'>,
-    objective: TailObjective,
+    k: number,
   ): number {
-    const { problem, draws } = this.trials;
+    const { draws } = this.trials;
     const candidate = this.chosen[stage] as number;
-    const key = `${stage} ${candidate} ${headNs} ${tailNs} ${problem.objectives.indexOf(objective)}`;
+    const key = `${stage} ${candidate} ${headNs} ${tailNs} ${k}`;
     const known = this.replicas.get(key);
     if (known !== undefined) return known;
     const batch = this.trials.candidate(stage, candidate).batches.at(-1) as number;
     const capacity = this.trials.capacity(stage, { candidate, batch });
-    const ofDraws = draws.map(({ demands, requests }) =>
-      leastReplicas(
-        { ...(demands[stage] as StageDemand), headNs, tailNs },
-        { capacity, requests, objectives: [objective], byBatch: true },
-      ),
-    );
+    const ofDraws = draws.map(({ askings }) => {
+      const { demands, requests, objective } = askings[k] as Asking;
+      const demand = { ...(demands[stage] as StageDemand), headNs, tailNs };
+      return leastReplicas(demand, { capacity, requests, objective, byBatch: true });
+    });
     const found = Math.max(...ofDraws);
     this.replicas.set(key, found);
     return found;

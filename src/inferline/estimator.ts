@@ -1,3 +1,4 @@
+import { attainmentsOf } from './attainments.js';
 import { type FlowEdge, flowOf, type SampleFlow } from './flow.js';
 import type {
   Configuration,
@@ -31,7 +32,7 @@ class Estimator implements PipelineEstimator {
 
   constructor(
     private readonly problem: PlanningProblem,
-    sample: Sample,
+    private readonly sample: Sample,
   ) {
     const requests = sample.atNs.length;
     this.flow = flowOf(problem.graph, sample);
@@ -53,7 +54,7 @@ class Estimator implements PipelineEstimator {
     if (isNew.includes(true)) this.fold();
     const { latencyNs, runs } = this;
     return {
-      attainments: objectives.map(({ sloNs }) => shareWithin(latencyNs, sloNs)),
+      attainments: attainmentsOf(latencyNs, objectives, this.sample.applications),
       latencyNs,
       mostBusy: (stage) => (runs[stage] as StageRun).mostBusy(),
     };
@@ -106,11 +107,4 @@ class Estimator implements PipelineEstimator {
     for (const [stage, edges] of problem.graph.edges.entries())
       if (edges.length === 0) (runs[stage] as StageRun).fold(latencyNs);
   }
-}
-
-/** shareWithin is the share of latencies that are at most the SLO; 1 of none. */
-function shareWithin(latencyNs: Float64Array, sloNs: number): number {
-  let within = 0;
-  for (let r = 0; r < latencyNs.length; r++) if ((latencyNs[r] as number) <= sloNs) within++;
-  return latencyNs.length === 0 ? 1 : within / latencyNs.length;
 }

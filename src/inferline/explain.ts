@@ -1,5 +1,5 @@
+import { attainmentsOf } from './attainments.js';
 import { keepingUp, replicaRps } from './keeping-up.js';
-import { attainmentsWith } from './linked.js';
 import type { Configuration } from './problem.js';
 import {
   fewest,
@@ -139,7 +139,9 @@ class Served {
   attainments(configuration: Configuration): number[] {
     const { serve, problem, samples } = this.input;
     if (serve === undefined || !this.trials.isLinked) return this.trials.attainments(configuration);
-    const ofDraws = samples.map((_, draw) => attainmentsWith(serve(configuration, draw), problem.objectives));
+    const ofDraws = samples.map(({ applications }, draw) =>
+      attainmentsOf(serve(configuration, draw), problem.objectives, applications),
+    );
     return problem.objectives.map((_, k) => Math.min(...ofDraws.map((shares) => shares[k] as number)));
   }
 

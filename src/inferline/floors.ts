@@ -81,8 +81,11 @@ export interface StageDemand {
   readonly sent: readonly number[];
 }
 
-/** demandsOf follows the requests of the sample through the graph with every stage and edge at its least time. */
-export function demandsOf(relaxed: Relaxed, sample: Sample): StageDemand[] {
+/**
+ * demandsOf follows the requests of the sample through the graph with every stage and edge at its least time.
+ * @param isOne for each request, 1 where it counts; all do where it is absent
+ */
+export function demandsOf(relaxed: Relaxed, sample: Sample, isOne?: Uint8Array): StageDemand[] {
   const { graph } = relaxed.problem;
   const reached = reachedNs(relaxed, sample);
   const rest = restNs(relaxed, sample);
@@ -91,14 +94,15 @@ export function demandsOf(relaxed: Relaxed, sample: Sample): StageDemand[] {
     const atNs = new Float64Array(own.length);
     let [visits, headNs, tailNs] = [0, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
     for (let request = 0; request < own.length; request++) {
-      if ((own[request] as number) < 0) continue;
+      if ((own[request] as number) < 0 || isOne?.[request] === 0) continue;
       atNs[visits++] = sample.atNs[request] as number;
       headNs = Math.min(headNs, own[request] as number);
       tailNs = Math.min(tailNs, after[request] as number);
     }
     const sent = (graph.edges[i] ?? []).map(({ bit }) => {
       const isTaken = takenBy(bit, sample.verdicts[i]);
-      return own.reduce((sum, at, request) => (at >= 0 && isTaken(request) ? sum + 1 : sum), 0);
+      const counts = (at: number, request: number) => at >= 0 && isOne?.[request] !== 0 && isTaken(request);
+      return own.reduce((sum, at, request) => (counts(at, request) ? sum + 1 : sum), 0);
     });
     return { visits, headNs, tailNs, bursts: burstsOf(atNs.subarray(0, visits)), sent };
   });
@@ -171,7 +175,7 @@ export function allowedLate({ attainment }: TailObjective, requests: number): nu
 const MOST_ROWS = 2048;
 
 /**
- * leastReplicas is a number of replicas below which no plan meets the objectives, whatever is chosen for the other
+ * leastReplicas is a number of replicas below which no plan meets an objective, whatever is chosen for the other
  * stages and in whatever order tasks are served. Take n requests that arrive in a row: all but the allowed late ones
  * must begin and end their visits between the first arrival and the last one's SLO, less what other stages take at
  * least. A replica can serve only so many rows in that time.
@@ -183,25 +187,24 @@ export function leastReplicas(
   demand: StageDemand,
   {
     capacity,
-    objectives,
+    objective,
     requests,
     byBatch = false,
   }: {
     readonly capacity: ReplicaCapacity;
-    readonly objectives: readonly TailObjective[];
+    readonly objective: TailObjective;
+    /** The number of requests that the objective is about. */
     readonly requests: number;
     readonly byBatch?: boolean;
   },
 ): number {
   let least = 1;
-  for (const objective of objectives) {
-    const late = allowedLate(objective, requests);
-    const slackNs = objective.sloNs - demand.headNs - demand.tailNs;
-    const rowsWithin = capacity.byBatchesOf(byBatch ? slackNs : Number.POSITIVE_INFINITY);
-    for (const burst of demand.bursts) {
-      if (burst.requests <= late) continue;
-      least = Math.max(least, Math.ceil((burst.requests - late) / rowsWithin(burst.spanNs + slackNs)));
-    }
+  const late = allowedLate(objective, requests);
+  const slackNs = objective.sloNs - demand.headNs - demand.tailNs;
+  const rowsWithin = capacity.byBatchesOf(byBatch ? slackNs : Number.POSITIVE_INFINITY);
+  for (const burst of demand.bursts) {
+    if (burst.requests <= late) continue;
+    least = Math.max(least, Math.ceil((burst.requests - late) / rowsWithin(burst.spanNs + slackNs)));
   }
   return least;
 }

@@ -1,4 +1,5 @@
-import type { Configuration, TailObjective } from './problem.js';
+import { attainmentsOf } from './attainments.js';
+import type { Configuration } from './problem.js';
 import { isCheaper, type PlannerInput, type Trials, withOption } from './trials.js';
 
 /** LinkedInput is what is planned from where batches may wait for links: `serve` is there. */
@@ -101,14 +102,6 @@ function thinned(trials: Trials, begin: Configuration, runs: LinkedRuns): Config
   return best;
 }
 
-/** attainmentsWith gives the share of the requests of a draw within each objective's SLO. */
-export function attainmentsWith(latencyNs: Float64Array, objectives: readonly TailObjective[]): number[] {
-  return objectives.map(({ sloNs }) => {
-    const within = latencyNs.reduce((sum, ns) => (ns <= sloNs ? sum + 1 : sum), 0);
-    return latencyNs.length === 0 ? 1 : within / latencyNs.length;
-  });
-}
-
 type Missed = Omit<NearestLinked, 'isCut'>;
 
 /** LinkedRuns serves the draws by configurations, with links, and counts them. */
@@ -141,7 +134,7 @@ class LinkedRuns {
     const latencyNs = this.input.serve(configuration, draw);
     this.served += latencyNs.length;
     const { objectives } = this.input.problem;
-    const attainments = attainmentsWith(latencyNs, objectives);
+    const attainments = attainmentsOf(latencyNs, objectives, this.input.samples[draw]?.applications);
     if (objectives.every(({ attainment }, k) => (attainments[k] as number) >= attainment)) return true;
     if (this.nearest === undefined || this.reached(attainments) > this.reached(this.nearest.attainments))
       this.nearest = { configuration, attainments };

@@ -55,12 +55,17 @@ export async function planAsChosen(
 }
 
 /** missedObjectives compares what a plan promises with what the Estimator gives for its sample. */
-function missedObjectives({ sample, sloMs, attainment, objectives = [] }: PipelinePlanBody) {
+function missedObjectives({ sample, sloMs, attainment, objectives = [], applications }: PipelinePlanBody) {
   const sampleAttainment = sample?.leastAttainment as number;
-  return [{ sloMs, attainment, sampleAttainment }, ...objectives]
+  const all = { sloMs, attainment, sampleAttainment, whose: 'the sample' };
+  const promised = applications?.map((one) => ({
+    ...{ sloMs: one.sloMs, attainment, sampleAttainment: one.sample?.leastAttainment as number },
+    whose: one.name,
+  })) ?? [all, ...objectives.map((one) => ({ ...one, whose: 'the sample' }))];
+  return promised
     .filter((one) => one.sampleAttainment < one.attainment)
     .map((one) => ({
-      text: `${percentText(one.sampleAttainment)} of the sample's worst draw are answered within ${fourDigits(one.sloMs)} ms, and the plan promises ${percentText(one.attainment)}`,
+      text: `${percentText(one.sampleAttainment)} of ${one.whose}'s worst draw are answered within ${fourDigits(one.sloMs)} ms, and the plan promises ${percentText(one.attainment)}`,
     }));
 }
 

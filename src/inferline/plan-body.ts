@@ -1,14 +1,17 @@
-import type { PipelineSpec } from '../artifacts/index.js';
+import type { ApplicationSample, PipelineApplication, PipelineSpec } from '../artifacts/index.js';
 import { quantileOfSorted } from '../metrics/index.js';
 import {
+  countWithin,
   type GivenProblem,
   objectiveNotes,
   type PipelineFiles,
   planChosen,
   resolveGiven,
+  servedApplications,
   shareWithin,
 } from '../pipeline/index.js';
 import type { PipelinePlanBody } from '../plans/index.js';
+import { ownLatencies } from './attainments.js';
 import { estimatorOf } from './estimator.js';
 import { chosenSpec, chosenStages } from './planning.js';
 import type { ServedOverLinks } from './planning-job.js';
@@ -78,11 +81,17 @@ export function configuredPlan(configuration: Configuration, planned: Planned): 
     ...one,
     sampleAttainment: leastWithin(latencies, one.sloMs),
   }));
+  const draws = { latencies, samples };
+  const applications = spec.applications?.map((one, application) => ({
+    ...one,
+    sample: applicationFigures(draws, one, application),
+  }));
   return {
     ...body,
+    ...(applications === undefined ? {} : { applications }),
     ...(told.length === 0 ? {} : { notes: told }),
     method: spec.planner.method,
-    sample: sampleFigures(latencies, spec),
+    sample: sampleFigures(draws, spec),
     ...(further === undefined ? {} : { objectives: further }),
   };
 }
@@ -124,21 +133,68 @@ export function linkedServing({ problem, samples, spec, files, simulated }: Plan
   };
 }
 
-/** sampleFigures says what the Estimator gives for each draw of the sample. */
-function sampleFigures(
-  latenciesNs: readonly Float64Array[],
-  { sloMs }: PipelineSpec,
-): NonNullable<PipelinePlanBody['sample']> {
-  const sorted = joined(latenciesNs).sort();
-  const quantileMs = (p: number) => (quantileOfSorted(sorted, p) ?? 0) / NS_PER_MS;
+/** EstimatedDraws holds the draws of the sample and the latencies of their requests. */
+interface EstimatedDraws {
+  readonly latencies: readonly Float64Array[];
+  readonly samples: readonly Sample[];
+}
+
+/** sampleFigures says what the Estimator gives for the draws of the sample. */
+function sampleFigures(draws: EstimatedDraws, spec: PipelineSpec): NonNullable<PipelinePlanBody['sample']> {
+  const { latencies } = draws;
+  const inTime = inTimeOf(draws, spec);
+  const requests = sumOf(latencies.map(({ length }) => length));
   return {
-    requests: sorted.length,
+    requests,
     seed: SAMPLE_SEED,
-    draws: latenciesNs.length,
-    attainment: shareWithin(sorted, sloMs),
-    leastAttainment: leastWithin(latenciesNs, sloMs),
-    ...{ p50Ms: quantileMs(0.5), p95Ms: quantileMs(0.95), p99Ms: quantileMs(0.99) },
+    draws: latencies.length,
+    attainment: sumOf(inTime) / requests,
+    leastAttainment: Math.min(...inTime.map((one, k) => shareOf(one, latencies[k]?.length ?? 0))),
+    ...quantilesMs(latencies),
   };
+}
+
+/** inTimeOf counts, in each draw, the requests that are within the SLO, or each within that of its application. */
+function inTimeOf({ latencies, samples }: EstimatedDraws, spec: PipelineSpec): number[] {
+  return latencies.map((latencyNs, draw) =>
+    sumOf(
+      servedApplications(spec).map(({ sloMs }, application) =>
+        countWithin(ownLatencies(latencyNs, samples[draw] as Sample, application), sloMs),
+      ),
+    ),
+  );
+}
+
+/** applicationFigures says what the Estimator gives for the requests of an application. */
+function applicationFigures(
+  { latencies, samples }: EstimatedDraws,
+  { sloMs }: PipelineApplication,
+  application: number,
+): ApplicationSample {
+  const own = latencies.map((latencyNs, draw) =>
+    ownLatencies(latencyNs, samples[draw] as Sample, application),
+  );
+  const all = joined(own);
+  return {
+    requests: all.length,
+    attainment: all.length === 0 ? 1 : shareWithin(all, sloMs),
+    leastAttainment: leastWithin(own, sloMs),
+    ...(all.length === 0 ? {} : quantilesMs(own)),
+  };
+}
+
+function quantilesMs(latencies: readonly Float64Array[]) {
+  const sorted = joined(latencies).sort();
+  const quantileMs = (p: number) => (quantileOfSorted(sorted, p) ?? 0) / NS_PER_MS;
+  return { p50Ms: quantileMs(0.5), p95Ms: quantileMs(0.95), p99Ms: quantileMs(0.99) };
+}
+
+function shareOf(part: number, all: number): number {
+  return all === 0 ? 1 : part / all;
+}
+
+function sumOf(values: readonly number[]): number {
+  return values.reduce((all, one) => all + one, 0);
 }
 
 function joined(columns: readonly Float64Array[]): Float64Array {

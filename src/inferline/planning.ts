@@ -35,9 +35,10 @@ export function planningProblemOf({ spec, cluster, graph, stages, rps }: OpenPro
         ...(replicas === undefined ? {} : { replicas }),
       };
     }),
-    objectives: objectivesOf(spec).map(({ sloMs, attainment }) => ({
+    objectives: objectivesOf(spec).map(({ sloMs, attainment, application }) => ({
       attainment,
       sloNs: Math.round(sloMs * NS_PER_MS),
+      ...(application === undefined ? {} : { application }),
     })),
     counts: freeCounts(cluster),
     ...(load === undefined ? {} : { load }),

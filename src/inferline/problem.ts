@@ -22,6 +22,8 @@ export interface StageChoices {
 export interface TailObjective {
   readonly attainment: number;
   readonly sloNs: number;
+  /** The application whose requests alone it is about; absent where it is about all. */
+  readonly application?: number;
 }
 
 /** PlanningProblem is a pipeline to be planned: a DAG, the choices of each stage, and what the plan must hold. */
@@ -78,6 +80,8 @@ export interface Sample {
    * simulations. A stage without conditional edges has none.
    */
   readonly verdicts: readonly (Int32Array | undefined)[];
+  /** The application of each request, where there are several. */
+  readonly applications?: Uint8Array;
 }
 
 /** Estimate is what the Estimator says of a configuration on a sample. */

@@ -1,5 +1,5 @@
-import type { FurtherObjective, PipelineSpec } from '../artifacts/index.js';
-import { type GivenReason, type OpenProblem, objectivesOf } from '../pipeline/index.js';
+import type { PipelineSpec } from '../artifacts/index.js';
+import { type GivenReason, leastSloMs, type OpenProblem, objectivesOf } from '../pipeline/index.js';
 import type { InfeasibleReason } from './infeasible.js';
 import type { PlanningOutcome } from './planner.js';
 import type { PlannedOpen } from './planning-job.js';
@@ -45,22 +45,26 @@ export function infeasible(
   };
 }
 
-function leastText(objectives: readonly FurtherObjective[], leastMs: readonly number[]): string {
+function leastText(objectives: ReturnType<typeof objectivesOf>, leastMs: readonly number[]): string {
   if (objectives.length === 1) return `an SLO of ${fourDigits(leastMs[0] as number)} ms`;
   const each = objectives.map(
-    ({ attainment }, k) => `${fourDigits(leastMs[k] as number)} ms (${percentText(attainment)})`,
+    ({ attainment, name = percentText(attainment) }, k) => `${fourDigits(leastMs[k] as number)} ms (${name})`,
   );
   return `SLOs of ${each.join(', ')}`;
 }
 
 function reasonOf(reason: InfeasibleReason, spec: PipelineSpec, loadRps: number): GivenReason {
-  const several = spec.objectives !== undefined;
+  const objectives = objectivesOf(spec);
+  const several = objectives.length > 1;
   switch (reason.code) {
     case 'slo-too-short': {
       const { stages, longestPathNs, leastSloNs, objective } = reason;
       const [latencyMs, sloMs] = [leastSloNs / NS_PER_MS, objective.sloNs / NS_PER_MS];
       const path = `${stages.join(' -> ')}, takes ${fourDigits(longestPathNs / NS_PER_MS)} ms on the fastest classes`;
-      const which = several ? `the SLO of ${percentText(objective.attainment)} of the requests` : 'the SLO';
+      const asked =
+        objectives[objective.application ?? -1]?.name ??
+        `${percentText(objective.attainment)} of the requests`;
+      const which = several ? `the SLO of ${asked}` : 'the SLO';
       const text = `even if no request ever waited, ${which} would have to be ${fourDigits(latencyMs)} ms, and it is ${fourDigits(sloMs)} ms: the longest path, ${path}`;
       return { code: 'slo-too-short', stages, sloMs, latencyMs, overMs: latencyMs - sloMs, text };
     }
@@ -80,10 +84,9 @@ function reasonOf(reason: InfeasibleReason, spec: PipelineSpec, loadRps: number)
       return { code: 'rate-too-high', stages: [stage], rps, servedRps, text };
     }
     case 'no-combination': {
-      const { sloMs } = spec;
-      const wanted = objectivesOf(spec).map((one) => `${fourDigits(one.sloMs)} ms`);
+      const wanted = objectives.map((one) => `${fourDigits(one.sloMs)} ms`);
       return {
-        ...{ code: 'slo-too-short', sloMs },
+        ...{ code: 'slo-too-short', sloMs: leastSloMs(spec) },
         text: `no choice of classes and batches is fast enough for the SLO${several ? 's' : ''} of ${wanted.join(' and ')}, though every stage alone has one: transfers between classes take too long, or batches that are fixed do`,
       };
     }

@@ -64,7 +64,7 @@ export function windowNs(atNs: Float64Array, { sloNs }: TailObjective): number {
 }
 
 /**
- * leastSenders is a number of servers below which no plan meets the objectives: what a stage sends of the requests that
+ * leastSenders is a number of servers below which no plan meets an objective: what a stage sends of the requests that
  * are in time must pass the uplinks of its servers between the first arrival and the last deadline, of all requests and of
  * any that arrive in a row. A replica is on one server, so that it needs as many of them too.
  */
@@ -73,28 +73,25 @@ export function leastSenders(
   demand: StageDemand,
   {
     atNs,
-    objectives,
+    objective,
     isAlways,
   }: {
+    /** The arrivals of the requests that the objective is about. */
     readonly atNs: Float64Array;
-    readonly objectives: readonly TailObjective[];
+    readonly objective: TailObjective;
     /** For each edge, whether all requests that visit the stage take it. */
     readonly isAlways: readonly boolean[];
   },
 ): number {
   const alwaysNs = rowsNs.reduce((sum, rowNs, k) => (isAlways[k] ? sum + rowNs : sum), 0);
-  let least = 1;
-  for (const objective of objectives) {
-    const late = allowedLate(objective, atNs.length);
-    const allNs = sentNs({ stage: 0, device: '', rowsNs }, demand, late);
-    const shares = demand.bursts.map(({ requests, spanNs }) => {
-      const slackNs = spanNs + objective.sloNs - demand.headNs;
-      return slackNs > 0 ? (Math.max(0, requests - late) * alwaysNs) / slackNs : 0;
-    });
-    const most = Math.max(allNs / windowNs(atNs, objective), ...shares);
-    least = Math.max(least, Math.ceil(most * (1 - ROUNDING)));
-  }
-  return least;
+  const late = allowedLate(objective, atNs.length);
+  const allNs = sentNs({ stage: 0, device: '', rowsNs }, demand, late);
+  const shares = demand.bursts.map(({ requests, spanNs }) => {
+    const slackNs = spanNs + objective.sloNs - demand.headNs;
+    return slackNs > 0 ? (Math.max(0, requests - late) * alwaysNs) / slackNs : 0;
+  });
+  const most = Math.max(allNs / windowNs(atNs, objective), ...shares);
+  return Math.max(1, Math.ceil(most * (1 - ROUNDING)));
 }
 
 /** sendingUp is the number of servers that have time to send what a stage sends at the mean rate of the load, at least 1. */

@@ -1,3 +1,5 @@
+import { type Asking, askingsOf } from './askings.js';
+import { ownLatencies } from './attainments.js';
 import {
   allowedLate,
   demandsOf,
@@ -69,6 +71,8 @@ export interface Draw {
   readonly requests: number;
   readonly estimator: PipelineEstimator;
   readonly demands: readonly StageDemand[];
+  /** The sets of requests by which the objectives bound what serves the sample; alike in all draws. */
+  readonly askings: readonly Asking[];
 }
 
 /** Trials asks the Estimator about configurations of one problem, counts its answers, and knows what bounds them. */
@@ -95,12 +99,12 @@ export class Trials {
     const { problem, serve } = input;
     this.isLinked = (serve !== undefined || problem.stretch !== undefined) && isLinked(problem);
     this.relaxed = withFloors(input.problem);
-    this.draws = input.samples.map((sample) => ({
-      sample,
-      requests: sample.atNs.length,
-      estimator: input.estimatorOf(this.relaxed.problem, sample),
-      demands: demandsOf(this.relaxed, sample),
-    }));
+    this.draws = input.samples.map((sample) => {
+      const estimator = input.estimatorOf(this.relaxed.problem, sample);
+      const demands = demandsOf(this.relaxed, sample);
+      const askings = askingsOf(this.relaxed, sample, demands);
+      return { sample, requests: sample.atNs.length, estimator, demands, askings };
+    });
     this.requests = Math.max(...this.draws.map(({ requests }) => requests));
   }
 
@@ -134,9 +138,13 @@ export class Trials {
   }
 
   private tailNs(configuration: Configuration, objective: TailObjective): number {
-    const ofDraws = this.draws.map(({ estimator, requests }) => {
-      const rank = requests - allowedLate(objective, requests);
-      const { latencyNs } = estimator.estimate(configuration);
+    const ofDraws = this.draws.map(({ estimator, sample }) => {
+      const latencyNs = ownLatencies(
+        estimator.estimate(configuration).latencyNs,
+        sample,
+        objective.application,
+      );
+      const rank = latencyNs.length - allowedLate(objective, latencyNs.length);
       return rank === 0 ? 0 : (latencyNs.toSorted()[rank - 1] as number);
     });
     return Math.max(...ofDraws);
@@ -204,10 +212,11 @@ export class Trials {
     { candidate, batch }: Omit<StageOption, 'replicas'>,
     byBatch: boolean,
   ): number {
-    const { objectives } = this.problem;
     const capacity = this.capacity(stage, { candidate, batch });
-    const ofDraws = this.draws.map(({ demands, requests }) =>
-      leastReplicas(demands[stage] as StageDemand, { capacity, objectives, requests, byBatch }),
+    const ofDraws = this.draws.flatMap(({ askings }) =>
+      askings.map(({ demands, objective, requests }) =>
+        leastReplicas(demands[stage] as StageDemand, { capacity, objective, requests, byBatch }),
+      ),
     );
     const sending = this.sending(stage, candidate);
     return Math.max(this.keepingUp(stage, { candidate, batch }), sending, ...ofDraws);
@@ -226,8 +235,10 @@ export class Trials {
     if (known !== undefined) return known;
     const sender = senderOf(problem, { stage, candidate });
     const isAlways = (problem.graph.edges[stage] ?? []).map(({ bit }) => bit === undefined);
-    const ofDraws = this.draws.map(({ demands, sample: { atNs } }) =>
-      leastSenders(sender, demands[stage] as StageDemand, { atNs, objectives: problem.objectives, isAlways }),
+    const ofDraws = this.draws.flatMap(({ askings }) =>
+      askings.map(({ demands, atNs, objective }) =>
+        leastSenders(sender, demands[stage] as StageDemand, { atNs, objective, isAlways }),
+      ),
     );
     const least = Math.max(sendingUp(problem, sender), ...ofDraws);
     const found = sendingReplicas(problem, sender.device, least);

@@ -11,6 +11,7 @@ import {
 } from '../artifacts/index.js';
 import type { PipelinePlanBody } from '../plans/index.js';
 import { edgeOf } from '../plans/index.js';
+import { DEFAULT_NAME, leastSloMs, servedApplications } from './applications.js';
 import { setsOf } from './device-sets.js';
 import { type LinkUse, linkUses, uplinksRps } from './link-uses.js';
 import { longestPath } from './longest-path.js';
@@ -28,7 +29,6 @@ import { classUses, hourlyCost, mostHourlyCost, placeStages } from './stage-plac
 import { edgeBytes, linkUs } from './transfers.js';
 import { scaleFactors } from './visits.js';
 
-const DEFAULT_NAME = 'pipeline';
 const DEFAULT_ATTAINMENT = 0.99;
 const BYTES_PER_GIB = 2 ** 30;
 const ROUNDING = 1e-9;
@@ -201,11 +201,14 @@ function deviceText({ device, virtual }: DeviceSet): string {
   return virtual === 1 ? device : `1/${virtual} ${device}`;
 }
 
-function sloReasons({ spec: { sloMs } }: GivenProblem, { stages, latencyUs }: LongestPath): GivenReason[] {
+function sloReasons({ spec }: GivenProblem, { stages, latencyUs }: LongestPath): GivenReason[] {
   const latencyMs = latencyUs / 1e3;
-  if (latencyMs <= sloMs * (1 + ROUNDING)) return [];
-  const text = `the longest path, ${stages.join(' -> ')}, takes ${round(latencyMs)} ms with full batches, and the SLO is ${sloMs} ms`;
-  return [{ code: 'slo-too-short', stages, sloMs, latencyMs, overMs: latencyMs - sloMs, text }];
+  return servedApplications(spec).flatMap(({ name, sloMs }) => {
+    if (latencyMs <= sloMs * (1 + ROUNDING)) return [];
+    const which = spec.applications === undefined ? 'the SLO' : `the SLO of ${name}`;
+    const text = `the longest path, ${stages.join(' -> ')}, takes ${round(latencyMs)} ms with full batches, and ${which} is ${sloMs} ms`;
+    return [{ code: 'slo-too-short', stages, sloMs, latencyMs, overMs: latencyMs - sloMs, text }];
+  });
 }
 
 function rateReasons(problem: GivenProblem, set: DeviceSet, servedRps: number): GivenReason[] {
@@ -244,7 +247,8 @@ function planOf(problem: GivenProblem, figures: Figures): PipelinePlanBody {
     method: 'given',
     ...(notes.length === 0 ? {} : { notes: [...notes] }),
     cluster,
-    sloMs: spec.sloMs,
+    sloMs: leastSloMs(spec),
+    ...(spec.applications === undefined ? {} : { applications: spec.applications }),
     attainment: spec.attainment ?? DEFAULT_ATTAINMENT,
     ...(spec.load === undefined ? {} : { load: spec.load }),
     ...(rps === undefined ? {} : { rps }),

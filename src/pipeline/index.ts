@@ -7,6 +7,7 @@
  * Start reading at `resolve.ts`, then `given.ts`.
  */
 
+export { DEFAULT_NAME, leastSloMs, servedApplications } from './applications.js';
 export { isUnequal, replicaCount } from './device-sets.js';
 export { planChosen, planGiven } from './given.js';
 
@@ -16,7 +17,7 @@ export { drawnDurationNs } from './load-duration.js';
 export { longestPath, type PathTimes } from './longest-path.js';
 export { givenFigures, openFigures } from './measured-figures.js';
 
-export { objectiveNotes, objectivesOf, shareWithin } from './objectives.js';
+export { countWithin, objectiveNotes, objectivesOf, shareWithin } from './objectives.js';
 export { type OpenProblem, resolveOpen } from './open.js';
 export {
   freeCounts,

@@ -5,23 +5,42 @@ const NS_PER_MS = 1e6;
 /** Every estimate counts the requests of the sample once for each. */
 const MOST_OBJECTIVES = 16;
 
-type Asked = Pick<PipelineSpec, 'sloMs' | 'attainment' | 'objectives'>;
+type Asked = Pick<PipelineSpec, 'sloMs' | 'attainment' | 'objectives' | 'applications'>;
 
-/** objectivesOf lists what the sample of a spec must meet: first the SLO by which requests are judged when a plan serves. */
+/** AskedObjective is what the requests of the sample must meet. */
+export interface AskedObjective extends FurtherObjective {
+  /** The application whose requests it is about, counted from 0, and its name; absent where it is about all. */
+  readonly application?: number;
+  readonly name?: string;
+}
+
+/**
+ * objectivesOf lists what the sample of a spec must meet: first the SLO by which requests are judged when a plan serves, or
+ * those of all applications, each of which its own requests must meet.
+ */
 export function objectivesOf({
-  sloMs,
+  sloMs = 0,
   attainment = DEFAULT_ATTAINMENT,
   objectives = [],
-}: Asked): FurtherObjective[] {
-  return [{ sloMs, attainment }, ...objectives];
+  applications,
+}: Asked): AskedObjective[] {
+  if (applications === undefined) return [{ sloMs, attainment }, ...objectives];
+  return applications.map((one, application) => ({
+    ...{ sloMs: one.sloMs, attainment, application, name: one.name },
+  }));
 }
 
 /** shareWithin counts the requests that are answered within an SLO, as a share of all. */
 export function shareWithin(latencyNs: Float64Array, sloMs: number): number {
+  return countWithin(latencyNs, sloMs) / latencyNs.length;
+}
+
+/** countWithin counts the requests that are answered within an SLO. */
+export function countWithin(latencyNs: Float64Array, sloMs: number): number {
   const sloNs = Math.round(sloMs * NS_PER_MS);
   let inTime = 0;
   for (const ns of latencyNs) if (ns <= sloNs) inTime++;
-  return inTime / latencyNs.length;
+  return inTime;
 }
 
 /** objectiveFaults tells where objectives stand that nothing looks at. */
@@ -44,6 +63,7 @@ export function objectiveFaults({ objectives, planner: { method } }: PipelineSpe
 
 /** objectiveNotes names the objectives that ask for nothing more than another one does. */
 export function objectiveNotes(asked: Asked): string[] {
+  if (asked.applications !== undefined) return [];
   const all = objectivesOf(asked);
   return all.flatMap((one, k) => {
     const other = all.find((by, j) => j !== k && follows(one, by) && (j < k || !follows(by, one)));

@@ -17,6 +17,7 @@ import {
   readStageGraph,
   wireStages,
 } from '../plans/index.js';
+import { applicationFaults } from './applications.js';
 import { deviceSets, isUnequal, setsOf } from './device-sets.js';
 import { latencyUsByBatch, measuredBatches } from './latencies.js';
 import { objectiveFaults } from './objectives.js';
@@ -102,6 +103,7 @@ export function specFaults(spec: PipelineSpec, { faults }: ReadGraph, setFaults:
   return [
     ...faults,
     ...methodFaults(spec),
+    ...applicationFaults(spec),
     ...objectiveFaults(spec),
     ...tunerFaults(tuner ?? spec.serving?.tuner?.kind, spec),
     ...(load !== undefined && spec.rps !== undefined
@@ -172,13 +174,13 @@ function methodFaults({ planner: { method, draws }, stages, shared, load }: Pipe
   }
 }
 
-/** drawsFaults refuses draws that are all the same: the load is a trace of arrivals, and no edge is taken by chance. */
+/** drawsFaults refuses draws that are all the same: the load is a trace of arrivals for one application, and no edge is taken by chance. */
 export function drawsFaults(
-  { planner: { draws = 1 }, stages }: PipelineSpec,
+  { planner: { draws = 1 }, stages, applications = [] }: PipelineSpec,
   { traceKind }: Pick<PipelineFiles, 'traceKind'>,
 ): Fault[] {
   const isSure = stages.every(({ next = [] }) => conditionalEdges({ next: next.map(edgeOf) }).length === 0);
-  if (draws === 1 || traceKind !== 'arrivals' || !isSure) return [];
+  if (draws === 1 || traceKind !== 'arrivals' || !isSure || applications.length > 1) return [];
   const said =
     'would draw the same again and again: the load is a trace of arrivals, and no edge has a probability below 1';
   return [fault(said, '/planner/draws')];

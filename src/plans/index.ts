@@ -24,6 +24,7 @@ export {
   heldTogether,
   type PipelinePlanBody,
   pipelineTopologyOf,
+  plannedApplications,
   predecessorsOf,
   REQUEST,
   type ReadGraph,

@@ -78,7 +78,12 @@ export interface Application {
   readonly name: string;
   readonly sloMs: number;
   readonly throughputRps: number;
+  /** Its part of a load that is for all applications. */
   readonly weight: number;
+  /** How much a drop of one of its requests weighs; 1 where absent. */
+  readonly dropWeight?: number;
+  /** What the load is of that it shares with others: each request of that load belongs to one of them. */
+  readonly loadOf?: string;
   /** The rate that the plan promises, where that is not its throughput. */
   readonly heldRps?: number;
   /** The pipelines of a model of a pooled plan. */

@@ -17,6 +17,7 @@ export function schedulersParts(comparison: SchedulerComparison): Part[] {
     ...choiceLines(comparison),
     ...apart([
       comparedTable(comparison),
+      applicationsTable(comparison),
       worstTable(comparison),
       dropsTable(comparison),
       overTimeTable(comparison),
@@ -60,6 +61,19 @@ export function comparedTable(comparison: SchedulerComparison): Table {
       amount(row.goodputRps),
       ...[row.meanMs, row.p50Ms, row.p95Ms, row.p99Ms].map(amount),
     ]),
+  };
+}
+
+/** applicationsTable has the figures of each application, where several share their stages: a row for each scheduler and application. */
+function applicationsTable(comparison: SchedulerComparison): Table {
+  return {
+    columns: ['scheduler', 'application', 'attainment', 'dropped', 'in time/s', 'p50 ms', 'p99 ms'],
+    rows: comparison.rows.flatMap((row) =>
+      (row.applications ?? []).map(({ name, attainment, dropRate, goodputRps, p50Ms, p99Ms }) => [
+        ...[named(row, comparison), name, share(attainment), share(dropRate)],
+        ...[goodputRps, p50Ms, p99Ms].map(amount),
+      ]),
+    ),
   };
 }
 

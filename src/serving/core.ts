@@ -22,7 +22,7 @@ export interface ServingCore {
    * wouldDrop tells whether a request of one row that came now would be dropped because of the requests before it. It
    * changes nothing. It is true only where, in every pipeline that is up, tasks that can still be in time fill all
    * devices with full batches until it is too late for this one. So a refusal never leaves a device idle. A core that
-   * cannot tell (as `reservation`) always says false.
+   * cannot tell (as `reservation`, or where other requests with a longer SLO may wait before it) says false.
    * @param ahead requests that will come before it and are not in yet
    */
   wouldDrop(at: number, model: number, deadlineNs: number, ahead: number): boolean;

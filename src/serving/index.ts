@@ -64,6 +64,7 @@ export {
   followersOf,
   type GearTable,
   gearsOf,
+  ownerOf,
   type Pool,
   poolsServedBy,
   type Routes,

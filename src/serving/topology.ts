@@ -65,7 +65,10 @@ export interface ServedStep {
   shares?: Float64Array;
 }
 
-/** ServedModel is a model of the plan, with the pools at which its requests enter. */
+/**
+ * ServedModel is a model of the plan, with the pools at which its requests enter. Models with the same entries share all
+ * their pools, as applications of one pipeline do; each request still has the SLO of its own.
+ */
 export interface ServedModel {
   name: string;
   /** `sloNs` is the time from arrival to deadline. */
@@ -77,7 +80,10 @@ export interface ServedModel {
 
 /** Pool is the set of virtual GPUs that serve one partition of one pipeline: alike, or of several `classes`. */
 export interface Pool {
+  /** Of models that share the pool, the first. */
   model: number;
+  /** `owner` names what the pool is of, where several models may share it. */
+  owner?: string;
   /** `model`, `pipeline` and `partition` are indices within the plan. */
   pipeline: number;
   partition: number;
@@ -209,6 +215,41 @@ export function fullBatches(pools: readonly Pool[]): Int32Array {
 /** followersOf lists the pools of the stages that can come right after a pool's stage. */
 export function followersOf({ edges }: Pool): readonly number[] {
   return edges.map(({ to }) => to);
+}
+
+/** Entered is the part of a topology that says at which pools the requests of each model enter. */
+export type Entered = Pick<Topology, 'models'>;
+
+/** sharingFirst gives, for each model, the first of those that share its pools: itself where it shares none. */
+export function sharingFirst({ models }: Entered): Int32Array {
+  const first = new Map<number, number>();
+  models.forEach(({ entries: [entry] }, model) => {
+    if (entry !== undefined && !first.has(entry)) first.set(entry, model);
+  });
+  return Int32Array.from(models, ({ entries: [entry = NONE] }, model) => first.get(entry) ?? model);
+}
+
+/** slosSharing gives, for each model, the least and the longest SLO of those that share its pools. */
+export function slosSharing({ models }: Entered): {
+  readonly leastNs: Float64Array;
+  readonly mostNs: Float64Array;
+} {
+  const first = sharingFirst({ models });
+  const leastNs = Float64Array.from(models, ({ sloNs }) => sloNs);
+  const mostNs = leastNs.slice();
+  models.forEach(({ sloNs }, model) => {
+    const group = first[model] as number;
+    leastNs[group] = Math.min(leastNs[group] as number, sloNs);
+    mostNs[group] = Math.max(mostNs[group] as number, sloNs);
+  });
+  const ofGroup = (slosNs: Float64Array) =>
+    slosNs.map((_, model) => slosNs[first[model] as number] as number);
+  return { leastNs: ofGroup(leastNs), mostNs: ofGroup(mostNs) };
+}
+
+/** ownerOf names what a pool is of: its model, or what the models that share it have in common. */
+export function ownerOf({ models }: Entered, { owner, model }: Pick<Pool, 'owner' | 'model'>): string {
+  return owner ?? (models[model] as ServedModel).name;
 }
 
 /**

@@ -1,6 +1,12 @@
-import type { ComparedFigure, ComparedScheduler, ComparedWindow, WorstWindow } from '../artifacts/index.js';
+import type {
+  ComparedApplication,
+  ComparedFigure,
+  ComparedScheduler,
+  ComparedWindow,
+  WorstWindow,
+} from '../artifacts/index.js';
 import { attainmentOverRuns, meanOverRuns } from '../metrics/index.js';
-import type { Compared, ComparedRun } from './compared-run.js';
+import type { Compared, ComparedRequests, ComparedRun } from './compared-run.js';
 
 type RowFigures = Omit<ComparedScheduler, 'scheduler' | 'policy' | 'tuner'>;
 
@@ -38,27 +44,53 @@ function within({ mean, low, high }: ComparedFigure, most: number): ComparedFigu
  * rowFigures gives the figures of a scheduler over its runs, of which there is at least one. A figure is absent where a run
  * has none.
  * @param places the names of the places where requests are dropped, in the order of the runs' counts
+ * @param names those of the applications, where runs tell them apart
  */
-export function rowFigures(runs: readonly ComparedRun[], places: readonly string[]): RowFigures {
-  const requests = runs.reduce((sum, { arrived }) => sum + arrived, 0);
+export function rowFigures(
+  runs: readonly ComparedRun[],
+  places: readonly string[],
+  names: readonly string[] = [],
+): RowFigures {
   const [first] = runs;
-  const figures = runs.map((run) => run.figures);
   const windows = first?.windows?.map(({ fromS }, i) =>
     windowOver(
       fromS,
       runs.flatMap((run) => run.windows?.[i] ?? []),
     ),
   );
+  const applications = first?.applications?.map(
+    (_, k): ComparedApplication => ({
+      name: names[k] as string,
+      ...requestsOver(
+        runs.flatMap((run) => run.applications?.[k] ?? []),
+        places,
+      ),
+    }),
+  );
+  const { dropsByStage, ...figures } = requestsOver(runs, places);
   return {
-    ...comparedOver(figures, requests),
+    ...figures,
     worstWindows: (first?.worst ?? []).map(({ seconds }, i) =>
       worstOver(
         seconds,
         runs.flatMap((run) => run.worst[i] ?? []),
       ),
     ),
-    ...dropsOver(runs, { places, requests }),
+    ...(dropsByStage === undefined ? {} : { dropsByStage }),
+    ...(applications === undefined ? {} : { applications }),
     ...(windows === undefined ? {} : { windows }),
+  };
+}
+
+/** requestsOver gives the figures of all requests, or of those of an application, over runs. */
+function requestsOver(runs: readonly ComparedRequests[], places: readonly string[]) {
+  const requests = runs.reduce((sum, { arrived }) => sum + arrived, 0);
+  return {
+    ...comparedOver(
+      runs.map(({ figures }) => figures),
+      requests,
+    ),
+    ...dropsOver(runs, { places, requests }),
   };
 }
 
@@ -115,7 +147,7 @@ function windowOver(fromS: number, runs: NonNullable<ComparedRun['windows']>): C
 }
 
 function dropsOver(
-  runs: readonly ComparedRun[],
+  runs: readonly ComparedRequests[],
   { places, requests }: { readonly places: readonly string[]; readonly requests: number },
 ): Pick<RowFigures, 'dropsByStage'> {
   if (runs.some(({ arrived }) => arrived === 0)) return {};

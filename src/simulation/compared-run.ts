@@ -1,5 +1,6 @@
 import type { DropCount, RunFigures, WindowFigures, WorstFigures } from '../metrics/index.js';
 import { outcomeRates } from '../metrics/index.js';
+import { applicationsOf } from '../plans/index.js';
 import { runSimulation, type SimulationHooks, type SimulationJob, type SimulationSetup } from './run.js';
 
 /** ComparedJob is one run under one scheduler. */
@@ -18,14 +19,20 @@ export interface Compared {
   readonly p99Ms?: number;
 }
 
-/** ComparedRun holds what a comparison needs of one run. It is small, as there may be many. */
-export interface ComparedRun {
-  /** False when the run was interrupted. */
-  readonly complete: boolean;
+/** ComparedRequests holds what a comparison needs of the requests of one run, or of those of a model. */
+export interface ComparedRequests {
   readonly arrived: number;
   readonly figures: Compared;
   /** The requests that were dropped at the entry, then in each pool. */
   readonly dropped: readonly number[];
+}
+
+/** ComparedRun holds what a comparison needs of one run. It is small, as there may be many. */
+export interface ComparedRun extends ComparedRequests {
+  /** False when the run was interrupted. */
+  readonly complete: boolean;
+  /** The requests of each application, where several share their stages. */
+  readonly applications?: readonly ComparedRequests[];
   readonly worst: readonly WorstFigures[];
   readonly windows?: readonly (Compared & { readonly fromS: number; readonly offeredRps: number })[];
 }
@@ -40,14 +47,33 @@ export async function comparedRun(
   hooks: SimulationHooks,
 ): Promise<ComparedRun> {
   const run = await runSimulation(setup, { ...job, worstOverS: WORST_OVER_S }, hooks);
-  const { overall, drops, pools, windows } = run.figures;
+  const { overall, drops, pools, windows, models } = run.figures;
+  const isShared = applicationsOf(setup.plan).some(({ loadOf }) => loadOf !== undefined);
+  const applications = models.map((one, m) =>
+    comparedRequests(
+      one,
+      drops.filter(({ model }) => model === m),
+      pools.length,
+    ),
+  );
   return {
     complete: run.complete,
-    arrived: overall.arrived,
-    figures: comparedFigures(overall),
-    dropped: droppedAt(drops, pools.length),
+    ...comparedRequests(overall, drops, pools.length),
+    ...(isShared ? { applications } : {}),
     worst: run.worst ?? [],
     ...(windows === undefined ? {} : { windows: windows.map(comparedWindow) }),
+  };
+}
+
+function comparedRequests(
+  requests: RunFigures['overall'],
+  drops: readonly DropCount[],
+  pools: number,
+): ComparedRequests {
+  return {
+    arrived: requests.arrived,
+    figures: comparedFigures(requests),
+    dropped: droppedAt(drops, pools),
   };
 }
 

@@ -12,7 +12,7 @@ import {
 } from '../artifacts/index.js';
 import { type DropCount, HISTOGRAM_RELATIVE_ERROR, type RunFigures } from '../metrics/index.js';
 import { applicationsOf, planOf } from '../plans/index.js';
-import { type ChosenScheduler, DROP_REASONS, type Topology } from '../serving/index.js';
+import { type ChosenScheduler, DROP_REASONS, ownerOf, type Topology } from '../serving/index.js';
 import { describedExecution } from './execution.js';
 import { plannedClasses, type SimulationRun, type SimulationSetup, simulatedTopology } from './run.js';
 import { overRuns } from './runs.js';
@@ -158,16 +158,12 @@ function describedDrop(
   };
 }
 
-function describedPool(
-  found: RunFigures['pools'][number],
-  p: number,
-  { models, pools, devices: standing }: Topology,
-): SimulatedPool {
-  const { model, pipeline, partition, stage, deviceClass, virtual, devices, batch } = pools[
-    p
-  ] as Topology['pools'][number];
+function describedPool(found: RunFigures['pools'][number], p: number, topology: Topology): SimulatedPool {
+  const { pools, devices: standing } = topology;
+  const pool = pools[p] as Topology['pools'][number];
+  const { pipeline, partition, stage, deviceClass, virtual, devices, batch } = pool;
   return {
-    model: models[model]?.name as string,
+    model: ownerOf(topology, pool),
     pipeline,
     partition,
     ...(stage === undefined ? {} : { stage }),

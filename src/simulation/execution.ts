@@ -9,7 +9,7 @@ import {
 } from '../artifacts/index.js';
 import { type PlanPart, planOf, type ServedPlan } from '../plans/index.js';
 import { streamOf } from '../random/index.js';
-import type { Topology } from '../serving/index.js';
+import { ownerOf, type Topology } from '../serving/index.js';
 import type { PlanProfiles } from './profiles.js';
 
 /** How many deviations above the median of a normal distribution its quantiles lie. */
@@ -65,13 +65,13 @@ export function executionOf(
 
 function drawnExecution(
   { slow, jitter }: Execution,
-  { models, pools }: Pick<Topology, 'models' | 'pools'>,
+  topology: Pick<Topology, 'models' | 'pools'>,
   seed: number,
 ): PlannedExecution | undefined {
   if (jitter === undefined)
     return slow === 1 ? undefined : (_pool, _size, plannedNs) => Math.max(1, slow * plannedNs);
-  const streams = pools.map(({ model, pipeline, partition }) =>
-    streamOf(seed, `execution/${models[model]?.name}/${pipeline}/${partition}`),
+  const streams = topology.pools.map((pool) =>
+    streamOf(seed, `execution/${ownerOf(topology, pool)}/${pool.pipeline}/${pool.partition}`),
   );
   const drawn = (pool: number): number => (streams[pool] as { normal(): number }).normal();
   if (jitter.kind === 'cv') {

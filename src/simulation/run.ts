@@ -13,6 +13,7 @@ import {
   WorstWindowFold,
 } from '../metrics/index.js';
 import {
+  type Application,
   applicationsOf,
   type PlanWorld,
   planOf,
@@ -169,7 +170,7 @@ export async function runSimulation(
       makeCore: (decisions) => makeCore(served, topology, { decisions, streams: streamsOf(seed, 'core') }),
       ...(executed === undefined ? {} : { execution: executed }),
       ...worldOptions(world, setup),
-      ...(weight && { weight }),
+      ...weightOptions(applications, weight),
     }));
   };
   const times = { durationNs: load.durationNs, warmUpNs: warmedNs, windowNs };
@@ -254,6 +255,21 @@ function worldOptions(
   return {
     ...(verdict === undefined ? {} : { verdict }),
     ...(activationDelayNs === undefined ? {} : { activationDelayNs }),
+  };
+}
+
+type WeightOption = Pick<Parameters<typeof simulate>[0], 'weight'>;
+
+/** weightOptions says how much requests count, where anything says so: by their priority, and by their application. */
+function weightOptions(
+  applications: readonly Application[],
+  byPriority: WeightOption['weight'],
+): WeightOption {
+  if (applications.every(({ dropWeight }) => dropWeight === undefined))
+    return byPriority === undefined ? {} : { weight: byPriority };
+  return {
+    weight: (order, model) =>
+      (applications[model]?.dropWeight ?? 1) * (byPriority === undefined ? 1 : byPriority(order, model)),
   };
 }
 

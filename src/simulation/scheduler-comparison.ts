@@ -201,7 +201,11 @@ function rowOf(
     {
       ...{ scheduler: name, policy },
       ...(tuner === undefined ? {} : { tuner }),
-      ...rowFigures(done, placesOf({ ...setup, scheduler })),
+      ...rowFigures(
+        done,
+        placesOf({ ...setup, scheduler }),
+        applicationsOf(setup.plan).map((one) => one.name),
+      ),
     },
   ];
 }

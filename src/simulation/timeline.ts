@@ -1,5 +1,5 @@
 import type { StreamedFile } from '../artifacts/index.js';
-import { poolsServedBy, type Topology } from '../serving/index.js';
+import { ownerOf, poolsServedBy, type Topology } from '../serving/index.js';
 import { DeviceState, type SimulationObserver, type SimulationView } from '../simulator/index.js';
 
 /**
@@ -61,8 +61,7 @@ export class TimelineWriter implements SimulationObserver {
     private readonly mostBytes = MOST_TIMELINE_BYTES,
   ) {
     this.places = topology.pools.map(
-      ({ model, pipeline, partition, stage = `${pipeline}/${partition}` }) =>
-        `${topology.models[model]?.name} ${stage}`,
+      (pool) => `${ownerOf(topology, pool)} ${pool.stage ?? `${pool.pipeline}/${pool.partition}`}`,
     );
     this.gpus = this.writeRows(topology);
     const { devices } = topology;

@@ -80,10 +80,13 @@ export function phasedWorkload(
   return { kind: 'drawn', process, durationNs, rps: meanRates(phases, models.length), phases };
 }
 
-/** traceWorkload makes a load of one trace for one model, at its own rate and as long as it is. */
-export function traceWorkload(trace: Trace): TraceWorkload {
+/**
+ * traceWorkload makes a load of one trace, at its own rate and as long as it is.
+ * @param weights by model, its part of the trace; by default it is for one
+ */
+export function traceWorkload(trace: Trace, weights: readonly number[] = [1]): TraceWorkload {
   const sources = [{ trace }];
-  const common = { process: 'poisson' as const, sources, weights: [1] };
+  const common = { process: 'poisson' as const, sources, weights };
   return { kind: 'trace', ...common, durationNs: wholeNs(sources), whole: true };
 }
 
@@ -102,11 +105,17 @@ export function atLoadFactor(workload: Workload, models: LoadedModels, factor: n
 
 /**
  * arrivalsOf gives the arrivals of a load under a seed in the order of time, each with the index of its model. Every
- * model and every trace has a random stream of its own. Arrivals of traces end before the load's duration.
+ * model and every trace has a random stream of its own. Models that share a load (`loadOf`) have one for its arrivals, and
+ * another by which each arrival belongs to one of them. Arrivals of traces end before the load's duration.
  * @throws InputError where a rate or the duration is not positive, or a trace is for all models and all weigh 0
  */
 export function arrivalsOf(workload: Workload, models: LoadedModels, seed: number): Arrivals {
   if (workload.kind === 'drawn') {
+    const common = commonLoad(workload, models);
+    if (common !== undefined) {
+      const all = arrivalsOf(common.workload, [{ name: common.of, throughputRps: 1, weight: 1 }], seed);
+      return sharedByWeight(all, common.weights, streamOf(seed, `models/${common.of}`));
+    }
     const { process, cv, durationNs, rps, phases, warmUp } = workload;
     const phased = phases === undefined ? undefined : loadsOfPhases(phases, models.length);
     const sources = rps.flatMap((rate, model) => {
@@ -133,6 +142,42 @@ export function arrivalsOf(workload: Workload, models: LoadedModels, seed: numbe
     return models.length === 1 ? all : sharedByWeight(all, weights, streamOf(seed, `models/trace-${i}`));
   });
   return new UntilEnd(mergedArrivals(merged), durationNs);
+}
+
+/** CommonLoad is a load that several models share: its requests come as those of one, and each belongs to one of them. */
+interface CommonLoad {
+  /** What it is the load of. */
+  readonly of: string;
+  readonly workload: DrawnWorkload;
+  /** By model, its part of the load. */
+  readonly weights: readonly number[];
+}
+
+/** commonLoad finds the load that all models share; undefined where there is none, or their parts change from phase to phase. */
+function commonLoad(workload: DrawnWorkload, models: LoadedModels): CommonLoad | undefined {
+  const of = models[0]?.loadOf;
+  if (of === undefined || models.some(({ loadOf }) => loadOf !== of)) return undefined;
+  const { rps, phases, warmUp } = workload;
+  const changes = phases?.some((phase) => !isProportional(phase.rps, rps)) ?? false;
+  if (changes) return undefined;
+  const fills = warmUp === undefined ? {} : { warmUp: { ...warmUp, fillNs: [Math.max(...warmUp.fillNs)] } };
+  const inPhases = phases?.map((phase) => ({ ...phase, rps: [sumOf(phase.rps)] }));
+  const all = { ...workload, rps: [sumOf(rps)], ...fills, ...(inPhases && { phases: inPhases }) };
+  return { of, workload: all, weights: rps };
+}
+
+/** Parts that differ by less, relatively, are equal. */
+const ROUNDING = 1e-9;
+
+function isProportional(one: readonly number[], other: readonly number[]): boolean {
+  const [sum, otherSum] = [sumOf(one), sumOf(other)];
+  return one.every(
+    (value, m) => Math.abs(value * otherSum - (other[m] as number) * sum) <= ROUNDING * sum * otherSum,
+  );
+}
+
+function sumOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0);
 }
 
 /** warmUpNs gives for how long requests arrive before the time that counts. */

@@ -9,9 +9,10 @@ import { type Stream, streamOf } from '../../src/random/index.js';
 import { cases } from '../cases.js';
 import { randomProblem } from './random-problem.js';
 
-function randomInput(seed: number, mostStages: number, requests: number) {
+function randomInput(seed: number, mostStages: number, requests: number, applications = seed % 5 < 2) {
   const limits = seed % 2 === 1;
-  const { problem, samples } = randomProblem(seed, { mostStages, requests, limits, draws: 1 + (seed % 3) });
+  const drawn = { mostStages, requests, limits, draws: 1 + (seed % 3), applications };
+  const { problem, samples } = randomProblem(seed, drawn);
   return { problem, samples, estimatorOf };
 }
 

@@ -49,7 +49,10 @@ function* configurationsOf({
 }
 
 describe('planPipeline with the exact method', () => {
-  it('finds the least cost of all configurations, or that none is feasible', () => {
+  it.each([
+    ['', false],
+    [', where each application asks for its own', true],
+  ])('finds the least cost of all configurations, or that none is feasible%s', (_, applications) => {
     const seen = { feasible: 0, infeasible: 0, undecided: 0, dearer: 0 };
     for (let seed = 0; seed < CASES; seed++) {
       const { problem, samples } = randomProblem(seed, {
@@ -58,6 +61,7 @@ describe('planPipeline with the exact method', () => {
         limits: seed % 2 === 1,
         draws: 1 + (seed % 3),
         keepsUp: seed % 5 < 2,
+        applications,
       });
       const estimators = samples.map((sample) => plainEstimator(problem, sample));
       let least = Number.POSITIVE_INFINITY;

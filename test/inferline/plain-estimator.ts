@@ -9,7 +9,10 @@ import type {
  * plainEstimator serves a sample stage by stage: a replica that falls free takes what waits in order of arrival, up to
  * its batch. It is slow and short, and serves as an oracle. Tasks that come at one time come in the order of requests.
  */
-export function plainEstimator(problem: PlanningProblem, { atNs, verdicts }: Sample): PipelineEstimator {
+export function plainEstimator(
+  problem: PlanningProblem,
+  { atNs, verdicts, applications }: Sample,
+): PipelineEstimator {
   const { graph, stages, objectives, transferNs } = problem;
   const estimate = ({ candidate, batch, replicas }: Configuration) => {
     const comes = graph.names.map(() => new Map<number, number>());
@@ -47,8 +50,13 @@ export function plainEstimator(problem: PlanningProblem, { atNs, verdicts }: Sam
         next = end;
       }
     }
-    const within = (sloNs: number): number => latencyNs.filter((ns) => ns <= sloNs).length;
-    return { attainments: objectives.map(({ sloNs }) => within(sloNs) / atNs.length), latencyNs };
+    const attainments = objectives.map(({ sloNs, application }) => {
+      const own = [...latencyNs].filter(
+        (_, r) => application === undefined || applications?.[r] === application,
+      );
+      return own.length === 0 ? 1 : own.filter((ns) => ns <= sloNs).length / own.length;
+    });
+    return { attainments, latencyNs };
   };
   return { estimate };
 }

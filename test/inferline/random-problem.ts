@@ -15,6 +15,8 @@ interface Drawn {
   readonly draws?: number;
   /** Whether stages must keep up with a mean rate, which is half to three times that of the samples. */
   readonly keepsUp?: boolean;
+  /** Whether requests are of two or three applications, some of which hardly any request is of. */
+  readonly applications?: boolean;
 }
 
 const CLASSES = ['cpu', 'k80', 'v100'];
@@ -23,7 +25,15 @@ const PRICES = [0.4, 1, 3];
 /** randomProblem draws a small pipeline and samples of bursty arrivals; about one in four is infeasible. */
 export function randomProblem(
   seed: number,
-  { mostStages, requests, batches = [1, 2, 4], limits = false, draws = 1, keepsUp = false }: Drawn,
+  {
+    mostStages,
+    requests,
+    batches = [1, 2, 4],
+    limits = false,
+    draws = 1,
+    keepsUp = false,
+    applications = false,
+  }: Drawn,
 ): { problem: PlanningProblem; sample: Sample; samples: readonly Sample[] } {
   const stream = streamOf(seed, 'problem');
   const graph = graphOf(seed, mostStages);
@@ -47,7 +57,31 @@ export function randomProblem(
   const samples = Array.from({ length: draws }, () => sampleOf(graph, stream, { requests, gapNs }));
   const rps = ((0.5 + 2.5 * streamOf(seed, 'rate').uniform()) * 1e9) / gapNs;
   const load = { rps, visits: scaleFactors(graph).factors };
-  return { problem: keepsUp ? { ...problem, load } : problem, sample: samples[0] as Sample, samples };
+  const drawn = { problem: keepsUp ? { ...problem, load } : problem, samples };
+  const asked = applications ? withApplications(streamOf(seed, 'applications'), drawn) : drawn;
+  return { ...asked, sample: asked.samples[0] as Sample };
+}
+
+/** withApplications gives each request to an application, whose SLO is 0.8 to 5 times that of all. */
+function withApplications(
+  stream: Stream,
+  { problem, samples }: { problem: PlanningProblem; samples: readonly Sample[] },
+): { problem: PlanningProblem; samples: readonly Sample[] } {
+  const [{ attainment, sloNs }] = problem.objectives as [PlanningProblem['objectives'][number]];
+  const count = 2 + stream.integer(2);
+  const objectives = Array.from({ length: count }, (_, application) => ({
+    ...{ attainment, application },
+    sloNs: Math.round(sloNs * [0.8, 1, 1.5, 5][stream.integer(4)]!),
+  }));
+  const rare = stream.uniform() < 0.3;
+  const applicationOf = () => (rare && stream.uniform() < 0.9 ? 0 : stream.integer(count));
+  return {
+    problem: { ...problem, objectives },
+    samples: samples.map((sample) => ({
+      ...sample,
+      applications: Uint8Array.from(sample.atNs, applicationOf),
+    })),
+  };
 }
 
 function graphOf(seed: number, mostStages: number): StageGraph {

@@ -36,7 +36,22 @@ export function randomPipeline(dice: Dice): RandomPipeline {
     load: { arrivals: 'poisson', rps, duration: dice.pick(['1s', '2s']) },
     planner: { method: dice.pick(['inferline', 'exact']), draws: 1 + dice.below(3) },
   };
-  return { spec, profiles };
+  const others = dice.other('applications');
+  return { spec: others.chance(0.4) ? withApplications(others, spec) : spec, profiles };
+}
+
+/** withApplications puts two or three applications in place of the SLO, with SLOs from shorter to much longer than it. */
+function withApplications(dice: Dice, { sloMs = 0, ...spec }: PipelineSpec): PipelineSpec {
+  const shares = dice.pick([
+    [0.5, 0.5],
+    [0.05, 0.95],
+    [0.25, 0.25, 0.5],
+  ]);
+  const applications = shares.map((share, k) => {
+    const factor = dice.pick([0.8, 1, 1.5, 4]);
+    return { name: `a${k}`, share, sloMs: Number((factor * sloMs).toFixed(2)) };
+  });
+  return { ...spec, applications };
 }
 
 function clusterOf(dice: Dice, classes: readonly string[]): Exclude<PipelineSpec['cluster'], string> {

@@ -1,11 +1,11 @@
 import type { PipelinePlan, PipelineSpec, Profile, StagePlacement } from '../../../src/artifacts/index.js';
 import { ToldFaults } from '../../../src/artifacts/index.js';
+import { leastSloMs } from '../../../src/pipeline/index.js';
 import { pipelineTopologyOf } from '../../../src/plans/index.js';
 import { streamsOf } from '../../../src/random/index.js';
 import { chosenScheduler, makeCore } from '../../../src/serving/index.js';
 import { arrivalsOf, drawnFates } from '../../../src/simulation/index.js';
 import { simulate } from '../../../src/simulator/index.js';
-import { arrivalsAt } from '../../../src/workload/index.js';
 import type { RandomPipeline } from './random-spec.js';
 
 /** Choice is how one stage is served. */
@@ -33,7 +33,9 @@ export function planByHand({ spec, profiles }: RandomPipeline, choices: readonly
   );
   return {
     ...{ kind: 'pipeline-plan', version: '1.0', name: 'p', method: 'given', cluster, attainment: 0.99 },
-    ...{ serving: { scheduler: 'inferline' }, sloMs: spec.sloMs, throughputRps: 1, placement, classes: {} },
+    ...{ serving: { scheduler: 'inferline' }, sloMs: leastSloMs(spec), throughputRps: 1 },
+    ...(spec.applications === undefined ? {} : { applications: spec.applications }),
+    ...{ placement, classes: {} },
     longestPath: { stages: [], latencyUs: 1 },
     stages: choices.map((choice, i) => plannedStage(spec.stages[i] as Stage, profiles[i] as Profile, choice)),
   };
@@ -59,35 +61,55 @@ function plannedStage(
   };
 }
 
-/** attainmentOf serves the draw of a spec's load that a seed makes by a plan, in the simulator with its links. */
-export function attainmentOf({ spec }: RandomPipeline, plan: PipelinePlan, seed: number): number {
+/**
+ * attainmentsOf serves the draw of a spec's load that a seed makes by a plan, in the simulator with its links, and gives the
+ * share in time of the requests of each application; of all where the spec has none.
+ */
+export function attainmentsOf({ spec }: RandomPipeline, plan: PipelinePlan, seed: number): number[] {
   const told = new ToldFaults();
   const scheduler = chosenScheduler({ scheduler: 'inferline' }, told);
   if (scheduler === undefined) throw told.error('refute a plan');
   const { rps, duration = '60s' } = spec.load as { rps: number; duration?: string };
   const durationNs = Number(duration.replace('s', '')) * 1e9;
+  const served = spec.applications ?? [{ name: 'p', share: 1, sloMs: spec.sloMs as number }];
   const drawn = arrivalsOf(
-    { kind: 'drawn', process: 'poisson', durationNs, rps: [rps] },
-    [{ name: 'p', throughputRps: 1, weight: 1 }],
+    { kind: 'drawn', process: 'poisson', durationNs, rps: served.map(({ share }) => share * rps) },
+    served.map(({ name, share }) => ({
+      ...{ name, throughputRps: share, weight: share },
+      ...(spec.applications === undefined ? {} : { loadOf: 'p' }),
+    })),
     seed,
   );
-  const times: number[] = [];
-  while (drawn.next()) times.push(drawn.atNs);
-  const sloNs = Math.round(spec.sloMs * 1e6);
-  let within = 0;
+  const arrivals: { at: number; model: number }[] = [];
+  while (drawn.next()) arrivals.push({ at: drawn.atNs, model: drawn.model });
+  const counted = served.map(({ sloMs }, k) => ({
+    sloNs: Math.round(sloMs * 1e6),
+    of: arrivals.filter(({ model }) => model === k).length,
+    within: 0,
+  }));
   const topology = pipelineTopologyOf(plan);
+  let next = -1;
   simulate({
     topology,
-    arrivals: arrivalsAt(times),
+    arrivals: {
+      next: () => ++next < arrivals.length,
+      get atNs() {
+        return arrivals[next]?.at as number;
+      },
+      get model() {
+        return arrivals[next]?.model as number;
+      },
+    },
     makeCore: (decisions) => makeCore(scheduler, topology, { decisions, streams: streamsOf(1, 'core') }),
     verdict: drawnFates(plan, seed),
     observers: [
       {
-        ended: (endNs, _model, _request, arrivedAtNs) => {
-          if (endNs - arrivedAtNs <= sloNs) within++;
+        ended: (endNs, model, _request, arrivedAtNs) => {
+          const own = counted[model] as (typeof counted)[number];
+          if (endNs - arrivedAtNs <= own.sloNs) own.within++;
         },
       },
     ],
   });
-  return times.length === 0 ? 1 : within / times.length;
+  return counted.map(({ of, within }) => (of === 0 ? 1 : within / of));
 }

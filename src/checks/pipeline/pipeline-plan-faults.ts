@@ -24,11 +24,32 @@ export function pipelinePlanFaults(plan: CheckedPipeline): Fault[] {
   if (many.length > 0) return many;
   return [
     ...graphFaults(plan),
+    ...applicationFaults(plan),
     ...plan.stages.flatMap((stage, i) => stageFaults(plan, stage, i)),
     ...sourceFaults(plan),
     ...sharedFaults(plan),
     ...seatFaults(plan),
     ...proofFaults(plan),
+  ];
+}
+
+/** Shares that are written in decimals sum to 1 no more exactly than this. */
+const SHARE_ROUNDING = 1e-6;
+
+/** applicationFaults finds applications of one name, shares that are not all of the load, and an sloMs that is not their least. */
+function applicationFaults({ applications, sloMs }: CheckedPipeline): Fault[] {
+  if (applications === undefined) return [];
+  const names = applications.map(({ name }) => name);
+  const sum = applications.reduce((all, { share }) => all + share, 0);
+  const least = Math.min(...applications.map((one) => one.sloMs));
+  return [
+    ...names.flatMap((name, k) =>
+      names.indexOf(name) === k ? [] : [fault(`is ${name}, as another is`, `/applications/${k}/name`)],
+    ),
+    ...(Math.abs(sum - 1) <= SHARE_ROUNDING
+      ? []
+      : [fault(`have shares that sum to ${Number(sum.toPrecision(8))}, and not to 1`, '/applications')]),
+    ...(least === sloMs ? [] : [fault(`is ${sloMs}; the least of its applications is ${least}`, '/sloMs')]),
   ];
 }
 

@@ -61,6 +61,7 @@ export function diffPipelines(a: PipelinePlan, b: PipelinePlan): PipelineDiff {
 const TOLD: readonly RegExp[] = [
   /^\/(throughputRps|sloMs|attainment)$/,
   /^\/objectives(\/\d+(\/(sloMs|attainment))?)?$/,
+  /^\/applications(\/\d+(\/(name|sloMs|share|weight))?)?$/,
   /^\/classes\/[^/]+\/used$/,
   /^\/stages\/[^/]+(\/(device|virtual|batch|replicas|standby|scaleFactor|throughputRps))?$/,
   /^\/stages\/[^/]+\/others\/\d+\/(device|virtual|replicas)$/,
@@ -80,11 +81,23 @@ export function pipelineFieldChanges(a: PipelinePlan, b: PipelinePlan): FieldCha
   return planChanges([a, b], own, TOLD);
 }
 
-/** objectivesText says which share of the requests must be answered within which SLO. */
-function objectivesText({ sloMs, attainment, objectives = [] }: PipelinePlan): string {
+/** objectivesText says which share of the requests must be answered within which SLO, and of which application. */
+function objectivesText({ sloMs, attainment, objectives = [], applications }: PipelinePlan): string {
+  if (applications !== undefined)
+    return applications
+      .map((one) => {
+        const { name, share, weight } = one;
+        const weighed = weight === undefined ? '' : `, weight ${weight}`;
+        return `${name} (${share} of the load${weighed}) ${shareText(attainment)} in ${one.sloMs} ms`;
+      })
+      .join(', ');
   return [{ sloMs, attainment }, ...objectives]
-    .map((one) => `${Number((100 * one.attainment).toPrecision(12))} % in ${one.sloMs} ms`)
+    .map((one) => `${shareText(one.attainment)} in ${one.sloMs} ms`)
     .join(', ');
+}
+
+function shareText(share: number): string {
+  return `${Number((100 * share).toPrecision(12))} %`;
 }
 
 function stageDifference(name: string, [a, b]: readonly (PlannedStage | undefined)[]): StageDifference {

@@ -1,6 +1,7 @@
 /**
  * This folder says what a pipeline plan is: the graph of its stages, its topology, tensors, tuner and spare devices.
  */
+export { plannedApplications } from './applications.js';
 export {
   CERTAIN,
   type ConditionalEdge,

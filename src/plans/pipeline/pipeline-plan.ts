@@ -2,6 +2,7 @@ import { pipelinePlanFaults, recountFaults } from '../../checks/index.js';
 import type { PlanOf } from '../plan-of.js';
 import { servingFaults } from '../plan-scheduler.js';
 import { stageModels, stageParts } from '../stages/index.js';
+import { plannedApplications } from './applications.js';
 import { conditionalEdges } from './choices.js';
 import { diffPipelines, pipelineFieldChanges } from './diff.js';
 import { fatesOf } from './fates.js';
@@ -11,11 +12,9 @@ import { tunedPipeline } from './tuned-pipeline.js';
 
 const NS_PER_MS = 1e6;
 
-/** PIPELINE_PLAN says what a pipeline plan is: one application, whose parts are the stages of a graph. */
+/** PIPELINE_PLAN says what a pipeline plan is: one application, or several that share all stages, whose parts are the stages of a graph. */
 export const PIPELINE_PLAN: PlanOf<'pipeline-plan'> = {
-  applications: ({ name, sloMs, throughputRps, rps }) => [
-    { name, sloMs, throughputRps, weight: 1, ...(rps === undefined ? {} : { heldRps: rps }) },
-  ],
+  applications: (plan) => plannedApplications(plan),
   topology: pipelineTopologyOf,
   contradictions: (plan) => {
     const faults = [...servingFaults(plan), ...pipelinePlanFaults(plan)];
@@ -30,7 +29,13 @@ export const PIPELINE_PLAN: PlanOf<'pipeline-plan'> = {
     if (load === undefined) return undefined;
     return 'trace' in load ? { kind: 'trace', trace: load.trace } : { kind: 'drawn', load };
   },
-  withSlos: (plan, changed) => ({ ...plan, sloMs: changed(plan.sloMs) }),
+  withSlos: ({ applications, ...plan }, changed) => ({
+    ...plan,
+    sloMs: changed(plan.sloMs),
+    ...(applications && {
+      applications: applications.map((one) => ({ ...one, sloMs: changed(one.sloMs) })),
+    }),
+  }),
   world: (plan) => ({
     fates: (draw) => fatesOf(plan, draw),
     activationDelayNs: Math.round(NS_PER_MS * (plan.cluster.activationDelayMs ?? 0)),
@@ -39,7 +44,8 @@ export const PIPELINE_PLAN: PlanOf<'pipeline-plan'> = {
   tuned: tunedPipeline,
   served: (plan) => {
     const { inputs, outputs } = servedPipelineOf(plan);
-    return [{ name: plan.name, inputs, outputs: outputs.map(({ spec }) => spec) }];
+    const tensors = { inputs, outputs: outputs.map(({ spec }) => spec) };
+    return plannedApplications(plan).map(({ name }) => ({ name, ...tensors }));
   },
   unlikeSent: ({ stages }, { verdicts }) =>
     !verdicts && stages.some(({ next }) => next.some(({ when }) => when))

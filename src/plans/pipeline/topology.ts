@@ -3,11 +3,12 @@ import type { Edge, Pool, Routes, Topology } from '../../serving/index.js';
 import { linksByServer } from '../../serving/index.js';
 import { stageDevices, stagePool, transfersAlong } from '../stages/index.js';
 import type { TopologyOptions } from '../topology-options.js';
+import { plannedApplications } from './applications.js';
 
 const NS_PER_MS = 1e6;
 
 /**
- * pipelineTopologyOf makes the topology of a pipeline plan: one application whose stages are those of the plan, in their
+ * pipelineTopologyOf makes the topology of a pipeline plan: its applications, which share the stages of the plan in their
  * order. Stages that follow one another without a choice, a split or a merge are a chain. It is pure, and its cost is
  * linear in the plan.
  */
@@ -19,10 +20,11 @@ export function pipelineTopologyOf(
     poolOf(plan, stage, { partition: i, transfers: options.transfers }),
   );
   const devices = stageDevices(plan, pools);
-  const sloNs = Math.round((options.sloMs ?? plan.sloMs) * NS_PER_MS);
-  const application = { name: plan.name, sloNs, throughputRps: plan.throughputRps, entries: [0] };
+  const models = plannedApplications(plan).map(({ name, sloMs, throughputRps }) => ({
+    ...{ name, sloNs: Math.round((options.sloMs ?? sloMs) * NS_PER_MS), throughputRps, entries: [0] },
+  }));
   const routes: Routes = { kind: isChain(plan) ? 'chains' : 'dag' };
-  return { models: [application], pools, devices, links: linksByServer(devices), routes };
+  return { models, pools, devices, links: linksByServer(devices), routes };
 }
 
 /** isChain tells whether each stage but the last leads to the one after it, always and to no other. */
@@ -52,5 +54,6 @@ function poolOf(
       ...transfersAlong(plan.cluster, sent, transfers),
     };
   });
-  return stagePool({ stage, partition, throughputRps: plan.throughputRps, edges });
+  const pool = stagePool({ stage, partition, throughputRps: plan.throughputRps, edges });
+  return plan.applications === undefined ? pool : { ...pool, owner: plan.name };
 }

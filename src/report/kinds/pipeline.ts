@@ -9,6 +9,7 @@ export const PIPELINE: KindReport<'pipeline-plan'> = {
   remarks: () => [],
   solved: ({ plan, explanation }) => [
     ...[pipelineHeadline(plan), ...sampleLines(plan), ...standbyLines(plan), ''],
+    ...applicationTables(plan),
     ...[stageTable(plan), stageClassTable(plan)],
     ...(explanation === undefined ? [] : [stageChangeTable(explanation), pathTable(explanation)]),
   ],
@@ -44,12 +45,42 @@ export function pipelineHeadline({
   hourlyCost,
   longestPath,
   sloMs,
+  applications,
   rps,
 }: PipelinePlan): string {
   const load = rps === undefined ? '' : ` (the load has ${figure(rps)})`;
   const cost = hourlyCost === undefined ? '' : `, ${figure(hourlyCost)} per hour`;
   const path = longestPath.stages.join(' → ');
-  return `at most ${figure(throughputRps)} requests/s${load}${cost}; ${path} takes ${milliseconds(longestPath.latencyUs)} ms of the SLO of ${figure(sloMs)} ms with full batches`;
+  const slo = applications === undefined ? 'the SLO' : 'the least SLO';
+  return `at most ${figure(throughputRps)} requests/s${load}${cost}; ${path} takes ${milliseconds(longestPath.latencyUs)} ms of ${slo} of ${figure(sloMs)} ms with full batches`;
+}
+
+/** applicationTables list the applications that share a pipeline, with what the sample holds of each. */
+function applicationTables({ applications }: PipelinePlan): Table[] {
+  if (applications === undefined) return [];
+  const rows = applications.map(({ name, sloMs, share, weight = 1, sample }) => [
+    ...[name, figure(sloMs), percent(share, 2), figure(weight)],
+    ...[
+      orDash(sample?.attainment, (one) => percent(one, 2)),
+      orDash(sample?.leastAttainment, (one) => percent(one, 2)),
+    ],
+    ...[orDash(sample?.p50Ms, figure), orDash(sample?.p99Ms, figure)],
+  ]);
+  return [
+    {
+      columns: [
+        'application',
+        'SLO ms',
+        'of the load',
+        'weight',
+        'in time',
+        'worst draw',
+        'p50 ms',
+        'p99 ms',
+      ],
+      rows,
+    },
+  ];
 }
 
 /** sampleLines say what a plan that was searched holds on its sample, and how near its cost is to the proved bound. */

@@ -11,7 +11,15 @@ import {
   type Requests,
   TaskQueues,
 } from '../state/index.js';
-import { beyondChains, mostStages, type ServedModel, stagesFrom, type Topology } from '../topology.js';
+import {
+  beyondChains,
+  mostStages,
+  type ServedModel,
+  sharingFirst,
+  slosSharing,
+  stagesFrom,
+  type Topology,
+} from '../topology.js';
 import type { Booking } from './booking.js';
 import { Dispatcher } from './dispatcher.js';
 import type { Forwarding } from './forwarding.js';
@@ -51,6 +59,9 @@ export class ReservationCore implements ServingCore {
   private readonly dispatcher: Dispatcher;
   private readonly booking: Booking;
   private readonly forwarding: Forwarding;
+  /** `sharing` is the model in whose queue the requests of each model wait: the first of those that share its pools. */
+  private readonly sharing: Int32Array;
+  private readonly leastSlosNs: Float64Array;
   /** `queues` holds one queue per model, in the order of deadlines. */
   private readonly queues: TaskQueues;
   /** `touched` is 1 for each model whose queue is to be looked at again in this `decide`. */
@@ -109,6 +120,8 @@ export class ReservationCore implements ServingCore {
     );
     this.policy = chosen;
     const { pools, models } = topology;
+    this.sharing = sharingFirst(topology);
+    this.leastSlosNs = slosSharing(topology).leastNs;
     this.stages = stagesFrom(topology);
     this.durations = new Durations(topology, this.policy.correction);
     this.journeys = new Journeys(mostStages(pools));
@@ -325,8 +338,8 @@ export class ReservationCore implements ServingCore {
    * as the model's SLO.
    */
   private relaxIfUnused(at: number, model: number, deadline: number): void {
-    const { sloNs, entries } = this.topology.models[model] as ServedModel;
-    if (at - (this.lastUse[model] as number) < sloNs) return;
+    const { entries } = this.topology.models[model] as ServedModel;
+    if (at - (this.lastUse[model] as number) < (this.leastSlosNs[model] as number)) return;
     for (const entry of entries) {
       const isForbidden = at + this.durations.workNs(entry, 1) > deadline;
       if (isForbidden && at + this.durations.plannedWorkNs(entry, 1) <= deadline) this.durations.relax(entry);
@@ -404,15 +417,19 @@ export class ReservationCore implements ServingCore {
 
   /** requeue puts a task into the queue of its model, in the order of deadlines and behind equals. */
   private requeue(at: number, task: number): void {
-    const model = this.requests.modelOf(this.requests.requestOf(task));
+    const model = this.queueOf(task);
     this.requests.enterQueue(task);
     this.queues.insert(model, task);
     const isQuiet = at < (this.quietUntil[model] as number) && this.queues.previous(task) !== NONE;
     if (!isQuiet || this.queues.size(model) >= (this.quietSize[model] as number)) this.touched[model] = 1;
   }
 
+  private queueOf(task: number): number {
+    return this.sharing[this.requests.modelOf(this.requests.requestOf(task))] as number;
+  }
+
   private leaveQueue(task: number): void {
-    const model = this.requests.modelOf(this.requests.requestOf(task));
+    const model = this.queueOf(task);
     this.queues.remove(model, task);
     if (this.seen[model] === task) this.seen[model] = NONE;
   }

@@ -23,7 +23,10 @@ function keptBy(rule: LateRule): KeptRule | undefined {
 export class Background {
   /** `waiting` holds the tasks of each queue, in the order they were given up. */
   private readonly waiting: Lists;
-  /** `missedShare` is the share of each model's last requests that were not in time: a moving average. */
+  /**
+   * `missedShare` is the share of each model's last requests that were not in time: a moving average. Models that share
+   * their pools have one, that of the first.
+   */
   private readonly missedShare: Float64Array;
 
   private readonly columns: PlanColumns;
@@ -45,7 +48,8 @@ export class Background {
   /** takes tells whether a task that cannot be in time is kept: under `background`, if its model is not overloaded. */
   takes(model: number): boolean {
     const { kept } = this;
-    return kept !== undefined && (this.missedShare[model] as number) <= kept.mostMissed;
+    if (kept === undefined) return false;
+    return (this.missedShare[this.columns.sharing[model] as number] as number) <= kept.mostMissed;
   }
 
   /**
@@ -55,8 +59,9 @@ export class Background {
   observe(model: number, missed: boolean): void {
     const { kept } = this;
     if (kept === undefined) return;
-    const share = this.missedShare[model] as number;
-    this.missedShare[model] = share + ((missed ? 1 : 0) - share) / kept.window;
+    const shared = this.columns.sharing[model] as number;
+    const share = this.missedShare[shared] as number;
+    this.missedShare[shared] = share + ((missed ? 1 : 0) - share) / kept.window;
   }
 
   add(queue: number, task: number): void {

@@ -2,7 +2,14 @@ import { grownCapacity, grownColumn, Lists, NONE as SHARED_NONE } from '../../co
 import { must } from '../broken-promise.js';
 import type { Durations, OpenBatches, Requests, WaitingTasks } from '../state/index.js';
 import { PoolsUp } from '../state/index.js';
-import { gearsOf, type Pool, poolsServedBy, type Topology, type VirtualDevice } from '../topology.js';
+import {
+  gearsOf,
+  type Pool,
+  poolsServedBy,
+  sharingFirst,
+  type Topology,
+  type VirtualDevice,
+} from '../topology.js';
 import { EarliestDevices } from './earliest-devices.js';
 import { QueueSet } from './queue-set.js';
 import type { SharedState } from './shared-state.js';
@@ -18,12 +25,14 @@ export type EarliestFreeState = Pick<
 
 /**
  * EarliestFree hands batches ahead to the device that is free first. There is one queue per model before all
- * its first stages, numbered by model, and then one before every pool (those of entries stay empty). Where gears say
+ * its first stages, numbered by model (of models that share them, by the first), and then one before every pool (those of entries stay empty). Where gears say
  * at which pool a request begins, no queue of a model is used. A change costs time logarithmic in a queue's devices.
  */
 export class EarliestFree implements TaskPlacement {
   readonly touched: QueueSet;
   private readonly models: number;
+  /** `sharing` is the model whose queue the requests of each model wait in. */
+  private readonly sharing: Int32Array;
   private readonly poolsUp: PoolsUp;
   private readonly devices: EarliestDevices;
   /** `waiting` holds the batches on each device, in the order they were handed over. */
@@ -59,8 +68,11 @@ export class EarliestFree implements TaskPlacement {
     this.batches = batches;
     this.queued = queues;
     this.durations = durations;
-    const firsts = models.map(({ entries }) => [
-      ...new Set(entries.flatMap((entry) => pools[entry]?.devices ?? [])),
+    this.sharing = sharingFirst(topology);
+    const firsts = models.map(({ entries }, model) => [
+      ...new Set(
+        this.sharing[model] === model ? entries.flatMap((entry) => pools[entry]?.devices ?? []) : [],
+      ),
     ]);
     const laters = pools.map((pool) => (this.isFirst(pool) ? [] : pool.devices));
     this.models = models.length;
@@ -76,7 +88,7 @@ export class EarliestFree implements TaskPlacement {
   queueOf(task: number): number {
     const pool = this.requests.poolOf(task);
     if (pool !== NONE) return this.queueBefore(pool);
-    return this.requests.modelOf(this.requests.requestOf(task));
+    return this.sharing[this.requests.modelOf(this.requests.requestOf(task))] as number;
   }
 
   queueBefore(pool: number): number {

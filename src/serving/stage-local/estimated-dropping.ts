@@ -78,7 +78,7 @@ class StageBudget extends ByDeadline {
   dropTime(_at: number, head: number, pool: number, start: number, device = NONE): number {
     if (start === NEVER) return NEVER;
     const queuedAt = this.requests.queuedAt(head);
-    const budgetNs = this.planner.shareOf(pool) * usableSloNs(head, pool, this) + ROUNDING_NS;
+    const budgetNs = this.planner.shareOf(pool) * usableSloNs(head, this) + ROUNDING_NS;
     const until = this.untilEnd ? start + this.planner.durationNs(pool, device) : start;
     return until - queuedAt > budgetNs ? NOW : NEVER;
   }
@@ -91,9 +91,9 @@ interface SloParts {
 }
 
 /** usableSloNs is the SLO of a task's model, less what is kept free before every deadline. */
-function usableSloNs(task: number, pool: number, { columns, requests, queues }: SloParts): number {
+function usableSloNs(task: number, { columns, requests, queues }: SloParts): number {
   const slackNs = requests.deadlineOfTask(task) - queues.latestEnd(task);
-  return (columns.poolSloNs[pool] as number) - slackNs;
+  return (columns.sloNs[requests.modelOf(requests.requestOf(task))] as number) - slackNs;
 }
 
 const UNTIL_END: { readonly [K in Extract<DropRule, { kind: 'stage-budget' }>['until']]: boolean } = {
@@ -140,7 +140,7 @@ class Window extends ByDeadline {
 
   private latestEnd(task: number, pool: number): number {
     if (!this.withinStage) return this.queues.latestEnd(task);
-    const budgetNs = this.planner.shareOf(pool) * usableSloNs(task, pool, this) + ROUNDING_NS;
+    const budgetNs = this.planner.shareOf(pool) * usableSloNs(task, this) + ROUNDING_NS;
     return this.requests.queuedAt(task) + budgetNs;
   }
 }

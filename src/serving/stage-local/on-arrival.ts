@@ -33,6 +33,7 @@ export class OnArrival extends ByPipeline implements TaskPlacement {
   private readonly shares: LoadShares | undefined;
 
   private readonly topology: Topology;
+  private readonly columns: SharedState['columns'];
   private readonly requests: Requests;
   private readonly batches: OpenBatches;
   private readonly waiting: SharedState['queues'];
@@ -45,6 +46,7 @@ export class OnArrival extends ByPipeline implements TaskPlacement {
     super(state, choice);
     const table = gearsOf(routes);
     this.topology = topology;
+    this.columns = state.columns;
     this.requests = requests;
     this.batches = batches;
     this.durations = durations;
@@ -84,6 +86,7 @@ export class OnArrival extends ByPipeline implements TaskPlacement {
   }
 
   isTooLong(at: number, model: number, latestEnd: number, ahead: number): boolean {
+    if (this.columns.mayOvertake[model] === 1) return false;
     // A gear begins with a model of its own.
     const entries =
       this.gears === undefined ? (this.topology.models[model]?.entries as number[]) : [this.gears.entry];

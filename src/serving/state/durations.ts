@@ -4,6 +4,7 @@ import {
   followersOf,
   fullBatches,
   type Pool,
+  slosSharing,
   stagesFrom,
   type Topology,
 } from '../topology.js';
@@ -72,10 +73,11 @@ export class Durations {
   private readonly mostDeviations: number;
 
   constructor(topology: Topology, correction: Correction) {
-    const { pools, models } = topology;
+    const { pools } = topology;
     const learning = learningOf(correction);
     this.mostDeviations = learning.deviations ?? 0;
-    this.sloNs = Float64Array.from(pools, ({ model }) => models[model]?.sloNs as number);
+    const { leastNs } = slosSharing(topology);
+    this.sloNs = Float64Array.from(pools, ({ model }) => leastNs[model] as number);
     this.entryOf = Int32Array.from(pools, ({ partition }, pool) => pool - partition);
     this.fullSize = fullBatches(pools);
     this.stages = stagesFrom(topology);

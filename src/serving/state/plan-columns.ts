@@ -1,5 +1,5 @@
 import { NONE as SHARED_NONE } from '../../collections/index.js';
-import { areChains, nextInChains, type Topology } from '../topology.js';
+import { areChains, nextInChains, sharingFirst, slosSharing, type Topology } from '../topology.js';
 
 const NONE = SHARED_NONE;
 /** NEXT_BY_EDGES stands in `PlanColumns.next` for a stage of a DAG that edges lead on from. */
@@ -17,11 +17,15 @@ export class PlanColumns {
   readonly batch: Int32Array;
   readonly next: Int32Array;
   readonly throughputRps: Float64Array;
-  /** The SLO of each pool's model. */
+  /** The SLO of each pool's model, or the least of those that share it. */
   readonly poolSloNs: Float64Array;
   /** The SLO and the number of pipelines of each model. */
   readonly sloNs: Float64Array;
   readonly pipelines: Int32Array;
+  /** For each model, the first of those that share its pools: itself where it shares none. */
+  readonly sharing: Int32Array;
+  /** Whether requests of each model may be served before those of others that came earlier, as these have a longer SLO. */
+  readonly mayOvertake: Uint8Array;
   /** The first stage of each model's DAG, NONE where its pipelines are chains. */
   readonly dagOf: Int32Array;
 
@@ -32,8 +36,13 @@ export class PlanColumns {
       ? nextInChains(topology)
       : Int32Array.from(pools, ({ edges }) => (edges.length > 0 ? NEXT_BY_EDGES : NONE));
     this.throughputRps = Float64Array.from(pools, ({ throughputRps }) => throughputRps);
-    this.poolSloNs = Float64Array.from(pools, ({ model }) => models[model]?.sloNs as number);
+    const { leastNs, mostNs } = slosSharing(topology);
+    this.poolSloNs = Float64Array.from(pools, ({ model }) => leastNs[model] as number);
     this.sloNs = Float64Array.from(models, ({ sloNs }) => sloNs);
+    this.sharing = sharingFirst(topology);
+    this.mayOvertake = Uint8Array.from(models, ({ sloNs }, model) =>
+      sloNs < (mostNs[model] as number) ? 1 : 0,
+    );
     this.pipelines = Int32Array.from(models, ({ entries }) => entries.length);
     this.dagOf = Int32Array.from(models, ({ entries: [first = NONE] }) => (areChains(routes) ? NONE : first));
   }

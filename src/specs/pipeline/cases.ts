@@ -35,6 +35,9 @@ export function pipelineCases(loaded: LoadedPipeline, asked: CompareCases, told:
   const sweeps = sweepOf(asked.sweeps, told, {
     margin: 'sweeps margins, which only pooled specs have',
     accuracy: 'sweeps accuracies, which only cascades promise',
+    ...(spec.applications === undefined
+      ? {}
+      : { slo: 'sweeps one SLO, and each application of the spec has its own' }),
   });
   const { cluster: own } = loaded.files;
   const mixes = asked.mixes.flatMap((mix) => parseMix(mix, own, told));

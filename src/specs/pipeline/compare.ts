@@ -1,6 +1,6 @@
 import type { CompareRow } from '../../artifacts/index.js';
 import { type PlannedOpen, takenOver } from '../../inferline/index.js';
-import { openFigures, resolveOpen } from '../../pipeline/index.js';
+import { leastSloMs, openFigures, resolveOpen, servedApplications } from '../../pipeline/index.js';
 import type { PipelinePlanBody } from '../../plans/index.js';
 import { useFigures } from '../cost-per-million.js';
 import { type CaseFound, sharedBetween } from '../easier.js';
@@ -77,7 +77,7 @@ function foundOf(answer: Answer, asked: PipelineCase): CaseFound | undefined {
   if (answer === undefined || 'refused' in answer) return undefined;
   const { value, bound } = planIn(answer)?.objective ?? {};
   const { mix, unlimited, spec } = asked;
-  return { asked: { mix, unlimited, sloMs: spec.sloMs }, value, bound };
+  return { asked: { mix, unlimited, sloMs: leastSloMs(spec) }, value, bound };
 }
 
 /** jobWithin makes the job of a case, unless its input is refused. */
@@ -100,7 +100,7 @@ function headOf({
   return {
     ...mixFigures(mix),
     ...(slo === undefined ? {} : { slo }),
-    sloMs: [spec.sloMs],
+    sloMs: servedApplications(spec).map(({ sloMs }) => sloMs),
   };
 }
 
@@ -109,7 +109,8 @@ function rowWithout(asked: PipelineCase, outcome: PlannedOpen): CompareRow {
     const found = outcome.status === 'undecided' ? outcome : { reasons: [] };
     return { ...headOf(asked), status: 'no-plan-in-time', reasons: endedReasons(found) };
   }
-  const least = outcome.smallestFeasibleSlosMs?.[0];
+  // A row has room for one, and those of several applications hold only together.
+  const least = asked.spec.applications === undefined ? outcome.smallestFeasibleSlosMs?.[0] : undefined;
   return {
     ...{ ...headOf(asked), status: 'infeasible' },
     ...(least === undefined ? {} : { smallestFeasibleSloMs: least }),

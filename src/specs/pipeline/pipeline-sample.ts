@@ -1,7 +1,7 @@
 import { fault, InputError, type PipelineLoad, type PipelineSpec } from '../../artifacts/index.js';
 import { SAMPLE_SEED, type Sample, withEnvelopeOf } from '../../inferline/index.js';
-import { drawnDurationNs } from '../../pipeline/index.js';
-import { conditionalEdges, edgeOf, type PipelinePlanBody } from '../../plans/index.js';
+import { DEFAULT_NAME, drawnDurationNs, leastSloMs } from '../../pipeline/index.js';
+import { conditionalEdges, edgeOf, type PipelinePlanBody, plannedApplications } from '../../plans/index.js';
 import { requestsInTrace, type Trace } from '../../workload/index.js';
 
 /** So many requests bring what a draw may bring near what the load brings in the long run. */
@@ -24,7 +24,11 @@ export async function withEnvelope(
   const isTuned = [spec.tuner, spec.serving?.tuner?.kind].includes('inferline');
   if (spec.planner.method === 'given' && !isTuned && requestsInDraw(load, trace) > MOST_ENVELOPED)
     return body;
-  return withEnvelopeOf(body, await drawnTimes(spec, load, trace));
+  const draws = await drawnTimes(spec, load, trace);
+  return withEnvelopeOf(
+    body,
+    draws.map(({ atNs }) => atNs),
+  );
 }
 
 /** requestsInDraw is how many requests a draw of a load is expected to bring. */
@@ -46,27 +50,40 @@ function drawsAsked(
   return Math.max(1, Math.min(DEFAULT_DRAWS, enough));
 }
 
-/** drawnTimes lists when the requests of each draw arrive; of a trace of arrivals, all are the same. */
+/**
+ * drawnTimes lists when the requests of each draw arrive, and of which application each is where there are several. Of a
+ * trace of arrivals, all draws come alike.
+ */
 async function drawnTimes(
   spec: PipelineSpec,
   load: PipelineLoad,
   trace: Trace | undefined,
-): Promise<Float64Array[]> {
+): Promise<Pick<Sample, 'atNs' | 'applications'>[]> {
   // A plan that has its envelope needs no draw.
   const { arrivalsOf, traceWorkload } = await import('../../simulation/index.js');
-  const { name = 'pipeline' } = spec;
-  const models = [{ name, throughputRps: 1, weight: 1 }];
-  const workload = trace === undefined ? drawnWorkload(load as DrawnLoad) : traceWorkload(trace);
+  const { name = DEFAULT_NAME, applications } = spec;
+  const models = plannedApplications({
+    name,
+    sloMs: leastSloMs(spec),
+    throughputRps: 1,
+    ...(applications && { applications }),
+  });
+  const shares = models.map(({ weight }) => weight);
+  const workload =
+    trace === undefined ? drawnWorkload(load as DrawnLoad, shares) : traceWorkload(trace, shares);
   const draws = drawsAsked(spec, load, trace);
   let requests = 0;
   return Array.from({ length: draws }, (_, draw) => {
     const arrivals = arrivalsOf(workload, models, SAMPLE_SEED + draw);
     const times: number[] = [];
+    const own: number[] = [];
     while (arrivals.next()) {
       times.push(arrivals.atNs);
+      if (applications !== undefined) own.push(arrivals.model);
       if (++requests > MOST_REQUESTS) throw tooLong(name, draws);
     }
-    return Float64Array.from(times);
+    const atNs = Float64Array.from(times);
+    return applications === undefined ? { atNs } : { atNs, applications: Uint8Array.from(own) };
   });
 }
 
@@ -84,17 +101,19 @@ export async function pipelineSamples(
   const { drawnFates } = await import('../../simulation/index.js');
   const { stages, exclusive = [] } = spec;
   const draws = await drawnTimes(spec, load, trace);
-  if (draws.every(({ length }) => length === 0))
+  if (draws.every(({ atNs }) => atNs.length === 0))
     throw new InputError(`plan ${spec.name ?? 'pipeline'} for a sample of its load`, [
       fault('brings no request; give a longer duration or a higher rate', '/load'),
     ]);
   const nexts = stages.map((stage) => ({ name: stage.name, next: (stage.next ?? []).map(edgeOf) }));
-  return draws.map((atNs, draw) => {
+  return draws.map((drawn, draw) => {
     const fates = drawnFates({ stages: nexts, exclusive }, SAMPLE_SEED + draw);
     const verdicts = nexts.map((stage, i) =>
-      conditionalEdges(stage).length === 0 ? undefined : Int32Array.from(atNs, (_, r) => fates(r, 0, i)),
+      conditionalEdges(stage).length === 0
+        ? undefined
+        : Int32Array.from(drawn.atNs, (_, r) => fates(r, 0, i)),
     );
-    return { atNs, verdicts };
+    return { ...drawn, verdicts };
   });
 }
 
@@ -111,11 +130,19 @@ function tooLong(name: string, draws: number): InputError {
 /** DrawnLoad is a load that is drawn by a process. */
 export type DrawnLoad = Exclude<PipelineLoad, { trace: string }>;
 
-/** drawnWorkload puts a load that is drawn into the words of simulations. */
-export function drawnWorkload(load: DrawnLoad) {
+/**
+ * drawnWorkload puts a load that is drawn into the words of simulations.
+ * @param shares by application, its share of the load; by default there is one
+ */
+export function drawnWorkload(load: DrawnLoad, shares: readonly number[] = [1]) {
   const { arrivals, rps, cv } = load;
   return {
-    ...{ kind: 'drawn' as const, process: arrivals, durationNs: drawnDurationNs(load), rps: [rps] },
+    ...{
+      kind: 'drawn' as const,
+      process: arrivals,
+      durationNs: drawnDurationNs(load),
+      rps: shares.map((share) => share * rps),
+    },
     ...(cv === undefined ? {} : { cv }),
   };
 }

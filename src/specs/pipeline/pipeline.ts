@@ -28,6 +28,7 @@ import {
   pipelineSpecFaults,
   resolveGiven,
   resolveOpen,
+  servedApplications,
 } from '../../pipeline/index.js';
 import { countFaults, type StageGraph, servingFaults } from '../../plans/index.js';
 import { meanRps, type Trace } from '../../workload/index.js';
@@ -67,14 +68,18 @@ export function pipelineServing({ planner: { method }, serving, tuner }: Pipelin
   };
 }
 
-/** noPlanModelOf names the SLOs of a pipeline, with those that it could meet, as far as they are known. */
-export function noPlanModelOf(
-  { name = 'pipeline', sloMs, objectives }: PipelineSpec,
-  leastMs: readonly number[],
-): NoPlanModel {
+/**
+ * noPlanModelsOf names the SLOs of a pipeline, or of its applications, with those that they could meet, as far as they are
+ * known.
+ */
+export function noPlanModelsOf(spec: PipelineSpec, leastMs: readonly number[]): NoPlanModel[] {
+  const { objectives } = spec;
   const least = (k: number) => (leastMs[k] === undefined ? {} : { smallestFeasibleSloMs: leastMs[k] });
   const further = objectives?.map((one, k) => ({ ...one, ...least(k + 1) }));
-  return { name, sloMs, ...least(0), ...(further === undefined ? {} : { objectives: further }) };
+  return servedApplications(spec).map(({ name, sloMs }, k) => ({
+    ...{ name, sloMs, ...least(k) },
+    ...(further === undefined ? {} : { objectives: further }),
+  }));
 }
 
 /**

@@ -6,6 +6,8 @@ import { withEnvelope } from './pipeline-sample.js';
 
 /** The version of plans whose stages have replicas of several classes. */
 const WITH_OTHERS = '1.2';
+/** The version of plans with applications. Readers of earlier ones take its sloMs for that of all requests. */
+const WITH_APPLICATIONS = '1.3';
 
 /**
  * pipelinePlan makes a file of a plan: with the head of a file, its traffic envelope, its trace relative to that file,
@@ -34,6 +36,7 @@ export async function pipelinePlan(
   return countedPlan({
     ...emittedHead('pipeline-plan', inputs(holder)),
     ...(figures.stages.some(({ others }) => others !== undefined) ? { version: WITH_OTHERS } : {}),
+    ...(figures.applications === undefined ? {} : { version: WITH_APPLICATIONS }),
     ...{ name, method },
     ...(notes.length === 0 ? {} : { notes }),
     serving: pipelineServing(spec.value),

@@ -1,13 +1,13 @@
 import type { Loaded, NoPlan } from '../../artifacts/index.js';
 import type { PipelineLimits, PlannedOpen } from '../../inferline/index.js';
 import { JobPool } from '../../jobs/index.js';
-import { type GivenProblem, planGiven } from '../../pipeline/index.js';
+import { type GivenProblem, planGiven, servedApplications } from '../../pipeline/index.js';
 import type { SolveOptions } from '../solve-options.js';
 import { searchedSince } from '../solver-report.js';
 import type { PlanMissing, SolvingOf } from '../spec-of.js';
 import { FOR_CASCADES, FOR_POOLED, type OptionsTaken } from '../taken-options.js';
 import type { PipelineTypes } from './kind.js';
-import { type LoadedPipeline, noPlanModelOf, pipelineFigures, profilesIn } from './pipeline.js';
+import { type LoadedPipeline, noPlanModelsOf, pipelineFigures, profilesIn } from './pipeline.js';
 import { pipelinePlan } from './plan-file.js';
 import type { PlanningJob } from './planning-job.js';
 import { plannedStandby } from './standby.js';
@@ -85,7 +85,7 @@ function undecided(
 ): PlanMissing['answer'] {
   return {
     ...{ status: 'no-plan-in-time', ...(limit === undefined ? {} : { limit }), reasons: [...reasons] },
-    ...{ models: [noPlanModelOf(spec.value, [])], solver },
+    ...{ models: noPlanModelsOf(spec.value, []), solver },
   };
 }
 
@@ -101,7 +101,10 @@ function infeasible(
   { reasons, smallestFeasibleSloMs, smallestFeasibleSlosMs }: InfeasiblePipeline,
   solver: NoPlan['solver'],
 ): PlanMissing['answer'] {
-  const leastMs =
-    smallestFeasibleSlosMs ?? (smallestFeasibleSloMs === undefined ? [] : [smallestFeasibleSloMs]);
-  return { status: 'infeasible', reasons, models: [noPlanModelOf(spec.value, leastMs)], solver };
+  const ofEach =
+    smallestFeasibleSloMs === undefined
+      ? []
+      : servedApplications(spec.value).map(() => smallestFeasibleSloMs);
+  const leastMs = smallestFeasibleSlosMs ?? ofEach;
+  return { status: 'infeasible', reasons, models: noPlanModelsOf(spec.value, leastMs), solver };
 }

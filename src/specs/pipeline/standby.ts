@@ -7,7 +7,7 @@ import {
 import { countedPlan } from '../../checks/index.js';
 import { SAMPLE_SEED } from '../../inferline/index.js';
 import { type DevicesOf, grantedStandby, standbyOf, withStandby } from '../../pipeline/index.js';
-import { chosenTuner, heldTogether, plannedScheduler } from '../../plans/index.js';
+import { applicationsOf, chosenTuner, heldTogether, plannedScheduler } from '../../plans/index.js';
 import type { SimulationSetup } from '../../simulation/index.js';
 import { rescaledTrace, type Trace } from '../../workload/index.js';
 import { type DrawnLoad, drawnWorkload, requestsInDraw } from './pipeline-sample.js';
@@ -101,10 +101,11 @@ async function setupOf(plan: PipelinePlan, trace: Trace | undefined): Promise<Si
   told.add(...(tuned?.faults ?? []));
   if (tuned === undefined || told.count > 0) throw told.error(`tune ${plan.name}`);
   const rps = LOAD_FACTOR * (plan.rps as number);
+  const shares = applicationsOf(plan).map(({ weight }) => weight);
   const workload =
     trace === undefined
-      ? { ...drawnWorkload(plan.load as DrawnLoad), rps: [rps] }
-      : traceWorkload(rescaledTrace(trace, { meanRps: rps }));
+      ? drawnWorkload({ ...(plan.load as DrawnLoad), rps }, shares)
+      : traceWorkload(rescaledTrace(trace, { meanRps: rps }), shares);
   return {
     ...{ plan: tuned.plan, scheduler: tuned.scheduler, workload, seed: STANDBY_SEED, exact: false },
     ...{ execution: { slow: 1 }, transfers: 'links' },

@@ -34,7 +34,13 @@ import type { PipelinePlanBody } from '../../plans/index.js';
 import { hereNotes, serverNotes } from '../core-notes.js';
 import { refuseMarked } from '../refuse-marked.js';
 import type { TogetherOptions, TogetherSolved } from '../together-options.js';
-import { type LoadedPipeline, loadPipeline, noPlanModelOf, pipelineServing, profilesIn } from './pipeline.js';
+import {
+  type LoadedPipeline,
+  loadPipeline,
+  noPlanModelsOf,
+  pipelineServing,
+  profilesIn,
+} from './pipeline.js';
 import { pipelinePlan } from './plan-file.js';
 import { type PlanningJob, planningTools } from './planning-job.js';
 import { plannedStandby } from './standby.js';
@@ -85,7 +91,7 @@ export async function planSeveral(
       ...emittedHead('no-plan', inputsOf(loaded)),
       ...(outcome.status === 'infeasible' ? { status: 'infeasible' } : { status: 'no-plan-in-time', limit }),
       reasons,
-      ...{ models: loaded.map(({ spec }) => noPlanModelOf(spec.value, [])), solver },
+      ...{ models: loaded.flatMap(({ spec }) => noPlanModelsOf(spec.value, [])), solver },
     };
     return { outcome: document.status, reasons: reasons.map(({ text }) => text), document };
   }

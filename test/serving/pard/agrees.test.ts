@@ -6,7 +6,7 @@ import { PARD_POLICIES } from '../../../src/serving/stage-local/index.js';
 import { seeds } from '../../cases.js';
 import { runVirtual, type WatchedCore } from '../virtual-driver.js';
 import { type DispatchRule, durationNs, edgesOf, type Fate, type Pipeline } from './pipeline.js';
-import { randomChain, randomDag, withUnlike } from './random-pipelines.js';
+import { randomChain, randomDag, withApplications, withUnlike } from './random-pipelines.js';
 import { resimulated } from './resimulate.js';
 import { SCHEDULER_NAMES, type SchedulerName } from './rules.js';
 
@@ -34,10 +34,12 @@ function made(name: SchedulerName, dispatch: DispatchRule, seed: number, changes
 
 /** servedByCore serves a pipeline with the core, in virtual time. */
 function servedByCore(pipeline: Pipeline, makeCore: NonNullable<ReturnType<typeof made>>): Served[] {
-  const { arrivalsNs, rows, verdict } = pipeline;
+  const { arrivalsNs, rows, verdict, applications } = pipeline;
   const run = runVirtual({
     topology: topologyOf(pipeline),
-    arrivals: arrivalsNs.map((at, request) => ({ at, rows: rows?.[request] ?? 1 })),
+    arrivals: arrivalsNs.map((at, request) => ({
+      ...{ at, rows: rows?.[request] ?? 1, model: applications?.of[request] ?? 0 },
+    })),
     makeCore: (topology, decisions) => makeCore(topology, decisions) as WatchedCore,
     ...(verdict === undefined ? {} : { verdict }),
   });
@@ -67,7 +69,7 @@ function servedByHand(fates: Fate[]): Served[] {
 }
 
 function topologyOf(pipeline: Pipeline): Topology {
-  const { stages, sloNs } = pipeline;
+  const { stages, sloNs, applications } = pipeline;
   const devices = stages.flatMap((stage, pool) =>
     Array.from({ length: stage.devices }, (_, i): VirtualDevice => {
       const name = `s${pool}/gpu${i}/0`;
@@ -98,7 +100,9 @@ function topologyOf(pipeline: Pipeline): Topology {
   const throughputRps = Math.min(...pools.map((pool) => pool.throughputRps));
   const linkOf = Int32Array.from(devices, (_, device) => device);
   return {
-    models: [{ name: 'm', sloNs, throughputRps, entries: [0] }],
+    models: (applications?.slosNs ?? [sloNs]).map((ns, m) => ({
+      ...{ name: `m${m}`, sloNs: ns, throughputRps, entries: [0] },
+    })),
     ...{ pools, devices },
     links: {
       ...{ uplinkOf: linkOf, downlinkOf: linkOf },
@@ -143,9 +147,11 @@ function difference(
 describe('the core and the re-simulation', () => {
   const chain = (stream: Stream) => randomChain(stream, 400);
   const dag = (stream: Stream) => randomDag(stream, 150);
+  const shared = (stream: Stream) => withApplications(stream, dag(stream));
   const shapes = {
     chains: { draw: chain, quick: 4, long: 200 },
     'DAGs, of requests of one or more rows': { draw: dag, quick: 5, long: 400 },
+    'DAGs that applications share, each with an SLO of its own': { draw: shared, quick: 5, long: 400 },
     'DAGs whose stages share their state at once': { draw: dag, quick: 2, long: 200, periodNs: 0 },
     'chains of unlike devices': {
       draw: (stream: Stream) => withUnlike(stream, chain(stream)),

@@ -5,6 +5,8 @@ import type { SchedulerName } from './rules.js';
 export interface Pipeline {
   stages: Stage[];
   sloNs: number;
+  /** The SLO of each application, and the application of each request, where there are several. */
+  applications?: { slosNs: number[]; of: number[] };
   /** The times at which the requests are sent, ascending. */
   arrivalsNs: number[];
   /** By stage, the edges to later stages. Without them, each stage leads to the one after it. */
@@ -108,6 +110,11 @@ export interface Device {
   collected: Task[];
   /** The batch that it executes, with its number among all that began. */
   running?: { number: number; tasks: Task[]; endNs: number } | undefined;
+}
+
+/** sloOf is the SLO of a request: that of its application. */
+export function sloOf({ sloNs, applications }: Pipeline, request: number): number {
+  return applications === undefined ? sloNs : applications.slosNs[applications.of[request]!]!;
 }
 
 /**

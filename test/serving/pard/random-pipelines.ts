@@ -42,6 +42,15 @@ export function randomDag(stream: Stream, count: number): Pipeline {
   return { ...loaded(stream, { stages, edges, rows }, { grainNs, count }), verdict };
 }
 
+/** withApplications gives the requests of a pipeline to two or three applications, whose SLOs are 0.6 to 4 times its own. */
+export function withApplications(stream: Stream, pipeline: Pipeline): Pipeline {
+  const slosNs = Array.from({ length: 2 + stream.integer(2) }, () =>
+    Math.round(pipeline.sloNs * oneOf(stream, 0.6, 1, 1.3, 2, 4)),
+  );
+  const of = pipeline.arrivalsNs.map(() => stream.integer(slosNs.length));
+  return { ...pipeline, applications: { slosNs, of } };
+}
+
 function loaded(
   stream: Stream,
   parts: Pick<Pipeline, 'stages' | 'edges' | 'rows'>,

@@ -53,6 +53,7 @@ import {
   type Request,
   type Row,
   type Settings,
+  sloOf,
   sum,
   type Task,
   type Visit,
@@ -186,7 +187,7 @@ function arrive(run: Run, number: number, nowNs: number): void {
   const entries = into.flatMap((edges, k) => (edges === 0 ? [k] : []));
   const count = pipeline.rows?.[number] ?? 1;
   const left = count * entries.length;
-  const request: Request = { number, sentNs: nowNs, deadlineNs: nowNs + pipeline.sloNs, left };
+  const request: Request = { number, sentNs: nowNs, deadlineNs: nowNs + sloOf(pipeline, number), left };
   run.open.add(number);
   run.fates[number] = { outcome: 'dropped', endNs: Infinity, visits: [] };
   const rows = Array.from({ length: count }, (_, row): Row => {
@@ -326,7 +327,8 @@ function inFirstWindow(run: Run, device: Device, window: number, nowNs: number):
 
 function questionOf(run: Run, device: Device, task: Task, nowNs: number): Question {
   const { pipeline, shared, overloads, paths, sharing, histories } = run;
-  const { stages, sloNs } = pipeline;
+  const { stages } = pipeline;
+  const sloNs = sloOf(pipeline, task.row.request.number);
   const { stage: k } = device;
   const startNs = device.running?.endNs ?? nowNs;
   const atOnceNs = (stage: number) => {
