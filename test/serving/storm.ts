@@ -11,13 +11,16 @@ const MS = 1e6;
  * short deadlines, and some are cancelled. Every device is lost once, some for good. Batches fail, and in every fourth
  * storm the server drains. The driver throws where a core breaks its rules; this function also checks that every
  * outcome agrees with the clock.
- * @param choices how this run differs from the default of `runVirtual`
+ * @param choices how this run differs from the default of `runVirtual`; with `comesBack`, no device is lost for good
  */
 export function surviveStorm(
   seed: number,
   topology: Topology,
   rps: number,
-  choices: Pick<Run, 'makeCore' | 'handsAhead' | 'shed'> = {},
+  {
+    comesBack = false,
+    ...choices
+  }: Pick<Run, 'makeCore' | 'handsAhead' | 'shed'> & { readonly comesBack?: boolean } = {},
 ): void {
   const stream = streamOf(seed, 'storm');
   const times = arrivalTimes({ process: 'poisson', rps, durationS: 1, stream: streamOf(seed, 'arrivals') });
@@ -27,12 +30,17 @@ export function surviveStorm(
     model: models.integer(topology.models.length),
     rows: 1 + stream.integer(4),
     weight: [1, 1, 4, 10][stream.integer(4)]!,
+    ...(topology.models.length > 1 ? { model: stream.integer(topology.models.length) } : {}),
     deadline: at + (20 + stream.integer(150)) * MS,
     ...(stream.uniform() < 0.1 ? { cancelAt: at + stream.integer(120) * MS } : {}),
   }));
   const outages = topology.devices.map((_, device) => {
     const at = stream.integer(1000) * MS;
-    return { at, device, ...(stream.uniform() < 0.7 ? { until: at + 1 + stream.integer(300) * MS } : {}) };
+    return {
+      at,
+      device,
+      ...(stream.uniform() < 0.7 || comesBack ? { until: at + 1 + stream.integer(300) * MS } : {}),
+    };
   });
   const { ended } = runVirtual({
     topology,

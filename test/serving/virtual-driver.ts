@@ -129,6 +129,7 @@ export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; co
   let now = 0;
   let order = 0;
   let timer = 0;
+  let gear = 0;
 
   const plan = (at: number, rank: number, tell: () => void) => {
     const item = { at, rank, order: order++, tell };
@@ -300,6 +301,13 @@ export function runVirtual(run: Run): { ended: Ended[]; executed: Executed[]; co
         case Decision.collect:
           collect(a, b);
           break;
+        case Decision.shift: {
+          const { routes } = run.topology;
+          if (!('gears' in routes) || routes.gears.gears[a] === undefined || a === gear)
+            throw new Error(`gear ${a} comes into force after gear ${gear}`);
+          gear = a;
+          break;
+        }
         default:
           throw new Error('an unknown decision');
       }

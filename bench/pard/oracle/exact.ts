@@ -1,5 +1,5 @@
 import { inTimeBound } from './bound.js';
-import { leastLatencyNs, type OfflineProblem, routeTimes } from './problem.js';
+import { leastLatencyNs, type OfflineProblem, type OfflineRoute, routeTimes } from './problem.js';
 import { quickestNs } from './whole-batches.js';
 
 /** More requests or stages than these are beyond what a search can try. */
@@ -25,6 +25,14 @@ interface State {
   /** By stage, how many workers have become free at this instant, and which requests waited while another was free before. */
   readonly freed: readonly number[];
   readonly waited: readonly number[];
+  /** By request, those that are due later and went before it: it has to overtake them. */
+  readonly passedBy: readonly number[];
+}
+
+/** ExactAnswer is the most requests that can be in time, and how many states were searched from to know it. */
+export interface ExactAnswer {
+  readonly most: number;
+  readonly states: number;
 }
 
 /**
@@ -35,12 +43,23 @@ interface State {
  * left until each batch begins when its worker becomes free or its last request is there. So a batch of requests that
  * all waited while a worker was free begins only on a worker that has just become free. Nor is anything lost where a
  * request that will not be in time is never executed, since a smaller batch is no slower.
+ *
+ * Let two requests wait at stage k of a chain, and let the one that is due later, j, go before the other, i. A stage is
+ * *orderly* where nobody overtakes, since it has one worker or its batches all take as long; let m be the last one from k on
+ * that is not. If both are in time and j does not end m after i, then i could go on in the place of j up to m, and j in that
+ * of i, and in the orderly stages afterwards i in the earlier of their places, and j in the later. So whoever stays behind
+ * a request that is due later is given up, or has to end m before it.
+ * @param mostStates so many states are searched from at most
+ * @returns undefined where more states would have to be searched
  * @throws RangeError where the problem is too large, or has what the search does not know: transfers that take time,
  *   workers that come and go, and larger batches that are quicker
  */
-export function mostInTimeExactly(problem: OfflineProblem): number {
+export function mostInTimeExactly(
+  problem: OfflineProblem,
+  mostStates = Number.POSITIVE_INFINITY,
+): ExactAnswer | undefined {
   refuseUnknown(problem);
-  return new ExactSearch(problem).most();
+  return new ExactSearch(problem, mostStates).answer();
 }
 
 function refuseUnknown({ stages, routes, arrivalNs }: OfflineProblem): void {
@@ -86,8 +105,14 @@ class ExactSearch {
   /** By stage, the requests in the order in which they have to end it. */
   private readonly byDue: readonly (readonly number[])[];
   private readonly bound: number;
+  /** By request, the last of its stages that is not orderly: −1 where all are, undefined where its route is not a chain. */
+  private readonly lastOvertaking: readonly (number | undefined)[];
+  private states = 0;
 
-  constructor(private readonly problem: OfflineProblem) {
+  constructor(
+    private readonly problem: OfflineProblem,
+    private readonly mostStates: number,
+  ) {
     const { stages, routes, routeOf, arrivalNs, deadlineNs } = problem;
     this.requests = arrivalNs.length;
     this.workers = stages.map(({ workers }) => workers.count[0]!);
@@ -106,6 +131,13 @@ class ExactSearch {
       own.map((_route, r) => r).sort((a, b) => this.dueNs(a, k) - this.dueNs(b, k)),
     );
     this.bound = inTimeBound(problem);
+    const isOrderly = stages.map(
+      ({ latencyNs }, k) => this.workers[k] === 1 || latencyNs.every((ns) => ns === latencyNs[0]),
+    );
+    const lasts = routes.map((route) =>
+      isChain(route) ? Math.max(-1, ...route.stages.filter((k) => !isOrderly[k])) : undefined,
+    );
+    this.lastOvertaking = Array.from(routeOf, (route) => lasts[route]);
     const nameOf = (r: number) => `${arrivalNs[r]} ${deadlineNs[r]} ${routeOf[r]}`;
     this.twin = own.map((_, r) =>
       own.reduce((last, _other, i) => (i < r && nameOf(i) === nameOf(r) ? i : last), -1),
@@ -117,24 +149,35 @@ class ExactSearch {
     return this.problem.deadlineNs[r]! - this.tailNs[r]![stage]!;
   }
 
-  most(): number {
+  answer(): ExactAnswer | undefined {
     const { stages, arrivalNs } = this.problem;
     const now = Math.min(...arrivalNs);
     const none = stages.map(() => 0);
-    const start = { done: none, running: [], gone: 0, inTime: 0, freed: this.workers, waited: none };
+    const passedBy = Array.from(arrivalNs, () => 0);
+    const start = {
+      done: none,
+      running: [],
+      gone: 0,
+      inTime: 0,
+      freed: this.workers,
+      waited: none,
+      passedBy,
+    };
     if (this.requests > 0) this.at({ now, ...start });
-    return this.best;
+    if (this.states > this.mostStates) return undefined;
+    return { most: this.best, states: this.states };
   }
 
   /** at searches from an instant at which a request has come or a batch has ended. */
   private at(before: State): void {
-    if (this.best === this.bound) return;
+    if (this.best === this.bound || this.states > this.mostStates) return;
     const state = this.settled(before);
     this.best = Math.max(this.best, state.inTime);
     if (state.inTime + this.mostOfLeft(state) <= this.best) return;
     const key = keyOf(state);
     if ((this.searched.get(key) ?? -1) >= state.inTime) return;
     this.searched.set(key, state.inTime);
+    this.states += 1;
     this.start(state, { stage: 0, lowest: 0, idle: this.idleWorkers(state) });
   }
 
@@ -226,11 +269,12 @@ class ExactSearch {
       if ((left >> r) & 1) continue;
       const ended = done.reduce((all, requests, k) => all | (((requests >> r) & 1) << k), 0);
       if (ended === this.route[r]) served += 1;
-      else if (this.isAlive(r, { now, done, running: still })) continue;
+      else if (this.isAlive(r, { now, done, running: still, passedBy: state.passedBy })) continue;
       left |= 1 << r;
     }
     return {
       ...state,
+      passedBy: state.passedBy.map((by, r) => (this.hasOvertaken(r, left, done) ? 0 : by & ~left)),
       done: done.map((requests) => requests & ~left),
       running: still.map((one) => ({ ...one, members: one.members & ~left })),
       gone: left,
@@ -238,14 +282,37 @@ class ExactSearch {
     };
   }
 
+  /** hasOvertaken tells whether nobody is left that a request has to overtake. */
+  private hasOvertaken(r: number, gone: number, done: readonly number[]): boolean {
+    const last = this.lastOvertaking[r] ?? -1;
+    return ((gone >> r) & 1) === 1 || (last >= 0 && ((done[last]! >> r) & 1) === 1);
+  }
+
   /** isAlive tells whether a request can be in time if all that waits of it begins as early as it can, and alone. */
-  private isAlive(r: number, state: Pick<State, 'now' | 'done' | 'running'>): boolean {
+  private isAlive(r: number, state: Pick<State, 'now' | 'done' | 'running' | 'passedBy'>): boolean {
+    const { done, running } = state;
     return this.leastNs.every((ns, k) => {
-      const isWaiting = ((this.taking[k]! >> r) & 1) === 1 && ((state.done[k]! >> r) & 1) === 0;
-      if (!isWaiting || state.running.some((one) => one.stage === k && ((one.members >> r) & 1) === 1))
-        return true;
-      return this.earliestNs(r, k, state) + ns <= this.dueNs(r, k);
+      const isWaiting = ((this.taking[k]! >> r) & 1) === 1 && ((done[k]! >> r) & 1) === 0;
+      if (!isWaiting || running.some((one) => one.stage === k && ((one.members >> r) & 1) === 1)) return true;
+      return this.earliestNs(r, k, state) + ns <= this.latestNs(r, k, state);
     });
+  }
+
+  /** latestNs is when a request has to end a stage at the latest, in time and before those that it has to overtake there. */
+  private latestNs(
+    r: number,
+    stage: number,
+    { done, running, passedBy }: Pick<State, 'done' | 'running' | 'passedBy'>,
+  ): number {
+    const by = passedBy[r]!;
+    const dueNs = this.dueNs(r, stage);
+    if (by === 0 || stage !== this.lastOvertaking[r]) return dueNs;
+    if ((by & done[stage]!) !== 0) return Number.NEGATIVE_INFINITY;
+    return running.reduce(
+      (least, one) =>
+        one.stage === stage && (one.members & by) !== 0 ? Math.min(least, one.endNs - 1) : least,
+      dueNs,
+    );
   }
 
   /**
@@ -261,14 +328,14 @@ class ExactSearch {
     const { running, now, freed, waited } = state;
     if (idle[stage]! > 0) {
       const ready = this.ready(state, stage);
-      for (const members of this.batches(ready & ~((1 << lowest) - 1), ready, now, stage)) {
+      for (const members of this.batches(state, { from: ready & ~((1 << lowest) - 1), ready, stage })) {
         const hasWaited = (members & ~waited[stage]!) === 0;
         if (hasWaited && freed[stage] === 0) continue;
         if (this.isOutOfOrder(members, ready, state, stage)) continue;
         const endNs = now + this.problem.stages[stage]!.latencyNs[count(members) - 1]!;
         this.start(
           {
-            ...state,
+            ...this.passed(state, { members, ready, stage }),
             running: [...running, { stage, members, endNs }],
             freed: hasWaited ? changed(freed, stage, freed[stage]! - 1) : freed,
           },
@@ -301,6 +368,29 @@ class ExactSearch {
     return false;
   }
 
+  /** passed keeps who stays behind a request of the batch that is due later, or gives it up where it cannot overtake any more. */
+  private passed(
+    state: State,
+    { members, ready, stage }: { readonly members: number; readonly ready: number; readonly stage: number },
+  ): State {
+    const { routeOf } = this.problem;
+    let { gone } = state;
+    const passedBy = [...state.passedBy];
+    let behind = 0;
+    for (const r of this.byDue[stage]!) {
+      if (((ready >> r) & 1) === 0 || this.lastOvertaking[r] === undefined) continue;
+      if (((members >> r) & 1) === 0) behind |= 1 << r;
+      else
+        for (let left = behind; left !== 0; left &= left - 1) {
+          const i = 31 - Math.clz32(left & -left);
+          if (routeOf[i] !== routeOf[r]) continue;
+          if (stage > this.lastOvertaking[i]!) gone |= 1 << i;
+          else passedBy[i]! |= 1 << r;
+        }
+    }
+    return { ...state, gone, passedBy };
+  }
+
   /** goOn goes to the next instant at which a batch ends or a request comes. */
   private goOn(state: State): void {
     let next = Number.POSITIVE_INFINITY;
@@ -327,19 +417,24 @@ class ExactSearch {
   }
 
   /** batches lists the batches of which every member can still be in time, the largest first. Of twins the first goes first. */
-  private batches(from: number, ready: number, now: number, stage: number): number[] {
+  private batches(
+    state: State,
+    { from, ready, stage }: { readonly from: number; readonly ready: number; readonly stage: number },
+  ): number[] {
     const { latencyNs } = this.problem.stages[stage]!;
+    const latestNs = this.route.map((_, r) => ((from >> r) & 1 ? this.latestNs(r, stage, state) : 0));
     const found: number[] = [];
     for (let members = from; members > 0; members = (members - 1) & from) {
       const size = count(members);
       if (size > latencyNs.length) continue;
-      const endNs = now + latencyNs[size - 1]!;
+      const endNs = state.now + latencyNs[size - 1]!;
       let isUseful = true;
       for (let r = 0; r < this.requests && isUseful; r++) {
         if (((members >> r) & 1) === 0) continue;
         const twin = this.twin[r]!;
         isUseful =
-          endNs <= this.dueNs(r, stage) &&
+          endNs <= latestNs[r]! &&
+          (stage !== this.lastOvertaking[r] || (state.passedBy[r]! & members) === 0) &&
           (twin < 0 || ((ready >> twin) & 1) === 0 || ((members >> twin) & 1) === 1);
       }
       if (isUseful) found.push(members);
@@ -350,6 +445,15 @@ class ExactSearch {
   private all(): number {
     return (1 << this.requests) - 1;
   }
+}
+
+function isChain({ stages, edges }: OfflineRoute): boolean {
+  return (
+    edges.length === stages.length - 1 &&
+    stages.every(
+      (stage, i) => i === 0 || edges.some(({ from, to }) => from === stages[i - 1] && to === stage),
+    )
+  );
 }
 
 function bits(places: readonly number[]): number {
@@ -367,9 +471,9 @@ function changed(all: readonly number[], at: number, to: number): number[] {
   return all.map((one, i) => (i === at ? to : one));
 }
 
-function keyOf({ now, done, running, gone, freed, waited }: State): string {
+function keyOf({ now, done, running, gone, freed, waited, passedBy }: State): string {
   const batches = running.map(({ stage, members, endNs }) => `${stage} ${members} ${endNs}`).sort();
   // Where nobody waited, it does not matter which workers are free.
   const limits = waited.map((requests, k) => (requests === 0 ? '' : `${requests} ${freed[k]}`));
-  return `${now}|${gone}|${done.join()}|${batches.join()}|${limits.join()}`;
+  return `${now}|${gone}|${done.join()}|${batches.join()}|${limits.join()}|${passedBy.join()}`;
 }

@@ -62,8 +62,16 @@ export class TaskMoves {
       this.broker?.leave(queue, task);
       return;
     }
+    const isNext = this.queues.mostUrgent(queue) === task;
     this.queues.remove(queue, task);
     this.placement.changed(queue);
+    if (isNext && this.isDueBefore(queue, task)) this.placement.touched.add(queue);
+  }
+
+  /** isDueBefore tells whether who is next in a queue may have to be given up earlier than the task that was before it. */
+  private isDueBefore(queue: number, task: number): boolean {
+    const next = this.queues.mostUrgent(queue);
+    return next !== NONE && this.queues.latestEnd(next) < this.queues.latestEnd(task);
   }
 
   requeue(at: number, task: number): void {

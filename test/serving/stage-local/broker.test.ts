@@ -59,6 +59,17 @@ describe('RequestBroker', () => {
     expect(one.at(5 + NANO, due)).toEqual(['drop 2 deadline at 0', `wake ${790 + NANO}`]);
   });
 
+  it('gives up who is too late as soon as it comes to the head of the queue because the one before it left', () => {
+    const one = told(chainOf(1000, stage([10])), { drop: OWN_END });
+    one.at(0, up(0), comes(900));
+    one.at(1, comes(900));
+    // The device is full. The third could end by 800, and the fourth, which is behind it, cannot end by 15 from 5 ms on.
+    expect(one.at(2, comes(800), comes(15))).toEqual([`wake ${790 + NANO}`]);
+    expect(one.at(6, cancels(2))).toEqual(['drop 3 deadline at 0', 'wake 1000']);
+    expect(one.at(7, comes(800), comes(20))).toEqual([`wake ${790 + NANO}`]);
+    expect(one.at(8, cancels(3))).toEqual([`wake ${10 + NANO}`]);
+  });
+
   it('fills the room that a request leaves which is given up elsewhere, at the same instant', () => {
     const one = told(chainOf(1000, stage([10, 14], { virtualGpus: 2 })), {
       ...{ drop: OWN_END, order: { kind: 'deadline' } },

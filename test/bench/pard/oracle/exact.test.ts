@@ -1,10 +1,16 @@
 import { describe, expect, it } from 'vitest';
+import { inTimeBound } from '../../../../bench/pard/oracle/bound.js';
 import { mostInTimeExactly } from '../../../../bench/pard/oracle/exact.js';
 import { alwaysWorkers, type OfflineProblem } from '../../../../bench/pard/oracle/problem.js';
 import { seeds } from '../../../cases.js';
 import { mostByBruteForce } from './brute-force.js';
 import { servedByAll } from './served.js';
 import { type TinyShape, tinyCase } from './tiny.js';
+
+/** mostOf is the exact most, however many states have to be searched for it. */
+function mostOf(problem: OfflineProblem): number {
+  return mostInTimeExactly(problem)!.most;
+}
 
 /** oneStage is one worker that takes 10 ms for one request and 14 ms for two, and an SLO. */
 function oneStage(arrivalMs: readonly number[], sloMs: number): OfflineProblem {
@@ -20,15 +26,15 @@ function oneStage(arrivalMs: readonly number[], sloMs: number): OfflineProblem {
 
 describe('mostInTimeExactly()', () => {
   it('waits for a second request where that serves both', () => {
-    expect(mostInTimeExactly(oneStage([0, 1], 15))).toBe(2);
-    expect(mostInTimeExactly(oneStage([0, 2], 15))).toBe(1);
-    expect(mostInTimeExactly(oneStage([0, 2], 18))).toBe(2);
+    expect(mostOf(oneStage([0, 1], 15))).toBe(2);
+    expect(mostOf(oneStage([0, 2], 15))).toBe(1);
+    expect(mostOf(oneStage([0, 2], 18))).toBe(2);
   });
 
   it('gives up one request for two later ones', () => {
-    expect(mostInTimeExactly(oneStage([0, 3, 3], 14))).toBe(2);
-    expect(mostInTimeExactly(oneStage([], 14))).toBe(0);
-    expect(mostInTimeExactly(oneStage([0, 20], 9))).toBe(0);
+    expect(mostOf(oneStage([0, 3, 3], 14))).toBe(2);
+    expect(mostOf(oneStage([], 14))).toBe(0);
+    expect(mostOf(oneStage([0, 20], 9))).toBe(0);
   });
 
   const shapes: Record<string, TinyShape> = {
@@ -42,7 +48,7 @@ describe('mostInTimeExactly()', () => {
     it(`finds what brute force over lists of batches finds, with ${name}`, () => {
       const found = seeds(25, 250).map((seed) => {
         const { problem } = tinyCase(seed, shape);
-        const most = mostInTimeExactly(problem);
+        const most = mostOf(problem);
         expect({ seed, most }).toEqual({ seed, most: mostByBruteForce(problem) });
         return most;
       });
@@ -59,7 +65,7 @@ describe('mostInTimeExactly()', () => {
       let reached = 0;
       for (const seed of seeds(12, 100)) {
         const tiny = tinyCase(seed, shape);
-        const most = mostInTimeExactly(tiny.problem);
+        const most = mostOf(tiny.problem);
         const served = servedByAll(tiny);
         for (const [scheduler, inTime] of served)
           expect({ seed, scheduler, isMore: inTime > most }).toEqual({ seed, scheduler, isMore: false });
@@ -67,6 +73,28 @@ describe('mostInTimeExactly()', () => {
       }
       expect(reached).toBeGreaterThan(0);
     });
+
+  it('knows the most of twelve requests on nearly all chains of three stages within 10,000 states, never above the bound', () => {
+    const shape = { requests: 12, stages: 3, workers: 2, batch: 4 };
+    const all = seeds(12, 100);
+    const solved = all.flatMap((seed) => {
+      const tiny = tinyCase(seed, shape);
+      const answer = mostInTimeExactly(tiny.problem, 10_000);
+      if (answer === undefined) return [];
+      expect(answer.most).toBeLessThanOrEqual(inTimeBound(tiny.problem));
+      for (const [scheduler, inTime] of servedByAll(tiny))
+        expect({ seed, scheduler, isMore: inTime > answer.most }).toEqual({ seed, scheduler, isMore: false });
+      return [answer];
+    });
+    expect(solved.length).toBeGreaterThan(0.8 * all.length);
+  });
+
+  it('searches from no more states than its rules leave, and says nothing where that is too many', () => {
+    const { problem } = tinyCase(5, { requests: 12, stages: 3, workers: 2, batch: 4 });
+    expect(mostInTimeExactly(problem)).toEqual({ most: 10, states: 2035 });
+    expect(mostInTimeExactly(problem, 2035)?.most).toBe(10);
+    expect(mostInTimeExactly(problem, 2034)).toBeUndefined();
+  });
 
   it('refuses what it does not know', () => {
     const problem = oneStage([0], 20);
