@@ -10,6 +10,8 @@ import type { SharedState } from './shared-state.js';
 import type { TaskPlacement } from './task-placement.js';
 
 const NONE = SHARED_NONE;
+/** Parts of a nanosecond that are told apart. */
+const PARTS = 1024;
 
 /** PerDeviceChoices are the choices that a PerDevice is made from. */
 export interface PerDeviceChoices {
@@ -137,7 +139,7 @@ export class PerDevice extends ByPipeline implements TaskPlacement {
       const pool = members.poolOf[one] as number;
       const batch = columns.batch[pool] as number;
       const tasks = this.waiting.size(one) + this.collected.size(one);
-      ns += (tasks * this.durations.executionNs(pool, batch, device)) / batch;
+      ns += rounded((tasks * this.durations.executionNs(pool, batch, device)) / batch);
     }
     return ns;
   }
@@ -233,4 +235,9 @@ export class PerDevice extends ByPipeline implements TaskPlacement {
   private hasOthers(pool: number): boolean {
     return (this.columns.pipelines[this.topology.pools[pool]?.model as number] as number) > 1;
   }
+}
+
+/** rounded keeps parts of a nanosecond that batches divide by, so that equal work is equal however it adds up. */
+function rounded(ns: number): number {
+  return Math.round(ns * PARTS) / PARTS;
 }
