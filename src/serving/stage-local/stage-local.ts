@@ -350,7 +350,9 @@ export class StageLocalCore implements ServingCore {
     this.service.lookAtTouched(at);
     const { gears, tuning, planner } = this;
     const again = Math.min(this.service.nextAt, this.scaler.nextAt, tuning?.nextAt ?? NEVER);
-    const shared = planner === undefined || this.life.pending === 0 ? NEVER : planner.nextAt;
+    // Where all that is open waits for a device and nothing is due, the state has nobody to be shared for.
+    const isServing = this.life.pending > 0 && (again < NEVER || this.batches.count > 0);
+    const shared = planner !== undefined && isServing ? planner.nextAt : NEVER;
     this.life.decided(Math.min(again, shared, gears?.nextAt ?? NEVER));
   }
 

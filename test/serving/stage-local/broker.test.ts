@@ -121,6 +121,17 @@ describe('RequestBroker', () => {
     expect(none.at(2, up(0))).toEqual(['collect 0 at 0', 'run 0 on 0: 0', 'collect 1 at 0']);
   });
 
+  it('sleeps while all that is open waits for a device and nothing is ever given up', () => {
+    const order = { kind: 'adaptive', transition: 'delayed' } as const;
+    const one = told(chainOf(1000, stage([10])), { order });
+    expect(one.at(0, comes(900))).toEqual([]);
+    expect(one.at(2500, up(0))).toEqual(['collect 0 at 0', 'run 0 on 0: 0', 'wake 3000']);
+    expect(one.at(2510, down(0))).toEqual([]);
+    // With a drop rule it wakes for that, and shares its state meanwhile.
+    const drops = told(chainOf(1000, stage([10])), { order, drop: OWN_END });
+    expect(drops.at(0, comes(1900))).toEqual(['wake 1000']);
+  });
+
   it('gives up what waits for a device past its deadline, by any rule that gives anything up', () => {
     for (const drop of [
       { kind: 'stage-budget', shares: 'durations', until: 'start' },
