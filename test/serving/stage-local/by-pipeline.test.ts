@@ -87,7 +87,7 @@ describe('ByPipeline', () => {
     const { place, batches } = kept();
     place.up(0);
     const batch = batches.open(0, 0);
-    expect([place.running(0), place.freeAt(0), place.lastUseAt(0), place.devicesUp(0)]).toEqual([
+    expect([place.running(0), place.freeAt(0), place.lastUseAt(0, 0), place.devicesUp(0)]).toEqual([
       NONE,
       0,
       0,
@@ -97,10 +97,15 @@ describe('ByPipeline', () => {
     place.started(0, batch);
     expect([place.running(0), place.freeAt(0), place.idle]).toEqual([batch, 10, []]);
     place.executed(12, batch);
-    expect([place.running(0), place.freeAt(0), place.lastUseAt(0), place.idle]).toEqual([NONE, 0, 12, [0]]);
+    expect([place.running(0), place.freeAt(0), place.lastUseAt(0, 0), place.idle]).toEqual([
+      NONE,
+      0,
+      12,
+      [0],
+    ]);
     place.run(batch, 0, 30);
     place.failed(20, batch);
-    expect([place.lastUseAt(0), place.idle]).toEqual([12, [0, 0]]);
+    expect([place.lastUseAt(0, 0), place.idle]).toEqual([12, [0, 0]]);
     expect(() => place.executed(21, batch)).toThrow('not on its device');
     expect(() => place.started(21, batch)).toThrow('not on its device');
   });
