@@ -272,6 +272,7 @@ export type {
   SimulatedLoad,
   SimulatedModel,
   SimulatedPool,
+  SimulatedPriorities,
   SimulatedRequests,
   SimulatedRuns,
   SimulatedScheduler,

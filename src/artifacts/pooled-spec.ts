@@ -23,6 +23,11 @@ export interface PlanServing {
   policy?: Record<string, string | number | boolean | { [key: string]: unknown }>;
   /** What changes the replicas of a pipeline while it serves. Default none. */
   tuner?: PlanTuner;
+  /**
+   * How much it counts that a request is in time, by what it sends as `priority`: such as `{ "1": 10, "2": 2 }`. Other
+   * priorities, 0 and none weigh 1.
+   */
+  priorities?: Record<string, number>;
 }
 
 /** DEFAULT_SCHEDULER serves plans that name no scheduler, and is named in plans whose spec names none. */

@@ -31,6 +31,8 @@ export interface SimulationReport extends Emitted {
   windows?: SimulatedWindows;
   /** How the requests of a gear plan were answered. */
   cascade?: SimulatedCascade;
+  /** What became of requests by their priorities, where they have some. */
+  priorities?: SimulatedPriorities;
   /** The figures over several runs; those above are of the first of them. */
   runs?: SimulatedRuns;
 }
@@ -51,6 +53,29 @@ export interface SimulatedCascade {
   shifts: number;
   /** By windows of the same length as those of the report: the answered requests that arrived in each. */
   windows?: { fromS: number; accuracy?: number; p95Ms?: number; gear: number }[];
+}
+
+/** SimulatedPriorities counts requests by their priorities. */
+export interface SimulatedPriorities {
+  /** The share that requests not in time have of the weight of all; absent where none came. */
+  weightedDropRate?: number;
+  levels: SimulatedPriorityLevel[];
+}
+
+/** SimulatedPriorityLevel has the requests of one priority; 0 is the default level. */
+export interface SimulatedPriorityLevel {
+  priority: number;
+  /** The share of requests that was drawn for, and how much it counts that one is in time. */
+  share: number;
+  weight: number;
+  arrived: number;
+  inTime: number;
+  late: number;
+  dropped: number;
+  failed: number;
+  goodputRps: number;
+  /** Absent where none came. */
+  attainment?: number;
 }
 
 /** SimulatedRuns holds figures over runs that differ in their seeds alone: `seed`, `seed` + 1 and so on. */

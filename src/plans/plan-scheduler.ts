@@ -9,7 +9,8 @@ import {
   ToldFaults,
 } from '../artifacts/index.js';
 import type { ChosenScheduler } from '../serving/index.js';
-import { choicesGiven, chosenScheduler, type SchedulerOptions } from '../serving/index.js';
+import { choiceClashes, choicesGiven, chosenScheduler, type SchedulerOptions } from '../serving/index.js';
+import { priorityFaults, unweighedFault } from './priorities.js';
 import type { PlanKind } from './served-plan.js';
 
 /**
@@ -17,6 +18,9 @@ import type { PlanKind } from './served-plan.js';
  * slack is a fiftieth of the SLO, and at most this.
  */
 const MOST_SLACK_NS = 3e6;
+
+/** How requests are weighed where a plan has priorities and nobody says how (docs/pard.md has what was measured of it). */
+const WEIGHING = { kind: 'levels', margin: 0.25 };
 
 const NO_TUNER = { kind: 'none' };
 
@@ -47,14 +51,14 @@ interface PlannedFor {
 /**
  * plannedScheduler finds the scheduler that serves a plan: the one that the plan names (`stage-local` where it names
  * none), with the plan's choices and then those of the options. Where the options name another scheduler or a preset,
- * the plan's choices do not count. A policy with a `slackNs` that nobody sets gets a fiftieth of the least SLO, at most
+ * the plan's choices do not count. Where the plan has priorities, a scheduler that can weigh requests does. A policy with a `slackNs` that nobody sets gets a fiftieth of the least SLO, at most
  * 3 ms; a preset keeps its own. Reservations have none, because the time of reading and answering lengthens the measured
  * executions and is expected from then on.
  * @param told where every fault of the options is added; the result is only to be used if there is none
  * @returns undefined where the scheduler or the preset does not exist
  */
 export function plannedScheduler(
-  { scheduler: planned = DEFAULT_SCHEDULER, policy: choices }: Partial<PlanServing> = {},
+  { scheduler: planned = DEFAULT_SCHEDULER, policy: choices, priorities }: Partial<PlanServing> = {},
   { options, leastSloNs, kind }: PlannedFor,
   told: ToldFaults,
 ): ChosenScheduler | undefined {
@@ -63,11 +67,26 @@ export function plannedScheduler(
   const isPlanned = scheduler === planned && preset === undefined;
   if (scheduler === 'gears' && scheduler !== planned) told.add(...gearsFaults(kind, option('scheduler')));
   const policy = [...(isPlanned ? planChoices(choices) : []), ...asked];
-  const chosen = chosenScheduler({ scheduler, preset, policy }, told);
+  const asAsked = chosenScheduler({ scheduler, preset, policy }, told);
+  const chosen = priorities === undefined ? asAsked : asAsked && weighing(asAsked, policy);
   const isSet = choicesGiven(policy).includes('slackNs');
   if (chosen === undefined || preset !== undefined || isSet || !('slackNs' in chosen.policy)) return chosen;
   const slackNs = Math.min(MOST_SLACK_NS, Math.floor(leastSloNs / 50));
   return { ...chosen, policy: { ...chosen.policy, slackNs } };
+}
+
+/** weighing lets a scheduler weigh requests, where nobody says how and its other choices allow it. */
+function weighing(chosen: ChosenScheduler, given: readonly PolicyGiven[]): ChosenScheduler {
+  const isSaid = choicesGiven(given).some((name) => name.split('.')[0] === 'weighing');
+  if (isSaid || !('weighing' in chosen.policy)) return chosen;
+  const weighed = { ...chosen, policy: { ...chosen.policy, weighing: WEIGHING } };
+  return choiceClashes(weighed).length > 0 ? chosen : weighed;
+}
+
+/** weighs tells whether a scheduler weighs requests, or was told not to. */
+function weighs({ policy }: ChosenScheduler, given: readonly PolicyGiven[]): boolean {
+  const { weighing: rule } = policy as { readonly weighing?: { readonly kind: string } };
+  return rule !== undefined && (rule.kind !== 'none' || choicesGiven(given).includes('weighing'));
 }
 
 /** askedScheduler is the scheduler that the options name, or the policy files among them. They may not disagree. */
@@ -101,6 +120,9 @@ export function servingFaults({
   const policy = planChoices(serving.policy);
   const chosen = chosenScheduler({ scheduler: serving.scheduler, policy }, told);
   if (chosen !== undefined) told.add(...replayFaults(chosen));
+  const { priorities } = serving;
+  const isWeighed =
+    priorities === undefined || chosen === undefined || weighs(weighing(chosen, policy), policy);
   const { faults } = told.error('serve');
   const isTuned = (serving.tuner ?? NO_TUNER).kind !== 'none';
   const untuned = kind === undefined ? undefined : SERVED_WITH[kind].untuned;
@@ -109,6 +131,8 @@ export function servingFaults({
     ...faults.map(({ message, path }) =>
       fault(message, path.startsWith('/serving/') ? path : '/serving/scheduler'),
     ),
+    ...priorityFaults(priorities),
+    ...(isWeighed ? [] : [unweighedFault(serving.scheduler)]),
     ...(isTuned && untuned !== undefined
       ? [fault(`changes the replicas of pipelines, and this is ${untuned}`, '/serving/tuner')]
       : []),

@@ -14,7 +14,7 @@ import { apart, count, decimals, figure, orDash, type Part, percent, plain, type
 
 /** simulationParts show the report of a simulation. */
 export function simulationParts(report: SimulationReport): Part[] {
-  const general = [runsTable, outcomeTable, splitTable, dropTable, poolTable, busyTable];
+  const general = [runsTable, outcomeTable, priorityTable, splitTable, dropTable, poolTable, busyTable];
   return [
     ...simulationHeadlines(report),
     ...EVERY_KIND.flatMap(({ simulated }) => simulated.lines(report)),
@@ -212,6 +212,23 @@ export function poolTable({ pools }: SimulationReport): Table {
 
 function inUseText({ inUse }: SimulatedPool): string {
   return inUse === undefined ? '—' : `${inUse.least} to ${inUse.most}, mean ${figure(inUse.mean)}`;
+}
+
+/** priorityTable gives what became of requests by their priorities. It is empty where they have none. */
+export function priorityTable({ priorities }: SimulationReport): Table {
+  const levels = priorities?.levels ?? [];
+  const rows = levels.map((level) => [
+    level.priority === 0 ? 'none' : `${level.priority}`,
+    plain(level.weight, 6),
+    ...[level.arrived, level.inTime, level.late, level.dropped, level.failed].map((each) => count(each)),
+    orDash(level.attainment, percent),
+  ]);
+  const lost = priorities?.weightedDropRate;
+  if (lost !== undefined) rows.push(['all, by weight', '', '', '', '', '', '', percent(1 - lost)]);
+  return {
+    columns: ['priority', 'weight', 'requests', 'in time', 'late', 'dropped', 'failed', 'attainment'],
+    rows,
+  };
 }
 
 /** dropTable gives the reasons and places of drops. It is empty when there were none. */

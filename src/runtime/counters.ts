@@ -128,6 +128,15 @@ export class Counters {
     }
   }
 
+  /** endedWith counts a request's outcome by its priority, where the plan has some. Those that it does not name are 0. */
+  endedWith(model: number, priority: number, ending: Ending): void {
+    const { priorities } = this.bundle.plan.serving ?? {};
+    if (priorities === undefined) return;
+    const level = Object.hasOwn(priorities, priority) ? priority : 0;
+    const labels = { model: this.bundle.models[model]!.name, priority: `${level}` };
+    this.own.byPriority.inc({ ...labels, outcome: outcomeName(ending) });
+  }
+
   private notAnswered(model: number, reason: RefusalReason, { tookUs }: RequestTimes): void {
     const sums = this.sums[model]!;
     this.nv.failure.inc({ ...this.labels(model), reason });
@@ -292,6 +301,11 @@ function ownCounters(registry: Registry) {
   const place = ['model', 'pipeline', 'partition', 'stage'] as const;
   return {
     outcomes: counter('inferplan_outcomes_total', 'What became of requests', ['model', 'outcome'] as const),
+    byPriority: counter(
+      'inferplan_outcomes_by_priority_total',
+      'What became of requests, by the priorities of the plan',
+      ['model', 'priority', 'outcome'] as const,
+    ),
     drops: counter('inferplan_drops_total', 'Dropped requests', ['model', 'reason', 'place'] as const),
     failures: counter('inferplan_execution_failures_total', 'Batches that failed or were lost', place),
     handOverUs: counter(

@@ -42,6 +42,8 @@ export interface InferRequest {
   outputs: { name: string; binary: boolean }[];
   /** The client's own timeout, where it gave one. It counts when it is shorter than the model's SLO. */
   timeoutUs?: number;
+  /** What the client sent as its priority: 1 is the most urgent, and the default level is left out. */
+  priority?: number;
 }
 
 const NO_BYTES: Uint8Array = new Uint8Array();
@@ -80,7 +82,7 @@ export function readJsonRequest(model: AskedModel, json: Json, binary = NO_BYTES
   if (id !== undefined && typeof id !== 'string') faults.push({ path: 'id', message: 'is not a string' });
   const count = inputs === undefined ? 0 : countRows(model, inputs, faults);
   if (faults.length > 0 || inputs === undefined) throw refusal(model, faults);
-  const { timeout } = parameters;
+  const { timeout, priority } = parameters;
   return {
     inputs,
     rows: count,
@@ -88,6 +90,7 @@ export function readJsonRequest(model: AskedModel, json: Json, binary = NO_BYTES
     ...(typeof id === 'string' ? { id } : {}),
     // In Triton, a timeout of 0 is none.
     ...(typeof timeout === 'number' && timeout > 0 ? { timeoutUs: timeout } : {}),
+    ...(typeof priority === 'number' && priority > 0 ? { priority } : {}),
   };
 }
 

@@ -66,9 +66,9 @@ async function infer(parts: InferParts, { request, reply }: Exchange): Promise<F
   const cameNs = intake.now();
   const body = (request.body as Buffer | undefined) ?? NO_BODY;
   const inference = readInference(parts, request, body);
-  const { inputs, timeoutUs } = inference;
+  const { inputs, timeoutUs, priority } = inference;
   const signal = new ClientGone(reply.raw);
-  const ending = await intake.submit(request.params, inputs, { cameNs, timeoutUs, signal });
+  const ending = await intake.submit(request.params, inputs, { cameNs, timeoutUs, priority, signal });
   if (ending.kind !== 'answered') {
     sendFailure(reply, failureOf(ending));
     return reply;

@@ -1,5 +1,6 @@
-import { type Fault, fault } from '../artifacts/index.js';
+import { type Fault, fault, type PlanServing } from '../artifacts/index.js';
 import type { Tensors } from '../execution/index.js';
+import { weightOfPriority } from '../plans/index.js';
 import { Admission } from './admission.js';
 import { type CalledModel, findModel, type UnknownModel } from './called-model.js';
 import type { Counters } from './counters.js';
@@ -14,6 +15,8 @@ export interface SubmitOptions {
   readonly cameNs?: number;
   /** The client's own timeout. It counts when it is shorter than the model's SLO. */
   readonly timeoutUs?: number | undefined;
+  /** What the client sent as its priority; the default level where absent. */
+  readonly priority?: number | undefined;
   /** Tells that the client is gone, and wants no answer any more. */
   readonly signal?: GoneSignal;
 }
@@ -54,6 +57,7 @@ type DroppedEnding = Extract<Ending, { kind: 'dropped' }>;
  */
 export class Intake {
   private readonly admission: Admission;
+  private readonly priorities: PlanServing['priorities'];
 
   constructor(
     private readonly bundle: OpenedBundle,
@@ -61,6 +65,7 @@ export class Intake {
     private readonly counters: Counters,
   ) {
     this.admission = new Admission(bundle.models, driver);
+    this.priorities = bundle.plan.serving?.priorities;
   }
 
   /** now gives the time by the clock of `SubmitOptions.cameNs`. */
@@ -72,7 +77,9 @@ export class Intake {
   admit(called: CalledModel): Admitted {
     const model = findModel(this.bundle, called);
     if (typeof model !== 'number') return model;
-    if (!this.admission.wouldDrop(model)) return { kind: 'admitted', ended: this.admission.reading(model) };
+    // What a request weighs is not known before it is read.
+    if (this.priorities !== undefined || !this.admission.wouldDrop(model))
+      return { kind: 'admitted', ended: this.admission.reading(model) };
     this.counters.arrived(model);
     const ending = new Promise<DroppedEnding>((resolve) => {
       this.driver.turnAway(model, (ended, times) => {
@@ -99,13 +106,17 @@ export class Intake {
       this.counters.refused(model);
       return Promise.resolve({ kind: 'refused', model: name, faults });
     }
-    const { timeoutUs = Number.POSITIVE_INFINITY, signal } = options;
-    const arrival = { at, model, deadlineNs: at + Math.min(sloNs, 1e3 * timeoutUs) };
+    const { timeoutUs = Number.POSITIVE_INFINITY, priority = 0, signal } = options;
+    const arrival = {
+      ...{ at, model, deadlineNs: at + Math.min(sloNs, 1e3 * timeoutUs) },
+      ...(this.priorities === undefined ? {} : { weight: weightOfPriority(this.priorities, priority) }),
+    };
     this.counters.arrived(model);
     return new Promise((resolve) => {
       const ticket = this.driver.submit(arrival, rows, (ending, times) => {
         signal?.removeEventListener('abort', leave);
         this.counters.ended(model, ending, times);
+        this.counters.endedWith(model, priority, ending);
         resolve(refusedByModel(ending, name, rows) ?? ending);
       });
       const leave = () => {

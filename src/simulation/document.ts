@@ -6,6 +6,7 @@ import {
   type SimulatedCost,
   type SimulatedDrop,
   type SimulatedPool,
+  type SimulatedPriorities,
   type SimulatedScheduler,
   type SimulatedVerdicts,
   type SimulationReport,
@@ -81,6 +82,7 @@ export function simulationReport(
     links: figures.links,
     ...(windowS === undefined ? {} : { windows: { seconds: windowS, rows: [...(figures.windows ?? [])] } }),
     ...describedCascade(setup, run),
+    ...describedPriorities(setup, run),
     ...(runs === undefined ? {} : { runs }),
   };
 }
@@ -104,6 +106,21 @@ function describedCascade(
         share: gearShares[gear] as number,
       })),
       ...(windows === undefined ? {} : { windows: [...windows] }),
+    },
+  };
+}
+
+/** describedPriorities says what became of the requests of each priority; nothing where none have any. */
+function describedPriorities(
+  { priorities }: SimulationSetup,
+  { levels: found }: SimulationRun,
+): { priorities?: SimulatedPriorities } {
+  if (priorities === undefined || found === undefined) return {};
+  const { levels, ...weighted } = found;
+  return {
+    priorities: {
+      ...weighted,
+      levels: priorities.map((level, i) => ({ ...level, ...(levels[i] as (typeof levels)[number]) })),
     },
   };
 }

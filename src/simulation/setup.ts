@@ -23,6 +23,7 @@ import { familyRecords } from './family-records.js';
 import { resolvedWorkload, type SimulatedLoadOptions } from './load.js';
 import { planAt, type SimulatedPlan } from './plan-at.js';
 import { changedTraceFaults, withPlannedLoad } from './planned-load.js';
+import { priorityMix } from './priority-mix.js';
 import { type PlanProfiles, profilesOf } from './profiles.js';
 import type { SimulationSetup } from './run.js';
 import { type AskedServing, askedServing, type Served } from './serving.js';
@@ -43,6 +44,8 @@ export interface SimulationSettings extends SimulatedLoadOptions, SchedulerOptio
   readonly jitter?: 'profile' | number | undefined;
   /** Computes exact percentiles, at 32 bytes for each answered request. */
   readonly exact?: boolean | undefined;
+  /** Which priorities requests have, such as `1=0.1,2=0.9`; all have none where absent. Weights are the plan's. */
+  readonly priorities?: string | undefined;
   /** A CSV file with the verdicts on recorded requests, which requests to a pipeline then share, in their order. */
   readonly verdicts?: string | undefined;
   /** A CSV file with what the models of a gear plan say of samples, in place of the records that it was made from. */
@@ -122,6 +125,11 @@ export async function prepareSimulation(
   const load = await loadOf(found, options, more, told);
   const said = await whatModelsSay({ ...plan, path: madeAt }, options, told);
   const jitter = jitterOf(plan.value, profiles, options, told);
+  const priorities =
+    options.priorities === undefined
+      ? undefined
+      : priorityMix(options.priorities, plan.value.serving?.priorities);
+  if (priorities !== undefined && 'faults' in priorities) told.add(...priorities.faults);
   told.add(...broken, ...numberFaults(options));
   const files = [
     ...(load?.files ?? []).map((file) => ({ role: 'trace', file })),
@@ -148,6 +156,7 @@ export async function prepareSimulation(
       ...{ plan: served.plan, scheduler: served.scheduler, workload: load.workload, seed, exact },
       execution: { slow, ...(jitter === undefined ? {} : { jitter }) },
       transfers,
+      ...(priorities !== undefined && 'mix' in priorities ? { priorities: priorities.mix } : {}),
       ...said.records,
     },
     ...{ found, profiles, made },

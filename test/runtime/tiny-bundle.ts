@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import {
   type Bundle,
   type BundledDevice,
+  type PlanServing,
   saveArtifact,
   sha256Of,
   sha256OfFile,
@@ -190,6 +191,8 @@ export interface BundleShape {
   model?: TestModel;
   /** The notes of the plan. */
   notes?: string[];
+  /** The scheduler of the plan. */
+  serving?: PlanServing;
 }
 
 export interface TestModel {
@@ -291,6 +294,7 @@ export async function writeBundle(
   const { name = 'tiny', model = TINY } = shape;
   plan.models[0]!.name = name;
   if (shape.notes !== undefined) plan.notes = shape.notes;
+  if (shape.serving !== undefined) plan.serving = shape.serving;
   const partitions: Bundle['partitions'] = [];
   for (const [p, { blocks }] of shape.pipelines.entries()) {
     let from = 0;

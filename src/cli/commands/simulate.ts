@@ -32,6 +32,7 @@ interface Options {
   preset?: string;
   policy?: string[];
   tuner?: string;
+  priorities?: string;
   verdicts?: string;
   records?: string;
   seed: number;
@@ -122,6 +123,10 @@ function withRunOptions(command: Command): Command {
     .option(
       '--tuner <name>',
       "what changes the replicas of a pipeline, in place of the plan's tuner: inferline, coarse, ds2, hpa, kpa, by-rate, oracle or none",
+    )
+    .option(
+      '--priorities <shares>',
+      "what requests send as priority, and their shares, such as 1=0.1,2=0.9; the plan's serving.priorities says what each weighs",
     )
     .option(
       '--verdicts <file>',
