@@ -54,7 +54,12 @@ export {
   StageLocalCore,
   type StageLocalPolicy,
 } from './stage-local/index.js';
-export type { FeedbackCorrection, QueueOrder, ReservationCorrection } from './state/index.js';
+export {
+  type FeedbackCorrection,
+  MOST_LEVELS,
+  type QueueOrder,
+  type ReservationCorrection,
+} from './state/index.js';
 export {
   areChains,
   blendLatencies,

@@ -17,7 +17,7 @@ import {
 } from '../artifacts/index.js';
 import { windowCells } from '../metrics/index.js';
 import { applicationsOf, planOf, type ServedPlan, type TunerOptions } from '../plans/index.js';
-import type { SchedulerOptions } from '../serving/index.js';
+import { MOST_LEVELS, type SchedulerOptions } from '../serving/index.js';
 import { type Jitter, profiledJitter } from './execution.js';
 import { familyRecords } from './family-records.js';
 import { resolvedWorkload, type SimulatedLoadOptions } from './load.js';
@@ -125,11 +125,7 @@ export async function prepareSimulation(
   const load = await loadOf(found, options, more, told);
   const said = await whatModelsSay({ ...plan, path: madeAt }, options, told);
   const jitter = jitterOf(plan.value, profiles, options, told);
-  const priorities =
-    options.priorities === undefined
-      ? undefined
-      : priorityMix(options.priorities, plan.value.serving?.priorities);
-  if (priorities !== undefined && 'faults' in priorities) told.add(...priorities.faults);
+  const priorities = askedPriorities(options, plan.value, told);
   told.add(...broken, ...numberFaults(options));
   const files = [
     ...(load?.files ?? []).map((file) => ({ role: 'trace', file })),
@@ -156,7 +152,7 @@ export async function prepareSimulation(
       ...{ plan: served.plan, scheduler: served.scheduler, workload: load.workload, seed, exact },
       execution: { slow, ...(jitter === undefined ? {} : { jitter }) },
       transfers,
-      ...(priorities !== undefined && 'mix' in priorities ? { priorities: priorities.mix } : {}),
+      ...(priorities === undefined ? {} : { priorities }),
       ...said.records,
     },
     ...{ found, profiles, made },
@@ -289,6 +285,32 @@ function jitterOf(
  * numberFaults refuses numbers that cannot be simulated. The conditions are written so that NaN fails them
  * too.
  */
+/** askedPriorities reads which priorities requests are to have; undefined where they have none, or after a fault. */
+function askedPriorities(
+  { priorities: asked }: SimulationSettings,
+  plan: ServedPlan,
+  told: ToldFaults,
+): SimulationSetup['priorities'] {
+  if (asked === undefined) return undefined;
+  const read = priorityMix(asked, plan.serving?.priorities);
+  if ('mix' in read) {
+    const all = applicationsOf(plan).flatMap(({ dropWeight = 1 }) =>
+      read.mix.map(({ weight }) => weight * dropWeight),
+    );
+    const different = new Set(all).size;
+    if (different > MOST_LEVELS)
+      told.add(
+        fault(
+          `gives requests ${different} different weights, with those of applications; a scheduler tells ${MOST_LEVELS} apart`,
+          option('priorities'),
+        ),
+      );
+  }
+  if ('mix' in read) return read.mix;
+  told.add(...read.faults);
+  return undefined;
+}
+
 function numberFaults({ slow = 1, jitter = 0, seed = 0, load = 1 }: SimulationSettings): Fault[] {
   const faults: Fault[] = [];
   if (!(slow > 0 && slow <= MOST_SLOW))
