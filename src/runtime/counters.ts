@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { areChains, type Pool, unreachable } from '../serving/index.js';
+import { areChains, ownerOf, type Pool, sharingFirst, unreachable } from '../serving/index.js';
 import { ExecutionTimes } from './execution-times.js';
 import type { BatchRecord, Ending, LiveDriver } from './live-driver.js';
 import type { OpenedBundle } from './opened-bundle.js';
@@ -49,6 +49,13 @@ export class Counters {
   readonly registry = new Registry();
   readonly sums: ModelSums[];
   readonly times: ExecutionTimes;
+  /** By the first of the models that share pools, all of them: a batch is one of each. */
+  private readonly sharers: readonly (readonly number[])[];
+  /**
+   * Whether rows count as executed by the batches of last partitions. Where routes are no chains, rows may end after several
+   * stages, or pass several last ones; and of models that share pools, a batch may hold rows of several.
+   */
+  private readonly countsByBatch: boolean;
   private readonly nv = nvCounters(this.registry);
   private readonly own = ownCounters(this.registry);
 
@@ -58,6 +65,11 @@ export class Counters {
     private readonly onArrival: () => void = () => {},
   ) {
     this.times = new ExecutionTimes(bundle.topology.pools.length);
+    const sharing = [...sharingFirst(bundle.topology)];
+    this.sharers = sharing.map((_, first) =>
+      sharing.flatMap((shared, model) => (shared === first ? [model] : [])),
+    );
+    this.countsByBatch = areChains(bundle.topology.routes) && this.sharers.every(({ length }) => length <= 1);
     this.sums = bundle.models.map(() => ({
       success: 0,
       failure: 0,
@@ -113,8 +125,7 @@ export class Counters {
     switch (ending.kind) {
       case 'answered':
         this.answered(model, times);
-        // Where routes are no chains, rows may end after several stages, or pass several last ones.
-        if (!areChains(this.bundle.topology.routes)) this.rowsEnded(model, ending.rows);
+        if (!this.countsByBatch) this.rowsEnded(model, ending.rows);
         return;
       case 'dropped':
         this.notAnswered(model, 'REJECTED', times);
@@ -190,11 +201,15 @@ export class Counters {
     this.own.handOverUs.inc(place, handOverUs(record.phases));
     this.times.record(record.pool, record.size, record.busyUs);
     if (!this.mayEnd(record.pool)) return;
-    this.nv.executions.inc(this.labels(pool.model));
-    const { batches } = this.sums[pool.model]!;
-    batches.set(record.size, withBatch(batches.get(record.size), phasesUs(record.phases)));
-    this.sums[pool.model]!.executions += 1;
-    if (areChains(this.bundle.topology.routes)) this.rowsEnded(pool.model, record.size);
+    for (const model of this.sharers[pool.model]!) this.executed(model, record.size, phasesUs(record.phases));
+    if (this.countsByBatch) this.rowsEnded(pool.model, record.size);
+  }
+
+  private executed(model: number, size: number, phases: PhaseTimes): void {
+    this.nv.executions.inc(this.labels(model));
+    const { batches } = this.sums[model]!;
+    batches.set(size, withBatch(batches.get(size), phases));
+    this.sums[model]!.executions += 1;
   }
 
   /** mayEnd says whether a request may end with the stage of a pool: what this gives is then an answer. */
@@ -226,9 +241,10 @@ export class Counters {
     this.own.restarts.inc({ device: this.deviceName(device) });
   }
 
-  private place({ model, pipeline, partition, stage }: Pool) {
+  private place(pool: Pool) {
+    const { pipeline, partition, stage } = pool;
     const named = stage === undefined ? {} : { stage };
-    return { model: this.bundle.models[model]!.name, pipeline, partition, ...named };
+    return { model: ownerOf(this.bundle.topology, pool), pipeline, partition, ...named };
   }
 
   private deviceName(device: number): string {

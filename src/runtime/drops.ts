@@ -1,4 +1,4 @@
-import type { DropReason, Topology } from '../serving/index.js';
+import { type DropReason, sharingFirst, type Topology } from '../serving/index.js';
 import { LONGEST_RESTART_MS } from './live-device.js';
 
 /** Dropped says why a request was dropped and where, and when it is worth sending again. */
@@ -24,7 +24,7 @@ interface Route {
 
 /**
  * Drops tells the endings of requests that are dropped. When one is worth sending again follows from what is open: the
- * rows of its model that the server has, over the rate at which the devices that are up serve them. A pipeline serves
+ * rows of its model that the server has (of all that share its pools), over the rate at which the devices that are up serve them. A pipeline serves
  * its planned rate, less the share of devices that are down in the stage that lacks the most. Where no pipeline can
  * serve, one may be able to when executors have been started again, which is tried every 5 s at least.
  */
@@ -32,8 +32,11 @@ export class Drops {
   private readonly isUp: Uint8Array;
   private readonly openRows: Float64Array;
   private readonly routes: readonly (readonly Route[])[];
+  /** The model under which rows of each model are counted: the first of those that share its pools. */
+  private readonly sharing: Int32Array;
 
   constructor(private readonly topology: Topology) {
+    this.sharing = sharingFirst(topology);
     this.isUp = new Uint8Array(topology.devices.length);
     this.openRows = new Float64Array(topology.models.length);
     this.routes = topology.models.map((_, model) => routesOf(topology, model));
@@ -41,11 +44,11 @@ export class Drops {
 
   /** took counts rows of a model as open, and `gave` those of a request that has ended. */
   took(model: number, rows: number): void {
-    this.openRows[model]! += rows;
+    this.openRows[this.sharing[model]!]! += rows;
   }
 
   gave(model: number, rows: number): void {
-    this.openRows[model]! -= rows;
+    this.openRows[this.sharing[model]!]! -= rows;
   }
 
   /** device tells whether a device takes work. */
@@ -56,7 +59,7 @@ export class Drops {
   /** ending gives the ending of an open request that is dropped from the queue of a pool, or at the entry (−1). */
   ending(model: number, reason: DropReason, pool: number): Dropped {
     const at = this.topology.pools[pool];
-    const retryAfterS = this.retryAfterS(model);
+    const retryAfterS = this.retryAfterS(this.sharing[model]!);
     if (at === undefined) return { kind: 'dropped', reason, place: 'entry', retryAfterS };
     const stage = at.stage ?? `pipeline${at.pipeline}/partition${at.partition}`;
     return { kind: 'dropped', reason, place: stage, stage, retryAfterS };

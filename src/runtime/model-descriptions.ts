@@ -1,5 +1,6 @@
 import type { PlanServing, TensorSpec } from '../artifacts/index.js';
 import { oipDatatype } from '../execution/index.js';
+import { sharingFirst } from '../serving/index.js';
 import type { BatchSums, Counters, ModelSums } from './counters.js';
 import type { OpenedBundle } from './opened-bundle.js';
 import type { LiveModel } from './pool-work.js';
@@ -132,10 +133,12 @@ interface ServedSoFar {
 
 /**
  * modelExecutions answers GET /v2/models/M/executions: how long requests took and waited in all since the start, and how
- * long the batches of each partition took by size, from being handed to a device until their results.
+ * long the batches of each partition took by size, from being handed to a device until their results. Applications that share
+ * stages have the same batches.
  */
 export function modelExecutions(index: number, { bundle, counters, since }: ServedSoFar): object {
   const { success, requestUs, queueUs } = counters.sums[index]!;
+  const shared = sharingFirst(bundle.topology)[index];
   return {
     name: bundle.models[index]!.name,
     plan_sha256: bundle.manifest.value.plan.sha256,
@@ -143,7 +146,7 @@ export function modelExecutions(index: number, { bundle, counters, since }: Serv
     requests: { answered: success, request_us: requestUs, queue_us: queueUs },
     executions: bundle.topology.pools.flatMap(
       ({ model, pipeline, partition, stage, deviceClass, virtual }, pool) => {
-        if (model !== index) return [];
+        if (model !== shared) return [];
         return counters.times.since(pool, since).map(({ size, executed, measured, p50Us, p95Us }) => ({
           ...{ pipeline, partition, ...(stage === undefined ? {} : { stage }) },
           ...{ device_class: deviceClass, virtual, batch_size: size },

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { type Fault, fault, type PipelinePlan } from '../artifacts/index.js';
 import {
   ancestorsOf,
+  applicationsOf,
   bundledFile,
   planOf,
   readStageGraph,
@@ -26,8 +27,8 @@ export interface PipelineBundle extends BundleParts {
 }
 
 /**
- * pipelineWork gives the work of each stage of a pipeline, in its order, and the pipeline as the one model that clients
- * see. It adds to `faults` where the manifest's stages are not the plan's.
+ * pipelineWork gives the work of each stage of a pipeline, in its order, and the pipeline as the model that clients see, or
+ * each of its applications as one. It adds to `faults` where the manifest's stages are not the plan's.
  */
 export function pipelineWork(
   bundle: PipelineBundle,
@@ -36,30 +37,35 @@ export function pipelineWork(
   const { plan, manifest } = bundle;
   faults.push(
     ...unservedFaults(plan).map(({ path, message }) => fault(message, `plan: ${path}`)),
-    ...unplannedModels(manifest, [plan.name]),
+    ...unplannedModels(
+      manifest,
+      applicationsOf(plan).map(({ name }) => name),
+    ),
     ...stageFaults(manifest, plan.stages),
     ...deviceFaults(bundle),
   );
-  return { models: [pipelineModel(bundle, faults)], work: stageWork(bundle) };
+  return { models: pipelineModels(bundle, faults), work: stageWork(bundle) };
 }
 
-function pipelineModel({ plan, manifest, topology }: PipelineBundle, faults: Fault[]): LiveModel {
+function pipelineModels({ plan, manifest, topology }: PipelineBundle, faults: Fault[]): LiveModel[] {
   const { inputs, outputs } = servedPipelineOf(plan);
   const served = { inputs: [...inputs], outputs: outputs.map(({ spec }) => spec) };
-  faults.push(...servedModelFaults(manifest, plan.name, served));
-  faults.push(...sentFaults(plan.name, [...served.inputs, ...served.outputs]));
   const batched = inputs.some(({ batchAxis }) => batchAxis !== undefined);
-  return {
-    name: plan.name,
-    sloNs: topology.models[0]!.sloNs,
+  const common = {
     ...served,
     inputKeys: inputs.map(({ name }) => requestKey(name)),
     outputKeys: answerKeys(plan),
     mayLackOutputs: true,
     maxRows: batched ? Math.max(1, ...topology.pools.map(({ batch }) => batch)) : 1,
-    plannedRps: plan.rps ?? plan.throughputRps,
-    weight: 1,
   };
+  return applicationsOf(plan).map(({ name, throughputRps, heldRps, weight, dropWeight }, m) => {
+    faults.push(...servedModelFaults(manifest, name, served));
+    faults.push(...sentFaults(name, [...served.inputs, ...served.outputs]));
+    return {
+      ...{ name, sloNs: topology.models[m]!.sloNs, ...common, plannedRps: heldRps ?? throughputRps, weight },
+      ...(dropWeight === undefined ? {} : { dropWeight }),
+    };
+  });
 }
 
 function stageWork({ plan, topology, manifest, folder, sizes }: PipelineBundle): PoolWork[] {

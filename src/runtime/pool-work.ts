@@ -1,7 +1,7 @@
 import type { TensorSpec } from '../artifacts/index.js';
 import type { Tensors } from '../execution/index.js';
 
-/** LiveModel is a model as clients see it: a model of a pooled plan, or a pipeline. */
+/** LiveModel is a model as clients see it: a model of a pooled plan, a pipeline, or an application of one. */
 export interface LiveModel {
   name: string;
   sloNs: number;
@@ -19,6 +19,8 @@ export interface LiveModel {
   /** The rate that it was planned for, in requests per second, and its weight among the models. */
   plannedRps: number;
   weight: number;
+  /** How much a drop of one of its requests weighs; 1 where absent. */
+  dropWeight?: number;
 }
 
 /**

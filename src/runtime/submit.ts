@@ -99,7 +99,7 @@ export class Intake {
     const at = options.cameNs ?? this.now();
     const model = findModel(this.bundle, called);
     if (typeof model !== 'number') return Promise.resolve(model);
-    const { name, sloNs } = this.bundle.models[model]!;
+    const { name, sloNs, dropWeight } = this.bundle.models[model]!;
     const faults: Fault[] = [];
     const rows = checkedRows(this.bundle.models[model]!, tensors, faults);
     if (faults.length > 0) {
@@ -109,7 +109,9 @@ export class Intake {
     const { timeoutUs = Number.POSITIVE_INFINITY, priority = 0, signal } = options;
     const arrival = {
       ...{ at, model, deadlineNs: at + Math.min(sloNs, 1e3 * timeoutUs) },
-      ...(this.priorities === undefined ? {} : { weight: weightOfPriority(this.priorities, priority) }),
+      ...(this.priorities === undefined && dropWeight === undefined
+        ? {}
+        : { weight: (dropWeight ?? 1) * weightOfPriority(this.priorities, priority) }),
     };
     this.counters.arrived(model);
     return new Promise((resolve) => {

@@ -75,6 +75,7 @@ export {
   type Routes,
   type ServedGear,
   type ServedModel,
+  sharingFirst,
   type Topology,
   type TopologyRules,
   type VirtualDevice,

@@ -38,7 +38,7 @@ export async function writePipelineBundle(
   const manifest: Bundle = {
     ...{ kind: 'bundle', version: '1.1', target: 'local' },
     plan: { path: 'plan.json', sha256: await sha256OfFile(join(folder, 'plan.json')) },
-    models: [{ name: plan.name, inputs: [...inputs], outputs: served }],
+    models: (plan.applications ?? [plan]).map(({ name }) => ({ name, inputs: [...inputs], outputs: served })),
     ...{ partitions: [], stages },
     devices: { cpu: { provider: 'cpu', threads: 1 } },
   };

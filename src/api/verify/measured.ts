@@ -27,7 +27,9 @@ export interface MeasuredPool {
 /** measuredPools gives the parts of a plan, in their order, with what a load measured of each. */
 export function measuredPools(parts: readonly PlanPart[], served: readonly LoadServed[]): MeasuredPool[] {
   return parts.map((part) => {
-    const executions = served.find(({ model }) => model === part.name)?.executions ?? [];
+    // Applications that share stages have the same batches, and none may have the name of the plan.
+    const ofStage = part.stage === undefined ? undefined : served[0];
+    const executions = (served.find(({ model }) => model === part.name) ?? ofStage)?.executions ?? [];
     return {
       part,
       cells: executions
