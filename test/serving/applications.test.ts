@@ -95,7 +95,7 @@ describe('applications that share stages', () => {
         const { sloNs } = topology.models[0] as ServedModel;
         const slosNs = [0.4, 1, 5].map((factor) => Math.round(factor * sloNs));
         surviveStorm(seed, shared(topology, slosNs), cases(200, 300), {
-          ...{ makeCore: coreOf(name, seed), handsAhead: true, shed: seed % 2 === 0 },
+          ...{ makeCore: coreOf(name, seed), handsAhead: true, shed: seed % 2 === 0, comesBack: true },
         });
       }
     });

@@ -24,10 +24,8 @@ export function surviveStorm(
 ): void {
   const stream = streamOf(seed, 'storm');
   const times = arrivalTimes({ process: 'poisson', rps, durationS: 1, stream: streamOf(seed, 'arrivals') });
-  const models = streamOf(seed, 'storm/models');
   const arrivals = Array.from(times, (at) => ({
     at,
-    model: models.integer(topology.models.length),
     rows: 1 + stream.integer(4),
     weight: [1, 1, 4, 10][stream.integer(4)]!,
     ...(topology.models.length > 1 ? { model: stream.integer(topology.models.length) } : {}),
