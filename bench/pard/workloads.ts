@@ -58,6 +58,8 @@ export interface AskedWorkload extends Sizing {
   readonly rateFactor?: number;
   /** Whether the rates are made, or those of a published trace in `../shared/traces`. Default made. */
   readonly from?: 'made' | 'published';
+  /** The coefficient of variation of the factors on planned durations; executions take what is planned where absent. */
+  readonly jitterCv?: number | undefined;
 }
 
 /** PardWorkload is what a simulation of one of the paper's workloads needs. */
@@ -65,6 +67,7 @@ export interface PardWorkload {
   readonly plan: PipelinePlan;
   readonly workload: TraceWorkload;
   readonly seed: number;
+  readonly jitterCv?: number | undefined;
 }
 
 /** ServedBy says who serves a workload in place of its plan's scheduler and tuner. */
@@ -85,11 +88,13 @@ export async function pardWorkload({
   seed = 0,
   rateFactor = 1,
   from = 'made',
+  jitterCv,
   ...sizing
 }: AskedWorkload): Promise<PardWorkload> {
   const plan = await applicationPlan(application, sizing);
   const rates = from === 'made' ? madeRates(trace, durationS, seed) : publishedRates(trace, durationS).rates;
-  return { plan, workload: traceWorkload(countTrace(rates, rateFactor * (plan.rps as number))), seed };
+  const workload = traceWorkload(countTrace(rates, rateFactor * (plan.rps as number)));
+  return { plan, workload, seed, jitterCv };
 }
 
 /** countTrace makes a trace of counts of rates of each second that have a mean of 1. */
@@ -103,7 +108,7 @@ export function countTrace(rates: Float64Array, rps: number): CountTrace {
  * @throws InputError where there is no such scheduler, policy or tuner
  */
 export function servedWorkload(
-  { plan, workload, seed }: PardWorkload,
+  { plan, workload, seed, jitterCv }: PardWorkload,
   { scheduler, policy, tuner }: ServedBy = {},
 ): SimulationSetup {
   const told = new ToldFaults();
@@ -114,7 +119,8 @@ export function servedWorkload(
   if (tuned === undefined || told.count > 0) throw told.error(`serve ${plan.name}`);
   return {
     ...{ plan: tuned.plan, scheduler: tuned.scheduler, workload, seed, exact: false },
-    ...{ execution: { slow: 1 }, transfers: 'links' },
+    execution: { slow: 1, ...(jitterCv === undefined ? {} : { jitter: { kind: 'cv', cv: jitterCv } }) },
+    transfers: 'links',
   };
 }
 

@@ -192,6 +192,7 @@ export {
   DEFAULT_SCHEDULER,
   type HoldArrivals,
   type ObjectiveKind,
+  PLANNED_SCHEDULER,
   type PlannerOptions,
   type PlanServing,
   type PlanToHold,

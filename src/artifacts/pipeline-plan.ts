@@ -64,13 +64,13 @@ export interface ClusterShare {
 export interface PipelineObjective {
   kind: 'cost';
   value: number;
-  /** No plan that holds the objective on the sample costs less. */
+  /** No plan that holds the objective on the sample, served by the same scheduler, costs less. */
   bound: number;
   /** value/bound − 1; absent where the bound is 0 and the value is not. */
   gap?: number;
 }
 
-/** PlannedSample is what the Estimator gives for the sample that a plan was searched for. */
+/** PlannedSample is what a plan makes of the sample that it was searched for, served by its scheduler without its tuner. */
 export interface PlannedSample {
   requests: number;
   /** The seed of the arrivals and verdicts of its first draw; those of the others follow. */
@@ -81,6 +81,9 @@ export interface PlannedSample {
   attainment: number;
   /** The share of requests in time in the draw where it is least. */
   leastAttainment: number;
+  /** How many of the requests are dropped; absent where none is. */
+  dropped?: number;
+  /** Of the latencies of answered requests. */
   p50Ms: number;
   p95Ms: number;
   p99Ms: number;

@@ -32,7 +32,7 @@ export interface PipelineSpec {
   planner: PipelinePlanner;
   /** What changes the replicas while the plan serves. Default none. */
   tuner?: PipelineTuner;
-  /** The scheduler that the plan is to be served by. Default `stage-local`. */
+  /** The scheduler that the plan is to be served by. Default `room-first`. */
   serving?: PlanServing;
 }
 

@@ -9,7 +9,7 @@ export interface PooledSpec {
   cluster: string | Cluster;
   models: PooledSpecModel[];
   planner?: PlannerOptions;
-  /** The scheduler that the plan is to be served by. Default `stage-local`. */
+  /** The scheduler that the plan is to be served by. Default `room-first`. */
   serving?: PlanServing;
 }
 
@@ -30,8 +30,11 @@ export interface PlanServing {
   priorities?: Record<string, number>;
 }
 
-/** DEFAULT_SCHEDULER serves plans that name no scheduler, and is named in plans whose spec names none. */
+/** DEFAULT_SCHEDULER serves plans that name no scheduler, as older versions wrote them. */
 export const DEFAULT_SCHEDULER = 'stage-local';
+
+/** PLANNED_SCHEDULER is named in plans of pipelines and in pooled plans whose spec names no scheduler. */
+export const PLANNED_SCHEDULER = 'room-first';
 
 /** PlanTuner is a tuner with the settings that differ from its own (docs/serving.md). */
 export type PlanTuner =

@@ -28,8 +28,9 @@ const MOST_SERVED = 6_000_000;
  * are fewer and larger.
  *
  * These estimates are few, and no limit of a search counts them, so that the bound of a plan depends on its problem alone.
+ * They are of service in order of arrival; without them, the bound holds whatever the scheduler.
  */
-export function classBound(trials: Trials): number {
+export function classBound(trials: Trials, asks: 'estimator' | 'nothing' = 'estimator'): number {
   const routes = routesOf(trials);
   const { stages } = trials.problem;
   const choices = stages.reduce((product, { candidates }) => product * candidates.length, 1);
@@ -39,6 +40,7 @@ export function classBound(trials: Trials): number {
   const served = trials.draws.reduce((sum, { requests }) => sum + requests, 0);
   const mostEstimates = estimates + Math.min(MOST_ESTIMATES, Math.floor(MOST_SERVED / Math.max(1, served)));
   let least = search.cheapest();
+  if (asks === 'nothing') return least;
   while (least < Number.POSITIVE_INFINITY && search.raised(mostEstimates)) least = search.cheapest();
   trials.estimates = estimates;
   return least;

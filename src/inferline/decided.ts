@@ -10,6 +10,16 @@ export function leastCost(trials: Trials): number {
 }
 
 /**
+ * countedCost gives a cost below which no configuration is feasible, whatever scheduler serves it; Infinity where none is. It
+ * counts what requests in time need at least, and asks the Estimator nothing but what they take where none ever waits.
+ */
+export function countedCost(trials: Trials): number {
+  if (!fixedFit(trials) || costBound(trials) === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY;
+  if (!trials.meets(trials.floor())) return Number.POSITIVE_INFINITY;
+  return Math.max(costBound(trials), classBound(trials, 'nothing'));
+}
+
+/**
  * decided says whether some configuration meets the objectives as the Estimator sees them, and makes none cheap. It is
  * `open` where a limit ended the search.
  */

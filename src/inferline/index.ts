@@ -21,7 +21,7 @@ export type {
   PipelineLimits,
   PlannedOpen,
   PlanningTools,
-  ServedOverLinks,
+  ServedBySimulator,
 } from './planning-job.js';
 export type {
   Configuration,

@@ -2,12 +2,12 @@ import { attainmentsOf } from './attainments.js';
 import type { Configuration } from './problem.js';
 import { isCheaper, type PlannerInput, type Trials, withOption } from './trials.js';
 
-/** LinkedInput is what is planned from where batches may wait for links: `serve` is there. */
-type LinkedInput = PlannerInput & { readonly serve: NonNullable<PlannerInput['serve']> };
+/** LinkedInput is what is planned from where the Estimator does not know how requests are served: `serve` is there. */
+export type LinkedInput = PlannerInput & { readonly serve: NonNullable<PlannerInput['serve']> };
 
 /** So many times as long as over idle links transfers are planned to take, one after another, until a plan holds. */
 const STRETCHES = [1.25, 1.5, 2, 3, 4, 6, 8, 12, 16];
-/** So many requests are served with links at most by one search, and so many configurations. */
+/** So many requests are simulated at most by one search, and so many configurations. */
 const MOST_SERVED = 6_000_000;
 const MOST_RUNS = 100;
 
@@ -47,7 +47,7 @@ export function planLinked(
   { trials, begin }: { readonly trials: Trials; readonly begin: Configuration },
   plan: (input: PlannerInput) => Found | undefined,
 ): LinkedOutcome {
-  const runs = new LinkedRuns(input);
+  const runs = new ServedRuns(input);
   if (runs.meets(begin)) return { configuration: begin, estimates: runs.count, finished: true };
   let estimates = 0;
   const most = input.mostEstimates ?? Number.POSITIVE_INFINITY;
@@ -76,8 +76,8 @@ function stretched(
   return { ...rest, problem: { ...problem, transferNs: longer, stretch }, mostEstimates };
 }
 
-/** thinned takes replicas away, those of the dearest stages first, as long as the objectives are met with links. */
-function thinned(trials: Trials, begin: Configuration, runs: LinkedRuns): Configuration {
+/** thinned takes replicas away, those of the dearest stages first, as long as the objectives are met in the simulator. */
+export function thinned(trials: Trials, begin: Configuration, runs: ServedRuns): Configuration {
   const { stages } = trials.problem;
   const priceOf = (stage: number): number =>
     trials.candidate(stage, begin.candidate[stage] as number).hourlyCost;
@@ -104,8 +104,8 @@ function thinned(trials: Trials, begin: Configuration, runs: LinkedRuns): Config
 
 type Missed = Omit<NearestLinked, 'isCut'>;
 
-/** LinkedRuns serves the draws by configurations, with links, and counts them. */
-class LinkedRuns {
+/** ServedRuns serves the draws by configurations in the simulator, and counts them. */
+export class ServedRuns {
   /** The configurations that were served. */
   count = 0;
   /** What came nearest to the objectives, of all that missed them. */
@@ -130,11 +130,21 @@ class LinkedRuns {
     return missing < 0;
   }
 
-  private isMet(configuration: Configuration, draw: number): boolean {
+  /** reachedBy is the least part of an objective's attainment that is reached in the draw that missed last. */
+  reachedBy(configuration: Configuration): number {
+    this.count++;
+    return this.reached(this.attainments(configuration, this.draws[0] as number));
+  }
+
+  private attainments(configuration: Configuration, draw: number): number[] {
     const latencyNs = this.input.serve(configuration, draw);
     this.served += latencyNs.length;
+    return attainmentsOf(latencyNs, this.input.problem.objectives, this.input.samples[draw]?.applications);
+  }
+
+  private isMet(configuration: Configuration, draw: number): boolean {
     const { objectives } = this.input.problem;
-    const attainments = attainmentsOf(latencyNs, objectives, this.input.samples[draw]?.applications);
+    const attainments = this.attainments(configuration, draw);
     if (objectives.every(({ attainment }, k) => (attainments[k] as number) >= attainment)) return true;
     if (this.nearest === undefined || this.reached(attainments) > this.reached(this.nearest.attainments))
       this.nearest = { configuration, attainments };

@@ -1,11 +1,15 @@
+import type { PipelineSpec } from '../artifacts/index.js';
+import { IN_ORDER, pipelineServing, servesInOrder } from '../pipeline/index.js';
 import type { PipelinePlanBody } from '../plans/index.js';
+import { missedObjectives } from './confirmed.js';
 import { estimatorOf } from './estimator.js';
 import { configuredPlan, costProof, isCoarse, linkedServing } from './plan-body.js';
-import { provedCost } from './planner.js';
+import { provedCost, provedForAll } from './planner.js';
 import { planningProblemOf } from './planning.js';
 import type { OpenPlanning, PlanningTools } from './planning-job.js';
 import type { Configuration, PlanningProblem } from './problem.js';
 import { fourDigits, percentText } from './reasons.js';
+import type { PlannerInput } from './trials.js';
 
 const ROUNDING = 1e-9;
 
@@ -22,7 +26,11 @@ export async function takenOver(
   bound: number,
 ): Promise<PipelinePlanBody | undefined> {
   const objective = { kind: 'cost' as const, value: 0, gap: 0, bound };
-  const made = await planAsChosen({ ...plan, objective }, asked);
+  const taken = { ...plan, objective };
+  const { serving = pipelineServing(asked.spec) } = plan;
+  let made = await planAsChosen(taken, asked);
+  if (made.status !== 'feasible' && asked.spec.serving === undefined)
+    made = await planAsChosen({ ...taken, serving: { ...serving, ...IN_ORDER } }, asked);
   if (made.status !== 'feasible') return undefined;
   return { ...made.plan, ...costProof(made.plan.hourlyCost ?? 0, bound) };
 }
@@ -41,32 +49,52 @@ export async function planAsChosen(
   reasons.push(...countReasons(problem, configuration));
   if (reasons.length > 0) return { status: 'infeasible', reasons };
   const samples = await drawn();
-  const body = configuredPlan(configuration, { problem, samples, spec, files, simulated });
+  const { serving = pipelineServing(spec) } = plan;
+  const body = configuredPlan(configuration, { problem, samples, spec, files, simulated }, serving);
   if (isCoarse(spec.planner.method)) return { status: 'feasible', plan: body };
-  const missed = [...busyReasons(body), ...missedObjectives(body)];
+  const missed = [...busyReasons(body), ...missedReasons(body)];
   if (missed.length > 0) return { status: 'infeasible', reasons: missed };
   const hourlyCost = body.hourlyCost ?? 0;
   const links = linkedServing({ problem, samples, spec, files, simulated });
-  const isProvedAnew = proves && spec.planner.method === 'inferline' && plan.share === undefined;
-  const bound = isProvedAnew
-    ? Math.min(hourlyCost, provedCost({ problem, samples, estimatorOf, ...(links && { serve: links }) }))
-    : (plan.objective?.bound ?? 0);
+  const isInOrder = servesInOrder(serving);
+  const isProvedAnew =
+    proves && (spec.planner.method === 'inferline' || !isInOrder) && plan.share === undefined;
+  const told = plan.objective?.bound ?? 0;
+  const input = { problem, samples, estimatorOf, ...(links && { serve: links }) };
+  const bound = isProvedAnew ? provedAnew(input, { hourlyCost, told, isInOrder, spec }) : told;
   return { status: 'feasible', plan: { ...body, ...costProof(hourlyCost, bound) } };
 }
 
-/** missedObjectives compares what a plan promises with what the Estimator gives for its sample. */
-function missedObjectives({ sample, sloMs, attainment, objectives = [], applications }: PipelinePlanBody) {
-  const sampleAttainment = sample?.leastAttainment as number;
-  const all = { sloMs, attainment, sampleAttainment, whose: 'the sample' };
-  const promised = applications?.map((one) => ({
-    ...{ sloMs: one.sloMs, attainment, sampleAttainment: one.sample?.leastAttainment as number },
-    whose: one.name,
-  })) ?? [all, ...objectives.map((one) => ({ ...one, whose: 'the sample' }))];
-  return promised
-    .filter((one) => one.sampleAttainment < one.attainment)
-    .map((one) => ({
-      text: `${percentText(one.sampleAttainment)} of ${one.whose}'s worst draw are answered within ${fourDigits(one.sloMs)} ms, and the plan promises ${percentText(one.attainment)}`,
-    }));
+/**
+ * provedAnew proves the bound of a plan again. Where the spec names no scheduler, that of a plan which is served in order of
+ * arrival is either of all plans, or of such plans alone, as older versions told it: the one that the plan has.
+ */
+function provedAnew(
+  input: PlannerInput,
+  {
+    hourlyCost,
+    told,
+    isInOrder,
+    spec,
+  }: {
+    readonly hourlyCost: number;
+    readonly told: number;
+    readonly isInOrder: boolean;
+    readonly spec: PipelineSpec;
+  },
+): number {
+  const forAll =
+    isInOrder && spec.serving !== undefined ? undefined : Math.min(hourlyCost, provedForAll(input));
+  if (forAll !== undefined && (!isInOrder || Math.abs(forAll - told) <= ROUNDING * Math.max(1, told)))
+    return forAll;
+  return Math.min(hourlyCost, provedCost(input));
+}
+
+/** missedReasons compares what a plan promises with what its scheduler makes of its sample. */
+function missedReasons(body: PipelinePlanBody) {
+  return missedObjectives(body).map((one) => ({
+    text: `${percentText(one.sampleAttainment)} of ${one.whose}'s worst draw are answered within ${fourDigits(one.sloMs)} ms, and the plan promises ${percentText(one.attainment)}`,
+  }));
 }
 
 /** busyReasons finds stages of a plan that do not keep up with its mean rate. */

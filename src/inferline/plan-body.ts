@@ -1,20 +1,28 @@
-import type { ApplicationSample, PipelineApplication, PipelineSpec } from '../artifacts/index.js';
+import type {
+  ApplicationSample,
+  PipelineApplication,
+  PipelineSpec,
+  PlanServing,
+} from '../artifacts/index.js';
 import { quantileOfSorted } from '../metrics/index.js';
 import {
   countWithin,
   type GivenProblem,
+  IN_ORDER,
   objectiveNotes,
   type PipelineFiles,
+  pipelineServing,
   planChosen,
   resolveGiven,
   servedApplications,
+  servesInOrder,
   shareWithin,
 } from '../pipeline/index.js';
 import type { PipelinePlanBody } from '../plans/index.js';
 import { ownLatencies } from './attainments.js';
 import { estimatorOf } from './estimator.js';
 import { chosenSpec, chosenStages } from './planning.js';
-import type { ServedOverLinks } from './planning-job.js';
+import type { ServedBySimulator } from './planning-job.js';
 import type { Configuration, PipelineEstimator, PlanningProblem, Sample } from './problem.js';
 import { isLinked } from './senders.js';
 import type { PlannerInput } from './trials.js';
@@ -61,22 +69,29 @@ export interface Planned {
   readonly samples: readonly Sample[];
   readonly spec: PipelineSpec;
   readonly files: PipelineFiles;
-  readonly simulated: ServedOverLinks;
+  readonly simulated: ServedBySimulator;
   /** Estimators that a search has made, for problems with further candidates behind those of this one. */
   readonly known?: ReadonlyMap<Sample, PipelineEstimator>;
 }
 
-/** configuredPlan makes the plan of a configuration, with the figures of its sample, over links where batches may wait for them. */
-export function configuredPlan(configuration: Configuration, planned: Planned): PipelinePlanBody {
+/**
+ * configuredPlan makes the plan of a configuration that a scheduler serves, with what that makes of the sample: over links
+ * where batches may wait for them.
+ */
+export function configuredPlan(
+  configuration: Configuration,
+  planned: Planned,
+  serving: PlanServing,
+): PipelinePlanBody {
   const { problem, samples, spec, files, known } = planned;
-  const links = linkedServing(planned);
+  const serve = servesInOrder(serving) ? linkedServing(planned) : simulatedServing(planned, serving);
   const latencies = samples.map((sample, draw) => {
-    if (links !== undefined) return links(configuration, draw);
+    if (serve !== undefined) return serve(configuration, draw);
     const estimator = known?.get(sample) ?? estimatorOf(problem, sample);
     return estimator.estimate(configuration).latencyNs;
   });
   const { notes = [], ...body } = chosenPlan(configuration, { problem, spec, files });
-  const told = [...notes, ...objectiveNotes(spec)];
+  const told = [...notes, ...objectiveNotes(spec), ...servedInOrderNotes(spec, serving)];
   const further = spec.objectives?.map((one) => ({
     ...one,
     sampleAttainment: leastWithin(latencies, one.sloMs),
@@ -91,9 +106,19 @@ export function configuredPlan(configuration: Configuration, planned: Planned): 
     ...(applications === undefined ? {} : { applications }),
     ...(told.length === 0 ? {} : { notes: told }),
     method: spec.planner.method,
+    serving,
     sample: sampleFigures(draws, spec),
     ...(further === undefined ? {} : { objectives: further }),
   };
+}
+
+/** servedInOrderNotes say why a plan is not served by the default scheduler, although its spec names no other. */
+function servedInOrderNotes(spec: PipelineSpec, serving: PlanServing): string[] {
+  if (spec.serving !== undefined || !servesInOrder(serving)) return [];
+  const { scheduler } = pipelineServing(spec);
+  return [
+    `it is served by ${IN_ORDER.scheduler}, in order of arrival and dropping nothing, since ${scheduler}, the default, misses what is asked of the sample; with serving: { scheduler: ${scheduler} } in the spec, replicas are added until it holds`,
+  ];
 }
 
 /** chosenPlan makes the plan of a configuration, which has no figures of the sample yet. */
@@ -121,15 +146,22 @@ export function servedKeepingUp(
  * linkedServing serves draws of the sample by the simulator, with the links of the servers on which a configuration is
  * placed; undefined where no batch can wait for a link, and the Estimator says the same in less time.
  */
-export function linkedServing({ problem, samples, spec, files, simulated }: Planned): PlannerInput['serve'] {
-  if (!isLinked(problem)) return undefined;
-  let [last, served]: [string, ReturnType<ServedOverLinks> | undefined] = ['', undefined];
+export function linkedServing(planned: Planned): PlannerInput['serve'] {
+  return isLinked(planned.problem) ? simulatedServing(planned, IN_ORDER) : undefined;
+}
+
+/** simulatedServing serves draws of the sample by the simulator, under a scheduler, with the links of the servers. */
+export function simulatedServing(
+  { problem, samples, spec, files, simulated }: Planned,
+  serving: PlanServing,
+): NonNullable<PlannerInput['serve']> {
+  let [last, served]: [string, ReturnType<ServedBySimulator> | undefined] = ['', undefined];
   return (configuration, draw) => {
     const key = `${configuration.candidate} ${configuration.batch} ${configuration.replicas}`;
     if (served === undefined || key !== last)
-      served = simulated(chosenPlan(configuration, { problem, spec, files }), problem.graph.names);
+      served = simulated(chosenPlan(configuration, { problem, spec, files }), problem.graph.names, serving);
     last = key;
-    return served(samples[draw] as Sample);
+    return served(samples[draw] as Sample, draw);
   };
 }
 
@@ -139,17 +171,19 @@ interface EstimatedDraws {
   readonly samples: readonly Sample[];
 }
 
-/** sampleFigures says what the Estimator gives for the draws of the sample. */
+/** sampleFigures says what is made of the draws of the sample. Requests that take for ever are dropped. */
 function sampleFigures(draws: EstimatedDraws, spec: PipelineSpec): NonNullable<PipelinePlanBody['sample']> {
   const { latencies } = draws;
   const inTime = inTimeOf(draws, spec);
   const requests = sumOf(latencies.map(({ length }) => length));
+  const dropped = sumOf(latencies.map(droppedIn));
   return {
     requests,
     seed: SAMPLE_SEED,
     draws: latencies.length,
     attainment: sumOf(inTime) / requests,
     leastAttainment: Math.min(...inTime.map((one, k) => shareOf(one, latencies[k]?.length ?? 0))),
+    ...(dropped === 0 ? {} : { dropped }),
     ...quantilesMs(latencies),
   };
 }
@@ -185,8 +219,13 @@ function applicationFigures(
 
 function quantilesMs(latencies: readonly Float64Array[]) {
   const sorted = joined(latencies).sort();
-  const quantileMs = (p: number) => (quantileOfSorted(sorted, p) ?? 0) / NS_PER_MS;
+  const answered = sorted.subarray(0, sorted.length - droppedIn(sorted));
+  const quantileMs = (p: number) => (quantileOfSorted(answered, p) ?? 0) / NS_PER_MS;
   return { p50Ms: quantileMs(0.5), p95Ms: quantileMs(0.95), p99Ms: quantileMs(0.99) };
+}
+
+function droppedIn(latencyNs: Float64Array): number {
+  return latencyNs.reduce((sum, ns) => sum + Number(ns === Number.POSITIVE_INFINITY), 0);
 }
 
 function shareOf(part: number, all: number): number {

@@ -1,5 +1,5 @@
 import { fixedFit } from './class-counts.js';
-import { leastCost } from './decided.js';
+import { countedCost, leastCost } from './decided.js';
 import { costBound, searchExactly } from './exact.js';
 import { planGreedily } from './greedy.js';
 import { type InfeasibleReason, reasonsOf, scarceReason } from './infeasible.js';
@@ -130,4 +130,9 @@ function withoutLinks(input: PlannerInput, { trials, method }: Asking): Planning
 /** provedCost gives a cost below which no configuration is feasible. It is the bound of `inferline`. */
 export function provedCost(input: PlannerInput): number {
   return leastCost(new Trials(input));
+}
+
+/** provedForAll gives a cost below which no configuration is feasible, whatever scheduler serves it. */
+export function provedForAll(input: PlannerInput): number {
+  return countedCost(new Trials(input));
 }

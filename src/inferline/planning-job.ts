@@ -1,4 +1,4 @@
-import type { PipelineSpec } from '../artifacts/index.js';
+import type { PipelineSpec, PlanServing } from '../artifacts/index.js';
 import type { GivenReason, OpenProblem, PipelineFiles } from '../pipeline/index.js';
 import type { PipelinePlanBody } from '../plans/index.js';
 import type { PipelineExplanation } from './explain.js';
@@ -24,6 +24,11 @@ export type PlannedOpen =
   | {
       readonly status: 'infeasible';
       readonly reasons: readonly GivenReason[];
+      /**
+       * Whether no scheduler could serve a plan that holds; false where that is known only of plans that are served in order
+       * of arrival, and the spec's are not.
+       */
+      readonly isProved: boolean;
       /** For each objective, the SLO that the others' would leave it; absent where none was found. */
       readonly smallestFeasibleSlosMs?: readonly number[];
       readonly estimates: number;
@@ -35,18 +40,22 @@ export interface PipelineLimits {
   readonly timeLimit?: number | undefined;
 }
 
-/** ServedOverLinks serves samples by a plan over the links of its servers, and gives the latency of each request, in ns. */
-export type ServedOverLinks = (
+/**
+ * ServedBySimulator serves draws of a sample by a plan over the links of its servers, under a scheduler and without a tuner.
+ * It gives the latency of each request, in ns, and Infinity for one that is dropped.
+ */
+export type ServedBySimulator = (
   plan: PipelinePlanBody,
   /** The stages in the order of the spec, in which samples have their verdicts. */
   names: readonly string[],
-) => (sample: Sample) => Float64Array;
+  serving: PlanServing,
+) => (sample: Sample, draw: number) => Float64Array;
 
 /** PlanningTools are what planning is handed, since it draws nothing and simulates nothing by itself. */
 export interface PlanningTools {
   /** Draws the sample of the load of the spec. */
   readonly drawn: () => Promise<readonly Sample[]>;
-  readonly simulated: ServedOverLinks;
+  readonly simulated: ServedBySimulator;
 }
 
 /** OpenPlanning is a spec whose stages are to be chosen, with the limits of the search. */

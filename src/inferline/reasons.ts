@@ -35,7 +35,7 @@ export function infeasible(
       ? ''
       : `; ${leastText(objectivesOf(spec), leastMs as number[])} can be met, at ${fourDigits(least.hourlyCost)} per hour`;
   return {
-    status: 'infeasible',
+    ...{ status: 'infeasible', isProved: true },
     reasons: reasons.map((reason) => {
       const { text, ...rest } = reasonOf(reason, spec, rps);
       return { ...rest, text: `${text}${would}` };

@@ -16,7 +16,13 @@ export interface PartPlan<Plan> {
 /** PartAnswer is what a search for one pipeline ended with: without a part there is none, or none was found in time. */
 export type PartAnswer<Plan> =
   | { readonly status: 'feasible'; readonly part: PartPlan<Plan> }
-  | { readonly status: 'infeasible' | 'undecided'; readonly part?: undefined };
+  | {
+      readonly status: 'infeasible';
+      /** Whether it is proved of all schedulers; true where absent. */
+      readonly isProved?: boolean;
+      readonly part?: undefined;
+    }
+  | { readonly status: 'undecided'; readonly part?: undefined };
 
 /** TogetherInput is several pipelines that share nothing but the devices of a cluster. */
 export interface TogetherInput<Plan> {
@@ -42,6 +48,8 @@ export type TogetherOutcome<Plan> =
     }
   | {
       readonly status: 'infeasible';
+      /** Whether it is proved of all schedulers, or only of those that serve in order of arrival. */
+      readonly isProved: boolean;
       /** The pipelines that have no plan even alone on the cluster. */
       readonly alone: readonly number[];
       /** The classes of which so many more devices would be enough, each by itself. */
@@ -67,7 +75,8 @@ export async function planTogether<Plan>(input: TogetherInput<Plan>): Promise<To
   const all = Array.from({ length: input.pipelines }, () => input.counts);
   const answers = await search.answers(all);
   const alone = answers.flatMap(({ status }, k) => (status === 'infeasible' ? [k] : []));
-  if (alone.length > 0) return { status: 'infeasible', alone, missing: {} };
+  const isProved = answers.some((one) => one.status === 'infeasible' && one.isProved !== false);
+  if (alone.length > 0) return { status: 'infeasible', isProved, alone, missing: {} };
   const parts = partsOf(answers);
   if (parts === undefined) return { status: 'undecided' };
   const outcome = await search.from({ counts: all, parts, bound: sumOf(parts, 'lowerBound') });
@@ -122,6 +131,8 @@ class SharedSearch<Plan> {
   private bestCost = Number.POSITIVE_INFINITY;
   /** The least bound of the branches that were left before they were decided. */
   private left = Number.POSITIVE_INFINITY;
+  /** The least bound of the branches that have no plans in order of arrival, and may have some that are served otherwise. */
+  private unproved = Number.POSITIVE_INFINITY;
 
   constructor(
     private readonly input: TogetherInput<Plan>,
@@ -176,15 +187,16 @@ class SharedSearch<Plan> {
       else open.push(...(await this.below(next, device, seen)));
     }
     const bounds = [this.left, ...open.map(({ bound }) => bound)];
-    const lowerBound = bounds.reduce((least, bound) => Math.min(least, bound), this.bestCost);
+    const leftOpen = bounds.reduce((least, bound) => Math.min(least, bound), this.bestCost);
+    const lowerBound = Math.min(leftOpen, this.unproved);
     const finished = !this.stopped || open.length === 0;
     if (this.best !== undefined) {
       const proved = Math.max(root.bound, lowerBound);
       const { best: parts, bestCost: hourlyCost } = this;
       return { status: 'feasible', parts, hourlyCost, lowerBound: Math.min(hourlyCost, proved), finished };
     }
-    if (lowerBound < Number.POSITIVE_INFINITY) return { status: 'undecided' };
-    return { status: 'infeasible', alone: [], missing: {} };
+    if (leftOpen < Number.POSITIVE_INFINITY) return { status: 'undecided' };
+    return { status: 'infeasible', isProved: lowerBound === leftOpen, alone: [], missing: {} };
   }
 
   /** fits keeps plans that need no more devices than there are. Plans within their devices may cost less than these. */
@@ -212,6 +224,8 @@ class SharedSearch<Plan> {
       seen.add(key);
       const answer = await this.answer(k, fewer[k] as ClassCounts);
       if (answer.status === 'undecided') this.left = Math.min(this.left, bound);
+      if (answer.status === 'infeasible' && answer.isProved === false)
+        this.unproved = Math.min(this.unproved, bound);
       if (answer.part === undefined) continue;
       const changed = parts.map((part, i) => (i === k ? answer.part : part));
       this.branches++;

@@ -31,6 +31,7 @@ export {
 
 export { pipelineSpecFaults, resolveGiven, weightBytes } from './resolve.js';
 
+export { IN_ORDER, pipelineServing, servesInOrder } from './serving.js';
 export { classUses, hourlyCost } from './stage-placement.js';
 export { type DevicesOf, grantedStandby, standbyOf, withStandby } from './standby.js';
 

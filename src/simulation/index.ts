@@ -9,6 +9,7 @@
 
 export { type ComparedSchedulers, comparedSchedulers } from './compared-schedulers.js';
 export { simulationReport } from './document.js';
+export { executionOf } from './execution.js';
 export { drawnFates } from './fates.js';
 export { type GearLoad, type GearServing, type GearsRun, simulatedGears } from './gear-runs.js';
 export { resolvedWorkload, type SimulatedLoadOptions } from './load.js';

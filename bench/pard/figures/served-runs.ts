@@ -1,7 +1,7 @@
 import { applicationsOf, planOf, planTopologyOf } from '../../../src/plans/index.js';
 import { streamsOf, uniformAt } from '../../../src/random/index.js';
 import { makeCore, type Topology } from '../../../src/serving/index.js';
-import { arrivalsOf, type SimulationSetup } from '../../../src/simulation/index.js';
+import { arrivalsOf, executionOf, type SimulationSetup } from '../../../src/simulation/index.js';
 import { type SimulatorOptions, simulate, type VerdictOf } from '../../../src/simulator/index.js';
 import { arrivalsAt } from '../../../src/workload/index.js';
 import { inTimeBound } from '../oracle/bound.js';
@@ -81,7 +81,7 @@ export function worldOf({ plan, workload, transfers, seed }: SimulationSetup): S
 
 /** served simulates as `plan simulate` does, with an observer of its own, and with more simulator options. */
 export function served(
-  { plan, scheduler, transfers, seed }: SimulationSetup,
+  { plan, scheduler, transfers, execution, seed }: SimulationSetup,
   { arrivalNs, verdict }: SharedWorld,
   {
     seconds,
@@ -92,6 +92,7 @@ export function served(
   const topology = planTopologyOf(plan, { transfers, rules: 'own' });
   const watched = new WatchedRun(topology.pools.length, seconds);
   const { activationDelayNs } = planOf(plan).world(plan);
+  const executed = executionOf(execution, topology, seed);
   simulate({
     topology,
     arrivals: arrivalsAt(arrivalNs),
@@ -100,6 +101,7 @@ export function served(
     ...(verdict === undefined ? {} : { verdict }),
     ...(weight === undefined ? {} : { weight }),
     ...(activationDelayNs === undefined ? {} : { activationDelayNs }),
+    ...(executed === undefined ? {} : { execution: executed }),
   });
   return watched.counts();
 }

@@ -36,6 +36,10 @@ export function randomPipeline(dice: Dice): RandomPipeline {
     load: { arrivals: 'poisson', rps, duration: dice.pick(['1s', '2s']) },
     planner: { method: dice.pick(['inferline', 'exact']), draws: 1 + dice.below(3) },
   };
+  // Most specs leave the scheduler to the planner, and proofs are strongest of `inferline`.
+  const named = dice.other('serving');
+  if (named.chance(0.5))
+    spec.serving = { scheduler: named.pick(['inferline', 'inferline', 'room-first', 'pard', 'stage-local']) };
   const others = dice.other('applications');
   return { spec: others.chance(0.4) ? withApplications(others, spec) : spec, profiles };
 }

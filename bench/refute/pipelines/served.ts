@@ -1,11 +1,11 @@
 import type { PipelinePlan, PipelineSpec, Profile, StagePlacement } from '../../../src/artifacts/index.js';
 import { ToldFaults } from '../../../src/artifacts/index.js';
 import { leastSloMs } from '../../../src/pipeline/index.js';
-import { pipelineTopologyOf } from '../../../src/plans/index.js';
+import { pipelineTopologyOf, plannedScheduler } from '../../../src/plans/index.js';
 import { streamsOf } from '../../../src/random/index.js';
-import { chosenScheduler, makeCore } from '../../../src/serving/index.js';
+import { makeCore } from '../../../src/serving/index.js';
 import { arrivalsOf, drawnFates } from '../../../src/simulation/index.js';
-import { simulate } from '../../../src/simulator/index.js';
+import { OutcomeCode, simulate } from '../../../src/simulator/index.js';
 import type { RandomPipeline } from './random-spec.js';
 
 /** Choice is how one stage is served. */
@@ -17,8 +17,15 @@ export interface Choice {
 
 type Cluster = Exclude<PipelineSpec['cluster'], string>;
 
-/** planByHand puts a choice for each stage into a plan, of which the replicas are spread over servers one after another. */
-export function planByHand({ spec, profiles }: RandomPipeline, choices: readonly Choice[]): PipelinePlan {
+/**
+ * planByHand puts a choice for each stage into a plan, of which the replicas are spread over servers one after another, and
+ * which a scheduler serves.
+ */
+export function planByHand(
+  { spec, profiles }: RandomPipeline,
+  choices: readonly Choice[],
+  scheduler: string,
+): PipelinePlan {
   const cluster = spec.cluster as Cluster;
   const next = new Map<string, number>();
   const placement = choices.flatMap(({ device, replicas }, i) =>
@@ -33,7 +40,7 @@ export function planByHand({ spec, profiles }: RandomPipeline, choices: readonly
   );
   return {
     ...{ kind: 'pipeline-plan', version: '1.0', name: 'p', method: 'given', cluster, attainment: 0.99 },
-    ...{ serving: { scheduler: 'inferline' }, sloMs: leastSloMs(spec), throughputRps: 1 },
+    ...{ serving: { scheduler }, sloMs: leastSloMs(spec), throughputRps: 1 },
     ...(spec.applications === undefined ? {} : { applications: spec.applications }),
     ...{ placement, classes: {} },
     longestPath: { stages: [], latencyUs: 1 },
@@ -62,12 +69,13 @@ function plannedStage(
 }
 
 /**
- * attainmentsOf serves the draw of a spec's load that a seed makes by a plan, in the simulator with its links, and gives the
- * share in time of the requests of each application; of all where the spec has none.
+ * attainmentsOf serves the draw of a spec's load that a seed makes by a plan, in the simulator with its links, under the plan's
+ * scheduler, and gives the share in time of the requests of each application; of all where the spec has none.
  */
 export function attainmentsOf({ spec }: RandomPipeline, plan: PipelinePlan, seed: number): number[] {
   const told = new ToldFaults();
-  const scheduler = chosenScheduler({ scheduler: 'inferline' }, told);
+  const { serving, kind } = plan;
+  const scheduler = plannedScheduler(serving, { options: {}, leastSloNs: 1e6 * plan.sloMs, kind }, told);
   if (scheduler === undefined) throw told.error('refute a plan');
   const { rps, duration = '60s' } = spec.load as { rps: number; duration?: string };
   const durationNs = Number(duration.replace('s', '')) * 1e9;
@@ -100,13 +108,14 @@ export function attainmentsOf({ spec }: RandomPipeline, plan: PipelinePlan, seed
         return arrivals[next]?.model as number;
       },
     },
-    makeCore: (decisions) => makeCore(scheduler, topology, { decisions, streams: streamsOf(1, 'core') }),
+    makeCore: (decisions) => makeCore(scheduler, topology, { decisions, streams: streamsOf(seed, 'core') }),
     verdict: drawnFates(plan, seed),
     observers: [
       {
-        ended: (endNs, model, _request, arrivedAtNs) => {
+        ended: (endNs, model, _request, arrivedAtNs, outcome) => {
           const own = counted[model] as (typeof counted)[number];
-          if (endNs - arrivedAtNs <= own.sloNs) own.within++;
+          const isAnswered = outcome === OutcomeCode.inTime || outcome === OutcomeCode.late;
+          if (isAnswered && endNs - arrivedAtNs <= own.sloNs) own.within++;
         },
       },
     ],

@@ -208,9 +208,9 @@ function plannerLines(): string[] {
 
 function servingLines(): string[] {
   return [
-    '# The scheduler that simulations and the server run: stage-local, fifo, reactive, or reservation, which is better',
-    '# where executions take steady times. Choices of its policy stand beside it.',
-    '#serving: { scheduler: stage-local, policy: { drop: full-batch } }',
+    '# The scheduler that simulations and the server run: room-first, stage-local, fifo, reactive, or reservation, which is',
+    '# better where executions take steady times. Choices of its policy stand beside it.',
+    '#serving: { scheduler: room-first }',
   ];
 }
 

@@ -1,4 +1,5 @@
 import type { PipelinePlan } from '../../artifacts/index.js';
 
-/** PipelinePlanBody is a plan without the head of its file. */
-export type PipelinePlanBody = Omit<PipelinePlan, '$schema' | 'tool' | 'inputs' | 'serving'>;
+/** PipelinePlanBody is a plan without the head of its file. It has its scheduler where planning has confirmed it. */
+export type PipelinePlanBody = Omit<PipelinePlan, '$schema' | 'tool' | 'inputs' | 'serving'> &
+  Partial<Pick<PipelinePlan, 'serving'>>;

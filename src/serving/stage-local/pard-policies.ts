@@ -35,14 +35,17 @@ function dropsBy(estimate: Partial<typeof EQUATION_3>): StageLocalPolicy {
 
 /**
  * ROOM_FIRST_POLICY drops by PARD's estimate where stages share their queues, and gives devices whatever waits at once. While
- * more waits than a batch holds, it takes requests first that have a third of the later stages' time to spare.
+ * more waits than a batch holds, it takes requests first that have a third of the later stages' time to spare. Its estimates
+ * follow what executions take, since those of a server may take longer than planned.
  */
 export const ROOM_FIRST_POLICY: StageLocalPolicy = {
   ...RUNTIME,
   order: { kind: 'deadline' },
   placement: 'on-arrival',
+  choice: DEFAULT_POLICY.choice,
   formation: { kind: 'room-first', room: 1 / 3 },
   drop: { ...EQUATION_3, wait: 'none' },
+  correction: DEFAULT_POLICY.correction,
 };
 
 /**

@@ -70,7 +70,7 @@ async function bestPlan(
   if (plan === own && share.bound <= (own.objective?.bound ?? 0)) return own;
   const job = jobWithin(loaded, variant);
   if ('refused' in job) return undefined;
-  return takenOver(plan, { ...job, ...planningTools(job) }, share.bound);
+  return (await takenOver(plan, { ...job, ...planningTools(job) }, share.bound)) ?? own;
 }
 
 function foundOf(answer: Answer, asked: PipelineCase): CaseFound | undefined {
@@ -112,7 +112,7 @@ function rowWithout(asked: PipelineCase, outcome: PlannedOpen): CompareRow {
   // A row has room for one, and those of several applications hold only together.
   const least = asked.spec.applications === undefined ? outcome.smallestFeasibleSlosMs?.[0] : undefined;
   return {
-    ...{ ...headOf(asked), status: 'infeasible' },
+    ...{ ...headOf(asked), status: outcome.isProved ? 'infeasible' : 'no-plan-in-time' },
     ...(least === undefined ? {} : { smallestFeasibleSloMs: least }),
     reasons: outcome.reasons.map(({ text }) => text),
   };

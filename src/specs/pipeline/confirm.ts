@@ -1,12 +1,18 @@
-import { fault, type PipelinePlan } from '../../artifacts/index.js';
+import {
+  type Fault,
+  fault,
+  type PipelinePlan,
+  type PipelineSpec,
+  PLANNED_SCHEDULER,
+} from '../../artifacts/index.js';
 import { planAsChosen } from '../../inferline/index.js';
-import { type GivenProblem, planGiven, resolveOpen } from '../../pipeline/index.js';
+import { type GivenProblem, pipelineServing, planGiven, resolveOpen } from '../../pipeline/index.js';
 import type { PipelinePlanBody } from '../../plans/index.js';
 import { askedFaults, lackedInputs } from '../asked-faults.js';
 import type { ConfirmingOf } from '../spec-of.js';
 import { figureFaults } from './figure-faults.js';
 import type { PipelineTypes } from './kind.js';
-import { type LoadedPipeline, pipelineServing } from './pipeline.js';
+import type { LoadedPipeline } from './pipeline.js';
 import { withEnvelope } from './pipeline-sample.js';
 import { planningTools } from './planning-job.js';
 import { plannedStandby, standbyAgain } from './standby.js';
@@ -21,13 +27,23 @@ export const confirmingPipeline: ConfirmingOf<PipelineTypes> = {
     const { load } = loaded.spec.value;
     return [
       ...figureFaults(plan, outcome.plan),
-      ...askedFaults({ serving: plan.serving }, { serving: pipelineServing(loaded.spec.value) }),
+      ...servingFaults(plan, loaded.spec.value),
       // A trace is compared by its digest, as its path is relative to another file.
       ...(load !== undefined && 'trace' in load ? [] : askedFaults({ load: plan.load }, { load })),
       ...lackedInputs(plan.inputs, loaded.inputs(holder)),
     ];
   },
 };
+
+/** The schedulers that plans have of which the spec names none: the default, that of plans which it does not hold, and those of older versions. */
+const UNNAMED: readonly string[] = [PLANNED_SCHEDULER, 'inferline', 'stage-local'];
+
+/** servingFaults compares who serves a plan with what its spec asks for. */
+function servingFaults({ serving }: PipelinePlan, spec: PipelineSpec): Fault[] {
+  const asked = pipelineServing(spec);
+  const { scheduler } = spec.serving === undefined && UNNAMED.includes(serving.scheduler) ? serving : asked;
+  return askedFaults({ serving }, { serving: { ...asked, scheduler } });
+}
 
 /**
  * replanned makes the plan of a spec again: as the spec fixes it, or with what the plan chose.

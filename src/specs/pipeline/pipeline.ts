@@ -11,7 +11,6 @@ import {
   type NoPlanModel,
   type OpenCluster,
   type PipelineSpec,
-  type PlanServing,
   type Profile,
   type ProfileFigures,
   pathFrom,
@@ -58,14 +57,6 @@ export function pipelineFigures({ problem, open, files }: LoadedPipeline): Profi
 /** profilesIn lists the profiles of a pipeline's stages. */
 export function profilesIn({ files }: Pick<LoadedPipeline, 'files'>): Profile[] {
   return files.profiles.map(({ profile }) => profile);
-}
-
-/** pipelineServing says by what plans of a spec are served. */
-export function pipelineServing({ planner: { method }, serving, tuner }: PipelineSpec): PlanServing {
-  return {
-    ...(serving ?? { scheduler: method === 'given' ? 'stage-local' : 'inferline' }),
-    ...(tuner === undefined ? {} : { tuner: { kind: tuner } }),
-  };
 }
 
 /**

@@ -1,7 +1,8 @@
 import { emittedHead, type PipelinePlan, pathFrom, relativePath } from '../../artifacts/index.js';
 import { countedPlan } from '../../checks/index.js';
+import { pipelineServing } from '../../pipeline/index.js';
 import type { PipelinePlanBody } from '../../plans/index.js';
-import { type LoadedPipeline, pipelineServing } from './pipeline.js';
+import type { LoadedPipeline } from './pipeline.js';
 import { withEnvelope } from './pipeline-sample.js';
 
 /** The version of plans whose stages have replicas of several classes. */

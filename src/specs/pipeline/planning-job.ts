@@ -2,8 +2,8 @@ import type { PipelineLoad, PipelineSpec } from '../../artifacts/index.js';
 import type { OpenPlanning, PlanningTools } from '../../inferline/index.js';
 import type { Trace } from '../../workload/index.js';
 import type { PlannerThread } from '../side-by-side.js';
-import { linkedSample } from './linked-sample.js';
 import { pipelineSamples } from './pipeline-sample.js';
+import { servedSample } from './served-sample.js';
 
 /** The thread that plans pipelines. */
 export const PIPELINE_THREAD: PlannerThread = {
@@ -25,6 +25,6 @@ export function planningTools({
 }): PlanningTools {
   return {
     drawn: () => pipelineSamples(spec, spec.load as PipelineLoad, trace),
-    simulated: linkedSample,
+    simulated: servedSample,
   };
 }

@@ -30,8 +30,10 @@ export const solvingPipeline: SolvingOf<PipelineTypes> = {
       const answer = undecided(loaded, { ...outcome, limit }, solver);
       return { isFound: false, loaded, answer, ...(advice === undefined ? {} : { advice }) };
     }
-    if (outcome.status === 'infeasible')
-      return { isFound: false, loaded, answer: infeasible(loaded, outcome, solver) };
+    if (outcome.status === 'infeasible') {
+      const answer = infeasible(loaded, outcome, solver);
+      return { isFound: false, loaded, answer, reasons: answer.reasons.map(({ text }) => text) };
+    }
     return {
       isFound: true,
       cluster: loaded.files.cluster,
@@ -92,13 +94,15 @@ function undecided(
 /** InfeasiblePipeline says why a pipeline has no plan. */
 interface InfeasiblePipeline {
   readonly reasons: Unplanned['reasons'];
+  /** Whether it is proved of all schedulers; true where absent. */
+  readonly isProved?: boolean;
   readonly smallestFeasibleSlosMs?: readonly number[] | undefined;
   readonly smallestFeasibleSloMs?: number | undefined;
 }
 
 function infeasible(
   { spec }: LoadedPipeline,
-  { reasons, smallestFeasibleSloMs, smallestFeasibleSlosMs }: InfeasiblePipeline,
+  { reasons, isProved = true, smallestFeasibleSloMs, smallestFeasibleSlosMs }: InfeasiblePipeline,
   solver: NoPlan['solver'],
 ): PlanMissing['answer'] {
   const ofEach =
@@ -106,5 +110,6 @@ function infeasible(
       ? []
       : servedApplications(spec.value).map(() => smallestFeasibleSloMs);
   const leastMs = smallestFeasibleSlosMs ?? ofEach;
-  return { status: 'infeasible', reasons, models: noPlanModelsOf(spec.value, leastMs), solver };
+  const status = isProved ? 'infeasible' : 'no-plan-in-time';
+  return { status, reasons: [...reasons], models: noPlanModelsOf(spec.value, leastMs), solver };
 }

@@ -29,18 +29,18 @@ import {
   takenOver,
 } from '../../inferline/index.js';
 import { JobPool } from '../../jobs/index.js';
-import { freeCounts, openFigures, resolveOpen } from '../../pipeline/index.js';
+import {
+  freeCounts,
+  openFigures,
+  pipelineServing,
+  resolveOpen,
+  servesInOrder,
+} from '../../pipeline/index.js';
 import type { PipelinePlanBody } from '../../plans/index.js';
 import { hereNotes, serverNotes } from '../core-notes.js';
 import { refuseMarked } from '../refuse-marked.js';
 import type { TogetherOptions, TogetherSolved } from '../together-options.js';
-import {
-  type LoadedPipeline,
-  loadPipeline,
-  noPlanModelsOf,
-  pipelineServing,
-  profilesIn,
-} from './pipeline.js';
+import { type LoadedPipeline, loadPipeline, noPlanModelsOf, profilesIn } from './pipeline.js';
 import { pipelinePlan } from './plan-file.js';
 import { type PlanningJob, planningTools } from './planning-job.js';
 import { plannedStandby } from './standby.js';
@@ -89,7 +89,7 @@ export async function planSeveral(
     const limit = options.signal?.aborted ? 'interrupted' : isTimed ? 'time' : 'work';
     const document: NoPlan = {
       ...emittedHead('no-plan', inputsOf(loaded)),
-      ...(outcome.status === 'infeasible' ? { status: 'infeasible' } : { status: 'no-plan-in-time', limit }),
+      ...statusOf(outcome, limit),
       reasons,
       ...{ models: loaded.flatMap(({ spec }) => noPlanModelsOf(spec.value, [])), solver },
     };
@@ -121,6 +121,15 @@ async function checkFolder(task: string, output: string): Promise<boolean> {
   while ((await stat(dirname(missing)).catch(() => undefined)) === undefined) missing = dirname(missing);
   await checkWritable(missing);
   return false;
+}
+
+/** statusOf is what an answer without plans claims: nothing is infeasible that some scheduler might serve. */
+function statusOf(
+  outcome: Exclude<TogetherOutcome<unknown>, { status: 'feasible' }>,
+  limit: NoPlan['limit'],
+): Pick<NoPlan, 'status' | 'limit'> {
+  if (outcome.status === 'undecided') return { status: 'no-plan-in-time', ...(limit && { limit }) };
+  return { status: outcome.isProved ? 'infeasible' : 'no-plan-in-time' };
 }
 
 /** freeIn lists the devices that the pipelines share, by class. */
@@ -189,8 +198,9 @@ async function searched(
       cut ||= answer.status === 'undecided';
       if (answer.status === 'undecided' && tellsSlo) openAlone.set(k, answer.reasons);
       isTimed ||= answer.status === 'undecided' && answer.limit === 'time';
-      if (answer.status === 'infeasible' && !reasonsAlone.has(k)) reasonsAlone.set(k, answer.reasons);
-      return { status: answer.status };
+      if (answer.status === 'undecided') return { status: answer.status };
+      if (!reasonsAlone.has(k)) reasonsAlone.set(k, answer.reasons);
+      return { status: answer.status, isProved: answer.isProved };
     }
     cut ||= !answer.finished;
     const { plan } = answer;
@@ -201,11 +211,7 @@ async function searched(
   try {
     const found = await planTogether<PipelinePlanBody>({
       ...{ pipelines: loaded.length, counts: free, solve },
-      // Where batches may wait for links, the bounds of pipelines do not come near their costs, however long one searches.
-      prove: loaded.every(
-        ({ spec, open }) =>
-          spec.value.planner.method === 'exact' && open !== undefined && !isLinked(planningProblemOf(open)),
-      ),
+      prove: loaded.every(isProvable),
       mostSolves: MOST_SOLVES,
       stop: () => {
         isTimed ||= signal?.aborted === true || performance.now() >= endMs;
@@ -217,6 +223,15 @@ async function searched(
   } finally {
     await pool.close();
   }
+}
+
+/**
+ * isProvable says whether the bound of a pipeline comes near its cost. Where batches may wait for links, or are served otherwise
+ * than in order of arrival, it does not, however long one searches.
+ */
+function isProvable({ spec: { value: spec }, open }: LoadedPipeline): boolean {
+  if (spec.planner.method !== 'exact' || !servesInOrder(pipelineServing(spec))) return false;
+  return open !== undefined && !isLinked(planningProblemOf(open));
 }
 
 /** usedBy counts the devices that a plan uses, by class. */
@@ -316,7 +331,7 @@ function ofPipeline(
 
 function togetherReasons(
   loaded: readonly LoadedPipeline[],
-  { alone, missing }: Extract<TogetherOutcome<unknown>, { status: 'infeasible' }>,
+  { isProved, alone, missing }: Extract<TogetherOutcome<unknown>, { status: 'infeasible' }>,
   {
     free,
     reasonsAlone,
@@ -326,8 +341,9 @@ function togetherReasons(
   },
 ): NoPlanReason[] {
   if (alone.length > 0) return alone.flatMap((k) => ofPipeline(loaded, k, reasonsAlone.get(k) ?? []));
+  const inOrder = isProved ? '' : ' that is served in order of arrival; of other schedulers it is not known';
   const reasons = Object.entries(missing).map(([name, more]): NoPlanReason => {
-    const text = `each pipeline has a plan alone, and together they have none: there are ${free[name]} ${name}, and with ${more} more there is a plan`;
+    const text = `each pipeline has a plan alone, and together they have none${inOrder}: there are ${free[name]} ${name}, and with ${more} more there is a plan`;
     return {
       code: 'too-few-gpus',
       class: name,
@@ -337,8 +353,7 @@ function togetherReasons(
     };
   });
   if (reasons.length > 0) return reasons;
-  const text =
-    'each pipeline has a plan alone, and together they have none, with more GPUs of any one class either';
+  const text = `each pipeline has a plan alone, and together they have none${inOrder}, with more GPUs of any one class either`;
   return [{ code: 'too-few-gpus', available: free, text }];
 }
 

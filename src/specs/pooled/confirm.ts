@@ -1,4 +1,4 @@
-import { type Fault, fault, type Loaded, type PooledPlan } from '../../artifacts/index.js';
+import { DEFAULT_SCHEDULER, type Fault, fault, type Loaded, type PooledPlan } from '../../artifacts/index.js';
 import { checkPlan } from '../../checks/index.js';
 import { heldProblem, promiseFaults } from '../../hold/index.js';
 import { baselineProblem } from '../../milp/index.js';
@@ -10,7 +10,10 @@ import { repeatedPromiseFaults } from './repeated-promise.js';
 /** confirmingPooled is how pooled plans are made again from their spec. */
 export const confirmingPooled: ConfirmingOf<PooledTypes> = {
   confirmed: () => 'recomputed',
-  async faults(plan, { spec, problem: asked, serving, inputs }, { holder, repeats }) {
+  async faults(plan, { spec, problem: asked, serving: named, inputs }, { holder, repeats }) {
+    // Where the spec names none, plans of older versions are served as they were.
+    const isEarlier = spec.value.serving === undefined && plan.serving?.scheduler === DEFAULT_SCHEDULER;
+    const serving = isEarlier ? { scheduler: DEFAULT_SCHEDULER } : named;
     const problem = heldProblem(asked, plan);
     const answered = plan.baseline === undefined ? problem : baselineProblem(problem, plan.baseline);
     const faults = [

@@ -1,7 +1,6 @@
 import {
   type Cluster,
   countedCluster,
-  DEFAULT_SCHEDULER,
   everyInput,
   FilesRead,
   InputError,
@@ -9,6 +8,7 @@ import {
   type InputPath,
   inputFile,
   type Loaded,
+  PLANNED_SCHEDULER,
   type PlanServing,
   type PooledSpec,
   type ProfileFigures,
@@ -82,7 +82,7 @@ export function pooledFigures(
  * servingOf gives the scheduler that serves the plans of a spec.
  * @throws InputError where the spec names a scheduler or a choice that does not exist */
 export async function servingOf({ value: spec, path }: Loaded<'pooled'>): Promise<PlanServing> {
-  if (spec.serving === undefined) return { scheduler: DEFAULT_SCHEDULER };
+  if (spec.serving === undefined) return { scheduler: PLANNED_SCHEDULER };
   // Few pooled specs choose how plans are served, and no other needs the room.
   const { servingFaults } = await import('../../plans/index.js');
   const faults = servingFaults({ serving: spec.serving, kind: 'pooled-plan' });

@@ -28,8 +28,12 @@ async function writeSpec(change: Partial<PipelineSpec>, counts?: Record<string, 
   for (const stage of spec.stages)
     for (const key of ['device', 'batch', 'replicas', 'standby'] as const) delete stage[key];
   const load = { arrivals: 'gamma' as const, rps: 600, cv: 2, duration: '5s' };
-  await writeFile(at('spec.yaml'), stringify({ ...spec, planner: { method: 'exact' }, load, ...change }));
-  // Where a link can be waited for, the exact method proves nothing.
+  // Where a link can be waited for, or another scheduler serves, the exact method proves nothing.
+  const serving = { scheduler: 'inferline' };
+  await writeFile(
+    at('spec.yaml'),
+    stringify({ ...spec, planner: { method: 'exact' }, serving, load, ...change }),
+  );
   const { networkGbps: _, ...cluster } = parse(
     await readFile(join(EXAMPLE, 'cluster.yaml'), 'utf8'),
   ) as ClusterFile;

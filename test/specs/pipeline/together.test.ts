@@ -41,7 +41,12 @@ async function writeSpec(
   for (const stage of spec.stages)
     for (const key of ['device', 'batch', 'replicas', 'standby'] as const) delete stage[key];
   const load = { arrivals: 'gamma' as const, rps, cv: 2, duration: '2s' };
-  await writeFile(at(`${name}.yaml`), stringify({ ...spec, name, planner: { method }, load, ...more }));
+  // Of other schedulers, the exact method proves no least cost.
+  const serving = method === 'exact' ? { serving: { scheduler: 'inferline' } } : {};
+  await writeFile(
+    at(`${name}.yaml`),
+    stringify({ ...spec, name, planner: { method }, load, ...serving, ...more }),
+  );
 }
 
 /** writeCount makes L4 scarce, and T4 so dear that every stage would rather have L4. */

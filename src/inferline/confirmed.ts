@@ -1,0 +1,91 @@
+import type { PipelineSpec, PlanServing } from '../artifacts/index.js';
+import { IN_ORDER, objectivesOf, pipelineServing, servesInOrder } from '../pipeline/index.js';
+import type { PipelinePlanBody } from '../plans/index.js';
+import { estimatorOf } from './estimator.js';
+import { grown } from './grown.js';
+import { configuredPlan, type Planned, simulatedServing } from './plan-body.js';
+import type { Configuration } from './problem.js';
+import { fourDigits } from './reasons.js';
+
+/** ConfirmedPlan is a configuration as it is served, with what that makes of the sample. */
+export interface ConfirmedPlan {
+  readonly plan: PipelinePlanBody;
+  readonly configuration: Configuration;
+}
+
+/** SLOs so many times as long are planned for, one after another, where more replicas alone do not hold the objectives. */
+const SHORTER = [0.97, 0.92, 0.85, 0.75, 0.6];
+
+/** Searching is what a plan that is not held is searched for again with. */
+interface Searching {
+  /** search plans again for SLOs that are so many times as long, in order of arrival. */
+  readonly search: (factor: number) => Configuration | undefined;
+  readonly stop: () => boolean;
+}
+
+/**
+ * confirmedPlan makes the plan of a configuration that meets the objectives in order of arrival, and serves its sample by
+ * the scheduler that will serve it. Where that misses an objective, and the spec names it, replicas are added until it holds;
+ * where they do not help, it is planned for shorter SLOs too. Where nobody named it, `inferline` serves the plan, which costs
+ * no more, and a note says so.
+ * @returns undefined where the spec's scheduler holds no plan that was found
+ */
+export function confirmedPlan(
+  configuration: Configuration,
+  planned: Planned,
+  { search, stop }: Searching,
+): ConfirmedPlan | undefined {
+  const { spec } = planned;
+  const serving = pipelineServing(spec);
+  const plan = configuredPlan(configuration, planned, serving);
+  if (servesInOrder(serving) || missedObjectives(plan).length === 0) return { plan, configuration };
+  if (spec.serving === undefined)
+    return { plan: configuredPlan(configuration, planned, { ...serving, ...IN_ORDER }), configuration };
+  const { problem, samples } = planned;
+  const serve = simulatedServing(planned, serving);
+  const input = { problem, samples, estimatorOf, serve, stop };
+  for (const factor of [1, ...SHORTER]) {
+    const begin = factor === 1 ? configuration : search(factor);
+    const held = begin && grown(input, begin);
+    if (held !== undefined) return { plan: configuredPlan(held, planned, serving), configuration: held };
+    if (stop()) break;
+  }
+  return undefined;
+}
+
+interface MissedObjective {
+  readonly sloMs: number;
+  readonly attainment: number;
+  readonly sampleAttainment: number;
+  /** The application whose requests it is about, or the sample. */
+  readonly whose: string;
+}
+
+/** missedObjectives lists the objectives of a plan that its sample does not meet. */
+export function missedObjectives({
+  sample,
+  sloMs,
+  attainment,
+  objectives = [],
+  applications,
+}: PipelinePlanBody): MissedObjective[] {
+  const whose = 'the sample';
+  const all = { sloMs, attainment, sampleAttainment: sample?.leastAttainment as number, whose };
+  const promised = applications?.map((one) => ({
+    ...{ sloMs: one.sloMs, attainment, sampleAttainment: one.sample?.leastAttainment as number },
+    whose: one.name,
+  })) ?? [all, ...objectives.map((one) => ({ ...one, whose }))];
+  return promised.filter((one) => one.sampleAttainment < one.attainment);
+}
+
+/** unheldText says that no plan was found which the scheduler of a spec holds. */
+export function unheldText(spec: PipelineSpec): string {
+  const { scheduler } = pipelineServing(spec);
+  const wanted = objectivesOf(spec).map(({ sloMs }) => `${fourDigits(sloMs)} ms`);
+  return `plans were found that answer within ${wanted.join(' and ')} in order of arrival, and none that ${scheduler} holds, with more replicas or planned for a shorter SLO either; another serving.scheduler or a longer SLO would help`;
+}
+
+/** inOrderAlone says that a proof is of plans that are served in order of arrival alone. */
+export function inOrderAlone({ scheduler }: PlanServing): string {
+  return `no plan that is served in order of arrival (scheduler ${IN_ORDER.scheduler}) holds the sample, which is proved; of plans that ${scheduler} serves it is not`;
+}

@@ -1,0 +1,17 @@
+import { type PipelineSpec, PLANNED_SCHEDULER, type PlanServing } from '../artifacts/index.js';
+
+/** IN_ORDER is how the Estimator serves: in order of arrival, and nothing is dropped. */
+export const IN_ORDER: PlanServing = { scheduler: 'inferline' };
+
+/** pipelineServing says by what plans of a spec are served, as far as they hold what is asked of them. */
+export function pipelineServing({ serving, tuner }: PipelineSpec): PlanServing {
+  return {
+    ...(serving ?? { scheduler: PLANNED_SCHEDULER }),
+    ...(tuner === undefined ? {} : { tuner: { kind: tuner } }),
+  };
+}
+
+/** servesInOrder says whether a scheduler serves as the Estimator does, so that what is proved of one is true of the other. */
+export function servesInOrder({ scheduler, policy = {} }: PlanServing): boolean {
+  return scheduler === IN_ORDER.scheduler && Object.keys(policy).length === 0;
+}

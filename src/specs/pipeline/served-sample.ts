@@ -1,0 +1,61 @@
+import { type PipelinePlan, ToldFaults } from '../../artifacts/index.js';
+import { SAMPLE_SEED, type ServedBySimulator } from '../../inferline/index.js';
+import { pipelineTopologyOf, plannedScheduler } from '../../plans/index.js';
+import { streamsOf } from '../../random/index.js';
+import { makeCore } from '../../serving/index.js';
+import { OutcomeCode, simulate } from '../../simulator/index.js';
+import { type Arrivals, arrivalsAt } from '../../workload/index.js';
+
+/**
+ * servedSample serves samples by a plan in the simulator, with the links of its servers, under a scheduler and without a
+ * tuner. It gives what `plan simulate` gives of the same requests: the latency of each, in the order of arrival.
+ */
+export const servedSample: ServedBySimulator = (plan, names, serving) => {
+  const told = new ToldFaults();
+  const { kind, sloMs } = plan;
+  const scheduler = plannedScheduler(serving, { options: {}, leastSloNs: 1e6 * sloMs, kind }, told);
+  if (scheduler === undefined || told.count > 0) throw told.error('simulate a sample');
+  const topology = pipelineTopologyOf({ ...plan, serving } as PipelinePlan);
+  // For each pool, the place of its stage in the spec.
+  const stageOf = plan.stages.map(({ name }) => names.indexOf(name));
+  return ({ atNs, verdicts, applications }, draw) => {
+    const latencyNs = new Float64Array(atNs.length);
+    const orders = new Map<number, number>();
+    const seed = SAMPLE_SEED + draw;
+    let arrived = 0;
+    simulate({
+      topology,
+      arrivals: applications === undefined ? arrivalsAt(atNs) : arrivalsOfEach(atNs, applications),
+      makeCore: (decisions) => makeCore(scheduler, topology, { decisions, streams: streamsOf(seed, 'core') }),
+      verdict: (order, _row, pool) => verdicts[stageOf[pool] as number]?.[order] ?? 0,
+      observers: [
+        {
+          arrived: (_atNs, _model, request) => {
+            orders.set(request, arrived++);
+          },
+          ended: (endNs, _model, request, arrivedAtNs, outcome) => {
+            const isAnswered = outcome === OutcomeCode.inTime || outcome === OutcomeCode.late;
+            latencyNs[orders.get(request) as number] = isAnswered
+              ? endNs - arrivedAtNs
+              : Number.POSITIVE_INFINITY;
+          },
+        },
+      ],
+    });
+    return latencyNs;
+  };
+};
+
+/** arrivalsOfEach makes the arrivals of requests of several applications. */
+function arrivalsOfEach(atNs: Float64Array, applications: Uint8Array): Arrivals {
+  let next = -1;
+  return {
+    next: () => ++next < atNs.length,
+    get atNs() {
+      return atNs[next] as number;
+    },
+    get model() {
+      return applications[next] as number;
+    },
+  };
+}
