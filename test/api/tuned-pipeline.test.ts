@@ -47,7 +47,7 @@ describe('a pipeline with a tuner', () => {
     } = await solved((spec) => {
       spec.tuner = 'inferline';
     });
-    expect(serving).toEqual({ scheduler: 'stage-local', tuner: { kind: 'inferline' } });
+    expect(serving).toEqual({ scheduler: 'room-first', tuner: { kind: 'inferline' } });
     expect(envelope[0]?.windowUs).toBeCloseTo(longestPath.latencyUs, 3);
     expect(envelope.at(-1)?.windowUs).toBe(6e7);
     // The simulation with the sample's seed serves the same requests.

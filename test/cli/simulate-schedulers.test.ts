@@ -23,7 +23,7 @@ describe('plan simulate --schedulers', () => {
     const { code, stdout } = await compare('all', '--policy', 'tables=gaps', '--windows', '1s');
     expect(code).toBe(0);
     expect(stdout).toMatch(/^scheduler +attainment +dropped +invalid +in time\/s +mean ms/m);
-    for (const name of ['reservation', 'reactive', 'stage-local \\(plan\\)', 'fifo', 'inferline'])
+    for (const name of ['reservation', 'reactive', 'stage-local', 'room-first \\(plan\\)', 'inferline'])
       expect(stdout).toMatch(new RegExp(`^${name} +\\d+\\.\\d\\d %`, 'm'));
     expect(stdout).toMatch(/^worst window +in time\/s, 1 s +dropped, 1 s$/m);
     expect(stdout).toMatch(/^tables=gaps does not exist in .*fifo.*, and did not apply$/m);

@@ -30,7 +30,7 @@ describe('plan simulate', () => {
       /^9[78]\.\d\d % of \d \d{3} requests in time; (29|30)\d requests\/s in time of 30\d$/m,
     );
     expect(stdout).toContain(
-      "poisson arrivals, 304 requests/s (0.90 of the plan's rate) for 30 s, seed 0; scheduler stage-local",
+      "poisson arrivals, 304 requests/s (0.90 of the plan's rate) for 30 s, seed 0; scheduler room-first",
     );
     expect(stdout).toMatch(
       /^model +offered\/s +of plan +in time +late +dropped +attainment +p50 ms +p99 ms +SLO ms$/m,
