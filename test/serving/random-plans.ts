@@ -1,6 +1,6 @@
 import { type TopologyOptions, topologyOf } from '../../src/plans/index.js';
 import type { Stream } from '../../src/random/index.js';
-import type { Topology } from '../../src/serving/index.js';
+import type { Pool, Topology, VirtualDevice } from '../../src/serving/index.js';
 import { affine, type PipelineShape, planOf } from './plans.js';
 
 const oneOf = <T>(stream: Stream, ...choices: readonly T[]): T => choices[stream.integer(choices.length)]!;
@@ -75,4 +75,39 @@ export function randomArrivals(
       return all;
     })
     .sort((a, b) => a.atNs - b.atNs);
+}
+
+/**
+ * withClasses gives the devices of most pools classes, one to three a pool, which take 0.4 to 4 times as long as planned. Pools
+ * whose devices serve others too stay as they are.
+ */
+export function withClasses(stream: Stream, { pools, devices, ...topology }: Topology): Topology {
+  const classOf = new Map<number, number>();
+  const unequal = pools.map((pool): Pool => {
+    const isAlone = pool.devices.every((device) => devices[device]!.otherPools === undefined);
+    if (!isAlone || pool.devices.some((device) => devices[device]!.pool !== pools.indexOf(pool))) return pool;
+    if (stream.uniform() < 0.2) return pool;
+    const classes = Array.from({ length: 1 + stream.integer(3) }, () => {
+      const factor = oneOf(stream, 1, 1, 0.4 + 3.6 * stream.uniform());
+      const latencyNs = pool.latencyNs.map((ns) => Math.round(ns * factor));
+      return { deviceClass: `by ${factor}`, virtual: 1, latencyNs };
+    });
+    const counts = classes.map(() => 0);
+    for (const device of pool.devices) {
+      const one = stream.integer(classes.length);
+      classOf.set(device, one);
+      counts[one]! += 1;
+    }
+    const rates = classes.map(({ latencyNs }, k) => counts[k]! / latencyNs.at(-1)!);
+    const all = rates.reduce((sum, rate) => sum + rate, 0);
+    const latencyNs = pool.latencyNs.map((_, i) =>
+      Math.round(rates.reduce((sum, rate, k) => sum + (rate / all) * classes[k]!.latencyNs[i]!, 0)),
+    );
+    return { ...pool, latencyNs, classes };
+  });
+  const own = devices.map((device, d): VirtualDevice => {
+    const poolClass = classOf.get(d);
+    return poolClass === undefined ? device : { ...device, poolClass };
+  });
+  return { ...topology, pools: unequal, devices: own };
 }

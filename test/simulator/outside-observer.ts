@@ -1,5 +1,6 @@
 import type { Topology } from '../../src/serving/index.js';
 import type { SimulationObserver, SimulationView } from '../../src/simulator/index.js';
+import { plannedNs } from '../serving/virtual-driver.js';
 
 /**
  * OutsideObserver watches a run from outside and throws at the first broken rule: a device with two batches;
@@ -90,7 +91,7 @@ export class OutsideObserver implements SimulationObserver {
     this.deviceFree[device] = endNs;
     this.batches += 1;
     const took = endNs - startNs;
-    if (this.asPlanned && took !== this.topology.pools[pool]!.latencyNs[size - 1])
+    if (this.asPlanned && took !== plannedNs(this.topology, { pool, size, device }))
       throw new Error(`executing ${size} took ${took}`);
   }
 

@@ -1,7 +1,7 @@
 import { Lists, NONE as SHARED_NONE } from '../../collections/index.js';
 import type { Durations, OpenBatches, Requests } from '../state/index.js';
 import { DeviceMembers } from '../state/index.js';
-import { gearsOf, type Topology } from '../topology.js';
+import { gearsOf, type Pool, type Topology } from '../topology.js';
 import { Backlog } from './backlog.js';
 import { ByPipeline } from './by-pipeline.js';
 import type { Dropping } from './dropping.js';
@@ -94,11 +94,30 @@ export class OnArrival extends ByPipeline implements TaskPlacement {
     return this.backlog.isTooLong(at, up, ahead, latestEnd);
   }
 
-  /** device is the device that has been idle longest, or the one that is furthest behind its share under gears. */
+  /**
+   * device is the device that has been idle longest, of unlike ones the fastest of those that are idle, or the one that is
+   * furthest behind its share under gears.
+   */
   device(queue: number): number {
-    const { idle, members, shares } = this;
-    const member = shares === undefined ? idle.first(queue) : shares.next(queue, idle, members.deviceOf);
-    return member === NONE ? NONE : (this.members.deviceOf[member] as number);
+    const { members, shares } = this;
+    const member =
+      shares === undefined ? this.firstIdle(queue) : shares.next(queue, this.idle, members.deviceOf);
+    return member === NONE ? NONE : (members.deviceOf[member] as number);
+  }
+
+  private firstIdle(pool: number): number {
+    const { idle, members, durations } = this;
+    let best = idle.first(pool);
+    const { classes, batch } = this.topology.pools[pool] as Pool;
+    if (classes === undefined || best === NONE) return best;
+    let leastNs = Number.POSITIVE_INFINITY;
+    for (let member = best; member !== NONE; member = idle.next(member)) {
+      const ns = durations.executionNs(pool, batch, members.deviceOf[member]);
+      if (ns >= leastNs) continue;
+      best = member;
+      leastNs = ns;
+    }
+    return best;
   }
 
   isUp(queue: number): boolean {
