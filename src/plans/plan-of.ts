@@ -115,6 +115,8 @@ export interface PlanPart {
   readonly latencyUsByBatch: readonly (number | null)[];
   /** Which latencies of the profile these are; medians where absent. */
   readonly latencyQuantile?: LatencyQuantile;
+  /** The further classes of its devices; absent where all are of one class. */
+  readonly otherClasses?: readonly string[];
   /** The half-open range of blocks or of layers that it executes; absent where that is all of the model. */
   readonly blocks?: readonly [number, number];
   readonly layers?: readonly [number, number];

@@ -148,7 +148,12 @@ function measuredParts(
 }
 
 function spreadOf(partition: PlanPart, { value, path }: Loaded<'profile'>, told: ToldFaults): Float64Array {
-  const { device, virtual, batch } = partition;
+  const { device, virtual, batch, otherClasses, stage } = partition;
+  if (otherClasses !== undefined) {
+    const said = `${stage} has replicas of ${[device, ...otherClasses].join(' and ')}, whose spreads are not told apart; give a coefficient of variation instead, such as ${option('jitter')} 0.1`;
+    told.add(fault(said, option('jitter', 'profile')));
+    return new Float64Array(batch);
+  }
   const deviations = new Float64Array(batch);
   let larger: number | undefined;
   for (let b = batch; b >= 1; b--) {

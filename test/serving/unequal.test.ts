@@ -8,6 +8,7 @@ import {
   ROOM_FIRST_POLICY,
   replay,
   StageLocalCore,
+  type StageLocalPolicy,
   type Topology,
 } from '../../src/serving/index.js';
 import { Durations } from '../../src/serving/state/index.js';
@@ -148,26 +149,37 @@ describe('a stage whose devices are of several classes', () => {
     }
   });
 
-  it('leaves to the fast class under room-first what would be late on an idle slow device, and gives that what is behind', () => {
+  it('gives up of a queue that unlike devices share what even the fastest would end too late, and nothing else', () => {
     const [slow, fast] = [90 * MS, 30 * MS];
-    const { ended, executed } = runVirtual({
-      topology: oneStage([slow, fast]),
-      arrivals: [
-        { at: 0, deadline: 100 * MS },
-        { at: 20 * MS, deadline: 100 * MS },
-        { at: 20 * MS, deadline: 200 * MS },
-        { at: 20 * MS, deadline: 89 * MS },
-      ],
-      policy: ROOM_FIRST_POLICY,
-    });
-    expect(executed.map(({ device, from, arrivals }) => [device, from, ...arrivals])).toEqual([
-      [1, 0, 0],
-      [0, 20 * MS, 2],
-      // By deadlines, the last to come is served before the second.
-      [1, 30 * MS, 3],
-      [1, 60 * MS, 1],
-    ]);
-    expect(ended.map(({ outcome }) => outcome)).toEqual(['inTime', 'inTime', 'inTime', 'inTime']);
+    const served = (deadline: number, policy: StageLocalPolicy) => {
+      const { ended, executed } = runVirtual({
+        topology: oneStage([slow, fast]),
+        // The first keeps the fast device busy until 30 ms; only the slow one is idle when the second comes.
+        arrivals: [
+          { at: 0, deadline: 100 * MS },
+          { at: 20 * MS, deadline },
+        ],
+        policy,
+      });
+      const outcomes = [...ended].sort((a, b) => a.arrival - b.arrival).map(({ outcome }) => outcome);
+      return [...outcomes, ...executed.map(({ device }) => device)];
+    };
+    for (const policy of [
+      ROOM_FIRST_POLICY,
+      { ...ROOM_FIRST_POLICY, formation: { kind: 'waiting' } as const },
+    ]) {
+      expect(served(110 * MS, policy)).toEqual(['inTime', 'inTime', 1, 0]);
+      expect(served(50 * MS, policy)).toEqual(['inTime', 'late', 1, 0]);
+      expect(served(50 * MS - 1, policy)).toEqual(['inTime', 'dropped', 1]);
+    }
+    // A task that is bound to a device is judged by that one.
+    const bound = {
+      ...ROOM_FIRST_POLICY,
+      placement: 'per-device' as const,
+      formation: { kind: 'ahead' as const },
+    };
+    expect(served(109 * MS, bound)).toEqual(['inTime', 'inTime', 1, 1]);
+    expect(served(59 * MS, bound)).toEqual(['inTime', 'dropped', 1]);
   });
 
   it('corrects the expected times of each class by what its own devices take, and the mean by all that are up', () => {

@@ -75,6 +75,9 @@ function refusal(
   if (own.length === 0) return `the profile of ${model} that the plan was made from is not there`;
   if (own.length > 1)
     return `the plan was made from ${own.length} profiles of ${model}: ${own.map(({ path }) => path).join(', ')}; one is corrected`;
+  const mixed = parts.find((part) => part.model === model && part.otherClasses !== undefined);
+  if (mixed !== undefined)
+    return `stage ${mixed.stage} has replicas of several classes, whose batches a server does not tell apart`;
   const late = parts.find((part) => part.model === model && part.latencyQuantile === 'p95');
   return late && `stage ${late.stage} is planned by 95th percentiles, and medians are corrected`;
 }

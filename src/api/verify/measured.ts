@@ -41,6 +41,8 @@ export function measuredPools(parts: readonly PlanPart[], served: readonly LoadS
 
 function factorOf({ batch, measured, medianUs }: LoadExecutions, part: PlanPart) {
   const plannedUs = part.latencyUsByBatch[batch - 1];
+  // A server tells how long the batches of a stage take, whichever class executes them.
+  if (part.otherClasses !== undefined) return {};
   if (medianUs === undefined || measured < LEAST_MEASURED || !plannedUs) return {};
   return { factor: medianUs / plannedUs };
 }

@@ -6,19 +6,20 @@ export interface StagedPlan {
   readonly name: string;
   readonly stages: readonly Pick<
     PlannedStage,
-    'name' | 'model' | 'device' | 'virtual' | 'batch' | 'latencyUsByBatch' | 'latencyQuantile'
+    'name' | 'model' | 'device' | 'virtual' | 'batch' | 'latencyUsByBatch' | 'latencyQuantile' | 'others'
   >[];
 }
 
 /** stageParts lists the stages of a plan, each of which executes a whole model. One application has all of them. */
 export function stageParts({ name, stages }: StagedPlan): PlanPart[] {
   return stages.map((stage, partition) => {
-    const { model, device, virtual, batch, latencyUsByBatch, latencyQuantile } = stage;
+    const { model, device, virtual, batch, latencyUsByBatch, latencyQuantile, others } = stage;
     return {
       ...{ application: 0, name, pipeline: 0, partition, stage: stage.name, model, profile: model },
       ...{ device, virtual, batch, latencyUsByBatch },
       bundled: { among: 'stages', stage: stage.name },
       ...(latencyQuantile === undefined ? {} : { latencyQuantile }),
+      ...(others === undefined ? {} : { otherClasses: others.map((other) => other.device) }),
     };
   });
 }

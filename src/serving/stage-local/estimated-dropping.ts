@@ -44,9 +44,9 @@ class EndToEnd extends ByDeadline {
     const latestEnd = this.queues.latestEnd(head);
     if (this.byForming)
       return start === NEVER ? hopelessAt(latestEnd, this.durations.aloneNs(pool, device)) : NEVER;
+    const durationNs = this.planner.leastNs(pool, device);
     // No estimate of the later stages is below 0.
-    if (start === NEVER) return Math.floor(latestEnd - this.planner.leastNs(pool, device)) + 1;
-    const durationNs = pool === NONE ? 0 : this.planner.durationNs(pool, device);
+    if (start === NEVER) return Math.floor(latestEnd - durationNs) + 1;
     return start + durationNs + this.planner.laterNs(at, pool) > latestEnd ? NOW : NEVER;
   }
 
@@ -79,7 +79,7 @@ class StageBudget extends ByDeadline {
     if (start === NEVER) return NEVER;
     const queuedAt = this.requests.queuedAt(head);
     const budgetNs = this.planner.shareOf(pool) * usableSloNs(head, this) + ROUNDING_NS;
-    const until = this.untilEnd ? start + this.planner.durationNs(pool, device) : start;
+    const until = this.untilEnd ? start + this.planner.leastNs(pool, device) : start;
     return until - queuedAt > budgetNs ? NOW : NEVER;
   }
 }

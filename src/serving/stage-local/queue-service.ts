@@ -1,7 +1,5 @@
 import { NONE as SHARED_NONE } from '../../collections/index.js';
 import { Decision as SharedDecision } from '../decisions.js';
-import { listsOf } from '../state/index.js';
-import type { Pool } from '../topology.js';
 import type { RequestBroker } from './broker.js';
 import type { Formation } from './formation.js';
 import type { StageLocalParts } from './parts.js';
@@ -15,21 +13,8 @@ const Decision = SharedDecision;
 
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** HeadOfDevice is a task that is first in its queue, and an idle device that could take it. */
-interface HeadOfDevice {
-  readonly head: number;
-  readonly pool: number;
-  readonly device: number;
-}
-
-interface StartBehind extends HeadOfDevice {
-  readonly start: number;
-  readonly queue: number;
-}
-
 /** QueueService looks at the queues that something happened to: it drops their tasks, starts batches of them, or lets them wait. */
 export class QueueService {
-  private readonly topology: StageLocalParts['topology'];
   private readonly life: StageLocalParts['life'];
   private readonly requests: StageLocalParts['requests'];
   private readonly batches: StageLocalParts['batches'];
@@ -55,7 +40,6 @@ export class QueueService {
     parts: StageLocalParts,
     private readonly moves: TaskMoves,
   ) {
-    this.topology = parts.topology;
     this.life = parts.life;
     this.requests = parts.requests;
     this.batches = parts.batches;
@@ -151,14 +135,10 @@ export class QueueService {
       const device = this.placement.device(queue);
       const pool = device === NONE ? this.placement.placeOf(queue) : this.placement.poolOf(queue, device);
       const start = device === NONE ? NEVER : Math.max(at, this.placement.freeAt(device));
-      const dropTime = head === NONE ? NEVER : this.dropTime(at, queue, { head, pool, start, device });
+      const dropTime = head === NONE ? NEVER : this.dropTime(at, queue, { head, pool, start });
       const isRefused =
         head !== NONE && device !== NONE && this.dropping.refuses(at, start, queue, pool, device);
       if (at >= dropTime || isRefused) {
-        if (device !== NONE && this.isForAnother(at, { head, pool, device })) {
-          if (this.startBehind(at, { start, queue, pool, device, head })) continue;
-          return this.dropTime(at, queue, { head, pool, start: NEVER, device: NONE });
-        }
         if (device !== NONE) this.relaxIfUnused(at, pool, head, device);
         if (pool !== NONE) this.planner?.dropped(at, head, pool, at, device);
         this.moves.missed(queue, head);
@@ -183,59 +163,15 @@ export class QueueService {
   }
 
   /**
-   * isForAnother tells whether a head that would be late on the idle device would be in time on one of another class, once that
-   * is free. Only rules that pick tasks leave it for that one.
+   * dropTime is when a head is given up: after its deadline at the latest while nothing serves the queue, if any are. The
+   * devices of a stage share the queue, so that it is judged by the fastest class that is up.
    */
-  private isForAnother(at: number, { head, pool, device }: HeadOfDevice): boolean {
-    if (this.formation?.picks === undefined) return false;
-    const { classes, devices } = this.topology.pools[pool] as Pool;
-    if (classes === undefined) return false;
-    const { placement, dropping } = this;
-    for (let i = 0; i < devices.length; i++) {
-      const other = devices[i] as number;
-      if (other === device || !placement.isDeviceUp(other)) continue;
-      const start = Math.max(at, placement.freeAt(other));
-      if (at < dropping.dropTime(at, head, pool, start, other)) return true;
-    }
-    return false;
-  }
-
-  /**
-   * startBehind hands the first tasks behind a head to the idle device that would be in time there, as many as fit.
-   * @returns whether there are any
-   */
-  private startBehind(at: number, { start, queue, pool, device, head }: StartBehind): boolean {
-    const lists = listsOf(this.queues);
-    let task = lists.next(head);
-    while (task !== NONE && at >= this.dropping.dropTime(at, task, pool, start, device))
-      task = lists.next(task);
-    if (task === NONE) return false;
-    const batch = this.batches.open(pool, device);
-    const most = lists.isAlone(task) ? 1 : (this.columns.batch[pool] as number);
-    for (let size = 0; size < most && task !== NONE; size++) {
-      const after = lists.next(task);
-      if (size > 0 && lists.isAlone(task)) break;
-      this.queues.remove(queue, task);
-      this.planner?.kept(at, task, pool, at, device);
-      this.life.putInBatch(batch, task);
-      task = after;
-    }
-    this.hand(at, queue, device, batch);
-    return true;
-  }
-
-  /** dropTime is when a head is given up: after its deadline at the latest while nothing serves the queue, if any are. */
   private dropTime(
     at: number,
     queue: number,
-    {
-      head,
-      pool,
-      start,
-      device,
-    }: { readonly head: number; readonly pool: number; readonly start: number; readonly device: number },
+    { head, pool, start }: { readonly head: number; readonly pool: number; readonly start: number },
   ): number {
-    const dropTime = this.dropping.dropTime(at, head, pool, start, device);
+    const dropTime = this.dropping.dropTime(at, head, pool, start);
     if (start !== NEVER || !this.dropping.drops || this.placement.isUp(queue)) return dropTime;
     return Math.min(dropTime, this.queues.latestEnd(head) + 1);
   }
