@@ -14,6 +14,8 @@ interface Assumed {
   readonly model: string;
   /** What a batch takes, by class. */
   readonly classes: Readonly<Record<string, Latency>>;
+  /** How many medians the 95th percentile is, where one is stated. */
+  readonly spread?: number;
 }
 
 /** cellsOf splits a row of a table. */
@@ -40,8 +42,13 @@ function assumptions(): Assumed[] {
       if (fixed === undefined) return [];
       return [[head[k + 1] as string, { fixedMs: Number(fixed), rowMs: Number(row ?? 1) }]];
     });
+    const spread = Number.parseFloat(cells[head.indexOf('95th percentile') - 1] ?? '');
     if (classes.length > 0)
-      assumed.push({ model: model.replaceAll('`', ''), classes: Object.fromEntries(classes) });
+      assumed.push({
+        model: model.replaceAll('`', ''),
+        classes: Object.fromEntries(classes),
+        ...(Number.isNaN(spread) ? {} : { spread }),
+      });
   }
   return assumed;
 }
@@ -52,7 +59,7 @@ describe('the profiles of examples/pipelines', () => {
     expect(assumed.map(({ model }) => `${model}.json`).sort()).toEqual(
       readdirSync(join(FOLDER, 'profiles')).sort(),
     );
-    for (const { model, classes } of assumed) {
+    for (const { model, classes, spread } of assumed) {
       const { value } = await loadArtifact(join(FOLDER, 'profiles', `${model}.json`), ['profile']);
       expect(Object.keys(value.devices), model).toEqual(Object.keys(classes));
       for (const [name, { fixedMs, rowMs }] of Object.entries(classes)) {
@@ -60,6 +67,11 @@ describe('the profiles of examples/pipelines', () => {
         const us = (batch: string) => 1000 * (fixedMs + rowMs * Number(batch));
         const expected = Object.keys(said).map((batch) => [batch, [expect.closeTo(us(batch), 6)]]);
         expect({ model, said }).toEqual({ model, said: Object.fromEntries(expected) });
+        const late = value.devices[name]?.blockLatencyP95Us?.['1'];
+        const spreads = Object.entries(late ?? {}).map(([batch, [us = 0]]) => us / (said[batch]?.[0] ?? 0));
+        expect(spreads).toEqual(
+          spread === undefined ? [] : Object.keys(said).map(() => expect.closeTo(spread, 4)),
+        );
       }
     }
   });
