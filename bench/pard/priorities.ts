@@ -10,7 +10,8 @@
  * those of a run without it.
  */
 import { LevelFold, type LevelsFigures } from '../../src/metrics/index.js';
-import { drawnLevels } from '../../src/simulation/index.js';
+import { uniformAt } from '../../src/random/index.js';
+import { drawnLevels } from '../../src/workload/index.js';
 import { benchArguments, benchNumber } from '../arguments.js';
 import { measuresOf, saveResult } from '../results/result.js';
 import { tableText } from '../results/table.js';
@@ -83,7 +84,7 @@ async function rowsOf(application: ApplicationName, trace: TraceName, share: num
       { priority: 1, share, weight },
       { priority: 2, share: 1 - share, weight: 1 },
     ];
-    const levelOf = drawnLevels(mix, seed);
+    const levelOf = drawnLevels(mix, (purpose) => uniformAt(seed, purpose));
     const weights = mix.map((one) => one.weight);
     const world = worldOf(servedWorkload(made));
     let workers: readonly WorkerSteps[] | undefined;

@@ -31,13 +31,13 @@ import {
   silenceNs,
   type TraceFileOptions,
 } from '../simulation/index.js';
-import { processFaults } from '../workload/index.js';
+import { type PriorityShare, priorityShares, processFaults } from '../workload/index.js';
 import { type LabelledLoad, labelledLoad, type SampledLoad, sampledLoad } from './labelled-load.js';
 import { silenceWarnings } from './simulate.js';
 
 /** LoadServerOptions holds the load for a server: one that is drawn, or traces. */
 export interface LoadServerOptions
-  extends Omit<LoadOptions, 'rps' | 'durationS' | 'schedule'>,
+  extends Omit<LoadOptions, 'rps' | 'durationS' | 'schedule' | 'priorities'>,
     Pick<TraceFileOptions, 'traceFormat'> {
   /** The rate in requests per second; of traces the mean rate, also as `model=300` for one model each. */
   readonly rps?: number | readonly string[] | undefined;
@@ -48,6 +48,8 @@ export interface LoadServerOptions
   /** Files of sample requests that are sent in turn, in place of random ones; and the file of their labels. */
   readonly samples?: readonly string[] | undefined;
   readonly labels?: string | undefined;
+  /** Which priorities requests send, and their shares, such as `1=0.1,2=0.9`; by default none is sent. */
+  readonly priorities?: string | undefined;
   /** The file that the report is written to as JSON; when it is left out, nothing is written. */
   readonly output?: string | undefined;
 }
@@ -59,7 +61,7 @@ export interface LoadServerOptions
  * @throws InputError with every fault of options and traces; MissingError where the server lacks a model
  */
 export async function loadServer(url: string, options: LoadServerOptions): Promise<LoadDocument> {
-  const { output, rps, durationS, traces = [], traceFormat, samples, labels, ...rest } = options;
+  const { output, rps, durationS, traces = [], traceFormat, samples, labels, priorities, ...rest } = options;
   if (output !== undefined && output !== '') await checkWritable(output);
   const traced = traces.length > 0;
   const drawn = traced ? undefined : await drawnLoad(options);
@@ -69,7 +71,13 @@ export async function loadServer(url: string, options: LoadServerOptions): Promi
   const sampled = await sampledOf(url, options);
   const labelled = sampled && 'check' in sampled ? sampled : undefined;
   const answers = sampled && { inputs: sampled.inputs, ...(labelled && { check: labelled.check }) };
-  const driven = await driveLoad(url, { ...rest, ...asked, ...answers });
+  const { shares } = askedPriorities(options);
+  const driven = await driveLoad(url, {
+    ...rest,
+    ...asked,
+    ...answers,
+    ...(shares && { priorities: shares }),
+  });
   const report: LoadDocument = {
     ...emittedHead('load-report', [
       ...inputs,
@@ -124,6 +132,14 @@ interface AskedLoad {
   readonly inputs?: readonly InputFile[];
 }
 
+/** askedPriorities reads which priorities requests are to send. */
+function askedPriorities({ priorities }: Pick<LoadServerOptions, 'priorities'>): {
+  readonly shares?: readonly PriorityShare[];
+  readonly faults?: readonly Fault[];
+} {
+  return priorities === undefined ? {} : priorityShares(priorities);
+}
+
 async function drawnLoad(options: LoadServerOptions): Promise<AskedLoad> {
   const { rps, durationS, arrivals, cv, traceFormat } = options;
   const faults: Fault[] = [];
@@ -137,7 +153,7 @@ async function drawnLoad(options: LoadServerOptions): Promise<AskedLoad> {
     faults.push(fault(`is given ${1 + more.length} times; without a trace there is one rate`, option('rps')));
   if (durationS === undefined) faults.push(fault(needed, option('duration')));
   if (traceFormat !== undefined) faults.push(fault(`is for ${option('traces')}`, option('traceFormat')));
-  faults.push(...processFaults(arrivals, cv));
+  faults.push(...processFaults(arrivals, cv), ...(askedPriorities(options).faults ?? []));
   if (faults.length > 0) throw new InputError('drive a load', faults);
   return { rps: rate, durationS: durationS as number };
 }
@@ -158,7 +174,7 @@ async function tracedLoad(url: string, options: LoadServerOptions): Promise<Aske
   const told = new ToldFaults();
   const rates = typeof rps === 'number' ? [String(rps)] : rps;
   const asked: SimulatedLoadOptions = { arrivals, cv, duration, rps: rates, signal, traces, traceFormat };
-  told.add(...(await shareFaults(remote, traces, rates)));
+  told.add(...(await shareFaults(remote, traces, rates)), ...(askedPriorities(options).faults ?? []));
   const models = remote.map(ratedModel);
   const load = await resolvedWorkload(models, asked, told);
   if (load === undefined || told.count > 0) throw told.error(`load ${url}`);

@@ -88,9 +88,11 @@ export {
   type LoadAnsweredBy,
   type LoadDocument,
   type LoadExecutions,
+  type LoadOutcomes,
   type LoadSends,
   type LoadServed,
   type ModelLoad,
+  type PriorityLoad,
 } from './load-report.js';
 export { manifestIn } from './manifest-in.js';
 export {

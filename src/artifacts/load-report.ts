@@ -15,6 +15,8 @@ export interface LoadDocument extends Emitted, LoadOutcomes {
   model?: string;
   /** The outcomes of the requests of each model, where there were several. */
   models?: ModelLoad[];
+  /** The outcomes of the requests of each priority, of all models; absent where none was asked for. */
+  priorities?: PriorityLoad[];
   /** The arrival process; `trace` where the requests were those of traces. */
   arrivals: 'poisson' | 'uniform' | 'gamma' | 'trace';
   seed: number;
@@ -89,6 +91,13 @@ export interface LoadOutcomes {
 /** ModelLoad holds the outcomes of one model's requests. */
 export interface ModelLoad extends LoadOutcomes {
   name: string;
+}
+
+/** PriorityLoad holds the outcomes of the requests that sent one priority; 0 is the default level, of which nothing is sent. */
+export interface PriorityLoad extends LoadOutcomes {
+  priority: number;
+  /** The share of requests that was drawn for. */
+  share: number;
 }
 
 /** LoadSends says when the requests of a model were to be sent. `gapTimes` reads them. */

@@ -11,6 +11,8 @@ export interface Verification extends Emitted {
   figures: VerifiedFigure[];
   /** The figures by model, where there are several. */
   models: { name: string; figures: VerifiedFigure[] }[];
+  /** The figures by priority, where requests sent some; 0 is the default level. */
+  priorities?: { priority: number; figures: VerifiedFigure[] }[];
   /** The batches by partition and size, as planned, simulated and executed. */
   executions: VerifiedExecutions[];
   /** The shares of answers by the models of a cascade; absent where the server did not tell them. */

@@ -336,9 +336,14 @@ function numberOf<K extends string>(name: K, text: string | undefined): { [key i
 /**
  * encodeRequest makes a request's bytes once, so that they can be sent many times.
  * @param inputs a tensor for each of the model's inputs, by name
- * @param binary whether tensors are sent, and the outputs asked for, as bytes rather than JSON
+ * @param sent.binary whether tensors are sent, and the outputs asked for, as bytes rather than JSON
+ * @param sent.priority what is sent as the priority; of 0, the default level, nothing is sent
  */
-export function encodeRequest(model: RemoteModel, inputs: Tensors, binary: boolean): Encoded {
+export function encodeRequest(
+  model: RemoteModel,
+  inputs: Tensors,
+  { binary, priority }: { readonly binary: boolean; readonly priority: number },
+): Encoded {
   const pieces: Uint8Array[] = [];
   const described = model.inputs.map(({ name }) => {
     const tensor = inputs[name] as TensorData;
@@ -348,7 +353,8 @@ export function encodeRequest(model: RemoteModel, inputs: Tensors, binary: boole
     pieces.push(bytes);
     return `{${head},"parameters":{"binary_data_size":${bytes.byteLength}}}`;
   });
-  const text = `{"inputs":[${described.join(',')}],"parameters":{"binary_data_output":${binary}}}`;
+  const urgency = priority === 0 ? '' : `,"priority":${priority}`;
+  const text = `{"inputs":[${described.join(',')}],"parameters":{"binary_data_output":${binary}${urgency}}}`;
   // Spaces pad the JSON to a multiple of eight bytes, so that the server can use the tensors behind it
   // without copying.
   const json = Buffer.from(binary ? text.padEnd(8 * Math.ceil(text.length / 8)) : text);

@@ -1,4 +1,4 @@
-import type { LoadAnsweredBy, ModelLoad } from '../artifacts/index.js';
+import type { LoadAnsweredBy, LoadOutcomes, ModelLoad, PriorityLoad } from '../artifacts/index.js';
 import {
   ExactValues,
   latencyHistogram,
@@ -7,6 +7,7 @@ import {
   type RequestOutcome,
   summarizeLatencies,
 } from '../metrics/index.js';
+import type { PriorityShare } from '../workload/index.js';
 import type { LoadReport } from './types.js';
 
 /**
@@ -96,10 +97,17 @@ export class LoadTally {
 
   /** ofModel gives the figures of one model's requests. The tally must hold only those. */
   ofModel(name: string, sloMs: number | undefined): ModelLoad {
+    return { name, ...(sloMs === undefined ? {} : { sloMs }), ...this.outcomes() };
+  }
+
+  /** ofPriority gives the figures of the requests of one priority. The tally must hold only those. */
+  ofPriority({ priority, share }: PriorityShare): PriorityLoad {
+    return { priority, share, ...this.outcomes() };
+  }
+
+  private outcomes(): LoadOutcomes {
     const { attainment, dropRate } = outcomeRates(this.counts, 1);
     return {
-      name,
-      ...(sloMs === undefined ? {} : { sloMs }),
       sent: this.sent,
       answered: this.counts.inTime + this.counts.late,
       ...this.counts,

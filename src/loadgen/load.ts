@@ -8,8 +8,15 @@ import {
   type ModelLoad,
 } from '../artifacts/index.js';
 import { filledTensor, randomTensor, type Tensors } from '../execution/index.js';
-import { streamOf } from '../random/index.js';
-import { ARRIVAL_PROCESSES, type Arrivals, arrivals, arrivalsAt } from '../workload/index.js';
+import { streamOf, uniformAt } from '../random/index.js';
+import {
+  ARRIVAL_PROCESSES,
+  type Arrivals,
+  arrivals,
+  arrivalsAt,
+  drawnLevels,
+  type PriorityShare,
+} from '../workload/index.js';
 import {
   type Answered,
   type CountedExecutions,
@@ -114,21 +121,27 @@ const MOST_SENDS = 1_000_000;
 interface Target {
   readonly model: RemoteModel;
   readonly inputs: readonly Tensors[];
-  readonly requests: readonly Encoded[];
+  /** By the level of priority, then in the order of the inputs. */
+  readonly requests: readonly (readonly Encoded[])[];
   readonly sloMs: number | undefined;
   readonly tally: LoadTally;
   /** When its requests were to be sent, up to the limit for all. */
   readonly sendsNs: number[];
 }
 
+/** Without priorities, all requests are of the default level. */
+const ONE_LEVEL: readonly PriorityShare[] = [{ priority: 0, share: 1 }];
+
 /** targetOf prepares the load of a model. @throws InputError where the inputs do not fit the model */
 function targetOf(model: RemoteModel, options: LoadOptions): Target {
-  const { binary = true, rows = 1, seed = 0 } = options;
+  const { binary = true, rows = 1, seed = 0, priorities = ONE_LEVEL } = options;
   const inputs = options.inputs ?? randomInputs(model, rows, seed);
   const faults = inputs.flatMap((tensors, i) => inputFaults(model, tensors, `inputs[${i}]`));
   if (inputs.length === 0) faults.push(fault('is an empty list', 'inputs'));
   if (faults.length > 0) throw new InputError(`load model ${model.name}`, faults);
-  const requests = inputs.map((tensors) => encodeRequest(model, tensors, binary));
+  const requests = priorities.map(({ priority }) =>
+    inputs.map((tensors) => encodeRequest(model, tensors, { binary, priority })),
+  );
   return {
     model,
     inputs,
@@ -143,6 +156,11 @@ class LoadRun {
   private readonly abort = new AbortController();
   private readonly open = new Set<Promise<void>>();
   private readonly targets: readonly Target[];
+  private readonly priorities: readonly PriorityShare[];
+  /** The outcomes of the requests of each priority, where they have some. */
+  private readonly levels: readonly LoadTally[];
+  /** levelOf is the level of a request, by the number of requests before it. */
+  private readonly levelOf: (index: number) => number;
   private startedAt = performance.now();
   /** When the event loop last had its turn. */
   private heardAtMs = 0;
@@ -154,6 +172,11 @@ class LoadRun {
     private readonly options: LoadOptions,
   ) {
     this.targets = models.map((model) => targetOf(model, options));
+    const { priorities, seed = 0 } = options;
+    this.priorities = priorities ?? [];
+    this.levels = this.priorities.map(() => new LoadTally());
+    this.levelOf =
+      priorities === undefined ? () => 0 : drawnLevels(priorities, (purpose) => uniformAt(seed, purpose));
   }
 
   async drive(): Promise<LoadReport> {
@@ -236,29 +259,42 @@ class LoadRun {
 
   private send(target: Target, index: number, intendedMs: number): void {
     const latenessMs = this.elapsedMs() - intendedMs;
-    target.tally.countSent(latenessMs);
-    const request = target.requests[index % target.requests.length] as Encoded;
+    const level = this.levelOf(index);
+    const tallies = [target.tally, this.levels[level]].filter((tally) => tally !== undefined);
+    for (const tally of tallies) tally.countSent(latenessMs);
+    const request = target.requests[level]?.[index % target.inputs.length] as Encoded;
     const answered = this.client
       .infer(request, this.abort.signal)
-      .then((answer) => this.count(target, answer, index, intendedMs))
+      .then((answer) => {
+        const end = this.endOf(target, answer, index, intendedMs);
+        for (const tally of tallies) end(tally);
+      })
       .finally(() => this.open.delete(answered));
     this.open.add(answered);
   }
 
-  private count({ inputs, sloMs, tally }: Target, answer: Answered, index: number, intendedMs: number): void {
+  /** endOf reads an answer, and gives what counts it in a tally. */
+  private endOf(
+    { inputs, sloMs }: Target,
+    answer: Answered,
+    index: number,
+    intendedMs: number,
+  ): (tally: LoadTally) => void {
     const at = this.elapsedMs();
-    if (answer.kind === 'dropped') tally.countEnd('dropped', at);
-    else if (answer.kind === 'failed' && this.abort.signal.aborted) tally.countEnd('cancelled', at);
-    else if (answer.kind === 'failed') tally.countFailure(answer.why, at);
-    else {
-      const wrong = this.wrongAnswer(answer, index, inputs[index % inputs.length] as Tensors);
-      const latencyMs = at - intendedMs;
-      const late = sloMs !== undefined && latencyMs > sloMs;
-      if (wrong === undefined) {
-        tally.countEnd(late ? 'late' : 'inTime', at, latencyMs);
-        tally.countAnsweredBy(answer.answeredBy());
-      } else tally.countFailure(wrong, at);
+    if (answer.kind === 'dropped') return (tally) => tally.countEnd('dropped', at);
+    if (answer.kind === 'failed') {
+      const isCancelled = this.abort.signal.aborted;
+      return (tally) => (isCancelled ? tally.countEnd('cancelled', at) : tally.countFailure(answer.why, at));
     }
+    const wrong = this.wrongAnswer(answer, index, inputs[index % inputs.length] as Tensors);
+    if (wrong !== undefined) return (tally) => tally.countFailure(wrong, at);
+    const latencyMs = at - intendedMs;
+    const late = sloMs !== undefined && latencyMs > sloMs;
+    const stages = answer.answeredBy();
+    return (tally) => {
+      tally.countEnd(late ? 'late' : 'inTime', at, latencyMs);
+      tally.countAnsweredBy(stages);
+    };
   }
 
   private wrongAnswer(
@@ -301,6 +337,13 @@ class LoadRun {
       ...(planSha256 === undefined ? {} : { planSha256 }),
       ...(planNotes === undefined ? {} : { notes: planNotes }),
       ...(serving === undefined ? {} : { serving }),
+      ...(this.levels.length === 0
+        ? {}
+        : {
+            priorities: this.priorities.map((one, level) =>
+              (this.levels[level] as LoadTally).ofPriority(one),
+            ),
+          }),
       ...(tally.sent > MOST_SENDS ? {} : { sends: this.sends() }),
     };
   }

@@ -1,6 +1,6 @@
 import type { Emitted, LoadDocument } from '../artifacts/index.js';
 import type { Tensors } from '../execution/index.js';
-import type { ArrivalProcess, Arrivals } from '../workload/index.js';
+import type { ArrivalProcess, Arrivals, PriorityShare } from '../workload/index.js';
 
 /** LoadOptions says which requests are sent to a server, and when. `rps` is the mean rate of requests per second. */
 export interface LoadOptions {
@@ -18,6 +18,8 @@ export interface LoadOptions {
   seed?: number;
   /** The rows of every request; the default is 1. */
   rows?: number;
+  /** Which priorities requests send, drawn by their shares under the seed; by default none is sent. */
+  priorities?: readonly PriorityShare[];
   /** The latency that counts as in time; by default the model's SLO as the server states it. */
   sloMs?: number;
   /** Ends the run early when aborted. Open requests then count as cancelled. */

@@ -15,7 +15,7 @@ export { familyTable } from './kinds/gears.js';
 export { solvedParts, solvedRemarks } from './kinds/kinds.js';
 export { planSetParts } from './kinds/pipeline.js';
 export { notHeldText, timingLines } from './kinds/pooled.js';
-export { answeredByLine, labelledLine, loadModelTable, loadTable } from './load.js';
+export { answeredByLine, labelledLine, loadModelTable, loadPriorityTable, loadTable } from './load.js';
 export {
   blockTable,
   boundaryChangeLine,

@@ -1,4 +1,10 @@
-import type { LabelledOutcomes, LoadAnsweredBy, ModelLoad } from '../artifacts/index.js';
+import type {
+  LabelledOutcomes,
+  LoadAnsweredBy,
+  LoadOutcomes,
+  ModelLoad,
+  PriorityLoad,
+} from '../artifacts/index.js';
 import type { LoadReport } from '../loadgen/index.js';
 import { count, figure, orDash, percent, type Table } from './table.js';
 
@@ -40,28 +46,38 @@ export function loadTable(report: LoadReport): Table {
   return { columns: ['load', '', ''], rows };
 }
 
+const OUTCOME_COLUMNS = ['sent', 'in time', 'late', 'dropped', 'failed', 'attainment', 'p50 ms', 'p99 ms'];
+
 /** loadModelTable has one row per model of a load on several models, with its own SLO and outcomes. */
 export function loadModelTable(models: readonly ModelLoad[]): Table {
   return {
-    columns: [
-      'model',
-      'sent',
-      'in time',
-      'late',
-      'dropped',
-      'failed',
-      'attainment',
-      'p50 ms',
-      'p99 ms',
-      'SLO ms',
-    ],
-    rows: models.map(({ name, sent, inTime, late, dropped, failed, attainment, latencyMs, sloMs }) => [
-      name,
-      ...[sent, inTime, late, dropped, failed].map(count),
-      orDash(attainment, (share) => percent(share, 2)),
-      ...[latencyMs?.p50, latencyMs?.p99, sloMs].map((ms) => orDash(ms, figure)),
-    ]),
+    columns: ['model', ...OUTCOME_COLUMNS, 'SLO ms'],
+    rows: models.map((model) => [model.name, ...outcomeCells(model), orDash(model.sloMs, figure)]),
   };
+}
+
+/** loadPriorityTable has one row per priority of a load, with the outcomes of the requests that sent it. */
+export function loadPriorityTable(priorities: readonly PriorityLoad[]): Table {
+  return {
+    columns: ['priority', ...OUTCOME_COLUMNS],
+    rows: priorities.map((one) => [one.priority === 0 ? 'none' : `${one.priority}`, ...outcomeCells(one)]),
+  };
+}
+
+function outcomeCells({
+  sent,
+  inTime,
+  late,
+  dropped,
+  failed,
+  attainment,
+  latencyMs,
+}: LoadOutcomes): string[] {
+  return [
+    ...[sent, inTime, late, dropped, failed].map((each) => count(each)),
+    orDash(attainment, (share) => percent(share, 2)),
+    ...[latencyMs?.p50, latencyMs?.p99].map((ms) => orDash(ms, figure)),
+  ];
 }
 
 /** Reasons of failure that are shown, the most frequent first. */

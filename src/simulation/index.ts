@@ -15,7 +15,7 @@ export { type GearLoad, type GearServing, type GearsRun, simulatedGears } from '
 export { resolvedWorkload, type SimulatedLoadOptions } from './load.js';
 export type { RatedModel } from './models.js';
 export type { SimulatedPlan } from './plan-at.js';
-export { drawnLevels, type SimulatedPriority } from './priority-mix.js';
+export type { SimulatedPriority } from './priority-mix.js';
 export { simulatedRates } from './rates.js';
 export type { SimulationProgress, SimulationSetup } from './run.js';
 export { overRuns, runsFaults, seededJobs } from './runs.js';

@@ -33,10 +33,10 @@ import {
   topologyRulesOf,
 } from '../serving/index.js';
 import { type SimulationObserver, simulate, type VerdictOf, type WeightOf } from '../simulator/index.js';
-import { type Arrivals, arrivalsAhead } from '../workload/index.js';
+import { type Arrivals, arrivalsAhead, drawnLevels } from '../workload/index.js';
 import { type Execution, executionOf } from './execution.js';
 import { certaintiesOf } from './family-records.js';
-import { drawnLevels, type SimulatedPriority } from './priority-mix.js';
+import type { SimulatedPriority } from './priority-mix.js';
 import { TimelineWriter, type WrittenTimeline } from './timeline.js';
 import { recordedFates, type VerdictRecords } from './verdict-records.js';
 import { arrivalsOf, atLoadFactor, type Workload, warmUpNs } from './workload.js';
@@ -201,7 +201,7 @@ function weighed(
 ): { readonly levels?: LevelFold; readonly weight?: WeightOf } {
   if (priorities === undefined) return {};
   const weights = priorities.map(({ weight }) => weight);
-  const levelOf = drawnLevels(priorities, seed);
+  const levelOf = drawnLevels(priorities, (purpose) => uniformAt(seed, purpose));
   return {
     levels: new LevelFold({ weights, levelOf, warmUpNs }),
     weight: (order) => weights[levelOf(order)] as number,

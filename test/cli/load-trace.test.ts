@@ -140,6 +140,23 @@ describe('plan load --trace', () => {
     expect(late.stderr).not.toContain('detector got no');
   });
 
+  it('sends the priorities that plan simulate draws under the same trace, shares and seed, and shows each', async () => {
+    const args = ['--trace', 'counts.csv', '--seed', '5', '--priorities', '1=0.25,0=0.75'];
+    const simulation = await plan(['simulate', EXAMPLE, ...args, '--json'], { cwd: folder });
+    const { levels } = JSON.parse(simulation.stdout).priorities;
+    const report = JSON.parse((await load(...args, '--json')).stdout);
+    expect(report.priorities.map(({ sent }: { sent: number }) => sent)).toEqual(
+      levels.map(({ arrived }: { arrived: number }) => arrived),
+    );
+    const { stdout } = await load(...args);
+    expect(stdout).toMatch(/^priority +sent +in time +late +dropped +failed +attainment +p50 ms +p99 ms$/m);
+    expect(stdout).toMatch(new RegExp(`^none +${levels[1].arrived} .*100\\.00 %`, 'm'));
+    expect(await load('--trace', 'counts.csv', '--priorities', '1=0.5')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--priorities: is "1=0.5", whose shares add up to 0.5, and must to 1'),
+    });
+  });
+
   it('sends a whole trace to one model that is named', async () => {
     const { stdout } = await load('--trace', 'short.csv', '--model', 'segmenter', '--json');
     expect(JSON.parse(stdout)).toMatchObject({ model: 'segmenter', sent: 3, sloMs: 5000 });

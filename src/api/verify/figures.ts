@@ -7,6 +7,7 @@ import type {
   VerifiedFigure,
   VerifiedFigureName,
 } from '../../artifacts/index.js';
+import { outcomeRates } from '../../metrics/index.js';
 
 /** verifiedFigures compares the figures of all requests. */
 export function verifiedFigures(report: SimulationReport, load: LoadDocument): VerifiedFigure[] {
@@ -35,6 +36,28 @@ export function modelFigures(
     throughputRps: answered / elapsedS,
     goodputRps: inTime / elapsedS,
   });
+}
+
+/** priorityFigures compares the outcomes of the requests of each priority, where requests sent some. */
+export function priorityFigures(
+  { priorities: simulated }: SimulationReport,
+  { priorities = [], elapsedS }: LoadDocument,
+): Pick<Verification, 'priorities'> {
+  if (priorities.length === 0) return {};
+  return {
+    priorities: priorities.map((live) => {
+      const level = simulated?.levels.find(({ priority }) => priority === live.priority);
+      const rates = level && outcomeRates({ ...level, cancelled: 0 }, 1);
+      return {
+        priority: live.priority,
+        figures: [
+          compared('attainment', level?.attainment, live.attainment),
+          compared('dropRate', rates?.dropRate, live.dropRate),
+          compared('goodputRps', level?.goodputRps, live.inTime / elapsedS),
+        ],
+      };
+    }),
+  };
 }
 
 type LiveRequests = Pick<

@@ -7,7 +7,8 @@ import {
   type ToldFaults,
 } from '../../artifacts/index.js';
 import type { Application } from '../../plans/index.js';
-import type { TraceWorkload } from '../../simulation/index.js';
+import type { SimulationSettings, TraceWorkload } from '../../simulation/index.js';
+import { prioritySharesText } from '../../workload/index.js';
 
 const NS_PER_S = 1e9;
 
@@ -52,6 +53,14 @@ export function sentLoad(
   const durationNs = Math.max(Math.round(sendingS(report) * NS_PER_S), lastNs + 1);
   const weights = plan.applications.map(({ weight }) => weight);
   return { kind: 'trace', process: 'poisson', durationNs, whole: false, sources, weights };
+}
+
+/** sentPriorities gives the priorities that requests of a load sent, as they were drawn by its seed; nothing where none did. */
+export function sentPriorities({
+  priorities,
+  seed,
+}: LoadDocument): Pick<SimulationSettings, 'priorities' | 'seed'> {
+  return priorities === undefined ? {} : { priorities: prioritySharesText(priorities), seed };
 }
 
 /** sendingS gives the seconds during which requests were sent. Only a load that was interrupted ended before its time. */

@@ -9,14 +9,16 @@ const ROUNDING = 1e-9;
  * sums of outcomes, of all requests and by model, and the shares and rates that `verifyLoad` compares.
  */
 export function sumFaults({ value, path }: Loaded<'load-report'>): Fault[] {
-  const { elapsedS, throughputRps, goodputRps, models = [] } = value;
+  const { elapsedS, throughputRps, goodputRps, models = [], priorities = [] } = value;
   const rates = outcomeRates(value, elapsedS);
   const faults = [
     ...outcomeFaults(value, ''),
     ...given('/throughputRps', throughputRps, rates.throughputRps),
     ...given('/goodputRps', goodputRps, rates.goodputRps),
     ...models.flatMap((model, i) => outcomeFaults(model, `/models/${i}`)),
-    ...(models.length === 0 ? [] : modelSumFaults(value, models)),
+    ...(models.length === 0 ? [] : partSumFaults(value, models, 'models')),
+    ...priorities.flatMap((one, i) => outcomeFaults(one, `/priorities/${i}`)),
+    ...(priorities.length === 0 ? [] : partSumFaults(value, priorities, 'priorities')),
     ...answerFaults(value),
   ];
   return faults.map(({ message, path: at = '' }) => fault(message, `${path}#${at}`));
@@ -41,13 +43,13 @@ function outcomeFaults(outcomes: LoadOutcomes, at: string): Fault[] {
   ];
 }
 
-/** modelSumFaults finds counts of all requests that are not the sums of the models'. */
-function modelSumFaults(all: LoadOutcomes, models: readonly LoadOutcomes[]): Fault[] {
+/** partSumFaults finds counts of all requests that are not the sums of those of the parts that they are divided into. */
+function partSumFaults(all: LoadOutcomes, parts: readonly LoadOutcomes[], named: string): Fault[] {
   return (['sent', ...OUTCOMES] as const).flatMap((name) => {
-    const sum = models.reduce((before, model) => before + model[name], 0);
+    const sum = parts.reduce((before, part) => before + part[name], 0);
     return sum === all[name]
       ? []
-      : [fault(`is ${all[name]}, and those of the models are ${sum}`, `/${name}`)];
+      : [fault(`is ${all[name]}, and those of the ${named} are ${sum}`, `/${name}`)];
   });
 }
 

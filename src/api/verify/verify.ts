@@ -25,9 +25,9 @@ import {
   type ProfiledPlan,
   refuseUnmeasured,
 } from './correct.js';
-import { modelFigures, verifiedAnswers, verifiedFigures, withinOf } from './figures.js';
+import { modelFigures, priorityFigures, verifiedAnswers, verifiedFigures, withinOf } from './figures.js';
 import { type MeasuredPool, measuredExecution, measuredPools, verifiedExecutions } from './measured.js';
-import { sentLoad } from './sent-load.js';
+import { sentLoad, sentPriorities } from './sent-load.js';
 import { schedulerNotes, serverScheduler } from './server-scheduler.js';
 import { sumFaults } from './sum-faults.js';
 
@@ -68,7 +68,7 @@ export async function verifyLoad(path: string, options: VerifyOptions): Promise<
   const scheduler = await serverScheduler(load);
   const { setup, profiles, made, found } = await prepareSimulation(
     planPath,
-    { exact: true, records, ...scheduler.options },
+    { exact: true, records, ...scheduler.options, ...sentPriorities(load.value) },
     {
       ...{ task: `verify ${path}`, transfers: 'none' },
       given: ({ value, path: at, sha256 }, told) => {
@@ -101,7 +101,7 @@ export async function verifyLoad(path: string, options: VerifyOptions): Promise<
     figures,
     models,
     executions: verifiedExecutions(pools, asPlanned),
-    ...verifiedAnswers(asPlanned, load.value),
+    ...{ ...priorityFigures(asPlanned, load.value), ...verifiedAnswers(asPlanned, load.value) },
     ...(causes === undefined ? {} : { causes }),
     ...(within === undefined
       ? {}

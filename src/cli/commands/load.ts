@@ -27,6 +27,7 @@ interface Options {
   seed: number;
   slo?: number;
   rows: number;
+  priorities?: string;
   failUnder?: number;
   output?: string;
 }
@@ -73,6 +74,10 @@ export function loadCommand(): Command {
       .option('--cv <c>', 'how bursty gamma arrivals are: 0 is even, 1 is as poisson', notNegative)
       .option('--seed <n>', 'seed of arrivals and inputs', countingNumber, 0)
       .option('--rows <n>', 'rows in one request', wholeNumber, 1)
+      .option(
+        '--priorities <shares>',
+        'what requests send as priority, and their shares, such as 1=0.1,2=0.9 (0 is the default level)',
+      )
       .option('--slo <ms>', "latency objective, if it is not the server's", positiveNumber)
       .option('--fail-under <share>', 'exit with 6 if attainment is below this, such as 99%', share)
       .option('-o, --output <file>', 'write the report here (JSON); - is stdout')
@@ -86,7 +91,9 @@ async function driveServer(
   url: string,
 ): Promise<ExitCode> {
   const { loadServer } = await import('../../api/index.js');
-  const { answeredByLine, labelledLine, loadModelTable, loadTable } = await import('../../report/index.js');
+  const { answeredByLine, labelledLine, loadModelTable, loadPriorityTable, loadTable } = await import(
+    '../../report/index.js'
+  );
   const shown = await progress();
   const report = await loadServer(url, {
     ...given({ ...options, sloMs, durationS }),
@@ -103,6 +110,10 @@ async function driveServer(
   if (report.models !== undefined) {
     terminal.line();
     await terminal.table(loadModelTable(report.models));
+  }
+  if (report.priorities !== undefined) {
+    terminal.line();
+    await terminal.table(loadPriorityTable(report.priorities));
   }
   await terminal.artifact('report', options.output, report);
   terminal.document(report);

@@ -57,6 +57,10 @@ async function verify({ terminal, signal }: Context, options: Options, load: str
     terminal.line();
     await terminal.table(verifyTable(figures, name));
   }
+  for (const { priority, figures } of verification.priorities ?? []) {
+    terminal.line();
+    await terminal.table(verifyTable(figures, priority === 0 ? 'no priority' : `priority ${priority}`));
+  }
   if (verification.answeredBy !== undefined) {
     terminal.line();
     await terminal.table(verifiedAnswersTable(verification.answeredBy));

@@ -64,6 +64,21 @@ describe('sumFaults()', () => {
     ]);
   });
 
+  it('finds counts of priorities that are not those of all, and shares that do not follow', () => {
+    const priorities = models.map(({ name, ...one }, i) => ({ priority: i, share: 0.5, ...one }));
+    expect(told({ priorities })).toEqual([]);
+    const [first, second] = priorities as [(typeof priorities)[0], (typeof priorities)[0]];
+    expect(
+      told({ priorities: [first, { ...second, sent: 3, failed: 1, attainment: 0, dropRate: 0 }] }),
+    ).toEqual([
+      '/sent: is 22, and those of the priorities are 23',
+      '/failed: is 0, and those of the priorities are 1',
+    ]);
+    expect(told({ priorities: [{ ...first, dropRate: 0 }, second] })).toEqual([
+      '/priorities/0/dropRate: is 0, and by the counts it is 0.25',
+    ]);
+  });
+
   it("finds an accuracy and shares of a cascade's models that do not follow", () => {
     const labelled = { samples: 9, answered: 8, right: 6 };
     const answeredBy = [
