@@ -45,7 +45,7 @@ const ASKED: [string, (plan: PooledPlan) => void, string][] = [
   [
     'another scheduler than its spec gives',
     (changed) => Object.assign(changed.serving!, { scheduler: 'fifo' }),
-    '/serving/scheduler: is "fifo"; its spec gives "stage-local"',
+    '/serving/scheduler: is "fifo"; its spec gives "room-first"',
   ],
   [
     'what was not asked of the planner',
@@ -99,7 +99,7 @@ it('plan diff --check exits with 6 where plans are only served otherwise', async
   expect(ran.code).toBe(6);
   expect(JSON.parse(ran.stdout)).toMatchObject({
     same: false,
-    fields: [{ path: '/serving/scheduler', before: '"stage-local"', after: '"reservation"' }],
+    fields: [{ path: '/serving/scheduler', before: '"room-first"', after: '"reservation"' }],
   });
   expect(await diff('plan.json')).toMatchObject({ code: 0 });
 });
