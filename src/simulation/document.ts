@@ -116,10 +116,10 @@ function describedPriorities(
   { levels: found }: SimulationRun,
 ): { priorities?: SimulatedPriorities } {
   if (priorities === undefined || found === undefined) return {};
-  const { levels, ...weighted } = found;
+  const { levels, weightedDropRate } = found;
   return {
     priorities: {
-      ...weighted,
+      ...(weightedDropRate === undefined ? {} : { weightedDropRate }),
       levels: priorities.map((level, i) => ({ ...level, ...(levels[i] as (typeof levels)[number]) })),
     },
   };

@@ -13,7 +13,6 @@ import {
   WorstWindowFold,
 } from '../metrics/index.js';
 import {
-  type Application,
   applicationsOf,
   type PlanWorld,
   planOf,
@@ -159,7 +158,7 @@ export async function runSimulation(
   );
   const executed = executionOf(execution, topology, seed);
   const served = foreseeing(scheduler, () => arrivalsOf(load, applications, seed));
-  const { levels, weight } = weighed(setup, warmedNs);
+  const { levels, weight } = weighedRequests(setup, warmedNs);
   let usedNs: Float64Array = new Float64Array(0);
   let endNs = 0;
   const run = (observers: SimulationObserver[]) => {
@@ -170,7 +169,7 @@ export async function runSimulation(
       makeCore: (decisions) => makeCore(served, topology, { decisions, streams: streamsOf(seed, 'core') }),
       ...(executed === undefined ? {} : { execution: executed }),
       ...worldOptions(world, setup),
-      ...weightOptions(applications, weight),
+      ...(weight === undefined ? {} : { weight }),
     }));
   };
   const times = { durationNs: load.durationNs, warmUpNs: warmedNs, windowNs };
@@ -194,17 +193,27 @@ export async function runSimulation(
   };
 }
 
-/** weighed makes the weights of requests that have priorities, and what counts their outcomes. */
-function weighed(
-  { priorities, seed }: Pick<SimulationSetup, 'priorities' | 'seed'>,
+/** Without priorities, all requests are of the default level. */
+const ONE_LEVEL: readonly SimulatedPriority[] = [{ priority: 0, share: 1, weight: 1 }];
+
+/**
+ * weighedRequests makes the weights of requests, by their priority times by their application, and what counts their outcomes.
+ * It gives nothing where neither says anything.
+ */
+export function weighedRequests(
+  { plan, priorities, seed }: Pick<SimulationSetup, 'plan' | 'priorities' | 'seed'>,
   warmUpNs: number,
 ): { readonly levels?: LevelFold; readonly weight?: WeightOf } {
-  if (priorities === undefined) return {};
-  const weights = priorities.map(({ weight }) => weight);
-  const levelOf = drawnLevels(priorities, (purpose) => uniformAt(seed, purpose));
+  const applications = applicationsOf(plan);
+  const areWeighed = applications.some(({ dropWeight }) => dropWeight !== undefined);
+  if (priorities === undefined && !areWeighed) return {};
+  const mix = priorities ?? ONE_LEVEL;
+  const weights = mix.map(({ weight }) => weight);
+  const modelWeights = applications.map(({ dropWeight = 1 }) => dropWeight);
+  const levelOf = drawnLevels(mix, (purpose) => uniformAt(seed, purpose));
   return {
-    levels: new LevelFold({ weights, levelOf, warmUpNs }),
-    weight: (order) => weights[levelOf(order)] as number,
+    levels: new LevelFold({ weights, levelOf, warmUpNs, ...(areWeighed ? { modelWeights } : {}) }),
+    weight: (order, model) => (modelWeights[model] as number) * (weights[levelOf(order)] as number),
   };
 }
 
@@ -255,21 +264,6 @@ function worldOptions(
   return {
     ...(verdict === undefined ? {} : { verdict }),
     ...(activationDelayNs === undefined ? {} : { activationDelayNs }),
-  };
-}
-
-type WeightOption = Pick<Parameters<typeof simulate>[0], 'weight'>;
-
-/** weightOptions says how much requests count, where anything says so: by their priority, and by their application. */
-function weightOptions(
-  applications: readonly Application[],
-  byPriority: WeightOption['weight'],
-): WeightOption {
-  if (applications.every(({ dropWeight }) => dropWeight === undefined))
-    return byPriority === undefined ? {} : { weight: byPriority };
-  return {
-    weight: (order, model) =>
-      (applications[model]?.dropWeight ?? 1) * (byPriority === undefined ? 1 : byPriority(order, model)),
   };
 }
 
