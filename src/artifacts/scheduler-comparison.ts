@@ -33,6 +33,8 @@ export interface SchedulerComparison extends Emitted {
   windowS?: number;
   /** The choices that were given; absent where none were. */
   choices?: ComparedChoice[];
+  /** The priorities of requests; absent where none were asked for. */
+  priorities?: ComparedPriority[];
   rows: ComparedScheduler[];
   /** The schedulers that were to be compared and are not. */
   skipped: SkippedScheduler[];
@@ -53,6 +55,14 @@ export interface ComparedChoice {
   notApplied: string[];
 }
 
+/** ComparedPriority is a priority of requests: 0 is the default level. */
+export interface ComparedPriority {
+  priority: number;
+  /** The share of requests that was drawn for, and how much it counts that one is in time. */
+  share: number;
+  weight: number;
+}
+
 /** SkippedScheduler is a scheduler that was to be compared and is not. */
 export interface SkippedScheduler {
   scheduler: string;
@@ -70,6 +80,8 @@ export interface ComparedScheduler {
   attainment?: ComparedFigure;
   /** The share of requests dropped or late. */
   dropRate?: ComparedFigure;
+  /** The share that requests not in time have of the weight of all, where priorities or applications weigh requests. */
+  weightedDropRate?: ComparedFigure;
   /** The device time of requests dropped or late over that of all. */
   invalidRate?: ComparedFigure;
   /** The mean latency of answered requests, and its percentiles. */

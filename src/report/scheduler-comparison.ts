@@ -47,9 +47,12 @@ function skippedLines({ skipped, complete }: SchedulerComparison): string[] {
 export function comparedTable(comparison: SchedulerComparison): Table {
   const { rows, confidence } = comparison;
   const interval = confidence === undefined ? [] : [`${percent(confidence, 0)} interval`];
+  const isWeighed = rows.some(({ weightedDropRate }) => weightedDropRate !== undefined);
   return {
     columns: [
-      ...['scheduler', 'attainment', ...interval, 'dropped', 'invalid'],
+      ...['scheduler', 'attainment', ...interval, 'dropped'],
+      ...(isWeighed ? ['lost, by weight', ...interval] : []),
+      'invalid',
       ...['in time/s', 'mean ms', 'p50 ms', 'p95 ms', 'p99 ms'],
     ],
     rows: rows.map((row) => [
@@ -57,6 +60,12 @@ export function comparedTable(comparison: SchedulerComparison): Table {
       share(row.attainment),
       ...(confidence === undefined ? [] : [intervalText(row.attainment)]),
       share(row.dropRate),
+      ...(isWeighed
+        ? [
+            share(row.weightedDropRate),
+            ...(confidence === undefined ? [] : [intervalText(row.weightedDropRate)]),
+          ]
+        : []),
       share(row.invalidRate),
       amount(row.goodputRps),
       ...[row.meanMs, row.p50Ms, row.p95Ms, row.p99Ms].map(amount),

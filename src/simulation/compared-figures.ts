@@ -70,6 +70,7 @@ export function rowFigures(
   const { dropsByStage, ...figures } = requestsOver(runs, places);
   return {
     ...figures,
+    ...weightedOver(runs),
     worstWindows: (first?.worst ?? []).map(({ seconds }, i) =>
       worstOver(
         seconds,
@@ -80,6 +81,20 @@ export function rowFigures(
     ...(applications === undefined ? {} : { applications }),
     ...(windows === undefined ? {} : { windows }),
   };
+}
+
+/**
+ * weightedOver gives the share of weight that was lost, over runs; nothing where nothing weighs requests. Where none was lost, as much
+ * may be lost as of so many requests that all weigh as much as the heaviest.
+ */
+function weightedOver(runs: readonly ComparedRun[]): Pick<RowFigures, 'weightedDropRate'> {
+  const weighed = runs.flatMap((run) => run.weighed ?? []);
+  const requests = weighed.reduce((sum, { asHeaviest }) => sum + asHeaviest, 0);
+  const weightedDropRate = figureOver(
+    runs.map((run) => run.weighed?.dropRate),
+    unserved(requests),
+  );
+  return weightedDropRate === undefined ? {} : { weightedDropRate };
 }
 
 /** requestsOver gives the figures of all requests, or of those of an application, over runs. */

@@ -1,7 +1,13 @@
 import type { DropCount, RunFigures, WindowFigures, WorstFigures } from '../metrics/index.js';
 import { outcomeRates } from '../metrics/index.js';
 import { applicationsOf } from '../plans/index.js';
-import { runSimulation, type SimulationHooks, type SimulationJob, type SimulationSetup } from './run.js';
+import {
+  runSimulation,
+  type SimulationHooks,
+  type SimulationJob,
+  type SimulationRun,
+  type SimulationSetup,
+} from './run.js';
 
 /** ComparedJob is one run under one scheduler. */
 export type ComparedJob = Required<Pick<SimulationJob, 'scheduler' | 'seed'>> &
@@ -31,6 +37,8 @@ export interface ComparedRequests {
 export interface ComparedRun extends ComparedRequests {
   /** False when the run was interrupted. */
   readonly complete: boolean;
+  /** What was lost of the weight of all, and of how many of the heaviest that is; absent where nothing weighs requests. */
+  readonly weighed?: { readonly dropRate?: number; readonly asHeaviest: number };
   /** The requests of each application, where several share their stages. */
   readonly applications?: readonly ComparedRequests[];
   readonly worst: readonly WorstFigures[];
@@ -59,10 +67,17 @@ export async function comparedRun(
   return {
     complete: run.complete,
     ...comparedRequests(overall, drops, pools.length),
+    ...weighedOf(run),
     ...(isShared ? { applications } : {}),
     worst: run.worst ?? [],
     ...(windows === undefined ? {} : { windows: windows.map(comparedWindow) }),
   };
+}
+
+function weighedOf({ levels }: SimulationRun): Pick<ComparedRun, 'weighed'> {
+  if (levels === undefined) return {};
+  const { weightedDropRate, asHeaviest } = levels;
+  return { weighed: { ...known({ dropRate: weightedDropRate }), asHeaviest } };
 }
 
 function comparedRequests(

@@ -171,6 +171,7 @@ function document(
     planned,
     ...(windowS === undefined ? {} : { windowS }),
     ...(choices.length === 0 ? {} : { choices: [...choices] }),
+    ...(setup.priorities === undefined ? {} : { priorities: setup.priorities.map((one) => ({ ...one })) }),
     rows,
     skipped: [
       ...skipped,
