@@ -10,7 +10,7 @@ import {
 } from '../artifacts/index.js';
 import type { ChosenScheduler } from '../serving/index.js';
 import { choiceClashes, choicesGiven, chosenScheduler, type SchedulerOptions } from '../serving/index.js';
-import { priorityFaults, unweighedFault } from './priorities.js';
+import { levelFaults, priorityFaults, unweighedFault, type WeighedApplication } from './priorities.js';
 import type { PlanKind } from './served-plan.js';
 
 /**
@@ -106,14 +106,17 @@ function askedScheduler({ scheduler, policy = [] }: SchedulerOptions, told: Told
 /**
  * servingFaults finds what is wrong with the scheduler that a plan or spec names, and with its choices. A policy that
  * only replays the published simulator is one of these faults, because no server could run it. The kind is that of the plan,
- * or of the plan that is made of the spec; where it is not known, nothing is said of what is for some kinds only.
+ * or of the plan that is made of the spec; where it is not known, nothing is said of what is for some kinds only. The
+ * applications are those of a pipeline, whose weights multiply those of priorities.
  */
 export function servingFaults({
   serving,
   kind,
+  applications,
 }: {
   readonly serving?: PlanServing | undefined;
   readonly kind?: PlanKind;
+  readonly applications?: readonly WeighedApplication[] | undefined;
 }): Fault[] {
   if (serving === undefined) return [];
   const told = new ToldFaults();
@@ -132,6 +135,7 @@ export function servingFaults({
       fault(message, path.startsWith('/serving/') ? path : '/serving/scheduler'),
     ),
     ...priorityFaults(priorities),
+    ...levelFaults(priorities, applications),
     ...(isWeighed ? [] : [unweighedFault(serving.scheduler)]),
     ...(isTuned && untuned !== undefined
       ? [fault(`changes the replicas of pipelines, and this is ${untuned}`, '/serving/tuner')]

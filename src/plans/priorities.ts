@@ -1,4 +1,5 @@
 import { type Fault, fault, type PlanServing } from '../artifacts/index.js';
+import { MOST_LEVELS } from '../serving/index.js';
 
 const AT = '/serving/priorities';
 
@@ -24,6 +25,33 @@ export function priorityFaults(priorities: PlanServing['priorities'] = {}): Faul
       ),
     ];
   });
+}
+
+/** WeighedApplication is an application of a pipeline, with how much a drop of one of its requests weighs: 1 where absent. */
+export interface WeighedApplication {
+  readonly weight?: number;
+}
+
+/**
+ * levelFaults refuses priorities whose weights, times those of the applications, are more than a scheduler tells apart, whatever
+ * requests come. No fault is found without priorities, since there are no more applications than it tells apart.
+ */
+export function levelFaults(
+  priorities: PlanServing['priorities'],
+  applications: readonly WeighedApplication[] = [{}],
+): Fault[] {
+  if (priorities === undefined) return [];
+  // A request may have a priority that is not among them.
+  const byPriority = [1, ...Object.values(priorities)];
+  const all = applications.flatMap(({ weight = 1 }) => byPriority.map((one) => one * weight));
+  const different = [...new Set(all)].sort((a, b) => a - b);
+  if (different.length <= MOST_LEVELS) return [];
+  return [
+    fault(
+      `gives requests ${different.length} different weights, times those of the applications: ${different.join(', ')}; a scheduler tells ${MOST_LEVELS} apart: give more of them the same`,
+      AT,
+    ),
+  ];
 }
 
 /** unweighedFault says that a scheduler cannot weigh requests although a plan gives them weights. */

@@ -17,7 +17,7 @@ import {
 } from '../artifacts/index.js';
 import { windowCells } from '../metrics/index.js';
 import { applicationsOf, planOf, type ServedPlan, type TunerOptions } from '../plans/index.js';
-import { MOST_LEVELS, type SchedulerOptions } from '../serving/index.js';
+import type { SchedulerOptions } from '../serving/index.js';
 import { type Jitter, profiledJitter } from './execution.js';
 import { familyRecords } from './family-records.js';
 import { resolvedWorkload, type SimulatedLoadOptions } from './load.js';
@@ -281,10 +281,6 @@ function jitterOf(
   return jitter === 'profile' ? profiledJitter(plan, profiles, told) : { kind: 'cv', cv: jitter };
 }
 
-/**
- * numberFaults refuses numbers that cannot be simulated. The conditions are written so that NaN fails them
- * too.
- */
 /** askedPriorities reads which priorities requests are to have; undefined where they have none, or after a fault. */
 function askedPriorities(
   { priorities: asked }: SimulationSettings,
@@ -293,24 +289,15 @@ function askedPriorities(
 ): SimulationSetup['priorities'] {
   if (asked === undefined) return undefined;
   const read = priorityMix(asked, plan.serving?.priorities);
-  if ('mix' in read) {
-    const all = applicationsOf(plan).flatMap(({ dropWeight = 1 }) =>
-      read.mix.map(({ weight }) => weight * dropWeight),
-    );
-    const different = new Set(all).size;
-    if (different > MOST_LEVELS)
-      told.add(
-        fault(
-          `gives requests ${different} different weights, with those of applications; a scheduler tells ${MOST_LEVELS} apart`,
-          option('priorities'),
-        ),
-      );
-  }
   if ('mix' in read) return read.mix;
   told.add(...read.faults);
   return undefined;
 }
 
+/**
+ * numberFaults refuses numbers that cannot be simulated. The conditions are written so that NaN fails them
+ * too.
+ */
 function numberFaults({ slow = 1, jitter = 0, seed = 0, load = 1 }: SimulationSettings): Fault[] {
   const faults: Fault[] = [];
   if (!(slow > 0 && slow <= MOST_SLOW))

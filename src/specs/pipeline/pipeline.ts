@@ -88,7 +88,7 @@ export async function loadPipeline(
   if (many.length > 0) throw new InputError(task, many);
   const read = await withOwnFaults(task, filesOf(spec, readBefore), () => [
     ...pipelineSpecFaults(spec.value),
-    ...servingFaults({ serving: spec.value.serving, kind: 'pipeline-plan' }),
+    ...servingFaults({ ...spec.value, kind: 'pipeline-plan' }),
   ]);
   const { cluster, profiles, trace } = read;
   const files: PipelineFiles = {
@@ -102,7 +102,7 @@ export async function loadPipeline(
   const given = isOpen ? undefined : resolveGiven(spec.value, files);
   const faults = [
     ...((open ?? given)?.faults ?? []),
-    ...servingFaults({ serving: spec.value.serving, kind: 'pipeline-plan' }),
+    ...servingFaults({ ...spec.value, kind: 'pipeline-plan' }),
   ];
   const graph = (open ?? given)?.problem?.graph;
   if (graph === undefined || faults.length > 0) throw new InputError(task, firstFaults(faults));

@@ -148,6 +148,23 @@ describe('a pipeline with applications', () => {
     }
   });
 
+  it('is refused, as a spec and as a plan, where weights times those of priorities are too many', async () => {
+    const weighed = [1, 3, 5, 7].map((weight, i) => ({ name: `a${i}`, sloMs: 400, share: 0.25, weight }));
+    await asked(weighed);
+    const spec = parse(await readFile(at('spec.yaml'), 'utf8')) as PipelineSpec;
+    const serve = (priorities: Record<string, number>) =>
+      writeFile(at('spec.yaml'), stringify({ ...spec, serving: { scheduler: 'room-first', priorities } }));
+    const [few, many] = [{ 1: 2 }, { 1: 100, 2: 13, 3: 11, 4: 2 }];
+    const told = /priorities[\s\S]*gives requests 20 different weights[\s\S]*a scheduler tells 16 apart/;
+    await serve(many);
+    await expect(solveSpec(at('spec.yaml'), {})).rejects.toThrow(told);
+    await serve(few);
+    const made = await solved();
+    made.serving.priorities = many;
+    await writeFile(at('plan.json'), JSON.stringify(made));
+    await expect(simulatePlan(at('plan.json'), { priorities: '1=1' })).rejects.toThrow(told);
+  });
+
   it('is compared under schedulers by application, and with another plan by what is asked', async () => {
     await asked(TWO);
     const made = await solved();
