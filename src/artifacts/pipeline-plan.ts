@@ -64,7 +64,7 @@ export interface ClusterShare {
 export interface PipelineObjective {
   kind: 'cost';
   value: number;
-  /** No plan that holds the objective on the sample, served by the same scheduler, costs less. */
+  /** No plan that serves the mean rate and holds the objective on the sample, served by the same scheduler, costs less. */
   bound: number;
   /** value/bound − 1; absent where the bound is 0 and the value is not. */
   gap?: number;

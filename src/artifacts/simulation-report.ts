@@ -263,6 +263,8 @@ export interface SimulatedPool {
   virtual: number;
   /** Where devices come and go, those that are in use at the beginning. */
   virtualGpus: number;
+  /** Its devices of further classes; absent where all are of one class. */
+  others?: SimulatedPoolClass[];
   /** How many were in use; absent where all were from beginning to end. */
   inUse?: SimulatedInUse;
   /** The largest planned batch size. */
@@ -273,6 +275,13 @@ export interface SimulatedPool {
   /** The numbers of batches of 1, 2, … `batch` requests. */
   sizes: number[];
   utilisation: number;
+}
+
+/** SimulatedPoolClass is a further class of the devices of a pool. */
+export interface SimulatedPoolClass {
+  class: string;
+  virtual: number;
+  virtualGpus: number;
 }
 
 /** SimulatedInUse says how many devices were in use: the fewest, the mean over time, and the most. */

@@ -1,6 +1,6 @@
 import type { PipelineSpec, PlanServing } from '../artifacts/index.js';
 import { IN_ORDER, objectivesOf, pipelineServing, servesInOrder } from '../pipeline/index.js';
-import type { PipelinePlanBody } from '../plans/index.js';
+import { areWeighed, type PipelinePlanBody } from '../plans/index.js';
 import { estimatorOf } from './estimator.js';
 import { grown } from './grown.js';
 import { configuredPlan, type Planned, simulatedServing } from './plan-body.js';
@@ -39,7 +39,8 @@ export function confirmedPlan(
   const serving = pipelineServing(spec);
   const plan = configuredPlan(configuration, planned, serving);
   if (servesInOrder(serving) || missedObjectives(plan).length === 0) return { plan, configuration };
-  if (spec.serving === undefined)
+  // What serves in order of arrival does not weigh requests.
+  if (spec.serving === undefined && !areWeighed(spec.applications))
     return { plan: configuredPlan(configuration, planned, { ...serving, ...IN_ORDER }), configuration };
   const { problem, samples } = planned;
   const serve = simulatedServing(planned, serving);

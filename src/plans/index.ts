@@ -50,9 +50,16 @@ export type {
   ToldDifference,
 } from './plan-of.js';
 export { planChoices, plannedScheduler, replayFaults, servingFaults } from './plan-scheduler.js';
-export { applicationsOf, PLAN_KINDS, PLANS, planOf, planTopologyOf } from './plan-table.js';
+export {
+  applicationsOf,
+  PLAN_KINDS,
+  PLANS,
+  planOf,
+  planTopologyOf,
+  weighedApplications,
+} from './plan-table.js';
 export { diffPlans, type PlanDiff, topologyOf } from './pooled/index.js';
-export { weightOfPriority } from './priorities.js';
+export { areWeighed, type WeighedApplication, weightOfPriority } from './priorities.js';
 export type { PlanFile, PlanKind, ServedPlan } from './served-plan.js';
 export { checkDeviceCount, MOST_LISTED, seatsFrom } from './stages/index.js';
 export type { TopologyOptions } from './topology-options.js';

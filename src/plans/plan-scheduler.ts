@@ -10,7 +10,13 @@ import {
 } from '../artifacts/index.js';
 import type { ChosenScheduler } from '../serving/index.js';
 import { choiceClashes, choicesGiven, chosenScheduler, type SchedulerOptions } from '../serving/index.js';
-import { levelFaults, priorityFaults, unweighedFault, type WeighedApplication } from './priorities.js';
+import {
+  areWeighed,
+  levelFaults,
+  priorityFaults,
+  unweighedFaults,
+  type WeighedApplication,
+} from './priorities.js';
 import type { PlanKind } from './served-plan.js';
 
 /**
@@ -46,20 +52,23 @@ interface PlannedFor {
   readonly leastSloNs: number;
   /** The kind of the plan, where the options may name a scheduler that is not for it. */
   readonly kind?: PlanKind;
+  /** The applications that share the stages of a pipeline, whose requests may weigh differently. */
+  readonly applications?: readonly WeighedApplication[] | undefined;
 }
 
 /**
  * plannedScheduler finds the scheduler that serves a plan: the one that the plan names (`stage-local` where it names
  * none), with the plan's choices and then those of the options. Where the options name another scheduler or a preset,
- * the plan's choices do not count. Where the plan has priorities, a scheduler that can weigh requests does. A policy with a `slackNs` that nobody sets gets a fiftieth of the least SLO, at most
- * 3 ms; a preset keeps its own. Reservations have none, because the time of reading and answering lengthens the measured
+ * the plan's choices do not count. Where the plan has priorities, or applications of several weights, a scheduler that can
+ * weigh requests does. A policy with a `slackNs` that nobody sets gets a fiftieth of the least SLO, at most 3 ms; a preset
+ * keeps its own. Reservations have none, because the time of reading and answering lengthens the measured
  * executions and is expected from then on.
  * @param told where every fault of the options is added; the result is only to be used if there is none
  * @returns undefined where the scheduler or the preset does not exist
  */
 export function plannedScheduler(
   { scheduler: planned = DEFAULT_SCHEDULER, policy: choices, priorities }: Partial<PlanServing> = {},
-  { options, leastSloNs, kind }: PlannedFor,
+  { options, leastSloNs, kind, applications }: PlannedFor,
   told: ToldFaults,
 ): ChosenScheduler | undefined {
   const { preset, policy: asked = [] } = options;
@@ -68,7 +77,8 @@ export function plannedScheduler(
   if (scheduler === 'gears' && scheduler !== planned) told.add(...gearsFaults(kind, option('scheduler')));
   const policy = [...(isPlanned ? planChoices(choices) : []), ...asked];
   const asAsked = chosenScheduler({ scheduler, preset, policy }, told);
-  const chosen = priorities === undefined ? asAsked : asAsked && weighing(asAsked, policy);
+  const isWeighed = priorities !== undefined || areWeighed(applications);
+  const chosen = isWeighed ? asAsked && weighing(asAsked, policy) : asAsked;
   const isSet = choicesGiven(policy).includes('slackNs');
   if (chosen === undefined || preset !== undefined || isSet || !('slackNs' in chosen.policy)) return chosen;
   const slackNs = Math.min(MOST_SLACK_NS, Math.floor(leastSloNs / 50));
@@ -124,8 +134,7 @@ export function servingFaults({
   const chosen = chosenScheduler({ scheduler: serving.scheduler, policy }, told);
   if (chosen !== undefined) told.add(...replayFaults(chosen));
   const { priorities } = serving;
-  const isWeighed =
-    priorities === undefined || chosen === undefined || weighs(weighing(chosen, policy), policy);
+  const isWeighed = chosen === undefined || weighs(weighing(chosen, policy), policy);
   const { faults } = told.error('serve');
   const isTuned = (serving.tuner ?? NO_TUNER).kind !== 'none';
   const untuned = kind === undefined ? undefined : SERVED_WITH[kind].untuned;
@@ -136,7 +145,7 @@ export function servingFaults({
     ),
     ...priorityFaults(priorities),
     ...levelFaults(priorities, applications),
-    ...(isWeighed ? [] : [unweighedFault(serving.scheduler)]),
+    ...(isWeighed ? [] : unweighedFaults(serving.scheduler, priorities, applications)),
     ...(isTuned && untuned !== undefined
       ? [fault(`changes the replicas of pipelines, and this is ${untuned}`, '/serving/tuner')]
       : []),

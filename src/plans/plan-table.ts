@@ -3,6 +3,7 @@ import { GEAR_PLAN } from './gears/index.js';
 import { PIPELINE_PLAN } from './pipeline/index.js';
 import type { Application, PlanOf } from './plan-of.js';
 import { POOLED_PLAN } from './pooled/index.js';
+import type { WeighedApplication } from './priorities.js';
 import type { PlanFile, PlanKind, ServedPlan } from './served-plan.js';
 import type { TopologyOptions } from './topology-options.js';
 
@@ -27,6 +28,11 @@ export function planOf<K extends PlanKind>({ kind }: { readonly kind: K } & Plan
 /** applicationsOf lists what clients of a plan call: the models of a pooled plan, a pipeline or a cascade as a whole. */
 export function applicationsOf(plan: ServedPlan): readonly Application[] {
   return planOf(plan).applications(plan);
+}
+
+/** weighedApplications says how much a drop of a request of each application of a plan weighs. */
+export function weighedApplications(plan: ServedPlan): WeighedApplication[] {
+  return applicationsOf(plan).map(({ dropWeight }) => ({ weight: dropWeight }));
 }
 
 /**

@@ -29,7 +29,12 @@ export function priorityFaults(priorities: PlanServing['priorities'] = {}): Faul
 
 /** WeighedApplication is an application of a pipeline, with how much a drop of one of its requests weighs: 1 where absent. */
 export interface WeighedApplication {
-  readonly weight?: number;
+  readonly weight?: number | undefined;
+}
+
+/** areWeighed tells whether requests of some applications weigh more than those of others. */
+export function areWeighed(applications: readonly WeighedApplication[] = []): boolean {
+  return new Set(applications.map(({ weight = 1 }) => weight)).size > 1;
 }
 
 /**
@@ -54,10 +59,17 @@ export function levelFaults(
   ];
 }
 
-/** unweighedFault says that a scheduler cannot weigh requests although a plan gives them weights. */
-export function unweighedFault(scheduler: string): Fault {
-  return fault(
-    `has no effect, because ${scheduler} does not weigh requests with these choices: name room-first or pard as the scheduler, or leave priorities out`,
-    AT,
-  );
+/** unweighedFaults say that a scheduler cannot weigh requests although a plan gives them weights. */
+export function unweighedFaults(
+  scheduler: string,
+  priorities: PlanServing['priorities'],
+  applications: readonly WeighedApplication[] = [],
+): Fault[] {
+  const because = `because ${scheduler} does not weigh requests with these choices: name room-first or pard as the scheduler`;
+  return [
+    ...(priorities === undefined ? [] : [fault(`has no effect, ${because}, or leave priorities out`, AT)]),
+    ...(areWeighed(applications)
+      ? [fault(`have weights without effect, ${because}, or leave weights out`, '/applications')]
+      : []),
+  ];
 }

@@ -199,7 +199,9 @@ export function poolTable({ pools }: SimulationReport): Table {
   const rows = pools.map((pool) => [
     pool.model,
     pool.stage ?? `${pool.pipeline}/${pool.partition}`,
-    `${pool.virtualGpus} × 1/${pool.virtual} ${pool.class}`,
+    [pool, ...(pool.others ?? [])]
+      .map((one) => `${one.virtualGpus} × 1/${one.virtual} ${one.class}`)
+      .join(' + '),
     String(pool.batch),
     orDash(pool.meanBatch, figure),
     count(pool.batches),

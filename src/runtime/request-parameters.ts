@@ -9,7 +9,9 @@ const isFlag: Rule = (value) => (typeof value === 'boolean' ? undefined : 'it mu
 const isAny: Rule = () => undefined;
 const isCount = (of: string): Rule => {
   return (value) =>
-    Number.isSafeInteger(value) && (value as number) >= 0 ? undefined : `it must be a whole number${of}`;
+    Number.isSafeInteger(value) && (value as number) >= 0
+      ? undefined
+      : `it must be a whole number${of} from 0 on`;
 };
 /** The codecs of MLServer that leave the data as the tensor that it is. */
 const isPlain: Rule = (value) =>

@@ -1,5 +1,5 @@
 import { fault, option, type PlanServing, ToldFaults } from '../artifacts/index.js';
-import { chosenTuner, plannedScheduler, replayFaults } from '../plans/index.js';
+import { chosenTuner, plannedScheduler, replayFaults, weighedApplications } from '../plans/index.js';
 import { type ChosenScheduler, scalingFaults } from '../serving/index.js';
 import type { OpenedBundle } from './opened-bundle.js';
 import type { ServeOptions } from './types.js';
@@ -17,7 +17,8 @@ export function liveScheduler(
   told: ToldFaults = new ToldFaults(),
 ): ChosenScheduler {
   const leastSloNs = Math.min(...topology.models.map(({ sloNs }) => sloNs));
-  const chosen = plannedScheduler(plan.serving, { options, leastSloNs, kind: plan.kind }, told);
+  const asked = { options, leastSloNs, kind: plan.kind, applications: weighedApplications(plan) };
+  const chosen = plannedScheduler(plan.serving, asked, told);
   if (chosen !== undefined) told.add(...replayFaults(chosen), ...scalingFaults(chosen, topology));
   const tuned = chosen && chosenTuner(plan, chosen, { tuner: options.tuner, onlyStandby: true });
   told.add(...(tuned?.faults ?? []));

@@ -178,7 +178,12 @@ function describedDrop(
 function describedPool(found: RunFigures['pools'][number], p: number, topology: Topology): SimulatedPool {
   const { pools, devices: standing } = topology;
   const pool = pools[p] as Topology['pools'][number];
-  const { pipeline, partition, stage, deviceClass, virtual, devices, batch } = pool;
+  const { pipeline, partition, stage, deviceClass, virtual, devices, batch, classes = [] } = pool;
+  const up = devices.filter((device) => standing[device]?.standby !== true);
+  const ofClass = (c: number) => up.filter((device) => (standing[device]?.poolClass ?? 0) === c).length;
+  const others = classes.slice(1).map((one, k) => ({
+    ...{ class: one.deviceClass, virtual: one.virtual, virtualGpus: ofClass(k + 1) },
+  }));
   return {
     model: ownerOf(topology, pool),
     pipeline,
@@ -186,7 +191,8 @@ function describedPool(found: RunFigures['pools'][number], p: number, topology: 
     ...(stage === undefined ? {} : { stage }),
     class: deviceClass,
     virtual,
-    virtualGpus: devices.filter((device) => standing[device]?.standby !== true).length,
+    virtualGpus: ofClass(0),
+    ...(others.length === 0 ? {} : { others }),
     batch,
     ...found,
   };

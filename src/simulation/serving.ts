@@ -7,6 +7,7 @@ import {
   type ServedPlan,
   servingFaults,
   type TunerOptions,
+  weighedApplications,
 } from '../plans/index.js';
 import { type ChosenScheduler, type SchedulerOptions, scalingFaults } from '../serving/index.js';
 import type { SimulationSetup } from './run.js';
@@ -59,5 +60,6 @@ export function plannedFor(
   const { serving } = plan;
   const isKnown = servingFaults(serving === undefined ? {} : { serving }).length === 0;
   const leastSloNs = 1e6 * Math.min(...applicationsOf(plan).map(({ sloMs }) => sloMs));
-  return plannedScheduler(isKnown ? serving : undefined, { options, leastSloNs, kind: plan.kind }, told);
+  const asked = { options, leastSloNs, kind: plan.kind, applications: weighedApplications(plan) };
+  return plannedScheduler(isKnown ? serving : undefined, asked, told);
 }

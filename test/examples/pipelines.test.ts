@@ -68,7 +68,9 @@ describe('the profiles of examples/pipelines', () => {
         const expected = Object.keys(said).map((batch) => [batch, [expect.closeTo(us(batch), 6)]]);
         expect({ model, said }).toEqual({ model, said: Object.fromEntries(expected) });
         const late = value.devices[name]?.blockLatencyP95Us?.['1'];
-        const spreads = Object.entries(late ?? {}).map(([batch, [us = 0]]) => us / (said[batch]?.[0] ?? 0));
+        const spreads = Object.entries(late ?? {}).map(
+          ([batch, [us]]) => (us ?? 0) / (said[batch]?.[0] ?? 0),
+        );
         expect(spreads).toEqual(
           spread === undefined ? [] : Object.keys(said).map(() => expect.closeTo(spread, 4)),
         );

@@ -117,11 +117,13 @@ describe('planTogether()', () => {
     });
     expect(await planTogether(input({ cpu: 2 }))).toEqual({
       status: 'infeasible',
+      isProved: true,
       alone: [0, 1],
       missing: {},
     });
     expect(await planTogether(input({ cpu: 4 }))).toEqual({
       status: 'infeasible',
+      isProved: true,
       alone: [],
       missing: { cpu: 2 },
     });

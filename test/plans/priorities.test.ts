@@ -13,6 +13,34 @@ const weighingOf = (serving: PlanServing) =>
 const faultsOf = (serving: PlanServing) =>
   servingFaults({ serving }).map(({ path, message }) => `${path} ${message}`);
 
+describe('a plan whose applications have weights', () => {
+  const WEIGHED = [{ weight: 10 }, {}];
+
+  it('lets its scheduler weigh requests where the weights differ, and else not', () => {
+    const weighing = (applications: { weight?: number }[]) =>
+      plannedScheduler(
+        { scheduler: 'room-first' },
+        { options: {}, leastSloNs: 1e8, applications },
+        new ToldFaults(),
+      )?.policy.weighing;
+    expect(weighing(WEIGHED)).toEqual({ kind: 'levels', margin: 0.25 });
+    expect(weighing([{ weight: 3 }, { weight: 3 }])).toEqual({ kind: 'none' });
+    expect(weighing([{ weight: 1 }, {}])).toEqual({ kind: 'none' });
+  });
+
+  it('is refused where its scheduler cannot weigh requests', () => {
+    const faults = (scheduler: string, applications: { weight?: number }[]) =>
+      servingFaults({ serving: { scheduler }, applications }).map(
+        ({ path, message }) => `${path} ${message}`,
+      );
+    expect(faults('stage-local', WEIGHED)).toEqual([
+      '/applications have weights without effect, because stage-local does not weigh requests with these choices: name room-first or pard as the scheduler, or leave weights out',
+    ]);
+    expect(faults('pard', WEIGHED)).toEqual([]);
+    expect(faults('stage-local', [{}, { weight: 1 }])).toEqual([]);
+  });
+});
+
 describe('a plan with priorities', () => {
   it('lets its scheduler weigh requests, unless its policy says otherwise', () => {
     const levels = { kind: 'levels', margin: 0.25 };

@@ -62,10 +62,10 @@ describe('parameters', () => {
     [',"parameters":{"sequence_start":true}', 'parameters.sequence_start: is true; models keep no state'],
     [
       ',"parameters":{"timeout":9007199254740993}',
-      'parameters.timeout: is 9007199254740993; it must be a whole number of µs',
+      'parameters.timeout: is 9007199254740993; it must be a whole number of µs from 0 on',
     ],
-    [',"parameters":{"timeout":-1}', 'parameters.timeout: is -1; it must be a whole number of µs'],
-    [',"parameters":{"priority":1.5}', 'parameters.priority: is 1.5; it must be a whole number'],
+    [',"parameters":{"timeout":-1}', 'parameters.timeout: is -1; it must be a whole number of µs from 0 on'],
+    [',"parameters":{"priority":1.5}', 'parameters.priority: is 1.5; it must be a whole number from 0 on'],
     [
       ',"parameters":{"binary_data_output":1}',
       'parameters.binary_data_output: is 1; it must be true or false',

@@ -34,11 +34,11 @@ export async function serverScheduler({ value: { serving }, path }: Loaded<'load
 
 /** schedulerNotes says where a server scheduled otherwise than its plan says, and that this was simulated. */
 export async function schedulerNotes({ plan, scheduler }: SimulationSetup): Promise<string[]> {
-  const { plannedScheduler, planTopologyOf } = await import('../../plans/index.js');
+  const { plannedScheduler, planTopologyOf, weighedApplications } = await import('../../plans/index.js');
   const leastSloNs = Math.min(...planTopologyOf(plan).models.map(({ sloNs }) => sloNs));
   const planned = plannedScheduler(
     plan.serving,
-    { options: {}, leastSloNs, kind: plan.kind },
+    { options: {}, leastSloNs, kind: plan.kind, applications: weighedApplications(plan) },
     new ToldFaults(),
   );
   const { name, policy } = scheduler;

@@ -59,7 +59,10 @@ function rateFaults({ stages, shared = [] }: PipelinePlan, kind: TunerName): str
 function classFaults({ stages }: PipelinePlan, kind: TunerName): string[] {
   const unequal = stages.filter(({ others }) => others !== undefined).map(({ name }) => name);
   if (kind === 'none' || unequal.length === 0) return [];
-  return [`is ${kind}, and ${unequal.join(', ')} has replicas of several classes, which no tuner changes`];
+  const have = unequal.length === 1 ? 'has' : 'have';
+  return [
+    `is ${kind}, and ${unequal.join(', ')} ${have} replicas of several classes, which no tuner changes`,
+  ];
 }
 
 function schedulerFaults({ name, policy: { scaling } }: ChosenScheduler): string[] {

@@ -97,8 +97,8 @@ export function sampleLines({ sample, objective, objectives = [], hourlyCost }: 
   if (objective !== undefined)
     lines.push(
       objective.gap === 0
-        ? `no plan that holds the sample costs less than ${figure(hourlyCost ?? objective.value)} per hour: proved`
-        : `no plan that holds the sample costs less than ${figure(objective.bound)} per hour, ${objective.gap === undefined ? 'and no more is proved' : `which this one exceeds by ${percent(objective.gap)}`}`,
+        ? `no plan that keeps up with the load and holds the sample costs less than ${figure(hourlyCost ?? objective.value)} per hour: proved`
+        : `no plan that keeps up with the load and holds the sample costs less than ${figure(objective.bound)} per hour, ${objective.gap === undefined ? 'and no more is proved' : `which this one exceeds by ${percent(objective.gap)}`}`,
     );
   return lines;
 }

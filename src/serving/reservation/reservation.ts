@@ -98,7 +98,11 @@ export class ReservationCore implements ServingCore {
   ) {
     const beyond = beyondChains(topology);
     if (beyond.length > 0)
-      throw new InputError('serve the plan by reservation', beyond, 'Take the scheduler stage-local.');
+      throw new InputError(
+        'serve the plan by reservation',
+        beyond,
+        'Take another scheduler, such as room-first.',
+      );
     const chosen = { ...RESERVATION_POLICY, ...policy };
     const life = new RequestLife(
       { topology, decisions, limits: chosen },

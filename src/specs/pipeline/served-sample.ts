@@ -12,10 +12,12 @@ import { type Arrivals, arrivalsAt } from '../../workload/index.js';
  */
 export const servedSample: ServedBySimulator = (plan, names, serving) => {
   const told = new ToldFaults();
-  const { kind, sloMs } = plan;
-  const scheduler = plannedScheduler(serving, { options: {}, leastSloNs: 1e6 * sloMs, kind }, told);
+  const { kind, sloMs, applications: weighed } = plan;
+  const asked = { options: {}, leastSloNs: 1e6 * sloMs, kind, applications: weighed };
+  const scheduler = plannedScheduler(serving, asked, told);
   if (scheduler === undefined || told.count > 0) throw told.error('simulate a sample');
   const topology = pipelineTopologyOf({ ...plan, serving } as PipelinePlan);
+  const weights = weighed?.map(({ weight = 1 }) => weight);
   // For each pool, the place of its stage in the spec.
   const stageOf = plan.stages.map(({ name }) => names.indexOf(name));
   return ({ atNs, verdicts, applications }, draw) => {
@@ -28,6 +30,7 @@ export const servedSample: ServedBySimulator = (plan, names, serving) => {
       arrivals: applications === undefined ? arrivalsAt(atNs) : arrivalsOfEach(atNs, applications),
       makeCore: (decisions) => makeCore(scheduler, topology, { decisions, streams: streamsOf(seed, 'core') }),
       verdict: (order, _row, pool) => verdicts[stageOf[pool] as number]?.[order] ?? 0,
+      ...(weights === undefined ? {} : { weight: (_order, model) => weights[model] as number }),
       observers: [
         {
           arrived: (_atNs, _model, request) => {

@@ -95,8 +95,9 @@ async function mostInUse(
 async function setupOf(plan: PipelinePlan, trace: Trace | undefined): Promise<SimulationSetup> {
   const { traceWorkload } = await import('../../simulation/index.js');
   const told = new ToldFaults();
-  const { serving, sloMs, kind } = plan;
-  const chosen = plannedScheduler(serving, { options: {}, leastSloNs: 1e6 * sloMs, kind }, told);
+  const { serving, sloMs, kind, applications } = plan;
+  const asked = { options: {}, leastSloNs: 1e6 * sloMs, kind, applications };
+  const chosen = plannedScheduler(serving, asked, told);
   const tuned = chosen && chosenTuner(plan, chosen, { onlyStandby: false });
   told.add(...(tuned?.faults ?? []));
   if (tuned === undefined || told.count > 0) throw told.error(`tune ${plan.name}`);

@@ -34,7 +34,7 @@ it('the lines of a plan that was searched have its sample and its bound, and one
   const objective = { kind: 'cost' as const, value: 5.28, bound: 4.8, gap: 0.1 };
   expect(sampleLines({ ...PLAN, sample, objective })).toEqual([
     "99.53 % of the sample's 35 842 requests in time, p99 84.5 ms",
-    'no plan that holds the sample costs less than 4.80 per hour, which this one exceeds by 10.0 %',
+    'no plan that keeps up with the load and holds the sample costs less than 4.80 per hour, which this one exceeds by 10.0 %',
   ]);
   const several = { ...sample, draws: 4, leastAttainment: 0.991 };
   expect(sampleLines({ ...PLAN, sample: several })).toEqual([
@@ -45,10 +45,10 @@ it('the lines of a plan that was searched have its sample and its bound, and one
     '95.00 % of them within 40.0 ms, of 90.00 % that must be',
   );
   expect(sampleLines({ ...PLAN, objective: { ...objective, bound: 5.28, gap: 0 } })).toEqual([
-    'no plan that holds the sample costs less than 5.28 per hour: proved',
+    'no plan that keeps up with the load and holds the sample costs less than 5.28 per hour: proved',
   ]);
   expect(sampleLines({ ...PLAN, objective: { kind: 'cost', value: 0.6, bound: 0 } })).toEqual([
-    'no plan that holds the sample costs less than 0 per hour, and no more is proved',
+    'no plan that keeps up with the load and holds the sample costs less than 0 per hour, and no more is proved',
   ]);
 });
 

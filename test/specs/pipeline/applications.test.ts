@@ -72,7 +72,7 @@ describe('a pipeline with applications', () => {
       expect(made.applications?.map(({ sample: _, ...one }) => one)).toEqual(TWO);
       const counted = TWO.map(() => ({ arrived: 0, inTime: 0, least: 1 }));
       for (const seed of ['1', '2', '3']) {
-        const report = await simulated('--seed', seed, '--scheduler', 'inferline');
+        const report = await simulated('--seed', seed);
         report.models.forEach(({ requests: { arrived, inTime, attainment } }, k) => {
           const own = counted[k] as (typeof counted)[number];
           own.arrived += arrived;
@@ -94,6 +94,32 @@ describe('a pipeline with applications', () => {
       await solved();
       expect(await readFile(at('plan.json'), 'utf8')).toBe(again);
     });
+
+  it('has a sample in which requests are weighed as simulations weigh them', async () => {
+    const both = ['light', 'heavy'].map((name) => ({ name, sloMs: 100, share: 0.5 }));
+    await asked([both[0], { ...both[1], weight: 10 }] as PipelineApplication[], 'inferline');
+    const spec = parse(await readFile(at('spec.yaml'), 'utf8')) as PipelineSpec;
+    const load = { arrivals: 'gamma', rps: 400, cv: 4, duration: '5s' };
+    await writeFile(at('spec.yaml'), stringify({ ...spec, attainment: 0.85, load }));
+    const { applications = [] } = await solved();
+    const inTime = applications.map(() => 0);
+    let unlike = 0;
+    for (const seed of ['1', '2', '3']) {
+      const [weighed, alike] = [
+        await simulated('--seed', seed),
+        await simulated('--seed', seed, '--policy', 'weighing=none'),
+      ];
+      weighed.models.forEach(({ requests }, k) => {
+        inTime[k] = (inTime[k] as number) + requests.inTime;
+        if (requests.inTime !== alike.models[k]?.requests.inTime) unlike++;
+      });
+    }
+    expect(unlike).toBeGreaterThan(0);
+    applications.forEach(({ sample }, k) => {
+      const requests = sample?.requests as number;
+      expect(sample?.attainment).toBeCloseTo((inTime[k] as number) / requests, 12);
+    });
+  });
 
   it('costs no more than one with the least SLO for all, and no less than one with the longest', async () => {
     const costs: number[] = [];
