@@ -16,7 +16,7 @@ import { echo } from './tiny-bundle.js';
 /** Nothing can be answered within the SLO of `never`, and everything within that of `patient`. */
 const TWO = [
   { name: 'never', sloMs: 0.001, share: 0.25 },
-  { name: 'patient', sloMs: 20_000, share: 0.75, weight: 3 },
+  { name: 'patient', sloMs: 20_000, share: 0.75 },
 ];
 
 /** chainOf is a chain of two stages that give on what they get. */
