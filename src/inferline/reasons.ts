@@ -80,7 +80,7 @@ function reasonOf(reason: InfeasibleReason, spec: PipelineSpec, loadRps: number)
           ? 'the replicas that the spec fixes'
           : `the ${classes.join(', ')} that there are`;
       const [rps, servedRps] = [loadRps, loadRps * share];
-      const text = `${limit} serve ${stage} for at most ${fourDigits(servedRps)} requests/s, and the load has ${fourDigits(rps)}`;
+      const text = `${limit} serve ${stage} for at most ${fourDigits(servedRps)} requests/s, and the load has ${fourDigits(rps)}; a plan keeps up with all requests, whatever share of them may be dropped`;
       return { code: 'rate-too-high', stages: [stage], rps, servedRps, text };
     }
     case 'no-combination': {

@@ -17,10 +17,10 @@ import {
   type Topology,
 } from '../../src/serving/index.js';
 import { type SimulationObserver, type SimulationSummary, simulate } from '../../src/simulator/index.js';
-import type { Arrivals } from '../../src/workload/index.js';
 import { cases } from '../cases.js';
 import { OutsideObserver } from '../simulator/outside-observer.js';
 import { randomArrivals, randomTopology } from './random-plans.js';
+import { told } from './told-arrivals.js';
 
 type MakeCore = (topology: Topology) => (decisions: Decisions) => ServingCore;
 
@@ -48,19 +48,6 @@ const ARE_LATE = /reactive|fifo|inferline|stage-local|published|room-first/;
  * stand before all tasks of the second.
  */
 const IN_ORDER = /reservation|reactive/;
-
-function told(list: readonly { atNs: number; model: number }[]): Arrivals {
-  let i = -1;
-  return {
-    get atNs() {
-      return list[i]!.atNs;
-    },
-    get model() {
-      return list[i]!.model;
-    },
-    next: () => ++i < list.length,
-  };
-}
 
 /** unifiedWatch throws where a batch is larger than the planned batch of any stage of its pipeline. */
 function unifiedWatch({ pools }: Topology): SimulationObserver {

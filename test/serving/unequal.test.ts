@@ -13,30 +13,17 @@ import {
 } from '../../src/serving/index.js';
 import { Durations } from '../../src/serving/state/index.js';
 import { simulate } from '../../src/simulator/index.js';
-import type { Arrivals } from '../../src/workload/index.js';
 import { cases, seeds } from '../cases.js';
 import { OutsideObserver } from '../simulator/outside-observer.js';
 import { randomDag } from './dags.js';
 import { randomArrivals, randomTopology, withClasses } from './random-plans.js';
 import { randomPolicy } from './random-policies.js';
 import { surviveStorm } from './storm.js';
+import { told } from './told-arrivals.js';
 import { runVirtual } from './virtual-driver.js';
 
 const MS = 1e6;
 const NONE = -1;
-
-function told(list: readonly { atNs: number; model: number }[]): Arrivals {
-  let i = -1;
-  return {
-    get atNs() {
-      return list[i]!.atNs;
-    },
-    get model() {
-      return list[i]!.model;
-    },
-    next: () => ++i < list.length,
-  };
-}
 
 /** unequalChain draws a random plan of chains whose pools have devices of several classes. */
 function unequalChain(seed: number): Topology {
