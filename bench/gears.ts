@@ -487,9 +487,9 @@ function sampledCascades() {
 }
 
 /** realRecords plans families whose records are real, with assumed latencies, on as few devices as make it hard. */
-function realRecords() {
+async function realRecords() {
   const methods = ['gears', 'static', 'ms+', 'dynba'] as const;
-  const rows = recordedFamilies().map(({ name, models, quality }) => {
+  const rows = (await recordedFamilies()).map(({ name, models, quality }) => {
     const asked = { devices: 1, maxRps: 7600, latencyMs: 100 };
     const found = methods.map((method) => mostAccurate(problemOf(models, asked), { method, arrivalsOf }));
     const accuracies = found.map((one) => ('choice' in one ? one.choice.accuracy : undefined));

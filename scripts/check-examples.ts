@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
 const project = resolve(import.meta.dirname, '../..');
-const planProgram = 'dist/src/cli/main.js';
+const planProgram = 'dist/bundle/cli/main.js';
 const folder = mkdtempSync(join(tmpdir(), 'inferplan-examples-'));
 
 function run(program: string, ...args: string[]): string {
@@ -107,6 +107,7 @@ function checkCascade(out: string): void {
 try {
   checkPlan('pooled');
   checkPlan('pipeline');
+  checkPlan('cascade');
   const planned = ['image-processing', 'video-monitoring', 'social-media', 'tf-cascade'];
   for (const name of [...planned, 'tm', 'lv', 'ga', 'da', 'da-branch', 'tm-applications', 'rag'])
     checkPlanned(`examples/pipelines/${name}.yaml`);

@@ -4,52 +4,14 @@
  * and serves with what npm chose, which is not what the lock file says. npm warns of nothing on the way.
  * npm needs its registry for this, so `npm run check` leaves this script to CI.
  */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { createInterface } from 'node:readline';
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
 import { ARTIFACT_KINDS } from '../src/artifacts/index.js';
+import { folder, must, npmInstall, plan, project, served, user } from './package/installed.js';
 
-const project = resolve(import.meta.dirname, '../..');
-const folder = realpathSync(mkdtempSync(join(tmpdir(), 'inferplan-package-')));
-const user = join(folder, 'user');
-const EXPECTED = /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|docs\/.*\.md|schemas\/.*\.schema\.json)$/;
-const BUILT = /^dist\/(src\/.*)\.(?:js|d\.ts)$/;
-
-interface Ended {
-  readonly status: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-function run(command: string, args: readonly string[], cwd = user): Ended {
-  const npmOwn = Object.entries(process.env).filter(
-    ([name]) => !/^npm_(?!config_(registry|cache)$)/i.test(name),
-  );
-  return spawnSync(command, args, { cwd, encoding: 'utf8', env: Object.fromEntries(npmOwn) });
-}
-
-/** must runs a command and gives what it printed. @throws where it ends with another status than it should */
-function must(command: string, args: readonly string[], { cwd = user, status = 0 } = {}): Ended {
-  const ended = run(command, args, cwd);
-  if (ended.status !== status)
-    throw new Error(
-      `${[command, ...args].join(' ')} ended with ${ended.status} instead of ${status}\n${ended.stdout}${ended.stderr}`,
-    );
-  return ended;
-}
-
-/** npmInstall installs with npm. @throws where it warns of anything, such as an engine or a script */
-function npmInstall(args: readonly string[]): void {
-  const { stdout, stderr } = must('npm', args);
-  const warnings = `${stdout}${stderr}`.split('\n').filter((line) => /^npm (warn|error)\b/i.test(line));
-  if (warnings.length > 0) throw new Error(`npm ${args.join(' ')} warns:\n${warnings.join('\n')}`);
-}
-
-function plan(args: readonly string[], status = 0): Ended {
-  return must(join(user, 'node_modules/.bin/plan'), args, { status });
-}
+const EXPECTED =
+  /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|docs\/.*\.md|schemas\/.*\.schema\.json|examples\/(pooled|pipeline|cascade)\/[A-Za-z.-]+|src\/.*\.ts|dist\/bundle\/.*\.js(\.map)?)$/;
+const TYPES = /^dist\/(src\/.*)\.d\.ts$/;
 
 /** pack packs what is built, and gives the tarball. @throws where the package holds other files than it should */
 function pack(): string {
@@ -60,21 +22,34 @@ function pack(): string {
   }[];
   if (packed === undefined) throw new Error('npm packed nothing');
   const paths = packed.files.map(({ path }) => path);
+  const validators = ARTIFACT_KINDS.map((kind) => `dist/validators/${kind}.cjs`);
   const foreign = paths.filter((path) => {
-    const source = BUILT.exec(path)?.[1];
-    return source === undefined ? !EXPECTED.test(path) : !existsSync(join(project, `${source}.ts`));
+    const source = TYPES.exec(path)?.[1];
+    return source === undefined
+      ? !EXPECTED.test(path) && !validators.includes(path)
+      : !existsSync(join(project, `${source}.ts`));
   });
   if (foreign.length > 0) throw new Error(`the package holds what nobody needs: ${foreign.join(', ')}`);
-  const lacking = ARTIFACT_KINDS.map((kind) => `schemas/${kind}.schema.json`).filter(
+  const schemas = ARTIFACT_KINDS.map((kind) => `schemas/${kind}.schema.json`);
+  const lacking = [...schemas, ...validators, ...mappedSources(paths)].filter(
     (path) => !paths.includes(path),
   );
   if (lacking.length > 0) throw new Error(`the package lacks ${lacking.join(', ')}`);
   return join(folder, packed.filename);
 }
 
+/** mappedSources gives the sources that source maps lead to, as paths of the package. */
+function mappedSources(paths: readonly string[]): string[] {
+  const maps = paths.filter((path) => path.endsWith('.map'));
+  return maps.flatMap((path) => {
+    const { sources } = JSON.parse(readFileSync(join(project, path), 'utf8')) as { sources: string[] };
+    return sources.map((source) => relative(project, resolve(project, dirname(path), source)));
+  });
+}
+
 /** runWithoutOnnxRuntime runs the commands that do without ONNX Runtime. */
 function runWithoutOnnxRuntime(): void {
-  for (const name of ['onnxruntime-node', 'protobufjs', 'typescript'])
+  for (const name of ['onnxruntime-node', 'protobufjs', 'typescript', 'esbuild'])
     if (existsSync(join(user, 'node_modules', name))) throw new Error(`${name} came along with the package`);
   plan(['--help']);
   for (const kind of ARTIFACT_KINDS) JSON.parse(plan(['schema', kind]).stdout);
@@ -110,30 +85,13 @@ function installAsTold(): void {
 async function serve(): Promise<void> {
   plan(['solve', 'spec.yaml', '-o', 'served.json']);
   plan(['deploy', 'served.json', '-o', 'bundle']);
-  const program = join(user, 'node_modules/inferplan/dist/src/cli/main.js');
-  const server = spawn(process.execPath, [program, 'serve', 'bundle', '--port', '0'], {
-    cwd: user,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  try {
-    plan(['load', await readyUrl(server), '--rps', '5', '--duration', '1s', '-o', 'load.json']);
+  await served('bundle', (url) => {
+    plan(['load', url, '--rps', '5', '--duration', '1s', '-o', 'load.json']);
     const { sent, failed } = JSON.parse(readFileSync(join(user, 'load.json'), 'utf8')) as Record<
       string,
       number
     >;
     if (sent === 0 || failed !== 0) throw new Error(`of ${sent} requests to the server ${failed} failed`);
-  } finally {
-    server.kill('SIGKILL');
-  }
-}
-
-function readyUrl(server: ChildProcess): Promise<string> {
-  return new Promise((found, failed) => {
-    server.once('exit', (code) => failed(new Error(`plan serve ended with ${code}`)));
-    createInterface({ input: server.stdout! }).on('line', (line) => {
-      const url = /^ready: (\S+)/.exec(line)?.[1];
-      if (url !== undefined) found(url);
-    });
   });
 }
 

@@ -8,13 +8,13 @@ export interface Leaf {
 export function leavesOf(value: unknown, path = ''): Leaf[] {
   const entries = typeof value === 'object' && value !== null ? Object.entries(value) : [];
   if (entries.length === 0) return [{ path, value }];
-  return entries.flatMap(([key, one]) => (one === undefined ? [] : leavesOf(one, `${path}/${key}`)));
+  return entries.flatMap(([key, one]) => (one === undefined ? [] : leavesOf(one, `${path}/${escaped(key)}`)));
 }
 
 /** withLeaf gives a copy of a document in which the value at a JSON pointer is another one. */
 export function withLeaf<T>(document: T, path: string, value: unknown): T {
   const copy = structuredClone(document);
-  const keys = path.split('/').slice(1);
+  const keys = path.split('/').slice(1).map(unescaped);
   const last = keys.pop() as string;
   const holder = keys.reduce((at, key) => (at as Record<string, unknown>)[key], copy as unknown);
   (holder as Record<string, unknown>)[last] = value;
@@ -34,3 +34,6 @@ export function otherThan(value: unknown): unknown {
       return value === null ? 1 : { other: 1 };
   }
 }
+
+const escaped = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1');
+const unescaped = (key: string): string => key.replaceAll('~1', '/').replaceAll('~0', '~');

@@ -1,4 +1,8 @@
 import type { PipelinePlan, PlannedEdge, PlannedStage } from '../src/artifacts/index.js';
+import { edgeBytes, longestPath, scaleFactors } from '../src/pipeline/index.js';
+import { readStageGraph } from '../src/plans/index.js';
+
+const NO_PROFILE = { kind: 'profile' as const, version: '1.0', blocks: [], devices: {} };
 
 /** StageShape is a stage of a `pipelineOf`; what is absent is the simplest. */
 export interface StageShape {
@@ -52,4 +56,50 @@ export function pipelineOf(
     })),
     ...more,
   };
+}
+
+/** figured gives a plan without links, each of whose stages is on one class, the figures that follow from the rest of it. */
+export function figured(plan: PipelinePlan): PipelinePlan {
+  const { rps, shared = [] } = plan;
+  const { graph } = readStageGraph(plan);
+  const { factors } = scaleFactors(graph);
+  const bytes = edgeBytes(
+    graph,
+    plan.stages.map(({ inputs, outputs }) => ({
+      inputs,
+      profile: { ...NO_PROFILE, model: { name: '', ...(outputs && { outputs }) } },
+    })),
+  );
+  const fullUs = ({ batch, latencyUsByBatch }: PlannedStage) => latencyUsByBatch[batch - 1] as number;
+  const stages = plan.stages.map((stage, i) => ({
+    ...{ ...stage, scaleFactor: factors[i] as number, throughputRps: (1e6 * stage.batch) / fullUs(stage) },
+    next: stage.next.map((edge, k) => ({
+      ...edge,
+      transferBytes: isListed(plan, stage, edge) ? (bytes[i]?.[k] as number) : edge.transferBytes,
+    })),
+  }));
+  /** servedRps is what devices serve that hold all of these stages. */
+  const servedRps = (held: readonly PlannedStage[]) =>
+    (held[0]?.replicas ?? 1) /
+    held.reduce((sum, { scaleFactor, throughputRps }) => sum + scaleFactor / throughputRps, 0);
+  const busy = (held: readonly PlannedStage[]) =>
+    rps === undefined ? {} : { maxProvisioningRatio: rps / servedRps(held) };
+  const sets = shared.map((set) => stages.filter(({ name }) => set.stages.includes(name)));
+  const alone = stages.filter((stage) => !sets.some((set) => set.includes(stage))).map((stage) => [stage]);
+  const path = longestPath(graph, {
+    stageUs: (i) => fullUs(stages[i] as PlannedStage),
+    edgeUs: () => 0,
+  });
+  return {
+    ...plan,
+    stages: stages.map((stage) => ({ ...stage, ...busy([stage]) })),
+    ...(plan.shared && { shared: shared.map((set, k) => ({ ...set, ...busy(sets[k] ?? []) })) }),
+    longestPath: path,
+    throughputRps: Math.min(...[...sets, ...alone].map(servedRps)),
+  };
+}
+
+/** isListed says whether a plan lists the tensors that an edge sends. */
+function isListed({ stages }: PipelinePlan, { outputs }: PlannedStage, { to }: PlannedEdge): boolean {
+  return outputs !== undefined && stages.find(({ name }) => name === to)?.inputs !== undefined;
 }

@@ -56,12 +56,7 @@ export interface Emulation {
  * sweep, a comparison of schedulers and a bundle.
  */
 export async function writeMaterial(folder: string, emulation?: Emulation): Promise<Material> {
-  mkdirSync(folder);
-  for (const { name, bytes, profile } of [dense(), lookup()]) {
-    if (emulation !== undefined) emulated(profile, emulation);
-    writeFileSync(join(folder, `${name}.onnx`), bytes);
-    writeFileSync(join(folder, `${name}.profile.json`), JSON.stringify(profile, undefined, 1));
-  }
+  writeModels(folder, emulation);
   writeFileSync(join(folder, FILES.cluster), CLUSTER);
   writeFileSync(join(folder, FILES.spec), SPEC);
   const commands = [
@@ -77,6 +72,16 @@ export async function writeMaterial(folder: string, emulation?: Emulation): Prom
     if (code !== 0) throw new Error(`plan ${command.join(' ')} ended with ${code}: ${stdout}${stderr}`);
   }
   return { folder, files: FILES };
+}
+
+/** writeModels writes the two models and their profiles into a new folder. */
+export function writeModels(folder: string, emulation?: Emulation): void {
+  mkdirSync(folder);
+  for (const { name, bytes, profile } of [dense(), lookup()]) {
+    if (emulation !== undefined) emulated(profile, emulation);
+    writeFileSync(join(folder, `${name}.onnx`), bytes);
+    writeFileSync(join(folder, `${name}.profile.json`), JSON.stringify(profile, undefined, 1));
+  }
 }
 
 function emulated({ devices }: Profile, { slowdown, latencyFactor }: Emulation): void {

@@ -45,6 +45,8 @@ const PATHS: readonly string[] = [
   '/v2/models/%2e%2e/infer',
   '/v2/models/dense%00/infer',
   '/v2/models/%ff/infer',
+  '/v2/models/dense%0d%0ax-forged:%201%0d%0a/infer',
+  '/v2/models/a%0aready:%20http:%2f%2fhere/infer',
   '/v2/repository/index',
   '/v2/models/dense/infer?x=1',
   '/v2/models/dense/infer/',
@@ -104,7 +106,8 @@ const HEADERS: readonly Header[] = [
 /** mutateRequest makes one request: mostly a faulty inference, sometimes faulty HTTP. */
 export function mutateRequest(dice: Dice): MadeRequest {
   if (dice.chance(0.1)) return ofOtherPaths(dice);
-  const { parts, what } = dice.chance(0.5) ? jsonInference(dice) : binaryInference(dice);
+  const make = dice.chance(0.2) ? largeInference : dice.chance(0.5) ? jsonInference : binaryInference;
+  const { parts, what } = make(dice);
   const told = [what];
   if (dice.chance(0.15)) told.push(compress(dice, parts));
   if (dice.chance(0.15)) told.push(addHeader(dice, parts));
@@ -197,6 +200,74 @@ function jsonInference(dice: Dice): Made {
   return { parts: inferTo(model, bytes), what: `JSON for ${model}: ${what}` };
 }
 
+/** A server parses longer JSON piece by piece. */
+const LONG_BYTES = 66_000;
+const FORGING = 'a\r\nx-forged: 1\r\n\n\u2028ready: http://here';
+type Place = (document: LargeDocument, value: unknown) => void;
+interface LargeDocument {
+  id: unknown;
+  parameters: Record<string, unknown>;
+  inputs: Record<string, unknown>[];
+  outputs: Record<string, unknown>[];
+}
+const PLACES: Readonly<Record<string, Place>> = {
+  id: (document, value) => Object.assign(document, { id: value }),
+  inputs: (document, value) => Object.assign(document, { inputs: value }),
+  outputs: (document, value) => Object.assign(document, { outputs: value }),
+  parameters: (document, value) => Object.assign(document, { parameters: value }),
+  timeout: ({ parameters }, value) => Object.assign(parameters, { timeout: value }),
+  priority: ({ parameters }, value) => Object.assign(parameters, { priority: value }),
+  sequence_id: ({ parameters }, value) => Object.assign(parameters, { sequence_id: value }),
+  'an unknown parameter': ({ parameters }, value) => Object.assign(parameters, { [FORGING]: value }),
+  'the name of an input': ({ inputs }, value) => Object.assign(inputs[0]!, { name: value }),
+  'the datatype': ({ inputs }, value) => Object.assign(inputs[0]!, { datatype: value }),
+  'the shape': ({ inputs }, value) => Object.assign(inputs[0]!, { shape: value }),
+  'the data': ({ inputs }, value) => Object.assign(inputs[0]!, { data: value }),
+  'the parameters of an input': ({ inputs }, value) => Object.assign(inputs[0]!, { parameters: value }),
+  binary_data_size: ({ inputs }, value) =>
+    Object.assign(inputs[0]!, { parameters: { binary_data_size: value } }),
+  'the name of an output': ({ outputs }, value) => Object.assign(outputs[0]!, { name: value }),
+  binary_data: ({ outputs }, value) => Object.assign(outputs[0]!, { parameters: { binary_data: value } }),
+};
+
+/**
+ * largeInference has in one place of a right request what is nested deep, said again and again, or forges lines. It is written
+ * so long that it is read piece by piece, or not.
+ */
+function largeInference(dice: Dice): Made {
+  const count = dice.pick([11, 100, 3000, 30_000]);
+  const document: LargeDocument = {
+    id: 'one',
+    parameters: {},
+    inputs: [{ ...denseInput(dice.pick([1, 2])) }],
+    outputs: [{ name: 'y' }],
+  };
+  const copies = <Item>(item: Item) => Array.from({ length: count }, () => item);
+  const [kind, value] = dice.pick<readonly [string, unknown]>([
+    ['lists in lists', RAW_MARK],
+    ['objects in objects', RAW_MARK],
+    ['numbers', copies(1)],
+    ['objects', copies({})],
+    ['names', copies({ name: 'y' })],
+    ['inputs', copies({ ...document.inputs[0] })],
+    ['a text', 'x'.repeat(count)],
+    ['what forges lines', FORGING],
+  ]);
+  const [place, put] = dice.pick(Object.entries(PLACES));
+  put(document, value);
+  const deep =
+    kind === 'objects in objects'
+      ? `${'{"a":'.repeat(count)}1${'}'.repeat(count)}`
+      : `${'['.repeat(count)}1${']'.repeat(count)}`;
+  const padding = ' '.repeat(dice.pick([0, LONG_BYTES]));
+  const text = `${padding}${JSON.stringify(document).replace(JSON.stringify(RAW_MARK), () => deep)}`;
+  const what = `${kind} × ${count} as ${place}${padding === '' ? '' : ', long'}`;
+  return { parts: inferTo('dense', Buffer.from(text)), what };
+}
+
+/** RAW_MARK stands where JSON is put that is nested too deep to be written by JSON.stringify. */
+const RAW_MARK = '\u0001deep';
+
 /** binaryInference sends tensors after the JSON part, with sizes, lengths and bytes that may be wrong. */
 function binaryInference(dice: Dice): Made {
   const model = dice.pick(['dense', 'lookup']);
@@ -231,7 +302,7 @@ function binaryInference(dice: Dice): Made {
 /** framed turns a request into bytes, with a length or in chunks, rightly or wrongly. */
 function framed(dice: Dice, parts: Parts, what: string): MadeRequest {
   const isSlow = dice.chance(0.04);
-  const made = { isSlow, after: 'wait' } as const;
+  const made = { isSlow, after: dice.chance(0.1) ? 'end' : 'wait' } as const;
   if (dice.chance(0.07)) return broken(dice, parts, what);
   const isChunked = dice.chance(0.2);
   const framing: Header = isChunked
@@ -242,7 +313,7 @@ function framed(dice: Dice, parts: Parts, what: string): MadeRequest {
   const sent = isSlow ? pieces.flatMap((piece) => cutUp(dice, piece)) : [Buffer.concat(pieces)];
   return {
     ...made,
-    what: `${what}${isChunked ? '; chunked' : ''}${isSlow ? '; slowly' : ''}`,
+    what: `${what}${isChunked ? '; chunked' : ''}${isSlow ? '; slowly' : ''}${made.after === 'end' ? '; half closed' : ''}`,
     pieces: sent,
     framing: 'whole',
   };
@@ -307,7 +378,7 @@ function broken(dice: Dice, parts: Parts, what: string): MadeRequest {
       ]),
     'a header without end': () =>
       Buffer.from(
-        `POST /v2/models/dense/infer HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(dice.pick([10, 20_000]))}`,
+        `POST /v2/models/dense/infer HTTP/1.1\r\nhost: localhost\r\nx: ${'y'.repeat(dice.pick([10, 20_000]))}`,
       ),
     'many headers': () =>
       headOf(

@@ -1,4 +1,5 @@
 import { runProgram } from '../../src/cli/index.js';
+import { leakedValues } from './leaked-values.js';
 
 /** Ran is the output of a command and how it ended. */
 export interface Ran {
@@ -40,8 +41,11 @@ const STACK = /^\s+at .+:\d+:\d+\)?$/m;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: terminals obey these, so that none may be printed
 const OBEYED = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/;
 
-/** faultsOf names the rules that a command broke. These rules hold for any input. */
-export function faultsOf({ args, code, stdout, stderr, thrown }: Ran): string[] {
+/**
+ * faultsOf names the rules that a command broke. These rules hold for any input.
+ * @param given the text of what it was given, which it may quote
+ */
+export function faultsOf({ args, code, stdout, stderr, thrown }: Ran, given: string): string[] {
   const told = `plan ${args.join(' ')}`;
   const faults: string[] = [];
   const broke = (what: string) => faults.push(`${told} ${what}`);
@@ -50,7 +54,7 @@ export function faultsOf({ args, code, stdout, stderr, thrown }: Ran): string[] 
   else if (code === 1 || /a bug in this program/.test(stderr)) broke(`ended with ${code}: ${said}`);
   if (STACK.test(stderr)) broke(`printed a stack trace: ${said}`);
   if (OBEYED.test(stderr)) broke(`printed what a terminal obeys: ${JSON.stringify(said)}`);
-  if (/\[object Object\]/.test(stderr)) broke(`told of [object Object]: ${said}`);
+  for (const word of leakedValues(stderr, given)) broke(`told of ${word}: ${said}`);
   if (stderr.length > MOST_TOLD) broke(`told ${stderr.length} characters, such as ${said}`);
   if (code !== 0 && stderr.trim() === '' && !args.includes('--json') && !args.includes('validate'))
     broke(`ended with ${code} and said nothing`);

@@ -115,12 +115,12 @@ export interface RecordedFamily {
  * recordedFamilies reads the real records in `../shared/cascades`, of classifiers that nobody has latencies of. The least
  * accurate gets those of the smallest BERT, the next those of the next, which is an assumption.
  */
-export function recordedFamilies(): RecordedFamily[] {
+export async function recordedFamilies(): Promise<RecordedFamily[]> {
   if (!existsSync(RECORDS_FOLDER)) return [];
   const sizes = bertFamily();
   const files = readdirSync(RECORDS_FOLDER).filter((file) => file.endsWith('.csv'));
-  return files.sort().map((file) => {
-    const records = recordsOf(readFileSync(`${RECORDS_FOLDER}${file}`, 'utf8'));
+  const families = files.sort().map(async (file) => {
+    const records = await recordsOf(readFileSync(`${RECORDS_FOLDER}${file}`, 'utf8'));
     if ('faults' in records) throw new Error(`${file}: ${records.faults[0]?.message}`);
     const ranked = certaintyQuality(records)
       .map((quality, m) => ({ quality, m }))
@@ -132,4 +132,5 @@ export function recordedFamilies(): RecordedFamily[] {
     });
     return { name: file.replace(/\.csv$/, ''), models, quality: ranked.map(({ quality }) => quality) };
   });
+  return Promise.all(families);
 }

@@ -35,7 +35,7 @@ export interface AskedFamily {
   readonly maxRps: number;
   readonly ranges: number;
   readonly slo: { readonly latencyMs?: number; readonly accuracy?: number };
-  readonly planner: Pick<CascadeSpec['planner'], 'method'> & Partial<CascadeSpec['planner']>;
+  readonly planner: NonNullable<CascadeSpec['planner']>;
 }
 
 /**

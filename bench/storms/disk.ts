@@ -9,7 +9,7 @@ import { changesOf, pictureOf } from '../fuzz/watch.js';
 import { tableText } from '../results/table.js';
 import type { Storm } from './storm.js';
 
-const PLAN = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
+const PLAN = fileURLToPath(new URL('../../bundle/cli/main.js', import.meta.url));
 const OLD = 'what was there before';
 /** The sizes of the disk in KiB. Some commands fit on the larger one. */
 const SIZES_KIB = [4, 8];

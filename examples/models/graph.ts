@@ -9,7 +9,9 @@ const OPSET = 17;
 const IR_VERSION = 8;
 
 export type Dim = number | string;
-export type Dtype = 'float32' | 'int64';
+const ELEM_TYPES = { float32: DataType.FLOAT, int64: DataType.INT64, string: DataType.STRING } as const;
+
+export type Dtype = keyof typeof ELEM_TYPES;
 type Attribute = number | number[] | { readonly float: number } | IntegerTensor;
 
 /** IntegerTensor is an int64 tensor in an attribute: a scalar without dimensions, else a list. */
@@ -52,8 +54,8 @@ export class GraphBuilder {
     return name;
   }
 
-  output(name: string, dims: readonly Dim[]): void {
-    this.#outputs.push(valueInfo(name, 'float32', dims));
+  output(name: string, dims: readonly Dim[], dtype: Dtype = 'float32'): void {
+    this.#outputs.push(valueInfo(name, dtype, dims));
   }
 
   /** weight adds a float32 initializer with seeded values. */
@@ -135,7 +137,7 @@ export class GraphBuilder {
 }
 
 function valueInfo(name: string, dtype: Dtype, dims: readonly Dim[]): onnxProto.onnx.IValueInfoProto {
-  const elemType = dtype === 'float32' ? DataType.FLOAT : DataType.INT64;
+  const elemType = ELEM_TYPES[dtype];
   const dim = dims.map((value) => (typeof value === 'number' ? { dimValue: value } : { dimParam: value }));
   return { name, type: { tensorType: { elemType, shape: { dim } } } };
 }

@@ -20,7 +20,7 @@ const { values: options } = parseArgs({
 const project = resolve(import.meta.dirname, '../../..');
 const folder = resolve(options.out);
 const at = (file: string): string => join(relative(process.cwd(), folder) || '.', file);
-const planProgram = join(project, 'dist/src/cli/main.js');
+const planProgram = join(project, 'dist/bundle/cli/main.js');
 const buildProgram = join(project, 'dist/examples/models/build.js');
 
 /**

@@ -1,5 +1,7 @@
 import { exportedNames } from './names.js';
 import type { Source } from './read.js';
+import { spreadsOf } from './spreads.js';
+import { writersOf } from './writers.js';
 
 /** Offenders gives a figure to each offender of a rule, by the name that the list gives it. */
 export type Offenders = Readonly<Record<string, number>>;
@@ -48,6 +50,28 @@ export const RULES = {
       return largest([...rooms].flatMap(([name, of]) => (of.size > 1 ? [[name, of.size]] : [])));
     },
     told: (figure) => `is exported by ${figure} folders of src, for different things; give each its own name`,
+  },
+  spreads: {
+    offenders: (sources) =>
+      largest(
+        sources
+          .filter(({ path }) => path.startsWith('src/'))
+          .map(({ path, tree }): [string, number] => [path, spreadsOf(tree).length])
+          .filter(([, count]) => count > 0),
+      ),
+    told: (figure) =>
+      `spreads ${figure} lists as arguments, and a long one exceeds the stack; take largestOf, smallestOf or pushAll of src/collections`,
+  },
+  writers: {
+    offenders: (sources) =>
+      largest(
+        sources
+          .filter(({ path }) => path.startsWith('src/') && !path.startsWith('src/artifacts/'))
+          .map(({ path, tree }): [string, number] => [path, writersOf(tree).length])
+          .filter(([, count]) => count > 0),
+      ),
+    told: (figure) =>
+      `takes ${figure} of the file system's functions that write; a file goes through writeWhole, StreamedFile or makeFolderWhole of src/artifacts, which know what was read`,
   },
 } satisfies Record<string, Rule>;
 

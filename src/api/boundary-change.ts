@@ -13,10 +13,10 @@ import { boundaryChange, type PreparedModel } from '../profiler/index.js';
 export async function changeAtBoundaries(
   prepared: PreparedModel,
   { boundary, blocks }: Profile,
-  device: Device,
+  on: { readonly device: Device; readonly signal?: AbortSignal | undefined },
 ): Promise<number | undefined> {
   if (boundary !== 'float16') return undefined;
-  return boundaryChange(prepared, layersBeforeBlocks(blocks).slice(1), device);
+  return boundaryChange(prepared, layersBeforeBlocks(blocks).slice(1), on);
 }
 
 const OVERFLOWS =

@@ -4,6 +4,7 @@ import {
   type SchedulerComparison,
   saveArtifact,
   ToldFaults,
+  withChecks,
 } from '../artifacts/index.js';
 import {
   type ComparedSchedulers,
@@ -13,13 +14,12 @@ import {
   prepareSimulation,
   runComparison,
   runsFaults,
-  silenceNs,
   windowFaults,
 } from '../simulation/index.js';
 import { confirmSimulated } from '../specs/index.js';
-import { type SimulateOptions, silenceWarnings, tellCrowd } from './simulate.js';
+import { loadWarnings, type SimulateOptions, tellCrowd } from './simulate.js';
 
-export type CompareSchedulersOptions = ComparisonOptions & Pick<SimulateOptions, 'onNote'>;
+export type CompareSchedulersOptions = ComparisonOptions & Pick<SimulateOptions, 'onNote' | 'strict'>;
 
 /** ComparedInSimulation is a comparison of schedulers, and sentences on what may mislead in it. */
 export interface ComparedInSimulation {
@@ -41,7 +41,7 @@ export async function compareSchedulers(
 ): Promise<ComparedInSimulation> {
   const { schedulers: names, runs = 1, windows, output } = options;
   const told = new ToldFaults();
-  told.add(...runsFaults(runs));
+  told.addAll(runsFaults(runs));
   let compared: ComparedSchedulers | undefined;
   const { setup, inputs, found, profiles } = await prepareSimulation(path, options, {
     outputs: outputFiles({ output }),
@@ -56,16 +56,19 @@ export async function compareSchedulers(
       ...comparedWindowFaults(workload, windows, { runs, schedulers: compared?.schedulers.length ?? 1 }),
     ],
   });
-  await confirmSimulated({ found, profiles });
+  const checks = await confirmSimulated({ found, profiles }, `simulate ${path}`, options);
   await tellCrowd(found, options);
-  const comparison = await runComparison(
-    {
-      ...{ setup, inputs: inputs(output), compared: compared as unknown as ComparedSchedulers },
-      planned: found.plan.value.serving?.scheduler ?? DEFAULT_SCHEDULER,
-    },
-    options,
+  const comparison = withChecks(
+    await runComparison(
+      {
+        ...{ setup, inputs: inputs(output), compared: compared as unknown as ComparedSchedulers },
+        planned: found.plan.value.serving?.scheduler ?? DEFAULT_SCHEDULER,
+      },
+      options,
+    ),
+    checks,
   );
   if (output !== undefined) await saveArtifact<'scheduler-comparison'>(output, comparison);
-  const warnings = silenceWarnings(silenceNs(setup.workload), comparison.workload.durationS);
+  const warnings = loadWarnings(setup.workload, comparison.workload.durationS);
   return { comparison, warnings };
 }

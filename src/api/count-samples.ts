@@ -7,7 +7,7 @@ import {
   withTemporaryFolder,
 } from '../artifacts/index.js';
 import { writeStages } from '../deploy/index.js';
-import { checkOnnxRuntime, hostThreads, startExecutor } from '../execution/index.js';
+import { checkOnnxRuntime } from '../execution/index.js';
 import { CONFIDENCE } from '../metrics/index.js';
 import { type RunPipeline, resolveRun, scaleFactors } from '../pipeline/index.js';
 import { edgeOf, readStageGraph, servedPipelineOf } from '../plans/index.js';
@@ -22,6 +22,7 @@ import {
   verdictLines,
 } from '../samples/index.js';
 import { type DeployableModel, modelOfProfile } from './deploy.js';
+import { withHostExecutor } from './host-executor.js';
 import type { ProgressStep } from './profile.js';
 import type { EdgeShare } from './spec-text.js';
 
@@ -58,7 +59,11 @@ export async function countedSamples(
   if (resolved.faults !== undefined) throw new InputError(task, firstFaults(resolved.faults));
   const { pipeline } = resolved;
   const told = new ToldFaults();
-  const { rows, files } = await readSamples(options.samples ?? [], servedPipelineOf(pipeline).inputs, told);
+  const { rows, files } = await readSamples(
+    options.samples ?? [],
+    { inputs: servedPipelineOf(pipeline).inputs },
+    told,
+  );
   if (told.count > 0) throw told.error(task);
   const verdicts = await verdictsOn({ rows, pipeline, profiles }, options);
   const stages = countVerdicts(verdicts, pipeline);
@@ -96,18 +101,15 @@ async function verdictsOn(
   return withTemporaryFolder('samples', async (folder) => {
     const deployed = profiles.map((profile) => (models.get(profile) as DeployableModel).deployed);
     const { stages } = await writeStages(folder, { stages: pipeline.stages, models: deployed, signal });
-    const executor = await startExecutor({ provider: 'cpu', threads: hostThreads() });
-    try {
-      return await runSamples(rows, pipeline, {
+    return withHostExecutor(signal, (executor) =>
+      runSamples(rows, pipeline, {
         executor,
         files: stages.map(({ file }) => `${folder}/${file}`),
         signal,
         onRow: (done) =>
           onProgress?.({ doing: `sample ${done} of ${rows.length}`, fraction: done / rows.length }),
-      });
-    } finally {
-      await executor.close();
-    }
+      }),
+    );
   });
 }
 

@@ -15,6 +15,7 @@ import {
   type Loaded,
   loadArtifact,
   MissingError,
+  ofBundleAdvice,
   option,
   partFault,
   pathFrom,
@@ -23,14 +24,15 @@ import {
   refuseReplacing,
   sha256Of,
   sha256OfFile,
+  shown,
 } from '../artifacts/index.js';
 import type { DeployedModel, WrittenBundle } from '../deploy/index.js';
 import type { PlanKind } from '../plans/index.js';
-import { bundleNotes, confirmPlan } from '../specs/index.js';
+import { bundleNotes, confirmPlan, refuseUnchecked, type Strictness } from '../specs/index.js';
 import type { ProgressStep } from './profile.js';
 
 /** DeployOptions says where a bundle is written, and where its models are. */
-export interface DeployOptions {
+export interface DeployOptions extends Strictness {
   /** The folder of the bundle. */
   readonly output: string;
   /** What the bundle is for; the default is `local`, the bundle that `plan serve` runs. */
@@ -47,15 +49,22 @@ type LoadedPlan = Loaded<PlanKind>;
 
 /**
  * deployPlan writes the bundle of a plan. It finds the plan's profiles by its `inputs`, and the models by `model` or by
- * their profiles. All digests must match. A plan that names its spec is recomputed from it first.
+ * their profiles. `path` leads to the plan, or to a bundle whose plan is deployed again. All digests must match. A plan
+ * that names its spec is recomputed from it first.
  * @throws InputError where there is no such target, a file has changed, a figure of the plan is not right, the plan is of
  *   layers, a server could not tell which edges are taken, or the bundle would replace one of its inputs; MissingError
  *   where a profile or model is missing; the signal's reason on abort, with the folder as it was
  */
 export async function deployPlan(path: string, options: DeployOptions): Promise<WrittenBundle> {
-  const { PLAN_KINDS } = await import('../plans/index.js');
-  const plan = await loadArtifact(path, PLAN_KINDS);
+  const { planOf } = await import('../plans/index.js');
+  const { planAt } = await import('../simulation/index.js');
+  const { plan: held, madeAt, bundled = [] } = await planAt(path, `deploy ${path}`);
+  // The files that a plan names are found from where it was made.
+  const plan = { ...held, path: madeAt };
   const { partsOf, targetNamed } = await import('../deploy/index.js');
+  // What contradicts itself is no plan, whatever of its inputs is missing.
+  const place = { path: madeAt, named: path };
+  if (planOf(plan.value).contradictions(plan.value).length > 0) await confirmPlan(plan.value, place);
   const target = targetNamed(options.target ?? 'local', `deploy ${path}`);
   partsOf(plan.value).refuse(plan.value, path);
   await refuseUnknownModels(plan, options.model ?? {});
@@ -71,7 +80,12 @@ export async function deployPlan(path: string, options: DeployOptions): Promise<
     (profile) => found[distinct.findIndex(({ path: at }) => at === profile.path)] as DeployableModel,
   );
   const output = { field: 'output', path: options.output, isFolder: true };
-  await refuseReplacing(`deploy ${path}`, [output], await filesRead(plan, profiles, models));
+  const read = [
+    ...(await filesRead(plan, profiles, models)),
+    { what: 'the plan', path: held.path },
+    ...bundled,
+  ];
+  await refuseReplacing(`deploy ${path}`, [output], read);
   const holder = `${options.output}/${BUNDLE_MANIFEST}`;
   const inputs: InputFile[] = [inputFile('plan', plan, holder)];
   profiles.forEach((profile, i) => {
@@ -79,12 +93,20 @@ export async function deployPlan(path: string, options: DeployOptions): Promise<
     inputs.push(inputFile('model', (models[i] as DeployableModel).file, holder));
   });
   // A plan that `plan validate` refuses is not to be served either.
-  await confirmPlan(plan.value, { path, files: new FilesRead(distinct) });
-  const planBytes = await readWhole(path);
+  const confirmed = await confirmPlan(plan.value, { ...place, files: new FilesRead(distinct) });
+  refuseUnchecked(`deploy ${path}`, confirmed, options);
+  const planBytes = await readWhole(held.path);
   options.signal?.throwIfAborted();
   options.onProgress?.({ doing: `writing ${options.output}` });
-  const deployed = models.map((model) => model.deployed);
-  const deployment = { plan: plan.value, planBytes, models: deployed, inputs, signal: options.signal };
+  const { checks } = confirmed;
+  const deployment = {
+    plan: plan.value,
+    planBytes,
+    models: models.map((model) => model.deployed),
+    inputs,
+    checks,
+    signal: options.signal,
+  };
   const written = await target.write(options.output, deployment);
   for (const note of await bundleNotes(written.manifest.devices, plan.value.classes)) options.onNote?.(note);
   return written;
@@ -122,7 +144,7 @@ async function refuseUnknownModels(plan: LoadedPlan, given: Readonly<Record<stri
   const faults = Object.keys(given)
     .filter((name) => !known.includes(name))
     .map((name) =>
-      fault(`the plan has no model ${JSON.stringify(name)}; it has ${known.join(', ')}`, option('model')),
+      fault(`the plan has no model ${shown(name)}; it has ${known.join(', ')}`, option('model')),
     );
   if (faults.length > 0) throw new InputError(`deploy ${plan.path}`, faults);
 }
@@ -142,7 +164,12 @@ async function profilesOf(plan: LoadedPlan): Promise<Loaded<'profile'>[]> {
   const profiles = await everyInput<Loaded<'profile'>[]>(
     `deploy ${plan.path}`,
     named.map(({ path }) => loadArtifact(pathFrom(plan.path, path), ['profile'])),
-  );
+  ).catch(async (error: unknown) => {
+    const advice = error instanceof MissingError ? await ofBundleAdvice(plan.path) : undefined;
+    throw advice === undefined
+      ? error
+      : new MissingError((error as MissingError).task, (error as MissingError).faults, advice);
+  });
   const changed = profiles.flatMap((profile, i) =>
     profile.sha256 === named[i]?.sha256 ? [] : [fault('has changed since the plan was made', profile.path)],
   );

@@ -1,24 +1,45 @@
 import {
   emittedHead,
   everyInput,
+  type Fault,
   type FieldChange,
   fault,
+  firstFaults,
+  type GateCheck,
   InputError,
   inputFile,
   loadArtifact,
+  option,
   type PlanDifference,
 } from '../artifacts/index.js';
+import { type Plans, type Tolerance, toleranceChecks } from './diff-tolerances.js';
 
 /** No more fields are told one by one. */
 const MOST_FIELDS = 50;
 
+/** DiffOptions says what of the difference is judged. */
+export interface DiffOptions {
+  /** Whether the plans are judged to be the same, which `checks` then says. */
+  readonly check?: boolean | undefined;
+  /** The figures that are judged in place of that, by name, and how far each may differ. */
+  readonly tolerance?: Readonly<Record<string, Tolerance>> | undefined;
+}
+
 /**
  * diffPlanFiles says what the plan `after` changes in the plan `before`: rates, pipelines, SLOs, GPUs that serve something
  * else, and all else by which they are served. Plans of pipelines are compared stage by stage, and those of cascades load
- * by load.
- * @throws InputError where a file is no plan, or the plans are of two kinds; MissingError where it is missing
+ * by load. It notes where a plan contradicts itself, since no other command uses such a plan.
+ * @throws InputError where a file is no plan, the plans are of two kinds, or a tolerance names a figure that they do not have; MissingError where it is missing
  */
-export async function diffPlanFiles(before: string, after: string): Promise<PlanDifference> {
+export async function diffPlanFiles(
+  before: string,
+  after: string,
+  { check = false, tolerance }: DiffOptions = {},
+): Promise<PlanDifference> {
+  if (tolerance !== undefined && !check)
+    throw new InputError('compare the plans', [
+      fault(`is for what ${option('check')} judges: give both`, option('tolerance')),
+    ]);
   const { PLAN_KINDS, planOf } = await import('../plans/index.js');
   const [a, b] = await everyInput('compare the plans', [
     loadArtifact(before, PLAN_KINDS),
@@ -33,7 +54,30 @@ export async function diffPlanFiles(before: string, after: string): Promise<Plan
     inputFile('after', b, undefined),
   ]);
   const { told, fields } = planOf(a.value).diff(a.value, b.value);
-  return withFields({ ...head, ...told }, fields);
+  const notes = [a, b].flatMap(({ value, path }) =>
+    contradictionNotes(planOf(value).contradictions(value), path),
+  );
+  const diff = withFields({ ...head, ...told }, fields);
+  const checks = check ? checksOf({ diff, before: a.value, after: b.value }, tolerance) : undefined;
+  return {
+    ...diff,
+    ...(notes.length === 0 ? {} : { notes }),
+    ...(checks === undefined ? {} : { checks }),
+  };
+}
+
+/** checksOf judges the figures that tolerances name, or without any whether the plans are the same. */
+function checksOf(plans: Plans, tolerance: DiffOptions['tolerance']): GateCheck[] {
+  if (tolerance === undefined) return [{ what: 'same', held: plans.diff.same }];
+  const { checks, faults } = toleranceChecks(tolerance, plans);
+  if (faults.length > 0) throw new InputError('compare the plans', faults);
+  return checks;
+}
+
+function contradictionNotes(faults: readonly Fault[], path: string): string[] {
+  if (faults.length === 0) return [];
+  const said = firstFaults(faults).map(({ path: at, message }) => `${at} ${message}`);
+  return [`${path} contradicts itself, so that no command uses it: ${said.join('; ')}`];
 }
 
 /** withFields adds fields that differ, by which plans are not the same. */

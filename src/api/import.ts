@@ -8,6 +8,7 @@ import {
   outputFiles,
   type Profile,
   readWhole,
+  refuseContradictions,
   refuseReplacing,
   saveArtifact,
   sha256Of,
@@ -39,8 +40,8 @@ export interface ImportOptions {
   readonly output?: string | undefined;
 }
 
-/** No larger file is read, because V8 could not hold its text as one string. */
-const MOST_BYTES = 512 * 1024 * 1024;
+/** No larger file is read: its bytes and its text are held at the same time, up to 768 MiB together. */
+const MOST_BYTES = 256 * 1024 * 1024;
 
 interface TextFile {
   readonly path: string;
@@ -53,7 +54,7 @@ interface TextFile {
  * @param format `csv`: tables in the manner of PPipe; `trtexec` and `ort`: one file per block, in the order of the
  *   blocks; undefined: the one that the content of the files shows
  * @throws InputError where the figures cannot be used, an option that the format needs is left out (`csv`: `batch` and
- *   `cutBytes`; the others: `device`, one `batch`, and `cutBytes` for several files), a file is larger than 512 MiB, or
+ *   `cutBytes`; the others: `device`, one `batch`, and `cutBytes` for several files), a file is larger than 256 MiB, or
  *   the output would replace one of the files; MissingError where a file is missing
  */
 export async function importProfileFiles(
@@ -76,6 +77,7 @@ export async function importProfileFiles(
   const sources = files.map((file) => inputFile('latencies', file, options.output));
   if (cutBytes !== undefined) sources.push(inputFile('cut-bytes', cutBytes, options.output));
   const profile: Profile = { ...imported, inputs: sources };
+  refuseContradictions(profile, `import figures of ${options.model}`);
   if (options.output !== undefined) await saveArtifact<'profile'>(options.output, profile);
   return profile;
 }
@@ -144,7 +146,7 @@ async function fromBlocks(
       : []),
   ];
   const told = new ToldFaults();
-  told.add(...missing);
+  told.addAll(missing);
   const bytes = attempt(told, () =>
     cutBytes === undefined ? files.map(() => 0) : readCutBytes(cutBytes, files.length),
   );
@@ -166,7 +168,7 @@ function attempt<T>(told: ToldFaults, read: () => T): T | undefined {
     return read();
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
-    told.add(...error.faults);
+    told.addAll(error.faults);
     return undefined;
   }
 }

@@ -4,7 +4,7 @@
  *
  * It takes paths and options as a person writes them. It gives result objects, and files that are written
  * whole or not at all. It prints nothing and knows no exit codes. Each function is a door to the file of its command, which
- * is loaded with the rooms that it needs when the function is called. Solving, comparing and what else is asked of a spec is
+ * is loaded with the rooms that it needs when the function is called; no call replaces a file that it has read. Solving, comparing and what else is asked of a spec is
  * done by the room `specs`. Start reading at the file named after a command.
  */
 import { door } from './door.js';
@@ -28,15 +28,24 @@ export {
 } from '../specs/index.js';
 export type { ComparedInSimulation, CompareSchedulersOptions } from './compare-schedulers.js';
 export type { DeployOptions } from './deploy.js';
+export type { DiffOptions } from './diff.js';
+export type { Tolerance } from './diff-tolerances.js';
 export type { ImportOptions } from './import.js';
-export type { InitOptions, InitSpec } from './init/index.js';
+export type { ExampleName, InitOptions, InitSpec } from './init/index.js';
 export type { LoadServerOptions } from './load.js';
 export type { PartitionedModel, PartitionModelOptions } from './partition.js';
 export type { ProfileModelOptions, ProgressStep } from './profile.js';
 export type { ProfiledPipeline, ProfilePipelineOptions } from './profile-pipeline.js';
 export { refuseLabels, refuseSamples } from './refuse-samples.js';
 export type { Simulated, SimulateOptions } from './simulate.js';
-export type { ConvertTraceOptions, DescribeTraceOptions, MadeTrace, RescaleTraceOptions } from './trace.js';
+export type {
+  ConvertTraceOptions,
+  DescribeTraceOptions,
+  MadeTrace,
+  RescaleTraceOptions,
+  SliceTraceOptions,
+} from './trace.js';
+export type * from './types.js';
 export type { Validated } from './validate.js';
 export type { VerifyOptions } from './verify/index.js';
 
@@ -59,6 +68,9 @@ export const importProfileFiles = door(async () => (await import('./import.js'))
 
 /** initSpec begins a spec from profiles. */
 export const initSpec = door(async () => (await import('./init/index.js')).initSpec);
+
+/** writeExample copies an example of the package into a folder. */
+export const writeExample = door(async () => (await import('./init/index.js')).writeExample);
 
 /** loadServer sends requests to a server as they arrive, and reports what came of them. */
 export const loadServer = door(async () => (await import('./load.js')).loadServer);
@@ -100,6 +112,9 @@ export const describeTraces = door(async () => (await import('./trace.js')).desc
 
 /** rescaleTrace makes a trace of another rate or duration. */
 export const rescaleTrace = door(async () => (await import('./trace.js')).rescaleTrace);
+
+/** sliceTrace makes a trace of a window of another. */
+export const sliceTrace = door(async () => (await import('./trace.js')).sliceTrace);
 
 /** validateFiles checks files, and how they fit together. */
 export const validateFiles = door(async () => (await import('./validate.js')).validateFiles);

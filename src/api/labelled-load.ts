@@ -2,7 +2,7 @@ import { type Fault, fault, InputError, option, ToldFaults } from '../artifacts/
 import type { Tensors } from '../execution/index.js';
 import type { RemoteModel } from '../loadgen/index.js';
 import { predictionOf } from '../records/index.js';
-import { numbersIn, readLabels, readSamples, type SampleFile } from '../samples/index.js';
+import { numbersIn, readLabelled, readSamples, type SampleFile } from '../samples/index.js';
 
 /** LabelledAnswers counts the right answers among those to labelled samples. */
 export interface LabelledAnswers {
@@ -37,7 +37,7 @@ export async function sampledLoad(
   const told = new ToldFaults();
   const [model] = remote;
   if (model === undefined || remote.length > 1) throw new InputError(`load ${url}`, [oneModel('samples')]);
-  const { rows, files } = await readSamples(samples, model.inputs, told);
+  const { rows, files } = await readSamples(samples, { inputs: model.inputs }, told);
   if (told.count === 0 && rows.length === 0) told.add(fault('has no sample', samples.join(', ')));
   if (told.count > 0) throw told.error(`load ${url}`);
   return { inputs: rows, files: asSamples(files) };
@@ -59,13 +59,12 @@ export async function labelledLoad(
   const isMendable = unfit.length === 0 || remote.length !== 1;
   if (isMendable && samples.length === 0)
     told.add(fault(`is for labelled samples: give ${option('samples')}`, option('labels')));
-  told.add(...unfit);
+  told.addAll(unfit);
   if (model === undefined || told.count > 0) throw told.error(`load ${url}`);
-  const { rows, files } = await readSamples(samples, model.inputs, told);
   const scores = model.outputs[0] as RemoteModel['outputs'][number];
-  const count = told.count === 0 ? rows.length : undefined;
-  const labelled = { samples: count, scores: [{ of: scores.name, output: scores }] };
-  const known = await readLabels(labels, labelled, told);
+  const asked = { samples, labels, inputs: model.inputs, scores: [{ of: scores.name, output: scores }] };
+  const { read, known } = await readLabelled(asked, told);
+  const { rows, files } = read;
   if (known === undefined || told.count > 0) throw told.error(`load ${url}`);
   const output = scores.name;
   let answered = 0;

@@ -1,25 +1,32 @@
 import {
   checkWritable,
+  type Emitted,
   emittedHead,
   type Fault,
   fault,
+  type GateVerdicts,
   InputError,
   type InputFile,
   type InputPath,
   inputFile,
   type LoadDocument,
+  listed,
   option,
   outputFiles,
   refuseReplacing,
   saveArtifact,
   ToldFaults,
 } from '../artifacts/index.js';
+import { pushAll } from '../collections/index.js';
 import {
+  type ClientAccess,
+  type ClientAccessOptions,
   describeServer,
   driveLoad,
   type LoadOptions,
   type LoadSchedule,
   type RemoteModel,
+  readClientAccess,
 } from '../loadgen/index.js';
 import {
   arrivalsOf,
@@ -28,17 +35,17 @@ import {
   type RatedModel,
   resolvedWorkload,
   type SimulatedLoadOptions,
-  silenceNs,
-  type TraceFileOptions,
 } from '../simulation/index.js';
 import { type PriorityShare, priorityShares, processFaults } from '../workload/index.js';
+import { attainmentChecks, refuseNoShare } from './gates.js';
 import { type LabelledLoad, labelledLoad, type SampledLoad, sampledLoad } from './labelled-load.js';
-import { silenceWarnings } from './simulate.js';
+import { loadWarnings } from './simulate.js';
 
 /** LoadServerOptions holds the load for a server: one that is drawn, or traces. */
 export interface LoadServerOptions
-  extends Omit<LoadOptions, 'rps' | 'durationS' | 'schedule' | 'priorities'>,
-    Pick<TraceFileOptions, 'traceFormat'> {
+  extends Omit<LoadOptions, 'rps' | 'durationS' | 'schedule' | 'priorities' | 'access'>,
+    ClientAccessOptions,
+    Pick<SimulatedLoadOptions, 'traceFormat' | 'from' | 'to'> {
   /** The rate in requests per second; of traces the mean rate, also as `model=300` for one model each. */
   readonly rps?: number | readonly string[] | undefined;
   /** The seconds during which requests are sent; by default the whole trace. Faults call it `duration`, its flag. */
@@ -50,8 +57,12 @@ export interface LoadServerOptions
   readonly labels?: string | undefined;
   /** Which priorities requests send, and their shares, such as `1=0.1,2=0.9`; by default none is sent. */
   readonly priorities?: string | undefined;
+  /** The share in time, of all requests and of each model, that `checks` of the report judges. It needs an SLO. */
+  readonly failUnder?: number | undefined;
   /** The file that the report is written to as JSON; when it is left out, nothing is written. */
   readonly output?: string | undefined;
+  /** Called with the report before it is written, as a load is not repeated where the disk is full. */
+  readonly onReport?: ((report: LoadDocument) => Promise<void>) | undefined;
 }
 
 /**
@@ -60,14 +71,32 @@ export interface LoadServerOptions
  * that `simulatePlan` has with the same traces, rate, duration and seed.
  * @throws InputError with every fault of options and traces; MissingError where the server lacks a model
  */
-export async function loadServer(url: string, options: LoadServerOptions): Promise<LoadDocument> {
-  const { output, rps, durationS, traces = [], traceFormat, samples, labels, priorities, ...rest } = options;
+export async function loadServer(url: string, given: LoadServerOptions): Promise<LoadDocument> {
+  const access = await accessTo(url, given);
+  const options: WithAccess = { ...given, access };
+  const {
+    output,
+    rps,
+    durationS,
+    traces = [],
+    traceFormat,
+    from,
+    to,
+    samples,
+    labels,
+    priorities,
+    onReport,
+    failUnder,
+    ...rest
+  } = options;
+  refuseNoShare(`load ${url}`, failUnder);
   if (output !== undefined && output !== '') await checkWritable(output);
   const traced = traces.length > 0;
   const drawn = traced ? undefined : await drawnLoad(options);
   await refuseReplacing(`load ${url}`, outputFiles({ output }), sampleFiles(options));
   const load = drawn ?? (await tracedLoad(url, options));
-  const { silentNs = 0, inputs = [], ...asked } = load;
+  const { warnings = [], inputs = [], sentTo, ...asked } = load;
+  if (failUnder !== undefined) await refuseWithoutSlo(url, options, sentTo);
   const sampled = await sampledOf(url, options);
   const labelled = sampled && 'check' in sampled ? sampled : undefined;
   const answers = sampled && { inputs: sampled.inputs, ...(labelled && { check: labelled.check }) };
@@ -85,15 +114,80 @@ export async function loadServer(url: string, options: LoadServerOptions): Promi
     ]),
     ...driven,
     ...describedLabels(labelled),
+    ...loadChecks(driven, failUnder),
   };
-  report.warnings.push(...silenceWarnings(silentNs, asked.durationS));
+  pushAll(report.warnings, warnings);
+  pushAll(report.warnings, access.warnings);
+  await onReport?.(report);
   if (output !== undefined) await saveArtifact<'load-report'>(output, report);
   return report;
 }
 
-/** sampleFiles lists the samples and labels that a load reads. */
-function sampleFiles({ samples = [], labels }: Pick<LoadServerOptions, 'samples' | 'labels'>): InputPath[] {
+/**
+ * refuseWithoutSlo refuses to judge a share in time where nothing says what is in time, before anything is sent.
+ * @throws InputError which names the models that the server tells no SLO of
+ */
+async function refuseWithoutSlo(
+  url: string,
+  options: WithAccess,
+  sentTo: AskedLoad['sentTo'],
+): Promise<void> {
+  if (options.sloMs !== undefined) return;
+  const without = (await describeServer(url, options)).filter(
+    ({ name, sloMs }) => sloMs === undefined && sentTo?.includes(name) !== false,
+  );
+  if (without.length === 0) return;
+  const names = listed(without.map(({ name }) => name));
+  throw new InputError(
+    `judge the share of requests in time at ${url}`,
+    [fault(`needs an SLO, and the server tells none of ${names}`, option('failUnder'))],
+    `Say with ${option('slo')} within how many milliseconds an answer is in time.`,
+  );
+}
+
+/** loadChecks judges a load that was not interrupted: no request may fail, and so many must be in time. */
+function loadChecks(
+  { complete, attainment, models = [], failed }: Omit<LoadDocument, keyof Emitted | 'kind'>,
+  failUnder: number | undefined,
+): GateVerdicts {
+  if (complete === false) return {};
+  const shares = models.map((model) => ({ name: model.name, value: model.attainment }));
+  return {
+    checks: [
+      ...attainmentChecks(failUnder, { value: attainment }, shares),
+      { what: 'failedRequests', threshold: 0, value: failed, held: failed === 0 },
+    ],
+  };
+}
+
+/** WithAccess is these options with what the files of `ClientAccessOptions` come to. */
+type WithAccess = LoadServerOptions & { readonly access: ClientAccess };
+
+async function accessTo(url: string, options: LoadServerOptions): Promise<ClientAccess> {
+  const told = new ToldFaults();
+  const access = await readClientAccess(url, options, told);
+  if (access === undefined) throw told.error(`load ${url}`);
+  return access;
+}
+
+/** Times are whole nanoseconds, which a double holds for 104 days. */
+const MOST_DURATION_S = 8_640_000;
+/** A client sends some ten thousand requests/s. Far more would only wait in its memory. */
+const MOST_SENT_RPS = 1_000_000;
+
+/** rateFaults refuses a rate that no client sends. */
+function rateFaults(rps: number, place: ReturnType<typeof option>): Fault[] {
+  return rps > MOST_SENT_RPS
+    ? [fault(`asks for ${rps.toExponential(1)} requests/s; at most ${MOST_SENT_RPS} are sent`, place)]
+    : [];
+}
+
+/** sampleFiles lists the files besides traces that a load reads. */
+function sampleFiles({ samples = [], labels, ...access }: LoadServerOptions): InputPath[] {
+  const { tokenFile, sslCertfile, sslKeyfile, sslCaCerts } = access;
+  const named = [tokenFile, sslCertfile, sslKeyfile, sslCaCerts].filter((path) => path !== undefined);
   return [
+    ...named.map((path) => ({ what: 'what lets the client in', path })),
     ...samples.map((path) => ({ what: 'the samples', path })),
     ...(labels === undefined ? [] : [{ what: 'the labels', path: labels }]),
   ];
@@ -101,14 +195,14 @@ function sampleFiles({ samples = [], labels }: Pick<LoadServerOptions, 'samples'
 
 async function sampledOf(
   url: string,
-  { samples = [], labels, model, rows = 1 }: LoadServerOptions,
+  { samples = [], labels, rows = 1, ...options }: WithAccess,
 ): Promise<SampledLoad | LabelledLoad | undefined> {
   if (samples.length === 0 && labels === undefined) return undefined;
   if (rows !== 1)
     throw new InputError(`load ${url}`, [
       fault(`is ${rows}; a sample is sent by itself, as one row`, option('rows')),
     ]);
-  const remote = await describeServer(url, model);
+  const remote = await describeServer(url, options);
   return labels === undefined
     ? sampledLoad(url, samples, remote)
     : labelledLoad(url, { samples, labels }, remote);
@@ -126,8 +220,10 @@ interface AskedLoad {
   readonly rps: number;
   readonly durationS: number;
   readonly schedule?: LoadSchedule;
-  /** The time at the end without requests, because the traces end before. */
-  readonly silentNs?: number;
+  /** The models that get requests; where it is absent, all of the server. */
+  readonly sentTo?: readonly string[];
+  /** What is to be said of the traces. */
+  readonly warnings?: readonly string[];
   /** The traces that were read. */
   readonly inputs?: readonly InputFile[];
 }
@@ -141,24 +237,37 @@ function askedPriorities({ priorities }: Pick<LoadServerOptions, 'priorities'>):
 }
 
 async function drawnLoad(options: LoadServerOptions): Promise<AskedLoad> {
-  const { rps, durationS, arrivals, cv, traceFormat } = options;
+  const { rps, durationS, arrivals, cv } = options;
   const faults: Fault[] = [];
   const [text, ...more] = typeof rps === 'number' ? [String(rps)] : (rps ?? []);
   const rate = Number(text);
   const needed = `is needed, or ${option('traces')}`;
   if (text === undefined) faults.push(fault(needed, option('rps')));
+  else if (text.includes('='))
+    faults.push(
+      fault(
+        `is the rate of one model of a trace; without ${option('traces')} there is one rate, such as 500`,
+        option('rps', `"${text}"`),
+      ),
+    );
   else if (text.trim() === '' || !(rate > 0 && Number.isFinite(rate)))
     faults.push(fault('is not a rate above 0, such as 500', option('rps', `"${text}"`)));
+  else pushAll(faults, rateFaults(rate, option('rps')));
   if (more.length > 0)
     faults.push(fault(`is given ${1 + more.length} times; without a trace there is one rate`, option('rps')));
   if (durationS === undefined) faults.push(fault(needed, option('duration')));
-  if (traceFormat !== undefined) faults.push(fault(`is for ${option('traces')}`, option('traceFormat')));
-  faults.push(...processFaults(arrivals, cv), ...(askedPriorities(options).faults ?? []));
+  else if (durationS > MOST_DURATION_S)
+    faults.push(
+      fault(`is ${durationS} s; a load lasts ${MOST_DURATION_S} s (100 days) at most`, option('duration')),
+    );
+  for (const name of ['traceFormat', 'from', 'to'] as const)
+    if (options[name] !== undefined) faults.push(fault(`is for ${option('traces')}`, option(name)));
+  pushAll(faults, [...processFaults(arrivals, cv), ...(askedPriorities(options).faults ?? [])]);
   if (faults.length > 0) throw new InputError('drive a load', faults);
   return { rps: rate, durationS: durationS as number };
 }
 
-async function tracedLoad(url: string, options: LoadServerOptions): Promise<AskedLoad> {
+async function tracedLoad(url: string, options: WithAccess): Promise<AskedLoad> {
   const {
     output,
     arrivals,
@@ -169,12 +278,15 @@ async function tracedLoad(url: string, options: LoadServerOptions): Promise<Aske
     signal,
     traces = [],
     traceFormat,
+    from,
+    to,
   } = options;
-  const remote = await describeServer(url, options.model);
+  const remote = await describeServer(url, options);
   const told = new ToldFaults();
   const rates = typeof rps === 'number' ? [String(rps)] : rps;
-  const asked: SimulatedLoadOptions = { arrivals, cv, duration, rps: rates, signal, traces, traceFormat };
-  told.add(...(await shareFaults(remote, traces, rates)), ...(askedPriorities(options).faults ?? []));
+  const spread = { arrivals, cv, duration, rps: rates };
+  const asked: SimulatedLoadOptions = { ...spread, signal, traces, traceFormat, from, to };
+  told.addAll([...(await shareFaults(remote, traces, rates)), ...(askedPriorities(options).faults ?? [])]);
   const models = remote.map(ratedModel);
   const load = await resolvedWorkload(models, asked, told);
   if (load === undefined || told.count > 0) throw told.error(`load ${url}`);
@@ -185,11 +297,14 @@ async function tracedLoad(url: string, options: LoadServerOptions): Promise<Aske
   );
   const { workload } = load;
   const { durationS, models: rated } = describedWorkload(workload, models);
+  const rate = rated.reduce((sum, model) => sum + model.rps, 0);
+  const faults = rateFaults(rate, option('traces'));
+  if (faults.length > 0) throw new InputError(`load ${url}`, faults);
   return {
-    rps: rated.reduce((sum, model) => sum + model.rps, 0),
-    durationS,
+    ...{ rps: rate, durationS },
     schedule: { arrivals: arrivalsOf(workload, models, seed), models: models.map(({ name }) => name) },
-    silentNs: silenceNs(workload),
+    sentTo: rated.filter((model) => model.rps > 0).map(({ name }) => name),
+    warnings: loadWarnings(workload, durationS),
     inputs: load.files.map((file) => inputFile('trace', file, output)),
   };
 }

@@ -1,5 +1,6 @@
 import {
   type Boundary,
+  cellName,
   checkReadable,
   checkWritable,
   type DeviceProfile,
@@ -8,22 +9,28 @@ import {
   everyInput,
   externalInputs,
   fault,
+  figureName,
   InputError,
   type InputPath,
   inputFile,
   type LatencyTable,
   type Loaded,
   loadArtifact,
+  type Measurement,
   type OutputPath,
   option,
   outputFiles,
   type Profile,
   type ProfiledLayer,
   profileInputs,
+  refuseContradictions,
   refuseReplacing,
   relativePath,
   sameData,
   saveArtifact,
+  type UnfitFigure,
+  type UnfitFigures,
+  unfitFigures,
 } from '../artifacts/index.js';
 import { parseDevice } from '../execution/index.js';
 import { partitionLayers } from '../partition/index.js';
@@ -116,9 +123,12 @@ export async function partitionModelFile(
     },
     { method: options.method, blocks: options.blocks },
   );
+  const cut = withBlocks(base, prepared, ends);
+  if (options.output !== undefined) refuseContradictions(cut, `partition ${path}`);
   const extracted = await extract(prepared, ends, options);
-  const cut = await withBlocks(base, prepared, ends);
-  const change = extracted?.largestDifference ?? (await changeAtBoundaries(prepared, cut, PROBE_DEVICE));
+  const change =
+    extracted?.largestDifference ??
+    (await changeAtBoundaries(prepared, cut, { device: PROBE_DEVICE, signal: options.signal }));
   const told = prepared.boundary === 'float16' && change !== undefined;
   const profile: Profile = {
     ...cut,
@@ -156,7 +166,10 @@ async function extract(
   { extract: folder, signal }: PartitionModelOptions,
 ): Promise<Chain | undefined> {
   if (folder === undefined) return undefined;
-  return extractChain(prepared, ends, { folder, device: PROBE_DEVICE, ...(signal ? { signal } : {}) });
+  return extractChain(prepared, ends, {
+    ...{ folder, device: PROBE_DEVICE },
+    ...(signal ? { signal } : {}),
+  });
 }
 
 /**
@@ -252,7 +265,11 @@ function smallestBatch(devices: Profile['devices']): Record<string, number[]> {
 const SUMMED =
   'block latencies are sums of layer latencies and of what cuts add, not measured: plan profile --blocks <this file> measures them';
 
-async function withBlocks(base: Profile, prepared: PreparedModel, ends: readonly number[]): Promise<Profile> {
+/**
+ * withBlocks gives a profile with the blocks that end at `ends`. Its figures come from the host that measured the layers,
+ * and what the blocks of an unfit cell added is as unfit as they are.
+ */
+function withBlocks(base: Profile, prepared: PreparedModel, ends: readonly number[]): Profile {
   const layers: ProfiledLayer[] = [...prepared.layers];
   const devices = Object.entries(base.devices).map(([name, device]) => {
     const { blockLatencyP95Us: _p95, pairLatencyUs: _pairs, loadMs: _load, ...kept } = device;
@@ -264,8 +281,35 @@ async function withBlocks(base: Profile, prepared: PreparedModel, ends: readonly
     layers,
     blocks: blocksAt(prepared, ends),
     devices: Object.fromEntries(devices),
-    measurement: { warnings: [SUMMED] },
+    measurement: summedMeasurement(base, ends.length),
   };
+}
+
+function summedMeasurement(base: Profile, blocks: number): Measurement {
+  const host = base.measurement?.host;
+  const byCell = new Map<string, UnfitFigures[]>();
+  for (const one of unfitFigures(base)) {
+    const name = cellName({ className: one.class, virtual: one.virtual, batch: one.batch });
+    byCell.set(name, [...(byCell.get(name) ?? []), one]);
+  }
+  const unfit = [...byCell].flatMap(([name, those]) => summedUnfit(name, those, blocks));
+  return {
+    ...(host === undefined ? {} : { host }),
+    ...(unfit.length > 0 ? { unfit } : {}),
+    warnings: [SUMMED, ...unfit.map(({ warning }) => warning)],
+  };
+}
+
+/** summedUnfit names the figures of a cell that come from unfit ones: the whole model, and what each cut adds. */
+function summedUnfit(name: string, those: readonly UnfitFigures[], blocks: number): UnfitFigures[] {
+  const [first] = those;
+  const parts = new Set(those.flatMap(({ figures }) => figures.map(({ part }) => part)));
+  const figures: UnfitFigure[] = parts.has('whole') ? [{ part: 'whole' }] : [];
+  if (parts.has('whole') || parts.has('block'))
+    for (let block = 1; block < blocks; block++) figures.push({ part: 'block', block });
+  if (first === undefined || figures.length === 0) return [];
+  const warning = `${name}: ${figures.length} figures are unfit (${figures.map(figureName).join(', ')}): the profile whose layers these are calls figures of this cell unfit`;
+  return [{ ...first, figures, warning }];
 }
 
 /** Blocks take the sums of their layers, and all but the first what a cut adds. */

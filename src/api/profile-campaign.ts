@@ -60,10 +60,14 @@ type Limit = 'warmupRuns' | 'minRuns' | 'minMs' | 'maxMs' | 'pauseMs';
 
 const DEFAULT_CELLS: Cells = { devices: ['cpu:1'], batch: [1, 2, 4, 8], virtual: [1] };
 
-/** askedCampaign completes what is asked for by the profile that is continued, if there is one, and by defaults. */
+/**
+ * askedCampaign completes what is asked for by the profile that is continued, if there is one, and by defaults. How the
+ * model is read is also taken from the profile whose blocks are measured, so that both profiles can be merged.
+ */
 export async function askedCampaign(
   options: CampaignOptions,
   before: Profile | undefined,
+  blocksOf?: Profile,
 ): Promise<AskedCampaign> {
   const { devices, batch, virtual, boundary, dim, fill, batchTolerance, trustBatch } = options;
   const held = before === undefined ? undefined : await heldCells(before);
@@ -72,11 +76,12 @@ export async function askedCampaign(
     batch: [...(batch ?? held?.batch ?? DEFAULT_CELLS.batch)],
     virtual: [...(virtual ?? held?.virtual ?? DEFAULT_CELLS.virtual)],
   };
-  const profiled = before === undefined ? {} : asProfiled(before.model);
+  const alike = before ?? blocksOf;
+  const profiled = alike === undefined ? {} : asProfiled(alike.model);
   return {
     cells,
     allCells: held === undefined ? cells : await joined(held, cells),
-    boundary: boundary ?? before?.boundary ?? 'exact',
+    boundary: boundary ?? alike?.boundary ?? 'exact',
     model: {
       ...profiled,
       ...(dim && { dims: { ...profiled.dims, ...dim } }),

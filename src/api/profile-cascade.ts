@@ -4,30 +4,36 @@ import {
   checkWritable,
   emittedHead,
   everyInput,
+  type Fault,
   fault,
   firstFaults,
   InputError,
   inputFile,
   type Loaded,
   loadArtifact,
+  loadSpec,
   option,
   outputFiles,
   type PipelineProfile,
   pathFrom,
   profileInputs,
   refuseReplacing,
+  specInputs,
   type TensorSpec,
   ToldFaults,
   withTemporaryFolder,
   writeWhole,
 } from '../artifacts/index.js';
 import { type StageToWrite, writeStages } from '../deploy/index.js';
-import { checkOnnxRuntime, hostThreads, startExecutor } from '../execution/index.js';
+import { checkOnnxRuntime } from '../execution/index.js';
+import { unlikeModelFaults } from '../plans/index.js';
 import { certaintyQuality, recordsOf } from '../records/index.js';
-import { readLabels, readSamples, recordFamily } from '../samples/index.js';
+import { readLabelled, recordFamily } from '../samples/index.js';
 import { SPEC_KINDS, type SpecKind } from '../specs/index.js';
+import { type AlikeModel, unlikeFileFaults } from './alike-models.js';
 import { modelOfProfile } from './deploy.js';
-import { measureMissing, type ProfilePipelineOptions } from './profile-pipeline.js';
+import { withHostExecutor } from './host-executor.js';
+import { measureMissing, missingModel, type ProfilePipelineOptions } from './profile-pipeline.js';
 
 /** ProfileCascadeOptions says on which labelled samples a family is run. */
 export interface ProfileCascadeOptions extends ProfilePipelineOptions {
@@ -43,19 +49,11 @@ export interface ProfileCascadeOptions extends ProfilePipelineOptions {
  *   MissingError where files are only missing
  */
 export async function profileCascade(path: string, options: ProfileCascadeOptions): Promise<PipelineProfile> {
-  const spec = await loadArtifact(path, ['cascade']);
+  const spec = await loadSpec(path, ['cascade']);
   const task = `profile ${path}`;
-  const { samples = [], labels, verdicts } = options;
+  const { samples = [], labels } = options;
   const output = samples.length === 0 ? undefined : (options.output ?? pathFrom(path, spec.value.records));
-  const told = new ToldFaults();
-  if (verdicts !== undefined) told.add(fault('is for pipelines', option('verdicts')));
-  if (samples.length > 0 && labels === undefined)
-    told.add(fault('is needed: the records say which answers are right', option('labels')));
-  if (samples.length === 0 && labels !== undefined)
-    told.add(fault('is for samples: give them', option('labels')));
-  if (samples.length === 0 && options.output !== undefined)
-    told.add(fault('is for records of samples: give these', option('output')));
-  if (told.count > 0) throw told.error(task);
+  refuseTogether(task, options);
   if (output !== undefined) await checkWritable(output);
   const named = spec.value.models.map(({ profile }) => pathFrom(path, profile));
   const paths = [...new Set(named)];
@@ -63,6 +61,12 @@ export async function profileCascade(path: string, options: ProfileCascadeOption
   const inputs = read.map((one) => ({ what: 'a file of the cascade', path: one }));
   await refuseReplacing(task, outputFiles({ output }), inputs);
   await everyInput(task, [...samples, ...(labels === undefined ? [] : [labels])].map(checkReadable));
+  const asked = spec.value.models.map(({ name }, i) => ({ name, profile: named[i] as string }));
+  const known = await withFiles(asked);
+  // Of models that are all profiled already, what is wrong is told with what else their records need.
+  const isToldLater = samples.length > 0 && known.every(({ file }) => file === undefined);
+  const unlike = isToldLater ? [] : await unlikeFileFaults(known);
+  if (unlike.length > 0) throw new InputError(task, unlike);
   const measured = await measureMissing(paths, path, {
     ...options,
     whatFor: 'to record what the models say',
@@ -76,17 +80,21 @@ export async function profileCascade(path: string, options: ProfileCascadeOption
     outputFiles({ output }),
     loaded.flatMap((one) => profileInputs(one)),
   );
-  const head = [
-    inputFile('spec', spec, undefined),
-    ...loaded.map((one) => inputFile('profile', one, undefined)),
-  ];
+  const head = [...specInputs(spec, undefined), ...loaded.map((one) => inputFile('profile', one, undefined))];
   const base = {
     name: spec.value.name ?? 'cascade',
     profiles: paths.map((one) => ({ path: one, measured: measured.includes(one) })),
   };
-  if (output === undefined) return { ...emittedHead('pipeline-profile', head), ...base, warnings: [] };
   const profiles = named.map((one) => loaded[paths.indexOf(one)] as Loaded<'profile'>);
-  const recorded = await recordsOn(spec, profiles, options);
+  const apart = unlikeModelFaults(
+    asked.map(({ name }, i) => {
+      const { inputs, outputs } = (profiles[i] as Loaded<'profile'>).value.model;
+      return { name, inputs, outputs };
+    }),
+  );
+  if (output === undefined && apart.length > 0) throw new InputError(task, apart);
+  if (output === undefined) return { ...emittedHead('pipeline-profile', head), ...base, warnings: [] };
+  const recorded = await recordsOn(spec, { profiles, apart }, options);
   await writeWhole(output, recorded.text);
   const files = recorded.files.map((file) => inputFile('samples', file, undefined));
   return {
@@ -97,19 +105,55 @@ export async function profileCascade(path: string, options: ProfileCascadeOption
   };
 }
 
+/** refuseTogether refuses options that do not go together. */
+function refuseTogether(
+  task: string,
+  { samples = [], labels, verdicts, output }: ProfileCascadeOptions,
+): void {
+  const told = new ToldFaults();
+  if (verdicts !== undefined) told.add(fault('is for pipelines', option('verdicts')));
+  if (samples.length > 0 && labels === undefined)
+    told.add(fault('is needed: the records say which answers are right', option('labels')));
+  if (samples.length === 0 && labels !== undefined)
+    told.add(fault('is for samples: give them', option('labels')));
+  if (samples.length === 0 && output !== undefined)
+    told.add(fault('is for records of samples: give these', option('output')));
+  if (told.count > 0) throw told.error(task);
+}
+
+/** withFiles adds the files of models whose profiles are missing, and leaves out those that have neither. */
+async function withFiles(models: readonly AlikeModel[]): Promise<AlikeModel[]> {
+  const found = await Promise.all(
+    models.map(async (model) => {
+      const missing = await missingModel(model.profile);
+      if (missing === undefined) return [model];
+      return missing.exists ? [{ ...model, file: missing.file }] : [];
+    }),
+  );
+  return found.flat();
+}
+
+/** FamilyProfiles are the profiles of a cascade's models, and where their tensors differ. */
+interface FamilyProfiles {
+  readonly profiles: readonly Loaded<'profile'>[];
+  readonly apart: readonly Fault[];
+}
+
 /** recordsOn runs the models on the samples, as files that a bundle would hold. */
 async function recordsOn(
   spec: Loaded<'cascade'>,
-  profiles: readonly Loaded<'profile'>[],
+  { profiles, apart }: FamilyProfiles,
   { samples = [], labels = '', signal, onProgress }: ProfileCascadeOptions,
 ): Promise<{ readonly text: string; readonly files: readonly { path: string; sha256: string }[] }> {
   const task = `record the family of ${spec.path}`;
   const told = new ToldFaults();
   const plan = cascadeToRun(spec, profiles, told);
+  for (const one of apart) told.add(one);
   if (told.count > 0) throw told.error(task);
-  const read = await readSamples(samples, plan.inputs, told);
-  const labelled = { samples: told.count === 0 ? read.rows.length : undefined, scores: plan.scored };
-  const known = await readLabels(labels, labelled, told);
+  const { read, known } = await readLabelled(
+    { samples, labels, inputs: plan.inputs, scores: plan.scored },
+    told,
+  );
   if (known === undefined || told.count > 0) throw told.error(task);
   checkOnnxRuntime();
   return withTemporaryFolder('samples', async (folder) => {
@@ -117,8 +161,7 @@ async function recordsOn(
     for (const profile of profiles)
       models.push((await modelOfProfile(profile, { ...(signal && { signal }) })).deployed);
     const { stages } = await writeStages(folder, { stages: plan.stages, models, signal });
-    const executor = await startExecutor({ provider: 'cpu', threads: hostThreads() });
-    try {
+    return withHostExecutor(signal, async (executor) => {
       const found = await recordFamily(read.rows, {
         ...{ executor, labels: known.labels, certainty: spec.value.certainty ?? 'top-2', signal },
         models: stages.map(({ name, file }, i) => ({
@@ -129,9 +172,7 @@ async function recordsOn(
       });
       if ('faults' in found) throw new InputError(task, firstFaults(found.faults));
       return { text: found.text, files: [...read.files, known.file] };
-    } finally {
-      await executor.close();
-    }
+    });
   });
 }
 
@@ -164,10 +205,6 @@ function cascadeToRun(
     const at = `/models/${i}`;
     if (inputs.length === 0 || outputs.length === 0)
       told.add(fault(`${name}: its profile does not say the model's inputs and outputs`, `${at}/profile`));
-    if (wordsOf(inputs) !== wordsOf(first?.inputs ?? []))
-      told.add(
-        fault(`takes ${wordsOf(inputs)}, and ${first?.name} takes ${wordsOf(first?.inputs ?? [])}`, at),
-      );
     if (output === undefined && outputs.length > 1)
       told.add(fault(`is needed: the model has ${wordsOf(outputs)}`, `${at}/output`));
     const chosen = outputs.find((one) => one.name === (output ?? outputs[0]?.name));
@@ -183,7 +220,7 @@ function cascadeToRun(
 }
 
 async function qualityOf(text: string, path: string): Promise<NonNullable<PipelineProfile['family']>> {
-  const records = recordsOf(text);
+  const records = await recordsOf(text);
   if ('faults' in records) throw new InputError(`read ${path}`, records.faults);
   return {
     records: path,
@@ -203,5 +240,5 @@ const PROFILED_TOGETHER = SPEC_KINDS.filter((kind) => kind !== 'pooled');
 
 /** specKind is the kind of a spec whose models are profiled together. */
 export async function specKind(path: string): Promise<ProfiledSpecKind> {
-  return (await loadArtifact(path, PROFILED_TOGETHER)).kind;
+  return (await loadSpec(path, PROFILED_TOGETHER)).kind;
 }

@@ -1,5 +1,5 @@
 import { access } from 'node:fs/promises';
-import { dirname, extname, resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import {
   checkReadable,
   checkWritable,
@@ -12,16 +12,19 @@ import {
   type InputPath,
   InterruptedError,
   inputFile,
+  isYamlPath,
   type Loaded,
   loadArtifact,
+  loadSpec,
   option,
   outputFiles,
   type PipelineProfile,
   pathFrom,
   profileInputs,
-  readWhole,
   refuseReplacing,
   relativePath,
+  specBytes,
+  specInputs,
   ToldFaults,
   writeWhole,
 } from '../artifacts/index.js';
@@ -58,7 +61,7 @@ export async function profilePipeline(
   options: ProfilePipelineOptions,
 ): Promise<ProfiledPipeline> {
   const { samples = [], output, verdicts } = options;
-  const spec = await loadArtifact(path, ['pipeline']);
+  const spec = await loadSpec(path, ['pipeline']);
   const stages = spec.value.stages.map(({ profile }) => pathFrom(path, profile));
   const paths = [...new Set(stages)];
   const outputs = outputFiles({ output, verdicts });
@@ -80,10 +83,7 @@ export async function profilePipeline(
     name: spec.value.name ?? 'pipeline',
     profiles: paths.map((one) => ({ path: one, measured: measured.includes(one) })),
   };
-  const head = [
-    inputFile('spec', spec, undefined),
-    ...loaded.map((one) => inputFile('profile', one, undefined)),
-  ];
+  const head = [...specInputs(spec, undefined), ...loaded.map((one) => inputFile('profile', one, undefined))];
   if (samples.length === 0)
     return { document: { ...emittedHead('pipeline-profile', head), ...base, warnings: [] } };
   const profiles = stages.map((one) => loaded[paths.indexOf(one)] as Loaded<'profile'>);
@@ -111,7 +111,7 @@ function refuseUnused({ samples = [], output, verdicts }: ProfilePipelineOptions
   for (const [field, value] of Object.entries(given))
     if (value !== undefined && samples.length === 0)
       faults.push(fault(`is for what is counted: give ${option('samples')} too`, option(field)));
-  const [from, to] = [path, output ?? path].map((one) => /^\.ya?ml$/i.test(extname(one)));
+  const [from, to] = [path, output ?? path].map((one) => isYamlPath(one));
   if (from !== to)
     faults.push(
       fault(`${output} would hold ${from ? 'YAML' : 'JSON'}, as ${path} does; name it so`, option('output')),
@@ -169,9 +169,9 @@ export async function measureMissing(
     wanted.push(path);
     const model = modelOf(path);
     if (!(await exists(model)))
-      told.missing(
+      told.missing([
         fault(`does not exist, and neither does its model ${model}, of which it could be made`, path),
-      );
+      ]);
   }
   if (told.count > 0) throw told.error(`profile ${spec}`);
   if (wanted.length === 0 && samples.length === 0)
@@ -212,6 +212,15 @@ async function stateOf(path: string): Promise<'missing' | 'begun' | 'complete'> 
   return (await loadArtifact(path, ['profile'])).value.measurement?.complete === false ? 'begun' : 'complete';
 }
 
+/** missingModel names the model of which a profile that is missing would be made; undefined where the profile is there. */
+export async function missingModel(
+  profile: string,
+): Promise<{ readonly file: string; readonly exists: boolean } | undefined> {
+  if (await exists(profile)) return undefined;
+  const file = modelOf(profile);
+  return { file, exists: await exists(file) };
+}
+
 function modelOf(profile: string): string {
   return profile.replace(/(\.profile)?\.(json|ya?ml)$/i, '.onnx');
 }
@@ -230,7 +239,7 @@ async function changedText(
     shares,
   }: { readonly output: string | undefined; readonly shares: Parameters<typeof changedSpec>[1]['shares'] },
 ): Promise<string> {
-  const text = decodedText(await readWhole(spec.path), spec.path);
+  const text = decodedText(await specBytes(spec.path), spec.path);
   const isBeside = output === undefined || dirname(resolve(output)) === dirname(resolve(spec.path));
   const moved = (path: string): string => relativePath(pathFrom(spec.path, path), output);
   return changedSpec({ text, path: spec.path, spec: spec.value }, { shares, ...(isBeside ? {} : { moved }) });

@@ -1,6 +1,7 @@
 import {
   checkReadable,
   checkWritable,
+  contradictionNotes,
   everyInput,
   externalInputs,
   fault,
@@ -16,12 +17,20 @@ import {
   type Profile,
   pathFrom,
   profileInputs,
+  refuseContradictions,
   refuseReplacing,
   relativePath,
   saveArtifact,
+  shown,
 } from '../artifacts/index.js';
 import { checkOnnxRuntime, crowdedHost, type NamedDevice, parseDevice } from '../execution/index.js';
-import { mergeProfiles, type ProgressEvent, prepareModel, profileModel } from '../profiler/index.js';
+import {
+  mergeProfiles,
+  type PreparedModel,
+  type ProgressEvent,
+  prepareModel,
+  profileModel,
+} from '../profiler/index.js';
 import { changeAtBoundaries, withBoundaryChange } from './boundary-change.js';
 import { type AskedCampaign, askedCampaign, type CampaignOptions } from './profile-campaign.js';
 
@@ -37,7 +46,10 @@ export interface ProgressStep {
 
 /** ProfileModelOptions says what is measured, and where the profile is written. */
 export interface ProfileModelOptions extends CampaignOptions {
-  /** A number of blocks (10 by default), or the path of a profile whose blocks are measured. */
+  /**
+   * A number of blocks (10 by default), or the path of a profile whose blocks are measured. The model is then read as it
+   * was for that profile, where options do not say otherwise.
+   */
   readonly blocks?: string | undefined;
   /** How layers are grouped into blocks; by default `greedy`. */
   readonly method?: 'greedy' | 'min-transfer' | undefined;
@@ -74,7 +86,7 @@ export async function profileModelFile(
 ): Promise<{ profile: Profile; path: string | undefined }> {
   for (const text of options.devices ?? []) parseDevice(text);
   const output = outputOf(path, options);
-  if (output !== undefined) await checkWritable(output);
+  if (output !== undefined) await checkWritable(output, { isUpdate: options.resume === true });
   const refuse = (inputs: readonly InputPath[]): Promise<void> =>
     refuseReplacing(`profile ${path}`, outputFiles({ output }), inputs);
   await refuse([{ what: 'the model', path }]);
@@ -82,7 +94,7 @@ export async function profileModelFile(
   const { blocksOf } = cut;
   if (blocksOf !== undefined) await refuse(profileInputs(blocksOf, 'the profile that gives the blocks'));
   checkOnnxRuntime();
-  const asked = await askedCampaign(options, before?.value);
+  const asked = await askedCampaign(options, before?.value, blocksOf?.value);
   options.onProgress?.({ doing: `reading ${path}` });
   const prepared = await prepareModel(path, {
     device: PROBE_DEVICE,
@@ -96,12 +108,14 @@ export async function profileModelFile(
     inputs: inputsOf(prepared, { blocksOf, before: before?.value, output }),
     model: { ...profile.model, file: relativePath(path, output), sha256: prepared.sha256 },
   });
-  let kept = false;
+  let kept: Profile | undefined;
   const keep = async (profile: Profile): Promise<void> => {
     if (output === undefined) return;
     const measurement = { ...profile.measurement, complete: false };
-    await saveArtifact<'profile'>(output, placed({ ...profile, measurement }));
-    kept = true;
+    await saveArtifact<'profile'>(output, placed({ ...profile, measurement }), {
+      isUpdate: before !== undefined,
+    });
+    kept = profile;
   };
   const measured = await profileModel(prepared, {
     ...measuredCells(asked, asked.cells.devices.map(parseDevice)),
@@ -112,18 +126,52 @@ export async function profileModelFile(
     onCheckpoint: keep,
     date: new Date().toISOString().slice(0, 10),
   }).catch((error: unknown) => {
-    if (kept)
-      options.onNote?.(`what was measured until then is in ${output}: ${option('resume')} continues with it`);
+    if (kept !== undefined) options.onNote?.(`what was measured until then is in ${output}: ${nextOf(kept)}`);
     throw error;
   });
   if (measured.boundary === 'float16') await keep(measured);
-  const change = await changeAtBoundaries(prepared, measured, PROBE_DEVICE);
-  const changed =
-    change === undefined ? {} : { measurement: withBoundaryChange(measured.measurement, change) };
-  const profile = placed({ ...measured, ...changed });
-  if (output !== undefined) await saveArtifact<'profile'>(output, profile);
-  await noteCrowd(asked, options);
+  const profile = placed(await probed(prepared, measured, options.signal));
+  if (output !== undefined)
+    await saveArtifact<'profile'>(output, profile, { isUpdate: before !== undefined });
+  await noteFaults(profile, asked, options);
   return { profile, path: output };
+}
+
+/**
+ * probed tries what float16 at the boundaries changes, where blocks have that. A profile whose probe was interrupted is not
+ * complete: going on with it probes again.
+ */
+async function probed(
+  prepared: PreparedModel,
+  measured: Profile,
+  signal: AbortSignal | undefined,
+): Promise<Profile> {
+  if (measured.boundary !== 'float16') return measured;
+  const begun = { ...measured, measurement: { ...measured.measurement, complete: false } };
+  if (signal?.aborted) return begun;
+  try {
+    const change = await changeAtBoundaries(prepared, measured, { device: PROBE_DEVICE, signal });
+    if (change === undefined) return measured;
+    return { ...measured, measurement: withBoundaryChange(measured.measurement, change) };
+  } catch (error) {
+    if (!signal?.aborted) throw error;
+    return begun;
+  }
+}
+
+/** nextOf says what becomes of a profile that was interrupted: no command reads one that contradicts itself. */
+function nextOf(kept: Profile): string {
+  return contradictionNotes(kept)[0] ?? `${option('resume')} continues with it`;
+}
+
+/** noteFaults tells what keeps a profile from being planned with, or its devices from being served as it says. */
+async function noteFaults(
+  profile: Profile,
+  asked: AskedCampaign,
+  options: ProfileModelOptions,
+): Promise<void> {
+  for (const note of contradictionNotes(profile)) options.onNote?.(note);
+  await noteCrowd(asked, options);
 }
 
 /** noteCrowd tells where one device of each of several classes would leave too little of this host for a server. */
@@ -232,7 +280,7 @@ async function blocksOption({ blocks: text, method }: ProfileModelOptions): Prom
     return { blocksOf: await loadArtifact(text, ['profile']) };
   } catch (error) {
     if (!(error instanceof MissingError)) throw error;
-    const said = `${JSON.stringify(text)} is neither a number of blocks nor a profile's file`;
+    const said = `${shown(text)} is neither a number of blocks nor a profile's file`;
     throw new InputError(`use ${option('blocks')}`, [fault(said)]);
   }
 }
@@ -285,6 +333,7 @@ export async function mergeProfileFiles(
   const file = loaded
     .map(({ value, path }) => value.model.file && { file: value.model.file, path })
     .find(Boolean);
+  refuseContradictions(merged, 'merge profiles');
   if (file) merged.model = { ...merged.model, file: relativePath(pathFrom(file.path, file.file), output) };
   if (output !== undefined) await saveArtifact<'profile'>(output, merged);
   return merged;

@@ -1,15 +1,21 @@
 import {
+  type GateVerdicts,
+  INPUTS_HELD,
   option,
   outputFiles,
+  type RunsFigures,
   type SimulationReport,
   type SimulationSweep,
   saveArtifact,
   ToldFaults,
+  withChecks,
 } from '../artifacts/index.js';
+import { largestOf, smallestOf } from '../collections/index.js';
 import { type JobsProgress, jobsProgress } from '../jobs/index.js';
 import { applicationsOf } from '../plans/index.js';
 import {
   atLoadFactor,
+  begunBefore,
   lengthFaults,
   prepareSimulation,
   runSweep,
@@ -23,12 +29,15 @@ import {
   silenceNs,
   simulationReport,
   sweptLoads,
+  type Workload,
   windowFaults,
 } from '../simulation/index.js';
-import { bundleNotes, confirmSimulated } from '../specs/index.js';
+import { bundleNotes, confirmSimulated, type Strictness } from '../specs/index.js';
+import { leftOutNotes } from '../workload/index.js';
+import { attainmentChecks, refuseNoShare } from './gates.js';
 
 /** SimulateOptions adds to the settings of a run what is reported and where it is written. */
-export interface SimulateOptions extends SimulationSettings {
+export interface SimulateOptions extends SimulationSettings, Strictness {
   /**
    * The number of runs, 1 to 1000, whose seeds follow one another; 1 by default. Of several, the report has the first
    * one's figures, and the means of all with their confidence intervals.
@@ -36,6 +45,8 @@ export interface SimulateOptions extends SimulationSettings {
   readonly runs?: number | undefined;
   /** Adds figures by windows of this many seconds. */
   readonly windows?: number | undefined;
+  /** The share in time, of all requests and of each model, that `checks` of the report judges; of several runs by its interval. */
+  readonly failUnder?: number | undefined;
   /** The file that the run's timeline is written to, as Chrome trace JSON. */
   readonly timeline?: string | undefined;
   /** The file that the report is written to. */
@@ -58,27 +69,28 @@ export interface Simulated {
 /**
  * simulatePlan simulates a plan in virtual time: the scheduler that serves it, against the plan's latencies and
  * links. The plan alone is enough, unless execution times vary as in its profiles; profiles that still exist are read
- * all the same, and the plan may not contradict them. The simulation runs on its own thread, so that progress is shown
- * and an abort is heard. It writes report and timeline where they are named.
+ * all the same, and the plan may not contradict them. A simulation that takes long runs on its own thread, so that
+ * progress is shown and an abort is heard. It writes report and timeline where they are named.
  * @param path a plan of any kind, or a bundle (its folder or manifest), whose transfers take no time
  * @throws InputError with every fault of plan, profiles, traces and options at once; MissingError where files are only
  *   missing. Nothing is written then.
  */
 export async function simulatePlan(path: string, options: SimulateOptions = {}): Promise<Simulated> {
-  const { runs = 1, windows, timeline, output, signal, onProgress } = options;
+  const { runs = 1, windows, timeline, output, signal, failUnder, onProgress } = options;
+  refuseNoShare(`simulate ${path}`, failUnder);
   const told = new ToldFaults();
-  told.add(...runsFaults(runs));
+  told.addAll(runsFaults(runs));
   const { setup, inputs, found, profiles } = await prepareSimulation(path, options, {
     outputs: outputFiles({ output, timeline }),
     told,
     check: (plan, workload) => windowFaults(plan, workload, windows),
   });
-  await confirmSimulated({ found, profiles });
+  const checks = await confirmSimulated({ found, profiles }, `simulate ${path}`, options);
   await tellCrowd(found, options);
   const pool = new SimulationPool(setup, { signal, ...(runs === 1 ? { threads: 1 } : {}) });
   const tellRuns = runs === 1 ? undefined : jobsProgress(options.onRuns);
   try {
-    const run = await pool.run(
+    const run = await pool.runOne(
       {
         ...(windows === undefined ? {} : { windowNs: Math.round(windows * 1e9) }),
         ...(timeline === undefined ? {} : { timeline: { path: timeline } }),
@@ -88,18 +100,40 @@ export async function simulatePlan(path: string, options: SimulateOptions = {}):
     let done = 1;
     tellRuns?.(done, runs);
     const more = await pool.runAll(seededJobs(setup.seed, runs), () => tellRuns?.(++done, runs));
-    const report = simulationReport(setup, run, { windowS: windows, inputs: inputs(output), more });
+    const report = withChecks(
+      simulationReport(setup, run, { windowS: windows, inputs: inputs(output), more }),
+      checks,
+    );
     if (done < runs) report.complete = false;
-    if (output !== undefined) await saveArtifact<'simulation-report'>(output, report);
+    const judged = report.complete ? { ...report, ...reportChecks(report, options) } : report;
+    if (output !== undefined) await saveArtifact<'simulation-report'>(output, judged);
     const warnings = [
-      ...silenceWarnings(silenceNs(setup.workload), report.workload.durationS),
+      ...loadWarnings(setup.workload, report.workload.durationS),
       ...quietModels(report),
       ...timelineWarnings(run.timeline?.cutAtNs, report, timeline),
     ];
-    return { report, warnings };
+    return { report: judged, warnings };
   } finally {
     await pool.close();
   }
+}
+
+/** reportChecks judges what was asked of a report: that the plan is checked, and its shares in time. */
+function reportChecks(
+  { overall, models, runs }: SimulationReport,
+  { strict, failUnder }: Pick<SimulateOptions, 'strict' | 'failUnder'>,
+): GateVerdicts {
+  const ofRuns = ({ attainment }: Pick<RunsFigures, 'attainment'>) => ({
+    value: attainment?.mean,
+    low: attainment?.low,
+  });
+  const shares =
+    runs === undefined
+      ? models.map(({ name, requests }) => ({ name, value: requests.attainment }))
+      : runs.models.map(({ name, ...figures }) => ({ name, ...ofRuns(figures) }));
+  const all = runs === undefined ? { value: overall.attainment } : ofRuns(runs.overall);
+  const checks = [...(strict ? [INPUTS_HELD] : []), ...attainmentChecks(failUnder, all, shares)];
+  return checks.length === 0 ? {} : { checks };
 }
 
 /** tellCrowd tells of the devices of a bundle that would wait for this host's cores, which a simulation does not count. */
@@ -119,7 +153,7 @@ export async function tellCrowd(
  */
 export async function sweepPlan(
   path: string,
-  options: SweepOptions & Pick<SimulateOptions, 'onNote'>,
+  options: SweepOptions & Pick<SimulateOptions, 'onNote' | 'strict'>,
 ): Promise<SimulationSweep> {
   const { output } = options;
   const told = new ToldFaults();
@@ -132,22 +166,27 @@ export async function sweepPlan(
     check: (plan, workload) =>
       loads.length === 0
         ? []
-        : [Math.min(...loads), Math.max(...loads)].flatMap((load) =>
+        : [smallestOf(loads), largestOf(loads)].flatMap((load) =>
             lengthFaults(plan, atLoadFactor(workload, applicationsOf(plan), load), options.exact),
           ),
   });
-  await confirmSimulated({ found, profiles });
+  const checks = await confirmSimulated({ found, profiles }, `sweep ${path}`, options);
   await tellCrowd(found, options);
-  const document = await runSweep(setup, loads, { ...options, inputs: inputs(output) });
+  const document = withChecks(await runSweep(setup, loads, { ...options, inputs: inputs(output) }), checks);
   if (output !== undefined) await saveArtifact<'simulation-sweep'>(output, document);
   return document;
+}
+
+/** loadWarnings says where traces end before the time that was asked for, and what of them is left out. */
+export function loadWarnings(workload: Workload, wholeS: number): string[] {
+  return [...silenceWarnings(silenceNs(workload), wholeS), ...leftOutNotes(begunBefore(workload))];
 }
 
 /**
  * silenceWarnings gives one warning where nothing arrives in the last `silentNs` nanoseconds of the `wholeS` seconds
  * that were asked for, because the traces end before, and none where `silentNs` is 0.
  */
-export function silenceWarnings(silentNs: number, wholeS: number): string[] {
+function silenceWarnings(silentNs: number, wholeS: number): string[] {
   if (silentNs === 0) return [];
   const silentS = silentNs / 1e9;
   return [

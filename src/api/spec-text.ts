@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { isDeepStrictEqual } from 'node:util';
 import type { Node, Pair, YAMLMap } from 'yaml';
-import { fault, InputError, type PipelineSpec, parseArtifact } from '../artifacts/index.js';
+import { fault, InputError, isYamlPath, type PipelineSpec, parseArtifact } from '../artifacts/index.js';
 
 /** EdgeShare is the probability of an edge: `at` is its index in the `next` of a stage. */
 export interface EdgeShare {
@@ -62,7 +62,7 @@ function expectedSpec(spec: PipelineSpec, { shares, moved = (path) => path }: Sp
   return {
     ...spec,
     cluster: typeof cluster === 'string' ? moved(cluster) : cluster,
-    ...(load !== undefined && 'trace' in load ? { load: { trace: moved(load.trace) } } : {}),
+    ...(load !== undefined && 'trace' in load ? { load: { ...load, trace: moved(load.trace) } } : {}),
     stages: spec.stages.map((stage, i) => ({
       ...stage,
       profile: moved(stage.profile),
@@ -102,7 +102,7 @@ class SpecEditor {
   constructor({ text, path }: SpecText) {
     this.text = text;
     this.root = this.yaml.parseDocument(text, { uniqueKeys: false }).contents as Node;
-    this.isJson = !/\.ya?ml$/i.test(path);
+    this.isJson = !isYamlPath(path);
   }
 
   setProbability(place: Place, probability: number): void {

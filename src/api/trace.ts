@@ -1,9 +1,12 @@
 import {
   checkWritable,
+  type DescribedTrace,
   emittedHead,
   type Fault,
   fault,
+  heard,
   inputFile,
+  inSteps,
   option,
   outputFiles,
   refuseReplacing,
@@ -11,20 +14,27 @@ import {
   ToldFaults,
   type TraceDescription,
 } from '../artifacts/index.js';
+import { largestOf, sorted } from '../collections/index.js';
 import { streamOf } from '../random/index.js';
 import { namedTrace, readTraceFile, type TraceFileOptions } from '../simulation/index.js';
 import {
   type ArrivalProcess,
+  busiestSpan,
   countedTrace,
   drawnTrace,
+  leftOutOf,
   longestIntervalS,
   MOST_LINES,
   processFaults,
   requestsInTrace,
   reshapedTrace,
+  slicedTrace,
   summarizeTrace,
   type Trace,
+  type TraceSpan,
+  type TraceSummary,
   traceArrivals,
+  traceDurationS,
   traceText,
   windowsOf,
 } from '../workload/index.js';
@@ -66,6 +76,18 @@ export interface RescaleTraceOptions extends TraceFileOptions {
   readonly output?: string | undefined;
 }
 
+/** SliceTraceOptions says which window of a trace is taken, and where it is written. */
+export interface SliceTraceOptions extends Omit<TraceFileOptions, 'fromS' | 'toS'> {
+  /** The second of the trace at which the window begins; its start by default. */
+  readonly from?: number | undefined;
+  /** The second of the trace before which it ends; its end by default. */
+  readonly to?: number | undefined;
+  /** In their place: the length in seconds of the window with the most requests, of which the first is taken. */
+  readonly busiest?: number | undefined;
+  /** The file that the trace is written to; nothing is written without it. */
+  readonly output?: string | undefined;
+}
+
 /** MadeTrace is a trace that was made from another. */
 export interface MadeTrace {
   readonly document: TraceDescription;
@@ -73,7 +95,11 @@ export interface MadeTrace {
   pieces(): Iterable<string>;
 }
 
+/** The version of descriptions that know windows of traces and requests that are left out. */
+const WITH_WINDOW = '1.1';
 const LEAST_WINDOW_S = 1;
+/** Several traces are described together too, as one that is held beside them. */
+const MOST_TOGETHER = 20_000_000;
 
 /**
  * describeTraces gives the figures of each trace (requests, rates, bursts, gaps), and of all together where several
@@ -97,7 +123,12 @@ export async function describeTraces(
     told,
   );
   const window = options.window ?? (await usualWindowS(read));
-  told.add(...(await windowFaults(read, window)));
+  told.addAll(await windowFaults(read, window));
+  const requests = read.reduce((sum, { trace }) => sum + requestsInTrace(trace), 0);
+  if (read.length > 1 && requests > MOST_TOGETHER)
+    told.add(
+      fault(`they have ${requests} requests; of several traces at most ${MOST_TOGETHER} are described`),
+    );
   if (told.count > 0) throw told.error('describe the traces');
   const names = named.map(({ name, path }) => name ?? path);
   return described(read, names, window);
@@ -135,8 +166,30 @@ export async function rescaleTrace(path: string, options: RescaleTraceOptions): 
   return made(path, options, {
     task: `rescale ${path}`,
     faults: () => scaleFaults(options),
-    make: (trace) => reshapedTrace(trace, { rps, durationS }, streamOf(seed, 'trace/rescale')),
+    make: (trace) => heard(reshapedTrace(trace, { rps, durationS }, streamOf(seed, 'trace/rescale'))),
   });
+}
+
+/**
+ * sliceTrace makes a trace of a window of another, which begins at 0, and writes it where an output is named. Counts of
+ * an interval that the window cuts are shared by time, and stay whole.
+ * @throws InputError with every fault of the trace and the options, one of which must be given; MissingError where the
+ *   trace is missing
+ */
+export async function sliceTrace(path: string, options: SliceTraceOptions): Promise<MadeTrace> {
+  const { from: fromS, to: toS, busiest } = options;
+  let span: TraceSpan = { fromS, toS };
+  const { document, pieces } = await made(path, options, {
+    task: `slice ${path}`,
+    faults: (trace) => sliceFaults(options, trace),
+    make: (trace) => {
+      if (busiest !== undefined) span = busiestSpan(trace, busiest);
+      return slicedTrace(trace, span);
+    },
+  });
+  const { fromS: begin = 0, toS: end } = span;
+  const window = { fromS: begin, ...(end === undefined ? {} : { toS: end }) };
+  return { document: { ...document, version: WITH_WINDOW, window }, pieces };
 }
 
 /** made reads a trace, changes it, and writes the other one. */
@@ -146,7 +199,7 @@ async function made(
   change: {
     readonly task: string;
     readonly faults: (trace: Trace | undefined) => Fault[];
-    readonly make: (trace: Trace) => Trace;
+    readonly make: (trace: Trace) => Trace | Promise<Trace>;
   },
 ): Promise<MadeTrace> {
   const { output } = options;
@@ -154,9 +207,16 @@ async function made(
   await refuseReplacing(change.task, outputFiles({ output }), [{ what: 'the trace', path }]);
   const told = new ToldFaults();
   const read = await readTraces([path], options, told);
-  told.add(...change.faults(read[0]?.trace));
+  told.addAll(change.faults(read[0]?.trace));
+  if (output?.endsWith('.gz'))
+    told.add(
+      fault(
+        `is ${output}, a name of a file that is packed with gzip, but the trace is written as plain text: leave out .gz, and pack the file afterwards`,
+        option('output'),
+      ),
+    );
   if (told.count > 0 || read[0] === undefined) throw told.error(change.task);
-  const trace = change.make(read[0].trace);
+  const trace = await change.make(read[0].trace);
   const result = { ...read[0], trace };
   if (output !== undefined) await writePieces(output, traceText(trace));
   const document = await described([result], [output ?? path], await usualWindowS([result]), output);
@@ -191,26 +251,32 @@ async function described(
   windowS: number,
   holder?: string,
 ): Promise<TraceDescription> {
-  const summaries = read.map(({ trace }) => summarizeTrace(trace, windowS));
+  const summaries: TraceSummary[] = [];
+  await inSteps(read, ({ trace }) => summaries.push(summarizeTrace(trace, windowS)), 1);
   const requests = summaries.reduce((sum, summary) => sum + summary.requests, 0);
-  const traces = summaries.map((summary, i) => ({
-    name: names[i] as string,
-    share: summary.requests / requests,
-    ...summary,
-  }));
-  const all = joined(read.map(({ trace }) => trace));
+  const traces = summaries.map((summary, i): DescribedTrace => {
+    const begunBefore = leftOutOf((read[i] as ReadTrace).trace);
+    return {
+      name: names[i] as string,
+      share: summary.requests / requests,
+      ...summary,
+      ...(begunBefore === 0 ? {} : { begunBefore }),
+    };
+  });
+  const all = await joined(read.map(({ trace }) => trace));
   return {
     ...emittedHead(
       'trace-description',
       read.map(({ file }) => inputFile('trace', file, holder)),
     ),
+    ...(traces.some(({ begunBefore }) => begunBefore !== undefined) ? { version: WITH_WINDOW } : {}),
     traces,
     ...(all === undefined ? {} : { all: summarizeTrace(all, windowS) }),
   };
 }
 
 /** joined makes one trace of several with arrival times. Counts do not say which requests came first. */
-function joined(traces: readonly Trace[]): Trace | undefined {
+async function joined(traces: readonly Trace[]): Promise<Trace | undefined> {
   if (traces.length < 2) return undefined;
   const times = traces.flatMap((trace) => (trace.kind === 'arrivals' ? [trace.timesNs] : []));
   if (times.length < traces.length) return undefined;
@@ -220,13 +286,13 @@ function joined(traces: readonly Trace[]): Trace | undefined {
     timesNs.set(part, at);
     at += part.length;
   }
-  return { kind: 'arrivals', format: 'arrivals', timesNs: timesNs.sort() };
+  return { kind: 'arrivals', format: 'arrivals', timesNs: await heard(sorted(timesNs)) };
 }
 
 async function writePieces(output: string, pieces: Iterable<string>): Promise<void> {
   const file = await StreamedFile.open(output);
   try {
-    for (const piece of pieces) file.write(piece);
+    await inSteps(pieces, (piece) => file.write(piece), 1);
   } catch (error) {
     file.discard();
     throw error;
@@ -235,12 +301,12 @@ async function writePieces(output: string, pieces: Iterable<string>): Promise<vo
 }
 
 async function usualWindowS(read: readonly ReadTrace[]): Promise<number> {
-  return Math.max(LEAST_WINDOW_S, ...read.map(({ trace }) => longestIntervalS(trace)));
+  return Math.max(LEAST_WINDOW_S, largestOf(read.map(({ trace }) => longestIntervalS(trace))));
 }
 
 async function windowFaults(read: readonly ReadTrace[], windowS: number): Promise<Fault[]> {
   if (!(windowS * 1e9 >= 1)) return [fault('is less than a nanosecond', option('window'))];
-  const most = Math.max(0, ...read.map(({ trace }) => windowsOf(trace, windowS)));
+  const most = Math.max(0, largestOf(read.map(({ trace }) => windowsOf(trace, windowS))));
   if (most <= MOST_LINES) return [];
   const said = `gives ${most.toExponential(1)} windows; at most ${MOST_LINES.toExponential(0)} are counted`;
   return [fault(said, option('window'))];
@@ -256,6 +322,11 @@ function conversionFaults(
   if (interval !== undefined && !(interval * 1e9 >= 1))
     faults.push(fault('is less than a nanosecond', option('interval')));
   if (trace === undefined) return faults;
+  const requests = requestsInTrace(trace);
+  if (to === 'arrivals' && trace.kind === 'counts' && requests > MOST_LINES) {
+    const said = `would make ${requests.toExponential(1)} requests; at most ${MOST_LINES} can be written`;
+    faults.push(fault(said, option('to')));
+  }
   if (to === 'counts' && trace.kind === 'arrivals' && interval === undefined)
     faults.push(fault(`is needed: the length of the intervals to count in`, option('interval')));
   if (to === 'arrivals' && interval !== undefined)
@@ -277,6 +348,25 @@ function scaleFaults(options: RescaleTraceOptions): Fault[] {
   const { duration } = options;
   if (duration !== undefined && duration > 0 && duration * 1e9 < 1)
     faults.push(fault('is less than a nanosecond', option('duration')));
+  return faults;
+}
+
+function sliceFaults({ from, to, busiest }: SliceTraceOptions, trace: Trace | undefined): Fault[] {
+  const faults: Fault[] = [];
+  if (from === undefined && to === undefined && busiest === undefined)
+    faults.push(fault(`is needed, or ${option('to')} or ${option('busiest')}: what to take`, option('from')));
+  if (busiest !== undefined && (from !== undefined || to !== undefined))
+    faults.push(
+      fault(`finds the window by itself; leave out ${option('from')} and ${option('to')}`, option('busiest')),
+    );
+  if (from !== undefined && to !== undefined && to <= from)
+    faults.push(fault(`is ${to} s, which is not after ${option('from')}, ${from} s`, option('to')));
+  if (trace === undefined) return faults;
+  const endS = traceDurationS(trace);
+  if (busiest !== undefined && busiest > endS)
+    faults.push(fault(`is ${busiest} s; the trace lasts ${endS} s`, option('busiest')));
+  if (from !== undefined && from > endS)
+    faults.push(fault(`is ${from} s; the trace ends at ${endS} s`, option('from')));
   return faults;
 }
 

@@ -1,22 +1,42 @@
 import { dirname } from 'node:path';
 import {
   ARTIFACT_KINDS,
+  type ArtifactKind,
+  CheckFailedError,
   counted,
+  dipNotes,
+  faultAt,
+  type GateVerdicts,
+  INPUTS_HELD,
   InputError,
+  isStdin,
   type Loaded,
   listed,
   loadArtifact,
   MissingError,
   manifestIn,
+  type PlanChecks,
   type PolicyFile,
   readWhole,
+  type SchedulerComparison,
   type ServingMarks,
   servingNotes,
+  specName,
+  unmeasuredFaults,
   unservedOutputNote,
   type Validation,
 } from '../artifacts/index.js';
 import type { PlanKind } from '../plans/index.js';
-import { confirmBundledPlan, confirmPlan, describedSpec } from '../specs/index.js';
+import {
+  confirmBundledPlan,
+  confirmPlan,
+  describedSpec,
+  everyFaultOfSpec,
+  type PlanConfirmation,
+  refuseUnchecked,
+  type Strictness,
+  withFurtherFaults,
+} from '../specs/index.js';
 
 /** Validated is the result of checking one file. */
 export type Validated = Validation['files'][number];
@@ -27,36 +47,61 @@ export type Validated = Validation['files'][number];
  * files' digests, and an ONNX model with its external data.
  * @returns one result for each path, in their order: a file that is refused or missing is a result, not an exception
  */
-export async function validateFiles(paths: readonly string[]): Promise<Validated[]> {
-  return Promise.all(paths.map(validateFile));
+export async function validateFiles(
+  paths: readonly string[],
+  strictness: Strictness = {},
+): Promise<Validated[]> {
+  return Promise.all(paths.map((path) => validateFile(path, strictness)));
 }
 
-async function validateFile(path: string): Promise<Validated> {
+async function validateFile(path: string, strictness: Strictness): Promise<Validated> {
+  const shown = specName(path);
   try {
-    return { path, ok: true, what: await describeFile(path) };
+    const described = await describeFile(path, strictness);
+    return { path: shown, ok: true, ...(typeof described === 'string' ? { what: described } : described) };
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
     return {
-      path,
+      path: shown,
       ok: false,
       missing: error instanceof MissingError,
+      ...(error instanceof CheckFailedError ? { checks: [...error.checks] } : {}),
       message: error.message,
-      faults: error.faults.map(({ path, message: told }) => ({ path, message: told })),
+      faults: error.faults.map((one) => faultAt(one, one.path)),
     };
   }
 }
 
+/** DescribedPlan says what a plan is, and against what it was checked. */
+type DescribedPlan = { readonly what: string; readonly unconfirmed?: readonly string[] } & PlanChecks &
+  GateVerdicts;
+
+/** The kinds of files that tell of runs, loads and comparisons, which are checked by themselves. */
+const REPORTS = [
+  ...(['simulation-report', 'simulation-sweep', 'scheduler-comparison'] as const),
+  ...(['comparison', 'load-report', 'verification'] as const),
+] as const satisfies ArtifactKind[];
+
+function namesOf(named: readonly { readonly name: string }[]): string {
+  return named.map(({ name }) => name).join(', ');
+}
+
+function describeComparison({ rows, runs, seed }: SchedulerComparison): string {
+  const names = rows.map(({ scheduler }) => scheduler);
+  return `comparison of the schedulers ${listed(names)}: ${counted(runs, 'run')} each, seed ${seed}`;
+}
+
 /** describeFile says in a line what a file holds. A bundle is named by its folder or its manifest. */
-async function describeFile(named: string): Promise<string> {
-  const path = await manifestIn(named);
+async function describeFile(named: string, strictness: Strictness): Promise<string | DescribedPlan> {
+  const path = isStdin(named) ? named : await manifestIn(named);
   if (path.endsWith('.onnx')) return describeOnnx(path);
-  const loaded = await loadArtifact(path, ARTIFACT_KINDS);
+  const loaded: Loaded<ArtifactKind> = isStdin(path)
+    ? await everyFaultOfSpec(path)
+    : await withFurtherFaults(path, loadArtifact(path, ARTIFACT_KINDS));
+  await refuseContradictory(loaded);
   switch (loaded.kind) {
-    case 'profile': {
-      const { model, blocks, devices } = loaded.value;
-      const head = `profile of ${model.name}: ${blocks.length} blocks on ${Object.keys(devices).join(', ')}`;
-      return [head, ...tolerances([model])].join('; ');
-    }
+    case 'profile':
+      return describeProfile(loaded);
     case 'cluster':
       return `cluster of ${Object.keys(loaded.value.devices).join(', ')}`;
     case 'pooled':
@@ -68,30 +113,27 @@ async function describeFile(named: string): Promise<string> {
     case 'pooled-plan':
     case 'pipeline-plan':
     case 'gear-plan':
-      return describePlan(loaded as Loaded<PlanKind>);
+      return describePlan(loaded as Loaded<PlanKind>, strictness);
     case 'bundle':
-      return describeBundle(loaded as Loaded<'bundle'>);
+      return describeBundle(loaded as Loaded<'bundle'>, strictness);
     case 'simulation-report': {
       const { overall, models, seed } = loaded.value;
-      return `simulation report of ${models.map(({ name }) => name).join(', ')}: ${overall.arrived} requests, seed ${seed}`;
+      return `simulation report of ${namesOf(models)}: ${counted(overall.arrived, 'request')}, seed ${seed}`;
     }
     case 'simulation-sweep':
-      return `simulation sweep of ${loaded.value.models.map(({ name }) => name).join(', ')}: ${loaded.value.points.length} load factors`;
-    case 'scheduler-comparison': {
-      const { rows, runs, seed } = loaded.value;
-      const names = rows.map(({ scheduler }) => scheduler);
-      return `comparison of the schedulers ${listed(names)}: ${counted(runs, 'run')} each, seed ${seed}`;
-    }
+      return `simulation sweep of ${namesOf(loaded.value.models)}: ${counted(loaded.value.points.length, 'load factor')}`;
+    case 'scheduler-comparison':
+      return describeComparison(loaded.value);
     case 'comparison':
-      return `comparison of ${loaded.value.cases} cases`;
+      return `comparison of ${counted(loaded.value.cases, 'case')}`;
     case 'load-report':
-      return `load report of ${loaded.value.url}: ${loaded.value.sent} requests, seed ${loaded.value.seed}`;
+      return `load report of ${loaded.value.url}: ${counted(loaded.value.sent, 'request')}, seed ${loaded.value.seed}`;
     case 'verification':
-      return `verification of ${loaded.value.requests} requests`;
+      return `verification of ${counted(loaded.value.requests, 'request')}`;
     case 'trace-description':
-      return `description of ${loaded.value.traces.map(({ name }) => name).join(', ')}`;
+      return `description of ${namesOf(loaded.value.traces)}`;
     case 'plan-diff':
-      return `changes of a plan of ${loaded.value.models.map(({ name }) => name).join(', ')}`;
+      return `changes of a plan of ${namesOf(loaded.value.models)}`;
     case 'no-plan':
       return `answer without a plan: ${loaded.value.status}`;
     case 'error':
@@ -102,8 +144,26 @@ async function describeFile(named: string): Promise<string> {
     case 'pipeline-profile':
     case 'plan-set':
     case 'server':
+    case 'example':
+    case 'completion':
       return `answer of a command: ${loaded.kind}`;
   }
+}
+
+function describeProfile({ value: profile, path }: Pick<Loaded<'profile'>, 'value' | 'path'>): string {
+  const faults = unmeasuredFaults(profile);
+  if (faults.length > 0) throw new InputError(`use ${path}`, faults);
+  const { model, blocks, devices } = profile;
+  const head = `profile of ${model.name}: ${counted(blocks.length, 'block')} on ${Object.keys(devices).join(', ')}`;
+  return [head, ...tolerances([model]), ...dipNotes(profile)].join('; ');
+}
+
+/** refuseContradictory refuses a report that contradicts itself. */
+async function refuseContradictory(loaded: Loaded<ArtifactKind>): Promise<void> {
+  if (!(REPORTS as readonly ArtifactKind[]).includes(loaded.kind)) return;
+  const { reportFaults } = await import('../checks/index.js');
+  const faults = reportFaults(loaded.value as Parameters<typeof reportFaults>[0]);
+  if (faults.length > 0) throw new InputError(`use ${loaded.path}`, faults);
 }
 
 async function describeOnnx(path: string): Promise<string> {
@@ -134,11 +194,38 @@ function describePolicy({ $schema: _, kind: __, version: ___, scheduler, ...choi
   return `policy of ${scheduler ?? "the plan's scheduler"}: ${names.length === 0 ? 'no choices' : names.join(', ')}`;
 }
 
-async function describePlan({ value: plan, path }: Loaded<PlanKind>): Promise<string> {
+async function describePlan(
+  { value: plan, path }: Loaded<PlanKind>,
+  strictness: Strictness,
+): Promise<DescribedPlan> {
   const { planOf } = await import('../plans/index.js');
   const own = planOf(plan);
-  const confirmed = CONFIRMED[await confirmPlan(plan, { path })];
-  return [own.title(plan), confirmed, ...tolerances(own.models(plan))].join('; ');
+  const confirmed = await confirmPlan(plan, { path });
+  refuseUnchecked(`validate ${path}`, confirmed, strictness);
+  const { how, checks, unconfirmed } = confirmed;
+  const told = [
+    own.title(plan),
+    CONFIRMED[how],
+    // That nothing confirms that there are no notes is for programs.
+    ...unconfirmedText(unconfirmed.filter((field) => field !== '/notes' || plan.notes !== undefined)),
+    ...tolerances(own.models(plan)),
+  ];
+  return {
+    what: told.join('; '),
+    ...inputsJudged(confirmed),
+    ...checks,
+    ...(unconfirmed.length === 0 ? {} : { unconfirmed }),
+  };
+}
+
+/** inputsJudged says that all inputs of a plan are what it was made from, where each of them was looked at. */
+function inputsJudged({ reasons }: Pick<PlanConfirmation, 'reasons'>): GateVerdicts {
+  return reasons.length === 0 ? { checks: [INPUTS_HELD] } : {};
+}
+
+/** unconfirmedText says which fields only the search knows. */
+function unconfirmedText(fields: readonly string[]): string[] {
+  return fields.length === 0 ? [] : [`only its search knows ${listed(fields)}`];
 }
 
 /** tolerances says of which models the rows of a batch may differ, and by how much, or are trusted not to. */
@@ -147,15 +234,20 @@ function tolerances(models: readonly (ServingMarks & { readonly name: string })[
 }
 
 /** describeBundle checks a bundle as the server does, up to the start of its executors. */
-async function describeBundle({ value: bundle, path }: Loaded<'bundle'>): Promise<string> {
+async function describeBundle(
+  { value: bundle, path }: Loaded<'bundle'>,
+  strictness: Strictness,
+): Promise<DescribedPlan> {
   // Only bundles need the server's room.
   const { openBundle } = await import('../runtime/index.js');
   const opened = await openBundle(dirname(path), { verb: 'validate' });
-  await confirmBundledPlan(opened);
+  const confirmed = await confirmBundledPlan(opened);
+  refuseUnchecked(`validate ${path}`, confirmed, strictness);
   const { models, partitions, stages } = bundle;
   const parts = stages === undefined ? `${partitions.length} partitions` : `${stages.length} stages`;
   const head = `bundle of ${models.map(({ name }) => name).join(', ')}: ${parts}`;
   const { planOf } = await import('../plans/index.js');
   const { plan } = opened;
-  return [head, ...tolerances(planOf(plan).models(plan))].join('; ');
+  const told = [head, ...tolerances(planOf(plan).models(plan))];
+  return { what: told.join('; '), ...inputsJudged(confirmed), ...confirmed.checks };
 }

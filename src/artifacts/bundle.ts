@@ -1,5 +1,6 @@
 import type { Emitted, TensorSpec } from './common.js';
 import type { StageInput } from './pipeline-plan.js';
+import type { PlanChecks } from './plan-checks.js';
 
 /** A bundle's folder holds its manifest under this name. */
 export const BUNDLE_MANIFEST = 'manifest.json';
@@ -11,7 +12,7 @@ export type DeployTarget = 'local';
  * Bundle is a bundle's manifest.json: the plan, the ONNX files of its partitions or stages, and how to run each device
  * class.
  */
-export interface Bundle extends Emitted {
+export interface Bundle extends Emitted, PlanChecks {
   kind: 'bundle';
   target: DeployTarget;
   plan: BundleFile;

@@ -18,7 +18,7 @@ export interface CascadeSpec {
   certainty?: CertaintyMeasure;
   slo: CascadeSlo;
   load: CascadeLoad;
-  planner: CascadePlanner;
+  planner?: CascadePlanner;
   /** The scheduler that the plan is to be served by. Default `gears`. */
   serving?: PlanServing;
 }
@@ -70,7 +70,8 @@ export interface CascadeLoad {
 
 /** CascadePlanner says how the plan is found. */
 export interface CascadePlanner {
-  method: CascadeMethod;
+  /** Default gears. */
+  method?: CascadeMethod;
   /** Default: accuracy where only a latency is promised, else latency. */
   objective?: CascadeObjective;
   /** Thresholds are chosen among so many quantiles of each model's certainties. Default 32. */
@@ -85,6 +86,15 @@ export interface CascadePlanner {
  * (dynba), switching between models (ms+), one cascade for all loads (static).
  */
 export type CascadeMethod = 'gears' | 'exhaustive' | 'random' | 'dynba' | 'ms+' | 'static';
+
+/** cascadeMethodOf gives the way in which a spec asks to be planned. */
+export function cascadeMethodOf({
+  planner,
+}: {
+  readonly planner?: CascadePlanner | undefined;
+}): CascadeMethod {
+  return planner?.method ?? 'gears';
+}
 
 /** CascadeObjective is what is made best within what is promised. */
 export type CascadeObjective = 'accuracy' | 'latency' | 'devices' | 'cost';

@@ -10,6 +10,8 @@ export interface Cluster {
   networkGbps?: number;
   /** The time from the activation of a standby device until it serves. Default 0. */
   activationDelayMs?: number;
+  /** The currency of all prices, such as USD, which is shown beside them. */
+  currency?: string;
 }
 
 /** DeviceClass describes the GPUs of one class: how many there are, how each may be divided, and what one costs. */

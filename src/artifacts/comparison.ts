@@ -1,9 +1,10 @@
 import type { Emitted } from './common.js';
+import type { GateVerdicts } from './gate-check.js';
 import type { AccuracyInterval, GearObjective } from './gear-plan.js';
 import type { PlanObjective } from './pooled-plan.js';
 
 /** ComparisonDocument is a comparison as it is written to a file and printed as JSON. */
-export interface ComparisonDocument extends Emitted {
+export interface ComparisonDocument extends Emitted, GateVerdicts {
   readonly kind: 'comparison';
   /** False when an interruption left cases unsolved. */
   readonly complete: boolean;
@@ -11,6 +12,8 @@ export interface ComparisonDocument extends Emitted {
   readonly cases: number;
   /** How far the figures of the profiles can be trusted. */
   readonly notes?: readonly string[];
+  /** The currency of the costs, where the cluster names one. */
+  readonly currency?: string;
   readonly rows: readonly CompareRow[];
 }
 

@@ -1,17 +1,27 @@
+import type { GateCheck } from './gate-check.js';
+
 /** Fault is one thing wrong with an input. `path` is a JSON pointer, a line, an option or a file; it may be empty. */
 export interface Fault {
   readonly path: string;
   readonly message: string;
   /** The option of the library that `path` names, where it names one. */
   readonly option?: string;
+  /** This stands for so many faults that are counted and not told. */
+  readonly more?: number;
 }
+
+/** A person reads this many faults of one input; the others are counted. */
+export const MOST_FAULTS = 20;
+/** A sentence that quotes more than this is cut: it names something of a hostile size. */
+const MOST_LETTERS = 4000;
 
 /**
  * InputError reports input that cannot be used: a file, an option, a request. It carries every fault found, so that all
- * can be mended at once. The command line prints `message` alone and exits with 2.
+ * can be mended at once: the first 20, and how many more there are. The command line prints `message` alone and exits with 2.
  */
 export class InputError extends Error {
   override readonly name: string = 'InputError';
+  readonly faults: readonly Fault[];
 
   /**
    * @param task what could not be done: completes "Cannot …"
@@ -19,16 +29,70 @@ export class InputError extends Error {
    */
   constructor(
     readonly task: string,
-    readonly faults: readonly Fault[],
+    faults: readonly Fault[],
     readonly advice?: string,
   ) {
-    super(describe(task, faults, advice));
+    const told = firstFaults(faults).map(cutFault);
+    super(describe(cut(task), told, advice));
+    this.faults = told;
   }
+}
+
+/** firstFaults gives the first 20 faults, as many as a person reads, then one that says how many more there are. */
+export function firstFaults(faults: Iterable<Fault>, path = ''): Fault[] {
+  const told: Fault[] = [];
+  let left = 0;
+  for (const one of faults) {
+    if (one.more !== undefined) left += one.more;
+    else if (told.length < MOST_FAULTS) told.push(one);
+    else left += 1;
+  }
+  return left === 0 ? told : [...told, moreFaults(left, path)];
+}
+
+/** moreFaults makes the fault that stands for faults which are counted and not told. */
+export function moreFaults(more: number, path = ''): Fault {
+  return { path, message: `… and ${more} more ${more === 1 ? 'fault' : 'faults'}`, more };
+}
+
+/** faultAt gives a fault at another place. */
+export function faultAt({ message, more }: Fault, path: string): Fault {
+  return more === undefined ? { path, message } : { path, message, more };
+}
+
+function cutFault(fault: Fault): Fault {
+  const { path, message } = fault;
+  if (path.length <= MOST_LETTERS && message.length <= MOST_LETTERS) return fault;
+  return { ...fault, path: cut(path), message: cut(message) };
+}
+
+function cut(text: string): string {
+  return text.length > MOST_LETTERS ? `${text.slice(0, MOST_LETTERS)}…` : text;
 }
 
 /** MissingError reports a device, profile or model that is needed and missing. The command line exits with 7. */
 export class MissingError extends InputError {
   override readonly name = 'MissingError';
+}
+
+/**
+ * CheckFailedError reports that what was asked to be checked does not hold, although the input is well formed: a plan whose
+ * inputs have changed. The command line exits with 6.
+ */
+export class CheckFailedError extends InputError {
+  override readonly name = 'CheckFailedError';
+
+  /** The verdicts, of which one at least is not held. */
+  readonly checks: readonly GateCheck[];
+
+  constructor(
+    task: string,
+    faults: readonly Fault[],
+    { advice, checks }: { readonly advice: string; readonly checks: readonly GateCheck[] },
+  ) {
+    super(task, faults, advice);
+    this.checks = checks;
+  }
 }
 
 /**

@@ -1,5 +1,5 @@
 import { access, constants } from 'node:fs/promises';
-import { type Fault, InputError, MissingError } from './errors.js';
+import { type Fault, faultAt, InputError, MissingError } from './errors.js';
 import { checkPlainFile, unreadable } from './read-file.js';
 
 /**
@@ -60,9 +60,9 @@ function together(task: string, errors: readonly InputError[]): InputError {
  */
 function placed({ task, faults }: InputError): Fault[] {
   const file = /^read (.+)$/s.exec(task)?.[1];
-  return faults.map(({ path, message }) => {
-    if (file === undefined) return { path: path || task, message };
-    return { path: path === '' ? file : `${file} ${path}`, message };
+  return faults.map((one) => {
+    if (file === undefined) return one.path === '' ? faultAt(one, task) : one;
+    return faultAt(one, one.path === '' ? file : `${file} ${one.path}`);
   });
 }
 

@@ -1,45 +1,49 @@
 import type { ErrorObject, ValidateFunction } from 'ajv';
-import type { Fault } from './errors.js';
-import { type Arm, chosenArm, shown } from './kind-faults.js';
+import { type CountedErrors, MORE_ERRORS, toldErrors } from './counted-errors.js';
+import { type Fault, firstFaults, moreFaults } from './errors.js';
+import { type Arm, chosenArm } from './kind-faults.js';
+import { elsewhere } from './misplaced.js';
 import { referredTo, type SchemaPart, validatorOfPart } from './schemas.js';
+import { shown } from './shown.js';
 import { didYouMean } from './similar.js';
-
-const MOST_FAULTS = 50;
 
 /**
  * schemaFaults turns what a validator found wrong with the last value into faults for a person: the place, the fault of
  * the value, and the valid values. Of a `oneOf` it tells what is wrong with the alternative that was meant, and nothing
- * of the others. It leaves out repetitions, and gives at most 50, as `firstFaults` does.
+ * of the others. It leaves out repetitions, and gives at most 20, as `firstFaults` does. Of a long list, the validator has
+ * kept the first few errors and counted the others, each alternative of a `oneOf` as one.
  */
 export function schemaFaults(validate: ValidateFunction): Fault[] {
-  const faults = faultsOf(validate);
-  return firstFaults([...new Map(faults.map((fault) => [`${fault.path} ${fault.message}`, fault])).values()]);
+  return pointedFaults(validate).map(({ pointer: _, ...fault }) => fault);
 }
 
-function faultsOf(validate: ValidateFunction): Fault[] {
+/** PointedFault is a fault with the JSON pointer of what is wrong, where that is more exact than its path: of an unknown key. */
+export interface PointedFault extends Fault {
+  readonly pointer?: string;
+}
+
+/** pointedFaults gives the faults of `schemaFaults` with their pointers. */
+export function pointedFaults(validate: ValidateFunction): PointedFault[] {
+  const faults = faultsOf(validate);
+  const distinct = new Map(faults.map((fault) => [`${fault.path} ${fault.message}`, fault]));
+  return firstFaults(
+    faults.filter(
+      (fault) => fault.more !== undefined || distinct.get(`${fault.path} ${fault.message}`) === fault,
+    ),
+  );
+}
+
+function faultsOf(validate: ValidateFunction): PointedFault[] {
   const errors = validate.errors ?? [];
-  const told: Fault[][] = [];
-  for (let i = errors.length - 1; i >= 0; i--) {
-    const error = errors[i] as ErrorObject;
-    if (error.keyword === 'oneOf') {
-      told.push(armFaults(error, validate));
-      while (i > 0 && isWithin(errors[i - 1] as ErrorObject, error)) i--;
-    } else if (error.keyword !== 'if' && error.propertyName === undefined) told.push([toFault(error)]);
-  }
-  const found = told.reverse().flat();
+  const told = [...toldErrors(errors)].reverse();
+  const found = told.flatMap((error) =>
+    error.keyword === 'oneOf' ? armFaults(error, validate) : [toFault(error)],
+  );
   return found.length > 0 ? found : errors.map(toFault);
 }
 
-/**
- * isWithin says whether the error before that of a `oneOf` is of one of its alternatives. Ajv gives these first, and no
- * schema has other keywords beside a `oneOf` (tested).
- */
-function isWithin({ instancePath: path }: ErrorObject, { instancePath: at }: ErrorObject): boolean {
-  return path === at || path.startsWith(`${at}/`);
-}
-
 /** armFaults validates the value again by the alternative alone that was meant. */
-function armFaults(error: ErrorObject, validate: ValidateFunction): Fault[] {
+function armFaults(error: ErrorObject, validate: ValidateFunction): PointedFault[] {
   const { data, instancePath: path } = error;
   const schemas = error.schema as readonly SchemaPart[];
   const chosen = chosenArm(schemas.map((schema) => referredTo(schema, validate)) as Arm[], { data, path });
@@ -49,21 +53,16 @@ function armFaults(error: ErrorObject, validate: ValidateFunction): Fault[] {
   return faultsOf(part).map((fault) => ({
     ...fault,
     path: fault.path === '/' ? path : `${path}${fault.path}`,
+    ...(fault.pointer === undefined ? {} : { pointer: `${path}${fault.pointer}` }),
   }));
 }
 
-/** firstFaults gives the first 50 faults, as many as a person reads, then one that says how many more there are. */
-export function firstFaults(faults: readonly Fault[], path = ''): Fault[] {
-  if (faults.length <= MOST_FAULTS) return [...faults];
-  const left = faults.length - MOST_FAULTS;
-  return [...faults.slice(0, MOST_FAULTS), { path, message: `… and ${left} more faults` }];
-}
-
-function toFault(error: ErrorObject): Fault {
+function toFault(error: ErrorObject): PointedFault {
+  if (error.keyword === MORE_ERRORS) return moreFaults((error as CountedErrors).params.count);
   const path = error.instancePath === '' ? '/' : error.instancePath;
   switch (error.keyword) {
     case 'required':
-      return { path, message: `lacks ${quote(error.params.missingProperty as string)}` };
+      return { path, message: `lacks ${shown(error.params.missingProperty as string)}` };
     case 'additionalProperties': {
       const known = Object.keys((error.parentSchema?.properties as object | undefined) ?? {}).filter(
         (k) => k !== '$schema',
@@ -71,7 +70,8 @@ function toFault(error: ErrorObject): Fault {
       const wrong = error.params.additionalProperty as string;
       return {
         path,
-        message: `has an unknown key ${quote(wrong)}; known keys are ${known.join(', ')}${didYouMean(wrong, known)}`,
+        pointer: `${error.instancePath}/${wrong.replaceAll('~', '~0').replaceAll('/', '~1')}`,
+        message: `has an unknown key ${shown(wrong)}; known keys are ${known.join(', ')}${didYouMean(wrong, known)}`,
       };
     }
     case 'enum': {
@@ -79,7 +79,7 @@ function toFault(error: ErrorObject): Fault {
       const words = valid.filter((value) => typeof value === 'string');
       return {
         path,
-        message: `is ${shown(error.data)}; valid values are ${valid.map(shown).join(', ')}${didYouMean(String(error.data), words)}`,
+        message: `is ${shown(error.data)}; valid values are ${valid.map(shown).join(', ')}${didYouMean(String(error.data), words)}${elsewhere(error.parentSchema?.title, error.data)}`,
       };
     }
     case 'const':
@@ -89,13 +89,9 @@ function toFault(error: ErrorObject): Fault {
     case 'propertyNames':
       return {
         path,
-        message: `has a key ${quote(error.params.propertyName as string)} that is not valid here`,
+        message: `has a key ${shown(error.params.propertyName as string)} that is not valid here`,
       };
     default:
       return { path, message: `${error.message ?? error.keyword} (is ${shown(error.data)})` };
   }
-}
-
-function quote(text: string): string {
-  return JSON.stringify(text);
 }

@@ -2,6 +2,7 @@ import { lstat, mkdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { fault, InputError } from './errors.js';
 import { exists, removeLeftovers, replacedBeside, temporaryBeside } from './leftovers.js';
+import { beforeOutput, refuseReplacingAround } from './run-files.js';
 import { unwritable } from './save.js';
 
 /** OthersIn lists the entries of a folder that this program did not write there before. */
@@ -13,7 +14,7 @@ const MOST_SHOWN = 5;
  * makeFolderWhole makes a folder whole or not at all: `fill` writes into a temporary folder beside it, which then takes
  * its place. An existing folder is replaced only where `othersIn` finds nothing in it; behind a link, the folder that
  * the link leads to is replaced. Leftovers of a killed process beside it are removed first.
- * @throws InputError where the folder holds other files, is a file or a link that leads nowhere, or its parent is
+ * @throws InputError where the folder holds other files or one that was read in this run, is a file or a link that leads nowhere, or its parent is
  *   missing or cannot be written; the disk's own error where it is full; what `fill` throws. The earlier folder is then
  *   as it was.
  */
@@ -25,6 +26,7 @@ export async function makeFolderWhole(
   const path = await realpath(target).catch(() => resolve(target));
   await removeLeftovers(path);
   await checkFolder(target, othersIn);
+  await refuseReplacingAround(path);
   const temporary = temporaryBeside(path);
   const old = replacedBeside(path);
   try {
@@ -70,7 +72,7 @@ export async function checkFolder(target: string, othersIn: OthersIn): Promise<v
     return;
   }
   if (!(await stat(path)).isDirectory()) throw new InputError(task, [fault('it is a file')]);
-  const others = await othersIn(path);
+  const others = await beforeOutput(() => othersIn(path));
   if (others.length === 0) return;
   throw new InputError(
     task,

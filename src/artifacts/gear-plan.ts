@@ -34,6 +34,8 @@ export interface GearPlan extends Emitted {
   accuracyInterval?: AccuracyInterval;
   /** The same, weighed by requests: what clients see. */
   requestAccuracy: number;
+  /** The model of the family that is right about most records by itself, whether or not a gear uses it; absent before version 1.5. */
+  bestSingle?: SingleAccuracy;
   /** The largest p95 of a gear. */
   p95Ms: number;
   /** The latency that is held at every steady load, as simulations confirm; absent where none is promised. */
@@ -50,6 +52,21 @@ export interface GearPlan extends Emitted {
   classes: Record<string, StageClassUse>;
   /** The devices. Each has an entry, or a long row of like ones has one. */
   placement: StagePlacement[];
+}
+
+/** SingleAccuracy is how often a model is right by itself, whatever the load. */
+export interface SingleAccuracy {
+  model: string;
+  /** The share of right answers over the records. */
+  accuracy: number;
+}
+
+/**
+ * isOfBestSingle tells whether a plan is of a version that names the best single model, as plans that were made from records
+ * do then.
+ */
+export function isOfBestSingle({ version }: Pick<GearPlan, 'version'>): boolean {
+  return Number(version.split('.')[1]) >= 5;
 }
 
 /**

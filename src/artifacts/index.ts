@@ -23,6 +23,7 @@ export {
   type CascadeSlo,
   type CascadeSpec,
   type CertaintyMeasure,
+  cascadeMethodOf,
   DEFAULT_QUANTILE,
 } from './cascade-spec.js';
 export { byName, changeOf, classChanges, differs, fieldChanges, planChanges, sidesOf } from './changes.js';
@@ -36,6 +37,7 @@ export {
   type OpenDeviceClass,
   slowerGbps,
 } from './cluster.js';
+export { commandText } from './command-text.js';
 export {
   type Boundary,
   type Emitted,
@@ -46,23 +48,30 @@ export {
   type Tool,
 } from './common.js';
 export type { CompareRow, ComparisonDocument } from './comparison.js';
-export { type ColumnTable, type CsvLine, csvLines, csvTable } from './csv-table.js';
+export { validatorsCode } from './compile-schema.js';
+export { type CsvLine, csvLines, type LineCells, readCsvTable, smallCsvLines } from './csv-table.js';
 export { decimalOf, isDecimal } from './decimal.js';
 export { sameData, sha256Of, sha256OfFile } from './digest.js';
 export {
+  CheckFailedError,
   type Fault,
   type FaultPlace,
   fault,
+  faultAt,
+  firstFaults,
   InputError,
   InterruptedError,
   MissingError,
+  MOST_FAULTS,
+  moreFaults,
   option,
   optionMark,
 } from './errors.js';
 export { checkReadable, everyInput, withOwnFaults } from './every-input.js';
-export { firstFaults } from './faults.js';
+export { placesOf } from './fault-places.js';
 export { FilesRead } from './files-read.js';
 export { checkFolder, makeFolderWhole, type OthersIn } from './folder.js';
+export { GATES, type Gate, type GateCheck, type GateVerdicts, INPUTS_HELD, isHeld } from './gate-check.js';
 export type {
   AccuracyInterval,
   Gear,
@@ -75,8 +84,9 @@ export type {
   GearStep,
   GearSwitching,
   PromisedRate,
+  SingleAccuracy,
 } from './gear-plan.js';
-export { gearObjective, scopeText } from './gear-plan.js';
+export { gearObjective, isOfBestSingle, scopeText } from './gear-plan.js';
 export { externalInputs, inputFile, pathFrom, profileInputs, relativePath } from './input-paths.js';
 export { withTemporaryFolder } from './leftovers.js';
 export { listed } from './listed.js';
@@ -94,7 +104,8 @@ export {
   type ModelLoad,
   type PriorityLoad,
 } from './load-report.js';
-export { manifestIn } from './manifest-in.js';
+export { loadSpec, specBytes, specInputs } from './load-spec.js';
+export { manifestIn, ofBundleAdvice } from './manifest-in.js';
 export {
   isEmulated,
   isImported,
@@ -118,15 +129,18 @@ export type {
   EnvelopeWindow,
   LongestPath,
   OtherReplicas,
+  PipelineObjective,
   PipelinePlan,
   PlannedApplication,
   PlannedEdge,
   PlannedObjective,
+  PlannedSample,
   PlannedShared,
   PlannedStage,
   PlannedStandby,
   StageClassUse,
   StageInput,
+  StageMisses,
   StagePlacement,
 } from './pipeline-plan.js';
 export type {
@@ -138,21 +152,23 @@ export type {
   SampledShare,
   SampledStage,
 } from './pipeline-profile.js';
-export type {
-  FurtherObjective,
-  LatencyQuantile,
-  PipelineApplication,
-  PipelineEdge,
-  PipelineLoad,
-  PipelineMethod,
-  PipelinePlanner,
-  PipelineSpec,
-  PipelineStage,
-  PipelineTuner,
-  SharedDevices,
-  WhenOutput,
+export {
+  type FurtherObjective,
+  type LatencyQuantile,
+  type PipelineApplication,
+  type PipelineEdge,
+  type PipelineLoad,
+  type PipelineMethod,
+  type PipelinePlanner,
+  type PipelineSpec,
+  type PipelineStage,
+  type PipelineTuner,
+  pipelineMethodOf,
+  type SharedDevices,
+  type WhenOutput,
 } from './pipeline-spec.js';
 export { type GpuRow, gpuNumber, type Run, runsOf, type Seat, type Spanned, seatsOf } from './placement.js';
+export { type CheckedInput, type PlanChecks, planChecks, withChecks } from './plan-checks.js';
 export type {
   Changed,
   ChangedWords,
@@ -175,6 +191,7 @@ export {
   choiceParts,
   type PolicyFamily,
 } from './policy-choices.js';
+export type { PolicyChoices } from './policy-files.js';
 export { type PolicyGiven, policyFiles, readPolicies } from './policy-files.js';
 export type {
   ClassUse,
@@ -192,8 +209,10 @@ export type {
 export {
   type BatchFormation,
   DEFAULT_SCHEDULER,
+  EARLIER_GEARS,
   type HoldArrivals,
   type ObjectiveKind,
+  PLANNED_GEARS,
   PLANNED_SCHEDULER,
   type PlannerOptions,
   type PlanServing,
@@ -203,12 +222,16 @@ export {
   type PooledSpecModel,
 } from './pooled-spec.js';
 export type {
+  CompletionScript,
   DeviceList,
   ErrorCode,
   ErrorDocument,
+  ListedDevice,
   PartitionReport,
+  PrintedFault,
   ServerAddress,
   Validation,
+  WrittenExample,
 } from './printed.js';
 export type {
   DataFile,
@@ -235,9 +258,18 @@ export {
   servingNotes,
   unservedOutputNote,
 } from './profile.js';
+export {
+  contradictionNotes,
+  dipNotes,
+  refuseContradictions,
+  unmeasuredFaults,
+} from './profile-contradictions.js';
+export { MOST_BATCH, MOST_VIRTUAL } from './profile-sizes.js';
 export { proofFaults } from './proof-faults.js';
 export { checkPlainFile, readInPieces, readWhole, unreadable } from './read-file.js';
+export { asOneRun, heard, inSteps, noteRead, pause } from './run-files.js';
 export {
+  appendText,
   artifactText,
   checkWritable,
   emittedHead,
@@ -251,15 +283,18 @@ export type {
   ComparedApplication,
   ComparedChoice,
   ComparedFigure,
+  ComparedPriority,
   ComparedScheduler,
   ComparedWindow,
   SchedulerComparison,
   SkippedScheduler,
   WorstWindow,
 } from './scheduler-comparison.js';
+export { SchemaError } from './schema-error.js';
 export { schemaModeline } from './schema-modeline.js';
 export { schemaSource } from './schema-text.js';
 export { ARTIFACT_KINDS, type ArtifactKind, type ArtifactTypes, schemaText } from './schemas.js';
+export { shown } from './shown.js';
 export { didYouMean } from './similar.js';
 export type {
   FigureOverRuns,
@@ -269,13 +304,17 @@ export type {
   SimulatedCost,
   SimulatedDrop,
   SimulatedExecution,
+  SimulatedInUse,
   SimulatedLatency,
   SimulatedLinks,
   SimulatedLinkUse,
   SimulatedLoad,
   SimulatedModel,
+  SimulatedPhase,
   SimulatedPool,
+  SimulatedPoolClass,
   SimulatedPriorities,
+  SimulatedPriorityLevel,
   SimulatedRequests,
   SimulatedRuns,
   SimulatedScheduler,
@@ -293,9 +332,11 @@ export type {
   SweptPoint,
   SweptWorkload,
 } from './simulation-sweep.js';
+export { isStdin, isYamlPath, specName } from './stdin.js';
 export { decodedText, refuseForeign } from './text.js';
+export { tooLargeJson } from './text-bounds.js';
 export { ToldFaults } from './told-faults.js';
-export type { DescribedTrace, TraceDescription, TraceFigures } from './trace-description.js';
+export type { DescribedTrace, TraceDescription, TraceFigures, TraceWindow } from './trace-description.js';
 export { figureName, isOf, sameFigure, unfitFigures, unfitOf } from './unfit-figures.js';
 export type {
   CauseParts,

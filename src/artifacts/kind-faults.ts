@@ -1,4 +1,5 @@
 import type { Fault } from './errors.js';
+import { shown } from './shown.js';
 import { didYouMean } from './similar.js';
 
 /** Arm is one alternative of a `oneOf`, with what it is told by from the others. */
@@ -112,10 +113,4 @@ function isOfType(value: unknown, type: string): boolean {
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** shown writes a value as JSON of 60 letters at most. */
-export function shown(value: unknown): string {
-  const text = JSON.stringify(value) ?? String(value);
-  return text.length > 60 ? `${text.slice(0, 57)}…` : text;
 }

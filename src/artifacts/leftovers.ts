@@ -39,14 +39,14 @@ function leftoverOf(name: string, target: string): { pid: number; kind: string }
 }
 
 /** Our folders in the system's temporary folder have these names, which tell which process made them. */
-const TEMPORARY_FOLDER = /^inferplan-(?:profile|samples|timings)-(\d{1,10})-\w{6}$/;
+const TEMPORARY_FOLDER = /^inferplan-(?:profile|samples|timings|model)-(\d{1,10})-\w{6}$/;
 
 /**
  * withTemporaryFolder gives `use` a temporary folder, which is removed afterwards, also on failure and abort. First it
  * removes the leftovers of killed processes of this program.
  */
 export async function withTemporaryFolder<T>(
-  purpose: 'profile' | 'samples' | 'timings',
+  purpose: 'profile' | 'samples' | 'timings' | 'model',
   use: (folder: string) => Promise<T>,
 ): Promise<T> {
   await removeAbandoned();

@@ -1,4 +1,5 @@
 import type { Emitted, LatencyHistogram } from './common.js';
+import type { GateVerdicts } from './gate-check.js';
 import type { PlanServing } from './pooled-spec.js';
 import type { SimulatedLatency } from './simulation-report.js';
 
@@ -6,11 +7,13 @@ import type { SimulatedLatency } from './simulation-report.js';
  * LoadDocument is the report of a load on a server, as it is written and printed. Names end in the unit; rates are per
  * second.
  */
-export interface LoadDocument extends Emitted, LoadOutcomes {
+export interface LoadDocument extends Emitted, LoadOutcomes, GateVerdicts {
   kind: 'load-report';
   /** false where it was interrupted: figures are of what was sent until then. Absent before version 1.5. */
   complete?: boolean;
   url: string;
+  /** The attainment of all requests once more, at the path where reports of simulations have it. Absent before version 1.7. */
+  overall?: { attainment?: number };
   /** The model that was asked; absent where there were several. */
   model?: string;
   /** The outcomes of the requests of each model, where there were several. */

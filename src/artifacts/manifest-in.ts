@@ -1,7 +1,8 @@
 import { stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { BUNDLE_MANIFEST } from './bundle.js';
 import { fault, InputError } from './errors.js';
+import { loadArtifact } from './load.js';
 
 /**
  * manifestIn gives the path of the manifest where a path leads to the folder of a bundle, and otherwise the path itself.
@@ -13,4 +14,19 @@ export async function manifestIn(path: string): Promise<string> {
   const manifest = join(path, BUNDLE_MANIFEST);
   if ((await found(manifest)) !== undefined) return manifest;
   throw new InputError(`read ${path}`, [fault(`it is a folder without a ${BUNDLE_MANIFEST}`)]);
+}
+
+/**
+ * ofBundleAdvice tells of a plan that lies in a bundle to give the bundle: what the plan was made from is not beside it
+ * there. It is undefined for another file.
+ */
+export async function ofBundleAdvice(path: string): Promise<string | undefined> {
+  const folder = dirname(path);
+  const manifest = join(folder, BUNDLE_MANIFEST);
+  const found = await loadArtifact(manifest, ['bundle']).catch((error: unknown) => {
+    if (error instanceof InputError) return undefined;
+    throw error;
+  });
+  if (found === undefined || resolve(folder, found.value.plan.path) !== resolve(path)) return undefined;
+  return `It is the plan of the bundle ${folder}, away from what it was made from: give the bundle, or the plan from which it was deployed.`;
 }

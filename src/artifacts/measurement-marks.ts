@@ -1,5 +1,6 @@
 import { type Fault, fault } from './errors.js';
 import type { DeviceProfile, Profile, ProfiledCell } from './profile.js';
+import { dipNotes } from './profile-contradictions.js';
 import { unfitOf } from './unfit-figures.js';
 
 /** MeasuredCells names figures of a profile that a plan uses, or could use: a device class and its cells. */
@@ -21,7 +22,7 @@ const MOST_NAMED = 5;
 
 /**
  * measurementNotes tells a person which figures of a profile are unfit, emulated or imported, of those that a plan could
- * use. There is one note for each kind.
+ * use, and where a larger batch takes less time, of all. There is one note for each kind.
  * @param name how the notes call the model: its own name, or that of a stage
  */
 export function measurementNotes(
@@ -45,6 +46,7 @@ export function measurementNotes(
     ...(imported.length === 0
       ? []
       : [`${name}: its figures of ${named(imported)} were imported, so nothing says how they were measured`]),
+    ...dipNotes(profile),
   ];
 }
 

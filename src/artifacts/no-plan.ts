@@ -20,6 +20,8 @@ export interface NoPlan extends Emitted {
    * that it tried.
    */
   reasons: readonly NoPlanReason[];
+  /** What is to be known of the spec and its files, as a plan would say it: classes that no profile has, among others. */
+  notes?: readonly string[];
   models: readonly NoPlanModel[];
   /** With an explanation: whether the search for SLOs that have a plan was finished. */
   explained?: boolean;

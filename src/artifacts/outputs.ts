@@ -152,11 +152,11 @@ async function wayOf(path: string): Promise<{ end: string; entries: string[] }> 
   const entries: string[] = [];
   let end = process.cwd();
   let links = 0;
-  const left: string[] = [];
+  let left: string[] = [];
   const follow = (way: string): void => {
     const { root } = parse(way);
     if (root !== '') end = resolve(root);
-    left.unshift(...way.slice(root.length).split(SEPARATOR));
+    left = [...way.slice(root.length).split(SEPARATOR), ...left];
   };
   follow(path);
   for (let name = left.shift(); name !== undefined; name = left.shift()) {

@@ -83,10 +83,23 @@ export interface PlannedSample {
   leastAttainment: number;
   /** How many of the requests are dropped; absent where none is. */
   dropped?: number;
+  /** Where the requests that are not in time missed their SLO; absent in older plans. Stages without one are left out. */
+  missesByStage?: StageMisses[];
+  /** The digest of the draws: of their arrivals, verdicts and applications; absent in older plans. */
+  sha256?: string;
   /** Of the latencies of answered requests. */
   p50Ms: number;
   p95Ms: number;
   p99Ms: number;
+}
+
+/**
+ * StageMisses counts the requests that missed their SLO at a stage: dropped in its queue, or late by the first of their executions
+ * that ended after their deadline. The stage `entry` is that of requests that were dropped as they came.
+ */
+export interface StageMisses {
+  stage: string;
+  requests: number;
 }
 
 /** PlannedApplication is what clients call by name over the stages that it shares with others. */

@@ -29,7 +29,7 @@ export interface PipelineSpec {
   load?: PipelineLoad;
   /** The mean rate alone, in place of a load. */
   rps?: number;
-  planner: PipelinePlanner;
+  planner?: PipelinePlanner;
   /** What changes the replicas while the plan serves. Default none. */
   tuner?: PipelineTuner;
   /** The scheduler that the plan is to be served by. Default `room-first`. */
@@ -57,7 +57,8 @@ export type LatencyQuantile = 'p50' | 'p95';
 
 /** PipelinePlanner says how the plan is found; `given` checks what the spec fixes. */
 export interface PipelinePlanner {
-  method: PipelineMethod;
+  /** Default inferline. */
+  method?: PipelineMethod;
   /**
    * How often the load is drawn, with the seeds 1, 2, …: the plan holds its objective on every draw. Of a trace only the
    * verdicts are drawn. Default 10, and fewer of a load of more than 10,000 requests, so that all are about 100,000; one
@@ -68,6 +69,15 @@ export interface PipelinePlanner {
 
 /** PipelineMethod is a way to plan a pipeline. */
 export type PipelineMethod = 'given' | 'inferline' | 'exact' | 'coarse-mean' | 'coarse-peak';
+
+/** pipelineMethodOf gives the way in which a spec asks to be planned. */
+export function pipelineMethodOf({
+  planner,
+}: {
+  readonly planner?: PipelinePlanner | undefined;
+}): PipelineMethod {
+  return planner?.method ?? 'inferline';
+}
 
 /** PipelineTuner is a rule that changes the replicas while a plan serves. */
 export type PipelineTuner = 'none' | 'inferline' | 'coarse' | 'ds2' | 'by-rate';
@@ -134,6 +144,10 @@ export type PipelineLoad =
   | {
       /** The path of a trace, relative to the file that names it. */
       trace: string;
+      /** Where the window of the trace begins that is the sample, from the trace's start on, such as 18h. */
+      from?: string;
+      /** Where that window ends, from the trace's start on, such as 19h. */
+      to?: string;
     }
   | {
       arrivals: HoldArrivals;

@@ -1,9 +1,10 @@
 import type { Emitted } from './common.js';
+import type { GateVerdicts } from './gate-check.js';
 import type { GearObjective } from './gear-plan.js';
 import type { PlanObjective } from './pooled-plan.js';
 
 /** PlanDifference is what `plan diff` prints as JSON: what a new plan changes in another. */
-export interface PlanDifference extends Emitted {
+export interface PlanDifference extends Emitted, GateVerdicts {
   kind: 'plan-diff';
   /** `kind` is the objective of the second plan; `kindBefore` is that of the first, where it is another. */
   objective: Changed & {
@@ -40,6 +41,8 @@ export interface PlanDifference extends Emitted {
   gpusMoved: number;
   /** Further fields that differ, such as the scheduler, the cluster or what was asked of the planner; absent where none does. */
   fields?: readonly FieldChange[];
+  /** Where a plan contradicts itself, so that no command uses it; absent where neither does. */
+  notes?: readonly string[];
   same: boolean;
 }
 

@@ -2,6 +2,7 @@ import type { Fault } from './errors.js';
 import { schemaFaults } from './faults.js';
 import { schemaSource } from './schema-text.js';
 import { validatorOfDefinition } from './schemas.js';
+import { shown } from './shown.js';
 import { didYouMean } from './similar.js';
 
 /** PolicyFamily is a family of schedulers whose policies are put together from the same choices. */
@@ -79,7 +80,7 @@ export function policyFileFaults(file: Readonly<Record<string, unknown>>): Fault
   if (scheduler === undefined || names.includes(scheduler as string))
     return choiceFaults(familyOf(file), file);
   const near = didYouMean(String(scheduler), names);
-  const message = `is ${JSON.stringify(scheduler)}; valid values are ${names.join(', ')}${near}`;
+  const message = `is ${shown(scheduler)}; valid values are ${names.join(', ')}${near}`;
   return [{ path: '/scheduler', message }, ...choiceFaults(familyOf(choices), choices)];
 }
 

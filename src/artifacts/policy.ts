@@ -50,6 +50,7 @@ export interface StageLocalChoices {
     | 'never'
     | 'expired'
     | 'hopeless'
+    | 'gear'
     | { kind: 'full-batch'; share: number }
     | { kind: 'nearly-full'; share: number; spares: 'all-waited' | 'last-waited' }
     | { kind: 'queueing'; share: number; spares: 'all-waited' | 'last-waited' }

@@ -36,6 +36,15 @@ export const DEFAULT_SCHEDULER = 'stage-local';
 /** PLANNED_SCHEDULER is named in plans of pipelines and in pooled plans whose spec names no scheduler. */
 export const PLANNED_SCHEDULER = 'room-first';
 
+/** PLANNED_GEARS is by what gear plans are served whose spec says nothing of it. */
+export const PLANNED_GEARS: PlanServing = {
+  scheduler: 'gears',
+  policy: { drop: 'gear', correction: { kind: 'average', weight: 0.1 } },
+};
+
+/** EARLIER_GEARS is what versions before wrote in its place. Such plans are served as they were. */
+export const EARLIER_GEARS: PlanServing = { scheduler: 'gears' };
+
 /** PlanTuner is a tuner with the settings that differ from its own (docs/serving.md). */
 export type PlanTuner =
   | { kind: 'none' }

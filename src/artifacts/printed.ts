@@ -1,15 +1,17 @@
 import type { Emitted } from './common.js';
 import type { Fault } from './errors.js';
+import type { GateVerdicts } from './gate-check.js';
+import type { PlanChecks } from './plan-checks.js';
 import type { ProfiledBlock } from './profile.js';
 
 /** ErrorCode says whose turn it is: the person's who gave the input, or the program's. */
-export type ErrorCode = 'bad-input' | 'missing' | 'interrupted' | 'fault';
+export type ErrorCode = 'bad-input' | 'check-failed' | 'missing' | 'interrupted' | 'fault';
 
 /** PrintedFault is a fault in words. */
-type PrintedFault = Pick<Fault, 'path' | 'message'>;
+export type PrintedFault = Pick<Fault, 'path' | 'message' | 'more'>;
 
 /** ErrorDocument is what a command prints as JSON when it fails. */
-export interface ErrorDocument extends Emitted {
+export interface ErrorDocument extends Emitted, GateVerdicts {
   kind: 'error';
   error: {
     code: ErrorCode;
@@ -41,7 +43,7 @@ export interface DeviceList extends Emitted {
   )[];
 }
 
-interface ListedDevice {
+export interface ListedDevice {
   readonly provider: 'cpu' | 'webgpu' | 'cuda' | 'tensorrt' | 'coreml' | 'dml';
   readonly threads?: number;
   readonly deviceId?: number;
@@ -49,18 +51,25 @@ interface ListedDevice {
 }
 
 /** Validation is what `plan validate` prints as JSON: what it found, file by file. */
-export interface Validation extends Emitted {
+export interface Validation extends Emitted, GateVerdicts {
   kind: 'validation';
   files: readonly (
-    | { readonly path: string; readonly ok: true; readonly what: string }
-    | {
+    | ({
+        readonly path: string;
+        readonly ok: true;
+        readonly what: string;
+        /** Of a plan: the fields that only its search knows, so that nothing confirms them; absent where there are none. */
+        readonly unconfirmed?: readonly string[];
+      } & PlanChecks &
+        GateVerdicts)
+    | ({
         readonly path: string;
         readonly ok: false;
         /** Whether the file, or one that it names, is not there. */
         readonly missing: boolean;
         readonly message: string;
         readonly faults: readonly PrintedFault[];
-      }
+      } & GateVerdicts)
   )[];
 }
 
@@ -79,8 +88,27 @@ export interface PartitionReport extends Emitted {
   };
 }
 
+/**
+ * WrittenExample is what `plan init --example` prints as JSON: the folder, and the files that were written into it, by
+ * their paths in it.
+ */
+export interface WrittenExample extends Emitted {
+  kind: 'example';
+  folder: string;
+  files: readonly string[];
+}
+
+/** CompletionScript is what `plan completion` prints as JSON: a script that a shell runs at its start. */
+export interface CompletionScript extends Emitted {
+  kind: 'completion';
+  shell: 'bash' | 'zsh' | 'fish' | 'pwsh';
+  script: string;
+}
+
 /** ServerAddress is what `plan serve` prints as JSON when it is ready. */
-export interface ServerAddress extends Emitted {
+export interface ServerAddress extends Emitted, PlanChecks {
   kind: 'server';
   url: string;
+  /** Where the metrics are, if they have a port of their own. */
+  metricsUrl?: string;
 }

@@ -1,13 +1,26 @@
-import type { Buffer } from 'node:buffer';
+import { Buffer } from 'node:buffer';
 import { constants, createReadStream, type Stats } from 'node:fs';
-import { open, readFile, stat } from 'node:fs/promises';
+import { type FileHandle, open, stat } from 'node:fs/promises';
 import { fault, InputError, MissingError } from './errors.js';
+import { noteRead, pause } from './run-files.js';
+
+/**
+ * PLAIN opens a plain file to be read. Some of `/proc` wait for what the kernel has to say: these then answer that they have
+ * nothing, where a thread that waits could not be ended.
+ */
+export const PLAIN = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 /** The most bytes that Node reads into one buffer. */
 const MOST_BYTES = 2 ** 31 - 1;
 
+/** A file whose size is not what `stat` says is read in pieces of so many bytes. */
+const PIECE_BYTES = 64 * 1024;
+/** Between two reads of so many bytes, signals are heard. */
+const STEP_BYTES = 32 * 1024 * 1024;
+
 /**
- * readWhole reads a file that a person named. Its kind and size are looked at before any byte of it.
+ * readWhole reads a file that a person named. Its kind and size are looked at before any byte of it; of files whose size
+ * the system does not tell, such as those of `/proc`, or that grow meanwhile, no more than `mostBytes` are read.
  * @param mostBytes by default 2 GiB less one byte, the most that Node reads into one buffer
  * @throws MissingError where there is no such file; InputError where it is no plain file, is larger than
  *   `mostBytes`, or cannot be read
@@ -16,21 +29,53 @@ export async function readWhole(path: string, mostBytes = MOST_BYTES): Promise<B
   const { size } = await checkPlainFile(path);
   if (size > mostBytes)
     throw new InputError(`read ${path}`, [fault(`it has ${size} bytes; at most ${mostBytes} are read`)]);
+  const file = await open(path, PLAIN).catch((error: unknown) => {
+    throw unreadable(path, error);
+  });
   try {
-    return await readFile(path);
+    const bytes = await bytesOf(file, size, mostBytes);
+    if (bytes !== undefined) return bytes;
   } catch (error) {
     throw unreadable(path, error);
+  } finally {
+    await file.close();
   }
+  throw new InputError(`read ${path}`, [
+    fault(`it has more than ${mostBytes} bytes, which the system does not tell; at most so many are read`),
+  ]);
+}
+
+/** bytesOf reads a file of `size` bytes, as `stat` says, to its end; undefined where it has more than `mostBytes`. */
+async function bytesOf(file: FileHandle, size: number, mostBytes: number): Promise<Buffer | undefined> {
+  const told = Buffer.allocUnsafeSlow(size);
+  const more: Buffer[] = [];
+  let held = 0;
+  while (held <= mostBytes) {
+    const isTold = held < size;
+    const into = isTold ? told : Buffer.allocUnsafeSlow(PIECE_BYTES);
+    const at = isTold ? held : 0;
+    const { bytesRead } = await file.read(into, at, Math.min(into.length - at, STEP_BYTES), null);
+    if (bytesRead === 0) {
+      const whole = held < size ? told.subarray(0, held) : told;
+      return more.length === 0 ? whole : Buffer.concat([whole, ...more]);
+    }
+    if (!isTold) more.push(Buffer.from(into.subarray(0, bytesRead)));
+    held += bytesRead;
+    if (bytesRead === STEP_BYTES) await pause();
+  }
+  return undefined;
 }
 
 /**
- * checkPlainFile checks that a path leads to a plain file, before any of it is read, and gives what `stat` says of it.
+ * checkPlainFile checks that a path leads to a plain file, before any of it is read, and gives what `stat` says of it. The
+ * file is an input of the run from then on, which nothing may replace (`asOneRun`).
  * @throws MissingError where there is no such file; InputError where it is a folder, a pipe or a device, or its path
  *   cannot be followed
  */
 export async function checkPlainFile(path: string): Promise<Stats> {
   const found = await statOf(path);
   if (!found.isFile()) throw notPlain(path, found);
+  noteRead(path, found);
   return found;
 }
 
@@ -43,10 +88,12 @@ export async function checkPlainFile(path: string): Promise<Stats> {
 export async function* readInPieces(path: string, signal?: AbortSignal): AsyncGenerator<Buffer> {
   const found = await statOf(path);
   if (!found.isFile() && !found.isFIFO()) throw notPlain(path, found);
+  if (found.isFile()) noteRead(path, found);
   const wake = () => void endWaiting(path);
   if (found.isFIFO()) signal?.addEventListener('abort', wake);
   try {
-    for await (const piece of createReadStream(path)) {
+    const stream = found.isFile() ? (await open(path, PLAIN)).createReadStream() : createReadStream(path);
+    for await (const piece of stream) {
       signal?.throwIfAborted();
       yield piece as Buffer;
     }
@@ -113,6 +160,8 @@ export function wordsOf(code: string | undefined): string | undefined {
     case 'EACCES':
     case 'EPERM':
       return 'permission denied';
+    case 'EAGAIN':
+      return 'it waits for what is yet to come; copy what it has to a file';
     case 'ERR_FS_FILE_TOO_LARGE':
       return 'the file is larger than 2 GiB';
     default:

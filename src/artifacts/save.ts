@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
-import { access, constants, open, readlink, realpath, rename, rm, stat } from 'node:fs/promises';
+import { access, appendFile, constants, open, readlink, realpath, rename, rm, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, resolve } from 'node:path';
 import stringify from 'json-stringify-pretty-compact';
@@ -8,29 +8,30 @@ import { FORMAT_VERSION, type InputFile, type Tool } from './common.js';
 import { fault, InputError } from './errors.js';
 import { removeLeftovers, temporaryBeside } from './leftovers.js';
 import { wordsOf } from './read-file.js';
+import { noteWritten, refuseReplacingRead } from './run-files.js';
 import { type ArtifactKind, type ArtifactTypes, schemaId } from './schemas.js';
 
 /** thisTool gives name and version of this program, as emitted files carry them. */
 export function thisTool(): Tool {
-  const require = createRequire(import.meta.url);
-  const levels = import.meta.url.includes('/dist/src/') ? '../../../' : '../../';
-  const { name, version } = require(`${levels}package.json`) as Tool;
+  const { name, version } = createRequire(import.meta.url)('#package') as Tool;
   return { name, version };
 }
 
 /** The versions of kinds that have gained fields since the first. */
 const NEWER_VERSIONS: Partial<Record<ArtifactKind, string>> = {
   bundle: '1.1',
-  comparison: '1.3',
-  'gear-plan': '1.3',
-  'load-report': '1.5',
-  'no-plan': '1.3',
+  comparison: '1.5',
+  'gear-plan': '1.5',
+  error: '1.1',
+  'load-report': '1.7',
+  'no-plan': '1.4',
   'pipeline-plan': '1.1',
-  'plan-diff': '1.4',
+  'plan-diff': '1.6',
   'pooled-plan': '1.2',
   profile: '1.4',
-  'simulation-report': '1.1',
-  verification: '1.3',
+  'simulation-report': '1.3',
+  validation: '1.1',
+  verification: '1.4',
 };
 
 /**
@@ -59,22 +60,46 @@ export function jsonText(value: object): string {
   return `${stringify(value, { maxLength: 120 })}\n`;
 }
 
+/**
+ * appendText adds text at the end of a file, which is made where there is none.
+ * @throws InputError where it cannot be written; the disk's own error (ENOSPC, …) otherwise
+ */
+export async function appendText(path: string, text: string): Promise<void> {
+  try {
+    await appendFile(path, text);
+  } catch (error) {
+    throw unwritable(path, error);
+  }
+}
+
+/** WriteOptions says what else is meant by writing a file. */
+export interface WriteOptions {
+  /** Whether the file was read in this run to be written again with more in it. */
+  readonly isUpdate?: boolean;
+}
+
 /** saveArtifact writes an artifact as JSON, whole or not at all, without validating it. @throws as `writeWhole` does */
 export async function saveArtifact<K extends ArtifactKind>(
   path: string,
   value: ArtifactTypes[K],
+  options: WriteOptions = {},
 ): Promise<void> {
-  await writeWhole(path, artifactText<K>(value));
+  await writeWhole(path, artifactText<K>(value), options);
 }
 
 /**
  * writeWhole writes a file whole or not at all: a temporary file beside it is flushed, then renamed. A link stays a
  * link, and the file that it leads to is written. Leftovers of a killed process are removed.
- * @throws InputError where the folder cannot be written, or the path is a folder, a device or a pipe; the disk's own
- *   error (ENOSPC, …) otherwise
+ * @throws InputError where the folder cannot be written, the path is a folder, a device or a pipe, or it leads to a file
+ *   that was read in this run (`asOneRun`) and is not updated; the disk's own error (ENOSPC, …) otherwise
  */
-export async function writeWhole(path: string, content: string | Uint8Array): Promise<void> {
+export async function writeWhole(
+  path: string,
+  content: string | Uint8Array,
+  { isUpdate = false }: WriteOptions = {},
+): Promise<void> {
   const target = await targetOf(path);
+  if (!isUpdate) await refuseReplacingRead(path, target);
   const temporary = temporaryBeside(target);
   try {
     await removeLeftovers(target);
@@ -86,6 +111,7 @@ export async function writeWhole(path: string, content: string | Uint8Array): Pr
       await file.close();
     }
     await rename(temporary, target);
+    noteWritten(target);
   } catch (error) {
     await rm(temporary, { force: true });
     throw unwritable(path, error);
@@ -97,9 +123,11 @@ export async function writeWhole(path: string, content: string | Uint8Array): Pr
  * nothing, and an existing file is no fault.
  * @throws InputError where the folder is missing or cannot be written, or the path is a folder, a device or a pipe
  */
-export async function checkWritable(path: string): Promise<void> {
+export async function checkWritable(path: string, { isUpdate = false }: WriteOptions = {}): Promise<void> {
   try {
-    await access(dirname(await targetOf(path)), constants.W_OK);
+    const target = await targetOf(path);
+    if (!isUpdate) await refuseReplacingRead(path, target);
+    await access(dirname(target), constants.W_OK);
   } catch (error) {
     throw unwritable(path, error);
   }
@@ -187,10 +215,13 @@ export class StreamedFile {
 
   /**
    * open begins the temporary file, after removing leftovers of killed processes.
-   * @throws InputError where the folder cannot be written, or the path is a folder, a device or a pipe
+   * @throws InputError where the folder cannot be written, or the path is a folder, a device or a pipe, or leads to a file
+   *   that was read in this run
    */
   static async open(path: string): Promise<StreamedFile> {
     const target = await targetOf(path);
+    await refuseReplacingRead(path, target);
+    noteWritten(target);
     await removeLeftovers(target);
     return new StreamedFile(target);
   }

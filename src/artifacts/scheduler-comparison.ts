@@ -1,4 +1,5 @@
 import type { Emitted } from './common.js';
+import type { PlanChecks } from './plan-checks.js';
 import type {
   SimulatedExecution,
   SimulatedScheduler,
@@ -7,7 +8,7 @@ import type {
 } from './simulation-report.js';
 
 /** SchedulerComparison is a plan simulated under several schedulers, with the same arrivals and fates. */
-export interface SchedulerComparison extends Emitted {
+export interface SchedulerComparison extends Emitted, PlanChecks {
   kind: 'scheduler-comparison';
   /** The seed of the first run of every scheduler; those of the others follow it. */
   seed: number;

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 
 /** Schemas name one another by their files, which an editor resolves that was given the path of one. */
 const REFERENCE = /^(?:([a-z-]+)\.schema\.json)?(?:#\/definitions\/(.+))?$/;
@@ -15,12 +16,8 @@ export function schemaSource(kind: string): string {
 
 /** schemaPath gives the file of a kind's schema in the package. */
 export function schemaPath(kind: string): string {
-  return fileURLToPath(new URL(`${schemaFolder()}/${kind}.schema.json`, import.meta.url));
-}
-
-/** schemaFolder finds the schemas beside the package's package.json, from sources and from the build alike. */
-function schemaFolder(): string {
-  return import.meta.url.includes('/dist/src/') ? '../../../schemas' : '../../schemas';
+  const project = dirname(createRequire(import.meta.url).resolve('#package'));
+  return join(project, 'schemas', `${kind}.schema.json`);
 }
 
 /**

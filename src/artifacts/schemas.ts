@@ -1,10 +1,12 @@
 import { createRequire } from 'node:module';
-import type { Ajv, ValidateFunction } from 'ajv';
+import type { ValidateFunction } from 'ajv';
 import stringify from 'json-stringify-pretty-compact';
 import type { Bundle } from './bundle.js';
 import type { CascadeSpec } from './cascade-spec.js';
 import type { OpenCluster } from './cluster.js';
 import type { ComparisonDocument } from './comparison.js';
+import { compiled, compiledKind, type Validators, WHOLE } from './compile-schema.js';
+import { counted } from './counted-errors.js';
 import type { GearPlan } from './gear-plan.js';
 import type { LoadDocument } from './load-report.js';
 import type { NoPlan } from './no-plan.js';
@@ -16,7 +18,15 @@ import type { PlanSet } from './plan-set.js';
 import type { PolicyFile } from './policy.js';
 import type { PooledPlan } from './pooled-plan.js';
 import type { PooledSpec } from './pooled-spec.js';
-import type { DeviceList, ErrorDocument, PartitionReport, ServerAddress, Validation } from './printed.js';
+import type {
+  CompletionScript,
+  DeviceList,
+  ErrorDocument,
+  PartitionReport,
+  ServerAddress,
+  Validation,
+  WrittenExample,
+} from './printed.js';
 import type { Profile } from './profile.js';
 import type { SchedulerComparison } from './scheduler-comparison.js';
 import { completeSchema } from './schema-text.js';
@@ -53,6 +63,8 @@ export interface ArtifactTypes {
   'pipeline-profile': PipelineProfile;
   'plan-set': PlanSet;
   server: ServerAddress;
+  example: WrittenExample;
+  completion: CompletionScript;
 }
 
 /** The kinds stand in the order in which schemas refer to one another. */
@@ -83,6 +95,8 @@ export const ARTIFACT_KINDS = [
   'pipeline-profile',
   'plan-set',
   'server',
+  'example',
+  'completion',
 ] as const satisfies (keyof ArtifactTypes)[];
 
 /** ArtifactKind is the `kind` of a file. */
@@ -98,21 +112,36 @@ export function schemaText(kind: ArtifactKind): string {
   return `${stringify(completeSchema(kind), { maxLength: 110 })}\n`;
 }
 
-let compiler: Ajv | undefined;
+/** The kinds of the validators, whose schemas are read when something is wrong. */
+const kinds = new WeakMap<ValidateFunction, ArtifactKind>();
 
-/**
- * validatorOf gives a kind's compiled validator. The first call loads ajv, and the first for a kind compiles its schema
- * (some 10 ms), so a command pays for the kinds that it reads.
- */
+const validators = new Map<ArtifactKind, Validators>();
+
+/** validatorOf gives a kind's validator. It is loaded, as the build has compiled it, when it is first asked for. */
 export function validatorOf(kind: ArtifactKind): ValidateFunction {
-  compiler ??= schemaCompiler();
-  return compiler.getSchema(schemaId(kind)) ?? compiler.compile(completeSchema(kind));
+  return validatorOfDefinition(kind, WHOLE);
 }
 
-/** validatorOfDefinition gives the compiled validator of a definition of a kind's schema. */
+/** validatorOfDefinition gives the validator of a definition of a kind's schema that stands alone. */
 export function validatorOfDefinition(kind: ArtifactKind, definition: string): ValidateFunction {
-  validatorOf(kind);
-  return (compiler as Ajv).getSchema(`${schemaId(kind)}#/definitions/${definition}`) as ValidateFunction;
+  let known = validators.get(kind);
+  if (known === undefined) {
+    known = builtValidators(kind) ?? compiledKind(kind);
+    for (const validate of Object.values(known)) kinds.set(validate, kind);
+    validators.set(kind, known);
+  }
+  return known[definition] as ValidateFunction;
+}
+
+/** builtValidators loads what the build has made of a schema. It is undefined where sources run that nobody has built. */
+function builtValidators(kind: ArtifactKind): Validators | undefined {
+  const require = createRequire(import.meta.url);
+  try {
+    return (require(`#dist/validators/${kind}.cjs`) as (count: typeof counted) => Validators)(counted);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') throw error;
+    return undefined;
+  }
 }
 
 /** SchemaPart is a part of a schema, which may only name a definition. */
@@ -130,7 +159,7 @@ const partValidators = new WeakMap<SchemaPart, ValidateFunction>();
 export function validatorOfPart(part: SchemaPart, whole: ValidateFunction): ValidateFunction {
   const known = partValidators.get(part);
   if (known !== undefined) return known;
-  const validate = (compiler as Ajv).compile({ definitions: definitionsOf(whole), ...part });
+  const validate = compiled({ definitions: definitionsOf(whole), ...part });
   partValidators.set(part, validate);
   return validate;
 }
@@ -142,19 +171,10 @@ export function referredTo(part: SchemaPart, whole: ValidateFunction): SchemaPar
   return referredTo(definitionsOf(whole)[name] as SchemaPart, whole);
 }
 
-function definitionsOf({ schemaEnv }: ValidateFunction): Readonly<Record<string, SchemaPart>> {
-  return (schemaEnv.root.schema as { definitions?: Record<string, SchemaPart> }).definitions ?? {};
+function definitionsOf(whole: ValidateFunction): Definitions {
+  const kind = kinds.get(whole);
+  const schema = kind === undefined ? whole.schemaEnv.root.schema : completeSchema(kind);
+  return (schema as { readonly definitions?: Definitions }).definitions ?? {};
 }
 
-function schemaCompiler(): Ajv {
-  const { default: Ajv } = createRequire(import.meta.url)('ajv') as typeof import('ajv');
-  return new Ajv({
-    allErrors: true,
-    verbose: true,
-    allowUnionTypes: true,
-    strictTypes: false,
-    // The tests check the schemas themselves, and compiling shorter code takes longer than running what is saved.
-    validateSchema: false,
-    code: { optimize: false },
-  });
-}
+type Definitions = Readonly<Record<string, SchemaPart>>;

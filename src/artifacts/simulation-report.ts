@@ -1,7 +1,9 @@
 import type { Emitted, LatencyHistogram } from './common.js';
+import type { GateVerdicts } from './gate-check.js';
+import type { PlanChecks } from './plan-checks.js';
 
 /** SimulationReport holds the outcomes and figures of a simulated run. docs/metrics.md defines every figure. */
-export interface SimulationReport extends Emitted {
+export interface SimulationReport extends Emitted, PlanChecks, GateVerdicts {
   kind: 'simulation-report';
   /** The seed; with the inputs and options here, it gives the same bytes again. */
   seed: number;
@@ -211,6 +213,8 @@ export interface SimulatedModel {
   name: string;
   sloMs: number;
   plannedRps: number;
+  /** As in `requests`, at the path where reports of loads have it. */
+  attainment?: number;
   requests: SimulatedRequests;
 }
 

@@ -1,4 +1,5 @@
 import type { Emitted } from './common.js';
+import type { PlanChecks } from './plan-checks.js';
 import type {
   SimulatedExecution,
   SimulatedScheduler,
@@ -7,7 +8,7 @@ import type {
 } from './simulation-report.js';
 
 /** SimulationSweep is a plan simulated at many load factors, with the largest at which its attainment holds. */
-export interface SimulationSweep extends Emitted {
+export interface SimulationSweep extends Emitted, PlanChecks {
   kind: 'simulation-sweep';
   seed: number;
   /** Whether the sweep was finished; false when it was interrupted: points are missing. */

@@ -1,5 +1,8 @@
 import { fault, InputError } from './errors.js';
 
+/** V8 holds no longer text as one string. */
+const MOST_TEXT_BYTES = 512 * 1024 * 1024 - 24;
+
 /** Some encodings of text begin with these bytes; the longer ones come first, since one begins as another. */
 const MARKS: readonly [name: string, bytes: readonly number[]][] = [
   ['UTF-32', [0xff, 0xfe, 0, 0]],
@@ -15,6 +18,10 @@ const MARKS: readonly [name: string, bytes: readonly number[]][] = [
  */
 export function decodedText(bytes: Uint8Array, path: string): string {
   refuseForeign(bytes, path);
+  if (bytes.length > MOST_TEXT_BYTES)
+    throw new InputError(`read ${path}`, [
+      fault(`it is text of ${bytes.length} bytes; at most ${MOST_TEXT_BYTES} are read`),
+    ]);
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (error) {

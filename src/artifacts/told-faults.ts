@@ -1,15 +1,28 @@
-import { type Fault, InputError, MissingError } from './errors.js';
+import { type Fault, faultAt, InputError, MissingError, MOST_FAULTS, moreFaults } from './errors.js';
 
-/** ToldFaults gathers faults of one input from many places, each once, so that all are reported together. */
+/** Faults are told once among the first so many; later ones are counted each time that they are met. */
+const MOST_KNOWN = 1000;
+
+/**
+ * ToldFaults gathers faults of one input from many places, each once, so that all are reported together. It keeps the
+ * first 20 and counts the others, so that it takes no more memory for more faults.
+ */
 export class ToldFaults {
   private readonly faults: Fault[] = [];
+  private readonly known = new Set<string>();
+  private more = 0;
   private onlyMissing = true;
 
   get count(): number {
-    return this.faults.length;
+    return this.faults.length + this.more;
   }
 
   add(...faults: readonly Fault[]): void {
+    this.addAll(faults);
+  }
+
+  /** addAll adds a list of faults, however long. */
+  addAll(faults: Iterable<Fault>): void {
     for (const fault of faults) {
       this.onlyMissing = false;
       this.keep(fault);
@@ -17,7 +30,7 @@ export class ToldFaults {
   }
 
   /** missing adds the faults of files that are needed and missing. */
-  missing(...faults: readonly Fault[]): void {
+  missing(faults: readonly Fault[]): void {
     for (const fault of faults) this.keep(fault);
   }
 
@@ -27,12 +40,9 @@ export class ToldFaults {
    */
   addOfFile(path: string, error: unknown): void {
     if (!(error instanceof InputError)) throw error;
-    const faults = error.faults.map(({ path: at, message }) => ({
-      path: at === '' ? path : `${path} ${at}`,
-      message,
-    }));
-    if (error instanceof MissingError) this.missing(...faults);
-    else this.add(...faults);
+    const faults = error.faults.map((one) => faultAt(one, one.path === '' ? path : `${path} ${one.path}`));
+    if (error instanceof MissingError) this.missing(faults);
+    else this.addAll(faults);
   }
 
   /**
@@ -41,11 +51,23 @@ export class ToldFaults {
    * @param task completes "Cannot …"
    */
   error(task: string): InputError {
-    return this.onlyMissing ? new MissingError(task, this.faults) : new InputError(task, this.faults);
+    return this.onlyMissing ? new MissingError(task, this.all()) : new InputError(task, this.all());
+  }
+
+  /** all gives the faults that are told, and one for those that are counted. */
+  all(): Fault[] {
+    return this.more === 0 ? [...this.faults] : [...this.faults, moreFaults(this.more)];
   }
 
   private keep(fault: Fault): void {
-    const known = this.faults.some(({ path, message }) => path === fault.path && message === fault.message);
-    if (!known) this.faults.push(fault);
+    if (fault.more !== undefined) {
+      this.more += fault.more;
+      return;
+    }
+    const key = `${fault.path}\n${fault.message}`;
+    if (this.known.has(key)) return;
+    if (this.known.size < MOST_KNOWN) this.known.add(key);
+    if (this.faults.length < MOST_FAULTS) this.faults.push(fault);
+    else this.more += 1;
   }
 }

@@ -6,8 +6,16 @@ export interface TraceDescription extends Emitted {
   readonly traces: readonly DescribedTrace[];
   /** All traces together; there where several traces all have arrival times. */
   readonly all?: TraceFigures;
+  /** The window of the original trace that this one is, in seconds from its start; without an end it goes on to its end. */
+  readonly window?: TraceWindow;
   /** The number of requests of the original trace, where this one has another number. */
   readonly requestsBefore?: number;
+}
+
+/** TraceWindow is a window of a trace. */
+export interface TraceWindow {
+  readonly fromS: number;
+  readonly toS?: number;
 }
 
 /** DescribedTrace holds the figures of one trace among those that were described together. */
@@ -16,6 +24,8 @@ export interface DescribedTrace extends TraceFigures {
   readonly name: string;
   /** Its share of the requests of all traces. */
   readonly share: number;
+  /** So many further requests of the file began before the trace, and are left out; absent where there are none. */
+  readonly begunBefore?: number;
 }
 
 /** TraceFigures are the figures of a trace, which the room `workload` computes and explains. */

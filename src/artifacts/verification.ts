@@ -1,10 +1,12 @@
 import type { Emitted } from './common.js';
+import type { GateVerdicts } from './gate-check.js';
+import type { PlanChecks } from './plan-checks.js';
 
 /**
  * Verification compares a load on a server with the simulation of the same arrivals. Its inputs are the load report and
  * the plan. docs/metrics.md defines the figures and the causes.
  */
-export interface Verification extends Emitted {
+export interface Verification extends Emitted, PlanChecks, GateVerdicts {
   kind: 'verification';
   requests: number;
   /** The figures of all requests. */
@@ -80,7 +82,8 @@ export interface VerifiedExecutions {
 export interface VerifiedCauses {
   /** The mean time of a request outside the server's scheduling and executing: sending late, HTTP, parsing. */
   frontMs: number;
-  attainment: CauseParts;
+  /** Absent where the load has no share in time, since no SLO said what that is. */
+  attainment?: CauseParts;
   meanLatencyMs: CauseParts;
   /** Of the 95th percentile, to which the front adds its mean. */
   p95LatencyMs: CauseParts;

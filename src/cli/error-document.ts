@@ -1,8 +1,9 @@
-import type { ErrorCode, ErrorDocument, Fault } from '../artifacts/index.js';
+import type { ErrorCode, ErrorDocument, Fault, GateCheck } from '../artifacts/index.js';
 import { EXIT, type ExitCode } from './exit.js';
 
 const CODES: Partial<Record<ExitCode, ErrorCode>> = {
   [EXIT.badInput]: 'bad-input',
+  [EXIT.checkFailed]: 'check-failed',
   [EXIT.missing]: 'missing',
   [EXIT.interrupted]: 'interrupted',
 };
@@ -11,9 +12,12 @@ const CODES: Partial<Record<ExitCode, ErrorCode>> = {
 export async function errorDocument(
   exitCode: ExitCode,
   message: string,
-  faults: readonly Fault[] = [],
+  {
+    faults = [],
+    checks,
+  }: { readonly faults?: readonly Fault[]; readonly checks?: readonly GateCheck[] } = {},
 ): Promise<ErrorDocument> {
   const { emittedHead } = await import('../artifacts/index.js');
   const error = { code: CODES[exitCode] ?? 'fault', exitCode, message, faults: [...faults] };
-  return { ...emittedHead('error', []), error };
+  return { ...emittedHead('error', []), ...(checks === undefined ? {} : { checks: [...checks] }), error };
 }

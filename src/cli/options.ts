@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Tolerance } from '../api/index.js';
 import type { DimValues } from '../artifacts/index.js';
 
 /**
@@ -93,6 +94,28 @@ export function seconds(text: string): number {
   return value;
 }
 
+/**
+ * instant parses a time from a start on, as `seconds` does, or 0.
+ * @throws InvalidArgumentError for other text
+ */
+export function instant(text: string): number {
+  return /^0+(\.0+)?(ms|s|min|h)?$/.test(text.trim()) ? 0 : seconds(text);
+}
+
+/** Timers have whole milliseconds, as many as 31 bits hold. */
+const MOST_WAIT_S = 2_000_000;
+
+/**
+ * waitSeconds parses a time, as `seconds` does, that something is waited for: from 1 ms to 2,000,000 s (23 days).
+ * @throws InvalidArgumentError for other text
+ */
+export function waitSeconds(text: string): number {
+  const value = seconds(text);
+  if (value < 0.001 || value > MOST_WAIT_S)
+    throw new InvalidArgumentError(`"${text}" is not a time from 1ms to ${MOST_WAIT_S}s, such as 10s.`);
+  return value;
+}
+
 const BYTES_OF = { MiB: 2 ** 20, GiB: 2 ** 30, MB: 1e6, GB: 1e9 };
 
 /**
@@ -123,6 +146,10 @@ export function dimension(text: string, before: DimValues = {}): DimValues {
   const at = text.lastIndexOf('=');
   if (at < 1) throw new InvalidArgumentError(`"${text}" is not name=size, such as seq=128.`);
   const size = text.slice(at + 1);
+  if (/^0+$/.test(size))
+    throw new InvalidArgumentError(
+      `"${text}" is not name=size: the size 0 is none; a dimension has 1 or more, or is "batch".`,
+    );
   return withNamed(before, text.slice(0, at), size === 'batch' ? size : wholeNumber(size));
 }
 
@@ -148,6 +175,19 @@ export function namedText(text: string, before: Record<string, string> = {}): Re
   return withNamed(before, text.slice(0, at), text.slice(at + 1));
 }
 
+/**
+ * tolerances collects `figure=most` pairs given one at a time, where `2%` is a share and a number is an amount.
+ * @throws InvalidArgumentError where it is no such pair, or the name was given before
+ */
+export function tolerances(text: string, before: Record<string, Tolerance> = {}): Record<string, Tolerance> {
+  const at = text.indexOf('=');
+  const given = text.slice(at + 1);
+  const most = portion(given);
+  if (at < 1 || most === undefined)
+    throw new InvalidArgumentError(`"${text}" is not figure=most, such as cost=2% or gpus=1.`);
+  return withNamed(before, text.slice(0, at), { most, isShare: given.trim().endsWith('%') });
+}
+
 function withNamed<T>(before: Record<string, T>, name: string, value: T): Record<string, T> {
   if (Object.hasOwn(before, name)) throw new InvalidArgumentError(`"${name}" is given twice.`);
   return { ...before, [name]: value };
@@ -156,6 +196,14 @@ function withNamed<T>(before: Record<string, T>, name: string, value: T): Record
 /** each collects the values of an option that may be given more than once, in their order. `before` is not changed. */
 export function each(text: string, before: string[] = []): string[] {
   return [...before, text];
+}
+
+/** COLLECTING lists the parsers that take a value more. */
+const COLLECTING: readonly unknown[] = [dimension, namedNumber, namedText, each, tolerances];
+
+/** isRepeatable tells whether an option may be given more than once. */
+export function isRepeatable({ parseArg }: Option): boolean {
+  return COLLECTING.includes(parseArg);
 }
 
 /** dimensionOption makes the option `--dim` of the commands that read a model. */
@@ -178,6 +226,16 @@ export function trustBatchOption(): Option {
   return new Option('--trust-batch', `${says}; noted in profile and plans`);
 }
 
+/** arrivalsOption makes the option `--arrivals` of every command that draws arrivals, which says what is drawn. */
+export function arrivalsOption(says: string): Option {
+  return new Option('--arrivals <process>', says).choices(['poisson', 'uniform', 'gamma']);
+}
+
+/** cvOption makes the option `--cv` beside `--arrivals`. */
+export function cvOption(more = ''): Option {
+  return new Option('--cv <c>', `how bursty gamma arrivals are${more}`).argParser(notNegative);
+}
+
 /** traceFormatOption makes the option `--trace-format` of every command that reads a trace. */
 export function traceFormatOption(): Option {
   return new Option(
@@ -186,9 +244,24 @@ export function traceFormatOption(): Option {
   ).choices(['perf-analyzer-intervals']);
 }
 
+/** withWindow adds the options of every command that reads a trace and may take a window of it. */
+export function withWindow(command: Command): Command {
+  return command
+    .option('--from <time>', 'begin the trace there, such as 18h or 90min from its start', instant)
+    .option('--to <time>', 'end the trace there, such as 19h from its start', seconds);
+}
+
 /** withJson adds to a command the option `--json`, which every command has, and gives the same command. */
 export function withJson(command: Command): Command {
   return command.option('--json', 'print one JSON document on stdout, and nothing else there');
+}
+
+/** withStrict adds `--strict` to a command that uses a plan. */
+export function withStrict(command: Command): Command {
+  return command.option(
+    '--strict',
+    'refuse a plan that is not checked against all that it was made from, as that is gone, has changed or is not named',
+  );
 }
 
 /** OTHER_SCHEDULERS is the help of `--scheduler`, in each command that has it. */

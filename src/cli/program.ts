@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { Command, CommanderError } from 'commander';
 import { compareCommand } from './commands/compare.js';
+import { COMPLETE, complete, completionCommand } from './commands/completion.js';
 import { deployCommand } from './commands/deploy.js';
 import { devicesCommand } from './commands/devices.js';
 import { diffCommand } from './commands/diff.js';
@@ -16,8 +17,10 @@ import { traceCommand } from './commands/trace.js';
 import { validateCommand } from './commands/validate.js';
 import { verifyCommand } from './commands/verify.js';
 import { errorDocument } from './error-document.js';
+import { addExamples } from './examples.js';
 import { EXIT } from './exit.js';
 import { harmless } from './harmless.js';
+import { isRepeatable } from './options.js';
 import { columnsOf } from './screen.js';
 
 /** The width of help that goes to a file or a pipe. */
@@ -59,9 +62,15 @@ export function buildProgram(): Command {
     traceCommand,
     validateCommand,
     schemaCommand,
+    completionCommand,
   ];
   for (const command of commands) program.addCommand(command());
-  for (const command of everyCommand(program)) command.exitOverride().copyInheritedSettings(program);
+  for (const command of everyCommand(program)) {
+    command.exitOverride().copyInheritedSettings(program);
+    refuseTwice(command);
+    addExamples(command, pathOf(command));
+  }
+  addExamples(program, program.name());
   return program;
 }
 
@@ -73,6 +82,8 @@ export function buildProgram(): Command {
 export async function runProgram(args: readonly string[]): Promise<void> {
   try {
     const program = buildProgram();
+    const [named, ...words] = args;
+    if (named === COMPLETE && words[0] === '--') return await complete(program, words.slice(1));
     await program.parseAsync(heardArguments(program, args), { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
@@ -88,7 +99,8 @@ export async function runProgram(args: readonly string[]): Promise<void> {
 /**
  * heardArguments gives the arguments that the program is to parse. Commander answers a request for help on a command
  * that does not exist with help on the whole program, as if all were well. Such a command is therefore passed without
- * the request for help, so that it is refused. Other arguments stay as they are.
+ * the request for help, so that it is refused; and `help` hears only one name, so that `help trace convert` becomes
+ * `trace convert --help`. Other arguments stay as they are.
  */
 export function heardArguments(program: Command, args: readonly string[]): readonly string[] {
   const names = args.filter((arg) => !arg.startsWith('-'));
@@ -98,13 +110,34 @@ export function heardArguments(program: Command, args: readonly string[]): reado
   const path: string[] = [];
   let group = program;
   for (const wanted of named === 'help' ? names.slice(1) : names) {
-    if (group.commands.length === 0 || group.registeredArguments.length > 0) break;
     const next = group.commands.find((command) => command.name() === wanted);
+    if (next === undefined && (group.commands.length === 0 || group.registeredArguments.length > 0)) break;
     if (next === undefined) return [...path, wanted];
     path.push(wanted);
     group = next;
   }
-  return args;
+  return named === 'help' && path.length > 0 ? [...path, '--help'] : args;
+}
+
+/** pathOf names a command with those that it is below, without the program: `trace convert`. */
+function pathOf(command: Command): string {
+  const above = command.parent === null || command.parent.parent === null ? '' : `${pathOf(command.parent)} `;
+  return `${above}${command.name()}`;
+}
+
+/** refuseTwice refuses an option that is given twice and takes one value: commander would take the last of them. */
+function refuseTwice(command: Command): void {
+  for (const option of command.options) {
+    if (!(option.required || option.optional) || option.variadic || isRepeatable(option)) continue;
+    const given: unknown[] = [];
+    command.on(`option:${option.name()}`, (value: unknown) => {
+      given.push(value);
+      if (given.length > 1)
+        command.error(
+          `error: option '${option.flags}' is given twice, as ${given.map((one) => JSON.stringify(one)).join(' and ')}: give it once`,
+        );
+    });
+  }
 }
 
 function everyCommand(command: Command): Command[] {

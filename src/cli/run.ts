@@ -4,6 +4,7 @@ import { errorDocument } from './error-document.js';
 import { EXIT, type ExitCode } from './exit.js';
 import { STDOUT } from './output.js';
 import { Progress } from './progress.js';
+import { printReport, type Reporter } from './reporter.js';
 import { Terminal } from './terminal.js';
 
 /** Context holds the arguments of a command's action besides its own arguments and options. */
@@ -19,8 +20,8 @@ export interface Context {
 
 /**
  * action makes an action for commander. It gives `act` a terminal and a signal, sets the exit code of the process that
- * `act` returns, and turns what `act` throws into a message and an exit code: 7 for a MissingError, 2 for another
- * InputError, 130 for an AbortError after Ctrl-C, and 1 otherwise. The action itself does not throw.
+ * `act` returns, and turns what `act` throws into a message and an exit code: 7 for a MissingError, 6 for a CheckFailedError, 2
+ * for another InputError, 130 for an AbortError after Ctrl-C, and 1 otherwise. The action itself does not throw.
  */
 export function action<Arguments extends unknown[], Options>(
   act: (context: Context, options: Options, ...args: Arguments) => Promise<ExitCode>,
@@ -28,9 +29,13 @@ export function action<Arguments extends unknown[], Options>(
   return async function run(this: Command, ...all: unknown[]) {
     const args = all.slice(0, -2) as Arguments;
     // optsWithGlobals() would let the defaults of `profile` win over what `profile import` was given.
-    const options = this.opts() as Options & { json?: boolean; output?: string };
+    const options = this.opts() as Options & { json?: boolean; output?: string; reporter?: Reporter };
     const [json, artifact] = [options.json === true, options.output === STDOUT];
-    const terminal = new Terminal(process.stdout, process.stderr, { json, artifact });
+    const terminal = new Terminal(process.stdout, process.stderr, {
+      json,
+      artifact,
+      verdicts: options.reporter !== undefined,
+    });
     const interrupt = listenForInterrupt(terminal);
     const shown: Progress[] = [];
     const progress = async (): Promise<Progress> => {
@@ -38,17 +43,38 @@ export function action<Arguments extends unknown[], Options>(
       shown.push(started);
       return started.start();
     };
+    let isReported = options.reporter === undefined || json || artifact;
+    const report = async (exitCode: ExitCode, error?: unknown): Promise<void> => {
+      if (isReported || options.reporter === undefined) return;
+      isReported = true;
+      const { commandText, InputError } = await import('../artifacts/index.js');
+      const title = commandText([this.name(), ...args.flat().map(String)]);
+      const refusal = error instanceof InputError ? error : undefined;
+      await printReport(options.reporter, terminal, { title, exitCode, error: refusal });
+    };
     try {
-      if (json && artifact) await refuseBoth();
+      if (json && artifact) await refuseBoth('--json and -o -');
+      if (options.reporter !== undefined && json) await refuseBoth('--reporter and --json');
+      if (options.reporter !== undefined && artifact) await refuseBoth('--reporter and -o -');
       const flags = await flagsOf(this);
-      process.exitCode = await act(
-        { terminal, signal: interrupt.signal, progress, inFlags: (text) => flags.inText(text) },
-        options,
-        ...args,
+      const { asOneRun } = await import('../artifacts/index.js');
+      process.exitCode = await asOneRun(
+        () =>
+          act(
+            { terminal, signal: interrupt.signal, progress, inFlags: (text) => flags.inText(text) },
+            options,
+            ...args,
+          ),
+        interrupt.signal,
       );
+      await report(process.exitCode as ExitCode);
     } catch (error) {
       for (const one of shown) one.stop();
-      process.exitCode = await tell(error, { terminal, signal: interrupt.signal, command: this });
+      const exitCode = await tell(error, { terminal, signal: interrupt.signal, command: this });
+      process.exitCode = exitCode;
+      await report(exitCode, error).catch(async (unwritten: unknown) => {
+        process.exitCode = await tell(unwritten, { terminal, signal: interrupt.signal, command: this });
+      });
     } finally {
       for (const one of shown) one.stop();
       interrupt.stop();
@@ -56,11 +82,11 @@ export function action<Arguments extends unknown[], Options>(
   };
 }
 
-async function refuseBoth(): Promise<never> {
+async function refuseBoth(named: string): Promise<never> {
   const { fault, InputError } = await import('../artifacts/index.js');
   throw new InputError(
     'print to stdout',
-    [fault('--json and -o - would each print a document there')],
+    [fault(`${named} would each print a document there`)],
     'Give only one of them.',
   );
 }
@@ -100,11 +126,16 @@ async function tell(
   if (error instanceof errors.InputError) {
     const { message, faults } = new errors.InputError(
       flags.inText(error.task),
-      error.faults.map((one) => ({ path: flags.place(one), message: flags.inText(one.message) })),
+      error.faults.map((one) =>
+        errors.faultAt({ ...one, message: flags.inText(one.message) }, flags.place(one)),
+      ),
       error.advice === undefined ? undefined : flags.inText(error.advice),
     );
-    const exitCode = error instanceof errors.MissingError ? EXIT.missing : EXIT.badInput;
-    terminal.document(await errorDocument(exitCode, message, faults));
+    const isCheck = error instanceof errors.CheckFailedError;
+    const exitCode = exitOf({ isCheck, isMissing: error instanceof errors.MissingError });
+    terminal.document(
+      await errorDocument(exitCode, message, { faults, ...(isCheck ? { checks: error.checks } : {}) }),
+    );
     await terminal.error(message);
     return exitCode;
   }
@@ -115,6 +146,11 @@ async function tell(
   if (process.env.PLAN_DEBUG) terminal.note((error as Error).stack ?? '');
   else if (!systemMessage(error)) terminal.note('Set PLAN_DEBUG=1 to see where. Please report it.');
   return EXIT.fault;
+}
+
+function exitOf({ isCheck, isMissing }: { isCheck: boolean; isMissing: boolean }): ExitCode {
+  if (isCheck) return EXIT.checkFailed;
+  return isMissing ? EXIT.missing : EXIT.badInput;
 }
 
 /** Flags names options as they are given to a command: `--output` for the option `output` of the library. */
@@ -158,9 +194,14 @@ function namedOptions({ options }: Pick<Command, 'options'>): { name: string; on
   );
 }
 
+/** V8 reserves more address space for a WebAssembly memory, or a thread, than it uses. */
+const NARROW = /WebAssembly[^\n]*[Oo]ut of memory|Wasm memory|Cannot start a thread: out of memory/;
+
 /** systemMessage explains a refusal of the system in words. It is undefined for other errors. */
-function systemMessage(error: unknown): string | undefined {
+export function systemMessage(error: unknown): string | undefined {
   const { code, path, syscall, message } = error as NodeJS.ErrnoException;
+  if (NARROW.test(message))
+    return 'Cannot reserve the address space that WebAssembly and threads need: it is limited for this process (ulimit -v). Raise that limit to 32 GB or lift it; to bound memory, use a cgroup, such as systemd-run -p MemoryMax=4G';
   if (code === undefined || syscall === undefined) return undefined;
   const where = path === undefined ? '' : ` (${path})`;
   if (code === 'ENOSPC') return `Cannot write${where}: the disk is full`;

@@ -1,7 +1,11 @@
-/** TableView is a table as `report` builds it: headings of columns, and rows of cells. */
+import { stripVTControlCharacters } from 'node:util';
+import { largestOf } from '../collections/index.js';
+
+/** TableView is a table as `report` builds it: headings of columns, rows of cells, and which columns may be left out. */
 export interface TableView {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly string[])[];
+  readonly spare?: readonly string[];
 }
 
 /** The number of blanks between two columns. */
@@ -15,8 +19,9 @@ const SHORTEST_RECORD = 10;
 
 /**
  * tableText writes a table as text that is no wider than the screen. Numbers are aligned right. Where the columns do
- * not fit side by side, the widest are wrapped. Where that is not enough, a row becomes a record: one line `heading:
- * cell` below the other. A record may be wider than a screen of less than 10 columns.
+ * not fit side by side, the widest are wrapped. Where that is not enough, the least wanted of the columns that may be
+ * left out are, and a line below names them. Where not even the others fit, a row becomes a record: one line
+ * `heading: cell` below the other. A record may be wider than a screen of less than 10 columns.
  * @param options.columns the number of columns of the screen
  * @param options.head sets off the heading of a column
  */
@@ -26,23 +31,97 @@ export async function tableText(
 ): Promise<string> {
   const { table, getBorderCharacters } = await import('table');
   const layout = { border: getBorderCharacters('void'), drawHorizontalLine: () => false } as const;
-  const widths = columnWidths(view, columns);
-  if (widths === undefined) {
+  const lineText = (lines: readonly string[]): string => {
     const width = Math.max(columns, SHORTEST_RECORD);
-    const lines = recordLines(view, { width, head }).map((line) => [line]);
-    if (lines.length === 0) return '';
-    return unpadded(table(lines, { ...layout, columns: [{ width, wrapWord: true, ...UNPADDED }] }));
+    const cells = lines.map((line) => [line]);
+    return unpadded(table(cells, { ...layout, columns: [{ width, wrapWord: true, ...UNPADDED }] }));
+  };
+  const fitted = fittedTo(view, columns);
+  if (fitted === undefined) {
+    const lines = recordLines(view, { width: Math.max(columns, SHORTEST_RECORD), head });
+    return lines.length === 0 ? '' : lineText(lines);
   }
-  const text = table([view.columns.map(head), ...view.rows.map((row) => [...row])], {
+  const { shown, widths, leftOut } = fitted;
+  const text = table([shown.columns.map(head), ...shown.rows.map((row) => [...row])], {
     ...layout,
     columnDefault: { paddingLeft: 0, paddingRight: GAP },
     columns: widths.map((width, i) => ({
       width,
       wrapWord: true,
-      alignment: isNumeric(view, i) ? 'right' : 'left',
+      alignment: isNumeric(shown, i) ? 'right' : 'left',
     })),
   });
-  return unpadded(text);
+  const named = `left out to fit ${columns} columns: ${leftOut.join(', ')}; --json has all`;
+  return unpadded(text) + (leftOut.length === 0 ? '' : lineText([named]));
+}
+
+/** Fitted is what of a table fits a screen: the columns that are shown with their widths, and the heads of the others. */
+interface Fitted {
+  readonly shown: TableView;
+  readonly widths: readonly number[];
+  readonly leftOut: readonly string[];
+}
+
+/**
+ * fittedTo leaves out columns, the least wanted first, until the others fit side by side. One that went early comes back
+ * where the room that a later one left is enough for it.
+ * @returns undefined where not even those fit that may not be left out
+ */
+function fittedTo(view: TableView, available: number): Fitted | undefined {
+  const { spare = [] } = view;
+  const without = (heads: readonly string[]): Fitted | undefined => {
+    const shown = withoutColumns(view, heads);
+    const widths = columnWidths(shown, available);
+    return widths && { shown, widths, leftOut: heads };
+  };
+  const present = spare.filter((head) => view.columns.includes(head));
+  const least = [...present.keys(), present.length].find((most) => without(present.slice(0, most)));
+  if (least === undefined) return undefined;
+  const needed = present
+    .slice(0, least)
+    .reduceRight<readonly string[]>(
+      (heads, head) =>
+        without(heads.filter((one) => one !== head)) ? heads.filter((one) => one !== head) : heads,
+      present.slice(0, least),
+    );
+  return without(needed);
+}
+
+function withoutColumns({ columns, rows }: TableView, heads: readonly string[]): TableView {
+  if (heads.length === 0) return { columns, rows };
+  const kept = columns.map((head) => !heads.includes(head));
+  const only = (cells: readonly string[]): string[] => cells.filter((_, i) => kept[i]);
+  return { columns: only(columns), rows: rows.map(only) };
+}
+
+/**
+ * hangingText breaks a text into lines that are no wider than the screen, between words; those after the first stand as far
+ * in as its beginning behind `head`.
+ */
+export async function hangingText(head: string, text: string, columns: number): Promise<string> {
+  const { table, getBorderCharacters } = await import('table');
+  const width = Math.max(SHORTEST_RECORD, columns - stripVTControlCharacters(head).length - 1);
+  return unpadded(
+    table([[head, text]], {
+      ...{ border: getBorderCharacters('void'), drawHorizontalLine: () => false },
+      columns: [
+        { ...UNPADDED, paddingRight: 1 },
+        { ...UNPADDED, width, wrapWord: true },
+      ],
+    }),
+  );
+}
+
+/** wrappedText breaks a text into lines that are no wider than the screen, between words. */
+export async function wrappedText(text: string, columns: number): Promise<string> {
+  const { table, getBorderCharacters } = await import('table');
+  const width = Math.max(columns, SHORTEST_RECORD);
+  return unpadded(
+    table([[text]], {
+      ...{ border: getBorderCharacters('void'), drawHorizontalLine: () => false },
+      columns: [{ width, wrapWord: true, ...UNPADDED }],
+    }),
+  );
 }
 
 const UNPADDED = { paddingLeft: 0, paddingRight: 0 } as const;
@@ -81,7 +160,7 @@ function columnWidths(view: TableView, available: number): number[] | undefined 
   if (sum(least) > budget) return undefined;
   while (sum(widths) > budget) {
     const spare = widths.map((width, i) => (width > (least[i] ?? 0) ? width : 0));
-    const widest = spare.indexOf(Math.max(...spare));
+    const widest = spare.indexOf(largestOf(spare));
     widths[widest] = (widths[widest] ?? 0) - 1;
   }
   return widths;
@@ -90,7 +169,7 @@ function columnWidths(view: TableView, available: number): number[] | undefined 
 /** leastWidth breaks no word of a heading, and no cell that fits into the shortest line. */
 function leastWidth(view: TableView, column: number): number {
   const words = (view.columns[column] ?? '').split(' ').map((word) => word.length);
-  return Math.max(1, ...words, Math.min(longestCell(view, column), SHORTEST_LINE));
+  return Math.max(1, largestOf(words), Math.min(longestCell(view, column), SHORTEST_LINE));
 }
 
 function longestCell({ rows }: TableView, column: number): number {

@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import type { ChalkInstance } from 'chalk';
+import type { CiCase } from '../report/index.js';
 import { harmless, harmlessLine } from './harmless.js';
 import { STDOUT } from './output.js';
 import { columnsOf, isColoured, isRedrawn } from './screen.js';
-import { type TableView, tableText } from './table-text.js';
+import { hangingText, type TableView, tableText, wrappedText } from './table-text.js';
 
 /**
  * Terminal prints the output of a command: its result on stdout and everything else on stderr. Where stdout carries one
@@ -12,11 +13,18 @@ import { type TableView, tableText } from './table-text.js';
  */
 export class Terminal {
   private printed = false;
+  /** What was shown to people, and the verdicts, where stdout carries these (`verdicts`). */
+  readonly told: (string | TableView)[] = [];
+  readonly cases: CiCase[] = [];
 
   constructor(
     private readonly stdout: NodeJS.WriteStream,
     readonly stderr: NodeJS.WriteStream,
-    private readonly carries: { readonly json?: boolean; readonly artifact?: boolean } = {},
+    private readonly carries: {
+      readonly json?: boolean;
+      readonly artifact?: boolean;
+      readonly verdicts?: boolean;
+    } = {},
   ) {}
 
   /** screen is where people read the result: stderr where stdout carries an artifact. */
@@ -31,7 +39,8 @@ export class Terminal {
 
   /** line prints one line of the result for people. It is silent with `json`. */
   line(text = ''): void {
-    if (!this.carries.json) this.screen.write(`${harmless(text)}\n`);
+    if (this.carries.verdicts) this.told.push(harmless(text));
+    else if (!this.carries.json) this.screen.write(`${harmless(text)}\n`);
   }
 
   /** table prints a table of the result for people. It is silent with `json`. */
@@ -42,8 +51,23 @@ export class Terminal {
     const shown = {
       columns: view.columns.map(harmlessLine),
       rows: view.rows.map((row) => row.map(harmlessLine)),
+      ...(view.spare === undefined ? {} : { spare: view.spare.map(harmlessLine) }),
     };
+    if (this.carries.verdicts) {
+      this.told.push(shown);
+      return;
+    }
     this.screen.write(await tableText(shown, { columns, head: (text) => style.bold(text) }));
+  }
+
+  /** judge keeps verdicts for the reporter of a CI system. */
+  judge(cases: readonly CiCase[]): void {
+    for (const one of cases) this.cases.push(one);
+  }
+
+  /** raw prints text for another program on stdout as it is. */
+  raw(text: string): void {
+    this.stdout.write(text);
   }
 
   /** parts prints lines and tables of the result for people, in their order. It is silent with `json`. */
@@ -91,10 +115,33 @@ export class Terminal {
     this.stderr.write(`${harmless(text)}\n`);
   }
 
+  /** remarks prints remarks on the result on stderr, also with `json`, wrapped between words on a terminal. */
+  async remarks(texts: readonly string[]): Promise<void> {
+    for (const text of texts) {
+      const shown = harmless(text);
+      const isWide = this.stderr.isTTY === true;
+      this.stderr.write(isWide ? await wrappedText(shown, columnsOf(this.stderr)) : `${shown}\n`);
+    }
+  }
+
   /** warn prints a warning on stderr, also with `json`. */
   async warn(text: string): Promise<void> {
     const style = await this.style(this.stderr);
-    this.stderr.write(`${style.yellow('warning:')} ${harmless(text)}\n`);
+    await this.headed(style.yellow('warning:'), text);
+  }
+
+  /** warnings prints warnings on stderr, those that say the same of several models or classes as one. */
+  async warnings(texts: readonly string[]): Promise<void> {
+    if (texts.length === 0) return;
+    const { groupedWarnings } = await import('../report/index.js');
+    for (const text of groupedWarnings(texts)) await this.warn(text);
+  }
+
+  /** headed prints a text behind a head on stderr, wrapped between words on a terminal. */
+  private async headed(head: string, text: string): Promise<void> {
+    const shown = harmless(text);
+    if (this.stderr.isTTY) this.stderr.write(await hangingText(head, shown, columnsOf(this.stderr)));
+    else this.stderr.write(`${head} ${shown}\n`);
   }
 
   /** error prints the message of an error on stderr, also with `json`. It sets no exit code. */

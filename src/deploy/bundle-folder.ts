@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join, normalize, relative } from 'node:path';
-import { BUNDLE_MANIFEST, type Bundle, readWhole, sha256OfFile } from '../artifacts/index.js';
+import { BUNDLE_MANIFEST, type Bundle, readWhole, sha256OfFile, tooLargeJson } from '../artifacts/index.js';
 
 /**
  * othersThanBundle lists, by their paths in it, the files of a folder that its bundle's manifest does not name, or
@@ -22,15 +22,15 @@ export async function othersThanBundle(folder: string): Promise<string[]> {
   return others.flat().sort();
 }
 
+/** A longer manifest is none of ours. */
+const MOST_MANIFEST_BYTES = 64 * 1024 * 1024;
+
 /** namedByManifest gives the digests of a bundle's files by path. It gives none where there is no manifest. */
 async function namedByManifest(path: string): Promise<Map<string, string>> {
   try {
-    const {
-      kind,
-      plan,
-      partitions,
-      stages = [],
-    } = JSON.parse((await readWhole(path)).toString('utf8')) as Bundle;
+    const text = (await readWhole(path, MOST_MANIFEST_BYTES)).toString('utf8');
+    if (tooLargeJson(text) !== undefined) return new Map();
+    const { kind, plan, partitions, stages = [] } = JSON.parse(text) as Bundle;
     if (kind !== 'bundle') return new Map();
     const parts = [...partitions, ...stages].flatMap(({ file, sha256, data = [] }) => [
       { path: file, sha256 },

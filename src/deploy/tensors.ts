@@ -1,4 +1,11 @@
-import { fault, InputError, layersBeforeBlocks, type Profile, type TensorSpec } from '../artifacts/index.js';
+import {
+  fault,
+  InputError,
+  layersBeforeBlocks,
+  type Profile,
+  shown,
+  type TensorSpec,
+} from '../artifacts/index.js';
 import type { Cut, OnnxModel, TensorType } from '../onnx/index.js';
 
 /** The name of a model's batch dimension in the graphs that we write. */
@@ -35,9 +42,7 @@ export function tensorSpecs(profile: Profile, names: readonly string[]): TensorS
     if (spec) return [spec];
     const original = half === undefined ? undefined : specs.get(half);
     if (original) return [{ ...original, name, dtype: 'float16' }];
-    faults.push(
-      fault(`the profile does not describe the tensor ${JSON.stringify(name)}, which crosses a cut`),
-    );
+    faults.push(fault(`the profile does not describe the tensor ${shown(name)}, which crosses a cut`));
     return [];
   });
   if (faults.length > 0) throw new InputError('deploy the plan', faults, 'Profile the model again.');

@@ -63,7 +63,7 @@ function readPlace(name: string, argument: string | undefined, faults: Fault[]):
   const number = /^\d{1,6}$/.test(argument) ? Number(argument) : undefined;
   if (provider === 'cpu') {
     if (number !== undefined && number > 0) return { provider, threads: number };
-    faults.push(wrong(`threads is "${argument}"; must be a whole number of at least 1`));
+    faults.push(wrong(`threads is "${argument}"; must be a whole number from 1 to 999999`));
   } else if (!WITH_DEVICE_ID.includes(provider)) {
     faults.push(wrong(`${provider} takes no argument, and "${argument}" is given`));
   } else {

@@ -20,6 +20,11 @@ export class ExecutionError extends Error {
   }
 }
 
+/** ChangedModelError reports a model that is not loaded, because its files are not what their digests say. */
+export class ChangedModelError extends ExecutionError {
+  override readonly name = 'ChangedModelError';
+}
+
 /** OutOfMemoryError reports that memory ran out while a model was loaded or run. */
 export class OutOfMemoryError extends ExecutionError {
   override readonly name = 'OutOfMemoryError';

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { fault, MissingError, withTemporaryFolder } from '../artifacts/index.js';
 import { type Child, type Exit, startChild } from './child-process.js';
 import { type Device, deviceText, virtualThreads } from './device.js';
-import { ExecutionError, OutOfMemoryError } from './errors.js';
+import { ChangedModelError, ExecutionError, OutOfMemoryError } from './errors.js';
 import { encodeMessage, MessageReader, type RawMessage, tensorsOf } from './frames.js';
 import { freeMemory } from './free-memory.js';
 import { type Failure, failureOfEnd, failureOfRefusal } from './lost.js';
@@ -10,9 +10,19 @@ import type { MemoryGuard } from './memory-guard.js';
 import { uncleared } from './memory-pool.js';
 import { whatIsMissing } from './missing.js';
 import { checkOnnxRuntime } from './onnx-runtime.js';
-import type { Answers, LoadedModel, NodeTiming, Reply, Request, RunTimes, Tensors } from './protocol.js';
+import type {
+  Answers,
+  LoadedModel,
+  NodeTiming,
+  Reply,
+  Request,
+  RunTimes,
+  Tensors,
+  VerifyLoad,
+} from './protocol.js';
 import { AS_SERVED, type Optimization, type SessionChoice } from './session-choice.js';
 import { checkFeeds } from './tensor.js';
+import type { ModelDigests } from './verified-model.js';
 
 /** RunResult holds a run's outputs by name, and the device's time with the hold-back of an emulated device. */
 export interface RunResult extends RunTimes {
@@ -49,8 +59,11 @@ export interface Executor {
   readonly pid: number;
   /** The cores that it is pinned to; undefined where it is not pinned. */
   readonly cores: readonly number[] | undefined;
-  /** load makes a session of an ONNX file, with the settings that serving uses unless options change them. */
-  load(modelPath: string, options?: Partial<SessionChoice>): Promise<LoadedModel>;
+  /**
+   * load makes a session of an ONNX file, with the settings that serving uses unless options change them. With `digests`
+   * it makes one of these bytes or none.
+   */
+  load(modelPath: string, options?: VerifiedLoadOptions): Promise<LoadedModel>;
   /** run runs a model once. Without `fetches` it returns every output that is a tensor. */
   run(model: number, feeds: Tensors, fetches?: readonly string[]): Promise<RunResult>;
   /** nodeTimings times each node of a file's graph in a session of its own. Keep runs × nodes below 100,000. */
@@ -65,6 +78,11 @@ export interface Executor {
   readonly exited: Promise<Exit>;
 }
 
+/** VerifiedLoadOptions says how a session is made, and what the bytes of its files must be. */
+interface VerifiedLoadOptions extends Partial<SessionChoice> {
+  readonly digests?: ModelDigests;
+}
+
 /** ExecutorOptions says which part of its device an executor is, and who watches its memory. */
 export interface ExecutorOptions {
   /** v, 1 by default: the executor is 1/v of the device; of a CPU, that share of its threads. */
@@ -75,6 +93,8 @@ export interface ExecutorOptions {
   readonly name?: string;
   /** The guard that watches its memory; an executor that the guard ends fails with OutOfMemoryError. */
   readonly memory?: MemoryGuard;
+  /** A signal whose abort ends the executor at once, also while it starts. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 const GRACE_MS = 5000;
@@ -110,6 +130,11 @@ export async function openExecutor(
     options.memory,
   );
   const threads = virtualThreads(device, virtual);
+  const { signal } = options;
+  const kill = () => void executor.close({ graceMs: 0 });
+  if (signal?.aborted) kill();
+  signal?.addEventListener('abort', kill);
+  void executor.exited.then(() => signal?.removeEventListener('abort', kill));
   try {
     const { backends } = await executor.open(threads);
     return { executor, backends };
@@ -118,7 +143,7 @@ export async function openExecutor(
     await executor.close({ graceMs: 500 });
     if (!(error instanceof RefusedError)) {
       // A sandbox may have taskset and forbid its use.
-      if (executor.cores === undefined) throw error;
+      if (executor.cores === undefined || signal?.aborted) throw error;
       const { cores: _notAllowed, ...unpinned } = options;
       return await openExecutor(device, unpinned);
     }
@@ -188,9 +213,15 @@ class ChildExecutor implements Executor {
     }
   }
 
-  async load(modelPath: string, options: Partial<SessionChoice> = {}): Promise<LoadedModel> {
-    const request = { op: 'load', path: resolve(modelPath), ...AS_SERVED, ...options } as const;
-    return (await this.#call(`load ${modelPath}`, request)).answer;
+  async load(modelPath: string, { digests, ...choice }: VerifiedLoadOptions = {}): Promise<LoadedModel> {
+    const load = async (verify?: VerifyLoad): Promise<LoadedModel> => {
+      const asked = { op: 'load', path: resolve(modelPath), ...AS_SERVED, ...choice } as const;
+      const request = verify === undefined ? asked : { ...asked, verify };
+      return (await this.#call(`load ${modelPath}`, request)).answer;
+    };
+    if (digests === undefined || digests.data.length === 0) return await load(digests && { digests });
+    // What a session has mapped of it stays when the folder is gone.
+    return await withTemporaryFolder('model', (folder) => load({ digests: absolute(digests), folder }));
   }
 
   async run(model: number, feeds: Tensors, fetches?: readonly string[]): Promise<RunResult> {
@@ -218,16 +249,17 @@ class ChildExecutor implements Executor {
   }
 
   close({ graceMs = GRACE_MS }: { readonly graceMs?: number } = {}): Promise<void> {
-    this.#closing ??= this.#close(graceMs);
+    // One that closes already may be given less time.
+    const kill = setTimeout(() => this.#kill(), graceMs);
+    void this.exited.then(() => clearTimeout(kill));
+    this.#closing ??= this.#close();
     return this.#closing;
   }
 
-  async #close(graceMs: number): Promise<void> {
-    const kill = setTimeout(() => this.#kill(), graceMs);
+  async #close(): Promise<void> {
     this.child.process.ref();
     this.#call('close', { op: 'close' }).catch(() => {});
     await this.exited;
-    clearTimeout(kill);
   }
 
   #kill(): void {
@@ -263,7 +295,7 @@ class ChildExecutor implements Executor {
     this.#pending.delete(reply.id);
     if (this.#pending.size === 0 && this.#closing === undefined) this.#keepAlive(false);
     if (pending === undefined) return;
-    if ('error' in reply) pending.reject(this.#refusal(pending, reply.error));
+    if ('error' in reply) pending.reject(this.#refusal(pending, reply));
     else pending.resolve({ answer: reply.answer, tensors: tensorsOf(message) });
   }
 
@@ -281,8 +313,12 @@ class ChildExecutor implements Executor {
     return new Kind(`Cannot ${what} on ${this.name}: ${why}`, why, op === 'load');
   }
 
-  #refusal({ op, what }: Pending, said: string): ExecutionError {
+  #refusal(
+    { op, what }: Pending,
+    { error: said, isOfFiles }: Extract<Reply, { error: string }>,
+  ): ExecutionError {
     if (op === 'open') return new RefusedError(said);
+    if (isOfFiles) return new ChangedModelError(`Cannot ${what} on ${this.name}: ${said}`, said, true);
     return this.#failure(op, what, failureOfRefusal(said));
   }
 
@@ -299,4 +335,8 @@ class ChildExecutor implements Executor {
       else held?.unref?.();
     }
   }
+}
+
+function absolute({ sha256, data }: ModelDigests): ModelDigests {
+  return { sha256, data: data.map((file) => ({ ...file, path: resolve(file.path) })) };
 }

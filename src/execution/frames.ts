@@ -1,5 +1,6 @@
-import { DTYPES, type DtypeInfo } from './dtype.js';
+import { DTYPES, type DtypeInfo, STRING_DTYPE } from './dtype.js';
 import type { Tensors } from './protocol.js';
+import { bytesOfStrings, stringsOfBytes } from './string-bytes.js';
 import { isStrings, type TensorData } from './tensor-data.js';
 
 /**
@@ -10,10 +11,14 @@ import { isStrings, type TensorData } from './tensor-data.js';
 const PREFIX_BYTES = 12;
 const ALIGNMENT = 8;
 
-/** Place says where a tensor lies in the payload; strings travel in the header. */
-type Place =
-  | { name: string; dtype: string; dims: readonly number[]; at: number; bytes: number }
-  | { name: string; dtype: string; dims: readonly number[]; strings: readonly string[] };
+/** Place says where a tensor lies in the payload. */
+interface Place {
+  readonly name: string;
+  readonly dtype: string;
+  readonly dims: readonly number[];
+  readonly at: number;
+  readonly bytes: number;
+}
 
 /**
  * RawMessage is a message as received: its tensors are still in the payload, so that a thread gets it without a copy.
@@ -25,7 +30,7 @@ export interface RawMessage<Head> {
 }
 
 /**
- * encodeMessage gives the chunks to write, in order. Tensors are not copied: do not change their memory until the
+ * encodeMessage gives the chunks to write, in order. Numbers are not copied: do not change their memory until the
  * chunks are written. Numbers must be in arrays of their dtypes (see `checkFeeds`).
  */
 export function encodeMessage(head: unknown, tensors: Tensors): Uint8Array[] {
@@ -33,14 +38,11 @@ export function encodeMessage(head: unknown, tensors: Tensors): Uint8Array[] {
   const chunks: Uint8Array[] = [];
   let at = 0;
   for (const [name, { dtype, dims, data }] of Object.entries(tensors)) {
-    if (isStrings(data)) {
-      places.push({ name, dtype, dims, strings: data });
-      continue;
-    }
-    const bytes = data.byteLength;
+    const memory = isStrings(data) ? bytesOfStrings(data) : data;
+    const bytes = memory.byteLength;
     places.push({ name, dtype, dims, at, bytes });
     const padding = (ALIGNMENT - (bytes % ALIGNMENT)) % ALIGNMENT;
-    if (bytes > 0) chunks.push(new Uint8Array(data.buffer, data.byteOffset, bytes));
+    if (bytes > 0) chunks.push(new Uint8Array(memory.buffer, memory.byteOffset, bytes));
     if (padding > 0) chunks.push(new Uint8Array(padding));
     at += bytes + padding;
   }
@@ -51,16 +53,15 @@ export function encodeMessage(head: unknown, tensors: Tensors): Uint8Array[] {
   return [Buffer.concat([prefix, header]), ...chunks];
 }
 
-/** tensorsOf gives the tensors of a message, as views of its payload. */
+/** tensorsOf gives the tensors of a message, as views of its payload; strings are copies. */
 export function tensorsOf(message: RawMessage<unknown>): Tensors {
   const tensors: Record<string, TensorData> = {};
-  for (const place of message.places) {
-    const { name, dtype, dims } = place;
-    if ('strings' in place) {
-      tensors[name] = { dtype, dims, data: place.strings };
+  for (const { name, dtype, dims, at, bytes } of message.places) {
+    if (dtype === STRING_DTYPE) {
+      tensors[name] = { dtype, dims, data: stringsOfBytes(Buffer.from(message.payload, at, bytes)) };
     } else {
-      const { array, bytes } = DTYPES[dtype] as DtypeInfo;
-      tensors[name] = { dtype, dims, data: new array(message.payload, place.at, place.bytes / bytes) };
+      const { array, bytes: each } = DTYPES[dtype] as DtypeInfo;
+      tensors[name] = { dtype, dims, data: new array(message.payload, at, bytes / each) };
     }
   }
   return tensors;

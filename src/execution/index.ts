@@ -28,7 +28,7 @@ export {
   oipDatatype,
   STRING_DTYPE,
 } from './dtype.js';
-export { ExecutionError, firstLine, OutOfMemoryError } from './errors.js';
+export { ChangedModelError, ExecutionError, firstLine, OutOfMemoryError } from './errors.js';
 export {
   type Executor,
   type ExecutorOptions,
@@ -57,6 +57,9 @@ export { requestTensor, type TensorMaker } from './request-values.js';
 export { type FedModel, type Measured, type MeasurePace, measureRotation } from './rotation.js';
 export { AS_SERVED, type Optimization } from './session-choice.js';
 export { splitBatch, stackBatch } from './stacking.js';
+export { bytesOfStrings } from './string-bytes.js';
 export { emptyTensor, filledTensor, randomTensor, textFault, type ValueRange } from './tensor.js';
 export { elementCount, isStrings, type TensorData, tensorBytes } from './tensor-data.js';
 export { elementAt, elementNumbers } from './tensor-numbers.js';
+export type { FileDigest } from './verified-model.js';
+export { type ModelDigests, notDeployed } from './verified-model.js';

@@ -102,7 +102,23 @@ function parseTrace(folder: string): TraceEvent[] {
   const files = readdirSync(folder).filter((file) => file.startsWith(PREFIX) && file.endsWith('.json'));
   const texts = files.map((file) => readFileSync(join(folder, file), 'utf8')).filter((text) => text !== '');
   if (texts.length !== 1) throw new Error(`ONNX Runtime wrote ${texts.length} profiles, one was expected`);
-  return JSON.parse(texts[0]!) as TraceEvent[];
+  return parseEvents(texts[0]!);
+}
+
+/**
+ * parseEvents reads the events of a profile. ONNX Runtime writes the names of nodes as they are, so that one with a quotation
+ * mark, a backslash or a line break makes no JSON; names are then read as what stands between their neighbours.
+ */
+export function parseEvents(text: string): TraceEvent[] {
+  try {
+    return JSON.parse(text) as TraceEvent[];
+  } catch {
+    const escaped = text.replaceAll(
+      /("name" ?: ?)"(.*?)"(, ?"args" ?: ?\{)/gs,
+      (_, before: string, name: string, after: string) => `${before}${JSON.stringify(name)}${after}`,
+    );
+    return JSON.parse(escaped) as TraceEvent[];
+  }
 }
 
 /** Run is one run of the model: its own event, and those of its nodes. */

@@ -1,11 +1,18 @@
 import type { Device } from './device.js';
 import type { Optimization, SessionChoice } from './session-choice.js';
 import type { TensorData } from './tensor-data.js';
+import type { ModelDigests } from './verified-model.js';
+
+/** VerifyLoad is what the files of a model must be, and the empty folder for its external data where it has some. */
+export interface VerifyLoad {
+  readonly digests: ModelDigests;
+  readonly folder?: string;
+}
 
 /** Request is a request of the parent to the child. Tensors travel beside it, by name. */
 export type Request =
   | { readonly op: 'open'; readonly device: Device; readonly threads: number }
-  | ({ readonly op: 'load'; readonly path: string } & SessionChoice)
+  | ({ readonly op: 'load'; readonly path: string; readonly verify?: VerifyLoad } & SessionChoice)
   | { readonly op: 'run'; readonly model: number; readonly fetches?: readonly string[] }
   | {
       readonly op: 'nodeTimings';
@@ -69,7 +76,12 @@ export interface Answers {
 /** Reply is the head of a reply: the answer, or an error. */
 export type Reply =
   | { readonly id: number; readonly answer: Answers[keyof Answers] }
-  | { readonly id: number; readonly error: string };
+  | {
+      readonly id: number;
+      readonly error: string;
+      /** Whether it is that files are not what their digests say. */
+      readonly isOfFiles?: boolean;
+    };
 
 /** Call is the head of a request as sent. */
 export interface Call {

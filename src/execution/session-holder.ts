@@ -8,9 +8,10 @@ import { takeFloat16AsBits } from './float16-bits.js';
 import { profiledTimings } from './node-timings.js';
 import type { Answers, LoadedModel, Request, RunTimes, TensorInfo, Tensors } from './protocol.js';
 import { AS_SERVED, type SessionChoice } from './session-choice.js';
-import { sessionOptions } from './session-options.js';
+import { sessionOptions, withDataFolder } from './session-options.js';
 import { smallestModel } from './smallest-model.js';
 import type { TensorData } from './tensor-data.js';
+import { verifiedModel } from './verified-model.js';
 
 interface Handled {
   readonly answer: Answers[keyof Answers];
@@ -34,7 +35,7 @@ export class SessionHolder {
       case 'open':
         return { answer: await this.#open(request.device, request.threads) };
       case 'load':
-        return { answer: await this.#load(request.path, request) };
+        return { answer: await this.#load(request) };
       case 'run':
         return this.#run(this.#session(request.model), tensors, request.fetches);
       case 'nodeTimings':
@@ -65,9 +66,9 @@ export class SessionHolder {
     return { backends };
   }
 
-  async #load(path: string, choice: SessionChoice): Promise<LoadedModel> {
+  async #load(request: Extract<Request, { op: 'load' }>): Promise<LoadedModel> {
     const startedNs = monotonicNs();
-    const session = await InferenceSession.create(path, this.#options(choice));
+    const session = await this.#create(request);
     const loadMs = (monotonicNs() - startedNs) / 1e6;
     const model = this.#nextModel++;
     this.#models.set(model, session);
@@ -79,6 +80,13 @@ export class SessionHolder {
       inputInfo: session.inputMetadata.map(valueInfo),
       outputInfo: session.outputMetadata.map(valueInfo),
     };
+  }
+
+  async #create({ path, verify, ...choice }: Extract<Request, { op: 'load' }>): Promise<InferenceSession> {
+    const options = this.#options(choice);
+    if (verify === undefined) return await InferenceSession.create(path, options);
+    const { bytes, dataFolder } = await verifiedModel(path, verify.digests, verify.folder);
+    return await InferenceSession.create(bytes, withDataFolder(options, dataFolder));
   }
 
   async #run(session: InferenceSession, feeds: Tensors, fetches?: readonly string[]): Promise<Handled> {

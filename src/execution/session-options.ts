@@ -33,6 +33,18 @@ export function sessionOptions(
   };
 }
 
+/** withDataFolder gives the same options for a model in memory, whose external data lies in a folder. */
+export function withDataFolder(
+  options: InferenceSession.SessionOptions,
+  folder: string,
+): InferenceSession.SessionOptions {
+  const { session } = options.extra as { session: object };
+  return {
+    ...options,
+    extra: { session: { ...session, model_external_initializers_file_folder_path: folder } },
+  };
+}
+
 /** TensorRT leaves to CUDA what it cannot compile; all providers leave to the CPU what they do not implement. */
 function executionProviders(device: Device): InferenceSession.ExecutionProviderConfig[] {
   const id = device.deviceId ?? 0;

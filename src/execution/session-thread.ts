@@ -3,6 +3,7 @@ import { parentPort } from 'node:worker_threads';
 import { type RawMessage, tensorsOf } from './frames.js';
 import type { Call, Reply, Tensors } from './protocol.js';
 import { SessionHolder } from './session-holder.js';
+import { ChangedFilesError } from './verified-model.js';
 
 /** ThreadReply goes to the child's main thread: what to send, and the request's memory for reuse. */
 export interface ThreadReply {
@@ -27,7 +28,9 @@ async function answer(message: RawMessage<Call>): Promise<void> {
     const { answer, tensors = {} } = await holder.handle(request, tensorsOf(message));
     send({ reply: { id, answer }, tensors, used });
   } catch (error) {
-    send({ reply: { id, error: error instanceof Error ? error.message : String(error) }, tensors: {}, used });
+    const said = error instanceof Error ? error.message : String(error);
+    const isOfFiles = error instanceof ChangedFilesError;
+    send({ reply: { id, error: said, ...(isOfFiles && { isOfFiles }) }, tensors: {}, used });
   }
   if (request.op === 'close') port.close();
 }

@@ -1,10 +1,13 @@
 import {
   type AccuracyInterval,
   type CascadeSpec,
+  cascadeMethodOf,
   counted,
+  type GearScope,
   type NoPlanReason,
   scopeText,
 } from '../artifacts/index.js';
+import { largestOf, smallestOf } from '../collections/index.js';
 import { heldGears } from './held-gears.js';
 import type { RangeFault } from './loop.js';
 import {
@@ -117,7 +120,7 @@ export function planFamily(question: FamilyQuestion): FamilyAnswer {
   const { bound, scope } = best.solution;
   const proofs = [{ bound, scope }, ...others.flatMap((one) => proofOf(question, one) ?? [])];
   const bounds = proofs.map((proof) => proof.bound);
-  const bestBound = isMost(resolved) ? Math.max(...bounds) : Math.min(...bounds);
+  const bestBound = isMost(resolved) ? largestOf(bounds) : smallestOf(bounds);
   // What is said of all classes is said of cascades that were counted for each of them.
   const least =
     proofs.map((proof) => proof.scope).toSorted((a, b) => a.mostModels - b.mostModels)[0] ?? scope;
@@ -227,7 +230,7 @@ function questionOf(
   { spec, resolved, arrivalsOf, solvePlacement, integer, work, interrupted }: FamilyQuestion,
   of: ClassProblem,
 ): GearQuestion {
-  const { method } = spec.planner;
+  const method = cascadeMethodOf(spec);
   const { objective, accuracy } = resolved;
   return {
     ...{ problem: of.problem, objective, accuracy, method, arrivalsOf, integer },
@@ -260,7 +263,7 @@ function noPlan(
   return {
     status: 'infeasible',
     reasons,
-    ...(latencies.length === 0 ? {} : { feasibleLatencyMs: Math.min(...latencies) }),
+    ...(latencies.length === 0 ? {} : { feasibleLatencyMs: smallestOf(latencies) }),
   };
 }
 
@@ -298,7 +301,9 @@ function reasonOf(
   const served = { ...about, ...proof, stages: [model], rps };
   if (reason.fault.by === 'load') {
     const why =
-      tried === undefined ? 'have no time for even the cheapest cascade' : `keep up with ${noneOf(tried)}`;
+      tried === undefined
+        ? `have no time for even the cheapest of ${scopeText(scope)}`
+        : `keep up with ${noneOf(tried, scope)}`;
     return {
       code: 'rate-too-high',
       ...served,
@@ -308,7 +313,9 @@ function reasonOf(
   const sloMs = spec.slo.latencyMs as number;
   const within = `is within ${sloMs} ms on ${devices}`;
   const why =
-    tried === undefined ? `no cascade ${within}, even where nothing waits` : `${noneOf(tried)} ${within}`;
+    tried === undefined
+      ? `none of ${scopeText(scope)} ${within}, even where nothing waits`
+      : `${noneOf(tried, scope)} ${within}`;
   return {
     code: 'slo-too-short',
     ...served,
@@ -317,8 +324,8 @@ function reasonOf(
   };
 }
 
-function noneOf(tried: number): string {
-  return `none of ${counted(tried, 'simulated cascade')}`;
+function noneOf(tried: number, scope: GearScope): string {
+  return `none of ${counted(tried, 'simulated cascade')} (of ${scopeText(scope)})`;
 }
 
 type Inaccurate = Extract<NoGears, { readonly code: 'accuracy' }> &
@@ -333,7 +340,11 @@ function inaccurate(
     return {
       text: `${scopeText(scope)} are right about ${mostBelow(best, accuracy)} of the records at most, and an accuracy of ${accuracy} is promised; neither more devices nor a longer latency mends that`,
     };
-  const plans = tried === undefined ? 'no plan' : `no plan of ${counted(tried, 'simulated cascade')}`;
+  const among = scopeText(scope);
+  const plans =
+    tried === undefined
+      ? `no plan with ${among}`
+      : `no plan of ${counted(tried, 'simulated cascade')} (of ${among})`;
   const said = `${plans} on ${problem.devices} ${device} is more accurate than ${mostBelow(most, accuracy)}, and ${accuracy} is promised`;
   if (fault === undefined) return { text: `${said}${mended}` };
   const { loads, rps, model } = lostAt(problem, fault);
@@ -380,7 +391,7 @@ function enoughDevices(question: FamilyQuestion, of: ClassProblem): number | und
   const answer = solvedFamily(question, of, among(Math.min(MOST_DEVICES, MOST_OF_LEAST * least)));
   if (!('solution' in answer)) return undefined;
   const { value } = answer.solution;
-  const { objective } = question.spec.planner;
+  const objective = question.spec.planner?.objective;
   if (objective === 'devices' || objective === 'cost') return value;
   // What is made best otherwise may have no plan that holds where the fewest devices have one.
   return MORE_DEVICES.map((factor) => Math.ceil(factor * value)).find(

@@ -1,4 +1,12 @@
-import { type Fault, fault, fieldChanges, type GearPlan, type GearScope } from '../artifacts/index.js';
+import {
+  type Fault,
+  fault,
+  fieldChanges,
+  type GearPlan,
+  type GearScope,
+  isOfBestSingle,
+} from '../artifacts/index.js';
+import { pushAll } from '../collections/index.js';
 import type { RangeGear } from './best-gears.js';
 import { type Cascade, cascadeOf } from './cascade.js';
 import { longestOf } from './frontier.js';
@@ -139,7 +147,10 @@ class ChosenPlan {
   /** tried tries each cascade in its range, as the search did, and tells which do not hold. */
   tried(arrivalsOf: ArrivalsOf): Fault[] {
     if (this.plan.objective.kind === 'latency') {
-      this.gears.push(...this.plan.gears.map((gear, index) => ({ index, gear: this.asWritten(gear) })));
+      pushAll(
+        this.gears,
+        this.plan.gears.map((gear, index) => ({ index, gear: this.asWritten(gear) })),
+      );
       return [];
     }
     const { problem } = this;
@@ -216,8 +227,10 @@ type Planned = Partial<ReturnType<typeof gearPlanOf>>;
  * @param except fields that are not compared
  */
 export function gearChanges(plan: GearPlan, again: Planned, except: readonly (keyof Planned)[]): Fault[] {
+  // Plans of older versions do not name the best single model.
+  const older = plan.bestSingle === undefined && !isOfBestSingle(plan) ? ['bestSingle'] : [];
   const fields = [...Object.keys(again), 'hourlyCost'].filter(
-    (field) => !except.some((one) => one === field),
+    (field) => ![...except, ...older].some((one) => one === field),
   );
   const of = (from: Planned) =>
     Object.fromEntries(fields.map((field) => [field, from[field as keyof Planned]]));

@@ -1,4 +1,5 @@
 import type { ProfileFigures } from '../artifacts/index.js';
+import { largestOf } from '../collections/index.js';
 import { classFigures } from '../pipeline/index.js';
 import type { CascadeFiles, ClassProblem, ResolvedCascade } from './resolve.js';
 
@@ -18,5 +19,5 @@ export function familyFigures(
 
 /** largestBatch is the largest batch that models are planned with on a class. */
 function largestBatch({ problem: { models } }: Pick<ClassProblem, 'problem'>): number {
-  return Math.max(...models.map(({ latencyNs }) => latencyNs.length));
+  return largestOf(models.map(({ latencyNs }) => latencyNs.length));
 }

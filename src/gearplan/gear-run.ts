@@ -1,3 +1,4 @@
+import { largestOf } from '../collections/index.js';
 import type { Cascade } from './cascade.js';
 import type { ModelPlacement } from './placement.js';
 import type { FamilyModel } from './problem.js';
@@ -177,7 +178,7 @@ export class GearRun {
     this.endNs = new Float64Array(placement.length).fill(NEVER);
     this.stepOf = new Int32Array(placement.length);
     this.begun = new Float64Array(placement.length);
-    const largest = Math.max(...this.steps.map(({ model }) => model.latencyNs.length));
+    const largest = largestOf(this.steps.map(({ model }) => model.latencyNs.length));
     this.batches = placement.map(() => new Int32Array(largest));
     this.sizes = new Int32Array(placement.length);
     this.busyNs = new Float64Array(placement.length);

@@ -7,6 +7,8 @@
  * `best-gears.ts` and `trials.ts`; `frontier.ts` has the cascades to choose from, `placement-model.ts` is the
  * MILP of placements, and `loop.ts` is the paper's algorithm.
  */
+
+export type { ServedAccuracy } from './answer.js';
 export {
   explainFamily,
   type FamilyAnswer,
@@ -18,8 +20,6 @@ export {
   planFamily,
 } from './answer.js';
 export { type Cascade, cascadeOf } from './cascade.js';
-
-export { distributionOf } from './distribution.js';
 export { type EvaluatedFrom, evaluatedFaults, gearChanges } from './evaluated.js';
 export { familyFigures } from './family-figures.js';
 export { type CascadeSpace, cascadeSpace } from './frontier.js';

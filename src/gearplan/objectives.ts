@@ -1,4 +1,5 @@
 import type { CascadeObjective, GearScope } from '../artifacts/index.js';
+import { largestOf } from '../collections/index.js';
 import { loadedCascades } from './best-gears.js';
 import type { Cascade } from './cascade.js';
 import type { CascadeSpace } from './frontier.js';
@@ -248,7 +249,7 @@ function tooInaccurate(
   const lost = problem.ranges.map(
     ({ share }, range) => share * (accuracyAt(0) - accuracyAt(indices[range] as number)),
   );
-  const range = lost.indexOf(Math.max(...lost));
+  const range = lost.indexOf(largestOf(lost));
   const next = cascades[(indices[range] as number) - 1];
   if (next === undefined) return { code: 'accuracy', most, best, scope };
   const tried = new GearTrials(problem, arrivalsOf).try(range, next, placement);
@@ -339,7 +340,7 @@ function leastNs(question: GearQuestion, space: CascadeSpace): number | undefine
 
 /** slowestNs is the largest latency of the gears of a choice. */
 export function slowestNs({ gears }: GearChoice): number {
-  return Math.max(...gears.map(({ gear }) => gear.latencyNs));
+  return largestOf(gears.map(({ gear }) => gear.latencyNs));
 }
 
 /** fewestDevices searches the number of devices, from the least that the bound allows to those that there are. */

@@ -1,6 +1,7 @@
 import {
   type AccuracyInterval,
   type CascadeSpec,
+  cascadeMethodOf,
   type Gear,
   type GearLimit,
   type GearPlan,
@@ -10,10 +11,12 @@ import {
   isEmulated,
   measurementNotes,
   type OpenCluster,
+  type SingleAccuracy,
   type StageInput,
   servingMarks,
   servingNotes,
 } from '../artifacts/index.js';
+import { largestOf } from '../collections/index.js';
 import { shareOf } from '../metrics/index.js';
 import { classFigures, classUses, hourlyCost, latencyUsByBatch, weightBytes } from '../pipeline/index.js';
 import { bytesPerRow, seatsFrom } from '../plans/index.js';
@@ -53,16 +56,16 @@ export interface PlannedFamily {
 export function gearPlanOf(planned: PlannedFamily): GearPlanBody {
   const { spec, files, solution, status, objective, held } = planned;
   const writer = new PlanWriter(planned);
-  const notes = [...planned.notes, ...writer.profileNotes()];
+  const notes = [...new Set([...planned.notes, ...writer.profileNotes()])];
   const { value, bound, choice, problem, scope } = solution;
   const promisedMs = Number.isFinite(problem.latencyNs) ? problem.latencyNs / NS_PER_MS : undefined;
   const { classes, placement } = writer.placement(files.cluster);
   const cost = hourlyCost(classes, files.cluster);
   const gears = writer.gears();
-  const p95Ms = Math.max(...gears.map((gear) => gear.p95Ms));
+  const p95Ms = largestOf(gears.map((gear) => gear.p95Ms));
   return {
     name: spec.name ?? 'cascade',
-    method: spec.planner.method,
+    method: cascadeMethodOf(spec),
     ...(notes.length === 0 ? {} : { notes }),
     status,
     objective: objectiveOf({ kind: objective, value, bound, scope }, status),
@@ -73,6 +76,7 @@ export function gearPlanOf(planned: PlannedFamily): GearPlanBody {
     accuracy: choice.accuracy,
     accuracyInterval: intervalOf(choice.accuracy, solution.problem),
     requestAccuracy: requestAccuracy(gears),
+    bestSingle: bestSingleOf(problem),
     p95Ms,
     ...(held === undefined ? {} : { promise: held.promise }),
     ...(cost === undefined ? {} : { hourlyCost: cost }),
@@ -97,6 +101,16 @@ function objectiveOf(
     ...(gap === undefined || isOpen ? {} : { gap }),
     ...(scope === undefined ? {} : { scope }),
   };
+}
+
+/** bestSingleOf is the model that is right about most records; of several, the cheapest. */
+function bestSingleOf({ models }: GearProblem): SingleAccuracy {
+  const singles = models.map((model) => ({ model: model.name, accuracy: accuracyAlone(model) }));
+  return singles.reduce((best, one) => (one.accuracy > best.accuracy ? one : best));
+}
+
+function accuracyAlone({ correct }: FamilyModel): number {
+  return correct.reduce((sum, one) => sum + one, 0) / correct.length;
 }
 
 /**
@@ -139,8 +153,9 @@ class PlanWriter {
     return this.used.map((model) => {
       const at = of.order[model] as number;
       const { profile } = files.profiles[at] as CascadeFiles['profiles'][number];
-      const { latencyNs, correct, name } = this.problem.models[model] as FamilyModel;
-      const alone = correct.reduce((sum, one) => sum + one, 0) / correct.length;
+      const family = this.problem.models[model] as FamilyModel;
+      const { latencyNs, name } = family;
+      const alone = accuracyAlone(family);
       const bytes = weightBytes(profile);
       const { inputs, outputs } = profile.model;
       const output = spec.models[at]?.output ?? (outputs?.length === 1 ? outputs[0]?.name : undefined);

@@ -1,4 +1,5 @@
 import type { GearPromise, PromisedRate } from '../artifacts/index.js';
+import { largestOf } from '../collections/index.js';
 import { attainmentOverRuns, CONFIDENCE, highestLowerEnd } from '../metrics/index.js';
 import type { GearPlanBody } from './plan-body.js';
 import { MOST_SETTLING, promisedRps, SETTLE_LATENCIES, valueAt } from './trials.js';
@@ -139,7 +140,7 @@ export class PromiseJudge {
   /** expected judges a plan by the seeds by which gears are chosen; undefined where that was stopped. */
   expected(plan: GearPlanBody): JudgedPlan | undefined {
     const { quantile, isStopped = () => false } = this.promised;
-    const simulate = this.simulate(plan);
+    const simulate = this.served(plan);
     const wanted = 1 - (1 - SPARED) * (1 - quantile);
     const judged: (NotHeldRate & { readonly blamed?: readonly number[] })[] = [];
     for (const rps of this.open ?? ratesOf(plan.gears)) {
@@ -159,7 +160,7 @@ export class PromiseJudge {
    * that is not held.
    */
   held(plan: GearPlanBody): HeldPlan | Required<JudgedPlan> {
-    const simulate = this.simulate(plan);
+    const simulate = this.served(plan);
     const confirmed = new Map<number, ConfirmedRate>();
     for (const rps of ratesOf(plan.gears).reverse()) {
       const judged = this.judged(plan, simulate, rps);
@@ -176,6 +177,11 @@ export class PromiseJudge {
       ...{ runs: CONFIRMING_SEEDS, rates: [...confirmed.values()].map(({ rate }) => rate).reverse() },
     };
     return { promise, gears: gearFigures(plan, confirmed) };
+  }
+
+  /** served simulates a plan as it is served whose requests are to be answered within the latency that is looked at. */
+  private served(plan: GearPlanBody): Simulated {
+    return this.simulate({ ...plan, sloMs: Math.max(plan.sloMs, this.promised.promisedMs) });
   }
 
   private judged(plan: GearPlanBody, simulate: Simulated, rps: number): JudgedRate {
@@ -286,7 +292,7 @@ function gearFigures(
 ): HeldPlan['gears'] {
   const of = (rps: number) => confirmed.get(rps) as ConfirmedRate;
   return gears.map((gear) => ({
-    p95Ms: Math.max(...promisedRps(gear).map((rps) => of(rps).p95Ms)),
+    p95Ms: largestOf(promisedRps(gear).map((rps) => of(rps).p95Ms)),
     utilization: of(gear.toRps).busiest,
   }));
 }

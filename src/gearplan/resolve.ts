@@ -1,8 +1,10 @@
 import {
   type CascadeLoad,
+  type CascadeMethod,
   type CascadeModel,
   type CascadeObjective,
   type CascadeSpec,
+  cascadeMethodOf,
   DEFAULT_QUANTILE,
   type DeviceProfile,
   type Fault,
@@ -12,6 +14,7 @@ import {
   type OpenDeviceClass,
   type Profile,
 } from '../artifacts/index.js';
+import { pushAll, smallestOf } from '../collections/index.js';
 import { freeGpus, latencyUsByBatch, measuredBatches, weightBytes } from '../pipeline/index.js';
 import type { FamilyRecords } from '../records/index.js';
 import { filledLatencies } from '../serving/index.js';
@@ -24,6 +27,9 @@ const NS_PER_MS = 1e6;
 const MOST_MODELS = 8;
 /** Where the fewest or cheapest devices are searched, a class that nobody counts has as many as this. */
 const MOST_DEVICES = 512;
+
+/** A plan lists what each of its devices holds, and placements of one set after another are tried. */
+const MOST_PLACED = 4096;
 
 const DEFAULT_RANGES = 20;
 const DEFAULT_THRESHOLDS = 32;
@@ -84,16 +90,25 @@ export function resolveCascade(
   const notes: string[] = [];
   const classes: ClassProblem[] = [];
   const unable: NoPlanReason[] = [];
+  const oversized: Fault[] = [];
   for (const [device, known] of Object.entries(files.cluster.devices)) {
+    const free = freeGpus(known) ?? 0;
+    if (free > MOST_PLACED) {
+      oversized.push(tooMany(device, free));
+      continue;
+    }
     const built = classProblem(spec, files, { device, known, ranges });
-    if ('problem' in built) classes.push(built);
-    else {
+    if ('problem' in built) {
+      classes.push(built);
+      pushAll(notes, batchNotes(spec, files, device));
+    } else {
       const { lacks, code } = built;
       notes.push(`${device} is left out: ${lacks}`);
       if (code !== undefined) unable.push({ code, class: device, text: `${device}: ${lacks}` });
     }
   }
-  if (classes.length === 0 && unable.length === 0)
+  pushAll(faults, oversized);
+  if (classes.length === 0 && unable.length === 0 && oversized.length === 0)
     faults.push(fault(`has no class that all models can be served on: ${notes.join('; ')}`, '/cluster'));
   if (objective === 'cost')
     for (const { device, unitCost } of classes)
@@ -108,9 +123,14 @@ export function resolveCascade(
   return { resolved: { objective, accuracy: spec.slo.accuracy ?? 0, classes, unable, notes } };
 }
 
+function tooMany(device: string, free: number): Fault {
+  const said = `leaves ${free} free; a plan of a cascade has at most ${MOST_PLACED} devices of a class: give fewer`;
+  return fault(said, `/cluster/devices/${device}/count`);
+}
+
 /** cascadeSpecFaults tells every fault of a spec that can be seen without the files that it names. */
 export function cascadeSpecFaults(spec: CascadeSpec): Fault[] {
-  const { models, slo, planner } = spec;
+  const { models, slo } = spec;
   const names = models.map(({ name }) => name);
   const objective = objectiveOf(spec);
   return [
@@ -136,21 +156,19 @@ export function cascadeSpecFaults(spec: CascadeSpec): Fault[] {
           ),
         ]
       : []),
-    ...(objective !== 'accuracy' && planner.method !== 'gears' && planner.method !== 'exhaustive'
-      ? baselineFaults(planner.method, objective)
-      : []),
+    ...(objective === 'accuracy' ? [] : baselineFaults(cascadeMethodOf(spec), objective)),
   ];
 }
 
 /** Baselines are compared by each objective, and random search only by accuracy, whose plans it draws. */
-function baselineFaults(method: string, objective: CascadeObjective): Fault[] {
+function baselineFaults(method: CascadeMethod, objective: CascadeObjective): Fault[] {
   if (method !== 'random') return [];
   return [fault(`is ${objective}; random search is for accuracy`, '/planner/objective')];
 }
 
 /** objectiveOf is what a spec wants to be best: accuracy where only a latency is promised, else latency. */
 export function objectiveOf({ planner, slo }: CascadeSpec): CascadeObjective {
-  return planner.objective ?? (slo.accuracy === undefined ? 'accuracy' : 'latency');
+  return planner?.objective ?? (slo.accuracy === undefined ? 'accuracy' : 'latency');
 }
 
 /** certaintyFaults refuses records with certainties that the measure of the spec never has. */
@@ -226,7 +244,7 @@ function classProblem(
   if (without.length > 0) return { lacks: `${without.join(', ')} were not profiled on it` };
   const wholes = measured.map((one) => ({ device: one as DeviceProfile, virtual: 1 }));
   const largest = wholes.map((one) => measuredBatches(one).at(-1) as number);
-  const batch = Math.min(planner.batch ?? Number.POSITIVE_INFINITY, ...largest);
+  const batch = Math.min(planner?.batch ?? Number.POSITIVE_INFINITY, smallestOf(largest));
   const free = freeGpus(known) ?? MOST_DEVICES;
   if (free === 0) return { lacks: 'none of its devices is free', code: 'too-few-gpus' };
   const family = models.map((model, i): FamilyModel => {
@@ -250,7 +268,7 @@ function classProblem(
     ranges,
     latencyNs: slo.latencyMs === undefined ? Number.POSITIVE_INFINITY : slo.latencyMs * NS_PER_MS,
     quantile: slo.quantile ?? DEFAULT_QUANTILE,
-    thresholds: planner.thresholds ?? DEFAULT_THRESHOLDS,
+    thresholds: planner?.thresholds ?? DEFAULT_THRESHOLDS,
   };
   const unknown = unknownMemory(models, profiles, known);
   if (unknown.length > 0)
@@ -266,6 +284,22 @@ function classProblem(
     order,
     ...(known.hourlyCost === undefined ? {} : { unitCost: known.hourlyCost }),
   };
+}
+
+/** batchNotes says that no batches were measured on a class as large as the spec allows, and how large they are there. */
+function batchNotes({ models, planner }: CascadeSpec, { profiles }: CascadeFiles, device: string): string[] {
+  const batch = planner?.batch;
+  if (batch === undefined) return [];
+  const largest = profiles.map(({ profile }) => {
+    const measured = { device: profile.devices[device] as DeviceProfile, virtual: 1 };
+    return measuredBatches(measured).at(-1) as number;
+  });
+  const least = smallestOf(largest);
+  if (batch <= least) return [];
+  const { name } = models[largest.indexOf(least)] as CascadeModel;
+  return [
+    `planner.batch is ${batch}, and ${name} was measured up to batch ${least} on ${device}: no batch is larger there`,
+  ];
 }
 
 /** unknownMemory names the models whose memory is not known, on a class whose own is. */

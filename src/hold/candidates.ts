@@ -1,3 +1,4 @@
+import { largestOf } from '../collections/index.js';
 import type { PooledProblem, ProblemModel } from '../milp/index.js';
 import { type ModelSetting, settingsAsked, withSettings } from './settings.js';
 import type { HoldTrial } from './trial.js';
@@ -142,7 +143,7 @@ export class Candidates {
         ),
       ),
     );
-    const largest = Math.max(...batches);
+    const largest = largestOf(batches);
     const { mostBatch: _, ...free } = choice;
     return [
       ...formations.map((batchFormation) => ({ ...choice, batchFormation })),
@@ -186,7 +187,7 @@ export class Candidates {
    */
   private withHeadroom(choice: Choice, m: number): ModelSetting {
     const shares = this.shares[m] as Map<string, number>;
-    const share = shares.get(keyOf(choice)) ?? Math.max(...shares.values());
+    const share = shares.get(keyOf(choice)) ?? largestOf(shares.values());
     const wanted = Number.isFinite(share) ? 1 / Math.max(share, 1e-9) : 1;
     // A larger plan holds a larger share, so headroom is raised step by step.
     const before = this.raised[m]?.get(keyOf(choice)) ?? 1;

@@ -1,3 +1,4 @@
+import { smallestOf } from '../collections/index.js';
 import type { PlanBody, PooledProblem, ProblemModel } from '../milp/index.js';
 import { MARGINS } from './candidates.js';
 import { type ModelSetting, withSettings } from './settings.js';
@@ -128,7 +129,7 @@ export class CheaperPlans {
   private room({ plan }: Pick<FoundOutcome, 'plan'>): number {
     const served = (models: PlanBody['models'], { rps = 0 }: ProblemModel, m: number) =>
       rps === 0 ? Number.POSITIVE_INFINITY : (models[m]?.throughputRps ?? 0) / rps;
-    return Math.min(...this.problem.models.map((model, m) => served(plan.models, model, m)));
+    return smallestOf(this.problem.models.map((model, m) => served(plan.models, model, m)));
   }
 }
 

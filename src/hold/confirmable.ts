@@ -1,3 +1,4 @@
+import { largestOf } from '../collections/index.js';
 import { attainmentOverRuns } from '../metrics/index.js';
 import type { PooledProblem } from '../milp/index.js';
 import { LEAST_SLOS, MOST_REQUESTS, PROMISE_REQUESTS, PROMISE_SEEDS } from './runs.js';
@@ -20,12 +21,12 @@ export function confirmableShares(problem: PooledProblem, most: number): number[
 
 /** mostRequests gives how many requests of each model a run counts at most; infinite where the rates say nothing of that. */
 function mostRequests({ models, planner }: PooledProblem, most: number): number[] {
-  const longestS = Math.max(...models.map(({ sloUs }) => sloUs)) / 1e6;
+  const longestS = largestOf(models.map(({ sloUs }) => sloUs)) / 1e6;
   const isPriced = planner.objective !== 'throughput';
   const rates = models.map(({ weight, rps = 0 }) => (isPriced ? rps : most * weight));
   // Several models may be planned for more than the one that counts, and a run lasts as long as the slowest one needs.
   if (!isPriced && models.length > 1) return models.map(() => Number.POSITIVE_INFINITY);
-  const slowestS = Math.max(...rates.filter((rps) => rps > 0).map((rps) => PROMISE_REQUESTS / rps));
+  const slowestS = largestOf(rates.filter((rps) => rps > 0).map((rps) => PROMISE_REQUESTS / rps));
   const durationS = Math.max(LEAST_SLOS * longestS, slowestS);
   return rates.map((rps) => (rps > 0 ? rps * durationS : Number.POSITIVE_INFINITY));
 }

@@ -128,6 +128,8 @@ class Bracket {
   next: number;
   isClosed: boolean;
   private high = Number.POSITIVE_INFINITY;
+  /** How often in a row the rate was raised, or lowered, without a bound on the other side. */
+  private inARow = 0;
   private reachedLow: number | undefined;
   private reachedHigh: number | undefined;
   private readonly most: number;
@@ -184,8 +186,13 @@ class Bracket {
     const { low, high, most } = this;
     const { wanted, precision } = this.options;
     if (low > 0 && high < Number.POSITIVE_INFINITY) return this.between();
-    if (low > 0) return Math.min(low * (1 + RAISE * precision), most);
-    return high * Math.min(1 - precision, Math.max(0.5, reached / wanted - precision));
+    this.inARow += 1;
+    // A share that is far below 1 may be held at many times the planned rate.
+    const stride = 2 ** Math.max(0, this.inARow - STEADY);
+    if (low > 0) return Math.min(low * (1 + stride * RAISE * precision), most);
+    return (
+      high * Math.min(1 - Math.min(0.5, stride * precision), Math.max(0.5, reached / wanted - precision))
+    );
   }
 
   /**
@@ -207,5 +214,7 @@ class Bracket {
 const INSIDE = 0.1;
 /** It lies this share of the precision beside the rate that is expected to be the largest held one. */
 const ASIDE = 0.45;
+/** After so many steps in one direction, each is twice as long as the one before. */
+const STEADY = 24;
 /** A rate that is held is raised by so many times the precision. */
 const RAISE = 3;

@@ -9,7 +9,6 @@
  */
 export { type HeldRates, heldRates, type RateSearch } from './held-rates.js';
 export type { SimulatedRates } from './judge.js';
-export { promiseFaults } from './promise-faults.js';
 export {
   type HeldRun,
   heldRun,

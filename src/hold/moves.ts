@@ -1,4 +1,5 @@
 import type { PlannedPartition } from '../artifacts/index.js';
+import { smallestOf } from '../collections/index.js';
 import type { PlanBody, VirtualGpuCounts } from '../milp/index.js';
 
 /** Variant is a plan's pipelines with some GPUs in other pools. */
@@ -113,7 +114,7 @@ function servedRps({ models }: PlanBody, counts: VirtualGpuCounts): number[] {
         ({ throughputRps, virtualGpus }, d) =>
           (throughputRps / virtualGpus) * (counts[m]?.[p]?.[d] as number),
       );
-      return sum + Math.min(...rates);
+      return sum + smallestOf(rates);
     }, 0),
   );
 }

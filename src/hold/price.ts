@@ -1,3 +1,4 @@
+import { largestOf } from '../collections/index.js';
 import type { PooledProblem } from '../milp/index.js';
 import { CheaperPlans } from './cheaper.js';
 import type { HeldRates } from './held-rates.js';
@@ -143,7 +144,7 @@ export class PriceConfirmation {
         const short = lacking[m] as number;
         return short > 1 ? { ...setting, headroom: setting.headroom * Math.max(1, short * more) } : setting;
       });
-    let least = 1 / Math.max(...lacking);
+    let least = 1 / largestOf(lacking);
     for (let more = RAISE, tries = 0; tries <= MOST_SAME; more *= SAME_RAISE, tries++) {
       const raised = await this.planned(raisedBy(more));
       const found = raised ?? (await this.mostBetween([least, more], raisedBy));

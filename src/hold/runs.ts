@@ -1,4 +1,5 @@
 import type { WarmUp } from '../artifacts/index.js';
+import { largestOf } from '../collections/index.js';
 
 /** The seeds of the simulations by which plans are compared. */
 export const SEARCH_SEEDS = [1, 2];
@@ -51,11 +52,11 @@ export function heldRun(
   const served = models.filter(({ throughputRps }) => throughputRps > 0);
   const sumOf = (of: (model: (typeof served)[number]) => number) =>
     served.reduce((sum, model) => sum + of(model), 0);
-  const longestS = Math.max(...served.map(({ sloMs }) => sloMs)) / 1000;
+  const longestS = largestOf(served.map(({ sloMs }) => sloMs)) / 1000;
   const together = sumOf(({ throughputRps }) => throughputRps);
   const wantedS = Math.max(
     LEAST_SLOS * longestS,
-    ...served.map(({ throughputRps }) => leastRequests / throughputRps),
+    largestOf(served.map(({ throughputRps }) => leastRequests / throughputRps)),
   );
   const { fillSlos, settleSlos } = WARM_UP;
   // Each model has twice its rate for its own SLO, and its rate for the rest of the longest one.

@@ -88,9 +88,13 @@ export async function searchHeld(
   target: HoldTarget,
   tools: HoldTools,
 ): Promise<HoldOutcome> {
-  const [most, planned] = await boundsAtNoMargin(problem, target, tools);
+  const always = target.attainment.map(() => 1);
+  const shares = [target.attainment, always];
+  // What any plan can hold, and what it can be planned for: a plan serves all of the rates, also where fewer need be in time.
+  const [most, planned] = await tools.bounds(shares.map((share) => atNoMargin(problem, share)));
   if (most === undefined || planned === undefined) {
-    const [outcome] = await tools.plans([atNoMargin(problem, target.attainment)]);
+    const unserved = most === undefined ? target.attainment : always;
+    const [outcome] = await tools.plans([atNoMargin(problem, unserved)]);
     return outcome === undefined ? { status: 'unfinished' } : { status: 'no-plan', outcome };
   }
   const confirmable = confirmableShares(problem, most);
@@ -113,16 +117,6 @@ export async function searchHeld(
     isCut,
     ...held(confirmed, problem, { target, tried: search.simulated, most, planned }),
   };
-}
-
-/** The bounds on what any plan can hold, and on what it can be planned for. */
-async function boundsAtNoMargin(
-  problem: PooledProblem,
-  { attainment }: HoldTarget,
-  tools: HoldTools,
-): Promise<(number | undefined)[]> {
-  const always = attainment.map(() => 1);
-  return tools.bounds([atNoMargin(problem, attainment), atNoMargin(problem, always)]);
 }
 
 /**

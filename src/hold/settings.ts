@@ -1,4 +1,5 @@
 import type { BatchFormation, Profile } from '../artifacts/index.js';
+import { smallestOf } from '../collections/index.js';
 import type { PlanBody, PooledProblem, ProblemModel } from '../milp/index.js';
 
 /** ModelSetting says how one model is planned, so that what is planned can be held. */
@@ -103,7 +104,7 @@ export function asAsked(plan: PlanBody, { models, planner }: PooledProblem, boun
   });
   const isThroughput = planner.objective === 'throughput';
   const value = isThroughput
-    ? Math.min(...asked.filter(({ weight }) => weight > 0).map((one) => one.throughputRps / one.weight))
+    ? smallestOf(asked.filter(({ weight }) => weight > 0).map((one) => one.throughputRps / one.weight))
     : plan.objective.value;
   const beaten = isThroughput ? value / bound - 1 : 1 - value / bound;
   if (beaten > ROUNDING) throw new Error(`a plan of ${value} beats the bound ${bound} of all plans`);

@@ -1,3 +1,4 @@
+import { smallestOf } from '../collections/index.js';
 import type { PlanBody, PooledOutcome, ProblemModel } from '../milp/index.js';
 import type { HeldRates } from './held-rates.js';
 import type { ModelSetting } from './settings.js';
@@ -44,12 +45,12 @@ export interface Confirmed extends HoldTrial {
 
 /** leastPerWeight gives the least rate per unit of weight, of the models that weigh anything. */
 export function leastPerWeight(models: readonly ProblemModel[], rps: readonly number[]): number {
-  return Math.min(...models.flatMap(({ weight }, m) => (weight > 0 ? [(rps[m] as number) / weight] : [])));
+  return smallestOf(models.flatMap(({ weight }, m) => (weight > 0 ? [(rps[m] as number) / weight] : [])));
 }
 
 /** heldShareOf gives the share of its rate that the model furthest from it holds, at most 1. */
 export function heldShareOf(heldRps: readonly number[], rps: readonly (number | undefined)[]): number {
-  return Math.min(1, ...rps.map((rate = 0, m) => (rate === 0 ? 1 : (heldRps[m] ?? 0) / rate)));
+  return Math.min(1, smallestOf(rps.map((rate = 0, m) => (rate === 0 ? 1 : (heldRps[m] ?? 0) / rate))));
 }
 
 /** planPrice gives what a plan costs, or the power that it takes. */

@@ -1,3 +1,4 @@
+import { largestOf } from '../collections/index.js';
 import { allowedLate, demandsOf, type Relaxed, type StageDemand } from './floors.js';
 import type { Sample, TailObjective } from './problem.js';
 
@@ -33,7 +34,7 @@ export function askingsOf(relaxed: Relaxed, sample: Sample, demands: readonly St
   });
   if (objectives.every(({ application }) => application === undefined)) return own;
   const late = own.reduce((sum, one) => sum + allowedLate(one.objective, one.requests), 0);
-  const sloNs = Math.max(...objectives.map((one) => one.sloNs));
+  const sloNs = largestOf(objectives.map((one) => one.sloNs));
   const attainment = requests === 0 ? 1 : (requests - late) / requests;
   return [...own, { objective: { attainment, sloNs }, ...whole }];
 }

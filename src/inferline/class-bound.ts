@@ -1,3 +1,4 @@
+import { largestOf, smallestOf } from '../collections/index.js';
 import type { Asking } from './askings.js';
 import { allowedLate, leastReplicas, type StageDemand } from './floors.js';
 import { type FlowEdge, flowOf } from './flow.js';
@@ -135,12 +136,12 @@ class ClassSearch {
     this.chosen = new Int32Array(stages.length);
     this.restCost = new Float64Array(stages.length + 1);
     this.timesNs = stages.map(({ candidates }) =>
-      candidates.map(({ batches, latencyNs }) => Math.min(...latencyNs.subarray(0, batches.at(-1)))),
+      candidates.map(({ batches, latencyNs }) => smallestOf(latencyNs.subarray(0, batches.at(-1)))),
     );
     this.alone = stages.map(({ candidates }, stage) =>
       candidates.map(({ batches }, candidate) => {
         const ofBatches = batches.map((batch) => trials.provedReplicas(stage, { candidate, batch }));
-        return this.within(stage, candidate, Math.min(...ofBatches));
+        return this.within(stage, candidate, smallestOf(ofBatches));
       }),
     );
   }
@@ -151,7 +152,7 @@ class ClassSearch {
     this.least = Number.POSITIVE_INFINITY;
     for (let i = alone.length - 1; i >= 0; i--) {
       const costs = (alone[i] ?? []).map((count, candidate) => this.priceOf(i, candidate, count));
-      restCost[i] = (restCost[i + 1] as number) + Math.min(...costs);
+      restCost[i] = (restCost[i + 1] as number) + smallestOf(costs);
     }
     this.below(0, 0);
     return this.least;
@@ -224,8 +225,8 @@ class ClassSearch {
         return Number.POSITIVE_INFINITY;
       for (let i = 0; i < needed.length; i++) {
         const visiting = inTime.filter(({ route }) => route.isVisited[i]);
-        const headNs = Math.min(...visiting.map((one) => one.headNs[i] as number));
-        const tailNs = Math.min(...visiting.map((one) => one.tailNs[i] as number));
+        const headNs = smallestOf(visiting.map((one) => one.headNs[i] as number));
+        const tailNs = smallestOf(visiting.map((one) => one.tailNs[i] as number));
         if (visiting.length > 0)
           needed[i] = Math.max(needed[i] as number, this.replicasOf(i, { headNs, tailNs }, k));
       }
@@ -286,7 +287,7 @@ class ClassSearch {
       const demand = { ...(demands[stage] as StageDemand), headNs, tailNs };
       return leastReplicas(demand, { capacity, requests, objective, byBatch: true });
     });
-    const found = Math.max(...ofDraws);
+    const found = largestOf(ofDraws);
     this.replicas.set(key, found);
     return found;
   }

@@ -1,3 +1,4 @@
+import { smallestOf } from '../collections/index.js';
 import type { Trials } from './trials.js';
 
 /** Beyond so many states it is left open whether replicas fit, and taken that they do. */
@@ -44,7 +45,7 @@ export class ClassCounts {
     });
     this.rest = new Float64Array(order.length + 1);
     for (let at = order.length - 1; at >= 0; at--) {
-      const fewest = Math.min(...(this.needs[at]?.map(({ replicas }) => replicas) ?? [0]));
+      const fewest = smallestOf(this.needs[at]?.map(({ replicas }) => replicas) ?? [0]);
       this.rest[at] = fewest + (this.rest[at + 1] as number);
     }
   }

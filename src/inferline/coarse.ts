@@ -1,3 +1,4 @@
+import { largestOf, smallestOf } from '../collections/index.js';
 import { longestPath } from '../pipeline/index.js';
 import { flowOf } from './flow.js';
 import type { InfeasibleReason } from './infeasible.js';
@@ -42,7 +43,7 @@ export function planCoarsely(
   const keptUp = chosen.map((one, stage) =>
     keepingUp(problem, { stage, candidate: one, batch: box.batch[stage] as number }),
   );
-  const boxes = Math.max(1, ...keptUp, ...samples.map(boxesFor));
+  const boxes = Math.max(1, largestOf(keptUp), largestOf(samples.map(boxesFor)));
   const reasons = Object.entries(problem.counts).flatMap(([device, count]): InfeasibleReason[] => {
     const needed = boxes * chosen.filter((one) => one.device === device).length;
     return needed > count ? [{ code: 'too-few-devices', device, needed, count }] : [];
@@ -58,7 +59,7 @@ export function planCoarsely(
 /** fastestOf is the candidate whose single row takes the least time. */
 function fastestOf(candidates: readonly StageCandidate[]): number {
   const alone = candidates.map(({ latencyNs }) => latencyNs[0] as number);
-  return alone.indexOf(Math.min(...alone));
+  return alone.indexOf(smallestOf(alone));
 }
 
 /** Box is the pipeline with one batch size for all stages. */
@@ -93,8 +94,8 @@ function boxRps(
   { chosen, batch }: { readonly chosen: readonly StageCandidate[]; readonly batch: Int32Array },
 ): number {
   const { visitors } = flowOf(graph, sample);
-  return Math.min(
-    ...chosen.map(({ latencyNs }, i) => {
+  return smallestOf(
+    chosen.map(({ latencyNs }, i) => {
       const rows = batch[i] as number;
       const visits = visitors[i]?.count as number;
       return (1e9 * rows * sample.atNs.length) / ((latencyNs[rows - 1] as number) * visits);

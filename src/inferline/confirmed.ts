@@ -1,5 +1,5 @@
 import type { PipelineSpec, PlanServing } from '../artifacts/index.js';
-import { IN_ORDER, objectivesOf, pipelineServing, servesInOrder } from '../pipeline/index.js';
+import { FALLBACKS, IN_ORDER, objectivesOf, pipelineServing, servesInOrder } from '../pipeline/index.js';
 import { areWeighed, type PipelinePlanBody } from '../plans/index.js';
 import { estimatorOf } from './estimator.js';
 import { grown } from './grown.js';
@@ -16,6 +16,9 @@ export interface ConfirmedPlan {
 /** SLOs so many times as long are planned for, one after another, where more replicas alone do not hold the objectives. */
 const SHORTER = [0.97, 0.92, 0.85, 0.75, 0.6];
 
+/** The most points by which less of a sample may be in time than where nothing is dropped, as a share. */
+const MOST_LOST = 0.002;
+
 /** Searching is what a plan that is not held is searched for again with. */
 interface Searching {
   /** search plans again for SLOs that are so many times as long, in order of arrival. */
@@ -26,8 +29,8 @@ interface Searching {
 /**
  * confirmedPlan makes the plan of a configuration that meets the objectives in order of arrival, and serves its sample by
  * the scheduler that will serve it. Where that misses an objective, and the spec names it, replicas are added until it holds;
- * where they do not help, it is planned for shorter SLOs too. Where nobody named it, `inferline` serves the plan, which costs
- * no more, and a note says so.
+ * where they do not help, it is planned for shorter SLOs too. Where nobody named it, one of FALLBACKS may serve the
+ * plan instead, which costs no more, and a note says so.
  * @returns undefined where the spec's scheduler holds no plan that was found
  */
 export function confirmedPlan(
@@ -38,10 +41,11 @@ export function confirmedPlan(
   const { spec } = planned;
   const serving = pipelineServing(spec);
   const plan = configuredPlan(configuration, planned, serving);
-  if (servesInOrder(serving) || missedObjectives(plan).length === 0) return { plan, configuration };
+  if (servesInOrder(serving)) return { plan, configuration };
   // What serves in order of arrival does not weigh requests.
   if (spec.serving === undefined && !areWeighed(spec.applications))
-    return { plan: configuredPlan(configuration, planned, { ...serving, ...IN_ORDER }), configuration };
+    return { plan: servedUnnamed(configuration, planned, plan), configuration };
+  if (missedObjectives(plan).length === 0) return { plan, configuration };
   const { problem, samples } = planned;
   const serve = simulatedServing(planned, serving);
   const input = { problem, samples, estimatorOf, serve, stop };
@@ -52,6 +56,32 @@ export function confirmedPlan(
     if (stop()) break;
   }
   return undefined;
+}
+
+/**
+ * servedUnnamed makes the plan of a configuration by the first scheduler, of the default and FALLBACKS, that holds its sample
+ * and has hardly less of it in time than where nothing is dropped; where none that drops loses so little, by that of them
+ * which holds it and loses least. The last of FALLBACKS drops nothing.
+ */
+function servedUnnamed(
+  configuration: Configuration,
+  planned: Planned,
+  byDefault: PipelinePlanBody,
+): PipelinePlanBody {
+  const attainmentOf = ({ sample }: PipelinePlanBody) => sample?.attainment as number;
+  const holds = (plan: PipelinePlanBody) => missedObjectives(plan).length === 0;
+  if (holds(byDefault) && attainmentOf(byDefault) >= 1 - MOST_LOST) return byDefault;
+  const servedBy = (fallback: PlanServing) =>
+    configuredPlan(configuration, planned, { ...byDefault.serving, ...fallback });
+  const inOrder = servedBy(IN_ORDER);
+  const lost = (plan: PipelinePlanBody) => attainmentOf(inOrder) - attainmentOf(plan);
+  if (holds(byDefault) && lost(byDefault) <= MOST_LOST) return byDefault;
+  const dropping = FALLBACKS.filter((one) => !servesInOrder(one)).map(servedBy);
+  const [first = inOrder, ...others] = [byDefault, ...dropping].filter(holds);
+  return others.reduce(
+    (best, plan) => (lost(best) > MOST_LOST && lost(plan) < lost(best) ? plan : best),
+    first,
+  );
 }
 
 interface MissedObjective {

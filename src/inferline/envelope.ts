@@ -1,3 +1,4 @@
+import { largestOf } from '../collections/index.js';
 import type { PipelinePlanBody } from '../plans/index.js';
 import { envelopeOf } from '../serving/index.js';
 
@@ -6,7 +7,7 @@ export function withEnvelopeOf(body: PipelinePlanBody, draws: readonly Float64Ar
   const envelopes = draws.map((atNs) => envelopeOf(atNs, 1e3 * body.longestPath.latencyUs));
   const envelope = (envelopes[0] ?? []).map(({ windowUs }, k) => ({
     windowUs,
-    requests: Math.max(...envelopes.map((one) => one[k]?.requests as number)),
+    requests: largestOf(envelopes.map((one) => one[k]?.requests as number)),
   }));
   return { ...body, envelope };
 }

@@ -21,15 +21,21 @@ export interface ExactSearch {
  *
  * With `first`, it ends with the first feasible configuration.
  *
+ * With `gap`, what costs less than the best known by no more than that is not looked into, and the bound says so.
+ *
  * The bound on cost is what is set so far, and the cheapest option of each other stage with its proved least replicas.
  * Nothing is tried that leaves the other stages too few devices for these.
  */
 export function searchExactly(
   trials: Trials,
-  { incumbent, first = false }: { readonly incumbent?: Configuration; readonly first?: boolean } = {},
+  {
+    incumbent,
+    first = false,
+    gap = 0,
+  }: { readonly incumbent?: Configuration; readonly first?: boolean; readonly gap?: number } = {},
 ): ExactSearch {
   const mostCost = incumbent === undefined ? Number.POSITIVE_INFINITY : trials.hourlyCost(incumbent);
-  const search = new Search(trials, { mostCost, first });
+  const search = new Search(trials, { mostCost, first, gap });
   if (search.fitting) search.below();
   const { best, stopped } = search;
   const lowerBound = Math.min(search.open, search.bestCost);
@@ -76,7 +82,7 @@ const FEW = 4;
 class Search {
   best: Configuration | undefined;
   stopped = false;
-  /** The least bound of what was left open when the search was stopped. */
+  /** The least bound of what was left open, as the search was stopped or could have gained too little there. */
   open = Number.POSITIVE_INFINITY;
   private readonly order: readonly number[];
   private readonly options: readonly (readonly Option[])[];
@@ -85,14 +91,16 @@ class Search {
   private readonly current: Configuration;
   bestCost: number;
   private readonly first: boolean;
+  private readonly gap: number;
   private readonly counts: ClassCounts;
 
   constructor(
     private readonly trials: Trials,
-    { mostCost, first }: { readonly mostCost: number; readonly first: boolean },
+    { mostCost, first, gap }: { readonly mostCost: number; readonly first: boolean; readonly gap: number },
   ) {
     this.bestCost = mostCost;
     this.first = first;
+    this.gap = gap;
     const { graph, stages } = trials.problem;
     this.order = graph.order;
     this.options = stages.map((_, stage) => sortedOptions(trials, stage));
@@ -136,6 +144,10 @@ class Search {
       const cost = spent + option.hourlyCost;
       const bound = cost + (this.restCost[at + 1] as number);
       if (!isCheaper(bound, this.bestCost)) break;
+      if (!isCheaper(bound * (1 + this.gap), this.bestCost)) {
+        this.open = Math.min(this.open, bound);
+        break;
+      }
       if (this.stopped || this.trials.stopped) {
         this.stopped = true;
         this.open = Math.min(this.open, bound);

@@ -1,3 +1,4 @@
+import { smallestOf } from '../collections/index.js';
 import { attainmentsOf } from './attainments.js';
 import { keepingUp, replicaRps } from './keeping-up.js';
 import type { Configuration } from './problem.js';
@@ -142,7 +143,7 @@ class Served {
     const ofDraws = samples.map(({ applications }, draw) =>
       attainmentsOf(serve(configuration, draw), problem.objectives, applications),
     );
-    return problem.objectives.map((_, k) => Math.min(...ofDraws.map((shares) => shares[k] as number)));
+    return problem.objectives.map((_, k) => smallestOf(ofDraws.map((shares) => shares[k] as number)));
   }
 
   meets(configuration: Configuration): boolean {

@@ -1,3 +1,4 @@
+import { smallestOf } from '../collections/index.js';
 import type { GraphEdge } from '../plans/index.js';
 import type { PlanningProblem, Sample, StageCandidate, StageChoices, TailObjective } from './problem.js';
 
@@ -20,8 +21,8 @@ export interface Relaxed {
 export function withFloors(problem: PlanningProblem): Relaxed {
   const { graph, stages, transferNs } = problem;
   const stageNs = stages.map(({ candidates }) =>
-    Math.min(
-      ...candidates.map((candidate) => leastOf(candidate.latencyNs.subarray(0, largestBatch(candidate)))),
+    smallestOf(
+      candidates.map((candidate) => leastOf(candidate.latencyNs.subarray(0, largestBatch(candidate)))),
     ),
   );
   const edgeNs = graph.edges.map((own, from) => own.map((edge) => leastTransfer(problem, { from, edge })));

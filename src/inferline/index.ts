@@ -8,6 +8,7 @@
 export { planCoarsely } from './coarse.js';
 export { withEnvelopeOf } from './envelope.js';
 export { estimatorOf } from './estimator.js';
+export type { NamedAction, StageExplanation } from './explain.js';
 export { explainPipeline, type NamedOption, type PipelineExplanation } from './explain.js';
 export type { InfeasibleReason } from './infeasible.js';
 export type { NearestLinked } from './linked.js';
@@ -17,6 +18,7 @@ export { planOpen } from './plan-open.js';
 export { type PlanningOutcome, planPipeline, provedCost } from './planner.js';
 export { chosenSpec, chosenStages, type FixedStage, planningProblemOf } from './planning.js';
 export type {
+  Misses,
   OpenPlanning,
   PipelineLimits,
   PlannedOpen,

@@ -1,6 +1,8 @@
+import { largestOf, smallestOf } from '../collections/index.js';
 import { longestPath } from '../pipeline/index.js';
 import { decided, leastCost } from './decided.js';
 import { replicaRps } from './keeping-up.js';
+import type { NeededDevices } from './needed.js';
 import type { TailObjective } from './problem.js';
 import { type PlannerInput, Trials } from './trials.js';
 
@@ -20,7 +22,13 @@ export type InfeasibleReason =
       readonly leastSloNs: number;
     }
   /** The sample asks for more replicas than the class or the spec lets this stage have, with any batch and class. */
-  | { readonly code: 'too-few-replicas'; readonly stage: string; readonly classes: readonly string[] }
+  | {
+      readonly code: 'too-few-replicas';
+      readonly stage: string;
+      readonly classes: readonly string[];
+      /** By class, the least replicas that the sample asks for, and how many there are or the spec fixes. */
+      readonly least: readonly { readonly device: string; readonly needed: number; readonly count: number }[];
+    }
   /** With all replicas that the class or the spec lets this stage have, it serves this share of the mean rate at most. */
   | {
       readonly code: 'cannot-keep-up';
@@ -47,6 +55,8 @@ export type InfeasibleReason =
       readonly code: 'limits-together';
       readonly classes: readonly string[];
       readonly fixedStages: readonly string[];
+      /** How many devices would do, where a search found that. */
+      readonly needed?: NeededDevices;
     };
 
 /** reasonsOf says why a problem, for which no configuration was found, has none. */
@@ -78,8 +88,23 @@ function shortReason(
   i: number,
 ): InfeasibleReason {
   const [stage, classes] = [problem.graph.names[i] as string, limitedClasses(trials, i)];
-  if (!hasOption(new Trials({ ...input, problem }), i)) return { code: 'too-few-replicas', stage, classes };
+  const bySample = new Trials({ ...input, problem });
+  if (!hasOption(bySample, i))
+    return { code: 'too-few-replicas', stage, classes, least: leastOnEach(bySample, i) };
   return { code: 'cannot-keep-up', stage, classes, share: keptUpShare(trials, i) };
+}
+
+/** leastOnEach says how many replicas a stage needs at least on each class, and how many it can have there. */
+function leastOnEach(trials: Trials, stage: number) {
+  const { stages, counts } = trials.problem;
+  return (stages[stage]?.candidates ?? []).flatMap(({ batches, device }, candidate) => {
+    const needed = smallestOf(batches.map((batch) => trials.leastReplicas(stage, { candidate, batch })));
+    const count = Math.min(
+      stages[stage]?.replicas ?? Number.POSITIVE_INFINITY,
+      counts[device] ?? Number.POSITIVE_INFINITY,
+    );
+    return Number.isFinite(needed) && Number.isFinite(count) ? [{ device, needed, count }] : [];
+  });
 }
 
 /** isSentTooMuch says whether it is the uplinks of servers that leave no configuration. */
@@ -127,7 +152,7 @@ function keptUpShare(trials: Trials, stage: number): number {
     const replicas = Math.min(trials.mostReplicas(stage), count);
     return candidate.batches.map((batch) => replicas * replicaRps({ candidate, batch }));
   });
-  return Math.max(...served) / wanted;
+  return largestOf(served) / wanted;
 }
 
 function limitedClasses({ problem: { stages, counts } }: Trials, stage: number): string[] {

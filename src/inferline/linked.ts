@@ -1,3 +1,4 @@
+import { smallestOf } from '../collections/index.js';
 import { attainmentsOf } from './attainments.js';
 import type { Configuration } from './problem.js';
 import { isCheaper, type PlannerInput, type Trials, withOption } from './trials.js';
@@ -126,7 +127,8 @@ export class ServedRuns {
   meets(configuration: Configuration): boolean {
     this.count++;
     const missing = this.draws.findIndex((draw) => !this.isMet(configuration, draw));
-    if (missing > 0) this.draws.unshift(...this.draws.splice(missing, 1));
+    const [draw] = this.draws.splice(Math.max(0, missing), missing > 0 ? 1 : 0);
+    if (draw !== undefined) this.draws.unshift(draw);
     return missing < 0;
   }
 
@@ -153,8 +155,8 @@ export class ServedRuns {
 
   /** reached is the least part of an objective's attainment that is reached. */
   private reached(attainments: readonly number[]): number {
-    return Math.min(
-      ...this.input.problem.objectives.map(({ attainment }, k) => (attainments[k] as number) / attainment),
+    return smallestOf(
+      this.input.problem.objectives.map(({ attainment }, k) => (attainments[k] as number) / attainment),
     );
   }
 }

@@ -1,5 +1,6 @@
-import type { PipelineSpec } from '../artifacts/index.js';
-import { IN_ORDER, pipelineServing, servesInOrder } from '../pipeline/index.js';
+import { type PipelineSpec, pipelineMethodOf } from '../artifacts/index.js';
+import { pushAll } from '../collections/index.js';
+import { FALLBACKS, pipelineServing, servesInOrder } from '../pipeline/index.js';
 import type { PipelinePlanBody } from '../plans/index.js';
 import { missedObjectives } from './confirmed.js';
 import { estimatorOf } from './estimator.js';
@@ -29,8 +30,10 @@ export async function takenOver(
   const taken = { ...plan, objective };
   const { serving = pipelineServing(asked.spec) } = plan;
   let made = await planAsChosen(taken, asked);
-  if (made.status !== 'feasible' && asked.spec.serving === undefined)
-    made = await planAsChosen({ ...taken, serving: { ...serving, ...IN_ORDER } }, asked);
+  for (const fallback of asked.spec.serving === undefined ? FALLBACKS : []) {
+    if (made.status === 'feasible') break;
+    made = await planAsChosen({ ...taken, serving: { ...serving, ...fallback } }, asked);
+  }
   if (made.status !== 'feasible') return undefined;
   return { ...made.plan, ...costProof(made.plan.hourlyCost ?? 0, bound) };
 }
@@ -46,19 +49,19 @@ export async function planAsChosen(
 ): Promise<{ readonly status: 'feasible'; readonly plan: PipelinePlanBody } | ChoiceFaults> {
   const problem = planningProblemOf(open);
   const { configuration, reasons } = configurationOf(problem, plan);
-  reasons.push(...countReasons(problem, configuration));
+  pushAll(reasons, countReasons(problem, configuration));
   if (reasons.length > 0) return { status: 'infeasible', reasons };
   const samples = await drawn();
   const { serving = pipelineServing(spec) } = plan;
   const body = configuredPlan(configuration, { problem, samples, spec, files, simulated }, serving);
-  if (isCoarse(spec.planner.method)) return { status: 'feasible', plan: body };
+  if (isCoarse(pipelineMethodOf(spec))) return { status: 'feasible', plan: body };
   const missed = [...busyReasons(body), ...missedReasons(body)];
   if (missed.length > 0) return { status: 'infeasible', reasons: missed };
   const hourlyCost = body.hourlyCost ?? 0;
   const links = linkedServing({ problem, samples, spec, files, simulated });
   const isInOrder = servesInOrder(serving);
   const isProvedAnew =
-    proves && (spec.planner.method === 'inferline' || !isInOrder) && plan.share === undefined;
+    proves && (pipelineMethodOf(spec) === 'inferline' || !isInOrder) && plan.share === undefined;
   const told = plan.objective?.bound ?? 0;
   const input = { problem, samples, estimatorOf, ...(links && { serve: links }) };
   const bound = isProvedAnew ? provedAnew(input, { hourlyCost, told, isInOrder, spec }) : told;
@@ -120,7 +123,7 @@ function configurationOf({ graph, stages }: PlanningProblem, plan: PipelinePlanB
     const candidate = candidates.findIndex((one) => one.device === device && one.batches.includes(batch));
     if (candidate < 0)
       reasons.push({
-        text: `${name} is served by ${device} in batches of ${batch}, which its spec does not allow`,
+        text: `${name} is served by ${device ?? 'no device'} in batches of ${batch}, which its spec does not allow`,
       });
     const fixed = stages[i]?.replicas;
     if (fixed !== undefined && fixed !== replicas)

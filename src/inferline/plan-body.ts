@@ -1,9 +1,14 @@
-import type {
-  ApplicationSample,
-  PipelineApplication,
-  PipelineSpec,
-  PlanServing,
+import {
+  type ApplicationSample,
+  type PipelineApplication,
+  type PipelineMethod,
+  type PipelineSpec,
+  type PlanServing,
+  pipelineMethodOf,
+  type StageMisses,
+  sha256Of,
 } from '../artifacts/index.js';
+import { smallestOf } from '../collections/index.js';
 import { quantileOfSorted } from '../metrics/index.js';
 import {
   countWithin,
@@ -22,7 +27,7 @@ import type { PipelinePlanBody } from '../plans/index.js';
 import { ownLatencies } from './attainments.js';
 import { estimatorOf } from './estimator.js';
 import { chosenSpec, chosenStages } from './planning.js';
-import type { ServedBySimulator } from './planning-job.js';
+import type { Misses, ServedBySimulator } from './planning-job.js';
 import type { Configuration, PipelineEstimator, PlanningProblem, Sample } from './problem.js';
 import { isLinked } from './senders.js';
 import type { PlannerInput } from './trials.js';
@@ -59,7 +64,7 @@ export function costProof(hourlyCost: number, lowerBound: number) {
 }
 
 /** isCoarse says whether a method takes the pipeline for one black box, and proves nothing. */
-export function isCoarse(method: PipelineSpec['planner']['method']): method is 'coarse-mean' | 'coarse-peak' {
+export function isCoarse(method: PipelineMethod): method is 'coarse-mean' | 'coarse-peak' {
   return method === 'coarse-mean' || method === 'coarse-peak';
 }
 
@@ -84,14 +89,18 @@ export function configuredPlan(
   serving: PlanServing,
 ): PipelinePlanBody {
   const { problem, samples, spec, files, known } = planned;
-  const serve = servesInOrder(serving) ? linkedServing(planned) : simulatedServing(planned, serving);
+  const { names } = problem.graph;
+  const misses: Misses = new Float64Array(names.length + 1);
+  const isInOrder = servesInOrder(serving);
+  const serve = simulatedServing(planned, isInOrder ? IN_ORDER : serving);
   const latencies = samples.map((sample, draw) => {
-    if (serve !== undefined) return serve(configuration, draw);
+    const latencyNs = serve(configuration, draw, misses);
+    if (!isInOrder || isLinked(problem)) return latencyNs;
     const estimator = known?.get(sample) ?? estimatorOf(problem, sample);
     return estimator.estimate(configuration).latencyNs;
   });
   const { notes = [], ...body } = chosenPlan(configuration, { problem, spec, files });
-  const told = [...notes, ...objectiveNotes(spec), ...servedInOrderNotes(spec, serving)];
+  const told = [...notes, ...objectiveNotes(spec), ...fallbackNotes(spec, serving)];
   const further = spec.objectives?.map((one) => ({
     ...one,
     sampleAttainment: leastWithin(latencies, one.sloMs),
@@ -105,19 +114,22 @@ export function configuredPlan(
     ...body,
     ...(applications === undefined ? {} : { applications }),
     ...(told.length === 0 ? {} : { notes: told }),
-    method: spec.planner.method,
+    method: pipelineMethodOf(spec),
     serving,
-    sample: sampleFigures(draws, spec),
+    sample: { ...sampleFigures(draws, spec), ...missesIn(misses, names), sha256: digestOf(samples) },
     ...(further === undefined ? {} : { objectives: further }),
   };
 }
 
-/** servedInOrderNotes say why a plan is not served by the default scheduler, although its spec names no other. */
-function servedInOrderNotes(spec: PipelineSpec, serving: PlanServing): string[] {
-  if (spec.serving !== undefined || !servesInOrder(serving)) return [];
+/** fallbackNotes say why a plan is not served by the default scheduler, although its spec names no other. */
+function fallbackNotes(spec: PipelineSpec, serving: PlanServing): string[] {
   const { scheduler } = pipelineServing(spec);
+  if (spec.serving !== undefined || serving.scheduler === scheduler) return [];
+  const why = servesInOrder(serving)
+    ? `${serving.scheduler}, in order of arrival and dropping nothing, since ${scheduler}, the default, misses what is asked of the sample`
+    : `${serving.scheduler} since ${scheduler}, the default, misses what is asked of the sample, or has over 0.2 points less of it in time than where nothing is dropped`;
   return [
-    `it is served by ${IN_ORDER.scheduler}, in order of arrival and dropping nothing, since ${scheduler}, the default, misses what is asked of the sample; with serving: { scheduler: ${scheduler} } in the spec, replicas are added until it holds`,
+    `it is served by ${why}; with serving: { scheduler: ${scheduler} } in the spec it is served by that, and replicas are added until it holds`,
   ];
 }
 
@@ -154,15 +166,32 @@ export function linkedServing(planned: Planned): PlannerInput['serve'] {
 export function simulatedServing(
   { problem, samples, spec, files, simulated }: Planned,
   serving: PlanServing,
-): NonNullable<PlannerInput['serve']> {
+): (configuration: Configuration, draw: number, misses?: Misses) => Float64Array {
   let [last, served]: [string, ReturnType<ServedBySimulator> | undefined] = ['', undefined];
-  return (configuration, draw) => {
+  return (configuration, draw, misses) => {
     const key = `${configuration.candidate} ${configuration.batch} ${configuration.replicas}`;
     if (served === undefined || key !== last)
       served = simulated(chosenPlan(configuration, { problem, spec, files }), problem.graph.names, serving);
     last = key;
-    return served(samples[draw] as Sample, draw);
+    return served(samples[draw] as Sample, draw, misses);
   };
+}
+
+/** missesIn names the stages at which requests missed their SLO. */
+function missesIn(misses: Misses, names: readonly string[]): { readonly missesByStage: StageMisses[] } {
+  const missed = [...names, 'entry'].map((stage, i) => ({ stage, requests: misses[i] as number }));
+  return { missesByStage: missed.filter(({ requests }) => requests > 0) };
+}
+
+/** digestOf is the digest of all draws: of their columns in turn, as they lie in memory. */
+function digestOf(samples: readonly Sample[]): string {
+  const columns = samples.flatMap(({ atNs, verdicts, applications = [] }) => [
+    atNs,
+    ...verdicts.map((own) => own ?? new Int32Array(0)),
+    Uint8Array.from(applications),
+  ]);
+  const digests = columns.map((own) => sha256Of(new Uint8Array(own.buffer, own.byteOffset, own.byteLength)));
+  return sha256Of(digests.join('\n'));
 }
 
 /** EstimatedDraws holds the draws of the sample and the latencies of their requests. */
@@ -182,7 +211,7 @@ function sampleFigures(draws: EstimatedDraws, spec: PipelineSpec): NonNullable<P
     seed: SAMPLE_SEED,
     draws: latencies.length,
     attainment: sumOf(inTime) / requests,
-    leastAttainment: Math.min(...inTime.map((one, k) => shareOf(one, latencies[k]?.length ?? 0))),
+    leastAttainment: smallestOf(inTime.map((one, k) => shareOf(one, latencies[k]?.length ?? 0))),
     ...(dropped === 0 ? {} : { dropped }),
     ...quantilesMs(latencies),
   };
@@ -248,5 +277,5 @@ function joined(columns: readonly Float64Array[]): Float64Array {
 
 /** leastWithin is the share of requests within an SLO, in the draw where it is least. */
 function leastWithin(latenciesNs: readonly Float64Array[], sloMs: number): number {
-  return Math.min(...latenciesNs.map((one) => (one.length === 0 ? 1 : shareWithin(one, sloMs))));
+  return smallestOf(latenciesNs.map((one) => (one.length === 0 ? 1 : shareWithin(one, sloMs))));
 }

@@ -1,4 +1,4 @@
-import type { PlanServing } from '../artifacts/index.js';
+import { type PlanServing, pipelineMethodOf } from '../artifacts/index.js';
 import { type OpenProblem, pipelineServing, servesInOrder } from '../pipeline/index.js';
 import { busyLinks } from './busy-links.js';
 import { planCoarsely } from './coarse.js';
@@ -31,7 +31,7 @@ const MOST_ESTIMATES = 20_000;
  * @param stop is asked between estimates, with their number; the search ends with what it has where the answer is true
  */
 export async function planOpen(
-  { open, spec, files, work = MOST_ESTIMATES, explain = false, tellsSlo = true }: OpenPlanning,
+  { open, spec, files, work = MOST_ESTIMATES, gap = 0, explain = false, tellsSlo = true }: OpenPlanning,
   { drawn, simulated }: PlanningTools,
   stop: (estimates: number) => boolean,
 ): Promise<PlannedOpen> {
@@ -39,7 +39,7 @@ export async function planOpen(
   if (unfit.length > 0) return { status: 'infeasible', isProved: true, reasons: unfit, estimates: 0 };
   const samples = await drawn();
   const planned = { problem: planningProblemOf(open), samples, spec, files, simulated };
-  if (isCoarse(spec.planner.method)) return coarsePlan(planned, open, explain);
+  if (isCoarse(pipelineMethodOf(spec))) return coarsePlan(planned, open, explain);
   let isCut = false;
   const cutting = (estimates: number): boolean => {
     isCut ||= stop(estimates);
@@ -53,10 +53,10 @@ export async function planOpen(
     return estimator;
   };
   const { served } = servings(planned);
-  const input = { problem: planned.problem, samples, mostEstimates: work, stop: cutting, ...served };
+  const input = { problem: planned.problem, samples, mostEstimates: work, gap, stop: cutting, ...served };
   const outcome = planPipeline(
     { ...input, estimatorOf: kept, tellsSlo },
-    spec.planner.method === 'exact' ? 'exact' : 'inferline',
+    pipelineMethodOf(spec) === 'exact' ? 'exact' : 'inferline',
   );
   if (outcome.status === 'undecided') return undecided(outcome, isCut, planned);
   if (outcome.status === 'infeasible') return withoutPlan(outcome, planned, open);
@@ -76,7 +76,7 @@ export async function planOpen(
 /** coarsePlan makes the plan of a baseline, which nobody confirms. */
 function coarsePlan(planned: Planned, open: OpenProblem, explain: boolean): PlannedOpen {
   const { problem, samples, spec } = planned;
-  const outcome = planCoarsely(problem, samples, spec.planner.method === 'coarse-mean' ? 'mean' : 'peak');
+  const outcome = planCoarsely(problem, samples, pipelineMethodOf(spec) === 'coarse-mean' ? 'mean' : 'peak');
   if (outcome.status === 'infeasible') return infeasible(outcome, open);
   const { configuration } = outcome;
   const plan = configuredPlan(configuration, planned, pipelineServing(spec));
@@ -113,7 +113,7 @@ function foundPlan(
   const isInOrder = servesInOrder(pipelineServing(spec));
   const notes = [
     ...(body.notes ?? []),
-    ...(isInOrder || spec.planner.method !== 'exact' ? [] : [leastInOrder(lowerBound)]),
+    ...(isInOrder || pipelineMethodOf(spec) !== 'exact' ? [] : [leastInOrder(lowerBound)]),
   ];
   const proved = {
     ...{ ...body, ...costProof(body.hourlyCost ?? 0, isInOrder ? lowerBound : boundForAll(planned)) },

@@ -5,6 +5,7 @@ import { planGreedily } from './greedy.js';
 import { type InfeasibleReason, reasonsOf, scarceReason } from './infeasible.js';
 import { type LeastSlo, leastSlo } from './least-slo.js';
 import { type NearestLinked, planLinked } from './linked.js';
+import { neededDevices } from './needed.js';
 import type { Configuration } from './problem.js';
 import { isCheaper, type PlannerInput, type PlanningAction, Trials } from './trials.js';
 
@@ -53,8 +54,10 @@ export type PlanningOutcome =
 export function planPipeline(input: PlannerInput, method: 'inferline' | 'exact'): PlanningOutcome {
   const trials = new Trials(input);
   // No SLO mends what the counts of classes forbid.
-  if (!fixedFit(trials))
-    return { status: 'infeasible', reasons: [scarceReason(trials)], estimates: trials.estimates };
+  if (!fixedFit(trials)) {
+    const reasons = [withNeeded(input, trials, scarceReason(trials))];
+    return { status: 'infeasible', reasons, estimates: trials.estimates };
+  }
   const outcome = answered(input, { trials, method });
   if (outcome.status !== 'infeasible') return outcome;
   // Whether there is a plan, the exact search does not change; with links it does, as it changes what is served.
@@ -62,7 +65,21 @@ export function planPipeline(input: PlannerInput, method: 'inferline' | 'exact')
   const solve = (asked: PlannerInput, isStep: boolean) =>
     answered(asked, { trials: new Trials(asked), method: isStep ? quick : method });
   const least = input.tellsSlo === false ? undefined : leastSlo(input, trials, solve);
-  return { ...outcome, reasons: reasonsOf(input, trials), ...(least === undefined ? {} : { least }) };
+  const reasons = reasonsOf(input, trials).map((reason) => withNeeded(input, trials, reason));
+  return { ...outcome, reasons, ...(least === undefined ? {} : { least }) };
+}
+
+/**
+ * withNeeded adds to a reason how many devices would do, where counts are too small together. What batches wait for at links
+ * depends on the servers that there are, so that nothing is said there.
+ */
+function withNeeded(input: PlannerInput, trials: Trials, reason: InfeasibleReason): InfeasibleReason {
+  if (reason.code !== 'limits-together' || input.tellsSlo === false || trials.isLinked) return reason;
+  const needed = neededDevices(input, reason.classes, (asked) => {
+    const found = withoutLinks(asked, { trials: new Trials(asked), method: 'inferline' });
+    return found.status === 'feasible' ? found.configuration : undefined;
+  });
+  return needed === undefined || needed.classes.length === 0 ? reason : { ...reason, needed };
 }
 
 /** Asking is what a problem is answered with. */
@@ -114,8 +131,10 @@ function withoutLinks(input: PlannerInput, { trials, method }: Asking): Planning
     trail: greedy.trail,
     estimates: trials.estimates,
   };
-  if (method === 'inferline' || (greedy.finished && !isCheaper(bound, greedyCost))) return feasible;
-  const found = searchExactly(trials, { incumbent: greedy.configuration });
+  const { gap = 0 } = input;
+  if (method === 'inferline' || (greedy.finished && !isCheaper(bound * (1 + gap), greedyCost)))
+    return feasible;
+  const found = searchExactly(trials, { incumbent: greedy.configuration, gap });
   const { configuration = greedy.configuration, lowerBound, finished } = found;
   return {
     ...feasible,

@@ -34,10 +34,11 @@ export type PlannedOpen =
       readonly estimates: number;
     };
 
-/** PipelineLimits ends a search: after so many estimates, or so many seconds. */
+/** PipelineLimits ends a search: after so many estimates, or so many seconds, or once a plan is proved so near to the best. */
 export interface PipelineLimits {
   readonly work?: number | undefined;
   readonly timeLimit?: number | undefined;
+  readonly gap?: number | undefined;
 }
 
 /**
@@ -49,7 +50,10 @@ export type ServedBySimulator = (
   /** The stages in the order of the spec, in which samples have their verdicts. */
   names: readonly string[],
   serving: PlanServing,
-) => (sample: Sample, draw: number) => Float64Array;
+) => (sample: Sample, draw: number, misses?: Misses) => Float64Array;
+
+/** Misses counts, by stage in the order of the spec and last at the entry, the requests that missed their SLO there. */
+export type Misses = Float64Array;
 
 /** PlanningTools are what planning is handed, since it draws nothing and simulates nothing by itself. */
 export interface PlanningTools {

@@ -69,9 +69,12 @@ function reasonOf(reason: InfeasibleReason, spec: PipelineSpec, loadRps: number)
       return { code: 'slo-too-short', stages, sloMs, latencyMs, overMs: latencyMs - sloMs, text };
     }
     case 'too-few-replicas': {
-      const { stage, classes } = reason;
-      const text = `${stage} needs more replicas than there are, ${classes.length === 0 ? 'as the spec fixes them' : `of ${classes.join(', ')}`}, whatever the others have`;
-      return { code: 'too-few-gpus', stages: [stage], text };
+      const { stage, classes, least } = reason;
+      const needed = least.map((one) => `${one.needed} ${one.device}`).join(' or ');
+      const has = least.map(({ device, count }) => `${count} ${device}`).join(' and ');
+      const told = least.length === 0 ? '' : `: at least ${needed}, and there are ${has}`;
+      const text = `${stage} needs more replicas than there are, ${classes.length === 0 ? 'as the spec fixes them' : `of ${classes.join(', ')}`}, whatever the others have${told}`;
+      return { code: 'too-few-gpus', stages: [stage], ...(least.length === 1 ? missingOf(least) : {}), text };
     }
     case 'cannot-keep-up': {
       const { stage, classes, share } = reason;
@@ -113,15 +116,31 @@ function reasonOf(reason: InfeasibleReason, spec: PipelineSpec, loadRps: number)
 type LimitsTogether = Extract<InfeasibleReason, { code: 'limits-together' }>;
 
 function limitsReason(reason: LimitsTogether): GivenReason {
-  const { classes, fixedStages } = reason;
+  const { classes, fixedStages, needed } = reason;
   const limits = [
     ...(classes.length === 0 ? [] : [`the GPUs of ${classes.join(', ')}`]),
     ...(fixedStages.length === 0 ? [] : [`the replicas fixed for ${fixedStages.join(', ')}`]),
   ];
+  const text = `${limits.join(' and ')} are together too few`;
+  if (needed === undefined) return { code: 'too-few-gpus', stages: fixedStages, text };
+  const would = needed.classes.map((one) => `${one.needed} ${one.device}`).join(' and ');
+  const free = needed.classes.map(({ device, count }) => `${count} ${device}`).join(' and ');
+  const stages = needed.stages.map(
+    ({ stage, device, replicas }) => `${stage} (${replicas}${needed.classes.length > 1 ? ` ${device}` : ''})`,
+  );
   return {
     code: 'too-few-gpus',
-    stages: fixedStages,
-    text: `${limits.join(' and ')} are together too few`,
+    stages: [...new Set([...fixedStages, ...needed.stages.map(({ stage }) => stage)])],
+    ...missingOf(needed.classes),
+    text: `${text}: ${would} would do, and ${free} are free; they are for ${stages.join(', ')}`,
+  };
+}
+
+/** missingOf says how many devices there are of each class, and how many are missing. */
+function missingOf(classes: readonly { device: string; needed: number; count: number }[]) {
+  return {
+    available: Object.fromEntries(classes.map(({ device, count }) => [device, count])),
+    missing: Object.fromEntries(classes.map(({ device, needed, count }) => [device, needed - count])),
   };
 }
 

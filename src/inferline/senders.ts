@@ -1,3 +1,4 @@
+import { largestOf, smallestOf } from '../collections/index.js';
 import { allowedLate, type StageDemand } from './floors.js';
 import type { PlanningProblem, StageCandidate, TailObjective } from './problem.js';
 
@@ -48,7 +49,7 @@ export function senderOf(
       const move = { from: stage, edge, fromDevice: device, toDevice: one?.device as string, rows };
       return (transferNs?.(move) ?? 0) / rows / stretch;
     });
-    return Math.min(...times);
+    return smallestOf(times);
   });
   return { stage, device, rowsNs };
 }
@@ -90,7 +91,7 @@ export function leastSenders(
     const slackNs = spanNs + objective.sloNs - demand.headNs;
     return slackNs > 0 ? (Math.max(0, requests - late) * alwaysNs) / slackNs : 0;
   });
-  const most = Math.max(allNs / windowNs(atNs, objective), ...shares);
+  const most = Math.max(allNs / windowNs(atNs, objective), largestOf(shares));
   return Math.max(1, Math.ceil(most * (1 - ROUNDING)));
 }
 

@@ -1,3 +1,4 @@
+import { pushAll } from '../collections/index.js';
 import { isCheaper } from './trials.js';
 
 /** ClassCounts is a number of devices by class; a class that is absent has no limit. */
@@ -184,7 +185,7 @@ class SharedSearch<Plan> {
       if (!isCheaper(next.bound, this.bestCost)) continue;
       const device = overused(next.parts, counts);
       if (device === undefined) this.fits(next);
-      else open.push(...(await this.below(next, device, seen)));
+      else pushAll(open, await this.below(next, device, seen));
     }
     const bounds = [this.left, ...open.map(({ bound }) => bound)];
     const leftOpen = bounds.reduce((least, bound) => Math.min(least, bound), this.bestCost);

@@ -1,3 +1,4 @@
+import { largestOf, smallestOf } from '../collections/index.js';
 import { type Asking, askingsOf } from './askings.js';
 import { ownLatencies } from './attainments.js';
 import {
@@ -38,6 +39,8 @@ export interface PlannerInput {
   readonly tellsSlo?: boolean;
   /** The number of estimates after which the planner ends with what it has. */
   readonly mostEstimates?: number;
+  /** An exact search ends once its plan is proved to cost at most this share more than any; 0 where absent. */
+  readonly gap?: number;
 }
 
 /** StageOption is what may be set for one stage. */
@@ -105,7 +108,7 @@ export class Trials {
       const askings = askingsOf(this.relaxed, sample, demands);
       return { sample, requests: sample.atNs.length, estimator, demands, askings };
     });
-    this.requests = Math.max(...this.draws.map(({ requests }) => requests));
+    this.requests = largestOf(this.draws.map(({ requests }) => requests));
   }
 
   get stopped(): boolean {
@@ -119,7 +122,7 @@ export class Trials {
   attainments(configuration: Configuration): number[] {
     this.estimates++;
     const ofDraws = this.draws.map(({ estimator }) => estimator.estimate(configuration).attainments);
-    return this.problem.objectives.map((_, k) => Math.min(...ofDraws.map((shares) => shares[k] as number)));
+    return this.problem.objectives.map((_, k) => smallestOf(ofDraws.map((shares) => shares[k] as number)));
   }
 
   /** leastSloNs gives the shortest SLO that every draw meets at an objective's attainment. */
@@ -134,7 +137,7 @@ export class Trials {
     const shares = this.problem.objectives.map(
       (objective) => this.tailNs(configuration, objective) / objective.sloNs,
     );
-    return Math.max(...shares);
+    return largestOf(shares);
   }
 
   private tailNs(configuration: Configuration, objective: TailObjective): number {
@@ -147,7 +150,7 @@ export class Trials {
       const rank = latencyNs.length - allowedLate(objective, latencyNs.length);
       return rank === 0 ? 0 : (latencyNs.toSorted()[rank - 1] as number);
     });
-    return Math.max(...ofDraws);
+    return largestOf(ofDraws);
   }
 
   /** meets says whether every draw is served within all objectives. It remembers its answers. */
@@ -169,7 +172,8 @@ export class Trials {
         .estimate(configuration)
         .attainments.some((share, k) => share < (objectives[k]?.attainment as number)),
     );
-    if (missing > 0) this.draws.unshift(...this.draws.splice(missing, 1));
+    const [draw] = this.draws.splice(Math.max(0, missing), missing > 0 ? 1 : 0);
+    if (draw !== undefined) this.draws.unshift(draw);
     return missing < 0;
   }
 
@@ -181,7 +185,7 @@ export class Trials {
     this.estimates++;
     const ofDraws = this.draws.map(({ estimator }) => estimator.estimate(configuration).mostBusy?.(stage));
     const known = ofDraws.filter((busy) => busy !== undefined);
-    return known.length === ofDraws.length ? Math.max(...known) : undefined;
+    return known.length === ofDraws.length ? largestOf(known) : undefined;
   }
 
   candidate(stage: number, candidate: number): StageCandidate {
@@ -219,7 +223,7 @@ export class Trials {
       ),
     );
     const sending = this.sending(stage, candidate);
-    return Math.max(this.keepingUp(stage, { candidate, batch }), sending, ...ofDraws);
+    return Math.max(this.keepingUp(stage, { candidate, batch }), sending, largestOf(ofDraws));
   }
 
   private keepingUp(stage: number, { candidate, batch }: Omit<StageOption, 'replicas'>): number {
@@ -240,7 +244,7 @@ export class Trials {
         leastSenders(sender, demands[stage] as StageDemand, { atNs, objective, isAlways }),
       ),
     );
-    const least = Math.max(sendingUp(problem, sender), ...ofDraws);
+    const least = Math.max(sendingUp(problem, sender), largestOf(ofDraws));
     const found = sendingReplicas(problem, sender.device, least);
     this.senders.set(key, found);
     return found;
@@ -288,12 +292,12 @@ export class Trials {
     const counts = this.problem.stages[stage]?.candidates.flatMap(({ batches }, candidate) =>
       batches.map((batch) => this.keepingUp(stage, { candidate, batch })),
     );
-    return Math.max(1, ...(counts ?? []));
+    return Math.max(1, largestOf(counts ?? []));
   }
 
   /** visits is the number of requests that visit a stage, in the draw where that is most. */
   private visits(stage: number): number {
-    return Math.max(...this.draws.map(({ demands }) => demands[stage]?.visits as number));
+    return largestOf(this.draws.map(({ demands }) => demands[stage]?.visits as number));
   }
 
   /** free is the number of replicas that a class has for a stage, when the others have theirs. */

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { InputError } from '../artifacts/index.js';
+import { faultAt, InputError } from '../artifacts/index.js';
 import { JobThread } from './job-thread.js';
 
 /** JobPoolOptions says how many threads a pool has, and what they start with. */
@@ -10,7 +10,10 @@ export interface JobPoolOptions {
   readonly data?: unknown;
   /** The most threads. By default there are as many as the machine has cores; there are never more than 16. */
   readonly threads?: number | undefined;
-  /** When it is aborted, running jobs end with what they have, and `runAll` starts no more. */
+  /**
+   * When it is aborted, running jobs end with what they have, and `runAll` starts no more. A job that has not ended half a
+   * second later is ended with its thread.
+   */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -19,6 +22,9 @@ export interface NamedJob<Job> {
   readonly name: string;
   readonly job: Job;
 }
+
+/** How long a job may take to end with what it has; the command is to end within a second. */
+const GRACE_MS = 500;
 
 /** A thread holds a solver or a simulation of its own, which takes about 100 MB. */
 const MOST_THREADS = 16;
@@ -33,6 +39,7 @@ export class JobPool<Job, Answer, Progress> {
   private readonly interrupt = new Int32Array(new SharedArrayBuffer(4));
   private readonly threads: JobThread<Job, Answer, Progress>[] = [];
   private readonly idle: JobThread<Job, Answer, Progress>[] = [];
+  private isClosed = false;
   private readonly waiting: ((thread: JobThread<Job, Answer, Progress>) => void)[] = [];
 
   /** @param entry the built file that runs on every thread and calls `serveJobs`: `#dist/src/…` or a path */
@@ -49,25 +56,53 @@ export class JobPool<Job, Answer, Progress> {
   /**
    * run does one job to its end, as soon as a thread is idle. After an abort the job still runs, and ends with
    * what it has.
-   * @throws InputError where the job refuses its input; an Error with the message of what it threw otherwise, and where
-   *   its thread ends
+   * @throws the signal's reason where the job does not end half a second after an abort; InputError where the job refuses its
+   *   input; an Error with the message of what it threw otherwise, and where its thread ends
    */
   async run(job: Job, onProgress?: (progress: Progress) => void): Promise<Answer> {
     const thread = await this.idleThread();
+    const endsIn = this.endingOnAbort(thread);
     try {
       return await thread.run(job, onProgress);
     } finally {
-      const next = this.waiting.shift();
-      if (next === undefined) this.idle.push(thread);
-      else next(thread);
+      endsIn();
+      this.handOn(thread);
     }
+  }
+
+  /** endingOnAbort ends a thread that is still at its job half a second after an abort. It gives what ends the watch. */
+  private endingOnAbort(thread: JobThread<Job, Answer, Progress>): () => void {
+    const { signal } = this.options;
+    if (signal === undefined) return () => {};
+    let timer: NodeJS.Timeout | undefined;
+    const watch = (): void => {
+      timer = setTimeout(() => thread.end(signal.reason as Error), GRACE_MS);
+    };
+    if (signal.aborted) watch();
+    else signal.addEventListener('abort', watch, { once: true });
+    return () => {
+      signal.removeEventListener('abort', watch);
+      clearTimeout(timer);
+    };
+  }
+
+  /** handOn gives a thread to the job that waits longest. One that was ended makes way for a new one. */
+  private handOn(thread: JobThread<Job, Answer, Progress>): void {
+    if (thread.isEnded && !this.isClosed) {
+      this.threads.splice(this.threads.indexOf(thread), 1);
+      this.waiting.shift()?.(this.begun());
+      return;
+    }
+    const next = this.waiting.shift();
+    if (next === undefined) this.idle.push(thread);
+    else next(thread);
   }
 
   /**
    * runAll does many jobs and gives their answers in the order of the jobs, whichever end first. Jobs are taken
    * from `jobs` only when a thread is idle, so that a generator can make each when its turn has come.
    * @param onAnswer is called with each answer when it is there, and with the place of its job
-   * @returns fewer answers than there are jobs where an abort left the last ones unstarted
+   * @returns fewer answers than there are jobs where an abort left the last ones unstarted, or ended one
    * @throws the error of the job that failed first, with the name of the job; no job is started after it, and those
    *   that run go on until `close`
    */
@@ -84,16 +119,20 @@ export class JobPool<Job, Answer, Progress> {
         const next = queue.next();
         if (next.done === true) return;
         const index = started++;
-        const answer = await this.run(next.value.job).catch((error: Error) => {
+        const ended = this.run(next.value.job).then((value) => ({ value }));
+        const answer = await ended.catch((error: Error) => {
           failed = true;
+          if (this.options.signal?.aborted === true && error === this.options.signal.reason) return undefined;
           throw withName(error, next.value.name);
         });
-        answers[index] = answer;
-        onAnswer?.(answer, index);
+        if (answer === undefined) return;
+        answers[index] = answer.value;
+        onAnswer?.(answer.value, index);
       }
     };
     await Promise.all(Array.from({ length: this.most }, runSome));
-    return answers;
+    const whole = answers.findIndex((_, i) => !(i in answers));
+    return whole < 0 ? answers : answers.slice(0, whole);
   }
 
   /**
@@ -102,6 +141,7 @@ export class JobPool<Job, Answer, Progress> {
    * this one.
    */
   async close(): Promise<void> {
+    this.isClosed = true;
     this.options.signal?.removeEventListener('abort', this.onAbort);
     await Promise.all(this.threads.map((thread) => thread.close()));
   }
@@ -110,11 +150,13 @@ export class JobPool<Job, Answer, Progress> {
     const idle = this.idle.pop();
     if (idle !== undefined) return idle;
     if (this.threads.length === this.most) return new Promise((resolve) => this.waiting.push(resolve));
+    return this.begun();
+  }
+
+  private begun(): JobThread<Job, Answer, Progress> {
     const { interrupt, options } = this;
-    const thread = new JobThread<Job, Answer, Progress>(this.entry, options.what, {
-      interrupt,
-      data: options.data,
-    });
+    const begin = { interrupt, data: options.data };
+    const thread = new JobThread<Job, Answer, Progress>(this.entry, options.what, begin);
     this.threads.push(thread);
     return thread;
   }
@@ -127,10 +169,7 @@ export class JobPool<Job, Answer, Progress> {
 /** withName adds a job's name to what its error tells: to every fault of a refusal, or to the message. */
 function withName(error: Error, name: string): Error {
   if (error instanceof InputError) {
-    const faults = error.faults.map(({ path, message }) => ({
-      path: path === '' ? name : `${name}, ${path}`,
-      message,
-    }));
+    const faults = error.faults.map((one) => faultAt(one, one.path === '' ? name : `${name}, ${one.path}`));
     return new InputError(error.task, faults, error.advice);
   }
   error.message = `${name}: ${error.message}`;

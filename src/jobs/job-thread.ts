@@ -43,6 +43,8 @@ export class JobThread<Job, Answer, Progress> {
   private failed: Error | undefined;
   /** Whether a job failed other than by a refusal, which may leave the state of the thread broken. */
   private jobFailed = false;
+  /** Whether `end` was called. */
+  isEnded = false;
   private onFailure: ((error: Error) => void) | undefined;
 
   /**
@@ -98,6 +100,13 @@ export class JobThread<Job, Answer, Progress> {
     this.send({ kind: 'end' });
     keepThread(this.entry, this.worker);
     this.failAsEnded();
+  }
+
+  /** end gives up the thread, whatever it does. Its job, and every later one, fails with the error. */
+  end(error: Error): void {
+    this.isEnded = true;
+    this.fail(error);
+    void this.worker.terminate();
   }
 
   private send(message: ThreadMessage<Job, unknown>): void {

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { Worker } from 'node:worker_threads';
+import { countThread, refuseNarrow } from './address-space.js';
 
 /** A caller that runs one command after another starts no new threads; one that is done soon has its memory back. */
 const SPARE_MS = 2000;
@@ -20,7 +21,13 @@ const spares = new Map<string, Spare[]>();
  */
 export function takeThread(entry: string): Worker {
   const spare = spares.get(entry)?.at(-1);
-  if (spare === undefined) return new Worker(createRequire(import.meta.url).resolve(entry));
+  if (spare === undefined) {
+    refuseNarrow();
+    // Only what a process begins with, and not what it has set since, holds for its threads too.
+    const execArgv = process.sourceMapsEnabled ? ['--enable-source-maps'] : undefined;
+    const file = createRequire(import.meta.url).resolve(entry);
+    return countThread(new Worker(file, execArgv === undefined ? {} : { execArgv }));
+  }
   spare.takeOut();
   spare.worker.ref();
   return spare.worker;

@@ -4,6 +4,7 @@
  * It takes a server's URL and a load, and gives a load report. Requests are sent when the load says, whatever
  * the server does. It starts no server, and `api` writes the report to a file. Start reading at `load.ts`.
  */
-export type { RemoteModel } from './inference-client.js';
+export { type ClientAccess, type ClientAccessOptions, readClientAccess } from './client-access.js';
 export { describeServer, driveLoad } from './load.js';
+export type { RemoteModel } from './remote-model.js';
 export type { LoadOptions, LoadReport, LoadResponse, LoadSchedule } from './types.js';

@@ -97,21 +97,22 @@ export class LoadTally {
 
   /** ofModel gives the figures of one model's requests. The tally must hold only those. */
   ofModel(name: string, sloMs: number | undefined): ModelLoad {
-    return { name, ...(sloMs === undefined ? {} : { sloMs }), ...this.outcomes() };
+    return { name, ...(sloMs === undefined ? {} : { sloMs }), ...this.outcomes(sloMs !== undefined) };
   }
 
   /** ofPriority gives the figures of the requests of one priority. The tally must hold only those. */
-  ofPriority({ priority, share }: PriorityShare): PriorityLoad {
-    return { priority, share, ...this.outcomes() };
+  ofPriority({ priority, share }: PriorityShare, hasSlo: boolean): PriorityLoad {
+    return { priority, share, ...this.outcomes(hasSlo) };
   }
 
-  private outcomes(): LoadOutcomes {
+  /** outcomes has no attainment where no SLO says what is in time. */
+  private outcomes(hasSlo: boolean): LoadOutcomes {
     const { attainment, dropRate } = outcomeRates(this.counts, 1);
     return {
       sent: this.sent,
       answered: this.counts.inTime + this.counts.late,
       ...this.counts,
-      ...(attainment === undefined ? {} : { attainment }),
+      ...(attainment === undefined || !hasSlo ? {} : { attainment }),
       ...(dropRate === undefined ? {} : { dropRate }),
       ...this.latencies(),
     };
@@ -151,11 +152,14 @@ export class LoadTally {
       readonly seconds: number;
       /** Whether the client gave up sending the rest of the load. */
       readonly stoppedShort: boolean;
+      /** Whether every request was of a model with an SLO. Without, there is no attainment. */
+      readonly hasSlo: boolean;
     },
   ): LoadReport {
-    const { seconds: sendingS, stoppedShort } = sending;
+    const { seconds: sendingS, stoppedShort, hasSlo } = sending;
     const elapsedS = Math.max(Math.min(asked.durationS, sendingS), this.lastEndMs / 1e3);
     const { attainment, dropRate, throughputRps, goodputRps } = outcomeRates(this.counts, elapsedS);
+    const share = attainment === undefined || !hasSlo ? {} : { attainment };
     const sendLatenessMs = summarizeLatencies(this.latenessMs);
     const sentRps = this.sent / sendingS;
     const warnings: string[] = [];
@@ -174,7 +178,8 @@ export class LoadTally {
       failures: this.failures,
       throughputRps,
       goodputRps,
-      ...(attainment === undefined ? {} : { attainment }),
+      ...share,
+      overall: share,
       ...(dropRate === undefined ? {} : { dropRate }),
       ...this.latencies(),
       ...this.answeredBy(),

@@ -6,8 +6,10 @@ import {
   InputError,
   type LoadSends,
   type ModelLoad,
+  option,
 } from '../artifacts/index.js';
-import { filledTensor, randomTensor, type Tensors } from '../execution/index.js';
+import { pushAll } from '../collections/index.js';
+import { dtypeInfo, filledTensor, randomTensor, type Tensors } from '../execution/index.js';
 import { streamOf, uniformAt } from '../random/index.js';
 import {
   ARRIVAL_PROCESSES,
@@ -17,22 +19,24 @@ import {
   drawnLevels,
   type PriorityShare,
 } from '../workload/index.js';
-import {
-  type Answered,
-  type CountedExecutions,
-  dimsOf,
-  type Encoded,
-  encodeRequest,
-  InferenceClient,
-  inputFaults,
-  type RemoteModel,
-} from './inference-client.js';
+import type { CountedExecutions } from './counted-executions.js';
+import { dimsOf, type Encoded, encodeRequest } from './encode-request.js';
+import type { Answered } from './infer-answer.js';
+import { type ClientOptions, InferenceClient } from './inference-client.js';
 import { LoadTally } from './load-tally.js';
+import { inMib, MIB } from './read-answer.js';
+import { inputFaults, type RemoteModel } from './remote-model.js';
 import { servedBetween } from './served-between.js';
 import type { LoadOptions, LoadReport } from './types.js';
 
-const DEFAULT_CONNECTIONS = 512;
-const DEFAULT_TIMEOUT_S = 30;
+const DEFAULT_REQUEST_BYTES = 64 * MIB;
+/** Timers have whole milliseconds, as many as 31 bits hold. */
+const LEAST_TIMEOUT_S = 0.001;
+const MOST_TIMEOUT_S = 2_000_000;
+/** All different requests for a model take no more than this together, as far as one of them does not. */
+const MOST_PREPARED_BYTES = 256 * MIB;
+/** What an element of text takes at least, as text and as it is sent. */
+const TEXT_BYTES = 32;
 /** A run sends this many different random requests in turn. */
 const RANDOM_REQUESTS = 8;
 const PROGRESS_MS = 1000;
@@ -48,10 +52,13 @@ const MOST_BEHIND_MS = 1000;
  * @throws InputError where the URL is not that of a server alone, where none answers within 5 s, or where it cannot
  *   list or describe its models; MissingError where it lacks the model
  */
-export async function describeServer(url: string, model?: string): Promise<RemoteModel[]> {
+export async function describeServer(
+  url: string,
+  { model, ...options }: Pick<LoadOptions, 'model'> & ClientOptions = {},
+): Promise<RemoteModel[]> {
   const faults = urlFaults(url);
   if (faults.length > 0) throw new InputError('drive a load', faults);
-  const client = new InferenceClient(url, { connections: 1, timeoutS: DEFAULT_TIMEOUT_S });
+  const client = new InferenceClient(url, { ...options, connections: 1 });
   try {
     const names = model === undefined ? await client.modelNames() : [model];
     if (names.length === 0) return [await client.describe()];
@@ -72,8 +79,7 @@ export async function describeServer(url: string, model?: string): Promise<Remot
 export async function driveLoad(url: string, options: LoadOptions): Promise<LoadReport> {
   const faults = optionFaults(url, options);
   if (faults.length > 0) throw new InputError('drive a load', faults);
-  const { connections = DEFAULT_CONNECTIONS, timeoutS = DEFAULT_TIMEOUT_S } = options;
-  const client = new InferenceClient(url, { connections, timeoutS });
+  const client = new InferenceClient(url, options);
   try {
     const names = options.schedule?.models ?? [options.model];
     const models = await Promise.all(names.map((name) => client.describe(name)));
@@ -92,6 +98,11 @@ function optionFaults(url: string, options: LoadOptions): Fault[] {
       faults.push(fault(`is ${value}; it must be positive`, name));
     }
   }
+  const { timeoutS } = options;
+  if (timeoutS !== undefined && (timeoutS < LEAST_TIMEOUT_S || timeoutS > MOST_TIMEOUT_S))
+    faults.push(
+      fault(`is ${timeoutS}; it must be from ${LEAST_TIMEOUT_S} to ${MOST_TIMEOUT_S} s`, 'timeoutS'),
+    );
   for (const name of ['rows', 'connections'] as const) {
     if (options[name] !== undefined && !Number.isInteger(options[name])) {
       faults.push(fault(`is ${options[name]}; it must be a whole number`, name));
@@ -102,14 +113,27 @@ function optionFaults(url: string, options: LoadOptions): Fault[] {
       fault(`is ${options.arrivals}; valid values are ${ARRIVAL_PROCESSES.join(', ')}`, 'arrivals'),
     );
   }
-  faults.push(...urlFaults(url));
+  pushAll(faults, urlFaults(url));
   return faults;
+}
+
+/** requestBytes counts what the inputs of a request take. */
+function requestBytes({ inputs }: RemoteModel, rows: number): number {
+  const each = inputs.map((spec) => {
+    const elements = dimsOf(spec, rows).reduce((product, size) => product * size, 1);
+    return elements * (dtypeInfo(spec.dtype)?.bytes ?? TEXT_BYTES);
+  });
+  return each.reduce((sum, bytes) => sum + bytes, 0);
 }
 
 function urlFaults(url: string): Fault[] {
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
     return [fault(`${url} is not an http URL`, 'url')];
-  const { origin, pathname, search } = new URL(url);
+  const { origin, pathname, search, username, password } = new URL(url);
+  if (username !== '' || password !== '')
+    return [
+      fault(`holds a name or password; give ${origin}, and ${option('headers')} for an Authorization`, 'url'),
+    ];
   if (pathname === '/' && search === '') return [];
   return [fault(`${url} is more than the address of a server; give only ${origin}`, 'url')];
 }
@@ -135,7 +159,7 @@ const ONE_LEVEL: readonly PriorityShare[] = [{ priority: 0, share: 1 }];
 /** targetOf prepares the load of a model. @throws InputError where the inputs do not fit the model */
 function targetOf(model: RemoteModel, options: LoadOptions): Target {
   const { binary = true, rows = 1, seed = 0, priorities = ONE_LEVEL } = options;
-  const inputs = options.inputs ?? randomInputs(model, rows, seed);
+  const inputs = options.inputs ?? randomInputs(model, { ...options, rows, seed });
   const faults = inputs.flatMap((tensors, i) => inputFaults(model, tensors, `inputs[${i}]`));
   if (inputs.length === 0) faults.push(fault('is an empty list', 'inputs'));
   if (faults.length > 0) throw new InputError(`load model ${model.name}`, faults);
@@ -331,9 +355,10 @@ class LoadRun {
       durationS,
     };
     const tally = LoadTally.joined(this.targets.map((target) => target.tally));
+    const hasSlo = this.targets.every((target) => target.sloMs !== undefined || target.tally.sent === 0);
     const { planSha256, planNotes, serving } = only.model;
     return {
-      ...tally.report(asked, { seconds: sendingS, stoppedShort: this.stoppedShort }),
+      ...tally.report(asked, { seconds: sendingS, stoppedShort: this.stoppedShort, hasSlo }),
       ...(planSha256 === undefined ? {} : { planSha256 }),
       ...(planNotes === undefined ? {} : { notes: planNotes }),
       ...(serving === undefined ? {} : { serving }),
@@ -341,7 +366,7 @@ class LoadRun {
         ? {}
         : {
             priorities: this.priorities.map((one, level) =>
-              (this.levels[level] as LoadTally).ofPriority(one),
+              (this.levels[level] as LoadTally).ofPriority(one, hasSlo),
             ),
           }),
       ...(tally.sent > MOST_SENDS ? {} : { sends: this.sends() }),
@@ -369,9 +394,27 @@ class LoadRun {
   }
 }
 
-function randomInputs(model: RemoteModel, rows: number, seed: number): Tensors[] {
+/** @throws InputError where a request would be larger than is allowed, before any of it is made */
+function randomInputs(
+  model: RemoteModel,
+  {
+    rows,
+    seed,
+    maxRequestBytes = DEFAULT_REQUEST_BYTES,
+  }: { readonly rows: number; readonly seed: number; readonly maxRequestBytes?: number },
+): Tensors[] {
+  const bytes = requestBytes(model, rows);
+  if (bytes > maxRequestBytes) {
+    const asked = `as the server describes it, a request of ${rows} rows takes ${inMib(bytes)} MiB, and at most ${inMib(maxRequestBytes)} MiB are sent`;
+    throw new InputError(
+      `load model ${model.name}`,
+      [fault(asked)],
+      `Raise the limit with ${option('maxRequest')}.`,
+    );
+  }
+  const count = Math.min(RANDOM_REQUESTS, Math.max(1, Math.floor(MOST_PREPARED_BYTES / bytes)));
   const stream = streamOf(seed, `inputs/${model.name}`);
-  return Array.from({ length: RANDOM_REQUESTS }, () =>
+  return Array.from({ length: count }, () =>
     Object.fromEntries(
       model.inputs.map(({ fill, ...spec }) => {
         const dims = dimsOf(spec, rows);

@@ -1,5 +1,5 @@
 import type { LoadExecutions, LoadServed } from '../artifacts/index.js';
-import type { CountedExecutions } from './inference-client.js';
+import type { CountedExecutions } from './counted-executions.js';
 
 /**
  * servedBetween gives what a server did for a model between two answers about it. The times of batches are those of the

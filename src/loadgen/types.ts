@@ -1,6 +1,7 @@
 import type { Emitted, LoadDocument } from '../artifacts/index.js';
 import type { Tensors } from '../execution/index.js';
 import type { ArrivalProcess, Arrivals, PriorityShare } from '../workload/index.js';
+import type { ClientAccess } from './client-access.js';
 
 /** LoadOptions says which requests are sent to a server, and when. `rps` is the mean rate of requests per second. */
 export interface LoadOptions {
@@ -20,7 +21,7 @@ export interface LoadOptions {
   rows?: number;
   /** Which priorities requests send, drawn by their shares under the seed; by default none is sent. */
   priorities?: readonly PriorityShare[];
-  /** The latency that counts as in time; by default the model's SLO as the server states it. */
+  /** The latency that counts as in time; by default the model's SLO as the server states it. Without either, there is no attainment. */
   sloMs?: number;
   /** Ends the run early when aborted. Open requests then count as cancelled. */
   signal?: AbortSignal;
@@ -31,9 +32,19 @@ export interface LoadOptions {
   /** The largest number of connections; the default is 512. */
   connections?: number;
   /**
-   * A request has failed when its answer does not begin, or goes on no more, for this many seconds; the default is 30.
+   * A request has failed when its answer does not begin, or goes on no more, for this many seconds, or is not whole so long
+   * after it began; the default is 30.
    */
   timeoutS?: number;
+  /** What the client sends and shows to be let in; by default nothing. */
+  access?: ClientAccess;
+  /** The largest request that the metadata of a server may ask for; the default is 64 MiB. */
+  maxRequestBytes?: number;
+  /** The largest answer that is read, and the most of all answers that are being read; 64 and 512 MiB by default. */
+  maxAnswerBytes?: number;
+  maxAnswersBytes?: number;
+  /** The most that a server may tell of itself in all: its models, their metadata and counters; the default is 16 MiB. */
+  maxDescriptionBytes?: number;
   /** Inputs to send in turn; by default they are random, seeded, and of the model's shapes. */
   inputs?: readonly Tensors[];
   /** onProgress is called about once a second. */

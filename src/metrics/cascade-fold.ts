@@ -1,4 +1,4 @@
-import { NONE as SHARED_NONE } from '../collections/index.js';
+import { largestOf, NONE as SHARED_NONE } from '../collections/index.js';
 import { quantileOfSorted } from './percentiles.js';
 import type { BatchView } from './run-metrics.js';
 import { NS_PER_MS, NS_PER_S, OutcomeIndex as SharedOutcomeIndex } from './run-shape.js';
@@ -146,7 +146,7 @@ export class CascadeFold {
         fromS: (i * windowNs) / NS_PER_S,
         ...shareIfAny('accuracy', right, answered),
         ...(answered === 0 ? {} : { p95Ms: (quantileOfSorted(sorted, 0.95) as number) / NS_PER_MS }),
-        gear: gearNs.indexOf(Math.max(...gearNs)),
+        gear: gearNs.indexOf(largestOf(gearNs)),
       };
     });
   }

@@ -1,4 +1,5 @@
 import { errorFunction } from 'simple-statistics';
+import { largestOf, smallestOf } from '../collections/index.js';
 
 /** RunsFigure summarises a figure over independent runs. */
 export interface RunsFigure {
@@ -24,7 +25,7 @@ export function meanOverRuns(values: readonly number[], confidence = CONFIDENCE)
   const mean = values.reduce((sum, value) => sum + value, 0) / runs;
   const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
   const half = studentQuantile((1 + confidence) / 2, runs - 1) * Math.sqrt(squares / (runs - 1) / runs);
-  return { mean, least: Math.min(...values), most: Math.max(...values), low: mean - half, high: mean + half };
+  return { mean, least: smallestOf(values), most: largestOf(values), low: mean - half, high: mean + half };
 }
 
 /**

@@ -10,7 +10,7 @@ const MOST_POWER = 10;
 const POWERS = Array.from({ length: MOST_POWER - LEAST_POWER }, (_, i) => LEAST_POWER + i);
 /** The bounds in milliseconds and in nanoseconds, each as it is written in decimals; the first is 0. */
 const BOUNDS_MS = [0, ...boundsOf(0)];
-const BOUNDS_NS = Float64Array.of(0, ...boundsOf(6));
+const BOUNDS_NS = Float64Array.from([0, ...boundsOf(6)]);
 
 function boundsOf(shift: number): number[] {
   return POWERS.flatMap((power) => STEPS.map((step) => Number(`${step}e${power + shift}`)));

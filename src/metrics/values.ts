@@ -1,3 +1,4 @@
+import { atOnce, sorted } from '../collections/index.js';
 import { type LatencySummary, rankOf } from './percentiles.js';
 
 /** Values adds up values of at least 0 and gives their quantiles. It is a Histogram, or ExactValues. */
@@ -50,7 +51,8 @@ export class ExactValues implements Values {
   quantile(p: number): number | undefined {
     if (this.count === 0) return undefined;
     const held = this.values.subarray(0, this.count);
-    if (this.sorted !== this.count) held.sort();
+    // Piece by piece, a thread can be ended meanwhile.
+    if (this.sorted !== this.count) atOnce(sorted(held));
     this.sorted = this.count;
     return held[rankOf(p, this.count) - 1];
   }

@@ -1,4 +1,5 @@
 import { fault, InputError } from '../artifacts/index.js';
+import { largestOf, pushAll, smallestOf } from '../collections/index.js';
 import { type ColumnSet, enumerateColumns } from './columns/index.js';
 import { dividedForPairs, type Replica } from './divided-for-pairs.js';
 import { isOver, limitOf } from './integer/index.js';
@@ -96,7 +97,7 @@ function dart(problem: PooledProblem, least: number, options: PlanOptions): Pool
   const facts = { used, status: 'optimal' as const, objective, reproducible: true, shadowPrices: [] };
   const plan = assemblePlan(pairs, { classes, tables }, facts);
   if (plan === undefined) throw new Error('a plan by pairs that cannot be placed');
-  const value = Math.min(...plan.models.flatMap((m) => (m.weight > 0 ? [m.throughputRps / m.weight] : [])));
+  const value = smallestOf(plan.models.flatMap((m) => (m.weight > 0 ? [m.throughputRps / m.weight] : [])));
   if (value <= 0) {
     const idle = plan.models.filter((m) => m.weight > 0 && m.throughputRps === 0).map(({ name }) => name);
     const reasons = [`no pair of GPUs and no GPU alone of its share meets the SLO of ${idle.join(', ')}`];
@@ -105,7 +106,7 @@ function dart(problem: PooledProblem, least: number, options: PlanOptions): Pool
   return {
     status: 'optimal',
     plan: { ...plan, objective: { ...objective, value, bound: value } },
-    notes: problem.models.flatMap(({ notes }) => notes),
+    notes: [...new Set(problem.models.flatMap(({ notes }) => notes))],
     solver,
   };
 }
@@ -135,7 +136,7 @@ function bestReplicas(
   for (const [m, own] of replicas.entries()) {
     const counted = mostServed(own, shares[m] as number[], options.highs);
     if (counted === undefined) return undefined;
-    used.push(...counted);
+    pushAll(used, counted);
   }
   return used;
 }
@@ -147,7 +148,7 @@ function bestByClasses(table: ModelTable, columns: ColumnSet): Replica[] {
     const column = columns.column(c);
     const classes = column.parts.map(({ slot }) => (table.slots[slot] as Slot).classIndex);
     if (new Set(classes).size < classes.length) continue;
-    const rps = Math.min(...column.parts.map((part) => part.rps));
+    const rps = smallestOf(column.parts.map((part) => part.rps));
     const key = [...classes].sort().join();
     if (rps > (kept.get(key)?.rps ?? 0)) kept.set(key, { column, rps, classes });
   }
@@ -171,7 +172,7 @@ function mostServed(
     );
     model.addConstraint(`GPUs of class ${k}`, terms, { upper: n });
   });
-  const unit = powerOfTwo(Math.max(0, ...items.map(({ rps }) => rps)));
+  const unit = powerOfTwo(Math.max(0, largestOf(items.map(({ rps }) => rps))));
   model.addObjective(
     'maximize',
     items.map(({ rps }, i): Term => [counts[i] as number, rps / unit]),

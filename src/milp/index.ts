@@ -37,5 +37,5 @@ export type {
   WholeGpusPer,
 } from './problem.js';
 export { boundPooled, planPooled } from './solve.js';
-export { type ProfileFile, resolvePooled, usableFigures } from './tables/index.js';
+export { modelNotes, type ProfileFile, resolvePooled, unusableNote, usableFigures } from './tables/index.js';
 export { milpWork } from './work.js';

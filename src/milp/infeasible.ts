@@ -1,3 +1,4 @@
+import { smallestOf } from '../collections/index.js';
 import type { MasterResult } from './lp/index.js';
 import type {
   InfeasibilityCause,
@@ -157,7 +158,7 @@ function fastestUs(table: ModelTable, maxPartitions: number, b: number): number 
     const ended = begun.map((ways, s) =>
       withOneMore(ways, cuts, table.latencies[s * table.batches.length + b]),
     );
-    fastest = Math.min(fastest, ...ended.map((ways) => ways[units] as number));
+    fastest = Math.min(fastest, smallestOf(ended.map((ways) => ways[units] as number)));
     if (d === maxPartitions) return fastest;
     begun = none();
     cross(table, b, ended, begun);

@@ -274,12 +274,12 @@ function outcome(search: IntegerSearch, spec: ProblemTables, result: SearchResul
   const assembled = assemblePlan(problem, spec, { used, ...facts });
   if (assembled === undefined) return outcomeByPools(search, spec, bound);
   const plan = priced(search, spec, assembled, bound);
-  const notes = problem.models.flatMap((model) => [...model.notes, ...layerNotes(problem, model)]);
+  const told = problem.models.flatMap((model) => [...model.notes, ...layerNotes(problem, model)]);
   return {
     status: plan.status,
     plan,
     ...(plan.status === 'optimal' ? {} : { limit: result.limit ?? ('gap' as const) }),
-    notes,
+    notes: [...new Set(told)],
     solver,
   };
 }

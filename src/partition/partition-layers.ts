@@ -1,4 +1,4 @@
-import { type Fault, fault, InputError } from '../artifacts/index.js';
+import { type Fault, fault, InputError, shown } from '../artifacts/index.js';
 import { prefixSums, weightsOf } from './figures.js';
 import { greedyEnds } from './greedy.js';
 import { minTransferEnds } from './min-transfer.js';
@@ -97,7 +97,7 @@ function optionFaults(input: PartitionInput, { blocks, device }: PartitionOption
     faults.push(fault(`${blocks} blocks are wanted; a whole number from 1 on is valid`));
   if (device !== undefined && !Object.hasOwn(input.layerLatencyUs, device)) {
     const known = classesOf(input).join(', ');
-    faults.push(fault(`no layer latencies for class ${JSON.stringify(device)}; there are ${known}`));
+    faults.push(fault(`no layer latencies for class ${shown(device)}; there are ${known}`));
   }
   return faults;
 }

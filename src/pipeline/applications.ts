@@ -1,4 +1,5 @@
 import { type Fault, fault, type PipelineApplication, type PipelineSpec } from '../artifacts/index.js';
+import { smallestOf } from '../collections/index.js';
 
 /** Every estimate counts the requests of the sample once for each. */
 const MOST_APPLICATIONS = 16;
@@ -22,7 +23,7 @@ export function servedApplications({
 
 /** leastSloMs is the SLO of a spec, or the least of its applications' SLOs. */
 export function leastSloMs(spec: Served): number {
-  return Math.min(...servedApplications(spec).map(({ sloMs }) => sloMs));
+  return smallestOf(servedApplications(spec).map(({ sloMs }) => sloMs));
 }
 
 /** applicationFaults tells every fault of the SLO and of the applications of a spec. */

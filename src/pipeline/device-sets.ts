@@ -1,4 +1,5 @@
 import { type Fault, fault, listed, type PipelineSpec, type PipelineStage } from '../artifacts/index.js';
+import { pushAll } from '../collections/index.js';
 import type { DeviceSet } from './problem.js';
 
 /** DeviceSets holds the sets of devices that a spec fixes. */
@@ -28,10 +29,13 @@ export function deviceSets(spec: PipelineSpec): DeviceSets {
   });
   spec.stages.forEach((stage, i) => {
     const { virtual = 1, standby = 0 } = stage;
-    faults.push(...stageFaults(stage, i, sharing.has(i)));
+    pushAll(faults, stageFaults(stage, i, sharing.has(i)));
     const counts = sharing.has(i) ? [] : countsOf(stage, i);
     if (counts.length > 0) ofStage[i] = sets.length;
-    sets.push(...counts.map((one) => ({ ...one, virtual, stages: [i], standby, shared: false })));
+    pushAll(
+      sets,
+      counts.map((one) => ({ ...one, virtual, stages: [i], standby, shared: false })),
+    );
   });
   return { sets, ofStage, faults };
 }

@@ -9,6 +9,7 @@ import {
   type StagePlacement,
   servingMarks,
 } from '../artifacts/index.js';
+import { largestOf, smallestOf } from '../collections/index.js';
 import type { PipelinePlanBody } from '../plans/index.js';
 import { edgeOf } from '../plans/index.js';
 import { DEFAULT_NAME, leastSloMs, servedApplications } from './applications.js';
@@ -82,7 +83,7 @@ function figuresOf(problem: GivenProblem): Figures {
       const times = classesOf(i).flatMap((from) =>
         classesOf(to).map((there) => linkUs(cluster, [from, there], sent)),
       );
-      return Math.max(...times);
+      return largestOf(times);
     },
   });
   const servedRps = devices.map(
@@ -101,7 +102,7 @@ function figuresOf(problem: GivenProblem): Figures {
   return {
     ...{ factors, exact, bytes, longest, throughputRps },
     classes: classUses(devices, cluster, emulatedOf(problem)),
-    ...placedByLinks(problem, uses, Math.min(...throughputRps)),
+    ...placedByLinks(problem, uses, smallestOf(throughputRps)),
   };
 }
 
@@ -153,7 +154,7 @@ function fullUs(stage: GivenStage, set: number): number {
 
 /** slowestUs is the latency of a full batch on the slowest of its classes. */
 function slowestUs(stage: GivenStage): number {
-  return Math.max(...classesOf(stage).map(({ devices }) => fullUs(stage, devices)));
+  return largestOf(classesOf(stage).map(({ devices }) => fullUs(stage, devices)));
 }
 
 /** replicaRps is the throughput of one replica of a set with full batches. */
@@ -252,7 +253,7 @@ function planOf(problem: GivenProblem, figures: Figures): PipelinePlanBody {
     attainment: spec.attainment ?? DEFAULT_ATTAINMENT,
     ...(spec.load === undefined ? {} : { load: spec.load }),
     ...(rps === undefined ? {} : { rps }),
-    throughputRps: Math.min(sentRps, ...throughputRps),
+    throughputRps: Math.min(sentRps, smallestOf(throughputRps)),
     ...(cost === undefined ? {} : { hourlyCost: cost }),
     ...(most === undefined ? {} : { mostHourlyCost: most }),
     longestPath: longest,

@@ -13,12 +13,12 @@ export { planChosen, planGiven } from './given.js';
 
 export { classFigures, latencyUsByBatch, measuredBatches } from './latencies.js';
 export { busiestUplink } from './link-uses.js';
-export { drawnDurationNs } from './load-duration.js';
+export { drawnDurationNs, tracedSpan } from './load-duration.js';
 export { longestPath, type PathTimes } from './longest-path.js';
 export { givenFigures, openFigures } from './measured-figures.js';
 
 export { countWithin, objectiveNotes, objectivesOf, shareWithin } from './objectives.js';
-export { type OpenProblem, resolveOpen } from './open.js';
+export { type OpenProblem, resolveOpen, unprofiledNotes } from './open.js';
 export {
   freeCounts,
   freeGpus,
@@ -31,7 +31,7 @@ export {
 
 export { pipelineSpecFaults, resolveGiven, weightBytes } from './resolve.js';
 
-export { IN_ORDER, pipelineServing, servesInOrder } from './serving.js';
+export { FALLBACKS, IN_ORDER, pipelineServing, servesInOrder } from './serving.js';
 export { classUses, hourlyCost } from './stage-placement.js';
 export { type DevicesOf, grantedStandby, standbyOf, withStandby } from './standby.js';
 

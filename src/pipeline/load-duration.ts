@@ -8,6 +8,22 @@ const UNITS_S: Readonly<Record<string, number>> = { ms: 1e-3, s: 1, m: 60, min: 
 export function drawnDurationNs({
   duration = DEFAULT_DURATION,
 }: Exclude<PipelineLoad, { trace: string }>): number {
-  const [, digits, unit = 's'] = /^([0-9.]+)([a-z]+)$/.exec(duration) ?? [];
-  return Math.round(Number(digits) * (UNITS_S[unit] as number) * NS_PER_S);
+  return Math.round(writtenS(duration) * NS_PER_S);
+}
+
+/** tracedSpan gives the window of the trace that is a load, in seconds from the trace's start. */
+export function tracedSpan({ from, to }: Extract<PipelineLoad, { trace: string }>): {
+  readonly fromS?: number;
+  readonly toS?: number;
+} {
+  return {
+    ...(from === undefined ? {} : { fromS: writtenS(from) }),
+    ...(to === undefined ? {} : { toS: writtenS(to) }),
+  };
+}
+
+/** writtenS reads a time with its unit, as the schema of specs has it. */
+function writtenS(text: string): number {
+  const [, digits, unit = 's'] = /^([0-9.]+)([a-z]+)$/.exec(text) ?? [];
+  return Number(digits) * (UNITS_S[unit] as number);
 }

@@ -1,4 +1,10 @@
-import { type Fault, type FurtherObjective, fault, type PipelineSpec } from '../artifacts/index.js';
+import {
+  type Fault,
+  type FurtherObjective,
+  fault,
+  type PipelineSpec,
+  pipelineMethodOf,
+} from '../artifacts/index.js';
 
 const DEFAULT_ATTAINMENT = 0.99;
 const NS_PER_MS = 1e6;
@@ -44,10 +50,11 @@ export function countWithin(latencyNs: Float64Array, sloMs: number): number {
 }
 
 /** objectiveFaults tells where objectives stand that nothing looks at. */
-export function objectiveFaults({ objectives, planner: { method } }: PipelineSpec): Fault[] {
+export function objectiveFaults({ objectives, planner }: PipelineSpec): Fault[] {
   if (objectives === undefined) return [];
   if (objectives.length > MOST_OBJECTIVES)
     return [fault(`lists ${objectives.length} objectives; give at most ${MOST_OBJECTIVES}`, '/objectives')];
+  const method = pipelineMethodOf({ planner });
   switch (method) {
     case 'inferline':
     case 'exact':

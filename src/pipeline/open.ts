@@ -100,6 +100,26 @@ export function resolveOpen(spec: PipelineSpec, read: PipelineFiles): ResolvedOp
   return { problem: { ...problem, ...(rps === undefined ? {} : { rps }) } };
 }
 
+/**
+ * unprofiledNotes names the classes of a cluster that stages may be served on, and that their profiles lack. Stages whose
+ * classes the spec names have none, and neither have classes of which there is no device.
+ */
+export function unprofiledNotes(
+  { stages }: PipelineSpec,
+  { cluster, profiles }: Pick<PipelineFiles, 'cluster' | 'profiles'>,
+): string[] {
+  const present = Object.entries(cluster.devices).filter(([, { count }]) => count !== 0);
+  return present.flatMap(([name]) => {
+    const lacking = stages.filter((stage, i) => {
+      const { devices = {} } = profiles[i]?.profile ?? {};
+      return namedClasses(stage, i).length === 0 && !Object.hasOwn(devices, name);
+    });
+    if (lacking.length === 0) return [];
+    const why = lacking.length === 1 ? 'its profile has' : 'their profiles have';
+    return [`${listed(lacking.map((stage) => stage.name))} cannot use ${name}: ${why} no such device`];
+  });
+}
+
 /** Offer is what may be chosen for a stage, and what is wrong with what the spec says of it. */
 interface Offer {
   readonly candidates: readonly OpenCandidate[];

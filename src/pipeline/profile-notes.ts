@@ -15,7 +15,7 @@ export function profileNotes(
   { cluster, profiles }: PipelineFiles,
   { sets }: Pick<DeviceSets, 'sets'>,
 ): string[] {
-  const notes = stages.flatMap(({ name, batch = 1 }, i) => {
+  const told = stages.flatMap(({ name, batch = 1 }, i) => {
     const { profile, quantile } = profiles[i] as StageProfile;
     const own = setsOf(sets, i).filter(({ device }) => profile.devices[device] !== undefined);
     if (own.length === 0) return [];
@@ -37,6 +37,8 @@ export function profileNotes(
         : []),
     ];
   });
+  // Stages that share a profile have some notes in common.
+  const notes = [...new Set(told)];
   const linked = sets.every(({ device }) => classGbps(cluster, device) !== undefined);
   const sends = stages.length > 1;
   return linked || !sends

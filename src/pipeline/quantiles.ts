@@ -7,6 +7,7 @@ import {
   type PipelineSpec,
   wholeLatencyUs,
 } from '../artifacts/index.js';
+import { pushAll } from '../collections/index.js';
 import { measuredBatches } from './latencies.js';
 import type { PipelineFiles, StageProfile } from './problem.js';
 
@@ -35,7 +36,7 @@ export function atQuantiles(
   const profiles = files.profiles.map((file, i) => {
     if (latencyQuantileOf(spec, i) === 'p50') return file;
     const told = quantileFaults(spec, file, { stage: i, classes: classesOf(i) });
-    faults.push(...told);
+    pushAll(faults, told);
     return told.length > 0 ? file : { ...file, quantile: 'p95' as const };
   });
   return { files: { ...files, profiles }, faults };

@@ -6,6 +6,7 @@ import {
   type OpenCluster,
   type PipelineSpec,
   type PipelineStage,
+  pipelineMethodOf,
   type TensorSpec,
 } from '../artifacts/index.js';
 import {
@@ -114,7 +115,7 @@ export function specFaults(spec: PipelineSpec, { faults }: ReadGraph, setFaults:
       : []),
     ...spec.stages.flatMap(conditionFaults),
     ...exclusiveConditionFaults(spec),
-    ...(spec.planner.method === 'given' ? setFaults : []),
+    ...(pipelineMethodOf(spec) === 'given' ? setFaults : []),
   ];
 }
 
@@ -135,10 +136,11 @@ function tunerFaults(kind: string | undefined, { tuner, serving, load, stages }:
 }
 
 /** methodFaults tells what a spec has too much or too little for the method that plans it. */
-function methodFaults({ planner: { method, draws }, stages, shared, load }: PipelineSpec): Fault[] {
+function methodFaults({ planner, stages, shared, load }: PipelineSpec): Fault[] {
+  const method = pipelineMethodOf({ planner });
   switch (method) {
     case 'given':
-      return draws === undefined
+      return planner?.draws === undefined
         ? []
         : [fault('is for methods that plan for a sample; given plans for none', '/planner/draws')];
     case 'inferline':
@@ -176,7 +178,7 @@ function methodFaults({ planner: { method, draws }, stages, shared, load }: Pipe
 
 /** drawsFaults refuses draws that are all the same: the load is a trace of arrivals for one application, and no edge is taken by chance. */
 export function drawsFaults(
-  { planner: { draws = 1 }, stages, applications = [] }: PipelineSpec,
+  { planner: { draws = 1 } = {}, stages, applications = [] }: PipelineSpec,
   { traceKind }: Pick<PipelineFiles, 'traceKind'>,
 ): Fault[] {
   const isSure = stages.every(({ next = [] }) => conditionalEdges({ next: next.map(edgeOf) }).length === 0);

@@ -3,6 +3,13 @@ import { type PipelineSpec, PLANNED_SCHEDULER, type PlanServing } from '../artif
 /** IN_ORDER is how the Estimator serves: in order of arrival, and nothing is dropped. */
 export const IN_ORDER: PlanServing = { scheduler: 'inferline' };
 
+/**
+ * FALLBACKS lists by what a plan is served, the first that holds what is asked, where its spec names no scheduler and the default
+ * does not. `stage-local` gives up what it cannot have in time even in batches that are smaller than planned, for which an SLO
+ * may leave time that leaves none for planned ones; IN_ORDER holds whatever the Estimator says it does.
+ */
+export const FALLBACKS: readonly PlanServing[] = [{ scheduler: 'stage-local' }, IN_ORDER];
+
 /** pipelineServing says by what plans of a spec are served, as far as they hold what is asked of them. */
 export function pipelineServing({ serving, tuner }: PipelineSpec): PlanServing {
   return {

@@ -7,6 +7,7 @@ import {
   type StageClassUse,
   type StagePlacement,
 } from '../artifacts/index.js';
+import { pushAll } from '../collections/index.js';
 import type { PipelinePlanBody } from '../plans/index.js';
 import { heldTogether, seatsFrom } from '../plans/index.js';
 import { mostHourlyCost } from './stage-placement.js';
@@ -112,7 +113,7 @@ function seatsOf(plan: PipelinePlanBody, countOf: (stage: string) => number): St
     for (let left = countOf(stage.name); left > 0; left -= virtual) {
       const seat = { class: device, virtual, stages: names, standby: true as const };
       const gpu = numbers.next().value as number;
-      seats.push(...seatsFrom(gpu, { devices: Math.min(left, virtual), virtual, perServer, seat }));
+      pushAll(seats, seatsFrom(gpu, { devices: Math.min(left, virtual), virtual, perServer, seat }));
     }
     return seats;
   });

@@ -8,7 +8,7 @@
  */
 export { bundledFile } from './bundled-file.js';
 export { chosenTuner, type TunerOptions } from './chosen-tuner.js';
-export { diffGears, servedCascadeOf, unservedCascadeFaults } from './gears/index.js';
+export { diffGears, servedCascadeOf, unlikeModelFaults, unservedCascadeFaults } from './gears/index.js';
 export {
   ancestorsOf,
   bytesPerRow,
@@ -42,6 +42,7 @@ export {
 } from './pipeline/index.js';
 export type {
   Application,
+  KnownSamples,
   LoadOfPlan,
   PlanOf,
   PlanPart,

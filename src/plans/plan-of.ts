@@ -13,6 +13,7 @@ import type {
   ServingMarks,
   TensorSpec,
 } from '../artifacts/index.js';
+import type { RecordsOfPlan } from '../checks/index.js';
 import type { ChosenScheduler, Topology } from '../serving/index.js';
 import type { PlanFile, PlanKind, ServedPlan } from './served-plan.js';
 import type { TopologyOptions } from './topology-options.js';
@@ -44,6 +45,8 @@ export interface PlanOf<K extends PlanKind> {
    * missing it says nothing, because the plan alone is enough to simulate.
    */
   profileFaults(plan: PlanFile<K>, profiles: readonly Loaded<'profile'>[]): readonly Fault[];
+  /** `recordFaults` says where a plan contradicts the records it was made from. Plans without records have no such faults. */
+  recordFaults(plan: PlanFile<K>, records: RecordsOfPlan): readonly Fault[];
   /** `parts` lists what the pools of the topology execute, in their order. */
   parts(plan: PlanFile<K>): readonly PlanPart[];
   /** `profiled` lists the models of the profiles that a plan names among its inputs, in their order. */
@@ -62,15 +65,28 @@ export interface PlanOf<K extends PlanKind> {
   served(plan: PlanFile<K>): readonly ServedTensors[];
   /**
    * `unlikeSent` says in what the requests of a simulation may differ from those that clients sent to a server.
-   * @param known whether verdicts on the requests are recorded, and whether it is known which samples were sent
+   * @param known whether verdicts on the requests are recorded, and what is known of the samples
    */
-  unlikeSent(plan: PlanFile<K>, known: { readonly verdicts: boolean; readonly samples: boolean }): string[];
+  unlikeSent(
+    plan: PlanFile<K>,
+    known: { readonly verdicts: boolean; readonly samples: KnownSamples },
+  ): string[];
   /** `title` names the plan and its models in words. */
   title(plan: PlanFile<K>): string;
   /** `models` lists what profiles say of the models that it serves, each under the name that the plan gives it. */
   models(plan: PlanFile<K>): readonly MarkedModel[];
   /** `diff` says what the plan `after` changes in the plan `before`. */
   diff(before: PlanFile<K>, after: PlanFile<K>): ToldDifference;
+}
+
+/** KnownSamples says by which samples a cascade was simulated, and which were sent to its server. */
+export interface KnownSamples {
+  /** The labelled samples that were sent; absent where it is not known which were. */
+  readonly sent?: number;
+  /** The samples of the records by which it was simulated; absent of other plans. */
+  readonly recorded?: number;
+  /** Whether these records were given beside the plan, so that they may be those of the samples that were sent. */
+  readonly areGiven: boolean;
 }
 
 /** Application is what clients of a plan call by name. */
@@ -152,12 +168,12 @@ export interface PlanWorld {
  * LoadOfPlan is a load that a plan knows.
  * - held: the runs that confirmed what it promises.
  * - drawn: the load that it was planned for, drawn by a process.
- * - trace: the trace that it was planned for, by its path from the plan.
+ * - trace: the trace that it was planned for, by its path from the plan, or a window of it.
  */
 export type LoadOfPlan =
   | { readonly kind: 'held'; readonly runs: Pick<HoldRuns, 'arrivals' | 'cv' | 'durationS' | 'warmUp'> }
   | { readonly kind: 'drawn'; readonly load: Exclude<PipelineLoad, { trace: string }> }
-  | { readonly kind: 'trace'; readonly trace: string };
+  | { readonly kind: 'trace'; readonly load: Extract<PipelineLoad, { trace: string }> };
 
 /** MarkedModel is a model with what its profile says of the rows of its batches. */
 export type MarkedModel = ServingMarks & { readonly name: string };

@@ -74,7 +74,7 @@ export function plannedScheduler(
   const { preset, policy: asked = [] } = options;
   const scheduler = askedScheduler(options, told) ?? planned;
   const isPlanned = scheduler === planned && preset === undefined;
-  if (scheduler === 'gears' && scheduler !== planned) told.add(...gearsFaults(kind, option('scheduler')));
+  if (scheduler === 'gears' && scheduler !== planned) told.addAll(gearsFaults(kind, option('scheduler')));
   const policy = [...(isPlanned ? planChoices(choices) : []), ...asked];
   const asAsked = chosenScheduler({ scheduler, preset, policy }, told);
   const isWeighed = priorities !== undefined || areWeighed(applications);
@@ -132,7 +132,7 @@ export function servingFaults({
   const told = new ToldFaults();
   const policy = planChoices(serving.policy);
   const chosen = chosenScheduler({ scheduler: serving.scheduler, policy }, told);
-  if (chosen !== undefined) told.add(...replayFaults(chosen));
+  if (chosen !== undefined) told.addAll(replayFaults(chosen));
   const { priorities } = serving;
   const isWeighed = chosen === undefined || weighs(weighing(chosen, policy), policy);
   const { faults } = told.error('serve');

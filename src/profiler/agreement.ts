@@ -1,4 +1,5 @@
 import { Float16Array } from '@petamoriken/float16';
+import { largestOf } from '../collections/index.js';
 import { isStrings, type NumericArray, splitBatch, stackBatch, type TensorData } from '../execution/index.js';
 import type { Batching } from './types.js';
 
@@ -154,7 +155,7 @@ export function confirmedBatching(
     asShaped.kind === 'stacked'
       ? `at batch 2 (${shown(whole)}) it is not the two requests' tensors in a row`
       : `it has no batch axis (${shown(whole)}) but its values change with the batch`;
-  const difference = Math.max(...pairs.map(([alone, together]) => differenceOf(alone, together)));
+  const difference = largestOf(pairs.map(([alone, together]) => differenceOf(alone, together)));
   // What two requests have in common may follow the size of the batch alone, as the elements of a shape do.
   const ofRows = !same(first, second) || (asShaped.kind === 'stacked' && first.dtype.startsWith('float'));
   const grows = asShaped.kind === 'stacked' ? { grows: asShaped.axis } : {};

@@ -3,11 +3,14 @@ import {
   type Fault,
   fault,
   InputError,
+  MOST_BATCH,
+  MOST_VIRTUAL,
   option,
   type Profile,
   sameData,
   type TensorSpec,
 } from '../artifacts/index.js';
+import { pushAll } from '../collections/index.js';
 import { checkThreads, type NamedDevice } from '../execution/index.js';
 import { DEFAULT_LIMITS, type Limits, type PreparedModel, type ProfileOptions } from './types.js';
 
@@ -33,9 +36,9 @@ export function campaignOf(prepared: PreparedModel, options: ProfileOptions): Ca
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const virtualSizesOf = (className: string) => ascending(options.virtualSizes?.[className] ?? [1]);
   const faults = [
-    ...sizeFaults('batch sizes', options.batchSizes),
+    ...sizeFaults('batch sizes', options.batchSizes, MOST_BATCH),
     ...Object.entries(options.virtualSizes ?? {}).flatMap(([name, sizes]) =>
-      sizeFaults(`virtual sizes of ${name}`, sizes),
+      sizeFaults(`virtual sizes of ${name}`, sizes, MOST_VIRTUAL),
     ),
     ...deviceFaults(options.devices, virtualSizesOf),
     ...limitFaults(limits),
@@ -51,8 +54,11 @@ function ascending(sizes: readonly number[]): number[] {
   return [...new Set(sizes)].sort((a, b) => a - b);
 }
 
-function sizeFaults(what: string, sizes: readonly number[]): Fault[] {
+function sizeFaults(what: string, sizes: readonly number[], most: number): Fault[] {
   if (sizes.length === 0) return [fault(`no ${what} are given`)];
+  const large = sizes.filter((size) => size > most);
+  if (large.length > 0)
+    return [fault(`${what} are at most ${most} (docs/limits.md), not ${large.join(', ')}`)];
   const wrong = sizes.filter((size) => !(Number.isSafeInteger(size) && size >= 1));
   return wrong.length === 0 ? [] : [fault(`${what} are whole numbers from 1 on, not ${wrong.join(', ')}`)];
 }
@@ -122,11 +128,11 @@ function resumeFaults(
     if (measurement[key] !== options.limits[key])
       faults.push(
         fault(
-          `the profile to resume was measured with ${key} ${measurement[key]}, not ${options.limits[key]}`,
+          `the profile to resume was measured with ${key} ${measurement[key] ?? 'unknown'}, not ${options.limits[key]}`,
         ),
       );
   }
-  faults.push(...otherPartition(resume, options.partition));
+  pushAll(faults, otherPartition(resume, options.partition));
   const wanted = options.blocksOf?.blocks;
   if (wanted !== undefined && !sameBlocks(wanted, resume.blocks))
     faults.push(fault('the profile to resume has other blocks than those asked for'));

@@ -1,6 +1,7 @@
 import { readdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { checkFolder, makeFolderWhole } from '../artifacts/index.js';
+import { largestOf } from '../collections/index.js';
 import {
   AS_SERVED,
   type Device,
@@ -120,7 +121,7 @@ async function withChain<T>(
       const wholePath = await writeModel(scratch, 'whole', prepared.model.bytes);
       const wanted = prepared.outputs.map(({ name }) => name);
       const whole = { path: wholePath, inputs: Object.keys(prepared.request), outputs: wanted };
-      const executor = await startExecutor(device, { memory: new MemoryGuard() });
+      const executor = await startExecutor(device, { memory: new MemoryGuard(), signal });
       try {
         const given = { request: prepared.request, wanted };
         return await use({
@@ -129,11 +130,16 @@ async function withChain<T>(
             whole: await runChain(executor, [whole], { ...given, optimization }),
             chained: await runChain(executor, blocks, { ...given, optimization }),
           }),
-          largest: (one, other) => Math.max(0, ...wanted.map((name) => difference(one[name], other[name]))),
+          largest: (one, other) =>
+            Math.max(0, largestOf(wanted.map((name) => difference(one[name], other[name])))),
         });
       } finally {
         await executor.close();
       }
+    }).catch((error: unknown) => {
+      // An executor that was ended fails in words of its own.
+      signal?.throwIfAborted();
+      throw error;
     }),
   );
 }
@@ -145,11 +151,11 @@ async function withChain<T>(
 export function boundaryChange(
   prepared: PreparedModel,
   ends: readonly number[],
-  device: Device,
+  { device, signal }: { readonly device: Device; readonly signal?: AbortSignal | undefined },
 ): Promise<number> {
   return withScratch(async (scratch) => {
     return await withChain(prepared, ends, {
-      ...{ folder: scratch, device },
+      ...{ folder: scratch, device, ...(signal ? { signal } : {}) },
       use: async ({ run, largest }) => {
         const { whole, chained } = await run('disabled');
         return largest(whole, chained);

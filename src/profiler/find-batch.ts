@@ -1,4 +1,5 @@
 import { option } from '../artifacts/index.js';
+import { largestOf } from '../collections/index.js';
 import {
   ExecutionError,
   firstLine,
@@ -217,7 +218,7 @@ function whyMixed(outputs: readonly MixedOutput[], mixing: string | undefined): 
       : `output ${name}: ${why}`,
   );
   if (mixing !== undefined) said.push(`the first node that mixes rows is ${mixing}`);
-  const most = Math.max(...outputs.map(({ batching }) => batching.difference ?? Number.POSITIVE_INFINITY));
+  const most = largestOf(outputs.map(({ batching }) => batching.difference ?? Number.POSITIVE_INFINITY));
   if (most < MOST_TOLERANCE)
     said.push(`${option('batchTolerance')} would have to be ${roundedUp(most)} or more for these inputs`);
   return said.join('; ');

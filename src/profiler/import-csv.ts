@@ -1,5 +1,4 @@
 import {
-  csvLines,
   type DeviceProfile,
   decimalOf,
   emittedHead,
@@ -7,7 +6,10 @@ import {
   fault,
   InputError,
   type Profile,
+  shown,
+  smallCsvLines,
 } from '../artifacts/index.js';
+import { pushAll } from '../collections/index.js';
 
 /** CsvTable is a table's text and its file name, which says whose latencies it holds and is quoted in faults. */
 export interface CsvTable {
@@ -45,10 +47,10 @@ interface Named {
  */
 export function importCsv(tables: readonly CsvTable[], options: CsvOptions): Profile {
   const faults: Fault[] = tables.length === 0 ? [fault('no tables are given')] : [];
-  faults.push(...batchFaults(options.batchSizes));
+  pushAll(faults, batchFaults(options.batchSizes));
   const named = tables.flatMap((table) => readTable(table, US_PER[options.unit ?? 'us'], faults) ?? []);
   const blocks = named[0]?.rows.length ?? 0;
-  for (const table of named) faults.push(...shapeFaults(table, blocks, options.batchSizes.length));
+  for (const table of named) pushAll(faults, shapeFaults(table, blocks, options.batchSizes.length));
   const model = options.model ?? oneModel(named, faults);
   const cutBytes = cutBytesOf(options.cutBytes, blocks, faults);
   const devices = collect(named, options.batchSizes, faults);
@@ -86,9 +88,12 @@ function readNumbers(
   what: string,
   faults: Fault[],
 ): { line: number; numbers: number[] }[] {
-  const records = csvLines(text);
+  const records = smallCsvLines(text);
   if ('faults' in records) {
-    faults.push(...records.faults.map(({ message }) => fault(message, path)));
+    pushAll(
+      faults,
+      records.faults.map(({ message }) => fault(message, path)),
+    );
     return [];
   }
   return records.map(({ record, info }) => ({
@@ -97,7 +102,7 @@ function readNumbers(
       const value = decimalOf(cell);
       if (Number.isFinite(value) && value >= 0) return value;
       const at = `${path}:${info.lines}`;
-      faults.push(fault(`column ${column + 1} is ${JSON.stringify(cell.slice(0, 40))}, not ${what}`, at));
+      faults.push(fault(`column ${column + 1} is ${shown(cell.slice(0, 40))}, not ${what}`, at));
       return 0;
     }),
   }));

@@ -1,4 +1,5 @@
-import { type Fault, fault, InputError } from '../artifacts/index.js';
+import { type Fault, fault, InputError, tooLargeJson } from '../artifacts/index.js';
+import { pushAll } from '../collections/index.js';
 
 /** IMPORT_FORMATS lists the formats of other tools that can be imported. */
 const IMPORT_FORMATS = ['csv', 'trtexec', 'ort'] as const;
@@ -31,7 +32,11 @@ export function formatOfFiles(
     return [];
   });
   const kinds = new Set(found.map(({ format }) => format));
-  if (kinds.size > 1) faults.push(...found.map(({ path, format }) => fault(`it is ${NAMES[format]}`, path)));
+  if (kinds.size > 1)
+    pushAll(
+      faults,
+      found.map(({ path, format }) => fault(`it is ${NAMES[format]}`, path)),
+    );
   const [format] = kinds;
   if (faults.length === 0 && format !== undefined) return format;
   if (files.length === 0) faults.push(fault('no files are given'));
@@ -43,6 +48,8 @@ export function formatOfFiles(
 function looksOf(text: string): ImportFormat[] | string {
   if (text.trim() === '') return 'the file is empty';
   if (isTable(text)) return ['csv'];
+  const large = tooLargeJson(text);
+  if (large !== undefined) return large;
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -1,4 +1,5 @@
-import { type Fault, fault, firstFaults, type Profile } from '../artifacts/index.js';
+import { type Fault, fault, firstFaults, type Profile, shown } from '../artifacts/index.js';
+import { pushAll } from '../collections/index.js';
 import { importMeasured, type MeasuredFile, type MeasuredOptions } from './imported.js';
 import { figureOf } from './statistics.js';
 
@@ -19,9 +20,9 @@ export function importOrtProfile(files: readonly MeasuredFile[], options: Measur
     name: "ONNX Runtime's profile",
     read: (events, path, faults) => {
       const runs = events.filter(({ name }) => name === 'model_run');
-      const wrong = events.flatMap((event, i) => durationFaults(event, `${path}[${i}]`));
-      wrong.unshift(...countFaults(runs, path));
-      faults.push(...firstFaults(wrong, path));
+      const inEvents = events.flatMap((event, i) => durationFaults(event, `${path}[${i}]`));
+      const wrong = [...countFaults(runs, path), ...inEvents];
+      pushAll(faults, firstFaults(wrong, path));
       if (wrong.length > 0) return undefined;
       const { medianUs, p95Us } = figureOf(runs.slice(1).map(({ dur }) => dur as number));
       return { medianUs, p95Us };
@@ -33,7 +34,7 @@ export function importOrtProfile(files: readonly MeasuredFile[], options: Measur
 function countFaults(runs: readonly Record<string, unknown>[], path: string): Fault[] {
   if (runs.length === 0) return [fault('it has no model_run events', path)];
   if (runs.length > 1) return [];
-  const took = `it has one model_run, of ${JSON.stringify(runs[0]?.dur)} µs, which is the cold one`;
+  const took = `it has one model_run, of ${shown(runs[0]?.dur)} µs, which is the cold one`;
   return [fault(`${took}: run the model twice or more in one session`, path)];
 }
 
@@ -44,7 +45,7 @@ function countFaults(runs: readonly Record<string, unknown>[], path: string): Fa
 function durationFaults({ name, cat, dur }: Record<string, unknown>, path: string): Fault[] {
   if (name !== 'model_run' && cat !== 'Node') return [];
   if (typeof dur === 'number' && dur >= 0 && dur <= MOST_US) return [];
-  const of = `dur of ${JSON.stringify(name)} is ${JSON.stringify(dur)}`;
+  const of = `dur of ${shown(name)} is ${shown(dur)}`;
   if (typeof dur === 'number' && dur > MOST_US) return [fault(`${of} µs, which is more than a day`, path)];
   return [fault(`${of}; microseconds are needed`, path)];
 }

@@ -1,4 +1,4 @@
-import { type Fault, fault, type Profile } from '../artifacts/index.js';
+import { type Fault, fault, type Profile, shown } from '../artifacts/index.js';
 import { importMeasured, type Latency, type MeasuredFile, type MeasuredOptions } from './imported.js';
 import { figureOf, roundUs } from './statistics.js';
 
@@ -54,7 +54,7 @@ function ofProfile(
 
 function milliseconds(value: unknown, key: string, path: string, faults: Fault[]): number {
   if (typeof value === 'number' && Number.isFinite(value) && value >= 0) return value;
-  const said = value === undefined ? 'is missing' : `is ${JSON.stringify(value)}`;
+  const said = value === undefined ? 'is missing' : `is ${shown(value)}`;
   faults.push(fault(`${key} ${said}; milliseconds are needed`, path));
   return 0;
 }

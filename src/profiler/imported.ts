@@ -1,4 +1,12 @@
-import { emittedHead, type Fault, fault, InputError, type Profile } from '../artifacts/index.js';
+import {
+  emittedHead,
+  type Fault,
+  fault,
+  InputError,
+  type Profile,
+  tooLargeJson,
+} from '../artifacts/index.js';
+import { pushAll } from '../collections/index.js';
 
 /** MeasuredFile is the output of another tool for one block, with what it measured. */
 export interface MeasuredFile {
@@ -54,7 +62,7 @@ export function importMeasured(
     devices: {},
   };
   for (const file of files) {
-    faults.push(...placeFaults(file, blocks));
+    pushAll(faults, placeFaults(file, blocks));
     const entries = readEntries(file, format.name, faults);
     const latency = entries && format.read(entries, file.path, faults);
     if (latency !== undefined && faults.length === 0)
@@ -70,6 +78,11 @@ function readEntries(
   tool: string,
   faults: Fault[],
 ): Record<string, unknown>[] | undefined {
+  const large = tooLargeJson(text);
+  if (large !== undefined) {
+    faults.push(fault(large, path));
+    return undefined;
+  }
   let entries: unknown;
   try {
     entries = JSON.parse(text);

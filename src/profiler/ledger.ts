@@ -206,7 +206,7 @@ export class Ledger {
     }
     const lines = this.#unfitLines(group, unfit, timed.length);
     this.#unfit = [...this.#unfit, ...lines];
-    const warnings = lines.map(({ warning: text, figures }) => ({ text, about: ofGroup(group, ...figures) }));
+    const warnings = lines.map(({ warning: text, figures }) => ({ text, about: ofGroup(group, figures) }));
     const why = disagreement(figuresAt(device, group));
     const about = ofGroup(group);
     if (why !== undefined) warnings.push({ text: `${subjectName(about)} ${why}`, about });
@@ -289,7 +289,7 @@ function subjectsOf(campaign: Campaign, blocks: number): Subject[] {
     ofLayers(className),
     ...groupsOf(campaign, className).flatMap((group) => [
       ofGroup(group),
-      ...figures.map((figure) => ofGroup(group, figure)),
+      ...figures.map((figure) => ofGroup(group, [figure])),
     ]),
   ]);
 }

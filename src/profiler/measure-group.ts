@@ -43,7 +43,7 @@ export async function measureGroup(
   try {
     for (const { path, feeds } of parts) {
       signal?.throwIfAborted();
-      loaded.push({ copies: await stand.load(path), feeds: feeds() });
+      loaded.push({ copies: await unlessAborted(stand.load(path), signal), feeds: feeds() });
     }
     const rotate = (stop: MeasurePace) => unlessAborted(stand.rotate(loaded, stop), signal);
     const runs = await inRounds(rotate, parts.length, options);

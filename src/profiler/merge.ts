@@ -1,4 +1,5 @@
 import {
+  commandText,
   type DeviceProfile,
   emittedHead,
   type Fault,
@@ -8,6 +9,7 @@ import {
   type Profile,
   unfitFigures,
 } from '../artifacts/index.js';
+import { pushAll } from '../collections/index.js';
 import { sameBlocks } from './campaign.js';
 import { overWholes } from './over-wholes.js';
 import { predictedOverWhole, sumOverWhole } from './statistics.js';
@@ -38,11 +40,11 @@ export function mergeProfiles(profiles: readonly MeasuredProfile[]): Profile {
     for (const [className, device] of Object.entries(profile.devices)) {
       const before = devices[className];
       if (before === undefined) devices[className] = structuredClone(device);
-      else faults.push(...join(before, device, { className, paths: [from.get(className) ?? '', path] }));
+      else pushAll(faults, join(before, device, { className, paths: [from.get(className) ?? '', path] }));
       from.set(className, path);
     }
   }
-  if (faults.length > 0) throw new InputError('merge profiles', faults);
+  if (faults.length > 0) throw new InputError('merge profiles', faults, remedy(profiles, faults));
   const { inputs: _inputs, ...head } = emittedHead('profile', []);
   const { model, boundary, layers, blocks } = structuredClone(first.profile);
   return {
@@ -80,6 +82,34 @@ function differences(first: MeasuredProfile, other: MeasuredProfile): Fault[] {
   if (!sameBlocks(a.blocks, b.blocks))
     faults.push(fault(`its blocks hold other nodes than those of ${first.path}`, other.path));
   return faults;
+}
+
+/** remedy says how profiles of one model are made that fit together, where those given are cut or read differently. */
+function remedy(
+  [first, ...others]: readonly MeasuredProfile[],
+  faults: readonly Fault[],
+): string | undefined {
+  if (first === undefined) return undefined;
+  const { model } = first.profile;
+  const again = others.filter((other) => sameModel(first, other) && differences(first, other).length > 0);
+  if (again.length === 0)
+    return faults.some(({ path }) => path.startsWith('class '))
+      ? 'Measure the device of each machine under a name of its own, as in --device other=cpu.'
+      : undefined;
+  const commands = again.map(({ path }) =>
+    commandText(['profile', model.file ?? 'MODEL', '--blocks', first.path, '-o', path]),
+  );
+  const which =
+    model.file === undefined ? `; MODEL is the file of ${model.name}, which ${first.path} does not name` : '';
+  return `Measure the blocks of ${first.path} on the other machine, with --device, --batch and --virtual as before; its --dim and --boundary are taken from it${which}:\n  ${commands.join('\n  ')}`;
+}
+
+/** sameModel says whether two profiles are of one file, by its digest where that is known. */
+function sameModel(
+  { profile: { model: a } }: MeasuredProfile,
+  { profile: { model: b } }: MeasuredProfile,
+): boolean {
+  return a.sha256 === undefined && b.sha256 === undefined ? a.name === b.name : a.sha256 === b.sha256;
 }
 
 function sorted<T>(values: Readonly<Record<string, T>> = {}): [string, T][] {
@@ -120,7 +150,8 @@ function join(
   const conflict = (what: string) =>
     faults.push(fault(`${what} in ${paths.join(' and ')}`, `class ${className}`));
   for (const key of SETTINGS)
-    if (into[key] !== from[key]) conflict(`${key} differs (${into[key]}, ${from[key]})`);
+    if (into[key] !== from[key])
+      conflict(`${key} differs (${into[key] ?? 'absent'}, ${from[key] ?? 'absent'})`);
   for (const key of TABLES) {
     const source = from[key];
     if (source === undefined) continue;

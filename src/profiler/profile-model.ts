@@ -1,4 +1,5 @@
 import { fault, InputError, MissingError, type Profile } from '../artifacts/index.js';
+import { pushAll } from '../collections/index.js';
 import {
   ExecutionError,
   firstLine,
@@ -63,14 +64,20 @@ export async function profileModel(prepared: PreparedModel, options: ProfileOpti
   const known = options.resume ?? options.blocksOf;
   const ends = known === undefined ? undefined : endsOfProfile(prepared, known);
   const memory = new MemoryGuard({ limitBytes: options.memoryLimitBytes });
-  const scratch = new ScratchExecutors(memory, options.startExecutor);
+  const scratch = new ScratchExecutors(memory, options.startExecutor, options.signal);
   return await withScratch(async (folder) => {
     const devices = await availableDevices(scratch, prepared, { campaign, options });
     await writeData(folder, prepared.source);
     const whole = await writeModel(folder, 'whole', prepared.model.bytes);
     const run = new ProfileRun({ prepared, options, campaign, devices, folder, whole, memory, scratch });
     return await run.profile(ends);
-  }).finally(() => scratch.close());
+  })
+    .catch((error: unknown) => {
+      // An executor that was ended fails in words of its own.
+      options.signal?.throwIfAborted();
+      throw error;
+    })
+    .finally(() => scratch.close());
 }
 
 /** availableDevices gives the devices that start here. Their scratch executors stay open. */
@@ -193,7 +200,10 @@ class ProfileRun {
       options.partition,
     );
     options.onProgress?.({ kind: 'partitioned', blocks: ends.length, notes });
-    this.#remarks.push(...notes.map((note) => `blocks: ${note}`));
+    pushAll(
+      this.#remarks,
+      notes.map((note) => `blocks: ${note}`),
+    );
     return ends;
   }
 
@@ -330,7 +340,7 @@ class ProfileRun {
     const outOfMemory = error instanceof OutOfMemoryError;
     if (outOfMemory) this.#tooLarge.push(group);
     if (outOfMemory) this.#leaveOut(error, ofGroup(group), `it ${NOT_MEASURED}`);
-    else this.#leaveOut(error, ofGroup(group, { part: 'whole' }));
+    else this.#leaveOut(error, ofGroup(group, [{ part: 'whole' }]));
   }
 
   /** A measurement that ONNX Runtime could not make leaves a gap and a warning; any other error is thrown. */

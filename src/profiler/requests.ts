@@ -1,4 +1,5 @@
 import { fault, InputError } from '../artifacts/index.js';
+import { pushAll } from '../collections/index.js';
 import {
   dtypeInfo,
   elementCount,
@@ -90,7 +91,7 @@ function checkGiven(
     const are = `${dtype}[${dims.join(', ')}]; ${wanted.dtype}[${wanted.shape.join(', ')}] is needed`;
     return same ? [] : [fault(`the values given for ${name} are ${are}`)];
   });
-  faults.push(...others);
+  pushAll(faults, others);
   if (faults.length > 0) throw new InputError(`run ${model} with the values given`, faults);
 }
 

@@ -1,3 +1,5 @@
+import { largestOf } from '../collections/index.js';
+
 /** Less memory than this is not worth saving: a rotation may take so much, whatever the whole model takes. */
 const SPARE_BYTES = 256 * 2 ** 20;
 
@@ -54,9 +56,9 @@ export function rotationsOf<Part>(
   { needOf, limitBytes }: { readonly needOf: (part: Part) => Need; readonly limitBytes: number },
 ): Part[][] {
   const needs = new Map(parts.map((part) => [part, needOf(part)]));
-  const largest = Math.max(0, ...[...needs.values()].map(({ workingBytes }) => workingBytes));
+  const largest = Math.max(0, largestOf([...needs.values()].map(({ workingBytes }) => workingBytes)));
   const mostBytes = Math.max(largest, SPARE_BYTES);
-  const heaviest = Math.max(0, ...[...needs.values()].map(({ weightBytes }) => weightBytes));
+  const heaviest = Math.max(0, largestOf([...needs.values()].map(({ weightBytes }) => weightBytes)));
   const mostWeights = Math.max(WEIGHTS_FACTOR * heaviest, SPARE_BYTES);
   const fits = (together: readonly Part[]) => {
     const working = sum(together.map((part) => needs.get(part)!.workingBytes));

@@ -19,6 +19,8 @@ export class ScratchExecutors {
   constructor(
     private readonly memory: MemoryGuard,
     private readonly start: StartExecutor = startExecutor,
+    /** Ends all executors at once, whatever they do. */
+    private readonly signal?: AbortSignal,
   ) {}
 
   /** Gives the device's executor: the one that is open, or a new one. @throws as `startExecutor` does */
@@ -26,7 +28,7 @@ export class ScratchExecutors {
     const key = deviceText(device);
     const open = this.#open.get(key);
     if (open !== undefined) return open;
-    const started = this.start(device, { memory: this.memory });
+    const started = this.start(device, { memory: this.memory, signal: this.signal });
     this.#open.set(key, started);
     const forget = () => {
       if (this.#open.get(key) === started) this.#open.delete(key);

@@ -1,3 +1,4 @@
+import { largestOf, smallestOf } from '../collections/index.js';
 import {
   assignCores,
   type Device,
@@ -113,7 +114,7 @@ async function loadCopies(executors: readonly Executor[], path: string): Promise
   const models = loaded.map(({ model }) => model);
   return {
     models,
-    loadMs: Math.max(...loaded.map(({ loadMs }) => loadMs)),
+    loadMs: largestOf(loaded.map(({ loadMs }) => loadMs)),
     release: async () => {
       await Promise.all(executors.map((executor, i) => executor.release(models[i]!)));
     },
@@ -136,7 +137,7 @@ async function rotate(
   );
   return {
     runs: commonWindow(copies),
-    rotations: Math.min(...copies.map(rotationCount)),
-    elapsedMs: Math.max(...copies.map(spanMs)),
+    rotations: smallestOf(copies.map(rotationCount)),
+    elapsedMs: largestOf(copies.map(spanMs)),
   };
 }

@@ -1,4 +1,5 @@
 import { quantileSorted } from 'simple-statistics';
+import { largestOf, smallestOf } from '../collections/index.js';
 import type { Measured } from '../execution/index.js';
 import type { Limits } from './types.js';
 
@@ -75,7 +76,7 @@ export function sumOverWhole({ blocks, whole }: GroupFigures): number | undefine
  */
 export function predictedOverWhole({ blocks, pairs, whole }: GroupFigures): number | undefined {
   if (whole === 0 || pairs.length === 0) return undefined;
-  const longest = Math.max(...blocks.map((us) => us ?? Number.NaN));
+  const longest = largestOf(blocks.map((us) => us ?? Number.NaN));
   return thousandth(Math.max(sumOf(pairs) - sumOf(blocks.slice(1, -1)), longest / 2) / whole);
 }
 
@@ -121,8 +122,8 @@ export function durationsOf(runs: readonly TimedRun[]): number[] {
  * all of its runs.
  */
 export function commonWindow(copies: readonly Rotation[]): TimedRun[][] {
-  const from = Math.max(...copies.map(firstStartNs));
-  const to = Math.min(...copies.map(lastEndNs));
+  const from = largestOf(copies.map(firstStartNs));
+  const to = smallestOf(copies.map(lastEndNs));
   return copies[0]!.map((_, part) => {
     const runs = copies.flatMap((rotation) => runsOf(rotation[part]!));
     const inside = runs.filter(({ start, end }) => start >= from && end <= to);

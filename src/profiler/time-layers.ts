@@ -20,7 +20,7 @@ export async function timeLayersByClass(
 ): Promise<Record<string, number[]>> {
   const faults = devices.flatMap(({ device }) => checkThreads([{ device, virtual: 1, count: 1 }]));
   if (faults.length > 0) throw new InputError(`time the layers of ${prepared.name}`, faults);
-  const scratch = new ScratchExecutors(new MemoryGuard());
+  const scratch = new ScratchExecutors(new MemoryGuard(), undefined, signal);
   return tellingFailures(`time the layers of ${prepared.name}`, () =>
     withScratch(async (folder) => {
       await writeData(folder, prepared.source);
@@ -36,6 +36,12 @@ export async function timeLayersByClass(
         byClass[className] = layerUs.map((us) => us * (device.slowdown ?? 1));
       }
       return byClass;
-    }).finally(() => scratch.close()),
+    })
+      .catch((error: unknown) => {
+        // An executor that was ended fails in words of its own.
+        signal?.throwIfAborted();
+        throw error;
+      })
+      .finally(() => scratch.close()),
   );
 }

@@ -26,7 +26,7 @@ export function ofLayers(className: string): Subject {
 }
 
 /** ofGroup is the subject of warnings about a group, or about figures of it. */
-export function ofGroup(group: Group, ...figures: readonly UnfitFigure[]): Subject {
+export function ofGroup(group: Group, figures: readonly UnfitFigure[] = []): Subject {
   return { kind: 'figures', group, figures };
 }
 
@@ -76,7 +76,7 @@ export function warningRead(
   const known = unfit.find(({ warning }) => warning === text);
   if (known !== undefined) {
     const { class: className, virtual, batch, figures } = known;
-    return { text, about: ofGroup({ className, virtual, batch }, ...figures) };
+    return { text, about: ofGroup({ className, virtual, batch }, figures) };
   }
   for (const [name, about] of subjects) if (text.startsWith(`${name} `)) return { text, about };
   return { text };

@@ -3,8 +3,22 @@
  * extension.
  *
  * It takes and gives tensors and their encodings. It does not read whole requests (`runtime` does) and knows
- * no sockets. Start reading at `wire.ts`, then `json.ts`.
+ * no sockets. What may take long it does in steps (`steps.ts`), so that a server can do other things between them. Start
+ * reading at `wire.ts`, then `json.ts`; how the JSON of a large request is cut before anything is parsed is in
+ * `request-parts.ts`.
  */
-export { asGiven, type Json, parseJson, partOf, quotedJson } from './json.js';
-export { bytesOf, jsonOf, tensorFromBytes, tensorFromJson } from './wire.js';
+
+export { atOnce, type Steps } from '../collections/index.js';
+export { asGiven, type Json, parseCutJson, parseJson, partOf, quotedJson } from './json.js';
+export { type DataText, requestParts } from './request-parts.js';
+export {
+  bytesOf,
+  dataTextBytes,
+  jsonOf,
+  jsonTexts,
+  tensorFromBytes,
+  tensorFromJson,
+  tensorOfBytes,
+  tensorOfText,
+} from './wire.js';
 export { WireFault } from './wire-fault.js';

@@ -30,6 +30,22 @@ export function parseJson(bytes: Uint8Array): Json {
   };
 }
 
+/** What JSON.parse tells of a place, and the text around it. */
+const PLACE = /,\s+(\.\.\.)?".*" is not valid JSON$| in JSON at position.*$/s;
+
+/**
+ * parseCutJson reads JSON of which something was cut out before. Its faults name no place, which would be one of what is left.
+ * @throws WireFault as `parseJson`
+ */
+export function parseCutJson(bytes: Uint8Array): Json {
+  try {
+    return parseJson(bytes);
+  } catch (error) {
+    if (!(error instanceof WireFault)) throw error;
+    throw new WireFault(error.message.replace(PLACE, ', beside the data of its inputs'));
+  }
+}
+
 /** asGiven takes a value that was never written, such as one that a program made. */
 export function asGiven(value: unknown): Json {
   return { value, written: () => value };

@@ -1,13 +1,18 @@
 import { isUtf8 } from 'node:buffer';
+import { atOnce, type Steps } from '../collections/index.js';
 import {
+  bytesOfStrings,
   dtypeInfo,
   elementCount,
   isStrings,
+  type NumericArray,
   STRING_DTYPE,
   type TensorData,
-  tensorBytes,
 } from '../execution/index.js';
-import { type Json, quotedJson } from './json.js';
+import { beginningOf, elementTexts, longText } from './element-texts.js';
+import { Elements } from './elements.js';
+import { type Json, parseJson } from './json.js';
+import type { DataText } from './request-parts.js';
 import { WireFault } from './wire-fault.js';
 
 /**
@@ -17,14 +22,9 @@ import { WireFault } from './wire-fault.js';
  */
 export function bytesOf(tensor: TensorData): Uint8Array {
   const { data } = tensor;
-  if (!isStrings(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-  const bytes = Buffer.alloc(tensorBytes(tensor));
-  let at = 0;
-  for (const text of data) {
-    const length = bytes.write(text, at + 4);
-    at = bytes.writeUInt32LE(length, at) + length;
-  }
-  return bytes;
+  return isStrings(data)
+    ? bytesOfStrings(data)
+    : new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 }
 
 /**
@@ -34,15 +34,19 @@ export function bytesOf(tensor: TensorData): Uint8Array {
  *   string is not UTF-8
  */
 export function tensorFromBytes(dtype: string, dims: readonly number[], bytes: Uint8Array): TensorData {
-  if (dtype === STRING_DTYPE) return { dtype, dims, data: stringsFromBytes(elementCount(dims), bytes) };
+  return atOnce(tensorOfBytes(dtype, dims, bytes));
+}
+
+/** tensorOfBytes makes the tensor that `tensorFromBytes` gives, in steps, since bytes may hold millions of strings. */
+export function* tensorOfBytes(dtype: string, dims: readonly number[], bytes: Uint8Array): Steps<TensorData> {
+  if (dtype === STRING_DTYPE) return { dtype, dims, data: yield* stringsOfBytes(elementCount(dims), bytes) };
   const info = dtypeInfo(dtype);
   if (info === undefined) throw new WireFault(`its datatype ${dtype} cannot be sent`);
   const expected = elementCount(dims) * info.bytes;
   if (bytes.byteLength !== expected) {
     throw new WireFault(`has ${bytes.byteLength} bytes; its shape [${dims.join(', ')}] needs ${expected}`);
   }
-  if (dtype === 'bool' && bytes.some((bit) => bit > 1))
-    throw new WireFault('is BOOL and holds bytes other than 0 and 1');
+  if (dtype === 'bool' && !areBits(bytes)) throw new WireFault('is BOOL and holds bytes other than 0 and 1');
   const length = expected / info.bytes;
   if (bytes.byteOffset % info.bytes === 0) {
     return { dtype, dims, data: new info.array(bytes.buffer, bytes.byteOffset, length) };
@@ -52,7 +56,15 @@ export function tensorFromBytes(dtype: string, dims: readonly number[], bytes: U
   return { dtype, dims, data: new info.array(memory, 0, length) };
 }
 
-function stringsFromBytes(count: number, bytes: Uint8Array): string[] {
+function areBits(bytes: Uint8Array): boolean {
+  for (let i = 0; i < bytes.length; i++) if (bytes[i]! > 1) return false;
+  return true;
+}
+
+/** So many strings are read between two stops. */
+const STEP_STRINGS = 4096;
+
+function* stringsOfBytes(count: number, bytes: Uint8Array): Steps<string[]> {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const strings: string[] = [];
   let at = 0;
@@ -64,6 +76,7 @@ function stringsFromBytes(count: number, bytes: Uint8Array): string[] {
     if (!isUtf8(text)) throw new WireFault(`string ${strings.length} is not UTF-8, and only text is taken`);
     strings.push(text.toString('utf8'));
     at += 4 + length;
+    if (strings.length % STEP_STRINGS === 0) yield;
   }
   if (strings.length !== count || at !== buffer.length) {
     throw new WireFault(
@@ -79,36 +92,75 @@ function stringsFromBytes(count: number, bytes: Uint8Array): string[] {
  * @throws WireFault where the number of elements is wrong, an element does not fit, or the type is float16 or not known
  */
 export function tensorFromJson(dtype: string, dims: readonly number[], json: Json): TensorData {
-  if (dtype === 'float16') throw new WireFault('is FP16, which JSON cannot carry; send it as binary data');
+  if (dtype === 'float16') throw new WireFault(NO_HALVES);
   if (!Array.isArray(json.value)) throw new WireFault('its data is not a list');
   const flat = flattened(json.value, dims);
-  const count = elementCount(dims);
-  if (flat.length !== count) {
-    throw new WireFault(
-      `its data has ${flat.length} elements; its shape [${dims.join(', ')}] needs ${count}`,
-    );
-  }
+  checkCount(flat.length, dims);
+  const elements = new Elements(dtype, dims);
   let asWritten: readonly unknown[] | undefined;
-  const written = (i: number): unknown => {
+  elements.add(flat, (i) => {
     asWritten ??= flattened(json.written() as unknown[], dims);
     return asWritten[i];
-  };
-  const at = (i: number): string => quotedJson({ value: flat[i], written: () => written(i) });
-  if (dtype === STRING_DTYPE) {
-    const odd = flat.findIndex((value) => typeof value !== 'string');
-    if (odd >= 0) throw new WireFault(`its data at ${odd} is ${at(odd)}, not a string`);
-    return { dtype, dims, data: flat as string[] };
+  });
+  return elements.tensor;
+}
+
+const NO_HALVES = 'is FP16, which JSON cannot carry; send it as binary data';
+
+function checkCount(count: number, dims: readonly number[]): void {
+  const needed = elementCount(dims);
+  if (count !== needed)
+    throw new WireFault(`its data has ${count} elements; its shape [${dims.join(', ')}] needs ${needed}`);
+}
+
+/**
+ * dataTextBytes gives the memory that a tensor takes at most which `tensorOfText` makes: of its elements, and while it
+ * is made.
+ */
+export function dataTextBytes(dtype: string, { bytes, count }: DataText): number {
+  const ofElement = dtype === STRING_DTYPE ? STRING_BYTES : (dtypeInfo(dtype)?.bytes ?? 0);
+  return ofElement * count + (dtype === STRING_DTYPE ? 2 * bytes.byteLength : 0);
+}
+
+/** A string takes its place in a list and what V8 keeps beside its characters, of which each takes one byte or two. */
+const STRING_BYTES = 32;
+/** So many bytes of data are parsed at once, which takes about a millisecond. */
+const BATCH_BYTES = 64 * 1024;
+
+/**
+ * tensorOfText makes the tensor that `tensorFromJson` gives of data that are not parsed yet, in steps. Elements are parsed
+ * some at a time, so that it takes little more memory than the tensor. It costs about 20 ns a byte.
+ * @throws WireFault as `tensorFromJson` does, and where an element is no JSON
+ */
+export function* tensorOfText(dtype: string, dims: readonly number[], text: DataText): Steps<TensorData> {
+  if (dtype === 'float16') throw new WireFault(NO_HALVES);
+  // A list of fewer levels than the shape is taken, as a flat one is.
+  const isTooDeep = text.depth > dims.length + 1;
+  if (!isTooDeep) checkCount(text.count, dims);
+  if (isTooDeep || text.objectAt !== undefined) {
+    const where = text.objectAt === undefined ? 'its data' : `its data at ${text.objectAt}`;
+    const what = text.objectAt === undefined ? `nested ${text.depth} deep` : 'a list or an object';
+    throw new WireFault(`${where} is ${what}, not valid for the shape [${dims.join(', ')}]`);
   }
-  const info = dtypeInfo(dtype);
-  if (info === undefined) throw new WireFault(`its datatype ${dtype} cannot be sent`);
-  const data = new info.array(count);
-  const read = reader(dtype);
-  for (let i = 0; i < count; i++) {
-    const value = read(flat[i], i, written);
-    if (value === undefined) throw new WireFault(`its data at ${i} is ${at(i)}, not a valid ${info.oip}`);
-    (data as { [i: number]: number | bigint })[i] = value;
+  const elements = new Elements(dtype, dims);
+  for (const part of elementTexts(text.bytes, BATCH_BYTES)) {
+    if (part === undefined) yield;
+    else if (part.kind === 'batch') {
+      const json = parsedData(part.bytes);
+      elements.add(json.value as unknown[], (i) => (json.written() as unknown[])[i]);
+    } else if (part.kind === 'text' && dtype === STRING_DTYPE)
+      elements.add([yield* longText(part.bytes)], () => '');
+    else throw elements.refuse(beginningOf(part.bytes));
   }
-  return { dtype, dims, data };
+  return elements.tensor;
+}
+
+function parsedData(bytes: Uint8Array): Json {
+  try {
+    return parseJson(bytes);
+  } catch (error) {
+    throw error instanceof WireFault ? new WireFault(`its data ${error.message}`) : error;
+  }
 }
 
 /** Data nested deeper than the shape leaves lists among the elements, and those are refused. */
@@ -116,55 +168,62 @@ function flattened(data: unknown[], dims: readonly number[]): unknown[] {
   return data.some(Array.isArray) ? (data.flat(dims.length) as unknown[]) : data;
 }
 
-/** Reader gives the element of a value, or undefined where it does not fit. It may ask what was written at its place. */
-type Reader = (value: unknown, at: number, written: (at: number) => unknown) => number | bigint | undefined;
-
-function reader(dtype: string): Reader {
-  const integer = /^(u?)int(\d+)$/.exec(dtype);
-  if (integer !== null) {
-    const bits = Number(integer[2]);
-    const low = integer[1] === 'u' ? 0 : -(2 ** (bits - 1));
-    const high = integer[1] === 'u' ? 2 ** bits : 2 ** (bits - 1);
-    if (bits === 64) return longReader(integer[1] === 'u' ? BigInt.asUintN : BigInt.asIntN);
-    return (value) =>
-      Number.isSafeInteger(value) && (value as number) >= low && (value as number) < high
-        ? (value as number)
-        : undefined;
-  }
-  if (dtype === 'bool') {
-    return (value) => (value === true || value === 1 ? 1 : value === false || value === 0 ? 0 : undefined);
-  }
-  // JSON has no infinities, so a number beyond the range of its type is a mistake.
-  const rounded = dtype === 'float32' ? Math.fround : Number;
-  return (value) => (typeof value === 'number' && Number.isFinite(rounded(value)) ? value : undefined);
-}
-
-/** From here on JavaScript has no numbers between two whole ones, so that a fraction that was written is not seen. */
-const NO_FRACTIONS = 2 ** 52;
-
-/**
- * longReader reads integers of 64 bits. Those beyond 2^53 are read in the digits that were written, and those beyond 2^52 are
- * looked up there for a fraction that was rounded away.
- */
-function longReader(within: (bits: number, value: bigint) => bigint): Reader {
-  const fitting = (value: bigint) => (within(64, value) === value ? value : undefined);
-  return (value, at, written) => {
-    if (typeof value !== 'number') return undefined;
-    if (Number.isSafeInteger(value) && Math.abs(value) < NO_FRACTIONS) return fitting(BigInt(value));
-    const digits = String(written(at));
-    if (Number.isSafeInteger(value) && !/\.\d*[1-9]\d*$/.test(digits)) return fitting(BigInt(value));
-    return /^-?\d{1,20}$/.test(digits) ? fitting(BigInt(digits)) : undefined;
-  };
-}
+/** So many elements, or characters of one text, are written between two stops. */
+const STEP_ELEMENTS = 4096;
+const STEP_CHARACTERS = 128 * 1024;
 
 /**
  * jsonOf writes a tensor's elements as flat JSON text. NaN and infinities become null, because JSON has no number for
  * them. It is not for float16, whose bits it would write as integers.
  */
 export function jsonOf(tensor: TensorData): string {
-  const { data, dtype } = tensor;
-  if (isStrings(data)) return JSON.stringify(data);
-  if (dtype === 'bool') return `[${Array.from(data as Uint8Array, (bit) => bit !== 0).join(',')}]`;
-  if (dtype === 'float32' || dtype === 'float64') return JSON.stringify(Array.from(data as Float32Array));
-  return `[${(data as Int32Array).join(',')}]`;
+  return [...jsonTexts(tensor)].join('');
+}
+
+/** jsonTexts gives the text of `jsonOf` in pieces, each of which takes about a millisecond to write. */
+export function* jsonTexts({ data, dtype }: TensorData): Generator<string> {
+  yield '[';
+  if (isStrings(data)) yield* jsonOfStrings(data);
+  else
+    for (let from = 0; from < data.length; from += STEP_ELEMENTS)
+      yield `${from === 0 ? '' : ','}${jsonOfNumbers(data.subarray(from, from + STEP_ELEMENTS), dtype)}`;
+  yield ']';
+}
+
+function jsonOfNumbers(data: NumericArray, dtype: string): string {
+  if (dtype === 'bool') return Array.from(data as Uint8Array, (bit) => bit !== 0).join(',');
+  if (dtype === 'float32' || dtype === 'float64')
+    return JSON.stringify(Array.from(data as Float32Array)).slice(1, -1);
+  return (data as Int32Array).join(',');
+}
+
+function* jsonOfStrings(texts: readonly string[]): Generator<string> {
+  let piece = '';
+  for (const [i, text] of texts.entries()) {
+    if (i > 0) piece += ',';
+    if (text.length <= STEP_CHARACTERS) piece += JSON.stringify(text);
+    else {
+      yield `${piece}"`;
+      piece = '"';
+      yield* jsonOfLongText(text);
+    }
+    if (piece.length < STEP_CHARACTERS) continue;
+    yield piece;
+    piece = '';
+  }
+  yield piece;
+}
+
+/** jsonOfLongText writes a text without its marks. It cuts no pair of surrogates, half of which would be written otherwise. */
+function* jsonOfLongText(text: string): Generator<string> {
+  for (let from = 0; from < text.length; ) {
+    let to = Math.min(text.length, from + STEP_CHARACTERS);
+    if (isHighSurrogate(text.charCodeAt(to - 1))) to = Math.min(text.length, to + 1);
+    yield JSON.stringify(text.slice(from, to)).slice(1, -1);
+    from = to;
+  }
+}
+
+function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit < 0xdc00;
 }

@@ -1,4 +1,5 @@
-import { csvTable, decimalOf, type Fault, fault } from '../artifacts/index.js';
+import { decimalOf, type Fault, fault, inSteps, type LineCells, readCsvTable } from '../artifacts/index.js';
+import { grownCapacity, grownColumn } from '../collections/index.js';
 import type { ClassLimit } from './class-limit.js';
 
 /** Longer texts are taken for a mistake: this holds some ten million lines. */
@@ -7,6 +8,8 @@ export const MOST_RECORD_BYTES = 256 * 1024 * 1024;
 const COLUMNS = ['sample', 'model', 'prediction', 'label', 'certainty'] as const;
 /** What is read of the lines of models that nobody asks for. */
 const OF_OTHERS = ['sample', 'label'] as const;
+/** Sorts of faults for which a line is not read: what is missing then may be what it says. */
+const REFUSED = ['cells', 'empty'];
 /** Of like faults, so many are told one by one. */
 const MOST_ALIKE = 5;
 
@@ -26,37 +29,68 @@ export interface FamilyRecords {
 /**
  * recordsOf makes records of a CSV text: a header with the columns sample, model, prediction, label and certainty in any
  * order, and a line for each sample and model. Predictions and labels are class numbers or names, and are compared as text.
- * It takes time by the length of the text.
+ * It takes time by the length of the text, and is read in steps (`inSteps`).
  * @param wanted the models that the records must have; of the lines of others only the labels are read
  * @param limit how many classes there are, where that is known
  * @returns every fault where there are any: lines that are missing or doubled, labels of one sample that differ, numbers
  *   that are no classes, certainties that are no numbers
  */
-export function recordsOf(
+export async function recordsOf(
   text: string,
   wanted?: readonly string[],
   limit?: ClassLimit,
-): FamilyRecords | { readonly faults: Fault[] } {
-  const table = csvTable(text, COLUMNS, 'sample');
-  if ('faults' in table) return table;
+): Promise<FamilyRecords | { readonly faults: Fault[] }> {
   const reader = new RecordReader(wanted, limit);
-  for (const line of table.lines) reader.read(table.cellsOf(line), line.info.lines);
-  return reader.records();
+  const faults = await readCsvTable(text, { columns: COLUMNS, what: 'sample' }, (cells, line) =>
+    reader.read(cells, line),
+  );
+  return faults.length > 0 ? { faults } : reader.records();
 }
 
-/** What one model says of one sample. */
-interface Answer {
-  readonly isCorrect: boolean;
-  readonly prediction: string;
-  readonly certainty: number;
-  readonly line: number;
+/** Names gives each class or sample a number, from 0 on, in the order in which they come. */
+class Names {
+  readonly all: string[] = [];
+  private readonly numbers = new Map<string, number>();
+
+  numberOf(name: string): number {
+    const before = this.numbers.get(name);
+    if (before !== undefined) return before;
+    this.numbers.set(name, this.all.length);
+    return this.all.push(name) - 1;
+  }
+}
+
+/** Answers are what one model says of each sample, by the sample's number. Line 0 is none. */
+class Answers {
+  line = new Int32Array(0);
+  prediction = new Int32Array(0);
+  certainty = new Float64Array(0);
+
+  set(
+    sample: number,
+    { line, prediction, certainty }: { line: number; prediction: number; certainty: number },
+  ): void {
+    if (sample >= this.line.length) {
+      const capacity = grownCapacity(this.line.length, sample + 1);
+      this.line = grownColumn(this.line, capacity);
+      this.prediction = grownColumn(this.prediction, capacity);
+      this.certainty = grownColumn(this.certainty, capacity);
+    }
+    this.line[sample] = line;
+    this.prediction[sample] = prediction;
+    this.certainty[sample] = certainty;
+  }
 }
 
 /** RecordReader reads lines one after another, and keeps the faults that it finds. */
 class RecordReader {
   private readonly faults = new FaultsAlike();
-  private readonly samples = new Map<string, { readonly label: string; readonly line: number }>();
-  private readonly answers = new Map<string, Map<string, Answer>>();
+  private readonly samples = new Names();
+  private readonly classes = new Names();
+  /** The label of each sample, and the line that told it first. */
+  private label = new Int32Array(0);
+  private line = new Int32Array(0);
+  private readonly answers = new Map<string, Answers>();
 
   constructor(
     private readonly wanted: readonly string[] | undefined,
@@ -64,7 +98,7 @@ class RecordReader {
   ) {}
 
   /** @param cells those of the columns, in their order, or why the line has others */
-  read(cells: readonly string[] | { readonly wrong: string }, line: number): void {
+  read(cells: LineCells, line: number): void {
     if ('wrong' in cells) {
       this.faults.add('cells', cells.wrong, line);
       return;
@@ -78,19 +112,22 @@ class RecordReader {
       return;
     }
     this.checkClass('label', label, line);
-    this.checkLabel(sample, label, line);
+    const at = this.samples.numberOf(sample);
+    this.checkLabel(at, label, line);
     if (!isWanted) return;
     this.checkClass('prediction', prediction, line);
-    const ofModel = this.answers.get(model) ?? new Map<string, Answer>();
+    const ofModel = this.answers.get(model) ?? new Answers();
     this.answers.set(model, ofModel);
-    const before = ofModel.get(sample);
+    const before = ofModel.line[at] ?? 0;
     const value = decimalOf(certainty);
-    if (before !== undefined) {
-      const isSame = before.prediction === prediction && before.certainty === value;
-      const said = isSame
-        ? `says again what ${model} says of sample ${sample}, after line ${before.line}`
-        : `says of sample ${sample} by ${model} otherwise than line ${before.line}: ${prediction} with certainty ${certainty}, and there ${before.prediction} with ${before.certainty}`;
-      this.faults.add(isSame ? 'doubled' : 'contradictory', said, line);
+    if (before > 0) {
+      const said = this.classes.all[ofModel.prediction[at] as number];
+      const sure = ofModel.certainty[at];
+      const isSame = said === prediction && sure === value;
+      const told = isSame
+        ? `says again what ${model} says of sample ${sample}, after line ${before}`
+        : `says of sample ${sample} by ${model} otherwise than line ${before}: ${prediction} with certainty ${certainty}, and there ${said} with ${sure}`;
+      this.faults.add(isSame ? 'doubled' : 'contradictory', told, line);
       return;
     }
     if (!Number.isFinite(value))
@@ -100,7 +137,7 @@ class RecordReader {
         line,
       );
     // What is said wrongly is not missing too.
-    ofModel.set(sample, { isCorrect: prediction === label, prediction, certainty: value, line });
+    ofModel.set(at, { line, prediction: this.classes.numberOf(prediction), certainty: value });
   }
 
   /** checkClass refuses numbers that no class has, so that `2.0` and `2` are not taken for two classes. */
@@ -121,17 +158,29 @@ class RecordReader {
       );
   }
 
-  private checkLabel(sample: string, label: string, line: number): void {
-    const before = this.samples.get(sample);
-    if (before === undefined) this.samples.set(sample, { label, line });
-    else if (before.label !== label) {
-      const said = `the label of sample ${sample} is ${label}, and on line ${before.line} it is ${before.label}`;
-      this.faults.add('label', said, line);
+  private checkLabel(sample: number, name: string, line: number): void {
+    const label = this.classes.numberOf(name);
+    if (sample >= this.line.length) {
+      const capacity = grownCapacity(this.line.length, sample + 1);
+      this.line = grownColumn(this.line, capacity);
+      this.label = grownColumn(this.label, capacity);
+    }
+    const [before, said] = [this.line[sample] as number, this.label[sample] as number];
+    if (before === 0) {
+      this.line[sample] = line;
+      this.label[sample] = label;
+    } else if (said !== label) {
+      const [which, other] = [this.samples.all[sample], this.classes.all[said]];
+      const told = `the label of sample ${which} is ${name}, and on line ${before} it is ${other}`;
+      this.faults.add('label', told, line);
     }
   }
 
-  records(): FamilyRecords | { readonly faults: Fault[] } {
+  async records(): Promise<FamilyRecords | { readonly faults: Fault[] }> {
     const models = this.wanted ?? [...this.answers.keys()];
+    const count = this.samples.all.length;
+    const correct: Uint8Array[] = [];
+    const certainty: Float64Array[] = [];
     for (const model of models) {
       const has = this.answers.get(model);
       if (has === undefined) {
@@ -139,39 +188,67 @@ class RecordReader {
         this.faults.add('model', `there is no line of the model ${model}; there are lines of ${known}`);
         continue;
       }
-      for (const [sample, { line }] of this.samples)
-        if (!has.has(sample))
-          this.faults.add('missing', `${model} says nothing of sample ${sample}, which is there`, line);
+      const right = new Uint8Array(count);
+      await inSteps(this.samples.all, (sample, at) => {
+        right[at] = has.prediction[at] === this.label[at] ? 1 : 0;
+        if ((has.line[at] ?? 0) > 0) return;
+        this.faults.add(
+          'missing',
+          `${model} says nothing of sample ${sample}, which is there`,
+          this.line[at],
+        );
+      });
+      correct.push(right);
+      certainty.push(has.certainty.slice(0, count));
     }
-    const faults = this.faults.all();
-    if (faults.length > 0) return { faults };
-    const ofModels = models.map((model) => this.answers.get(model) as Map<string, Answer>);
-    const samples = [...this.samples.keys()];
-    return {
-      samples: samples.length,
-      models,
-      correct: ofModels.map((of) => Uint8Array.from(samples, (s) => (of.get(s)?.isCorrect ? 1 : 0))),
-      certainty: ofModels.map((of) => Float64Array.from(samples, (s) => of.get(s)?.certainty as number)),
+    const faults = [...this.unlikeStarts(models), ...this.faults.all()];
+    return faults.length > 0 ? { faults } : { samples: count, models, correct, certainty };
+  }
+
+  /** unlikeStarts finds models whose samples count from another number than those of the first, which explains all that is missing. */
+  private unlikeStarts(models: readonly string[]): Fault[] {
+    if (!this.faults.has('missing') || REFUSED.some((sort) => this.faults.has(sort))) return [];
+    const leastOf = (model: string): number => {
+      const { line } = this.answers.get(model) ?? new Answers();
+      return this.samples.all.reduce(
+        (least, sample, at) => ((line[at] ?? 0) > 0 ? Math.min(least, decimalOf(sample)) : least),
+        Number.POSITIVE_INFINITY,
+      );
     };
+    const [first, ...others] = models.map((model) => ({ model, least: leastOf(model) }));
+    return others.flatMap(({ model, least }) =>
+      first !== undefined &&
+      least !== first.least &&
+      [least, first.least].every((one) => one === 0 || one === 1)
+        ? [
+            fault(
+              `the samples of ${model} count from ${least}, and those of ${first.model} from ${first.least}: number both alike`,
+            ),
+          ]
+        : [],
+    );
   }
 }
 
 /** FaultsAlike collects faults, and of each sort lists only the first few. */
 class FaultsAlike {
-  private readonly found = new Map<string, Fault[]>();
+  private readonly found = new Map<string, { readonly first: Fault[]; more: number }>();
 
   add(sort: string, message: string, line?: number): void {
-    const of = this.found.get(sort) ?? [];
+    const of = this.found.get(sort) ?? { first: [], more: 0 };
     this.found.set(sort, of);
-    of.push(fault(message, line === undefined ? '' : `line ${line}`));
+    if (of.first.length < MOST_ALIKE) of.first.push(fault(message, line === undefined ? '' : `line ${line}`));
+    else of.more += 1;
+  }
+
+  has(sort: string): boolean {
+    return this.found.has(sort);
   }
 
   all(): Fault[] {
-    return [...this.found.values()].flatMap((of) => [
-      ...of.slice(0, MOST_ALIKE),
-      ...(of.length > MOST_ALIKE
-        ? [fault(`there are ${of.length - MOST_ALIKE} more faults like the last one`)]
-        : []),
+    return [...this.found.values()].flatMap(({ first, more }) => [
+      ...first,
+      ...(more > 0 ? [fault(`there are ${more} more faults like the last one`)] : []),
     ]);
   }
 }

@@ -6,11 +6,13 @@ export interface CompareColumn {
   readonly head: string;
   readonly wanted: (rows: readonly CompareRow[]) => boolean;
   readonly cell: (row: CompareRow) => string;
+  /** The place in the order in which columns go where a screen is too narrow; one without it stays. */
+  readonly spare?: number;
 }
 
 /** BestFigure is a figure of which the most, or the least, is best. */
 export interface BestFigure {
-  readonly words: string;
+  readonly words: string | ((row: CompareRow) => string);
   readonly figureOf: (row: CompareRow) => number | undefined;
   readonly isLeast?: true;
   /** By default in the manner of `figure`. */
@@ -41,6 +43,25 @@ export function mixWords({ mix, unlimited = [] }: Pick<CompareRow, 'mix' | 'unli
   return [...parts, ...unlimited.map((name) => `any ${name}`)].join(' + ') || 'no GPU';
 }
 
+/** usedWords writes the GPUs that plans use, by class, without those that none is used of. */
+export function usedWords(classes: Readonly<Record<string, { readonly used: number }>>): string {
+  return mixWords({
+    mix: Object.fromEntries(Object.entries(classes).map(([name, { used }]) => [name, used])),
+  });
+}
+
+/** buyWords names the GPUs that a plan uses, which are those to buy, or the mix where there is no plan. */
+export function buyWords({ used, ...row }: Pick<CompareRow, 'mix' | 'unlimited' | 'used'>): string {
+  return used === undefined ? mixWords(row) : mixWords({ mix: used });
+}
+
+/** USED is the column of the GPUs that plans use, where any leaves some of its mix. */
+export const USED: CompareColumn = {
+  head: 'GPUs used',
+  wanted: (rows) => rows.some((row) => row.used !== undefined && buyWords(row) !== mixWords(row)),
+  cell: ({ used }) => orDash(used, (mix) => mixWords({ mix })),
+};
+
 /** THROUGHPUT is the column of how many requests a plan serves. */
 export const THROUGHPUT: CompareColumn = {
   head: 'requests/s',
@@ -48,8 +69,17 @@ export const THROUGHPUT: CompareColumn = {
   cell: ({ throughputRps }) => figureOrDash(throughputRps),
 };
 
-/** MOST_THROUGHPUT names the row that serves the most requests. */
+/**
+ * MOST_THROUGHPUT names the row that serves the most requests, or that holds the most where that was searched. Several models
+ * are ranked by requests per unit of weight, as the objective ranks them.
+ */
 export const MOST_THROUGHPUT: BestFigure = {
-  words: 'most requests/s',
-  figureOf: ({ throughputRps }) => throughputRps,
+  words: (row) =>
+    `most requests/s${row.hold === undefined ? '' : ' held'}${isWeighed(row) ? ' per unit of weight' : ''}`,
+  figureOf: (row) =>
+    isWeighed(row) ? (row.hold ?? row.objective)?.value : (row.heldRps ?? row.throughputRps),
 };
+
+function isWeighed({ models = [], objective }: CompareRow): boolean {
+  return models.length > 1 && objective?.kind === 'throughput';
+}

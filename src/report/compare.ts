@@ -1,19 +1,19 @@
 import type { CompareRow, ComparisonDocument } from '../artifacts/index.js';
+import { largestOf } from '../collections/index.js';
 import type { PlanKind } from '../plans/index.js';
 import {
   accuracyText,
   always,
   type BestFigure,
+  buyWords,
   type CompareColumn,
   figureOrDash,
   mixWords,
 } from './compare-cells.js';
 import { overlap } from './interval.js';
 import { KINDS } from './kinds/kinds.js';
-import { orDash, percent, plain, type Table } from './table.js';
-
-/** For a table with more rows than fit on a screen, a line sums up the results. */
-const LONG_TABLE = 20;
+import { figure, orDash, percent, perHour, plain, type Table } from './table.js';
+import { groupedWarnings } from './warnings.js';
 
 /** The reasons of at most this many rows without a plan are shown. */
 const MOST_REASONS = 10;
@@ -27,7 +27,15 @@ export function compareTable({ rows }: ComparisonDocument, kind: PlanKind): Tabl
   const columns = columnsOf(kind).filter(({ wanted }) => wanted(rows));
   return {
     columns: columns.map(({ head }) => head),
-    rows: rows.map((row) => columns.map(({ cell }) => cell(row))),
+    rows: samePlans(rows).map(({ row, others }) =>
+      columns.map(({ head, cell }) =>
+        head === MIX && others > 0 ? `${cell(row)} (and ${others} more)` : cell(row),
+      ),
+    ),
+    spare: columns
+      .filter(({ spare }) => spare !== undefined)
+      .toSorted((a, b) => Number(a.spare) - Number(b.spare))
+      .map(({ head }) => head),
   };
 }
 
@@ -37,8 +45,44 @@ function columnsOf(kind: PlanKind): CompareColumn[] {
   return [...ASKED, ...merit, ...COSTS, ...service, ...LEAST, ...use, ...PROOF];
 }
 
+/** SamePlan is a row, and how many other mixes have a plan that uses the same GPUs and reaches the same. */
+interface SamePlan {
+  readonly row: CompareRow;
+  readonly others: number;
+}
+
+/** Figures are the same where so many digits are. */
+const SAME_DIGITS = 9;
+
+/**
+ * samePlans puts rows together whose plans use the same GPUs for the same SLOs and reach the same: what there is besides in
+ * their mixes need not be bought. The mix with the fewest GPUs stands for them, at the place of the first.
+ */
+function samePlans(rows: readonly CompareRow[]): SamePlan[] {
+  const groups = new Map<string, CompareRow[]>();
+  for (const [r, row] of rows.entries()) {
+    const { slo, sloMs, margin, sloAccuracy, objective, used } = row;
+    const value = objective?.value.toPrecision(SAME_DIGITS);
+    const key =
+      used === undefined
+        ? `${r}`
+        : JSON.stringify([slo, sloMs, margin, sloAccuracy, objective?.kind, value, buyWords(row)]);
+    groups.set(key, [...(groups.get(key) ?? []), row]);
+  }
+  return [...groups.values()].map((group) => {
+    const [row] = group.toSorted((a, b) => gpusIn(a) - gpusIn(b)) as [CompareRow];
+    return { row, others: group.length - 1 };
+  });
+}
+
+function gpusIn({ mix }: CompareRow): number {
+  return Object.values(mix).reduce((sum, gpus) => sum + gpus, 0);
+}
+
+const MIX = 'mix';
+
 const ASKED: readonly CompareColumn[] = [
-  { head: 'mix', wanted: always, cell: mixWords },
+  { head: MIX, wanted: always, cell: mixWords },
   {
     head: 'SLO',
     wanted: (rows) => rows.some(({ slo }) => slo !== undefined),
@@ -54,15 +98,21 @@ const ASKED: readonly CompareColumn[] = [
     wanted: (rows) => rows.some(({ margin }) => margin !== undefined),
     cell: ({ margin }) => orDash(margin, percent),
   },
-  { head: 'plan', wanted: always, cell: ({ status }) => status },
+  { head: 'plan', wanted: always, cell: ({ status }) => status, spare: 9 },
 ];
 
 const COSTS: readonly CompareColumn[] = [
+  {
+    head: 'W',
+    wanted: (rows) => rows.some(({ objective }) => objective?.kind === 'power'),
+    cell: ({ objective }) => figureOrDash(objective?.value),
+  },
   {
     head: 'per weight',
     wanted: (rows) =>
       rows.some(({ models = [], objective }) => models.length > 1 && objective?.kind === 'throughput'),
     cell: ({ objective }) => figureOrDash(objective?.value),
+    spare: 8,
   },
   { head: 'holds', wanted: holds, cell: ({ heldRps }) => figureOrDash(heldRps) },
   { head: 'cost/h', wanted: hasCost, cell: ({ hourlyCost }) => figureOrDash(hourlyCost) },
@@ -70,11 +120,13 @@ const COSTS: readonly CompareColumn[] = [
     head: 'cost/million',
     wanted: hasCost,
     cell: ({ costPerMillionRequests }) => figureOrDash(costPerMillionRequests),
+    spare: 5,
   },
   {
     head: 'cost/million held',
     wanted: (rows) => rows.some(({ costPerMillionHeld }) => costPerMillionHeld !== undefined),
     cell: ({ costPerMillionHeld }) => figureOrDash(costPerMillionHeld),
+    spare: 4,
   },
 ];
 
@@ -83,14 +135,23 @@ const LEAST: readonly CompareColumn[] = [
     head: 'least SLO ms',
     wanted: (rows) => rows.some(({ smallestFeasibleSloMs }) => smallestFeasibleSloMs !== undefined),
     cell: ({ smallestFeasibleSloMs }) => figureOrDash(smallestFeasibleSloMs),
+    spare: 7,
   },
 ];
 
 const PROOF: readonly CompareColumn[] = [
   {
+    head: 'bound',
+    wanted: (rows) => rows.some(({ objective }) => objective !== undefined && objective.gap !== 0),
+    cell: ({ objective }) =>
+      orDash(objective, ({ kind, bound }) => (kind === 'accuracy' ? accuracyText(bound) : figure(bound))),
+    spare: 3,
+  },
+  {
     head: 'gap',
     wanted: always,
     cell: ({ objective }) => orDash(objective?.gap, (gap) => percent(gap, 2)),
+    spare: 3,
   },
   {
     head: 'frontier',
@@ -109,12 +170,9 @@ function hasCost(rows: readonly CompareRow[]): boolean {
 
 /**
  * compareNotes gives what the table does not show: why rows have no plan (ten at most), why plans are not on a
- * frontier, how far profiles can be trusted, what an interruption left out, and for 20 rows or more a summary.
+ * frontier, how far profiles can be trusted, and what an interruption left out.
  */
-export function compareNotes(
-  { rows, cases, complete, notes = [] }: ComparisonDocument,
-  kind: PlanKind,
-): string[] {
+export function compareNotes({ rows, cases, complete, notes = [] }: ComparisonDocument): string[] {
   const without = rows.filter(({ reasons = [] }) => reasons.length > 0);
   const told = without.slice(0, MOST_REASONS).map(reasonOf);
   const left = without.length - told.length;
@@ -124,10 +182,9 @@ export function compareNotes(
     ...(rows.some(({ status, hourlyCost }) => hasPlan(status) && hourlyCost === undefined)
       ? ['classes without hourlyCost: no cost and no frontier for the plans that use them']
       : []),
-    ...notes,
+    ...groupedWarnings(notes),
     ...(complete ? [] : [`interrupted: ${rows.length} of ${cases} are done`]),
     ...openLines(rows),
-    ...(rows.length >= LONG_TABLE ? [summaryOf(rows, kind)] : []),
   ];
 }
 
@@ -147,13 +204,36 @@ function openLines(rows: readonly CompareRow[]): string[] {
   ];
 }
 
-/** summaryOf counts the rows and names those with the best figures that plans of their kind have, and the cheapest per request. */
-function summaryOf(rows: readonly CompareRow[], kind: PlanKind): string {
+/**
+ * compareHeadline answers a comparison in one line: how many cases have a plan, and the GPUs with which the figures are best
+ * that plans of their kind have. Where plans meet rates as cheaply as they can, that is the price alone.
+ */
+export function compareHeadline({ rows, currency }: ComparisonDocument, kind: PlanKind): string {
   const planned = rows.filter(({ status }) => hasPlan(status));
+  const priced = planned.find(({ objective }) => objective !== undefined && isPrice(objective.kind));
+  const priceless = [...KINDS[kind].compared.best, CHEAPEST];
+  const best = priced?.objective === undefined ? priceless : [leastPrice(priced.objective.kind, currency)];
   return [
     `${rows.length} compared: ${planned.length} with a plan`,
-    ...[...KINDS[kind].compared.best, CHEAPEST].flatMap((best) => bestOf(planned, best)),
+    ...best.flatMap((one) => bestOf(planned, one)),
   ].join('; ');
+}
+
+/** isPrice says of an objective that plans meet what is asked for at the least of something. */
+function isPrice(kind: NonNullable<CompareRow['objective']>['kind']): boolean {
+  return kind === 'cost' || kind === 'power' || kind === 'devices';
+}
+
+function leastPrice(
+  kind: NonNullable<CompareRow['objective']>['kind'],
+  currency: string | undefined,
+): BestFigure {
+  const words = { cost: 'cheapest', power: 'least power', devices: 'fewest devices' }[kind as 'cost'];
+  const text = (value: number): string => {
+    if (kind === 'cost') return perHour(value, { currency });
+    return kind === 'power' ? `${figure(value)} W` : figure(value);
+  };
+  return { words, figureOf: ({ objective }) => objective?.value, isLeast: true, text };
 }
 
 const CHEAPEST: BestFigure = {
@@ -162,6 +242,15 @@ const CHEAPEST: BestFigure = {
   isLeast: true,
 };
 
+/** Merits that differ by less than this, relatively, are equal, so that the price decides. */
+const SAME = 1e-9;
+
+/** costOf is what a plan costs; one that has no price comes last. */
+function costOf({ hourlyCost = Number.MAX_VALUE }: CompareRow): number {
+  return hourlyCost;
+}
+
+/** bestOf names the row whose figure is best, and of equally good ones the cheapest. */
 function bestOf(
   planned: readonly CompareRow[],
   { words, figureOf, isLeast, text = figureOrDash }: BestFigure,
@@ -171,11 +260,16 @@ function bestOf(
     if (value === undefined) return -Number.MAX_VALUE;
     return isLeast ? -value : value;
   };
-  const [row] = planned.toSorted((a, b) => merit(b) - merit(a));
+  const most = largestOf(planned.map(merit));
+  const [row] = planned
+    .filter((one) => most - merit(one) <= SAME * Math.abs(most))
+    .toSorted((a, b) => costOf(a) - costOf(b));
   const value = row && figureOf(row);
   return row === undefined || value === undefined
     ? []
-    : [`${words}: ${text(Math.abs(value), row)} with ${caseWords(row)}`];
+    : [
+        `${typeof words === 'string' ? words : words(row)}: ${text(Math.abs(value), row)} with ${caseWords(row, buyWords(row))}`,
+      ];
 }
 
 function hasPlan(status: CompareRow['status']): boolean {
@@ -188,10 +282,11 @@ function reasonOf(row: CompareRow): string {
   return `no plan with ${caseWords(row)}: ${reasons[0]}${more}`;
 }
 
-/** caseWords names a row by its mix and its swept values. */
-function caseWords({ mix, unlimited = [], slo, margin, sloAccuracy }: CompareRow): string {
+/** caseWords names a row by its mix, or other GPUs, and its swept values. */
+function caseWords(row: CompareRow, gpus = mixWords(row)): string {
+  const { slo, margin, sloAccuracy } = row;
   return [
-    mixWords({ mix, unlimited }),
+    gpus,
     ...(slo ? [`SLO ${sweptWords(slo)}`] : []),
     ...(sloAccuracy === undefined ? [] : [`accuracy ${accuracyText(sloAccuracy)}`]),
     ...(margin === undefined ? [] : [`margin ${sweptWords(String(margin))}`]),

@@ -6,10 +6,23 @@
  * their own is in `kinds/`, where `kinds.ts` has an entry for each.
  */
 export { bundleTable } from './bundle.js';
-export { compareNotes, compareTable } from './compare.js';
+export { checkLine, missedLines } from './checks.js';
+export {
+  annotations,
+  type CiCase,
+  type CiReport,
+  checkCases,
+  isBad,
+  junitText,
+  pointCases,
+  rowCases,
+  schedulerCases,
+  summaryText,
+} from './ci/index.js';
+export { compareHeadline, compareNotes, compareTable } from './compare.js';
 export { deviceTable } from './devices.js';
 export { differenceParts, diffHeadline, diffTable } from './diff.js';
-export { proposalTable, proposedDevicesTable } from './init.js';
+export { proposalLine, proposalTable, proposedDevicesTable } from './init.js';
 export { infeasibilityTable } from './kinds/explain.js';
 export { familyTable } from './kinds/gears.js';
 export { solvedParts, solvedRemarks } from './kinds/kinds.js';
@@ -26,9 +39,10 @@ export {
 } from './profile.js';
 export { edgeTable, measuredLines, visitTable } from './sampled.js';
 export { schedulersParts } from './scheduler-comparison.js';
-export { largestLoads, missedShares, simulationParts, sweepTable } from './simulate.js';
+export { largestLoads, simulationParts, sweepTable } from './simulate.js';
 export { bytes, figure, milliseconds, type Part, percent, type Table } from './table.js';
-export { requestsText, traceTable } from './trace.js';
+export { requestsText, traceTable, windowText } from './trace.js';
+export { uncheckedNote } from './unchecked.js';
 export {
   causeLines,
   correctedLines,
@@ -37,3 +51,4 @@ export {
   verifyTable,
   withinLines,
 } from './verify.js';
+export { groupedWarnings } from './warnings.js';

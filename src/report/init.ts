@@ -2,9 +2,10 @@ import type { InitSpec } from '../api/index.js';
 import { milliseconds, type Table } from './table.js';
 
 /** proposalTable has one row per model of a spec that was begun: its SLO, and the latency that it follows from. */
-export function proposalTable({ models }: Pick<InitSpec, 'models'>): Table {
+export function proposalTable({ models, slo }: Pick<InitSpec, 'models' | 'slo'>): Table {
   return {
-    columns: ['model', 'SLO ms', 'because of'],
+    // The SLO of a pipeline or cascade is made of what each of its models would have.
+    columns: ['model', slo === undefined ? 'SLO ms' : 'ms', 'because of'],
     rows: models.map(({ name, sloMs, from }) => [
       name,
       String(sloMs),
@@ -13,6 +14,13 @@ export function proposalTable({ models }: Pick<InitSpec, 'models'>): Table {
         : `${from.times} × ${milliseconds(from.latencyUs)} ms on ${from.deviceClass} (${from.what}, batch ${from.batch})`,
     ]),
   };
+}
+
+/** proposalLine tells the SLO of a pipeline or cascade; undefined where each model has its own. */
+export function proposalLine({ slo }: Pick<InitSpec, 'slo'>): string | undefined {
+  if (slo === undefined) return undefined;
+  const why = { sum: 'the sum of these', largest: 'the largest of these', given: 'as given' }[slo.from];
+  return `SLO ${slo.sloMs} ms: ${why}`;
 }
 
 /** proposedDevicesTable has one row per class of the cluster of a spec that was begun. */

@@ -13,6 +13,7 @@ export function loadTable(report: LoadReport): Table {
   const share = (count: number): string => (report.sent === 0 ? '—' : percent(count / report.sent));
   const ms = (value: number | undefined): string => orDash(value, (some) => `${figure(some)} ms`);
   const { latencyMs: latency, sendLatenessMs: lateness } = report;
+  const row = (name: string, count: number): [string, string, string] => [name, String(count), share(count)];
   const interrupted =
     report.complete === false
       ? `, interrupted at ${figure(report.elapsedS)} of ${figure(report.durationS)} s`
@@ -23,18 +24,14 @@ export function loadTable(report: LoadReport): Table {
       String(report.sent),
       `${figure(report.sentRps)} requests/s, asked for ${figure(report.rps)}${interrupted}`,
     ],
-    ['in time', String(report.inTime), share(report.inTime)],
-    ['late', String(report.late), share(report.late)],
-    ['dropped', String(report.dropped), share(report.dropped)],
-    ['failed', String(report.failed), share(report.failed)],
+    ...(isJudged(report)
+      ? [row('in time', report.inTime), row('late', report.late)]
+      : [row('answered', report.answered)]),
+    row('dropped', report.dropped),
+    row('failed', report.failed),
     ...failureRows(report),
     ['throughput', figure(report.throughputRps), 'answered/s'],
-    [
-      'goodput',
-      figure(report.goodputRps),
-      `in time/s${report.sloMs === undefined ? '' : `, SLO ${figure(report.sloMs)} ms`}`,
-    ],
-    ['attainment', orDash(report.attainment, (share) => percent(share, 2)), ''],
+    ...judgedRows(report),
     ['latency p50', ms(latency?.p50), 'from the intended send'],
     ['latency p90', ms(latency?.p90), ''],
     ['latency p99', ms(latency?.p99), ''],
@@ -46,12 +43,30 @@ export function loadTable(report: LoadReport): Table {
   return { columns: ['load', '', ''], rows };
 }
 
+/** isJudged says whether an SLO said of every request whether it was in time. */
+function isJudged({ sloMs, models }: LoadReport): boolean {
+  if (models === undefined) return sloMs !== undefined;
+  return models.every((model) => model.sloMs !== undefined || model.sent === 0);
+}
+
+function judgedRows(report: LoadReport): [string, string, string][] {
+  if (!isJudged(report))
+    return [['attainment', '—', 'no SLO says what is in time: none was given, and the server tells none']];
+  const slo = report.sloMs === undefined ? '' : `, SLO ${figure(report.sloMs)} ms`;
+  return [
+    ['goodput', figure(report.goodputRps), `in time/s${slo}`],
+    ['attainment', orDash(report.attainment, (share) => percent(share, 2)), ''],
+  ];
+}
+
 const OUTCOME_COLUMNS = ['sent', 'in time', 'late', 'dropped', 'failed', 'attainment', 'p50 ms', 'p99 ms'];
+const SPARE_OUTCOMES = ['p50 ms', 'failed', 'in time', 'late', 'dropped', 'sent'];
 
 /** loadModelTable has one row per model of a load on several models, with its own SLO and outcomes. */
 export function loadModelTable(models: readonly ModelLoad[]): Table {
   return {
     columns: ['model', ...OUTCOME_COLUMNS, 'SLO ms'],
+    spare: ['SLO ms', ...SPARE_OUTCOMES],
     rows: models.map((model) => [model.name, ...outcomeCells(model), orDash(model.sloMs, figure)]),
   };
 }
@@ -60,6 +75,7 @@ export function loadModelTable(models: readonly ModelLoad[]): Table {
 export function loadPriorityTable(priorities: readonly PriorityLoad[]): Table {
   return {
     columns: ['priority', ...OUTCOME_COLUMNS],
+    spare: SPARE_OUTCOMES,
     rows: priorities.map((one) => [one.priority === 0 ? 'none' : `${one.priority}`, ...outcomeCells(one)]),
   };
 }
@@ -73,8 +89,12 @@ function outcomeCells({
   attainment,
   latencyMs,
 }: LoadOutcomes): string[] {
+  // Without a share in time of requests that came, nothing said which of them were in time.
+  const isJudged = attainment !== undefined || sent === 0;
   return [
-    ...[sent, inTime, late, dropped, failed].map((each) => count(each)),
+    count(sent),
+    ...[inTime, late].map((each) => (isJudged ? count(each) : '—')),
+    ...[dropped, failed].map((each) => count(each)),
     orDash(attainment, (share) => percent(share, 2)),
     ...[latencyMs?.p50, latencyMs?.p99].map((ms) => orDash(ms, figure)),
   ];

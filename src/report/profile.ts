@@ -43,6 +43,7 @@ export function latencyTable(profile: Profile): Table {
   return {
     columns: columns.filter((_, i) => shown[i]),
     rows: rows.map((row) => row.filter((_, i) => shown[i])),
+    spare: ['predicted/whole', 'blocks ms'],
   };
 }
 
@@ -78,7 +79,12 @@ export function blockTable(profile: Profile): Table {
     bytes(block.cutBytes),
     ...classes.map(({ latencies }) => orDash(latencies[i], milliseconds)),
   ]);
-  return { columns: ['block', 'nodes', 'sends on', ...classes.map(({ head }) => head)], rows };
+  const heads = classes.map(({ head }) => head);
+  return {
+    columns: ['block', 'nodes', 'sends on', ...heads],
+    rows,
+    spare: ['nodes', 'sends on', ...heads.slice(1).toReversed()],
+  };
 }
 
 /** measuredText says at how many combinations of device, virtual size and batch size every block has been measured. */

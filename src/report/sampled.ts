@@ -5,6 +5,7 @@ import { count, orDash, percent, type Table } from './table.js';
 export function visitTable({ stages, confidence }: CountedSamples): Table {
   return {
     columns: ['stage', 'samples', 'scale factor', `${percent(confidence, 0)} interval`, 'if independent'],
+    spare: ['if independent'],
     rows: stages.map(({ name, visits, scaleFactor, independentScaleFactor }) => [
       name,
       count(visits),
@@ -19,6 +20,7 @@ export function visitTable({ stages, confidence }: CountedSamples): Table {
 export function edgeTable({ stages, confidence }: CountedSamples): Table {
   return {
     columns: ['edge', 'taken', 'of', 'probability', `${percent(confidence, 0)} interval`, 'before'],
+    spare: ['before', 'of', 'taken'],
     rows: stages.flatMap(({ name, edges }) =>
       edges.map(({ to, taken, of, probabilityBefore, ...share }) => [
         `${name} → ${to}`,

@@ -55,6 +55,7 @@ export function comparedTable(comparison: SchedulerComparison): Table {
       'invalid',
       ...['in time/s', 'mean ms', 'p50 ms', 'p95 ms', 'p99 ms'],
     ],
+    spare: ['p50 ms', 'mean ms', 'p95 ms', 'invalid', 'in time/s', 'dropped', ...interval, 'p99 ms'],
     rows: rows.map((row) => [
       named(row, comparison),
       share(row.attainment),
@@ -77,6 +78,7 @@ export function comparedTable(comparison: SchedulerComparison): Table {
 function applicationsTable(comparison: SchedulerComparison): Table {
   return {
     columns: ['scheduler', 'application', 'attainment', 'dropped', 'in time/s', 'p50 ms', 'p99 ms'],
+    spare: ['p50 ms', 'in time/s', 'dropped', 'p99 ms'],
     rows: comparison.rows.flatMap((row) =>
       (row.applications ?? []).map(({ name, attainment, dropRate, goodputRps, p50Ms, p99Ms }) => [
         ...[named(row, comparison), name, share(attainment), share(dropRate)],
@@ -91,11 +93,10 @@ function worstTable(comparison: SchedulerComparison): Table {
   const { rows } = comparison;
   const lengths = (rows[0]?.worstWindows ?? []).map(({ seconds }) => seconds);
   if (lengths.length === 0) return { columns: [], rows: [] };
+  const heads = lengths.flatMap((seconds) => [`in time/s, ${seconds} s`, `dropped, ${seconds} s`]);
   return {
-    columns: [
-      'worst window',
-      ...lengths.flatMap((seconds) => [`in time/s, ${seconds} s`, `dropped, ${seconds} s`]),
-    ],
+    columns: ['worst window', ...heads],
+    spare: heads.slice(1).toReversed(),
     rows: rows.map((row) => [
       named(row, comparison),
       ...row.worstWindows.flatMap(({ leastGoodputRps, largestDropRate }) => [
@@ -133,6 +134,7 @@ function dropsTable(comparison: SchedulerComparison): Table {
     };
   return {
     columns: ['dropped at', ...places],
+    spare: places.slice(1).toReversed(),
     rows:
       places.length === 0
         ? []
@@ -156,8 +158,10 @@ function mostOf(shares: readonly PlaceShare[]): readonly PlaceShare[] {
 
 /** overTimeTable has the attainment of each scheduler by windows of time. */
 function overTimeTable({ rows }: SchedulerComparison): Table {
+  const heads = rows.map(({ scheduler }) => `${scheduler}, in time`);
   return {
-    columns: ['from s', 'offered/s', ...rows.map(({ scheduler }) => `${scheduler}, in time`)],
+    columns: ['from s', 'offered/s', ...heads],
+    spare: heads.slice(1).toReversed(),
     rows: (rows[0]?.windows ?? []).map(({ fromS, offeredRps }, i) => [
       String(fromS),
       amount(offeredRps),

@@ -1,14 +1,13 @@
 import type {
   LargestLoad,
-  RunsFigures,
   SimulatedModel,
   SimulatedPool,
   SimulatedRequests,
-  SimulatedRuns,
   SimulatedWorkload,
   SimulationReport,
   SimulationSweep,
 } from '../artifacts/index.js';
+import { pushAll } from '../collections/index.js';
 import { EVERY_KIND, simulatedTables } from './kinds/kinds.js';
 import { apart, count, decimals, figure, orDash, type Part, percent, plain, type Table } from './table.js';
 
@@ -41,7 +40,7 @@ export function simulationHeadlines(report: SimulationReport): string[] {
   const tuner = scheduler.tuner === undefined ? '' : `, tuner ${scheduler.tuner.kind}`;
   const interrupted = complete ? '' : `, interrupted after ${figure(reachedS)} s of it`;
   return [
-    `${attainmentText(overall)} of ${count(overall.arrived)} requests in time; ${figure(overall.goodputRps)} requests/s in time of ${figure(overall.offeredRps)}`,
+    `${attainmentText(overall)} of ${count(overall.arrived)} ${overall.arrived === 1 ? 'request' : 'requests'} in time; ${figure(overall.goodputRps)} requests/s in time of ${figure(overall.offeredRps)}`,
     ...costLine(report),
     `${workloadText(workload)}${interrupted}, seed ${seed}; scheduler ${scheduler.name}${preset}${tuner}${machine}${slow}${jitter}${fates}`,
   ];
@@ -83,50 +82,7 @@ export function runsTable({ runs, models }: SimulationReport): Table {
     figure(goodputRps.mean),
     ms(p99Ms?.mean),
   ]);
-  return { columns, rows };
-}
-
-/**
- * missedShares names the shares in time that are below the wanted one: that of all requests, or of a model. Of several
- * runs the lower end of the confidence interval counts. A model without requests is not named.
- */
-export function missedShares(report: SimulationReport, share: number): string[] {
-  return report.runs === undefined ? missedInRun(report, share) : missedOverRuns(report.runs, share);
-}
-
-function missedOverRuns(
-  { overall, models, count: runs, confidence }: SimulatedRuns,
-  share: number,
-): string[] {
-  const said = (whose: string, { attainment }: RunsFigures): string[] => {
-    if (attainment === undefined)
-      return whose === ''
-        ? [`Not every run had a request, so it is not shown that ${share} are in time`]
-        : [];
-    const { low, mean } = attainment;
-    if (low >= share) return [];
-    const sure = `is ${Number(low.toPrecision(6))} or more with ${percent(confidence, 0)} confidence`;
-    return [
-      `Attainment${whose} ${sure}, below ${share} (mean ${Number(mean.toPrecision(6))} of ${runs} runs)`,
-    ];
-  };
-  return [
-    ...said('', overall),
-    ...(models.length > 1 ? models.flatMap(({ name, ...figures }) => said(` of ${name}`, figures)) : []),
-  ];
-}
-
-function missedInRun({ overall, models }: SimulationReport, share: number): string[] {
-  const below = ({ attainment = 0 }: SimulatedRequests): boolean => attainment < share;
-  const said = (whose: string, { attainment }: SimulatedRequests): string =>
-    attainment === undefined
-      ? `No request came${whose}, so it is not shown that ${share} are in time`
-      : `Attainment${whose} is ${plain(attainment, 6)}, below ${share}`;
-  const missed = models.filter(({ requests }) => requests.arrived > 0 && below(requests));
-  return [
-    ...(below(overall) ? [said('', overall)] : []),
-    ...(models.length > 1 ? missed.map(({ name, requests }) => said(` of ${name}`, requests)) : []),
-  ];
+  return { columns, rows, spare: ['least', interval, 'in time/s'] };
 }
 
 /**
@@ -150,6 +106,7 @@ export function outcomeTable({ models, overall }: SimulationReport): Table {
       'SLO ms',
     ],
     rows,
+    spare: ['of plan', 'p50 ms', 'in time', 'SLO ms', 'late', 'dropped', 'offered/s'],
   };
 }
 
@@ -168,7 +125,8 @@ export function splitTable({ models, overall }: SimulationReport): Table {
     ms(splitMs?.compute.mean),
     orDash(invalidRate, finely),
   ]);
-  return { columns: ['model', 'mean ms', 'queueing', 'transfer', 'compute', 'invalid'], rows };
+  const split = ['queueing', 'transfer', 'compute'];
+  return { columns: ['model', 'mean ms', ...split, 'invalid'], rows, spare: ['invalid', ...split] };
 }
 
 /** busyTable has one row per device class: how busy its virtual GPUs were. Links have rows where any was in use. */
@@ -209,11 +167,18 @@ export function poolTable({ pools }: SimulationReport): Table {
     ...(isScaled ? [inUseText(pool)] : []),
   ]);
   const columns = ['model', 'part', 'on', 'batch', 'mean batch', 'batches', 'busy'];
-  return { columns: isScaled ? [...columns, 'in use'] : columns, rows };
+  return {
+    columns: isScaled ? [...columns, 'devices in use'] : columns,
+    rows,
+    spare: ['batches', 'batch', 'mean batch', 'model'],
+  };
 }
 
 function inUseText({ inUse }: SimulatedPool): string {
-  return inUse === undefined ? '—' : `${inUse.least} to ${inUse.most}, mean ${figure(inUse.mean)}`;
+  if (inUse === undefined) return '—';
+  return inUse.least === inUse.most
+    ? `${inUse.most}`
+    : `${inUse.least} to ${inUse.most}, mean ${figure(inUse.mean)}`;
 }
 
 /** priorityTable gives what became of requests by their priorities. It is empty where they have none. */
@@ -230,6 +195,7 @@ export function priorityTable({ priorities }: SimulationReport): Table {
   return {
     columns: ['priority', 'weight', 'requests', 'in time', 'late', 'dropped', 'failed', 'attainment'],
     rows,
+    spare: ['weight', 'failed', 'late', 'in time', 'dropped'],
   };
 }
 
@@ -259,11 +225,12 @@ export function windowTable({ windows, classes, pools }: SimulationReport): Tabl
   const busy = Object.keys(classes).map((name) => `${name} busy`);
   const isScaled = windows?.rows.some(({ inUse }) => inUse !== undefined) === true;
   const inUse = isScaled
-    ? pools.map(({ stage, pipeline, partition }) => stage ?? `${pipeline}/${partition}`)
+    ? pools.map(({ stage, pipeline, partition }) => `devices of ${stage ?? `${pipeline}/${partition}`}`)
     : [];
   return {
     columns: ['from s', 'offered/s', 'attainment', 'goodput/s', 'p99 ms', 'mean batch', ...busy, ...inUse],
     rows,
+    spare: ['mean batch', ...busy.toReversed(), 'goodput/s', ...inUse.toReversed()],
   };
 }
 
@@ -286,6 +253,7 @@ export function sweepTable({ points, models }: SimulationSweep): Table {
   return {
     columns: ['load', 'offered/s', 'goodput/s', 'late', 'attainment', ...names, 'p99 ms', 'invalid'],
     rows,
+    spare: ['invalid', 'late', 'goodput/s', ...names.toReversed(), 'p99 ms', 'offered/s'],
   };
 }
 
@@ -301,7 +269,10 @@ export function largestLoads({ complete, largest, models, target, points }: Simu
   };
   const lines = [`largest load with ${percent(target, 0)} in time: ${said(largest)}`];
   if (models.length > 1)
-    lines.push(...models.map(({ name, largest: own }, m) => `  ${name}: ${said(own, m)}`));
+    pushAll(
+      lines,
+      models.map(({ name, largest: own }, m) => `  ${name}: ${said(own, m)}`),
+    );
   if (!complete) lines.push('interrupted: not every load was tried');
   return lines;
 }

@@ -2,6 +2,8 @@
 export interface Table {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly string[])[];
+  /** The heads of the columns that may be left out where a screen is too narrow for all, the least wanted first. */
+  readonly spare?: readonly string[];
 }
 
 /** Part is one thing that is shown: a table, or a line; an empty line keeps what follows apart. */
@@ -73,6 +75,11 @@ export function milliseconds(us: number): string {
   return figure(us / 1000);
 }
 
+/** perHour writes a price per hour, in the currency that the cluster names, if it names one: `2.10 USD per hour`. */
+export function perHour(cost: number, { currency }: { readonly currency?: string | undefined }): string {
+  return `${figure(cost)}${currency === undefined ? '' : ` ${currency}`} per hour`;
+}
+
 /** bytes writes a number of bytes in the unit that suits it: B, KB, MB or GB, each 1000 of the one before. */
 export function bytes(count: number): string {
   const units = ['B', 'KB', 'MB', 'GB'];
@@ -85,7 +92,15 @@ export function bytes(count: number): string {
   return `${unit === 0 ? value : figure(value)} ${units[unit]}`;
 }
 
-/** percent writes a share as a percentage with this many decimals: 0.5 becomes `50.0 %`. */
+/** What a share lacks of 1 by less than this is rounding. */
+const WHOLE = 1e-10;
+
+/**
+ * percent writes a share as a percentage with this many decimals: 0.5 becomes `50.0 %`. Less than the whole is not rounded up
+ * to it: 0.99999 becomes `99.9 %`.
+ */
 export function percent(share: number, digits = 1): string {
-  return `${decimals(share * 100, digits)} %`;
+  const isPart = share < 1 - WHOLE;
+  const most = 100 - 10 ** -digits;
+  return `${decimals(isPart ? Math.min(share * 100, most) : share * 100, digits)} %`;
 }

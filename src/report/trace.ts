@@ -35,6 +35,8 @@ export function traceTable({ traces, all }: TraceDescription): Table {
       ['  longest silence s', ({ intervals }) => orDash(intervals?.silenceS, figure)],
       ['  from s', ({ intervals }) => orDash(intervals?.silenceFromS, figure)],
     );
+  if (traces.some(({ begunBefore }) => begunBefore !== undefined))
+    lines.push(['left out, begun before', ({ begunBefore }) => orDash(begunBefore, count)]);
   return {
     columns: ['trace', ...told.map(({ name }) => name)],
     rows: lines.map(([head, of]) => [head, ...told.map(of)]),
@@ -46,6 +48,13 @@ export function requestsText({ traces, requestsBefore }: TraceDescription): stri
   const after = traces[0]?.requests;
   if (requestsBefore === undefined || after === undefined) return undefined;
   return `requests: ${count(requestsBefore)} before, ${count(after)} after`;
+}
+
+/** windowText names the window of another trace that a trace is. */
+export function windowText({ window }: TraceDescription): string | undefined {
+  if (window === undefined) return undefined;
+  const { fromS, toS } = window;
+  return `window: from ${plain(fromS, 9)} s ${toS === undefined ? 'on' : `to ${plain(toS, 9)} s`}`;
 }
 
 function lengthOf(told: readonly Told[]): string {

@@ -65,6 +65,7 @@ export function verifiedAnswersTable(answers: readonly VerifiedAnswers[]): Table
 export function verifiedExecutionTable({ executions }: Verification): Table {
   return {
     columns: ['model', 'part', 'on', 'batch', 'planned ms', 'measured ms', 'factor', 'simulated', 'live'],
+    spare: ['simulated', 'live', 'model', 'planned ms', 'measured ms'],
     rows: executions.map((one) => [
       one.model,
       one.stage ?? `${one.pipeline}/${one.partition}`,
@@ -88,7 +89,9 @@ export function causeLines({ causes, figures }: Verification): string[] {
   const points = (value: number): string => signed(100 * value, (size) => `${size.toFixed(2)} points`);
   const milli = (value: number): string => signed(value, ms);
   return [
-    `attainment ${points(of('attainment'))}: ${partsText(attainment, points)}`,
+    ...(attainment === undefined
+      ? []
+      : [`attainment ${points(of('attainment'))}: ${partsText(attainment, points)}`]),
     `mean latency ${milli(of('meanLatencyMs'))}: ${partsText(meanLatencyMs, milli)}`,
     `p95 ${milli(of('p95LatencyMs'))}: ${partsText(p95LatencyMs, milli)}`,
     `executions are those that took longer or shorter than planned, the front is sending, HTTP and parsing (${ms(frontMs)} a request), and queueing is the rest`,

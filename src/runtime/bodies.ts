@@ -95,6 +95,16 @@ export class Bodies {
   }
 
   /**
+   * charge counts memory that is made from a body for as long as the body itself is held.
+   * @throws StatusError with 503 where all bodies together would take more than they may
+   */
+  charge(raw: IncomingMessage, bytes: number): void {
+    const refusal = this.refusal(0, bytes);
+    if (refusal !== undefined) throw refusal;
+    if (this.held.has(raw)) this.hold(raw, bytes);
+  }
+
+  /**
    * release tells that the request is over, so that its body no longer counts as held. Calling it twice is harmless.
    */
   release(raw: IncomingMessage): void {

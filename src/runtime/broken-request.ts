@@ -1,5 +1,5 @@
-import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import { rawAnswer } from './raw-answer.js';
 
 /**
  * answerBroken answers a request that is not valid HTTP (400, 413 or 431), or has not come whole in time (408), and
@@ -9,14 +9,7 @@ export function answerBroken(error: NodeJS.ErrnoException, socket: Socket): void
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
   if (socket.writable) {
     const { status, why } = toldOf(error);
-    const body = JSON.stringify({ error: `Cannot read the request: ${why}` });
-    const head = [
-      `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-      'content-type: application/json',
-      `content-length: ${Buffer.byteLength(body)}`,
-      'connection: close',
-    ];
-    socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
+    socket.write(rawAnswer(status, { error: `Cannot read the request: ${why}` }));
   }
   socket.destroy(error);
 }

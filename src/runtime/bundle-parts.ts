@@ -1,6 +1,8 @@
-import { type Bundle, type Fault, fault, type TensorSpec } from '../artifacts/index.js';
+import { join } from 'node:path';
+import { type Bundle, type BundleFile, type Fault, fault, type TensorSpec } from '../artifacts/index.js';
 import { oipDatatype } from '../execution/index.js';
 import type { Topology } from '../serving/index.js';
+import type { PoolWork } from './pool-work.js';
 
 /** BundleParts is what the work of a bundle's pools is found from, for a plan of any kind. */
 export interface BundleParts {
@@ -9,6 +11,19 @@ export interface BundleParts {
   readonly topology: Topology;
   /** The size in bytes of each ONNX file with its external data, by its path in the manifest. */
   readonly sizes: ReadonlyMap<string, number>;
+}
+
+/** placedFile gives the file of a partition or stage of the manifest, as executors load it; of none an empty one. */
+export function placedFile(
+  { folder, sizes }: Pick<BundleParts, 'folder' | 'sizes'>,
+  found: { readonly file: string; readonly sha256: string; readonly data?: BundleFile[] } | undefined,
+): Pick<PoolWork, 'file' | 'digests' | 'fileBytes'> {
+  const { file, sha256, data = [] } = found ?? { file: '', sha256: '' };
+  return {
+    file: join(folder, file),
+    digests: { sha256, data: data.map((one) => ({ path: join(folder, one.path), sha256: one.sha256 })) },
+    fileBytes: sizes.get(file) ?? 0,
+  };
 }
 
 /** unplannedModels finds models of the manifest that the plan does not serve: a client would look for them in vain. */

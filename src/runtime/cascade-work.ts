@@ -1,11 +1,12 @@
-import { join } from 'node:path';
 import { type CertaintyMeasure, type Fault, fault, type GearPlan } from '../artifacts/index.js';
+import { largestOf, pushAll } from '../collections/index.js';
 import { elementNumbers } from '../execution/index.js';
 import { bundledFile, planOf, servedCascadeOf, unservedCascadeFaults } from '../plans/index.js';
 import { certaintyOf } from '../records/index.js';
 import {
   type BundleParts,
   deviceFaults,
+  placedFile,
   sentFaults,
   servedModelFaults,
   stageFaults,
@@ -33,22 +34,20 @@ export function cascadeWork(
 ): { readonly models: LiveModel[]; readonly work: PoolWork[] } {
   const { plan, manifest, folder, sizes } = bundle;
   const lacks = unservedCascadeFaults(plan);
-  faults.push(
+  pushAll(faults, [
     ...lacks.map(({ path, message }) => fault(message, `plan: ${path}`)),
     ...unplannedModels(manifest, [plan.name]),
     ...stageFaults(manifest, plan.stages),
     ...deviceFaults(bundle),
-  );
+  ]);
   const { inputs, outputs } = servedCascadeOf(plan);
   const inputKeys = inputs.map(({ name }) => requestKey(name));
   const outputKeys = outputs.map(({ name }) => answerKey(name));
   const carried = new Set([...inputKeys, ...outputKeys]);
   const parts = planOf(plan).parts(plan);
   const work = plan.stages.map((stage, i): PoolWork => {
-    const file = bundledFile(parts[i]!, manifest)?.file ?? '';
     return {
-      file: join(folder, file),
-      fileBytes: sizes.get(file) ?? 0,
+      ...placedFile({ folder, sizes }, bundledFile(parts[i]!, manifest)),
       carried,
       inputs: inputs.map((spec, i) => ({ spec, from: [inputKeys[i] as string] })),
       outputs: outputs.map((spec, i) => ({ spec, key: outputKeys[i] as string })),
@@ -65,8 +64,8 @@ function cascadeModel(
   faults: Fault[],
 ): LiveModel {
   const served = servedCascadeOf(plan);
-  faults.push(...servedModelFaults(manifest, plan.name, served));
-  faults.push(...sentFaults(plan.name, [...served.inputs, ...served.outputs]));
+  pushAll(faults, servedModelFaults(manifest, plan.name, served));
+  pushAll(faults, sentFaults(plan.name, [...served.inputs, ...served.outputs]));
   const batched = served.inputs.some(({ batchAxis }) => batchAxis !== undefined);
   return {
     name: plan.name,
@@ -75,7 +74,7 @@ function cascadeModel(
     outputs: [...served.outputs],
     ...keys,
     mayLackOutputs: false,
-    maxRows: batched ? Math.max(1, ...topology.pools.map(({ batch }) => batch)) : 1,
+    maxRows: batched ? Math.max(1, largestOf(topology.pools.map(({ batch }) => batch))) : 1,
     plannedRps: plan.maxRps,
     weight: 1,
   };

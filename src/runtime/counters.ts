@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { areChains, ownerOf, type Pool, sharingFirst, unreachable } from '../serving/index.js';
+import { areChains, gearsOf, ownerOf, type Pool, sharingFirst, unreachable } from '../serving/index.js';
 import { ExecutionTimes } from './execution-times.js';
 import type { BatchRecord, Ending, LiveDriver } from './live-driver.js';
 import type { OpenedBundle } from './opened-bundle.js';
@@ -35,6 +35,12 @@ export interface ModelSums {
   failureUs: number;
 }
 
+/** EndedRequests counts requests by how they ended; `refused` are those that were not valid and so not submitted. */
+export type EndedRequests = Record<
+  'in_time' | 'late' | 'dropped' | 'failed' | 'cancelled' | 'refused',
+  number
+>;
+
 /**
  * RefusalReason is the `reason` of a request that was not answered: dropped, given up by its client, failed, or not
  * valid.
@@ -49,6 +55,15 @@ export class Counters {
   readonly registry = new Registry();
   readonly sums: ModelSums[];
   readonly times: ExecutionTimes;
+  /** What became of all requests so far. */
+  readonly endings: EndedRequests = {
+    in_time: 0,
+    late: 0,
+    dropped: 0,
+    failed: 0,
+    cancelled: 0,
+    refused: 0,
+  };
   /** By the first of the models that share pools, all of them: a batch is one of each. */
   private readonly sharers: readonly (readonly number[])[];
   /**
@@ -58,6 +73,8 @@ export class Counters {
   private readonly countsByBatch: boolean;
   private readonly nv = nvCounters(this.registry);
   private readonly own = ownCounters(this.registry);
+  /** Of a cascade alone: which gear is in force, and which models answer. */
+  private readonly cascade: CascadeCounters | undefined;
 
   constructor(
     private readonly bundle: OpenedBundle,
@@ -91,6 +108,7 @@ export class Counters {
       this.nv.success.inc({ model, version: '1' }, 0);
       this.nv.pending.set({ model, version: '1' }, 0);
     }
+    if (gearsOf(bundle.topology.routes) !== undefined) this.cascade = this.cascadeCounters();
     new Counter({
       name: 'inferplan_decide_us_total',
       help: 'Time spent in the scheduling core, microseconds',
@@ -111,6 +129,24 @@ export class Counters {
     });
   }
 
+  /** cascadeCounters makes the counters of a cascade, which is the one model that clients call, in its first gear. */
+  private cascadeCounters(): CascadeCounters {
+    const made = cascadeCounters(this.registry);
+    const { name: model } = this.bundle.models[0]!;
+    made.gear.set({ model }, 0);
+    made.shifts.inc({ model }, 0);
+    for (const { answers: stage } of this.bundle.work)
+      if (stage !== undefined) made.answered.inc({ model, stage }, 0);
+    return made;
+  }
+
+  /** shifted tells which gear has come into force, by its number in the plan. */
+  shifted(gear: number): void {
+    const { name: model } = this.bundle.models[0]!;
+    this.cascade?.gear.set({ model }, gear);
+    this.cascade?.shifts.inc({ model });
+  }
+
   /** arrived counts a request as in flight, until `ended` or `cancelled` is called for it. */
   arrived(model: number): void {
     this.onArrival();
@@ -121,11 +157,15 @@ export class Counters {
   ended(model: number, ending: Ending, times: RequestTimes): void {
     const labels = this.labels(model);
     this.nv.pending.dec(labels);
-    this.own.outcomes.inc({ model: labels.model, outcome: outcomeName(ending) });
+    const outcome = outcomeName(ending);
+    this.own.outcomes.inc({ model: labels.model, outcome });
+    this.endings[outcome] += 1;
     switch (ending.kind) {
       case 'answered':
         this.answered(model, times);
         if (!this.countsByBatch) this.rowsEnded(model, ending.rows);
+        for (const { model: stage } of ending.answeredBy)
+          this.cascade?.answered.inc({ model: labels.model, stage });
         return;
       case 'dropped':
         this.notAnswered(model, 'REJECTED', times);
@@ -179,12 +219,14 @@ export class Counters {
     this.nv.pending.dec(labels);
     this.nv.failure.inc({ ...labels, reason: 'CANCELED' });
     this.own.outcomes.inc({ model: labels.model, outcome: 'cancelled' });
+    this.endings.cancelled += 1;
     this.sums[model]!.failure += 1;
   }
 
   /** refused counts a request that was not valid and so not submitted. */
   refused(model: number): void {
     this.nv.failure.inc({ ...this.labels(model), reason: 'OTHER' });
+    this.endings.refused += 1;
     this.sums[model]!.failure += 1;
   }
 
@@ -265,7 +307,7 @@ function withBatch(sums: BatchSums | undefined, { inputUs, inferUs, outputUs }: 
   };
 }
 
-function outcomeName(ending: Ending): string {
+function outcomeName(ending: Ending): Exclude<keyof EndedRequests, 'cancelled' | 'refused'> {
   switch (ending.kind) {
     case 'answered':
       return ending.inTime ? 'in_time' : 'late';
@@ -342,6 +384,30 @@ function ownCounters(registry: Registry) {
       help: 'Rows of executed batches',
       labelNames: place,
       buckets: [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128],
+      registers: [registry],
+    }),
+  };
+}
+
+type CascadeCounters = ReturnType<typeof cascadeCounters>;
+
+function cascadeCounters(registry: Registry) {
+  const ofModel = { labelNames: ['model'] as const, registers: [registry] };
+  return {
+    gear: new Gauge({
+      name: 'inferplan_gear',
+      help: 'The gear in force, by its number in the plan from 0 on',
+      ...ofModel,
+    }),
+    shifts: new Counter({
+      name: 'inferplan_gear_shifts_total',
+      help: 'How often another gear has come into force',
+      ...ofModel,
+    }),
+    answered: new Counter({
+      name: 'inferplan_answered_rows_total',
+      help: 'Rows answered, by the model of the cascade that answered',
+      labelNames: ['model', 'stage'] as const,
       registers: [registry],
     }),
   };

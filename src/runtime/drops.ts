@@ -1,3 +1,4 @@
+import { smallestOf } from '../collections/index.js';
 import { type DropReason, sharingFirst, type Topology } from '../serving/index.js';
 import { LONGEST_RESTART_MS } from './live-device.js';
 
@@ -78,8 +79,8 @@ export class Drops {
   /** shareUp is more than 1 where standby devices are up besides all others. */
   private shareUp({ pools }: Route): number {
     const { devices } = this.topology;
-    return Math.min(
-      ...pools.map((pool) => {
+    return smallestOf(
+      pools.map((pool) => {
         const planned = pool.devices.filter((device) => devices[device]!.standby !== true).length;
         return pool.devices.filter((device) => this.isUp[device] === 1).length / Math.max(1, planned);
       }),

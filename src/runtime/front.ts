@@ -1,22 +1,34 @@
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { InputError, type PlanServing, thisTool } from '../artifacts/index.js';
 import { parseJson, partOf, WireFault } from '../protocol/index.js';
+import type { Doorkeeper } from './access-hook.js';
+import { AnswerMemory } from './answer-memory.js';
 import { Bodies, type BodyLimits } from './bodies.js';
 import { answerBroken } from './broken-request.js';
 import type { CalledModel } from './called-model.js';
+import {
+  type ClosedConnections,
+  type ConnectionLimits,
+  limitConnections,
+  timeoutSettings,
+} from './connections.js';
 import { ENCODINGS } from './content-encoding.js';
 import type { Counters } from './counters.js';
 import { BYTES_TYPE, HEADER_LENGTH, JSON_TYPE, RETRY_AFTER_S } from './http-headers.js';
+import type { HttpServers } from './http-servers.js';
 import { addInferRoutes, calledIndex } from './infer-route.js';
+import { addMetrics } from './metrics-front.js';
 import { modelConfig, modelExecutions, modelMetadata, statistics } from './model-descriptions.js';
 import type { OpenedBundle } from './opened-bundle.js';
 import type { LiveModel } from './pool-work.js';
 import { StatusError } from './status-error.js';
 import type { Intake } from './submit.js';
+import { Turns } from './turns.js';
 
-/** How often connections are looked at whose request is overdue. */
-const MOST_CHECKING_MS = 5000;
 const NO_BODY = Buffer.alloc(0);
+const UNAVAILABLE = 'a pool has no device that is up and does not hang, or the server closes';
+/** A request for the index holds one flag. */
+const MOST_INDEX_BYTES = 4096;
 /** The extensions of Triton that are here whole. Of `model_repository` and `schedule_policy` there are parts. */
 const EXTENSIONS = ['binary_tensor_data', 'model_configuration', 'statistics'];
 
@@ -27,26 +39,33 @@ export interface FrontParts {
   /** How the driver schedules, in the words of plans. */
   readonly serving: PlanServing;
   readonly counters: Counters;
+  readonly servers: HttpServers;
+  readonly doorkeeper: Doorkeeper;
+  readonly hasMetricsElsewhere: boolean;
   readonly bodyLimits: BodyLimits;
-  /** requestTimeoutMs is how long a client may take to send a request, from its connection or the last request on. */
-  readonly requestTimeoutMs: number;
-  /** ready says whether every pipeline can serve and the server is not closing. */
-  ready: () => boolean;
+  /** The most memory for the answers that are being written or sent. */
+  readonly answersBytes: number;
+  readonly connections: ConnectionLimits;
+  readonly closed: ClosedConnections;
+  /** ready says whether every pipeline, or each of one model, can serve and the server is not closing. */
+  ready: (model?: number) => boolean;
+  isClosing: () => boolean;
 }
 
 /**
  * makeFront makes the HTTP server, which does not listen yet. It answers the Open Inference Protocol (`/v2`, health, a
  * model's metadata, readiness and `infer`), of Triton's extensions a model's `config` and `stats` and the repository's
  * index, and `/metrics`. Beyond the limits of `parts`, it answers 413 to a body that is too large, 503 where all bodies
- * are, and 408 to a request that takes too long to come.
+ * or answers are, and 408 to a request that takes too long to come.
  */
 export function makeFront(parts: FrontParts): FastifyInstance {
-  const { requestTimeoutMs } = parts;
   const app = fastify({
     bodyLimit: parts.bodyLimits.oneBytes,
     forceCloseConnections: 'idle',
+    return503OnClosing: false,
+    serverFactory: parts.servers.make,
     exposeHeadRoutes: false,
-    requestTimeout: requestTimeoutMs,
+    ...timeoutSettings(parts.connections),
     clientErrorHandler: answerBroken,
     // A path that cannot be decoded has no route, and so comes to no error handler of a route.
     frameworkErrors: (error, _request, reply) =>
@@ -54,17 +73,16 @@ export function makeFront(parts: FrontParts): FastifyInstance {
         .code(error.statusCode ?? 400)
         .type(JSON_TYPE)
         .send(Buffer.from(JSON.stringify({ error: error.message }))),
-    http: {
-      headersTimeout: requestTimeoutMs,
-      connectionsCheckingInterval: Math.min(MOST_CHECKING_MS, requestTimeoutMs / 4),
-    },
   });
   const bodies = new Bodies(parts.bodyLimits);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (request, _payload, done) =>
     bodies.read(request.raw, Number(request.headers[HEADER_LENGTH] ?? 0), done),
   );
+  parts.doorkeeper.guard(app);
+  limitConnections(app, parts, parts.connections);
   addErrors(app);
+  endWhenClosing(app, parts.isClosing);
   takeAnyContentType(app);
   answerPlainJson(app);
   addContinue(app, parts.bodyLimits.oneBytes);
@@ -74,8 +92,24 @@ export function makeFront(parts: FrontParts): FastifyInstance {
   });
   addServerRoutes(app, parts);
   addModelRoutes(app, parts);
-  addInferRoutes(app, { ...parts, bodies });
+  addInferRoutes(app, {
+    ...parts,
+    bodies,
+    answers: new AnswerMemory(parts.answersBytes),
+    turns: new Turns(),
+  });
   return app;
+}
+
+/**
+ * endWhenClosing lets a client know with its answer that no other request is taken on its connection. An answer to a
+ * request whose body is still coming does not, as it would be reset.
+ */
+function endWhenClosing(app: FastifyInstance, isClosing: () => boolean): void {
+  app.addHook('onSend', ({ raw }, reply, payload, done) => {
+    if (isClosing() && raw.complete) reply.header('connection', 'close');
+    done(null, payload);
+  });
 }
 
 /**
@@ -112,21 +146,20 @@ function addServerRoutes(app: FastifyInstance, parts: FrontParts): void {
     return reply.code(ready ? 200 : 400).send({ ready });
   });
   app.post('/v2/repository/index', ({ body }) => {
-    const state = parts.ready()
-      ? { state: 'READY', reason: '' }
-      : { state: 'UNAVAILABLE', reason: 'not every pool has a device that is up, or the server closes' };
-    const isLeftOut = asksForReady(body as Buffer | undefined) && state.state !== 'READY';
-    return isLeftOut ? [] : bundle.models.map(({ name }) => ({ name, version: '1', ...state }));
+    const isForReady = asksForReady(body as Buffer | undefined);
+    return bundle.models.flatMap(({ name }, model) => {
+      if (parts.ready(model)) return [{ name, version: '1', state: 'READY', reason: '' }];
+      return isForReady ? [] : [{ name, version: '1', state: 'UNAVAILABLE', reason: UNAVAILABLE }];
+    });
   });
-  app.get('/metrics', async (_request, reply) => {
-    const text = await counters.registry.metrics();
-    return reply.type(counters.registry.contentType).send(text);
-  });
+  if (!parts.hasMetricsElsewhere) addMetrics(app, counters.registry);
 }
 
 /** asksForReady says whether the body of a request for the index asks for models alone that are ready. */
 function asksForReady(body: Buffer = NO_BODY): boolean {
   if (body.byteLength === 0) return false;
+  if (body.byteLength > MOST_INDEX_BYTES)
+    throw new StatusError(413, `The body is too large; at most ${MOST_INDEX_BYTES} bytes are taken here`);
   try {
     return partOf(parseJson(body), 'ready').value === true;
   } catch (error) {
@@ -157,8 +190,8 @@ function addModelRoutes(app: FastifyInstance, parts: FrontParts): void {
     if (!(since >= 0)) throw new StatusError(400, 'since is not the sequence of an earlier answer');
     return modelExecutions(index, { bundle, counters, since });
   });
-  get('/ready', (model, _index, reply) => {
-    const ready = parts.ready();
+  get('/ready', (model, index, reply) => {
+    const ready = parts.ready(index);
     return reply.code(ready ? 200 : 400).send({ name: model.name, ready });
   });
 }

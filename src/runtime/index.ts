@@ -10,13 +10,18 @@
  * options go in, and how the request ended comes out. `front.ts` and `infer-route.ts` alone speak HTTP. Start reading at
  * `serve.ts`, and follow a request through `infer-route.ts`, `submit.ts` and `live-driver.ts`.
  */
+
+export type { EndedRequests } from './counters.js';
 export { readInferRequest, readJsonRequest } from './infer-request.js';
+export type { UpReason } from './live-device.js';
 export { type OpenedBundle, openBundle } from './opened-bundle.js';
+export type { FedInput, Fork, GivenOutput, LiveModel, PoolWork } from './pool-work.js';
 export { type AskedModel, countRows, fitsInput, rowsOfRequest, shapeOf } from './request-tensors.js';
 export { StackMemory } from './rows.js';
 export { RowInFlight } from './rows-in-flight.js';
 export { startServer } from './serve.js';
 export { requestKey, stageTensors } from './stage-tensors.js';
+export type { ScaledDevice } from './standby-watch.js';
 export { feedsOf, keepOutputs } from './tensors-of-rows.js';
 export type {
   RunningServer,

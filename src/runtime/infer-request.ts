@@ -8,14 +8,22 @@ import {
   textFault,
 } from '../execution/index.js';
 import {
+  atOnce,
+  type DataText,
+  dataTextBytes,
   type Json,
+  parseCutJson,
   parseJson,
   partOf,
   quotedJson,
-  tensorFromBytes,
+  requestParts,
+  type Steps,
   tensorFromJson,
+  tensorOfBytes,
+  tensorOfText,
   WireFault,
 } from '../protocol/index.js';
+import { FirstFaults, nameText } from './first-faults.js';
 import {
   checkedParameters,
   INPUT_PARAMETERS,
@@ -47,41 +55,86 @@ export interface InferRequest {
 }
 
 const NO_BYTES: Uint8Array = new Uint8Array();
+/** JSON of at most so many bytes is parsed at once, which takes about a millisecond. */
+const WHOLE_BYTES = 64 * 1024;
+/** What long JSON may hold beside the data of the inputs: so many bytes, and so many values, with more for each tensor. */
+const REST_BYTES = 4 * 1024 * 1024;
+const REST_VALUES = 16_384;
+const TENSOR_VALUES = 128;
+/** Of entries that no tensor of the model is left for, so many are looked at. */
+const MOST_BEYOND = 10;
+/** A text in binary takes its place in a list and what V8 keeps beside its characters. */
+const STRING_BYTES = 32;
+
+/** ReadOptions says how a request was sent, and who counts the memory that it takes. */
+export interface ReadOptions {
+  /**
+   * The value of Inference-Header-Content-Length: the bytes of JSON before the binary data. It is absent where the body is
+   * all JSON; where it is 0, the body is the model's one input, of a single row.
+   */
+  readonly headerLength?: string | undefined;
+  /** take is told the bytes of memory that the tensors take beside the body, before they are made. It may throw. */
+  readonly take?: (bytes: number) => void;
+}
 
 /**
  * readInferRequest reads a request of the Open Inference Protocol, as JSON or with the binary tensor extension, and
  * checks it against the model. Binary tensors may be views of the body, which must not be changed afterwards.
- * @param headerLength the value of Inference-Header-Content-Length: the bytes of JSON before the binary data. It is
- *   absent where the body is all JSON; where it is 0, the body is the model's one input, of a single row.
- * @throws InputError with every fault of the request, also where it holds more rows than the model's `maxRows`
+ * @throws InputError with the first ten faults of the request and the number of the others, also where it holds more rows
+ *   than the model's `maxRows`
  */
-export function readInferRequest(model: AskedModel, body: Uint8Array, headerLength?: string): InferRequest {
-  if (headerLength === '0') return readRaw(model, body);
-  const split = jsonLength(body, headerLength);
-  return readJsonRequest(model, jsonOfBody(body.subarray(0, split)), body.subarray(split));
+export function readInferRequest(model: AskedModel, body: Uint8Array, options?: ReadOptions): InferRequest {
+  return atOnce(inferRequestOf(model, body, options));
 }
 
 /**
- * readJsonRequest reads a request as `readInferRequest` does, whose JSON was parsed.
- * @param binary the bytes of the inputs that are sent in binary
+ * inferRequestOf reads a request as `readInferRequest` does, in steps. Of JSON that is long, the data of inputs are cut out
+ * by a scan of the bytes, and what is left is refused unparsed where it is longer than any request of the model needs.
+ * Data are parsed one input after the other, once it is known that their number is the one of the shape.
  */
-export function readJsonRequest(model: AskedModel, json: Json, binary = NO_BYTES): InferRequest {
+export function* inferRequestOf(
+  model: AskedModel,
+  body: Uint8Array,
+  { headerLength, take = () => {} }: ReadOptions = {},
+): Steps<InferRequest> {
+  if (headerLength === '0') return yield* readRaw(model, body);
+  const split = jsonLength(body, headerLength);
+  const binary = body.subarray(split);
+  const { json, data } = yield* jsonOfBody(model, body.subarray(0, split));
+  return yield* readJson(model, { json, data, binary, take });
+}
+
+/** readJsonRequest reads a request as `readInferRequest` does, whose JSON was parsed. */
+export function readJsonRequest(model: AskedModel, json: Json): InferRequest {
+  return atOnce(readJson(model, { json, binary: NO_BYTES, take: () => {} }));
+}
+
+/** GivenRequest is a request whose JSON was parsed, but for the data of its inputs where these are in `data`. */
+interface GivenRequest {
+  readonly json: Json;
+  readonly data?: readonly DataText[] | undefined;
+  readonly binary: Uint8Array;
+  readonly take: (bytes: number) => void;
+}
+
+function* readJson(model: AskedModel, given: GivenRequest): Steps<InferRequest> {
+  const { json } = given;
   const { value } = json;
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new InputError('read the request', [{ path: '', message: 'the body is not a JSON object' }]);
-  }
-  const faults: Fault[] = [];
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw notAnObject();
+  const faults = new FirstFaults();
   const parameters = checkedParameters(json, { rules: REQUEST_PARAMETERS, place: '' }, faults);
-  const inputs = readInputs(model, { list: partOf(json, 'inputs'), binary }, faults);
+  const inputs = yield* readInputs(model, given, faults);
   const outputs = readOutputs(
     model,
     { list: partOf(json, 'outputs'), binary: parameters.binary_data_output === true },
     faults,
   );
   const id = partOf(json, 'id').value ?? undefined;
-  if (id !== undefined && typeof id !== 'string') faults.push({ path: 'id', message: 'is not a string' });
-  const count = inputs === undefined ? 0 : countRows(model, inputs, faults);
-  if (faults.length > 0 || inputs === undefined) throw refusal(model, faults);
+  if (id !== undefined && typeof id !== 'string') faults.tell(() => ['id', 'is not a string']);
+  const rowFaults: Fault[] = [];
+  const count = inputs === undefined ? 0 : countRows(model, inputs, rowFaults);
+  faults.take(rowFaults);
+  if (faults.size > 0 || inputs === undefined) throw refusal(model, faults);
   const { timeout, priority } = parameters;
   return {
     inputs,
@@ -94,25 +147,35 @@ export function readJsonRequest(model: AskedModel, json: Json, binary = NO_BYTES
   };
 }
 
-function refusal(model: AskedModel, faults: Fault[]): InputError {
-  return new InputError(`infer with ${model.name}`, faults);
+function refusal(model: AskedModel, faults: FirstFaults): InputError {
+  return new InputError(`infer with ${model.name}`, faults.told);
+}
+
+function notAnObject(): InputError {
+  return unreadable('the body is not a JSON object');
+}
+
+function unreadable(message: string): InputError {
+  return new InputError('read the request', [{ path: '', message }]);
 }
 
 /**
  * readRaw reads a request with header length 0: the body is the one input of a single row, and the outputs
  * are sent as binary data. Of a string, the body is the text itself.
  */
-function readRaw(model: AskedModel, body: Uint8Array): InferRequest {
+function* readRaw(model: AskedModel, body: Uint8Array): Steps<InferRequest> {
   const [spec, ...others] = model.inputs;
-  const refused = (message: string) =>
-    refusal(model, [{ path: 'Inference-Header-Content-Length', message: `is 0, but ${message}` }]);
+  const faults = new FirstFaults();
+  const refused = (message: string) => {
+    faults.tell(() => ['Inference-Header-Content-Length', `is 0, but ${message}`]);
+    return refusal(model, faults);
+  };
   if (spec === undefined || others.length > 0) throw refused(`the model has ${model.inputs.length} inputs`);
   const { name, dtype, shape } = spec;
   const isText = dtype === STRING_DTYPE;
   if (isText && elementCount(shape) !== 1) throw refused(`input ${name} has ${elementCount(shape)} strings`);
-  const faults: Fault[] = [];
-  const read = () => tensorFromBytes(dtype, shape, isText ? withLength(body) : body);
-  const tensor = taken(read, { path: `input ${name}`, faults });
+  const read = tensorOfBytes(dtype, shape, isText ? withLength(body) : body);
+  const tensor = yield* taken(read, { path: `input ${name}`, faults });
   if (tensor === undefined) throw refusal(model, faults);
   return {
     inputs: { [name]: tensor },
@@ -141,34 +204,64 @@ function jsonLength(body: Uint8Array, headerLength?: string): number {
   ]);
 }
 
-function jsonOfBody(bytes: Uint8Array): Json {
+function* jsonOfBody(
+  model: AskedModel,
+  bytes: Uint8Array,
+): Steps<{ readonly json: Json; readonly data?: readonly DataText[] }> {
   try {
-    return parseJson(bytes);
+    if (bytes.byteLength <= WHOLE_BYTES) return { json: parseJson(bytes) };
+    const tensors = model.inputs.length + model.outputs.length;
+    const limits = { restBytes: REST_BYTES, restValues: REST_VALUES + TENSOR_VALUES * tensors };
+    const parts = yield* requestParts(bytes, { ...limits, inputs: model.inputs.length + MOST_BEYOND });
+    const faults = entryFaults(model, parts.entries);
+    if (faults.size > 0) throw refusal(model, faults);
+    const { rest, restBytes, restValues } = parts;
+    if (rest === undefined)
+      throw unreadable(
+        `the JSON of the body has ${restBytes} bytes and ${restValues} values beside the data of its inputs; at most ${limits.restBytes} and ${limits.restValues} are taken`,
+      );
+    return { json: parseCutJson(rest), data: parts.data };
   } catch (error) {
-    if (!(error instanceof WireFault)) throw error;
-    throw new InputError('read the request', [{ path: '', message: `the body ${error.message}` }]);
+    throw error instanceof WireFault ? unreadable(`the body ${error.message}`) : error;
   }
 }
 
-/** Listed is a list of inputs or outputs, with the bytes that follow it or how outputs are sent. */
-interface Listed<Binary> {
-  readonly list: Json;
-  readonly binary: Binary;
+/** entryFaults refuses, by their numbers alone, lists with many more entries than the model has inputs or outputs. */
+function entryFaults(
+  { inputs, outputs }: AskedModel,
+  entries: { readonly inputs: number; readonly outputs: number },
+): FirstFaults {
+  const faults = new FirstFaults();
+  for (const [path, has, all] of [
+    ['inputs', entries.inputs, inputs.length],
+    ['outputs', entries.outputs, outputs.length],
+  ] as const)
+    if (has > all + MOST_BEYOND)
+      faults.tell(() => [path, `has ${has} entries; the model has ${all} ${path}`]);
+  return faults;
 }
 
-function readInputs(
+/** listLength gives the number of entries of a list, and 0 for what is no list. */
+function listLength({ value }: Json): number {
+  return Array.isArray(value) ? value.length : 0;
+}
+
+function* readInputs(
   model: AskedModel,
-  { list, binary }: Listed<Uint8Array>,
-  faults: Fault[],
-): Tensors | undefined {
+  { json, data, binary, take }: GivenRequest,
+  faults: FirstFaults,
+): Steps<Tensors | undefined> {
+  const list = partOf(json, 'inputs');
   const entries = list.value;
   if (!Array.isArray(entries)) {
-    faults.push({
-      path: 'inputs',
-      message: `is not a list; the inputs are ${inputsText(model)}`,
-    });
+    faults.tell(() => ['inputs', `is not a list; the inputs are ${inputsText(model)}`]);
     return undefined;
   }
+  const tooMany = entryFaults(model, {
+    inputs: entries.length,
+    outputs: listLength(partOf(json, 'outputs')),
+  });
+  if (tooMany.size > 0) throw refusal(model, tooMany);
   const inputs: Record<string, TensorData> = {};
   let offset = 0;
   for (const i of entries.keys()) {
@@ -181,107 +274,129 @@ function readInputs(
     if (size !== undefined) {
       const left = binary.byteLength - offset;
       if (!Number.isInteger(size) || (size as number) < 0 || (size as number) > left) {
-        const message = `its binary_data_size is ${quotedJson(told)}; ${left} bytes are left of the body`;
-        faults.push({ path, message });
+        faults.tell(() => [
+          path,
+          `its binary_data_size is ${quotedJson(told)}; ${left} bytes are left of the body`,
+        ]);
         return undefined;
       }
       bytes = binary.subarray(offset, offset + (size as number));
       offset += size as number;
     }
-    readInput({ model, entry, path, bytes }, inputs, faults);
+    yield* readInput({ model, entry, path, bytes, data, take }, inputs, faults);
   }
-  if (offset !== binary.byteLength) {
-    faults.push({
-      path: 'body',
-      message: `has ${binary.byteLength - offset} bytes after the last input's data`,
-    });
-  }
+  if (offset !== binary.byteLength)
+    faults.tell(() => ['body', `has ${binary.byteLength - offset} bytes after the last input's data`]);
   const told = new Set(entries.map((entry) => (entry as { name?: unknown } | null)?.name));
-  faults.push(...missingInputs(model, told));
+  faults.take(missingInputs(model, told));
   return inputs;
 }
 
 function placeOf(entry: Json, otherwise: string): string {
   const name = partOf(entry, 'name').value;
-  return typeof name === 'string' ? `input ${name}` : otherwise;
+  return typeof name === 'string' ? `input ${nameText(name)}` : otherwise;
 }
 
 /** GivenInput is an input of a request, with its bytes where it is sent in binary. */
-interface GivenInput {
+interface GivenInput extends Pick<GivenRequest, 'data' | 'take'> {
   readonly model: AskedModel;
   readonly entry: Json;
   readonly path: string;
   readonly bytes: Uint8Array | undefined;
 }
 
-function readInput(
-  { model, entry, path, bytes }: GivenInput,
-  inputs: Record<string, TensorData>,
-  faults: Fault[],
-): void {
+function* readInput(given: GivenInput, inputs: Record<string, TensorData>, faults: FirstFaults): Steps<void> {
+  const { model, entry, path, bytes } = given;
   const spec = model.inputs.find(({ name }) => name === partOf(entry, 'name').value);
-  const told = (message: string) => faults.push({ path, message });
+  const told = (message: () => string) => faults.tell(() => [path, message()]);
   if (spec === undefined) {
-    told(unknownInput(model));
+    told(() => unknownInput(model));
     return;
   }
   if (Object.hasOwn(inputs, spec.name)) {
-    told('is given twice');
+    told(() => 'is given twice');
     return;
   }
-  const before = faults.length;
+  const before = faults.size;
   const datatype = partOf(entry, 'datatype');
   if (datatype.value !== oipDatatype(spec.dtype))
-    told(`its datatype is ${quotedJson(datatype)}; it must be ${oipDatatype(spec.dtype)}`);
+    told(() => `its datatype is ${quotedJson(datatype)}; it must be ${oipDatatype(spec.dtype)}`);
   const shape = partOf(entry, 'shape');
   if (!fitsInput(shape.value, spec))
-    told(`its shape is ${quotedJson(shape)}; it must be [${shapeOf(spec).join(', ')}]`);
-  const data = partOf(entry, 'data');
-  if (bytes !== undefined && (data.value ?? undefined) !== undefined)
-    told('has both data and binary_data_size; send it in one of these ways');
-  if (faults.length > before) return;
-  const dims = shape.value as number[];
-  const read = () =>
-    bytes === undefined ? tensorFromJson(spec.dtype, dims, data) : tensorFromBytes(spec.dtype, dims, bytes);
-  const tensor = taken(read, { path, faults });
+    told(() => `its shape is ${quotedJson(shape)}; it must be [${shapeOf(spec).join(', ')}]`);
+  if (bytes !== undefined && (partOf(entry, 'data').value ?? undefined) !== undefined)
+    told(() => 'has both data and binary_data_size; send it in one of these ways');
+  if (faults.size > before) return;
+  const read = tensorOf(spec.dtype, shape.value as number[], given);
+  const tensor = yield* taken(read, { path, faults });
   if (tensor !== undefined) inputs[spec.name] = tensor;
 }
 
+/** tensorOf reads the data of an input, which are bytes, JSON that is not parsed yet, or values. */
+function* tensorOf(
+  dtype: string,
+  dims: readonly number[],
+  { entry, bytes, data, take }: GivenInput,
+): Steps<TensorData> {
+  if (bytes !== undefined) {
+    // Each has a length of four bytes, so that a shape of more is refused when these are read.
+    const strings = Math.min(elementCount(dims), bytes.byteLength / 4);
+    if (dtype === STRING_DTYPE) take(STRING_BYTES * strings + 2 * bytes.byteLength);
+    return yield* tensorOfBytes(dtype, dims, bytes);
+  }
+  const json = partOf(entry, 'data');
+  const text = Array.isArray(json.value) ? data?.[json.value[0] as number] : undefined;
+  if (text === undefined) return tensorFromJson(dtype, dims, json);
+  take(dataTextBytes(dtype, text));
+  return yield* tensorOfText(dtype, dims, text);
+}
+
 /** taken gives a tensor that a model can be fed with, or tells why it cannot. */
-function taken(
-  read: () => TensorData,
-  { path, faults }: { readonly path: string; readonly faults: Fault[] },
-): TensorData | undefined {
+function* taken(
+  read: Steps<TensorData>,
+  { path, faults }: { readonly path: string; readonly faults: FirstFaults },
+): Steps<TensorData | undefined> {
   try {
-    const tensor = read();
+    const tensor = yield* read;
     const message = textFault(tensor);
     if (message === undefined) return tensor;
-    faults.push({ path, message });
+    faults.tell(() => [path, message]);
   } catch (error) {
     if (!(error instanceof WireFault)) throw error;
-    faults.push({ path, message: error.message });
+    faults.tell(() => [path, error.message]);
   }
   return undefined;
+}
+
+/** ListedOutputs is the list of the outputs that a request asks for, and how they are sent that do not say it. */
+interface ListedOutputs {
+  readonly list: Json;
+  readonly binary: boolean;
 }
 
 /** readOutputs gives the outputs that a request asks for: all of them where it names none. */
 function readOutputs(
   model: AskedModel,
-  { list, binary: all }: Listed<boolean>,
-  faults: Fault[],
+  { list, binary: all }: ListedOutputs,
+  faults: FirstFaults,
 ): InferRequest['outputs'] {
   const entries = list.value ?? [];
   if (!Array.isArray(entries)) {
-    faults.push({ path: 'outputs', message: 'is not a list' });
+    faults.tell(() => ['outputs', 'is not a list']);
     return [];
   }
   const known = model.outputs.map(({ name }) => name);
+  const named = new Set<unknown>();
   const wanted = entries.map((_, i) => {
     const entry = partOf(list, i);
     const name = partOf(entry, 'name');
-    const path = `output ${quotedJson(name)}`;
-    if (!known.includes(name.value as string))
-      faults.push({ path, message: `is not one of the model's: ${known.join(', ')}` });
+    const isNamed = typeof name.value === 'string';
+    const path = isNamed ? `output ${quotedJson(name)}` : `outputs[${i}]`;
+    if (!isNamed) faults.tell(() => [path, `has no name; the model's outputs are ${known.join(', ')}`]);
+    else if (!known.includes(name.value))
+      faults.tell(() => [path, `is not one of the model's: ${known.join(', ')}`]);
+    else if (named.has(name.value)) faults.tell(() => [path, 'is named twice']);
+    named.add(name.value);
     const { binary_data: binary = all } = checkedParameters(
       entry,
       { rules: OUTPUT_PARAMETERS, place: path },
@@ -292,12 +407,8 @@ function readOutputs(
   const outputs = entries.length > 0 ? wanted : known.map((name) => ({ name, binary: all }));
   for (const { name, binary } of outputs) {
     const half = model.outputs.find((spec) => spec.name === name)?.dtype === 'float16';
-    if (half && !binary) {
-      faults.push({
-        path: `output ${name}`,
-        message: 'is FP16, which JSON cannot carry; ask for it with binary_data',
-      });
-    }
+    if (half && !binary)
+      faults.tell(() => [`output ${name}`, 'is FP16, which JSON cannot carry; ask for it with binary_data']);
   }
   return outputs;
 }

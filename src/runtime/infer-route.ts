@@ -1,15 +1,20 @@
+import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { InputError } from '../artifacts/index.js';
+import { tensorBytes } from '../execution/index.js';
+import type { Steps } from '../protocol/index.js';
+import type { AnswerMemory } from './answer-memory.js';
 import type { Bodies } from './bodies.js';
 import { type CalledModel, findModel } from './called-model.js';
 import { ClientGone } from './client-gone.js';
 import type { Counters } from './counters.js';
 import { BYTES_TYPE, HEADER_LENGTH, JSON_TYPE } from './http-headers.js';
-import { type InferRequest, readInferRequest } from './infer-request.js';
-import { type InferResponse, writeInferResponse } from './infer-response.js';
+import { type InferRequest, inferRequestOf } from './infer-request.js';
+import { type InferResponse, inferResponseOf } from './infer-response.js';
 import type { OpenedBundle } from './opened-bundle.js';
 import { StatusError } from './status-error.js';
 import type { Intake, SubmitEnding } from './submit.js';
+import type { Turns } from './turns.js';
 import { answerAndClose, endIfSlow, worthKeeping } from './unread-body.js';
 
 const NO_BODY = Buffer.alloc(0);
@@ -20,6 +25,8 @@ export interface InferParts {
   readonly intake: Intake;
   readonly counters: Counters;
   readonly bodies: Bodies;
+  readonly answers: AnswerMemory;
+  readonly turns: Turns;
 }
 
 type InferenceRequest = FastifyRequest<{ Params: CalledModel }>;
@@ -60,46 +67,85 @@ function admit(intake: Intake, exchange: Exchange, read: () => void): void {
   }
 }
 
-/** infer reads a request, submits it, and answers by how it ended. */
+/** infer reads a request, submits it, and answers by how it ended. What takes long is done in turns. */
 async function infer(parts: InferParts, { request, reply }: Exchange): Promise<FastifyReply> {
-  const { intake, bodies } = parts;
-  const cameNs = intake.now();
+  const { intake, bodies, turns } = parts;
+  const isWanted = () => !reply.raw.closed;
+  const wholeNs = intake.now();
   const body = (request.body as Buffer | undefined) ?? NO_BODY;
-  const inference = readInference(parts, request, body);
+  const reading = turns.run(inferenceOf(parts, request, body), isWanted);
+  const isLong = reading instanceof Promise;
+  const inference = isLong ? await reading : reading;
+  if (inference === undefined) return reply;
   const { inputs, timeoutUs, priority } = inference;
+  const options = { cameNs: isLong ? intake.now() : wholeNs, wholeNs, timeoutUs, priority };
   const signal = new ClientGone(reply.raw);
-  const ending = await intake.submit(request.params, inputs, { cameNs, timeoutUs, priority, signal });
+  const ending = await intake.submit(request.params, inputs, { ...options, signal });
   if (ending.kind !== 'answered') {
     sendFailure(reply, failureOf(ending));
     return reply;
   }
-  const response = written(request.params.model, inference, ending);
-  if (response instanceof Error) {
-    const why = `the answer cannot be written, ask for binary data: ${response.message}`;
-    sendFailure(reply, failureOf({ kind: 'failed', why }));
-    return reply;
-  }
-  // Every batch with its rows has come back and the answer is a copy, so nothing uses the body any more.
+  // Every batch with its rows has come back, so nothing uses the body any more.
   bodies.giveBack(body);
-  const { body: answer, headerLength } = response;
-  if (headerLength === undefined) void reply.type(JSON_TYPE).send(answer);
-  else void reply.type(BYTES_TYPE).header(HEADER_LENGTH, headerLength).send(answer);
+  bodies.release(request.raw);
+  const response = await turns.run(responseOf(parts, { request, reply }, { inference, ending }), isWanted);
+  if (response !== undefined) sendResponse(reply, response);
   return reply;
 }
 
-/** @throws InputError with every fault of the request, which is counted then; StatusError where there is no such model */
-function readInference(
-  { bundle, counters }: InferParts,
-  { params, headers }: InferenceRequest,
+/**
+ * inferenceOf reads a request in steps.
+ * @throws InputError with the faults of the request, which is counted then; StatusError where there is no such model, or no
+ *   memory for its tensors
+ */
+function* inferenceOf(
+  { bundle, counters, bodies }: InferParts,
+  { params, headers, raw }: InferenceRequest,
   body: Buffer,
-): InferRequest {
+): Steps<InferRequest> {
   const index = calledIndex(bundle, params);
+  const headerLength = headers[HEADER_LENGTH] as string | undefined;
+  const take = (bytes: number) => bodies.charge(raw, bytes);
   try {
-    return readInferRequest(bundle.models[index]!, body, headers[HEADER_LENGTH] as string | undefined);
+    return yield* inferRequestOf(bundle.models[index]!, body, { headerLength, take });
   } catch (error) {
     counters.refused(index);
     throw error;
   }
+}
+
+/** AnsweredInference is a request that was read, and its answer. */
+interface AnsweredInference {
+  readonly inference: InferRequest;
+  readonly ending: Extract<SubmitEnding, { kind: 'answered' }>;
+}
+
+/** responseOf writes an answer in steps. Its outputs count beside it while it is written. */
+function* responseOf(
+  { answers }: InferParts,
+  { request, reply }: Exchange,
+  { inference, ending }: AnsweredInference,
+): Steps<InferResponse> {
+  const take = (bytes: number) => answers.hold(reply.raw, bytes);
+  const outputBytes = Object.values(ending.outputs).reduce((sum, tensor) => sum + tensorBytes(tensor), 0);
+  take(outputBytes);
+  const answered = { model: request.params.model, request: inference, answer: ending };
+  const response = yield* inferResponseOf(answered, take);
+  take(-outputBytes);
+  return response;
+}
+
+/** sendResponse sends an answer. The pieces of one that is long are handed to the connection as it takes them. */
+function sendResponse(reply: FastifyReply, { pieces, headerLength }: InferResponse): void {
+  if (headerLength === undefined) reply.type(JSON_TYPE);
+  else reply.type(BYTES_TYPE).header(HEADER_LENGTH, headerLength);
+  const [piece, ...more] = pieces;
+  if (more.length === 0) {
+    void reply.send(piece);
+    return;
+  }
+  const length = pieces.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  void reply.header('content-length', length).send(Readable.from(pieces));
 }
 
 /** calledIndex gives the index of the model that is called. @throws StatusError where there is none */
@@ -107,22 +153,6 @@ export function calledIndex(bundle: OpenedBundle, called: CalledModel): number {
   const index = findModel(bundle, called);
   if (typeof index !== 'number') throw new StatusError(404, index.why);
   return index;
-}
-
-/**
- * written gives the bytes of an answer, or why it has none: it may be more text than one string holds. The client asked
- * for it, so the server goes on.
- */
-function written(
-  model: string,
-  inference: InferRequest,
-  answer: Extract<SubmitEnding, { kind: 'answered' }>,
-): InferResponse | Error {
-  try {
-    return writeInferResponse(model, inference, answer);
-  } catch (error) {
-    return error as Error;
-  }
 }
 
 /** answerUnread answers a request that was turned away as soon as its headers were here, without its body. */

@@ -1,6 +1,7 @@
 import { type Fault, fault, InputError, type TensorSpec } from '../artifacts/index.js';
 import {
   assignCores,
+  ChangedModelError,
   checkThreads,
   crowdedHost,
   type Device,
@@ -21,11 +22,16 @@ import {
   virtualThreads,
   WITH_DEVICE_ID,
 } from '../execution/index.js';
-import type { OpenedBundle } from './opened-bundle.js';
+import type { HangLimit } from './hang-limit.js';
+import { DEPLOY_AGAIN, type OpenedBundle } from './opened-bundle.js';
 import type { PoolWork } from './pool-work.js';
 
-/** An executor whose batch takes longer than this is taken to hang. It is ended and started again. */
+/** An executor whose batch takes longer than this is ended and started again. */
 const HANG_MS = 60_000;
+/** An answer that is here already, and that a busy event loop has not read, is read within this time. */
+const UNREAD_MS = 50;
+/** An executor that runs nothing is gone within this time, or is ended. */
+const CLOSE_MS = 500;
 const FIRST_RESTART_MS = 100;
 export const LONGEST_RESTART_MS = 5000;
 
@@ -99,6 +105,8 @@ export interface DeviceWork {
   readonly pool: number;
   readonly work: PoolWork;
   readonly largestBatch: number;
+  /** From when on its executions are taken to hang. */
+  readonly hang: HangLimit;
 }
 
 /** Loaded is an executor that is up, and its number of the model of each pool. */
@@ -107,17 +115,24 @@ interface Loaded {
   readonly models: ReadonlyMap<number, number>;
 }
 
+/** UpReason says why a device came up: with the server, since it was activated, or again after its process had ended. */
+export type UpReason = 'start' | 'activation' | 'restart';
+
 /**
- * DeviceEvents hears of a device. `up` is called after every start, and `restarted` after those that followed a `down`;
+ * DeviceEvents hears of a device. `up` is called after every start, with its reason, and `restarted` after those that followed a `down`;
  * `failed` is called when it could not be started again, once for each reason in a row, and `off` once it has ended
- * because it was closed.
+ * because it was closed. `hangs` is called when an execution takes much longer than it should, with the time that it has
+ * taken so far, and `hangsNoMore` when it has ended after all, by
+ * a result (`isRun`) or an error.
  */
 export interface DeviceEvents {
-  up(): void;
+  up(why: UpReason): void;
   down(why: string): void;
   failed(why: string): void;
   off(): void;
   restarted(): void;
+  hangs(ms: number): void;
+  hangsNoMore(isRun: boolean): void;
 }
 
 /**
@@ -125,10 +140,13 @@ export interface DeviceEvents {
  * ends by itself, after 0.1 s and then, as long as starting fails, after up to 5 s.
  */
 export class LiveDevice {
+  private readonly killed = new AbortController();
   private loaded: Loaded | undefined;
   /** Whether it is to be up, and whether it has told so since it was last asked to be. */
   private isWanted = true;
   private isTold = false;
+  /** Why it is to come up, or has. */
+  private why: UpReason = 'start';
   /** Whether it is being closed. */
   private isEnding = false;
   /** Why it did not start when it was last tried again. */
@@ -169,17 +187,18 @@ export class LiveDevice {
     const executor = await startExecutor(device, {
       virtual,
       name,
+      signal: this.killed.signal,
       ...(cores === undefined ? {} : { cores }),
     });
     try {
       const models = await this.load(executor);
       if (!this.isWanted) {
-        await executor.close();
+        await executor.close({ graceMs: CLOSE_MS });
         return;
       }
       this.loaded = { executor, models };
     } catch (error) {
-      await executor.close();
+      await executor.close({ graceMs: CLOSE_MS });
       throw error;
     }
     this.generation += 1;
@@ -191,7 +210,7 @@ export class LiveDevice {
 
   private tellUp(): void {
     this.isTold = true;
-    this.events.up();
+    this.events.up(this.why);
   }
 
   /** load loads the file of every pool, once where several have the same one, and warms it. */
@@ -199,9 +218,9 @@ export class LiveDevice {
     const byFile = new Map<string, number>();
     const models = new Map<number, number>();
     for (const duty of this.duties) {
-      const { file } = duty.work;
+      const { file, digests } = duty.work;
       try {
-        const model = byFile.get(file) ?? (await executor.load(file)).model;
+        const model = byFile.get(file) ?? (await executor.load(file, { digests })).model;
         byFile.set(file, model);
         models.set(duty.pool, model);
         await warm(executor, model, duty);
@@ -214,24 +233,57 @@ export class LiveDevice {
 
   /**
    * run runs a batch of a pool on stacked inputs, and gives the outputs of the pool's file. It rejects where the batch
-   * fails, the device is down or its executor ends. An executor whose batch takes longer than a minute is ended.
+   * fails, the device is down or its executor ends. An executor whose batch takes longer than a minute is ended; long before, `hangs` is told.
    */
   async run(pool: number, feeds: Tensors): Promise<RunResult> {
     if (this.loaded === undefined) throw new Error(`${this.plan.name} is down`);
     const { executor, models } = this.loaded;
-    const work = this.duties.find((duty) => duty.pool === pool)?.work as PoolWork;
-    const watchdog = setTimeout(() => void executor.close({ graceMs: 0 }), HANG_MS);
+    const { work, hang } = this.duties.find((duty) => duty.pool === pool) as DeviceWork;
+    const fromMs = performance.now();
+    const watched = this.watch(executor, hang.ms);
     try {
-      return await executor.run(models.get(pool) as number, feeds, fetchesOf(work));
+      const result = await executor.run(models.get(pool) as number, feeds, fetchesOf(work));
+      watched.end(true);
+      return result;
+    } catch (error) {
+      watched.end(false);
+      throw error;
     } finally {
-      clearTimeout(watchdog);
+      hang.ran(performance.now() - fromMs);
     }
+  }
+
+  /** watch tells an execution that hangs, and ends its executor in the end. */
+  private watch(executor: Executor, limitMs: number): { end: (isRun: boolean) => void } {
+    let isTold = false;
+    const kill = () => void executor.close({ graceMs: 0 });
+    const tell = () => {
+      isTold = true;
+      this.events.hangs(limitMs);
+      timer = setTimeout(kill, Math.max(0, HANG_MS - limitMs));
+    };
+    let timer = setTimeout(() => {
+      timer = setTimeout(tell, UNREAD_MS);
+    }, limitMs);
+    const end = (isRun: boolean) => {
+      clearTimeout(timer);
+      if (isTold) this.events.hangsNoMore(isRun);
+    };
+    return { end };
+  }
+
+  /** kill ends the executor at once, also one that is starting, and starts none any more. */
+  kill(): void {
+    this.isWanted = false;
+    clearTimeout(this.restart);
+    this.killed.abort();
   }
 
   /** activate brings a device up that was on standby, once an earlier end is over. */
   activate(): void {
     this.isWanted = true;
     this.isTold = false;
+    this.why = 'activation';
     this.changing = this.changing.then(async () => {
       if (this.loaded === undefined) await this.startAgain(FIRST_RESTART_MS, () => {});
       else if (this.isWanted && !this.isTold) this.tellUp();
@@ -245,7 +297,7 @@ export class LiveDevice {
     this.changing = this.changing.then(async () => {
       if (this.isWanted) return;
       this.isEnding = true;
-      await this.loaded?.executor.close();
+      await this.loaded?.executor.close({ graceMs: CLOSE_MS });
       this.isEnding = false;
       this.loaded = undefined;
       this.events.off();
@@ -258,6 +310,7 @@ export class LiveDevice {
     this.generation += 1;
     if (!this.isWanted || this.isEnding) return;
     this.events.down(why);
+    this.why = 'restart';
     this.scheduleRestart(FIRST_RESTART_MS);
   }
 
@@ -310,6 +363,8 @@ async function warm(executor: Executor, model: number, { work, largestBatch }: D
 }
 
 function doesNotRun(file: string, error: ExecutionError): InputError {
+  if (error instanceof ChangedModelError)
+    return new InputError(`serve ${file}`, [fault(error.why)], DEPLOY_AGAIN);
   const faults = [fault(firstLine(error.message))];
   return new InputError(`serve ${file}`, faults, 'Try it alone with `plan profile`.');
 }

@@ -17,6 +17,8 @@ import { StackMemory } from './rows.js';
 import { RowInFlight } from './rows-in-flight.js';
 import { answerOf, feedsOf, keepOutputs, type RowsAnswer } from './tensors-of-rows.js';
 
+/** What `Drops.ending` calls the entry. */
+const NOWHERE = -1;
 /** Node fires timers longer than this at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
@@ -40,10 +42,16 @@ export interface BatchRecord {
 /** Done is called once with a request's ending and its times, which are all 0 of one that was turned away. */
 export type Done = (ending: Ending, times: RequestTimes) => void;
 
-/** DriverObserver hears of every batch that ended, and of every batch that failed or was lost with its device. */
+/**
+ * DriverObserver hears of every batch that ended, and of every batch that failed or was lost with its device; of the devices that
+ * the core activates and retires; and of the gear that comes into force.
+ */
 export interface DriverObserver {
   batch(record: BatchRecord): void;
   failure(pool: number, device: number, why: string): void;
+  activated(device: number): void;
+  retired(device: number): void;
+  shifted(gear: number): void;
 }
 
 /** DriverParts holds the parts of a driver besides the bundle and its devices. */
@@ -58,6 +66,8 @@ export interface DriverParts {
 export interface Arrival {
   /** The value of `now()` when the request came, within this turn of the event loop. */
   readonly at: number;
+  /** When it had come whole, where that was in an earlier turn. */
+  readonly wholeNs?: number;
   readonly model: number;
   readonly deadlineNs: number;
   /** How much it counts that the request is in time; 1 where absent. */
@@ -163,13 +173,17 @@ export class LiveDriver {
    * @param rows the inputs of each row
    * @param done is not called where the request is cancelled
    */
-  submit({ at, model, deadlineNs, weight }: Arrival, rows: readonly Tensors[], done: Done): Ticket {
+  submit(
+    { at, wholeNs = at, model, deadlineNs, weight }: Arrival,
+    rows: readonly Tensors[],
+    done: Done,
+  ): Ticket {
     const request = this.core.arrived(at, model, deadlineNs, rows.length, weight);
     const { inputs: specs, inputKeys } = this.bundle.models[model]!;
     const inFlight = rows.map((inputs) => new RowInFlight(inputs, specs, inputKeys));
     const entry: OpenRequest = {
       ...{ rows: inFlight, model, batches: [], lastFailure: '', done },
-      ...{ cameNs: at, readNs: this.now() },
+      ...{ cameNs: wholeNs, readNs: this.now() },
     };
     this.open[request] = entry;
     this.drops.took(model, rows.length);
@@ -296,6 +310,7 @@ export class LiveDriver {
         return;
       case Decision.activate:
         this.retired.delete(a);
+        this.observer.activated(a);
         if (!this.isStopped) this.devices[a]!.activate();
         return;
       case Decision.retire:
@@ -303,6 +318,7 @@ export class LiveDriver {
         return;
       case Decision.shift:
         // Devices keep the models of all gears, so that another gear changes nothing on them.
+        this.observer.shifted(a);
         return;
       case Decision.collect:
         return;
@@ -313,6 +329,7 @@ export class LiveDriver {
 
   /** retire puts a device on standby, once it has ended its batch. */
   private retire(device: number): void {
+    this.observer.retired(device);
     this.drops.device(device, false);
     // The core has queued again what the device was handed and has not begun.
     this.waiting[device]!.length = 0;
@@ -478,6 +495,7 @@ export class LiveDriver {
    */
   private wakeAt(time: number): void {
     clearTimeout(this.timer);
+    if (this.isStopped) return;
     const wait = () => {
       const leftMs = Math.max(0, Math.ceil((time - this.now()) / 1e6));
       this.timer = setTimeout(check, Math.min(leftMs, LONGEST_TIMER_MS));
@@ -494,11 +512,27 @@ export class LiveDriver {
     wait();
   }
 
-  /** stop clears all timers, so that this driver no longer keeps the process alive. */
+  /**
+   * abandon ends every open request as dropped because the server closes, in the queue of the pool whose device has it
+   * if one does. It gives how many these were.
+   */
+  abandon(): number {
+    const held = new Map<OpenRequest, number>();
+    for (const { pool, requests } of this.running.values())
+      for (const request of requests) held.set(request, pool);
+    const open = this.open.flatMap((entry, request) => (entry === undefined ? [] : [{ entry, request }]));
+    for (const { entry, request } of open)
+      this.end(request, this.drops.ending(entry.model, 'draining', held.get(entry) ?? NOWHERE));
+    return open.length;
+  }
+
+  /**
+   * stop ends what was planned for later, so that this driver no longer keeps the process alive. A request that comes all
+   * the same is still told that the server is closing.
+   */
   stop(): void {
     this.isStopped = true;
     clearTimeout(this.timer);
-    if (this.deciding !== undefined) clearImmediate(this.deciding);
   }
 }
 

@@ -1,10 +1,12 @@
 import { streamsOf } from '../random/index.js';
-import { type ChosenScheduler, makeCore, poolsServedBy } from '../serving/index.js';
+import { type ChosenScheduler, makeCore, poolsServedBy, sharingFirst } from '../serving/index.js';
 import { Counters } from './counters.js';
-import { crowdedByDevices, LiveDevice, planDevices } from './live-device.js';
+import { HangLimit } from './hang-limit.js';
+import { crowdedByDevices, LiveDevice, planDevices, type UpReason } from './live-device.js';
 import { LiveDriver } from './live-driver.js';
 import type { OpenedBundle } from './opened-bundle.js';
 import { runOf } from './run-of.js';
+import { StandbyWatch } from './standby-watch.js';
 import { Intake } from './submit.js';
 import type { ServeEvent, ServeOptions } from './types.js';
 
@@ -25,25 +27,39 @@ export class LiveEngine {
   private readonly devices: LiveDevice[];
   private readonly driver: LiveDriver;
   private readonly up: Set<number> = new Set();
+  private readonly hanging: Set<number> = new Set();
 
   constructor(
     private readonly bundle: OpenedBundle,
     private readonly options: EngineOptions,
   ) {
     const { scheduler, log, onDecision } = options;
-    this.counters = new Counters(bundle, () => this.driver, watchedArrivals(bundle, log));
+    const standby = new StandbyWatch(bundle.topology, scheduler.tuner?.settings.kind);
+    const watched = watchedArrivals(bundle, log);
+    this.counters = new Counters(
+      bundle,
+      () => this.driver,
+      () => {
+        standby.arrived(this.driver.now());
+        watched();
+      },
+    );
+    const limits = bundle.topology.pools.map((pool) => new HangLimit(pool));
     this.devices = planDevices(bundle).map((plan, device) => {
       const duties = poolsServedBy(bundle.topology.devices[device]!).map((pool) => ({
         pool,
         work: bundle.work[pool]!,
         largestBatch: bundle.topology.pools[pool]!.batch,
+        hang: limits[pool]!,
       }));
       return new LiveDevice(plan, duties, {
-        up: () => this.deviceUp(device),
+        up: (why) => this.deviceUp(device, why),
         down: (why) => this.deviceDown(device, why),
         failed: (why) => log({ kind: 'notStarted', device: this.nameOf(device), why }),
         off: () => this.deviceOff(device),
         restarted: () => this.counters.restarted(device),
+        hangs: (ms) => this.hangs(device, ms),
+        hangsNoMore: (isRun) => this.hangsNoMore(device, isRun),
       });
     });
     this.driver = new LiveDriver(bundle, this.devices, {
@@ -55,25 +71,41 @@ export class LiveEngine {
           this.counters.executionFailed(pool);
           log({ kind: 'batchFailed', device: this.nameOf(device), why });
         },
+        activated: (device) =>
+          log({ kind: 'deviceActivated', ...standby.activated(this.driver.now(), device) }),
+        retired: (device) => log({ kind: 'deviceRetired', ...standby.retired(this.driver.now(), device) }),
+        shifted: (gear) => this.counters.shifted(gear),
       },
       log: onDecision,
     });
     this.intake = new Intake(bundle, this.driver, this.counters);
   }
 
-  /** start starts and warms the devices that are in use from the beginning. It resolves when all of them are up. */
+  /**
+   * start starts and warms the devices that are in use from the beginning. It resolves when all of them are up.
+   * @throws the signal's reason on abort, which ends the executors at once, also while they load or warm a model
+   */
   async start(): Promise<void> {
     const { log, signal } = this.options;
     const used = this.devices.filter((_, device) => this.bundle.topology.devices[device]!.standby !== true);
     let done = 0;
-    await settleAll(
-      used.map(async (device) => {
-        signal?.throwIfAborted();
-        await device.start();
-        done += 1;
-        log({ kind: 'loading', device: device.plan.name, done, of: used.length });
-      }),
-    );
+    const kill = () => this.kill();
+    signal?.addEventListener('abort', kill);
+    try {
+      await settleAll(
+        used.map(async (device) => {
+          signal?.throwIfAborted();
+          await device.start();
+          done += 1;
+          log({ kind: 'loading', device: device.plan.name, done, of: used.length });
+        }),
+      );
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw error;
+    } finally {
+      signal?.removeEventListener('abort', kill);
+    }
     signal?.throwIfAborted();
     const crowded = crowdedByDevices(this.devices.map(({ plan }) => plan));
     if (crowded !== undefined) log({ kind: 'crowded', why: crowded });
@@ -85,7 +117,19 @@ export class LiveEngine {
     this.driver.stop();
   }
 
-  /** close ends the devices, of an engine that has drained. */
+  /** abandon ends every open request, and the executors at once. It gives how many requests these were. */
+  abandon(): number {
+    const count = this.driver.abandon();
+    this.driver.stop();
+    this.kill();
+    return count;
+  }
+
+  private kill(): void {
+    for (const device of this.devices) device.kill();
+  }
+
+  /** close ends the devices, of an engine that has drained or was abandoned. */
   async close(): Promise<void> {
     await Promise.all(this.devices.map((device) => device.close()));
   }
@@ -95,9 +139,14 @@ export class LiveEngine {
     return this.driver.pending;
   }
 
-  /** everyPoolUp says whether each pool has a device that takes work. */
-  everyPoolUp(): boolean {
-    return this.bundle.topology.pools.every((pool) => pool.devices.some((device) => this.up.has(device)));
+  /** isReady says whether each pool, of a model or of all, has a device that is up and whose execution does not hang. */
+  isReady(model?: number): boolean {
+    const { topology } = this.bundle;
+    const owner = model === undefined ? undefined : sharingFirst(topology)[model];
+    const pools = topology.pools.filter((pool) => owner === undefined || pool.model === owner);
+    return pools.every((pool) =>
+      pool.devices.some((device) => this.up.has(device) && !this.hanging.has(device)),
+    );
   }
 
   executorPids(): readonly number[] {
@@ -113,15 +162,28 @@ export class LiveEngine {
     return this.bundle.topology.devices[device]!.name;
   }
 
-  private deviceUp(device: number): void {
+  private deviceUp(device: number, why: UpReason): void {
     this.up.add(device);
     this.counters.device(device, true);
     this.driver.deviceUp(device);
-    this.options.log({ kind: 'deviceUp', device: this.nameOf(device) });
+    this.options.log({ kind: 'deviceUp', device: this.nameOf(device), why });
+  }
+
+  private hangs(device: number, ms: number): void {
+    this.hanging.add(device);
+    this.counters.device(device, false);
+    this.options.log({ kind: 'deviceHangs', device: this.nameOf(device), ms });
+  }
+
+  private hangsNoMore(device: number, isRun: boolean): void {
+    this.hanging.delete(device);
+    this.counters.device(device, this.up.has(device));
+    if (isRun) this.options.log({ kind: 'deviceGoesOn', device: this.nameOf(device) });
   }
 
   private deviceOff(device: number): void {
     this.up.delete(device);
+    this.hanging.delete(device);
     this.counters.device(device, false);
   }
 

@@ -6,22 +6,27 @@ import {
   type BundleFile,
   type Fault,
   fault,
+  firstFaults,
   InputError,
   type Loaded,
   loadArtifact,
   partFault,
+  sha256Of,
   sha256OfFile,
 } from '../artifacts/index.js';
-import { STRING_DTYPE } from '../execution/index.js';
+import { pushAll } from '../collections/index.js';
+import { notDeployed, STRING_DTYPE } from '../execution/index.js';
 import { readModel, textsNotUtf8 } from '../onnx/index.js';
 import { PLAN_KINDS, planOf, planTopologyOf, type ServedPlan } from '../plans/index.js';
 import { poolsServedBy, type Topology } from '../serving/index.js';
 import type { BundleParts } from './bundle-parts.js';
+import { manifestFaults } from './manifest-faults.js';
 import type { LiveModel, PoolWork } from './pool-work.js';
 import { runOf } from './run-of.js';
 import { loadManifest, refuseTarget } from './served-targets.js';
 
 const GIB = 1024 ** 3;
+export const DEPLOY_AGAIN = 'Deploy the plan again, or copy the bundle anew.';
 
 /** OpenedBundle is a bundle that was checked: every file matches the manifest, and the parts fit together. */
 export interface OpenedBundle {
@@ -45,12 +50,13 @@ async function isFile(path: string): Promise<boolean> {
  * topology has no transfers, because one process holds all tensors.
  * @param options.sloMs an SLO that replaces those of all models
  * @param options.verb what errors say cannot be done with the bundle; `serve` by default
+ * @param options.signal ends the reading of its files
  * @throws MissingError where there is no manifest; InputError where it is a file, such as a plan, where it is for another
  *   target than this server's, or with every fault of its files and of their contents
  */
 export async function openBundle(
   folder: string,
-  options: { sloMs?: number; verb?: string } = {},
+  options: { sloMs?: number; verb?: string; signal?: AbortSignal | undefined } = {},
 ): Promise<OpenedBundle> {
   const task = `${options.verb ?? 'serve'} ${folder}`;
   if (await isFile(folder)) {
@@ -63,11 +69,17 @@ export async function openBundle(
   const loaded = await loadManifest(join(folder, BUNDLE_MANIFEST));
   const manifest = loaded.value;
   refuseTarget(manifest.target, task);
-  const faults = await damagedFiles(folder, manifest);
+  const faults = await damagedFiles(folder, manifest, options.signal);
   if (faults.length > 0) {
-    throw new InputError(task, faults, 'Deploy the plan again, or copy the bundle anew.');
+    throw new InputError(task, faults, DEPLOY_AGAIN);
   }
-  const { value: plan } = await loadArtifact(join(folder, manifest.plan.path), PLAN_KINDS);
+  const { value: plan, sha256 } = await loadArtifact(join(folder, manifest.plan.path), PLAN_KINDS);
+  if (sha256 !== manifest.plan.sha256)
+    throw new InputError(
+      task,
+      [fault(notDeployed(sha256, manifest.plan.sha256), manifest.plan.path)],
+      DEPLOY_AGAIN,
+    );
   const contradictions = contradictionsOf(plan);
   // Without its graph, nothing can be said of the rest of a pipeline or a cascade.
   if (!planOf(plan).isReadDespiteFaults && contradictions.length > 0)
@@ -77,9 +89,9 @@ export async function openBundle(
     ...(options.sloMs === undefined ? {} : { sloMs: options.sloMs }),
   });
   const parts: BundleParts = { folder, manifest, topology, sizes: await sizesOf(folder, manifest) };
-  const misfits = contradictions;
+  const misfits = [...contradictions, ...firstFaults(manifestFaults(manifest))];
   const { models, work } = runOf(plan).work({ ...parts, plan }, misfits);
-  misfits.push(...memoryFaults(plan, topology, work), ...(await textFaults(work)));
+  pushAll(misfits, [...memoryFaults(plan, topology, work), ...(await textFaults(work))]);
   if (misfits.length > 0) throw new InputError(task, misfits, 'Deploy the plan again.');
   return { manifest: loaded, plan, topology, models, work };
 }
@@ -115,13 +127,16 @@ function memoryFaults(
 /** textFaults finds files that may give text which is not UTF-8, of which clients would get something else. */
 async function textFaults(work: readonly PoolWork[]): Promise<Fault[]> {
   const giving = work.filter(({ outputs }) => outputs.some(({ spec }) => spec.dtype === STRING_DTYPE));
-  const files = [...new Set(giving.map(({ file }) => file))];
+  const files = new Map(giving.map(({ file, digests }) => [file, digests.sha256]));
   const faults = await Promise.all(
-    files.map(async (file) =>
-      textsNotUtf8(readModel(await readFile(file), { name: file })).map((holder) =>
+    [...files].map(async ([file, sha256]) => {
+      const bytes = await readFile(file);
+      const found = sha256Of(bytes);
+      if (found !== sha256) return [fault(notDeployed(found, sha256), file)];
+      return textsNotUtf8(readModel(bytes, { name: file })).map((holder) =>
         fault(`${holder} holds bytes that are not UTF-8, which ONNX Runtime for Node replaces`, file),
-      ),
-    ),
+      );
+    }),
   );
   return faults.flat();
 }
@@ -145,20 +160,25 @@ async function sizesOf(folder: string, manifest: Bundle): Promise<Map<string, nu
 }
 
 /** damagedFiles lists files that are missing or do not match the manifest's digests. */
-async function damagedFiles(folder: string, manifest: Bundle): Promise<Fault[]> {
+async function damagedFiles(
+  folder: string,
+  manifest: Bundle,
+  signal: AbortSignal | undefined,
+): Promise<Fault[]> {
   const files = [manifest.plan, ...modelFiles(manifest).flatMap(({ parts }) => parts)];
   const distinct = [...new Map(files.map((file) => [`${file.path} ${file.sha256}`, file])).values()];
-  const faults = await Promise.all(distinct.map((file) => damage(folder, file)));
+  const faults = await Promise.all(distinct.map((file) => damage(folder, file, signal)));
   return faults.filter((found) => found !== undefined);
 }
 
-async function damage(folder: string, { path, sha256 }: BundleFile): Promise<Fault | undefined> {
+async function damage(
+  folder: string,
+  { path, sha256 }: BundleFile,
+  signal: AbortSignal | undefined,
+): Promise<Fault | undefined> {
   const wrong = await partFault(folder, path);
   if (wrong !== undefined) return fault(wrong.isMissing ? 'is missing' : wrong.message, path);
-  const found = await sha256OfFile(join(folder, path));
+  const found = await sha256OfFile(join(folder, path), signal);
   if (found === sha256) return undefined;
-  return fault(
-    `is not the file that was deployed: its sha256 is ${found}, the manifest says ${sha256}`,
-    path,
-  );
+  return fault(notDeployed(found, sha256), path);
 }

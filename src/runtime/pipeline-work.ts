@@ -1,5 +1,5 @@
-import { join } from 'node:path';
 import { type Fault, fault, type PipelinePlan } from '../artifacts/index.js';
+import { largestOf, pushAll } from '../collections/index.js';
 import {
   ancestorsOf,
   applicationsOf,
@@ -13,6 +13,7 @@ import { areChains } from '../serving/index.js';
 import {
   type BundleParts,
   deviceFaults,
+  placedFile,
   sentFaults,
   servedModelFaults,
   stageFaults,
@@ -35,7 +36,7 @@ export function pipelineWork(
   faults: Fault[],
 ): { readonly models: LiveModel[]; readonly work: PoolWork[] } {
   const { plan, manifest } = bundle;
-  faults.push(
+  pushAll(faults, [
     ...unservedFaults(plan).map(({ path, message }) => fault(message, `plan: ${path}`)),
     ...unplannedModels(
       manifest,
@@ -43,7 +44,7 @@ export function pipelineWork(
     ),
     ...stageFaults(manifest, plan.stages),
     ...deviceFaults(bundle),
-  );
+  ]);
   return { models: pipelineModels(bundle, faults), work: stageWork(bundle) };
 }
 
@@ -56,11 +57,11 @@ function pipelineModels({ plan, manifest, topology }: PipelineBundle, faults: Fa
     inputKeys: inputs.map(({ name }) => requestKey(name)),
     outputKeys: answerKeys(plan),
     mayLackOutputs: true,
-    maxRows: batched ? Math.max(1, ...topology.pools.map(({ batch }) => batch)) : 1,
+    maxRows: batched ? Math.max(1, largestOf(topology.pools.map(({ batch }) => batch))) : 1,
   };
   return applicationsOf(plan).map(({ name, throughputRps, heldRps, weight, dropWeight }, m) => {
-    faults.push(...servedModelFaults(manifest, name, served));
-    faults.push(...sentFaults(name, [...served.inputs, ...served.outputs]));
+    pushAll(faults, servedModelFaults(manifest, name, served));
+    pushAll(faults, sentFaults(name, [...served.inputs, ...served.outputs]));
     return {
       ...{ name, sloNs: topology.models[m]!.sloNs, ...common, plannedRps: heldRps ?? throughputRps, weight },
       ...(dropWeight === undefined ? {} : { dropWeight }),
@@ -72,10 +73,8 @@ function stageWork({ plan, topology, manifest, folder, sizes }: PipelineBundle):
   const parts = planOf(plan).parts(plan);
   const carried = areChains(topology.routes) ? carriedInChain(plan) : carriedAfter(plan);
   return stageTensors(plan).map((tensors, i) => {
-    const file = bundledFile(parts[i]!, manifest)?.file ?? '';
     return {
-      file: join(folder, file),
-      fileBytes: sizes.get(file) ?? 0,
+      ...placedFile({ folder, sizes }, bundledFile(parts[i]!, manifest)),
       carried: carried[i]!,
       ...tensors,
     };

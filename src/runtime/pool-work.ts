@@ -1,5 +1,5 @@
 import type { TensorSpec } from '../artifacts/index.js';
-import type { Tensors } from '../execution/index.js';
+import type { ModelDigests, Tensors } from '../execution/index.js';
 
 /** LiveModel is a model as clients see it: a model of a pooled plan, a pipeline, or an application of one. */
 export interface LiveModel {
@@ -30,6 +30,8 @@ export interface LiveModel {
  */
 export interface PoolWork extends StageTensors {
   readonly file: string;
+  /** What the manifest says that the file and its external data are. */
+  readonly digests: ModelDigests;
   /** The size in bytes of the file, with its external data. */
   readonly fileBytes: number;
   /** The keys of the tensors that later work or the answer needs once this is done. */

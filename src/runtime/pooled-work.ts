@@ -1,11 +1,12 @@
-import { join } from 'node:path';
 import { type Fault, fault, type PooledPlan, type TensorSpec } from '../artifacts/index.js';
+import { largestOf, pushAll } from '../collections/index.js';
 import { bundledFile, type PlanPart, planOf } from '../plans/index.js';
 import { followersOf } from '../serving/index.js';
 import {
   type BundleParts,
   deviceFaults,
   differingTensors,
+  placedFile,
   sentFaults,
   typeText,
   unplannedModels,
@@ -26,8 +27,9 @@ export function pooledWork(
   faults: Fault[],
 ): { readonly models: LiveModel[]; readonly work: PoolWork[] } {
   const { plan, manifest } = bundle;
-  faults.push(
-    ...unplannedModels(
+  pushAll(
+    faults,
+    unplannedModels(
       manifest,
       plan.models.map(({ name }) => name),
     ),
@@ -36,7 +38,7 @@ export function pooledWork(
   const work = planOf(plan)
     .parts(plan)
     .map((part) => partitionWork(bundle, part, faults));
-  faults.push(...deviceFaults(bundle));
+  pushAll(faults, deviceFaults(bundle));
   if (faults.length === 0) checkFeeds(bundle, { models, work }, faults);
   return { models, work };
 }
@@ -48,17 +50,17 @@ function liveModel({ plan, manifest, topology }: PooledBundle, m: number, faults
     faults.push(fault(`has no model ${JSON.stringify(name)}, which the plan serves`, '/models'));
   }
   const { inputs, outputs } = model ?? { inputs: [], outputs: [] };
-  faults.push(...sentFaults(name, [...inputs, ...outputs]));
+  pushAll(faults, sentFaults(name, [...inputs, ...outputs]));
   const pools = topology.pools.filter((pool) => pool.model === m);
   const batched = inputs.some((spec) => spec.batchAxis !== undefined);
-  const maxRows = batched ? Math.max(1, ...pools.map((pool) => pool.batch)) : 1;
+  const maxRows = batched ? Math.max(1, largestOf(pools.map((pool) => pool.batch))) : 1;
   const { throughputRps: plannedRps, weight, ...planned } = plan.models[m]!;
   if (model !== undefined) {
     const at = `/models/${name}`;
-    faults.push(
+    pushAll(faults, [
       ...differingTensors('inputs', { bundled: inputs, planned: planned.inputs ?? inputs }, at),
       ...differingTensors('outputs', { bundled: outputs, planned: planned.outputs ?? outputs }, at),
-    );
+    ]);
   }
   const namesOf = (specs: readonly TensorSpec[]) => specs.map((spec) => spec.name);
   const keys = { inputKeys: namesOf(inputs), outputKeys: namesOf(outputs), mayLackOutputs: false };
@@ -66,18 +68,22 @@ function liveModel({ plan, manifest, topology }: PooledBundle, m: number, faults
 }
 
 function partitionWork(bundle: PooledBundle, part: PlanPart, faults: Fault[]): PoolWork {
-  const { manifest, folder, sizes } = bundle;
+  const { manifest } = bundle;
   const { name, blocks, layers } = part;
   const found = bundledFile(part, manifest);
-  const [from, end] = blocks ?? layers ?? [];
+  const range = blocks ?? layers;
   if (found === undefined)
-    faults.push(fault(`has no file for ${name}, blocks ${from} to ${end}`, '/partitions'));
-  const { file, inputs, outputs } = found ?? { file: '', inputs: [], outputs: [] };
+    faults.push(
+      fault(
+        `has no file for ${name}${range === undefined ? '' : `, blocks ${range.join(' to ')}`}`,
+        '/partitions',
+      ),
+    );
+  const { inputs, outputs } = found ?? { inputs: [], outputs: [] };
   const own = found && manifest.models.find((model) => model.name === name);
   const ofModel = new Set(own?.inputs.map((spec) => spec.name));
   return {
-    file: join(folder, file),
-    fileBytes: sizes.get(file) ?? 0,
+    ...placedFile(bundle, found),
     inputs: inputs.map((spec) => ({ spec, from: [spec.name], isInner: !ofModel.has(spec.name) })),
     outputs: outputs.map((spec) => ({ spec, key: spec.name })),
     carried: new Set(),

@@ -1,5 +1,5 @@
-import type { Fault } from '../artifacts/index.js';
 import { type Json, partOf, quotedJson } from '../protocol/index.js';
+import { type FirstFaults, nameText } from './first-faults.js';
 
 /** Rule says what a parameter's value must be where it is not that, and is undefined where it is. */
 type Rule = (value: unknown) => string | undefined;
@@ -39,7 +39,6 @@ export const OUTPUT_PARAMETERS: Rules = { binary_data: isFlag, content_type: isP
 
 /** A request may name parameters without end, and a message is for a person. */
 const MOST_TOLD = 5;
-const MOST_NAME_CHARACTERS = 64;
 
 /**
  * checkedParameters gives the parameters of a request, an input or an output whose values are what `rules` say. Others
@@ -50,37 +49,33 @@ const MOST_NAME_CHARACTERS = 64;
 export function checkedParameters(
   owner: Json,
   { rules, place }: { readonly rules: Rules; readonly place: string },
-  faults: Fault[],
+  faults: FirstFaults,
 ): Readonly<Record<string, unknown>> {
   const parameters = partOf(owner, 'parameters');
   const path = place === '' ? 'parameters' : `${place} parameters`;
   const { value } = parameters;
   if (value === undefined || value === null) return {};
   if (typeof value !== 'object' || Array.isArray(value)) {
-    faults.push({ path, message: `is ${quotedJson(parameters)}; it must be an object` });
+    faults.tell(() => [path, `is ${quotedJson(parameters)}; it must be an object`]);
     return {};
   }
   const checked: Record<string, unknown> = {};
-  const unknown: string[] = [];
+  let unknown = 0;
   for (const [name, of] of Object.entries(value)) {
     if (of === null) continue;
     const rule = Object.hasOwn(rules, name) ? rules[name] : undefined;
     const wrong = rule?.(of);
-    if (rule === undefined) unknown.push(name.slice(0, MOST_NAME_CHARACTERS));
-    else if (wrong === undefined) checked[name] = of;
-    else
-      faults.push({
-        path: `${path}.${name}`,
-        message: `is ${quotedJson(partOf(parameters, name))}; ${wrong}`,
-      });
+    if (rule === undefined) {
+      unknown += 1;
+      if (unknown <= MOST_TOLD) faults.tell(() => [`${path}.${nameText(name)}`, notUnderstood(rules)]);
+    } else if (wrong === undefined) checked[name] = of;
+    else faults.tell(() => [`${path}.${name}`, `is ${quotedJson(partOf(parameters, name))}; ${wrong}`]);
   }
-  faults.push(
-    ...unknown.slice(0, MOST_TOLD).map((name) => ({
-      path: `${path}.${name}`,
-      message: `is not understood, and may change the answer; understood are ${Object.keys(rules).join(', ')}`,
-    })),
-  );
-  if (unknown.length > MOST_TOLD)
-    faults.push({ path, message: `has ${unknown.length - MOST_TOLD} more that are not understood` });
+  if (unknown > MOST_TOLD)
+    faults.tell(() => [path, `has ${unknown - MOST_TOLD} more that are not understood`]);
   return checked;
+}
+
+function notUnderstood(rules: Rules): string {
+  return `is not understood, and may change the answer; understood are ${Object.keys(rules).join(', ')}`;
 }

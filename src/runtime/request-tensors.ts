@@ -1,4 +1,5 @@
 import type { Fault, TensorSpec } from '../artifacts/index.js';
+import { pushAll } from '../collections/index.js';
 import {
   elementCount,
   oipDatatype,
@@ -23,7 +24,7 @@ export function checkedRows(model: AskedModel, inputs: Tensors, faults: Fault[])
     const message = inputFault(model, name, inputs[name]!);
     if (message !== undefined) faults.push({ path: `input ${name}`, message });
   }
-  faults.push(...missingInputs(model, new Set(names)));
+  pushAll(faults, missingInputs(model, new Set(names)));
   if (faults.length > 0) return [];
   const count = countRows(model, inputs, faults);
   return faults.length > 0 ? [] : rowsOfRequest(model, inputs, count);

@@ -1,3 +1,4 @@
+import { largestOf } from '../collections/index.js';
 /**
  * BatchPhases are the instants of a batch, in ns of the driver's clock. Its rows are stacked from `fromNs` on, handed
  * over from `stackedNs` on, executed from `inferFromNs` to `inferToNs`, back at `cameNs`, and split at `toNs`.
@@ -64,7 +65,7 @@ interface Answering {
  * @param batches the batches that were executed with rows of it
  */
 export function timesOf({ cameNs, readNs, endNs }: Answering, batches: readonly BatchPhases[]): RequestTimes {
-  const lastNs = batches.length === 0 ? endNs : Math.max(...batches.map(({ toNs }) => toNs));
+  const lastNs = batches.length === 0 ? endNs : largestOf(batches.map(({ toNs }) => toNs));
   const changes = changesOf([
     { phase: 'input', fromNs: cameNs, toNs: readNs },
     ...batches.flatMap(({ fromNs, inferFromNs, inferToNs, toNs }) => [

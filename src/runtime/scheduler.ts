@@ -1,4 +1,5 @@
 import { fault, option, type PlanServing, ToldFaults } from '../artifacts/index.js';
+import { smallestOf } from '../collections/index.js';
 import { chosenTuner, plannedScheduler, replayFaults, weighedApplications } from '../plans/index.js';
 import { type ChosenScheduler, scalingFaults } from '../serving/index.js';
 import type { OpenedBundle } from './opened-bundle.js';
@@ -16,12 +17,12 @@ export function liveScheduler(
   { plan, topology }: Pick<OpenedBundle, 'plan' | 'topology'>,
   told: ToldFaults = new ToldFaults(),
 ): ChosenScheduler {
-  const leastSloNs = Math.min(...topology.models.map(({ sloNs }) => sloNs));
+  const leastSloNs = smallestOf(topology.models.map(({ sloNs }) => sloNs));
   const asked = { options, leastSloNs, kind: plan.kind, applications: weighedApplications(plan) };
   const chosen = plannedScheduler(plan.serving, asked, told);
-  if (chosen !== undefined) told.add(...replayFaults(chosen), ...scalingFaults(chosen, topology));
+  if (chosen !== undefined) told.addAll([...replayFaults(chosen), ...scalingFaults(chosen, topology)]);
   const tuned = chosen && chosenTuner(plan, chosen, { tuner: options.tuner, onlyStandby: true });
-  told.add(...(tuned?.faults ?? []));
+  told.addAll(tuned?.faults ?? []);
   if (tuned?.scheduler.tuner?.settings.kind === 'oracle')
     told.add(fault('is oracle, which knows what comes, and is only simulated', option('tuner')));
   if (tuned === undefined || told.count > 0) throw told.error('serve');

@@ -2,19 +2,29 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { fault, InputError, option, readPolicies, ToldFaults } from '../artifacts/index.js';
 import type { ChosenScheduler } from '../serving/index.js';
+import { Access } from './access.js';
+import { Doorkeeper } from './access-hook.js';
+import { closedConnections } from './connections.js';
 import { makeFront } from './front.js';
+import { HttpServers } from './http-servers.js';
 import { LiveEngine } from './live-engine.js';
+import { makeMetricsFront } from './metrics-front.js';
 import { type OpenedBundle, openBundle } from './opened-bundle.js';
 import { liveScheduler, toldServing } from './scheduler.js';
 import type { RunningServer, ServeEvent, ServeOptions } from './types.js';
 
 const DEFAULT_PORT = 8000;
-/** How long a connection may stay open after every request has its outcome. */
+/** How long a connection may stay open after every request has its outcome: a body may never end, and an answer never be read. */
 const CLOSE_MS = 2000;
+/** Answers that were given at the drain timeout have this long to be sent. */
+const LEAST_CLOSE_MS = 100;
 const MIB = 1024 * 1024;
 const DEFAULT_BODY_BYTES = 64 * MIB;
 const DEFAULT_BODIES_BYTES = 512 * MIB;
+const DEFAULT_ANSWERS_BYTES = 512 * MIB;
+const DEFAULT_CONNECTIONS = 4096;
 const DEFAULT_REQUEST_TIMEOUT_MS = 60_000;
+const DEFAULT_DRAIN_TIMEOUT_MS = 10_000;
 
 /**
  * startServer serves a bundle over HTTP until it is closed. It checks every file, calls `confirm`, listens, and then
@@ -27,13 +37,22 @@ const DEFAULT_REQUEST_TIMEOUT_MS = 60_000;
  */
 export async function startServer(folder: string, options: ServeOptions = {}): Promise<RunningServer> {
   const log = options.onLog ?? (() => {});
-  const bundle = await openBundle(folder, options.sloMs === undefined ? {} : { sloMs: options.sloMs });
+  const warnings: string[] = [];
+  const refused = new ToldFaults();
+  const access = await Access.open(options, refused, warnings);
+  if (refused.count > 0) throw refused.error(`serve ${folder}`);
+  for (const why of warnings) log({ kind: 'warning', why });
+  const bundle = await openBundle(folder, {
+    signal: options.signal,
+    ...(options.sloMs === undefined ? {} : { sloMs: options.sloMs }),
+  });
   await options.confirm?.(bundle);
   const told = new ToldFaults();
   const policy = await readPolicies(options.policy ?? [], told);
   const server = new Server(
     bundle,
     { ...options, scheduler: liveScheduler({ ...options, policy }, bundle, told) },
+    access,
     log,
   );
   try {
@@ -50,36 +69,85 @@ class Server implements RunningServer {
   readonly address: { host: string; port: number };
   private readonly engine: LiveEngine;
   private readonly front: FastifyInstance;
+  private readonly servers: HttpServers;
+  private readonly metrics: { readonly front: FastifyInstance; readonly servers: HttpServers } | undefined;
+  private metricsPort: number | undefined;
+  private renewing: Promise<void> = Promise.resolve();
+  private readonly drainTimeoutMs: number;
   private tellClosed: () => void = () => {};
   private closing: Promise<void> | undefined;
 
   constructor(
     bundle: OpenedBundle,
     options: Omit<ServeOptions, 'scheduler'> & { readonly scheduler: ChosenScheduler },
+    private readonly access: Access,
     private readonly log: (event: ServeEvent) => void,
   ) {
     this.closed = new Promise((resolve) => {
       this.tellClosed = resolve;
     });
     this.address = { host: options.host ?? '127.0.0.1', port: options.port ?? DEFAULT_PORT };
+    this.drainTimeoutMs = options.drainTimeoutMs ?? DEFAULT_DRAIN_TIMEOUT_MS;
     this.engine = new LiveEngine(bundle, { ...options, log });
+    const { registry } = this.engine.counters;
+    const doorkeeper = new Doorkeeper(access, registry, log);
+    const connections = {
+      most: options.maxConnections ?? DEFAULT_CONNECTIONS,
+      timeoutMs: options.requestTimeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS,
+    };
+    const closed = closedConnections(registry);
+    this.servers = new HttpServers(access.tls);
+    this.metricsPort = options.metricsPort;
+    if (options.metricsPort !== undefined) {
+      const servers = new HttpServers(access.tls);
+      this.metrics = {
+        servers,
+        front: makeMetricsFront({ registry, servers, doorkeeper, closed, connections }),
+      };
+    }
     this.front = makeFront({
       bundle,
       intake: this.engine.intake,
       serving: toldServing(options.scheduler),
       counters: this.engine.counters,
+      servers: this.servers,
+      doorkeeper,
+      hasMetricsElsewhere: this.metrics !== undefined,
       bodyLimits: {
         oneBytes: options.maxBodyBytes ?? DEFAULT_BODY_BYTES,
         allBytes: options.maxBodiesBytes ?? DEFAULT_BODIES_BYTES,
       },
-      requestTimeoutMs: options.requestTimeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS,
-      ready: () => this.closing === undefined && this.engine.everyPoolUp(),
+      answersBytes: options.maxAnswersBytes ?? DEFAULT_ANSWERS_BYTES,
+      connections,
+      closed,
+      ready: (model) => this.closing === undefined && this.engine.isReady(model),
+      isClosing: () => this.closing !== undefined,
     });
   }
 
   get url(): string {
-    const { host, port } = this.address;
-    return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+    return this.urlAt(this.address.port);
+  }
+
+  get metricsUrl(): string | undefined {
+    return this.metricsPort === undefined ? undefined : `${this.urlAt(this.metricsPort)}/metrics`;
+  }
+
+  private urlAt(port: number): string {
+    const { host } = this.address;
+    const scheme = this.access.tls === undefined ? 'http' : 'https';
+    return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  }
+
+  renewAccess(): Promise<void> {
+    this.renewing = this.renewing.then(async () => {
+      for (const said of await this.access.renew()) this.log({ kind: 'readAgain', said });
+      const { tls } = this.access;
+      if (tls === undefined) return;
+      this.servers.renew(tls);
+      this.metrics?.servers.renew(tls);
+    });
+    return this.renewing;
   }
 
   executorPids(): readonly number[] {
@@ -88,19 +156,33 @@ class Server implements RunningServer {
 
   /** start tries the port first, so that a port in use is reported before all models are loaded. */
   async start(): Promise<void> {
-    await this.front.ready();
     await this.listen();
     await this.engine.start();
     this.log({ kind: 'ready', url: this.url });
   }
 
-  /** release waits for the answers to all requests before it closes the server. */
+  /**
+   * release waits for the answers to all requests before it closes the server. Requests that are still open after the
+   * drain timeout are dropped then, and executors that have not ended are killed.
+   */
   async release(): Promise<void> {
-    await this.engine.drain();
-    // A connection that is still open after this time has a body that never ends, or an answer that nobody reads.
-    const cut = setTimeout(() => this.front.server.closeAllConnections(), CLOSE_MS);
+    const untilMs = performance.now() + this.drainTimeoutMs;
+    let timer: NodeJS.Timeout | undefined;
+    const timedOut = new Promise<void>((resolve) => {
+      timer = setTimeout(() => {
+        const requests = this.engine.abandon();
+        this.log({ kind: 'drainTimedOut', requests, ms: this.drainTimeoutMs });
+        resolve();
+      }, this.drainTimeoutMs);
+    });
+    await Promise.race([this.engine.drain(), timedOut]);
+    const leftMs = Math.max(LEAST_CLOSE_MS, untilMs - performance.now());
+    await this.servers.close(Math.min(CLOSE_MS, leftMs));
     await Promise.all([this.front.close(), this.engine.close()]);
-    clearTimeout(cut);
+    // Its last words are of the end.
+    await this.metrics?.servers.close(LEAST_CLOSE_MS);
+    await this.metrics?.front.close();
+    clearTimeout(timer);
   }
 
   close(): Promise<void> {
@@ -119,28 +201,52 @@ class Server implements RunningServer {
   private async finish(): Promise<void> {
     this.log({ kind: 'draining', pending: this.engine.pending });
     await this.release();
-    this.log({ kind: 'closed' });
+    this.log({ kind: 'closed', outcomes: { ...this.engine.counters.endings } });
     this.tellClosed();
   }
 
   private async listen(): Promise<void> {
     const { host, port } = this.address;
-    try {
-      await this.front.listen({ host, port });
-      this.address.port = (this.front.server.address() as AddressInfo).port;
-    } catch (error) {
-      throw cannotListen(host, port, error);
+    this.address.port = await listenAt(this.front, this.servers, { host, port, asked: 'port' });
+    if (this.metrics !== undefined) {
+      const { front, servers } = this.metrics;
+      this.metricsPort = await listenAt(front, servers, {
+        ...{ host, port: this.metricsPort ?? 0 },
+        asked: 'metricsPort',
+      });
     }
+    const why = this.access.listensOn(this.servers.addresses);
+    if (why !== undefined) this.log({ kind: 'warning', why });
   }
 }
 
-function cannotListen(host: string, port: number, error: unknown): unknown {
+/** ListenPlace is where a front listens, and the option that says the port. */
+interface ListenPlace {
+  readonly host: string;
+  readonly port: number;
+  readonly asked: 'port' | 'metricsPort';
+}
+
+/** listenAt lets a front listen, and gives its port. */
+async function listenAt(front: FastifyInstance, servers: HttpServers, at: ListenPlace): Promise<number> {
+  try {
+    await front.ready();
+    const { host, port } = at;
+    await front.listen({ host, port });
+    await servers.listenOnOthers(at.host);
+    return (front.server.address() as AddressInfo).port;
+  } catch (error) {
+    throw cannotListen(at, error);
+  }
+}
+
+function cannotListen({ host, port, asked }: ListenPlace, error: unknown): unknown {
   switch ((error as NodeJS.ErrnoException).code) {
     case 'EADDRINUSE':
       return new InputError(
         `listen on ${host}:${port}`,
         [fault('the port is in use')],
-        `Choose another with ${option('port')}, or 0 for any free one.`,
+        `Choose another with ${option(asked)}, or 0 for any free one.`,
       );
     case 'EACCES':
       return new InputError(

@@ -13,6 +13,8 @@ import { checkedRows } from './request-tensors.js';
 export interface SubmitOptions {
   /** When it came, as `Intake.now()` told it within this turn of the event loop; the default is now. */
   readonly cameNs?: number;
+  /** When it had come whole, where that was in an earlier turn: its time counts from then on. */
+  readonly wholeNs?: number;
   /** The client's own timeout. It counts when it is shorter than the model's SLO. */
   readonly timeoutUs?: number | undefined;
   /** What the client sent as its priority; the default level where absent. */
@@ -106,9 +108,10 @@ export class Intake {
       this.counters.refused(model);
       return Promise.resolve({ kind: 'refused', model: name, faults });
     }
-    const { timeoutUs = Number.POSITIVE_INFINITY, priority = 0, signal } = options;
+    const { timeoutUs = Number.POSITIVE_INFINITY, priority = 0, signal, wholeNs = at } = options;
     const arrival = {
-      ...{ at, model, deadlineNs: at + Math.min(sloNs, 1e3 * timeoutUs) },
+      ...{ at, model, deadlineNs: wholeNs + Math.min(sloNs, 1e3 * timeoutUs) },
+      ...(wholeNs === at ? {} : { wholeNs }),
       ...(this.priorities === undefined && dropWeight === undefined
         ? {}
         : { weight: (dropWeight ?? 1) * weightOfPriority(this.priorities, priority) }),

@@ -1,26 +1,55 @@
+import type { TlsPaths } from '../access/index.js';
 import type { TunerOptions } from '../plans/index.js';
 import type { LogEntry, SchedulerOptions } from '../serving/index.js';
+import type { EndedRequests } from './counters.js';
+import type { UpReason } from './live-device.js';
 import type { OpenedBundle } from './opened-bundle.js';
+import type { ScaledDevice } from './standby-watch.js';
 
-/** ServeOptions says how a bundle is served. The scheduler is the one that its plan names, unless another is named. */
-export interface ServeOptions extends Omit<SchedulerOptions, 'preset'>, TunerOptions {
+/** AccessOptions says who may come in to a server. */
+export interface AccessOptions extends TlsPaths {
   /** The address to listen on; the default is 127.0.0.1. */
   host?: string;
   /** The port; the default is 8000, and 0 takes any free port. */
   port?: number;
+  /** A port of its own for the metrics; 0 takes any free port. By default they are at the other one. */
+  metricsPort?: number | undefined;
+  /** A file of tokens, one a line as `name:token`; only requests with one of them are let in then. */
+  tokenFile?: string | undefined;
+  /** Names by which clients may call the server, besides those of this machine. Others are refused then, and on loopback always. */
+  allowHosts?: readonly string[] | undefined;
+}
+
+/** ServeOptions says how a bundle is served. The scheduler is the one that its plan names, unless another is named. */
+export interface ServeOptions extends Omit<SchedulerOptions, 'preset'>, TunerOptions, AccessOptions {
   /** The largest request body; the default is 64 MiB. */
   maxBodyBytes?: number;
   /**
-   * The most memory for the bodies of all open requests; the default is 512 MiB. A request beyond it is
-   * answered with 503.
+   * The most memory for the bodies of all open requests, with the tensors that are made of JSON; the default is 512 MiB.
+   * A request beyond it is answered with 503.
    */
   maxBodiesBytes?: number;
-  /** The longest time a client may take to send a request; the default is one minute, and 408 ends the wait. */
+  /**
+   * The most memory for the answers that are being written or sent; the default is 512 MiB. An answer beyond it is
+   * replaced by 503.
+   */
+  maxAnswersBytes?: number;
+  /** The most connections that are open at once; the default is 4096. Others are closed as they come. */
+  maxConnections?: number;
+  /**
+   * The longest time a client may take to send a request, and may read nothing of an answer; the default is one minute.
+   * 408 ends the wait for a request, and the end of the connection that for a reader.
+   */
   requestTimeoutMs?: number;
+  /**
+   * How long open requests are waited for when the server closes; the default is 10 s. Those that are open then are
+   * dropped, and executors are ended at once.
+   */
+  drainTimeoutMs?: number;
   /** An SLO that replaces those of the plan for every model. */
   sloMs?: number;
   /**
-   * onLog is called when a device has loaded its model, comes up or goes down, when a batch fails, and when the server
+   * onLog is called when a device has loaded its model, is activated or retired, comes up or goes down, when a batch fails, and when the server
    * is ready, drains or has closed. Before it is ready, `crowded` says where the devices leave too little of the host.
    */
   onLog?: (event: ServeEvent) => void;
@@ -36,20 +65,33 @@ export interface ServeOptions extends Omit<SchedulerOptions, 'preset'>, TunerOpt
 export type ServeEvent =
   | { kind: 'loading'; device: string; done: number; of: number }
   | { kind: 'crowded'; why: string }
+  | { kind: 'warning'; why: string }
+  | { kind: 'clientCame'; name: string; address: string }
+  | { kind: 'refused'; requests: number; address: string; why: string }
+  | { kind: 'readAgain'; said: string }
   | { kind: 'ready'; url: string }
   | { kind: 'deviceDown'; device: string; why: string }
-  | { kind: 'deviceUp'; device: string }
+  | { kind: 'deviceUp'; device: string; why: UpReason }
+  | ({ kind: 'deviceActivated' } & ScaledDevice)
+  | ({ kind: 'deviceRetired' } & ScaledDevice)
   | { kind: 'notStarted'; device: string; why: string }
+  | { kind: 'deviceHangs'; device: string; ms: number }
+  | { kind: 'deviceGoesOn'; device: string }
   | { kind: 'batchFailed'; device: string; why: string }
   | { kind: 'loadStrayed'; share: number }
   | { kind: 'draining'; pending: number }
-  | { kind: 'closed' };
+  | { kind: 'drainTimedOut'; requests: number; ms: number }
+  | { kind: 'closed'; outcomes: EndedRequests };
 
 /** RunningServer is a server that answers requests until it is closed. */
 export interface RunningServer {
   /** The URL where it answers, such as `http://127.0.0.1:8000`. */
   readonly url: string;
   readonly address: { readonly host: string; readonly port: number };
+  /** The URL of the metrics, where they have a port of their own. */
+  readonly metricsUrl: string | undefined;
+  /** renewAccess reads the files of tokens and certificates again. What is found faulty changes nothing; `readAgain` tells. */
+  renewAccess(): Promise<void>;
   /** executorPids lists the process ids of the executors, for observers. */
   executorPids(): readonly number[];
   /** closed resolves when the server has closed. */

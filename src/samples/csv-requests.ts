@@ -1,4 +1,14 @@
-import { csvLines, decimalOf, type Fault, fault, type TensorSpec } from '../artifacts/index.js';
+import {
+  csvLines,
+  decimalOf,
+  type Fault,
+  fault,
+  firstFaults,
+  inSteps,
+  shown,
+  type TensorSpec,
+} from '../artifacts/index.js';
+import { pushAll } from '../collections/index.js';
 import { elementCount, oipDatatype, STRING_DTYPE } from '../execution/index.js';
 
 /** CsvRequest is a line of a CSV file as a request of the Open Inference Protocol. */
@@ -13,19 +23,16 @@ interface Column {
   readonly element: number;
 }
 
-/** How many faulty lines are told. */
-const MOST_TOLD = 20;
-
 /**
  * csvRequests reads a CSV text of a request on each line. The header names the columns `<input>.<element>`, from 0 in
  * row-major order, or `<input>` where it has one element. It may be left out for one input of numbers, whose elements then
  * stand in order. An empty line between others is a fault: it may be a sample that was lost.
  */
-export function csvRequests(
+export async function csvRequests(
   text: string,
   inputs: readonly TensorSpec[],
-): { readonly requests: readonly CsvRequest[]; readonly faults: readonly Fault[] } {
-  const lines = csvLines(text);
+): Promise<{ readonly requests: readonly CsvRequest[]; readonly faults: readonly Fault[] }> {
+  const lines = await csvLines(text);
   if ('faults' in lines) return { requests: [], faults: lines.faults };
   const sizes = inputs.map(elementsOf);
   const open = inputs.filter((_, i) => sizes[i] === undefined);
@@ -43,14 +50,14 @@ export function csvRequests(
     ? columnsOf(first?.record ?? [], { inputs, counts, faults })
     : inputs.flatMap((_, input) => elements(input, counts[input] as number));
   if (faults.length > 0) return { requests: [], faults };
-  const rows = lines.slice(isHeaded ? 1 : 0).map(({ record, info }) => {
-    return { at: `line ${info.lines}`, read: requestOf(record, { inputs, counts, columns }) };
+  const rows: { readonly at: string; readonly read: ReturnType<typeof requestOf> }[] = [];
+  const samples = lines.slice(isHeaded ? 1 : 0);
+  await inSteps(samples, ({ record, info }) => {
+    rows.push({ at: `line ${info.lines}`, read: requestOf(record, { inputs, counts, columns }) });
   });
   const wrong = rows.flatMap(({ at, read }) => ('wrong' in read ? [fault(read.wrong, at)] : []));
   if (rows.length === 0) faults.push(fault('has no line of a sample'));
-  faults.push(...wrong.slice(0, MOST_TOLD));
-  if (wrong.length > MOST_TOLD)
-    faults.push(fault(`has ${wrong.length - MOST_TOLD} further lines that cannot be read`));
+  pushAll(faults, firstFaults(wrong));
   const requests = rows.flatMap(({ at, read }) => ('bytes' in read ? [{ at, bytes: read.bytes }] : []));
   return { requests, faults };
 }
@@ -58,7 +65,7 @@ export function csvRequests(
 function emptyLines(text: string): Fault[] {
   const lines = text.trimEnd().split(/\r?\n/);
   const empty = lines.flatMap((line, i) => (line.trim() === '' && lines.length > 1 ? [i + 1] : []));
-  return empty.slice(0, MOST_TOLD).map((line) => fault('is empty', `line ${line}`));
+  return firstFaults(empty.map((line) => fault('is empty', `line ${line}`)));
 }
 
 /** elementsOf counts the elements of an input for one request; undefined where its shape is not fixed. */
@@ -128,7 +135,7 @@ function requestOf(
     const isLong = dtype === 'int64' || dtype === 'uint64';
     if (typeof value === 'number' && !(isLong ? Number.isSafeInteger(value) : Number.isFinite(value))) {
       const needed = isLong ? 'a whole number within 2^53' : 'a number';
-      return { wrong: `cell ${i + 1}, of ${name}, is ${JSON.stringify(cell)}; ${needed} is needed` };
+      return { wrong: `cell ${i + 1}, of ${name}, is ${shown(cell)}; ${needed} is needed` };
     }
     (data[input] as (string | number)[])[element] = value;
   }

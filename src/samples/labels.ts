@@ -4,9 +4,11 @@ import {
   fault,
   readWhole,
   sha256Of,
+  shown,
   type TensorSpec,
   type ToldFaults,
 } from '../artifacts/index.js';
+import type { TensorData } from '../execution/index.js';
 import { readNpy } from './npy.js';
 import { numbersIn } from './numbers.js';
 import type { SampleFile } from './read-samples.js';
@@ -18,8 +20,6 @@ const MOST_TOLD = 10;
 
 /** Labelled is what labels are for. */
 export interface Labelled {
-  /** The number of samples; undefined where they could not be read. */
-  readonly samples: number | undefined;
   /** The outputs that score the classes, with whose they are. */
   readonly scores: readonly { readonly of: string; readonly output: TensorSpec }[];
 }
@@ -32,19 +32,20 @@ export interface ReadLabels {
 
 /**
  * readLabels reads the classes of samples, counted from 0: whole numbers of an array of NumPy (`.npy`), or a line each, of
- * which the first may be a header.
- * @param told where every fault is added: labels that are no class, also of the model with fewest, and an unequal number of samples
+ * which the first may be a header. Rows of zeros with a single one (one-hot) are classes too.
+ * @param told where every fault is added: labels that are no class, also of the model with fewest
  */
 export async function readLabels(
   path: string,
-  { samples, scores }: Labelled,
+  { scores }: Labelled,
   told: ToldFaults,
 ): Promise<ReadLabels | undefined> {
   try {
     const bytes = await readWhole(path, MOST_LABEL_BYTES);
-    const written = path.toLowerCase().endsWith('.npy')
-      ? Array.from(numbersIn(readNpy(bytes)), String)
+    const rows = path.toLowerCase().endsWith('.npy')
+      ? rowsOf(readNpy(bytes))
       : linesOf(decodedText(bytes, path));
+    const written = oneColumn(rows);
     const labels = written.map(decimalOf);
     const fewest = scores
       .map(({ of, output }) => ({ of, classes: classesOf(output) }))
@@ -57,9 +58,7 @@ export async function readLabels(
     if (wrong.length > MOST_TOLD)
       faults.push(fault(`has ${wrong.length - MOST_TOLD} further labels that are no class`, path));
     if (labels.length === 0) faults.push(fault('has no label', path));
-    else if (samples !== undefined && labels.length !== samples)
-      faults.push(fault(`has ${labels.length} labels, and there are ${samples} samples`, path));
-    told.add(...faults);
+    told.addAll(faults);
     return faults.length > 0 ? undefined : { labels, file: { path, sha256: sha256Of(bytes) } };
   } catch (error) {
     if (error instanceof SampleFault) told.add(fault(error.message, path));
@@ -68,11 +67,50 @@ export async function readLabels(
   }
 }
 
-/** linesOf reads a label on each line; a first line that is a word is a header. Empty lines at the end are none. */
-function linesOf(text: string): string[] {
-  const lines = text.trimEnd().split(/\r?\n/);
-  const isHeader = Number.isNaN(Number(lines[0]));
-  return text.trim() === '' ? [] : lines.slice(isHeader ? 1 : 0).map((line) => line.trim());
+/** linesOf reads the cells of each line; a first line that is a word is a header. Empty lines at the end are none. */
+function linesOf(text: string): string[][] {
+  const lines = text.trimEnd().split(/\r\n|\n|\r/);
+  const cells = lines.map((line) => line.split(',').map((cell) => cell.trim()));
+  const isHeader = Number.isNaN(Number(cells[0]?.[0]));
+  return text.trim() === '' ? [] : cells.slice(isHeader ? 1 : 0);
+}
+
+/** rowsOf gives the rows of an array: one number each, or as many as its second axis has. */
+function rowsOf(tensor: TensorData): string[][] {
+  const numbers = Array.from(numbersIn(tensor), String);
+  const [count = 0, ...inner] = tensor.dims;
+  const width = inner.reduce((product, size) => product * size, 1);
+  if (tensor.dims.length > 2)
+    throw new SampleFault(`has ${tensor.dims.length} axes; labels have one, or two of one-hot rows`);
+  return Array.from({ length: count }, (_, i) => numbers.slice(i * width, (i + 1) * width));
+}
+
+/**
+ * oneColumn gives the class of each row: its only cell, or where its only 1 is among zeros.
+ * @throws SampleFault where rows have several cells and are not one-hot, or where labels are words
+ */
+function oneColumn(rows: readonly (readonly string[])[]): string[] {
+  const width = rows[0]?.length ?? 1;
+  if (width === 1 && rows.every(({ length }) => length === 1)) {
+    const single = rows.map(([cell = '']) => cell);
+    const word = single.find((cell) => /\p{L}/u.test(cell));
+    const areWords = single.every((cell) => Number.isNaN(decimalOf(cell)) && cell !== '');
+    if (word === undefined || !areWords) return single;
+    throw new SampleFault(
+      `holds words, such as ${shown(word)}: write the number of each class, from 0, in the order of the model's scores`,
+    );
+  }
+  return rows.map((cells, i) => {
+    const numbers = cells.map(decimalOf);
+    const isOneHot =
+      cells.length === width &&
+      numbers.every((number) => number === 0 || number === 1) &&
+      numbers.filter((number) => number === 1).length === 1;
+    if (isOneHot) return String(numbers.indexOf(1));
+    throw new SampleFault(
+      `has several numbers for label ${i + 1}, which are not a single 1 among zeros (one-hot): give the number of its class alone`,
+    );
+  });
 }
 
 function wrongLabel(

@@ -1,3 +1,4 @@
+import { shown } from '../artifacts/index.js';
 import type { TensorData } from '../execution/index.js';
 import { tensorFromBytes, WireFault } from '../protocol/index.js';
 import { SampleFault } from './sample-fault.js';
@@ -18,6 +19,27 @@ const DTYPES: Readonly<Record<string, string>> = {
  * @throws SampleFault where it is not such a file, or holds what no model takes
  */
 export function readNpy(bytes: Uint8Array): TensorData {
+  const { dtype, dims, from } = npyHeader(bytes);
+  try {
+    return tensorFromBytes(dtype, dims, bytes.subarray(from));
+  } catch (error) {
+    if (error instanceof WireFault) throw new SampleFault(error.message);
+    throw error;
+  }
+}
+
+/** NpyHeader is what an array says of itself: its elements' type, its shape, and where they begin. */
+export interface NpyHeader {
+  readonly dtype: string;
+  readonly dims: number[];
+  readonly from: number;
+}
+
+/**
+ * npyHeader reads the header of an array, of which only the first bytes need be there.
+ * @throws SampleFault where it is not such a file, ends within its header, or holds what no model takes
+ */
+export function npyHeader(bytes: Uint8Array): NpyHeader {
   if (!MAGIC.every((byte, i) => bytes[i] === byte)) throw new SampleFault('is not an array of NumPy (.npy)');
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const [version, lengthBytes] = [bytes[6] ?? 0, bytes[6] === 1 ? 2 : 4];
@@ -26,15 +48,8 @@ export function readNpy(bytes: Uint8Array): TensorData {
   if (bytes.length < from) throw cut();
   const to = from + (version === 1 ? view.getUint16(8, true) : view.getUint32(8, true));
   if (bytes.length < to) throw cut();
-  const { dtype, dims } = readHeader(
-    Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString(),
-  );
-  try {
-    return tensorFromBytes(dtype, dims, bytes.subarray(to));
-  } catch (error) {
-    if (error instanceof WireFault) throw new SampleFault(error.message);
-    throw error;
-  }
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString();
+  return { ...readHeader(text), from: to };
 }
 
 function cut(): SampleFault {
@@ -61,7 +76,7 @@ function readHeader(header: string): { dtype: string; dims: number[] } {
 }
 
 function unknownType(descr: string): string {
-  const said = `holds elements of the type ${JSON.stringify(descr.slice(0, 40))}`;
+  const said = `holds elements of the type ${shown(descr.slice(0, 40))}`;
   if (descr.startsWith('>')) return `${said}, which are big-endian; save them little-endian`;
   if (/^.?[US]/.test(descr)) return `${said}, which are texts; give these as JSON requests`;
   return `${said}; read are ${Object.keys(DTYPES).join(', ')}`;

@@ -1,12 +1,26 @@
-import { crc32, inflateRawSync } from 'node:zlib';
+import { promisify } from 'node:util';
+import { constants, crc32, inflateRaw, inflateRawSync } from 'node:zlib';
+import { pause } from '../artifacts/index.js';
 import { SampleFault } from './sample-fault.js';
 
 /** ArchivedArray is a file of an archive. */
 export interface ArchivedArray {
   /** Its name without `.npy`: what the array was called when it was saved. */
   readonly name: string;
-  readonly bytes: Uint8Array;
+  /** How many bytes it says that it unpacks to. */
+  readonly size: number;
+  /** Its first bytes: all that a header takes, or as many as there are. */
+  readonly head: Uint8Array;
+  /** unpacked gives all of it. @throws SampleFault where it is damaged */
+  unpacked(): Promise<Uint8Array>;
 }
+
+/** A header of NumPy is in the first few hundred bytes of the packed ones, which unpack to a megabyte at most. */
+const HEAD_BYTES = 1024;
+
+const inflate = promisify(inflateRaw);
+/** Between two checksums of so many bytes, signals are heard. */
+const STEP_BYTES = 64 * 1024 * 1024;
 
 const END = 0x06054b50;
 const END_BYTES = 22;
@@ -21,11 +35,12 @@ const DEFLATED = 8;
 /** A size or an offset of this value stands elsewhere, as it is larger. */
 const ZIP64 = 0xffffffff;
 /** More unpacked bytes than this are taken for a mistake, or for an attack by a small file that unpacks to a huge one. */
-const MOST_BYTES = 2 ** 31 - 1;
+const MOST_BYTES = 2 ** 30;
 
 /**
- * readNpz reads the files of an archive as NumPy's `np.savez` and `np.savez_compressed` write it: a ZIP file.
- * @throws SampleFault where it is not such a file, is damaged, or unpacks to more than 2 GiB
+ * readNpz finds the files of an archive as NumPy's `np.savez` and `np.savez_compressed` write it: a ZIP file. Of each it
+ * unpacks the beginning alone, so that what it says of itself is known before it takes memory.
+ * @throws SampleFault where it is not such a file, is damaged, or says that it unpacks to more than 1 GiB
  */
 export function readNpz(bytes: Uint8Array): ArchivedArray[] {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -40,7 +55,7 @@ export function readNpz(bytes: Uint8Array): ArchivedArray[] {
     const name = file.toString('utf8', at + ENTRY_BYTES, at + ENTRY_BYTES + nameBytes);
     unpacked += file.readUInt32LE(at + 24);
     if (unpacked > MOST_BYTES) throw new SampleFault(`unpacks to more than ${MOST_BYTES} bytes`);
-    found.push({ name: name.replace(/\.npy$/, ''), bytes: entryBytes(file, at, name) });
+    found.push(archivedArray(file, at, name));
     at += ENTRY_BYTES + nameBytes + file.readUInt16LE(at + 30) + file.readUInt16LE(at + 32);
   }
   return found;
@@ -53,7 +68,7 @@ function endOf(file: Buffer): number {
   throw new SampleFault('is not an archive of NumPy (.npz)');
 }
 
-function entryBytes(file: Buffer, at: number, name: string): Uint8Array {
+function archivedArray(file: Buffer, at: number, name: string): ArchivedArray {
   const flags = file.readUInt16LE(at + 8);
   const method = file.readUInt16LE(at + 10);
   const [crc, packed, size] = [16, 20, 24].map((field) => file.readUInt32LE(at + field)) as [
@@ -67,23 +82,56 @@ function entryBytes(file: Buffer, at: number, name: string): Uint8Array {
   if (local + LOCAL_BYTES > file.length || file.readUInt32LE(local) !== LOCAL) throw damaged();
   const from = local + LOCAL_BYTES + file.readUInt16LE(local + 26) + file.readUInt16LE(local + 28);
   if (from + packed > file.length) throw damaged();
-  const bytes = unpack(file.subarray(from, from + packed), { method, size, name });
-  if (bytes.length !== size || crc32(bytes) !== crc) throw damaged();
-  return bytes;
+  const content = file.subarray(from, from + packed);
+  return {
+    name: name.replace(/\.npy$/, ''),
+    size,
+    head: headOf(content, { method, name }),
+    unpacked: async () => {
+      const bytes = await unpack(content, { method, size, name });
+      if (bytes.length !== size || (await checksum(bytes)) !== crc) throw damaged();
+      return bytes;
+    },
+  };
 }
 
-function unpack(
+function headOf(
   packed: Buffer,
-  { method, size, name }: { readonly method: number; readonly size: number; readonly name: string },
+  { method, name }: { readonly method: number; readonly name: string },
 ): Uint8Array {
-  if (method === STORED) return packed;
-  if (method !== DEFLATED)
-    throw new SampleFault(`${name} is packed by method ${method}; save it with np.savez`);
+  if (method === STORED) return packed.subarray(0, 64 * HEAD_BYTES);
+  if (method !== DEFLATED) throw unknownMethod(name, method);
   try {
-    return inflateRawSync(packed, { maxOutputLength: Math.max(1, size) });
+    return inflateRawSync(packed.subarray(0, HEAD_BYTES), { finishFlush: constants.Z_SYNC_FLUSH });
   } catch {
     throw damaged();
   }
+}
+
+/** unpack does its work off the thread that hears signals. */
+async function unpack(
+  packed: Buffer,
+  { method, size, name }: { readonly method: number; readonly size: number; readonly name: string },
+): Promise<Uint8Array> {
+  if (method === STORED) return packed;
+  if (method !== DEFLATED) throw unknownMethod(name, method);
+  const unpacked = await inflate(packed, { maxOutputLength: Math.max(1, size) }).catch(() => undefined);
+  await pause();
+  if (unpacked === undefined) throw damaged();
+  return unpacked;
+}
+
+function unknownMethod(name: string, method: number): SampleFault {
+  return new SampleFault(`${name} is packed by method ${method}; save it with np.savez`);
+}
+
+async function checksum(bytes: Uint8Array): Promise<number> {
+  let sum = 0;
+  for (let from = 0; from < bytes.length; from += STEP_BYTES) {
+    sum = crc32(bytes.subarray(from, from + STEP_BYTES), sum);
+    await pause();
+  }
+  return sum;
 }
 
 function damaged(): SampleFault {

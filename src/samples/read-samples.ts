@@ -2,13 +2,19 @@ import {
   decodedText,
   type Fault,
   fault,
+  faultAt,
   InputError,
+  inSteps,
+  MOST_FAULTS,
+  moreFaults,
+  pause,
   readWhole,
   sha256Of,
   type TensorSpec,
   type ToldFaults,
 } from '../artifacts/index.js';
-import type { TensorData, Tensors } from '../execution/index.js';
+import { pushAll } from '../collections/index.js';
+import { dtypeInfo, elementCount, type TensorData, type Tensors } from '../execution/index.js';
 import { type Json, parseJson, partOf, WireFault } from '../protocol/index.js';
 import {
   type AskedModel,
@@ -20,7 +26,7 @@ import {
   shapeOf,
 } from '../runtime/index.js';
 import { csvRequests } from './csv-requests.js';
-import { readNpy } from './npy.js';
+import { npyHeader, readNpy } from './npy.js';
 import { readNpz } from './npz.js';
 import { SampleFault } from './sample-fault.js';
 
@@ -36,22 +42,25 @@ export interface ReadSamples {
   readonly files: readonly SampleFile[];
 }
 
-/** Larger files are taken for a mistake: all samples are held at once. */
+/** Larger files are taken for a mistake: all samples are held at once. Texts take several times as much in memory. */
 const MOST_BYTES = 2 ** 30;
-
-/** How many faulty requests of one file are told. */
-const MOST_TOLD = 20;
+const MOST_TEXT_BYTES = 2 ** 26;
+/** A sample may have many values. */
+const REQUESTS_IN_A_STEP = 64;
+/** Of so many samples at most each is held by itself, in some hundred bytes beside its own. */
+const MOST_SAMPLES = 500_000;
 
 /**
  * readSamples reads sample requests for models: arrays of NumPy (`.npz`: one for each input, named like it; `.npy`: of the
  * only input), a request on each line of CSV (`csvRequests`), or requests of the Open Inference Protocol (`.json`: one or a
  * list of them; `.jsonl`: one on a line).
  * @param inputs what clients send
+ * @param labels how many labels there are, where samples are labelled: arrays that say they have more are not unpacked
  * @param told where every fault of every file is added
  */
 export async function readSamples(
   paths: readonly string[],
-  inputs: readonly TensorSpec[],
+  { inputs, labels }: { readonly inputs: readonly TensorSpec[]; readonly labels?: LabelCount | undefined },
   told: ToldFaults,
 ): Promise<ReadSamples> {
   const model: AskedModel = {
@@ -61,12 +70,11 @@ export async function readSamples(
   const files: SampleFile[] = [];
   for (const path of paths) {
     try {
-      const bytes = await readWhole(path, MOST_BYTES);
-      const found = samplesIn(bytes, path, model);
-      told.add(
-        ...found.faults.map(({ path: at, message }) => fault(message, at === '' ? path : `${path} ${at}`)),
-      );
-      rows.push(...found.rows);
+      const bytes = await readWhole(path, isArrays(path) ? MOST_BYTES : MOST_TEXT_BYTES);
+      const found = await samplesIn(bytes, path, { model, labels, before: rows.length });
+      told.addAll(found.faults.map((one) => faultAt(one, one.path === '' ? path : `${path} ${one.path}`)));
+      pushAll(rows, found.rows);
+      await pause();
       files.push({ path, sha256: sha256Of(bytes) });
     } catch (error) {
       told.addOfFile(path, error);
@@ -80,15 +88,39 @@ interface Found {
   readonly faults: readonly Fault[];
 }
 
+/** LabelCount is how many labels a file has. */
+export interface LabelCount {
+  readonly path: string;
+  readonly count: number;
+}
+
+/** Room is what samples are read for: the model that they are sent to, and how many there are before them. */
+interface Room {
+  readonly model: AskedModel;
+  readonly labels: LabelCount | undefined;
+  readonly before: number;
+}
+
+function isArrays(path: string): boolean {
+  return /\.np[yz]$/.test(path.toLowerCase());
+}
+
 const nothing = (message: string, at = ''): Found => ({ rows: [], faults: [fault(message, at)] });
 
-function samplesIn(bytes: Uint8Array, path: string, model: AskedModel): Found {
+async function samplesIn(bytes: Uint8Array, path: string, room: Room): Promise<Found> {
+  const found = await samplesOf(bytes, path, room);
+  const said = found.faults.length > 0 ? undefined : tooMany(found.rows.length, room);
+  return said === undefined ? found : nothing(said);
+}
+
+async function samplesOf(bytes: Uint8Array, path: string, room: Room): Promise<Found> {
+  const { model } = room;
   const ending = /\.[^./\\]*$/.exec(path.toLowerCase())?.[0];
   switch (ending) {
     case '.npy':
-      return fromArray(bytes, model);
+      return fromArray(bytes, room);
     case '.npz':
-      return fromArchive(bytes, model);
+      return fromArchive(bytes, room);
     case '.csv':
       return fromCsv(bytes, path, model);
     case '.json':
@@ -103,38 +135,75 @@ function samplesIn(bytes: Uint8Array, path: string, model: AskedModel): Found {
   }
 }
 
-function fromArray(bytes: Uint8Array, model: AskedModel): Found {
+function fromArray(bytes: Uint8Array, room: Room): Found {
+  const { model } = room;
   const names = model.inputs.map(({ name }) => name);
   if (names.length !== 1)
     return nothing(
       `is one array, and a request has ${names.join(', ')}: save these with np.savez(file, ${names.map((name) => `${name}=…`).join(', ')})`,
     );
+  const [spec] = model.inputs as [TensorSpec];
+  const faults = arrayFaults({ head: bytes, size: bytes.length }, spec, room);
+  if (faults.length > 0) return { rows: [], faults };
   const read = tried(() => readNpy(bytes));
   return typeof read === 'string' ? nothing(read) : fromTensors({ [names[0] as string]: read }, model, []);
 }
 
-function fromArchive(bytes: Uint8Array, model: AskedModel): Found {
+async function fromArchive(bytes: Uint8Array, room: Room): Promise<Found> {
+  const { model } = room;
   const archive = tried(() => readNpz(bytes));
   if (typeof archive === 'string') return nothing(archive);
   const faults: Fault[] = [];
   const tensors: Record<string, TensorData> = {};
-  for (const { name, bytes: content } of archive) {
-    if (!model.inputs.some((input) => input.name === name)) {
+  for (const { name, head, size, unpacked } of archive) {
+    const spec = model.inputs.find((input) => input.name === name);
+    if (spec === undefined) {
       const takes = model.inputs.map((input) => input.name).join(', ');
       faults.push(fault(`is no input; those are ${takes}`, name));
       continue;
     }
-    const read = tried(() => readNpy(content));
+    const wrong = arrayFaults({ head, size }, spec, room);
+    pushAll(faults, wrong);
+    if (wrong.length > 0) continue;
+    const read = await unpacked().then(readNpy).catch(saidBySample);
     if (typeof read === 'string') faults.push(fault(read, name));
     else tensors[name] = read;
   }
   const given = new Set(archive.map(({ name }) => name));
-  faults.push(
-    ...model.inputs.flatMap(({ name }) =>
-      given.has(name) ? [] : [fault('lacks an array of this name', name)],
-    ),
+  pushAll(
+    faults,
+    model.inputs.flatMap(({ name }) => (given.has(name) ? [] : [fault('lacks an array of this name', name)])),
   );
   return fromTensors(tensors, model, faults);
+}
+
+/** arrayFaults says what is wrong with what an array says of itself, before it is unpacked. */
+function arrayFaults(
+  { head, size }: { readonly head: Uint8Array; readonly size: number },
+  spec: TensorSpec,
+  room: Room,
+): Fault[] {
+  const header = tried(() => npyHeader(head));
+  if (typeof header === 'string') return [fault(header, spec.name)];
+  const { dtype, dims, from } = header;
+  const faults = misfits({ dtype, dims }, spec);
+  if (faults.length > 0) return faults;
+  const { batchAxis } = spec;
+  const rows = batchAxis === undefined ? 1 : (dims[batchAxis] as number) / (spec.shape[batchAxis] as number);
+  const said = tooMany(rows, room);
+  if (said !== undefined) return [fault(said, spec.name)];
+  const bytes = elementCount(dims) * (dtypeInfo(dtype)?.bytes ?? 0);
+  return bytes === size - from
+    ? []
+    : [fault(`has ${size - from} bytes of elements; its shape has ${bytes}`, spec.name)];
+}
+
+/** tooMany says where there are more samples than labels, or than are read. */
+function tooMany(rows: number, { labels, before }: Room): string | undefined {
+  const all = before + rows;
+  if (labels !== undefined && all > labels.count)
+    return `makes ${all} samples, and ${labels.path} has ${labels.count} labels`;
+  return all > MOST_SAMPLES ? `makes ${all} samples; at most ${MOST_SAMPLES} are read` : undefined;
 }
 
 /** tried gives what `read` reads, or in words why it cannot. */
@@ -142,9 +211,13 @@ function tried<T>(read: () => T): T | string {
   try {
     return read();
   } catch (error) {
-    if (error instanceof SampleFault) return error.message;
-    throw error;
+    return saidBySample(error);
   }
+}
+
+function saidBySample(error: unknown): string {
+  if (error instanceof SampleFault) return error.message;
+  throw error;
 }
 
 function fromTensors(tensors: Tensors, model: AskedModel, known: readonly Fault[]): Found {
@@ -153,7 +226,7 @@ function fromTensors(tensors: Tensors, model: AskedModel, known: readonly Fault[
   return faults.length > 0 ? { rows: [], faults } : { rows: rowsOfRequest(model, tensors, count), faults };
 }
 
-function misfits(tensor: TensorData | undefined, spec: TensorSpec): Fault[] {
+function misfits(tensor: Pick<TensorData, 'dtype' | 'dims'> | undefined, spec: TensorSpec): Fault[] {
   if (tensor === undefined) return [];
   const { name, dtype } = spec;
   const needed = `it must be [${shapeOf(spec).join(', ')}], where -1 is the number of requests`;
@@ -167,7 +240,7 @@ function misfits(tensor: TensorData | undefined, spec: TensorSpec): Fault[] {
   ];
 }
 
-function fromJson(bytes: Uint8Array, path: string, model: AskedModel): Found {
+async function fromJson(bytes: Uint8Array, path: string, model: AskedModel): Promise<Found> {
   let json: Json;
   try {
     json = parseJson(Buffer.from(decodedText(bytes, path)));
@@ -183,7 +256,7 @@ function fromJson(bytes: Uint8Array, path: string, model: AskedModel): Found {
   );
 }
 
-function fromLines(bytes: Uint8Array, path: string, model: AskedModel): Found {
+async function fromLines(bytes: Uint8Array, path: string, model: AskedModel): Promise<Found> {
   const lines = decodedText(bytes, path).split('\n');
   const requests = lines.map((line, i) => ({ at: `line ${i + 1}`, bytes: Buffer.from(line) }));
   return fromRequests(
@@ -192,31 +265,38 @@ function fromLines(bytes: Uint8Array, path: string, model: AskedModel): Found {
   );
 }
 
-function fromCsv(bytes: Uint8Array, path: string, model: AskedModel): Found {
-  const { requests, faults } = csvRequests(decodedText(bytes, path), model.inputs);
-  const read = fromRequests(requests, model);
+async function fromCsv(bytes: Uint8Array, path: string, model: AskedModel): Promise<Found> {
+  const { requests, faults } = await csvRequests(decodedText(bytes, path), model.inputs);
+  const read = await fromRequests(requests, model);
   return { rows: read.rows, faults: [...faults, ...read.faults] };
 }
 
-function fromRequests(
+async function fromRequests(
   requests: readonly ({ readonly at: string } & ({ readonly bytes: Uint8Array } | { readonly json: Json }))[],
   model: AskedModel,
-): Found {
+): Promise<Found> {
   const rows: Tensors[] = [];
   const faults: Fault[] = [];
   let wrong = 0;
-  for (const { at, ...request } of requests) {
-    try {
-      const read =
-        'json' in request ? readJsonRequest(model, request.json) : readInferRequest(model, request.bytes);
-      rows.push(...rowsOfRequest(model, read.inputs, read.rows));
-    } catch (error) {
-      if (!(error instanceof InputError)) throw error;
-      wrong += 1;
-      if (wrong > MOST_TOLD) continue;
-      faults.push(...error.faults.map((one) => fault(one.message, [at, one.path].filter(Boolean).join(' '))));
-    }
-  }
-  if (wrong > MOST_TOLD) faults.push(fault(`has ${wrong - MOST_TOLD} further requests that cannot be read`));
+  await inSteps(
+    requests,
+    ({ at, ...request }) => {
+      try {
+        const read =
+          'json' in request ? readJsonRequest(model, request.json) : readInferRequest(model, request.bytes);
+        pushAll(rows, rowsOfRequest(model, read.inputs, read.rows));
+      } catch (error) {
+        if (!(error instanceof InputError)) throw error;
+        wrong += 1;
+        if (wrong > MOST_FAULTS) return;
+        pushAll(
+          faults,
+          error.faults.map((one) => fault(one.message, [at, one.path].filter(Boolean).join(' '))),
+        );
+      }
+    },
+    REQUESTS_IN_A_STEP,
+  );
+  if (wrong > MOST_FAULTS) faults.push(moreFaults(wrong - MOST_FAULTS));
   return { rows, faults };
 }

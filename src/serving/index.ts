@@ -25,7 +25,7 @@ export {
   type ReservationTableRule,
   type ReviewRule,
 } from './reservation/index.js';
-export { scalingFaults } from './scheduled-scaling.js';
+export { poolNames, scalingFaults } from './scheduled-scaling.js';
 export { absentChoices, choicesGiven, chosenScheduler, type SchedulerOptions } from './scheduler-options.js';
 export {
   type ChosenScheduler,
@@ -60,6 +60,7 @@ export {
   type QueueOrder,
   type ReservationCorrection,
 } from './state/index.js';
+export type { PoolClass, ServedStep } from './topology.js';
 export {
   areChains,
   blendLatencies,
@@ -81,6 +82,7 @@ export {
   type VirtualDevice,
 } from './topology.js';
 export {
+  ArrivalWindows,
   envelopeOf,
   needsLoad,
   TUNERS,

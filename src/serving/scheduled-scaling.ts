@@ -35,7 +35,7 @@ export function scalingFaults(
 }
 
 /** poolNames gives the pools' names: the stage of a pipeline, or `<model>/pipeline<p>/partition<q>`. */
-function poolNames({ models, pools }: Topology): string[] {
+export function poolNames({ models, pools }: Pick<Topology, 'models' | 'pools'>): string[] {
   return pools.map(
     ({ model, pipeline, partition, stage }) =>
       stage ?? `${models[model]?.name}/pipeline${pipeline}/partition${partition}`,

@@ -8,6 +8,7 @@ import {
   fault,
   option,
   type PolicyGiven,
+  shown,
   type ToldFaults,
 } from '../artifacts/index.js';
 import {
@@ -41,7 +42,7 @@ export function chosenScheduler(
 ): ChosenScheduler | undefined {
   const names = Object.keys(SCHEDULERS);
   if (!Object.hasOwn(SCHEDULERS, name)) {
-    const said = `is ${JSON.stringify(name)}; valid values are ${names.join(', ')}${didYouMean(name, names)}`;
+    const said = `is ${shown(name)}; valid values are ${names.join(', ')}${didYouMean(name, names)}`;
     told.add(fault(said, option('scheduler')));
     return undefined;
   }
@@ -50,18 +51,18 @@ export function chosenScheduler(
   if (start === undefined || (preset !== undefined && !Object.hasOwn(found.presets, preset))) {
     const presets = Object.keys(found.presets);
     const has = presets.length === 0 ? `has no presets; ${withPresets()} have` : `has ${presets.join(', ')}`;
-    told.add(fault(`is ${JSON.stringify(preset)}; the scheduler ${name} ${has}`, option('preset')));
+    told.add(fault(`is ${shown(preset)}; the scheduler ${name} ${has}`, option('preset')));
     return undefined;
   }
   const choices = new Choices(choiceParts(found.family), start);
-  for (const one of given) told.add(...choices.take(one));
+  for (const one of given) told.addAll(choices.take(one));
   const faults = choices.faults((written) => choiceFaults(found.family, written));
-  told.add(
+  told.addAll([
     ...faults,
     ...(faults.length > 0
       ? []
       : found.clashes(choices.policy).map((clash) => fault(clash.said, option('policy', clash.choice)))),
-  );
+  ]);
   return {
     name: name as SchedulerName,
     ...(preset === undefined ? {} : { preset }),

@@ -61,6 +61,8 @@ export interface ServedStep {
   below: number;
   /** A batch starts when so many tasks wait. */
   minQueue: number;
+  /** The share of the gear's tasks that come to the step; absent where it is not known, and then all do. */
+  visits?: number;
   /** The share of the tasks that each device of the pool is to serve; absent where devices are alike. */
   shares?: Float64Array;
 }

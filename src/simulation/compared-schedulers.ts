@@ -7,6 +7,7 @@ import {
   InputError,
   option,
   type SkippedScheduler,
+  shown,
   ToldFaults,
 } from '../artifacts/index.js';
 import { chosenTuner, planTopologyOf, type ServedPlan } from '../plans/index.js';
@@ -58,16 +59,16 @@ export function comparedSchedulers(
   const unable: Unable = new Map();
   const own = names.flatMap((name) => ownOf(plan, name, unable));
   const given = new GivenChoices(asked.policy, own);
-  told.add(...given.faultsOver(own.map(({ name }) => name)));
+  told.addAll(given.faultsOver(own.map(({ name }) => name)));
   const chosen = own.flatMap(({ name }) => chosenWith(plan, { name, given }, { told, unable }));
   if (!asked.isSound || told.count > before) return undefined;
   const topology = planTopologyOf(plan);
-  told.add(...chosen.flatMap((one) => scalingFaults(one, topology)));
+  told.addAll(chosen.flatMap((one) => scalingFaults(one, topology)));
   if (told.count > before) return undefined;
   const served = chosen.flatMap((one) => servedBy(plan, one, { asked, unable }));
   const ableNames = served.map(({ scheduler }) => scheduler.name);
-  told.add(...unableFaults(unable, { isAll: text.trim() === ALL, served, able: () => ableOf(plan, asked) }));
-  told.add(...given.faultsOver(ableNames));
+  told.addAll(unableFaults(unable, { isAll: text.trim() === ALL, served, able: () => ableOf(plan, asked) }));
+  told.addAll(given.faultsOver(ableNames));
   const [first] = served;
   if (first === undefined || told.count > before) return undefined;
   return {
@@ -96,11 +97,11 @@ function namedSchedulers(text: string, told: ToldFaults): readonly SchedulerName
     name === ALL
       ? fault(`names ${ALL} beside others; leave out one or the other`, AT)
       : fault(
-          `names ${JSON.stringify(name)}; valid names are ${valid}, or ${ALL} alone${didYouMean(name, SCHEDULER_NAMES)}`,
+          `names ${shown(name)}; valid names are ${valid}, or ${ALL} alone${didYouMean(name, SCHEDULER_NAMES)}`,
           AT,
         ),
   );
-  told.add(...firstFaults(faults));
+  told.addAll(firstFaults(faults));
   return given.filter(isScheduler);
 }
 
@@ -131,7 +132,7 @@ function chosenWith(
   if (found !== undefined && own.count === 0) return [found];
   const { faults } = own.error('serve');
   if (found !== undefined && choiceClashes(found).length === own.count) unable.set(name, faults);
-  else told.add(...faults);
+  else told.addAll(faults);
   return [];
 }
 

@@ -60,12 +60,12 @@ export function simulationReport(
     percentileError: exact ? 0 : HISTOGRAM_RELATIVE_ERROR,
     ...(plan.notes === undefined ? {} : { notes: plan.notes }),
     overall: figures.overall,
-    models: applicationsOf(plan).map(({ name, sloMs, throughputRps }, m) => ({
-      name,
-      sloMs,
-      plannedRps: throughputRps,
-      requests: figures.models[m] as RunFigures['models'][number],
-    })),
+    models: applicationsOf(plan).map(({ name, sloMs, throughputRps }, m) => {
+      const requests = figures.models[m] as RunFigures['models'][number];
+      const { attainment } = requests;
+      const share = attainment === undefined ? {} : { attainment };
+      return { name, sloMs, plannedRps: throughputRps, ...share, requests };
+    }),
     drops: figures.drops.map((drop) => describedDrop(drop, topology)),
     ...describedCost(setup, run, classes),
     classes: Object.fromEntries(

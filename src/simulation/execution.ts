@@ -114,12 +114,12 @@ export function profiledJitter(
       profiles.length === 0
         ? "none of the plan's profiles exists"
         : `only ${profiles.length} of the plan's profiles exist`;
-    told.missing(
+    told.missing([
       fault(
         `${said}; give a coefficient of variation instead, such as ${option('jitter')} 0.1`,
         option('jitter', 'profile'),
       ),
-    );
+    ]);
     return undefined;
   }
   const deviations = parts.map(({ part, profile }) => spreadOf(part, profile, told));

@@ -46,9 +46,9 @@ export async function familyRecords(
   const own = plan.value.inputs?.find(({ role }) => role === 'records');
   const path = named ?? (own === undefined ? undefined : pathFrom(plan.path, own.path));
   if (path === undefined) {
-    told.missing(
+    told.missing([
       fault('names no records, by which requests are answered: give them', option('records', plan.path)),
-    );
+    ]);
     return undefined;
   }
   try {
@@ -58,10 +58,10 @@ export async function familyRecords(
     if (isOther) told.add(changed(path, own?.sha256 ?? '', sha256));
     const { stages } = plan;
     const names = stages.map(({ name }) => name);
-    const found = recordsOf(decodedText(bytes, path), names, classLimitOf(stages));
+    const found = await recordsOf(decodedText(bytes, path), names, classLimitOf(stages));
     if ('samples' in found) return isOther ? undefined : { records: found, file: { path, sha256 } };
-    told.add(
-      ...firstFaults(found.faults).map(({ path: at, message }) =>
+    told.addAll(
+      firstFaults(found.faults).map(({ path: at, message }) =>
         fault(message, at === '' ? path : `${path} ${at}`),
       ),
     );

@@ -10,11 +10,12 @@
 export { type ComparedSchedulers, comparedSchedulers } from './compared-schedulers.js';
 export { simulationReport } from './document.js';
 export { executionOf } from './execution.js';
+export { familyRecords } from './family-records.js';
 export { drawnFates } from './fates.js';
 export { type GearLoad, type GearServing, type GearsRun, simulatedGears } from './gear-runs.js';
 export { resolvedWorkload, type SimulatedLoadOptions } from './load.js';
 export type { RatedModel } from './models.js';
-export type { SimulatedPlan } from './plan-at.js';
+export { planAt, type SimulatedPlan } from './plan-at.js';
 export type { SimulatedPriority } from './priority-mix.js';
 export { simulatedRates } from './rates.js';
 export type { SimulationProgress, SimulationSetup } from './run.js';
@@ -33,8 +34,10 @@ export { namedTrace, readTraceFile, type TraceFile, type TraceFileOptions } from
 export {
   arrivalsOf,
   atLoadFactor,
+  begunBefore,
   describedWorkload,
   silenceNs,
   type TraceWorkload,
   traceWorkload,
+  type Workload,
 } from './workload.js';

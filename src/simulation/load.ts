@@ -48,6 +48,10 @@ export interface SimulatedLoadOptions {
   /** Trace files: `day.csv` is shared by all models by weight, `detector=day.csv` is for one model. */
   readonly traces?: readonly string[] | undefined;
   readonly traceFormat?: 'perf-analyzer-intervals' | undefined;
+  /** The second of the traces at which they begin, as if what comes before had been cut away. */
+  readonly from?: number | undefined;
+  /** The second of the traces before which they end. */
+  readonly to?: number | undefined;
   /**
    * The phases of a load that changes over time, in order: `60s,load=0.5`, `2min,rps=300,cv=4,over=30s`,
    * `60s,detector=200`.
@@ -78,7 +82,7 @@ export async function resolvedWorkload(
   const before = told.count;
   const { arrivals: process = 'poisson', cv, load, duration, rps: rates = [], traces = [], warmUp } = options;
   const phases = phasesOf(models, options, told);
-  told.add(...processFaults(process, cv, (options.phases ?? []).length > 0));
+  told.addAll(processFaults(process, cv, (options.phases ?? []).length > 0));
   if (load !== undefined && rates.length > 0)
     told.add(fault(`is given with ${option('load')}; give one`, option('rps')));
   if (!models.some(isServed)) told.add(fault('serves no model', 'the plan'));
@@ -87,6 +91,8 @@ export async function resolvedWorkload(
   if (traces.length === 0) {
     if (options.traceFormat !== undefined)
       told.add(fault(`is for ${option('traces')}`, option('traceFormat')));
+    for (const name of ['from', 'to'] as const)
+      if (options[name] !== undefined) told.add(fault(`is for ${option('traces')}`, option(name)));
     if (told.count > before) return undefined;
     if (phases !== undefined) return { workload: phasedWorkload(process, phases, models), files: [] };
     const durationNs = Math.round((duration ?? DEFAULT_DURATION_S) * NS_PER_S);
@@ -156,7 +162,7 @@ interface ReadSource {
 
 async function readSources(
   models: LoadedModels,
-  options: Pick<SimulatedLoadOptions, 'traces' | 'traceFormat' | 'signal'>,
+  options: Pick<SimulatedLoadOptions, 'traces' | 'traceFormat' | 'from' | 'to' | 'signal'>,
   told: ToldFaults,
 ): Promise<ReadSource[]> {
   const read: ReadSource[] = [];
@@ -168,7 +174,7 @@ async function readSources(
     );
     const named = name !== undefined;
     const model = named ? modelOf(models, { name, at }, told) : undefined;
-    const found = await readTraceFile(path, options, told);
+    const found = await readTraceFile(path, { ...options, fromS: options.from, toS: options.to }, told);
     if (named && model === undefined) continue;
     if (read.some((before) => before.source.model === model))
       told.add(fault(named ? 'that model has a trace already' : 'there is a trace for all models', at));
@@ -250,7 +256,7 @@ function scaled(
     return { ...source, trace: rescaledTrace(source.trace, { meanRps: wanted }) };
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
-    told.add(...error.faults.map(({ message }) => fault(message, option('traces'))));
+    told.addAll(error.faults.map(({ message }) => fault(message, option('traces'))));
     return source;
   }
 }

@@ -1,4 +1,4 @@
-import { type FaultPlace, fault, type ToldFaults } from '../artifacts/index.js';
+import { type FaultPlace, fault, shown, type ToldFaults } from '../artifacts/index.js';
 
 /** LoadedModels is what loads need to know of the models of a plan or a server: names, planned rates and weights. */
 export type LoadedModels = readonly RatedModel[];
@@ -65,7 +65,7 @@ export function modelOf(
   const found = models[model];
   if (found === undefined) {
     const known = models.map((one) => one.name).join(', ');
-    told.add(fault(`the plan has no model ${JSON.stringify(name)}; it has ${known}`, at));
+    told.add(fault(`the plan has no model ${shown(name)}; it has ${known}`, at));
     return undefined;
   }
   if (!isServed(found)) told.add(fault(`the plan gives ${name} no GPUs`, at));

@@ -1,5 +1,5 @@
-import type { ToldFaults } from '../artifacts/index.js';
-import { fault, option } from '../artifacts/index.js';
+import { fault, option, shown, type ToldFaults } from '../artifacts/index.js';
+import { largestOf } from '../collections/index.js';
 import {
   type ArrivalProcess,
   type Load,
@@ -105,7 +105,7 @@ export function meanRates(phases: readonly Phase[], models: number): number[] {
 
 /** highestRate gives the highest rate of all models together at any time, in requests per second. */
 export function highestRate(phases: readonly Phase[]): number {
-  return Math.max(...phases.map(({ rps }) => sumOf(rps)));
+  return largestOf(phases.map(({ rps }) => sumOf(rps)));
 }
 
 /** PhaseText reads one `--phase`, field by field. */
@@ -137,7 +137,7 @@ class PhaseText {
   private readField(field: string): void {
     const cut = field.lastIndexOf('=');
     const name = field.slice(0, Math.max(0, cut)).trim();
-    if (name === '') this.fault(`${JSON.stringify(field)} is not key=value, ${LOOKS}`);
+    if (name === '') this.fault(`${shown(field)} is not key=value, ${LOOKS}`);
     else if (this.fields.has(name)) this.fault(`${name} is given twice`);
     else this.readValue(name, field.slice(cut + 1));
     this.fields.add(name);
@@ -175,7 +175,7 @@ class PhaseText {
     const [, digits, unit = 's'] = /^(\d+(?:\.\d+)?)(ms|s|min|h)?$/.exec(text.trim()) ?? [];
     const seconds = Number(digits) * (SECONDS[unit] as number);
     if (seconds > 0) return seconds;
-    this.fault(`${JSON.stringify(text)} is not a time above 0, such as 60s or 10min`);
+    this.fault(`${shown(text)} is not a time above 0, such as 60s or 10min`);
     return 0;
   }
 
@@ -189,7 +189,7 @@ class PhaseText {
   private number(name: string, text: string): number {
     const value = Number(text);
     if (text.trim() !== '' && Number.isFinite(value) && value >= 0) return value;
-    this.fault(`${name} is ${JSON.stringify(text)}; it must be a number of at least 0`);
+    this.fault(`${name} is ${shown(text)}; it must be a number of at least 0`);
     return 0;
   }
 

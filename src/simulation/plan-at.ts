@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import {
   type BundledDevice,
   type DeployTarget,
@@ -7,6 +8,7 @@ import {
   type Loaded,
   loadArtifact,
   manifestIn,
+  partFault,
   pathFrom,
 } from '../artifacts/index.js';
 import { PLAN_KINDS, type ServedPlan, type TopologyOptions } from '../plans/index.js';
@@ -29,16 +31,20 @@ const TRANSFERS: { readonly [T in DeployTarget]: SimulatedPlan['transfers'] } = 
 
 /**
  * planAt reads the plan that a path leads to: a plan, whose transfers take the time of its cluster's links, or a bundle,
- * which its server runs on one machine. A bundle is named by its folder or its manifest.
+ * which its server runs on one machine. A bundle is named by its folder or its manifest. Errors say that the `task` could not
+ * be done.
  * @throws InputError where the file is neither, or has faults; MissingError where it is missing
  */
-export async function planAt(path: string): Promise<SimulatedPlan> {
+export async function planAt(path: string, task = `simulate ${path}`): Promise<SimulatedPlan> {
   const loaded = await loadArtifact(await manifestIn(path), [...PLAN_KINDS, 'bundle']);
   if (loaded.kind !== 'bundle') return { plan: loaded, madeAt: loaded.path, transfers: 'links' };
+  const wrong = await partFault(dirname(loaded.path), loaded.value.plan.path);
+  if (wrong !== undefined && !wrong.isMissing)
+    throw new InputError(task, [fault(wrong.message, loaded.value.plan.path)], 'Deploy the plan again.');
   const plan = await loadArtifact(pathFrom(loaded.path, loaded.value.plan.path), PLAN_KINDS);
   if (plan.sha256 !== loaded.value.plan.sha256)
     throw new InputError(
-      `simulate ${path}`,
+      task,
       [fault('is not the file that was deployed: its bytes have changed', plan.path)],
       'Deploy the plan again.',
     );

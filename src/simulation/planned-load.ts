@@ -1,5 +1,5 @@
 import { fault, type Loaded, option, pathFrom } from '../artifacts/index.js';
-import { drawnDurationNs } from '../pipeline/index.js';
+import { drawnDurationNs, tracedSpan } from '../pipeline/index.js';
 import { type LoadOfPlan, planOf, type ServedPlan } from '../plans/index.js';
 import { withHeldLoad } from './held-load.js';
 import type { BegunLoadOptions, SimulatedLoadOptions } from './load.js';
@@ -20,7 +20,8 @@ interface PlannedLoad<Options> {
  *
  * A pipeline's requests arrive by the process of its sample with its variation, and for as long. A rate or a load factor
  * changes how many come and not how; so do phases. A pipeline that was planned for a trace is served that trace, at
- * another rate where one is asked for, unless another trace, phases or a process are named.
+ * another rate where one is asked for, unless another trace, phases or a process are named: the window that it was planned
+ * for, unless options name one.
  * @param swept whether the rates will be replaced by multiples of the planned ones
  */
 export function withPlannedLoad<Options extends SimulatedLoadOptions>(
@@ -39,10 +40,17 @@ export function withPlannedLoad<Options extends SimulatedLoadOptions>(
       return { options: { ...options, ...drawnOptions(load.load, options) } };
     case 'trace': {
       if (phases.length > 0 || arrivals !== undefined || options.cv !== undefined) return { options };
-      const trace = pathFrom(path, load.trace);
-      return { options: { ...options, traces: [unnamed(trace)] }, trace };
+      const trace = pathFrom(path, load.load.trace);
+      const named = options.from !== undefined || options.to !== undefined;
+      const window = named ? {} : windowOf(load.load);
+      return { options: { ...options, ...window, traces: [unnamed(trace)] }, trace };
     }
   }
+}
+
+function windowOf(load: Parameters<typeof tracedSpan>[0]): Pick<SimulatedLoadOptions, 'from' | 'to'> {
+  const { fromS, toS } = tracedSpan(load);
+  return { ...(fromS === undefined ? {} : { from: fromS }), ...(toS === undefined ? {} : { to: toS }) };
 }
 
 function drawnOptions(

@@ -27,7 +27,7 @@ export async function profilesOf(plan: Loaded<ServedPlan['kind']>, told: ToldFau
     });
     if (!(profile instanceof InputError)) profiles.push(profile);
     else if (profile.name !== 'MissingError')
-      told.add(...profile.faults.map(({ path: where, message }) => fault(message, `${at}${where}`)));
+      told.addAll(profile.faults.map(({ path: where, message }) => fault(message, `${at}${where}`)));
     if (!(profile instanceof InputError) && profile.sha256 !== sha256)
       told.add(
         fault(

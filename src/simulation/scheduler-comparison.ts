@@ -7,6 +7,7 @@ import {
   option,
   type SchedulerComparison,
 } from '../artifacts/index.js';
+import { largestOf, smallestOf } from '../collections/index.js';
 import { JobPool, type JobsProgress, jobsProgress, type NamedJob } from '../jobs/index.js';
 import { CONFIDENCE, HISTOGRAM_RELATIVE_ERROR } from '../metrics/index.js';
 import { applicationsOf } from '../plans/index.js';
@@ -186,7 +187,7 @@ function comparedRuns(table: readonly (readonly (ComparedRun | undefined)[])[]):
     const missing = runs.indexOf(undefined);
     return missing === -1 ? runs.length : missing;
   });
-  return Math.max(Math.min(...whole), Math.min(1, Math.max(...whole)));
+  return Math.max(smallestOf(whole), Math.min(1, largestOf(whole)));
 }
 
 /** rowOf makes the row of a scheduler; none where its runs are not done. */

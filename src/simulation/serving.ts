@@ -1,4 +1,5 @@
 import type { PolicyGiven, ToldFaults } from '../artifacts/index.js';
+import { smallestOf } from '../collections/index.js';
 import {
   applicationsOf,
   chosenTuner,
@@ -35,8 +36,8 @@ export function askedServing(plan: ServedPlan, asked: AskedServing, told: ToldFa
   const scheduler = plannedFor(plan, { ...asked.options, policy: asked.policy }, told);
   if (scheduler === undefined || !asked.isSound) return undefined;
   const tuned = chosenTuner(plan, scheduler, tunerChoice(asked));
-  told.add(...tuned.faults);
-  if (told.count === 0) told.add(...scalingFaults(scheduler, planTopologyOf(plan)));
+  told.addAll(tuned.faults);
+  if (told.count === 0) told.addAll(scalingFaults(scheduler, planTopologyOf(plan)));
   return tuned;
 }
 
@@ -59,7 +60,7 @@ export function plannedFor(
 ): ChosenScheduler | undefined {
   const { serving } = plan;
   const isKnown = servingFaults(serving === undefined ? {} : { serving }).length === 0;
-  const leastSloNs = 1e6 * Math.min(...applicationsOf(plan).map(({ sloMs }) => sloMs));
+  const leastSloNs = 1e6 * smallestOf(applicationsOf(plan).map(({ sloMs }) => sloMs));
   const asked = { options, leastSloNs, kind: plan.kind, applications: weighedApplications(plan) };
   return plannedScheduler(isKnown ? serving : undefined, asked, told);
 }

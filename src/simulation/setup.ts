@@ -89,6 +89,9 @@ const MOST_NS = Number.MAX_SAFE_INTEGER;
  */
 const MOST_RPS = 1e9;
 
+/** At a million requests a second, a run of more would take an hour. */
+const MOST_REQUESTS = 4e9;
+
 /** Beyond these limits executions would last longer than a time can express. */
 const MOST_SLOW = 1e6;
 const MOST_JITTER = 100;
@@ -118,7 +121,7 @@ export async function prepareSimulation(
   const { transfers = found.transfers } = more;
   const before = told.count;
   const profiles = await profilesOf({ ...plan, path: madeAt }, told);
-  if (told.count === before) told.add(...planOf(plan.value).profileFaults(plan.value, profiles));
+  if (told.count === before) told.addAll(planOf(plan.value).profileFaults(plan.value, profiles));
   const policy = await readPolicies(options.policy ?? [], told);
   const broken = planOf(plan.value).contradictions(plan.value);
   const served = serving(plan.value, { options, policy, transfers, isSound: broken.length === 0 }, told);
@@ -126,7 +129,7 @@ export async function prepareSimulation(
   const said = await whatModelsSay({ ...plan, path: madeAt }, options, told);
   const jitter = jitterOf(plan.value, profiles, options, told);
   const priorities = askedPriorities(options, plan.value, told);
-  told.add(...broken, ...numberFaults(options));
+  told.addAll([...broken, ...numberFaults(options)]);
   const files = [
     ...(load?.files ?? []).map((file) => ({ role: 'trace', file })),
     ...policyFiles(policy).map((file) => ({ role: 'policy', file })),
@@ -139,10 +142,10 @@ export async function prepareSimulation(
     ...profiles.flatMap((profile) => profileInputs(profile)),
     ...files.map(({ role, file }) => ({ what: `the ${role}`, path: file.path })),
   ];
-  told.add(...(await replacingFaults(outputs, read)));
+  told.addAll(await replacingFaults(outputs, read));
   if (load !== undefined) {
-    told.add(...lengthFaults(plan.value, load.workload, options.exact));
-    if (check !== undefined) told.add(...check(plan.value, load.workload));
+    told.addAll(lengthFaults(plan.value, load.workload, options.exact));
+    if (check !== undefined) told.addAll(check(plan.value, load.workload));
   }
   if (served === undefined || load === undefined || told.count > 0)
     throw told.error(more.task ?? `simulate ${path}`);
@@ -166,7 +169,7 @@ export async function prepareSimulation(
 
 /**
  * lengthFaults says what is wrong with the length of a load: it lasts from 1 ns to 104 days, at no more than 1e9
- * requests/s, and with `exact` it has at most 1e8 requests.
+ * requests/s, of at most 4e9 requests, and with `exact` it has at most 1e8 requests.
  * @returns the first such fault, if any
  */
 export function lengthFaults(plan: ServedPlan, workload: Workload, exact: boolean | undefined): Fault[] {
@@ -189,8 +192,12 @@ export function lengthFaults(plan: ServedPlan, workload: Workload, exact: boolea
     const said = `asks for ${highest.toExponential(1)} requests/s; at most ${MOST_RPS.toExponential(0)} are simulated`;
     return [fault(said, 'the load')];
   }
-  if (!exact) return [];
   const requests = expectedRequests(workload, applicationsOf(plan));
+  if (requests > MOST_REQUESTS) {
+    const said = `asks for ${requests.toExponential(1)} requests; at most ${MOST_REQUESTS.toExponential(0)} are simulated`;
+    return [fault(said, 'the load')];
+  }
+  if (!exact) return [];
   if (requests <= MOST_EXACT) return [];
   const said = `would keep ${requests.toExponential(1)} latencies; at most ${MOST_EXACT.toExponential(0)} are kept`;
   return [fault(`${said}: without it percentiles are within 0.2 %`, option('exact'))];
@@ -290,7 +297,7 @@ function askedPriorities(
   if (asked === undefined) return undefined;
   const read = priorityMix(asked, plan.serving?.priorities);
   if ('mix' in read) return read.mix;
-  told.add(...read.faults);
+  told.addAll(read.faults);
   return undefined;
 }
 
@@ -323,7 +330,7 @@ async function loadOf(
   }
   const planned = withPlannedLoad({ ...plan, path: madeAt }, options, swept);
   const found = await resolvedWorkload(applicationsOf(plan.value), planned.options, told);
-  told.add(...changedTraceFaults(plan.value, planned.trace, found?.files ?? []));
+  told.addAll(changedTraceFaults(plan.value, planned.trace, found?.files ?? []));
   return found;
 }
 

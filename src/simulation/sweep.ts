@@ -64,7 +64,7 @@ export function sweptLoads(text: string, told: ToldFaults): number[] {
   const least = to > from ? 2 : 1;
   if (points < least || (to >= from && points > MOST_POINTS))
     wrong.push(`has ${points} points; ${least} to ${MOST_POINTS} are valid`);
-  told.add(...wrong.map((message) => fault(message, at)));
+  told.addAll(wrong.map((message) => fault(message, at)));
   if (wrong.length > 0) return [];
   return evenlySpaced(from, to, from === to ? 1 : points);
 }

@@ -1,13 +1,21 @@
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 import { StringDecoder } from 'node:string_decoder';
-import { fault, InputError, readInPieces, refuseForeign, type ToldFaults } from '../artifacts/index.js';
-import { type Trace, TraceReader } from '../workload/index.js';
+import {
+  fault,
+  heard,
+  InputError,
+  readInPieces,
+  refuseForeign,
+  type ToldFaults,
+} from '../artifacts/index.js';
+import { slicedTrace, type Trace, TraceReader, type TraceSpan } from '../workload/index.js';
+import { unpacked } from './unpacked.js';
 
-/** Longer traces are taken for a mistake: this holds some hundred million requests. */
+/** Longer traces are taken for a mistake. */
 const MOST_BYTES = 2 ** 31;
 
-/** TraceFileOptions says how a trace file is read. */
-export interface TraceFileOptions {
+/** TraceFileOptions says how a trace file is read, and which window of it. */
+export interface TraceFileOptions extends TraceSpan {
   /** The format of a trace that does not name its own. */
   readonly traceFormat?: 'perf-analyzer-intervals' | undefined;
   /** The most bytes that are read, of a pipe too; by default 2 GiB. */
@@ -54,23 +62,31 @@ export async function readTraceFile(
   }
 }
 
-/** readTrace reads the file once, so that it may be a pipe. */
+/** readTrace reads the file once, so that it may be a pipe. The digest is that of its bytes, packed where they are. */
 async function readTrace(
   path: string,
-  { traceFormat: format, mostBytes = MOST_BYTES, signal }: TraceFileOptions,
+  { traceFormat: format, mostBytes = MOST_BYTES, signal, fromS, toS }: TraceFileOptions,
 ): Promise<{ trace: Trace; sha256: string }> {
   const reader = new TraceReader({ name: path, ...(format === undefined ? {} : { format }) });
   const hash = createHash('sha256');
   const decoder = new StringDecoder('utf8');
   let read = 0;
-  for await (const bytes of readInPieces(path, signal)) {
+  const packed = hashed(readInPieces(path, signal), hash);
+  for await (const bytes of unpacked(packed, path)) {
     if (read === 0) refuseForeign(bytes, path);
     read += bytes.length;
     if (read > mostBytes)
       throw new InputError(`read ${path}`, [fault(`it holds more than ${mostBytes} bytes; cut the trace`)]);
-    hash.update(bytes);
     reader.push(decoder.write(bytes));
   }
   reader.push(decoder.end());
-  return { trace: reader.end(), sha256: hash.digest('hex') };
+  const trace = slicedTrace(await heard(reader.ending()), { fromS, toS });
+  return { trace, sha256: hash.digest('hex') };
+}
+
+async function* hashed(pieces: AsyncIterable<Buffer>, hash: Hash): AsyncGenerator<Buffer> {
+  for await (const piece of pieces) {
+    hash.update(piece);
+    yield piece;
+  }
 }

@@ -4,6 +4,7 @@ import {
   type Fault,
   fault,
   firstFaults,
+  inSteps,
   option,
   type PipelinePlan,
   type PlannedStage,
@@ -11,6 +12,7 @@ import {
   sha256Of,
   type ToldFaults,
 } from '../artifacts/index.js';
+import { pushAll } from '../collections/index.js';
 import { conditionalEdges, planOf, type ServedPlan, verdictChoices } from '../plans/index.js';
 import type { VerdictOf } from '../simulator/index.js';
 
@@ -54,9 +56,9 @@ export async function readVerdicts(
   }
   try {
     const bytes = await readWhole(path, MOST_BYTES);
-    const found = recordsFrom(decodedText(bytes, path), pipeline);
+    const found = await recordsFrom(decodedText(bytes, path), pipeline);
     if ('requests' in found) return { records: found, file: { path, sha256: sha256Of(bytes) } };
-    told.add(...firstFaults(found.faults).map(({ path: at, message }) => placed(path, at, message)));
+    told.addAll(firstFaults(found.faults).map(({ path: at, message }) => placed(path, at, message)));
   } catch (error) {
     told.addOfFile(path, error);
   }
@@ -72,11 +74,11 @@ function placed(path: string, at: string, message: string): Fault {
  * per request, of 0 and 1. Cells of stages that the request did not reach may be empty, and of an exclusive list exactly
  * one edge is taken.
  */
-export function recordsFrom(
+export async function recordsFrom(
   text: string,
   plan: Pick<PipelinePlan, 'stages' | 'exclusive'>,
-): VerdictRecords | { readonly faults: Fault[] } {
-  const lines = csvLines(text);
+): Promise<VerdictRecords | { readonly faults: Fault[] }> {
+  const lines = await csvLines(text);
   if ('faults' in lines) return lines;
   const [header, ...requests] = lines;
   const names = header?.record ?? [];
@@ -90,7 +92,7 @@ export function recordsFrom(
     (stage) => new Int32Array(conditionalEdges(stage).length > 0 ? requests.length : 0),
   );
   const reader = new LineReader(plan, names);
-  requests.forEach(({ record, info }, request) => {
+  await inSteps(requests, ({ record, info }, request) => {
     for (const message of reader.read(record)) faults.push(fault(message, `line ${info.lines}`));
     for (const [stage, verdict] of reader.verdicts.entries())
       if ((verdicts[stage] as Int32Array).length > 0) (verdicts[stage] as Int32Array)[request] = verdict;
@@ -172,8 +174,9 @@ class LineReader {
       });
       if (isReached) {
         for (const to of always) this.isReached[to] = true;
-        faults.push(
-          ...exclusive.flatMap((list) =>
+        pushAll(
+          faults,
+          exclusive.flatMap((list) =>
             exclusiveFaults(
               list.map((bit) => edges[bit]!.name),
               list,

@@ -1,4 +1,5 @@
 import type { WarmUp } from '../artifacts/index.js';
+import { largestOf } from '../collections/index.js';
 import type { DrawnWarmUp } from './workload.js';
 
 const NS_PER_MS = 1e6;
@@ -11,6 +12,6 @@ export function drawnWarmUp(
   const slosMs = models.map(({ sloMs, throughputRps }) => (throughputRps > 0 ? sloMs : 0));
   return {
     fillNs: slosMs.map((sloMs) => Math.round(fillSlos * sloMs * NS_PER_MS)),
-    settleNs: Math.round(settleSlos * Math.max(...slosMs) * NS_PER_MS),
+    settleNs: Math.round(settleSlos * largestOf(slosMs) * NS_PER_MS),
   };
 }

@@ -1,10 +1,12 @@
 import type { SimulatedWorkload } from '../artifacts/index.js';
+import { largestOf } from '../collections/index.js';
 import { streamOf } from '../random/index.js';
 import {
   type ArrivalProcess,
   type Arrivals,
   DrawnArrivals,
   type Load,
+  leftOutOf,
   mergedArrivals,
   peakRpsTogether,
   phasedLoad,
@@ -160,7 +162,7 @@ function commonLoad(workload: DrawnWorkload, models: LoadedModels): CommonLoad |
   const { rps, phases, warmUp } = workload;
   const changes = phases?.some((phase) => !isProportional(phase.rps, rps)) ?? false;
   if (changes) return undefined;
-  const fills = warmUp === undefined ? {} : { warmUp: { ...warmUp, fillNs: [Math.max(...warmUp.fillNs)] } };
+  const fills = warmUp === undefined ? {} : { warmUp: { ...warmUp, fillNs: [largestOf(warmUp.fillNs)] } };
   const inPhases = phases?.map((phase) => ({ ...phase, rps: [sumOf(phase.rps)] }));
   const all = { ...workload, rps: [sumOf(rps)], ...fills, ...(inPhases && { phases: inPhases }) };
   return { of, workload: all, weights: rps };
@@ -184,7 +186,7 @@ function sumOf(values: readonly number[]): number {
 export function warmUpNs(workload: Workload): number {
   if (workload.kind === 'trace' || workload.warmUp === undefined) return 0;
   const { fillNs, settleNs } = workload.warmUp;
-  return Math.max(...fillNs) + settleNs;
+  return largestOf(fillNs) + settleNs;
 }
 
 /** warmedLoad gives one model its rate, twice that while its queues are filled, and its rate from then on. */
@@ -195,7 +197,7 @@ function warmedLoad(
 ): Load {
   const spread = cv === undefined ? {} : { cv };
   return phasedLoad([
-    { ...spread, rps, durationS: (Math.max(...warmUp.fillNs) - fillNs) / NS_PER_S },
+    { ...spread, rps, durationS: (largestOf(warmUp.fillNs) - fillNs) / NS_PER_S },
     { ...spread, rps: 2 * rps, durationS: fillNs / NS_PER_S },
     { ...spread, rps, durationS: (warmUp.settleNs + durationNs) / NS_PER_S },
   ]);
@@ -288,10 +290,10 @@ export function rescaledSource(source: TraceSource, models: LoadedModels, factor
 
 /**
  * wholeNs gives the instant in nanoseconds at which the last of the traces ends: just after its last arrival, or at the
- * end of its last interval. There must be at least one trace.
+ * end of its window or of its last interval. There must be at least one trace.
  */
 export function wholeNs(sources: readonly TraceSource[]): number {
-  return Math.max(...sources.map(({ trace }) => endNs(trace)));
+  return largestOf(sources.map(({ trace }) => endNs(trace)));
 }
 
 /**
@@ -302,10 +304,16 @@ export function silenceNs(workload: Workload): number {
   return workload.kind === 'trace' ? Math.max(0, workload.durationNs - wholeNs(workload.sources)) : 0;
 }
 
-/** endNs gives the instant just after the last arrival, or the end of the last interval. */
+/** begunBefore counts the requests that the traces of a workload leave out, because they began before. */
+export function begunBefore(workload: Workload): number {
+  if (workload.kind === 'drawn') return 0;
+  return workload.sources.reduce((sum, { trace }) => sum + leftOutOf(trace), 0);
+}
+
+/** endNs gives the instant just after the last arrival, or the end of the window or of the last interval. */
 function endNs(trace: Trace): number {
-  const end = Math.round(traceDurationS(trace) * NS_PER_S);
-  return trace.kind === 'arrivals' ? end + 1 : end;
+  if (trace.kind === 'counts') return Math.round(traceDurationS(trace) * NS_PER_S);
+  return Math.max(trace.windowNs ?? 0, (trace.timesNs.at(-1) as number) + 1);
 }
 
 function traceRates({ sources, weights, durationNs }: TraceWorkload, models: number): number[] {

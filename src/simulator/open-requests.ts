@@ -1,3 +1,4 @@
+import { fault, InputError } from '../artifacts/index.js';
 import { grownCapacity, grownColumn } from '../collections/index.js';
 import { brokenPromise } from '../serving/index.js';
 
@@ -10,9 +11,20 @@ function refuseEnd(request: number): never {
   throw brokenPromise(`request number ${request} ends without being open`);
 }
 
+/** So many requests may be without an outcome at once: drivers, schedulers and figures keep some 200 bytes of each. */
+const MOST_OPEN = 2 ** 21;
+
+function refuseMany(): never {
+  throw new InputError(
+    'simulate any further',
+    [fault(`more than ${MOST_OPEN} requests wait at once, the most that are simulated`)],
+    'Ask for a lower rate or a shorter duration, or for a policy that drops.',
+  );
+}
+
 /**
  * OpenRequests holds the driver's memory of requests whose numbers are in use, as columns. `add` throws the error of
- * `brokenPromise` where a number is given twice, and `end` where it is not open.
+ * `brokenPromise` where a number is given twice, and `end` where it is not open. More than two million open ones are an InputError.
  */
 export class OpenRequests {
   private isOpen = new Uint8Array(0);
@@ -57,7 +69,8 @@ export class OpenRequests {
   }
 
   private grow(request: number): void {
-    const capacity = grownCapacity(this.isOpen.length, request + 1);
+    if (request >= MOST_OPEN) refuseMany();
+    const capacity = Math.min(MOST_OPEN, grownCapacity(this.isOpen.length, request + 1));
     this.order = grownColumn(this.order, capacity);
     this.isOpen = grownColumn(this.isOpen, capacity);
     this.arrived = grownColumn(this.arrived, capacity);

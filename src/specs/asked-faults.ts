@@ -7,10 +7,22 @@ export function askedFaults(plan: object, asked: object): Fault[] {
   );
 }
 
-/** lackedInputs finds files that a plan was made from and does not name. Those that it names are not changed. */
+/**
+ * lackedInputs finds files that a plan was made from and does not name as often as it was, and files that it names and was not
+ * made from. Those that it names are not changed.
+ */
 export function lackedInputs(named: readonly InputFile[] | undefined, needed: readonly InputFile[]): Fault[] {
-  const digests = new Set(named?.map(({ role, sha256 }) => `${role} ${sha256}`));
-  return needed
-    .filter(({ role, sha256 }) => !digests.has(`${role} ${sha256}`))
-    .map(({ role, path }) => fault(`lacks ${path}, the ${role} that it was made from`, '/inputs'));
+  const left = new Map<string, InputFile[]>();
+  for (const input of named ?? []) left.set(keyOf(input), [...(left.get(keyOf(input)) ?? []), input]);
+  const lacked = needed.filter((input) => left.get(keyOf(input))?.pop() === undefined);
+  return [
+    ...lacked.map(({ role, path }) => fault(`lacks ${path}, the ${role} that it was made from`, '/inputs')),
+    ...[...left.values()]
+      .flat()
+      .map(({ role, path }) => fault(`names ${path} as ${role}, which it was not made from`, '/inputs')),
+  ];
+}
+
+function keyOf({ role, sha256 }: InputFile): string {
+  return `${role} ${sha256}`;
 }

@@ -1,5 +1,5 @@
 import { type Fault, fault, type OpenCluster, option } from '../artifacts/index.js';
-import type { Mix } from './mixes.js';
+import { type Mix, MOST_IN_MIX } from './mixes.js';
 
 /** Sums of prices such as 3 × 0.1 may exceed the budget by rounding alone. */
 export const PRICE_ROUNDING = 1e-9;
@@ -45,6 +45,11 @@ export function boughtClasses(
 ): PricedClass[] | undefined {
   const classes = pricedClasses(cluster, isUsable, told);
   const cheapest = classes?.at(-1);
+  if (cheapest !== undefined && budget / cheapest.price > MOST_IN_MIX) {
+    const said = `${budget} an hour buys more than ${MOST_IN_MIX} GPUs of ${cheapest.name}, the most that a mix has`;
+    told.push(fault(said, option('budget')));
+    return undefined;
+  }
   if (cheapest === undefined || cheapest.price <= budget) return classes;
   const { name, price } = cheapest;
   told.push(fault(`${budget} an hour buys no GPU: the cheapest, ${name}, costs ${price}`, option('budget')));

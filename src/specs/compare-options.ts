@@ -33,4 +33,6 @@ export interface Comparison {
   readonly planKind: PlanKind;
   /** Whether any row missed a limit or gap that was asked for. */
   readonly limitReached: boolean;
+  /** Whether plans that hold were asked for, and none was found for any row. */
+  readonly nothingHeld: boolean;
 }

@@ -1,10 +1,13 @@
 import {
+  asOneRun,
   checkWritable,
   decodedText,
   everyInput,
+  fault,
+  InputError,
   type InputPath,
   type Loaded,
-  loadArtifact,
+  loadSpec,
   option,
   outputFiles,
   type ProfileFigures,
@@ -31,7 +34,11 @@ import { refusedOptions } from './taken-options.js';
  *   for, of options that are not for specs of this kind, where the output ends in neither `.json` nor `.csv` or would replace
  *   one of the files, or as `refuseMarked` does where `strictProfile` is asked for; MissingError where files are only missing
  */
-export async function compareSpec(path: string, options: CompareOptions): Promise<Comparison> {
+export function compareSpec(path: string, options: CompareOptions): Promise<Comparison> {
+  return asOneRun(() => comparedSpec(path, options), options.signal);
+}
+
+async function comparedSpec(path: string, options: CompareOptions): Promise<Comparison> {
   const { output } = options;
   if (output !== undefined) refuseUnknownEnding(output);
   if (output !== undefined) await checkWritable(output);
@@ -43,6 +50,9 @@ export async function compareSpec(path: string, options: CompareOptions): Promis
   return { ...found, planKind: PLAN_KIND[kind] };
 }
 
+/** A file of mixes may be so long: each of the 1000 cases that are compared at most has then a kilobyte. */
+const MOST_MIX_BYTES = 1024 * 1024;
+
 /** LoadedToCompare is a spec, with what its kind answers. */
 interface LoadedToCompare {
   readonly kind: SpecKind;
@@ -51,7 +61,7 @@ interface LoadedToCompare {
 }
 
 async function loadedToCompare(path: string): Promise<LoadedToCompare> {
-  const spec: Loaded<AnySpecTypes['spec']> = await loadArtifact(path, SPEC_KINDS);
+  const spec: Loaded<AnySpecTypes['spec']> = await loadSpec(path, SPEC_KINDS);
   const asked = await specOf(spec.kind);
   const comparing: ComparingOf<AnySpecTypes> = await asked.comparing();
   return { kind: spec.kind, comparing, loaded: await comparing.load(spec) };
@@ -79,18 +89,40 @@ async function compared<T extends KindTypes>(
   const answers =
     (await comparing.inTurn?.(loaded, cases, options)) ??
     (await planned(comparing, { cases, jobOf }, options));
+  if (options.hold !== undefined) refuseUnconfirmable(path, answers);
   const rows = await rowsOf(comparing, loaded, { cases, answers });
   const marked = rows.map(({ row }) => row);
+  const nothingHeld = options.hold !== undefined && rows.length > 0 && rows.every(isNotHeld);
   const document = comparisonDocument(comparing.hasFrontier ? withFrontier(marked) : marked, {
     cases: cases.length,
     notes: [...prepared.notes, ...new Set(rows.flatMap(({ notes = [] }) => notes))],
+    currency: prepared.currency,
     inputs: loaded.inputs(output),
+    ...(options.hold === undefined || rows.length === 0
+      ? {}
+      : { checks: [{ what: 'hold', threshold: options.hold, held: !nothingHeld }] }),
   });
   if (output !== undefined) await saveComparison(output, document);
   const limitReached = answers.some(
     (one) => one !== undefined && !('refused' in one) && comparing.isCut(one, options),
   );
-  return { document, limitReached };
+  return { document, limitReached, nothingHeld };
+}
+
+/** isNotHeld says of a row that no plan was found for it, and that none was proved not to exist either. */
+function isNotHeld({ row: { status } }: ComparedRow): boolean {
+  return status === 'no-plan-in-time';
+}
+
+/** refuseUnconfirmable refuses a comparison in which no case can be searched for what it holds, as a search alone is refused. */
+function refuseUnconfirmable<T extends KindTypes>(path: string, answers: CaseAnswers<T>): void {
+  const refusals = answers.flatMap((one) => (one !== undefined && 'refused' in one ? one.refused : []));
+  const isAll = answers.every((one) => one !== undefined && 'refused' in one);
+  if (!isAll || refusals.length === 0) return;
+  throw new InputError(
+    `compare ${path}`,
+    [...new Set(refusals)].map((said) => fault(said, option('hold'))),
+  );
 }
 
 interface CasesWithJobs<T extends KindTypes> {
@@ -149,7 +181,7 @@ async function rowsOf<T extends KindTypes>(
 async function writtenMixes({ mixes = [], mixFile }: CompareOptions): Promise<WrittenMix[]> {
   const given = mixes.map((text) => ({ text, at: `${option('mixes')} "${text}"` }));
   if (mixFile === undefined) return given;
-  const text = decodedText(await readWhole(mixFile), mixFile);
+  const text = decodedText(await readWhole(mixFile, MOST_MIX_BYTES), mixFile);
   const lines = text.split('\n').map((line, i) => ({ text: line.trim(), at: `${mixFile}:${i + 1}` }));
   return [...given, ...lines.filter((line) => line.text !== '' && !line.text.startsWith('#'))];
 }

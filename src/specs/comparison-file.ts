@@ -4,6 +4,7 @@ import {
   type ComparisonDocument,
   emittedHead,
   fault,
+  type GateVerdicts,
   InputError,
   type InputFile,
   jsonText,
@@ -11,21 +12,24 @@ import {
 } from '../artifacts/index.js';
 import { mixText } from './mixes.js';
 
-interface ComparisonHead {
+interface ComparisonHead extends GateVerdicts {
   /** The number of cases that were asked for. */
   readonly cases: number;
   readonly notes: readonly string[];
+  readonly currency: string | undefined;
   readonly inputs: InputFile[];
 }
 
 /** comparisonDocument makes the document of a comparison. It is complete where each of the `cases` has a row. */
 export function comparisonDocument(
   rows: readonly CompareRow[],
-  { cases, notes, inputs }: ComparisonHead,
+  { cases, notes, currency, inputs, checks }: ComparisonHead,
 ): ComparisonDocument {
   const complete = rows.length === cases;
   const told = notes.length === 0 ? {} : { notes };
-  return { ...emittedHead('comparison', inputs), complete, cases, ...told, rows };
+  const judged = checks === undefined ? {} : { checks };
+  const priced = currency === undefined ? {} : { currency };
+  return { ...emittedHead('comparison', inputs), ...judged, complete, cases, ...told, ...priced, rows };
 }
 
 /**

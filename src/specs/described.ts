@@ -1,13 +1,14 @@
-import type { Loaded } from '../artifacts/index.js';
+import { FilesRead, type Loaded } from '../artifacts/index.js';
 import type { SpecKind } from './spec-kind.js';
 import type { SpecOf } from './spec-of.js';
 import { type AnySpecTypes, specOf } from './specs.js';
 
 /**
  * describedSpec checks that a spec fits together with the files that it names, and says in a line what it asks for.
+ * @param files what was read before, and is not read again
  * @throws InputError with every fault of these; MissingError where files are only missing
  */
-export async function describedSpec(spec: Loaded<SpecKind>): Promise<string> {
+export async function describedSpec(spec: Loaded<SpecKind>, files = new FilesRead()): Promise<string> {
   const asked: SpecOf<AnySpecTypes> = await specOf(spec.kind);
-  return asked.described(await asked.load(spec));
+  return asked.described(await asked.load(spec, files));
 }

@@ -13,7 +13,7 @@ interface Priced {
 /**
  * withFrontier gives the rows with `frontier`, which says whether a row is on the frontier of its SLOs and margin. Plans
  * that maximise throughput are compared by the objective's value, those of cascades by accuracy or latency where that was
- * made best, and others by the throughput of all models. A row without a cost, or alone at its SLOs and margin, gets no
+ * made best; of those that meet the same at least cost only the cheapest is on it. A row without a cost, or alone at its SLOs and margin, gets no
  * mark.
  */
 export function withFrontier(rows: readonly CompareRow[]): CompareRow[] {
@@ -38,8 +38,8 @@ function best(group: readonly CompareRow[]): CompareRow[] {
 }
 
 /**
- * meritOf gives the rate of a plan, or what is held of it, or the accuracy of a cascade, or its latency with the sign
- * changed, as less of it is better.
+ * meritOf gives the rate of a plan, or what is held of it, or the accuracy of a cascade; or its latency or power with the
+ * sign changed, as less of it is better. Plans that meet what is asked for at least cost are equally good.
  */
 function meritOf({ objective, hold, throughputRps }: CompareRow): number | undefined {
   switch (objective?.kind) {
@@ -48,10 +48,12 @@ function meritOf({ objective, hold, throughputRps }: CompareRow): number | undef
     case 'accuracy':
       return objective.value;
     case 'latency':
-      return -objective.value;
-    case 'cost':
     case 'power':
+      return -objective.value;
+    // All of these plans promise the same, so that only the cheapest is the best.
+    case 'cost':
     case 'devices':
+      return 0;
     case undefined:
       return throughputRps;
   }

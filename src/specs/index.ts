@@ -11,14 +11,25 @@
 export { asProfiled } from './as-profiled.js';
 export { compareSpec } from './compare.js';
 export type { CompareOptions, Comparison } from './compare-options.js';
-export { confirmBundledPlan, confirmPlan, confirmSimulated } from './confirm-plan.js';
+export {
+  confirmBundledPlan,
+  confirmPlan,
+  confirmSimulated,
+  type PlanConfirmation,
+  refuseUnchecked,
+  type Strictness,
+} from './confirm-plan.js';
 export { bundleNotes } from './core-notes.js';
 export { describedSpec } from './described.js';
+export { everyFaultOfSpec, withFurtherFaults } from './every-fault.js';
+export type { NotHeldModel } from './not-held.js';
 export { type NotHeld, notHeldReason } from './not-held.js';
 export { refuseForSeveral, solveTogether } from './several.js';
+export type { NotSolved, PlanSolved } from './solve.js';
 export { type Solved, solveSpec } from './solve.js';
 export type { SolveLimits } from './solve-limits.js';
 export type { SolveOptions } from './solve-options.js';
 export { SPEC_KINDS, type SpecKind } from './spec-kind.js';
-export type { TimingRound } from './timing-round.js';
+export type { GivenOptions, KindOption } from './taken-options.js';
+export type { FurthestFigure, TimingRound } from './timing-round.js';
 export type { TogetherOptions, TogetherSolved } from './together-options.js';

@@ -5,7 +5,12 @@ import {
   type Fault,
   fault,
   type OpenCluster,
+  shown,
 } from '../artifacts/index.js';
+import { pushAll } from '../collections/index.js';
+
+/** MOST_IN_MIX is how many GPUs of a class a mix has at most. */
+export const MOST_IN_MIX = 9_999_999;
 
 /** Mix is a number of GPUs by class. */
 export type Mix = Readonly<Record<string, number>>;
@@ -32,14 +37,17 @@ export function parseMix({ text, at }: WrittenMix, { devices }: OpenCluster, tol
   const wrong: string[] = [];
   for (const part of text.split(',').map((one) => one.trim())) {
     const [, name = '', count = ''] = /^(.+?)\s*=\s*(\d{1,7})$/.exec(part) ?? [];
-    if (name === '') wrong.push(`${JSON.stringify(part)} is not class=count, such as L4=25`);
+    if (name === '') wrong.push(`${shown(part)} is not class=count, such as L4=25`);
     else if (!Object.hasOwn(devices, name))
       wrong.push(`the cluster has no class ${name}; it has ${Object.keys(devices).join(', ')}`);
     else if (Object.hasOwn(mix, name)) wrong.push(`names ${name} twice`);
     else mix[name] = Number(count);
   }
   if (wrong.length === 0 && Object.values(mix).every((count) => count === 0)) wrong.push('has no GPU');
-  told.push(...wrong.map((message) => fault(message, at)));
+  pushAll(
+    told,
+    wrong.map((message) => fault(message, at)),
+  );
   return wrong.length === 0 ? [mix] : [];
 }
 

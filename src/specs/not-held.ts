@@ -11,7 +11,7 @@ export interface NotHeld {
 }
 
 /** NotHeldModel is a model with what was asked for, and what it holds in the plan that comes closest. */
-interface NotHeldModel {
+export interface NotHeldModel {
   readonly name: string;
   /** Absent where the most is asked for that a plan holds. */
   readonly rps?: number;

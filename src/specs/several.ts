@@ -1,3 +1,4 @@
+import { asOneRun } from '../artifacts/index.js';
 import { type GivenOptions, type OptionsTaken, type Refusal, refuseOptions } from './taken-options.js';
 import type { TogetherOptions, TogetherSolved } from './together-options.js';
 
@@ -21,10 +22,9 @@ export function refuseForSeveral(options: GivenOptions): void {
  *   plan would replace one of these files, or as `refuseMarked` does where `strictProfile` is asked for; MissingError where
  *   files are only missing
  */
-export async function solveTogether(
-  paths: readonly string[],
-  options: TogetherOptions,
-): Promise<TogetherSolved> {
-  const { pipelinesTogether } = await import('./pipeline/index.js');
-  return (await pipelinesTogether())(paths, options);
+export function solveTogether(paths: readonly string[], options: TogetherOptions): Promise<TogetherSolved> {
+  return asOneRun(async () => {
+    const { pipelinesTogether } = await import('./pipeline/index.js');
+    return (await pipelinesTogether())(paths, options);
+  }, options.signal);
 }

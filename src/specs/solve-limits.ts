@@ -25,12 +25,16 @@ export function searchLimits({ gap, work, timeLimit }: SolveLimits): SearchLimit
 }
 
 /**
- * missedWhatWasAsked says whether a plan's gap is larger than the gap that a person asked for, or a limit that a person
- * set ended the search. Defaults do not count.
+ * missedWhatWasAsked says whether a plan's gap is larger than the gap that a person asked for, or not known, or a limit that
+ * a person set ended the search. Defaults do not count.
  * @param limit the limit that ended the search, such as `work` or `time`
  */
-export function missedWhatWasAsked(limit: string | undefined, gap: number, options: SolveLimits): boolean {
-  if (options.gap !== undefined && gap > options.gap) return true;
+export function missedWhatWasAsked(
+  limit: string | undefined,
+  gap: number | undefined,
+  options: SolveLimits,
+): boolean {
+  if (options.gap !== undefined && (gap === undefined || gap > options.gap)) return true;
   return (
     (limit === 'work' && options.work !== undefined) || (limit === 'time' && options.timeLimit !== undefined)
   );

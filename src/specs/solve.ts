@@ -1,10 +1,11 @@
 import {
+  asOneRun,
   checkWritable,
   emittedHead,
+  everyInput,
   fault,
   InputError,
   type Loaded,
-  loadArtifact,
   type NoPlan,
   option,
   outputFiles,
@@ -13,16 +14,17 @@ import {
 } from '../artifacts/index.js';
 import type { InfeasibilityExplanation } from '../milp/index.js';
 import { hereNotes, serverNotes } from './core-notes.js';
+import { everyFaultOfSpec, refusing } from './every-fault.js';
 import type { NotHeld } from './not-held.js';
 import { refuseMarked } from './refuse-marked.js';
 import type { SolveOptions } from './solve-options.js';
-import { SPEC_KINDS, type SpecKind } from './spec-kind.js';
+import type { SpecKind } from './spec-kind.js';
 import type { KindTypes, PlanFound, PlanMissing, SolvingOf, SpecOf } from './spec-of.js';
 import { type SpecTypes, specOf } from './specs.js';
 import { refuseOptions } from './taken-options.js';
 
 /** PlanSolved is an answer with a plan. */
-interface PlanSolved<T extends KindTypes> {
+export interface PlanSolved<T extends KindTypes> {
   readonly outcome: T['outcome'];
   readonly plan: T['plan'];
   readonly warnings: readonly string[];
@@ -33,15 +35,17 @@ interface PlanSolved<T extends KindTypes> {
 }
 
 /** NotSolved is an answer without a plan. */
-type NotSolved =
+export type NotSolved =
   | {
       readonly outcome: 'infeasible';
       readonly reasons: readonly string[];
+      readonly warnings: readonly string[];
       readonly explanation?: InfeasibilityExplanation;
       readonly document: NoPlan;
     }
   | {
       readonly outcome: 'no-plan-in-time';
+      readonly warnings: readonly string[];
       /** Why no plan was found, as far as simulations say it. */
       readonly reasons: readonly string[];
       /** What was in the way of the plans that were tried, or what may decide whether there is a plan. */
@@ -63,12 +67,18 @@ export type Solved = { [K in SpecKind]: PlanSolved<SpecTypes[K]> }[SpecKind] | N
  *   option is not for specs of this kind or does not go with another, or as `refuseMarked` does where `strictProfile` is asked
  *   for; MissingError where a file is missing
  */
-export async function solveSpec(path: string, options: SolveOptions = {}): Promise<Solved> {
-  refuseTogether(options);
-  if (options.output !== undefined) await checkWritable(options.output);
-  const spec = await loadArtifact(path, SPEC_KINDS);
-  // The kind of the spec chose the planner, so that the plan is of that kind too.
-  return (await solved(await specOf(spec.kind), spec, options)) as Solved;
+export function solveSpec(path: string, options: SolveOptions = {}): Promise<Solved> {
+  return asOneRun(async () => {
+    const writable = options.output === undefined ? Promise.resolve() : checkWritable(options.output);
+    // Once the spec is read, its path could not be written; that is told below, with the option.
+    await writable.catch(() => {});
+    const [, , spec] = await everyInput<[unknown, unknown, Loaded<SpecTypes[SpecKind]['spec']>]>(
+      `solve ${path}`,
+      [refusing(() => refuseTogether(options)), writable, everyFaultOfSpec(path)],
+    );
+    // The kind of the spec chose the planner, so that the plan is of that kind too.
+    return (await solved(await specOf(spec.kind), spec, options)) as Solved;
+  }, options.signal);
 }
 
 async function solved<T extends KindTypes>(
@@ -108,20 +118,26 @@ async function savePlan(output: string, plan: KindTypes['plan']): Promise<void> 
   await saveArtifact<KindTypes['plan']['kind']>(output, plan);
 }
 
-function notPlanned({ loaded, answer, explanation, reasons = [], ...told }: PlanMissing): NotSolved {
+function notPlanned({ loaded, answer, notes, explanation, reasons = [], ...told }: PlanMissing): NotSolved {
   const { advice, notHeld } = told;
-  const document: NoPlan = { ...emittedHead('no-plan', loaded.inputs(undefined)), ...answer };
+  const warnings = [...new Set(notes)];
+  const document: NoPlan = {
+    ...emittedHead('no-plan', loaded.inputs(undefined)),
+    ...answer,
+    ...(warnings.length === 0 ? {} : { notes: warnings }),
+  };
   switch (answer.status) {
     case 'infeasible':
       return {
         outcome: 'infeasible',
         reasons: answer.reasons.map(({ text }) => text),
+        warnings,
         ...(explanation === undefined ? {} : { explanation }),
         document,
       };
     case 'no-plan-in-time':
       return {
-        ...{ outcome: 'no-plan-in-time', reasons, document },
+        ...{ outcome: 'no-plan-in-time', reasons, warnings, document },
         ...(advice === undefined ? {} : { advice }),
         ...(notHeld === undefined ? {} : { notHeld }),
       };

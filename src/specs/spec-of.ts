@@ -101,7 +101,9 @@ export interface PlanMissing {
   readonly isFound: false;
   readonly loaded: LoadedSpec;
   /** What is printed, behind the head of a file. */
-  readonly answer: Omit<NoPlan, keyof Emitted | 'kind'>;
+  readonly answer: Omit<NoPlan, keyof Emitted | 'kind' | 'notes'>;
+  /** What is to be known of the spec and its files, as a plan would say it. */
+  readonly notes: readonly string[];
   readonly explanation?: InfeasibilityExplanation;
   /** Where nothing is proved: why no plan was found, as far as simulations say it. */
   readonly reasons?: readonly string[];
@@ -130,6 +132,8 @@ export interface Confirming {
 export interface ConfirmingOf<T extends KindTypes> {
   /** faults finds what in a plan is not what its spec gives. */
   faults(plan: T['plan'], loaded: T['loaded'], confirming: Confirming): Promise<readonly Fault[]>;
+  /** unconfirmed lists the fields of a plan, by their JSON pointers, that only its search knows, so that nothing confirms them. */
+  unconfirmed(plan: T['plan'], repeats: readonly Repeated[]): readonly string[];
   /** confirmed says how much of a plan without faults was made again. */
   confirmed(plan: T['plan'], repeats: readonly Repeated[]): Exclude<Confirmation, 'unnamed'>;
 }
@@ -137,6 +141,8 @@ export interface ConfirmingOf<T extends KindTypes> {
 /** Prepared is what is known of a comparison before any case is planned. */
 export interface Prepared<T extends KindTypes> {
   readonly notes: readonly string[];
+  /** The currency of the cluster's prices. */
+  readonly currency: string | undefined;
   /** The figures of the profiles that a plan of any case could be made of, or what names those of a case by its job. */
   readonly figures: readonly ProfileFigures[] | ((job: T['job']) => readonly ProfileFigures[]);
 }

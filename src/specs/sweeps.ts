@@ -1,5 +1,5 @@
 import { type Fault, fault, option } from '../artifacts/index.js';
-import { evenlySpaced } from '../collections/index.js';
+import { evenlySpaced, pushAll } from '../collections/index.js';
 
 /** Range is the range of a sweep: both ends and the number of points. */
 export interface Range {
@@ -51,7 +51,10 @@ export function sweepOf(
     const why = refused[kind];
     const wrong = why === undefined ? rangeFaults(kind, range, match) : [why];
     if (ranges[kind] !== undefined) wrong.push(`${kind} is swept twice`);
-    told.push(...wrong.map((message) => fault(message, at)));
+    pushAll(
+      told,
+      wrong.map((message) => fault(message, at)),
+    );
     if (wrong.length === 0) ranges[kind] = range;
   }
   return ranges;

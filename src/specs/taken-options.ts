@@ -22,6 +22,9 @@ export interface Refusal {
 
 /** Why an option is refused, in the words that people know. */
 export const FOR_POOLED: Refusal = { refused: 'is for specs of kind pooled' };
+export const FOR_SEARCHED: Refusal = {
+  refused: 'is for plans that are searched, and this spec fixes its own',
+};
 export const FOR_CASCADES: Refusal = { refused: 'is for specs of kind cascade' };
 
 /** GivenOptions are options as a person gave them. */

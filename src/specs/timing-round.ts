@@ -10,7 +10,7 @@ export interface TimingRound {
 }
 
 /** FurthestFigure is a partition's latency as it was planned, and as it was measured. */
-interface FurthestFigure {
+export interface FurthestFigure {
   readonly model: string;
   readonly partition: PlannedPartition;
   readonly batch: number;

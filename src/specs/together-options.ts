@@ -24,5 +24,6 @@ export type TogetherSolved =
   | {
       readonly outcome: 'infeasible' | 'no-plan-in-time';
       readonly reasons: readonly string[];
+      readonly warnings: readonly string[];
       readonly document: NoPlan;
     };

@@ -22,6 +22,8 @@ export { type Arrivals, arrivalsAt } from './stream-of-arrivals.js';
 export {
   type ArrivalTrace,
   type CountTrace,
+  leftOutNotes,
+  leftOutOf,
   meanRps,
   peakRpsTogether,
   requestsInTrace,
@@ -39,6 +41,7 @@ export {
   reshapedTrace,
 } from './trace-change.js';
 export { parseTrace, type TraceOptions, TraceReader } from './trace-reader.js';
+export { busiestSpan, slicedTrace, type TraceSpan } from './trace-slice.js';
 export {
   type GapSummary,
   type IntervalSummary,

@@ -1,11 +1,12 @@
-import { InputError } from '../artifacts/index.js';
-import { grownCapacity, grownColumn } from '../collections/index.js';
+import { InputError, inSteps } from '../artifacts/index.js';
+import { grownCapacity, grownColumn, type Steps, sorted } from '../collections/index.js';
 import type { Arrivals } from './stream-of-arrivals.js';
 import {
   type ArrivalTrace,
   type CountTrace,
   meanRps,
   rescaledTrace,
+  stretchedTrace,
   type Trace,
   traceDurationS,
 } from './trace.js';
@@ -13,8 +14,11 @@ import { eachWindow, windowsOf } from './trace-windows.js';
 
 const NS_PER_S = 1e9;
 
-/** MOST_LINES is how many lines a trace that is written has at most; they take 800 MB in memory. */
-export const MOST_LINES = 1e8;
+/** MOST_LINES is how many lines a trace that is written has at most; they take 160 MB in memory. */
+export const MOST_LINES = 1e7;
+
+/** A request is drawn in less than a microsecond. */
+const REQUESTS_IN_A_STEP = 1 << 16;
 
 /** RandomSource is where random choices are drawn. A Stream of src/random is one. */
 interface RandomSource {
@@ -29,7 +33,7 @@ export interface Reshape {
 }
 
 /**
- * reshapedTrace changes the rate or the duration of a trace and keeps its shape.
+ * reshapedTrace changes the rate or the duration of a trace, piece by piece, and keeps its shape.
  * - A rate alone changes it as `rescaledTrace` does: arrivals move closer together or further apart, counts change.
  * - A duration alone stretches time, so that the last request, or the end of the last interval, comes then.
  * - With both, time is stretched, and then there are more or fewer requests. Counts change. Of arrivals, the first and
@@ -38,18 +42,22 @@ export interface Reshape {
  * Counts become whole in every case: the remainder of rounding in an interval goes to the next.
  * @param stream draws which arrivals are left out or added; nothing else is drawn
  * @throws InputError where the trace has no rate or duration that could be changed, its last arrival would come more
- *   than 104 days after the start, or it would have no requests, or of arrivals more than 100 million (MOST_LINES)
+ *   than 104 days after the start, or it would have no requests, or of arrivals more than 10 million (MOST_LINES)
  */
-export function reshapedTrace(trace: Trace, { rps, durationS }: Reshape, stream: RandomSource): Trace {
+export function* reshapedTrace(
+  trace: Trace,
+  { rps, durationS }: Reshape,
+  stream: RandomSource,
+): Steps<Trace> {
   if (trace.kind === 'counts') return reshapedCounts(trace, rps, durationS);
   if (durationS === undefined)
     return rps === undefined ? trace : inTime(rescaledTrace(trace, { meanRps: rps }));
-  const endNs = trace.timesNs.at(-1) as number;
+  const endNs = trace.windowNs ?? (trace.timesNs.at(-1) as number);
   if (endNs === 0) throw refusal('all its requests come at its start: it has no duration');
-  const factor = (durationS * NS_PER_S) / endNs;
-  const timesNs = trace.timesNs.map((ns) => Math.round(ns * factor));
-  const stretched = inTime({ ...trace, timesNs });
-  return rps === undefined ? stretched : { ...trace, timesNs: thinnedOrFilled(timesNs, rps, stream) };
+  const stretched = inTime(stretchedTrace(trace, (durationS * NS_PER_S) / endNs));
+  return rps === undefined
+    ? stretched
+    : { ...stretched, timesNs: yield* thinnedOrFilled(stretched, rps, stream) };
 }
 
 function reshapedCounts(
@@ -65,7 +73,7 @@ function reshapedCounts(
 }
 
 /** wholeCounts rounds the running sum, so that no requests are lost. @throws InputError where none is left */
-function wholeCounts(counts: Float64Array): Float64Array {
+export function wholeCounts(counts: Float64Array): Float64Array {
   let sum = 0;
   let before = 0;
   const whole = counts.map((count) => {
@@ -80,19 +88,29 @@ function wholeCounts(counts: Float64Array): Float64Array {
   return whole;
 }
 
-function inTime(trace: Trace): Trace {
+function inTime<T extends Trace>(trace: T): T {
   if (Number.isSafeInteger(Math.ceil(traceDurationS(trace) * NS_PER_S))) return trace;
   throw refusal('its last request would come more than 104 days after the start');
 }
 
-function thinnedOrFilled(timesNs: Float64Array, rps: number, stream: RandomSource): Float64Array {
+function* thinnedOrFilled(
+  { timesNs, windowNs }: ArrivalTrace,
+  rps: number,
+  stream: RandomSource,
+): Steps<Float64Array> {
   const spanNs = (timesNs.at(-1) as number) - (timesNs[0] as number);
-  const wanted = Math.round((rps * spanNs) / NS_PER_S) + 1;
+  const wanted =
+    windowNs === undefined
+      ? Math.round((rps * spanNs) / NS_PER_S) + 1
+      : Math.round((rps * windowNs) / NS_PER_S);
   if (spanNs === 0) throw refusal('all its requests come at one instant: it has no rate');
   if (wanted < 2) throw refusal(`fewer than two requests would come in ${spanNs / NS_PER_S} s`);
   if (wanted > MOST_LINES)
-    throw refusal(`it would have ${wanted.toExponential(1)} requests, more than can be written`);
-  return wanted < timesNs.length ? thinned(timesNs, wanted, stream) : filled(timesNs, wanted, stream);
+    throw refusal(
+      `it would have ${wanted.toExponential(1)} requests, of which at most ${MOST_LINES} can be written`,
+    );
+  yield;
+  return wanted < timesNs.length ? thinned(timesNs, wanted, stream) : yield* filled(timesNs, wanted, stream);
 }
 
 /** thinned chooses `wanted` arrivals, the first and the last among them, all others equally likely. */
@@ -109,7 +127,7 @@ function thinned(timesNs: Float64Array, wanted: number, stream: RandomSource): F
 }
 
 /** filled adds arrivals. Each lies in a gap that is drawn, all gaps equally likely, anywhere in it. */
-function filled(timesNs: Float64Array, wanted: number, stream: RandomSource): Float64Array {
+function* filled(timesNs: Float64Array, wanted: number, stream: RandomSource): Steps<Float64Array> {
   const all = new Float64Array(wanted);
   all.set(timesNs);
   for (let i = timesNs.length; i < wanted; i++) {
@@ -118,45 +136,58 @@ function filled(timesNs: Float64Array, wanted: number, stream: RandomSource): Fl
     const fromNs = timesNs[gap] as number;
     all[i] = fromNs + Math.round((place - gap) * ((timesNs[gap + 1] as number) - fromNs));
   }
-  return all.sort();
+  yield;
+  return yield* sorted(all);
 }
 
 /**
  * countedTrace counts the requests of a trace in intervals of `lengthS` seconds. Where an interval of the trace lies in
  * several of them, its requests are spread evenly, and counts stay whole.
- * @throws InputError where there would be no requests, or more than 100 million intervals (MOST_LINES)
+ * @throws InputError where there would be no requests, or more than 10 million intervals (MOST_LINES)
  */
 export function countedTrace(trace: Trace, lengthS: number): CountTrace {
   const windows = windowsOf(trace, lengthS);
   if (windows > MOST_LINES)
-    throw refusal(`it would have ${windows.toExponential(1)} intervals, more than can be written`);
-  const counts: number[] = [];
+    throw refusal(
+      `it would have ${windows.toExponential(1)} intervals, of which at most ${MOST_LINES} can be written`,
+    );
+  const counts = new Float64Array(windows + 1);
+  let window = 0;
   eachWindow(trace, lengthS, (requests) => {
-    counts.push(requests);
+    counts[window++] = requests;
   });
   return {
     kind: 'counts',
     format: 'counts',
-    intervalS: new Float64Array(counts.length).fill(lengthS),
-    counts: wholeCounts(Float64Array.from(counts)),
+    intervalS: new Float64Array(window).fill(lengthS),
+    counts: wholeCounts(counts.subarray(0, window)),
   };
 }
 
 /**
  * drawnTrace reads arrivals to their end and makes a trace of them, such as of those that a trace of counts stands for.
  * A trace does not say which models they ask for.
- * @throws InputError where there are no arrivals, or more than 100 million (MOST_LINES)
+ * @throws InputError where there are no arrivals, or more than 10 million (MOST_LINES)
  */
-export function drawnTrace(arrivals: Arrivals): ArrivalTrace {
+export async function drawnTrace(arrivals: Arrivals): Promise<ArrivalTrace> {
   let timesNs = new Float64Array(1024);
   let count = 0;
-  while (arrivals.next()) {
-    if (count === MOST_LINES) throw refusal('it would have more requests than can be written');
-    if (count === timesNs.length) timesNs = grownColumn(timesNs, grownCapacity(count, count + 1));
-    timesNs[count++] = arrivals.atNs;
-  }
+  await inSteps(
+    timesOf(arrivals),
+    (ns) => {
+      if (count === MOST_LINES)
+        throw refusal(`it would have more than ${MOST_LINES} requests, the most that can be written`);
+      if (count === timesNs.length) timesNs = grownColumn(timesNs, grownCapacity(count, count + 1));
+      timesNs[count++] = ns;
+    },
+    REQUESTS_IN_A_STEP,
+  );
   if (count === 0) throw refusal('no requests were drawn');
   return { kind: 'arrivals', format: 'arrivals', timesNs: timesNs.slice(0, count) };
+}
+
+function* timesOf(arrivals: Arrivals): Generator<number> {
+  while (arrivals.next()) yield arrivals.atNs;
 }
 
 function refusal(message: string): InputError {

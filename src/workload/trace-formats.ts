@@ -1,9 +1,22 @@
 import { isDecimal } from '../artifacts/index.js';
+import {
+  LEAST_EPOCH_S,
+  type Moments,
+  momentsIn,
+  stampOf,
+  stampsIn,
+  UNITS,
+  utcStamps,
+} from './trace-stamps.js';
 
 /** LineSink receives the values that a format finds in the fields of a line, and checks the numbers. */
 export interface LineSink {
   /** arrival adds a request at this many nanoseconds after the start (or after the format's own zero). */
   arrival(ns: number): void;
+  /** begunBefore counts a request that began before the trace, and is left out. */
+  begunBefore(): void;
+  /** moment reads a field by `moments`, as an arrival. */
+  moment(fields: readonly string[], index: number, column: MomentColumn): void;
   /** interval adds an interval with this many requests. */
   interval(seconds: number, count: number): void;
   /** counts adds one source's requests in each of its intervals. The counts of all sources are added up. */
@@ -25,19 +38,29 @@ export interface TraceFormat {
   read: (fields: readonly string[], sink: LineSink) => void;
 }
 
+/** MomentColumn is a column that says when requests came. */
+export interface MomentColumn {
+  readonly name: string;
+  readonly read: Moments;
+  /** Whether all its cells are numbers. */
+  readonly isNumber: boolean;
+}
+
 /** KnownFormat is a format that is known by its first line. */
-interface KnownFormat extends TraceFormat {
+interface KnownFormat {
+  name: string;
   /** A description of the format that error messages show. */
   looks: string;
-  /** matches says whether these are the fields of the format's first line, in lower case. */
-  matches: (fields: readonly string[]) => boolean;
+  /**
+   * begins gives the format of a trace whose first line has these fields, in lower case, or says why that is none
+   * although it looks like one; undefined where it does not.
+   */
+  begins: (fields: readonly string[]) => Omit<TraceFormat, 'name'> | string | undefined;
 }
 
 const NS_PER_S = 1e9;
 const NS_PER_US = 1e3;
 const SECONDS_PER_MINUTE = 60;
-/** An interval may take 30 million years. Many longer ones together would have no finite number of nanoseconds. */
-const MOST_INTERVAL_S = 1e15;
 /**
  * These are no numbers, but a person may have meant them as numbers. A first line with one is a faulty row, not a
  * header.
@@ -48,29 +71,79 @@ function isData(field: string): boolean {
   return isDecimal(field) || NEARLY_A_NUMBER.test(field);
 }
 
-function data(count: number): (fields: readonly string[]) => boolean {
-  return (fields) => fields.length === count && fields.every(isData);
+function isAllData(fields: readonly string[], count: number): boolean {
+  return fields.length === count && fields.every(isData);
 }
 
-function header(...names: string[]): (fields: readonly string[]) => boolean {
-  return (fields) => fields.length === names.length && names.every((name, i) => fields[i] === name);
+/** Columns that count requests: a line of theirs is no single request. */
+const COUNTED = /^(counts?|requests|num_requests|invocations|rps|qps|rate|value)$/;
+
+/** arrivalsIn reads a column of moments, beside which others may be, of which none counts requests. */
+function arrivalsIn(
+  fields: readonly string[],
+  index: number,
+  column: MomentColumn,
+): Omit<TraceFormat, 'name'> | string {
+  const counted = fields.find((field) => COUNTED.test(field));
+  if (counted !== undefined)
+    return `has the column ${counted} beside ${column.name}: write counts as interval_s,count, and requests without a count`;
+  return { header: true, read: (cells, sink) => sink.moment(cells, index, column) };
 }
 
-function headerStarting(...names: string[]): (fields: readonly string[]) => boolean {
-  return (fields) => names.every((name, i) => fields[i] === name);
+/** Columns whose cells say when a request came, by their names; those without a unit in the name hold stamps. */
+const MOMENTS = new Map<string, () => MomentColumn>([
+  ...(['arrival', 'timestamp'] as const).flatMap((begin) =>
+    Object.values(UNITS).map((unit): [string, () => MomentColumn] => {
+      const name = `${begin}_${unit.end}`;
+      return [name, () => ({ name, read: momentsIn(unit, true), isNumber: true })];
+    }),
+  ),
+  ...['timestamp', 'time', 'ts', 'datetime', 'arrival_time'].map((name): [string, () => MomentColumn] => [
+    name,
+    () => ({ name, read: stampsIn(), isNumber: false }),
+  ]),
+]);
+
+/** beginsArrivals finds the one column that says when requests came. */
+function beginsArrivals(fields: readonly string[]): Omit<TraceFormat, 'name'> | string | undefined {
+  const found = fields.filter((field) => MOMENTS.has(field));
+  const column = found.includes('arrival_s') ? 'arrival_s' : found[0];
+  if (column === undefined) return undefined;
+  if (column !== 'arrival_s' && found.length > 1)
+    return `has the columns ${found.join(' and ')}: name the one that says when requests came arrival_s`;
+  return arrivalsIn(fields, fields.indexOf(column), (MOMENTS.get(column) as () => MomentColumn)());
 }
 
-function readArrival(fields: readonly string[], sink: LineSink, name: string): void {
-  const seconds = sink.number(fields, 0, name);
-  if (seconds !== undefined) sink.arrival(Math.round(seconds * NS_PER_S));
+/** beginsWithArrival takes a first line of one field that is no header for the first arrival. */
+function beginsWithArrival(fields: readonly string[]): Omit<TraceFormat, 'name'> | undefined {
+  const isStamp = fields.length === 1 && stampOf(fields[0] as string) !== undefined;
+  if (!isStamp && !isAllData(fields, 1)) return undefined;
+  const read = isStamp ? utcStamps() : momentsIn(UNITS.s, false);
+  const column = { name: 'arrival_s', read, isNumber: !isStamp };
+  return { header: false, read: (cells, sink) => sink.moment(cells, 0, column) };
 }
 
-function readInterval(fields: readonly string[], sink: LineSink): void {
-  const seconds = sink.number(fields, 0, 'interval_s');
-  const count = sink.whole(fields, 1, 'count');
+function beginsCounts(fields: readonly string[]): Omit<TraceFormat, 'name'> | undefined {
+  if (isAllData(fields, 2))
+    return { header: false, read: (cells, sink) => readInterval(cells, [0, 1], sink) };
+  const places = placesOf(fields, ['interval_s', 'count']);
+  return places && { header: true, read: (cells, sink) => readInterval(cells, places, sink) };
+}
+
+/** placesOf finds columns by their names; undefined where one is not there. */
+function placesOf(fields: readonly string[], columns: readonly string[]): number[] | undefined {
+  const places = columns.map((column) => fields.indexOf(column));
+  return places.includes(-1) ? undefined : places;
+}
+
+function readInterval(fields: readonly string[], [length, counted]: readonly number[], sink: LineSink): void {
+  const seconds = sink.number(fields, length as number, 'interval_s');
+  const count = sink.whole(fields, counted as number, 'count');
   if (seconds === 0) sink.fault('interval_s is 0; it must be above 0');
-  else if (seconds !== undefined && seconds > MOST_INTERVAL_S)
-    sink.fault(`interval_s is ${seconds}; it must be at most ${MOST_INTERVAL_S}`);
+  else if (seconds !== undefined && seconds >= LEAST_EPOCH_S)
+    sink.fault(
+      `interval_s is ${seconds}, which is no length but a stamp since 1970; it must be the seconds of the interval, less than ${LEAST_EPOCH_S}`,
+    );
   else if (seconds !== undefined && count !== undefined) sink.interval(seconds, count);
 }
 
@@ -78,93 +151,73 @@ function readInterval(fields: readonly string[], sink: LineSink): void {
  * The key columns of Azure Functions 2019: hashes of function, owner and app in any order and perhaps the
  * trigger, followed by a count per minute.
  */
-const FUNCTION_KEYS = ['hashfunction', 'hashowner', 'hashapp', 'trigger'];
+const FUNCTION_KEYS = ['hashfunction', 'hashowner', 'hashapp'];
 
-function keysOf(fields: readonly string[]): number {
-  return fields.findIndex((field) => !FUNCTION_KEYS.includes(field));
+function beginsFunctionCounts(fields: readonly string[]): Omit<TraceFormat, 'name'> | undefined {
+  const first = fields.findIndex((field) => minuteOf(field) === '1');
+  if (first === -1 || !FUNCTION_KEYS.every((key) => fields.slice(0, first).includes(key))) return undefined;
+  if (!fields.slice(first).every((field, i) => minuteOf(field) === String(i + 1))) return undefined;
+  return { header: true, read: (cells, sink) => readFunctionCounts(cells, sink, first) };
 }
 
-function isFunctionCounts(fields: readonly string[]): boolean {
-  const keys = keysOf(fields);
-  return keys >= 3 && fields.slice(keys).every((field, i) => field.replace(/^minute_/, '') === String(i + 1));
+function minuteOf(field: string): string {
+  return field.replace(/^minute_/, '');
 }
 
-function readFunctionCounts(fields: readonly string[], sink: LineSink, keys: number): void {
+function readFunctionCounts(fields: readonly string[], sink: LineSink, first: number): void {
   const counts: number[] = [];
-  for (let i = keys; i < fields.length; i++) {
-    const count = sink.whole(fields, i, `minute ${i - keys + 1}`);
+  for (let i = first; i < fields.length; i++) {
+    const count = sink.whole(fields, i, `minute ${i - first + 1}`);
     if (count === undefined) return;
     counts.push(count);
   }
   sink.counts(SECONDS_PER_MINUTE, counts);
 }
 
-/**
- * readInvocation reads a line of Azure Functions 2021, which says when an invocation ended and how long it
- * took.
- */
-function readInvocation(fields: readonly string[], sink: LineSink): void {
-  const end = sink.number(fields, 2, 'end_timestamp');
-  const duration = sink.number(fields, 3, 'duration');
-  if (end === undefined || duration === undefined) return;
-  // An invocation that began before the trace is taken to have arrived at its start.
-  sink.arrival(Math.max(0, Math.round((end - duration) * NS_PER_S)));
-}
-
-const STAMP = /^(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:Z|\+00:00)?$/;
-/**
- * The start of the year 2000, in seconds since 1970. Counting from it, stamps within 104 days of the first
- * are exact in nanoseconds.
- */
-const STAMP_ZERO_S = 946_684_800;
-
-/**
- * stampOf reads a UTC timestamp as seconds since 2000 and nanoseconds; it is undefined where the text is
- * none.
- */
-export function stampOf(text: string): { seconds: number; ns: number } | undefined {
-  const parts = STAMP.exec(text);
-  if (parts === null) return undefined;
-  const [year, month, day, hour, minute, second] = parts.slice(1, 7).map(Number) as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ];
-  // biome-ignore lint/style/noRestrictedGlobals: the calendar is arithmetic on what the trace says; no clock is read
-  const ms = Date.UTC(year, month - 1, day, hour, minute, second);
-  // biome-ignore lint/style/noRestrictedGlobals: as above
-  const told = new Date(ms).toISOString().slice(0, 19);
-  if (told !== `${text.slice(0, 10)}T${text.slice(11, 19)}`) return undefined;
-  return { seconds: ms / 1000 - STAMP_ZERO_S, ns: Number((parts[7] ?? '').padEnd(9, '0')) };
-}
-
-/**
- * stampReader reads the timestamps of Azure LLM 2023 and 2024 and LMM 2025. Its zero is the first timestamp
- * of the file.
- */
-function stampReader(): TraceFormat['read'] {
-  let first: { seconds: number; ns: number } | undefined;
-  return (fields, sink) => {
-    const stamp = stampOf(fields[0] as string);
-    if (stamp === undefined) {
-      sink.fault(`TIMESTAMP is ${JSON.stringify(fields[0])}; it must be like 2023-11-16 18:17:03.9799600`);
-      return;
-    }
-    first ??= stamp;
-    sink.arrival((stamp.seconds - first.seconds) * NS_PER_S + stamp.ns - first.ns);
+function beginsInvocations(fields: readonly string[]): Omit<TraceFormat, 'name'> | undefined {
+  const places = placesOf(fields, ['app', 'func', 'end_timestamp', 'duration']);
+  if (places === undefined) return undefined;
+  const [, , ended, lasted] = places as [number, number, number, number];
+  return {
+    ...{ header: true, unsorted: true },
+    read: (cells, sink) =>
+      readInvocation(
+        sink.number(cells, ended, 'end_timestamp'),
+        sink.number(cells, lasted, 'duration'),
+        sink,
+      ),
   };
 }
 
 /**
- * formatOf finds the format of a trace by its first line; it is undefined where no format is known. Formats
- * keep state, so every trace needs new ones.
+ * readInvocation reads a line of Azure Functions 2021, which says when an invocation ended, in seconds since the trace
+ * began, and how long it took. Of those that began before the trace only the long ones are known, which were still
+ * running: they are left out.
  */
-export function formatOf(fields: readonly string[]): TraceFormat | undefined {
+function readInvocation(ended: number | undefined, lasted: number | undefined, sink: LineSink): void {
+  if (ended === undefined || lasted === undefined) return;
+  const beganNs = Math.round((ended - lasted) * NS_PER_S);
+  if (ended >= LEAST_EPOCH_S)
+    sink.fault(
+      `end_timestamp is ${ended}, a stamp since 1970; it must be in seconds since the trace began, as published`,
+    );
+  else if (beganNs < 0) sink.begunBefore();
+  else sink.arrival(beganNs);
+}
+
+/**
+ * formatOf finds the format of a trace by its first line, or says why that is none although it looks like one; it is
+ * undefined where no format is known. Formats keep state, so every trace needs new ones.
+ */
+export function formatOf(fields: readonly string[]): TraceFormat | string | undefined {
   const small = fields.map((field) => field.toLowerCase());
-  return formats(keysOf(small)).find((format) => format.matches(small));
+  const twice = small.find((field, i) => MOMENTS.has(field) && small.indexOf(field) < i);
+  if (twice !== undefined) return `has the column ${twice} twice`;
+  for (const { name, begins } of FORMATS) {
+    const found = begins(small);
+    if (found !== undefined) return typeof found === 'string' ? found : { name, ...found };
+  }
+  return undefined;
 }
 
 /**
@@ -185,60 +238,67 @@ export function perfAnalyzerIntervals(): TraceFormat {
   };
 }
 
-function formats(keys: number): KnownFormat[] {
-  const arrivals = { name: 'arrivals', looks: 'arrival_s, one arrival per line' };
-  const counts = { name: 'counts', looks: 'interval_s,count' };
-  const arrival: TraceFormat['read'] = (fields, sink) => readArrival(fields, sink, 'arrival_s');
-  return [
-    { ...arrivals, matches: header('arrival_s'), header: true, read: arrival },
-    { ...arrivals, matches: data(1), header: false, read: arrival },
-    { ...counts, matches: header('interval_s', 'count'), header: true, read: readInterval },
-    { ...counts, matches: data(2), header: false, read: readInterval },
-    {
-      name: 'vidur',
-      looks: 'arrived_at,num_prefill_tokens,num_decode_tokens (Vidur)',
-      matches: headerStarting('arrived_at'),
-      header: true,
-      read: (fields, sink) => readArrival(fields, sink, 'arrived_at'),
-    },
-    {
-      name: 'azure-llm',
-      looks: 'TIMESTAMP,ContextTokens,GeneratedTokens (Azure LLM)',
-      matches: headerStarting('timestamp', 'contexttokens', 'generatedtokens'),
-      header: true,
-      read: stampReader(),
-    },
-    {
-      name: 'azure-lmm',
-      looks: 'TIMESTAMP,NumImages,ContextTokens,GeneratedTokens (Azure LMM)',
-      matches: headerStarting('timestamp', 'numimages', 'contexttokens', 'generatedtokens'),
-      header: true,
-      read: stampReader(),
-    },
-    {
-      name: 'azure-functions-2021',
-      looks: 'app,func,end_timestamp,duration (Azure Functions 2021)',
-      matches: header('app', 'func', 'end_timestamp', 'duration'),
-      header: true,
-      unsorted: true,
-      read: readInvocation,
-    },
-    {
-      name: 'azure-functions-2019',
-      looks: 'HashOwner,HashApp,HashFunction,Trigger,1,2,… (Azure Functions 2019, counts per minute)',
-      matches: isFunctionCounts,
-      header: true,
-      read: (fields, sink) => readFunctionCounts(fields, sink, keys),
-    },
-  ];
+/** beginsAzure knows requests to language models by their columns, the first of which has UTC stamps. */
+function beginsAzure(...columns: string[]): KnownFormat['begins'] {
+  return (fields) => {
+    const places = placesOf(fields, columns);
+    if (places === undefined) return undefined;
+    const column = { name: 'TIMESTAMP', read: utcStamps(), isNumber: false };
+    return { header: true, read: (cells, sink) => sink.moment(cells, places[0] as number, column) };
+  };
 }
+
+/** FORMATS are tried in their order. */
+const FORMATS: readonly KnownFormat[] = [
+  { name: 'arrivals', looks: 'arrival_s, one arrival per line', begins: beginsWithArrival },
+  { name: 'counts', looks: 'interval_s,count', begins: beginsCounts },
+  {
+    name: 'vidur',
+    looks: 'arrived_at,num_prefill_tokens,num_decode_tokens (Vidur)',
+    begins: (fields) => {
+      const column = { name: 'arrived_at', read: momentsIn(UNITS.s, true), isNumber: true };
+      return fields.includes('arrived_at')
+        ? arrivalsIn(fields, fields.indexOf('arrived_at'), column)
+        : undefined;
+    },
+  },
+  {
+    name: 'azure-lmm',
+    looks: 'TIMESTAMP,NumImages,ContextTokens,GeneratedTokens (Azure LMM)',
+    begins: beginsAzure('timestamp', 'numimages', 'contexttokens', 'generatedtokens'),
+  },
+  {
+    name: 'azure-llm',
+    looks: 'TIMESTAMP,ContextTokens,GeneratedTokens (Azure LLM)',
+    begins: beginsAzure('timestamp', 'contexttokens', 'generatedtokens'),
+  },
+  {
+    name: 'mooncake',
+    looks: '{"timestamp":ms,"input_length":…,"output_length":…} on each line (Mooncake)',
+    begins: (fields) => {
+      const places = placesOf(fields, ['timestamp', 'input_length', 'output_length']);
+      const column = { name: 'timestamp', read: momentsIn(UNITS.ms, true), isNumber: true };
+      return places && arrivalsIn(fields, places[0] as number, column);
+    },
+  },
+  {
+    name: 'azure-functions-2021',
+    looks: 'app,func,end_timestamp,duration (Azure Functions 2021)',
+    begins: beginsInvocations,
+  },
+  {
+    name: 'azure-functions-2019',
+    looks: 'HashOwner,HashApp,HashFunction,Trigger,1,2,… (Azure Functions 2019, counts per minute)',
+    begins: beginsFunctionCounts,
+  },
+  {
+    name: 'arrivals',
+    looks: 'timestamp, with UTC stamps or numbers since 1970, timestamp_ms, or arrival_ms',
+    begins: beginsArrivals,
+  },
+];
 
 /** knownLooks lists the known formats for error messages. */
 export function knownLooks(): string[] {
-  return [
-    ...new Set([
-      ...formats(0).map((format) => format.looks),
-      '{"data":[{"timestamp":[ms]}]} (perf_analyzer)',
-    ]),
-  ];
+  return [...FORMATS.map(({ looks }) => looks), '{"data":[{"timestamp":[ms]}]} (perf_analyzer)'];
 }

@@ -1,21 +1,38 @@
-import { decimalOf, type Fault, InputError } from '../artifacts/index.js';
+import {
+  decimalOf,
+  type Fault,
+  InputError,
+  MOST_FAULTS,
+  moreFaults,
+  shown,
+  smallCsvLines,
+  tooLargeJson,
+} from '../artifacts/index.js';
+import { atOnce, type Steps, sorted } from '../collections/index.js';
 import type { Trace } from './trace.js';
 import {
   formatOf,
   knownLooks,
   type LineSink,
+  type MomentColumn,
   perfAnalyzerIntervals,
   type TraceFormat,
 } from './trace-formats.js';
 
-const MOST_FAULTS = 50;
 const NS_PER_MS = 1e6;
 const BYTE_ORDER_MARK = '\uFEFF';
-const LONGEST_SHOWN = 40;
 /** Beyond these lengths a file is no trace, or one that does not fit into one text. */
 const MOST_LINE = 1 << 20;
 const MOST_JSON = 1 << 28;
+/** The text is a list of JSON by its first characters, and no stamp in brackets. */
+const BEGINS_ARRAY = /^\s*\[\s*([[{"\]]|[\d.eE+-]+\s*[,\]]|$)/;
+const AN_ARRAY =
+  'it is a JSON array, and one object a line is read: write each object of it on a line of its own, as `jq -c ".[]"` does';
 const TOO_LATE = 'it is more than 104 days after the start, which is more than can be simulated';
+
+/** A trace has at most so many requests, or intervals; a request takes 8 bytes, and an interval 16. */
+export const MOST_TRACE_REQUESTS = 30_000_000;
+const MOST_INTERVALS = MOST_TRACE_REQUESTS / 2;
 
 /** TraceOptions says what the text of a trace does not say itself. */
 export interface TraceOptions {
@@ -34,8 +51,8 @@ export function parseTrace(text: string, options: TraceOptions = {}): Trace {
 
 /**
  * TraceReader reads a trace piece by piece. The first line tells the format (docs/formats.md): our arrival
- * times or counts per interval, or a published format. Lines may end in CRLF, and the last line may lack its
- * end. Everything else is a fault: empty lines, fields that are no number, numbers that are negative or not
+ * times or counts per interval, or a published format, as CSV or as an object of JSON on each line. Lines may end in
+ * CRLF, and the last line may lack its end. Everything else is a fault: empty lines, fields that are no number, numbers that are negative or not
  * finite, and arrivals that go back in time. It takes 8 bytes per arrival and 16 per interval.
  */
 export class TraceReader implements LineSink {
@@ -47,6 +64,11 @@ export class TraceReader implements LineSink {
   private started = false;
   private json: string[] | undefined;
   private jsonLength = 0;
+  /** Whether the first line of JSON was looked at, which tells a list of objects by line from one document. */
+  private isJsonKnown = false;
+  /** The keys of the first object, where each line is an object. */
+  private keys: readonly string[] | undefined;
+  private leftOut = 0;
   private readonly faults: Fault[] = [];
   private faultCount = 0;
   private readonly times = new Numbers();
@@ -61,7 +83,8 @@ export class TraceReader implements LineSink {
 
   /**
    * push adds the next piece of text. A piece may end anywhere, also within a line.
-   * @throws InputError where a line has more than 2^20 characters, or JSON more than 2^28: the file is no trace
+   * @throws InputError where a line has more than 2^20 characters, JSON has more than 2^28, or the text is a JSON array:
+   *   the file is no trace
    */
   push(text: string): void {
     let rest = text;
@@ -69,6 +92,10 @@ export class TraceReader implements LineSink {
       this.started = true;
       if (text.startsWith(BYTE_ORDER_MARK)) rest = text.slice(1);
       if (rest.trimStart().startsWith('{')) this.json = [];
+      if (BEGINS_ARRAY.test(rest)) {
+        this.addFault('', AN_ARRAY);
+        throw this.refusal();
+      }
     }
     if (this.json !== undefined) this.keepJson(rest);
     else this.readLines(rest);
@@ -76,21 +103,44 @@ export class TraceReader implements LineSink {
 
   /**
    * end finishes the trace.
-   * @throws InputError with every fault of the trace and its line, or the first 50 of them; a trace without requests
+   * @throws InputError with every fault of the trace and its line, or the first 20 of them; a trace without requests
    *   is a fault too
    */
   end(): Trace {
-    if (this.json !== undefined) this.readSchedule(this.json.join(''));
-    else if (this.left !== '') this.readLine(this.left);
+    return atOnce(this.ending());
+  }
+
+  /** ending does what `end` does, piece by piece. */
+  *ending(): Steps<Trace> {
+    if (this.json !== undefined) this.endJson(this.json.join(''));
+    if (this.left !== '') this.readLine(this.left);
     if (this.faultCount === 0 && this.times.count === 0 && this.numbers.sum() === 0) {
-      this.addFault('', 'it holds no requests');
+      const before = this.leftOut === 0 ? '' : `: all ${this.leftOut} of its requests began before it`;
+      this.addFault('', `it holds no requests${before}`);
     }
     if (this.faultCount > 0) throw this.refusal();
     const format = this.format?.name as string;
     if (this.numbers.count > 0)
       return { kind: 'counts', format, intervalS: this.seconds.all(), counts: this.numbers.all() };
     const timesNs = this.times.all();
-    return { kind: 'arrivals', format, timesNs: this.format?.unsorted ? timesNs.sort() : timesNs };
+    return {
+      ...{ kind: 'arrivals', format },
+      timesNs: this.format?.unsorted ? yield* sorted(timesNs) : timesNs,
+      ...(this.leftOut === 0 ? {} : { begunBefore: this.leftOut }),
+    };
+  }
+
+  begunBefore(): void {
+    this.leftOut += 1;
+  }
+
+  moment(fields: readonly string[], index: number, { name, read, isNumber }: MomentColumn): void {
+    const field = fields[index] as string;
+    const value = isNumber ? this.number(fields, index, name) : decimalOf(field);
+    if (value === undefined) return;
+    const ns = read(field, value);
+    if (typeof ns === 'number') this.arrival(ns);
+    else this.fault(`${name} is ${shown(field)}; it ${ns}`);
   }
 
   arrival(ns: number): void {
@@ -103,10 +153,14 @@ export class TraceReader implements LineSink {
       this.fault(`its arrival at ${ns / 1e9} s comes after one at ${before / 1e9} s: arrivals must ascend`);
       return;
     }
+    if (this.times.count === MOST_TRACE_REQUESTS)
+      throw this.beyond(`it has more than ${MOST_TRACE_REQUESTS} requests, the most that are read`);
     this.times.push(ns);
   }
 
   interval(seconds: number, count: number): void {
+    if (this.numbers.count === MOST_INTERVALS)
+      throw this.beyond(`it has more than ${MOST_INTERVALS} intervals, the most that are read`);
     this.seconds.push(seconds);
     this.numbers.push(count);
   }
@@ -143,13 +197,40 @@ export class TraceReader implements LineSink {
     if (this.faults.length < MOST_FAULTS) this.faults.push({ path, message });
   }
 
+  /** keepJson keeps the text of a document, or hands on the lines of a text whose first is an object by itself. */
   private keepJson(text: string): void {
+    const end = this.isJsonKnown ? -1 : text.indexOf('\n');
+    if (end !== -1) {
+      this.isJsonKnown = true;
+      const before = this.json?.join('') as string;
+      if (this.beginsLines(before + text.slice(0, end))) {
+        this.readLines(before + text);
+        return;
+      }
+    }
     this.jsonLength += text.length;
     if (this.jsonLength > MOST_JSON) {
       this.addFault('', `it is JSON of more than ${MOST_JSON} characters`);
       throw this.refusal();
     }
     this.json?.push(text);
+  }
+
+  /** endJson reads a document; one without a line end may be a single object. */
+  private endJson(text: string): void {
+    const only = this.isJsonKnown ? undefined : objectIn(text);
+    const isLine = only !== undefined && formatOf(Object.keys(only)) !== undefined;
+    if (isLine && this.beginsLines(text)) this.left = text;
+    else this.readSchedule(text);
+  }
+
+  /** beginsLines says whether a first line is an object for itself, and no document of perf_analyzer. */
+  private beginsLines(line: string): boolean {
+    const first = line.length > MOST_LINE ? undefined : objectIn(line);
+    if (first === undefined || 'data' in first) return false;
+    this.json = undefined;
+    this.keys = Object.keys(first);
+    return true;
   }
 
   private readLines(text: string): void {
@@ -174,13 +255,34 @@ export class TraceReader implements LineSink {
       this.fault('it is empty');
       return;
     }
-    const fields = line.split(',');
-    for (let i = 0; i < fields.length; i++) fields[i] = (fields[i] as string).trim();
-    if (this.fields === 0 && this.begins(fields)) return;
+    const fields = this.fieldsOf(line);
+    if (fields === undefined) return;
+    if (this.fields === 0 && this.begins(this.keys ?? fields) && this.keys === undefined) return;
     if (this.unknownFormat) return;
     if (fields.length !== this.fields)
       this.fault(`it has ${fields.length} fields, the first line has ${this.fields}`);
     else this.format?.read(fields, this);
+  }
+
+  /** fieldsOf gives the fields of a line; undefined after a fault. */
+  private fieldsOf(line: string): string[] | undefined {
+    if (this.keys !== undefined) {
+      const found = objectIn(line);
+      if (found === undefined) this.fault('it is no object of JSON, as the first line is');
+      return found && this.keys.map((key) => cellOf(found[key]));
+    }
+    if (line.includes('"')) return this.quotedFields(line);
+    // Splitting takes half of the time of a line of one field.
+    const fields = line.includes(',') ? line.split(',') : [line];
+    for (let i = 0; i < fields.length; i++) fields[i] = (fields[i] as string).trim();
+    return fields;
+  }
+
+  private quotedFields(line: string): string[] | undefined {
+    const read = smallCsvLines(line);
+    if (!('faults' in read)) return [...(read[0]?.record ?? [])];
+    this.fault('its quotation marks do not match');
+    return undefined;
   }
 
   /**
@@ -189,11 +291,17 @@ export class TraceReader implements LineSink {
    */
   private begins(fields: readonly string[]): boolean {
     this.fields = fields.length;
-    this.format ??= formatOf(fields);
-    if (this.format !== undefined) return this.format.header;
+    const format = this.format ?? formatOf(fields);
+    if (format !== undefined && typeof format !== 'string' && (this.keys === undefined || format.header)) {
+      this.format = format;
+      return format.header;
+    }
     this.unknownFormat = true;
+    const known = knownLooks().join('; ');
     this.fault(
-      `${shown(fields.join(','))} is not the first line of a known trace; the known formats are ${knownLooks().join('; ')}`,
+      typeof format === 'string'
+        ? `it ${format}`
+        : `${shown(fields.join(','))} is not the first line of a known trace; the known formats are ${known}, and each as objects of JSON by line`,
     );
     return true;
   }
@@ -213,7 +321,7 @@ export class TraceReader implements LineSink {
       else
         this.addFault(
           `/data/${i}/timestamp`,
-          `is ${JSON.stringify(stamp)}; it must be a list of one number of milliseconds`,
+          `is ${shown(stamp)}; it must be a list of one number of milliseconds`,
         );
     });
   }
@@ -226,15 +334,39 @@ export class TraceReader implements LineSink {
     else this.times.push(ns);
   }
 
+  private beyond(message: string): InputError {
+    this.addFault('', `${message} (docs/limits.md); cut the trace`);
+    return this.refusal();
+  }
+
   private refusal(): InputError {
     const told = [...this.faults];
     const more = this.faultCount - told.length;
-    if (more > 0) told.push({ path: '', message: `… and ${more} more faults` });
+    if (more > 0) told.push(moreFaults(more));
     return new InputError(`read the trace${this.name === undefined ? '' : ` ${this.name}`}`, told);
   }
 }
 
+/** objectIn reads a line that is an object of JSON; undefined where it is none. */
+function objectIn(line: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** cellOf writes a value of JSON as the cell of a table has it: numbers and texts, and nothing of what has no cell. */
+function cellOf(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+}
+
 function scheduleOf(text: string): unknown[] | string {
+  const large = tooLargeJson(text);
+  if (large !== undefined) return large;
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -243,10 +375,6 @@ function scheduleOf(text: string): unknown[] | string {
   }
   const data = (value as { data?: unknown }).data;
   return Array.isArray(data) ? data : 'it has no list "data" of requests with a "timestamp" each';
-}
-
-function shown(text: string): string {
-  return JSON.stringify(text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN - 1)}…` : text);
 }
 
 /** Numbers is a list of numbers that grows. */
@@ -276,7 +404,8 @@ class Numbers {
     return this.all().reduce((total, value) => total + value, 0);
   }
 
+  /** all gives the numbers without a copy. */
   all(): Float64Array {
-    return this.values.slice(0, this.count);
+    return this.values.subarray(0, this.count);
   }
 }

@@ -9,7 +9,7 @@ export interface TraceSummary {
   readonly kind: Trace['kind'];
   readonly format: string;
   readonly requests: number;
-  /** The end of the trace: its last arrival, or the end of its last interval. */
+  /** The end of the trace: its last arrival, or the end of its window or of its last interval. */
   readonly durationS: number;
   /** The mean rate; absent where all requests came at one instant. */
   readonly meanRps?: number;
@@ -58,7 +58,7 @@ export interface IntervalSummary {
   readonly silenceFromS: number;
 }
 
-/** summarizeTrace describes a trace, in windows of `windowS` seconds. It takes 8 more bytes for each arrival. */
+/** summarizeTrace describes a trace, in windows of `windowS` seconds. It takes constant memory, and looks some ten times at each arrival. */
 export function summarizeTrace(trace: Trace, windowS: number): TraceSummary {
   const rps = meanRps(trace);
   const gaps = trace.kind === 'arrivals' ? gapsOf(trace.timesNs) : undefined;
@@ -94,30 +94,57 @@ function summarizeWindows(trace: Trace, lengthS: number): WindowSummary {
 }
 
 function gapsOf(timesNs: Float64Array): GapSummary | undefined {
-  const gaps = new Float64Array(timesNs.length - 1);
-  if (gaps.length === 0) return undefined;
+  const count = timesNs.length - 1;
+  if (count === 0) return undefined;
   let longest = 0;
+  let longestNs = 0;
   let mean = 0;
   let squares = 0;
-  for (let i = 0; i < gaps.length; i++) {
+  for (let i = 0; i < count; i++) {
     const gap = (timesNs[i + 1] as number) - (timesNs[i] as number);
-    gaps[i] = gap;
-    if (gap > (gaps[longest] as number)) longest = i;
+    if (gap > longestNs) [longest, longestNs] = [i, gap];
     const before = gap - mean;
     mean += before / (i + 1);
     squares += before * (gap - mean);
   }
-  const [longestS, longestFromS] = [gaps[longest] as number, timesNs[longest] as number].map(seconds);
-  gaps.sort();
-  const quantile = (share: number): number => seconds(gaps[Math.ceil(share * gaps.length) - 1] as number);
+  const quantile = (share: number): number =>
+    seconds(nthGap(timesNs, { place: Math.ceil(share * count) - 1, mostNs: longestNs }));
   return {
     meanS: seconds(mean),
-    ...(mean === 0 ? {} : { cv: Math.sqrt(squares / gaps.length) / mean }),
+    ...(mean === 0 ? {} : { cv: Math.sqrt(squares / count) / mean }),
     p50S: quantile(0.5),
     p99S: quantile(0.99),
-    longestS: longestS as number,
-    longestFromS: longestFromS as number,
+    longestS: seconds(longestNs),
+    longestFromS: seconds(timesNs[longest] as number),
   };
+}
+
+/** In each pass over the gaps so many ranges of equal width are counted. */
+const RANGES = 1 << 16;
+
+/**
+ * nthGap gives the gap, in whole nanoseconds, that has `place` others before it when they are sorted, without a list of
+ * them: it counts the gaps in ranges, and then again in the range that holds the place, until that is one nanosecond.
+ */
+function nthGap(
+  timesNs: Float64Array,
+  { place, mostNs }: { readonly place: number; readonly mostNs: number },
+): number {
+  const counts = new Uint32Array(RANGES);
+  let [fromNs, lengthNs, left] = [0, mostNs + 1, place];
+  while (lengthNs > 1) {
+    const widthNs = Math.ceil(lengthNs / RANGES);
+    counts.fill(0);
+    for (let i = 1; i < timesNs.length; i++) {
+      const range = Math.floor(((timesNs[i] as number) - (timesNs[i - 1] as number) - fromNs) / widthNs);
+      if (range >= 0 && range * widthNs < lengthNs) counts[range]! += 1;
+    }
+    let range = 0;
+    for (; left >= (counts[range] as number); range++) left -= counts[range] as number;
+    fromNs += range * widthNs;
+    lengthNs = widthNs;
+  }
+  return fromNs;
 }
 
 function intervalsOf(intervalS: Float64Array, counts: Float64Array): IntervalSummary {

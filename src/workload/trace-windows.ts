@@ -7,9 +7,11 @@ const ROUNDING_NS = 1e-3;
 
 /** windowsOf gives the number of windows of this length that a trace takes, the last one whole. */
 export function windowsOf(trace: Trace, lengthS: number): number {
-  const windows = traceDurationS(trace) / lengthS;
   // A request at the end of a window begins the next one; an interval that ends there does not.
-  return trace.kind === 'arrivals' ? Math.floor(windows) + 1 : Math.max(1, Math.ceil(windows - 1e-9));
+  const untilEnd = Math.max(1, Math.ceil(traceDurationS(trace) / lengthS - 1e-9));
+  if (trace.kind === 'counts') return untilEnd;
+  const untilLast = Math.floor((trace.timesNs.at(-1) as number) / NS_PER_S / lengthS) + 1;
+  return trace.windowNs === undefined ? untilLast : Math.max(untilLast, untilEnd);
 }
 
 /**
@@ -35,6 +37,8 @@ export function eachWindow(
       requests += 1;
     }
     close();
+    const windows = trace.windowNs === undefined ? window : windowsOf(trace, lengthS);
+    while (window < windows) close();
     return;
   }
   let roomNs = lengthNs;

@@ -1,4 +1,5 @@
 import { InputError } from '../artifacts/index.js';
+import { smallestOf } from '../collections/index.js';
 import { DrawnArrivals, type DrawnOptions } from './drawn-arrivals.js';
 import { loadOf } from './load.js';
 import { type Arrivals, arrivalsAt } from './stream-of-arrivals.js';
@@ -22,6 +23,10 @@ export interface ArrivalTrace {
   format: string;
   /** Arrival times in integer nanoseconds since the start, ascending. */
   timesNs: Float64Array;
+  /** So many requests of the file began before the trace, and are left out; absent where there are none. */
+  begunBefore?: number;
+  /** The length in whole nanoseconds of the window that it is of another trace; absent where it is no window. */
+  windowNs?: number;
 }
 
 /** CountTrace says how many requests came in each of consecutive intervals, whose lengths are in seconds. */
@@ -35,13 +40,16 @@ export interface CountTrace {
 
 /**
  * meanRps gives the mean requests per second. For a trace of arrivals it is the gaps over the time from the
- * first to the last; for counts, the requests over the sum of the intervals.
+ * first to the last; for a window of one, the requests over its length; for counts, the requests over the sum of the
+ * intervals.
  * @returns undefined where all requests came at one instant
  */
 export function meanRps(trace: Trace): number | undefined {
   if (trace.kind === 'counts') return sum(trace.counts) / traceDurationS(trace);
-  const gaps = trace.timesNs.length - 1;
-  const spanNs = (trace.timesNs[gaps] as number) - (trace.timesNs[0] as number);
+  const { timesNs, windowNs } = trace;
+  if (windowNs !== undefined) return windowNs > 0 ? (NS_PER_S * timesNs.length) / windowNs : undefined;
+  const gaps = timesNs.length - 1;
+  const spanNs = (timesNs[gaps] as number) - (timesNs[0] as number);
   return spanNs > 0 ? (NS_PER_S * gaps) / spanNs : undefined;
 }
 
@@ -55,7 +63,7 @@ export function peakRpsTogether(traces: readonly CountTrace[]): number {
   const endNs = traces.map(({ intervalS }) => NS_PER_S * (intervalS[0] ?? Number.POSITIVE_INFINITY));
   let most = 0;
   for (;;) {
-    const nextNs = Math.min(...endNs);
+    const nextNs = smallestOf(endNs);
     if (nextNs === Number.POSITIVE_INFINITY) return most;
     const sameUpToNs = nextNs + LEAST_APART_NS + ROUNDING * nextNs;
     let rps = 0;
@@ -86,10 +94,20 @@ export function rescaledTrace(trace: Trace, to: { meanRps: number } | { peakRps:
   const rate = meanRps(trace);
   if (rate === undefined) throw refuse('all its requests come at one instant: it has no rate');
   const factor = rate / wanted;
-  const rescaled = { ...trace, timesNs: trace.timesNs.map((time) => Math.round(time * factor)) };
+  const rescaled = stretchedTrace(trace, factor);
   const reached = meanRps(rescaled) ?? Number.POSITIVE_INFINITY;
   if (Math.abs(reached - wanted) <= MOST_RATE_ERROR * wanted) return rescaled;
   throw refuse(`in whole nanoseconds, its ${trace.timesNs.length} requests cannot have the rate ${wanted}`);
+}
+
+/** stretchedTrace multiplies the times of a trace, and the length of its window, by a factor. */
+export function stretchedTrace(trace: ArrivalTrace, factor: number): ArrivalTrace {
+  const { timesNs, windowNs } = trace;
+  return {
+    ...trace,
+    timesNs: timesNs.map((ns) => Math.round(ns * factor)),
+    ...(windowNs === undefined ? {} : { windowNs: Math.round(windowNs * factor) }),
+  };
 }
 
 /** Spread says how the requests of an interval are placed in it. Traces of arrivals do not need it. */
@@ -114,14 +132,27 @@ export function requestsInTrace(trace: Trace): number {
   return trace.kind === 'counts' ? sum(trace.counts) : trace.timesNs.length;
 }
 
+/** leftOutOf counts the requests of a trace's file that began before it, and are left out. */
+export function leftOutOf(trace: Trace): number {
+  return trace.kind === 'arrivals' ? (trace.begunBefore ?? 0) : 0;
+}
+
+/** leftOutNotes says how many requests of a trace's file began before it, where some did. */
+export function leftOutNotes(begunBefore: number): string[] {
+  if (begunBefore === 0) return [];
+  return [
+    `${begunBefore} requests of the trace began before it and are left out: of those, only the long ones are known`,
+  ];
+}
+
 /**
- * traceDurationS gives the end of a trace in seconds: its last arrival, or the end of its last interval. It adds up
+ * traceDurationS gives the end of a trace in seconds: its last arrival, or the end of its window or of its last interval. It adds up
  * nanoseconds, which are whole numbers for most lengths: ten lengths of 0.1 s are then 1 s, and no bit less.
  */
 export function traceDurationS(trace: Trace): number {
   if (trace.kind === 'counts')
     return trace.intervalS.reduce((ns, lengthS) => ns + NS_PER_S * lengthS, 0) / NS_PER_S;
-  return (trace.timesNs.at(-1) as number) / NS_PER_S;
+  return (trace.windowNs ?? (trace.timesNs.at(-1) as number)) / NS_PER_S;
 }
 
 function countLoad(trace: CountTrace, cv: number) {

@@ -186,7 +186,7 @@ describe('a model whose rows influence one another slightly', () => {
     delete hidden.models[0].batchTolerance;
     await writeFile(at('plan.json'), JSON.stringify(hidden));
     expect(await validateFiles([at('plan.json')])).toMatchObject([
-      { ok: false, message: expect.stringMatching(/batchTolerance.* is not given; the profile has 0\.05/) },
+      { ok: false, message: expect.stringMatching(/batchTolerance: is absent; the profile has 0\.05/) },
     ]);
     await writeFile(at('plan.json'), text);
   });

@@ -323,6 +323,16 @@ describe('compareSchedulers()', () => {
     expect(warnings).toHaveLength(1);
   });
 
+  it('tells who refuses drop=never under the default of pipelines which scheduler drops nothing', async () => {
+    const refused = simulatePlan(POOLED, { duration: 1, scheduler: 'room-first', policy: ['drop=never'] });
+    await expect(refused).rejects.toThrow(/deadline and never; the scheduler inferline drops nothing/);
+    const { report } = await simulatePlan(POOLED, { load: 3, duration: 1, scheduler: 'inferline' });
+    expect(report.overall).toMatchObject({
+      dropped: 0,
+      arrived: report.overall.inTime + report.overall.late,
+    });
+  });
+
   it('skips a scheduler with whose own choices a choice cannot be combined, and refuses it where it is named', async () => {
     const options = { duration: 1, policy: ['drop=expired'] };
     const { comparison } = await compareSchedulers(POOLED, { ...options, schedulers: 'all' });

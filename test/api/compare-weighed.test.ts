@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { compareSchedulers, simulatePlan } from '../../src/api/index.js';
 import { loadArtifact, type PipelinePlan, saveArtifact } from '../../src/artifacts/index.js';
 import { schedulersParts } from '../../src/report/index.js';
-import { edge, pipelineOf } from '../pipeline-plans.js';
+import { edge, figured, pipelineOf } from '../pipeline-plans.js';
 
 const APPLICATIONS = [
   { name: 'urgent', sloMs: 12, share: 0.25, weight: 3 },
@@ -24,7 +24,7 @@ beforeAll(async () => {
     { name: 'b', batch: 4, latencyUs: 900 },
   ];
   const planWith = (more: Partial<PipelinePlan>) =>
-    pipelineOf(stages, [['a'], ['b']], { name: 'app', sloMs: 12, throughputRps: 1000, ...more });
+    figured(pipelineOf(stages, [['a'], ['b']], { name: 'app', sloMs: 12, ...more }));
   const serving = { scheduler: 'room-first', priorities: { 1: 10 } };
   await saveArtifact<'pipeline-plan'>(at('plain.json'), planWith({}));
   await saveArtifact<'pipeline-plan'>(at('priorities.json'), planWith({ serving }));

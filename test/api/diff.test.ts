@@ -83,6 +83,19 @@ async function written(file: string, plan: AnyPlan): Promise<string> {
   return at(file);
 }
 
+describe('diffPlanFiles() of a plan that contradicts itself', () => {
+  it('notes it, as every other command refuses such a plan', async () => {
+    const [before, after] = [join(folder, 'sound.json'), join(folder, 'contradictory.json')];
+    const plan = JSON.parse(await readFile(POOLED, 'utf8')) as PooledPlan;
+    await writeFile(before, JSON.stringify(plan));
+    await writeFile(after, JSON.stringify(withLeaf(plan, '/objective/value', plan.objective.value * 2)));
+    expect((await diffPlanFiles(before, before)).notes).toBeUndefined();
+    const { notes = [] } = await diffPlanFiles(before, after);
+    expect(notes).toHaveLength(1);
+    expect(notes[0]).toMatch(/contradictory\.json contradicts itself.*\/objective\/bound/);
+  });
+});
+
 describe('diffPlanFiles()', () => {
   for (const name of [
     'a pooled plan',

@@ -134,14 +134,14 @@ describe('labelledLoad()', () => {
     await writeFile(at('wrong.csv'), '1\nmany\n-1\n');
     const told = await faultsOf({ samples: [at('short.npy'), at('lost.npy')], labels: at('wrong.csv') });
     expect(told.join('\n')).toMatch(
-      /^short\.npy .*\n(.*\n)*.*lost\.npy.*\nwrong\.csv label 2 .*\nwrong\.csv label 3 is -1/,
+      /^wrong\.csv label 2 .*\nwrong\.csv label 3 is -1.*\nshort\.npy .*\n(.*\n)*.*lost\.npy/,
     );
   });
 
   it('tells how many labels and samples there are where these differ', async () => {
     await writeFile(at('two.csv'), '1\n0\n');
     expect(await faultsOf({ samples: samples(), labels: at('two.csv') })).toEqual([
-      'two.csv has 2 labels, and there are 3 samples',
+      'more.npy x makes 3 samples, and two.csv has 2 labels',
     ]);
   });
 

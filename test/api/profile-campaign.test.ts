@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -39,6 +40,25 @@ const OPTIONS: ProfileModelOptions = {
   maxMs: 20,
   pauseMs: 1,
 };
+
+it('is not complete where what float16 changes was not tried before an interruption, and is when gone on with', async () => {
+  const controller = new AbortController();
+  // The figures are saved before float16 is tried.
+  const seen = setInterval(() => {
+    if (existsSync(at('probe.json'))) controller.abort();
+  });
+  const options = { ...OPTIONS, devices: ['cpu:1'], batch: [1], output: at('probe.json') };
+  try {
+    const { profile } = await profileModelFile(at('model.onnx'), { ...options, signal: controller.signal });
+    expect(profile.measurement).toMatchObject({ complete: false });
+    expect(profile.measurement).not.toHaveProperty('boundaryChange');
+    expect(await saved('probe.json')).toEqual(profile);
+  } finally {
+    clearInterval(seen);
+  }
+  const { profile } = await profileModelFile(at('model.onnx'), { ...options, resume: true });
+  expect(profile.measurement).toMatchObject({ complete: true, boundaryChange: expect.any(Number) });
+});
 
 /** interrupted profiles the model, and stops at the first cell of the second class. */
 async function interrupted(file: string): Promise<Profile> {

@@ -163,6 +163,23 @@ describe('profileCascade()', () => {
     expect(await exists('records.csv')).toBe(false);
   });
 
+  it('refuses models that do not answer alike before any of them is measured', async () => {
+    await rm(at('large.json'));
+    const other = resnet18({ image: PIXELS, widthMultiplier: 0.125, classes: CLASSES + 1, seed: 1 });
+    const before = await readFile(at('large.onnx'));
+    await writeFile(at('large.onnx'), other);
+    try {
+      expect(await faultsOf(profiled({ devices: ['cpu:1'] }))).toEqual([
+        expect.stringMatching(
+          /^\/models\/1 outputs are \S+ float32\[\*, 6\], and those of small are \S+ float32\[\*, 5\]: all models of a cascade must be alike$/,
+        ),
+      ]);
+      expect(await exists('large.json')).toBe(false);
+    } finally {
+      await writeFile(at('large.onnx'), before);
+    }
+  });
+
   it('asks for samples where nothing is to be measured', async () => {
     expect(await faultsOf(profiled())).toEqual([
       ' all of its profiles exist; give `samples` to record what the models say',
@@ -251,10 +268,14 @@ describe('profileCascade()', () => {
     });
     const [input] = (JSON.parse(await readFile(at('small.json'), 'utf8')) as Profile).model.inputs ?? [];
     const [first] = (JSON.parse(await readFile(at('large.json'), 'utf8')) as Profile).model.outputs ?? [];
+    const tensor = `${input?.name} float32[*, ${input?.shape.slice(1).join(', ')}]`;
     expect(await faultsOf(profiled(labelled()))).toEqual([
       `/models/0/output is needed: the model has ${first?.name}, more`,
-      `/models/1 takes picture, and small takes ${input?.name}`,
       `/models/1/output is lost, and the model has ${first?.name}`,
+      `/models/1 inputs are ${tensor.replace(input?.name ?? '', 'picture')}, and those of small are ${tensor}: all models must be alike`,
+      expect.stringMatching(
+        /^\/models\/1 outputs are .*, and those of small are .*, more float32\[\*, 2\]: /,
+      ),
     ]);
     expect(await exists('records.csv')).toBe(false);
   });
@@ -275,7 +296,7 @@ describe('profileCascade()', () => {
   it('tells labels that are no class, are too few or no numbers', async () => {
     await writeFile(at('labels.csv'), '1\n2\n');
     expect(await faultsOf(profiled(labelled()))).toEqual([
-      `labels.csv has 2 labels, and there are ${IMAGES} samples`,
+      `images.npy image makes ${IMAGES} samples, and labels.csv has 2 labels`,
     ]);
     await writeFile(
       at('labels.csv'),
@@ -289,8 +310,8 @@ describe('profileCascade()', () => {
     await writeFile(at('small.npy'), npy('<f4', [1, 3, 2, 2], { data: new Float32Array(12) }));
     const told = await faultsOf(profiled({ ...labelled(), samples: [at('small.npy')] }));
     expect(told).toEqual([
-      expect.stringMatching(/^small\.npy /),
       expect.stringMatching(/^labels\.csv label 5 is cat;/),
+      expect.stringMatching(/^small\.npy /),
     ]);
   });
 });

@@ -18,6 +18,7 @@ import {
   type GearPlan,
   inputFile,
   type Profile,
+  servingMarks,
   sha256OfFile,
 } from '../../src/artifacts/index.js';
 import type { TensorData, Tensors } from '../../src/execution/index.js';
@@ -121,12 +122,20 @@ function thresholdOf(model: number): number {
   return value + gap / 2;
 }
 
+/** measuredAs gives a profile whose blocks take like parts of these times on a CPU. */
+function measuredAs(profile: Profile, latencyUsByBatch: readonly number[]): Profile {
+  const { provider = 'cpu', threads = 1 } = profile.devices.cpu!;
+  const rows = latencyUsByBatch.map((us, i) => [i + 1, profile.blocks.map(() => us / profile.blocks.length)]);
+  const cpu = { provider, threads, blockLatencyUs: { 1: Object.fromEntries(rows) } };
+  return { ...profile, devices: { cpu } };
+}
+
 /** givenPlan is a plan of two gears: all three models for loads up to `lowRps`, two for higher ones. */
 async function givenPlan(lowRps: number): Promise<GearPlan> {
   const solved = await solveSpec(at('spec.yaml'), {});
   if (solved.outcome !== 'gear-plan') throw new Error(JSON.stringify(solved));
   // Its gears are others, of which nothing is promised.
-  const { promise: _, ...plan } = solved.plan;
+  const { promise: _, accuracyInterval: __, ...plan } = solved.plan;
   const [t0, t1] = [thresholdOf(0), thresholdOf(1)];
   const step = (stage: string, threshold?: number) => ({
     ...{ stage, visits: 1, minQueue: 1, loadShares: [1] },
@@ -135,20 +144,25 @@ async function givenPlan(lowRps: number): Promise<GearPlan> {
   const gear = { share: 0.5, timeoutMs: 0, accuracy: 1, p95Ms: 1, utilization: 0.5 };
   const stages = await Promise.all(
     NAMES.map(async (name, i) => {
-      const { model } = JSON.parse(await readFile(at(`${name}.json`), 'utf8')) as Profile;
+      const profile = JSON.parse(await readFile(at(`${name}.json`), 'utf8')) as Profile;
+      const { model, blocks } = profile;
+      const latencyUsByBatch = [1, 2, 3, 4].map((b) => 4 ** i * (2000 + 500 * b));
+      await writeFile(at(`given-${name}.json`), JSON.stringify(measuredAs(profile, latencyUsByBatch)));
       return {
         ...{ name, model: model.name, device: 'cpu', virtual: 1, batch: 4, replicas: 1, accuracy: 1 },
-        latencyUsByBatch: [1, 2, 3, 4].map((b) => 4 ** i * (2000 + 500 * b)),
+        latencyUsByBatch,
+        ...servingMarks(model),
+        weightBytes: blocks.reduce((sum, { weightBytes = 0 }) => sum + weightBytes, 0),
         inputs: model.inputs!.map((input) => ({ ...input, from: [`request.${input.name}`] })),
         outputs: model.outputs!,
         output: model.outputs![0]!.name,
-        transferBytes: 0,
+        transferBytes: 4 * 3 * PIXELS * PIXELS,
       };
     }),
   );
   const profiles = await Promise.all(
     NAMES.map(async (name) => {
-      const path = at(`${name}.json`);
+      const path = at(`given-${name}.json`);
       return inputFile('profile', { path, sha256: await sha256OfFile(path) }, at('plan.json'));
     }),
   );
@@ -156,6 +170,9 @@ async function givenPlan(lowRps: number): Promise<GearPlan> {
     ...plan,
     ...emittedHead('gear-plan', profiles),
     stages,
+    ...{ accuracy: 1, requestAccuracy: 1, p95Ms: 1 },
+    objective: { kind: 'accuracy', value: 1, bound: 1, gap: 0 },
+    status: 'optimal',
     maxRps: 2 * lowRps,
     gears: [
       { ...gear, fromRps: 0, toRps: lowRps, cascade: [step('small', t0), step('middle', t1), step('large')] },
@@ -239,6 +256,13 @@ describe('a cascade of three models on two executors', () => {
       expectPartsAddUp(text);
       // A request may end with each of the models.
       expect(metricOf(text, 'nv_inference_exec_count')).toBe(metricOf(text, 'inferplan_batch_size_count'));
+      const rows = [...answerers, ...answerers.slice(0, 3)];
+      for (const [model, name] of NAMES.entries())
+        expect(text).toContain(
+          `inferplan_answered_rows_total{model="looks",stage="${name}"} ${rows.filter((one) => one === model).length}\n`,
+        );
+      expect(text).toContain('inferplan_gear{model="looks"} 0\n');
+      expect(text).toContain('inferplan_gear_shifts_total{model="looks"} 0\n');
       const all = Float32Array.from([0, 1, 2].flatMap((image) => [...logits[answerers[image]!]![image]!]));
       expect(isNear(outputs[0]!.data, all)).toBe(true);
     });
@@ -305,6 +329,12 @@ describe('a cascade of three models on two executors', () => {
       };
       const report = await loadServer(server.url, { rps: 120, durationS: 3, seed: 2, inputs, check });
       await killing;
+      const text = await server.metricsText();
+      const gear = metricOf(text, 'inferplan_gear');
+      // Every other change is to the second gear.
+      expect(metricOf(text, 'inferplan_gear_shifts_total') % 2).toBe(gear);
+      expect(metricOf(text, 'inferplan_gear_shifts_total')).toBeGreaterThan(0);
+      expect(metricOf(text, 'inferplan_answered_rows_total')).toBe(report.answered);
       expect(report).toMatchObject({ failures: {}, failed: 0, dropped: 0, answered: report.sent });
     });
     const topology = planTopologyOf(models!, { transfers: 'none' });
@@ -360,6 +390,7 @@ describe('a cascade of three models on two executors', () => {
       for (const side of ['simulated', 'live'] as const)
         expect(answeredBy!.reduce((sum, one) => sum + one[side], 0)).toBeCloseTo(1, 9);
       expect(notes.join()).not.toContain('other samples');
+      expect(notes.join()).toContain('only where these are the same samples, in the same order');
       // Neither what is sent nor what the plan was made from or is deployed as is replaced by what is written.
       const sending = { ...asked, ...labelled, durationS: 0.1 };
       for (const kept of ['images.npy', 'labels.csv'])

@@ -13,7 +13,7 @@ import type { Bundle, PipelinePlan, Profile } from '../../src/artifacts/index.js
 import type { TensorData, Tensors } from '../../src/execution/index.js';
 import { planTopologyOf } from '../../src/plans/index.js';
 import { streamOf, streamsOf } from '../../src/random/index.js';
-import type { RunningServer, ServeOptions } from '../../src/runtime/index.js';
+import type { RunningServer, ServeEvent, ServeOptions } from '../../src/runtime/index.js';
 import { liveScheduler } from '../../src/runtime/scheduler.js';
 import { type LogEntry, makeCore, replay } from '../../src/serving/index.js';
 import { solveSpec } from '../../src/specs/index.js';
@@ -375,7 +375,8 @@ planner: { method: given }
 serving: { scheduler: fifo, tuner: { kind: inferline, stabilityS: 2, lookBackS: 2, windowS: 1 } }
 `,
     );
-    await served({}, async (server) => {
+    const told: ServeEvent[] = [];
+    await served({ onLog: (event) => told.push(event) }, async (server) => {
       const seen: number[] = [];
       const look = setInterval(() => {
         const { length } = server.executorPids();
@@ -392,6 +393,20 @@ serving: { scheduler: fifo, tuner: { kind: inferline, stabilityS: 2, lookBackS: 
         expect(report).toMatchObject({ failures: {}, failed: 0, dropped: 0, answered: report.sent });
       // Where this machine stalls, requests come together, and the device may come up once more.
       expect(seen.slice(0, 3)).toEqual([1, 2, 1]);
+      const of = told.filter(({ kind }) => /^device/.test(kind));
+      const device = 'cpu-1/gpu0/0';
+      const tuned = { device, serves: ['detect'], tuner: 'inferline' };
+      expect(of.slice(0, 4)).toMatchObject([
+        { kind: 'deviceUp', device: 'cpu-0/gpu0/0', why: 'start' },
+        { kind: 'deviceActivated', ...tuned, inUse: 2 },
+        { kind: 'deviceUp', device, why: 'activation' },
+        { kind: 'deviceRetired', ...tuned, inUse: 1 },
+      ]);
+      const counts = of.flatMap((event) => ('inLastS' in event ? [event] : []));
+      // The envelope has 20 requests a second, and 60 come until the rate falls to 8.
+      expect(counts[0]!.inLastS).toBeGreaterThan(1);
+      expect(counts[1]!.inLastS).toBeLessThan(20);
+      expect(counts[1]!.inLast10S).toBeGreaterThan(60);
     });
   });
 });

@@ -79,6 +79,7 @@ const PAIR = (() => {
     10,
   );
   (plan.models[1] as { weight: number }).weight = 3;
+  Object.assign(plan.objective, { value: 50, bound: 50 });
   return plan;
 })();
 
@@ -485,6 +486,7 @@ async function planWithProfile(): Promise<{ plan: string; profile: string; value
     },
   ]);
   value.models[0]!.pipelines[0]!.partitions[0]!.blocks = [0, 2];
+  value.models[0]!.blocks = 2;
   value.inputs = [{ role: 'profile', path: name, sha256: sha256Of(text) }];
   return { plan: await planFile(value), profile: join(folder, name), value };
 }
@@ -539,7 +541,9 @@ describe('simulatePlan() with the spread of the profile', () => {
       const changed = structuredClone(value);
       change(changed.models[0]!.pipelines[0]!.partitions[0]!);
       const refused = simulatePlan(await planFile(changed), { duration: 1 });
-      return refused.catch((error: InputError) => error.message.replace(/^.*partitions\/0/, ''));
+      return refused.catch(({ faults: [first] }: InputError) =>
+        `${first?.path}: ${first?.message}`.replace(/^.*partitions\/0/, ''),
+      );
     };
     expect(await refusal((part) => part.latencyUsByBatch.splice(1, 1, 4400))).toMatch(
       /^\/latencyUsByBatch\/1: is 4400 µs, but in its profile .*profile-\d+.json 4500 µs: solve again$/,
@@ -556,7 +560,7 @@ describe('simulatePlan() with the spread of the profile', () => {
     expect(await refusal((part) => Object.assign(part, { transferBytes: 10 }))).toContain(
       '/transferBytes: is 10',
     );
-    expect(await refusal((part) => delete part.blocks)).toMatchObject({ report: { complete: true } });
+    expect(await refusal((part) => delete part.blocks)).toContain('has neither blocks nor layers');
     const more = structuredClone(value);
     more.inputs![0]!.sha256 = '0'.repeat(64);
     more.models[0]!.pipelines[0]!.partitions[0]!.latencyUsByBatch[0] = 1;
@@ -613,17 +617,17 @@ models: [{profile: layered.json, sloMs: 30}]\nplanner: {granularity: layer}\n`,
         error.faults.map(({ path, message }) => `${path} ${message}`),
       );
     };
-    expect(await told((part) => Object.assign(part, { transferBytes: 51 }))).toEqual([
+    expect(await told((part) => Object.assign(part, { transferBytes: 51 }))).toContainEqual(
       expect.stringMatching(
         /partitions\/0\/transferBytes is 51, but in its profile .*layered.json 50: solve again/,
       ),
-    ]);
-    expect(await told((part) => Object.assign(part, { layers: [0, 4] }))).toEqual([
+    );
+    expect(await told((part) => Object.assign(part, { layers: [0, 4] }))).toContainEqual(
       expect.stringMatching(/layers ends at layer 4, but in its profile .*layered.json there are 3/),
-    ]);
-    expect(await told((part) => part.latencyUsByBatch.splice(1, 1, 3))).toEqual([
+    );
+    expect(await told((part) => part.latencyUsByBatch.splice(1, 1, 3))).toContainEqual(
       expect.stringMatching(/latencyUsByBatch\/1 is 3 µs, but in its profile .* (4200|2700) µs/),
-    ]);
+    );
   });
 
   it('names the cells whose spread the profile lacks', async () => {
@@ -696,7 +700,7 @@ describe('simulatePlan() refuses', () => {
     );
     expect(error).toBeInstanceOf(InputError);
     for (const said of [
-      'there is no sometimes; there are never, expired, hopeless, full-batch',
+      'there is no sometimes; there are never, expired, hopeless, gear, full-batch',
       'must be >= 0 (is -3)',
       'drop=full-batch takes share',
       'formation.leaves=… and formation.stepNs=… is needed',

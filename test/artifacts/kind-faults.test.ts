@@ -242,7 +242,7 @@ describe('chosenArm()', () => {
       '/load has an unknown key "trace"; known keys are arrivals, rps, cv, duration',
     ]);
     expect(withLoad({ cv: 2, trace: 'a.csv' })).toEqual([
-      '/load has an unknown key "cv"; known keys are trace',
+      '/load has an unknown key "cv"; known keys are trace, from, to',
     ]);
     const tuner = new Doc(completeSchema('pipeline') as Schema);
     expect(faultsOf('pipeline', changedAt(tuner.value, '/serving/tuner', 'hpa'))).toEqual([

@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { mkdir, mkdtemp, rm, symlink, truncate, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { InputError, MissingError } from '../../src/artifacts/index.js';
+import { InputError, MissingError, sha256OfFile } from '../../src/artifacts/index.js';
 import { readInPieces, readWhole } from '../../src/artifacts/read-file.js';
 
 let folder: string;
@@ -25,6 +25,21 @@ const refusal = async (path: string, mostBytes?: number): Promise<unknown> =>
   );
 
 describe('readWhole()', () => {
+  it('waits for no file that gives what is yet to come', async () => {
+    // The kernel's log is a plain file to `stat`, and a read of it waits for the next line.
+    if (process.platform !== 'linux' || process.getuid?.() !== 0)
+      return console.log('the kernel lets root alone read its log');
+    for (const read of [readWhole, sha256OfFile]) {
+      const told = await read('/proc/kmsg').then(
+        (found) => `read ${found.length}`,
+        (error: Error) => error.message,
+      );
+      expect(told).toMatch(
+        /waits for what is yet to come|permission denied|EAGAIN|more than the 0 bytes|not permitted|read \d/,
+      );
+    }
+  });
+
   it('reads a file of as many bytes as are allowed, and refuses one byte more by its size alone', async () => {
     expect(await refusal(at('file'), 9)).toBe('some text');
     expect((await refusal(at('file'), 8)) as Error).toMatchObject({
@@ -56,6 +71,34 @@ describe('readWhole()', () => {
       expect(error).toMatchObject({ faults: [{ message: words }] });
     }
     server.close();
+  });
+
+  it.runIf(process.platform === 'linux')(
+    'reads a file of /proc, whose size the system does not tell',
+    async () => {
+      expect(await refusal('/proc/self/status')).toMatch(/^Name:[\s\S]*\n$/);
+      expect((await readWhole('/proc/self/cmdline')).length).toBeGreaterThan(0);
+      expect(await refusal('/proc/self/status', 10)).toMatchObject({
+        message:
+          'Cannot read /proc/self/status: it has more than 10 bytes, which the system does not tell; at most so many are read',
+      });
+    },
+  );
+
+  it.runIf(process.platform === 'linux')('reads no more than is allowed of a file without end', async () => {
+    // The page map of a process has eight bytes for each of its 2^35 pages, and its stat says 0.
+    const before = process.memoryUsage().arrayBuffers;
+    expect(await refusal('/proc/self/pagemap', 8 * 2 ** 20)).toMatchObject({
+      message: expect.stringContaining('it has more than 8388608 bytes'),
+    });
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(32 * 2 ** 20);
+    await expect(sha256OfFile('/proc/self/pagemap')).rejects.toThrow('it has more than the 0 bytes');
+  });
+
+  it('reads a file to its end that grows while it is read', async () => {
+    await writeFile(at('grows'), 'a'.repeat(100));
+    const [bytes] = await Promise.all([readWhole(at('grows')), appendFile(at('grows'), 'b'.repeat(200_000))]);
+    expect([100, 200_100]).toContain(bytes.length);
   });
 
   it('distinguishes a missing file from one that cannot be used', async () => {

@@ -1,8 +1,9 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type Profile, sha256OfFile } from '../../src/artifacts/index.js';
+import { parse } from 'yaml';
+import { type Profile, parseArtifact, sha256OfFile } from '../../src/artifacts/index.js';
 import * as w from '../onnx/writer.js';
 import { plan, type Ran } from './plan.js';
 
@@ -23,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 beforeEach(async () => {
-  for (const file of await readdir(folder)) if (file !== 'm.onnx') await rm(at(file));
+  for (const file of await readdir(folder)) if (file !== 'm.onnx') await rm(at(file), { recursive: true });
   await save('p.json', profileOf('p'));
 });
 
@@ -112,7 +113,10 @@ describe('plan init', () => {
 
   it('reports every fault of profiles and options at once, and writes nothing', async () => {
     await save('same.json', profileOf('p'));
-    await save('empty.json', profileOf('empty', { devices: { T4: { blockLatencyUs: {} } } }));
+    await save(
+      'empty.json',
+      profileOf('empty', { devices: { T4: { blockLatencyUs: {}, layerLatencyUs: { 1: { 1: [1, 1] } } } } }),
+    );
     await save(
       'sizes.json',
       profileOf('sizes', { devices: { L4: { blockLatencyUs: { 2: { 1: [1, 1] } } } } }),
@@ -143,5 +147,152 @@ describe('plan init', () => {
     expect(stderr).toContain('part.json#/devices/L4/blockLatencyUs/1/1/1: was not measured (null)');
     expect(stderr).toContain('--resume');
     expect(await readdir(folder)).not.toContain('spec.yaml');
+  });
+});
+
+describe('plan init --example', () => {
+  it.each([
+    'pooled',
+    'pipeline',
+    'cascade',
+  ])('writes the example %s, which validates and solves', async (name) => {
+    const { code, stderr } = await run('init', '--example', name);
+    expect([code, stderr]).toEqual([0, `next: plan solve ${name}/spec.yaml -o plan.json\n`]);
+    expect(await readdir(at(name))).not.toContain('expected-plan.json');
+    expect(await run('validate', `${name}/spec.yaml`)).toMatchObject({ code: 0 });
+    expect(await run('solve', `${name}/spec.yaml`, '-o', 'plan.json')).toMatchObject({ code: 0 });
+    expect(await readFile(at(`${name}/spec.yaml`), 'utf8')).not.toContain('../../schemas');
+  });
+
+  it('prints what it wrote as a document of a kind with --json', async () => {
+    const { stdout } = await run('init', '--example', 'pooled', '-o', 'told', '--json');
+    const { folder: told, files } = parseArtifact(stdout, 'answer', ['example']).value;
+    expect([told, files]).toEqual(['told', expect.arrayContaining(['spec.yaml'])]);
+  });
+
+  it('replaces no file of anybody, nor with --force', async () => {
+    await mkdir(at('mine'));
+    await writeFile(at('mine/spec.yaml'), 'mine');
+    for (const more of [[], ['--force']])
+      expect(await run('init', '--example', 'pooled', '-o', 'mine', ...more)).toMatchObject({ code: 2 });
+    expect(await readFile(at('mine/spec.yaml'), 'utf8')).toBe('mine');
+    expect(await readdir(at('mine'))).toEqual(['spec.yaml']);
+  });
+
+  it('refuses what is for specs that are begun from profiles, all at once', async () => {
+    const { code, stderr } = await run('init', 'p.json', '--example', 'pooled', '--slo', '5', '-o', '-');
+    expect(code).toBe(2);
+    for (const said of ['p.json: is a profile', '--slo: is for specs', '--output: is stdout'])
+      expect(stderr).toContain(said);
+    const none = await run('init');
+    expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('--example pooled')]);
+  });
+});
+
+describe('plan init --kind pipeline', () => {
+  it('begins a spec whose stages follow one another, and which is planned as it stands', async () => {
+    await save('q.json', profileOf('q: 2'));
+    const { code, stdout } = await run('init', '--kind', 'pipeline', 'p.json', 'q.json', '-o', 'spec.yaml');
+    expect([code, stdout]).toEqual([0, expect.stringContaining('SLO 20 ms: the sum of these')]);
+    const spec = parse(await readFile(at('spec.yaml'), 'utf8'));
+    expect(spec.stages).toEqual([
+      { name: 'p', profile: 'p.json', next: ['q--2'] },
+      { name: 'q--2', profile: 'q.json' },
+    ]);
+    expect(await run('solve', 'spec.yaml', '-o', 'plan.json')).toMatchObject({ code: 0 });
+    expect(await run('init', '--kind', 'pipeline', 'p.json', '--slo', '9', '-o', 'one.yaml')).toMatchObject({
+      ...{ code: 0, stdout: expect.stringContaining('SLO 9 ms: as given') },
+    });
+  });
+
+  it('leaves stages apart whose tensors do not fit in a row, and says so', async () => {
+    const tensor = (name: string) => ({ name, dtype: 'float32', shape: [1, 4], batchAxis: 0 });
+    for (const [name, from, to] of [
+      ['a', 'x', 'y'],
+      ['b', 'z', 'w'],
+    ] as const)
+      await save(
+        `${name}.json`,
+        profileOf(name, {
+          model: { name, inputs: [tensor(from)], outputs: [tensor(to)] } as Profile['model'],
+        }),
+      );
+    const { code, stderr } = await run('init', '--kind', 'pipeline', 'a.json', 'b.json', '-o', 'spec.yaml');
+    expect([code, stderr]).toEqual([0, expect.stringContaining('do not fit in a row')]);
+    expect(parse(await readFile(at('spec.yaml'), 'utf8')).stages).toEqual([
+      { name: 'a', profile: 'a.json' },
+      { name: 'b', profile: 'b.json' },
+    ]);
+  });
+
+  it.each([
+    'pipeline',
+    'cascade',
+  ] as const)('writes options of a %s, each of which can be set, and names every field', async (kind) => {
+    await run('init', '--kind', kind, 'p.json', '--cluster', 'cluster.yaml', '-o', 'spec.yaml');
+    const lines = (await readFile(at('spec.yaml'), 'utf8')).split('\n');
+    const options = lines.flatMap((line, i) => (/^ *#(?! )/.test(line) ? [i] : []));
+    expect(options.length).toBeGreaterThanOrEqual(10);
+    for (const option of options) {
+      const set = lines.map((line, i) => (i === option ? line.replace('#', '') : line)).join('\n');
+      expect(() => parseArtifact(set, 'spec.yaml', [kind])).not.toThrow();
+      await writeFile(at('set.yaml'), set);
+      if (kind === 'pipeline') expect(await run('validate', 'set.yaml')).toMatchObject({ code: 0 });
+    }
+    const schema = JSON.parse(
+      await readFile(new URL(`../../schemas/${kind}.schema.json`, import.meta.url), 'utf8'),
+    );
+    const fields = [
+      schema,
+      ...Object.values(schema.definitions),
+      ...Object.values(schema.properties),
+    ].flatMap((one) => Object.keys((one as { properties?: object }).properties ?? {}));
+    const told = lines.join('\n');
+    for (const field of fields.filter((name) => name !== '$schema'))
+      expect(told).toMatch(new RegExp(`\\b${field}\\b`));
+  });
+});
+
+describe('plan init --kind cascade', () => {
+  it('begins a spec of records that are there, which is planned as it stands', async () => {
+    await run('init', '--example', 'cascade');
+    const profiles = ['tiny', 'base', 'large'].map((name) => `cascade/${name}.profile.json`);
+    const args = [
+      'init',
+      ...profiles,
+      '--kind',
+      'cascade',
+      '--records',
+      'cascade/records.csv',
+      '-o',
+      'spec.yaml',
+    ];
+    const { code, stdout } = await run(...args);
+    expect([code, stdout]).toEqual([0, expect.stringContaining('SLO 35.2 ms: the largest of these')]);
+    expect(await run('solve', 'spec.yaml', '-o', 'plan.json')).toMatchObject({ code: 0 });
+    await save('other.json', profileOf('other'));
+    const other = await run(
+      'init',
+      'other.json',
+      '--kind',
+      'cascade',
+      '--records',
+      'cascade/records.csv',
+      '-o',
+      'o.yaml',
+    );
+    expect([other.code, other.stderr]).toEqual([2, expect.stringContaining('other')]);
+    expect(await readdir(folder)).not.toContain('o.yaml');
+  });
+
+  it('says how records are made where there are none', async () => {
+    const { code, stderr } = await run('init', 'p.json', '--kind', 'cascade', '-o', 'spec.yaml');
+    expect(code).toBe(0);
+    expect(stderr).toContain('next: plan profile spec.yaml --samples');
+    const refused = await run('init', 'p.json', '--records', 'r.csv', '-o', 'other.yaml');
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      expect.stringContaining('--records: is for cascades'),
+    ]);
   });
 });

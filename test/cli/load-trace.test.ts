@@ -21,6 +21,8 @@ let url: string;
 let models: Told[];
 /** Whether the server tells planned rates and weights, as a real one does. */
 let tellsRates = true;
+/** Whether it tells an SLO of a model. */
+let tellsSlo = (_: string): boolean => true;
 /** The models of the requests received, in order. */
 const asked: string[] = [];
 
@@ -55,6 +57,7 @@ afterAll(async () => {
 beforeEach(() => {
   asked.length = 0;
   tellsRates = true;
+  tellsSlo = () => true;
 });
 
 function metadata({ name, throughputRps, weight }: Told): string {
@@ -62,7 +65,7 @@ function metadata({ name, throughputRps, weight }: Told): string {
   const rates = tellsRates ? { planned_rps: String(throughputRps), weight: String(weight) } : {};
   return JSON.stringify({
     ...{ name, inputs: [{ name: 'x', ...tensor }], outputs: [{ name: 'y', ...tensor }] },
-    properties: { slo_ms: '5000', ...rates },
+    properties: { ...(tellsSlo(name) ? { slo_ms: '5000' } : {}), ...rates },
   });
 }
 
@@ -92,6 +95,46 @@ async function simulated(
     durationS: report.workload.durationS,
   };
 }
+
+describe('plan load without an SLO', () => {
+  beforeEach(() => {
+    tellsSlo = () => false;
+  });
+
+  it('has no attainment, of all requests or of one model, and says why', async () => {
+    const { code, stdout } = await load('--trace', 'short.csv', '--json');
+    const report = JSON.parse(stdout);
+    expect(code).toBe(0);
+    expect(report).not.toHaveProperty('attainment');
+    for (const model of report.models) expect(model).not.toHaveProperty('attainment');
+    await writeFile(at('load.json'), stdout);
+    expect((await plan(['validate', 'load.json'], { cwd: folder })).code).toBe(0);
+    const shown = (await load('--trace', 'short.csv')).stdout;
+    expect(shown).toMatch(/^attainment +— +no SLO says what is in time/m);
+    expect(shown).not.toMatch(/^(in time|late|goodput) /m);
+  });
+
+  it('refuses a gate on it before anything is sent, with the remedy, and judges by --slo', async () => {
+    const refused = await load('--trace', 'short.csv', '--fail-under', '99%');
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain('--fail-under: needs an SLO, and the server tells none of detector');
+    expect(refused.stderr).toContain('Say with --slo within how many milliseconds an answer is in time.');
+    expect(asked).toEqual([]);
+    const judged = await load('--trace', 'short.csv', '--slo', '5000', '--fail-under', '99%', '--json');
+    expect(judged.code).toBe(0);
+    const { checks } = JSON.parse(judged.stdout);
+    expect(checks[0]).toEqual({ what: 'attainment', threshold: 0.99, value: 1, held: true });
+    expect(checks.at(-1)).toEqual({ what: 'failedRequests', threshold: 0, value: 0, held: true });
+  });
+
+  it('needs none of a model that gets no requests', async () => {
+    tellsSlo = (name) => name === 'detector';
+    const gate = ['--fail-under', '50%'];
+    expect((await load('--trace', 'detector=short.csv', ...gate)).code).toBe(0);
+    const { code, stderr } = await load('--trace', 'segmenter=short.csv', ...gate);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('tells none of segmenter')]);
+  });
+});
 
 describe('plan load --trace', () => {
   it.each([
@@ -190,6 +233,12 @@ describe('plan load --trace', () => {
     expect([code, sentBy(JSON.parse(stdout))]).toEqual([0, { detector: 3, segmenter: 3 }]);
   });
 
+  it('refuses a rate that no client sends, with the limit, before it asks the server', async () => {
+    const { code, stderr } = await load('--rps', '1000001', '--duration', '1s');
+    expect([code, stderr]).toEqual([2, expect.stringContaining('at most 1000000 are sent')]);
+    expect(asked).toEqual([]);
+  });
+
   it('reports every fault of traces and options at once, and sends nothing', async () => {
     await writeFile(at('bad.csv'), '1\n0.5\n');
     const { code, stderr } = await load(
@@ -227,7 +276,9 @@ describe('plan load without a trace', () => {
     ])
       expect(stderr).toContain(said);
     const wrong = await load('--rps', 'x=5', '--rps', '6', '--duration', '1s');
-    expect(wrong.stderr).toContain('--rps "x=5": is not a rate above 0');
+    expect(wrong.stderr).toContain(
+      '--rps "x=5": is the rate of one model of a trace; without --trace there is one rate, such as 500',
+    );
     expect(wrong.stderr).toContain('--rps: is given 2 times');
   });
 

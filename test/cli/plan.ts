@@ -3,8 +3,8 @@ import { createRequire } from 'node:module';
 import { vi } from 'vitest';
 import { runProgram } from '../../src/cli/program.js';
 
-/** PLAN_PROGRAM is the built program, as users run it. */
-export const PLAN_PROGRAM = createRequire(import.meta.url).resolve('#dist/src/cli/main.js');
+/** PLAN_PROGRAM is the program as it is published. */
+export const PLAN_PROGRAM = createRequire(import.meta.url).resolve('#dist/bundle/cli/main.js');
 
 export interface Ran {
   readonly code: number | null;

@@ -6,7 +6,10 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import type { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isRepeatable } from '../../src/cli/options.js';
+import { buildProgram } from '../../src/cli/program.js';
 import { PLAN_PROGRAM, plan, planProcess } from './plan.js';
 
 const BUILD_MODEL = createRequire(import.meta.url).resolve('#dist/examples/models/build.js');
@@ -17,7 +20,23 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
+/** everyCommandOf lists a command and all that are below it. */
+function everyCommandOf(command: Command): Command[] {
+  return [command, ...command.commands.flatMap(everyCommandOf)];
+}
+
 describe('plan', () => {
+  it('takes an option with a value twice exactly where its help says that it is repeatable', () => {
+    const options = everyCommandOf(buildProgram()).flatMap(({ options }) => options);
+    const valued = options.filter(({ required, optional }) => required || optional);
+    expect(valued.length).toBeGreaterThan(100);
+    for (const option of valued)
+      expect([option.flags, isRepeatable(option)]).toEqual([
+        option.flags,
+        option.description.includes('(repeatable'),
+      ]);
+  });
+
   it('lists every command in its help, on stdout, and exits with 0', async () => {
     const { code, stdout } = await plan(['--help']);
     expect(code).toBe(0);
@@ -84,6 +103,12 @@ describe('plan', () => {
     [['profile', 'x.onnx', '--dim', 'seq'], '"seq" is not name=size'],
     [['load', 'http://127.0.0.1:1', '--rps', '5', '--duration', 'soon'], '"soon" is not a time'],
     [['schema', 'plan'], 'Allowed choices are profile'],
+    [
+      ['simulate', 'x.json', '--scheduler', 'fifo', '--scheduler', 'reactive'],
+      'option \'--scheduler <name>\' is given twice, as "fifo" and "reactive": give it once',
+    ],
+    [['solve', 'x.yaml', '-o', 'a.json', '--output', 'b.json'], 'is given twice, as "a.json" and "b.json"'],
+    [['profile', 'import', 'x.csv', '--model', 'm', '-o', 'p', '--model', 'n'], 'is given twice'],
   ])('answers wrong usage %j with exit code 2 and says what is wrong', async (args, said) => {
     const { code, stdout, stderr } = await plan(args);
     expect(code).toBe(2);

@@ -118,6 +118,10 @@ describe('plan simulate', () => {
     const between = ((low + mean) / 2).toFixed(6);
     const missed = await run('--fail-under', between);
     expect(missed.code).toBe(6);
+    const judged = JSON.parse((await run('--fail-under', between, '--json')).stdout) as SimulationReport;
+    expect(judged.checks?.[0]).toEqual({
+      ...{ what: 'attainment', threshold: Number(between), value: mean, low, held: false },
+    });
     expect(missed.stderr).toMatch(
       /^error: Attainment is 0\.9\d* or more with 95 % confidence, below 0\.9\d* \(mean 0\.9\d* of 4 runs\)$/m,
     );

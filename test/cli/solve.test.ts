@@ -44,7 +44,7 @@ describe('plan solve', () => {
     const output = join(folder, 'dart.json');
     const { code, stdout } = await plan(['solve', EXAMPLE, '--baseline', 'dart-r', '-o', output]);
     expect(code).toBe(0);
-    expect(stdout).toContain('of the baseline dart-r');
+    expect(stdout).toContain('by the baseline dart-r');
     expect((await plan(['validate', output])).stdout).toContain('plan of the baseline dart-r');
     const literal = await plan(['solve', EXAMPLE, '--formulation', 'literal']);
     expect([literal.code, literal.stdout]).toEqual([2, '']);

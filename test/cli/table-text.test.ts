@@ -75,6 +75,40 @@ describe('tableText()', () => {
     ]);
   });
 
+  const NARROW: TableView = {
+    columns: ['mix', 'requests/s', 'utilisation', 'gap'],
+    rows: [
+      ['25 L4 + 75 T4', '1 200', '98.0 %', '0.00 %'],
+      ['8 L4', '80.0', '50.0 %', '0.10 %'],
+    ],
+    spare: ['gap', 'utilisation', 'absent'],
+  };
+
+  it('leaves out the least wanted columns where not all fit, and names them below', async () => {
+    expect(await linesAt(NARROW, 40)).toEqual([
+      'mix            requests/s  utilisation',
+      '25 L4 + 75 T4       1 200       98.0 %',
+      '8 L4                 80.0       50.0 %',
+      'left out to fit 40 columns: gap; --json',
+      'has all',
+      '',
+    ]);
+    expect((await linesAt(NARROW, 25)).slice(-5).join(' ')).toBe(
+      'left out to fit 25 columns: gap, utilisation; --json has all ',
+    );
+    expect((await linesAt(NARROW, 80)).join()).not.toContain('left out');
+  });
+
+  it('brings back a column whose room another one left', async () => {
+    const [first = [], ...others] = NARROW.rows;
+    const long = { ...NARROW, rows: [[...first.slice(0, 2), 'x'.repeat(40), '0.00 %'], ...others] };
+    expect((await linesAt(long, 36))[0]).toBe('mix            requests/s     gap');
+  });
+
+  it('makes records of all columns where those that must stay do not fit', async () => {
+    expect((await linesAt(NARROW, 12)).join('\n')).toContain('gap: 0.10 %');
+  });
+
   it('writes rows one below the other where columns do not fit, and leaves out empty cells', async () => {
     const view = {
       columns: ['model', 'requests/s', 'on'],

@@ -39,6 +39,36 @@ describe('Terminal', () => {
     expect(err.written).toBe(`${SHOWN}\nwarning: ${SHOWN}\nerror: ${SHOWN}\n2\n`);
   });
 
+  it('groups warnings, and wraps them between words on a terminal alone', async () => {
+    vi.stubEnv('NO_COLOR', '1');
+    const said = 'the latency is the sum of the blocks, as the whole model was not measured';
+    const texts = [`detect on L4: ${said}`, `face on L4: ${said}`];
+    const narrow = new FakeScreen(60);
+    await new Terminal(narrow.stream, narrow.stream).warnings(texts);
+    expect(narrow.written.split('\n')).toEqual([
+      'warning: detect and face on L4: the latency is the sum of',
+      '         the blocks, as the whole model was not measured',
+      '',
+    ]);
+    const piped = new FakeScreen(60);
+    piped.isTTY = false;
+    await new Terminal(piped.stream, piped.stream).warnings(texts);
+    expect(piped.written).toBe(`warning: detect and face on L4: ${said}\n`);
+  });
+
+  it('wraps remarks between words on a terminal alone', async () => {
+    const said = 'no plan with 3 L4: the model cannot meet its objective on any of these devices';
+    const narrow = new FakeScreen(60);
+    await new Terminal(narrow.stream, narrow.stream).remarks([said]);
+    expect(narrow.written).toBe(
+      'no plan with 3 L4: the model cannot meet its objective on\nany of these devices\n',
+    );
+    const piped = new FakeScreen(60);
+    piped.isTTY = false;
+    await new Terminal(piped.stream, piped.stream).remarks([said]);
+    expect(piped.written).toBe(`${said}\n`);
+  });
+
   it('prints JSON as it is', () => {
     const out = new FakeScreen(80);
     new Terminal(out.stream, out.stream, { json: true }).document({ name: HOSTILE });

@@ -2,10 +2,11 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { plan, type Ran } from './plan.js';
 
-const EXAMPLE = new URL('../../examples/pooled/expected-plan.json', import.meta.url).pathname;
+const POOLED = new URL('../../examples/pooled', import.meta.url).pathname;
 
 let folder: string;
 const at = (file: string): string => join(folder, file);
@@ -73,6 +74,16 @@ describe('plan trace describe', () => {
     ])
       expect(stderr).toContain(said);
     expect(await run('describe', 'none.csv')).toMatchObject({ code: 7 });
+    for (const [count, code] of [
+      [10_000_001, 2],
+      [3, 0],
+    ]) {
+      for (const name of ['many.csv', 'more.csv'])
+        await writeFile(join(folder, name), `interval_s,count\n1,${count}\n`);
+      const together = await run('describe', 'many.csv', 'more.csv');
+      expect(together.code).toBe(code);
+      if (code === 2) expect(together.stderr).toContain('of several traces at most 20000000 are described');
+    }
     const windows = await run('describe', 'a.csv', '--window', '0.00001ms');
     expect(windows).toMatchObject({
       code: 2,
@@ -112,10 +123,10 @@ describe('plan trace convert', () => {
 
   it('draws arrivals of counts as a simulation with the same seed does', async () => {
     const plan1 = at('one.json');
-    const whole = JSON.parse(await readFile(EXAMPLE, 'utf8'));
     // The plan has one model, which gets the whole trace.
-    const placement = whole.placement.filter(({ model }: { model: number }) => model === 0);
-    await writeFile(plan1, JSON.stringify({ ...whole, models: [whole.models[0]], placement, inputs: [] }));
+    const spec = `kind: pooled\ncluster: ${POOLED}/cluster.yaml\nmodels: [{ profile: ${POOLED}/detector.profile.json, sloMs: 120 }]\n`;
+    await writeFile(at('one.yaml'), spec);
+    expect(await plan(['solve', at('one.yaml'), '-o', plan1])).toMatchObject({ code: 0 });
     expect(
       await run('convert', 'counts.csv', '--to', 'arrivals', '--seed', '7', '-o', 'drawn.csv'),
     ).toMatchObject({ code: 0 });
@@ -173,6 +184,120 @@ describe('plan trace convert', () => {
     const counted = await run('convert', 'a.csv', '--to', 'counts', '-o', 'new.csv');
     expect(counted.stderr).toContain('--interval: is needed');
     expect(await readdir(folder)).toEqual(before);
+  });
+});
+
+describe('plan trace', () => {
+  it('writes no plain text under a name of gzip', async () => {
+    for (const command of [['convert'], ['rescale', '--rps', '2'], ['slice', '--to', '2s']])
+      expect(await run(...command, 'a.csv', '-o', 'out.csv.gz')).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining(
+          '--output: is out.csv.gz, a name of a file that is packed with gzip, but the trace is written as plain text: leave out .gz, and pack the file afterwards',
+        ),
+      });
+    expect(existsSync(at('out.csv.gz'))).toBe(false);
+  });
+});
+
+describe('a window of a trace', () => {
+  it('is as long as was asked in a simulation, and its rate is over that length', async () => {
+    await writeFile(at('early.csv'), 'arrival_s\n0.1\n0.2\n0.3\n1\n61\n');
+    const simulated = async (...options: string[]) => {
+      const window = ['--trace', at('early.csv'), '--from', '0', '--to', '1min'];
+      const { stdout } = await plan([
+        'simulate',
+        `${POOLED}/expected-plan.json`,
+        ...window,
+        ...options,
+        '--json',
+      ]);
+      const { workload, overall } = JSON.parse(stdout);
+      const rps = workload.models.reduce((sum: number, model: { rps: number }) => sum + model.rps, 0);
+      return [workload.durationS, rps, overall.arrived];
+    };
+    expect(await simulated()).toEqual([60, expect.closeTo(4 / 60, 9), 4]);
+    // The mean rate of the window is doubled, so that time goes twice as fast.
+    expect(await simulated('--rps', String(8 / 60))).toEqual([30, expect.closeTo(8 / 60, 9), 4]);
+  });
+
+  it('is as long as was asked in a slice', async () => {
+    await writeFile(at('early.csv'), 'arrival_s\n0.1\n0.2\n0.3\n1\n61\n');
+    const { stdout } = await run('slice', 'early.csv', '--to', '1min', '-o', 'out.csv', '--json');
+    expect(JSON.parse(stdout).traces[0]).toMatchObject({ durationS: 60, meanRps: 4 / 60 });
+  });
+});
+
+describe('plan trace slice', () => {
+  it('takes a window, or the busiest of a length', async () => {
+    const taken = await run('slice', 'a.csv', '--from', '1500ms', '--to', '9s', '-o', 'out.csv');
+    expect(taken).toMatchObject({ code: 0, stderr: '' });
+    expect(taken.stdout).toContain('window: from 1.5 s to 9 s\nrequests: 4 before, 2 after\n');
+    expect(await text('out.csv')).toBe('arrival_s\n0\n2.5\n');
+    const busiest = await run('slice', 'counts.csv', '--busiest', '1min', '-o', 'out.csv', '--json');
+    expect(JSON.parse(busiest.stdout)).toMatchObject({
+      ...{ kind: 'trace-description', version: '1.1', window: { fromS: 0, toS: 60 } },
+      requestsBefore: 150,
+    });
+    expect(await text('out.csv')).toBe('interval_s,count\n60,120\n');
+    await run('slice', 'counts.csv', '--from', '0', '--to', '2min', '-o', 'out.csv');
+    expect(await text('out.csv')).toBe('interval_s,count\n60,120\n60,0\n');
+  });
+
+  it('refuses windows that are not said, are said twice, or lie outside, and writes nothing', async () => {
+    for (const [options, said] of [
+      [[], '--from: is needed, or --to or --busiest'],
+      [
+        ['--from', '1s', '--busiest', '1s'],
+        '--busiest: finds the window by itself; leave out --from and --to',
+      ],
+      [['--from', '5s', '--to', '5s'], '--to: is 5 s, which is not after --from, 5 s'],
+      [['--from', '1h'], '--from: is 3600 s; the trace ends at 9 s'],
+      [['--busiest', '1h'], '--busiest: is 3600 s; the trace lasts 9 s'],
+      [['--from', '5s', '--to', '6s'], 'no request comes from 5 s to 6 s'],
+      [['--from', 'noon'], 'is not a time above 0'],
+    ] as const)
+      expect(await run('slice', 'a.csv', ...options, '-o', 'none.csv')).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining(said),
+      });
+    expect(existsSync(at('none.csv'))).toBe(false);
+  });
+});
+
+describe('traces of other programs', () => {
+  it('are read from gzip and from objects of JSON by line', async () => {
+    const lines = ['{"timestamp":1700000000.5}', '{"timestamp":1700000003}'];
+    await writeFile(at('stamps.jsonl.gz'), gzipSync(lines.join('\n')));
+    expect((await run('convert', 'stamps.jsonl.gz', '-o', '-')).stdout).toBe('arrival_s\n0\n2.5\n');
+  });
+
+  it('are told by name where they are packed otherwise, or damaged', async () => {
+    const packed = gzipSync(Buffer.from(Array.from({ length: 5000 }, (_, i) => i * 7919).join('\n')));
+    const broken = Buffer.from(packed);
+    broken.fill(255, 2000, 2100);
+    for (const [bytes, said] of [
+      [packed.subarray(0, 4000), 'it is packed with gzip, and its end is missing'],
+      [broken, 'it is packed with gzip, and damaged'],
+      [Buffer.from('PK\x03\x04more'), 'it is packed as zip; unpack it, or pack it with gzip'],
+      [Buffer.from('BZh91AY'), 'it is packed as bzip2'],
+    ] as const) {
+      await writeFile(at('packed'), bytes);
+      const { code, stderr } = await run('describe', 'packed');
+      expect([code, stderr]).toEqual([2, expect.stringContaining(said)]);
+    }
+  });
+
+  it('say how many requests began before them', async () => {
+    await writeFile(at('2021.csv'), 'app,func,end_timestamp,duration\na,b,1,3\na,b,4,1\na,b,9,1\n');
+    const { stdout } = await run('describe', '2021.csv');
+    expect(stdout).toMatch(/^requests +2$/m);
+    expect(stdout).toMatch(/^left out, begun before +1$/m);
+    expect(JSON.parse((await run('describe', '2021.csv', '--json')).stdout)).toMatchObject({
+      ...{ version: '1.1', traces: [{ requests: 2, begunBefore: 1 }] },
+    });
+    const simulated = await plan(['simulate', `${POOLED}/expected-plan.json`, '--trace', at('2021.csv')]);
+    expect(simulated.stderr).toContain('1 requests of the trace began before it and are left out');
   });
 });
 

@@ -4,7 +4,9 @@ import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 
 const BUILT = fileURLToPath(new URL('../../dist/src/', import.meta.url));
-const IMPORTED = /^(?:import|export)\s[^;]*?from '(\.[^']+)'/gms;
+const BUNDLE = fileURLToPath(new URL('../../dist/bundle/', import.meta.url));
+const SOURCES = fileURLToPath(new URL('../../src/', import.meta.url));
+const IMPORTED = /^(?:import|export)\s[^;]*?from ['"](\.[^'"]+)['"]/gms;
 
 /** The built files that a file loads, and those that they load. */
 function loaded(path: string, known = new Set<string>()): Set<string> {
@@ -23,4 +25,16 @@ it.each([
   expect(files.filter((file) => !file.startsWith('execution/'))).toEqual([]);
   expect(files).not.toContain('execution/index.js');
   expect(files.length).toBeGreaterThan(3);
+});
+
+it.each([
+  'child',
+  'session-thread',
+])('The published %s of an executor holds nothing of other rooms either', (name) => {
+  const sources = [...loaded(`${BUNDLE}execution/${name}.js`)].flatMap((path) => {
+    const map = JSON.parse(readFileSync(`${path}.map`, 'utf8')) as { sources: string[] };
+    return map.sources.map((source) => relative(SOURCES, resolve(dirname(path), source)));
+  });
+  expect(sources.filter((source) => !source.startsWith('execution/'))).toEqual([]);
+  expect(sources.length).toBeGreaterThan(3);
 });

@@ -17,6 +17,7 @@ import { leavesOf, otherThan, withLeaf } from '../leaves.js';
 
 const GIB = 1024 ** 3;
 const solvePlacement = placementSolver(await loadHighs());
+const records = await recordsOf(familyRecordsText(), FAMILY, undefined);
 
 interface Question {
   readonly spec?: Partial<CascadeSpec>;
@@ -34,7 +35,6 @@ function made({ spec: change = {}, devices = 2, memoryGiB, work, trustBatch, ...
   readonly from: EvaluatedFrom;
 } {
   const spec = { ...FAMILY_SPEC, ...change };
-  const records = recordsOf(familyRecordsText(), FAMILY, undefined);
   if ('faults' in records) throw new Error('the records are faulty');
   const { hourlyCost } = { hourlyCost: 3, ...priced };
   const price = hourlyCost === undefined ? {} : { hourlyCost };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CascadeSpec } from '../../src/artifacts/index.js';
-import { cascadeSpecFaults, distributionOf, rangesOf, resolveCascade } from '../../src/gearplan/index.js';
+import { cascadeSpecFaults, rangesOf, resolveCascade } from '../../src/gearplan/index.js';
 import { FAMILY, FAMILY_SPEC, familyProfile } from '../cascade-specs.js';
 
 const SPEC: CascadeSpec = {
@@ -77,6 +77,36 @@ describe('Records of a cascade', () => {
   });
 });
 
+describe('The largest batch of a cascade', () => {
+  it('is told where it is above what was measured', () => {
+    const profiles = FAMILY.map((_, model) => ({ path: '', profile: familyProfile(model) }));
+    const records = {
+      samples: 1,
+      models: FAMILY_SPEC.models.map(({ name }) => name),
+      correct: FAMILY.map(() => Uint8Array.of(1)),
+      certainty: FAMILY.map(() => Float64Array.of(0.5)),
+    };
+    const [device = ''] = Object.keys(familyProfile(0).devices);
+    const notesOf = (batch: number) => {
+      const spec = { ...FAMILY_SPEC, planner: { ...FAMILY_SPEC.planner, batch } };
+      const found = resolveCascade(spec, {
+        cluster: { devices: { [device]: { count: 1 } } },
+        profiles,
+        records,
+      });
+      return 'resolved' in found ? found.resolved.notes : found.faults;
+    };
+    expect(notesOf(1)).toEqual([]);
+    expect(notesOf(1000)).toEqual([
+      expect.stringMatching(
+        new RegExp(
+          `^planner.batch is 1000, and .* was measured up to batch \\d+ on ${device}: no batch is larger there$`,
+        ),
+      ),
+    ]);
+  });
+});
+
 describe('Ranges of loads', () => {
   it('are of equal size, and rarer the higher, by Zipf', () => {
     const ranges = rangesOf({ maxRps: 90, ranges: 3 });
@@ -104,42 +134,5 @@ describe('Ranges of loads', () => {
     expect(
       rangesOf({ maxRps: 90, ranges: 3, distribution: 'd.csv' }, points).map(({ share }) => share),
     ).toEqual([0.25, 0.25, 0.5]);
-  });
-});
-
-describe('A distribution of loads', () => {
-  it('is read from CSV, with columns in any order', () => {
-    expect(distributionOf('share,rps\n0.5,10\n1,20\n')).toEqual({
-      points: [
-        { rps: 10, share: 0.5 },
-        { rps: 20, share: 1 },
-      ],
-    });
-  });
-
-  it('is told all that is wrong with it', () => {
-    const faults = (text: string) => {
-      const read = distributionOf(text);
-      return 'faults' in read ? read.faults.map(({ path, message }) => `${path} ${message}`.trim()) : [];
-    };
-    expect(faults('rps\n1\n')).toEqual(['line 1 lacks a column share']);
-    expect(faults('rps,share\n')).toEqual(['it has no line of a load']);
-    expect(faults('rps,share\n-1,x\n5,\n')).toEqual([
-      'line 2 rps is "-1"; it must be a decimal number of 0 or more',
-      'line 2 share is "x"; it must be a decimal number of 0 or more',
-      'line 3 share is ""; it must be a decimal number of 0 or more',
-    ]);
-    // Blanks around a number do not matter, and exponents are decimal.
-    expect(faults('rps,share\n 5 ,1e-3\n')).toEqual([]);
-    expect(faults('rps,share\n0x10,1\n1,0b1\n')).toEqual([
-      'line 2 rps is "0x10"; it must be a decimal number of 0 or more',
-      'line 3 share is "0b1"; it must be a decimal number of 0 or more',
-    ]);
-    expect(faults('rps,share,rps\n1,1,2\n')).toEqual(['line 1 the column rps is given twice']);
-    expect(faults('rps,share\n\n100,0,5\n\n7\n\n1,x\n')).toEqual([
-      'line 3 has 3 cells; the header has 2',
-      'line 5 has 1 cells; the header has 2',
-      'line 7 share is "x"; it must be a decimal number of 0 or more',
-    ]);
   });
 });

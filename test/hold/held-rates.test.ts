@@ -42,6 +42,20 @@ describe('heldRates()', () => {
     }
   });
 
+  it('takes few runs to a share of which many times the planned rate is held, or a small part of it', async () => {
+    for (const [most, wanted] of [
+      [100, 0.001],
+      [9.9, 0.0999],
+      [0.06, 0.01],
+    ] as const) {
+      const { simulate, asked } = serving([most, most]);
+      const asks = { ...QUESTION, plannedRps: [100, 100], startRps: [100, 100], precision: 0.001 };
+      const { heldRps } = await heldRates(simulate, { ...asks, attainment: [wanted, wanted] });
+      expect(heldRps[0]! / Math.min(most / wanted, 100 / wanted)).toBeCloseTo(1, 2);
+      expect(asked.length).toBeLessThan(130);
+    }
+  });
+
   it('finds twice the planned rate where half of the requests must be in time', async () => {
     const { simulate } = serving([100, 40]);
     const { heldRps } = await heldRates(simulate, { ...QUESTION, attainment: [0.5, 0.8] });

@@ -1,11 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { randomProblem, type Shape } from '../../bench/refute/pooled/random-problem.js';
-import { checkedOutcome } from '../../src/checks/index.js';
+import { checkedOutcome, promiseFaults } from '../../src/checks/index.js';
 import {
   type HeldRates,
   type HoldProgress,
   type HoldTools,
-  promiseFaults,
   type RatedPlan,
   searchHeld,
 } from '../../src/hold/index.js';

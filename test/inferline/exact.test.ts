@@ -53,7 +53,7 @@ describe('planPipeline with the exact method', () => {
     ['', false],
     [', where each application asks for its own', true],
   ])('finds the least cost of all configurations, or that none is feasible%s', (_, applications) => {
-    const seen = { feasible: 0, infeasible: 0, undecided: 0, dearer: 0 };
+    const seen = { feasible: 0, infeasible: 0, undecided: 0, dearer: 0, ended: 0 };
     for (let seed = 0; seed < CASES; seed++) {
       const { problem, samples } = randomProblem(seed, {
         mostStages: 2,
@@ -89,12 +89,19 @@ describe('planPipeline with the exact method', () => {
       if (outcome.status !== 'feasible') continue;
       expect(outcome.hourlyCost, `seed ${seed}`).toBeCloseTo(least, 9);
       expect(outcome.lowerBound, `seed ${seed}`).toBeCloseTo(least, 9);
+      const near = planPipeline({ problem, samples, estimatorOf: plainEstimator, gap: 0.3 }, 'exact');
+      if (near.status !== 'feasible') throw new Error(`seed ${seed} was not planned`);
+      expect(near.finished, `seed ${seed}`).toBe(true);
+      expect(near.lowerBound, `seed ${seed}`).toBeLessThanOrEqual(least + 1e-9);
+      expect(near.hourlyCost, `seed ${seed}`).toBeLessThanOrEqual(near.lowerBound * 1.3 + 1e-9);
+      if (near.lowerBound < least - 1e-9) seen.ended++;
       const greedy = planPipeline({ problem, samples, estimatorOf: plainEstimator }, 'inferline');
       if (greedy.status !== 'feasible') throw new Error(`seed ${seed} was not planned`);
       expect(greedy.lowerBound, `seed ${seed}`).toBeLessThanOrEqual(least + 1e-9);
       if (greedy.hourlyCost > least + 1e-9) seen.dearer++;
     }
     expect(Math.min(seen.feasible, seen.infeasible), JSON.stringify(seen)).toBeGreaterThan(CASES / 20);
+    expect(seen.ended, JSON.stringify(seen)).toBeGreaterThan(0);
     expect(seen.dearer, JSON.stringify(seen)).toBeLessThan(seen.feasible / 2);
   });
 });

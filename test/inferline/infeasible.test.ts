@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import type { PipelineSpec } from '../../src/artifacts/index.js';
+import type { InfeasibleReason } from '../../src/inferline/infeasible.js';
 import { planPipeline } from '../../src/inferline/planner.js';
 import type { PlanningProblem, Sample } from '../../src/inferline/problem.js';
+import { infeasible } from '../../src/inferline/reasons.js';
+import type { OpenProblem } from '../../src/pipeline/index.js';
 import { readStageGraph } from '../../src/plans/index.js';
 import { cases } from '../cases.js';
 import { plainEstimator } from './plain-estimator.js';
@@ -47,6 +51,7 @@ describe('planPipeline of what cannot be', () => {
     const seen = {
       ...{ 'slo-too-short': 0, 'no-combination': 0, 'limits-together': 0 },
       ...{ 'too-few-replicas': 0, 'too-few-devices': 0, 'cannot-keep-up': 0, 'too-few-servers': 0 },
+      needed: 0,
     };
     for (let seed = 0; seed < 2 * CASES; seed++) {
       const drawn = { mostStages: 3, requests: REQUESTS, limits: true, keepsUp: seed % 3 === 0 };
@@ -56,6 +61,25 @@ describe('planPipeline of what cannot be', () => {
       for (const reason of outcome.reasons) {
         seen[reason.code]++;
         if (reason.code === 'slo-too-short') continue;
+        if (reason.code === 'limits-together' && reason.needed !== undefined) {
+          const { classes, stages } = reason.needed;
+          seen.needed++;
+          const more = Object.fromEntries(classes.map(({ device, needed }) => [device, needed]));
+          const counts = { ...problem.counts, ...more };
+          expect(planned({ ...problem, counts }, sample).status, `seed ${seed} with more`).toBe('feasible');
+          for (const { device, needed, count } of classes) {
+            expect(needed).toBeGreaterThan(count);
+            const own = stages.filter((stage) => stage.device === device);
+            expect(own.reduce((sum, { replicas }) => sum + replicas, 0)).toBe(needed);
+          }
+        }
+        if (reason.code === 'too-few-replicas')
+          for (const { device, needed } of reason.least) {
+            const counts = { ...problem.counts, [device]: needed - 1 };
+            expect(planned({ ...problem, counts }, sample).status, `seed ${seed} with fewer`).toBe(
+              'infeasible',
+            );
+          }
         const unlimited = {
           ...problem,
           counts: {},
@@ -67,7 +91,7 @@ describe('planPipeline of what cannot be', () => {
       }
     }
     expect(seen['too-few-replicas'], JSON.stringify(seen)).toBeGreaterThan(CASES / 40);
-    expect(seen['limits-together'], JSON.stringify(seen)).toBeGreaterThan(0);
+    expect(seen.needed, JSON.stringify(seen)).toBeGreaterThan(0);
   });
 
   it('names a stage that does not keep up with the mean rate, though the sample ends before that shows', () => {
@@ -117,5 +141,51 @@ describe('planPipeline of what cannot be', () => {
       }
     }
     expect(Math.min(seen.undecided, seen.stopped, seen.finished), JSON.stringify(seen)).toBeGreaterThan(3);
+  });
+});
+
+describe('infeasible()', () => {
+  const spec = { kind: 'pipeline', cluster: 'c.yaml', stages: [], sloMs: 100 } as unknown as PipelineSpec;
+  const said = (reason: InfeasibleReason) => {
+    const { reasons } = infeasible({ reasons: [reason] }, { spec } as OpenProblem) as {
+      readonly reasons: readonly unknown[];
+    };
+    return reasons[0];
+  };
+
+  it('says how many devices would do where counts are too small together, and for which stages', () => {
+    const needed = {
+      classes: [{ device: 'L4', needed: 9, count: 6 }],
+      stages: [
+        { stage: 'detect', device: 'L4', replicas: 4 },
+        { stage: 'face', device: 'L4', replicas: 5 },
+      ],
+    };
+    const reason = { code: 'limits-together', classes: ['L4'], fixedStages: [] } as const;
+    expect(said({ ...reason, needed })).toEqual({
+      code: 'too-few-gpus',
+      stages: ['detect', 'face'],
+      available: { L4: 6 },
+      missing: { L4: 3 },
+      text: 'the GPUs of L4 are together too few: 9 L4 would do, and 6 L4 are free; they are for detect (4), face (5)',
+    });
+    expect(said(reason)).toMatchObject({ text: 'the GPUs of L4 are together too few' });
+  });
+
+  it('says how many replicas a stage needs at least on each class', () => {
+    const least = [
+      { device: 'L4', needed: 7, count: 3 },
+      { device: 'T4', needed: 12, count: 2 },
+    ];
+    const reason = { code: 'too-few-replicas', stage: 'detect', classes: ['L4', 'T4'] } as const;
+    expect(said({ ...reason, least })).toEqual({
+      code: 'too-few-gpus',
+      stages: ['detect'],
+      text: 'detect needs more replicas than there are, of L4, T4, whatever the others have: at least 7 L4 or 12 T4, and there are 3 L4 and 2 T4',
+    });
+    expect(said({ ...reason, classes: ['L4'], least: least.slice(0, 1) })).toMatchObject({
+      available: { L4: 3 },
+      missing: { L4: 4 },
+    });
   });
 });

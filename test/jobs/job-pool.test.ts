@@ -121,6 +121,40 @@ describe('JobPool.run()', () => {
   });
 });
 
+describe('a job that hears no interruption', () => {
+  const deaf = fileURLToPath(new URL('deaf-worker.mjs', import.meta.url));
+  const deafPool = (signal: AbortSignal) =>
+    new JobPool<{ works: boolean }, string, never>(deaf, { what: 'deaf', threads: 1, signal });
+
+  it('is ended with its thread after an abort, and those that wait for it have another thread', async () => {
+    const abort = new AbortController();
+    const one = deafPool(abort.signal);
+    try {
+      const running = one.run({ works: true });
+      const waiting = one.run({ works: false });
+      abort.abort();
+      await expect(running).rejects.toBe(abort.signal.reason);
+      expect(await waiting).toBe('done');
+      expect(await one.run({ works: false })).toBe('done');
+      await expect(one.run({ works: true })).rejects.toBe(abort.signal.reason);
+    } finally {
+      await one.close();
+    }
+  });
+
+  it('leaves the answers before it', async () => {
+    const abort = new AbortController();
+    const one = deafPool(abort.signal);
+    const jobs = [false, true, false].map((works, i) => ({ name: `job ${i}`, job: { works } }));
+    try {
+      expect(await one.runAll(jobs, () => abort.abort())).toEqual(['done']);
+      expect(await deafPool(AbortSignal.abort()).runAll(jobs)).toEqual([]);
+    } finally {
+      await one.close();
+    }
+  });
+});
+
 describe('a thread whose pool was closed', () => {
   it('works for the next pool of the same file, with the data and the interruption of that pool', async () => {
     const abort = new AbortController();

@@ -3,7 +3,7 @@ import { LoadTally } from '../../src/loadgen/load-tally.js';
 import { streamOf } from '../../src/random/index.js';
 
 const ASKED = { url: 'u', arrivals: 'trace', seed: 0, rows: 1, rps: 1, durationS: 2 } as const;
-const SENDING = { seconds: 2, stoppedShort: false };
+const SENDING = { seconds: 2, stoppedShort: false, hasSlo: true };
 
 describe('LoadTally.joined()', () => {
   it('reports the same as one tally of all requests', () => {

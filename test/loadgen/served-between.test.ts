@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { CountedExecutions } from '../../src/loadgen/inference-client.js';
+import type { CountedExecutions } from '../../src/loadgen/counted-executions.js';
 import { servedBetween } from '../../src/loadgen/served-between.js';
 
 const place = { pipeline: 0, partition: 1, device_class: 'L4', virtual: 2, batch_size: 4 };

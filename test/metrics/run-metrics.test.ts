@@ -527,6 +527,6 @@ describe('RunMetrics', () => {
   });
 
   it('keeps as many numbers per window as windowCells() says', () => {
-    expect(windowCells(SHAPE, 100)).toBe(100 * (12 + 8 + 2 * 2));
+    expect(windowCells(SHAPE, 100)).toBe(100 * (13 + 8 + 2 * 2));
   });
 });

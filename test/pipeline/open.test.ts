@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { PipelineSpec } from '../../src/artifacts/index.js';
 import { parseArtifact } from '../../src/artifacts/index.js';
-import { resolveOpen } from '../../src/pipeline/index.js';
+import { resolveOpen, unprofiledNotes } from '../../src/pipeline/index.js';
 import { example } from './example.js';
 
 /** told lists the faults of the example, planned by `inferline`, with other words for the classes of its first stage. */
@@ -31,5 +31,24 @@ describe('the classes of a stage that a planner chooses among', () => {
     expect(() => parseArtifact(JSON.stringify(spec), 'spec.json', ['pipeline'])).toThrow(
       /\/stages\/0\/devices: must NOT have fewer than 1 items/,
     );
+  });
+});
+
+describe('unprofiledNotes()', () => {
+  it('names the classes of a cluster that the profiles of open stages lack', () => {
+    const { spec, files } = example();
+    const open = { ...spec, stages: spec.stages.map(({ device: _, ...stage }) => stage) };
+    const typed = { ...files.cluster.devices, l4: { count: 2 }, none: { count: 0 } };
+    const notes = unprofiledNotes(open, { ...files, cluster: { devices: typed } });
+    const names = spec.stages.map(({ name }) => name).join(', ');
+    expect(notes.filter((note) => note.includes('l4'))).toEqual([
+      `${names} cannot use l4: their profiles have no such device`,
+    ]);
+    expect(notes.join()).not.toContain('none');
+    const [first, ...others] = open.stages as [(typeof open.stages)[number], ...typeof open.stages];
+    const named = { ...open, stages: [first, ...others.map((stage) => ({ ...stage, device: 'L4' }))] };
+    expect(unprofiledNotes(named, { ...files, cluster: { devices: { l4: {} } } })).toEqual([
+      `${first.name} cannot use l4: its profile has no such device`,
+    ]);
   });
 });

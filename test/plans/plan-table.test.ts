@@ -196,7 +196,8 @@ describe('load()', () => {
     expect([of(without), of(GEARS)]).toEqual([undefined, undefined]);
     const drawn = { arrivals: 'poisson', rps: 3 } as const;
     expect(of({ ...without, load: drawn })).toEqual({ kind: 'drawn', load: drawn });
-    expect(of({ ...without, load: { trace: 'a.csv' } })).toEqual({ kind: 'trace', trace: 'a.csv' });
+    const load = { trace: 'a.csv', from: '5s' };
+    expect(of({ ...without, load })).toEqual({ kind: 'trace', load });
     const { hold: __, ...unheld } = pooled;
     expect(of(unheld)).toBeUndefined();
     const runs = { seeds: [1], arrivals: 'poisson' as const, durationS: 3, confidence: 0.95 };
@@ -250,8 +251,10 @@ describe('diff()', () => {
 });
 
 describe('unlikeSent()', () => {
-  const noted = (plan: ServedPlan, verdicts: boolean, samples: boolean) =>
-    planOf(plan).unlikeSent(plan, { verdicts, samples }).length;
+  const noted = (plan: ServedPlan, verdicts: boolean, isKnown: boolean) => {
+    const samples = { areGiven: true, recorded: 9, ...(isKnown ? { sent: 9 } : {}) };
+    return planOf(plan).unlikeSent(plan, { verdicts, samples }).length;
+  };
 
   it('tells of edges that are drawn where a condition decides, and of samples that are not known', () => {
     const when = { output: 'y', index: 0, atLeast: 0.5 };
@@ -259,6 +262,19 @@ describe('unlikeSent()', () => {
     expect([noted(drawn, false, false), noted(drawn, true, false)]).toEqual([1, 0]);
     expect([noted(GEARS, false, false), noted(GEARS, false, true)]).toEqual([1, 0]);
     expect(noted(pooled, false, false)).toBe(0);
+  });
+
+  it('says that the accuracy of the samples that were sent is compared with the records of others', () => {
+    const said = (sent: number, areGiven: boolean) =>
+      planOf(GEARS)
+        .unlikeSent(GEARS, { verdicts: false, samples: { sent, recorded: 1000, areGiven } })
+        .join();
+    expect(said(200, false)).toContain(
+      'those by the records of 1000 samples that the plan was made from, and the live ones those of the 200 labelled samples that the load sent: these are other samples',
+    );
+    expect(said(200, true)).toContain('those by the records of 1000 samples, and the live ones');
+    expect(said(1000, false)).toContain('only where these are the same samples');
+    expect(said(1000, true)).toBe('');
   });
 });
 

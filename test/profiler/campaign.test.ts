@@ -35,6 +35,16 @@ describe('campaignOf()', () => {
     expect(campaignOf(prepared(3), OPTIONS).batchSizes).toEqual([3]);
   });
 
+  test('refuses batches and virtual GPUs larger than any profile that is read has, before one is made', () => {
+    expect(faultsOf({ batchSizes: [1, 65_536], virtualSizes: {} })).toEqual([]);
+    expect(faultsOf({ batchSizes: [1, 65_537, 1_000_000] })).toEqual([
+      'batch sizes are at most 65536 (docs/limits.md), not 65537, 1000000',
+    ]);
+    expect(faultsOf({ virtualSizes: { cpu: [1001] } })[0]).toBe(
+      'virtual sizes of cpu are at most 1000 (docs/limits.md), not 1001',
+    );
+  });
+
   test('names both limits where the least time of a figure is above the most', () => {
     expect(faultsOf({ limits: { minMs: 200, maxMs: 100 } })).toEqual([
       '`maxMs` is 100, less than `minMs`, which is 200: give both',

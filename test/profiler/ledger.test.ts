@@ -137,10 +137,10 @@ test('record() and shares() withdraw warnings by what they are about, whatever t
   const made = ledger();
   const others = [
     ...[ofLayers('gpu'), ofGroup({ ...GROUP, className: 'gpu' }), ofGroup({ ...GROUP, virtual: 2 })],
-    ...[ofGroup({ ...GROUP, batch: 40 }), ofGroup(GROUP, { part: 'block', block: 1 })],
+    ...[ofGroup({ ...GROUP, batch: 40 }), ofGroup(GROUP, [{ part: 'block', block: 1 }])],
   ];
   const kept = others.map((about, i) => ({ text: `cpu 1/1 batch 4: ${i}`, about }));
-  const taken = [ofLayers('cpu'), ofGroup(GROUP), ofGroup(GROUP, { part: 'whole' })];
+  const taken = [ofLayers('cpu'), ofGroup(GROUP), ofGroup(GROUP, [{ part: 'whole' }])];
   for (const warning of [...kept, ...taken.map((about, i) => ({ text: `${i}`, about }))]) made.warn(warning);
   made.shares('cpu', 4, [1]);
   made.record(GROUP, [timed('whole', 4000), timed(0, 2000)]);

@@ -35,6 +35,31 @@ test('mergeProfiles() puts classes of several machines side by side and lists th
   expect(() => parseArtifact(JSON.stringify(merged), 'm.json', ['profile'])).not.toThrow();
 });
 
+test('mergeProfiles() tells the commands that measure again what was cut or named otherwise', () => {
+  const cut = profile({ gpu }, { model: { name: 'm', file: 'my model.onnx', sha256: 'a'.repeat(64) } });
+  const other = {
+    ...cut,
+    blocks: [
+      { nodes: ['a'], cutBytes: 8 },
+      { nodes: ['b', 'c'], cutBytes: 0 },
+    ],
+  };
+  const merged = (one: Profile, two: Profile) => () =>
+    mergeProfiles([
+      { profile: one, path: 'a b.json' },
+      { profile: two, path: 'two.json' },
+    ]);
+  expect(merged(cut, other)).toThrow("plan profile 'my model.onnx' --blocks 'a b.json' -o two.json");
+  const { file: _, ...unnamed } = other.model;
+  expect(merged({ ...cut, model: unnamed }, { ...other, model: unnamed })).toThrow(
+    /MODEL is the file of m, which a b\.json does not name:\n {2}plan profile MODEL --blocks 'a b\.json' -o two\.json/,
+  );
+  expect(merged(cut, profile({ cpu }, { model: { name: 'm', sha256: 'b'.repeat(64) } }))).not.toThrow(
+    '--blocks',
+  );
+  expect(merged(profile({ cpu }), profile({ cpu: { ...cpu, threads: 3 } }))).toThrow('--device other=cpu');
+});
+
 test('mergeProfiles() joins the cells of a class of which each profile has a part', () => {
   const half = { ...cpu, blockLatencyUs: { 1: { 1: [5, null] } } };
   const rest = { ...cpu, blockLatencyUs: { 1: { 1: [null, 6], 2: [8, 9] }, 2: { 1: [10, 11] } } };

@@ -35,5 +35,11 @@ it('differences of gear plans show what changes, and nothing that stays', () => 
     ['100 to 200', 'accuracy', '—', '50.00 %'],
     ['100 to 200', 'p95 ms', '—', '1.00'],
   ]);
+  const [gear] = diff.gears ?? [];
+  const alike = { before: 'm0', after: 'm0' };
+  const shared = { ...gear!, cascade: alike, batching: alike, accuracy: {}, p95Ms: {}, sharesDiffer: true };
+  expect(gearDiffTable({ gears: [shared] }).rows).toEqual([
+    ['100 to 200', 'shares of devices', 'one division', 'another'],
+  ]);
   expect(stageDiffTable(diff).rows).toEqual([['m0', 'replicas', '1 → 2']]);
 });

@@ -25,7 +25,7 @@ const samples = {
 
 describe('the tables of a sampled pipeline', () => {
   it('say how many samples came to each stage, with the interval and what independent verdicts would give', () => {
-    expect(visitTable(samples)).toEqual({
+    expect(visitTable(samples)).toMatchObject({
       columns: ['stage', 'samples', 'scale factor', '95 % interval', 'if independent'],
       rows: [
         ['detect', '1 000', '100.0 %', '90.0 % to 100.0 %', '100.0 %'],

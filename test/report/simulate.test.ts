@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { SimulatedRequests, SimulationReport, SimulationSweep } from '../../src/artifacts/index.js';
-import { largestLoads, missedShares, sweepTable } from '../../src/report/index.js';
+import { largestLoads, sweepTable } from '../../src/report/index.js';
 import {
   busyTable,
   dropTable,
@@ -105,26 +105,6 @@ describe("a simulation's tables", () => {
     expect(decided).toContain(' for 3600 s, interrupted after 10.0 s of it, seed 7');
   });
 
-  it('show the attainment, overall and of each model that had requests', () => {
-    const good = { ...REQUESTS, attainment: 0.998 };
-    const models = [
-      { name: 'a', sloMs: 90, plannedRps: 150, requests: REQUESTS },
-      { name: 'b', sloMs: 90, plannedRps: 150, requests: good },
-      { name: 'c', sloMs: 90, plannedRps: 150, requests: NONE },
-    ];
-    const report = { ...REPORT, models, overall: { ...REQUESTS, attainment: 0.9899962 } };
-    expect(missedShares(report, 0.99)).toEqual([
-      'Attainment is 0.989996, below 0.99',
-      'Attainment of a is 0.95, below 0.99',
-    ]);
-    expect(missedShares(report, 0.97)).toEqual(['Attainment of a is 0.95, below 0.97']);
-    expect(missedShares(report, 0.95)).toEqual([]);
-    expect(missedShares({ ...REPORT, overall: REQUESTS }, 0.95)).toEqual([]);
-    expect(missedShares({ ...REPORT, overall: NONE }, 0.5)).toEqual([
-      'No request came, so it is not shown that 0.5 are in time',
-    ]);
-  });
-
   it('have a row per model, and one of all models when there are several', () => {
     expect(outcomeTable(REPORT).rows).toEqual([
       ['a', '120', '0.80', '1 140', '3', '57', '95.00 %', '40.0', '80.0', '90.0'],
@@ -143,6 +123,10 @@ describe("a simulation's tables", () => {
 
   it('show latency parts, classes marked as emulated, links in use, drops and windows', () => {
     expect(poolTable(REPORT).rows).toEqual([['a', '0/1', '5 × 1/2 L4', '4', '3.24', '12 345', '80.0 %']]);
+    const [pool] = REPORT.pools;
+    const scaled = (least: number, most: number, mean: number) =>
+      poolTable({ ...REPORT, pools: [{ ...pool!, inUse: { least, most, mean } }] }).rows[0]?.at(-1);
+    expect([scaled(5, 5, 5), scaled(4, 6, 5)]).toEqual(['5', '4 to 6, mean 5.00']);
     expect(busyTable(REPORT).rows).toEqual([
       ['L4 (emulated)', '5', '2.50', '80.0 %'],
       ['uplinks, mean', '', '', '10.0 %'],

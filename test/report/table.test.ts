@@ -42,5 +42,8 @@ describe('bytes(), milliseconds(), percent()', () => {
     expect(bytes(1_204_224)).toBe('1.20 MB');
     expect(milliseconds(1500)).toBe('1.50');
     expect(percent(0.0792, 2)).toBe('7.92 %');
+    expect([percent(0.99999, 2), percent(0.9999), percent(1), percent(1 - 1e-15), percent(2)]).toEqual([
+      ...['99.99 %', '99.9 %', '100.0 %', '100.0 %', '200.0 %'],
+    ]);
   });
 });

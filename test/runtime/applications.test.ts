@@ -8,7 +8,7 @@ import { planTopologyOf } from '../../src/plans/index.js';
 import { Drops } from '../../src/runtime/drops.js';
 import { type RunningServer, startServer } from '../../src/runtime/index.js';
 import { openBundle } from '../../src/runtime/opened-bundle.js';
-import { edge, pipelineOf } from '../pipeline-plans.js';
+import { edge, figured, pipelineOf } from '../pipeline-plans.js';
 import { writePipelineBundle } from './pipeline-bundle.js';
 import { echo } from './tiny-bundle.js';
 
@@ -27,13 +27,13 @@ function chainOf(): PipelinePlan {
       { name: 'second', batch: 4 },
     ],
     [['first'], ['second']],
-    { name: 'chain', sloMs: 0.001, throughputRps: 100, applications: TWO },
+    { name: 'chain', sloMs: 0.001, rps: 100, applications: TWO },
   );
   const [first, second] = plan.stages;
   first!.inputs = [{ ...row('x'), from: ['request.x'] }];
   first!.outputs = second!.outputs = [row('y')];
   second!.inputs = [{ ...row('x'), from: ['first.y'] }];
-  return plan;
+  return figured(plan);
 }
 
 describe('a server of a pipeline with applications', () => {
@@ -136,10 +136,10 @@ describe('Drops of applications that share stages', () => {
     const topology = planTopologyOf(chainOf());
     const drops = new Drops(topology);
     for (const device of topology.devices.keys()) drops.device(device, true);
-    drops.took(0, 300);
-    drops.took(1, 500);
+    drops.took(0, 3000);
+    drops.took(1, 5000);
     for (const model of [0, 1]) expect(drops.ending(model, 'deadline', 0)).toMatchObject({ retryAfterS: 8 });
-    drops.gave(0, 300);
+    drops.gave(0, 3000);
     for (const model of [0, 1]) expect(drops.ending(model, 'deadline', 0)).toMatchObject({ retryAfterS: 5 });
   });
 });

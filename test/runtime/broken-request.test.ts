@@ -25,7 +25,7 @@ async function received(sent: string): Promise<string> {
   return text;
 }
 
-const POST = 'POST /v2/models/tiny/infer HTTP/1.1\r\nhost: x\r\n';
+const POST = 'POST /v2/models/tiny/infer HTTP/1.1\r\nhost: localhost\r\n';
 
 it.each([
   ['no HTTP at all', 'hello\r\n\r\n', 400, 'it is not valid HTTP'],

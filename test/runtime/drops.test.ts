@@ -4,7 +4,7 @@ import { planTopologyOf } from '../../src/plans/index.js';
 import { Drops } from '../../src/runtime/drops.js';
 import { type RunningServer, startServer } from '../../src/runtime/index.js';
 import { gearPlan } from '../gear-plans.js';
-import { edge, pipelineOf } from '../pipeline-plans.js';
+import { edge, figured, pipelineOf } from '../pipeline-plans.js';
 import { planOf } from '../serving/plans.js';
 import { writePipelineBundle } from './pipeline-bundle.js';
 import { echo, inputOf, serveBundle, twoPartitions, WIDTH } from './tiny-bundle.js';
@@ -126,15 +126,15 @@ describe('a request that a server drops', () => {
     return { status, retryAfter, type, json: await response.json() };
   }
 
-  /** Two stages that give on what they get; the first takes some tens of milliseconds for it. Half a request a second. */
+  /** Two stages that give on what they get; the first takes some tens of milliseconds for it. The second is planned for half a request a second. */
   async function servedChain(): Promise<RunningServer> {
     const plan = pipelineOf(
       [
         { name: 'slow', next: [edge('match')], batch: 4, latencyUs: 10, device: 'slow' },
-        { name: 'match', batch: 4, latencyUs: 10 },
+        { name: 'match', batch: 4, latencyUs: 2e6 },
       ],
       [['slow'], ['match']],
-      { throughputRps: 0.5, sloMs: 10_000, cluster: { devices: { slow: {}, cpu: {} } } },
+      { sloMs: 10_000, cluster: { devices: { slow: {}, cpu: {} } } },
     );
     plan.placement[0]!.class = 'slow';
     plan.classes = { slow: { used: 1 }, cpu: { used: 1 } };
@@ -144,7 +144,7 @@ describe('a request that a server drops', () => {
     first!.outputs = second!.outputs = [row('y')];
     second!.inputs = [{ ...row('x'), from: ['slow.y'] }];
     const { bytes } = echo('float32').file(0, 1);
-    const bundle = await writePipelineBundle(plan, {
+    const bundle = await writePipelineBundle(figured(plan), {
       files: () => bytes,
       change: (manifest) => {
         manifest.devices.slow = { provider: 'cpu', threads: 1, slowdown: 4000 };

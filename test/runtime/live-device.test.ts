@@ -1,11 +1,14 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { sha256Of } from '../../src/artifacts/index.js';
+import { HangLimit } from '../../src/runtime/hang-limit.js';
 import { LiveDevice, planDevices } from '../../src/runtime/live-device.js';
 import { openBundle } from '../../src/runtime/opened-bundle.js';
 import { FEATURES, looksUp, rowModel } from '../onnx/row-models.js';
 import { inputOf, twoPartitions, writeBundle } from './tiny-bundle.js';
 
+const hang = new HangLimit({ latencyNs: Float64Array.of(1e6) });
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
@@ -15,16 +18,17 @@ afterEach(async () => {
 async function oneFile(offset: number, isInner: boolean) {
   const { folder, remove } = await writeBundle(twoPartitions(2));
   const file = join(folder, 'looks-up.onnx');
-  await writeFile(file, rowModel(looksUp(offset)));
+  const bytes = rowModel(looksUp(offset));
+  await writeFile(file, bytes);
   const spec = (name: string) => ({ name, dtype: 'float32', shape: [1, FEATURES], batchAxis: 0 });
   const work = {
-    ...{ file, fileBytes: 0, carried: new Set<string>() },
+    ...{ file, digests: { sha256: sha256Of(bytes), data: [] }, fileBytes: 0, carried: new Set<string>() },
     inputs: [{ spec: spec('x'), from: ['x'], isInner }],
     outputs: [{ spec: spec('y'), key: 'y' }],
   };
-  const ignored = { up() {}, down() {}, off() {}, failed() {}, restarted() {} };
+  const ignored = { up() {}, down() {}, off() {}, failed() {}, restarted() {}, hangs() {}, hangsNoMore() {} };
   const plan = planDevices(await openBundle(folder))[0]!;
-  const device = new LiveDevice(plan, [{ pool: 0, work, largestBatch: 2 }], ignored);
+  const device = new LiveDevice(plan, [{ pool: 0, work, largestBatch: 2, hang }], ignored);
   closers.push(remove, () => device.close());
   return device;
 }
@@ -39,13 +43,15 @@ async function liveDevice() {
     told.push(event);
     heard();
   };
-  const duties = bundle.work.map((work, pool) => ({ pool, work, largestBatch: 2 }));
+  const duties = bundle.work.map((work, pool) => ({ pool, work, largestBatch: 2, hang }));
   const device = new LiveDevice(planDevices(bundle)[0]!, duties, {
     up: () => tell('up'),
     down: () => tell('down'),
     off: () => tell('off'),
     failed: (why) => tell(`failed: ${why}`),
     restarted: () => tell('restarted'),
+    hangs: () => tell('hangs'),
+    hangsNoMore: () => tell('hangs no more'),
   });
   closers.push(remove, () => device.close());
   const until = async (count: number) => {

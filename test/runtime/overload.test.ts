@@ -158,13 +158,13 @@ describe('a server with more large requests than it can serve', () => {
     await overloaded(async () => {
       for (let i = 0; i < 30; i++) {
         socket.write(
-          `POST ${INFER} HTTP/1.1\r\nhost: x\r\ncontent-type: a/b\r\ncontent-length: ${body.length}\r\n\r\n`,
+          `POST ${INFER} HTTP/1.1\r\nhost: localhost\r\ncontent-type: a/b\r\ncontent-length: ${body.length}\r\n\r\n`,
         );
         socket.write(body);
         await sleep(5);
       }
     });
-    socket.write('GET /v2/health/live HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
+    socket.write('GET /v2/health/live HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n');
     await once(socket, 'close');
     expect(text.match(/HTTP\/1\.1 /g)).toHaveLength(31);
     expect(text).toContain('"reason":"overload"');

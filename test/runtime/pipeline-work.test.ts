@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Bundle, PipelinePlan, StageInput, TensorSpec } from '../../src/artifacts/index.js';
 import { type OpenedBundle, openBundle } from '../../src/runtime/opened-bundle.js';
-import { edge, pipelineOf } from '../pipeline-plans.js';
+import { edge, figured, pipelineOf } from '../pipeline-plans.js';
 import { writePipelineBundle } from './pipeline-bundle.js';
 
 const row = (name: string): TensorSpec => ({ name, dtype: 'float32', shape: [1, 4], batchAxis: 0 });
@@ -39,7 +39,7 @@ function street(more: Partial<PipelinePlan> = {}): PipelinePlan {
     tag: [[from('image', 'request.image')], [row('label')]],
   };
   for (const stage of plan.stages) [stage.inputs, stage.outputs] = tensors[stage.name]!;
-  return plan;
+  return figured(plan);
 }
 
 /** opened opens a bundle of the plan. */
@@ -97,7 +97,7 @@ describe('openBundle() of a pipeline', () => {
     plan.stages[1]!.next = [];
     for (const stage of plan.stages) stage.replicas = 1;
     plan.classes.cpu!.used = 2;
-    const { work } = await opened(plan);
+    const { work } = await opened(figured(plan));
     expect(work.map(({ carried }) => [...carried].sort())).toEqual([
       ['detect.crop', 'plate.text', 'request.image'],
       ['plate.text', 'request.image'],
@@ -109,7 +109,7 @@ describe('openBundle() of a pipeline', () => {
     plan.stages[2]!.next = [{ ...edge('match', 0.5), when: { output: 'name', index: 0, below: 3 } }];
     plan.stages[1]!.next = [];
     plan.stages[3]!.inputs = [from('found', 'face.name'), from('boxes', 'detect.boxes')];
-    const { models, work } = await opened(plan);
+    const { models, work } = await opened(figured(plan));
     expect(models[0]?.outputs.map(({ name }) => name)).toEqual(['text', 'name', 'answer', 'label']);
     const [name] = work[2]!.outputs;
     expect(name?.endKey).toBe(models[0]?.outputKeys[1]);
@@ -145,7 +145,7 @@ describe('openBundle() of a pipeline', () => {
     const missing = street();
     missing.stages[3]!.inputs = [from('found', 'plate.text'), from('boxes', 'detect.boxes')];
     delete missing.stages[0]!.next[2]!.when;
-    expect(await faultsOf(missing)).toEqual([
+    expect(await faultsOf(figured(missing))).toEqual([
       'plan: /stages/0/next/2: leads to tag with probability 0.3, and no output says when; add a condition, such as when: { output: …, atLeast: 0.5 }',
       'plan: /stages/3/inputs/found: is missing where a request comes by detect -> face -> match: there is no plate.text then',
     ]);

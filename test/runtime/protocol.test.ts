@@ -223,9 +223,11 @@ describe('the Open Inference Protocol', () => {
       { ...jsonInput, shape: [5, WIDTH], data: [...inputOf(1, 5).data] },
       'at most 4 are taken',
     ],
+    ['an output that is a list', { inputs: [jsonInput], outputs: [[]] }, 'outputs[0]: has no name'],
+    ['an output that is null', { inputs: [jsonInput], outputs: [null] }, 'outputs[0]: has no name'],
     ['binary data past the end', { ...jsonInput, parameters: { binary_data_size: 64 } }, '0 bytes are left'],
   ])('refuses %s with 400 and says why', async (_what, body, why) => {
-    const reply = await infer(typeof body === 'string' ? body : { inputs: [body] });
+    const reply = await infer(typeof body === 'string' || 'outputs' in body ? body : { inputs: [body] });
     expect(reply.status).toBe(400);
     expect(reply.json.error).toContain(why);
     expect(JSON.stringify(reply.json)).not.toMatch(/\.ts|\.js|node_modules|\\n {4}at /);

@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
@@ -122,5 +123,32 @@ describe('startServer() refuses', () => {
     const { message } = await failure(await bundle(), { port });
     expect(message).toContain(`Cannot listen on 127.0.0.1:${port}: the port is in use`);
     expect(message).toContain('`port`');
+    const metrics = await failure(await bundle(), { port: 0, metricsPort: port });
+    expect(metrics.message).toContain(`Cannot listen on 127.0.0.1:${port}: the port is in use`);
+    expect(metrics.message).toContain('`metricsPort`');
+  });
+});
+
+describe('startServer() that is aborted', () => {
+  it('ends an executor that warms its model, rather than wait for it', async () => {
+    const shape = twoPartitions();
+    // Its first run takes minutes, as an emulated device is held back by a multiple of what a run took.
+    shape.devices.cpu!.slowdown = 1e8;
+    const folder = await bundle(shape);
+    const controller = new AbortController();
+    const children = () =>
+      readdirSync('/proc').filter((pid) => {
+        try {
+          return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ')[1] === `${process.pid}`;
+        } catch {
+          return false;
+        }
+      });
+    const before = children();
+    setTimeout(() => controller.abort(), 1000);
+    await expect(startServer(folder, { port: 0, signal: controller.signal })).rejects.toThrow(
+      controller.signal.reason as Error,
+    );
+    if (process.platform === 'linux') expect(children().filter((pid) => !before.includes(pid))).toEqual([]);
   });
 });

@@ -22,6 +22,7 @@ function rowWith(tensors: Record<string, TensorData>): RowInFlight {
 
 const WORK: PoolWork = {
   file: 'a.onnx',
+  digests: { sha256: '', data: [] },
   fileBytes: 1,
   inputs: [{ spec: spec('x'), from: ['b.y', 'c.y'] }],
   outputs: [{ spec: spec('y'), key: 'a.y', endKey: 'end a.y' }],

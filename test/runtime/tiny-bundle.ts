@@ -293,6 +293,7 @@ export async function writeBundle(
   const plan = planOf([{ sloMs: shape.sloMs, pipelines: shape.pipelines.map((p) => p.shape) }]);
   const { name = 'tiny', model = TINY } = shape;
   plan.models[0]!.name = name;
+  plan.models[0]!.blocks = shape.pipelines[0]!.blocks.reduce((sum, blocks) => sum + blocks, 0);
   if (shape.notes !== undefined) plan.notes = shape.notes;
   if (shape.serving !== undefined) plan.serving = shape.serving;
   const partitions: Bundle['partitions'] = [];

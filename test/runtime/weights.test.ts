@@ -9,7 +9,7 @@ import { type RunningServer, startServer } from '../../src/runtime/index.js';
 import type { LogEntry } from '../../src/serving/index.js';
 import { arrivalsOf, prepareSimulation } from '../../src/simulation/index.js';
 import { weighedRequests } from '../../src/simulation/run.js';
-import { edge, pipelineOf } from '../pipeline-plans.js';
+import { edge, figured, pipelineOf } from '../pipeline-plans.js';
 import { writePipelineBundle } from './pipeline-bundle.js';
 import { echo } from './tiny-bundle.js';
 
@@ -30,14 +30,14 @@ function echoOf(
       { name: 'second', batch: 4 },
     ],
     [['first'], ['second']],
-    { name: 'chain', sloMs: 20_000, throughputRps: 100, ...(applications && { applications }) },
+    { name: 'chain', sloMs: 20_000, rps: 100, ...(applications && { applications }) },
   );
   const [first, second] = plan.stages;
   first!.inputs = [{ ...row('x'), from: ['request.x'] }];
   first!.outputs = second!.outputs = [row('y')];
   second!.inputs = [{ ...row('x'), from: ['first.y'] }];
   plan.serving = { scheduler: 'room-first', ...(priorities && { priorities }) };
-  return plan;
+  return figured(plan);
 }
 
 describe.each([

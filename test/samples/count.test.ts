@@ -65,7 +65,7 @@ describe('countVerdicts()', () => {
     expect(Math.round(1e6 * shares.reduce((sum, share) => sum + share, 0))).toBe(1e6);
   });
 
-  it('is written as records that a simulation reads as the same verdicts', () => {
+  it('is written as records that a simulation reads as the same verdicts', async () => {
     const all = rows({ be: 2, b: 1, c: 1, d: 1 });
     const text = verdictLines(all, pipeline);
     expect(text.split('\n').slice(0, 5)).toEqual([
@@ -75,7 +75,7 @@ describe('countVerdicts()', () => {
       '1,0,0,0',
       '0,1,0,',
     ]);
-    const records = recordsFrom(text, { stages, exclusive } as unknown as PipelinePlan);
+    const records = await recordsFrom(text, { stages, exclusive } as unknown as PipelinePlan);
     expect('verdicts' in records && [...(records.verdicts[0] as Int32Array)]).toEqual([1, 1, 1, 2, 4]);
     expect('verdicts' in records && [...(records.verdicts[1] as Int32Array)]).toEqual([1, 1, 0, 0, 0]);
   });

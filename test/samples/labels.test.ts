@@ -12,7 +12,6 @@ const scores = (classes: number, more: Partial<TensorSpec> = {}): TensorSpec => 
   ...more,
 });
 const LABELLED: Labelled = {
-  samples: 4,
   scores: [
     { of: 'large', output: scores(12) },
     { of: 'small', output: scores(10) },
@@ -50,26 +49,45 @@ describe('readLabels()', () => {
     expect(await read('0\n\n3\n1\n')).toEqual(['y.csv label 2: is empty']);
   });
 
-  it('tells every label that is no class of the model with fewest, and an unequal number of samples', async () => {
+  it('tells every label that is no class of the model with fewest', async () => {
     expect(await read('0\n10\n-1\n1.5\n11\nx\n')).toEqual([
       'y.csv label 2: is 10, and small has the classes 0 to 9',
       'y.csv label 3: is -1; classes are whole numbers from 0',
       'y.csv label 4: is 1.5; classes are whole numbers from 0',
       'y.csv label 5: is 11, and small has the classes 0 to 9',
       'y.csv label 6: is x; classes are whole numbers from 0',
-      'y.csv: has 6 labels, and there are 4 samples',
     ]);
     expect((await read('12\n'.repeat(15))).slice(9)).toEqual([
       'y.csv label 10: is 12, and small has the classes 0 to 9',
       'y.csv: has 5 further labels that are no class',
-      'y.csv: has 15 labels, and there are 4 samples',
     ]);
     expect(await read('\n')).toEqual(['y.csv: has no label']);
   });
 
-  it('compares no number of samples that could not be read, and no classes of a shape that does not tell', async () => {
+  it('takes rows with a single 1 among zeros, and refuses other rows of several numbers', async () => {
+    expect(await read('0,0,1\n1,0,0\n0,1.0,0\n')).toEqual([2, 0, 1]);
+    expect(await read('a,b,c\r\n0,0,1\r\n1,0,0\r\n')).toEqual([2, 0]);
+    const data = Float32Array.of(0, 1, 0, 1, 0, 0);
+    expect(await read(npy('<f4', [2, 3], { data }), LABELLED, 'y.npy')).toEqual([1, 0]);
+    expect(await read(npy('<f4', [2, 1], { data: Float32Array.of(5, 7) }), LABELLED, 'y.npy')).toEqual([
+      5, 7,
+    ]);
+    for (const text of ['0,1,1\n', '1,0\n0,1,0\n', '0,0\n', '3,0\n', '0.5,0.5\n'])
+      expect(await read(text)).toEqual([expect.stringContaining('has several numbers for label')]);
+    expect(await read(npy('<f4', [1, 2, 3], { data }), LABELLED, 'y.npy')).toEqual([
+      'y.npy: has 3 axes; labels have one, or two of one-hot rows',
+    ]);
+  });
+
+  it('refuses words, whose classes it cannot know', async () => {
+    expect(await read('label\ncat\ndog\ncat\n')).toEqual([
+      `y.csv: holds words, such as "cat": write the number of each class, from 0, in the order of the model's scores`,
+    ]);
+  });
+
+  it('compares no classes of a shape that does not tell', async () => {
     const open = [scores(-1), scores(10, { variableAxes: [1] })];
-    const asked = { samples: undefined, scores: open.map((output) => ({ of: 'm', output })) };
+    const asked = { scores: open.map((output) => ({ of: 'm', output })) };
     expect(await read('7\n99\n', asked)).toEqual([7, 99]);
   });
 });

@@ -12,9 +12,12 @@ function changed(archive: Buffer, at: number, value: number): Buffer {
 }
 
 describe('readNpz()', () => {
-  it.each([false, true])('reads the arrays of an archive by their names (packed: %s)', (packed) => {
-    const read = readNpz(npz(files, packed)).map(({ name, bytes }) => [name, Buffer.from(bytes).toString()]);
-    expect(read).toEqual([
+  it.each([false, true])('reads the arrays of an archive by their names (packed: %s)', async (packed) => {
+    const read = readNpz(npz(files, packed)).map(async ({ name, unpacked }) => [
+      name,
+      Buffer.from(await unpacked()).toString(),
+    ]);
+    expect(await Promise.all(read)).toEqual([
       ['image', 'pixels'.repeat(50)],
       ['mask', 'm'],
     ]);
@@ -29,11 +32,16 @@ describe('readNpz()', () => {
     expect(() => readNpz(Buffer.alloc(100))).toThrow('is not an archive of NumPy');
   });
 
-  it('refuses damaged archives', () => {
+  it('refuses damaged archives', async () => {
     const archive = npz(files, true);
     const directory = archive.indexOf('PK\x01\x02');
-    expect(() => readNpz(changed(archive, directory + 16, 7)), 'another checksum').toThrow('damaged');
-    expect(() => readNpz(changed(archive, directory + 24, 20)), 'too small a size').toThrow('damaged');
+    const unpacked = (bytes: Buffer) => Promise.all(readNpz(bytes).map((array) => array.unpacked()));
+    await expect(unpacked(changed(archive, directory + 16, 7)), 'another checksum').rejects.toThrow(
+      'damaged',
+    );
+    await expect(unpacked(changed(archive, directory + 24, 20)), 'too small a size').rejects.toThrow(
+      'damaged',
+    );
     expect(() => readNpz(changed(archive, directory + 20, 1e6)), 'too large a part').toThrow('damaged');
     expect(() => readNpz(changed(archive, directory + 42, 1e6)), 'a part elsewhere').toThrow('damaged');
     expect(() => readNpz(changed(archive, archive.length - 6, 3)), 'a directory elsewhere').toThrow(

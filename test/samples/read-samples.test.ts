@@ -21,7 +21,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 async function read(files: Record<string, Buffer | string>, inputs: readonly TensorSpec[]) {
   for (const [name, content] of Object.entries(files)) await writeFile(at(name), content);
   const told = new ToldFaults();
-  const { rows } = await readSamples(Object.keys(files).map(at), inputs, told);
+  const { rows } = await readSamples(Object.keys(files).map(at), { inputs }, told);
   const faults = told.count === 0 ? [] : told.error('read').faults;
   return {
     rows: rows.map((row) =>
@@ -107,10 +107,10 @@ describe('readSamples()', () => {
       [X, ID],
     );
     expect(faults).toEqual([
-      'a.npz y: is no input; those are x, id',
-      'a.npz id: lacks an array of this name',
       "a.npz x: is float64; it must be float32: save array.astype('float32')",
       'a.npz x: its shape is [3, 4]; it must be [-1, 2], where -1 is the number of requests',
+      'a.npz y: is no input; those are x, id',
+      'a.npz id: lacks an array of this name',
       'b.npz inputs: hold unequal numbers of rows: x 3, id 2',
       'c.npy: is one array, and a request has x, id: save these with np.savez(file, x=…, id=…)',
       'd.json inputs: is not a list; the inputs are x FP32[-1, 2], id INT64[-1]',
@@ -167,13 +167,13 @@ describe('readSamples()', () => {
       'e.csv x: has a shape that is not fixed, so that no columns can stand for it: save .npz or .jsonl',
     ]);
     expect((await read({ 'f.csv': `x.0,x.1\n${'1\n'.repeat(50)}` }, [X])).faults.at(-1)).toBe(
-      'f.csv: has 30 further lines that cannot be read',
+      ': … and 30 more faults',
     );
   });
 
   it('tells only the first of many requests that cannot be read', async () => {
     const { faults } = await read({ 'many.jsonl': '{}\n'.repeat(50) }, [X]);
     expect(faults).toHaveLength(21);
-    expect(faults.at(-1)).toBe('many.jsonl: has 30 further requests that cannot be read');
+    expect(faults.at(-1)).toBe(': … and 30 more faults');
   });
 });

@@ -42,4 +42,26 @@ describe('RULES', () => {
     const sources = Object.entries(files).map(([path, text]) => sourceOf(path, text));
     expect(RULES.names.offenders(sources)).toEqual({ Kept: 2, Same: 2 });
   });
+
+  it('counts the lists that calls of src spread as arguments, but for those that a function was given so', () => {
+    const text = `
+      const all = [...list, ...more];
+      list.push(...more); Math.max(0, ...list, ...more); new Set(...list);
+      const passed = (...args) => call(1, ...args);
+      function own(args) { call(...args); }`;
+    expect(RULES.spreads.offenders([sourceOf('src/a/b.ts', text), sourceOf('bench/a.ts', text)])).toEqual({
+      'src/a/b.ts': 5,
+    });
+  });
+
+  it('counts what files outside of artifacts take of the file system that may write', () => {
+    const text = `
+      import { readFile, writeFile as put, rename } from 'node:fs/promises';
+      import * as all from 'fs';
+      import { stat } from 'node:fs';
+      import type { Stats } from 'node:fs';
+      import { join } from 'node:path';`;
+    const sources = ['src/a/b.ts', 'src/artifacts/save.ts', 'bench/a.ts'].map((path) => sourceOf(path, text));
+    expect(RULES.writers.offenders(sources)).toEqual({ 'src/a/b.ts': 3 });
+  });
 });

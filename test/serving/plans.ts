@@ -39,7 +39,11 @@ export function planOf(
     pipelines: pipelines.map((p) => ({
       throughputRps: p.throughputRps,
       batch: p.parts[0]?.batch ?? 1,
-      latencyUs: p.parts.reduce((sum, part) => sum + (part.latencyUs(part.batch) ?? 0), 0),
+      latencyUs: p.parts.reduce((sum, part, k) => {
+        const bytes = k + 1 < p.parts.length ? (part.transferBytes ?? 0) : 0;
+        const sentUs = networkGbps === undefined ? 0 : (part.batch * bytes * 8) / networkGbps / 1e3;
+        return sum + (part.latencyUs(part.batch) ?? 0) + sentUs;
+      }, 0),
       partitions: p.parts.map(partOf),
     })),
   }));
@@ -59,17 +63,18 @@ export function planOf(
       ),
     ),
   );
+  const value = Math.min(...planned.map(({ throughputRps }) => throughputRps));
   const classes = [...new Set(placement.map((place) => place.class))];
   return {
     kind: 'pooled-plan',
     version: '1.0',
     status: 'optimal',
-    objective: { kind: 'throughput', value: 1, bound: 1, gap: 0 },
+    objective: { kind: 'throughput', value, bound: value, gap: 0 },
     cluster: {
       devices: Object.fromEntries(classes.map((name) => [name, { count: 100 }])),
       ...(networkGbps === undefined ? {} : { networkGbps }),
     },
-    planner: {},
+    planner: { maxPartitions: 5, unifiedBatch: false, linkThroughput: false },
     models: planned,
     classes: Object.fromEntries(classes.map((name) => [name, { used: 1, count: 100 }])),
     placement,

@@ -43,6 +43,12 @@ async function plan(records?: string, sha256?: string): Promise<Loaded<'gear-pla
     ...{ latencyUs: [[1000], [2000]], held: [[0, 1]] },
     gears: [{ toRps: 100, steps: [{ model: 0, threshold: 0.5 }, { model: 1 }] }],
   });
+  // What its records give, as far as these are read without a fault.
+  Object.assign(made.stages[1]!, { accuracy: 1 });
+  Object.assign(made.gears[0]!, { accuracy: 1 });
+  Object.assign(made.gears[0]!.cascade[1]!, { visits: 0.5 });
+  Object.assign(made, { accuracy: 1, requestAccuracy: 1 });
+  Object.assign(made.objective, { value: 1, bound: 1 });
   if (records !== undefined) {
     const file = { path: at(records), sha256: sha256 ?? (await sha256OfFile(at(records))) };
     made.inputs = [inputFile('records', file, at('plan.json'))];

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -41,6 +41,24 @@ describe('planAt()', () => {
       expect([resolve(plan.path), resolve(madeAt)]).toEqual([at('bundle/plan.json'), at('plan.json')]);
       expect(plan.value).toMatchObject({ models: [{ sloMs: 20 }] });
       expect(transfers).toBe('none');
+    }
+  });
+
+  it('refuses a bundle whose plan lies outside of it', async () => {
+    const manifest = JSON.parse(await readFile(at('bundle/manifest.json'), 'utf8'));
+    await mkdir(at('outside'));
+    await symlink('../plan.json', at('outside/link.json'));
+    for (const [path, words] of [
+      ['../plan.json', 'it lies outside the folder'],
+      [at('plan.json'), 'it lies outside the folder'],
+      ['link.json', 'it is a link that leads outside the folder'],
+      ['.', 'it is a folder, not a file'],
+    ] as const) {
+      const moved = { ...manifest, plan: { ...manifest.plan, path } };
+      await writeFile(at('outside/manifest.json'), JSON.stringify(moved));
+      await expect(planAt(at('outside'))).rejects.toThrow(
+        `Cannot simulate ${at('outside')}: ${path}: ${words}`,
+      );
     }
   });
 

@@ -42,6 +42,13 @@ test('withPlannedLoad() takes the trace that a pipeline was planned for, whereve
     options: { load: 0.5, traces: ['made/day.csv'] },
     trace: 'made/day.csv',
   });
+  const window = { trace: 'day.csv', from: '18h', to: '90m' };
+  expect(withPlannedLoad(planFor(window), {}, false).options).toEqual({
+    ...{ traces: ['made/day.csv'], from: 64_800, to: 5400 },
+  });
+  expect(withPlannedLoad(planFor(window), { to: 5 }, false).options).toEqual({
+    ...{ traces: ['made/day.csv'], to: 5 },
+  });
   // Others are named as `plan validate` names them.
   expect(of('../day.csv', {}).options).toEqual({ traces: ['day.csv'] });
   expect(of('../a=b.csv', {}).options).toEqual({ traces: ['./a=b.csv'] });

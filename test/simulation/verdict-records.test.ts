@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { simulatePlan } from '../../src/api/index.js';
 import { sha256Of } from '../../src/artifacts/index.js';
 import { recordedFates, recordsFrom, type VerdictRecords } from '../../src/simulation/verdict-records.js';
-import { edge, pipelineOf } from '../pipeline-plans.js';
+import { edge, figured, pipelineOf } from '../pipeline-plans.js';
 import { planOf } from '../serving/plans.js';
 
 let folder: string;
@@ -30,19 +30,19 @@ const PLAN = pipelineOf(
 const HEADER = 'face>match,detect>face,detect>plate';
 const TEXT = `${HEADER}\n1,1,0\n0,1,0\n,0,1\n0,0,1\n1,1,0\n`;
 
-const faultsOf = (text: string, plan = PLAN) => {
-  const found = recordsFrom(text, plan);
+const faultsOf = async (text: string, plan = PLAN) => {
+  const found = await recordsFrom(text, plan);
   return 'faults' in found ? found.faults.map(({ path, message }) => `${path} ${message}`) : [];
 };
 
 describe('recordsFrom()', () => {
-  it('numbers the bits of a verdict by the conditional edges of its stage', () => {
-    const { requests, verdicts } = recordsFrom(TEXT, PLAN) as VerdictRecords;
+  it('numbers the bits of a verdict by the conditional edges of its stage', async () => {
+    const { requests, verdicts } = (await recordsFrom(TEXT, PLAN)) as VerdictRecords;
     expect(requests).toBe(5);
     expect(verdicts.map((one) => [...one])).toEqual([[2, 2, 1, 1, 2], [], [], [1, 0, 0, 0, 1], []]);
   });
 
-  it('asks for the verdicts of every stage at which requests enter', () => {
+  it('asks for the verdicts of every stage at which requests enter', async () => {
     const entries = pipelineOf(
       [
         { name: 'detect', next: [edge('read', 0.5)] },
@@ -51,14 +51,14 @@ describe('recordsFrom()', () => {
       ],
       [['detect'], ['listen'], ['read']],
     );
-    expect(faultsOf('detect>read,listen>read\n1,\n,0\n', entries)).toEqual([
+    expect(await faultsOf('detect>read,listen>read\n1,\n,0\n', entries)).toEqual([
       'line 2 listen>read is empty; it must be 0 or 1',
       'line 3 detect>read is empty; it must be 0 or 1',
     ]);
   });
 
-  it('names every wrong column at once', () => {
-    expect(faultsOf('detect>face,detect>face,detect>scene,id\n')).toEqual([
+  it('names every wrong column at once', async () => {
+    expect(await faultsOf('detect>face,detect>face,detect>scene,id\n')).toEqual([
       expect.stringMatching(
         /^line 1 there is no edge "detect>scene".*detect>plate, detect>face, face>match$/,
       ),
@@ -68,11 +68,11 @@ describe('recordsFrom()', () => {
       'line 1 lacks a column face>match',
       ' it has no line of a request',
     ]);
-    expect(faultsOf('')).toContain('line 1 lacks a column face>match');
+    expect(await faultsOf('')).toContain('line 1 lacks a column face>match');
   });
 
-  it('names every wrong cell with its line: no 0 or 1, not one of an exclusive list, too many or too few', () => {
-    expect(faultsOf(`${HEADER}\n2,1,0\n,1,0\n\n0,1,1\n0,0,0\n0,1,0,1\n0\nx,0,1\n`)).toEqual([
+  it('names every wrong cell with its line: no 0 or 1, not one of an exclusive list, too many or too few', async () => {
+    expect(await faultsOf(`${HEADER}\n2,1,0\n,1,0\n\n0,1,1\n0,0,0\n0,1,0,1\n0\nx,0,1\n`)).toEqual([
       'line 2 face>match is "2"; it must be 0 or 1',
       'line 3 face>match is empty; it must be 0 or 1',
       'line 5 takes 2 of detect>plate, detect>face, which are exclusive: exactly one must be 1',
@@ -83,21 +83,21 @@ describe('recordsFrom()', () => {
       'line 8 takes 0 of detect>plate, detect>face, which are exclusive: exactly one must be 1',
       'line 9 face>match is "x"; it must be 0 or 1',
     ]);
-    expect(faultsOf(`${HEADER}\n"0,1,0\n`)[0]).toMatch(/^ it is not CSV: /);
+    expect((await faultsOf(`${HEADER}\n"0,1,0\n`))[0]).toMatch(/^ it is not CSV: /);
   });
 });
 
-it('recordsFrom() wants the cells of stages that every request reaches', () => {
+it('recordsFrom() wants the cells of stages that every request reaches', async () => {
   const always = pipelineOf(
     [{ name: 'a', next: [edge('b')] }, { name: 'b', next: [edge('c', 0.5)] }, { name: 'c' }],
     [['a'], ['b'], ['c']],
   );
-  expect(faultsOf('b>c\n1\n" "\n', always)).toEqual(['line 3 b>c is " "; it must be 0 or 1']);
+  expect(await faultsOf('b>c\n1\n" "\n', always)).toEqual(['line 3 b>c is " "; it must be 0 or 1']);
 });
 
 describe('recordedFates()', () => {
-  it('begins again at the first line after the last', () => {
-    const fates = recordedFates(recordsFrom(TEXT, PLAN) as VerdictRecords);
+  it('begins again at the first line after the last', async () => {
+    const fates = recordedFates((await recordsFrom(TEXT, PLAN)) as VerdictRecords);
     expect([0, 2, 4, 5, 7].map((order) => fates(order, 0, 0))).toEqual([2, 1, 2, 2, 1]);
   });
 });
@@ -107,7 +107,7 @@ describe('simulatePlan() with recorded verdicts', () => {
     await writeFile(join(folder, name), text);
     return join(folder, name);
   };
-  const plan = () => write('plan.json', JSON.stringify(PLAN));
+  const plan = () => write('plan.json', JSON.stringify(figured(PLAN)));
 
   it('sends each request where its line says, under every policy and seed', async () => {
     const verdicts = await write('records.csv', TEXT);
@@ -115,7 +115,11 @@ describe('simulatePlan() with recorded verdicts', () => {
       .split('\n')
       .slice(1)
       .map((line) => line.split(',').map(Number));
-    for (const options of [{}, { policy: ['order=fifo', 'placement=earliest-free'] }, { seed: 5, load: 2 }]) {
+    for (const options of [
+      {},
+      { policy: ['order=fifo', 'placement=earliest-free'] },
+      { seed: 5, load: 0.2 },
+    ]) {
       const { report } = await simulatePlan(await plan(), {
         verdicts,
         rps: ['40'],

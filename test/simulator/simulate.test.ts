@@ -106,6 +106,7 @@ describe('simulate()', () => {
           { kind: 'never' },
           { kind: 'expired' },
           { kind: 'hopeless' },
+          { kind: 'gear' },
           { kind: 'full-batch', share: 1 },
         ),
         late: pick({ kind: 'drop' }, { kind: 'background', patience: 4, mostMissed: 0.25, window: 128 }),

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stream } from '../../bench/refute/pooled/random-problem.js';
 import { type CompareRow, type PooledSpec, type Profile, parseArtifact } from '../../src/artifacts/index.js';
 import { type HighsEngine, loadHighs, type PlanBody, planPooled } from '../../src/milp/index.js';
-import { compareSpec } from '../../src/specs/index.js';
+import { compareSpec, solveSpec } from '../../src/specs/index.js';
 import { cases } from '../cases.js';
 import { EXAMPLE, withCounts, withSlos, writeRandomSpec, writeSpec } from './specs.js';
 
@@ -298,4 +298,44 @@ describe('compareSpec() with a budget', () => {
     expect(marked(document.rows)).toBeGreaterThan(2);
     expect(marked(document.rows)).toBeLessThan(points.length);
   });
+});
+
+describe('a class that no profile has', () => {
+  it('is told in comparisons, and in answers without a plan', async () => {
+    const { path, problem } = await writeRandomSpec(folder, 1);
+    const devices = { ...problem.cluster.devices, c0: { count: 3, hourlyCost: 1 } };
+    const spec = JSON.parse(await readFile(path, 'utf8')) as PooledSpec;
+    const typed = join(folder, 'typed.json');
+    const name = problem.models[0]?.name;
+    const note = `${name} cannot use c0: only C0, C1 are profiled`;
+    await writeFile(typed, JSON.stringify({ ...spec, cluster: { ...problem.cluster, devices } }));
+    const { document } = await compareSpec(typed, { mixes: ['C0=1,c0=2', 'C0=2'] });
+    expect(document.notes).toContain(note);
+    const without = await compareSpec(typed, { mixes: ['C0=1', 'C0=2'] });
+    expect(without.document.notes ?? []).not.toContain(note);
+    const models = spec.models.map((model) => ({ ...model, sloMs: 1e-6 }));
+    await writeFile(typed, JSON.stringify({ ...spec, models, cluster: { ...problem.cluster, devices } }));
+    const solved = await solveSpec(typed);
+    const told: unknown = expect.arrayContaining([note]);
+    expect(solved).toMatchObject({ outcome: 'infeasible', document: { notes: told }, warnings: told });
+  });
+});
+
+it('plans for most throughput are the same at any rps, which they do not use', async () => {
+  const planAt = async (rps: number | undefined) => {
+    const { path } = await writeRandomSpec(folder, 3, { models: 2 });
+    const spec = JSON.parse(await readFile(path, 'utf8')) as PooledSpec;
+    const models = spec.models.map(({ rps: _, ...model }, m) => ({
+      ...model,
+      ...(rps === undefined ? {} : { rps: rps * (m + 1) }),
+    }));
+    await writeFile(path, JSON.stringify({ ...spec, models }));
+    const { document } = await solveSpec(path);
+    const { notes: _, inputs: __, solver: ___, ...plan } = document as unknown as Record<string, unknown>;
+    return JSON.parse(JSON.stringify(plan, (key, value) => (key === 'rps' ? undefined : value))) as unknown;
+  };
+  const plan = await planAt(undefined);
+  expect(plan).toMatchObject({ kind: 'pooled-plan' });
+  expect(await planAt(0.001)).toEqual(plan);
+  expect(await planAt(1e6)).toEqual(plan);
 });

@@ -1,7 +1,7 @@
-import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { writeMaterial } from '../../bench/fuzz/material.js';
 import {
   BUNDLE_MANIFEST,
@@ -12,6 +12,7 @@ import {
 } from '../../src/artifacts/index.js';
 import { writeFamily } from '../cascade-specs.js';
 import { plan } from '../cli/plan.js';
+import { gearPlan } from '../gear-plans.js';
 import { withLeaf } from '../leaves.js';
 
 let root: string;
@@ -185,7 +186,7 @@ it('plan validate and plan deploy say why an input of a plan cannot be read', as
 
 /** What is edited of a gear plan, and what plan validate and plan simulate say of it. */
 const EDITED: [string, unknown, RegExp][] = [
-  ['/gears/0/accuracy', 1, /\/gears\/0\/accuracy: is 1; its spec, profiles and records give 0\.\d+/],
+  ['/gears/0/accuracy', 1, /\/gears\/0\/accuracyInterval\/low: is 0\.\d+; 1 of 150 samples give 0\.\d+/],
   [
     '/gears/0/cascade/0/minQueue',
     4,
@@ -194,11 +195,19 @@ const EDITED: [string, unknown, RegExp][] = [
   [
     '/stages/0/latencyUsByBatch/0',
     1,
-    /\/stages\/0\/latencyUsByBatch\/0: is 1; its spec, profiles and records give 800/,
+    /\/stages\/0\/latencyUsByBatch\/0: is 1; its (spec, profiles and records give|profile \S+ gives) 800/,
   ],
-  ['/stages/0/weightBytes', 5, /\/stages\/0\/weightBytes: is 5; its spec, profiles and records give 1000000/],
-  ['/stages/0/transferBytes', 7, /\/stages\/0\/transferBytes: is 7; its spec, profiles and records give 0/],
-  ['/stages/0/accuracy', 0.5, /\/stages\/0\/accuracy: is 0.5; its spec, profiles and records give 0\.\d+/],
+  [
+    '/stages/0/weightBytes',
+    5,
+    /\/stages\/0\/weightBytes: is 5; its (spec, profiles and records give|profile \S+ gives) 1000000/,
+  ],
+  ['/stages/0/transferBytes', 7, /\/stages\/0\/transferBytes: is 7; its inputs give 0/],
+  [
+    '/stages/0/accuracy',
+    0.5,
+    /\/stages\/0\/accuracyInterval\/low: is 0\.\d+; 0\.5 of 150 samples give 0\.\d+/,
+  ],
   ['/cluster/devices/V100/count', 4, /\/classes\/V100\/count: is 2; the cluster has 4/],
   ['/certainty', 'entropy', /\/certainty: is "entropy"; its spec gives "top-2"/],
   ['/slo/latencyMs', 70, /\/s\w+(\/latencyMs)?: is (70; its spec gives 60|60; slo.latencyMs is 70)/],
@@ -260,3 +269,122 @@ it('plan validate repeats the search for a gear plan with the work that it had, 
   expect(stderr).toContain('/objective/value: is ');
   expect(code).toBe(2);
 }, 300_000);
+
+describe('what a plan is not checked against', () => {
+  interface Told {
+    readonly checked?: readonly string[];
+    readonly unchecked?: readonly string[];
+  }
+  const ran = (...args: string[]) => plan(args, { cwd: folder });
+  const SHORT = ['--duration', '0.2s'];
+  const told = async (...args: string[]): Promise<Told> => {
+    const { code, stdout, stderr } = await ran(...args, '--json');
+    expect(code, stderr).toBe(0);
+    const { checked, unchecked } = JSON.parse(stdout) as Told;
+    return { ...(checked && { checked }), ...(unchecked && { unchecked }) };
+  };
+  const SIMULATED = [
+    ['simulate', 'plan.json', ...SHORT],
+    ['simulate', 'plan.json', ...SHORT, '--sweep', 'load=0.5..1:2'],
+    ['simulate', 'plan.json', ...SHORT, '--schedulers', 'fifo'],
+  ];
+
+  it('is nothing where all that it was made from is there, and a sentence and a list else, in every kind of simulation', async () => {
+    const all = ['spec', 'cluster', 'profiles'];
+    for (const command of SIMULATED) {
+      expect(await told(...command)).toEqual({ checked: all });
+      expect((await ran(...command, '--strict')).code).toBe(0);
+      expect((await ran(...command)).stderr).not.toContain('not checked');
+    }
+    await rename(join(folder, 'spec.yaml'), join(folder, 'old.yaml'));
+    for (const command of SIMULATED) {
+      expect(await told(...command)).toEqual({ checked: ['profiles'], unchecked: ['spec', 'cluster'] });
+      expect((await ran(...command)).stderr).toContain('the plan is not checked against its spec, cluster: ');
+      const strict = await ran(...command, '--strict');
+      expect(strict.code).toBe(7);
+      expect(strict.stderr).toContain('--strict, as it is not checked against its spec, cluster');
+      expect(strict.stderr).toContain('spec.yaml: there is no such file');
+    }
+    await mkdir(join(folder, 'spec.yaml'));
+    const unreadable = await ran('simulate', 'plan.json', '--strict');
+    expect([unreadable.code, unreadable.stderr]).toEqual([
+      2,
+      expect.stringContaining('spec.yaml: it is a folder'),
+    ]);
+    await rm(join(folder, 'spec.yaml'), { recursive: true });
+    await writeFile(join(folder, 'spec.yaml'), 'kind: other');
+    const stale = await ran('simulate', 'plan.json', '--strict', '--json');
+    expect(stale.code).toBe(6);
+    expect(JSON.parse(stale.stdout)).toMatchObject({
+      kind: 'error',
+      checks: [{ what: 'inputs', held: false }],
+      error: { code: 'check-failed', exitCode: 6 },
+    });
+    const validated = await ran('validate', 'plan.json', '--json');
+    expect(validated.code).toBe(6);
+    expect(JSON.parse(validated.stdout)).toMatchObject({
+      checks: [{ what: 'inputs', file: 'plan.json', held: false }],
+      files: [{ ok: false, missing: false, checks: [{ what: 'inputs', held: false }] }],
+    });
+    // What has to be mended comes before a plan that is out of date.
+    expect((await ran('validate', 'plan.json', 'spec.yaml')).code).toBe(2);
+  });
+
+  it('is what a plan does not name, for plan validate, plan deploy and plan serve too', async () => {
+    const made = JSON.parse(await readFile(join(folder, 'plan.json'), 'utf8')) as PooledPlan;
+    const inputs = made.inputs!.filter(({ role }) => role === 'profile');
+    await writeFile(join(folder, 'plan.json'), JSON.stringify({ ...made, inputs }));
+    const open = { checked: ['profiles'], unchecked: ['spec'] };
+    const { stdout } = await ran('validate', 'plan.json', '--json');
+    expect(JSON.parse(stdout)).toMatchObject({ files: [{ ok: true, ...open }] });
+    expect(await told('deploy', 'plan.json', '-o', 'other')).toEqual(open);
+    for (const command of [
+      ['validate', 'plan.json'],
+      ['deploy', 'plan.json', '-o', 'other'],
+      ['serve', 'other', '--port', '0'],
+    ]) {
+      const { code, stderr } = await ran(...command, '--strict');
+      expect(stderr).toContain('plan.json: names no spec');
+      expect(code).toBe(6);
+    }
+  });
+
+  it('is told after a contradiction, which is refused with 2 before inputs are looked for', async () => {
+    const made = JSON.parse(await readFile(join(folder, 'plan.json'), 'utf8')) as PooledPlan;
+    const gpus = made.models[0]!.pipelines[0]!.partitions[0]!.gpus;
+    const edited = withLeaf(made, '/models/0/pipelines/0/partitions/0/gpus', gpus + 1);
+    const alone = join(root, 'alone');
+    await mkdir(alone);
+    for (const [of, code] of [
+      [made, 7],
+      [edited, 2],
+    ] as const) {
+      await writeFile(join(alone, 'plan.json'), JSON.stringify(of));
+      for (const command of [
+        ['validate', 'plan.json'],
+        ['deploy', 'plan.json', '-o', 'bundle'],
+        ['simulate', 'plan.json', '--strict'],
+      ])
+        expect((await plan(command, { cwd: alone })).code, command.join(' ')).toBe(code);
+    }
+  });
+
+  it('is told after a contradiction of a gear plan, whose records are looked for last', async () => {
+    const alone = join(root, 'gears-alone');
+    await mkdir(alone);
+    const given = { latencyUs: [[1000], [4000]], held: [[0, 1]] };
+    const steps = [{ model: 0, threshold: 0.5 }, { model: 1 }];
+    const records = { role: 'records', path: 'records.csv', sha256: '0'.repeat(64) };
+    const made = { ...gearPlan({ ...given, gears: [{ toRps: 10, steps }] }), inputs: [records] };
+    const edited = withLeaf(made, '/gears/0/share', 2);
+    for (const [of, code] of [
+      [made, 7],
+      [edited, 2],
+    ] as const) {
+      await writeFile(join(alone, 'plan.json'), JSON.stringify(of));
+      const { code: ended, stderr } = await plan(['simulate', 'plan.json', '--rps', '5'], { cwd: alone });
+      expect(ended, stderr).toBe(code);
+      expect(stderr).toContain(code === 2 ? '/gears/0/share' : 'records.csv');
+    }
+  });
+});

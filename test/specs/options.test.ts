@@ -26,10 +26,11 @@ const GIVEN: Readonly<Record<KindOption, SolveOptions>> = {
 const OPTIONS = Object.keys(GIVEN) as KindOption[];
 
 const FOR_POOLED = 'is for specs of kind pooled';
+const FOR_SEARCHED = 'is for plans that are searched, and this spec fixes its own';
 const FOR_CASCADES = 'is for specs of kind cascade';
 const NOT_FOR_CASCADES = 'is not for specs of kind cascade';
 const OF_PIPELINES = {
-  ...{ gap: FOR_POOLED, baseline: FOR_POOLED, measure: FOR_POOLED, hold: FOR_POOLED },
+  ...{ baseline: FOR_POOLED, measure: FOR_POOLED, hold: FOR_POOLED },
   ...{ frontier: FOR_CASCADES, literal: FOR_POOLED },
 };
 
@@ -41,12 +42,15 @@ const REFUSED: Readonly<
   pipeline: { named: ', a pipeline', refused: OF_PIPELINES },
   given: {
     named: ', a pipeline',
-    refused: { ...OF_PIPELINES, work: FOR_POOLED, timeLimit: FOR_POOLED, explain: FOR_POOLED },
+    refused: {
+      ...{ gap: FOR_SEARCHED, ...OF_PIPELINES },
+      ...{ work: FOR_SEARCHED, timeLimit: FOR_SEARCHED, explain: FOR_SEARCHED },
+    },
   },
   cascade: {
     named: ', a cascade',
     refused: {
-      ...{ gap: NOT_FOR_CASCADES, baseline: NOT_FOR_CASCADES, measure: NOT_FOR_CASCADES },
+      ...{ baseline: NOT_FOR_CASCADES, measure: NOT_FOR_CASCADES },
       ...{ hold: NOT_FOR_CASCADES, literal: FOR_POOLED },
     },
   },
@@ -109,15 +113,10 @@ describe('compareSpec()', () => {
   it.each([
     ['pipeline', 'is for pooled specs'],
     ['cascade', NOT_FOR_CASCADES],
-  ])('refuses a gap and a share to hold of a spec, %s', async (which, message) => {
+  ])('refuses a share to hold of a spec, %s', async (which, message) => {
     const path = which === 'cascade' ? await writeFamily(folder) : (paths[which] as string);
     const asked = compareSpec(path, { gap: 0.1, hold: 0.9, sweeps: ['slo=5x'] });
-    await expect(asked).rejects.toThrow(
-      new InputError(`compare ${path}`, [
-        { ...placeOf('gap'), message },
-        { ...placeOf('hold'), message },
-      ]),
-    );
+    await expect(asked).rejects.toThrow(new InputError(`compare ${path}`, [{ ...placeOf('hold'), message }]));
   });
 });
 

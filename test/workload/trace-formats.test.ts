@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { InputError } from '../../src/artifacts/index.js';
 import { streamOf } from '../../src/random/index.js';
-import { parseTrace, type TraceOptions } from '../../src/workload/index.js';
+import { parseTrace, summarizeTrace, type TraceOptions, TraceReader } from '../../src/workload/index.js';
 
 /** The trace as plain values, or its faults. */
 function told(text: string, options: TraceOptions = {}) {
@@ -87,24 +87,43 @@ describe('headers of a trace', () => {
     });
   });
 
-  it('may have more columns where the first tells the format, and must match as a whole otherwise', () => {
+  it('may have other columns before and behind those that are read, in quotation marks too', () => {
     expect(timesOf('arrived_at,anything\n1,2')).toEqual([1e9]);
     expect(timesOf('TIMESTAMP,ContextTokens,GeneratedTokens,Extra\n2024-01-01 00:00:00,1,1,x')).toEqual([0]);
+    expect(timesOf('id,arrival_s\n7,1\n8,2')).toEqual([1e9, 2e9]);
+    expect(timesOf('"","arrival_s","why"\n"1",1,"a, b"\n"2",2,"say ""c"""')).toEqual([1e9, 2e9]);
+    expect(told(',count,x,interval_s\n0,5,a,2')).toMatchObject({ seconds: [2], counts: [5] });
+    expect(timesOf(',app,func,end_timestamp,duration\n0,a,b,3,1')).toEqual([2e9]);
+    expect(told('i,HashOwner,HashApp,HashFunction,1,2\n0,a,b,c,4,5')).toMatchObject({ counts: [4, 5] });
+    expect(told('arrival_s,x\n1,"a')).toEqual(['line 2: its quotation marks do not match']);
+  });
+
+  it('may be UTC stamps alone, of which the first is on the first line', () => {
+    for (const first of ['2023-01-01T00:00:00Z', '2023-01-01 00:00:00', '2023-01-01T00:00:00.000+00:00'])
+      expect(timesOf(`${first}\n2023-01-01T00:00:01.5Z`)).toEqual([0, 1.5e9]);
+  });
+
+  it('must name all that a format needs', () => {
     for (const text of [
-      'arrival_s,extra',
       'interval_s',
-      'interval_s,count,extra',
       'interval_s,counts',
       'interval,count',
-      'timestamp,contexttokens',
-      'timestamp,numimages,contexttokens',
-      'timestamp,numimages,generatedtokens,contexttokens',
       'app,func,end_timestamp',
-      'app,func,end_timestamp,duration,extra',
       'app,func,start_timestamp,duration',
       '1,2,3',
     ])
       expect([text, told(`${text}\n1,1,1,1,1`)]).toEqual([text, unknown]);
+  });
+
+  it('are refused where a column counts requests beside one of moments, or where two columns could be meant', () => {
+    expect(told('arrival_s,count\n1,5')).toEqual([
+      'line 1: it has the column count beside arrival_s: write counts as interval_s,count, and requests without a count',
+    ]);
+    expect(told('time,requests\n1,5')).toEqual([expect.stringContaining('the column requests beside time')]);
+    expect(told('time,ts\n1,5')).toEqual([
+      'line 1: it has the columns time and ts: name the one that says when requests came arrival_s',
+    ]);
+    expect(told('arrival_s,arrival_s\n1,5')).toEqual(['line 1: it has the column arrival_s twice']);
   });
 
   it('are refused, if unknown, with every format that there is, each once', () => {
@@ -119,10 +138,12 @@ describe('headers of a trace', () => {
       '(Azure LMM)',
       '(Azure Functions 2021)',
       '(Azure Functions 2019, counts per minute)',
-      '(perf_analyzer)',
+      '(Mooncake)',
+      'or arrival_ms',
+      '(perf_analyzer), and each as objects of JSON by line',
     ])
       expect(looks.filter((known) => known.endsWith(look))).toHaveLength(1);
-    expect(looks).toHaveLength(8);
+    expect(looks).toHaveLength(10);
   });
 });
 
@@ -212,13 +233,101 @@ describe('Azure Functions traces', () => {
     ]);
   });
 
-  it('of 2021 are sorted by start, with starts before the trace at 0', () => {
+  it('of 2021 are sorted by start, without those that began before the trace, which are counted', () => {
     const header = 'app,func,end_timestamp,duration\n';
-    expect(timesOf(`${header}a,b,9,1\na,b,4,0.5\na,b,1,3\na,b,4,4`)).toEqual([0, 0, 3.5e9, 8e9]);
-    expect(told(`${header}a,b,x,y\na,b,1,-1`)).toEqual([
+    expect(timesOf(`${header}a,b,9,1\na,b,4,0.5\na,b,1,3\na,b,4,4`)).toEqual([0, 3.5e9, 8e9]);
+    expect(parseTrace(`${header}a,b,9,1\na,b,1,3\na,b,2,2.5`)).toMatchObject({ begunBefore: 2 });
+    expect(parseTrace(`${header}a,b,9,1`)).not.toHaveProperty('begunBefore');
+    expect(told(`${header}a,b,1,3\na,b,2,5`)).toEqual([
+      ': it holds no requests: all 2 of its requests began before it',
+    ]);
+    expect(told(`${header}a,b,x,y\na,b,1,-1\na,b,1700000000,1`)).toEqual([
       'line 2: end_timestamp is "x"; it must be a number',
       'line 2: duration is "y"; it must be a number',
       'line 3: duration is "-1"; it must not be negative',
+      'line 4: end_timestamp is 1700000000, a stamp since 1970; it must be in seconds since the trace began, as published',
+    ]);
+  });
+
+  it('of 2021 have no peak of long requests at the start', () => {
+    // Eight requests come each second, and each takes 100 s; the trace begins at second 200.
+    const lines = Array.from({ length: 4000 }, (_, i) => `a,b,${i / 8 - 200 + 100},100`);
+    const ended = lines.filter((line) => Number(line.split(',')[2]) >= 0);
+    const trace = parseTrace(`app,func,end_timestamp,duration\n${ended.join('\n')}`);
+    expect(summarizeTrace(trace, 1).windows.peakRps).toBe(8);
+    expect(trace).toMatchObject({ begunBefore: 800 });
+  });
+});
+
+describe('stamps since 1970', () => {
+  it('are read to the nanosecond in seconds, milliseconds, microseconds and nanoseconds, from the first on', () => {
+    for (const text of [
+      'arrival_s\n1700000000.123456789\n1700000001.123456790',
+      '1700000000.123456789\n1700000001.123456790',
+      'timestamp\n1700000000123.456789\n1700000001123.45679',
+      'timestamp_ms\n1700000000123.456789\n1700000001123.45679',
+      'timestamp_us\n1700000000123456.789\n1700000001123456.79',
+      'timestamp_ns\n1700000000123456789\n1700000001123456790',
+      '1700000000123456789\n1700000001123456790',
+      'time\n2023-11-14 22:13:20.123456789\n2023-11-14T22:13:21.12345679Z',
+      '2023-11-14 22:13:20.123456789\n2023-11-14T22:13:21.12345679Z',
+    ])
+      expect([text, timesOf(text)]).toEqual([text, [0, 1_000_000_001]]);
+    expect(timesOf('1.7e9\n1.700000001e9')).toEqual([0, 1e9]);
+  });
+
+  it('are told from times since the start by their size', () => {
+    expect(timesOf('arrival_ms\n5\n1500')).toEqual([5e6, 1.5e9]);
+    expect(timesOf('timestamp_us\n5\n1500')).toEqual([5e3, 1.5e6]);
+    expect(told('arrival_s\n1\n1700000000')).toEqual([
+      expect.stringContaining('line 3: it is more than 104 days after the start'),
+    ]);
+  });
+
+  it('are refused in a unit that their column does not name, or that changes', () => {
+    expect(told('arrival_s\n1700000000123')).toEqual([
+      'line 2: arrival_s is "1700000000123"; it is a stamp in milliseconds since 1970; name its column timestamp_ms',
+    ]);
+    expect(told('1700000000\n17')).toEqual([
+      'line 2: arrival_s is "17"; it must be a stamp in seconds since 1970, as the first is',
+    ]);
+    expect(told('timestamp\n12')).toEqual([
+      'line 2: timestamp is "12"; it does not say its unit; name its column arrival_s where it counts seconds from the start',
+    ]);
+    expect(told('timestamp\nnoon')).toEqual([
+      'line 2: timestamp is "noon"; it must be like 2023-11-16 18:17:03.9799600',
+    ]);
+  });
+});
+
+describe('objects of JSON by line', () => {
+  it('are read by the names that the columns of CSV have', () => {
+    expect(timesOf('{"arrival_s":1,"id":"a"}\n{"id":"b, c","arrival_s":2.5}\n')).toEqual([1e9, 2.5e9]);
+    expect(timesOf('{"arrival_s":1}')).toEqual([1e9]);
+    expect(told('{"interval_s":2,"count":5}\r\n{"interval_s":1,"count":0}')).toMatchObject({
+      counts: [5, 0],
+    });
+    expect(told('{"timestamp":0,"input_length":5,"output_length":6,"hash_ids":[1]}')).toEqual({
+      format: 'mooncake',
+      times: [0],
+    });
+    expect(timesOf('{"timestamp":"2023-11-16 18:17:03"}\n{"timestamp":"2023-11-16 18:17:04"}')).toEqual([
+      0, 1e9,
+    ]);
+    const reader = new TraceReader();
+    for (const letter of '{"arrival_s":1}\n{"arrival_s":2}\n') reader.push(letter);
+    expect(reader.end()).toMatchObject({ timesNs: Float64Array.of(1e9, 2e9) });
+  });
+
+  it('are refused with their lines, and the keys of the first where no format has them', () => {
+    expect(told('{"arrival_s":1}\n{"arrival":2}\n[3]\n\n{"arrival_s":null}')).toEqual([
+      'line 2: arrival_s is ""; it must be a number',
+      'line 3: it is no object of JSON, as the first line is',
+      'line 4: it is empty',
+      'line 5: arrival_s is ""; it must be a number',
+    ]);
+    expect(told('{"when":1}\n{"when":2}')).toEqual([
+      expect.stringContaining('line 1: "when" is not the first line of a known trace'),
     ]);
   });
 });

@@ -27,6 +27,16 @@ describe('TraceReader', () => {
     expect(faultsOf('1\n{"data":[]}')).toHaveLength(1);
   });
 
+  it('says of a list of JSON that one object a line is read', () => {
+    for (const text of ['[{"timestamp":1}]', ' [\n  {"timestamp":1}]', '[', '[]', '[0.5, 1]', '[[1]]'])
+      expect(faultsOf(text)).toEqual([
+        expect.stringMatching(/^: it is a JSON array, and one object a line is read: .*`jq -c "\.\[\]"`/),
+      ]);
+    expect(faultsOf('[2023-01-01 00:00:00]')).toEqual([
+      expect.stringContaining('is not the first line of a known trace'),
+    ]);
+  });
+
   it('accepts a byte order mark that is alone in its piece', () => {
     expect(timesOf('\uFEFF', '1\n2')).toEqual([1e9, 2e9]);
   });
@@ -46,21 +56,21 @@ describe('TraceReader', () => {
     ]);
   });
 
-  it('shows at most 40 characters of text that it does not understand', () => {
+  it('shows at most 60 characters of text that it does not understand', () => {
     const shownOf = (text: string) => faultsOf(`arrival_s\n${text}`);
-    expect(shownOf('y'.repeat(40))).toEqual([
-      `line 2: arrival_s is "${'y'.repeat(40)}"; it must be a number`,
+    expect(shownOf('y'.repeat(58))).toEqual([
+      `line 2: arrival_s is "${'y'.repeat(58)}"; it must be a number`,
     ]);
-    expect(shownOf('y'.repeat(41))).toEqual([
-      `line 2: arrival_s is "${'y'.repeat(39)}…"; it must be a number`,
+    expect(shownOf('y'.repeat(59))).toEqual([
+      `line 2: arrival_s is "${'y'.repeat(56)}…"; it must be a number`,
     ]);
   });
 
-  it('counts further faults only where there are more than 50', () => {
-    expect(faultsOf(`arrival_s\n${'x\n'.repeat(50)}`)).toHaveLength(50);
-    const faults = faultsOf(`arrival_s\n${'x\n'.repeat(51)}`);
-    expect(faults).toHaveLength(51);
-    expect(faults.at(-1)).toBe(': … and 1 more faults');
+  it('counts further faults only where there are more than 20', () => {
+    expect(faultsOf(`arrival_s\n${'x\n'.repeat(20)}`)).toHaveLength(20);
+    const faults = faultsOf(`arrival_s\n${'x\n'.repeat(21)}`);
+    expect(faults).toHaveLength(21);
+    expect(faults.at(-1)).toBe(': … and 1 more fault');
   });
 
   it('names the trace in its refusal only if the trace has a name', () => {
@@ -102,7 +112,7 @@ describe('a fixed schedule', () => {
     const entries = '[1,2]|[]|"1"|null|[true]|[-0.5]|[3]'.split('|').map((t) => `{"timestamp":${t}}`);
     const must = 'it must be a list of one number of milliseconds';
     expect(faultsOf(`{"data":[null,5,${entries.join()}]}`)).toEqual([
-      ...[0, 1].map((i) => `/data/${i}/timestamp: is undefined; ${must}`),
+      ...[0, 1].map((i) => `/data/${i}/timestamp: is absent; ${must}`),
       ...['[1,2]', '[]', '"1"', 'null', '[true]', '[-0.5]'].map(
         (text, i) => `/data/${i + 2}/timestamp: is ${text}; ${must}`,
       ),

@@ -84,3 +84,17 @@ test.each([
   expect(Math.abs((windows.dispersion as number) - wanted ** 2)).toBeLessThan(0.25 * (1 + wanted ** 2));
   expect(meanRps).toBeGreaterThan(190);
 });
+
+test('summarizeTrace() counts out the same quantiles as sorting gives, however long the gaps are', () => {
+  const { uniform } = streamOf(3, 'gaps');
+  for (const most of [1, 3, 70_000, 1e9, 1e14]) {
+    const gaps = Array.from({ length: 40 }, () => Math.floor(uniform() ** 3 * (most + 1)));
+    let at = 0;
+    const timesNs = Float64Array.from([0, ...gaps], (gap) => (at += gap));
+    const ordered = [...gaps].sort((a, b) => a - b);
+    const found = summarizeTrace({ kind: 'arrivals', format: 'arrivals', timesNs }, 1e6).gaps;
+    expect([found?.p50S, found?.p99S, found?.longestS]).toEqual(
+      [ordered[19], ordered[39], ordered[39]].map((ns) => (ns as number) / 1e9),
+    );
+  }
+});

@@ -55,7 +55,7 @@ async function oneBundle(dice: Dice, bundle: string): Promise<CaseResult> {
     ['validate', 'bundle', ...(dice.chance(0.2) ? ['--json'] : [])],
     dirname(bundle),
   );
-  const faults = faultsOf(validated);
+  const faults = faultsOf(validated, quotedFrom(bundle));
   const isTaken = validated.code === 0;
   faults.push(...cost.faults(200_000));
   if (dice.chance(isTaken ? ACCEPTED_SHARE : REFUSED_SHARE)) faults.push(...(await served(bundle, isTaken)));
@@ -186,6 +186,18 @@ function changeFile(dice: Dice, bundle: string): string {
 function readPlain(path: string): Buffer {
   if (!statSync(path).isFile()) throw new Error('it is no plain file any more');
   return readFileSync(path);
+}
+
+/** quotedFrom gives the texts of a bundle that a message may quote. */
+function quotedFrom(bundle: string): string {
+  const texts = [BUNDLE_MANIFEST, 'plan.json'].map((name) => {
+    try {
+      return readPlain(join(bundle, name)).toString();
+    } catch {
+      return '';
+    }
+  });
+  return texts.join('');
 }
 
 function manifestOf(bundle: string): Manifest {

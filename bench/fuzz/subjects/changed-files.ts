@@ -73,11 +73,12 @@ export async function oneFile(dice: Dice, folder: string, kinds: readonly Kind[]
   const json = dice.chance(0.2) ? ['--json'] : [];
   const named = kind === 'cluster' ? [file, 'spec.yaml'] : kind === 'profile' ? [file, 'spec.yaml'] : [file];
   const validated = await plan(['validate', ...named, ...json], folder);
-  const faults = faultsOf(validated);
+  const given = value.toString();
+  const faults = faultsOf(validated, given);
   const loads = await canLoad(path, kind, faults);
   if (!loads && validated.code === 0) faults.push(`plan validate takes ${file}, which cannot be loaded`);
   const tried = commands.filter(({ share }) => dice.chance(share));
-  for (const command of tried) faults.push(...(await commandFaults(dice, { command, folder, loads })));
+  for (const command of tried) faults.push(...(await commandFaults(dice, { command, folder, given, loads })));
   const searches = tried.filter(({ args }) => args[0] === 'solve' || args[0] === 'simulate').length;
   faults.push(...cost.faults(value.length, searches), ...changesOf(before, pictureOf(folder), [OUT]));
   return {
@@ -90,6 +91,8 @@ export async function oneFile(dice: Dice, folder: string, kinds: readonly Kind[]
 interface CommandCase {
   readonly command: Command;
   readonly folder: string;
+  /** The changed file. */
+  readonly given: string;
   /** Whether the changed file can be loaded. */
   readonly loads: boolean;
 }
@@ -97,10 +100,10 @@ interface CommandCase {
 /** commandFaults runs a command, which must refuse what `plan validate` refuses. */
 async function commandFaults(
   dice: Dice,
-  { command: { args, needs }, folder, loads }: CommandCase,
+  { command: { args, needs }, folder, given, loads }: CommandCase,
 ): Promise<string[]> {
   const ran = await plan([...args, ...(dice.chance(0.2) ? ['--json'] : [])], folder);
-  const faults = faultsOf(ran);
+  const faults = faultsOf(ran, given);
   if (ran.code !== 0 && ran.code !== 4) return faults;
   if (!loads) faults.push(`plan ${args.join(' ')} takes what cannot be loaded`);
   if (needs === undefined) return faults;

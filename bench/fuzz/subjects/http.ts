@@ -10,12 +10,16 @@ import type { Subject } from '../subject.js';
 import { Cost } from '../watch.js';
 
 /** The statuses that the protocol and HTTP have for faults of a client. A 500 would be a bug in the server. */
-const STATUSES: readonly number[] = [200, 400, 404, 405, 408, 413, 414, 415, 417, 431, 503];
+const STATUSES: readonly number[] = [200, 400, 403, 404, 405, 408, 413, 414, 415, 417, 431, 503];
+/** What a request says of itself where it comes from a page, or to a name, that the server does not let in. */
+const FOREIGN = /\b(host|origin): /;
 /** Even on a busy machine no answer takes longer. */
 const ANSWER_MS = 15_000;
 const REQUEST_TIMEOUT_MS = 600;
 /** The largest body that is accepted. It is small, so that cases can exceed it. */
-const MOST_BODY_BYTES = 64 * 1024;
+const MOST_BODY_BYTES = 512 * 1024;
+/** The most bytes of an answer that refuses a request, whatever is wrong with it. */
+const MOST_REFUSAL_BYTES = 32 * 1024;
 const TOLERANCE = 1e-4;
 
 /** http tries requests on a running server: bodies, tensors, framings, headers and paths. */
@@ -115,13 +119,14 @@ async function whole(
   right: RightRequest,
   faults: string[],
 ): Promise<string> {
+  if (made.after === 'end') client.end();
   const answer = await client.answer(ANSWER_MS, isHead(made));
   if (typeof answer === 'string') {
     faults.push(`there was no answer: ${answer}`);
     return answer;
   }
-  faults.push(...answerFaults(answer));
-  if (answer.headers.get('connection') === 'close') {
+  faults.push(...answerFaults(answer, made));
+  if (answer.headers.get('connection') === 'close' || made.after === 'end') {
     const after = await client.answer(ANSWER_MS);
     if (after !== 'closed' || client.unread > 0)
       faults.push(`after the last answer came more: ${JSON.stringify(after)}`);
@@ -148,15 +153,18 @@ async function brokenOff(made: MadeRequest, client: RawClient, faults: string[])
       return outcomes[0] === undefined ? `broken: ${answer}` : `broken: ${outcomes[0]}`;
     }
     outcomes.push(String(answer.status));
-    faults.push(...answerFaults(answer));
+    faults.push(...answerFaults(answer, made));
     // Only the first request is known to be HEAD, whose answer has no body.
     if (made.after === 'wait' || isHead(made)) return `broken: ${outcomes[0]}`;
   }
 }
 
-function answerFaults({ status, headers, body }: Answer): string[] {
+function answerFaults({ status, headers, body }: Answer, { what }: MadeRequest): string[] {
   const text = body.toString();
   if (!STATUSES.includes(status)) return [`the answer is ${status}: ${text.slice(0, 500)}`];
+  if (status === 403 && !FOREIGN.test(what)) return [`403 came to a request of this machine: ${text}`];
+  if (headers.has('x-forged')) return [`${status} came with a header of the client's making`];
+  if (status >= 400 && body.length > MOST_REFUSAL_BYTES) return [`${status} came with ${body.length} bytes`];
   if (status === 503 && !headers.has('retry-after')) return ['503 came without Retry-After'];
   if (status < 400 || text === '') return [];
   // Some clients read an error of no other type.

@@ -42,19 +42,23 @@ async function oneModel(dice: Dice, folder: string, bases: ReadonlyMap<string, B
   const before = pictureOf(folder);
   const cost = new Cost();
   const validated = await plan(['validate', 'm.onnx', ...(dice.chance(0.2) ? ['--json'] : [])], folder);
-  const faults = [...faultsOf(validated)];
+  const faults = [...faultsOf(validated, value.toString())];
   const read = attempt('read', faults, () => readModel(value, { name: 'm.onnx' }));
   if (read === undefined && validated.code === 0) faults.push('plan validate takes what readModel refuses');
   if (read !== undefined) everythingWith(dice, read, faults);
-  if (validated.code !== 0 && dice.chance(0.02)) faults.push(...(await refusedByProfile(folder)));
+  if (validated.code !== 0 && dice.chance(0.02))
+    faults.push(...(await refusedByProfile(folder, value.toString())));
   faults.push(...cost.faults(value.length), ...changesOf(before, pictureOf(folder)));
   return { what: `${name}: ${what}`, outcome: validated.code === 0 ? 'accepted' : 'refused', faults };
 }
 
 /** refusedByProfile profiles what `plan validate` has refused, which must be refused too. */
-async function refusedByProfile(folder: string): Promise<string[]> {
+async function refusedByProfile(folder: string, given: string): Promise<string[]> {
   const ran = await plan(['profile', 'm.onnx', '--device', 'cpu', '--max-ms', '1', '-o', '-'], folder);
-  return [...faultsOf(ran), ...(ran.code === 0 ? ['plan profile takes what plan validate refuses'] : [])];
+  return [
+    ...faultsOf(ran, given),
+    ...(ran.code === 0 ? ['plan profile takes what plan validate refuses'] : []),
+  ];
 }
 
 /** attempt gives what `make` gives. It is undefined where the input was refused as it should be. */

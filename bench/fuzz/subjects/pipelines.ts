@@ -72,7 +72,7 @@ async function oneRecord(dice: Dice, folder: string): Promise<CaseResult> {
     what: `${RECORDS}: ${what}`,
     outcome: `${ran.code === 0 ? 'accepted' : 'refused'} records`,
     faults: [
-      ...faultsOf(ran),
+      ...faultsOf(ran, value.toString()),
       ...cost.faults(value.length, 1),
       ...changesOf(before, pictureOf(folder), [OUT]),
     ],

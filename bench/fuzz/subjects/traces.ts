@@ -108,7 +108,7 @@ async function oneTrace(dice: Dice, folder: string): Promise<CaseResult> {
       ],
       folder,
     );
-    faults.push(...faultsOf(ran));
+    faults.push(...faultsOf(ran, value.toString()));
   }
   faults.push(
     ...cost.faults(value.length, isWhole ? 1 : 0),

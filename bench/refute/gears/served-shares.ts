@@ -52,7 +52,7 @@ function meanOf(values: readonly number[]): number {
 }
 
 /** ServedPlan is a plan in the simulator, by the code that serves it. Its arrivals are drawn here. */
-class ServedPlan {
+export class ServedPlan {
   private readonly topology;
   private readonly scheduler;
   private readonly certainty: readonly (readonly number[])[];

@@ -57,7 +57,7 @@ async function solveWith(folder: string, spec: PipelineSpec) {
   return solveSpec(path, { work: WORK });
 }
 
-function drawsOf({ planner: { draws = 1 } }: PipelineSpec): number[] {
+function drawsOf({ planner: { draws = 1 } = {} }: PipelineSpec): number[] {
   return Array.from({ length: draws }, (_, k) => k + 1);
 }
 

@@ -23,7 +23,7 @@ export async function refuter(dice: Dice, folder: string): Promise<Refuted> {
   const output = join(folder, 'plan.json');
   const solved = await solveSpec(path, { output, work: 2000 });
   const { planner, serving } = made.spec;
-  const what = `${planner.method}, ${made.visits.length} stages, ${serving?.tuner?.kind}`;
+  const what = `${planner?.method}, ${made.visits.length} stages, ${serving?.tuner?.kind}`;
   if (solved.outcome !== 'pipeline-plan') return { what, outcome: solved.outcome, refutations: [] };
   const plan = JSON.parse(await readFile(output, 'utf8')) as PipelinePlan;
   const hasStandby = plan.stages.some(({ standby = 0 }) => standby > 0);

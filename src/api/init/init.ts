@@ -1,55 +1,53 @@
 import { lstat } from 'node:fs/promises';
 import {
-  type Cluster,
+  type ArtifactTypes,
   checkWritable,
-  countedCluster,
+  commandText,
   emittedHead,
   everyInput,
   type Fault,
   fault,
   InputError,
+  isYamlPath,
   type Loaded,
   loadArtifact,
   MissingError,
+  type OpenCluster,
   type OutputPath,
   option,
   outputFiles,
-  type PooledSpec,
-  parseArtifact,
   profileInputs,
   relativePath,
   replacingFaults,
-  schemaModeline,
   sha256OfFile,
   writeWhole,
 } from '../../artifacts/index.js';
-import { resolvePooled } from '../../milp/index.js';
 import type { SpecKind } from '../../specs/index.js';
 import { profilePathOf } from '../profile.js';
-import { type ProposedClass, type ProposedModel, proposedClasses, proposedModel } from './proposal.js';
-import { clusterText, type SpecContent, specText } from './spec-text.js';
-
-/** Beginning is how a spec of a kind is begun. */
-interface Beginning {
-  readonly text: (content: SpecContent) => string;
-  /** Reads the texts as `plan solve` will. @throws InputError where profiles cannot be planned with */
-  readonly readBack: typeof readBack;
-}
-
-/** BEGINNINGS says of which kinds a spec can be begun; others are written by hand. */
-const BEGINNINGS: { readonly [K in SpecKind]: Beginning | undefined } = {
-  pooled: { text: specText, readBack },
-  pipeline: undefined,
-  cascade: undefined,
-};
+import { BEGINNINGS } from './begun.js';
+import {
+  commonRps,
+  type ProposedClass,
+  type ProposedModel,
+  proposedClasses,
+  proposedModel,
+  type WholeSlo,
+  wholeSlo,
+} from './proposal.js';
+import type { SpecContent } from './spec-lines.js';
 
 /** InitOptions says which spec is begun, and where it is written. */
 export interface InitOptions {
   readonly kind: SpecKind;
-  /** The SLO of every model in milliseconds; by default five times the fastest latency in its profile. */
+  /**
+   * The SLO in milliseconds of every model, or of a pipeline or cascade. By default it is five times the fastest latency in a
+   * model's profile: of a pipeline the sum, and of a cascade the largest.
+   */
   readonly slo?: number | undefined;
   /** The file that the cluster is written to; it stands in the spec by default. */
   readonly cluster?: string | undefined;
+  /** The records of a cascade, which are then read too; by default the spec names `records.csv` beside it. */
+  readonly records?: string | undefined;
   /** Whether files that exist are replaced. */
   readonly force?: boolean | undefined;
   /** The file that the spec is written to; nothing is written without it. */
@@ -61,9 +59,15 @@ export interface InitSpec {
   /** The spec's YAML, with its comments. */
   readonly text: string;
   /** What the text says, with the schema and the version of the format. */
-  readonly spec: PooledSpec;
-  readonly cluster: Cluster;
+  readonly spec: ArtifactTypes[SpecKind];
+  readonly cluster: OpenCluster;
   readonly models: readonly ProposedModel[];
+  /** The SLO of a pipeline or cascade as a whole. */
+  readonly slo?: WholeSlo;
+  /** What is to be done to the spec before it can be solved. */
+  readonly notes: readonly string[];
+  /** Whether records are to be made before the spec can be solved. */
+  readonly lacksRecords: boolean;
 }
 
 /**
@@ -77,16 +81,16 @@ export interface InitSpec {
 export async function initSpec(paths: readonly string[], options: InitOptions): Promise<InitSpec> {
   const { output, cluster, slo } = options;
   const task = 'begin a spec';
-  const beginning = BEGINNINGS[options.kind];
-  if (beginning === undefined)
+  const { begin, sloFrom, isPriced = false, takesRecords = false } = BEGINNINGS[options.kind];
+  if (options.records !== undefined && !takesRecords)
     throw new InputError(task, [
-      fault(`is ${options.kind}, and no spec of that kind is begun`, option('kind')),
+      fault(`is for cascades, and the kind is ${options.kind}`, option('records')),
     ]);
   const outputs = outputFiles({ output, cluster });
   for (const { path } of outputs) if (path !== '') await checkWritable(path);
   const profiles = await everyInput<Loaded<'profile'>[]>(task, paths.map(loadedProfile));
   const inputs = profiles.flatMap((profile) => profileInputs(profile, 'a profile of the spec'));
-  const models = profiles.map((profile) => proposedModel(profile, slo));
+  const models = profiles.map((profile) => proposedModel(profile, sloFrom === undefined ? slo : undefined));
   const classes = proposedClasses(profiles.map(({ value }) => value));
   const faults = [
     ...(await replacingFaults(outputs, inputs)),
@@ -103,33 +107,30 @@ export async function initSpec(paths: readonly string[], options: InitOptions): 
   const content: SpecContent = {
     classes,
     models: models.map((model) => ({ ...model, profile: relativePath(model.path, output) })),
+    rps: commonRps(models),
+    isPriced,
+    ...(sloFrom === undefined ? {} : { slo: wholeSlo(models, sloFrom, slo) }),
     ...(cluster === undefined ? {} : { cluster: relativePath(cluster, output) }),
   };
-  const texts = {
-    spec: withModeline(beginning.text(content), schemaModeline(options.kind, output)),
-    cluster:
-      cluster === undefined
-        ? undefined
-        : withModeline(clusterText(content), schemaModeline('cluster', cluster)),
-  };
-  const read = await beginning.readBack(texts, profiles, task);
+  const begun = await begin({ task, profiles, content, options });
+  const { texts, notes = [], lacksRecords = false } = begun;
   // The spec comes last, so that every file it names exists when the spec does.
   if (cluster !== undefined && texts.cluster !== undefined) await writeWhole(cluster, texts.cluster);
   if (output !== undefined) await writeWhole(output, texts.spec);
   const { $schema, version } = emittedHead(options.kind, []);
-  const { kind, ...rest } = read.spec;
-  return { text: texts.spec, ...read, spec: { $schema, kind, version, ...rest }, models };
-}
-
-/** withModeline puts the comment by which editors find the schema into the first line, where there is one. */
-function withModeline(text: string, modeline: string | undefined): string {
-  return modeline === undefined ? text : `${modeline}\n${text}`;
+  const { kind, ...rest } = begun.spec;
+  const spec = { $schema, kind, version, ...rest } as ArtifactTypes[SpecKind];
+  const { slo: told } = content;
+  return {
+    ...{ text: texts.spec, spec, cluster: begun.cluster, models, notes, lacksRecords },
+    ...(told && { slo: told }),
+  };
 }
 
 async function loadedProfile(path: string): Promise<Loaded<'profile'>> {
   if (!/\.onnx$/i.test(path)) return loadArtifact(path, ['profile']);
   const expected = profilePathOf(path);
-  const command = `plan profile ${path} -o ${expected}`;
+  const command = commandText(['profile', path, '-o', expected]);
   const sha256 = await sha256OfFile(path);
   const profile = await loadArtifact(expected, ['profile']).catch((error: unknown) => {
     if (!(error instanceof MissingError)) throw error;
@@ -143,7 +144,7 @@ async function loadedProfile(path: string): Promise<Loaded<'profile'>> {
 
 /** nameFaults refuses names by which the file would not be read as YAML. */
 function nameFaults({ field, path }: OutputPath): Fault[] {
-  if (path === '' || /\.ya?ml$/i.test(path)) return [];
+  if (path === '' || isYamlPath(path)) return [];
   return [fault(`${path} would hold YAML; name a file that ends in .yaml or .yml`, option(field))];
 }
 
@@ -176,28 +177,4 @@ function sizeFaults(classes: readonly ProposedClass[]): Fault[] {
   return classes.flatMap(({ name, virtual }) =>
     virtual.length > 0 ? [] : [fault('the profiles have no virtual size of it in common', `class ${name}`)],
   );
-}
-
-/** readBack reads the texts as `plan solve` will, and refuses profiles that cannot be planned with. */
-async function readBack(
-  texts: { readonly spec: string; readonly cluster: string | undefined },
-  profiles: readonly Loaded<'profile'>[],
-  task: string,
-): Promise<{ spec: PooledSpec; cluster: Cluster }> {
-  const spec = parseArtifact(texts.spec, 'spec.yaml', ['pooled']).value;
-  const cluster =
-    texts.cluster === undefined
-      ? (spec.cluster as Cluster)
-      : countedCluster(parseArtifact(texts.cluster, 'cluster.yaml', ['cluster']).value, 'cluster.yaml');
-  const measured = profiles.map(({ value, path }) => ({ profile: value, path }));
-  try {
-    resolvePooled(spec, { cluster, profiles: measured, where: 'the profiles' });
-  } catch (error) {
-    if (!(error instanceof InputError)) throw error;
-    const advice = profiles.some(({ value }) => value.measurement?.complete === false)
-      ? 'A profile is not complete: go on with `plan profile` and its option `--resume`.'
-      : error.advice;
-    throw new InputError(task, error.faults, advice);
-  }
-  return { spec, cluster };
 }

@@ -1,4 +1,5 @@
 import { type DeviceProfile, type Loaded, type Profile, wholeLatencyUs } from '../../artifacts/index.js';
+import { largestOf, smallestOf } from '../../collections/index.js';
 
 /** ProposedClass is a device class as the profiles know it. */
 export interface ProposedClass {
@@ -42,9 +43,6 @@ export interface SloReason {
 /** An SLO of five times the fastest latency leaves room for batches, cuts and waiting. */
 const SLO_OVER_FASTEST = 5;
 
-/** The share of an SLO that remains for planning when the default margin is withheld. */
-const PLANNED_SHARE = 0.6;
-
 interface Cell {
   readonly deviceClass: string;
   readonly virtual: number;
@@ -80,8 +78,8 @@ export function proposedClasses(profiles: readonly Profile[]): ProposedClass[] {
 
 /**
  * proposedModel describes the model of a profile, with the SLO that is given. By default it is five times the fastest
- * latency at the smallest batch size, rounded up to 0.1 ms; where no plan could meet that, five times the fastest sum
- * of block latencies. It is 0 where nothing was measured.
+ * latency at the smallest batch size, rounded up to 0.1 ms. Plans count the same latency: what the whole model took in
+ * one piece, or else the sum of its blocks. It is 0 where nothing was measured.
  */
 export function proposedModel({ value, path }: Loaded<'profile'>, sloMs: number | undefined): ProposedModel {
   const cells = cellsOf(value);
@@ -92,28 +90,16 @@ export function proposedModel({ value, path }: Loaded<'profile'>, sloMs: number 
     rps: fastest && modestRps(fastest),
   };
   if (sloMs !== undefined) return { ...rest, sloMs };
-  const from = reasonOf(cells, fastest);
+  const from = fastest && reasonOf(fastest);
   return from === undefined
     ? { ...rest, sloMs: 0 }
     : { ...rest, sloMs: roundedUpMs(from.times * from.latencyUs), from };
 }
 
-/**
- * reasonOf derives an SLO from the fastest latency. Plans add up the blocks' latencies: where their sum is so much
- * longer than the whole model's latency that no plan could meet the SLO, the SLO is derived from the sum.
- */
-function reasonOf(cells: readonly Cell[], fastest: Cell | undefined): SloReason | undefined {
-  if (fastest === undefined) return undefined;
-  const from = (cell: Cell, what: SloReason['what'], latencyUs: number): SloReason => {
-    const { deviceClass, virtual, batch } = cell;
-    return { times: SLO_OVER_FASTEST, latencyUs, what, deviceClass, virtual, batch };
-  };
-  const { latencyUs = 0, isWhole } = fastest;
-  const blocks = leastBy(cells, ({ blocksUs }) => blocksUs);
-  const blocksUs = blocks?.blocksUs ?? 0;
-  if (blocks === undefined || PLANNED_SHARE * SLO_OVER_FASTEST * latencyUs >= blocksUs)
-    return from(fastest, isWhole ? 'whole model' : 'sum of the blocks', latencyUs);
-  return from(blocks, 'sum of the blocks', blocksUs);
+/** reasonOf derives an SLO from the fastest latency. */
+function reasonOf({ deviceClass, virtual, batch, latencyUs = 0, isWhole }: Cell): SloReason {
+  const what = isWhole ? 'whole model' : 'sum of the blocks';
+  return { times: SLO_OVER_FASTEST, latencyUs, what, deviceClass, virtual, batch };
 }
 
 /** cellsOf lists the cells that were measured at the smallest batch size of all, which is 1 for most models. */
@@ -131,7 +117,7 @@ function cellsOf({ devices }: Profile): Cell[] {
     ),
   );
   const measured = all.filter(({ latencyUs }) => latencyUs !== undefined);
-  const smallest = Math.min(...measured.map(({ batch }) => batch));
+  const smallest = smallestOf(measured.map(({ batch }) => batch));
   return measured.filter(({ batch }) => batch === smallest);
 }
 
@@ -163,4 +149,28 @@ function roundedUpMs(us: number): number {
 function modestRps({ latencyUs, blocksUs, batch }: Cell): number {
   const slowestUs = Math.max(1, latencyUs ?? 0, blocksUs ?? 0);
   return Number(((0.5 * batch * 1e6) / slowestUs).toPrecision(2));
+}
+
+/** WholeSlo is the SLO of a pipeline or cascade, and where it comes from. */
+export interface WholeSlo {
+  readonly sloMs: number;
+  /** The sum or the largest of what is proposed for its models, or what a person gave. */
+  readonly from: 'sum' | 'largest' | 'given';
+}
+
+/** wholeSlo proposes an SLO for models that a request goes through, all of them (`sum`) or up to the slowest (`largest`). */
+export function wholeSlo(
+  models: readonly ProposedModel[],
+  from: 'sum' | 'largest',
+  given: number | undefined,
+): WholeSlo {
+  if (given !== undefined) return { sloMs: given, from: 'given' };
+  const all = models.map(({ sloMs }) => sloMs);
+  const sloMs = from === 'sum' ? all.reduce((sum, ms) => sum + ms, 0) : largestOf(all);
+  return { sloMs: Number(sloMs.toFixed(1)), from };
+}
+
+/** commonRps is a rate that one device of each model could serve, with as much to spare: the least of the models' own. */
+export function commonRps(models: readonly ProposedModel[]): number {
+  return smallestOf(models.map(({ rps }) => rps ?? 1));
 }

@@ -39,7 +39,7 @@ export function causesOf(load: LoadDocument, frontMs: number, steps: SimulatedSt
     return partsOf([of(asPlanned), executed, executed + frontMs, of(load)]);
   };
   return {
-    ...{ frontMs, attainment: partsOf(attainment) },
+    ...{ frontMs, ...(load.attainment === undefined ? {} : { attainment: partsOf(attainment) }) },
     ...{ meanLatencyMs: latency('mean'), p95LatencyMs: latency('p95') },
   };
 }

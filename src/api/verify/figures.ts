@@ -1,4 +1,5 @@
 import type {
+  GateCheck,
   LoadDocument,
   ModelLoad,
   SimulatedRequests,
@@ -108,16 +109,13 @@ export function verifiedAnswers(
   return { answeredBy };
 }
 
-/** withinOf says whether the attainments, that of all requests and that of each model, are as near as is allowed. */
-export function withinOf(
+/** differenceCheck judges whether the simulated and the live attainment are as near as is allowed. One of no request counts as 0. */
+export function differenceCheck(
   allowed: number,
-  compared: readonly (readonly VerifiedFigure[])[],
-): { allowed: number; held: boolean } {
-  return { allowed, held: compared.every((figures) => attainmentOff(figures) <= allowed) };
-}
-
-/** A load whose attainment is not known counts as one without requests in time. */
-function attainmentOff(figures: readonly VerifiedFigure[]): number {
+  figures: readonly VerifiedFigure[],
+  of: Pick<GateCheck, 'model'> = {},
+): GateCheck {
   const { simulated = 0, live = 0 } = figures.find(({ name }) => name === 'attainment') ?? {};
-  return Math.abs(live - simulated);
+  const value = Math.abs(live - simulated);
+  return { what: 'attainmentDifference', ...of, threshold: allowed, value, held: value <= allowed };
 }

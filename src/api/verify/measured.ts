@@ -1,8 +1,10 @@
-import type {
-  LoadExecutions,
-  LoadServed,
-  SimulationReport,
-  VerifiedExecutions,
+import {
+  type Fault,
+  fault,
+  type LoadExecutions,
+  type LoadServed,
+  type SimulationReport,
+  type VerifiedExecutions,
 } from '../../artifacts/index.js';
 import type { PlanPart } from '../../plans/index.js';
 import type { SimulationSetup } from '../../simulation/index.js';
@@ -37,6 +39,35 @@ export function measuredPools(parts: readonly PlanPart[], served: readonly LoadS
         .map((one) => ({ ...one, ...factorOf(one, part) })),
     };
   });
+}
+
+/** executedFaults finds batches of parts, devices and sizes that the plan lacks. */
+export function executedFaults(parts: readonly PlanPart[], served: readonly LoadServed[]): Fault[] {
+  return served.flatMap(({ model, executions }, i) =>
+    executions.flatMap(({ pipeline, partition, class: name, virtual, batch }, k) => {
+      const at = `/served/${i}/executions/${k}`;
+      const part = parts.find(
+        (one) =>
+          one.pipeline === pipeline &&
+          one.partition === partition &&
+          (one.name === model || one.stage !== undefined),
+      );
+      if (part === undefined)
+        return [fault(`is of partition ${partition} of pipeline ${pipeline}, which the plan lacks`, at)];
+      const isPlanned = part.otherClasses !== undefined || part.device === name;
+      return [
+        ...(isPlanned ? [] : [fault(`is ${name}; the plan has ${part.device}`, `${at}/class`)]),
+        ...(part.virtual === virtual
+          ? []
+          : [fault(`is ${virtual}; the plan has ${part.virtual}`, `${at}/virtual`)]),
+        ...(batch <= part.latencyUsByBatch.length
+          ? []
+          : [
+              fault(`is ${batch}; the plan has batches up to ${part.latencyUsByBatch.length}`, `${at}/batch`),
+            ]),
+      ];
+    }),
+  );
 }
 
 function factorOf({ batch, measured, medianUs }: LoadExecutions, part: PlanPart) {

@@ -4,8 +4,10 @@ import {
   gapTimes,
   type LoadDocument,
   type Loaded,
+  shown,
   type ToldFaults,
 } from '../../artifacts/index.js';
+import { largestOf } from '../../collections/index.js';
 import type { Application } from '../../plans/index.js';
 import type { SimulationSettings, TraceWorkload } from '../../simulation/index.js';
 import { prioritySharesText } from '../../workload/index.js';
@@ -31,7 +33,7 @@ export function sentLoad(
   told: ToldFaults,
 ): TraceWorkload | undefined {
   const faults = [...planFaults(report, plan), ...requestFaults(report), ...sloFaults(report, plan)];
-  told.add(...faults.map(({ message }) => fault(message, path)));
+  told.addAll(faults.map(({ message }) => fault(message, path)));
   if (faults.length > 0) return undefined;
   const before = told.count;
   const sources = (report.sends ?? []).flatMap(({ model, gapsNs }, i) => {
@@ -40,7 +42,7 @@ export function sentLoad(
     if (timesNs === undefined)
       told.add(fault('does not list whole nanoseconds', `${path}#/sends/${i}/gapsNs`));
     else if (index < 0)
-      told.add(fault(`is ${JSON.stringify(model)}, which the plan lacks`, `${path}#/sends/${i}/model`));
+      told.add(fault(`is ${shown(model)}, which the plan lacks`, `${path}#/sends/${i}/model`));
     else if (timesNs.length > 0)
       return [{ model: index, trace: { kind: 'arrivals' as const, format: 'load-report', timesNs } }];
     return [];
@@ -49,7 +51,7 @@ export function sentLoad(
   if (told.count === before && listed !== report.sent)
     told.add(fault(`lists ${listed} requests, and ${report.sent} were sent`, `${path}#/sends`));
   if (told.count > before) return undefined;
-  const lastNs = Math.max(...sources.map(({ trace }) => trace.timesNs.at(-1) ?? 0));
+  const lastNs = largestOf(sources.map(({ trace }) => trace.timesNs.at(-1) ?? 0));
   const durationNs = Math.max(Math.round(sendingS(report) * NS_PER_S), lastNs + 1);
   const weights = plan.applications.map(({ weight }) => weight);
   return { kind: 'trace', process: 'poisson', durationNs, whole: false, sources, weights };

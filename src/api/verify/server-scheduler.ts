@@ -7,6 +7,7 @@ import {
   type PlanServing,
   ToldFaults,
 } from '../../artifacts/index.js';
+import { smallestOf } from '../../collections/index.js';
 import type { SchedulerOptions } from '../../serving/index.js';
 import type { SimulationSetup } from '../../simulation/index.js';
 
@@ -35,7 +36,7 @@ export async function serverScheduler({ value: { serving }, path }: Loaded<'load
 /** schedulerNotes says where a server scheduled otherwise than its plan says, and that this was simulated. */
 export async function schedulerNotes({ plan, scheduler }: SimulationSetup): Promise<string[]> {
   const { plannedScheduler, planTopologyOf, weighedApplications } = await import('../../plans/index.js');
-  const leastSloNs = Math.min(...planTopologyOf(plan).models.map(({ sloNs }) => sloNs));
+  const leastSloNs = smallestOf(planTopologyOf(plan).models.map(({ sloNs }) => sloNs));
   const planned = plannedScheduler(
     plan.serving,
     { options: {}, leastSloNs, kind: plan.kind, applications: weighedApplications(plan) },

@@ -1,22 +1,33 @@
 import {
   checkWritable,
+  counted,
   emittedHead,
+  type Fault,
+  fault,
+  faultAt,
+  INPUTS_HELD,
+  InputError,
   type InputPath,
   inputFile,
+  isHeld,
   type LoadDocument,
   type Loaded,
   type LoadServed,
   loadArtifact,
   type OutputPath,
+  option,
   outputFiles,
   profileInputs,
+  refuseContradictions,
   refuseReplacing,
   type SimulationReport,
   saveArtifact,
   type Verification,
 } from '../../artifacts/index.js';
-import type { ServedPlan } from '../../plans/index.js';
+import { loadReportFaults } from '../../checks/index.js';
+import type { KnownSamples, ServedPlan } from '../../plans/index.js';
 import type { SimulationSetup } from '../../simulation/index.js';
+import type { Strictness } from '../../specs/index.js';
 import { causesOf, frontMsOf } from './causes.js';
 import {
   type CorrectionTarget,
@@ -25,17 +36,28 @@ import {
   type ProfiledPlan,
   refuseUnmeasured,
 } from './correct.js';
-import { modelFigures, priorityFigures, verifiedAnswers, verifiedFigures, withinOf } from './figures.js';
-import { type MeasuredPool, measuredExecution, measuredPools, verifiedExecutions } from './measured.js';
+import {
+  differenceCheck,
+  modelFigures,
+  priorityFigures,
+  verifiedAnswers,
+  verifiedFigures,
+} from './figures.js';
+import {
+  executedFaults,
+  type MeasuredPool,
+  measuredExecution,
+  measuredPools,
+  verifiedExecutions,
+} from './measured.js';
 import { sentLoad, sentPriorities } from './sent-load.js';
 import { schedulerNotes, serverScheduler } from './server-scheduler.js';
-import { sumFaults } from './sum-faults.js';
 
 /** Deadlines that the front leaves no time for are simulated as this SLO. */
 const LEAST_SLO_MS = 1e-3;
 
 /** VerifyOptions says which plan a load is compared with, and what is written. */
-export interface VerifyOptions {
+export interface VerifyOptions extends Strictness {
   /** The plan, or the bundle, that the server served. */
   readonly plan: string;
   /** What the models of a gear plan say of samples, in place of the records that the plan was made from. */
@@ -72,13 +94,17 @@ export async function verifyLoad(path: string, options: VerifyOptions): Promise<
     {
       ...{ task: `verify ${path}`, transfers: 'none' },
       given: ({ value, path: at, sha256 }, told) => {
-        told.add(...scheduler.faults, ...sumFaults(load));
+        told.addAll([...scheduler.faults, ...inFile(loadReportFaults(load.value), path)]);
+        if (within !== undefined) told.addAll(inFile(unjudgedFaults(load.value), path));
         return sentLoad(load, { path: at, sha256, applications: applicationsOf(value) }, told);
       },
     },
   );
+  const { confirmSimulated } = await import('../../specs/index.js');
+  const checks = await confirmSimulated({ found, profiles }, `verify ${path}`, options);
   const { plan } = found;
   const ofPlan = await profiledPlan(plan.value);
+  refuseUnplanned(load, ofPlan);
   const targets = correctionTargets(correct, ofPlan, profiles);
   const read = [
     { what: 'the plan', path: plan.path },
@@ -89,35 +115,92 @@ export async function verifyLoad(path: string, options: VerifyOptions): Promise<
   await refuseOutputs({ path, plan: read, output, targets });
   const served = load.value.served ?? [];
   const pools = measuredPools(ofPlan.parts, served);
-  refuseUnmeasured(path, targets, pools);
-  const corrected = targets.map((target) => correctedProfile(target, pools));
+  const corrected = correctedBy(load, targets, pools);
   const asPlanned = await simulated(setup, signal);
   const causes = await verifiedCauses({ setup, load, pools, served, asPlanned, signal });
   const figures = verifiedFigures(asPlanned, load.value);
   const models = figuresByModel(load.value, asPlanned);
+  const inputs = [inputFile('load-report', load, output), inputFile('plan', plan, output)];
   const verification: Verification = {
-    ...emittedHead('verification', [inputFile('load-report', load, output), inputFile('plan', plan, output)]),
+    ...emittedHead('verification', inputs),
+    ...checks,
     requests: asPlanned.overall.arrived,
     figures,
     models,
     executions: verifiedExecutions(pools, asPlanned),
     ...{ ...priorityFigures(asPlanned, load.value), ...verifiedAnswers(asPlanned, load.value) },
     ...(causes === undefined ? {} : { causes }),
-    ...(within === undefined
-      ? {}
-      : { within: withinOf(within, [figures, ...models.map((model) => model.figures)]) }),
+    ...judgedWithin(options, figures, models),
     ...(correct.length === 0 ? {} : { corrected: corrected.map((one) => one.corrected) }),
-    notes: [
-      ...(plan.value.notes ?? []),
-      ...notesOf(load, served),
-      ...(await kindNotes(setup, load.value)),
-      ...(await schedulerNotes(setup)),
-    ],
+    notes: await allNotes(setup, load, knownSamples(load.value, asPlanned, options)),
   };
   for (const [i, { profile }] of corrected.entries())
     await saveArtifact<'profile'>((targets[i] as CorrectionTarget).output, profile);
   if (output !== undefined) await saveArtifact<'verification'>(output, verification);
   return verification;
+}
+
+/** allNotes gives what is to be known of a comparison: of the plan, of the server and of their differences. */
+async function allNotes(
+  setup: SimulationSetup,
+  load: Loaded<'load-report'>,
+  samples: KnownSamples,
+): Promise<string[]> {
+  return [
+    ...(setup.plan.notes ?? []),
+    ...notesOf(load, load.value.served ?? []),
+    ...(await kindNotes(setup, samples)),
+    ...(await schedulerNotes(setup)),
+  ];
+}
+
+/** correctedBy gives the profiles with what a load measured, where that can be true. */
+function correctedBy(
+  { path }: Loaded<'load-report'>,
+  targets: readonly CorrectionTarget[],
+  pools: readonly MeasuredPool[],
+): ReturnType<typeof correctedProfile>[] {
+  refuseUnmeasured(path, targets, pools);
+  const corrected = targets.map((target) => correctedProfile(target, pools));
+  for (const one of corrected) refuseContradictions(one.profile, `correct ${one.corrected.model} by ${path}`);
+  return corrected;
+}
+
+/** unjudgedFaults finds that no SLO says which requests of a load were in time, where that is to be compared. */
+function unjudgedFaults({ models, sloMs }: LoadDocument): Fault[] {
+  const judged = models?.filter(({ sent }) => sent > 0) ?? [{ sloMs }];
+  if (judged.every((one) => one.sloMs !== undefined)) return [];
+  const said = 'has no SLO, so it has no share of requests in time to compare';
+  return [fault(`${said}: drive the load again with the SLO of the plan`, option('within'))];
+}
+
+/** judgedWithin judges whether the attainments, that of all requests and that of each model, are as near as is allowed. */
+function judgedWithin(
+  { within, strict }: Pick<VerifyOptions, 'within' | 'strict'>,
+  figures: Verification['figures'],
+  models: Verification['models'],
+): Pick<Verification, 'within' | 'checks'> {
+  const inputs = strict ? [INPUTS_HELD] : [];
+  if (within === undefined) return inputs.length === 0 ? {} : { checks: inputs };
+  const differences = [
+    differenceCheck(within, figures),
+    ...models.map((model) => differenceCheck(within, model.figures, { model: model.name })),
+  ];
+  return {
+    within: { allowed: within, held: isHeld({ checks: differences }) },
+    checks: [...inputs, ...differences],
+  };
+}
+
+/** refuseUnplanned refuses batches that the plan cannot have executed. */
+function refuseUnplanned({ value, path }: Loaded<'load-report'>, { parts }: ProfiledPlan): void {
+  const faults = executedFaults(parts, value.served ?? []);
+  if (faults.length > 0) throw new InputError(`verify ${path}`, inFile(faults, path));
+}
+
+/** inFile adds the load report to the places of its faults. */
+function inFile(faults: readonly Fault[], path: string): Fault[] {
+  return faults.map((one) => faultAt(one, `${path}#${one.path}`));
 }
 
 async function profiledPlan(plan: ServedPlan): Promise<ProfiledPlan> {
@@ -136,10 +219,23 @@ function figuresByModel(
   });
 }
 
+/** knownSamples says which samples were sent, and by which a cascade was simulated. */
+function knownSamples(
+  { labelled }: LoadDocument,
+  { cascade }: SimulationReport,
+  { records }: Pick<VerifyOptions, 'records'>,
+): KnownSamples {
+  return {
+    ...(labelled && { sent: labelled.samples }),
+    ...(cascade && { recorded: cascade.samples }),
+    areGiven: records !== undefined,
+  };
+}
+
 /** kindNotes says in what the requests of a simulation may differ from those that were sent. */
-async function kindNotes({ plan, verdicts }: SimulationSetup, { labelled }: LoadDocument): Promise<string[]> {
+async function kindNotes({ plan, verdicts }: SimulationSetup, samples: KnownSamples): Promise<string[]> {
   const { planOf } = await import('../../plans/index.js');
-  return planOf(plan).unlikeSent(plan, { verdicts: verdicts !== undefined, samples: labelled !== undefined });
+  return planOf(plan).unlikeSent(plan, { verdicts: verdicts !== undefined, samples });
 }
 
 async function refuseOutputs({
@@ -166,7 +262,7 @@ async function simulated(setup: SimulationSetup, signal: AbortSignal | undefined
   const { SimulationPool, simulationReport } = await import('../../simulation/index.js');
   const pool = new SimulationPool(setup, { threads: 1, signal });
   try {
-    const run = await pool.run({});
+    const run = await pool.runOne({});
     signal?.throwIfAborted();
     return simulationReport(setup, run, { windowS: undefined, inputs: [] });
   } finally {
@@ -208,7 +304,7 @@ function notesOf({ value: load }: Loaded<'load-report'>, served: readonly LoadSe
       : []),
     ...(load.served !== undefined && answered > load.answered
       ? [
-          `the server answered ${answered} requests and this client got ${load.answered}: others used the server too, which the simulation does not count`,
+          `the server answered ${counted(answered, 'request')} and this client got ${load.answered}: others used the server too, which the simulation does not count`,
         ]
       : []),
     ...(isInterrupted(load)
@@ -218,7 +314,7 @@ function notesOf({ value: load }: Loaded<'load-report'>, served: readonly LoadSe
       : []),
     ...(load.cancelled > 0
       ? [
-          `${load.cancelled} requests were cancelled when the load was interrupted; the simulation answers them`,
+          `${load.cancelled === 1 ? '1 request was' : `${load.cancelled} requests were`} cancelled when the load was interrupted; the simulation answers them`,
         ]
       : []),
   ];

@@ -1,4 +1,6 @@
 import { type Fault, fault, type GearPlan, proofFaults } from '../../artifacts/index.js';
+import { isBetween } from '../figures.js';
+import { gearFigureFaults } from './figure-faults.js';
 
 /**
  * gearPlanFaults finds what is wrong with a gear plan that its schema cannot know: stages that gears or devices name and
@@ -17,12 +19,13 @@ export function gearPlanFaults(plan: GearPlan): Fault[] {
       replicas.set(name, (replicas.get(name) ?? 0) + count);
     }
   const last = gears.at(-1)?.toRps;
-  return [
+  const faults = [
     ...proofFaults(plan),
     ...(slo.latencyMs === undefined || slo.latencyMs === sloMs
       ? []
       : [fault(`is ${sloMs}; slo.latencyMs is ${slo.latencyMs}`, '/sloMs')]),
-    ...(last === undefined || last === maxRps
+    // The end of the last range is divided and multiplied again, which may round.
+    ...(last === undefined || isBetween(maxRps, last, last)
       ? []
       : [fault(`is ${maxRps}; the last gear is for loads up to ${last}`, '/maxRps')]),
     ...stages.flatMap((stage, i) =>
@@ -45,6 +48,8 @@ export function gearPlanFaults(plan: GearPlan): Fault[] {
     ...placement.flatMap(({ stages: on }, i) => unknownStages(on, names, `/placement/${i}/stages`)),
     ...gears.flatMap((gear, i) => gearFaults({ gear, before: gears[i - 1], names, holders }, `/gears/${i}`)),
   ];
+  // The figures of gears whose stages are not there say nothing.
+  return faults.length > 0 ? faults : gearFigureFaults(plan);
 }
 
 function stageFaults(

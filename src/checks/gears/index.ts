@@ -3,3 +3,4 @@
  */
 export { gearPlanFaults } from './gear-plan-faults.js';
 export { gearPromiseFaults } from './promise-faults.js';
+export { gearRecordFaults, type RecordsOfPlan } from './record-faults.js';

@@ -37,7 +37,10 @@ export function gearPromiseFaults({ promise, gears, slo, objective }: GearPromis
   };
   const said = fieldChanges({ latencyMs, quantile, confidence, runs }, wanted).map(
     ({ path, before, after }) =>
-      fault(`is ${before}; a plan of this SLO is confirmed with ${after}`, `/promise${path}`),
+      fault(
+        `is ${before ?? 'absent'}; a plan of this SLO is confirmed with ${after ?? 'none'}`,
+        `/promise${path}`,
+      ),
   );
   const [has, needed] = [rates.map(({ rps }) => rps), ratesOf(gears)];
   const isAlike =

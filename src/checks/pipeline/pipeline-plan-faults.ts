@@ -7,7 +7,9 @@ import {
   type PlannedStage,
   proofFaults,
 } from '../../artifacts/index.js';
+import { smallestOf } from '../../collections/index.js';
 import { countedGpus } from '../recount/index.js';
+import { pipelineFigureFaults } from './figure-faults.js';
 import { graphFaults, mostStagesFaults } from './graph-faults.js';
 
 const ROUNDING = 1e-9;
@@ -22,7 +24,7 @@ export type CheckedPipeline = Omit<PipelinePlan, '$schema' | 'tool' | 'inputs' |
 export function pipelinePlanFaults(plan: CheckedPipeline): Fault[] {
   const many = mostStagesFaults(plan);
   if (many.length > 0) return many;
-  return [
+  const faults = [
     ...graphFaults(plan),
     ...applicationFaults(plan),
     ...plan.stages.flatMap((stage, i) => stageFaults(plan, stage, i)),
@@ -31,6 +33,8 @@ export function pipelinePlanFaults(plan: CheckedPipeline): Fault[] {
     ...seatFaults(plan),
     ...proofFaults(plan),
   ];
+  // The figures of stages that lead nowhere or are not placed say nothing.
+  return faults.length > 0 ? faults : pipelineFigureFaults(plan);
 }
 
 /** Shares that are written in decimals sum to 1 no more exactly than this. */
@@ -41,7 +45,7 @@ function applicationFaults({ applications, sloMs }: CheckedPipeline): Fault[] {
   if (applications === undefined) return [];
   const names = applications.map(({ name }) => name);
   const sum = applications.reduce((all, { share }) => all + share, 0);
-  const least = Math.min(...applications.map((one) => one.sloMs));
+  const least = smallestOf(applications.map((one) => one.sloMs));
   return [
     ...names.flatMap((name, k) =>
       names.indexOf(name) === k ? [] : [fault(`is ${name}, as another is`, `/applications/${k}/name`)],

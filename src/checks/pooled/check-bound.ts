@@ -1,4 +1,5 @@
 import { type DeviceClass, type Fault, fault, type PlannedModel } from '../../artifacts/index.js';
+import { smallestOf } from '../../collections/index.js';
 import { unitsOf } from './check-units.js';
 import type { CheckedModel, CheckedPlan, PooledQuestion } from './question.js';
 
@@ -125,7 +126,7 @@ function priceApart({ devices, gpuRps }: Simple, problem: PooledQuestion): numbe
       const gpus = Math.ceil(rps / (gpuRps[m]?.[k] as number));
       return gpus <= (left[k] as number) ? gpus * priceOf(device, problem) : Number.POSITIVE_INFINITY;
     });
-    const k = offers.indexOf(Math.min(...offers));
+    const k = offers.indexOf(smallestOf(offers));
     left[k] = (left[k] as number) - Math.ceil(rps / (gpuRps[m]?.[k] as number));
     return sum + (offers[k] as number);
   }, 0);

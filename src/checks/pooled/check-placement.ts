@@ -9,14 +9,20 @@ import {
   runsOf,
   type Spanned,
 } from '../../artifacts/index.js';
-import type { AskedPlanner, CheckedPlan, PooledQuestion } from './question.js';
+import type { AskedPlanner, CheckedPlan } from './question.js';
+
+/** SharingRules say which virtual GPUs may be together on a GPU and on a server. */
+type SharingRules = Pick<PlannerOptions, 'wholeGpusPer' | 'virtualPer'>;
 
 /**
  * placementFaults checks that every virtual GPU is placed once, on a server and a GPU that exist and are free, alone or
  * with others that the rules allow, and that the plan counts the GPUs of each class right. Its cost grows with the
  * entries, not with the GPUs: a row of like GPUs is checked once.
  */
-export function placementFaults(plan: CheckedPlan, { cluster, planner }: PooledQuestion): Fault[] {
+export function placementFaults(
+  plan: CheckedPlan,
+  { cluster, planner }: { readonly cluster: Cluster; readonly planner: SharingRules },
+): Fault[] {
   return [
     ...countFaults(plan),
     ...seatFaults(plan, cluster),
@@ -31,7 +37,7 @@ export function placementFaults(plan: CheckedPlan, { cluster, planner }: PooledQ
  */
 export function sharingFaults(
   plan: Pick<CheckedPlan, 'placement'>,
-  rules: { readonly cluster: Cluster; readonly planner: Pick<PlannerOptions, 'wholeGpusPer' | 'virtualPer'> },
+  rules: { readonly cluster: Cluster; readonly planner: SharingRules },
 ): Fault[] {
   const { wholeGpusPer = 'pool', virtualPer } = rules.planner;
   const gpus = gpuRows(plan, rules.cluster);

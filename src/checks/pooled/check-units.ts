@@ -5,6 +5,7 @@ import {
   type Profile,
   type ProfiledSpan,
 } from '../../artifacts/index.js';
+import { largestOf } from '../../collections/index.js';
 
 /** Told is the list of faults found so far, to which checks add. */
 export type Told = Fault[];
@@ -26,7 +27,8 @@ export function same(
   { is, should }: { readonly is: number; readonly should: number },
 ): void {
   const off = Math.abs(is - should);
-  if (!(off <= TOLERANCE * Math.abs(should))) told.push(fault(`is ${is}, recomputed ${should}`, at));
+  const again = Number.isFinite(should) ? `recomputed ${should}` : 'which cannot be recomputed';
+  if (!(off <= TOLERANCE * Math.abs(should))) told.push(fault(`is ${is}, ${again}`, at));
 }
 
 /**
@@ -111,7 +113,7 @@ function blocksUs(figures: Figures, first: number, end: number): number | undefi
   let us = 0;
   for (let k = first; k < end; k++) us += (blocks[k] as number) - (k > first ? (added[k] as number) : 0);
   // Noise must not make a partition take less than half of its longest block.
-  return Math.max(us, Math.max(...blocks.slice(first, end)) / 2);
+  return Math.max(us, largestOf(blocks.slice(first, end)) / 2);
 }
 
 /**

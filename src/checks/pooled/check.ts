@@ -6,10 +6,13 @@ import {
   type PlannedPartition,
   type PlannedPipeline,
   type Profile,
+  shown,
 } from '../../artifacts/index.js';
+import { largestOf, pushAll, smallestOf } from '../../collections/index.js';
 import { boundFaults } from './check-bound.js';
 import { placementFaults } from './check-placement.js';
 import { same, TOLERANCE, type Told, unitsOf } from './check-units.js';
+import { crossingFaults, describedFaults } from './described.js';
 import type { CheckedModel, CheckedPlan, PooledQuestion } from './question.js';
 
 /**
@@ -29,9 +32,20 @@ export function checkPlan(plan: CheckedPlan, problem: PooledQuestion): Fault[] {
   problem.models.forEach((model, m) => {
     checkModel(plan.models[m] as PlannedModel, model, problem, `/models/${m}`, told);
   });
-  told.push(...placementFaults(plan, problem));
+  pushAll(told, placementFaults(plan, problem));
+  pushAll(told, emulatedFaults(plan, problem));
   checkObjective(plan, problem, told);
   return told.length > 0 ? told : boundFaults(plan, problem);
+}
+
+/** emulatedFaults finds classes that profiles say are emulated, or are not, and the plan says otherwise. */
+function emulatedFaults({ classes }: CheckedPlan, { models }: PooledQuestion): Fault[] {
+  return Object.entries(classes).flatMap(([name, { emulated = false }]) => {
+    const should = models.some(({ profile }) => profile.devices[name]?.emulated === true);
+    return emulated === should
+      ? []
+      : [fault(`is ${emulated}; the profiles say ${should}`, `/classes/${name}/emulated`)];
+  });
 }
 
 /**
@@ -64,12 +78,9 @@ function checkModel(
   same(told, `${at}/sloMs`, { is: planned.sloMs, should: model.sloUs / 1000 });
   same(told, `${at}/sloMarginMs`, { is: planned.sloMarginMs, should: model.sloMarginUs / 1000 });
   same(told, `${at}/weight`, { is: planned.weight, should: model.weight });
-  same(told, `${at}/blocks`, { is: planned.blocks, should: model.profile.blocks.length });
-  for (const mark of ['batchTolerance', 'trustBatch', 'unservedOutputs'] as const) {
-    const [is, should] = [planned[mark], model.profile.model[mark]];
-    if (is?.toString() !== should?.toString())
-      told.push(fault(`is ${is ?? 'not given'}; the profile has ${should ?? 'none'}`, `${at}/${mark}`));
-  }
+  pushAll(told, describedFaults(planned, model.profile, at));
+  if (planned.rps !== model.rps)
+    told.push(fault(`is ${planned.rps ?? 'absent'}; the spec has ${model.rps ?? 'none'}`, `${at}/rps`));
   checkFormation(planned, model, at, told);
   const sum = planned.pipelines.reduce((total, p) => total + p.throughputRps, 0);
   same(told, `${at}/throughputRps`, { is: planned.throughputRps, should: sum });
@@ -132,7 +143,7 @@ function checkPipeline(
   // A pipeline may be held back so that another class serves its minimum share.
   const mayWait = Object.keys(model.minShare).length > 0 && pipeline.throughputRps < slowest;
   if (!mayWait) same(told, `${at}/throughputRps`, { is: pipeline.throughputRps, should: slowest });
-  const largest = Math.max(...partitions.map(({ batch }) => batch));
+  const largest = largestOf(partitions.map(({ batch }) => batch));
   const formationUs = (planned.batchFormationUsPerRequest ?? 0) * (largest - 1);
   const allowedUs = model.sloUs - model.sloMarginUs;
   if (totalUs + formationUs > allowedUs * (1 + TOLERANCE))
@@ -155,10 +166,7 @@ function checkCuts(
     const range = layered ? partition.layers : partition.blocks;
     if (range === undefined || range[0] !== next || range[1] <= range[0])
       told.push(
-        fault(
-          `spans ${JSON.stringify(range)}; it must begin at ${next} and not be empty`,
-          `${at}/partitions/${d}`,
-        ),
+        fault(`spans ${shown(range)}; it must begin at ${next} and not be empty`, `${at}/partitions/${d}`),
       );
     next = range?.[1] ?? next;
   });
@@ -196,6 +204,7 @@ function checkPartition(
   const latencyUs = checkLatencies(partition, units.latencyUs, at, told);
   const bytes = after === undefined ? 0 : units.cutBytes;
   same(told, `${at}/transferBytes`, { is: partition.transferBytes, should: bytes });
+  pushAll(told, crossingFaults(partition, model.profile, { isLast: after === undefined, at }));
   checkMemory(partition, units.weightBytes, device, at, told);
   const link = device.linkGbps ?? problem.cluster.networkGbps;
   const next = after === undefined ? undefined : problem.cluster.devices[after.device];
@@ -274,10 +283,18 @@ function rateOf(
       const us = crossUs(bytes, gbps) * virtual * (device.perServer ?? 1);
       if (us > 0) rates.push(1e6 / us);
     }
-  return Math.min(...rates);
+  return smallestOf(rates);
 }
 
-function checkObjective(plan: CheckedPlan, { planner, cluster }: PooledQuestion, told: Told): void {
+/** checkObjective checks what a plan says that it reaches, and how near that is to the best. */
+export function checkObjective(
+  plan: CheckedPlan,
+  {
+    planner,
+    cluster,
+  }: { readonly planner: Pick<PooledQuestion['planner'], 'objective'> } & Pick<PooledQuestion, 'cluster'>,
+  told: Told,
+): void {
   const { kind, value, bound, gap } = plan.objective;
   if (kind !== planner.objective)
     told.push(fault(`is ${kind}; the spec has ${planner.objective}`, '/objective/kind'));
@@ -313,7 +330,7 @@ function objectiveValue(
   devices: Readonly<Record<string, DeviceClass>>,
 ): number {
   if (kind === 'throughput')
-    return Math.min(...plan.models.filter((m) => m.weight > 0).map((m) => m.throughputRps / m.weight));
+    return smallestOf(plan.models.filter((m) => m.weight > 0).map((m) => m.throughputRps / m.weight));
   return Object.entries(plan.classes).reduce((sum, [name, { used }]) => {
     const price = kind === 'cost' ? devices[name]?.hourlyCost : devices[name]?.powerWatts;
     return sum + used * (price ?? 0);

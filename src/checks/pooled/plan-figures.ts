@@ -6,6 +6,10 @@ import {
   type PooledPlan,
   proofFaults,
 } from '../../artifacts/index.js';
+import { smallestOf } from '../../collections/index.js';
+
+import { ownFigureFaults } from './own-figures.js';
+import { promiseFaults } from './promise-faults.js';
 
 /** Rates and latencies in a plan agree up to rounding. */
 const ROUNDING = 1e-6;
@@ -16,7 +20,9 @@ const ROUNDING = 1e-6;
  * virtual GPUs. It finds what `proofFaults` finds too. It needs none of the plan's inputs, so it also checks a plan that names none and the plan of a bundle.
  */
 export function planFaults(plan: PooledPlan): Fault[] {
-  return [...proofFaults(plan), ...figureFaults(plan)];
+  const faults = [...proofFaults(plan), ...figureFaults(plan), ...promiseFaults(plan)];
+  // Finer figures of a plan whose rates contradict one another say nothing more.
+  return faults.length > 0 ? faults : ownFigureFaults(plan);
 }
 
 function figureFaults({ cluster, models }: PooledPlan): Fault[] {
@@ -50,7 +56,7 @@ function figureFaults({ cluster, models }: PooledPlan): Fault[] {
 
 function pipelineFaults(pipeline: PlannedPipeline, sloMs: number, path: string): Fault[] {
   const { throughputRps, latencyUs, partitions } = pipeline;
-  const most = Math.min(...partitions.map((partition) => partition.throughputRps));
+  const most = smallestOf(partitions.map((partition) => partition.throughputRps));
   const needed = partitions.reduce((sum, partition) => sum + (fullBatchUs(partition) ?? 0), 0);
   return [
     ...(beyond(throughputRps, most)

@@ -7,6 +7,7 @@ import {
   type Profile,
 } from '../../artifacts/index.js';
 import { unitsOf } from './check-units.js';
+import { crossingFaults, describedFaults } from './described.js';
 
 /** Sums of the same numbers in different orders differ by rounding. */
 const RELATIVE_ROUNDING = 1e-9;
@@ -17,14 +18,18 @@ const RELATIVE_ROUNDING = 1e-9;
  */
 export function pooledProfileFaults({ models }: PooledPlan, profiles: readonly Loaded<'profile'>[]): Fault[] {
   if (profiles.length !== models.length) return [];
-  return models.flatMap(({ pipelines }, m) =>
+  const described = models.flatMap((model, m) =>
+    describedFaults(model, (profiles[m] as Loaded<'profile'>).value, `/models/${m}`),
+  );
+  const ofPartitions = models.flatMap(({ pipelines }, m) =>
     pipelines.flatMap(({ partitions }, i) =>
       partitions.flatMap((partition, k) => {
         const { value, path } = profiles[m] as Loaded<'profile'>;
-        const wrong = contradiction(partition, value, k + 1 === partitions.length);
+        const isLast = k + 1 === partitions.length;
+        const wrong = contradiction(partition, value, isLast);
         const at = `/models/${m}/pipelines/${i}/partitions/${k}`;
         return wrong === undefined
-          ? []
+          ? crossingFaults(partition, value, { isLast, at })
           : [
               fault(
                 `${wrong.said}, but in its profile ${path} ${wrong.profiled}: solve again`,
@@ -34,6 +39,7 @@ export function pooledProfileFaults({ models }: PooledPlan, profiles: readonly L
       }),
     ),
   );
+  return [...described, ...ofPartitions];
 }
 
 interface Contradiction {

@@ -8,6 +8,7 @@ import {
   proofFaults,
   type StagePlacement,
 } from '../../artifacts/index.js';
+import { largestOf } from '../../collections/index.js';
 import { type CountedGpu, countedGpus } from './counted-gpus.js';
 
 /** Placed is what is counted of a plan, whatever its kind. */
@@ -147,8 +148,8 @@ function gpuFaults(gpu: CountedGpu, { stages, cluster, kind }: Placed): Fault[] 
   const free = freeOf(device);
   const share = gpu.held.reduce((all, { virtual }) => all + 1 / virtual, 0);
   const weights = new Map(stages.map(({ name, weightBytes = 0 }) => [name, weightBytes]));
-  const neededGiB = Math.max(
-    ...gpu.held.map(
+  const neededGiB = largestOf(
+    gpu.held.map(
       (held) =>
         (held.virtual * held.stages.reduce((all, name) => all + (weights.get(name) ?? 0), 0)) / BYTES_PER_GIB,
     ),

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { EXIT, type ExitCode } from '../exit.js';
 import { each, gap, openShare, positiveNumber, wholeNumber, withJson } from '../options.js';
 import { fileOf } from '../output.js';
+import { withReporter } from '../reporter.js';
 import { action, type Context } from '../run.js';
 
 interface Options {
@@ -20,11 +21,11 @@ interface Options {
 /** compareCommand makes `plan compare`, which answers capacity questions: clusters, SLOs or margins side by side. */
 export function compareCommand(): Command {
   return withJson(
-    new Command('compare')
+    withReporter(new Command('compare'))
       .description(
         'Plan a spec for several GPU mixes, SLOs or margins side by side: throughput, cost, utilisation, gap; of a pipeline cost and attainment; of a cascade accuracy and p95. Every mix is tried at every point of a sweep.',
       )
-      .argument('<spec>', 'spec file (YAML or JSON)')
+      .argument('<spec>', 'spec file (YAML or JSON); - is stdin, with paths relative to the working folder')
       .option(
         '--mix <class=n,…>',
         'GPUs by class, such as L4=25,T4=75; a class that is left out has none (repeatable)',
@@ -67,10 +68,12 @@ async function compareSpecFile(
   spec: string,
 ): Promise<ExitCode> {
   const { compareSpec } = await import('../../api/index.js');
-  const { compareNotes, compareTable } = await import('../../report/index.js');
+  const { checkCases, compareHeadline, compareNotes, compareTable, rowCases } = await import(
+    '../../report/index.js'
+  );
   const { mix: mixes, sweep: sweeps, ...rest } = options;
   const shown = await progress();
-  const { document, planKind, limitReached } = await compareSpec(spec, {
+  const { document, planKind, limitReached, nothingHeld } = await compareSpec(spec, {
     ...rest,
     output: fileOf(options.output),
     mixes,
@@ -81,9 +84,17 @@ async function compareSpecFile(
   });
   shown.stop();
   terminal.document(document);
-  await terminal.table(compareTable(document, planKind));
-  for (const note of compareNotes(document, planKind)) terminal.note(note);
+  await terminal.parts([compareHeadline(document, planKind), '', compareTable(document, planKind)]);
+  await terminal.remarks(compareNotes(document));
   await terminal.artifact('comparison', options.output, document);
+  terminal.judge([
+    ...rowCases(document.rows),
+    ...(document.checks === undefined ? [] : checkCases(document, 'the mixes are compared')),
+  ]);
   if (!document.complete) return EXIT.interrupted;
+  if (nothingHeld) {
+    await terminal.error('no plan was found for any row that holds in simulation what was asked for');
+    return EXIT.limitWithoutPlan;
+  }
   return limitReached ? EXIT.limitWithPlan : EXIT.done;
 }

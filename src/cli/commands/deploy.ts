@@ -1,9 +1,10 @@
 import { Command, Option } from 'commander';
 import type { DeployTarget } from '../../artifacts/index.js';
 import { EXIT } from '../exit.js';
-import { namedText, withJson } from '../options.js';
+import { namedText, withJson, withStrict } from '../options.js';
 import { STDOUT } from '../output.js';
 import { action } from '../run.js';
+import { warnUnchecked } from '../unchecked.js';
 
 /** The keys are the targets, in the order in which the help lists them. */
 const TARGETS: { readonly [T in DeployTarget]: true } = { local: true };
@@ -12,16 +13,17 @@ interface Options {
   output: string;
   target: DeployTarget;
   model?: Record<string, string>;
+  strict?: boolean;
 }
 
 /** deployCommand makes `plan deploy`, which turns a plan and its models into a bundle that `plan serve` runs. */
 export function deployCommand(): Command {
   return withJson(
-    new Command('deploy')
+    withStrict(new Command('deploy'))
       .description(
         'Write the bundle of a plan: one ONNX file per distinct partition or stage, the plan, and a manifest with digests.',
       )
-      .argument('<plan>', 'plan file')
+      .argument('<plan>', 'plan file; or the folder of a bundle, whose plan is deployed again')
       .requiredOption(
         '-o, --output <folder>',
         'folder of the bundle; it is made, or replaced if it holds a bundle',
@@ -37,7 +39,7 @@ export function deployCommand(): Command {
         namedText,
       )
       .action(
-        action<[string], Options>(async ({ terminal, signal, progress }, options, plan) => {
+        action<[string], Options>(async ({ terminal, signal, progress, inFlags }, options, plan) => {
           const { deployPlan } = await import('../../api/index.js');
           const { InputError } = await import('../../artifacts/index.js');
           if (options.output === STDOUT)
@@ -58,6 +60,7 @@ export function deployCommand(): Command {
           await terminal.table(bundleTable(manifest, sizes));
           terminal.line(`bundle: ${options.output}`);
           terminal.document(manifest);
+          await warnUnchecked({ terminal, inFlags }, manifest);
           return EXIT.done;
         }),
       ),

@@ -1,7 +1,6 @@
 import { Command, Option } from 'commander';
 import type { ProfiledSpecKind } from '../../api/index.js';
 import type { DimValues } from '../../artifacts/index.js';
-import { commandText } from '../command-text.js';
 import { EXIT, type ExitCode } from '../exit.js';
 import {
   batchToleranceOption,
@@ -16,7 +15,7 @@ import {
   wholeNumbers,
   withJson,
 } from '../options.js';
-import { fileOf, STDOUT } from '../output.js';
+import { fileOf, STDIN, STDOUT } from '../output.js';
 import { action, type Context } from '../run.js';
 import { profileImportCommand } from './profile-import.js';
 import { profileMergeCommand } from './profile-merge.js';
@@ -73,7 +72,10 @@ export function profileCommand(): Command {
       .description(
         'Measure a model: layers and blocks × devices × batch sizes × virtual sizes → a profile. Of a pipeline, measure the models whose profiles are missing, and count scale factors and probabilities by sample requests.',
       )
-      .argument('<model>', 'ONNX file, or the spec of a pipeline (.yaml, .json)')
+      .argument(
+        '<model>',
+        'ONNX file, or the spec of a pipeline or cascade (.yaml, .json); - is a spec on stdin, with paths relative to the working folder',
+      )
       .option(
         '-d, --device <device>',
         'a device, such as cpu:1, cuda:0 or slow=cpu:1,slowdown=3 (repeatable; cpu:1)',
@@ -95,7 +97,7 @@ export function profileCommand(): Command {
       )
       .option(
         '--blocks <n or file>',
-        "number of blocks (10), or a profile whose blocks are measured again on this machine's devices",
+        "number of blocks (10), or a profile whose blocks are measured again on this machine's devices, with its --dim",
       )
       .addOption(METHOD)
       .addOption(
@@ -136,7 +138,7 @@ const PROFILINGS: { readonly [K in ProfiledSpecKind]: Profiling } = {
 
 async function profileModel(context: Context, options: Options, path: string): Promise<ExitCode> {
   const { refuseLabels, specKind } = await import('../../api/index.js');
-  const isSpec = /\.(ya?ml|json)$/i.test(path);
+  const isSpec = path === STDIN || /\.(ya?ml|json)$/i.test(path);
   if (isSpec) return PROFILINGS[await specKind(path)](context, options, path);
   refuseLabels(path, options);
   return profileOne(context, options, path);
@@ -198,7 +200,7 @@ async function profileStages(
     if (options.verdicts !== undefined) terminal.line(`verdicts: ${options.verdicts}`);
     if (options.output !== undefined) await terminal.textArtifact('spec', options.output, [text]);
   }
-  for (const warning of document.warnings) await terminal.warn(inFlags(warning));
+  await terminal.warnings(document.warnings.map(inFlags));
   terminal.document(document);
   return EXIT.done;
 }
@@ -223,16 +225,17 @@ async function profileOne(
     onNote: (text) => terminal.note(inFlags(text)),
   });
   shown.stop();
-  for (const warning of warningLines(profile)) await terminal.warn(inFlags(warning));
   await terminal.table(blockTable(profile));
   const latencies = latencyTable(profile);
   if (latencies.rows.length > 0) await terminal.table(latencies);
   const change = profile.measurement?.boundaryChange;
   if (change !== undefined) terminal.line(boundaryChangeLine(change));
   await terminal.artifact('profile', path ?? STDOUT, profile);
+  for (const warning of warningLines(profile)) await terminal.warn(inFlags(warning));
   terminal.document(profile);
   if (profile.measurement?.complete !== false) return EXIT.done;
   terminal.note(`${measuredText(profile)}; ${path ?? 'stdout'} has what was measured`);
+  const { commandText } = await import('../../artifacts/index.js');
   if (path !== undefined) terminal.note(`To measure the rest: ${commandText(resumed(model, options))}`);
   return signal.aborted ? EXIT.interrupted : EXIT.done;
 }

@@ -32,6 +32,8 @@ const KINDS: { readonly [K in ArtifactKind]: true } = {
   'pipeline-profile': true,
   'plan-set': true,
   server: true,
+  example: true,
+  completion: true,
 };
 
 /** schemaCommand makes `plan schema`, which prints the JSON Schema of a kind of file for editors and other programs. */

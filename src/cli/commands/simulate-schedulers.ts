@@ -2,6 +2,7 @@ import type { CompareSchedulersOptions } from '../../api/index.js';
 import { EXIT, type ExitCode } from '../exit.js';
 import { fileOf } from '../output.js';
 import type { Context } from '../run.js';
+import { warnUnchecked } from '../unchecked.js';
 
 /** The options that have no meaning where several schedulers are compared, with what they are for. */
 const FOR_ONE = {
@@ -26,7 +27,7 @@ export async function simulateSchedulers(
 ): Promise<ExitCode> {
   await refuseForOne(options, plan);
   const { compareSchedulers } = await import('../../api/index.js');
-  const { schedulersParts } = await import('../../report/index.js');
+  const { groupedWarnings, schedulerCases, schedulersParts } = await import('../../report/index.js');
   const shown = await progress();
   const { comparison, warnings } = await compareSchedulers(plan, {
     ...options,
@@ -42,8 +43,10 @@ export async function simulateSchedulers(
   terminal.document(comparison);
   await terminal.parts(schedulersParts(comparison));
   await terminal.artifact('comparison', options.output, comparison);
-  for (const note of comparison.notes ?? []) terminal.note(`of the plan: ${note}`);
-  for (const warning of warnings) await terminal.warn(inFlags(warning));
+  await warnUnchecked({ terminal, inFlags }, comparison);
+  await terminal.remarks(groupedWarnings(comparison.notes ?? []).map((note) => `of the plan: ${note}`));
+  await terminal.warnings(warnings.map(inFlags));
+  terminal.judge(schedulerCases(comparison));
   return comparison.complete ? EXIT.done : EXIT.interrupted;
 }
 

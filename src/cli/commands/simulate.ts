@@ -1,11 +1,12 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
 import type { SimulationSweep } from '../../artifacts/index.js';
 import type { SimulationProgress } from '../../simulation/index.js';
 import { EXIT, type ExitCode } from '../exit.js';
 import {
+  arrivalsOption,
   countingNumber,
+  cvOption,
   each,
-  notNegative,
   OTHER_SCHEDULERS,
   positiveNumber,
   seconds,
@@ -13,14 +14,20 @@ import {
   traceFormatOption,
   wholeNumber,
   withJson,
+  withStrict,
+  withWindow,
 } from '../options.js';
 import { fileOf } from '../output.js';
+import { withReporter } from '../reporter.js';
 import { action, type Context } from '../run.js';
+import { warnUnchecked } from '../unchecked.js';
 import { simulateSchedulers } from './simulate-schedulers.js';
 
 interface Options {
   trace?: string[];
   traceFormat?: 'perf-analyzer-intervals';
+  from?: number;
+  to?: number;
   arrivals?: 'poisson' | 'uniform' | 'gamma';
   cv?: number;
   rps?: string[];
@@ -45,6 +52,7 @@ interface Options {
   sweep?: string;
   failUnder?: number;
   output?: string;
+  strict?: boolean;
 }
 
 /**
@@ -57,7 +65,9 @@ export function simulateCommand(): Command {
       'Run a plan in virtual time, at one load or at many: attainment, goodput, latencies, utilisation.',
     )
     .argument('<plan>', 'plan file; or the folder of a bundle, whose devices are all on one machine');
-  return withJson(withReportOptions(withRunOptions(withLoadOptions(command)))).action(
+  return withJson(
+    withReporter(withStrict(withReportOptions(withRunOptions(withLoadOptions(command))))),
+  ).action(
     action<[string], Options>(async (context, options, plan) => {
       const { schedulers, sweep } = options;
       if (schedulers !== undefined) return simulateSchedulers(context, { ...options, schedulers }, plan);
@@ -70,7 +80,7 @@ export function simulateCommand(): Command {
 
 /** withLoadOptions adds the options that say which requests arrive. */
 function withLoadOptions(command: Command): Command {
-  return command
+  return withWindow(command)
     .option(
       '--load <factor>',
       "offer each model this multiple of its planned rate (default 0.9, or the rates that the plan holds); with --trace, the trace's mean",
@@ -78,16 +88,11 @@ function withLoadOptions(command: Command): Command {
     )
     .option('--rps <rate>', 'offer 500 requests/s, shared by weight, or model=500 (repeatable)', each)
     .addOption(
-      new Option(
-        '--arrivals <process>',
+      arrivalsOption(
         "how requests arrive (default poisson, or as the plan says: as it was planned for or confirmed), or how they lie in a trace's intervals",
-      ).choices(['poisson', 'uniform', 'gamma']),
+      ),
     )
-    .option(
-      '--cv <c>',
-      'how bursty gamma arrivals are: 0 is even, 1 is as poisson, 4 is very bursty (default that of the plan)',
-      notNegative,
-    )
+    .addOption(cvOption(': 0 is even, 1 is as poisson, 4 is very bursty (default that of the plan)'))
     .option(
       '--duration <time>',
       'how long requests arrive, such as 60s or 10min (default 30s, or as the plan was planned for or confirmed, or the whole trace)',
@@ -174,11 +179,12 @@ function withReportOptions(command: Command): Command {
 
 async function simulateOnce(
   { terminal, signal, progress, inFlags }: Context,
-  { trace: traces, phase: phases, failUnder, ...options }: Options,
+  { trace: traces, phase: phases, ...options }: Options,
   plan: string,
 ): Promise<ExitCode> {
   const { simulatePlan } = await import('../../api/index.js');
-  const { missedShares, simulationParts } = await import('../../report/index.js');
+  const { isHeld } = await import('../../artifacts/index.js');
+  const { checkCases, groupedWarnings, missedLines, simulationParts } = await import('../../report/index.js');
   const shown = await progress();
   const { report, warnings } = await simulatePlan(plan, {
     ...options,
@@ -196,22 +202,23 @@ async function simulateOnce(
   await terminal.parts(simulationParts(report));
   await terminal.artifact('report', options.output, report);
   if (options.timeline) terminal.line(`timeline: ${options.timeline} (open it at ui.perfetto.dev)`);
-  for (const note of report.notes ?? []) terminal.note(`of the plan: ${note}`);
-  for (const warning of warnings) await terminal.warn(inFlags(warning));
+  await warnUnchecked({ terminal, inFlags }, report);
+  await terminal.remarks(groupedWarnings(report.notes ?? []).map((note) => `of the plan: ${note}`));
+  await terminal.warnings(warnings.map(inFlags));
   if (!report.complete) return EXIT.interrupted;
-  const missed = failUnder === undefined ? [] : missedShares(report, failUnder);
-  for (const said of missed) await terminal.error(said);
-  return missed.length > 0 ? EXIT.checkFailed : EXIT.done;
+  terminal.judge(checkCases(report, 'the plan is simulated'));
+  for (const said of missedLines(report)) await terminal.error(said);
+  return isHeld(report) ? EXIT.done : EXIT.checkFailed;
 }
 
 async function simulateSweep(
-  { terminal, signal, progress }: Context,
+  { terminal, signal, progress, inFlags }: Context,
   { trace: traces, ...options }: Options & { sweep: string },
   plan: string,
 ): Promise<ExitCode> {
   await refuseWithSweep(options, plan);
   const { sweepPlan } = await import('../../api/index.js');
-  const { largestLoads, sweepTable } = await import('../../report/index.js');
+  const { largestLoads, pointCases, sweepTable } = await import('../../report/index.js');
   const shown = await progress();
   const document: SimulationSweep = await sweepPlan(plan, {
     ...options,
@@ -227,6 +234,8 @@ async function simulateSweep(
   await terminal.table(sweepTable(document));
   for (const line of largestLoads(document)) terminal.line(line);
   await terminal.artifact('sweep', options.output, document);
+  await warnUnchecked({ terminal, inFlags }, document);
+  terminal.judge(pointCases(document));
   return document.complete ? EXIT.done : EXIT.interrupted;
 }
 

@@ -29,7 +29,7 @@ export function solveCommand(): Command {
       .description(
         'Find the plan that a spec asks for: pooled pipelines over pools of unlike devices, with a proven bound; a DAG of models at least cost; or cascades of models by load.',
       )
-      .argument('<spec>', 'spec file (YAML or JSON)')
+      .argument('<spec>', 'spec file (YAML or JSON); - is stdin, with paths relative to the working folder')
       .argument('[more...]', 'specs of further pipelines, which share the cluster of the first')
       .option(
         '-o, --output <file>',
@@ -110,6 +110,7 @@ async function solveSeveral(
   switch (solved.outcome) {
     case 'infeasible':
       await terminal.error(`there are no plans for ${specs.join(', ')}:\n${indent(solved.reasons)}`);
+      await terminal.warnings(solved.warnings);
       return EXIT.infeasible;
     case 'no-plan-in-time':
       await terminal.error(
@@ -117,11 +118,13 @@ async function solveSeveral(
           ? `the search ended before it found plans that fit, or proved that there are none:\n${indent(solved.reasons)}`
           : `the search ended before it found plans that fit; give more with ${limitFlags(options)}`,
       );
+      await terminal.warnings(solved.warnings);
       return EXIT.limitWithoutPlan;
     case 'plan-set':
-      for (const { name, notes = [] } of solved.plans)
-        for (const note of notes) await terminal.warn(`${name}: ${note}`);
       await terminal.parts(planSetParts(solved.document, solved.plans));
+      await terminal.warnings(
+        solved.plans.flatMap(({ name, notes = [] }) => notes.map((note) => `${name}: ${note}`)),
+      );
       if (signal.aborted) return EXIT.interrupted;
       return solved.limitReached ? EXIT.limitWithPlan : EXIT.done;
   }
@@ -148,18 +151,21 @@ async function solveSpecFile(
   shown.stop();
   terminal.document(solved.document);
   if (solved.outcome === 'infeasible') {
-    await terminal.error(`there is no plan for ${spec}:\n${indent(solved.reasons)}`);
+    const { specName } = await import('../../artifacts/index.js');
+    await terminal.error(`there is no plan for ${specName(spec)}:\n${indent(solved.reasons)}`);
     if (solved.explanation) await showInfeasible(terminal, solved.explanation);
+    await terminal.warnings(solved.warnings);
     return solved.explanation?.complete === false ? EXIT.interrupted : EXIT.infeasible;
   }
   if (solved.outcome === 'no-plan-in-time') {
     await terminal.error(inFlags(await noPlanText(solved, options, signal)));
+    await terminal.warnings(solved.warnings);
     return signal.aborted ? EXIT.interrupted : EXIT.limitWithoutPlan;
   }
-  for (const warning of solved.warnings) await terminal.warn(warning);
-  for (const remark of solvedRemarks(solved)) terminal.note(remark);
   await terminal.parts(solvedParts(solved));
   await terminal.artifact('plan', options.output, solved.plan);
+  for (const remark of solvedRemarks(solved)) terminal.note(remark);
+  await terminal.warnings(solved.warnings);
   if (signal.aborted) return EXIT.interrupted;
   return solved.limitReached ? EXIT.limitWithPlan : EXIT.done;
 }
@@ -191,6 +197,8 @@ async function noPlanText(
   if (limit === 'time' && hold !== undefined)
     return 'the time was over before runs had confirmed what a plan holds; give more with --time-limit, or solve without --hold';
   if (limit === 'time') return 'the time was over before a plan was found; give more with --time-limit';
+  if (limit === 'work' && hold !== undefined)
+    return 'as many requests were simulated as a search may before runs had confirmed what a plan holds; ask for a larger share with --hold, or solve without it';
   return work === undefined
     ? 'the search did the work that it allows itself before it found a plan; allow more with --work'
     : 'the work was done before a plan was found; give more with --work';

@@ -2,12 +2,14 @@ import { Command, Option } from 'commander';
 import type { ConvertTraceOptions, MadeTrace } from '../../api/index.js';
 import { EXIT, type ExitCode } from '../exit.js';
 import {
+  arrivalsOption,
   countingNumber,
-  notNegative,
+  cvOption,
   positiveNumber,
   seconds,
   traceFormatOption,
   withJson,
+  withWindow,
 } from '../options.js';
 import { fileOf } from '../output.js';
 import { action, type Context } from '../run.js';
@@ -16,11 +18,12 @@ import { action, type Context } from '../run.js';
 export function traceCommand(): Command {
   return new Command('trace')
     .description(
-      'Describe traces of requests, convert them to the CSV of inferplan, or give them another rate or duration.',
+      'Describe traces of requests, convert them to the CSV of inferplan, give them another rate or duration, or take a window of them.',
     )
     .addCommand(describeCommand())
     .addCommand(convertCommand())
-    .addCommand(rescaleCommand());
+    .addCommand(rescaleCommand())
+    .addCommand(sliceCommand());
 }
 
 interface DescribeOptions {
@@ -68,12 +71,11 @@ function convertCommand(): Command {
       )
       .option('--interval <time>', 'length of the intervals to count in, such as 1s', seconds)
       .addOption(
-        new Option(
-          '--arrivals <process>',
+        arrivalsOption(
           'how the requests of an interval lie in it, with --to arrivals (default poisson, as plan simulate)',
-        ).choices(['poisson', 'uniform', 'gamma']),
+        ),
       )
-      .option('--cv <c>', 'how bursty gamma arrivals are', notNegative)
+      .addOption(cvOption())
       .option('--seed <n>', 'seed of all random draws', countingNumber, 0)
       .requiredOption('-o, --output <file>', 'write the trace here (CSV); - is stdout')
       .addOption(traceFormatOption()),
@@ -130,15 +132,52 @@ function rescaleCommand(): Command {
   );
 }
 
+interface SliceOptions {
+  from?: number;
+  to?: number;
+  busiest?: number;
+  traceFormat?: 'perf-analyzer-intervals';
+  output: string;
+}
+
+function sliceCommand(): Command {
+  return withJson(
+    withWindow(
+      new Command('slice')
+        .description('Take a window of a trace, or the one with the most requests. It then begins at 0.')
+        .argument('<trace>', 'trace file'),
+    )
+      .option(
+        '--busiest <time>',
+        'take the window of this length with the most requests, such as 1h',
+        seconds,
+      )
+      .requiredOption('-o, --output <file>', 'write the trace here (CSV); - is stdout')
+      .addOption(traceFormatOption()),
+  ).action(
+    action<[string], SliceOptions>(async (context, options, trace) => {
+      const { sliceTrace } = await import('../../api/index.js');
+      const { signal } = context;
+      return show(
+        context,
+        options.output,
+        await sliceTrace(trace, { ...options, output: fileOf(options.output), signal }),
+      );
+    }),
+  );
+}
+
 async function show(
   { terminal }: Context,
   output: string,
   { document, pieces }: MadeTrace,
   advice = '',
 ): Promise<ExitCode> {
-  const { requestsText, traceTable } = await import('../../report/index.js');
+  const { requestsText, traceTable, windowText } = await import('../../report/index.js');
   terminal.document(document);
   await terminal.table(traceTable(document));
+  const window = windowText(document);
+  if (window !== undefined) terminal.line(window);
   const requests = requestsText(document);
   if (requests !== undefined) terminal.line(`${requests}${advice}`);
   await terminal.textArtifact('trace', output, pieces());

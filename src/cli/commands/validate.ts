@@ -1,29 +1,60 @@
 import { Command } from 'commander';
-import { EXIT } from '../exit.js';
-import { withJson } from '../options.js';
+import type { Validated } from '../../api/index.js';
+import type { CiCase } from '../../report/index.js';
+import { EXIT, type ExitCode } from '../exit.js';
+import { withJson, withStrict } from '../options.js';
+import { refusedCase, withReporter } from '../reporter.js';
 import { action } from '../run.js';
+import { warnUnchecked } from '../unchecked.js';
+
+/** fileCase is the verdict on a file. */
+async function fileCase(result: Validated): Promise<CiCase> {
+  const { path: file } = result;
+  if (result.ok) return { name: file, outcome: 'held', says: result.what };
+  const { message, faults, checks = [] } = result;
+  return refusedCase({ name: file, outcome: checks.length > 0 ? 'failed' : 'broken', message, file }, faults);
+}
+
+/** exitOf gives the exit code: what has to be mended comes before a plan whose inputs have changed, and that before what is missing. */
+function exitOf(results: readonly Validated[]): ExitCode {
+  const refused = results.filter((result) => !result.ok);
+  if (refused.length === 0) return EXIT.done;
+  if (refused.some(({ missing, checks = [] }) => !missing && checks.length === 0)) return EXIT.badInput;
+  return refused.some(({ missing }) => !missing) ? EXIT.checkFailed : EXIT.missing;
+}
 
 /** validateCommand makes `plan validate`, which checks that files are valid and that they fit together. */
 export function validateCommand(): Command {
   return withJson(
-    new Command('validate')
+    withReporter(withStrict(new Command('validate')))
       .description(
         'Check files: profiles, clusters, specs, plans (against their profiles), bundles, ONNX models.',
       )
-      .argument('<file...>', 'files to check')
+      .argument(
+        '<file...>',
+        'files to check; - is a spec on stdin, with paths relative to the working folder',
+      )
       .action(
-        action<[string[]], object>(async ({ terminal }, _options, files) => {
-          const { validateFiles } = await import('../../api/index.js');
-          const results = await validateFiles(files);
-          for (const result of results) {
-            if (result.ok) terminal.line(`${result.path}: ${result.what}`);
-            else await terminal.error(result.message);
-          }
-          const { emittedHead } = await import('../../artifacts/index.js');
-          terminal.document({ ...emittedHead('validation', []), files: results });
-          if (results.every((result) => result.ok)) return EXIT.done;
-          return results.some((result) => !result.ok && !result.missing) ? EXIT.badInput : EXIT.missing;
-        }),
+        action<[string[]], { strict?: boolean; reporter?: string }>(
+          async ({ terminal, inFlags }, options, files) => {
+            const { validateFiles } = await import('../../api/index.js');
+            const results = await validateFiles(files, options);
+            for (const result of results) {
+              if (result.ok) {
+                terminal.line(`${result.path}: ${result.what}`);
+                await warnUnchecked({ terminal, inFlags }, result);
+              } else await terminal.error(inFlags(result.message));
+            }
+            const { emittedHead } = await import('../../artifacts/index.js');
+            const checks = results.flatMap(({ path, checks = [] }) =>
+              checks.map(({ what, ...verdict }) => ({ what, file: path, ...verdict })),
+            );
+            const judged = checks.length === 0 ? {} : { checks };
+            terminal.document({ ...emittedHead('validation', []), ...judged, files: results });
+            if (options.reporter !== undefined) terminal.judge(await Promise.all(results.map(fileCase)));
+            return exitOf(results);
+          },
+        ),
       ),
   );
 }

@@ -1,8 +1,10 @@
 import { Command } from 'commander';
 import { EXIT, type ExitCode } from '../exit.js';
-import { each, share, withJson } from '../options.js';
+import { each, share, withJson, withStrict } from '../options.js';
 import { fileOf, STDOUT } from '../output.js';
+import { withReporter } from '../reporter.js';
 import { action, type Context } from '../run.js';
+import { warnUnchecked } from '../unchecked.js';
 
 interface Options {
   plan: string;
@@ -10,12 +12,13 @@ interface Options {
   within?: number;
   correct?: string[];
   output?: string;
+  strict?: boolean;
 }
 
 /** verifyCommand makes `plan verify`, which compares a load on a server with the simulation of the same arrivals. */
 export function verifyCommand(): Command {
   return withJson(
-    new Command('verify')
+    withReporter(withStrict(new Command('verify')))
       .description(
         'Compare a load report with the simulation of the same arrivals, and say what the differences come from.',
       )
@@ -40,11 +43,17 @@ export function verifyCommand(): Command {
   );
 }
 
-async function verify({ terminal, signal }: Context, options: Options, load: string): Promise<ExitCode> {
+async function verify(
+  { terminal, signal, inFlags }: Context,
+  options: Options,
+  load: string,
+): Promise<ExitCode> {
   const { verifyLoad } = await import('../../api/index.js');
+  const { isHeld } = await import('../../artifacts/index.js');
   await refuseCorrectedOnStdout(options);
   const {
     causeLines,
+    checkCases,
     correctedLines,
     verifiedAnswersTable,
     verifiedExecutionTable,
@@ -74,8 +83,10 @@ async function verify({ terminal, signal }: Context, options: Options, load: str
   }
   await terminal.artifact('verification', options.output, verification);
   terminal.document(verification);
-  for (const note of verification.notes) await terminal.warn(note);
-  return verification.within?.held === false ? EXIT.checkFailed : EXIT.done;
+  await warnUnchecked({ terminal, inFlags }, verification);
+  await terminal.warnings(verification.notes);
+  terminal.judge(checkCases(verification, 'the load is compared'));
+  return isHeld(verification) ? EXIT.done : EXIT.checkFailed;
 }
 
 /** refuseCorrectedOnStdout refuses a corrected profile on stdout, where the tables go, or the verification. */

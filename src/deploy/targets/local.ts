@@ -11,6 +11,7 @@ import {
   MissingError,
   makeFolderWhole,
   sha256Of,
+  shown,
 } from '../../artifacts/index.js';
 import { checkDeviceCount } from '../../plans/index.js';
 import { othersThanBundle } from '../bundle-folder.js';
@@ -40,11 +41,12 @@ async function fill(folder: string, deployment: Deployment): Promise<WrittenBund
   refuseFixedBatches(deployment);
   checkDeviceCount(deployment.plan);
   const devices = bundledDevices(deployment);
-  const { plan, planBytes, inputs, signal } = deployment;
+  const { plan, planBytes, inputs, checks, signal } = deployment;
   const { sizes, ...parts } = await partsOf(plan).write(folder, plan, deployment);
   await writeFile(join(folder, 'plan.json'), planBytes);
   const manifest = {
     ...emittedHead('bundle', inputs),
+    ...checks,
     target: 'local' as const,
     plan: { path: 'plan.json', sha256: sha256Of(planBytes) },
     ...parts,
@@ -81,7 +83,7 @@ function bundledDevices({ plan, models }: Deployment): Record<string, BundledDev
   for (const name of classes) {
     const profiled = models.map(({ profile }) => profile.devices[name]).find((device) => device?.provider);
     if (!profiled?.provider) {
-      faults.push(fault(`the profiles do not say which provider runs class ${JSON.stringify(name)}`));
+      faults.push(fault(`the profiles do not say which provider runs class ${shown(name)}`));
       continue;
     }
     const { provider, threads, deviceId, slowdown } = profiled;

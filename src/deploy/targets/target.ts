@@ -1,4 +1,4 @@
-import type { Bundle, DeployTarget, InputFile } from '../../artifacts/index.js';
+import type { Bundle, DeployTarget, InputFile, PlanChecks } from '../../artifacts/index.js';
 import type { ServedPlan } from '../../plans/index.js';
 import type { DeployedModel } from '../model-file.js';
 
@@ -10,6 +10,8 @@ export interface Deployment {
   /** One entry per model of a pooled plan, or per stage of another plan, in the plan's order. */
   readonly models: readonly DeployedModel[];
   readonly inputs: InputFile[];
+  /** Against what the plan was checked. */
+  readonly checks: PlanChecks;
   /** A signal that stops the writing. */
   readonly signal?: AbortSignal | undefined;
 }

@@ -1,4 +1,4 @@
-import { type DeployTarget, fault, InputError, option } from '../../artifacts/index.js';
+import { type DeployTarget, fault, InputError, option, shown } from '../../artifacts/index.js';
 import { LOCAL } from './local.js';
 import type { TargetOf } from './target.js';
 
@@ -14,7 +14,5 @@ export function targetNamed(name: string, task: string): TargetOf<DeployTarget> 
   const found = Object.entries<TargetOf<DeployTarget>>(TARGETS).find(([target]) => target === name);
   if (found !== undefined) return found[1];
   const known = Object.keys(TARGETS).join(', ');
-  throw new InputError(task, [
-    fault(`is ${JSON.stringify(name)}; the targets are ${known}`, option('target')),
-  ]);
+  throw new InputError(task, [fault(`is ${shown(name)}; the targets are ${known}`, option('target'))]);
 }

@@ -1,3 +1,4 @@
+import { largestOf } from '../../collections/index.js';
 import { ROUNDING } from '../rounding.js';
 import {
   fitsMemory,
@@ -280,7 +281,7 @@ class Enumeration {
 
   /** Batch formation is counted for the largest batch of the pipeline. */
   private budgetUs(b: number): number {
-    const largest = this.batches.length === 0 ? b : Math.max(b, ...this.batches);
+    const largest = this.batches.length === 0 ? b : Math.max(b, largestOf(this.batches));
     return this.table.budgetUs[largest] as number;
   }
 

@@ -1,4 +1,5 @@
 import type { PlannedPipeline } from '../../artifacts/index.js';
+import { largestOf } from '../../collections/index.js';
 import {
   type ModelTable,
   type Slot,
@@ -49,7 +50,7 @@ export function plannedColumn(
     parts.push({ first, end, slot: s, batch: b, rps });
     first = end;
   }
-  const largest = Math.max(...parts.map(({ batch }) => batch));
+  const largest = largestOf(parts.map(({ batch }) => batch));
   return latencyUs <= (table.budgetUs[largest] as number)
     ? { model: table.index, parts, latencyUs }
     : undefined;

@@ -1,4 +1,5 @@
 import type { DeviceClass } from '../../artifacts/index.js';
+import { largestOf } from '../../collections/index.js';
 import type { PlanOptions } from '../options.js';
 import type { PlanBody, PooledOutcome, PooledProblem, ProblemModel } from '../problem.js';
 import { sloLeaving, withSlo } from '../slo.js';
@@ -172,10 +173,10 @@ function slowestOf(plan: PlanBody, m: number): number {
   const planned = plan.models[m];
   const perRequestUs = planned?.batchFormationUsPerRequest ?? 0;
   const takes = (planned?.pipelines ?? []).map(({ latencyUs, partitions }) => {
-    const largest = Math.max(...partitions.map(({ batch }) => batch));
+    const largest = largestOf(partitions.map(({ batch }) => batch));
     return latencyUs + perRequestUs * (largest - 1);
   });
-  return Math.max(0, ...takes);
+  return Math.max(0, largestOf(takes));
 }
 
 /** Whether a value is beyond the bound of the explained problem, so that no plan of it has this value. */

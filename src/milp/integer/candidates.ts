@@ -1,3 +1,4 @@
+import { smallestOf } from '../../collections/index.js';
 import { type UsedColumn, usedRps } from '../plan/index.js';
 import { ROUNDING } from '../rounding.js';
 import { type IntegerSearch, limitOf, type SearchResult } from './search-types.js';
@@ -111,8 +112,8 @@ export function planValue(search: IntegerSearch, used: readonly UsedColumn[], pr
   const rates = search.tables.map((_, m) =>
     used.filter(({ column }) => column.model === m).reduce((sum, one) => sum + usedRps(one), 0),
   );
-  return Math.min(
-    ...search.tables.flatMap(({ weight }, m) => (weight > 0 ? [(rates[m] as number) / weight] : [])),
+  return smallestOf(
+    search.tables.flatMap(({ weight }, m) => (weight > 0 ? [(rates[m] as number) / weight] : [])),
   );
 }
 

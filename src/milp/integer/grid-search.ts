@@ -1,3 +1,4 @@
+import { largestOf } from '../../collections/index.js';
 import type { LabelPricing } from '../columns/index.js';
 import {
   type ColumnSet,
@@ -155,7 +156,7 @@ export function bulkPlan(search: IntegerSearch): GridPlan | undefined {
   const left = Math.floor(states ** (1 / classes.names.length));
   const priced = !isMaximised(search);
   const amounts = priced ? gpusUsed(search) : classes.available;
-  const most = Math.max(...amounts);
+  const most = largestOf(amounts);
   const part = most > left ? 1 - left / most : 0;
   const bulk = bulkOf(search, part);
   const rest = priced ? cappedBy(search, roundedUp(search, part), bulk.available) : bulk.available;
@@ -202,7 +203,7 @@ function setWith(
 function withinStates(available: readonly number[], states: number): number[] {
   const some = [...available];
   while (some.reduce((product, n) => product * (n + 1), 1) > states) {
-    const most = some.indexOf(Math.max(...some));
+    const most = some.indexOf(largestOf(some));
     some[most] = Math.floor((some[most] as number) * 0.9);
   }
   return some;

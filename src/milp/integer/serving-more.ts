@@ -1,3 +1,4 @@
+import { largestOf } from '../../collections/index.js';
 import {
   compareColumns,
   planModel,
@@ -35,7 +36,7 @@ export function servingMore(search: IntegerSearch, found: Candidate): Candidate 
   const start = plan.solutionOf(found.used);
   plan.model.lower[plan.least as number] = start[plan.least as number] as number;
   const worth = columns.map(({ model }) => (plan.scale.rps[model] as number) * (scale.rps[model] as number));
-  const most = Math.max(...worth);
+  const most = largestOf(worth);
   plan.model.addObjective(
     'maximize',
     plan.throughput.map((x, c) => [x, (worth[c] as number) / most]),

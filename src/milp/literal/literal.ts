@@ -1,3 +1,4 @@
+import { pushAll } from '../../collections/index.js';
 import type { Column } from '../columns/index.js';
 import type { HighsEngine, SolveOutcome, SolverOptions } from '../lp/index.js';
 import { LinearModel, type Term } from '../lp/index.js';
@@ -124,7 +125,7 @@ function sequences(count: number, longest: number): number[][] {
   const all: number[][] = [];
   for (let length = 1; length <= longest; length++) {
     last = last.flatMap((head) => Array.from({ length: count }, (_, k) => [...head, k]));
-    all.push(...last);
+    pushAll(all, last);
   }
   return all;
 }
@@ -282,7 +283,7 @@ function addGpuCounts(literal: Literal): void {
         ],
       );
       const key = wholeKey(problem.planner, m, d, k);
-      if (key === undefined) totals[k]?.push(...terms);
+      if (key === undefined) pushAll(totals[k] ?? [], terms);
       else positions.set(key, [...(positions.get(key) ?? []), ...terms]);
     });
   for (const [key, terms] of positions) {

@@ -1,3 +1,4 @@
+import { largestOf } from '../../collections/index.js';
 import type { ClassTable, ModelTable } from '../tables/index.js';
 import { fastestGpuRps, powerOfTwo } from '../tables/index.js';
 import { LinearModel, type Term } from './linear-model.js';
@@ -61,5 +62,5 @@ export function masterRows(classes: ClassTable, tables: readonly ModelTable[], g
 /** unitsPerGpu is the inverse of the number of GPUs that the model with the largest demand needs, as a power of two. */
 function unitsPerGpu(tables: readonly ModelTable[], goal: MasterGoal): number {
   const demands = goal.kind === 'throughput' ? goal.weights : goal.rps;
-  return 1 / powerOfTwo(Math.max(...tables.map((table, m) => (demands[m] as number) / fastestGpuRps(table))));
+  return 1 / powerOfTwo(largestOf(tables.map((table, m) => (demands[m] as number) / fastestGpuRps(table))));
 }

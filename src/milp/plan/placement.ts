@@ -1,4 +1,5 @@
 import type { Cluster, DeviceClass, Placement } from '../../artifacts/index.js';
+import { largestOf, pushAll } from '../../collections/index.js';
 import type { WholeGpusPer } from '../problem.js';
 
 /** PoolToPlace is the virtual GPUs of one partition of one pipeline. */
@@ -136,7 +137,7 @@ function fillGroup(pools: readonly PoolToPlace[], members: readonly number[]): A
       if (count > 0) gpus.push({ virtual, pools: new Array<number>(virtual).fill(p), count });
       for (units -= count * virtual; units > 0; units--) open.push(p);
     }
-    left.push(...open);
+    pushAll(left, open);
   }
   return [...gpus, ...packed(pools, left)];
 }
@@ -156,7 +157,7 @@ function packed(pools: readonly PoolToPlace[], left: readonly number[]): AlikeGp
     if (seats === undefined) continue;
     const gpus = Array.from({ length: bins }, (_, bin): AlikeGpus => {
       const own = left.filter((__, i) => seats[i] === bin);
-      const virtual = Math.max(1, ...own.map((p) => (pools[p] as PoolToPlace).virtual));
+      const virtual = Math.max(1, largestOf(own.map((p) => (pools[p] as PoolToPlace).virtual)));
       return { virtual, pools: own, count: 1 };
     });
     return gpus.filter((gpu) => gpu.pools.length > 0);

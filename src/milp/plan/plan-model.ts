@@ -1,3 +1,4 @@
+import { smallestOf } from '../../collections/index.js';
 import type { Column } from '../columns/index.js';
 import { columnKey, LinearModel, type Term } from '../lp/index.js';
 import type { ResolvedPlanner } from '../problem.js';
@@ -287,8 +288,8 @@ function solution(
     if (rounded !== undefined) values[rounded.variable] = Math.ceil(sum(rounded.parts) - SLACK);
   seatServers(values, servers, sum);
   if (goal.kind === 'throughput' && least !== undefined)
-    values[least] = Math.min(
-      ...goal.weights.flatMap((w, m) => (w > 0 ? [(served[m] as number) / w / scale.value] : [])),
+    values[least] = smallestOf(
+      goal.weights.flatMap((w, m) => (w > 0 ? [(served[m] as number) / w / scale.value] : [])),
     );
   return values;
 }
@@ -338,5 +339,5 @@ export function usedColumns(
  * (PPipe Eqs. (14), (28)), and at most its planned `rps`, if a minimum share of another class holds it back.
  */
 export function usedRps({ column, virtualGpus, rps: planned = Infinity }: UsedColumn): number {
-  return Math.min(planned, ...column.parts.map(({ rps }, d) => rps * (virtualGpus[d] as number)));
+  return Math.min(planned, smallestOf(column.parts.map(({ rps }, d) => rps * (virtualGpus[d] as number))));
 }

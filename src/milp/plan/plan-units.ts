@@ -1,3 +1,4 @@
+import { largestOf, smallestOf } from '../../collections/index.js';
 import type { Column } from '../columns/index.js';
 import type { ClassTable } from '../tables/index.js';
 
@@ -32,13 +33,16 @@ export function planUnits(
 ): PlanUnits {
   const needs = goal.kind === 'price' ? goal.rps : goal.weights.map((weight) => weight * goal.most);
   const rps = needs.map((need, m) => {
-    const fastest = Math.max(0, ...unitRps.flatMap((rates, c) => (columns[c]?.model === m ? rates : [])));
+    const fastest = Math.max(
+      0,
+      largestOf(unitRps.flatMap((rates, c) => (columns[c]?.model === m ? rates : []))),
+    );
     const unit = need > 0 && need < Infinity ? Math.min(fastest, need) : fastest;
     return unit > 0 ? unit : 1;
   });
-  if (goal.kind === 'price') return { rps, value: Math.max(...classes.unitCost) || 1 };
+  if (goal.kind === 'price') return { rps, value: largestOf(classes.unitCost) || 1 };
   const values = goal.weights.flatMap((weight, m) => (weight > 0 ? [(rps[m] as number) / weight] : []));
-  return { rps, value: Math.min(...values) };
+  return { rps, value: smallestOf(values) };
 }
 
 const DIGITS = 30;

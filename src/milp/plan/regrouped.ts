@@ -1,4 +1,5 @@
 import type { PlannedModel, PlannedPipeline } from '../../artifacts/index.js';
+import { smallestOf } from '../../collections/index.js';
 import type { PlanBody, PooledProblem } from '../problem.js';
 import { placeVirtualGpus } from './placement.js';
 import { poolsOf, wholeGpusUsed } from './plan.js';
@@ -42,6 +43,6 @@ function regroupedPipeline(pipeline: PlannedPipeline, counts: readonly number[])
     const throughputRps = (partition.throughputRps / partition.virtualGpus) * virtualGpus;
     return { ...partition, virtualGpus, gpus: virtualGpus / partition.virtual, throughputRps };
   });
-  const throughputRps = Math.min(...partitions.map((one) => one.throughputRps));
+  const throughputRps = smallestOf(partitions.map((one) => one.throughputRps));
   return { ...pipeline, throughputRps, partitions };
 }

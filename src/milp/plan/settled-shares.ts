@@ -1,3 +1,4 @@
+import { smallestOf } from '../../collections/index.js';
 import { ROUNDING } from '../rounding.js';
 import type { ModelTable } from '../tables/index.js';
 import { type UsedColumn, usedRps } from './plan-model.js';
@@ -28,7 +29,7 @@ export function settledShares(
       const rps = rates[i] ?? 0;
       return rps > 0 ? [usedRps({ column, virtualGpus }) / rps] : [];
     });
-    const more = Math.min(1 + TOLERANCE, ...room);
+    const more = Math.min(1 + TOLERANCE, smallestOf(room));
     for (const i of own) rates[i] = (rates[i] ?? 0) * more;
   }
   return used.map((one, i) => {

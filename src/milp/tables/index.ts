@@ -8,7 +8,7 @@
  */
 
 export { fastestGpuRps, type Normalised, normalised, powerOfTwo, type Scale } from './normalised.js';
-export { type ProfileFile, resolvePooled, unusableNote } from './resolve.js';
+export { modelNotes, type ProfileFile, resolvePooled, unusableNote } from './resolve.js';
 export { joinedBetween, leastSpanUs, type SpanLatencies, spanUs } from './span-latencies.js';
 export {
   type ClassTable,

@@ -1,3 +1,4 @@
+import { largestOf } from '../../collections/index.js';
 import { scaledSpans, spanUs } from './span-latencies.js';
 import type { ClassTable, ModelTable, Slot } from './tables.js';
 
@@ -34,7 +35,7 @@ export function normalised(
     powerOfTwo(objective === 'price' ? (table.rps ?? 0) : fastestGpuRps(table)),
   );
   const weights = tables.map(({ weight }, m) => weight / (rps[m] as number));
-  const largest = objective === 'price' ? Math.max(...classes.unitCost) : Math.max(...weights);
+  const largest = objective === 'price' ? largestOf(classes.unitCost) : largestOf(weights);
   const unit = powerOfTwo(largest);
   return {
     classes: { ...classes, unitCost: classes.unitCost.map((cost) => cost / unit) },

@@ -1,5 +1,14 @@
-import type { Cluster, DeviceProfile, Fault, Profile, ProfiledSpan } from '../../artifacts/index.js';
-import { fault, layersBeforeBlocks } from '../../artifacts/index.js';
+import {
+  type Cluster,
+  type DeviceProfile,
+  type Fault,
+  fault,
+  layersBeforeBlocks,
+  type Profile,
+  type ProfiledSpan,
+  shown,
+} from '../../artifacts/index.js';
+import { pushAll } from '../../collections/index.js';
 import type { ProblemModel, ResolvedPlanner } from '../problem.js';
 
 /** Sixteen thousand years. The search holds no longer times. */
@@ -134,8 +143,8 @@ function misplacedFaults({ layers = [], blocks }: Profile, path: string): Fault[
     return homeless.slice(0, 3).map(([i]) => fault('is in no block', `${path}#/layers/${i}`));
   const i = named.findIndex((name, k) => name !== layers[k]?.name);
   if (i < 0) return [];
-  const here = layers[i] === undefined ? 'the layers end' : `layer ${i} is ${JSON.stringify(layers[i].name)}`;
-  return [fault(`name ${JSON.stringify(named[i])} where ${here}`, `${path}#/blocks`)];
+  const here = layers[i] === undefined ? 'the layers end' : `layer ${i} is ${shown(layers[i].name)}`;
+  return [fault(`name ${shown(named[i])} where ${here}`, `${path}#/blocks`)];
 }
 
 /** Layer granularity needs the layers, the block of each, and their times at v = 1, batch 1. */
@@ -148,8 +157,9 @@ function layerFaults(model: ProblemModel, path: string): Fault[] {
     const at = `${path}#/devices/${name}/layerLatencyUs`;
     const table = profile.devices[name]?.layerLatencyUs ?? {};
     if (table['1']?.['1'] === undefined) faults.push(fault('lacks virtual size 1, batch 1', at));
-    faults.push(
-      ...eachCell(table, { sizes: Object.keys(table).map(Number), at }, (row, here) =>
+    pushAll(
+      faults,
+      eachCell(table, { sizes: Object.keys(table).map(Number), at }, (row, here) =>
         rowFaults(row, { length: layers.length, unit: 'layers' }, here),
       ),
     );

@@ -5,6 +5,7 @@ import {
   type Fault,
   fault,
   InputError,
+  listed,
   MissingError,
   measurementNotes,
   type PooledSpec,
@@ -12,6 +13,7 @@ import {
   type Profile,
   servingNotes,
 } from '../../artifacts/index.js';
+import { largestOf, pushAll } from '../../collections/index.js';
 import type { PooledProblem, ProblemModel, ResolvedPlanner } from '../problem.js';
 import { profileFaults } from './profile-faults.js';
 import { usableFigures } from './usable-figures.js';
@@ -125,7 +127,7 @@ function resolvedModel(
   const names = Object.keys(cluster.devices);
   const classes = names.filter((name) => unusableNote(name, { spec: model, profile }) === undefined);
   const notes = [
-    ...servingNotes(profile.model.name, profile.model),
+    ...modelNotes({ spec: model, profile }, spec),
     ...names.flatMap((name) => unusableNote(name, { spec: model, profile }) ?? []),
     ...measurementNotes(profile.model.name, profile, usableFigures({ profile, classes }, cluster)),
   ];
@@ -145,6 +147,23 @@ function resolvedModel(
   };
 }
 
+/**
+ * modelNotes gives what is to be known of a model on every cluster: what its server says of it, and that its rate has no say
+ * in a plan for most throughput, which goes by weights alone.
+ */
+export function modelNotes(
+  { spec: { rps, weight = 1 }, profile: { model } }: Pick<ProblemModel, 'spec' | 'profile'>,
+  { planner = {} }: PooledSpec,
+): string[] {
+  const { name } = model;
+  const told = servingNotes(name, model);
+  if (rps === undefined || (planner.objective ?? 'throughput') !== 'throughput') return told;
+  return [
+    ...told,
+    `${name}: rps ${rps} is not used by the objective throughput, but the weight of ${weight} is; give the rate as the weight, or planner.objective: cost`,
+  ];
+}
+
 /** unusableNote says why a model cannot use a device class of the cluster; it is undefined where the model can. */
 export function unusableNote(
   name: string,
@@ -156,10 +175,11 @@ export function unusableNote(
 
 function whyNotUsable(name: string, model: PooledSpecModel, profile: Profile): string | undefined {
   if (model.only !== undefined && model.only.length > 0 && !model.only.includes(name))
-    return 'not among its `only`';
-  if (model.not?.includes(name)) return 'it is among its `not`';
-  if (profile.devices[name] === undefined) return 'its profile has no such device';
-  return undefined;
+    return 'left out by `only`';
+  if (model.not?.includes(name)) return 'excluded by `not`';
+  if (profile.devices[name] !== undefined) return undefined;
+  const profiled = Object.keys(profile.devices);
+  return `only ${listed(profiled)} ${profiled.length === 1 ? 'is' : 'are'} profiled`;
 }
 
 /** The model's own margin comes before the planner's, and milliseconds come before a fraction. */
@@ -183,11 +203,11 @@ function clusterFaults(cluster: Cluster, planner: ResolvedPlanner, models: reado
         ]
       : [],
   );
-  faults.push(...entries.flatMap(sizeFaults));
+  pushAll(faults, entries.flatMap(sizeFaults));
   if (free === 0 && faults.length === 0)
     faults.push(fault(`it has no free device: ${entries.map(countText).join(', ')}`, '/cluster/devices'));
-  if (planner.maxPartitions > 1 && free > 1) faults.push(...bandwidthFaults(cluster, models));
-  if (planner.objective !== 'throughput') faults.push(...priceFaults(cluster, planner, models));
+  if (planner.maxPartitions > 1 && free > 1) pushAll(faults, bandwidthFaults(cluster, models));
+  if (planner.objective !== 'throughput') pushAll(faults, priceFaults(cluster, planner, models));
   return faults;
 }
 
@@ -250,7 +270,7 @@ function weightFaults(models: readonly ProblemModel[], planner: ResolvedPlanner)
         : [],
     );
   }
-  const largest = Math.max(...models.map(({ weight }) => weight));
+  const largest = largestOf(models.map(({ weight }) => weight));
   const least = LEAST_WEIGHT * Math.max(1, largest);
   const small = models.flatMap(({ weight }, i) =>
     weight > 0 && weight < least
@@ -309,9 +329,14 @@ function refuseMissing(
     if (free.length > 0) return [];
     const profiled = Object.keys(model.profile.devices).join(', ');
     const there = Object.entries(cluster.devices).map(countText).join(', ');
+    // Where no class would do, the counts say nothing; a comparison asks this with counts that are nobody's.
+    const lacking =
+      model.classes.length === 0
+        ? `device class of the cluster (${listed(Object.keys(cluster.devices))})`
+        : `free device of the cluster (${there})`;
     return [
       fault(
-        `${model.name} can use no free device of the cluster (${there}); its profile ${named(profiles, i, task).path} has ${profiled}`,
+        `${model.name} can use no ${lacking}; its profile ${named(profiles, i, task).path} has ${profiled}`,
         `/models/${i}`,
       ),
     ];

@@ -1,3 +1,4 @@
+import { largestOf } from '../../collections/index.js';
 import { dtypeOf } from '../wire/index.js';
 import {
   type BatchFlow,
@@ -60,7 +61,7 @@ export function broadcast(node: RuleNode, operands: readonly (BatchFlow | undefi
   const ranks = given.map((flow) => flow.dims?.length);
   if (given.length === 1) return flowing(node, withBatch(batched[0]?.batch, batched[0]?.dims));
   if (ranks.includes(undefined)) return 'the shape of one of its inputs is not known';
-  const rank = Math.max(...(ranks as number[]));
+  const rank = largestOf(ranks as number[]);
   const fromEnd = new Set(batched.map((flow) => flow.dims!.length - flow.batch!.axis));
   const factors = new Set(batched.map((flow) => flow.batch!.factor));
   if (fromEnd.size > 1 || factors.size > 1) return 'its inputs have the batch on different axes';
@@ -83,7 +84,7 @@ function equality({ op }: RuleNode, [a, b]: readonly BatchFlow[]): Pick<BatchFlo
 
 function dimsOfBroadcast(given: readonly BatchFlow[]): { dims?: Dims } {
   if (given.some((flow) => flow.dims === undefined)) return {};
-  const rank = Math.max(...given.map((flow) => flow.dims!.length));
+  const rank = largestOf(given.map((flow) => flow.dims!.length));
   const dims = Array.from({ length: rank }, (_, axis) => {
     const here = given.map((flow) => {
       const own = axis - (rank - flow.dims!.length);

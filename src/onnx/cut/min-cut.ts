@@ -1,3 +1,4 @@
+import { smallestOf } from '../../collections/index.js';
 /** VertexNetwork is a directed graph without cycles, in which a cheapest set of vertices is looked for. */
 export interface VertexNetwork {
   /** By vertex, those that it is made from; none for a source. A vertex stands after those. */
@@ -58,7 +59,7 @@ function augment(edges: Edge[][], source: number, sink: number): boolean {
     path.push(edge);
     at = edges[at]![edge.back]!.to;
   }
-  const amount = Math.min(...path.map(({ left }) => left));
+  const amount = smallestOf(path.map(({ left }) => left));
   for (const edge of path) {
     edge.left -= amount;
     edges[edge.to]![edge.back]!.left += amount;

@@ -1,3 +1,4 @@
+import { largestOf } from '../../collections/index.js';
 import { holdsForAll } from '../read/index.js';
 import type { OnnxModel, OnnxNode } from '../wire/index.js';
 import { remembered } from './remembered.js';
@@ -96,7 +97,7 @@ function neededFar(
   const far = new Set<OnnxNode>();
   const least = Math.max(LEAST_NODES, nodes.length * LEAST_SHARE);
   for (const [index, node] of [...nodes.entries()].reverse()) {
-    const needed = Math.max(index, ...node.outputs.map((name) => lastUse.get(name) ?? index));
+    const needed = Math.max(index, largestOf(node.outputs.map((name) => lastUse.get(name) ?? index)));
     if (candidates.has(node) && needed - index >= least) far.add(node);
     const use = far.has(node) || sizes.has(node) ? needed : index;
     for (const name of usedBy(node)) lastUse.set(name, Math.max(lastUse.get(name) ?? 0, use));
@@ -127,7 +128,7 @@ function bytesOfConstants({ graph: { initializers, nodes } }: OnnxModel): Map<st
   const bytes = new Map([...initializers].map(([name, { byteLength }]) => [name, byteLength]));
   for (const node of nodes) {
     if (!node.constant) continue;
-    const held = Math.max(node.weightBytes, ...usedBy(node).map((name) => bytes.get(name) ?? 0));
+    const held = Math.max(node.weightBytes, largestOf(usedBy(node).map((name) => bytes.get(name) ?? 0)));
     for (const name of node.outputs) bytes.set(name, held);
   }
   return bytes;

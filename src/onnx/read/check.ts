@@ -39,12 +39,22 @@ function isConstant(node: RawNode): boolean {
   return node.op === 'Constant' && node.domain === '';
 }
 
+const INITIALIZER = 'an initializer';
+/** This command writes a model of which each initializer is there once. */
+const KEEP_LAST = `python3 -c "import onnx; m = onnx.load('model.onnx'); w = {t.name: t for t in m.graph.initializer}; m.graph.ClearField('initializer'); m.graph.initializer.extend(w.values()); onnx.save(m, 'mended.onnx')"`;
+
 function checkMadeOnce(graph: RawGraph, path: string, problems: Problems): Set<string> {
   const makers = new Map<string, string>();
   const make = (name: string, by: string) => {
     const before = makers.get(name);
     if (before === undefined) makers.set(name, by);
-    else problems.add(path, `tensor ${quoted(name)} is made twice: by ${before} and by ${by}`);
+    else {
+      const isDoubled = before === INITIALIZER && by === INITIALIZER;
+      problems.add(
+        path,
+        `tensor ${quoted(name)} is made twice: by ${before} and by ${by}${isDoubled ? `; keep the last, as ONNX Runtime does: ${KEEP_LAST}` : ''}`,
+      );
+    }
   };
   for (const { name } of graph.inputs) {
     if (name === '') problems.add(path, 'has an input without a name');
@@ -54,7 +64,7 @@ function checkMadeOnce(graph: RawGraph, path: string, problems: Problems): Set<s
   const initializers = new Set<string>();
   for (const { name } of graph.initializers) {
     if (name === '') problems.add(path, 'has an initializer without a name');
-    if (!inputs.has(name) || initializers.has(name)) make(name, 'an initializer');
+    if (!inputs.has(name) || initializers.has(name)) make(name, INITIALIZER);
     initializers.add(name);
   }
   const constants = new Set<string>();

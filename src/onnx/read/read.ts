@@ -22,7 +22,7 @@ import { orderOf } from './order.js';
  * are skipped, not decoded, and everything returned is a view of `bytes`, which must not change.
  *
  * @param options.name what messages call the model; usually a file name
- * @throws InputError with up to 50 faults: bytes that are not protobuf or are cut off, no graph, no operator set, a
+ * @throws InputError with up to 20 faults: bytes that are not protobuf or are cut off, no graph, no operator set, a
  *   cycle, a tensor made twice or by nobody, dimensions that do not fit the values
  */
 export function readModel(bytes: Uint8Array, options: { name?: string } = {}): OnnxModel {
@@ -50,7 +50,8 @@ function otherKind(bytes: Uint8Array): string | undefined {
   const printable = head.every(
     (byte) => byte === 9 || byte === 10 || byte === 13 || (byte >= 32 && byte < 127),
   );
-  if (printable) return `the file is text, not ONNX: ${quoted(String.fromCharCode(...head))}`;
+  if (printable)
+    return `the file is text, not ONNX: ${quoted(head.map((byte) => String.fromCharCode(byte)).join(''))}`;
   if (head[0] === 0x50 && head[1] === 0x4b) return 'the file is a ZIP archive, not ONNX';
   if (head[0] === 0x1f && head[1] === 0x8b) return 'the file is gzip-compressed, not ONNX';
   return undefined;

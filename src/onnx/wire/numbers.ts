@@ -1,3 +1,4 @@
+import { pushAll } from '../../collections/index.js';
 import { dtypeOf } from './dtypes.js';
 import { TENSOR } from './fields.js';
 import { type Field, fieldsOf, LENGTH_DELIMITED, numberOf, numbersOf, payloadOf, WireError } from './wire.js';
@@ -11,7 +12,7 @@ export function tensorHead(encoded: Uint8Array): { dtype: string; dims: number[]
   const dims: number[] = [];
   for (const field of fieldsOf(encoded)) {
     if (field.number === TENSOR.dataType) code = numberOf(encoded, field);
-    else if (field.number === TENSOR.dims) dims.push(...numbersOf(encoded, field));
+    else if (field.number === TENSOR.dims) pushAll(dims, numbersOf(encoded, field));
   }
   return { dtype: dtypeOf(code), dims };
 }

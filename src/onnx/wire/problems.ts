@@ -1,10 +1,7 @@
-import type { Fault } from '../../artifacts/index.js';
+import { type Fault, MOST_FAULTS, moreFaults } from '../../artifacts/index.js';
 import { WireError } from './wire.js';
 
-/** A file can be wrong in as many places as it has tensors. A person reads this many faults. */
-const MOST_FAULTS = 50;
-
-/** Problems gathers the faults of one file while reading goes on past each. It keeps 50 and counts the others. */
+/** Problems gathers the faults of one file while reading goes on past each. It keeps 20 and counts the others. */
 export class Problems {
   readonly #faults: Fault[] = [];
   #more = 0;
@@ -24,7 +21,7 @@ export class Problems {
 
   get faults(): readonly Fault[] {
     if (this.#more === 0) return this.#faults;
-    return [...this.#faults, { path: '', message: `… and ${this.#more} more faults` }];
+    return [...this.#faults, moreFaults(this.#more)];
   }
 
   /** reading gives what `read` gives. Where the bytes are not the expected message, it adds a fault at `path`. */

@@ -1,3 +1,4 @@
+import { pushAll } from '../../collections/index.js';
 import { dtypeOf, elementOf } from './dtypes.js';
 import { ENTRY, SPARSE, TENSOR } from './fields.js';
 import { type Problems, quoted, shapeText } from './problems.js';
@@ -69,7 +70,7 @@ export function readSparse(encoded: Uint8Array, path: string, problems: Problems
   for (const field of fieldsOf(encoded)) {
     if (field.number === SPARSE.values) parts.values = payloadOf(encoded, field);
     else if (field.number === SPARSE.indices) parts.indices = payloadOf(encoded, field);
-    else if (field.number === SPARSE.dims) dims.push(...dimsOf(encoded, field, dims.length));
+    else if (field.number === SPARSE.dims) pushAll(dims, dimsOf(encoded, field, dims.length));
   }
   const values = readTensor(parts.values ?? new Uint8Array(), `${path}.values`, problems);
   const indices = readTensor(parts.indices ?? new Uint8Array(), `${path}.indices`, problems);
@@ -103,7 +104,7 @@ function tensorParts(encoded: Uint8Array): TensorParts {
 function readPart(parts: TensorParts, encoded: Uint8Array, field: Field): void {
   switch (field.number) {
     case TENSOR.dims:
-      parts.dims.push(...dimsOf(encoded, field, parts.dims.length));
+      pushAll(parts.dims, dimsOf(encoded, field, parts.dims.length));
       return;
     case TENSOR.dataType:
       parts.code = numberOf(encoded, field);

@@ -3,17 +3,21 @@ import {
   type ChangedWords,
   changeOf,
   classChanges,
+  counted,
   DEFAULT_QUANTILE,
   differs,
   type FieldChange,
+  fieldChanges,
   type Gear,
   type GearDifference,
   type GearPlan,
   type PlanDifference,
+  type PromisedRate,
   planChanges,
   type StageDifference,
   sidesOf,
 } from '../../artifacts/index.js';
+import { smallestOf } from '../../collections/index.js';
 import { movedGpus } from '../stages/index.js';
 
 /** GearDiff is a difference without the head of its file. */
@@ -85,8 +89,9 @@ const TOLD: readonly RegExp[] = [
 /** gearFieldChanges lists all fields that differ and that `diffGears` does not tell. */
 export function gearFieldChanges(a: GearPlan, b: GearPlan): FieldChange[] {
   const boundaries = boundariesOf([...a.gears, ...b.gears]);
-  const own = ({ stages, gears }: GearPlan) => ({
+  const own = ({ stages, gears, promise }: GearPlan) => ({
     stages: byName(stages),
+    promise: promise && { ...promise, rates: undefined },
     gears: Object.fromEntries(
       boundaries.slice(1).map((toRps, i) => {
         const fromRps = boundaries[i] as number;
@@ -95,7 +100,21 @@ export function gearFieldChanges(a: GearPlan, b: GearPlan): FieldChange[] {
       }),
     ),
   });
-  return planChanges([a, b], own, TOLD);
+  return [...planChanges([a, b], own, TOLD), ...rateChanges(a.promise?.rates, b.promise?.rates)];
+}
+
+/** rateChanges tells in one line that the runs which confirm a promise gave something else, where both plans have any. */
+function rateChanges(
+  before: readonly PromisedRate[] | undefined,
+  after: readonly PromisedRate[] | undefined,
+): FieldChange[] {
+  if (before === undefined || after === undefined) return [];
+  const changed = after.filter((rate, i) => fieldChanges(before[i], rate).length > 0).length;
+  if (changed === 0 && before.length === after.length) return [];
+  const alike = before.length === after.length ? ` (${changed} of ${after.length} differ)` : '';
+  const text = (rates: readonly PromisedRate[]) =>
+    `${counted(rates.length, 'rate')}, ${(100 * smallestOf(rates.map(({ attainment }) => attainment.mean))).toFixed(2)} % in time at the worst${alike}`;
+  return [{ path: '/promise/rates', before: text(before), after: text(after) }];
 }
 
 /** partOf is a gear within a part of its range. */

@@ -1,5 +1,12 @@
-import { gearPlanFaults, gearPromiseFaults, recountFaults } from '../../checks/index.js';
-import type { PlanOf } from '../plan-of.js';
+import { counted } from '../../artifacts/index.js';
+import {
+  gearPlanFaults,
+  gearPromiseFaults,
+  gearRecordFaults,
+  recountFaults,
+  stageProfileFaults,
+} from '../../checks/index.js';
+import type { KnownSamples, PlanOf } from '../plan-of.js';
 import { servingFaults } from '../plan-scheduler.js';
 import { stageModels, stageParts } from '../stages/index.js';
 import { diffGears, gearFieldChanges } from './diff.js';
@@ -15,7 +22,8 @@ export const GEAR_PLAN: PlanOf<'gear-plan'> = {
     return faults.length > 0 ? faults : recountFaults(plan);
   },
   isReadDespiteFaults: false,
-  profileFaults: () => [],
+  profileFaults: stageProfileFaults,
+  recordFaults: gearRecordFaults,
   parts: stageParts,
   profiled: stageModels,
   profiledWhat: 'stages',
@@ -24,13 +32,24 @@ export const GEAR_PLAN: PlanOf<'gear-plan'> = {
   // What its models say of samples is in its records, which the plan does not hold.
   world: (cascade) => ({ cascade }),
   served: (plan) => [{ name: plan.name, ...servedCascadeOf(plan) }],
-  unlikeSent: (_, { samples }) =>
-    samples
-      ? []
-      : [
-          'the simulation answers by the records of the plan; the load sent other samples, or did not say which',
-        ],
+  unlikeSent: (_, { samples }) => unlikeSamples(samples),
   title: ({ stages }) => `gear plan of ${stages.map(({ name }) => name).join(', ')}`,
   models: ({ stages }) => stages,
   diff: (before, after) => ({ told: diffGears(before, after), fields: gearFieldChanges(before, after) }),
 };
+
+/** unlikeSamples says that the accuracy of some samples is compared with that of others, as far as that is known. */
+function unlikeSamples({ sent, recorded = 0, areGiven }: KnownSamples): string[] {
+  if (sent === undefined)
+    return [
+      'the simulation answers by the records of the plan; the load sent other samples, or did not say which',
+    ];
+  if (areGiven && sent === recorded) return [];
+  const records = `the records of ${counted(recorded, 'sample')}${areGiven ? '' : ' that the plan was made from'}`;
+  const compared = `the simulated accuracy and answers are those by ${records}, and the live ones those of the ${counted(sent, 'labelled sample')} that the load sent`;
+  return [
+    sent === recorded
+      ? `${compared}: a difference says something of the server only where these are the same samples, in the same order`
+      : `${compared}: these are other samples, so that a part of the difference is theirs; give the records of the samples that were sent`,
+  ];
+}

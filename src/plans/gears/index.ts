@@ -3,5 +3,5 @@
  */
 export { diffGears } from './diff.js';
 export { GEAR_PLAN } from './gear-plan.js';
-export { servedCascadeOf, unservedCascadeFaults } from './served-cascade.js';
+export { servedCascadeOf, unlikeModelFaults, unservedCascadeFaults } from './served-cascade.js';
 export { gearTopologyOf } from './topology.js';

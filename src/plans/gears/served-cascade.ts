@@ -17,7 +17,7 @@ export function servedCascadeOf({ stages }: Pick<GearPlan, 'stages'>): ServedCas
  * models that are not fed or do not answer alike, and outputs from which certainty follows.
  */
 export function unservedCascadeFaults({ stages }: Pick<GearPlan, 'stages'>): Fault[] {
-  const [first] = stages as [GearStage];
+  const unlike = unlikeTensors(stages);
   return stages.flatMap((stage, i) => {
     const at = `/stages/${i}`;
     const unknown = (['inputs', 'outputs'] as const).flatMap((which) =>
@@ -26,18 +26,46 @@ export function unservedCascadeFaults({ stages }: Pick<GearPlan, 'stages'>): Fau
         : [],
     );
     if (unknown.length > 0) return unknown;
-    const differing = (['inputs', 'outputs'] as const).flatMap((which) => {
-      const [own, wanted] = [wordsOf(stage[which]), wordsOf(first[which])];
-      return own === wanted || first[which] === undefined
-        ? []
-        : [
-            fault(
-              `are ${own}, and those of ${first.name} are ${wanted}: all models must be alike`,
-              `${at}/${which}`,
-            ),
-          ];
-    });
+    const differing = unlike.flatMap(({ of, which, said }) =>
+      of === i ? [fault(said, `${at}/${which}`)] : [],
+    );
     return [...differing, ...scoreFaults(stage, at)];
+  });
+}
+
+/**
+ * unlikeModelFaults finds models of a cascade's spec that are not fed or do not answer alike, which `unservedCascadeFaults`
+ * refuses in a plan of them.
+ * @param models one for each model of the spec, in order, with the tensors that its profile describes
+ */
+export function unlikeModelFaults(models: readonly ModelTensors[]): Fault[] {
+  return unlikeTensors(models).map(({ of, which, said }) => fault(`${which} ${said}`, `/models/${of}`));
+}
+
+/** ModelTensors are the tensors of a model of a cascade, as far as they are known. */
+type ModelTensors = Pick<GearStage, 'name'> & {
+  readonly inputs?: readonly TensorSpec[] | undefined;
+  readonly outputs?: readonly TensorSpec[] | undefined;
+};
+
+/** UnlikeTensors says in what the model `of` differs from the first whose tensors are known. */
+interface UnlikeTensors {
+  readonly of: number;
+  readonly which: 'inputs' | 'outputs';
+  readonly said: string;
+}
+
+function unlikeTensors(models: readonly ModelTensors[]): UnlikeTensors[] {
+  return (['inputs', 'outputs'] as const).flatMap((which) => {
+    const first = models.find((model) => model[which] !== undefined);
+    if (first === undefined) return [];
+    const wanted = wordsOf(first[which]);
+    return models.flatMap((model, of) => {
+      const own = wordsOf(model[which]);
+      if (model[which] === undefined || own === wanted) return [];
+      const said = `are ${own}, and those of ${first.name} are ${wanted}: all models must be alike`;
+      return [{ of, which, said }];
+    });
   });
 }
 

@@ -75,10 +75,10 @@ function gearTableOf({ gears, stages, switching, slo, objective }: GearPlan): Ge
       ({ toRps, timeoutMs, cascade }): ServedGear => ({
         toRps,
         timeoutNs: Math.round(timeoutMs * NS_PER_MS),
-        steps: cascade.map(({ stage, threshold, minQueue, loadShares }: GearStep) => ({
+        steps: cascade.map(({ stage, threshold, visits, minQueue, loadShares }: GearStep) => ({
           pool: names.indexOf(stage),
           below: threshold ?? Number.NEGATIVE_INFINITY,
-          minQueue,
+          ...{ minQueue, visits },
           ...(loadShares.length > 0 ? { shares: Float64Array.from(loadShares) } : {}),
         })),
       }),

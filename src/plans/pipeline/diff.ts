@@ -2,7 +2,9 @@ import {
   byName,
   changeOf,
   classChanges,
+  counted,
   differs,
+  type EnvelopeWindow,
   type FieldChange,
   type PipelinePlan,
   type PlanDifference,
@@ -12,6 +14,7 @@ import {
   sidesOf,
   type WhenOutput,
 } from '../../artifacts/index.js';
+import { largestOf } from '../../collections/index.js';
 import { movedGpus } from '../stages/index.js';
 
 /** PipelineDiff is a difference without the head of its file. */
@@ -71,14 +74,40 @@ const TOLD: readonly RegExp[] = [
 
 /**
  * pipelineFieldChanges lists all fields that differ and that `diffPipelines` does not tell. A trace is told by the envelope
- * that it gives, as its path is relative to another file.
+ * that it gives, as its path is relative to another file, and an envelope in one line.
  */
 export function pipelineFieldChanges(a: PipelinePlan, b: PipelinePlan): FieldChange[] {
   const own = ({ stages, load }: PipelinePlan) => ({
     stages: byName(stages),
     load: load !== undefined && 'trace' in load ? undefined : load,
+    envelope: undefined,
   });
-  return planChanges([a, b], own, TOLD);
+  return [...planChanges([a, b], own, TOLD), ...envelopeChange(a.envelope, b.envelope)];
+}
+
+/**
+ * envelopeChange tells of two envelopes that differ by the window in which they do most: its requests before and after. Where
+ * they have other windows, it is the longest of each.
+ */
+function envelopeChange(
+  before: readonly EnvelopeWindow[] | undefined,
+  after: readonly EnvelopeWindow[] | undefined,
+): FieldChange[] {
+  const [a, b] = [before ?? [], after ?? []];
+  const isAlike = a.length === b.length && a.every(({ windowUs }, k) => windowUs === b[k]?.windowUs);
+  const moved = isAlike ? a.map(({ requests }, k) => factorOf(requests, b[k]?.requests ?? 0)) : [];
+  const changed = moved.filter((factor) => factor > 1).length;
+  if (isAlike && changed === 0) return [];
+  const most = isAlike ? moved.indexOf(largestOf(moved)) : -1;
+  const windows = isAlike ? ` (${changed} of ${counted(a.length, 'window')} differ)` : '';
+  const text = (one: EnvelopeWindow | undefined) =>
+    one && `at most ${counted(one.requests, 'request')} in ${one.windowUs / 1e3} ms${windows}`;
+  return [{ path: '/envelope', ...sidesOf(text(a.at(most)), text(b.at(most))) }];
+}
+
+/** factorOf says by which factor the larger of two counts exceeds the smaller. */
+function factorOf(one: number, other: number): number {
+  return Math.max(one, other) / Math.max(1, Math.min(one, other));
 }
 
 /** objectivesText says which share of the requests must be answered within which SLO, and of which application. */

@@ -1,4 +1,4 @@
-import { pipelinePlanFaults, recountFaults } from '../../checks/index.js';
+import { pipelinePlanFaults, recountFaults, stageProfileFaults } from '../../checks/index.js';
 import type { PlanOf } from '../plan-of.js';
 import { servingFaults } from '../plan-scheduler.js';
 import { stageModels, stageParts } from '../stages/index.js';
@@ -21,13 +21,14 @@ export const PIPELINE_PLAN: PlanOf<'pipeline-plan'> = {
     return faults.length > 0 ? faults : recountFaults(plan);
   },
   isReadDespiteFaults: false,
-  profileFaults: () => [],
+  profileFaults: stageProfileFaults,
+  recordFaults: () => [],
   parts: stageParts,
   profiled: stageModels,
   profiledWhat: 'stages',
   load: ({ load }) => {
     if (load === undefined) return undefined;
-    return 'trace' in load ? { kind: 'trace', trace: load.trace } : { kind: 'drawn', load };
+    return 'trace' in load ? { kind: 'trace', load } : { kind: 'drawn', load };
   },
   withSlos: ({ applications, ...plan }, changed) => ({
     ...plan,

@@ -13,6 +13,7 @@ import {
   type Spanned,
   sidesOf,
 } from '../../artifacts/index.js';
+import { largestOf } from '../../collections/index.js';
 
 /** PlanDiff holds the changes of a new plan. */
 export interface PlanDiff {
@@ -193,7 +194,7 @@ function movedGpus(a: Placed, b: Placed): number {
   const classOf = new Map([...a.placement, ...b.placement].map((place) => [rowOf(place), place.class]));
   let moved = 0;
   for (const [row, name] of classOf) {
-    const stride = Math.max(...[a, b].map(({ cluster }) => cluster.devices[name]?.perServer ?? 1));
+    const stride = largestOf([a, b].map(({ cluster }) => cluster.devices[name]?.perServer ?? 1));
     const at = { class: name, stride };
     moved += unlike(dutiesOf(a, row, at), dutiesOf(b, row, at));
   }

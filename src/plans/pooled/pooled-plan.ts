@@ -13,6 +13,7 @@ export const POOLED_PLAN: PlanOf<'pooled-plan'> = {
   contradictions,
   isReadDespiteFaults: true,
   profileFaults: pooledProfileFaults,
+  recordFaults: () => [],
   parts,
   profiled: ({ models }) => models.map(({ name }) => name),
   profiledWhat: 'models',

@@ -1,5 +1,6 @@
 import type { PipelinePlan, PlannedStage } from '../../artifacts/index.js';
 import { linkGbps, seatsOf } from '../../artifacts/index.js';
+import { largestOf } from '../../collections/index.js';
 import {
   blendLatencies,
   type Edge,
@@ -28,9 +29,9 @@ export function stagePool({ stage, partition, throughputRps, edges }: StagePool)
     ...{ model: 0, pipeline: 0, partition, stage: name, deviceClass: device, virtual, batch },
     ...latenciesOf(stage),
     transferNs: Float64Array.from({ length: batch }, (_, row) =>
-      Math.max(0, ...edges.map(({ transferNs }) => transferNs[row] as number)),
+      Math.max(0, largestOf(edges.map(({ transferNs }) => transferNs[row] as number))),
     ),
-    transferBytes: Math.max(0, ...edges.map(({ transferBytes }) => transferBytes)),
+    transferBytes: Math.max(0, largestOf(edges.map(({ transferBytes }) => transferBytes))),
     throughputRps,
     devices: [],
     edges,
@@ -77,7 +78,7 @@ export function transfersAlong(
       return transfers === 'none' || gbps === undefined ? 0 : (8 * bytes) / gbps;
     }),
   );
-  const rowNs = Math.max(...rowsNs);
+  const rowNs = largestOf(rowsNs);
   return {
     transferNs: Float64Array.from({ length: from.batch }, (_, row) => Math.round((row + 1) * rowNs)),
     transferBytes: bytes,

@@ -18,6 +18,7 @@ export function bindingText({ classes, models, complete }: PlanExplanation): str
 export function classExplanationTable({ classes }: PlanExplanation): Table {
   return {
     columns: ['class', 'used', 'shadow price', 'one more gives', 'one less costs', ''],
+    spare: ['shadow price', 'one less costs'],
     rows: classes.map(({ name, used, count, shadowPrice, oneMore, oneLess, whyUnused }) => [
       name,
       `${used} of ${count}`,
@@ -36,6 +37,7 @@ export function classExplanationTable({ classes }: PlanExplanation): Table {
 export function sloExplanationTable({ models }: PlanExplanation): Table {
   return {
     columns: ['model', 'SLO ms', 'slowest ms', 'of ms', 'plan holds to', 'below', 'better from', 'then'],
+    spare: ['then', 'below', 'of ms', 'slowest ms'],
     rows: models.map((model) => [
       model.name,
       figure(model.sloMs),

@@ -1,4 +1,5 @@
 import {
+  counted,
   type Gear,
   type GearPlan,
   type GearStep,
@@ -8,9 +9,10 @@ import {
   scopeText,
 } from '../../artifacts/index.js';
 import type { GearExplanation } from '../../gearplan/index.js';
-import { accuracyText, always, figureOrDash, intervalWords, mixWords } from '../compare-cells.js';
+import { boundWords } from '../bound-words.js';
+import { accuracyText, always, figureOrDash, intervalWords, mixWords, usedWords } from '../compare-cells.js';
 import { accuracyCell, intervalText, overlap } from '../interval.js';
-import { count, figure, orDash, percent, type Table } from '../table.js';
+import { count, figure, orDash, percent, perHour, type Table } from '../table.js';
 import type { KindReport } from './kind-report.js';
 import { stageDiffTable } from './pipeline.js';
 
@@ -35,6 +37,7 @@ export const GEARS: KindReport<'gear-plan'> = {
         head: 'with 95 % confidence',
         wanted: always,
         cell: ({ accuracyInterval }) => orDash(accuracyInterval, intervalWords),
+        spare: 2,
       },
       { head: 'p95 ms', wanted: always, cell: ({ p95Ms }) => figureOrDash(p95Ms) },
       { head: 'devices', wanted: always, cell: ({ used }) => orDash(used, (mix) => mixWords({ mix })) },
@@ -54,14 +57,31 @@ export const GEARS: KindReport<'gear-plan'> = {
 
 /** gearHeadlines state what a gear plan reaches, and how near that is to the proved bound. */
 export function gearHeadlines(plan: GearPlan): string[] {
-  const { accuracy, accuracyInterval, requestAccuracy, maxRps, hourlyCost, placement } = plan;
-  const devices = placement.reduce((sum, { count: many = 1 }) => sum + many, 0);
-  const cost = hourlyCost === undefined ? '' : `, ${figure(hourlyCost)} per hour`;
+  const { accuracy, accuracyInterval, requestAccuracy, maxRps, hourlyCost, cluster, classes } = plan;
+  const cost = hourlyCost === undefined ? '' : `, ${perHour(hourlyCost, cluster)}`;
   const interval = accuracyInterval === undefined ? '' : `${intervalText(accuracyInterval)}; `;
   return [
-    `${percent(accuracy, 2)} right over the distribution of loads (${interval}${percent(requestAccuracy, 2)} of requests), up to ${figure(maxRps)} requests/s, on ${count(devices)} ${devices === 1 ? 'device' : 'devices'}${cost}`,
+    `${percent(accuracy, 2)} right over the distribution of loads (${interval}${percent(requestAccuracy, 2)} of requests), up to ${figure(maxRps)} requests/s, on ${usedWords(classes)}${cost}`,
+    ...bestSingleLine(plan),
     proofText(plan),
     promiseText(plan),
+  ];
+}
+
+/** Shares of right answers that are this close are equal: one is a sum over gears. */
+const ROUNDING = 1e-9;
+
+/** bestSingleLine says how right the best single model is, beside which the cascades stand. */
+function bestSingleLine({ bestSingle, accuracy: own }: GearPlan): string[] {
+  if (bestSingle === undefined) return [];
+  const { model, accuracy } = bestSingle;
+  const points = figure(Math.abs(100 * (own - accuracy)));
+  const beside =
+    Math.abs(own - accuracy) <= ROUNDING
+      ? 'as this plan is'
+      : `${points} points ${accuracy > own ? 'more' : 'less'} than this plan`;
+  return [
+    `the best single model, ${model}, is right about ${percent(accuracy, 2)} of the records, ${beside}, whatever time that takes`,
   ];
 }
 
@@ -73,23 +93,25 @@ function promiseText({ promise, p95Ms }: GearPlan): string {
 }
 
 /**
- * proofText says what is proved of a plan, of which other plans that is said, and that it is said of the records. What other
- * samples say is not proved by any records.
+ * proofText says how near a plan is to the bound that is proved, among which plans, and that it is said of the records. What
+ * other samples say is not proved by any records.
  */
-function proofText({ status, objective }: GearPlan): string {
-  const { kind, bound, gap, scope } = objective;
-  const others = `no plan with ${scope === undefined ? 'such cascades' : scopeText(scope)}`;
-  if (status === 'optimal')
-    return `${others} is better on these records: proved; which is better on other samples is open`;
-  const better = {
-    accuracy: `is more accurate than ${percent(bound, 2)}`,
-    latency: `needs less than ${figure(bound)} ms even where nothing waits`,
-    devices: `needs less than ${count(bound)} devices`,
-    cost: `needs less than ${figure(bound)} per hour`,
+function proofText({ status, objective, cluster, reproducible }: GearPlan): string {
+  const { kind, value, bound, gap = null, scope } = objective;
+  const written = {
+    accuracy: (one: number) => percent(one, 2),
+    latency: (one: number) => `${figure(one)} ms`,
+    devices: (one: number) => counted(one, 'device'),
+    cost: (one: number) => perHour(one, cluster),
   }[kind];
-  if (kind === 'latency') return `${others} ${better}; how near this one is to the best is not known`;
-  const distance = gap === undefined ? 'and no more is proved' : `a distance of ${percent(gap, 2)}`;
-  return `${others} ${better} on these records, ${distance}`;
+  const proof = boundWords({ value, bound, gap }, written);
+  const waiting = kind === 'latency' && gap === null ? ' as the bound knows no waiting' : '';
+  const among = `among plans with ${scope === undefined ? 'such cascades' : scopeText(scope)}, on these records`;
+  const uncounted = `; longer cascades were not counted, as ${reproducible === false ? 'the search was ended before' : 'there are too many samples'}, so that one of them may be better`;
+  const isUncounted = status !== 'optimal' && gap === null && value === bound && scope !== undefined;
+  const open =
+    status === 'optimal' ? '; which is best on other samples is open' : isUncounted ? uncounted : '';
+  return `${written(value)} (${proof}${waiting}) ${among}${open}`;
 }
 
 /** gearTable lists the gears, from the lowest loads to the highest. */
@@ -111,6 +133,7 @@ export function gearTable({ gears }: GearPlan): Table {
       ...['p95 ms', 'busy', 'next one fails by'],
     ],
     rows,
+    spare: ['next one fails by', 'busy', 'queues', 'of time', 'p95 ms'],
   };
 }
 
@@ -162,7 +185,8 @@ export function frontierTable({ frontier = [] }: GearExplanation): Table {
       return orDash(point?.accuracy, (accuracy) => accuracyCell(accuracy, point?.accuracyInterval));
     }),
   ]);
-  return { columns: ['devices', ...latencies.map((latencyMs) => `≤ ${figure(latencyMs)} ms`)], rows };
+  const heads = latencies.map((latencyMs) => `≤ ${figure(latencyMs)} ms`);
+  return { columns: ['devices', ...heads], rows, spare: heads.slice(1) };
 }
 
 /** cascadeLines say how rightly the requests of a gear plan were answered. */
@@ -228,7 +252,7 @@ export function gearDiffTable({ gears = [] }: Pick<PlanDifference, 'gears'>): Ta
       ['accuracy', accuracyText(accuracy.before), accuracyText(accuracy.after)],
       ['p95 ms', orDash(p95Ms.before, figure), orDash(p95Ms.after, figure)],
     ].filter(([, before, after]) => before !== after);
-    const shares = sharesDiffer ? [['shares of devices', '', 'others']] : [];
+    const shares = sharesDiffer ? [['shares of devices', 'one division', 'another']] : [];
     return [...changed, ...shares].map((row) => [loads, ...row]);
   });
   return { columns: ['requests/s', 'what', 'before', 'after'], rows };

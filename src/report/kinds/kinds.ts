@@ -26,9 +26,11 @@ export function solvedRemarks(solved: SolvedPlan<PlanKind>): readonly string[] {
   return reportOf(solved).remarks(solved);
 }
 
-/** solvedParts show a plan that was found, and its explanation. */
+/** solvedParts show a plan that was found, and its explanation. A table without rows says nothing, and is left out. */
 export function solvedParts(solved: SolvedPlan<PlanKind>): readonly Part[] {
-  return reportOf(solved).solved(solved);
+  return reportOf(solved)
+    .solved(solved)
+    .filter((part) => typeof part === 'string' || part.rows.length > 0);
 }
 
 /** differenceTables are those of every kind, each once: a difference has rows in those of its own. */

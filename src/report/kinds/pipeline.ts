@@ -1,7 +1,8 @@
 import type { PipelinePlan, PlanDifference, PlannedStage, PlanSet } from '../../artifacts/index.js';
 import type { NamedOption, PipelineExplanation } from '../../inferline/index.js';
-import { always, figureOrDash, MOST_THROUGHPUT, THROUGHPUT } from '../compare-cells.js';
-import { count, figure, milliseconds, orDash, type Part, percent, type Table } from '../table.js';
+import { boundWords } from '../bound-words.js';
+import { always, figureOrDash, MOST_THROUGHPUT, THROUGHPUT, USED, usedWords } from '../compare-cells.js';
+import { count, figure, milliseconds, orDash, type Part, percent, perHour, type Table } from '../table.js';
 import type { KindReport } from './kind-report.js';
 
 /** PIPELINE says how plans of pipelines are shown. */
@@ -11,19 +12,19 @@ export const PIPELINE: KindReport<'pipeline-plan'> = {
     ...[pipelineHeadline(plan), ...sampleLines(plan), ...standbyLines(plan), ''],
     ...applicationTables(plan),
     ...[stageTable(plan), stageClassTable(plan)],
-    ...(explanation === undefined ? [] : [stageChangeTable(explanation), pathTable(explanation)]),
+    ...(explanation === undefined ? [] : [stageChangeTable(explanation), ...pathParts(explanation)]),
   ],
   differences: [stageDiffTable],
   simulated: { lines: () => [], tables: [], windows: [] },
   compared: {
-    merit: [THROUGHPUT],
+    merit: [USED, THROUGHPUT],
     service: [
       {
         head: 'in time',
         wanted: always,
         cell: ({ attainment }) => orDash(attainment, (share) => percent(share, 2)),
       },
-      { head: 'p99 ms', wanted: always, cell: ({ p99Ms }) => figureOrDash(p99Ms) },
+      { head: 'p99 ms', wanted: always, cell: ({ p99Ms }) => figureOrDash(p99Ms), spare: 6 },
     ],
     use: [],
     best: [MOST_THROUGHPUT],
@@ -33,9 +34,10 @@ export const PIPELINE: KindReport<'pipeline-plan'> = {
 /** planSetParts show the plans of several pipelines that share a cluster. */
 export function planSetParts(set: PlanSet, plans: readonly PipelinePlan[]): Part[] {
   return [
-    planSetLine(set),
+    planSetLine(set, plans[0]?.cluster),
     ...plans.flatMap((one) => standbyLines(one).map((line) => `${one.name}: ${line}`)),
     ...['', planSetTable(set), setClassTable(set)],
+    ...set.plans.flatMap(({ name, file }) => (file === undefined ? [] : [`plan of ${name}: ${file}`])),
   ];
 }
 
@@ -47,12 +49,14 @@ export function pipelineHeadline({
   sloMs,
   applications,
   rps,
+  classes,
+  cluster,
 }: PipelinePlan): string {
   const load = rps === undefined ? '' : ` (the load has ${figure(rps)})`;
-  const cost = hourlyCost === undefined ? '' : `, ${figure(hourlyCost)} per hour`;
+  const cost = hourlyCost === undefined ? '' : `, ${perHour(hourlyCost, cluster)}`;
   const path = longestPath.stages.join(' → ');
   const slo = applications === undefined ? 'the SLO' : 'the least SLO';
-  return `at most ${figure(throughputRps)} requests/s${load}${cost}; ${path} takes ${milliseconds(longestPath.latencyUs)} ms of ${slo} of ${figure(sloMs)} ms with full batches`;
+  return `at most ${figure(throughputRps)} requests/s${load} on ${usedWords(classes)}${cost}; ${path} takes ${milliseconds(longestPath.latencyUs)} ms of ${slo} of ${figure(sloMs)} ms with full batches`;
 }
 
 /** applicationTables list the applications that share a pipeline, with what the sample holds of each. */
@@ -79,16 +83,27 @@ function applicationTables({ applications }: PipelinePlan): Table[] {
         'p99 ms',
       ],
       rows,
+      spare: ['p50 ms', 'weight', 'worst draw', 'of the load', 'p99 ms'],
     },
   ];
 }
 
 /** sampleLines say what a plan that was searched holds on its sample, and how near its cost is to the proved bound. */
-export function sampleLines({ sample, objective, objectives = [], hourlyCost }: PipelinePlan): string[] {
+export function sampleLines({
+  sample,
+  objective,
+  objectives = [],
+  hourlyCost,
+  cluster,
+}: PipelinePlan): string[] {
   const lines: string[] = [];
   if (sample !== undefined)
     lines.push(
       `${percent(sample.attainment, 2)} of the sample's ${count(sample.requests)} requests in time, p99 ${figure(sample.p99Ms)} ms${sample.draws === 1 ? '' : `; ${percent(sample.leastAttainment, 2)} in the worst of its ${sample.draws} draws`}`,
+    );
+  if (sample?.missesByStage !== undefined && sample.missesByStage.length > 0)
+    lines.push(
+      `the others missed at ${sample.missesByStage.map(({ stage, requests }) => `${stage} (${count(requests)})`).join(', ')}`,
     );
   for (const { sloMs, attainment, sampleAttainment } of objectives)
     lines.push(
@@ -96,9 +111,7 @@ export function sampleLines({ sample, objective, objectives = [], hourlyCost }: 
     );
   if (objective !== undefined)
     lines.push(
-      objective.gap === 0
-        ? `no plan that keeps up with the load and holds the sample costs less than ${figure(hourlyCost ?? objective.value)} per hour: proved`
-        : `no plan that keeps up with the load and holds the sample costs less than ${figure(objective.bound)} per hour, ${objective.gap === undefined ? 'and no more is proved' : `which this one exceeds by ${percent(objective.gap)}`}`,
+      `${perHour(hourlyCost ?? objective.value, cluster)} (${boundWords(objective)}) among plans that keep up with the load and hold the sample`,
     );
   return lines;
 }
@@ -110,6 +123,7 @@ export function standbyLines({
   standby,
   mostHourlyCost,
   serving,
+  cluster,
 }: PipelinePlan): string[] {
   const { tuner = { kind: 'none' } } = serving;
   const counted = stages.filter(({ name, standby: count = 0 }) => {
@@ -126,9 +140,12 @@ export function standbyLines({
   const price =
     mostHourlyCost === undefined
       ? ''
-      : `: paid for while in use, ${figure(mostHourlyCost)} per hour in all at most`;
+      : `: paid for while in use, ${perHour(mostHourlyCost, cluster)} in all at most`;
   return [`the tuner ${tuner.kind} may activate ${devices}${load}${price}`];
 }
+
+/** The head of columns and rows that count standby devices. */
+const STANDBY = 'devices on standby';
 
 /** stageTable lists how each stage of a pipeline is served. */
 export function stageTable({ stages, shared = [] }: PipelinePlan): Table {
@@ -148,8 +165,9 @@ export function stageTable({ stages, shared = [] }: PipelinePlan): Table {
     ];
   });
   return {
-    columns: ['stage', 'replicas', 'standby', 'batch', 'ms', 'visits', 'requests/s each', 'busy'],
+    columns: ['stage', 'replicas', STANDBY, 'batch', 'ms', 'visits', 'requests/s each', 'busy'],
     rows,
+    spare: ['visits', STANDBY, 'requests/s each', 'busy', 'ms'],
   };
 }
 
@@ -180,12 +198,20 @@ export function stageChangeTable({ stages }: PipelineExplanation): Table {
   return {
     columns: ['stage', 'in time, one less', 'one more', 'cheapest on each class, all else as it is'],
     rows,
+    spare: ['one more', 'in time, one less'],
   };
 }
 
 /** shares has one figure for each objective. */
 function shares(attainments: readonly number[]): string {
   return attainments.map((share) => percent(share, 2)).join(', ');
+}
+
+/** pathParts show the steps of the search, or say that there was none. */
+function pathParts(explanation: PipelineExplanation): Part[] {
+  return explanation.path.length > 0
+    ? [pathTable(explanation)]
+    : ['no step of the search lowered the cost of the configuration that it began with'];
 }
 
 /** pathTable lists the steps by which the search lowered the cost. */
@@ -198,7 +224,7 @@ export function pathTable({ path }: PipelineExplanation): Table {
     words(to),
     figure(hourlyCost),
   ]);
-  return { columns: ['step', 'stage', 'from', 'to', 'per hour'], rows };
+  return { columns: ['step', 'stage', 'from', 'to', 'per hour'], rows, spare: ['step', 'from'] };
 }
 
 /** stageClassTable lists the GPUs of each class that a pipeline's plan uses. */
@@ -209,16 +235,15 @@ export function stageClassTable({ classes }: PipelinePlan): Table {
     String(standby),
     orDash(count, String),
   ]);
-  return { columns: ['class', 'GPUs in use', 'standby', 'there are'], rows };
+  return { columns: ['class', 'GPUs in use', 'GPUs on standby', 'GPUs there are'], rows };
 }
 
 /** planSetLine says what the plans of several pipelines cost together, and how near that is to the proved bound. */
-export function planSetLine({ plans, objective: { value, bound, gap } }: PlanSet): string {
-  const proof =
-    gap === 0
-      ? 'no plans that fit cost less: proved'
-      : `no plans that fit cost less than ${figure(bound)}, ${gap === undefined ? 'and no more is proved' : `which these exceed by ${percent(gap)}`}`;
-  return `${plans.length} pipelines for ${figure(value)} per hour; ${proof}`;
+export function planSetLine(
+  { plans, objective, classes }: PlanSet,
+  cluster: Parameters<typeof perHour>[1] = {},
+): string {
+  return `${plans.length} pipelines for ${perHour(objective.value, cluster)} (${boundWords(objective)}) on ${usedWords(classes)}`;
 }
 
 /** planSetTable has a row for each of several pipelines. */
@@ -241,7 +266,7 @@ export function setClassTable({ classes }: PlanSet): Table {
     String(used),
     orDash(count, String),
   ]);
-  return { columns: ['class', 'GPUs in use', 'there are'], rows };
+  return { columns: ['class', 'GPUs in use', 'GPUs there are'], rows };
 }
 
 /** stageDiffTable lists the stages that two plans of pipelines or cascades serve differently. */
@@ -253,7 +278,7 @@ export function stageDiffTable({ stages = [] }: PlanDifference): Table {
       after: stage[what]?.after ?? '—',
     }));
     const figures = (['batch', 'replicas', 'standby', 'scaleFactor'] as const).map((what) => ({
-      what: what === 'scaleFactor' ? 'visits' : what,
+      what: { batch: what, replicas: what, standby: STANDBY, scaleFactor: 'visits' }[what],
       before: orDash(stage[what]?.before, figureText),
       after: orDash(stage[what]?.after, figureText),
     }));

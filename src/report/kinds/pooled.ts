@@ -6,8 +6,9 @@ import {
   type PooledPlan,
 } from '../../artifacts/index.js';
 import { type NotHeld, notHeldReason, type TimingRound } from '../../specs/index.js';
-import { always, MOST_THROUGHPUT, THROUGHPUT } from '../compare-cells.js';
-import { figure, gpusText, milliseconds, orDash, percent, type Table } from '../table.js';
+import { boundWords } from '../bound-words.js';
+import { always, MOST_THROUGHPUT, THROUGHPUT, USED, usedWords } from '../compare-cells.js';
+import { figure, gpusText, milliseconds, orDash, percent, perHour, type Table } from '../table.js';
 import { bindingText, classExplanationTable, sloExplanationTable } from './explain.js';
 import type { KindReport } from './kind-report.js';
 
@@ -26,34 +27,56 @@ export const POOLED: KindReport<'pooled-plan'> = {
   differences: [pipelineDiffTable],
   simulated: { lines: () => [], tables: [], windows: [] },
   compared: {
-    merit: [THROUGHPUT],
+    merit: [USED, THROUGHPUT],
     service: [],
     use: [
       {
         head: 'utilisation',
         wanted: always,
         cell: ({ utilisation }) => orDash(utilisation, percent),
+        spare: 1,
       },
     ],
     best: [MOST_THROUGHPUT],
   },
 };
 
-/** planHeadline states in one line the value of the plan's objective, with its unit, and its proven gap. */
+/**
+ * planHeadline states in one line what a plan reaches, the bound that is proved of it, and on which GPUs: the figure that it
+ * holds in simulation, where that was searched, beside the planned one. The bound and gap are the objective's, as in JSON.
+ */
 export function planHeadline(plan: PooledPlan): string {
-  const { kind, value, bound, gap } = plan.objective;
-  const unit = { throughput: 'requests/s per unit of weight', cost: 'per hour', power: 'W' }[kind];
-  const single = kind === 'throughput' && plan.models.length === 1 && plan.models[0]?.weight === 1;
-  const reached = `${figure(value)} ${single ? 'requests/s' : unit}`;
-  const proven =
-    plan.status === 'optimal'
-      ? `optimal (gap ${percent(gap, 2)})`
-      : `within ${percent(gap, 2)} of the bound ${figure(bound)}`;
-  const baseline = plan.baseline === undefined ? '' : ` of the baseline ${plan.baseline}`;
-  return `${reached}, ${proven}${baseline}`;
+  const { objective, hold, classes, cluster } = plan;
+  const { kind } = objective;
+  const single = plan.models.length === 1 && plan.models[0]?.weight === 1;
+  const reached = (value: number): string => {
+    if (kind === 'cost') return perHour(value, cluster);
+    return `${figure(value)} ${kind === 'power' ? 'W' : single ? 'requests/s' : 'requests/s per unit of weight'}`;
+  };
+  const planned = `${reached(objective.value)} (${boundWords(objective)})`;
+  const cost = kind === 'cost' ? undefined : hourlyCostOf(plan);
+  const priced = cost === undefined ? '' : `, ${perHour(cost, cluster)}`;
+  const baseline = plan.baseline === undefined ? '' : `, by the baseline ${plan.baseline}`;
+  const on = `on ${usedWords(classes)}${priced}${baseline}`;
+  if (hold === undefined) return `${planned} ${on}`;
+  const shares = [...new Set(hold.models.map(({ attainment }) => percent(attainment, 2)))];
+  const inTime = `with ${shares.join(', ')} in time`;
+  return kind === 'throughput'
+    ? `${reached(hold.value)} held ${inTime} ${on}; ${planned} planned`
+    : `${planned} to hold the rates ${inTime} ${on}`;
 }
 
-/** holdLines says what a plan holds in simulation, what no plan can, and how that is known; nothing of other plans. */
+/** hourlyCostOf gives what the GPUs in use cost; it is undefined where one of them has no price. */
+function hourlyCostOf({ classes, cluster }: PooledPlan): number | undefined {
+  const used = Object.entries(classes).filter(([, { used: gpus }]) => gpus > 0);
+  const costs = used.map(
+    ([name, { used: gpus }]) => gpus * (cluster.devices[name]?.hourlyCost ?? Number.NaN),
+  );
+  const sum = costs.reduce((all, cost) => all + cost, 0);
+  return Number.isNaN(sum) ? undefined : sum;
+}
+
+/** holdLines says what each model holds in simulation, and how that is known. */
 export function holdLines({ hold, models, objective }: PooledPlan): string[] {
   if (hold === undefined) return [];
   const isThroughput = objective.kind === 'throughput';
@@ -65,17 +88,14 @@ export function holdLines({ hold, models, objective }: PooledPlan): string[] {
     return `${name} holds ${figure(heldRps)} requests/s with ${percent(attainment, 2)} in time${least}; planned with a margin of ${percent(sloMargin, 1)}${batch}${more}`;
   });
   const { seeds, arrivals, durationS, warmUp, confidence } = hold.runs;
-  const most = isThroughput
-    ? `holds ${figure(hold.value)} per unit of weight; no plan holds more than ${figure(hold.bound)}`
-    : objective.kind === 'power'
-      ? `takes ${figure(hold.value)} W; no plan that holds the rates takes less than ${figure(hold.bound)} W`
-      : `costs ${figure(hold.value)} per hour; no plan that holds the rates costs less than ${figure(hold.bound)}`;
   const { trials, variants = 0, moved = 0 } = hold;
   const others = variants === 0 ? '' : ` and ${counted(variants, 'other')} with GPUs moved between pools`;
   const kept = moved === 0 ? '' : `, of which ${moved} ${moved === 1 ? 'is' : 'are'} kept`;
   const begun = warmUp === undefined ? '' : ' that began with full queues';
-  const how = `${counted(trials, 'plan')}${others} simulated${kept}; confirmed by ${counted(seeds.length, 'run')} of ${figure(durationS)} s with other seeds${begun}, ${arrivals} arrivals, ${percent(confidence, 0)} confidence`;
-  return [...held, `${most} (${how})`];
+  return [
+    ...held,
+    `${counted(trials, 'plan')}${others} simulated${kept}; confirmed by ${counted(seeds.length, 'run')} of ${figure(durationS)} s with other seeds${begun}, ${arrivals} arrivals, ${percent(confidence, 0)} confidence`,
+  ];
 }
 
 /** notHeldText says that no plan was found that holds the rates, how near the best came, and what to do. */
@@ -153,6 +173,7 @@ export function pipelineTable(plan: PooledPlan): Table {
       'pool requests/s',
     ],
     rows,
+    spare: ['pool requests/s', 'pipeline', 'ms', 'ms of budget', 'batch'],
   };
 }
 

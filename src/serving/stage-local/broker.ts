@@ -2,6 +2,7 @@ import { NONE as SHARED_NONE } from '../../collections/index.js';
 import { type Decisions, Decision as SharedDecision } from '../decisions.js';
 import type { PlanColumns, Requests, WaitingTasks } from '../state/index.js';
 import type { Dropping } from './dropping.js';
+import type { ParallelStages } from './parallel-stages.js';
 import type { PerDevice } from './per-device.js';
 import type { SharedState } from './shared-state.js';
 import type { StatePlanner } from './state-planner.js';
@@ -16,6 +17,7 @@ export interface BrokerParts {
   readonly placement: PerDevice;
   readonly dropping: Dropping;
   readonly decisions: Decisions;
+  readonly parallel: ParallelStages;
   /** Whether devices serve several pools: their queues then take turns. */
   readonly isShared: boolean;
 }
@@ -123,6 +125,7 @@ export class RequestBroker {
       this.queues.remove(queue, head);
       this.requests.setCollected(head, true);
       this.collected.push(queue, head);
+      this.parts.parallel.collected(head);
       this.collects[device] = queue;
       this.parts.decisions.push(Decision.collect, head, pool);
     }

@@ -29,6 +29,8 @@ export interface Dropping {
    * behind it as are in the queue, and `more` besides.
    */
   batchUnderLoad(pool: number, more: number): number;
+  /** most is the largest batch of a pool while more tasks wait. It is absent where that is the planned batch. */
+  most?(pool: number): number;
   /** entered tells that a task has entered a queue. */
   entered(queue: number, task: number): void;
   /** waitedOn tells that a queue waits for company for its head. */
@@ -48,6 +50,7 @@ export interface BatchHearing {
 /** DroppingState is what rules decide by. */
 export type DroppingState = Pick<
   SharedState,
+  | 'topology'
   | 'columns'
   | 'requests'
   | 'batches'
@@ -58,6 +61,7 @@ export type DroppingState = Pick<
   | 'readings'
   | 'streams'
   | 'planner'
+  | 'gears'
 >;
 
 /** ByDeadline is what rules have in common that give tasks up by their deadline, and hear nothing of queues. */

@@ -1,5 +1,6 @@
 import { grownCapacity, grownColumn, NONE as SHARED_NONE } from '../../collections/index.js';
 import type { Durations, PlanColumns, WaitingTasks } from '../state/index.js';
+import { droppingByGear } from './by-gear.js';
 import { ByDeadline, type Dropping, type DroppingState, hopelessAt } from './drop-rule.js';
 import { ESTIMATED_DROPPINGS } from './estimated-dropping.js';
 import type { PlannedBatches } from './planned-batches.js';
@@ -25,6 +26,10 @@ export const DROPPINGS: {
     new FullBatch(shareOfEach(share, columns), queues, durations),
   'nearly-full': (rule, state) => new ByDevice(rule, state),
   queueing: (rule, state) => new ByDevice(rule, state),
+  gear: (_rule, state) =>
+    state.gears === undefined
+      ? new Hopeless(state.queues, state.durations)
+      : droppingByGear(state, state.gears),
   ...ESTIMATED_DROPPINGS,
 };
 

@@ -50,6 +50,11 @@ export class Gears {
     return (this.pools[this.current] as Int32Array)[pool] as number;
   }
 
+  /** waiting is how many tasks wait before the first step. */
+  get waiting(): number {
+    return this.waitingBefore(this.entry);
+  }
+
   /** nextAt is when a gear for lower loads may come into force, Infinity where none can. */
   get nextAt(): number {
     return this.current === 0 ? NEVER : this.fromNs + this.table.intervalNs;
@@ -70,7 +75,7 @@ export class Gears {
     while (at >= this.fromNs + intervalNs) {
       const rate = this.rate(this.count);
       const wanted = this.gearFor(rate);
-      if (wanted >= this.current || rate >= alpha * this.waitingBefore(this.entry)) this.shiftTo(wanted);
+      if (wanted >= this.current || rate >= alpha * this.waiting) this.shiftTo(wanted);
       const isQuiet = this.count === 0 && this.current === wanted;
       this.before += this.count;
       this.count = 0;

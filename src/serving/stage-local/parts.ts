@@ -1,4 +1,4 @@
-import { Lists, NONE as SHARED_NONE } from '../../collections/index.js';
+import { Lists, largestOf, NONE as SHARED_NONE } from '../../collections/index.js';
 import type { Streams } from '../../random/index.js';
 import { brokenPromise } from '../broken-promise.js';
 import type { Decisions } from '../decisions.js';
@@ -24,6 +24,7 @@ import { type Formation, formationOf } from './formation.js';
 import { Gears } from './gears.js';
 import { OnArrival } from './on-arrival.js';
 import type { Onward, OnwardHooks } from './onward.js';
+import { ParallelStages } from './parallel-stages.js';
 import { Passing } from './passing.js';
 import { PerDevice, perDeviceQueues } from './per-device.js';
 import { PlannedBatches } from './planned-batches.js';
@@ -225,7 +226,7 @@ export class StageLocalParts {
         return weighedQueues(count, requests, {
           ...options,
           paceOf: (queue, into) => pace.of(queue, into),
-          longestSloNs: Math.max(...topology.models.map(({ sloNs }) => sloNs)),
+          longestSloNs: largestOf(topology.models.map(({ sloNs }) => sloNs)),
         });
     }
   }
@@ -262,12 +263,17 @@ export class StageLocalParts {
 
   private brokerOver(state: SharedState, hooks: PartsHooks): RequestBroker | undefined {
     if (this.formation !== undefined) return undefined;
-    const { placement, dropping, decisions } = this;
+    const { placement, dropping, decisions, requests, queues } = this;
     if (!(placement instanceof PerDevice))
       throw brokenPromise('batches are to be formed ahead on devices that have no queues of their own');
+    const { graph, flows } = this.life;
+    const queueOf = (task: number) => placement.queueOf(task);
+    const parallel = new ParallelStages(this.topology.pools.length, {
+      ...{ graph, flows, requests, queues, queueOf },
+    });
     return new RequestBroker(
       state,
-      { placement, dropping, decisions, isShared: this.sharing !== undefined },
+      { placement, dropping, decisions, parallel, isShared: this.sharing !== undefined },
       {
         giveUp: (queue, task) => hooks.giveUp(queue, task),
         relax: (at, pool, head, device) => hooks.relax(at, pool, head, device),

@@ -54,6 +54,9 @@ export type FormationRule =
  * - full-batch: a hopeless one. And while more than `share` of a planned batch wait, also one that would be
  *   late in a batch of that share. Serving it would force a small batch under overload, when all others need
  *   throughput (Nexus' early drop; PPipe's published rule at first sight has the same aim).
+ * - gear: one that would miss its deadline whatever its model says of it. And while more wait than the gear in force executes
+ *   at once, also one that would be late in that batch; where they are so many that the last of them has no time to wait, one
+ *   that would not have time for the gear's later steps, either (GearLimits). Without gears it is as hopeless.
  * - nearly-full: one that the next device cannot have in time, even alone. At first sight, also one that the
  *   device cannot have in time in at least `share` of a planned batch (the published simulator).
  * - queueing: as nearly-full, but at first sight only where such a batch would be in time on a free device.
@@ -77,6 +80,7 @@ export type DropRule =
   | { kind: 'never' }
   | { kind: 'expired' }
   | { kind: 'hopeless' }
+  | { kind: 'gear' }
   | { kind: 'full-batch'; share: number }
   | { kind: 'nearly-full'; share: number; spares: 'all-waited' | 'last-waited' }
   | { kind: 'queueing'; share: number; spares: 'all-waited' | 'last-waited' }
@@ -281,7 +285,7 @@ export function clashes({ order, placement, formation, drop, weighing }: StageLo
   if (formation.kind === 'room-first' && (order.kind !== 'deadline' || drop.kind !== 'end-to-end'))
     found.push({
       choice: 'formation',
-      said: `room-first needs order=deadline and drop=end-to-end, and they are ${order.kind} and ${drop.kind}`,
+      said: `room-first needs order=deadline and drop=end-to-end, and they are ${order.kind} and ${drop.kind}${drop.kind === 'never' ? '; the scheduler inferline drops nothing' : ''}`,
     });
   if (
     weighing.kind === 'levels' &&

@@ -184,7 +184,8 @@ export class QueueService {
     const pool = this.placement.poolOf(queue, device);
     // Only the queues of pools are served so where batches are formed ahead, and they have no device.
     const formation = this.formation as Formation;
-    const size = formation.size(start, queue, pool, device);
+    const wanted = formation.size(start, queue, pool, device);
+    const size = Math.min(wanted, this.dropping.most?.(pool) ?? wanted);
     const until = this.life.draining ? at : formation.waitUntil(queue, pool, size, device);
     if (until > at) this.dropping.waitedOn(queue, this.queues.first(queue));
     else this.start(at, queue, device, Math.min(size, this.queues.size(queue)), false);

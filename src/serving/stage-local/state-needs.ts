@@ -25,6 +25,7 @@ function dropNeeds(rule: DropRule): Needs | undefined {
     case 'never':
     case 'expired':
     case 'hopeless':
+    case 'gear':
     case 'full-batch':
     case 'nearly-full':
     case 'queueing':

@@ -11,11 +11,14 @@ export interface BudgetQueuesOptions {
 
 /**
  * BudgetQueues holds queues by the remaining budgets of their tasks, which their deadlines order, and serves them from either
- * end (PARD §4.3). Of tasks with one deadline, the first that came has the least budget, and the last the most. A change
- * costs O(log n).
+ * end (PARD §4.3). Of tasks with one deadline, the first that came has the least budget, and the last the most. From the end of
+ * the most, tasks go first of whose row a parallel stage has taken on its part, since else parallel stages would each serve the
+ * parts of requests that the others do not, and the work be lost where they join. A change costs O(log n).
  */
 export class BudgetQueues implements WaitingTasks {
   private readonly heaps: MinMaxHeaps;
+  /** Those of the same tasks of whose row a parallel stage has taken on its part; absent until there is one. */
+  private beside: MinMaxHeaps | undefined;
 
   constructor(
     readonly count: number,
@@ -30,7 +33,9 @@ export class BudgetQueues implements WaitingTasks {
   }
 
   first(queue: number): number {
-    return this.options.servesMost(queue) ? this.heaps.last(queue) : this.heaps.first(queue);
+    if (!this.options.servesMost(queue)) return this.heaps.first(queue);
+    const { beside = this.heaps } = this;
+    return beside.size(queue) > 0 ? beside.last(queue) : this.heaps.last(queue);
   }
 
   mostUrgent(queue: number): number {
@@ -40,11 +45,18 @@ export class BudgetQueues implements WaitingTasks {
   /** insert tells that the task is not the last of its queue: no place in it is a task's for good. */
   insert(queue: number, task: number): boolean {
     this.heaps.insert(queue, task, this.requests.deadlineOfTask(task));
+    if (this.requests.isBegunBeside(task)) this.begunBeside(queue, task);
     return false;
+  }
+
+  begunBeside(queue: number, task: number): void {
+    this.beside ??= new MinMaxHeaps(this.count);
+    this.beside.insert(queue, task, this.requests.deadlineOfTask(task));
   }
 
   remove(queue: number, task: number): void {
     this.heaps.remove(queue, task);
+    if (this.requests.isBegunBeside(task)) this.beside?.remove(queue, task);
   }
 
   latestEnd(task: number): number {

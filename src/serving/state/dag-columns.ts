@@ -1,4 +1,4 @@
-import { NONE as SHARED_NONE } from '../../collections/index.js';
+import { largestOf, NONE as SHARED_NONE } from '../../collections/index.js';
 import {
   areChains,
   type Edge,
@@ -54,7 +54,7 @@ export class DagColumns {
     this.edgesInto = new Int32Array(pools.length);
     for (const pool of this.to) this.edgesInto[pool]! += 1;
     const firsts = pools.flatMap(({ partition }, i) => (partition === 0 && !this.areChains ? [i] : []));
-    this.mostStages = Math.max(0, ...firsts.map((first) => this.stagesFrom(first)));
+    this.mostStages = Math.max(0, largestOf(firsts.map((first) => this.stagesFrom(first))));
   }
 
   /** stagesFrom counts the stages of the DAG whose first stage is that of pool `first`. */
@@ -76,6 +76,24 @@ export class DagColumns {
     const reached = new Set([pool]);
     for (const from of reached) for (const to of followersOf(this.pools[from] as Pool)) reached.add(to);
     return [...reached].sort((a, b) => a - b);
+  }
+
+  /**
+   * parallelTo lists the stages of the DAG of a pool's stage which a row can be at while it is at that one: there is no way from
+   * one to the other.
+   */
+  parallelTo(pool: number): number[] {
+    if (this.areChains) return [];
+    const { model, pipeline } = this.pools[pool] as Pool;
+    const reached = new Set(this.reachedFrom(pool));
+    return this.pools.flatMap((other, i) =>
+      other.model === model &&
+      other.pipeline === pipeline &&
+      !reached.has(i) &&
+      !this.reachedFrom(i).includes(pool)
+        ? [i]
+        : [],
+    );
   }
 
   /**

@@ -3,6 +3,7 @@ import {
   blendLatencies,
   followersOf,
   fullBatches,
+  gearsOf,
   type Pool,
   slosSharing,
   stagesFrom,
@@ -71,10 +72,12 @@ export class Durations {
   private readonly longestPaths: readonly Int32Array[];
   private readonly sloNs: Float64Array;
   private readonly mostDeviations: number;
+  private readonly isCascade: boolean;
 
   constructor(topology: Topology, correction: Correction) {
     const { pools } = topology;
     const learning = learningOf(correction);
+    this.isCascade = gearsOf(topology.routes) !== undefined;
     this.mostDeviations = learning.deviations ?? 0;
     const { leastNs } = slosSharing(topology);
     this.sloNs = Float64Array.from(pools, ({ model }) => leastNs[model] as number);
@@ -115,7 +118,7 @@ export class Durations {
 
   /**
    * workNs is the expected time from the start of a batch in the pool to its end in the last pool, without waiting. In a
-   * DAG it is that of the longest path still possible, and of cascades of the longest by edges that do not lead back. A later pool whose planned batch is smaller is counted with that
+   * DAG it is that of the longest path still possible, and in a cascade that of the batch alone. A later pool whose planned batch is smaller is counted with that
    * batch.
    */
   workNs(pool: number, size: number, device = NONE): number {
@@ -310,6 +313,8 @@ export class Durations {
 
   /** @param row the times by which the pool itself executes: its own, or those of a class */
   private addedUp(pool: number, size: number, row: number): number {
+    // In a cascade, any task may be answered after this stage.
+    if (this.isCascade) return this.executions.ns(row, size);
     if (this.hasEdges(pool)) {
       const later = this.mostOf(pool, (to) => this.workNs(to, Math.min(size, this.batchOf(to))));
       return this.executions.ns(row, size) + this.transferNs(pool, size) + later;

@@ -6,7 +6,7 @@ const NONE = SHARED_NONE;
 /**
  * Flows holds how far each row of a request has come in its DAG. Every edge into a stage speaks once for a row: the
  * stage is reached by it, or it is not. A stage begins when all have spoken and one has reached it. Requests of chains
- * have no flows. Stages are named by their pools. Memory follows the rows in flight, with 13 bytes per stage of the
+ * have no flows. Stages are named by their pools. Memory follows the rows in flight, with 14 bytes per stage of the
  * largest DAG.
  */
 export class Flows {
@@ -22,6 +22,8 @@ export class Flows {
   /** The task that waits before each stage until all edges have spoken, NONE where none does. */
   private waiting = new Int32Array(0);
   private verdicts = new Float64Array(0);
+  /** Whether a stage parallel to each stage has taken the row on. */
+  private begunBeside = new Uint8Array(0);
 
   constructor(private readonly graph: DagColumns) {
     this.width = graph.mostStages;
@@ -37,6 +39,7 @@ export class Flows {
     for (let i = 0; i < this.width; i++) {
       this.unspoken[from + i] = this.graph.edgesInto[first + i] ?? 0;
       this.waiting[from + i] = NONE;
+      this.begunBeside[from + i] = 0;
     }
     return flow;
   }
@@ -84,6 +87,15 @@ export class Flows {
     this.verdicts[(this.origin[flow] as number) + stage] = verdict;
   }
 
+  /** isBegunBeside tells whether a stage parallel to this one has taken the row on. */
+  isBegunBeside(flow: number, stage: number): boolean {
+    return this.begunBeside[(this.origin[flow] as number) + stage] === 1;
+  }
+
+  setBegunBeside(flow: number, stage: number): void {
+    this.begunBeside[(this.origin[flow] as number) + stage] = 1;
+  }
+
   private grow(length: number): void {
     const capacity = grownCapacity(this.rows.length, length);
     this.rows = grownColumn(this.rows, capacity);
@@ -92,5 +104,6 @@ export class Flows {
     this.unspoken = grownColumn(this.unspoken, capacity * this.width);
     this.waiting = grownColumn(this.waiting, capacity * this.width);
     this.verdicts = grownColumn(this.verdicts, capacity * this.width);
+    this.begunBeside = grownColumn(this.begunBeside, capacity * this.width);
   }
 }

@@ -1,4 +1,4 @@
-import { NONE as SHARED_NONE } from '../../collections/index.js';
+import { largestOf, NONE as SHARED_NONE } from '../../collections/index.js';
 import { must } from '../broken-promise.js';
 import {
   type Decisions,
@@ -73,7 +73,7 @@ export class RequestLife {
     this.graph = new DagColumns(topology);
     this.flows = new Flows(this.graph);
     this.requests = new Requests(this.graph.mostStages === 0 ? undefined : this.flows);
-    this.batches = new OpenBatches(Math.max(...topology.pools.map(({ batch }) => batch)));
+    this.batches = new OpenBatches(largestOf(topology.pools.map(({ batch }) => batch)));
   }
 
   /** pending counts the requests without an outcome. */

@@ -141,6 +141,12 @@ export class Requests {
     return this.tasks[(task << ROW) + FLOW] as number;
   }
 
+  /** isBegunBeside tells whether a stage parallel to the task's has taken its row on. */
+  isBegunBeside(task: number): boolean {
+    const flow = this.flowOf(task);
+    return flow !== NONE && this.flows?.isBegunBeside(flow, this.poolOf(task)) === true;
+  }
+
   isQueued(task: number): boolean {
     return this.tasks[(task << ROW) + STATE] === QUEUED;
   }

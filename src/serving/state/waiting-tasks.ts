@@ -5,6 +5,8 @@
  * - latest-deadline: those with the most are.
  * - adaptive: those with the most are while more comes to the stage than it can serve, else those with the least
  *   (PARD §4.3). The transition is delayed by how much the load varies, or instant.
+ * Where those with the most are first, those go before them of whose row a parallel stage of a DAG has taken on its part: what
+ * only one of the two serves is lost.
  * In the first two, tasks that rank equally are served in the order they came.
  */
 export type QueueOrder =
@@ -28,6 +30,8 @@ export interface WaitingTasks {
    */
   insert(queue: number, task: number): boolean;
   remove(queue: number, task: number): void;
+  /** begunBeside tells that a stage parallel to a waiting task's has taken its row on. It is absent where no order asks. */
+  begunBeside?(queue: number, task: number): void;
   /** latestEnd is the latest instant at which a task may end: its deadline less `slackNs`. */
   latestEnd(task: number): number;
   /**

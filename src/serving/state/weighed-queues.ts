@@ -176,6 +176,11 @@ export class WeighedQueues implements WaitingTasks {
     this.all.remove(queue, task);
   }
 
+  begunBeside(queue: number, task: number): void {
+    this.byLevel.begunBeside?.(queue * MOST_LEVELS + (this.levelOf[task] as number), task);
+    this.all.begunBeside?.(queue, task);
+  }
+
   latestEnd(task: number): number {
     return this.all.latestEnd(task);
   }

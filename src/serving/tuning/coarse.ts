@@ -1,3 +1,4 @@
+import { smallestOf } from '../../collections/index.js';
 import { ArrivalWindows } from './arrival-windows.js';
 import { RecentMost } from './recent-most.js';
 import { devicesFor, plannedReplicas, type TunedSet, type Tuner } from './tuner.js';
@@ -42,7 +43,7 @@ export class CoarseTuner implements Tuner {
     this.wanted = plannedReplicas(sets);
     const units = sets.reduce((divisor, { replicas }) => commonDivisor(divisor, replicas), 0);
     this.unit = sets.map(({ replicas }) => replicas / units);
-    this.unitRps = Math.min(...sets.map(({ replicas, workS }) => replicas / workS)) / units;
+    this.unitRps = smallestOf(sets.map(({ replicas, workS }) => replicas / workS)) / units;
     this.arrivals = new ArrivalWindows([NS_PER_S * settings.windowS]);
     this.recent = new RecentMost(NS_PER_S * settings.waitS);
     this.recent.add(0, units);

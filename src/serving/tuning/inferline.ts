@@ -1,4 +1,5 @@
 import type { EnvelopeWindow } from '../../artifacts/index.js';
+import { smallestOf } from '../../collections/index.js';
 import { ArrivalWindows } from './arrival-windows.js';
 import { RecentMost } from './recent-most.js';
 import { devicesFor, plannedReplicas, type TunedSet, type Tuner } from './tuner.js';
@@ -63,7 +64,7 @@ export class InferlineTuner implements Tuner {
     // The last window only keeps the arrivals that scaling down looks back at.
     this.arrivals = new ArrivalWindows([...lengths, NS_PER_S * (settings.lookBackS + settings.windowS)]);
     this.planned = Float64Array.from(envelope, ({ requests }) => requests);
-    this.leastProvisioning = Math.min(...sets.map(({ provisioning }) => provisioning));
+    this.leastProvisioning = smallestOf(sets.map(({ provisioning }) => provisioning));
     this.stabilityNs = Math.round(NS_PER_S * settings.stabilityS);
     this.recentShare = new RecentMost(NS_PER_S * settings.lookBackS);
     this.nextAt = this.stabilityNs;

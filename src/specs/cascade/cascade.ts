@@ -16,18 +16,19 @@ import {
   profileInputs,
   readWhole,
   sha256Of,
+  specInputs,
   withOwnFaults,
 } from '../../artifacts/index.js';
 import {
   type CascadeFiles,
   cascadeSpecFaults,
-  distributionOf,
   type LoadPoint,
   type ResolvedCascade,
   resolveCascade,
 } from '../../gearplan/index.js';
-import { servingFaults } from '../../plans/index.js';
+import { servingFaults, unlikeModelFaults } from '../../plans/index.js';
 import { classLimitOf, type FamilyRecords, MOST_RECORD_BYTES, recordsOf } from '../../records/index.js';
+import { distributionOf } from './distribution.js';
 
 /** Longer distributions are taken for a mistake. */
 const MOST_DISTRIBUTION_BYTES = 16 * 1024 * 1024;
@@ -72,7 +73,10 @@ export async function loadCascade(
     ...(distribution === undefined ? {} : { distribution: distribution.value }),
   };
   const outcome = resolveCascade(spec.value, files);
-  const faults = [...('faults' in outcome ? outcome.faults : []), ...serving];
+  const tensors = profiles.map(({ value: { model } }, i) => ({
+    ...{ name: names[i] as string, inputs: model.inputs, outputs: model.outputs },
+  }));
+  const faults = [...('faults' in outcome ? outcome.faults : []), ...serving, ...unlikeModelFaults(tensors)];
   if (!('resolved' in outcome) || faults.length > 0) throw new InputError(task, firstFaults(faults));
   return {
     ...{ spec, files, resolved: outcome.resolved },
@@ -84,7 +88,7 @@ export async function loadCascade(
       ...profiles.flatMap((profile) => profileInputs(profile, 'a profile of the spec')),
     ],
     inputs: (holder, used = spec.value.models.map(({ name }) => name)) => [
-      inputFile('spec', spec, holder),
+      ...specInputs(spec, holder),
       ...(cluster.file ? [inputFile('cluster', cluster.file, holder)] : []),
       inputFile('records', records, holder),
       ...(distribution ? [inputFile('distribution', distribution, holder)] : []),
@@ -133,13 +137,13 @@ async function filesOf(spec: Loaded<'cascade'>, files: FilesRead): Promise<Casca
       ? files.load(pathFrom(spec.path, cluster), ['cluster']).then((file) => ({ value: file.value, file }))
       : Promise.resolve({ value: cluster }),
     textFile(pathFrom(spec.path, records), MOST_RECORD_BYTES, async (text) => {
-      const found = recordsOf(text, names, await classLimit);
+      const found = await recordsOf(text, names, await classLimit);
       return 'faults' in found ? found : { value: found };
     }),
     distribution === 'zipf' || distribution === 'uniform'
       ? Promise.resolve(undefined)
-      : textFile(pathFrom(spec.path, distribution), MOST_DISTRIBUTION_BYTES, (text) => {
-          const found = distributionOf(text);
+      : textFile(pathFrom(spec.path, distribution), MOST_DISTRIBUTION_BYTES, async (text) => {
+          const found = await distributionOf(text);
           return 'faults' in found ? found : { value: found.points };
         }),
     ...reading,

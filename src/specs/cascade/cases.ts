@@ -1,4 +1,5 @@
 import { type CascadeSpec, type Fault, fault, InputError, type OpenCluster } from '../../artifacts/index.js';
+import { pushAll, smallestOf } from '../../collections/index.js';
 import { type ResolvedCascade, resolveCascade } from '../../gearplan/index.js';
 import { type CompareCases, rowFaults } from '../asked-cases.js';
 import { oneClassMixes } from '../budget.js';
@@ -38,7 +39,7 @@ export function cascadeCases(loaded: LoadedCascade, asked: CompareCases, told: F
     told.push(fault('nothing to compare: name mixes (--mix, --budget) or a sweep (--sweep)'));
   const slos = sweeps.slo === undefined ? [undefined] : latenciesOf(classes, sweeps.slo);
   const accuracies = sweeps.accuracy === undefined ? [undefined] : pointsOf(sweeps.accuracy);
-  told.push(...rowFaults(clusters.length * slos.length * accuracies.length));
+  pushAll(told, rowFaults(clusters.length * slos.length * accuracies.length));
   if (told.length > 0) throw new InputError(`compare ${path}`, told);
   return clusters.flatMap((cluster) =>
     slos.flatMap((slo) =>
@@ -73,8 +74,8 @@ function classesOf({ spec, files }: LoadedCascade): ResolvedCascade['classes'] {
  * its fastest model on its fastest class at batch 1.
  */
 function latenciesOf(classes: ResolvedCascade['classes'], range: Range): MsPoint[] {
-  const leastNs = Math.min(
-    ...classes.flatMap(({ problem }) => problem.models.map(({ latencyNs }) => latencyNs[0] as number)),
+  const leastNs = smallestOf(
+    classes.flatMap(({ problem }) => problem.models.map(({ latencyNs }) => latencyNs[0] as number)),
   );
   return msPoints(range, leastNs / 1e6);
 }

@@ -1,11 +1,11 @@
-import { type CompareRow, gearObjective } from '../../artifacts/index.js';
+import { type CompareRow, cascadeMethodOf, gearObjective } from '../../artifacts/index.js';
 import { familyFigures, type GearPlanBody, resolveCascade } from '../../gearplan/index.js';
 import { useFigures } from '../cost-per-million.js';
 import { type CaseFound, type Shared, sharedBetween } from '../easier.js';
 import { endedReasons } from '../ended-reasons.js';
 import { mixFigures } from '../mixes.js';
 import type { RefusedCase } from '../side-by-side.js';
-import type { SolveLimits } from '../solve-limits.js';
+import { missedWhatWasAsked, type SolveLimits } from '../solve-limits.js';
 import type { CaseAnswers, ComparingOf } from '../spec-of.js';
 import { type LoadedCascade, loadCascade } from './cascade.js';
 import type { GearJob, PlannedGears } from './cascade-worker.js';
@@ -26,21 +26,28 @@ const SHARING: readonly string[] = ['gears', 'exhaustive'];
  * too is its answer where that is better, and a bound counts wherever it holds.
  */
 export const comparingCascade: ComparingOf<CascadeTypes> = {
-  // A cascade's search proves its bound by itself, and its plans hold what they promise.
-  options: { gap: NOT_FOR_CASCADES, hold: NOT_FOR_CASCADES },
+  // Its plans hold what they promise.
+  options: { gap: 'taken', hold: NOT_FOR_CASCADES },
   thread: CASCADE_THREAD,
   hasFrontier: true,
   load: (spec) => loadCascade(spec),
   cases: cascadeCases,
-  prepare: () => ({ notes: [], figures: ({ resolved, files }) => familyFigures(resolved, files) }),
+  prepare: ({ files: { cluster } }) => ({
+    notes: [],
+    currency: cluster.currency,
+    figures: ({ resolved, files }) => familyFigures(resolved, files),
+  }),
   jobOf: jobWithin,
   isWhole: ({ answer: { status } }) => status === 'optimal' || status === 'infeasible',
   shares: ({ spec }, cases, answers) =>
-    SHARING.includes(spec.value.planner.method) ? sharedAmong(answers, cases) : [],
+    SHARING.includes(cascadeMethodOf(spec.value)) ? sharedAmong(answers, cases) : [],
   head: headOf,
-  async row({ variant, answer, share, answers }) {
+  async row({ variant, answer, share, answers }, loaded) {
     const plan = planIn(share?.from === undefined ? answer : answers[share.from]);
-    if (plan === undefined) return { row: rowWithout(variant, answer) };
+    if (plan === undefined) {
+      const job = jobWithin(loaded, variant, {});
+      return { row: rowWithout(variant, answer), notes: 'refused' in job ? [] : job.resolved.notes };
+    }
     return { row: rowOfPlan(variant, plan, share), notes: plan.notes };
   },
   isCut: isCutShort,
@@ -53,8 +60,10 @@ function planIn(answer: Answer): GearPlanBody | undefined {
   return 'plan' in answer.answer ? answer.answer.plan : undefined;
 }
 
-/** isCutShort says whether a limit that was given ended the search for a case. */
-function isCutShort({ answer, timeOver }: PlannedGears, { work }: SolveLimits): boolean {
+/** isCutShort says whether a limit that was given ended the search for a case, or its plan is further from the bound than was asked. */
+function isCutShort({ answer, timeOver }: PlannedGears, limits: SolveLimits): boolean {
+  const { work } = limits;
+  if ('plan' in answer && missedWhatWasAsked(undefined, answer.plan.objective.gap, limits)) return true;
   if (answer.status === 'optimal' || answer.status === 'infeasible') return false;
   return (
     timeOver === true || (work !== undefined && (answer.status === 'undecided' || answer.trials >= work))

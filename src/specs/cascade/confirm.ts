@@ -1,16 +1,26 @@
-import { fault, type GearPlan } from '../../artifacts/index.js';
+import { EARLIER_GEARS, fault, type GearPlan } from '../../artifacts/index.js';
 import { evaluatedFaults, gearChanges } from '../../gearplan/index.js';
 import { askedFaults, lackedInputs } from '../asked-faults.js';
 import type { ConfirmingOf, Repeated } from '../spec-of.js';
+import { unconfirmedIn } from '../unconfirmed.js';
+import type { LoadedCascade } from './cascade.js';
 import { gearArrivals } from './gear-arrivals.js';
 import { gearServing, repeatedGearPromiseFaults } from './gear-simulation.js';
 import type { CascadeTypes } from './kind.js';
 import { planGears } from './plan-gears.js';
 
+/** What only a search knows that is not repeated. */
+const SEARCHED: readonly string[] = [
+  ...['/status', '/reproducible', '/work', '/objective/bound', '/objective/gap'],
+  '/gears/*/limitedBy',
+];
+
 /** confirmingCascade is how gear plans are made again from their spec. */
 export const confirmingCascade: ConfirmingOf<CascadeTypes> = {
+  unconfirmed: (plan, repeats) => unconfirmedIn(plan, isSearched(plan, repeats) ? [] : SEARCHED),
   confirmed: (plan, repeats) => (isSearched(plan, repeats) ? 'recomputed' : 'evaluated'),
-  async faults(plan, loaded, { path, holder, repeats }) {
+  async faults(plan, current, { path, holder, repeats }) {
+    const loaded = asServed(plan, current);
     const { value: spec } = loaded.spec;
     const { slo, load, certainty = 'top-2' } = spec;
     const asked = { serving: gearServing(spec), slo, maxRps: load.maxRps, certainty };
@@ -33,6 +43,25 @@ export const confirmingCascade: ConfirmingOf<CascadeTypes> = {
     return 'plan' in answer ? gearChanges(plan, answer.plan, ['notes']) : [fault('has no plan', path)];
   },
 };
+
+/** The first version of gear plans of which none was made that does not say what it drops, unless its spec says how it is served. */
+const FIRST_THAT_DROPS = 4;
+
+/** asServed is what a plan was made of: where the spec does not say how it is served, plans of older versions say it as they did. */
+function asServed(
+  { version, serving: { scheduler, policy } }: GearPlan,
+  loaded: LoadedCascade,
+): LoadedCascade {
+  const { spec } = loaded;
+  const isEarlier =
+    Number(version.split('.')[1]) < FIRST_THAT_DROPS &&
+    spec.value.serving === undefined &&
+    policy === undefined &&
+    scheduler === EARLIER_GEARS.scheduler;
+  return isEarlier
+    ? { ...loaded, spec: { ...spec, value: { ...spec.value, serving: EARLIER_GEARS } } }
+    : loaded;
+}
 
 /** isSearched says whether the search for a plan is to be repeated, and gives the same plan again. */
 function isSearched({ reproducible = true }: GearPlan, repeats: readonly Repeated[]): boolean {

@@ -5,6 +5,7 @@ import {
   fault,
   fieldChanges,
   type GearPlan,
+  PLANNED_GEARS,
   ToldFaults,
 } from '../../artifacts/index.js';
 import {
@@ -54,7 +55,7 @@ function planOf(spec: CascadeSpec, body: GearPlanBody): GearPlan {
 
 /** gearServing says by what plans of a spec are served. */
 export function gearServing({ serving }: CascadeSpec): GearPlan['serving'] {
-  return serving ?? { scheduler: 'gears' };
+  return serving ?? PLANNED_GEARS;
 }
 
 /** schedulerOf is the scheduler that a plan names, which was checked when the spec was read. */

@@ -1,6 +1,14 @@
-import { type CascadeSpec, emittedHead, type GearPlan, type NoPlan, option } from '../../artifacts/index.js';
+import {
+  type CascadeSpec,
+  cascadeMethodOf,
+  emittedHead,
+  type GearPlan,
+  type NoPlan,
+  option,
+} from '../../artifacts/index.js';
 import { countedPlan } from '../../checks/index.js';
 import { familyFigures, type GearPlanBody } from '../../gearplan/index.js';
+import { missedWhatWasAsked } from '../solve-limits.js';
 import type { SolveOptions } from '../solve-options.js';
 import { searchedSince } from '../solver-report.js';
 import type { PlanFound, PlanMissing, SolvingOf } from '../spec-of.js';
@@ -15,9 +23,9 @@ import { planGears } from './plan-gears.js';
 export const solvingCascade: SolvingOf<CascadeTypes> = {
   outcome: 'gear-plan',
   named: ', a cascade',
-  // A cascade's search proves its bound by itself.
+  // A cascade's search ends by itself, so that a gap is asked of what it proved.
   options: () => ({
-    ...{ gap: NOT_FOR_CASCADES, work: 'taken', timeLimit: 'taken', explain: 'taken' },
+    ...{ gap: 'taken', work: 'taken', timeLimit: 'taken', explain: 'taken' },
     ...{ baseline: NOT_FOR_CASCADES, measure: NOT_FOR_CASCADES, hold: NOT_FOR_CASCADES },
     ...{ frontier: 'taken', literal: FOR_POOLED },
   }),
@@ -47,11 +55,12 @@ function missing(
   { signal }: SolveOptions,
 ): PlanMissing {
   const { value: spec } = loaded.spec;
+  const { notes } = loaded.resolved;
   switch (answer.status) {
     case 'infeasible': {
       const { reasons, feasibleLatencyMs } = answer;
       const models = noPlanModels(spec, feasibleLatencyMs);
-      return { isFound: false, loaded, answer: { status: 'infeasible', reasons, solver, models } };
+      return { isFound: false, loaded, notes, answer: { status: 'infeasible', reasons, solver, models } };
     }
     case 'undecided': {
       const { reasons = [], feasibleLatencyMs } = answer;
@@ -60,6 +69,7 @@ function missing(
       return {
         isFound: false,
         loaded,
+        notes,
         answer: {
           ...{ status: 'no-plan-in-time', ...(isEnded ? { limit } : {}), reasons, solver },
           models: noPlanModels(spec, feasibleLatencyMs),
@@ -74,14 +84,16 @@ function missing(
 function found(
   loaded: LoadedCascade,
   { plan, solver, explanation, timeOver = false }: Searched & { readonly plan: GearPlanBody },
-  { signal, work }: SolveOptions,
+  options: SolveOptions,
 ): PlanFound<CascadeTypes> {
+  const { signal, work } = options;
   const isOutOfWork = work !== undefined && solver.nodes >= work;
+  const isFar = missedWhatWasAsked(undefined, plan.objective.gap, options);
   return {
     isFound: true,
     cluster: loaded.files.cluster,
     profiles: familyProfiles(loaded),
-    limitReached: plan.status !== 'optimal' && (timeOver || isOutOfWork),
+    limitReached: isFar || (plan.status !== 'optimal' && (timeOver || isOutOfWork)),
     solver,
     ...(explanation === undefined ? {} : { explanation }),
     planFor: async (holder, notes) => {
@@ -95,10 +107,10 @@ function found(
 }
 
 /** adviceFor says what may decide a question that a search left open. */
-function adviceFor({ planner }: CascadeSpec, timeOver: boolean): string {
+function adviceFor(spec: CascadeSpec, timeOver: boolean): string {
   if (timeOver) return `allow more with ${option('timeLimit')}`;
   const other =
-    planner.method === 'exhaustive' ? '' : ', or let planner.method: exhaustive try every cascade';
+    cascadeMethodOf(spec) === 'exhaustive' ? '' : ', or let planner.method: exhaustive try every cascade';
   return `allow more with ${option('work')}${other}`;
 }
 

@@ -5,7 +5,9 @@ import {
   type OpenCluster,
   option,
   type PipelineSpec,
+  pipelineMethodOf,
 } from '../../artifacts/index.js';
+import { pushAll, smallestOf } from '../../collections/index.js';
 import { longestPath, type OpenProblem } from '../../pipeline/index.js';
 import { type CompareCases, rowFaults } from '../asked-cases.js';
 import { mixedClusters, type OpenMix, openMix, parseMix } from '../mixes.js';
@@ -28,7 +30,7 @@ export interface PipelineCase extends OpenMix {
  */
 export function pipelineCases(loaded: LoadedPipeline, asked: CompareCases, told: Fault[]): PipelineCase[] {
   const { value: spec, path } = loaded.spec;
-  if (spec.planner.method === 'given')
+  if (pipelineMethodOf(spec) === 'given')
     told.push(fault('is given: there is nothing to plan for other clusters or SLOs', '/planner/method'));
   if (asked.budget !== undefined)
     told.push(fault('is for pooled specs: a pipeline costs as little as it can', option('budget')));
@@ -45,7 +47,7 @@ export function pipelineCases(loaded: LoadedPipeline, asked: CompareCases, told:
   if (asked.mixes.length === 0 && asked.sweeps.length === 0)
     told.push(fault('nothing to compare: name mixes (--mix) or a sweep (--sweep)'));
   const slos = sweeps.slo === undefined ? [undefined] : slosOf(loaded.open, sweeps.slo, told);
-  told.push(...rowFaults(clusters.length * slos.length));
+  pushAll(told, rowFaults(clusters.length * slos.length));
   if (told.length > 0) throw new InputError(`compare ${path}`, told);
   return clusters.flatMap((cluster) =>
     slos.map((slo) => ({
@@ -64,7 +66,7 @@ export function pipelineCases(loaded: LoadedPipeline, asked: CompareCases, told:
 function slosOf(open: OpenProblem | undefined, range: Range, told: Fault[]): MsPoint[] {
   if (range.unit !== 'x') return msPoints(range, 0);
   const fastestUs = (open?.stages ?? []).map(({ candidates }) =>
-    Math.min(...candidates.map(({ latencyUsByBatch }) => latencyUsByBatch[0] ?? Number.POSITIVE_INFINITY)),
+    smallestOf(candidates.map(({ latencyUsByBatch }) => latencyUsByBatch[0] ?? Number.POSITIVE_INFINITY)),
   );
   const pathUs = open && longestPath(open.graph, { stageUs: (i) => fastestUs[i] as number, edgeUs: () => 0 });
   const ms = (pathUs?.latencyUs ?? 0) / 1e3;

@@ -1,13 +1,19 @@
-import type { CompareRow } from '../../artifacts/index.js';
+import { type CompareRow, pipelineMethodOf } from '../../artifacts/index.js';
 import { type PlannedOpen, takenOver } from '../../inferline/index.js';
-import { leastSloMs, openFigures, resolveOpen, servedApplications } from '../../pipeline/index.js';
+import {
+  leastSloMs,
+  openFigures,
+  resolveOpen,
+  servedApplications,
+  unprofiledNotes,
+} from '../../pipeline/index.js';
 import type { PipelinePlanBody } from '../../plans/index.js';
 import { useFigures } from '../cost-per-million.js';
 import { type CaseFound, sharedBetween } from '../easier.js';
 import { endedReasons } from '../ended-reasons.js';
 import { mixFigures } from '../mixes.js';
 import type { RefusedCase } from '../side-by-side.js';
-import type { SolveLimits } from '../solve-limits.js';
+import { missedWhatWasAsked, type SolveLimits } from '../solve-limits.js';
 import type { AnsweredCase, CaseAnswers, ComparingOf } from '../spec-of.js';
 import type { Refusal } from '../taken-options.js';
 import { type PipelineCase, pipelineCases } from './cases.js';
@@ -25,17 +31,21 @@ const SHARING: readonly string[] = ['inferline', 'exact'];
  * case too is its answer where that is cheaper, and a bound counts wherever it holds.
  */
 export const comparingPipeline: ComparingOf<PipelineTypes> = {
-  // A pipeline has no gap to stop at, and its plans are not searched for what they hold.
-  options: { gap: FOR_POOLED_SPECS, hold: FOR_POOLED_SPECS },
+  // Its plans are not searched for what they hold.
+  options: { gap: 'taken', hold: FOR_POOLED_SPECS },
   thread: PIPELINE_THREAD,
   hasFrontier: false,
   load: (spec) => loadPipeline(spec),
   cases: pipelineCases,
-  prepare: () => ({ notes: [], figures: ({ open, files }) => openFigures(open, files) }),
+  prepare: ({ files: { cluster } }) => ({
+    notes: [],
+    currency: cluster.currency,
+    figures: ({ open, files }) => openFigures(open, files),
+  }),
   jobOf: jobWithin,
   isWhole: (outcome) => outcome.status === 'feasible' && outcome.finished,
   shares: ({ spec }, cases, answers) =>
-    SHARING.includes(spec.value.planner.method)
+    SHARING.includes(pipelineMethodOf(spec.value))
       ? sharedBetween(
           answers.map((answer, i) => foundOf(answer, cases[i] as PipelineCase)),
           'least',
@@ -45,12 +55,14 @@ export const comparingPipeline: ComparingOf<PipelineTypes> = {
   async row(answered, loaded) {
     const plan = await bestPlan(answered, loaded);
     const { variant, answer } = answered;
-    if (plan === undefined) return { row: rowWithout(variant, answer) };
-    return { row: rowOfPlan(variant, plan), notes: plan.notes };
+    const notes = unprofiledNotes(variant.spec, { ...loaded.files, cluster: variant.cluster });
+    if (plan === undefined) return { row: rowWithout(variant, answer), notes };
+    return { row: rowOfPlan(variant, plan), notes: [...notes, ...(plan.notes ?? [])] };
   },
-  isCut: (outcome, { work, timeLimit }) =>
-    (work !== undefined || timeLimit !== undefined) &&
-    (outcome.status === 'undecided' || (outcome.status === 'feasible' && !outcome.finished)),
+  isCut: (outcome, options) =>
+    ((options.work !== undefined || options.timeLimit !== undefined) &&
+      (outcome.status === 'undecided' || (outcome.status === 'feasible' && !outcome.finished))) ||
+    (outcome.status === 'feasible' && missedWhatWasAsked(undefined, outcome.plan.objective?.gap, options)),
 };
 
 type Answer = CaseAnswers<PipelineTypes>[number];
@@ -84,12 +96,12 @@ function foundOf(answer: Answer, asked: PipelineCase): CaseFound | undefined {
 function jobWithin(
   loaded: LoadedPipeline,
   { spec, cluster }: PipelineCase,
-  { work, timeLimit }: SolveLimits = {},
+  { work, timeLimit, gap }: SolveLimits = {},
 ): PlanningJob | RefusedCase {
   const files = { ...loaded.files, cluster };
   const { problem: open, faults } = resolveOpen(spec, files);
   if (open === undefined) return { refused: faults.map(({ message }) => message) };
-  return { open, spec, files, trace: loaded.trace, work, timeLimit };
+  return { open, spec, files, trace: loaded.trace, work, timeLimit, gap };
 }
 
 function headOf({

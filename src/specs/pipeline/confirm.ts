@@ -4,12 +4,15 @@ import {
   type PipelinePlan,
   type PipelineSpec,
   PLANNED_SCHEDULER,
+  pathFrom,
+  relativePath,
 } from '../../artifacts/index.js';
 import { planAsChosen } from '../../inferline/index.js';
 import { type GivenProblem, pipelineServing, planGiven, resolveOpen } from '../../pipeline/index.js';
 import type { PipelinePlanBody } from '../../plans/index.js';
 import { askedFaults, lackedInputs } from '../asked-faults.js';
 import type { ConfirmingOf } from '../spec-of.js';
+import { unconfirmedIn } from '../unconfirmed.js';
 import { figureFaults } from './figure-faults.js';
 import type { PipelineTypes } from './kind.js';
 import type { LoadedPipeline } from './pipeline.js';
@@ -20,20 +23,28 @@ import { plannedStandby, standbyAgain } from './standby.js';
 /** confirmingPipeline is how plans of pipelines are made again from their spec. */
 export const confirmingPipeline: ConfirmingOf<PipelineTypes> = {
   confirmed: () => 'recomputed',
+  unconfirmed: (plan) => unconfirmedIn(plan, ['/reproducible', '/share/with']),
   async faults(plan, loaded, { path, holder, repeats }) {
     const outcome = await replanned(plan, loaded, repeats.includes('promise'));
     if (outcome.status !== 'feasible')
       return outcome.reasons.map(({ text }) => fault(`has no plan: ${text}`, path));
-    const { load } = loaded.spec.value;
     return [
       ...figureFaults(plan, outcome.plan),
       ...servingFaults(plan, loaded.spec.value),
-      // A trace is compared by its digest, as its path is relative to another file.
-      ...(load !== undefined && 'trace' in load ? [] : askedFaults({ load: plan.load }, { load })),
+      ...loadFaults(plan, loaded, holder),
       ...lackedInputs(plan.inputs, loaded.inputs(holder)),
     ];
   },
 };
+
+/** loadFaults compares the load of a plan with that of its spec. A trace is named as seen from each of the two files. */
+function loadFaults(plan: PipelinePlan, { spec: { value, path } }: LoadedPipeline, holder: string): Fault[] {
+  const seen = (load: PipelinePlan['load'], from: string): PipelinePlan['load'] =>
+    load !== undefined && 'trace' in load
+      ? { ...load, trace: relativePath(pathFrom(from, load.trace), holder) }
+      : load;
+  return askedFaults({ load: seen(plan.load, holder) }, { load: seen(value.load, path) });
+}
 
 /** The schedulers that plans have of which the spec names none: the default, that of plans which it does not hold, and those of older versions. */
 const UNNAMED: readonly string[] = [PLANNED_SCHEDULER, 'inferline', 'stage-local'];

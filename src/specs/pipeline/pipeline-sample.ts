@@ -1,4 +1,11 @@
-import { fault, InputError, type PipelineLoad, type PipelineSpec } from '../../artifacts/index.js';
+import {
+  fault,
+  InputError,
+  type PipelineLoad,
+  type PipelineSpec,
+  pipelineMethodOf,
+} from '../../artifacts/index.js';
+import { grownCapacity, grownColumn } from '../../collections/index.js';
 import { SAMPLE_SEED, type Sample, withEnvelopeOf } from '../../inferline/index.js';
 import { DEFAULT_NAME, drawnDurationNs, leastSloMs } from '../../pipeline/index.js';
 import { conditionalEdges, edgeOf, type PipelinePlanBody, plannedApplications } from '../../plans/index.js';
@@ -9,8 +16,13 @@ const MANY_REQUESTS = 100_000;
 const DEFAULT_DRAWS = 10;
 const NS_PER_S = 1e9;
 
-/** Every estimate serves the whole sample, and the planner makes hundreds. */
-const MOST_REQUESTS = 5_000_000;
+/** Columns of a draw begin with room for so many requests. */
+const FEW_REQUESTS = 1024;
+/**
+ * Every estimate serves the whole sample, and the planner makes hundreds. A request takes some 50 bytes, and 25 more for
+ * each stage.
+ */
+const MOST_REQUESTS = 10_000_000;
 /** The most requests of a load that nobody searches a plan for, for the plan to have their envelope. */
 const MOST_ENVELOPED = 1_000_000;
 
@@ -22,7 +34,7 @@ export async function withEnvelope(
   const { load } = spec;
   if (load === undefined || body.envelope !== undefined) return body;
   const isTuned = [spec.tuner, spec.serving?.tuner?.kind].includes('inferline');
-  if (spec.planner.method === 'given' && !isTuned && requestsInDraw(load, trace) > MOST_ENVELOPED)
+  if (pipelineMethodOf(spec) === 'given' && !isTuned && requestsInDraw(load, trace) > MOST_ENVELOPED)
     return body;
   const draws = await drawnTimes(spec, load, trace);
   return withEnvelopeOf(
@@ -38,13 +50,9 @@ export function requestsInDraw(load: PipelineLoad, trace: Trace | undefined): nu
 }
 
 /** drawsAsked is how often the load of a spec is drawn: of a trace of arrivals once, since only verdicts would differ. */
-function drawsAsked(
-  { planner: { method, draws } }: PipelineSpec,
-  load: PipelineLoad,
-  trace: Trace | undefined,
-): number {
-  if (method === 'given') return 1;
-  if (draws !== undefined) return draws;
+function drawsAsked(spec: PipelineSpec, load: PipelineLoad, trace: Trace | undefined): number {
+  if (pipelineMethodOf(spec) === 'given') return 1;
+  if (spec.planner?.draws !== undefined) return spec.planner.draws;
   if (trace?.kind === 'arrivals') return 1;
   const enough = Math.ceil(MANY_REQUESTS / requestsInDraw(load, trace));
   return Math.max(1, Math.min(DEFAULT_DRAWS, enough));
@@ -75,15 +83,20 @@ async function drawnTimes(
   let requests = 0;
   return Array.from({ length: draws }, (_, draw) => {
     const arrivals = arrivalsOf(workload, models, SAMPLE_SEED + draw);
-    const times: number[] = [];
-    const own: number[] = [];
-    while (arrivals.next()) {
-      times.push(arrivals.atNs);
-      if (applications !== undefined) own.push(arrivals.model);
+    let atNs = new Float64Array(FEW_REQUESTS);
+    let own = new Uint8Array(applications === undefined ? 0 : FEW_REQUESTS);
+    let count = 0;
+    for (; arrivals.next(); count++) {
       if (++requests > MOST_REQUESTS) throw tooLong(name, draws);
+      if (count === atNs.length) {
+        atNs = grownColumn(atNs, grownCapacity(count, count + 1));
+        if (applications !== undefined) own = grownColumn(own, atNs.length);
+      }
+      atNs[count] = arrivals.atNs;
+      if (applications !== undefined) own[count] = arrivals.model;
     }
-    const atNs = Float64Array.from(times);
-    return applications === undefined ? { atNs } : { atNs, applications: Uint8Array.from(own) };
+    const times = { atNs: atNs.slice(0, count) };
+    return applications === undefined ? times : { ...times, applications: own.slice(0, count) };
   });
 }
 

@@ -14,7 +14,9 @@ import {
   type Profile,
   type ProfileFigures,
   pathFrom,
+  pipelineMethodOf,
   profileInputs,
+  specInputs,
   ToldFaults,
   withOwnFaults,
 } from '../../artifacts/index.js';
@@ -28,9 +30,11 @@ import {
   resolveGiven,
   resolveOpen,
   servedApplications,
+  tracedSpan,
+  unprofiledNotes,
 } from '../../pipeline/index.js';
 import { countFaults, type StageGraph, servingFaults } from '../../plans/index.js';
-import { meanRps, type Trace } from '../../workload/index.js';
+import { leftOutNotes, leftOutOf, meanRps, type Trace } from '../../workload/index.js';
 
 /** LoadedPipeline is a pipeline's spec, read with all files that it names, checked and resolved. */
 export interface LoadedPipeline {
@@ -52,6 +56,12 @@ export interface LoadedPipeline {
 /** pipelineFigures names the figures of each stage that a plan could be made of. */
 export function pipelineFigures({ problem, open, files }: LoadedPipeline): ProfileFigures[] {
   return open === undefined ? givenFigures(problem as GivenProblem, files) : openFigures(open, files);
+}
+
+/** pipelineNotes gives what is to be known of a spec and its files, whatever the answer. */
+export function pipelineNotes({ spec, problem, files, trace }: LoadedPipeline): string[] {
+  const ofTrace = trace === undefined ? [] : leftOutNotes(leftOutOf(trace));
+  return [...(problem?.notes ?? unprofiledNotes(spec.value, files)), ...ofTrace];
 }
 
 /** profilesIn lists the profiles of a pipeline's stages. */
@@ -97,7 +107,7 @@ export async function loadPipeline(
     traceRps: trace?.rps,
     traceKind: trace?.trace.kind,
   };
-  const isOpen = spec.value.planner.method !== 'given';
+  const isOpen = pipelineMethodOf(spec.value) !== 'given';
   const open = isOpen ? resolveOpen(spec.value, files) : undefined;
   const given = isOpen ? undefined : resolveGiven(spec.value, files);
   const faults = [
@@ -113,7 +123,7 @@ export async function loadPipeline(
     ...(trace && { trace: trace.trace }),
     read: readFiles(spec, read),
     inputs: (holder) => [
-      inputFile('spec', spec, holder),
+      ...specInputs(spec, holder),
       ...(cluster.file ? [inputFile('cluster', cluster.file, holder)] : []),
       ...(trace ? [inputFile('trace', trace, holder)] : []),
       ...graph.order.map((i) => inputFile('profile', profiles[i] as Loaded<'profile'>, holder)),
@@ -158,7 +168,7 @@ async function traceOf({ value: { load }, path }: Loaded<'pipeline'>): Promise<T
   const { readTraceFile } = await import('../../simulation/index.js');
   const told = new ToldFaults();
   const at = pathFrom(path, load.trace);
-  const found = await readTraceFile(at, {}, told);
+  const found = await readTraceFile(at, tracedSpan(load), told);
   if (found === undefined) throw told.error(`use the trace ${at}`);
   const rps = meanRps(found.trace);
   if (rps !== undefined && rps > 0) return { ...found.file, rps, trace: found.trace };

@@ -2,13 +2,15 @@ import { emittedHead, type PipelinePlan, pathFrom, relativePath } from '../../ar
 import { countedPlan } from '../../checks/index.js';
 import { pipelineServing } from '../../pipeline/index.js';
 import type { PipelinePlanBody } from '../../plans/index.js';
-import type { LoadedPipeline } from './pipeline.js';
+import { type LoadedPipeline, pipelineNotes } from './pipeline.js';
 import { withEnvelope } from './pipeline-sample.js';
 
 /** The version of plans whose stages have replicas of several classes. */
 const WITH_OTHERS = '1.2';
 /** The version of plans with applications. Readers of earlier ones take its sloMs for that of all requests. */
 const WITH_APPLICATIONS = '1.3';
+/** The version of plans that were made for a window of a trace. */
+const WITH_WINDOW = '1.4';
 
 /**
  * pipelinePlan makes a file of a plan: with the head of a file, its traffic envelope, its trace relative to that file,
@@ -29,19 +31,21 @@ export async function pipelinePlan(
     notes: own = [],
     ...figures
   } = await withEnvelope(planned, { spec: spec.value, trace });
-  const notes = [...own, ...ofCluster];
+  // Those of a spec that is given stand in its plan already.
+  const notes = [...new Set([...own, ...pipelineNotes(loaded), ...ofCluster])];
   const load =
     figures.load !== undefined && 'trace' in figures.load
-      ? { load: { trace: relativePath(pathFrom(spec.path, figures.load.trace), holder) } }
-      : {};
+      ? { ...figures.load, trace: relativePath(pathFrom(spec.path, figures.load.trace), holder) }
+      : undefined;
   return countedPlan({
     ...emittedHead('pipeline-plan', inputs(holder)),
     ...(figures.stages.some(({ others }) => others !== undefined) ? { version: WITH_OTHERS } : {}),
     ...(figures.applications === undefined ? {} : { version: WITH_APPLICATIONS }),
+    ...(load !== undefined && ('from' in load || 'to' in load) ? { version: WITH_WINDOW } : {}),
     ...{ name, method },
     ...(notes.length === 0 ? {} : { notes }),
     serving: pipelineServing(spec.value),
     ...figures,
-    ...load,
+    ...(load === undefined ? {} : { load }),
   });
 }

@@ -1,9 +1,14 @@
 import { type PipelinePlan, ToldFaults } from '../../artifacts/index.js';
-import { SAMPLE_SEED, type ServedBySimulator } from '../../inferline/index.js';
+import { type Misses, SAMPLE_SEED, type ServedBySimulator } from '../../inferline/index.js';
 import { pipelineTopologyOf, plannedScheduler } from '../../plans/index.js';
 import { streamsOf } from '../../random/index.js';
 import { makeCore } from '../../serving/index.js';
-import { OutcomeCode, simulate } from '../../simulator/index.js';
+import {
+  OutcomeCode,
+  type SimulationObserver,
+  type SimulationView,
+  simulate,
+} from '../../simulator/index.js';
 import { type Arrivals, arrivalsAt } from '../../workload/index.js';
 
 /**
@@ -20,7 +25,7 @@ export const servedSample: ServedBySimulator = (plan, names, serving) => {
   const weights = weighed?.map(({ weight = 1 }) => weight);
   // For each pool, the place of its stage in the spec.
   const stageOf = plan.stages.map(({ name }) => names.indexOf(name));
-  return ({ atNs, verdicts, applications }, draw) => {
+  return ({ atNs, verdicts, applications }, draw, misses) => {
     const latencyNs = new Float64Array(atNs.length);
     const orders = new Map<number, number>();
     const seed = SAMPLE_SEED + draw;
@@ -32,6 +37,7 @@ export const servedSample: ServedBySimulator = (plan, names, serving) => {
       verdict: (order, _row, pool) => verdicts[stageOf[pool] as number]?.[order] ?? 0,
       ...(weights === undefined ? {} : { weight: (_order, model) => weights[model] as number }),
       observers: [
+        ...(misses === undefined ? [] : [new MissCounter(misses, stageOf)]),
         {
           arrived: (_atNs, _model, request) => {
             orders.set(request, arrived++);
@@ -48,6 +54,44 @@ export const servedSample: ServedBySimulator = (plan, names, serving) => {
     return latencyNs;
   };
 };
+
+/** MissCounter counts by stage the requests that are dropped, or late by the first execution that ended after their deadline. */
+class MissCounter implements SimulationObserver {
+  private view: SimulationView | undefined;
+  /** By request, while it is open: its deadline, and the pool that made it late, −1 for none. */
+  private readonly open = new Map<number, { readonly deadlineNs: number; late: number }>();
+
+  /** @param stageOf the place of each pool in `misses`, whose last place is the entry */
+  constructor(
+    private readonly misses: Misses,
+    private readonly stageOf: readonly number[],
+  ) {}
+
+  begun(view: SimulationView): void {
+    this.view = view;
+  }
+
+  arrived(atNs: number, model: number, request: number): void {
+    const { sloNs } = (this.view as SimulationView).topology.models[model] as { readonly sloNs: number };
+    this.open.set(request, { deadlineNs: atNs + sloNs, late: -1 });
+  }
+
+  executed(...[batch, pool, , , , , endNs]: Parameters<NonNullable<SimulationObserver['executed']>>): void {
+    const view = this.view as SimulationView;
+    for (let i = 0; i < view.core.batchSize(batch); i++) {
+      const one = this.open.get(view.requestOf(view.core.batchTask(batch, i)));
+      if (one !== undefined && one.late < 0 && endNs > one.deadlineNs) one.late = pool;
+    }
+  }
+
+  ended(...[, , request, , outcome, , pool]: Parameters<NonNullable<SimulationObserver['ended']>>): void {
+    const late = this.open.get(request)?.late ?? -1;
+    this.open.delete(request);
+    if (outcome === OutcomeCode.inTime) return;
+    const at = outcome === OutcomeCode.late ? late : pool;
+    this.misses[this.stageOf[at] ?? this.misses.length - 1]! += 1;
+  }
+}
 
 /** arrivalsOfEach makes the arrivals of requests of several applications. */
 function arrivalsOfEach(atNs: Float64Array, applications: Uint8Array): Arrivals {

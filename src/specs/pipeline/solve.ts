@@ -1,13 +1,20 @@
-import type { Loaded, NoPlan } from '../../artifacts/index.js';
+import { type Loaded, type NoPlan, pipelineMethodOf } from '../../artifacts/index.js';
 import type { PipelineLimits, PlannedOpen } from '../../inferline/index.js';
 import { JobPool } from '../../jobs/index.js';
 import { type GivenProblem, planGiven, servedApplications } from '../../pipeline/index.js';
+import { missedWhatWasAsked } from '../solve-limits.js';
 import type { SolveOptions } from '../solve-options.js';
 import { searchedSince } from '../solver-report.js';
 import type { PlanMissing, SolvingOf } from '../spec-of.js';
-import { FOR_CASCADES, FOR_POOLED, type OptionsTaken } from '../taken-options.js';
+import { FOR_CASCADES, FOR_POOLED, FOR_SEARCHED, type OptionsTaken } from '../taken-options.js';
 import type { PipelineTypes } from './kind.js';
-import { type LoadedPipeline, noPlanModelsOf, pipelineFigures, profilesIn } from './pipeline.js';
+import {
+  type LoadedPipeline,
+  noPlanModelsOf,
+  pipelineFigures,
+  pipelineNotes,
+  profilesIn,
+} from './pipeline.js';
 import { pipelinePlan } from './plan-file.js';
 import type { PlanningJob } from './planning-job.js';
 import { plannedStandby } from './standby.js';
@@ -24,47 +31,50 @@ export const solvingPipeline: SolvingOf<PipelineTypes> = {
     const startedMs = performance.now();
     const outcome = await outcomeOf(loaded, asked);
     const solver = searchedSince(startedMs, 'estimates' in outcome ? outcome.estimates : 0);
+    const notes = pipelineNotes(loaded);
     if (outcome.status === 'undecided') {
       const limit = signal?.aborted ? 'interrupted' : outcome.limit;
       const [advice] = outcome.reasons.map(({ text }) => text);
       const answer = undecided(loaded, { ...outcome, limit }, solver);
-      return { isFound: false, loaded, answer, ...(advice === undefined ? {} : { advice }) };
+      return { isFound: false, loaded, answer, notes, ...(advice === undefined ? {} : { advice }) };
     }
     if (outcome.status === 'infeasible') {
       const answer = infeasible(loaded, outcome, solver);
-      return { isFound: false, loaded, answer, reasons: answer.reasons.map(({ text }) => text) };
+      return { isFound: false, loaded, answer, notes, reasons: answer.reasons.map(({ text }) => text) };
     }
     return {
       isFound: true,
       cluster: loaded.files.cluster,
       profiles: profilesIn(loaded),
-      limitReached: 'finished' in outcome && !outcome.finished && isLimited(asked),
+      limitReached: missedWhatWasAsked(limitOf(outcome, asked), outcome.plan.objective?.gap, asked),
       solver,
       ...('explanation' in outcome && outcome.explanation ? { explanation: outcome.explanation } : {}),
-      planFor: async (holder, notes) => {
-        const fixed = await pipelinePlan(outcome.plan, loaded, { holder, notes });
+      planFor: async (holder, ofCluster) => {
+        const fixed = await pipelinePlan(outcome.plan, loaded, { holder, notes: ofCluster });
         return plannedStandby(fixed, { spec: loaded.spec.value, trace: loaded.trace, signal, onProgress });
       },
     };
   },
 };
 
-/** A pipeline has no gap to stop at, and is not timed. One that is given is not searched or explained either. */
-function options({ value: { planner } }: Loaded<'pipeline'>): OptionsTaken {
-  const searched = planner.method === 'given' ? FOR_POOLED : 'taken';
+/** A pipeline is not timed. One that is given is not searched or explained either. */
+function options({ value }: Loaded<'pipeline'>): OptionsTaken {
+  const searched = pipelineMethodOf(value) === 'given' ? FOR_SEARCHED : 'taken';
   return {
-    ...{ gap: FOR_POOLED, work: searched, timeLimit: searched, explain: searched, baseline: FOR_POOLED },
+    ...{ gap: searched, work: searched, timeLimit: searched, explain: searched, baseline: FOR_POOLED },
     ...{ measure: FOR_POOLED, hold: FOR_POOLED, frontier: FOR_CASCADES, literal: FOR_POOLED },
   };
 }
 
-function isLimited({ work, timeLimit }: PipelineLimits): boolean {
-  return work !== undefined || timeLimit !== undefined;
+/** limitOf names a limit that was asked for where one ended the search. */
+function limitOf(outcome: object, { work }: PipelineLimits): 'work' | 'time' | undefined {
+  if (!('finished' in outcome) || outcome.finished === true) return undefined;
+  return work === undefined ? 'time' : 'work';
 }
 
 async function outcomeOf(
   { spec, problem, open, files, trace }: LoadedPipeline,
-  { work, timeLimit, explain, signal, onProgress }: SolveOptions,
+  { work, timeLimit, gap, explain, signal, onProgress }: SolveOptions,
 ): Promise<PlannedOpen | ReturnType<typeof planGiven>> {
   if (open === undefined) return planGiven(problem as GivenProblem);
   const pool = new JobPool<PlanningJob, PlannedOpen, number>('#dist/src/specs/pipeline/pipeline-worker.js', {
@@ -72,7 +82,7 @@ async function outcomeOf(
   });
   const tell = (estimates: number): void => onProgress?.(`searching: ${estimates} estimates`);
   try {
-    return await pool.run({ open, spec: spec.value, files, trace, work, timeLimit, explain }, tell);
+    return await pool.run({ open, spec: spec.value, files, trace, work, timeLimit, gap, explain }, tell);
   } finally {
     await pool.close();
   }

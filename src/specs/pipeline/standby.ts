@@ -5,6 +5,7 @@ import {
   ToldFaults,
 } from '../../artifacts/index.js';
 import { countedPlan } from '../../checks/index.js';
+import { largestOf } from '../../collections/index.js';
 import { SAMPLE_SEED } from '../../inferline/index.js';
 import { type DevicesOf, grantedStandby, standbyOf, withStandby } from '../../pipeline/index.js';
 import { applicationsOf, chosenTuner, heldTogether, plannedScheduler } from '../../plans/index.js';
@@ -83,9 +84,9 @@ async function mostInUse(
     signal?.throwIfAborted();
     const mostOf = (stage: string): number => {
       const i = plan.stages.findIndex(({ name }) => name === stage);
-      return Math.max(0, ...runs.map(({ figures }) => figures.pools[i]?.inUse?.most ?? 0));
+      return Math.max(0, largestOf(runs.map(({ figures }) => figures.pools[i]?.inUse?.most ?? 0)));
     };
-    return new Map(heldTogether(plan).map((names) => [names[0] as string, Math.max(...names.map(mostOf))]));
+    return new Map(heldTogether(plan).map((names) => [names[0] as string, largestOf(names.map(mostOf))]));
   } finally {
     await pool.close();
   }
@@ -99,7 +100,7 @@ async function setupOf(plan: PipelinePlan, trace: Trace | undefined): Promise<Si
   const asked = { options: {}, leastSloNs: 1e6 * sloMs, kind, applications };
   const chosen = plannedScheduler(serving, asked, told);
   const tuned = chosen && chosenTuner(plan, chosen, { onlyStandby: false });
-  told.add(...(tuned?.faults ?? []));
+  told.addAll(tuned?.faults ?? []);
   if (tuned === undefined || told.count > 0) throw told.error(`tune ${plan.name}`);
   const rps = LOAD_FACTOR * (plan.rps as number);
   const shares = applicationsOf(plan).map(({ weight }) => weight);

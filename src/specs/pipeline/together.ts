@@ -7,7 +7,7 @@ import {
   type Fault,
   fault,
   InputError,
-  loadArtifact,
+  loadSpec,
   type NoPlan,
   type NoPlanReason,
   type OpenCluster,
@@ -15,6 +15,7 @@ import {
   outputFiles,
   type PipelinePlan,
   type PlanSet,
+  pipelineMethodOf,
   refuseReplacing,
   saveArtifact,
 } from '../../artifacts/index.js';
@@ -40,7 +41,7 @@ import type { PipelinePlanBody } from '../../plans/index.js';
 import { hereNotes, serverNotes } from '../core-notes.js';
 import { refuseMarked } from '../refuse-marked.js';
 import type { TogetherOptions, TogetherSolved } from '../together-options.js';
-import { type LoadedPipeline, loadPipeline, noPlanModelsOf, profilesIn } from './pipeline.js';
+import { type LoadedPipeline, loadPipeline, noPlanModelsOf, pipelineNotes, profilesIn } from './pipeline.js';
 import { pipelinePlan } from './plan-file.js';
 import { type PlanningJob, planningTools } from './planning-job.js';
 import { plannedStandby } from './standby.js';
@@ -56,7 +57,7 @@ export async function planSeveral(
   const task = `plan ${paths.length} pipelines together`;
   const loaded = await everyInput<LoadedPipeline[]>(
     task,
-    paths.map(async (path) => loadPipeline(await loadArtifact(path, ['pipeline']))),
+    paths.map(async (path) => loadPipeline(await loadSpec(path, ['pipeline']))),
   );
   const faults = unlikeFaults(loaded);
   if (faults.length > 0) throw new InputError(task, faults);
@@ -87,13 +88,15 @@ export async function planSeveral(
         ? togetherReasons(loaded, outcome, { free: freeIn(loaded), reasonsAlone })
         : [...openAlone].flatMap(([k, found]) => ofPipeline(loaded, k, found));
     const limit = options.signal?.aborted ? 'interrupted' : isTimed ? 'time' : 'work';
+    const warnings = loaded.flatMap((one) => pipelineNotes(one).map((note) => `${nameOf(one)}: ${note}`));
     const document: NoPlan = {
       ...emittedHead('no-plan', inputsOf(loaded)),
       ...statusOf(outcome, limit),
       reasons,
+      ...(warnings.length === 0 ? {} : { notes: warnings }),
       ...{ models: loaded.flatMap(({ spec }) => noPlanModelsOf(spec.value, [])), solver },
     };
-    return { outcome: document.status, reasons: reasons.map(({ text }) => text), document };
+    return { outcome: document.status, reasons: reasons.map(({ text }) => text), warnings, document };
   }
   const bodies = outcome.parts.map((part) => (part as { plan: PipelinePlanBody }).plan);
   const made = await plansWithShares(loaded, bodies, files);
@@ -143,7 +146,7 @@ function unlikeFaults(loaded: readonly LoadedPipeline[]): Fault[] {
   const [first] = loaded;
   return loaded.flatMap((one, k) => {
     const { path, value } = one.spec;
-    const { method } = value.planner;
+    const method = pipelineMethodOf(value);
     const twin = loaded.slice(0, k).find((other) => nameOf(other) === nameOf(one));
     return [
       ...(method === 'inferline' || method === 'exact'
@@ -230,7 +233,7 @@ async function searched(
  * than in order of arrival, it does not, however long one searches.
  */
 function isProvable({ spec: { value: spec }, open }: LoadedPipeline): boolean {
-  if (spec.planner.method !== 'exact' || !servesInOrder(pipelineServing(spec))) return false;
+  if (pipelineMethodOf(spec) !== 'exact' || !servesInOrder(pipelineServing(spec))) return false;
   return open !== undefined && !isLinked(planningProblemOf(open));
 }
 

@@ -1,4 +1,5 @@
 import { type Cluster, type Fault, fault, InputError, type PooledSpec } from '../../artifacts/index.js';
+import { pushAll } from '../../collections/index.js';
 import { type CompareCases, rowFaults } from '../asked-cases.js';
 import { type Mix, mixText, parseMix, withMix } from '../mixes.js';
 import { pointsOf, sweepOf } from '../sweeps.js';
@@ -32,7 +33,7 @@ export function compareCases(loaded: LoadedPooled, asked: CompareCases, told: Fa
   const slos = sweeps.slo === undefined ? [undefined] : slosOf(loaded, sweeps.slo, told);
   const margins = sweeps.margin === undefined ? [undefined] : pointsOf(sweeps.margin);
   const rows = mixes.length * slos.length * margins.length;
-  told.push(...rowFaults(rows));
+  pushAll(told, rowFaults(rows));
   if (told.length > 0) throw new InputError(`compare ${loaded.spec.path}`, told);
   return mixes.flatMap(({ mix, cluster }) =>
     slos.flatMap((slo) =>

@@ -1,7 +1,13 @@
 import { type Cluster, fault, InputError, measurementNotes, option } from '../../artifacts/index.js';
 import type { HoldTarget } from '../../hold/index.js';
 import { jobsProgress } from '../../jobs/index.js';
-import { type PooledOutcome, type PooledProblem, resolvePooled } from '../../milp/index.js';
+import {
+  modelNotes,
+  type PooledOutcome,
+  type PooledProblem,
+  resolvePooled,
+  unusableNote,
+} from '../../milp/index.js';
 import type { CompareOptions } from '../compare-options.js';
 import { withMix } from '../mixes.js';
 import { notHeldReason } from '../not-held.js';
@@ -30,11 +36,16 @@ export const comparingPooled: ComparingOf<PooledTypes> = {
     });
     const figures = pooledFigures({ models, cluster: largestOf(loaded.cluster, cases) }, loaded.profiles);
     const names = models.map(({ name }) => name);
-    const notes = [
+    const present = Object.keys(loaded.cluster.devices).filter((name) =>
+      cases.some(({ cluster }) => (cluster.devices[name]?.count ?? 0) > 0),
+    );
+    const notes = new Set([
       ...ownShareNotes(loaded.spec.value, names, hold),
+      ...models.flatMap((model) => modelNotes(model, loaded.spec.value)),
+      ...present.flatMap((name) => models.flatMap((model) => unusableNote(name, model) ?? [])),
       ...figures.flatMap(({ profile, classes }) => measurementNotes(profile.model.name, profile, classes)),
-    ];
-    return { notes, figures };
+    ]);
+    return { notes: [...notes], currency: loaded.cluster.currency, figures };
   },
   jobOf(loaded, asked, limits) {
     const problem = problemOrRefused(loaded, asked);

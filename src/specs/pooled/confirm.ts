@@ -1,15 +1,24 @@
 import { DEFAULT_SCHEDULER, type Fault, fault, type Loaded, type PooledPlan } from '../../artifacts/index.js';
-import { checkPlan } from '../../checks/index.js';
-import { heldProblem, promiseFaults } from '../../hold/index.js';
+import { checkPlan, promiseFaults } from '../../checks/index.js';
+import { heldProblem } from '../../hold/index.js';
 import { baselineProblem } from '../../milp/index.js';
 import { askedFaults, lackedInputs } from '../asked-faults.js';
 import type { ConfirmingOf } from '../spec-of.js';
+import { unconfirmedIn } from '../unconfirmed.js';
 import type { PooledTypes } from './kind.js';
 import { repeatedPromiseFaults } from './repeated-promise.js';
+
+/** What only the search knows: remarks, how far it went, and what one GPU more would be worth to it. */
+const SEARCHED: readonly string[] = [
+  ...['/reproducible', '/objective/bound', '/formulation'],
+  ...['/classes/*/shadowPrice', '/classes/*/oneMore'],
+  ...['/hold/trials', '/hold/variants', '/hold/moved', '/hold/models/*/headroom'],
+];
 
 /** confirmingPooled is how pooled plans are made again from their spec. */
 export const confirmingPooled: ConfirmingOf<PooledTypes> = {
   confirmed: () => 'recomputed',
+  unconfirmed: (plan) => unconfirmedIn(plan, SEARCHED),
   async faults(plan, { spec, problem: asked, serving: named, inputs }, { holder, repeats }) {
     // Where the spec names none, plans of older versions are served as they were.
     const isEarlier = spec.value.serving === undefined && plan.serving?.scheduler === DEFAULT_SCHEDULER;

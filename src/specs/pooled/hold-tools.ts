@@ -21,16 +21,40 @@ const TRIED = 0.5;
 /** and compared once more until this share of it is over. The rest is for the simulations that confirm the best one. */
 const RANKED = 0.75;
 
-/** HoldTime divides a time limit among the steps of a search for the plan that holds most. Without a limit, no step ends. */
+/**
+ * A search simulates no more requests than this for each model. Searches for what a share above 90 % holds take a few ten
+ * million; only shares so small that plans are tried at many times their rates come near it.
+ */
+export const MOST_SIMULATED_REQUESTS = 200_000_000;
+
+/**
+ * HoldTime divides a time limit, and the requests that may be simulated, among the steps of a search for the plan that holds
+ * most.
+ */
 export class HoldTime {
   private readonly startMs: number;
+  private requests = 0;
 
-  /** @param nowMs a clock that has the same time on all threads */
+  /**
+   * @param nowMs a clock that has the same time on all threads
+   * @param mostRequests that are simulated
+   */
   constructor(
     private readonly limitMs: number | undefined,
     private readonly nowMs: () => number,
+    private readonly mostRequests = Number.POSITIVE_INFINITY,
   ) {
     this.startMs = nowMs();
+  }
+
+  /** simulated counts requests that were simulated. */
+  simulated(requests: number): void {
+    this.requests += requests;
+  }
+
+  /** Whether the requests that may be simulated ended a step of the search. */
+  get isWorkDone(): boolean {
+    return this.requests >= TRIED * this.mostRequests;
   }
 
   get isTried(): boolean {
@@ -54,6 +78,7 @@ export class HoldTime {
   }
 
   private isPast(share: number): boolean {
+    if (this.requests >= share * this.mostRequests) return true;
     return this.limitMs !== undefined && this.nowMs() - this.startMs >= share * this.limitMs;
   }
 }
@@ -63,8 +88,8 @@ const RANKING = { precision: 0.002, judge: 'lower-end' } as const;
 const PROMISE = { precision: 0.001, judge: 'lower-end' } as const;
 
 /**
- * holdTools gives a search its planner and its simulations, each within its part of the time. An interruption ends what
- * is tried; the best plan is confirmed nevertheless.
+ * holdTools gives a search its planner and its simulations, each within its part of the time and of the requests that may be
+ * simulated. An interruption ends all of them at once: a plan that is not confirmed by then is none.
  */
 export async function holdTools({
   solver,
@@ -81,6 +106,14 @@ export async function holdTools({
   readonly time: HoldTime;
   readonly signal: AbortSignal | undefined;
 }): Promise<HoldTools> {
+  const isCut = (): boolean => signal?.aborted === true;
+  const counted = async (job: HoldJob): Promise<HoldRun> => {
+    signal?.throwIfAborted();
+    const run = await simulate(job);
+    signal?.throwIfAborted();
+    for (const { arrived } of run) time.simulated(arrived);
+    return run;
+  };
   const ask = (
     { plan, startRps, ...rates }: RatedPlan,
     leastRequests: number,
@@ -89,11 +122,14 @@ export async function holdTools({
     const run = { plan: asArtifact(plan), ...heldRun(plan.models, leastRequests) };
     const plannedRps = plan.models.map(({ throughputRps }) => throughputRps);
     const asked = { plannedRps, startRps, attainment, ...rates, ...by };
-    return heldRates((rps, seed) => simulate({ ...run, rps, seed }), asked);
+    return heldRates((rps, seed) => counted({ ...run, rps, seed }), asked).catch((error: unknown) => {
+      if (isCut() && error === signal?.reason) return undefined;
+      throw error;
+    });
   };
-  const trial = { ...TRIAL, seeds: SEARCH_SEEDS, isOver: () => time.isTried };
-  const ranking = { ...RANKING, seeds: RANKING_SEEDS, isOver: () => time.isRanked };
-  const promise = { ...PROMISE, isOver: () => time.isOver };
+  const trial = { ...TRIAL, seeds: SEARCH_SEEDS, isOver: () => isCut() || time.isTried };
+  const ranking = { ...RANKING, seeds: RANKING_SEEDS, isOver: () => isCut() || time.isRanked };
+  const promise = { ...PROMISE, isOver: () => isCut() || time.isOver };
   return {
     bounds: (problems) => solver.runAll<'bound'>(problems.map((one) => named('bound', one, limits))),
     plans: (problems) => {
@@ -104,7 +140,7 @@ export async function holdTools({
     ranked: (plan) => ask(plan, PROMISE_REQUESTS, ranking),
     promised: (plan, seeds) =>
       ask({ ...plan, enoughRps: plan.startRps }, PROMISE_REQUESTS, { ...promise, seeds }),
-    isOver: () => signal?.aborted === true || time.isTried,
+    isOver: () => isCut() || time.isTried,
   };
 }
 

@@ -24,7 +24,11 @@ export interface HoldJob {
 /** HoldRun is what the models of a run reached. */
 export type HoldRun = readonly { readonly attainment?: number | undefined; readonly arrived: number }[];
 
-serveJobs<HoldJob, HoldRun, never, HoldLoad>(async ({ plan, durationNs, warmUp, rps, seed }, { data }) => {
-  const models = await simulatedRates(plan, { ...data, durationNs, warmUp })(rps, seed);
-  return models.map(({ attainment, arrived }) => ({ attainment, arrived }));
-});
+serveJobs<HoldJob, HoldRun, never, HoldLoad>(
+  async ({ plan, durationNs, warmUp, rps, seed }, { data, interrupted }) => {
+    // Whoever asked does not wait for the runs that are left.
+    if (interrupted()) return [];
+    const models = await simulatedRates(plan, { ...data, durationNs, warmUp })(rps, seed);
+    return models.map(({ attainment, arrived }) => ({ attainment, arrived }));
+  },
+);

@@ -1,12 +1,12 @@
 import { performance } from 'node:perf_hooks';
 import { fault, InputError, ToldFaults } from '../../artifacts/index.js';
-import { checkedOutcome } from '../../checks/index.js';
+import { checkedOutcome, promiseFaults } from '../../checks/index.js';
+import { smallestOf } from '../../collections/index.js';
 import {
   type HoldOutcome,
   type HoldTarget,
   heldProblem,
   PROMISE_SEEDS,
-  promiseFaults,
   searchHeld,
 } from '../../hold/index.js';
 import { JobPool } from '../../jobs/index.js';
@@ -16,10 +16,12 @@ import type { NotHeld } from '../not-held.js';
 import type { SearchLimits } from '../solve-limits.js';
 import { threadsNowMs } from '../threads-clock.js';
 import { type HoldDone, HoldReport } from './hold-report.js';
-import { HoldTime, holdTools } from './hold-tools.js';
+import { HoldTime, holdTools, MOST_SIMULATED_REQUESTS } from './hold-tools.js';
 import type { HoldJob, HoldLoad, HoldRun } from './hold-worker.js';
 import type { LoadedProblem } from './pooled.js';
 import type { SolverPool } from './solver-pool.js';
+
+const WORK_DONE = `the search for what plans hold ended with the ${MOST_SIMULATED_REQUESTS} requests for each model that it simulates at most: others may hold more`;
 
 /** How many runs confirm what a plan holds. */
 export const PROMISE_RUNS = PROMISE_SEEDS.length;
@@ -40,8 +42,8 @@ export interface HeldOutcome {
 
 /**
  * holdPlan searches the plan that holds its promise (`searchHeld`), with solvers and simulations on threads.
- * After an abort or the time limit it gives the best plan so far, with its promise confirmed. After an abort it takes the
- * time to confirm it; where the time limit leaves none for that, there is no plan.
+ * After an abort, or at the limit of the time or of the requests that it simulates (`MOST_SIMULATED_REQUESTS`), it gives the
+ * best plan whose promise is confirmed. The limits leave a part of themselves for that, and an abort nothing.
  * @throws InputError where a share is so near 1 that no runs could confirm it
  */
 export async function holdPlan(
@@ -50,14 +52,19 @@ export async function holdPlan(
   options: HoldOptions,
 ): Promise<HeldOutcome> {
   const start = performance.now();
-  const found = await search(solver, loaded, options);
+  const time = new HoldTime(
+    options.timeLimitMs,
+    threadsNowMs,
+    MOST_SIMULATED_REQUESTS * loaded.problem.models.length,
+  );
+  const found = await search(solver, loaded, options, time);
   const timed = (outcome: PooledOutcome): PooledOutcome => ({
     ...outcome,
     solver: { ...outcome.solver, ms: performance.now() - start, phases: {} },
   });
   if (found.status === 'unconfirmable') throw unconfirmable(options.target, found.most);
   if (found.status === 'no-plan') return { outcome: timed(found.outcome) };
-  const ended = options.signal?.aborted ? ('interrupted' as const) : ('time' as const);
+  const ended = options.signal?.aborted ? 'interrupted' : time.isWorkDone ? 'work' : 'time';
   const none = (limit?: SearchLimit): PooledOutcome => {
     const nothing = { ms: 0, phases: {}, columns: 0, rounds: 0, nodes: 0 };
     const reached = limit === undefined ? {} : { limit };
@@ -80,8 +87,10 @@ export async function holdPlan(
   }
   const { plan, outcome, isCut } = found;
   const limit = isCut ? ended : outcome.limit;
+  const notes = isCut && ended === 'work' ? [...outcome.notes, WORK_DONE] : outcome.notes;
   const written: PooledOutcome = {
     ...outcome,
+    notes,
     status: plan.status,
     plan: isCut ? { ...plan, reproducible: false } : plan,
     ...(limit === undefined ? {} : { limit }),
@@ -112,23 +121,23 @@ function writtenBelow(share: number): string {
 export async function promisePool(
   { problem, serving }: Pick<LoadedProblem, 'problem' | 'serving'>,
   { arrivals, cv }: Pick<HoldTarget, 'arrivals' | 'cv'>,
-  threads?: number,
+  { threads, signal }: Pick<HoldOptions, 'threads' | 'signal'> = {},
 ): Promise<JobPool<HoldJob, HoldRun, never>> {
-  const leastSloNs = Math.min(...problem.models.map(({ sloUs }) => 1e3 * sloUs));
+  const leastSloNs = smallestOf(problem.models.map(({ sloUs }) => 1e3 * sloUs));
   const scheduler = plannedScheduler(serving, { options: {}, leastSloNs }, new ToldFaults());
   if (scheduler === undefined) throw new Error(`the scheduler ${serving.scheduler} was not checked`);
   const data: HoldLoad = { scheduler, arrivals, cv };
-  return new JobPool('#dist/src/specs/pooled/hold-worker.js', { what: 'simulation', threads, data });
+  return new JobPool('#dist/src/specs/pooled/hold-worker.js', { what: 'simulation', threads, data, signal });
 }
 
 async function search(
   solver: SolverPool,
   { problem, serving }: Pick<LoadedProblem, 'problem' | 'serving'>,
-  { target, threads, signal, onProgress, timeLimitMs, ...limits }: HoldOptions,
+  { target, threads, signal, onProgress, timeLimitMs: _, ...limits }: HoldOptions,
+  time: HoldTime,
 ): Promise<HoldOutcome> {
   const { attainment } = target;
-  const pool = await promisePool({ problem, serving }, target, threads);
-  const time = new HoldTime(timeLimitMs, threadsNowMs);
+  const pool = await promisePool({ problem, serving }, target, { threads, signal });
   const report = new HoldReport(onProgress);
   const simulate = async (job: HoldJob) => {
     const run = await pool.run(job);

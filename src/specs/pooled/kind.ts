@@ -4,7 +4,7 @@ import type { NotHeld } from '../not-held.js';
 import type { KindTypes } from '../spec-of.js';
 import type { CompareCase } from './cases.js';
 import type { LoadedPooled, LoadedProblem } from './pooled.js';
-import type { SolveJob } from './solve-worker.js';
+import type { SolveJob } from './solve-job.js';
 
 /** PooledTypes are the types of pooled specs. */
 export interface PooledTypes extends KindTypes {

@@ -3,6 +3,7 @@ import {
   countedCluster,
   everyInput,
   FilesRead,
+  fault,
   InputError,
   type InputFile,
   type InputPath,
@@ -14,6 +15,7 @@ import {
   type ProfileFigures,
   pathFrom,
   profileInputs,
+  specInputs,
 } from '../../artifacts/index.js';
 import { type PooledProblem, type ProfileFile, resolvePooled, usableFigures } from '../../milp/index.js';
 import { arrivalFaults } from './hold-target.js';
@@ -90,6 +92,9 @@ export async function servingOf({ value: spec, path }: Loaded<'pooled'>): Promis
   return spec.serving;
 }
 
+/** Every model has tables by class and batch, and each is looked at beside the others. */
+const MOST_MODELS = 1000;
+
 /**
  * loadPooled reads the cluster and the profiles of a pooled spec. A profile that several models name is read once.
  * @throws InputError with every fault of the spec, else of the files it names; MissingError where files are only
@@ -97,7 +102,12 @@ export async function servingOf({ value: spec, path }: Loaded<'pooled'>): Promis
  */
 export async function loadPooled(spec: Loaded<'pooled'>, files = new FilesRead()): Promise<LoadedPooled> {
   const { path } = spec;
-  const paths = spec.value.models.map((model) => pathFrom(path, model.profile));
+  const { models } = spec.value;
+  if (models.length > MOST_MODELS) {
+    const said = `has ${models.length} models; at most ${MOST_MODELS} are planned together`;
+    throw new InputError(`plan ${path}`, [fault(said, '/models')]);
+  }
+  const paths = models.map((model) => pathFrom(path, model.profile));
   const distinct = [...new Set(paths)];
   const [cluster, ...found] = await everyInput<[ClusterOfSpec, ...Loaded<'profile'>[]]>(
     `use the files that ${path} names`,
@@ -105,7 +115,7 @@ export async function loadPooled(spec: Loaded<'pooled'>, files = new FilesRead()
   );
   const loaded = paths.map((one) => found[distinct.indexOf(one)] as Loaded<'profile'>);
   const inputs = (holder: string | undefined): InputFile[] => [
-    inputFile('spec', spec, holder),
+    ...specInputs(spec, holder),
     ...(cluster.file ? [inputFile('cluster', cluster.file, holder)] : []),
     ...loaded.map((profile) => inputFile('profile', profile, holder)),
   ];

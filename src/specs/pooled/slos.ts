@@ -6,6 +6,7 @@ import {
   type Profile,
   wholeLatencyUs,
 } from '../../artifacts/index.js';
+import { smallestOf } from '../../collections/index.js';
 import { type Range, sloPoints } from '../sweeps.js';
 import { allowsClass } from './budget-mixes.js';
 import type { LoadedPooled } from './pooled.js';
@@ -46,5 +47,5 @@ function fastestLatencyMs({ devices }: Profile, classes: Readonly<Cluster['devic
   const latencies = Object.entries(classes).flatMap(([name, { virtual = [1] }]) =>
     virtual.flatMap((v) => wholeLatencyUs(devices[name], { virtual: v, batch: 1 }) ?? []),
   );
-  return latencies.length === 0 ? undefined : Math.min(...latencies) / 1000;
+  return latencies.length === 0 ? undefined : smallestOf(latencies) / 1000;
 }

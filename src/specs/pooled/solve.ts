@@ -1,11 +1,4 @@
-import {
-  emittedHead,
-  fault,
-  InputError,
-  loadArtifact,
-  option,
-  type PooledPlan,
-} from '../../artifacts/index.js';
+import { emittedHead, fault, InputError, loadSpec, option, type PooledPlan } from '../../artifacts/index.js';
 import type { HoldTarget } from '../../hold/index.js';
 import type { PlanExplanation, PlanProgress, PooledOutcome } from '../../milp/index.js';
 import { literalChoices } from '../../milp/index.js';
@@ -14,14 +7,13 @@ import { missedWhatWasAsked, searchLimits } from '../solve-limits.js';
 import type { SolveOptions } from '../solve-options.js';
 import type { PlanFound, PlanMissing, SolvingOf } from '../spec-of.js';
 import { FOR_CASCADES } from '../taken-options.js';
-import type { TimingRound } from '../timing-round.js';
 import type { HeldOutcome } from './hold.js';
 import { type HoldDone, holdText } from './hold-report.js';
 import { holdTarget, ownShareNotes } from './hold-target.js';
 import type { PooledTypes } from './kind.js';
 import { noPlanAnswer } from './no-plan.js';
 import { type LoadedProblem, loadProblem, pooledFigures } from './pooled.js';
-import type { InfeasibleOutcome } from './solve-worker.js';
+import type { InfeasibleOutcome } from './solve-job.js';
 import { SolverPool } from './solver-pool.js';
 import type { BetweenRounds } from './time-partitions.js';
 
@@ -125,19 +117,24 @@ async function measuredUntilTimed(
       note(signal?.aborted ? UNTIMED : `${UNTIMED} after ${MOST_ROUNDS} rounds`);
       return attempt;
     }
-    let round: TimingRound | undefined;
+    let again: LoadedProblem;
     try {
-      round = await timePartitions(outcome.plan, loaded.profiles, { between, mostDrift, signal, onProgress });
+      const round = await timePartitions(outcome.plan, loaded.profiles, {
+        between,
+        mostDrift,
+        signal,
+        onProgress,
+      });
+      if (round === undefined) return attempt;
+      onTimed?.(round);
+      if (round.timed === 0) return attempt;
+      again = await loadProblem(await loadSpec(loaded.spec.path, ['pooled']));
     } catch (error) {
       // What was found before the abort stands, and the profiles are as they were.
       if (!signal?.aborted) throw error;
       note(UNTIMED);
       return attempt;
     }
-    if (round === undefined) return attempt;
-    onTimed?.(round);
-    if (round.timed === 0) return attempt;
-    const again = await loadProblem(await loadArtifact(loaded.spec.path, ['pooled']));
     const target = await holdTarget(again.spec, options.hold);
     attempt = await attempted(solver, again, { target, options });
     if (!('plan' in attempt.outcome)) note(NO_LONGER_PLANNED);
@@ -155,7 +152,14 @@ async function answer(
     case 'no-plan-in-time': {
       const told = notHeld === undefined ? {} : { notHeld: notHeldParts(notHeld) };
       const answered = noPlanAnswer(outcome, loaded.problem, told);
-      return { isFound: false, loaded, answer: answered, ...(notHeld === undefined ? {} : { notHeld }) };
+      const notes = notesOf(loaded, options);
+      return {
+        isFound: false,
+        loaded,
+        answer: answered,
+        notes,
+        ...(notHeld === undefined ? {} : { notHeld }),
+      };
     }
     case 'optimal':
     case 'feasible':
@@ -197,7 +201,7 @@ async function search(
   const limits = searchLimits(options);
   if (baseline !== undefined) return solver.run({ kind: 'baseline', problem, baseline, ...limits }, tell);
   const work = formulation === 'literal' ? { work: LITERAL_WORK } : {};
-  const outcome = await solver.run({ kind: 'plan', problem, formulation, ...work, ...limits }, tell);
+  const outcome = await solver.plan({ kind: 'plan', problem, formulation, ...work, ...limits }, tell);
   return formulation === 'literal' ? markedLiteral(outcome) : outcome;
 }
 
@@ -224,12 +228,23 @@ async function infeasible(
   { explain, onProgress, ...options }: SolveOptions,
 ): Promise<PlanMissing> {
   const { problem } = loaded;
-  if (!explain) return { isFound: false, loaded, answer: noPlanAnswer(outcome, problem) };
+  const notes = notesOf(loaded, options);
+  if (!explain) return { isFound: false, loaded, answer: noPlanAnswer(outcome, problem), notes };
   const explanation = await solver.run(
     { kind: 'explain-infeasible', problem, outcome, ...searchLimits(options) },
     ({ phase }) => onProgress?.(phase),
   );
-  return { isFound: false, loaded, answer: noPlanAnswer(outcome, problem, { explanation }), explanation };
+  const answered = noPlanAnswer(outcome, problem, { explanation });
+  return { isFound: false, loaded, answer: answered, notes, explanation };
+}
+
+/** notesOf gives what is to be known of a spec and its files, whatever the answer. */
+function notesOf(
+  { spec, problem: { models } }: LoadedProblem,
+  { hold }: Pick<SolveOptions, 'hold'>,
+): string[] {
+  const names = models.map(({ name }) => name);
+  return [...ownShareNotes(spec.value, names, hold), ...models.flatMap(({ notes }) => notes)];
 }
 
 type FoundOutcome = Extract<PooledOutcome, { status: 'optimal' | 'feasible' }>;

@@ -13,6 +13,7 @@ import {
   sameData,
   saveArtifact,
 } from '../../artifacts/index.js';
+import { pushAll } from '../../collections/index.js';
 import type { NamedDevice } from '../../execution/index.js';
 import type { PlanBody, ProfileFile } from '../../milp/index.js';
 import {
@@ -99,7 +100,7 @@ export async function timePartitions(
     const cells = untimed(plan.models[m]?.pipelines ?? [], file).filter(({ key }) => !givenUp.has(key));
     if (cells.length === 0) continue;
     const prepared = await trying(cells, async () => {
-      await checkWritable(file.path);
+      await checkWritable(file.path, { isUpdate: true });
       return ready.get(file.path) ?? (await preparedAsProfiled(file, signal));
     });
     if (prepared === undefined) continue;
@@ -114,12 +115,12 @@ export async function timePartitions(
         timedGroup(prepared, profile, { cells: group, mostDrift, signal }),
       );
       if (timed === undefined) continue;
-      found.push(...timed);
+      pushAll(found, timed);
       files.set(file.path, withSpans(profile, timed));
     }
   }
   for (const [path, profile] of files) {
-    await saveArtifact<'profile'>(path, profile);
+    await saveArtifact<'profile'>(path, profile, { isUpdate: true });
     if (!told.has(path))
       notes.push(`${path} holds the new figures; other plans that were made from it must be solved again`);
     told.add(path);

@@ -26,9 +26,9 @@ it('causesOf() gives each cause what it changes, and the rest to queueing', () =
     withExecutions: requests(0.97, 41),
     withFront: requests(0.95, 40),
   });
-  expect(attainment.executions).toBeCloseTo(-0.03, 9);
-  expect(attainment.front).toBeCloseTo(-0.02, 9);
-  expect(attainment.queueing).toBeCloseTo(-0.05, 9);
+  expect(attainment?.executions).toBeCloseTo(-0.03, 9);
+  expect(attainment?.front).toBeCloseTo(-0.02, 9);
+  expect(attainment?.queueing).toBeCloseTo(-0.05, 9);
   expect(meanLatencyMs).toEqual({ executions: 11, front: 6, queueing: 3 });
   expect(p95LatencyMs).toEqual({ executions: 22, front: 6, queueing: 12 });
 });
@@ -51,4 +51,12 @@ it('modelFigures() gives rates over the time of the whole load', () => {
   expect(of('goodputRps')).toEqual({ name: 'goodputRps', simulated: 4, live: 3, difference: -1 });
   expect(of('attainment')!.live).toBe(0.6);
   expect(of('dropRate')).toEqual({ name: 'dropRate', live: 0.4 });
+});
+
+it('causesOf() says nothing of the share in time of a load without an SLO', () => {
+  const { attainment: _, ...unjudged } = load;
+  const steps = { asPlanned: requests(1, 30), withExecutions: requests(1, 41), withFront: requests(1, 40) };
+  const causes = causesOf(unjudged as typeof load, 6, steps);
+  expect(causes).not.toHaveProperty('attainment');
+  expect(causes.meanLatencyMs).toEqual({ executions: 11, front: 6, queueing: 3 });
 });

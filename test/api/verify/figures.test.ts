@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { verifiedAnswers, withinOf } from '../../../src/api/verify/figures.js';
+import { differenceCheck, verifiedAnswers } from '../../../src/api/verify/figures.js';
 import type { LoadDocument, SimulationReport } from '../../../src/artifacts/index.js';
 
 const attainments = (simulated: number, live?: number) => [
@@ -7,13 +7,20 @@ const attainments = (simulated: number, live?: number) => [
   { name: 'attainment' as const, simulated, ...(live === undefined ? {} : { live }) },
 ];
 
-it('withinOf() judges every model, so that differences in opposite directions do not cancel', () => {
-  const all = attainments(0.9, 0.9);
-  expect(withinOf(0.05, [all])).toEqual({ allowed: 0.05, held: true });
-  expect(withinOf(0.05, [all, attainments(0.95, 0.85), attainments(0.85, 0.95)]).held).toBe(false);
-  expect(withinOf(0.11, [all, attainments(0.95, 0.85), attainments(0.85, 0.95)]).held).toBe(true);
-  expect(withinOf(0.05, [attainments(0.9, 0.8)]).held).toBe(false);
-  expect(withinOf(0.05, [attainments(0.9)]).held).toBe(false);
+it('differenceCheck() judges the distance of the attainments, and takes one that is absent for 0', () => {
+  const verdict = (allowed: number, simulated: number, live?: number) =>
+    differenceCheck(allowed, attainments(simulated, live)).held;
+  expect(verdict(0.05, 0.9, 0.9)).toBe(true);
+  expect(verdict(0.05, 0.95, 0.85)).toBe(false);
+  expect(verdict(0.11, 0.95, 0.85)).toBe(true);
+  expect(verdict(0.05, 0.9)).toBe(false);
+  expect(differenceCheck(0.25, attainments(0.75, 0.5), { model: 'a' })).toEqual({
+    what: 'attainmentDifference',
+    model: 'a',
+    threshold: 0.25,
+    value: 0.25,
+    held: true,
+  });
 });
 
 it('verifiedAnswers() sets live shares beside simulated ones, in the order of the cascade', () => {

@@ -42,13 +42,17 @@ async function changed(name: string, change: (report: LoadDocument) => object): 
   return at(name);
 }
 
-/** counted is a report of these outcomes: with the sums and rates that follow from them. */
+/** Latencies that were measured are of other outcomes than those that are made up. */
+const UNTIMED = { latencyMs: undefined, latencyHistogram: undefined };
+
+/** counted is a report of these outcomes: with the sums and rates that follow from them, and without latencies. */
 function counted(report: LoadDocument, outcomes: Partial<OutcomeCounts>): object {
   const { inTime, late, dropped, failed, cancelled } = { ...noOutcomes(), ...outcomes };
   const counts = { inTime, late, dropped, failed, cancelled };
   const answered = inTime + late;
-  const latencyMs = { ...report.latencyMs, count: answered };
-  return { ...counts, answered, latencyMs, ...outcomeRates(counts, report.elapsedS) };
+  const rates = outcomeRates(counts, report.elapsedS);
+  const share = rates.attainment === undefined ? {} : { attainment: rates.attainment };
+  return { ...counts, answered, ...UNTIMED, ...rates, overall: share };
 }
 
 /** fast is what the server told, with executions of one millisecond, however busy this machine was. */
@@ -79,10 +83,18 @@ describe('verifyLoad()', () => {
     });
   });
 
+  it('says what the plan was not checked against, and refuses such a plan where that is asked for', async () => {
+    const { checked, unchecked } = await verifyLoad(at('load.json'), { plan: bundle });
+    expect({ checked, unchecked }).toEqual({ checked: [], unchecked: ['spec', 'profiles'] });
+    await expect(verifyLoad(at('load.json'), { plan: bundle, strict: true })).rejects.toThrow(
+      '`strict`, as it is not checked against its spec, profiles',
+    );
+  });
+
   it('gives the rates of an interrupted load over the time until it was interrupted', async () => {
     const path = await changed('cut.json', (report) => ({
       ...counted(report, { inTime: report.inTime - 1, cancelled: 1 }),
-      durationS: 30,
+      ...{ complete: false, durationS: 30 },
     }));
     const verification = await verifyLoad(path, { plan: bundle });
     // The simulated rates may be over 40 ms more, in which the last request is answered.
@@ -127,7 +139,7 @@ describe('verifyLoad()', () => {
     const path = await changed('fast.json', (report) => ({ served: fast(report) }));
     const verification = await verifyLoad(path, { plan: bundle });
     for (const name of ['attainment', 'meanLatencyMs', 'p95LatencyMs'] as const) {
-      const { executions, front, queueing } = verification.causes![name];
+      const { executions, front, queueing } = verification.causes![name]!;
       expect(executions + front + queueing).toBeCloseTo(figure(verification, name).difference!, 6);
     }
     // The server is faster than planned by its executions.
@@ -138,10 +150,14 @@ describe('verifyLoad()', () => {
 
   it('counts as late by the front what it leaves no time for', async () => {
     // The front takes all of the SLO but a fifth of a millisecond.
-    const slow = await changed('slow.json', (report) => ({
-      served: fast(report),
-      latencyMs: { ...report.latencyMs!, mean: report.served![0]!.requestMs! + SLO_MS - 0.2 },
-    }));
+    const slow = await changed('slow.json', (report) => {
+      const ms = report.served![0]!.requestMs! + SLO_MS - 0.2;
+      const latencyMs = { count: report.answered, mean: ms, p50: ms, p90: ms, p95: ms, p99: ms, max: ms };
+      const elapsedS = ms / 1e3 + 1;
+      const times = { elapsedS, ...outcomeRates(report, elapsedS), sloMs: undefined };
+      // Before version 1.6, reports without an SLO had a share in time.
+      return { version: '1.5', served: fast(report), ...UNTIMED, latencyMs, ...times };
+    });
     const { causes } = await verifyLoad(slow, { plan: bundle });
     expect(causes!.frontMs).toBeCloseTo(SLO_MS - 0.2, 6);
     expect(causes!.attainment).toMatchObject({ executions: 0, front: -1 });
@@ -175,7 +191,12 @@ describe('verifyLoad()', () => {
     const text = JSON.stringify({ ...plan, models: plan.models.map((model) => ({ ...model, sloMs: 400 })) });
     await writeFile(at('tight.json'), text);
     const gapsNs = [1e9, ...new Array<number>(load.sent - 1).fill(0)].join(' ');
-    const burst = { sends: [{ model: 'tiny', gapsNs }], sloMs: 400, planSha256: sha256Of(Buffer.from(text)) };
+    const burst = {
+      ...UNTIMED,
+      sends: [{ model: 'tiny', gapsNs }],
+      sloMs: 400,
+      planSha256: sha256Of(Buffer.from(text)),
+    };
     const verified = async (serving?: object) =>
       verifyLoad(await changed('burst.json', () => ({ ...burst, ...(serving && { serving }) })), {
         plan: at('tight.json'),

@@ -13,8 +13,8 @@ describe('the rules of the fuzzers', () => {
   const ran: Ran = { args: ['validate', 'f'], code: 2, stdout: '', stderr: 'error: Cannot read f\n' };
 
   it('accept an ordinary refusal', () => {
-    expect(faultsOf(ran)).toEqual([]);
-    expect(faultsOf({ ...ran, args: ['validate', '--json'], stdout: '{}' })).toEqual([]);
+    expect(faultsOf(ran, '')).toEqual([]);
+    expect(faultsOf({ ...ran, args: ['validate', '--json'], stdout: '{}' }, '')).toEqual([]);
   });
 
   it.each<[string, Partial<Ran>]>([
@@ -23,10 +23,18 @@ describe('the rules of the fuzzers', () => {
     ['a stack trace', { stderr: 'error: x\n    at run (file.js:1:2)\n' }],
     ['what a terminal obeys', { stderr: 'error: \u001b[2J' }],
     ['a message without end', { stderr: 'x'.repeat(100_000) }],
+    ['a value that is none', { stderr: 'error: undefined is wanted' }],
+    ['a number that is none', { stderr: 'error: at most NaN' }],
+    ['a number without end', { stderr: 'error: at most -Infinity' }],
+    ['a value that was not written out', { stderr: 'error: [object Object]' }],
     ['silence', { args: ['solve', 'f'], stderr: '' }],
     ['text where JSON was asked for', { args: ['validate', '--json'], stdout: 'hello' }],
   ])('find %s', (_what, broken) => {
-    expect(faultsOf({ ...ran, ...broken })).toHaveLength(1);
+    expect(faultsOf({ ...ran, ...broken }, '')).toHaveLength(1);
+  });
+
+  it('let a command quote a word that it was given', () => {
+    expect(faultsOf({ ...ran, stderr: 'error: "NaN" is no number' }, 'NaN')).toEqual([]);
   });
 
   it('find inputs that were changed, touched or removed, and files left behind', async () => {

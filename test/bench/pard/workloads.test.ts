@@ -12,6 +12,7 @@ import {
   sizedSpec,
 } from '../../../bench/pard/workloads.js';
 import { loadArtifact } from '../../../src/artifacts/index.js';
+import { atOnce } from '../../../src/collections/index.js';
 import { streamOf } from '../../../src/random/index.js';
 import { arrivalsOf } from '../../../src/simulation/index.js';
 import { runSimulation } from '../../../src/simulation/run.js';
@@ -74,7 +75,7 @@ describe('the applications of examples/pipelines', () => {
     Object.keys(TRACE_VARIATIONS) as TraceName[],
   )('have a trace beside them that is made: %s', (trace) => {
     const made = countTrace(madeRates(trace, 600, 0), 100);
-    const whole = reshapedTrace(made, { rps: 100 }, streamOf(0, 'nothing is drawn'));
+    const whole = atOnce(reshapedTrace(made, { rps: 100 }, streamOf(0, 'nothing is drawn')));
     expect(readFileSync(join(EXAMPLES, 'traces', `${trace}.csv`), 'utf8')).toBe(
       [...traceText(whole)].join(''),
     );

@@ -114,7 +114,8 @@ describe('a plan', () => {
     const problem = problemOf(spec);
     const faults = async (models: PooledPlan['models']) => {
       const path = join(folder, 'promise.json');
-      await writeFile(path, JSON.stringify({ ...plan, models }));
+      // Beside its spec a plan of another rate would be refused before it is simulated.
+      await writeFile(path, JSON.stringify({ ...plan, models, inputs: [] }));
       return brokenPromises({ ...plan, models }, path, problem);
     };
     expect(await faults(plan.models)).toEqual([]);

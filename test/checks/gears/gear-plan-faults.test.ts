@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { GearPlan } from '../../../src/artifacts/index.js';
 import { gearPlanFaults } from '../../../src/checks/index.js';
+import { shareOf } from '../../../src/metrics/index.js';
 import { gearPlan } from '../../gear-plans.js';
+
+/** intervalOf is where a share of so many samples lies. */
+function intervalOf(accuracy: number, samples: number) {
+  const { low, high } = shareOf(accuracy * samples, samples);
+  return { low, high, samples };
+}
 
 const PLAN = gearPlan({
   latencyUs: [[1000], [3000]],
@@ -21,6 +28,33 @@ function faultsOf(change: (plan: GearPlan) => void): string[] {
 describe('A gear plan', () => {
   it('has no fault as it is made', () => {
     expect(faultsOf(() => {})).toEqual([]);
+  });
+
+  it('is told a best single model that is none, has another accuracy than its stage, or is missing', () => {
+    const interval = { low: 0.4, high: 0.6, samples: 100 };
+    const counted = (plan: GearPlan) => {
+      for (const one of [plan, ...plan.gears, ...plan.stages])
+        Object.assign(one, { accuracyInterval: intervalOf(one.accuracy, interval.samples) });
+    };
+    const { accuracy } = PLAN.stages[1]!;
+    const told = (bestSingle: GearPlan['bestSingle'], version = '1.5') =>
+      faultsOf((plan) => {
+        counted(plan);
+        Object.assign(plan, { bestSingle, version });
+      }).filter((fault) => fault.startsWith('/bestSingle'));
+    expect(told({ model: 'm1', accuracy })).toEqual([]);
+    expect(told({ model: 'elsewhere', accuracy: 0.97 })).toEqual([]);
+    expect(told({ model: 'elsewhere', accuracy: 0.975 })).toEqual([
+      '/bestSingle/accuracy is 0.975, which is no whole number of 100 samples',
+    ]);
+    expect(told({ model: 'm1', accuracy: 0.97 })).toEqual([
+      `/bestSingle/accuracy is 0.97; the stages give ${accuracy}`,
+    ]);
+    expect(told({ model: 'elsewhere', accuracy: 0.01 })).toEqual([
+      `/bestSingle/accuracy is 0.01; m0 has ${PLAN.stages[0]!.accuracy}`,
+    ]);
+    expect(told(undefined)).toEqual(['/bestSingle is missing: the plan was made from records']);
+    expect(told(undefined, '1.4')).toEqual([]);
   });
 
   it('is told all that contradicts itself at once', () => {

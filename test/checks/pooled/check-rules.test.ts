@@ -89,10 +89,15 @@ describe('checkPlan() of prices', () => {
   test('requires the rate, to within a part in 10⁹', () => {
     const { plan, problem } = planned({ objective: 'cost' });
     const served = firstModel(plan).throughputRps;
-    expect(told(plan, withModel(problem, { rps: served * (1 + 1e-10) }))).toBe('');
-    expect(told(plan, withModel(problem, { rps: served * (1 + 1e-8) }))).toMatch(
+    const asked = (rps: number) => {
+      Object.assign(firstModel(plan), { rps });
+      return told(plan, withModel(problem, { rps }));
+    };
+    expect(asked(served * (1 + 1e-10))).toBe('');
+    expect(asked(served * (1 + 1e-8))).toMatch(
       /^\/models\/0\/throughputRps serves .* requests\/s of the .* asked for/,
     );
+    expect(told(plan, withModel(problem, { rps: served }))).toMatch(/^\/models\/0\/rps is .*; the spec has/);
   });
 
   test('refuses a bound that the plan beats, a gap that does not follow from the bound, and a status that contradicts the gap', () => {

@@ -91,8 +91,8 @@ describe('explainPlan() says why a class is not used:', () => {
   });
 
   test('no model may use it', () => {
-    expect(why({ count: 1 }, { not: ['B'] })).toBe('m cannot use B: it is among its `not`');
-    expect(why({ count: 1 }, { only: ['A'] })).toBe('m cannot use B: not among its `only`');
+    expect(why({ count: 1 }, { not: ['B'] })).toBe('m cannot use B: excluded by `not`');
+    expect(why({ count: 1 }, { only: ['A'] })).toBe('m cannot use B: left out by `only`');
   });
 
   test('no model may use it, where the name of another class ends with its name', () => {
@@ -102,8 +102,8 @@ describe('explainPlan() says why a class is not used:', () => {
     const told = explained(oneModel(classes, { latencyUs, only: ['A'] })).classes;
     expect(told.map(({ whyUnused }) => whyUnused)).toEqual([
       undefined,
-      'm cannot use B: not among its `only`',
-      'm cannot use new B: not among its `only`',
+      'm cannot use B: left out by `only`',
+      'm cannot use new B: left out by `only`',
     ]);
   });
 

@@ -332,7 +332,7 @@ describe('resolvePooled()', () => {
         where: 's',
       });
     expect(resolve).toThrow(MissingError);
-    expect(resolve).toThrow(/X has 2.*m\.json has A, B/);
+    expect(resolve).toThrow(/m can use no device class of the cluster \(X\); its profile m\.json has A, B/);
   });
 
   test('warns of a class of the cluster that the profile lacks', () => {
@@ -343,6 +343,21 @@ describe('resolvePooled()', () => {
       profiles: [{ profile: profile(), path: 'm.json' }],
       where: 's',
     });
-    expect(models[0]?.notes).toEqual(['m cannot use C: its profile has no such device']);
+    expect(models[0]?.notes).toEqual(['m cannot use C: only A, B are profiled']);
+  });
+
+  test('warns of a rate that the objective does not use', () => {
+    const notesOf = (planner: NonNullable<PooledSpec['planner']>) => {
+      const asked = { ...spec(), planner, models: [{ profile: 'm.json', sloMs: 10, rps: 900 }] };
+      const priced = cluster();
+      for (const device of Object.values(priced.devices)) device.hourlyCost = 1;
+      const profiles = [{ profile: profile(), path: 'm.json' }];
+      return resolvePooled(asked, { cluster: priced, profiles, where: 's' }).models[0]?.notes;
+    };
+    const said =
+      'm: rps 900 is not used by the objective throughput, but the weight of 1 is; give the rate as the weight, or planner.objective: cost';
+    expect(notesOf({})).toEqual([said]);
+    expect(notesOf({ objective: 'throughput' })).toEqual([said]);
+    expect(notesOf({ objective: 'cost' })).toEqual([]);
   });
 });

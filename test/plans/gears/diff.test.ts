@@ -165,3 +165,33 @@ describe('gearFieldChanges()', () => {
     expect(slower.map(({ path }) => path)).toEqual([expect.stringContaining('/latencyUsByBatch')]);
   });
 });
+
+it('gearFieldChanges() tells in one line that the runs which confirm a promise gave something else', () => {
+  const rate = (rps: number, mean: number) => ({
+    ...{ rps, firstSeed: 201, requests: 64_000 },
+    attainment: { mean, least: mean, most: mean, low: mean, high: mean },
+  });
+  const promised = (means: readonly number[]): GearPlan => ({
+    ...BEFORE,
+    promise: {
+      ...{ latencyMs: 50, quantile: 0.95, arrivals: 'poisson', confidence: 0.95, runs: 8 },
+      rates: means.map((mean, i) => rate(10 * (i + 1), mean)),
+    },
+  });
+  const before = promised([0.97, 0.96, 0.99]);
+  expect(gearFieldChanges(before, before)).toEqual([]);
+  expect(gearFieldChanges(before, promised([0.97, 0.98, 0.98]))).toEqual([
+    {
+      path: '/promise/rates',
+      before: '3 rates, 96.00 % in time at the worst (2 of 3 differ)',
+      after: '3 rates, 97.00 % in time at the worst (2 of 3 differ)',
+    },
+  ]);
+  expect(gearFieldChanges(before, promised([0.97]))).toEqual([
+    {
+      path: '/promise/rates',
+      before: '3 rates, 96.00 % in time at the worst',
+      after: '1 rate, 97.00 % in time at the worst',
+    },
+  ]);
+});

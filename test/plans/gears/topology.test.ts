@@ -127,18 +127,18 @@ describe('The topology of a gear plan', () => {
         {
           ...{ toRps: 40, timeoutNs: 2.5e6 },
           steps: [
-            { pool: 0, below: 0.75, minQueue: 2, shares: Float64Array.of(0.25, 0.75) },
-            { pool: 2, below: never, minQueue: 3, shares: Float64Array.of(1) },
+            { pool: 0, below: 0.75, minQueue: 2, visits: 1, shares: Float64Array.of(0.25, 0.75) },
+            { pool: 2, below: never, minQueue: 3, visits: 1, shares: Float64Array.of(1) },
           ],
         },
         {
           ...{ toRps: 100, timeoutNs: 0 },
           steps: [
-            { pool: 0, below: 0.5, minQueue: 1, shares: Float64Array.of(1, 0) },
-            { pool: 1, below: never, minQueue: 1, shares: Float64Array.of(0.5, 0.5) },
+            { pool: 0, below: 0.5, minQueue: 1, visits: 1, shares: Float64Array.of(1, 0) },
+            { pool: 1, below: never, minQueue: 1, visits: 1, shares: Float64Array.of(0.5, 0.5) },
           ],
         },
-        { toRps: 160, timeoutNs: 0, steps: [{ pool: 1, below: never, minQueue: 4 }] },
+        { toRps: 160, timeoutNs: 0, steps: [{ pool: 1, below: never, minQueue: 4, visits: 1 }] },
       ],
     });
   });

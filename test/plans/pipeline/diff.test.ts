@@ -32,8 +32,38 @@ describe('pipelineFieldChanges()', () => {
       },
     ],
   ])('tells a change of %s', (path, change) => {
-    const whole = { ...plan, share: {}, shared: {}, envelope: {} } as unknown as PipelinePlan;
+    const whole = {
+      ...plan,
+      share: {},
+      shared: {},
+      envelope: [{ windowUs: 1, requests: 1 }],
+    } as unknown as PipelinePlan;
     expect(changed(change, whole)).toEqual([path]);
+  });
+
+  it('tells envelopes by the window that differs most, in one line however many do', () => {
+    const windows = (factor: (k: number) => number) =>
+      Array.from({ length: 20 }, (_, k) => ({ windowUs: 1000 * 2 ** k, requests: factor(k) * (k + 1) }));
+    const of = (envelope: object) => ({ ...plan, envelope }) as PipelinePlan;
+    const before = of(windows(() => 10));
+    expect(pipelineFieldChanges(before, of(windows((k) => (k === 3 ? 30 : 12))))).toEqual([
+      {
+        path: '/envelope',
+        before: 'at most 40 requests in 8 ms (20 of 20 windows differ)',
+        after: 'at most 120 requests in 8 ms (20 of 20 windows differ)',
+      },
+    ]);
+    expect(pipelineFieldChanges(before, of(windows(() => 10).slice(0, 2)))).toEqual([
+      {
+        path: '/envelope',
+        before: 'at most 200 requests in 524288 ms',
+        after: 'at most 20 requests in 2 ms',
+      },
+    ]);
+    expect(pipelineFieldChanges(before, of(windows((k) => (k === 0 ? 1 : 10))))).toMatchObject([
+      { before: 'at most 10 requests in 1 ms (1 of 20 windows differ)' },
+    ]);
+    expect(pipelineFieldChanges(before, before)).toEqual([]);
   });
 
   it('tells a load, but not the path of a trace, and no stage that only one plan has', () => {

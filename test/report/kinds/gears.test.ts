@@ -49,13 +49,11 @@ const PLAN: GearPlan = {
 describe('The headlines of a gear plan', () => {
   it('say what it reaches, on how many devices at which price', () => {
     expect(gearHeadlines(PLAN)[0]).toBe(
-      '87.65 % right over the distribution of loads (from 86.6 % to 88.6 % with 95 % confidence, by 4000 samples; 80.00 % of requests), up to 250 requests/s, on 2 devices, 6.50 per hour',
+      '87.65 % right over the distribution of loads (from 86.6 % to 88.6 % with 95 % confidence, by 4000 samples; 80.00 % of requests), up to 250 requests/s, on 2 V100, 6.50 per hour',
     );
     const { hourlyCost: _, ...free } = PLAN;
-    const [first, ...others] = PLAN.placement as [GearPlan['placement'][number]];
-    expect(gearHeadlines({ ...free, placement: [{ ...first, count: 1500 }, ...others] })[0]).toMatch(
-      /, on 1\s501 devices$/,
-    );
+    const classes = { ...PLAN.classes, T4: { used: 3, count: 4 } };
+    expect(gearHeadlines({ ...free, classes })[0]).toMatch(/, on 2 V100 \+ 3 T4$/);
   });
 
   it('say which latency is promised and by what that is confirmed, or that none is', () => {
@@ -71,24 +69,46 @@ describe('The headlines of a gear plan', () => {
     );
   });
 
+  it('sets the best single model beside the cascades, where the plan names it', () => {
+    const said = (accuracy: number) => gearHeadlines({ ...PLAN, bestSingle: { model: 'm1', accuracy } })[1];
+    expect(said(0.92654)).toBe(
+      'the best single model, m1, is right about 92.65 % of the records, 5.00 points more than this plan, whatever time that takes',
+    );
+    for (const accuracy of [0.87654, 0.87654 + 1.1e-16, 0.87654 - 1.1e-16])
+      expect(said(accuracy)).toContain('87.65 % of the records, as this plan is');
+    expect(gearHeadlines(PLAN)[1]).toMatch(/^87\.65 % \(bound 90\.00 %/);
+  });
+
+  it('says that longer cascades were not counted where the plan reaches the bound of those that were', () => {
+    const objective = {
+      ...{ kind: 'accuracy' as const, value: 0.9, bound: 0.9 },
+      scope: { mostModels: 2, orders: 'any' as const, thresholds: 'all' as const },
+    };
+    expect(gearHeadlines({ ...PLAN, objective })[1]).toBe(
+      '90.00 % (bound 90.00 %, gap unknown) among plans with cascades of up to 2 models in any order, with any thresholds, on these records; longer cascades were not counted, as there are too many samples, so that one of them may be better',
+    );
+    expect(gearHeadlines({ ...PLAN, objective, reproducible: false })[1]).toContain(
+      'as the search was ended before, so',
+    );
+  });
+
   const scope = { mostModels: 4, orders: 'any' as const, thresholds: 'all' as const };
 
   it.each<[GearPlan['objective']['kind'], number, string]>([
-    ['accuracy', 0.9, 'is more accurate than 90.00 %'],
-    ['devices', 3, 'needs less than 3 devices'],
-    ['cost', 4.5, 'needs less than 4.50 per hour'],
+    ['accuracy', 0.9, '100.00 % (bound 90.00 %, gap 2.61 %)'],
+    ['devices', 3, '1 device (bound 3 devices, gap 2.61 %)'],
+    ['cost', 4.5, '1.00 per hour (bound 4.50 per hour, gap 2.61 %)'],
   ])('say how far it is from the bound on %s, and of which cascades that is the bound', (kind, bound, says) => {
     const objective = { kind, value: 1, bound, gap: 0.02607, scope };
-    const others = 'no plan with cascades of up to 4 models in any order, with any thresholds';
-    expect(gearHeadlines({ ...PLAN, objective })[1]).toBe(
-      `${others} ${says} on these records, a distance of 2.61 %`,
-    );
-    expect(gearHeadlines({ ...PLAN, objective, status: 'optimal' })[1]).toBe(
-      `${others} is better on these records: proved; which is better on other samples is open`,
+    const among =
+      'among plans with cascades of up to 4 models in any order, with any thresholds, on these records';
+    expect(gearHeadlines({ ...PLAN, objective })[1]).toBe(`${says} ${among}`);
+    expect(gearHeadlines({ ...PLAN, objective: { ...objective, gap: 0 }, status: 'optimal' })[1]).toBe(
+      `${says.replace('2.61 %', '0.00 %: optimal')} ${among}; which is best on other samples is open`,
     );
     const { scope: _, ...before } = objective;
-    expect(gearHeadlines({ ...PLAN, objective: before, status: 'optimal' })[1]).toBe(
-      'no plan with such cascades is better on these records: proved; which is better on other samples is open',
+    expect(gearHeadlines({ ...PLAN, objective: before })[1]).toBe(
+      `${says} among plans with such cascades, on these records`,
     );
   });
 
@@ -101,28 +121,28 @@ describe('The headlines of a gear plan', () => {
   ])('name the scope of a proof: %j', (of, said) => {
     const objective = { kind: 'accuracy' as const, value: 0.9, bound: 0.9, gap: 0, scope: of };
     expect(gearHeadlines({ ...PLAN, objective, status: 'optimal' })[1]).toBe(
-      `no plan with ${said} is better on these records: proved; which is better on other samples is open`,
+      `90.00 % (bound 90.00 %, gap 0.00 %: optimal) among plans with ${said}, on these records; which is best on other samples is open`,
     );
   });
 
   it('call no bound on latency a distance, since it knows no waiting', () => {
     const objective = { kind: 'latency' as const, value: 40, bound: 12.8, scope };
     expect(gearHeadlines({ ...PLAN, objective })[1]).toBe(
-      'no plan with cascades of up to 4 models in any order, with any thresholds needs less than 12.8 ms even where nothing waits; how near this one is to the best is not known',
+      '40.0 ms (bound 12.8 ms, gap unknown as the bound knows no waiting) among plans with cascades of up to 4 models in any order, with any thresholds, on these records',
     );
   });
 
   it('say no distance from a bound of 0', () => {
     const objective = { kind: 'cost' as const, value: 1, bound: 0 };
     expect(gearHeadlines({ ...PLAN, objective })[1]).toBe(
-      'no plan with such cascades needs less than 0 per hour on these records, and no more is proved',
+      '1.00 per hour (bound 0 per hour, gap unknown) among plans with such cascades, on these records',
     );
   });
 });
 
 describe('The tables of a gear plan', () => {
   it('list the gears with their cascades, and why no more accurate one is used', () => {
-    expect(gearTable(PLAN)).toEqual({
+    expect(gearTable(PLAN)).toMatchObject({
       columns: ['requests/s', 'of time', 'cascade', 'queues', 'right', 'p95 ms', 'busy', 'next one fails by'],
       rows: [
         ['0 – 12.5', '25.0 %', 'm0 < 0.750 → m1 (40.0 %)', '1, 3', '90.00 %', '31.5', '12.5 %', '—'],
@@ -165,14 +185,14 @@ describe('The tables of a gear plan', () => {
       { devices: 2, latencyMs: 30 },
       { devices: 2, latencyMs: 60, accuracy: 0.8, accuracyInterval: interval(0.7873, 0.8121) },
     ];
-    expect(frontierTable({ frontier })).toEqual({
+    expect(frontierTable({ frontier })).toMatchObject({
       columns: ['devices', '≤ 30.0 ms', '≤ 60.0 ms'],
       rows: [
         ['1', '70.00 % (68.6–71.4)', '75.00 % (73.6–76.3)'],
         ['2', '—', '80.00 % (78.7–81.2)'],
       ],
     });
-    expect(frontierTable({})).toEqual({ columns: ['devices'], rows: [] });
+    expect(frontierTable({})).toMatchObject({ columns: ['devices'], rows: [] });
   });
 });
 

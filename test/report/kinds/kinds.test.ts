@@ -24,11 +24,15 @@ it('a plan that was found is shown as its kind shows plans, whatever the kind', 
     held: [[0]],
     gears: [{ toRps: 100, steps: [{ model: 0, shares: [1] }] }],
   });
-  expect(outline(solvedParts({ plan, document, explanation: { frontier: [] } })).slice(-4)).toEqual([
+  expect(outline(solvedParts({ plan, document, explanation: { frontier: [] } })).slice(-3)).toEqual([
     '',
     ['requests/s', 'of time'],
     ['device', 'models'],
-    ['devices'],
+  ]);
+  const explained = solvedParts({ ...pipeline, explanation: { path: [], stages: [] } });
+  expect(explained.slice(-2).map((part) => (typeof part === 'string' ? part : part.columns[0]))).toEqual([
+    'class',
+    'no step of the search lowered the cost of the configuration that it began with',
   ]);
 });
 

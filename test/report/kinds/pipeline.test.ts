@@ -6,6 +6,7 @@ import {
   pathTable,
   pipelineHeadline,
   planSetLine,
+  planSetParts,
   planSetTable,
   sampleLines,
   setClassTable,
@@ -21,10 +22,10 @@ const PLAN = JSON.parse(
 
 it('the headline of a pipeline has rate, cost and longest path, as far as they are known', () => {
   expect(pipelineHeadline(PLAN)).toBe(
-    'at most 857 requests/s (the load has 600), 5.28 per hour; detect → face → match takes 34.4 ms of the SLO of 100 ms with full batches',
+    'at most 857 requests/s (the load has 600) on 3 L4 + 9 T4, 5.28 per hour; detect → face → match takes 34.4 ms of the SLO of 100 ms with full batches',
   );
   const { rps: _, hourlyCost: __, ...plan } = PLAN;
-  expect(pipelineHeadline(plan)).toMatch(/^at most 857 requests\/s; detect/);
+  expect(pipelineHeadline(plan)).toMatch(/^at most 857 requests\/s on 3 L4 \+ 9 T4; detect/);
 });
 
 it('the lines of a plan that was searched have its sample and its bound, and one that is given has none', () => {
@@ -34,21 +35,26 @@ it('the lines of a plan that was searched have its sample and its bound, and one
   const objective = { kind: 'cost' as const, value: 5.28, bound: 4.8, gap: 0.1 };
   expect(sampleLines({ ...PLAN, sample, objective })).toEqual([
     "99.53 % of the sample's 35 842 requests in time, p99 84.5 ms",
-    'no plan that keeps up with the load and holds the sample costs less than 4.80 per hour, which this one exceeds by 10.0 %',
+    '5.28 per hour (bound 4.80, gap 10.00 %) among plans that keep up with the load and hold the sample',
   ]);
   const several = { ...sample, draws: 4, leastAttainment: 0.991 };
   expect(sampleLines({ ...PLAN, sample: several })).toEqual([
     "99.53 % of the sample's 35 842 requests in time, p99 84.5 ms; 99.10 % in the worst of its 4 draws",
+  ]);
+  const missed = { ...sample, attainment: 1 - 1 / 35842, missesByStage: [{ stage: 'detect', requests: 1 }] };
+  expect(sampleLines({ ...PLAN, sample: missed })).toEqual([
+    "99.99 % of the sample's 35 842 requests in time, p99 84.5 ms",
+    'the others missed at detect (1)',
   ]);
   const objectives = [{ sloMs: 40, attainment: 0.9, sampleAttainment: 0.95 }];
   expect(sampleLines({ ...PLAN, sample, objectives })[1]).toBe(
     '95.00 % of them within 40.0 ms, of 90.00 % that must be',
   );
   expect(sampleLines({ ...PLAN, objective: { ...objective, bound: 5.28, gap: 0 } })).toEqual([
-    'no plan that keeps up with the load and holds the sample costs less than 5.28 per hour: proved',
+    '5.28 per hour (bound 5.28, gap 0.00 %: optimal) among plans that keep up with the load and hold the sample',
   ]);
   expect(sampleLines({ ...PLAN, objective: { kind: 'cost', value: 0.6, bound: 0 } })).toEqual([
-    'no plan that keeps up with the load and holds the sample costs less than 0 per hour, and no more is proved',
+    '5.28 per hour (bound 0, gap unknown) among plans that keep up with the load and hold the sample',
   ]);
 });
 
@@ -92,6 +98,13 @@ it('the tables of a pipeline list stages with those that share their devices, an
     ['L4', '3', '1', '6'],
     ['T4', '9', '0', '—'],
   ]);
+  expect(stageTable(PLAN).columns).toContain('devices on standby');
+  expect(stageClassTable(PLAN).columns).toEqual([
+    'class',
+    'GPUs in use',
+    'GPUs on standby',
+    'GPUs there are',
+  ]);
 });
 
 it('several pipelines that share a cluster have a line, a table of their plans, and one of the classes', () => {
@@ -104,15 +117,18 @@ it('several pipelines that share a cluster have a line, a table of their plans, 
     ],
     classes: { L4: { used: 3, count: 3 }, T4: { used: 3 } },
   };
-  expect(planSetLine(set)).toBe(
-    '2 pipelines for 5.00 per hour; no plans that fit cost less than 4.00, which these exceed by 25.0 %',
-  );
+  expect(planSetLine(set)).toBe('2 pipelines for 5.00 per hour (bound 4.00, gap 25.00 %) on 3 L4 + 3 T4');
   expect(planSetLine({ ...set, objective: { kind: 'cost', value: 5, bound: 0 } })).toBe(
-    '2 pipelines for 5.00 per hour; no plans that fit cost less than 0, and no more is proved',
+    '2 pipelines for 5.00 per hour (bound 0, gap unknown) on 3 L4 + 3 T4',
   );
   expect(planSetTable(set).rows).toEqual([
     ['a', '4.00', '99.50 %', '2 L4'],
     ['b', '1.00', '100.00 %', '1 L4 + 3 T4'],
+  ]);
+  const written = { ...set, plans: set.plans.map((one) => ({ ...one, file: `set/${one.name}.plan.json` })) };
+  expect(planSetParts(written, []).slice(-2)).toEqual([
+    'plan of a: set/a.plan.json',
+    'plan of b: set/b.plan.json',
   ]);
   expect(setClassTable(set).rows).toEqual([
     ['L4', '3', '3'],

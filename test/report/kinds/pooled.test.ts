@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { PlannedPartition, PooledPlan } from '../../../src/artifacts/index.js';
 import { diffHeadline, timingLines } from '../../../src/report/index.js';
-import { classUseTable, pipelineTable, planHeadline, timesText } from '../../../src/report/kinds/pooled.js';
+import {
+  classUseTable,
+  holdLines,
+  pipelineTable,
+  planHeadline,
+  timesText,
+} from '../../../src/report/kinds/pooled.js';
 
 const PLAN: PooledPlan = {
   kind: 'pooled-plan',
@@ -39,13 +45,34 @@ function part(device: string, blocks: [number, number], virtual: number, us: num
 
 describe('planHeadline()', () => {
   it('states the value, its unit and the proven bound', () => {
-    expect(planHeadline(PLAN)).toBe('100 requests/s, within 2.00 % of the bound 102');
-    const optimal = { ...PLAN, status: 'optimal' as const, objective: { ...PLAN.objective, gap: 0 } };
-    expect(planHeadline(optimal)).toBe('100 requests/s, optimal (gap 0.00 %)');
+    expect(planHeadline(PLAN)).toBe('100 requests/s (bound 102, gap 2.00 %) on 1 L4 + 1 P4');
+    const optimal = { ...PLAN, objective: { ...PLAN.objective, bound: 100, gap: 0 } };
+    expect(planHeadline(optimal)).toBe('100 requests/s (bound 100, gap 0.00 %: optimal) on 1 L4 + 1 P4');
     const small = { kind: 'cost', value: 0.00012345, bound: 1.5e-9, gap: 0.5 } as const;
     expect(planHeadline({ ...PLAN, objective: small })).toBe(
-      '0.000123 per hour, within 50.00 % of the bound 1.50e-9',
+      '0.000123 per hour (bound 1.50e-9, gap 50.00 %) on 1 L4 + 1 P4',
     );
+  });
+
+  it('names the figure that is held where that was asked for, the price and its currency', () => {
+    const devices = { L4: { count: 2, hourlyCost: 0.7 }, P4: { count: 3, hourlyCost: 0.3 } };
+    const runs = { seeds: [1, 2], arrivals: 'poisson', durationS: 60, confidence: 0.95 };
+    const model = { attainment: 0.99, sloMargin: 0.2, headroom: 1 };
+    const hold = { value: 80, bound: 120, trials: 3, models: [model], runs };
+    const held = { ...PLAN, cluster: { devices, currency: 'USD' }, hold } as unknown as PooledPlan;
+    expect(planHeadline(held)).toBe(
+      '80.0 requests/s held with 99.00 % in time on 1 L4 + 1 P4, 1.00 USD per hour; 100 requests/s (bound 102, gap 2.00 %) planned',
+    );
+    const cost = { kind: 'cost', value: 1, bound: 0.9, gap: 1 / 9 };
+    expect(
+      planHeadline({ ...held, objective: cost, hold: { ...hold, value: 1, bound: 0.8 } } as PooledPlan),
+    ).toBe(
+      '1.00 USD per hour (bound 0.900, gap 11.11 %) to hold the rates with 99.00 % in time on 1 L4 + 1 P4',
+    );
+    expect(holdLines(held)).toEqual([
+      'm holds 0 requests/s with 99.00 % in time; planned with a margin of 20.0 %',
+      '3 plans simulated; confirmed by 2 runs of 60.0 s with other seeds, poisson arrivals, 95 % confidence',
+    ]);
   });
 });
 

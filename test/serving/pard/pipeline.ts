@@ -87,6 +87,8 @@ export interface Row {
   /** By stage, how many of the edges into it have spoken for the row, and whether it goes along one of them. */
   spoken: number[];
   isReached: boolean[];
+  /** The stages at which it was put into a batch. */
+  taken: number[];
 }
 
 /** Task is a row at a stage. */
@@ -96,6 +98,8 @@ export interface Task {
   deadlineNs: number;
   receivedNs: number;
   visit: Visit;
+  /** Its number among those that a parallel stage had taken on, in the order in which that was so of them while they waited. */
+  beside?: number;
 }
 
 /** Device has the tasks that wait in the order in which they came, the next batch, and the one that runs. */
@@ -142,6 +146,13 @@ export function pathsAfter(pipeline: Pipeline): number[][][] {
   const from = (k: number): number[][] =>
     edges[k]!.length === 0 ? [[]] : edges[k]!.flatMap(({ to }) => from(to).map((path) => [to, ...path]));
   return edges.map((_, k) => from(k));
+}
+
+/** areParallel tells whether a row can be at two stages at once: there is no way from one to the other. */
+export function areParallel(pipeline: Pipeline, a: number, b: number): boolean {
+  const after = pathsAfter(pipeline);
+  const leads = (from: number, to: number) => after[from]!.some((path) => path.includes(to));
+  return a !== b && !leads(a, b) && !leads(b, a);
 }
 
 /** edgesInto counts the edges that lead to each stage. */

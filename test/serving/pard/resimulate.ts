@@ -12,6 +12,8 @@
  * - To look at a device is: to give up what is hopeless, to top up the batch, and, if the device is idle and has one, to
  *   start it and to do the same again for the next; at last to give up what is hopeless at the new low end. A device that
  *   lost a task because its request was dropped at another is looked at again, after those of higher numbers.
+ * - Where the most budget goes first, those of whose row a parallel stage has put its part into a batch go before all others: of
+ *   them the one with the most budget, and of equal ones the last of which that was so while it waited.
  * - Hopeless is now + d_k > deadline, and the low end is the least budget, or the head of a queue by arrival. Requests
  *   are given up under Eq. 3 in all its forms and under `nexus`. The time of it is an event: deadline − d_k + 1 of the
  *   present low end of each device. Whoever is not at the low end is not given up.
@@ -44,6 +46,7 @@
  */
 import { chosenDevice, type Dispatching } from './dispatch.js';
 import {
+  areParallel,
   type Device,
   type Edge,
   edgesInto,
@@ -74,6 +77,8 @@ interface Run {
   edges: Edge[][];
   into: number[];
   paths: Paths;
+  /** By stage, those that are parallel to it. */
+  parallel: number[][];
   rule: Rule;
   sharing: Sharing;
   /** How often the state is shared, and how often the order is. */
@@ -89,6 +94,7 @@ interface Run {
   orderedNs: number;
   arrived: number;
   begun: number;
+  besides: number;
   open: Set<number>;
   /** Whether a device has lost a task because its request was dropped at another. */
   isDisturbed: boolean;
@@ -141,10 +147,12 @@ function newRun(pipeline: Pipeline, settings: Settings): Run {
     ...{ pipeline, rule, sharing, devices, dispatchings, histories, orderEveryNs },
     ...{ edges: edgesOf(pipeline), into: edgesInto(pipeline), paths: pathsOf(pipeline) },
     everyNs: periodNs === 0 ? 1e8 : periodNs,
+    parallel: stages.map((_, k) => stages.flatMap((_stage, b) => (areParallel(pipeline, k, b) ? [b] : []))),
     overloads: stages.map(() => ({ count: 0 })),
     shared: sharedAt(0, sharing, histories),
     mostFirst: mostFirstAt(0, { ...sharing, intervalNs: orderEveryNs }, histories, []),
-    ...{ sharedNs: 0, orderedNs: 0, arrived: 0, begun: 0, open: new Set(), isDisturbed: false, fates: [] },
+    ...{ sharedNs: 0, orderedNs: 0, arrived: 0, begun: 0, besides: 0, open: new Set() },
+    ...{ isDisturbed: false, fates: [] },
   };
 }
 
@@ -191,7 +199,7 @@ function arrive(run: Run, number: number, nowNs: number): void {
   run.open.add(number);
   run.fates[number] = { outcome: 'dropped', endNs: Infinity, visits: [] };
   const rows = Array.from({ length: count }, (_, row): Row => {
-    return { request, row, spoken: into.map(() => 0), isReached: into.map(() => false) };
+    return { request, row, spoken: into.map(() => 0), isReached: into.map(() => false), taken: [] };
   });
   for (const row of rows) receive(run, entries[0]!, row, nowNs);
   for (const row of rows) for (const entry of entries.slice(1)) receive(run, entry, row, nowNs);
@@ -244,7 +252,9 @@ function receive(run: Run, stage: number, row: Row, nowNs: number): void {
   const { sentNs, deadlineNs, number } = row.request;
   run.histories[stage]!.receivedNs.push(nowNs);
   run.fates[number]!.visits.push(visit);
-  device.queue.push({ row, sentNs, deadlineNs, receivedNs: nowNs, visit });
+  const task: Task = { row, sentNs, deadlineNs, receivedNs: nowNs, visit };
+  if (run.parallel[stage]!.some((beside) => row.taken.includes(beside))) task.beside = run.besides++;
+  device.queue.push(task);
 }
 
 function finish(run: Run, { number, deadlineNs }: Request, nowNs: number): void {
@@ -361,6 +371,16 @@ function collect(run: Run, device: Device, task: Task, nowNs: number): void {
   device.queue.splice(device.queue.indexOf(task), 1);
   device.collected.push(task);
   task.visit.batchedNs = nowNs;
+  takenOn(run, device.stage, task.row);
+}
+
+/** takenOn tells the parallel stages that a row was put into a batch. */
+function takenOn(run: Run, stage: number, row: Row): void {
+  row.taken.push(stage);
+  for (const beside of run.parallel[stage]!)
+    for (const device of run.devices)
+      for (const task of device.queue)
+        if (device.stage === beside && task.row === row) task.beside ??= run.besides++;
 }
 
 /** byBudget sorts a queue from the least budget to the most; of equal ones, the first to come has the least. */
@@ -370,7 +390,10 @@ function byBudget(queue: readonly Task[]): Task[] {
 
 function firstOf({ rule, mostFirst }: Run, { queue, stage }: Device): Task {
   if (rule.order === 'arrival') return queue[0]!;
-  return byBudget(queue).at(mostFirst[stage] ? -1 : 0)!;
+  if (!mostFirst[stage]) return byBudget(queue)[0]!;
+  const beside = queue.filter((task) => task.beside !== undefined);
+  if (beside.length === 0) return byBudget(queue).at(-1)!;
+  return byBudget(beside.toSorted((a, b) => a.beside! - b.beside!)).at(-1)!;
 }
 
 function lowEnd({ order }: Rule, { queue }: Device): Task | undefined {

@@ -22,7 +22,7 @@ function dropping(rule: DropRule, waiting = new Waiting(single)) {
   const planned = new PlannedBatches(columns, durations);
   const [batches, streams] = [new OpenBatches(4), streamsOf(1, 'core')];
   const collected = new Lists(queues.count);
-  const state = { columns, requests, batches, queues, collected, durations, planned, streams };
+  const state = { topology, columns, requests, batches, queues, collected, durations, planned, streams };
   return { waiting, drops: droppingOf(rule, state) };
 }
 

@@ -25,7 +25,8 @@ function dropping(drop: DropRule, slackNs = 0, sloMs = 90) {
   const planner = new StatePlanner(parts, needs!);
   const collected = new Lists(queues.count);
   const planned = new PlannedBatches(columns, durations);
-  const state = { columns, requests, batches: new OpenBatches(4), queues, collected, durations, planned };
+  const batches = new OpenBatches(4);
+  const state = { topology, columns, requests, batches, queues, collected, durations, planned };
   return { waiting, planner, collected, drops: droppingOf(drop, { ...state, streams, planner }) };
 }
 

@@ -91,6 +91,7 @@ describe('StageLocalCore, watched from outside', () => {
       { kind: 'never' },
       { kind: 'expired' },
       { kind: 'hopeless' },
+      { kind: 'gear' },
       { kind: 'full-batch', share: 1 },
     ] as const;
     const choices = ['proportional', 'least-loaded'] as const;

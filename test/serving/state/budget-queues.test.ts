@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { streamOf } from '../../../src/random/index.js';
 import { BudgetQueues } from '../../../src/serving/state/budget-queues.js';
-import { Requests, TaskQueues } from '../../../src/serving/state/index.js';
+import { Flows } from '../../../src/serving/state/flows.js';
+import { DagColumns, Requests, TaskQueues } from '../../../src/serving/state/index.js';
 import { isListOrder, listsOf, waitingTasks } from '../../../src/serving/state/queues-of-order.js';
+import type { Routed } from '../../../src/serving/topology.js';
 import { seeds } from '../../cases.js';
 
 const taskOf = (requests: Requests, deadline: number) => requests.firstTask(requests.add(0, deadline, 1));
@@ -47,6 +49,43 @@ describe('BudgetQueues', () => {
         ]);
       }
     }
+  });
+
+  it('serves first of the most budgets what a parallel stage has taken on, and from the other end as ever', () => {
+    // Two stages begin side by side, and a third joins them; of those in the second, 0 is parallel.
+    const pools = [[2], [2], []].map((to, partition) => ({
+      ...{ model: 0, pipeline: 0, partition },
+      edges: to.map((stage) => ({ to: stage, when: { kind: 'always' } })),
+    }));
+    const graph = new DagColumns({ pools, routes: { kind: 'dag' } } as unknown as Routed);
+    expect([0, 1, 2].map((pool) => graph.parallelTo(pool))).toEqual([[1], [0], []]);
+    const flows = new Flows(graph);
+    const requests = new Requests(flows);
+    let servesMost = true;
+    const queues = new BudgetQueues(1, requests, { slackNs: 0, servesMost: () => servesMost });
+    const tasks = [1, 2, 3, 4].map((deadline) => {
+      const task = taskOf(requests, deadline);
+      requests.setFlow(task, flows.open(0, 0));
+      requests.setPool(task, 1);
+      return task;
+    });
+    const [first, second, third, fourth] = tasks as [number, number, number, number];
+    // One was taken on before it came, and one while it waited.
+    flows.setBegunBeside(requests.flowOf(first), 1);
+    for (const task of tasks) queues.insert(0, task);
+    expect([queues.first(0), queues.mostUrgent(0)]).toEqual([first, first]);
+    flows.setBegunBeside(requests.flowOf(second), 1);
+    queues.begunBeside(0, second);
+    expect([queues.first(0), queues.mostUrgent(0)]).toEqual([second, first]);
+    servesMost = false;
+    expect(queues.first(0)).toBe(first);
+    servesMost = true;
+    queues.remove(0, second);
+    queues.remove(0, first);
+    expect([queues.first(0), queues.mostUrgent(0), queues.size(0)]).toEqual([fourth, third, 2]);
+    // A slot that is used again has not been begun beside.
+    flows.close(requests.flowOf(first));
+    expect(flows.isBegunBeside(flows.open(0, 0), 1)).toBe(false);
   });
 
   it('tells which task is tried alone', () => {

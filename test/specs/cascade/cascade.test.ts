@@ -2,17 +2,18 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { diffPlanFiles, validateFiles } from '../../../src/api/index.js';
+import { diffPlanFiles, profileCascade, simulatePlan, validateFiles } from '../../../src/api/index.js';
 import {
   type CascadeSpec,
   type GearPlan,
   InputError,
   MissingError,
+  PLANNED_GEARS,
   type Profile,
   sha256OfFile,
 } from '../../../src/artifacts/index.js';
 import { solveSpec } from '../../../src/specs/index.js';
-import { FAMILY, FAMILY_SPEC, writeFamily } from '../../cascade-specs.js';
+import { FAMILY, FAMILY_SPEC, familyProfile, writeFamily } from '../../cascade-specs.js';
 import { plan } from '../../cli/plan.js';
 
 const folders: string[] = [];
@@ -63,7 +64,48 @@ describe('diffPlanFiles() of gear plans', () => {
   });
 });
 
+describe('models of a cascade that do not answer alike', () => {
+  const answering = (size: number) => ({
+    inputs: [{ name: 'image', dtype: 'float32', shape: [1, 8], batchAxis: 0 }],
+    outputs: [{ name: 'scores', dtype: 'float32', shape: [1, size], batchAxis: 0 }],
+  });
+  const written = async (sizes: readonly (number | undefined)[]): Promise<string> => {
+    const path = await writeFamily(folder);
+    for (const [i, size] of sizes.entries()) {
+      const profile = familyProfile(i);
+      const model = { ...profile.model, ...(size === undefined ? {} : answering(size)) };
+      await writeFile(at(`${FAMILY[i]}.json`), JSON.stringify({ ...profile, model }));
+    }
+    return path;
+  };
+  const told =
+    'outputs are scores float32[*, 7], and those of middle are scores float32[*, 5]: all models must be alike';
+
+  it('are refused where the spec is solved, validated or profiled, beside what else is wrong', async () => {
+    const path = await written([undefined, 5, 7]);
+    expect(await faultsOf(solveSpec(path))).toEqual([`/models/2: ${told}`]);
+    const [validated] = await validateFiles([path]);
+    expect(validated).toMatchObject({ ok: false, faults: [{ path: '/models/2', message: told }] });
+    expect(await faultsOf(profileCascade(path, {}))).toEqual([
+      `/models/2: ${told.replace('all models', 'all models of a cascade')}`,
+    ]);
+  });
+
+  it('are planned where what profiles say of tensors is alike or missing', async () => {
+    expect(await solveSpec(await written([undefined, 5, 5]))).toMatchObject({ outcome: 'gear-plan' });
+  });
+});
+
 describe('solveSpec() of a cascade', () => {
+  it('plans gears where the spec says nothing of a planner or of its method', async () => {
+    const path = await writeFamily(folder);
+    for (const planner of [undefined, { thresholds: 6 }]) {
+      const { planner: _, ...spec } = FAMILY_SPEC;
+      await writeFile(path, JSON.stringify({ ...spec, ...(planner && { planner }) }));
+      expect(await solveSpec(path)).toMatchObject({ outcome: 'gear-plan', plan: { method: 'gears' } });
+    }
+  });
+
   it('writes the plan, valid and the same each time, with the digests of the files of the models that it uses', async () => {
     const one = { planner: { method: 'dynba' } } as const;
     const { plan, document } = await planned(one, { output: at('plan.json') });
@@ -91,10 +133,23 @@ describe('solveSpec() of a cascade', () => {
     ]);
   });
 
-  it('keeps the serving that the spec asks for, and names gears else', async () => {
-    expect((await planned({})).plan.serving).toEqual({ scheduler: 'gears' });
+  it('keeps the serving that the spec asks for, and names gears with their drop rule else', async () => {
+    expect((await planned({})).plan.serving).toEqual(PLANNED_GEARS);
     const serving = { scheduler: 'gears', policy: { drop: 'expired' } };
     expect((await planned({ serving })).plan.serving).toEqual(serving);
+  });
+
+  it('is refused without the drop rule that it was made with, and is served as it was where it is older', async () => {
+    await planned({}, { output: at('plan.json') });
+    const written = JSON.parse(await readFile(at('plan.json'), 'utf8')) as GearPlan;
+    const undropped = { ...written, serving: { scheduler: 'gears' } };
+    await writeFile(at('plan.json'), JSON.stringify(undropped));
+    const run = () => simulatePlan(at('plan.json'), { duration: 1 });
+    expect(await faultsOf(run())).toEqual([
+      expect.stringMatching(/serving\/policy: is absent; its spec gives/),
+    ]);
+    await writeFile(at('plan.json'), JSON.stringify({ ...undropped, version: '1.3' }));
+    expect((await run()).report.checked).toContain('spec');
   });
 
   it('takes a cluster in the spec, and a distribution of loads from a file', async () => {
@@ -137,8 +192,9 @@ describe('solveSpec() of a cascade', () => {
     const answer = await solveSpec(path, {});
     if (answer.outcome !== 'gear-plan') throw new Error(JSON.stringify(answer));
     expect(answer.plan.stages.map(({ batch }) => batch)).toEqual(answer.plan.stages.map(() => 2));
+    const K80 = structuredClone(profile.devices.V100) as Profile['devices'][string];
     byBatch[1] = byBatch[2] = [null];
-    await writeFile(at('large.json'), JSON.stringify(profile));
+    await writeFile(at('large.json'), JSON.stringify({ ...profile, devices: { ...profile.devices, K80 } }));
     expect(await faultsOf(solveSpec(path, {}))).toEqual([
       expect.stringContaining('large were not profiled on it'),
     ]);
@@ -193,7 +249,7 @@ describe('solveSpec() of a cascade', () => {
     expect(answer.outcome).toBe('infeasible');
     if (answer.outcome !== 'infeasible') return;
     const text =
-      'from 30000 to 40000 requests/s, 2 V100 have no time for even the cheapest cascade, most of all for small; 17 V100 would do';
+      'from 30000 to 40000 requests/s, 2 V100 have no time for even the cheapest of cascades of up to 3 models in any order, with any thresholds, most of all for small; 15 V100 would do';
     expect(answer.reasons).toEqual([text]);
     expect(answer.document).toMatchObject({
       ...{ kind: 'no-plan', status: 'infeasible', reasons: [{ code: 'rate-too-high', text }] },
@@ -231,22 +287,18 @@ describe('solveSpec() of a cascade', () => {
     expect(model).toMatchObject({ name: 'family', sloMs: 0.5, feasibleSloMs: 0.8 });
   });
 
-  it('is undecided, and says why, where the work or a person ended the search before it had looked', async () => {
-    const byWork = await solved({}, { work: 0, output: at('plan.json') });
-    const aborted = await solved({}, { signal: AbortSignal.abort() });
-    for (const [answer, limit] of [
-      [byWork, 'work'],
-      [aborted, 'interrupted'],
-    ] as const) {
-      expect(answer).toMatchObject({
-        outcome: 'no-plan-in-time',
-        advice: 'allow more with `work`, or let planner.method: exhaustive try every cascade',
-      });
-      expect(answer.document).toMatchObject({
-        ...{ status: 'no-plan-in-time', limit, reasons: [] },
-        models: [{ name: 'family', sloMs: 60 }],
-      });
-    }
+  it('is undecided, and says why, where the work ended the search before it had looked', async () => {
+    const answer = await solved({}, { work: 0, output: at('plan.json') });
+    expect(answer).toMatchObject({
+      outcome: 'no-plan-in-time',
+      advice: 'allow more with `work`, or let planner.method: exhaustive try every cascade',
+    });
+    expect(answer.document).toMatchObject({
+      ...{ status: 'no-plan-in-time', limit: 'work', reasons: [] },
+      models: [{ name: 'family', sloMs: 60 }],
+    });
+    const aborted = solved({}, { signal: AbortSignal.abort(), output: at('plan.json') });
+    await expect(aborted).rejects.toMatchObject({ name: 'AbortError' });
     expect(await exists('plan.json')).toBe(false);
   });
 
@@ -287,6 +339,14 @@ describe('solveSpec() of a cascade', () => {
     });
     expect(await planned({}, { work: 1e6 })).toMatchObject({ limitReached: false });
     expect(await planned({})).toMatchObject({ limitReached: false });
+    const { plan } = await planned({});
+    const { gap = 0 } = plan.objective;
+    expect(gap).toBeGreaterThan(0);
+    expect(await planned({}, { gap: gap / 2 })).toMatchObject({
+      limitReached: true,
+      plan: { accuracy: plan.accuracy },
+    });
+    expect(await planned({}, { gap })).toMatchObject({ limitReached: false });
     const proved = await planned({ load: { maxRps: 1, ranges: 1 } }, { work: 1 });
     expect(proved).toMatchObject({ limitReached: false, plan: { status: 'optimal' } });
   });

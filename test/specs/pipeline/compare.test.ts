@@ -94,10 +94,7 @@ describe('compareSpec() of a pipeline', () => {
       const error = await compareSpec(at('spec.yaml'), options).catch((thrown: unknown) => thrown);
       return error instanceof InputError ? error.faults.map(({ message }) => message) : [String(error)];
     };
-    expect(await faults({ mixes: ['L4=1'], gap: 0.1, hold: 0.99 })).toEqual([
-      'is for pooled specs',
-      'is for pooled specs',
-    ]);
+    expect(await faults({ mixes: ['L4=1'], gap: 0.1, hold: 0.99 })).toEqual(['is for pooled specs']);
     expect(await faults({ mixes: ['H9=1'], budget: 5, sweeps: ['margin=0..0.5'] })).toEqual([
       'is for pooled specs: a pipeline costs as little as it can',
       'sweeps margins, which only pooled specs have',
@@ -112,9 +109,9 @@ describe('compareSpec() of a pipeline', () => {
     const shown = await plan(['compare', at('spec.yaml'), '--sweep', 'slo=100ms..200ms:2']);
     expect(shown.code).toBe(0);
     expect(shown.stdout).toMatch(
-      /^mix +SLO +plan +requests\/s +cost\/h +cost\/million +in time +p99 ms +gap$/m,
+      /^mix +SLO +plan +GPUs used +requests\/s +cost\/h +cost\/million +in time +p99 ms +gap$/m,
     );
-    expect(shown.stdout).toMatch(/^6 L4 \+ any T4.* +200 ms +optimal +\d/m);
+    expect(shown.stdout).toMatch(/^6 L4 \+ any T4.* +200 ms +optimal +\d+ L4 \+ \d+ T4 +\d/m);
     const short = await plan([
       'compare',
       at('spec.yaml'),

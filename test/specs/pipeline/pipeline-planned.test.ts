@@ -138,6 +138,53 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
     expect(half.workload.models[0]?.rps).toBeCloseTo(made.throughputRps / 2, 9);
   });
 
+  it('is planned for a window of a trace, and simulated with it', async () => {
+    // The second hour has twice the requests of the first, in a day of them.
+    const minutes = Array.from({ length: 180 }, (_, i) => `60,${i >= 60 && i < 120 ? 60 : 30}`);
+    await writeFile(at('day.csv'), `interval_s,count\n${minutes.join('\n')}\n`);
+    await changeSpec((spec) => {
+      spec.load = { trace: 'day.csv', from: '1h', to: '90m' };
+    });
+    expect(await plan(['solve', at('spec.yaml'), '-o', at('plan.json')])).toMatchObject({ code: 0 });
+    const made = JSON.parse(await readFile(at('plan.json'), 'utf8')) as PipelinePlan;
+    expect(made).toMatchObject({
+      ...{ version: '1.4', rps: 1 },
+      load: { trace: 'day.csv', from: '1h', to: '90m' },
+    });
+    expect(await plan(['validate', at('plan.json')])).toMatchObject({ code: 0 });
+    const simulated = async (...more: string[]) => {
+      const { code, stdout } = await plan(['simulate', at('plan.json'), ...more, '--json']);
+      expect(code).toBe(0);
+      const { workload, overall } = JSON.parse(stdout) as SimulationReport;
+      return { durationS: workload.durationS, arrived: overall.arrived };
+    };
+    const own = await simulated();
+    expect(own.durationS).toBe(1800);
+    expect(own.arrived).toBeGreaterThan(1600);
+    expect(await simulated('--from', '1h', '--to', '1.5h')).toEqual(own);
+    expect(await simulated('--trace', at('day.csv'), '--from', '60min', '--to', '90min')).toEqual(own);
+    expect(await simulated('--from', '2h', '--to', '2.5h')).toMatchObject({ durationS: 1800 });
+    expect(await plan(['simulate', at('plan.json'), '--from', '4h'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('it would begin at 14400 s, but the trace ends at 10800 s'),
+    });
+    await changeSpec((spec) => {
+      spec.load = { trace: 'day.csv', from: '2h' };
+    });
+    expect((await plan(['validate', at('plan.json')])).code).not.toBe(0);
+  });
+
+  it('is planned for the requests of a window over the length that was asked for', async () => {
+    const times = Array.from({ length: 400 }, (_, i) => (0.01 * i).toFixed(2));
+    await writeFile(at('day.csv'), ['arrival_s', ...times, '60', ''].join('\n'));
+    await changeSpec((spec) => {
+      spec.load = { trace: 'day.csv', to: '8s' };
+    });
+    expect(await solved()).toMatchObject({ rps: 50 });
+    const { workload, overall } = await simulated();
+    expect([workload.durationS, overall.arrived, workload.models[0]?.rps]).toEqual([8, 400, 50]);
+  });
+
   it('is simulated with the trace that it was planned for, scaled where a rate is asked for', async () => {
     const times = Array.from({ length: 400 }, (_, i) => (0.01 * i + (i % 7 === 0 ? 0.004 : 0)).toFixed(4));
     await writeFile(at('day.csv'), ['arrival_s', ...times, ''].join('\n'));
@@ -248,7 +295,7 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
     });
     expect((await solved()).sample).toMatchObject({ draws: 1, requests: 500 });
     await changeSpec((spec) => {
-      spec.planner.draws = 3;
+      spec.planner = { ...spec.planner, draws: 3 };
     });
     expect((await solved()).sample).toMatchObject({ draws: 3, requests: 1500 });
     await changeSpec((spec) => {
@@ -262,9 +309,23 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
     await writeFile(at('load.csv'), 'interval_s,count\n2,300\n2,200\n');
     expect((await solved()).sample).toMatchObject({ draws: 3 });
     await changeSpec((spec) => {
-      delete spec.planner.draws;
+      delete spec.planner?.draws;
     });
     expect((await solved()).sample).toMatchObject({ draws: 10 });
+  });
+
+  it('is the plan of InferLine where the spec says nothing of a planner or of its method', async () => {
+    const asked = await solved();
+    for (const planner of [undefined, { draws: 10 }]) {
+      await changeSpec((spec) => {
+        if (planner === undefined) delete spec.planner;
+        else spec.planner = planner;
+      });
+      const { inputs: _, ...found } = await solved();
+      const { inputs: __, ...expected } = asked;
+      expect(found).toEqual(expected);
+      expect(found.method).toBe('inferline');
+    }
   });
 
   it('meets every objective that is asked for, as the general simulator counts, at more cost', async () => {
@@ -291,8 +352,9 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
       expect((await validateFiles([at('plan.json')]))[0]).toMatchObject({ ok: true });
       for (const objective of made.objectives ?? []) {
         expect(objective.sampleAttainment).toBeGreaterThanOrEqual(objective.attainment);
-        // Without the spec, only the plan says what the SLO is.
-        await writeFile(at('plan.json'), JSON.stringify({ ...made, inputs: [], sloMs: objective.sloMs }));
+        // Without the spec, only the plan says what the SLO is. Its sample was served under the other one.
+        const { sample, objectives, ...bare } = made;
+        await writeFile(at('plan.json'), JSON.stringify({ ...bare, inputs: [], sloMs: objective.sloMs }));
         const load = ['--rps', '600', '--arrivals', 'gamma', '--cv', '2', '--duration', '5s'];
         const [model] = (await simulated(...load, '--seed', '1')).models;
         expect(model?.requests.attainment).toBe(objective.sampleAttainment);
@@ -371,6 +433,51 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
     expect(await validateFiles([at('plan.json')])).toMatchObject([{ ok: false }]);
   });
 
+  it('says at which stages requests missed, as a simulation of them has it, and has the digest of its sample', async () => {
+    await changeSpec((spec) => {
+      spec.planner = { method: 'coarse-mean', draws: 1 };
+    });
+    await changeCluster(({ devices }) => {
+      for (const device of Object.values(devices)) delete device.count;
+    });
+    const made = await solved();
+    const { missesByStage: misses = [], sha256, requests } = made.sample!;
+    const report = await simulated(
+      ...['--rps', '600', '--arrivals', 'gamma', '--cv', '2', '--duration', '5s', '--seed', '1'],
+    );
+    const { overall, drops } = report;
+    expect(overall.arrived).toBe(requests);
+    expect(overall.dropped).toBeGreaterThan(0);
+    expect(misses.reduce((sum, one) => sum + one.requests, 0)).toBe(requests - overall.inTime);
+    for (const { place, count } of drops)
+      expect(misses.find(({ stage }) => stage === place)?.requests).toBeGreaterThanOrEqual(count);
+    const forge = async (change: (sample: NonNullable<PipelinePlan['sample']>) => unknown) => {
+      const forged = structuredClone(made);
+      change(forged.sample!);
+      await writeFile(at('plan.json'), JSON.stringify(forged));
+      return (await validateFiles([at('plan.json')]))[0];
+    };
+    expect(await forge(() => undefined)).toMatchObject({ ok: true });
+    const edits: Parameters<typeof forge>[0][] = [
+      (sample) => Object.assign(sample, { sha256: '0'.repeat(64) }),
+      (sample) => delete sample.sha256,
+      (sample) => delete sample.missesByStage,
+      (sample) => Object.assign(sample.missesByStage![0]!, { requests: 1e6 }),
+      (sample) => Object.assign(sample.missesByStage![0]!, { stage: 'nowhere' }),
+    ];
+    for (const edit of edits) expect(await forge(edit)).toMatchObject({ ok: false });
+    // Plans of before have neither.
+    const older = await forge((sample) => {
+      delete sample.missesByStage;
+      delete sample.sha256;
+    });
+    expect(older).toMatchObject({ ok: true });
+    await changeSpec((spec) => {
+      Object.assign(spec.load as object, { rps: 601 });
+    });
+    expect((await solved()).sample?.sha256).not.toBe(sha256);
+  });
+
   it('proves the least cost where it is asked to, which no other plan falls below', async () => {
     await changeSpec((spec) => {
       spec.serving = { scheduler: 'inferline' };
@@ -383,6 +490,17 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
     expect(exact).toMatchObject({ method: 'exact', status: 'optimal', objective: { gap: 0 } });
     expect(exact.hourlyCost).toBeLessThanOrEqual(greedy.hourlyCost as number);
     expect(exact.objective?.bound).toBeGreaterThanOrEqual(greedy.objective?.bound as number);
+    // A gap that is asked for ends the search, and where it is not reached, the command with 4.
+    const near = await solveSpec(at('spec.yaml'), { gap: greedy.objective?.gap as number });
+    expect(near).toMatchObject({ limitReached: false, plan: { hourlyCost: greedy.hourlyCost } });
+    // Of plans that other schedulers serve, less is proved.
+    await changeSpec((spec) => {
+      spec.planner = { method: 'inferline' };
+      delete spec.serving;
+    });
+    const half = ((await solved()).objective?.gap as number) / 2;
+    expect(half).toBeGreaterThan(0);
+    expect(await solveSpec(at('spec.yaml'), { gap: half })).toMatchObject({ limitReached: true });
   });
 
   it('obeys what the spec fixes, and the counts of classes', async () => {
@@ -473,7 +591,7 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
   it('refuses a sample without a request, and one that is too long', async () => {
     for (const [rps, told] of [
       [0.01, /brings no request/],
-      [3e6, /brings more than 5,000,000 requests/],
+      [6e6, /brings more than 10,000,000 requests/],
     ] as const) {
       await changeSpec((spec) => {
         spec.load = { arrivals: 'poisson', rps, duration: '2s' };

@@ -41,6 +41,22 @@ describe('pipelineSamples()', () => {
   });
 });
 
+describe('a published day', () => {
+  it('of 5.5 million requests is a sample', async () => {
+    const seconds = 86_400;
+    const trace = {
+      ...{ kind: 'counts' as const, format: 'counts' },
+      intervalS: new Float64Array(seconds).fill(1),
+      counts: new Float64Array(seconds).fill(64),
+    };
+    const { stages, ...rest } = spec(1);
+    const one = { ...rest, stages: stages.slice(1) };
+    const [sample] = await pipelineSamples(one, { trace: 'day.csv' }, trace);
+    expect(sample?.atNs.length).toBeGreaterThan(5.5e6);
+    expect(sample?.atNs.at(-1)).toBeGreaterThan(86_399e9);
+  });
+});
+
 describe('withEnvelope()', () => {
   it('has the most requests of any draw in every window', async () => {
     const latencyUs = 40_000;

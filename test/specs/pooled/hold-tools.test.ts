@@ -12,7 +12,7 @@ import {
 // The library gives only the plan that is found; the steps of its search are seen here alone.
 import { HoldTime, holdTools } from '../../../src/specs/pooled/hold-tools.js';
 import type { HoldJob, HoldRun } from '../../../src/specs/pooled/hold-worker.js';
-import type { SolveJob } from '../../../src/specs/pooled/solve-worker.js';
+import type { SolveJob } from '../../../src/specs/pooled/solve-job.js';
 import type { SolverPool } from '../../../src/specs/pooled/solver-pool.js';
 
 const PROBLEM = randomProblem(
@@ -33,7 +33,10 @@ beforeAll(async () => {
 });
 
 /** Tools whose clock moves by RUN_MS in every simulation, and which keep the jobs that the solver was given. */
-async function timed(limitMs: number | undefined) {
+async function timed(
+  limitMs: number | undefined,
+  { mostRequests, signal }: { readonly mostRequests?: number; readonly signal?: AbortSignal } = {},
+) {
   const clock = { nowMs: 5e6 };
   const jobs: SolveJob[] = [];
   const runAll = async (asked: Iterable<{ job: SolveJob }>) => {
@@ -54,16 +57,16 @@ async function timed(limitMs: number | undefined) {
       arrived: 1000,
     }));
   };
-  const time = new HoldTime(limitMs, () => clock.nowMs);
+  const time = new HoldTime(limitMs, () => clock.nowMs, mostRequests);
   const tools: HoldTools = await holdTools({
     solver: { runAll } as unknown as SolverPool,
     simulate,
     attainment: TARGET.attainment,
     limits: { gap: 0.01 },
     time,
-    signal: undefined,
+    signal,
   });
-  return { clock, jobs, tools, runs: () => runs };
+  return { clock, jobs, tools, time, runs: () => runs };
 }
 
 describe('holdTools() with a time limit', () => {
@@ -119,5 +122,42 @@ describe('holdTools() with a time limit', () => {
     expect(ends[0]).toBe('unfinished');
     expect(ends).toContain('held, cut');
     expect(ends.at(-1)).toBe('held, whole');
+  });
+});
+
+describe('holdTools() with a limit of requests', () => {
+  it('ends the whole search by it and the runs of one rate, with a confirmed plan or none', async () => {
+    const free = await timed(undefined);
+    await searchHeld(PROBLEM, TARGET, free.tools);
+    const needed = 2000 * free.runs();
+    const ends: string[] = [];
+    for (const share of [0.01, 0.1, 0.6, 3]) {
+      const { time, tools, runs } = await timed(undefined, { mostRequests: share * needed });
+      const { status } = await searchHeld(PROBLEM, TARGET, tools);
+      ends.push(`${status}${time.isWorkDone ? ', by the work' : ''}`);
+      // Each run has 1000 requests of both models; four plans are tried side by side, and a promise takes eight runs.
+      expect(2000 * runs()).toBeLessThanOrEqual(share * needed + 2000 * 8);
+    }
+    expect(ends[0]).toBe('unfinished, by the work');
+    expect(ends.at(-1)).toBe('held');
+  });
+});
+
+describe('holdTools() after an interruption', () => {
+  it('simulates nothing more, and confirms no plan', async () => {
+    for (const after of [0, 1, 4]) {
+      const abort = new AbortController();
+      const { tools, runs } = await timed(undefined, { signal: abort.signal });
+      const held = async (plans: Parameters<typeof tools.held>[0]) => {
+        if (runs() >= after) abort.abort();
+        return tools.held(plans);
+      };
+      let atAbort: number | undefined;
+      abort.signal.addEventListener('abort', () => {
+        atAbort = runs();
+      });
+      expect(await searchHeld(PROBLEM, TARGET, { ...tools, held })).toEqual({ status: 'unfinished' });
+      expect(runs()).toBe(atAbort);
+    }
   });
 });

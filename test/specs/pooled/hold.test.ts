@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { simulatePlan, sweepPlan, validateFiles } from '../../../src/api/index.js';
-import type { NoPlan, PooledPlan, PooledSpec } from '../../../src/artifacts/index.js';
+import type { NoPlan, PooledPlan, PooledSpec, Profile } from '../../../src/artifacts/index.js';
 import { compareSpec, solveSpec } from '../../../src/specs/index.js';
 import { plan as command } from '../../cli/plan.js';
 import { writeRandomSpec, writeSpec } from '../specs.js';
@@ -21,6 +21,23 @@ async function solved(path: string, output: string): Promise<PooledPlan> {
 }
 
 describe('solveSpec() with a share to hold', { timeout: 120_000 }, () => {
+  it('has no plan for rates that no plan serves, also where the share alone could be served', async () => {
+    const profile: Profile = {
+      ...{ kind: 'profile', version: '1.0', model: { name: 'm' }, blocks: [{ cutBytes: 0, nodes: ['a'] }] },
+      devices: { gpu: { blockLatencyUs: { 1: { 1: [10_000] } } } },
+    };
+    const outcome = async (rps: number, options: { hold?: number }) => {
+      const spec: PooledSpec = {
+        ...{ kind: 'pooled', cluster: { devices: { gpu: { count: 1, hourlyCost: 1 } } } },
+        ...{ models: [{ profile: 'one.json', sloMs: 100, rps }], planner: { objective: 'cost' } },
+      };
+      return (await solveSpec(await writeSpec(folder, 'over.json', spec, [profile]), options)).outcome;
+    };
+    expect(await outcome(60, { hold: 0.9 })).toBe('plan');
+    expect(await outcome(105, {})).toBe('infeasible');
+    expect(await outcome(105, { hold: 0.9 })).toBe('infeasible');
+  });
+
   it('writes a plan of a lowered price that validates, whose runs give the shares that it says', async () => {
     const shape = { models: 2, mostGpus: 12 };
     const { path } = await writeRandomSpec(folder, 8, shape, { objective: 'cost' });
@@ -89,8 +106,8 @@ describe('solveSpec() with a share to hold', { timeout: 120_000 }, () => {
     expect([never.code, never.stderr]).toEqual([2, expect.stringContaining('not a share between 0 and 1')]);
     const near = await command(['solve', path, '--hold', '0.9999999']);
     expect([near.code, near.stderr]).toEqual([2, expect.stringMatching(/show 0\.9999\d+ at most/)]);
-    const mixes = await compareSpec(path, { hold: 0.9999999, mixes: ['C0=1'] });
-    expect(mixes.document.rows).toMatchObject([{ reasons: [expect.stringContaining('too near 1')] }]);
+    const compared = compareSpec(path, { hold: 0.9999999, mixes: ['C0=1'] });
+    await expect(compared).rejects.toThrow('too near 1');
     const margins = await command(['compare', path, '--hold', '0.9', '--sweep', 'margin=0..0.2:2']);
     expect([margins.code, margins.stderr]).toEqual([2, expect.stringContaining('sweeps margins')]);
   });
@@ -156,7 +173,8 @@ describe('solveSpec() with a share to hold', { timeout: 120_000 }, () => {
       /^m0 holds [\d.]+ requests\/s with 90.00 % in time \(9\d.\d\d % at least\); planned with/m,
     );
     expect(stdout).toMatch(
-      /no plan holds more than [\d.]+ \(\d+ plans simulated; confirmed by 8 runs .* gamma arrivals/,
+      /^[\d.]+ requests\/s per unit of weight held with 90.00 % in time on .*; [\d.]+ requests\/s per unit of weight \(bound [\d.]+, gap [\d.]+ %\) planned$/m,
     );
+    expect(stdout).toMatch(/^\d+ plans simulated; confirmed by 8 runs .* gamma arrivals/m);
   });
 });

@@ -120,7 +120,7 @@ describe('Marked figures of a pipeline', () => {
     const notes = await notesOf(at('spec.yaml'));
     const plan = JSON.parse(await readFile(at('plan.json'), 'utf8'));
     const classOf = (name: string) => plan.stages.find((one: { name: string }) => one.name === name).device;
-    expect(spec.planner.method).toBe('given');
+    expect(spec.planner?.method).toBe('given');
     expect(notes).toEqual([
       ...(classOf('detect') === 'L4'
         ? ['detect: its figures of L4 (2× slower) were measured on an emulated device']

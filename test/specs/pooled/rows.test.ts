@@ -40,6 +40,19 @@ describe('withFrontier()', () => {
     expect(marksOf(rowsOf('accuracy', points))).toEqual([true, false, true, false]);
   });
 
+  it('has only the cheapest of plans that meet the same at least cost, whatever they could serve besides', () => {
+    const rows = [3, 2, 2].map((cost, i) => ({
+      ...({ mix: {}, sloMs: [], status: 'optimal', hourlyCost: cost, throughputRps: 100 - i } as const),
+      objective: { kind: 'cost' as const, value: cost, bound: cost, gap: 0 },
+    }));
+    expect(marksOf(rows)).toEqual([false, true, true]);
+    const power = rows.map((row, i) => ({
+      ...row,
+      objective: { ...row.objective, kind: 'power' as const, value: [40, 50, 60][i] as number },
+    }));
+    expect(marksOf(power)).toEqual([true, true, false]);
+  });
+
   it('takes figures as equal that differ by rounding', () => {
     const points: [number, number][] = [
       [1, 3],

@@ -20,6 +20,13 @@ describe('SolverPool', () => {
     expect({ ...again, solver: undefined }).toEqual({ ...first, solver: undefined });
   });
 
+  it('plans a small problem in this thread as one of its own does', async () => {
+    pool = new SolverPool();
+    const question = { kind: 'plan', problem: PROBLEM } as const;
+    const [here, there] = [await pool.plan(question), await pool.run(question)];
+    expect({ ...here, solver: undefined }).toEqual({ ...there, solver: undefined });
+  });
+
   it('passes on refusals and errors of the planner, and takes the next job', async () => {
     pool = new SolverPool();
     const priced: PooledProblem = { ...PROBLEM, planner: { ...PROBLEM.planner, objective: 'cost' } };

@@ -1,0 +1,363 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { deflateRawSync } from 'node:zlib';
+
+const EXAMPLE_PLAN = join(
+  dirname(createRequire(import.meta.url).resolve('#package')),
+  'examples/pooled/expected-plan.json',
+);
+
+/** Grown is a command with the files that it reads, of which something has a size. */
+export interface Grown {
+  readonly files: Readonly<Record<string, string | Uint8Array>>;
+  readonly args: readonly string[];
+}
+
+/** Grower makes a list or a number of any size, for the command that reads it. */
+export interface Grower {
+  /** The first size, which is multiplied by 10 until a limit answers. */
+  readonly from: number;
+  readonly of: (size: number) => Grown;
+}
+
+const times = (count: number, text: string | ((i: number) => string), between = ','): string =>
+  typeof text === 'string'
+    ? `${`${text}${between}`.repeat(Math.max(0, count - 1))}${text}`
+    : Array.from({ length: count }, (_, i) => text(i)).join(between);
+
+const validate = (name: string, content: string): Grown => ({
+  files: { [name]: content },
+  args: ['validate', name],
+});
+
+/** of makes a file of a kind in which one list has so many entries, each of which is wrong. */
+const wrong = (kind: string, field: string, entry: string): Grower => ({
+  from: 1000,
+  of: (size) =>
+    validate('file.json', `{"kind":"${kind}","version":"1.0","${field}":[${times(size, entry)}]}`),
+});
+
+const profile = (latencies: string, more = '"blocks":[{"cutBytes":0}]'): string =>
+  `{"kind":"profile","version":"1.0","model":{"name":"m"},${more},"devices":{"gpu":{"blockLatencyUs":{"1":${latencies}}}}}`;
+
+const ONE = profile('{"1":[1000],"2":[1500]}');
+const cluster = (count: number | string): string =>
+  `{"kind":"cluster","devices":{"gpu":{"count":${count},"hourlyCost":1}}}`;
+
+const pooled = (models: string, more = ''): string =>
+  `{"kind":"pooled","cluster":"cluster.json","models":[${models}]${more}}`;
+const POOLED_MODEL = '{"profile":"m.json","sloMs":100}';
+const pipeline = (stages: string, more = '"load":{"arrivals":"poisson","rps":50,"duration":"1s"}'): string =>
+  `{"kind":"pipeline","cluster":"cluster.json","stages":[${stages}],"sloMs":100,"attainment":0.9,"planner":{"method":"inferline"},${more}}`;
+const STAGE = '{"name":"a","profile":"m.json"}';
+const cascade = (models: string, more = '"load":{"maxRps":10,"ranges":2}'): string =>
+  `{"kind":"cascade","cluster":"cluster.json","records":"records.csv","slo":{"latencyMs":100},"planner":{"method":"gears"},"models":[${models}],${more}}`;
+const CASCADE_MODEL = '{"name":"m0","profile":"m.json"}';
+const records = (samples: number): string =>
+  `sample,model,prediction,label,certainty\n${times(samples, (i) => `${i},m0,1,${i % 2},0.5`, '\n')}\n`;
+
+const solving = (spec: string, more: Grown['files'] = {}): Grown => ({
+  files: {
+    'm.json': ONE,
+    'cluster.json': cluster(2),
+    'records.csv': records(10),
+    'spec.json': spec,
+    ...more,
+  },
+  args: ['solve', 'spec.json', '-o', 'plan.json'],
+});
+
+const trace = (csv: string, ...args: string[]): Grown => ({
+  files: { 'trace.csv': csv },
+  args: ['trace', ...args],
+});
+
+/** simulating simulates the example's plan, which is away from its spec. */
+const simulating = (...args: string[]): Grown => ({
+  files: { 'plan.json': readFileSync(EXAMPLE_PLAN, 'utf8') },
+  args: ['simulate', 'plan.json', ...args],
+});
+
+/** drawn makes a number an option of a simulation of a second. */
+const drawn = (from: number, of: (size: number) => string[], ...more: string[]): Grower => ({
+  from,
+  of: (size) => simulating(...of(size), ...more),
+});
+const BRIEFLY = ['--duration', '100ms'];
+
+const given = (name: string): string =>
+  `{"name":"${name}","profile":"m.json","device":"gpu","batch":1,"replicas":1}`;
+
+/** GROWERS are the lists and numbers of files and options, by their names. */
+export const GROWERS: Readonly<Record<string, Grower>> = {
+  'gears of a gear plan': wrong('gear-plan', 'gears', '{}'),
+  'placement of a pooled plan': wrong('pooled-plan', 'placement', '{}'),
+  'models of a load report': wrong('load-report', 'models', '{}'),
+  'models of a simulation report': wrong('simulation-report', 'models', '{}'),
+  'stages of a pipeline plan': wrong('pipeline-plan', 'stages', '{}'),
+  'rows of a comparison': wrong('comparison', 'rows', '{}'),
+  'unknown keys of a spec': {
+    from: 1000,
+    of: (size) => validate('file.json', `{"kind":"pooled",${times(size, (i) => `"key${i}":1`)}}`),
+  },
+  'numbers that are not finite': {
+    from: 1000,
+    of: (size) => validate('file.json', `{"kind":"profile","blocks":[${times(size, '1e999')}]}`),
+  },
+  'letters of a name': {
+    from: 1000,
+    of: (size) => validate('file.json', `{"kind":"${'x'.repeat(size)}"}`),
+  },
+  'levels of JSON': {
+    from: 10,
+    of: (size) => validate('file.json', `{"kind":${'['.repeat(size)}${']'.repeat(size)}}`),
+  },
+  'commas of YAML': { from: 1000, of: (size) => validate('file.yaml', `kind: [${','.repeat(size)}]`) },
+  'keys of YAML': {
+    from: 1000,
+    of: (size) =>
+      validate(
+        'file.yaml',
+        times(size, (i) => `k${i}: 1`, '\n'),
+      ),
+  },
+  'blocks of a profile': {
+    from: 1000,
+    of: (size) =>
+      validate(
+        'm.json',
+        profile(`{"1":[${times(size, '1')}]}`, `"blocks":[${times(size, '{"cutBytes":0}')}]`),
+      ),
+  },
+  'batch sizes of a profile': {
+    from: 100,
+    of: (size) => validate('m.json', profile(`{${times(size, (i) => `"${i + 1}":[${1000 + i}]`)}}`)),
+  },
+  'largest batch of a profile': {
+    from: 100,
+    of: (size) => solving(pooled(POOLED_MODEL), { 'm.json': profile(`{"1":[1000],"${size}":[50000]}`) }),
+  },
+  'classes of a cluster': {
+    from: 100,
+    of: (size) =>
+      validate('cluster.json', `{"kind":"cluster","devices":{${times(size, (i) => `"c${i}":{"count":1}`)}}}`),
+  },
+  'GPUs of a pooled spec': {
+    from: 1000,
+    of: (size) => solving(pooled(POOLED_MODEL), { 'cluster.json': cluster(size) }),
+  },
+  'GPUs of a cascade': {
+    from: 10,
+    of: (size) => solving(cascade(CASCADE_MODEL), { 'cluster.json': cluster(size) }),
+  },
+  'models of a pooled spec': { from: 10, of: (size) => solving(pooled(times(size, POOLED_MODEL))) },
+  'stages of a pipeline': {
+    from: 10,
+    of: (size) => solving(pipeline(times(size, (i) => `{"name":"s${i}","profile":"m.json"}`))),
+  },
+  'edges of a stage': {
+    from: 10,
+    of: (size) =>
+      solving(
+        pipeline(
+          `{"name":"a","profile":"m.json","next":[${times(size, '"b"')}]},{"name":"b","profile":"m.json"}`,
+        ),
+      ),
+  },
+  'replicas of a stage': {
+    from: 1000,
+    of: (size) =>
+      solving(pipeline(`{"name":"a","profile":"m.json","device":"gpu","batch":1,"replicas":${size}}`)),
+  },
+  'rate of a pipeline': {
+    from: 10,
+    of: (size) =>
+      solving(pipeline(STAGE, `"load":{"arrivals":"poisson","rps":${size},"duration":"1s"}`), {
+        'cluster.json': '{"kind":"cluster","devices":{"gpu":{"hourlyCost":1}}}',
+      }),
+  },
+  'models of a cascade': {
+    from: 10,
+    of: (size) => solving(cascade(times(size, (i) => `{"name":"m${i}","profile":"m.json"}`))),
+  },
+  'ranges of a load': {
+    from: 10,
+    of: (size) => solving(cascade(CASCADE_MODEL, `"load":{"maxRps":10,"ranges":${size}}`)),
+  },
+  'lines of a distribution of a load': {
+    from: 10,
+    of: (size) =>
+      solving(cascade(CASCADE_MODEL, '"load":{"maxRps":10,"distribution":"shares.csv"}'), {
+        'shares.csv': `rps,share\n${times(size, (i) => `${(10 * (i + 1)) / size},${1 / size}`, '\n')}\n`,
+      }),
+  },
+  'thresholds of a cascade': {
+    from: 10,
+    of: (size) =>
+      solving(cascade(CASCADE_MODEL).replace('"method":"gears"', `"method":"gears","thresholds":${size}`)),
+  },
+  'classes that records tell': {
+    from: 10,
+    of: (size) =>
+      solving(cascade(CASCADE_MODEL), {
+        'records.csv': `sample,model,prediction,label,certainty\n${times(size, (i) => `${i},m0,${i},${i},0.5`, '\n')}\n`,
+      }),
+  },
+  'applications of a pipeline': {
+    from: 10,
+    of: (size) =>
+      solving(
+        pipeline(
+          given('a'),
+          `"applications":[${times(size, (i) => `{"name":"a${i}","sloMs":100,"share":${1 / size}}`)}],"load":{"arrivals":"poisson","rps":50,"duration":"1s"}`,
+        ).replace('"sloMs":100,"attainment"', '"attainment"'),
+      ),
+  },
+  'objectives of a pipeline': {
+    from: 10,
+    of: (size) =>
+      solving(
+        pipeline(
+          given('a'),
+          `"objectives":[${times(size, (i) => `{"sloMs":${100 + i},"attainment":0.9}`)}],"load":{"arrivals":"poisson","rps":50,"duration":"1s"}`,
+        ).replace('"sloMs":100,"attainment":0.9,"planner"', '"planner"'),
+      ),
+  },
+  'duration of a load': {
+    from: 1,
+    of: (size) =>
+      solving(pipeline(STAGE, `"load":{"arrivals":"poisson","rps":50,"duration":"${size}s"}`), {
+        'cluster.json': '{"kind":"cluster","devices":{"gpu":{"hourlyCost":1}}}',
+      }),
+  },
+  'threads of a device': {
+    from: 1000,
+    of: (size) => ({ ...solving(pooled(POOLED_MODEL)), args: ['profile', 'm.onnx', '-d', `cpu:${size}`] }),
+  },
+  'lines of a trace': { from: 1000, of: (size) => trace('0\n'.repeat(size), 'describe', 'trace.csv') },
+  'intervals of a trace': {
+    from: 1000,
+    of: (size) => trace(`interval_s,count\n${'1,1\n'.repeat(size)}`, 'describe', 'trace.csv'),
+  },
+  'windows of a trace': {
+    from: 1000,
+    of: (size) => trace('0\n1000\n', 'describe', 'trace.csv', '--window', `${(1000 / size).toFixed(9)}s`),
+  },
+  'duration of a simulation': drawn(1, (size) => ['--duration', `${size}s`], '--rps', '0.001'),
+  'rate of a simulation': drawn(10, (size) => ['--rps', `${size}`], '--duration', '1ms'),
+  'load of a simulation': drawn(1, (size) => ['--load', `${size}`], '--duration', '1ms'),
+  'seed of a simulation': drawn(1000, (size) => ['--seed', `${size}`], ...BRIEFLY),
+  'runs of a simulation': drawn(10, (size) => ['--runs', `${size}`], '--duration', '1ms'),
+  'points of a sweep': drawn(10, (size) => ['--sweep', `load=1..2:${size}`], '--duration', '1ms'),
+  'windows of a simulation': drawn(
+    10,
+    (size) => ['--windows', `${(1000 / size).toFixed(9)}ms`],
+    '--duration',
+    '1s',
+  ),
+  'phases of a load': drawn(10, (size) =>
+    Array.from({ length: Math.min(size, 5000) }, () => '--phase=1ms,load=1'),
+  ),
+  'burstiness of arrivals': drawn(1, (size) => ['--cv', `${size}`, '--arrivals', 'gamma'], ...BRIEFLY),
+  'spread of executions': drawn(1, (size) => ['--jitter', `${size}`], ...BRIEFLY),
+  'slowness of executions': drawn(1, (size) => ['--slow', `${size}`], ...BRIEFLY),
+  'priorities of a load': drawn(
+    10,
+    (size) => ['--priorities', times(Math.min(size, 10_000), (i) => `${i}=${1 / size}`)],
+    ...BRIEFLY,
+  ),
+  'rate of a load that is sent': {
+    from: 1_000_000,
+    of: (size) => ({
+      files: {},
+      args: ['load', 'http://127.0.0.1:1', '--duration', '1s', '--rps', `${10 * size}`],
+    }),
+  },
+  'samples of records': {
+    from: 1000,
+    of: (size) => solving(cascade(CASCADE_MODEL), { 'records.csv': records(size) }),
+  },
+  'rows of an unpacked array': {
+    from: 1000,
+    of: (size) => ({
+      ...solving(cascade(CASCADE_MODEL), {
+        'm.json': ONE.replace(
+          '"name":"m"',
+          '"name":"m","file":"m.onnx","inputs":[{"name":"x","dtype":"float32","shape":[1,4],"batchAxis":0}],"outputs":[{"name":"y","dtype":"float32","shape":[1,3],"batchAxis":0}]',
+        ),
+        'm.onnx': 'none',
+        'x.npz': zeros(size),
+        'y.csv': '1\n'.repeat(300),
+      }),
+      args: ['profile', 'spec.json', '--samples', 'x.npz', '--labels', 'y.csv'],
+    }),
+  },
+  'mixes of a comparison': {
+    from: 10,
+    of: (size) => ({
+      ...solving(pooled(POOLED_MODEL), { mixes: times(size, (i) => `gpu=${i + 1}`, '\n') }),
+      args: ['compare', 'spec.json', '--mix-file', 'mixes', '--work', '1000'],
+    }),
+  },
+  'budget of a comparison': {
+    from: 10,
+    of: (size) => ({
+      ...solving(pooled(POOLED_MODEL)),
+      args: ['compare', 'spec.json', '--budget', `${size}`, '--work', '1000'],
+    }),
+  },
+  'intervals of a trace that is made': {
+    from: 1000,
+    of: (size) =>
+      trace(
+        '0\n1\n',
+        'convert',
+        'trace.csv',
+        '--to',
+        'counts',
+        '--interval',
+        `${(1 / size).toFixed(12)}s`,
+        '-o',
+        'made.csv',
+      ),
+  },
+  'requests of a trace that is made': {
+    from: 1000,
+    of: (size) =>
+      trace(`interval_s,count\n1,${size}\n`, 'convert', 'trace.csv', '--to', 'arrivals', '-o', 'made.csv'),
+  },
+  'rate of a trace that is rescaled': {
+    from: 1000,
+    of: (size) =>
+      trace('0\n0.5\n1\n', 'rescale', 'trace.csv', '--rps', `${size}`, '--duration', '1s', '-o', 'made.csv'),
+  },
+};
+
+/** zeros is an archive of one array of rows of four zeros, as NumPy packs it. */
+function zeros(rows: number): Uint8Array {
+  const header = `{'descr': '<f4', 'fortran_order': False, 'shape': (${rows}, 4), }`.padEnd(117);
+  const start = Buffer.concat([
+    Buffer.from('\x93NUMPY\x01\x00', 'latin1'),
+    Buffer.from([118, 0]),
+    Buffer.from(`${header}\n`),
+  ]);
+  // The checksum of what is never unpacked is never looked at.
+  const body = deflateRawSync(Buffer.concat([start, Buffer.alloc(16 * Math.min(rows, 1e7))]));
+  const name = Buffer.from('x.npy');
+  const common = Buffer.alloc(26);
+  common.writeUInt16LE(20, 0);
+  common.writeUInt16LE(8, 4);
+  common.writeUInt32LE(body.length, 14);
+  common.writeUInt32LE(start.length + 16 * Math.min(rows, 1e7), 18);
+  common.writeUInt16LE(name.length, 22);
+  const local = Buffer.concat([Buffer.from('PK\x03\x04', 'latin1'), common, name, body]);
+  const entry = Buffer.concat([Buffer.from('PK\x01\x02\x14\x00', 'latin1'), common, Buffer.alloc(14), name]);
+  const end = Buffer.alloc(22);
+  end.write('PK\x05\x06', 0, 'latin1');
+  end.writeUInt16LE(1, 8);
+  end.writeUInt16LE(1, 10);
+  end.writeUInt32LE(entry.length, 12);
+  end.writeUInt32LE(local.length, 16);
+  return Buffer.concat([local, entry, end]);
+}

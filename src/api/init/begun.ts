@@ -1,0 +1,173 @@
+import {
+  type ArtifactKind,
+  type ArtifactTypes,
+  type Cluster,
+  countedCluster,
+  FilesRead,
+  InputError,
+  type Loaded,
+  type OpenCluster,
+  parseArtifact,
+  relativePath,
+  schemaModeline,
+} from '../../artifacts/index.js';
+import { resolvePooled } from '../../milp/index.js';
+import { describedSpec, type SpecKind } from '../../specs/index.js';
+import { cascadeText } from './cascade-text.js';
+import { pipelineText } from './pipeline-text.js';
+import { pooledText } from './pooled-text.js';
+import type { ProposedModel } from './proposal.js';
+import { clusterText, type SpecContent } from './spec-lines.js';
+
+/** Asked is what a spec is begun from. */
+export interface Asked {
+  readonly task: string;
+  readonly profiles: readonly Loaded<'profile'>[];
+  readonly content: SpecContent;
+  readonly options: {
+    readonly kind: SpecKind;
+    readonly cluster?: string | undefined;
+    readonly records?: string | undefined;
+    readonly output?: string | undefined;
+  };
+}
+
+/** Begun is the text of a spec, what it says, and what its person should know. */
+export interface Begun {
+  readonly texts: Texts;
+  readonly spec: ArtifactTypes[SpecKind];
+  readonly cluster: OpenCluster;
+  readonly notes?: readonly string[];
+  /** Whether records are to be made before the spec can be solved. */
+  readonly lacksRecords?: boolean;
+}
+
+interface Texts {
+  readonly spec: string;
+  readonly cluster: string | undefined;
+}
+
+/** Beginning is how a spec of a kind is begun. */
+interface Beginning {
+  /** Writes its text, and reads it as `plan solve` will. @throws InputError where profiles cannot be planned with */
+  readonly begin: (asked: Asked) => Promise<Begun>;
+  /** How its SLO follows from those of its models; absent where each model has its own. */
+  readonly sloFrom?: 'sum' | 'largest';
+  /** Whether plans are compared by what devices cost. */
+  readonly isPriced?: boolean;
+  readonly takesRecords?: boolean;
+}
+
+/** BEGINNINGS says how a spec of each kind is begun. */
+export const BEGINNINGS: { readonly [K in SpecKind]: Beginning } = {
+  pooled: {
+    begin: async (asked) => readBack(textsOf(asked, pooledText(asked.content)), asked.profiles, asked.task),
+  },
+  pipeline: { begin: pipelineBegun, sloFrom: 'sum', isPriced: true },
+  cascade: { begin: cascadeBegun, sloFrom: 'largest', takesRecords: true },
+};
+
+/** The file of a cascade's records, where none is named. */
+const RECORDS = 'records.csv';
+
+function textsOf({ content, options: { kind, output, cluster } }: Asked, text: string): Texts {
+  return {
+    spec: withModeline(text, schemaModeline(kind, output)),
+    cluster:
+      cluster === undefined
+        ? undefined
+        : withModeline(clusterText(content), schemaModeline('cluster', cluster)),
+  };
+}
+
+/**
+ * pipelineBegun begins a pipeline whose stages follow one another as their profiles were given. Where their tensors do not
+ * fit so, nobody but its person knows the graph, and no stage leads to another.
+ */
+async function pipelineBegun(asked: Asked): Promise<Begun> {
+  const names = stageNames(asked.content.models);
+  const begun = (next: (i: number) => string[]): Promise<Begun> => {
+    const stages = names.map((name, i) => ({ name, next: next(i) }));
+    return solvable(asked, textsOf(asked, pipelineText({ ...asked.content, stages })));
+  };
+  if (names.length === 1) return begun(() => []);
+  try {
+    return await begun((i) => names.slice(i + 1, i + 2));
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    const apart = await begun(() => []);
+    return {
+      ...apart,
+      notes: ['the tensors of these models do not fit in a row: say by next where results go'],
+    };
+  }
+}
+
+/** stageNames makes the names of models into those of stages, each its own. */
+function stageNames(models: readonly ProposedModel[]): string[] {
+  const plain = models.map(({ name }) => name.replaceAll(/[^A-Za-z0-9_-]/g, '-').slice(0, 56) || 'stage');
+  return plain.map((name, i) => (plain.indexOf(name) === i ? name : `${name}-${i + 1}`));
+}
+
+/** cascadeBegun begins a cascade. Without its records, which profiling it writes, only its own fields can be checked. */
+async function cascadeBegun(asked: Asked): Promise<Begun> {
+  const { content, options } = asked;
+  const { records, output } = options;
+  const names = stageNames(content.models);
+  const models = content.models.map((model, i) => ({ ...model, name: names[i] as string }));
+  const named = records === undefined ? RECORDS : relativePath(records, output);
+  const texts = textsOf(asked, cascadeText({ ...content, models, records: named }));
+  if (records !== undefined) return solvable(asked, texts);
+  const spec = parseArtifact(texts.spec, 'spec.yaml', ['cascade']).value;
+  const notes = [
+    'the records of its models are still to be made, by plan profile of this spec with samples and labels',
+  ];
+  return { texts, spec, cluster: clusterIn(texts, spec.cluster), lacksRecords: true, notes };
+}
+
+/** solvable reads the texts as `plan solve` will. @throws InputError with the faults that it would find */
+async function solvable({ task, profiles, options }: Asked, texts: Texts): Promise<Begun> {
+  const { kind, output = 'spec.yaml', cluster: clusterPath } = options;
+  const { value } = parseArtifact(texts.spec, 'spec.yaml', [kind]);
+  const cluster = clusterIn(texts, value.cluster);
+  const begun = { sha256: '' };
+  const files: Loaded<ArtifactKind>[] = [...profiles];
+  if (clusterPath !== undefined) files.push({ ...begun, kind: 'cluster', value: cluster, path: clusterPath });
+  try {
+    await describedSpec({ ...begun, kind, value, path: output } as Loaded<SpecKind>, new FilesRead(files));
+  } catch (error) {
+    throw error instanceof InputError ? new InputError(task, error.faults, error.advice) : error;
+  }
+  return { texts, spec: value, cluster };
+}
+
+/** clusterIn is the cluster that the texts have, in the spec or in a file of its own. */
+function clusterIn(texts: Texts, inSpec: string | OpenCluster): OpenCluster {
+  if (texts.cluster !== undefined) return parseArtifact(texts.cluster, 'cluster.yaml', ['cluster']).value;
+  return inSpec as OpenCluster;
+}
+
+/** withModeline puts the comment by which editors find the schema into the first line, where there is one. */
+function withModeline(text: string, modeline: string | undefined): string {
+  return modeline === undefined ? text : `${modeline}\n${text}`;
+}
+
+/** readBack reads the texts as `plan solve` will, and refuses profiles that cannot be planned with. */
+async function readBack(texts: Texts, profiles: readonly Loaded<'profile'>[], task: string): Promise<Begun> {
+  const spec = parseArtifact(texts.spec, 'spec.yaml', ['pooled']).value;
+  const cluster =
+    texts.cluster === undefined
+      ? (spec.cluster as Cluster)
+      : countedCluster(parseArtifact(texts.cluster, 'cluster.yaml', ['cluster']).value, 'cluster.yaml');
+  const measured = profiles.map(({ value, path }) => ({ profile: value, path }));
+  try {
+    resolvePooled(spec, { cluster, profiles: measured, where: 'the profiles' });
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    const advice = profiles.some(({ value }) => value.measurement?.complete === false)
+      ? 'A profile is not complete: go on with `plan profile` and its option `--resume`.'
+      : error.advice;
+    throw new InputError(task, error.faults, advice);
+  }
+  return { texts, spec, cluster };
+}

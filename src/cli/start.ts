@@ -1,0 +1,22 @@
+import { EXIT } from './exit.js';
+import { runProgram } from './program.js';
+import { systemMessage } from './run.js';
+
+// A reader may stop early, as in `plan … | head`. That is not a fault.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(EXIT.done);
+  process.stderr.write(`error: Cannot write to stdout: ${error.message}\n`);
+  process.exit(EXIT.fault);
+});
+// A message that cannot be written is lost. The exit code still says how the command ended.
+process.stderr.on('error', () => {});
+
+// What fails between two turns of the event loop, such as the parser of HTTP that Node starts, is told like any other failure.
+process.on('uncaughtException', (error: Error) => {
+  const message = systemMessage(error) ?? `a bug in this program: ${error.message}`;
+  process.stderr.write(`error: ${message}\n`);
+  if (process.env.PLAN_DEBUG) process.stderr.write(`${error.stack}\n`);
+  process.exit(EXIT.fault);
+});
+
+await runProgram(process.argv.slice(2));

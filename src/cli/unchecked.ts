@@ -1,0 +1,12 @@
+import type { PlanChecks } from '../artifacts/index.js';
+import type { Context } from './run.js';
+
+/** warnUnchecked warns of what a plan that is used was not checked against. */
+export async function warnUnchecked(
+  { terminal, inFlags }: Pick<Context, 'terminal' | 'inFlags'>,
+  checks: PlanChecks,
+): Promise<void> {
+  const { uncheckedNote } = await import('../report/index.js');
+  const note = uncheckedNote(checks);
+  if (note !== undefined) await terminal.warn(inFlags(note));
+}

@@ -1,0 +1,20 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
+/** errorIn gives the first line of what a server tells of an error, cut to 200 characters. */
+export function errorIn(bytes: Uint8Array): string {
+  const text = Buffer.from(bytes).toString();
+  const cut = (told: string) => (told.split('\n', 1)[0] as string).slice(0, 200);
+  try {
+    const { error } = JSON.parse(text) as { error?: unknown };
+    return cut(typeof error === 'string' ? error : text);
+  } catch {
+    return cut(text);
+  }
+}
+
+/** redirection tells where an answer sends its client, which it does not follow. */
+export function redirection(status: number, { location }: IncomingHttpHeaders): string | undefined {
+  if (status < 300 || status >= 400) return undefined;
+  const where = location === undefined ? 'elsewhere' : `to ${location.slice(0, 200)}`;
+  return `it redirects ${where}, which is not followed`;
+}

@@ -1,0 +1,25 @@
+import { expect, it, vi } from 'vitest';
+import { type InputError, parseArtifact } from '../../src/artifacts/index.js';
+
+function told(devices: string): string[] {
+  try {
+    parseArtifact(`kind: cluster\ndevices: ${devices}\n`, 'c.yaml', ['cluster']);
+  } catch (error) {
+    return (error as InputError).faults.map(({ path, message }) => `${path}: ${message}`.replace(/^: /, ''));
+  }
+  return [];
+}
+
+it('YAML that is read as something else, or as nothing, is refused in words of its own', () => {
+  expect(told('{ a: &x { count: 1 }, b: { <<: *x } }')).toEqual([]);
+  expect(told('{ <<: 3 }')).toEqual(['a key << merges what is no map, nor an alias of one']);
+  expect(told('{ a: *x, b: &x { count: 1 } }')).toEqual([
+    'line 2, column 15: no anchor &x stands before its alias',
+  ]);
+  const warned = vi.spyOn(process, 'emitWarning');
+  expect(told('{ ? [a] : { count: 1 } }')).toEqual([
+    'line 2, column 14: a list or a map is given as a key; keys are texts',
+  ]);
+  expect(warned).not.toHaveBeenCalled();
+  warned.mockRestore();
+});

@@ -1,0 +1,104 @@
+import { spawnSync } from 'node:child_process';
+import { describe, expect, it } from 'vitest';
+import { parseArtifact } from '../../src/artifacts/index.js';
+import { PLAN_PROGRAM, plan } from './plan.js';
+
+/** completed lists what can follow these words, the last of which is typed in part. */
+function completed(...words: string[]): string[] {
+  const { stdout } = spawnSync(process.execPath, [PLAN_PROGRAM, 'complete', '--', ...words], {
+    encoding: 'utf8',
+  });
+  return stdout.split('\n').map((line) => line.split('\t')[0] as string);
+}
+
+describe('plan completion', () => {
+  it.each([
+    'bash',
+    'zsh',
+    'fish',
+    'pwsh',
+  ])('prints a script for %s that asks plan complete', async (shell) => {
+    const { code, stdout, stderr } = await plan(['completion', shell]);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(/plan['"]? ?complete|complete --/);
+    const json = await plan(['completion', shell, '--json']);
+    expect(JSON.parse(json.stdout)).toMatchObject({ shell, script: stdout });
+    expect(() => parseArtifact(json.stdout, 'answer', ['completion'])).not.toThrow();
+  });
+
+  it('refuses a shell that it does not know, and names those that it does', async () => {
+    const { code, stderr } = await plan(['completion', 'tcsh']);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('bash, zsh, fish, pwsh')]);
+  });
+
+  it('completes commands, commands below them, options and their values', () => {
+    expect(completed('s')).toEqual(expect.arrayContaining(['solve', 'simulate', 'serve', 'schema']));
+    expect(completed('trace', '')).toEqual(
+      expect.arrayContaining(['describe', 'convert', 'rescale', 'slice']),
+    );
+    expect(completed('solve', '--h')).toContain('--hold');
+    expect(completed('init', '--kind', '')).toEqual(
+      expect.arrayContaining(['pooled', 'pipeline', 'cascade']),
+    );
+    expect(completed('completion', '')).toEqual(expect.arrayContaining(['bash', 'zsh', 'fish', 'pwsh']));
+    const all = completed('');
+    expect(all).toContain('completion');
+    expect(all).not.toContain('complete');
+    expect(all).not.toContain('print-script');
+  });
+
+  it('completes the names of schedulers, tuners and the commands that help is asked for', () => {
+    expect(completed('simulate', 'plan.json', '--scheduler', '')).toContain('stage-local');
+    expect(completed('serve', 'bundle', '--tuner', '')).toContain('inferline');
+    expect(completed('help', 'tr')).toContain('trace');
+    expect(completed('help', 'trace', 'co')).toContain('convert');
+  });
+
+  it.each([
+    [0, ['solve', 'sp']],
+    [0, ['solve', 'spec.yaml', '-o', '']],
+    [0, ['trace', 'describe', '']],
+    [0, ['simulate', 'plan.json', '--trace', 'd']],
+    [4, ['solve', 'spec.yaml', '--gap', '']],
+    [4, ['solve', '--h']],
+    [4, ['load', '']],
+    [4, ['s']],
+  ])('answers with the directive %i to %j, where 0 lets the shell complete files', (directive, words) => {
+    expect(completed(...words).at(-2)).toBe(`:${directive}`);
+  });
+
+  it.each([
+    ['plan sol', 'solve'],
+    ['plan trace co', 'convert'],
+    ['plan init --kind poo', 'pooled'],
+    ['plan solve sp', ''],
+  ])('completes %j in bash without the package bash-completion', (line, answer) => {
+    const typed = `compopt() { :; }
+source <("$NODE" "$PLAN" completion bash)
+plan() { "$NODE" "$PLAN" "$@"; }
+COMP_LINE='${line}' COMP_POINT=${line.length}
+__plan_complete
+echo "\${COMPREPLY[@]}"
+complete -p plan`;
+    const { stdout, stderr } = spawnSync('bash', ['-c', typed], {
+      ...{ encoding: 'utf8', env: { ...process.env, NODE: process.execPath, PLAN: PLAN_PROGRAM } },
+    });
+    expect([stdout, stderr]).toEqual([`${answer}\ncomplete -o default -F __plan_complete plan\n`, '']);
+  });
+
+  it('completes what is typed in bash', () => {
+    // What the package bash-completion gives to all scripts.
+    const given =
+      '_get_comp_words_by_ref() { cur=sol; prev=plan; words=(plan sol); cword=1; }; compopt() { :; }';
+    const typed = `${given}
+source <("$NODE" "$PLAN" completion bash)
+plan() { "$NODE" "$PLAN" "$@"; }
+COMP_WORDS=(plan sol) COMP_CWORD=1 COMP_LINE='plan sol' COMP_POINT=8
+$(complete -p plan | sed 's/.*-F \\([^ ]*\\).*/\\1/')
+echo "\${COMPREPLY[@]}"`;
+    const { stdout, stderr } = spawnSync('bash', ['-c', typed], {
+      ...{ encoding: 'utf8', env: { ...process.env, NODE: process.execPath, PLAN: PLAN_PROGRAM } },
+    });
+    expect([stdout.trim(), stderr]).toEqual(['solve', '']);
+  });
+});

@@ -1,0 +1,44 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+
+const run = promisify(execFile);
+const file = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
+const PLAN = file('dist/bundle/cli/main.js');
+const SPEC = file('examples/pooled/spec.yaml');
+
+/** narrow runs a command with so many KiB of address space. */
+async function narrow(kib: number, command: string): Promise<{ code: number; told: string }> {
+  const script = `ulimit -v ${kib}; exec "${process.execPath}" "${PLAN}" ${command}`;
+  return run('bash', ['-c', script]).then(
+    ({ stderr }) => ({ code: 0, told: stderr }),
+    ({ code, stderr }: { code: number; stderr: string }) => ({ code, told: stderr }),
+  );
+}
+
+/** With 2.4 GiB no Node has room for WebAssembly and threads. With 7.6 GiB Node 20 has none and Node 24 has some. */
+const TOO_LITTLE_KIB = 2_500_000;
+const HARDLY_ENOUGH_KIB = 8_000_000;
+/** The client of Node 24 needs no WebAssembly for its first request, which nobody answers. */
+const NOBODY = /: no answer: ECONNREFUSED/;
+
+describe.runIf(process.platform === 'linux')('a process with little address space', () => {
+  it.each([
+    { command: `solve "${SPEC}"` },
+    { command: `compare "${SPEC}" --sweep slo=2x..4x:2` },
+    { command: `solve "${SPEC}" --hold 99%` },
+    { command: 'load http://127.0.0.1:9 --rps 1 --duration 1s', orElse: NOBODY },
+  ])('does its work or is told what it lacks, and not of a bug: plan $command', async ({
+    command,
+    orElse,
+  }) => {
+    for (const kib of [HARDLY_ENOUGH_KIB, TOO_LITTLE_KIB]) {
+      const { code, told } = await narrow(kib, command);
+      const isTold = code === 1 && told.includes('(ulimit -v)');
+      const isDone = orElse === undefined ? kib > TOO_LITTLE_KIB && code === 0 : orElse.test(told);
+      expect({ kib, code, told, isExpected: isTold || isDone }).toMatchObject({ isExpected: true });
+      expect(told).not.toMatch(/a bug in this program|\n {4}at /);
+    }
+  });
+});

@@ -1,0 +1,83 @@
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { plan } from './plan.js';
+
+let folder: string;
+const ran = (...args: string[]) => plan(args, { cwd: folder });
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'inferplan-reporter-'));
+  await cp(new URL('../../examples/pooled', import.meta.url), folder, { recursive: true });
+  const spec = await readFile(join(folder, 'spec.yaml'), 'utf8');
+  await writeFile(join(folder, 'bad.yaml'), spec.replaceAll('sloMs: 200', 'sloMs: -1'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+describe('--reporter github', () => {
+  it('annotates the line of a spec that is wrong, and adds a summary to its file', async () => {
+    const summary = join(folder, 'summary.md');
+    vi.stubEnv('GITHUB_STEP_SUMMARY', summary);
+    try {
+      const { code, stdout } = await ran(
+        'validate',
+        'bad.yaml',
+        'expected-plan.json',
+        '--reporter',
+        'github',
+      );
+      expect(code).toBe(2);
+      expect(stdout).toMatch(/^::error file=bad\.yaml,line=6,title=[^\n]*::\/models\/1\/sloMs: [^\n]*\n$/);
+      await cp(join(folder, 'bad.yaml'), join(folder, 'a bad one.yaml'));
+      const compared = await ran('compare', 'a bad one.yaml', '--reporter', 'github');
+      expect(compared.stdout).toMatch(/^::error file=a bad one\.yaml,line=6,/);
+      const cluster = await readFile(join(folder, 'cluster.yaml'), 'utf8');
+      await writeFile(join(folder, 'bad-cluster.yaml'), cluster.replace('count: 4', 'count: x'));
+      const of = async (change: (text: string) => string) => {
+        const spec = await readFile(join(folder, 'spec.yaml'), 'utf8');
+        await writeFile(join(folder, 'other.yaml'), change(spec));
+        return (await ran('validate', 'other.yaml', '--reporter', 'github')).stdout;
+      };
+      expect(await of((spec) => spec.replace('cluster.yaml', 'bad-cluster.yaml'))).toMatch(
+        /^::error file=bad-cluster\.yaml,line=4,/,
+      );
+      expect(await of((spec) => spec.replace('detector.profile', 'nowhere'))).toMatch(
+        /^::error file=nowhere\.json,[^\n]*::there is no such file/,
+      );
+      expect(await of((spec) => `${spec}\nmodles: 3\n`)).toMatch(/^::error file=other\.yaml,line=8,/);
+      expect(await readFile(summary, 'utf8')).toMatch(/^### ❌ Failed \(1 of 2 checks\): plan validate/);
+    } finally {
+      vi.unstubAllEnvs();
+    }
+  });
+});
+
+describe('--reporter junit', () => {
+  it('has a case for each gate, and nothing else on stdout', async () => {
+    const args = ['simulate', 'expected-plan.json', '--load', '1.3', '--duration', '2s'];
+    const { code, stdout } = await ran(...args, '--fail-under', '0.999', '--reporter', 'junit');
+    expect(code).toBe(6);
+    expect(stdout).toMatch(/^<\?xml [^>]*>\n<testsuites /);
+    expect(stdout).toMatch(/<failure message="Attainment is 0\.\d+, below 0\.999" type="check">/);
+    expect(stdout).toMatch(/<\/testsuites>\n$/);
+  });
+
+  it('has a case for each scheduler that is compared, and for each load of a sweep', async () => {
+    const args = ['simulate', 'expected-plan.json', '--duration', '1s', '--reporter', 'junit'];
+    const compared = (await ran(...args, '--schedulers', 'room-first,fifo')).stdout;
+    for (const name of ['room-first', 'fifo'])
+      expect(compared).toMatch(new RegExp(`<testcase name="${name}"[^]*?<system-out>In time \\d`));
+    const swept = (await ran(...args, '--sweep', 'load=0.5..1:2')).stdout;
+    for (const name of ['load × 0.5', 'load × 1']) expect(swept).toContain(`<testcase name="${name}"`);
+  });
+
+  it('tells a refusal as a case, and is refused beside --json', async () => {
+    const refused = await ran('diff', 'bad.yaml', 'expected-plan.json', '--reporter', 'junit');
+    expect(refused.code).toBe(2);
+    expect(refused.stdout).toContain('<error message="Cannot ');
+    const both = await ran('validate', 'spec.yaml', '--reporter', 'junit', '--json');
+    expect(both.code).toBe(2);
+    expect(both.stderr).toContain('--reporter and --json would each print a document there');
+  });
+});
