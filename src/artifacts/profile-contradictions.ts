@@ -39,7 +39,7 @@ function* profileContradictions(profile: Profile): Generator<Fault> {
     ),
   );
   for (const [className, device] of Object.entries(profile.devices)) {
-    const largerShares = new Map<string, Share>();
+    const largerShares: MostSoFar = new Map();
     for (const virtual of keysOf(device.blockLatencyUs, device.wholeLatencyUs)) {
       const isUnfit = (batch: number): boolean => unfit.has(cellName({ className, virtual, batch }));
       const cells = new VirtualCells(profile, { className, virtual, isUnfit });
@@ -133,11 +133,15 @@ export function dipNotes(profile: Profile): string[] {
   ];
 }
 
-/** Share is what a share of a GPU took. */
-interface Share {
-  readonly us: number;
-  readonly virtual: number;
+/** Row holds figures of one kind at one batch; null is what was not measured. */
+interface Row {
+  readonly name: string;
+  readonly us: readonly (number | null)[];
+  readonly place: (i: number) => string;
 }
+
+/** MostSoFar holds the most that the figures of each row took, and the share or batch at which they did. */
+type MostSoFar = Map<string, { readonly us: number[]; readonly at: number[] }>;
 
 /** The figures of a class at one virtual size, by batch. */
 class VirtualCells {
@@ -177,10 +181,14 @@ class VirtualCells {
       const place = (table: string, i?: number) => this.place(table, batch, i);
       for (const [i, us] of row.entries())
         if (us === 0 && !this.isUntimed(i, batch)) yield fault(ZERO, place('blockLatencyUs', i));
-      for (const [, us, at] of this.figures(batch))
-        if (us > 0 && us < LEAST_US) yield fault(tooShort(us), at);
-      for (const [i, us] of this.row('layerLatencyUs', batch).entries())
-        if (us !== null && us > 0 && us < LEAST_US) yield fault(tooShort(us), place('layerLatencyUs', i));
+      const layers: Row = {
+        name: 'layerLatencyUs',
+        us: this.row('layerLatencyUs', batch),
+        place: (i) => place('layerLatencyUs', i),
+      };
+      for (const { us: all, place: placeOf } of [...this.rows(batch), layers])
+        for (const [i, us] of all.entries())
+          if (us !== null && us > 0 && us < LEAST_US) yield fault(tooShort(us), placeOf(i));
       if (row.length > 0 && row.every((us) => us === 0)) yield fault(ZERO_WHOLE, place('blockLatencyUs'));
       for (const [i, us] of this.row('pairLatencyUs', batch).entries())
         if (us === 0) yield fault(ZERO, place('pairLatencyUs', i));
@@ -203,7 +211,8 @@ class VirtualCells {
       yield* this.pieceFault(this.wholeUs(batch), row, this.place('wholeLatencyUs', batch));
       for (const [i, us] of this.row('pairLatencyUs', batch).entries())
         yield* this.pieceFault(us, row.slice(i, i + 2), this.place('pairLatencyUs', batch, i));
-      for (const [i, us] of row.entries()) yield* this.layerFault(i, us, batch);
+      if (this.row('layerLatencyUs', batch).length > 0)
+        for (const [i, us] of row.entries()) yield* this.layerFault(i, us, batch);
       const spans = this.device.spanLatencyUs?.[this.virtual]?.[batch] ?? [];
       for (const [i, { layers, us }] of spans.entries()) {
         const [from, to] = layers.map((layer) => this.blockFrom.get(layer));
@@ -245,47 +254,74 @@ class VirtualCells {
    * shareFaults finds shares of a GPU that take far less time than a larger share.
    * @param larger the figures of larger shares, to which these are added
    */
-  *shareFaults(larger: Map<string, Share>): Generator<Fault> {
+  *shareFaults(larger: MostSoFar): Generator<Fault> {
     for (const batch of this.batches) {
-      if (this.isUnfit(batch)) continue;
-      for (const [name, us, place] of this.figures(batch)) {
-        const key = `${name} of ${batch}`;
-        const before = larger.get(key);
-        if (before !== undefined && us < LEAST_OF_LARGER_SHARE * (before.us - this.stallUs))
-          yield fault(
-            `is ${us} µs on 1/${this.virtual} of a GPU, under a quarter of the ${before.us} µs on 1/${before.virtual}: measure both again`,
-            place,
-          );
-        if (before === undefined || us > before.us) larger.set(key, { us, virtual: this.virtual });
-      }
+      const falls = this.falls(batch, larger, {
+        named: (row) => `${row} of ${batch}`,
+        at: this.virtual,
+        least: LEAST_OF_LARGER_SHARE,
+      });
+      for (const { us, before, place } of falls)
+        yield fault(
+          `is ${us} µs on 1/${this.virtual} of a GPU, under a quarter of the ${before.us} µs on 1/${before.at}: measure both again`,
+          place,
+        );
     }
   }
 
   /** dipFaults finds batches that take far less time than a smaller one. */
   *dipFaults(): Generator<Fault> {
-    const largest = new Map<string, { us: number; batch: number }>();
-    for (const batch of this.batches) {
-      if (this.isUnfit(batch)) continue;
-      for (const [name, us, place] of this.figures(batch)) {
-        const before = largest.get(name);
-        if (before !== undefined && us < LEAST_OF_SMALLER_BATCH * (before.us - this.stallUs))
-          yield fault(
-            `is ${us} µs at batch ${batch}, under a quarter of the ${before.us} µs at batch ${before.batch}: measure both again`,
-            place,
-          );
-        if (before === undefined || us > before.us) largest.set(name, { us, batch });
+    const smaller: MostSoFar = new Map();
+    for (const batch of this.batches)
+      for (const { us, before, place } of this.falls(batch, smaller, {
+        named: (row) => row,
+        at: batch,
+        least: LEAST_OF_SMALLER_BATCH,
+      }))
+        yield fault(
+          `is ${us} µs at batch ${batch}, under a quarter of the ${before.us} µs at batch ${before.at}: measure both again`,
+          place,
+        );
+  }
+
+  /** falls finds the figures of a batch that are less than a share of the most before them, and adds them to these. */
+  private *falls(
+    batch: number,
+    mostSoFar: MostSoFar,
+    of: { readonly named: (row: string) => string; readonly at: number; readonly least: number },
+  ): Generator<{ us: number; before: { us: number; at: number }; place: string }> {
+    if (this.isUnfit(batch)) return;
+    for (const row of this.rows(batch)) {
+      const name = of.named(row.name);
+      const most = mostSoFar.get(name) ?? { us: [], at: [] };
+      mostSoFar.set(name, most);
+      for (let i = 0; i < row.us.length; i++) {
+        const us = row.us[i] ?? null;
+        if (us === null) continue;
+        const beforeUs = most.us[i];
+        if (beforeUs !== undefined && us < of.least * (beforeUs - this.stallUs))
+          yield { us, before: { us: beforeUs, at: most.at[i] as number }, place: row.place(i) };
+        if (beforeUs !== undefined && us <= beforeUs) continue;
+        most.us[i] = us;
+        most.at[i] = of.at;
       }
     }
   }
 
-  private *figures(batch: number): Generator<readonly [name: string, us: number, place: string]> {
-    for (const table of ['blockLatencyUs', 'blockLatencyP95Us', 'pairLatencyUs'] as const)
-      for (const [i, us] of this.row(table, batch).entries())
-        if (us !== null) yield [`${table}/${i}`, us, this.place(table, batch, i)];
+  /** rows gives the figures of a batch: those of blocks and pairs, the whole model's and those of spans. */
+  private rows(batch: number): Row[] {
+    const tables = ['blockLatencyUs', 'blockLatencyP95Us', 'pairLatencyUs'] as const;
+    const rows: Row[] = tables.map((table) => ({
+      name: table,
+      us: this.row(table, batch),
+      place: (i) => this.place(table, batch, i),
+    }));
     const whole = this.wholeUs(batch);
-    if (whole !== undefined) yield ['whole', whole, this.place('wholeLatencyUs', batch)];
+    if (whole !== undefined)
+      rows.push({ name: 'whole', us: [whole], place: () => this.place('wholeLatencyUs', batch) });
     for (const [i, { layers, us }] of (this.device.spanLatencyUs?.[this.virtual]?.[batch] ?? []).entries())
-      yield [layers.join('–'), us, this.place('spanLatencyUs', batch, i)];
+      rows.push({ name: layers.join('–'), us: [us], place: () => this.place('spanLatencyUs', batch, i) });
+    return rows;
   }
 
   /** isUntimed says whether all layers of a block took zero. */
