@@ -14,12 +14,17 @@ import { didYouMean } from './similar.js';
  * kept the first few errors and counted the others, each alternative of a `oneOf` as one.
  */
 export function schemaFaults(validate: ValidateFunction): Fault[] {
-  return pointedFaults(validate).map(({ pointer: _, ...fault }) => fault);
+  return bareFaults(pointedFaults(validate));
 }
 
 /** PointedFault is a fault with the JSON pointer of what is wrong, where that is more exact than its path: of an unknown key. */
 export interface PointedFault extends Fault {
   readonly pointer?: string;
+}
+
+/** bareFaults gives faults without their pointers. */
+export function bareFaults(faults: readonly PointedFault[]): Fault[] {
+  return faults.map(({ pointer: _, ...fault }) => fault);
 }
 
 /** pointedFaults gives the faults of `schemaFaults` with their pointers. */

@@ -87,7 +87,9 @@ export type {
   SingleAccuracy,
 } from './gear-plan.js';
 export { gearObjective, isOfBestSingle, scopeText } from './gear-plan.js';
+export { HUGE, isHugeWhole } from './huge-numbers.js';
 export { externalInputs, inputFile, pathFrom, profileInputs, relativePath } from './input-paths.js';
+export { jsonFindings, notJson } from './json-scan.js';
 export { withTemporaryFolder } from './leftovers.js';
 export { listed } from './listed.js';
 export { type Loaded, loadArtifact, parseArtifact } from './load.js';

@@ -12,6 +12,7 @@ export const TOO_DEEP = `it is nested more than ${MOST_TEXT_LEVELS} levels deep`
 const QUOTE = '"'.charCodeAt(0);
 const BACKSLASH = '\\'.charCodeAt(0);
 const COMMA = ','.charCodeAt(0);
+const COLON = ':'.charCodeAt(0);
 const [LIST, MAP, LIST_END, MAP_END] = ['[', '{', ']', '}'].map((letter) => letter.charCodeAt(0));
 
 /** Files that other tools wrote may have so many: events of a profiler, requests of a schedule. */
@@ -20,39 +21,50 @@ const MOST_FOREIGN_VALUES = 3_000_000;
 /**
  * refuseLargeJson looks through a text of JSON before it is parsed. It takes no memory, and time by the length.
  * @param task what could not be done: completes "Cannot …"
+ * @returns how many keys its maps are given
  * @throws InputError where it has more values or levels than are read
  */
-export function refuseLargeJson(text: string, task: string): void {
-  const said = tooLargeJson(text, MOST_JSON_VALUES);
+export function refuseLargeJson(text: string, task: string): number {
+  const size = jsonSize(text);
+  const said = tooLarge(size, MOST_JSON_VALUES);
   if (said !== undefined) throw new InputError(task, [fault(said)]);
+  return size.keys;
 }
 
 /** tooLargeJson says why a text of JSON that another tool wrote is not parsed; undefined where it may be. */
-export function tooLargeJson(text: string, mostValues = MOST_FOREIGN_VALUES): string | undefined {
-  const { values, levels } = jsonSize(text);
+export function tooLargeJson(text: string): string | undefined {
+  return tooLarge(jsonSize(text), MOST_FOREIGN_VALUES);
+}
+
+function tooLarge({ values, levels }: JsonSize, mostValues: number): string | undefined {
   if (levels > MOST_TEXT_LEVELS) return TOO_DEEP;
   return values > mostValues
     ? `it has ${values} values, empty ones counted twice; at most ${mostValues} are read (docs/limits.md)`
     : undefined;
 }
 
-/**
- * jsonSize counts the values of a text of JSON, empty lists and maps twice, as each takes as much as one with a number, and
- * how deep they are nested.
- */
-function jsonSize(text: string): { values: number; levels: number } {
-  let [values, depth, levels] = [1, 0, 0];
+/** JsonSize is how many values and keys a text of JSON has, and how deep they are nested. */
+interface JsonSize {
+  readonly values: number;
+  readonly keys: number;
+  readonly levels: number;
+}
+
+/** jsonSize counts the values of a text of JSON, empty lists and maps twice, as each takes as much as one with a number. */
+function jsonSize(text: string): JsonSize {
+  let [values, keys, depth, levels] = [1, 0, 0, 0];
   for (let i = 0; i < text.length; i++) {
     const letter = text.charCodeAt(i);
     if (letter === QUOTE) i = endOfString(text, i);
     else if (letter === COMMA) values++;
+    else if (letter === COLON) keys++;
     else if (letter === LIST || letter === MAP) {
       values++;
       depth++;
       levels = Math.max(levels, depth);
     } else if (letter === LIST_END || letter === MAP_END) depth--;
   }
-  return { values, levels };
+  return { values, keys, levels };
 }
 
 /** endOfString finds the quote that ends the string which begins at a place. */

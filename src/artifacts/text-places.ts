@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import type { Document, LineCounter, Scalar } from 'yaml';
+import type { Document, LineCounter } from 'yaml';
 import type { Fault } from './errors.js';
 import type { PointedFault } from './faults.js';
 import { refuseLargeYaml } from './text-bounds.js';
@@ -20,15 +20,6 @@ export class TextPlaces {
       if (from !== undefined) return this.at(from);
     }
     return undefined;
-  }
-
-  /** written gives the number that a JSON pointer names as the text has it, where a double is another number. */
-  written(pointer: string): { readonly text: string; readonly read: string } | undefined {
-    const node = this.document.getIn(pointerSteps(pointer), true) as Scalar | undefined;
-    const { source, value } = node ?? {};
-    if (typeof value !== 'number' || Number.isSafeInteger(value) || !/^[+-]?\d+$/.test(source ?? ''))
-      return undefined;
-    return { text: source as string, read: JSON.stringify(value) };
   }
 
   private at(offset: number): { line: number; column: number } {
@@ -62,26 +53,15 @@ export function textPlaces(text: string): TextPlaces | undefined {
   }
 }
 
-/**
- * placedFaults adds to faults of a text's values the line and the column where each is, and numbers as they are written
- * where a double is another.
- * @param pointed whether lines and columns are told: of YAML, which people write
- */
-export function placedFaults(faults: readonly PointedFault[], text: string, pointed: boolean): Fault[] {
+/** placedFaults adds to faults of the values of a text of YAML the line and the column where each is. */
+export function placedFaults(faults: readonly PointedFault[], text: string): Fault[] {
   const places = textPlaces(text);
   return faults.map(({ pointer, ...fault }) => {
-    if (places === undefined || fault.more !== undefined || !(pointer ?? fault.path).startsWith('/'))
-      return fault;
-    const written = places.written(fault.path);
-    const message =
-      written === undefined
-        ? fault.message
-        : fault.message.replaceAll(`is ${written.read}`, `is ${written.text}`);
-    const place = pointed ? places.place(pointer ?? fault.path) : undefined;
-    return {
-      ...fault,
-      message: place === undefined ? message : `${message} (line ${place.line}, column ${place.column})`,
-    };
+    const at = pointer ?? fault.path;
+    const place = fault.more === undefined && at.startsWith('/') ? places?.place(at) : undefined;
+    return place === undefined
+      ? fault
+      : { ...fault, message: `${fault.message} (line ${place.line}, column ${place.column})` };
   });
 }
 

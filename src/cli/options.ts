@@ -28,9 +28,19 @@ export function countingNumber(text: string): number {
   return Number(text);
 }
 
+/** toldApart gives the number of a text; NaN where it is none. @throws InvalidArgumentError for a whole number that a double may not hold */
+function toldApart(text: string): number {
+  const value = Number(text);
+  if (Number.isInteger(value) && !Number.isSafeInteger(value) && !/[.e]/i.test(text))
+    throw new InvalidArgumentError(
+      `"${text}" is a whole number beyond ${Number.MAX_SAFE_INTEGER} (2^53 - 1), where they are not told apart; give a smaller one.`,
+    );
+  return value;
+}
+
 /** positiveNumber parses a finite number > 0. @throws InvalidArgumentError for other text */
 export function positiveNumber(text: string): number {
-  const value = Number(text);
+  const value = toldApart(text);
   if (text.trim() === '' || !Number.isFinite(value) || value <= 0) {
     throw new InvalidArgumentError(`"${text}" is not a number above 0.`);
   }
@@ -39,7 +49,7 @@ export function positiveNumber(text: string): number {
 
 /** notNegative parses a finite number ≥ 0. @throws InvalidArgumentError for other text */
 export function notNegative(text: string): number {
-  const value = Number(text);
+  const value = toldApart(text);
   if (text.trim() === '' || !Number.isFinite(value) || value < 0) {
     throw new InvalidArgumentError(`"${text}" is not a number of 0 or more.`);
   }
@@ -162,7 +172,7 @@ export function namedNumber(text: string, before: Record<string, number> = {}): 
   const number = text.slice(at + 1);
   if (at < 1 || number.trim() === '' || !Number.isFinite(Number(number)))
     throw new InvalidArgumentError(`"${text}" is not name=number, such as sr=16000.`);
-  return withNamed(before, text.slice(0, at), Number(number));
+  return withNamed(before, text.slice(0, at), toldApart(number));
 }
 
 /**

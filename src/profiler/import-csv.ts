@@ -4,7 +4,9 @@ import {
   emittedHead,
   type Fault,
   fault,
+  HUGE,
   InputError,
+  isHugeWhole,
   type Profile,
   shown,
   smallCsvLines,
@@ -100,9 +102,12 @@ function readNumbers(
     line: info.lines,
     numbers: record.map((cell, column) => {
       const value = decimalOf(cell);
-      if (Number.isFinite(value) && value >= 0) return value;
-      const at = `${path}:${info.lines}`;
-      faults.push(fault(`column ${column + 1} is ${shown(cell.slice(0, 40))}, not ${what}`, at));
+      const isHuge = isHugeWhole(cell);
+      if (Number.isFinite(value) && value >= 0 && !isHuge) return value;
+      const why = isHuge ? `; ${HUGE}` : `, not ${what}`;
+      faults.push(
+        fault(`column ${column + 1} is ${shown(cell.slice(0, 40))}${why}`, `${path}:${info.lines}`),
+      );
       return 0;
     }),
   }));

@@ -1,4 +1,4 @@
-import { type Fault, fault, InputError, tooLargeJson } from '../artifacts/index.js';
+import { type Fault, fault, InputError, notJson, tooLargeJson } from '../artifacts/index.js';
 import { pushAll } from '../collections/index.js';
 
 /** IMPORT_FORMATS lists the formats of other tools that can be imported. */
@@ -53,8 +53,8 @@ function looksOf(text: string): ImportFormat[] | string {
   let value: unknown;
   try {
     value = JSON.parse(text);
-  } catch (error) {
-    return `it is neither a table of numbers nor JSON: ${(error as Error).message}`;
+  } catch {
+    return `it is neither a table of numbers nor JSON: ${notJson(text)}`;
   }
   if (!Array.isArray(value)) return 'it is JSON, but not a list of events, runs or layers';
   const entries = value.filter((entry): entry is object => typeof entry === 'object' && entry !== null);

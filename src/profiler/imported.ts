@@ -3,6 +3,7 @@ import {
   type Fault,
   fault,
   InputError,
+  notJson,
   type Profile,
   tooLargeJson,
 } from '../artifacts/index.js';
@@ -86,8 +87,8 @@ function readEntries(
   let entries: unknown;
   try {
     entries = JSON.parse(text);
-  } catch (error) {
-    faults.push(fault(`it is not JSON: ${(error as Error).message}`, path));
+  } catch {
+    faults.push(fault(`it is not JSON: ${notJson(text)}`, path));
     return undefined;
   }
   if (Array.isArray(entries) && entries.length > 0 && entries.every(isObject)) return entries;

@@ -1,3 +1,4 @@
+import { jsonFindings } from '../artifacts/index.js';
 import type { Steps } from '../collections/index.js';
 import { WireFault } from './wire-fault.js';
 
@@ -117,8 +118,8 @@ function isInsideCharacter(byte: number): boolean {
 function parsedText(text: string): string {
   try {
     return JSON.parse(`"${text}"`) as string;
-  } catch (error) {
-    throw new WireFault(`its data is not JSON: ${(error as Error).message}`);
+  } catch {
+    throw new WireFault(`its data is not JSON: ${jsonFindings(`"${text}"`).fault?.words}`);
   }
 }
 

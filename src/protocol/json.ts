@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { notJson } from '../artifacts/index.js';
 import { WireFault } from './wire-fault.js';
 
 /** Json is a value that was read as JSON, and what was written for it. */
@@ -30,8 +31,8 @@ export function parseJson(bytes: Uint8Array): Json {
   };
 }
 
-/** What JSON.parse tells of a place, and the text around it. */
-const PLACE = /,\s+(\.\.\.)?".*" is not valid JSON$| in JSON at position.*$/s;
+/** What is told of a place. */
+const PLACE = / \(line \d+, column \d+\)$/;
 
 /**
  * parseCutJson reads JSON of which something was cut out before. Its faults name no place, which would be one of what is left.
@@ -84,11 +85,14 @@ function under(value: unknown, key: string | number): unknown {
   return (value as Record<string | number, unknown>)[key];
 }
 
+/** A place is looked for in so many letters, since the server answers nobody else meanwhile. */
+const MOST_SEARCHED = 1024 * 1024;
+
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
-  } catch (error) {
-    throw new WireFault(`is not JSON: ${(error as Error).message}`);
+  } catch {
+    throw new WireFault(`is not JSON: ${notJson(text, MOST_SEARCHED)}`);
   }
 }
 

@@ -6,6 +6,8 @@ import {
   type Fault,
   type FaultPlace,
   fault,
+  HUGE,
+  isHugeWhole,
   option,
   type PolicyGiven,
   shown,
@@ -134,6 +136,7 @@ class Choices {
       const [text, key = '', part, value = ''] = /^([A-Za-z]+)(?:\.([A-Za-z]+))?=(.+)$/.exec(given) ?? [];
       const said = 'is not key=value, such as drop=hopeless, nor a file that ends in .yaml, .yml or .json';
       if (text === undefined) return [fault(said, at)];
+      if (isHugeWhole(value)) return [fault(`has ${value}; ${HUGE}`, at)];
       return this.assign({ key, part, value: typedValue(value), at, isFile: false });
     }
     return Object.entries(given.choices).flatMap(([name, value]) => {

@@ -1,9 +1,11 @@
 import {
   decimalOf,
   type Fault,
+  HUGE,
   InputError,
   MOST_FAULTS,
   moreFaults,
+  notJson,
   shown,
   smallCsvLines,
   tooLargeJson,
@@ -184,7 +186,8 @@ export class TraceReader implements LineSink {
   whole(fields: readonly string[], index: number, name: string): number | undefined {
     const value = this.number(fields, index, name);
     if (value === undefined || Number.isSafeInteger(value)) return value;
-    this.fault(`${name} is ${shown(fields[index] as string)}; it must be a whole number`);
+    const why = Number.isInteger(value) ? HUGE : 'it must be a whole number';
+    this.fault(`${name} is ${shown(fields[index] as string)}; ${why}`);
     return undefined;
   }
 
@@ -370,8 +373,8 @@ function scheduleOf(text: string): unknown[] | string {
   let value: unknown;
   try {
     value = JSON.parse(text);
-  } catch (error) {
-    return `it is no JSON: ${(error as Error).message}`;
+  } catch {
+    return `it is no JSON: ${notJson(text)}`;
   }
   const data = (value as { data?: unknown }).data;
   return Array.isArray(data) ? data : 'it has no list "data" of requests with a "timestamp" each';

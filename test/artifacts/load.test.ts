@@ -140,9 +140,14 @@ planner: { objective: speed }
 
   it('reports the fault of text that does not parse', () => {
     expect(faultsOf('{"kind": ', 'x.json')[0]?.message).toContain('it is not JSON');
-    expect(faultsOf('a: 1\na: 2\n', 'x.yaml')).toEqual([
-      { path: 'line 2, column 1', message: 'the key "a" is given twice in one map' },
-    ]);
+    for (const [text, path] of [
+      ['a: 1\na: 2\n', 'x.yaml'],
+      ['{"a": 1,\n"a": 2}', 'x.json'],
+    ] as const)
+      expect(faultsOf(text, path)).toEqual([
+        { path: 'line 2, column 1', message: 'the key "a" is given twice in one map' },
+        { path: '/kind', message: 'it has no "kind"; "pooled" is needed here' },
+      ]);
   });
 
   it('tells faults of YAML in words of its own, with line and column', () => {
@@ -180,13 +185,29 @@ planner: { objective: speed }
     });
   });
 
-  it('quotes whole numbers as they are written, where a double is another', () => {
+  it('refuses whole numbers that are not told apart, as they are written, beside other faults', () => {
+    const why = 'whole numbers beyond 9007199254740991 (2^53 - 1) are not told apart; give one nearer to 0';
     const inYaml =
-      'kind: pooled\ncluster: c.yaml\nmodels: [{ profile: a, sloMs: 1, weight: -9007199254740993 }]\n';
-    expect(faultsOf(inYaml, 'x.yaml')[0]?.message).toContain('is -9007199254740993');
-    const inJson =
-      '{"kind":"pooled","cluster":"c.yaml","models":[{"profile":"a","sloMs":-9007199254740993}]}';
-    expect(faultsOf(inJson, 'x.json')[0]?.message).toBe('must be > 0 (is -9007199254740993)');
+      'kind: pooled\ncluster: { devices: { L4: { count: 9007199254740993 } } }\nmodels: [{ profile: a, sloMs: 0, weight: -9007199254740993 }]\n';
+    expect(faultsOf(inYaml, 'x.yaml')).toEqual([
+      {
+        path: '/cluster/devices/L4/count',
+        message: `is 9007199254740993; ${why} (line 2, column 29)`,
+      },
+      { path: '/models/0/weight', message: `is -9007199254740993; ${why} (line 3, column 34)` },
+      { path: '/models/0/sloMs', message: 'must be > 0 (is 0) (line 3, column 24)' },
+    ]);
+    expect(faultsOf(inYaml.replace('count', '36028797018963969'), 'x.yaml')[0]).toEqual({
+      path: 'line 2, column 29',
+      message: expect.stringContaining('the key is 36028797018963969; '),
+    });
+    const inJson = (weight: string) =>
+      `{"kind":"pooled","cluster":"c.yaml","models":[{"profile":"a","sloMs":5},{"profile":"a","sloMs":5,"weight":${weight}}]}`;
+    expect(faultsOf(inJson('-9007199254740993'), 'x.json')).toEqual([
+      { path: '/models/1/weight', message: `is -9007199254740993; ${why}` },
+    ]);
+    for (const right of ['9007199254740991', '1e300', '1.5', '9007199254740993e-3'])
+      expect(parseArtifact(inJson(right), 'x.json', ['pooled']).kind).toBe('pooled');
   });
 
   it('reads JSON behind a byte order mark, and files with the line ends of Windows', () => {

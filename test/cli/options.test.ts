@@ -5,7 +5,9 @@ import {
   gap,
   namedNumber,
   namedText,
+  notNegative,
   openShare,
+  positiveNumber,
   share,
 } from '../../src/cli/options.js';
 import { buildProgram } from '../../src/cli/program.js';
@@ -35,6 +37,18 @@ describe('options that are given more than once', () => {
     expect(() => namedText('a=b', { a: 'c' })).toThrow('"a" is given twice');
     expect(namedNumber('toString=1', {})).toEqual({ toString: 1 });
   });
+});
+
+it.each([
+  ['positiveNumber', positiveNumber, ''],
+  ['notNegative', notNegative, ''],
+  ['namedNumber', namedNumber, 'sr='],
+])('%s refuses a whole number that a double may not hold, and takes it with an exponent', (_, parse, before) => {
+  expect(() => parse(`${before}9007199254740993`)).toThrow(
+    '"9007199254740993" is a whole number beyond 9007199254740991 (2^53 - 1)',
+  );
+  expect(() => parse(`${before}9007199254740991`)).not.toThrow();
+  expect(() => parse(`${before}1e300`)).not.toThrow();
 });
 
 describe('--batch-tolerance', () => {

@@ -75,6 +75,9 @@ test('readCutBytes() lets only the last block be left out', () => {
   expect(readCutBytes(cutBytes, 2)).toEqual([100, 50]);
   expect(() => readCutBytes(cutBytes, 4)).toThrow(/2 lines for 4 blocks/);
   expect(() => readCutBytes({ path: 'c', text: '1.5' }, 1)).toThrow(/one whole number/);
+  expect(() => readCutBytes({ path: 'c', text: '9007199254740993' }, 1)).toThrow(
+    /c:1: column 1 is "9007199254740993"; whole numbers beyond/,
+  );
 });
 
 interface Figures {

@@ -24,7 +24,11 @@ describe('parseJson()', () => {
       'is not JSON: its text is not UTF-8',
     );
     expect(() => parseJson(Buffer.from([0x1f, 0x8b, 8, 0]))).toThrow(/^is not JSON: its text is not UTF-8$/);
-    expect(() => read('{"a":')).toThrow(/^is not JSON: /);
+    expect(() => read('{"a":')).toThrow(
+      /^is not JSON: the text ends where a value belongs \(line 1, column 6\)$/,
+    );
+    // Nobody else is answered while a place is looked for.
+    expect(() => read(`[${' '.repeat(2 ** 20)}`)).toThrow(/^is not JSON: it cannot be read$/);
   });
 });
 

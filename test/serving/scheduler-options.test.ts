@@ -87,7 +87,10 @@ describe('chosenScheduler()', () => {
     });
     for (const value of ['x', ' ', 'Infinity', 'NaN', '0.5'])
       expect(wrongWith('stage-local', `slackNs=${value}`)).toMatch(/slackNs=.*must be integer/);
-    expect(wrongWith('stage-local', 'slackNs=9007199254740992')).toContain('must be <= 9007199254740991');
+    expect(wrongWith('stage-local', 'slackNs=9007199254740993')).toContain(
+      '"slackNs=9007199254740993": has 9007199254740993; whole numbers beyond 9007199254740991 (2^53 - 1)',
+    );
+    expect(wrongWith('stage-local', 'slackNs=1e17')).toContain('must be <= 9007199254740991');
     expect(wrongWith('stage-local', 'slackNs=-1')).toContain('"slackNs=-1": must be >= 0 (is -1)');
   });
 

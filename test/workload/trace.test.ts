@@ -133,7 +133,10 @@ describe('parseTrace()', () => {
       expect(faultsOf(`{"data":[{"timestamp":[0]},{"timestamp":[${ms}]}]}`)[0]).toContain(
         '/data/1/timestamp: it is more than 104 days',
       );
-    expect(faultsOf('{"data":[')[0]).toContain('it is no JSON');
+    expect(faultsOf('{"data":[')).toEqual([': it is no JSON: a list is not closed (line 1, column 9)']);
+    expect(faultsOf('interval_s,count\n1,9007199254740993\n')).toEqual([
+      'line 2: count is "9007199254740993"; whole numbers beyond 9007199254740991 (2^53 - 1) are not told apart; give one nearer to 0',
+    ]);
     const llm = 'TIMESTAMP,ContextTokens,GeneratedTokens\n';
     expect(faultsOf(`${llm}2023-02-30 00:00:00,1,2\n`)[0]).toContain('line 2: TIMESTAMP is "2023-02-30');
     expect(() => parseTrace('x', { name: 'requests.csv' })).toThrow('Cannot read the trace requests.csv:');

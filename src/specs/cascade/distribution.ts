@@ -1,4 +1,4 @@
-import { decimalOf, type Fault, fault, readCsvTable } from '../../artifacts/index.js';
+import { decimalOf, type Fault, fault, HUGE, isHugeWhole, readCsvTable } from '../../artifacts/index.js';
 import type { LoadPoint } from '../../gearplan/index.js';
 
 const COLUMNS = ['rps', 'share'] as const;
@@ -20,7 +20,8 @@ export async function distributionOf(
     }
     const [rps = 0, share = 0] = cells.map(decimalOf);
     for (const [i, value] of [rps, share].entries())
-      if (!(value >= 0 && Number.isFinite(value)))
+      if (isHugeWhole(cells[i] as string)) wrong.push(fault(`${COLUMNS[i]} is ${cells[i]}; ${HUGE}`, at));
+      else if (!(value >= 0 && Number.isFinite(value)))
         wrong.push(fault(`${COLUMNS[i]} is "${cells[i]}"; it must be a decimal number of 0 or more`, at));
     points.push({ rps, share });
   });

@@ -23,6 +23,9 @@ describe('A distribution of loads', () => {
       'line 2 share is "x"; it must be a decimal number of 0 or more',
       'line 3 share is ""; it must be a decimal number of 0 or more',
     ]);
+    expect(await faults('rps,share\n9007199254740993,1\n')).toEqual([
+      'line 2 rps is 9007199254740993; whole numbers beyond 9007199254740991 (2^53 - 1) are not told apart; give one nearer to 0',
+    ]);
     // Blanks around a number do not matter, and exponents are decimal.
     expect(await faults('rps,share\n 5 ,1e-3\n')).toEqual([]);
     expect(await faults('rps,share\n0x10,1\n1,0b1\n')).toEqual([

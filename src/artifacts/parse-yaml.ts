@@ -1,0 +1,139 @@
+import { createRequire } from 'node:module';
+import type { Document, LineCounter, Node, Pair, Scalar, YAMLParseError } from 'yaml';
+import { pushAll, type Steps } from '../collections/index.js';
+import { type Fault, fault, InputError } from './errors.js';
+import { bareFaults, type PointedFault } from './faults.js';
+import { HUGE, isHugeWhole } from './huge-numbers.js';
+import { shown } from './shown.js';
+import { refuseLargeYaml, TOO_DEEP } from './text-bounds.js';
+import { yamlWords } from './yaml-words.js';
+
+/** A short YAML text with anchors can stand for more values than memory holds. */
+const MOST_ALIASES = 100;
+
+/** ParsedText is the value of a text, and what is wrong with it that leaves the rest as it is. */
+export interface ParsedText {
+  readonly value: unknown;
+  readonly faults: readonly PointedFault[];
+}
+
+/**
+ * parseYamlText parses a text of YAML.
+ * @throws InputError with the faults of its syntax, where it has no value, or is larger than is read
+ */
+export function* parseYamlText(text: string, path: string): Steps<ParsedText> {
+  const task = `read ${path}`;
+  refuseLargeYaml(text, task);
+  yield;
+  const yaml = createRequire(import.meta.url)('yaml') as typeof import('yaml');
+  try {
+    // The library compares each key with all others of its map; contentFaults does it in one pass. It also writes out
+    // the line of every error, which takes seconds where thousands are on one long line.
+    const lineCounter = new yaml.LineCounter();
+    const document = yaml.parseDocument(text, {
+      prettyErrors: false,
+      uniqueKeys: false,
+      lineCounter,
+      merge: true,
+    });
+    yield;
+    const syntax = document.errors.map((error) => yamlFault(error, lineCounter));
+    const found = contentFaults(document, lineCounter, yaml);
+    pushAll(syntax, found.fatal);
+    if (syntax.length > 0) throw new InputError(task, [...syntax, ...bareFaults(found.faults)]);
+    yield;
+    return { value: document.toJS({ maxAliasCount: MOST_ALIASES }), faults: found.faults };
+  } catch (error) {
+    const why = yamlRefusal(error);
+    if (why === undefined) throw error;
+    throw new InputError(task, [fault(why)]);
+  }
+}
+
+function yamlFault({ message, code, pos: [from] }: YAMLParseError, lines: LineCounter): Fault {
+  if (message.startsWith('Maximum call stack')) return fault(TOO_DEEP);
+  const words = yamlWords(code);
+  if (from < 0) return fault(words);
+  const { line, col } = lines.linePos(from);
+  return fault(`${words} at line ${line}, column ${col}`);
+}
+
+/** yamlRefusal says why the library could not make a value of a text: too many aliases, or too deep for its stack. */
+function yamlRefusal(error: unknown): string | undefined {
+  if (error instanceof RangeError) return TOO_DEEP;
+  if ((error as Error).message.startsWith('Merge sources'))
+    return 'a key << merges what is no map, nor an alias of one';
+  if (error instanceof ReferenceError)
+    return 'its anchors cannot be followed: an alias names none, or they stand for too many values';
+  return undefined;
+}
+
+/** ContentFaults are those of a text whose syntax is right: `fatal` ones leave it without a value. */
+interface ContentFaults {
+  readonly fatal: readonly Fault[];
+  readonly faults: readonly PointedFault[];
+}
+
+/**
+ * contentFaults finds keys that are given twice in one map and whole numbers that a double does not hold, and refuses many
+ * aliases: the library looks through the whole text for each.
+ */
+function contentFaults(
+  document: Document.Parsed,
+  lines: LineCounter,
+  yaml: typeof import('yaml'),
+): ContentFaults {
+  const fatal: Fault[] = [];
+  const faults: PointedFault[] = [];
+  let aliases = 0;
+  const at = (node: unknown): string => {
+    const { line, col } = lines.linePos((node as Node).range?.[0] ?? 0);
+    return `line ${line}, column ${col}`;
+  };
+  const anchors = new Set<string>();
+  const anchored = ({ anchor }: { readonly anchor?: string }): void => {
+    if (anchor !== undefined) anchors.add(anchor);
+  };
+  yaml.visit(document, {
+    Alias(_, alias) {
+      aliases += 1;
+      if (!anchors.has(alias.source))
+        fatal.push(fault(`no anchor &${alias.source} stands before its alias`, at(alias)));
+    },
+    Scalar(key, scalar, path) {
+      anchored(scalar);
+      if (typeof scalar.value !== 'number' || !isHugeWhole(scalar.source ?? '')) return;
+      const said = `${scalar.source}; ${HUGE}`;
+      if (key === 'key') faults.push(fault(`the key is ${said}`, at(scalar)));
+      else faults.push(fault(`is ${said}`, pointerOf([...path, scalar], yaml)));
+    },
+    Seq: (_, list) => anchored(list),
+    Map(_, map) {
+      anchored(map);
+      const seen = new Set<unknown>();
+      for (const { key } of map.items) {
+        if (yaml.isCollection(key))
+          fatal.push(fault('a list or a map is given as a key; keys are texts', at(key)));
+        const name = yaml.isScalar(key) ? key.value : key;
+        if (seen.has(name)) faults.push(fault(`the key ${shown(name)} is given twice in one map`, at(key)));
+        seen.add(name);
+      }
+    },
+  });
+  if (aliases > MOST_ALIASES)
+    fatal.push(fault(`it has ${aliases} aliases; give at most ${MOST_ALIASES}, or write out the values`));
+  return { fatal, faults };
+}
+
+/** pointerOf gives the JSON pointer of the last of some nodes, of which each holds the next. */
+function pointerOf(nodes: readonly unknown[], yaml: typeof import('yaml')): string {
+  return nodes
+    .map((node, i) => {
+      if (yaml.isPair(node)) {
+        const key = String(((node as Pair).key as Scalar | null)?.value);
+        return `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+      }
+      return yaml.isSeq(node) ? `/${node.items.indexOf(nodes[i + 1])}` : '';
+    })
+    .join('');
+}
