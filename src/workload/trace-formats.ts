@@ -17,6 +17,8 @@ export interface LineSink {
   begunBefore(): void;
   /** moment reads a field by `moments`, as an arrival. */
   moment(fields: readonly string[], index: number, column: MomentColumn): void;
+  /** window reads a field, where it is not empty, as the length of the window of another trace that this one is. */
+  window(fields: readonly string[], index: number): void;
   /** interval adds an interval with this many requests. */
   interval(seconds: number, count: number): void;
   /** counts adds one source's requests in each of its intervals. The counts of all sources are added up. */
@@ -75,6 +77,9 @@ function isAllData(fields: readonly string[], count: number): boolean {
   return fields.length === count && fields.every(isData);
 }
 
+/** WINDOW is the column beside `arrival_s` in which one line says how long the window is that the trace is of another. */
+export const WINDOW = 'window_s';
+
 /** Columns that count requests: a line of theirs is no single request. */
 const COUNTED = /^(counts?|requests|num_requests|invocations|rps|qps|rate|value)$/;
 
@@ -87,7 +92,15 @@ function arrivalsIn(
   const counted = fields.find((field) => COUNTED.test(field));
   if (counted !== undefined)
     return `has the column ${counted} beside ${column.name}: write counts as interval_s,count, and requests without a count`;
-  return { header: true, read: (cells, sink) => sink.moment(cells, index, column) };
+  const window = column.name === 'arrival_s' ? fields.indexOf(WINDOW) : -1;
+  if (window === -1) return { header: true, read: (cells, sink) => sink.moment(cells, index, column) };
+  return {
+    header: true,
+    read: (cells, sink) => {
+      sink.moment(cells, index, column);
+      sink.window(cells, window);
+    },
+  };
 }
 
 /** Columns whose cells say when a request came, by their names; those without a unit in the name hold stamps. */

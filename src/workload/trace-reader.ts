@@ -19,6 +19,7 @@ import {
   type MomentColumn,
   perfAnalyzerIntervals,
   type TraceFormat,
+  WINDOW,
 } from './trace-formats.js';
 
 const NS_PER_MS = 1e6;
@@ -71,6 +72,7 @@ export class TraceReader implements LineSink {
   /** The keys of the first object, where each line is an object. */
   private keys: readonly string[] | undefined;
   private leftOut = 0;
+  private windowNs: number | undefined;
   private readonly faults: Fault[] = [];
   private faultCount = 0;
   private readonly times = new Numbers();
@@ -120,6 +122,12 @@ export class TraceReader implements LineSink {
       const before = this.leftOut === 0 ? '' : `: all ${this.leftOut} of its requests began before it`;
       this.addFault('', `it holds no requests${before}`);
     }
+    const { windowNs = Number.POSITIVE_INFINITY } = this;
+    if (this.times.last() > windowNs)
+      this.addFault(
+        '',
+        `its window ends at ${windowNs / 1e9} s by ${WINDOW}, and its last request comes at ${this.times.last() / 1e9} s`,
+      );
     if (this.faultCount > 0) throw this.refusal();
     const format = this.format?.name as string;
     if (this.numbers.count > 0)
@@ -129,6 +137,7 @@ export class TraceReader implements LineSink {
       ...{ kind: 'arrivals', format },
       timesNs: this.format?.unsorted ? yield* sorted(timesNs) : timesNs,
       ...(this.leftOut === 0 ? {} : { begunBefore: this.leftOut }),
+      ...(this.windowNs === undefined ? {} : { windowNs: this.windowNs }),
     };
   }
 
@@ -158,6 +167,19 @@ export class TraceReader implements LineSink {
     if (this.times.count === MOST_TRACE_REQUESTS)
       throw this.beyond(`it has more than ${MOST_TRACE_REQUESTS} requests, the most that are read`);
     this.times.push(ns);
+  }
+
+  window(fields: readonly string[], index: number): void {
+    if (fields[index] === '') return;
+    const seconds = this.number(fields, index, WINDOW);
+    if (seconds === undefined) return;
+    const ns = Math.round(seconds * 1e9);
+    if (!Number.isSafeInteger(ns)) this.fault(TOO_LATE);
+    else if (this.windowNs !== undefined && this.windowNs !== ns)
+      this.fault(
+        `${WINDOW} is ${seconds}, and a line before says ${this.windowNs / 1e9}: a trace has one window`,
+      );
+    else this.windowNs = ns;
   }
 
   interval(seconds: number, count: number): void {

@@ -1,4 +1,5 @@
-import type { Trace } from './trace.js';
+import type { ArrivalTrace, CountTrace, Trace } from './trace.js';
+import { WINDOW } from './trace-formats.js';
 
 const NS_PER_S = 1e9;
 
@@ -7,22 +8,32 @@ const PIECE_CHARACTERS = 1 << 16;
 
 /**
  * traceText writes a trace as our own CSV with a header (`arrival_s`, or `interval_s,count`), in pieces of about 64 KB.
- * Arrival times are exact.
+ * Arrival times are exact. A window of another trace has its length in the first line of a second column, `window_s`, since it may
+ * last longer than its arrivals.
  * (Past 48 days, a reader of numbers in seconds may see them one nanosecond off.)
  */
 export function* traceText(trace: Trace): Generator<string, void, undefined> {
-  const arrivals = trace.kind === 'arrivals';
-  let piece = arrivals ? 'arrival_s\n' : 'interval_s,count\n';
-  const lines = arrivals ? trace.timesNs.length : trace.counts.length;
-  for (let i = 0; i < lines; i++) {
-    piece += arrivals
-      ? `${secondsText(trace.timesNs[i] as number)}\n`
-      : `${trace.intervalS[i]},${trace.counts[i]}\n`;
+  let piece = '';
+  for (const line of trace.kind === 'arrivals' ? arrivalLines(trace) : countLines(trace)) {
+    piece += `${line}\n`;
     if (piece.length < PIECE_CHARACTERS) continue;
     yield piece;
     piece = '';
   }
   if (piece !== '') yield piece;
+}
+
+function* arrivalLines({ timesNs, windowNs }: ArrivalTrace): Generator<string> {
+  yield windowNs === undefined ? 'arrival_s' : `arrival_s,${WINDOW}`;
+  for (const [i, ns] of timesNs.entries()) {
+    const window = i === 0 ? secondsText(windowNs ?? 0) : '';
+    yield windowNs === undefined ? secondsText(ns) : `${secondsText(ns)},${window}`;
+  }
+}
+
+function* countLines({ intervalS, counts }: CountTrace): Generator<string> {
+  yield 'interval_s,count';
+  for (const [i, seconds] of intervalS.entries()) yield `${seconds},${counts[i]}`;
 }
 
 /** secondsText writes integer nanoseconds as seconds, digit by digit. */

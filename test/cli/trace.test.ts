@@ -224,7 +224,12 @@ describe('a window of a trace', () => {
   it('is as long as was asked in a slice', async () => {
     await writeFile(at('early.csv'), 'arrival_s\n0.1\n0.2\n0.3\n1\n61\n');
     const { stdout } = await run('slice', 'early.csv', '--to', '1min', '-o', 'out.csv', '--json');
-    expect(JSON.parse(stdout).traces[0]).toMatchObject({ durationS: 60, meanRps: 4 / 60 });
+    const window = { durationS: 60, meanRps: 4 / 60, windows: { count: 60 } };
+    expect(JSON.parse(stdout).traces[0]).toMatchObject(window);
+    const again = await run('describe', 'out.csv', '--json');
+    expect(JSON.parse(again.stdout).traces[0]).toMatchObject(window);
+    await run('rescale', 'out.csv', '--duration', '30s', '-o', 'half.csv');
+    expect(await text('half.csv')).toBe('arrival_s,window_s\n0.05,30\n0.1,\n0.15,\n0.5,\n');
   });
 });
 
@@ -233,7 +238,7 @@ describe('plan trace slice', () => {
     const taken = await run('slice', 'a.csv', '--from', '1500ms', '--to', '9s', '-o', 'out.csv');
     expect(taken).toMatchObject({ code: 0, stderr: '' });
     expect(taken.stdout).toContain('window: from 1.5 s to 9 s\nrequests: 4 before, 2 after\n');
-    expect(await text('out.csv')).toBe('arrival_s\n0\n2.5\n');
+    expect(await text('out.csv')).toBe('arrival_s,window_s\n0,7.5\n2.5,\n');
     const busiest = await run('slice', 'counts.csv', '--busiest', '1min', '-o', 'out.csv', '--json');
     expect(JSON.parse(busiest.stdout)).toMatchObject({
       ...{ kind: 'trace-description', version: '1.1', window: { fromS: 0, toS: 60 } },

@@ -107,6 +107,30 @@ describe('TraceReader', () => {
   });
 });
 
+describe('the window that a trace is of another', () => {
+  const read = (...lines: string[]) => parseTrace(['arrival_s,window_s', ...lines].join('\n'));
+
+  it('is as long as a line says, whichever it is, and absent where none says so', () => {
+    expect(read('1,', '2,60.5', '3,')).toMatchObject({ windowNs: 60.5e9 });
+    expect(read('1,2', '2,2')).toMatchObject({ windowNs: 2e9 });
+    expect(read('1,', '2,')).not.toHaveProperty('windowNs');
+    expect(parseTrace('{"arrival_s":1,"window_s":60}\n{"arrival_s":2}')).toMatchObject({ windowNs: 60e9 });
+    // Beside other columns of moments it means nothing.
+    expect(parseTrace('arrival_ms,window_s\n1,60')).not.toHaveProperty('windowNs');
+  });
+
+  it('is refused where it is no length, where lines contradict, and where requests come after it', () => {
+    expect(() => read('1,long')).toThrow('line 2: window_s is "long"; it must be a number');
+    expect(() => read('1,60', '2,61')).toThrow(
+      'line 3: window_s is 61, and a line before says 60: a trace has one window',
+    );
+    expect(() => read('1,1e9')).toThrow('more than 104 days after the start');
+    expect(() => read('1,2', '3,')).toThrow(
+      'its window ends at 2 s by window_s, and its last request comes at 3 s',
+    );
+  });
+});
+
 describe('a fixed schedule', () => {
   it('reports for every entry that is none what it is', () => {
     const entries = '[1,2]|[]|"1"|null|[true]|[-0.5]|[3]'.split('|').map((t) => `{"timestamp":${t}}`);
