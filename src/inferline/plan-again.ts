@@ -1,6 +1,6 @@
 import { type PipelineSpec, pipelineMethodOf } from '../artifacts/index.js';
 import { pushAll } from '../collections/index.js';
-import { FALLBACKS, pipelineServing, servesInOrder } from '../pipeline/index.js';
+import { FALLBACKS, loadTooHighText, pipelineServing, servesInOrder } from '../pipeline/index.js';
 import type { PipelinePlanBody } from '../plans/index.js';
 import { missedObjectives } from './confirmed.js';
 import { estimatorOf } from './estimator.js';
@@ -105,7 +105,10 @@ function busyReasons({ stages, rps = 0 }: PipelinePlanBody) {
   return stages
     .filter(({ maxProvisioningRatio = 0 }) => maxProvisioningRatio > 1 + ROUNDING)
     .map(({ name, replicas, device, scaleFactor, throughputRps }) => ({
-      text: `${replicas} ${device} serve ${name} for at most ${fourDigits((replicas * throughputRps) / scaleFactor)} requests/s, and the load has ${fourDigits(rps)}`,
+      text: loadTooHighText({
+        ...{ devices: `${replicas} ${device}`, stages: [name], rps },
+        servedRps: (replicas * throughputRps) / scaleFactor,
+      }),
     }));
 }
 

@@ -1,5 +1,11 @@
 import type { PipelineSpec } from '../artifacts/index.js';
-import { type GivenReason, leastSloMs, type OpenProblem, objectivesOf } from '../pipeline/index.js';
+import {
+  type GivenReason,
+  leastSloMs,
+  loadTooHighText,
+  type OpenProblem,
+  objectivesOf,
+} from '../pipeline/index.js';
 import type { InfeasibleReason } from './infeasible.js';
 import type { PlanningOutcome } from './planner.js';
 import type { PlannedOpen } from './planning-job.js';
@@ -78,13 +84,14 @@ function reasonOf(reason: InfeasibleReason, spec: PipelineSpec, loadRps: number)
     }
     case 'cannot-keep-up': {
       const { stage, classes, share } = reason;
-      const limit =
+      const devices =
         classes.length === 0
           ? 'the replicas that the spec fixes'
           : `the ${classes.join(', ')} that there are`;
       const [rps, servedRps] = [loadRps, loadRps * share];
-      const text = `${limit} serve ${stage} for at most ${fourDigits(servedRps)} requests/s, and the load has ${fourDigits(rps)}; a plan keeps up with all requests, whatever share of them may be dropped`;
-      return { code: 'rate-too-high', stages: [stage], rps, servedRps, text };
+      const stages = [stage];
+      const text = loadTooHighText({ devices, stages, servedRps, rps });
+      return { code: 'rate-too-high', stages, rps, servedRps, text };
     }
     case 'no-combination': {
       const wanted = objectives.map((one) => `${fourDigits(one.sloMs)} ms`);

@@ -15,6 +15,7 @@ import { edgeOf } from '../plans/index.js';
 import { DEFAULT_NAME, leastSloMs, servedApplications } from './applications.js';
 import { setsOf } from './device-sets.js';
 import { type LinkUse, linkUses, uplinksRps } from './link-uses.js';
+import { loadTooHighText } from './load-too-high.js';
 import { longestPath } from './longest-path.js';
 import {
   type DeviceSet,
@@ -220,7 +221,7 @@ function rateReasons(problem: GivenProblem, set: DeviceSet, servedRps: number): 
   if (sets[0] !== set) return [];
   const names = set.stages.map((i) => graph.names[i] as string);
   const devices = sets.map((one) => `${one.replicas} ${deviceText(one)}`).join(' and ');
-  const text = `${devices} can serve ${names.join(', ')} for at most ${round(servedRps)} requests/s, and the load has ${round(rps)}`;
+  const text = loadTooHighText({ devices, stages: names, servedRps, rps });
   return [{ code: 'rate-too-high', stages: names, class: set.device, rps, servedRps, text }];
 }
 

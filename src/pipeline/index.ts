@@ -10,10 +10,10 @@
 export { DEFAULT_NAME, leastSloMs, servedApplications } from './applications.js';
 export { isUnequal, replicaCount } from './device-sets.js';
 export { planChosen, planGiven } from './given.js';
-
 export { classFigures, latencyUsByBatch, measuredBatches } from './latencies.js';
 export { busiestUplink } from './link-uses.js';
 export { drawnDurationNs, tracedSpan } from './load-duration.js';
+export { loadTooHighText } from './load-too-high.js';
 export { longestPath, type PathTimes } from './longest-path.js';
 export { givenFigures, openFigures } from './measured-figures.js';
 

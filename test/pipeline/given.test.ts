@@ -178,10 +178,10 @@ describe('planGiven()', () => {
       'too-few-gpus: 5 L4 are needed and 3 are free',
       'weights-exceed-memory: the weights of merge take 1 GiB of the 0.5 GiB of T4',
       'slo-too-short: the longest path, detect -> face -> merge, takes 10.34 ms with full batches, and the SLO is 1 ms',
-      'rate-too-high: 2 L4 can serve detect for at most 4000 requests/s, and the load has 10000',
-      'rate-too-high: 1 L4 can serve read for at most 4000 requests/s, and the load has 10000',
-      'rate-too-high: 1 L4 can serve face for at most 888.9 requests/s, and the load has 10000',
-      'rate-too-high: 1 T4 can serve merge for at most 5000 requests/s, and the load has 10000',
+      'rate-too-high: 2 L4 can serve detect for at most 4000 requests/s, and the load has 10000; a plan keeps up with all requests, whatever share of them may be dropped',
+      'rate-too-high: 1 L4 can serve read for at most 4000 requests/s, and the load has 10000; a plan keeps up with all requests, whatever share of them may be dropped',
+      'rate-too-high: 1 L4 can serve face for at most 888.9 requests/s, and the load has 10000; a plan keeps up with all requests, whatever share of them may be dropped',
+      'rate-too-high: 1 T4 can serve merge for at most 5000 requests/s, and the load has 10000; a plan keeps up with all requests, whatever share of them may be dropped',
     ]);
     expect(found[0]).toMatchObject({ available: { L4: 3 }, missing: { L4: 2 } });
     expect(found[1]).toMatchObject({ neededGiB: 1, memoryGiB: 0.5, class: 'T4' });

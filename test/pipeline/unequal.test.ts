@@ -76,7 +76,7 @@ describe('a stage with replicas of several classes', () => {
         asked.spec.rps = 1800;
       }),
     ).toEqual([
-      'rate-too-high: 1 L4 and 2 T4 can serve face for at most 1778 requests/s, and the load has 1800',
+      'rate-too-high: 1 L4 and 2 T4 can serve face for at most 1778 requests/s, and the load has 1800; a plan keeps up with all requests, whatever share of them may be dropped',
     ]);
     expect(
       reasonsOf((asked) => {
