@@ -232,7 +232,7 @@ export interface SimulatedCost {
   total: number;
   /** The mean over the run. */
   perHour: number;
-  /** The time that it is over: from the beginning until the last request ended. */
+  /** The time that it is over: from the beginning until the load and its last request ended. */
   overS: number;
 }
 

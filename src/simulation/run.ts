@@ -31,7 +31,12 @@ import {
   type Topology,
   topologyRulesOf,
 } from '../serving/index.js';
-import { type SimulationObserver, simulate, type VerdictOf, type WeightOf } from '../simulator/index.js';
+import {
+  type SimulationObserver,
+  type SimulatorOptions,
+  simulate,
+  type WeightOf,
+} from '../simulator/index.js';
 import { type Arrivals, arrivalsAhead, drawnLevels } from '../workload/index.js';
 import { type Execution, executionOf } from './execution.js';
 import { certaintiesOf } from './family-records.js';
@@ -93,7 +98,7 @@ export interface SimulationRun {
   readonly complete: boolean;
   /** The GPU seconds for which the devices of each class were in use (plannedClasses); of pipelines only. */
   readonly usedGpuS?: readonly number[];
-  /** The time from the beginning to the end of the last request, over which devices were in use; of pipelines only. */
+  /** The time from the beginning to the end of the load and of the last request, over which devices were in use; of pipelines only. */
   readonly usedForS?: number;
   readonly timeline?: WrittenTimeline;
   /** How the requests of a gear plan were answered. */
@@ -168,7 +173,7 @@ export async function runSimulation(
       observers,
       makeCore: (decisions) => makeCore(served, topology, { decisions, streams: streamsOf(seed, 'core') }),
       ...(executed === undefined ? {} : { execution: executed }),
-      ...worldOptions(world, setup),
+      ...worldOptions(world, setup, () => (arrivals.stopped ? 0 : warmedNs + load.durationNs)),
       ...(weight === undefined ? {} : { weight }),
     }));
   };
@@ -251,19 +256,20 @@ function foreseeing(scheduler: ChosenScheduler, arrivals: () => Arrivals): Chose
 }
 
 /**
- * worldOptions says what models say of requests, and how long a device takes to come up. What was recorded counts before
- * what is drawn by the plan.
+ * worldOptions says what models say of requests, how long a device takes to come up, and until when devices are paid for that
+ * may come up. What was recorded counts before what is drawn by the plan.
  */
 function worldOptions(
   { fates, activationDelayNs }: PlanWorld,
   { verdicts, family, seed }: Pick<SimulationSetup, 'verdicts' | 'family' | 'seed'>,
-): { readonly verdict?: VerdictOf; readonly activationDelayNs?: number } {
+  servedUntilNs: () => number,
+): Pick<SimulatorOptions, 'verdict' | 'activationDelayNs' | 'servedUntilNs'> {
   const drawn = fates?.((purpose) => uniformAt(seed, purpose));
   const recorded = verdicts === undefined ? drawn : recordedFates(verdicts);
   const verdict = family === undefined ? recorded : certaintiesOf(family);
   return {
     ...(verdict === undefined ? {} : { verdict }),
-    ...(activationDelayNs === undefined ? {} : { activationDelayNs }),
+    ...(activationDelayNs === undefined ? {} : { activationDelayNs, servedUntilNs }),
   };
 }
 

@@ -25,13 +25,18 @@ export interface SimulatorOptions {
   weight?: WeightOf;
   /** `activationDelayNs` is the time from a device's activation until it takes work; 0 where absent. */
   activationDelayNs?: number;
+  /**
+   * `servedUntilNs` is until when devices are kept though nothing may arrive any more: until then they are in use, and the core
+   * is woken as it asks. It is asked once all requests have ended; the run ends with the last of them where absent.
+   */
+  servedUntilNs?: () => number;
   /** `log` receives every event that the core hears and every decision that it makes. */
   log?: (entry: LogEntry) => void;
 }
 
 /**
- * simulate runs a core against virtual devices and links in virtual time, until the arrivals end and no
- * request is open. The deadline of a request is its model's SLO after its arrival.
+ * simulate runs a core against virtual devices and links in virtual time, until the arrivals end, no
+ * request is open and devices are kept no longer. The deadline of a request is its model's SLO after its arrival.
  *
  * It is deterministic: the same options give the same calls in the same order. Memory follows the requests in
  * flight, not all that came. A batch costs O(log n) with n devices and a request costs constant time, besides
@@ -43,10 +48,10 @@ export interface SimulatorOptions {
  */
 export function simulate(options: SimulatorOptions): SimulationSummary {
   const { topology, makeCore, arrivals, observers = [], execution, log } = options;
-  const { verdict, rows, weight, activationDelayNs = 0 } = options;
+  const { verdict, rows, weight, activationDelayNs = 0, servedUntilNs = () => 0 } = options;
   const decisions = new Decisions();
   const bare = makeCore(decisions);
   const core = log === undefined ? bare : recorded(bare, decisions, log);
-  const world = { execution, verdict, rows, weight, activationDelayNs };
+  const world = { execution, verdict, rows, weight, activationDelayNs, servedUntilNs };
   return new VirtualDriver({ topology, decisions, core, arrivals, observers, ...world }).run();
 }

@@ -53,6 +53,7 @@ export interface Driven {
   rows: RowsOf | undefined;
   weight: WeightOf | undefined;
   activationDelayNs: number;
+  servedUntilNs: () => number;
 }
 
 /** SimulationSummary counts the requests of a run by their outcomes. */
@@ -63,7 +64,10 @@ export interface SimulationSummary {
   late: number;
   dropped: number;
   failed: number;
-  /** `endNs` is when the last step or request ended, or the last device was retired. Later wake-ups count for nothing. */
+  /**
+   * `endNs` is when the last step or request ended, the last device was retired, or devices were kept no longer. Later wake-ups
+   * count for nothing.
+   */
   endNs: number;
   /** `usedNs` is how long each device was in use: from the beginning or its activation until it was on standby again. */
   usedNs: Float64Array;
@@ -116,6 +120,7 @@ export class VirtualDriver {
   private readonly rows: Driven['rows'];
   private readonly weight: Driven['weight'];
   private readonly standby: StandbyDevices;
+  private readonly servedUntilNs: Driven['servedUntilNs'];
   private readonly events = new EventQueue();
   private readonly devices: VirtualDevices;
   private readonly links: VirtualLinks;
@@ -145,6 +150,7 @@ export class VirtualDriver {
     this.execution = driven.execution;
     this.rows = driven.rows;
     this.weight = driven.weight;
+    this.servedUntilNs = driven.servedUntilNs;
     this.verdicts = driven.verdict && new Verdicts(driven.topology.pools, driven.verdict);
     this.devices = new VirtualDevices(driven.topology.devices.length);
     this.links = new VirtualLinks(driven.topology.links);
@@ -186,18 +192,20 @@ export class VirtualDriver {
       this.settle();
       // A core may ask to be woken for ever; when all requests have come and ended, nobody is there to be served.
       const isOver = this.nextArrivalAt === NEVER && this.requests.open === 0;
-      if (isOver) this.forgetActivations();
+      const untilNs = isOver ? this.servedUntilNs() : NEVER;
+      if (isOver) this.forgetActivations(untilNs);
       at = events.nextAt;
-      if (this.dueAt < at && !isOver) at = this.dueAt;
+      if (this.dueAt < at && this.dueAt <= untilNs) at = this.dueAt;
       if (this.nextArrivalAt < at) at = this.nextArrivalAt;
     }
     return at;
   }
 
-  /** forgetActivations takes out the devices that are next to come up. */
-  private forgetActivations(): void {
+  /** forgetActivations takes out the devices that are next to come up, after that instant. */
+  private forgetActivations(untilNs: number): void {
     const { events } = this;
-    while (events.nextAt !== NEVER && events.nextPriority === Kind.deviceComesUp) events.take();
+    while (events.nextAt !== NEVER && events.nextAt > untilNs && events.nextPriority === Kind.deviceComesUp)
+      events.take();
   }
 
   private summary(): SimulationSummary {
@@ -205,8 +213,8 @@ export class VirtualDriver {
     if (open !== 0 || this.core.pending !== 0)
       throw brokenPromise(`${open} requests have no outcome at the end`);
     const [inTime, late, dropped, failed] = this.outcomes as unknown as [number, number, number, number];
-    const usedNs = this.standby.usedUntil(this.lastAt);
-    return { requests: count, inTime, late, dropped, failed, endNs: this.lastAt, usedNs };
+    const endNs = Math.max(this.lastAt, this.servedUntilNs());
+    return { requests: count, inTime, late, dropped, failed, endNs, usedNs: this.standby.usedUntil(endNs) };
   }
 
   private pullArrival(): void {

@@ -113,9 +113,7 @@ describe('a simulation of a pipeline', () => {
       new ToldFaults(),
     ) as ChosenScheduler;
     const run = await runSimulation({ ...setupOf(wide, 10), scheduler }, {});
-    // The last request comes some hundred milliseconds before the end.
-    const expected = 3 * 20 + 1 * 40 + 2 * 40;
-    expect(Math.abs((run.usedGpuS?.[0] as number) - expected)).toBeLessThan(1);
+    expect(run.usedGpuS).toEqual([expect.closeTo(3 * 20 + 1 * 40 + 2 * 40, 0)]);
   });
 
   it('reports stages by name, and what the devices cost for the time of their use', async () => {
@@ -128,5 +126,23 @@ describe('a simulation of a pipeline', () => {
     expect(usedGpuS).toBeGreaterThan(4 * 99);
     expect(usedGpuS).toBeLessThan(4 * 101);
     expect(cost).toBeCloseTo(usedGpuS / 100, 10);
+  });
+
+  it('pays for devices until the load ends, though its last request ended long before', async () => {
+    const setup: SimulationSetup = {
+      ...setupOf(forked, 50),
+      workload: {
+        ...{ kind: 'drawn', process: 'poisson', durationNs: 100e9, rps: [5] },
+        phases: [
+          { durationS: 10, transitionS: 0, rps: [50] },
+          { durationS: 90, transitionS: 0, rps: [0] },
+        ],
+      },
+    };
+    const run = await runSimulation(setup, {});
+    const report = simulationReport(setup, run, { windowS: undefined, inputs: [] });
+    expect(report.overall.arrived).toBeGreaterThan(300);
+    expect(report.classes.cpu?.usedGpuS).toBeCloseTo(4 * 100, 9);
+    expect(report.cost).toEqual({ total: expect.closeTo(4, 9), perHour: expect.closeTo(144, 9), overS: 100 });
   });
 });

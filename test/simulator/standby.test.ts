@@ -11,14 +11,18 @@ const MS = 1e6;
 function run(
   arrivalsMs: readonly number[],
   changes: Extract<ScalingRule, { kind: 'schedule' }>['changes'],
-  more: { activationDelayNs?: number; placement?: 'on-arrival' | 'earliest-free' } = {},
+  more: {
+    activationDelayNs?: number;
+    placement?: 'on-arrival' | 'earliest-free';
+    servedUntilNs?: () => number;
+  } = {},
 ) {
   const plan = pipelineOf([{ name: 'a', latencyUs: 10_000 }], [['a'], ['a']]);
   const topology = pipelineTopologyOf({
     ...plan,
     placement: plan.placement.map((place, i) => (i === 1 ? { ...place, standby: true as const } : place)),
   });
-  const { placement = 'on-arrival', activationDelayNs = 0 } = more;
+  const { placement = 'on-arrival', activationDelayNs = 0, servedUntilNs } = more;
   const batches: [device: number, startMs: number][] = [];
   const { usedNs, endNs } = simulate({
     topology,
@@ -30,6 +34,7 @@ function run(
       }),
     arrivals: arrivalsAt(arrivalsMs.map((ms) => ms * MS)),
     activationDelayNs,
+    ...(servedUntilNs === undefined ? {} : { servedUntilNs }),
     observers: [
       { started: (_batch, _pool, device, _size, _handedNs, startNs) => batches.push([device, startNs / MS]) },
     ],
@@ -47,6 +52,20 @@ describe('simulate() with standby devices', () => {
       [0, 10],
     ]);
     expect([usedMs, endMs]).toEqual([[20, 15], 20]);
+  });
+
+  it('keeps devices until the load ends, and lets them come and go until then', () => {
+    const changes = [
+      { atNs: 30 * MS, pool: 0, devices: 2 },
+      { atNs: 60 * MS, pool: 0, devices: 1 },
+      { atNs: 90 * MS, pool: 0, devices: 2 },
+      { atNs: 101 * MS, pool: 0, devices: 1 },
+    ];
+    const kept = { servedUntilNs: () => 100 * MS, activationDelayNs: 20 * MS };
+    expect(run([0], changes, kept)).toMatchObject({ usedMs: [100, 30 + 10], endMs: 100 });
+    expect(run([0], changes)).toMatchObject({ usedMs: [10, 0], endMs: 10 });
+    // Requests may end later than the load.
+    expect(run([95], [], kept)).toMatchObject({ usedMs: [105, 0], endMs: 105 });
   });
 
   it('lets a device that is retired end its batch, and counts its use until then', () => {
