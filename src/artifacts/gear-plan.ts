@@ -113,8 +113,8 @@ export interface GearObjective {
   /** The bound on any plan's value: from above for accuracy, from below else. No bound on latency counts waiting. */
   bound: number;
   /**
-   * The distance of value and bound, over the bound; absent where the bound is 0 and the value is not, and for a latency
-   * above its bound, whose bound no plan comes near.
+   * The share by which the larger of value and bound exceeds the smaller; absent where the smaller is 0 and the larger is not,
+   * and for a latency above its bound, whose bound no plan comes near.
    */
   gap?: number;
   /** Of which plans the bound is one, and among which an optimal plan is the best. */
@@ -140,8 +140,8 @@ export function scopeText({ mostModels, orders, thresholds }: GearScope): string
 }
 
 /**
- * gearObjective says how far a value is from its bound. It has no gap where the bound is 0 and the value is not, because
- * no ratio says it, nor for a latency above its bound, because the bound knows no waiting and so tells no distance.
+ * gearObjective says how far a value is from its bound. It has no gap where the smaller of both is 0 and the larger is not,
+ * because no ratio says it, nor for a latency above its bound, because the bound knows no waiting and so tells no distance.
  */
 export function gearObjective({
   kind,
@@ -151,10 +151,11 @@ export function gearObjective({
 }: Pick<GearObjective, 'kind' | 'value' | 'bound'> & {
   readonly scope?: GearScope | undefined;
 }): GearObjective {
-  const isTold = value === bound || (bound !== 0 && kind !== 'latency');
+  const [less, more] = [Math.min(value, bound), Math.max(value, bound)];
+  const isTold = value === bound || (less !== 0 && kind !== 'latency');
   return {
     ...{ kind, value, bound },
-    ...(isTold ? { gap: value === bound ? 0 : Math.abs(value - bound) / bound } : {}),
+    ...(isTold ? { gap: value === bound ? 0 : more / less - 1 } : {}),
     ...(scope === undefined ? {} : { scope }),
   };
 }

@@ -35,10 +35,12 @@ export function proofFaults({ status, objective }: Proved): Fault[] {
   const { kind, value, bound, gap } = objective;
   if (IS_MOST[kind] ? value > bound * (1 + ROUNDING) : value < bound * (1 - ROUNDING))
     return [fault(`is ${bound}, which the value ${value} beats`, '/objective/bound')];
-  const should = gapOf(objective);
+  const should = value === bound ? 0 : Math.max(value, bound) / Math.min(value, bound) - 1;
   // Where the bound is 0 or the plan serves nothing, no ratio says how far it is.
   const isKnown = Number.isFinite(should);
-  if (gap !== undefined && isKnown && Math.abs(gap - should) > ROUNDING * Math.max(1, should))
+  // Older plans say an accuracy's gap as a share of the bound.
+  const known = kind === 'accuracy' ? [should, (bound - value) / bound] : [should];
+  if (gap !== undefined && isKnown && known.every((one) => Math.abs(gap - one) > ROUNDING * Math.max(1, one)))
     return [fault(`is ${gap}; value and bound give ${should}`, '/objective/gap')];
   const isClosed = gap === undefined ? value === bound : gap <= ROUNDING;
   if (status === 'optimal' && !isClosed)
@@ -46,19 +48,4 @@ export function proofFaults({ status, objective }: Proved): Fault[] {
   if (status === 'feasible' && gap === 0)
     return [fault('is feasible, and the gap of 0 says that it is optimal', '/status')];
   return [];
-}
-
-function gapOf({ kind, value, bound }: NonNullable<Proved['objective']>): number {
-  if (value === bound) return 0;
-  switch (kind) {
-    case 'throughput':
-      return bound / value - 1;
-    case 'accuracy':
-      return (bound - value) / bound;
-    case 'cost':
-    case 'power':
-    case 'latency':
-    case 'devices':
-      return value / bound - 1;
-  }
 }

@@ -1,4 +1,4 @@
-import { figure, percent } from './table.js';
+import { decimals, figure, percent } from './table.js';
 
 /** Bounded is a figure with the bound that is proved of it. */
 interface Bounded {
@@ -6,17 +6,22 @@ interface Bounded {
   readonly bound: number;
   /** By default what the larger of both is more than the smaller; null where none is known. */
   readonly gap?: number | null | undefined;
+  /** Whether the figure is a share itself, whose distance in percentage points is then told beside the gap. */
+  readonly isShare?: boolean;
 }
 
 /**
  * boundWords says how near a figure is to the bound that is proved, in the same way of every plan: `bound 102, gap 2.00 %`.
- * The gap is the share by which the larger of figure and bound exceeds the smaller.
+ * The gap is the share by which the larger of figure and bound exceeds the smaller. Of a figure that is a share, the distance
+ * is told in points too, as the gap could be taken for it: `bound 60.00 %, 10.00 points apart, gap 20.00 %`.
  */
 export function boundWords(
-  { value, bound, gap = gapOf(value, bound) }: Bounded,
+  { value, bound, gap = gapOf(value, bound), isShare = false }: Bounded,
   written: (value: number) => string = figure,
 ): string {
-  return `bound ${written(bound)}, gap ${gap === null ? 'unknown' : percent(gap, 2)}${gap === 0 ? ': optimal' : ''}`;
+  const points =
+    isShare && value !== bound ? `, ${decimals(100 * Math.abs(bound - value), 2)} points apart` : '';
+  return `bound ${written(bound)}${points}, gap ${gap === null ? 'unknown' : percent(gap, 2)}${gap === 0 ? ': optimal' : ''}`;
 }
 
 function gapOf(value: number, bound: number): number | null {

@@ -5,7 +5,8 @@ import { gearPlan } from '../gear-plans.js';
 describe('gearObjective()', () => {
   it('gives the distance of a value from its bound, from either side', () => {
     expect(gearObjective({ kind: 'cost', value: 5, bound: 4 }).gap).toBeCloseTo(0.25, 12);
-    expect(gearObjective({ kind: 'accuracy', value: 0.8, bound: 1 }).gap).toBeCloseTo(0.2, 12);
+    expect(gearObjective({ kind: 'accuracy', value: 0.8, bound: 1 }).gap).toBeCloseTo(0.25, 12);
+    expect(gearObjective({ kind: 'accuracy', value: 0, bound: 0.5 })).not.toHaveProperty('gap');
     expect(gearObjective({ kind: 'cost', value: 0, bound: 0 }).gap).toBe(0);
   });
 

@@ -8,9 +8,11 @@ function told(status: 'optimal' | 'feasible', objective: Objective): string[] {
 }
 
 describe('proofFaults()', () => {
-  it('finds nothing where the gap is the distance of value and bound, as each objective counts it', () => {
+  it('finds nothing where the gap is the distance of value and bound, in either direction', () => {
     expect(told('feasible', { kind: 'throughput', value: 80, bound: 100, gap: 0.25 })).toEqual([]);
-    expect(told('feasible', { kind: 'accuracy', value: 0.8, bound: 1, gap: 1 - 0.8 })).toEqual([]);
+    // Older plans have the gap of an accuracy as a share of the bound.
+    for (const gap of [0.25, 1 - 0.8])
+      expect(told('feasible', { kind: 'accuracy', value: 0.8, bound: 1, gap })).toEqual([]);
     for (const kind of ['cost', 'power', 'latency', 'devices'] as const)
       expect(told('feasible', { kind, value: 5, bound: 4, gap: 0.25 })).toEqual([]);
     expect(told('optimal', { kind: 'cost', value: 5, bound: 5, gap: 0 })).toEqual([]);
@@ -33,6 +35,9 @@ describe('proofFaults()', () => {
   it('finds a gap that value and bound do not give, and a bound that the value beats', () => {
     expect(told('feasible', { kind: 'throughput', value: 80, bound: 100, gap: 0.2 })).toEqual([
       '/objective/gap is 0.2; value and bound give 0.25',
+    ]);
+    expect(told('feasible', { kind: 'accuracy', value: 0.8, bound: 1, gap: 0.24 })).toEqual([
+      '/objective/gap is 0.24; value and bound give 0.25',
     ]);
     expect(told('optimal', { kind: 'accuracy', value: 0.9, bound: 0.8, gap: 0 })).toEqual([
       '/objective/bound is 0.8, which the value 0.9 beats',
