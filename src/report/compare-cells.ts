@@ -37,27 +37,30 @@ export function accuracyText(share: number | undefined): string {
   return orDash(share, (one) => percent(one, 2));
 }
 
-/** mixWords writes a mix as `25 L4 + 75 T4`, without the classes that have no GPUs. */
+/** mixWords writes a mix as `25 L4 + 75 T4`, without the classes that have no devices. */
 export function mixWords({ mix, unlimited = [] }: Pick<CompareRow, 'mix' | 'unlimited'>): string {
   const parts = Object.entries(mix).flatMap(([name, count]) => (count > 0 ? [`${count} ${name}`] : []));
-  return [...parts, ...unlimited.map((name) => `any ${name}`)].join(' + ') || 'no GPU';
+  return [...parts, ...unlimited.map((name) => `any ${name}`)].join(' + ') || 'no device';
 }
 
-/** usedWords writes the GPUs that plans use, by class, without those that none is used of. */
+/** usedWords writes the devices that plans use, by class, without those that none is used of. */
 export function usedWords(classes: Readonly<Record<string, { readonly used: number }>>): string {
   return mixWords({
     mix: Object.fromEntries(Object.entries(classes).map(([name, { used }]) => [name, used])),
   });
 }
 
-/** buyWords names the GPUs that a plan uses, which are those to buy, or the mix where there is no plan. */
+/** buyWords names the devices that a plan uses, which are those to buy, or the mix where there is no plan. */
 export function buyWords({ used, ...row }: Pick<CompareRow, 'mix' | 'unlimited' | 'used'>): string {
   return used === undefined ? mixWords(row) : mixWords({ mix: used });
 }
 
-/** USED is the column of the GPUs that plans use, where any leaves some of its mix. */
+/**
+ * USED is the column of the devices that plans use, where any leaves some of its mix. Tables count devices and not GPUs, since a
+ * class may be `cpu`.
+ */
 export const USED: CompareColumn = {
-  head: 'GPUs used',
+  head: 'devices used',
   wanted: (rows) => rows.some((row) => row.used !== undefined && buyWords(row) !== mixWords(row)),
   cell: ({ used }) => orDash(used, (mix) => mixWords({ mix })),
 };

@@ -15,7 +15,7 @@ export function differenceParts(difference: PlanDifference): Part[] {
  */
 export function diffHeadline({ objective, gpusMoved, same }: PlanDiff): string {
   if (same) return 'the plans are the same';
-  const gpus = `${counted(gpusMoved, 'GPU')} would serve something else`;
+  const gpus = `${counted(gpusMoved, 'device')} would serve something else`;
   const { kind, kindBefore, before, after } = objective;
   if (kindBefore !== undefined)
     return `${kindBefore} ${figure(before)} → ${kind} ${figure(after)}, which do not compare; ${gpus}`;
@@ -36,7 +36,7 @@ export function diffTable({ models, classes }: Pick<PlanDifference, 'models' | '
         ...rowOfWords(name, 'served by', switching),
       ],
     ),
-    ...classes.flatMap(({ name, used }) => rowIfChanged(name, 'GPUs in use', used, gpusText)),
+    ...classes.flatMap(({ name, used }) => rowIfChanged(name, 'devices in use', used, gpusText)),
   ];
   return { columns: ['of', 'what', 'before', 'after', 'change'], rows };
 }

@@ -58,10 +58,12 @@ export function workloadText({ models, arrivals, phases, durationS, warmUpS }: S
 }
 
 /** costLine says what devices cost that come and go. What others cost follows from the plan. */
-function costLine({ cost, pools }: SimulationReport): string[] {
+function costLine({ cost, pools, workload }: SimulationReport): string[] {
   if (cost === undefined || pools.every(({ inUse }) => inUse === undefined)) return [];
+  const loadS = workload.durationS + (workload.warmUpS ?? 0);
+  const over = cost.overS === loadS ? '' : ' until the last request ended';
   return [
-    `devices in use cost ${figure(cost.perHour)} per hour in the mean, ${figure(cost.total)} over ${plain(cost.overS, 4)} s`,
+    `the devices in use cost ${figure(cost.perHour)} per hour on average, ${figure(cost.total)} over the ${plain(cost.overS, 4)} s${over}`,
   ];
 }
 
@@ -148,7 +150,7 @@ export function busyTable({ classes, links }: SimulationReport): Table {
       ['downlinks, mean', '', '', percent(downlink.mean)],
       ['downlinks, busiest', '', '', percent(downlink.busiest)],
     );
-  return { columns: ['class', 'virtual GPUs', 'GPUs', 'busy'], rows };
+  return { columns: ['class', 'virtual devices', 'devices', 'busy'], rows };
 }
 
 /** poolTable has one row per pool with its executions. */
@@ -168,7 +170,7 @@ export function poolTable({ pools }: SimulationReport): Table {
   ]);
   const columns = ['model', 'part', 'on', 'batch', 'mean batch', 'batches', 'busy'];
   return {
-    columns: isScaled ? [...columns, 'devices in use'] : columns,
+    columns: isScaled ? [...columns, 'replicas in use'] : columns,
     rows,
     spare: ['batches', 'batch', 'mean batch', 'model'],
   };
@@ -225,7 +227,7 @@ export function windowTable({ windows, classes, pools }: SimulationReport): Tabl
   const busy = Object.keys(classes).map((name) => `${name} busy`);
   const isScaled = windows?.rows.some(({ inUse }) => inUse !== undefined) === true;
   const inUse = isScaled
-    ? pools.map(({ stage, pipeline, partition }) => `devices of ${stage ?? `${pipeline}/${partition}`}`)
+    ? pools.map(({ stage, pipeline, partition }) => `replicas of ${stage ?? `${pipeline}/${partition}`}`)
     : [];
   return {
     columns: ['from s', 'offered/s', 'attainment', 'goodput/s', 'p99 ms', 'mean batch', ...busy, ...inUse],

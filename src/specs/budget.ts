@@ -46,13 +46,15 @@ export function boughtClasses(
   const classes = pricedClasses(cluster, isUsable, told);
   const cheapest = classes?.at(-1);
   if (cheapest !== undefined && budget / cheapest.price > MOST_IN_MIX) {
-    const said = `${budget} an hour buys more than ${MOST_IN_MIX} GPUs of ${cheapest.name}, the most that a mix has`;
+    const said = `${budget} an hour buys more than ${MOST_IN_MIX} devices of ${cheapest.name}, the most that a mix has`;
     told.push(fault(said, option('budget')));
     return undefined;
   }
   if (cheapest === undefined || cheapest.price <= budget) return classes;
   const { name, price } = cheapest;
-  told.push(fault(`${budget} an hour buys no GPU: the cheapest, ${name}, costs ${price}`, option('budget')));
+  told.push(
+    fault(`${budget} an hour buys no device: the cheapest, ${name}, costs ${price}`, option('budget')),
+  );
   return undefined;
 }
 

@@ -43,7 +43,7 @@ export function parseMix({ text, at }: WrittenMix, { devices }: OpenCluster, tol
     else if (Object.hasOwn(mix, name)) wrong.push(`names ${name} twice`);
     else mix[name] = Number(count);
   }
-  if (wrong.length === 0 && Object.values(mix).every((count) => count === 0)) wrong.push('has no GPU');
+  if (wrong.length === 0 && Object.values(mix).every((count) => count === 0)) wrong.push('has no device');
   pushAll(
     told,
     wrong.map((message) => fault(message, at)),

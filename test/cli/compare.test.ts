@@ -86,8 +86,8 @@ describe('plan diff', () => {
     expect((await plan(['solve', EXAMPLE, '--baseline', 'dart-r', '-o', other])).code).toBe(0);
     const { code, stdout } = await plan(['diff', other, EXPECTED]);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^throughput 76\.2 → 111 \(\+45\.4 %\); \d+ GPUs would serve something else$/m);
-    expect(stdout).toMatch(/^P4 +GPUs in use +4 +12 /m);
+    expect(stdout).toMatch(/^throughput 76\.2 → 111 \(\+45\.4 %\); \d+ devices would serve something else$/m);
+    expect(stdout).toMatch(/^P4 +devices in use +4 +12 /m);
     expect((await plan(['diff', other, EXPECTED, '--check'])).code).toBe(6);
     const json = await plan(['diff', other, EXPECTED, '--check', '--json']);
     expect([json.code, JSON.parse(json.stdout)]).toMatchObject([

@@ -73,11 +73,11 @@ describe('a comparison on a screen of 80 columns', () => {
     const table = compareTable(documentOf(rows), 'pooled-plan');
     const text = await tableText(table, { columns: 80, head: (head) => head });
     const lines = text.trimEnd().split('\n');
-    // Two lines have the headings, and two say what is left out.
-    expect(lines).toHaveLength(12);
-    expect(lines[2]).toMatch(/^25 L4 \+ 75 T4 .* \*$/);
+    // One line has the headings, and two say what is left out.
+    expect(lines).toHaveLength(11);
+    expect(lines[1]).toMatch(/^25 L4 \+ 75 T4 .* \*$/);
     expect(lines.slice(-2).join(' ')).toBe(
-      'left out to fit 80 columns: utilisation, cost/million held, cost/million, plan; --json has all',
+      'left out to fit 80 columns: utilisation, gap, cost/million held, cost/million, plan; --json has all',
     );
   });
 });
@@ -106,9 +106,9 @@ describe('a comparison by cost', () => {
     );
   });
 
-  it('shows the GPUs in use, and mixes of which the same are used as one', () => {
+  it('shows the devices in use, and mixes of which the same are used as one', () => {
     const { columns, rows: shown } = compareTable(documentOf(rows), 'pooled-plan');
-    expect(columns.slice(0, 3)).toEqual(['mix', 'plan', 'GPUs used']);
+    expect(columns.slice(0, 3)).toEqual(['mix', 'plan', 'devices used']);
     expect(shown.map((row) => row.slice(0, 3))).toEqual([
       ['4 L4 + 4 T4 (and 1 more)', 'optimal', '2 L4 + 1 T4'],
       ['8 T4', 'optimal', '8 T4'],

@@ -16,7 +16,7 @@ it('differences of gear plans show what changes, and nothing that stays', () => 
     ...{ accuracy: 0.625, switching: { intervalMs: 100, alpha: 4 } },
   };
   const diff = { ...emittedHead('plan-diff', []), ...diffGears(before, after) };
-  expect(diffHeadline(diff)).toBe('accuracy 0.500 → 0.500 (+0.0 %); 1 GPU would serve something else');
+  expect(diffHeadline(diff)).toBe('accuracy 0.500 → 0.500 (+0.0 %); 1 device would serve something else');
   expect(diffTable(diff).rows).toEqual([
     ['cascade', 'requests/s', '100', '200', '+100.0 %'],
     ['cascade', 'accuracy', '50.00 %', '62.50 %', '+25.0 %'],
@@ -27,7 +27,7 @@ it('differences of gear plans show what changes, and nothing that stays', () => 
       'certainty top-2, arrivals over 100 ms, alpha 4, scheduler gears',
       '—',
     ],
-    ['V100', 'GPUs in use', '1', '2', '+100.0 %'],
+    ['V100', 'devices in use', '1', '2', '+100.0 %'],
   ]);
   expect(gearDiffTable(diff).rows).toEqual([
     ['100 to 200', 'cascade', '—', 'm0'],

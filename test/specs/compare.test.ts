@@ -196,7 +196,7 @@ describe('compareSpec()', () => {
     for (const said of [
       '`mixes` "L4": "L4" is not class=count',
       'names L4 twice',
-      '`mixes` "P4=0": has no GPU',
+      '`mixes` "P4=0": has no device',
       `${mixFile}:4: the cluster has no class L5; it has L4, P4`,
       '"slo=2..10": needs a unit',
       'runs from 9 down to 2',
@@ -208,7 +208,7 @@ describe('compareSpec()', () => {
       expect(await refused).toContain(said);
     await expect(compareSpec(EXAMPLE, {})).rejects.toThrow('nothing to compare');
     await expect(compareSpec(EXAMPLE, { budget: 0.1 })).rejects.toThrow(
-      'buys no GPU: the cheapest, P4, costs 0.6',
+      'buys no device: the cheapest, P4, costs 0.6',
     );
     await expect(compareSpec(EXAMPLE, { budget: 1, output: 'x.txt' })).rejects.toThrow(
       'neither .json nor .csv',

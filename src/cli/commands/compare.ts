@@ -23,12 +23,12 @@ export function compareCommand(): Command {
   return withJson(
     withReporter(new Command('compare'))
       .description(
-        'Plan a spec for several GPU mixes, SLOs or margins side by side: throughput, cost, utilisation, gap; of a pipeline cost and attainment; of a cascade accuracy and p95. Every mix is tried at every point of a sweep.',
+        'Plan a spec for several mixes of devices, SLOs or margins side by side: throughput, cost, utilisation, gap; of a pipeline cost and attainment; of a cascade accuracy and p95. Every mix is tried at every point of a sweep.',
       )
       .argument('<spec>', 'spec file (YAML or JSON); - is stdin, with paths relative to the working folder')
       .option(
         '--mix <class=n,…>',
-        'GPUs by class, such as L4=25,T4=75; a class that is left out has none (repeatable)',
+        'devices by class, such as L4=25,T4=75; a class that is left out has none (repeatable)',
         each,
       )
       .option(
@@ -37,7 +37,7 @@ export function compareCommand(): Command {
       )
       .option(
         '--budget <cost>',
-        'the most to spend per hour: compares up to 60 evenly spread mixes that leave no money for one more GPU',
+        'the most to spend per hour: compares up to 60 evenly spread mixes that leave no money for one more device',
         positiveNumber,
       )
       .option(

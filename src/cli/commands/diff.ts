@@ -15,7 +15,7 @@ export function diffCommand(): Command {
   return withJson(
     withReporter(new Command('diff'))
       .description(
-        'Compare two plans: rates, SLOs, pipelines, stages or gears, GPUs in use, and GPUs that would serve something else.',
+        'Compare two plans: rates, SLOs, pipelines, stages or gears, devices in use, and devices that would serve something else.',
       )
       .argument('<before>', 'plan file')
       .argument('<after>', 'plan file')

@@ -44,7 +44,7 @@ export function solveCommand(): Command {
       )
       .option(
         '--explain',
-        'show what binds, what one GPU more or less gives, and at which SLO the plan would change; or why there is no plan',
+        'show what binds, what one device more or less gives, and at which SLO the plan would change; or why there is no plan',
       )
       .option(
         '--frontier',

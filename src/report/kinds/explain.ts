@@ -3,11 +3,11 @@ import { figure, orDash, plain, type Table } from '../table.js';
 
 /** bindingText states in a sentence what holds the plan back. */
 export function bindingText({ classes, models, complete }: PlanExplanation): string {
-  const gpus = classes.filter(({ binds }) => binds).map(({ name }) => `the GPUs of ${name}`);
+  const devices = classes.filter(({ binds }) => binds).map(({ name }) => `the devices of ${name}`);
   const slos = models.flatMap(({ name, looserSloMs }) =>
     looserSloMs === undefined ? [] : [`the SLO of ${name} (better from ${figure(looserSloMs)} ms on)`],
   );
-  const all = [...gpus, ...slos];
+  const all = [...devices, ...slos];
   const partial = complete ? '' : '; interrupted: the explanation is partial';
   return `binding: ${all.length === 0 ? 'nothing that was tried' : all.join(', ')}${partial}`;
 }

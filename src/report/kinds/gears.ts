@@ -10,7 +10,7 @@ import {
 } from '../../artifacts/index.js';
 import type { GearExplanation } from '../../gearplan/index.js';
 import { boundWords } from '../bound-words.js';
-import { accuracyText, always, figureOrDash, intervalWords, mixWords, usedWords } from '../compare-cells.js';
+import { accuracyText, always, figureOrDash, intervalWords, USED, usedWords } from '../compare-cells.js';
 import { accuracyCell, intervalText, overlap } from '../interval.js';
 import { count, figure, orDash, percent, perHour, type Table } from '../table.js';
 import type { KindReport } from './kind-report.js';
@@ -40,7 +40,7 @@ export const GEARS: KindReport<'gear-plan'> = {
         spare: 2,
       },
       { head: 'p95 ms', wanted: always, cell: ({ p95Ms }) => figureOrDash(p95Ms) },
-      { head: 'devices', wanted: always, cell: ({ used }) => orDash(used, (mix) => mixWords({ mix })) },
+      { ...USED, wanted: always },
     ],
     service: [],
     use: [],
@@ -104,7 +104,7 @@ function proofText({ status, objective, cluster, reproducible }: GearPlan): stri
     devices: (one: number) => counted(one, 'device'),
     cost: (one: number) => perHour(one, cluster),
   }[kind];
-  const proof = boundWords({ value, bound, gap }, written);
+  const proof = boundWords({ value, bound, gap, isShare: kind === 'accuracy' }, written);
   const waiting = kind === 'latency' && gap === null ? ' as the bound knows no waiting' : '';
   const among = `among plans with ${scope === undefined ? 'such cascades' : scopeText(scope)}, on these records`;
   const uncounted = `; longer cascades were not counted, as ${reproducible === false ? 'the search was ended before' : 'there are too many samples'}, so that one of them may be better`;

@@ -41,7 +41,10 @@ export function planSetParts(set: PlanSet, plans: readonly PipelinePlan[]): Part
   ];
 }
 
-/** pipelineHeadline states in one line what a pipeline's plan can serve, what it costs, and how long it takes at most. */
+/**
+ * pipelineHeadline states in one line what a pipeline's plan can serve, what it holds on its sample where it was searched, what it
+ * costs, and how long it takes at most.
+ */
 export function pipelineHeadline({
   throughputRps,
   hourlyCost,
@@ -49,10 +52,13 @@ export function pipelineHeadline({
   sloMs,
   applications,
   rps,
+  sample,
   classes,
   cluster,
 }: PipelinePlan): string {
-  const load = rps === undefined ? '' : ` (the load has ${figure(rps)})`;
+  const held =
+    sample === undefined ? '' : `, held on its sample with ${percent(sample.attainment, 2)} in time`;
+  const load = rps === undefined ? '' : ` (the load has ${figure(rps)}${held})`;
   const cost = hourlyCost === undefined ? '' : `, ${perHour(hourlyCost, cluster)}`;
   const path = longestPath.stages.join(' → ');
   const slo = applications === undefined ? 'the SLO' : 'the least SLO';
@@ -144,8 +150,8 @@ export function standbyLines({
   return [`the tuner ${tuner.kind} may activate ${devices}${load}${price}`];
 }
 
-/** The head of columns and rows that count standby devices. */
-const STANDBY = 'devices on standby';
+/** The head of columns and rows that count standby replicas, of which a device may hold several. */
+const STANDBY = 'replicas on standby';
 
 /** stageTable lists how each stage of a pipeline is served. */
 export function stageTable({ stages, shared = [] }: PipelinePlan): Table {
@@ -235,7 +241,7 @@ export function stageClassTable({ classes }: PipelinePlan): Table {
     String(standby),
     orDash(count, String),
   ]);
-  return { columns: ['class', 'GPUs in use', 'GPUs on standby', 'GPUs there are'], rows };
+  return { columns: ['class', 'devices in use', 'devices on standby', 'devices there are'], rows };
 }
 
 /** planSetLine says what the plans of several pipelines cost together, and how near that is to the proved bound. */
@@ -256,7 +262,7 @@ export function planSetTable({ plans }: PlanSet): Table {
       .flatMap(([device, gpus]) => (gpus > 0 ? [`${gpus} ${device}`] : []))
       .join(' + '),
   ]);
-  return { columns: ['pipeline', 'per hour', 'in time', 'GPUs'], rows };
+  return { columns: ['pipeline', 'per hour', 'in time', 'devices'], rows };
 }
 
 /** setClassTable lists the GPUs of each class that several pipelines use together. */
@@ -266,7 +272,7 @@ export function setClassTable({ classes }: PlanSet): Table {
     String(used),
     orDash(count, String),
   ]);
-  return { columns: ['class', 'GPUs in use', 'GPUs there are'], rows };
+  return { columns: ['class', 'devices in use', 'devices there are'], rows };
 }
 
 /** stageDiffTable lists the stages that two plans of pipelines or cascades serve differently. */

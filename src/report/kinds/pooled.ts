@@ -89,7 +89,7 @@ export function holdLines({ hold, models, objective }: PooledPlan): string[] {
   });
   const { seeds, arrivals, durationS, warmUp, confidence } = hold.runs;
   const { trials, variants = 0, moved = 0 } = hold;
-  const others = variants === 0 ? '' : ` and ${counted(variants, 'other')} with GPUs moved between pools`;
+  const others = variants === 0 ? '' : ` and ${counted(variants, 'other')} with devices moved between pools`;
   const kept = moved === 0 ? '' : `, of which ${moved} ${moved === 1 ? 'is' : 'are'} kept`;
   const begun = warmUp === undefined ? '' : ' that began with full queues';
   return [
@@ -100,7 +100,7 @@ export function holdLines({ hold, models, objective }: PooledPlan): string[] {
 
 /** notHeldText says that no plan was found that holds the rates, how near the best came, and what to do. */
 export function notHeldText(notHeld: NotHeld): string {
-  return `${notHeldReason(notHeld)}. Ask for lower rates, a longer SLO or a smaller share in time, or give more GPUs.`;
+  return `${notHeldReason(notHeld)}. Ask for lower rates, a longer SLO or a smaller share in time, or give more devices.`;
 }
 
 /** PHASES lists the phases of a solve in order. Other phases that a solver reports are parts of these. */
@@ -189,7 +189,7 @@ export function classUseTable(plan: PooledPlan): Table {
     orDash(use.shadowPrice, figure),
     orDash(use.oneMore, figure),
   ]);
-  return { columns: ['class', 'used', `${more} per GPU (bound)`, 'one GPU more gives'], rows };
+  return { columns: ['class', 'used', `${more} per device (bound)`, 'one more gives'], rows };
 }
 
 /** className gives a class's name, marked when the class is emulated. */
@@ -217,5 +217,5 @@ export function pipelineDiffTable({ models }: Pick<PlanDifference, 'models'>): T
       `${gpusText(gpus.before)} → ${gpusText(gpus.after)}`,
     ]),
   );
-  return { columns: ['model', 'pipeline', 'requests/s', 'GPUs'], rows };
+  return { columns: ['model', 'pipeline', 'requests/s', 'devices'], rows };
 }

@@ -47,7 +47,9 @@ const EXPLANATION: PlanExplanation = {
 
 describe('bindingText()', () => {
   it('names what binds, and tells when it was interrupted', () => {
-    expect(bindingText(EXPLANATION)).toBe('binding: the GPUs of L4, the SLO of m (better from 51.5 ms on)');
+    expect(bindingText(EXPLANATION)).toBe(
+      'binding: the devices of L4, the SLO of m (better from 51.5 ms on)',
+    );
     expect(bindingText({ complete: false, classes: [], models: [] })).toBe(
       'binding: nothing that was tried; interrupted: the explanation is partial',
     );

@@ -95,11 +95,11 @@ describe('The headlines of a gear plan', () => {
   const scope = { mostModels: 4, orders: 'any' as const, thresholds: 'all' as const };
 
   it.each<[GearPlan['objective']['kind'], number, string]>([
-    ['accuracy', 0.9, '100.00 % (bound 90.00 %, gap 2.61 %)'],
+    ['accuracy', 0.9, '50.00 % (bound 90.00 %, 40.00 points apart, gap 2.61 %)'],
     ['devices', 3, '1 device (bound 3 devices, gap 2.61 %)'],
     ['cost', 4.5, '1.00 per hour (bound 4.50 per hour, gap 2.61 %)'],
   ])('say how far it is from the bound on %s, and of which cascades that is the bound', (kind, bound, says) => {
-    const objective = { kind, value: 1, bound, gap: 0.02607, scope };
+    const objective = { kind, value: kind === 'accuracy' ? 0.5 : 1, bound, gap: 0.02607, scope };
     const among =
       'among plans with cascades of up to 4 models in any order, with any thresholds, on these records';
     expect(gearHeadlines({ ...PLAN, objective })[1]).toBe(`${says} ${among}`);

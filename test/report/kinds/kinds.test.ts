@@ -17,7 +17,7 @@ it('a plan that was found is shown as its kind shows plans, whatever the kind', 
     'at most 857 requests',
     '',
     ['stage', 'replicas'],
-    ['class', 'GPUs in use'],
+    ['class', 'devices in use'],
   ]);
   const plan = gearPlan({
     latencyUs: [[1000]],

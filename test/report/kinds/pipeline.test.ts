@@ -26,6 +26,11 @@ it('the headline of a pipeline has rate, cost and longest path, as far as they a
   );
   const { rps: _, hourlyCost: __, ...plan } = PLAN;
   expect(pipelineHeadline(plan)).toMatch(/^at most 857 requests\/s on 3 L4 \+ 9 T4; detect/);
+  const one = { requests: 35842, seed: 1, draws: 1, attainment: 0.9953, leastAttainment: 0.9953 };
+  const sample = { ...one, p50Ms: 20, p95Ms: 40, p99Ms: 84.48 };
+  expect(pipelineHeadline({ ...PLAN, sample })).toMatch(
+    /^at most 857 requests\/s \(the load has 600, held on its sample with 99\.53 % in time\) on 3 L4/,
+  );
 });
 
 it('the lines of a plan that was searched have its sample and its bound, and one that is given has none', () => {
@@ -98,12 +103,12 @@ it('the tables of a pipeline list stages with those that share their devices, an
     ['L4', '3', '1', '6'],
     ['T4', '9', '0', '—'],
   ]);
-  expect(stageTable(PLAN).columns).toContain('devices on standby');
+  expect(stageTable(PLAN).columns).toContain('replicas on standby');
   expect(stageClassTable(PLAN).columns).toEqual([
     'class',
-    'GPUs in use',
-    'GPUs on standby',
-    'GPUs there are',
+    'devices in use',
+    'devices on standby',
+    'devices there are',
   ]);
 });
 

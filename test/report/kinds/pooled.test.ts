@@ -127,7 +127,7 @@ describe('diffHeadline()', () => {
   it('gives no percentage when the objectives are of different kinds', () => {
     const rest = { models: [], classes: [], gpusMoved: 3, same: false };
     const objective = { kind: 'cost', kindBefore: 'throughput', before: 2000, after: 5.5 } as const;
-    const gpus = '3 GPUs would serve something else';
+    const gpus = '3 devices would serve something else';
     expect(diffHeadline({ ...rest, objective })).toBe(
       `throughput 2 000 → cost 5.50, which do not compare; ${gpus}`,
     );

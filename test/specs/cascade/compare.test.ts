@@ -52,7 +52,7 @@ async function aloneRow(slo: CascadeSpec['slo'], head: object): Promise<object> 
 
 function gapOf({ objective }: CompareRow): number {
   const { value, bound } = objective as NonNullable<CompareRow['objective']>;
-  return Math.abs(value - bound) / bound;
+  return Math.max(value, bound) / Math.min(value, bound) - 1;
 }
 
 describe('compareSpec() of a cascade', () => {
@@ -173,7 +173,7 @@ describe('compareSpec() of a cascade', () => {
 
   it('refuses a budget that buys nothing, classes without a price, and nothing to compare', async () => {
     await expect(compareSpec(spec, { budget: 2 })).rejects.toThrow(
-      '`budget`: 2 an hour buys no GPU: the cheapest, V100, costs 3',
+      '`budget`: 2 an hour buys no device: the cheapest, V100, costs 3',
     );
     await writeFile(at('cluster.yaml'), 'devices: { V100: { count: 2 } }\n');
     await expect(compareSpec(spec, { budget: 2 })).rejects.toThrow('has no hourlyCost, which `budget` needs');
@@ -186,7 +186,7 @@ describe('compareSpec() of a cascade', () => {
     expect(JSON.parse(stdout)).toMatchObject({ rows: [{ mix: { V100: 2 } }] });
   });
 
-  it('prints accuracy, p95 and devices, and writes them as CSV', async () => {
+  it('prints accuracy, p95 and the devices that are used, and writes them as CSV', async () => {
     const command = ['compare', spec, '--mix', 'V100=1', '--mix', 'V100=2', '-o', at('rows.csv')];
     const { code, stdout } = await plan(command);
     expect(code).toBe(0);
@@ -196,13 +196,15 @@ describe('compareSpec() of a cascade', () => {
       'accuracy',
       'with 95 % confidence',
       'p95 ms',
-      'devices',
+      'devices used',
       'cost/h',
       'cost/million',
       'bound',
       'gap',
       'frontier',
     ]);
+    const shown = stdout.split('\n').filter((line) => /^\d V100 /.test(line));
+    expect(shown.map((line) => line.split(/ {2,}/)[5])).toEqual(['1 V100', '2 V100']);
     const [head = '', ...rows] = (await readFile(at('rows.csv'), 'utf8')).trim().split('\n');
     const { document } = await compareSpec(spec, { mixes: ['V100=1', 'V100=2'] });
     const columns = head.split(',');

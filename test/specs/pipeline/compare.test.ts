@@ -109,7 +109,7 @@ describe('compareSpec() of a pipeline', () => {
     const shown = await plan(['compare', at('spec.yaml'), '--sweep', 'slo=100ms..200ms:2']);
     expect(shown.code).toBe(0);
     expect(shown.stdout).toMatch(
-      /^mix +SLO +plan +GPUs used +requests\/s +cost\/h +cost\/million +in time +p99 ms +gap$/m,
+      /^mix +SLO +plan +devices used +requests\/s +cost\/h +cost\/million +in time +p99 ms +gap$/m,
     );
     expect(shown.stdout).toMatch(/^6 L4 \+ any T4.* +200 ms +optimal +\d+ L4 \+ \d+ T4 +\d/m);
     const short = await plan([
