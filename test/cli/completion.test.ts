@@ -50,8 +50,24 @@ describe('plan completion', () => {
   it('completes the names of schedulers, tuners and the commands that help is asked for', () => {
     expect(completed('simulate', 'plan.json', '--scheduler', '')).toContain('stage-local');
     expect(completed('serve', 'bundle', '--tuner', '')).toContain('inferline');
+    expect(completed('simulate', 'plan.json', '--tuner', '')).toContain('oracle');
+    // The oracle is only simulated.
+    expect(completed('serve', 'bundle', '--tuner', '')).not.toContain('oracle');
     expect(completed('help', 'tr')).toContain('trace');
     expect(completed('help', 'trace', 'co')).toContain('convert');
+  });
+
+  it('completes the names of a list of schedulers, each once, and the choices of a policy with their words', () => {
+    const several = completed('simulate', 'plan.json', '--schedulers', 'pard,');
+    expect(several).toEqual(expect.arrayContaining(['pard,nexus', 'pard,reactive']));
+    expect(several).not.toContain('pard,pard');
+    expect(several).not.toContain('pard,all');
+    expect(completed('simulate', 'plan.json', '--schedulers', '')).toContain('all');
+    expect(completed('simulate', 'plan.json', '--policy', 'dr')).toEqual(['drop=', ':2', '']);
+    expect(completed('serve', 'bundle', '--policy', 'drop=n')).toEqual(['drop=never', ':0', '']);
+    expect(completed('serve', 'bundle', '--policy=drop=n')).toEqual(['drop=never', ':0', '']);
+    // A number has no words.
+    expect(completed('serve', 'bundle', '--policy', 'slackNs=')).toEqual([':0', '']);
   });
 
   it.each([
