@@ -64,8 +64,8 @@ describe('plan completion', () => {
     expect(several).not.toContain('pard,all');
     expect(completed('simulate', 'plan.json', '--schedulers', '')).toContain('all');
     expect(completed('simulate', 'plan.json', '--policy', 'dr')).toEqual(['drop=', ':2', '']);
-    expect(completed('serve', 'bundle', '--policy', 'drop=n')).toEqual(['drop=never', ':0', '']);
-    expect(completed('serve', 'bundle', '--policy=drop=n')).toEqual(['drop=never', ':0', '']);
+    expect(completed('serve', 'bundle', '--policy', 'drop=nev')).toEqual(['drop=never', ':0', '']);
+    expect(completed('serve', 'bundle', '--policy=drop=nev')).toEqual(['drop=never', ':0', '']);
     // A number has no words.
     expect(completed('serve', 'bundle', '--policy', 'slackNs=')).toEqual([':0', '']);
   });
