@@ -31,11 +31,11 @@ import {
   confirmBundledPlan,
   confirmPlan,
   describedSpec,
-  everyFaultOfSpec,
   type PlanConfirmation,
   refuseUnchecked,
   type Strictness,
-  withFurtherFaults,
+  usedOrTold,
+  usedSpec,
 } from '../specs/index.js';
 
 /** Validated is the result of checking one file. */
@@ -95,9 +95,16 @@ function describeComparison({ rows, runs, seed }: SchedulerComparison): string {
 async function describeFile(named: string, strictness: Strictness): Promise<string | DescribedPlan> {
   const path = isStdin(named) ? named : await manifestIn(named);
   if (path.endsWith('.onnx')) return describeOnnx(path);
-  const loaded: Loaded<ArtifactKind> = isStdin(path)
-    ? await everyFaultOfSpec(path)
-    : await withFurtherFaults(path, loadArtifact(path, ARTIFACT_KINDS));
+  const describe = (loaded: Loaded<ArtifactKind>) => describeLoaded(loaded, strictness);
+  return isStdin(path)
+    ? usedSpec(path, describe)
+    : usedOrTold(path, loadArtifact(path, ARTIFACT_KINDS), describe);
+}
+
+async function describeLoaded(
+  loaded: Loaded<ArtifactKind>,
+  strictness: Strictness,
+): Promise<string | DescribedPlan> {
   await refuseContradictory(loaded);
   switch (loaded.kind) {
     case 'profile':

@@ -55,10 +55,8 @@ function together(task: string, errors: readonly InputError[]): InputError {
     : new InputError(task, [...faults.values()], advice);
 }
 
-/**
- * placed gives an error's faults with their file: the error of a file that cannot be read names the file in its task.
- */
-function placed({ task, faults }: InputError): Fault[] {
+/** placed gives an error's faults with their file: the error of a file that cannot be read names the file in its task. */
+export function placed({ task, faults }: InputError): Fault[] {
   const file = /^read (.+)$/s.exec(task)?.[1];
   return faults.map((one) => {
     if (file === undefined) return one.path === '' ? faultAt(one, task) : one;

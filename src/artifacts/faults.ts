@@ -17,7 +17,7 @@ export function schemaFaults(validate: ValidateFunction): Fault[] {
   return bareFaults(pointedFaults(validate));
 }
 
-/** PointedFault is a fault with the JSON pointer of what is wrong, where that is more exact than its path: of an unknown key. */
+/** PointedFault is a fault with the JSON pointer of what is wrong, where that is more exact than its path: of an unknown key, or one that is lacking. */
 export interface PointedFault extends Fault {
   readonly pointer?: string;
 }
@@ -62,12 +62,21 @@ function armFaults(error: ErrorObject, validate: ValidateFunction): PointedFault
   }));
 }
 
+/** step writes a key as a JSON pointer has it. */
+function step(key: string): string {
+  return key.replaceAll('~', '~0').replaceAll('/', '~1');
+}
+
 function toFault(error: ErrorObject): PointedFault {
   if (error.keyword === MORE_ERRORS) return moreFaults((error as CountedErrors).params.count);
   const path = error.instancePath === '' ? '/' : error.instancePath;
   switch (error.keyword) {
     case 'required':
-      return { path, message: `lacks ${shown(error.params.missingProperty as string)}` };
+      return {
+        path,
+        pointer: `${error.instancePath}/${step(error.params.missingProperty as string)}`,
+        message: `lacks ${shown(error.params.missingProperty as string)}`,
+      };
     case 'additionalProperties': {
       const known = Object.keys((error.parentSchema?.properties as object | undefined) ?? {}).filter(
         (k) => k !== '$schema',
@@ -75,7 +84,7 @@ function toFault(error: ErrorObject): PointedFault {
       const wrong = error.params.additionalProperty as string;
       return {
         path,
-        pointer: `${error.instancePath}/${wrong.replaceAll('~', '~0').replaceAll('/', '~1')}`,
+        pointer: `${error.instancePath}/${step(wrong)}`,
         message: `has an unknown key ${shown(wrong)}; known keys are ${known.join(', ')}${didYouMean(wrong, known)}`,
       };
     }

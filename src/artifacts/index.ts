@@ -67,7 +67,7 @@ export {
   option,
   optionMark,
 } from './errors.js';
-export { checkReadable, everyInput, withOwnFaults } from './every-input.js';
+export { checkReadable, everyInput, placed, withOwnFaults } from './every-input.js';
 export { placesOf } from './fault-places.js';
 export { FilesRead } from './files-read.js';
 export { checkFolder, makeFolderWhole, type OthersIn } from './folder.js';
@@ -334,6 +334,7 @@ export type {
   SweptPoint,
   SweptWorkload,
 } from './simulation-sweep.js';
+export type { Rests } from './stand-ins.js';
 export { isStdin, isYamlPath, specName } from './stdin.js';
 export { decodedText, refuseForeign } from './text.js';
 export { tooLargeJson } from './text-bounds.js';

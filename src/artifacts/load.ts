@@ -10,10 +10,11 @@ import { readProfileFaults } from './profile-contradictions.js';
 import { profileSizeFaults } from './profile-sizes.js';
 import { readWhole } from './read-file.js';
 import { heard, noteNamed } from './run-files.js';
-import { restOf, SchemaError } from './schema-error.js';
+import { SchemaError } from './schema-error.js';
 import { ARTIFACT_KINDS, type ArtifactKind, type ArtifactTypes, validatorOf } from './schemas.js';
 import { shown } from './shown.js';
 import { didYouMean } from './similar.js';
+import { restsOf } from './stand-ins.js';
 import { isYamlPath } from './stdin.js';
 import { decodedText } from './text.js';
 import { MOST_TEXT_LEVELS, TOO_DEEP } from './text-bounds.js';
@@ -89,7 +90,7 @@ function* parsing<K extends ArtifactKind>(
   const told = new Set(own.map((one) => one.path));
   const faults = [...own, ...(yield* kindFaults(kind, value)).filter((one) => !told.has(one.path))];
   if (faults.length > 0)
-    throw new SchemaError(task, place(faults), { kind, rest: restOf(kind, value, faults) });
+    throw new SchemaError(task, place(faults), { kind, rests: () => restsOf(kind, value, faults) });
   yield;
   return { kind, value: value as ArtifactTypes[K] };
 }

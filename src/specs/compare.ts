@@ -3,27 +3,29 @@ import {
   checkWritable,
   decodedText,
   everyInput,
+  type Fault,
   fault,
   InputError,
   type InputPath,
-  type Loaded,
-  loadSpec,
   option,
   outputFiles,
   type ProfileFigures,
   readWhole,
   refuseReplacing,
+  withOwnFaults,
 } from '../artifacts/index.js';
 import { caseText } from './case-text.js';
 import type { CompareOptions, Comparison } from './compare-options.js';
 import { comparisonDocument, refuseUnknownEnding, saveComparison } from './comparison-file.js';
+import { type AnySpec, refusing, usedSpec } from './every-fault.js';
 import { withFrontier } from './frontier.js';
-import type { WrittenMix } from './mixes.js';
+import { parseMix, type WrittenMix } from './mixes.js';
 import { refuseMarked } from './refuse-marked.js';
 import { type RefusedCase, sideBySide } from './side-by-side.js';
-import { PLAN_KIND, SPEC_KINDS, type SpecKind } from './spec-kind.js';
+import { PLAN_KIND, type SpecKind } from './spec-kind.js';
 import type { CaseAnswers, ComparedRow, ComparingOf, KindTypes, Prepared } from './spec-of.js';
 import { type AnySpecTypes, specOf } from './specs.js';
+import { sweepOf } from './sweeps.js';
 import { refusedOptions } from './taken-options.js';
 
 /**
@@ -40,11 +42,16 @@ export function compareSpec(path: string, options: CompareOptions): Promise<Comp
 
 async function comparedSpec(path: string, options: CompareOptions): Promise<Comparison> {
   const { output } = options;
-  if (output !== undefined) refuseUnknownEnding(output);
-  if (output !== undefined) await checkWritable(output);
-  const [{ kind, comparing, loaded }, mixes] = await everyInput<[LoadedToCompare, WrittenMix[]]>(
-    `compare mixes of ${path}`,
-    [loadedToCompare(path), writtenMixes(options)],
+  const writable = output === undefined ? Promise.resolve() : checkOutput(output);
+  // Once the spec is read, its path could not be written; that is told below, with the option.
+  await writable.catch(() => {});
+  const reading = writtenMixes(options);
+  const known = await reading.catch(() => []);
+  const task = `compare mixes of ${path}`;
+  const loading = usedSpec(path, (spec) => loadedToCompare(spec, options));
+  const [, mixes, { kind, comparing, loaded }] = await everyInput<[unknown, WrittenMix[], LoadedToCompare]>(
+    task,
+    [writable, reading, withOwnFaults(task, loading, () => writtenFaults(known, options))],
   );
   const found = await compared(comparing, loaded, { path, mixes, options });
   return { ...found, planKind: PLAN_KIND[kind] };
@@ -60,11 +67,46 @@ interface LoadedToCompare {
   readonly loaded: AnySpecTypes['compared'];
 }
 
-async function loadedToCompare(path: string): Promise<LoadedToCompare> {
-  const spec: Loaded<AnySpecTypes['spec']> = await loadSpec(path, SPEC_KINDS);
+async function loadedToCompare(spec: AnySpec, options: CompareOptions): Promise<LoadedToCompare> {
   const asked = await specOf(spec.kind);
   const comparing: ComparingOf<AnySpecTypes> = await asked.comparing();
-  return { kind: spec.kind, comparing, loaded: await comparing.load(spec) };
+  const task = `compare ${spec.path}`;
+  const [, loaded] = await everyInput<[unknown, AnySpecTypes['compared']]>(task, [
+    comparing.refuse(spec, options),
+    // Where the files can be used, options that are not for the kind are told with mixes and sweeps.
+    withOwnFaults(task, comparing.load(spec), () => refusedOptions(comparing.options, options)),
+  ]);
+  return { kind: spec.kind, comparing, loaded };
+}
+
+/** writtenFaults says what is wrong with mixes and sweeps whatever the spec is. */
+function writtenFaults(mixes: readonly WrittenMix[], { sweeps = [] }: CompareOptions): Fault[] {
+  const told: Fault[] = [];
+  for (const mix of mixes) parseMix(mix, undefined, told);
+  sweepOf(sweeps, told);
+  return told;
+}
+
+/** casesOf lists the cases. Where mixes or sweeps are wrong, what does not fit together in the spec is told as well. */
+async function casesOf<T extends KindTypes>(
+  comparing: ComparingOf<T>,
+  loaded: T['compared'],
+  { path, mixes, options }: Asked,
+): Promise<readonly T['variant'][]> {
+  const { budget, sweeps = [] } = options;
+  const told = refusedOptions(comparing.options, options);
+  try {
+    return comparing.cases(loaded, { mixes, budget, sweeps }, told);
+  } catch (error) {
+    const fitting = refusing(() => comparing.prepare(loaded, [], options));
+    await everyInput(`compare ${path}`, [Promise.reject(error), fitting]);
+    throw error;
+  }
+}
+
+async function checkOutput(output: string): Promise<void> {
+  refuseUnknownEnding(output);
+  await checkWritable(output);
 }
 
 interface Asked {
@@ -78,11 +120,10 @@ async function compared<T extends KindTypes>(
   loaded: T['compared'],
   { path, mixes, options }: Asked,
 ): Promise<Omit<Comparison, 'planKind'>> {
-  const { output, mixFile, budget, sweeps = [] } = options;
+  const { output, mixFile } = options;
   const named: InputPath[] = mixFile === undefined ? [] : [{ what: 'the file of mixes', path: mixFile }];
   await refuseReplacing(`compare ${path}`, outputFiles({ output }), [...loaded.read, ...named]);
-  const told = refusedOptions(comparing.options, options);
-  const cases = comparing.cases(loaded, { mixes, budget, sweeps }, told);
+  const cases = await casesOf(comparing, loaded, { path, mixes, options });
   const prepared = comparing.prepare(loaded, cases, options);
   const jobOf = (variant: T['variant']) => comparing.jobOf(loaded, variant, options);
   if (options.strictProfile) refuseMarked(path, figuresOf(prepared, { cases, jobOf }));

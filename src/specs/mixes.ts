@@ -30,16 +30,17 @@ export interface WrittenMix {
 
 /**
  * parseMix reads a mix such as `L4=25,T4=75`: classes of the cluster, each once, and at least one GPU in all.
+ * @param cluster undefined where it is not known, so that any class is taken
  * @returns a list of the one mix, or an empty list where it added faults to `told`
  */
-export function parseMix({ text, at }: WrittenMix, { devices }: OpenCluster, told: Fault[]): Mix[] {
+export function parseMix({ text, at }: WrittenMix, cluster: OpenCluster | undefined, told: Fault[]): Mix[] {
   const mix: Record<string, number> = {};
   const wrong: string[] = [];
   for (const part of text.split(',').map((one) => one.trim())) {
     const [, name = '', count = ''] = /^(.+?)\s*=\s*(\d{1,7})$/.exec(part) ?? [];
     if (name === '') wrong.push(`${shown(part)} is not class=count, such as L4=25`);
-    else if (!Object.hasOwn(devices, name))
-      wrong.push(`the cluster has no class ${name}; it has ${Object.keys(devices).join(', ')}`);
+    else if (cluster !== undefined && !Object.hasOwn(cluster.devices, name))
+      wrong.push(`the cluster has no class ${name}; it has ${Object.keys(cluster.devices).join(', ')}`);
     else if (Object.hasOwn(mix, name)) wrong.push(`names ${name} twice`);
     else mix[name] = Number(count);
   }

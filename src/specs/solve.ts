@@ -5,7 +5,6 @@ import {
   everyInput,
   fault,
   InputError,
-  type Loaded,
   type NoPlan,
   option,
   outputFiles,
@@ -14,13 +13,13 @@ import {
 } from '../artifacts/index.js';
 import type { InfeasibilityExplanation } from '../milp/index.js';
 import { hereNotes, serverNotes } from './core-notes.js';
-import { everyFaultOfSpec, refusing } from './every-fault.js';
+import { type AnySpec, refusing, usedSpec } from './every-fault.js';
 import type { NotHeld } from './not-held.js';
 import { refuseMarked } from './refuse-marked.js';
 import type { SolveOptions } from './solve-options.js';
 import type { SpecKind } from './spec-kind.js';
 import type { KindTypes, PlanFound, PlanMissing, SolvingOf, SpecOf } from './spec-of.js';
-import { type SpecTypes, specOf } from './specs.js';
+import { type AnySpecTypes, type SpecTypes, specOf } from './specs.js';
 import { refuseOptions } from './taken-options.js';
 
 /** PlanSolved is an answer with a plan. */
@@ -72,25 +71,43 @@ export function solveSpec(path: string, options: SolveOptions = {}): Promise<Sol
     const writable = options.output === undefined ? Promise.resolve() : checkWritable(options.output);
     // Once the spec is read, its path could not be written; that is told below, with the option.
     await writable.catch(() => {});
-    const [, , spec] = await everyInput<[unknown, unknown, Loaded<SpecTypes[SpecKind]['spec']>]>(
+    const [, , { solving, loaded }] = await everyInput<[unknown, unknown, LoadedToSolve<AnySpecTypes>]>(
       `solve ${path}`,
-      [refusing(() => refuseTogether(options)), writable, everyFaultOfSpec(path)],
+      [
+        refusing(() => refuseTogether(options)),
+        writable,
+        usedSpec(path, (spec) => loadedToSolve(spec, options)),
+      ],
     );
     // The kind of the spec chose the planner, so that the plan is of that kind too.
-    return (await solved(await specOf(spec.kind), spec, options)) as Solved;
+    return (await solved(path, { solving, loaded }, options)) as Solved;
   }, options.signal);
 }
 
+/** LoadedToSolve is a spec, with how its kind is solved. */
+interface LoadedToSolve<T extends KindTypes> {
+  readonly solving: SolvingOf<T>;
+  readonly loaded: T['loaded'];
+}
+
+async function loadedToSolve(spec: AnySpec, options: SolveOptions): Promise<LoadedToSolve<AnySpecTypes>> {
+  const { path } = spec;
+  const asked: SpecOf<AnySpecTypes> = await specOf(spec.kind);
+  const solving: SolvingOf<AnySpecTypes> = await asked.solving();
+  const task = `solve ${path}${solving.named}`;
+  const [, , loaded] = await everyInput<[unknown, unknown, AnySpecTypes['loaded']]>(task, [
+    refusing(() => refuseOptions(task, solving.options(spec), options)),
+    solving.refuse(spec, options),
+    asked.load(spec),
+  ]);
+  return { solving, loaded };
+}
+
 async function solved<T extends KindTypes>(
-  asked: SpecOf<T>,
-  spec: Loaded<T['spec']>,
+  path: string,
+  { solving, loaded }: LoadedToSolve<T>,
   options: SolveOptions,
 ): Promise<PlanSolved<T> | NotSolved> {
-  const { path } = spec;
-  const solving: SolvingOf<T> = await asked.solving();
-  refuseOptions(`solve ${path}${solving.named}`, solving.options(spec), options);
-  const loaded = await asked.load(spec);
-  await solving.refuse(loaded, options);
   await refuseReplacing(`solve ${path}`, outputFiles({ output: options.output }), loaded.read);
   if (options.strictProfile) refuseMarked(path, solving.figures(loaded));
   const found = await solving.search(loaded, options);

@@ -71,8 +71,8 @@ export interface SolvingOf<T extends KindTypes> {
   readonly named: string;
   /** options says which options a spec takes, and why it does not take the others. */
   options(spec: Loaded<T['spec']>): OptionsTaken;
-  /** refuse refuses options that do not go with what the spec itself asks for. @throws InputError */
-  refuse(loaded: T['loaded'], options: SolveOptions): Promise<void>;
+  /** refuse refuses options that do not go with what the spec itself asks for. It reads no file. @throws InputError */
+  refuse(spec: Loaded<T['spec']>, options: SolveOptions): Promise<void>;
   /** figures names the figures of the profiles that a plan could be made of. */
   figures(loaded: T['loaded']): readonly ProfileFigures[];
   /** search looks for a plan, on threads. An abort ends it with what it has. */
@@ -162,6 +162,8 @@ export interface ComparingOf<T extends KindTypes> {
   readonly thread: PlannerThread;
   /** Which options a spec takes, and why it does not take the others. */
   readonly options: Pick<OptionsTaken, 'gap' | 'hold'>;
+  /** refuse refuses options that do not go with what the spec itself asks for. It reads no file. @throws InputError */
+  refuse(spec: Loaded<T['spec']>, options: CompareOptions): Promise<void>;
   /** Whether rows trade a cost for something else, so that some are on a frontier. */
   readonly hasFrontier: boolean;
   load(spec: Loaded<T['spec']>): Promise<T['compared']>;
@@ -171,6 +173,11 @@ export interface ComparingOf<T extends KindTypes> {
    * @throws InputError with every fault of the mixes and sweeps, also where they ask for nothing or for more than 1000 cases
    */
   cases(loaded: T['compared'], asked: CompareCases, told: Fault[]): readonly T['variant'][];
+  /**
+   * prepare finds what is known before any case is planned.
+   * @param cases none where they are not known, as something is wrong with mixes or sweeps
+   * @throws InputError where what the spec names does not fit together, whichever case is planned
+   */
   prepare(loaded: T['compared'], cases: readonly T['variant'][], options: CompareOptions): Prepared<T>;
   /** jobOf makes the job of a case, unless its input is refused. */
   jobOf(loaded: T['compared'], variant: T['variant'], limits: SolveLimits): T['job'] | RefusedCase;

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -7,7 +7,7 @@ import { compareSpec, refuseForSeveral, type SolveOptions, solveSpec } from '../
 import { SPEC_KINDS } from '../../src/specs/spec-kind.js';
 import { specOf } from '../../src/specs/specs.js';
 import type { KindOption } from '../../src/specs/taken-options.js';
-import { FAMILY_SPEC, writeFamily } from '../cascade-specs.js';
+import { writeFamily } from '../cascade-specs.js';
 
 const EXAMPLES = new URL('../../examples/', import.meta.url).pathname;
 
@@ -60,14 +60,11 @@ let folder: string;
 let paths: Readonly<Record<string, string>>;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'inferplan-options-'));
-  // Options are refused before the files are read that a spec names.
-  const cascade = join(folder, 'alone.json');
-  await writeFile(cascade, JSON.stringify(FAMILY_SPEC));
   paths = {
     pooled: join(EXAMPLES, 'pooled/spec.yaml'),
     pipeline: join(EXAMPLES, 'pipelines/social-media.yaml'),
     given: join(EXAMPLES, 'pipeline/spec.yaml'),
-    cascade,
+    cascade: await writeFamily(folder),
   };
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
@@ -114,7 +111,7 @@ describe('compareSpec()', () => {
     ['pipeline', 'is for pooled specs'],
     ['cascade', NOT_FOR_CASCADES],
   ])('refuses a share to hold of a spec, %s', async (which, message) => {
-    const path = which === 'cascade' ? await writeFamily(folder) : (paths[which] as string);
+    const path = paths[which] as string;
     const asked = compareSpec(path, { gap: 0.1, hold: 0.9, sweeps: ['slo=5x'] });
     await expect(asked).rejects.toThrow(new InputError(`compare ${path}`, [{ ...placeOf('hold'), message }]));
   });

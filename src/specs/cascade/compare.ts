@@ -29,6 +29,7 @@ export const comparingCascade: ComparingOf<CascadeTypes> = {
   // Its plans hold what they promise.
   options: { gap: 'taken', hold: NOT_FOR_CASCADES },
   thread: CASCADE_THREAD,
+  refuse: async () => undefined,
   hasFrontier: true,
   load: (spec) => loadCascade(spec),
   cases: cascadeCases,

@@ -34,6 +34,7 @@ export const comparingPipeline: ComparingOf<PipelineTypes> = {
   // Its plans are not searched for what they hold.
   options: { gap: 'taken', hold: FOR_POOLED_SPECS },
   thread: PIPELINE_THREAD,
+  refuse: async () => undefined,
   hasFrontier: false,
   load: (spec) => loadPipeline(spec),
   cases: pipelineCases,

@@ -39,6 +39,7 @@ import {
 } from '../../pipeline/index.js';
 import type { PipelinePlanBody } from '../../plans/index.js';
 import { hereNotes, serverNotes } from '../core-notes.js';
+import { usedOrTold } from '../every-fault.js';
 import { refuseMarked } from '../refuse-marked.js';
 import type { TogetherOptions, TogetherSolved } from '../together-options.js';
 import { type LoadedPipeline, loadPipeline, noPlanModelsOf, pipelineNotes, profilesIn } from './pipeline.js';
@@ -57,7 +58,7 @@ export async function planSeveral(
   const task = `plan ${paths.length} pipelines together`;
   const loaded = await everyInput<LoadedPipeline[]>(
     task,
-    paths.map(async (path) => loadPipeline(await loadSpec(path, ['pipeline']))),
+    paths.map((path) => usedOrTold(path, loadSpec(path, ['pipeline']), (spec) => loadPipeline(spec))),
   );
   const faults = unlikeFaults(loaded);
   if (faults.length > 0) throw new InputError(task, faults);

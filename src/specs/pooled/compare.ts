@@ -1,4 +1,11 @@
-import { type Cluster, fault, InputError, measurementNotes, option } from '../../artifacts/index.js';
+import {
+  type Cluster,
+  everyInput,
+  fault,
+  InputError,
+  measurementNotes,
+  option,
+} from '../../artifacts/index.js';
 import type { HoldTarget } from '../../hold/index.js';
 import { jobsProgress } from '../../jobs/index.js';
 import {
@@ -25,11 +32,17 @@ import { SOLVER_THREAD, SolverPool } from './solver-pool.js';
 export const comparingPooled: ComparingOf<PooledTypes> = {
   options: { gap: 'taken', hold: 'taken' },
   thread: SOLVER_THREAD,
+  async refuse(spec, { hold, sweeps = [] }) {
+    await everyInput(`compare ${spec.path}`, [
+      servingOf(spec),
+      holdTarget(spec, hold).then((target) => target && refuseMargins(spec.path, sweeps)),
+    ]);
+  },
   hasFrontier: true,
   load: (spec) => loadPooled(spec),
   cases: compareCases,
   prepare(loaded, cases, { hold }) {
-    const isReplaced = cases.some(({ cluster }) => cluster !== loaded.cluster);
+    const isReplaced = cases.length === 0 || cases.some(({ cluster }) => cluster !== loaded.cluster);
     const { models } = problemOf(loaded, {
       spec: loaded.spec.value,
       cluster: wholeCatalogue(loaded, isReplaced),
@@ -55,13 +68,6 @@ export const comparingPooled: ComparingOf<PooledTypes> = {
   async inTurn(loaded, cases, options) {
     const target = await holdTarget(loaded.spec, options.hold);
     if (target === undefined) return undefined;
-    if (cases.some(({ margin }) => margin !== undefined))
-      throw new InputError(`compare ${loaded.spec.path}`, [
-        fault(
-          'sweeps margins, which the search for the plan that holds most chooses itself',
-          option('sweeps'),
-        ),
-      ]);
     return holdAll(loaded, cases, { ...options, target });
   },
   shares: () => [],
@@ -78,6 +84,17 @@ export const comparingPooled: ComparingOf<PooledTypes> = {
     return missedWhatWasAsked(limit, gap, options);
   },
 };
+
+/** refuseMargins refuses sweeps of what the search for the plan that holds most chooses itself. */
+function refuseMargins(path: string, sweeps: readonly string[]): void {
+  const margins = sweeps.filter((text) => /^\s*margin=/.test(text));
+  const said = 'sweeps margins, which the search for the plan that holds most chooses itself';
+  if (margins.length > 0)
+    throw new InputError(
+      `compare ${path}`,
+      margins.map((text) => fault(said, option('sweeps', `"${text}"`))),
+    );
+}
 
 /** problemOf resolves a case. @throws InputError where its input is refused */
 function problemOf(

@@ -53,14 +53,15 @@ export interface LoadedProblem {
  */
 export async function loadProblem(spec: Loaded<'pooled'>, files?: FilesRead): Promise<LoadedProblem> {
   const { path } = spec;
-  const { cluster, profiles, read, inputs } = await loadPooled(spec, files);
-  const resolved = async () => resolvePooled(spec.value, { cluster, profiles, where: path });
-  const [problem, serving] = await everyInput<[PooledProblem, PlanServing, undefined]>(`plan ${path}`, [
-    resolved(),
-    servingOf(spec),
-    checkArrivals(spec),
-  ]);
-  return { spec, problem, serving, profiles, read, inputs };
+  const resolved = loadPooled(spec, files).then(({ cluster, profiles, ...named }) => ({
+    ...named,
+    profiles,
+    problem: resolvePooled(spec.value, { cluster, profiles, where: path }),
+  }));
+  const [loaded, serving] = await everyInput<
+    [Pick<LoadedProblem, 'problem' | 'profiles' | 'read' | 'inputs'>, PlanServing, undefined]
+  >(`plan ${path}`, [resolved, servingOf(spec), checkArrivals(spec)]);
+  return { ...loaded, spec, serving };
 }
 
 async function checkArrivals({ value: { planner }, path }: Loaded<'pooled'>): Promise<undefined> {

@@ -1,7 +1,16 @@
-import { emittedHead, fault, InputError, loadSpec, option, type PooledPlan } from '../../artifacts/index.js';
+import {
+  emittedHead,
+  everyInput,
+  fault,
+  InputError,
+  loadSpec,
+  option,
+  type PooledPlan,
+} from '../../artifacts/index.js';
 import type { HoldTarget } from '../../hold/index.js';
 import type { PlanExplanation, PlanProgress, PooledOutcome } from '../../milp/index.js';
 import { literalChoices } from '../../milp/index.js';
+import { refusing } from '../every-fault.js';
 import { notHeldParts } from '../not-held.js';
 import { missedWhatWasAsked, searchLimits } from '../solve-limits.js';
 import type { SolveOptions } from '../solve-options.js';
@@ -25,20 +34,17 @@ export const solvingPooled: SolvingOf<PooledTypes> = {
     ...{ gap: 'taken', work: 'taken', timeLimit: 'taken', explain: 'taken', baseline: 'taken' },
     ...{ measure: 'taken', hold: 'taken', frontier: FOR_CASCADES, literal: 'taken' },
   }),
-  async refuse(loaded, options) {
-    const target = await holdTarget(loaded.spec, options.hold);
-    if (target !== undefined) refuseWithHold(options);
+  async refuse(spec, options) {
+    const isTimed = options.measure === true && spec.value.planner?.granularity === 'layer';
+    await everyInput(`solve ${spec.path}`, [
+      holdTarget(spec, options.hold).then((target) => target && refuseWithHold(options)),
+      refusing(() => isTimed && refuseTimedLayers(spec.path)),
+    ]);
   },
   figures: ({ problem, profiles }) => pooledFigures(problem, profiles),
   async search(loaded, options) {
     const { path } = loaded.spec;
     if (options.formulation === 'literal') refuseLarge(path, loaded);
-    if (options.measure && loaded.problem.planner.granularity === 'layer')
-      throw new InputError(
-        `time the partitions of ${path}`,
-        [fault('is for plans of blocks; this spec asks for granularity: layer', option('measure'))],
-        'Cut the model into more blocks instead: profile it with a larger number of them.',
-      );
     const target = await holdTarget(loaded.spec, options.hold);
     return withSolver(target === undefined ? 1 : options.threads, options, async (solver) => {
       const first = await attempted(solver, loaded, { target, options });
@@ -179,6 +185,14 @@ function refuseWithHold({ baseline, explain, formulation, hold }: SolveOptions):
       : []),
   ];
   if (faults.length > 0) throw new InputError('search for the plan that holds most', faults);
+}
+
+function refuseTimedLayers(path: string): never {
+  throw new InputError(
+    `time the partitions of ${path}`,
+    [fault('is for plans of blocks; this spec asks for granularity: layer', option('measure'))],
+    'Cut the model into more blocks instead: profile it with a larger number of them.',
+  );
 }
 
 function refuseLarge(path: string, { problem }: LoadedProblem): void {
