@@ -263,7 +263,7 @@ function smallestBatch(devices: Profile['devices']): Record<string, number[]> {
 }
 
 const SUMMED =
-  'block latencies are sums of layer latencies and of what cuts add, not measured: plan profile --blocks <this file> measures them';
+  'block latencies are sums of layer latencies and of what cuts add, not measured; plan profile measures them, given this file by its option --blocks';
 
 /**
  * withBlocks gives a profile with the blocks that end at `ends`. Its figures come from the host that measured the layers,

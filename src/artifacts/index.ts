@@ -37,7 +37,7 @@ export {
   type OpenDeviceClass,
   slowerGbps,
 } from './cluster.js';
-export { commandText } from './command-text.js';
+export { commandText, shellText } from './command-text.js';
 export {
   type Boundary,
   type Emitted,

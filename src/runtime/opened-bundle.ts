@@ -4,6 +4,7 @@ import {
   BUNDLE_MANIFEST,
   type Bundle,
   type BundleFile,
+  commandText,
   type Fault,
   fault,
   firstFaults,
@@ -60,7 +61,7 @@ export async function openBundle(
 ): Promise<OpenedBundle> {
   const task = `${options.verb ?? 'serve'} ${folder}`;
   if (await isFile(folder)) {
-    const advice = `Give the folder of a bundle; \`plan deploy plan.json -o <folder>\` makes one from a plan.`;
+    const advice = `Give the folder of a bundle. If this is a plan, make one of it with: ${commandText(['deploy', folder, '-o', 'bundle'])}`;
     throw new InputError(task, [fault('it is a file, and a bundle is a folder')], advice);
   }
   const link = await partFault(folder, BUNDLE_MANIFEST);

@@ -1,4 +1,5 @@
 import {
+  commandText,
   type DeployTarget,
   type Fault,
   fault,
@@ -48,5 +49,6 @@ function targetAdvice(): string {
   const here = Object.entries<RunBy>(RUN_BY).flatMap(([target, by]) =>
     by === 'this server' ? [target] : [],
   );
-  return `\`plan deploy --target ${here.join('|')}\` makes a bundle for this server from its plan; else run it with what it was made for.`;
+  const deploy = ['deploy', 'plan.json', '--target', here[0] as string, '-o', 'bundle'];
+  return `Make a bundle for this server from its plan, as with ${commandText(deploy)}, or run this one with what it was made for.`;
 }

@@ -9,6 +9,12 @@ describe('commandText()', () => {
     );
   });
 
+  it('tells a file from an option by a path before its dash, and leaves options and stdin alone', () => {
+    expect(commandText(['profile', '-x.onnx', '-o', '--x.json', '--dim', 'a=1', '-'])).toBe(
+      'plan profile ./-x.onnx -o ./--x.json --dim a=1 -',
+    );
+  });
+
   it('gives the shell the same arguments again', () => {
     const args = ['a b', "it's", '$HOME', '`x`', '', '*', '"', 'x\\y', 'a\nb', '~', 'é', '#', ';'];
     const script = `plan() { for a; do printf '%s\\0' "$a"; done; }; ${commandText(args)}`;

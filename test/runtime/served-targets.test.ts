@@ -6,7 +6,7 @@ it('refuseTarget() refuses a bundle that another program runs, and names it', ()
   const refused = () => refuseTarget('local', 'serve bundle', { local: { program: '`tritonserver`' } });
   expect(refused).toThrow(InputError);
   expect(refused).toThrow(
-    'Cannot serve bundle: /target: is "local", which `tritonserver` runs, and not this server\n`plan deploy --target local` makes a bundle for this server',
+    'Cannot serve bundle: /target: is "local", which `tritonserver` runs, and not this server\nMake a bundle for this server from its plan, as with plan deploy plan.json --target local -o bundle, or run',
   );
   expect(() => refuseTarget('local', 'serve bundle')).not.toThrow();
 });

@@ -47,7 +47,7 @@ describe('startServer() refuses', () => {
     for (const file of ['plan.json', 'manifest.json']) {
       const { message } = await failure(join(folder, file));
       expect(message).toContain(`Cannot serve ${join(folder, file)}: it is a file, and a bundle is a folder`);
-      expect(message).toContain('`plan deploy plan.json -o <folder>` makes one');
+      expect(message).toContain(`make one of it with: plan deploy ${join(folder, file)} -o bundle`);
     }
   });
 
@@ -56,7 +56,7 @@ describe('startServer() refuses', () => {
     await edit(folder, 'manifest.json', (text) => text.replace('"local"', '"triton"'));
     expect((await failure(folder)).message).toBe(
       `Cannot read ${join(folder, 'manifest.json')}: /target: is "triton"; valid values are "local"
-\`plan deploy --target local\` makes a bundle for this server from its plan; else run it with what it was made for.`,
+Make a bundle for this server from its plan, as with plan deploy plan.json --target local -o bundle, or run this one with what it was made for.`,
     );
   });
 

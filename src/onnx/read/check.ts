@@ -40,8 +40,8 @@ function isConstant(node: RawNode): boolean {
 }
 
 const INITIALIZER = 'an initializer';
-/** This command writes a model of which each initializer is there once. */
-const KEEP_LAST = `python3 -c "import onnx; m = onnx.load('model.onnx'); w = {t.name: t for t in m.graph.initializer}; m.graph.ClearField('initializer'); m.graph.initializer.extend(w.values()); onnx.save(m, 'mended.onnx')"`;
+/** MAIN is the path of the graph that is in no other. */
+export const MAIN = 'graph';
 
 function checkMadeOnce(graph: RawGraph, path: string, problems: Problems): Set<string> {
   const makers = new Map<string, string>();
@@ -49,11 +49,8 @@ function checkMadeOnce(graph: RawGraph, path: string, problems: Problems): Set<s
     const before = makers.get(name);
     if (before === undefined) makers.set(name, by);
     else {
-      const isDoubled = before === INITIALIZER && by === INITIALIZER;
-      problems.add(
-        path,
-        `tensor ${quoted(name)} is made twice: by ${before} and by ${by}${isDoubled ? `; keep the last, as ONNX Runtime does: ${KEEP_LAST}` : ''}`,
-      );
+      problems.isDoubled ||= path === MAIN && before === INITIALIZER && by === INITIALIZER;
+      problems.add(path, `tensor ${quoted(name)} is made twice: by ${before} and by ${by}`);
     }
   };
   for (const { name } of graph.inputs) {

@@ -1,4 +1,4 @@
-import { InputError } from '../../artifacts/index.js';
+import { InputError, shellText } from '../../artifacts/index.js';
 import type { Initializer, OnnxFunction, OnnxGraph, OnnxModel, OnnxNode } from '../wire/index.js';
 import {
   FUNCTION,
@@ -12,7 +12,7 @@ import {
   quoted,
   textOf,
 } from '../wire/index.js';
-import { checkDomains, checkNames } from './check.js';
+import { checkDomains, checkNames, MAIN } from './check.js';
 import { constantNodes } from './constants.js';
 import { domainOf, type RawGraph, type RawNode, readGraph, readNode } from './node.js';
 import { orderOf } from './order.js';
@@ -30,9 +30,21 @@ export function readModel(bytes: Uint8Array, options: { name?: string } = {}): O
   const problems = new Problems();
   const model = problems.reading('', () => readWhole(bytes, name, problems));
   if (problems.faults.length > 0 || model === undefined) {
-    throw new InputError(`read ${name}`, adviceFirst(bytes, problems), 'Give a complete ONNX file.');
+    const advice = problems.isDoubled ? keepLast(options.name) : 'Give a complete ONNX file.';
+    throw new InputError(`read ${name}`, adviceFirst(bytes, problems), advice);
   }
   return model;
+}
+
+/** This leaves external data where it is, which the new file names from the same folder. */
+const KEEP_LAST =
+  'import onnx, sys; m = onnx.load(sys.argv[1], load_external_data=False); w = {t.name: t for t in m.graph.initializer}; m.graph.ClearField("initializer"); m.graph.initializer.extend(w.values()); onnx.save(m, sys.argv[2])';
+
+/** keepLast gives the command that writes a model beside another, of which each initializer is there once. */
+function keepLast(path = 'model.onnx'): string {
+  const mended = `${path.replace(/\.onnx$/i, '')}.mended.onnx`;
+  const command = shellText(['python3', '-c', KEEP_LAST, path, mended]);
+  return `Of initializers of one name keep the last, as ONNX Runtime does; with Python's package onnx:\n  ${command}`;
 }
 
 /**
@@ -76,8 +88,8 @@ function readWhole(bytes: Uint8Array, name: string, problems: Problems): OnnxMod
     (encoded, index) =>
       problems.reading(`functions[${index}]`, () => readFunction(encoded, index, problems)) ?? [],
   );
-  const raw = readGraph(parts.graph, { path: 'graph', problems });
-  checkNames(raw, { path: 'graph', problems });
+  const raw = readGraph(parts.graph, { path: MAIN, problems });
+  checkNames(raw, { path: MAIN, problems });
   checkDomains(raw.nodes, parts.opsets, problems);
   if (raw.outputs.length === 0) problems.add('graph', 'has no outputs');
   const graph = problems.faults.length === 0 ? graphOf(raw, functions) : undefined;

@@ -5,6 +5,8 @@ import { WireError } from './wire.js';
 export class Problems {
   readonly #faults: Fault[] = [];
   #more = 0;
+  /** Whether the graph has an initializer several times, which can be mended. */
+  isDoubled = false;
 
   /**
    * @param message the fault at `path`, as in "has no name"; without a path, the fault of the file
