@@ -7,7 +7,7 @@ const WORDS: Readonly<Record<ErrorCode, string>> = {
   BAD_COLLECTION_TYPE: 'a tag stands before a list or a map that it is not for',
   BAD_DIRECTIVE: 'a line that begins with % is no directive of YAML; put the text in quotation marks',
   BAD_DQ_ESCAPE: 'a backslash in double quotation marks begins no character; write it twice',
-  BAD_INDENT: 'it is indented otherwise than what it belongs to',
+  BAD_INDENT: 'it is indented otherwise than what it belongs to, or a bracket before it is not closed',
   BAD_PROP_ORDER: 'an anchor or a tag stands before the mark that it must follow',
   BAD_SCALAR_START: 'a text begins with a mark of YAML; put it in quotation marks',
   BLOCK_AS_IMPLICIT_KEY:

@@ -16,6 +16,9 @@ it('YAML that is read as something else, or as nothing, is refused in words of i
   expect(told('{ a: *x, b: &x { count: 1 } }')).toEqual([
     'line 2, column 15: no anchor &x stands before its alias',
   ]);
+  expect(told('{ a: { count: 1 }')).toEqual([
+    'it is indented otherwise than what it belongs to, or a bracket before it is not closed at line 3, column 1',
+  ]);
   const warned = vi.spyOn(process, 'emitWarning');
   expect(told('{ ? [a] : { count: 1 } }')).toEqual([
     'line 2, column 14: a list or a map is given as a key; keys are texts',
