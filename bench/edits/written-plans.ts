@@ -21,6 +21,11 @@ devices:
   slow: { count: 8, perServer: 1, virtual: [1, 2], memoryGiB: 4, hourlyCost: 0.2, powerWatts: 30 }
 networkGbps: 10
 `;
+/** A class of it has the figures of another. */
+const ALIASED = CLUSTER.replace(
+  'networkGbps',
+  '  spot: { as: slow, count: 8, perServer: 2, virtual: [1, 2], memoryGiB: 4, hourlyCost: 0.1, powerWatts: 30 }\nnetworkGbps',
+);
 const ACTIVATED = `${CLUSTER}activationDelayMs: 500\n`;
 
 /** The family of a cascade: the same model, measured as ever slower, and ever more often right. */
@@ -44,9 +49,9 @@ const pipeline = (name: string, of: string, rest: string) =>
   `kind: pipeline\nname: ${name}\ncluster: cluster.yaml\n${of}attainment: 0.9\n${rest}`;
 const LOAD = 'load: { arrivals: gamma, cv: 2, rps: 60, duration: 10s }\n';
 const GIVEN = 'planner: { method: given }\n';
-const cascade = (slo: string, more = '') => `kind: cascade
+const cascade = (slo: string, device = 'fast: {', more = '') => `kind: cascade
 name: family
-cluster: { devices: { fast: { count: 2, hourlyCost: 3 } } }
+cluster: { devices: { ${device} count: 2, hourlyCost: 3 } } }
 models: [${FAMILY.map((name) => `{ name: ${name}, profile: ${name}.profile.json }`).join(', ')}]
 records: records.csv
 slo: ${slo}
@@ -73,6 +78,7 @@ models:
   - { profile: lookup.profile.json, sloMs: 500, rps: 200 }
 planner: { objective: cost, sloMargin: 0.2 }
 `,
+    cluster: ALIASED,
     solve: ['--explain'],
   },
   'pooled that holds its rates': {
@@ -108,9 +114,10 @@ models: [{ profile: dense.profile.json, sloMs: 500, hold: 0.9 }]
   'pipeline of two classes': {
     spec: pipeline(
       'unequal',
-      stages('batch: 2, replicas: { fast: 2, slow: 1 }', 'device: slow, batch: 1, replicas: 2'),
+      stages('batch: 2, replicas: { fast: 2, spot: 1 }', 'device: slow, batch: 1, replicas: 2'),
       `sloMs: 200\n${LOAD}${GIVEN}serving: { scheduler: stage-local }\n`,
     ),
+    cluster: ALIASED,
   },
   'pipeline that shares its cluster': {
     spec: pipeline(
@@ -125,7 +132,10 @@ models: [{ profile: dense.profile.json, sloMs: 500, hold: 0.9 }]
     ),
   },
   'gears that promise a latency': { spec: cascade('{ latencyMs: 120 }'), options: RECORDS },
-  'gears that promise an accuracy': { spec: cascade('{ accuracy: 0.85 }'), options: RECORDS },
+  'gears that promise an accuracy': {
+    spec: cascade('{ accuracy: 0.85 }', 'spot: { as: fast,'),
+    options: RECORDS,
+  },
 };
 
 /** PLAN_NAMES lists the plans that there are. */

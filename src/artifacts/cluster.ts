@@ -16,6 +16,8 @@ export interface Cluster {
 
 /** DeviceClass describes the GPUs of one class: how many there are, how each may be divided, and what one costs. */
 export interface DeviceClass {
+  /** The class of the profiles whose figures this class has, where that is another: this one is then its alias. */
+  as?: string;
   /** The physical GPUs of this class. */
   count: number;
   /** The GPUs in one server, which share its link. Default 1. */

@@ -50,6 +50,11 @@ export function firstFaults(faults: Iterable<Fault>, path = ''): Fault[] {
   return left === 0 ? told : [...told, moreFaults(left, path)];
 }
 
+/** distinctFaults gives each fault once, where it is first met. */
+export function distinctFaults(faults: readonly Fault[]): Fault[] {
+  return [...new Map(faults.map((one) => [`${one.path} ${one.message}`, one])).values()];
+}
+
 /** moreFaults makes the fault that stands for faults which are counted and not told. */
 export function moreFaults(more: number, path = ''): Fault {
   return { path, message: `… and ${more} more ${more === 1 ? 'fault' : 'faults'}`, more };

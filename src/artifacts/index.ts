@@ -5,6 +5,15 @@
  * out, written whole or not at all. The room knows nothing of what the values mean to a planner or a runtime.
  */
 export {
+  aliasedProfiles,
+  aliasFaults,
+  classText,
+  figuresPlace,
+  measuredAs,
+  profiledClasses,
+  withAliases,
+} from './aliases.js';
+export {
   BUNDLE_MANIFEST,
   type Bundle,
   type BundledDevice,
@@ -54,6 +63,7 @@ export { decimalOf, isDecimal } from './decimal.js';
 export { sameData, sha256Of, sha256OfFile } from './digest.js';
 export {
   CheckFailedError,
+  distinctFaults,
   type Fault,
   type FaultPlace,
   fault,

@@ -1,4 +1,5 @@
 import { atOnce, type Steps } from '../collections/index.js';
+import { selfAliasFaults } from './aliases.js';
 import { sha256Of } from './digest.js';
 import { type Fault, fault, firstFaults, InputError } from './errors.js';
 import { bareFaults, type PointedFault, pointedFaults } from './faults.js';
@@ -98,12 +99,18 @@ function* parsing<K extends ArtifactKind>(
 function* kindFaults(kind: ArtifactKind, value: unknown): Steps<PointedFault[]> {
   if (kind === 'policy') return policyFileFaults(value as Record<string, unknown>);
   const validate = validatorOf(kind);
-  if (!validate(value)) return pointedFaults(validate);
-  if (kind !== 'profile') return [];
+  if (!validate(value)) return [...pointedFaults(validate), ...classFaults(kind, value)];
+  if (kind !== 'profile') return classFaults(kind, value);
   yield;
   const sizes = firstFaults(profileSizeFaults(value as Profile));
   yield;
   return sizes.length > 0 ? sizes : readProfileFaults(value as Profile);
+}
+
+/** classFaults finds what is wrong with the classes of a cluster, or of that in a spec or plan, which no schema can say. */
+function classFaults(kind: ArtifactKind, value: unknown): Fault[] {
+  if (kind === 'cluster') return selfAliasFaults(value, '');
+  return selfAliasFaults((value as { readonly cluster?: unknown }).cluster, '/cluster');
 }
 
 function* parseText(text: string, path: string): Steps<ParsedText> {

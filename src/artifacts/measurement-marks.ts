@@ -1,4 +1,5 @@
-import { type Fault, fault } from './errors.js';
+import { figuresPlace } from './aliases.js';
+import { distinctFaults, type Fault, fault } from './errors.js';
 import type { DeviceProfile, Profile, ProfiledCell } from './profile.js';
 import { dipNotes } from './profile-contradictions.js';
 import { unfitOf } from './unfit-figures.js';
@@ -55,8 +56,11 @@ export function measurementNotes(
  * about each kind. Where several stages or cases use one profile, its faults are told once, for all their figures.
  */
 export function measurementFaults(figures: readonly ProfileFigures[]): Fault[] {
-  return merged(figures).flatMap(({ profile, path, classes }) =>
-    classes.flatMap((one) => classFaults(profile, one, path)),
+  // An alias has the figures of its class, and so their faults.
+  return distinctFaults(
+    merged(figures).flatMap(({ profile, path, classes }) =>
+      classes.flatMap((one) => classFaults(profile, one, path)),
+    ),
   );
 }
 
@@ -83,7 +87,7 @@ type Cell = MeasuredCells['cells'][number];
 
 function classFaults(profile: Profile, one: MeasuredCells, path: string): Fault[] {
   const { className } = one;
-  const at = `${path}#/devices/${className}`;
+  const at = figuresPlace(path, profile, className);
   const unfit = unfitCells(profile, one);
   const first = unfit[0];
   return [

@@ -16,6 +16,8 @@ export interface Rests {
 /** Part is a part of a schema, as far as values are made by it. */
 interface Part extends Arm {
   readonly $ref?: string;
+  /** Of a part that is described by itself: what it refers to. */
+  readonly allOf?: readonly Part[];
   readonly oneOf?: readonly Part[];
   readonly properties?: Readonly<Record<string, Part & { readonly const?: unknown }>>;
   readonly additionalProperties?: boolean | Part;
@@ -33,8 +35,8 @@ interface Part extends Arm {
 const WAYS = [0, 1] as const;
 /** Each round mends what a validator tells, which are 20 faults at most. */
 const MOST_ROUNDS = 50;
-/** These keys name files, which nothing else in a file refers to. */
-const FILE_KEYS: readonly string[] = ['cluster', 'profile', 'trace', 'records', 'distribution'];
+/** These keys name files, and a class of profiles, which nothing else in a file refers to. */
+const OUTER_KEYS: readonly string[] = ['cluster', 'profile', 'trace', 'records', 'distribution', 'as'];
 
 /**
  * restsOf replaces what faults name in a file's value by other values that its schema takes, in two ways, and takes out keys
@@ -105,7 +107,7 @@ class Repair {
 
 /** namesIn says whether a value that stands in has a text that something else may refer to. */
 function namesIn(value: unknown, key: string): boolean {
-  if (typeof value === 'string') return !FILE_KEYS.includes(key);
+  if (typeof value === 'string') return !OUTER_KEYS.includes(key);
   if (typeof value !== 'object' || value === null) return false;
   return Object.entries(value).some(([name, part]) => namesIn(part, Array.isArray(value) ? key : name));
 }
@@ -157,7 +159,7 @@ class Schema {
 
   /** withoutFile chooses an alternative that names no file: where a file is missing, little else is told. */
   private withoutFile(arms: readonly Part[]): Part {
-    const namesNone = (arm: Part) => !this.resolved(arm).required?.some((key) => FILE_KEYS.includes(key));
+    const namesNone = (arm: Part) => !this.resolved(arm).required?.some((key) => OUTER_KEYS.includes(key));
     return arms.find(namesNone) ?? (arms[0] as Part);
   }
 
@@ -177,6 +179,8 @@ class Schema {
   }
 
   private resolved(part: Part): Part {
+    const [described] = part.allOf ?? [];
+    if (described !== undefined) return this.resolved(described);
     if (part.$ref === undefined) return part;
     return this.resolved(this.whole.definitions?.[part.$ref.slice('#/definitions/'.length)] as Part);
   }

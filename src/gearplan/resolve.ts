@@ -1,10 +1,12 @@
 import {
+  aliasFaults,
   type CascadeLoad,
   type CascadeMethod,
   type CascadeModel,
   type CascadeObjective,
   type CascadeSpec,
   cascadeMethodOf,
+  classText,
   DEFAULT_QUANTILE,
   type DeviceProfile,
   type Fault,
@@ -83,6 +85,7 @@ export function resolveCascade(
   const objective = objectiveOf(spec);
   const faults = [
     ...cascadeSpecFaults(spec),
+    ...aliasFaults(files.cluster, files.profiles),
     ...distributionFaults(spec.load, files.distribution),
     ...certaintyFaults(spec, files.records),
   ];
@@ -103,7 +106,7 @@ export function resolveCascade(
       pushAll(notes, batchNotes(spec, files, device));
     } else {
       const { lacks, code } = built;
-      notes.push(`${device} is left out: ${lacks}`);
+      notes.push(`${classText(files.cluster, device)} is left out: ${lacks}`);
       if (code !== undefined) unable.push({ code, class: device, text: `${device}: ${lacks}` });
     }
   }

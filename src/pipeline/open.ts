@@ -1,5 +1,8 @@
 import {
+  aliasFaults,
+  classText,
   type DeviceProfile,
+  distinctFaults,
   type Fault,
   fault,
   type LatencyQuantile,
@@ -8,6 +11,7 @@ import {
   type PipelineSpec,
   type PipelineStage,
   type Profile,
+  profiledClasses,
   type StageInput,
 } from '../artifacts/index.js';
 import { countFaults, readStageGraph, type StageGraph, wireStages } from '../plans/index.js';
@@ -17,7 +21,6 @@ import { atQuantiles } from './quantiles.js';
 import {
   classFaults,
   clusterFaults,
-  distinct,
   drawsFaults,
   loadRps,
   modelTensors,
@@ -86,11 +89,12 @@ export function resolveOpen(spec: PipelineSpec, read: PipelineFiles): ResolvedOp
     ...drawsFaults(spec, files),
     ...wiring.faults,
     ...clusterFaults(files.cluster),
+    ...aliasFaults(files.cluster, files.profiles),
     ...spec.stages.flatMap((stage, i) => whenFaults(stage, i, files.profiles[i])),
     ...offers.flatMap((offer) => offer.faults),
     ...quantileFaults,
   ];
-  if (faults.length > 0) return { faults: distinct(faults) };
+  if (faults.length > 0) return { faults: distinctFaults(faults) };
   const stages = offers.map(({ candidates, tooSmall }, i): OpenStage => {
     const { profile, quantile } = files.profiles[i] as StageProfile;
     return { profile, quantile, inputs: wiring.inputs[i], candidates, tooSmall };
@@ -116,7 +120,9 @@ export function unprofiledNotes(
     });
     if (lacking.length === 0) return [];
     const why = lacking.length === 1 ? 'its profile has' : 'their profiles have';
-    return [`${listed(lacking.map((stage) => stage.name))} cannot use ${name}: ${why} no such device`];
+    return [
+      `${listed(lacking.map((stage) => stage.name))} cannot use ${classText(cluster, name)}: ${why} no such device`,
+    ];
   });
 }
 
@@ -151,7 +157,11 @@ function offerOf(
     .filter(({ hourlyCost }) => hourlyCost === undefined)
     .map(({ device }) => fault('lacks "hourlyCost", by which plans are compared', `/devices/${device}`));
   if (measured.length === 0)
-    return { candidates: [], tooSmall: [], faults: [noneMeasured(stage, i, { names, file })] };
+    return {
+      candidates: [],
+      tooSmall: [],
+      faults: [noneMeasured(stage, i, { names: names.map((name) => classText(cluster, name)), file })],
+    };
   const tooSmall = measured.flatMap(({ device }) => memoryReason(stage, device, { cluster, file }));
   const small = tooSmall.map((reason) => reason.class);
   const candidates = measured.filter(({ device }) => !small.includes(device)) as OpenCandidate[];
@@ -190,7 +200,7 @@ function noneMeasured(
   { names, file: { profile, path } }: { readonly names: readonly string[]; readonly file: StageProfile },
 ): Fault {
   const wanted = batch === undefined ? 'whole GPUs' : `batch ${batch} on whole GPUs`;
-  const has = listed(Object.keys(profile.devices));
+  const has = listed(profiledClasses(profile));
   return fault(
     `has no latency of ${wanted} of ${listed(names)} in ${path}, which has ${has}`,
     `/stages/${i}`,

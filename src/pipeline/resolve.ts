@@ -1,5 +1,8 @@
 import {
+  aliasFaults,
+  classText,
   type DeviceProfile,
+  distinctFaults,
   type Fault,
   fault,
   listed,
@@ -7,6 +10,7 @@ import {
   type PipelineSpec,
   type PipelineStage,
   pipelineMethodOf,
+  profiledClasses,
   type TensorSpec,
 } from '../artifacts/index.js';
 import {
@@ -50,6 +54,7 @@ export function resolveGiven(spec: PipelineSpec, filesRead: PipelineFiles): Reso
     ...specFaults(spec, read, sets.faults),
     ...wiring.faults,
     ...clusterFaults(files.cluster),
+    ...aliasFaults(files.cluster, files.profiles),
     ...sets.sets.flatMap(({ device, virtual, path }) =>
       classFaults(files.cluster, { device, virtual, path }),
     ),
@@ -58,11 +63,13 @@ export function resolveGiven(spec: PipelineSpec, filesRead: PipelineFiles): Reso
         classFaults(files.cluster, { device, virtual: 1, path: `/stages/${i}/devices` }),
       ),
       ...whenFaults(stage, i, files.profiles[i]),
-      ...setsOf(sets.sets, i).flatMap((set) => batchFaults(stage, i, { set, file: files.profiles[i] })),
+      ...setsOf(sets.sets, i).flatMap((set) =>
+        batchFaults(stage, i, { set, file: files.profiles[i], cluster: files.cluster }),
+      ),
     ]),
     ...quantileFaults,
   ];
-  if (faults.length > 0) return { faults: distinct(faults) };
+  if (faults.length > 0) return { faults: distinctFaults(faults) };
   const stages = spec.stages.map((stage, i): GivenStage => {
     const { profile, quantile } = files.profiles[i] as StageProfile;
     const batch = stage.batch as number;
@@ -96,7 +103,9 @@ export function loadRps({ rps, load }: PipelineSpec, { traceRps }: PipelineFiles
 /** pipelineSpecFaults tells every fault of a spec that can be seen without the files that it names. */
 export function pipelineSpecFaults(spec: PipelineSpec): Fault[] {
   const many = countFaults(spec);
-  return many.length > 0 ? many : distinct(specFaults(spec, readStageGraph(spec), deviceSets(spec).faults));
+  return many.length > 0
+    ? many
+    : distinctFaults(specFaults(spec, readStageGraph(spec), deviceSets(spec).faults));
 }
 
 export function specFaults(spec: PipelineSpec, { faults }: ReadGraph, setFaults: readonly Fault[]): Fault[] {
@@ -283,17 +292,21 @@ function batchFaults(
   {
     set,
     file,
+    cluster,
   }: {
     readonly set: { readonly device: string; readonly virtual: number; readonly path: string } | undefined;
     readonly file: StageProfile | undefined;
+    readonly cluster: OpenCluster;
   },
 ): Fault[] {
   if (set === undefined || file === undefined) return [];
   const { profile, path, quantile } = file;
   const { device: name, virtual } = set;
   if (!Object.hasOwn(profile.devices, name)) {
-    const has = listed(Object.keys(profile.devices));
-    return [fault(`is ${name}, which the profile ${path} lacks; it has ${has}`, set.path)];
+    const has = listed(profiledClasses(profile));
+    return [
+      fault(`is ${classText(cluster, name)}, which the profile ${path} lacks; it has ${has}`, set.path),
+    ];
   }
   const device = profile.devices[name] as DeviceProfile;
   const batches = measuredBatches({ device, virtual, quantile });
@@ -314,8 +327,4 @@ function batchFaults(
 export function weightBytes({ blocks }: StageProfile['profile']): number | undefined {
   const bytes = blocks.flatMap((block) => (block.weightBytes === undefined ? [] : [block.weightBytes]));
   return bytes.length === 0 ? undefined : bytes.reduce((all, one) => all + one, 0);
-}
-
-export function distinct(faults: readonly Fault[]): Fault[] {
-  return [...new Map(faults.map((one) => [`${one.path} ${one.message}`, one])).values()];
 }

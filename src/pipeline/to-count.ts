@@ -1,4 +1,4 @@
-import { type Fault, fault, type PipelineSpec, type TensorSpec } from '../artifacts/index.js';
+import { distinctFaults, type Fault, fault, type PipelineSpec, type TensorSpec } from '../artifacts/index.js';
 import {
   countFaults,
   edgeOf,
@@ -10,7 +10,7 @@ import {
   wireStages,
 } from '../plans/index.js';
 import type { StageProfile } from './problem.js';
-import { conditionFaults, distinct, exclusiveConditionFaults, modelTensors, whenFaults } from './resolve.js';
+import { conditionFaults, exclusiveConditionFaults, modelTensors, whenFaults } from './resolve.js';
 
 /** RunPipeline is a spec whose models can be run, and what their verdicts choose be counted. Stages stand as in the spec. */
 export interface RunPipeline {
@@ -59,7 +59,7 @@ export function resolveRun(
   ];
   // What follows is found of a graph without faults only.
   const faults = early.length > 0 ? early : [...unservedFaults({ stages, exclusive }), ...unforked(open)];
-  if (faults.length > 0) return { faults: distinct(faults) };
+  if (faults.length > 0) return { faults: distinctFaults(faults) };
   return { pipeline: { graph: read.graph, stages, exclusive } };
 }
 

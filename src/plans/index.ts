@@ -56,6 +56,7 @@ export {
   PLAN_KINDS,
   PLANS,
   planOf,
+  planProfileFaults,
   planTopologyOf,
   weighedApplications,
 } from './plan-table.js';

@@ -41,7 +41,8 @@ export interface PlanOf<K extends PlanKind> {
    */
   readonly isReadDespiteFaults: boolean;
   /**
-   * `profileFaults` says where a plan contradicts the profiles it was made from, which come in its order. Where one is
+   * `profileFaults` says where a plan contradicts the profiles it was made from, which come in its order, with the aliases
+   * of its cluster: `planProfileFaults` asks it. Where one is
    * missing it says nothing, because the plan alone is enough to simulate.
    */
   profileFaults(plan: PlanFile<K>, profiles: readonly Loaded<'profile'>[]): readonly Fault[];

@@ -1,3 +1,4 @@
+import { aliasedProfiles, aliasFaults, type Fault, type Loaded } from '../artifacts/index.js';
 import type { Topology } from '../serving/index.js';
 import { GEAR_PLAN } from './gears/index.js';
 import { PIPELINE_PLAN } from './pipeline/index.js';
@@ -33,6 +34,19 @@ export function applicationsOf(plan: ServedPlan): readonly Application[] {
 /** weighedApplications says how much a drop of a request of each application of a plan weighs. */
 export function weighedApplications(plan: ServedPlan): WeighedApplication[] {
   return applicationsOf(plan).map(({ dropWeight }) => ({ weight: dropWeight }));
+}
+
+/**
+ * planProfileFaults says where a plan contradicts the profiles it was made from, as their files have them and in its order.
+ * Where one is missing it says nothing but that an alias of the cluster has figures of its own in another.
+ */
+export function planProfileFaults(plan: ServedPlan, files: readonly Loaded<'profile'>[]): Fault[] {
+  const aliased = aliasedProfiles(files, plan.cluster).map(({ profile }, i) => ({
+    ...(files[i] as Loaded<'profile'>),
+    value: profile,
+  }));
+  const own = files.map(({ value, path }) => ({ profile: value, path }));
+  return [...aliasFaults(plan.cluster, own), ...planOf(plan).profileFaults(plan, aliased)];
 }
 
 /**

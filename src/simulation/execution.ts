@@ -3,6 +3,7 @@ import {
   fault,
   type LatencyQuantile,
   type Loaded,
+  measuredAs,
   option,
   type Profile,
   type SimulatedExecution,
@@ -129,7 +130,7 @@ export function profiledJitter(
   return { kind: 'profile', deviations, ...(quantiles.every((one) => one === 'p50') ? {} : { quantiles }) };
 }
 
-/** measuredParts finds the profile of what each pool executes; undefined where one is missing. */
+/** measuredParts finds the profile of what each pool executes, and the class that it has there; undefined where one is missing. */
 function measuredParts(
   plan: ServedPlan,
   profiles: PlanProfiles,
@@ -137,7 +138,7 @@ function measuredParts(
   const own = planOf(plan);
   // Where one is missing, the others are not at their places.
   const placed = own.profiled(plan).length === profiles.length ? profiles : [];
-  const parts = own.parts(plan);
+  const parts = own.parts(plan).map((part) => ({ ...part, device: measuredAs(plan.cluster, part.device) }));
   const found = parts.flatMap((part) => {
     const { profile: which } = part;
     const profile =

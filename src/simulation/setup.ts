@@ -16,7 +16,13 @@ import {
   ToldFaults,
 } from '../artifacts/index.js';
 import { windowCells } from '../metrics/index.js';
-import { applicationsOf, planOf, type ServedPlan, type TunerOptions } from '../plans/index.js';
+import {
+  applicationsOf,
+  planOf,
+  planProfileFaults,
+  type ServedPlan,
+  type TunerOptions,
+} from '../plans/index.js';
 import type { SchedulerOptions } from '../serving/index.js';
 import { type Jitter, profiledJitter } from './execution.js';
 import { familyRecords } from './family-records.js';
@@ -121,7 +127,7 @@ export async function prepareSimulation(
   const { transfers = found.transfers } = more;
   const before = told.count;
   const profiles = await profilesOf({ ...plan, path: madeAt }, told);
-  if (told.count === before) told.addAll(planOf(plan.value).profileFaults(plan.value, profiles));
+  if (told.count === before) told.addAll(planProfileFaults(plan.value, profiles));
   const policy = await readPolicies(options.policy ?? [], told);
   const broken = planOf(plan.value).contradictions(plan.value);
   const served = serving(plan.value, { options, policy, transfers, isSound: broken.length === 0 }, told);

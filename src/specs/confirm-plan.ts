@@ -149,7 +149,7 @@ async function comparedInputs(
   plan: AnyPlan,
   { path, changed, files }: Pick<PlanPlace, 'path'> & { changed: ReadonlySet<InputFile>; files: FilesRead },
 ): Promise<{ readonly inputs: readonly CheckedInput[]; readonly faults: readonly Fault[] }> {
-  const { planOf } = await import('../plans/index.js');
+  const { planOf, planProfileFaults } = await import('../plans/index.js');
   const own = planOf(plan);
   const named = plan.inputs ?? [];
   const inputs: CheckedInput[] = [];
@@ -161,7 +161,7 @@ async function comparedInputs(
     const profiles = await Promise.all(
       ofProfiles.map((input) => files.load(pathFrom(path, input.path), ['profile'])),
     );
-    pushAll(faults, own.profileFaults(plan, profiles));
+    pushAll(faults, planProfileFaults(plan, profiles));
     inputs.push('profiles');
   }
   const { cascade } = own.world(plan);

@@ -74,7 +74,16 @@ function clusterLines({ classes, isPriced = false }: SpecContent, indent: string
     `${indent}# give the devices that you have, or that you think of buying.`,
     `${indent}devices:`,
     ...classes.flatMap((one, i) => classLines(one, { explained: i === 0, isPriced, indent: `${indent}  ` })),
+    ...aliasLines(classes, `${indent}  `),
   ];
+}
+
+/** aliasLines gives, as an option, a class with the figures of the first one that was profiled. */
+function aliasLines([first]: readonly ProposedClass[], indent: string): string[] {
+  if (first === undefined) return [];
+  const name = scalar(`${first.name}-spot`);
+  const text = `${name}: { as: ${scalar(first.name)}, count: 1, hourlyCost: 1, powerWatts: 100 }`;
+  return written([{ text, why: 'the same devices at another price', isOption: true }], indent);
 }
 
 function classLines(

@@ -14,6 +14,7 @@ import {
   type Loaded,
   type LoadServed,
   loadArtifact,
+  measuredAs,
   type OutputPath,
   option,
   outputFiles,
@@ -115,7 +116,7 @@ export async function verifyLoad(path: string, options: VerifyOptions): Promise<
   await refuseOutputs({ path, plan: read, output, targets });
   const served = load.value.served ?? [];
   const pools = measuredPools(ofPlan.parts, served);
-  const corrected = correctedBy(load, targets, pools);
+  const corrected = correctedBy(load, targets, asProfiled(pools, plan.value));
   const asPlanned = await simulated(setup, signal);
   const causes = await verifiedCauses({ setup, load, pools, served, asPlanned, signal });
   const figures = verifiedFigures(asPlanned, load.value);
@@ -152,6 +153,14 @@ async function allNotes(
     ...(await kindNotes(setup, samples)),
     ...(await schedulerNotes(setup)),
   ];
+}
+
+/** asProfiled names the classes of pools as profiles do, which know no aliases: their batches correct the class itself. */
+function asProfiled(pools: readonly MeasuredPool[], { cluster }: ServedPlan): MeasuredPool[] {
+  return pools.map(({ part, cells }) => ({
+    part: { ...part, device: measuredAs(cluster, part.device) },
+    cells,
+  }));
 }
 
 /** correctedBy gives the profiles with what a load measured, where that can be true. */

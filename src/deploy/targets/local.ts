@@ -10,6 +10,7 @@ import {
   InputError,
   MissingError,
   makeFolderWhole,
+  measuredAs,
   sha256Of,
   shown,
 } from '../../artifacts/index.js';
@@ -75,15 +76,16 @@ function refuseFixedBatches({ models }: Deployment): void {
     );
 }
 
-/** bundledDevices says how each class of the plan is run: in the way it was profiled. */
+/** bundledDevices says how each class of the plan is run: in the way it was profiled, or the class that it is an alias of. */
 function bundledDevices({ plan, models }: Deployment): Record<string, BundledDevice> {
   const classes = [...new Set(plan.placement.map((placed) => placed.class))].sort();
   const faults = [];
   const devices: Record<string, BundledDevice> = {};
   for (const name of classes) {
-    const profiled = models.map(({ profile }) => profile.devices[name]).find((device) => device?.provider);
+    const as = measuredAs(plan.cluster, name);
+    const profiled = models.map(({ profile }) => profile.devices[as]).find((device) => device?.provider);
     if (!profiled?.provider) {
-      faults.push(fault(`the profiles do not say which provider runs class ${shown(name)}`));
+      faults.push(fault(`the profiles do not say which provider runs class ${shown(as)}`));
       continue;
     }
     const { provider, threads, deviceId, slowdown } = profiled;

@@ -134,7 +134,7 @@ function whyUnused(problem: PooledProblem, name: string, shadowPrice: number | u
   const { count, taken = 0 } = problem.cluster.devices[name] as DeviceClass;
   if (count === 0) return 'the cluster has none';
   if (count - taken === 0) return `all ${count} are taken`;
-  const notes = problem.models.flatMap((model) => unusableNote(name, model) ?? []);
+  const notes = problem.models.flatMap((model) => unusableNote(problem.cluster, name, model) ?? []);
   if (notes.length === problem.models.length) return notes.join('; ');
   if (shadowPrice !== undefined && shadowPrice > 0)
     return 'its GPUs would help only in fractions: there are too few of them to fill a pool';

@@ -1,8 +1,10 @@
 import {
   type Cluster,
   type DeviceProfile,
+  distinctFaults,
   type Fault,
   fault,
+  figuresPlace,
   layersBeforeBlocks,
   type Profile,
   type ProfiledSpan,
@@ -28,11 +30,11 @@ export function profileFaults(
 ): Fault[] {
   const { profile } = model;
   const blocks = profile.blocks.length;
-  return [
+  return distinctFaults([
     ...cutFaults(model, path),
     ...(planner.granularity === 'layer' ? layerFaults(model, path) : []),
     ...model.classes.flatMap((name) => {
-      const at = `${path}#/devices/${name}`;
+      const at = figuresPlace(path, profile, name);
       const device = profile.devices[name] as DeviceProfile;
       const sizes = cluster.devices[name]?.virtual ?? [1];
       return [
@@ -49,7 +51,7 @@ export function profileFaults(
         ),
       ];
     }),
-  ];
+  ]);
 }
 
 function cutFaults({ profile }: ProblemModel, path: string): Fault[] {
@@ -154,7 +156,7 @@ function layerFaults(model: ProblemModel, path: string): Fault[] {
   if (layers.length === 0) return [fault('has no layers, which granularity: layer needs', `${path}#/layers`)];
   const faults = misplacedFaults(profile, path);
   for (const name of model.classes) {
-    const at = `${path}#/devices/${name}/layerLatencyUs`;
+    const at = `${figuresPlace(path, profile, name)}/layerLatencyUs`;
     const table = profile.devices[name]?.layerLatencyUs ?? {};
     if (table['1']?.['1'] === undefined) faults.push(fault('lacks virtual size 1, batch 1', at));
     pushAll(

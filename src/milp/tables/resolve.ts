@@ -1,6 +1,8 @@
 import {
+  aliasFaults,
   type Cluster,
   classGbps,
+  classText,
   type DeviceClass,
   type Fault,
   fault,
@@ -11,6 +13,7 @@ import {
   type PooledSpec,
   type PooledSpecModel,
   type Profile,
+  profiledClasses,
   servingNotes,
 } from '../../artifacts/index.js';
 import { largestOf, pushAll } from '../../collections/index.js';
@@ -62,6 +65,7 @@ export function resolvePooled(spec: PooledSpec, { cluster, profiles, where }: Sp
     ...namesakeFaults(models),
     ...marginFaults(spec),
     ...clusterFaults(cluster, planner, models),
+    ...aliasFaults(cluster, profiles),
     ...weightFaults(models, planner),
     ...spec.models.flatMap((model, i) => modelFaults(model, `/models/${i}`, cluster, planner)),
     ...models.flatMap((model, i) =>
@@ -125,10 +129,10 @@ function resolvedModel(
   spec: PooledSpec,
 ): ProblemModel {
   const names = Object.keys(cluster.devices);
-  const classes = names.filter((name) => unusableNote(name, { spec: model, profile }) === undefined);
+  const classes = names.filter((name) => unusableNote(cluster, name, { spec: model, profile }) === undefined);
   const notes = [
     ...modelNotes({ spec: model, profile }, spec),
-    ...names.flatMap((name) => unusableNote(name, { spec: model, profile }) ?? []),
+    ...names.flatMap((name) => unusableNote(cluster, name, { spec: model, profile }) ?? []),
     ...measurementNotes(profile.model.name, profile, usableFigures({ profile, classes }, cluster)),
   ];
   const sloUs = model.sloMs * 1000;
@@ -166,11 +170,14 @@ export function modelNotes(
 
 /** unusableNote says why a model cannot use a device class of the cluster; it is undefined where the model can. */
 export function unusableNote(
+  cluster: Cluster,
   name: string,
   { spec, profile }: Pick<ProblemModel, 'spec' | 'profile'>,
 ): string | undefined {
   const why = whyNotUsable(name, spec, profile);
-  return why === undefined ? undefined : `${profile.model.name} cannot use ${name}: ${why}`;
+  return why === undefined
+    ? undefined
+    : `${profile.model.name} cannot use ${classText(cluster, name)}: ${why}`;
 }
 
 function whyNotUsable(name: string, model: PooledSpecModel, profile: Profile): string | undefined {
@@ -178,7 +185,7 @@ function whyNotUsable(name: string, model: PooledSpecModel, profile: Profile): s
     return 'left out by `only`';
   if (model.not?.includes(name)) return 'excluded by `not`';
   if (profile.devices[name] !== undefined) return undefined;
-  const profiled = Object.keys(profile.devices);
+  const profiled = profiledClasses(profile);
   return `only ${listed(profiled)} ${profiled.length === 1 ? 'is' : 'are'} profiled`;
 }
 
@@ -327,7 +334,7 @@ function refuseMissing(
       return device.count > (device.taken ?? 0);
     });
     if (free.length > 0) return [];
-    const profiled = Object.keys(model.profile.devices).join(', ');
+    const profiled = profiledClasses(model.profile).join(', ');
     const there = Object.entries(cluster.devices).map(countText).join(', ');
     // Where no class would do, the counts say nothing; a comparison asks this with counts that are nobody's.
     const lacking =

@@ -1,4 +1,5 @@
 import {
+  aliasedProfiles,
   type CascadeSpec,
   decodedText,
   everyInput,
@@ -68,7 +69,7 @@ export async function loadCascade(
   const names = spec.value.models.map(({ name }) => name);
   const files: CascadeFiles = {
     cluster: cluster.value,
-    profiles: profiles.map(({ value, path: at }) => ({ profile: value, path: at })),
+    profiles: aliasedProfiles(profiles, cluster.value),
     records: records.value,
     ...(distribution === undefined ? {} : { distribution: distribution.value }),
   };

@@ -1,4 +1,5 @@
 import {
+  aliasedProfiles,
   everyInput,
   FilesRead,
   fault,
@@ -103,7 +104,7 @@ export async function loadPipeline(
   const { cluster, profiles, trace } = read;
   const files: PipelineFiles = {
     cluster: cluster.value,
-    profiles: profiles.map(({ value, path: at }) => ({ profile: value, path: at })),
+    profiles: aliasedProfiles(profiles, cluster.value),
     traceRps: trace?.rps,
     traceKind: trace?.trace.kind,
   };

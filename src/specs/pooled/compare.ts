@@ -55,7 +55,9 @@ export const comparingPooled: ComparingOf<PooledTypes> = {
     const notes = new Set([
       ...ownShareNotes(loaded.spec.value, names, hold),
       ...models.flatMap((model) => modelNotes(model, loaded.spec.value)),
-      ...present.flatMap((name) => models.flatMap((model) => unusableNote(name, model) ?? [])),
+      ...present.flatMap((name) =>
+        models.flatMap((model) => unusableNote(loaded.cluster, name, model) ?? []),
+      ),
       ...figures.flatMap(({ profile, classes }) => measurementNotes(profile.model.name, profile, classes)),
     ]);
     return { notes: [...notes], currency: loaded.cluster.currency, figures };

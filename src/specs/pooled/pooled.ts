@@ -1,4 +1,5 @@
 import {
+  aliasedProfiles,
   type Cluster,
   countedCluster,
   everyInput,
@@ -24,8 +25,10 @@ import { arrivalFaults } from './hold-target.js';
 export interface LoadedPooled {
   readonly spec: Loaded<'pooled'>;
   readonly cluster: Cluster;
-  /** One profile per model of the spec, in order. */
+  /** One profile per model of the spec, in order, with the aliases of the cluster. */
   readonly profiles: readonly ProfileFile[];
+  /** The same profiles as their files have them. */
+  readonly measured: readonly ProfileFile[];
   /** The files that were read or named. No output may replace them. */
   readonly read: readonly InputPath[];
   /** inputs lists spec, cluster (where it is a file) and profiles, with paths relative to `holder`. */
@@ -38,8 +41,10 @@ export interface LoadedProblem {
   readonly problem: PooledProblem;
   /** The scheduler that plans of the spec are served by. */
   readonly serving: PlanServing;
-  /** One profile per model of the spec, in order. */
+  /** One profile per model of the spec, in order, with the aliases of the cluster. */
   readonly profiles: readonly ProfileFile[];
+  /** The same profiles as their files have them. */
+  readonly measured: readonly ProfileFile[];
   /** The files that were read or named. No output may replace them. */
   readonly read: readonly InputPath[];
   inputs(holder: string | undefined): InputFile[];
@@ -58,10 +63,11 @@ export async function loadProblem(spec: Loaded<'pooled'>, files?: FilesRead): Pr
     profiles,
     problem: resolvePooled(spec.value, { cluster, profiles, where: path }),
   }));
-  const [loaded, serving] = await everyInput<
-    [Pick<LoadedProblem, 'problem' | 'profiles' | 'read' | 'inputs'>, PlanServing, undefined]
-  >(`plan ${path}`, [resolved, servingOf(spec), checkArrivals(spec)]);
-  return { ...loaded, spec, serving };
+  const [loaded, serving] = await everyInput<[Omit<LoadedProblem, 'serving'>, PlanServing, undefined]>(
+    `plan ${path}`,
+    [resolved, servingOf(spec), checkArrivals(spec)],
+  );
+  return { ...loaded, serving };
 }
 
 async function checkArrivals({ value: { planner }, path }: Loaded<'pooled'>): Promise<undefined> {
@@ -120,13 +126,14 @@ export async function loadPooled(spec: Loaded<'pooled'>, files = new FilesRead()
     ...(cluster.file ? [inputFile('cluster', cluster.file, holder)] : []),
     ...loaded.map((profile) => inputFile('profile', profile, holder)),
   ];
-  const profiles = loaded.map((profile) => ({ profile: profile.value, path: profile.path }));
+  const profiles = aliasedProfiles(loaded, cluster.value);
   const read = [
     { what: 'the spec', path },
     ...(cluster.file ? [{ what: 'the cluster of the spec', path: cluster.file.path }] : []),
     ...found.flatMap((profile) => profileInputs(profile, 'a profile of the spec')),
   ];
-  return { spec, cluster: cluster.value, profiles, read, inputs };
+  const measured = loaded.map(({ value, path: at }) => ({ profile: value, path: at }));
+  return { spec, cluster: cluster.value, profiles, measured, read, inputs };
 }
 
 interface ClusterOfSpec {

@@ -125,7 +125,7 @@ async function measuredUntilTimed(
     }
     let again: LoadedProblem;
     try {
-      const round = await timePartitions(outcome.plan, loaded.profiles, {
+      const round = await timePartitions(outcome.plan, loaded.measured, {
         between,
         mostDrift,
         signal,

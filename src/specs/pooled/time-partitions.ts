@@ -7,6 +7,7 @@ import {
   InputError,
   layersBeforeBlocks,
   MissingError,
+  measuredAs,
   type PlannedPartition,
   type Profile,
   pathFrom,
@@ -67,7 +68,7 @@ interface Cell extends NodeSpan {
  * profiled over what it takes now, so that a machine that is busier than then does not favour what was timed before.
  * What cannot be timed (a device that is not here, a model that has changed, a file that cannot be written, a whole
  * model that takes less than half or more than twice as long as then) is told in the notes and given up.
- * @param profiles one per model of the plan
+ * @param profiles one per model of the plan, as their files have them; figures of an alias are those of its class
  * @returns undefined where every partition was timed or given up before
  * @throws the signal's reason on abort, with the files as they were
  */
@@ -97,7 +98,7 @@ export async function timePartitions(
     }
   };
   for (const [m, file] of profiles.entries()) {
-    const cells = untimed(plan.models[m]?.pipelines ?? [], file).filter(({ key }) => !givenUp.has(key));
+    const cells = untimed(plan, m, file).filter(({ key }) => !givenUp.has(key));
     if (cells.length === 0) continue;
     const prepared = await trying(cells, async () => {
       await checkWritable(file.path, { isUpdate: true });
@@ -130,9 +131,14 @@ export async function timePartitions(
 }
 
 /** untimed lists the partitions of a model's pipelines without a figure of their own, each once. */
-function untimed(pipelines: PlanBody['models'][number]['pipelines'], { profile, path }: ProfileFile): Cell[] {
+function untimed(
+  { models, cluster }: Pick<PlanBody, 'models' | 'cluster'>,
+  model: number,
+  { profile, path }: ProfileFile,
+): Cell[] {
   const cells = new Map<string, Cell>();
-  for (const planned of pipelines.flatMap(({ partitions }) => partitions)) {
+  for (const asPlanned of models[model]?.pipelines.flatMap(({ partitions }) => partitions) ?? []) {
+    const planned = { ...asPlanned, device: measuredAs(cluster, asPlanned.device) };
     const { device: className, virtual, batch } = planned;
     const span = layersOf(planned, profile);
     const figures = profile.devices[className];

@@ -217,7 +217,7 @@ describe('initSpec()', () => {
       [pooled, value],
       [pooled.definitions.model, { ...model, sloMarginMs: 1 }],
       [pooled.definitions.planner, { ...value.planner, sloMarginMs: 1 }],
-      [cluster.definitions.deviceClass, devices.L4],
+      [cluster.definitions.deviceClass, { ...devices['L4-spot'], ...devices.L4 }],
       [cluster, { ...(value.cluster as Cluster), kind: 'cluster', version: '1.0' }],
     ] as const)
       expect(Object.keys(has as object).sort()).toEqual(

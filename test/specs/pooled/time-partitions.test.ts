@@ -168,6 +168,27 @@ describe('solveSpec() with measure', () => {
     }
   });
 
+  it('times a partition of an alias as one of its class, and writes no alias into the profile', async () => {
+    const { devices, ...rest } = await profileNow();
+    const { spanLatencyUs: _, ...slow } = devices.slow!;
+    await writeFile(at('alias.profile.json'), JSON.stringify({ ...rest, devices: { slow } }));
+    const devicesOf = 'fast: { as: slow, count: 1, memoryGiB: 1.6 }, slow: {';
+    const spec = SPEC.replace(/fast: .*?slow: {/, devicesOf);
+    await writeFile(at('alias.yaml'), spec.replaceAll('model.profile', 'alias.profile'));
+    const output = at('alias.plan.json');
+    const solved = await solveSpec(at('alias.yaml'), { measure: true, mostDrift: Infinity, output });
+    if (solved.outcome !== 'plan') throw new Error(solved.outcome);
+    expect(new Set(partitionsOf(solved.plan).map(({ device }) => device))).toContain('fast');
+    const written = JSON.parse(await readFile(at('alias.profile.json'), 'utf8')) as Profile;
+    expect(Object.keys(written.devices)).toEqual(['slow']);
+    const spans = written.devices.slow?.spanLatencyUs?.['1']?.['1'] ?? [];
+    expect(spans.length).toBeGreaterThan(0);
+    const timed = spans.map(({ layers }) => String(layers));
+    expect(timed).toEqual([...new Set(timed)]);
+    const [checked] = await validateFiles([output]);
+    expect(checked).toMatchObject({ ok: true, what: expect.stringContaining('recomputed') });
+  });
+
   it('refuses plans of layers', async () => {
     await writeFile(at('layers.yaml'), SPEC.replace('maxPartitions: 2', 'granularity: layer'));
     await expect(solveSpec(at('layers.yaml'), { measure: true })).rejects.toThrow(/is for plans of blocks/);
