@@ -1,9 +1,9 @@
 import { type Fault, fault, fieldChanges, type InputFile } from '../artifacts/index.js';
 
-/** askedFaults finds what a plan has that its spec does not give. */
-export function askedFaults(plan: object, asked: object): Fault[] {
+/** askedFaults finds what a plan has that its spec, or what else it was made from, does not give. */
+export function askedFaults(plan: object, asked: object, by = 'spec'): Fault[] {
   return fieldChanges(plan, asked).map(({ path, before = 'absent', after = 'absent' }) =>
-    fault(`is ${before}; its spec gives ${after}`, path),
+    fault(`is ${before}; its ${by} gives ${after}`, path),
   );
 }
 

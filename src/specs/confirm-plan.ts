@@ -8,6 +8,7 @@ import {
   InputError,
   type InputFile,
   MissingError,
+  type OpenCluster,
   ofBundleAdvice,
   option,
   type PlanChecks,
@@ -19,6 +20,8 @@ import {
 import { pushAll } from '../collections/index.js';
 import type { OpenedBundle } from '../runtime/index.js';
 import type { PreparedSimulation } from '../simulation/index.js';
+import { askedFaults } from './asked-faults.js';
+import { sharedDevices } from './pipeline/shared-devices.js';
 import type { SpecKind } from './spec-kind.js';
 import type { Confirmation, KindTypes, Repeated, SpecOf } from './spec-of.js';
 import { type AnySpecTypes, specOf } from './specs.js';
@@ -74,7 +77,11 @@ const LACKS = ['changed', 'unreadable', 'unnamed', 'missing'] as const;
 type Lack = (typeof LACKS)[number];
 
 /** refusalOf makes the error that refuses a plan for what it lacks. */
-function refusalOf(task: string, { reasons, lack }: PlanConfirmation, advice: string): InputError {
+function refusalOf(
+  task: string,
+  { reasons, lack }: Pick<PlanConfirmation, 'reasons' | 'lack'>,
+  advice: string,
+): InputError {
   if (lack === 'missing') return new MissingError(task, reasons, advice);
   if (lack === 'unreadable') return new InputError(task, reasons, advice);
   return new CheckFailedError(task, reasons, { advice, checks: INPUTS_CHANGED });
@@ -85,16 +92,19 @@ function refusalOf(task: string, { reasons, lack }: PlanConfirmation, advice: st
  * the profiles that it names. These must be the files it was made from, by their digests. It searches no pooled plan and no
  * pipeline's anew; the search for a gear plan is repeated, which gives the same plan again. Where that is not to be repeated, or
  * an interruption ended that search, what follows from the plan's gears and placement is worked out instead.
- * @returns `unnamed` where the plan names no spec, so that only what the other inputs give is compared
+ * @returns `unnamed` where the plan names no spec, so that only what the other inputs give is compared, which must be there too
  * @throws InputError where the plan contradicts itself, or a figure or a placement of it is not right; CheckFailedError where an
  *   input has changed; MissingError where inputs are only missing
  */
 export async function confirmPlan(plan: AnyPlan, place: PlanPlace): Promise<PlanConfirmation> {
   const confirmed = await confirmedWhereThere(plan, place);
-  const isNamed = plan.inputs?.some(({ role }) => role === 'spec');
-  if (!isNamed || confirmed.reasons.length === 0) return confirmed;
+  const isNamed = plan.inputs?.some(({ role }) => role === 'spec') === true;
+  // That no spec is named is said, and no reason to refuse the plan.
+  const reasons = confirmed.reasons.slice(isNamed ? 0 : 1);
+  if (reasons.length === 0) return confirmed;
+  const lack = confirmed.lack === 'unnamed' ? 'missing' : confirmed.lack;
   const advice = (await ofBundleAdvice(place.path)) ?? CHANGED_ADVICE;
-  throw refusalOf(`check ${place.named ?? place.path} against its inputs`, confirmed, advice);
+  throw refusalOf(`check ${place.named ?? place.path} against its inputs`, { reasons, lack }, advice);
 }
 
 /**
@@ -142,8 +152,8 @@ async function confirmedWhereThere(
 }
 
 /**
- * comparedInputs compares a plan with its profiles and with its records, where all of these are as they were, although
- * something else is not.
+ * comparedInputs compares a plan with its cluster, with its profiles and with its records, where all of these are as they were,
+ * although something else is not, or no spec is named.
  */
 async function comparedInputs(
   plan: AnyPlan,
@@ -156,6 +166,12 @@ async function comparedInputs(
   const faults: Fault[] = [];
   const isThere = (role: string): boolean =>
     !named.some((input) => input.role === role && changed.has(input));
+  const [ofCluster] = named.filter(({ role }) => role === 'cluster');
+  if (ofCluster !== undefined && isThere('cluster')) {
+    const { value } = await files.load(pathFrom(path, ofCluster.path), ['cluster']);
+    pushAll(faults, clusterFaults(plan, value));
+    inputs.push('cluster');
+  }
   const ofProfiles = named.filter(({ role }) => role === 'profile');
   if (isThere('profile') && ofProfiles.length === own.profiled(plan).length) {
     const profiles = await Promise.all(
@@ -174,6 +190,14 @@ async function comparedInputs(
     inputs.push('records');
   }
   return { inputs, faults };
+}
+
+/** clusterFaults finds what a plan's cluster has that the file it is from does not give. */
+function clusterFaults(plan: AnyPlan, { $schema: _, ...cluster }: OpenCluster): Fault[] {
+  const { $schema: __, ...own } = plan.cluster as OpenCluster;
+  const isShare = plan.kind === 'pipeline-plan' && plan.share !== undefined;
+  const from = isShare ? { ...cluster, devices: sharedDevices(own, cluster) } : cluster;
+  return askedFaults({ cluster: own }, { cluster: from }, 'cluster');
 }
 
 /** Strictness says whether a plan is refused that is not compared with all that it was made from. */

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +12,7 @@ import {
   sha256Of,
 } from '../../src/artifacts/index.js';
 import { writeFamily } from '../cascade-specs.js';
-import { plan } from '../cli/plan.js';
+import { PLAN_PROGRAM, plan } from '../cli/plan.js';
 import { gearPlan } from '../gear-plans.js';
 import { withLeaf } from '../leaves.js';
 
@@ -298,11 +299,11 @@ describe('what a plan is not checked against', () => {
     }
     await rename(join(folder, 'spec.yaml'), join(folder, 'old.yaml'));
     for (const command of SIMULATED) {
-      expect(await told(...command)).toEqual({ checked: ['profiles'], unchecked: ['spec', 'cluster'] });
-      expect((await ran(...command)).stderr).toContain('the plan is not checked against its spec, cluster: ');
+      expect(await told(...command)).toEqual({ checked: ['cluster', 'profiles'], unchecked: ['spec'] });
+      expect((await ran(...command)).stderr).toContain('the plan is not checked against its spec: ');
       const strict = await ran(...command, '--strict');
       expect(strict.code).toBe(7);
-      expect(strict.stderr).toContain('--strict, as it is not checked against its spec, cluster');
+      expect(strict.stderr).toContain('--strict, as it is not checked against its spec');
       expect(strict.stderr).toContain('spec.yaml: there is no such file');
     }
     await mkdir(join(folder, 'spec.yaml'));
@@ -347,6 +348,39 @@ describe('what a plan is not checked against', () => {
       expect(stderr).toContain('plan.json: names no spec');
       expect(code).toBe(6);
     }
+  });
+
+  it('is the spec alone where it came on stdin: the cluster that the plan names is compared, and must be as it was', async () => {
+    const cluster = join(folder, 'cluster.yaml');
+    const text = await readFile(join(folder, 'spec.yaml'), 'utf8');
+    spawnSync(process.execPath, [PLAN_PROGRAM, 'solve', '-', '-o', 'of-stdin.json'], {
+      ...{ cwd: folder, input: text },
+    });
+    const kept = await readFile(cluster, 'utf8');
+    const read = async (command: string) =>
+      JSON.parse((await ran(command, 'of-stdin.json', '--json')).stdout);
+    const open = { checked: ['cluster', 'profiles'], unchecked: ['spec'] };
+    expect(await read('validate')).toMatchObject({ files: [{ ok: true, ...open }] });
+    expect(await read('simulate')).toMatchObject(open);
+    const made = JSON.parse(await readFile(join(folder, 'of-stdin.json'), 'utf8')) as PooledPlan;
+    const edited = withLeaf(made, '/cluster/networkGbps', 77);
+    await writeFile(join(folder, 'edited.json'), JSON.stringify(edited));
+    for (const command of ['validate', 'simulate'])
+      expect(await ran(command, 'edited.json')).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('/cluster/networkGbps: is 77; its cluster gives'),
+      });
+    await writeFile(cluster, `${kept}\n# changed\n`);
+    const changed = await ran('validate', 'of-stdin.json');
+    expect([changed.code, changed.stderr]).toEqual([
+      6,
+      expect.stringMatching(
+        /^error: Cannot check of-stdin\.json against its inputs: cluster\.yaml: has changed/,
+      ),
+    ]);
+    expect(await read('simulate')).toMatchObject({ checked: ['profiles'], unchecked: ['spec', 'cluster'] });
+    await rm(cluster);
+    expect((await ran('validate', 'of-stdin.json')).code).toBe(7);
   });
 
   it('is told after a contradiction, which is refused with 2 before inputs are looked for', async () => {

@@ -1,4 +1,4 @@
-import { EARLIER_GEARS, fault, type GearPlan } from '../../artifacts/index.js';
+import { EARLIER_GEARS, fault, type GearPlan, gearObjective } from '../../artifacts/index.js';
 import { evaluatedFaults, gearChanges } from '../../gearplan/index.js';
 import { askedFaults, lackedInputs } from '../asked-faults.js';
 import type { ConfirmingOf, Repeated } from '../spec-of.js';
@@ -19,7 +19,8 @@ const SEARCHED: readonly string[] = [
 export const confirmingCascade: ConfirmingOf<CascadeTypes> = {
   unconfirmed: (plan, repeats) => unconfirmedIn(plan, isSearched(plan, repeats) ? [] : SEARCHED),
   confirmed: (plan, repeats) => (isSearched(plan, repeats) ? 'recomputed' : 'evaluated'),
-  async faults(plan, current, { path, holder, repeats }) {
+  async faults(read, current, { path, holder, repeats }) {
+    const plan = withGapAsNow(read);
     const loaded = asServed(plan, current);
     const { value: spec } = loaded.spec;
     const { slo, load, certainty = 'top-2' } = spec;
@@ -61,6 +62,17 @@ function asServed(
   return isEarlier
     ? { ...loaded, spec: { ...spec, value: { ...spec.value, serving: EARLIER_GEARS } } }
     : loaded;
+}
+
+/** Gaps that differ by less are the same. */
+const ROUNDING = 1e-12;
+
+/** withGapAsNow gives a plan the gap of its accuracy as it is told now: older plans tell it as a share of the bound. */
+function withGapAsNow(plan: GearPlan): GearPlan {
+  const { kind, value, bound, gap, scope } = plan.objective;
+  const isEarlier =
+    kind === 'accuracy' && gap !== undefined && Math.abs(gap - (bound - value) / bound) <= ROUNDING;
+  return isEarlier ? { ...plan, objective: gearObjective({ kind, value, bound, scope }) } : plan;
 }
 
 /** isSearched says whether the search for a plan is to be repeated, and gives the same plan again. */

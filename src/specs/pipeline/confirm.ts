@@ -18,6 +18,7 @@ import type { PipelineTypes } from './kind.js';
 import type { LoadedPipeline } from './pipeline.js';
 import { withEnvelope } from './pipeline-sample.js';
 import { planningTools } from './planning-job.js';
+import { sharedDevices } from './shared-devices.js';
 import { plannedStandby, standbyAgain } from './standby.js';
 
 /** confirmingPipeline is how plans of pipelines are made again from their spec. */
@@ -87,15 +88,10 @@ async function replanned(
 }
 
 /** withinShare gives a pipeline the share of its cluster that its plan names, as far as there are so many devices. */
-function withinShare({ cluster: { devices } }: PipelinePlan, loaded: LoadedPipeline): LoadedPipeline {
+function withinShare({ cluster }: PipelinePlan, loaded: LoadedPipeline): LoadedPipeline {
   const { files, spec } = loaded;
-  const shared = Object.entries(files.cluster.devices).map(([name, device]) => {
-    const { taken = 0, ...rest } = device;
-    const count = devices[name]?.count;
-    const isShare = device.count !== undefined && count !== undefined && count <= device.count - taken;
-    return [name, isShare ? { ...rest, count } : device] as const;
-  });
-  const within = { ...files, cluster: { ...files.cluster, devices: Object.fromEntries(shared) } };
+  const devices = sharedDevices(cluster, files.cluster);
+  const within = { ...files, cluster: { ...files.cluster, devices } };
   const { problem } = resolveOpen(spec.value, within);
   return problem === undefined ? loaded : { ...loaded, files: within, open: problem };
 }
