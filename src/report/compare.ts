@@ -199,8 +199,12 @@ function openLines(rows: readonly CompareRow[]): string[] {
   const less = best === undefined ? [] : others.filter((row) => accuracyOf(row) < accuracyOf(best));
   const open = less.filter((row) => overlap(row.accuracyInterval, best?.accuracyInterval));
   if (best === undefined || open.length === 0) return [];
+  const overlaps =
+    less.length === 1
+      ? 'the interval of the less accurate plan overlaps'
+      : `the intervals of ${open.length} of the ${less.length} less accurate plans overlap`;
   return [
-    `${caseWords(best)} is the most accurate on these records; the intervals of ${open.length} of the ${less.length} less accurate plans overlap with its own, so for other samples their order is open`,
+    `${caseWords(best)} is the most accurate on these records; ${overlaps} with its own, so for other samples their order is open`,
   ];
 }
 
@@ -277,9 +281,12 @@ function hasPlan(status: CompareRow['status']): boolean {
 }
 
 function reasonOf(row: CompareRow): string {
-  const { reasons = [] } = row;
+  const { reasons = [], mix } = row;
   const more = reasons.length > 1 ? ` (and ${reasons.length - 1} more)` : '';
-  return `no plan with ${caseWords(row)}: ${reasons[0]}${more}`;
+  // That a class has no device which the mix has none of tells nothing.
+  const isAbsent = (reason: string) =>
+    Object.entries(mix).some(([name, count]) => count === 0 && reason.startsWith(`${name}: `));
+  return `no plan with ${caseWords(row)}: ${reasons.find((reason) => !isAbsent(reason)) ?? reasons[0]}${more}`;
 }
 
 /** caseWords names a row by its mix, or other GPUs, and its swept values. */

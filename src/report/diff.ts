@@ -1,7 +1,7 @@
 import { type Changed, type ChangedWords, counted, type PlanDifference } from '../artifacts/index.js';
 import type { PlanDiff } from '../plans/index.js';
 import { differenceTables } from './kinds/kinds.js';
-import { apart, figure, gpusText, orDash, type Part, percent, type Table } from './table.js';
+import { apart, decimals, figure, gpusText, orDash, type Part, percent, type Table } from './table.js';
 
 /** differenceParts show what two plans differ in. */
 export function differenceParts(difference: PlanDifference): Part[] {
@@ -19,7 +19,7 @@ export function diffHeadline({ objective, gpusMoved, same }: PlanDiff): string {
   const { kind, kindBefore, before, after } = objective;
   if (kindBefore !== undefined)
     return `${kindBefore} ${figure(before)} → ${kind} ${figure(after)}, which do not compare; ${gpus}`;
-  return `${kind} ${arrow(objective)}; ${gpus}`;
+  return `${kind} ${arrow(objective, kind === 'accuracy')}; ${gpus}`;
 }
 
 /** diffTable lists the rates, those that are held, SLOs, accuracies, objectives and GPUs in use that differ. */
@@ -49,11 +49,16 @@ function rowIfChanged(
   written = figure,
 ): string[][] {
   if (before === after) return [];
-  const share =
-    before === undefined || before === 0 || after === undefined
-      ? '—'
-      : `${after > before ? '+' : ''}${percent(after / before - 1)}`;
-  return [[name, what, orDash(before, written), orDash(after, written), share]];
+  const isBoth = before !== undefined && after !== undefined;
+  const change = isBoth ? changeText({ before, after }, written === accuracyText) : undefined;
+  return [[name, what, orDash(before, written), orDash(after, written), change ?? '—']];
+}
+
+/** changeText says by which share a figure changes, and by how many points a share does; nothing of one that was 0. */
+function changeText({ before, after }: Changed, isShare: boolean): string | undefined {
+  const sign = after >= before ? '+' : '';
+  if (isShare) return `${sign}${decimals(100 * (after - before), 2)} points`;
+  return before === 0 ? undefined : `${sign}${percent(after / before - 1)}`;
 }
 
 function rowOfWords(name: string, what: string, words: ChangedWords | undefined): string[][] {
@@ -70,7 +75,8 @@ function accuracyText(share: number): string {
   return percent(share, 2);
 }
 
-function arrow({ before, after }: Changed): string {
-  const share = before === 0 ? '' : ` (${after >= before ? '+' : ''}${percent(after / before - 1)})`;
-  return `${figure(before)} → ${figure(after)}${share}`;
+function arrow(changed: Changed, isShare: boolean): string {
+  const written = isShare ? accuracyText : figure;
+  const change = changeText(changed, isShare);
+  return `${written(changed.before)} → ${written(changed.after)}${change === undefined ? '' : ` (${change})`}`;
 }

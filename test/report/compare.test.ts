@@ -168,6 +168,8 @@ describe('compareNotes()', () => {
       status: 'infeasible',
       reasons: ['too slow', 'b', 'c'],
     };
+    const ofAbsent = { ...bad, mix: { L4: 1, T4: 0 }, reasons: ['T4: none of its devices is free', 'b'] };
+    expect(compareNotes(documentOf([ofAbsent]))).toEqual(['no plan with 1 L4: b (and 1 more)']);
     const notes = compareNotes(documentOf([ROW, ...new Array<CompareRow>(12).fill(bad)], 20));
     expect(notes[0]).toBe('no plan with 1 L4: too slow (and 2 more)');
     expect(notes).toHaveLength(13);
@@ -190,6 +192,9 @@ describe('compareNotes()', () => {
     ]);
     expect(compareNotes(documentOf([rows[1], rows[2]] as CompareRow[]))).toEqual([]);
     expect(compareNotes(documentOf([rows[1], rows[1]] as CompareRow[]))).toEqual([]);
+    expect(compareNotes(documentOf([rows[0], rows[1]] as CompareRow[]))).toEqual([
+      '2 L4 is the most accurate on these records; the interval of the less accurate plan overlaps with its own, so for other samples their order is open',
+    ]);
     const summary = compareHeadline(
       documentOf(new Array<CompareRow>(20).fill(rows[1] as CompareRow)),
       'gear-plan',

@@ -16,10 +16,12 @@ it('differences of gear plans show what changes, and nothing that stays', () => 
     ...{ accuracy: 0.625, switching: { intervalMs: 100, alpha: 4 } },
   };
   const diff = { ...emittedHead('plan-diff', []), ...diffGears(before, after) };
-  expect(diffHeadline(diff)).toBe('accuracy 0.500 → 0.500 (+0.0 %); 1 device would serve something else');
+  expect(diffHeadline(diff)).toBe(
+    'accuracy 50.00 % → 50.00 % (+0.00 points); 1 device would serve something else',
+  );
   expect(diffTable(diff).rows).toEqual([
     ['cascade', 'requests/s', '100', '200', '+100.0 %'],
-    ['cascade', 'accuracy', '50.00 %', '62.50 %', '+25.0 %'],
+    ['cascade', 'accuracy', '50.00 %', '62.50 %', '+12.50 points'],
     [
       'cascade',
       'served by',

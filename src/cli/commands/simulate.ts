@@ -231,8 +231,7 @@ async function simulateSweep(
   });
   shown.stop();
   terminal.document(document);
-  await terminal.table(sweepTable(document));
-  for (const line of largestLoads(document)) terminal.line(line);
+  await terminal.parts([...largestLoads(document), '', sweepTable(document)]);
   await terminal.artifact('sweep', options.output, document);
   await warnUnchecked({ terminal, inFlags }, document);
   terminal.judge(pointCases(document));

@@ -89,7 +89,8 @@ function bestSingleLine({ bestSingle, accuracy: own }: GearPlan): string[] {
 function promiseText({ promise, p95Ms }: GearPlan): string {
   if (promise === undefined) return 'no latency is promised';
   const { quantile, latencyMs, runs, rates } = promise;
-  return `${percent(quantile)} within ${figure(latencyMs)} ms at every steady load: so ${runs} simulations of the whole plan at each of ${rates.length} rates confirm; the largest p95 is ${figure(p95Ms)} ms`;
+  const at = rates.length === 1 ? 'at one rate' : `at each of ${rates.length} rates`;
+  return `${percent(quantile)} within ${figure(latencyMs)} ms at every steady load, as ${counted(runs, 'simulation')} of the whole plan ${at} ${runs === 1 ? 'confirms' : 'confirm'}; the largest p95 is ${figure(p95Ms)} ms`;
 }
 
 /**

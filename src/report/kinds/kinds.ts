@@ -26,11 +26,16 @@ export function solvedRemarks(solved: SolvedPlan<PlanKind>): readonly string[] {
   return reportOf(solved).remarks(solved);
 }
 
-/** solvedParts show a plan that was found, and its explanation. A table without rows says nothing, and is left out. */
+/**
+ * solvedParts show a plan that was found, and its explanation. A table without rows says nothing, and is left out; one that follows
+ * another stands apart from it.
+ */
 export function solvedParts(solved: SolvedPlan<PlanKind>): readonly Part[] {
-  return reportOf(solved)
+  const parts = reportOf(solved)
     .solved(solved)
     .filter((part) => typeof part === 'string' || part.rows.length > 0);
+  const isTable = (part: Part | undefined) => typeof part === 'object';
+  return parts.flatMap((part, i) => (isTable(part) && isTable(parts[i - 1]) ? ['', part] : [part]));
 }
 
 /** differenceTables are those of every kind, each once: a difference has rows in those of its own. */

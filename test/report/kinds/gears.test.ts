@@ -65,7 +65,7 @@ describe('The headlines of a gear plan', () => {
       rates: [{ ...rate, attainment }],
     };
     expect(gearHeadlines({ ...PLAN, promise })[2]).toBe(
-      '95.0 % within 50.0 ms at every steady load: so 8 simulations of the whole plan at each of 1 rates confirm; the largest p95 is 42.4 ms',
+      '95.0 % within 50.0 ms at every steady load, as 8 simulations of the whole plan at one rate confirm; the largest p95 is 42.4 ms',
     );
   });
 

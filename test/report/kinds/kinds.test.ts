@@ -17,6 +17,7 @@ it('a plan that was found is shown as its kind shows plans, whatever the kind', 
     'at most 857 requests',
     '',
     ['stage', 'replicas'],
+    '',
     ['class', 'devices in use'],
   ]);
   const plan = gearPlan({
@@ -25,8 +26,8 @@ it('a plan that was found is shown as its kind shows plans, whatever the kind', 
     gears: [{ toRps: 100, steps: [{ model: 0, shares: [1] }] }],
   });
   expect(outline(solvedParts({ plan, document, explanation: { frontier: [] } })).slice(-3)).toEqual([
-    '',
     ['requests/s', 'of time'],
+    '',
     ['device', 'models'],
   ]);
   const explained = solvedParts({ ...pipeline, explanation: { path: [], stages: [] } });
