@@ -21,7 +21,7 @@ import { pushAll } from '../collections/index.js';
 import type { OpenedBundle } from '../runtime/index.js';
 import type { PreparedSimulation } from '../simulation/index.js';
 import { askedFaults } from './asked-faults.js';
-import { sharedDevices } from './pipeline/shared-devices.js';
+import { sharedDevices } from './shared-devices.js';
 import type { SpecKind } from './spec-kind.js';
 import type { Confirmation, KindTypes, Repeated, SpecOf } from './spec-of.js';
 import { type AnySpecTypes, specOf } from './specs.js';

@@ -20,7 +20,7 @@ export const POOLED: KindReport<'pooled-plan'> = {
     ...(explanation === undefined
       ? [classUseTable(plan)]
       : [
-          ...[bindingText(explanation), ''],
+          ...['', bindingText(explanation), ''],
           ...[classExplanationTable(explanation), sloExplanationTable(explanation)],
         ]),
   ],

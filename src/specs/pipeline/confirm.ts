@@ -11,6 +11,7 @@ import { planAsChosen } from '../../inferline/index.js';
 import { type GivenProblem, pipelineServing, planGiven, resolveOpen } from '../../pipeline/index.js';
 import type { PipelinePlanBody } from '../../plans/index.js';
 import { askedFaults, lackedInputs } from '../asked-faults.js';
+import { sharedDevices } from '../shared-devices.js';
 import type { ConfirmingOf } from '../spec-of.js';
 import { unconfirmedIn } from '../unconfirmed.js';
 import { figureFaults } from './figure-faults.js';
@@ -18,7 +19,6 @@ import type { PipelineTypes } from './kind.js';
 import type { LoadedPipeline } from './pipeline.js';
 import { withEnvelope } from './pipeline-sample.js';
 import { planningTools } from './planning-job.js';
-import { sharedDevices } from './shared-devices.js';
 import { plannedStandby, standbyAgain } from './standby.js';
 
 /** confirmingPipeline is how plans of pipelines are made again from their spec. */
