@@ -11,6 +11,7 @@ import {
   loadArtifact,
   option,
   type PlanDifference,
+  withOwnFaults,
 } from '../artifacts/index.js';
 import { type Plans, type Tolerance, toleranceChecks } from './diff-tolerances.js';
 
@@ -36,15 +37,15 @@ export async function diffPlanFiles(
   after: string,
   { check = false, tolerance }: DiffOptions = {},
 ): Promise<PlanDifference> {
-  if (tolerance !== undefined && !check)
-    throw new InputError('compare the plans', [
-      fault(`is for what ${option('check')} judges: give both`, option('tolerance')),
-    ]);
   const { PLAN_KINDS, planOf } = await import('../plans/index.js');
-  const [a, b] = await everyInput('compare the plans', [
+  const reading = everyInput('compare the plans', [
     loadArtifact(before, PLAN_KINDS),
     loadArtifact(after, PLAN_KINDS),
   ]);
+  const said = `is for what ${option('check')} judges: give both`;
+  const own = tolerance === undefined || check ? [] : [fault(said, option('tolerance'))];
+  const [a, b] = await withOwnFaults('compare the plans', reading, () => own);
+  if (own.length > 0) throw new InputError('compare the plans', own);
   if (a.kind !== b.kind)
     throw new InputError(`compare ${before} with ${after}`, [
       fault(`they are of two kinds: ${a.kind} and ${b.kind}`),

@@ -1,4 +1,6 @@
 import {
+  attempted,
+  checkReadable,
   checkWritable,
   type Emitted,
   emittedHead,
@@ -11,6 +13,7 @@ import {
   inputFile,
   type LoadDocument,
   listed,
+  oneErrorOf,
   option,
   outputFiles,
   refuseReplacing,
@@ -72,7 +75,7 @@ export interface LoadServerOptions
  * @throws InputError with every fault of options and traces; MissingError where the server lacks a model
  */
 export async function loadServer(url: string, given: LoadServerOptions): Promise<LoadDocument> {
-  const access = await accessTo(url, given);
+  const { access, drawn } = await checkedOptions(url, given);
   const options: WithAccess = { ...given, access };
   const {
     output,
@@ -89,10 +92,6 @@ export async function loadServer(url: string, given: LoadServerOptions): Promise
     failUnder,
     ...rest
   } = options;
-  refuseNoShare(`load ${url}`, failUnder);
-  if (output !== undefined && output !== '') await checkWritable(output);
-  const traced = traces.length > 0;
-  const drawn = traced ? undefined : await drawnLoad(options);
   await refuseReplacing(`load ${url}`, outputFiles({ output }), sampleFiles(options));
   const load = drawn ?? (await tracedLoad(url, options));
   const { warnings = [], inputs = [], sentTo, ...asked } = load;
@@ -121,6 +120,28 @@ export async function loadServer(url: string, given: LoadServerOptions): Promise
   await onReport?.(report);
   if (output !== undefined) await saveArtifact<'load-report'>(output, report);
   return report;
+}
+
+/** CheckedOptions are what options come to, before the server is asked anything. */
+interface CheckedOptions {
+  readonly access: ClientAccess;
+  /** The load, where no trace says it. */
+  readonly drawn: AskedLoad | undefined;
+}
+
+/** checkedOptions checks what can be checked without the server. @throws InputError with every fault */
+async function checkedOptions(url: string, options: LoadServerOptions): Promise<CheckedOptions> {
+  const { output = '', traces = [], samples = [], labels, failUnder } = options;
+  const task = `load ${url}`;
+  const errors: InputError[] = [];
+  const access = await attempted(errors, accessTo(url, options));
+  await attempted(errors, (async () => refuseNoShare(task, failUnder))());
+  if (output !== '') await attempted(errors, checkWritable(output));
+  for (const path of [...samples, ...(labels === undefined ? [] : [labels])])
+    await attempted(errors, checkReadable(path));
+  const drawn = traces.length > 0 ? undefined : await attempted(errors, drawnLoad(options));
+  if (access === undefined || errors.length > 0) throw oneErrorOf(task, errors);
+  return { access, drawn };
 }
 
 /**

@@ -1,7 +1,7 @@
 import {
+  attempted,
   type CascadeModel,
   checkReadable,
-  checkWritable,
   emittedHead,
   everyInput,
   type Fault,
@@ -12,12 +12,14 @@ import {
   type Loaded,
   loadArtifact,
   loadSpec,
+  oneErrorOf,
   option,
   outputFiles,
   type PipelineProfile,
   pathFrom,
   profileInputs,
   refuseReplacing,
+  SchemaError,
   specInputs,
   type TensorSpec,
   ToldFaults,
@@ -29,11 +31,16 @@ import { checkOnnxRuntime } from '../execution/index.js';
 import { unlikeModelFaults } from '../plans/index.js';
 import { certaintyQuality, recordsOf } from '../records/index.js';
 import { readLabelled, recordFamily } from '../samples/index.js';
-import { SPEC_KINDS, type SpecKind } from '../specs/index.js';
+import { refusing, SPEC_KINDS, type SpecKind, usedOrTold } from '../specs/index.js';
 import { type AlikeModel, unlikeFileFaults } from './alike-models.js';
 import { modelOfProfile } from './deploy.js';
 import { withHostExecutor } from './host-executor.js';
-import { measureMissing, missingModel, type ProfilePipelineOptions } from './profile-pipeline.js';
+import {
+  checkOutputs,
+  measureMissing,
+  missingModel,
+  type ProfilePipelineOptions,
+} from './profile-pipeline.js';
 
 /** ProfileCascadeOptions says on which labelled samples a family is run. */
 export interface ProfileCascadeOptions extends ProfilePipelineOptions {
@@ -49,18 +56,13 @@ export interface ProfileCascadeOptions extends ProfilePipelineOptions {
  *   MissingError where files are only missing
  */
 export async function profileCascade(path: string, options: ProfileCascadeOptions): Promise<PipelineProfile> {
-  const spec = await loadSpec(path, ['cascade']);
+  const loading = loadSpec(path, ['cascade']);
+  const spec = await usedOrTold(path, loading, (one) => withCheckedOptions(one, options));
   const task = `profile ${path}`;
-  const { samples = [], labels } = options;
-  const output = samples.length === 0 ? undefined : (options.output ?? pathFrom(path, spec.value.records));
-  refuseTogether(task, options);
-  if (output !== undefined) await checkWritable(output);
+  const { samples = [] } = options;
+  const output = recordsPath(spec, options);
   const named = spec.value.models.map(({ profile }) => pathFrom(path, profile));
   const paths = [...new Set(named)];
-  const read = [path, ...paths, ...samples, ...(labels === undefined ? [] : [labels])];
-  const inputs = read.map((one) => ({ what: 'a file of the cascade', path: one }));
-  await refuseReplacing(task, outputFiles({ output }), inputs);
-  await everyInput(task, [...samples, ...(labels === undefined ? [] : [labels])].map(checkReadable));
   const asked = spec.value.models.map(({ name }, i) => ({ name, profile: named[i] as string }));
   const known = await withFiles(asked);
   // Of models that are all profiled already, what is wrong is told with what else their records need.
@@ -103,6 +105,36 @@ export async function profileCascade(path: string, options: ProfileCascadeOption
     family: await qualityOf(recorded.text, output),
     warnings: [],
   };
+}
+
+/** recordsPath is where the records are written; undefined without samples. */
+function recordsPath(
+  { path, value }: Loaded<'cascade'>,
+  { samples = [], output }: ProfileCascadeOptions,
+): string | undefined {
+  return samples.length === 0 ? undefined : (output ?? pathFrom(path, value.records));
+}
+
+/** withCheckedOptions gives a spec once samples and labels are there and records can be written. @throws InputError with every fault */
+async function withCheckedOptions(
+  spec: Loaded<'cascade'>,
+  options: ProfileCascadeOptions,
+): Promise<Loaded<'cascade'>> {
+  const { path } = spec;
+  const task = `profile ${path}`;
+  const labelled = [...(options.samples ?? []), ...(options.labels === undefined ? [] : [options.labels])];
+  const output = recordsPath(spec, options);
+  const read = [path, ...spec.value.models.map(({ profile }) => pathFrom(path, profile)), ...labelled];
+  const inputs = read.map((one) => ({ what: 'a file of the cascade', path: one }));
+  const errors: InputError[] = [];
+  await attempted(
+    errors,
+    refusing(() => refuseTogether(task, options)),
+  );
+  await attempted(errors, checkOutputs(task, outputFiles({ output }), inputs));
+  for (const one of labelled) await attempted(errors, checkReadable(one));
+  if (errors.length > 0) throw oneErrorOf(task, errors);
+  return spec;
 }
 
 /** refuseTogether refuses options that do not go together. */
@@ -240,5 +272,12 @@ const PROFILED_TOGETHER = SPEC_KINDS.filter((kind) => kind !== 'pooled');
 
 /** specKind is the kind of a spec whose models are profiled together. */
 export async function specKind(path: string): Promise<ProfiledSpecKind> {
-  return (await loadSpec(path, PROFILED_TOGETHER)).kind;
+  try {
+    return (await loadSpec(path, PROFILED_TOGETHER)).kind;
+  } catch (error) {
+    // What is wrong with its values is told when it is profiled, together with what else is wrong.
+    const kind = error instanceof SchemaError && PROFILED_TOGETHER.find((one) => one === error.kind);
+    if (kind) return kind;
+    throw error;
+  }
 }

@@ -1,6 +1,7 @@
 import { access } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import {
+  attempted,
   checkReadable,
   checkWritable,
   decodedText,
@@ -16,6 +17,8 @@ import {
   type Loaded,
   loadArtifact,
   loadSpec,
+  type OutputPath,
+  oneErrorOf,
   option,
   outputFiles,
   type PipelineProfile,
@@ -28,6 +31,7 @@ import {
   ToldFaults,
   writeWhole,
 } from '../artifacts/index.js';
+import { refusing, usedOrTold } from '../specs/index.js';
 import { countedSamples } from './count-samples.js';
 import { type ProfileModelOptions, profileModelFile } from './profile.js';
 import { changedSpec } from './spec-text.js';
@@ -61,14 +65,11 @@ export async function profilePipeline(
   options: ProfilePipelineOptions,
 ): Promise<ProfiledPipeline> {
   const { samples = [], output, verdicts } = options;
-  const spec = await loadSpec(path, ['pipeline']);
+  const loading = loadSpec(path, ['pipeline']);
+  const spec = await usedOrTold(path, loading, (one) => withCheckedOptions(one, options));
   const stages = spec.value.stages.map(({ profile }) => pathFrom(path, profile));
   const paths = [...new Set(stages)];
   const outputs = outputFiles({ output, verdicts });
-  for (const one of outputs) if (one.path !== '') await checkWritable(one.path);
-  refuseUnused(options, path);
-  await refuseReplacing(`profile ${path}`, outputs, namedInputs(spec, [...paths, ...samples]));
-  await everyInput(`profile ${path}`, samples.map(checkReadable));
   const measured = await measureMissing(paths, path, { ...options, whatFor: 'to count where requests go' });
   const loaded = await everyInput<Loaded<'profile'>[]>(
     `profile ${path}`,
@@ -102,6 +103,42 @@ export async function profilePipeline(
     },
     text,
   };
+}
+
+/** withCheckedOptions gives a spec once its samples are there and its outputs can be written. @throws InputError with every fault */
+async function withCheckedOptions(
+  spec: Loaded<'pipeline'>,
+  options: ProfilePipelineOptions,
+): Promise<Loaded<'pipeline'>> {
+  const { samples = [], output, verdicts } = options;
+  const { path } = spec;
+  const task = `profile ${path}`;
+  const errors: InputError[] = [];
+  const outputs = outputFiles({ output, verdicts });
+  const paths = spec.value.stages.map(({ profile }) => pathFrom(path, profile));
+  await attempted(errors, checkOutputs(task, outputs, namedInputs(spec, [...paths, ...samples])));
+  await attempted(
+    errors,
+    refusing(() => refuseUnused(options, path)),
+  );
+  for (const one of samples) await attempted(errors, checkReadable(one));
+  if (errors.length > 0) throw oneErrorOf(task, errors);
+  return spec;
+}
+
+/**
+ * checkOutputs checks that outputs replace no input and can be written.
+ * @throws InputError where one would replace an input, else with every one that cannot be written
+ */
+export async function checkOutputs(
+  task: string,
+  outputs: readonly OutputPath[],
+  inputs: readonly InputPath[],
+): Promise<void> {
+  await refuseReplacing(task, outputs, inputs);
+  const errors: InputError[] = [];
+  for (const { path } of outputs) if (path !== '') await attempted(errors, checkWritable(path));
+  if (errors.length > 0) throw oneErrorOf(task, errors);
 }
 
 /** refuseUnused refuses outputs of which nothing could be written. */

@@ -17,8 +17,7 @@ export async function everyInput<T extends readonly unknown[]>(
   const failures = tried.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []));
   const errors = failures.filter((error) => error instanceof InputError);
   if (failures.length > errors.length) throw failures.find((error) => !(error instanceof InputError));
-  if (errors.length > 1) throw together(task, errors);
-  if (errors.length === 1) throw errors[0];
+  if (errors.length > 0) throw oneErrorOf(task, errors);
   return tried.map((one) => (one as PromiseFulfilledResult<unknown>).value) as unknown as T;
 }
 
@@ -37,13 +36,35 @@ export async function withOwnFaults<T>(
     return await reading;
   } catch (error) {
     const faults = own();
-    const failures = faults.length === 0 ? [error] : [error, new InputError(task, faults)];
-    await everyInput(
-      task,
-      failures.map((one) => Promise.reject(one)),
-    );
-    throw error;
+    if (!(error instanceof InputError) || faults.length === 0) throw error;
+    throw oneErrorOf(task, [error, new InputError(task, faults)]);
   }
+}
+
+/**
+ * attempted waits for work on an input. Where that is refused it adds the error to those that are told later, and gives
+ * undefined.
+ * @throws an error that is no InputError
+ */
+export async function attempted<T>(errors: InputError[], work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    errors.push(error);
+    return undefined;
+  }
+}
+
+/**
+ * oneErrorOf makes one error of several, at least one, with the faults of all. A single one it gives as it is. It does not
+ * throw it.
+ * @param task the common purpose of the inputs: completes "Cannot …"
+ * @returns a MissingError where all are, else an InputError
+ */
+export function oneErrorOf(task: string, errors: readonly InputError[]): InputError {
+  const [first] = errors;
+  return errors.length === 1 && first !== undefined ? first : together(task, errors);
 }
 
 function together(task: string, errors: readonly InputError[]): InputError {

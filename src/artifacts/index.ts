@@ -77,7 +77,14 @@ export {
   option,
   optionMark,
 } from './errors.js';
-export { checkReadable, everyInput, placed, withOwnFaults } from './every-input.js';
+export {
+  attempted,
+  checkReadable,
+  everyInput,
+  oneErrorOf,
+  placed,
+  withOwnFaults,
+} from './every-input.js';
 export { placesOf } from './fault-places.js';
 export { FilesRead } from './files-read.js';
 export { checkFolder, makeFolderWhole, type OthersIn } from './folder.js';

@@ -1,12 +1,15 @@
 import {
+  attempted,
   checkWritable,
   type Fault,
   fault,
+  type InputError,
   type InputFile,
   type InputPath,
   inputFile,
   type Loaded,
   type OutputPath,
+  oneErrorOf,
   option,
   pathFrom,
   policyFiles,
@@ -121,8 +124,11 @@ export async function prepareSimulation(
   more: Preparation = {},
 ): Promise<PreparedSimulation> {
   const { outputs = [], told = new ToldFaults(), check, serving = askedServing } = more;
-  for (const output of outputs) await checkWritable(output.path);
-  const found = await planAt(path);
+  const task = more.task ?? `simulate ${path}`;
+  const errors: InputError[] = [];
+  for (const output of outputs) await attempted(errors, checkWritable(output.path));
+  const found = await attempted(errors, planAt(path));
+  if (found === undefined) throw await withoutPlan(options, { task, errors, told });
   const { plan, madeAt } = found;
   const { transfers = found.transfers } = more;
   const before = told.count;
@@ -153,8 +159,8 @@ export async function prepareSimulation(
     told.addAll(lengthFaults(plan.value, load.workload, options.exact));
     if (check !== undefined) told.addAll(check(plan.value, load.workload));
   }
-  if (served === undefined || load === undefined || told.count > 0)
-    throw told.error(more.task ?? `simulate ${path}`);
+  if (served === undefined || load === undefined || told.count > 0 || errors.length > 0)
+    throw refusalOf({ task, errors, told });
   const { slow = 1, seed = 0, exact = false } = options;
   return {
     setup: {
@@ -171,6 +177,24 @@ export async function prepareSimulation(
       ...files.map(({ role, file }) => inputFile(role, file, holder)),
     ],
   };
+}
+
+/** Refused is what was found to be wrong with a simulation so far. */
+interface Refused {
+  readonly task: string;
+  readonly errors: readonly InputError[];
+  readonly told: ToldFaults;
+}
+
+function refusalOf({ task, errors, told }: Refused): InputError {
+  return oneErrorOf(task, told.count === 0 ? errors : [...errors, told.error(task)]);
+}
+
+/** withoutPlan makes the error about a plan that cannot be read, with what is wrong besides, whatever the plan is. */
+async function withoutPlan(options: SimulationSettings, refused: Refused): Promise<InputError> {
+  await readPolicies(options.policy ?? [], refused.told);
+  refused.told.addAll(numberFaults(options));
+  return refusalOf(refused);
 }
 
 /**

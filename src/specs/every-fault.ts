@@ -1,11 +1,11 @@
 import {
   type ArtifactKind,
-  everyInput,
   type Fault,
   faultAt,
   InputError,
   type Loaded,
   loadSpec,
+  oneErrorOf,
   placed,
   type Rests,
   SchemaError,
@@ -40,12 +40,8 @@ export async function usedOrTold<L extends { readonly kind: ArtifactKind }, T>(
   } catch (error) {
     if (!(error instanceof SchemaError) || !isSpecKind(error.kind)) throw error;
     const faults = await furtherFaults(path, error, use as unknown as UseOfSpec);
-    const further = faults.length === 0 ? [] : [new InputError(`use ${path}`, faults)];
-    await everyInput(
-      `use ${path}`,
-      [error, ...further].map((one) => Promise.reject(one)),
-    );
-    throw error;
+    if (faults.length === 0) throw error;
+    throw oneErrorOf(`use ${path}`, [error, new InputError(`use ${path}`, faults)]);
   }
   return use(file);
 }

@@ -21,7 +21,7 @@ export {
 } from './confirm-plan.js';
 export { bundleNotes } from './core-notes.js';
 export { describedSpec } from './described.js';
-export { type AnySpec, usedOrTold, usedSpec } from './every-fault.js';
+export { type AnySpec, refusing, usedOrTold, usedSpec } from './every-fault.js';
 export type { NotHeldModel } from './not-held.js';
 export { type NotHeld, notHeldReason } from './not-held.js';
 export { refuseForSeveral, solveTogether } from './several.js';

@@ -1,6 +1,7 @@
 import { lstat } from 'node:fs/promises';
 import {
   type ArtifactTypes,
+  attempted,
   checkWritable,
   commandText,
   emittedHead,
@@ -14,6 +15,7 @@ import {
   MissingError,
   type OpenCluster,
   type OutputPath,
+  oneErrorOf,
   option,
   outputFiles,
   profileInputs,
@@ -82,28 +84,33 @@ export async function initSpec(paths: readonly string[], options: InitOptions): 
   const { output, cluster, slo } = options;
   const task = 'begin a spec';
   const { begin, sloFrom, isPriced = false, takesRecords = false } = BEGINNINGS[options.kind];
-  if (options.records !== undefined && !takesRecords)
-    throw new InputError(task, [
-      fault(`is for cascades, and the kind is ${options.kind}`, option('records')),
-    ]);
+  const errors: InputError[] = [];
   const outputs = outputFiles({ output, cluster });
-  for (const { path } of outputs) if (path !== '') await checkWritable(path);
-  const profiles = await everyInput<Loaded<'profile'>[]>(task, paths.map(loadedProfile));
+  for (const { path } of outputs) if (path !== '') await attempted(errors, checkWritable(path));
+  const own = [
+    ...(options.records === undefined || takesRecords
+      ? []
+      : [fault(`is for cascades, and the kind is ${options.kind}`, option('records'))]),
+    ...outputs.flatMap(nameFaults),
+    ...(options.force ? [] : (await Promise.all(outputs.map(existsFault))).flat()),
+    ...sloFaults(slo),
+  ];
+  if (own.length > 0) errors.push(new InputError(task, own));
+  const profiles = await attempted(errors, everyInput<Loaded<'profile'>[]>(task, paths.map(loadedProfile)));
+  if (profiles === undefined) throw oneErrorOf(task, errors);
   const inputs = profiles.flatMap((profile) => profileInputs(profile, 'a profile of the spec'));
   const models = profiles.map((profile) => proposedModel(profile, sloFrom === undefined ? slo : undefined));
   const classes = proposedClasses(profiles.map(({ value }) => value));
   const faults = [
     ...(await replacingFaults(outputs, inputs)),
-    ...outputs.flatMap(nameFaults),
-    ...(options.force ? [] : (await Promise.all(outputs.map(existsFault))).flat()),
-    ...sloFaults(slo),
     ...namesakeFaults(models),
     ...sizeFaults(classes),
     ...models.flatMap(({ sloMs, path }) =>
       sloMs > 0 || slo !== undefined ? [] : [fault('has no latencies', path)],
     ),
   ];
-  if (faults.length > 0) throw new InputError(task, faults);
+  if (faults.length > 0) errors.push(new InputError(task, faults));
+  if (errors.length > 0) throw oneErrorOf(task, errors);
   const content: SpecContent = {
     classes,
     models: models.map((model) => ({ ...model, profile: relativePath(model.path, output) })),
