@@ -257,6 +257,14 @@ describe('compareSchedulers()', () => {
     await expect(diffPlanFiles(path, POOLED)).rejects.toThrow('its kind is "scheduler-comparison"');
   });
 
+  it('is valid of a hundredth of a second too, in which few requests come or many', async () => {
+    const output = join(folder, 'short.json');
+    for (let seed = 1; seed <= 3; seed++) {
+      await compared(PIPELINE, { schedulers: 'stage-local', duration: 0.01, seed, output });
+      expect(await validateFiles([output])).toMatchObject([{ ok: true }]);
+    }
+  });
+
   it('has no figures where no request came, in one run or several', async () => {
     for (const runs of [1, 3]) {
       const { rows } = await compared(POOLED, { schedulers: 'all', duration: 1e-6, windows: 1, runs });

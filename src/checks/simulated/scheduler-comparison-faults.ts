@@ -239,7 +239,7 @@ function sameRequestsFaults({ rows, runs, workload }: SchedulerComparison): Faul
   // A trace that is cut by the duration has another rate than the whole.
   const isVaried =
     workload.arrivals === 'gamma' || workload.arrivals === 'trace' || workload.phases !== undefined;
-  const off = (8 * Math.sqrt(expected) + 8) / Math.max(1, workload.durationS * Math.max(1, runs));
+  const off = (8 * Math.sqrt(expected) + 8) / (workload.durationS * Math.max(1, runs));
   const [first] = rows;
   return [
     ...rows.flatMap(({ goodputRps, attainment }, r) => {
