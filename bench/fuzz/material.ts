@@ -34,6 +34,7 @@ const CLUSTER = `kind: cluster
 devices:
   fast: { count: 1, perServer: 1, virtual: [1, 2], memoryGiB: 4, hourlyCost: 0.5, powerWatts: 70 }
   slow: { count: 1, perServer: 1, virtual: [1, 2], memoryGiB: 4, hourlyCost: 0.2, powerWatts: 30 }
+  spot: { as: slow, count: 0, perServer: 1, virtual: [1, 2], memoryGiB: 4, hourlyCost: 0.1, powerWatts: 30 }
 networkGbps: 10
 `;
 const SPEC = `kind: pooled
