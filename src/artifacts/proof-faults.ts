@@ -27,7 +27,7 @@ export interface Proved {
 
 /**
  * proofFaults finds where a plan contradicts itself in how near it is to the best one: a bound that its value beats, a gap
- * that is not the distance of the two, and a status that the gap does not allow. A plan without a gap is optimal, whatever
+ * that is not the distance of the two, which is told at both, and a status that the gap does not allow. A plan without a gap is optimal, whatever
  * ended the search, and no other is.
  */
 export function proofFaults({ status, objective }: Proved): Fault[] {
@@ -41,11 +41,23 @@ export function proofFaults({ status, objective }: Proved): Fault[] {
   // Older plans say an accuracy's gap as a share of the bound.
   const known = kind === 'accuracy' ? [should, (bound - value) / bound] : [should];
   if (gap !== undefined && isKnown && known.every((one) => Math.abs(gap - one) > ROUNDING * Math.max(1, one)))
-    return [fault(`is ${gap}; value and bound give ${should}`, '/objective/gap')];
+    return contradictory({ value, bound, gap, should }, IS_MOST[kind]);
   const isClosed = gap === undefined ? value === bound : gap <= ROUNDING;
   if (status === 'optimal' && !isClosed)
     return [fault(`is optimal, and the gap is ${gap ?? 'not known'}`, '/status')];
   if (status === 'feasible' && gap === 0)
     return [fault('is feasible, and the gap of 0 says that it is optimal', '/status')];
   return [];
+}
+
+/** contradictory tells of a bound and a gap that contradict one another at both, since either may be the one that was edited. */
+function contradictory(
+  { value, bound, gap, should }: { value: number; bound: number; gap: number; should: number },
+  isMost: boolean,
+): Fault[] {
+  const ofGap = isMost ? value * (1 + gap) : value / (1 + gap);
+  return [
+    fault(`is ${bound}; value and gap give ${ofGap}`, '/objective/bound'),
+    fault(`is ${gap}; value and bound give ${should}`, '/objective/gap'),
+  ];
 }

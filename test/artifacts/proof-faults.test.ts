@@ -32,11 +32,17 @@ describe('proofFaults()', () => {
     ]);
   });
 
-  it('finds a gap that value and bound do not give, and a bound that the value beats', () => {
+  it('tells of a gap that value and bound do not give at both, since either may have been edited, and finds a bound that the value beats', () => {
     expect(told('feasible', { kind: 'throughput', value: 80, bound: 100, gap: 0.2 })).toEqual([
+      '/objective/bound is 100; value and gap give 96',
       '/objective/gap is 0.2; value and bound give 0.25',
     ]);
+    expect(told('feasible', { kind: 'cost', value: 6, bound: 4, gap: 0.2 })).toEqual([
+      '/objective/bound is 4; value and gap give 5',
+      '/objective/gap is 0.2; value and bound give 0.5',
+    ]);
     expect(told('feasible', { kind: 'accuracy', value: 0.8, bound: 1, gap: 0.24 })).toEqual([
+      '/objective/bound is 1; value and gap give 0.992',
       '/objective/gap is 0.24; value and bound give 0.25',
     ]);
     expect(told('optimal', { kind: 'accuracy', value: 0.9, bound: 0.8, gap: 0 })).toEqual([

@@ -241,10 +241,22 @@ it('plan validate and plan simulate confirm gear plans as they are, with and wit
   await writeFile(at, JSON.stringify(withLeaf(made, '/gears/0/p95Ms', 1)));
   expect((await ran(['validate', 'gears.json'])).stderr).toContain('/gears/0/p95Ms: is 1; its spec');
   // Only the search knows how near the plan is to the best one.
-  const objective = { ...made.objective, bound: 1, gap: 1 - made.objective.value };
-  await writeFile(at, JSON.stringify({ ...made, objective, status: 'feasible' }));
-  expect((await ran(['validate', 'gears.json'])).stderr).toContain('/objective/bound: is 1; its spec');
-  expect(await simulated()).toMatchObject({ code: 0 });
+  const { value, bound, gap } = made.objective;
+  // Plans of today and of older versions say the gap of an accuracy by the value and by the bound.
+  for (const told of [1 / value - 1, 1 - value]) {
+    const objective = { ...made.objective, bound: 1, gap: told };
+    await writeFile(at, JSON.stringify({ ...made, objective, status: 'feasible' }));
+    expect((await ran(['validate', 'gears.json'])).stderr).toContain(
+      `/objective/bound: is 1; its spec, profiles and records give ${bound}`,
+    );
+    expect(await simulated()).toMatchObject({ code: 0 });
+  }
+  // A bound that was edited alone contradicts the gap, which is told without a search.
+  await writeFile(at, JSON.stringify({ ...made, objective: { ...made.objective, bound: 1 } }));
+  for (const { code, stderr } of [await ran(['validate', 'gears.json']), await simulated()]) {
+    expect(stderr).toContain(`/objective/bound: is 1; value and gap give ${value * (1 + (gap ?? 0))}`);
+    expect(code).toBe(2);
+  }
   await writeFile(at, JSON.stringify({ ...made, reproducible: false }));
   expect((await ran(['validate', 'gears.json'])).stdout).toContain('its search was interrupted');
 }, 300_000);
