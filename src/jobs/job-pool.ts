@@ -11,10 +11,12 @@ export interface JobPoolOptions {
   /** The most threads. By default there are as many as the machine has cores; there are never more than 16. */
   readonly threads?: number | undefined;
   /**
-   * When it is aborted, running jobs end with what they have, and `runAll` starts no more. A job that has not ended half a
-   * second later is ended with its thread.
+   * When it is aborted, running jobs end with what they have, and `runAll` starts no more. A job that has not ended `graceMs`
+   * later is ended with its thread.
    */
   readonly signal?: AbortSignal | undefined;
+  /** How long a job may take to end after an abort: half a second by default, as a command is to end within a second. */
+  readonly graceMs?: number | undefined;
 }
 
 /** NamedJob is one of many jobs. Messages use its name when it fails. */
@@ -23,7 +25,7 @@ export interface NamedJob<Job> {
   readonly job: Job;
 }
 
-/** How long a job may take to end with what it has; the command is to end within a second. */
+/** How long a job may take to end with what it has. A thread that a busy machine has not started by then is ended too. */
 const GRACE_MS = 500;
 
 /** A thread holds a solver or a simulation of its own, which takes about 100 MB. */
@@ -56,7 +58,7 @@ export class JobPool<Job, Answer, Progress> {
   /**
    * run does one job to its end, as soon as a thread is idle. After an abort the job still runs, and ends with
    * what it has.
-   * @throws the signal's reason where the job does not end half a second after an abort; InputError where the job refuses its
+   * @throws the signal's reason where the job does not end soon enough after an abort; InputError where the job refuses its
    *   input; an Error with the message of what it threw otherwise, and where its thread ends
    */
   async run(job: Job, onProgress?: (progress: Progress) => void): Promise<Answer> {
@@ -70,13 +72,13 @@ export class JobPool<Job, Answer, Progress> {
     }
   }
 
-  /** endingOnAbort ends a thread that is still at its job half a second after an abort. It gives what ends the watch. */
+  /** endingOnAbort ends a thread that is still at its job too long after an abort. It gives what ends the watch. */
   private endingOnAbort(thread: JobThread<Job, Answer, Progress>): () => void {
-    const { signal } = this.options;
+    const { signal, graceMs = GRACE_MS } = this.options;
     if (signal === undefined) return () => {};
     let timer: NodeJS.Timeout | undefined;
     const watch = (): void => {
-      timer = setTimeout(() => thread.end(signal.reason as Error), GRACE_MS);
+      timer = setTimeout(() => thread.end(signal.reason as Error), graceMs);
     };
     if (signal.aborted) watch();
     else signal.addEventListener('abort', watch, { once: true });

@@ -23,7 +23,11 @@ export class SimulationPool extends JobPool<SimulationJob, SimulationRun, Simula
     super('#dist/src/simulation/worker.js', { ...given, what: 'simulation', data: setup });
   }
 
-  /** runOne does one run, as `run` does, but in this thread where that takes no longer than to start another. */
+  /**
+   * runOne does one run, as `run` does, but in this thread where that takes no longer than to start another: where it has few
+   * requests, and where it is interrupted before it begins, so that it ends after its first look. A busy machine may not start
+   * a thread before an interrupted job is given up.
+   */
   async runOne(
     job: SimulationJob,
     onProgress?: (progress: SimulationProgress) => void,
@@ -32,7 +36,9 @@ export class SimulationPool extends JobPool<SimulationJob, SimulationRun, Simula
     const isShort = job.timeline === undefined && hasFewRequests(setup);
     const act = (interrupted: () => boolean) => runSimulation(setup, job, { interrupted });
     const run = isShort ? await doneShortly(act, given) : undefined;
-    return run ?? this.run(job, onProgress);
+    if (run !== undefined) return run;
+    if (given.signal?.aborted) return runSimulation(setup, job, { interrupted: () => true });
+    return this.run(job, onProgress);
   }
 }
 

@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:f
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type SimulateOptions, simulatePlan, sweepPlan, validateFiles } from '../../src/api/index.js';
 import {
   InputError,
@@ -17,6 +17,7 @@ import {
   type SimulationReport,
   sha256Of,
 } from '../../src/artifacts/index.js';
+import { JobPool } from '../../src/jobs/index.js';
 import { topologyOf } from '../../src/plans/index.js';
 import type { Topology } from '../../src/serving/index.js';
 import { simulationReport } from '../../src/simulation/document.js';
@@ -433,10 +434,16 @@ describe('simulatePlan()', () => {
     expect(overall.inTime + overall.late + overall.dropped).toBe(overall.arrived);
     expect(overall.offeredRps / 440).toBeCloseTo(1, 1);
     expect(windows?.length).toBe(Math.ceil(overall.arrived / overall.offeredRps));
-    const abort = new AbortController();
-    abort.abort();
-    const { report } = await simulatePlan(await planFile(PAIR), { duration: 1000, signal: abort.signal });
+  });
+
+  it('is reported without a thread where it is interrupted before it begins, as a busy machine starts none soon enough', async () => {
+    const runsOnThreads = vi.spyOn(JobPool.prototype, 'run');
+    const plan = await planFile(PAIR);
+    const { report } = await simulatePlan(plan, { duration: 1000, signal: AbortSignal.abort() });
     expect(report.complete).toBe(false);
+    expect(report.overall.arrived).toBeLessThan(4096);
+    expect(runsOnThreads).not.toHaveBeenCalled();
+    runsOnThreads.mockRestore();
   });
 
   it('counts no device time after it is interrupted, so that no utilisation exceeds 1', async () => {

@@ -7,6 +7,9 @@ import { InputError } from '../../src/artifacts/index.js';
 import { JobPool, type JobPoolOptions, type NamedJob } from '../../src/jobs/index.js';
 import { takeThread } from '../../src/jobs/spare-threads.js';
 
+/** A busy machine may take longer than the default to start a thread. */
+const PATIENT_MS = 60_000;
+
 const WORKER = fileURLToPath(new URL('counting-worker.mjs', import.meta.url));
 
 interface Job {
@@ -108,7 +111,7 @@ describe('JobPool.run()', () => {
 
   it('lets a job end with what it has once the signal is aborted, and still runs later jobs', async () => {
     const abort = new AbortController();
-    const one = poolOf({ signal: abort.signal });
+    const one = poolOf({ signal: abort.signal, graceMs: PATIENT_MS });
     const running = one.run({ number: 1, ends: 'interrupted' });
     abort.abort();
     expect(await running).toMatchObject({ number: 1, interrupted: true });
@@ -116,7 +119,7 @@ describe('JobPool.run()', () => {
   });
 
   it('obeys an abort that came before the pool was made', async () => {
-    const one = poolOf({ signal: AbortSignal.abort() });
+    const one = poolOf({ signal: AbortSignal.abort(), graceMs: PATIENT_MS });
     expect(await one.run({ number: 1, ends: 'interrupted' })).toMatchObject({ interrupted: true });
   });
 });
@@ -319,8 +322,10 @@ describe('JobPool.runAll()', () => {
   it('ends running jobs and starts no more after an abort', async () => {
     const abort = new AbortController();
     const jobs = named([{}, { ends: 'interrupted' }, {}]);
-    const answers = await poolOf({ threads: 1, signal: abort.signal }).runAll(jobs, ({ number }) => {
-      if (number === 0) setTimeout(() => abort.abort(), 20);
+    const one = poolOf({ threads: 1, signal: abort.signal, graceMs: PATIENT_MS });
+    // By then the next job has been given to the thread.
+    const answers = await one.runAll(jobs, ({ number }) => {
+      if (number === 0) setImmediate(() => abort.abort());
     });
     expect(answers.map(({ number, interrupted }) => [number, interrupted])).toEqual([
       [0, false],

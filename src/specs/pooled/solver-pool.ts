@@ -18,7 +18,7 @@ const FEW_FIGURES = 400;
 export class SolverPool {
   private readonly pool: JobPool<SolveJob, SolveAnswers[Kind], PlanProgress>;
 
-  constructor(private readonly options: Pick<JobPoolOptions, 'threads' | 'signal'> = {}) {
+  constructor(private readonly options: Pick<JobPoolOptions, 'threads' | 'signal' | 'graceMs'> = {}) {
     this.pool = new JobPool(SOLVER_THREAD.worker, { ...options, what: SOLVER_THREAD.what });
   }
 
