@@ -23,7 +23,8 @@ export interface BodyLimits {
  * Bodies reads bodies into memory that is used again. A body gets memory of its whole announced size where such memory
  * is kept from an earlier one and all bodies together hold at most half of their limit. New memory follows the bytes
  * that have come, whatever was announced: there is at most 1 MiB at first, and then at most doubles, and bytes are
- * copied when it grows. It doubles as well where nothing was announced, up to the largest body.
+ * copied when it grows. It doubles as well where nothing was announced, up to the largest body. It always grows by a share of its
+ * size, so that all copies of a body cost a few times its bytes.
  */
 export class Bodies {
   private readonly pool = new MemoryPool({ bytes: MOST_KEPT_BYTES });
@@ -152,17 +153,22 @@ export class Bodies {
 
   /**
    * unannounced is the size to expect of a body that announced none: twice its memory, up to that of the largest body,
-   * as long as all bodies together then hold at most half of what they may. Else only what has come is expected.
+   * as long as all bodies together then hold at most half of what they may. Else it is an eighth more, or all that is left: if
+   * memory grew by what has come alone, each piece of a body would cost a copy of all of it.
    */
   private unannounced(now: number, needed: number, most: number): number {
+    const { allBytes } = this.limits;
     const twice = Math.min(2 * now, most);
-    return this.heldBytes + rounded(twice) - now <= this.limits.allBytes / 2 ? twice : needed;
+    if (this.heldBytes + rounded(twice) - now <= allBytes / 2) return twice;
+    const larger = now + Math.min(now / 8, allBytes - this.heldBytes);
+    return Math.max(needed, Math.min(most, CLASS_BYTES * Math.floor(larger / CLASS_BYTES)));
   }
 
   private larger(target: Buffer, used: number, bytes: number): Buffer {
     const larger = Buffer.from(bytes % CLASS_BYTES === 0 ? this.pool.take(bytes) : uncleared(bytes));
     larger.set(target.subarray(0, used));
-    this.giveBack(target);
+    if (target.buffer.byteLength > MOST_KEPT_BYTES) freeMemory(new Uint8Array(target.buffer));
+    else this.giveBack(target);
     return larger;
   }
 }
