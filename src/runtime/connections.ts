@@ -35,7 +35,7 @@ export function closedConnections(registry: Registry): ClosedConnections {
     labelNames: ['reason'],
     registers: [registry],
   });
-  for (const reason of ['limit', 'unread']) closed.inc({ reason }, 0);
+  for (const reason of ['limit', 'unread', 'pipelined']) closed.inc({ reason }, 0);
   return closed;
 }
 
@@ -47,10 +47,11 @@ export function closedConnections(registry: Registry): ClosedConnections {
  */
 export function limitConnections(
   app: FastifyInstance,
-  { servers, closed }: { readonly servers: Pick<HttpServers, 'each'>; readonly closed: ClosedConnections },
+  { servers, closed }: { readonly servers: Pick<HttpServers, 'each' | 'onCrowded'>; readonly closed: ClosedConnections },
   { most, timeoutMs }: ConnectionLimits,
 ): void {
   const open = new Set<Socket>();
+  servers.onCrowded(() => closed.inc({ reason: 'pipelined' }));
   servers.each((server) => {
     server.on('connection', (socket: Socket) => {
       if (open.size >= most) {

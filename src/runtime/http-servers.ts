@@ -10,6 +10,7 @@ import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import type { FastifyServerOptions } from 'fastify';
 import { JSON_TYPE, RETRY_AFTER_S } from './http-headers.js';
+import { PipelinedRequests } from './pipelined.js';
 import { rawAnswer } from './raw-answer.js';
 import { answerAndClose } from './unread-body.js';
 
@@ -34,6 +35,10 @@ export class HttpServers {
   private readonly sockets = new Set<Socket>();
   private readonly listeners: ((server: Server) => void)[] = [];
   private readonly dismissed = new WeakSet<Socket>();
+  private readonly crowdListeners: (() => void)[] = [];
+  private readonly pipelined = new PipelinedRequests(() => {
+    for (const listener of this.crowdListeners) listener();
+  });
   private isClosing = false;
 
   /** @param tls certificates and keys; without them, the servers speak plain HTTP */
@@ -45,7 +50,7 @@ export class HttpServers {
     // What comes on a connection that was dismissed has had its answer. Another one would end the connection too soon.
     this.handler = (request, response) => {
       if (this.dismissed.has(request.socket)) request.resume();
-      else handler(request, response);
+      else this.pipelined.take(request, response, () => handler(request, response));
     };
     this.settings = { ...http, requestTimeout, ...(keepAliveTimeout !== undefined && { keepAliveTimeout }) };
     return this.another(connectionTimeout);
@@ -55,6 +60,11 @@ export class HttpServers {
   each(listener: (server: Server) => void): void {
     this.listeners.push(listener);
     for (const server of this.servers) listener(server);
+  }
+
+  /** onCrowded calls a function for each connection that is closed since too many requests wait on it. */
+  onCrowded(listener: () => void): void {
+    this.crowdListeners.push(listener);
   }
 
   /** listenOnOthers listens on the other addresses of a host too, as far as they are free; a name may have several. */

@@ -191,7 +191,6 @@ describe('Bodies', () => {
     const bytes = allocated.mock.calls.reduce((sum, [size]) => sum + size, 0);
     allocated.mockRestore();
     const refused = sendings.filter(({ outcome }) => outcome?.status === 503);
-    expect(refused.length).toBeGreaterThanOrEqual(1);
     expect(refused.length).toBeLessThanOrEqual(3);
     // If room were made piece by piece, a body of 2.5 MiB would be copied into 40 sizes, which take 50 MiB in all.
     expect(bytes).toBeLessThan(8 * 20 * 1024 * KIB);
