@@ -47,7 +47,10 @@ export function closedConnections(registry: Registry): ClosedConnections {
  */
 export function limitConnections(
   app: FastifyInstance,
-  { servers, closed }: { readonly servers: Pick<HttpServers, 'each' | 'onCrowded'>; readonly closed: ClosedConnections },
+  {
+    servers,
+    closed,
+  }: { readonly servers: Pick<HttpServers, 'each' | 'onCrowded'>; readonly closed: ClosedConnections },
   { most, timeoutMs }: ConnectionLimits,
 ): void {
   const open = new Set<Socket>();

@@ -186,8 +186,7 @@ describe('Bodies', () => {
     const allocated = vi.spyOn(Buffer, 'allocUnsafeSlow');
     const sendings = Array.from({ length: 8 }, () => new Sending(bodies));
     for (let sent = 0; sent < 160; sent++)
-      for (const sending of sendings)
-        if (sending.outcome === undefined) await sending.send(piece(16 * KIB));
+      for (const sending of sendings) if (sending.outcome === undefined) await sending.send(piece(16 * KIB));
     const bytes = allocated.mock.calls.reduce((sum, [size]) => sum + size, 0);
     allocated.mockRestore();
     const refused = sendings.filter(({ outcome }) => outcome?.status === 503);
