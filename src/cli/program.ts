@@ -21,7 +21,9 @@ import { addExamples } from './examples.js';
 import { EXIT } from './exit.js';
 import { harmless } from './harmless.js';
 import { isRepeatable } from './options.js';
+import { printReport, reporterIn } from './reporter.js';
 import { columnsOf } from './screen.js';
+import { Terminal } from './terminal.js';
 
 /** The width of help that goes to a file or a pipe. */
 const HELP_COLUMNS_OFF_TERMINAL = 80;
@@ -76,24 +78,43 @@ export function buildProgram(): Command {
 
 /**
  * runProgram runs the command that these arguments name to its end, and leaves the exit code in `process.exitCode`: 2
- * where the arguments are not valid. With `--json` it also prints that refusal as JSON on stdout.
+ * where the arguments are not valid. With `--json` or `--reporter` it also prints that refusal on stdout, as these do.
  * @param args the arguments after the program's name
  */
 export async function runProgram(args: readonly string[]): Promise<void> {
+  const program = buildProgram();
   try {
-    const program = buildProgram();
     const [named, ...words] = args;
     if (named === COMPLETE && words[0] === '--') return await complete(program, words.slice(1));
     await program.parseAsync(heardArguments(program, args), { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     process.exitCode = error.exitCode === 0 ? EXIT.done : EXIT.badInput;
-    if (error.exitCode !== 0 && args.includes('--json')) {
-      const message = error.message.replace(/^error: /, '');
-      const document = await errorDocument(EXIT.badInput, message);
-      process.stdout.write(`${JSON.stringify(document, undefined, 2)}\n`);
-    }
+    if (error.exitCode !== 0) await printRefusal(error.message.replace(/^error: /, ''), program, args);
   }
+}
+
+/** printRefusal prints, for other programs, that arguments are not valid, in the form that these arguments ask for. */
+async function printRefusal(message: string, program: Command, args: readonly string[]): Promise<void> {
+  if (args.includes('--json')) {
+    const document = await errorDocument(EXIT.badInput, message);
+    process.stdout.write(`${JSON.stringify(document, undefined, 2)}\n`);
+    return;
+  }
+  const reporter = reporterIn(args);
+  if (reporter === undefined) return;
+  const title = [program.name(), ...namedCommand(program, args)].join(' ');
+  await printReport(reporter, new Terminal(process.stdout, process.stderr), {
+    title,
+    exitCode: EXIT.badInput,
+    message,
+  });
+}
+
+/** namedCommand gives the words that name a command at the begin of arguments, such as `trace` and `convert`. */
+function namedCommand(group: Command, [word, ...rest]: readonly string[]): string[] {
+  const next = group.commands.find((command) => command.name() === word);
+  return next === undefined ? [] : [next.name(), ...namedCommand(next, rest)];
 }
 
 /**

@@ -23,12 +23,21 @@ export function withReporter(command: Command): Command {
   );
 }
 
+/** reporterIn finds the reporter among arguments that may not be valid. It is undefined where none is named that exists. */
+export function reporterIn(args: readonly string[]): Reporter | undefined {
+  return REPORTERS.find((name) =>
+    args.some((arg, i) => arg === `--reporter=${name}` || (arg === name && args[i - 1] === '--reporter')),
+  );
+}
+
 /** Ended is how a command ended. */
 interface Ended {
   readonly title: string;
   readonly exitCode: ExitCode;
   /** The refusal that ended it. */
   readonly error?: InputError | undefined;
+  /** What ended it, where that is no refusal of an input. */
+  readonly message?: string;
 }
 
 /** printReport prints the verdicts of a command that has ended, and adds the summary for GitHub to its file. */
@@ -51,12 +60,15 @@ export async function printReport(reporter: Reporter, terminal: Terminal, ended:
 }
 
 /** casesOf gives the verdicts, and a case of its own for an end that none of them explains. */
-async function casesOf(cases: readonly CiCase[], { title, exitCode, error }: Ended): Promise<CiCase[]> {
+async function casesOf(
+  cases: readonly CiCase[],
+  { title, exitCode, error, message }: Ended,
+): Promise<CiCase[]> {
   const { isBad } = await import('../report/index.js');
   if (exitCode === EXIT.done || cases.some(isBad)) return [...cases];
   const outcome = exitCode === EXIT.checkFailed ? 'failed' : 'broken';
   if (error === undefined)
-    return [...cases, { name: title, outcome, says: `Ended with exit code ${exitCode}` }];
+    return [...cases, { name: title, outcome, says: message ?? `Ended with exit code ${exitCode}` }];
   return [...cases, await refusedCase({ name: title, outcome, message: error.message }, error.faults)];
 }
 

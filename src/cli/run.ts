@@ -1,5 +1,5 @@
 import type { Command, Option } from 'commander';
-import type { Fault } from '../artifacts/index.js';
+import type { Fault, InputError } from '../artifacts/index.js';
 import { errorDocument } from './error-document.js';
 import { EXIT, type ExitCode } from './exit.js';
 import { STDOUT } from './output.js';
@@ -44,12 +44,11 @@ export function action<Arguments extends unknown[], Options>(
       return started.start();
     };
     let isReported = options.reporter === undefined || json || artifact;
-    const report = async (exitCode: ExitCode, error?: unknown): Promise<void> => {
+    const report = async (exitCode: ExitCode, refusal?: InputError): Promise<void> => {
       if (isReported || options.reporter === undefined) return;
       isReported = true;
-      const { commandText, InputError } = await import('../artifacts/index.js');
+      const { commandText } = await import('../artifacts/index.js');
       const title = commandText([this.name(), ...args.flat().map(String)]);
-      const refusal = error instanceof InputError ? error : undefined;
       await printReport(options.reporter, terminal, { title, exitCode, error: refusal });
     };
     try {
@@ -70,10 +69,11 @@ export function action<Arguments extends unknown[], Options>(
       await report(process.exitCode as ExitCode);
     } catch (error) {
       for (const one of shown) one.stop();
-      const exitCode = await tell(error, { terminal, signal: interrupt.signal, command: this });
-      process.exitCode = exitCode;
-      await report(exitCode, error).catch(async (unwritten: unknown) => {
-        process.exitCode = await tell(unwritten, { terminal, signal: interrupt.signal, command: this });
+      const told = await tell(error, { terminal, signal: interrupt.signal, command: this });
+      process.exitCode = told.exitCode;
+      await report(told.exitCode, told.refusal).catch(async (unwritten: unknown) => {
+        const end = await tell(unwritten, { terminal, signal: interrupt.signal, command: this });
+        process.exitCode = end.exitCode;
       });
     } finally {
       for (const one of shown) one.stop();
@@ -107,11 +107,17 @@ function listenForInterrupt(terminal: Terminal): { signal: AbortSignal; stop: ()
   return { signal: controller.signal, stop };
 }
 
-/** tell prints the error and gives the exit code. It prints no stack trace for faults that the user can mend. */
+/** Told is how an error was told: the exit code, and the refusal as it was printed, with options named as flags. */
+interface Told {
+  readonly exitCode: ExitCode;
+  readonly refusal?: InputError;
+}
+
+/** tell prints the error and gives what it told. It prints no stack trace for faults that the user can mend. */
 async function tell(
   error: unknown,
   { terminal, signal, command }: { terminal: Terminal; signal: AbortSignal; command: Command },
-): Promise<ExitCode> {
+): Promise<Told> {
   const errors = await import('../artifacts/index.js');
   const flags = await flagsOf(command);
   if (signal.aborted && (error as Error).name === 'AbortError') {
@@ -121,23 +127,24 @@ async function tell(
         ? flags.inText(error.message)
         : 'interrupted before there was anything to keep',
     );
-    return EXIT.interrupted;
+    return { exitCode: EXIT.interrupted };
   }
   if (error instanceof errors.InputError) {
-    const { message, faults } = new errors.InputError(
+    const refusal = new errors.InputError(
       flags.inText(error.task),
       error.faults.map((one) =>
         errors.faultAt({ ...one, message: flags.inText(one.message) }, flags.place(one)),
       ),
       error.advice === undefined ? undefined : flags.inText(error.advice),
     );
+    const { message, faults } = refusal;
     const isCheck = error instanceof errors.CheckFailedError;
     const exitCode = exitOf({ isCheck, isMissing: error instanceof errors.MissingError });
     terminal.document(
       await errorDocument(exitCode, message, { faults, ...(isCheck ? { checks: error.checks } : {}) }),
     );
     await terminal.error(message);
-    return exitCode;
+    return { exitCode, refusal };
   }
   const message =
     systemMessage(error) ?? `a bug in this program: ${(error as Error).message ?? String(error)}`;
@@ -145,7 +152,7 @@ async function tell(
   await terminal.error(message);
   if (process.env.PLAN_DEBUG) terminal.note((error as Error).stack ?? '');
   else if (!systemMessage(error)) terminal.note('Set PLAN_DEBUG=1 to see where. Please report it.');
-  return EXIT.fault;
+  return { exitCode: EXIT.fault };
 }
 
 function exitOf({ isCheck, isMissing }: { isCheck: boolean; isMissing: boolean }): ExitCode {

@@ -80,4 +80,47 @@ describe('--reporter junit', () => {
     expect(both.code).toBe(2);
     expect(both.stderr).toContain('--reporter and --json would each print a document there');
   });
+
+  it('names options by their flags, as stderr does', async () => {
+    const args = ['compare', 'spec.yaml', '--mix', 'Q=1', '--sweep', 'slo=3', '--reporter'];
+    for (const reporter of ['junit', 'github']) {
+      const { code, stdout, stderr } = await ran(...args, reporter);
+      expect([code, stdout]).toEqual([2, expect.not.stringMatching(/`(?:mixes|sweeps)`/)]);
+      for (const flag of ['--mix', '--sweep'])
+        expect([stdout, stderr]).toEqual([expect.stringContaining(flag), expect.stringContaining(flag)]);
+    }
+  });
+});
+
+describe('a reporter beside arguments that are not valid', () => {
+  it.each([
+    [['simulate', 'expected-plan.json', '--fail-under', '101%'], '"101%" is not a share from 0 to 1'],
+    [['compare', 'spec.yaml', '--budget', 'x'], '"x" is not a number above 0'],
+    [['validate', 'spec.yaml', '--nope'], "unknown option '--nope'"],
+    [['validate'], "missing required argument 'file'"],
+  ])('tells as a case what is wrong with %j', async (args, message) => {
+    const junit = await ran(...args, '--reporter=junit');
+    expect(junit.code).toBe(2);
+    const told = message.replaceAll('"', '&quot;');
+    expect(junit.stdout).toContain(`<testsuites name="plan ${args[0]}" tests="1" failures="0" errors="1">`);
+    expect(junit.stdout).toMatch(/<error message="[^\n]*" type="input">/);
+    expect(junit.stdout).toContain(told);
+    const summary = join(folder, 'arguments.md');
+    vi.stubEnv('GITHUB_STEP_SUMMARY', summary);
+    try {
+      const github = await ran(...args, '--reporter', 'github');
+      expect(github.stdout).toMatch(/^::error title=plan [^\n]*\n$/);
+      expect(github.stdout).toContain(message.replaceAll('%', '%25'));
+      expect(await readFile(summary, 'utf8')).toContain('### ❌ Failed (1 of 1 check)');
+    } finally {
+      vi.unstubAllEnvs();
+      await rm(summary, { force: true });
+    }
+  });
+
+  it('prints no report where the reporter is none, or where JSON is asked for', async () => {
+    expect((await ran('validate', '--reporter', 'xml')).stdout).toBe('');
+    const both = await ran('validate', '--reporter', 'junit', '--json');
+    expect(JSON.parse(both.stdout).error.code).toBe('bad-input');
+  });
 });

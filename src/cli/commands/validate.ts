@@ -4,8 +4,19 @@ import type { CiCase } from '../../report/index.js';
 import { EXIT, type ExitCode } from '../exit.js';
 import { withJson, withStrict } from '../options.js';
 import { refusedCase, withReporter } from '../reporter.js';
-import { action } from '../run.js';
+import { action, type Context } from '../run.js';
 import { warnUnchecked } from '../unchecked.js';
+
+/** toldResult names options as flags in what is wrong with a file. */
+function toldResult(result: Validated, inFlags: Context['inFlags']): Validated {
+  if (result.ok) return result;
+  const faults = result.faults.map((one) => ({
+    ...one,
+    path: inFlags(one.path),
+    message: inFlags(one.message),
+  }));
+  return { ...result, message: inFlags(result.message), faults };
+}
 
 /** fileCase is the verdict on a file. */
 async function fileCase(result: Validated): Promise<CiCase> {
@@ -38,12 +49,12 @@ export function validateCommand(): Command {
         action<[string[]], { strict?: boolean; reporter?: string }>(
           async ({ terminal, inFlags }, options, files) => {
             const { validateFiles } = await import('../../api/index.js');
-            const results = await validateFiles(files, options);
+            const results = (await validateFiles(files, options)).map((one) => toldResult(one, inFlags));
             for (const result of results) {
               if (result.ok) {
                 terminal.line(`${result.path}: ${result.what}`);
                 await warnUnchecked({ terminal, inFlags }, result);
-              } else await terminal.error(inFlags(result.message));
+              } else await terminal.error(result.message);
             }
             const { emittedHead } = await import('../../artifacts/index.js');
             const checks = results.flatMap(({ path, checks = [] }) =>
