@@ -12,7 +12,7 @@ const folder = join(project, 'dist/validators');
 
 function main(): void {
   const schemas = readdirSync(join(project, 'schemas')).map((file) => join(project, 'schemas', file));
-  const sources = ['compile-schema', 'counted-errors', 'schema-text'].map((name) =>
+  const sources = ['compile-schema', 'counted-errors', 'huge-numbers', 'schema-text'].map((name) =>
     join(project, 'dist/src/artifacts', `${name}.js`),
   );
   const files = ARTIFACT_KINDS.map((kind) => join(folder, `${kind}.cjs`));

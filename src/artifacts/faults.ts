@@ -1,6 +1,7 @@
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import { type CountedErrors, MORE_ERRORS, toldErrors } from './counted-errors.js';
 import { type Fault, firstFaults, moreFaults } from './errors.js';
+import { HUGE, MOST_WHOLE } from './huge-numbers.js';
 import { type Arm, chosenArm } from './kind-faults.js';
 import { elsewhere } from './misplaced.js';
 import { referredTo, type SchemaPart, validatorOfPart } from './schemas.js';
@@ -106,6 +107,13 @@ function toFault(error: ErrorObject): PointedFault {
         message: `has a key ${shown(error.params.propertyName as string)} that is not valid here`,
       };
     default:
+      // Whole numbers with an exponent are huge too; those that are written digit by digit are found in the text.
+      if (isOfWhole(error)) return { path, message: `is ${shown(error.data)}; ${HUGE}` };
       return { path, message: `${error.message ?? error.keyword} (is ${shown(error.data)})` };
   }
+}
+
+/** isOfWhole says whether a number is beyond the whole ones that are told apart, and no other bound. */
+function isOfWhole({ keyword, params }: ErrorObject): boolean {
+  return (keyword === 'maximum' || keyword === 'minimum') && Math.abs(params.limit) === MOST_WHOLE;
 }

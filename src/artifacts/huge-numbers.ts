@@ -1,5 +1,5 @@
 /** Beyond this, two whole numbers that follow one another may be the same double. */
-const MOST_WHOLE = Number.MAX_SAFE_INTEGER;
+export const MOST_WHOLE = Number.MAX_SAFE_INTEGER;
 
 const WHOLE = /^[+-]?(?:\d[\d_]*|0x[\da-f]+|0o[0-7]+|0b[01]+)$/i;
 

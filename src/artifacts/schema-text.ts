@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { MOST_WHOLE } from './huge-numbers.js';
 
 /** Schemas name one another by their files, which an editor resolves that was given the path of one. */
 const REFERENCE = /^(?:([a-z-]+)\.schema\.json)?(?:#\/definitions\/(.+))?$/;
@@ -22,7 +23,8 @@ export function schemaPath(kind: string): string {
 
 /**
  * completeSchema gives the schema of a kind with all that it refers to in other schemas, so that it can be used alone:
- * a definition of another schema is called `<kind>.<name>`, and another schema as a whole `<kind>`.
+ * a definition of another schema is called `<kind>.<name>`, and another schema as a whole `<kind>`. Integers that have no
+ * bound of their own are bounded by the whole numbers that a double tells apart.
  */
 export function completeSchema(kind: string): object {
   const files = new Map<string, SchemaFile>();
@@ -39,7 +41,9 @@ export function completeSchema(kind: string): object {
     if (typeof part !== 'object' || part === null) return part;
     const { $ref } = part as { $ref?: unknown };
     if (typeof $ref === 'string') return { ...part, $ref: `#/definitions/${reached($ref, of)}` };
-    return Object.fromEntries(Object.entries(part).map(([key, value]) => [key, rewritten(value, of)]));
+    return withinWhole(
+      Object.fromEntries(Object.entries(part).map(([key, value]) => [key, rewritten(value, of)])),
+    );
   };
   const reached = (ref: string, from: string): string => {
     const [, of = from, name] = REFERENCE.exec(ref) ?? [];
@@ -50,6 +54,14 @@ export function completeSchema(kind: string): object {
   const whole = rewritten(root, kind) as object;
   for (const { of, name, as } of wanted) definitions[as] = rewritten(partOf(fileOf(of), name), of);
   return Object.keys(definitions).length === 0 ? whole : { ...whole, definitions };
+}
+
+/** withinWhole bounds an integer on both sides where its schema does not. */
+function withinWhole(part: Record<string, unknown>): Record<string, unknown> {
+  const { type } = part;
+  if (type !== 'integer') return part;
+  const least = 'exclusiveMinimum' in part ? {} : { minimum: -MOST_WHOLE };
+  return { ...least, maximum: MOST_WHOLE, ...part };
 }
 
 /** partOf gives a definition of a schema, or without a name the schema itself, whose definitions are taken by name. */

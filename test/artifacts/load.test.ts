@@ -210,6 +210,25 @@ planner: { objective: speed }
       expect(parseArtifact(inJson(right), 'x.json', ['pooled']).kind).toBe('pooled');
   });
 
+  it('refuses whole numbers with an exponent that are not told apart, where a field takes whole numbers alone', () => {
+    const why = 'whole numbers beyond 9007199254740991 (2^53 - 1) are not told apart; give one nearer to 0';
+    const huge = { path: '/cluster/devices/L4/count', message: `is 100000000000000000; ${why}` };
+    const inJson = (count: string) =>
+      `{"kind":"pooled","cluster":{"devices":{"L4":{"count":${count}}}},"models":[{"profile":"a","sloMs":1e17}]}`;
+    const inYaml = (count: string) =>
+      `kind: pooled\ncluster: { devices: { L4: { count: ${count} } } }\nmodels: [{ profile: a, sloMs: 1e+17 }]\n`;
+    for (const count of ['1e17', '1E+17', '0.1e18', '100000000000000000.0']) {
+      expect(faultsOf(inJson(count), 'x.json'), count).toEqual([huge]);
+      expect(faultsOf(inYaml(count), 'x.yaml'), count).toEqual([
+        { ...huge, message: `${huge.message} (line 2, column 29)` },
+      ]);
+    }
+    for (const count of ['1e3', '9007199254740991']) {
+      expect(parseArtifact(inJson(count), 'x.json', ['pooled']).kind).toBe('pooled');
+      expect(parseArtifact(inYaml(count), 'x.yaml', ['pooled']).kind).toBe('pooled');
+    }
+  });
+
   it('reads JSON behind a byte order mark, and files with the line ends of Windows', () => {
     const json = '\uFEFF{"kind":"pooled","cluster":"c.yaml","models":[{"profile":"a","sloMs":5}]}';
     expect(parseArtifact(json, 'x.json', ['pooled']).value).toMatchObject({ models: [{ sloMs: 5 }] });
