@@ -1,6 +1,8 @@
 import { dirname, join } from 'node:path';
 import {
+  attempted,
   BUNDLE_MANIFEST,
+  checkReadable,
   type DataFile,
   type DeployTarget,
   everyInput,
@@ -16,6 +18,7 @@ import {
   loadArtifact,
   MissingError,
   ofBundleAdvice,
+  oneErrorOf,
   option,
   partFault,
   pathFrom,
@@ -56,36 +59,32 @@ type LoadedPlan = Loaded<PlanKind>;
  *   where a profile or model is missing; the signal's reason on abort, with the folder as it was
  */
 export async function deployPlan(path: string, options: DeployOptions): Promise<WrittenBundle> {
-  const { planOf } = await import('../plans/index.js');
+  const task = `deploy ${path}`;
+  const errors: InputError[] = [];
+  const { targetNamed } = await import('../deploy/index.js');
+  const target = await attempted(errors, (async () => targetNamed(options.target ?? 'local', task))());
   const { planAt } = await import('../simulation/index.js');
-  const { plan: held, madeAt, bundled = [] } = await planAt(path, `deploy ${path}`);
+  const found = await attempted(errors, planAt(path, task));
+  if (found === undefined) {
+    for (const file of Object.values(options.model ?? {})) await attempted(errors, checkReadable(file));
+    throw oneErrorOf(task, errors);
+  }
+  const { plan: held, madeAt, bundled = [] } = found;
   // The files that a plan names are found from where it was made.
   const plan = { ...held, path: madeAt };
-  const { partsOf, targetNamed } = await import('../deploy/index.js');
-  // What contradicts itself is no plan, whatever of its inputs is missing.
   const place = { path: madeAt, named: path };
-  if (planOf(plan.value).contradictions(plan.value).length > 0) await confirmPlan(plan.value, place);
-  const target = targetNamed(options.target ?? 'local', `deploy ${path}`);
-  partsOf(plan.value).refuse(plan.value, path);
-  await refuseUnknownModels(plan, options.model ?? {});
+  await attempted(errors, refuseUnfit(plan, path, options));
   options.onProgress?.({ doing: 'reading profiles and models' });
-  const profiles = await profilesOf(plan);
-  // Stages may share a model: it is read once, and all of them get the same.
-  const distinct = [...new Map(profiles.map((profile) => [profile.path, profile])).values()];
-  const found = await everyInput<DeployableModel[]>(
-    `deploy ${path}`,
-    distinct.map((profile) => modelOfProfile(profile, options)),
-  );
-  const models = profiles.map(
-    (profile) => found[distinct.findIndex(({ path: at }) => at === profile.path)] as DeployableModel,
-  );
+  const read = await attempted(errors, profiledModels(plan, path, options));
+  if (target === undefined || read === undefined || errors.length > 0) throw oneErrorOf(task, errors);
+  const { profiles, distinct, models } = read;
   const output = { field: 'output', path: options.output, isFolder: true };
-  const read = [
+  const files = [
     ...(await filesRead(plan, profiles, models)),
     { what: 'the plan', path: held.path },
     ...bundled,
   ];
-  await refuseReplacing(`deploy ${path}`, [output], read);
+  await refuseReplacing(task, [output], files);
   const holder = `${options.output}/${BUNDLE_MANIFEST}`;
   const inputs: InputFile[] = [inputFile('plan', plan, holder)];
   profiles.forEach((profile, i) => {
@@ -94,7 +93,7 @@ export async function deployPlan(path: string, options: DeployOptions): Promise<
   });
   // A plan that `plan validate` refuses is not to be served either.
   const confirmed = await confirmPlan(plan.value, { ...place, files: new FilesRead(distinct) });
-  refuseUnchecked(`deploy ${path}`, confirmed, options);
+  refuseUnchecked(task, confirmed, options);
   const planBytes = await readWhole(held.path);
   options.signal?.throwIfAborted();
   options.onProgress?.({ doing: `writing ${options.output}` });
@@ -110,6 +109,47 @@ export async function deployPlan(path: string, options: DeployOptions): Promise<
   const written = await target.write(options.output, deployment);
   for (const note of await bundleNotes(written.manifest.devices, plan.value.classes)) options.onNote?.(note);
   return written;
+}
+
+/**
+ * refuseUnfit refuses a plan that no bundle can be made of, and models that it has not.
+ * @throws InputError with all that is wrong
+ */
+async function refuseUnfit(plan: LoadedPlan, named: string, options: DeployOptions): Promise<void> {
+  const { planOf } = await import('../plans/index.js');
+  const { partsOf } = await import('../deploy/index.js');
+  // What contradicts itself is no plan, whatever of its inputs is missing.
+  if (planOf(plan.value).contradictions(plan.value).length > 0)
+    await confirmPlan(plan.value, { path: plan.path, named });
+  await everyInput(`deploy ${named}`, [
+    (async () => partsOf(plan.value).refuse(plan.value, named))(),
+    refuseUnknownModels(plan, options.model ?? {}),
+  ]);
+}
+
+/** ProfiledModels are the profiles of a plan, one per model or stage, those that differ, and the models of all. */
+interface ProfiledModels {
+  readonly profiles: readonly Loaded<'profile'>[];
+  readonly distinct: readonly Loaded<'profile'>[];
+  readonly models: readonly DeployableModel[];
+}
+
+/** profiledModels reads the profiles of a plan and their models. Stages may share one: it is read once, and all of them get the same. */
+async function profiledModels(
+  plan: LoadedPlan,
+  named: string,
+  options: DeployOptions,
+): Promise<ProfiledModels> {
+  const profiles = await profilesOf(plan);
+  const distinct = [...new Map(profiles.map((profile) => [profile.path, profile])).values()];
+  const found = await everyInput<DeployableModel[]>(
+    `deploy ${named}`,
+    distinct.map((profile) => modelOfProfile(profile, options)),
+  );
+  const models = profiles.map(
+    (profile) => found[distinct.findIndex(({ path: at }) => at === profile.path)] as DeployableModel,
+  );
+  return { profiles, distinct, models };
 }
 
 /** The files from which the bundle is made, and those from which the plan was made. */

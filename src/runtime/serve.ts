@@ -1,7 +1,15 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { fault, InputError, option, readPolicies, ToldFaults } from '../artifacts/index.js';
-import type { ChosenScheduler } from '../serving/index.js';
+import {
+  attempted,
+  fault,
+  InputError,
+  oneErrorOf,
+  option,
+  readPolicies,
+  ToldFaults,
+} from '../artifacts/index.js';
+import { type ChosenScheduler, chosenScheduler, type SchedulerOptions } from '../serving/index.js';
 import { Access } from './access.js';
 import { Doorkeeper } from './access-hook.js';
 import { closedConnections } from './connections.js';
@@ -37,24 +45,8 @@ const DEFAULT_DRAIN_TIMEOUT_MS = 10_000;
  */
 export async function startServer(folder: string, options: ServeOptions = {}): Promise<RunningServer> {
   const log = options.onLog ?? (() => {});
-  const warnings: string[] = [];
-  const refused = new ToldFaults();
-  const access = await Access.open(options, refused, warnings);
-  if (refused.count > 0) throw refused.error(`serve ${folder}`);
-  for (const why of warnings) log({ kind: 'warning', why });
-  const bundle = await openBundle(folder, {
-    signal: options.signal,
-    ...(options.sloMs === undefined ? {} : { sloMs: options.sloMs }),
-  });
-  await options.confirm?.(bundle);
-  const told = new ToldFaults();
-  const policy = await readPolicies(options.policy ?? [], told);
-  const server = new Server(
-    bundle,
-    { ...options, scheduler: liveScheduler({ ...options, policy }, bundle, told) },
-    access,
-    log,
-  );
+  const { access, bundle, scheduler } = await checkedStart(folder, options, log);
+  const server = new Server(bundle, { ...options, scheduler }, access, log);
   try {
     await server.start();
   } catch (error) {
@@ -62,6 +54,56 @@ export async function startServer(folder: string, options: ServeOptions = {}): P
     throw error;
   }
   return server;
+}
+
+/** CheckedStart is what a server starts with. */
+interface CheckedStart {
+  readonly access: Access;
+  readonly bundle: OpenedBundle;
+  readonly scheduler: ChosenScheduler;
+}
+
+/**
+ * checkedStart opens and checks all that a server starts with, and starts nothing.
+ * @throws as `startServer` does, with what is wrong with options and bundle at once
+ */
+async function checkedStart(
+  folder: string,
+  options: ServeOptions,
+  log: (event: ServeEvent) => void,
+): Promise<CheckedStart> {
+  const task = `serve ${folder}`;
+  const errors: InputError[] = [];
+  const warnings: string[] = [];
+  const told = new ToldFaults();
+  const access = await Access.open(options, told, warnings);
+  const bundle = await attempted(
+    errors,
+    openBundle(folder, {
+      signal: options.signal,
+      ...(options.sloMs === undefined ? {} : { sloMs: options.sloMs }),
+    }),
+  );
+  const policy = await readPolicies(options.policy ?? [], told);
+  const asked = { ...options, policy };
+  if (bundle !== undefined) await attempted(errors, confirmed(bundle, options));
+  const scheduler =
+    bundle === undefined
+      ? schedulerAlone(asked, told)
+      : await attempted(errors, (async () => liveScheduler(asked, bundle))());
+  if (told.count > 0) errors.push(told.error(task));
+  if (bundle === undefined || scheduler === undefined || errors.length > 0) throw oneErrorOf(task, errors);
+  for (const why of warnings) log({ kind: 'warning', why });
+  return { access, bundle, scheduler };
+}
+
+async function confirmed(bundle: OpenedBundle, { confirm }: Pick<ServeOptions, 'confirm'>): Promise<void> {
+  await confirm?.(bundle);
+}
+
+/** schedulerAlone finds what is wrong with a scheduler and its policy whatever the bundle is. */
+function schedulerAlone({ scheduler, policy }: SchedulerOptions, told: ToldFaults): undefined {
+  if (scheduler !== undefined) chosenScheduler({ scheduler, policy }, told);
 }
 
 class Server implements RunningServer {

@@ -18,7 +18,10 @@ it('deployPlan() refuses a target that there is not, and writes nothing', async 
   const refused = await deployPlan(plan, options).catch((error: unknown) => error);
   expect(refused).toBeInstanceOf(InputError);
   expect(refused).toMatchObject({
-    faults: [{ path: '`target`', message: 'is "triton"; the targets are local' }],
+    faults: [
+      { path: '`target`', message: 'is "triton"; the targets are local' },
+      { path: '/inputs', message: 'it names 0 profiles for 1 models' },
+    ],
   });
   expect(await readdir(folder)).toEqual(['plan.json']);
   await rm(folder, { recursive: true });

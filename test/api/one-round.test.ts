@@ -4,16 +4,18 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import {
   compareSchedulers,
+  deployPlan,
   diffPlanFiles,
   initSpec,
   loadServer,
   profileCascade,
   profilePipeline,
+  serveBundle,
   simulatePlan,
   specKind,
   sweepPlan,
 } from '../../src/api/index.js';
-import { InputError } from '../../src/artifacts/index.js';
+import { type DeployTarget, InputError } from '../../src/artifacts/index.js';
 
 const EXAMPLES = new URL('../../examples', import.meta.url).pathname;
 
@@ -114,4 +116,39 @@ it('the models of a spec are profiled with all that is wrong told at once', asyn
     NO_FOLDER,
     'gone.npy there is no such file',
   ]);
+});
+
+it('a plan is deployed with all that is wrong with plan, target and models told at once', async () => {
+  const asked = { output: at('bundle'), target: 'triton' as DeployTarget };
+  const triton = '`target` is "triton"; the targets are local';
+  const model = { other: at('gone.onnx') };
+  expect(await faultsOf(deployPlan(at('plan.json'), { ...asked, model }))).toEqual([
+    triton,
+    WRONG_PLAN,
+    'gone.onnx there is no such file',
+  ]);
+  const right = await readFile(`${EXAMPLES}/pooled/expected-plan.json`, 'utf8');
+  await writeFile(at('alone.json'), right);
+  const faults = await faultsOf(deployPlan(at('alone.json'), { ...asked, model }));
+  expect(faults.slice(0, 2)).toEqual([triton, expect.stringContaining('the plan has no model "other"')]);
+  expect(faults.slice(2)).toEqual(
+    faults.slice(2).map(() => expect.stringContaining('there is no such file')),
+  );
+  expect(faults.length).toBeGreaterThan(2);
+});
+
+it('a bundle is served with all that is wrong with bundle, scheduler, policy and access told at once', async () => {
+  const asked = { scheduler: 'fif', policy: [at('gone.yaml')], tokenFile: at('gone.txt') };
+  for (const [path, said] of [
+    ['plan.json', 'it is a file, and a bundle is a folder'],
+    ['nowhere', 'manifest.json there is no such file'],
+  ] as const)
+    expect(new Set(await faultsOf(serveBundle(at(path), asked)))).toEqual(
+      new Set([
+        expect.stringContaining(said),
+        expect.stringMatching(/^`scheduler` is "fif"; valid values are .*; did you mean fifo/),
+        expect.stringContaining('gone.yaml there is no such file'),
+        expect.stringContaining('gone.txt'),
+      ]),
+    );
 });
