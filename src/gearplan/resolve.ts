@@ -106,7 +106,9 @@ export function resolveCascade(
       pushAll(notes, batchNotes(spec, files, device));
     } else {
       const { lacks, code } = built;
-      notes.push(`${classText(files.cluster, device)} is left out: ${lacks}`);
+      // That there is no device of a class, as in a mix without it, the cluster itself says.
+      if (code !== 'too-few-gpus' || known.count !== 0)
+        notes.push(`${classText(files.cluster, device)} is left out: ${lacks}`);
       if (code !== undefined) unable.push({ code, class: device, text: `${device}: ${lacks}` });
     }
   }

@@ -59,6 +59,8 @@ export interface SpecOf<T extends KindTypes> {
   load(spec: Loaded<T['spec']>, files?: FilesRead): Promise<T['loaded']>;
   /** described says in a line what a spec asks for. */
   described(loaded: T['loaded']): string;
+  /** notes gives what is to be known of a spec and its files, whatever the answer: a class that no profile has, among others. */
+  notes(loaded: T['loaded']): readonly string[];
   solving(): Promise<SolvingOf<T>>;
   confirming(): Promise<ConfirmingOf<T>>;
   comparing(): Promise<ComparingOf<T>>;

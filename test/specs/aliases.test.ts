@@ -124,15 +124,30 @@ describe.each(KINDS)('a class of a %s spec that is an alias', (kind) => {
 
   it('is told of in a note where no profile has its class', async () => {
     const cluster = CLUSTER.replace('as: L4', 'as: l4');
-    const solved = await solveSpec(await written(kind, cluster, 'mistyped'));
+    const spec = await written(kind, cluster, 'mistyped');
+    const solved = await solveSpec(spec);
     if (!('plan' in solved)) throw new Error(JSON.stringify(solved));
-    expect(solved.plan.notes?.join('\n')).toMatch(
-      {
-        pooled: /^tag cannot use spot \(as l4\): only L4, T4 are profiled$/m,
-        pipeline: /^tag cannot use spot \(as l4\): its profile has no such device$/m,
-        cascade: /^spot \(as l4\) is left out: tag were not profiled on it$/m,
-      }[kind] as RegExp,
+    const note = {
+      pooled: 'tag cannot use spot (as l4): only L4, T4 are profiled',
+      pipeline: 'tag cannot use spot (as l4): its profile has no such device',
+      cascade: 'spot (as l4) is left out: tag were not profiled on it',
+    }[kind];
+    expect(solved.plan.notes).toContain(note);
+    expect(await validateFiles([spec])).toMatchObject([
+      { ok: true, what: expect.stringContaining(`; ${note}`) },
+    ]);
+    const { document } = await compareSpec(
+      spec,
+      kind === 'pipeline' ? { mixes: ['L4=2,spot=2'] } : { budget: 3 },
     );
+    expect(document.notes).toContain(note);
+  });
+
+  it('has no note of its own where a mix leaves it or its class out', async () => {
+    const { document } = await compareSpec(await written(kind, CLUSTER, 'one'), {
+      mixes: ['L4=4', 'spot=4'],
+    });
+    expect(document.notes?.join() ?? '').not.toMatch(/L4|spot/);
   });
 
   it('is compared in mixes with the class itself', async () => {

@@ -12,6 +12,7 @@ export type { CascadeTypes } from './kind.js';
 export const CASCADE_SPECS: SpecOf<CascadeTypes> = {
   load: loadCascade,
   described: ({ spec }) => `cascade spec of ${spec.value.models.length} models`,
+  notes: ({ resolved }) => resolved.notes,
   solving: async () => (await import('./solve.js')).solvingCascade,
   confirming: async () => (await import('./confirm.js')).confirmingCascade,
   comparing: async () => (await import('./compare.js')).comparingCascade,

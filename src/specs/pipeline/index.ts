@@ -4,7 +4,7 @@
  */
 import type { SpecOf } from '../spec-of.js';
 import type { PipelineTypes } from './kind.js';
-import { loadPipeline } from './pipeline.js';
+import { loadPipeline, pipelineNotes } from './pipeline.js';
 
 export type { PipelineTypes } from './kind.js';
 
@@ -12,6 +12,7 @@ export type { PipelineTypes } from './kind.js';
 export const PIPELINE_SPECS: SpecOf<PipelineTypes> = {
   load: loadPipeline,
   described: ({ graph }) => `pipeline spec of ${graph.names.length} stage(s)`,
+  notes: pipelineNotes,
   solving: async () => (await import('./solve.js')).solvingPipeline,
   confirming: async () => (await import('./confirm.js')).confirmingPipeline,
   comparing: async () => (await import('./compare.js')).comparingPipeline,

@@ -41,7 +41,7 @@ export const comparingPooled: ComparingOf<PooledTypes> = {
   hasFrontier: true,
   load: (spec) => loadPooled(spec),
   cases: compareCases,
-  prepare(loaded, cases, { hold }) {
+  prepare(loaded, cases, { hold, budget }) {
     const isReplaced = cases.length === 0 || cases.some(({ cluster }) => cluster !== loaded.cluster);
     const { models } = problemOf(loaded, {
       spec: loaded.spec.value,
@@ -49,8 +49,9 @@ export const comparingPooled: ComparingOf<PooledTypes> = {
     });
     const figures = pooledFigures({ models, cluster: largestOf(loaded.cluster, cases) }, loaded.profiles);
     const names = models.map(({ name }) => name);
-    const present = Object.keys(loaded.cluster.devices).filter((name) =>
-      cases.some(({ cluster }) => (cluster.devices[name]?.count ?? 0) > 0),
+    // A budget may buy any class, and no mix of it has a class that no model can use.
+    const present = Object.keys(loaded.cluster.devices).filter(
+      (name) => budget !== undefined || cases.some(({ cluster }) => (cluster.devices[name]?.count ?? 0) > 0),
     );
     const notes = new Set([
       ...ownShareNotes(loaded.spec.value, names, hold),

@@ -12,6 +12,7 @@ export type { PooledTypes } from './kind.js';
 export const POOLED_SPECS: SpecOf<PooledTypes> = {
   load: loadProblem,
   described: ({ problem }) => `pooled spec of ${problem.models.length} model(s)`,
+  notes: ({ problem }) => problem.models.flatMap(({ notes }) => notes),
   solving: async () => (await import('./solve.js')).solvingPooled,
   confirming: async () => (await import('./confirm.js')).confirmingPooled,
   comparing: async () => (await import('./compare.js')).comparingPooled,
