@@ -70,7 +70,7 @@ export const LISTS: Readonly<Record<ArtifactKind, Readonly<Record<string, Bound>
     '/definitions/model/properties/minShare': VALUES,
   },
   'pooled-plan': {
-    '/properties/inputs': VALUES,
+    '/properties/inputs': { grower: 'inputs of a plan' },
     '/properties/notes': VALUES,
     '/properties/models': VALUES,
     '/properties/classes': VALUES,
@@ -101,7 +101,7 @@ export const LISTS: Readonly<Record<ArtifactKind, Readonly<Record<string, Bound>
     '/definitions/stage/properties/inputs/additionalProperties/oneOf/1': VALUES,
   },
   'pipeline-plan': {
-    '/properties/inputs': VALUES,
+    '/properties/inputs': { grower: 'inputs of a plan' },
     '/properties/notes': VALUES,
     '/properties/share/properties/with': VALUES,
     '/properties/applications': VALUES,
@@ -129,7 +129,7 @@ export const LISTS: Readonly<Record<ArtifactKind, Readonly<Record<string, Bound>
     '/properties/models': { grower: 'models of a cascade' },
   },
   'gear-plan': {
-    '/properties/inputs': VALUES,
+    '/properties/inputs': { grower: 'inputs of a plan' },
     '/properties/notes': VALUES,
     '/properties/stages': VALUES,
     '/properties/gears': { grower: 'gears of a gear plan' },

@@ -92,6 +92,19 @@ const given = (name: string): string =>
 /** GROWERS are the lists and numbers of files and options, by their names. */
 export const GROWERS: Readonly<Record<string, Grower>> = {
   'gears of a gear plan': wrong('gear-plan', 'gears', '{}'),
+  'inputs of a plan': {
+    from: 10,
+    of: (size) => {
+      const plan = JSON.parse(readFileSync(EXAMPLE_PLAN, 'utf8')) as Record<string, unknown>;
+      const inputs = Array.from({ length: size }, (_, i) => ({
+        ...{ role: 'profile', path: `p${i}.json`, sha256: '0'.repeat(64) },
+      }));
+      return {
+        files: { 'plan.json': JSON.stringify({ ...plan, inputs }) },
+        args: ['simulate', 'plan.json', ...BRIEFLY],
+      };
+    },
+  },
   'placement of a pooled plan': wrong('pooled-plan', 'placement', '{}'),
   'models of a load report': wrong('load-report', 'models', '{}'),
   'models of a simulation report': wrong('simulation-report', 'models', '{}'),

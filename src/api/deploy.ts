@@ -15,7 +15,6 @@ import {
   type InputPath,
   inputFile,
   type Loaded,
-  loadArtifact,
   MissingError,
   ofBundleAdvice,
   oneErrorOf,
@@ -201,9 +200,10 @@ async function profilesOf(plan: LoadedPlan): Promise<Loaded<'profile'>[]> {
     const said = `it names ${named.length} profiles for ${models.length} ${own.profiledWhat}`;
     throw new InputError(`deploy ${plan.path}`, [fault(said, '/inputs')], 'Solve the spec again.');
   }
+  const files = new FilesRead();
   const profiles = await everyInput<Loaded<'profile'>[]>(
     `deploy ${plan.path}`,
-    named.map(({ path }) => loadArtifact(pathFrom(plan.path, path), ['profile'])),
+    named.map(({ path }) => files.load(pathFrom(plan.path, path), ['profile'])),
   ).catch(async (error: unknown) => {
     const advice = error instanceof MissingError ? await ofBundleAdvice(plan.path) : undefined;
     throw advice === undefined

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { fault, InputError } from './errors.js';
+import { whileOpen } from './open-files.js';
 import type { DataFile } from './profile.js';
 import { checkPlainFile, PLAIN } from './read-file.js';
 
@@ -19,8 +20,10 @@ export function sha256Of(bytes: Uint8Array | string): string {
 export async function sha256OfFile(path: string, signal?: AbortSignal): Promise<string> {
   const { size } = await checkPlainFile(path);
   const hash = createHash('sha256');
-  const source = (await open(path, PLAIN)).createReadStream();
-  await pipeline(source, (bytes) => upTo(bytes, size, path), hash, signal === undefined ? {} : { signal });
+  await whileOpen(async () => {
+    const source = (await open(path, PLAIN)).createReadStream();
+    await pipeline(source, (bytes) => upTo(bytes, size, path), hash, signal === undefined ? {} : { signal });
+  });
   return hash.digest('hex');
 }
 

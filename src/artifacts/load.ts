@@ -3,6 +3,7 @@ import { selfAliasFaults } from './aliases.js';
 import { sha256Of } from './digest.js';
 import { type Fault, fault, firstFaults, InputError } from './errors.js';
 import { bareFaults, type PointedFault, pointedFaults } from './faults.js';
+import { listLimitFaults } from './list-limits.js';
 import { parseJsonText } from './parse-json.js';
 import { type ParsedText, parseYamlText } from './parse-yaml.js';
 import { policyFileFaults } from './policy-choices.js';
@@ -59,7 +60,7 @@ export async function loadArtifact<K extends ArtifactKind>(
  * parseArtifact parses and validates the text of an artifact, as `loadArtifact` does.
  * @param path quoted in faults; the text is YAML where it ends in .yaml or .yml, and JSON otherwise
  * @throws InputError with the faults of the text (the first 20): of its syntax, else of its kind, else of its version,
- *   else of its schema
+ *   else of lists that are too long, else of its schema
  */
 export function parseArtifact<K extends ArtifactKind>(
   text: string,
@@ -88,6 +89,8 @@ function* parsing<K extends ArtifactKind>(
   const kind = kindOf(value, kinds);
   const unknown = typeof kind === 'string' ? checkVersion(value as { version?: unknown }) : [kind];
   if (typeof kind !== 'string' || unknown.length > 0) throw new InputError(task, [...place(own), ...unknown]);
+  const tooLong = listLimitFaults(kind, value as object);
+  if (tooLong.length > 0) throw new InputError(task, place(tooLong));
   const told = new Set(own.map((one) => one.path));
   const faults = [...own, ...(yield* kindFaults(kind, value)).filter((one) => !told.has(one.path))];
   if (faults.length > 0)

@@ -2,6 +2,7 @@ import { Buffer } from 'node:buffer';
 import { constants, createReadStream, type Stats } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { fault, InputError, MissingError } from './errors.js';
+import { whileOpen } from './open-files.js';
 import { noteRead, pause } from './run-files.js';
 
 /**
@@ -20,7 +21,8 @@ const STEP_BYTES = 32 * 1024 * 1024;
 
 /**
  * readWhole reads a file that a person named. Its kind and size are looked at before any byte of it; of files whose size
- * the system does not tell, such as those of `/proc`, or that grow meanwhile, no more than `mostBytes` are read.
+ * the system does not tell, such as those of `/proc`, or that grow meanwhile, no more than `mostBytes` are read. Few files are open at once,
+ * however many are asked for side by side.
  * @param mostBytes by default 2 GiB less one byte, the most that Node reads into one buffer
  * @throws MissingError where there is no such file; InputError where it is no plain file, is larger than
  *   `mostBytes`, or cannot be read
@@ -29,20 +31,24 @@ export async function readWhole(path: string, mostBytes = MOST_BYTES): Promise<B
   const { size } = await checkPlainFile(path);
   if (size > mostBytes)
     throw new InputError(`read ${path}`, [fault(`it has ${size} bytes; at most ${mostBytes} are read`)]);
+  const bytes = await whileOpen(() => allBytes(path, size, mostBytes));
+  if (bytes !== undefined) return bytes;
+  throw new InputError(`read ${path}`, [
+    fault(`it has more than ${mostBytes} bytes, which the system does not tell; at most so many are read`),
+  ]);
+}
+
+async function allBytes(path: string, size: number, mostBytes: number): Promise<Buffer | undefined> {
   const file = await open(path, PLAIN).catch((error: unknown) => {
     throw unreadable(path, error);
   });
   try {
-    const bytes = await bytesOf(file, size, mostBytes);
-    if (bytes !== undefined) return bytes;
+    return await bytesOf(file, size, mostBytes);
   } catch (error) {
     throw unreadable(path, error);
   } finally {
     await file.close();
   }
-  throw new InputError(`read ${path}`, [
-    fault(`it has more than ${mostBytes} bytes, which the system does not tell; at most so many are read`),
-  ]);
 }
 
 /** bytesOf reads a file of `size` bytes, as `stat` says, to its end; undefined where it has more than `mostBytes`. */

@@ -25,8 +25,6 @@ import { type FamilyModel, type GearProblem, type LoadRange, leastWorkNs } from 
 
 const BYTES_PER_GIB = 1024 ** 3;
 const NS_PER_MS = 1e6;
-/** Sets of models are numbered by their bits, and tables have an entry for each. */
-const MOST_MODELS = 8;
 /** Where the fewest or cheapest devices are searched, a class that nobody counts has as many as this. */
 const MOST_DEVICES = 512;
 
@@ -144,9 +142,6 @@ export function cascadeSpecFaults(spec: CascadeSpec): Fault[] {
         ? []
         : [fault(`${name} is the name of another model too`, `/models/${i}/name`)],
     ),
-    ...(models.length > MOST_MODELS
-      ? [fault(`has ${models.length} models; at most ${MOST_MODELS} are planned`, '/models')]
-      : []),
     ...(slo.latencyMs === undefined && slo.quantile !== undefined
       ? [fault('is the share of requests that meet a latency; give latencyMs', '/slo/quantile')]
       : []),

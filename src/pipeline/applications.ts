@@ -1,8 +1,6 @@
 import { type Fault, fault, type PipelineApplication, type PipelineSpec } from '../artifacts/index.js';
 import { smallestOf } from '../collections/index.js';
 
-/** Every estimate counts the requests of the sample once for each. */
-const MOST_APPLICATIONS = 16;
 /** Shares that are written in decimals sum to 1 no more exactly than this. */
 const ROUNDING = 1e-6;
 
@@ -44,14 +42,6 @@ export function applicationFaults({ sloMs, applications, objectives }: PipelineS
             '/objectives',
           ),
         ]),
-    ...(applications.length > MOST_APPLICATIONS
-      ? [
-          fault(
-            `lists ${applications.length} applications; give at most ${MOST_APPLICATIONS}`,
-            '/applications',
-          ),
-        ]
-      : []),
     ...names.flatMap((name, k) =>
       names.indexOf(name) === k
         ? []

@@ -8,8 +8,6 @@ import {
 
 const DEFAULT_ATTAINMENT = 0.99;
 const NS_PER_MS = 1e6;
-/** Every estimate counts the requests of the sample once for each. */
-const MOST_OBJECTIVES = 16;
 
 type Asked = Pick<PipelineSpec, 'sloMs' | 'attainment' | 'objectives' | 'applications'>;
 
@@ -52,8 +50,6 @@ export function countWithin(latencyNs: Float64Array, sloMs: number): number {
 /** objectiveFaults tells where objectives stand that nothing looks at. */
 export function objectiveFaults({ objectives, planner }: PipelineSpec): Fault[] {
   if (objectives === undefined) return [];
-  if (objectives.length > MOST_OBJECTIVES)
-    return [fault(`lists ${objectives.length} objectives; give at most ${MOST_OBJECTIVES}`, '/objectives')];
   const method = pipelineMethodOf({ planner });
   switch (method) {
     case 'inferline':

@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   BUNDLE_MANIFEST,
@@ -12,6 +12,7 @@ import {
   type Loaded,
   loadArtifact,
   partFault,
+  readWhole,
   sha256Of,
   sha256OfFile,
 } from '../artifacts/index.js';
@@ -131,7 +132,7 @@ async function textFaults(work: readonly PoolWork[]): Promise<Fault[]> {
   const files = new Map(giving.map(({ file, digests }) => [file, digests.sha256]));
   const faults = await Promise.all(
     [...files].map(async ([file, sha256]) => {
-      const bytes = await readFile(file);
+      const bytes = await readWhole(file);
       const found = sha256Of(bytes);
       if (found !== sha256) return [fault(notDeployed(found, sha256), file)];
       return textsNotUtf8(readModel(bytes, { name: file })).map((holder) =>

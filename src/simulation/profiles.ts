@@ -1,11 +1,4 @@
-import {
-  fault,
-  InputError,
-  type Loaded,
-  loadArtifact,
-  pathFrom,
-  type ToldFaults,
-} from '../artifacts/index.js';
+import { FilesRead, fault, InputError, type Loaded, pathFrom, type ToldFaults } from '../artifacts/index.js';
 import type { ServedPlan } from '../plans/index.js';
 
 /** PlanProfiles holds the profiles of a plan, one per model, or fewer where some are missing. */
@@ -18,10 +11,11 @@ export type PlanProfiles = readonly Loaded<'profile'>[];
  */
 export async function profilesOf(plan: Loaded<ServedPlan['kind']>, told: ToldFaults): Promise<PlanProfiles> {
   const named = (plan.value.inputs ?? []).filter(({ role }) => role === 'profile');
+  const files = new FilesRead();
   const profiles: Loaded<'profile'>[] = [];
   for (const { path, sha256 } of named) {
     const at = pathFrom(plan.path, path);
-    const profile = await loadArtifact(at, ['profile']).catch((error: unknown) => {
+    const profile = await files.load(at, ['profile']).catch((error: unknown) => {
       if (!(error instanceof InputError)) throw error;
       return error;
     });

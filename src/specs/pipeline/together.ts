@@ -5,6 +5,7 @@ import {
   emittedHead,
   everyInput,
   type Fault,
+  FilesRead,
   fault,
   InputError,
   loadSpec,
@@ -56,9 +57,10 @@ export async function planSeveral(
   { output, strictProfile, ...options }: TogetherOptions,
 ): Promise<TogetherSolved> {
   const task = `plan ${paths.length} pipelines together`;
+  const read = new FilesRead();
   const loaded = await everyInput<LoadedPipeline[]>(
     task,
-    paths.map((path) => usedOrTold(path, loadSpec(path, ['pipeline']), (spec) => loadPipeline(spec))),
+    paths.map((path) => usedOrTold(path, loadSpec(path, ['pipeline']), (spec) => loadPipeline(spec, read))),
   );
   const faults = unlikeFaults(loaded);
   if (faults.length > 0) throw new InputError(task, faults);

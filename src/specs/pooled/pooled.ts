@@ -4,7 +4,6 @@ import {
   countedCluster,
   everyInput,
   FilesRead,
-  fault,
   InputError,
   type InputFile,
   type InputPath,
@@ -99,9 +98,6 @@ export async function servingOf({ value: spec, path }: Loaded<'pooled'>): Promis
   return spec.serving;
 }
 
-/** Every model has tables by class and batch, and each is looked at beside the others. */
-const MOST_MODELS = 1000;
-
 /**
  * loadPooled reads the cluster and the profiles of a pooled spec. A profile that several models name is read once.
  * @throws InputError with every fault of the spec, else of the files it names; MissingError where files are only
@@ -110,10 +106,6 @@ const MOST_MODELS = 1000;
 export async function loadPooled(spec: Loaded<'pooled'>, files = new FilesRead()): Promise<LoadedPooled> {
   const { path } = spec;
   const { models } = spec.value;
-  if (models.length > MOST_MODELS) {
-    const said = `has ${models.length} models; at most ${MOST_MODELS} are planned together`;
-    throw new InputError(`plan ${path}`, [fault(said, '/models')]);
-  }
   const paths = models.map((model) => pathFrom(path, model.profile));
   const distinct = [...new Set(paths)];
   const [cluster, ...found] = await everyInput<[ClusterOfSpec, ...Loaded<'profile'>[]]>(
