@@ -92,7 +92,8 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new WireFault(`is not JSON: ${notJson(text, MOST_SEARCHED)}`);
+    const isBlank = text.trim() === '';
+    throw new WireFault(`is not JSON: ${isBlank ? 'it holds spaces alone' : notJson(text, MOST_SEARCHED)}`);
   }
 }
 

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { Counter, type Registry } from 'prom-client';
+import { OWN_DEMANDS } from './http-demands.js';
 import type { HttpServers } from './http-servers.js';
 
 /** ConnectionLimits bounds what clients may do with connections. */
@@ -21,7 +22,10 @@ const MOST_CHECKING_MS = 5000;
 /** timeoutSettings gives the settings of a server by which requests that take too long to come are ended. */
 export function timeoutSettings({ timeoutMs }: ConnectionLimits) {
   const connectionsCheckingInterval = Math.min(MOST_CHECKING_MS, timeoutMs / 4);
-  return { requestTimeout: timeoutMs, http: { headersTimeout: timeoutMs, connectionsCheckingInterval } };
+  return {
+    requestTimeout: timeoutMs,
+    http: { headersTimeout: timeoutMs, connectionsCheckingInterval, ...OWN_DEMANDS },
+  };
 }
 
 /** ClosedConnections counts the connections that were closed for a limit, by which it was. */

@@ -1,6 +1,6 @@
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { InputError, type PlanServing, thisTool } from '../artifacts/index.js';
-import { parseJson, partOf, WireFault } from '../protocol/index.js';
+import { parseJson, WireFault } from '../protocol/index.js';
 import type { Doorkeeper } from './access-hook.js';
 import { AnswerMemory } from './answer-memory.js';
 import { Bodies, type BodyLimits } from './bodies.js';
@@ -14,6 +14,7 @@ import {
 } from './connections.js';
 import { ENCODINGS } from './content-encoding.js';
 import type { Counters } from './counters.js';
+import { refuseOddRequests } from './http-demands.js';
 import { BYTES_TYPE, HEADER_LENGTH, JSON_TYPE, RETRY_AFTER_S } from './http-headers.js';
 import type { HttpServers } from './http-servers.js';
 import { addInferRoutes, calledIndex } from './infer-route.js';
@@ -27,6 +28,10 @@ import { Turns } from './turns.js';
 
 const NO_BODY = Buffer.alloc(0);
 const UNAVAILABLE = 'a pool has no device that is up and does not hang, or the server closes';
+/** Sequences count batches. */
+const SEQUENCE = /^\d{1,15}$/;
+/** A path is quoted up to so many letters. */
+const MOST_QUOTED = 200;
 /** A request for the index holds one flag. */
 const MOST_INDEX_BYTES = 4096;
 /** The extensions of Triton that are here whole. Of `model_repository` and `schedule_policy` there are parts. */
@@ -72,13 +77,14 @@ export function makeFront(parts: FrontParts): FastifyInstance {
       void (reply as FastifyReply)
         .code(error.statusCode ?? 400)
         .type(JSON_TYPE)
-        .send(Buffer.from(JSON.stringify({ error: error.message }))),
+        .send(Buffer.from(JSON.stringify({ error: cut(error.message) }))),
   });
   const bodies = new Bodies(parts.bodyLimits);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (request, _payload, done) =>
     bodies.read(request.raw, Number(request.headers[HEADER_LENGTH] ?? 0), done),
   );
+  refuseOddRequests(app, parts.servers);
   parts.doorkeeper.guard(app);
   limitConnections(app, parts, parts.connections);
   addErrors(app);
@@ -161,7 +167,12 @@ function asksForReady(body: Buffer = NO_BODY): boolean {
   if (body.byteLength > MOST_INDEX_BYTES)
     throw new StatusError(413, `The body is too large; at most ${MOST_INDEX_BYTES} bytes are taken here`);
   try {
-    return partOf(parseJson(body), 'ready').value === true;
+    const { value } = parseJson(body);
+    if (typeof value !== 'object' || value === null || Array.isArray(value))
+      throw new StatusError(400, 'The body is no JSON object, such as {"ready": true}');
+    const { ready = false } = value as { readonly ready?: unknown };
+    if (typeof ready !== 'boolean') throw new StatusError(400, 'ready is neither true nor false');
+    return ready;
   } catch (error) {
     throw error instanceof WireFault ? new StatusError(400, `The body ${error.message}`) : error;
   }
@@ -186,9 +197,10 @@ function addModelRoutes(app: FastifyInstance, parts: FrontParts): void {
     ...statistics(parts, [...bundle.models.keys()]),
   }));
   get('/executions', (_model, index, { request }) => {
-    const since = Number((request.query as { since?: string }).since ?? 0);
-    if (!(since >= 0)) throw new StatusError(400, 'since is not the sequence of an earlier answer');
-    return modelExecutions(index, { bundle, counters, since });
+    const { since = '0' } = request.query as { since?: string | string[] };
+    if (typeof since !== 'string' || !SEQUENCE.test(since))
+      throw new StatusError(400, 'since is not the sequence of an earlier answer, a whole number');
+    return modelExecutions(index, { bundle, counters, since: Number(since) });
   });
   get('/ready', (model, index, reply) => {
     const ready = parts.ready(index);
@@ -225,10 +237,15 @@ function addErrors(app: FastifyInstance): void {
     const allowed = ['GET', 'POST'].filter(
       (method) => app.findRoute({ method, url: routeOf(request.url) }) !== null,
     );
-    if (allowed.length === 0) return reply.code(404).send({ error: `There is nothing at ${request.url}` });
+    if (allowed.length === 0)
+      return reply.code(404).send({ error: `There is nothing at ${cut(request.url)}` });
     const error = `${request.method} is not allowed here; allowed is ${allowed.join(', ')}`;
     return reply.code(405).header('allow', allowed.join(', ')).send({ error });
   });
+}
+
+function cut(text: string): string {
+  return text.length > MOST_QUOTED ? `${text.slice(0, MOST_QUOTED)}…` : text;
 }
 
 /** routeOf turns a path into the pattern of its route, to look it up under another method. */

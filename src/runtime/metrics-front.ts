@@ -8,6 +8,7 @@ import {
   limitConnections,
   timeoutSettings,
 } from './connections.js';
+import { refuseOddRequests } from './http-demands.js';
 import type { HttpServers } from './http-servers.js';
 
 /** addMetrics answers `GET /metrics` for Prometheus. */
@@ -37,6 +38,7 @@ export function makeMetricsFront(parts: {
     clientErrorHandler: answerBroken,
   });
   limitConnections(app, { servers, closed }, connections);
+  refuseOddRequests(app, servers);
   doorkeeper.guard(app);
   addMetrics(app, registry);
   app.setNotFoundHandler(({ url }, reply) =>
