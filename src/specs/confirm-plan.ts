@@ -195,8 +195,8 @@ async function comparedInputs(
 /** clusterFaults finds what a plan's cluster has that the file it is from does not give. */
 function clusterFaults(plan: AnyPlan, { $schema: _, ...cluster }: OpenCluster): Fault[] {
   const { $schema: __, ...own } = plan.cluster as OpenCluster;
-  const isShare = plan.kind === 'pipeline-plan' && plan.share !== undefined;
-  const from = isShare ? { ...cluster, devices: sharedDevices(own, cluster) } : cluster;
+  const { share } = plan as { readonly share?: unknown };
+  const from = share !== undefined ? { ...cluster, devices: sharedDevices(own, cluster) } : cluster;
   return askedFaults({ cluster: own }, { cluster: from }, 'cluster');
 }
 
