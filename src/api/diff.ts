@@ -4,6 +4,7 @@ import {
   type Fault,
   type FieldChange,
   fault,
+  faultAt,
   firstFaults,
   type GateCheck,
   InputError,
@@ -29,8 +30,8 @@ export interface DiffOptions {
 /**
  * diffPlanFiles says what the plan `after` changes in the plan `before`: rates, pipelines, SLOs, GPUs that serve something
  * else, and all else by which they are served. Plans of pipelines are compared stage by stage, and those of cascades load
- * by load. It notes where a plan contradicts itself, since no other command uses such a plan.
- * @throws InputError where a file is no plan, the plans are of two kinds, or a tolerance names a figure that they do not have; MissingError where it is missing
+ * by load. It notes where a plan contradicts itself, since no other command uses such a plan, and does not judge it.
+ * @throws InputError where a file is no plan, one to be judged contradicts itself, the plans are of two kinds, or a tolerance names a figure that they do not have; MissingError where it is missing
  */
 export async function diffPlanFiles(
   before: string,
@@ -55,9 +56,12 @@ export async function diffPlanFiles(
     inputFile('after', b, undefined),
   ]);
   const { told, fields } = planOf(a.value).diff(a.value, b.value);
-  const notes = [a, b].flatMap(({ value, path }) =>
-    contradictionNotes(planOf(value).contradictions(value), path),
-  );
+  const contradicted = [a, b].map(({ value, path }) => ({
+    path,
+    faults: planOf(value).contradictions(value),
+  }));
+  if (check) refuseContradicted(`judge the changes from ${before} to ${after}`, contradicted);
+  const notes = contradicted.flatMap(({ path, faults }) => contradictionNotes(faults, path));
   const diff = withFields({ ...head, ...told }, fields);
   const checks = check ? checksOf({ diff, before: a.value, after: b.value }, tolerance) : undefined;
   return {
@@ -73,6 +77,22 @@ function checksOf(plans: Plans, tolerance: DiffOptions['tolerance']): GateCheck[
   const { checks, faults } = toleranceChecks(tolerance, plans);
   if (faults.length > 0) throw new InputError('compare the plans', faults);
   return checks;
+}
+
+/** refuseContradicted refuses to judge plans that contradict themselves, as `validate` refuses them: their figures may not be true. */
+function refuseContradicted(
+  task: string,
+  plans: readonly { readonly path: string; readonly faults: readonly Fault[] }[],
+): void {
+  const faults = plans.flatMap(({ path, faults: found }) =>
+    found.map((one) => faultAt(one, `${path}#${one.path}`)),
+  );
+  if (faults.length === 0) return;
+  throw new InputError(
+    task,
+    faults,
+    'No command uses a plan that contradicts itself: make it again with plan solve.',
+  );
 }
 
 function contradictionNotes(faults: readonly Fault[], path: string): string[] {

@@ -1,5 +1,6 @@
 import type { Boundary, DimValues, Measurement, Profile } from '../artifacts/index.js';
-import { type Device, deviceText, parseDevice } from '../execution/index.js';
+import { parseDevice } from '../execution/index.js';
+import { heldCells } from '../profiler/index.js';
 import { asProfiled } from '../specs/index.js';
 
 /**
@@ -70,7 +71,7 @@ export async function askedCampaign(
   blocksOf?: Profile,
 ): Promise<AskedCampaign> {
   const { devices, batch, virtual, boundary, dim, fill, batchTolerance, trustBatch } = options;
-  const held = before === undefined ? undefined : await heldCells(before);
+  const held = before === undefined ? undefined : askedCells(before);
   const cells: Cells = {
     devices: [...(devices ?? held?.devices ?? DEFAULT_CELLS.devices)],
     batch: [...(batch ?? held?.batch ?? DEFAULT_CELLS.batch)],
@@ -103,21 +104,15 @@ function limitsOf(
 }
 
 /**
- * heldCells gives the cells that a profile was asked for. One that is complete, or was written before profiles said so,
+ * askedCells gives the cells that a profile was asked for. One that is complete, or was written before profiles said so,
  * was asked for what it has.
  */
-async function heldCells({ devices, measurement }: Profile): Promise<Cells> {
-  if (measurement?.asked !== undefined) return measurement.asked;
-  const measured = Object.entries(devices).filter(([, { provider }]) => provider !== undefined);
-  const tables = measured.flatMap(([, { blockLatencyUs }]) => Object.entries(blockLatencyUs));
-  const virtual = numbers(tables.map(([size]) => size));
-  const batch = numbers(tables.flatMap(([, byBatch]) => Object.keys(byBatch)));
+function askedCells(profile: Profile): Cells {
+  const { asked } = profile.measurement ?? {};
+  if (asked !== undefined) return asked;
+  const { devices, batch, virtual } = heldCells(profile);
   return {
-    devices: measured.map(([name, { provider, threads, deviceId, slowdown }]) => {
-      const device = { provider, threads, deviceId, slowdown } as Device;
-      const text = deviceText(device);
-      return name === text ? text : `${name}=${text}`;
-    }),
+    devices,
     batch: batch.length === 0 ? DEFAULT_CELLS.batch : batch,
     virtual: virtual.length === 0 ? DEFAULT_CELLS.virtual : virtual,
   };

@@ -68,6 +68,18 @@ function step(key: string): string {
   return key.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
+/** PATTERNS says in words what each pattern of the schemas asks for. */
+const PATTERNS: Readonly<Record<string, string>> = {
+  '^[0-9]+(\\.[0-9]+)?(ms|s|m|min|h)$':
+    'a time with its unit (ms, s, m or min, h), such as 500ms, 60s, 90min or 1h',
+  '^[0-9]+\\.[0-9]+$': 'a version of two numbers, such as "1.0"',
+  '^[0-9a-f]{64}$': 'a SHA-256 digest of 64 digits from 0 to 9 and a to f',
+  '^[1-9][0-9]*$': 'a whole number of 1 or more, such as "8"',
+  '^[1-9][0-9]{0,8}$': 'a whole number from 1 to 999999999, such as "8"',
+  '^[A-Za-z0-9_-]{1,64}$': 'a name of 1 to 64 letters, digits, _ and -, such as video-search',
+  '^\\S{1,8}$': 'a text of 1 to 8 characters without a space, such as EUR',
+};
+
 function toFault(error: ErrorObject): PointedFault {
   if (error.keyword === MORE_ERRORS) return moreFaults((error as CountedErrors).params.count);
   const path = error.instancePath === '' ? '/' : error.instancePath;
@@ -106,6 +118,11 @@ function toFault(error: ErrorObject): PointedFault {
         path,
         message: `has a key ${shown(error.params.propertyName as string)} that is not valid here`,
       };
+    case 'pattern': {
+      const words = PATTERNS[error.params.pattern as string];
+      if (words !== undefined) return { path, message: `is ${shown(error.data)}, which is not ${words}` };
+      return { path, message: `${error.message} (is ${shown(error.data)})` };
+    }
     default:
       // Whole numbers with an exponent are huge too; those that are written digit by digit are found in the text.
       if (isOfWhole(error)) return { path, message: `is ${shown(error.data)}; ${HUGE}` };

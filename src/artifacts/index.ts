@@ -370,3 +370,4 @@ export type {
 } from './verification.js';
 export { summedUs, type WholeAt, wholeLatencyUs } from './whole-latency.js';
 export { counted } from './words.js';
+export { writtenSeconds } from './written-time.js';

@@ -90,17 +90,22 @@ export function openShare(text: string): number {
   return value;
 }
 
+/** timeOf reads a time as files have it too, in seconds; NaN for other text. Loading the room that reads files takes too long here. */
+function timeOf(text: string): number {
+  const [, digits, unit = 's'] = /^(\d+(?:\.\d+)?)(ms|s|m|min|h)?$/.exec(text.trim()) ?? [];
+  const value = Number(digits) * { ms: 0.001, s: 1, m: 60, min: 60, h: 3600 }[unit]!;
+  return Number.isFinite(value) ? value : Number.NaN;
+}
+
 /**
- * seconds parses a time above 0 with its unit (`500ms`, `10s`, `2min`, `1h`), or a bare number of seconds, into
+ * seconds parses a time above 0 with its unit (`500ms`, `10s`, `2min` or `2m`, `1h`), or a bare number of seconds, into
  * seconds.
  * @throws InvalidArgumentError for other text
  */
 export function seconds(text: string): number {
-  const match = /^(\d+(?:\.\d+)?)(ms|s|min|h)?$/.exec(text.trim());
-  const value = Number(match?.[1]) * { ms: 0.001, s: 1, min: 60, h: 3600 }[match?.[2] ?? 's']!;
-  if (!Number.isFinite(value) || value <= 0) {
+  const value = timeOf(text);
+  if (!(value > 0))
     throw new InvalidArgumentError(`"${text}" is not a time above 0, such as 10s, 500ms or 2min.`);
-  }
   return value;
 }
 
@@ -109,7 +114,7 @@ export function seconds(text: string): number {
  * @throws InvalidArgumentError for other text
  */
 export function instant(text: string): number {
-  return /^0+(\.0+)?(ms|s|min|h)?$/.test(text.trim()) ? 0 : seconds(text);
+  return timeOf(text) === 0 ? 0 : seconds(text);
 }
 
 /** Timers have whole milliseconds, as many as 31 bits hold. */

@@ -1,8 +1,7 @@
-import type { PipelineLoad } from '../artifacts/index.js';
+import { type PipelineLoad, writtenSeconds } from '../artifacts/index.js';
 
 const DEFAULT_DURATION = '60s';
 const NS_PER_S = 1e9;
-const UNITS_S: Readonly<Record<string, number>> = { ms: 1e-3, s: 1, m: 60, min: 60, h: 3600 };
 
 /** drawnDurationNs is how long the requests of a load arrive that is drawn: a minute where it does not say. */
 export function drawnDurationNs({
@@ -24,6 +23,5 @@ export function tracedSpan({ from, to }: Extract<PipelineLoad, { trace: string }
 
 /** writtenS reads a time with its unit, as the schema of specs has it. */
 function writtenS(text: string): number {
-  const [, digits, unit = 's'] = /^([0-9.]+)([a-z]+)$/.exec(text) ?? [];
-  return Number(digits) * (UNITS_S[unit] as number);
+  return writtenSeconds(text) as number;
 }

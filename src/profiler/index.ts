@@ -9,6 +9,7 @@ export { bindAsProfiled, boundFields } from './bind-model.js';
 export type { NodeSpan } from './block-files.js';
 export { blocksAt } from './blocks.js';
 export { boundaryChange, type Chain, checkExtractFolder, extractChain } from './chain.js';
+export { heldCells } from './held-cells.js';
 export { type CsvOptions, type CsvTable, importCsv, readCutBytes } from './import-csv.js';
 export { formatOfFiles, type ImportFormat } from './import-format.js';
 export { importOrtProfile } from './import-ort.js';

@@ -11,6 +11,7 @@ import {
 } from '../artifacts/index.js';
 import { pushAll } from '../collections/index.js';
 import { sameBlocks } from './campaign.js';
+import { heldCells } from './held-cells.js';
 import { overWholes } from './over-wholes.js';
 import { predictedOverWhole, sumOverWhole } from './statistics.js';
 
@@ -96,12 +97,26 @@ function remedy(
     return faults.some(({ path }) => path.startsWith('class '))
       ? 'Measure the device of each machine under a name of its own, as in --device other=cpu.'
       : undefined;
-  const commands = again.map(({ path }) =>
-    commandText(['profile', model.file ?? 'MODEL', '--blocks', first.path, '-o', path]),
+  const commands = again.map(({ profile, path }) =>
+    commandText([
+      ...['profile', model.file ?? 'MODEL', '--blocks', first.path],
+      ...cellArguments(profile),
+      ...['-o', path],
+    ]),
   );
   const which =
     model.file === undefined ? `; MODEL is the file of ${model.name}, which ${first.path} does not name` : '';
-  return `Measure the blocks of ${first.path} on the other machine, with --device, --batch and --virtual as before; its --dim and --boundary are taken from it${which}:\n  ${commands.join('\n  ')}`;
+  return `Measure the blocks of ${first.path} on the other machine, with the devices and sizes that it has; its --dim and --boundary are taken from it${which}:\n  ${commands.join('\n  ')}`;
+}
+
+/** cellArguments gives the arguments by which the devices and sizes of a profile are measured again. */
+function cellArguments(profile: Profile): string[] {
+  const { devices, batch, virtual } = heldCells(profile);
+  return [
+    ...devices.flatMap((device) => ['--device', device]),
+    ...(batch.length === 0 ? [] : ['--batch', batch.join()]),
+    ...(virtual.every((size) => size === 1) ? [] : ['--virtual', virtual.join()]),
+  ];
 }
 
 /** sameModel says whether two profiles are of one file, by its digest where that is known. */

@@ -1,4 +1,4 @@
-import { fault, option, shown, type ToldFaults } from '../artifacts/index.js';
+import { fault, option, shown, type ToldFaults, writtenSeconds } from '../artifacts/index.js';
 import { largestOf } from '../collections/index.js';
 import {
   type ArrivalProcess,
@@ -39,7 +39,6 @@ interface PhaseOptions {
 
 const LOOKS = 'such as 60s,load=0.5 or 2min,rps=300,cv=4,over=30s or 60s,model=200';
 const WORDS = ['load', 'rps', 'cv', 'over'];
-const SECONDS: Readonly<Record<string, number>> = { ms: 0.001, s: 1, min: 60, h: 3600 };
 
 /**
  * phasesOf reads phases in order. Each gives its length first; then its rate, as `load=` (a multiple of the
@@ -172,8 +171,7 @@ class PhaseText {
   }
 
   private time(text: string): number {
-    const [, digits, unit = 's'] = /^(\d+(?:\.\d+)?)(ms|s|min|h)?$/.exec(text.trim()) ?? [];
-    const seconds = Number(digits) * (SECONDS[unit] as number);
+    const seconds = writtenSeconds(text) ?? 0;
     if (seconds > 0) return seconds;
     this.fault(`${shown(text)} is not a time above 0, such as 60s or 10min`);
     return 0;

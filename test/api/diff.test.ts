@@ -93,6 +93,14 @@ describe('diffPlanFiles() of a plan that contradicts itself', () => {
     const { notes = [] } = await diffPlanFiles(before, after);
     expect(notes).toHaveLength(1);
     expect(notes[0]).toMatch(/contradictory\.json contradicts itself.*\/objective\/bound/);
+    for (const [one, other] of [
+      [before, after],
+      [after, before],
+    ] as const)
+      for (const tolerance of [undefined, { gpus: { most: 0, isShare: false } }])
+        await expect(diffPlanFiles(one, other, { check: true, tolerance })).rejects.toThrow(
+          /^Cannot judge the changes from .*contradictory\.json#\/objective\/bound: .*plan solve\.$/s,
+        );
   });
 });
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { writtenSeconds } from '../../src/artifacts/index.js';
 import {
   batchToleranceOption,
   dimension,
@@ -8,6 +9,7 @@ import {
   notNegative,
   openShare,
   positiveNumber,
+  seconds,
   share,
 } from '../../src/cli/options.js';
 import { buildProgram } from '../../src/cli/program.js';
@@ -49,6 +51,27 @@ it.each([
   );
   expect(() => parse(`${before}9007199254740991`)).not.toThrow();
   expect(() => parse(`${before}1e300`)).not.toThrow();
+});
+
+describe('seconds()', () => {
+  it.each([
+    ['500ms', 0.5],
+    ['10s', 10],
+    ['15m', 900],
+    ['15min', 900],
+    ['1.5h', 5400],
+    ['7', 7],
+  ])('reads %s as files do', (text, wanted) => {
+    expect([seconds(text), writtenSeconds(text)]).toEqual([wanted, wanted]);
+  });
+
+  it('refuses other text, as files do', () => {
+    for (const text of ['', '5 min', '-1s', '1d', 'min', '5M', 'Infinity']) {
+      expect(() => seconds(text), text).toThrow('is not a time above 0, such as 10s, 500ms or 2min.');
+      expect(writtenSeconds(text), text).toBeUndefined();
+    }
+    expect(() => seconds('0min')).toThrow('is not a time above 0');
+  });
 });
 
 describe('--batch-tolerance', () => {

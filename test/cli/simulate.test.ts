@@ -75,8 +75,8 @@ describe('plan simulate', () => {
       plan(['simulate', EXAMPLE, '--load', '1.3', '--duration', '5s', '--fail-under', share]);
     const missed = await run('0.99');
     expect(missed.code).toBe(6);
-    expect(missed.stderr).toMatch(/^error: Attainment is 0\.[3-8]\d*, below 0.99$/m);
-    expect(missed.stderr).toMatch(/^error: Attainment of segmenter is 0\.[3-8]\d*, below 0.99$/m);
+    expect(missed.stderr).toMatch(/^error: Attainment is [3-8]\d\.?\d* %, below 99 %$/m);
+    expect(missed.stderr).toMatch(/^error: Attainment of segmenter is [3-8]\d\.?\d* %, below 99 %$/m);
     const held = await run('0.3');
     expect([held.code, held.stderr]).toEqual([0, '']);
     expect((await run('30%')).code).toBe(0);
@@ -123,7 +123,7 @@ describe('plan simulate', () => {
       ...{ what: 'attainment', threshold: Number(between), value: mean, low, held: false },
     });
     expect(missed.stderr).toMatch(
-      /^error: Attainment is 0\.9\d* or more with 95 % confidence, below 0\.9\d* \(mean 0\.9\d* of 4 runs\)$/m,
+      /^error: Attainment is 9\d\.?\d* % or more with 95 % confidence, below 9\d\.?\d* % \(mean 9\d\.?\d* % of 4 runs\)$/m,
     );
     expect(missed.stdout).toMatch(/^4 runs +attainment +95 % interval +least/m);
     expect((await run('--fail-under', '0.5')).code).toBe(0);

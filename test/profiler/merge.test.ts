@@ -49,10 +49,17 @@ test('mergeProfiles() tells the commands that measure again what was cut or name
       { profile: one, path: 'a b.json' },
       { profile: two, path: 'two.json' },
     ]);
-  expect(merged(cut, other)).toThrow("plan profile 'my model.onnx' --blocks 'a b.json' -o two.json");
+  expect(merged(cut, other)).toThrow(
+    "plan profile 'my model.onnx' --blocks 'a b.json' --device gpu=cuda --batch 1 -o two.json",
+  );
+  const slow = { ...cpu, slowdown: 3, blockLatencyUs: { 1: { 1: [1, 2], 8: [1, 2] }, 2: { 4: [1, 2] } } };
+  const imported: DeviceProfile = { imported: true, blockLatencyUs: { 1: { 16: [1, 2] } } };
+  expect(merged(cut, { ...other, devices: { slow, imported, 'cpu:2': cpu } })).toThrow(
+    "--blocks 'a b.json' --device slow=cpu:2,slowdown=3 --device cpu:2 --batch 1,4,8 --virtual 1,2 -o two.json",
+  );
   const { file: _, ...unnamed } = other.model;
   expect(merged({ ...cut, model: unnamed }, { ...other, model: unnamed })).toThrow(
-    /MODEL is the file of m, which a b\.json does not name:\n {2}plan profile MODEL --blocks 'a b\.json' -o two\.json/,
+    /MODEL is the file of m, which a b\.json does not name:\n {2}plan profile MODEL --blocks 'a b\.json' --device gpu=cuda --batch 1 -o two\.json/,
   );
   expect(merged(cut, profile({ cpu }, { model: { name: 'm', sha256: 'b'.repeat(64) } }))).not.toThrow(
     '--blocks',

@@ -13,8 +13,8 @@ describe('missedLines()', () => {
         ],
       }),
     ).toEqual([
-      'Attainment is 0.989996, below 0.99',
-      'Attainment of a is 0.95, below 0.99',
+      'Attainment is 98.9996 %, below 99 %',
+      'Attainment of a is 95 %, below 99 %',
       '2 requests failed, and none may',
     ]);
     expect(missedLines({})).toEqual([]);
@@ -24,16 +24,16 @@ describe('missedLines()', () => {
 describe('checkLine()', () => {
   it('says of a share without a figure that nothing came', () => {
     const none = { what: 'attainment', threshold: 0.5, held: false } as const;
-    expect(checkLine(none)).toBe('No request came, so it is not shown that 0.5 are in time');
+    expect(checkLine(none)).toBe('No request came, so it is not shown that 50 % are in time');
     expect(checkLine(none, { count: 3, confidence: 0.95 })).toBe(
-      'Not every run had a request, so it is not shown that 0.5 are in time',
+      'Not every run had a request, so it is not shown that 50 % are in time',
     );
   });
 
   it('says what holds, too', () => {
     const held = { what: 'attainment', threshold: 0.9, value: 0.97, low: 0.95, held: true } as const;
     expect(checkLine(held, { count: 4, confidence: 0.95 })).toBe(
-      'Attainment is 0.95 or more with 95 % confidence, at or above 0.9 (mean 0.97 of 4 runs)',
+      'Attainment is 95 % or more with 95 % confidence, at or above 90 % (mean 97 % of 4 runs)',
     );
     expect(checkLine({ what: 'inputs', file: 'plan.json', held: false })).toBe(
       'plan.json is not as its inputs say',
