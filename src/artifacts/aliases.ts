@@ -113,7 +113,7 @@ export function figuresPlace(path: string, { devices }: Pick<Profile, 'devices'>
 }
 
 /** homeOf gives the first class that has the figures of a class: the class that an alias is of. */
-function homeOf(devices: Profile['devices'], name: string): string {
+export function homeOf(devices: Profile['devices'], name: string): string {
   return Object.keys(devices).find((one) => devices[one] === devices[name]) ?? name;
 }
 

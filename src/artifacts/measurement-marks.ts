@@ -1,4 +1,4 @@
-import { figuresPlace } from './aliases.js';
+import { figuresPlace, homeOf } from './aliases.js';
 import { distinctFaults, type Fault, fault } from './errors.js';
 import type { DeviceProfile, Profile, ProfiledCell } from './profile.js';
 import { dipNotes } from './profile-contradictions.js';
@@ -31,8 +31,10 @@ export function measurementNotes(
   profile: Profile,
   classes: readonly MeasuredCells[],
 ): string[] {
-  const unfit = classes.flatMap((one) => unfitCells(profile, one).map(({ at }) => `${one.className} ${at}`));
-  const names = classes.map(({ className }) => className);
+  // An alias has the figures of its class, and the profile knows that one alone.
+  const home = ({ className }: MeasuredCells): string => homeOf(profile.devices, className);
+  const found = classes.flatMap((one) => unfitCells(profile, one).map(({ at }) => `${home(one)} ${at}`));
+  const [unfit, names] = [[...new Set(found)], [...new Set(classes.map(home))]];
   const emulated = names.filter((one) => isEmulated(profile.devices[one]));
   const imported = names.filter((one) => isImported(profile, one));
   return [

@@ -1,3 +1,4 @@
+import { profiledClasses } from './aliases.js';
 import { type Fault, fault, firstFaults, InputError } from './errors.js';
 import { cellName, type DeviceProfile, layersBeforeBlocks, type Profile } from './profile.js';
 import { unfitFigures } from './unfit-figures.js';
@@ -102,7 +103,9 @@ export function dipNotes(profile: Profile): string[] {
   let steps = 0;
   let falls = 0;
   let worst: { at: string; from: number; to: number } | undefined;
-  for (const [className, { blockLatencyUs, wholeLatencyUs }] of Object.entries(profile.devices)) {
+  // An alias has the steps of its class.
+  for (const className of profiledClasses(profile)) {
+    const { blockLatencyUs, wholeLatencyUs } = profile.devices[className] as DeviceProfile;
     for (const [virtual, byBatch] of Object.entries(blockLatencyUs)) {
       const batches = keysOf(byBatch);
       const rows = batches.map((batch) => [

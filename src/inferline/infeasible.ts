@@ -57,6 +57,8 @@ export type InfeasibleReason =
       readonly fixedStages: readonly string[];
       /** How many devices would do, where a search found that. */
       readonly needed?: NeededDevices;
+      /** Where no such search says it: the least replicas that each stage asks for, by class. */
+      readonly least?: readonly { readonly stage: string; readonly least: readonly LeastOnClass[] }[];
     };
 
 /** reasonsOf says why a problem, for which no configuration was found, has none. */
@@ -94,8 +96,22 @@ function shortReason(
   return { code: 'cannot-keep-up', stage, classes, share: keptUpShare(trials, i) };
 }
 
+/** leastOfStages says how many replicas each stage that may use a limited class needs at least there, whatever the others have. */
+export function leastOfStages(trials: Trials) {
+  const { names } = trials.problem.graph;
+  const all = names.map((stage, i) => ({ stage, least: leastOnEach(trials, i) }));
+  return all.filter(({ least }) => least.length > 0);
+}
+
+/** LeastOnClass is the least replicas of a stage on a class, and how many it can have there. */
+interface LeastOnClass {
+  readonly device: string;
+  readonly needed: number;
+  readonly count: number;
+}
+
 /** leastOnEach says how many replicas a stage needs at least on each class, and how many it can have there. */
-function leastOnEach(trials: Trials, stage: number) {
+function leastOnEach(trials: Trials, stage: number): LeastOnClass[] {
   const { stages, counts } = trials.problem;
   return (stages[stage]?.candidates ?? []).flatMap(({ batches, device }, candidate) => {
     const needed = smallestOf(batches.map((batch) => trials.leastReplicas(stage, { candidate, batch })));

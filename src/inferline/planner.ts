@@ -2,7 +2,7 @@ import { fixedFit } from './class-counts.js';
 import { countedCost, leastCost } from './decided.js';
 import { costBound, searchExactly } from './exact.js';
 import { planGreedily } from './greedy.js';
-import { type InfeasibleReason, reasonsOf, scarceReason } from './infeasible.js';
+import { type InfeasibleReason, leastOfStages, reasonsOf, scarceReason } from './infeasible.js';
 import { type LeastSlo, leastSlo } from './least-slo.js';
 import { type NearestLinked, planLinked } from './linked.js';
 import { neededDevices } from './needed.js';
@@ -71,10 +71,11 @@ export function planPipeline(input: PlannerInput, method: 'inferline' | 'exact')
 
 /**
  * withNeeded adds to a reason how many devices would do, where counts are too small together. What batches wait for at links
- * depends on the servers that there are, so that nothing is said there.
+ * depends on the servers that there are, so that only what each stage needs at least is said there.
  */
 function withNeeded(input: PlannerInput, trials: Trials, reason: InfeasibleReason): InfeasibleReason {
-  if (reason.code !== 'limits-together' || input.tellsSlo === false || trials.isLinked) return reason;
+  if (reason.code !== 'limits-together' || input.tellsSlo === false) return reason;
+  if (trials.isLinked) return { ...reason, least: leastOfStages(trials) };
   const needed = neededDevices(input, reason.classes, (asked) => {
     const found = withoutLinks(asked, { trials: new Trials(asked), method: 'inferline' });
     return found.status === 'feasible' ? found.configuration : undefined;

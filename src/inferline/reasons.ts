@@ -123,13 +123,23 @@ function reasonOf(reason: InfeasibleReason, spec: PipelineSpec, loadRps: number)
 type LimitsTogether = Extract<InfeasibleReason, { code: 'limits-together' }>;
 
 function limitsReason(reason: LimitsTogether): GivenReason {
-  const { classes, fixedStages, needed } = reason;
+  const { classes, fixedStages, needed, least = [] } = reason;
   const limits = [
-    ...(classes.length === 0 ? [] : [`the GPUs of ${classes.join(', ')}`]),
+    ...(classes.length === 0 ? [] : [`the devices of ${classes.join(', ')}`]),
     ...(fixedStages.length === 0 ? [] : [`the replicas fixed for ${fixedStages.join(', ')}`]),
   ];
   const text = `${limits.join(' and ')} are together too few`;
-  if (needed === undefined) return { code: 'too-few-gpus', stages: fixedStages, text };
+  if (needed === undefined) {
+    const each = least.map(
+      (one) =>
+        `${one.stage} ${one.least.map(({ device, needed: some }) => `${some} ${device}`).join(' or ')}`,
+    );
+    return {
+      code: 'too-few-gpus',
+      stages: [...new Set([...fixedStages, ...least.map(({ stage }) => stage)])],
+      text: each.length === 0 ? text : `${text}: of these, at least are needed by ${each.join(', by ')}`,
+    };
+  }
   const would = needed.classes.map((one) => `${one.needed} ${one.device}`).join(' and ');
   const free = needed.classes.map(({ device, count }) => `${count} ${device}`).join(' and ');
   const stages = needed.stages.map(

@@ -4,6 +4,7 @@ import {
   measurementFaults,
   measurementNotes,
   type Profile,
+  withAliases,
 } from '../../src/artifacts/index.js';
 
 const FIGURES: DeviceProfile = {
@@ -71,6 +72,17 @@ describe('measurementNotes() and measurementFaults()', () => {
       ),
     ]);
     expect(faults[0]).toContain(first);
+  });
+
+  test('count the figures and steps of an alias once, under the class that was measured', () => {
+    const profile = profileWith([`A 1/1 batch 2 block 0 ${UNFIT}`], {
+      A: { blockLatencyUs: { '1': { '1': [100], '2': [80], '20': [900] } } },
+    });
+    const spot = withAliases(profile, { devices: { spot: { as: 'A' } } });
+    const classes = [...USED, { className: 'spot', cells: whole }];
+    const notes = measurementNotes('m', spot, classes);
+    expect(notes).toEqual(measurementNotes('m', profile, USED));
+    expect(notes.join('\n')).toMatch(/unfit .*: A 1\/1 batch 2$/m);
   });
 
   test('take unfit figures as the profile lists them, whatever its warnings say', () => {

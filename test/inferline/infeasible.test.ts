@@ -167,9 +167,17 @@ describe('infeasible()', () => {
       stages: ['detect', 'face'],
       available: { L4: 6 },
       missing: { L4: 3 },
-      text: 'the GPUs of L4 are together too few: 9 L4 would do, and 6 L4 are free; they are for detect (4), face (5)',
+      text: 'the devices of L4 are together too few: 9 L4 would do, and 6 L4 are free; they are for detect (4), face (5)',
     });
-    expect(said(reason)).toMatchObject({ text: 'the GPUs of L4 are together too few' });
+    expect(said(reason)).toMatchObject({ text: 'the devices of L4 are together too few' });
+    const least = [
+      { stage: 'detect', least: [{ device: 'L4', needed: 3, count: 6 }] },
+      { stage: 'face', least: [{ device: 'L4', needed: 4, count: 6 }] },
+    ];
+    expect(said({ ...reason, least })).toMatchObject({
+      stages: ['detect', 'face'],
+      text: 'the devices of L4 are together too few: of these, at least are needed by detect 3 L4, by face 4 L4',
+    });
   });
 
   it('says how many replicas a stage needs at least on each class', () => {

@@ -96,6 +96,9 @@ describe.each(KINDS)('a class of a %s spec that is an alias', (kind) => {
       expect([what, (await validateFiles([at('edited.json')]))[0]?.ok]).toEqual([what, false]);
     }
     await writeFile(at('edited.json'), text.replace(/"as": ?"L4"/, '"as": "T4"'));
+    expect(JSON.stringify(await validateFiles([at('edited.json')]))).toMatch(
+      /"\/cluster\/devices\/spot\/as","message":"is \W*T4\W*; its spec[^;]* give \W*L4/,
+    );
     const changes = await diffPlanFiles(plan, at('edited.json'));
     expect(JSON.stringify(changes)).toMatch(/"path":"\/cluster\/devices\/spot\/as"/);
     // Without its spec, the plan is compared with its profiles alone, in which the class that it names is slower.

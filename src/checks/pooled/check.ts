@@ -2,6 +2,7 @@ import {
   type DeviceClass,
   type Fault,
   fault,
+  fieldChanges,
   type PlannedModel,
   type PlannedPartition,
   type PlannedPipeline,
@@ -27,8 +28,12 @@ export function checkPlan(plan: CheckedPlan, problem: PooledQuestion): Fault[] {
     told.push(fault(`has ${plan.models.length} models, the spec ${problem.models.length}`, '/models'));
     return told;
   }
-  if (JSON.stringify(plan.cluster) !== JSON.stringify(problem.cluster))
-    told.push(fault("is not the spec's cluster", '/cluster'));
+  for (const { path, before = 'absent', after = 'absent' } of fieldChanges(
+    plan.cluster,
+    problem.cluster,
+    '/cluster',
+  ))
+    told.push(fault(`is ${before}; its spec and profiles give ${after}`, path));
   problem.models.forEach((model, m) => {
     checkModel(plan.models[m] as PlannedModel, model, problem, `/models/${m}`, told);
   });

@@ -5,7 +5,7 @@ import { figure, orDash, plain, type Table } from '../table.js';
 export function bindingText({ classes, models, complete }: PlanExplanation): string {
   const devices = classes.filter(({ binds }) => binds).map(({ name }) => `the devices of ${name}`);
   const slos = models.flatMap(({ name, looserSloMs }) =>
-    looserSloMs === undefined ? [] : [`the SLO of ${name} (better from ${figure(looserSloMs)} ms on)`],
+    looserSloMs === undefined ? [] : [`the SLO of ${name} (better from ${ms(looserSloMs)} on)`],
   );
   const all = [...devices, ...slos];
   const partial = complete ? '' : '; interrupted: the explanation is partial';

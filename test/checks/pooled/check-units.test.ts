@@ -102,7 +102,7 @@ describe('checkPlan() of what a plan is for', () => {
     expect(told({ models: [] })).toEqual(['/models has 0 models, the spec 1']);
     expect(told({ models: [planned, planned] })).toEqual(['/models has 2 models, the spec 1']);
     expect(told({ cluster: { devices: { A: { count: 2 } } } })).toContain(
-      "/cluster is not the spec's cluster",
+      '/cluster/devices/A/count is 2; its spec and profiles give 1',
     );
     expect(told({ models: [{ ...planned, name: 'n' }] })).toContain('/models/0/name is n; the spec has m');
     expect(told({ classes: {} })).toContain('/classes lacks A');

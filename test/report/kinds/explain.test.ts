@@ -50,6 +50,8 @@ describe('bindingText()', () => {
     expect(bindingText(EXPLANATION)).toBe(
       'binding: the devices of L4, the SLO of m (better from 51.5 ms on)',
     );
+    const models = EXPLANATION.models.map((model) => ({ ...model, looserSloMs: 122.3004 }));
+    expect(bindingText({ ...EXPLANATION, models })).toMatch('better from 122.301 ms on');
     expect(bindingText({ complete: false, classes: [], models: [] })).toBe(
       'binding: nothing that was tried; interrupted: the explanation is partial',
     );
