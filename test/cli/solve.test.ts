@@ -17,7 +17,7 @@ describe('plan solve', () => {
     const { code, stdout } = await plan(['solve', EXAMPLE, '--explain']);
     expect(code).toBe(0);
     expect(stdout).toMatch(
-      /binding: the devices of L4, the devices of P4, the SLO of detector \(better from \d+ ms on\)/,
+      /binding: the devices of L4, the devices of P4, the SLO of detector \(better from [\d.]+ ms on\)/,
     );
     expect(stdout).toMatch(/^L4 +4 of 4 +\+20\.3 +\+14\.2 +-27\.6$/m);
     expect(stdout).toMatch(/^detector +120 +69\.8 +72\.0 +116\.286 ms/m);
