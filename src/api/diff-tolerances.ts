@@ -45,6 +45,12 @@ const ofPlan =
   (figure: (plan: PricedPlan) => number | undefined) =>
   ({ before, after }: Plans): Both[] => [{ change: { before: figure(before), after: figure(after) } }];
 
+/** costChange gives what the devices in use of two plans cost per hour, where that differs and is known of both. */
+export function costChange(before: PricedPlan, after: PricedPlan): Changed | undefined {
+  const [a, b] = [before, after].map(({ classes, cluster }) => hourlyCost(classes, cluster));
+  return a === undefined || b === undefined || a === b ? undefined : { before: a, after: b };
+}
+
 /** FIGURES are the figures that a tolerance can name. */
 const FIGURES: Readonly<Record<string, (plans: Plans) => Both[]>> = {
   cost: ofPlan(({ classes, cluster }) => hourlyCost(classes, cluster)),

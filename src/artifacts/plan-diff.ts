@@ -38,6 +38,8 @@ export interface PlanDifference extends Emitted, GateVerdicts {
   /** The loads that cascades serve differently, from lower to higher ones. */
   gears?: readonly GearDifference[];
   classes: readonly { readonly name: string; readonly used: Changed }[];
+  /** What the devices in use cost per hour, by the prices of each plan's cluster; absent where that is the same or not known of both. */
+  hourlyCost?: Changed;
   gpusMoved: number;
   /** Further fields that differ, such as the scheduler, the cluster or what was asked of the planner; absent where none does. */
   fields?: readonly FieldChange[];

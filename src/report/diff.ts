@@ -22,8 +22,12 @@ export function diffHeadline({ objective, gpusMoved, same }: PlanDiff): string {
   return `${kind} ${arrow(objective, kind === 'accuracy')}; ${gpus}`;
 }
 
-/** diffTable lists the rates, those that are held, SLOs, accuracies, objectives and GPUs in use that differ. */
-export function diffTable({ models, classes }: Pick<PlanDifference, 'models' | 'classes'>): Table {
+/** diffTable lists the rates, those that are held, SLOs, accuracies, objectives, devices in use and their cost that differ. */
+export function diffTable({
+  models,
+  classes,
+  hourlyCost,
+}: Pick<PlanDifference, 'models' | 'classes' | 'hourlyCost'>): Table {
   const rows = [
     ...models.flatMap(
       ({ name, throughputRps, heldRps = {}, sloMs, accuracy = {}, p95Ms = {}, objectives, switching }) => [
@@ -37,6 +41,7 @@ export function diffTable({ models, classes }: Pick<PlanDifference, 'models' | '
       ],
     ),
     ...classes.flatMap(({ name, used }) => rowIfChanged(name, 'devices in use', used, gpusText)),
+    ...rowIfChanged('plan', 'cost per hour', hourlyCost ?? {}),
   ];
   return { columns: ['of', 'what', 'before', 'after', 'change'], rows };
 }

@@ -44,6 +44,7 @@ describe('plan diff --check', () => {
           code,
         ]);
       expect((await diff('dearer.json', '--check')).code).toBe(6);
+      expect((await diff('dearer.json')).stdout).toMatch(/^plan +cost per hour +[\d.]+ +[\d.]+ +\+3\.0 %$/m);
       const both = ['--tolerance', 'cost=2%', '--tolerance', 'throughput=0'];
       const { code, stdout } = await diff('dearer.json', '--check', ...both, '--json');
       expect([code, JSON.parse(stdout).checks]).toEqual([
