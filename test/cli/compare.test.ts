@@ -96,7 +96,7 @@ describe('plan diff', () => {
     ]);
   });
 
-  it('finds no difference between a plan and itself, and finds a changed SLO', async () => {
+  it('finds no difference between a plan and itself, and judges none where a changed SLO contradicts the plan', async () => {
     expect(await plan(['diff', EXPECTED, EXPECTED, '--check'])).toMatchObject({
       code: 0,
       stdout: 'the plans are the same\n',
@@ -104,8 +104,11 @@ describe('plan diff', () => {
     const changed = join(folder, 'slo.json');
     const text = (await readFile(EXPECTED, 'utf8')).replace('"sloMs": 120', '"sloMs": 110');
     await writeFile(changed, text);
-    const { code, stdout } = await plan(['diff', EXPECTED, changed, '--check']);
-    expect(code).toBe(6);
+    const judged = await plan(['diff', EXPECTED, changed, '--check']);
+    expect(judged.code).toBe(2);
+    expect(judged.stderr).toContain('No command uses a plan that contradicts itself');
+    const { code, stdout } = await plan(['diff', EXPECTED, changed]);
+    expect(code).toBe(0);
     expect(stdout).toMatch(/^detector +SLO ms +120 +110 +-8\.3 %$/m);
   });
 
