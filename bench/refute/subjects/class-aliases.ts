@@ -62,6 +62,9 @@ function differing(what: string, [aliased, copied]: readonly [unknown, unknown])
   return [{ claim: `${what} is that of copied figures: …${part(is)}`, found: `it is …${part(should)}` }];
 }
 
+/** These notes name the class that was measured, once for all its aliases. */
+const OF_MEASURED_CLASS = /its (profile calls )?figures|a larger batch takes less time/;
+
 function comparable(made: unknown): string {
   if (made instanceof InputError) {
     // A fault of a profile names the class that it has, once for all its aliases.
@@ -71,7 +74,10 @@ function comparable(made: unknown): string {
     return JSON.stringify([...new Set(faults)]);
   }
   const { inputs: _, ...rest } = made as { inputs?: unknown };
-  return JSON.stringify(rest, (key, value) => (['as', 'solver'].includes(key) ? undefined : value))
+  return JSON.stringify(rest, (key, value) => {
+    if (key === 'notes') return (value as string[]).filter((note) => !OF_MEASURED_CLASS.test(note));
+    return ['as', 'solver'].includes(key) ? undefined : value;
+  })
     .replaceAll(/\/(aliased|copied)\//g, '/')
     .replaceAll(/ \(as \w+\)/g, '');
 }
