@@ -50,7 +50,7 @@ const HARMFUL = [
 ];
 const ran = () => existsSync(join(folder, 'ran'));
 
-describe.skipIf(!has('bash'))('completion in bash', () => {
+describe.skipIf(!has('bash'))('completion (where bash is installed)', () => {
   const COMPLETE = `compopt() { :; }
 source <(plan completion bash)
 source <(plan completion bash)
@@ -75,7 +75,7 @@ done`;
   });
 });
 
-describe.skipIf(!has('fish'))('completion in fish', () => {
+describe.skipIf(!has('fish'))('completion (where fish is installed)', () => {
   const COMPLETE = `source (plan completion fish | psub)
 for line in $argv
   set -l found (complete -C $line)
@@ -94,7 +94,7 @@ end`;
   });
 });
 
-describe.skipIf(!has('zsh'))('completion in zsh', () => {
+describe.skipIf(!has('zsh'))('completion (where zsh is installed)', () => {
   // A terminal is needed. Tab alone completes, as zsh by default runs what is in $( ) at a tab itself.
   const COMPLETE = `zmodload zsh/zpty
 zpty -b z "TERM=dumb zsh -f -i"

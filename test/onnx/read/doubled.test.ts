@@ -67,7 +67,7 @@ describe('the remedy for an initializer that a model has twice', () => {
   });
 
   it.skipIf(!HAS_ONNX)(
-    'writes a model that is read, and says what ONNX Runtime says of the first',
+    'writes a model that is read, and says what ONNX Runtime says of the first (where onnx is installed)',
     async () => {
       execFileSync('sh', ['-c', remedy()], { cwd: folder });
       const mended = await readFile(join(folder, MENDED));
