@@ -19,6 +19,7 @@ const LINGER_MS = 250;
 /** A turn of the event loop in which a connection may have come after the look for one took longer than this. */
 const SHORT_TURN_MS = 0.25;
 const PAUSE_MS = 1;
+const MOST_LISTENERS = 20;
 
 /**
  * HttpServers makes the servers of a front, one for each address of its host, and closes them so that every request on
@@ -49,6 +50,8 @@ export class HttpServers {
     const { requestTimeout = 0, keepAliveTimeout, connectionTimeout = 0, http } = options;
     // What comes on a connection that was dismissed has had its answer. Another one would end the connection too soon.
     this.handler = (request, response) => {
+      // Each part of a front listens for the end of a response, and Node warns of more than ten.
+      response.setMaxListeners(MOST_LISTENERS);
       if (this.dismissed.has(request.socket)) request.resume();
       else this.pipelined.take(request, response, () => handler(request, response));
     };

@@ -15,15 +15,13 @@ interface Waiting {
 interface Line {
   begun: number;
   readonly waiting: Waiting[];
-  isPausing: boolean;
   isOver: boolean;
 }
 
 /**
  * PipelinedRequests begins the requests that a client sends in a row without waiting for answers: four at a time, and one more in a
- * turn of the event loop in which one was answered, so that other clients are answered in between. While others wait, the connection
- * is not read, and a client that reads nothing has four answers waiting at most. Where more than 100 others wait, the connection is
- * closed: they may have come at once, before reading could be stopped.
+ * turn of the event loop in which one was answered, so that other clients are answered in between, and a client that reads nothing has
+ * four answers waiting at most. Where more than 100 others wait, the connection is closed.
  */
 export class PipelinedRequests {
   private readonly lines = new WeakMap<Socket, Line>();
@@ -33,7 +31,7 @@ export class PipelinedRequests {
 
   /** take begins a request of a connection now, or when its turn has come; not at all where the connection is closed by then. */
   take({ socket }: IncomingMessage, response: ServerResponse, begin: () => void): void {
-    const line = this.lines.get(socket) ?? { begun: 0, waiting: [], isPausing: false, isOver: false };
+    const line = this.lines.get(socket) ?? { begun: 0, waiting: [], isOver: false };
     this.lines.set(socket, line);
     if (line.isOver) return;
     if (line.begun < MOST_BEGUN && line.waiting.length === 0) {
@@ -45,41 +43,27 @@ export class PipelinedRequests {
       return;
     }
     line.waiting.push({ response, begin });
-    if (line.isPausing) return;
-    line.isPausing = true;
-    // Node reads on after each request that it has parsed, and what it has read it parses whole.
-    process.nextTick(() => {
-      line.isPausing = false;
-      pauseWhileWaiting(socket, line);
-    });
   }
 
   private begin(socket: Socket, line: Line, { response, begin }: Waiting): void {
     line.begun += 1;
     response.once('close', () => {
       line.begun -= 1;
-      // Node has read on for the sake of a body that nobody has read.
-      pauseWhileWaiting(socket, line);
       if (line.waiting.length > 0) setImmediate(() => this.next(socket, line));
     });
     begin();
   }
 
   private next(socket: Socket, line: Line): void {
-    if (socket.destroyed) return;
     const next = line.waiting.shift();
-    if (line.waiting.length === 0) socket.resume();
-    if (next !== undefined) this.begin(socket, line, next);
+    if (next !== undefined && !socket.destroyed) this.begin(socket, line, next);
   }
 
+  /** end closes a connection once Node has parsed what has come on it, which it parses whole. */
   private end(socket: Socket, line: Line): void {
     line.isOver = true;
     line.waiting.length = 0;
     this.onTooMany();
     process.nextTick(() => socket.destroy());
   }
-}
-
-function pauseWhileWaiting(socket: Socket, { waiting }: Line): void {
-  if (waiting.length > 0) socket.pause();
 }
