@@ -19,14 +19,17 @@ const LONGEST = 4;
  * @throws InputError where another program packed them, or what gzip packed is damaged or cut
  */
 export async function* unpacked(pieces: AsyncIterable<Buffer>, path: string): AsyncGenerator<Buffer> {
-  const all = withLongFirst(pieces)[Symbol.asyncIterator]();
+  const all = withLongFirst(pieces);
   const first = await all.next();
   if (first.done === true) return;
   const rest = followedBy(first.value, all);
   const format = PACKED.find(([, mark]) => mark.every((byte, i) => first.value[i] === byte))?.[0];
   if (format === undefined) yield* rest;
   else if (format === 'gzip') yield* gunzipped(rest, path);
-  else throw refusal(path, `it is packed as ${format}; unpack it, or pack it with gzip`);
+  else {
+    await all.return(undefined);
+    throw refusal(path, `it is packed as ${format}; unpack it, or pack it with gzip`);
+  }
 }
 
 async function* gunzipped(pieces: AsyncIterable<Buffer>, path: string): AsyncGenerator<Buffer> {
@@ -62,9 +65,14 @@ async function* withLongFirst(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buf
   if (!isWhole && first.length > 0) yield first;
 }
 
-async function* followedBy(first: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
-  yield first;
-  for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value;
+async function* followedBy(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  try {
+    yield first;
+    yield* rest;
+  } finally {
+    // A file whose first bytes were refused is closed too.
+    await rest.return(undefined);
+  }
 }
 
 function refusal(path: string, why: string): InputError {
