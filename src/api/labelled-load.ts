@@ -2,7 +2,7 @@ import { type Fault, fault, InputError, option, ToldFaults } from '../artifacts/
 import type { Tensors } from '../execution/index.js';
 import type { RemoteModel } from '../loadgen/index.js';
 import { predictionOf } from '../records/index.js';
-import { numbersIn, readLabelled, readSamples, type SampleFile } from '../samples/index.js';
+import { inputsOfSamples, numbersIn, readLabelled, readSamples, type SampleFile } from '../samples/index.js';
 
 /** LabelledAnswers counts the right answers among those to labelled samples. */
 export interface LabelledAnswers {
@@ -37,7 +37,9 @@ export async function sampledLoad(
   const told = new ToldFaults();
   const [model] = remote;
   if (model === undefined || remote.length > 1) throw new InputError(`load ${url}`, [oneModel('samples')]);
-  const { rows, files } = await readSamples(samples, { inputs: model.inputs }, told);
+  const inputs = model.inputs.length > 0 ? model.inputs : await inputsOfSamples(samples, told);
+  if (told.count > 0) throw told.error(`load ${url}`);
+  const { rows, files } = await readSamples(samples, { inputs }, told);
   if (told.count === 0 && rows.length === 0) told.add(fault('has no sample', samples.join(', ')));
   if (told.count > 0) throw told.error(`load ${url}`);
   return { inputs: rows, files: asSamples(files) };

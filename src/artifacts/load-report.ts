@@ -24,6 +24,8 @@ export interface LoadDocument extends Emitted, LoadOutcomes, GateVerdicts {
   arrivals: 'poisson' | 'uniform' | 'gamma' | 'trace';
   seed: number;
   rows: number;
+  /** How requests carried their tensors. Absent before version 1.8. */
+  tensors?: 'binary' | 'json';
   /** The rate that was asked for. */
   rps: number;
   durationS: number;
@@ -33,6 +35,8 @@ export interface LoadDocument extends Emitted, LoadOutcomes, GateVerdicts {
   elapsedS: number;
   /** The number of failed requests by reason. */
   failures: Record<string, number>;
+  /** The number of dropped requests by the status of their answers; absent where there are none, and before version 1.8. */
+  drops?: Record<string, number>;
   throughputRps: number;
   goodputRps: number;
   /** Requests handed over per second while the client was sending. */
@@ -80,7 +84,7 @@ export interface LoadOutcomes {
   answered: number;
   inTime: number;
   late: number;
-  /** Requests that the server answered with 503. */
+  /** Requests that the server gave up: it answered 408, 429, 503 or 504. */
   dropped: number;
   failed: number;
   cancelled: number;

@@ -23,7 +23,7 @@ const NEWER_VERSIONS: Partial<Record<ArtifactKind, string>> = {
   comparison: '1.5',
   'gear-plan': '1.5',
   error: '1.1',
-  'load-report': '1.7',
+  'load-report': '1.8',
   'no-plan': '1.4',
   'pipeline-plan': '1.1',
   'plan-diff': '1.7',

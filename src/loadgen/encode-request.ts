@@ -2,6 +2,7 @@ import type { TensorSpec } from '../artifacts/index.js';
 import { oipDatatype, type TensorData, type Tensors } from '../execution/index.js';
 import { bytesOf, jsonOf } from '../protocol/index.js';
 import type { RemoteModel } from './remote-model.js';
+import type { TensorsAs } from './types.js';
 
 /** Encoded is a request as it is sent, without the server's address. */
 export interface Encoded {
@@ -15,14 +16,16 @@ export interface Encoded {
 /**
  * encodeRequest makes a request's bytes once, so that they can be sent many times.
  * @param inputs a tensor for each of the model's inputs, by name
- * @param sent.binary whether tensors are sent, and the outputs asked for, as bytes rather than JSON
+ * @param sent.id what the request is called; some servers fail where a request has no name
+ * @param sent.tensors whether tensors are sent, and the outputs asked for, as bytes or as JSON
  * @param sent.priority what is sent as the priority; of 0, the default level, nothing is sent
  */
 export function encodeRequest(
   model: RemoteModel,
   inputs: Tensors,
-  { binary, priority }: { readonly binary: boolean; readonly priority: number },
+  { id, tensors, priority }: { readonly id: string; readonly tensors: TensorsAs; readonly priority: number },
 ): Encoded {
+  const binary = tensors === 'binary';
   const pieces: Uint8Array[] = [];
   const described = model.inputs.map(({ name }) => {
     const tensor = inputs[name] as TensorData;
@@ -32,8 +35,12 @@ export function encodeRequest(
     pieces.push(bytes);
     return `{${head},"parameters":{"binary_data_size":${bytes.byteLength}}}`;
   });
-  const urgency = priority === 0 ? '' : `,"priority":${priority}`;
-  const text = `{"inputs":[${described.join(',')}],"parameters":{"binary_data_output":${binary}${urgency}}}`;
+  const parameters = [
+    ...(binary ? ['"binary_data_output":true'] : []),
+    ...(priority === 0 ? [] : [`"priority":${priority}`]),
+  ];
+  const told = parameters.length === 0 ? '' : `,"parameters":{${parameters.join(',')}}`;
+  const text = `{"id":${JSON.stringify(id)},"inputs":[${described.join(',')}]${told}}`;
   // Spaces pad the JSON to a multiple of eight bytes, so that the server can use the tensors behind it
   // without copying.
   const json = Buffer.from(binary ? text.padEnd(8 * Math.ceil(text.length / 8)) : text);

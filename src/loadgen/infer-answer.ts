@@ -22,7 +22,7 @@ export type Answered =
       /** answeredBy names the model of a cascade that answered each row, where a good answer tells. */
       answeredBy: () => readonly string[];
     }
-  | { kind: 'dropped' }
+  | { kind: 'dropped'; status: number }
   | { kind: 'failed'; why: string };
 
 interface JsonOutput {

@@ -22,9 +22,16 @@ const DEFAULT_CONNECTIONS = 512;
 const DEFAULT_TIMEOUT_S = 30;
 /** A server may list more models than anybody asks for. */
 const MOST_MODELS = 1000;
+/** A server that sheds load says: not now (503), too many (429), or not in the time that it or its proxy gives (408, 504). */
+const DROPPED = new Set([408, 429, 503, 504]);
+/** What the protocol calls tensors as bytes behind the JSON. */
+const BINARY = 'binary_tensor_data';
+
 /** InferenceClient speaks the Open Inference Protocol to one server over many connections. The caller closes it. */
 export class InferenceClient {
   private readonly pool: Pool;
+  /** What all paths of the server begin with. */
+  private readonly prefix: string;
   private readonly answers: AnswerReader;
   private readonly headers: ClientAccess['headers'];
   private readonly descriptionBytes: number;
@@ -45,7 +52,9 @@ export class InferenceClient {
       allBytes: options.maxAnswersBytes ?? 512 * MIB,
       wholeMs: timeout,
     });
-    this.pool = new Pool(url, {
+    const { origin, pathname } = new URL(url);
+    this.prefix = pathname.replace(/\/+$/, '');
+    this.pool = new Pool(origin, {
       connections: options.connections ?? DEFAULT_CONNECTIONS,
       headersTimeout: timeout,
       bodyTimeout: timeout,
@@ -63,7 +72,7 @@ export class InferenceClient {
     const { status, json } = await this.json('GET', `/v2/models/${encodeURIComponent(model)}`);
     if (status === 404) {
       throw new MissingError(`load ${this.url}`, [
-        fault((json as { error?: string }).error ?? `has no model ${model}`),
+        fault((json as { error?: string }).error || `has no model ${model}`),
       ]);
     }
     if (status !== 200) throw this.refused([fault(`answers ${status} when asked for model ${model}`)]);
@@ -75,14 +84,14 @@ export class InferenceClient {
   }
 
   /**
-   * infer sends one request and reads the whole answer. Status 503 counts as dropped. It never rejects: every other
-   * error or status becomes an answer of kind `failed`, an abort too.
+   * infer sends one request and reads the whole answer. Status 408, 429, 503 and 504 count as dropped. It never rejects:
+   * every other error or status becomes an answer of kind `failed`, an abort too.
    */
   async infer(request: Encoded, signal?: AbortSignal): Promise<Answered> {
     try {
       const { path, headers, body, outputs } = request;
       const response = await this.pool.request({
-        path,
+        path: this.prefix + path,
         method: 'POST',
         headers: { ...this.headers, ...headers },
         body,
@@ -92,7 +101,7 @@ export class InferenceClient {
       const { statusCode: status } = response;
       if (status !== 200) {
         const said = errorIn(await this.answers.start(response.body));
-        if (status === 503) return { kind: 'dropped' };
+        if (DROPPED.has(status)) return { kind: 'dropped', status };
         return { kind: 'failed', why: `status ${status}: ${redirection(status, response.headers) ?? said}` };
       }
       const bytes = await this.answers.read(response.body, response.headers['content-length']);
@@ -130,14 +139,27 @@ export class InferenceClient {
     await this.pool.destroy();
   }
 
+  /** takesBinary says whether the server tells that it takes tensors as bytes. It never rejects. */
+  async takesBinary(): Promise<boolean> {
+    try {
+      const { status, json } = await this.json('GET', '/v2');
+      const { extensions } = (json ?? {}) as { extensions?: unknown };
+      return status === 200 && Array.isArray(extensions) && extensions.includes(BINARY);
+    } catch {
+      return false;
+    }
+  }
+
   /**
-   * modelNames lists the models that the server has; it is empty where the server does not tell.
-   * @throws InputError where no server answers within 5 s, or not in JSON
+   * modelNames lists the models that the server has: those of its repository's index (Triton, MLServer), or else of
+   * `/v2/models` (KServe). It is empty where the server does not tell.
+   * @throws InputError where no server answers within 5 s, or its list is not in JSON
    */
   async modelNames(): Promise<string[]> {
-    const { status, json } = await this.json('POST', '/v2/repository/index');
-    const listed = status === 200 && Array.isArray(json) ? (json as (Partial<RemoteModel> | null)[]) : [];
-    const names = listed.map((model) => model?.name).filter((name) => typeof name === 'string');
+    // MLServer refuses to be asked without a body.
+    const index = await this.json('POST', '/v2/repository/index', '{}');
+    const indexed = listedModels(index);
+    const names = indexed.length > 0 ? indexed : listedModels(await this.json('GET', '/v2/models'));
     if (names.length <= MOST_MODELS) return names;
     const told = `lists ${names.length} models, and at most ${MOST_MODELS} are looked at`;
     throw this.refused([fault(told)], `Name one with ${option('model')}.`);
@@ -151,15 +173,19 @@ export class InferenceClient {
     throw this.refused([fault(told)], `Name one with ${option('model')}.`);
   }
 
-  private async json(method: 'GET' | 'POST', path: string): Promise<{ status: number; json: unknown }> {
+  /** json asks a server of itself. Where the status is not 200, `json` is what could be read of an error. */
+  private async json(method: 'GET' | 'POST', path: string, body?: string): Promise<Told> {
     try {
       const response = await this.pool.request({
-        ...{ method, path, headers: this.headers, onInfo: patient(DESCRIBE_TIMEOUT_MS) },
+        ...{ method, path: this.prefix + path, onInfo: patient(DESCRIBE_TIMEOUT_MS) },
         ...{ headersTimeout: DESCRIBE_TIMEOUT_MS, bodyTimeout: DESCRIBE_TIMEOUT_MS },
+        headers: { ...this.headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+        ...(body === undefined ? {} : { body }),
       });
       const { statusCode: status, headers } = response;
       const text = Buffer.from(await this.described(response.body, headers)).toString();
       this.refuseRefusal(status, headers, text);
+      if (status !== 200) return { status, json: { error: errorIn(Buffer.from(text)) } };
       return { status, json: text === '' ? {} : (JSON.parse(text) as unknown) };
     } catch (error) {
       if (error instanceof InputError) throw error;
@@ -202,6 +228,32 @@ export class InferenceClient {
   private refused(faults: Fault[], advice?: string): InputError {
     return new InputError(`load ${this.url}`, faults, advice);
   }
+}
+
+/** Told is what a server tells of itself. */
+interface Told {
+  readonly status: number;
+  readonly json: unknown;
+}
+
+/** States of a model in which it answers nothing. */
+const NOT_SERVED = new Set<unknown>(['UNAVAILABLE', 'LOADING', 'UNLOADING']);
+
+/** listedModels gives the names in a list of models that a server serves: of names, or of what has one, also within `models`. */
+function listedModels({ status, json }: Told): string[] {
+  if (status !== 200) return [];
+  const list = Array.isArray(json) ? json : (json as { models?: unknown } | null)?.models;
+  if (!Array.isArray(list)) return [];
+  const names = list.map((model: unknown) => {
+    const { name, state } = (typeof model === 'string' ? { name: model } : (model ?? {})) as ListedModel;
+    return NOT_SERVED.has(state) ? undefined : name;
+  });
+  return [...new Set(names.filter((name) => typeof name === 'string'))];
+}
+
+interface ListedModel {
+  readonly name?: unknown;
+  readonly state?: unknown;
 }
 
 /** patient hears of what a server says before its answer, which begins undici's wait anew, and ends the wait in time. */

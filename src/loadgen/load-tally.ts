@@ -26,6 +26,8 @@ const OTHER_REASONS = 'other reasons';
 export class LoadTally {
   readonly counts = noOutcomes();
   readonly failures: Record<string, number> = {};
+  /** The statuses of drops. */
+  readonly drops: Record<string, number> = {};
   /** The rows that each model of a cascade answered, where the server tells. */
   private readonly rowsBy = new Map<string, number>();
   private latencyMs: number[] = [];
@@ -59,6 +61,16 @@ export class LoadTally {
     if (latencyMs !== undefined) this.latencyMs.push(latencyMs);
   }
 
+  /** countDrop counts a request that the server dropped, by the status that it answered. */
+  countDrop(status: number, endMs: number): void {
+    this.addDrops(`${status}`, 1);
+    this.countEnd('dropped', endMs);
+  }
+
+  private addDrops(status: string, requests: number): void {
+    this.drops[status] = (this.drops[status] ?? 0) + requests;
+  }
+
   /** countFailure counts a request that failed. Beyond 20 different reasons, further ones count as other reasons. */
   countFailure(why: string, endMs: number): void {
     this.countReason(why, 1);
@@ -80,9 +92,10 @@ export class LoadTally {
     this.failures[reason] = (this.failures[reason] ?? 0) + requests;
   }
 
-  private add({ counts, failures, rowsBy, latencyMs, latenessMs, sent, lastEndMs }: LoadTally): void {
+  private add({ counts, failures, drops, rowsBy, latencyMs, latenessMs, sent, lastEndMs }: LoadTally): void {
     for (const outcome of Object.keys(counts) as RequestOutcome[]) this.counts[outcome] += counts[outcome];
     for (const [why, requests] of Object.entries(failures)) this.countReason(why, requests);
+    for (const [status, requests] of Object.entries(drops)) this.addDrops(status, requests);
     for (const [stage, rows] of rowsBy) this.addRows(stage, rows);
     this.latencyMs = this.latencyMs.concat(latencyMs);
     this.latenessMs = this.latenessMs.concat(latenessMs);
@@ -146,7 +159,7 @@ export class LoadTally {
   report(
     asked: Pick<
       LoadReport,
-      'url' | 'model' | 'models' | 'arrivals' | 'seed' | 'rows' | 'sloMs' | 'rps' | 'durationS'
+      'url' | 'model' | 'models' | 'arrivals' | 'seed' | 'rows' | 'tensors' | 'sloMs' | 'rps' | 'durationS'
     >,
     sending: {
       readonly seconds: number;
@@ -176,6 +189,7 @@ export class LoadTally {
       answered: this.counts.inTime + this.counts.late,
       ...this.counts,
       failures: this.failures,
+      ...(this.counts.dropped === 0 ? {} : { drops: this.drops }),
       throughputRps,
       goodputRps,
       ...share,

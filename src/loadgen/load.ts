@@ -27,7 +27,7 @@ import { LoadTally } from './load-tally.js';
 import { inMib, MIB } from './read-answer.js';
 import { inputFaults, type RemoteModel } from './remote-model.js';
 import { servedBetween } from './served-between.js';
-import type { LoadOptions, LoadReport } from './types.js';
+import type { LoadOptions, LoadReport, TensorsAs } from './types.js';
 
 const DEFAULT_REQUEST_BYTES = 64 * MIB;
 /** Timers have whole milliseconds, as many as 31 bits hold. */
@@ -83,10 +83,17 @@ export async function driveLoad(url: string, options: LoadOptions): Promise<Load
   try {
     const names = options.schedule?.models ?? [options.model];
     const models = await Promise.all(names.map((name) => client.describe(name)));
-    return await new LoadRun(client, models, options).drive();
+    const tensors = options.tensors ?? (await tensorsFor(client, models));
+    return await new LoadRun(client, models, { ...options, tensors }).drive();
   } finally {
     await client.close();
   }
+}
+
+/** tensorsFor chooses how requests for models carry their tensors, by what their server tells. */
+async function tensorsFor(client: InferenceClient, models: readonly RemoteModel[]): Promise<TensorsAs> {
+  const hasHalves = models.some(({ inputs }) => inputs.some(({ dtype }) => dtype === 'float16'));
+  return hasHalves || (await client.takesBinary()) ? 'binary' : 'json';
 }
 
 function optionFaults(url: string, options: LoadOptions): Fault[] {
@@ -129,13 +136,14 @@ function requestBytes({ inputs }: RemoteModel, rows: number): number {
 function urlFaults(url: string): Fault[] {
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
     return [fault(`${url} is not an http URL`, 'url')];
-  const { origin, pathname, search, username, password } = new URL(url);
+  const { origin, pathname, search, hash, username, password } = new URL(url);
   if (username !== '' || password !== '')
     return [
       fault(`holds a name or password; give ${origin}, and ${option('headers')} for an Authorization`, 'url'),
     ];
-  if (pathname === '/' && search === '') return [];
-  return [fault(`${url} is more than the address of a server; give only ${origin}`, 'url')];
+  if (search === '' && hash === '' && !/\/v2(\/|$)/.test(pathname)) return [];
+  const address = origin + pathname.replace(/\/(v2(\/.*)?)?$/, '');
+  return [fault(`${url} is more than the address of a server; give only ${address}`, 'url')];
 }
 
 /** A report of more requests would be larger than is worth keeping, so it does not say when they were sent. */
@@ -156,15 +164,46 @@ interface Target {
 /** Without priorities, all requests are of the default level. */
 const ONE_LEVEL: readonly PriorityShare[] = [{ priority: 0, share: 1 }];
 
+/** RunOptions are the options of a load once its server was asked how it takes tensors. */
+type RunOptions = LoadOptions & { readonly tensors: TensorsAs };
+
+/**
+ * withInputs gives a model with the inputs of the requests that are to be sent, where its server describes none.
+ * @throws InputError where nothing says what its inputs are, or where they are of a type that the requests cannot carry
+ */
+function withInputs(model: RemoteModel, { inputs, tensors: as }: RunOptions): RemoteModel {
+  const given = Object.entries(inputs?.[0] ?? {});
+  const specs =
+    model.inputs.length > 0
+      ? model.inputs
+      : given.map(([name, { dtype, dims }]) => ({ name, dtype, shape: [...dims] }));
+  if (specs.length === 0)
+    throw new InputError(
+      `load model ${model.name}`,
+      [fault(`the server describes no inputs of model ${model.name}`)],
+      `Say with ${option('samples')} which requests are sent: requests of the protocol (.json or .jsonl), or a .npz.`,
+    );
+  const faults = specs
+    .filter(({ dtype }) => as === 'json' && dtype === 'float16')
+    .map(({ name }) =>
+      fault(`sends JSON, and ${name} is FP16, which JSON does not carry`, option('tensors')),
+    );
+  if (faults.length > 0) throw new InputError(`load model ${model.name}`, faults);
+  return { ...model, inputs: specs };
+}
+
 /** targetOf prepares the load of a model. @throws InputError where the inputs do not fit the model */
-function targetOf(model: RemoteModel, options: LoadOptions): Target {
-  const { binary = true, rows = 1, seed = 0, priorities = ONE_LEVEL } = options;
+function targetOf(described: RemoteModel, options: RunOptions): Target {
+  const { tensors: as, rows = 1, seed = 0, priorities = ONE_LEVEL } = options;
+  const model = withInputs(described, options);
   const inputs = options.inputs ?? randomInputs(model, { ...options, rows, seed });
   const faults = inputs.flatMap((tensors, i) => inputFaults(model, tensors, `inputs[${i}]`));
   if (inputs.length === 0) faults.push(fault('is an empty list', 'inputs'));
   if (faults.length > 0) throw new InputError(`load model ${model.name}`, faults);
   const requests = priorities.map(({ priority }) =>
-    inputs.map((tensors) => encodeRequest(model, tensors, { binary, priority })),
+    inputs.map((tensors, i) =>
+      encodeRequest(model, tensors, { id: `load-${seed}-${priority}-${i}`, tensors: as, priority }),
+    ),
   );
   return {
     model,
@@ -193,7 +232,7 @@ class LoadRun {
   constructor(
     private readonly client: InferenceClient,
     models: readonly RemoteModel[],
-    private readonly options: LoadOptions,
+    private readonly options: RunOptions,
   ) {
     this.targets = models.map((model) => targetOf(model, options));
     const { priorities, seed = 0 } = options;
@@ -305,7 +344,7 @@ class LoadRun {
     intendedMs: number,
   ): (tally: LoadTally) => void {
     const at = this.elapsedMs();
-    if (answer.kind === 'dropped') return (tally) => tally.countEnd('dropped', at);
+    if (answer.kind === 'dropped') return (tally) => tally.countDrop(answer.status, at);
     if (answer.kind === 'failed') {
       const isCancelled = this.abort.signal.aborted;
       return (tally) => (isCancelled ? tally.countEnd('cancelled', at) : tally.countFailure(answer.why, at));
@@ -339,7 +378,15 @@ class LoadRun {
   }
 
   private report(sendingS: number): LoadReport {
-    const { rps, durationS, arrivals: process = 'poisson', seed = 0, rows = 1, schedule } = this.options;
+    const {
+      rps,
+      durationS,
+      arrivals: process = 'poisson',
+      seed = 0,
+      rows = 1,
+      schedule,
+      tensors,
+    } = this.options;
     const [only, ...others] = this.targets as [Target, ...Target[]];
     const byModel = this.targets.map(
       ({ model, sloMs, tally }): ModelLoad => tally.ofModel(model.name, sloMs),
@@ -350,6 +397,7 @@ class LoadRun {
       arrivals: schedule === undefined ? process : ('trace' as const),
       seed,
       rows,
+      tensors,
       ...(others.length > 0 || only.sloMs === undefined ? {} : { sloMs: only.sloMs }),
       rps,
       durationS,

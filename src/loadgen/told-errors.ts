@@ -1,12 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** errorIn gives the first line of what a server tells of an error, cut to 200 characters. */
+/** errorIn gives the first line of what a server tells of an error as `error`, or as `detail` (FastAPI), cut to 200 characters. */
 export function errorIn(bytes: Uint8Array): string {
   const text = Buffer.from(bytes).toString();
   const cut = (told: string) => (told.split('\n', 1)[0] as string).slice(0, 200);
   try {
-    const { error } = JSON.parse(text) as { error?: unknown };
-    return cut(typeof error === 'string' ? error : text);
+    const { error, detail } = JSON.parse(text) as { error?: unknown; detail?: unknown };
+    return cut([error, detail].find((told) => typeof told === 'string') ?? text);
   } catch {
     return cut(text);
   }

@@ -3,6 +3,9 @@ import type { Tensors } from '../execution/index.js';
 import type { ArrivalProcess, Arrivals, PriorityShare } from '../workload/index.js';
 import type { ClientAccess } from './client-access.js';
 
+/** TensorsAs says how a request carries its tensors: behind its JSON as the protocol's extension has it, or in its JSON. */
+export type TensorsAs = 'binary' | 'json';
+
 /** LoadOptions says which requests are sent to a server, and when. `rps` is the mean rate of requests per second. */
 export interface LoadOptions {
   /** The model's name; needed when the server has several. */
@@ -27,8 +30,11 @@ export interface LoadOptions {
   signal?: AbortSignal;
   /** check says whether an answer is right. A wrong answer counts as failed. */
   check?: (response: LoadResponse) => boolean;
-  /** Whether tensors are sent as bytes rather than JSON; the default is true. */
-  binary?: boolean;
+  /**
+   * Whether tensors are sent, and asked for, as bytes or as JSON; by default as bytes where the server tells that it takes
+   * them, and for models of float16, which JSON does not carry.
+   */
+  tensors?: TensorsAs;
   /** The largest number of connections; the default is 512. */
   connections?: number;
   /**

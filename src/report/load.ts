@@ -28,6 +28,8 @@ export function loadTable(report: LoadReport): Table {
       ? [row('in time', report.inTime), row('late', report.late)]
       : [row('answered', report.answered)]),
     row('dropped', report.dropped),
+    ...dropRows(report),
+    ...cancelledRows(report),
     row('failed', report.failed),
     ...failureRows(report),
     ['throughput', figure(report.throughputRps), 'answered/s'],
@@ -38,8 +40,6 @@ export function loadTable(report: LoadReport): Table {
     ['latency max', ms(latency?.max), ''],
     ['sent late p99', ms(lateness?.p99), 'by this client'],
   ];
-  if (report.cancelled > 0)
-    rows.splice(4, 0, ['cancelled', String(report.cancelled), 'still open when it ended']);
   return { columns: ['load', '', ''], rows };
 }
 
@@ -111,6 +111,17 @@ function failureRows({ failures }: LoadReport): [string, string, string][] {
     .map(([why, count]): [string, string, string] => ['', String(count), why.slice(0, LONGEST_REASON)]);
   const left = reasons.slice(MOST_REASONS).reduce((sum, [, count]) => sum + count, 0);
   return left === 0 ? shown : [...shown, ['', String(left), 'for other reasons']];
+}
+
+function cancelledRows({ cancelled }: LoadReport): [string, string, string][] {
+  return cancelled === 0 ? [] : [['cancelled', String(cancelled), 'still open when it ended']];
+}
+
+/** dropRows says with which statuses requests were dropped, where other than 503 was among them. */
+function dropRows({ drops = {} }: LoadReport): [string, string, string][] {
+  const statuses = Object.entries(drops);
+  if (statuses.every(([status]) => status === '503')) return [];
+  return statuses.map(([status, count]) => ['', String(count), `status ${status}`]);
 }
 
 /** labelledLine says how many of the answers to labelled samples are right. */

@@ -6,6 +6,7 @@
  * time, and writes no files. Start reading at `run-samples.ts`, then `count.ts`.
  */
 export { type CountedEdge, type CountedStage, countVerdicts, unplannable, verdictLines } from './count.js';
+export { inputsOfSamples } from './described.js';
 export { type FamilyRun, type RunModel, recordFamily } from './family.js';
 export { type LabelledFiles, readLabelled } from './labelled.js';
 export { type Labelled, type ReadLabels, readLabels } from './labels.js';

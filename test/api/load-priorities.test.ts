@@ -108,7 +108,7 @@ describe('a load with priorities on a server', () => {
     expect(plain.sends).toEqual(load.sends);
     expect(plain).not.toHaveProperty('priorities');
     const before = log.length;
-    const json = await loadServer(server.url, { ...ASKED, durationS: 0.4, binary: false });
+    const json = await loadServer(server.url, { ...ASKED, durationS: 0.4, tensors: 'json' });
     const weights = log
       .slice(before)
       .filter(([word]) => word === 'arrived')

@@ -221,9 +221,15 @@ describe('driveLoad()', () => {
 
   it('refuses a URL with more than a server in it', async () => {
     const load = { rps: 1, durationS: 1 };
-    for (const more of ['v2', 'v2/models/m', '?model=m'])
+    for (const [more, address] of [
+      ['v2', ''],
+      ['v2/models/m', ''],
+      ['?model=m', ''],
+      ['a/v2/models/m', '/a'],
+      ['a/b#c', '/a/b'],
+    ])
       await expect(driveLoad(`http://127.0.0.1:9/${more}`, load)).rejects.toThrow(
-        `url: http://127.0.0.1:9/${more} is more than the address of a server; give only http://127.0.0.1:9`,
+        `url: http://127.0.0.1:9/${more} is more than the address of a server; give only http://127.0.0.1:9${address}`,
       );
   });
 

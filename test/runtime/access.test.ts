@@ -66,7 +66,7 @@ const INFER = '/v2/models/tiny/infer';
 
 /** The environment of Python that `scripts/check-clients.ts` makes, where pip has its registry. */
 const PYTHON = fileURLToPath(
-  new URL('../../node_modules/.cache/tritonclient-2.73.0/bin/python', import.meta.url),
+  new URL('../../node_modules/.cache/tritonclient-http-2.73.0/bin/python', import.meta.url),
 );
 const LACKS_CLIENT = !HAS_OPENSSL || !existsSync(PYTHON);
 

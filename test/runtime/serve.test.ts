@@ -118,7 +118,7 @@ describe('startServer() under driveLoad()', () => {
       durationS: 1,
       arrivals: 'uniform',
       rows: 3,
-      binary: false,
+      tensors: 'json',
       inputs: many,
       check,
     } as const;

@@ -45,6 +45,7 @@ export function loadReportFaults(report: LoadDocument): Fault[] {
     ...(priorities ?? []).flatMap((one, i) => outcomeFaults(one, { at: `/priorities/${i}`, ...all })),
     ...(priorities === undefined ? [] : partFaults(report, priorities, 'priorities')),
     ...failureFaults(report),
+    ...dropFaults(report),
     ...overallFaults(report),
     ...modelFaults(report),
     ...priorityFaults(report),
@@ -84,6 +85,13 @@ function overallFaults({ overall, attainment }: LoadDocument): Fault[] {
 function failureFaults({ failures, failed }: LoadDocument): Fault[] {
   const sum = Object.values(failures).reduce((all, one) => all + one, 0);
   return sum === failed ? [] : [fault(`sum to ${sum}, and ${failed} requests failed`, '/failures')];
+}
+
+function dropFaults({ drops, dropped }: LoadDocument): Fault[] {
+  const sum = Object.values(drops ?? {}).reduce((all, one) => all + one, 0);
+  return drops === undefined || sum === dropped
+    ? []
+    : [fault(`sum to ${sum}, and ${dropped} requests were dropped`, '/drops')];
 }
 
 function modelFaults({ model, models, sloMs, url }: LoadDocument): Fault[] {

@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import type { LoadDocument } from '../../artifacts/index.js';
 import { EXIT, type ExitCode } from '../exit.js';
 import {
@@ -34,6 +34,7 @@ interface Options {
   seed: number;
   slo?: number;
   rows: number;
+  tensors?: 'binary' | 'json';
   priorities?: string;
   failUnder?: number;
   output?: string;
@@ -87,7 +88,7 @@ function drivingLoad(): Command {
     .description(
       'Drive a server with an open-loop load: throughput, latency from the intended send times, attainment, drops. Exits with 6 when a request failed.',
     )
-    .argument('<url>', 'server, such as http://127.0.0.1:8000')
+    .argument('<url>', 'server, such as http://127.0.0.1:8000, or http://host/prefix behind a proxy')
     .option('--rps <rate>', 'requests per second; with --trace its mean, or model=500 (repeatable)', each)
     .option(
       '--duration <time>',
@@ -116,6 +117,12 @@ function drivingLoad(): Command {
     .addOption(cvOption(': 0 is even, 1 is as poisson'))
     .option('--seed <n>', 'seed of arrivals and inputs', countingNumber, 0)
     .option('--rows <n>', 'rows in one request', wholeNumber, 1)
+    .addOption(
+      new Option(
+        '--tensors <as>',
+        'how requests carry tensors (default: binary where the server tells that it takes it)',
+      ).choices(['binary', 'json']),
+    )
     .option(
       '--priorities <shares>',
       'what requests send as priority, and their shares, such as 1=0.1,2=0.9 (0 is the default level)',

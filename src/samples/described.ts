@@ -1,0 +1,61 @@
+import { decodedText, fault, readWhole, type TensorSpec, type ToldFaults } from '../artifacts/index.js';
+import { dtypeOfOip } from '../execution/index.js';
+import { parseJson, WireFault } from '../protocol/index.js';
+import { npyHeader } from './npy.js';
+import { readNpz } from './npz.js';
+import { SampleFault } from './sample-fault.js';
+
+/** Larger files are taken for a mistake; `readSamples` has the limits of what it reads. */
+const MOST_BYTES = 2 ** 30;
+const UNNAMED =
+  'does not name the inputs, and the server does not describe them: give requests of the protocol (.json or .jsonl), or a .npz';
+
+/**
+ * inputsOfSamples gives the inputs that the first of some files of samples says of itself, for a model that nobody
+ * describes: the arrays of `.npz`, or the tensors of the first request in `.json`, `.jsonl` or `.ndjson`. Axis 0 counts
+ * requests.
+ * @param told where every fault is added
+ */
+export async function inputsOfSamples(paths: readonly string[], told: ToldFaults): Promise<TensorSpec[]> {
+  const [path] = paths;
+  if (path === undefined) return [];
+  try {
+    const inputs = await inputsIn(path);
+    if (inputs.length === 0) told.add(fault(UNNAMED, path));
+    return inputs;
+  } catch (error) {
+    if (error instanceof SampleFault || error instanceof WireFault) told.add(fault(error.message, path));
+    else told.addOfFile(path, error);
+    return [];
+  }
+}
+
+async function inputsIn(path: string): Promise<TensorSpec[]> {
+  const ending = /\.[^./\\]*$/.exec(path.toLowerCase())?.[0] ?? '';
+  if (!['.npz', '.json', '.jsonl', '.ndjson'].includes(ending)) return [];
+  const bytes = await readWhole(path, MOST_BYTES);
+  if (ending === '.npz')
+    return readNpz(bytes).map(({ name, head }) => {
+      const { dtype, dims } = npyHeader(head);
+      return spec(name, dtype, dims);
+    });
+  const text = decodedText(bytes, path);
+  const lines = ending === '.json' ? text : (text.split('\n').find((line) => line.trim() !== '') ?? '{}');
+  const { value } = parseJson(Buffer.from(lines));
+  const request = (Array.isArray(value) ? value[0] : value) as { inputs?: unknown } | null | undefined;
+  return Array.isArray(request?.inputs) ? request.inputs.flatMap(inputOf) : [];
+}
+
+/** inputOf gives the input that a tensor of a request is for; none where it says too little, which `readSamples` tells. */
+function inputOf(tensor: unknown): TensorSpec[] {
+  const { name, datatype, shape } = (tensor ?? {}) as Record<string, unknown>;
+  const dtype = typeof datatype === 'string' ? dtypeOfOip(datatype) : undefined;
+  const isShape = Array.isArray(shape) && shape.length > 0 && shape.every(Number.isSafeInteger);
+  return typeof name === 'string' && dtype !== undefined && isShape
+    ? [spec(name, dtype, shape as number[])]
+    : [];
+}
+
+function spec(name: string, dtype: string, [, ...dims]: readonly number[]): TensorSpec {
+  return { name, dtype, shape: [1, ...dims], batchAxis: 0 };
+}
