@@ -215,7 +215,7 @@ export type { FileDigest, ModelDigests, NumericArray, TensorData, Tensors } from
 export type { FrontierPoint, GearExplanation, ServedAccuracy } from '../gearplan/index.js';
 export type { NamedAction, NamedOption, PipelineExplanation, StageExplanation } from '../inferline/index.js';
 export type { JobsProgress } from '../jobs/index.js';
-export type { LoadResponse } from '../loadgen/index.js';
+export type { LoadResponse, TensorsAs } from '../loadgen/index.js';
 export type {
   Baseline,
   ClassExplanation,

@@ -7,4 +7,4 @@
 export { type ClientAccess, type ClientAccessOptions, readClientAccess } from './client-access.js';
 export { describeServer, driveLoad } from './load.js';
 export type { RemoteModel } from './remote-model.js';
-export type { LoadOptions, LoadReport, LoadResponse, LoadSchedule } from './types.js';
+export type { LoadOptions, LoadReport, LoadResponse, LoadSchedule, TensorsAs } from './types.js';
