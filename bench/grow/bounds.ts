@@ -233,6 +233,7 @@ export const LISTS: Readonly<Record<ArtifactKind, Readonly<Record<string, Bound>
     '/properties/inputs': VALUES,
     '/properties/models': { grower: 'models of a load report' },
     '/properties/priorities': VALUES,
+    '/properties/drops': VALUES,
     '/properties/failures': VALUES,
     '/properties/notes': VALUES,
     '/properties/sends': VALUES,
