@@ -1,10 +1,10 @@
 import { counted, type GateCheck, type GateVerdicts, type SimulatedRuns } from '../artifacts/index.js';
 import { percent, plain } from './table.js';
 
-/** Figures of verdicts have so many digits. */
+/** Figures of verdicts have so many digits, or more where these do not tell them from what they are judged by. */
 const DIGITS = 6;
-/** Less than the whole is not rounded up to 100 % by these digits. */
-const MOST_PART = 99.9999;
+/** More digits than a double has tell nothing apart. */
+const MOST_DIGITS = 17;
 
 /** missedLines says in a sentence of each gate that does not hold what was found, and what was asked for. */
 export function missedLines({
@@ -21,8 +21,10 @@ export function checkLine(check: GateCheck, runs?: Pick<SimulatedRuns, 'count' |
   switch (what) {
     case 'attainment':
       return attainmentLine(check, whose, runs);
-    case 'attainmentDifference':
-      return `The attainments${whose} differ by ${pointsText(check.value)}, ${held ? 'within' : 'more than'} the ${pointsText(check.threshold)} that are allowed`;
+    case 'attainmentDifference': {
+      const [value, threshold] = apart(check.value, check.threshold, pointsText);
+      return `The attainments${whose} differ by ${value}, ${held ? 'within' : 'more than'} the ${threshold} that are allowed`;
+    }
     case 'failedRequests':
       return check.value === 0
         ? 'No request failed'
@@ -32,12 +34,12 @@ export function checkLine(check: GateCheck, runs?: Pick<SimulatedRuns, 'count' |
     case 'same':
       return held ? 'The plans are the same' : 'The plans differ';
     case 'difference': {
-      const told = check.relative ? shareText : sized;
-      const by = check.value === undefined ? 'from 0' : `by ${told(check.value)}`;
-      return `The ${check.figure}${whose} differs ${by}, ${held ? 'within' : 'more than'} the ${told(check.threshold)} that are allowed`;
+      const [value, threshold] = apart(check.value, check.threshold, check.relative ? changeText : plain);
+      const by = check.value === undefined ? 'from 0' : `by ${value}`;
+      return `The ${check.figure}${whose} differs ${by}, ${held ? 'within' : 'more than'} the ${threshold} that are allowed`;
     }
     case 'hold':
-      return `${held ? 'A plan was' : 'No plan was'} found that holds ${wholeShare(check.threshold)} in time in simulation`;
+      return `${held ? 'A plan was' : 'No plan was'} found that holds ${told(check.threshold, shareText)} in time in simulation`;
   }
 }
 
@@ -46,31 +48,47 @@ function attainmentLine(
   whose: string,
   runs?: Pick<SimulatedRuns, 'count' | 'confidence'>,
 ): string {
-  if (value === undefined)
+  if (value === undefined) {
+    const unshown = `so it is not shown that ${told(threshold, shareText)} are in time`;
     return runs === undefined
-      ? `No request came${whose}, so it is not shown that ${wholeShare(threshold)} are in time`
-      : `Not every run had a request${whose}, so it is not shown that ${wholeShare(threshold)} are in time`;
-  const against = held ? `at or above ${wholeShare(threshold)}` : `below ${wholeShare(threshold)}`;
-  if (low === undefined || runs === undefined)
-    return `Attainment${whose} is ${wholeShare(value)}, ${against}`;
-  const sure = `is ${wholeShare(low)} or more with ${percent(runs.confidence, 0)} confidence`;
-  return `Attainment${whose} ${sure}, ${against} (mean ${wholeShare(value)} of ${counted(runs.count, 'run')})`;
+      ? `No request came${whose}, ${unshown}`
+      : `Not every run had a request${whose}, ${unshown}`;
+  }
+  const isOne = low === undefined || runs === undefined;
+  const [judged, by] = apart(isOne ? value : low, threshold, shareText);
+  const against = held ? `at or above ${by}` : `below ${by}`;
+  if (isOne) return `Attainment${whose} is ${judged}, ${against}`;
+  const sure = `is ${judged} or more with ${percent(runs.confidence, 0)} confidence`;
+  return `Attainment${whose} ${sure}, ${against} (mean ${told(value, shareText)} of ${counted(runs.count, 'run')})`;
 }
 
-/** wholeShare writes a share as a percentage with enough digits to tell it from one that was asked for: `97.7041 %`. */
-function wholeShare(value: number | undefined): string {
-  if (value === undefined) return '—';
-  return `${plain(value < 1 ? Math.min(100 * value, MOST_PART) : 100 * value, DIGITS)} %`;
+type Write = (value: number, digits: number) => string;
+
+/** told writes a figure that nothing is judged by. */
+function told(value: number | undefined, write: Write): string {
+  return value === undefined ? '—' : write(value, DIGITS);
 }
 
-function pointsText(value: number | undefined): string {
-  return value === undefined ? '—' : `${plain(100 * value, DIGITS)} points`;
+/** apart writes a figure and what it is judged by: with six digits, or as many as tell the two apart where they differ. */
+function apart(value: number | undefined, threshold: number | undefined, write: Write): [string, string] {
+  if (value === undefined || threshold === undefined) return [told(value, write), told(threshold, write)];
+  let digits = DIGITS;
+  while (value !== threshold && digits < MOST_DIGITS && write(value, digits) === write(threshold, digits))
+    digits += 1;
+  return [write(value, digits), write(threshold, digits)];
 }
 
-function shareText(value: number | undefined): string {
-  return value === undefined ? '—' : percent(value, 2);
+/** shareText writes a share as a percentage, such as `97.7041 %`. Less than the whole is not rounded up to 100 %. */
+function shareText(value: number, digits: number): string {
+  const most = 100 - 10 ** (2 - digits);
+  return `${plain(value < 1 ? Math.min(100 * value, most) : 100 * value, digits)} %`;
 }
 
-function sized(value: number | undefined): string {
-  return value === undefined ? '—' : plain(value, DIGITS);
+function pointsText(value: number, digits: number): string {
+  return `${plain(100 * value, digits)} points`;
+}
+
+/** changeText writes a share by which a figure changes, with four digits before the point. */
+function changeText(value: number, digits: number): string {
+  return percent(value, digits - 4);
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { streamOf } from '../../src/random/index.js';
 import { checkLine, missedLines } from '../../src/report/index.js';
 
 describe('missedLines()', () => {
@@ -38,5 +39,33 @@ describe('checkLine()', () => {
     expect(checkLine({ what: 'inputs', file: 'plan.json', held: false })).toBe(
       'plan.json is not as its inputs say',
     );
+  });
+
+  it('writes a figure and what it is judged by alike only where they are equal, and never a part as 100 %', () => {
+    const uniform = streamOf(7, 'verdicts').uniform;
+    const near = (threshold: number) =>
+      threshold * (1 + (uniform() - 0.5) * 10 ** -Math.floor(12 * uniform()));
+    const asks = [
+      ['attainment', /is (\S+ %), (?:at or above|below) (\S+ %)/],
+      ['attainmentDifference', /by (\S+ points), (?:within|more than) the (\S+ points)/],
+      ['difference', /by (\S+(?: %)?), (?:within|more than) the (\S+(?: %)?) that/],
+    ] as const;
+    for (let i = 0; i < 3000; i++) {
+      const [what, words] = asks[i % 3]!;
+      const threshold = [1, 0.99, 0.5, 0.02, uniform()][i % 5]!;
+      const value = uniform() < 0.1 ? threshold : Math.min(1, near(threshold));
+      const held = what === 'attainment' ? value >= threshold : value <= threshold;
+      const relative = i % 2 === 0;
+      const line = checkLine({
+        what,
+        threshold,
+        value,
+        held,
+        ...(what === 'difference' && { figure: 'cost', relative }),
+      });
+      const [, one, other] = words.exec(line) ?? [];
+      expect([line, one === other]).toEqual([line, value === threshold]);
+      if (what === 'attainment') expect([line, one === '100 %']).toEqual([line, value === 1]);
+    }
   });
 });
