@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { classBound } from '../../src/inferline/class-bound.js';
 import { searchExactly } from '../../src/inferline/exact.js';
 import { estimatorOf } from '../../src/inferline/index.js';
+import { leastOfStages } from '../../src/inferline/infeasible.js';
 import { planPipeline, provedCost } from '../../src/inferline/planner.js';
 import type { Configuration, PlanningProblem, StageCandidate } from '../../src/inferline/problem.js';
 import { Trials } from '../../src/inferline/trials.js';
@@ -58,6 +59,7 @@ describe('classBound()', () => {
 
   it('is never more than the cost of any configuration that the Estimator finds feasible', () => {
     let feasible = 0;
+    let limited = 0;
     for (let seed = 0; seed < cases(200, 4000); seed++) {
       const input = randomInput(seed, 4, 30);
       const { problem } = input;
@@ -75,6 +77,15 @@ describe('classBound()', () => {
         if (!isMet) continue;
         feasible++;
         expect(bound, `seed ${seed}`).toBeLessThanOrEqual(trials.hourlyCost(tried) * (1 + 1e-9));
+        for (const { stage, least } of leastOfStages(trials)) {
+          const at = problem.graph.names.indexOf(stage);
+          const { device } = trials.candidate(at, tried.candidate[at] as number);
+          const told = least.find((one) => one.device === device);
+          expect(told?.needed ?? 0, `seed ${seed}, ${stage}`).toBeLessThanOrEqual(
+            tried.replicas[at] as number,
+          );
+          if (told !== undefined) limited++;
+        }
         for (const [stage, batch] of tried.batch.entries()) {
           const option = { candidate: tried.candidate[stage] as number, batch };
           const proved = trials.provedReplicas(stage, option);
@@ -84,6 +95,7 @@ describe('classBound()', () => {
       }
     }
     expect(feasible).toBeGreaterThan(500);
+    expect(limited).toBeGreaterThan(50);
   });
 
   it('is the same whatever limits a search, and takes nothing of them', () => {
