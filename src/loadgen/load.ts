@@ -1,44 +1,19 @@
 import { setMaxListeners } from 'node:events';
-import {
-  type Fault,
-  fault,
-  gapsText,
-  InputError,
-  type LoadSends,
-  type ModelLoad,
-  option,
-} from '../artifacts/index.js';
-import { pushAll } from '../collections/index.js';
-import { dtypeInfo, filledTensor, randomTensor, type Tensors } from '../execution/index.js';
+import { gapsText, InputError, type LoadSends, type ModelLoad } from '../artifacts/index.js';
+import type { Tensors } from '../execution/index.js';
 import { streamOf, uniformAt } from '../random/index.js';
-import {
-  ARRIVAL_PROCESSES,
-  type Arrivals,
-  arrivals,
-  arrivalsAt,
-  drawnLevels,
-  type PriorityShare,
-} from '../workload/index.js';
+import { type Arrivals, arrivals, arrivalsAt, drawnLevels, type PriorityShare } from '../workload/index.js';
 import type { CountedExecutions } from './counted-executions.js';
-import { dimsOf, type Encoded, encodeRequest } from './encode-request.js';
+import type { Encoded } from './encode-request.js';
 import type { Answered } from './infer-answer.js';
 import { type ClientOptions, InferenceClient } from './inference-client.js';
+import { optionFaults, urlFaults } from './load-options.js';
 import { LoadTally } from './load-tally.js';
-import { inMib, MIB } from './read-answer.js';
-import { inputFaults, type RemoteModel } from './remote-model.js';
+import type { RemoteModel } from './remote-model.js';
 import { servedBetween } from './served-between.js';
+import { type RunOptions, type Target, targetOf } from './target.js';
 import type { LoadOptions, LoadReport, TensorsAs } from './types.js';
 
-const DEFAULT_REQUEST_BYTES = 64 * MIB;
-/** Timers have whole milliseconds, as many as 31 bits hold. */
-const LEAST_TIMEOUT_S = 0.001;
-const MOST_TIMEOUT_S = 2_000_000;
-/** All different requests for a model take no more than this together, as far as one of them does not. */
-const MOST_PREPARED_BYTES = 256 * MIB;
-/** What an element of text takes at least, as text and as it is sent. */
-const TEXT_BYTES = 32;
-/** A run sends this many different random requests in turn. */
-const RANDOM_REQUESTS = 8;
 const PROGRESS_MS = 1000;
 /** Timers are too coarse below this time. The client then waits in turns of the event loop. */
 const SPIN_MS = 1;
@@ -96,124 +71,8 @@ async function tensorsFor(client: InferenceClient, models: readonly RemoteModel[
   return hasHalves || (await client.takesBinary()) ? 'binary' : 'json';
 }
 
-function optionFaults(url: string, options: LoadOptions): Fault[] {
-  const faults: Fault[] = [];
-  const positive = ['rps', 'durationS', 'sloMs', 'timeoutS', 'rows', 'connections'] as const;
-  for (const name of positive) {
-    const value = options[name];
-    if (value !== undefined && !(value > 0 && Number.isFinite(value))) {
-      faults.push(fault(`is ${value}; it must be positive`, name));
-    }
-  }
-  const { timeoutS } = options;
-  if (timeoutS !== undefined && (timeoutS < LEAST_TIMEOUT_S || timeoutS > MOST_TIMEOUT_S))
-    faults.push(
-      fault(`is ${timeoutS}; it must be from ${LEAST_TIMEOUT_S} to ${MOST_TIMEOUT_S} s`, 'timeoutS'),
-    );
-  for (const name of ['rows', 'connections'] as const) {
-    if (options[name] !== undefined && !Number.isInteger(options[name])) {
-      faults.push(fault(`is ${options[name]}; it must be a whole number`, name));
-    }
-  }
-  if (options.arrivals !== undefined && !ARRIVAL_PROCESSES.includes(options.arrivals)) {
-    faults.push(
-      fault(`is ${options.arrivals}; valid values are ${ARRIVAL_PROCESSES.join(', ')}`, 'arrivals'),
-    );
-  }
-  pushAll(faults, urlFaults(url));
-  return faults;
-}
-
-/** requestBytes counts what the inputs of a request take. */
-function requestBytes({ inputs }: RemoteModel, rows: number): number {
-  const each = inputs.map((spec) => {
-    const elements = dimsOf(spec, rows).reduce((product, size) => product * size, 1);
-    return elements * (dtypeInfo(spec.dtype)?.bytes ?? TEXT_BYTES);
-  });
-  return each.reduce((sum, bytes) => sum + bytes, 0);
-}
-
-function urlFaults(url: string): Fault[] {
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-    return [fault(`${url} is not an http URL`, 'url')];
-  const { origin, pathname, search, hash, username, password } = new URL(url);
-  if (username !== '' || password !== '')
-    return [
-      fault(`holds a name or password; give ${origin}, and ${option('headers')} for an Authorization`, 'url'),
-    ];
-  if (search === '' && hash === '' && !/\/v2(\/|$)/.test(pathname)) return [];
-  const address = origin + pathname.replace(/\/(v2(\/.*)?)?$/, '');
-  return [fault(`${url} is more than the address of a server; give only ${address}`, 'url')];
-}
-
 /** A report of more requests would be larger than is worth keeping, so it does not say when they were sent. */
 const MOST_SENDS = 1_000_000;
-
-/** Target is a model under load, with its requests and their outcomes. */
-interface Target {
-  readonly model: RemoteModel;
-  readonly inputs: readonly Tensors[];
-  /** By the level of priority, then in the order of the inputs. */
-  readonly requests: readonly (readonly Encoded[])[];
-  readonly sloMs: number | undefined;
-  readonly tally: LoadTally;
-  /** When its requests were to be sent, up to the limit for all. */
-  readonly sendsNs: number[];
-}
-
-/** Without priorities, all requests are of the default level. */
-const ONE_LEVEL: readonly PriorityShare[] = [{ priority: 0, share: 1 }];
-
-/** RunOptions are the options of a load once its server was asked how it takes tensors. */
-type RunOptions = LoadOptions & { readonly tensors: TensorsAs };
-
-/**
- * withInputs gives a model with the inputs of the requests that are to be sent, where its server describes none.
- * @throws InputError where nothing says what its inputs are, or where they are of a type that the requests cannot carry
- */
-function withInputs(model: RemoteModel, { inputs, tensors: as }: RunOptions): RemoteModel {
-  const given = Object.entries(inputs?.[0] ?? {});
-  const specs =
-    model.inputs.length > 0
-      ? model.inputs
-      : given.map(([name, { dtype, dims }]) => ({ name, dtype, shape: [...dims] }));
-  if (specs.length === 0)
-    throw new InputError(
-      `load model ${model.name}`,
-      [fault(`the server describes no inputs of model ${model.name}`)],
-      `Say with ${option('samples')} which requests are sent: requests of the protocol (.json or .jsonl), or a .npz.`,
-    );
-  const faults = specs
-    .filter(({ dtype }) => as === 'json' && dtype === 'float16')
-    .map(({ name }) =>
-      fault(`sends JSON, and ${name} is FP16, which JSON does not carry`, option('tensors')),
-    );
-  if (faults.length > 0) throw new InputError(`load model ${model.name}`, faults);
-  return { ...model, inputs: specs };
-}
-
-/** targetOf prepares the load of a model. @throws InputError where the inputs do not fit the model */
-function targetOf(described: RemoteModel, options: RunOptions): Target {
-  const { tensors: as, rows = 1, seed = 0, priorities = ONE_LEVEL } = options;
-  const model = withInputs(described, options);
-  const inputs = options.inputs ?? randomInputs(model, { ...options, rows, seed });
-  const faults = inputs.flatMap((tensors, i) => inputFaults(model, tensors, `inputs[${i}]`));
-  if (inputs.length === 0) faults.push(fault('is an empty list', 'inputs'));
-  if (faults.length > 0) throw new InputError(`load model ${model.name}`, faults);
-  const requests = priorities.map(({ priority }) =>
-    inputs.map((tensors, i) =>
-      encodeRequest(model, tensors, { id: `load-${seed}-${priority}-${i}`, tensors: as, priority }),
-    ),
-  );
-  return {
-    model,
-    inputs,
-    requests,
-    sloMs: options.sloMs ?? model.sloMs,
-    tally: new LoadTally(),
-    sendsNs: [],
-  };
-}
 
 class LoadRun {
   private readonly abort = new AbortController();
@@ -440,38 +299,4 @@ class LoadRun {
   private elapsedMs(): number {
     return performance.now() - this.startedAt;
   }
-}
-
-/** @throws InputError where a request would be larger than is allowed, before any of it is made */
-function randomInputs(
-  model: RemoteModel,
-  {
-    rows,
-    seed,
-    maxRequestBytes = DEFAULT_REQUEST_BYTES,
-  }: { readonly rows: number; readonly seed: number; readonly maxRequestBytes?: number },
-): Tensors[] {
-  const bytes = requestBytes(model, rows);
-  if (bytes > maxRequestBytes) {
-    const asked = `as the server describes it, a request of ${rows} rows takes ${inMib(bytes)} MiB, and at most ${inMib(maxRequestBytes)} MiB are sent`;
-    throw new InputError(
-      `load model ${model.name}`,
-      [fault(asked)],
-      `Raise the limit with ${option('maxRequest')}.`,
-    );
-  }
-  const count = Math.min(RANDOM_REQUESTS, Math.max(1, Math.floor(MOST_PREPARED_BYTES / bytes)));
-  const stream = streamOf(seed, `inputs/${model.name}`);
-  return Array.from({ length: count }, () =>
-    Object.fromEntries(
-      model.inputs.map(({ fill, ...spec }) => {
-        const dims = dimsOf(spec, rows);
-        const value =
-          fill === undefined
-            ? randomTensor({ dtype: spec.dtype, dims }, stream.uniform)
-            : filledTensor(spec.dtype, dims, fill);
-        return [spec.name, value];
-      }),
-    ),
-  );
 }
