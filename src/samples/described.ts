@@ -1,12 +1,11 @@
-import { decodedText, fault, readWhole, type TensorSpec, type ToldFaults } from '../artifacts/index.js';
+import { decodedText, fault, type TensorSpec, type ToldFaults } from '../artifacts/index.js';
 import { dtypeOfOip } from '../execution/index.js';
 import { parseJson, WireFault } from '../protocol/index.js';
 import { npyHeader } from './npy.js';
 import { readNpz } from './npz.js';
+import { endingOf, sampleBytes } from './sample-bytes.js';
 import { SampleFault } from './sample-fault.js';
 
-/** Larger files are taken for a mistake; `readSamples` has the limits of what it reads. */
-const MOST_BYTES = 2 ** 30;
 const UNNAMED =
   'does not name the inputs, and the server does not describe them: give requests of the protocol (.json or .jsonl), or a .npz';
 
@@ -31,9 +30,9 @@ export async function inputsOfSamples(paths: readonly string[], told: ToldFaults
 }
 
 async function inputsIn(path: string): Promise<TensorSpec[]> {
-  const ending = /\.[^./\\]*$/.exec(path.toLowerCase())?.[0] ?? '';
+  const ending = endingOf(path);
   if (!['.npz', '.json', '.jsonl', '.ndjson'].includes(ending)) return [];
-  const bytes = await readWhole(path, MOST_BYTES);
+  const bytes = await sampleBytes(path);
   if (ending === '.npz')
     return readNpz(bytes).map(({ name, head }) => {
       const { dtype, dims } = npyHeader(head);

@@ -8,7 +8,6 @@ import {
   MOST_FAULTS,
   moreFaults,
   pause,
-  readWhole,
   sha256Of,
   type TensorSpec,
   type ToldFaults,
@@ -28,6 +27,7 @@ import {
 import { csvRequests } from './csv-requests.js';
 import { npyHeader, readNpy } from './npy.js';
 import { readNpz } from './npz.js';
+import { endingOf, sampleBytes } from './sample-bytes.js';
 import { SampleFault } from './sample-fault.js';
 
 /** SampleFile is a file of samples that was read. */
@@ -42,9 +42,6 @@ export interface ReadSamples {
   readonly files: readonly SampleFile[];
 }
 
-/** Larger files are taken for a mistake: all samples are held at once. Texts take several times as much in memory. */
-const MOST_BYTES = 2 ** 30;
-const MOST_TEXT_BYTES = 2 ** 26;
 /** A sample may have many values. */
 const REQUESTS_IN_A_STEP = 64;
 /** Of so many samples at most each is held by itself, in some hundred bytes beside its own. */
@@ -70,7 +67,7 @@ export async function readSamples(
   const files: SampleFile[] = [];
   for (const path of paths) {
     try {
-      const bytes = await readWhole(path, isArrays(path) ? MOST_BYTES : MOST_TEXT_BYTES);
+      const bytes = await sampleBytes(path);
       const found = await samplesIn(bytes, path, { model, labels, before: rows.length });
       told.addAll(found.faults.map((one) => faultAt(one, one.path === '' ? path : `${path} ${one.path}`)));
       pushAll(rows, found.rows);
@@ -101,10 +98,6 @@ interface Room {
   readonly before: number;
 }
 
-function isArrays(path: string): boolean {
-  return /\.np[yz]$/.test(path.toLowerCase());
-}
-
 const nothing = (message: string, at = ''): Found => ({ rows: [], faults: [fault(message, at)] });
 
 async function samplesIn(bytes: Uint8Array, path: string, room: Room): Promise<Found> {
@@ -115,8 +108,7 @@ async function samplesIn(bytes: Uint8Array, path: string, room: Room): Promise<F
 
 async function samplesOf(bytes: Uint8Array, path: string, room: Room): Promise<Found> {
   const { model } = room;
-  const ending = /\.[^./\\]*$/.exec(path.toLowerCase())?.[0];
-  switch (ending) {
+  switch (endingOf(path)) {
     case '.npy':
       return fromArray(bytes, room);
     case '.npz':

@@ -1,6 +1,10 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { loadServer } from '../../src/api/index.js';
 import { describeServer, driveLoad } from '../../src/loadgen/index.js';
 
 const closers: (() => void)[] = [];
@@ -149,6 +153,26 @@ describe('driveLoad()', () => {
       drops: { 408: 2, 429: 2, 503: 2, 504: 2 },
       failures: { 'status 500: no': 2, 'status 502: no': 2 },
     });
+  });
+
+  it('sends samples to a model that is described without inputs, as they are', async () => {
+    const { url, asked } = await served({
+      'GET /v2/models/m': [200, { ...metadata, inputs: [], outputs: [] }],
+      'POST /v2/models/m/infer': [200, ANSWER],
+    });
+    const path = join(await mkdtemp(join(tmpdir(), 'inferplan-other-')), 'samples.json');
+    const data = [1, 2, 3, 4];
+    await writeFile(path, JSON.stringify({ inputs: [{ name: 'x', datatype: 'FP32', shape: [2, 2], data }] }));
+    const report = await loadServer(url, { ...QUICK, model: 'm', samples: [path] });
+    await rm(dirname(path), { recursive: true });
+    expect(report).toMatchObject({ sent: 4, answered: 4 });
+    const sent = asked
+      .filter(({ path }) => path.endsWith('/infer'))
+      .map(({ body }) => JSON.parse(body).inputs[0]);
+    expect(sent.slice(0, 2)).toEqual([
+      { name: 'x', datatype: 'FP32', shape: [1, 2], data: [1, 2] },
+      { name: 'x', datatype: 'FP32', shape: [1, 2], data: [3, 4] },
+    ]);
   });
 
   it('says of a model that is described without inputs that no request can be made of it', async () => {
