@@ -1,5 +1,4 @@
 import {
-  attempted,
   type CascadeModel,
   checkReadable,
   emittedHead,
@@ -12,7 +11,6 @@ import {
   type Loaded,
   loadArtifact,
   loadSpec,
-  oneErrorOf,
   option,
   outputFiles,
   type PipelineProfile,
@@ -126,14 +124,11 @@ async function withCheckedOptions(
   const output = recordsPath(spec, options);
   const read = [path, ...spec.value.models.map(({ profile }) => pathFrom(path, profile)), ...labelled];
   const inputs = read.map((one) => ({ what: 'a file of the cascade', path: one }));
-  const errors: InputError[] = [];
-  await attempted(
-    errors,
+  await everyInput(task, [
     refusing(() => refuseTogether(task, options)),
-  );
-  await attempted(errors, checkOutputs(task, outputFiles({ output }), inputs));
-  for (const one of labelled) await attempted(errors, checkReadable(one));
-  if (errors.length > 0) throw oneErrorOf(task, errors);
+    checkOutputs(task, outputFiles({ output }), inputs),
+    ...labelled.map(checkReadable),
+  ]);
   return spec;
 }
 

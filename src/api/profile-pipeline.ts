@@ -1,7 +1,6 @@
 import { access } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import {
-  attempted,
   checkReadable,
   checkWritable,
   decodedText,
@@ -18,7 +17,6 @@ import {
   loadArtifact,
   loadSpec,
   type OutputPath,
-  oneErrorOf,
   option,
   outputFiles,
   type PipelineProfile,
@@ -113,16 +111,13 @@ async function withCheckedOptions(
   const { samples = [], output, verdicts } = options;
   const { path } = spec;
   const task = `profile ${path}`;
-  const errors: InputError[] = [];
   const outputs = outputFiles({ output, verdicts });
   const paths = spec.value.stages.map(({ profile }) => pathFrom(path, profile));
-  await attempted(errors, checkOutputs(task, outputs, namedInputs(spec, [...paths, ...samples])));
-  await attempted(
-    errors,
+  await everyInput(task, [
+    checkOutputs(task, outputs, namedInputs(spec, [...paths, ...samples])),
     refusing(() => refuseUnused(options, path)),
-  );
-  for (const one of samples) await attempted(errors, checkReadable(one));
-  if (errors.length > 0) throw oneErrorOf(task, errors);
+    ...samples.map(checkReadable),
+  ]);
   return spec;
 }
 
@@ -136,9 +131,11 @@ export async function checkOutputs(
   inputs: readonly InputPath[],
 ): Promise<void> {
   await refuseReplacing(task, outputs, inputs);
-  const errors: InputError[] = [];
-  for (const { path } of outputs) if (path !== '') await attempted(errors, checkWritable(path));
-  if (errors.length > 0) throw oneErrorOf(task, errors);
+  const named = outputs.filter(({ path }) => path !== '');
+  await everyInput(
+    task,
+    named.map(({ path }) => checkWritable(path)),
+  );
 }
 
 /** refuseUnused refuses outputs of which nothing could be written. */

@@ -7,7 +7,7 @@ const NS_PER_S = 1e9;
 export function drawnDurationNs({
   duration = DEFAULT_DURATION,
 }: Exclude<PipelineLoad, { trace: string }>): number {
-  return Math.round(writtenS(duration) * NS_PER_S);
+  return Math.round((writtenSeconds(duration) as number) * NS_PER_S);
 }
 
 /** tracedSpan gives the window of the trace that is a load, in seconds from the trace's start. */
@@ -16,12 +16,7 @@ export function tracedSpan({ from, to }: Extract<PipelineLoad, { trace: string }
   readonly toS?: number;
 } {
   return {
-    ...(from === undefined ? {} : { fromS: writtenS(from) }),
-    ...(to === undefined ? {} : { toS: writtenS(to) }),
+    ...(from === undefined ? {} : { fromS: writtenSeconds(from) as number }),
+    ...(to === undefined ? {} : { toS: writtenSeconds(to) as number }),
   };
-}
-
-/** writtenS reads a time with its unit, as the schema of specs has it. */
-function writtenS(text: string): number {
-  return writtenSeconds(text) as number;
 }
