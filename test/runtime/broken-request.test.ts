@@ -1,7 +1,6 @@
-import { once } from 'node:events';
-import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { RunningServer } from '../../src/runtime/index.js';
+import { receivedOn } from './raw-connection.js';
 import { serveBundle, twoPartitions } from './tiny-bundle.js';
 
 let server: RunningServer;
@@ -12,18 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => close());
 
-/** received sends bytes on a connection and gives all that comes back until the server ends it. */
-async function received(sent: string): Promise<string> {
-  const socket = connect(server.address.port, '127.0.0.1');
-  let text = '';
-  socket.on('data', (chunk: Buffer) => {
-    text += chunk.toString();
-  });
-  socket.on('error', () => {});
-  socket.write(sent);
-  await once(socket, 'close');
-  return text;
-}
+const received = (sent: string): Promise<string> => receivedOn(server.address.port, sent);
 
 const POST = 'POST /v2/models/tiny/infer HTTP/1.1\r\nhost: localhost\r\n';
 

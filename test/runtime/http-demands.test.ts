@@ -1,7 +1,6 @@
-import { once } from 'node:events';
-import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { RunningServer } from '../../src/runtime/index.js';
+import { receivedOn } from './raw-connection.js';
 import { serveBundle, twoPartitions } from './tiny-bundle.js';
 
 let server: RunningServer;
@@ -12,17 +11,9 @@ beforeAll(async () => {
 });
 afterAll(() => close());
 
-/** received sends a request and gives all that comes back until the server ends its connection. */
+/** received sends a request and gives what is answered until the server ends its connection. */
 async function received(sent: string): Promise<{ readonly status: number; readonly error: string }> {
-  const socket = connect(server.address.port, '127.0.0.1');
-  let text = '';
-  socket.on('data', (chunk: Buffer) => {
-    text += chunk.toString();
-  });
-  socket.on('error', () => {});
-  socket.write(sent);
-  await once(socket, 'close');
-  const [head = '', body = ''] = text.split('\r\n\r\n');
+  const [head = '', body = ''] = (await receivedOn(server.address.port, sent)).split('\r\n\r\n');
   return { status: Number(head.split(' ')[1]), ...JSON.parse(body) };
 }
 
