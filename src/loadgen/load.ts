@@ -11,7 +11,7 @@ import { optionFaults, urlFaults } from './load-options.js';
 import { LoadTally } from './load-tally.js';
 import type { RemoteModel } from './remote-model.js';
 import { servedBetween } from './served-between.js';
-import { type RunOptions, type Target, targetOf } from './target.js';
+import { type Target, type TargetOptions, targetOf } from './target.js';
 import type { LoadOptions, LoadReport, TensorsAs } from './types.js';
 
 const PROGRESS_MS = 1000;
@@ -91,7 +91,7 @@ class LoadRun {
   constructor(
     private readonly client: InferenceClient,
     models: readonly RemoteModel[],
-    private readonly options: RunOptions,
+    private readonly options: TargetOptions,
   ) {
     this.targets = models.map((model) => targetOf(model, options));
     const { priorities, seed = 0 } = options;

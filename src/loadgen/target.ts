@@ -31,14 +31,14 @@ export interface Target {
 /** Without priorities, all requests are of the default level. */
 const ONE_LEVEL: readonly PriorityShare[] = [{ priority: 0, share: 1 }];
 
-/** RunOptions are the options of a load once its server was asked how it takes tensors. */
-export type RunOptions = LoadOptions & { readonly tensors: TensorsAs };
+/** TargetOptions are the options of a load once its server was asked how it takes tensors. */
+export type TargetOptions = LoadOptions & { readonly tensors: TensorsAs };
 
 /**
  * withInputs gives a model with the inputs of the requests that are to be sent, where its server describes none.
  * @throws InputError where nothing says what its inputs are, or where they are of a type that the requests cannot carry
  */
-function withInputs(model: RemoteModel, { inputs, tensors: as }: RunOptions): RemoteModel {
+function withInputs(model: RemoteModel, { inputs, tensors: as }: TargetOptions): RemoteModel {
   const given = Object.entries(inputs?.[0] ?? {});
   const specs =
     model.inputs.length > 0
@@ -60,7 +60,7 @@ function withInputs(model: RemoteModel, { inputs, tensors: as }: RunOptions): Re
 }
 
 /** targetOf prepares the load of a model. @throws InputError where the inputs do not fit the model */
-export function targetOf(described: RemoteModel, options: RunOptions): Target {
+export function targetOf(described: RemoteModel, options: TargetOptions): Target {
   const { tensors: as, rows = 1, seed = 0, priorities = ONE_LEVEL } = options;
   const model = withInputs(described, options);
   const inputs = options.inputs ?? randomInputs(model, { ...options, rows, seed });
