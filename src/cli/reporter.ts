@@ -47,6 +47,7 @@ export async function printReport(reporter: Reporter, terminal: Terminal, ended:
     title: ended.title,
     cases: await casesOf(terminal.cases, ended),
     parts: terminal.told,
+    notes: terminal.remarked,
   };
   if (reporter === 'junit') {
     terminal.raw(junitText(report));

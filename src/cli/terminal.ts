@@ -16,6 +16,8 @@ export class Terminal {
   /** What was shown to people, and the verdicts, where stdout carries these (`verdicts`). */
   readonly told: (string | TableView)[] = [];
   readonly cases: CiCase[] = [];
+  /** The remarks and warnings that were printed on stderr. */
+  readonly remarked: string[] = [];
 
   constructor(
     private readonly stdout: NodeJS.WriteStream,
@@ -119,6 +121,7 @@ export class Terminal {
   async remarks(texts: readonly string[]): Promise<void> {
     for (const text of texts) {
       const shown = harmless(text);
+      this.remarked.push(shown);
       const isWide = this.stderr.isTTY === true;
       this.stderr.write(isWide ? await wrappedText(shown, columnsOf(this.stderr)) : `${shown}\n`);
     }
@@ -126,6 +129,7 @@ export class Terminal {
 
   /** warn prints a warning on stderr, also with `json`. */
   async warn(text: string): Promise<void> {
+    this.remarked.push(`warning: ${harmless(text)}`);
     const style = await this.style(this.stderr);
     await this.headed(style.yellow('warning:'), text);
   }

@@ -92,6 +92,29 @@ describe('--reporter junit', () => {
   });
 });
 
+describe('a reporter', () => {
+  it('has the notes on the result, such as a class that no profile has', async () => {
+    const cluster = await readFile(join(folder, 'cluster.yaml'), 'utf8');
+    await writeFile(
+      join(folder, 'more.yaml'),
+      cluster.replace('networkGbps', '  A100: { count: 2, hourlyCost: 3 }\nnetworkGbps'),
+    );
+    const spec = await readFile(join(folder, 'spec.yaml'), 'utf8');
+    await writeFile(join(folder, 'more-spec.yaml'), spec.replace('cluster.yaml', 'more.yaml'));
+    const args = ['compare', 'more-spec.yaml', '--mix', 'L4=2,A100=1', '--reporter'];
+    const note = /cannot use A100: only [^\n]* are profiled/;
+    expect((await ran(...args, 'junit')).stdout).toMatch(note);
+    const summary = join(folder, 'notes.md');
+    vi.stubEnv('GITHUB_STEP_SUMMARY', summary);
+    try {
+      await ran(...args, 'github');
+      expect(await readFile(summary, 'utf8')).toMatch(note);
+    } finally {
+      vi.unstubAllEnvs();
+    }
+  });
+});
+
 describe('a reporter beside arguments that are not valid', () => {
   it.each([
     [['simulate', 'expected-plan.json', '--fail-under', '101%'], '"101%" is not a share from 0 to 1'],

@@ -30,8 +30,8 @@ function escapedProperty(text: string): string {
   return escapedData(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
 }
 
-/** summaryText writes verdicts as Markdown for the page of a run: the verdict first, then each case, then tables. */
-export function summaryText({ title, cases, parts }: CiReport): string {
+/** summaryText writes verdicts as Markdown for the page of a run: the verdict first, then each case, tables and remarks. */
+export function summaryText({ title, cases, parts, notes }: CiReport): string {
   const text = [
     `### ${verdictOf(cases)}: ${inline(title)}`,
     markdownTable([
@@ -39,6 +39,7 @@ export function summaryText({ title, cases, parts }: CiReport): string {
       ...cases.map((one) => [MARKS[one.outcome], cell(one.name), cell(detailsOf(one))]),
     ]),
     ...blocks(parts),
+    ...(notes.length === 0 ? [] : [notes.map((note) => `- ${cell(note)}`).join('\n')]),
   ].join('\n\n');
   return `${withinBytes(text, MOST_SUMMARY_BYTES)}\n\n`;
 }

@@ -23,6 +23,8 @@ export interface CiReport {
   readonly title: string;
   readonly cases: readonly CiCase[];
   readonly parts: readonly Part[];
+  /** The remarks and warnings on the result. */
+  readonly notes: readonly string[];
 }
 
 /** detailsOf tells the faults of a case at their places, or what was found where it has none. */

@@ -20,6 +20,7 @@ const REPORT: CiReport = {
     { name: 'mix', outcome: 'skipped', says: 'infeasible' },
   ],
   parts: ['a line | of *marks*', '', { columns: ['a|b'], rows: [['x\ny']] }],
+  notes: ['a <note>\nof two lines', 'warning: another\u0000'],
 };
 
 describe('junitText()', () => {
@@ -32,6 +33,9 @@ describe('junitText()', () => {
     });
     expect(errors).toEqual([]);
     expect(valid).toBe(true);
+    expect(contents).toContain(
+      '<system-err>a &lt;note&gt;\nof two lines\nwarning: another\ufffd</system-err>',
+    );
     expect(contents).toContain('tests="4" failures="1" errors="1" skipped="1"');
     const refused = await validateXML({
       xml: [{ fileName: 'junit.xml', contents: contents.replaceAll('tests=', 'test=') }],
@@ -54,7 +58,7 @@ describe('annotations()', () => {
 
 describe('summaryText()', () => {
   it('has fewer bytes than GitHub takes, whatever they are of, and ends between two characters', () => {
-    const text = summaryText({ title: 'long', cases: [], parts: ['😀'.repeat(400_000)] });
+    const text = summaryText({ title: 'long', cases: [], notes: [], parts: ['😀'.repeat(400_000)] });
     expect(Buffer.byteLength(text)).toBeLessThan(1024 * 1024);
     expect(text).toMatch(/😀\n\n… cut\n\n$/u);
   });
@@ -64,6 +68,7 @@ describe('summaryText()', () => {
     expect(text).toMatch(/^### ❌ Failed \(2 of 4 checks\): plan validate 'a &amp; b\.yaml'\n/);
     expect(text).toMatch(/\| ✅ +\| good +\| is &lt;good&gt; +\|/);
     expect(text).toContain('a line | of \\*marks\\*');
+    expect(text).toContain('\n\n- a &lt;note&gt;<br>of two lines\n- warning: another');
     expect(text).toMatch(/\| a\\\|b +\|\n\| -+ \|\n\| x<br>y +\|/);
   });
 });
