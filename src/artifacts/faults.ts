@@ -123,11 +123,38 @@ function toFault(error: ErrorObject): PointedFault {
       if (words !== undefined) return { path, message: `is ${shown(error.data)}, which is not ${words}` };
       return { path, message: `${error.message} (is ${shown(error.data)})` };
     }
+    case 'minItems':
+    case 'maxItems':
+      return { path, message: sizeText(error, (error.data as unknown[]).length, ['entry', 'entries']) };
+    case 'minProperties':
+    case 'maxProperties':
+      return { path, message: sizeText(error, Object.keys(error.data as object).length, ['key', 'keys']) };
+    case 'minLength':
+    case 'maxLength':
+      return { path, message: sizeText(error, (error.data as string).length, ['character', 'characters']) };
+    case 'uniqueItems': {
+      const { i, j } = error.params as { readonly i: number; readonly j: number };
+      return {
+        path,
+        message: `has ${shown((error.data as unknown[])[i])} twice, at ${Math.min(i, j)} and ${Math.max(i, j)}`,
+      };
+    }
     default:
       // Whole numbers with an exponent are huge too; those that are written digit by digit are found in the text.
       if (isOfWhole(error)) return { path, message: `is ${shown(error.data)}; ${HUGE}` };
       return { path, message: `${error.message ?? error.keyword} (is ${shown(error.data)})` };
   }
+}
+
+/** sizeText says how many parts a value has, and how many it must have. */
+function sizeText(
+  { keyword, params }: ErrorObject,
+  has: number,
+  [one, many]: readonly [string, string],
+): string {
+  const { limit } = params as { readonly limit: number };
+  const found = has === 0 ? `has no ${many}` : `has ${has} ${has === 1 ? one : many}`;
+  return `${found}; it must have ${keyword.startsWith('min') ? 'at least' : 'at most'} ${limit}`;
 }
 
 /** isOfWhole says whether a number is beyond the whole ones that are told apart, and no other bound. */

@@ -29,7 +29,7 @@ describe('the classes of a stage that a planner chooses among', () => {
     const spec = { ...example().spec };
     spec.stages = spec.stages.map((stage, i) => (i === 0 ? { ...stage, devices: [] } : stage));
     expect(() => parseArtifact(JSON.stringify(spec), 'spec.json', ['pipeline'])).toThrow(
-      /\/stages\/0\/devices: must NOT have fewer than 1 items/,
+      /\/stages\/0\/devices: has no entries; it must have at least 1/,
     );
   });
 });
