@@ -1,5 +1,6 @@
 import {
   type Changed,
+  type ChangedWords,
   type Cluster,
   didYouMean,
   type Fault,
@@ -8,6 +9,7 @@ import {
   type OpenCluster,
   option,
   type PlanDifference,
+  sidesOf,
 } from '../artifacts/index.js';
 import { hourlyCost } from '../pipeline/index.js';
 
@@ -51,6 +53,17 @@ export function costChange(before: PricedPlan, after: PricedPlan): Changed | und
   return a === undefined || b === undefined || a === b ? undefined : { before: a, after: b };
 }
 
+/** currencyChange gives the currencies of the prices of two plans, where they are not one: costs in them do not compare. */
+export function currencyChange(before: PricedPlan, after: PricedPlan): ChangedWords | undefined {
+  const [a, b] = [before.cluster.currency, after.cluster.currency];
+  return a === b ? undefined : sidesOf(a, b);
+}
+
+/** isOfPrices says whether a figure of plans is an amount of money. */
+function isOfPrices(figure: string, { objective }: PlanDifference): boolean {
+  return figure === 'cost' || (figure === 'objective' && objective.kind === 'cost');
+}
+
 /** FIGURES are the figures that a tolerance can name. */
 const FIGURES: Readonly<Record<string, (plans: Plans) => Both[]>> = {
   cost: ofPlan(({ classes, cluster }) => hourlyCost(classes, cluster)),
@@ -85,6 +98,13 @@ export function toleranceChecks(
           option('tolerance'),
         ),
       );
+    const { currency } = plans.diff;
+    if (currency !== undefined && isOfPrices(figure, plans.diff)) {
+      const [before, after] = [currency.before ?? 'no currency', currency.after ?? 'no currency'];
+      const said = `names ${figure}, whose prices have ${before} in one plan and ${after} in the other: they do not compare`;
+      faults.push(fault(said, option('tolerance')));
+      continue;
+    }
     for (const { model, change } of figures ?? []) {
       const { before, after } = change ?? {};
       const whose = model === undefined ? '' : ` of ${model}`;

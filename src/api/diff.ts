@@ -14,7 +14,13 @@ import {
   type PlanDifference,
   withOwnFaults,
 } from '../artifacts/index.js';
-import { costChange, type Plans, type Tolerance, toleranceChecks } from './diff-tolerances.js';
+import {
+  costChange,
+  currencyChange,
+  type Plans,
+  type Tolerance,
+  toleranceChecks,
+} from './diff-tolerances.js';
 
 /** No more fields are told one by one. */
 const MOST_FIELDS = 50;
@@ -63,7 +69,12 @@ export async function diffPlanFiles(
   if (check) refuseContradicted(`judge the changes from ${before} to ${after}`, contradicted);
   const notes = contradicted.flatMap(({ path, faults }) => contradictionNotes(faults, path));
   const cost = costChange(a.value, b.value);
-  const priced = { ...head, ...told, ...(cost === undefined ? {} : { hourlyCost: cost }) };
+  const currency = currencyChange(a.value, b.value);
+  const priced = {
+    ...{ ...head, ...told },
+    ...(cost === undefined ? {} : { hourlyCost: cost }),
+    ...(currency === undefined ? {} : { currency }),
+  };
   const diff = withFields(priced, fields);
   const checks = check ? checksOf({ diff, before: a.value, after: b.value }, tolerance) : undefined;
   return {

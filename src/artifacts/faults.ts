@@ -125,13 +125,11 @@ function toFault(error: ErrorObject): PointedFault {
     }
     case 'minItems':
     case 'maxItems':
-      return { path, message: sizeText(error, (error.data as unknown[]).length, ['entry', 'entries']) };
     case 'minProperties':
     case 'maxProperties':
-      return { path, message: sizeText(error, Object.keys(error.data as object).length, ['key', 'keys']) };
     case 'minLength':
     case 'maxLength':
-      return { path, message: sizeText(error, (error.data as string).length, ['character', 'characters']) };
+      return { path, message: sizeText(error) };
     case 'uniqueItems': {
       const { i, j } = error.params as { readonly i: number; readonly j: number };
       return {
@@ -147,14 +145,18 @@ function toFault(error: ErrorObject): PointedFault {
 }
 
 /** sizeText says how many parts a value has, and how many it must have. */
-function sizeText(
-  { keyword, params }: ErrorObject,
-  has: number,
-  [one, many]: readonly [string, string],
-): string {
+function sizeText({ keyword, params, data }: ErrorObject): string {
   const { limit } = params as { readonly limit: number };
+  const [has, one, many] = sizeOf(data);
   const found = has === 0 ? `has no ${many}` : `has ${has} ${has === 1 ? one : many}`;
   return `${found}; it must have ${keyword.startsWith('min') ? 'at least' : 'at most'} ${limit}`;
+}
+
+/** sizeOf counts the parts of a value, and says what one and several are called. */
+function sizeOf(data: unknown): readonly [number, string, string] {
+  if (Array.isArray(data)) return [data.length, 'entry', 'entries'];
+  if (typeof data !== 'string') return [Object.keys(data as object).length, 'key', 'keys'];
+  return [[...data].length, 'character', 'characters'];
 }
 
 /** isOfWhole says whether a number is beyond the whole ones that are told apart, and no other bound. */

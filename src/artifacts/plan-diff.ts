@@ -40,6 +40,8 @@ export interface PlanDifference extends Emitted, GateVerdicts {
   classes: readonly { readonly name: string; readonly used: Changed }[];
   /** What the devices in use cost per hour, by the prices of each plan's cluster; absent where that is the same or not known of both. */
   hourlyCost?: Changed;
+  /** The currencies of the plans' prices, where they are not one: their costs do not compare. */
+  currency?: ChangedWords;
   gpusMoved: number;
   /** Further fields that differ, such as the scheduler, the cluster or what was asked of the planner; absent where none does. */
   fields?: readonly FieldChange[];

@@ -26,7 +26,7 @@ const NEWER_VERSIONS: Partial<Record<ArtifactKind, string>> = {
   'load-report': '1.8',
   'no-plan': '1.4',
   'pipeline-plan': '1.1',
-  'plan-diff': '1.7',
+  'plan-diff': '1.8',
   'pooled-plan': '1.2',
   profile: '1.4',
   'simulation-report': '1.3',

@@ -115,11 +115,12 @@ const HARDLY_BUSY = 0.1;
  * spreads the devices over all servers that there are where it does.
  */
 function placedByLinks(
-  { graph, devices, cluster }: GivenProblem,
+  problem: GivenProblem,
   uses: readonly LinkUse[],
   servedRps: number,
 ): Pick<Figures, 'placement' | 'sentRps'> {
-  const namesOf = ({ stages }: DeviceSet): string => stages.map((i) => graph.names[i]).join(' ');
+  const { graph, devices, cluster } = problem;
+  const namesOf = (set: DeviceSet): string => stageNames(problem, set).join(' ');
   const sentS = new Map(
     devices.map(
       (set, k) => [`${set.device} ${namesOf(set)}`, (uses[k] as LinkUse).upS / set.replicas] as const,
@@ -170,31 +171,47 @@ function emulatedOf({ stages, devices }: GivenProblem): Set<string> {
   return new Set(names);
 }
 
-function gpuReasons({ cluster }: GivenProblem, { classes }: Figures): GivenReason[] {
+function gpuReasons(problem: GivenProblem, { classes }: Figures): GivenReason[] {
+  const { cluster } = problem;
   return Object.entries(classes).flatMap(([name, { used, standby = 0 }]) => {
     const device = cluster.devices[name];
     const free = device === undefined ? 0 : freeGpus(device);
     const missing = used + standby - (free ?? Number.POSITIVE_INFINITY);
     if (free === undefined || missing <= 0) return [];
+    const held = problem.devices.filter(({ device: of }) => of === name);
     return [
       {
         code: 'too-few-gpus',
         class: name,
+        stages: [...new Set(held.flatMap((set) => stageNames(problem, set)))],
         available: { [name]: free },
         missing: { [name]: missing },
-        text: `${used + standby} ${name} are needed and ${free} are free`,
+        text: `${used + standby} ${name} are needed and ${free} are free; they are for ${held.map((set) => heldText(problem, set)).join(', ')}`,
       },
     ];
   });
 }
 
-function memoryReasons({ cluster, stages, graph }: GivenProblem, set: DeviceSet): GivenReason[] {
+function stageNames({ graph }: GivenProblem, { stages }: DeviceSet): string[] {
+  return stages.map((i) => graph.names[i] as string);
+}
+
+/** heldText says what devices hold, and how many of them there are: `detect (2 and 1 on standby)`. */
+function heldText(problem: GivenProblem, set: DeviceSet): string {
+  const { replicas, virtual, standby } = set;
+  const share = virtual === 1 ? '' : ` of ${deviceText(set)}`;
+  const spare = standby === 0 ? '' : ` and ${standby} on standby`;
+  return `${stageNames(problem, set).join(' with ')} (${replicas}${share}${spare})`;
+}
+
+function memoryReasons(problem: GivenProblem, set: DeviceSet): GivenReason[] {
+  const { cluster, stages } = problem;
   const memory = cluster.devices[set.device]?.memoryGiB;
   const bytes = set.stages.reduce((sum, i) => sum + (stages[i]?.weightBytes ?? 0), 0);
   const neededGiB = bytes / BYTES_PER_GIB;
   if (memory === undefined || neededGiB * set.virtual <= memory) return [];
   const memoryGiB = memory / set.virtual;
-  const names = set.stages.map((i) => graph.names[i] as string);
+  const names = stageNames(problem, set);
   const text = `the weights of ${names.join(', ')} take ${round(neededGiB)} GiB of the ${round(memoryGiB)} GiB of ${deviceText(set)}`;
   return [{ code: 'weights-exceed-memory', stages: names, class: set.device, neededGiB, memoryGiB, text }];
 }
@@ -214,12 +231,12 @@ function sloReasons({ spec }: GivenProblem, { stages, latencyUs }: LongestPath):
 }
 
 function rateReasons(problem: GivenProblem, set: DeviceSet, servedRps: number): GivenReason[] {
-  const { rps, graph } = problem;
+  const { rps } = problem;
   if (rps === undefined || rps <= servedRps * (1 + ROUNDING)) return [];
   const sets = setsOf(problem.devices, set.stages[0] as number);
   // The classes of a stage serve it together, and are told of once.
   if (sets[0] !== set) return [];
-  const names = set.stages.map((i) => graph.names[i] as string);
+  const names = stageNames(problem, set);
   const devices = sets.map((one) => `${one.replicas} ${deviceText(one)}`).join(' and ');
   const text = loadTooHighText({ devices, stages: names, servedRps, rps });
   return [{ code: 'rate-too-high', stages: names, class: set.device, rps, servedRps, text }];
@@ -313,7 +330,7 @@ function stageOf(problem: GivenProblem, { factors, bytes }: Figures, i: number):
 }
 
 function sharedOf(problem: GivenProblem, { factors }: Figures, set: DeviceSet): PlannedShared {
-  const { stages, graph, rps } = problem;
+  const { stages, rps } = problem;
   const weights = set.stages.map((i) => stages[i]?.weightBytes);
   const known = weights.every((bytes) => bytes !== undefined);
   const busy = set.stages.reduce(
@@ -322,7 +339,7 @@ function sharedOf(problem: GivenProblem, { factors }: Figures, set: DeviceSet): 
     0,
   );
   return {
-    stages: set.stages.map((i) => graph.names[i] as string),
+    stages: stageNames(problem, set),
     ...(known ? { weightBytes: weights.reduce((sum, bytes) => sum + bytes, 0) } : {}),
     ...(rps === undefined ? {} : { maxProvisioningRatio: (rps * busy) / set.replicas }),
   };

@@ -215,7 +215,7 @@ function openLines(rows: readonly CompareRow[]): string[] {
 export function compareHeadline({ rows, currency }: ComparisonDocument, kind: PlanKind): string {
   const planned = rows.filter(({ status }) => hasPlan(status));
   const priced = planned.find(({ objective }) => objective !== undefined && isPrice(objective.kind));
-  const priceless = [...KINDS[kind].compared.best, CHEAPEST];
+  const priceless = [...KINDS[kind].compared.best, cheapest(currency)];
   const best = priced?.objective === undefined ? priceless : [leastPrice(priced.objective.kind, currency)];
   return [
     `${rows.length} compared: ${planned.length} with a plan`,
@@ -240,11 +240,14 @@ function leastPrice(
   return { words, figureOf: ({ objective }) => objective?.value, isLeast: true, text };
 }
 
-const CHEAPEST: BestFigure = {
-  words: 'least cost/million',
-  figureOf: ({ costPerMillionRequests }) => costPerMillionRequests,
-  isLeast: true,
-};
+function cheapest(currency = ''): BestFigure {
+  return {
+    words: 'least cost/million',
+    figureOf: ({ costPerMillionRequests }) => costPerMillionRequests,
+    isLeast: true,
+    text: (value) => `${figure(value)} ${currency}`.trimEnd(),
+  };
+}
 
 /** Merits that differ by less than this, relatively, are equal, so that the price decides. */
 const SAME = 1e-9;

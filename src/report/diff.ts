@@ -1,7 +1,17 @@
 import { type Changed, type ChangedWords, counted, type PlanDifference } from '../artifacts/index.js';
 import type { PlanDiff } from '../plans/index.js';
 import { differenceTables } from './kinds/kinds.js';
-import { apart, decimals, figure, gpusText, orDash, type Part, percent, type Table } from './table.js';
+import {
+  apart,
+  decimals,
+  figure,
+  gpusText,
+  orDash,
+  type Part,
+  percent,
+  perHour,
+  type Table,
+} from './table.js';
 
 /** differenceParts show what two plans differ in. */
 export function differenceParts(difference: PlanDifference): Part[] {
@@ -9,16 +19,21 @@ export function differenceParts(difference: PlanDifference): Part[] {
   return [diffHeadline(difference), ...apart(tables)];
 }
 
+/** Headed is what the first line tells of. */
+type Headed = PlanDiff & Pick<PlanDifference, 'currency'>;
+
 /**
  * diffHeadline states in a sentence the change of the objective's value, and how many GPUs would serve something else.
  * Values of two kinds of objective stand side by side, without a percentage.
  */
-export function diffHeadline({ objective, gpusMoved, same }: PlanDiff): string {
+export function diffHeadline({ objective, gpusMoved, same, currency }: Headed): string {
   if (same) return 'the plans are the same';
   const gpus = `${counted(gpusMoved, 'device')} would serve something else`;
   const { kind, kindBefore, before, after } = objective;
   if (kindBefore !== undefined)
     return `${kindBefore} ${figure(before)} → ${kind} ${figure(after)}, which do not compare; ${gpus}`;
+  if (kind === 'cost' && currency !== undefined)
+    return `${kind} ${perHour(before, { currency: currency.before })} → ${perHour(after, { currency: currency.after })}, which do not compare; ${gpus}`;
   return `${kind} ${arrow(objective, kind === 'accuracy')}; ${gpus}`;
 }
 
@@ -27,7 +42,8 @@ export function diffTable({
   models,
   classes,
   hourlyCost,
-}: Pick<PlanDifference, 'models' | 'classes' | 'hourlyCost'>): Table {
+  currency,
+}: Pick<PlanDifference, 'models' | 'classes' | 'hourlyCost' | 'currency'>): Table {
   const rows = [
     ...models.flatMap(
       ({ name, throughputRps, heldRps = {}, sloMs, accuracy = {}, p95Ms = {}, objectives, switching }) => [
@@ -41,9 +57,21 @@ export function diffTable({
       ],
     ),
     ...classes.flatMap(({ name, used }) => rowIfChanged(name, 'devices in use', used, gpusText)),
-    ...rowIfChanged('plan', 'cost per hour', hourlyCost ?? {}),
+    ...costRows(hourlyCost, currency),
   ];
   return { columns: ['of', 'what', 'before', 'after', 'change'], rows };
+}
+
+/** costRows gives what devices in use cost, where that differs: prices of two currencies side by side, without a share. */
+function costRows(
+  hourlyCost: Changed | undefined,
+  currency: PlanDifference['currency'],
+): readonly string[][] {
+  if (hourlyCost === undefined || currency === undefined)
+    return rowIfChanged('plan', 'cost per hour', hourlyCost ?? {});
+  const { before, after } = hourlyCost;
+  const written = (cost: number, unit: string | undefined) => perHour(cost, { currency: unit });
+  return [['plan', 'cost', written(before, currency.before), written(after, currency.after), '—']];
 }
 
 /** rowIfChanged gives a row for a figure that differs. A side without it has a dash. */

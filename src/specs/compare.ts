@@ -46,14 +46,15 @@ async function comparedSpec(path: string, options: CompareOptions): Promise<Comp
   // Once the spec is read, its path could not be written; that is told below, with the option.
   await writable.catch(() => {});
   const reading = writtenMixes(options);
-  const known = await reading.catch(() => []);
+  const known = await reading.catch(() => undefined);
   const task = `compare mixes of ${path}`;
-  const loading = usedSpec(path, (spec) => loadedToCompare(spec, options));
-  const [, mixes, { kind, comparing, loaded }] = await everyInput<[unknown, WrittenMix[], LoadedToCompare]>(
-    task,
-    [writable, reading, withOwnFaults(task, loading, () => writtenFaults(known, options))],
-  );
-  const found = await compared(comparing, loaded, { path, mixes, options });
+  const loading = usedSpec(path, (spec) => loadedToCompare(spec, known, options));
+  const [, , { kind, comparing, ...asked }] = await everyInput<[unknown, unknown, LoadedToCompare]>(task, [
+    writable,
+    reading,
+    withOwnFaults(task, loading, () => writtenFaults(known, options)),
+  ]);
+  const found = await compared(comparing, asked, { path, options });
   return { ...found, planKind: PLAN_KIND[kind] };
 }
 
@@ -65,9 +66,15 @@ interface LoadedToCompare {
   readonly kind: SpecKind;
   readonly comparing: ComparingOf<AnySpecTypes>;
   readonly loaded: AnySpecTypes['compared'];
+  readonly cases: readonly AnySpecTypes['variant'][];
 }
 
-async function loadedToCompare(spec: AnySpec, options: CompareOptions): Promise<LoadedToCompare> {
+/** @param mixes undefined where they cannot be read, so that nothing is said of cases */
+async function loadedToCompare(
+  spec: AnySpec,
+  mixes: readonly WrittenMix[] | undefined,
+  options: CompareOptions,
+): Promise<LoadedToCompare> {
   const asked = await specOf(spec.kind);
   const comparing: ComparingOf<AnySpecTypes> = await asked.comparing();
   const task = `compare ${spec.path}`;
@@ -76,11 +83,13 @@ async function loadedToCompare(spec: AnySpec, options: CompareOptions): Promise<
     // Where the files can be used, options that are not for the kind are told with mixes and sweeps.
     withOwnFaults(task, comparing.load(spec), () => refusedOptions(comparing.options, options)),
   ]);
-  return { kind: spec.kind, comparing, loaded };
+  const cases =
+    mixes === undefined ? [] : await casesOf(comparing, loaded, { path: spec.path, mixes, options });
+  return { kind: spec.kind, comparing, loaded, cases };
 }
 
 /** writtenFaults says what is wrong with mixes and sweeps whatever the spec is. */
-function writtenFaults(mixes: readonly WrittenMix[], { sweeps = [] }: CompareOptions): Fault[] {
+function writtenFaults(mixes: readonly WrittenMix[] = [], { sweeps = [] }: CompareOptions): Fault[] {
   const told: Fault[] = [];
   for (const mix of mixes) parseMix(mix, undefined, told);
   sweepOf(sweeps, told);
@@ -91,7 +100,11 @@ function writtenFaults(mixes: readonly WrittenMix[], { sweeps = [] }: CompareOpt
 async function casesOf<T extends KindTypes>(
   comparing: ComparingOf<T>,
   loaded: T['compared'],
-  { path, mixes, options }: Asked,
+  {
+    path,
+    mixes,
+    options,
+  }: { readonly path: string; readonly mixes: readonly WrittenMix[]; readonly options: CompareOptions },
 ): Promise<readonly T['variant'][]> {
   const { budget, sweeps = [] } = options;
   const told = refusedOptions(comparing.options, options);
@@ -111,19 +124,17 @@ async function checkOutput(output: string): Promise<void> {
 
 interface Asked {
   readonly path: string;
-  readonly mixes: readonly WrittenMix[];
   readonly options: CompareOptions;
 }
 
 async function compared<T extends KindTypes>(
   comparing: ComparingOf<T>,
-  loaded: T['compared'],
-  { path, mixes, options }: Asked,
+  { loaded, cases }: { readonly loaded: T['compared']; readonly cases: readonly T['variant'][] },
+  { path, options }: Asked,
 ): Promise<Omit<Comparison, 'planKind'>> {
   const { output, mixFile } = options;
   const named: InputPath[] = mixFile === undefined ? [] : [{ what: 'the file of mixes', path: mixFile }];
   await refuseReplacing(`compare ${path}`, outputFiles({ output }), [...loaded.read, ...named]);
-  const cases = await casesOf(comparing, loaded, { path, mixes, options });
   const prepared = comparing.prepare(loaded, cases, options);
   const jobOf = (variant: T['variant']) => comparing.jobOf(loaded, variant, options);
   if (options.strictProfile) refuseMarked(path, figuresOf(prepared, { cases, jobOf }));

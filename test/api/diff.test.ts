@@ -136,4 +136,43 @@ describe('diffPlanFiles()', () => {
     const diff = await diffPlanFiles(await written('before.json', plan), await written('after.json', other));
     expect(diff).toMatchObject({ same: true });
   });
+
+  describe('of prices in two currencies', () => {
+    const REFUSED = [
+      'names cost, whose prices have EUR in one plan and USD in the other: they do not compare',
+      'names objective, whose prices have EUR in one plan and USD in the other: they do not compare',
+    ];
+
+    /** pricedIn writes a pipeline's plan, which is the cheapest one, with prices in a currency. */
+    async function pricedIn(currency: string | undefined, file: string): Promise<string> {
+      const plan = plans['a pipeline that was searched'] as PipelinePlan;
+      const cluster = { ...plan.cluster, ...(currency === undefined ? {} : { currency }) };
+      return await written(file, { ...plan, cluster } as AnyPlan);
+    }
+
+    const judged = async (a: string | undefined, b: string | undefined) => {
+      const [before, after] = [await pricedIn(a, 'before.json'), await pricedIn(b, 'after.json')];
+      const most = { most: 0, isShare: true };
+      return await diffPlanFiles(before, after, { check: true, tolerance: { cost: most, objective: most } });
+    };
+
+    it('judges no cost, and tells the currencies', async () => {
+      const told = await judged('EUR', 'USD').catch((error) => error.faults);
+      expect(told.map(({ message }: { message: string }) => message)).toEqual(REFUSED);
+      await expect(judged(undefined, 'USD')).rejects.toThrow(/have no currency in one plan and USD/);
+      const plain = await diffPlanFiles(at('before.json'), at('after.json'));
+      expect(plain.currency).toEqual({ after: 'USD' });
+    });
+
+    it('judges costs in one currency, or in none that is named', async () => {
+      for (const currency of ['EUR', undefined]) {
+        const { checks = [], ...diff } = await judged(currency, currency);
+        expect(checks.map(({ figure, held }) => [figure, held])).toEqual([
+          ['cost', true],
+          ['objective', true],
+        ]);
+        expect(diff).not.toHaveProperty('currency');
+      }
+    });
+  });
 });

@@ -175,7 +175,7 @@ describe('planGiven()', () => {
       spec.rps = 1e4;
     });
     expect(found.map(({ code, text }) => `${code}: ${text}`)).toEqual([
-      'too-few-gpus: 5 L4 are needed and 3 are free',
+      'too-few-gpus: 5 L4 are needed and 3 are free; they are for detect (2), read (1 and 1 on standby), face (1)',
       'weights-exceed-memory: the weights of merge take 1 GiB of the 0.5 GiB of T4',
       'slo-too-short: the longest path, detect -> face -> merge, takes 10.34 ms with full batches, and the SLO is 1 ms',
       'rate-too-high: 2 L4 can serve detect for at most 4000 requests/s, and the load has 10000; a plan keeps up with all requests, whatever share of them may be dropped',

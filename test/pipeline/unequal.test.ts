@@ -82,7 +82,7 @@ describe('a stage with replicas of several classes', () => {
       reasonsOf((asked) => {
         asked.spec.stages[2] = { ...(asked.spec.stages[2] as PipelineStage), replicas: { L4: 3, T4: 2 } };
       }),
-    ).toEqual(['too-few-gpus: 5 L4 are needed and 4 are free']);
+    ).toEqual(['too-few-gpus: 5 L4 are needed and 4 are free; they are for detect (1), read (1), face (3)']);
     expect(
       reasonsOf((asked) => {
         asked.files.cluster.devices.T4 = { memoryGiB: 0.5 };

@@ -45,3 +45,20 @@ it('differences of gear plans show what changes, and nothing that stays', () => 
   ]);
   expect(stageDiffTable(diff).rows).toEqual([['m0', 'replicas', '1 → 2']]);
 });
+
+it('differences of prices in two currencies stand side by side, without a share', () => {
+  const given = { latencyUs: [[1000]], held: [[0]], gears: [gearOf(100)] };
+  const told = { ...emittedHead('plan-diff', []), ...diffGears(gearPlan(given), gearPlan(given)) };
+  const objective = { kind: 'cost', before: 2, after: 3 } as const;
+  const diff = { ...told, objective, hourlyCost: { before: 2, after: 3 }, same: false };
+  expect(diffHeadline(diff)).toBe('cost 2.00 → 3.00 (+50.0 %); 0 devices would serve something else');
+  expect(diffTable(diff).rows).toEqual([['plan', 'cost per hour', '2.00', '3.00', '+50.0 %']]);
+  const other = { ...diff, currency: { before: 'EUR', after: 'USD' } };
+  expect(diffHeadline(other)).toBe(
+    'cost 2.00 EUR per hour → 3.00 USD per hour, which do not compare; 0 devices would serve something else',
+  );
+  expect(diffTable(other).rows).toEqual([['plan', 'cost', '2.00 EUR per hour', '3.00 USD per hour', '—']]);
+  expect(diffTable({ ...other, currency: { after: 'USD' } }).rows).toEqual([
+    ['plan', 'cost', '2.00 per hour', '3.00 USD per hour', '—'],
+  ]);
+});

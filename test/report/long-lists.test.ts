@@ -20,6 +20,7 @@ it('compareHeadline() sums up a long table by how many mixes have a plan, the fa
   expect(compareHeadline(document, 'pooled-plan')).toBe(
     '150 compared: 120 with a plan; most requests/s: 200 with 100 L4, SLO 5x; least cost/million: 10.0 with 50 L4, SLO 5x',
   );
+  expect(compareHeadline({ ...document, currency: 'EUR' }, 'pooled-plan')).toContain('10.0 EUR with 50 L4');
   expect(
     compareHeadline(
       rowsOf(25, () => ({ status: 'infeasible' })),

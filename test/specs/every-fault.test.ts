@@ -157,6 +157,18 @@ describe('options', () => {
     ]);
   });
 
+  it('that name a class which the cluster has not are told with values that are wrong', async () => {
+    await writeFile(
+      at('spec.yaml'),
+      SPEC.replace(', wieght: 2', '')
+        .replace(/sloMs: \d+/, 'sloMs: -1')
+        .replace(/ {2}- \{ profile: gone.*\n/, ''),
+    );
+    const faults = await faultsOf(compareSpec(at('spec.yaml'), { mixes: ['X=1'] }));
+    expect(faults).toContainEqual(expect.stringContaining('the cluster has no class X'));
+    expect(faults).toContainEqual(expect.stringContaining('/sloMs'));
+  });
+
   it('that do not go with the spec are told with what is wrong in it and with mixes', async () => {
     await writeFile(
       at('spec.yaml'),
