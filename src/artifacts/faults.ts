@@ -101,14 +101,8 @@ function toFault(error: ErrorObject): PointedFault {
         message: `has an unknown key ${shown(wrong)}; known keys are ${known.join(', ')}${didYouMean(wrong, known)}`,
       };
     }
-    case 'enum': {
-      const valid = error.params.allowedValues as unknown[];
-      const words = valid.filter((value) => typeof value === 'string');
-      return {
-        path,
-        message: `is ${shown(error.data)}; valid values are ${valid.map(shown).join(', ')}${didYouMean(String(error.data), words)}${elsewhere(error.parentSchema?.title, error.data)}`,
-      };
-    }
+    case 'enum':
+      return { path, message: enumText(error) };
     case 'const':
       return { path, message: `is ${shown(error.data)}; must be ${shown(error.params.allowedValue)}` };
     case 'not':
@@ -142,6 +136,13 @@ function toFault(error: ErrorObject): PointedFault {
       if (isOfWhole(error)) return { path, message: `is ${shown(error.data)}; ${HUGE}` };
       return { path, message: `${error.message ?? error.keyword} (is ${shown(error.data)})` };
   }
+}
+
+/** enumText names the values that are valid, and the one that was perhaps meant. */
+function enumText({ params, data, parentSchema }: ErrorObject): string {
+  const valid = params.allowedValues as unknown[];
+  const words = valid.filter((value) => typeof value === 'string');
+  return `is ${shown(data)}; valid values are ${valid.map(shown).join(', ')}${didYouMean(String(data), words)}${elsewhere(parentSchema?.title, data)}`;
 }
 
 /** sizeText says how many parts a value has, and how many it must have. */
