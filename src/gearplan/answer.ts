@@ -6,6 +6,7 @@ import {
   type GearScope,
   type NoPlanReason,
   scopeText,
+  toldApart,
 } from '../artifacts/index.js';
 import { largestOf, smallestOf } from '../collections/index.js';
 import { heldGears } from './held-gears.js';
@@ -178,7 +179,8 @@ function undecided(
     const { rps, mean } = answer.notHeld;
     const { quantile } = of.problem;
     const within = spec.slo.latencyMs === undefined ? 'in time' : `within ${spec.slo.latencyMs} ms`;
-    const text = `of the plans on ${of.problem.devices} ${of.device} that were simulated, none holds its latency at every load; the last one answers ${rounded(100 * mean)} % ${within} at ${rounded(rps)} requests/s, and ${100 * quantile} % are promised`;
+    const [answered, promised] = toldApart([100 * mean, 100 * quantile]);
+    const text = `of the plans on ${of.problem.devices} ${of.device} that were simulated, none holds its latency at every load; the last one answers ${answered} % ${within} at ${rounded(rps)} requests/s, and ${promised} % are promised`;
     return [{ code: 'not-held', class: of.device, rps, attainment: quantile, text }];
   });
   return { status: 'undecided', trials, ...(reasons.length === 0 ? {} : { reasons }) };

@@ -1,4 +1,4 @@
-import type { PipelineSpec } from '../artifacts/index.js';
+import { type PipelineSpec, toldApart } from '../artifacts/index.js';
 import { busiestUplink, type GivenReason, objectivesOf } from '../pipeline/index.js';
 import type { PipelinePlanBody } from '../plans/index.js';
 import type { NearestLinked } from './linked.js';
@@ -19,7 +19,7 @@ export function busyLinks(
   const missed = objectivesOf(spec).findIndex(({ attainment }, k) => (attainments[k] as number) < attainment);
   const { attainment, sloMs, name } = objectivesOf(spec)[missed] as ReturnType<typeof objectivesOf>[number];
   const own = name === undefined ? '' : ` of ${name}`;
-  const reached = percent(attainments[missed] as number);
+  const [reached, wanted] = toldApart([100 * (attainments[missed] as number), 100 * attainment]);
   const isLimited = cluster.devices[device]?.count !== undefined;
   const isSpread = maySpread(
     spec,
@@ -31,7 +31,7 @@ export function busyLinks(
     ...['faster links (linkGbps, networkGbps)', 'a longer SLO'],
     ...(isCut ? ['a longer search'] : []),
   ];
-  const text = `over idle links there is a plan, but batches wait for links: in the plan that came nearest, the uplink of ${server} (class ${device}), which sends for ${sending.join(', ')}, would be busy for ${percent(busyShare)} of the time at ${Number(rps.toPrecision(3))} requests/s, and ${reached}${own} of a draw of the load are in time, where ${percent(attainment)} must be within ${sloMs} ms; ${helps.slice(0, -1).join(', ')} or ${helps.at(-1)} would help`;
+  const text = `over idle links there is a plan, but batches wait for links: in the plan that came nearest, the uplink of ${server} (class ${device}), which sends for ${sending.join(', ')}, would be busy for ${percent(busyShare)} of the time at ${Number(rps.toPrecision(3))} requests/s, and ${reached} %${own} of a draw of the load are in time, where ${wanted} % must be within ${sloMs} ms; ${helps.slice(0, -1).join(', ')} or ${helps.at(-1)} would help`;
   return { code: 'links-too-busy', class: device, stages: sending, busyShare, rps, sloMs, attainment, text };
 }
 

@@ -1,4 +1,4 @@
-import { type PipelineSpec, pipelineMethodOf } from '../artifacts/index.js';
+import { type PipelineSpec, pipelineMethodOf, toldApart } from '../artifacts/index.js';
 import { pushAll } from '../collections/index.js';
 import { FALLBACKS, loadTooHighText, pipelineServing, servesInOrder } from '../pipeline/index.js';
 import type { PipelinePlanBody } from '../plans/index.js';
@@ -9,7 +9,7 @@ import { provedCost, provedForAll } from './planner.js';
 import { planningProblemOf } from './planning.js';
 import type { OpenPlanning, PlanningTools } from './planning-job.js';
 import type { Configuration, PlanningProblem } from './problem.js';
-import { fourDigits, percentText } from './reasons.js';
+import { fourDigits } from './reasons.js';
 import type { PlannerInput } from './trials.js';
 
 const ROUNDING = 1e-9;
@@ -95,9 +95,12 @@ function provedAnew(
 
 /** missedReasons compares what a plan promises with what its scheduler makes of its sample. */
 function missedReasons(body: PipelinePlanBody) {
-  return missedObjectives(body).map((one) => ({
-    text: `${percentText(one.sampleAttainment)} of ${one.whose}'s worst draw are answered within ${fourDigits(one.sloMs)} ms, and the plan promises ${percentText(one.attainment)}`,
-  }));
+  return missedObjectives(body).map(({ sampleAttainment, attainment, whose, sloMs }) => {
+    const [answered, promised] = toldApart([100 * sampleAttainment, 100 * attainment]);
+    return {
+      text: `${answered} % of ${whose}'s worst draw are answered within ${fourDigits(sloMs)} ms, and the plan promises ${promised} %`,
+    };
+  });
 }
 
 /** busyReasons finds stages of a plan that do not keep up with its mean rate. */

@@ -19,7 +19,7 @@ import { type PlanningOutcome, planPipeline, provedForAll } from './planner.js';
 import { planningProblemOf } from './planning.js';
 import type { OpenPlanning, PlannedOpen, PlanningTools } from './planning-job.js';
 import type { Configuration, PipelineEstimator, Sample, TailObjective } from './problem.js';
-import { fourDigits, infeasible, openReason } from './reasons.js';
+import { infeasible, openReason } from './reasons.js';
 import type { PlannerInput, PlanningAction } from './trials.js';
 
 /** How many estimates a search makes when no option says so. */
@@ -157,9 +157,16 @@ function stretched(objective: TailObjective, factor: number): TailObjective {
   return { ...objective, sloNs: Math.round(factor * objective.sloNs) };
 }
 
+/** roundedDown gives a figure of four digits that is no larger, but for rounding. */
+function roundedDown(value: number): number {
+  if (value <= 0) return value;
+  const unit = 10 ** (Math.floor(Math.log10(value)) - 3);
+  return Number((Math.floor(value / unit + 1e-9) * unit).toPrecision(4));
+}
+
 /** leastInOrder says what an exact search proves, where its plan is served otherwise. */
 function leastInOrder(lowerBound: number): string {
-  return `no plan that holds the sample in order of arrival (serving: { scheduler: inferline }) costs less than ${fourDigits(lowerBound)} per hour; of plans that other schedulers serve, less is proved`;
+  return `no plan that holds the sample in order of arrival (serving: { scheduler: inferline }) costs less than ${roundedDown(lowerBound)} per hour; of plans that other schedulers serve, less is proved`;
 }
 
 /** onlyInOrder is the answer that there is no plan, where that is proved of plans alone that are served in order of arrival. */

@@ -1,4 +1,4 @@
-import type { PipelineSpec } from '../artifacts/index.js';
+import { type PipelineSpec, toldApart } from '../artifacts/index.js';
 import {
   type GivenReason,
   leastSloMs,
@@ -71,7 +71,8 @@ function reasonOf(reason: InfeasibleReason, spec: PipelineSpec, loadRps: number)
         objectives[objective.application ?? -1]?.name ??
         `${percentText(objective.attainment)} of the requests`;
       const which = several ? `the SLO of ${asked}` : 'the SLO';
-      const text = `even if no request ever waited, ${which} would have to be ${fourDigits(latencyMs)} ms, and it is ${fourDigits(sloMs)} ms: the longest path, ${path}`;
+      const [least, slo] = toldApart([latencyMs, sloMs]);
+      const text = `even if no request ever waited, ${which} would have to be about ${least} ms, and it is ${slo} ms: the longest path, ${path}`;
       return { code: 'slo-too-short', stages, sloMs, latencyMs, overMs: latencyMs - sloMs, text };
     }
     case 'too-few-replicas': {

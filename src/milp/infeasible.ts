@@ -1,3 +1,4 @@
+import { toldApart } from '../artifacts/index.js';
 import { smallestOf } from '../collections/index.js';
 import type { MasterResult } from './lp/index.js';
 import type {
@@ -92,9 +93,10 @@ function tooFewGpus(
   const common = { code: 'too-few-gpus', available: Object.fromEntries(counts) } as const;
   if (reach !== undefined) {
     const missing = missingGpus(counts, reach.bound);
+    const [served] = toldApart([100 * reach.bound, 100]);
     return {
       cause: { ...common, servedShare: reach.bound, ...(missing === undefined ? {} : { missing }) },
-      text: `the rates need more than ${there}: at most ${(100 * reach.bound).toPrecision(4)} % of them can be served`,
+      text: `the rates need more than ${there}: at most ${served} % of them can be served`,
     };
   }
   if (planner.objective !== 'throughput')
@@ -236,7 +238,7 @@ function perClass(model: string, table: ModelTable, classes: ClassTable): Reason
           latencyMs: us / 1000,
           overMs: overUs / 1000,
         },
-        text: `on ${name} it takes ${ms(us)} ms, ${ms(overUs)} ms too long`,
+        text: `on ${name} it takes ${ms(us)} ms, ${overUs < 1 ? 'less than 0.001' : ms(overUs)} ms too long`,
       },
     ];
   });

@@ -8,6 +8,7 @@ import {
   type StageClassUse,
   type StagePlacement,
   servingMarks,
+  toldApart,
 } from '../artifacts/index.js';
 import { largestOf, smallestOf } from '../collections/index.js';
 import type { PipelinePlanBody } from '../plans/index.js';
@@ -212,7 +213,8 @@ function memoryReasons(problem: GivenProblem, set: DeviceSet): GivenReason[] {
   if (memory === undefined || neededGiB * set.virtual <= memory) return [];
   const memoryGiB = memory / set.virtual;
   const names = stageNames(problem, set);
-  const text = `the weights of ${names.join(', ')} take ${round(neededGiB)} GiB of the ${round(memoryGiB)} GiB of ${deviceText(set)}`;
+  const [needed, has] = toldApart([neededGiB, memoryGiB]);
+  const text = `the weights of ${names.join(', ')} take ${needed} GiB of the ${has} GiB of ${deviceText(set)}`;
   return [{ code: 'weights-exceed-memory', stages: names, class: set.device, neededGiB, memoryGiB, text }];
 }
 
@@ -225,7 +227,8 @@ function sloReasons({ spec }: GivenProblem, { stages, latencyUs }: LongestPath):
   return servedApplications(spec).flatMap(({ name, sloMs }) => {
     if (latencyMs <= sloMs * (1 + ROUNDING)) return [];
     const which = spec.applications === undefined ? 'the SLO' : `the SLO of ${name}`;
-    const text = `the longest path, ${stages.join(' -> ')}, takes ${round(latencyMs)} ms with full batches, and ${which} is ${sloMs} ms`;
+    const [takes, slo] = toldApart([latencyMs, sloMs]);
+    const text = `the longest path, ${stages.join(' -> ')}, takes ${takes} ms with full batches, and ${which} is ${slo} ms`;
     return [{ code: 'slo-too-short', stages, sloMs, latencyMs, overMs: latencyMs - sloMs, text }];
   });
 }
@@ -240,10 +243,6 @@ function rateReasons(problem: GivenProblem, set: DeviceSet, servedRps: number): 
   const devices = sets.map((one) => `${one.replicas} ${deviceText(one)}`).join(' and ');
   const text = loadTooHighText({ devices, stages: names, servedRps, rps });
   return [{ code: 'rate-too-high', stages: names, class: set.device, rps, servedRps, text }];
-}
-
-function round(value: number): number {
-  return Number(value.toPrecision(4));
 }
 
 /** planChosen makes the plan that a spec fixes, of which the Estimator has judged whether it serves the load. */

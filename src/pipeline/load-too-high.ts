@@ -1,3 +1,5 @@
+import { toldApart } from '../artifacts/index.js';
+
 /** LoadTooHigh is what devices serve of stages, and what the load asks of them, in requests per second. */
 interface LoadTooHigh {
   /** The devices in words, such as `2 L4`. */
@@ -12,6 +14,6 @@ interface LoadTooHigh {
  * lets a share of them be late or dropped may think that devices for the others would do.
  */
 export function loadTooHighText({ devices, stages, servedRps, rps }: LoadTooHigh): string {
-  const [served, asked] = [servedRps, rps].map((one) => Number(one.toPrecision(4)));
+  const [served, asked] = toldApart([servedRps, rps]);
   return `${devices} can serve ${stages.join(', ')} for at most ${served} requests/s, and the load has ${asked}; a plan keeps up with all requests, whatever share of them may be dropped`;
 }

@@ -13,6 +13,7 @@ import {
   type Profile,
   profiledClasses,
   type StageInput,
+  toldApart,
 } from '../artifacts/index.js';
 import { countFaults, readStageGraph, type StageGraph, wireStages } from '../plans/index.js';
 import { latencyUsByBatch, measuredBatches } from './latencies.js';
@@ -215,6 +216,7 @@ function memoryReason(
   const memoryGiB = cluster.devices[device]?.memoryGiB;
   const neededGiB = (weightBytes(profile) ?? 0) / BYTES_PER_GIB;
   if (memoryGiB === undefined || neededGiB <= memoryGiB) return [];
-  const text = `the weights of ${name} take ${Number(neededGiB.toPrecision(4))} GiB of the ${memoryGiB} GiB of ${device}`;
+  const [needed, has] = toldApart([neededGiB, memoryGiB]);
+  const text = `the weights of ${name} take ${needed} GiB of the ${has} GiB of ${device}`;
   return [{ code: 'weights-exceed-memory', stages: [name], class: device, neededGiB, memoryGiB, text }];
 }

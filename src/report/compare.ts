@@ -12,7 +12,7 @@ import {
 } from './compare-cells.js';
 import { overlap } from './interval.js';
 import { KINDS } from './kinds/kinds.js';
-import { figure, orDash, percent, perHour, plain, type Table } from './table.js';
+import { figure, orDash, percent, perHour, plain, type Table, upwards } from './table.js';
 import { groupedWarnings } from './warnings.js';
 
 /** The reasons of at most this many rows without a plan are shown. */
@@ -134,7 +134,7 @@ const LEAST: readonly CompareColumn[] = [
   {
     head: 'least SLO ms',
     wanted: (rows) => rows.some(({ smallestFeasibleSloMs }) => smallestFeasibleSloMs !== undefined),
-    cell: ({ smallestFeasibleSloMs }) => figureOrDash(smallestFeasibleSloMs),
+    cell: ({ smallestFeasibleSloMs }) => orDash(smallestFeasibleSloMs, upwards),
     spare: 7,
   },
 ];

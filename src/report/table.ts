@@ -75,6 +75,11 @@ export function milliseconds(us: number): string {
   return figure(us / 1000);
 }
 
+/** upwards writes milliseconds rounded up to the next microsecond, so that an SLO that can be met is one as it is told. */
+export function upwards(ms: number): string {
+  return plain(Math.ceil(ms * 1000 - 1e-6) / 1000, 15);
+}
+
 /** perHour writes a price per hour, in the currency that the cluster names, if it names one: `2.10 USD per hour`. */
 export function perHour(cost: number, { currency }: { readonly currency?: string | undefined }): string {
   return `${figure(cost)}${currency === undefined ? '' : ` ${currency}`} per hour`;

@@ -115,6 +115,14 @@ describe('a comparison by cost', () => {
     ]);
   });
 
+  it('rounds SLOs that can be met up, since shorter ones cannot be', () => {
+    const [first] = rows as [CompareRow];
+    const { objective: _, used: __, ...without } = first;
+    const least = { ...without, status: 'infeasible' as const, smallestFeasibleSloMs: 123.4 };
+    const { columns, rows: shown } = compareTable(documentOf([least, first]), 'pipeline-plan');
+    expect(shown[0]?.[columns.indexOf('least SLO ms')]).toBe('123.4');
+  });
+
   it('keeps apart what reaches something else with the same GPUs, and says bounds that are not reached', () => {
     const [first] = rows as [CompareRow];
     const other = { ...first, slo: '5x' };

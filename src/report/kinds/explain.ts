@@ -1,5 +1,5 @@
 import type { InfeasibilityExplanation, PlanExplanation } from '../../milp/index.js';
-import { figure, orDash, plain, type Table } from '../table.js';
+import { figure, orDash, type Table, upwards } from '../table.js';
 
 /** bindingText states in a sentence what holds the plan back. */
 export function bindingText({ classes, models, complete }: PlanExplanation): string {
@@ -75,9 +75,4 @@ function signed(value: number | undefined): string {
 
 function ms(value: number | undefined): string {
   return orDash(value, (some) => `${upwards(some)} ms`);
-}
-
-/** upwards rounds an SLO up, so that statements about it still hold. */
-function upwards(ms: number): string {
-  return plain(Math.ceil(ms * 1000 - 1e-6) / 1000, 15);
 }
