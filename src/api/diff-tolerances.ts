@@ -1,8 +1,8 @@
 import {
   type Changed,
-  type ChangedWords,
   type Cluster,
   didYouMean,
+  differs,
   type Fault,
   fault,
   type GateCheck,
@@ -47,16 +47,18 @@ const ofPlan =
   (figure: (plan: PricedPlan) => number | undefined) =>
   ({ before, after }: Plans): Both[] => [{ change: { before: figure(before), after: figure(after) } }];
 
-/** costChange gives what the devices in use of two plans cost per hour, where that differs and is known of both. */
-export function costChange(before: PricedPlan, after: PricedPlan): Changed | undefined {
-  const [a, b] = [before, after].map(({ classes, cluster }) => hourlyCost(classes, cluster));
-  return a === undefined || b === undefined || a === b ? undefined : { before: a, after: b };
-}
+/** PriceChange is what two plans cost, where that differs, and the currencies of their prices where these are not one. */
+type PriceChange = Pick<PlanDifference, 'hourlyCost' | 'currency'>;
 
-/** currencyChange gives the currencies of the prices of two plans, where they are not one: costs in them do not compare. */
-export function currencyChange(before: PricedPlan, after: PricedPlan): ChangedWords | undefined {
-  const [a, b] = [before.cluster.currency, after.cluster.currency];
-  return a === b ? undefined : sidesOf(a, b);
+/** priceChange compares what the devices in use of two plans cost per hour. It has nothing where that is not known of both. */
+export function priceChange(before: PricedPlan, after: PricedPlan): PriceChange {
+  const [a, b] = [before, after].map(({ classes, cluster }) => hourlyCost(classes, cluster));
+  if (a === undefined || b === undefined) return {};
+  const [from, to] = [before.cluster.currency, after.cluster.currency];
+  const hourlyCosts = { hourlyCost: { before: a, after: b } };
+  // The same number of another currency is another cost.
+  if (from !== to) return { ...hourlyCosts, currency: sidesOf(from, to) };
+  return a === b ? {} : hourlyCosts;
 }
 
 /** isOfPrices says whether a figure of plans is an amount of money. */
@@ -125,7 +127,8 @@ function judged(
   { most, isShare }: Tolerance,
   { before, after }: Changed,
 ): Pick<GateCheck, 'threshold' | 'value' | 'relative' | 'held'> {
-  const difference = Math.abs(after - before);
+  // What differs by rounding alone is the same, as it is where no tolerance is given.
+  const difference = differs({ before, after }) ? Math.abs(after - before) : 0;
   const value = isShare && difference > 0 ? difference / Math.abs(before) : difference;
   return {
     ...{ threshold: most, relative: isShare },

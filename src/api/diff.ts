@@ -14,13 +14,7 @@ import {
   type PlanDifference,
   withOwnFaults,
 } from '../artifacts/index.js';
-import {
-  costChange,
-  currencyChange,
-  type Plans,
-  type Tolerance,
-  toleranceChecks,
-} from './diff-tolerances.js';
+import { type Plans, priceChange, type Tolerance, toleranceChecks } from './diff-tolerances.js';
 
 /** No more fields are told one by one. */
 const MOST_FIELDS = 50;
@@ -68,13 +62,7 @@ export async function diffPlanFiles(
   }));
   if (check) refuseContradicted(`judge the changes from ${before} to ${after}`, contradicted);
   const notes = contradicted.flatMap(({ path, faults }) => contradictionNotes(faults, path));
-  const cost = costChange(a.value, b.value);
-  const currency = currencyChange(a.value, b.value);
-  const priced = {
-    ...{ ...head, ...told },
-    ...(cost === undefined ? {} : { hourlyCost: cost }),
-    ...(currency === undefined ? {} : { currency }),
-  };
+  const priced = { ...head, ...told, ...priceChange(a.value, b.value) };
   const diff = withFields(priced, fields);
   const checks = check ? checksOf({ diff, before: a.value, after: b.value }, tolerance) : undefined;
   return {

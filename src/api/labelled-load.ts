@@ -37,7 +37,7 @@ export async function sampledLoad(
   const told = new ToldFaults();
   const [model] = remote;
   if (model === undefined || remote.length > 1) throw new InputError(`load ${url}`, [oneModel('samples')]);
-  const inputs = model.inputs.length > 0 ? model.inputs : await inputsOfSamples(samples, told);
+  const inputs = await inputsOf(model, samples, told);
   if (told.count > 0) throw told.error(`load ${url}`);
   const { rows, files } = await readSamples(samples, { inputs }, told);
   if (told.count === 0 && rows.length === 0) told.add(fault('has no sample', samples.join(', ')));
@@ -64,7 +64,9 @@ export async function labelledLoad(
   told.addAll(unfit);
   if (model === undefined || told.count > 0) throw told.error(`load ${url}`);
   const scores = model.outputs[0] as RemoteModel['outputs'][number];
-  const asked = { samples, labels, inputs: model.inputs, scores: [{ of: scores.name, output: scores }] };
+  const inputs = await inputsOf(model, samples, told);
+  if (told.count > 0) throw told.error(`load ${url}`);
+  const asked = { samples, labels, inputs, scores: [{ of: scores.name, output: scores }] };
   const { read, known } = await readLabelled(asked, told);
   const { rows, files } = read;
   if (known === undefined || told.count > 0) throw told.error(`load ${url}`);
@@ -86,6 +88,15 @@ export async function labelledLoad(
   };
 }
 
+/** inputsOf gives the inputs of a model: as its server describes them, or else its samples. */
+async function inputsOf(
+  { inputs }: RemoteModel,
+  samples: readonly string[],
+  told: ToldFaults,
+): Promise<RemoteModel['inputs']> {
+  return inputs.length > 0 ? inputs : inputsOfSamples(samples, told);
+}
+
 function asSamples(files: readonly SampleFile[]): SampledLoad['files'] {
   return files.map((file) => ({ role: 'samples', file }));
 }
@@ -96,10 +107,12 @@ function oneModel(asked: 'samples' | 'labels'): Fault {
 
 function modelFaults(remote: readonly RemoteModel[]): Fault[] {
   if (remote.length !== 1) return [oneModel('labels')];
-  const outputs = remote[0]?.outputs ?? [];
+  const { name = '', outputs = [] } = remote[0] ?? {};
+  if (outputs.length === 0)
+    return [fault(`is for models of one output, and the server describes none of ${name}`, option('labels'))];
   if (outputs.length === 1 && outputs[0]?.dtype === 'string')
     return [fault(`is for models that answer with scores, and ${outputs[0].name} is text`, option('labels'))];
   if (outputs.length === 1) return [];
-  const has = outputs.map(({ name }) => name).join(', ');
+  const has = outputs.map((output) => output.name).join(', ');
   return [fault(`is for models of one output, and this has ${has}`, option('labels'))];
 }

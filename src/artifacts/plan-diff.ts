@@ -38,7 +38,7 @@ export interface PlanDifference extends Emitted, GateVerdicts {
   /** The loads that cascades serve differently, from lower to higher ones. */
   gears?: readonly GearDifference[];
   classes: readonly { readonly name: string; readonly used: Changed }[];
-  /** What the devices in use cost per hour, by the prices of each plan's cluster; absent where that is the same or not known of both. */
+  /** What the devices in use cost per hour, by the prices of each plan's cluster; absent where that is the same in one currency, or not known of both. */
   hourlyCost?: Changed;
   /** The currencies of the plans' prices, where they are not one: their costs do not compare. */
   currency?: ChangedWords;

@@ -4,26 +4,37 @@ import { bytesOf, jsonOf } from '../protocol/index.js';
 import type { RemoteModel } from './remote-model.js';
 import type { TensorsAs } from './types.js';
 
-/** Encoded is a request as it is sent, without the server's address. */
+/** Numbers of requests have so many digits, so that the length of a request does not depend on its own. */
+const ID_DIGITS = 12;
+
+/** Encoded is a request as it can be sent many times, without the server's address. */
 export interface Encoded {
   path: string;
   headers: Record<string, string>;
-  body: Uint8Array;
+  /** What the body begins with. The number of the request follows. */
+  start: string;
+  /** The rest of the body, which all that are sent share. */
+  rest: Uint8Array;
   /** The names of the tensors that an answer must hold. */
   outputs: readonly string[];
 }
 
 /**
- * encodeRequest makes a request's bytes once, so that they can be sent many times.
+ * encodeRequest makes a request's bytes once, so that they can be sent many times, each time under another `id`: some servers
+ * fail where a request has none, and others where two that are open have the same.
  * @param inputs a tensor for each of the model's inputs, by name
- * @param sent.id what the request is called; some servers fail where a request has no name
+ * @param sent.run what ids begin with
  * @param sent.tensors whether tensors are sent, and the outputs asked for, as bytes or as JSON
  * @param sent.priority what is sent as the priority; of 0, the default level, nothing is sent
  */
 export function encodeRequest(
   model: RemoteModel,
   inputs: Tensors,
-  { id, tensors, priority }: { readonly id: string; readonly tensors: TensorsAs; readonly priority: number },
+  {
+    run,
+    tensors,
+    priority,
+  }: { readonly run: string; readonly tensors: TensorsAs; readonly priority: number },
 ): Encoded {
   const binary = tensors === 'binary';
   const pieces: Uint8Array[] = [];
@@ -40,18 +51,27 @@ export function encodeRequest(
     ...(priority === 0 ? [] : [`"priority":${priority}`]),
   ];
   const told = parameters.length === 0 ? '' : `,"parameters":{${parameters.join(',')}}`;
-  const text = `{"id":${JSON.stringify(id)},"inputs":[${described.join(',')}]${told}}`;
+  const start = `{"id":${JSON.stringify(`${run}-`).slice(0, -1)}`;
+  const text = `","inputs":[${described.join(',')}]${told}}`;
+  const before = Buffer.byteLength(start) + ID_DIGITS;
   // Spaces pad the JSON to a multiple of eight bytes, so that the server can use the tensors behind it
   // without copying.
-  const json = Buffer.from(binary ? text.padEnd(8 * Math.ceil(text.length / 8)) : text);
+  const jsonBytes = before + Buffer.byteLength(text);
+  const padding = binary ? 8 * Math.ceil(jsonBytes / 8) - jsonBytes : 0;
+  const rest = Buffer.concat([Buffer.from(text + ' '.repeat(padding)), ...pieces]);
   const path = `/v2/models/${encodeURIComponent(model.name)}/infer`;
   const outputs = model.outputs.map(({ name }) => name);
-  if (!binary) return { path, headers: { 'content-type': 'application/json' }, body: json, outputs };
   const headers = {
-    'content-type': 'application/octet-stream',
-    'inference-header-content-length': String(json.byteLength),
+    'content-type': binary ? 'application/octet-stream' : 'application/json',
+    'content-length': String(before + rest.byteLength),
+    ...(binary ? { 'inference-header-content-length': String(jsonBytes + padding) } : {}),
   };
-  return { path, headers, body: Buffer.concat([json, ...pieces]), outputs };
+  return { path, headers, start, rest, outputs };
+}
+
+/** bodyOf gives the body of a request with a number of its own, in two parts of which the second is not copied. */
+export function bodyOf({ start, rest }: Encoded, index: number): readonly Uint8Array[] {
+  return [Buffer.from(start + String(index).padStart(ID_DIGITS, '0')), rest];
 }
 
 /** dimsOf gives the shape of a tensor in a request of `rows` rows. */

@@ -4,7 +4,7 @@ import { Pool } from 'undici';
 import { type Fault, fault, InputError, MissingError, option } from '../artifacts/index.js';
 import { type ClientAccess, NO_ACCESS } from './client-access.js';
 import { type CountedExecutions, isCounted } from './counted-executions.js';
-import type { Encoded } from './encode-request.js';
+import { bodyOf, type Encoded } from './encode-request.js';
 import { type Answered, InferAnswer } from './infer-answer.js';
 import { DESCRIBE_TIMEOUT_MS, whyNoAnswer } from './no-answer.js';
 import { AnswerReader, MIB, TooMuch } from './read-answer.js';
@@ -71,9 +71,9 @@ export class InferenceClient {
     const model = name ?? (await this.onlyModel());
     const { status, json } = await this.json('GET', `/v2/models/${encodeURIComponent(model)}`);
     if (status === 404) {
-      throw new MissingError(`load ${this.url}`, [
-        fault((json as { error?: string }).error || `has no model ${model}`),
-      ]);
+      const { error = '' } = json as { error?: string };
+      const why = error.includes(model) ? error : withSaid(`has no model ${model}`, error);
+      throw new MissingError(`load ${this.url}`, [fault(why)]);
     }
     if (status !== 200) throw this.refused([fault(`answers ${status} when asked for model ${model}`)]);
     if (!isMetadata(json))
@@ -86,15 +86,17 @@ export class InferenceClient {
   /**
    * infer sends one request and reads the whole answer. Status 408, 429, 503 and 504 count as dropped. It never rejects:
    * every other error or status becomes an answer of kind `failed`, an abort too.
+   * @param index the number of the request, by which its id is one that no other has
    */
-  async infer(request: Encoded, signal?: AbortSignal): Promise<Answered> {
+  async infer(request: Encoded, index: number, signal?: AbortSignal): Promise<Answered> {
     try {
-      const { path, headers, body, outputs } = request;
+      const { path, headers, outputs } = request;
       const response = await this.pool.request({
         path: this.prefix + path,
         method: 'POST',
         headers: { ...this.headers, ...headers },
-        body,
+        // undici takes what can be iterated, which its types do not say.
+        body: bodyOf(request, index) as unknown as Readable,
         onInfo: patient(this.timeoutMs),
         ...(signal ? { signal } : {}),
       });
@@ -102,7 +104,10 @@ export class InferenceClient {
       if (status !== 200) {
         const said = errorIn(await this.answers.start(response.body));
         if (DROPPED.has(status)) return { kind: 'dropped', status };
-        return { kind: 'failed', why: `status ${status}: ${redirection(status, response.headers) ?? said}` };
+        return {
+          kind: 'failed',
+          why: withSaid(`status ${status}`, redirection(status, response.headers) ?? said),
+        };
       }
       const bytes = await this.answers.read(response.body, response.headers['content-length']);
       const header = response.headers['inference-header-content-length'];
@@ -169,7 +174,9 @@ export class InferenceClient {
     const names = await this.modelNames();
     if (names.length === 1) return names[0] as string;
     const told =
-      names.length === 0 ? 'does not say which models it has' : `has several models: ${names.join(', ')}`;
+      names.length === 0
+        ? 'does not say which models it has, or none of them is ready'
+        : `has several models: ${names.join(', ')}`;
     throw this.refused([fault(told)], `Name one with ${option('model')}.`);
   }
 
@@ -222,7 +229,7 @@ export class InferenceClient {
       status === 401
         ? `${remedy}${isKnown ? '; name the file of another' : ''} with ${option('tokenFile')}.`
         : undefined;
-    throw this.refused([fault(`answers ${status}${said === '' ? '' : `: ${said}`}`)], advice);
+    throw this.refused([fault(withSaid(`answers ${status}`, said))], advice);
   }
 
   private refused(faults: Fault[], advice?: string): InputError {
@@ -254,6 +261,11 @@ function listedModels({ status, json }: Told): string[] {
 interface ListedModel {
   readonly name?: unknown;
   readonly state?: unknown;
+}
+
+/** withSaid adds to a sentence what a server says, if anything. */
+function withSaid(sentence: string, said: string): string {
+  return said === '' ? sentence : `${sentence}: ${said}`;
 }
 
 /** patient hears of what a server says before its answer, which begins undici's wait anew, and ends the wait in time. */

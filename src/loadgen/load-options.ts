@@ -45,7 +45,9 @@ export function urlFaults(url: string): Fault[] {
     return [
       fault(`holds a name or password; give ${origin}, and ${option('headers')} for an Authorization`, 'url'),
     ];
-  if (search === '' && hash === '' && !/\/v2(\/|$)/.test(pathname)) return [];
-  const address = origin + pathname.replace(/\/(v2(\/.*)?)?$/, '');
+  // What stands before may have versions of its own: http://host/api/v2/team is an address.
+  const ofProtocol = /\/v2\/?$|\/v2\/(models|health|repository)(\/.*)?$/;
+  if (search === '' && hash === '' && !ofProtocol.test(pathname)) return [];
+  const address = origin + pathname.replace(ofProtocol, '').replace(/\/$/, '');
   return [fault(`${url} is more than the address of a server; give only ${address}`, 'url')];
 }

@@ -11,7 +11,7 @@ import { optionFaults, urlFaults } from './load-options.js';
 import { LoadTally } from './load-tally.js';
 import type { RemoteModel } from './remote-model.js';
 import { servedBetween } from './served-between.js';
-import { type Target, type TargetOptions, targetOf } from './target.js';
+import { type Target, type TargetOptions, targetOf, withInputs } from './target.js';
 import type { LoadOptions, LoadReport, TensorsAs } from './types.js';
 
 const PROGRESS_MS = 1000;
@@ -57,7 +57,8 @@ export async function driveLoad(url: string, options: LoadOptions): Promise<Load
   const client = new InferenceClient(url, options);
   try {
     const names = options.schedule?.models ?? [options.model];
-    const models = await Promise.all(names.map((name) => client.describe(name)));
+    const described = await Promise.all(names.map((name) => client.describe(name)));
+    const models = described.map((model) => withInputs(model, options));
     const tensors = options.tensors ?? (await tensorsFor(client, models));
     return await new LoadRun(client, models, { ...options, tensors }).drive();
   } finally {
@@ -186,7 +187,7 @@ class LoadRun {
     for (const tally of tallies) tally.countSent(latenessMs);
     const request = target.requests[level]?.[index % target.inputs.length] as Encoded;
     const answered = this.client
-      .infer(request, this.abort.signal)
+      .infer(request, index, this.abort.signal)
       .then((answer) => {
         const end = this.endOf(target, answer, index, intendedMs);
         for (const tally of tallies) end(tally);

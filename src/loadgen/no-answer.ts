@@ -28,14 +28,15 @@ export async function whyNoAnswer(
   url: string,
   { code = '', message }: NodeJS.ErrnoException,
 ): Promise<{ readonly why: string; readonly advice: string }> {
-  const { protocol, host } = new URL(url);
+  const { protocol, host, pathname } = new URL(url);
+  const address = host + pathname.replace(/\/+$/, '');
   if (protocol === 'https:' && code === 'ERR_SSL_WRONG_VERSION_NUMBER')
     return {
       why: 'its port does not speak TLS',
-      advice: `Load http://${host} if the server is to be asked in plain HTTP.`,
+      advice: `Load http://${address} if the server is to be asked in plain HTTP.`,
     };
   if (protocol === 'http:' && PERHAPS_TLS.test(code) && (await speaksTls(url)))
-    return { why: 'its port speaks TLS', advice: `Load https://${host}.` };
+    return { why: 'its port speaks TLS', advice: `Load https://${address}.` };
   const asksForCertificates =
     protocol === 'https:' && CUT_OFF.test(code)
       ? ` If it asks its clients for certificates, give ${option('sslCertfile')} and ${option('sslKeyfile')}.`

@@ -1,4 +1,4 @@
-import { fault, InputError, option } from '../artifacts/index.js';
+import { type Fault, fault, InputError, option } from '../artifacts/index.js';
 import { dtypeInfo, filledTensor, randomTensor, type Tensors } from '../execution/index.js';
 import { streamOf } from '../random/index.js';
 import type { PriorityShare } from '../workload/index.js';
@@ -13,6 +13,10 @@ const DEFAULT_REQUEST_BYTES = 64 * MIB;
 const MOST_PREPARED_BYTES = 256 * MIB;
 /** What an element of text takes at least, as text and as it is sent. */
 const TEXT_BYTES = 32;
+/** What a number takes at most as JSON, with the comma behind it. */
+const JSON_BYTES = 25;
+/** A text that holds a request as JSON is no longer than this, far from what the engine can hold. */
+const MOST_JSON_BYTES = 256 * MIB;
 /** A run sends this many different random requests in turn. */
 const RANDOM_REQUESTS = 8;
 
@@ -36,9 +40,9 @@ export type TargetOptions = LoadOptions & { readonly tensors: TensorsAs };
 
 /**
  * withInputs gives a model with the inputs of the requests that are to be sent, where its server describes none.
- * @throws InputError where nothing says what its inputs are, or where they are of a type that the requests cannot carry
+ * @throws InputError where nothing says what its inputs are
  */
-function withInputs(model: RemoteModel, { inputs, tensors: as }: TargetOptions): RemoteModel {
+export function withInputs(model: RemoteModel, { inputs }: Pick<LoadOptions, 'inputs'>): RemoteModel {
   const given = Object.entries(inputs?.[0] ?? {});
   const specs =
     model.inputs.length > 0
@@ -50,27 +54,33 @@ function withInputs(model: RemoteModel, { inputs, tensors: as }: TargetOptions):
       [fault(`the server describes no inputs of model ${model.name}`)],
       `Say with ${option('samples')} which requests are sent: requests of the protocol (.json or .jsonl), or a .npz.`,
     );
-  const faults = specs
-    .filter(({ dtype }) => as === 'json' && dtype === 'float16')
-    .map(({ name }) =>
-      fault(`sends JSON, and ${name} is FP16, which JSON does not carry`, option('tensors')),
-    );
-  if (faults.length > 0) throw new InputError(`load model ${model.name}`, faults);
   return { ...model, inputs: specs };
 }
 
-/** targetOf prepares the load of a model. @throws InputError where the inputs do not fit the model */
-export function targetOf(described: RemoteModel, options: TargetOptions): Target {
+/** halfFaults says which inputs of a model are of a type that JSON does not carry. */
+function halfFaults({ inputs }: RemoteModel): Fault[] {
+  return inputs
+    .filter(({ dtype }) => dtype === 'float16')
+    .map(({ name }) =>
+      fault(`sends JSON, and ${name} is FP16, which JSON does not carry`, option('tensors')),
+    );
+}
+
+/**
+ * targetOf prepares the load of a model.
+ * @param model with the inputs of the requests
+ * @throws InputError where the inputs do not fit the model, or requests as JSON cannot carry them
+ */
+export function targetOf(model: RemoteModel, options: TargetOptions): Target {
   const { tensors: as, rows = 1, seed = 0, priorities = ONE_LEVEL } = options;
-  const model = withInputs(described, options);
+  const halves = as === 'json' ? halfFaults(model) : [];
+  if (halves.length > 0) throw new InputError(`load model ${model.name}`, halves);
   const inputs = options.inputs ?? randomInputs(model, { ...options, rows, seed });
   const faults = inputs.flatMap((tensors, i) => inputFaults(model, tensors, `inputs[${i}]`));
   if (inputs.length === 0) faults.push(fault('is an empty list', 'inputs'));
   if (faults.length > 0) throw new InputError(`load model ${model.name}`, faults);
   const requests = priorities.map(({ priority }) =>
-    inputs.map((tensors, i) =>
-      encodeRequest(model, tensors, { id: `load-${seed}-${priority}-${i}`, tensors: as, priority }),
-    ),
+    inputs.map((tensors) => encodeRequest(model, tensors, { run: `load-${seed}`, tensors: as, priority })),
   );
   return {
     model,
@@ -82,11 +92,15 @@ export function targetOf(described: RemoteModel, options: TargetOptions): Target
   };
 }
 
-/** requestBytes counts what the inputs of a request take. */
-function requestBytes({ inputs }: RemoteModel, rows: number): number {
+/** requestBytes counts what the inputs of a request take as they are sent: of JSON, what they may take. */
+function requestBytes(
+  { inputs }: RemoteModel,
+  { rows, tensors }: { rows: number; tensors: TensorsAs },
+): number {
   const each = inputs.map((spec) => {
     const elements = dimsOf(spec, rows).reduce((product, size) => product * size, 1);
-    return elements * (dtypeInfo(spec.dtype)?.bytes ?? TEXT_BYTES);
+    const bytes = dtypeInfo(spec.dtype)?.bytes;
+    return elements * (bytes === undefined ? TEXT_BYTES : tensors === 'json' ? JSON_BYTES : bytes);
   });
   return each.reduce((sum, bytes) => sum + bytes, 0);
 }
@@ -97,16 +111,25 @@ function randomInputs(
   {
     rows,
     seed,
+    tensors,
     maxRequestBytes = DEFAULT_REQUEST_BYTES,
-  }: { readonly rows: number; readonly seed: number; readonly maxRequestBytes?: number },
+  }: Pick<TargetOptions, 'tensors' | 'maxRequestBytes'> & { readonly rows: number; readonly seed: number },
 ): Tensors[] {
-  const bytes = requestBytes(model, rows);
+  const bytes = requestBytes(model, { rows, tensors });
   if (bytes > maxRequestBytes) {
     const asked = `as the server describes it, a request of ${rows} rows takes ${inMib(bytes)} MiB, and at most ${inMib(maxRequestBytes)} MiB are sent`;
     throw new InputError(
       `load model ${model.name}`,
       [fault(asked)],
       `Raise the limit with ${option('maxRequest')}.`,
+    );
+  }
+  if (tensors === 'json' && bytes > MOST_JSON_BYTES) {
+    const asked = `a request of ${rows} rows may take ${inMib(bytes)} MiB as JSON, and at most ${inMib(MOST_JSON_BYTES)} MiB are sent so`;
+    throw new InputError(
+      `load model ${model.name}`,
+      [fault(asked)],
+      `Send fewer rows, or ${option('tensors')} binary.`,
     );
   }
   const count = Math.min(RANDOM_REQUESTS, Math.max(1, Math.floor(MOST_PREPARED_BYTES / bytes)));

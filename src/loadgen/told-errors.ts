@@ -1,6 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** errorIn gives the first line of what a server tells of an error as `error`, or as `detail` (FastAPI), cut to 200 characters. */
+/**
+ * errorIn gives the first line of what a server tells of an error as `error`, or as `detail` (FastAPI), cut to 200 characters. A
+ * page for a browser tells nothing.
+ */
 export function errorIn(bytes: Uint8Array): string {
   const text = Buffer.from(bytes).toString();
   const cut = (told: string) => (told.split('\n', 1)[0] as string).slice(0, 200);
@@ -8,7 +11,7 @@ export function errorIn(bytes: Uint8Array): string {
     const { error, detail } = JSON.parse(text) as { error?: unknown; detail?: unknown };
     return cut([error, detail].find((told) => typeof told === 'string') ?? text);
   } catch {
-    return cut(text);
+    return /^\s*</.test(text) ? '' : cut(text);
   }
 }
 

@@ -88,7 +88,8 @@ function pointsText(value: number, digits: number): string {
   return `${plain(100 * value, digits)} points`;
 }
 
-/** changeText writes a share by which a figure changes, with four digits before the point. */
+/** changeText writes a share by which a figure changes, with four digits before the point, or as many as tell it from 0. */
 function changeText(value: number, digits: number): string {
-  return percent(value, digits - 4);
+  const text = percent(value, digits - 4);
+  return value !== 0 && Number.parseFloat(text) === 0 ? `${plain(100 * value, digits - 4)} %` : text;
 }

@@ -42,17 +42,19 @@ async function inputsIn(path: string): Promise<TensorSpec[]> {
   const lines = ending === '.json' ? text : (text.split('\n').find((line) => line.trim() !== '') ?? '{}');
   const { value } = parseJson(Buffer.from(lines));
   const request = (Array.isArray(value) ? value[0] : value) as { inputs?: unknown } | null | undefined;
-  return Array.isArray(request?.inputs) ? request.inputs.flatMap(inputOf) : [];
+  return Array.isArray(request?.inputs) ? request.inputs.map(inputOf) : [];
 }
 
-/** inputOf gives the input that a tensor of a request is for; none where it says too little, which `readSamples` tells. */
-function inputOf(tensor: unknown): TensorSpec[] {
+/** inputOf gives the input that a tensor of a request is for. @throws SampleFault where it says too little of itself */
+function inputOf(tensor: unknown, i: number): TensorSpec {
   const { name, datatype, shape } = (tensor ?? {}) as Record<string, unknown>;
   const dtype = typeof datatype === 'string' ? dtypeOfOip(datatype) : undefined;
   const isShape = Array.isArray(shape) && shape.length > 0 && shape.every(Number.isSafeInteger);
-  return typeof name === 'string' && dtype !== undefined && isShape
-    ? [spec(name, dtype, shape as number[])]
-    : [];
+  if (typeof name === 'string' && dtype !== undefined && isShape) return spec(name, dtype, shape as number[]);
+  const which = typeof name === 'string' ? name : `${i}`;
+  throw new SampleFault(
+    `input ${which} of its first request lacks a name, a datatype of the protocol or a shape, and the server does not describe the inputs`,
+  );
 }
 
 function spec(name: string, dtype: string, [, ...dims]: readonly number[]): TensorSpec {

@@ -162,6 +162,31 @@ describe('diffPlanFiles()', () => {
       await expect(judged(undefined, 'USD')).rejects.toThrow(/have no currency in one plan and USD/);
       const plain = await diffPlanFiles(at('before.json'), at('after.json'));
       expect(plain.currency).toEqual({ after: 'USD' });
+      expect(plain.hourlyCost?.after).toBe(plain.hourlyCost?.before);
+    });
+
+    it('says that a cost is not known where a plan has no prices, whatever its currency', async () => {
+      const plan = plans['a pipeline that was searched'] as PipelinePlan;
+      const devices = Object.fromEntries(Object.keys(plan.cluster.devices).map((name) => [name, {}]));
+      const { hourlyCost: _, ...free } = plan;
+      const before = await written('before.json', {
+        ...free,
+        cluster: { ...plan.cluster, devices },
+      } as AnyPlan);
+      const after = await pricedIn('USD', 'after.json');
+      const { hourlyCost, currency } = await diffPlanFiles(before, after);
+      expect({ hourlyCost, currency }).toEqual({});
+    });
+
+    it('judges costs that differ by rounding alone as the same, as it does without a tolerance', async () => {
+      const plan = plans['a pipeline that was searched'] as PipelinePlan;
+      const dearer = structuredClone(plan);
+      for (const device of Object.values(dearer.cluster.devices))
+        if (device.hourlyCost !== undefined) device.hourlyCost *= 1 + Number.EPSILON;
+      const paths = [await written('before.json', plan), await written('after.json', dearer)] as const;
+      const tolerance = { cost: { most: 0, isShare: true } };
+      const { checks = [] } = await diffPlanFiles(...paths, { check: true, tolerance });
+      expect(checks).toMatchObject([{ figure: 'cost', value: 0, held: true }]);
     });
 
     it('judges costs in one currency, or in none that is named', async () => {

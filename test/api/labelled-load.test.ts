@@ -62,6 +62,18 @@ describe('labelledLoad()', () => {
     ]);
   });
 
+  it('takes inputs from samples where the server describes none, and wants an output that it describes', async () => {
+    const path = at('requests.json');
+    const request = { inputs: [{ name: 'x', datatype: 'FP32', shape: [3, 1], data: [1, 2, 3] }] };
+    await writeFile(path, JSON.stringify(request));
+    const files = { samples: [path], labels: labels() };
+    const { inputs } = await labelledLoad(URL, files, [{ ...MODEL, inputs: [] }]);
+    expect(inputs.map(({ x }) => Array.from(x?.data as Float32Array))).toEqual([[1], [2], [3]]);
+    expect(await faultsOf(files, [{ ...MODEL, inputs: [], outputs: [] }])).toEqual([
+      '`labels` is for models of one output, and the server describes none of classes',
+    ]);
+  });
+
   it('names the files that it read, with their roles and digests', async () => {
     const digest = async (path: string) => ({ path, sha256: await sha256OfFile(path) });
     const read = [

@@ -233,6 +233,14 @@ describe('driveLoad()', () => {
       );
   });
 
+  it('takes a prefix that has versions of its own', async () => {
+    const load = { model: 'm', rps: 1, durationS: 1 };
+    for (const prefix of ['api/v2/team', 'v2/modelsx', 'v22/'])
+      await expect(driveLoad(`http://127.0.0.1:9/${prefix}`, load)).rejects.toThrow(
+        'no answer: ECONNREFUSED',
+      );
+  });
+
   it('refuses invalid options, all at once, and a server that is not there', async () => {
     const bad = { rps: -1, durationS: 0, rows: 1.5, arrivals: 'bursts' as never };
     await expect(driveLoad('nowhere', bad)).rejects.toThrow(

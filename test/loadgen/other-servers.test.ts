@@ -175,6 +175,62 @@ describe('driveLoad()', () => {
     ]);
   });
 
+  it('sends samples of float16 as bytes, also where the server describes no inputs', async () => {
+    const { url } = await served({
+      'GET /v2/models/m': [200, { ...metadata, inputs: [], outputs: [] }],
+      'POST /v2/models/m/infer': [200, ANSWER],
+    });
+    const inputs = [{ x: { dtype: 'float16', dims: [1, 2], data: new Uint16Array([0, 15360]) } }];
+    const report = await driveLoad(url, { ...QUICK, model: 'm', inputs });
+    expect(report).toMatchObject({ answered: 4, tensors: 'binary' });
+  });
+
+  it.each([
+    'binary',
+    'json',
+  ] as const)('gives every request an id of its own and all else as it was, as %s, also while others are open', async (tensors) => {
+    const { url, asked } = await served({
+      'GET /v2/models/m': [200, metadata],
+      'POST /v2/models/m/infer': [200, ANSWER],
+    });
+    const report = await driveLoad(url, { ...QUICK, rps: 500, rows: 3, seed: 5, model: 'm', tensors });
+    const bodies = asked.filter(({ path }) => path.endsWith('/infer'));
+    expect(bodies).toHaveLength(report.sent);
+    const ids = bodies.map(({ body, headers }) => {
+      const jsonBytes = Number(headers['inference-header-content-length'] ?? body.length);
+      expect(tensors === 'json' || jsonBytes % 8 === 0).toBe(true);
+      const { id, inputs } = JSON.parse(body.slice(0, jsonBytes));
+      const [{ shape, data, parameters }] = inputs;
+      const bytes = body.length - jsonBytes;
+      expect([shape, data?.length ?? parameters.binary_data_size / 4]).toEqual([[3, 2], 6]);
+      expect(bytes).toBe(tensors === 'json' ? 0 : 24);
+      return id;
+    });
+    expect(new Set(ids).size).toBe(report.sent);
+    expect(ids.every((id) => /^load-5-\d{12}$/.test(id))).toBe(true);
+  });
+
+  it('counts what a request takes as JSON before it makes one', async () => {
+    const large = { ...metadata, inputs: [{ name: 'x', datatype: 'FP32', shape: [-1, 1_000_000] }] };
+    const { url } = await served({ 'GET /v2/models/m': [200, large] });
+    const asked = { ...QUICK, model: 'm', rows: 3 };
+    await expect(driveLoad(url, asked)).rejects.toThrow(/takes 71\S* MiB, and at most 64 MiB are sent/);
+    const raised = { ...asked, rows: 20, maxRequestBytes: 2 ** 40 };
+    await expect(driveLoad(url, raised)).rejects.toThrow(/may take 47\S* MiB as JSON, and at most 256 MiB/);
+  });
+
+  it('names the model where a page for browsers says that it is not there', async () => {
+    const { url } = await served({});
+    const server = createServer((_, response) => response.writeHead(404).end('<!DOCTYPE html><p>no</p>'));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    closers.push(() => server.close());
+    const page = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    await expect(driveLoad(page, { ...QUICK, model: 'm' })).rejects.toThrow(/: has no model m$/);
+    await expect(driveLoad(url, { ...QUICK, model: 'm' })).rejects.toThrow(
+      'has no model m: 404 page not found',
+    );
+  });
+
   it('says of a model that is described without inputs that no request can be made of it', async () => {
     const { url } = await served({ 'GET /v2/models/m': [200, { ...metadata, inputs: [], outputs: [] }] });
     await expect(driveLoad(url, { ...QUICK, model: 'm' })).rejects.toThrow(

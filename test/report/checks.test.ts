@@ -44,7 +44,9 @@ describe('checkLine()', () => {
   it('writes a figure and what it is judged by alike only where they are equal, and never a part as 100 %', () => {
     const uniform = streamOf(7, 'verdicts').uniform;
     const near = (threshold: number) =>
-      threshold * (1 + (uniform() - 0.5) * 10 ** -Math.floor(12 * uniform()));
+      threshold === 0
+        ? 10 ** (-17 * uniform())
+        : threshold * (1 + (uniform() - 0.5) * 10 ** -Math.floor(12 * uniform()));
     const asks = [
       ['attainment', /is (\S+ %), (?:at or above|below) (\S+ %)/],
       ['attainmentDifference', /by (\S+ points), (?:within|more than) the (\S+ points)/],
@@ -52,7 +54,7 @@ describe('checkLine()', () => {
     ] as const;
     for (let i = 0; i < 3000; i++) {
       const [what, words] = asks[i % 3]!;
-      const threshold = [1, 0.99, 0.5, 0.02, uniform()][i % 5]!;
+      const threshold = [1, 0.99, 0.5, 0.02, 0, uniform(), uniform()][i % 7]!;
       const value = uniform() < 0.1 ? threshold : Math.min(1, near(threshold));
       const held = what === 'attainment' ? value >= threshold : value <= threshold;
       const relative = i % 2 === 0;

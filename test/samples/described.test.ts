@@ -39,7 +39,15 @@ describe('inputsOfSamples()', () => {
   it.each<[name: string, content: Buffer | string, why: string]>([
     ['one.npy', npy('<f4', [3, 2], { data: new Float32Array(6) }), 'does not name the inputs'],
     ['some.csv', 'x0,x1\n1,2\n', 'does not name the inputs'],
-    ['none.json', '{"inputs":[{"name":"x"}]}', 'does not name the inputs'],
+    ['none.json', '{"inputs":[{"name":"x"}]}', 'input x of its first request lacks'],
+    [
+      'odd.json',
+      JSON.stringify({
+        inputs: [...request.inputs, { name: 'z', datatype: 'FLOAT', shape: [2], data: [1, 2] }],
+      }),
+      'input z of its first request lacks a name, a datatype of the protocol or a shape',
+    ],
+    ['empty.json', '{"inputs":[]}', 'does not name the inputs'],
     ['null.json', 'null', 'does not name the inputs'],
     ['bad.json', '{"inputs":', 'is not JSON'],
     ['bad.npz', 'PK', ''],
