@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { builtCode } from './test/built-code.js';
+import { ResultsReporter } from './test/results-reporter.js';
 import { SkippedReporter } from './test/skipped-reporter.js';
 
 const results = process.env.TEST_RESULTS;
@@ -22,7 +23,7 @@ export default defineConfig({
     // Tests that ask ONNX Runtime directly: no telemetry, as in our executors.
     env: { ORT_DISABLE_TELEMETRY: '1' },
     reporters: results
-      ? ['default', new SkippedReporter(), ['json', { outputFile: results }]]
+      ? ['default', new SkippedReporter(), new ResultsReporter({ outputFile: results })]
       : ['default', new SkippedReporter()],
   },
 });

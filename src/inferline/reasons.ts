@@ -63,18 +63,8 @@ function reasonOf(reason: InfeasibleReason, spec: PipelineSpec, loadRps: number)
   const objectives = objectivesOf(spec);
   const several = objectives.length > 1;
   switch (reason.code) {
-    case 'slo-too-short': {
-      const { stages, longestPathNs, leastSloNs, objective } = reason;
-      const [latencyMs, sloMs] = [leastSloNs / NS_PER_MS, objective.sloNs / NS_PER_MS];
-      const path = `${stages.join(' -> ')}, takes ${fourDigits(longestPathNs / NS_PER_MS)} ms on the fastest classes`;
-      const asked =
-        objectives[objective.application ?? -1]?.name ??
-        `${percentText(objective.attainment)} of the requests`;
-      const which = several ? `the SLO of ${asked}` : 'the SLO';
-      const [least, slo] = toldApart([latencyMs, sloMs]);
-      const text = `even if no request ever waited, ${which} would have to be about ${least} ms, and it is ${slo} ms: the longest path, ${path}`;
-      return { code: 'slo-too-short', stages, sloMs, latencyMs, overMs: latencyMs - sloMs, text };
-    }
+    case 'slo-too-short':
+      return sloReason(reason, objectives);
     case 'too-few-replicas': {
       const { stage, classes, least } = reason;
       const needed = least.map((one) => `${one.needed} ${one.device}`).join(' or ');
@@ -119,6 +109,22 @@ function reasonOf(reason: InfeasibleReason, spec: PipelineSpec, loadRps: number)
     case 'limits-together':
       return limitsReason(reason);
   }
+}
+
+type SloTooShort = Extract<InfeasibleReason, { code: 'slo-too-short' }>;
+
+function sloReason(
+  { stages, longestPathNs, leastSloNs, objective }: SloTooShort,
+  objectives: ReturnType<typeof objectivesOf>,
+): GivenReason {
+  const [latencyMs, sloMs] = [leastSloNs / NS_PER_MS, objective.sloNs / NS_PER_MS];
+  const [least, slo] = toldApart([latencyMs, sloMs]);
+  const path = `${stages.join(' -> ')}, takes ${fourDigits(longestPathNs / NS_PER_MS)} ms on the fastest classes`;
+  const asked =
+    objectives[objective.application ?? -1]?.name ?? `${percentText(objective.attainment)} of the requests`;
+  const which = objectives.length > 1 ? `the SLO of ${asked}` : 'the SLO';
+  const text = `even if no request ever waited, ${which} would have to be about ${least} ms, and it is ${slo} ms: the longest path, ${path}`;
+  return { code: 'slo-too-short', stages, sloMs, latencyMs, overMs: latencyMs - sloMs, text };
 }
 
 type LimitsTogether = Extract<InfeasibleReason, { code: 'limits-together' }>;
