@@ -29,7 +29,7 @@ const NEWER_VERSIONS: Partial<Record<ArtifactKind, string>> = {
   'plan-diff': '1.8',
   'pooled-plan': '1.2',
   profile: '1.4',
-  'simulation-report': '1.3',
+  'simulation-report': '1.4',
   validation: '1.1',
   verification: '1.4',
 };

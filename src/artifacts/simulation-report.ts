@@ -229,6 +229,8 @@ export interface SimulatedDrop {
 
 /** SimulatedCost is the price of the devices in use, from activation to standby. */
 export interface SimulatedCost {
+  /** The currency of the prices, where the plan's cluster names one. */
+  currency?: string;
   total: number;
   /** The mean over the run. */
   perHour: number;

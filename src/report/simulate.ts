@@ -9,7 +9,18 @@ import type {
 } from '../artifacts/index.js';
 import { pushAll } from '../collections/index.js';
 import { EVERY_KIND, simulatedTables } from './kinds/kinds.js';
-import { apart, count, decimals, figure, orDash, type Part, percent, plain, type Table } from './table.js';
+import {
+  apart,
+  count,
+  decimals,
+  figure,
+  orDash,
+  type Part,
+  percent,
+  perHour,
+  plain,
+  type Table,
+} from './table.js';
 
 /** simulationParts show the report of a simulation. */
 export function simulationParts(report: SimulationReport): Part[] {
@@ -63,7 +74,7 @@ function costLine({ cost, pools, workload }: SimulationReport): string[] {
   const loadS = workload.durationS + (workload.warmUpS ?? 0);
   const over = cost.overS === loadS ? '' : ' until the last request ended';
   return [
-    `the devices in use cost ${figure(cost.perHour)} per hour on average, ${figure(cost.total)} over the ${plain(cost.overS, 4)} s${over}`,
+    `the devices in use cost ${perHour(cost.perHour, cost)} on average, ${figure(cost.total)} over the ${plain(cost.overS, 4)} s${over}`,
   ];
 }
 

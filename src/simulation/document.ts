@@ -148,7 +148,9 @@ function describedCost(
   });
   if (usedForS === 0 || costs.some((cost) => cost === undefined)) return {};
   const total = costs.reduce((sum: number, cost = 0) => sum + cost, 0);
-  return { cost: { total, perHour: (3600 * total) / usedForS, overS: usedForS } };
+  const { currency } = plan.cluster;
+  const named = currency === undefined ? {} : { currency };
+  return { cost: { ...named, total, perHour: (3600 * total) / usedForS, overS: usedForS } };
 }
 
 function usedFigures(

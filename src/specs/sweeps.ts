@@ -101,7 +101,12 @@ export interface MsPoint {
  */
 export function msPoints(range: Range, multipleOfMs: number): MsPoint[] {
   const unitMs = range.unit === 'x' ? multipleOfMs : range.unit === 's' ? 1e3 : 1;
-  return sloPoints(range).map(({ text, n }) => ({ text, sloMs: n * unitMs }));
+  return sloPoints(range).map(({ text, n }) => ({ text, sloMs: multipleMs(n, unitMs) }));
+}
+
+/** multipleMs multiplies milliseconds without the error of binary fractions: 4.5 × 24.2 is 108.9, not 108.89999999999999. */
+export function multipleMs(n: number, ms: number): number {
+  return Number((n * ms).toPrecision(12));
 }
 
 /** sloPoints lists the points of a sweep of SLOs, each as it is written. */

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { PipelinePlan } from '../../src/artifacts/index.js';
 import { ToldFaults } from '../../src/artifacts/index.js';
 import { plannedScheduler } from '../../src/plans/index.js';
+import { simulationHeadlines } from '../../src/report/simulate.js';
 import type { ChosenScheduler } from '../../src/serving/index.js';
 import { drawnFates } from '../../src/simulation/fates.js';
 import { type SimulationSetup, simulationReport } from '../../src/simulation/index.js';
@@ -144,5 +145,17 @@ describe('a simulation of a pipeline', () => {
     expect(report.overall.arrived).toBeGreaterThan(300);
     expect(report.classes.cpu?.usedGpuS).toBeCloseTo(4 * 100, 9);
     expect(report.cost).toEqual({ total: expect.closeTo(4, 9), perHour: expect.closeTo(144, 9), overS: 100 });
+  });
+
+  it('tells in the currency of the cluster what devices cost that come and go', async () => {
+    const cluster = { ...forked.cluster, currency: 'EUR' };
+    const setup = setupOf({ ...forked, cluster }, 50);
+    const run = await runSimulation(setup, {});
+    const report = simulationReport(setup, run, { windowS: undefined, inputs: [] });
+    expect(report.cost?.currency).toBe('EUR');
+    const pools = report.pools.map((pool) => ({ ...pool, inUse: { least: 1, most: 1, mean: 1 } }));
+    expect(simulationHeadlines({ ...report, pools })[1]).toMatch(
+      /^the devices in use cost 14\d EUR per hour on average/,
+    );
   });
 });

@@ -7,7 +7,7 @@ import {
   wholeLatencyUs,
 } from '../../artifacts/index.js';
 import { smallestOf } from '../../collections/index.js';
-import { type Range, sloPoints } from '../sweeps.js';
+import { multipleMs, type Range, sloPoints } from '../sweeps.js';
 import { allowsClass } from './budget-mixes.js';
 import type { LoadedPooled } from './pooled.js';
 
@@ -36,7 +36,7 @@ export function slosOf({ spec, cluster, profiles }: LoadedPooled, range: Range, 
       told.push(fault('has no latency at batch 1 on a class of the cluster, which multiples need', path));
     return ms ?? Number.NaN;
   });
-  return points.map(({ text, n }) => ({ text, sloMs: fastestMs.map((ms) => n * ms) }));
+  return points.map(({ text, n }) => ({ text, sloMs: fastestMs.map((ms) => multipleMs(n, ms)) }));
 }
 
 /**
