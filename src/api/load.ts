@@ -19,6 +19,7 @@ import {
   refuseReplacing,
   saveArtifact,
   ToldFaults,
+  toldBeyond,
 } from '../artifacts/index.js';
 import { pushAll } from '../collections/index.js';
 import {
@@ -198,9 +199,9 @@ const MOST_SENT_RPS = 1_000_000;
 
 /** rateFaults refuses a rate that no client sends. */
 function rateFaults(rps: number, place: ReturnType<typeof option>): Fault[] {
-  return rps > MOST_SENT_RPS
-    ? [fault(`asks for ${rps.toExponential(1)} requests/s; at most ${MOST_SENT_RPS} are sent`, place)]
-    : [];
+  if (!(rps > MOST_SENT_RPS)) return [];
+  const [asked, most] = toldBeyond(rps, MOST_SENT_RPS);
+  return [fault(`asks for ${asked} requests/s; at most ${most} are sent`, place)];
 }
 
 /** sampleFiles lists the files besides traces that a load reads. */

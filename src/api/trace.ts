@@ -13,6 +13,7 @@ import {
   StreamedFile,
   ToldFaults,
   type TraceDescription,
+  toldBeyond,
 } from '../artifacts/index.js';
 import { largestOf, sorted } from '../collections/index.js';
 import { streamOf } from '../random/index.js';
@@ -306,9 +307,10 @@ async function usualWindowS(read: readonly ReadTrace[]): Promise<number> {
 
 async function windowFaults(read: readonly ReadTrace[], windowS: number): Promise<Fault[]> {
   if (!(windowS * 1e9 >= 1)) return [fault('is less than a nanosecond', option('window'))];
-  const most = Math.max(0, largestOf(read.map(({ trace }) => windowsOf(trace, windowS))));
-  if (most <= MOST_LINES) return [];
-  const said = `gives ${most.toExponential(1)} windows; at most ${MOST_LINES.toExponential(0)} are counted`;
+  const windows = Math.max(0, largestOf(read.map(({ trace }) => windowsOf(trace, windowS))));
+  if (windows <= MOST_LINES) return [];
+  const [given, most] = toldBeyond(windows, MOST_LINES);
+  const said = `gives ${given} windows; at most ${most} are counted`;
   return [fault(said, option('window'))];
 }
 
@@ -324,7 +326,8 @@ function conversionFaults(
   if (trace === undefined) return faults;
   const requests = requestsInTrace(trace);
   if (to === 'arrivals' && trace.kind === 'counts' && requests > MOST_LINES) {
-    const said = `would make ${requests.toExponential(1)} requests; at most ${MOST_LINES} can be written`;
+    const [made, most] = toldBeyond(requests, MOST_LINES);
+    const said = `would make ${made} requests; at most ${most} can be written`;
     faults.push(fault(said, option('to')));
   }
   if (to === 'counts' && trace.kind === 'arrivals' && interval === undefined)

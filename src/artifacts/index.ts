@@ -355,8 +355,8 @@ export type { Rests } from './stand-ins.js';
 export { isStdin, isYamlPath, specName } from './stdin.js';
 export { decodedText, refuseForeign } from './text.js';
 export { tooLargeJson } from './text-bounds.js';
-export { toldApart } from './told-apart.js';
 export { ToldFaults } from './told-faults.js';
+export { roundedDown, roundedUp, roundedUpBelow, toldApart, toldBeyond } from './told-figures.js';
 export type { DescribedTrace, TraceDescription, TraceFigures, TraceWindow } from './trace-description.js';
 export { figureName, isOf, sameFigure, unfitFigures, unfitOf } from './unfit-figures.js';
 export type {

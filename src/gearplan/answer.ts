@@ -5,6 +5,8 @@ import {
   counted,
   type GearScope,
   type NoPlanReason,
+  roundedUp,
+  roundedUpBelow,
   scopeText,
   toldApart,
 } from '../artifacts/index.js';
@@ -180,7 +182,12 @@ function undecided(
     const { quantile } = of.problem;
     const within = spec.slo.latencyMs === undefined ? 'in time' : `within ${spec.slo.latencyMs} ms`;
     const [answered, promised] = toldApart([100 * mean, 100 * quantile]);
-    const text = `of the plans on ${of.problem.devices} ${of.device} that were simulated, none holds its latency at every load; the last one answers ${answered} % ${within} at ${rounded(rps)} requests/s, and ${promised} % are promised`;
+    // Runs that differ may have a mean above what all of them together are sure of.
+    const short =
+      mean < quantile
+        ? `and ${promised} % are promised`
+        : `which is too little to be sure of the ${promised} % that are promised`;
+    const text = `of the plans on ${of.problem.devices} ${of.device} that were simulated, none holds its latency at every load; the last one answers ${answered} % ${within} at ${rounded(rps)} requests/s, ${short}`;
     return [{ code: 'not-held', class: of.device, rps, attainment: quantile, text }];
   });
   return { status: 'undecided', trials, ...(reasons.length === 0 ? {} : { reasons }) };
@@ -340,14 +347,14 @@ function inaccurate(
 ): Pick<NoPlanReason, 'text' | 'stages' | 'rps'> {
   if (best < accuracy)
     return {
-      text: `${scopeText(scope)} are right about ${mostBelow(best, accuracy)} of the records at most, and an accuracy of ${accuracy} is promised; neither more devices nor a longer latency mends that`,
+      text: `${scopeText(scope)} are right about ${roundedUpBelow(best, accuracy)} of the records at most, and an accuracy of ${accuracy} is promised; neither more devices nor a longer latency mends that`,
     };
   const among = scopeText(scope);
   const plans =
     tried === undefined
       ? `no plan with ${among}`
       : `no plan of ${counted(tried, 'simulated cascade')} (of ${among})`;
-  const said = `${plans} on ${problem.devices} ${device} is more accurate than ${mostBelow(most, accuracy)}, and ${accuracy} is promised`;
+  const said = `${plans} on ${problem.devices} ${device} is more accurate than ${roundedUpBelow(most, accuracy)}, and ${accuracy} is promised`;
   if (fault === undefined) return { text: `${said}${mended}` };
   const { loads, rps, model } = lostAt(problem, fault);
   const why = fault.by === 'load' ? 'has no time for more requests' : 'takes too long for more requests';
@@ -362,23 +369,6 @@ function lostAt({ ranges, models }: GearProblem, { range, model }: RangeFault) {
 
 function rounded(value: number): number {
   return Number(value.toPrecision(DIGITS));
-}
-
-/** roundedUp gives a positive figure of few digits that is no smaller. */
-function roundedUp(value: number): number {
-  const near = rounded(value);
-  return near >= value ? near : rounded(near + stepOf(value));
-}
-
-/** mostBelow gives a share that is below what is promised in few digits, no smaller than it is and still below. */
-function mostBelow(share: number, promised: number): number {
-  const few = roundedUp(share);
-  return few < promised ? few : share;
-}
-
-/** stepOf is one in the last of a figure's digits. */
-function stepOf(value: number): number {
-  return 10 ** (Math.floor(Math.log10(value)) + 1 - DIGITS);
 }
 
 /** enoughDevices is the number of devices with which there is a plan, as far as one is found. */

@@ -1,4 +1,4 @@
-import { type PlanServing, pipelineMethodOf } from '../artifacts/index.js';
+import { type PlanServing, pipelineMethodOf, roundedDown } from '../artifacts/index.js';
 import { type OpenProblem, pipelineServing, servesInOrder } from '../pipeline/index.js';
 import { busyLinks } from './busy-links.js';
 import { planCoarsely } from './coarse.js';
@@ -155,13 +155,6 @@ function forShorterSlos(input: Omit<PlannerInput, 'estimatorOf'>, factor: number
 
 function stretched(objective: TailObjective, factor: number): TailObjective {
   return { ...objective, sloNs: Math.round(factor * objective.sloNs) };
-}
-
-/** roundedDown gives a figure of four digits that is no larger, but for rounding. */
-function roundedDown(value: number): number {
-  if (value <= 0) return value;
-  const unit = 10 ** (Math.floor(Math.log10(value)) - 3);
-  return Number((Math.floor(value / unit + 1e-9) * unit).toPrecision(4));
 }
 
 /** leastInOrder says what an exact search proves, where its plan is served otherwise. */

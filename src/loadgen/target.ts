@@ -93,7 +93,7 @@ export function targetOf(model: RemoteModel, options: TargetOptions): Target {
 }
 
 /** requestBytes counts what the inputs of a request take as they are sent: of JSON, what they may take. */
-function requestBytes(
+export function requestBytes(
   { inputs }: RemoteModel,
   { rows, tensors }: { rows: number; tensors: TensorsAs },
 ): number {

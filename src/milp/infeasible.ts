@@ -1,4 +1,4 @@
-import { toldApart } from '../artifacts/index.js';
+import { roundedUpBelow } from '../artifacts/index.js';
 import { smallestOf } from '../collections/index.js';
 import type { MasterResult } from './lp/index.js';
 import type {
@@ -93,7 +93,7 @@ function tooFewGpus(
   const common = { code: 'too-few-gpus', available: Object.fromEntries(counts) } as const;
   if (reach !== undefined) {
     const missing = missingGpus(counts, reach.bound);
-    const [served] = toldApart([100 * reach.bound, 100]);
+    const served = roundedUpBelow(100 * reach.bound * (1 - ROUNDING), 100);
     return {
       cause: { ...common, servedShare: reach.bound, ...(missing === undefined ? {} : { missing }) },
       text: `the rates need more than ${there}: at most ${served} % of them can be served`,
@@ -105,7 +105,7 @@ function tooFewGpus(
   return { cause: common, text: `${there} are too few whole GPUs to serve all of ${names}` };
 }
 
-/** A count that rounding puts a hair above a whole number of GPUs is that number. */
+/** A count or share that the LP's rounding puts a hair above a figure is that figure. */
 const ROUNDING = 1e-9;
 
 function missingGpus(

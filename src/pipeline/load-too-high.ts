@@ -1,4 +1,4 @@
-import { toldApart } from '../artifacts/index.js';
+import { roundedUpBelow, toldApart } from '../artifacts/index.js';
 
 /** LoadTooHigh is what devices serve of stages, and what the load asks of them, in requests per second. */
 interface LoadTooHigh {
@@ -14,6 +14,7 @@ interface LoadTooHigh {
  * lets a share of them be late or dropped may think that devices for the others would do.
  */
 export function loadTooHighText({ devices, stages, servedRps, rps }: LoadTooHigh): string {
-  const [served, asked] = toldApart([servedRps, rps]);
+  const [, asked] = toldApart([servedRps, rps]);
+  const served = roundedUpBelow(servedRps, asked);
   return `${devices} can serve ${stages.join(', ')} for at most ${served} requests/s, and the load has ${asked}; a plan keeps up with all requests, whatever share of them may be dropped`;
 }

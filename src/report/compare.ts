@@ -284,12 +284,9 @@ function hasPlan(status: CompareRow['status']): boolean {
 }
 
 function reasonOf(row: CompareRow): string {
-  const { reasons = [], mix } = row;
-  const more = reasons.length > 1 ? ` (and ${reasons.length - 1} more)` : '';
-  // That a class has no device which the mix has none of tells nothing.
-  const isAbsent = (reason: string) =>
-    Object.entries(mix).some(([name, count]) => count === 0 && reason.startsWith(`${name}: `));
-  return `no plan with ${caseWords(row)}: ${reasons.find((reason) => !isAbsent(reason)) ?? reasons[0]}${more}`;
+  const { reasons: [reason, ...others] = [] } = row;
+  const more = others.length > 0 ? ` (and ${others.length} more)` : '';
+  return `no plan with ${caseWords(row)}: ${reason}${more}`;
 }
 
 /** caseWords names a row by its mix, or other GPUs, and its swept values. */

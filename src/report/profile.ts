@@ -2,6 +2,7 @@ import type { PartitionedModel } from '../api/index.js';
 import {
   type DeviceProfile,
   type Profile,
+  roundedUp,
   summedUs,
   unfitFigures,
   wholeLatencyUs,
@@ -57,7 +58,7 @@ const LATENCY_COLUMNS = ['whole ms', 'blocks ms', 'predicted/whole'];
  */
 export function boundaryChangeLine(change: number): string {
   return Number.isFinite(change)
-    ? `float16 at every boundary changes outputs by up to ${change.toExponential(1)} of max|output|`
+    ? `float16 at every boundary changes outputs by up to ${upTo(change)} of max|output|`
     : 'float16 at every boundary makes outputs infinite or not a number: values beyond ±65504 cross a cut';
 }
 
@@ -150,7 +151,7 @@ export function chainLines({
   servedDifference: served,
   levelsDifference: levels,
 }: Omit<NonNullable<PartitionedModel['extracted']>, 'files'>): string[] {
-  const most = (change: number) => `at most ${change.toExponential(1)} of max|output|`;
+  const most = (change: number) => `at most ${upTo(change)} of max|output|`;
   const lines = [`chained as they are served, they differ from the whole model by ${most(served)}`];
   if (off !== served) lines.push(`with graph optimizations off, they differ by ${most(off)}`);
   if (levels > NOTABLE_CHANGE) {
@@ -159,6 +160,11 @@ export function chainLines({
     );
   }
   return lines;
+}
+
+/** upTo writes a share that is reached at most in two digits, rounded up. */
+function upTo(change: number): string {
+  return roundedUp(change, 2).toExponential(1);
 }
 
 /** Sums in another order change outputs by less than this share of the largest. */

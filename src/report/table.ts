@@ -1,3 +1,5 @@
+import { roundedUp } from '../artifacts/index.js';
+
 /** Table is a table as values: column heads and rows of cells. The command line draws it. */
 export interface Table {
   readonly columns: readonly string[];
@@ -78,6 +80,17 @@ export function milliseconds(us: number): string {
 /** upwards writes milliseconds rounded up to the next microsecond, so that an SLO that can be met is one as it is told. */
 export function upwards(ms: number): string {
   return plain(Math.ceil(ms * 1000 - 1e-6) / 1000, 15);
+}
+
+/** atMost rounds a figure that nothing exceeds up to the digits that `figure` writes, so that nothing exceeds it as it is told. */
+export function atMost(value: number): number {
+  return roundedUp(value, Math.max(3, Math.ceil(Math.log10(Math.abs(value)))));
+}
+
+/** leastPercent writes a share that nothing is below as a percentage, rounded down: 0.98768 becomes `98.76 %`. */
+export function leastPercent(share: number, digits: number): string {
+  const units = 10 ** (digits + 2);
+  return percent(Math.floor(share * units + 1e-9) / units, digits);
 }
 
 /** perHour writes a price per hour, in the currency that the cluster names, if it names one: `2.10 USD per hour`. */

@@ -17,6 +17,7 @@ import {
   readPolicies,
   replacingFaults,
   ToldFaults,
+  toldBeyond,
 } from '../artifacts/index.js';
 import { windowCells } from '../metrics/index.js';
 import {
@@ -92,6 +93,7 @@ interface Preparation {
 
 /** The longest time, 104 days: beyond it a double does not hold whole nanoseconds. */
 const MOST_NS = Number.MAX_SAFE_INTEGER;
+const NS_PER_DAY = 86_400e9;
 
 /**
  * The highest rate, one request per nanosecond. Beyond it requests would arrive at one instant without end.
@@ -207,8 +209,8 @@ export function lengthFaults(plan: ServedPlan, workload: Workload, exact: boolea
   const arrivingNs = warmUpNs(workload) + durationNs;
   const whole = workload.kind === 'trace' && workload.whole;
   if (arrivingNs > MOST_NS) {
-    const days = (arrivingNs / 86_400e9).toPrecision(4);
-    const said = `requests arrive for ${days} days; at most 104.2 are simulated`;
+    const [days, most] = toldBeyond(arrivingNs / NS_PER_DAY, MOST_NS / NS_PER_DAY);
+    const said = `requests arrive for ${days} days; at most ${most} are simulated`;
     return [
       whole
         ? fault(`${said}: cut it with ${option('duration')}`, option('traces'))
@@ -219,17 +221,20 @@ export function lengthFaults(plan: ServedPlan, workload: Workload, exact: boolea
     return [fault('is less than a nanosecond', whole ? option('traces') : option('duration'))];
   const highest = highestRps(workload);
   if (highest > MOST_RPS) {
-    const said = `asks for ${highest.toExponential(1)} requests/s; at most ${MOST_RPS.toExponential(0)} are simulated`;
+    const [asked, most] = toldBeyond(highest, MOST_RPS);
+    const said = `asks for ${asked} requests/s; at most ${most} are simulated`;
     return [fault(said, 'the load')];
   }
   const requests = expectedRequests(workload, applicationsOf(plan));
   if (requests > MOST_REQUESTS) {
-    const said = `asks for ${requests.toExponential(1)} requests; at most ${MOST_REQUESTS.toExponential(0)} are simulated`;
+    const [asked, most] = toldBeyond(requests, MOST_REQUESTS);
+    const said = `asks for ${asked} requests; at most ${most} are simulated`;
     return [fault(said, 'the load')];
   }
   if (!exact) return [];
   if (requests <= MOST_EXACT) return [];
-  const said = `would keep ${requests.toExponential(1)} latencies; at most ${MOST_EXACT.toExponential(0)} are kept`;
+  const [asked, most] = toldBeyond(requests, MOST_EXACT);
+  const said = `would keep ${asked} latencies; at most ${most} are kept`;
   return [fault(`${said}: without it percentiles are within 0.2 %`, option('exact'))];
 }
 

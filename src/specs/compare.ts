@@ -100,11 +100,7 @@ function writtenFaults(mixes: readonly WrittenMix[] = [], { sweeps = [] }: Compa
 async function casesOf<T extends KindTypes>(
   comparing: ComparingOf<T>,
   loaded: T['compared'],
-  {
-    path,
-    mixes,
-    options,
-  }: { readonly path: string; readonly mixes: readonly WrittenMix[]; readonly options: CompareOptions },
+  { path, mixes, options }: AskedCases,
 ): Promise<readonly T['variant'][]> {
   const { budget, sweeps = [] } = options;
   const told = refusedOptions(comparing.options, options);
@@ -125,6 +121,10 @@ async function checkOutput(output: string): Promise<void> {
 interface Asked {
   readonly path: string;
   readonly options: CompareOptions;
+}
+
+interface AskedCases extends Asked {
+  readonly mixes: readonly WrittenMix[];
 }
 
 async function compared<T extends KindTypes>(

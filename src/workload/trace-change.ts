@@ -1,4 +1,4 @@
-import { InputError, inSteps } from '../artifacts/index.js';
+import { InputError, inSteps, toldBeyond } from '../artifacts/index.js';
 import { grownCapacity, grownColumn, type Steps, sorted } from '../collections/index.js';
 import type { Arrivals } from './stream-of-arrivals.js';
 import {
@@ -105,10 +105,7 @@ function* thinnedOrFilled(
       : Math.round((rps * windowNs) / NS_PER_S);
   if (spanNs === 0) throw refusal('all its requests come at one instant: it has no rate');
   if (wanted < 2) throw refusal(`fewer than two requests would come in ${spanNs / NS_PER_S} s`);
-  if (wanted > MOST_LINES)
-    throw refusal(
-      `it would have ${wanted.toExponential(1)} requests, of which at most ${MOST_LINES} can be written`,
-    );
+  if (wanted > MOST_LINES) throw tooLong(wanted, 'requests');
   yield;
   return wanted < timesNs.length ? thinned(timesNs, wanted, stream) : yield* filled(timesNs, wanted, stream);
 }
@@ -147,10 +144,7 @@ function* filled(timesNs: Float64Array, wanted: number, stream: RandomSource): S
  */
 export function countedTrace(trace: Trace, lengthS: number): CountTrace {
   const windows = windowsOf(trace, lengthS);
-  if (windows > MOST_LINES)
-    throw refusal(
-      `it would have ${windows.toExponential(1)} intervals, of which at most ${MOST_LINES} can be written`,
-    );
+  if (windows > MOST_LINES) throw tooLong(windows, 'intervals');
   const counts = new Float64Array(windows + 1);
   let window = 0;
   eachWindow(trace, lengthS, (requests) => {
@@ -188,6 +182,11 @@ export async function drawnTrace(arrivals: Arrivals): Promise<ArrivalTrace> {
 
 function* timesOf(arrivals: Arrivals): Generator<number> {
   while (arrivals.next()) yield arrivals.atNs;
+}
+
+function tooLong(count: number, of: string): InputError {
+  const [wanted, most] = toldBeyond(count, MOST_LINES);
+  return refusal(`it would have ${wanted} ${of}, of which at most ${most} can be written`);
 }
 
 function refusal(message: string): InputError {

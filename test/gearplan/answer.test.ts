@@ -10,6 +10,7 @@ import {
   solveGears,
 } from '../../src/gearplan/index.js';
 import { fullPlacement } from '../../src/gearplan/placement.js';
+import type { SimulateGears } from '../../src/gearplan/promise.js';
 import { GearTrials } from '../../src/gearplan/trials.js';
 import { FAMILY, FAMILY_SPEC, familyProfile } from '../cascade-specs.js';
 import { arrivalsOf, randomProblem } from './families.js';
@@ -26,6 +27,7 @@ interface Asked {
   readonly objective: CascadeObjective;
   readonly accuracy: number;
   readonly problems: readonly GearProblem[];
+  readonly simulate?: SimulateGears;
 }
 
 /** planned answers a question on classes A, B with a problem each. Their plans are not written from profiles. */
@@ -403,5 +405,57 @@ describe('an accuracy that is promised', () => {
     expect(solveGears({ problem, objective: 'devices', accuracy: 5 / 7 + 1e-9, arrivalsOf }).status).toBe(
       'infeasible',
     );
+  });
+});
+
+describe('planFamily() where no plan holds its latency in simulation', () => {
+  /** inTime simulates nothing: of a run, so many requests are in time, by its seed. */
+  const inTime =
+    (share: (seed: number) => number): SimulateGears =>
+    () =>
+    (_, seed) => ({
+      latenciesNs: Float64Array.from({ length: 2000 }, (_, i) =>
+        i < 2000 * share(seed) ? 0 : Number.POSITIVE_INFINITY,
+      ),
+      gears: new Int32Array(2000),
+      inForce: [0],
+      busiest: 0.5,
+    });
+
+  /** reasonsOf gives what is told of random problems that have a plan, none of which holds. */
+  function reasonsOf(simulate: (quantile: number) => SimulateGears) {
+    return Array.from({ length: 40 }, (_, seed) => randomProblem(seed)).flatMap((problem) => {
+      if (!('solution' in solveGears({ ...ASKED, problem }))) return [];
+      const answer = planned({ ...ASKED, problems: [problem], simulate: simulate(problem.quantile) });
+      expect(answer).toMatchObject({ status: 'undecided', reasons: [{ code: 'not-held', class: 'A' }] });
+      const { reasons: [reason] = [] } = answer as { reasons?: { text: string; rps: number }[] };
+      const rates = problem.ranges.map(({ toRps }) => toRps);
+      expect(reason!.rps).toBeLessThanOrEqual(Math.max(...rates));
+      return [{ text: reason!.text, promised: 100 * problem.quantile }];
+    });
+  }
+
+  it('tells what the last plan answers, and more than that as what is promised', () => {
+    const told = reasonsOf((quantile) => inTime(() => Math.floor(2000 * quantile - 1) / 2000));
+    expect(told.length).toBeGreaterThan(10);
+    for (const { text, promised } of told) {
+      const [, answers, asked] = /answers ([\d.]+) % within .*, and ([\d.]+) % are promised$/.exec(text)!;
+      expect(Number(asked)).toBe(promised);
+      expect(Number(answers)).toBeCloseTo(Math.floor(20 * promised - 1) / 20, 1);
+      expect(Number(answers)).toBeLessThan(promised);
+    }
+  });
+
+  it('does not set a mean above what is promised against it', () => {
+    const told = reasonsOf((quantile) => inTime((seed) => (seed % 2 === 0 ? 1 : 2 * quantile - 0.999)));
+    expect(told.length).toBeGreaterThan(10);
+    for (const { text, promised } of told) {
+      const [, answers, asked] =
+        /answers ([\d.]+) % .*, which is too little to be sure of the ([\d.]+) % that are promised$/.exec(
+          text,
+        )!;
+      expect(Number(asked)).toBe(promised);
+      expect(Number(answers)).toBeGreaterThanOrEqual(promised);
+    }
   });
 });

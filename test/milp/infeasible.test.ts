@@ -127,6 +127,10 @@ describe('infeasibility()', () => {
     expect(told({ objective: 'cost' }, { ...onA, rps: 1000 }, dear).reasons).toEqual([
       'the rates need more than 1 A: at most 66.67 % of them can be served',
     ]);
+    // Of 1001.3 requests, 66.5801 % can be served, which is more than 66.58 %.
+    expect(told({ objective: 'cost' }, { ...onA, rps: 1001.3 }, dear).reasons).toEqual([
+      expect.stringContaining('at most 66.59 % of them can be served'),
+    ]);
     const models = ['m', 'n'].map((name) => ({ ...MODEL, ...onA, name, rps: 100 }));
     const both = planPooled(problemByHand(dear, models, { objective: 'cost' }), { highs });
     expect(both).toMatchObject({ reasons: ['the rates need more whole GPUs than 1 A'] });

@@ -176,8 +176,6 @@ describe('compareNotes()', () => {
       status: 'infeasible',
       reasons: ['too slow', 'b', 'c'],
     };
-    const ofAbsent = { ...bad, mix: { L4: 1, T4: 0 }, reasons: ['T4: none of its devices is free', 'b'] };
-    expect(compareNotes(documentOf([ofAbsent]))).toEqual(['no plan with 1 L4: b (and 1 more)']);
     const notes = compareNotes(documentOf([ROW, ...new Array<CompareRow>(12).fill(bad)], 20));
     expect(notes[0]).toBe('no plan with 1 L4: too slow (and 2 more)');
     expect(notes).toHaveLength(13);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { streamOf } from '../../src/random/index.js';
 import { bytes, figure, milliseconds, percent } from '../../src/report/index.js';
-import { decimals, plain } from '../../src/report/table.js';
+import { atMost, decimals, leastPercent, plain } from '../../src/report/table.js';
 
 describe('figure()', () => {
   it('keeps three digits at any size', () => {
@@ -22,6 +23,28 @@ describe('figure()', () => {
       [Number.NaN, '—'],
     ];
     for (const [value, text] of cases) expect(figure(value)).toBe(text);
+  });
+});
+
+describe('atMost() and leastPercent()', () => {
+  it('round to the side on which the sentence stays true, by less than one in the last digit', () => {
+    expect([857.14, 857, 12.341, 0.12341, 1234.2, 0].map((value) => figure(atMost(value)))).toEqual([
+      ...['858', '857', '12.4', '0.124', '1 235', '0'],
+    ]);
+    expect([0.98768, 0.9876, 1, 0.99999, 0.000049].map((share) => leastPercent(share, 2))).toEqual([
+      ...['98.76 %', '98.76 %', '100.00 %', '99.99 %', '0.00 %'],
+    ]);
+    const { uniform } = streamOf(3, 'sides');
+    for (let i = 0; i < 5000; i++) {
+      const value = 10 ** (9 * uniform() - 3);
+      const told = Number(figure(atMost(value)).replaceAll(/\s/g, ''));
+      expect(told).toBeGreaterThanOrEqual(value * (1 - 1e-12));
+      expect(told).toBeLessThan(value * 1.01 + 1e-12);
+      const share = uniform();
+      const least = Number.parseFloat(leastPercent(share, 2));
+      expect(least).toBeLessThanOrEqual(100 * share + 1e-9);
+      expect(least).toBeGreaterThan(100 * share - 0.01);
+    }
   });
 });
 

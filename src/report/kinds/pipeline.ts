@@ -2,7 +2,17 @@ import type { PipelinePlan, PlanDifference, PlannedStage, PlanSet } from '../../
 import type { NamedOption, PipelineExplanation } from '../../inferline/index.js';
 import { boundWords } from '../bound-words.js';
 import { always, figureOrDash, MOST_THROUGHPUT, THROUGHPUT, USED, usedWords } from '../compare-cells.js';
-import { count, figure, milliseconds, orDash, type Part, percent, perHour, type Table } from '../table.js';
+import {
+  atMost,
+  count,
+  figure,
+  milliseconds,
+  orDash,
+  type Part,
+  percent,
+  perHour,
+  type Table,
+} from '../table.js';
 import type { KindReport } from './kind-report.js';
 
 /** PIPELINE says how plans of pipelines are shown. */
@@ -62,7 +72,7 @@ export function pipelineHeadline({
   const cost = hourlyCost === undefined ? '' : `, ${perHour(hourlyCost, cluster)}`;
   const path = longestPath.stages.join(' → ');
   const slo = applications === undefined ? 'the SLO' : 'the least SLO';
-  return `at most ${figure(throughputRps)} requests/s${load} on ${usedWords(classes)}${cost}; ${path} takes ${milliseconds(longestPath.latencyUs)} ms of ${slo} of ${figure(sloMs)} ms with full batches`;
+  return `at most ${figure(atMost(throughputRps))} requests/s${load} on ${usedWords(classes)}${cost}; ${path} takes ${milliseconds(longestPath.latencyUs)} ms of ${slo} of ${figure(sloMs)} ms with full batches`;
 }
 
 /** applicationTables list the applications that share a pipeline, with what the sample holds of each. */
@@ -146,7 +156,7 @@ export function standbyLines({
   const price =
     mostHourlyCost === undefined
       ? ''
-      : `: paid for while in use, ${perHour(mostHourlyCost, cluster)} in all at most`;
+      : `: paid for while in use, ${perHour(atMost(mostHourlyCost), cluster)} in all at most`;
   return [`the tuner ${tuner.kind} may activate ${devices}${load}${price}`];
 }
 
@@ -188,7 +198,9 @@ function replicasText({
 /** stageChangeTable says, for each stage, what a replica less or more gives, and what other classes would cost. */
 export function stageChangeTable({ stages }: PipelineExplanation): Table {
   const lessText = (oneLess: readonly number[], rps: number | undefined): string =>
-    rps === undefined ? shares(oneLess) : `${shares(oneLess)}, but at most ${figure(rps)}/s in the long run`;
+    rps === undefined
+      ? shares(oneLess)
+      : `${shares(oneLess)}, but at most ${figure(atMost(rps))}/s in the long run`;
   const rows = stages.map(({ stage, oneLess, oneLessRps, oneMore, classes }) => [
     stage,
     orDash(oneLess, (less) => lessText(less, oneLessRps)),

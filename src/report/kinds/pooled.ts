@@ -8,7 +8,16 @@ import {
 import { type NotHeld, notHeldReason, type TimingRound } from '../../specs/index.js';
 import { boundWords } from '../bound-words.js';
 import { always, MOST_THROUGHPUT, THROUGHPUT, USED, usedWords } from '../compare-cells.js';
-import { figure, gpusText, milliseconds, orDash, percent, perHour, type Table } from '../table.js';
+import {
+  figure,
+  gpusText,
+  leastPercent,
+  milliseconds,
+  orDash,
+  percent,
+  perHour,
+  type Table,
+} from '../table.js';
 import { bindingText, classExplanationTable, sloExplanationTable } from './explain.js';
 import type { KindReport } from './kind-report.js';
 
@@ -82,7 +91,7 @@ export function holdLines({ hold, models, objective }: PooledPlan): string[] {
   const isThroughput = objective.kind === 'throughput';
   const held = models.map(({ name, heldRps = 0 }, m) => {
     const { attainment, simulated, sloMargin, headroom, mostBatch } = hold.models[m] as HeldModel;
-    const least = simulated === undefined ? '' : ` (${percent(simulated.low, 2)} at least)`;
+    const least = simulated === undefined ? '' : ` (${leastPercent(simulated.low, 2)} at least)`;
     const batch = mostBatch === undefined ? '' : `, batches to ${mostBatch}`;
     const more = headroom === 1 ? '' : `, ${figure(headroom)} × its ${isThroughput ? 'share' : 'rate'}`;
     return `${name} holds ${figure(heldRps)} requests/s with ${percent(attainment, 2)} in time${least}; planned with a margin of ${percent(sloMargin, 1)}${batch}${more}`;

@@ -1,4 +1,4 @@
-import { type CompareRow, cascadeMethodOf, gearObjective } from '../../artifacts/index.js';
+import { type CompareRow, cascadeMethodOf, gearObjective, type NoPlanReason } from '../../artifacts/index.js';
 import { familyFigures, type GearPlanBody, resolveCascade } from '../../gearplan/index.js';
 import { useFigures } from '../cost-per-million.js';
 import { type CaseFound, type Shared, sharedBetween } from '../easier.js';
@@ -118,11 +118,13 @@ function rowWithout(asked: CascadeCase, { answer, timeOver }: PlannedGears): Com
     return { ...headOf(asked), status: 'no-plan-in-time', reasons: endedReasons({ limit, reasons }) };
   }
   const { reasons, feasibleLatencyMs: least } = answer;
+  // That a class has no device which the mix has none of tells nothing, and so comes last.
+  const isAbsent = (reason: NoPlanReason) => reason.class !== undefined && asked.mix[reason.class] === 0;
   return {
     ...headOf(asked),
     status: 'infeasible',
     ...(least === undefined ? {} : { smallestFeasibleSloMs: least }),
-    reasons: reasons.map(({ text }) => text),
+    reasons: reasons.toSorted((a, b) => Number(isAbsent(a)) - Number(isAbsent(b))).map(({ text }) => text),
   };
 }
 

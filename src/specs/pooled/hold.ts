@@ -105,7 +105,7 @@ function unconfirmable({ attainment }: HoldTarget, most: readonly number[]): Inp
   const faults = attainment.flatMap((share, m) => {
     const largest = most[m] as number;
     if (share <= largest) return [];
-    const said = `${share} is too near 1: with no request late, the runs that confirm a promise show ${writtenBelow(largest)} at most; ask for no more than that`;
+    const said = `${share} is too near 1: with no request late, the runs that confirm a promise are sure of ${writtenBelow(largest)}; ask for no more than that`;
     return [fault(said, `/models/${m}/hold`)];
   });
   return new InputError('find a plan that holds its rates', faults);

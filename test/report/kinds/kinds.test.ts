@@ -14,7 +14,7 @@ it('a plan that was found is shown as its kind shows plans, whatever the kind', 
   const pipeline = { plan: example as PipelinePlan, document };
   expect(solvedRemarks(pipeline)).toEqual([]);
   expect(outline(solvedParts(pipeline))).toEqual([
-    'at most 857 requests',
+    'at most 858 requests',
     '',
     ['stage', 'replicas'],
     '',

@@ -56,6 +56,15 @@ function gapOf({ objective }: CompareRow): number {
 }
 
 describe('compareSpec() of a cascade', () => {
+  it('gives the reasons of classes that a mix has before those of classes that it has none of', async () => {
+    await setCluster({ V100: 1, K80: 1 });
+    const { document } = await compareSpec(spec, { mixes: ['V100=0,K80=1'], sweeps: ['slo=0.01ms'] });
+    const { reasons = [] } = document.rows[0] as CompareRow;
+    expect(reasons.length).toBeGreaterThan(1);
+    expect(reasons.slice(0, -1).filter((reason) => reason.startsWith('V100: '))).toEqual([]);
+    expect(reasons.at(-1)).toMatch(/^V100: /);
+  });
+
   it('gives for each cluster and latency what solving it alone gives', async () => {
     const { document } = await compareSpec(spec, {
       mixes: ['V100=1', 'V100=2'],

@@ -495,10 +495,17 @@ describe('solveSpec() of a pipeline that is to be planned', () => {
     // A gap that is asked for ends the search, and where it is not reached, the command with 4.
     const near = await solveSpec(at('spec.yaml'), { gap: greedy.objective?.gap as number });
     expect(near).toMatchObject({ limitReached: false, plan: { hourlyCost: greedy.hourlyCost } });
+    // What is said of the plans that are served in order is that proof, rounded down.
+    await changeSpec((spec) => {
+      delete spec.serving;
+    });
+    const note = (await solved()).notes?.find((one) => one.includes('in order of arrival'));
+    const told = Number(/costs less than ([\d.]+) per hour/.exec(note as string)?.[1]);
+    expect(told).toBeLessThanOrEqual((exact.hourlyCost as number) * (1 + 1e-12));
+    expect(told).toBeGreaterThan((exact.hourlyCost as number) * (1 - 1e-3));
     // Of plans that other schedulers serve, less is proved.
     await changeSpec((spec) => {
       spec.planner = { method: 'inferline' };
-      delete spec.serving;
     });
     const half = ((await solved()).objective?.gap as number) / 2;
     expect(half).toBeGreaterThan(0);

@@ -1,0 +1,54 @@
+/** Figures in sentences have so many significant digits, where more are not needed. */
+const DIGITS = 4;
+/** More digits than a double has tell nothing apart. */
+const MOST_DIGITS = 17;
+/** Figures from here on are written with an exponent. */
+const LEAST_EXPONENTIAL = 1e6;
+/** What binary fractions add to a figure, relatively. */
+const NOISE = 1e-12;
+
+/**
+ * toldApart rounds figures that a sentence sets against one another to four significant digits, or to as many as keep apart
+ * those that differ: 24.9437 ms and an SLO of 24.94 are not `24.94 ms, and the SLO is 24.94 ms`.
+ * @param values a few finite figures of one unit
+ */
+export function toldApart<const T extends readonly number[]>(values: T): { readonly [K in keyof T]: number } {
+  const distinct = new Set(values).size;
+  let rounded = values.map((value) => rounding(value, DIGITS));
+  for (let more = DIGITS + 1; more <= MOST_DIGITS && new Set(rounded).size < distinct; more++)
+    rounded = values.map((value) => rounding(value, more));
+  return rounded as { [K in keyof T]: number };
+}
+
+/** toldBeyond writes a figure that is beyond a limit, and the limit: `1.04e+9` and `1e+9`. */
+export function toldBeyond(value: number, limit: number): readonly [string, string] {
+  const [beyond, most] = toldApart([value, limit]).map((one) =>
+    Math.abs(one) < LEAST_EXPONENTIAL ? String(one) : one.toExponential(),
+  );
+  return [beyond as string, most as string];
+}
+
+/** roundedUp gives the least figure of `digits` significant digits that is no smaller, but for the noise of binary fractions. */
+export function roundedUp(value: number, digits = DIGITS): number {
+  const near = rounding(value, digits);
+  if (near >= value - NOISE * Math.abs(value)) return near;
+  const exponent = Number(value.toExponential().split('e')[1]);
+  return rounding(near + 10 ** (exponent + 1 - digits), digits);
+}
+
+/** roundedDown gives the largest figure of `digits` significant digits that is no larger, but for the noise of binary fractions. */
+export function roundedDown(value: number, digits = DIGITS): number {
+  return -roundedUp(-value, digits);
+}
+
+/** roundedUpBelow rounds up what is below a limit, with as few digits, from four on, as keep it below. */
+export function roundedUpBelow(value: number, limit: number): number {
+  let rounded = roundedUp(value);
+  for (let more = DIGITS + 1; more <= MOST_DIGITS && rounded >= limit; more++)
+    rounded = roundedUp(value, more);
+  return rounded;
+}
+
+function rounding(value: number, digits: number): number {
+  return Number(value.toPrecision(digits));
+}
