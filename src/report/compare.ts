@@ -12,7 +12,7 @@ import {
 } from './compare-cells.js';
 import { overlap } from './interval.js';
 import { KINDS } from './kinds/kinds.js';
-import { figure, orDash, percent, perHour, plain, type Table, upwards } from './table.js';
+import { atLeast, figure, orDash, percent, perHour, plain, type Table, upwards } from './table.js';
 import { groupedWarnings } from './warnings.js';
 
 /** The reasons of at most this many rows without a plan are shown. */
@@ -114,7 +114,7 @@ const COSTS: readonly CompareColumn[] = [
     cell: ({ objective }) => figureOrDash(objective?.value),
     spare: 8,
   },
-  { head: 'holds', wanted: holds, cell: ({ heldRps }) => figureOrDash(heldRps) },
+  { head: 'holds', wanted: holds, cell: ({ heldRps }) => orDash(heldRps, (rps) => figure(atLeast(rps))) },
   { head: 'cost/h', wanted: hasCost, cell: ({ hourlyCost }) => figureOrDash(hourlyCost) },
   {
     head: 'cost/million',

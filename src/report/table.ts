@@ -1,4 +1,4 @@
-import { roundedUp } from '../artifacts/index.js';
+import { roundedDown, roundedUp } from '../artifacts/index.js';
 
 /** Table is a table as values: column heads and rows of cells. The command line draws it. */
 export interface Table {
@@ -84,7 +84,16 @@ export function upwards(ms: number): string {
 
 /** atMost rounds a figure that nothing exceeds up to the digits that `figure` writes, so that nothing exceeds it as it is told. */
 export function atMost(value: number): number {
-  return roundedUp(value, Math.max(3, Math.ceil(Math.log10(Math.abs(value)))));
+  return roundedUp(value, figureDigits(value));
+}
+
+/** atLeast rounds a figure that is reached down, as `atMost` does the other way. */
+export function atLeast(value: number): number {
+  return roundedDown(value, figureDigits(value));
+}
+
+function figureDigits(value: number): number {
+  return Math.max(3, Math.ceil(Math.log10(Math.abs(value))));
 }
 
 /** leastPercent writes a share that nothing is below as a percentage, rounded down: 0.98768 becomes `98.76 %`. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { streamOf } from '../../src/random/index.js';
 import { bytes, figure, milliseconds, percent } from '../../src/report/index.js';
-import { atMost, decimals, leastPercent, plain } from '../../src/report/table.js';
+import { atLeast, atMost, decimals, leastPercent, plain } from '../../src/report/table.js';
 
 describe('figure()', () => {
   it('keeps three digits at any size', () => {
@@ -26,7 +26,7 @@ describe('figure()', () => {
   });
 });
 
-describe('atMost() and leastPercent()', () => {
+describe('atMost(), atLeast() and leastPercent()', () => {
   it('round to the side on which the sentence stays true, by less than one in the last digit', () => {
     expect([857.14, 857, 12.341, 0.12341, 1234.2, 0].map((value) => figure(atMost(value)))).toEqual([
       ...['858', '857', '12.4', '0.124', '1 235', '0'],
@@ -40,10 +40,13 @@ describe('atMost() and leastPercent()', () => {
       const told = Number(figure(atMost(value)).replaceAll(/\s/g, ''));
       expect(told).toBeGreaterThanOrEqual(value * (1 - 1e-12));
       expect(told).toBeLessThan(value * 1.01 + 1e-12);
+      const least = Number(figure(atLeast(value)).replaceAll(/\s/g, ''));
+      expect(least).toBeLessThanOrEqual(value * (1 + 1e-12));
+      expect(least).toBeGreaterThan(value * 0.99 - 1e-12);
       const share = uniform();
-      const least = Number.parseFloat(leastPercent(share, 2));
-      expect(least).toBeLessThanOrEqual(100 * share + 1e-9);
-      expect(least).toBeGreaterThan(100 * share - 0.01);
+      const inTime = Number.parseFloat(leastPercent(share, 2));
+      expect(inTime).toBeLessThanOrEqual(100 * share + 1e-9);
+      expect(inTime).toBeGreaterThan(100 * share - 0.01);
     }
   });
 });

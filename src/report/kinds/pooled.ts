@@ -9,6 +9,7 @@ import { type NotHeld, notHeldReason, type TimingRound } from '../../specs/index
 import { boundWords } from '../bound-words.js';
 import { always, MOST_THROUGHPUT, THROUGHPUT, USED, usedWords } from '../compare-cells.js';
 import {
+  atLeast,
   figure,
   gpusText,
   leastPercent,
@@ -71,7 +72,7 @@ export function planHeadline(plan: PooledPlan): string {
   const shares = [...new Set(hold.models.map(({ attainment }) => percent(attainment, 2)))];
   const inTime = `with ${shares.join(', ')} in time`;
   return kind === 'throughput'
-    ? `${reached(hold.value)} held ${inTime} ${on}; ${planned} planned`
+    ? `${reached(atLeast(hold.value))} held ${inTime} ${on}; ${planned} planned`
     : `${planned} to hold the rates ${inTime} ${on}`;
 }
 
@@ -94,7 +95,7 @@ export function holdLines({ hold, models, objective }: PooledPlan): string[] {
     const least = simulated === undefined ? '' : ` (${leastPercent(simulated.low, 2)} at least)`;
     const batch = mostBatch === undefined ? '' : `, batches to ${mostBatch}`;
     const more = headroom === 1 ? '' : `, ${figure(headroom)} × its ${isThroughput ? 'share' : 'rate'}`;
-    return `${name} holds ${figure(heldRps)} requests/s with ${percent(attainment, 2)} in time${least}; planned with a margin of ${percent(sloMargin, 1)}${batch}${more}`;
+    return `${name} holds ${figure(atLeast(heldRps))} requests/s with ${percent(attainment, 2)} in time${least}; planned with a margin of ${percent(sloMargin, 1)}${batch}${more}`;
   });
   const { seeds, arrivals, durationS, warmUp, confidence } = hold.runs;
   const { trials, variants = 0, moved = 0 } = hold;
