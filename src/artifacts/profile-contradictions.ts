@@ -22,6 +22,9 @@ const LEAST_OF_PARTS = 1 / 10;
 const MOST_SENDING_US = 2000;
 /** The most by which a machine that is busy with other work may stall figures that this program measured on it. */
 const MOST_STALL_US = 50_000;
+/** No stall makes a figure so many times another, but for the first millisecond, without being called unfit. */
+const MOST_STALLED = 200;
+const ANY_STALL_US = 1000;
 
 /**
  * profileContradictions says which latencies of a profile cannot be true together: one of zero, a 95th percentile below
@@ -29,7 +32,7 @@ const MOST_STALL_US = 50_000;
  * apart, a block whose layers take under a tenth of it, a batch that takes under a quarter of what a smaller one took, and a
  * share of a GPU that takes under a quarter of what a larger share took. Ratios are not looked at where the profile
  * itself calls figures of the cell unfit: plans made of it tell of those. Nor do they hold against a stall of the machine
- * that the profile was measured on, which takes many times what a small model takes.
+ * that the profile was measured on, which takes many times what a small model takes, up to two hundred times its time.
  *
  * A layer may have taken zero, and so may a block of such layers, since tools count whole microseconds.
  */
@@ -233,7 +236,7 @@ class VirtualCells {
     const sum = summedUs(parts);
     if (us === null || us === undefined || sum === undefined) return;
     const sendingUs = this.device.wholeExecutionUs === undefined ? 0 : MOST_SENDING_US * parts.length;
-    if (us >= LEAST_OF_PARTS * (sum - sendingUs - this.stallUs)) return;
+    if (!this.isFarBelow(us, sum - sendingUs, LEAST_OF_PARTS)) return;
     yield fault(
       `is ${us} µs in one piece, under a tenth of the ${sum} µs that its blocks take apart: measure both again`,
       place,
@@ -302,13 +305,18 @@ class VirtualCells {
         const us = row.us[i] ?? null;
         if (us === null) continue;
         const beforeUs = most.us[i];
-        if (beforeUs !== undefined && us < of.least * (beforeUs - this.stallUs))
+        if (beforeUs !== undefined && this.isFarBelow(us, beforeUs, of.least))
           yield { us, before: { us: beforeUs, at: most.at[i] as number }, place: row.place(i) };
         if (beforeUs !== undefined && us <= beforeUs) continue;
         most.us[i] = us;
         most.at[i] = of.at;
       }
     }
+  }
+
+  /** isFarBelow says whether a figure is under a share of another even if a stall of the machine made that one larger. */
+  private isFarBelow(us: number, otherUs: number, share: number): boolean {
+    return us < share * (otherUs - this.stallUs) || MOST_STALLED * us < otherUs - ANY_STALL_US;
   }
 
   /** rows gives the figures of a batch: those of blocks and pairs, the whole model's and those of spans. */

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer';
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { access, appendFile, constants, open, readlink, realpath, rename, rm, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, resolve } from 'node:path';
@@ -171,7 +171,13 @@ export function unwritable(path: string, error: unknown): unknown {
   const { code } = error as NodeJS.ErrnoException;
   switch (code) {
     case 'ENOENT':
-      return new InputError(`write ${path}`, [fault(`there is no folder ${dirname(path)}`)]);
+      return new InputError(`write ${path}`, [
+        fault(
+          existsSync(dirname(path))
+            ? `no file can be made in ${dirname(path)}`
+            : `there is no folder ${dirname(path)}`,
+        ),
+      ]);
     case 'EISDIR':
       return new InputError(`write ${path}`, [fault('it is a folder')]);
     case 'ENOTDIR':

@@ -5,8 +5,9 @@ import type { Context } from './run.js';
 export async function warnUnchecked(
   { terminal, inFlags }: Pick<Context, 'terminal' | 'inFlags'>,
   checks: PlanChecks,
+  isValidated?: boolean,
 ): Promise<void> {
   const { uncheckedNote } = await import('../report/index.js');
-  const note = uncheckedNote(checks);
+  const note = uncheckedNote(checks, isValidated);
   if (note !== undefined) await terminal.warn(inFlags(note));
 }

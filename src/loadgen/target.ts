@@ -1,4 +1,4 @@
-import { type Fault, fault, InputError, option } from '../artifacts/index.js';
+import { counted, type Fault, fault, InputError, option } from '../artifacts/index.js';
 import { dtypeInfo, filledTensor, randomTensor, type Tensors } from '../execution/index.js';
 import { streamOf } from '../random/index.js';
 import type { PriorityShare } from '../workload/index.js';
@@ -117,7 +117,7 @@ function randomInputs(
 ): Tensors[] {
   const bytes = requestBytes(model, { rows, tensors });
   if (bytes > maxRequestBytes) {
-    const asked = `as the server describes it, a request of ${rows} rows takes ${inMib(bytes)} MiB, and at most ${inMib(maxRequestBytes)} MiB are sent`;
+    const asked = `as the server describes it, a request of ${counted(rows, 'row')} takes ${inMib(bytes)} MiB, and at most ${inMib(maxRequestBytes)} MiB are sent`;
     throw new InputError(
       `load model ${model.name}`,
       [fault(asked)],
@@ -125,7 +125,7 @@ function randomInputs(
     );
   }
   if (tensors === 'json' && bytes > MOST_JSON_BYTES) {
-    const asked = `a request of ${rows} rows may take ${inMib(bytes)} MiB as JSON, and at most ${inMib(MOST_JSON_BYTES)} MiB are sent so`;
+    const asked = `a request of ${counted(rows, 'row')} may take ${inMib(bytes)} MiB as JSON, and at most ${inMib(MOST_JSON_BYTES)} MiB are sent so`;
     throw new InputError(
       `load model ${model.name}`,
       [fault(asked)],

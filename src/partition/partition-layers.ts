@@ -1,4 +1,4 @@
-import { type Fault, fault, InputError, shown } from '../artifacts/index.js';
+import { counted, type Fault, fault, InputError, shown } from '../artifacts/index.js';
 import { prefixSums, weightsOf } from './figures.js';
 import { greedyEnds } from './greedy.js';
 import { minTransferEnds } from './min-transfer.js';
@@ -63,8 +63,8 @@ function minTransfer(input: PartitionInput, blocks: number, notes: string[]): Pa
 function fewerCuts(input: PartitionInput, wanted: number, most: number): string {
   const layers = input.cutBytes.length;
   return wanted > layers
-    ? `at most ${most} blocks instead of ${wanted}: the model has ${layers} layers and ${most - 1} valid cuts`
-    : `at most ${most} blocks instead of ${wanted}: the model has ${most - 1} valid cuts`;
+    ? `at most ${most} blocks instead of ${wanted}: the model has ${counted(layers, 'layer')} and ${counted(most - 1, 'valid cut')}`
+    : `at most ${most} blocks instead of ${wanted}: the model has ${counted(most - 1, 'valid cut')}`;
 }
 
 function validCuts(input: PartitionInput): number {

@@ -141,7 +141,11 @@ export class Access {
       return {
         status: 403,
         reason: 'origin',
-        why: `pages of ${quoted(origin)} may not call this server; --allow-host allows them`,
+        // Pages of files and of sandboxes are of no host, so that no name allows them.
+        why:
+          origin === 'null'
+            ? 'pages without an origin may not call this server'
+            : `pages of ${quoted(origin)} may not call this server; --allow-host allows them`,
       };
     const isOfPage = headers['sec-fetch-site'] === 'cross-site' && headers['sec-fetch-mode'] !== 'navigate';
     if (origin === undefined && isOfPage)

@@ -64,6 +64,8 @@ export class Counters {
     cancelled: 0,
     refused: 0,
   };
+  /** The answers that were not sent, of requests that ended answered. */
+  unsentAnswers = 0;
   /** By the first of the models that share pools, all of them: a batch is one of each. */
   private readonly sharers: readonly (readonly number[])[];
   /**
@@ -105,6 +107,7 @@ export class Counters {
       for (const outcome of ['in_time', 'late', 'dropped', 'failed', 'cancelled']) {
         this.own.outcomes.inc({ model, outcome }, 0);
       }
+      this.own.unsent.inc({ model }, 0);
       this.nv.success.inc({ model, version: '1' }, 0);
       this.nv.pending.set({ model, version: '1' }, 0);
     }
@@ -228,6 +231,12 @@ export class Counters {
     this.nv.failure.inc({ ...this.labels(model), reason: 'OTHER' });
     this.endings.refused += 1;
     this.sums[model]!.failure += 1;
+  }
+
+  /** unsent counts an answer that could not be sent, such as for want of memory. */
+  unsent(model: string): void {
+    this.unsentAnswers += 1;
+    this.own.unsent.inc({ model });
   }
 
   /**
@@ -359,6 +368,7 @@ function ownCounters(registry: Registry) {
   const place = ['model', 'pipeline', 'partition', 'stage'] as const;
   return {
     outcomes: counter('inferplan_outcomes_total', 'What became of requests', ['model', 'outcome'] as const),
+    unsent: counter('inferplan_answers_unsent_total', 'Answers that could not be sent', ['model'] as const),
     byPriority: counter(
       'inferplan_outcomes_by_priority_total',
       'What became of requests, by the priorities of the plan',

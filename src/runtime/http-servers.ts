@@ -41,6 +41,8 @@ export class HttpServers {
     for (const listener of this.crowdListeners) listener();
   });
   private isClosing = false;
+  /** The requests to infer that crossed the words that the server closes, which they have as their answer. */
+  crossedRequests = 0;
 
   /** @param tls certificates and keys; without them, the servers speak plain HTTP */
   constructor(private readonly tls?: TlsOptions) {}
@@ -52,8 +54,10 @@ export class HttpServers {
     this.handler = (request, response) => {
       // Each part of a front listens for the end of a response, and Node warns of more than ten.
       response.setMaxListeners(MOST_LISTENERS);
-      if (this.dismissed.has(request.socket)) request.resume();
-      else this.pipelined.take(request, response, () => handler(request, response));
+      if (this.dismissed.has(request.socket)) {
+        if (request.method === 'POST') this.crossedRequests += 1;
+        request.resume();
+      } else this.pipelined.take(request, response, () => handler(request, response));
     };
     this.settings = { ...http, requestTimeout, ...(keepAliveTimeout !== undefined && { keepAliveTimeout }) };
     return this.another(connectionTimeout);

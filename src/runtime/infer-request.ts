@@ -1,4 +1,4 @@
-import { type Fault, InputError } from '../artifacts/index.js';
+import { counted, type Fault, InputError } from '../artifacts/index.js';
 import {
   elementCount,
   oipDatatype,
@@ -170,7 +170,8 @@ function* readRaw(model: AskedModel, body: Uint8Array): Steps<InferRequest> {
     faults.tell(() => ['Inference-Header-Content-Length', `is 0, but ${message}`]);
     return refusal(model, faults);
   };
-  if (spec === undefined || others.length > 0) throw refused(`the model has ${model.inputs.length} inputs`);
+  if (spec === undefined || others.length > 0)
+    throw refused(`the model has ${counted(model.inputs.length, 'input')}`);
   const { name, dtype, shape } = spec;
   const isText = dtype === STRING_DTYPE;
   if (isText && elementCount(shape) !== 1) throw refused(`input ${name} has ${elementCount(shape)} strings`);
@@ -237,7 +238,7 @@ function entryFaults(
     ['outputs', entries.outputs, outputs.length],
   ] as const)
     if (has > all + MOST_BEYOND)
-      faults.tell(() => [path, `has ${has} entries; the model has ${all} ${path}`]);
+      faults.tell(() => [path, `has ${has} entries; the model has ${counted(all, path.slice(0, -1))}`]);
   return faults;
 }
 

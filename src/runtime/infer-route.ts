@@ -122,17 +122,22 @@ interface AnsweredInference {
 
 /** responseOf writes an answer in steps. Its outputs count beside it while it is written. */
 function* responseOf(
-  { answers }: InferParts,
+  { answers, counters }: InferParts,
   { request, reply }: Exchange,
   { inference, ending }: AnsweredInference,
 ): Steps<InferResponse> {
   const take = (bytes: number) => answers.hold(reply.raw, bytes);
   const outputBytes = Object.values(ending.outputs).reduce((sum, tensor) => sum + tensorBytes(tensor), 0);
-  take(outputBytes);
-  const answered = { model: request.params.model, request: inference, answer: ending };
-  const response = yield* inferResponseOf(answered, take);
-  take(-outputBytes);
-  return response;
+  const { model } = request.params;
+  try {
+    take(outputBytes);
+    const response = yield* inferResponseOf({ model, request: inference, answer: ending }, take);
+    take(-outputBytes);
+    return response;
+  } catch (error) {
+    counters.unsent(model);
+    throw error;
+  }
 }
 
 /** sendResponse sends an answer. The pieces of one that is long are handed to the connection as it takes them. */

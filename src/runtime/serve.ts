@@ -243,7 +243,14 @@ class Server implements RunningServer {
   private async finish(): Promise<void> {
     this.log({ kind: 'draining', pending: this.engine.pending });
     await this.release();
-    this.log({ kind: 'closed', outcomes: { ...this.engine.counters.endings } });
+    const { endings, unsentAnswers } = this.engine.counters;
+    const { crossedRequests } = this.servers;
+    this.log({
+      kind: 'closed',
+      outcomes: { ...endings },
+      unsent: unsentAnswers,
+      crossed: crossedRequests,
+    });
     this.tellClosed();
   }
 

@@ -81,7 +81,8 @@ export type ServeEvent =
   | { kind: 'loadStrayed'; share: number }
   | { kind: 'draining'; pending: number }
   | { kind: 'drainTimedOut'; requests: number; ms: number }
-  | { kind: 'closed'; outcomes: EndedRequests };
+  /** `unsent` counts answers that could not be sent, and `crossed` requests that came as the server closed, which no outcome counts. */
+  | { kind: 'closed'; outcomes: EndedRequests; unsent: number; crossed: number };
 
 /** RunningServer is a server that answers requests until it is closed. */
 export interface RunningServer {

@@ -144,7 +144,7 @@ async function compared<T extends KindTypes>(
   if (options.hold !== undefined) refuseUnconfirmable(path, answers);
   const rows = await rowsOf(comparing, loaded, { cases, answers });
   const marked = rows.map(({ row }) => row);
-  const nothingHeld = options.hold !== undefined && rows.length > 0 && rows.every(isNotHeld);
+  const nothingHeld = options.hold !== undefined && rows.length > 0 && rows.every(hasNoPlan);
   const document = comparisonDocument(comparing.hasFrontier ? withFrontier(marked) : marked, {
     cases: cases.length,
     notes: [...prepared.notes, ...new Set(rows.flatMap(({ notes = [] }) => notes))],
@@ -161,9 +161,9 @@ async function compared<T extends KindTypes>(
   return { document, limitReached, nothingHeld };
 }
 
-/** isNotHeld says of a row that no plan was found for it, and that none was proved not to exist either. */
-function isNotHeld({ row: { status } }: ComparedRow): boolean {
-  return status === 'no-plan-in-time';
+/** hasNoPlan says of a row that no plan was found for it, or that there is none. */
+function hasNoPlan({ row: { status } }: ComparedRow): boolean {
+  return status === 'no-plan-in-time' || status === 'infeasible';
 }
 
 /** refuseUnconfirmable refuses a comparison in which no case can be searched for what it holds, as a search alone is refused. */

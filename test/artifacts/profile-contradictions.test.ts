@@ -136,6 +136,22 @@ describe('what is read of a profile', () => {
     expect(told(piece(56_701), measured)).toHaveLength(1);
   });
 
+  it('takes no stall that makes a figure more than two hundred times another, but for a millisecond', () => {
+    const measured: Measurement = { host: { cpu: 'busy' } };
+    const dip = (us: number) => blocks([2709, 200], [us, 500]);
+    expect(told(dip((2709 - 1000) / 200), measured)).toEqual([]);
+    expect(told(dip(8.5), measured)).toEqual([
+      'blockLatencyUs/1/8/0: is 8.5 µs at batch 8, under a quarter of the 2709 µs at batch 1: measure both again',
+    ]);
+    expect(told(blocks([900, 200], [0.5, 500]), measured)).toEqual([]);
+    const piece = (us: number) => ({
+      ...blocks([2709, 200], [2709, 200]),
+      wholeLatencyUs: { '1': { '1': us } },
+    });
+    expect(told(piece(9.6), measured)).toEqual([]);
+    expect(told(piece(9.5), measured)).toHaveLength(1);
+  });
+
   it('looks at no ratio of figures that the profile itself calls unfit', () => {
     const warning = 'gpu 1/1 batch 8 block 0 is unfit: 3 runs came within 9 ms, 10 are wanted';
     const low = { ...blocks([100, 200], [20, 500]), wholeLatencyUs: { '1': { '8': 1 } } };

@@ -28,6 +28,24 @@ it.each([
   const { code, stderr } = await plan(command.split(' '), { cwd: folder });
   expect({ code, stderr }).toMatchObject({ code: 5, stderr: expect.stringContaining('holds') });
   if (!command.startsWith('compare')) return;
-  const { rows } = JSON.parse(await readFile(join(folder, 'compared.json'), 'utf8'));
+  const { rows, checks } = JSON.parse(await readFile(join(folder, 'compared.json'), 'utf8'));
   expect(rows).toMatchObject([{ mix: { gpu: 1 }, status: 'no-plan-in-time' }]);
+  expect(checks).toEqual([{ what: 'hold', threshold: 0.99, held: false }]);
+}, 60_000);
+
+it.each([
+  'solve short.json --hold 99%',
+  'compare short.json --mix gpu=1 --hold 99% -o short-compared.json',
+])('plan %s ends with 3 where there is no plan', async (command) => {
+  const short = { profile: 'm.json', sloMs: 5, rps: 1 };
+  const spec = { kind: 'pooled', cluster: 'cluster.json', planner: { objective: 'cost' }, models: [short] };
+  await writeFile(join(folder, 'short.json'), JSON.stringify(spec));
+  const { code, stderr } = await plan(command.split(' '), { cwd: folder });
+  expect({ code, stderr }).toMatchObject({
+    code: 3,
+    stderr: expect.stringContaining('there is no plan for'),
+  });
+  if (!command.startsWith('compare')) return;
+  const { checks } = JSON.parse(await readFile(join(folder, 'short-compared.json'), 'utf8'));
+  expect(checks).toEqual([{ what: 'hold', threshold: 0.99, held: false }]);
 }, 60_000);

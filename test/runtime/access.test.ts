@@ -185,6 +185,10 @@ describe('A server on loopback', () => {
       headers: { origin: 'https://evil.example' },
     });
     expect(refused.status).toBe(403);
+    const ofNone = await ask(server, { path: INFER, body: BODY, headers: { origin: 'null' } });
+    // No name of --allow-host allows it.
+    expect(ofNone.text).toContain('pages without an origin may not call this server');
+    expect(ofNone.text).not.toContain('--allow-host');
     expect(await server.metricsText()).toContain(
       'inferplan_outcomes_total{model="tiny",outcome="in_time"} 0',
     );

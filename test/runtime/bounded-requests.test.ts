@@ -43,12 +43,12 @@ interface Shape {
 const SHAPES: Readonly<Record<string, Shape>> = {
   'numbers for inputs': {
     body: `{"inputs":[${filled('1,', '1')}]}`,
-    why: /inputs: has 200001 entries; the model has 1 inputs/,
+    why: /inputs: has 200001 entries; the model has 1 input/,
   },
   'objects for inputs': { body: `{"inputs":[${filled('{},', '{}')}]}`, why: /has 133334 entries/ },
   'the right input without end': {
     body: `{"inputs":[${filled(`${RIGHT},`, RIGHT)}]}`,
-    why: /has \d+ entries; the model has 1 inputs/,
+    why: /has \d+ entries; the model has 1 input/,
   },
   'an output named without end': {
     body: member('outputs', `[${filled('{"name":"y"},', '{"name":"y"}')}]`),
@@ -117,7 +117,7 @@ const SHAPES: Readonly<Record<string, Shape>> = {
   'bytes that are no text': { body: Buffer.alloc(BYTES, 0xff), why: /its text is not UTF-8/ },
   'a right input in binary too often': {
     body: `{"inputs":[${filled('{"name":"x","parameters":{"binary_data_size":0}},', '{}')}]}`,
-    why: /has \d+ entries; the model has 1 inputs/,
+    why: /has \d+ entries; the model has 1 input/,
   },
 };
 /** These are nested 10,000 deep where something else belongs. */

@@ -66,11 +66,13 @@ describe('A server that is ended by SIGTERM', () => {
       const { child, url, exited, told } = await started();
       const pool = new Pool(url, { connections: 64 });
       const open: Promise<void>[] = [];
+      let answers = 0;
       const count = (answer: Promise<string>): void => {
         const named = answer.catch(({ code, message }: NodeJS.ErrnoException) => code ?? message);
         open.push(
           named.then((what) => {
             got[what] = (got[what] ?? 0) + 1;
+            if (/^\d/.test(what)) answers += 1;
           }),
         );
       };
@@ -82,7 +84,12 @@ describe('A server that is ended by SIGTERM', () => {
       }
       await Promise.all(open);
       expect((await exited)[0]).toBe(0);
-      expect(told()).toMatch(/stopped: of \d+ requests, \d+ in time, \d+ late, \d+ dropped, 0 failed/);
+      const [, counted, crossed = 0] =
+        /stopped: of (\d+) requests, \d+ in time, \d+ late, \d+ dropped, 0 failed, .*?(?:; (\d+) more came as the server closed)?$/m.exec(
+          told(),
+        )!;
+      // A request may be read whose client does not hear the answer, and none is answered that was not read.
+      expect(Number(counted) + Number(crossed)).toBeGreaterThanOrEqual(answers);
       await pool.destroy();
     }
     // Whether a connection comes between the last look for one and the end of listening depends on the machine's load, and

@@ -80,6 +80,8 @@ describe('a server whose clients do not read their answers', () => {
       const refused = await infer();
       expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
       expect(await refused.text()).toContain(`take more than ${40 * MIB} bytes together`);
+      // It ended in time, and its client did not get the answer.
+      expect(await server.metricsText()).toContain('inferplan_answers_unsent_total{model="tiny"} 1\n');
       for (const socket of held) socket.destroy();
       let answered = await infer();
       while (answered.status === 503) {

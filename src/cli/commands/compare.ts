@@ -92,6 +92,10 @@ async function compareSpecFile(
     ...(document.checks === undefined ? [] : checkCases(document, 'the mixes are compared')),
   ]);
   if (!document.complete) return EXIT.interrupted;
+  if (nothingHeld && document.rows.every(({ status }) => status === 'infeasible')) {
+    await terminal.error('there is no plan for any row');
+    return EXIT.infeasible;
+  }
   if (nothingHeld) {
     await terminal.error('no plan was found for any row that holds in simulation what was asked for');
     return EXIT.limitWithoutPlan;

@@ -2,13 +2,7 @@ import { once } from 'node:events';
 import { Command } from 'commander';
 import type { ProgressStep } from '../../api/index.js';
 import type { PlanChecks } from '../../artifacts/index.js';
-import type {
-  EndedRequests,
-  RunningServer,
-  ScaledDevice,
-  ServeEvent,
-  UpReason,
-} from '../../runtime/index.js';
+import type { RunningServer, ScaledDevice, ServeEvent, UpReason } from '../../runtime/index.js';
 import { EXIT, type ExitCode } from '../exit.js';
 import { harmlessLine } from '../harmless.js';
 import {
@@ -220,7 +214,7 @@ export function eventText(event: ServeEvent): string | undefined {
     case 'drainTimedOut':
       return `after ${event.ms} ms, ${requests(event.requests)} ${were(event.requests)} still open and dropped, and the executors were ended`;
     case 'closed':
-      return stoppedText(event.outcomes);
+      return stoppedText(event);
     case 'clientCame':
       return `the first request with the token of ${event.name} comes from ${event.address}`;
     case 'refused':
@@ -249,11 +243,14 @@ function scaledText({ serves, tuner, inUse, inLastS, inLast10S }: ScaledDevice):
 }
 
 /** stoppedText says what became of all requests. */
-function stoppedText({ refused, ...ended }: EndedRequests): string {
+function stoppedText({ outcomes, unsent, crossed }: Extract<ServeEvent, { kind: 'closed' }>): string {
+  const { refused, ...ended } = outcomes;
   const sum = Object.values(ended).reduce((total, count) => total + count, 0);
   const told = Object.entries(ended).map(([outcome, count]) => `${count} ${outcome.replace('_', ' ')}`);
   const invalid = refused === 0 ? '' : `; ${refused} more ${were(refused)} not valid`;
-  return `stopped: of ${requests(sum)}, ${told.join(', ')}${invalid}`;
+  const lost = unsent === 0 ? '' : `; ${unsent} of the answers could not be sent`;
+  const late = crossed === 0 ? '' : `; ${crossed} more came as the server closed`;
+  return `stopped: of ${requests(sum)}, ${told.join(', ')}${lost}${invalid}${late}`;
 }
 
 function requests(count: number): string {

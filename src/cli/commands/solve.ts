@@ -195,7 +195,7 @@ async function noPlanText(
   if (advice !== undefined)
     return `the search ended before it found a plan, or proved that there is none; ${advice}`;
   if (limit === 'time' && hold !== undefined)
-    return 'the time was over before runs had confirmed what a plan holds; give more with --time-limit, or solve without --hold';
+    return 'the time that --time-limit leaves the search, beside that of the runs that confirm a plan, was over before a plan was confirmed; give more, or solve without --hold';
   if (limit === 'time') return 'the time was over before a plan was found; give more with --time-limit';
   if (limit === 'work' && hold !== undefined)
     return 'as many requests were simulated as a search may before runs had confirmed what a plan holds; ask for a larger share with --hold, or solve without it';

@@ -53,7 +53,7 @@ export function validateCommand(): Command {
             for (const result of results) {
               if (result.ok) {
                 terminal.line(`${result.path}: ${result.what}`);
-                await warnUnchecked({ terminal, inFlags }, result);
+                await warnUnchecked({ terminal, inFlags }, result, true);
               } else await terminal.error(result.message);
             }
             const { emittedHead } = await import('../../artifacts/index.js');

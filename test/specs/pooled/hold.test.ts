@@ -105,7 +105,10 @@ describe('solveSpec() with a share to hold', { timeout: 120_000 }, () => {
     const never = await command(['solve', path, '--hold', '1']);
     expect([never.code, never.stderr]).toEqual([2, expect.stringContaining('not a share between 0 and 1')]);
     const near = await command(['solve', path, '--hold', '0.9999999']);
-    expect([near.code, near.stderr]).toEqual([2, expect.stringMatching(/are sure of 0\.9999\d+; ask for no more/)]);
+    expect([near.code, near.stderr]).toEqual([
+      2,
+      expect.stringMatching(/are sure of 0\.9999\d+; ask for no more/),
+    ]);
     const compared = compareSpec(path, { hold: 0.9999999, mixes: ['C0=1'] });
     await expect(compared).rejects.toThrow('too near 1');
     const margins = await command(['compare', path, '--hold', '0.9', '--sweep', 'margin=0..0.2:2']);
