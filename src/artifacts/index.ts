@@ -356,7 +356,7 @@ export { isStdin, isYamlPath, specName } from './stdin.js';
 export { decodedText, refuseForeign } from './text.js';
 export { tooLargeJson } from './text-bounds.js';
 export { ToldFaults } from './told-faults.js';
-export { roundedDown, roundedUp, roundedUpBelow, toldApart, toldBeyond } from './told-figures.js';
+export { toldApart, toldBeyond, toldDown, toldUp, toldUpBelow } from './told-figures.js';
 export type { DescribedTrace, TraceDescription, TraceFigures, TraceWindow } from './trace-description.js';
 export { figureName, isOf, sameFigure, unfitFigures, unfitOf } from './unfit-figures.js';
 export type {

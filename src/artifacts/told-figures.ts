@@ -28,24 +28,23 @@ export function toldBeyond(value: number, limit: number): readonly [string, stri
   return [beyond as string, most as string];
 }
 
-/** roundedUp gives the least figure of `digits` significant digits that is no smaller, but for the noise of binary fractions. */
-export function roundedUp(value: number, digits = DIGITS): number {
+/** toldUp gives the least figure of `digits` significant digits that is no smaller, but for the noise of binary fractions. */
+export function toldUp(value: number, digits = DIGITS): number {
   const near = rounding(value, digits);
   if (near >= value - NOISE * Math.abs(value)) return near;
   const exponent = Number(value.toExponential().split('e')[1]);
   return rounding(near + 10 ** (exponent + 1 - digits), digits);
 }
 
-/** roundedDown gives the largest figure of `digits` significant digits that is no larger, but for the noise of binary fractions. */
-export function roundedDown(value: number, digits = DIGITS): number {
-  return -roundedUp(-value, digits);
+/** toldDown gives the largest figure of `digits` significant digits that is no larger, but for the noise of binary fractions. */
+export function toldDown(value: number, digits = DIGITS): number {
+  return -toldUp(-value, digits);
 }
 
-/** roundedUpBelow rounds up what is below a limit, with as few digits, from four on, as keep it below. */
-export function roundedUpBelow(value: number, limit: number): number {
-  let rounded = roundedUp(value);
-  for (let more = DIGITS + 1; more <= MOST_DIGITS && rounded >= limit; more++)
-    rounded = roundedUp(value, more);
+/** toldUpBelow rounds up what is below a limit, with as few digits, from four on, as keep it below. */
+export function toldUpBelow(value: number, limit: number): number {
+  let rounded = toldUp(value);
+  for (let more = DIGITS + 1; more <= MOST_DIGITS && rounded >= limit; more++) rounded = toldUp(value, more);
   return rounded;
 }
 

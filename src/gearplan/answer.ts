@@ -5,10 +5,10 @@ import {
   counted,
   type GearScope,
   type NoPlanReason,
-  roundedUp,
-  roundedUpBelow,
   scopeText,
   toldApart,
+  toldUp,
+  toldUpBelow,
 } from '../artifacts/index.js';
 import { largestOf, smallestOf } from '../collections/index.js';
 import { heldGears } from './held-gears.js';
@@ -347,14 +347,14 @@ function inaccurate(
 ): Pick<NoPlanReason, 'text' | 'stages' | 'rps'> {
   if (best < accuracy)
     return {
-      text: `${scopeText(scope)} are right about ${roundedUpBelow(best, accuracy)} of the records at most, and an accuracy of ${accuracy} is promised; neither more devices nor a longer latency mends that`,
+      text: `${scopeText(scope)} are right about ${toldUpBelow(best, accuracy)} of the records at most, and an accuracy of ${accuracy} is promised; neither more devices nor a longer latency mends that`,
     };
   const among = scopeText(scope);
   const plans =
     tried === undefined
       ? `no plan with ${among}`
       : `no plan of ${counted(tried, 'simulated cascade')} (of ${among})`;
-  const said = `${plans} on ${problem.devices} ${device} is more accurate than ${roundedUpBelow(most, accuracy)}, and ${accuracy} is promised`;
+  const said = `${plans} on ${problem.devices} ${device} is more accurate than ${toldUpBelow(most, accuracy)}, and ${accuracy} is promised`;
   if (fault === undefined) return { text: `${said}${mended}` };
   const { loads, rps, model } = lostAt(problem, fault);
   const why = fault.by === 'load' ? 'has no time for more requests' : 'takes too long for more requests';
@@ -402,7 +402,7 @@ function enoughLatencyMs(question: FamilyQuestion, of: ClassProblem): number | u
   if (!('solution' in answer)) return undefined;
   // What is told is a figure of few digits, with which the spec itself has a plan.
   for (const factor of LONGER) {
-    const latencyMs = roundedUp(factor * answer.solution.value);
+    const latencyMs = toldUp(factor * answer.solution.value);
     const problem = { ...of.problem, latencyNs: latencyMs * NS_PER_MS };
     if ('solution' in solvedFamily(question, of, questionOf(question, { ...of, problem }))) return latencyMs;
   }

@@ -1,4 +1,4 @@
-import { type PlanServing, pipelineMethodOf, roundedDown } from '../artifacts/index.js';
+import { type PlanServing, pipelineMethodOf, toldDown } from '../artifacts/index.js';
 import { type OpenProblem, pipelineServing, servesInOrder } from '../pipeline/index.js';
 import { busyLinks } from './busy-links.js';
 import { planCoarsely } from './coarse.js';
@@ -159,7 +159,7 @@ function stretched(objective: TailObjective, factor: number): TailObjective {
 
 /** leastInOrder says what an exact search proves, where its plan is served otherwise. */
 function leastInOrder(lowerBound: number): string {
-  return `no plan that holds the sample in order of arrival (serving: { scheduler: inferline }) costs less than ${roundedDown(lowerBound)} per hour; of plans that other schedulers serve, less is proved`;
+  return `no plan that holds the sample in order of arrival (serving: { scheduler: inferline }) costs less than ${toldDown(lowerBound)} per hour; of plans that other schedulers serve, less is proved`;
 }
 
 /** onlyInOrder is the answer that there is no plan, where that is proved of plans alone that are served in order of arrival. */

@@ -1,4 +1,4 @@
-import { roundedUpBelow } from '../artifacts/index.js';
+import { toldUpBelow } from '../artifacts/index.js';
 import { smallestOf } from '../collections/index.js';
 import type { MasterResult } from './lp/index.js';
 import type {
@@ -93,7 +93,7 @@ function tooFewGpus(
   const common = { code: 'too-few-gpus', available: Object.fromEntries(counts) } as const;
   if (reach !== undefined) {
     const missing = missingGpus(counts, reach.bound);
-    const served = roundedUpBelow(100 * reach.bound * (1 - ROUNDING), 100);
+    const served = toldUpBelow(100 * reach.bound * (1 - ROUNDING), 100);
     return {
       cause: { ...common, servedShare: reach.bound, ...(missing === undefined ? {} : { missing }) },
       text: `the rates need more than ${there}: at most ${served} % of them can be served`,

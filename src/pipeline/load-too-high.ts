@@ -1,4 +1,4 @@
-import { roundedUpBelow, toldApart } from '../artifacts/index.js';
+import { toldApart, toldUpBelow } from '../artifacts/index.js';
 
 /** LoadTooHigh is what devices serve of stages, and what the load asks of them, in requests per second. */
 interface LoadTooHigh {
@@ -15,6 +15,6 @@ interface LoadTooHigh {
  */
 export function loadTooHighText({ devices, stages, servedRps, rps }: LoadTooHigh): string {
   const [, asked] = toldApart([servedRps, rps]);
-  const served = roundedUpBelow(servedRps, asked);
+  const served = toldUpBelow(servedRps, asked);
   return `${devices} can serve ${stages.join(', ')} for at most ${served} requests/s, and the load has ${asked}; a plan keeps up with all requests, whatever share of them may be dropped`;
 }

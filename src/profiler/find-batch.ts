@@ -1,4 +1,4 @@
-import { option } from '../artifacts/index.js';
+import { option, toldUp } from '../artifacts/index.js';
 import { largestOf } from '../collections/index.js';
 import {
   ExecutionError,
@@ -220,18 +220,12 @@ function whyMixed(outputs: readonly MixedOutput[], mixing: string | undefined): 
   if (mixing !== undefined) said.push(`the first node that mixes rows is ${mixing}`);
   const most = largestOf(outputs.map(({ batching }) => batching.difference ?? Number.POSITIVE_INFINITY));
   if (most < MOST_TOLERANCE)
-    said.push(`${option('batchTolerance')} would have to be ${roundedUp(most)} or more for these inputs`);
+    said.push(`${option('batchTolerance')} would have to be ${toldUp(most, 2)} or more for these inputs`);
   return said.join('; ');
 }
 
 /** A difference as large as the values themselves is none to be tolerated. */
 const MOST_TOLERANCE = 1;
-
-/** roundedUp gives a number of two digits that is not less. */
-function roundedUp(value: number): number {
-  const unit = 10 ** (Math.floor(Math.log10(value)) - 1);
-  return Number((Math.ceil(value / unit) * unit).toPrecision(2));
-}
 
 interface FoundRows {
   readonly found: Found;

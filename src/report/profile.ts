@@ -2,8 +2,8 @@ import type { PartitionedModel } from '../api/index.js';
 import {
   type DeviceProfile,
   type Profile,
-  roundedUp,
   summedUs,
+  toldUp,
   unfitFigures,
   wholeLatencyUs,
 } from '../artifacts/index.js';
@@ -164,7 +164,7 @@ export function chainLines({
 
 /** upTo writes a share that is reached at most in two digits, rounded up. */
 function upTo(change: number): string {
-  return roundedUp(change, 2).toExponential(1);
+  return toldUp(change, 2).toExponential(1);
 }
 
 /** Sums in another order change outputs by less than this share of the largest. */

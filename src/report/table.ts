@@ -1,4 +1,4 @@
-import { roundedDown, roundedUp } from '../artifacts/index.js';
+import { toldDown, toldUp } from '../artifacts/index.js';
 
 /** Table is a table as values: column heads and rows of cells. The command line draws it. */
 export interface Table {
@@ -84,12 +84,12 @@ export function upwards(ms: number): string {
 
 /** atMost rounds a figure that nothing exceeds up to the digits that `figure` writes, so that nothing exceeds it as it is told. */
 export function atMost(value: number): number {
-  return roundedUp(value, figureDigits(value));
+  return toldUp(value, figureDigits(value));
 }
 
 /** atLeast rounds a figure that is reached down, as `atMost` does the other way. */
 export function atLeast(value: number): number {
-  return roundedDown(value, figureDigits(value));
+  return toldDown(value, figureDigits(value));
 }
 
 function figureDigits(value: number): number {

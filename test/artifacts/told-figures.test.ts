@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { roundedDown, roundedUp, roundedUpBelow, toldApart, toldBeyond } from '../../src/artifacts/index.js';
+import { toldApart, toldBeyond, toldDown, toldUp, toldUpBelow } from '../../src/artifacts/index.js';
 import { streamOf } from '../../src/random/index.js';
 
 describe('toldApart()', () => {
@@ -28,15 +28,15 @@ describe('toldApart()', () => {
   });
 });
 
-describe('roundedUp() and roundedDown()', () => {
+describe('toldUp() and toldDown()', () => {
   it('have the nearest figure of four digits on their side', () => {
-    expect([66.6666, 98.761, 1777.78, 4000, 0.00123451, 99.991].map((value) => roundedUp(value))).toEqual([
+    expect([66.6666, 98.761, 1777.78, 4000, 0.00123451, 99.991].map((value) => toldUp(value))).toEqual([
       66.67, 98.77, 1778, 4000, 0.001235, 100,
     ]);
-    expect([66.6666, 98.769, 0.00123459, 10].map((value) => roundedDown(value))).toEqual([
+    expect([66.6666, 98.769, 0.00123459, 10].map((value) => toldDown(value))).toEqual([
       66.66, 98.76, 0.001234, 10,
     ]);
-    expect([roundedUp(0), roundedUp(-12.346), roundedUp(0.1 + 0.2)]).toEqual([0, -12.34, 0.3]);
+    expect([toldUp(0), toldUp(-12.346), toldUp(0.1 + 0.2)]).toEqual([0, -12.34, 0.3]);
   });
 
   it('enclose any value by less than one in the last digit', () => {
@@ -44,7 +44,7 @@ describe('roundedUp() and roundedDown()', () => {
     for (let i = 0; i < 20_000; i++) {
       const value = 10 ** (16 * uniform() - 8) * (uniform() < 0.2 ? -1 : 1);
       const digits = 1 + Math.floor(8 * uniform());
-      const [up, down] = [roundedUp(value, digits), roundedDown(value, digits)];
+      const [up, down] = [toldUp(value, digits), toldDown(value, digits)];
       const noise = 1e-12 * Math.abs(value);
       const unit = 10 ** (Math.floor(Math.log10(Math.abs(value))) + 1 - digits);
       expect(up).toBeGreaterThanOrEqual(value - noise);
@@ -56,16 +56,16 @@ describe('roundedUp() and roundedDown()', () => {
   });
 });
 
-describe('roundedUpBelow()', () => {
+describe('toldUpBelow()', () => {
   it('is no smaller than what it tells and below the limit, with no more digits than that takes', () => {
-    expect(roundedUpBelow(98.761, 100)).toBe(98.77);
-    expect(roundedUpBelow(99.9961, 100)).toBe(99.997);
-    expect(roundedUpBelow(0.94999, 0.95)).toBe(0.94999);
+    expect(toldUpBelow(98.761, 100)).toBe(98.77);
+    expect(toldUpBelow(99.9961, 100)).toBe(99.997);
+    expect(toldUpBelow(0.94999, 0.95)).toBe(0.94999);
     const { uniform } = streamOf(13, 'below');
     for (let i = 0; i < 20_000; i++) {
       const limit = [100, 0.95, 1, 1800, 10 ** (6 * uniform() - 3)][i % 5]!;
       const value = limit * (1 - 10 ** (-10 * uniform() - 0.01));
-      const told = roundedUpBelow(value, limit);
+      const told = toldUpBelow(value, limit);
       expect(told).toBeGreaterThanOrEqual(value * (1 - 1e-12));
       expect(told).toBeLessThan(limit);
     }

@@ -80,9 +80,7 @@ describe('A client of a server that describes itself beyond reason', () => {
     const metadata = { ...SMALL, inputs: [{ name: 'x', datatype: 'FP32', shape }] };
     const { url } = await hostile({ '/m': (response) => response.end(JSON.stringify(metadata)) });
     const before = process.memoryUsage().arrayBuffers;
-    await expect(drive(url)).rejects.toThrow(
-      /a request of 1 row takes \S+ MiB, and at most 64 MiB are sent/,
-    );
+    await expect(drive(url)).rejects.toThrow(/a request of 1 row takes \S+ MiB, and at most 64 MiB are sent/);
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(MIB);
   });
 
