@@ -3,7 +3,7 @@ const DIGITS = 4;
 /** More digits than a double has tell nothing apart. */
 const MOST_DIGITS = 17;
 /** Figures from here on are written with an exponent. */
-const LEAST_EXPONENTIAL = 1e6;
+const LEAST_EXPONENTIAL = 1e7;
 /** What binary fractions add to a figure, relatively. */
 const NOISE = 1e-12;
 
