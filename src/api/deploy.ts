@@ -2,6 +2,8 @@ import { dirname, join } from 'node:path';
 import {
   attempted,
   BUNDLE_MANIFEST,
+  CHANGED_ADVICE,
+  CheckFailedError,
   checkReadable,
   type DataFile,
   type DeployTarget,
@@ -10,6 +12,7 @@ import {
   type Fault,
   FilesRead,
   fault,
+  INPUTS_CHANGED,
   InputError,
   type InputFile,
   type InputPath,
@@ -213,7 +216,11 @@ async function profilesOf(plan: LoadedPlan): Promise<Loaded<'profile'>[]> {
   const changed = profiles.flatMap((profile, i) =>
     profile.sha256 === named[i]?.sha256 ? [] : [fault('has changed since the plan was made', profile.path)],
   );
-  if (changed.length > 0) throw new InputError(`deploy ${plan.path}`, changed, 'Solve the spec again.');
+  if (changed.length > 0)
+    throw new CheckFailedError(`deploy ${plan.path}`, changed, {
+      advice: CHANGED_ADVICE,
+      checks: INPUTS_CHANGED,
+    });
   return profiles;
 }
 

@@ -43,6 +43,12 @@ export interface GateVerdicts {
 /** INPUTS_HELD is the verdict on a plan whose inputs are what it was made from. */
 export const INPUTS_HELD: GateCheck = { what: 'inputs', held: true };
 
+/** INPUTS_CHANGED is the verdict on a plan whose inputs are not known to be what it was made from. */
+export const INPUTS_CHANGED: readonly GateCheck[] = [{ what: 'inputs', held: false }];
+
+/** CHANGED_ADVICE is what to do about a plan whose inputs have changed. */
+export const CHANGED_ADVICE = 'Put the files back where they were when it was solved, or solve again.';
+
 /** isHeld says whether every gate held. */
 export function isHeld({ checks = [] }: GateVerdicts): boolean {
   return checks.every(({ held }) => held);

@@ -88,7 +88,16 @@ export {
 export { placesOf } from './fault-places.js';
 export { FilesRead } from './files-read.js';
 export { checkFolder, makeFolderWhole, type OthersIn } from './folder.js';
-export { GATES, type Gate, type GateCheck, type GateVerdicts, INPUTS_HELD, isHeld } from './gate-check.js';
+export {
+  CHANGED_ADVICE,
+  GATES,
+  type Gate,
+  type GateCheck,
+  type GateVerdicts,
+  INPUTS_CHANGED,
+  INPUTS_HELD,
+  isHeld,
+} from './gate-check.js';
 export type {
   AccuracyInterval,
   Gear,

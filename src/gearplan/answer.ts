@@ -164,9 +164,11 @@ function unplanned(
   trials: number,
 ): FamilyAnswer {
   const none = noPlan(question, answers);
-  const isProved = answers.every(
-    ({ answer }) => answer.status === 'infeasible' && answer.reason.tried === undefined,
-  );
+  // A class on which some models fit may have a plan of these, which is not looked for.
+  const isWhole = question.resolved.unable.every(({ code }) => code !== 'weights-exceed-memory');
+  const isProved =
+    isWhole &&
+    answers.every(({ answer }) => answer.status === 'infeasible' && answer.reason.tried === undefined);
   return { ...none, ...(isProved ? {} : { status: 'undecided' }), trials };
 }
 

@@ -11,6 +11,7 @@ import {
   type DeviceProfile,
   type Fault,
   fault,
+  listed,
   type NoPlanReason,
   type OpenCluster,
   type OpenDeviceClass,
@@ -277,7 +278,10 @@ function classProblem(
     };
   const large = tooLarge(problem);
   if (large.length > 0)
-    return { lacks: `${large.join(', ')} take more memory than it has`, code: 'weights-exceed-memory' };
+    return {
+      lacks: `${listed(large)} ${large.length === 1 ? 'takes' : 'take'} more memory than it has, and plans without are not looked for`,
+      code: 'weights-exceed-memory',
+    };
   return {
     device,
     problem,

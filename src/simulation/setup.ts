@@ -1,8 +1,11 @@
 import {
   attempted,
+  CHANGED_ADVICE,
+  CheckFailedError,
   checkWritable,
   type Fault,
   fault,
+  INPUTS_CHANGED,
   type InputError,
   type InputFile,
   type InputPath,
@@ -118,7 +121,7 @@ const MOST_WINDOW_CELLS = 4_000_000;
  * and traces. It writes nothing.
  * @param more the files that will be written, faults that the caller has already found, and a check that it adds
  * @throws InputError with every fault of plan, profiles, traces and options at once; MissingError where the
- *   plan is missing
+ *   plan is missing; CheckFailedError where nothing is wrong but that profiles have changed since the plan was made
  */
 export async function prepareSimulation(
   path: string,
@@ -134,8 +137,8 @@ export async function prepareSimulation(
   const { plan, madeAt } = found;
   const { transfers = found.transfers } = more;
   const before = told.count;
-  const profiles = await profilesOf({ ...plan, path: madeAt }, told);
-  if (told.count === before) told.addAll(planProfileFaults(plan.value, profiles));
+  const { profiles, changed } = await profilesOf({ ...plan, path: madeAt }, told);
+  if (told.count + changed.length === before) told.addAll(planProfileFaults(plan.value, profiles));
   const policy = await readPolicies(options.policy ?? [], told);
   const broken = planOf(plan.value).contradictions(plan.value);
   const served = serving(plan.value, { options, policy, transfers, isSound: broken.length === 0 }, told);
@@ -161,8 +164,11 @@ export async function prepareSimulation(
     told.addAll(lengthFaults(plan.value, load.workload, options.exact));
     if (check !== undefined) told.addAll(check(plan.value, load.workload));
   }
-  if (served === undefined || load === undefined || told.count > 0 || errors.length > 0)
-    throw refusalOf({ task, errors, told });
+  const isWrong = served === undefined || load === undefined || told.count > 0 || errors.length > 0;
+  if (changed.length > 0 && !isWrong)
+    throw new CheckFailedError(task, changed, { advice: CHANGED_ADVICE, checks: INPUTS_CHANGED });
+  told.addAll(changed);
+  if (isWrong) throw refusalOf({ task, errors, told });
   const { slow = 1, seed = 0, exact = false } = options;
   return {
     setup: {

@@ -1,10 +1,11 @@
 import {
+  CHANGED_ADVICE,
   type CheckedInput,
   CheckFailedError,
   type Fault,
   FilesRead,
   fault,
-  type GateCheck,
+  INPUTS_CHANGED,
   InputError,
   type InputFile,
   MissingError,
@@ -25,11 +26,6 @@ import { sharedDevices } from './shared-devices.js';
 import type { SpecKind } from './spec-kind.js';
 import type { Confirmation, KindTypes, Repeated, SpecOf } from './spec-of.js';
 import { type AnySpecTypes, specOf } from './specs.js';
-
-const CHANGED_ADVICE = 'Put the files back where they were when it was solved, or solve again.';
-
-/** INPUTS_CHANGED is the verdict on a plan whose inputs are not known to be what it was made from. */
-const INPUTS_CHANGED: readonly GateCheck[] = [{ what: 'inputs', held: false }];
 
 const CONTRADICTION_ADVICE = 'Solve it again, or mend the edit.';
 

@@ -532,9 +532,16 @@ describe('simulatePlan() with the spread of the profile', () => {
   it('accepts a plan whose profile is missing, but not one whose profile has changed', async () => {
     const { plan, profile } = await planWithProfile();
     await writeFile(profile, `${await readFile(profile, 'utf8')}\n`);
-    await expect(simulatePlan(plan, { duration: 1 })).rejects.toThrow(
-      /is not the profile the plan was made from: its digest is/,
-    );
+    await expect(simulatePlan(plan, { duration: 1 })).rejects.toMatchObject({
+      name: 'CheckFailedError',
+      message: expect.stringMatching(/is not the profile the plan was made from: its digest is/),
+      checks: [{ what: 'inputs', held: false }],
+    });
+    // What is wrong besides is told with it, and is what the person has to mend first.
+    await expect(simulatePlan(plan, { duration: -1 })).rejects.toMatchObject({
+      name: 'InputError',
+      message: expect.stringMatching(/duration[\s\S]*is not the profile the plan was made from/),
+    });
     await rm(profile);
     expect((await simulatePlan(plan, { duration: 1 })).report.complete).toBe(true);
     await expect(simulatePlan(plan, { jitter: 'profile' })).rejects.toThrow(MissingError);

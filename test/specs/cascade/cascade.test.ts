@@ -264,17 +264,26 @@ describe('solveSpec() of a cascade', () => {
 
   it('gives the reasons where no device is free, or none has the memory for every model', async () => {
     const cluster = { devices: { V100: { count: 0, memoryGiB: 1 } } };
-    const reasonsOf = async (devices: typeof cluster.devices | Record<string, object>) => {
+    const reasonsOf = async (devices: typeof cluster.devices | Record<string, object>, outcome: string) => {
       const answer = await solved({ cluster: { devices } as typeof cluster });
-      expect(answer.outcome).toBe('infeasible');
-      return answer.outcome === 'infeasible' ? answer.document.reasons : [];
+      expect(answer.outcome).toBe(outcome);
+      return 'reasons' in answer.document ? answer.document.reasons : [];
     };
     const none = 'V100: none of its devices is free';
-    expect(await reasonsOf(cluster.devices)).toEqual([{ code: 'too-few-gpus', class: 'V100', text: none }]);
-    const small = 'V100: large take more memory than it has';
-    expect(await reasonsOf({ V100: { count: 2, memoryGiB: 0.01 } })).toEqual([
+    expect(await reasonsOf(cluster.devices, 'infeasible')).toEqual([
+      { code: 'too-few-gpus', class: 'V100', text: none },
+    ]);
+    const small = 'V100: large takes more memory than it has, and plans without are not looked for';
+    expect(await reasonsOf({ V100: { count: 2, memoryGiB: 0.01 } }, 'no-plan-in-time')).toEqual([
       { code: 'weights-exceed-memory', class: 'V100', text: small },
     ]);
+    // It proves nothing: there is a plan of the others.
+    const [, ...others] = FAMILY_SPEC.models.toReversed();
+    const fewer = await solved({
+      cluster: { devices: { V100: { count: 2, memoryGiB: 0.01 } } } as unknown as typeof cluster,
+      models: others.toReversed(),
+    });
+    expect(fewer.outcome).toBe('gear-plan');
     // What was not profiled is missing in the files, and there may be a plan.
     const path = await writeFamily(folder, { cluster: { devices: { P4: { count: 2 } } } });
     expect(await faultsOf(solveSpec(path, {}))).toEqual([expect.stringContaining('were not profiled on it')]);
