@@ -277,11 +277,7 @@ function classProblem(
       lacks: `nobody says how much memory ${unknown.join(', ')} take, and it has ${known.memoryGiB} GiB: give memoryGiB`,
     };
   const large = tooLarge(problem);
-  if (large.length > 0)
-    return {
-      lacks: `${listed(large)} ${large.length === 1 ? 'takes' : 'take'} more memory than it has, and plans without are not looked for`,
-      code: 'weights-exceed-memory',
-    };
+  if (large.length > 0) return { lacks: tooLargeText(large), code: 'weights-exceed-memory' };
   return {
     device,
     problem,
@@ -324,4 +320,9 @@ function unknownMemory(
 /** memoryOf is the memory that a replica takes. */
 function memoryOf({ memoryGiB }: CascadeModel, profile: Profile): number {
   return memoryGiB === undefined ? (weightBytes(profile) ?? 0) : memoryGiB * BYTES_PER_GIB;
+}
+
+function tooLargeText(large: readonly string[]): string {
+  const take = large.length === 1 ? 'takes' : 'take';
+  return `${listed(large)} ${take} more memory than it has, and plans without are not looked for`;
 }

@@ -164,11 +164,8 @@ export async function prepareSimulation(
     told.addAll(lengthFaults(plan.value, load.workload, options.exact));
     if (check !== undefined) told.addAll(check(plan.value, load.workload));
   }
-  const isWrong = served === undefined || load === undefined || told.count > 0 || errors.length > 0;
-  if (changed.length > 0 && !isWrong)
-    throw new CheckFailedError(task, changed, { advice: CHANGED_ADVICE, checks: INPUTS_CHANGED });
-  told.addAll(changed);
-  if (isWrong) throw refusalOf({ task, errors, told });
+  if (served === undefined || load === undefined || errors.length + told.count + changed.length > 0)
+    throw refusalOf({ task, errors, told, changed });
   const { slow = 1, seed = 0, exact = false } = options;
   return {
     setup: {
@@ -192,9 +189,14 @@ interface Refused {
   readonly task: string;
   readonly errors: readonly InputError[];
   readonly told: ToldFaults;
+  /** The profiles that have changed since the plan was made. */
+  readonly changed?: readonly Fault[];
 }
 
-function refusalOf({ task, errors, told }: Refused): InputError {
+function refusalOf({ task, errors, told, changed = [] }: Refused): InputError {
+  if (errors.length + told.count === 0)
+    return new CheckFailedError(task, changed, { advice: CHANGED_ADVICE, checks: INPUTS_CHANGED });
+  told.addAll(changed);
   return oneErrorOf(task, told.count === 0 ? errors : [...errors, told.error(task)]);
 }
 
