@@ -152,6 +152,7 @@ export const LISTS: Readonly<Record<ArtifactKind, Readonly<Record<string, Bound>
     '/properties/partitions': VALUES,
     '/properties/stages': VALUES,
     '/properties/devices': VALUES,
+    '/properties/files': VALUES,
     '/definitions/model/properties/inputs': VALUES,
     '/definitions/model/properties/outputs': VALUES,
     '/definitions/partition/properties/data': VALUES,
@@ -160,6 +161,11 @@ export const LISTS: Readonly<Record<ArtifactKind, Readonly<Record<string, Bound>
     '/definitions/stage/properties/data': VALUES,
     '/definitions/stage/properties/inputs': VALUES,
     '/definitions/stage/properties/outputs': VALUES,
+  },
+  'lint-report': {
+    '/properties/inputs': VALUES,
+    '/properties/faults': VALUES,
+    '/properties/warnings': VALUES,
   },
   'simulation-report': {
     '/properties/inputs': VALUES,

@@ -46,7 +46,7 @@ export interface DeployOptions extends Strictness {
   readonly model?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
   readonly onProgress?: (step: ProgressStep) => void;
-  /** Receives a note where this host has too few cores to run all devices of the bundle. */
+  /** Receives a note where this host is to run the bundle and has too few cores for all its devices. */
   readonly onNote?: (text: string) => void;
 }
 
@@ -109,7 +109,9 @@ export async function deployPlan(path: string, options: DeployOptions): Promise<
     signal: options.signal,
   };
   const written = await target.write(options.output, deployment);
-  for (const note of await bundleNotes(written.manifest.devices, plan.value.classes)) options.onNote?.(note);
+  if (target.lint === undefined)
+    for (const note of await bundleNotes(written.manifest.devices, plan.value.classes))
+      options.onNote?.(note);
   return written;
 }
 

@@ -223,13 +223,11 @@ export type {
   ModelExplanation,
   PlanExplanation,
 } from '../milp/index.js';
-export type { ServedPlan } from '../plans/index.js';
+export type { FedInput, GivenOutput, ServedPlan } from '../plans/index.js';
 export type { Chain } from '../profiler/index.js';
 export type {
   EndedRequests,
-  FedInput,
   Fork,
-  GivenOutput,
   LiveModel,
   OpenedBundle,
   PoolWork,

@@ -139,6 +139,8 @@ async function describeLoaded(
       return `verification of ${counted(loaded.value.requests, 'request')}`;
     case 'trace-description':
       return `description of ${namesOf(loaded.value.traces)}`;
+    case 'lint-report':
+      return `lint report of a bundle for ${loaded.value.target}: ${counted(loaded.value.faults.length, 'fault')}, ${counted(loaded.value.warnings.length, 'warning')}`;
     case 'plan-diff':
       return `changes of a plan of ${namesOf(loaded.value.models)}`;
     case 'no-plan':

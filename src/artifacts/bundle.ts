@@ -6,7 +6,7 @@ import type { PlanChecks } from './plan-checks.js';
 export const BUNDLE_MANIFEST = 'manifest.json';
 
 /** DeployTarget is what a bundle is written for, and so what runs it. */
-export type DeployTarget = 'local';
+export type DeployTarget = 'local' | 'ray-serve';
 
 /**
  * Bundle is a bundle's manifest.json: the plan, the ONNX files of its partitions or stages, and how to run each device
@@ -22,7 +22,10 @@ export interface Bundle extends Emitted, PlanChecks {
   partitions: BundledPartition[];
   /** The stages of a pipeline plan, in its order. */
   stages?: BundledStage[];
+  /** For another engine than this server, without the classes of which the profiles do not say how they are run. */
   devices: Record<string, BundledDevice>;
+  /** The files of the engine, where another than this server runs the bundle. */
+  files?: BundleFile[];
 }
 
 /**

@@ -117,6 +117,7 @@ export { HUGE, isHugeWhole } from './huge-numbers.js';
 export { externalInputs, inputFile, pathFrom, profileInputs, relativePath } from './input-paths.js';
 export { jsonFindings, notJson } from './json-scan.js';
 export { withTemporaryFolder } from './leftovers.js';
+export { LINT_REPORT, type LintFinding, type LintReport } from './lint-report.js';
 export { listed } from './listed.js';
 export { type Loaded, loadArtifact, parseArtifact } from './load.js';
 export {

@@ -8,6 +8,7 @@ import type { ComparisonDocument } from './comparison.js';
 import { compiled, compiledKind, type Validators, WHOLE } from './compile-schema.js';
 import { counted } from './counted-errors.js';
 import type { GearPlan } from './gear-plan.js';
+import type { LintReport } from './lint-report.js';
 import type { LoadDocument } from './load-report.js';
 import type { NoPlan } from './no-plan.js';
 import type { PipelinePlan } from './pipeline-plan.js';
@@ -47,6 +48,7 @@ export interface ArtifactTypes {
   'gear-plan': GearPlan;
   policy: PolicyFile;
   bundle: Bundle;
+  'lint-report': LintReport;
   'simulation-report': SimulationReport;
   'simulation-sweep': SimulationSweep;
   'scheduler-comparison': SchedulerComparison;
@@ -79,6 +81,7 @@ export const ARTIFACT_KINDS = [
   'gear-plan',
   'policy',
   'bundle',
+  'lint-report',
   'simulation-report',
   'simulation-sweep',
   'scheduler-comparison',

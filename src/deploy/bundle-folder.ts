@@ -30,13 +30,13 @@ async function namedByManifest(path: string): Promise<Map<string, string>> {
   try {
     const text = (await readWhole(path, MOST_MANIFEST_BYTES)).toString('utf8');
     if (tooLargeJson(text) !== undefined) return new Map();
-    const { kind, plan, partitions, stages = [] } = JSON.parse(text) as Bundle;
+    const { kind, plan, partitions, stages = [], files = [] } = JSON.parse(text) as Bundle;
     if (kind !== 'bundle') return new Map();
     const parts = [...partitions, ...stages].flatMap(({ file, sha256, data = [] }) => [
       { path: file, sha256 },
       ...data,
     ]);
-    return new Map([plan, ...parts].map((part) => [normalize(part.path), part.sha256]));
+    return new Map([plan, ...parts, ...files].map((part) => [normalize(part.path), part.sha256]));
   } catch {
     return new Map();
   }

@@ -7,5 +7,6 @@
 export type { DeployedModel } from './model-file.js';
 export { partsOf } from './parts.js';
 export { type StageToWrite, writeStages } from './stages.js';
-export type { WrittenBundle } from './targets/target.js';
+export { lintFault } from './targets/engine-target.js';
+export type { DeployedBundle, WrittenBundle } from './targets/target.js';
 export { targetNamed } from './targets/targets.js';

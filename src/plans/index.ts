@@ -11,6 +11,7 @@ export { chosenTuner, type TunerOptions } from './chosen-tuner.js';
 export { diffGears, servedCascadeOf, unlikeModelFaults, unservedCascadeFaults } from './gears/index.js';
 export {
   ancestorsOf,
+  answerKeys,
   bytesPerRow,
   CERTAIN,
   type ConditionalEdge,
@@ -29,10 +30,12 @@ export {
   REQUEST,
   type ReadGraph,
   readStageGraph,
+  requestKey,
   type ServedStage,
   type ServedStages,
   type StageGraph,
   servedPipelineOf,
+  stageWiring,
   type UncertainPipeline,
   unservedFaults,
   type VerdictChoice,
@@ -65,3 +68,12 @@ export { areWeighed, type WeighedApplication, weightOfPriority } from './priorit
 export type { PlanFile, PlanKind, ServedPlan } from './served-plan.js';
 export { checkDeviceCount, MOST_LISTED, seatsFrom } from './stages/index.js';
 export type { TopologyOptions } from './topology-options.js';
+export type {
+  ApplicationWiring,
+  BundledTensors,
+  FedInput,
+  GivenOutput,
+  KeyedTensor,
+  PartWiring,
+  Wiring,
+} from './wiring.js';

@@ -17,6 +17,7 @@ import type { RecordsOfPlan } from '../checks/index.js';
 import type { ChosenScheduler, Topology } from '../serving/index.js';
 import type { PlanFile, PlanKind, ServedPlan } from './served-plan.js';
 import type { TopologyOptions } from './topology-options.js';
+import type { BundledTensors, Wiring } from './wiring.js';
 
 /**
  * PlanOf says what a plan of one kind is. `PLANS` has one for each kind, so that whoever is given any plan asks here, and a
@@ -64,6 +65,8 @@ export interface PlanOf<K extends PlanKind> {
   readonly tuned?: (plan: PlanFile<K>, scheduler: ChosenScheduler, asked: AskedTuner) => Tuned;
   /** `served` lists what clients send and get, by application. */
   served(plan: PlanFile<K>): readonly ServedTensors[];
+  /** `wiring` says how its parts are joined by tensors, once the files of the parts are known. */
+  wiring(plan: PlanFile<K>, files: BundledTensors): Wiring;
   /**
    * `unlikeSent` says in what the requests of a simulation may differ from those that clients sent to a server.
    * @param known whether verdicts on the requests are recorded, and what is known of the samples

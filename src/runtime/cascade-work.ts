@@ -1,7 +1,7 @@
 import { type CertaintyMeasure, type Fault, fault, type GearPlan } from '../artifacts/index.js';
 import { largestOf, pushAll } from '../collections/index.js';
 import { elementNumbers } from '../execution/index.js';
-import { bundledFile, planOf, servedCascadeOf, unservedCascadeFaults } from '../plans/index.js';
+import { bundledFile, planOf, requestKey, servedCascadeOf, unservedCascadeFaults } from '../plans/index.js';
 import { certaintyOf } from '../records/index.js';
 import {
   type BundleParts,
@@ -13,7 +13,6 @@ import {
   unplannedModels,
 } from './bundle-parts.js';
 import type { Fork, LiveModel, PoolWork } from './pool-work.js';
-import { requestKey } from './stage-tensors.js';
 
 /** CascadeBundle is a bundle of a gear plan that does not contradict itself. */
 export interface CascadeBundle extends BundleParts {

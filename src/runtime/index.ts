@@ -15,12 +15,12 @@ export type { EndedRequests } from './counters.js';
 export { readInferRequest, readJsonRequest } from './infer-request.js';
 export type { UpReason } from './live-device.js';
 export { type OpenedBundle, openBundle } from './opened-bundle.js';
-export type { FedInput, Fork, GivenOutput, LiveModel, PoolWork } from './pool-work.js';
+export type { Fork, LiveModel, PoolWork } from './pool-work.js';
 export { type AskedModel, countRows, fitsInput, rowsOfRequest, shapeOf } from './request-tensors.js';
 export { StackMemory } from './rows.js';
 export { RowInFlight } from './rows-in-flight.js';
 export { startServer } from './serve.js';
-export { requestKey, stageTensors } from './stage-tensors.js';
+export { stageTensors } from './stage-tensors.js';
 export type { ScaledDevice } from './standby-watch.js';
 export { feedsOf, keepOutputs } from './tensors-of-rows.js';
 export type {

@@ -2,10 +2,12 @@ import { type Fault, fault, type PipelinePlan } from '../artifacts/index.js';
 import { largestOf, pushAll } from '../collections/index.js';
 import {
   ancestorsOf,
+  answerKeys,
   applicationsOf,
   bundledFile,
   planOf,
   readStageGraph,
+  requestKey,
   servedPipelineOf,
   unservedFaults,
 } from '../plans/index.js';
@@ -20,7 +22,7 @@ import {
   unplannedModels,
 } from './bundle-parts.js';
 import type { LiveModel, PoolWork } from './pool-work.js';
-import { answerKeys, requestKey, stageTensors } from './stage-tensors.js';
+import { stageTensors } from './stage-tensors.js';
 
 /** PipelineBundle is a bundle of a pipeline plan that does not contradict itself. */
 export interface PipelineBundle extends BundleParts {

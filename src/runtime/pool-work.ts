@@ -1,5 +1,6 @@
 import type { TensorSpec } from '../artifacts/index.js';
 import type { ModelDigests, Tensors } from '../execution/index.js';
+import type { FedInput, GivenOutput } from '../plans/index.js';
 
 /** LiveModel is a model as clients see it: a model of a pooled plan, a pipeline, or an application of one. */
 export interface LiveModel {
@@ -46,22 +47,6 @@ export interface StageTensors {
   readonly fork?: Fork;
   /** The name of the model whose outputs answer a row that ends here, where several can; it is told with the answer. */
   readonly answers?: string;
-}
-
-/** FedInput is an input of the file: the first of `from` that the row has. */
-export interface FedInput {
-  readonly spec: TensorSpec;
-  readonly from: readonly string[];
-  /** Whether another file of the same model makes it, so that the model was profiled with no value of it that is known. */
-  readonly isInner?: boolean;
-}
-
-/** GivenOutput is an output of the file, with the key under which a row keeps it. */
-export interface GivenOutput {
-  readonly spec: TensorSpec;
-  readonly key: string;
-  /** A second key, under which a row has it that ends here although it could go on. */
-  readonly endKey?: string;
 }
 
 /** Fork reads verdicts from what a stage's model gave for a row, by the names of its outputs. */

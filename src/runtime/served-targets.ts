@@ -11,7 +11,10 @@ import {
 /** RunBy says what runs the bundles of a target: this server, or what a person is to start instead. */
 type RunBy = 'this server' | { readonly program: string };
 
-const RUN_BY: { readonly [T in DeployTarget]: RunBy } = { local: 'this server' };
+const RUN_BY: { readonly [T in DeployTarget]: RunBy } = {
+  local: 'this server',
+  'ray-serve': { program: 'Ray Serve' },
+};
 
 /**
  * loadManifest loads the manifest of a bundle.

@@ -1,6 +1,7 @@
 import type { TensorSpec } from '../artifacts/index.js';
 import type { TensorData, Tensors } from '../execution/index.js';
-import type { FedInput, LiveModel, StageTensors } from './pool-work.js';
+import type { FedInput } from '../plans/index.js';
+import type { LiveModel, StageTensors } from './pool-work.js';
 import { type StackMemory, splitRows, stackRows } from './rows.js';
 import type { AnsweredBy, RowInFlight } from './rows-in-flight.js';
 

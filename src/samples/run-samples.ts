@@ -1,15 +1,8 @@
 import { fault, InputError } from '../artifacts/index.js';
 import { ExecutionError, type Executor, type Tensors } from '../execution/index.js';
 import type { RunPipeline } from '../pipeline/index.js';
-import { conditionalEdges } from '../plans/index.js';
-import {
-  feedsOf,
-  keepOutputs,
-  RowInFlight,
-  requestKey,
-  StackMemory,
-  stageTensors,
-} from '../runtime/index.js';
+import { conditionalEdges, requestKey } from '../plans/index.js';
+import { feedsOf, keepOutputs, RowInFlight, StackMemory, stageTensors } from '../runtime/index.js';
 
 /** RunOptions is what running samples takes besides them. */
 export interface RunOptions {

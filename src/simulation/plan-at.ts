@@ -27,7 +27,10 @@ export interface SimulatedPlan {
 }
 
 /** TRANSFERS says what the transfers of a bundle take, by its target: none where one process holds all tensors. */
-const TRANSFERS: { readonly [T in DeployTarget]: SimulatedPlan['transfers'] } = { local: 'none' };
+const TRANSFERS: { readonly [T in DeployTarget]: SimulatedPlan['transfers'] } = {
+  local: 'none',
+  'ray-serve': 'links',
+};
 
 /**
  * planAt reads the plan that a path leads to: a plan, whose transfers take the time of its cluster's links, or a bundle,

@@ -3,7 +3,11 @@ import { InputError } from '../../src/artifacts/index.js';
 import { refuseTarget } from '../../src/runtime/served-targets.js';
 
 it('refuseTarget() refuses a bundle that another program runs, and names it', () => {
-  const refused = () => refuseTarget('local', 'serve bundle', { local: { program: '`tritonserver`' } });
+  const refused = () =>
+    refuseTarget('local', 'serve bundle', {
+      local: { program: '`tritonserver`' },
+      'ray-serve': { program: 'Ray Serve' },
+    });
   expect(refused).toThrow(InputError);
   expect(refused).toThrow(
     'Cannot serve bundle: /target: is "local", which `tritonserver` runs, and not this server\nMake a bundle for this server from its plan, as with plan deploy plan.json --target local -o bundle, or run',

@@ -7,7 +7,7 @@ import { action } from '../run.js';
 import { warnUnchecked } from '../unchecked.js';
 
 /** The keys are the targets, in the order in which the help lists them. */
-const TARGETS: { readonly [T in DeployTarget]: true } = { local: true };
+const TARGETS: { readonly [T in DeployTarget]: true } = { local: true, 'ray-serve': true };
 
 interface Options {
   output: string;
@@ -16,12 +16,12 @@ interface Options {
   strict?: boolean;
 }
 
-/** deployCommand makes `plan deploy`, which turns a plan and its models into a bundle that `plan serve` runs. */
+/** deployCommand makes `plan deploy`, which turns a plan and its models into a bundle that `plan serve` or another engine runs. */
 export function deployCommand(): Command {
   return withJson(
     withStrict(new Command('deploy'))
       .description(
-        'Write the bundle of a plan: one ONNX file per distinct partition or stage, the plan, and a manifest with digests.',
+        'Write the bundle of a plan: one ONNX file per distinct partition or stage, the plan, and a manifest with digests; for another engine also its files, checked by its rules.',
       )
       .argument('<plan>', 'plan file; or the folder of a bundle, whose plan is deployed again')
       .requiredOption(
@@ -50,7 +50,7 @@ export function deployCommand(): Command {
             );
           const { bundleTable } = await import('../../report/index.js');
           const shown = await progress();
-          const { manifest, sizes } = await deployPlan(plan, {
+          const { manifest, sizes, lint } = await deployPlan(plan, {
             ...options,
             signal,
             onProgress: (step) => shown.show(step),
@@ -59,6 +59,8 @@ export function deployCommand(): Command {
           shown.stop();
           await terminal.table(bundleTable(manifest, sizes));
           terminal.line(`bundle: ${options.output}`);
+          for (const { rule, file, line, message } of lint?.warnings ?? [])
+            terminal.note(`${file}${line === undefined ? '' : `:${line}`}: ${message} (${rule})`);
           terminal.document(manifest);
           await warnUnchecked({ terminal, inFlags }, manifest);
           return EXIT.done;

@@ -1,9 +1,13 @@
 import { type DeployTarget, fault, InputError, option, shown } from '../../artifacts/index.js';
 import { LOCAL } from './local.js';
+import { RAY_SERVE } from './ray-serve/ray-serve.js';
 import type { TargetOf } from './target.js';
 
 /** TARGETS says of each target how its bundles are written. */
-const TARGETS: { readonly [T in DeployTarget]: TargetOf<T> } = { local: LOCAL };
+const TARGETS: { readonly [T in DeployTarget]: TargetOf<T> } = {
+  local: LOCAL,
+  'ray-serve': RAY_SERVE,
+};
 
 /**
  * targetNamed gives the target of a name.

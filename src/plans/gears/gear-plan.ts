@@ -12,6 +12,7 @@ import { stageModels, stageParts } from '../stages/index.js';
 import { diffGears, gearFieldChanges } from './diff.js';
 import { servedCascadeOf } from './served-cascade.js';
 import { gearTopologyOf } from './topology.js';
+import { gearWiring } from './wiring.js';
 
 /** GEAR_PLAN says what a gear plan is: one application, whose parts are the models of its cascades. */
 export const GEAR_PLAN: PlanOf<'gear-plan'> = {
@@ -32,6 +33,7 @@ export const GEAR_PLAN: PlanOf<'gear-plan'> = {
   // What its models say of samples is in its records, which the plan does not hold.
   world: (cascade) => ({ cascade }),
   served: (plan) => [{ name: plan.name, ...servedCascadeOf(plan) }],
+  wiring: gearWiring,
   unlikeSent: (_, { samples }) => unlikeSamples(samples),
   title: ({ stages }) => `gear plan of ${stages.map(({ name }) => name).join(', ')}`,
   models: ({ stages }) => stages,

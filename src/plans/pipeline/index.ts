@@ -29,3 +29,4 @@ export { type ServedStage, type ServedStages, servedPipelineOf, unservedFaults }
 export { heldTogether, withSpares } from './spares.js';
 export { bytesPerRow, wireStages } from './tensors.js';
 export { pipelineTopologyOf } from './topology.js';
+export { answerKeys, requestKey, stageWiring } from './wiring.js';

@@ -9,6 +9,7 @@ import { fatesOf } from './fates.js';
 import { servedPipelineOf } from './served.js';
 import { pipelineTopologyOf } from './topology.js';
 import { tunedPipeline } from './tuned-pipeline.js';
+import { pipelineWiring } from './wiring.js';
 
 const NS_PER_MS = 1e6;
 
@@ -48,6 +49,7 @@ export const PIPELINE_PLAN: PlanOf<'pipeline-plan'> = {
     const tensors = { inputs, outputs: outputs.map(({ spec }) => spec) };
     return plannedApplications(plan).map(({ name }) => ({ name, ...tensors }));
   },
+  wiring: pipelineWiring,
   unlikeSent: ({ stages }, { verdicts }) =>
     !verdicts && stages.some(({ next }) => next.some(({ when }) => when))
       ? [

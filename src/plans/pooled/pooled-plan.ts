@@ -5,6 +5,7 @@ import { servingFaults } from '../plan-scheduler.js';
 import { diffPlans } from './diff.js';
 import { pooledFieldChanges } from './diff-fields.js';
 import { topologyOf } from './topology.js';
+import { pooledWiring } from './wiring.js';
 
 /** POOLED_PLAN says what a pooled plan is: its applications are models, and its parts are their partitions. */
 export const POOLED_PLAN: PlanOf<'pooled-plan'> = {
@@ -29,6 +30,7 @@ export const POOLED_PLAN: PlanOf<'pooled-plan'> = {
       ...(inputs === undefined ? {} : { inputs }),
       ...(outputs === undefined ? {} : { outputs }),
     })),
+  wiring: pooledWiring,
   unlikeSent: () => [],
   title: ({ baseline, models }) => {
     const which = baseline === undefined ? 'pooled plan' : `plan of the baseline ${baseline}`;

@@ -1,0 +1,325 @@
+import type { Bundle, BundledDevice } from '../artifacts/index.js';
+import {
+  applicationsOf,
+  bundledFile,
+  type KeyedTensor,
+  type PartWiring,
+  type PlanPart,
+  planOf,
+  planTopologyOf,
+  type ServedPlan,
+  type VerdictChoice,
+} from '../plans/index.js';
+import { gearsOf, type Pool, type Topology, type VirtualDevice } from '../serving/index.js';
+
+const NS_PER_MS = 1e6;
+const NS_PER_US = 1e3;
+
+/**
+ * EngineGraph is a plan and its files as any engine runs them: what clients call, the stages that run a file each, and the
+ * groups of like devices. Targets write it in the words of their engine, and know nothing else of a plan's kind.
+ */
+export interface EngineGraph {
+  readonly models: readonly EngineModel[];
+  /** One for each pool of the plan's topology, in order. */
+  readonly stages: readonly EngineStage[];
+  readonly groups: readonly DeviceGroup[];
+  /** Where requests are served by gears: which stages, by load. */
+  readonly gears?: EngineGears;
+}
+
+/** EngineModel is what clients call by name. */
+export interface EngineModel {
+  readonly name: string;
+  readonly sloMs: number;
+  readonly inputs: readonly KeyedTensor[];
+  readonly outputs: readonly KeyedTensor[];
+  readonly mayLackOutputs: boolean;
+  /** The most rows of a request. */
+  readonly maxRows: number;
+  readonly plannedRps: number;
+  readonly weight: number;
+  /** The first stage of each of its routes, with the share of requests that takes it. */
+  readonly routes: readonly { readonly entry: number; readonly share: number }[];
+}
+
+/** EngineStage runs one ONNX file. */
+export interface EngineStage extends Pick<PartWiring, 'inputs' | 'outputs' | 'certainty' | 'answers'> {
+  /** A name that is its own, of letters, digits and `_`. */
+  readonly name: string;
+  readonly part: PlanPart;
+  /** The path of its ONNX file in the bundle. */
+  readonly file: string;
+  /** The stages that it leads to, and the bit of its verdict that says so; always where there is none. */
+  readonly next: readonly { readonly to: number; readonly bit?: number }[];
+  readonly choices: readonly VerdictChoice[];
+  /** The largest batch that it executes. */
+  readonly batch: number;
+  /** The least time from the start of a row alone until its last stage ends; in a cascade, until this one ends. */
+  readonly leastMs: number;
+}
+
+/** DeviceGroup is devices alike: of one class and size, which hold the same stages. Each runs one batch at a time. */
+export interface DeviceGroup {
+  /** A name that is its own, of letters, digits and `_`. */
+  readonly name: string;
+  readonly deviceClass: string;
+  /** v: each is 1/v of a GPU. */
+  readonly virtual: number;
+  /** How the class is run; absent where the profiles do not say. */
+  readonly run?: BundledDevice;
+  /** The devices that are up. Those on standby are left out, since no engine of others runs the plan's tuner. */
+  readonly replicas: number;
+  readonly stages: readonly HeldStage[];
+}
+
+/** HeldStage is a stage that the devices of a group hold. */
+export interface HeldStage {
+  readonly stage: number;
+  /** The planned time of a batch of b at index b − 1. */
+  readonly latencyMs: readonly number[];
+  /** The part of the stage's tasks that comes to the group. */
+  readonly share: number;
+}
+
+/** EngineGears says which stages serve requests up to which rate. */
+export interface EngineGears {
+  readonly intervalMs: number;
+  readonly alpha: number;
+  readonly plannedRps?: number;
+  readonly gears: readonly EngineGear[];
+}
+
+/** EngineGear is how requests are served up to a rate. */
+export interface EngineGear {
+  readonly toRps: number;
+  readonly timeoutMs: number;
+  readonly steps: readonly EngineStep[];
+}
+
+/** EngineStep is a stage of a gear: rows of a lower certainty than `below` go on to the next, if it has one. */
+export interface EngineStep {
+  readonly stage: number;
+  readonly below?: number;
+  readonly minQueue: number;
+  /** The part of its tasks that comes to each group that holds it, by the group's place in the graph. */
+  readonly shares: readonly { readonly group: number; readonly share: number }[];
+}
+
+/** engineGraphOf makes the graph of a plan and the manifest of its bundle. Its cost is linear in the plan. */
+export function engineGraphOf(
+  plan: ServedPlan,
+  bundle: Pick<Bundle, 'models' | 'partitions' | 'stages' | 'devices'>,
+): EngineGraph {
+  const topology = planTopologyOf(plan, { transfers: 'none' });
+  const parts = planOf(plan).parts(plan);
+  const files = parts.map((part) => bundledFile(part, bundle) ?? { file: '', inputs: [], outputs: [] });
+  const wiring = planOf(plan).wiring(plan, files);
+  const names = stageNames(parts);
+  const least = leastTimes(topology);
+  const stages = topology.pools.map((pool, i): EngineStage => {
+    const { inputs, outputs, certainty, answers, choices = [] } = wiring.parts[i] as PartWiring;
+    return {
+      ...{
+        name: names[i] as string,
+        part: parts[i] as PlanPart,
+        file: files[i]?.file ?? '',
+        inputs,
+        outputs,
+      },
+      ...(certainty === undefined ? {} : { certainty }),
+      ...(answers === undefined ? {} : { answers }),
+      next: nextOf(pool, topology, choices),
+      choices,
+      batch: pool.batch,
+      leastMs: (least[i] as number) / NS_PER_MS,
+    };
+  });
+  const groups = groupsOf(topology, names, bundle.devices);
+  const gears = engineGears(topology, groups);
+  const models = applicationsOf(plan).map(({ name, throughputRps, heldRps, weight }, m): EngineModel => {
+    const { inputs, outputs, mayLackOutputs } = wiring.applications[
+      m
+    ] as (typeof wiring.applications)[number];
+    const { entries, sloNs } = topology.models[m] as Topology['models'][number];
+    return {
+      ...{ name, sloMs: sloNs / NS_PER_MS, inputs, outputs, mayLackOutputs },
+      maxRows: maxRowsOf(inputs, topology.pools, m),
+      ...{ plannedRps: heldRps ?? throughputRps, weight },
+      routes: sharesOf(entries.map((entry) => (topology.pools[entry] as Pool).throughputRps)).map(
+        (share, i) => ({ entry: entries[i] as number, share }),
+      ),
+    };
+  });
+  return { models, stages, groups, ...(gears === undefined ? {} : { gears }) };
+}
+
+/** engineName turns a name into one of letters, digits and `_`. */
+export function engineName(name: string): string {
+  return name.replaceAll(/[^A-Za-z0-9_]/g, '_').replace(/^(?![A-Za-z])/, 'm');
+}
+
+/** unique keeps names apart that have become equal. */
+function unique(names: readonly string[]): string[] {
+  return names.map((name, i) =>
+    names.indexOf(name) === i && isLast(names, name, i) ? name : `${name}_${i}`,
+  );
+}
+
+function isLast(names: readonly string[], name: string, i: number): boolean {
+  return names.lastIndexOf(name) === i;
+}
+
+function stageNames(parts: readonly PlanPart[]): string[] {
+  return unique(
+    parts.map(({ name, stage, pipeline, partition }) =>
+      stage === undefined ? `${engineName(name)}_p${pipeline}_s${partition}` : engineName(stage),
+    ),
+  );
+}
+
+function nextOf(
+  { edges }: Pool,
+  { routes }: Topology,
+  choices: readonly VerdictChoice[],
+): EngineStage['next'] {
+  // Of a cascade, the gear in force says where rows go on.
+  if (routes.kind === 'cascade') return [];
+  let bit = 0;
+  return edges.map(({ to, when }) =>
+    when.kind === 'verdict' && choices.length > 0 ? { to, bit: bit++ } : { to },
+  );
+}
+
+/** leastTimes gives, for each pool, the time of a row alone from its start to the end of the longest way on, in ns. */
+function leastTimes({ pools, routes }: Topology): Float64Array {
+  const least = new Float64Array(pools.length);
+  for (let i = pools.length - 1; i >= 0; i--) {
+    const { latencyNs, classes, edges } = pools[i] as Pool;
+    const own = Math.min(...(classes ?? [{ latencyNs }]).map((one) => one.latencyNs[0] as number));
+    const later =
+      routes.kind === 'cascade' ? [] : edges.filter(({ to }) => to > i).map(({ to }) => least[to] as number);
+    least[i] = own + Math.max(0, ...later);
+  }
+  return least;
+}
+
+/** MaxRows is what a request may hold: the rows of the largest batch, where rows can be stacked. */
+function maxRowsOf(inputs: readonly KeyedTensor[], pools: readonly Pool[], model: number): number {
+  const own = pools.filter((pool) => pool.owner !== undefined || pool.model === model);
+  const isBatched = inputs.some(({ spec }) => spec.batchAxis !== undefined);
+  return isBatched ? own.reduce((most, { batch }) => Math.max(most, batch), 1) : 1;
+}
+
+/** sharesOf makes rates shares that sum to 1; equal ones where all are 0. */
+function sharesOf(rates: readonly number[]): number[] {
+  const sum = rates.reduce((all, rate) => all + rate, 0);
+  return rates.map((rate) => (sum > 0 ? rate / sum : 1 / rates.length));
+}
+
+/** Alike is devices of one class and size that hold the same pools. */
+interface Alike {
+  readonly held: readonly number[];
+  readonly deviceClass: string;
+  readonly virtual: number;
+  readonly devices: number[];
+}
+
+function alikeDevices({ devices }: Topology): Alike[] {
+  const groups = new Map<string, Alike>();
+  devices.forEach((device, i) => {
+    if (device.standby === true) return;
+    const { deviceClass, virtual } = device;
+    const held = heldBy(device);
+    const key = JSON.stringify([held, deviceClass, virtual]);
+    const group = groups.get(key) ?? { held, deviceClass, virtual, devices: [] };
+    groups.set(key, group);
+    group.devices.push(i);
+  });
+  return [...groups.values()].sort((a, b) => (a.held[0] as number) - (b.held[0] as number));
+}
+
+function heldBy({ pool, otherPools = [] }: VirtualDevice): number[] {
+  return [pool, ...otherPools].sort((a, b) => a - b);
+}
+
+function groupsOf(
+  topology: Topology,
+  names: readonly string[],
+  runs: Readonly<Record<string, BundledDevice>>,
+): DeviceGroup[] {
+  const alike = alikeDevices(topology);
+  const rateIn = ({ devices, ...group }: Alike, pool: number): number => {
+    const latencies = latencyIn(topology.pools[pool] as Pool, group);
+    return (devices.length * latencies.length) / (latencies.at(-1) as number);
+  };
+  const named = unique(alike.map((group) => groupName(group, alike, names)));
+  return alike.map((group, g): DeviceGroup => {
+    const { deviceClass, virtual, devices, held } = group;
+    const run = runs[deviceClass];
+    return {
+      ...{ name: named[g] as string, deviceClass, virtual, replicas: devices.length },
+      ...(run === undefined ? {} : { run }),
+      stages: held.map((stage) => {
+        const holders = alike.filter((one) => one.held.includes(stage));
+        const shares = sharesOf(holders.map((one) => rateIn(one, stage)));
+        return {
+          stage,
+          latencyMs: Array.from(latencyIn(topology.pools[stage] as Pool, group), (ns) =>
+            rounded(ns / NS_PER_MS),
+          ),
+          share: shares[holders.indexOf(group)] as number,
+        };
+      }),
+    };
+  });
+}
+
+/** A group that is the only one of its stage has the stage's name. */
+function groupName(group: Alike, all: readonly Alike[], names: readonly string[]): string {
+  const [stage] = group.held as [number];
+  const isOnly = group.held.length === 1 && all.filter(({ held }) => held.includes(stage)).length === 1;
+  if (isOnly) return names[stage] as string;
+  const size = group.virtual === 1 ? '' : `_${group.virtual}`;
+  return `${group.held.map((one) => names[one]).join('_')}_on_${engineName(group.deviceClass)}${size}`;
+}
+
+function latencyIn(
+  { latencyNs, classes = [] }: Pool,
+  { deviceClass, virtual }: Pick<Alike, 'deviceClass' | 'virtual'>,
+): Float64Array {
+  const own = classes.find((one) => one.deviceClass === deviceClass && one.virtual === virtual);
+  return own?.latencyNs ?? latencyNs;
+}
+
+function rounded(ms: number): number {
+  return Math.round(ms * NS_PER_US) / NS_PER_US;
+}
+
+function engineGears(topology: Topology, groups: readonly DeviceGroup[]): EngineGears | undefined {
+  const table = gearsOf(topology.routes);
+  if (table === undefined) return undefined;
+  const alike = alikeDevices(topology);
+  return {
+    intervalMs: table.intervalNs / NS_PER_MS,
+    alpha: table.alpha,
+    ...(table.plannedRps === undefined ? {} : { plannedRps: table.plannedRps }),
+    gears: table.gears.map(({ toRps, timeoutNs, steps }) => ({
+      ...{ toRps, timeoutMs: timeoutNs / NS_PER_MS },
+      steps: steps.map(({ pool, below, minQueue, shares }, k) => ({
+        ...{ stage: pool, minQueue },
+        ...(k === steps.length - 1 ? {} : { below }),
+        shares: groups.flatMap(({ stages }, group) => {
+          const held = stages.find(({ stage }) => stage === pool);
+          if (held === undefined) return [];
+          const devices = (topology.pools[pool] as Pool).devices;
+          const planned = alike[group]?.devices.reduce(
+            (sum, device) => sum + (shares?.[devices.indexOf(device)] ?? 0),
+            0,
+          );
+          return [{ group, share: shares === undefined ? held.share : (planned ?? 0) }];
+        }),
+      })),
+    })),
+  };
+}

@@ -1,0 +1,132 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  artifactText,
+  BUNDLE_MANIFEST,
+  type Bundle,
+  type BundledDevice,
+  type DeployTarget,
+  emittedHead,
+  type Fault,
+  fault,
+  InputError,
+  LINT_REPORT,
+  type LintFinding,
+  type LintReport,
+  makeFolderWhole,
+  measuredAs,
+  sha256Of,
+} from '../../artifacts/index.js';
+import type { ServedPlan } from '../../plans/index.js';
+import { othersThanBundle } from '../bundle-folder.js';
+import { type EngineGraph, engineGraphOf } from '../engine-graph.js';
+import { BundleTexts, type LintRule, lintBundle } from '../lint/lint.js';
+import { partsOf } from '../parts.js';
+import type { Deployment, TargetOf, WrittenBundle } from './target.js';
+
+/** EngineBundle is what the files of an engine are made from. */
+export interface EngineBundle {
+  readonly plan: ServedPlan;
+  /** The digest of the plan's file. */
+  readonly planSha256: string;
+  readonly graph: EngineGraph;
+}
+
+/** Engine says how a plan is written for an engine of others. All of it is pure, so that the same plan gives the same bytes. */
+export interface Engine<T extends DeployTarget> {
+  readonly target: T;
+  /** refuse finds what the engine cannot do of the plan, each with a target that can. */
+  refuse(bundle: EngineBundle): Fault[];
+  /** files gives the texts of the engine's files by their paths in the bundle, with a README. */
+  files(bundle: EngineBundle): ReadonlyMap<string, string>;
+  /** What the files must keep. */
+  readonly rules: readonly LintRule[];
+  /** The files whose mode lets them be run. */
+  readonly programs?: readonly string[];
+}
+
+/**
+ * engineTarget makes the target of an engine of others: the plan, its ONNX files, the engine's files, the report of their
+ * lint, and the manifest. Where a file breaks a rule of the engine, nothing is written.
+ */
+export function engineTarget<T extends DeployTarget>(engine: Engine<T>): TargetOf<T> {
+  return {
+    lint: ({ plan, manifest, texts }) =>
+      lintBundle(engine.target, engine.rules, {
+        plan,
+        graph: engineGraphOf(plan, manifest),
+        files: new BundleTexts(texts),
+      }),
+    write: async (folder, deployment) => {
+      let written: WrittenBundle<T> | undefined;
+      await makeFolderWhole(folder, othersThanBundle, async (fresh) => {
+        written = await fill(engine, fresh, deployment);
+      });
+      return written as WrittenBundle<T>;
+    },
+  };
+}
+
+async function fill<T extends DeployTarget>(
+  engine: Engine<T>,
+  folder: string,
+  deployment: Deployment,
+): Promise<WrittenBundle<T>> {
+  const { plan, planBytes, inputs, checks, signal } = deployment;
+  const devices = knownDevices(deployment);
+  const { sizes, ...parts } = await partsOf(plan).write(folder, plan, deployment);
+  await writeFile(join(folder, 'plan.json'), planBytes);
+  const planSha256 = sha256Of(planBytes);
+  const bundle = { plan, planSha256, graph: engineGraphOf(plan, { ...parts, devices }) };
+  const refused = engine.refuse(bundle);
+  if (refused.length > 0) throw new InputError(`deploy the plan for ${engine.target}`, refused);
+  const texts = engine.files(bundle);
+  const lint = lintBundle(engine.target, engine.rules, { ...bundle, files: new BundleTexts(texts) });
+  refuseLinted(engine.target, lint);
+  const all = new Map([...texts, [LINT_REPORT, artifactText<'lint-report'>(lint)]]);
+  for (const [path, text] of all)
+    await writeFile(join(folder, path), text, { mode: engine.programs?.includes(path) ? 0o755 : 0o644 });
+  const manifest: Bundle & { readonly target: T } = {
+    ...emittedHead('bundle', inputs),
+    ...checks,
+    target: engine.target,
+    plan: { path: 'plan.json', sha256: planSha256 },
+    ...parts,
+    devices,
+    files: [...all].map(([path, text]) => ({ path, sha256: sha256Of(text) })),
+  };
+  await writeFile(join(folder, BUNDLE_MANIFEST), artifactText<'bundle'>(manifest));
+  signal?.throwIfAborted();
+  return { manifest, sizes, lint };
+}
+
+/** refuseLinted refuses files that break a rule of the engine. @throws InputError with each place */
+function refuseLinted(target: DeployTarget, { faults }: LintReport): void {
+  if (faults.length > 0) throw new InputError(`deploy the plan for ${target}`, faults.map(lintFault));
+}
+
+/** lintFault tells of a finding as of any fault of a file. */
+export function lintFault({ rule, file, line, path, message }: LintFinding): Fault {
+  const place = line === undefined ? file : `${file}:${line}`;
+  return fault(`${path === '' ? '' : `${path}: `}${message} (${rule})`, place);
+}
+
+/** knownDevices says how each class of the plan is run, as far as its profiles say. Imported ones do not. */
+function knownDevices({ plan, models }: Deployment): Record<string, BundledDevice> {
+  const classes = [...new Set(plan.placement.map((placed) => placed.class))].sort();
+  return Object.fromEntries(
+    classes.flatMap((name) => {
+      const as = measuredAs(plan.cluster, name);
+      const found = models.map(({ profile }) => profile.devices[as]).find((device) => device?.provider);
+      if (found?.provider === undefined) return [];
+      const { provider, threads, deviceId, slowdown } = found;
+      const run: BundledDevice = {
+        provider,
+        ...(threads === undefined ? {} : { threads }),
+        ...(deviceId === undefined ? {} : { deviceId }),
+        ...(slowdown === undefined ? {} : { slowdown, emulated: true as const }),
+      };
+      return [[name, run]];
+    }),
+  );
+}

@@ -1,0 +1,274 @@
+import { stringify } from 'yaml';
+import type { TensorSpec } from '../../../artifacts/index.js';
+import { oipDatatype } from '../../../execution/index.js';
+import { type KeyedTensor, planOf, type ServedPlan } from '../../../plans/index.js';
+import type { DeviceGroup, EngineGraph, EngineModel, EngineStage, EngineStep } from '../../engine-graph.js';
+import type { EngineBundle } from '../engine-target.js';
+
+/** Two, since replacing the only one loses the requests that it holds. */
+const INGRESS_REPLICAS = 2;
+/** Below so many, Ray Serve's replicas idle while its router waits to ask them again. */
+const LEAST_ONGOING = 100;
+const ONGOING_BATCHES = 10;
+const INGRESS_ONGOING = 1000;
+/** A request that lasts so many SLOs is ended by Ray; the batchers drop it long before. */
+const TIMEOUT_SLOS = 4;
+/** Ray counts resources in ten thousandths. */
+const RESOURCE_UNITS = 10_000;
+
+/** classResource is the resource that the nodes of a device class offer, as many as they have devices. */
+export function classResource(deviceClass: string): string {
+  return `inferplan/${deviceClass}`;
+}
+
+/** leastOngoing is the smallest `max_ongoing_requests` that lets a replica fill its batches. */
+export function leastOngoing(batch: number): number {
+  return Math.max(LEAST_ONGOING, ONGOING_BATCHES * batch);
+}
+
+/** largestBatch is the largest batch of the stages that a group holds. */
+export function largestBatch({ stages: held }: DeviceGroup, { stages }: EngineGraph): number {
+  return Math.max(...held.map(({ stage }) => (stages[stage] as EngineStage).batch));
+}
+
+/** isOnCpu tells whether the devices of a group are processor cores, emulated ones included. */
+export function isOnCpu({ run }: DeviceGroup): boolean {
+  return run?.provider === 'cpu';
+}
+
+/**
+ * actorOptions gives what a replica of a group asks of its node: its part of a device of the class, and of a GPU the same
+ * part of one that Ray counts, or of a class on processor cores its threads.
+ */
+export function actorOptions(group: DeviceGroup): Record<string, unknown> {
+  const part = Math.floor(RESOURCE_UNITS / group.virtual) / RESOURCE_UNITS;
+  const resources = { [classResource(group.deviceClass)]: part };
+  return isOnCpu(group)
+    ? { num_cpus: group.run?.threads ?? 1, resources }
+    : { num_cpus: part, num_gpus: part, resources };
+}
+
+/** serveConfig writes serve_config.yaml, as `serve deploy` takes it. */
+export function serveConfig(bundle: EngineBundle): string {
+  const { graph } = bundle;
+  const longestS = Math.max(...graph.models.map(({ sloMs }) => sloMs)) / 1e3;
+  const config = {
+    proxy_location: 'EveryNode',
+    http_options: {
+      ...{ host: '127.0.0.1', port: 8000 },
+      request_timeout_s: Math.max(1, Math.ceil(TIMEOUT_SLOS * longestS)),
+    },
+    applications: [
+      {
+        ...{ name: 'inferplan', route_prefix: '/', import_path: 'app:build' },
+        args: staticArgs(bundle),
+        deployments: [ingress(bundle), counters(), ...graph.groups.map((group) => deployment(group, graph))],
+      },
+    ],
+  };
+  return `${HEAD}${stringify(config, { lineWidth: 0, aliasDuplicateObjects: false })}`;
+}
+
+const HEAD = `# This file runs a plan on Ray Serve: serve deploy serve_config.yaml
+# What stands in user_config can be changed and deployed again: replicas and requests stay. What stands in args needs a new deployment.
+`;
+
+function ingress(bundle: EngineBundle): object {
+  const { graph } = bundle;
+  const rps = graph.models.reduce((sum, { plannedRps, sloMs }) => sum + (plannedRps * sloMs) / 1e3, 0);
+  return {
+    ...{ name: 'ingress', num_replicas: INGRESS_REPLICAS },
+    max_ongoing_requests: Math.max(INGRESS_ONGOING, Math.ceil(TIMEOUT_SLOS * rps)),
+    ray_actor_options: { num_cpus: 1 },
+    user_config: ingressConfig(bundle),
+  };
+}
+
+function counters(): object {
+  return {
+    ...{ name: 'counters', num_replicas: 1, max_ongoing_requests: INGRESS_ONGOING },
+    ray_actor_options: { num_cpus: 0 },
+  };
+}
+
+function deployment(group: DeviceGroup, graph: EngineGraph): object {
+  return {
+    ...{ name: group.name, num_replicas: group.replicas },
+    max_ongoing_requests: leastOngoing(largestBatch(group, graph)),
+    ray_actor_options: actorOptions(group),
+    user_config: groupConfig(group, graph),
+  };
+}
+
+/** ingressConfig gives what the ingress may be told anew: SLOs, shares of routes and groups, and gears. */
+function ingressConfig({ plan, planSha256, graph }: EngineBundle): object {
+  const nameOf = (stage: number) => (graph.stages[stage] as EngineStage).name;
+  const sharesOf = (stage: number) =>
+    Object.fromEntries(
+      graph.groups.flatMap(({ name, stages }) =>
+        stages.flatMap((held) => (held.stage === stage ? [[name, held.share]] : [])),
+      ),
+    );
+  const step = ({ stage, below, shares }: EngineStep) => ({
+    stage: nameOf(stage),
+    ...(below === undefined ? {} : { below }),
+    groups: Object.fromEntries(
+      shares.flatMap(({ group, share }) => (share > 0 ? [[graph.groups[group]?.name, share]] : [])),
+    ),
+  });
+  return {
+    plan_sha256: planSha256,
+    ingress_replicas: INGRESS_REPLICAS,
+    models: Object.fromEntries(
+      graph.models.map((model) => [
+        model.name,
+        {
+          slo_ms: model.sloMs,
+          routes: Object.fromEntries(model.routes.map(({ entry, share }) => [nameOf(entry), share])),
+          properties: toldProperties(model, plan),
+        },
+      ]),
+    ),
+    ...(graph.gears === undefined
+      ? { stages: Object.fromEntries(graph.stages.map(({ name }, stage) => [name, sharesOf(stage)])) }
+      : {
+          gears: {
+            ...{ interval_ms: graph.gears.intervalMs, alpha: graph.gears.alpha },
+            ...(graph.gears.plannedRps === undefined ? {} : { planned_rps: graph.gears.plannedRps }),
+            gears: graph.gears.gears.map(({ toRps, steps }) => ({ to_rps: toRps, steps: steps.map(step) })),
+          },
+        }),
+  };
+}
+
+/** toldProperties is what a load client is told of a model, as by our own server. */
+function toldProperties(model: EngineModel, plan: ServedPlan): Record<string, string> {
+  const fills = model.inputs.flatMap(({ spec: { name, fill } }) =>
+    fill === undefined ? [] : [[`fill.${name}`, String(fill)]],
+  );
+  return {
+    slo_ms: String(model.sloMs),
+    max_rows: String(model.maxRows),
+    planned_rps: String(model.plannedRps),
+    weight: String(model.weight),
+    plan_notes: JSON.stringify(plan.notes ?? []),
+    scheduler: 'ray-serve',
+    policy: '{}',
+    ...Object.fromEntries(fills),
+  };
+}
+
+/** groupConfig gives what a group's replicas may be told anew: batches, planned times, and how gears form batches. */
+function groupConfig({ stages: held }: DeviceGroup, { stages, gears }: EngineGraph): object {
+  const names = new Map(held.map(({ stage }) => [stage, (stages[stage] as EngineStage).name]));
+  const minQueues = (steps: readonly EngineStep[]) =>
+    Object.fromEntries(
+      steps.flatMap(({ stage, minQueue }) => (names.has(stage) ? [[names.get(stage), minQueue]] : [])),
+    );
+  return {
+    stages: Object.fromEntries(
+      held.map(({ stage, latencyMs }) => {
+        const { batch, leastMs } = stages[stage] as EngineStage;
+        return [names.get(stage), { batch, latency_ms: latencyMs, least_ms: leastMs }];
+      }),
+    ),
+    ...(gears === undefined
+      ? {}
+      : {
+          gears: gears.gears.map(({ timeoutMs, steps }) => ({
+            timeout_ms: timeoutMs,
+            min_queue: minQueues(steps),
+          })),
+        }),
+  };
+}
+
+/** staticArgs gives what does not change while the application runs: tensors, files, and how stages lead on. */
+function staticArgs({ plan, graph }: EngineBundle): object {
+  const { models, stages, groups } = graph;
+  const measure = stages.find(({ certainty }) => certainty !== undefined)?.certainty?.measure;
+  return {
+    models: Object.fromEntries(
+      models.map(({ name, maxRows, inputs, outputs }) => [
+        name,
+        { max_rows: maxRows, inputs: inputs.map(sentTensor), outputs: outputs.map(sentTensor) },
+      ]),
+    ),
+    stages: Object.fromEntries(stages.map((stage, i) => [stage.name, stageArgs(stage, i, { plan, graph })])),
+    groups: Object.fromEntries(
+      groups.map(({ name, deviceClass, virtual, run, stages: held }) => [
+        name,
+        {
+          ...{ name, class: deviceClass, virtual, provider: run?.provider ?? 'cuda' },
+          ...(run?.threads === undefined ? {} : { threads: run.threads }),
+          ...(run?.slowdown === undefined ? {} : { slowdown: run.slowdown }),
+          stages: held.map(({ stage }) => (stages[stage] as EngineStage).name),
+        },
+      ]),
+    ),
+    ...(measure === undefined ? {} : { certainty: measure }),
+  };
+}
+
+function stageArgs(
+  stage: EngineStage,
+  index: number,
+  { plan, graph: { stages } }: Pick<EngineBundle, 'plan' | 'graph'>,
+): object {
+  const nameOf = (one: number) => (stages[one] as EngineStage).name;
+  const { pipeline, partition, stage: label } = stage.part;
+  const applications = planOf(plan).applications(plan);
+  const shared = applications[stage.part.application]?.loadOf !== undefined;
+  return {
+    file: stage.file,
+    models: shared ? applications.map(({ name }) => name) : [stage.part.name],
+    place: { pipeline, partition, ...(label === undefined ? {} : { stage: label }) },
+    inputs: stage.inputs.map(({ spec, from }) => ({ ...tensor(spec), from: [...from] })),
+    outputs: stage.outputs.map(({ spec, key, endKey }) => ({
+      ...tensor(spec),
+      shape: spec.shape,
+      key,
+      ...(endKey === undefined ? {} : { end_key: endKey }),
+    })),
+    next: stage.next.map(({ to, bit }) => ({ to: nameOf(to), ...(bit === undefined ? {} : { bit }) })),
+    before: stages.flatMap(({ name, next }) => (next.some(({ to }) => to === index) ? [name] : [])),
+    reaches: reachedFrom(index, stages).map(nameOf),
+    choices: stage.choices.map(({ isExclusive, edges }) => ({
+      exclusive: isExclusive,
+      edges: edges.map(({ bit, when }) => ({
+        bit,
+        ...(when === undefined ? {} : { output: when.output, index: when.index ?? 0 }),
+        ...(when?.atLeast === undefined ? {} : { at_least: when.atLeast }),
+        ...(when?.below === undefined ? {} : { below: when.below }),
+      })),
+    })),
+    ...(stage.certainty === undefined ? {} : { scores: stage.certainty.output }),
+  };
+}
+
+/** reachedFrom lists a stage and all that can come after it, each after those that lead to it. */
+function reachedFrom(entry: number, stages: readonly EngineStage[]): number[] {
+  const reached = new Set([entry]);
+  for (let i = entry; i < stages.length; i++)
+    if (reached.has(i)) for (const { to } of (stages[i] as EngineStage).next) reached.add(to);
+  return [...reached].sort((a, b) => a - b);
+}
+
+function tensor({ name, dtype, batchAxis }: TensorSpec): {
+  name: string;
+  datatype: string;
+  axis: number | null;
+} {
+  return { name, datatype: oipDatatype(dtype) ?? dtype, axis: batchAxis ?? null };
+}
+
+/** sentTensor is a tensor as clients send or get it: a size of −1 is one of rows, or depends on the data. */
+function sentTensor({ spec, key }: KeyedTensor): object {
+  const { shape, batchAxis, variableAxes = [] } = spec;
+  const sizes = shape.map((size, axis) => (axis === batchAxis || variableAxes.includes(axis) ? -1 : size));
+  return {
+    ...tensor(spec),
+    ...{ shape: sizes, key },
+    ...(batchAxis === undefined ? {} : { row_size: shape[batchAxis] }),
+  };
+}

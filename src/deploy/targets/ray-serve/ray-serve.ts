@@ -1,0 +1,93 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import type { DeviceGroup, EngineGraph } from '../../engine-graph.js';
+import { type Engine, type EngineBundle, engineTarget } from '../engine-target.js';
+import { actorOptions, classResource, isOnCpu, serveConfig } from './config.js';
+import { CONFIG, RAY_RULES } from './rules.js';
+
+/** The version whose ways were measured (docs/targets.md). */
+const RAY_VERSION = '2.60.0';
+
+const ENGINE: Engine<'ray-serve'> = {
+  target: 'ray-serve',
+  refuse: () => [],
+  files: (bundle) =>
+    new Map([
+      [CONFIG, serveConfig(bundle)],
+      ['app.py', source('app.py')],
+      ['rows.py', source('rows.py')],
+      ['walk.py', source(bundle.graph.gears === undefined ? 'routes.py' : 'gears.py')],
+      ['requirements.txt', requirements(bundle.graph)],
+      ['README.md', readme(bundle)],
+    ]),
+  rules: RAY_RULES,
+};
+
+/**
+ * RAY_SERVE writes a bundle that `serve deploy` runs: serve_config.yaml, and the modules of Python that form the plan's batches,
+ * with a deployment for each group of like devices.
+ */
+export const RAY_SERVE = engineTarget(ENGINE);
+
+/** source reads a module of Python as the package has it. */
+function source(file: string): string {
+  const folder = dirname(createRequire(import.meta.url).resolve('#package'));
+  return readFileSync(join(folder, 'src/deploy/targets/ray-serve', file), 'utf8');
+}
+
+function requirements({ groups }: EngineGraph): string {
+  const onnxruntime = groups.every(isOnCpu) ? 'onnxruntime' : 'onnxruntime-gpu';
+  return `ray[serve]==${RAY_VERSION}\n${onnxruntime}\nnumpy\n`;
+}
+
+/** resourcesOf sums what the replicas of a bundle ask of all nodes together. */
+function resourcesOf({ groups }: EngineGraph): { cpus: number; classes: Map<string, number> } {
+  const classes = new Map<string, number>();
+  // Two ingress replicas beside the groups.
+  let cpus = 2;
+  for (const group of groups) {
+    cpus += group.replicas * (actorOptions(group).num_cpus as number);
+    const name = classResource(group.deviceClass);
+    classes.set(name, (classes.get(name) ?? 0) + group.replicas / group.virtual);
+  }
+  return { cpus: Math.ceil(cpus), classes };
+}
+
+function readme({ plan, graph }: EngineBundle): string {
+  const { cpus, classes } = resourcesOf(graph);
+  const resources = JSON.stringify(
+    Object.fromEntries([...classes].map(([name, count]) => [name, Math.ceil(count - 1e-9)])),
+  );
+  const [model] = graph.models;
+  return `# ${graph.models.map(({ name }) => name).join(', ')} on Ray Serve
+
+This folder runs a plan on Ray Serve: ${groupsText(graph.groups)}. \`lint.json\` says what may go wrong.
+
+1. Start Ray, here on one machine. On a cluster, start each node with the resources that it has, and with this folder at the same
+   place; \`pip install -r requirements.txt\` on all of them.
+
+       PYTHONPATH=$PWD RAY_worker_niceness=0 ray start --head --disable-usage-stats --num-cpus=${cpus} --resources='${resources}'
+       serve deploy ${CONFIG}
+
+2. Load it, at the rate of the plan:
+
+       plan load http://127.0.0.1:8000 --model ${model?.name} --arrivals poisson --rps ${Number((model?.plannedRps ?? 1).toPrecision(3))} --duration 60s --json > load.json
+
+3. Compare what it did with the simulation, as Ray Serve serves:
+
+       plan verify . load.json --scheduler ray-serve
+
+Change batches, shares, SLOs or gears in \`${CONFIG}\`, and deploy it again: what stands in \`user_config\` changes while requests are
+served. \`INFERPLAN_EXECUTOR=sleep\` before \`ray start\` lets replicas sleep for the planned times instead of running models.
+${plan.serving?.scheduler === 'ray-serve' ? '' : `\nThe plan was made for the scheduler ${plan.serving?.scheduler ?? 'stage-local'}. \`plan solve --for ray-serve\` makes one for this engine.\n`}`;
+}
+
+function groupsText(groups: readonly DeviceGroup[]): string {
+  return groups
+    .map(({ name, replicas, deviceClass, virtual }) => {
+      const what = virtual === 1 ? deviceClass : `1/${virtual} of ${deviceClass}`;
+      return `${name} on ${replicas} × ${what}`;
+    })
+    .join(', ');
+}

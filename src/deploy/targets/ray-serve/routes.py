@@ -1,0 +1,51 @@
+"""Takes rows along the edges of a plan's routes: chains, branches that the models choose, and merges."""
+
+import asyncio
+
+from rows import every
+
+
+class Walk:
+    """How an ingress serves: along a route for each row, which take turns by their shares."""
+
+    def __init__(self, ingress):
+        self.ingress, self.stages = ingress, ingress.args["stages"]
+
+    def reconfigure(self, config):
+        self.config = config
+
+    def arrived(self, _):
+        return 0
+
+    async def serve(self, model, row, deadline, _):
+        """Takes a row along a route: a stage begins when all before it have spoken, and one of them leads to it."""
+        entry, visits = self.ingress.turn(model, self.config["models"][model]["routes"]), {}
+
+        async def visit(name):
+            spoken = [await visits[earlier] for earlier in self.stages[name]["before"] if earlier in visits]
+            if name != entry and not any(name in targets for targets in spoken):
+                return ()
+            outputs = await self.ingress.call(name, self.config["stages"][name], row, deadline)
+            taken = edges_taken(self.stages[name]["choices"], outputs)
+            targets = [edge["to"] for edge in self.stages[name]["next"] if edge.get("bit") is None or edge["bit"] in taken]
+            ending = [] if targets else [out for out in self.stages[name]["outputs"] if "end_key" in out]
+            row.update((out["end_key"], outputs[out["name"]]) for out in ending)
+            return targets
+
+        for name in self.stages[entry]["reaches"]:
+            visits[name] = asyncio.ensure_future(visit(name))
+        await every(visits.values())
+
+
+def edges_taken(choices, outputs):
+    """The bits of the edges that the outputs choose: each whose condition holds; of exclusive ones the first, or else the last."""
+    taken = set()
+    for choice in choices:
+        holding = [edge["bit"] for edge in choice["edges"] if "output" in edge and holds(edge, outputs[edge["output"]])]
+        taken.update(holding[:1] or ([choice["edges"][-1]["bit"]] if choice["exclusive"] else []))
+    return taken
+
+
+def holds(edge, value):
+    number = value.flat[edge["index"]]
+    return bool(number < edge["below"] if "below" in edge else number >= edge["at_least"])

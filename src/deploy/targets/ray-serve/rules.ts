@@ -1,0 +1,408 @@
+import type { DeviceGroup } from '../../engine-graph.js';
+import type { LintedBundle, LintRule, RuleFinding } from '../../lint/lint.js';
+import { type FieldsOf, fieldsRule, isMap } from '../../lint/schema-rule.js';
+import type { Place } from '../../lint/yaml-file.js';
+import { actorOptions, classResource, isOnCpu, largestBatch, leastOngoing } from './config.js';
+
+/** CONFIG is the file that `serve deploy` takes. */
+export const CONFIG = 'serve_config.yaml';
+/** What is not one of the plan's groups of devices. */
+const OWN_DEPLOYMENTS = ['ingress', 'counters'];
+/** Shares are written with all their digits. */
+const SHARE_ERROR = 1e-6;
+const PACKING_ERROR = 1e-3;
+
+const ACTOR: FieldsOf = {
+  fields: {
+    ...{ num_cpus: 'number', num_gpus: 'number', memory: 'number', accelerator_type: 'text' },
+    resources: { values: 'number' },
+    runtime_env: 'any',
+  },
+};
+
+const DEPLOYMENT: FieldsOf = {
+  fields: {
+    ...{ name: 'text', num_replicas: 'any', max_ongoing_requests: 'whole', max_queued_requests: 'whole' },
+    ...{ user_config: 'any', autoscaling_config: 'any', request_router_config: 'any', logging_config: 'any' },
+    ...{ graceful_shutdown_wait_loop_s: 'number', graceful_shutdown_timeout_s: 'number' },
+    ...{ health_check_period_s: 'number', health_check_timeout_s: 'number' },
+    ...{ placement_group_bundles: { list: { values: 'number' } }, placement_group_strategy: 'text' },
+    ...{ max_replicas_per_node: 'whole', ray_actor_options: ACTOR },
+  },
+  required: ['name'],
+};
+
+const SERVE_CONFIG: FieldsOf = {
+  fields: {
+    proxy_location: { oneOf: ['EveryNode', 'HeadOnly', 'Disabled'] },
+    http_options: {
+      fields: {
+        ...{ host: 'text', port: 'whole', root_path: 'text' },
+        ...{ request_timeout_s: 'number', keep_alive_timeout_s: 'number' },
+      },
+    },
+    grpc_options: 'any',
+    logging_config: 'any',
+    target_capacity: 'number',
+    applications: {
+      list: {
+        fields: {
+          ...{ name: 'text', route_prefix: 'text', import_path: 'text', runtime_env: 'any', args: 'any' },
+          ...{ logging_config: 'any', external_scaler_enabled: 'flag', deployments: { list: DEPLOYMENT } },
+        },
+        required: ['import_path', 'deployments'],
+      },
+    },
+  },
+  required: ['applications'],
+};
+
+/** Deployment is an entry of serve_config.yaml, with its place. */
+interface Deployment {
+  readonly at: Place;
+  readonly name: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+  /** The group of the plan that it runs; undefined of the ingress and the counters, and where there is none. */
+  readonly group: DeviceGroup | undefined;
+}
+
+function deploymentsOf({ graph, files }: LintedBundle): Deployment[] {
+  const { applications } = mapOf(files.value(CONFIG));
+  return listOf(applications).flatMap((application, a) =>
+    listOf(mapOf(application).deployments).map((one, d) => {
+      const fields = mapOf(one);
+      const name = String(fields.name);
+      const at = ['applications', a, 'deployments', d];
+      return { at, name, fields, group: graph.groups.find((group) => group.name === name) };
+    }),
+  );
+}
+
+function mapOf(value: unknown): Readonly<Record<string, unknown>> {
+  return isMap(value) ? value : {};
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** found places a finding in serve_config.yaml. */
+function found(at: Place, message: string): RuleFinding {
+  return { file: CONFIG, at, message };
+}
+
+/** ofGroups makes a rule about the deployment of each group. */
+function ofGroups(
+  name: string,
+  check: (
+    deployment: Deployment & { readonly group: DeviceGroup },
+    bundle: LintedBundle,
+  ) => Iterable<RuleFinding>,
+): LintRule {
+  return {
+    ...{ name, breaks: 'fault' },
+    *check(bundle) {
+      for (const one of deploymentsOf(bundle))
+        if (one.group !== undefined) yield* check({ ...one, group: one.group }, bundle);
+    },
+  };
+}
+
+const DEPLOYMENTS: LintRule = {
+  ...{ name: 'deployments', breaks: 'fault' },
+  *check(bundle) {
+    const deployments = deploymentsOf(bundle);
+    const wanted = [...OWN_DEPLOYMENTS, ...bundle.graph.groups.map(({ name }) => name)];
+    for (const { at, name } of deployments)
+      if (!wanted.includes(name))
+        yield found(
+          [...at, 'name'],
+          `is ${name}, which the application does not make; it makes ${wanted.join(', ')}`,
+        );
+    for (const name of wanted) {
+      const named = deployments.filter((one) => one.name === name);
+      if (named.length === 0)
+        yield found(
+          ['applications'],
+          `no deployment is ${name}, so that it would have one replica and no resources`,
+        );
+      for (const { at } of named.slice(1)) yield found([...at, 'name'], `is ${name} like another deployment`);
+    }
+  },
+};
+
+const REPLICAS = ofGroups('replicas', function* ({ at, fields, group }) {
+  if (fields.num_replicas !== group.replicas)
+    yield found(
+      [...at, 'num_replicas'],
+      `is ${JSON.stringify(fields.num_replicas)}, and the plan has ${group.replicas} devices of ${group.deviceClass} there`,
+    );
+});
+
+const RESOURCES = ofGroups('resources', function* ({ at, fields, group }) {
+  const options = mapOf(fields.ray_actor_options);
+  const asked = mapOf(options.resources);
+  const wanted = actorOptions(group);
+  const of = classResource(group.deviceClass);
+  const others = Object.keys(asked).filter((name) => name.startsWith(classResource('')) && name !== of);
+  const place = [...at, 'ray_actor_options'];
+  for (const name of others)
+    yield found(
+      [...place, 'resources', name],
+      `asks for ${name} too, and the group is of the class ${group.deviceClass}`,
+    );
+  const part = mapOf(wanted.resources)[of];
+  if (asked[of] !== part)
+    yield found(
+      [...place, 'resources', of],
+      `is ${asked[of] ?? 'absent'}, and the plan gives each replica ${part} of ${of}`,
+    );
+  if (wanted.num_gpus !== options.num_gpus)
+    yield found(
+      [...place, 'num_gpus'],
+      `is ${options.num_gpus ?? 'absent'}, and the plan gives each replica ${wanted.num_gpus ?? 'none'}`,
+    );
+  yield* packing(Number(options.num_gpus ?? 0), [...place, 'num_gpus']);
+});
+
+/** packing finds fractions that leave a rest of each GPU, such as 0.4, of which a GPU has room for two. */
+function* packing(part: number, at: Place): Generator<RuleFinding> {
+  if (!(part > 0)) return;
+  if (part > 1 && !Number.isInteger(part))
+    yield found(at, `is ${part}, and Ray gives whole GPUs or parts of one`);
+  const rest = 1 - part * Math.floor(1 / part + PACKING_ERROR);
+  if (part < 1 && rest > PACKING_ERROR)
+    yield found(
+      at,
+      `is ${part}, of which a GPU holds ${Math.floor(1 / part)} and keeps ${rest.toFixed(2)} idle; ask for 1/k`,
+    );
+}
+
+const CAPACITY: LintRule = {
+  ...{ name: 'capacity', breaks: 'fault' },
+  *check(bundle) {
+    const asked = new Map<string, { sum: number; at: Place }>();
+    for (const { at, fields } of deploymentsOf(bundle))
+      for (const [name, part] of Object.entries(mapOf(mapOf(fields.ray_actor_options).resources))) {
+        const { sum } = asked.get(name) ?? { sum: 0 };
+        asked.set(name, { sum: sum + Number(part) * Number(fields.num_replicas), at });
+      }
+    const { devices } = bundle.plan.cluster;
+    for (const [deviceClass, { count, taken = 0 }] of Object.entries(devices)) {
+      const { sum, at } = asked.get(classResource(deviceClass)) ?? { sum: 0, at: [] };
+      if (count !== undefined && sum > count - taken + PACKING_ERROR)
+        yield found(
+          [...at, 'num_replicas'],
+          `the deployments ask for ${sum} of ${deviceClass}, and the cluster has ${count - taken}: Ray would wait for more without end`,
+        );
+    }
+  },
+};
+
+const ONGOING = ofGroups('ongoing', function* ({ at, fields, group }, { graph }) {
+  const least = leastOngoing(largestBatch(group, graph));
+  const given = fields.max_ongoing_requests;
+  if (typeof given !== 'number' || given < least)
+    yield found(
+      [...at, 'max_ongoing_requests'],
+      `is ${given ?? 'absent, which is 5'}, and must be at least ${least}: it caps batches, and full replicas are asked again only after a while`,
+    );
+});
+
+const BATCH_TIMEOUT: LintRule = {
+  ...{ name: 'batch-timeout', breaks: 'fault' },
+  *check(bundle) {
+    for (const { at, fields } of deploymentsOf(bundle))
+      for (const key of ['batch_wait_timeout_s', 'max_batch_size'])
+        if (Object.hasOwn(mapOf(fields.user_config), key))
+          yield found(
+            [...at, 'user_config', key],
+            'is an option of serve.batch, which an idle replica waits out; app.py forms the batches of the plan',
+          );
+  },
+};
+
+const CPUS: LintRule = {
+  ...{ name: 'num-cpus', breaks: 'fault' },
+  *check(bundle) {
+    for (const { at, fields } of deploymentsOf(bundle))
+      if (typeof mapOf(fields.ray_actor_options).num_cpus !== 'number')
+        yield found(
+          [...at, 'ray_actor_options'],
+          'lacks num_cpus, which is then 1 for each replica, whatever it needs',
+        );
+  },
+};
+
+const INGRESS: LintRule = {
+  ...{ name: 'ingress-replicas', breaks: 'fault' },
+  *check(bundle) {
+    for (const { at, name, fields } of deploymentsOf(bundle)) {
+      if (name !== 'ingress') continue;
+      const { ingress_replicas: told } = mapOf(fields.user_config);
+      if (typeof fields.num_replicas !== 'number' || fields.num_replicas < 2)
+        yield found(
+          [...at, 'num_replicas'],
+          'is less than 2: where the only ingress is replaced, its requests are lost',
+        );
+      if (told !== fields.num_replicas)
+        yield found(
+          [...at, 'user_config', 'ingress_replicas'],
+          `is ${told ?? 'absent'}, and there are ${fields.num_replicas}: gears count arrivals by it`,
+        );
+    }
+  },
+};
+
+const TIMEOUT: LintRule = {
+  ...{ name: 'request-timeout', breaks: 'fault' },
+  *check({ graph, files }) {
+    const { request_timeout_s: given } = mapOf(mapOf(files.value(CONFIG)).http_options);
+    const longestS = Math.max(...graph.models.map(({ sloMs }) => sloMs)) / 1e3;
+    const at = ['http_options', 'request_timeout_s'];
+    if (typeof given !== 'number') yield found(at, 'is absent: Ray would keep requests without end');
+    else if (given < longestS) yield found(at, `is ${given} s, which is less than the SLO of ${longestS} s`);
+  },
+};
+
+const AUTOSCALING: LintRule = {
+  ...{ name: 'autoscaling', breaks: 'fault' },
+  *check(bundle) {
+    for (const { at, fields } of deploymentsOf(bundle)) {
+      if (fields.autoscaling_config !== undefined)
+        yield found(
+          [...at, 'autoscaling_config'],
+          'stands beside a plan whose replicas are fixed; leave it out',
+        );
+      if (fields.num_replicas === 'auto')
+        yield found([...at, 'num_replicas'], 'is auto, and the plan has a number');
+    }
+  },
+};
+
+const QUEUES: LintRule = {
+  ...{ name: 'queue-limit', breaks: 'fault' },
+  *check(bundle) {
+    for (const { at, fields, group } of deploymentsOf(bundle)) {
+      const { max_queued_requests: limit } = fields;
+      if (group === undefined || typeof limit !== 'number' || limit < 0) continue;
+      const batch = largestBatch(group, bundle.graph);
+      if (limit < batch)
+        yield found([...at, 'max_queued_requests'], `is ${limit}, which is less than the batch of ${batch}`);
+    }
+  },
+};
+
+const SHARES: LintRule = {
+  ...{ name: 'shares', breaks: 'fault' },
+  *check(bundle) {
+    for (const { at, name, fields } of deploymentsOf(bundle)) {
+      if (name !== 'ingress') continue;
+      const config = mapOf(fields.user_config);
+      const place = [...at, 'user_config'];
+      for (const [model, told] of Object.entries(mapOf(config.models)))
+        yield* sharesOf(mapOf(told).routes, [...place, 'models', model, 'routes'], names(bundle, 'stages'));
+      for (const [stage, shares] of Object.entries(mapOf(config.stages)))
+        yield* sharesOf(shares, [...place, 'stages', stage], names(bundle, 'groups'));
+    }
+  },
+};
+
+function names({ graph }: LintedBundle, of: 'stages' | 'groups'): string[] {
+  return graph[of].map(({ name }) => name);
+}
+
+function* sharesOf(value: unknown, at: Place, known: readonly string[]): Generator<RuleFinding> {
+  const shares = mapOf(value);
+  for (const name of Object.keys(shares))
+    if (!known.includes(name)) yield found([...at, name], `leads to ${name}, which there is not`);
+  const sum = Object.values(shares).reduce<number>((all, share) => all + Number(share), 0);
+  if (!(Math.abs(sum - 1) <= SHARE_ERROR)) yield found(at, `sums to ${sum}, and shares sum to 1`);
+}
+
+const PREFIXES: LintRule = {
+  ...{ name: 'route-prefix', breaks: 'fault' },
+  *check({ files }) {
+    const prefixes = listOf(mapOf(files.value(CONFIG)).applications).map(
+      (application) => mapOf(application).route_prefix ?? '/',
+    );
+    for (const [i, prefix] of prefixes.entries()) {
+      const at = ['applications', i, 'route_prefix'];
+      if (prefixes.indexOf(prefix) !== i)
+        yield found(at, `is ${String(prefix)} like that of another application`);
+      if (!/^\/(.*[^/])?$/.test(String(prefix)))
+        yield found(at, `is ${String(prefix)}; it begins with / and does not end with it`);
+    }
+  },
+};
+
+const CODE: LintRule = {
+  ...{ name: 'code', breaks: 'fault' },
+  *check({ files }) {
+    for (const file of ['app.py', 'rows.py', 'walk.py', 'requirements.txt'])
+      if (!files.has(file)) yield { file, message: 'is missing' };
+    if (/@serve\.batch/.test(files.text('app.py')))
+      yield { file: 'app.py', message: 'uses serve.batch, which does not form the batches of the plan' };
+  },
+};
+
+/** warned makes a warning about each group that is told of. */
+function warned(
+  name: string,
+  tell: (group: DeviceGroup, bundle: LintedBundle) => string | undefined,
+): LintRule {
+  return {
+    ...{ name, breaks: 'warning' },
+    *check(bundle) {
+      for (const { at, group } of deploymentsOf(bundle)) {
+        const message = group === undefined ? undefined : tell(group, bundle);
+        if (message !== undefined) yield found(at, message);
+      }
+    },
+  };
+}
+
+const SHARED_GPU = warned('gpu-fractions', (group) =>
+  group.virtual === 1 || isOnCpu(group)
+    ? undefined
+    : `each replica has 1/${group.virtual} of a GPU: Ray only counts it, so start NVIDIA's MPS on the nodes of ${group.deviceClass}, with CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=${Math.floor(100 / group.virtual)}`,
+);
+
+const ON_CPU = warned('cpu-class', (group) => {
+  if (!isOnCpu(group)) return undefined;
+  const what = group.run?.emulated
+    ? `an emulated class, ${group.run.slowdown} times slower than measured`
+    : 'a class of processor cores';
+  return `${group.deviceClass} is ${what}: its replicas ask for CPUs`;
+});
+
+const UNKNOWN_PROVIDER = warned('provider', (group) =>
+  group.run === undefined
+    ? `the profiles do not say how ${group.deviceClass} runs models; cuda is written, with ${classResource(group.deviceClass)} for its nodes`
+    : undefined,
+);
+
+const SCHEDULER: LintRule = {
+  ...{ name: 'scheduler', breaks: 'warning' },
+  *check({ plan }) {
+    const { scheduler = 'stage-local', tuner } = plan.serving ?? {};
+    if (scheduler !== 'ray-serve')
+      yield found(
+        [],
+        `the plan is made for the scheduler ${scheduler}; on Ray Serve a row goes to a replica as it comes, and each replica batches what waits: plan simulate --scheduler ray-serve says what that gives`,
+      );
+    if (tuner !== undefined)
+      yield found(
+        [],
+        'the plan has a tuner, which does not run on Ray Serve: the replicas stay, and standby devices are left out',
+      );
+  },
+};
+
+/** RAY_RULES are the rules of bundles for Ray Serve. */
+export const RAY_RULES: readonly LintRule[] = [
+  fieldsRule(CONFIG, SERVE_CONFIG),
+  ...[CODE, DEPLOYMENTS, REPLICAS, RESOURCES, CAPACITY, ONGOING, BATCH_TIMEOUT, CPUS, INGRESS, TIMEOUT],
+  ...[AUTOSCALING, QUEUES, SHARES, PREFIXES],
+  ...[SHARED_GPU, ON_CPU, UNKNOWN_PROVIDER, SCHEDULER],
+];
