@@ -289,6 +289,7 @@ export const LISTS: Readonly<Record<ArtifactKind, Readonly<Record<string, Bound>
     '/properties/inputs': VALUES,
     '/properties/files': VALUES,
     '/properties/files/items/anyOf/0/properties/unconfirmed': VALUES,
+    '/properties/files/items/anyOf/0/properties/warnings': VALUES,
     '/properties/files/items/anyOf/1/properties/faults': VALUES,
   },
   'partition-report': {

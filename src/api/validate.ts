@@ -4,7 +4,9 @@ import {
   type ArtifactKind,
   CheckFailedError,
   counted,
+  type DeployTarget,
   dipNotes,
+  fault,
   faultAt,
   type GateVerdicts,
   INPUTS_HELD,
@@ -15,6 +17,7 @@ import {
   loadArtifact,
   MissingError,
   manifestIn,
+  option,
   type PlanChecks,
   type PolicyFile,
   readWhole,
@@ -38,6 +41,12 @@ import {
   usedSpec,
 } from '../specs/index.js';
 
+/** ValidateOptions says how strictly files are checked, and for which engine. */
+export interface ValidateOptions extends Strictness {
+  /** The engine that bundles are to be for; by default each is checked for the one that its manifest names. */
+  readonly target?: DeployTarget | undefined;
+}
+
 /** Validated is the result of checking one file. */
 export type Validated = Validation['files'][number];
 
@@ -49,15 +58,15 @@ export type Validated = Validation['files'][number];
  */
 export async function validateFiles(
   paths: readonly string[],
-  strictness: Strictness = {},
+  options: ValidateOptions = {},
 ): Promise<Validated[]> {
-  return Promise.all(paths.map((path) => validateFile(path, strictness)));
+  return Promise.all(paths.map((path) => validateFile(path, options)));
 }
 
-async function validateFile(path: string, strictness: Strictness): Promise<Validated> {
+async function validateFile(path: string, options: ValidateOptions): Promise<Validated> {
   const shown = specName(path);
   try {
-    const described = await describeFile(path, strictness);
+    const described = await describeFile(path, options);
     return { path: shown, ok: true, ...(typeof described === 'string' ? { what: described } : described) };
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
@@ -73,8 +82,11 @@ async function validateFile(path: string, strictness: Strictness): Promise<Valid
 }
 
 /** DescribedPlan says what a plan is, and against what it was checked. */
-type DescribedPlan = { readonly what: string; readonly unconfirmed?: readonly string[] } & PlanChecks &
-  GateVerdicts;
+interface DescribedPlan extends PlanChecks, GateVerdicts {
+  readonly what: string;
+  readonly unconfirmed?: readonly string[];
+  readonly warnings?: readonly string[];
+}
 
 /** The kinds of files that tell of runs, loads and comparisons, which are checked by themselves. */
 const REPORTS = [
@@ -92,10 +104,10 @@ function describeComparison({ rows, runs, seed }: SchedulerComparison): string {
 }
 
 /** describeFile says in a line what a file holds. A bundle is named by its folder or its manifest. */
-async function describeFile(named: string, strictness: Strictness): Promise<string | DescribedPlan> {
+async function describeFile(named: string, options: ValidateOptions): Promise<string | DescribedPlan> {
   const path = isStdin(named) ? named : await manifestIn(named);
   if (path.endsWith('.onnx')) return describeOnnx(path);
-  const describe = (loaded: Loaded<ArtifactKind>) => describeLoaded(loaded, strictness);
+  const describe = (loaded: Loaded<ArtifactKind>) => describeLoaded(loaded, options);
   return isStdin(path)
     ? usedSpec(path, describe)
     : usedOrTold(path, loadArtifact(path, ARTIFACT_KINDS), describe);
@@ -103,7 +115,7 @@ async function describeFile(named: string, strictness: Strictness): Promise<stri
 
 async function describeLoaded(
   loaded: Loaded<ArtifactKind>,
-  strictness: Strictness,
+  options: ValidateOptions,
 ): Promise<string | DescribedPlan> {
   await refuseContradictory(loaded);
   switch (loaded.kind) {
@@ -120,9 +132,9 @@ async function describeLoaded(
     case 'pooled-plan':
     case 'pipeline-plan':
     case 'gear-plan':
-      return describePlan(loaded as Loaded<PlanKind>, strictness);
+      return describePlan(loaded as Loaded<PlanKind>, options);
     case 'bundle':
-      return describeBundle(loaded as Loaded<'bundle'>, strictness);
+      return describeBundle(loaded as Loaded<'bundle'>, options);
     case 'simulation-report': {
       const { overall, models, seed } = loaded.value;
       return `simulation report of ${namesOf(models)}: ${counted(overall.arrived, 'request')}, seed ${seed}`;
@@ -242,11 +254,19 @@ function tolerances(models: readonly (ServingMarks & { readonly name: string })[
   return models.flatMap((model) => servingNotes(model.name, model));
 }
 
-/** describeBundle checks a bundle as the server does, up to the start of its executors. */
+/**
+ * describeBundle checks a bundle as the server does, up to the start of its executors, or one for another engine by its
+ * digests and the rules of that engine.
+ */
 async function describeBundle(
   { value: bundle, path }: Loaded<'bundle'>,
-  strictness: Strictness,
+  { target, ...strictness }: ValidateOptions,
 ): Promise<DescribedPlan> {
+  if (target !== undefined && target !== bundle.target)
+    throw new InputError(`validate ${path}`, [
+      fault(`is ${target}, and the bundle is for ${bundle.target}`, option('target')),
+    ]);
+  if (bundle.target !== 'local') return describeEngineBundle(path, strictness);
   // Only bundles need the server's room.
   const { openBundle } = await import('../runtime/index.js');
   const opened = await openBundle(dirname(path), { verb: 'validate' });
@@ -259,4 +279,28 @@ async function describeBundle(
   const { plan } = opened;
   const told = [head, ...tolerances(planOf(plan).models(plan))];
   return { what: told.join('; '), ...inputsJudged(confirmed), ...confirmed.checks };
+}
+
+/** describeEngineBundle checks a bundle for another engine: its digests, its plan, and its files by the rules of that engine. */
+async function describeEngineBundle(path: string, strictness: Strictness): Promise<DescribedPlan> {
+  const [{ readBundle }, { lintEngineBundle, lintFault }] = await Promise.all([
+    import('../runtime/index.js'),
+    import('../deploy/index.js'),
+  ]);
+  const task = `validate ${path}`;
+  const read = await readBundle(dirname(path), { task, anyTarget: true });
+  const { target, models } = read.manifest.value;
+  if (read.contradictions.length > 0)
+    throw new InputError(task, read.contradictions, 'Deploy the plan again.');
+  const confirmed = await confirmBundledPlan(read);
+  refuseUnchecked(task, confirmed, strictness);
+  const { report, edited } = await lintEngineBundle(dirname(path), read);
+  if (report.faults.length > 0) throw new InputError(task, report.faults.map(lintFault));
+  const told = [
+    `bundle of ${namesOf(models)} for ${target}`,
+    report.warnings.length === 0 ? 'no rule of it is broken' : counted(report.warnings.length, 'warning'),
+    ...(edited.length === 0 ? [] : [`edited since it was deployed: ${listed(edited)}`]),
+  ];
+  const warnings = report.warnings.map(lintFault).map(({ path: at, message }) => `${at}: ${message}`);
+  return { what: told.join('; '), warnings, ...inputsJudged(confirmed), ...confirmed.checks };
 }

@@ -60,6 +60,8 @@ export interface Validation extends Emitted, GateVerdicts {
         readonly what: string;
         /** Of a plan: the fields that only its search knows, so that nothing confirms them; absent where there are none. */
         readonly unconfirmed?: readonly string[];
+        /** Of a bundle for another engine: what may go wrong there. */
+        readonly warnings?: readonly string[];
       } & PlanChecks &
         GateVerdicts)
     | ({

@@ -40,6 +40,12 @@ export interface OpenedBundle {
   work: PoolWork[];
 }
 
+/** PlannedBundle is a bundle of any target whose plan and models are what its manifest says. */
+export interface PlannedBundle extends Pick<OpenedBundle, 'manifest' | 'plan'> {
+  /** Where the plan contradicts itself. */
+  readonly contradictions: readonly Fault[];
+}
+
 async function isFile(path: string): Promise<boolean> {
   return await stat(path).then(
     (found) => !found.isDirectory(),
@@ -61,6 +67,38 @@ export async function openBundle(
   options: { sloMs?: number; verb?: string; signal?: AbortSignal | undefined } = {},
 ): Promise<OpenedBundle> {
   const task = `${options.verb ?? 'serve'} ${folder}`;
+  const {
+    manifest: loaded,
+    plan,
+    contradictions,
+  } = await readBundle(folder, { task, signal: options.signal });
+  const manifest = loaded.value;
+  const topology = planTopologyOf(plan, {
+    transfers: 'none',
+    ...(options.sloMs === undefined ? {} : { sloMs: options.sloMs }),
+  });
+  const parts: BundleParts = { folder, manifest, topology, sizes: await sizesOf(folder, manifest) };
+  const misfits = [...contradictions, ...firstFaults(manifestFaults(manifest))];
+  const { models, work } = runOf(plan).work({ ...parts, plan }, misfits);
+  pushAll(misfits, [...memoryFaults(plan, topology, work), ...(await textFaults(work))]);
+  if (misfits.length > 0) throw new InputError(task, misfits, 'Deploy the plan again.');
+  return { manifest: loaded, plan, topology, models, work };
+}
+
+/**
+ * readBundle reads the manifest and the plan of a bundle, and checks every file of both against the manifest's digests.
+ * @param options.task what cannot be done without it
+ * @param options.anyTarget whether it may be for another engine than this server
+ * @throws what `openBundle` throws of files
+ */
+export async function readBundle(
+  folder: string,
+  {
+    task,
+    anyTarget = false,
+    signal,
+  }: { readonly task: string; readonly anyTarget?: boolean; readonly signal?: AbortSignal | undefined },
+): Promise<PlannedBundle> {
   if (await isFile(folder)) {
     const advice = `Give the folder of a bundle. If this is a plan, make one of it with: ${commandText(['deploy', folder, '-o', 'bundle'])}`;
     throw new InputError(task, [fault('it is a file, and a bundle is a folder')], advice);
@@ -70,8 +108,8 @@ export async function openBundle(
     throw new InputError(task, [fault(link.message, BUNDLE_MANIFEST)]);
   const loaded = await loadManifest(join(folder, BUNDLE_MANIFEST));
   const manifest = loaded.value;
-  refuseTarget(manifest.target, task);
-  const faults = await damagedFiles(folder, manifest, options.signal);
+  if (!anyTarget) refuseTarget(manifest.target, task);
+  const faults = await damagedFiles(folder, manifest, signal);
   if (faults.length > 0) {
     throw new InputError(task, faults, DEPLOY_AGAIN);
   }
@@ -86,16 +124,7 @@ export async function openBundle(
   // Without its graph, nothing can be said of the rest of a pipeline or a cascade.
   if (!planOf(plan).isReadDespiteFaults && contradictions.length > 0)
     throw new InputError(task, contradictions, 'Deploy the plan again.');
-  const topology = planTopologyOf(plan, {
-    transfers: 'none',
-    ...(options.sloMs === undefined ? {} : { sloMs: options.sloMs }),
-  });
-  const parts: BundleParts = { folder, manifest, topology, sizes: await sizesOf(folder, manifest) };
-  const misfits = [...contradictions, ...firstFaults(manifestFaults(manifest))];
-  const { models, work } = runOf(plan).work({ ...parts, plan }, misfits);
-  pushAll(misfits, [...memoryFaults(plan, topology, work), ...(await textFaults(work))]);
-  if (misfits.length > 0) throw new InputError(task, misfits, 'Deploy the plan again.');
-  return { manifest: loaded, plan, topology, models, work };
+  return { manifest: loaded, plan, contradictions };
 }
 
 function contradictionsOf(plan: ServedPlan): Fault[] {

@@ -19,7 +19,7 @@ import {
   unreadable,
 } from '../artifacts/index.js';
 import { pushAll } from '../collections/index.js';
-import type { OpenedBundle } from '../runtime/index.js';
+import type { PlannedBundle } from '../runtime/index.js';
 import type { PreparedSimulation } from '../simulation/index.js';
 import { askedFaults } from './asked-faults.js';
 import { sharedDevices } from './shared-devices.js';
@@ -224,7 +224,7 @@ export function refuseUnchecked(
  * @throws InputError where a figure or a placement of the plan is not right
  */
 export async function confirmBundledPlan(
-  { plan, manifest }: OpenedBundle,
+  { plan, manifest }: Pick<PlannedBundle, 'plan' | 'manifest'>,
   { repeats = EVERYTHING }: Pick<PlanPlace, 'repeats'> = {},
 ): Promise<PlanConfirmation> {
   const deployed = manifest.value.inputs?.find(({ role }) => role === 'plan');

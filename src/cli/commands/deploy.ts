@@ -1,13 +1,11 @@
 import { Command, Option } from 'commander';
 import type { DeployTarget } from '../../artifacts/index.js';
+import { DEPLOY_TARGETS } from '../deploy-targets.js';
 import { EXIT } from '../exit.js';
 import { namedText, withJson, withStrict } from '../options.js';
 import { STDOUT } from '../output.js';
 import { action } from '../run.js';
 import { warnUnchecked } from '../unchecked.js';
-
-/** The keys are the targets, in the order in which the help lists them. */
-const TARGETS: { readonly [T in DeployTarget]: true } = { local: true, 'ray-serve': true };
 
 interface Options {
   output: string;
@@ -29,9 +27,7 @@ export function deployCommand(): Command {
         'folder of the bundle; it is made, or replaced if it holds a bundle',
       )
       .addOption(
-        new Option('--target <target>', 'what the bundle is for')
-          .choices(Object.keys(TARGETS))
-          .default('local'),
+        new Option('--target <target>', 'what the bundle is for').choices(DEPLOY_TARGETS).default('local'),
       )
       .option(
         '--model <name=file>',

@@ -1,6 +1,8 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import type { Validated } from '../../api/index.js';
+import type { DeployTarget } from '../../artifacts/index.js';
 import type { CiCase } from '../../report/index.js';
+import { DEPLOY_TARGETS } from '../deploy-targets.js';
 import { EXIT, type ExitCode } from '../exit.js';
 import { withJson, withStrict } from '../options.js';
 import { refusedCase, withReporter } from '../reporter.js';
@@ -45,14 +47,21 @@ export function validateCommand(): Command {
         '<file...>',
         'files to check; - is a spec on stdin, with paths relative to the working folder',
       )
+      .addOption(
+        new Option(
+          '--target <target>',
+          'what bundles must be for; by default each is checked for what its manifest names',
+        ).choices(DEPLOY_TARGETS),
+      )
       .action(
-        action<[string[]], { strict?: boolean; reporter?: string }>(
+        action<[string[]], { strict?: boolean; reporter?: string; target?: DeployTarget }>(
           async ({ terminal, inFlags }, options, files) => {
             const { validateFiles } = await import('../../api/index.js');
             const results = (await validateFiles(files, options)).map((one) => toldResult(one, inFlags));
             for (const result of results) {
               if (result.ok) {
                 terminal.line(`${result.path}: ${result.what}`);
+                for (const text of result.warnings ?? []) terminal.note(text);
                 await warnUnchecked({ terminal, inFlags }, result, true);
               } else await terminal.error(result.message);
             }
