@@ -9,6 +9,8 @@ export const PROJECT = resolve(import.meta.dirname, '../../..');
 interface Needed {
   /** The package as pip installs it, with its version. */
   readonly requirement: string;
+  /** Further packages that are installed with it. */
+  readonly besides?: readonly string[];
   /** A module that can be imported once it is there. */
   readonly module: string;
 }
@@ -19,6 +21,7 @@ interface Needed {
  */
 export function environmentWith({
   requirement,
+  besides = [],
   module,
 }: Needed): { readonly folder: string } | { readonly lacking: string } {
   const folder = join(PROJECT, 'node_modules/.cache', requirement.replace(/[^\w.-]+/g, '-'));
@@ -30,7 +33,7 @@ export function environmentWith({
     return {
       lacking: `no environment of Python can be made: ${(made.error?.message ?? made.stderr).trim()}`,
     };
-  const installed = run(python, ['-m', 'pip', 'install', '--quiet', requirement]);
+  const installed = run(python, ['-m', 'pip', 'install', '--quiet', requirement, ...besides]);
   if (installed.status === 0) return { folder };
   return { lacking: `${requirement} cannot be installed: ${installed.stderr.trim()}` };
 }

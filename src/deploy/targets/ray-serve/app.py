@@ -235,7 +235,7 @@ class Ingress:
     async def __call__(self, request):
         self.flusher = self.flusher or asyncio.create_task(self.flush())
         try:
-            return await self.reply(request, request.method, request.url.path.strip("/").split("/"))
+            return await self.reply(request, request.method, path_below(request).strip("/").split("/"))
         except Refused as refused:
             return JSONResponse(refused.body, refused.status, {"retry-after": "1"} if refused.status == 503 else None)
         except Exception as error:
@@ -267,4 +267,9 @@ class Ingress:
                 return JSONResponse({"name": name, "plan_sha256": self.config["plan_sha256"]} | counted)
             case ("POST", "v2", "models", name, "infer"):
                 return await self.infer(name, request)
-        raise Refused(404, f"there is no {method} {request.url.path}")
+        raise Refused(404, f"there is no {method} {path_below(request)}")
+
+
+def path_below(request):
+    """The path of a request below the route_prefix of the application."""
+    return request.url.path.removeprefix(request.scope.get("root_path", ""))
