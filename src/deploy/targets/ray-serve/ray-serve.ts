@@ -9,7 +9,8 @@ import { CONFIG, RAY_RULES } from './rules.js';
 /** The version whose ways were measured (docs/targets.md). */
 const RAY_VERSION = '2.60.0';
 
-const ENGINE: Engine<'ray-serve'> = {
+/** RAY_ENGINE says how a plan is written for Ray Serve. */
+export const RAY_ENGINE: Engine<'ray-serve'> = {
   target: 'ray-serve',
   refuse: () => [],
   files: (bundle) =>
@@ -28,7 +29,7 @@ const ENGINE: Engine<'ray-serve'> = {
  * RAY_SERVE writes a bundle that `serve deploy` runs: serve_config.yaml, and the modules of Python that form the plan's batches,
  * with a deployment for each group of like devices.
  */
-export const RAY_SERVE = engineTarget(ENGINE);
+export const RAY_SERVE = engineTarget(RAY_ENGINE);
 
 /** source reads a module of Python as the package has it. */
 function source(file: string): string {
