@@ -73,11 +73,11 @@ This folder runs a plan on Ray Serve: ${groupsText(graph.groups)}. \`lint.json\`
 
 2. Load it, at the rate of the plan:
 
-       plan load http://127.0.0.1:8000 --model ${model?.name} --arrivals poisson --rps ${Number((model?.plannedRps ?? 1).toPrecision(3))} --duration 60s --json > load.json
+       plan load http://127.0.0.1:8000 --model ${model?.name} --arrivals poisson --rps ${Number((model?.plannedRps ?? 1).toPrecision(3))} --duration 60s -o load.json
 
 3. Compare what it did with the simulation, as Ray Serve serves:
 
-       plan verify . load.json --scheduler ray-serve
+       plan verify load.json --plan .
 
 Change batches, shares, SLOs or gears in \`${CONFIG}\`, and deploy it again: what stands in \`user_config\` changes while requests are
 served. \`INFERPLAN_EXECUTOR=sleep\` before \`ray start\` lets replicas sleep for the planned times instead of running models.
