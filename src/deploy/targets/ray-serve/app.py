@@ -80,7 +80,7 @@ class Group:
         self.config = config
 
     async def run(self, stage, row, deadline, gear):
-        """Gives a row's outputs and how long it waited, or None where it was dropped."""
+        """Gives a row's outputs, or what went wrong, and how long it waited; None where it was dropped."""
         self.loops = self.loops or [asyncio.create_task(self.serve()), asyncio.create_task(self.flush())]
         self.gear, ending = gear, asyncio.get_running_loop().create_future()
         self.queues[stage].append((row, deadline, time.time(), ending))
@@ -129,12 +129,11 @@ class Group:
         try:
             rows = await asyncio.to_thread(self.models[stage].run, [task[0] for task in batch], planned_ms[len(batch) - 1] / 1e3)
         except Exception as error:  # Its rows are told, and the next batch is served.
-            rows = [RuntimeError(f"{stage}: {error}")] * len(batch)
+            rows = [f"{stage}: {error}"] * len(batch)
         self.done.append((stage, self.name, len(batch), 1e6 * (time.time() - began)))
         for (_, _, came, ending), row in zip(batch, rows):
-            if ending.done():
-                continue
-            ending.set_exception(row) if isinstance(row, Exception) else ending.set_result((row, began - came))
+            if not ending.done():
+                ending.set_result((row, began - came))
 
     async def flush(self):
         while True:
@@ -210,6 +209,8 @@ class Ingress:
             said = f"Dropped at {name}: it could not be answered by its deadline"
             raise Refused(503, said, reason="deadline", place="queue", stage=name)
         outputs, waited_s = done
+        if isinstance(outputs, str):
+            raise Refused(500, f"Cannot infer: {outputs}")
         row.waited_s += waited_s
         row.update((out["key"], outputs[out["name"]]) for out in stage["outputs"])
         return outputs
