@@ -14,6 +14,7 @@ type RunBy = 'this server' | { readonly program: string };
 const RUN_BY: { readonly [T in DeployTarget]: RunBy } = {
   local: 'this server',
   'ray-serve': { program: 'Ray Serve' },
+  kuberay: { program: 'KubeRay' },
 };
 
 /**

@@ -30,6 +30,7 @@ export interface SimulatedPlan {
 const TRANSFERS: { readonly [T in DeployTarget]: SimulatedPlan['transfers'] } = {
   local: 'none',
   'ray-serve': 'links',
+  kuberay: 'links',
 };
 
 /**

@@ -1,4 +1,5 @@
 import { type DeployTarget, fault, InputError, option, shown } from '../../artifacts/index.js';
+import { KUBERAY } from './kuberay/kuberay.js';
 import { LOCAL } from './local.js';
 import { RAY_SERVE } from './ray-serve/ray-serve.js';
 import type { TargetOf } from './target.js';
@@ -7,6 +8,7 @@ import type { TargetOf } from './target.js';
 const TARGETS: { readonly [T in DeployTarget]: TargetOf<T> } = {
   local: LOCAL,
   'ray-serve': RAY_SERVE,
+  kuberay: KUBERAY,
 };
 
 /**
