@@ -1,7 +1,12 @@
 import type { DeployTarget } from '../artifacts/index.js';
 
 /** The keys are the targets, in the order in which helps list them. */
-const TARGETS: { readonly [T in DeployTarget]: true } = { local: true, 'ray-serve': true, triton: true };
+const TARGETS: { readonly [T in DeployTarget]: true } = {
+  local: true,
+  'ray-serve': true,
+  kuberay: true,
+  triton: true,
+};
 
 /** DEPLOY_TARGETS lists what `--target` takes. */
 export const DEPLOY_TARGETS: readonly string[] = Object.keys(TARGETS);

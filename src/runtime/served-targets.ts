@@ -15,6 +15,7 @@ const RUN_BY: { readonly [T in DeployTarget]: RunBy } = {
   local: 'this server',
   'ray-serve': { program: 'Ray Serve' },
   triton: { program: 'Triton' },
+  kuberay: { program: 'KubeRay' },
 };
 
 /**

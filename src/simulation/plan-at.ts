@@ -32,6 +32,7 @@ const TRANSFERS: { readonly [T in DeployTarget]: SimulatedPlan['transfers'] } = 
   'ray-serve': 'links',
   // A Triton server holds all stages of a pipeline.
   triton: 'none',
+  kuberay: 'links',
 };
 
 /**

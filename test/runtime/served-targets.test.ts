@@ -8,6 +8,7 @@ it('refuseTarget() refuses a bundle that another program runs, and names it', ()
       local: { program: '`tritonserver`' },
       'ray-serve': { program: 'Ray Serve' },
       triton: { program: 'Triton' },
+      kuberay: { program: 'KubeRay' },
     });
   expect(refused).toThrow(InputError);
   expect(refused).toThrow(

@@ -1,4 +1,5 @@
 import { type DeployTarget, fault, InputError, option, shown } from '../../artifacts/index.js';
+import { KUBERAY } from './kuberay/kuberay.js';
 import { LOCAL } from './local.js';
 import { RAY_SERVE } from './ray-serve/ray-serve.js';
 import type { TargetOf } from './target.js';
@@ -9,6 +10,7 @@ const TARGETS: { readonly [T in DeployTarget]: TargetOf<T> } = {
   local: LOCAL,
   'ray-serve': RAY_SERVE,
   triton: TRITON,
+  kuberay: KUBERAY,
 };
 
 /**

@@ -5,8 +5,8 @@ import { type KeyedTensor, planOf, type ServedPlan } from '../../../plans/index.
 import type { DeviceGroup, EngineGraph, EngineModel, EngineStage, EngineStep } from '../../engine-graph.js';
 import type { EngineBundle } from '../engine-target.js';
 
-/** Two, since replacing the only one loses the requests that it holds. */
-const INGRESS_REPLICAS = 2;
+/** INGRESS_REPLICAS is two, since replacing the only one loses the requests that it holds. */
+export const INGRESS_REPLICAS = 2;
 /** Below so many, Ray Serve's replicas idle while its router waits to ask them again. */
 const LEAST_ONGOING = 100;
 const ONGOING_BATCHES = 10;
@@ -48,21 +48,31 @@ export function actorOptions(group: DeviceGroup): Record<string, unknown> {
     : { num_cpus: part, num_gpus: part, resources };
 }
 
+/** ServePlace is where Ray Serve listens, and what an ingress asks of its node besides a processor core. */
+export interface ServePlace {
+  readonly host: string;
+  readonly ingressResources?: Readonly<Record<string, number>>;
+}
+
 /** serveConfig writes serve_config.yaml, as `serve deploy` takes it. */
-export function serveConfig(bundle: EngineBundle): string {
+export function serveConfig(bundle: EngineBundle, place: ServePlace = { host: '127.0.0.1' }): string {
   const { graph } = bundle;
   const longestS = Math.max(...graph.models.map(({ sloMs }) => sloMs)) / 1e3;
   const config = {
     proxy_location: 'EveryNode',
     http_options: {
-      ...{ host: '127.0.0.1', port: 8000 },
+      ...{ host: place.host, port: 8000 },
       request_timeout_s: Math.max(1, Math.ceil(TIMEOUT_SLOS * longestS)),
     },
     applications: [
       {
         ...{ name: 'inferplan', route_prefix: '/', import_path: 'app:build' },
         args: staticArgs(bundle),
-        deployments: [ingress(bundle), counters(), ...graph.groups.map((group) => deployment(group, graph))],
+        deployments: [
+          ingress(bundle, place),
+          counters(),
+          ...graph.groups.map((group) => deployment(group, graph)),
+        ],
       },
     ],
   };
@@ -73,13 +83,13 @@ const HEAD = `# This file runs a plan on Ray Serve: serve deploy serve_config.ya
 # What stands in user_config can be changed and deployed again: replicas and requests stay. What stands in args needs a new deployment.
 `;
 
-function ingress(bundle: EngineBundle): object {
+function ingress(bundle: EngineBundle, { ingressResources: resources }: ServePlace): object {
   const { graph } = bundle;
   const rps = graph.models.reduce((sum, { plannedRps, sloMs }) => sum + (plannedRps * sloMs) / 1e3, 0);
   return {
     ...{ name: 'ingress', num_replicas: INGRESS_REPLICAS },
     max_ongoing_requests: Math.max(INGRESS_ONGOING, Math.ceil(TIMEOUT_SLOS * rps)),
-    ray_actor_options: { num_cpus: 1 },
+    ray_actor_options: { num_cpus: 1, ...(resources === undefined ? {} : { resources }) },
     user_config: ingressConfig(bundle),
   };
 }

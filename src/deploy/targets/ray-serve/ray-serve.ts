@@ -6,22 +6,15 @@ import { type Engine, type EngineBundle, engineTarget } from '../engine-target.j
 import { actorOptions, classResource, isOnCpu, serveConfig } from './config.js';
 import { CONFIG, RAY_RULES } from './rules.js';
 
-/** The version whose ways were measured (docs/targets.md). */
-const RAY_VERSION = '2.60.0';
+/** RAY_VERSION is the version whose ways were measured (docs/targets.md). */
+export const RAY_VERSION = '2.60.0';
 
 /** RAY_ENGINE says how a plan is written for Ray Serve. */
 export const RAY_ENGINE: Engine<'ray-serve'> = {
   target: 'ray-serve',
   refuse: () => [],
   files: (bundle) =>
-    new Map([
-      [CONFIG, serveConfig(bundle)],
-      ['app.py', source('app.py')],
-      ['rows.py', source('rows.py')],
-      ['walk.py', source(bundle.graph.gears === undefined ? 'routes.py' : 'gears.py')],
-      ['requirements.txt', requirements(bundle.graph)],
-      ['README.md', readme(bundle)],
-    ]),
+    new Map([[CONFIG, serveConfig(bundle)], ...pythonFiles(bundle.graph), ['README.md', readme(bundle)]]),
   rules: RAY_RULES,
 };
 
@@ -30,6 +23,16 @@ export const RAY_ENGINE: Engine<'ray-serve'> = {
  * with a deployment for each group of like devices.
  */
 export const RAY_SERVE = engineTarget(RAY_ENGINE);
+
+/** pythonFiles gives the modules of Python that serve a graph, and what they need, by path. */
+export function pythonFiles(graph: EngineGraph): [string, string][] {
+  return [
+    ['app.py', source('app.py')],
+    ['rows.py', source('rows.py')],
+    ['walk.py', source(graph.gears === undefined ? 'routes.py' : 'gears.py')],
+    ['requirements.txt', requirements(graph)],
+  ];
+}
 
 /** source reads a module of Python as the package has it. */
 function source(file: string): string {
@@ -84,7 +87,8 @@ served. \`INFERPLAN_EXECUTOR=sleep\` before \`ray start\` lets replicas sleep fo
 ${plan.serving?.scheduler === 'ray-serve' ? '' : `\nThe plan was made for the scheduler ${plan.serving?.scheduler ?? 'stage-local'}. \`plan solve --for ray-serve\` makes one for this engine.\n`}`;
 }
 
-function groupsText(groups: readonly DeviceGroup[]): string {
+/** groupsText says which groups a graph has, and of what. */
+export function groupsText(groups: readonly DeviceGroup[]): string {
   return groups
     .map(({ name, replicas, deviceClass, virtual }) => {
       const what = virtual === 1 ? deviceClass : `1/${virtual} of ${deviceClass}`;

@@ -1,0 +1,342 @@
+import { BundleTexts, type LintedBundle, type LintRule, type RuleFinding } from '../../lint/lint.js';
+import type { FieldKind } from '../../lint/schema-rule.js';
+import type { Place } from '../../lint/yaml-file.js';
+import { CONFIG_MAP, NETWORK_POLICY, objectFields, POD_TEMPLATE, TEXTS } from '../kube/fields.js';
+import {
+  asList,
+  asMap,
+  inObject,
+  type KubeObject,
+  objectsIn,
+  objectsRule,
+  valueAt,
+} from '../kube/objects.js';
+import { namesRule, POD_RULES } from '../kube/pod-rules.js';
+import { GPU_SHARE } from '../kube/pods.js';
+import { RAY_VERSION } from '../ray-serve/ray-serve.js';
+import { CONFIG, RAY_RULES } from '../ray-serve/rules.js';
+import {
+  graceS,
+  hasUpgradeRoom,
+  INGRESS_RESOURCE,
+  paramText,
+  RAY_SERVICE,
+  SERVE_PORT,
+  SERVICE_LETTERS,
+  workerGroups,
+} from './cluster.js';
+
+const SERVE_AT: Place = ['spec', 'serveConfigV2'];
+const CLUSTER_AT: Place = ['spec', 'rayClusterConfig'];
+const GROUPS_AT: Place = [...CLUSTER_AT, 'workerGroupSpecs'];
+/** These say how to share a GPU where nothing else does; here the device plugin shares it. */
+const OTHERWISE = ['gpu-fractions'];
+
+const RAY_GROUP: Readonly<Record<string, FieldKind>> = {
+  rayStartParams: TEXTS,
+  template: POD_TEMPLATE,
+};
+
+const KINDS = {
+  NetworkPolicy: NETWORK_POLICY,
+  ConfigMap: CONFIG_MAP,
+  RayService: objectFields('RayService', 'ray.io/v1', {
+    spec: {
+      fields: {
+        serveConfigV2: 'text',
+        upgradeStrategy: {
+          fields: {
+            type: { oneOf: ['NewCluster', 'None', 'NewClusterWithIncrementalUpgrade'] },
+            clusterUpgradeOptions: 'any',
+          },
+          required: ['type'],
+        },
+        ...{ deploymentUnhealthySecondThreshold: 'whole', serviceUnhealthySecondThreshold: 'whole' },
+        ...{ rayClusterDeletionDelaySeconds: 'whole', serveService: 'any', suspend: 'flag' },
+        excludeHeadPodFromServeSvc: 'flag',
+        rayClusterConfig: {
+          fields: {
+            ...{ rayVersion: 'text', enableInTreeAutoscaling: 'flag', autoscalerOptions: 'any' },
+            ...{ gcsFaultToleranceOptions: 'any', headServiceAnnotations: TEXTS, networkPolicy: 'any' },
+            headGroupSpec: {
+              fields: { ...RAY_GROUP, serviceType: 'text', headService: 'any', enableIngress: 'flag' },
+              required: ['template'],
+            },
+            workerGroupSpecs: {
+              list: {
+                fields: {
+                  ...RAY_GROUP,
+                  ...{ groupName: 'text', replicas: 'whole', minReplicas: 'whole', maxReplicas: 'whole' },
+                  ...{ numOfHosts: 'whole', idleTimeoutSeconds: 'whole', suspend: 'flag' },
+                  scaleStrategy: 'any',
+                },
+                required: ['groupName', 'replicas', 'minReplicas', 'maxReplicas', 'template'],
+              },
+            },
+          },
+          required: ['headGroupSpec', 'workerGroupSpecs'],
+        },
+      },
+      required: ['serveConfigV2', 'rayClusterConfig', 'upgradeStrategy'],
+    },
+  }),
+};
+
+function servicesIn({ files }: LintedBundle): KubeObject[] {
+  return objectsIn(files).filter(({ kind }) => kind === 'RayService');
+}
+
+/** ofServices makes a rule about the RayService. */
+function ofServices(
+  name: string,
+  check: (service: KubeObject, bundle: LintedBundle) => Iterable<RuleFinding>,
+  breaks: LintRule['breaks'] = 'fault',
+): LintRule {
+  return {
+    ...{ name, breaks },
+    *check(bundle) {
+      for (const service of servicesIn(bundle)) yield* check(service, bundle);
+    },
+  };
+}
+
+/** The texts of a bundle with the configuration of Ray Serve as a file among them. */
+const UNFOLDED = new WeakMap<BundleTexts, BundleTexts>();
+
+/** unfolded gives the texts of a bundle, with the configuration that its RayService holds as a file. */
+function unfolded(files: BundleTexts, service: KubeObject): BundleTexts {
+  const text = String(valueAt(service.value, SERVE_AT) ?? '');
+  const found = UNFOLDED.get(files) ?? new BundleTexts(new Map([...files.texts, [CONFIG, text]]));
+  UNFOLDED.set(files, found);
+  return found;
+}
+
+/** embedded lets a rule of Ray Serve look at the configuration within the RayService. */
+function embedded(rule: LintRule): LintRule {
+  return ofServices(
+    rule.name,
+    function* (service, bundle) {
+      const files = unfolded(bundle.files, service);
+      const begins = bundle.files.yaml(service.file).lineOf(SERVE_AT, service.document);
+      for (const { file, at = [], line, message } of rule.check({ ...bundle, files })) {
+        if (file !== CONFIG) yield { file, at, message, ...(line === undefined ? {} : { line }) };
+        else
+          yield {
+            ...{ file: service.file, at: [...SERVE_AT, ...at], message },
+            line: begins + (line ?? files.yaml(CONFIG).lineOf(at)),
+          };
+      }
+    },
+    rule.breaks,
+  );
+}
+
+/** httpOptions gives what Ray Serve is told of HTTP. */
+function httpOptions(service: KubeObject, { files }: LintedBundle): Readonly<Record<string, unknown>> {
+  return asMap(asMap(unfolded(files, service).value(CONFIG)).http_options);
+}
+
+const HOST = ofServices('serve-host', function* (service, bundle) {
+  const { host } = httpOptions(service, bundle);
+  if (host !== '0.0.0.0')
+    yield inObject(
+      service,
+      SERVE_AT,
+      `gives http_options the host ${host ?? '127.0.0.1'}, where no other pod can call; it must be 0.0.0.0`,
+    );
+});
+
+const GROUPS = ofServices('worker-groups', function* (service, bundle) {
+  const specs = asList(valueAt(service.value, GROUPS_AT)).map(asMap);
+  const wanted = workerGroups(bundle);
+  for (const { name, deviceClass, replicas } of wanted) {
+    const g = specs.findIndex(({ groupName }) => groupName === name);
+    if (g < 0) {
+      yield inObject(service, GROUPS_AT, `have no group ${name}, which runs the class ${deviceClass}`);
+      continue;
+    }
+    for (const key of ['replicas', 'minReplicas', 'maxReplicas'])
+      if (specs[g]?.[key] !== replicas)
+        yield inObject(
+          service,
+          [...GROUPS_AT, g, key],
+          `is ${specs[g]?.[key]}, and the plan has ${replicas} devices of ${deviceClass}, which stay`,
+        );
+  }
+  for (const [g, { groupName }] of specs.entries())
+    if (groupName !== 'ingress' && !wanted.some(({ name }) => name === groupName))
+      yield inObject(
+        service,
+        [...GROUPS_AT, g, 'groupName'],
+        `is ${groupName}, of which the plan has no class`,
+      );
+});
+
+const PARAMS = ofServices('ray-start-params', function* (service, bundle) {
+  const wanted = new Map(workerGroups(bundle).map((group) => [group.name, group]));
+  for (const [g, spec] of asList(valueAt(service.value, GROUPS_AT)).map(asMap).entries()) {
+    const params = asMap(spec.rayStartParams);
+    const at = [...GROUPS_AT, g, 'rayStartParams'];
+    const group = wanted.get(String(spec.groupName));
+    const own =
+      group === undefined ? { [INGRESS_RESOURCE]: 1 } : { [`inferplan/${group.deviceClass}`]: group.part };
+    if (params.resources !== paramText(own))
+      yield inObject(
+        service,
+        [...at, 'resources'],
+        `is ${params.resources ?? 'absent'}, and must be ${paramText(own)}, with these quotes, since a shell takes the outer ones`,
+      );
+    if (group === undefined) continue;
+    const gpus = group.isOnCpu ? '0' : '1';
+    if (params['num-gpus'] !== gpus)
+      yield inObject(
+        service,
+        [...at, 'num-gpus'],
+        `is ${params['num-gpus'] ?? 'absent'}, and must be "${gpus}": KubeRay counts only resources whose names end in gpu`,
+      );
+    if (!(Number(params['num-cpus']) >= group.cpus))
+      yield inObject(
+        service,
+        [...at, 'num-cpus'],
+        `is ${params['num-cpus'] ?? 'absent'}, and the replicas of ${group.deviceClass} ask for ${group.cpus}`,
+      );
+  }
+});
+
+const STORE = ofServices('shared-memory', function* (service) {
+  for (const [g, spec] of asList(valueAt(service.value, GROUPS_AT)).map(asMap).entries()) {
+    const containers = asList(valueAt(spec, ['template', 'spec', 'containers']));
+    const isShare = containers.some(
+      (one) => asMap(asMap(asMap(one).resources).limits)[GPU_SHARE] !== undefined,
+    );
+    if (isShare && asMap(spec.rayStartParams)['plasma-directory'] === undefined)
+      yield inObject(
+        service,
+        [...GROUPS_AT, g, 'rayStartParams'],
+        'lacks plasma-directory: KubeRay would mount /dev/shm, which on nodes of shares belongs to MPS',
+      );
+  }
+});
+
+const AUTOSCALER = ofServices('autoscaling', function* (service) {
+  const at = [...CLUSTER_AT, 'enableInTreeAutoscaling'];
+  if (valueAt(service.value, at) === true)
+    yield inObject(service, at, 'is true beside a plan whose replicas are fixed');
+});
+
+const UPGRADE = ofServices('upgrade-room', function* (service, bundle) {
+  const at = ['spec', 'upgradeStrategy', 'type'];
+  if (valueAt(service.value, at) !== 'None' && !hasUpgradeRoom(bundle))
+    yield inObject(
+      service,
+      at,
+      `is ${valueAt(service.value, at)}, which starts a second cluster before the first ends, and the plan leaves too few GPUs for that; it must be None`,
+    );
+});
+
+const UPGRADE_COST = ofServices(
+  'upgrade-none',
+  function* (service) {
+    const at = ['spec', 'upgradeStrategy', 'type'];
+    if (valueAt(service.value, at) === 'None')
+      yield inObject(
+        service,
+        at,
+        'is None, since a second cluster would not find its GPUs: another image or group of workers comes into force only when the RayService is deleted and applied again, and nothing is served meanwhile; serveConfigV2 changes without that',
+      );
+  },
+  'warning',
+);
+
+const PORTS = ofServices('serve-port', function* (service, bundle) {
+  const templates: Place[] = [
+    [...CLUSTER_AT, 'headGroupSpec'],
+    ...asList(valueAt(service.value, GROUPS_AT)).map((_, g) => [...GROUPS_AT, g]),
+  ];
+  const { port = SERVE_PORT } = httpOptions(service, bundle);
+  for (const at of templates) {
+    const place = [...at, 'template', 'spec', 'containers', 0, 'ports'];
+    const serve = asList(valueAt(service.value, place))
+      .map(asMap)
+      .find(({ name }) => name === 'serve');
+    if (serve?.containerPort !== port)
+      yield inObject(
+        service,
+        place,
+        `${serve === undefined ? 'have none named serve' : `name ${serve.containerPort} serve`}, and KubeRay leads clients to that; it must be ${port}`,
+      );
+  }
+});
+
+const VERSION = ofServices('ray-version', function* (service, { files }) {
+  const at = [...CLUSTER_AT, 'rayVersion'];
+  const version = valueAt(service.value, at);
+  const installed = /ray\[serve\]==(\S+)/.exec(files.text('requirements.txt'))?.[1];
+  if (version !== installed)
+    yield inObject(
+      service,
+      at,
+      `is ${version ?? 'absent'}, and requirements.txt has ${installed ?? RAY_VERSION}`,
+    );
+});
+
+const DRAIN = ofServices('drain', function* (service, bundle) {
+  const { request_timeout_s: timeout } = httpOptions(service, bundle);
+  const least = graceS(Number(timeout ?? 0));
+  for (const [g, spec] of asList(valueAt(service.value, GROUPS_AT)).entries()) {
+    const at = ['template', 'spec', 'terminationGracePeriodSeconds'];
+    const grace = valueAt(spec, at);
+    if (!(Number(grace ?? 30) >= least))
+      yield inObject(
+        service,
+        [...GROUPS_AT, g, ...at],
+        `is ${grace ?? 'absent, which is 30'} s, and a request may last ${timeout} s: at least ${least} s are needed`,
+      );
+  }
+});
+
+const OWN_POLICY = ofServices('network-policy', function* (service) {
+  const at = [...CLUSTER_AT, 'networkPolicy'];
+  if (valueAt(service.value, at) !== undefined)
+    yield inObject(
+      service,
+      at,
+      'denies by default all that it does not name, the head and the workers among it; network-policy.yaml says who may come in',
+    );
+});
+
+const IMAGE_FILES: LintRule = {
+  ...{ name: 'image', breaks: 'fault' },
+  *check({ files }) {
+    const text = files.text('Dockerfile');
+    for (const file of ['requirements.txt', 'app.py', 'rows.py', 'walk.py', 'models'])
+      if (!new RegExp(`^COPY .*\\b${file.replace('.', '\\.')}\\b`, 'm').test(text))
+        yield {
+          file: 'Dockerfile',
+          line: 1,
+          message: `copies no ${file} into the image, which app.py needs`,
+        };
+  },
+};
+
+const MEMORY: LintRule = {
+  ...{ name: 'memory', breaks: 'warning' },
+  *check() {
+    yield {
+      file: RAY_SERVICE,
+      at: GROUPS_AT,
+      message:
+        'ask for 4 GiB of memory a pod, which no profile says: give each what its models and the object store take',
+    };
+  },
+};
+
+/** KUBERAY_RULES are the rules of bundles for KubeRay. */
+export const KUBERAY_RULES: readonly LintRule[] = [
+  objectsRule(KINDS, [RAY_SERVICE, 'network-policy.yaml']),
+  namesRule({ RayService: SERVICE_LETTERS }),
+  ...RAY_RULES.filter(({ name }) => !OTHERWISE.includes(name)).map(embedded),
+  ...[HOST, GROUPS, PARAMS, STORE, AUTOSCALER, UPGRADE, PORTS, VERSION, DRAIN, OWN_POLICY, IMAGE_FILES],
+  ...POD_RULES,
+  ...[UPGRADE_COST, MEMORY],
+];
