@@ -52,7 +52,7 @@ export const KUBERAY_ENGINE: Engine<'kuberay'> = {
       ['README.md', readme(bundle)],
     ]),
   rules: KUBERAY_RULES,
-  programs: [LABEL_NODES],
+  isProgram: (path) => path === LABEL_NODES,
 };
 
 /** KUBERAY writes a bundle for KubeRay: a RayService with a group of workers for each device class, and what makes its image. */
