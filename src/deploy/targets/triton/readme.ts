@@ -28,11 +28,11 @@ ${layouts.map((one) => serverRow(triton, one)).join('\n')}
 
 2. Load it, at the rate that the plan brings to it:
 
-       plan load http://127.0.0.1:8000 --model ${front?.name ?? ''} --arrivals poisson --rps ${rate} --duration 60s --json > load.json
+       plan load http://127.0.0.1:8000 --model ${front?.name ?? ''} --arrivals poisson --rps ${rate} --duration 60s -o load.json
 
 3. Compare what it did with the simulation:
 
-       plan verify . load.json
+       plan verify load.json --plan .
 
 \`${serverPath(layout, 'perf.sh')}\` loads a server with perf_analyzer instead, by the intervals beside it.
 ${layouts.length > 1 || layout.servers.length > 1 ? '\nClients share their requests between the servers by these rates.\n' : ''}${memoryText(triton)}${gearText(triton)}${schedulerText(bundle)}`;
