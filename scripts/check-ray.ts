@@ -138,10 +138,7 @@ async function changedGears(
   const { bundle, config } = configs.get(cascade.name) as { bundle: string; config: ServeConfig };
   const changed = structuredClone(config);
   for (const { name, user_config: own } of changed.applications[0]?.deployments ?? [])
-    if (name === 'ingress')
-      for (const gear of gearsOf(own)) for (const step of gear.steps) step.below = undefined;
-  for (const { name, user_config: own } of changed.applications[0]?.deployments ?? [])
-    if (name === 'ingress') for (const gear of gearsOf(own)) gear.steps.splice(1);
+    if (name === 'ingress') for (const gear of gearsOf(own)) gear.steps = gearsOf(own).at(-1)?.steps ?? [];
   await server.deploy(new Map([...configs, [cascade.name, { bundle, config: changed }]]));
   const { held, said } = await load;
   check('gears are changed while it serves, and nothing is lost', held, said);
@@ -149,8 +146,8 @@ async function changedGears(
   check('it answers by the new gears then', after.held, after.said);
 }
 
-function gearsOf(config: Record<string, unknown> = {}): { steps: { below?: number | undefined }[] }[] {
-  return (config.gears as { gears: { steps: { below?: number }[] }[] }).gears;
+function gearsOf(config: Record<string, unknown> = {}): { steps: readonly object[] }[] {
+  return (config.gears as { gears: { steps: readonly object[] }[] }).gears;
 }
 
 const found = environmentWith(RAY);

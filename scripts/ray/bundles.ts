@@ -100,7 +100,7 @@ planner: { method: given }
     return { name: 'branches', bundle: this.at('branches'), images: this.images, right };
   }
 
-  /** cascade makes a gear plan of two models with one threshold in all its gears, which about half of the images reach. */
+  /** cascade makes a gear plan of two models; `second` is what its gear for the highest load answers. */
   async cascade(): Promise<Tried & { readonly second: readonly RightAnswer[] }> {
     const [small, large] = await Promise.all([this.stage('small', 1), this.stage('large', 4)]);
     const rows = await Promise.all(
@@ -123,8 +123,8 @@ name: looks
 cluster: { devices: { cpu: { count: 2, memoryGiB: 1 } } }
 models: [{ name: small, profile: small.json }, { name: large, profile: large.json }]
 records: records.csv
-slo: { latencyMs: 4000 }
-load: { maxRps: 40, ranges: 2 }
+slo: { latencyMs: 2000 }
+load: { maxRps: 400, ranges: 3 }
 planner: { method: gears, thresholds: 4 }
 `,
     );
@@ -140,9 +140,11 @@ planner: { method: gears, thresholds: 4 }
         throw new Error('no model answers');
       });
     const right = answers(plan.gears[0]!.cascade);
-    const second = answers([
-      { ...plan.gears[0]!.cascade[0]!, stage: 'small', threshold: Number.NEGATIVE_INFINITY },
-    ]);
+    const second = answers(plan.gears.at(-1)!.cascade);
+    if (right.every(({ answeredBy }, i) => answeredBy === second[i]?.answeredBy))
+      throw new Error(
+        'the gears for the lowest and the highest load answer alike, so that no change would be seen',
+      );
     return { name: 'looks', bundle: this.at('cascade'), images: this.images, right, second };
   }
 

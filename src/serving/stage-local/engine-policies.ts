@@ -9,7 +9,8 @@ const RAY_SERVE: StageLocalPolicy = {
   placement: 'per-device',
   choice: { kind: 'proportional' },
   dispatch: { kind: 'two-ongoing' },
-  formation: { kind: 'waiting' },
+  // Of a gear plan, the batcher waits as the gear in force says; of others it takes what waits.
+  formation: { kind: 'gear' },
   drop: { kind: 'hopeless' },
   late: { kind: 'drop' },
   correction: { kind: 'none' },

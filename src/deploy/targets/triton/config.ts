@@ -73,7 +73,10 @@ export function quoted(text: string): string {
 }
 
 /** configDims gives the dims of a tensor: without the batch where Triton batches, and −1 for a size that is not fixed. */
-export function configDims({ shape, batchAxis, variableAxes = [] }: TensorSpec, isBatched: boolean): number[] {
+export function configDims(
+  { shape, batchAxis, variableAxes = [] }: TensorSpec,
+  isBatched: boolean,
+): number[] {
   const dims = shape.map((size, axis) => (axis === batchAxis || variableAxes.includes(axis) ? -1 : size));
   return isBatched ? dims.slice(1) : dims;
 }
@@ -160,9 +163,7 @@ function routeConfig(triton: TritonPlan, name: string, model: EngineModel, entry
     const { inputs, outputs } = graph.stages[index] as EngineStage;
     return step(names.stages[index] as string, {
       inputs: inputs.map(({ spec, from }) => [spec.name, tensorOf(from[0] as string)]),
-      outputs: outputs
-        .filter(({ key }) => used.has(key))
-        .map(({ spec, key }) => [spec.name, tensorOf(key)]),
+      outputs: outputs.filter(({ key }) => used.has(key)).map(({ spec, key }) => [spec.name, tensorOf(key)]),
     });
   });
   return ensemble(name, model, routeBatch(graph, model, entry), steps);
