@@ -19,7 +19,10 @@ it('deployPlan() refuses a target that there is not, and writes nothing', async 
   expect(refused).toBeInstanceOf(InputError);
   expect(refused).toMatchObject({
     faults: [
-      { path: '`target`', message: expect.stringMatching(/^is "tensorrt"; the targets are local, ray-serve/) },
+      {
+        path: '`target`',
+        message: expect.stringMatching(/^is "tensorrt"; the targets are local, ray-serve/),
+      },
       { path: '/inputs', message: 'it names 0 profiles for 1 models' },
     ],
   });

@@ -1,6 +1,6 @@
 import { counted, fault, InputError, listed } from '../../../artifacts/index.js';
 import { largestOf, smallestOf } from '../../../collections/index.js';
-import { CLASS_LABEL, type FoundServer } from './servers.js';
+import { type FoundServer, NODE_CLASS_LABEL } from './servers.js';
 
 /** FoundClass is a class of a cluster, as its nodes have it. */
 export interface FoundClass {
@@ -105,7 +105,7 @@ function splitNote(product: string, classes: readonly FoundClass[]): string {
     return `${name} (${counted(servers.length, 'node')} of ${perServer}${shares})`;
   });
   const label = classes.some(({ servers }) => servers.some(({ isChosen }) => isChosen))
-    ? `; label their nodes ${CLASS_LABEL} by these names`
+    ? `; label their nodes ${NODE_CLASS_LABEL} by these names`
     : '';
   return `the nodes of ${product} are not alike, and are ${classes.length} classes with the same figures: ${listed(said)}${label}`;
 }

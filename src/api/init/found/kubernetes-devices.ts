@@ -2,13 +2,13 @@ import { shown } from '../../../artifacts/index.js';
 import { quantityOf } from './quantity.js';
 import {
   below,
-  CLASS_LABEL,
   cpuName,
   type FieldPlace,
   type FieldReader,
   type Fields,
   type FoundServer,
   gibOf,
+  NODE_CLASS_LABEL,
   UNNAMED,
 } from './servers.js';
 
@@ -83,7 +83,7 @@ export function cpuOf(node: KubernetesNode, reader: FieldReader): FoundServer | 
 }
 
 export function chosenClass({ labels, at }: KubernetesNode, reader: FieldReader): string | undefined {
-  return reader.className(labels[CLASS_LABEL], labelAt(at, CLASS_LABEL));
+  return reader.className(labels[NODE_CLASS_LABEL], labelAt(at, NODE_CLASS_LABEL));
 }
 
 /** Amounts are the resources of a node, with where they stand. */

@@ -4,7 +4,6 @@ import { acceleratorsIn, BYTES_PER_MIB, gpuCount, rayBytes, unnamedNote } from '
 import { isTotals, totalServers } from './ray-totals.js';
 import {
   below,
-  CLASS_LABEL,
   cpuName,
   type FieldPlace,
   type FieldReader,
@@ -14,6 +13,7 @@ import {
   gibOf,
   inPieces,
   isFields,
+  NODE_CLASS_LABEL,
   UNNAMED,
 } from './servers.js';
 
@@ -54,7 +54,7 @@ export function* rayServers(value: unknown, reader: FieldReader): Steps<FoundDev
   const withGpus = alive.filter((node) => gpuCount(node, reader) > 0);
   const hasGpus = withGpus.length > 0;
   const served = new Set(withGpus);
-  const isChosen = (node: RayNode) => node.labels[CLASS_LABEL] !== undefined;
+  const isChosen = (node: RayNode) => node.labels[NODE_CLASS_LABEL] !== undefined;
   const others = alive.filter((node) => !served.has(node));
   const cpu = others.filter((node) => isChosen(node) || !hasGpus).flatMap((node) => cpuServer(node, reader));
   yield;
@@ -147,7 +147,7 @@ function rayNode(item: unknown, at: FieldPlace, reader: FieldReader): RayNode[] 
 }
 
 function gpuServer(node: RayNode, reader: FieldReader): FoundServer {
-  const chosen = reader.className(node.labels[CLASS_LABEL], below(node.labelsAt, CLASS_LABEL));
+  const chosen = reader.className(node.labels[NODE_CLASS_LABEL], below(node.labelsAt, NODE_CLASS_LABEL));
   const memories = node.gpus.flatMap((gpu) =>
     isFields(gpu) && typeof gpu.memoryTotal === 'number' ? [gpu.memoryTotal * BYTES_PER_MIB] : [],
   );
@@ -183,7 +183,7 @@ function machineOf({ machine, labels }: RayNode): string | undefined {
 /** cpuServer makes one device of a node: the cores that Ray gives out there. */
 function cpuServer(node: RayNode, reader: FieldReader): FoundServer[] {
   const { CPU: cores, memory } = node.resources;
-  const chosen = reader.className(node.labels[CLASS_LABEL], below(node.labelsAt, CLASS_LABEL));
+  const chosen = reader.className(node.labels[NODE_CLASS_LABEL], below(node.labelsAt, NODE_CLASS_LABEL));
   if (cores === undefined || cores === 0) return [];
   if (typeof cores !== 'number' || !(cores > 0 && Number.isFinite(cores))) {
     reader.wrong(`is ${shown(cores)}, not a number of cores`, below(node.at, 'CPU'));

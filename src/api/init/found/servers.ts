@@ -25,7 +25,7 @@ export interface FoundDevices {
 }
 
 /** The label by which a person, and what deploy targets write, says which class a node is of. */
-export const CLASS_LABEL = 'inferplan/class';
+export const NODE_CLASS_LABEL = 'inferplan/class';
 
 /** The class of GPUs whose product nobody tells. */
 export const UNNAMED = 'gpu';

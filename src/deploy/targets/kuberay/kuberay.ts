@@ -7,7 +7,7 @@ import {
   dividedLevels,
   LABEL_NODES,
   labelScript,
-  levelFaults,
+  mpsLevelFaults,
 } from '../kube/nodes.js';
 import { kubeText } from '../kube/objects.js';
 import { groupsText, pythonFiles, RAY_VERSION } from '../ray-serve/ray-serve.js';
@@ -30,7 +30,7 @@ What stands in user_config of serveConfigV2 changes while requests are served. O
 export const KUBERAY_ENGINE: Engine<'kuberay'> = {
   target: 'kuberay',
   refuse: (bundle) => [
-    ...levelFaults(bundle),
+    ...mpsLevelFaults(bundle),
     ...classNameFaults(bundle),
     ...divisionFaults(bundle),
     ...groupFaults(bundle),

@@ -1,8 +1,9 @@
 import type { TensorSpec } from '../../../artifacts/index.js';
+import { largestOf, smallestOf } from '../../../collections/index.js';
 import { DTYPES, oipDatatype, STRING_DTYPE } from '../../../execution/index.js';
 import type { ServedPlan } from '../../../plans/index.js';
 import type { EngineGear, EngineGraph, EngineModel, EngineStage } from '../../engine-graph.js';
-import { frontKind, namesOf, reachedFrom, stagesOfRoute, type TritonNames } from './names.js';
+import { frontKind, reachedFrom, stagesOfRoute, type TritonNames, tritonNamesOf } from './names.js';
 import { type Carried, carriedBy, type Layout, layoutsOf } from './servers.js';
 import { type QueueTimeouts, queueTimeouts } from './timeouts.js';
 
@@ -33,7 +34,7 @@ export function tritonPlanOf({
   const known = MADE.get(graph);
   if (known !== undefined) return known;
   const made: TritonPlan = {
-    ...{ plan, graph, names: namesOf(graph), layouts: layoutsOf(plan, graph) },
+    ...{ plan, graph, names: tritonNamesOf(graph), layouts: layoutsOf(plan, graph) },
     timeouts: queueTimeouts(graph),
   };
   MADE.set(graph, made);
@@ -56,14 +57,14 @@ export function frontBatch(graph: EngineGraph, model: EngineModel): number {
   // Rows that take other branches have other outputs.
   if (frontKind(graph, model) === 'routes') return 1;
   const stages = model.routes.flatMap(({ entry }) => stagesOfRoute(graph, entry));
-  return Math.min(...stages.map((stage) => stageBatch(graph.stages[stage] as EngineStage)));
+  return smallestOf(stages.map((stage) => stageBatch(graph.stages[stage] as EngineStage)));
 }
 
 /** routeBatch is the most rows that go through a pipeline at once. */
 export function routeBatch(graph: EngineGraph, model: EngineModel, entry: number): number {
   if (![...model.inputs, ...model.outputs].every(({ spec }) => isBatchFirst(spec))) return 0;
   const stages = reachedFrom(entry, graph.stages);
-  return Math.min(...stages.map((stage) => stageBatch(graph.stages[stage] as EngineStage)));
+  return smallestOf(stages.map((stage) => stageBatch(graph.stages[stage] as EngineStage)));
 }
 
 /** tritonType is Triton's name of a dtype; undefined where its ONNX Runtime backend has none. */
@@ -146,7 +147,7 @@ export function sharedMemoryOn(triton: TritonPlan, layout: Layout): SharedMemory
   });
   return {
     processes: fronts.reduce((sum, { inFlight }) => sum + inFlight, 0),
-    bytesEach: MIB * Math.max(1, Math.ceil(Math.max(...bytes) / MIB)),
+    bytesEach: MIB * Math.max(1, Math.ceil(largestOf(bytes) / MIB)),
   };
 }
 

@@ -67,8 +67,8 @@ export function configsOn(triton: TritonPlan, layout: Layout): ModelConfigText[]
   return configs;
 }
 
-/** quoted writes a string of protobuf's text format. */
-export function quoted(text: string): string {
+/** quotedText writes a string of protobuf's text format. */
+export function quotedText(text: string): string {
   return JSON.stringify(text);
 }
 
@@ -86,7 +86,7 @@ function tensors(what: 'input' | 'output', specs: readonly TensorSpec[], isBatch
     const dims = configDims(spec, isBatched);
     // Triton takes no empty dims: such a tensor has one of size 1 outside.
     const shown = dims.length > 0 ? `dims: [ ${dims.join(', ')} ]` : 'dims: [ 1 ] reshape { shape: [ ] }';
-    return `  { name: ${quoted(spec.name)} data_type: ${tritonType(spec.dtype)} ${shown} }`;
+    return `  { name: ${quotedText(spec.name)} data_type: ${tritonType(spec.dtype)} ${shown} }`;
   });
   return `${what} [\n${lines.join(',\n')}\n]\n`;
 }
@@ -102,7 +102,7 @@ function stageConfig(triton: TritonPlan, layout: Layout, index: number): string 
   const what = label === undefined ? `stage ${partition} of pipeline ${pipeline} of ${name}` : `${label}`;
   return [
     `# ${JSON.stringify(`${what}: ${model}, in batches of up to ${stage.batch}`).slice(1, -1)}\n`,
-    `name: ${quoted(triton.names.stages[index] as string)}\nbackend: "onnxruntime"\n`,
+    `name: ${quotedText(triton.names.stages[index] as string)}\nbackend: "onnxruntime"\n`,
     `max_batch_size: ${batch}\n`,
     tensors('input', specsOf(stage.inputs), batch > 0),
     tensors('output', specsOf(stage.outputs), batch > 0),
@@ -192,15 +192,19 @@ interface Maps {
 /** Without a version a step means version 0, and not the latest. */
 function step(model: string, { inputs, outputs }: Maps): string {
   const maps = [
-    ...inputs.map(([key, value]) => `      input_map { key: ${quoted(key)} value: ${quoted(value)} }\n`),
-    ...outputs.map(([key, value]) => `      output_map { key: ${quoted(key)} value: ${quoted(value)} }\n`),
+    ...inputs.map(
+      ([key, value]) => `      input_map { key: ${quotedText(key)} value: ${quotedText(value)} }\n`,
+    ),
+    ...outputs.map(
+      ([key, value]) => `      output_map { key: ${quotedText(key)} value: ${quotedText(value)} }\n`,
+    ),
   ].join('');
-  return `    {\n      model_name: ${quoted(model)}\n      model_version: -1\n${maps}    }`;
+  return `    {\n      model_name: ${quotedText(model)}\n      model_version: -1\n${maps}    }`;
 }
 
 function ensemble(name: string, model: EngineModel, batch: number, steps: readonly string[]): string {
   return [
-    `name: ${quoted(name)}\nplatform: "ensemble"\nmax_batch_size: ${batch}\n`,
+    `name: ${quotedText(name)}\nplatform: "ensemble"\nmax_batch_size: ${batch}\n`,
     tensors('input', specsOf(model.inputs), batch > 0),
     tensors('output', specsOf(model.outputs), batch > 0),
     `ensemble_scheduling {\n  step [\n${steps.join(',\n')}\n  ]\n}\n`,
@@ -221,13 +225,14 @@ function pythonConfig(triton: TritonPlan, front: FrontOn): string {
       : [];
   const parameters = [...shares, ...(gear === undefined ? [] : [['gear', `${gear.index}`] as const])];
   return [
-    `name: ${quoted(name)}\nbackend: "python"\nmax_batch_size: ${batch}\n`,
+    `name: ${quotedText(name)}\nbackend: "python"\nmax_batch_size: ${batch}\n`,
     tensors('input', specsOf(model.inputs), batch > 0),
     tensors('output', specsOf(model.outputs), batch > 0),
     `instance_group [\n  { count: ${inFlight} kind: KIND_CPU }\n]\n`,
     batching(0, timeouts.frontUs[index] as number),
     ...parameters.map(
-      ([key, value]) => `parameters { key: ${quoted(key)} value { string_value: ${quoted(value)} } }\n`,
+      ([key, value]) =>
+        `parameters { key: ${quotedText(key)} value { string_value: ${quotedText(value)} } }\n`,
     ),
   ].join('');
 }

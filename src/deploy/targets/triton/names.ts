@@ -13,8 +13,8 @@ export interface TritonNames {
   readonly stages: readonly string[];
 }
 
-/** namesOf names the models of a plan. Clients keep the names of the plan; others that are like one of these get a number. */
-export function namesOf(graph: EngineGraph): TritonNames {
+/** tritonNamesOf names the models of a plan. Clients keep the names of the plan; others that are like one of these get a number. */
+export function tritonNamesOf(graph: EngineGraph): TritonNames {
   const taken = new Set<string>();
   const own = (name: string): string => {
     let free = name;

@@ -1,3 +1,4 @@
+import { largestOf } from '../../../collections/index.js';
 import type { EngineBundle } from '../engine-target.js';
 import { frontsOn, isPython, plannedGear, sharedMemoryOn, type TritonPlan } from './bundle.js';
 import { REPOSITORY } from './names.js';
@@ -46,7 +47,7 @@ function serverRow(triton: TritonPlan, layout: TritonPlan['layouts'][number]): s
 function memoryText(triton: TritonPlan): string {
   const memories = triton.layouts.flatMap((layout) => sharedMemoryOn(triton, layout) ?? []);
   if (memories.length === 0) return '';
-  const mib = Math.max(...memories.map(({ processes, bytesEach }) => (processes * bytesEach) / MIB));
+  const mib = largestOf(memories.map(({ processes, bytesEach }) => (processes * bytesEach) / MIB));
   const fronts = triton.graph.models.filter((model) => isPython(triton, model)).map(({ name }) => name);
   return `
 ${fronts.join(', ')} is answered by Python models, which need a shared memory of ${Math.ceil(mib)} MiB: start a container with \`--shm-size=${Math.ceil(mib)}m\`

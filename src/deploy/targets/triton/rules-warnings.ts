@@ -1,3 +1,4 @@
+import { largestOf } from '../../../collections/index.js';
 import type { EngineStage } from '../../engine-graph.js';
 import type { LintRule, RuleFinding } from '../../lint/lint.js';
 import {
@@ -54,7 +55,7 @@ const UNKNOWN_PROVIDER = warnsOfClasses('provider', ({ deviceClass, run }) =>
 
 const SHARED_GPU = warnsOfClasses('gpu-fractions', (layout) => {
   if (!needsMps(layout)) return undefined;
-  const most = Math.max(...layout.seats.values());
+  const most = largestOf(layout.seats.values());
   return `${layout.deviceClass} is divided into up to ${most} virtual GPUs: they are instances of one process, between which MPS does not divide a GPU, so that latencies vary more than those that were profiled`;
 });
 

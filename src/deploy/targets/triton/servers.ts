@@ -1,4 +1,5 @@
 import type { BundledDevice } from '../../../artifacts/index.js';
+import { smallestOf } from '../../../collections/index.js';
 import { planTopologyOf, type ServedPlan } from '../../../plans/index.js';
 import { poolsServedBy, type VirtualDevice } from '../../../serving/index.js';
 import { type EngineGraph, engineName } from '../../engine-graph.js';
@@ -128,5 +129,5 @@ export function carriedBy(layout: Layout, all: readonly Layout[], graph: EngineG
 
 /** leastPart is the part of a route's requests that all its stages on a server can execute. */
 export function leastPart({ parts }: Layout, stages: readonly number[]): number {
-  return Math.min(...stages.map((stage) => parts.get(stage) ?? 0));
+  return smallestOf(stages.map((stage) => parts.get(stage) ?? 0));
 }

@@ -1,3 +1,4 @@
+import { largestOf, smallestOf } from '../../../collections/index.js';
 import type { EngineGraph, EngineModel, EngineStage } from '../../engine-graph.js';
 import { frontKind, reachedFrom } from './names.js';
 
@@ -22,7 +23,7 @@ export function queueTimeouts(graph: EngineGraph): QueueTimeouts {
   const longest = longestWays(graph, own);
   const stageUs = stages.map((_, stage) => {
     const leading = models.filter((model) => isReached(graph, model, stage));
-    const sloMs = Math.min(...(leading.length > 0 ? leading : models).map((model) => model.sloMs));
+    const sloMs = smallestOf((leading.length > 0 ? leading : models).map((model) => model.sloMs));
     const isBehindFront = leading.some((model) => frontKind(graph, model) !== 'ensemble');
     const spareMs = (sloMs - (longest[stage] as number)) * (isBehindFront ? 1 - FRONT_PART : 1);
     return atLeastOne((spareMs * (own[stage] as number) * US_PER_MS) / (longest[stage] as number));
@@ -31,7 +32,7 @@ export function queueTimeouts(graph: EngineGraph): QueueTimeouts {
     const ways = stages.flatMap((_, stage) =>
       isReached(graph, model, stage) ? [longest[stage] as number] : [],
     );
-    return atLeastOne((model.sloMs - Math.max(...ways)) * FRONT_PART * US_PER_MS);
+    return atLeastOne((model.sloMs - largestOf(ways)) * FRONT_PART * US_PER_MS);
   });
   return { stageUs, frontUs };
 }
@@ -52,7 +53,7 @@ function slowestMs({ groups }: EngineGraph, stage: number): number {
   const times = groups.flatMap(({ stages }) =>
     stages.flatMap((held) => (held.stage === stage ? [held.latencyMs.at(-1) as number] : [])),
   );
-  return Math.max(...times);
+  return largestOf(times);
 }
 
 /** longestWays gives, for each stage, the time of full batches along the longest way through it. */
@@ -61,7 +62,7 @@ function longestWays({ stages, gears }: EngineGraph, own: readonly number[]): nu
     const ways = gears.gears.map(({ steps }) => steps.map(({ stage }) => stage));
     const timeOf = (way: readonly number[]) => way.reduce((sum, stage) => sum + (own[stage] as number), 0);
     return stages.map((_, stage) =>
-      Math.max(own[stage] as number, ...ways.filter((way) => way.includes(stage)).map(timeOf)),
+      Math.max(own[stage] as number, largestOf(ways.filter((way) => way.includes(stage)).map(timeOf))),
     );
   }
   const before = own.map(() => 0);

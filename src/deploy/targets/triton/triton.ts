@@ -1,7 +1,7 @@
 import { type Engine, engineTarget } from '../engine-target.js';
 import { tritonPlanOf } from './bundle.js';
 import { configsOf } from './config.js';
-import { namesOf, REPOSITORY } from './names.js';
+import { REPOSITORY, tritonNamesOf } from './names.js';
 import { pythonModels } from './python-models.js';
 import { readmeText } from './readme.js';
 import { refusedByTriton } from './refuse.js';
@@ -11,7 +11,7 @@ import { serverFiles } from './scripts.js';
 const ENGINE: Engine<'triton'> = {
   target: 'triton',
   refuse: (bundle) => refusedByTriton(tritonPlanOf(bundle)),
-  place: (graph) => namesOf(graph).stages.map((name) => `${REPOSITORY}/${name}/1/model.onnx`),
+  place: (graph) => tritonNamesOf(graph).stages.map((name) => `${REPOSITORY}/${name}/1/model.onnx`),
   files: (bundle) => {
     const triton = tritonPlanOf(bundle);
     return new Map([

@@ -64,13 +64,19 @@ interface GivenPart {
 /** givenPooled writes a plan of one model with the given pipelines, and gives its path. */
 export async function givenPooled(
   folder: string,
-  { on, pipelines, sloMs = 60 }: { on: DeviceKind; pipelines: readonly (readonly GivenPart[])[]; sloMs?: number },
+  {
+    on,
+    pipelines,
+    sloMs = 60,
+  }: { on: DeviceKind; pipelines: readonly (readonly GivenPart[])[]; sloMs?: number },
 ): Promise<string> {
   const profile = await profiled(folder, 'eye', { on, blocks: 3, virtual: [1, 2] });
   const path = join(folder, 'plan.json');
   const latencies = ({ blocks: [from, to], batch, virtual }: GivenPart): (number | null)[] =>
     Array.from({ length: batch }, (_, i) => {
-      const us = profile.devices[on]?.blockLatencyUs?.[virtual]?.[i + 1]?.slice(from, to) as number[] | undefined;
+      const us = profile.devices[on]?.blockLatencyUs?.[virtual]?.[i + 1]?.slice(from, to) as
+        | number[]
+        | undefined;
       return us === undefined ? null : us.reduce((sum, one) => sum + one, 0);
     });
   const rate = (part: GivenPart) => (1e6 * part.on.length * part.batch) / (latencies(part).at(-1) as number);
@@ -81,12 +87,18 @@ export async function givenPooled(
     partitions: parts.map((part, k) => ({
       ...{ blocks: part.blocks, device: on, virtual: part.virtual, virtualGpus: part.on.length },
       ...{ gpus: part.on.length / part.virtual, batch: part.batch, latencyUsByBatch: latencies(part) },
-      ...{ throughputRps: rate(part), transferBytes: k === parts.length - 1 ? 0 : (profile.blocks[part.blocks[1] - 1]?.cutBytes ?? 0) },
+      ...{
+        throughputRps: rate(part),
+        transferBytes: k === parts.length - 1 ? 0 : (profile.blocks[part.blocks[1] - 1]?.cutBytes ?? 0),
+      },
       ...(k === parts.length - 1 ? {} : { tensors: profile.blocks[part.blocks[1] - 1]?.tensors ?? [] }),
     })),
   }));
   const throughputRps = planned.reduce((sum, one) => sum + one.throughputRps, 0);
-  const used = planned.reduce((sum, { partitions }) => sum + partitions.reduce((all, one) => all + one.gpus, 0), 0);
+  const used = planned.reduce(
+    (sum, { partitions }) => sum + partitions.reduce((all, one) => all + one.gpus, 0),
+    0,
+  );
   const sha256 = await sha256OfFile(join(folder, 'eye.json'));
   const plan: PooledPlan = {
     ...emittedHead('pooled-plan', [inputFile('profile', { path: join(folder, 'eye.json'), sha256 }, path)]),
@@ -96,7 +108,15 @@ export async function givenPooled(
     planner: { maxPartitions: 3, unifiedBatch: false, linkThroughput: false },
     models: [
       {
-        ...{ name: 'eye', sloMs, sloMarginMs: 0, weight: 1, throughputRps, blocks: 3, ...servingMarks(profile.model) },
+        ...{
+          name: 'eye',
+          sloMs,
+          sloMarginMs: 0,
+          weight: 1,
+          throughputRps,
+          blocks: 3,
+          ...servingMarks(profile.model),
+        },
         ...{ boundary: 'exact', inputBytes: 4 * 3 * PIXELS ** 2 },
         ...{ inputs: profile.model.inputs ?? [], outputs: profile.model.outputs ?? [], pipelines: planned },
       },
