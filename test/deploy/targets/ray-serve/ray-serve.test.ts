@@ -82,7 +82,7 @@ const EDITS: readonly (readonly [rule: string, from: string | RegExp, to: string
   ['ongoing', /max_ongoing_requests: 100\n/, 'max_ongoing_requests: 5\n', ': 5'],
   [
     'batch-timeout',
-    /(- name: segmenter_p0_s0[^]*?user_config:\n)/,
+    /(- name: segmenter_p0_s0[\s\S]*?user_config:\n)/,
     '$1          batch_wait_timeout_s: 0.05\n',
     '0.05',
   ],
