@@ -1,7 +1,7 @@
 import type { DeployTarget } from '../artifacts/index.js';
 
 /** The keys are the targets, in the order in which helps list them. */
-const TARGETS: { readonly [T in DeployTarget]: true } = { local: true, 'ray-serve': true, kuberay: true };
+const TARGETS: { readonly [T in DeployTarget]: true } = { local: true, 'ray-serve': true, kuberay: true, kubernetes: true };
 
 /** DEPLOY_TARGETS lists what `--target` takes. */
 export const DEPLOY_TARGETS: readonly string[] = Object.keys(TARGETS);

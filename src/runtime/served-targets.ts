@@ -15,6 +15,8 @@ const RUN_BY: { readonly [T in DeployTarget]: RunBy } = {
   local: 'this server',
   'ray-serve': { program: 'Ray Serve' },
   kuberay: { program: 'KubeRay' },
+  // Its pods run this server.
+  kubernetes: 'this server',
 };
 
 /**

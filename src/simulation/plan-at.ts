@@ -31,6 +31,7 @@ const TRANSFERS: { readonly [T in DeployTarget]: SimulatedPlan['transfers'] } = 
   local: 'none',
   'ray-serve': 'links',
   kuberay: 'links',
+  kubernetes: 'none',
 };
 
 /**

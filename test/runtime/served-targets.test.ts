@@ -8,6 +8,7 @@ it('refuseTarget() refuses a bundle that another program runs, and names it', ()
       local: { program: '`tritonserver`' },
       'ray-serve': { program: 'Ray Serve' },
       kuberay: { program: 'KubeRay' },
+      kubernetes: { program: 'Kubernetes' },
     });
   expect(refused).toThrow(InputError);
   expect(refused).toThrow(

@@ -1,5 +1,5 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import {
   artifactText,
   BUNDLE_MANIFEST,
@@ -37,6 +37,8 @@ export interface Engine<T extends DeployTarget> {
   readonly target: T;
   /** refuse finds what the engine cannot do of the plan, each with a target that can. */
   refuse(bundle: EngineBundle): Fault[];
+  /** check refuses a deployment whose models the engine cannot run. @throws InputError with every fault */
+  check?(deployment: Deployment): void;
   /** files gives the texts of the engine's files by their paths in the bundle, with a README. */
   files(bundle: EngineBundle): ReadonlyMap<string, string>;
   /** What the files must keep. */
@@ -73,6 +75,7 @@ async function fill<T extends DeployTarget>(
   deployment: Deployment,
 ): Promise<WrittenBundle<T>> {
   const { plan, planBytes, inputs, checks, signal } = deployment;
+  engine.check?.(deployment);
   const devices = knownDevices(deployment);
   const { sizes, ...parts } = await partsOf(plan).write(folder, plan, deployment);
   await writeFile(join(folder, 'plan.json'), planBytes);
@@ -84,8 +87,10 @@ async function fill<T extends DeployTarget>(
   const lint = lintBundle(engine.target, engine.rules, { ...bundle, files: new BundleTexts(texts) });
   refuseLinted(engine.target, lint);
   const all = new Map([...texts, [LINT_REPORT, artifactText<'lint-report'>(lint)]]);
-  for (const [path, text] of all)
+  for (const [path, text] of all) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
     await writeFile(join(folder, path), text, { mode: engine.programs?.includes(path) ? 0o755 : 0o644 });
+  }
   const manifest: Bundle & { readonly target: T } = {
     ...emittedHead('bundle', inputs),
     ...checks,
