@@ -5,6 +5,7 @@ const TARGETS: { readonly [T in DeployTarget]: true } = {
   local: true,
   'ray-serve': true,
   kuberay: true,
+  kubernetes: true,
   triton: true,
 };
 

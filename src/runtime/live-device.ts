@@ -1,4 +1,4 @@
-import { type Fault, fault, InputError, type TensorSpec } from '../artifacts/index.js';
+import { type BundledDevice, type Fault, fault, InputError, type TensorSpec } from '../artifacts/index.js';
 import {
   assignCores,
   ChangedModelError,
@@ -52,7 +52,7 @@ export interface DevicePlan {
  * `dml` get consecutive device ids, from the manifest's on.
  * @throws InputError where the host has fewer CPU threads than all of those in use need at once
  */
-export function planDevices({ topology, manifest }: OpenedBundle): DevicePlan[] {
+export function planDevices({ topology, manifest, isPart }: OpenedBundle): DevicePlan[] {
   const gpusOf = new Map<string, string[]>();
   const plans = topology.devices.map((place) => {
     const gpus = gpusOf.get(place.deviceClass) ?? [];
@@ -63,7 +63,7 @@ export function planDevices({ topology, manifest }: OpenedBundle): DevicePlan[] 
     const provider = bundled.provider as Provider;
     // On one machine, every GPU of a class is a different physical one.
     const deviceId = WITH_DEVICE_ID.includes(provider)
-      ? (bundled.deviceId ?? 0) + gpus.indexOf(gpu)
+      ? firstId(bundled, isPart) + gpus.indexOf(gpu)
       : undefined;
     const device: Device = {
       provider,
@@ -88,6 +88,11 @@ export function planDevices({ topology, manifest }: OpenedBundle): DevicePlan[] 
   );
   const cores = assignCores(threads);
   return plans.map((plan, i) => ({ ...plan, cores: threads[i] === 0 ? undefined : cores[i] }));
+}
+
+/** firstId is the device id of the first GPU of a class: that of the profile, or the first that a part of a plan is given, as in a container. */
+function firstId({ deviceId = 0 }: BundledDevice, isPart: true | undefined): number {
+  return isPart ? 0 : deviceId;
 }
 
 /** crowdedByDevices says, with figures, that the devices leave too little of this host for the server and a client. */

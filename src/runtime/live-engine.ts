@@ -144,6 +144,7 @@ export class LiveEngine {
     const { topology } = this.bundle;
     const owner = model === undefined ? undefined : sharingFirst(topology)[model];
     const pools = topology.pools.filter((pool) => owner === undefined || pool.model === owner);
+    if (this.bundle.isPart && pools.length === 0) return false;
     return pools.every((pool) =>
       pool.devices.some((device) => this.up.has(device) && !this.hanging.has(device)),
     );
@@ -202,7 +203,9 @@ async function settleAll(starts: Promise<void>[]): Promise<void> {
 }
 
 /** watchedArrivals gives what is called for each arrival: the load is compared with the planned one where there is one. */
-function watchedArrivals({ plan }: OpenedBundle, log: (event: ServeEvent) => void): () => void {
+function watchedArrivals({ plan, isPart }: OpenedBundle, log: (event: ServeEvent) => void): () => void {
+  // What a part of the devices sees is no load of the plan.
+  if (isPart) return () => {};
   const watch = runOf(plan).watch(plan, (share) => log({ kind: 'loadStrayed', share }));
   if (watch === undefined) return () => {};
   const fromMs = performance.now();

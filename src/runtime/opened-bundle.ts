@@ -10,17 +10,20 @@ import {
   firstFaults,
   InputError,
   type Loaded,
+  listed,
   loadArtifact,
+  option,
   partFault,
   readWhole,
   sha256Of,
   sha256OfFile,
+  shown,
 } from '../artifacts/index.js';
 import { pushAll } from '../collections/index.js';
 import { notDeployed, STRING_DTYPE } from '../execution/index.js';
 import { readModel, textsNotUtf8 } from '../onnx/index.js';
 import { PLAN_KINDS, planOf, planTopologyOf, type ServedPlan } from '../plans/index.js';
-import { poolsServedBy, type Topology } from '../serving/index.js';
+import { partOf, poolsServedBy, type Topology } from '../serving/index.js';
 import type { BundleParts } from './bundle-parts.js';
 import { manifestFaults } from './manifest-faults.js';
 import type { LiveModel, PoolWork } from './pool-work.js';
@@ -38,6 +41,8 @@ export interface OpenedBundle {
   models: LiveModel[];
   /** The work of the devices of each pool of the topology. */
   work: PoolWork[];
+  /** Whether the topology is that of a part of the plan's devices. */
+  isPart?: true;
 }
 
 /** PlannedBundle is a bundle of any target whose plan and models are what its manifest says. */
@@ -57,6 +62,7 @@ async function isFile(path: string): Promise<boolean> {
  * openBundle opens a bundle's folder and checks every file of it against the manifest's digests. It starts nothing. The
  * topology has no transfers, because one process holds all tensors.
  * @param options.sloMs an SLO that replaces those of all models
+ * @param options.at the server or device of the plan whose devices alone serve, such as `T4-0` or `T4-0/gpu1`
  * @param options.verb what errors say cannot be done with the bundle; `serve` by default
  * @param options.signal ends the reading of its files
  * @throws MissingError where there is no manifest; InputError where it is a file, such as a plan, where it is for another
@@ -64,7 +70,7 @@ async function isFile(path: string): Promise<boolean> {
  */
 export async function openBundle(
   folder: string,
-  options: { sloMs?: number; verb?: string; signal?: AbortSignal | undefined } = {},
+  options: { sloMs?: number; at?: string | undefined; verb?: string; signal?: AbortSignal | undefined } = {},
 ): Promise<OpenedBundle> {
   const task = `${options.verb ?? 'serve'} ${folder}`;
   const {
@@ -82,7 +88,43 @@ export async function openBundle(
   const { models, work } = runOf(plan).work({ ...parts, plan }, misfits);
   pushAll(misfits, [...memoryFaults(plan, topology, work), ...(await textFaults(work))]);
   if (misfits.length > 0) throw new InputError(task, misfits, 'Deploy the plan again.');
-  return { manifest: loaded, plan, topology, models, work };
+  const bundle = { manifest: loaded, plan, topology, models, work };
+  return options.at === undefined ? bundle : bundleAt(bundle, options.at, task);
+}
+
+/**
+ * bundleAt gives a bundle as the devices at a place serve it, by themselves.
+ * @throws InputError where no device is there, they serve nothing whole, or a tuner moves devices
+ */
+function bundleAt(bundle: OpenedBundle, at: string, task: string): OpenedBundle {
+  const { plan, topology, work, models } = bundle;
+  const isHere = ({ name }: { readonly name: string }) => name === at || name.startsWith(`${at}/`);
+  const part = partOf(topology, isHere);
+  const servers = [...new Set(topology.devices.map(({ server }) => server))];
+  const where = option('at');
+  const faults = [
+    ...(topology.devices.some(isHere)
+      ? []
+      : [fault(`is ${shown(at)}, where the plan has no device; its servers are ${listed(servers)}`, where)]),
+    ...(plan.serving?.tuner === undefined
+      ? []
+      : [fault('the plan has a tuner, which moves all devices', where)]),
+  ];
+  if (faults.length === 0 && part.pools.length === 0)
+    faults.push(
+      fault(`is ${shown(at)}, whose devices serve no model from its first stage to its last`, where),
+    );
+  if (faults.length > 0) throw new InputError(task, faults);
+  return {
+    ...bundle,
+    topology: part.topology,
+    models: models.map((model, m) => ({
+      ...model,
+      plannedRps: part.topology.models[m]?.throughputRps ?? 0,
+    })),
+    work: part.pools.map((pool) => work[pool] as PoolWork),
+    isPart: true,
+  };
 }
 
 /**

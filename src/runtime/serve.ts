@@ -81,6 +81,7 @@ async function checkedStart(
     errors,
     openBundle(folder, {
       signal: options.signal,
+      at: options.at,
       ...(options.sloMs === undefined ? {} : { sloMs: options.sloMs }),
     }),
   );

@@ -16,6 +16,8 @@ const RUN_BY: { readonly [T in DeployTarget]: RunBy } = {
   'ray-serve': { program: 'Ray Serve' },
   triton: { program: 'Triton' },
   kuberay: { program: 'KubeRay' },
+  // Its pods run this server.
+  kubernetes: 'this server',
 };
 
 /**

@@ -46,6 +46,8 @@ export interface ServeOptions extends Omit<SchedulerOptions, 'preset'>, TunerOpt
    * dropped, and executors are ended at once.
    */
   drainTimeoutMs?: number;
+  /** The server or device of the plan whose devices alone serve here, by themselves, such as `T4-0` or `T4-0/gpu1`. */
+  at?: string | undefined;
   /** An SLO that replaces those of the plan for every model. */
   sloMs?: number;
   /**

@@ -33,6 +33,7 @@ const TRANSFERS: { readonly [T in DeployTarget]: SimulatedPlan['transfers'] } = 
   // A Triton server holds all stages of a pipeline.
   triton: 'none',
   kuberay: 'links',
+  kubernetes: 'none',
 };
 
 /**

@@ -9,6 +9,7 @@ it('refuseTarget() refuses a bundle that another program runs, and names it', ()
       'ray-serve': { program: 'Ray Serve' },
       triton: { program: 'Triton' },
       kuberay: { program: 'KubeRay' },
+      kubernetes: { program: 'Kubernetes' },
     });
   expect(refused).toThrow(InputError);
   expect(refused).toThrow(

@@ -25,6 +25,7 @@ interface Options {
   scheduler?: string;
   policy?: string[];
   tuner?: string;
+  at?: string;
   maxBody: number;
   maxBodies: number;
   maxAnswers: number;
@@ -58,6 +59,10 @@ function servedBundle(): Command {
     .option(
       '--tuner <name>',
       "what activates a pipeline's standby devices, in place of the plan's tuner: inferline, coarse, ds2, hpa, kpa, by-rate or none",
+    )
+    .option(
+      '--at <place>',
+      'serve with the devices of one server of the plan alone, such as T4-0, or with one device, such as T4-0/gpu1',
     )
     .option('--max-body <MiB>', 'largest request body', wholeNumber, 64)
     .option('--max-bodies <MiB>', 'most memory for the bodies of all open requests', wholeNumber, 512)
@@ -155,6 +160,7 @@ async function started(
     scheduler: options.scheduler,
     policy: options.policy,
     tuner: options.tuner,
+    at: options.at,
     maxBodyBytes: options.maxBody * MIB,
     maxBodiesBytes: options.maxBodies * MIB,
     maxAnswersBytes: options.maxAnswers * MIB,

@@ -38,6 +38,8 @@ export interface Engine<T extends DeployTarget> {
   readonly target: T;
   /** refuse finds what the engine cannot do of the plan, each with a target that can. */
   refuse(bundle: EngineBundle): Fault[];
+  /** check refuses a deployment whose models the engine cannot run. @throws InputError with every fault */
+  check?(deployment: Deployment): void;
   /** files gives the texts of the engine's files by their paths in the bundle, with a README. */
   files(bundle: EngineBundle): ReadonlyMap<string, string>;
   /** What the files must keep. */
@@ -76,6 +78,7 @@ async function fill<T extends DeployTarget>(
   deployment: Deployment,
 ): Promise<WrittenBundle<T>> {
   const { plan, planBytes, inputs, checks, signal } = deployment;
+  engine.check?.(deployment);
   const devices = knownDevices(deployment);
   const written = await partsOf(plan).write(folder, plan, deployment);
   await writeFile(join(folder, 'plan.json'), planBytes);

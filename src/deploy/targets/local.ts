@@ -59,10 +59,11 @@ async function fill(folder: string, deployment: Deployment): Promise<WrittenBund
 }
 
 /**
- * refuseFixedBatches refuses a graph that takes exactly b rows, because it cannot serve requests of one row
+ * refuseFixedBatches refuses a graph that takes exactly b rows, because our server cannot serve requests of one row
  * as they come.
+ * @throws InputError with each model
  */
-function refuseFixedBatches({ models }: Deployment): void {
+export function refuseFixedBatches({ models }: Deployment): void {
   const faults = models.flatMap(({ profile: { model } }) =>
     model.fixedBatch === undefined || model.fixedBatch === 1
       ? []

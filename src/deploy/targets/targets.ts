@@ -1,5 +1,6 @@
 import { type DeployTarget, fault, InputError, option, shown } from '../../artifacts/index.js';
 import { KUBERAY } from './kuberay/kuberay.js';
+import { KUBERNETES } from './kubernetes/kubernetes.js';
 import { LOCAL } from './local.js';
 import { RAY_SERVE } from './ray-serve/ray-serve.js';
 import type { TargetOf } from './target.js';
@@ -11,6 +12,7 @@ const TARGETS: { readonly [T in DeployTarget]: TargetOf<T> } = {
   'ray-serve': RAY_SERVE,
   triton: TRITON,
   kuberay: KUBERAY,
+  kubernetes: KUBERNETES,
 };
 
 /**

@@ -46,6 +46,8 @@ export function namesRule(most: Readonly<Record<string, number>>): LintRule {
     ...{ name: 'names', breaks: 'fault' },
     *check(bundle) {
       for (const object of objectsIn(bundle.files)) {
+        // Kustomize reads it, and no cluster has it.
+        if (object.kind === 'Kustomization') continue;
         const letters = most[object.kind] ?? DNS_LETTERS;
         if (!isDnsName(object.name, letters))
           yield inObject(
