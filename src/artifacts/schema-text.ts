@@ -52,7 +52,7 @@ export function completeSchema(kind: string): object {
     return as;
   };
   const whole = rewritten(root, kind) as object;
-  for (const { of, name, as } of wanted) definitions[as] = rewritten(topologyPartOf(fileOf(of), name), of);
+  for (const { of, name, as } of wanted) definitions[as] = rewritten(partOf(fileOf(of), name), of);
   return Object.keys(definitions).length === 0 ? whole : { ...whole, definitions };
 }
 
@@ -64,8 +64,8 @@ function withinWhole(part: Record<string, unknown>): Record<string, unknown> {
   return { ...least, maximum: MOST_WHOLE, ...part };
 }
 
-/** topologyPartOf gives a definition of a schema, or without a name the schema itself, whose definitions are taken by name. */
-function topologyPartOf(file: SchemaFile, name: string | undefined): unknown {
+/** partOf gives a definition of a schema, or without a name the schema itself, whose definitions are taken by name. */
+function partOf(file: SchemaFile, name: string | undefined): unknown {
   if (name !== undefined) return file.definitions?.[name];
   const { definitions: _, $schema: __, $id: ___, ...root } = file as SchemaFile & Record<string, unknown>;
   return root;

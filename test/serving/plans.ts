@@ -18,7 +18,7 @@ export function planOf(
   models: { sloMs: number; pipelines: PipelineShape[] }[],
   networkGbps?: number,
 ): PooledPlan {
-  const topologyPartOf = (part: PartShape, k: number): PlannedPartition => ({
+  const partOf = (part: PartShape, k: number): PlannedPartition => ({
     blocks: [k, k + 1],
     device: part.device ?? 'cpu',
     virtual: 1,
@@ -44,7 +44,7 @@ export function planOf(
         const sentUs = networkGbps === undefined ? 0 : (part.batch * bytes * 8) / networkGbps / 1e3;
         return sum + (part.latencyUs(part.batch) ?? 0) + sentUs;
       }, 0),
-      partitions: p.parts.map(topologyPartOf),
+      partitions: p.parts.map(partOf),
     })),
   }));
   let server = 0;

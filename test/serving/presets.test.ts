@@ -23,20 +23,18 @@ const pooled = topologyOf(
     {
       sloMs: 100,
       pipelines: [
-        { throughputRps: 200, parts: [topologyPartOf(4, 2, 6000, 3000), topologyPartOf(4, 3, 9000, 4000)] },
-        { throughputRps: 100, parts: [topologyPartOf(2, 2, 9000, 6000)] },
+        { throughputRps: 200, parts: [partOf(4, 2, 6000, 3000), partOf(4, 3, 9000, 4000)] },
+        { throughputRps: 100, parts: [partOf(2, 2, 9000, 6000)] },
       ],
     },
     {
       sloMs: 60,
-      pipelines: [
-        { throughputRps: 100, parts: [topologyPartOf(3, 1, 5000, 2000), topologyPartOf(3, 1, 3000, 3000)] },
-      ],
+      pipelines: [{ throughputRps: 100, parts: [partOf(3, 1, 5000, 2000), partOf(3, 1, 3000, 3000)] }],
     },
   ]),
 );
 
-function topologyPartOf(batch: number, virtualGpus: number, fixedUs: number, rowUs: number) {
+function partOf(batch: number, virtualGpus: number, fixedUs: number, rowUs: number) {
   return { batch, virtualGpus, latencyUs: (size: number) => fixedUs + size * rowUs, transferBytes: 20_000 };
 }
 

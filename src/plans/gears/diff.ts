@@ -96,7 +96,7 @@ export function gearFieldChanges(a: GearPlan, b: GearPlan): FieldChange[] {
       boundaries.slice(1).map((toRps, i) => {
         const fromRps = boundaries[i] as number;
         const gear = gearFor(gears, (fromRps + toRps) / 2);
-        return [`${number(fromRps)}–${number(toRps)}`, gear && topologyPartOf(gear, { fromRps, toRps })];
+        return [`${number(fromRps)}–${number(toRps)}`, gear && partOf(gear, { fromRps, toRps })];
       }),
     ),
   });
@@ -117,8 +117,8 @@ function rateChanges(
   return [{ path: '/promise/rates', before: text(before), after: text(after) }];
 }
 
-/** topologyPartOf is a gear within a part of its range. */
-function topologyPartOf(gear: Gear, { fromRps, toRps }: Pick<Gear, 'fromRps' | 'toRps'>): object {
+/** partOf is a gear within a part of its range. */
+function partOf(gear: Gear, { fromRps, toRps }: Pick<Gear, 'fromRps' | 'toRps'>): object {
   const { fromRps: from, toRps: to, share, ...rest } = gear;
   return { ...rest, share: (share * (toRps - fromRps)) / (to - from) };
 }

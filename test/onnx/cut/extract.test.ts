@@ -256,20 +256,16 @@ describe('a partition that extractPartition() makes', () => {
         [10, 'about the graph'],
       ],
     });
-    const topologyPartOf = (from: number, to: number) => {
+    const partOf = (from: number, to: number) => {
       const { graph, values } = decoded(extract(model, from, to).bytes);
       const annotations = (graph.quantizationAnnotation ?? []).map(
         ({ tensorName }: { tensorName: string }) => tensorName,
       );
       return { values, annotations, doc: graph.docString };
     };
-    expect(topologyPartOf(0, 1)).toEqual({ values: [], annotations: ['a'], doc: 'about the graph' });
-    expect(topologyPartOf(0, 2)).toEqual({ values: ['a'], annotations: ['a', 'b'], doc: 'about the graph' });
-    expect(topologyPartOf(1, 3)).toEqual({
-      values: ['b'],
-      annotations: ['a', 'b', 'y'],
-      doc: 'about the graph',
-    });
+    expect(partOf(0, 1)).toEqual({ values: [], annotations: ['a'], doc: 'about the graph' });
+    expect(partOf(0, 2)).toEqual({ values: ['a'], annotations: ['a', 'b'], doc: 'about the graph' });
+    expect(partOf(1, 3)).toEqual({ values: ['b'], annotations: ['a', 'b', 'y'], doc: 'about the graph' });
   });
 
   it('has the given name, or else the model’s own', () => {
