@@ -6,7 +6,7 @@ import { ENGINE_POLICIES } from '../../../src/serving/stage-local/index.js';
 import { clashes } from '../../../src/serving/stage-local/policy.js';
 import { seeds } from '../../cases.js';
 import { planOf } from '../plans.js';
-import { runVirtual, STREAMS } from '../virtual-driver.js';
+import { type Outage, runVirtual, STREAMS } from '../virtual-driver.js';
 import { type Engine, type PlainStage, plainEngine } from './engines.js';
 
 const MS = 1e6;
@@ -50,13 +50,23 @@ function chain(seed: number): { stages: PlainStage[]; arrivals: number[] } {
 }
 
 /** served lets the core serve a chain, and gives what became of the requests in the order of arrival. */
-function served(stages: readonly PlainStage[], arrivals: readonly number[], policy: StageLocalPolicy) {
+function served(
+  stages: readonly PlainStage[],
+  arrivals: readonly number[],
+  policy: StageLocalPolicy,
+  outages: Outage[] = [],
+) {
   const parts = stages.map(({ replicas, batch, latencyNs }) => ({
     ...{ batch, virtualGpus: replicas },
     latencyUs: (size: number) => latencyNs[size - 1]! / 1000,
   }));
   const topology = topologyOf(planOf([{ sloMs: SLO_MS, pipelines: [{ throughputRps: 1, parts }] }]));
-  const { ended, executed } = runVirtual({ topology, arrivals: arrivals.map((at) => ({ at })), policy });
+  const { ended, executed } = runVirtual({
+    topology,
+    arrivals: arrivals.map((at) => ({ at })),
+    policy,
+    outages,
+  });
   const ends = [...ended]
     .sort((a, b) => a.arrival - b.arrival)
     .map(({ outcome, at }) => ({ what: outcome === 'dropped' ? 'dropped' : 'answered', at }));
@@ -138,6 +148,24 @@ describe('The schedulers of engines', () => {
     ]);
   });
 
+  it('ray-serve-batch lets what a lost replica held come to another one anew, and tries alone what was lost in execution', () => {
+    const policy: StageLocalPolicy = {
+      ...policyOf({ name: 'ray-serve-batch', timeoutNs: 5 * MS, requestTimeoutNs: 300 * MS }),
+      dispatch: { kind: 'turns' },
+    };
+    // By turns, 0, 2 and 4 come to replica 0, which is lost at 8 ms with 0 in execution.
+    const arrivals = [0, 0, 6, 6, 7, 7].map((ms) => ms * MS);
+    const pairs = { ...STAGE, batch: 2 };
+    const { executed } = served([pairs], arrivals, policy, [{ at: 8 * MS, device: 0 }]);
+    expect(executed.map(({ from, arrivals: batch }) => [from / MS, batch])).toEqual([
+      [5, [0]],
+      [5, [1]],
+      [25, [3, 5]],
+      [45, [0]],
+      [65, [2, 4]],
+    ]);
+  });
+
   it('triton takes a full batch at once, and less when the oldest has waited for the delay', () => {
     const policy = policyOf({ name: 'triton', delayNs: 8 * MS });
     const { executed } = served(
@@ -166,6 +194,16 @@ describe('The schedulers of engines', () => {
   it('ray-serve spreads requests by their number: an unlike replica that is four times as fast serves less than four times as many', () => {
     expect(fastShare(ENGINE_POLICIES['ray-serve'])).toBeGreaterThan(0.6);
     expect(fastShare(ENGINE_POLICIES['ray-serve'])).toBeLessThan(0.79);
+  });
+});
+
+describe('ENGINE_POLICIES', () => {
+  it('spreads requests over pipelines by their planned rates, takes them as they come and corrects nothing', () => {
+    for (const policy of Object.values(ENGINE_POLICIES))
+      expect(policy).toMatchObject({
+        ...{ choice: { kind: 'proportional' }, order: { kind: 'fifo' } },
+        ...{ late: { kind: 'drop' }, correction: { kind: 'none' } },
+      });
   });
 });
 
