@@ -30,7 +30,11 @@ export async function placeParts(
     const at = dirname(file);
     await mkdir(join(folder, at), { recursive: true });
     await copyFile(join(folder, entry.file), join(folder, file));
-    const data = entry.data?.map(({ path, sha256 }) => ({ path: `${at}/${basename(path)}`, from: path, sha256 }));
+    const data = entry.data?.map(({ path, sha256 }) => ({
+      path: `${at}/${basename(path)}`,
+      from: path,
+      sha256,
+    }));
     for (const { path, from } of data ?? []) await copyFile(join(folder, from), join(folder, path));
     const moved = {
       file,

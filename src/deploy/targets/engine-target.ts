@@ -91,8 +91,7 @@ async function fill<T extends DeployTarget>(
   const lint = lintBundle(engine.target, engine.rules, { ...bundle, files: new BundleTexts(texts) });
   refuseLinted(engine.target, lint);
   const all = new Map([...texts, [LINT_REPORT, artifactText<'lint-report'>(lint)]]);
-  for (const [path, text] of all)
-{
+  for (const [path, text] of all) {
     await mkdir(dirname(join(folder, path)), { recursive: true });
     await writeFile(join(folder, path), text, { mode: engine.isProgram?.(path) ? 0o755 : 0o644 });
   }

@@ -12,7 +12,7 @@ import {
   type TritonPlan,
   tritonType,
 } from './bundle.js';
-import { configPath, frontKind, reachedFrom } from './names.js';
+import { configPath, frontKind, reachedFrom, versionPath } from './names.js';
 import { isOnCpu, type Layout } from './servers.js';
 
 /** The resource of which each virtual GPU has one, where it holds several stages and runs one batch at a time. */
@@ -33,6 +33,16 @@ export function configsOf(triton: TritonPlan): Map<string, string> {
       else if (known !== text) texts.set(configPath(model, layout.name), text);
     }
   return texts;
+}
+
+const VERSION = 'Triton loads no model without the folder of a version. That of an ensemble holds nothing else.\n';
+
+/** ensembleVersions gives the file that keeps the folder of each ensemble's version. */
+export function ensembleVersions(configs: ReadonlyMap<string, string>): Map<string, string> {
+  const ensembles = [...configs].flatMap(([path, text]) =>
+    text.includes('platform: "ensemble"') ? [path.split('/')[1] as string] : [],
+  );
+  return new Map(ensembles.map((model) => [versionPath(model), VERSION]));
 }
 
 /** hasOwnConfigs tells whether a kind of server needs another configuration of a model than the first that has it. */
@@ -73,7 +83,10 @@ export function quoted(text: string): string {
 }
 
 /** configDims gives the dims of a tensor: without the batch where Triton batches, and −1 for a size that is not fixed. */
-export function configDims({ shape, batchAxis, variableAxes = [] }: TensorSpec, isBatched: boolean): number[] {
+export function configDims(
+  { shape, batchAxis, variableAxes = [] }: TensorSpec,
+  isBatched: boolean,
+): number[] {
   const dims = shape.map((size, axis) => (axis === batchAxis || variableAxes.includes(axis) ? -1 : size));
   return isBatched ? dims.slice(1) : dims;
 }
@@ -160,9 +173,7 @@ function routeConfig(triton: TritonPlan, name: string, model: EngineModel, entry
     const { inputs, outputs } = graph.stages[index] as EngineStage;
     return step(names.stages[index] as string, {
       inputs: inputs.map(({ spec, from }) => [spec.name, tensorOf(from[0] as string)]),
-      outputs: outputs
-        .filter(({ key }) => used.has(key))
-        .map(({ spec, key }) => [spec.name, tensorOf(key)]),
+      outputs: outputs.filter(({ key }) => used.has(key)).map(({ spec, key }) => [spec.name, tensorOf(key)]),
     });
   });
   return ensemble(name, model, routeBatch(graph, model, entry), steps);

@@ -4,7 +4,8 @@ const one = (type: TextType): TextField => ({ type });
 const many = (type: TextType): TextField => ({ type, isRepeated: true });
 const message = (fields: TextMessage['fields']): TextMessage => ({ fields });
 /** In text, a map is a message with a key and a value for each entry. */
-const mapOf = (key: TextType, value: TextType): TextField => many(message({ key: one(key), value: one(value) }));
+const mapOf = (key: TextType, value: TextType): TextField =>
+  many(message({ key: one(key), value: one(value) }));
 
 /** DATA_TYPES are the types of tensors that Triton's configuration knows. */
 const DATA_TYPES = [

@@ -25,14 +25,20 @@ export function configsIn(files: BundleTexts): readonly ReadConfig[] {
   const read = [...files.texts].flatMap(([file, text]) => {
     const [, model, layout] = CONFIG_PATH.exec(file) ?? [];
     if (model === undefined) return [];
-    return [{ ...readTextFormat(text, MODEL_CONFIG), file, model, ...(layout === undefined ? {} : { layout }) }];
+    return [
+      { ...readTextFormat(text, MODEL_CONFIG), file, model, ...(layout === undefined ? {} : { layout }) },
+    ];
   });
   READ.set(files, read);
   return read;
 }
 
 /** configOn gives the configuration that a kind of server takes of a model, undefined where there is none. */
-export function configOn(files: BundleTexts, model: string, { name }: Pick<Layout, 'name'>): ReadConfig | undefined {
+export function configOn(
+  files: BundleTexts,
+  model: string,
+  { name }: Pick<Layout, 'name'>,
+): ReadConfig | undefined {
   const all = configsIn(files);
   return (
     all.find(({ file }) => file === configPath(model, name)) ??

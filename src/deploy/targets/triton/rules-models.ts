@@ -1,9 +1,18 @@
 import type { TensorSpec } from '../../../artifacts/index.js';
 import type { EngineModel, EngineStage } from '../../engine-graph.js';
 import type { LintRule, RuleFinding } from '../../lint/lint.js';
-import { frontBatch, isBatchFirst, isPython, routeBatch, stageBatch, type TritonPlan, tritonPlanOf, tritonType } from './bundle.js';
+import {
+  frontBatch,
+  isBatchFirst,
+  isPython,
+  routeBatch,
+  stageBatch,
+  type TritonPlan,
+  tritonPlanOf,
+  tritonType,
+} from './bundle.js';
 import { configDims, configsOn } from './config.js';
-import { configPath } from './names.js';
+import { configPath, versionPath } from './names.js';
 import {
   type ConfigOfModel,
   configOn,
@@ -36,7 +45,10 @@ function wantedOf({ graph, names }: TritonPlan, name: string): Wanted | undefine
   return { batch, ...specsOf(model) };
 }
 
-function specsOf({ inputs, outputs }: Pick<EngineStage | EngineModel, 'inputs' | 'outputs'>): Omit<Wanted, 'batch'> {
+function specsOf({
+  inputs,
+  outputs,
+}: Pick<EngineStage | EngineModel, 'inputs' | 'outputs'>): Omit<Wanted, 'batch'> {
   return { inputs: inputs.map(({ spec }) => spec), outputs: outputs.map(({ spec }) => spec) };
 }
 
@@ -61,7 +73,11 @@ const MODELS: LintRule = {
 const NAMES = ofConfigs('names', function* ({ config, triton }) {
   const { name } = config.value;
   if (name !== undefined && name !== config.model)
-    yield foundIn(config, ['name'], `is ${JSON.stringify(name)}, and must be that of its folder, ${config.model}`);
+    yield foundIn(
+      config,
+      ['name'],
+      `is ${JSON.stringify(name)}, and must be that of its folder, ${config.model}`,
+    );
   if (wantedOf(triton, config.model) === undefined)
     yield foundIn(config, ['name'], `is of the model ${config.model}, which the plan has not`);
 });
@@ -102,7 +118,11 @@ const TENSORS = ofConfigs('tensors', function* ({ config, triton }) {
       const expected = configDims(spec, isBatched);
       const shown = expected.length > 0 ? expected : [1];
       if (listIn(dims).join() !== shown.join())
-        yield foundIn(config, [field, i, 'dims'], `are [${listIn(dims).join(', ')}], and the tensor has [${shown.join(', ')}]`);
+        yield foundIn(
+          config,
+          [field, i, 'dims'],
+          `are [${listIn(dims).join(', ')}], and the tensor has [${shown.join(', ')}]`,
+        );
     }
     for (const { name } of specs)
       if (!given.some((one) => one.name === name)) yield foundIn(config, [field], `lacks the tensor ${name}`);
@@ -114,7 +134,9 @@ const DTYPES_KNOWN = ofConfigs('dtypes', function* ({ config, triton }) {
   for (const field of ['input', 'output'])
     for (const [i, one] of listIn(config.value[field]).entries()) {
       const { name, data_type: type } = mapIn(one);
-      const spec = [...(wanted?.inputs ?? []), ...(wanted?.outputs ?? [])].find((known) => known.name === name);
+      const spec = [...(wanted?.inputs ?? []), ...(wanted?.outputs ?? [])].find(
+        (known) => known.name === name,
+      );
       const at = [field, i, 'data_type'];
       if (type === 'TYPE_BF16')
         yield foundIn(config, at, "is TYPE_BF16, which Triton's ONNX Runtime backend has not");
@@ -160,7 +182,11 @@ const INSTANCES = ofConfigs('instance-groups', function* (one) {
       const [has, plans] = [given.get(place) ?? 0, wanted.get(place) ?? 0];
       const where = place < 0 ? 'on processor cores' : `on GPU ${place}`;
       if (has !== plans)
-        yield foundIn(config, at, `has ${has} instances ${where} of ${layout.servers[0]}, and the plan has ${plans} devices there`);
+        yield foundIn(
+          config,
+          at,
+          `has ${has} instances ${where} of ${layout.servers[0]}, and the plan has ${plans} devices there`,
+        );
     }
   }
 });
@@ -182,7 +208,8 @@ const STEPS = ofConfigs('ensemble-steps', function* (one) {
   const { value } = config;
   if (value.platform !== 'ensemble') return;
   for (const field of ['instance_group', 'dynamic_batching'])
-    if (value[field] !== undefined) yield foundIn(config, [field], 'does nothing in an ensemble, which only passes tensors on');
+    if (value[field] !== undefined)
+      yield foundIn(config, [field], 'does nothing in an ensemble, which only passes tensors on');
   const steps = listIn(mapIn(value.ensemble_scheduling).step).map(mapIn);
   const at = ['ensemble_scheduling', 'step'];
   if (steps.length === 0) yield foundIn(config, ['ensemble_scheduling'], 'has no steps');
@@ -195,6 +222,12 @@ const STEPS = ofConfigs('ensemble-steps', function* (one) {
   for (const { m, p } of missing) yield* missingStages(one, { m, p }, steps);
 });
 
+const VERSIONS = ofConfigs('versions', function* ({ config: { model, value }, files }) {
+  const file = versionPath(model);
+  if (value.platform === 'ensemble' && !files.has(file))
+    yield { file, message: `is missing: Triton loads ${model} only with the folder of a version` };
+});
+
 type Step = Readonly<Record<string, unknown>>;
 
 function* stepFaults(
@@ -204,19 +237,33 @@ function* stepFaults(
 ): Generator<RuleFinding> {
   const { model_name: name, model_version: version } = step;
   if (version === undefined || version === 0)
-    yield foundIn(config, [...at, 'model_version'], 'is absent or 0, which is version 0 and not the latest; write -1');
+    yield foundIn(
+      config,
+      [...at, 'model_version'],
+      'is absent or 0, which is version 0 and not the latest; write -1',
+    );
   const member = typeof name === 'string' ? wantedOf(triton, name) : undefined;
   if (member === undefined) {
     yield foundIn(config, [...at, 'model_name'], `is ${name ?? 'absent'}, which the plan has not`);
     return;
   }
-  const read = triton.layouts.map((layout) => configOn(files, String(name), layout)).find((one) => one !== undefined);
-  const [own, theirs] = [Number(config.value.max_batch_size ?? 0), Number(read?.value.max_batch_size ?? member.batch)];
+  const read = triton.layouts
+    .map((layout) => configOn(files, String(name), layout))
+    .find((one) => one !== undefined);
+  const [own, theirs] = [
+    Number(config.value.max_batch_size ?? 0),
+    Number(read?.value.max_batch_size ?? member.batch),
+  ];
   if (own > theirs)
-    yield foundIn(config, ['max_batch_size'], `is ${own}, and its step ${name} takes batches of ${theirs} at most`);
+    yield foundIn(
+      config,
+      ['max_batch_size'],
+      `is ${own}, and its step ${name} takes batches of ${theirs} at most`,
+    );
   const fed = mapEntries(step.input_map).map(({ key }) => key);
   for (const { name: input } of member.inputs)
-    if (!fed.includes(input)) yield foundIn(config, [...at, 'input_map'], `does not feed the input ${input} of ${name}`);
+    if (!fed.includes(input))
+      yield foundIn(config, [...at, 'input_map'], `does not feed the input ${input} of ${name}`);
   for (const [field, known] of [
     ['input_map', member.inputs],
     ['output_map', member.outputs],
@@ -229,11 +276,18 @@ function* stepFaults(
 /** unmadeTensors finds tensors of an ensemble that nothing gives. */
 function* unmadeTensors({ config }: ConfigOfModel, steps: readonly Step[]): Generator<RuleFinding> {
   const inputs = listIn(config.value.input).map((one) => String(mapIn(one).name));
-  const made = new Set([...inputs, ...steps.flatMap((step) => mapEntries(step.output_map).map(({ value }) => String(value)))]);
+  const made = new Set([
+    ...inputs,
+    ...steps.flatMap((step) => mapEntries(step.output_map).map(({ value }) => String(value))),
+  ]);
   for (const [i, step] of steps.entries())
     for (const [k, { value }] of mapEntries(step.input_map).entries())
       if (!made.has(String(value)))
-        yield foundIn(config, ['ensemble_scheduling', 'step', i, 'input_map', k, 'value'], `is ${value}, which no step gives`);
+        yield foundIn(
+          config,
+          ['ensemble_scheduling', 'step', i, 'input_map', k, 'value'],
+          `is ${value}, which no step gives`,
+        );
   for (const [i, one] of listIn(config.value.output).entries())
     if (!made.has(String(mapIn(one).name)))
       yield foundIn(config, ['output', i, 'name'], `is ${mapIn(one).name}, which no step gives`);
@@ -265,10 +319,14 @@ const FRONTS = ofConfigs('fronts', function* ({ config, triton }) {
   const wanted = isPython(triton, model) ? 'backend "python"' : 'platform "ensemble"';
   const { backend, platform } = config.value;
   if ((isPython(triton, model) ? backend === 'python' : platform === 'ensemble') === false)
-    yield foundIn(config, [backend === undefined ? 'platform' : 'backend'], `is not ${wanted}, by which the plan answers ${model.name}`);
+    yield foundIn(
+      config,
+      [backend === undefined ? 'platform' : 'backend'],
+      `is not ${wanted}, by which the plan answers ${model.name}`,
+    );
 });
 
 /** MODEL_RULES look at what the configurations say of models, tensors, instances and steps. */
 export const MODEL_RULES: readonly LintRule[] = [
-  ...[SCHEMA, MODELS, NAMES, FRONTS, BATCH_AXIS, BATCH, TENSORS, DTYPES_KNOWN, INSTANCES, SEATS, STEPS],
+  ...[SCHEMA, MODELS, NAMES, FRONTS, BATCH_AXIS, BATCH, TENSORS, DTYPES_KNOWN, INSTANCES, SEATS, STEPS, VERSIONS],
 ];

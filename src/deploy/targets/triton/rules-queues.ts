@@ -1,5 +1,5 @@
 import type { LintRule } from '../../lint/lint.js';
-import { tritonPlanOf, type TritonPlan, frontsOn, isPython } from './bundle.js';
+import { frontsOn, isPython, type TritonPlan, tritonPlanOf } from './bundle.js';
 import { frontKind } from './names.js';
 import {
   configOn,
@@ -43,9 +43,17 @@ const QUEUE_POLICY = ofConfigs('queue-policy', function* ({ config, triton }) {
   }
   const { timeout_action: action = 'REJECT', allow_timeout_override: override } = mapIn(policy);
   if (action !== 'REJECT')
-    yield foundIn(config, [...POLICY, 'timeout_action'], `is ${action}, so that late requests are still executed; write REJECT`);
+    yield foundIn(
+      config,
+      [...POLICY, 'timeout_action'],
+      `is ${action}, so that late requests are still executed; write REJECT`,
+    );
   if (timeoutUs(config) <= 0)
-    yield foundIn(config, [...POLICY, 'default_timeout_microseconds'], 'is absent or 0, which is no timeout at all');
+    yield foundIn(
+      config,
+      [...POLICY, 'default_timeout_microseconds'],
+      'is absent or 0, which is no timeout at all',
+    );
   if (override !== true)
     yield foundIn(
       config,
@@ -95,7 +103,11 @@ const QUEUE_SIZE = ofConfigs('queue-size', function* ({ config }) {
   const { max_queue_size: size = 0 } = policy;
   const batch = Number(config.value.max_batch_size ?? 0);
   if (Number(size) > 0 && Number(size) < batch)
-    yield foundIn(config, [...POLICY, 'max_queue_size'], `is ${size}, which is less than the batch of ${batch}`);
+    yield foundIn(
+      config,
+      [...POLICY, 'max_queue_size'],
+      `is ${size}, which is less than the batch of ${batch}`,
+    );
 });
 
 const PREFERRED = ofConfigs(
@@ -115,7 +127,11 @@ const PRIORITIES = ofConfigs('priorities', function* ({ config, triton }) {
   if (stageIndexOf(triton, config.model) < 0) return;
   const { priority_levels: levels, priority_queue_policy: policies } = mapIn(config.value.dynamic_batching);
   if (levels !== undefined && listIn(policies).length === 0 && Number(levels) > 1)
-    yield foundIn(config, ['dynamic_batching', 'priority_levels'], `is ${levels}, and the plan serves first come, first served`);
+    yield foundIn(
+      config,
+      ['dynamic_batching', 'priority_levels'],
+      `is ${levels}, and the plan serves first come, first served`,
+    );
 });
 
 const BLS_INSTANCES = ofConfigs('python-instances', function* ({ config, triton, files }) {
@@ -150,7 +166,11 @@ const SHARES = ofConfigs('shares', function* ({ config, triton, files }) {
       if (routes.includes(route) && frontsOn(triton, layout)[0] !== undefined) {
         const front = frontsOn(triton, layout).find(({ index }) => index === m);
         if ((front?.shares[routes.indexOf(route)] ?? 0) === 0)
-          yield foundIn(config, ['parameters', i, 'key'], `leads to ${route}, which ${layout.servers[0]} does not hold`);
+          yield foundIn(
+            config,
+            ['parameters', i, 'key'],
+            `leads to ${route}, which ${layout.servers[0]} does not hold`,
+          );
       }
   }
   if (!(Math.abs(sum - 1) <= SHARE_ERROR))

@@ -2,8 +2,8 @@ import type { LintedBundle, LintRule, RuleFinding } from '../../lint/lint.js';
 import { frontsOn, isPython, sharedMemoryOn, type TritonPlan, tritonPlanOf } from './bundle.js';
 import { configsOn, SEAT } from './config.js';
 import { configPath, REPOSITORY } from './names.js';
-import { isOnCpu, type Layout } from './servers.js';
 import { MPS_START, needsMps, serverPath } from './scripts.js';
+import { isOnCpu, type Layout } from './servers.js';
 
 const RATE_ERROR = 0.01;
 const US_PER_S = 1e6;
@@ -56,7 +56,8 @@ const FILES: LintRule = {
     const triton = tritonPlanOf(bundle);
     for (const layout of triton.layouts)
       for (const file of ['start.sh', 'perf.sh'].map((one) => serverPath(layout, one)))
-        if (!bundle.files.has(file)) yield { file, message: `is missing: nothing starts or loads ${layout.servers[0]}` };
+        if (!bundle.files.has(file))
+          yield { file, message: `is missing: nothing starts or loads ${layout.servers[0]}` };
     for (const [m, model] of triton.graph.models.entries())
       for (const file of isPython(triton, model) ? ['model.py', 'members.py', 'routes.json'] : [])
         if (!bundle.files.has(`${REPOSITORY}/${triton.names.fronts[m]}/1/${file}`))
@@ -86,12 +87,15 @@ const LOADED = ofScripts('members-loaded', function* ({ file, text, layout, trit
     if (!loaded.some(({ value }) => value === model))
       yield { file, line: lastLine(text), message: `lacks --load-model=${model}, which others call` };
   for (const { value, line } of loaded)
-    if (!wanted.includes(value)) yield { file, line, message: `loads ${value}, which the plan has not there` };
+    if (!wanted.includes(value))
+      yield { file, line, message: `loads ${value}, which the plan has not there` };
 });
 
 const CONFIG_NAME = ofScripts('config-name', function* ({ file, text, layout, triton, bundle }) {
   const [given] = optionsOf(text, 'model-config-name');
-  const isOwn = configsOn(triton, layout).some(({ model }) => bundle.files.has(configPath(model, layout.name)));
+  const isOwn = configsOn(triton, layout).some(({ model }) =>
+    bundle.files.has(configPath(model, layout.name)),
+  );
   if (isOwn && given?.value !== layout.name)
     yield {
       ...{ file, line: given?.line ?? lastLine(text) },
@@ -101,23 +105,36 @@ const CONFIG_NAME = ofScripts('config-name', function* ({ file, text, layout, tr
 
 const MPS = ofScripts('mps', function* ({ file, text, layout }) {
   if (needsMps(layout) && lineWith(text, new RegExp(MPS_START)) === undefined)
-    yield { file, line: lastLine(text), message: `does not start NVIDIA's MPS (${MPS_START}), and the plan divides GPUs` };
+    yield {
+      file,
+      line: lastLine(text),
+      message: `does not start NVIDIA's MPS (${MPS_START}), and the plan divides GPUs`,
+    };
   const limit = lineWith(text, /CUDA_MPS_ACTIVE_THREAD_PERCENTAGE/);
   if (limit !== undefined)
     yield {
       ...{ file, line: limit },
-      message: 'sets CUDA_MPS_ACTIVE_THREAD_PERCENTAGE, which would hold for all instances of the server together',
+      message:
+        'sets CUDA_MPS_ACTIVE_THREAD_PERCENTAGE, which would hold for all instances of the server together',
     };
 });
 
 const SEAT_LIMITS = ofScripts('rate-limit', function* ({ file, text, layout }) {
   if (!layout.isShared) return;
   if (optionsOf(text, 'rate-limit')[0]?.value !== 'execution_count')
-    yield { file, line: lastLine(text), message: 'lacks --rate-limit=execution_count: rate limiters have no effect without it' };
+    yield {
+      file,
+      line: lastLine(text),
+      message: 'lacks --rate-limit=execution_count: rate limiters have no effect without it',
+    };
   const limits = optionsOf(text, 'rate-limit-resource');
   for (const [gpu, seats] of isOnCpu(layout) ? [] : layout.seats)
     if (!limits.some(({ value }) => value === `${SEAT}:${seats}:${gpu}`))
-      yield { file, line: lastLine(text), message: `lacks --rate-limit-resource=${SEAT}:${seats}:${gpu}, by which GPU ${gpu} runs ${seats} batches at a time` };
+      yield {
+        file,
+        line: lastLine(text),
+        message: `lacks --rate-limit-resource=${SEAT}:${seats}:${gpu}, by which GPU ${gpu} runs ${seats} batches at a time`,
+      };
 });
 
 const SHARED_MEMORY = ofScripts('shared-memory', function* ({ file, text, layout, triton }) {
@@ -146,7 +163,8 @@ const DROPS: LintRule = {
       if (/\/1\/members\.py$/.test(file) && !/pb\.TritonError\([^\n]*TritonError\.UNAVAILABLE\)/.test(text))
         yield {
           ...{ file, line: lineWith(text, /TritonError\(/) ?? 1 },
-          message: 'does not answer a drop with TritonError.UNAVAILABLE: clients would be told 500 and not 503',
+          message:
+            'does not answer a drop with TritonError.UNAVAILABLE: clients would be told 500 and not 503',
         };
   },
 };
@@ -165,17 +183,33 @@ const INTERVALS: LintRule = {
         const lines = bundle.files.text(file).trimEnd().split('\n');
         const wrong = lines.findIndex((line) => !/^[1-9][0-9]*$/.test(line));
         if (wrong >= 0)
-          yield { file, line: wrong + 1, message: `is ${JSON.stringify(lines[wrong])}, and must be whole µs` };
+          yield {
+            file,
+            line: wrong + 1,
+            message: `is ${JSON.stringify(lines[wrong])}, and must be whole µs`,
+          };
         else yield* rateOf({ file, lines, rps });
       }
   },
 };
 
-function* rateOf({ file, lines, rps }: { file: string; lines: readonly string[]; rps: number }): Generator<RuleFinding> {
+function* rateOf({
+  file,
+  lines,
+  rps,
+}: {
+  file: string;
+  lines: readonly string[];
+  rps: number;
+}): Generator<RuleFinding> {
   const mean = lines.reduce((sum, line) => sum + Number(line), 0) / lines.length;
   const given = US_PER_S / mean;
   if (Math.abs(given - rps) > RATE_ERROR * rps + rps * (1 / mean))
-    yield { file, line: 1, message: `holds ${given.toPrecision(4)} requests per second, and the plan brings ${rps.toPrecision(4)}` };
+    yield {
+      file,
+      line: 1,
+      message: `holds ${given.toPrecision(4)} requests per second, and the plan brings ${rps.toPrecision(4)}`,
+    };
 }
 
 /** SERVER_RULES look at what starts and loads the servers. */

@@ -1,9 +1,18 @@
 import type { EngineStage } from '../../engine-graph.js';
 import type { LintRule, RuleFinding } from '../../lint/lint.js';
-import { frontBatch, frontsOn, isPython, plannedGear, sharedMemoryOn, stageBatch, type TritonPlan, tritonPlanOf } from './bundle.js';
+import {
+  frontBatch,
+  frontsOn,
+  isPython,
+  plannedGear,
+  sharedMemoryOn,
+  stageBatch,
+  type TritonPlan,
+  tritonPlanOf,
+} from './bundle.js';
 import { configPath, stagesOfRoute } from './names.js';
-import { isOnCpu, type Layout, leastPart } from './servers.js';
 import { needsMps, serverPath } from './scripts.js';
+import { isOnCpu, type Layout, leastPart } from './servers.js';
 
 const MIB = 1024 * 1024;
 /** Servers together carry at least this part of the planned rate, or it is told. */
@@ -38,7 +47,9 @@ const ON_CPU = warnsOfClasses('cpu-class', (layout) => {
 });
 
 const UNKNOWN_PROVIDER = warnsOfClasses('provider', ({ deviceClass, run }) =>
-  run === undefined ? `the profiles do not say how ${deviceClass} runs models; KIND_GPU is written` : undefined,
+  run === undefined
+    ? `the profiles do not say how ${deviceClass} runs models; KIND_GPU is written`
+    : undefined,
 );
 
 const SHARED_GPU = warnsOfClasses('gpu-fractions', (layout) => {
@@ -119,7 +130,9 @@ const BALANCE = warns('server-balance', function* ({ graph, layouts }) {
 const SHARED_STAGES = warns('shared-queues', function* ({ graph, layouts, names }) {
   for (const layout of layouts) {
     if (!layout.isShared) continue;
-    const models = [...layout.held.keys()].map((stage) => (graph.stages[stage] as EngineStage) && names.stages[stage]);
+    const models = [...layout.held.keys()].map(
+      (stage) => (graph.stages[stage] as EngineStage) && names.stages[stage],
+    );
     yield {
       file: serverPath(layout, 'start.sh'),
       message: `${models.join(', ')} share the devices of ${layout.servers[0]}: which of them is next is the choice of Triton's rate limiter, and not the earliest deadline`,
@@ -132,7 +145,8 @@ const TIMEOUTS = warns('timeout-cost', function* (triton) {
   if (layout === undefined || frontsOn(triton, layout).length === 0) return;
   yield {
     file: serverPath(layout, 'start.sh'),
-    message: 'some versions of Triton lose throughput slowly where queues have timeouts (issue 8870 of its server): watch it over hours',
+    message:
+      'some versions of Triton lose throughput slowly where queues have timeouts (issue 8870 of its server): watch it over hours',
   };
 });
 
@@ -146,12 +160,23 @@ const SCHEDULER = warns('scheduler', function* ({ plan }) {
   if (tuner !== undefined)
     yield {
       file: README,
-      message: 'the plan has a tuner, which does not run on Triton: the instances stay, and standby devices are left out',
+      message:
+        'the plan has a tuner, which does not run on Triton: the instances stay, and standby devices are left out',
     };
 });
 
 /** WARNINGS tell what Triton does otherwise than the plan, and what may go wrong. */
 export const WARNINGS: readonly LintRule[] = [
-  ...[ON_CPU, UNKNOWN_PROVIDER, SHARED_GPU, SINGLE_ROWS, ROWS_OF_REQUESTS, CLIENT_NAMES, GEARS, MEMORY, BALANCE],
+  ...[
+    ON_CPU,
+    UNKNOWN_PROVIDER,
+    SHARED_GPU,
+    SINGLE_ROWS,
+    ROWS_OF_REQUESTS,
+    CLIENT_NAMES,
+    GEARS,
+    MEMORY,
+    BALANCE,
+  ],
   ...[SHARED_STAGES, TIMEOUTS, SCHEDULER],
 ];

@@ -51,7 +51,10 @@ function startScript(triton: TritonPlan, layout: Layout): string {
   const memory = sharedMemoryOn(triton, layout);
   const options = startOptions(triton, layout, memory);
   const { servers } = layout;
-  const which = servers.length > 12 ? `${servers.slice(0, 10).join(', ')} and ${servers.length - 10} more` : servers.join(', ');
+  const which =
+    servers.length > 12
+      ? `${servers.slice(0, 10).join(', ')} and ${servers.length - 10} more`
+      : servers.join(', ');
   return `#!/bin/sh
 # Starts Triton on ${which}: ./${serverPath(layout, 'start.sh')}
 # What stands behind it is given to tritonserver, such as --http-port=8000.

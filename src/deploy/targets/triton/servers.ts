@@ -39,9 +39,7 @@ export function layoutsOf(plan: ServedPlan, graph: EngineGraph): Layout[] {
   const alike = new Map<string, { names: string[]; devices: VirtualDevice[] }>();
   for (const [name, devices] of servers) {
     const key = JSON.stringify(
-      devices
-        .map((one) => [one.gpu, one.deviceClass, one.virtual, ...poolsServedBy(one)].join(' '))
-        .sort(),
+      devices.map((one) => [one.gpu, one.deviceClass, one.virtual, ...poolsServedBy(one)].join(' ')).sort(),
     );
     const known = alike.get(key) ?? { names: [], devices };
     alike.set(key, known);
@@ -93,7 +91,9 @@ function ratesOf(devices: readonly VirtualDevice[], { groups }: EngineGraph): Ma
   for (const device of devices)
     for (const stage of poolsServedBy(device)) {
       const held = groups
-        .filter(({ deviceClass, virtual }) => deviceClass === device.deviceClass && virtual === device.virtual)
+        .filter(
+          ({ deviceClass, virtual }) => deviceClass === device.deviceClass && virtual === device.virtual,
+        )
         .flatMap(({ stages }) => stages)
         .find((one) => one.stage === stage);
       const { latencyMs } = held as NonNullable<typeof held>;

@@ -78,8 +78,7 @@ function longestWays({ stages, gears }: EngineGraph, own: readonly number[]): nu
 
 /** waysOf lists the ways that a row can take through the stages, up to a number of them. */
 export function waysOf(graph: EngineGraph, model: EngineModel, most = 1000): number[][] {
-  if (graph.gears !== undefined)
-    return graph.gears.gears.map(({ steps }) => steps.map(({ stage }) => stage));
+  if (graph.gears !== undefined) return graph.gears.gears.map(({ steps }) => steps.map(({ stage }) => stage));
   const ways: number[][] = [];
   const walk = (way: readonly number[]): void => {
     if (ways.length >= most) return;
