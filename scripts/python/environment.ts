@@ -9,10 +9,12 @@ export const PROJECT = resolve(import.meta.dirname, '../../..');
 interface Needed {
   /** The package as pip installs it, with its version. */
   readonly requirement: string;
-  /** Further packages that are installed with it. */
-  readonly besides?: readonly string[];
   /** A module that can be imported once it is there. */
   readonly module: string;
+  /** The packages that are installed beside it. */
+  readonly also?: readonly string[];
+  /** The program of Python; `python3` where absent. */
+  readonly python?: string;
 }
 
 /**
@@ -21,19 +23,20 @@ interface Needed {
  */
 export function environmentWith({
   requirement,
-  besides = [],
   module,
+  also = [],
+  python: program = 'python3',
 }: Needed): { readonly folder: string } | { readonly lacking: string } {
   const folder = join(PROJECT, 'node_modules/.cache', requirement.replace(/[^\w.-]+/g, '-'));
   const python = join(folder, 'bin/python');
   const run = (command: string, args: readonly string[]) => spawnSync(command, args, { encoding: 'utf8' });
   if (existsSync(python) && run(python, ['-c', `import ${module}`]).status === 0) return { folder };
-  const made = run('python3', ['-m', 'venv', folder]);
+  const made = run(program, ['-m', 'venv', folder]);
   if (made.status !== 0)
     return {
       lacking: `no environment of Python can be made: ${(made.error?.message ?? made.stderr).trim()}`,
     };
-  const installed = run(python, ['-m', 'pip', 'install', '--quiet', requirement, ...besides]);
+  const installed = run(python, ['-m', 'pip', 'install', '--quiet', requirement, ...also]);
   if (installed.status === 0) return { folder };
   return { lacking: `${requirement} cannot be installed: ${installed.stderr.trim()}` };
 }

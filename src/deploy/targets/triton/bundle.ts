@@ -9,6 +9,8 @@ import { type QueueTimeouts, queueTimeouts } from './timeouts.js';
 
 /** Each Python process has at least so much shared memory. */
 const MIB = 1024 * 1024;
+/** A device executes one batch, and the next one waits. */
+const BATCHES_EACH = 2;
 /** Of a text, whose length is not known, so much is reckoned. */
 const TEXT_BYTES = 256;
 
@@ -103,7 +105,10 @@ export interface FrontOn extends Carried {
   readonly name: string;
   /** The requests per second that the plan brings to the server. */
   readonly rps: number;
-  /** The most requests that are on the server at a time, by Little's law with the SLO as the time of each. */
+  /**
+   * The requests that are in flight: those that fill a batch on each device and one more that waits for it, or fewer where the
+   * planned rate brings fewer within the SLO (Little's law).
+   */
   readonly inFlight: number;
 }
 
@@ -114,9 +119,19 @@ export function frontsOn({ graph, names, layouts }: TritonPlan, layout: Layout):
     const { part, shares } = carried[index] as Carried;
     if (part === 0) return [];
     const rps = model.plannedRps * part;
-    const inFlight = Math.max(1, Math.ceil((rps * model.sloMs) / 1e3 - 1e-9));
+    const within = Math.ceil((rps * model.sloMs) / 1e3 - 1e-9);
+    const inFlight = Math.max(1, Math.min(within, BATCHES_EACH * rowsOn(graph, model, layout)));
     return [{ model, index, name: names.fronts[index] as string, part, shares, rps, inFlight }];
   });
+}
+
+/** rowsOn counts the rows that the devices of a server execute at a time for a model, with full batches. */
+function rowsOn(graph: EngineGraph, { routes }: EngineModel, { held }: Layout): number {
+  const stages = new Set(routes.flatMap(({ entry }) => stagesOfRoute(graph, entry)));
+  return [...stages].reduce((sum, stage) => {
+    const devices = [...(held.get(stage)?.values() ?? [])].reduce((all, one) => all + one, 0);
+    return sum + devices * (graph.stages[stage] as EngineStage).batch;
+  }, 0);
 }
 
 /** isPython tells whether what clients call is a Python model. */

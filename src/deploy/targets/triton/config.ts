@@ -12,7 +12,7 @@ import {
   type TritonPlan,
   tritonType,
 } from './bundle.js';
-import { configPath, frontKind, reachedFrom } from './names.js';
+import { configPath, frontKind, reachedFrom, versionPath } from './names.js';
 import { isOnCpu, type Layout } from './servers.js';
 
 /** The resource of which each virtual GPU has one, where it holds several stages and runs one batch at a time. */
@@ -33,6 +33,17 @@ export function configsOf(triton: TritonPlan): Map<string, string> {
       else if (known !== text) texts.set(configPath(model, layout.name), text);
     }
   return texts;
+}
+
+const VERSION =
+  'Triton loads no model without the folder of a version. That of an ensemble holds nothing else.\n';
+
+/** ensembleVersions gives the file that keeps the folder of each ensemble's version. */
+export function ensembleVersions(configs: ReadonlyMap<string, string>): Map<string, string> {
+  const ensembles = [...configs].flatMap(([path, text]) =>
+    text.includes('platform: "ensemble"') ? [path.split('/')[1] as string] : [],
+  );
+  return new Map(ensembles.map((model) => [versionPath(model), VERSION]));
 }
 
 /** hasOwnConfigs tells whether a kind of server needs another configuration of a model than the first that has it. */

@@ -8,7 +8,11 @@ from pathlib import Path
 import numpy as np
 import triton_python_backend_utils as pb
 
-HOST = pb.PreferredMemory(pb.TRITONSERVER_MEMORY_CPU, 0)
+# A Triton without GPUs has no choice of memory.
+MEMORY = {"preferred_memory": pb.PreferredMemory(pb.TRITONSERVER_MEMORY_CPU, 0)} if hasattr(pb, "PreferredMemory") else {}
+
+# What a queue says of a request that it drops: called from Python, Triton (2.51) gives such an error the code of any other.
+DROPS = ("Request timeout expired", "Exceeds maximum queue size")
 
 
 class Dropped(Exception):
@@ -48,10 +52,10 @@ async def call(model, feeds, outputs, deadline):
         raise Dropped(f"Dropped at {model}: it could not be answered by its deadline")
     inputs = [pb.Tensor(name, np.ascontiguousarray(value)) for name, value in feeds.items()]
     asked = {"model_name": model, "inputs": inputs, "requested_output_names": outputs}
-    response = await pb.InferenceRequest(**asked, timeout=left_us, preferred_memory=HOST).async_exec()
+    response = await pb.InferenceRequest(**asked, timeout=left_us, **MEMORY).async_exec()
     if response.has_error():
         error = response.error()
-        if error.code() == pb.TritonError.UNAVAILABLE:
+        if error.code() == pb.TritonError.UNAVAILABLE or any(drop in error.message() for drop in DROPS):
             raise Dropped(f"Dropped at {model}: {error.message()}")
         raise RuntimeError(f"{model}: {error.message()}")
     return {name: pb.get_output_tensor_by_name(response, name).as_numpy() for name in outputs}

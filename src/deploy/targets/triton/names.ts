@@ -75,3 +75,8 @@ export function stagesOfRoute({ gears, stages }: EngineGraph, entry: number): nu
 export function configPath(model: string, layout?: string): string {
   return `${REPOSITORY}/${model}/${layout === undefined ? 'config.pbtxt' : `configs/${layout}.pbtxt`}`;
 }
+
+/** versionPath is where an ensemble has its version: a folder, which a file keeps, since Triton loads no model without one. */
+export function versionPath(model: string): string {
+  return `${REPOSITORY}/${model}/1/version.txt`;
+}

@@ -10,7 +10,12 @@ const MOST_NAMED = 3;
 
 /** refusedByTriton finds what Triton cannot do of a plan, with a target that can. */
 export function refusedByTriton(triton: TritonPlan): Fault[] {
-  return [...splitRoutes(triton), ...unknownTypes(triton), ...unknownProviders(triton)];
+  return [
+    ...splitRoutes(triton),
+    ...unusedStages(triton),
+    ...unknownTypes(triton),
+    ...unknownProviders(triton),
+  ];
 }
 
 /** splitRoutes finds pipelines whose stages are on different servers: each Triton calls only the models that it holds. */
@@ -44,6 +49,20 @@ function serversOf(layouts: TritonPlan['layouts'], stage: number): string {
   const all = layouts.flatMap(({ held, servers }) => (held.has(stage) ? servers : []));
   const more = all.length > MOST_NAMED ? ` and ${all.length - MOST_NAMED} more` : '';
   return `${all.slice(0, MOST_NAMED).join(', ')}${more}`;
+}
+
+/** unusedStages finds stages of which nothing is taken: a step of an ensemble must give something. */
+function unusedStages({ graph: { stages }, names }: TritonPlan): Fault[] {
+  return stages.flatMap(({ outputs, part }, i) =>
+    outputs.length > 0
+      ? []
+      : [
+          fault(
+            `no stage and no client takes what ${names.stages[i]} gives, and Triton has no model without outputs; leave it out of the pipeline, or deploy it for the target ray-serve`,
+            `/stages/${part.partition}`,
+          ),
+        ],
+  );
 }
 
 function unknownTypes({ graph: { stages, models } }: TritonPlan): Fault[] {

@@ -12,7 +12,7 @@ import {
   tritonType,
 } from './bundle.js';
 import { configDims, configsOn } from './config.js';
-import { configPath } from './names.js';
+import { configPath, versionPath } from './names.js';
 import {
   type ConfigOfModel,
   configOn,
@@ -222,6 +222,12 @@ const STEPS = ofConfigs('ensemble-steps', function* (one) {
   for (const { m, p } of missing) yield* missingStages(one, { m, p }, steps);
 });
 
+const VERSIONS = ofConfigs('versions', function* ({ config: { model, value }, files }) {
+  const file = versionPath(model);
+  if (value.platform === 'ensemble' && !files.has(file))
+    yield { file, message: `is missing: Triton loads ${model} only with the folder of a version` };
+});
+
 type Step = Readonly<Record<string, unknown>>;
 
 function* stepFaults(
@@ -322,5 +328,18 @@ const FRONTS = ofConfigs('fronts', function* ({ config, triton }) {
 
 /** MODEL_RULES look at what the configurations say of models, tensors, instances and steps. */
 export const MODEL_RULES: readonly LintRule[] = [
-  ...[SCHEMA, MODELS, NAMES, FRONTS, BATCH_AXIS, BATCH, TENSORS, DTYPES_KNOWN, INSTANCES, SEATS, STEPS],
+  ...[
+    SCHEMA,
+    MODELS,
+    NAMES,
+    FRONTS,
+    BATCH_AXIS,
+    BATCH,
+    TENSORS,
+    DTYPES_KNOWN,
+    INSTANCES,
+    SEATS,
+    STEPS,
+    VERSIONS,
+  ],
 ];

@@ -1,6 +1,6 @@
 import { type Engine, engineTarget } from '../engine-target.js';
 import { tritonPlanOf } from './bundle.js';
-import { configsOf } from './config.js';
+import { configsOf, ensembleVersions } from './config.js';
 import { REPOSITORY, tritonNamesOf } from './names.js';
 import { pythonModels } from './python-models.js';
 import { readmeText } from './readme.js';
@@ -14,8 +14,10 @@ const ENGINE: Engine<'triton'> = {
   place: (graph) => tritonNamesOf(graph).stages.map((name) => `${REPOSITORY}/${name}/1/model.onnx`),
   files: (bundle) => {
     const triton = tritonPlanOf(bundle);
+    const configs = configsOf(triton);
     return new Map([
-      ...configsOf(triton),
+      ...configs,
+      ...ensembleVersions(configs),
       ...pythonModels(triton),
       ...serverFiles(triton),
       ['README.md', readmeText(bundle, triton)],
