@@ -25,7 +25,7 @@ export function serverPath({ name }: Pick<Layout, 'name'>, file: string): string
 }
 
 /** The programs of each kind of server, which may be run. */
-export const PROGRAMS = ['start.sh', 'perf.sh'] as const;
+const PROGRAMS = ['start.sh', 'perf.sh'] as const;
 
 /** serverFiles writes what starts and loads each kind of server, by their paths. */
 export function serverFiles(triton: TritonPlan): Map<string, string> {
