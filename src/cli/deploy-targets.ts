@@ -1,7 +1,13 @@
 import type { DeployTarget } from '../artifacts/index.js';
 
 /** The keys are the targets, in the order in which helps list them. */
-const TARGETS: { readonly [T in DeployTarget]: true } = { local: true, 'ray-serve': true, kuberay: true, kubernetes: true };
+const TARGETS: { readonly [T in DeployTarget]: true } = {
+  local: true,
+  'ray-serve': true,
+  kuberay: true,
+  kubernetes: true,
+  kserve: true,
+};
 
 /** DEPLOY_TARGETS lists what `--target` takes. */
 export const DEPLOY_TARGETS: readonly string[] = Object.keys(TARGETS);

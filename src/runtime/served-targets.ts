@@ -15,8 +15,9 @@ const RUN_BY: { readonly [T in DeployTarget]: RunBy } = {
   local: 'this server',
   'ray-serve': { program: 'Ray Serve' },
   kuberay: { program: 'KubeRay' },
-  // Its pods run this server.
+  // The pods of these run this server.
   kubernetes: 'this server',
+  kserve: 'this server',
 };
 
 /**

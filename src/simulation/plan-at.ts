@@ -32,6 +32,7 @@ const TRANSFERS: { readonly [T in DeployTarget]: SimulatedPlan['transfers'] } = 
   'ray-serve': 'links',
   kuberay: 'links',
   kubernetes: 'none',
+  kserve: 'none',
 };
 
 /**

@@ -9,6 +9,7 @@ it('refuseTarget() refuses a bundle that another program runs, and names it', ()
       'ray-serve': { program: 'Ray Serve' },
       kuberay: { program: 'KubeRay' },
       kubernetes: { program: 'Kubernetes' },
+      kserve: { program: 'KServe' },
     });
   expect(refused).toThrow(InputError);
   expect(refused).toThrow(
