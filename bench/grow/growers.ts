@@ -156,6 +156,36 @@ export const GROWERS: Readonly<Record<string, Grower>> = {
     of: (size) =>
       validate('cluster.json', `{"kind":"cluster","devices":{${times(size, (i) => `"c${i}":{"count":1}`)}}}`),
   },
+  'nodes of a cluster that is begun': {
+    from: 100,
+    of: (size) => {
+      const status = '"status":{"capacity":{"nvidia.com/gpu":"8","cpu":"96","memory":"1Ti"}}';
+      const labels = '"labels":{"nvidia.com/gpu.product":"L4","nvidia.com/gpu.memory":"23034"}';
+      const node = (i: number) => `{"kind":"Node","metadata":{"name":"n${i}",${labels}},${status}}`;
+      return {
+        files: { 'nodes.json': `{"kind":"List","items":[${times(size, node)}]}` },
+        args: ['init', '--from-kubectl', 'nodes.json', '-o', 'made.yaml', '--force'],
+      };
+    },
+  },
+  'faults of nodes': {
+    from: 100,
+    of: (size) => ({
+      files: { 'nodes.json': `{"kind":"List","items":[${times(size, '{"kind":"Node"}')}]}` },
+      args: ['init', '--from-kubectl', 'nodes.json', '-o', 'made.yaml', '--force'],
+    }),
+  },
+  'nodes of Ray': {
+    from: 100,
+    of: (size) => {
+      const node = (i: number) =>
+        `{"node_name":"n${i}","state":"ALIVE","resources_total":{"GPU":${1 + (i % 10_000)}.0,"accelerator_type:L4":1}}`;
+      return {
+        files: { 'nodes.json': `[${times(size, node)}]` },
+        args: ['init', '--from-ray', 'nodes.json', '-o', 'made.yaml', '--force'],
+      };
+    },
+  },
   'GPUs of a pooled spec': {
     from: 1000,
     of: (size) => solving(pooled(POOLED_MODEL), { 'cluster.json': cluster(size) }),

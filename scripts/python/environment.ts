@@ -11,6 +11,10 @@ interface Needed {
   readonly requirement: string;
   /** A module that can be imported once it is there. */
   readonly module: string;
+  /** The packages that are installed beside it. */
+  readonly also?: readonly string[];
+  /** The program of Python; `python3` where absent. */
+  readonly python?: string;
 }
 
 /**
@@ -20,17 +24,19 @@ interface Needed {
 export function environmentWith({
   requirement,
   module,
+  also = [],
+  python: program = 'python3',
 }: Needed): { readonly folder: string } | { readonly lacking: string } {
   const folder = join(PROJECT, 'node_modules/.cache', requirement.replace(/[^\w.-]+/g, '-'));
   const python = join(folder, 'bin/python');
   const run = (command: string, args: readonly string[]) => spawnSync(command, args, { encoding: 'utf8' });
   if (existsSync(python) && run(python, ['-c', `import ${module}`]).status === 0) return { folder };
-  const made = run('python3', ['-m', 'venv', folder]);
+  const made = run(program, ['-m', 'venv', folder]);
   if (made.status !== 0)
     return {
       lacking: `no environment of Python can be made: ${(made.error?.message ?? made.stderr).trim()}`,
     };
-  const installed = run(python, ['-m', 'pip', 'install', '--quiet', requirement]);
+  const installed = run(python, ['-m', 'pip', 'install', '--quiet', requirement, ...also]);
   if (installed.status === 0) return { folder };
   return { lacking: `${requirement} cannot be installed: ${installed.stderr.trim()}` };
 }

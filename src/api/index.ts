@@ -31,7 +31,13 @@ export type { DeployOptions } from './deploy.js';
 export type { DiffOptions } from './diff.js';
 export type { Tolerance } from './diff-tolerances.js';
 export type { ImportOptions } from './import.js';
-export type { ExampleName, InitOptions, InitSpec } from './init/index.js';
+export type {
+  ExampleName,
+  InitCluster,
+  InitClusterOptions,
+  InitOptions,
+  InitSpec,
+} from './init/index.js';
 export type { LoadServerOptions } from './load.js';
 export type { PartitionedModel, PartitionModelOptions } from './partition.js';
 export type { ProfileModelOptions, ProgressStep } from './profile.js';
@@ -68,6 +74,9 @@ export const importProfileFiles = door(async () => (await import('./import.js'))
 
 /** initSpec begins a spec from profiles. */
 export const initSpec = door(async () => (await import('./init/index.js')).initSpec);
+
+/** initCluster begins a cluster from the nodes of Kubernetes or Ray. */
+export const initCluster = door(async () => (await import('./init/index.js')).initCluster);
 
 /** writeExample copies an example of the package into a folder. */
 export const writeExample = door(async () => (await import('./init/index.js')).writeExample);

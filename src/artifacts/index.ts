@@ -88,6 +88,7 @@ export {
 export { placesOf } from './fault-places.js';
 export { FilesRead } from './files-read.js';
 export { checkFolder, makeFolderWhole, type OthersIn } from './folder.js';
+export { readForeign } from './foreign.js';
 export {
   CHANGED_ADVICE,
   GATES,

@@ -34,16 +34,21 @@ export interface StageLocalChoices {
     | 'nexus'
     | 'clipper++'
     | 'naive'
-    | 'room-first';
+    | 'room-first'
+    | 'ray-serve'
+    | 'ray-serve-batch'
+    | 'triton';
   order?: 'fifo' | 'deadline' | 'latest-deadline' | { kind: 'adaptive'; transition: 'delayed' | 'instant' };
   placement?: 'on-arrival' | 'earliest-free' | 'per-device';
   choice?: 'proportional' | 'least-loaded';
-  dispatch?: 'turns' | 'least-work' | 'two-choices';
+  dispatch?: 'turns' | 'least-work' | 'two-choices' | 'two-ongoing';
   formation?:
     | 'gear'
     | 'waiting'
     | 'eager'
     | 'ahead'
+    | { kind: 'delay'; delayNs: number }
+    | { kind: 'sealed'; timeoutNs: number }
     | { kind: 'room-first'; room: number }
     | { kind: 'last-moment'; leaves: 'transfer' | 'nothing'; stepNs: number };
   drop?:
@@ -51,6 +56,7 @@ export interface StageLocalChoices {
     | 'expired'
     | 'hopeless'
     | 'gear'
+    | { kind: 'timed-out'; slos: number }
     | { kind: 'full-batch'; share: number }
     | { kind: 'nearly-full'; share: number; spares: 'all-waited' | 'last-waited' }
     | { kind: 'queueing'; share: number; spares: 'all-waited' | 'last-waited' }

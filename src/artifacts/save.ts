@@ -19,7 +19,7 @@ export function thisTool(): Tool {
 
 /** The versions of kinds that have gained fields since the first. */
 const NEWER_VERSIONS: Partial<Record<ArtifactKind, string>> = {
-  bundle: '1.1',
+  bundle: '1.2',
   comparison: '1.5',
   'gear-plan': '1.5',
   error: '1.1',
@@ -30,7 +30,7 @@ const NEWER_VERSIONS: Partial<Record<ArtifactKind, string>> = {
   'pooled-plan': '1.2',
   profile: '1.4',
   'simulation-report': '1.4',
-  validation: '1.1',
+  validation: '1.2',
   verification: '1.4',
 };
 

@@ -6,6 +6,7 @@ const TARGETS: { readonly [T in DeployTarget]: true } = {
   'ray-serve': true,
   kuberay: true,
   kubernetes: true,
+  triton: true,
   kserve: true,
 };
 

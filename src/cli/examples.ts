@@ -35,6 +35,7 @@ const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
   init: [
     ['model.profile.json -o spec.yaml', 'begin a spec of one model'],
     ['--example cascade -o family', 'write an example into a folder'],
+    ['--from-kubectl nodes.json -o cluster.yaml', 'begin a cluster from the nodes of Kubernetes'],
   ],
   solve: [
     ['spec.yaml -o plan.json', 'the best plan, with its bound'],

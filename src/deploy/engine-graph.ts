@@ -1,4 +1,5 @@
 import type { Bundle, BundledDevice } from '../artifacts/index.js';
+import { largestOf, smallestOf } from '../collections/index.js';
 import {
   applicationsOf,
   bundledFile,
@@ -196,10 +197,10 @@ function leastTimes({ pools, routes }: Topology): Float64Array {
   const least = new Float64Array(pools.length);
   for (let i = pools.length - 1; i >= 0; i--) {
     const { latencyNs, classes, edges } = pools[i] as Pool;
-    const own = Math.min(...(classes ?? [{ latencyNs }]).map((one) => one.latencyNs[0] as number));
+    const own = smallestOf((classes ?? [{ latencyNs }]).map((one) => one.latencyNs[0] as number));
     const later =
       routes.kind === 'cascade' ? [] : edges.filter(({ to }) => to > i).map(({ to }) => least[to] as number);
-    least[i] = own + Math.max(0, ...later);
+    least[i] = own + Math.max(0, largestOf(later));
   }
   return least;
 }

@@ -27,10 +27,8 @@ export {
   pipelineTopologyOf,
   plannedApplications,
   predecessorsOf,
-  REQUEST,
   type ReadGraph,
   readStageGraph,
-  requestKey,
   type ServedStage,
   type ServedStages,
   type StageGraph,
@@ -65,6 +63,7 @@ export {
 } from './plan-table.js';
 export { diffPlans, type PlanDiff, topologyOf } from './pooled/index.js';
 export { areWeighed, type WeighedApplication, weightOfPriority } from './priorities.js';
+export { REQUEST, requestKey } from './request-key.js';
 export type { PlanFile, PlanKind, ServedPlan } from './served-plan.js';
 export { checkDeviceCount, MOST_LISTED, seatsFrom } from './stages/index.js';
 export type { TopologyOptions } from './topology-options.js';

@@ -1,5 +1,5 @@
 import type { CertaintyMeasure, TensorSpec } from '../artifacts/index.js';
-import type { VerdictChoice } from './pipeline/index.js';
+import type { VerdictChoice } from './verdict-choice.js';
 
 /**
  * Wiring says how the parts of a plan are joined by tensors. A row keeps its tensors under keys: those of the request at

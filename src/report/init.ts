@@ -1,4 +1,4 @@
-import type { InitSpec } from '../api/index.js';
+import type { InitCluster, InitSpec } from '../api/index.js';
 import { milliseconds, type Table } from './table.js';
 
 /** proposalTable has one row per model of a spec that was begun: its SLO, and the latency that it follows from. */
@@ -30,6 +30,20 @@ export function proposedDevicesTable({ cluster }: Pick<InitSpec, 'cluster'>): Ta
     rows: Object.entries(cluster.devices).map(([name, { count, virtual = [1] }]) => [
       name,
       String(count),
+      virtual.map((v) => `1/${v}`).join(', '),
+    ]),
+  };
+}
+
+/** foundDevicesTable has one row per class of a cluster that was begun from nodes. */
+export function foundDevicesTable({ cluster }: Pick<InitCluster, 'cluster'>): Table {
+  return {
+    columns: ['class', 'devices', 'per server', 'GiB', 'virtual sizes'],
+    rows: Object.entries(cluster.devices).map(([name, { count, perServer, memoryGiB, virtual = [1] }]) => [
+      name,
+      String(count),
+      String(perServer),
+      memoryGiB === undefined ? '–' : String(memoryGiB),
       virtual.map((v) => `1/${v}`).join(', '),
     ]),
   };

@@ -23,7 +23,7 @@ import { pushAll } from '../collections/index.js';
 import { notDeployed, STRING_DTYPE } from '../execution/index.js';
 import { readModel, textsNotUtf8 } from '../onnx/index.js';
 import { PLAN_KINDS, planOf, planTopologyOf, type ServedPlan } from '../plans/index.js';
-import { partOf, poolsServedBy, type Topology } from '../serving/index.js';
+import { poolsServedBy, type Topology, topologyPartOf } from '../serving/index.js';
 import type { BundleParts } from './bundle-parts.js';
 import { manifestFaults } from './manifest-faults.js';
 import type { LiveModel, PoolWork } from './pool-work.js';
@@ -99,7 +99,7 @@ export async function openBundle(
 function bundleAt(bundle: OpenedBundle, at: string, task: string): OpenedBundle {
   const { plan, topology, work, models } = bundle;
   const isHere = ({ name }: { readonly name: string }) => name === at || name.startsWith(`${at}/`);
-  const part = partOf(topology, isHere);
+  const part = topologyPartOf(topology, isHere);
   const servers = [...new Set(topology.devices.map(({ server }) => server))];
   const where = option('at');
   const faults = [

@@ -14,6 +14,7 @@ type RunBy = 'this server' | { readonly program: string };
 const RUN_BY: { readonly [T in DeployTarget]: RunBy } = {
   local: 'this server',
   'ray-serve': { program: 'Ray Serve' },
+  triton: { program: 'Triton' },
   kuberay: { program: 'KubeRay' },
   // The pods of these run this server.
   kubernetes: 'this server',

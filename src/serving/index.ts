@@ -15,7 +15,7 @@ export type { ServingCore } from './core.js';
 export { Answer, Decision, Decisions, DROP_REASONS, type DropReason } from './decisions.js';
 export { type Links, linksByServer, publishedLinks } from './links.js';
 export { type LogEntry, type Replay, recorded, replay } from './log.js';
-export { partOf } from './part.js';
+export { topologyPartOf } from './part.js';
 export { busyUntilTables, PUBLISHED_POLICY, PUBLISHED_REACTIVE_POLICY } from './published/index.js';
 export {
   type FirstSightRule,

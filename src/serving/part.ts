@@ -1,3 +1,4 @@
+import { smallestOf } from '../collections/index.js';
 import { linksByServer } from './links.js';
 import {
   type GearTable,
@@ -19,11 +20,11 @@ export interface TopologyPart {
 }
 
 /**
- * partOf gives what the devices for which `isHere` holds serve by themselves: the routes all of whose pools have one of them
+ * topologyPartOf gives what the devices for which `isHere` holds serve by themselves: the routes all of whose pools have one of them
  * in use, and of gears all or nothing. Rates are those of the pools' devices that are here. Its cost is linear in the topology.
  * @param isHere says of a device by its place in the topology
  */
-export function partOf(
+export function topologyPartOf(
   topology: Topology,
   isHere: (device: VirtualDevice, index: number) => boolean,
 ): TopologyPart {
@@ -42,7 +43,7 @@ export function partOf(
   const own = pools.map((pool) => movedPool(topology.pools[pool] as Pool, poolAt, deviceAt));
   const part = { ...topology, pools: own };
   const partFrom = (entry: number) =>
-    Math.min(...[...reached(part, new Set([entry]))].map((pool) => partOfPool(pools[pool] as number)));
+    smallestOf([...reached(part, new Set([entry]))].map((pool) => partOfPool(pools[pool] as number)));
   const partOfPool = (pool: number) => {
     const { devices: all } = topology.pools[pool] as Pool;
     return all.filter((device) => deviceAt.has(device)).length / all.length;

@@ -20,6 +20,7 @@ import {
   type Clash,
   clashes,
   DEFAULT_POLICY,
+  ENGINE_POLICIES,
   FIFO_POLICY,
   GEAR_POLICY,
   INFERLINE_POLICY,
@@ -162,6 +163,10 @@ export const SCHEDULERS = {
   naive: stageLocal(PARD_POLICIES.naive),
   /** The scheduler `room-first` drops by PARD's estimates, and serves first who has time to spare: ours (docs/pard.md). */
   'room-first': stageLocal(ROOM_FIRST_POLICY),
+  /** The schedulers of other engines, which serve plans that are deployed for them (docs/serving.md). */
+  'ray-serve': stageLocal(ENGINE_POLICIES['ray-serve']),
+  'ray-serve-batch': stageLocal(ENGINE_POLICIES['ray-serve-batch']),
+  triton: stageLocal(ENGINE_POLICIES.triton),
 };
 
 export type SchedulerName = keyof typeof SCHEDULERS;

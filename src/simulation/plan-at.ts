@@ -30,6 +30,8 @@ export interface SimulatedPlan {
 const TRANSFERS: { readonly [T in DeployTarget]: SimulatedPlan['transfers'] } = {
   local: 'none',
   'ray-serve': 'links',
+  // A Triton server holds all stages of a pipeline.
+  triton: 'none',
   kuberay: 'links',
   kubernetes: 'none',
   kserve: 'none',

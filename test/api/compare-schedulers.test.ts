@@ -348,7 +348,9 @@ describe('compareSchedulers()', () => {
     expect(comparison.rows.some(of)).toBe(false);
     expect(comparison.skipped.find(of)?.reason).toMatch(/^room-first needs .* and drop=end-to-end/);
     const named = compareSchedulers(POOLED, { ...options, schedulers: 'fifo,room-first' });
-    await expect(named).rejects.toThrow(/names room-first, which cannot serve the plan: .*; .*, naive can$/m);
+    await expect(named).rejects.toThrow(
+      /names room-first, which cannot serve the plan: .*; .*, naive, ray-serve, ray-serve-batch, triton can$/m,
+    );
   });
 
   it('tells all faults at once, and writes nothing', async () => {

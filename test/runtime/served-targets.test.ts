@@ -7,6 +7,7 @@ it('refuseTarget() refuses a bundle that another program runs, and names it', ()
     refuseTarget('local', 'serve bundle', {
       local: { program: '`tritonserver`' },
       'ray-serve': { program: 'Ray Serve' },
+      triton: { program: 'Triton' },
       kuberay: { program: 'KubeRay' },
       kubernetes: { program: 'Kubernetes' },
       kserve: { program: 'KServe' },

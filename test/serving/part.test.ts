@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { planTopologyOf } from '../../src/plans/index.js';
-import { gearsOf, partOf } from '../../src/serving/index.js';
+import { gearsOf, topologyPartOf } from '../../src/serving/index.js';
 import { gearPlan } from '../gear-plans.js';
 import { edge, pipelineOf } from '../pipeline-plans.js';
 import { planOf } from './plans.js';
 
 const part = { batch: 2, latencyUs: (batch: number) => 1000 * batch };
 
-describe('partOf()', () => {
+describe('topologyPartOf()', () => {
   it('keeps the pipelines all of whose stages are there, with their part of the rate', () => {
     const whole = planTopologyOf(
       planOf([
@@ -22,7 +22,9 @@ describe('partOf()', () => {
       ]),
     );
     // The first pipeline has s0 and s1, the second s2 to s4, and the other model s5.
-    const { topology, pools } = partOf(whole, ({ server }) => ['s1', 's2', 's3', 's5'].includes(server));
+    const { topology, pools } = topologyPartOf(whole, ({ server }) =>
+      ['s1', 's2', 's3', 's5'].includes(server),
+    );
     expect(pools).toEqual([2, 3]);
     expect(topology.models.map(({ entries, throughputRps }) => [entries, Math.round(throughputRps)])).toEqual(
       [
@@ -45,19 +47,19 @@ describe('partOf()', () => {
       [['a', 'b'], ['a'], ['b'], ['b']],
     );
     const whole = planTopologyOf(plan);
-    const { topology, pools } = partOf(whole, ({ server }) => server === 'cpu-0');
+    const { topology, pools } = topologyPartOf(whole, ({ server }) => server === 'cpu-0');
     expect(pools).toEqual([0, 1]);
     expect(topology.devices).toEqual([{ ...whole.devices[0] }]);
     expect(topology.pools[0]?.edges[0]?.to).toBe(1);
     expect(topology.models[0]?.throughputRps).toBeCloseTo((whole.models[0]?.throughputRps as number) / 3);
-    expect(partOf(whole, ({ server }) => server === 'cpu-1').pools).toEqual([]);
+    expect(topologyPartOf(whole, ({ server }) => server === 'cpu-1').pools).toEqual([]);
   });
 
   it('is the whole where all devices are there', () => {
     const whole = planTopologyOf(
       pipelineOf([{ name: 'a', next: [edge('b')] }, { name: 'b' }], [['a'], ['b']]),
     );
-    expect(partOf(whole, () => true).topology).toEqual(whole);
+    expect(topologyPartOf(whole, () => true).topology).toEqual(whole);
   });
 
   it('shifts gears at the part of the load that its devices get', () => {
@@ -73,7 +75,7 @@ describe('partOf()', () => {
         },
       ],
     });
-    const { topology } = partOf(planTopologyOf(plan), (_, device) => device < 2);
+    const { topology } = topologyPartOf(planTopologyOf(plan), (_, device) => device < 2);
     const [gear] = gearsOf(topology.routes)?.gears ?? [];
     expect(gear?.toRps).toBe(50);
     expect(
@@ -82,6 +84,6 @@ describe('partOf()', () => {
       [667, 333],
       [500, 500],
     ]);
-    expect(partOf(planTopologyOf(plan), (_, device) => device === 3).pools).toEqual([]);
+    expect(topologyPartOf(planTopologyOf(plan), (_, device) => device === 3).pools).toEqual([]);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { planTopologyOf, topologyOf } from '../../src/plans/index.js';
 import { streamOf, streamsOf } from '../../src/random/index.js';
 import { ROOM_FIRST_POLICY, StageLocalCore, type StageLocalPolicy } from '../../src/serving/index.js';
-import { PARD_POLICIES } from '../../src/serving/stage-local/index.js';
+import { ENGINE_POLICIES, PARD_POLICIES } from '../../src/serving/stage-local/index.js';
 import { seeds } from '../cases.js';
 import { gearPlan } from '../gear-plans.js';
 import { surviveDagStorm } from './dag-storm.js';
@@ -11,7 +11,11 @@ import { surviveStorm } from './storm.js';
 import { type Ended, type Run, runVirtual } from './virtual-driver.js';
 
 const MS = 1e6;
-const PRESETS: Record<string, StageLocalPolicy> = { ...PARD_POLICIES, 'room-first': ROOM_FIRST_POLICY };
+const PRESETS: Record<string, StageLocalPolicy> = {
+  ...PARD_POLICIES,
+  ...ENGINE_POLICIES,
+  'room-first': ROOM_FIRST_POLICY,
+};
 
 /** Two pipelines of one model, and a second model. Their stages have several devices. */
 const pooled = topologyOf(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { streamOf } from '../../src/random/index.js';
+import { streamOf, streamsOf } from '../../src/random/index.js';
 import {
   busyUntilTables,
   type Decisions,
@@ -16,6 +16,7 @@ import {
   StageLocalCore,
   type Topology,
 } from '../../src/serving/index.js';
+import { ENGINE_POLICIES } from '../../src/serving/stage-local/index.js';
 import { type SimulationObserver, type SimulationSummary, simulate } from '../../src/simulator/index.js';
 import { cases } from '../cases.js';
 import { OutsideObserver } from '../simulator/outside-observer.js';
@@ -41,8 +42,14 @@ const SCHEDULERS: Record<string, MakeCore> = {
   fifo: (t) => (d) => new StageLocalCore(t, d, FIFO_POLICY),
   inferline: (t) => (d) => new StageLocalCore(t, d, INFERLINE_POLICY),
   'stage-local': (t) => (d) => new StageLocalCore(t, d),
+  ...Object.fromEntries(
+    Object.entries(ENGINE_POLICIES).map(([name, policy]): [string, MakeCore] => [
+      name,
+      (t) => (d) => new StageLocalCore(t, d, { ...policy, streams: streamsOf(1, 'core') }),
+    ]),
+  ),
 };
-const ARE_LATE = /reactive|fifo|inferline|stage-local|published|room-first/;
+const ARE_LATE = /reactive|fifo|inferline|stage-local|published|room-first|ray-serve|triton/;
 /**
  * These schedulers keep one queue per model and serve it in its order. When two batches begin, all tasks of the first
  * stand before all tasks of the second.

@@ -9,6 +9,8 @@ export const DROPS: readonly DropRule[] = [
   { kind: 'never' },
   { kind: 'expired' },
   { kind: 'hopeless' },
+  { kind: 'timed-out', slos: 0.5 },
+  { kind: 'timed-out', slos: 2 },
   { kind: 'full-batch', share: 0.5 },
   { kind: 'full-batch', share: 1 },
   { kind: 'nearly-full', share: 0, spares: 'all-waited' },
@@ -45,6 +47,10 @@ export const ORDERS: readonly StageLocalPolicy['order'][] = [
 
 export const FORMATIONS: readonly StageLocalPolicy['formation'][] = [
   { kind: 'waiting' },
+  { kind: 'delay', delayNs: 0 },
+  { kind: 'delay', delayNs: 5e6 },
+  { kind: 'sealed', timeoutNs: 0 },
+  { kind: 'sealed', timeoutNs: 5e6 },
   { kind: 'eager' },
   { kind: 'ahead' },
   { kind: 'room-first', room: 1 / 3 },
@@ -66,7 +72,12 @@ export function randomPolicy(stream: Stream): StageLocalPolicy {
     order: pick(ORDERS),
     placement: isAhead ? 'per-device' : pick(PLACEMENTS),
     choice: pick([{ kind: 'proportional' }, { kind: 'least-loaded' }]),
-    dispatch: pick([{ kind: 'turns' }, { kind: 'least-work' }, { kind: 'two-choices' }]),
+    dispatch: pick([
+      { kind: 'turns' },
+      { kind: 'least-work' },
+      { kind: 'two-choices' },
+      { kind: 'two-ongoing' },
+    ]),
     formation: isAhead ? { kind: 'ahead' } : pick(FORMATIONS),
     drop: pick(DROPS),
     late: pick([{ kind: 'drop' }, DEFAULT_POLICY.late]),

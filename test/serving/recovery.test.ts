@@ -8,14 +8,17 @@ import {
   StageLocalCore,
   type Topology,
 } from '../../src/serving/index.js';
+import { ENGINE_POLICIES } from '../../src/serving/stage-local/index.js';
 import { planOf } from './plans.js';
-import { runVirtual, type WatchedCore } from './virtual-driver.js';
+import { runVirtual, STREAMS, type WatchedCore } from './virtual-driver.js';
 
 const MS = 1e6;
 const SCHEDULERS: Record<string, (topology: Topology, decisions: Decisions) => WatchedCore> = {
   reservation: (t, d) => new ReservationCore(t, d),
   reactive: (t, d) => new StageLocalCore(t, d, REACTIVE_POLICY),
   'room-first': (t, d) => new StageLocalCore(t, d, ROOM_FIRST_POLICY),
+  'ray-serve': (t, d) => new StageLocalCore(t, d, { ...ENGINE_POLICIES['ray-serve'], streams: STREAMS }),
+  triton: (t, d) => new StageLocalCore(t, d, ENGINE_POLICIES.triton),
   'stage-local': (t, d) => new StageLocalCore(t, d, { late: { kind: 'drop' } }),
 };
 

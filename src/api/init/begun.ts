@@ -24,6 +24,8 @@ export interface Asked {
   readonly task: string;
   readonly profiles: readonly Loaded<'profile'>[];
   readonly content: SpecContent;
+  /** The cluster that the spec names, where that exists already. */
+  readonly existing?: Loaded<'cluster'> | undefined;
   readonly options: {
     readonly kind: SpecKind;
     readonly cluster?: string | undefined;
@@ -61,7 +63,7 @@ interface Beginning {
 /** BEGINNINGS says how a spec of each kind is begun. */
 export const BEGINNINGS: { readonly [K in SpecKind]: Beginning } = {
   pooled: {
-    begin: async (asked) => readBack(textsOf(asked, pooledText(asked.content)), asked.profiles, asked.task),
+    begin: async (asked) => readBack(asked, textsOf(asked, pooledText(asked.content))),
   },
   pipeline: { begin: pipelineBegun, sloFrom: 'sum', isPriced: true },
   cascade: { begin: cascadeBegun, sloFrom: 'largest', takesRecords: true },
@@ -122,27 +124,31 @@ async function cascadeBegun(asked: Asked): Promise<Begun> {
   const notes = [
     'the records of its models are still to be made, by plan profile of this spec with samples and labels',
   ];
-  return { texts, spec, cluster: clusterIn(texts, spec.cluster), lacksRecords: true, notes };
+  return { texts, spec, cluster: clusterIn(asked, texts, spec.cluster), lacksRecords: true, notes };
 }
 
 /** solvable reads the texts as `plan solve` will. @throws InputError with the faults that it would find */
-async function solvable({ task, profiles, options }: Asked, texts: Texts): Promise<Begun> {
-  const { kind, output = 'spec.yaml', cluster: clusterPath } = options;
+async function solvable(asked: Asked, texts: Texts): Promise<Begun> {
+  const { task, profiles, existing } = asked;
+  const { kind, output = 'spec.yaml', cluster: clusterPath } = asked.options;
   const { value } = parseArtifact(texts.spec, 'spec.yaml', [kind]);
-  const cluster = clusterIn(texts, value.cluster);
+  const cluster = clusterIn(asked, texts, value.cluster);
   const begun = { sha256: '' };
-  const files: Loaded<ArtifactKind>[] = [...profiles];
+  const files: Loaded<ArtifactKind>[] = [...profiles, ...(existing === undefined ? [] : [existing])];
   if (clusterPath !== undefined) files.push({ ...begun, kind: 'cluster', value: cluster, path: clusterPath });
   try {
     await describedSpec({ ...begun, kind, value, path: output } as Loaded<SpecKind>, new FilesRead(files));
   } catch (error) {
-    throw error instanceof InputError ? new InputError(task, error.faults, error.advice) : error;
+    // What is wrong with a cluster that exists already is told of its file.
+    if (!(error instanceof InputError) || existing !== undefined) throw error;
+    throw new InputError(task, error.faults, error.advice);
   }
   return { texts, spec: value, cluster };
 }
 
-/** clusterIn is the cluster that the texts have, in the spec or in a file of its own. */
-function clusterIn(texts: Texts, inSpec: string | OpenCluster): OpenCluster {
+/** clusterIn is the cluster that the texts have, in the spec or in a file of its own, or one that exists already. */
+function clusterIn({ existing }: Asked, texts: Texts, inSpec: string | OpenCluster): OpenCluster {
+  if (existing !== undefined) return existing.value;
   if (texts.cluster !== undefined) return parseArtifact(texts.cluster, 'cluster.yaml', ['cluster']).value;
   return inSpec as OpenCluster;
 }
@@ -153,12 +159,13 @@ function withModeline(text: string, modeline: string | undefined): string {
 }
 
 /** readBack reads the texts as `plan solve` will, and refuses profiles that cannot be planned with. */
-async function readBack(texts: Texts, profiles: readonly Loaded<'profile'>[], task: string): Promise<Begun> {
+async function readBack(asked: Asked, texts: Texts): Promise<Begun> {
+  const { profiles, task, existing } = asked;
   const spec = parseArtifact(texts.spec, 'spec.yaml', ['pooled']).value;
-  const cluster =
-    texts.cluster === undefined
-      ? (spec.cluster as Cluster)
-      : countedCluster(parseArtifact(texts.cluster, 'cluster.yaml', ['cluster']).value, 'cluster.yaml');
+  const cluster = countedCluster(
+    clusterIn(asked, texts, spec.cluster as Cluster),
+    existing?.path ?? 'cluster.yaml',
+  );
   const measured = profiles.map(({ value, path }) => ({ profile: value, path }));
   try {
     resolvePooled(spec, { cluster, profiles: measured, where: 'the profiles' });

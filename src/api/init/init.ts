@@ -1,4 +1,3 @@
-import { lstat } from 'node:fs/promises';
 import {
   type ArtifactTypes,
   attempted,
@@ -9,12 +8,10 @@ import {
   type Fault,
   fault,
   InputError,
-  isYamlPath,
   type Loaded,
   loadArtifact,
   MissingError,
   type OpenCluster,
-  type OutputPath,
   oneErrorOf,
   option,
   outputFiles,
@@ -27,6 +24,7 @@ import {
 import type { SpecKind } from '../../specs/index.js';
 import { profilePathOf } from '../profile.js';
 import { BEGINNINGS } from './begun.js';
+import { begunFileFaults } from './begun-files.js';
 import {
   commonRps,
   type ProposedClass,
@@ -48,6 +46,8 @@ export interface InitOptions {
   readonly slo?: number | undefined;
   /** The file that the cluster is written to; it stands in the spec by default. */
   readonly cluster?: string | undefined;
+  /** A cluster's file that exists and that the spec names, in place of devices proposed from the profiles. It stays as it is. */
+  readonly useCluster?: string | undefined;
   /** The records of a cascade, which are then read too; by default the spec names `records.csv` beside it. */
   readonly records?: string | undefined;
   /** Whether files that exist are replaced. */
@@ -74,14 +74,14 @@ export interface InitSpec {
 
 /**
  * initSpec begins a spec from profiles: their classes, a count for each, an SLO for each model, and every field that a
- * spec may have, with an explanation. It writes the spec and the cluster where they are named. `plan solve` can read
+ * spec may have, with an explanation. It writes the spec and the cluster where they are named; a cluster that exists already is only read (`useCluster`). `plan solve` can read
  * them as they are.
  * @param paths profiles, or models (`.onnx`) whose profile lies in the working folder under its default name
  * @throws InputError with every fault of the profiles and options, where a file exists and `force` is not set, or where
  *   one would replace an input; MissingError where only files or profiles are missing
  */
 export async function initSpec(paths: readonly string[], options: InitOptions): Promise<InitSpec> {
-  const { output, cluster, slo } = options;
+  const { output, cluster, useCluster, slo } = options;
   const task = 'begin a spec';
   const { begin, sloFrom, isPriced = false, takesRecords = false } = BEGINNINGS[options.kind];
   const errors: InputError[] = [];
@@ -91,14 +91,17 @@ export async function initSpec(paths: readonly string[], options: InitOptions): 
     ...(options.records === undefined || takesRecords
       ? []
       : [fault(`is for cascades, and the kind is ${options.kind}`, option('records'))]),
-    ...outputs.flatMap(nameFaults),
-    ...(options.force ? [] : (await Promise.all(outputs.map(existsFault))).flat()),
+    ...(await begunFileFaults(outputs, options.force)),
     ...sloFaults(slo),
+    ...clusterFaults(options),
   ];
   if (own.length > 0) errors.push(new InputError(task, own));
   const profiles = await attempted(errors, everyInput<Loaded<'profile'>[]>(task, paths.map(loadedProfile)));
+  const existing =
+    useCluster === undefined ? undefined : await attempted(errors, loadArtifact(useCluster, ['cluster']));
   if (profiles === undefined) throw oneErrorOf(task, errors);
   const inputs = profiles.flatMap((profile) => profileInputs(profile, 'a profile of the spec'));
+  if (useCluster !== undefined) inputs.push({ what: 'the cluster of the spec', path: useCluster });
   const models = profiles.map((profile) => proposedModel(profile, sloFrom === undefined ? slo : undefined));
   const classes = proposedClasses(profiles.map(({ value }) => value));
   const faults = [
@@ -111,15 +114,16 @@ export async function initSpec(paths: readonly string[], options: InitOptions): 
   ];
   if (faults.length > 0) errors.push(new InputError(task, faults));
   if (errors.length > 0) throw oneErrorOf(task, errors);
+  const named = useCluster ?? cluster;
   const content: SpecContent = {
     classes,
     models: models.map((model) => ({ ...model, profile: relativePath(model.path, output) })),
     rps: commonRps(models),
     isPriced,
     ...(sloFrom === undefined ? {} : { slo: wholeSlo(models, sloFrom, slo) }),
-    ...(cluster === undefined ? {} : { cluster: relativePath(cluster, output) }),
+    ...(named === undefined ? {} : { cluster: relativePath(named, output) }),
   };
-  const begun = await begin({ task, profiles, content, options });
+  const begun = await begin({ task, profiles, content, existing, options });
   const { texts, notes = [], lacksRecords = false } = begun;
   // The spec comes last, so that every file it names exists when the spec does.
   if (cluster !== undefined && texts.cluster !== undefined) await writeWhole(cluster, texts.cluster);
@@ -149,21 +153,9 @@ async function loadedProfile(path: string): Promise<Loaded<'profile'>> {
   throw new InputError('begin a spec', [fault(told, path)], `Make it again with: ${command}`);
 }
 
-/** nameFaults refuses names by which the file would not be read as YAML. */
-function nameFaults({ field, path }: OutputPath): Fault[] {
-  if (path === '' || isYamlPath(path)) return [];
-  return [fault(`${path} would hold YAML; name a file that ends in .yaml or .yml`, option(field))];
-}
-
-async function existsFault({ field, path }: OutputPath): Promise<Fault[]> {
-  const found = path === '' ? undefined : await lstat(path).catch(() => undefined);
-  if (found === undefined) return [];
-  return [
-    fault(
-      `${path} exists already, and its contents would be lost; ${option('force')} replaces it`,
-      option(field),
-    ),
-  ];
+function clusterFaults({ cluster, useCluster }: InitOptions): Fault[] {
+  if (cluster === undefined || useCluster === undefined) return [];
+  return [fault(`is given beside ${option('cluster')}, which writes another cluster`, option('useCluster'))];
 }
 
 function sloFaults(slo: number | undefined): Fault[] {

@@ -17,8 +17,8 @@ export interface SpecContent {
   readonly isPriced?: boolean;
 }
 
-/** The bandwidth that is proposed for servers: a common one, and a cautious one for devices of one machine. */
-const NETWORK_GBPS = 10;
+/** NETWORK_GBPS is the bandwidth that is proposed for servers: a common one, and a cautious one for devices of one machine. */
+export const NETWORK_GBPS = 10;
 
 /** Explanations begin at this column. */
 const EXPLAINED_AT = 34;

@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander';
 import type { ExampleName, SpecKind } from '../../api/index.js';
+import type { Fault } from '../../artifacts/index.js';
 import { EXIT, type ExitCode } from '../exit.js';
 import { positiveNumber, withJson } from '../options.js';
 import { fileOf, STDOUT } from '../output.js';
@@ -11,19 +12,22 @@ const EXAMPLES: readonly string[] = ['pooled', 'pipeline', 'cascade'] satisfies 
 interface Options {
   kind?: SpecKind;
   example?: ExampleName;
+  fromKubectl?: string;
+  fromRay?: string;
   slo?: number;
   cluster?: string;
+  useCluster?: string;
   records?: string;
   force?: boolean;
   output?: string;
 }
 
-/** initCommand makes `plan init`, which begins a spec from profiles, with comments that explain every field. */
+/** initCommand makes `plan init`, which begins a spec from profiles or a cluster from nodes, with comments on every field. */
 export function initCommand(): Command {
   return withJson(
     new Command('init')
       .description(
-        'Begin a spec from profiles: their devices, an SLO for each model, and every option explained in comments. Or write an example that can be solved.',
+        'Begin a spec from profiles: their devices, an SLO for each model, and every option explained in comments. Or begin a cluster from the nodes of Kubernetes or Ray, or write an example that can be solved.',
       )
       .argument(
         '[profile...]',
@@ -36,16 +40,28 @@ export function initCommand(): Command {
         ),
       )
       .option(
+        '--from-kubectl <file>',
+        'begin a cluster, without a profile, from what kubectl get nodes -o json prints; - is stdin',
+      )
+      .option(
+        '--from-ray <file>',
+        'begin a cluster from what ray list nodes --format json prints; - is stdin',
+      )
+      .option(
         '--slo <ms>',
         'latency objective of every model, or of the pipeline or cascade (default: 5 × the fastest latency of its profile; of a pipeline the sum)',
         positiveNumber,
       )
       .option('--cluster <file>', 'write the devices to a file of their own, instead of into the spec')
+      .option(
+        '--use-cluster <file>',
+        'a cluster that exists, which the spec names in place of proposed devices',
+      )
       .option('--records <file>', 'the records of a cascade, where there are any')
       .option('--force', 'replace files that exist; those of an example replace none')
       .option(
         '-o, --output <file>',
-        'write the spec here (YAML); - is stdout. Of an example: the folder (its name)',
+        'write the spec or cluster here (YAML); - is stdout. Of an example: the folder (its name)',
       )
       .action(action<[string[]], Options>(begin)),
   );
@@ -53,34 +69,94 @@ export function initCommand(): Command {
 
 async function begin(context: Context, options: Options, paths: string[]): Promise<ExitCode> {
   await refuseUnfit(options, paths);
-  return options.example === undefined
-    ? beginSpec(context, options, paths)
-    : example(context, options.example, options.output);
+  if (options.example !== undefined) return example(context, options.example, options.output);
+  const isCluster = options.fromKubectl !== undefined || options.fromRay !== undefined;
+  return isCluster ? beginCluster(context, options) : beginSpec(context, options, paths);
 }
 
-/** refuseUnfit refuses what does not go together: an example is written as it is, and a spec needs profiles. */
+/** refuseUnfit refuses what does not go together: of an example, of nodes and of profiles something else is begun each. */
 async function refuseUnfit(options: Options, paths: readonly string[]): Promise<void> {
-  const { fault, InputError, option } = await import('../../artifacts/index.js');
-  const { example, kind, slo, cluster, records, force, output } = options;
-  const unfit = Object.entries({ kind, slo, cluster, records, force }).flatMap(([name, value]) =>
-    value === undefined ? [] : [fault('is for specs that are begun from profiles', option(name))],
-  );
-  const faults =
-    example === undefined
+  const { InputError } = await import('../../artifacts/index.js');
+  const { example, fromKubectl, fromRay } = options;
+  const isCluster = fromKubectl !== undefined || fromRay !== undefined;
+  const faults = await (example === undefined
+    ? isCluster
+      ? clusterFaults(options, paths)
+      : specFaults(options, paths)
+    : exampleFaults(options, paths));
+  const what = isCluster && example === undefined ? 'begin a cluster' : 'begin a spec';
+  if (faults.length > 0) throw new InputError(what, faults);
+}
+
+async function specFaults({ output }: Options, paths: readonly string[]): Promise<Fault[]> {
+  const { fault, option } = await import('../../artifacts/index.js');
+  return [
+    ...(paths.length > 0
+      ? []
+      : [fault(`no profile is named; give some, or ${option('example')} pooled to begin with`)]),
+    ...(output === undefined ? [fault('is needed: it names the spec', option('output'))] : []),
+  ];
+}
+
+/** clusterFaults refuses what says more than nodes: a cluster has no models. */
+async function clusterFaults(options: Options, paths: readonly string[]): Promise<Fault[]> {
+  const { fault, option } = await import('../../artifacts/index.js');
+  const { fromKubectl, fromRay, output } = options;
+  return [
+    ...(fromKubectl !== undefined && fromRay !== undefined
       ? [
-          ...(paths.length > 0
-            ? []
-            : [fault(`no profile is named; give some, or ${option('example')} pooled to begin with`)]),
-          ...(output === undefined ? [fault('is needed: it names the spec', option('output'))] : []),
+          fault(
+            `is given beside ${option('fromKubectl')}: a cluster is begun from one of them`,
+            option('fromRay'),
+          ),
         ]
-      : [
-          ...unfit,
-          ...paths.map((path) => fault('is a profile, of which no example is made', path)),
-          ...(output === STDOUT
-            ? [fault('is stdout; an example has several files: name a folder', option('output'))]
-            : []),
-        ];
-  if (faults.length > 0) throw new InputError('begin a spec', faults);
+      : []),
+    ...(await specOptionFaults(options)),
+    ...paths.map((path) => fault('is a profile, and a cluster of nodes is begun without any', path)),
+    ...(output === undefined ? [fault('is needed: it names the cluster', option('output'))] : []),
+  ];
+}
+
+async function exampleFaults(options: Options, paths: readonly string[]): Promise<Fault[]> {
+  const { fault, option } = await import('../../artifacts/index.js');
+  const { fromKubectl, fromRay, force, output } = options;
+  return [
+    ...(await specOptionFaults(options)),
+    ...(force === undefined ? [] : [fault(BEGUN_ONLY, option('force'))]),
+    ...Object.entries({ fromKubectl, fromRay }).flatMap(([name, path]) =>
+      path === undefined ? [] : [fault('tells nodes, and an example has a cluster of its own', option(name))],
+    ),
+    ...paths.map((path) => fault('is a profile, of which no example is made', path)),
+    ...(output === STDOUT
+      ? [fault('is stdout; an example has several files: name a folder', option('output'))]
+      : []),
+  ];
+}
+
+const BEGUN_ONLY = 'is for specs that are begun from profiles';
+
+async function specOptionFaults(options: Options): Promise<Fault[]> {
+  const { fault, option } = await import('../../artifacts/index.js');
+  const { kind, slo, cluster, useCluster, records } = options;
+  return Object.entries({ kind, slo, cluster, useCluster, records }).flatMap(([name, value]) =>
+    value === undefined ? [] : [fault(BEGUN_ONLY, option(name))],
+  );
+}
+
+async function beginCluster({ terminal }: Context, options: Options): Promise<ExitCode> {
+  const { initCluster } = await import('../../api/index.js');
+  const { commandText } = await import('../../artifacts/index.js');
+  const { foundDevicesTable } = await import('../../report/index.js');
+  const { fromKubectl, fromRay, force, output = STDOUT } = options;
+  const begun = await initCluster({ fromKubectl, fromRay, force, output: fileOf(output) });
+  terminal.document(begun.cluster);
+  await terminal.table(foundDevicesTable(begun));
+  await terminal.textArtifact('cluster', output, [begun.text]);
+  for (const note of begun.notes) await terminal.warn(note);
+  if (output === STDOUT) return EXIT.done;
+  const next = ['init', 'model.profile.json', '--use-cluster', output, '-o', 'spec.yaml'];
+  terminal.note(`next: ${commandText(next)}`);
+  return EXIT.done;
 }
 
 async function example({ terminal }: Context, name: ExampleName, output?: string): Promise<ExitCode> {
@@ -100,8 +176,9 @@ async function beginSpec({ terminal }: Context, options: Options, paths: string[
   const { initSpec } = await import('../../api/index.js');
   const { commandText } = await import('../../artifacts/index.js');
   const { proposalLine, proposalTable, proposedDevicesTable } = await import('../../report/index.js');
-  const { kind = 'pooled', slo, cluster, records, force, output = STDOUT } = options;
-  const begun = await initSpec(paths, { kind, slo, cluster, records, force, output: fileOf(output) });
+  const { kind = 'pooled', slo, cluster, useCluster, records, force, output = STDOUT } = options;
+  const given = { kind, slo, cluster, useCluster, records, force, output: fileOf(output) };
+  const begun = await initSpec(paths, given);
   terminal.document(begun.spec);
   await terminal.table(proposalTable(begun));
   const whole = proposalLine(begun);

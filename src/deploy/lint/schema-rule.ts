@@ -1,6 +1,9 @@
 import type { LintRule, RuleFinding } from './lint.js';
 import type { Place } from './yaml-file.js';
 
+/** One error of syntax brings many others after it. */
+const MOST_ERRORS = 3;
+
 /** FieldsOf says which fields a map may have, what each must be, and which it must have. */
 export interface FieldsOf {
   readonly fields: Readonly<Record<string, FieldKind>>;
@@ -38,7 +41,8 @@ export function fieldsRule(file: string, kind: FieldKind, name = 'engine-schema'
         return;
       }
       const { errors, values } = files.yaml(file);
-      for (const { line, message } of errors) yield { file, line, message: `is no YAML: ${message}` };
+      for (const { line, message } of errors.slice(0, MOST_ERRORS))
+        yield { file, line, message: `is no YAML: ${message}` };
       if (errors.length > 0) return;
       if (values.length !== 1) yield { file, message: `holds ${values.length} documents, and one is wanted` };
       for (const { at, message } of kindFaults(values[0], kind, [])) yield { file, at, message };

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import type { Document, LineCounter, Node, YAMLParseError } from 'yaml';
+import type { Document, LineCounter, Node, Pair, Scalar, YAMLParseError } from 'yaml';
 
 /** Place is where something is in a file: the keys and indices that lead there. */
 export type Place = readonly (string | number)[];
@@ -30,11 +30,24 @@ export class YamlFile {
   /** lineOf gives the line of a place in a document, or of the closest place around it that the text has. */
   lineOf(place: Place, document = 0): number {
     for (let length = place.length; length >= 0; length--) {
-      const node = this.documents[document]?.getIn(place.slice(0, length), true) as Node | undefined;
-      const from = node?.range?.[0];
+      const from = this.offsetOf(place.slice(0, length), document);
       if (from !== undefined) return this.lines.linePos(from).line;
     }
     return 1;
+  }
+
+  /** A field begins at its key, and an entry of a list at its value. */
+  private offsetOf(place: Place, document: number): number | undefined {
+    const found = this.documents[document];
+    const holder = found?.getIn(place.slice(0, -1), true) as
+      | { readonly items?: readonly unknown[] }
+      | undefined;
+    const key = place.at(-1);
+    const pair = holder?.items?.find((one) => (one as Pair<Scalar>).key?.value === key) as
+      | Pair<Scalar>
+      | undefined;
+    const node = pair?.key ?? (found?.getIn(place, true) as Node | undefined);
+    return node?.range?.[0];
   }
 }
 

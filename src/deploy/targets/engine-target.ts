@@ -22,6 +22,7 @@ import { othersThanBundle } from '../bundle-folder.js';
 import { type EngineGraph, engineGraphOf } from '../engine-graph.js';
 import { BundleTexts, type LintRule, lintBundle } from '../lint/lint.js';
 import { partsOf } from '../parts.js';
+import { placeParts } from '../placed-parts.js';
 import type { Deployment, TargetOf, WrittenBundle } from './target.js';
 
 /** EngineBundle is what the files of an engine are made from. */
@@ -43,8 +44,10 @@ export interface Engine<T extends DeployTarget> {
   files(bundle: EngineBundle): ReadonlyMap<string, string>;
   /** What the files must keep. */
   readonly rules: readonly LintRule[];
-  /** The files whose mode lets them be run. */
-  readonly programs?: readonly string[];
+  /** isProgram tells whether a file's mode is to let it be run. */
+  readonly isProgram?: (path: string) => boolean;
+  /** place says where the ONNX file of each stage goes in the bundle, where the engine looks for it in a place of its own. */
+  readonly place?: (graph: EngineGraph) => readonly string[];
 }
 
 /**
@@ -77,19 +80,23 @@ async function fill<T extends DeployTarget>(
   const { plan, planBytes, inputs, checks, signal } = deployment;
   engine.check?.(deployment);
   const devices = knownDevices(deployment);
-  const { sizes, ...parts } = await partsOf(plan).write(folder, plan, deployment);
+  const written = await partsOf(plan).write(folder, plan, deployment);
   await writeFile(join(folder, 'plan.json'), planBytes);
   const planSha256 = sha256Of(planBytes);
-  const bundle = { plan, planSha256, graph: engineGraphOf(plan, { ...parts, devices }) };
-  const refused = engine.refuse(bundle);
+  const graph = engineGraphOf(plan, { ...written, devices });
+  const refused = engine.refuse({ plan, planSha256, graph });
   if (refused.length > 0) throw new InputError(`deploy the plan for ${engine.target}`, refused);
+  const paths = engine.place?.(graph);
+  const { sizes, ...parts } =
+    paths === undefined ? written : await placeParts(folder, written, { plan, paths });
+  const bundle = { plan, planSha256, graph: engineGraphOf(plan, { ...parts, devices }) };
   const texts = engine.files(bundle);
   const lint = lintBundle(engine.target, engine.rules, { ...bundle, files: new BundleTexts(texts) });
   refuseLinted(engine.target, lint);
   const all = new Map([...texts, [LINT_REPORT, artifactText<'lint-report'>(lint)]]);
   for (const [path, text] of all) {
     await mkdir(dirname(join(folder, path)), { recursive: true });
-    await writeFile(join(folder, path), text, { mode: engine.programs?.includes(path) ? 0o755 : 0o644 });
+    await writeFile(join(folder, path), text, { mode: engine.isProgram?.(path) ? 0o755 : 0o644 });
   }
   const manifest: Bundle & { readonly target: T } = {
     ...emittedHead('bundle', inputs),

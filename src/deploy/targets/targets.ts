@@ -5,11 +5,13 @@ import { KUBERNETES } from './kubernetes/kubernetes.js';
 import { LOCAL } from './local.js';
 import { RAY_SERVE } from './ray-serve/ray-serve.js';
 import type { TargetOf } from './target.js';
+import { TRITON } from './triton/triton.js';
 
 /** TARGETS says of each target how its bundles are written. */
 const TARGETS: { readonly [T in DeployTarget]: TargetOf<T> } = {
   local: LOCAL,
   'ray-serve': RAY_SERVE,
+  triton: TRITON,
   kuberay: KUBERAY,
   kubernetes: KUBERNETES,
   kserve: KSERVE,

@@ -1,5 +1,5 @@
 import type { GearPlan } from '../../artifacts/index.js';
-import { requestKey } from '../pipeline/index.js';
+import { requestKey } from '../request-key.js';
 import type { Wiring } from '../wiring.js';
 import { servedCascadeOf } from './served-cascade.js';
 

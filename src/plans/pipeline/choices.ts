@@ -1,22 +1,10 @@
-import type { WhenOutput } from '../../artifacts/index.js';
+import type { ConditionalEdge, VerdictChoice } from '../verdict-choice.js';
+
+export type { ConditionalEdge, VerdictChoice } from '../verdict-choice.js';
 
 /** CERTAIN is what is wrong with an edge that is planned as if it were always taken, and has a condition. */
 export const CERTAIN =
   'has a condition, and is planned with probability 1 as if it were always taken; give less, or no condition';
-
-/** ConditionalEdge is an edge as specs and plans have it, with what says whether it is taken. */
-export interface ConditionalEdge {
-  readonly to: string;
-  readonly probability?: number;
-  readonly when?: WhenOutput;
-}
-
-/** VerdictChoice is a list of exclusive edges of a stage, exactly one of which is taken, or an edge by itself. */
-export interface VerdictChoice {
-  readonly isExclusive: boolean;
-  /** In the order of the exclusive list. `bit` is the edge's place in the stage's verdict. */
-  readonly edges: readonly (ConditionalEdge & { readonly bit: number })[];
-}
 
 /** conditionalEdges lists the edges of a stage that depend on its verdict, in the order of the verdict's bits. */
 export function conditionalEdges<Edge extends Pick<ConditionalEdge, 'probability' | 'when'>>({

@@ -1,4 +1,5 @@
 import { type Fault, fault, listed, type WhenOutput } from '../../artifacts/index.js';
+import { REQUEST } from '../request-key.js';
 import { conditionalEdges } from './choices.js';
 
 /** StageGraph is the DAG of a pipeline's stages, which are known by their indices. */
@@ -37,9 +38,6 @@ export interface GivenEdge {
   readonly probability?: number;
   readonly when?: WhenOutput;
 }
-
-/** REQUEST stands for the request in the place of a stage, where inputs say where they come from. */
-export const REQUEST = 'request';
 
 const MOST_STAGES = 64;
 /** A verdict is a bit for each conditional edge, in a number of 32 bits with a sign. */

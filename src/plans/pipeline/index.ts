@@ -18,7 +18,6 @@ export {
   type GivenEdge,
   type GraphEdge,
   predecessorsOf,
-  REQUEST,
   type ReadGraph,
   readStageGraph,
   type StageGraph,
@@ -29,4 +28,4 @@ export { type ServedStage, type ServedStages, servedPipelineOf, unservedFaults }
 export { heldTogether, withSpares } from './spares.js';
 export { bytesPerRow, wireStages } from './tensors.js';
 export { pipelineTopologyOf } from './topology.js';
-export { answerKeys, requestKey, stageWiring } from './wiring.js';
+export { answerKeys, stageWiring } from './wiring.js';

@@ -1,6 +1,7 @@
 import { type Fault, fault, type PlannedStage, type TensorSpec } from '../../artifacts/index.js';
+import { REQUEST } from '../request-key.js';
 import { CERTAIN } from './choices.js';
-import { type GivenEdge, type GraphEdge, REQUEST, readStageGraph, type StageGraph } from './graph.js';
+import { type GivenEdge, type GraphEdge, readStageGraph, type StageGraph } from './graph.js';
 import { narrower, wireStages } from './tensors.js';
 
 /** ServedPipeline is a pipeline as its clients see it: as one model. */

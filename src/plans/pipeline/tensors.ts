@@ -1,5 +1,6 @@
 import { type Fault, fault, listed, type StageInput, type TensorSpec } from '../../artifacts/index.js';
-import { ancestorsOf, predecessorsOf, REQUEST, type ReadGraph, type StageGraph } from './graph.js';
+import { REQUEST } from '../request-key.js';
+import { ancestorsOf, predecessorsOf, type ReadGraph, type StageGraph } from './graph.js';
 import { canBothBeVisited, wayWithout } from './possible.js';
 
 /** WiredStage is what the tensors of a stage depend on. Without a profile's tensors they are unknown. */

@@ -1,14 +1,12 @@
 import type { PipelinePlan } from '../../artifacts/index.js';
+import { requestKey } from '../request-key.js';
 import type { PartWiring, Wiring } from '../wiring.js';
 import { plannedApplications } from './applications.js';
 import { verdictChoices } from './choices.js';
-import { REQUEST } from './graph.js';
 import { type ServedStages, servedPipelineOf } from './served.js';
 
 /** Keys are written as the sources of inputs are in plans. */
 const keyOf = (stage: string, tensor: string) => `${stage}.${tensor}`;
-/** requestKey is the key under which a row has a tensor of its request. */
-export const requestKey = (tensor: string) => keyOf(REQUEST, tensor);
 /** No other key begins with a space. */
 const endKeyOf = (key: string) => ` end ${key}`;
 

@@ -23,6 +23,8 @@ export interface Dispatch {
 export interface DispatchState {
   /** workNs is the time until a member would have done all that its device holds. */
   readonly workNs: (at: number, member: number) => number;
+  /** ongoing counts the tasks that a member holds: those that wait for it, and those of its pool that its device executes. */
+  readonly ongoing: (member: number) => number;
   /** The device of each member. */
   readonly deviceOf: Int32Array;
   /** turnNs is how long a full batch takes a member; 0 where the devices of its pool are of one class. */
@@ -35,6 +37,7 @@ export const DISPATCHES: { readonly [K in DispatchRule['kind']]: (state: Dispatc
   turns: (state) => new Turns(state),
   'least-work': ({ workNs }) => ({ choose: (at, up) => leastOf(up, (member) => workNs(at, member)) }),
   'two-choices': ({ workNs, streams }) => twoChoices(workNs, streams('dispatch')),
+  'two-ongoing': ({ ongoing, streams }) => twoOngoing(ongoing, streams('dispatch')),
 };
 
 /** nextOf is the member whose device comes after that of the last one, and the first after the last device. */
@@ -122,6 +125,23 @@ function twoChoices(workNs: DispatchState['workNs'], stream: Stream): Dispatch {
       const first = up[stream.integer(up.length)] as number;
       const second = up[stream.integer(up.length)] as number;
       return workNs(at, second) < workNs(at, first) ? second : first;
+    },
+  };
+}
+
+/**
+ * twoOngoing draws two different members and takes the first unless the second holds fewer tasks. Of a single member nothing is
+ * drawn.
+ */
+function twoOngoing(ongoing: DispatchState['ongoing'], stream: Stream): Dispatch {
+  return {
+    choose: (_at, up) => {
+      if (up.length <= 1) return up[0] ?? NONE;
+      const place = stream.integer(up.length);
+      const other = stream.integer(up.length - 1);
+      const first = up[place] as number;
+      const second = up[other < place ? other : other + 1] as number;
+      return ongoing(second) < ongoing(first) ? second : first;
     },
   };
 }

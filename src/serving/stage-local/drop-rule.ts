@@ -1,3 +1,4 @@
+import type { RequestTimeouts } from './request-timeouts.js';
 import type { SharedState } from './shared-state.js';
 
 /** Dropping decides which heads of queues are given up (DropRule). */
@@ -37,6 +38,8 @@ export interface Dropping {
   waitedOn(queue: number, head: number): void;
   /** `hearing` is told of batches; it is absent where the rule does not depend on them. */
   readonly hearing?: BatchHearing;
+  /** `timeouts` end requests wherever their tasks are; they are absent where the rule only looks at heads of queues. */
+  readonly timeouts?: RequestTimeouts;
 }
 
 /** BatchHearing hears of every batch that a device begins, and once more when it ends it. The batch holds its tasks. */

@@ -5,6 +5,7 @@ import { ByDeadline, type Dropping, type DroppingState, hopelessAt } from './dro
 import { ESTIMATED_DROPPINGS } from './estimated-dropping.js';
 import type { PlannedBatches } from './planned-batches.js';
 import type { DropRule } from './policy.js';
+import { RequestTimeouts } from './request-timeouts.js';
 
 export type { BatchHearing, Dropping } from './drop-rule.js';
 
@@ -21,6 +22,7 @@ export const DROPPINGS: {
 } = {
   never: () => new Never(),
   expired: (_rule, { queues }) => new Expired(queues),
+  'timed-out': ({ slos }, state) => new TimedOut(slos, state),
   hopeless: (_rule, { queues, durations }) => new Hopeless(queues, durations),
   'full-batch': ({ share }, { columns, queues, durations }) =>
     new FullBatch(shareOfEach(share, columns), queues, durations),
@@ -47,6 +49,16 @@ class Never extends ByDeadline {
 
   dropTime(): number {
     return NEVER;
+  }
+}
+
+/** TimedOut gives up no head of a queue, but ends requests that have taken too long: timed-out. */
+class TimedOut extends Never {
+  readonly timeouts: RequestTimeouts;
+
+  constructor(slos: number, state: DroppingState) {
+    super();
+    this.timeouts = new RequestTimeouts(slos, state);
   }
 }
 

@@ -12,6 +12,7 @@ import {
 import type { Gears } from './gears.js';
 import type { PlannedBatches } from './planned-batches.js';
 import type { FormationRule } from './policy.js';
+import { SealedBatches } from './sealed-batches.js';
 import type { SharedState } from './shared-state.js';
 
 const NONE = SHARED_NONE;
@@ -19,7 +20,7 @@ const NONE = SHARED_NONE;
 const NEVER = Number.POSITIVE_INFINITY;
 const NOW = Number.NEGATIVE_INFINITY;
 
-/** Formation decides how the batches of a queue are formed (FormationRule). It changes nothing. */
+/** Formation decides how the batches of a queue are formed (FormationRule). It starts none. */
 export interface Formation {
   /** Whether a batch may wait longer once fewer tasks wait than before. */
   readonly waitsLonger: boolean;
@@ -34,6 +35,10 @@ export interface Formation {
    * where the batch does not wait.
    */
   waitUntil(queue: number, pool: number, size: number, device?: number): number;
+  /**
+   * entering tells that a task is about to enter a queue. It is absent where batches are formed only when devices take them.
+   */
+  entering?(at: number, queue: number, task: number): void;
   /** picksOf chooses the tasks of the next batch of a queue. It is absent where they are the first. */
   picksOf?(queue: number): Picks;
 }
@@ -65,6 +70,10 @@ export function formationOf(rule: FormationRule, state: FormationState): Formati
       return gearBatches(state);
     case 'waiting':
       return new Waiting(state);
+    case 'delay':
+      return new Delay(new Waiting(state), { ...state, delayNs: rule.delayNs });
+    case 'sealed':
+      return new SealedBatches(rule.timeoutNs, state);
     case 'room-first':
       return state.queues instanceof WeighedQueues
         ? new WeighedRoomFirst(rule.room, state, state.queues)
@@ -248,6 +257,29 @@ class GearBatches implements Formation {
     const head = queues.first(queue);
     if (queues.size(queue) >= gears.minQueue(pool) || queues.isAlone(head)) return NOW;
     return requests.queuedAt(head) + gears.timeoutNs;
+  }
+}
+
+/** Delay takes all tasks that wait, and waits for a planned batch until the first has waited long enough: delay. */
+class Delay implements Formation {
+  readonly waitsLonger = false;
+
+  constructor(
+    private readonly waiting: Waiting,
+    private readonly state: Pick<FormationState, 'columns' | 'requests' | 'queues'> & {
+      readonly delayNs: number;
+    },
+  ) {}
+
+  size(start: number, queue: number, pool: number): number {
+    return this.waiting.size(start, queue, pool);
+  }
+
+  waitUntil(queue: number, pool: number): number {
+    const { columns, requests, queues, delayNs } = this.state;
+    const head = queues.first(queue);
+    if (queues.size(queue) >= (columns.batch[pool] as number) || queues.isAlone(head)) return NOW;
+    return requests.queuedAt(head) + delayNs;
   }
 }
 

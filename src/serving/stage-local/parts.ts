@@ -31,6 +31,7 @@ import { PlannedBatches } from './planned-batches.js';
 import { DEFAULT_POLICY, type PlacementRule, type ScalingRule, type StageLocalPolicy } from './policy.js';
 import { QueuePace } from './queue-pace.js';
 import type { Readings } from './readings.js';
+import type { RequestTimeouts } from './request-timeouts.js';
 import { Scaler } from './scaler.js';
 import type { SharedState } from './shared-state.js';
 import { Sharing } from './sharing.js';
@@ -145,6 +146,8 @@ export class StageLocalParts {
   readonly dropping: Dropping;
   /** `hearing` is what the drop rule hears of batches; it is absent where the rule does not listen. */
   readonly hearing: BatchHearing | undefined;
+  /** `timeouts` end requests wherever their tasks are; they are absent where the drop rule has none. */
+  readonly timeouts: RequestTimeouts | undefined;
   readonly placement: TaskPlacement;
   readonly background: Background;
   /** `passing` moves the tasks of routes that are DAGs, or cascades. */
@@ -167,7 +170,10 @@ export class StageLocalParts {
       {
         leaveQueue: (task) => hooks.leave(this.placement.queueOf(task), task),
         requeue: (at, task) => hooks.requeue(at, task),
-        ended: (task) => this.placement.ended(task),
+        ended: (task) => {
+          this.placement.ended(task);
+          this.timeouts?.ended(this.requests.requestOf(task));
+        },
         judged: (request, inTime) => hooks.judged(request, inTime),
       },
     );
@@ -203,6 +209,7 @@ export class StageLocalParts {
     this.formation = formationOf(chosen.formation, state);
     this.dropping = droppingOf(chosen.drop, state);
     this.hearing = this.dropping.hearing;
+    this.timeouts = this.dropping.timeouts;
     this.placement = placementOf(chosen, state, this.dropping);
     this.sharing = hasSharedDevices(topology) ? new Sharing(chosen.sharing, state) : undefined;
     this.broker = this.brokerOver(state, hooks);

@@ -65,6 +65,7 @@ export class PerDevice extends ByPipeline implements TaskPlacement {
     this.members = new DeviceMembers(topology);
     this.dispatch = DISPATCHES[dispatch.kind]({
       workNs: (at, member) => this.workNs(at, member),
+      ongoing: (member) => this.ongoing(member),
       turnNs: (member) => this.turnNs(member),
       deviceOf: this.members.deviceOf,
       streams: state.streams,
@@ -142,6 +143,17 @@ export class PerDevice extends ByPipeline implements TaskPlacement {
       ns += rounded((tasks * this.durations.executionNs(pool, batch, device)) / batch);
     }
     return ns;
+  }
+
+  /** ongoing counts the tasks that wait for a member, and those of its pool on its device whose requests have not ended. */
+  private ongoing(member: number): number {
+    const { members, batches, requests } = this;
+    let count = this.waiting.size(member) + this.collected.size(member);
+    const batch = this.runs[members.deviceOf[member] as number] as number;
+    if (batch === NONE || batches.pool(batch) !== members.poolOf[member]) return count;
+    for (let i = 0; i < batches.size(batch); i++)
+      if (!requests.isSettled(requests.requestOf(batches.task(batch, i)))) count += 1;
+    return count;
   }
 
   /** turnNs is how long a full batch takes on a device whose pool has several classes; 0 in other pools. */

@@ -16,8 +16,14 @@ export type PlacementRule = 'on-arrival' | 'earliest-free' | 'per-device';
  * - turns: they take turns, in the order of their numbers.
  * - least-work: it is the one that would have done all that it holds first, at the pace of planned batches.
  * - two-choices: two are drawn, and it is the one of them with less work.
+ * - two-ongoing: two different ones are drawn, and it is the one that holds fewer tasks of this stage, waiting or being
+ *   executed (Ray Serve's power of two choices). How long they take does not count.
  */
-export type DispatchRule = { kind: 'turns' } | { kind: 'least-work' } | { kind: 'two-choices' };
+export type DispatchRule =
+  | { kind: 'turns' }
+  | { kind: 'least-work' }
+  | { kind: 'two-choices' }
+  | { kind: 'two-ongoing' };
 
 /**
  * FormationRule says how large a batch is, and when a batch starts that is smaller than planned though
@@ -25,6 +31,11 @@ export type DispatchRule = { kind: 'turns' } | { kind: 'least-work' } | { kind: 
  * - gear: it takes all tasks that wait, once there are as many as the gear in force asks for, or the first has waited to
  *   the gear's timeout (CascadeServe §4.5). Without gears it is as waiting.
  * - waiting: it takes all tasks that wait, whether they are in time or not, and starts at once (InferLine).
+ * - delay: it takes all tasks that wait, once a planned batch waits or the first has waited for `delayNs` (Triton's
+ *   `max_queue_delay_microseconds`, where the planned batch is the one preferred size).
+ * - sealed: tasks are put into batches as they come to the queue of their device, whether the device is busy or not. A batch is
+ *   sealed when it is as large as planned, or when `timeoutNs` have passed since its first task came, and sealed batches start in
+ *   their order. So an idle device waits for the timeout too (Ray Serve's `@serve.batch`).
  * - eager: it takes as many of the waiting tasks as are all in time, and starts at once.
  * - ahead: it is collected while the device executes the batch before it, task by task and up to the planned batch, and starts
  *   when that one ends (PARD §4.2).
@@ -41,6 +52,8 @@ export type DispatchRule = { kind: 'turns' } | { kind: 'least-work' } | { kind: 
 export type FormationRule =
   | { kind: 'gear' }
   | { kind: 'waiting' }
+  | { kind: 'delay'; delayNs: number }
+  | { kind: 'sealed'; timeoutNs: number }
   | { kind: 'eager' }
   | { kind: 'ahead' }
   | { kind: 'room-first'; room: number }
@@ -50,6 +63,8 @@ export type FormationRule =
  * DropRule says which head of a queue is given up.
  * - never: none is.
  * - expired: one whose deadline is past (Clipper).
+ * - timed-out: none for its deadline. But every request ends when `slos` times the SLO of its model have passed since it came
+ *   (`slos` − 1 after its deadline), wherever its tasks are; what is executed of it goes on (Ray Serve's `request_timeout_s`).
  * - hopeless: one that would miss its deadline even alone and without queueing (DREAM, as PARD §6 says).
  * - full-batch: a hopeless one. And while more than `share` of a planned batch wait, also one that would be
  *   late in a batch of that share. Serving it would force a small batch under overload, when all others need
@@ -79,6 +94,7 @@ export type FormationRule =
 export type DropRule =
   | { kind: 'never' }
   | { kind: 'expired' }
+  | { kind: 'timed-out'; slos: number }
   | { kind: 'hopeless' }
   | { kind: 'gear' }
   | { kind: 'full-batch'; share: number }
@@ -275,6 +291,11 @@ export function clashes({ order, placement, formation, drop, weighing }: StageLo
   const found: Clash[] = [];
   if (isAhead && placement !== 'per-device')
     found.push({ choice: 'formation', said: `ahead needs placement=per-device, and it is ${placement}` });
+  if (formation.kind === 'sealed' && (placement !== 'per-device' || order.kind !== 'fifo'))
+    found.push({
+      choice: 'formation',
+      said: `sealed needs placement=per-device and order=fifo, and they are ${placement} and ${order.kind}`,
+    });
   if (!isListOrder(order) && !isAhead)
     found.push({ choice: 'order', said: `${order.kind} needs formation=ahead, and it is ${formation.kind}` });
   if (!isListOrder(order) && drop.kind === 'window')

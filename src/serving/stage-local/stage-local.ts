@@ -41,6 +41,7 @@ export class StageLocalCore implements ServingCore {
   private readonly formation: StageLocalParts['formation'];
   private readonly dropping: StageLocalParts['dropping'];
   private readonly hearing: StageLocalParts['hearing'];
+  private readonly timeouts: StageLocalParts['timeouts'];
   private readonly placement: StageLocalParts['placement'];
   private readonly background: StageLocalParts['background'];
   private readonly passing: StageLocalParts['passing'];
@@ -92,6 +93,7 @@ export class StageLocalCore implements ServingCore {
     this.planner = parts.planner;
     this.dropping = parts.dropping;
     this.hearing = parts.hearing;
+    this.timeouts = parts.timeouts;
     this.placement = parts.placement;
     this.background = parts.background;
     this.passing = parts.passing;
@@ -166,6 +168,7 @@ export class StageLocalCore implements ServingCore {
       this.life.drop(request, DropCode.deviceDown, NONE);
       return request;
     }
+    this.timeouts?.arrived(request);
     if (this.isStrict(at, model, deadlineNs)) requests.setStrict(request);
     const first = this.columns.dagOf[model] as number;
     if (first !== NONE) this.passing.openFlows(request, first);
@@ -345,15 +348,24 @@ export class StageLocalCore implements ServingCore {
     this.geared(at, 0);
     if (this.delivered.length > 0) this.deliverByPlace(at);
     if (this.ended.length > 0) this.sendByPlace(at);
+    this.endTimedOut(at);
     if (this.tuning?.isDue(at) === true) this.tuning.decide(at);
     if (this.scaler.isDue(at)) this.scaler.decide(at);
     this.service.lookAtTouched(at);
-    const { gears, tuning, planner } = this;
-    const again = Math.min(this.service.nextAt, this.scaler.nextAt, tuning?.nextAt ?? NEVER);
+    const { gears, tuning, planner, timeouts } = this;
+    const timeoutAt = timeouts?.nextAt ?? NEVER;
+    const again = Math.min(this.service.nextAt, this.scaler.nextAt, tuning?.nextAt ?? NEVER, timeoutAt);
     // Where all that is open waits for a device and nothing is due, the state has nobody to be shared for.
     const isServing = this.life.pending > 0 && (again < NEVER || this.batches.count > 0);
     const shared = planner !== undefined && isServing ? planner.nextAt : NEVER;
     this.life.decided(Math.min(again, shared, gears?.nextAt ?? NEVER));
+  }
+
+  private endTimedOut(at: number): void {
+    const { timeouts } = this;
+    if (timeouts === undefined) return;
+    for (let request = timeouts.due(at); request !== NONE; request = timeouts.due(at))
+      this.moves.timedOut(request);
   }
 
   private deliverByPlace(at: number): void {

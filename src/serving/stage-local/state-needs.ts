@@ -24,6 +24,7 @@ function dropNeeds(rule: DropRule): Needs | undefined {
   switch (rule.kind) {
     case 'never':
     case 'expired':
+    case 'timed-out':
     case 'hopeless':
     case 'gear':
     case 'full-batch':

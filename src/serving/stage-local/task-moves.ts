@@ -9,6 +9,7 @@ export class TaskMoves {
   private readonly requests: StageLocalParts['requests'];
   private readonly queues: StageLocalParts['queues'];
   private readonly collected: StageLocalParts['collected'];
+  private readonly formation: StageLocalParts['formation'];
   private readonly broker: StageLocalParts['broker'];
   private readonly planner: StageLocalParts['planner'];
   private readonly dropping: StageLocalParts['dropping'];
@@ -21,6 +22,7 @@ export class TaskMoves {
     this.requests = parts.requests;
     this.queues = parts.queues;
     this.collected = parts.collected;
+    this.formation = parts.formation;
     this.broker = parts.broker;
     this.planner = parts.planner;
     this.dropping = parts.dropping;
@@ -45,6 +47,7 @@ export class TaskMoves {
   enqueue(at: number, task: number): void {
     const queue = this.placement.queueOf(task);
     this.tuning?.came(at, this.entryOr(queue), 1);
+    this.formation?.entering?.(at, queue, task);
     this.requests.enterQueue(task);
     if (!this.queues.insert(queue, task)) this.placement.changed(queue);
     this.dropping.entered(queue, task);
@@ -105,6 +108,14 @@ export class TaskMoves {
       this.background.add(queue, task);
       this.tuning?.came(0, this.entryOr(queue), 1);
     } else this.life.giveUp(task, this.placement.placeOf(queue), isUp);
+  }
+
+  /** timedOut ends a request that has taken too long, wherever its tasks are. */
+  timedOut(request: number): void {
+    const task = this.requests.firstTask(request);
+    const pool = this.requests.poolOf(task);
+    this.judged(request, false);
+    this.life.giveUp(task, pool, pool === NONE || this.placement.devicesUp(pool) > 0);
   }
 
   judged(request: number, inTime: boolean): void {

@@ -7,6 +7,7 @@ const NONE = -1;
 /** Members 0 to 3 are devices of their own; 4 and 5 are devices 0 and 2 in another pool. */
 const state = (works: readonly number[] = []): DispatchState => ({
   workNs: (_at, member) => works[member]!,
+  ongoing: (member) => works[member]!,
   turnNs: () => 0,
   deviceOf: Int32Array.of(0, 1, 2, 3, 0, 2),
   streams: streamsOf(1, 'core'),
@@ -81,5 +82,25 @@ describe('DISPATCHES', () => {
       expect(choose(0, up, NONE)).toBe(wanted);
     }
     expect(chosen.size).toBe(4);
+  });
+
+  it('takes the one with fewer tasks of two different ones that are drawn, and draws nothing of a single one', () => {
+    const drawn = streamsOf(1, 'core')('dispatch');
+    const counts = [3, 1, 3, 2];
+    const { choose } = DISPATCHES['two-ongoing'](state(counts));
+    const up = [0, 1, 2, 3];
+    const chosen = new Map<number, number>();
+    for (let i = 0; i < 400; i++) {
+      expect(choose(0, [2], NONE)).toBe(2);
+      const a = drawn.integer(4);
+      const b = up.filter((member) => member !== a)[drawn.integer(3)]!;
+      const wanted = counts[b]! < counts[a]! ? b : a;
+      expect(choose(0, up, NONE)).toBe(wanted);
+      chosen.set(wanted, (chosen.get(wanted) ?? 0) + 1);
+    }
+    // Of the six pairs, the least is in three, the next in two, and the two alike share one.
+    expect([...chosen.keys()].sort()).toEqual([0, 1, 2, 3]);
+    expect(chosen.get(1)! / 400).toBeCloseTo(3 / 6, 1);
+    expect(chosen.get(3)! / 400).toBeCloseTo(2 / 6, 1);
   });
 });

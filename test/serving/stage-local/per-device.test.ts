@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { planTopologyOf } from '../../../src/plans/index.js';
 import { StageLocalCore } from '../../../src/serving/index.js';
+import { ENGINE_POLICIES } from '../../../src/serving/stage-local/engine-policies.js';
 import { PARD_POLICIES } from '../../../src/serving/stage-local/pard-policies.js';
 import { PerDevice, perDeviceQueues } from '../../../src/serving/stage-local/per-device.js';
 import type { SharedState } from '../../../src/serving/stage-local/shared-state.js';
@@ -8,7 +9,9 @@ import { PlanColumns } from '../../../src/serving/state/index.js';
 import { gearPlan } from '../../gear-plans.js';
 import { chainOf, stage } from '../by-hand.js';
 import { comes, ends, Told, up } from '../told.js';
-import { STREAMS } from '../virtual-driver.js';
+import { runVirtual, STREAMS } from '../virtual-driver.js';
+
+const MS = 1e6;
 
 const GEARS = {
   ...{ latencyUs: [[50_000], [50_000]], held: [[0, 1], [1]], intervalMs: 100, alpha: 8, sloMs: 10_000 },
@@ -41,6 +44,30 @@ describe('PerDevice', () => {
     // At 4 ms, device 0 has 10 ms left, and device 1 has 6 ms. Each task that comes adds 7 ms.
     expect(one.at(4, comes(900), comes(900))).toEqual(['collect 4 at 0', 'collect 3 at 0']);
     expect(one.at(10, ends(1, 10))).toEqual(['answer 1 inTime', 'run 1 on 1: 3']);
+  });
+
+  it('counts for two-ongoing only the tasks of the same stage on a device that serves another too', () => {
+    const topology = planTopologyOf(gearPlan(GEARS), { transfers: 'none' });
+    const late = Array.from({ length: 9 }, () => ({ at: MS }));
+    const { executed } = runVirtual({
+      ...{ topology, arrivals: [{ at: 0 }, ...late] },
+      policy: { ...ENGINE_POLICIES['ray-serve'], drop: { kind: 'never' } },
+    });
+    // Device 0 executes the first one for model 0 when the others come to model 1, as more come than model 0 is for.
+    const draws = STREAMS('dispatch');
+    const counts = [0, 0];
+    const wanted = late.map(() => {
+      const first = draws.integer(2);
+      draws.integer(1);
+      const chosen = counts[1 - first]! < counts[first]! ? 1 - first : first;
+      counts[chosen]! += 1;
+      return chosen;
+    });
+    const devices = executed
+      .filter(({ pool }) => pool === 1)
+      .map(({ device, arrivals }) => [arrivals[0]!, device]);
+    devices.sort(([a], [b]) => a! - b!);
+    expect(devices).toEqual(wanted.map((device, i) => [1 + i, device]));
   });
 
   it('counts for a pool what waits before any of its devices', () => {

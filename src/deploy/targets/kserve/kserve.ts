@@ -1,5 +1,5 @@
 import { type Engine, type EngineBundle, engineTarget } from '../engine-target.js';
-import { classNameFaults, LABEL_NODES, labelScript, levelFaults } from '../kube/nodes.js';
+import { classNameFaults, LABEL_NODES, labelScript, mpsLevelFaults } from '../kube/nodes.js';
 import { kubeText } from '../kube/objects.js';
 import { bundleImage, hasSurgeRoom, SERVER_IMAGE } from '../kube/server-pods.js';
 import { runFaults, type ServingUnit, servingUnits, splitFaults } from '../kube/units.js';
@@ -21,7 +21,7 @@ export const KSERVE_ENGINE: Engine<'kserve'> = {
   target: 'kserve',
   check: refuseFixedBatches,
   refuse: (bundle) => {
-    const faults = [...levelFaults(bundle), ...classNameFaults(bundle), ...runFaults(bundle)];
+    const faults = [...mpsLevelFaults(bundle), ...classNameFaults(bundle), ...runFaults(bundle)];
     return faults.length > 0 ? faults : [...splitFaults(bundle, 'plugin'), ...weightFaults(bundle)];
   },
   files: (bundle) => {
@@ -49,7 +49,7 @@ export const KSERVE_ENGINE: Engine<'kserve'> = {
     ]);
   },
   rules: KSERVE_RULES,
-  programs: [LABEL_NODES],
+  isProgram: (path) => path === LABEL_NODES,
 };
 
 /** KSERVE writes a bundle of InferenceServices whose pods run our own server, and of graphs that split requests over unlike ones. */

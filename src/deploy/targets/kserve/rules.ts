@@ -7,9 +7,9 @@ import {
   asMap,
   inObject,
   type KubeObject,
+  objectAt,
   objectsIn,
   objectsRule,
-  valueAt,
 } from '../kube/objects.js';
 import { namesRule, POD_RULES } from '../kube/pod-rules.js';
 import { linted, UNIT_RULES, unitsRule } from '../kube/unit-rules.js';
@@ -115,7 +115,7 @@ const MODE = ofKind('InferenceService', 'autoscaling', function* (object) {
 
 const PROTOCOL = ofKind('InferenceService', 'protocol-version', function* (object) {
   const at = ['spec', 'predictor', 'model'];
-  const model = valueAt(object.value, at);
+  const model = objectAt(object.value, at);
   if (model !== undefined) {
     const { protocolVersion } = asMap(model);
     if (protocolVersion !== 'v2')
@@ -126,7 +126,7 @@ const PROTOCOL = ofKind('InferenceService', 'protocol-version', function* (objec
       );
     return;
   }
-  const env = asList(valueAt(object.value, [...CONTAINER_AT, 'env'])).map(asMap);
+  const env = asList(objectAt(object.value, [...CONTAINER_AT, 'env'])).map(asMap);
   const protocol = env.find(({ name }) => name === 'PROTOCOL')?.value;
   if (protocol !== 'v2')
     yield inObject(
@@ -137,7 +137,7 @@ const PROTOCOL = ofKind('InferenceService', 'protocol-version', function* (objec
 });
 
 const CONTAINER = ofKind('InferenceService', 'predictor-container', function* (object) {
-  const { name, ports } = asMap(valueAt(object.value, CONTAINER_AT));
+  const { name, ports } = asMap(objectAt(object.value, CONTAINER_AT));
   if (name !== PREDICTOR_PORT.container)
     yield inObject(
       object,
@@ -154,7 +154,7 @@ const CONTAINER = ofKind('InferenceService', 'predictor-container', function* (o
 });
 
 const STEPS = ofKind('InferenceGraph', 'graph-steps', function* (object, bundle) {
-  const nodes = asMap(valueAt(object.value, ['spec', 'nodes']));
+  const nodes = asMap(objectAt(object.value, ['spec', 'nodes']));
   if (nodes.root === undefined)
     yield inObject(object, ['spec', 'nodes'], 'have no root, where requests come in');
   for (const [node, value] of Object.entries(nodes))
@@ -231,7 +231,7 @@ const WEIGHTS: LintRule = {
         continue;
       }
       const at = ['spec', 'nodes', 'root', 'steps'];
-      const steps = asList(valueAt(own.value, at)).map(asMap);
+      const steps = asList(objectAt(own.value, at)).map(asMap);
       for (const [s, step] of steps.entries()) {
         const [, weight] = [...wanted].find(([unit]) => unit.name === step.name) ?? [];
         if (step.weight !== weight)

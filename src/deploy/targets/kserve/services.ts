@@ -1,4 +1,5 @@
 import { type Fault, fault } from '../../../artifacts/index.js';
+import { largestOf } from '../../../collections/index.js';
 import type { EngineBundle } from '../engine-target.js';
 import { dnsName } from '../kube/names.js';
 import { serverPod, unitLabels } from '../kube/server-pods.js';
@@ -46,7 +47,7 @@ export function inferenceService(
 
 /** timeoutS is how long KServe waits for an answer: our server drops what is late long before. */
 function timeoutS({ graph }: Pick<EngineBundle, 'graph'>): number {
-  return 2 * Math.max(1, ...graph.models.map(({ sloMs }) => Math.ceil(sloMs / 1e3)));
+  return 2 * Math.max(1, Math.ceil(largestOf(graph.models.map(({ sloMs }) => sloMs)) / 1e3));
 }
 
 /** sharesOfModel gives the part of a model's requests that each unit can serve; nothing of those that do not serve it. */

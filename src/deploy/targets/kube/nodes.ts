@@ -64,8 +64,8 @@ export function nodeSelector(deviceClass: string, virtual = 1): Record<string, s
   };
 }
 
-/** levelFaults finds servers whose GPUs are divided unlike, of which NVIDIA's device plugin knows one way for a node. */
-export function levelFaults(bundle: PlacedGraph): Fault[] {
+/** mpsLevelFaults finds servers whose GPUs are divided unlike, of which NVIDIA's device plugin knows one way for a node. */
+export function mpsLevelFaults(bundle: PlacedGraph): Fault[] {
   return nodeServers(bundle).flatMap(({ name, levels }) =>
     levels.length === 1
       ? []

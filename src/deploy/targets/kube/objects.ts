@@ -68,15 +68,15 @@ export function podsIn(files: BundleTexts): KubePods[] {
     // The predictor of KServe has the fields of a pod itself, among its own.
     if (owner.kind === 'InferenceService') {
       const at = ['spec', 'predictor'];
-      const spec = asMap(valueAt(owner.value, at));
+      const spec = asMap(objectAt(owner.value, at));
       const replicas = Number(spec.minReplicas ?? 1);
       return [{ owner, at, spec, labels: asMap(spec.labels), replicas }];
     }
     return (TEMPLATES[owner.kind] ?? [])
       .flatMap((place) => placesAt(owner.value, place))
       .map((place) => {
-        const template = asMap(valueAt(owner.value, place));
-        const { replicas = 1 } = asMap(valueAt(owner.value, place.slice(0, -1)));
+        const template = asMap(objectAt(owner.value, place));
+        const { replicas = 1 } = asMap(objectAt(owner.value, place.slice(0, -1)));
         return {
           ...{ owner, at: [...place, 'spec'], spec: asMap(template.spec), replicas: Number(replicas) },
           labels: asMap(asMap(template.metadata).labels),
@@ -89,15 +89,15 @@ export function podsIn(files: BundleTexts): KubePods[] {
 function placesAt(value: unknown, place: Place): Place[] {
   const star = place.indexOf('*');
   if (star < 0) return [place];
-  return asList(valueAt(value, place.slice(0, star))).map((_, i) => [
+  return asList(objectAt(value, place.slice(0, star))).map((_, i) => [
     ...place.slice(0, star),
     i,
     ...place.slice(star + 1),
   ]);
 }
 
-/** valueAt gives the value at a place, undefined where there is none. */
-export function valueAt(value: unknown, place: Place): unknown {
+/** objectAt gives the value at a place, undefined where there is none. */
+export function objectAt(value: unknown, place: Place): unknown {
   return place.reduce<unknown>(
     (inner, key) => (Array.isArray(inner) ? inner[key as number] : asMap(inner)[key]),
     value,

@@ -2,7 +2,7 @@ import type { LintedBundle, LintRule, RuleFinding } from '../../lint/lint.js';
 import { type Place, YamlFile } from '../../lint/yaml-file.js';
 import { DNS_LETTERS, isDnsName, labelValue } from './names.js';
 import { CLASS_LABEL, DEVICE_PLUGIN, LEVEL_LABEL, levelName } from './nodes.js';
-import { asList, asMap, inObject, type KubePods, objectsIn, podsIn, valueAt } from './objects.js';
+import { asList, asMap, inObject, type KubePods, objectAt, objectsIn, podsIn } from './objects.js';
 import { GPU_SHARE, WHOLE_GPU } from './pods.js';
 
 const PORT_LETTERS = 15;
@@ -166,7 +166,7 @@ const NODES: LintRule = {
 };
 
 const LIVENESS = ofContainers('liveness', function* ({ pods, at, fields }) {
-  const path = valueAt(fields, ['livenessProbe', 'httpGet', 'path']);
+  const path = objectAt(fields, ['livenessProbe', 'httpGet', 'path']);
   if (typeof path === 'string' && /ready\/?$/.test(path))
     yield inObject(
       pods.owner,
@@ -182,7 +182,7 @@ const VOLUMES: LintRule = {
     const single = new Set(
       objects.flatMap(({ kind, name, value }) =>
         kind === 'PersistentVolumeClaim' &&
-        !asList(valueAt(value, ['spec', 'accessModes'])).some((mode) => /Many$/.test(String(mode)))
+        !asList(objectAt(value, ['spec', 'accessModes'])).some((mode) => /Many$/.test(String(mode)))
           ? [name]
           : [],
       ),

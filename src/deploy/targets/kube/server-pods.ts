@@ -1,3 +1,4 @@
+import { largestOf } from '../../../collections/index.js';
 import type { EngineBundle } from '../engine-target.js';
 import { nodeSelector, usedGpus } from './nodes.js';
 import { gpuTolerations, instanceLabels, type PodDevice, podResources, RUN_AS_USER } from './pods.js';
@@ -26,7 +27,7 @@ export function bundleImage({ planSha256 }: Pick<EngineBundle, 'planSha256'>): s
 
 /** drainS is how long a server waits for its open requests: at least the longest SLO. */
 export function drainS({ graph }: Pick<EngineBundle, 'graph'>): number {
-  return Math.max(LEAST_DRAIN_S, ...graph.models.map(({ sloMs }) => Math.ceil(sloMs / 1e3)));
+  return Math.max(LEAST_DRAIN_S, largestOf(graph.models.map(({ sloMs }) => Math.ceil(sloMs / 1e3))));
 }
 
 /** endingS is how long a pod takes to end at most. */

@@ -2,7 +2,7 @@ import type { LintedBundle, LintRule, RuleFinding } from '../../lint/lint.js';
 import type { Place } from '../../lint/yaml-file.js';
 import type { EngineBundle } from '../engine-target.js';
 import { cpuClasses } from './nodes.js';
-import { asList, asMap, inObject, type KubePods, objectsIn, podsIn, valueAt } from './objects.js';
+import { asList, asMap, inObject, type KubePods, objectAt, objectsIn, podsIn } from './objects.js';
 import { WHOLE_GPU } from './pods.js';
 import { drainS, endingS, hasSurgeRoom, isClaimed, LIVE_PATH, READY_PATH } from './server-pods.js';
 import { type DividedBy, type ServingUnit, servingUnits } from './units.js';
@@ -76,7 +76,7 @@ export function unitsRule(kind: string, files: readonly string[]): LintRule {
 
 const SERVED = ofUnits('served', function* ({ pods, unit }, bundle) {
   const at: Place = [...pods.at, 'containers', 0, 'args'];
-  const args = asList(valueAt(pods.owner.value, at)).map(String);
+  const args = asList(objectAt(pods.owner.value, at)).map(String);
   const given = (option: string) => args[args.indexOf(option) + 1] ?? 'absent';
   if (given('--at') !== unit.at || !args.includes('--at'))
     yield inObject(
@@ -86,7 +86,7 @@ const SERVED = ofUnits('served', function* ({ pods, unit }, bundle) {
     );
   if (given('--host') !== '0.0.0.0')
     yield inObject(pods.owner, at, 'lack --host 0.0.0.0: nobody outside of the pod could call');
-  const { containerPort } = asMap(asList(valueAt(pods.spec, ['containers', 0, 'ports']))[0]);
+  const { containerPort } = asMap(asList(objectAt(pods.spec, ['containers', 0, 'ports']))[0]);
   if (given('--port') !== String(containerPort))
     yield inObject(
       pods.owner,
@@ -108,7 +108,7 @@ const REPLICAS = ofUnits('replicas', function* ({ pods, unit }) {
       ? ['minReplicas', 'maxReplicas'].map((key) => [...pods.at, key])
       : [['spec', 'replicas']];
   for (const at of places) {
-    const replicas = valueAt(pods.owner.value, at);
+    const replicas = objectAt(pods.owner.value, at);
     if (replicas !== unit.replicas)
       yield inObject(
         pods.owner,
@@ -121,7 +121,7 @@ const REPLICAS = ofUnits('replicas', function* ({ pods, unit }) {
 const DEVICES = ofUnits('devices', function* ({ pods, unit }, bundle) {
   const isClaimedHere = wayOf(pods.owner.file) === 'claims' && isClaimed(unit);
   const at: Place = [...pods.at, 'containers', 0, 'resources', 'limits'];
-  const limits = asMap(valueAt(pods.owner.value, at));
+  const limits = asMap(objectAt(pods.owner.value, at));
   const wanted = isClaimedHere ? 0 : unit.gpus;
   if (Number(limits[WHOLE_GPU] ?? 0) !== wanted)
     yield inObject(
@@ -149,13 +149,13 @@ const DEVICES = ofUnits('devices', function* ({ pods, unit }, bundle) {
 const PROBES = ofUnits('probes', function* ({ pods }) {
   const at: Place = [...pods.at, 'containers', 0];
   for (const probe of ['startupProbe', 'readinessProbe'])
-    if (valueAt(pods.owner.value, [...at, probe, 'httpGet', 'path']) !== READY_PATH)
+    if (objectAt(pods.owner.value, [...at, probe, 'httpGet', 'path']) !== READY_PATH)
       yield inObject(
         pods.owner,
         [...at, probe],
         `does not ask ${READY_PATH}, so that requests come before models are loaded`,
       );
-  if (valueAt(pods.owner.value, [...at, 'livenessProbe', 'httpGet', 'path']) === undefined)
+  if (objectAt(pods.owner.value, [...at, 'livenessProbe', 'httpGet', 'path']) === undefined)
     yield inObject(
       pods.owner,
       at,
@@ -165,7 +165,7 @@ const PROBES = ofUnits('probes', function* ({ pods }) {
 
 const ENDING = ofUnits('drain', function* ({ pods }, bundle) {
   const at: Place = [...pods.at, 'terminationGracePeriodSeconds'];
-  const grace = valueAt(pods.owner.value, at);
+  const grace = objectAt(pods.owner.value, at);
   if (!(Number(grace ?? 30) >= endingS(bundle)))
     yield inObject(
       pods.owner,
@@ -182,7 +182,7 @@ function rolling({ owner }: KubePods): {
   const place =
     owner.kind === 'InferenceService' ? ['spec', 'predictor', 'deploymentStrategy'] : ['spec', 'strategy'];
   const at = [...place, 'rollingUpdate', 'maxSurge'];
-  return { at, strategy: asMap(valueAt(owner.value, place)) };
+  return { at, strategy: asMap(objectAt(owner.value, place)) };
 }
 
 const SURGE = ofUnits('surge', function* ({ pods, units }, bundle) {
@@ -236,7 +236,7 @@ const MEMORY = ofUnits(
     yield inObject(
       pods.owner,
       at,
-      `is ${valueAt(pods.owner.value, at)}, which no profile says: give it what the models take`,
+      `is ${objectAt(pods.owner.value, at)}, which no profile says: give it what the models take`,
     );
   },
   'warning',
@@ -281,14 +281,14 @@ function* templateFaults(
 ): Generator<RuleFinding> {
   const devices: Place = ['spec', 'spec', 'devices'];
   const count: Place = [...devices, 'requests', 0, 'exactly', 'count'];
-  if (valueAt(object.value, count) !== unit.gpus)
+  if (objectAt(object.value, count) !== unit.gpus)
     yield inObject(
       object,
       count,
-      `is ${valueAt(object.value, count)}, and the plan has ${unit.gpus} GPUs at ${unit.at}`,
+      `is ${objectAt(object.value, count)}, and the plan has ${unit.gpus} GPUs at ${unit.at}`,
     );
   const sharing: Place = [...devices, 'config', 0, 'opaque', 'parameters', 'sharing'];
-  const { strategy, mpsConfig } = asMap(valueAt(object.value, sharing));
+  const { strategy, mpsConfig } = asMap(objectAt(object.value, sharing));
   if (unit.virtual === 1 && strategy !== undefined)
     yield inObject(
       object,

@@ -1,6 +1,6 @@
 import { type BundledDevice, type Fault, fault, listed } from '../../../artifacts/index.js';
 import { planTopologyOf } from '../../../plans/index.js';
-import { partOf, type Topology, type VirtualDevice } from '../../../serving/index.js';
+import { type Topology, topologyPartOf, type VirtualDevice } from '../../../serving/index.js';
 import { dnsName } from './names.js';
 import { cpuClasses, type PlacedGraph } from './nodes.js';
 
@@ -78,7 +78,7 @@ interface UnitPlace {
 
 function unitAt({ at, devices, topology, cpus, run }: UnitPlace): ServingUnit {
   const here = new Set(devices);
-  const part = partOf(topology, (_, i) => here.has(i));
+  const part = topologyPartOf(topology, (_, i) => here.has(i));
   const own = devices.map((i) => topology.devices[i] as VirtualDevice);
   const [{ deviceClass, virtual, server }] = own as [VirtualDevice];
   const isOnCpu = cpus.has(deviceClass);

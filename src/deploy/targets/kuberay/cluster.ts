@@ -1,3 +1,4 @@
+import { largestOf } from '../../../collections/index.js';
 import type { EngineGraph } from '../../engine-graph.js';
 import type { EngineBundle } from '../engine-target.js';
 import { dnsName } from '../kube/names.js';
@@ -50,7 +51,7 @@ export function workerGroups({ graph }: Pick<PlacedGraph, 'graph'>): WorkerGroup
     return {
       ...{ name: dnsName(deviceClass, SERVICE_LETTERS), deviceClass, virtual: groups[0]?.virtual ?? 1 },
       replicas: groups.reduce((sum, { replicas }) => sum + replicas, 0),
-      cpus: Math.ceil(Math.max(...options.map(({ num_cpus: own }) => own as number))),
+      cpus: Math.ceil(largestOf(options.map(({ num_cpus: own }) => own as number))),
       part: (first.resources as Record<string, number>)[classResource(deviceClass)] as number,
       isOnCpu: cpus.has(deviceClass),
     };

@@ -7,7 +7,7 @@ import {
   dividedLevels,
   LABEL_NODES,
   labelScript,
-  levelFaults,
+  mpsLevelFaults,
 } from '../kube/nodes.js';
 import { kubeText } from '../kube/objects.js';
 import { groupsText, pythonFiles, RAY_VERSION } from '../ray-serve/ray-serve.js';
@@ -30,7 +30,7 @@ What stands in user_config of serveConfigV2 changes while requests are served. O
 export const KUBERAY_ENGINE: Engine<'kuberay'> = {
   target: 'kuberay',
   refuse: (bundle) => [
-    ...levelFaults(bundle),
+    ...mpsLevelFaults(bundle),
     ...classNameFaults(bundle),
     ...divisionFaults(bundle),
     ...groupFaults(bundle),
@@ -52,7 +52,7 @@ export const KUBERAY_ENGINE: Engine<'kuberay'> = {
       ['README.md', readme(bundle)],
     ]),
   rules: KUBERAY_RULES,
-  programs: [LABEL_NODES],
+  isProgram: (path) => path === LABEL_NODES,
 };
 
 /** KUBERAY writes a bundle for KubeRay: a RayService with a group of workers for each device class, and what makes its image. */
@@ -136,11 +136,11 @@ ${plugin}       kubectl apply -f network-policy.yaml -f ${RAY_SERVICE}
 2. Load it, at the rate of the plan:
 
        kubectl port-forward service/${name}-serve-svc ${SERVE_PORT}:${SERVE_PORT} &
-       plan load http://127.0.0.1:${SERVE_PORT} --model ${model?.name} --arrivals poisson --rps ${Number((model?.plannedRps ?? 1).toPrecision(3))} --duration 60s --json > load.json
+       plan load http://127.0.0.1:${SERVE_PORT} --model ${model?.name} --arrivals poisson --rps ${Number((model?.plannedRps ?? 1).toPrecision(3))} --duration 60s -o load.json
 
 3. Compare what it did with the simulation, as Ray Serve serves:
 
-       plan verify . load.json --scheduler ray-serve
+       plan verify load.json --plan .
 
 Change batches, shares, SLOs or gears in \`user_config\` and apply the file again: replicas and requests stay. ${upgrades}
 ${plan.serving?.scheduler === 'ray-serve' ? '' : `\nThe plan was made for the scheduler ${plan.serving?.scheduler ?? 'stage-local'}. \`plan solve --for ray-serve\` makes one for this engine.\n`}`;

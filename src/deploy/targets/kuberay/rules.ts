@@ -7,9 +7,9 @@ import {
   asMap,
   inObject,
   type KubeObject,
+  objectAt,
   objectsIn,
   objectsRule,
-  valueAt,
 } from '../kube/objects.js';
 import { namesRule, POD_RULES } from '../kube/pod-rules.js';
 import { GPU_SHARE } from '../kube/pods.js';
@@ -105,7 +105,7 @@ const UNFOLDED = new WeakMap<BundleTexts, BundleTexts>();
 
 /** unfolded gives the texts of a bundle, with the configuration that its RayService holds as a file. */
 function unfolded(files: BundleTexts, service: KubeObject): BundleTexts {
-  const text = String(valueAt(service.value, SERVE_AT) ?? '');
+  const text = String(objectAt(service.value, SERVE_AT) ?? '');
   const found = UNFOLDED.get(files) ?? new BundleTexts(new Map([...files.texts, [CONFIG, text]]));
   UNFOLDED.set(files, found);
   return found;
@@ -147,7 +147,7 @@ const HOST = ofServices('serve-host', function* (service, bundle) {
 });
 
 const GROUPS = ofServices('worker-groups', function* (service, bundle) {
-  const specs = asList(valueAt(service.value, GROUPS_AT)).map(asMap);
+  const specs = asList(objectAt(service.value, GROUPS_AT)).map(asMap);
   const wanted = workerGroups(bundle);
   for (const { name, deviceClass, replicas } of wanted) {
     const g = specs.findIndex(({ groupName }) => groupName === name);
@@ -174,7 +174,7 @@ const GROUPS = ofServices('worker-groups', function* (service, bundle) {
 
 const PARAMS = ofServices('ray-start-params', function* (service, bundle) {
   const wanted = new Map(workerGroups(bundle).map((group) => [group.name, group]));
-  for (const [g, spec] of asList(valueAt(service.value, GROUPS_AT)).map(asMap).entries()) {
+  for (const [g, spec] of asList(objectAt(service.value, GROUPS_AT)).map(asMap).entries()) {
     const params = asMap(spec.rayStartParams);
     const at = [...GROUPS_AT, g, 'rayStartParams'];
     const group = wanted.get(String(spec.groupName));
@@ -204,8 +204,8 @@ const PARAMS = ofServices('ray-start-params', function* (service, bundle) {
 });
 
 const STORE = ofServices('shared-memory', function* (service) {
-  for (const [g, spec] of asList(valueAt(service.value, GROUPS_AT)).map(asMap).entries()) {
-    const containers = asList(valueAt(spec, ['template', 'spec', 'containers']));
+  for (const [g, spec] of asList(objectAt(service.value, GROUPS_AT)).map(asMap).entries()) {
+    const containers = asList(objectAt(spec, ['template', 'spec', 'containers']));
     const isShare = containers.some(
       (one) => asMap(asMap(asMap(one).resources).limits)[GPU_SHARE] !== undefined,
     );
@@ -220,17 +220,17 @@ const STORE = ofServices('shared-memory', function* (service) {
 
 const AUTOSCALER = ofServices('autoscaling', function* (service) {
   const at = [...CLUSTER_AT, 'enableInTreeAutoscaling'];
-  if (valueAt(service.value, at) === true)
+  if (objectAt(service.value, at) === true)
     yield inObject(service, at, 'is true beside a plan whose replicas are fixed');
 });
 
 const UPGRADE = ofServices('upgrade-room', function* (service, bundle) {
   const at = ['spec', 'upgradeStrategy', 'type'];
-  if (valueAt(service.value, at) !== 'None' && !hasUpgradeRoom(bundle))
+  if (objectAt(service.value, at) !== 'None' && !hasUpgradeRoom(bundle))
     yield inObject(
       service,
       at,
-      `is ${valueAt(service.value, at)}, which starts a second cluster before the first ends, and the plan leaves too few GPUs for that; it must be None`,
+      `is ${objectAt(service.value, at)}, which starts a second cluster before the first ends, and the plan leaves too few GPUs for that; it must be None`,
     );
 });
 
@@ -238,7 +238,7 @@ const UPGRADE_COST = ofServices(
   'upgrade-none',
   function* (service) {
     const at = ['spec', 'upgradeStrategy', 'type'];
-    if (valueAt(service.value, at) === 'None')
+    if (objectAt(service.value, at) === 'None')
       yield inObject(
         service,
         at,
@@ -251,12 +251,12 @@ const UPGRADE_COST = ofServices(
 const PORTS = ofServices('serve-port', function* (service, bundle) {
   const templates: Place[] = [
     [...CLUSTER_AT, 'headGroupSpec'],
-    ...asList(valueAt(service.value, GROUPS_AT)).map((_, g) => [...GROUPS_AT, g]),
+    ...asList(objectAt(service.value, GROUPS_AT)).map((_, g) => [...GROUPS_AT, g]),
   ];
   const { port = SERVE_PORT } = httpOptions(service, bundle);
   for (const at of templates) {
     const place = [...at, 'template', 'spec', 'containers', 0, 'ports'];
-    const serve = asList(valueAt(service.value, place))
+    const serve = asList(objectAt(service.value, place))
       .map(asMap)
       .find(({ name }) => name === 'serve');
     if (serve?.containerPort !== port)
@@ -270,7 +270,7 @@ const PORTS = ofServices('serve-port', function* (service, bundle) {
 
 const VERSION = ofServices('ray-version', function* (service, { files }) {
   const at = [...CLUSTER_AT, 'rayVersion'];
-  const version = valueAt(service.value, at);
+  const version = objectAt(service.value, at);
   const installed = /ray\[serve\]==(\S+)/.exec(files.text('requirements.txt'))?.[1];
   if (version !== installed)
     yield inObject(
@@ -283,9 +283,9 @@ const VERSION = ofServices('ray-version', function* (service, { files }) {
 const DRAIN = ofServices('drain', function* (service, bundle) {
   const { request_timeout_s: timeout } = httpOptions(service, bundle);
   const least = graceS(Number(timeout ?? 0));
-  for (const [g, spec] of asList(valueAt(service.value, GROUPS_AT)).entries()) {
+  for (const [g, spec] of asList(objectAt(service.value, GROUPS_AT)).entries()) {
     const at = ['template', 'spec', 'terminationGracePeriodSeconds'];
-    const grace = valueAt(spec, at);
+    const grace = objectAt(spec, at);
     if (!(Number(grace ?? 30) >= least))
       yield inObject(
         service,
@@ -297,7 +297,7 @@ const DRAIN = ofServices('drain', function* (service, bundle) {
 
 const OWN_POLICY = ofServices('network-policy', function* (service) {
   const at = [...CLUSTER_AT, 'networkPolicy'];
-  if (valueAt(service.value, at) !== undefined)
+  if (objectAt(service.value, at) !== undefined)
     yield inObject(
       service,
       at,

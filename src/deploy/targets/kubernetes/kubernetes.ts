@@ -5,7 +5,7 @@ import {
   devicePluginConfig,
   LABEL_NODES,
   labelScript,
-  levelFaults,
+  mpsLevelFaults,
 } from '../kube/nodes.js';
 import { kubeText } from '../kube/objects.js';
 import { bundleImage, hasSurgeRoom, SERVER_IMAGE } from '../kube/server-pods.js';
@@ -19,7 +19,7 @@ export const KUBERNETES_ENGINE: Engine<'kubernetes'> = {
   target: 'kubernetes',
   check: refuseFixedBatches,
   refuse: (bundle) => {
-    const faults = [...levelFaults(bundle), ...classNameFaults(bundle), ...runFaults(bundle)];
+    const faults = [...mpsLevelFaults(bundle), ...classNameFaults(bundle), ...runFaults(bundle)];
     return faults.length > 0 ? faults : [...splitFaults(bundle, 'plugin'), ...splitFaults(bundle, 'claims')];
   },
   files: (bundle) =>
@@ -37,7 +37,7 @@ export const KUBERNETES_ENGINE: Engine<'kubernetes'> = {
       ['README.md', readme(bundle)],
     ]),
   rules: KUBERNETES_RULES,
-  programs: [LABEL_NODES],
+  isProgram: (path) => path === LABEL_NODES,
 };
 
 /** KUBERNETES writes a bundle whose pods run our own server, each for a server or a share of the plan. */

@@ -1,5 +1,5 @@
 import type { LintRule } from '../../lint/lint.js';
-import { asList, asMap, inObject, objectsIn, objectsRule, podsIn, valueAt } from '../kube/objects.js';
+import { asList, asMap, inObject, objectAt, objectsIn, objectsRule, podsIn } from '../kube/objects.js';
 import { matches, namesRule, POD_RULES } from '../kube/pod-rules.js';
 import { DRA, UNIT_RULES, unitsRule, wayOf } from '../kube/unit-rules.js';
 import { servingUnits } from '../kube/units.js';
@@ -80,7 +80,7 @@ const SELECTORS: LintRule = {
     for (const { owner, labels } of podsIn(files)) {
       if (owner.kind !== 'Deployment') continue;
       const at = ['spec', 'selector', 'matchLabels'];
-      if (!matches(valueAt(owner.value, at), labels))
+      if (!matches(objectAt(owner.value, at), labels))
         yield inObject(
           owner,
           at,
@@ -105,7 +105,7 @@ const WEIGHTS: LintRule = {
     for (const route of objectsIn(files)) {
       if (route.kind !== 'HTTPRoute') continue;
       const units = servingUnits(bundle, wayOf(route.file));
-      const rules = asList(valueAt(route.value, ['spec', 'rules'])).map(asMap);
+      const rules = asList(objectAt(route.value, ['spec', 'rules'])).map(asMap);
       for (const [r, { backendRefs }] of rules.entries())
         for (const [b, backend] of asList(backendRefs).map(asMap).entries())
           if (!units.some(({ name }) => name === backend.name))

@@ -80,7 +80,7 @@ class Group:
         self.config = config
 
     async def run(self, stage, row, deadline, gear):
-        """Gives a row's outputs and how long it waited, or None where it was dropped."""
+        """Gives a row's outputs, or what went wrong, and how long it waited; None where it was dropped."""
         self.loops = self.loops or [asyncio.create_task(self.serve()), asyncio.create_task(self.flush())]
         self.gear, ending = gear, asyncio.get_running_loop().create_future()
         self.queues[stage].append((row, deadline, time.time(), ending))
@@ -129,12 +129,11 @@ class Group:
         try:
             rows = await asyncio.to_thread(self.models[stage].run, [task[0] for task in batch], planned_ms[len(batch) - 1] / 1e3)
         except Exception as error:  # Its rows are told, and the next batch is served.
-            rows = [RuntimeError(f"{stage}: {error}")] * len(batch)
+            rows = [f"{stage}: {error}"] * len(batch)
         self.done.append((stage, self.name, len(batch), 1e6 * (time.time() - began)))
         for (_, _, came, ending), row in zip(batch, rows):
-            if ending.done():
-                continue
-            ending.set_exception(row) if isinstance(row, Exception) else ending.set_result((row, began - came))
+            if not ending.done():
+                ending.set_result((row, began - came))
 
     async def flush(self):
         while True:
@@ -210,6 +209,8 @@ class Ingress:
             said = f"Dropped at {name}: it could not be answered by its deadline"
             raise Refused(503, said, reason="deadline", place="queue", stage=name)
         outputs, waited_s = done
+        if isinstance(outputs, str):
+            raise Refused(500, f"Cannot infer: {outputs}")
         row.waited_s += waited_s
         row.update((out["key"], outputs[out["name"]]) for out in stage["outputs"])
         return outputs
@@ -235,7 +236,7 @@ class Ingress:
     async def __call__(self, request):
         self.flusher = self.flusher or asyncio.create_task(self.flush())
         try:
-            return await self.reply(request, request.method, request.url.path.strip("/").split("/"))
+            return await self.reply(request, request.method, path_below(request).strip("/").split("/"))
         except Refused as refused:
             return JSONResponse(refused.body, refused.status, {"retry-after": "1"} if refused.status == 503 else None)
         except Exception as error:
@@ -267,4 +268,9 @@ class Ingress:
                 return JSONResponse({"name": name, "plan_sha256": self.config["plan_sha256"]} | counted)
             case ("POST", "v2", "models", name, "infer"):
                 return await self.infer(name, request)
-        raise Refused(404, f"there is no {method} {request.url.path}")
+        raise Refused(404, f"there is no {method} {path_below(request)}")
+
+
+def path_below(request):
+    """The path of a request below the route_prefix of the application."""
+    return request.url.path.removeprefix(request.scope.get("root_path", ""))

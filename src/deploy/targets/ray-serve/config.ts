@@ -1,5 +1,6 @@
 import { stringify } from 'yaml';
 import type { TensorSpec } from '../../../artifacts/index.js';
+import { largestOf } from '../../../collections/index.js';
 import { oipDatatype } from '../../../execution/index.js';
 import { type KeyedTensor, planOf, type ServedPlan } from '../../../plans/index.js';
 import type { DeviceGroup, EngineGraph, EngineModel, EngineStage, EngineStep } from '../../engine-graph.js';
@@ -28,7 +29,7 @@ export function leastOngoing(batch: number): number {
 
 /** largestBatch is the largest batch of the stages that a group holds. */
 export function largestBatch({ stages: held }: DeviceGroup, { stages }: EngineGraph): number {
-  return Math.max(...held.map(({ stage }) => (stages[stage] as EngineStage).batch));
+  return largestOf(held.map(({ stage }) => (stages[stage] as EngineStage).batch));
 }
 
 /** isOnCpu tells whether the devices of a group are processor cores, emulated ones included. */
@@ -57,7 +58,7 @@ export interface ServePlace {
 /** serveConfig writes serve_config.yaml, as `serve deploy` takes it. */
 export function serveConfig(bundle: EngineBundle, place: ServePlace = { host: '127.0.0.1' }): string {
   const { graph } = bundle;
-  const longestS = Math.max(...graph.models.map(({ sloMs }) => sloMs)) / 1e3;
+  const longestS = largestOf(graph.models.map(({ sloMs }) => sloMs)) / 1e3;
   const config = {
     proxy_location: 'EveryNode',
     http_options: {

@@ -9,7 +9,8 @@ import { CONFIG, RAY_RULES } from './rules.js';
 /** RAY_VERSION is the version whose ways were measured (docs/targets.md). */
 export const RAY_VERSION = '2.60.0';
 
-const ENGINE: Engine<'ray-serve'> = {
+/** RAY_ENGINE says how a plan is written for Ray Serve. */
+export const RAY_ENGINE: Engine<'ray-serve'> = {
   target: 'ray-serve',
   refuse: () => [],
   files: (bundle) =>
@@ -21,7 +22,7 @@ const ENGINE: Engine<'ray-serve'> = {
  * RAY_SERVE writes a bundle that `serve deploy` runs: serve_config.yaml, and the modules of Python that form the plan's batches,
  * with a deployment for each group of like devices.
  */
-export const RAY_SERVE = engineTarget(ENGINE);
+export const RAY_SERVE = engineTarget(RAY_ENGINE);
 
 /** pythonFiles gives the modules of Python that serve a graph, and what they need, by path. */
 export function pythonFiles(graph: EngineGraph): [string, string][] {
@@ -75,11 +76,11 @@ This folder runs a plan on Ray Serve: ${groupsText(graph.groups)}. \`lint.json\`
 
 2. Load it, at the rate of the plan:
 
-       plan load http://127.0.0.1:8000 --model ${model?.name} --arrivals poisson --rps ${Number((model?.plannedRps ?? 1).toPrecision(3))} --duration 60s --json > load.json
+       plan load http://127.0.0.1:8000 --model ${model?.name} --arrivals poisson --rps ${Number((model?.plannedRps ?? 1).toPrecision(3))} --duration 60s -o load.json
 
 3. Compare what it did with the simulation, as Ray Serve serves:
 
-       plan verify . load.json --scheduler ray-serve
+       plan verify load.json --plan .
 
 Change batches, shares, SLOs or gears in \`${CONFIG}\`, and deploy it again: what stands in \`user_config\` changes while requests are
 served. \`INFERPLAN_EXECUTOR=sleep\` before \`ray start\` lets replicas sleep for the planned times instead of running models.

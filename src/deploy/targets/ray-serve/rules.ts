@@ -1,3 +1,4 @@
+import { largestOf } from '../../../collections/index.js';
 import type { DeviceGroup } from '../../engine-graph.js';
 import type { LintedBundle, LintRule, RuleFinding } from '../../lint/lint.js';
 import { type FieldsOf, fieldsRule, isMap } from '../../lint/schema-rule.js';
@@ -258,7 +259,7 @@ const TIMEOUT: LintRule = {
   ...{ name: 'request-timeout', breaks: 'fault' },
   *check({ graph, files }) {
     const { request_timeout_s: given } = mapOf(mapOf(files.value(CONFIG)).http_options);
-    const longestS = Math.max(...graph.models.map(({ sloMs }) => sloMs)) / 1e3;
+    const longestS = largestOf(graph.models.map(({ sloMs }) => sloMs)) / 1e3;
     const at = ['http_options', 'request_timeout_s'];
     if (typeof given !== 'number') yield found(at, 'is absent: Ray would keep requests without end');
     else if (given < longestS) yield found(at, `is ${given} s, which is less than the SLO of ${longestS} s`);

@@ -76,7 +76,7 @@ export function pooledAt(
   models: readonly (readonly (readonly PoolAt[])[])[],
   devices: PooledPlan['cluster']['devices'],
 ): PooledPlan {
-  const partOf = ({ device, virtual = 1, seats }: PoolAt, k: number) => ({
+  const topologyPartOf = ({ device, virtual = 1, seats }: PoolAt, k: number) => ({
     ...{ blocks: [k, k + 1] as [number, number], device, virtual, virtualGpus: seats.length },
     gpus: seats.length / virtual,
     ...{ batch: 4, latencyUsByBatch: [1000, 2000, 3000, 4000].map((us) => us * virtual) },
@@ -87,7 +87,7 @@ export function pooledAt(
     ...{ throughputRps: 1000, inputs: X, outputs: Y },
     blocks: pipelines[0]?.length ?? 1,
     pipelines: pipelines.map((parts) => {
-      const partitions = parts.map(partOf);
+      const partitions = parts.map(topologyPartOf);
       const throughputRps = Math.min(...partitions.map((part) => part.throughputRps));
       return { throughputRps, batch: 4, latencyUs: 4000 * parts.length, partitions };
     }),

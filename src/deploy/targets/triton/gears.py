@@ -1,0 +1,50 @@
+"""Takes the rows of a request from model to model until one is certain of its answer, as the gear in config.pbtxt says."""
+
+import numpy as np
+from members import Front, call
+
+NEVER = float("inf")
+
+
+class TritonPythonModel(Front):
+    def begin(self):
+        self.steps = self.args["gears"][int(self.parameters["gear"])]["steps"]
+
+    async def walk(self, given, deadline):
+        """The rows of which a model is not certain go on together to the next."""
+        count = len(next(iter(given.values()))) if self.args["batched"] else 1
+        left, answers = np.arange(count), None
+        for step in self.steps:
+            stage = self.args["stages"][step["stage"]]
+            feeds = {name: self.rows(value, left, count) for name, value in given.items()}
+            outputs = await call(step["stage"], feeds, self.args["outputs"], deadline - stage["least_ms"] / 1e3)
+            if len(left) == count:
+                answers = {name: np.array(value) for name, value in outputs.items()}
+            else:
+                for name, value in outputs.items():
+                    answers[name][left] = value
+            scores = outputs[stage["scores"]]
+            each = scores if self.args["batched"] else [scores]
+            sure = np.array([certainty_of(one, self.args["certainty"]) >= step.get("below", -NEVER) for one in each])
+            left = left[~sure]
+            if len(left) == 0:
+                break
+        return answers
+
+    def rows(self, value, left, count):
+        return value[left] if self.args["batched"] and len(left) < count else value
+
+
+def certainty_of(scores, measure):
+    """How certain a model is of a row from its scores (CascadeServe, equation 5); not at all where one is no number."""
+    scores = scores.astype(np.float64).ravel()
+    if scores.size < 2 or np.isnan(scores).any():
+        return 0.0
+    if measure != "logits" and not (abs(scores.sum() - 1) <= 1e-3 and (scores >= 0).all()):
+        powers = np.exp(scores - scores.max())
+        scores = powers / powers.sum()
+    if measure == "entropy":
+        some = scores[scores > 0]
+        return float(1 + (some * np.log(some)).sum() / np.log(scores.size))
+    second, first = np.sort(scores)[-2:]
+    return float(first - second)

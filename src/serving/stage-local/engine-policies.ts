@@ -1,0 +1,41 @@
+import { DEFAULT_POLICY, type StageLocalPolicy } from './policy.js';
+
+/** Ray Serve waits so long for the batch of a `@serve.batch` that names no `batch_wait_timeout_s`. */
+const BATCH_WAIT_TIMEOUT_NS = 10e6;
+
+const RAY_SERVE: StageLocalPolicy = {
+  ...DEFAULT_POLICY,
+  order: { kind: 'fifo' },
+  placement: 'per-device',
+  choice: { kind: 'proportional' },
+  dispatch: { kind: 'two-ongoing' },
+  // Of a gear plan, the batcher waits as the gear in force says; of others it takes what waits.
+  formation: { kind: 'gear' },
+  drop: { kind: 'hopeless' },
+  late: { kind: 'drop' },
+  correction: { kind: 'none' },
+};
+
+/**
+ * ENGINE_POLICIES holds how other engines serve a plan. docs/serving.md says of each choice what of the engine it stands for.
+ * - ray-serve: Ray Serve with the batcher of the app that `plan deploy` writes: a replica takes what waits for it when it has
+ *   ended a batch, and drops what would be late.
+ * - ray-serve-batch: Ray Serve with its own `@serve.batch`, which knows no deadlines.
+ * - triton: Triton's dynamic batcher, with one queue a model, the planned batch as its preferred size, and a queue policy that
+ *   rejects what has waited longer than the stage's part of the SLO.
+ */
+export const ENGINE_POLICIES = {
+  'ray-serve': RAY_SERVE,
+  'ray-serve-batch': {
+    ...RAY_SERVE,
+    formation: { kind: 'sealed', timeoutNs: BATCH_WAIT_TIMEOUT_NS },
+    drop: { kind: 'timed-out', slos: 2 },
+  },
+  triton: {
+    ...RAY_SERVE,
+    placement: 'on-arrival',
+    dispatch: DEFAULT_POLICY.dispatch,
+    formation: { kind: 'delay', delayNs: 0 },
+    drop: { kind: 'stage-budget', shares: 'durations', until: 'start' },
+  },
+} as const satisfies Record<string, StageLocalPolicy>;

@@ -1,0 +1,154 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { Ajv } from 'ajv';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import type { LintReport } from '../../../../src/artifacts/index.js';
+import { engineGraphOf } from '../../../../src/deploy/engine-graph.js';
+import { RAY_ENGINE, RAY_SERVE } from '../../../../src/deploy/targets/ray-serve/ray-serve.js';
+import { EXAMPLES, type ExampleBundle, exampleBundle } from '../../example-bundle.js';
+
+const SCHEMA = new URL('../../../../../shared/targets/ray-serve-2.58.schema.json', import.meta.url);
+const CONFIG = 'serve_config.yaml';
+
+function textsOf({ plan, manifest }: ExampleBundle): Map<string, string> {
+  const graph = engineGraphOf(plan, manifest);
+  return new Map(RAY_ENGINE.files({ plan, graph, planSha256: manifest.plan.sha256 }));
+}
+
+/** linted looks at a bundle whose configuration was edited. */
+function linted(bundle: ExampleBundle, edit: (text: string) => string = (text) => text): LintReport {
+  const texts = textsOf(bundle);
+  texts.set(CONFIG, edit(texts.get(CONFIG) as string));
+  return RAY_SERVE.lint!({ ...bundle, texts });
+}
+
+describe('the target ray-serve', () => {
+  it.each(EXAMPLES)('writes the files of the example %s as they were looked at by hand', async (example) => {
+    const texts = textsOf(await exampleBundle(example));
+    for (const file of [CONFIG, 'README.md'])
+      await expect(texts.get(file)).toMatchFileSnapshot(`golden/${example}-${file}`);
+    expect([...texts.keys()]).toEqual([
+      CONFIG,
+      'app.py',
+      'rows.py',
+      'walk.py',
+      'requirements.txt',
+      'README.md',
+    ]);
+  });
+
+  it.each(
+    EXAMPLES,
+  )('writes the same bytes twice, and modules of at most 300 lines, for %s', async (example) => {
+    const bundle = await exampleBundle(example);
+    expect(textsOf(bundle)).toEqual(textsOf(bundle));
+    for (const [file, text] of textsOf(bundle))
+      if (file.endsWith('.py')) expect(text.split('\n').length, file).toBeLessThanOrEqual(300);
+  });
+
+  it.each(EXAMPLES)('breaks none of its own rules in the example %s', async (example) => {
+    expect(linted(await exampleBundle(example)).faults).toEqual([]);
+  });
+
+  it.skipIf(!existsSync(SCHEMA)).each(EXAMPLES)(
+    'writes what the schema of Ray Serve takes, for %s (where ../shared is)',
+    async (example) => {
+      const schema = JSON.parse(await readFile(SCHEMA, 'utf8')) as object;
+      const validate = new Ajv({
+        strict: false,
+        allErrors: true,
+        logger: false,
+        validateFormats: false,
+      }).compile(schema);
+      const texts = textsOf(await exampleBundle(example));
+      validate(parse(texts.get(CONFIG) as string));
+      expect(validate.errors ?? []).toEqual([]);
+    },
+  );
+});
+
+/** An edit of the pooled example's configuration breaks each rule, at a line that holds this text. */
+const EDITS: readonly (readonly [rule: string, from: string | RegExp, to: string, at: string])[] = [
+  ['engine-schema', 'route_prefix: /', 'route_prefix: /\n    route_prefx: /', 'route_prefx'],
+  ['engine-schema', /max_ongoing_requests: 100/, 'max_ongoing_requests: many', 'many'],
+  ['engine-schema', 'applications:', 'applications: [', '- name: inferplan'],
+  ['deployments', '- name: counters', '- name: counter', 'counter'],
+  ['replicas', /(- name: segmenter_p0_s0\n\s+num_replicas: )\d+/, '$1999', '999'],
+  ['capacity', /(- name: segmenter_p0_s0\n\s+num_replicas: )\d+/, '$1999', 'num_replicas'],
+  ['resources', /inferplan\/L4: 1\n/, 'inferplan/L4: 0.5\n', '0.5'],
+  ['resources', /inferplan\/L4: 1\n/, 'inferplan/L4: 1\n            inferplan/P4: 1\n', 'inferplan/P4'],
+  ['resources', /num_gpus: 1\n/, 'num_gpus: 0.4\n', '0.4'],
+  ['ongoing', /max_ongoing_requests: 100\n/, 'max_ongoing_requests: 5\n', ': 5'],
+  [
+    'batch-timeout',
+    /(- name: segmenter_p0_s0[\s\S]*?user_config:\n)/,
+    '$1          batch_wait_timeout_s: 0.05\n',
+    '0.05',
+  ],
+  ['num-cpus', /num_cpus: 1\n\s+num_gpus/, 'num_gpus', 'ray_actor_options'],
+  ['ingress-replicas', /(name: ingress\n\s+num_replicas: )2/, '$11', 'num_replicas: 1'],
+  ['ingress-replicas', 'ingress_replicas: 2', 'ingress_replicas: 3', '3'],
+  ['request-timeout', /request_timeout_s: [\d.]+/, 'request_timeout_s: 0.01', '0.01'],
+  ['request-timeout', /\n\s+request_timeout_s: [\d.]+/, '', 'http_options'],
+  [
+    'autoscaling',
+    /(- name: segmenter_p0_s0\n)/,
+    '$1        autoscaling_config: { min_replicas: 1 }\n',
+    'autoscaling',
+  ],
+  ['autoscaling', /(- name: segmenter_p0_s0\n\s+num_replicas: )\d+/, '$1auto', 'auto'],
+  ['queue-limit', /(- name: segmenter_p0_s0\n)/, '$1        max_queued_requests: 0\n', 'max_queued'],
+  ['shares', /(routes:\n\s+detector_p0_s0: )[\d.]+/, '$10.1', 'routes'],
+  ['shares', /(stages:\n\s+detector_p0_s0:\n\s+)detector_p0_s0: 1/, '$1detector: 1', 'detector: 1'],
+  ['route-prefix', 'route_prefix: /', 'route_prefix: v2/', 'v2/'],
+];
+
+describe('the rules of the target ray-serve', () => {
+  it.each(EDITS)('%s finds %s made %s', async (rule, from, to, at) => {
+    const bundle = await exampleBundle('pooled');
+    let edited = '';
+    const { faults } = linted(bundle, (text) => {
+      edited = text.replace(from, to);
+      expect(edited).not.toBe(text);
+      return edited;
+    });
+    const found = faults.filter((one) => one.rule === rule && one.file === CONFIG);
+    expect(found.length).toBeGreaterThan(0);
+    const lines = edited.split('\n');
+    expect(found.map(({ line = 0 }) => lines[line - 1])).toEqual(
+      expect.arrayContaining([expect.stringContaining(at)]),
+    );
+  });
+
+  it('code finds a module that is missing, and serve.batch', async () => {
+    const bundle = await exampleBundle('pooled');
+    const texts = textsOf(bundle);
+    texts.set('app.py', `${texts.get('app.py')}\n@serve.batch\n`);
+    texts.delete('walk.py');
+    const { faults } = RAY_SERVE.lint!({ ...bundle, texts });
+    expect(faults.map(({ rule, file }) => [rule, file])).toEqual([
+      ['code', 'walk.py'],
+      ['code', 'app.py'],
+    ]);
+  });
+
+  it('warn of shared GPUs, classes of processor cores, unknown providers, other schedulers and tuners', async () => {
+    const { plan, manifest } = await exampleBundle('pipeline');
+    const { L4: _, ...devices } = manifest.devices;
+    const given = { plan, manifest: { ...manifest, devices: { ...devices, T4: { provider: 'cpu' } } } };
+    const rules = new Set(linted(given).warnings.map(({ rule }) => rule));
+    expect(rules).toEqual(new Set(['cpu-class', 'provider', 'scheduler']));
+    const tuned = { ...plan, serving: { scheduler: 'ray-serve', tuner: { kind: 'inferline' } } } as never;
+    const told = linted({ plan: tuned, manifest }).warnings.filter(({ rule }) => rule === 'scheduler');
+    expect(told.map(({ message }) => message)).toEqual([expect.stringContaining('tuner')]);
+  });
+
+  it('find a fraction of which a GPU holds fewer than the plan has on it', async () => {
+    const bundle = await exampleBundle('pooled');
+    const { faults } = linted(bundle, (text) => text.replace(/num_gpus: 1\n/, 'num_gpus: 0.4\n'));
+    expect(faults.map(({ message }) => message)).toContainEqual(expect.stringContaining('keeps 0.20 idle'));
+    const thirds = linted(bundle, (text) => text.replace(/num_gpus: 1\n/, 'num_gpus: 0.3333\n'));
+    expect(thirds.faults.map(({ message }) => message)).not.toContainEqual(expect.stringContaining('idle'));
+  });
+});
