@@ -10,7 +10,7 @@ import {
   serveBundle,
   validateFiles,
 } from '../../../../src/api/index.js';
-import type { Bundle, Profile } from '../../../../src/artifacts/index.js';
+import { type Bundle, InputError, type Profile } from '../../../../src/artifacts/index.js';
 import { solveSpec } from '../../../../src/specs/index.js';
 
 let folder: string;
@@ -86,4 +86,26 @@ describe.each(['kubernetes', 'kserve'] as const)('a bundle for %s', (target) => 
       'is "core", where the plan has no device; its servers are core-0, core-1',
     );
   });
+});
+
+it('a plan that a target refuses is told with what to do, and nothing is written', async () => {
+  const made = JSON.parse(await readFile(at('tag.json'), 'utf8')) as Profile;
+  made.devices = { core: { blockLatencyUs: { 1: { 1: [4000] } } } };
+  await writeFile(at('unknown.json'), JSON.stringify(made));
+  await writeFile(
+    at('unknown.yaml'),
+    (await readFile(at('spec.yaml'), 'utf8')).replace('tag.json', 'unknown.json'),
+  );
+  await solveSpec(at('unknown.yaml'), { output: at('unknown.plan.json') });
+  for (const target of ['kubernetes', 'kserve'] as const) {
+    const refused = deployPlan(at('unknown.plan.json'), { output: at('refused'), target });
+    await expect(refused).rejects.toThrow(InputError);
+    await expect(refused).rejects.toThrow(
+      `Cannot deploy the plan for ${target}: /classes: the profiles do not say which provider runs class core`,
+    );
+  }
+  expect(await readdir(folder)).not.toContain('refused');
+  // Ray runs it by cuda, and warns of that.
+  const { lint } = await deployPlan(at('unknown.plan.json'), { output: at('known'), target: 'kuberay' });
+  expect(lint?.warnings.map(({ rule }) => rule)).toContain('provider');
 });
