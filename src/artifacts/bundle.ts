@@ -6,7 +6,7 @@ import type { PlanChecks } from './plan-checks.js';
 export const BUNDLE_MANIFEST = 'manifest.json';
 
 /** DeployTarget is what a bundle is written for, and so what runs it. */
-export type DeployTarget = 'local' | 'ray-serve' | 'kuberay' | 'kubernetes' | 'triton';
+export type DeployTarget = 'local' | 'ray-serve' | 'kuberay' | 'kubernetes' | 'triton' | 'kserve';
 
 /**
  * Bundle is a bundle's manifest.json: the plan, the ONNX files of its partitions or stages, and how to run each device

@@ -7,6 +7,7 @@ const TARGETS: { readonly [T in DeployTarget]: true } = {
   kuberay: true,
   kubernetes: true,
   triton: true,
+  kserve: true,
 };
 
 /** DEPLOY_TARGETS lists what `--target` takes. */

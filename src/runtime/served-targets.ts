@@ -16,8 +16,9 @@ const RUN_BY: { readonly [T in DeployTarget]: RunBy } = {
   'ray-serve': { program: 'Ray Serve' },
   triton: { program: 'Triton' },
   kuberay: { program: 'KubeRay' },
-  // Its pods run this server.
+  // The pods of these run this server.
   kubernetes: 'this server',
+  kserve: 'this server',
 };
 
 /**

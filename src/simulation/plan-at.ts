@@ -34,6 +34,7 @@ const TRANSFERS: { readonly [T in DeployTarget]: SimulatedPlan['transfers'] } = 
   triton: 'none',
   kuberay: 'links',
   kubernetes: 'none',
+  kserve: 'none',
 };
 
 /**

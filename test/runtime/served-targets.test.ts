@@ -10,6 +10,7 @@ it('refuseTarget() refuses a bundle that another program runs, and names it', ()
       triton: { program: 'Triton' },
       kuberay: { program: 'KubeRay' },
       kubernetes: { program: 'Kubernetes' },
+      kserve: { program: 'KServe' },
     });
   expect(refused).toThrow(InputError);
   expect(refused).toThrow(

@@ -1,4 +1,5 @@
 import { type DeployTarget, fault, InputError, option, shown } from '../../artifacts/index.js';
+import { KSERVE } from './kserve/kserve.js';
 import { KUBERAY } from './kuberay/kuberay.js';
 import { KUBERNETES } from './kubernetes/kubernetes.js';
 import { LOCAL } from './local.js';
@@ -13,6 +14,7 @@ const TARGETS: { readonly [T in DeployTarget]: TargetOf<T> } = {
   triton: TRITON,
   kuberay: KUBERAY,
   kubernetes: KUBERNETES,
+  kserve: KSERVE,
 };
 
 /**

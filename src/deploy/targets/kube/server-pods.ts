@@ -64,13 +64,16 @@ export interface ServerPort {
   readonly port: number;
   /** The template of claims that gives a pod its GPUs, where no device plugin does. */
   readonly claims?: string;
+  /** The name of the container, where the engine looks for one. */
+  readonly container?: string;
+  readonly env?: readonly { readonly name: string; readonly value: string }[];
 }
 
 /** serverPod makes the specification of the pods of a unit. */
 export function serverPod(
   bundle: EngineBundle,
   unit: ServingUnit,
-  { name, port, claims }: ServerPort,
+  { name, port, claims, container = 'server', env }: ServerPort,
 ): object {
   const device = unitDevice(unit);
   const resources = claims === undefined ? podResources(device) : claimedResources(device);
@@ -93,7 +96,8 @@ export function serverPod(
     ],
     containers: [
       {
-        ...{ name: 'server', image: SERVER_IMAGE, args: serveArgs(bundle, unit, port) },
+        ...{ name: container, image: SERVER_IMAGE, args: serveArgs(bundle, unit, port) },
+        ...(env === undefined ? {} : { env }),
         ports: [{ name, containerPort: port }],
         startupProbe: probe(READY_PATH, 2, START_S / 2),
         readinessProbe: probe(READY_PATH, 2, 2),

@@ -51,7 +51,10 @@ export function wayFiles(bundle: EngineBundle, dividedBy: 'plugin' | 'claims'): 
         units.map((unit) => service(bundle, unit)),
       ),
     ],
-    [POLICY, kubeText('The pods are called at one port, and call nobody.', [policy(bundle)])],
+    [
+      POLICY,
+      kubeText('The pods are called at one port, and call nobody.', [serverPolicy(bundle, HTTP_PORT.port)]),
+    ],
   ];
   if (units.length > 1)
     files.push([
@@ -125,14 +128,15 @@ function service(bundle: EngineBundle, unit: ServingUnit): object {
   };
 }
 
-function policy(bundle: EngineBundle): object {
+/** serverPolicy lets pods be called at one port, and call nobody. */
+export function serverPolicy(bundle: EngineBundle, port: number): object {
   const name = instanceName(bundle);
   return {
     ...{ apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata: { name } },
     spec: {
       podSelector: { matchLabels: instanceLabels(name) },
       policyTypes: ['Ingress', 'Egress'],
-      ingress: [{ ports: [{ protocol: 'TCP', port: HTTP_PORT.port }] }],
+      ingress: [{ ports: [{ protocol: 'TCP', port }] }],
       egress: [],
     },
   };

@@ -43,7 +43,8 @@ export const KUBERNETES_ENGINE: Engine<'kubernetes'> = {
 /** KUBERNETES writes a bundle whose pods run our own server, each for a server or a share of the plan. */
 export const KUBERNETES = engineTarget(KUBERNETES_ENGINE);
 
-function pluginFile(bundle: EngineBundle): [string, string][] {
+/** pluginFile tells the device plugin how to divide GPUs, where it must. */
+export function pluginFile(bundle: EngineBundle): [string, string][] {
   if (!hasShares(servingUnits(bundle, 'plugin'))) return [];
   const comment =
     "NVIDIA's device plugin divides the GPUs of a node by the key that the node's label names. It reads this in its own namespace.";
@@ -73,7 +74,8 @@ ENTRYPOINT ["plan"]
 `;
 }
 
-function unitsText(bundle: EngineBundle, units: readonly ServingUnit[]): string {
+/** unitsText tells of units as rows of a table. */
+export function unitsText(bundle: EngineBundle, units: readonly ServingUnit[]): string {
   return units
     .map(({ name, replicas, rates, at, deviceClass }) => {
       const models = rates.map(
