@@ -9,7 +9,7 @@ describe('targetNamed()', () => {
   });
 
   it('refuses a name that is no target, and tells those that are', () => {
-    for (const name of ['triton', 'Local', 'toString', '__proto__', '']) {
+    for (const name of ['tritonserver', 'Local', 'toString', '__proto__', '']) {
       const refused = () => targetNamed(name, 'deploy plan.json');
       expect(refused).toThrow(InputError);
       expect(refused).toThrow(`Cannot deploy plan.json: \`target\`: is "${name}"; the targets are local`);

@@ -35,7 +35,8 @@ export function configsOf(triton: TritonPlan): Map<string, string> {
   return texts;
 }
 
-const VERSION = 'Triton loads no model without the folder of a version. That of an ensemble holds nothing else.\n';
+const VERSION =
+  'Triton loads no model without the folder of a version. That of an ensemble holds nothing else.\n';
 
 /** ensembleVersions gives the file that keeps the folder of each ensemble's version. */
 export function ensembleVersions(configs: ReadonlyMap<string, string>): Map<string, string> {

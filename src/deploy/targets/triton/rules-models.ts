@@ -328,5 +328,18 @@ const FRONTS = ofConfigs('fronts', function* ({ config, triton }) {
 
 /** MODEL_RULES look at what the configurations say of models, tensors, instances and steps. */
 export const MODEL_RULES: readonly LintRule[] = [
-  ...[SCHEMA, MODELS, NAMES, FRONTS, BATCH_AXIS, BATCH, TENSORS, DTYPES_KNOWN, INSTANCES, SEATS, STEPS, VERSIONS],
+  ...[
+    SCHEMA,
+    MODELS,
+    NAMES,
+    FRONTS,
+    BATCH_AXIS,
+    BATCH,
+    TENSORS,
+    DTYPES_KNOWN,
+    INSTANCES,
+    SEATS,
+    STEPS,
+    VERSIONS,
+  ],
 ];
