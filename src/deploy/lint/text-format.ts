@@ -38,7 +38,7 @@ export interface ReadText {
 /** readTextFormat reads a text as a message. After an error of syntax it reads no further. */
 export function readTextFormat(text: string, message: TextMessage): ReadText {
   const reader = new Reader(tokensOf(text));
-  const value: Record<string, unknown> = {};
+  const value = emptyMap();
   try {
     reader.fields(message, value, '');
   } catch (error) {
@@ -163,7 +163,7 @@ class Reader {
     const { line } = this.taken();
     const isMessage = type === 'any' || (typeof type === 'object' && 'fields' in type);
     if (!isMessage) this.errors.push({ line, message: `is a message, and must be ${saidOf(type)}` });
-    const value: Record<string, unknown> = {};
+    const value = emptyMap();
     this.fields(isMessage ? (type as TextMessage | 'any') : 'any', value, place);
     if (!this.isSign(close)) this.fail(`the name of a field or \`${close}\``);
     this.at++;
@@ -185,6 +185,11 @@ class Reader {
   private fail(wanted: string): never {
     throw new SyntaxFault(this.next.line, `has ${this.next.text} where ${wanted} is wanted`);
   }
+}
+
+/** emptyMap has no fields of its own making, so that a field may have any name. */
+function emptyMap(): Record<string, unknown> {
+  return Object.create(null) as Record<string, unknown>;
 }
 
 function ownField({ fields }: TextMessage, name: string): TextField | undefined {

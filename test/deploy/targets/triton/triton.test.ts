@@ -1,0 +1,208 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import protobuf from 'protobufjs';
+import { install } from 'protobufjs/ext/textformat.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { givenPooled, place, straightPipeline } from '../../../../scripts/triton/made-plans.js';
+import { deployPlan, serveBundle, validateFiles } from '../../../../src/api/index.js';
+import { type GearPlan, InputError, sha256Of } from '../../../../src/artifacts/index.js';
+import { engineGraphOf } from '../../../../src/deploy/engine-graph.js';
+import type { DeployedBundle } from '../../../../src/deploy/targets/target.js';
+import { tritonPlanOf } from '../../../../src/deploy/targets/triton/bundle.js';
+import { configsOf } from '../../../../src/deploy/targets/triton/config.js';
+import { refusedByTriton } from '../../../../src/deploy/targets/triton/refuse.js';
+import { serverFiles } from '../../../../src/deploy/targets/triton/scripts.js';
+import type { ServedPlan } from '../../../../src/plans/index.js';
+import { deployedMade, MADE, type MadeName } from './bundles.js';
+
+const PROTO = new URL('../../../../../shared/targets/triton-model_config.proto', import.meta.url);
+const EXAMPLES = new URL('../../../../examples/', import.meta.url);
+
+let folder: string;
+const bundles = new Map<string, DeployedBundle>();
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'inferplan-triton-'));
+  for (const name of Object.keys(MADE) as MadeName[]) bundles.set(name, await deployedMade(folder, name));
+}, 120_000);
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const bundleOf = (name: string) => bundles.get(name) as DeployedBundle;
+
+/** shownFiles joins the texts of files, of a long one its first lines. */
+function shownFiles(texts: ReadonlyMap<string, string>): string {
+  return [...texts]
+    .filter(([path]) => path !== 'lint.json' && !path.endsWith('.py'))
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([path, text]) => {
+      const shown = path.endsWith('.intervals') ? `${text.split('\n').slice(0, 3).join('\n')}\n…\n` : text;
+      return `=== ${path}\n${shown}`;
+    })
+    .join('\n');
+}
+
+/** everyByte gives the digest of every file of a folder, by path. */
+async function everyByte(path: string): Promise<Record<string, string>> {
+  const files = (await readdir(path, { recursive: true, withFileTypes: true })).filter((entry) =>
+    entry.isFile(),
+  );
+  const read = files.map(async (file) => {
+    const full = join(file.parentPath, file.name);
+    return [full.slice(path.length), sha256Of(await readFile(full))] as const;
+  });
+  return Object.fromEntries(await Promise.all(read));
+}
+
+async function example<P extends ServedPlan = ServedPlan>(kind: string): Promise<P> {
+  return JSON.parse(await readFile(new URL(`${kind}/expected-plan.json`, EXAMPLES), 'utf8')) as P;
+}
+
+function exampleOf(plan: ServedPlan) {
+  return tritonPlanOf({
+    plan,
+    graph: engineGraphOf(plan, { models: [], partitions: [], stages: [], devices: {} }),
+  });
+}
+
+async function refusal(deploying: Promise<unknown>): Promise<string> {
+  const error = await deploying.catch((one: unknown) => one);
+  expect(error).toBeInstanceOf(InputError);
+  return (error as InputError).message;
+}
+
+describe('a bundle for Triton', () => {
+  it.each(Object.keys(MADE))('has the files that were checked in: %s', async (name) => {
+    const { texts } = bundleOf(name);
+    await expect(shownFiles(texts)).toMatchFileSnapshot(`golden/${name}.txt`);
+    const { faults, warnings } = JSON.parse(texts.get('lint.json') ?? '');
+    expect(faults).toEqual([]);
+    const told = warnings.map((one: { rule: string; message: string }) => `${one.rule}: ${one.message}\n`);
+    await expect(told.join('')).toMatchFileSnapshot(`golden/${name}.warnings.txt`);
+  });
+
+  it('has the same bytes twice, each with the digest of its manifest, and validates', async () => {
+    const bundle = join(folder, 'pooled/bundle');
+    const first = await everyByte(bundle);
+    await deployPlan(join(folder, 'pooled/plan.json'), { output: bundle, target: 'triton' });
+    expect(await everyByte(bundle)).toEqual(first);
+    const { manifest } = bundleOf('pooled');
+    const named = [
+      ...manifest.partitions.map(({ file, sha256 }) => ({ path: file, sha256 })),
+      ...(manifest.files ?? []),
+    ];
+    for (const { path, sha256 } of [...named, manifest.plan]) expect(first[`/${path}`], path).toBe(sha256);
+    expect(Object.keys(first)).toHaveLength(named.length + 2);
+    const [checked] = await validateFiles([join(bundle, 'manifest.json')]);
+    expect(checked).toMatchObject({ ok: true });
+  });
+
+  it('has a model for each stage where Triton looks for it, and scripts that can be run', async () => {
+    const { manifest } = bundleOf('pooled');
+    expect(manifest.partitions.map(({ file }) => file)).toEqual(
+      ['eye_p0_s0', 'eye_p0_s1', 'eye_p1_s0'].map((name) => `model_repository/${name}/1/model.onnx`),
+    );
+    const { mode } = await stat(join(folder, 'pooled/bundle/servers/gpu_0/start.sh'));
+    expect(mode & 0o111).toBe(0o111);
+  });
+
+  it('is not served by this server, which says what runs it', async () => {
+    const refused = await refusal(serveBundle(join(folder, 'pooled/bundle'), {}));
+    expect(refused).toContain('is "triton", which Triton runs');
+  });
+
+  it.skipIf(!existsSync(PROTO))(
+    'has configurations that its own schema takes (where ../shared is installed)',
+    () => {
+      install();
+      const { root } = protobuf.parse(readFileSync(PROTO, 'utf8'), { keepCase: true });
+      const type = root.lookupType('inference.ModelConfig');
+      for (const [name, { texts }] of bundles)
+        for (const [path, text] of texts)
+          if (path.endsWith('.pbtxt')) expect(() => type.fromText(text), `${name}: ${path}`).not.toThrow();
+    },
+  );
+});
+
+describe('a plan that Triton cannot run', () => {
+  it.each([
+    'pooled',
+    'pipeline',
+  ])('is refused with its stages and a target that can: examples/%s', async (kind) => {
+    // The examples have no models, and so no tensors.
+    const split = refusedByTriton(exampleOf(await example(kind))).filter(({ message }) =>
+      message.includes('not whole'),
+    );
+    const told = split.map(({ path, message }) => `${path}: ${message}\n`);
+    await expect(told.join('')).toMatchFileSnapshot(`golden/example-${kind}.refused.txt`);
+  });
+
+  it('is refused where the stages of a pipeline are on several servers, and nothing is written', async () => {
+    const own = await mkdtemp(join(folder, 'apart-'));
+    const plan = await straightPipeline(own, 'gpu', { perServer: 2 });
+    const refused = await refusal(deployPlan(plan, { output: join(own, 'bundle'), target: 'triton' }));
+    expect(refused).toContain('pipeline 0 of looks is not whole on each of its servers');
+    expect(refused).toContain('clean on gpu-0; left on gpu-0; right on gpu-1');
+    expect(refused).toContain('the target ray-serve runs such a plan');
+    expect(existsSync(join(own, 'bundle'))).toBe(false);
+  });
+
+  it('is refused where a server has some of the devices of one stage only', async () => {
+    const own = await mkdtemp(join(folder, 'part-'));
+    const plan = await givenPooled(own, {
+      on: 'gpu',
+      pipelines: [
+        [
+          { blocks: [0, 1], batch: 2, virtual: 1, on: [...place('gpu-0', 0), ...place('gpu-1', 0)] },
+          { blocks: [1, 3], batch: 2, virtual: 1, on: place('gpu-0', 1, 2) },
+        ],
+      ],
+    });
+    const refused = await refusal(deployPlan(plan, { output: join(own, 'bundle'), target: 'triton' }));
+    expect(refused).toContain('eye_p0_s0 on gpu-0, gpu-1; eye_p0_s1 on gpu-0.');
+  });
+
+  it('is refused where its backend lacks a type or a provider, or nothing takes what a stage gives', () => {
+    const { plan, manifest } = bundleOf('straight');
+    const changed = structuredClone({ plan, manifest });
+    if (changed.plan.kind !== 'pipeline-plan') throw new Error(changed.plan.kind);
+    for (const stage of changed.plan.stages) for (const one of stage.inputs ?? []) one.dtype = 'bfloat16';
+    for (const device of Object.values(changed.manifest.devices)) device.provider = 'webgpu';
+    const graph = engineGraphOf(changed.plan, changed.manifest);
+    const [first] = graph.stages as [(typeof graph.stages)[number]];
+    const without = { ...graph, stages: [{ ...first, outputs: [] }, ...graph.stages.slice(1)] };
+    const told = refusedByTriton(tritonPlanOf({ plan: changed.plan, graph: without })).map(
+      ({ message }) => message,
+    );
+    expect(told).toContainEqual(expect.stringContaining('the tensor image of clean is bfloat16'));
+    expect(told).toContainEqual(expect.stringContaining('cpu runs models by webgpu'));
+    expect(told).toContainEqual(expect.stringContaining('no stage and no client takes what clean gives'));
+  });
+});
+
+it('servers that are alike are started by one script: examples/cascade with tensors', async () => {
+  const plan = await example<GearPlan>('cascade');
+  for (const stage of plan.stages)
+    Object.assign(stage, {
+      inputs: [
+        {
+          name: 'ids',
+          dtype: 'int64',
+          shape: [1, 128],
+          batchAxis: 0,
+          variableAxes: [1],
+          from: ['request.ids'],
+        },
+      ],
+      outputs: [{ name: 'scores', dtype: 'float32', shape: [1, 2], batchAxis: 0 }],
+      output: 'scores',
+    });
+  const stages = plan.stages.map(({ name, inputs = [], outputs = [] }) => ({
+    ...{ name, file: `${name}.onnx`, sha256: '', inputs, outputs },
+  }));
+  const graph = engineGraphOf(plan, { models: [], partitions: [], stages, devices: {} });
+  const triton = tritonPlanOf({ plan, graph });
+  const texts = new Map([...configsOf(triton), ...serverFiles(triton)]);
+  await expect(shownFiles(texts)).toMatchFileSnapshot('golden/example-cascade.txt');
+});
