@@ -15,7 +15,7 @@ import { configOf, RayServer, type ServeConfig } from './ray/ray-server.js';
 
 const RAY = {
   requirement: 'ray[serve]==2.60.0',
-  also: ['onnxruntime==1.30.0', 'numpy'],
+  besides: ['onnxruntime==1.30.0', 'numpy'],
   module: 'ray.serve, onnxruntime',
 };
 /** Batches add up in another order than single rows. */

@@ -8,7 +8,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
-import { deployPlan } from '../src/api/index.js';
+import { deployPlan, loadServer, verifyLoad } from '../src/api/index.js';
 import { streamOf } from '../src/random/index.js';
 import { environmentWith } from './python/environment.js';
 import {
@@ -38,6 +38,8 @@ interface Case {
   readonly model: string;
   readonly servers: readonly string[];
   readonly expected: (image: Float32Array, run: Run, bundle: string) => Promise<Values>;
+  /** Whether it is loaded too, and compared with its simulation. */
+  readonly verifies?: true;
   /** The model in whose queue nobody may wait, so that some requests are dropped. */
   readonly drops?: string;
 }
@@ -58,7 +60,7 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   'a pipeline of branches': {
     plan: (folder) => branchingPipeline(folder, 'cpu', SLO_MS),
-    ...{ model: 'looks', servers: ['cpu_0'] },
+    ...{ model: 'looks', servers: ['cpu_0'], verifies: true },
     expected: async (image, run) => {
       const [first, second] = (await run('detect', image)) as unknown as [number, number];
       const side = first >= -1 ? 'left' : 'right';
@@ -180,6 +182,21 @@ function dropFaults(answers: readonly Answer[]): string[] {
   ];
 }
 
+/** verified loads a server as its README says, and compares the load with the simulation of its plan. */
+async function verified(
+  { url }: TritonServer,
+  { folder, bundle, model }: { folder: string; bundle: string; model: string },
+): Promise<string[]> {
+  const output = join(folder, 'load.json');
+  const load = await loadServer(url, { model, rps: 8, durationS: 4, arrivals: 'poisson', output });
+  const { requests } = await verifyLoad(output, { plan: bundle });
+  const failures =
+    load.failed > 0 ? [`${load.failed} requests failed: ${JSON.stringify(load.failures)}`] : [];
+  return requests === load.sent && load.sent > 0
+    ? failures
+    : [...failures, `${requests} of ${load.sent} requests were compared`];
+}
+
 /** tried sends images to each server of a case, all at the same time, and gives what was wrong. */
 async function tried(
   environment: string,
@@ -212,6 +229,7 @@ async function tried(
           const fault = faultOf(answers[k] as Answer, await one.expected(image, run, bundle));
           if (fault !== undefined) faults.push(`${server}: ${fault}`);
         }
+        if (one.verifies) faults.push(...(await verified(triton, { folder, bundle, model: one.model })));
       } finally {
         await triton.stop();
       }
@@ -224,7 +242,7 @@ async function tried(
 
 const environment = environmentWith({
   ...{ requirement: 'nvidia-pytriton==0.7.0', module: 'pytriton, onnxruntime' },
-  ...{ also: ['onnxruntime', 'numpy<2'], python: PYTHON },
+  ...{ besides: ['onnxruntime', 'numpy<2'], python: PYTHON },
 });
 if ('lacking' in environment) process.stdout.write(`Triton was not tried: ${environment.lacking}\n`);
 else

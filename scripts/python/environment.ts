@@ -9,10 +9,10 @@ export const PROJECT = resolve(import.meta.dirname, '../../..');
 interface Needed {
   /** The package as pip installs it, with its version. */
   readonly requirement: string;
+  /** Further packages that are installed with it. */
+  readonly besides?: readonly string[];
   /** A module that can be imported once it is there. */
   readonly module: string;
-  /** The packages that are installed beside it. */
-  readonly also?: readonly string[];
   /** The program of Python; `python3` where absent. */
   readonly python?: string;
 }
@@ -23,8 +23,8 @@ interface Needed {
  */
 export function environmentWith({
   requirement,
+  besides = [],
   module,
-  also = [],
   python: program = 'python3',
 }: Needed): { readonly folder: string } | { readonly lacking: string } {
   const folder = join(PROJECT, 'node_modules/.cache', requirement.replace(/[^\w.-]+/g, '-'));
@@ -36,7 +36,7 @@ export function environmentWith({
     return {
       lacking: `no environment of Python can be made: ${(made.error?.message ?? made.stderr).trim()}`,
     };
-  const installed = run(python, ['-m', 'pip', 'install', '--quiet', requirement, ...also]);
+  const installed = run(python, ['-m', 'pip', 'install', '--quiet', requirement, ...besides]);
   if (installed.status === 0) return { folder };
   return { lacking: `${requirement} cannot be installed: ${installed.stderr.trim()}` };
 }

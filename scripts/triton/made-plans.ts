@@ -16,6 +16,7 @@ import { solveSpec } from '../../src/specs/index.js';
 
 const PIXELS = 16;
 const BATCHES = [1, 2, 4];
+const LAYER_US = 100;
 
 /** How the class is run: a GPU, or processor cores. */
 const RUNS: Record<'gpu' | 'cpu', Pick<DeviceProfile, 'provider' | 'threads' | 'deviceId'>> = {
@@ -49,10 +50,15 @@ export async function profiled(
   const options = { image: PIXELS, classes: 3, widthMultiplier: 0.125, seed };
   await writeFile(at(`${name}.onnx`), makesImage ? unet(options) : resnet18(options));
   const output = at(`${name}.json`);
-  await partitionModelFile(at(`${name}.onnx`), {
-    ...{ devices: ['cpu:1'], blocks, method: 'greedy', boundary: 'exact', output },
-  });
-  const profile = JSON.parse(await readFile(output, 'utf8')) as Profile;
+  const asked = { method: 'greedy', boundary: 'exact', output } as const;
+  await partitionModelFile(at(`${name}.onnx`), { ...asked, devices: ['cpu:1'], blocks: 1 });
+  const read = async () => JSON.parse(await readFile(output, 'utf8')) as Profile;
+  if (blocks > 1) {
+    // Layers that take the same time are cut at the same places on every machine.
+    await writeFile(output, JSON.stringify(withEqualLayers(await read())));
+    await partitionModelFile(at(`${name}.onnx`), { ...asked, devices: [], profile: output, blocks });
+  }
+  const profile = await read();
   const times = (v: number) =>
     Object.fromEntries(BATCHES.map((b) => [b, profile.blocks.map(() => v * ms * (1000 + 100 * (b - 1)))]));
   profile.devices = {
@@ -60,6 +66,20 @@ export async function profiled(
   };
   await writeFile(output, JSON.stringify(profile));
   return profile;
+}
+
+function withEqualLayers(profile: Profile): Profile {
+  const us = profile.layers?.map(() => LAYER_US) ?? [];
+  const whole = LAYER_US * us.length;
+  const cpu = {
+    ...{
+      provider: 'cpu',
+      threads: 1,
+      layerLatencyUs: { 1: { 1: us } },
+      blockLatencyUs: { 1: { 1: [whole] } },
+    },
+  };
+  return { ...profile, devices: { cpu } };
 }
 
 /** GivenPart is a partition of a given plan, and on which virtual GPUs it is. */

@@ -66,7 +66,7 @@ export function encodeRequest(
     'content-length': String(before + rest.byteLength),
     ...(binary ? { 'inference-header-content-length': String(jsonBytes + padding) } : {}),
   };
-  return { path, headers, start, rest, outputs };
+  return { path, headers, start, rest, outputs: model.mayLackOutputs ? [] : outputs };
 }
 
 /** bodyOf gives the body of a request with a number of its own, in two parts of which the second is not copied. */

@@ -8,7 +8,13 @@ import { bodyOf, type Encoded } from './encode-request.js';
 import { type Answered, InferAnswer } from './infer-answer.js';
 import { DESCRIBE_TIMEOUT_MS, whyNoAnswer } from './no-answer.js';
 import { AnswerReader, MIB, TooMuch } from './read-answer.js';
-import { isMetadata, type RemoteModel, readMetadata } from './remote-model.js';
+import {
+  configuredProperties,
+  isMetadata,
+  type Metadata,
+  type RemoteModel,
+  readMetadata,
+} from './remote-model.js';
 import { errorIn, redirection } from './told-errors.js';
 import type { LoadOptions } from './types.js';
 
@@ -80,7 +86,18 @@ export class InferenceClient {
       throw this.refused([
         fault(`describes model ${model} in a way that the Open Inference Protocol does not know`),
       ]);
-    return readMetadata(json);
+    const properties = json.properties ?? (await this.configured(model));
+    return readMetadata(properties === undefined ? json : { ...json, properties });
+  }
+
+  /** configured gives what a bundle for Triton has in a model's configuration, since Triton tells no properties. It never rejects. */
+  private async configured(model: string): Promise<Metadata['properties']> {
+    try {
+      const { status, json } = await this.json('GET', `/v2/models/${encodeURIComponent(model)}/config`);
+      return status === 200 ? configuredProperties(json) : undefined;
+    } catch {
+      return undefined;
+    }
   }
 
   /**

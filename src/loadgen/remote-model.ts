@@ -6,6 +6,8 @@ export interface RemoteModel {
   name: string;
   inputs: TensorSpec[];
   outputs: TensorSpec[];
+  /** Whether an answer may lack outputs, those of branches that were not taken, without saying which. */
+  mayLackOutputs?: true;
   sloMs?: number;
   /** The rate that it was planned for, and its weight among the models. Servers of others do not tell these. */
   plannedRps?: number;
@@ -37,6 +39,7 @@ export interface Metadata {
     plan_notes?: string;
     scheduler?: string;
     policy?: string;
+    may_lack_outputs?: string;
     [key: `fill.${string}`]: string;
   };
 }
@@ -53,6 +56,22 @@ export function isMetadata(json: unknown): json is Metadata {
   };
   const areTensors = (value: unknown): boolean => Array.isArray(value) && value.every(isTensor);
   return typeof name === 'string' && areTensors(inputs) && areTensors(outputs);
+}
+
+/** What a bundle for Triton tells of a model stands in its configuration under names that begin so. */
+const CONFIGURED = 'inferplan.';
+
+/** configuredProperties reads what a bundle tells of a model in Triton's configuration of it, undefined where that is nothing. */
+export function configuredProperties(config: unknown): Metadata['properties'] {
+  const { parameters } = (config ?? {}) as { parameters?: unknown };
+  if (typeof parameters !== 'object' || parameters === null) return undefined;
+  const told = Object.entries(parameters).flatMap(([key, value]) => {
+    const { string_value: text } = (value ?? {}) as { string_value?: unknown };
+    return key.startsWith(CONFIGURED) && typeof text === 'string'
+      ? [[key.slice(CONFIGURED.length), text]]
+      : [];
+  });
+  return told.length === 0 ? undefined : (Object.fromEntries(told) as Metadata['properties']);
 }
 
 /** readMetadata reads the description of a model. */
@@ -72,6 +91,7 @@ export function readMetadata({ name, inputs, outputs, properties }: Metadata): R
     name,
     inputs: inputs.map(spec),
     outputs: outputs.map(spec),
+    ...(properties?.may_lack_outputs === 'true' ? { mayLackOutputs: true } : {}),
     ...numberOf('sloMs', properties?.slo_ms),
     ...numberOf('plannedRps', properties?.planned_rps),
     ...numberOf('weight', properties?.weight),

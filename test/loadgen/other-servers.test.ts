@@ -238,3 +238,28 @@ describe('driveLoad()', () => {
     );
   });
 });
+
+it('driveLoad() is told by the configuration of a bundle on Triton what our own servers tell, and that branches leave outputs out', async () => {
+  const told = {
+    plan_sha256: 'a'.repeat(64),
+    slo_ms: '70',
+    may_lack_outputs: 'true',
+    scheduler: 'triton',
+    policy: '{}',
+  };
+  const parameters = Object.fromEntries(
+    Object.entries(told).map(([key, text]) => [`inferplan.${key}`, { string_value: text }]),
+  );
+  const { url } = await served({
+    ...SERVERS.triton,
+    'GET /v2/models/m': [200, { ...metadata, outputs: [tensor('y'), tensor('z')] }],
+    'GET /v2/models/m/config': [
+      200,
+      { name: 'm', parameters: { ...parameters, gear: { string_value: '2' } } },
+    ],
+    'POST /v2/models/m/infer': [200, ANSWER],
+  });
+  const load = await driveLoad(url, { ...QUICK, model: 'm' });
+  expect(load).toMatchObject({ planSha256: told.plan_sha256, sloMs: 70, failures: {}, failed: 0 });
+  expect(load.answered).toBe(load.sent);
+});

@@ -21,6 +21,8 @@ export interface TritonPlan {
   readonly names: TritonNames;
   readonly layouts: readonly Layout[];
   readonly timeouts: QueueTimeouts;
+  /** The digest of the plan's file; absent where files are only checked. */
+  readonly planSha256?: string;
 }
 
 const MADE = new WeakMap<EngineGraph, TritonPlan>();
@@ -29,15 +31,18 @@ const MADE = new WeakMap<EngineGraph, TritonPlan>();
 export function tritonPlanOf({
   plan,
   graph,
+  planSha256,
 }: {
   readonly plan: ServedPlan;
   readonly graph: EngineGraph;
+  readonly planSha256?: string;
 }): TritonPlan {
   const known = MADE.get(graph);
   if (known !== undefined) return known;
   const made: TritonPlan = {
     ...{ plan, graph, names: tritonNamesOf(graph), layouts: layoutsOf(plan, graph) },
     timeouts: queueTimeouts(graph),
+    ...(planSha256 === undefined ? {} : { planSha256 }),
   };
   MADE.set(graph, made);
   return made;

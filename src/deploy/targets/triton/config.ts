@@ -72,7 +72,8 @@ export function configsOn(triton: TritonPlan, layout: Layout): ModelConfigText[]
         configs.push({ model: name, text: routeConfig(triton, name, front.model, entry) });
     });
     const isEnsemble = frontKind(graph, front.model) === 'ensemble';
-    const text = isEnsemble ? aliasConfig(triton, front) : pythonConfig(triton, front);
+    const own = isEnsemble ? aliasConfig(triton, front) : pythonConfig(triton, front);
+    const text = `${own}${toldParameters(triton, front)}`;
     configs.push({ model: front.name, text });
   }
   return configs;
@@ -157,7 +158,7 @@ function threadsAndAccelerators({ run }: Layout): string {
   if (run?.provider === 'tensorrt')
     return 'optimization { execution_accelerators { gpu_execution_accelerator [ { name: "tensorrt" } ] } }\n';
   if (run?.provider !== 'cpu' || run.threads === undefined) return '';
-  return `parameters { key: "intra_op_thread_count" value { string_value: "${run.threads}" } }\n`;
+  return parameter('intra_op_thread_count', `${run.threads}`);
 }
 
 /** routeConfig writes the ensemble of a pipeline: its stages, joined by the tensors that they pass on. */
@@ -246,6 +247,26 @@ function pythonConfig(triton: TritonPlan, front: FrontOn): string {
         `parameters { key: ${quotedText(key)} value { string_value: ${quotedText(value)} } }\n`,
     ),
   ].join('');
+}
+
+/** toldParameters writes what a load client is told of a model, as by our own server: Triton tells its configuration alone. */
+function toldParameters({ plan, planSha256, graph }: TritonPlan, { model, rps }: FrontOn): string {
+  const isBranching = frontKind(graph, model) === 'routes' && model.mayLackOutputs;
+  const told: Record<string, string | undefined> = {
+    plan_sha256: planSha256,
+    ...{ slo_ms: `${model.sloMs}`, planned_rps: `${rps}`, weight: `${model.weight}` },
+    ...{ scheduler: 'triton', policy: '{}' },
+    ...(isBranching ? { may_lack_outputs: 'true' } : {}),
+    ...(plan.notes === undefined ? {} : { plan_notes: JSON.stringify(plan.notes) }),
+    ...Object.fromEntries(model.inputs.map(({ spec }) => [`fill.${spec.name}`, spec.fill?.toString()])),
+  };
+  return Object.entries(told)
+    .flatMap(([key, text]) => (text === undefined ? [] : [parameter(`inferplan.${key}`, text)]))
+    .join('');
+}
+
+function parameter(key: string, text: string): string {
+  return `parameters { key: ${quotedText(key)} value { string_value: ${quotedText(text)} } }\n`;
 }
 
 function rounded(share: number): string {

@@ -36,8 +36,13 @@ ${layouts.map((one) => serverRow(triton, one)).join('\n')}
        plan verify load.json --plan .
 
 \`${serverPath(layout, 'perf.sh')}\` loads a server with perf_analyzer instead, by the intervals beside it.
-${layouts.length > 1 || layout.servers.length > 1 ? '\nClients share their requests between the servers by these rates.\n' : ''}${memoryText(triton)}${gearText(triton)}${schedulerText(bundle)}`;
+${layouts.length > 1 || layout.servers.length > 1 ? SEVERAL : ''}${memoryText(triton)}${gearText(triton)}${schedulerText(bundle)}`;
 }
+
+const SEVERAL = `
+Clients share their requests between the servers by these rates. plan verify simulates all servers of the plan together, so that the load of
+one of several is told to have been less than planned.
+`;
 
 function serverRow(triton: TritonPlan, layout: TritonPlan['layouts'][number]): string {
   const rates = frontsOn(triton, layout).map(({ name, rps }) => `${name} ${Number(rps.toPrecision(3))}`);
@@ -68,7 +73,7 @@ another one into \`${REPOSITORY}/${names.fronts[0]}/config.pbtxt\`, and load the
 }
 
 function schedulerText({ plan }: EngineBundle): string {
-  const scheduler: string = plan.serving?.scheduler ?? 'stage-local';
+  const scheduler = plan.serving?.scheduler ?? 'stage-local';
   if (scheduler === 'triton') return '';
   return `\nThe plan was made for the scheduler ${scheduler}, and Triton has one queue for each model: docs/targets.md says what differs.\n`;
 }

@@ -153,10 +153,10 @@ const TIMEOUTS = warns('timeout-cost', function* (triton) {
 
 const SCHEDULER = warns('scheduler', function* ({ plan }) {
   const { scheduler = 'stage-local', tuner } = plan.serving ?? {};
-  if ((scheduler as string) !== 'triton')
+  if (scheduler !== 'triton')
     yield {
       file: README,
-      message: `the plan is made for the scheduler ${scheduler}; Triton has one queue for each model, first come, first served, and no deadlines beside the timeouts of queues`,
+      message: `the plan is made for the scheduler ${scheduler}; Triton has one queue for each model, first come, first served, and no deadlines beside the timeouts of queues: plan simulate --scheduler triton says what that gives`,
     };
   if (tuner !== undefined)
     yield {

@@ -24,9 +24,6 @@ export function serverPath({ name }: Pick<Layout, 'name'>, file: string): string
   return `servers/${name}/${file}`;
 }
 
-/** The programs of each kind of server, which may be run. */
-const PROGRAMS = ['start.sh', 'perf.sh'] as const;
-
 /** serverFiles writes what starts and loads each kind of server, by their paths. */
 export function serverFiles(triton: TritonPlan): Map<string, string> {
   const texts = new Map<string, string>();
