@@ -41,6 +41,7 @@ export type {
 export type { LoadServerOptions } from './load.js';
 export type { PartitionedModel, PartitionModelOptions } from './partition.js';
 export type { ProfileModelOptions, ProgressStep } from './profile.js';
+export type { ProfileEngineOptions } from './profile-engine.js';
 export type { ProfiledPipeline, ProfilePipelineOptions } from './profile-pipeline.js';
 export { refuseLabels, refuseSamples } from './refuse-samples.js';
 export type { Simulated, SimulateOptions } from './simulate.js';
@@ -80,6 +81,9 @@ export const initCluster = door(async () => (await import('./init/index.js')).in
 
 /** writeExample copies an example of the package into a folder. */
 export const writeExample = door(async () => (await import('./init/index.js')).writeExample);
+
+/** profileEngine measures what an engine takes of requests beside its devices. */
+export const profileEngine = door(async () => (await import('./profile-engine.js')).profileEngine);
 
 /** loadServer sends requests to a server as they arrive, and reports what came of them. */
 export const loadServer = door(async () => (await import('./load.js')).loadServer);

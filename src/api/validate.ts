@@ -6,6 +6,7 @@ import {
   counted,
   type DeployTarget,
   dipNotes,
+  type EngineProfile,
   fault,
   faultAt,
   type GateVerdicts,
@@ -129,6 +130,8 @@ async function describeLoaded(
       return describedSpec(loaded as Loaded<typeof loaded.kind>);
     case 'policy':
       return describePolicy(loaded.value);
+    case 'engine-profile':
+      return describeEngine(loaded.value);
     case 'pooled-plan':
     case 'pipeline-plan':
     case 'gear-plan':
@@ -169,6 +172,10 @@ async function describeLoaded(
     case 'completion':
       return `answer of a command: ${loaded.kind}`;
   }
+}
+
+function describeEngine({ target, ingress, hopUs }: EngineProfile): string {
+  return `profile of the engine ${target}: an ingress of ${counted(ingress.replicas, 'replica')}, ${ingress.requestUs} µs a request, ${hopUs} µs a hop`;
 }
 
 function describeProfile({ value: profile, path }: Pick<Loaded<'profile'>, 'value' | 'path'>): string {

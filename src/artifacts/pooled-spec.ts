@@ -1,4 +1,5 @@
 import type { Cluster } from './cluster.js';
+import type { EngineFigures } from './engine-profile.js';
 
 /** PooledSpec is the question that `plan solve` answers for pooled pipelines (PPipe §3). */
 export interface PooledSpec {
@@ -23,6 +24,8 @@ export interface PlanServing {
   policy?: Record<string, string | number | boolean | { [key: string]: unknown }>;
   /** What changes the replicas of a pipeline while it serves. Default none. */
   tuner?: PlanTuner;
+  /** What the engine itself takes of a request's time, where the scheduler is that of another engine. Default nothing. */
+  engine?: EngineFigures;
   /**
    * How much it counts that a request is in time, by what it sends as `priority`: such as `{ "1": 10, "2": 2 }`. Other
    * priorities, 0 and none weigh 1.

@@ -7,6 +7,7 @@ import type { OpenCluster } from './cluster.js';
 import type { ComparisonDocument } from './comparison.js';
 import { compiled, compiledKind, type Validators, WHOLE } from './compile-schema.js';
 import { counted } from './counted-errors.js';
+import type { EngineProfile } from './engine-profile.js';
 import type { GearPlan } from './gear-plan.js';
 import type { LintReport } from './lint-report.js';
 import type { LoadDocument } from './load-report.js';
@@ -47,6 +48,7 @@ export interface ArtifactTypes {
   cascade: CascadeSpec;
   'gear-plan': GearPlan;
   policy: PolicyFile;
+  'engine-profile': EngineProfile;
   bundle: Bundle;
   'lint-report': LintReport;
   'simulation-report': SimulationReport;
@@ -80,6 +82,7 @@ export const ARTIFACT_KINDS = [
   'cascade',
   'gear-plan',
   'policy',
+  'engine-profile',
   'bundle',
   'lint-report',
   'simulation-report',

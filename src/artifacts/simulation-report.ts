@@ -1,4 +1,5 @@
 import type { Emitted, LatencyHistogram } from './common.js';
+import type { EngineFigures } from './engine-profile.js';
 import type { GateVerdicts } from './gate-check.js';
 import type { PlanChecks } from './plan-checks.js';
 
@@ -16,6 +17,8 @@ export interface SimulationReport extends Emitted, PlanChecks, GateVerdicts {
   /** Whether transfers took the time of the cluster's links, or none, as in the server of a bundle. */
   transfers?: 'links' | 'none';
   execution: SimulatedExecution;
+  /** What the engine itself takes, where its figures were simulated. */
+  engine?: EngineFigures;
   /** Where the verdicts of a pipeline's models are from; absent where they were drawn by the plan's probabilities. */
   verdicts?: SimulatedVerdicts;
   /** No percentile differs from the exact one by more than this share; 0 where percentiles are exact. */

@@ -6,5 +6,6 @@
  */
 export { type ClientAccess, type ClientAccessOptions, readClientAccess } from './client-access.js';
 export { describeServer, driveLoad } from './load.js';
+export { type MeasuredEngine, type MeasureEngineOptions, measureEngine } from './measure-engine.js';
 export type { RemoteModel } from './remote-model.js';
 export type { LoadOptions, LoadReport, LoadResponse, LoadSchedule, TensorsAs } from './types.js';

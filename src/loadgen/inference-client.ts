@@ -163,12 +163,24 @@ export class InferenceClient {
 
   /** takesBinary says whether the server tells that it takes tensors as bytes. It never rejects. */
   async takesBinary(): Promise<boolean> {
+    const { extensions } = await this.ofItself();
+    return Array.isArray(extensions) && extensions.includes(BINARY);
+  }
+
+  /** serverName gives the name and version that the server tells. It never rejects. */
+  async serverName(): Promise<string | undefined> {
+    const { name, version } = await this.ofItself();
+    return typeof name === 'string'
+      ? [name, version].filter((one) => typeof one === 'string').join(' ')
+      : undefined;
+  }
+
+  private async ofItself(): Promise<Readonly<Record<string, unknown>>> {
     try {
       const { status, json } = await this.json('GET', '/v2');
-      const { extensions } = (json ?? {}) as { extensions?: unknown };
-      return status === 200 && Array.isArray(extensions) && extensions.includes(BINARY);
+      return status === 200 ? ((json ?? {}) as Record<string, unknown>) : {};
     } catch {
-      return false;
+      return {};
     }
   }
 

@@ -51,7 +51,13 @@ export type {
   ServedTensors,
   ToldDifference,
 } from './plan-of.js';
-export { planChoices, plannedScheduler, replayFaults, servingFaults } from './plan-scheduler.js';
+export {
+  engineFaults,
+  planChoices,
+  plannedScheduler,
+  replayFaults,
+  servingFaults,
+} from './plan-scheduler.js';
 export {
   applicationsOf,
   PLAN_KINDS,

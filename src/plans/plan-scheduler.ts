@@ -1,15 +1,24 @@
 import {
   DEFAULT_SCHEDULER,
+  type EngineFigures,
   type Fault,
   type FaultPlace,
   fault,
+  listed,
   option,
   type PlanServing,
   type PolicyGiven,
   ToldFaults,
 } from '../artifacts/index.js';
 import type { ChosenScheduler } from '../serving/index.js';
-import { choiceClashes, choicesGiven, chosenScheduler, type SchedulerOptions } from '../serving/index.js';
+import {
+  choiceClashes,
+  choicesGiven,
+  chosenScheduler,
+  ENGINE_SCHEDULERS,
+  engineOf,
+  type SchedulerOptions,
+} from '../serving/index.js';
 import {
   areWeighed,
   levelFaults,
@@ -67,7 +76,12 @@ interface PlannedFor {
  * @returns undefined where the scheduler or the preset does not exist
  */
 export function plannedScheduler(
-  { scheduler: planned = DEFAULT_SCHEDULER, policy: choices, priorities }: Partial<PlanServing> = {},
+  {
+    scheduler: planned = DEFAULT_SCHEDULER,
+    policy: choices,
+    priorities,
+    engine: itsEngine,
+  }: Partial<PlanServing> = {},
   { options, leastSloNs, kind, applications }: PlannedFor,
   told: ToldFaults,
 ): ChosenScheduler | undefined {
@@ -76,13 +90,33 @@ export function plannedScheduler(
   const isPlanned = scheduler === planned && preset === undefined;
   if (scheduler === 'gears' && scheduler !== planned) told.addAll(gearsFaults(kind, option('scheduler')));
   const policy = [...(isPlanned ? planChoices(choices) : []), ...asked];
-  const asAsked = chosenScheduler({ scheduler, preset, policy }, told);
+  const engine = typeof options.engine === 'object' ? options.engine : itsEngine;
+  const asAsked = onEngine(chosenScheduler({ scheduler, preset, policy }, told), engine);
   const isWeighed = priorities !== undefined || areWeighed(applications);
   const chosen = isWeighed ? asAsked && weighing(asAsked, policy) : asAsked;
   const isSet = choicesGiven(policy).includes('slackNs');
   if (chosen === undefined || preset !== undefined || isSet || !('slackNs' in chosen.policy)) return chosen;
   const slackNs = Math.min(MOST_SLACK_NS, Math.floor(leastSloNs / 50));
   return { ...chosen, policy: { ...chosen.policy, slackNs } };
+}
+
+/** onEngine gives a scheduler the figures of the engine that it stands for. Those of another say nothing of it. */
+function onEngine(
+  chosen: ChosenScheduler | undefined,
+  engine: EngineFigures | undefined,
+): ChosenScheduler | undefined {
+  if (chosen === undefined || engine === undefined || engineOf(chosen.name) !== engine.target) return chosen;
+  return { ...chosen, engine };
+}
+
+/** engineFaults refuses figures of an engine for which the scheduler does not stand. */
+export function engineFaults({ target }: EngineFigures, scheduler: string, at: FaultPlace): Fault[] {
+  const engine = engineOf(scheduler);
+  if (engine === target) return [];
+  const fitting = Object.entries(ENGINE_SCHEDULERS).flatMap(([name, its]) => (its === target ? [name] : []));
+  const which =
+    fitting.length === 0 ? `no scheduler stands for ${target}` : `${listed(fitting)} serve as it does`;
+  return [fault(`is of the engine ${target}, but the scheduler is ${scheduler}: ${which}`, at)];
 }
 
 /** weighing lets a scheduler weigh requests, where nobody says how and its other choices allow it. */
@@ -143,6 +177,9 @@ export function servingFaults({
     ...faults.map(({ message, path }) =>
       fault(message, path.startsWith('/serving/') ? path : '/serving/scheduler'),
     ),
+    ...(serving.engine === undefined
+      ? []
+      : engineFaults(serving.engine, serving.scheduler, '/serving/engine')),
     ...priorityFaults(priorities),
     ...levelFaults(priorities, applications),
     ...(isWeighed ? [] : unweighedFaults(serving.scheduler, priorities, applications)),

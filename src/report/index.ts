@@ -22,6 +22,7 @@ export {
 export { compareHeadline, compareNotes, compareTable } from './compare.js';
 export { deviceTable } from './devices.js';
 export { differenceParts, diffHeadline, diffTable } from './diff.js';
+export { engineLines } from './engine.js';
 export { foundDevicesTable, proposalLine, proposalTable, proposedDevicesTable } from './init.js';
 export { infeasibilityTable } from './kinds/explain.js';
 export { familyTable } from './kinds/gears.js';

@@ -8,6 +8,7 @@ import type {
   SimulationSweep,
 } from '../artifacts/index.js';
 import { pushAll } from '../collections/index.js';
+import { engineText } from './engine.js';
 import { EVERY_KIND, simulatedTables } from './kinds/kinds.js';
 import {
   apart,
@@ -47,13 +48,14 @@ export function simulationHeadlines(report: SimulationReport): string[] {
   const jitter = { none: '', profile: ", the profile's spread", cv: `, spread of cv ${execution.cv}` }[
     execution.jitter
   ];
+  const engine = report.engine === undefined ? '' : `; ${engineText(report.engine)}`;
   const reachedS = overall.offeredRps === 0 ? 0 : overall.arrived / overall.offeredRps;
   const tuner = scheduler.tuner === undefined ? '' : `, tuner ${scheduler.tuner.kind}`;
   const interrupted = complete ? '' : `, interrupted after ${figure(reachedS)} s of it`;
   return [
     `${attainmentText(overall)} of ${count(overall.arrived)} ${overall.arrived === 1 ? 'request' : 'requests'} in time; ${figure(overall.goodputRps)} requests/s in time of ${figure(overall.offeredRps)}`,
     ...costLine(report),
-    `${workloadText(workload)}${interrupted}, seed ${seed}; scheduler ${scheduler.name}${preset}${tuner}${machine}${slow}${jitter}${fates}`,
+    `${workloadText(workload)}${interrupted}, seed ${seed}; scheduler ${scheduler.name}${preset}${tuner}${machine}${slow}${jitter}${engine}${fates}`,
   ];
 }
 

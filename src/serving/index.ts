@@ -31,6 +31,9 @@ export { absentChoices, choicesGiven, chosenScheduler, type SchedulerOptions } f
 export {
   type ChosenScheduler,
   choiceClashes,
+  ENGINE_SCHEDULERS,
+  type EngineScheduler,
+  engineOf,
   type HandedToCore,
   makeCore,
   SCHEDULER_NAMES,

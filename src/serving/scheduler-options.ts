@@ -3,6 +3,7 @@ import {
   choiceFaults,
   choiceParts,
   didYouMean,
+  type EngineFigures,
   type Fault,
   type FaultPlace,
   fault,
@@ -30,6 +31,8 @@ export interface SchedulerOptions {
    * what policy files hold. Later ones replace earlier ones.
    */
   readonly policy?: readonly PolicyGiven[] | undefined;
+  /** `engine` is what the scheduler's engine takes beside its devices: an engine profile, or what was read of it. */
+  readonly engine?: string | EngineFigures | undefined;
 }
 
 /**

@@ -1,4 +1,5 @@
 import type {
+  EngineFigures,
   PolicyFamily,
   PolicyScaling,
   ReservationChoices,
@@ -171,6 +172,22 @@ export const SCHEDULERS = {
 
 export type SchedulerName = keyof typeof SCHEDULERS;
 
+/** ENGINE_SCHEDULERS are the schedulers that stand for another engine, and that engine, as the deploy target is called. */
+export const ENGINE_SCHEDULERS = {
+  'ray-serve': 'ray-serve',
+  'ray-serve-batch': 'ray-serve',
+  triton: 'triton',
+} as const satisfies Partial<Record<SchedulerName, string>>;
+
+export type EngineScheduler = keyof typeof ENGINE_SCHEDULERS;
+
+/** engineOf gives the engine for which a scheduler stands, undefined for our own. */
+export function engineOf(scheduler: string): string | undefined {
+  return Object.hasOwn(ENGINE_SCHEDULERS, scheduler)
+    ? ENGINE_SCHEDULERS[scheduler as EngineScheduler]
+    : undefined;
+}
+
 /** SCHEDULER_NAMES lists the names of the schedulers. */
 export const SCHEDULER_NAMES = Object.keys(SCHEDULERS) as readonly SchedulerName[];
 
@@ -181,6 +198,8 @@ export interface ChosenScheduler {
   readonly policy: AnyPolicy;
   /** The tuner that changes the replicas, with what it knows of the plan. */
   readonly tuner?: TunedPlan;
+  /** What the engine that the scheduler stands for takes beside its devices. Only simulations look at it. */
+  readonly engine?: EngineFigures;
 }
 
 /** choiceClashes finds the choices of a scheduler's policy that cannot be combined. */

@@ -19,11 +19,12 @@ import {
   makeCore,
   SCHEDULER_NAMES,
   type SchedulerName,
+  type SchedulerOptions,
   scalingFaults,
 } from '../serving/index.js';
 import { GivenChoices } from './given-choices.js';
 import { simulatedTopology } from './run.js';
-import { type AskedServing, plannedFor, type Served, tunerChoice } from './serving.js';
+import { type AskedServing, plannedFor, type Served, tunerChoice, unfitEngineFaults } from './serving.js';
 
 /** ComparedSchedulers is who is compared in serving a plan, and who is not. */
 export interface ComparedSchedulers {
@@ -58,9 +59,11 @@ export function comparedSchedulers(
   const names = namedSchedulers(text, told);
   const unable: Unable = new Map();
   const own = names.flatMap((name) => ownOf(plan, name, unable));
+  const { engine } = asked.options;
   const given = new GivenChoices(asked.policy, own);
   told.addAll(given.faultsOver(own.map(({ name }) => name)));
-  const chosen = own.flatMap(({ name }) => chosenWith(plan, { name, given }, { told, unable }));
+  const chosen = own.flatMap(({ name }) => chosenWith(plan, { name, given, engine }, { told, unable }));
+  told.addAll(unfitEngineFaults(asked, chosen));
   if (!asked.isSound || told.count > before) return undefined;
   const topology = planTopologyOf(plan);
   told.addAll(chosen.flatMap((one) => scalingFaults(one, topology)));
@@ -118,17 +121,24 @@ function ownOf(plan: ServedPlan, name: SchedulerName, unable: Unable): ChosenSch
   return [];
 }
 
+/** ComparedScheduler is a scheduler by its name, with what a person gave for all that are compared. */
+interface ComparedScheduler {
+  readonly name: SchedulerName;
+  readonly given: GivenChoices;
+  readonly engine: SchedulerOptions['engine'];
+}
+
 /**
  * chosenWith gives a scheduler with the choices that exist in it. One with whose own choices they cannot be combined is
  * unable; other faults are told.
  */
 function chosenWith(
   plan: ServedPlan,
-  { name, given }: { readonly name: SchedulerName; readonly given: GivenChoices },
+  { name, given, engine }: ComparedScheduler,
   { told, unable }: { readonly told: ToldFaults; readonly unable: Unable },
 ): ChosenScheduler[] {
   const own = new ToldFaults();
-  const found = plannedFor(plan, { scheduler: name, policy: given.existingIn(name) }, own);
+  const found = plannedFor(plan, { scheduler: name, policy: given.existingIn(name), engine }, own);
   if (found !== undefined && own.count === 0) return [found];
   const { faults } = own.error('serve');
   if (found !== undefined && choiceClashes(found).length === own.count) unable.set(name, faults);

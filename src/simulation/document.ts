@@ -14,7 +14,7 @@ import {
 import { type DropCount, HISTOGRAM_RELATIVE_ERROR, type RunFigures } from '../metrics/index.js';
 import { applicationsOf, planOf } from '../plans/index.js';
 import { type ChosenScheduler, DROP_REASONS, ownerOf, type Topology } from '../serving/index.js';
-import { describedExecution } from './execution.js';
+import { describedEngine, describedExecution } from './execution.js';
 import { plannedClasses, type SimulationRun, type SimulationSetup, simulatedTopology } from './run.js';
 import { overRuns } from './runs.js';
 import { describedWorkload } from './workload.js';
@@ -56,6 +56,7 @@ export function simulationReport(
     scheduler: describedScheduler(scheduler),
     transfers: setup.transfers,
     execution: describedExecution(execution),
+    ...describedEngine([scheduler]),
     ...describedVerdicts(setup),
     percentileError: exact ? 0 : HISTOGRAM_RELATIVE_ERROR,
     ...(plan.notes === undefined ? {} : { notes: plan.notes }),

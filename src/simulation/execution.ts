@@ -1,5 +1,6 @@
 import type { ToldFaults } from '../artifacts/index.js';
 import {
+  type EngineFigures,
   fault,
   type LatencyQuantile,
   type Loaded,
@@ -10,7 +11,7 @@ import {
 } from '../artifacts/index.js';
 import { type PlanPart, planOf, type ServedPlan } from '../plans/index.js';
 import { streamOf } from '../random/index.js';
-import { ownerOf, type Topology } from '../serving/index.js';
+import { type ChosenScheduler, ownerOf, type Topology } from '../serving/index.js';
 import type { PlanProfiles } from './profiles.js';
 
 /** How many deviations above the median of a normal distribution its quantiles lie. */
@@ -92,6 +93,12 @@ function drawnExecution(
 export function describedExecution({ slow, jitter }: Execution): SimulatedExecution {
   if (jitter === undefined) return { slow, jitter: 'none' };
   return jitter.kind === 'cv' ? { slow, jitter: 'cv', cv: jitter.cv } : { slow, jitter: 'profile' };
+}
+
+/** describedEngine gives the figures of an engine that were simulated, which are the same for all schedulers that have them. */
+export function describedEngine(schedulers: readonly ChosenScheduler[]): { engine?: EngineFigures } {
+  const engine = schedulers.find((one) => one.engine !== undefined)?.engine;
+  return engine === undefined ? {} : { engine: { ...engine } };
 }
 
 /**

@@ -4,7 +4,7 @@ import { applicationsOf, planTopologyOf } from '../plans/index.js';
 import { streamsOf } from '../random/index.js';
 import type { FamilyRecords } from '../records/index.js';
 import { type ChosenScheduler, makeCore, topologyRulesOf } from '../serving/index.js';
-import { OutcomeCode, type SimulationObserver, simulate } from '../simulator/index.js';
+import { OutcomeCode, type SimulationObserver, simulate, simulatedEngine } from '../simulator/index.js';
 import { certaintiesOf } from './family-records.js';
 import { arrivalsOf } from './workload.js';
 
@@ -62,6 +62,7 @@ export function simulatedGears(
       verdict: (order, row, stage) => verdictOf(order + firstSample, row, stage),
       arrivals: arrivalsOf(workload, applications, seed),
       observers: [counted],
+      engine: simulatedEngine(scheduler),
       makeCore: (decisions) => makeCore(scheduler, topology, { decisions, streams: streamsOf(seed, 'core') }),
     });
     return counted.run();

@@ -35,6 +35,7 @@ import {
   type SimulationObserver,
   type SimulatorOptions,
   simulate,
+  simulatedEngine,
   type WeightOf,
 } from '../simulator/index.js';
 import { type Arrivals, arrivalsAhead, drawnLevels } from '../workload/index.js';
@@ -175,6 +176,7 @@ export async function runSimulation(
       ...(executed === undefined ? {} : { execution: executed }),
       ...worldOptions(world, setup, () => (arrivals.stopped ? 0 : warmedNs + load.durationNs)),
       ...(weight === undefined ? {} : { weight }),
+      engine: simulatedEngine(scheduler),
     }));
   };
   const times = { durationNs: load.durationNs, warmUpNs: warmedNs, windowNs };

@@ -16,7 +16,7 @@ import { rowFigures } from './compared-figures.js';
 import type { ComparedJob, ComparedRun } from './compared-run.js';
 import type { ComparedSchedulers } from './compared-schedulers.js';
 import { describedScheduler, describedVerdicts } from './document.js';
-import { describedExecution } from './execution.js';
+import { describedEngine, describedExecution } from './execution.js';
 import { type SimulationSetup, simulatedTopology } from './run.js';
 import type { SimulationSettings } from './setup.js';
 import { describedWorkload, type Workload } from './workload.js';
@@ -166,6 +166,7 @@ function document(
     workload: describedWorkload(workload, applicationsOf(plan)),
     transfers,
     execution: describedExecution(execution),
+    ...describedEngine(schedulers),
     ...describedVerdicts(setup),
     percentileError: exact ? 0 : HISTOGRAM_RELATIVE_ERROR,
     ...(plan.notes === undefined ? {} : { notes: plan.notes }),

@@ -1,8 +1,9 @@
-import type { PolicyGiven, ToldFaults } from '../artifacts/index.js';
+import { type Fault, option, type PolicyGiven, type ToldFaults } from '../artifacts/index.js';
 import { smallestOf } from '../collections/index.js';
 import {
   applicationsOf,
   chosenTuner,
+  engineFaults,
   plannedScheduler,
   planTopologyOf,
   type ServedPlan,
@@ -35,10 +36,22 @@ export type Served = Pick<SimulationSetup, 'plan' | 'scheduler'>;
 export function askedServing(plan: ServedPlan, asked: AskedServing, told: ToldFaults): Served | undefined {
   const scheduler = plannedFor(plan, { ...asked.options, policy: asked.policy }, told);
   if (scheduler === undefined || !asked.isSound) return undefined;
+  told.addAll(unfitEngineFaults(asked, [scheduler]));
   const tuned = chosenTuner(plan, scheduler, tunerChoice(asked));
   told.addAll(tuned.faults);
   if (told.count === 0) told.addAll(scalingFaults(scheduler, planTopologyOf(plan)));
   return tuned;
+}
+
+/** unfitEngineFaults refuses an engine profile where none of the schedulers stands for that engine. */
+export function unfitEngineFaults(
+  { options: { engine } }: AskedServing,
+  schedulers: readonly ChosenScheduler[],
+): Fault[] {
+  const [first] = schedulers;
+  if (typeof engine !== 'object' || first === undefined) return [];
+  if (schedulers.some((one) => one.engine !== undefined)) return [];
+  return engineFaults(engine, first.name, option('engine'));
 }
 
 /** tunerChoice says who is to tune a plan: on a server only standby devices of the plan. */

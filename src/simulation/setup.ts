@@ -11,6 +11,7 @@ import {
   type InputPath,
   inputFile,
   type Loaded,
+  loadArtifact,
   type OutputPath,
   oneErrorOf,
   option,
@@ -140,8 +141,14 @@ export async function prepareSimulation(
   const { profiles, changed } = await profilesOf({ ...plan, path: madeAt }, told);
   if (told.count + changed.length === before) told.addAll(planProfileFaults(plan.value, profiles));
   const policy = await readPolicies(options.policy ?? [], told);
+  const engine = await engineFile(options, errors);
   const broken = planOf(plan.value).contradictions(plan.value);
-  const served = serving(plan.value, { options, policy, transfers, isSound: broken.length === 0 }, told);
+  const asked = { ...options, engine: engine?.value };
+  const served = serving(
+    plan.value,
+    { options: asked, policy, transfers, isSound: broken.length === 0 },
+    told,
+  );
   const load = await loadOf(found, options, more, told);
   const said = await whatModelsSay({ ...plan, path: madeAt }, options, told);
   const jitter = jitterOf(plan.value, profiles, options, told);
@@ -151,6 +158,7 @@ export async function prepareSimulation(
     ...(load?.files ?? []).map((file) => ({ role: 'trace', file })),
     ...policyFiles(policy).map((file) => ({ role: 'policy', file })),
     ...said.files,
+    ...(engine === undefined ? [] : [{ role: 'engine-profile', file: engine }]),
   ];
   const made = [...madeFrom(plan.value, madeAt), ...(found.bundled ?? [])];
   const read = [
@@ -274,6 +282,14 @@ export function windowFaults(
       option('windows'),
     ),
   ];
+}
+
+/** engineFile reads the engine profile that options name. */
+async function engineFile(
+  { engine }: SimulationSettings,
+  errors: InputError[],
+): Promise<Loaded<'engine-profile'> | undefined> {
+  return typeof engine === 'string' ? attempted(errors, loadArtifact(engine, ['engine-profile'])) : undefined;
 }
 
 /** verdictsOf reads recorded verdicts, unless the plan contradicts itself: its stages may then lead nowhere. */

@@ -12,7 +12,7 @@ import { evenlySpaced } from '../collections/index.js';
 import { type JobsProgress, jobsProgress } from '../jobs/index.js';
 import { applicationsOf, type ServedPlan } from '../plans/index.js';
 import { describedScheduler, describedVerdicts } from './document.js';
-import { describedExecution } from './execution.js';
+import { describedEngine, describedExecution } from './execution.js';
 import type { SimulationRun, SimulationSetup } from './run.js';
 import type { SimulationSettings } from './setup.js';
 import { SimulationPool } from './simulation-pool.js';
@@ -198,6 +198,7 @@ function document(
     scheduler: describedScheduler(scheduler),
     transfers,
     execution: describedExecution(execution),
+    ...describedEngine([scheduler]),
     ...describedVerdicts(setup),
     target,
     ...(plan.notes === undefined ? {} : { notes: plan.notes }),

@@ -9,6 +9,7 @@
  */
 
 export { EventQueue } from './events.js';
+export { simulatedEngine } from './ingress.js';
 export { DeviceState, OutcomeCode, type SimulationObserver, type SimulationView } from './observer.js';
 export { type SimulatorOptions, simulate } from './simulate.js';
 export type { VerdictOf, WeightOf } from './verdicts.js';

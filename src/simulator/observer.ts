@@ -24,8 +24,9 @@ export interface SimulationView {
 
 /**
  * SimulationObserver is told every event when it happens: plain numbers, and times in integer nanoseconds that never go
- * back. Numbers of requests and batches are used again after their end. All methods are optional, and an absent one
- * costs nothing.
+ * back, but that of an engine a request came before it arrived at the core, and its end is told when it is decided, before
+ * the answer is back. Numbers of requests and batches are used again after their end. All methods are optional, and an
+ * absent one costs nothing.
  */
 export interface SimulationObserver {
   /** begun tells that the run begins. */

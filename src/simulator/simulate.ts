@@ -1,5 +1,6 @@
 import { Decisions, type LogEntry, recorded, type ServingCore, type Topology } from '../serving/index.js';
 import type { Arrivals } from '../workload/index.js';
+import type { SimulatedEngine } from './ingress.js';
 import type { SimulationObserver } from './observer.js';
 import type { RowsOf, VerdictOf, WeightOf } from './verdicts.js';
 import { type SimulationSummary, VirtualDriver } from './virtual-driver.js';
@@ -30,13 +31,20 @@ export interface SimulatorOptions {
    * is woken as it asks. It is asked once all requests have ended; the run ends with the last of them where absent.
    */
   servedUntilNs?: () => number;
+  /**
+   * `engine` is what an engine takes beside its devices; nothing where absent. Requests then arrive at the core after the
+   * ingress and a hop, their deadline counts from when the ingress began them, and their latency from when they came to it
+   * until their answer is back.
+   */
+  engine?: SimulatedEngine | undefined;
   /** `log` receives every event that the core hears and every decision that it makes. */
   log?: (entry: LogEntry) => void;
 }
 
 /**
  * simulate runs a core against virtual devices and links in virtual time, until the arrivals end, no
- * request is open and devices are kept no longer. The deadline of a request is its model's SLO after its arrival.
+ * request is open and devices are kept no longer. The deadline of a request is its model's SLO after its arrival, or after an
+ * engine's ingress began it.
  *
  * It is deterministic: the same options give the same calls in the same order. Memory follows the requests in
  * flight, not all that came. A batch costs O(log n) with n devices and a request costs constant time, besides
@@ -48,10 +56,10 @@ export interface SimulatorOptions {
  */
 export function simulate(options: SimulatorOptions): SimulationSummary {
   const { topology, makeCore, arrivals, observers = [], execution, log } = options;
-  const { verdict, rows, weight, activationDelayNs = 0, servedUntilNs = () => 0 } = options;
+  const { verdict, rows, weight, activationDelayNs = 0, servedUntilNs = () => 0, engine } = options;
   const decisions = new Decisions();
   const bare = makeCore(decisions);
   const core = log === undefined ? bare : recorded(bare, decisions, log);
-  const world = { execution, verdict, rows, weight, activationDelayNs, servedUntilNs };
+  const world = { execution, verdict, rows, weight, activationDelayNs, servedUntilNs, engine };
   return new VirtualDriver({ topology, decisions, core, arrivals, observers, ...world }).run();
 }

@@ -11,6 +11,7 @@ import {
 import type { Arrivals } from '../workload/index.js';
 import { VirtualDevices } from './devices.js';
 import { EventQueue } from './events.js';
+import { type SimulatedEngine, VirtualIngress } from './ingress.js';
 import { VirtualLinks } from './links.js';
 import { OutcomeCode as SharedOutcomeCode, type SimulationObserver } from './observer.js';
 import { OpenRequests } from './open-requests.js';
@@ -38,6 +39,7 @@ const Kind = {
   deviceMayBegin: 2,
   linksMayBegin: 3,
   deviceComesUp: 4,
+  hopEnds: 5,
 } as const;
 type Kind = (typeof Kind)[keyof typeof Kind];
 
@@ -54,6 +56,7 @@ export interface Driven {
   weight: WeightOf | undefined;
   activationDelayNs: number;
   servedUntilNs: () => number;
+  engine: SimulatedEngine | undefined;
 }
 
 /** SimulationSummary counts the requests of a run by their outcomes. */
@@ -101,6 +104,12 @@ function outcomeOf(answer: SharedAnswer): SharedOutcomeCode {
   }
 }
 
+/** asSeen gives an outcome as a client of an engine sees it, who waits for the ingress and for the way back too. */
+function asSeen(outcome: SharedOutcomeCode, isInTime: boolean): SharedOutcomeCode {
+  if (outcome !== OutcomeCode.inTime && outcome !== OutcomeCode.late) return outcome;
+  return isInTime ? OutcomeCode.inTime : OutcomeCode.late;
+}
+
 /**
  * VirtualDriver drives a core in virtual time.
  *
@@ -129,6 +138,9 @@ export class VirtualDriver {
   /** `dueAt` is when the core wants to hear `due`. */
   private dueAt = NEVER;
   private nextArrivalAt = NEVER;
+  /** `cameAt` is when the request that arrives next came to the engine: at the same time, where none is simulated. */
+  private cameAt = 0;
+  private readonly ingress: VirtualIngress | undefined;
   private now = 0;
   /** `lastAt` is when something last happened: a core may ask to be woken once more after all is over. */
   private lastAt = 0;
@@ -151,6 +163,7 @@ export class VirtualDriver {
     this.rows = driven.rows;
     this.weight = driven.weight;
     this.servedUntilNs = driven.servedUntilNs;
+    this.ingress = driven.engine && new VirtualIngress(driven.engine);
     this.verdicts = driven.verdict && new Verdicts(driven.topology.pools, driven.verdict);
     this.devices = new VirtualDevices(driven.topology.devices.length);
     this.links = new VirtualLinks(driven.topology.links);
@@ -223,9 +236,10 @@ export class VirtualDriver {
       return;
     }
     const { atNs, model } = this.arrivals;
-    if (!(atNs >= this.now && Number.isSafeInteger(atNs))) refuseTime(atNs, this.now);
+    if (!(atNs >= this.cameAt && Number.isSafeInteger(atNs))) refuseTime(atNs, this.cameAt);
     if (!(model >= 0 && model < this.sloNs.length)) refuseModel(model);
-    this.nextArrivalAt = atNs;
+    this.cameAt = atNs;
+    this.nextArrivalAt = this.ingress === undefined ? atNs : this.ingress.pass(atNs);
   }
 
   private tellArrivals(): void {
@@ -233,10 +247,11 @@ export class VirtualDriver {
       const { model } = this.arrivals;
       const rows = this.rows === undefined ? 1 : this.rows(this.requests.count, model);
       const weight = this.weight === undefined ? 1 : this.weight(this.requests.count, model);
-      const deadlineNs = this.now + (this.sloNs[model] as number);
+      const fromNs = this.ingress === undefined ? this.now : this.ingress.begunNs;
+      const deadlineNs = fromNs + (this.sloNs[model] as number);
       const request = this.core.arrived(this.now, model, deadlineNs, rows, weight);
-      this.requests.add(request, this.now, model);
-      this.watchers.arrived(this.now, model, request);
+      this.requests.add(request, this.cameAt, model);
+      this.watchers.arrived(this.cameAt, model, request);
       this.pullArrival();
     }
   }
@@ -264,6 +279,9 @@ export class VirtualDriver {
           break;
         case Kind.linksMayBegin:
           this.move(subject);
+          break;
+        case Kind.hopEnds:
+          this.core.transferred(now, subject, this.links.startedAt[subject] as number, now);
           break;
         case Kind.deviceComesUp:
           if (this.standby.comesUp(now, subject)) this.core.deviceUp(now, subject);
@@ -418,24 +436,26 @@ export class VirtualDriver {
       now,
     );
     links.end(batch);
-    core.transferred(now, batch, startedAt, now);
+    // An engine's results come back to its ingress, which calls the next stage.
+    const hopsNs = this.ingress === undefined ? 0 : 2 * this.ingress.hopNs;
+    if (hopsNs === 0) core.transferred(now, batch, startedAt, now);
+    else this.events.schedule(now + hopsNs, Kind.hopEnds, batch);
     this.moveIfNext(links.nextOnUplink(batch));
     this.moveIfNext(links.nextOnDownlink(batch));
   }
 
-  private end(request: number, outcome: SharedOutcomeCode, reason: number, pool: number): void {
-    this.lastAt = this.now;
-    this.requests.end(request);
+  private end(request: number, asDecided: SharedOutcomeCode, reason: number, pool: number): void {
+    const { requests, now } = this;
+    this.lastAt = now;
+    requests.end(request);
+    const cameNs = requests.arrivedAt(request);
+    const model = requests.modelOf(request);
+    const endNs = this.ingress === undefined ? now : now + this.ingress.hopNs;
+    const outcome =
+      this.ingress === undefined
+        ? asDecided
+        : asSeen(asDecided, endNs - cameNs <= (this.sloNs[model] as number));
     this.outcomes[outcome]! += 1;
-    const { requests } = this;
-    this.watchers.ended(
-      this.now,
-      requests.modelOf(request),
-      request,
-      requests.arrivedAt(request),
-      outcome,
-      reason,
-      pool,
-    );
+    this.watchers.ended(endNs, model, request, cameNs, outcome, reason, pool);
   }
 }

@@ -22,6 +22,7 @@ import { pushAll } from '../collections/index.js';
 import type { PlannedBundle } from '../runtime/index.js';
 import type { PreparedSimulation } from '../simulation/index.js';
 import { askedFaults } from './asked-faults.js';
+import { asPlannedFor } from './for-engine.js';
 import { sharedDevices } from './shared-devices.js';
 import type { SpecKind } from './spec-kind.js';
 import type { Confirmation, KindTypes, Repeated, SpecOf } from './spec-of.js';
@@ -136,7 +137,7 @@ async function confirmedWhereThere(
   const at = { path: pathFrom(path, spec.path), holder: path, repeats };
   // A plan of a kind is made from specs of one kind.
   const asked: SpecOf<AnySpecTypes> = await specOf(kind);
-  const loaded = await asked.load(await files.load(at.path, [kind]), files);
+  const loaded = await asked.load(await asPlannedFor(await files.load(at.path, [kind]), plan.serving), files);
   const confirming = await asked.confirming();
   const found = await confirming.faults(plan, loaded, at);
   const faults = found.length > 0 ? found : contradictions;

@@ -1,4 +1,5 @@
 import type { Baseline } from '../milp/index.js';
+import type { EngineScheduler } from '../serving/index.js';
 import type { SolveLimits } from './solve-limits.js';
 import type { TimingRound } from './timing-round.js';
 
@@ -36,6 +37,10 @@ export interface SolveOptions extends SolveLimits {
    * spec's `planner.hold`.
    */
   readonly hold?: number | undefined;
+  /** Plans for another engine, by the scheduler that stands for it. The plan names it. */
+  readonly for?: EngineScheduler | undefined;
+  /** What that engine takes beside its devices: an engine profile. The plan has its figures. */
+  readonly engine?: string | undefined;
   /** The number of threads for that search. By default there are as many as the machine has cores, at most 16. */
   readonly threads?: number | undefined;
   /** When it is aborted, the best plan and the explanation so far are returned. */

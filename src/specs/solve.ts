@@ -14,6 +14,7 @@ import {
 import type { InfeasibilityExplanation } from '../milp/index.js';
 import { hereNotes, serverNotes } from './core-notes.js';
 import { type AnySpec, refusing, usedSpec } from './every-fault.js';
+import { forEngine, ingressNotes } from './for-engine.js';
 import type { NotHeld } from './not-held.js';
 import { refuseMarked } from './refuse-marked.js';
 import type { SolveOptions } from './solve-options.js';
@@ -90,7 +91,8 @@ interface LoadedToSolve<T extends KindTypes> {
   readonly loaded: T['loaded'];
 }
 
-async function loadedToSolve(spec: AnySpec, options: SolveOptions): Promise<LoadedToSolve<AnySpecTypes>> {
+async function loadedToSolve(named: AnySpec, options: SolveOptions): Promise<LoadedToSolve<AnySpecTypes>> {
+  const spec = await forEngine(named, options);
   const { path } = spec;
   const asked: SpecOf<AnySpecTypes> = await specOf(spec.kind);
   const solving: SolvingOf<AnySpecTypes> = await asked.solving();
@@ -126,7 +128,13 @@ async function planned<T extends KindTypes>(
   if (output !== undefined && explained !== undefined) await savePlan(output, plan);
   const more = explanation === undefined ? {} : { explanation };
   return {
-    ...{ outcome, plan, warnings: first.notes ?? [], limitReached, ...more },
+    ...{
+      outcome,
+      plan,
+      warnings: [...(first.notes ?? []), ...(await ingressNotes(plan))],
+      limitReached,
+      ...more,
+    },
     document: { ...plan, solver, ...more },
   };
 }

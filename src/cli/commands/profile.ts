@@ -17,6 +17,7 @@ import {
 } from '../options.js';
 import { fileOf, STDIN, STDOUT } from '../output.js';
 import { action, type Context } from '../run.js';
+import { profileEngineCommand } from './profile-engine.js';
 import { profileImportCommand } from './profile-import.js';
 import { profileMergeCommand } from './profile-merge.js';
 
@@ -121,6 +122,7 @@ export function profileCommand(): Command {
         '-o, --output <file>',
         "write the profile here (<model>.profile.json), or a pipeline's spec with the probabilities (not written by default); - is stdout",
       )
+      .addCommand(profileEngineCommand())
       .addCommand(profileImportCommand())
       .addCommand(profileMergeCommand())
       .action(action<[string], Options>(profileModel)),

@@ -15,6 +15,7 @@ const KINDS: { readonly [K in ArtifactKind]: true } = {
   cascade: true,
   'gear-plan': true,
   policy: true,
+  'engine-profile': true,
   bundle: true,
   'lint-report': true,
   'simulation-report': true,

@@ -39,6 +39,7 @@ interface Options {
   preset?: string;
   policy?: string[];
   tuner?: string;
+  engine?: string;
   priorities?: string;
   verdicts?: string;
   records?: string;
@@ -128,6 +129,10 @@ function withRunOptions(command: Command): Command {
     .option(
       '--tuner <name>',
       "what changes the replicas of a pipeline, in place of the plan's tuner: inferline, coarse, ds2, hpa, kpa, by-rate, oracle or none",
+    )
+    .option(
+      '--engine <file>',
+      'what the engine of ray-serve, ray-serve-batch or triton takes beside its devices, from an engine profile',
     )
     .option(
       '--priorities <shares>',

@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander';
 import type { InfeasibilityExplanation } from '../../milp/index.js';
+import type { EngineScheduler } from '../../serving/index.js';
 import type { Solved } from '../../specs/index.js';
 import { EXIT, type ExitCode } from '../exit.js';
 import { gap, openShare, positiveNumber, wholeNumber, withJson } from '../options.js';
@@ -18,6 +19,8 @@ interface Options {
   frontier?: boolean;
   measure?: boolean;
   hold?: number;
+  for?: EngineScheduler;
+  engine?: string;
   strictProfile?: boolean;
   json?: boolean;
 }
@@ -55,6 +58,13 @@ export function solveCommand(): Command {
         "search for the plan that holds this share of each model's requests in time in simulation, such as 99%",
         openShare,
       )
+      .addOption(
+        new Option(
+          '--for <engine>',
+          'plan for another engine: by how it batches, routes and drops, in simulations too',
+        ).choices(['ray-serve', 'ray-serve-batch', 'triton']),
+      )
+      .option('--engine <file>', 'what that engine takes beside its devices, from an engine profile')
       .option(
         '--measure',
         'time the partitions of the plan on this machine, add the figures to the profiles, and solve again until all of them were timed',

@@ -8,6 +8,7 @@ import {
   type SimulationObserver,
   type SimulationView,
   simulate,
+  simulatedEngine,
 } from '../../simulator/index.js';
 import { type Arrivals, arrivalsAt } from '../../workload/index.js';
 
@@ -35,6 +36,7 @@ export const servedSample: ServedBySimulator = (plan, names, serving) => {
       arrivals: applications === undefined ? arrivalsAt(atNs) : arrivalsOfEach(atNs, applications),
       makeCore: (decisions) => makeCore(scheduler, topology, { decisions, streams: streamsOf(seed, 'core') }),
       verdict: (order, _row, pool) => verdicts[stageOf[pool] as number]?.[order] ?? 0,
+      engine: simulatedEngine(scheduler),
       ...(weights === undefined ? {} : { weight: (_order, model) => weights[model] as number }),
       observers: [
         ...(misses === undefined ? [] : [new MissCounter(misses, stageOf)]),

@@ -1,0 +1,91 @@
+import {
+  type EngineFigures,
+  fault,
+  InputError,
+  loadArtifact,
+  option,
+  type PlanServing,
+  toldBeyond,
+} from '../artifacts/index.js';
+import type { ServedPlan } from '../plans/index.js';
+import type { AnySpec } from './every-fault.js';
+import type { SolveOptions } from './solve-options.js';
+
+/**
+ * forEngine gives a spec as it would be if it named the scheduler of another engine, as the options ask for. Choices of the
+ * spec's own scheduler do not count then.
+ * @throws InputError where an engine profile is of another engine, where the spec has a tuner, which no engine runs, or where
+ *   there is a profile and no engine
+ */
+export async function forEngine<S extends AnySpec>(
+  spec: S,
+  { for: scheduler, engine: file }: Pick<SolveOptions, 'for' | 'engine'>,
+): Promise<S> {
+  if (scheduler === undefined && file === undefined) return spec;
+  const named = scheduler ?? spec.value.serving?.scheduler;
+  const engine =
+    file === undefined ? undefined : figuresOf((await loadArtifact(file, ['engine-profile'])).value);
+  const { engineFaults } = await import('../plans/index.js');
+  const tuner = tunerOf(spec);
+  const faults = [
+    ...(engine === undefined ? [] : engineFaults(engine, named ?? "the spec's own", option('engine'))),
+    ...(scheduler === undefined || tuner === undefined
+      ? []
+      : [fault(`is for engines that run no tuner, and the spec has ${tuner}: take it out`, option('for'))]),
+  ];
+  if (faults.length > 0) throw new InputError(`solve ${spec.path}`, faults);
+  const serving = {
+    ...spec.value.serving,
+    scheduler: named as string,
+    ...(engine === undefined ? {} : { engine }),
+  };
+  return served(spec, scheduler === undefined ? serving : byAnother(serving, scheduler));
+}
+
+/**
+ * asPlannedFor gives a spec as it was when a plan was made for another engine, where the plan names a scheduler that stands for
+ * one. Which one it was is only known from the plan.
+ */
+export async function asPlannedFor<S extends AnySpec>(spec: S, serving: PlanServing | undefined): Promise<S> {
+  if (serving === undefined) return spec;
+  const { engineOf } = await import('../serving/index.js');
+  const { scheduler, engine } = serving;
+  if (engineOf(scheduler) === undefined) return spec;
+  const own = spec.value.serving;
+  const named = own?.scheduler === scheduler ? own : byAnother({ ...own, scheduler }, scheduler);
+  return served(spec, { ...named, ...(engine === undefined ? {} : { engine }) });
+}
+
+/** ingressNotes says of a plan that it plans more requests than the ingress of its engine passes, which no device can mend. */
+export async function ingressNotes(plan: ServedPlan): Promise<string[]> {
+  const { engine } = plan.serving ?? {};
+  if (engine === undefined || engine.ingress.requestUs === 0) return [];
+  const { applicationsOf } = await import('../plans/index.js');
+  const { replicas, requestUs } = engine.ingress;
+  const mostRps = (1e6 * replicas) / requestUs;
+  const rps = applicationsOf(plan).reduce((sum, { throughputRps }) => sum + throughputRps, 0);
+  if (rps <= mostRps) return [];
+  const [planned, most] = toldBeyond(rps, mostRps);
+  return [
+    `${planned} requests/s are planned, and the ingress of ${engine.target} passes ${most}: give it more replicas`,
+  ];
+}
+
+/** byAnother names another scheduler, for which the choices of the first are not meant. */
+function byAnother({ policy: _, ...serving }: PlanServing, scheduler: string): PlanServing {
+  return { ...serving, scheduler };
+}
+
+function served<S extends AnySpec>(spec: S, serving: PlanServing): S {
+  return { ...spec, value: { ...spec.value, serving } };
+}
+
+function figuresOf({ target, ingress, hopUs }: EngineFigures): EngineFigures {
+  return { target, ingress, hopUs };
+}
+
+function tunerOf({ value }: AnySpec): string | undefined {
+  const own = value.kind === 'pipeline' ? value.tuner : undefined;
+  const tuner = own ?? value.serving?.tuner?.kind;
+  return tuner === 'none' ? undefined : tuner;
+}
