@@ -1,7 +1,7 @@
 import type { Emitted, InputFile } from './common.js';
 
 /** CHECKED_INPUTS lists what plans are made from, and can be checked against. */
-export const CHECKED_INPUTS = ['spec', 'cluster', 'profiles', 'records', 'trace', 'load'] as const;
+export const CHECKED_INPUTS = ['spec', 'cluster', 'profiles', 'records', 'trace', 'load', 'engine'] as const;
 
 /** CheckedInput is something that a plan is made from. */
 export type CheckedInput = (typeof CHECKED_INPUTS)[number];
@@ -22,6 +22,7 @@ const INPUTS_OF_ROLES: { readonly [role: string]: CheckedInput } = {
   records: 'records',
   trace: 'trace',
   distribution: 'load',
+  'engine-profile': 'engine',
 };
 
 /** MADE_FROM lists what every plan of a kind is made from. Some are made from more, which they name. */

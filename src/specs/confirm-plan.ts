@@ -22,7 +22,7 @@ import { pushAll } from '../collections/index.js';
 import type { PlannedBundle } from '../runtime/index.js';
 import type { PreparedSimulation } from '../simulation/index.js';
 import { askedFaults } from './asked-faults.js';
-import { asPlannedFor } from './for-engine.js';
+import { asPlannedFor, madeWith } from './for-engine.js';
 import { sharedDevices } from './shared-devices.js';
 import type { SpecKind } from './spec-kind.js';
 import type { Confirmation, KindTypes, Repeated, SpecOf } from './spec-of.js';
@@ -137,7 +137,10 @@ async function confirmedWhereThere(
   const at = { path: pathFrom(path, spec.path), holder: path, repeats };
   // A plan of a kind is made from specs of one kind.
   const asked: SpecOf<AnySpecTypes> = await specOf(kind);
-  const loaded = await asked.load(await asPlannedFor(await files.load(at.path, [kind]), plan.serving), files);
+  const engine = plan.inputs?.find(({ role }) => role === 'engine-profile');
+  const profile = engine && (await files.load(pathFrom(path, engine.path), ['engine-profile']));
+  const planned = await asPlannedFor(await files.load(at.path, [kind]), plan.serving, profile);
+  const loaded = madeWith(await asked.load(planned, files), profile);
   const confirming = await asked.confirming();
   const found = await confirming.faults(plan, loaded, at);
   const faults = found.length > 0 ? found : contradictions;

@@ -2,6 +2,8 @@ import {
   type EngineFigures,
   fault,
   InputError,
+  inputFile,
+  type Loaded,
   loadArtifact,
   option,
   type PlanServing,
@@ -10,6 +12,25 @@ import {
 import type { ServedPlan } from '../plans/index.js';
 import type { AnySpec } from './every-fault.js';
 import type { SolveOptions } from './solve-options.js';
+import type { LoadedSpec } from './spec-of.js';
+
+/** EngineFile is an engine profile that was read. */
+export type EngineFile = Loaded<'engine-profile'>;
+
+/** engineFile reads the engine profile that the options name. */
+export async function engineFile({ engine }: Pick<SolveOptions, 'engine'>): Promise<EngineFile | undefined> {
+  return engine === undefined ? undefined : loadArtifact(engine, ['engine-profile']);
+}
+
+/** madeWith adds an engine profile to the files from which plans of a spec are made. */
+export function madeWith<L extends LoadedSpec>(loaded: L, profile: EngineFile | undefined): L {
+  if (profile === undefined) return loaded;
+  const inputs: typeof loaded.inputs = (holder, ...more: []) => [
+    ...loaded.inputs(holder, ...more),
+    inputFile('engine-profile', profile, holder),
+  ];
+  return { ...loaded, inputs, read: [...loaded.read, { what: 'the engine profile', path: profile.path }] };
+}
 
 /**
  * forEngine gives a spec as it would be if it named the scheduler of another engine, as the options ask for. Choices of the
@@ -19,12 +40,12 @@ import type { SolveOptions } from './solve-options.js';
  */
 export async function forEngine<S extends AnySpec>(
   spec: S,
-  { for: scheduler, engine: file }: Pick<SolveOptions, 'for' | 'engine'>,
+  { for: scheduler }: Pick<SolveOptions, 'for'>,
+  profile: EngineFile | undefined,
 ): Promise<S> {
-  if (scheduler === undefined && file === undefined) return spec;
+  if (scheduler === undefined && profile === undefined) return spec;
   const named = scheduler ?? spec.value.serving?.scheduler;
-  const engine =
-    file === undefined ? undefined : figuresOf((await loadArtifact(file, ['engine-profile'])).value);
+  const engine = profile && figuresOf(profile.value);
   const { engineFaults } = await import('../plans/index.js');
   const tuner = tunerOf(spec);
   const faults = [
@@ -44,16 +65,20 @@ export async function forEngine<S extends AnySpec>(
 
 /**
  * asPlannedFor gives a spec as it was when a plan was made for another engine, where the plan names a scheduler that stands for
- * one. Which one it was is only known from the plan.
+ * one. Which one it was is only known from the plan; what the engine takes is in its profile.
  */
-export async function asPlannedFor<S extends AnySpec>(spec: S, serving: PlanServing | undefined): Promise<S> {
+export async function asPlannedFor<S extends AnySpec>(
+  spec: S,
+  serving: PlanServing | undefined,
+  profile: EngineFile | undefined,
+): Promise<S> {
   if (serving === undefined) return spec;
   const { engineOf } = await import('../serving/index.js');
-  const { scheduler, engine } = serving;
+  const { scheduler } = serving;
   if (engineOf(scheduler) === undefined) return spec;
   const own = spec.value.serving;
   const named = own?.scheduler === scheduler ? own : byAnother({ ...own, scheduler }, scheduler);
-  return served(spec, { ...named, ...(engine === undefined ? {} : { engine }) });
+  return served(spec, { ...named, ...(profile === undefined ? {} : { engine: figuresOf(profile.value) }) });
 }
 
 /** ingressNotes says of a plan that it plans more requests than the ingress of its engine passes, which no device can mend. */

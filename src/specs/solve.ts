@@ -14,7 +14,7 @@ import {
 import type { InfeasibilityExplanation } from '../milp/index.js';
 import { hereNotes, serverNotes } from './core-notes.js';
 import { type AnySpec, refusing, usedSpec } from './every-fault.js';
-import { forEngine, ingressNotes } from './for-engine.js';
+import { engineFile, forEngine, ingressNotes, madeWith } from './for-engine.js';
 import type { NotHeld } from './not-held.js';
 import { refuseMarked } from './refuse-marked.js';
 import type { SolveOptions } from './solve-options.js';
@@ -92,7 +92,8 @@ interface LoadedToSolve<T extends KindTypes> {
 }
 
 async function loadedToSolve(named: AnySpec, options: SolveOptions): Promise<LoadedToSolve<AnySpecTypes>> {
-  const spec = await forEngine(named, options);
+  const profile = await engineFile(options);
+  const spec = await forEngine(named, options, profile);
   const { path } = spec;
   const asked: SpecOf<AnySpecTypes> = await specOf(spec.kind);
   const solving: SolvingOf<AnySpecTypes> = await asked.solving();
@@ -102,7 +103,7 @@ async function loadedToSolve(named: AnySpec, options: SolveOptions): Promise<Loa
     solving.refuse(spec, options),
     asked.load(spec),
   ]);
-  return { solving, loaded };
+  return { solving, loaded: madeWith(loaded, profile) };
 }
 
 async function solved<T extends KindTypes>(

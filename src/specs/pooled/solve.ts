@@ -11,7 +11,7 @@ import type { HoldTarget } from '../../hold/index.js';
 import type { PlanExplanation, PlanProgress, PooledOutcome } from '../../milp/index.js';
 import { literalChoices } from '../../milp/index.js';
 import { refusing } from '../every-fault.js';
-import { forEngine } from '../for-engine.js';
+import { engineFile, forEngine, madeWith } from '../for-engine.js';
 import { notHeldParts } from '../not-held.js';
 import { missedWhatWasAsked, searchLimits } from '../solve-limits.js';
 import type { SolveOptions } from '../solve-options.js';
@@ -135,7 +135,9 @@ async function measuredUntilTimed(
       if (round === undefined) return attempt;
       onTimed?.(round);
       if (round.timed === 0) return attempt;
-      again = await loadProblem(await forEngine(await loadSpec(loaded.spec.path, ['pooled']), options));
+      const profile = await engineFile(options);
+      const spec = await forEngine(await loadSpec(loaded.spec.path, ['pooled']), options, profile);
+      again = madeWith(await loadProblem(spec), profile);
     } catch (error) {
       // What was found before the abort stands, and the profiles are as they were.
       if (!signal?.aborted) throw error;
