@@ -7,11 +7,11 @@ import {
   listed,
   saveArtifact,
 } from '../artifacts/index.js';
-import { type MeasureEngineOptions, measureEngine } from '../loadgen/index.js';
+import { type MeasureEngineOptions, measureEngine, type RemoteModel } from '../loadgen/index.js';
 import { ENGINE_SCHEDULERS, engineOf } from '../serving/index.js';
 
 /** ProfileEngineOptions says of what an engine is measured, and where its profile is written. */
-export interface ProfileEngineOptions extends MeasureEngineOptions {
+export interface ProfileEngineOptions extends Omit<MeasureEngineOptions, 'onModel'> {
   /** The file that the profile is written to; when it is left out, nothing is written. */
   readonly output?: string | undefined;
 }
@@ -33,15 +33,13 @@ export async function profileEngine(url: string, options: ProfileEngineOptions =
       ]);
   }
   if (output !== undefined) await checkWritable(output);
-  const { model, server, replicas, requestUs, hopUs, ...measured } = await measureEngine(url, asked);
-  const scheduler = model.serving?.scheduler;
-  const target = scheduler === undefined ? undefined : engineOf(scheduler);
-  if (target === undefined) {
-    const said =
-      scheduler === undefined ? 'does not say how it schedules' : `runs the scheduler ${scheduler}`;
-    const known = `engines are known by the schedulers ${listed(Object.keys(ENGINE_SCHEDULERS))}`;
-    throw new InputError(`measure the engine at ${url}`, [fault(`${said}; ${known}`, model.name)]);
-  }
+  let target = '';
+  const { model, server, replicas, requestUs, hopUs, ...measured } = await measureEngine(url, {
+    ...asked,
+    onModel: (one) => {
+      target = engineServing(url, one);
+    },
+  });
   const profile: EngineProfile = {
     ...emittedHead('engine-profile', []),
     ...{ target, ingress: { replicas, requestUs: rounded(requestUs) }, hopUs: rounded(hopUs) },
@@ -53,6 +51,16 @@ export async function profileEngine(url: string, options: ProfileEngineOptions =
   };
   if (output !== undefined) await saveArtifact<'engine-profile'>(output, profile);
   return profile;
+}
+
+/** engineServing gives the engine that serves a model. @throws InputError where no scheduler stands for it */
+function engineServing(url: string, { name, serving }: RemoteModel): string {
+  const engine = serving === undefined ? undefined : engineOf(serving.scheduler);
+  if (engine !== undefined) return engine;
+  const said =
+    serving === undefined ? 'does not say how it schedules' : `runs the scheduler ${serving.scheduler}`;
+  const known = `engines are known by the schedulers ${listed(Object.keys(ENGINE_SCHEDULERS))}`;
+  throw new InputError(`measure the engine at ${url}`, [fault(`${said}; ${known}`, name)]);
 }
 
 function rounded(us: number): number {

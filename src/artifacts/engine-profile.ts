@@ -35,3 +35,8 @@ export interface EngineMeasurement {
   /** The digest of the plan that was served. */
   planSha256?: string;
 }
+
+/** engineFigures gives the figures of an engine profile, as plans and reports hold them. */
+export function engineFigures({ target, ingress, hopUs }: EngineFigures): EngineFigures {
+  return { target, ingress, hopUs };
+}

@@ -61,7 +61,13 @@ export { validatorsCode } from './compile-schema.js';
 export { type CsvLine, csvLines, type LineCells, readCsvTable, smallCsvLines } from './csv-table.js';
 export { decimalOf, isDecimal } from './decimal.js';
 export { sameData, sha256Of, sha256OfFile } from './digest.js';
-export type { EngineFigures, EngineIngress, EngineMeasurement, EngineProfile } from './engine-profile.js';
+export {
+  type EngineFigures,
+  type EngineIngress,
+  type EngineMeasurement,
+  type EngineProfile,
+  engineFigures,
+} from './engine-profile.js';
 export {
   CheckFailedError,
   distinctFaults,

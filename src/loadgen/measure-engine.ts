@@ -14,6 +14,8 @@ export interface MeasureEngineOptions extends ClientOptions, Pick<LoadOptions, '
   readonly requests?: number | undefined;
   /** How many requests the ingress alone answers, of which half come side by side; 400 by default. */
   readonly refusals?: number | undefined;
+  /** Called with the model before anything is measured; what it throws ends the measurement. */
+  readonly onModel?: (model: RemoteModel) => void;
 }
 
 /** MeasuredEngine is what a deployment of a plan took of requests' time beside its devices. */
@@ -54,6 +56,7 @@ export async function measureEngine(url: string, options: MeasureEngineOptions):
   const client = new InferenceClient(url, options);
   try {
     const model = withInputs(await client.describe(name), {});
+    options.onModel?.(model);
     const calls = new EngineCalls(client, model, options);
     await calls.refused(WARM_UP, 1);
     const half = Math.ceil(refusals / 2);

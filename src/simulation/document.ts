@@ -127,7 +127,7 @@ function describedPriorities(
 }
 
 /** describedScheduler names a scheduler with its policy, and its tuner with all settings. */
-export function describedScheduler({ tuner, ...scheduler }: ChosenScheduler): SimulatedScheduler {
+export function describedScheduler({ tuner, engine: _, ...scheduler }: ChosenScheduler): SimulatedScheduler {
   return tuner === undefined ? { ...scheduler } : { ...scheduler, tuner: { ...tuner.settings } };
 }
 

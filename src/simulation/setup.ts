@@ -3,6 +3,7 @@ import {
   CHANGED_ADVICE,
   CheckFailedError,
   checkWritable,
+  engineFigures,
   type Fault,
   fault,
   INPUTS_CHANGED,
@@ -143,7 +144,7 @@ export async function prepareSimulation(
   const policy = await readPolicies(options.policy ?? [], told);
   const engine = await engineFile(options, errors);
   const broken = planOf(plan.value).contradictions(plan.value);
-  const asked = { ...options, engine: engine?.value };
+  const asked = { ...options, engine: engine && engineFigures(engine.value) };
   const served = serving(
     plan.value,
     { options: asked, policy, transfers, isSound: broken.length === 0 },

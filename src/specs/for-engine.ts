@@ -1,5 +1,5 @@
 import {
-  type EngineFigures,
+  engineFigures,
   fault,
   InputError,
   inputFile,
@@ -45,7 +45,7 @@ export async function forEngine<S extends AnySpec>(
 ): Promise<S> {
   if (scheduler === undefined && profile === undefined) return spec;
   const named = scheduler ?? spec.value.serving?.scheduler;
-  const engine = profile && figuresOf(profile.value);
+  const engine = profile && engineFigures(profile.value);
   const { engineFaults } = await import('../plans/index.js');
   const tuner = tunerOf(spec);
   const faults = [
@@ -78,7 +78,10 @@ export async function asPlannedFor<S extends AnySpec>(
   if (engineOf(scheduler) === undefined) return spec;
   const own = spec.value.serving;
   const named = own?.scheduler === scheduler ? own : byAnother({ ...own, scheduler }, scheduler);
-  return served(spec, { ...named, ...(profile === undefined ? {} : { engine: figuresOf(profile.value) }) });
+  return served(spec, {
+    ...named,
+    ...(profile === undefined ? {} : { engine: engineFigures(profile.value) }),
+  });
 }
 
 /** ingressNotes says of a plan that it plans more requests than the ingress of its engine passes, which no device can mend. */
@@ -103,10 +106,6 @@ function byAnother({ policy: _, ...serving }: PlanServing, scheduler: string): P
 
 function served<S extends AnySpec>(spec: S, serving: PlanServing): S {
   return { ...spec, value: { ...spec.value, serving } };
-}
-
-function figuresOf({ target, ingress, hopUs }: EngineFigures): EngineFigures {
-  return { target, ingress, hopUs };
 }
 
 function tunerOf({ value }: AnySpec): string | undefined {

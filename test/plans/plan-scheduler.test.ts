@@ -83,6 +83,32 @@ describe('plannedScheduler()', () => {
   });
 });
 
+describe('The figures of an engine', () => {
+  const engine = { target: 'ray-serve', ingress: { replicas: 2, requestUs: 10 }, hopUs: 3 };
+
+  it('belong to the schedulers that stand for it alone, those of the options before those of the plan', () => {
+    const serving = { scheduler: 'ray-serve', engine };
+    const other = { ...engine, hopUs: 4 };
+    expect(chosen(serving)).toMatchObject({ name: 'ray-serve', engine });
+    expect(chosen(serving, { scheduler: 'ray-serve-batch' })).toMatchObject({ engine });
+    expect(chosen(serving, { engine: other })).toMatchObject({ engine: other });
+    expect(chosen(serving, { scheduler: 'triton' })).not.toHaveProperty('engine');
+    expect(chosen(serving, { scheduler: 'room-first' })).not.toHaveProperty('engine');
+  });
+
+  it('are a fault where the plan names a scheduler that does not stand for it', () => {
+    const faults = (scheduler: string, of = engine) =>
+      servingFaults({ serving: { scheduler, engine: of } }).map(({ path, message }) => `${path} ${message}`);
+    expect(faults('ray-serve-batch')).toEqual([]);
+    expect(faults('fifo')).toEqual([
+      '/serving/engine is of the engine ray-serve, but the scheduler is fifo: ray-serve, ray-serve-batch serve as it does',
+    ]);
+    expect(faults('triton', { ...engine, target: 'vllm' })).toEqual([
+      '/serving/engine is of the engine vllm, but the scheduler is triton: no scheduler stands for vllm',
+    ]);
+  });
+});
+
 describe('servingFaults()', () => {
   it('refuses a tuner of what is no pipeline', () => {
     const serving: PlanServing = { scheduler: 'fifo', tuner: { kind: 'hpa' } };
