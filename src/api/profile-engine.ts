@@ -11,7 +11,7 @@ import { type MeasureEngineOptions, measureEngine, type RemoteModel } from '../l
 import { ENGINE_SCHEDULERS, engineOf } from '../serving/index.js';
 
 /** ProfileEngineOptions says of what an engine is measured, and where its profile is written. */
-export interface ProfileEngineOptions extends Omit<MeasureEngineOptions, 'onModel'> {
+export interface ProfileEngineOptions extends Omit<MeasureEngineOptions, 'onModel' | 'access'> {
   /** The file that the profile is written to; when it is left out, nothing is written. */
   readonly output?: string | undefined;
 }

@@ -80,6 +80,8 @@ export type {
   LatencyHistogram,
   LatencyQuantile,
   LatencyTable,
+  LintFinding,
+  LintReport,
   ListedDevice,
   LoadAnsweredBy,
   LoadDocument,
@@ -268,3 +270,4 @@ export type {
 export type { ExampleFiles, ProposedModel, SloReason, WholeSlo } from './init/index.js';
 export type { ProfileCascadeOptions } from './profile-cascade.js';
 export type { ServeBundleOptions } from './serve.js';
+export type { ValidateOptions } from './validate.js';

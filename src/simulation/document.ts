@@ -40,10 +40,8 @@ export function simulationReport(
   },
 ): SimulationReport {
   const { figures } = run;
-  const runs = overRuns(
-    [run, ...more],
-    applicationsOf(setup.plan).map(({ name }) => name),
-  );
+  const names = applicationsOf(setup.plan).map(({ name }) => name);
+  const runs = overRuns([run, ...more], names);
   const complete = [run, ...more].every((one) => one.complete);
   const { plan, scheduler, execution, workload, seed, exact } = setup;
   const topology = simulatedTopology(setup);

@@ -175,8 +175,7 @@ export async function runSimulation(
       makeCore: (decisions) => makeCore(served, topology, { decisions, streams: streamsOf(seed, 'core') }),
       ...(executed === undefined ? {} : { execution: executed }),
       ...worldOptions(world, setup, () => (arrivals.stopped ? 0 : warmedNs + load.durationNs)),
-      ...(weight === undefined ? {} : { weight }),
-      engine: simulatedEngine(scheduler),
+      ...{ engine: simulatedEngine(scheduler), ...(weight === undefined ? {} : { weight }) },
     }));
   };
   const times = { durationNs: load.durationNs, warmUpNs: warmedNs, windowNs };

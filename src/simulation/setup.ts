@@ -3,6 +3,7 @@ import {
   CHANGED_ADVICE,
   CheckFailedError,
   checkWritable,
+  type EngineFigures,
   engineFigures,
   type Fault,
   fault,
@@ -16,6 +17,7 @@ import {
   type OutputPath,
   oneErrorOf,
   option,
+  type PolicyGiven,
   pathFrom,
   policyFiles,
   profileInputs,
@@ -130,7 +132,7 @@ export async function prepareSimulation(
   options: SimulationSettings,
   more: Preparation = {},
 ): Promise<PreparedSimulation> {
-  const { outputs = [], told = new ToldFaults(), check, serving = askedServing } = more;
+  const { outputs = [], told = new ToldFaults(), check = () => [], serving = askedServing } = more;
   const task = more.task ?? `simulate ${path}`;
   const errors: InputError[] = [];
   for (const output of outputs) await attempted(errors, checkWritable(output.path));
@@ -141,15 +143,10 @@ export async function prepareSimulation(
   const before = told.count;
   const { profiles, changed } = await profilesOf({ ...plan, path: madeAt }, told);
   if (told.count + changed.length === before) told.addAll(planProfileFaults(plan.value, profiles));
-  const policy = await readPolicies(options.policy ?? [], told);
-  const engine = await engineFile(options, errors);
   const broken = planOf(plan.value).contradictions(plan.value);
-  const asked = { ...options, engine: engine && engineFigures(engine.value) };
-  const served = serving(
-    plan.value,
-    { options: asked, policy, transfers, isSound: broken.length === 0 },
-    told,
-  );
+  const { policy, engine, files: ofServing } = await servingFiles(options, errors, told);
+  const asked = { options: { ...options, engine }, policy, transfers, isSound: broken.length === 0 };
+  const served = serving(plan.value, asked, told);
   const load = await loadOf(found, options, more, told);
   const said = await whatModelsSay({ ...plan, path: madeAt }, options, told);
   const jitter = jitterOf(plan.value, profiles, options, told);
@@ -157,9 +154,8 @@ export async function prepareSimulation(
   told.addAll([...broken, ...numberFaults(options)]);
   const files = [
     ...(load?.files ?? []).map((file) => ({ role: 'trace', file })),
-    ...policyFiles(policy).map((file) => ({ role: 'policy', file })),
+    ...ofServing,
     ...said.files,
-    ...(engine === undefined ? [] : [{ role: 'engine-profile', file: engine }]),
   ];
   const made = [...madeFrom(plan.value, madeAt), ...(found.bundled ?? [])];
   const read = [
@@ -171,7 +167,7 @@ export async function prepareSimulation(
   told.addAll(await replacingFaults(outputs, read));
   if (load !== undefined) {
     told.addAll(lengthFaults(plan.value, load.workload, options.exact));
-    if (check !== undefined) told.addAll(check(plan.value, load.workload));
+    told.addAll(check(plan.value, load.workload));
   }
   if (served === undefined || load === undefined || errors.length + told.count + changed.length > 0)
     throw refusalOf({ task, errors, told, changed });
@@ -285,12 +281,27 @@ export function windowFaults(
   ];
 }
 
-/** engineFile reads the engine profile that options name. */
-async function engineFile(
-  { engine }: SimulationSettings,
+/** servingFiles reads the files that say how a plan is served: policies, and what an engine takes. */
+async function servingFiles(
+  options: SimulationSettings,
   errors: InputError[],
-): Promise<Loaded<'engine-profile'> | undefined> {
-  return typeof engine === 'string' ? attempted(errors, loadArtifact(engine, ['engine-profile'])) : undefined;
+  told: ToldFaults,
+): Promise<{
+  readonly policy: readonly PolicyGiven[];
+  readonly engine: EngineFigures | undefined;
+  readonly files: readonly { readonly role: string; readonly file: { path: string; sha256: string } }[];
+}> {
+  const policy = await readPolicies(options.policy ?? [], told);
+  const named = typeof options.engine === 'string' ? options.engine : undefined;
+  const file = named && (await attempted(errors, loadArtifact(named, ['engine-profile'])));
+  return {
+    policy,
+    engine: file ? engineFigures(file.value) : undefined,
+    files: [
+      ...policyFiles(policy).map((one) => ({ role: 'policy', file: one })),
+      ...(file ? [{ role: 'engine-profile', file }] : []),
+    ],
+  };
 }
 
 /** verdictsOf reads recorded verdicts, unless the plan contradicts itself: its stages may then lead nowhere. */

@@ -109,7 +109,7 @@ function served<S extends AnySpec>(spec: S, serving: PlanServing): S {
 }
 
 function tunerOf({ value }: AnySpec): string | undefined {
-  const own = value.kind === 'pipeline' ? value.tuner : undefined;
+  const own = 'tuner' in value ? value.tuner : undefined;
   const tuner = own ?? value.serving?.tuner?.kind;
   return tuner === 'none' ? undefined : tuner;
 }

@@ -63,16 +63,26 @@ describe('solveSpec()', () => {
     };
     const figures = (plan: PooledPlan) => plan.serving?.engine as EngineFigures;
     expect(await faults(() => {})).toBeUndefined();
-    expect(await faults((plan) => void (figures(plan).hopUs += 1))).toBe('is 1501; its spec gives 1500');
-    expect(await faults((plan) => void (figures(plan).ingress.replicas = 5))).toBe('is 5; its spec gives 4');
+    expect(
+      await faults((plan) => {
+        figures(plan).hopUs += 1;
+      }),
+    ).toBe('is 1501; its spec gives 1500');
+    expect(
+      await faults((plan) => {
+        figures(plan).ingress.replicas = 5;
+      }),
+    ).toBe('is 5; its spec gives 4');
     expect(
       await faults((plan) => {
         plan.inputs = plan.inputs?.filter(({ role }) => role !== 'engine-profile') ?? [];
       }),
     ).toMatch(/its spec gives absent/);
-    expect(await faults((plan) => void (plan.serving = { scheduler: 'triton', engine: FIGURES }))).toMatch(
-      /is of the engine ray-serve, but the scheduler is triton/,
-    );
+    expect(
+      await faults((plan) => {
+        plan.serving = { scheduler: 'triton', engine: FIGURES };
+      }),
+    ).toMatch(/is of the engine ray-serve, but the scheduler is triton/);
     const before = await readFile(engine, 'utf8');
     await writeFile(engine, before.replace('1500', '1501'));
     const [changed] = await validateFiles([path]);

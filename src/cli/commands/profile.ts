@@ -68,65 +68,66 @@ const VERDICTS = new Option(
 
 /** profileCommand makes `plan profile`, which measures a model by layers and by blocks on the devices here. */
 export function profileCommand(): Command {
-  return withJson(
-    new Command('profile')
-      .description(
-        'Measure a model: layers and blocks × devices × batch sizes × virtual sizes → a profile. Of a pipeline, measure the models whose profiles are missing, and count scale factors and probabilities by sample requests.',
-      )
-      .argument(
-        '<model>',
-        'ONNX file, or the spec of a pipeline or cascade (.yaml, .json); - is a spec on stdin, with paths relative to the working folder',
-      )
-      .option(
-        '-d, --device <device>',
-        'a device, such as cpu:1, cuda:0 or slow=cpu:1,slowdown=3 (repeatable; cpu:1)',
-        each,
-      )
-      .option('-b, --batch <sizes>', 'batch sizes (1,2,4,8)', wholeNumbers)
-      .option(
-        '--virtual <sizes>',
-        'virtual sizes: 2 runs two copies at once on half a device each (1)',
-        wholeNumbers,
-      )
-      .addOption(dimensionOption())
-      .addOption(batchToleranceOption())
-      .addOption(trustBatchOption())
-      .option(
-        '--fill <input=number>',
-        'value of an input that takes certain values only (repeatable)',
-        namedNumber,
-      )
-      .option(
-        '--blocks <n or file>',
-        "number of blocks (10), or a profile whose blocks are measured again on this machine's devices, with its --dim",
-      )
-      .addOption(METHOD)
-      .addOption(
-        new Option('--boundary <how>', 'how tensors cross a cut (exact)').choices(['exact', 'float16']),
-      )
-      .option('--warmup <runs>', 'runs before measuring (3)', wholeNumber)
-      .option('--min-runs <runs>', 'least number of runs measured in each cell (10)', wholeNumber)
-      .option('--min-ms <ms>', 'least time measured in each cell (200)', notNegative)
-      .option('--max-ms <ms>', 'most time spent on a cell (2000)', positiveNumber)
-      .addOption(PAUSE)
-      .option(
-        '--memory-limit <size>',
-        'most memory that the processes which run the model may take (the free memory less a reserve)',
-        memoryBytes,
-      )
-      .option('--resume', 'continue the interrupted run of the output file, as it was asked for')
-      .addOption(SAMPLES)
-      .addOption(VERDICTS)
-      .addOption(LABELS)
-      .option(
-        '-o, --output <file>',
-        "write the profile here (<model>.profile.json), or a pipeline's spec with the probabilities (not written by default); - is stdout",
-      )
-      .addCommand(profileEngineCommand())
-      .addCommand(profileImportCommand())
-      .addCommand(profileMergeCommand())
-      .action(action<[string], Options>(profileModel)),
-  );
+  const others = [profileEngineCommand(), profileImportCommand(), profileMergeCommand()];
+  return withJson(others.reduce((command, other) => command.addCommand(other), measuringModels()));
+}
+
+/** measuringModels is the command with its argument and options. */
+function measuringModels(): Command {
+  return new Command('profile')
+    .description(
+      'Measure a model: layers and blocks × devices × batch sizes × virtual sizes → a profile. Of a pipeline, measure the models whose profiles are missing, and count scale factors and probabilities by sample requests.',
+    )
+    .argument(
+      '<model>',
+      'ONNX file, or the spec of a pipeline or cascade (.yaml, .json); - is a spec on stdin, with paths relative to the working folder',
+    )
+    .option(
+      '-d, --device <device>',
+      'a device, such as cpu:1, cuda:0 or slow=cpu:1,slowdown=3 (repeatable; cpu:1)',
+      each,
+    )
+    .option('-b, --batch <sizes>', 'batch sizes (1,2,4,8)', wholeNumbers)
+    .option(
+      '--virtual <sizes>',
+      'virtual sizes: 2 runs two copies at once on half a device each (1)',
+      wholeNumbers,
+    )
+    .addOption(dimensionOption())
+    .addOption(batchToleranceOption())
+    .addOption(trustBatchOption())
+    .option(
+      '--fill <input=number>',
+      'value of an input that takes certain values only (repeatable)',
+      namedNumber,
+    )
+    .option(
+      '--blocks <n or file>',
+      "number of blocks (10), or a profile whose blocks are measured again on this machine's devices, with its --dim",
+    )
+    .addOption(METHOD)
+    .addOption(
+      new Option('--boundary <how>', 'how tensors cross a cut (exact)').choices(['exact', 'float16']),
+    )
+    .option('--warmup <runs>', 'runs before measuring (3)', wholeNumber)
+    .option('--min-runs <runs>', 'least number of runs measured in each cell (10)', wholeNumber)
+    .option('--min-ms <ms>', 'least time measured in each cell (200)', notNegative)
+    .option('--max-ms <ms>', 'most time spent on a cell (2000)', positiveNumber)
+    .addOption(PAUSE)
+    .option(
+      '--memory-limit <size>',
+      'most memory that the processes which run the model may take (the free memory less a reserve)',
+      memoryBytes,
+    )
+    .option('--resume', 'continue the interrupted run of the output file, as it was asked for')
+    .addOption(SAMPLES)
+    .addOption(VERDICTS)
+    .addOption(LABELS)
+    .option(
+      '-o, --output <file>',
+      "write the profile here (<model>.profile.json), or a pipeline's spec with the probabilities (not written by default); - is stdout",
+    )
+    .action(action<[string], Options>(profileModel));
 }
 
 /** A command of profiling, for what its path names. */

@@ -28,7 +28,7 @@ interface Options {
 /** solveCommand makes `plan solve`, which finds the plan that a spec asks for, with a proven bound. */
 export function solveCommand(): Command {
   return withJson(
-    new Command('solve')
+    forEngine(new Command('solve'))
       .description(
         'Find the plan that a spec asks for: pooled pipelines over pools of unlike devices, with a proven bound; a DAG of models at least cost; or cascades of models by load.',
       )
@@ -58,13 +58,6 @@ export function solveCommand(): Command {
         "search for the plan that holds this share of each model's requests in time in simulation, such as 99%",
         openShare,
       )
-      .addOption(
-        new Option(
-          '--for <engine>',
-          'plan for another engine: by how it batches, routes and drops, in simulations too',
-        ).choices(['ray-serve', 'ray-serve-batch', 'triton']),
-      )
-      .option('--engine <file>', 'what that engine takes beside its devices, from an engine profile')
       .option(
         '--measure',
         'time the partitions of the plan on this machine, add the figures to the profiles, and solve again until all of them were timed',
@@ -86,6 +79,18 @@ export function solveCommand(): Command {
       )
       .action(action<[string, string[]], Options>(solveSpecFiles)),
   );
+}
+
+/** forEngine adds the options that say which engine is to serve the plan. */
+function forEngine(command: Command): Command {
+  return command
+    .addOption(
+      new Option(
+        '--for <engine>',
+        'plan for another engine: by how it batches, routes and drops, in simulations too',
+      ).choices(['ray-serve', 'ray-serve-batch', 'triton']),
+    )
+    .option('--engine <file>', 'what that engine takes beside its devices, from an engine profile');
 }
 
 async function solveSpecFiles(
