@@ -15,6 +15,7 @@ import {
   type Provider,
   type RunResult,
   requestTensor,
+  type StartExecutor,
   stackBatch,
   startExecutor,
   type TensorData,
@@ -43,6 +44,8 @@ export interface DevicePlan {
   cores: readonly number[] | undefined;
   /** The physical GPU of the plan that it is a part of. */
   gpu: string;
+  /** Starts its executor; by default `startExecutor`. */
+  start?: StartExecutor | undefined;
 }
 
 /**
@@ -188,8 +191,8 @@ export class LiveDevice {
   /** open starts the executor, unless it is up or is not wanted any more. */
   private async open(): Promise<void> {
     if (this.loaded !== undefined || !this.isWanted) return;
-    const { device, virtual, cores, name } = this.plan;
-    const executor = await startExecutor(device, {
+    const { device, virtual, cores, name, start = startExecutor } = this.plan;
+    const executor = await start(device, {
       virtual,
       name,
       signal: this.killed.signal,

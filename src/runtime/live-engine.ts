@@ -1,3 +1,4 @@
+import type { StartExecutor } from '../execution/index.js';
 import { streamsOf } from '../random/index.js';
 import { type ChosenScheduler, makeCore, poolsServedBy, sharingFirst } from '../serving/index.js';
 import { Counters } from './counters.js';
@@ -17,6 +18,8 @@ const CORE_SEED = 1;
 export interface EngineOptions extends Pick<ServeOptions, 'onDecision' | 'signal'> {
   readonly scheduler: ChosenScheduler;
   readonly log: (event: ServeEvent) => void;
+  /** Starts the executors of devices; by default `startExecutor`. */
+  readonly start?: StartExecutor | undefined;
 }
 
 /** LiveEngine runs a bundle whatever the protocol of its clients: its devices, the driver of them, and its counters. */
@@ -33,7 +36,7 @@ export class LiveEngine {
     private readonly bundle: OpenedBundle,
     private readonly options: EngineOptions,
   ) {
-    const { scheduler, log, onDecision } = options;
+    const { scheduler, log, onDecision, start } = options;
     const standby = new StandbyWatch(bundle.topology, scheduler.tuner?.settings.kind);
     const watched = watchedArrivals(bundle, log);
     this.counters = new Counters(
@@ -52,7 +55,7 @@ export class LiveEngine {
         largestBatch: bundle.topology.pools[pool]!.batch,
         hang: limits[pool]!,
       }));
-      return new LiveDevice(plan, duties, {
+      return new LiveDevice({ ...plan, start }, duties, {
         up: (why) => this.deviceUp(device, why),
         down: (why) => this.deviceDown(device, why),
         failed: (why) => log({ kind: 'notStarted', device: this.nameOf(device), why }),
