@@ -1,7 +1,15 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { arrivalsText, type Client } from '../live/client.js';
-import { compared, type EngineTimes, engineTimes, type Row, type Served, served } from './measured.js';
+import {
+  compared,
+  type EngineTimes,
+  engineTimes,
+  type Figures,
+  type Row,
+  type Served,
+  served,
+} from './measured.js';
 import type { ExecutorKind, PlannedBundles } from './plan.js';
 import type { System, SystemName } from './systems.js';
 
@@ -48,9 +56,7 @@ export class Measuring {
         compared: await compared(row, { bundle: bundles.ray, trace, folder }, engine),
       };
       rows.push({ ...row, ...simulated });
-      process.stderr.write(
-        `${executor}, ${system} at ${load}: p95 ${row.p95Ms.toFixed(0)} ms, ${row.report.sent} sent\n`,
-      );
+      process.stderr.write(`${executor}, ${system} at ${load}: ${rowText({ ...row, ...simulated })}\n`);
     }
     return rows;
   }
@@ -94,4 +100,11 @@ export class Measuring {
     );
     return path;
   }
+}
+
+function rowText({ report, compared: beside, ...live }: Row): string {
+  const of = ({ attainment, p95Ms }: Figures) =>
+    `${(100 * attainment).toFixed(1)} % in time, p95 ${p95Ms.toFixed(0)} ms`;
+  const simulated = beside && `; simulated ${of(beside.simulated)}; with the engine ${of(beside.withEngine)}`;
+  return `${report.sent} sent, ${of(live)}${simulated ?? ''}`;
 }

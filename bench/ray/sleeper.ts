@@ -12,14 +12,17 @@ export function sleeper(plannedMs: (file: string, rows: number) => number): Star
     const executor = await startExecutor(plain, options);
     const files = new Map<number, string>();
     let last: Promise<unknown> = Promise.resolve();
-    return Object.assign(Object.create(executor) as typeof executor, {
-      ...{ name: executor.name, exited: executor.exited },
-      load: async (file: string, choice?: Parameters<typeof executor.load>[1]) => {
+    return {
+      ...{ name: executor.name, device, pid: executor.pid, cores: executor.cores, exited: executor.exited },
+      nodeTimings: (...asked) => executor.nodeTimings(...asked),
+      release: (...asked) => executor.release(...asked),
+      close: (...asked) => executor.close(...asked),
+      load: async (file, choice) => {
         const loaded = await executor.load(file, choice);
         files.set(loaded.model, file);
         return loaded;
       },
-      run: (...asked: Parameters<typeof executor.run>) => {
+      run: (...asked) => {
         const [model, feeds] = asked;
         const rows = Object.values(feeds)[0]?.dims[0] ?? 1;
         const forMs = plannedMs(files.get(model) as string, rows);
@@ -33,6 +36,6 @@ export function sleeper(plannedMs: (file: string, rows: number) => number): Star
         last = run.catch(() => {});
         return run;
       },
-    });
+    };
   };
 }

@@ -45,7 +45,7 @@ export interface DevicePlan {
   /** The physical GPU of the plan that it is a part of. */
   gpu: string;
   /** Starts its executor; by default `startExecutor`. */
-  start?: StartExecutor | undefined;
+  start?: StartExecutor;
 }
 
 /**
@@ -53,9 +53,13 @@ export interface DevicePlan {
  * compute on the CPU get cores of their own where the system can pin them; standby devices for which none are left share
  * those of others. The GPUs of a class of `cuda`, `tensorrt` or
  * `dml` get consecutive device ids, from the manifest's on.
+ * @param start starts their executors elsewhere than on the cores of this host
  * @throws InputError where the host has fewer CPU threads than all of those in use need at once
  */
-export function planDevices({ topology, manifest, isPart }: OpenedBundle): DevicePlan[] {
+export function planDevices(
+  { topology, manifest, isPart }: OpenedBundle,
+  start?: StartExecutor,
+): DevicePlan[] {
   const gpusOf = new Map<string, string[]>();
   const plans = topology.devices.map((place) => {
     const gpus = gpusOf.get(place.deviceClass) ?? [];
@@ -77,6 +81,7 @@ export function planDevices({ topology, manifest, isPart }: OpenedBundle): Devic
     const name = device.slowdown === undefined ? place.name : `${place.name} (emulated)`;
     return { name, device, virtual: place.virtual, gpu };
   });
+  if (start !== undefined) return plans.map((plan) => ({ ...plan, cores: undefined, start }));
   const inUse = plans.filter((_, device) => topology.devices[device]?.standby !== true);
   const faults = checkThreads([...wholeDevices(inUse).values()]);
   if (faults.length > 0) {

@@ -18,7 +18,7 @@ const CORE_SEED = 1;
 export interface EngineOptions extends Pick<ServeOptions, 'onDecision' | 'signal'> {
   readonly scheduler: ChosenScheduler;
   readonly log: (event: ServeEvent) => void;
-  /** Starts the executors of devices; by default `startExecutor`. */
+  /** Starts the executors of devices, elsewhere than on the cores of this host; by default `startExecutor`. */
   readonly start?: StartExecutor | undefined;
 }
 
@@ -48,14 +48,14 @@ export class LiveEngine {
       },
     );
     const limits = bundle.topology.pools.map((pool) => new HangLimit(pool));
-    this.devices = planDevices(bundle).map((plan, device) => {
+    this.devices = planDevices(bundle, start).map((plan, device) => {
       const duties = poolsServedBy(bundle.topology.devices[device]!).map((pool) => ({
         pool,
         work: bundle.work[pool]!,
         largestBatch: bundle.topology.pools[pool]!.batch,
         hang: limits[pool]!,
       }));
-      return new LiveDevice({ ...plan, start }, duties, {
+      return new LiveDevice(plan, duties, {
         up: (why) => this.deviceUp(device, why),
         down: (why) => this.deviceDown(device, why),
         failed: (why) => log({ kind: 'notStarted', device: this.nameOf(device), why }),

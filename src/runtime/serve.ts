@@ -40,7 +40,7 @@ const DEFAULT_DRAIN_TIMEOUT_MS = 10_000;
  * starts and warms an executor per virtual GPU. It resolves when all of them are up; until every pool has one, the
  * server answers that it is not ready. When it throws, everything that was started is released.
  * @param folder the folder that holds manifest.json
- * @param start starts the executors of devices; by default `startExecutor` of `execution`
+ * @param start starts the executors of devices, elsewhere than on the cores of this host; by default `startExecutor` of `execution`
  * @throws MissingError where the bundle or a device is missing; InputError with every fault of the bundle, where the
  *   scheduler or its policy is not valid, the host has too few CPU threads, or the port cannot be used; the signal's
  *   reason on abort
