@@ -2,7 +2,7 @@
  * This benchmark measures a plan on Ray Serve, and sets it beside its simulation, beside Ray Serve's own way and beside our server:
  *
  *     node dist/bench/ray.js [--requests 1000] [--loads 0.5,0.8,1.2] [--executor sleeper,cpu] [--only plan,uncut,own]
- *                            [--warm 60] [--seed 0] [--json file]
+ *                            [--queue-lengths 10] [--warm 60] [--seed 0] [--json file]
  *
  * The plan is a chain of two stages over two classes of two devices each: stages of 300 to 600 ms, bodies of 768 bytes, at most
  * eight requests/s. Replicas sleep for the planned times (`sleeper`), or compute on emulated devices (`cpu`). Poisson arrivals,
@@ -17,10 +17,14 @@
  * Ray Serve's default autoscaling and `@serve.batch` on the same devices; and `own`, that plan on our server. Each gets `--warm`
  * seconds of half the planned rate before, and as much of each load before it is measured, so that the autoscaler has settled.
  *
+ * A router of Ray Serve counts what it has sent itself, and learns of what others have sent only as it sends: two ingress replicas
+ * thus see replicas as busier than they are, for up to `--queue-lengths` seconds (Ray's own 10). With 0 it asks before it sends,
+ * as the simulation takes it to.
+ *
  * The client is a process of its own. `busy` is the share of the time of all cores that anything took: two cores that are busier
  * than half say more about themselves than about the plan.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { rayEnvironment } from '../scripts/ray/ray-server.js';
@@ -30,17 +34,18 @@ import type { Row } from './ray/measured.js';
 import { Measuring } from './ray/measuring.js';
 import { plannedBundles } from './ray/plan.js';
 import { SYSTEMS } from './ray/systems.js';
-import { holds, sideBySideText, simulatedText } from './ray/tables.js';
+import { batchesText, holds, sideBySideText, simulatedText } from './ray/tables.js';
 import { measuresOf, saveResult } from './results/result.js';
 
 const USAGE =
-  'node dist/bench/ray.js [--requests 1000] [--loads 0.5,0.8,1.2] [--executor sleeper,cpu] [--only plan,uncut,own] [--warm 60] [--seed 0] [--json file]';
+  'node dist/bench/ray.js [--requests 1000] [--loads 0.5,0.8,1.2] [--executor sleeper,cpu] [--only plan,uncut,own] [--queue-lengths 10] [--warm 60] [--seed 0] [--json file]';
 
 const { values } = benchArguments(USAGE, {
   requests: { type: 'string', default: '1000' },
   loads: { type: 'string', default: '0.5,0.8,1.2' },
   executor: { type: 'string', default: 'sleeper,cpu' },
   only: { type: 'string', default: 'plan,uncut,own' },
+  'queue-lengths': { type: 'string', default: '10' },
   warm: { type: 'string', default: '60' },
   seed: { type: 'string', default: '0' },
   json: { type: 'string' },
@@ -52,6 +57,7 @@ const [warmS, seed] = [
   benchNumber(USAGE, '--warm', options.warm),
   benchNumber(USAGE, '--seed', options.seed),
 ];
+const queueLengthsS = benchNumber(USAGE, '--queue-lengths', options['queue-lengths']);
 const executors = among(options.executor, ['sleeper', 'cpu'] as const);
 const systems = among(options.only, ['plan', 'uncut', 'own'] as const);
 const found = rayEnvironment();
@@ -73,12 +79,14 @@ async function main(environment: string): Promise<void> {
   const rows: Row[] = [];
   try {
     for (const executor of executors) {
-      const bundles = await plannedBundles(folder, executor);
+      const own = join(folder, executor);
+      await mkdir(own);
+      const bundles = await plannedBundles(own, executor);
       process.stdout.write(`${executor}: the plan is for ${bundles.plannedRps.toFixed(2)} requests/s\n`);
       for (const system of systems) {
         // What Ray Serve's own deployment and our server are compared in is the plan, and not how well cores are emulated.
         if (executor === 'cpu' && system !== 'plan') continue;
-        const running = await SYSTEMS[system]({ environment, bundles, executor, folder });
+        const running = await SYSTEMS[system]({ environment, bundles, executor, folder, queueLengthsS });
         const measuring = new Measuring(running, {
           ...{ client, bundles, folder, executor, system },
           ...{ requests, loads, warmS, seed },
@@ -94,7 +102,7 @@ async function main(environment: string): Promise<void> {
 }
 
 function tell(rows: readonly Row[]): void {
-  process.stdout.write(`${simulatedText(rows)}\n${sideBySideText(rows)}`);
+  process.stdout.write(`${simulatedText(rows)}\n${batchesText(rows)}\n${sideBySideText(rows)}`);
   if (rows.some((row) => holds(row) === false))
     process.stdout.write('\nThe simulation does not hold everywhere.\n');
   saveResult(json, {

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { verifyLoad } from '../../src/api/index.js';
-import type { CauseParts, LoadDocument } from '../../src/artifacts/index.js';
+import type { CauseParts, LoadDocument, VerifiedExecutions } from '../../src/artifacts/index.js';
 import { planOf } from '../../src/plans/index.js';
 import { prepareSimulation, SimulationPool, simulationReport } from '../../src/simulation/index.js';
 import type { Client } from '../live/client.js';
@@ -38,6 +38,8 @@ export interface Compared {
   readonly withEngine: Figures;
   /** What the difference of p95 comes from, in ms (`plan verify`). */
   readonly p95Parts: CauseParts | undefined;
+  /** The batches of each size of each stage. */
+  readonly executions: readonly VerifiedExecutions[];
 }
 
 /** Row is a load of a system. */
@@ -73,11 +75,12 @@ export async function compared(
   { bundle, trace, folder }: { readonly bundle: string; readonly trace: string; readonly folder: string },
   engine: EngineTimes,
 ): Promise<Compared> {
-  const { causes } = await verified(report, bundle, folder);
+  const { causes, executions } = await verified(report, bundle, folder);
   return {
     simulated: await simulatedWith({ bundle, trace }, { frontMs: 0, hopMs: 0, hops: 0 }),
     withEngine: await simulatedWith({ bundle, trace }, engine),
     p95Parts: causes?.p95LatencyMs,
+    executions,
   };
 }
 

@@ -24,14 +24,15 @@ export interface SystemParts {
   readonly executor: ExecutorKind;
   /** A folder for what a system needs besides. */
   readonly folder: string;
+  /** For how many seconds a router of Ray believes what it knows of the queues of replicas. */
+  readonly queueLengthsS: number;
 }
 
 /** SYSTEMS starts each system that is measured: our plan on Ray Serve, Ray Serve's own deployment, and our own server. */
 export const SYSTEMS = {
-  plan: ({ environment, bundles: { ray }, executor }: SystemParts) =>
-    onRay(environment, { name: 'plan', bundle: ray, config: configOf(ray) }, executor),
-  uncut: async (parts: SystemParts) =>
-    onRay(parts.environment, { name: 'uncut', ...(await uncut(parts)) }, parts.executor),
+  plan: (parts: SystemParts) =>
+    onRay(parts, { name: 'plan', bundle: parts.bundles.ray, config: configOf(parts.bundles.ray) }),
+  uncut: async (parts: SystemParts) => onRay(parts, { name: 'uncut', ...(await uncut(parts)) }),
   own: ({ bundles, executor }: SystemParts) => ownServer(bundles, executor),
 } as const satisfies Record<string, (parts: SystemParts) => Promise<System>>;
 export type SystemName = keyof typeof SYSTEMS;
@@ -42,16 +43,18 @@ interface Application {
   readonly config: ServeConfig;
 }
 
-async function onRay(environment: string, app: Application, executor: ExecutorKind): Promise<System> {
+async function onRay(
+  { environment, executor, queueLengthsS }: SystemParts,
+  app: Application,
+): Promise<System> {
   const resources = Object.fromEntries([
     ...CLASSES.map((name) => [`inferplan/${name}`, DEVICES[name]]),
     [ANY_DEVICE, CLASSES.reduce((sum, name) => sum + DEVICES[name], 0)],
   ]) as Record<string, number>;
-  const server = await RayServer.start(
-    environment,
-    resources,
-    executor === 'sleeper' ? { INFERPLAN_EXECUTOR: 'sleep' } : {},
-  );
+  const server = await RayServer.start(environment, resources, {
+    RAY_SERVE_QUEUE_LENGTH_CACHE_TIMEOUT_S: String(queueLengthsS),
+    ...(executor === 'sleeper' ? { INFERPLAN_EXECUTOR: 'sleep' } : {}),
+  });
   const stop = async () => {
     const left = await server.stop();
     if (left > 0) process.stderr.write(`${left} processes of Ray are left\n`);

@@ -45,6 +45,20 @@ export function simulatedText(rows: readonly Row[]): string {
   ]);
 }
 
+/** batchesText sets the batches of each size on Ray Serve beside those of the simulation. */
+export function batchesText(rows: readonly Row[]): string {
+  const ms = (us: number | undefined) => (us === undefined ? '—' : (us / 1e3).toFixed(1));
+  return tableText([
+    ['executor', 'load', 'stage', 'batch', 'batches', 'simulated', 'ms', 'planned'],
+    ...rows.flatMap(({ executor, load, compared }) =>
+      (compared?.executions ?? []).map((one) => [
+        ...[executor, load, one.partition, one.batch, one.liveBatches, one.simulatedBatches].map(String),
+        ...[ms(one.measuredUs), ms(one.plannedUs)],
+      ]),
+    ),
+  ]);
+}
+
 /** sideBySideText sets the systems side by side at each load. */
 export function sideBySideText(rows: readonly Row[]): string {
   return tableText([
