@@ -9,15 +9,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadServer, verifyLoad } from '../src/api/index.js';
 import { driveLoad, type LoadOptions } from '../src/loadgen/index.js';
-import { environmentWith } from './python/environment.js';
 import { BundleMaker, type RightAnswer, type Tried } from './ray/bundles.js';
-import { configOf, RayServer, type ServeConfig } from './ray/ray-server.js';
+import { configOf, RayServer, rayEnvironment, type ServeConfig } from './ray/ray-server.js';
 
-const RAY = {
-  requirement: 'ray[serve]==2.60.0',
-  besides: ['onnxruntime==1.30.0', 'numpy'],
-  module: 'ray.serve, onnxruntime',
-};
 /** Batches add up in another order than single rows. */
 const TOLERANCE = 1e-4;
 const LOAD = { rps: 6, durationS: 5, arrivals: 'poisson', sloMs: 8000, inFlight: 400 } as const;
@@ -150,7 +144,7 @@ function gearsOf(config: Record<string, unknown> = {}): { steps: readonly object
   return (config.gears as { gears: { steps: readonly object[] }[] }).gears;
 }
 
-const found = environmentWith(RAY);
+const found = rayEnvironment();
 if ('lacking' in found) process.stdout.write(`Ray Serve was not tried: ${found.lacking}\n`);
 else {
   const folder = mkdtempSync(join(tmpdir(), 'inferplan-ray-'));

@@ -6,12 +6,17 @@ import type { LoadDocument } from '../../src/artifacts/index.js';
 import { streamOf } from '../../src/random/index.js';
 import { DrawnArrivals, phasedLoad, traceText } from '../../src/workload/index.js';
 
-/** Order is what a client is to send: samples in turn at the times of a trace, with their labels where they have some. */
+/**
+ * Order is what a client is to send at the times of a trace: samples in turn, with their labels where they have some, or random
+ * inputs where there are none.
+ */
 export interface Order {
   readonly url: string;
   readonly trace: string;
-  readonly samples: string;
+  readonly samples?: string;
   readonly labels?: string | undefined;
+  /** What counts as in time; by default what the server tells. */
+  readonly sloMs?: number;
   /** How long an answer may take, and how many requests may be open at once; by default as in `plan load`. */
   readonly timeoutS?: number;
   readonly connections?: number;
@@ -35,7 +40,8 @@ if (process.send !== undefined && process.argv[1] === fileURLToPath(import.meta.
 
 async function send({ url, trace, samples, ...options }: Order): Promise<void> {
   process.send?.('begins');
-  process.send?.(await loadServer(url, { traces: [trace], samples: [samples], ...options }));
+  const sent = samples === undefined ? {} : { samples: [samples] };
+  process.send?.(await loadServer(url, { traces: [trace], ...sent, ...options }));
 }
 
 /** openClient starts a client that waits for orders. */

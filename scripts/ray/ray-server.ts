@@ -5,7 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { request } from 'undici';
 import { parse } from 'yaml';
+import { environmentWith } from '../python/environment.js';
 
+const RAY = {
+  requirement: 'ray[serve]==2.60.0',
+  besides: ['onnxruntime==1.30.0', 'numpy'],
+  module: 'ray.serve, onnxruntime',
+};
 const START_MS = 120_000;
 const ASK_MS = 250;
 /** Of what Ray tells, this is kept for who looks for a fault. */
@@ -40,8 +46,12 @@ export class RayServer {
       });
   }
 
-  /** start starts Ray from an environment of Python, with as many of each resource as is asked for. */
-  static async start(environment: string, resources: Readonly<Record<string, number>>): Promise<RayServer> {
+  /** start starts Ray from an environment of Python, with as many of each resource as is asked for, and variables for its replicas. */
+  static async start(
+    environment: string,
+    resources: Readonly<Record<string, number>>,
+    variables: Readonly<Record<string, string>> = {},
+  ): Promise<RayServer> {
     const [gcs, dashboard, http] = (await freePorts(3)) as [number, number, number];
     // Ray's sockets have paths of at most 107 characters.
     const folder = mkdtempSync(join(tmpdir(), 'ray-'));
@@ -59,6 +69,7 @@ export class RayServer {
           PATH: `${join(environment, 'bin')}:${process.env.PATH}`,
           RAY_worker_niceness: '0',
           PYTHONDONTWRITEBYTECODE: '1',
+          ...variables,
         },
       },
     );
@@ -137,6 +148,11 @@ export class RayServer {
 
 /** Failed is what no waiting mends. */
 class Failed extends Error {}
+
+/** rayEnvironment gives the environment of Python that has Ray, or says why there is none. */
+export function rayEnvironment(): ReturnType<typeof environmentWith> {
+  return environmentWith(RAY);
+}
 
 /** configOf reads the configuration of a bundle for Ray Serve. */
 export function configOf(bundle: string): ServeConfig {

@@ -15,6 +15,7 @@ import {
   type Provider,
   type RunResult,
   requestTensor,
+  type StartExecutor,
   stackBatch,
   startExecutor,
   type TensorData,
@@ -43,6 +44,8 @@ export interface DevicePlan {
   cores: readonly number[] | undefined;
   /** The physical GPU of the plan that it is a part of. */
   gpu: string;
+  /** Starts its executor; by default `startExecutor`. */
+  start?: StartExecutor;
 }
 
 /**
@@ -50,9 +53,13 @@ export interface DevicePlan {
  * compute on the CPU get cores of their own where the system can pin them; standby devices for which none are left share
  * those of others. The GPUs of a class of `cuda`, `tensorrt` or
  * `dml` get consecutive device ids, from the manifest's on.
+ * @param start starts their executors elsewhere than on the cores of this host
  * @throws InputError where the host has fewer CPU threads than all of those in use need at once
  */
-export function planDevices({ topology, manifest, isPart }: OpenedBundle): DevicePlan[] {
+export function planDevices(
+  { topology, manifest, isPart }: OpenedBundle,
+  start?: StartExecutor,
+): DevicePlan[] {
   const gpusOf = new Map<string, string[]>();
   const plans = topology.devices.map((place) => {
     const gpus = gpusOf.get(place.deviceClass) ?? [];
@@ -74,6 +81,7 @@ export function planDevices({ topology, manifest, isPart }: OpenedBundle): Devic
     const name = device.slowdown === undefined ? place.name : `${place.name} (emulated)`;
     return { name, device, virtual: place.virtual, gpu };
   });
+  if (start !== undefined) return plans.map((plan) => ({ ...plan, cores: undefined, start }));
   const inUse = plans.filter((_, device) => topology.devices[device]?.standby !== true);
   const faults = checkThreads([...wholeDevices(inUse).values()]);
   if (faults.length > 0) {
@@ -188,8 +196,8 @@ export class LiveDevice {
   /** open starts the executor, unless it is up or is not wanted any more. */
   private async open(): Promise<void> {
     if (this.loaded !== undefined || !this.isWanted) return;
-    const { device, virtual, cores, name } = this.plan;
-    const executor = await startExecutor(device, {
+    const { device, virtual, cores, name, start = startExecutor } = this.plan;
+    const executor = await start(device, {
       virtual,
       name,
       signal: this.killed.signal,

@@ -1,3 +1,4 @@
+import type { StartExecutor } from '../execution/index.js';
 import { streamsOf } from '../random/index.js';
 import { type ChosenScheduler, makeCore, poolsServedBy, sharingFirst } from '../serving/index.js';
 import { Counters } from './counters.js';
@@ -17,6 +18,8 @@ const CORE_SEED = 1;
 export interface EngineOptions extends Pick<ServeOptions, 'onDecision' | 'signal'> {
   readonly scheduler: ChosenScheduler;
   readonly log: (event: ServeEvent) => void;
+  /** Starts the executors of devices, elsewhere than on the cores of this host; by default `startExecutor`. */
+  readonly start?: StartExecutor | undefined;
 }
 
 /** LiveEngine runs a bundle whatever the protocol of its clients: its devices, the driver of them, and its counters. */
@@ -33,7 +36,7 @@ export class LiveEngine {
     private readonly bundle: OpenedBundle,
     private readonly options: EngineOptions,
   ) {
-    const { scheduler, log, onDecision } = options;
+    const { scheduler, log, onDecision, start } = options;
     const standby = new StandbyWatch(bundle.topology, scheduler.tuner?.settings.kind);
     const watched = watchedArrivals(bundle, log);
     this.counters = new Counters(
@@ -45,7 +48,7 @@ export class LiveEngine {
       },
     );
     const limits = bundle.topology.pools.map((pool) => new HangLimit(pool));
-    this.devices = planDevices(bundle).map((plan, device) => {
+    this.devices = planDevices(bundle, start).map((plan, device) => {
       const duties = poolsServedBy(bundle.topology.devices[device]!).map((pool) => ({
         pool,
         work: bundle.work[pool]!,

@@ -9,6 +9,7 @@ import {
   readPolicies,
   ToldFaults,
 } from '../artifacts/index.js';
+import type { StartExecutor } from '../execution/index.js';
 import { type ChosenScheduler, chosenScheduler, type SchedulerOptions } from '../serving/index.js';
 import { Access } from './access.js';
 import { Doorkeeper } from './access-hook.js';
@@ -39,14 +40,19 @@ const DEFAULT_DRAIN_TIMEOUT_MS = 10_000;
  * starts and warms an executor per virtual GPU. It resolves when all of them are up; until every pool has one, the
  * server answers that it is not ready. When it throws, everything that was started is released.
  * @param folder the folder that holds manifest.json
+ * @param start starts the executors of devices, elsewhere than on the cores of this host; by default `startExecutor` of `execution`
  * @throws MissingError where the bundle or a device is missing; InputError with every fault of the bundle, where the
  *   scheduler or its policy is not valid, the host has too few CPU threads, or the port cannot be used; the signal's
  *   reason on abort
  */
-export async function startServer(folder: string, options: ServeOptions = {}): Promise<RunningServer> {
+export async function startServer(
+  folder: string,
+  options: ServeOptions = {},
+  start?: StartExecutor,
+): Promise<RunningServer> {
   const log = options.onLog ?? (() => {});
   const { access, bundle, scheduler } = await checkedStart(folder, options, log);
-  const server = new Server(bundle, { ...options, scheduler }, access, log);
+  const server = new Server(bundle, { ...options, scheduler, start }, access, log);
   try {
     await server.start();
   } catch (error) {
@@ -122,7 +128,10 @@ class Server implements RunningServer {
 
   constructor(
     bundle: OpenedBundle,
-    options: Omit<ServeOptions, 'scheduler'> & { readonly scheduler: ChosenScheduler },
+    options: Omit<ServeOptions, 'scheduler'> & {
+      readonly scheduler: ChosenScheduler;
+      readonly start: StartExecutor | undefined;
+    },
     private readonly access: Access,
     private readonly log: (event: ServeEvent) => void,
   ) {

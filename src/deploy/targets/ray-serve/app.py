@@ -40,6 +40,10 @@ class Model:
 
     def __init__(self, stage, group):
         self.inputs, self.outputs, self.slowdown = stage["inputs"], stage["outputs"], group.get("slowdown", 1)
+        # An emulated device slows down what it computes, and not the waits for a core.
+        self.clock = time.perf_counter
+        if group["provider"] == "cpu":
+            self.clock = time.thread_time if group.get("threads") == 1 else time.process_time
         self.sleeps = os.environ.get("INFERPLAN_EXECUTOR") == "sleep"
         if self.sleeps:
             return
@@ -62,8 +66,9 @@ class Model:
             time.sleep(max(0, began + planned_s - time.perf_counter()))
             return [dict(zip((out["name"] for out in self.outputs), each))] * len(rows)
         feeds = {one["name"]: join_rows([row[one["name"]] for row in rows], one["axis"]) for one in self.inputs}
+        computing = self.clock()
         values = self.session.run([out["name"] for out in self.outputs], feeds)
-        time.sleep((self.slowdown - 1) * (time.perf_counter() - began))
+        time.sleep((self.slowdown - 1) * (self.clock() - computing))
         split = [split_rows(value, out["axis"], len(rows)) for value, out in zip(values, self.outputs)]
         return [{out["name"]: parts[i] for out, parts in zip(self.outputs, split)} for i in range(len(rows))]
 

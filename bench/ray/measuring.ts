@@ -1,0 +1,110 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { arrivalsText, type Client } from '../live/client.js';
+import {
+  compared,
+  type EngineTimes,
+  engineTimes,
+  type Figures,
+  type Row,
+  type Served,
+  served,
+} from './measured.js';
+import type { ExecutorKind, PlannedBundles } from './plan.js';
+import type { System, SystemName } from './systems.js';
+
+/** The load at which the engine's times are measured hardly waits: a fraction of the planned rate, and of the requests. */
+const CALIBRATION = { load: 0.1, requests: 0.05, least: 20 };
+const STAGES = 2;
+const WARM_LOAD = 0.5;
+
+/** AskedLoads are the loads that a system gets. */
+export interface AskedLoads {
+  readonly requests: number;
+  /** As multiples of the planned rate. */
+  readonly loads: readonly number[];
+  readonly warmS: number;
+  readonly seed: number;
+}
+
+/** Measured is a system, and what is sent to it. */
+interface Measured extends AskedLoads {
+  readonly client: Client;
+  readonly bundles: PlannedBundles;
+  readonly folder: string;
+  readonly executor: ExecutorKind;
+  readonly system: SystemName;
+}
+
+/** Measuring sends all loads to a system. */
+export class Measuring {
+  constructor(
+    private readonly running: System,
+    private readonly of: Measured,
+  ) {}
+
+  async rows(): Promise<Row[]> {
+    const { executor, system, bundles, folder, loads, requests } = this.of;
+    await this.warmed(WARM_LOAD);
+    const engine = system === 'plan' ? await this.engine() : undefined;
+    const rows: Row[] = [];
+    for (const load of loads) {
+      if (system !== 'plan') await this.warmed(load);
+      const trace = await this.trace(load, requests);
+      const row: Row = { executor, system, load, ...(await this.sent(trace)) };
+      const simulated = engine && {
+        compared: await compared(row, { bundle: bundles.ray, trace, folder }, engine),
+      };
+      rows.push({ ...row, ...simulated });
+      process.stderr.write(`${executor}, ${system} at ${load}: ${rowText({ ...row, ...simulated })}\n`);
+    }
+    return rows;
+  }
+
+  /** engine measures what Ray adds to each request. */
+  private async engine(): Promise<EngineTimes> {
+    const { bundles, folder, requests } = this.of;
+    const { load, requests: share, least } = CALIBRATION;
+    const trace = await this.trace(load, Math.max(least, Math.round(share * requests)));
+    const times = await engineTimes(await this.sent(trace), { bundle: bundles.ray, hops: STAGES, folder });
+    process.stdout.write(
+      `${this.of.executor}: Ray adds ${times.frontMs.toFixed(1)} ms before and after the ingress, and ${times.hopMs.toFixed(1)} ms for each of ${times.hops} hops\n`,
+    );
+    return times;
+  }
+
+  private async warmed(load: number): Promise<void> {
+    const { bundles, warmS, seed } = this.of;
+    const count = Math.round(load * bundles.plannedRps * warmS);
+    if (count > 0) await this.sent(await this.trace(load, count, seed + 1));
+  }
+
+  private sent(trace: string): Promise<Served> {
+    const { client, bundles } = this.of;
+    return served(client, { url: this.running.url, trace, sloMs: bundles.sloMs });
+  }
+
+  /** trace writes the arrivals of so many requests. */
+  private async trace(load: number, count: number, by = this.of.seed): Promise<string> {
+    const { bundles, folder } = this.of;
+    const rps = load * bundles.plannedRps;
+    // Of twice the time, the first arrivals are taken, so that there are as many as asked for.
+    const text = arrivalsText([{ rps, durationS: (2 * count) / rps + 10 / rps }], by);
+    const path = join(folder, 'arrivals.csv');
+    await writeFile(
+      path,
+      `${text
+        .split('\n')
+        .slice(0, count + 1)
+        .join('\n')}\n`,
+    );
+    return path;
+  }
+}
+
+function rowText({ report, compared: beside, ...live }: Row): string {
+  const of = ({ attainment, p95Ms }: Figures) =>
+    `${(100 * attainment).toFixed(1)} % in time, p95 ${p95Ms.toFixed(0)} ms`;
+  const simulated = beside && `; simulated ${of(beside.simulated)}; with the engine ${of(beside.withEngine)}`;
+  return `${report.sent} sent, ${of(live)}${simulated ?? ''}`;
+}
