@@ -48,6 +48,7 @@ export interface StageLocalChoices {
     | 'eager'
     | 'ahead'
     | { kind: 'delay'; delayNs: number }
+    | { kind: 'gathered'; gatherNs: number }
     | { kind: 'sealed'; timeoutNs: number }
     | { kind: 'room-first'; room: number }
     | { kind: 'last-moment'; leaves: 'transfer' | 'nothing'; stepNs: number };

@@ -51,6 +51,7 @@ export {
   type LateRule,
   type PipelineChoice,
   type PlacementRule,
+  RAY_SERVE_GATHER_MS,
   REACTIVE_POLICY,
   type Readings,
   ROOM_FIRST_POLICY,

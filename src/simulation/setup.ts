@@ -152,11 +152,8 @@ export async function prepareSimulation(
   const jitter = jitterOf(plan.value, profiles, options, told);
   const priorities = askedPriorities(options, plan.value, told);
   told.addAll([...broken, ...numberFaults(options)]);
-  const files = [
-    ...(load?.files ?? []).map((file) => ({ role: 'trace', file })),
-    ...ofServing,
-    ...said.files,
-  ];
+  const traces = (load?.files ?? []).map((file) => ({ role: 'trace', file }));
+  const files = [...traces, ...ofServing, ...said.files];
   const made = [...madeFrom(plan.value, madeAt), ...(found.bundled ?? [])];
   const read = [
     { what: 'the plan', path: plan.path },

@@ -108,8 +108,9 @@ function served<S extends AnySpec>(spec: S, serving: PlanServing): S {
   return { ...spec, value: { ...spec.value, serving } };
 }
 
+/** tunerOf gives the tuner of a spec, which stands beside its serving or in it. */
 function tunerOf({ value }: AnySpec): string | undefined {
-  const own = 'tuner' in value ? value.tuner : undefined;
-  const tuner = own ?? value.serving?.tuner?.kind;
+  const { tuner: own, serving }: { tuner?: string; serving?: PlanServing } = value;
+  const tuner = own ?? serving?.tuner?.kind;
   return tuner === 'none' ? undefined : tuner;
 }

@@ -49,6 +49,7 @@ export const FORMATIONS: readonly StageLocalPolicy['formation'][] = [
   { kind: 'waiting' },
   { kind: 'delay', delayNs: 0 },
   { kind: 'delay', delayNs: 5e6 },
+  { kind: 'gathered', gatherNs: 4e6 },
   { kind: 'sealed', timeoutNs: 0 },
   { kind: 'sealed', timeoutNs: 5e6 },
   { kind: 'eager' },

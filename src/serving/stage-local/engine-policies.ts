@@ -3,14 +3,19 @@ import { DEFAULT_POLICY, type StageLocalPolicy } from './policy.js';
 /** Ray Serve waits so long for the batch of a `@serve.batch` that names no `batch_wait_timeout_s`. */
 const BATCH_WAIT_TIMEOUT_NS = 10e6;
 
+/**
+ * RAY_SERVE_GATHER_MS is how long a replica of a bundle for Ray Serve that is idle waits for the rest of a batch: rows that left
+ * a stage together are sent on one after the other.
+ */
+export const RAY_SERVE_GATHER_MS = 5;
+
 const RAY_SERVE: StageLocalPolicy = {
   ...DEFAULT_POLICY,
   order: { kind: 'fifo' },
   placement: 'per-device',
   choice: { kind: 'proportional' },
   dispatch: { kind: 'two-ongoing' },
-  // Of a gear plan, the batcher waits as the gear in force says; of others it takes what waits.
-  formation: { kind: 'gear' },
+  formation: { kind: 'gathered', gatherNs: 1e6 * RAY_SERVE_GATHER_MS },
   drop: { kind: 'hopeless' },
   late: { kind: 'drop' },
   correction: { kind: 'none' },

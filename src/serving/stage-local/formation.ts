@@ -67,7 +67,9 @@ export function formationOf(rule: FormationRule, state: FormationState): Formati
     case 'eager':
       return new Eager(state);
     case 'gear':
-      return gearBatches(state);
+      return gearBatches(state, new Waiting(state));
+    case 'gathered':
+      return gearBatches(state, new Delay(new Waiting(state), { ...state, delayNs: rule.gatherNs }));
     case 'waiting':
       return new Waiting(state);
     case 'delay':
@@ -83,11 +85,10 @@ export function formationOf(rule: FormationRule, state: FormationState): Formati
   }
 }
 
-function gearBatches({ gears, ...state }: FormationState): Formation {
-  const waiting = new Waiting(state);
+function gearBatches({ gears, ...state }: FormationState, withoutGears: Formation): Formation {
   return gears === undefined
-    ? waiting
-    : new GearBatches(waiting, { requests: state.requests, queues: state.queues, gears });
+    ? withoutGears
+    : new GearBatches(new Waiting(state), { requests: state.requests, queues: state.queues, gears });
 }
 
 /** Waiting takes all tasks that wait, up to the planned batch: waiting. */

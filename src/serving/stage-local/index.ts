@@ -10,7 +10,7 @@
  * a batch is, and `dropping.ts` when the head of a queue is given up. PARD is `pard-policies.ts`, with `broker.ts` and
  * `state-planner.ts`.
  */
-export { ENGINE_POLICIES } from './engine-policies.js';
+export { ENGINE_POLICIES, RAY_SERVE_GATHER_MS } from './engine-policies.js';
 export { PARD_POLICIES, ROOM_FIRST_POLICY } from './pard-policies.js';
 export {
   type Clash,

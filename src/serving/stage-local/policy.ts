@@ -37,6 +37,8 @@ export type DispatchRule =
  *   sealed when it is as large as planned, or when `timeoutNs` have passed since its first task came, and sealed batches start in
  *   their order. So an idle device waits for the timeout too (Ray Serve's `@serve.batch`).
  * - eager: it takes as many of the waiting tasks as are all in time, and starts at once.
+ * - gathered: of a plan with gears it is formed as by `gear`; of others as by `delay`, for `gatherNs`, so that tasks that were
+ *   executed together and come one after the other are again (the batcher of bundles for Ray Serve).
  * - ahead: it is collected while the device executes the batch before it, task by task and up to the planned batch, and starts
  *   when that one ends (PARD §4.2).
  * - room-first: it takes all tasks that wait, up to the planned batch, and starts at once. Where more wait, it takes the most
@@ -53,6 +55,7 @@ export type FormationRule =
   | { kind: 'gear' }
   | { kind: 'waiting' }
   | { kind: 'delay'; delayNs: number }
+  | { kind: 'gathered'; gatherNs: number }
   | { kind: 'sealed'; timeoutNs: number }
   | { kind: 'eager' }
   | { kind: 'ahead' }

@@ -16,7 +16,10 @@ const SLO_MS = 60;
 function policyOf(engine: Engine): StageLocalPolicy {
   switch (engine.name) {
     case 'ray-serve':
-      return ENGINE_POLICIES['ray-serve'];
+      return {
+        ...ENGINE_POLICIES['ray-serve'],
+        formation: { kind: 'gathered', gatherNs: engine.gatherNs },
+      };
     case 'ray-serve-batch':
       return {
         ...ENGINE_POLICIES['ray-serve-batch'],
@@ -89,7 +92,8 @@ function fastShare(policy: StageLocalPolicy): number {
 }
 
 const ENGINES: Engine[] = [
-  { name: 'ray-serve' },
+  { name: 'ray-serve', gatherNs: 0 },
+  { name: 'ray-serve', gatherNs: 5 * MS },
   { name: 'ray-serve-batch', timeoutNs: 10 * MS, requestTimeoutNs: 2 * SLO_MS * MS },
   { name: 'ray-serve-batch', timeoutNs: 3 * MS, requestTimeoutNs: 0.75 * SLO_MS * MS },
   { name: 'triton', delayNs: 0 },
@@ -179,14 +183,15 @@ describe('The schedulers of engines', () => {
     ]);
   });
 
-  it('triton without a delay and queue policy serves as inferline does, and ray-serve of one replica a stage too', () => {
+  it('triton without a delay and queue policy serves as inferline does, and ray-serve of one replica a stage that gathers nothing too', () => {
     for (const seed of seeds(10, 100)) {
       const { stages, arrivals } = chain(seed);
       const drop = { kind: 'never' } as const;
       const { ends, executed } = served(stages, arrivals, { ...ENGINE_POLICIES.triton, drop });
       expect({ ends, executed }).toEqual(served(stages, arrivals, INFERLINE_POLICY));
       const single = stages.map((stage) => ({ ...stage, replicas: 1 }));
-      const alone = served(single, arrivals, { ...ENGINE_POLICIES['ray-serve'], drop });
+      const formation = { kind: 'gathered', gatherNs: 0 } as const;
+      const alone = served(single, arrivals, { ...ENGINE_POLICIES['ray-serve'], drop, formation });
       expect(alone).toEqual(served(single, arrivals, INFERLINE_POLICY));
     }
   });

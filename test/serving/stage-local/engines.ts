@@ -2,7 +2,7 @@ import type { Stream } from '../../../src/random/index.js';
 
 /** Engine says how plainEngine serves: as one of the engines whose schedulers it computes again. */
 export type Engine =
-  | { readonly name: 'ray-serve' }
+  | { readonly name: 'ray-serve'; readonly gatherNs: number }
   | { readonly name: 'ray-serve-batch'; readonly timeoutNs: number; readonly requestTimeoutNs: number }
   | { readonly name: 'triton'; readonly delayNs: number };
 
@@ -113,7 +113,7 @@ export function plainEngine({ engine, stages: shapes, arrivals, sloNs, draws }: 
     if (first === undefined) return Infinity;
     switch (engine.name) {
       case 'ray-serve':
-        return first.begunAt;
+        return waiting.length >= stage.batch ? first.begunAt : first.begunAt + engine.gatherNs;
       case 'ray-serve-batch':
         return first.size === stage.batch || waiting.length > 1
           ? first.begunAt

@@ -93,13 +93,14 @@ class Group:
         return await ending
 
     def ready_at(self, stage):
-        """When a batch may start: at once, or by a gear once enough rows wait or the first has waited for its timeout."""
+        """When a batch may start: once enough rows wait, all of it or as the gear says, or the first has waited for long enough."""
         queue, gears = self.queues[stage], self.config.get("gears")
         while queue and queue[0][3].done():
             queue.popleft()
         if not queue:
             return NEVER
-        gear = gears[min(self.gear, len(gears) - 1)] if gears else {"min_queue": {}}
+        full = {"min_queue": {stage: self.config["stages"][stage]["batch"]}, "timeout_ms": self.config.get("gather_ms", 0)}
+        gear = gears[min(self.gear, len(gears) - 1)] if gears else full
         return 0 if len(queue) >= gear["min_queue"].get(stage, 1) else queue[0][2] + gear["timeout_ms"] / 1e3
 
     def take(self, stage):

@@ -3,6 +3,7 @@ import type { TensorSpec } from '../../../artifacts/index.js';
 import { largestOf } from '../../../collections/index.js';
 import { oipDatatype } from '../../../execution/index.js';
 import { type KeyedTensor, planOf, type ServedPlan } from '../../../plans/index.js';
+import { RAY_SERVE_GATHER_MS } from '../../../serving/index.js';
 import type { DeviceGroup, EngineGraph, EngineModel, EngineStage, EngineStep } from '../../engine-graph.js';
 import type { EngineBundle } from '../engine-target.js';
 
@@ -84,13 +85,19 @@ const HEAD = `# This file runs a plan on Ray Serve: serve deploy serve_config.ya
 # What stands in user_config can be changed and deployed again: replicas and requests stay. What stands in args needs a new deployment.
 `;
 
+/** COUNTS_KEPT is the variable of how long an ingress goes by what it last heard of a replica's ongoing requests, 10 s by default. */
+export const COUNTS_KEPT = 'RAY_SERVE_QUEUE_LENGTH_CACHE_TIMEOUT_S';
+
 function ingress(bundle: EngineBundle, { ingressResources: resources }: ServePlace): object {
   const { graph } = bundle;
   const rps = graph.models.reduce((sum, { plannedRps, sloMs }) => sum + (plannedRps * sloMs) / 1e3, 0);
   return {
     ...{ name: 'ingress', num_replicas: INGRESS_REPLICAS },
     max_ongoing_requests: Math.max(INGRESS_ONGOING, Math.ceil(TIMEOUT_SLOS * rps)),
-    ray_actor_options: { num_cpus: 1, ...(resources === undefined ? {} : { resources }) },
+    ray_actor_options: {
+      ...{ num_cpus: 1, ...(resources === undefined ? {} : { resources }) },
+      runtime_env: { env_vars: { [COUNTS_KEPT]: '0' } },
+    },
     user_config: ingressConfig(bundle),
   };
 }
@@ -184,7 +191,7 @@ function groupConfig({ stages: held }: DeviceGroup, { stages, gears }: EngineGra
       }),
     ),
     ...(gears === undefined
-      ? {}
+      ? { gather_ms: RAY_SERVE_GATHER_MS }
       : {
           gears: gears.gears.map(({ timeoutMs, steps }) => ({
             timeout_ms: timeoutMs,

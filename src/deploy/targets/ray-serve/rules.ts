@@ -3,7 +3,7 @@ import type { DeviceGroup } from '../../engine-graph.js';
 import type { LintedBundle, LintRule, RuleFinding } from '../../lint/lint.js';
 import { type FieldsOf, fieldsRule, isMap } from '../../lint/schema-rule.js';
 import type { Place } from '../../lint/yaml-file.js';
-import { actorOptions, classResource, isOnCpu, largestBatch, leastOngoing } from './config.js';
+import { actorOptions, COUNTS_KEPT, classResource, isOnCpu, largestBatch, leastOngoing } from './config.js';
 
 /** CONFIG is the file that `serve deploy` takes. */
 export const CONFIG = 'serve_config.yaml';
@@ -255,6 +255,20 @@ const INGRESS: LintRule = {
   },
 };
 
+const COUNTS: LintRule = {
+  ...{ name: 'ongoing-counts', breaks: 'fault' },
+  *check(bundle) {
+    for (const { at, name, fields } of deploymentsOf(bundle)) {
+      const { env_vars: variables } = mapOf(mapOf(mapOf(fields.ray_actor_options).runtime_env));
+      if (name === 'ingress' && mapOf(variables)[COUNTS_KEPT] !== '0')
+        yield found(
+          [...at, 'ray_actor_options'],
+          `leaves ${COUNTS_KEPT} at 10 s, so that rows go by counts of replicas which the other ingress has changed since: set it to "0"`,
+        );
+    }
+  },
+};
+
 const TIMEOUT: LintRule = {
   ...{ name: 'request-timeout', breaks: 'fault' },
   *check({ graph, files }) {
@@ -404,6 +418,7 @@ const SCHEDULER: LintRule = {
 export const RAY_RULES: readonly LintRule[] = [
   fieldsRule(CONFIG, SERVE_CONFIG),
   ...[CODE, DEPLOYMENTS, REPLICAS, RESOURCES, CAPACITY, ONGOING, BATCH_TIMEOUT, CPUS, INGRESS, TIMEOUT],
+  COUNTS,
   ...[AUTOSCALING, QUEUES, SHARES, PREFIXES],
   ...[SHARED_GPU, ON_CPU, UNKNOWN_PROVIDER, SCHEDULER],
 ];

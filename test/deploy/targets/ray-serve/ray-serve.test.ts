@@ -89,6 +89,7 @@ const EDITS: readonly (readonly [rule: string, from: string | RegExp, to: string
   ['num-cpus', /num_cpus: 1\n\s+num_gpus/, 'num_gpus', 'ray_actor_options'],
   ['ingress-replicas', /(name: ingress\n\s+num_replicas: )2/, '$11', 'num_replicas: 1'],
   ['ingress-replicas', 'ingress_replicas: 2', 'ingress_replicas: 3', '3'],
+  ['ongoing-counts', /(RAY_SERVE_QUEUE_LENGTH_CACHE_TIMEOUT_S: )"0"/, '$1"10"', 'ray_actor_options'],
   ['request-timeout', /request_timeout_s: [\d.]+/, 'request_timeout_s: 0.01', '0.01'],
   ['request-timeout', /\n\s+request_timeout_s: [\d.]+/, '', 'http_options'],
   [
