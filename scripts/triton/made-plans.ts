@@ -55,8 +55,9 @@ export async function profiled(
   const read = async () => JSON.parse(await readFile(output, 'utf8')) as Profile;
   if (blocks > 1) {
     // Layers that take the same time are cut at the same places on every machine.
-    await writeFile(output, JSON.stringify(withEqualLayers(await read())));
-    await partitionModelFile(at(`${name}.onnx`), { ...asked, devices: [], profile: output, blocks });
+    const equal = at(`${name}-layers.json`);
+    await writeFile(equal, JSON.stringify(withEqualLayers(await read())));
+    await partitionModelFile(at(`${name}.onnx`), { ...asked, devices: [], profile: equal, blocks });
   }
   const profile = await read();
   const times = (v: number) =>

@@ -76,6 +76,8 @@ export type {
   LatencyHistogram,
   LatencyQuantile,
   LatencyTable,
+  LintFinding,
+  LintReport,
   ListedDevice,
   LoadAnsweredBy,
   LoadDocument,
@@ -264,3 +266,4 @@ export type {
 export type { ExampleFiles, ProposedModel, SloReason, WholeSlo } from './init/index.js';
 export type { ProfileCascadeOptions } from './profile-cascade.js';
 export type { ServeBundleOptions } from './serve.js';
+export type { ValidateOptions } from './validate.js';
