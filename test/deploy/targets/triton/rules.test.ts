@@ -129,8 +129,8 @@ const EDITS: readonly Edit[] = [
     'is logits, which no step gives',
   ]),
   edit('ensemble-steps', P0, [
-    'input_map { key: "layer2.0.add_out" value: "layer2.0.add_out"',
-    'input_map { key: "layer2.0.add_out" value: "x"',
+    'input_map { key: "layer2.0.bn2_out" value: "layer2.0.bn2_out"',
+    'input_map { key: "layer2.0.bn2_out" value: "x"',
     'value: "x"',
     'is x, which no step gives',
   ]),

@@ -31,14 +31,16 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const bundleOf = (name: string) => bundles.get(name) as DeployedBundle;
 
-/** shownFiles joins the texts of files, of a long one its first lines. */
+const TOLD_DIGEST = /("inferplan\.plan_sha256" value \{ string_value: ")[0-9a-f]{64}/g;
+
+/** shownFiles joins the texts of files, of a long one its first lines; the plan's digest is that of measured files, so it is named. */
 function shownFiles(texts: ReadonlyMap<string, string>): string {
   return [...texts]
     .filter(([path]) => path !== 'lint.json' && !path.endsWith('.py'))
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([path, text]) => {
       const shown = path.endsWith('.intervals') ? `${text.split('\n').slice(0, 3).join('\n')}\n…\n` : text;
-      return `=== ${path}\n${shown}`;
+      return `=== ${path}\n${shown.replaceAll(TOLD_DIGEST, '$1DIGEST')}`;
     })
     .join('\n');
 }
@@ -74,8 +76,11 @@ async function refusal(deploying: Promise<unknown>): Promise<string> {
 
 describe('a bundle for Triton', () => {
   it.each(Object.keys(MADE))('has the files that were checked in: %s', async (name) => {
-    const { texts } = bundleOf(name);
+    const { texts, manifest } = bundleOf(name);
     await expect(shownFiles(texts)).toMatchFileSnapshot(`golden/${name}.txt`);
+    const digests = [...texts.values()].flatMap((text) => text.match(TOLD_DIGEST) ?? []);
+    expect(digests).not.toEqual([]);
+    for (const digest of digests) expect(digest).toContain(manifest.plan.sha256);
     const { faults, warnings } = JSON.parse(texts.get('lint.json') ?? '');
     expect(faults).toEqual([]);
     const told = warnings.map((one: { rule: string; message: string }) => `${one.rule}: ${one.message}\n`);
