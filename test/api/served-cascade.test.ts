@@ -311,9 +311,15 @@ describe('a cascade of three models on two executors', () => {
     const log: LogEntry[] = [];
     const inputs = images.map((image) => ({ [sessions[0]!.inputNames[0]!]: image }));
     let models: GearPlan;
+    let answered = () => {};
+    const loading = new Promise<void>((resolve) => {
+      answered = resolve;
+    });
     await served({ lowRps: 60, onDecision: (entry) => log.push(entry) }, async (server, plan) => {
       models = plan;
       const killing = (async () => {
+        // A model that lacks an executor is not ready, and a load client that asks for the models then is told so.
+        await loading;
         await new Promise((resolve) => setTimeout(resolve, 500));
         const pid = server.executorPids()[0]!;
         process.kill(pid, 'SIGKILL');
@@ -321,6 +327,7 @@ describe('a cascade of three models on two executors', () => {
         while (!isBack()) await new Promise((resolve) => setTimeout(resolve, 20));
       })();
       const check = ({ index, outputs }: { index: number; outputs: Tensors }) => {
+        answered();
         const given = Object.values(outputs)[0]!.data as Float32Array;
         return [0, 1].some((gear) => {
           const image = index % IMAGES;

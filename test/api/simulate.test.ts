@@ -714,7 +714,7 @@ describe('simulatePlan() refuses', () => {
     );
     expect(error).toBeInstanceOf(InputError);
     for (const said of [
-      'there is no sometimes; there are never, expired, hopeless, gear, full-batch',
+      'there is no sometimes; there are never, expired, hopeless, gear, timed-out, full-batch',
       'must be >= 0 (is -3)',
       'drop=full-batch takes share',
       'formation.leaves=… and formation.stepNs=… is needed',
