@@ -19,6 +19,9 @@ export class RequestTimeouts {
   private readonly afterNs: Float64Array;
   /** By request, the first instant at which it has taken too long; NaN where it is in no list. */
   private endAt = new Float64Array(0);
+  /** By request, how many came before it: of those that end at one instant, the first to come is the first to end. */
+  private order = new Float64Array(0);
+  private arrivals = 0;
 
   constructor(
     slos: number,
@@ -34,7 +37,9 @@ export class RequestTimeouts {
     if (request >= before) {
       this.endAt = grownColumn(this.endAt, grownCapacity(before, request + 1));
       this.endAt.fill(Number.NaN, before);
+      this.order = grownColumn(this.order, this.endAt.length);
     }
+    this.order[request] = this.arrivals++;
     const { requests, open, endAt } = this;
     const model = requests.modelOf(request);
     // At the last instant of its time it may still be answered.
@@ -61,9 +66,20 @@ export class RequestTimeouts {
 
   /** due is a request that is to end by now, NONE where there is none. */
   due(at: number): number {
-    for (let model = 0; model < this.open.count; model++)
-      if (this.firstOf(model) <= at) return this.open.first(model);
-    return NONE;
+    let first: number = NONE;
+    for (let model = 0; model < this.open.count; model++) {
+      if (this.firstOf(model) > at) continue;
+      const request = this.open.first(model);
+      if (first === NONE || this.isBefore(request, first)) first = request;
+    }
+    return first;
+  }
+
+  private isBefore(one: number, other: number): boolean {
+    const [end, otherEnd] = [this.endAt[one] as number, this.endAt[other] as number];
+    return (
+      end < otherEnd || (end === otherEnd && (this.order[one] as number) < (this.order[other] as number))
+    );
   }
 
   private firstOf(model: number): number {
