@@ -19,6 +19,9 @@ export class RequestTimeouts {
   private readonly afterNs: Float64Array;
   /** By request, the first instant at which it has taken too long; NaN where it is in no list. */
   private endAt = new Float64Array(0);
+  /** By request, how many came before it. */
+  private order = new Float64Array(0);
+  private came = 0;
 
   constructor(
     slos: number,
@@ -34,7 +37,9 @@ export class RequestTimeouts {
     if (request >= before) {
       this.endAt = grownColumn(this.endAt, grownCapacity(before, request + 1));
       this.endAt.fill(Number.NaN, before);
+      this.order = grownColumn(this.order, this.endAt.length);
     }
+    this.order[request] = this.came++;
     const { requests, open, endAt } = this;
     const model = requests.modelOf(request);
     // At the last instant of its time it may still be answered.
@@ -54,20 +59,28 @@ export class RequestTimeouts {
 
   /** nextAt is the first instant at which a request is to end: Infinity where there is none. */
   get nextAt(): number {
-    let least = NEVER;
-    for (let model = 0; model < this.open.count; model++) least = Math.min(least, this.firstOf(model));
-    return least;
-  }
-
-  /** due is a request that is to end by now, NONE where there is none. */
-  due(at: number): number {
-    for (let model = 0; model < this.open.count; model++)
-      if (this.firstOf(model) <= at) return this.open.first(model);
-    return NONE;
-  }
-
-  private firstOf(model: number): number {
-    const first = this.open.first(model);
+    const first = this.first();
     return first === NONE ? NEVER : (this.endAt[first] as number);
+  }
+
+  /** due is the request that is to end first of those that are to end by now, NONE where there is none. */
+  due(at: number): number {
+    const first = this.first();
+    return first !== NONE && (this.endAt[first] as number) <= at ? first : NONE;
+  }
+
+  /** first is the request that is to end first, and of several at one instant the one that came first, whatever their models. */
+  private first(): number {
+    let first = NONE;
+    for (let model = 0; model < this.open.count; model++) {
+      const request = this.open.first(model);
+      if (request !== NONE && (first === NONE || this.isBefore(request, first))) first = request;
+    }
+    return first;
+  }
+
+  private isBefore(a: number, b: number): boolean {
+    const sooner = (this.endAt[a] as number) - (this.endAt[b] as number);
+    return sooner < 0 || (sooner === 0 && (this.order[a] as number) < (this.order[b] as number));
   }
 }
