@@ -55,7 +55,7 @@ describe('startServer() refuses', () => {
     const folder = await bundle();
     await edit(folder, 'manifest.json', (text) => text.replace('"local"', '"triton"'));
     expect((await failure(folder)).message).toBe(
-      `Cannot read ${join(folder, 'manifest.json')}: /target: is "triton"; valid values are "local"
+      `Cannot serve ${folder}: /target: is "triton", which Triton runs, and not this server
 Make a bundle for this server from its plan, as with plan deploy plan.json --target local -o bundle, or run this one with what it was made for.`,
     );
   });

@@ -39,4 +39,22 @@ describe('RequestTimeouts', () => {
     of.ended(77);
     expect([of.nextAt, of.due(71 * MS + 1)]).toEqual([71 * MS + 1, second]);
   });
+
+  it('ends those of several models at one instant in the order in which they came', () => {
+    const requests = new Requests();
+    const { models, ...rest } = chainOf(100, stage([10]));
+    const topology = { ...rest, models: [...models, ...models] };
+    const of = new RequestTimeouts(1, { columns: new PlanColumns(topology), requests });
+    const came = [1, 0, 1, 0].map((model) => {
+      const request = requests.add(model, 100 * MS, 1);
+      of.arrived(request);
+      return request;
+    });
+    const ended: number[] = [];
+    for (let request = of.due(101 * MS); request !== NONE; request = of.due(101 * MS)) {
+      ended.push(request);
+      of.ended(request);
+    }
+    expect(ended).toEqual(came);
+  });
 });

@@ -121,7 +121,7 @@ export function splitFaults(bundle: PlacedGraph, dividedBy: DividedBy): Fault[] 
         : 'servers';
     return [
       fault(
-        `${what} of the plan serve ${Number(served.toPrecision(4))} of ${Number(throughputRps.toPrecision(4))} requests/s of ${name} by themselves, since its stages ${listed(stagesOf(graph, m))} are on several; a pod of this target serves from the first stage to the last. ray-serve and kuberay take chains over servers`,
+        `${what} of the plan can serve ${Number(served.toPrecision(4))} of ${Number(throughputRps.toPrecision(4))} requests/s of ${name} by themselves, since its stages ${listed(stagesOf(graph, m))} are on several; a pod of this target serves from the first stage to the last. ray-serve and kuberay take chains over servers`,
         '/placement',
       ),
     ];

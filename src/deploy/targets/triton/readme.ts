@@ -1,5 +1,6 @@
 import { largestOf } from '../../../collections/index.js';
 import type { EngineBundle } from '../engine-target.js';
+import { loadCommand, verifyCommand } from '../readme-commands.js';
 import { frontsOn, isPython, plannedGear, sharedMemoryOn, type TritonPlan } from './bundle.js';
 import { REPOSITORY } from './names.js';
 import { serverPath } from './scripts.js';
@@ -13,7 +14,6 @@ export function readmeText(bundle: EngineBundle, triton: TritonPlan): string {
   const { graph, layouts } = triton;
   const [layout] = layouts as [TritonPlan['layouts'][number]];
   const [front] = frontsOn(triton, layout);
-  const rate = Number((front?.rps ?? 1).toPrecision(3));
   return `# ${graph.models.map(({ name }) => name).join(', ')} on Triton
 
 This folder runs a plan on Triton Inference Server (${TRITON_VERSION} or later): each server loads its models from \`${REPOSITORY}\`.
@@ -29,11 +29,11 @@ ${layouts.map((one) => serverRow(triton, one)).join('\n')}
 
 2. Load it, at the rate that the plan brings to it:
 
-       plan load http://127.0.0.1:8000 --model ${front?.name ?? ''} --arrivals poisson --rps ${rate} --duration 60s -o load.json
+       ${loadCommand('http://127.0.0.1:8000', front?.name ?? '', front?.rps ?? 1)}
 
 3. Compare what it did with the simulation:
 
-       plan verify load.json --plan .
+       ${verifyCommand()}
 
 \`${serverPath(layout, 'perf.sh')}\` loads a server with perf_analyzer instead, by the intervals beside it.
 ${layouts.length > 1 || layout.servers.length > 1 ? SEVERAL : ''}${memoryText(triton)}${gearText(triton)}${schedulerText(bundle)}`;
