@@ -6,7 +6,7 @@ import { runFaults, type ServingUnit, servingUnits, splitFaults } from '../kube/
 import { POLICY, serverPolicy } from '../kubernetes/cluster.js';
 import { bundleDockerfile, pluginFile, serverDockerfile, unitsText } from '../kubernetes/kubernetes.js';
 import { refuseFixedBatches } from '../local.js';
-import { loadCommand, verifyCommand } from '../readme-commands.js';
+import { readmeLoad, readmeVerify } from '../readme-commands.js';
 import { KSERVE_RULES } from './rules.js';
 import {
   GRAPHS,
@@ -90,11 +90,11 @@ ${unitsText(bundle, units)}
 2. Load the pods of an InferenceService, at their part of the plan's rate. A forwarded port leads to one pod, so load several from within the cluster:
 
        kubectl port-forward service/${unit.name}-predictor 8000:80 &
-       ${loadCommand('http://127.0.0.1:8000', graph.models[rate?.model ?? 0]?.name ?? '', (rate?.rps ?? 1) * unit.replicas)}
+       ${readmeLoad('http://127.0.0.1:8000', graph.models[rate?.model ?? 0]?.name ?? '', (rate?.rps ?? 1) * unit.replicas)}
 
 3. Compare what it did with the simulation${units.length > 1 ? ', which has all devices of the plan' : ''}:
 
-       ${verifyCommand()}
+       ${readmeVerify()}
 
 ${isSplit ? 'Clients call the InferenceGraph of a model, with tensors as JSON: its router passes bodies on and knows no binary tensors. ' : ''}${rollout}
 `;

@@ -11,7 +11,7 @@ import {
 } from '../kube/nodes.js';
 import { kubeText } from '../kube/objects.js';
 import { groupsText, pythonFiles, RAY_VERSION } from '../ray-serve/ray-serve.js';
-import { loadCommand, verifyCommand } from '../readme-commands.js';
+import { readmeLoad, readmeVerify } from '../readme-commands.js';
 import {
   hasUpgradeRoom,
   IMAGE,
@@ -137,11 +137,11 @@ ${plugin}       kubectl apply -f network-policy.yaml -f ${RAY_SERVICE}
 2. Load it, at the rate of the plan:
 
        kubectl port-forward service/${name}-serve-svc ${SERVE_PORT}:${SERVE_PORT} &
-       ${loadCommand(`http://127.0.0.1:${SERVE_PORT}`, model?.name ?? '', model?.plannedRps ?? 1)}
+       ${readmeLoad(`http://127.0.0.1:${SERVE_PORT}`, model?.name ?? '', model?.plannedRps ?? 1)}
 
 3. Compare what it did with the simulation, as Ray Serve serves:
 
-       ${verifyCommand()}
+       ${readmeVerify()}
 
 Change batches, shares, SLOs or gears in \`user_config\` and apply the file again: replicas and requests stay. ${upgrades}
 ${plan.serving?.scheduler === 'ray-serve' ? '' : `\nThe plan was made for the scheduler ${plan.serving?.scheduler ?? 'stage-local'}. \`plan solve --for ray-serve\` makes one for this engine.\n`}`;

@@ -11,7 +11,7 @@ import { kubeText } from '../kube/objects.js';
 import { bundleImage, hasSurgeRoom, SERVER_IMAGE } from '../kube/server-pods.js';
 import { runFaults, type ServingUnit, servingUnits, splitFaults } from '../kube/units.js';
 import { refuseFixedBatches } from '../local.js';
-import { loadCommand, verifyCommand } from '../readme-commands.js';
+import { readmeLoad, readmeVerify } from '../readme-commands.js';
 import { HTTP_PORT, hasShares, instanceName, MONITOR, serviceMonitor, wayFiles } from './cluster.js';
 import { KUBERNETES_RULES } from './rules.js';
 
@@ -116,12 +116,12 @@ ${unitsText(bundle, units)}
 2. Load it, at the rate of the plan:
 
        kubectl port-forward ${way} ${HTTP_PORT.port}:${HTTP_PORT.port} &
-       ${loadCommand(`http://127.0.0.1:${HTTP_PORT.port}`, model?.name ?? '', model?.plannedRps ?? 1)}
+       ${readmeLoad(`http://127.0.0.1:${HTTP_PORT.port}`, model?.name ?? '', model?.plannedRps ?? 1)}
 
 3. Compare what it did with the simulation. Where there are several pods, run the load inside of the cluster, since a forwarded port leads to
    one of them; what was executed is told by the pod that answers.
 
-       ${verifyCommand()}
+       ${readmeVerify()}
 
 ${rollout} Nobody is asked who they are: the network policy of \`${instanceName(bundle)}\` lets all pods of the cluster in at port ${HTTP_PORT.port}.
 `;

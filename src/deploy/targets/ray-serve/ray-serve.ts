@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { DeviceGroup, EngineGraph } from '../../engine-graph.js';
 import { type Engine, type EngineBundle, engineTarget } from '../engine-target.js';
-import { loadCommand, verifyCommand } from '../readme-commands.js';
+import { readmeLoad, readmeVerify } from '../readme-commands.js';
 import { actorOptions, classResource, isOnCpu, serveConfig } from './config.js';
 import { CONFIG, RAY_RULES } from './rules.js';
 
@@ -77,11 +77,11 @@ This folder runs a plan on Ray Serve: ${groupsText(graph.groups)}. \`lint.json\`
 
 2. Load it, at the rate of the plan:
 
-       ${loadCommand('http://127.0.0.1:8000', model?.name ?? '', model?.plannedRps ?? 1)}
+       ${readmeLoad('http://127.0.0.1:8000', model?.name ?? '', model?.plannedRps ?? 1)}
 
 3. Compare what it did with the simulation, as Ray Serve serves:
 
-       ${verifyCommand()}
+       ${readmeVerify()}
 
 Change batches, shares, SLOs or gears in \`${CONFIG}\`, and deploy it again: what stands in \`user_config\` changes while requests are
 served. \`INFERPLAN_EXECUTOR=sleep\` before \`ray start\` lets replicas sleep for the planned times instead of running models.

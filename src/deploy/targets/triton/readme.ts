@@ -1,6 +1,6 @@
 import { largestOf } from '../../../collections/index.js';
 import type { EngineBundle } from '../engine-target.js';
-import { loadCommand, verifyCommand } from '../readme-commands.js';
+import { readmeLoad, readmeVerify } from '../readme-commands.js';
 import { frontsOn, isPython, plannedGear, sharedMemoryOn, type TritonPlan } from './bundle.js';
 import { REPOSITORY } from './names.js';
 import { serverPath } from './scripts.js';
@@ -29,11 +29,11 @@ ${layouts.map((one) => serverRow(triton, one)).join('\n')}
 
 2. Load it, at the rate that the plan brings to it:
 
-       ${loadCommand('http://127.0.0.1:8000', front?.name ?? '', front?.rps ?? 1)}
+       ${readmeLoad('http://127.0.0.1:8000', front?.name ?? '', front?.rps ?? 1)}
 
 3. Compare what it did with the simulation:
 
-       ${verifyCommand()}
+       ${readmeVerify()}
 
 \`${serverPath(layout, 'perf.sh')}\` loads a server with perf_analyzer instead, by the intervals beside it.
 ${layouts.length > 1 || layout.servers.length > 1 ? SEVERAL : ''}${memoryText(triton)}${gearText(triton)}${schedulerText(bundle)}`;
