@@ -399,7 +399,6 @@ export const OPTIONS: Readonly<Record<string, Bound>> = {
   'serve --max-answers': CAP,
   'serve --max-connections': CAP,
   'serve --request-timeout': WAIT,
-  'serve --at': { reason: 'A place is looked up among those of the plan.' },
   'serve --drain-timeout': WAIT,
   'serve --metrics-port': PORT,
   'load --rps': { grower: 'rate of a load that is sent' },
