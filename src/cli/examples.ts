@@ -24,6 +24,10 @@ const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
       'figures that stand in a table',
     ],
   ],
+  'profile engine': [
+    ['http://127.0.0.1:8000 -o engine.json', 'measure the engine that serves a bundle there'],
+    ['http://127.0.0.1:8000 --model detector --requests 500', 'by one of its models, with more requests'],
+  ],
   'profile merge': [
     ['model.L4.json model.T4.json -o model.profile.json', 'the profiles of two machines'],
     ['model.L4.json model.T4.json -o -', 'print the profile'],

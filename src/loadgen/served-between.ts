@@ -31,7 +31,12 @@ type Counted = CountedExecutions['executions'][number];
 function executionsBetween(counted: Counted, before: CountedExecutions): LoadExecutions {
   const { pipeline, partition, device_class, virtual, batch_size, measured, p50_us, p95_us } = counted;
   const earlier = before.executions.find(
-    (one) => one.pipeline === pipeline && one.partition === partition && one.batch_size === batch_size,
+    (one) =>
+      one.pipeline === pipeline &&
+      one.partition === partition &&
+      one.device_class === device_class &&
+      one.virtual === virtual &&
+      one.batch_size === batch_size,
   );
   return {
     ...{ pipeline, partition, class: device_class, virtual, batch: batch_size },

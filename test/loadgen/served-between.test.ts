@@ -46,3 +46,24 @@ it('servedBetween() gives nothing where the server does not tell, or began anew'
   expect(servedBetween('m', before, undefined)).toBeUndefined();
   expect(servedBetween('m', after, before)).toBeUndefined();
 });
+
+it('servedBetween() tells the batches of one stage on several classes, and on other parts of a GPU, apart', () => {
+  const on = (device_class: string, virtual: number, executed: number) => ({
+    ...{ ...place, device_class, virtual, executed, measured: 1 },
+  });
+  const counted = (executed: readonly [number, number, number]) => [
+    on('L4', 1, executed[0]),
+    on('L4', 2, executed[1]),
+    on('T4', 1, executed[2]),
+  ];
+  const { executions } = servedBetween(
+    'm',
+    { ...before, executions: counted([5, 20, 300]) },
+    { ...after, executions: counted([6, 22, 304]) },
+  )!;
+  expect(executions.map(({ class: of, virtual, executed }) => [of, virtual, executed])).toEqual([
+    ['L4', 1, 1],
+    ['L4', 2, 2],
+    ['T4', 1, 4],
+  ]);
+});
