@@ -10,7 +10,7 @@ import { ARTIFACT_KINDS } from '../src/artifacts/index.js';
 import { folder, must, npmInstall, plan, project, served, user } from './package/installed.js';
 
 const EXPECTED =
-  /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|docs\/.*\.md|schemas\/.*\.schema\.json|examples\/(pooled|pipeline|cascade)\/[A-Za-z.-]+|src\/.*\.ts|dist\/bundle\/.*\.js(\.map)?)$/;
+  /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|docs\/.*\.md|schemas\/.*\.schema\.json|examples\/(pooled|pipeline|cascade)\/[A-Za-z.-]+|src\/.*\.(ts|py)|dist\/bundle\/.*\.js(\.map)?)$/;
 const TYPES = /^dist\/(src\/.*)\.d\.ts$/;
 
 /** pack packs what is built, and gives the tarball. @throws where the package holds other files than it should */
@@ -81,10 +81,12 @@ function installAsTold(): void {
     throw new Error(`the schema that a spec names is not there: ${first}`);
 }
 
-/** serve solves the spec, serves its bundle, and has the client ask for answers. */
+/** serve solves the spec, writes it for engines that need Python of ours, serves its bundle, and has the client ask for answers. */
 async function serve(): Promise<void> {
   plan(['solve', 'spec.yaml', '-o', 'served.json']);
   plan(['deploy', 'served.json', '-o', 'bundle']);
+  for (const target of ['ray-serve', 'triton'])
+    plan(['deploy', 'served.json', '--target', target, '-o', target]);
   await served('bundle', (url) => {
     plan(['load', url, '--rps', '5', '--duration', '1s', '-o', 'load.json']);
     const { sent, failed } = JSON.parse(readFileSync(join(user, 'load.json'), 'utf8')) as Record<

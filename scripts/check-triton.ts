@@ -79,7 +79,7 @@ const CASES: Readonly<Record<string, Case>> = {
     expected: async () => ({}),
   },
   'a cascade': {
-    plan: (folder) => twoGears(folder, 'cpu', SLO_MS / 10),
+    plan: (folder) => twoGears(folder, 'cpu', SLO_MS),
     ...{ model: 'looks', servers: ['cpu_0'] },
     expected: cascaded,
   },

@@ -2,8 +2,8 @@
  * This script reads what the test runs of `.ci/run` wrote. With `again FILE` it prints what of a run that failed is worth a
  * second run: the test files that failed, one a line, where at most ten tests or files failed. It prints `all` where the run
  * ended outside of its tests: none failed, something was thrown that no test has, or there are no results. With
- * `verdict FOLDER STATUS COUNT` it names each test that failed and ends with the line "N passed, N failed"; the count is of
- * what failed outside of the tests, and the exit status is 1 where anything failed.
+ * `verdict FOLDER STATUS [STEP…]` it names each test that failed and each step, which are those that failed outside of the
+ * tests. It ends with the line "N passed, N failed", and the exit status is 1 where anything failed.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -77,20 +77,21 @@ function counted(folder: string, run: string): { passed: number; failed: number 
   return { passed: passedOf(settled), failed };
 }
 
-function verdict(folder: string, status: string, failedOutside: number): number {
+function verdict(folder: string, status: string, steps: readonly string[]): number {
   const runs = ['all', 'alone', 'node24'].map((run) => counted(folder, run));
   const passed = runs.reduce((sum, run) => sum + run.passed, 0);
-  let lost = runs.reduce((sum, run) => sum + run.failed, failedOutside);
+  let lost = runs.reduce((sum, run) => sum + run.failed, steps.length);
   if (status !== '0' && lost === 0) {
     say('a run failed outside of its tests, see above: that counts as failed');
     lost = 1;
   }
+  for (const step of steps) say(`failed outside of the tests, see above: ${step}`);
   say(`${passed} passed, ${lost} failed`);
   return lost === 0 ? 0 : 1;
 }
 
 if (command === 'again') again(rest[0] as string);
 else {
-  const [folder, status, count] = rest as [string, string, string];
-  process.exitCode = verdict(folder, status, Number(count));
+  const [folder, status, ...steps] = rest as [string, string, ...string[]];
+  process.exitCode = verdict(folder, status, steps);
 }

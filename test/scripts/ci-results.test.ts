@@ -251,6 +251,15 @@ describe('.ci/run', () => {
     expect([status, lines.at(-1)]).toEqual([1, end]);
   });
 
+  it('names the checks that failed twice just before its last line', async () => {
+    const { status, lines } = await ciOf(passes, { 'check-package.js': '' });
+    expect([status, ...lines.slice(-2)]).toEqual([
+      1,
+      'failed outside of the tests, see above: node dist/scripts/check-package.js',
+      '6 passed, 1 failed',
+    ]);
+  });
+
   it.each([
     ['fails', { 'folder.test.ts/x': '' }],
     ['names none', { 'other.test.ts': '' }],

@@ -10,11 +10,12 @@ export type Runs = Readonly<Record<string, RunResults | string>>;
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-// Only what reads results and names tests is really run by Node: all other checks pass.
+// Only what reads results and names tests is really run by Node: all other checks pass, but those whose script is given.
 const NODE = `#!/usr/bin/env bash
 case "$1" in
   dist/scripts/ci-results.js | dist/scripts/shared-tests.js) exec '${process.execPath}' "$@" ;;
-esac`;
+esac
+[ ! -e "$SCRATCH/$(basename "$1")" ]`;
 
 // A run of tests passes, or fails and leaves what it was given: an empty file stands for none.
 const NPM = `#!/usr/bin/env bash
