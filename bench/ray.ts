@@ -2,24 +2,20 @@
  * This benchmark measures a plan on Ray Serve, and sets it beside its simulation, beside Ray Serve's own way and beside our server:
  *
  *     node dist/bench/ray.js [--requests 1000] [--loads 0.5,0.8,1.2] [--executor sleeper,cpu] [--only plan,uncut,own]
- *                            [--queue-lengths 10] [--warm 60] [--seed 0] [--json file]
+ *                            [--warm 60] [--seed 0] [--json file]
  *
  * The plan is a chain of two stages over two classes of two devices each: stages of 300 to 600 ms, bodies of 768 bytes, at most
  * eight requests/s. Replicas sleep for the planned times (`sleeper`), or compute on emulated devices (`cpu`). Poisson arrivals,
  * `--requests` of them at each of the loads, which are multiples of the planned rate, are the same for all systems.
  *
  * The first table has the plan on Ray Serve beside the simulation under `ray-serve` of the same arrivals, without and with what the
- * engine adds to each request. That is measured before, by a load that hardly waits. It divides the difference of p95 as `plan
+ * engine takes beside the devices. That is measured before, as by `plan profile engine`. It divides the difference of p95 as `plan
  * verify` does, and says whether the simulation holds: up to the planned rate, attainment within a point and p95 within 5 % or
  * 10 ms of the simulation, and above it goodput within 5 %; for `cpu` 5 points and 20 %.
  *
  * The second table has the sleeper on three systems: `plan`, that plan on Ray Serve; `uncut`, one deployment of the whole model by
  * Ray Serve's default autoscaling and `@serve.batch` on the same devices; and `own`, that plan on our server. Each gets `--warm`
  * seconds of half the planned rate before, and as much of each load before it is measured, so that the autoscaler has settled.
- *
- * A router of Ray Serve counts what it has sent itself, and learns of what others have sent only as it sends: two ingress replicas
- * thus see replicas as busier than they are, for up to `--queue-lengths` seconds (Ray's own 10). With 0 it asks before it sends,
- * as the simulation takes it to.
  *
  * The client is a process of its own. `busy` is the share of the time of all cores that anything took: two cores that are busier
  * than half say more about themselves than about the plan.
@@ -38,14 +34,13 @@ import { batchesText, holds, sideBySideText, simulatedText } from './ray/tables.
 import { measuresOf, saveResult } from './results/result.js';
 
 const USAGE =
-  'node dist/bench/ray.js [--requests 1000] [--loads 0.5,0.8,1.2] [--executor sleeper,cpu] [--only plan,uncut,own] [--queue-lengths 10] [--warm 60] [--seed 0] [--json file]';
+  'node dist/bench/ray.js [--requests 1000] [--loads 0.5,0.8,1.2] [--executor sleeper,cpu] [--only plan,uncut,own] [--warm 60] [--seed 0] [--json file]';
 
 const { values } = benchArguments(USAGE, {
   requests: { type: 'string', default: '1000' },
   loads: { type: 'string', default: '0.5,0.8,1.2' },
   executor: { type: 'string', default: 'sleeper,cpu' },
   only: { type: 'string', default: 'plan,uncut,own' },
-  'queue-lengths': { type: 'string', default: '10' },
   warm: { type: 'string', default: '60' },
   seed: { type: 'string', default: '0' },
   json: { type: 'string' },
@@ -57,7 +52,6 @@ const [warmS, seed] = [
   benchNumber(USAGE, '--warm', options.warm),
   benchNumber(USAGE, '--seed', options.seed),
 ];
-const queueLengthsS = benchNumber(USAGE, '--queue-lengths', options['queue-lengths']);
 const executors = among(options.executor, ['sleeper', 'cpu'] as const);
 const systems = among(options.only, ['plan', 'uncut', 'own'] as const);
 const found = rayEnvironment();
@@ -86,7 +80,7 @@ async function main(environment: string): Promise<void> {
       for (const system of systems) {
         // What Ray Serve's own deployment and our server are compared in is the plan, and not how well cores are emulated.
         if (executor === 'cpu' && system !== 'plan') continue;
-        const running = await SYSTEMS[system]({ environment, bundles, executor, folder, queueLengthsS });
+        const running = await SYSTEMS[system]({ environment, bundles, executor, folder });
         const measuring = new Measuring(running, {
           ...{ client, bundles, folder, executor, system },
           ...{ requests, loads, warmS, seed },

@@ -1,21 +1,13 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { profileEngine } from '../../src/api/index.js';
 import { arrivalsText, type Client } from '../live/client.js';
-import {
-  compared,
-  type EngineTimes,
-  engineTimes,
-  type Figures,
-  type Row,
-  type Served,
-  served,
-} from './measured.js';
-import type { ExecutorKind, PlannedBundles } from './plan.js';
+import { compared, type Figures, type Row, type Served, served } from './measured.js';
+import { type ExecutorKind, MODEL, type PlannedBundles } from './plan.js';
 import type { System, SystemName } from './systems.js';
 
-/** The load at which the engine's times are measured hardly waits: a fraction of the planned rate, and of the requests. */
-const CALIBRATION = { load: 0.1, requests: 0.05, least: 20 };
-const STAGES = 2;
+/** How many requests the engine is measured with: those that stages answer take most of a second each. */
+const CALIBRATION = { requests: 40, refusals: 400 };
 const WARM_LOAD = 0.5;
 
 /** AskedLoads are the loads that a system gets. */
@@ -53,7 +45,7 @@ export class Measuring {
       const trace = await this.trace(load, requests);
       const row: Row = { executor, system, load, ...(await this.sent(trace)) };
       const simulated = engine && {
-        compared: await compared(row, { bundle: bundles.ray, trace, folder }, engine),
+        compared: await compared(row, { bundle: bundles.ray, trace, folder, engine }),
       };
       rows.push({ ...row, ...simulated });
       process.stderr.write(`${executor}, ${system} at ${load}: ${rowText({ ...row, ...simulated })}\n`);
@@ -61,16 +53,18 @@ export class Measuring {
     return rows;
   }
 
-  /** engine measures what Ray adds to each request. */
-  private async engine(): Promise<EngineTimes> {
-    const { bundles, folder, requests } = this.of;
-    const { load, requests: share, least } = CALIBRATION;
-    const trace = await this.trace(load, Math.max(least, Math.round(share * requests)));
-    const times = await engineTimes(await this.sent(trace), { bundle: bundles.ray, hops: STAGES, folder });
+  /** engine measures what Ray takes beside the devices, and gives the file that says so. */
+  private async engine(): Promise<string> {
+    const { folder, executor } = this.of;
+    const path = join(folder, `${executor}.engine.json`);
+    const { ingress, hopUs } = await profileEngine(this.running.url, {
+      ...{ ...CALIBRATION, model: MODEL, output: path },
+    });
+    const [eachMs, hopMs] = [ingress.requestUs / 1e3, hopUs / 1e3].map((ms) => ms.toFixed(1));
     process.stdout.write(
-      `${this.of.executor}: Ray adds ${times.frontMs.toFixed(1)} ms before and after the ingress, and ${times.hopMs.toFixed(1)} ms for each of ${times.hops} hops\n`,
+      `${executor}: the ingress has ${ingress.replicas} replicas that take ${eachMs} ms each, and a hop takes ${hopMs} ms\n`,
     );
-    return times;
+    return path;
   }
 
   private async warmed(load: number): Promise<void> {

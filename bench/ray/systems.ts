@@ -24,8 +24,6 @@ export interface SystemParts {
   readonly executor: ExecutorKind;
   /** A folder for what a system needs besides. */
   readonly folder: string;
-  /** For how many seconds a router of Ray believes what it knows of the queues of replicas. */
-  readonly queueLengthsS: number;
 }
 
 /** SYSTEMS starts each system that is measured: our plan on Ray Serve, Ray Serve's own deployment, and our own server. */
@@ -43,16 +41,12 @@ interface Application {
   readonly config: ServeConfig;
 }
 
-async function onRay(
-  { environment, executor, queueLengthsS }: SystemParts,
-  app: Application,
-): Promise<System> {
+async function onRay({ environment, executor }: SystemParts, app: Application): Promise<System> {
   const resources = Object.fromEntries([
     ...CLASSES.map((name) => [`inferplan/${name}`, DEVICES[name]]),
     [ANY_DEVICE, CLASSES.reduce((sum, name) => sum + DEVICES[name], 0)],
   ]) as Record<string, number>;
   const server = await RayServer.start(environment, resources, {
-    RAY_SERVE_QUEUE_LENGTH_CACHE_TIMEOUT_S: String(queueLengthsS),
     ...(executor === 'sleeper' ? { INFERPLAN_EXECUTOR: 'sleep' } : {}),
   });
   const stop = async () => {

@@ -1,3 +1,5 @@
+import type { Emitted } from './common.js';
+
 /** EngineFigures are what an engine itself takes of a request's time, beside the devices of the plan that it serves. */
 export interface EngineFigures {
   /** The engine that was measured, as the deploy target is called. */
@@ -8,10 +10,8 @@ export interface EngineFigures {
 }
 
 /** EngineProfile is a file with the figures of an engine. */
-export interface EngineProfile extends EngineFigures {
-  $schema?: string;
+export interface EngineProfile extends Emitted, EngineFigures {
   kind: 'engine-profile';
-  version: string;
   measurement?: EngineMeasurement;
 }
 

@@ -45,7 +45,8 @@ const UNKNOWN_INPUT = 'inferplan-calibration';
  * Requests with an input that the model has not come as far as the ingress, which reads them whole and refuses them. How long
  * one takes alone is the time of the ingress. How many it answers each second when many come at once is its capacity, and the
  * product of both is the number of its replicas (Little's law). Requests that stages answer, one after the other, take longer
- * than that by what the server tells of its executions, and by two hops for each stage.
+ * than that by what the server tells of its executions and of waiting for them, which simulations know of, and by two hops for
+ * each stage.
  * @throws InputError where the server tells no executions, or does not refuse or answer as it should; MissingError where it lacks
  *   the model
  */
@@ -64,7 +65,7 @@ export async function measureEngine(url: string, options: MeasureEngineOptions):
     const crowd = await calls.refused(half, AT_ONCE);
     const answered = await calls.answered(requests);
     const { replicas, requestUs } = ingressOf(alone.eachUs, crowd.rps);
-    const beyondUs = answered.eachUs - answered.executionUs - alone.eachUs;
+    const beyondUs = answered.eachUs - answered.queueUs - answered.executionUs - alone.eachUs;
     return {
       ...{ model, server: await client.serverName(), replicas, requestUs, requests, refusals: 2 * half },
       hopUs: Math.max(0, beyondUs / (2 * answered.stages)),
@@ -128,16 +129,19 @@ class EngineCalls {
     return { eachUs: medianOf(tookUs), rps: (1e3 * count) / (performance.now() - startMs) };
   }
 
-  /** answered sends requests one after the other, and gives the mean of their times, executions and stages. */
-  async answered(
-    count: number,
-  ): Promise<{ readonly eachUs: number; readonly executionUs: number; readonly stages: number }> {
+  /** answered sends requests one after the other, and gives the mean of their times, waits, executions and stages. */
+  async answered(count: number): Promise<{
+    readonly eachUs: number;
+    readonly queueUs: number;
+    readonly executionUs: number;
+    readonly stages: number;
+  }> {
     for (let i = 0; i < WARM_UP; i++) await this.answeredOne();
     const before = await this.client.executions(this.model.name);
     let sumUs = 0;
     for (let i = 0; i < count; i++) sumUs += await this.answeredOne();
     const after = await this.client.executions(this.model.name, before?.sequence);
-    const { executions = [] } = servedBetween(this.model.name, before, after) ?? {};
+    const { executions = [], queueMs = 0 } = servedBetween(this.model.name, before, after) ?? {};
     let executionUs = 0;
     let stages = 0;
     for (const { executed, measured, medianUs } of executions) {
@@ -149,7 +153,10 @@ class EngineCalls {
       throw this.unfit(
         'tells nothing of its executions: write what it takes by hand, as docs/formats.md says',
       );
-    return { eachUs: sumUs / count, executionUs: executionUs / count, stages: stages / count };
+    return {
+      ...{ eachUs: sumUs / count, queueUs: 1e3 * queueMs },
+      ...{ executionUs: executionUs / count, stages: stages / count },
+    };
   }
 
   private async answeredOne(): Promise<number> {

@@ -1,8 +1,12 @@
+import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { profileEngine } from '../../src/api/index.js';
+import { loadArtifact } from '../../src/artifacts/index.js';
 import { measureEngine } from '../../src/loadgen/index.js';
 import { ingressOf } from '../../src/loadgen/measure-engine.js';
 
@@ -15,9 +19,10 @@ interface Deployment {
   /** How long the ingress is busy with a request, of which it takes so many at a time. */
   readonly ingressMs: number;
   readonly replicas: number;
-  /** How long the two stages of a request take, and how long each hop. */
+  /** How long the two stages of a request take, how long a request waits for each, and how long each hop takes. */
   readonly stageMs: number;
   readonly hopMs: number;
+  readonly waitMs?: number;
   readonly scheduler?: string;
   readonly tellsExecutions?: boolean;
   /** How it answers what it should refuse. */
@@ -29,6 +34,7 @@ async function deployed({
   scheduler = 'ray-serve',
   tellsExecutions = true,
   refusal = 400,
+  waitMs = 0,
   ...took
 }: Deployment) {
   let executed = 0;
@@ -51,7 +57,7 @@ async function deployed({
     if (text.includes('inferplan-calibration'))
       return response.writeHead(refusal).end('{"error":"no such input"}');
     for (const _ of [1, 2]) {
-      await sleep(took.hopMs + took.stageMs + took.hopMs);
+      await sleep(took.hopMs + waitMs + took.stageMs + took.hopMs);
       executed += 1;
     }
     return response.end(
@@ -59,7 +65,10 @@ async function deployed({
     );
   };
   const told = () => ({
-    ...{ sequence: executed, requests: { answered: executed / 2, request_us: 0, queue_us: 0 } },
+    ...{
+      sequence: executed,
+      requests: { answered: executed / 2, request_us: 0, queue_us: 1e3 * waitMs * executed },
+    },
     executions: [0, 1].map((partition) => ({
       ...{ pipeline: 0, partition, device_class: 'gpu', virtual: 1, batch_size: 1 },
       ...{
@@ -105,6 +114,14 @@ describe('measureEngine()', () => {
     expect(bodyBytes).toBeGreaterThan(16);
   });
 
+  it('takes waits for executions out of hops, where simulations have them already', async () => {
+    const took = { ingressMs: 5, replicas: 2, stageMs: 15 };
+    const straight = await measureEngine(await deployed({ ...took, hopMs: 30 }), QUICK);
+    const waited = await measureEngine(await deployed({ ...took, hopMs: 30, waitMs: 30 }), QUICK);
+    // A hop would come out 15 ms longer with half of the wait in it.
+    expect(Math.abs(waited.hopUs - straight.hopUs)).toBeLessThan(7500);
+  });
+
   it('refuses a server that tells no executions, answers what it should refuse, or drops a request alone', async () => {
     const took = { ingressMs: 0, replicas: 9, stageMs: 0, hopMs: 0 };
     const said = async (more: Partial<Deployment>) =>
@@ -137,6 +154,14 @@ describe('profileEngine()', () => {
       ...{ kind: 'engine-profile', target: 'ray-serve' },
       measurement: { planSha256: 'a'.repeat(64), requests: 6, refusals: 60, server: 'made 1' },
     });
+  });
+
+  it('writes a file that simulations read', async () => {
+    const output = join(await mkdtemp(join(tmpdir(), 'engine-')), 'engine.json');
+    const written = await profileEngine(await deployed(took), { ...QUICK, output });
+    const { value } = await loadArtifact(output, ['engine-profile']);
+    expect(value).toEqual(written);
+    await rm(dirname(output), { recursive: true });
   });
 
   it('refuses a server of our own, and counts that are none', async () => {
