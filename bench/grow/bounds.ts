@@ -162,7 +162,7 @@ export const LISTS: Readonly<Record<ArtifactKind, Readonly<Record<string, Bound>
     '/definitions/stage/properties/inputs': VALUES,
     '/definitions/stage/properties/outputs': VALUES,
   },
-  'engine-profile': {},
+  'engine-profile': { '/properties/inputs': VALUES },
   'lint-report': {
     '/properties/inputs': VALUES,
     '/properties/faults': VALUES,

@@ -68,13 +68,20 @@ export class RayServer {
           ...process.env,
           PATH: `${join(environment, 'bin')}:${process.env.PATH}`,
           RAY_worker_niceness: '0',
+          // Where a user of this machine has a token, Ray asks for it.
+          RAY_AUTH_MODE: 'disabled',
           PYTHONDONTWRITEBYTECODE: '1',
           ...variables,
         },
       },
     );
     const server = new RayServer(child, `http://127.0.0.1:${dashboard}`, `http://127.0.0.1:${http}`, folder);
-    await server.until('answers', async () => (await fetch(`${server.dashboard}/api/version`)).ok);
+    try {
+      await server.until('answers', async () => (await fetch(`${server.dashboard}/api/version`)).ok);
+    } catch (error) {
+      await server.stop();
+      throw error;
+    }
     return server;
   }
 

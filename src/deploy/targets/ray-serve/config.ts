@@ -88,6 +88,12 @@ const HEAD = `# This file runs a plan on Ray Serve: serve deploy serve_config.ya
 /** COUNTS_KEPT is the variable of how long an ingress goes by what it last heard of a replica's ongoing requests, 10 s by default. */
 export const COUNTS_KEPT = 'RAY_SERVE_QUEUE_LENGTH_CACHE_TIMEOUT_S';
 
+/**
+ * ROUTER is the class of Ray by which an ingress chooses among the replicas of a deployment. It is also the default, but named by
+ * its module it reads COUNTS_KEPT where it runs: Ray's controller sends the default with its own values of all variables in it.
+ */
+export const ROUTER = 'ray.serve._private.request_router.pow_2_router:PowerOfTwoChoicesRequestRouter';
+
 function ingress(bundle: EngineBundle, { ingressResources: resources }: ServePlace): object {
   const { graph } = bundle;
   const rps = graph.models.reduce((sum, { plannedRps, sloMs }) => sum + (plannedRps * sloMs) / 1e3, 0);
@@ -113,6 +119,7 @@ function deployment(group: DeviceGroup, graph: EngineGraph): object {
   return {
     ...{ name: group.name, num_replicas: group.replicas },
     max_ongoing_requests: leastOngoing(largestBatch(group, graph)),
+    request_router_config: { request_router_class: ROUTER },
     ray_actor_options: actorOptions(group),
     user_config: groupConfig(group, graph),
   };

@@ -3,7 +3,15 @@ import type { DeviceGroup } from '../../engine-graph.js';
 import type { LintedBundle, LintRule, RuleFinding } from '../../lint/lint.js';
 import { type FieldsOf, fieldsRule, isMap } from '../../lint/schema-rule.js';
 import type { Place } from '../../lint/yaml-file.js';
-import { actorOptions, COUNTS_KEPT, classResource, isOnCpu, largestBatch, leastOngoing } from './config.js';
+import {
+  actorOptions,
+  COUNTS_KEPT,
+  classResource,
+  isOnCpu,
+  largestBatch,
+  leastOngoing,
+  ROUTER,
+} from './config.js';
 
 /** CONFIG is the file that `serve deploy` takes. */
 export const CONFIG = 'serve_config.yaml';
@@ -258,7 +266,12 @@ const INGRESS: LintRule = {
 const COUNTS: LintRule = {
   ...{ name: 'ongoing-counts', breaks: 'fault' },
   *check(bundle) {
-    for (const { at, name, fields } of deploymentsOf(bundle)) {
+    for (const { at, name, fields, group } of deploymentsOf(bundle)) {
+      if (group !== undefined && mapOf(fields.request_router_config).request_router_class !== ROUTER)
+        yield found(
+          [...at, 'request_router_config'],
+          `does not name the router ${ROUTER}: the default one keeps counts for 10 s, whatever ${COUNTS_KEPT} is at the ingress`,
+        );
       const { env_vars: variables } = mapOf(mapOf(mapOf(fields.ray_actor_options).runtime_env));
       if (name === 'ingress' && mapOf(variables)[COUNTS_KEPT] !== '0')
         yield found(

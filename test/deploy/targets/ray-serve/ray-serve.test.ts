@@ -90,6 +90,7 @@ const EDITS: readonly (readonly [rule: string, from: string | RegExp, to: string
   ['ingress-replicas', /(name: ingress\n\s+num_replicas: )2/, '$11', 'num_replicas: 1'],
   ['ingress-replicas', 'ingress_replicas: 2', 'ingress_replicas: 3', '3'],
   ['ongoing-counts', /(RAY_SERVE_QUEUE_LENGTH_CACHE_TIMEOUT_S: )"0"/, '$1"10"', 'ray_actor_options'],
+  ['ongoing-counts', /\n\s+request_router_config:\n\s+request_router_class: \S+/, '', 'detector_p0_s0'],
   ['request-timeout', /request_timeout_s: [\d.]+/, 'request_timeout_s: 0.01', '0.01'],
   ['request-timeout', /\n\s+request_timeout_s: [\d.]+/, '', 'http_options'],
   [
