@@ -1,5 +1,6 @@
 import type {
   CauseParts,
+  EngineFigures,
   LoadDocument,
   LoadServed,
   SimulatedRequests,
@@ -17,14 +18,19 @@ export interface SimulatedSteps {
 
 /**
  * frontMsOf gives the mean time that a request spent outside the server's scheduling and executing: the latency that the
- * client saw, from the intended send, less the time from arrival at the server until the answer.
+ * client saw, from the intended send, less the time from arrival at the server until the answer, and less what the simulation
+ * has of it, which is the ingress of an engine.
  * @returns undefined where no request was answered
  */
-export function frontMsOf({ latencyMs }: LoadDocument, served: readonly LoadServed[]): number | undefined {
+export function frontMsOf(
+  { latencyMs }: LoadDocument,
+  served: readonly LoadServed[],
+  engine?: EngineFigures,
+): number | undefined {
   const answered = served.reduce((sum, one) => sum + one.answered, 0);
   if (latencyMs === undefined || answered === 0) return undefined;
   const requestMs = served.reduce((sum, one) => sum + (one.requestMs ?? 0) * one.answered, 0) / answered;
-  return Math.max(0, latencyMs.mean - requestMs);
+  return Math.max(0, latencyMs.mean - requestMs - (engine?.ingress.requestUs ?? 0) / 1e3);
 }
 
 /** causesOf divides the differences among their causes. Each part is what one more cause changes. */

@@ -63,6 +63,8 @@ export interface VerifyOptions extends Strictness {
   readonly plan: string;
   /** What the models of a gear plan say of samples, in place of the records that the plan was made from. */
   readonly records?: string | undefined;
+  /** An engine profile: what the engine of the load takes beside its devices, in place of what the plan says of it. */
+  readonly engine?: string | undefined;
   /** The largest difference of attainment, of all requests or of a model's, for which `within.held` is true: a share. */
   readonly within?: number | undefined;
   /** Where the plan's profiles are written with the measured latencies: `file` for one model, else `model=file`. */
@@ -83,15 +85,15 @@ export interface VerifyOptions extends Strictness {
  *   where a file is missing. Nothing is written then.
  */
 export async function verifyLoad(path: string, options: VerifyOptions): Promise<Verification> {
-  const { plan: planPath, records, within, correct = [], output, signal } = options;
+  const { plan: planPath, records, engine, within, correct = [], output, signal } = options;
   const { prepareSimulation } = await import('../../simulation/index.js');
   const { applicationsOf } = await import('../../plans/index.js');
   if (output !== undefined) await checkWritable(output);
   const load = await loadArtifact(path, ['load-report']);
   const scheduler = await serverScheduler(load);
-  const { setup, profiles, made, found } = await prepareSimulation(
+  const { setup, profiles, made, found, inputs } = await prepareSimulation(
     planPath,
-    { exact: true, records, ...scheduler.options, ...sentPriorities(load.value) },
+    { exact: true, records, engine, ...scheduler.options, ...sentPriorities(load.value) },
     {
       ...{ task: `verify ${path}`, transfers: 'none' },
       given: ({ value, path: at, sha256 }, told) => {
@@ -107,13 +109,14 @@ export async function verifyLoad(path: string, options: VerifyOptions): Promise<
   const ofPlan = await profiledPlan(plan.value);
   refuseUnplanned(load, ofPlan);
   const targets = correctionTargets(correct, ofPlan, profiles);
-  const read = [
+  const simulatedFrom = [
     { what: 'the plan', path: plan.path },
     ...made,
     ...profiles.flatMap((profile) => profileInputs(profile)),
     ...(records === undefined ? [] : [{ what: 'the records', path: records }]),
+    ...(engine === undefined ? [] : [{ what: 'the engine profile', path: engine }]),
   ];
-  await refuseOutputs({ path, plan: read, output, targets });
+  await refuseOutputs({ path, plan: simulatedFrom, output, targets });
   const served = load.value.served ?? [];
   const pools = measuredPools(ofPlan.parts, served);
   const corrected = correctedBy(load, targets, asProfiled(pools, plan.value));
@@ -121,9 +124,8 @@ export async function verifyLoad(path: string, options: VerifyOptions): Promise<
   const causes = await verifiedCauses({ setup, load, pools, served, asPlanned, signal });
   const figures = verifiedFigures(asPlanned, load.value);
   const models = figuresByModel(load.value, asPlanned);
-  const inputs = [inputFile('load-report', load, output), inputFile('plan', plan, output)];
   const verification: Verification = {
-    ...emittedHead('verification', inputs),
+    ...emittedHead('verification', [inputFile('load-report', load, output), ...inputs(output)]),
     ...checks,
     requests: asPlanned.overall.arrived,
     figures,
@@ -290,7 +292,7 @@ interface Compared {
 
 /** verifiedCauses simulates the load twice more: with the executions as measured, and with earlier deadlines besides. */
 async function verifiedCauses({ setup, load, pools, served, asPlanned, signal }: Compared) {
-  const frontMs = frontMsOf(load.value, served);
+  const frontMs = frontMsOf(load.value, served, asPlanned.engine);
   if (frontMs === undefined) return undefined;
   const executed = { ...setup, execution: measuredExecution(pools) };
   const withExecutions = await simulated(executed, signal);

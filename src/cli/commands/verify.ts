@@ -9,6 +9,7 @@ import { warnUnchecked } from '../unchecked.js';
 interface Options {
   plan: string;
   records?: string;
+  engine?: string;
   within?: number;
   correct?: string[];
   output?: string;
@@ -27,6 +28,10 @@ export function verifyCommand(): Command {
       .option(
         '--records <file>',
         'what the models of a gear plan say of samples, in place of the records that the plan was made from',
+      )
+      .option(
+        '--engine <file>',
+        'what the engine that served takes beside its devices, from an engine profile, in place of what the plan says of it',
       )
       .option(
         '--within <share>',

@@ -37,6 +37,12 @@ it('frontMsOf() is the latency of the client less that of the server, over the r
   expect(frontMsOf(load, [served(30, 40), served(10, 60), served(0)])).toBe(5);
   expect(frontMsOf(load, [served(30, 55)])).toBe(0);
   expect(frontMsOf(load, [served(0)])).toBeUndefined();
+  const engine = (requestUs: number) => ({
+    ...{ target: 'ray-serve', hopUs: 700 },
+    ingress: { replicas: 2, requestUs },
+  });
+  expect(frontMsOf(load, [served(10, 40)], engine(4000))).toBe(6);
+  expect(frontMsOf(load, [served(10, 40)], engine(14_000))).toBe(0);
 });
 
 it('modelFigures() gives rates over the time of the whole load', () => {

@@ -239,6 +239,35 @@ describe('verifyLoad()', () => {
     );
   });
 
+  it('simulates what an engine takes of itself, and counts that once', async () => {
+    const path = await changed('ray.json', (report) => ({
+      serving: { scheduler: 'ray-serve', policy: {} },
+      served: report.served!.map((one) => ({ ...one, requestMs: report.latencyMs!.mean / 2 })),
+    }));
+    const frontMs = load.latencyMs!.mean / 2;
+    const ingress = { replicas: 40, requestUs: 1e3 * (frontMs / 4) };
+    const engine = { kind: 'engine-profile', version: '1.0', target: 'ray-serve', ingress, hopUs: 5000 };
+    await writeFile(at('engine.json'), JSON.stringify(engine));
+    const without = await verifyLoad(path, { plan: bundle });
+    const output = at('engine-verification.json');
+    const withEngine = await verifyLoad(path, { plan: bundle, engine: at('engine.json'), output });
+    const latencyOf = (one: Verification) => figure(one, 'p50LatencyMs').simulated!;
+    // From the ingress to the first stage, to the second and back are four hops.
+    expect(latencyOf(withEngine) - latencyOf(without)).toBeGreaterThanOrEqual(20);
+    expect(without.causes!.frontMs).toBeCloseTo(frontMs, 6);
+    expect(withEngine.causes!.frontMs).toBeCloseTo(0.75 * frontMs, 6);
+    expect(withEngine.inputs.map(({ role, path: named }) => [role, named])).toContainEqual([
+      'engine-profile',
+      'engine.json',
+    ]);
+    await expect(
+      verifyLoad(path, { plan: bundle, engine: at('engine.json'), output: at('engine.json') }),
+    ).rejects.toThrow('the engine profile');
+    await expect(verifyLoad(at('load.json'), { plan: bundle, engine: at('engine.json') })).rejects.toThrow(
+      'ray-serve',
+    );
+  });
+
   it('refuses a scheduler or a choice that is not known here', async () => {
     const unknown = await changed('unknown.json', () => ({ serving: { scheduler: 'best' } }));
     await expect(verifyLoad(unknown, { plan: bundle })).rejects.toThrow(
