@@ -5,11 +5,11 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describeServer, driveLoad, type LoadOptions, type LoadReport } from '../src/loadgen/index.js';
 import { environmentWith, PROJECT } from './python/environment.js';
+import { freePorts } from './servers/free-ports.js';
 
 const FILES = join(PROJECT, 'scripts/servers');
 const START_MS = 120_000;
@@ -53,21 +53,6 @@ const SERVERS: Readonly<Record<string, Server>> = {
     load: { inputs: INPUTS },
   },
 };
-
-/** freePorts gives ports on which nobody listens. */
-async function freePorts(count: number): Promise<number[]> {
-  const listeners = Array.from({ length: count }, () => createServer());
-  const ports = await Promise.all(
-    listeners.map(
-      (listener) =>
-        new Promise<number>((resolve) => {
-          listener.listen(0, '127.0.0.1', () => resolve((listener.address() as { port: number }).port));
-        }),
-    ),
-  );
-  await Promise.all(listeners.map((listener) => new Promise((closed) => listener.close(closed))));
-  return ports;
-}
 
 async function ready(url: string, server: ChildProcess): Promise<void> {
   for (const end = Date.now() + START_MS; ; await new Promise((resolve) => setTimeout(resolve, 250))) {

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { request } from 'undici';
 import { parse } from 'yaml';
 import { environmentWith } from '../python/environment.js';
+import { freePorts } from '../servers/free-ports.js';
 
 const RAY = {
   requirement: 'ray[serve]==2.60.0',
@@ -166,19 +166,4 @@ export function configOf(bundle: string): ServeConfig {
   const path = join(bundle, 'serve_config.yaml');
   if (!existsSync(path)) throw new Error(`${bundle} holds no serve_config.yaml`);
   return parse(readFileSync(path, 'utf8')) as ServeConfig;
-}
-
-/** freePorts gives ports on which nobody listens. */
-async function freePorts(count: number): Promise<number[]> {
-  const listeners = Array.from({ length: count }, () => createServer());
-  const ports = await Promise.all(
-    listeners.map(
-      (listener) =>
-        new Promise<number>((resolve) => {
-          listener.listen(0, '127.0.0.1', () => resolve((listener.address() as { port: number }).port));
-        }),
-    ),
-  );
-  await Promise.all(listeners.map((listener) => new Promise((closed) => listener.close(closed))));
-  return ports;
 }

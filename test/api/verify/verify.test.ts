@@ -256,7 +256,7 @@ describe('verifyLoad()', () => {
     expect(latencyOf(withEngine) - latencyOf(without)).toBeGreaterThanOrEqual(20);
     expect(without.causes!.frontMs).toBeCloseTo(frontMs, 6);
     expect(withEngine.causes!.frontMs).toBeCloseTo(0.75 * frontMs, 6);
-    expect(withEngine.inputs.map(({ role, path: named }) => [role, named])).toContainEqual([
+    expect(withEngine.inputs?.map(({ role, path: named }) => [role, named])).toContainEqual([
       'engine-profile',
       'engine.json',
     ]);

@@ -10,6 +10,9 @@ import {
 
 const ACCELERATOR = /^(?:accelerator_type|acceleratorType):(.+)$/;
 
+/** What bundles for Ray Serve call the resource of a class, before its name. */
+export const CLASS_RESOURCE = 'inferplan/';
+
 export const BYTES_PER_MIB = 1024 ** 2;
 const BYTES: Readonly<Record<string, number>> = {
   ...{ B: 1, KiB: 1024, MiB: BYTES_PER_MIB, GiB: 1024 ** 3, TiB: 1024 ** 4 },
@@ -29,6 +32,13 @@ export function gpuCount(
 export function acceleratorsIn(resources: Fields): string[] {
   return Object.keys(resources)
     .flatMap((key) => ACCELERATOR.exec(key)?.[1] ?? [])
+    .sort();
+}
+
+/** classesIn gives the classes of devices that the resources of a node offer, which its operator named for a bundle. */
+export function classesIn(resources: Fields): string[] {
+  return Object.keys(resources)
+    .flatMap((key) => (key.startsWith(CLASS_RESOURCE) ? key.slice(CLASS_RESOURCE.length) : []))
     .sort();
 }
 

@@ -1,6 +1,14 @@
 import { counted, listed, shown } from '../../../artifacts/index.js';
 import { type Steps, smallestOf } from '../../../collections/index.js';
-import { acceleratorsIn, BYTES_PER_MIB, gpuCount, rayBytes, unnamedNote } from './ray-resources.js';
+import {
+  acceleratorsIn,
+  BYTES_PER_MIB,
+  CLASS_RESOURCE,
+  classesIn,
+  gpuCount,
+  rayBytes,
+  unnamedNote,
+} from './ray-resources.js';
 import { isTotals, totalServers } from './ray-totals.js';
 import {
   below,
@@ -54,7 +62,8 @@ export function* rayServers(value: unknown, reader: FieldReader): Steps<FoundDev
   const withGpus = alive.filter((node) => gpuCount(node, reader) > 0);
   const hasGpus = withGpus.length > 0;
   const served = new Set(withGpus);
-  const isChosen = (node: RayNode) => node.labels[NODE_CLASS_LABEL] !== undefined;
+  const isChosen = ({ labels, resources }: RayNode) =>
+    labels[NODE_CLASS_LABEL] !== undefined || classesIn(resources).length > 0;
   const others = alive.filter((node) => !served.has(node));
   const cpu = others.filter((node) => isChosen(node) || !hasGpus).flatMap((node) => cpuServer(node, reader));
   yield;
@@ -147,7 +156,7 @@ function rayNode(item: unknown, at: FieldPlace, reader: FieldReader): RayNode[] 
 }
 
 function gpuServer(node: RayNode, reader: FieldReader): FoundServer {
-  const chosen = reader.className(node.labels[NODE_CLASS_LABEL], below(node.labelsAt, NODE_CLASS_LABEL));
+  const chosen = chosenClass(node, reader);
   const memories = node.gpus.flatMap((gpu) =>
     isFields(gpu) && typeof gpu.memoryTotal === 'number' ? [gpu.memoryTotal * BYTES_PER_MIB] : [],
   );
@@ -159,6 +168,20 @@ function gpuServer(node: RayNode, reader: FieldReader): FoundServer {
     memoryGiB: memories.length === 0 ? undefined : gibOf(smallestOf(memories)),
     machine: machineOf(node),
   };
+}
+
+/** chosenClass is the class that the label of a node names, or else a resource as a bundle for Ray Serve asks for it. */
+function chosenClass(node: RayNode, reader: FieldReader): string | undefined {
+  const label = reader.className(node.labels[NODE_CLASS_LABEL], below(node.labelsAt, NODE_CLASS_LABEL));
+  if (label !== undefined) return label;
+  const names = classesIn(node.resources);
+  const [name] = names;
+  if (names.length > 1)
+    return reader.wrong(
+      `offers devices of ${names.length} classes, ${listed(names)}, and not which they are`,
+      node.at,
+    );
+  return reader.className(name, below(node.at, `${CLASS_RESOURCE}${name}`));
 }
 
 function productOf(node: RayNode, reader: FieldReader): string | undefined {
@@ -183,7 +206,7 @@ function machineOf({ machine, labels }: RayNode): string | undefined {
 /** cpuServer makes one device of a node: the cores that Ray gives out there. */
 function cpuServer(node: RayNode, reader: FieldReader): FoundServer[] {
   const { CPU: cores, memory } = node.resources;
-  const chosen = reader.className(node.labels[NODE_CLASS_LABEL], below(node.labelsAt, NODE_CLASS_LABEL));
+  const chosen = chosenClass(node, reader);
   if (cores === undefined || cores === 0) return [];
   if (typeof cores !== 'number' || !(cores > 0 && Number.isFinite(cores))) {
     reader.wrong(`is ${shown(cores)}, not a number of cores`, below(node.at, 'CPU'));

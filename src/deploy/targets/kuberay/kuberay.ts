@@ -108,7 +108,7 @@ FROM \${RAY_IMAGE}
 WORKDIR /home/ray/inferplan
 COPY requirements.txt ./
 RUN pip install --no-cache-dir -r requirements.txt
-COPY app.py rows.py walk.py ./
+COPY app.py rows.py walk.py verdicts.py ./
 COPY models ./models
 ENV PYTHONPATH=/home/ray/inferplan RAY_worker_niceness=0
 `;

@@ -309,7 +309,7 @@ const IMAGE_FILES: LintRule = {
   ...{ name: 'image', breaks: 'fault' },
   *check({ files }) {
     const text = files.text('Dockerfile');
-    for (const file of ['requirements.txt', 'app.py', 'rows.py', 'walk.py', 'models'])
+    for (const file of ['requirements.txt', 'app.py', 'rows.py', 'walk.py', 'verdicts.py', 'models'])
       if (!new RegExp(`^COPY .*\\b${file.replace('.', '\\.')}\\b`, 'm').test(text))
         yield {
           file: 'Dockerfile',

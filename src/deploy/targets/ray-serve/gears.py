@@ -2,7 +2,7 @@
 
 import time
 
-import numpy as np
+from verdicts import certainty_of
 
 NEVER = float("inf")
 
@@ -61,18 +61,3 @@ class Walk:
             row.answered_by, row.certainty = step["stage"], certainty_of(scores, self.args["certainty"])
             if row.certainty >= step.get("below", -NEVER):
                 return
-
-
-def certainty_of(scores, measure):
-    """How certain a model is of a row from its scores (CascadeServe, equation 5); not at all where one is no number."""
-    scores = scores.astype(np.float64).ravel()
-    if scores.size < 2 or np.isnan(scores).any():
-        return 0.0
-    if measure != "logits" and not (abs(scores.sum() - 1) <= 1e-3 and (scores >= 0).all()):
-        powers = np.exp(scores - scores.max())
-        scores = powers / powers.sum()
-    if measure == "entropy":
-        some = scores[scores > 0]
-        return float(1 + (some * np.log(some)).sum() / np.log(scores.size))
-    second, first = np.sort(scores)[-2:]
-    return float(first - second)

@@ -1,8 +1,6 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
 import type { DeviceGroup, EngineGraph } from '../../engine-graph.js';
 import { type Engine, type EngineBundle, engineTarget } from '../engine-target.js';
+import { pythonSource, VERDICTS, verdictsSource } from '../python-source.js';
 import { readmeLoad, readmeVerify } from '../readme-commands.js';
 import { actorOptions, classResource, isOnCpu, serveConfig } from './config.js';
 import { CONFIG, RAY_RULES } from './rules.js';
@@ -27,18 +25,14 @@ export const RAY_SERVE = engineTarget(RAY_ENGINE);
 
 /** pythonFiles gives the modules of Python that serve a graph, and what they need, by path. */
 export function pythonFiles(graph: EngineGraph): [string, string][] {
+  const source = (file: string) => pythonSource('ray-serve', file);
   return [
     ['app.py', source('app.py')],
     ['rows.py', source('rows.py')],
     ['walk.py', source(graph.gears === undefined ? 'routes.py' : 'gears.py')],
+    [VERDICTS, verdictsSource()],
     ['requirements.txt', requirements(graph)],
   ];
-}
-
-/** source reads a module of Python as the package has it. */
-function source(file: string): string {
-  const folder = dirname(createRequire(import.meta.url).resolve('#package'));
-  return readFileSync(join(folder, 'src/deploy/targets/ray-serve', file), 'utf8');
 }
 
 function requirements({ groups }: EngineGraph): string {

@@ -3,6 +3,7 @@
 import asyncio
 
 from rows import every
+from verdicts import edges_taken
 
 
 class Walk:
@@ -35,17 +36,3 @@ class Walk:
         for name in self.stages[entry]["reaches"]:
             visits[name] = asyncio.ensure_future(visit(name))
         await every(visits.values())
-
-
-def edges_taken(choices, outputs):
-    """The bits of the edges that the outputs choose: each whose condition holds; of exclusive ones the first, or else the last."""
-    taken = set()
-    for choice in choices:
-        holding = [edge["bit"] for edge in choice["edges"] if "output" in edge and holds(edge, outputs[edge["output"]])]
-        taken.update(holding[:1] or ([choice["edges"][-1]["bit"]] if choice["exclusive"] else []))
-    return taken
-
-
-def holds(edge, value):
-    number = value.flat[edge["index"]]
-    return bool(number < edge["below"] if "below" in edge else number >= edge["at_least"])

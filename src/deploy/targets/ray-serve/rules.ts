@@ -367,7 +367,7 @@ const PREFIXES: LintRule = {
 const CODE: LintRule = {
   ...{ name: 'code', breaks: 'fault' },
   *check({ files }) {
-    for (const file of ['app.py', 'rows.py', 'walk.py', 'requirements.txt'])
+    for (const file of ['app.py', 'rows.py', 'walk.py', 'verdicts.py', 'requirements.txt'])
       if (!files.has(file)) yield { file, message: 'is missing' };
     if (/@serve\.batch/.test(files.text('app.py')))
       yield { file: 'app.py', message: 'uses serve.batch, which does not form the batches of the plan' };

@@ -2,6 +2,7 @@
 
 import numpy as np
 from members import Front, call
+from verdicts import certainty_of
 
 NEVER = float("inf")
 
@@ -33,18 +34,3 @@ class TritonPythonModel(Front):
 
     def rows(self, value, left, count):
         return value[left] if self.args["batched"] and len(left) < count else value
-
-
-def certainty_of(scores, measure):
-    """How certain a model is of a row from its scores (CascadeServe, equation 5); not at all where one is no number."""
-    scores = scores.astype(np.float64).ravel()
-    if scores.size < 2 or np.isnan(scores).any():
-        return 0.0
-    if measure != "logits" and not (abs(scores.sum() - 1) <= 1e-3 and (scores >= 0).all()):
-        powers = np.exp(scores - scores.max())
-        scores = powers / powers.sum()
-    if measure == "entropy":
-        some = scores[scores > 0]
-        return float(1 + (some * np.log(some)).sum() / np.log(scores.size))
-    second, first = np.sort(scores)[-2:]
-    return float(first - second)

@@ -1,7 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
 import type { EngineModel, EngineStage } from '../../engine-graph.js';
+import { pythonSource, VERDICTS, verdictsSource } from '../python-source.js';
 import { frontBatch, type TritonPlan } from './bundle.js';
 import { type FrontKind, frontKind, REPOSITORY, reachedFrom } from './names.js';
 
@@ -20,17 +18,12 @@ export function pythonModels(triton: TritonPlan): Map<string, string> {
     const kind = frontKind(graph, model);
     if (kind === 'ensemble') return;
     const folder = `${REPOSITORY}/${names.fronts[m]}/1`;
-    texts.set(`${folder}/model.py`, source(WALKS[kind]));
-    texts.set(`${folder}/members.py`, source('members.py'));
+    texts.set(`${folder}/model.py`, pythonSource('triton', WALKS[kind]));
+    texts.set(`${folder}/members.py`, pythonSource('triton', 'members.py'));
+    if (kind !== 'weights') texts.set(`${folder}/${VERDICTS}`, verdictsSource());
     texts.set(`${folder}/routes.json`, `${JSON.stringify(ROUTES_OF[kind](triton, model), undefined, 1)}\n`);
   });
   return texts;
-}
-
-/** source reads a module of Python as the package has it. */
-function source(file: string): string {
-  const folder = dirname(createRequire(import.meta.url).resolve('#package'));
-  return readFileSync(join(folder, 'src/deploy/targets/triton', file), 'utf8');
 }
 
 type RoutesOf = (triton: TritonPlan, model: EngineModel) => object;

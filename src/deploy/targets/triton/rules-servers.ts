@@ -1,7 +1,8 @@
 import type { LintedBundle, LintRule, RuleFinding } from '../../lint/lint.js';
-import { frontsOn, isPython, sharedMemoryOn, type TritonPlan, tritonPlanOf } from './bundle.js';
+import { frontsOn, sharedMemoryOn, type TritonPlan, tritonPlanOf } from './bundle.js';
 import { configsOn, SEAT } from './config.js';
-import { configPath, REPOSITORY } from './names.js';
+import { configPath } from './names.js';
+import { pythonModels } from './python-models.js';
 import { MPS_START, needsMps, serverPath } from './scripts.js';
 import { isOnCpu, type Layout } from './servers.js';
 
@@ -58,10 +59,8 @@ const FILES: LintRule = {
       for (const file of ['start.sh', 'perf.sh'].map((one) => serverPath(layout, one)))
         if (!bundle.files.has(file))
           yield { file, message: `is missing: nothing starts or loads ${layout.servers[0]}` };
-    for (const [m, model] of triton.graph.models.entries())
-      for (const file of isPython(triton, model) ? ['model.py', 'members.py', 'routes.json'] : [])
-        if (!bundle.files.has(`${REPOSITORY}/${triton.names.fronts[m]}/1/${file}`))
-          yield { file: `${REPOSITORY}/${triton.names.fronts[m]}/1/${file}`, message: 'is missing' };
+    for (const file of pythonModels(triton).keys())
+      if (!bundle.files.has(file)) yield { file, message: 'is missing' };
   },
 };
 

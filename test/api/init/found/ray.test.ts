@@ -120,6 +120,17 @@ describe('rayServers()', () => {
     expect(notes.join('\n')).toContain('no devices that are planned with: TPU');
   });
 
+  it('takes the class that a resource of a bundle names, and refuses a node that names several', () => {
+    const named = { 'inferplan/mine': 2, 'inferplan-ingress': 1 };
+    expect(read([rayNode('10.0.0.2', { ...L4, ...named })]).classes).toEqual([['mine', 2, 2]]);
+    expect(read([rayNode('10.0.0.2', { CPU: 4, ...named })])).toMatchObject({
+      classes: [['mine', 1, 1]],
+    });
+    expect(read([rayNode('10.0.0.2', { ...L4, ...named, 'inferplan/other': 1 })]).faults.join()).toContain(
+      '2 classes, mine, other',
+    );
+  });
+
   it('warns where a list has as many nodes as are listed by default', () => {
     const nodes = Array.from({ length: 100 }, (_, i) => rayNode(`n${i}`, L4));
     expect(read(nodes).notes.join()).toContain('without --limit');

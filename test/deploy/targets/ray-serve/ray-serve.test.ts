@@ -33,6 +33,7 @@ describe('the target ray-serve', () => {
       'app.py',
       'rows.py',
       'walk.py',
+      'verdicts.py',
       'requirements.txt',
       'README.md',
     ]);

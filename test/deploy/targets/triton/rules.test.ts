@@ -234,6 +234,7 @@ const EDITS: readonly Edit[] = [
   ]),
   missing('server-files', 'pooled', start('gpu_1')),
   missing('server-files', 'pooled', 'model_repository/eye/1/members.py'),
+  missing('server-files', 'gears', 'model_repository/looks/1/verdicts.py'),
   edit('auto-complete', START, [
     '  --disable-auto-complete-config \\\n',
     '',
