@@ -51,6 +51,9 @@ export class PerDevice extends ByPipeline implements TaskPlacement {
   private readonly durations: Durations;
   private readonly waiting: WaitingTasks;
   private readonly collected: SharedState['collected'];
+  /** The tasks that were given to members at the instant `givenAt`. */
+  private readonly given: number[] = [];
+  private givenAt = NONE;
 
   constructor(state: SharedState, { choice, dispatch }: PerDeviceChoices) {
     super(state, choice);
@@ -65,7 +68,7 @@ export class PerDevice extends ByPipeline implements TaskPlacement {
     this.members = new DeviceMembers(topology);
     this.dispatch = DISPATCHES[dispatch.kind]({
       workNs: (at, member) => this.workNs(at, member),
-      ongoing: (member) => this.ongoing(member),
+      ongoing: (at, member) => this.ongoing(at, member),
       turnNs: (member) => this.turnNs(member),
       deviceOf: this.members.deviceOf,
       streams: state.streams,
@@ -126,6 +129,9 @@ export class PerDevice extends ByPipeline implements TaskPlacement {
     const pool = this.requests.poolOf(task);
     const chosen = this.dispatch.choose(at, this.up[pool] as number[], this.lastChosen[pool] as number);
     if (chosen !== NONE) this.lastChosen[pool] = chosen;
+    if (at !== this.givenAt) this.given.length = 0;
+    this.givenAt = at;
+    this.given.push(task);
     if (task >= this.queues.length)
       this.queues = grownColumn(this.queues, grownCapacity(this.queues.length, task + 1));
     this.queues[task] = chosen === NONE ? this.queueBefore(pool) : chosen;
@@ -145,10 +151,16 @@ export class PerDevice extends ByPipeline implements TaskPlacement {
     return ns;
   }
 
-  /** ongoing counts the tasks that wait for a member, and those of its pool on its device whose requests have not ended. */
-  private ongoing(member: number): number {
+  /**
+   * ongoing counts the tasks that wait for a member, and those of its pool on its device whose requests have not ended, without
+   * those that were given to it at this instant.
+   */
+  private ongoing(at: number, member: number): number {
     const { members, batches, requests } = this;
     let count = this.waiting.size(member) + this.collected.size(member);
+    if (at === this.givenAt)
+      for (const task of this.given)
+        if (this.queues[task] === member && !requests.isSettled(requests.requestOf(task))) count -= 1;
     const batch = this.runs[members.deviceOf[member] as number] as number;
     if (batch === NONE || batches.pool(batch) !== members.poolOf[member]) return count;
     for (let i = 0; i < batches.size(batch); i++)

@@ -48,7 +48,7 @@ describe('PerDevice', () => {
 
   it('counts for two-ongoing only the tasks of the same stage on a device that serves another too', () => {
     const topology = planTopologyOf(gearPlan(GEARS), { transfers: 'none' });
-    const late = Array.from({ length: 9 }, () => ({ at: MS }));
+    const late = Array.from({ length: 9 }, (_, i) => ({ at: MS + i }));
     const { executed } = runVirtual({
       ...{ topology, arrivals: [{ at: 0 }, ...late] },
       policy: { ...ENGINE_POLICIES['ray-serve'], drop: { kind: 'never' } },
@@ -68,6 +68,32 @@ describe('PerDevice', () => {
       .map(({ device, arrivals }) => [arrivals[0]!, device]);
     devices.sort(([a], [b]) => a! - b!);
     expect(devices).toEqual(wanted.map((device, i) => [1 + i, device]));
+  });
+
+  it('does not count for two-ongoing what came to the stage at the same instant', () => {
+    const topology = planTopologyOf(gearPlan(GEARS), { transfers: 'none' });
+    const pairs = Array.from({ length: 8 }, (_, i) => ({ at: MS + (i >> 1) }));
+    const { executed } = runVirtual({
+      ...{ topology, arrivals: [{ at: 0 }, ...pairs] },
+      policy: { ...ENGINE_POLICIES['ray-serve'], drop: { kind: 'never' } },
+    });
+    const draws = STREAMS('dispatch');
+    const counts = [0, 0];
+    let before = [0, 0];
+    const wanted = pairs.map((_, i) => {
+      if (i % 2 === 0) before = [...counts];
+      const first = draws.integer(2);
+      draws.integer(1);
+      const chosen = before[1 - first]! < before[first]! ? 1 - first : first;
+      counts[chosen]! += 1;
+      return chosen;
+    });
+    const devices = executed
+      .filter(({ pool }) => pool === 1)
+      .map(({ device, arrivals }) => [arrivals[0]!, device]);
+    devices.sort(([a], [b]) => a! - b!);
+    expect(devices).toEqual(wanted.map((device, i) => [1 + i, device]));
+    expect(wanted.some((device, i) => i % 2 === 1 && device === wanted[i - 1])).toBe(true);
   });
 
   it('counts for a pool what waits before any of its devices', () => {
