@@ -14,7 +14,8 @@ import {
 import { namesRule, POD_RULES } from '../kube/pod-rules.js';
 import { GPU_SHARE } from '../kube/pods.js';
 import { RAY_VERSION } from '../ray-serve/ray-serve.js';
-import { CONFIG, RAY_RULES } from '../ray-serve/rules.js';
+import { CONFIG } from '../ray-serve/read-config.js';
+import { RAY_RULES } from '../ray-serve/rules.js';
 import {
   graceS,
   hasUpgradeRoom,

@@ -49,6 +49,9 @@ class Model:
             return
         import onnxruntime
 
+        if group["provider"] != "cpu":
+            # CUDA and cuDNN may be installed as wheels, where no loader looks.
+            onnxruntime.preload_dlls()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads, options.log_severity_level = group.get("threads", 0), 3
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
@@ -116,23 +119,32 @@ class Group:
 
     async def serve(self):
         while True:
-            self.woken.clear()
-            ready = {stage: self.ready_at(stage) for stage in self.queues}
-            due = [stage for stage, at in ready.items() if at <= time.time()]
-            if not due:
-                left = min(ready.values()) - time.time()
-                with contextlib.suppress(asyncio.TimeoutError):
-                    await asyncio.wait_for(self.woken.wait(), None if left == NEVER else left)
-                continue
-            stage, alike = min(due, key=lambda one: self.queues[one][0][1]), {}
-            for task in self.take(stage):
-                alike.setdefault(str([value.shape for value in task[0].values()]), []).append(task)
-            for batch in alike.values():
-                await self.execute(stage, batch)
+            try:
+                await self.step()
+            except Exception as error:  # Those that wait are told, and the next rows are served.
+                for ending in [task[3] for queue in self.queues.values() for task in queue if not task[3].done()]:
+                    ending.set_result((repr(error), 0))
+
+    async def step(self):
+        """Runs the batch that is due, or waits until one may be."""
+        self.woken.clear()
+        ready = {stage: self.ready_at(stage) for stage in self.queues}
+        due = [stage for stage, at in ready.items() if at <= time.time()]
+        if not due:
+            left = min(ready.values()) - time.time()
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self.woken.wait(), None if left == NEVER else left)
+            return
+        stage, alike = min(due, key=lambda one: self.queues[one][0][1]), {}
+        for task in self.take(stage):
+            alike.setdefault(str([value.shape for value in task[0].values()]), []).append(task)
+        for batch in alike.values():
+            await self.execute(stage, batch)
 
     async def execute(self, stage, batch):
-        began, planned_ms = time.time(), self.config["stages"][stage]["latency_ms"]
+        began = time.time()
         try:
+            planned_ms = self.config["stages"][stage]["latency_ms"]
             rows = await asyncio.to_thread(self.models[stage].run, [task[0] for task in batch], planned_ms[len(batch) - 1] / 1e3)
         except Exception as error:  # Its rows are told, and the next batch is served.
             rows = [f"{stage}: {error}"] * len(batch)
@@ -145,8 +157,11 @@ class Group:
         while True:
             await asyncio.sleep(FLUSH_S)
             done, self.done = self.done, []
-            if done:
-                await self.counters.executed.remote(done)
+            try:
+                if done:
+                    await self.counters.executed.remote(done)
+            except Exception:  # The counters may be starting again: tell them later.
+                self.done = (done + self.done)[-KEPT:]
 
 
 class Counters:
@@ -236,8 +251,9 @@ class Ingress:
         while True:
             await asyncio.sleep(FLUSH_S)
             totals, self.totals = self.totals, {}
-            if totals:
-                await self.counters.answered.remote(totals)
+            with contextlib.suppress(Exception):  # Counters that start again have lost what they counted anyway.
+                if totals:
+                    await self.counters.answered.remote(totals)
 
     async def __call__(self, request):
         self.flusher = self.flusher or asyncio.create_task(self.flush())

@@ -15,6 +15,7 @@ const ONGOING_BATCHES = 10;
 const INGRESS_ONGOING = 1000;
 /** A request that lasts so many SLOs is ended by Ray; the batchers drop it long before. */
 const TIMEOUT_SLOS = 4;
+const LEAST_DRAIN_S = 20;
 /** Ray counts resources in ten thousandths. */
 const RESOURCE_UNITS = 10_000;
 
@@ -59,12 +60,11 @@ export interface ServePlace {
 /** serveConfig writes serve_config.yaml, as `serve deploy` takes it. */
 export function serveConfig(bundle: EngineBundle, place: ServePlace = { host: '127.0.0.1' }): string {
   const { graph } = bundle;
-  const longestS = largestOf(graph.models.map(({ sloMs }) => sloMs)) / 1e3;
   const config = {
     proxy_location: 'EveryNode',
     http_options: {
       ...{ host: place.host, port: 8000 },
-      request_timeout_s: Math.max(1, Math.ceil(TIMEOUT_SLOS * longestS)),
+      request_timeout_s: longestRequestS(graph),
     },
     applications: [
       {
@@ -94,12 +94,27 @@ export const COUNTS_KEPT = 'RAY_SERVE_QUEUE_LENGTH_CACHE_TIMEOUT_S';
  */
 export const ROUTER = 'ray.serve._private.request_router.pow_2_router:PowerOfTwoChoicesRequestRouter';
 
+/** longestRequestS is after how many seconds Ray ends a request. */
+export function longestRequestS({ models }: EngineGraph): number {
+  return Math.max(1, Math.ceil((TIMEOUT_SLOS * largestOf(models.map(({ sloMs }) => sloMs))) / 1e3));
+}
+
+/** drainS is how long a replica that is replaced may take to end what it has begun, by default 20 s. */
+function drainS(graph: EngineGraph): number {
+  return Math.max(LEAST_DRAIN_S, longestRequestS(graph));
+}
+
+/** plannedInFlight is how many requests are in the cluster at once, at the planned rates, where each takes as long as its SLO. */
+export function plannedInFlight({ models }: EngineGraph): number {
+  return Math.ceil(models.reduce((sum, { plannedRps, sloMs }) => sum + (plannedRps * sloMs) / 1e3, 0));
+}
+
 function ingress(bundle: EngineBundle, { ingressResources: resources }: ServePlace): object {
   const { graph } = bundle;
-  const rps = graph.models.reduce((sum, { plannedRps, sloMs }) => sum + (plannedRps * sloMs) / 1e3, 0);
   return {
     ...{ name: 'ingress', num_replicas: INGRESS_REPLICAS },
-    max_ongoing_requests: Math.max(INGRESS_ONGOING, Math.ceil(TIMEOUT_SLOS * rps)),
+    max_ongoing_requests: Math.max(INGRESS_ONGOING, TIMEOUT_SLOS * plannedInFlight(graph)),
+    graceful_shutdown_timeout_s: drainS(graph),
     ray_actor_options: {
       ...{ num_cpus: 1, ...(resources === undefined ? {} : { resources }) },
       runtime_env: { env_vars: { [COUNTS_KEPT]: '0' } },
@@ -119,6 +134,7 @@ function deployment(group: DeviceGroup, graph: EngineGraph): object {
   return {
     ...{ name: group.name, num_replicas: group.replicas },
     max_ongoing_requests: leastOngoing(largestBatch(group, graph)),
+    graceful_shutdown_timeout_s: drainS(graph),
     request_router_config: { request_router_class: ROUTER },
     ray_actor_options: actorOptions(group),
     user_config: groupConfig(group, graph),

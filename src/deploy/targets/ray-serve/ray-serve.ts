@@ -3,7 +3,8 @@ import { type Engine, type EngineBundle, engineTarget } from '../engine-target.j
 import { pythonSource, VERDICTS, verdictsSource } from '../python-source.js';
 import { readmeLoad, readmeVerify } from '../readme-commands.js';
 import { actorOptions, classResource, isOnCpu, serveConfig } from './config.js';
-import { CONFIG, RAY_RULES } from './rules.js';
+import { CONFIG } from './read-config.js';
+import { RAY_RULES } from './rules.js';
 
 /** RAY_VERSION is the version whose ways were measured (docs/targets.md). */
 export const RAY_VERSION = '2.60.0';
@@ -36,27 +37,33 @@ export function pythonFiles(graph: EngineGraph): [string, string][] {
 }
 
 function requirements({ groups }: EngineGraph): string {
-  const onnxruntime = groups.every(isOnCpu) ? 'onnxruntime' : 'onnxruntime-gpu';
+  // The wheels of CUDA and cuDNN that it needs come with it: images of Ray have older ones.
+  const onnxruntime = groups.every(isOnCpu) ? 'onnxruntime' : 'onnxruntime-gpu[cuda,cudnn]>=1.21';
   return `ray[serve]==${RAY_VERSION}\n${onnxruntime}\nnumpy\n`;
 }
 
+/** Parts of devices sum up to whole ones but for this. */
+const ROUNDING = 1e-9;
+
 /** resourcesOf sums what the replicas of a bundle ask of all nodes together. */
-function resourcesOf({ groups }: EngineGraph): { cpus: number; classes: Map<string, number> } {
+function resourcesOf({ groups }: EngineGraph): { cpus: number; gpus: number; classes: Map<string, number> } {
   const classes = new Map<string, number>();
   // Two ingress replicas beside the groups.
   let cpus = 2;
+  let gpus = 0;
   for (const group of groups) {
     cpus += group.replicas * (actorOptions(group).num_cpus as number);
+    if (!isOnCpu(group)) gpus += group.replicas / group.virtual;
     const name = classResource(group.deviceClass);
     classes.set(name, (classes.get(name) ?? 0) + group.replicas / group.virtual);
   }
-  return { cpus: Math.ceil(cpus), classes };
+  return { cpus: Math.ceil(cpus), gpus: Math.ceil(gpus - ROUNDING), classes };
 }
 
 function readme({ plan, graph }: EngineBundle): string {
-  const { cpus, classes } = resourcesOf(graph);
+  const { cpus, gpus, classes } = resourcesOf(graph);
   const resources = JSON.stringify(
-    Object.fromEntries([...classes].map(([name, count]) => [name, Math.ceil(count - 1e-9)])),
+    Object.fromEntries([...classes].map(([name, count]) => [name, Math.ceil(count - ROUNDING)])),
   );
   const [model] = graph.models;
   return `# ${graph.models.map(({ name }) => name).join(', ')} on Ray Serve
@@ -64,7 +71,8 @@ function readme({ plan, graph }: EngineBundle): string {
 This folder runs a plan on Ray Serve: ${groupsText(graph.groups)}. \`lint.json\` says what may go wrong.
 
 1. Start Ray, here on one machine. On a cluster, start each node with the resources that it has, and with this folder at the same
-   place; \`pip install -r requirements.txt\` on all of them.
+   place; \`pip install -r requirements.txt\` on all of them. Requests come in at each node; \`http_options.host\` in \`${CONFIG}\` must
+   then be 0.0.0.0, and a firewall say who may call, since Ray asks nobody who they are.
 
        PYTHONPATH=$PWD RAY_worker_niceness=0 ray start --head --disable-usage-stats --num-cpus=${cpus} --resources='${resources}'
        serve deploy ${CONFIG}
@@ -78,7 +86,7 @@ This folder runs a plan on Ray Serve: ${groupsText(graph.groups)}. \`lint.json\`
        ${readmeVerify()}
 
 Change batches, shares, SLOs or gears in \`${CONFIG}\`, and deploy it again: what stands in \`user_config\` changes while requests are
-served. \`INFERPLAN_EXECUTOR=sleep\` before \`ray start\` lets replicas sleep for the planned times instead of running models.
+served. \`INFERPLAN_EXECUTOR=sleep\` before \`ray start\` lets replicas sleep for the planned times instead of running models${gpus === 0 ? '' : `; where there are no GPUs, \`--num-gpus=${gpus}\` makes Ray count them all the same`}.
 ${plan.serving?.scheduler === 'ray-serve' ? '' : `\nThe plan was made for the scheduler ${plan.serving?.scheduler ?? 'stage-local'}. \`plan solve --for ray-serve\` makes one for this engine.\n`}`;
 }
 

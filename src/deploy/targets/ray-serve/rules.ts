@@ -1,7 +1,7 @@
 import { largestOf } from '../../../collections/index.js';
 import type { DeviceGroup } from '../../engine-graph.js';
 import type { LintedBundle, LintRule, RuleFinding } from '../../lint/lint.js';
-import { type FieldsOf, fieldsRule, isMap } from '../../lint/schema-rule.js';
+import { type FieldsOf, fieldsRule } from '../../lint/schema-rule.js';
 import type { Place } from '../../lint/yaml-file.js';
 import {
   actorOptions,
@@ -10,22 +10,24 @@ import {
   isOnCpu,
   largestBatch,
   leastOngoing,
+  longestRequestS,
+  plannedInFlight,
   ROUTER,
 } from './config.js';
+import { CONFIG, type Deployment, deploymentsOf, found, listOf, mapOf } from './read-config.js';
+import { USER_CONFIG_RULES } from './rules-user-config.js';
 
-/** CONFIG is the file that `serve deploy` takes. */
-export const CONFIG = 'serve_config.yaml';
 /** What is not one of the plan's groups of devices. */
 const OWN_DEPLOYMENTS = ['ingress', 'counters'];
-/** Shares are written with all their digits. */
-const SHARE_ERROR = 1e-6;
 const PACKING_ERROR = 1e-3;
+/** Ray gives a replica so many seconds to end what it has begun. */
+const DEFAULT_DRAIN_S = 20;
 
 const ACTOR: FieldsOf = {
   fields: {
     ...{ num_cpus: 'number', num_gpus: 'number', memory: 'number', accelerator_type: 'text' },
     resources: { values: 'number' },
-    runtime_env: 'any',
+    ...{ runtime_env: 'any', label_selector: 'any', fallback_strategy: 'any' },
   },
 };
 
@@ -36,6 +38,12 @@ const DEPLOYMENT: FieldsOf = {
     ...{ graceful_shutdown_wait_loop_s: 'number', graceful_shutdown_timeout_s: 'number' },
     ...{ health_check_period_s: 'number', health_check_timeout_s: 'number' },
     ...{ placement_group_bundles: { list: { values: 'number' } }, placement_group_strategy: 'text' },
+    ...{
+      placement_group_bundle_label_selector: 'any',
+      gang_scheduling_config: 'any',
+      deployment_actors: 'any',
+    },
+    ...{ backpressure_config: 'any', rolling_update_percentage: 'number' },
     ...{ max_replicas_per_node: 'whole', ray_actor_options: ACTOR },
   },
   required: ['name'],
@@ -48,16 +56,18 @@ const SERVE_CONFIG: FieldsOf = {
       fields: {
         ...{ host: 'text', port: 'whole', root_path: 'text' },
         ...{ request_timeout_s: 'number', keep_alive_timeout_s: 'number' },
+        ...{ ssl_keyfile: 'text', ssl_certfile: 'text', ssl_keyfile_password: 'text', ssl_ca_certs: 'text' },
       },
     },
-    grpc_options: 'any',
+    ...{ grpc_options: 'any', controller_options: 'any' },
     logging_config: 'any',
     target_capacity: 'number',
     applications: {
       list: {
         fields: {
           ...{ name: 'text', route_prefix: 'text', import_path: 'text', runtime_env: 'any', args: 'any' },
-          ...{ logging_config: 'any', external_scaler_enabled: 'flag', deployments: { list: DEPLOYMENT } },
+          ...{ logging_config: 'any', external_scaler_enabled: 'flag', autoscaling_policy: 'any' },
+          ...{ host: 'text', port: 'whole', deployments: { list: DEPLOYMENT } },
         },
         required: ['import_path', 'deployments'],
       },
@@ -65,40 +75,6 @@ const SERVE_CONFIG: FieldsOf = {
   },
   required: ['applications'],
 };
-
-/** Deployment is an entry of serve_config.yaml, with its place. */
-interface Deployment {
-  readonly at: Place;
-  readonly name: string;
-  readonly fields: Readonly<Record<string, unknown>>;
-  /** The group of the plan that it runs; undefined of the ingress and the counters, and where there is none. */
-  readonly group: DeviceGroup | undefined;
-}
-
-function deploymentsOf({ graph, files }: LintedBundle): Deployment[] {
-  const { applications } = mapOf(files.value(CONFIG));
-  return listOf(applications).flatMap((application, a) =>
-    listOf(mapOf(application).deployments).map((one, d) => {
-      const fields = mapOf(one);
-      const name = String(fields.name);
-      const at = ['applications', a, 'deployments', d];
-      return { at, name, fields, group: graph.groups.find((group) => group.name === name) };
-    }),
-  );
-}
-
-function mapOf(value: unknown): Readonly<Record<string, unknown>> {
-  return isMap(value) ? value : {};
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
-/** found places a finding in serve_config.yaml. */
-function found(at: Place, message: string): RuleFinding {
-  return { file: CONFIG, at, message };
-}
 
 /** ofGroups makes a rule about the deployment of each group. */
 function ofGroups(
@@ -208,26 +184,21 @@ const CAPACITY: LintRule = {
   },
 };
 
-const ONGOING = ofGroups('ongoing', function* ({ at, fields, group }, { graph }) {
-  const least = leastOngoing(largestBatch(group, graph));
-  const given = fields.max_ongoing_requests;
-  if (typeof given !== 'number' || given < least)
-    yield found(
-      [...at, 'max_ongoing_requests'],
-      `is ${given ?? 'absent, which is 5'}, and must be at least ${least}: it caps batches, and full replicas are asked again only after a while`,
-    );
-});
-
-const BATCH_TIMEOUT: LintRule = {
-  ...{ name: 'batch-timeout', breaks: 'fault' },
+const ONGOING: LintRule = {
+  ...{ name: 'ongoing', breaks: 'fault' },
   *check(bundle) {
-    for (const { at, fields } of deploymentsOf(bundle))
-      for (const key of ['batch_wait_timeout_s', 'max_batch_size'])
-        if (Object.hasOwn(mapOf(fields.user_config), key))
-          yield found(
-            [...at, 'user_config', key],
-            'is an option of serve.batch, which an idle replica waits out; app.py forms the batches of the plan',
-          );
+    const { graph } = bundle;
+    for (const { at, name, fields, group } of deploymentsOf(bundle)) {
+      if (group === undefined && name !== 'ingress') continue;
+      const least = leastOngoing(group === undefined ? 0 : largestBatch(group, graph));
+      const wanted = group === undefined ? Math.max(least, plannedInFlight(graph)) : least;
+      const { max_ongoing_requests: given } = fields;
+      if (typeof given !== 'number' || given < wanted)
+        yield found(
+          [...at, 'max_ongoing_requests'],
+          `is ${given ?? 'absent, which is 5'}, and must be at least ${wanted}: it caps batches, and full replicas are asked again only after a while`,
+        );
+    }
   },
 };
 
@@ -311,42 +282,35 @@ const AUTOSCALING: LintRule = {
 const QUEUES: LintRule = {
   ...{ name: 'queue-limit', breaks: 'fault' },
   *check(bundle) {
-    for (const { at, fields, group } of deploymentsOf(bundle)) {
+    const { graph } = bundle;
+    for (const { at, name, fields, group } of deploymentsOf(bundle)) {
       const { max_queued_requests: limit } = fields;
-      if (group === undefined || typeof limit !== 'number' || limit < 0) continue;
-      const batch = largestBatch(group, bundle.graph);
-      if (limit < batch)
-        yield found([...at, 'max_queued_requests'], `is ${limit}, which is less than the batch of ${batch}`);
+      if (typeof limit !== 'number' || limit < 0) continue;
+      const [least, of] =
+        group === undefined
+          ? [plannedInFlight(graph), 'requests that the plan has at once']
+          : [largestBatch(group, graph), 'rows of a batch'];
+      if (limit < least && (group !== undefined || name === 'ingress'))
+        yield found([...at, 'max_queued_requests'], `is ${limit}, which is less than the ${least} ${of}`);
     }
   },
 };
 
-const SHARES: LintRule = {
-  ...{ name: 'shares', breaks: 'fault' },
+const DRAIN: LintRule = {
+  ...{ name: 'drain', breaks: 'fault' },
   *check(bundle) {
+    const { request_timeout_s: told } = mapOf(mapOf(bundle.files.value(CONFIG)).http_options);
+    const longestS = typeof told === 'number' ? told : longestRequestS(bundle.graph);
     for (const { at, name, fields } of deploymentsOf(bundle)) {
-      if (name !== 'ingress') continue;
-      const config = mapOf(fields.user_config);
-      const place = [...at, 'user_config'];
-      for (const [model, told] of Object.entries(mapOf(config.models)))
-        yield* sharesOf(mapOf(told).routes, [...place, 'models', model, 'routes'], names(bundle, 'stages'));
-      for (const [stage, shares] of Object.entries(mapOf(config.stages)))
-        yield* sharesOf(shares, [...place, 'stages', stage], names(bundle, 'groups'));
+      const { graceful_shutdown_timeout_s: given = DEFAULT_DRAIN_S } = fields;
+      if (name !== 'counters' && Number(given) < longestS)
+        yield found(
+          [...at, 'graceful_shutdown_timeout_s'],
+          `is ${given} s, and a request may last ${longestS} s: a replica that is replaced would lose it`,
+        );
     }
   },
 };
-
-function names({ graph }: LintedBundle, of: 'stages' | 'groups'): string[] {
-  return graph[of].map(({ name }) => name);
-}
-
-function* sharesOf(value: unknown, at: Place, known: readonly string[]): Generator<RuleFinding> {
-  const shares = mapOf(value);
-  for (const name of Object.keys(shares))
-    if (!known.includes(name)) yield found([...at, name], `leads to ${name}, which there is not`);
-  const sum = Object.values(shares).reduce<number>((all, share) => all + Number(share), 0);
-  if (!(Math.abs(sum - 1) <= SHARE_ERROR)) yield found(at, `sums to ${sum}, and shares sum to 1`);
-}
 
 const PREFIXES: LintRule = {
   ...{ name: 'route-prefix', breaks: 'fault' },
@@ -396,6 +360,29 @@ const SHARED_GPU = warned('gpu-fractions', (group) =>
     : `each replica has 1/${group.virtual} of a GPU: Ray only counts it, so start NVIDIA's MPS on the nodes of ${group.deviceClass}, with CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=${Math.floor(100 / group.virtual)}`,
 );
 
+/** What a replica may ask of a node that a plan does not know of. */
+const UNPLANNED = ['memory', 'accelerator_type', 'label_selector'];
+const PLACING = ['placement_group_bundles', 'max_replicas_per_node'];
+
+const MORE_ASKED: LintRule = {
+  ...{ name: 'more-asked', breaks: 'warning' },
+  *check(bundle) {
+    for (const { at, fields } of deploymentsOf(bundle)) {
+      const options = mapOf(fields.ray_actor_options);
+      const asked = [
+        ...UNPLANNED.filter((key) => options[key] !== undefined).map((key) => [
+          ...at,
+          'ray_actor_options',
+          key,
+        ]),
+        ...PLACING.filter((key) => fields[key] !== undefined).map((key) => [...at, key]),
+      ];
+      for (const place of asked)
+        yield found(place, 'is more than the plan knows of nodes: where none has it, Ray waits without end');
+    }
+  },
+};
+
 const ON_CPU = warned('cpu-class', (group) => {
   if (!isOnCpu(group)) return undefined;
   const what = group.run?.emulated
@@ -430,8 +417,8 @@ const SCHEDULER: LintRule = {
 /** RAY_RULES are the rules of bundles for Ray Serve. */
 export const RAY_RULES: readonly LintRule[] = [
   fieldsRule(CONFIG, SERVE_CONFIG),
-  ...[CODE, DEPLOYMENTS, REPLICAS, RESOURCES, CAPACITY, ONGOING, BATCH_TIMEOUT, CPUS, INGRESS, TIMEOUT],
-  COUNTS,
-  ...[AUTOSCALING, QUEUES, SHARES, PREFIXES],
-  ...[SHARED_GPU, ON_CPU, UNKNOWN_PROVIDER, SCHEDULER],
+  ...[CODE, DEPLOYMENTS, REPLICAS, RESOURCES, CAPACITY, ONGOING, CPUS, INGRESS, TIMEOUT, COUNTS],
+  ...[AUTOSCALING, QUEUES, DRAIN, PREFIXES],
+  ...USER_CONFIG_RULES,
+  ...[MORE_ASKED, SHARED_GPU, ON_CPU, UNKNOWN_PROVIDER, SCHEDULER],
 ];

@@ -3,10 +3,12 @@ import { readFile } from 'node:fs/promises';
 import { Ajv } from 'ajv';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import type { LintReport } from '../../../../src/artifacts/index.js';
+import type { Bundle, LintReport } from '../../../../src/artifacts/index.js';
 import { engineGraphOf } from '../../../../src/deploy/engine-graph.js';
 import { RAY_ENGINE, RAY_SERVE } from '../../../../src/deploy/targets/ray-serve/ray-serve.js';
+import { RAY_RULES } from '../../../../src/deploy/targets/ray-serve/rules.js';
 import { EXAMPLES, type ExampleBundle, exampleBundle } from '../../example-bundle.js';
+import { CUDA, made, pooledAt } from '../kube/made-bundles.js';
 
 const SCHEMA = new URL('../../../../../shared/targets/ray-serve-2.58.schema.json', import.meta.url);
 const CONFIG = 'serve_config.yaml';
@@ -81,6 +83,7 @@ const EDITS: readonly (readonly [rule: string, from: string | RegExp, to: string
   ['resources', /inferplan\/L4: 1\n/, 'inferplan/L4: 1\n            inferplan/P4: 1\n', 'inferplan/P4'],
   ['resources', /num_gpus: 1\n/, 'num_gpus: 0.4\n', '0.4'],
   ['ongoing', /max_ongoing_requests: 100\n/, 'max_ongoing_requests: 5\n', ': 5'],
+  ['ongoing', /max_ongoing_requests: 1000\n/, 'max_ongoing_requests: 99\n', ': 99'],
   [
     'batch-timeout',
     /(- name: segmenter_p0_s0[\s\S]*?user_config:\n)/,
@@ -102,12 +105,90 @@ const EDITS: readonly (readonly [rule: string, from: string | RegExp, to: string
   ],
   ['autoscaling', /(- name: segmenter_p0_s0\n\s+num_replicas: )\d+/, '$1auto', 'auto'],
   ['queue-limit', /(- name: segmenter_p0_s0\n)/, '$1        max_queued_requests: 0\n', 'max_queued'],
+  ['queue-limit', /(- name: ingress\n)/, '$1        max_queued_requests: 0\n', 'max_queued'],
+  ['drain', /graceful_shutdown_timeout_s: \d+/, 'graceful_shutdown_timeout_s: 0', ': 0'],
+  ['drain', /request_timeout_s: [\d.]+/, 'request_timeout_s: 21', 'graceful_shutdown'],
+  ['batches', /(stages:\n\s+)segmenter_p0_s0:/, '$1segmenter_p0_s1:', 'stages:'],
+  ['batches', /(segmenter_p0_s0:\n\s+batch: )\d+/, '$199', 'latency_ms'],
+  ['batches', /(segmenter_p0_s0:\n\s+batch: )\d+/, '$10.5', '0.5'],
+  ['batches', /least_ms: [\d.]+/, 'least_ms: soon', 'soon'],
+  ['models', /slo_ms: \d+\n/, 'slo_ms: 0\n', ': 0'],
   ['shares', /(routes:\n\s+detector_p0_s0: )[\d.]+/, '$10.1', 'routes'],
   ['shares', /(stages:\n\s+detector_p0_s0:\n\s+)detector_p0_s0: 1/, '$1detector: 1', 'detector: 1'],
   ['route-prefix', 'route_prefix: /', 'route_prefix: v2/', 'v2/'],
 ];
 
+/** These break rules of gears in the configuration of the cascade. */
+const GEAR_EDITS: readonly (readonly [rule: string, from: string | RegExp, to: string, at: string])[] = [
+  ['shares', 'base_large_on_T4: 1', 'base_large_on_T4: 0.5', 'groups'],
+  ['shares', 'base_large_on_T4: 1', 'base_large_on_L4: 1', 'base_large_on_L4'],
+  ['models', '- stage: large', '- stage: larger', 'larger'],
+  ['models', 'to_rps: 300', 'to_rps: 100', '100'],
+  ['models', /gears:\n\s+- to_rps: 150[\s\S]*?(?=\n\s+- name: counters)/, 'gears: []', 'gears'],
+];
+
+const WARNING_EDITS: readonly (readonly [rule: string, from: string | RegExp, to: string, at: string])[] = [
+  ['as-planned', /(segmenter_p0_s0:\n\s+batch: )\d+/, '$11', 'batch: 1'],
+  ['as-planned', /slo_ms: \d+\n/, 'slo_ms: 7\n', 'slo_ms: 7'],
+  [
+    'more-asked',
+    /(- name: segmenter_p0_s0\n)/,
+    '$1        max_replicas_per_node: 1\n',
+    'max_replicas_per_node',
+  ],
+  ['more-asked', /num_gpus: 1\n/, 'num_gpus: 1\n          memory: 1000000000\n', 'memory'],
+];
+
+/** linesOf gives the lines of the findings of a rule in an edited configuration. */
+function linesOf(findings: LintReport['faults'], rule: string, text: string): (string | undefined)[] {
+  return findings.filter((one) => one.rule === rule).map(({ line = 0 }) => text.split('\n')[line - 1]);
+}
+
 describe('the rules of the target ray-serve', () => {
+  it.each(GEAR_EDITS)('%s finds in gears %s made %s', async (rule, from, to, at) => {
+    const bundle = await exampleBundle('cascade');
+    const edited = (textsOf(bundle).get(CONFIG) as string).replace(from, to);
+    expect(linesOf(linted(bundle, () => edited).faults, rule, edited).join()).toContain(at);
+  });
+
+  it.each(WARNING_EDITS)('%s warns of %s made %s', async (rule, from, to, at) => {
+    const bundle = await exampleBundle('pooled');
+    const edited = (textsOf(bundle).get(CONFIG) as string).replace(from, to);
+    expect(linesOf(linted(bundle).warnings, rule, edited)).toEqual([]);
+    expect(linesOf(linted(bundle, () => edited).warnings, rule, edited).join()).toContain(at);
+  });
+
+  it('warn of parts of GPUs, for which MPS must run', () => {
+    const half = { device: 'T4', virtual: 2 } as const;
+    const plan = pooledAt(
+      [
+        [
+          [
+            {
+              ...half,
+              seats: [
+                [0, 0],
+                [0, 0],
+              ],
+            },
+          ],
+        ],
+      ],
+      { T4: { count: 1, virtual: [2], memoryGiB: 16 } },
+    );
+    const { parts, planSha256: sha256 } = made(plan, { T4: CUDA });
+    const manifest = { ...parts, plan: { path: 'plan.json', sha256 } } as unknown as Bundle;
+    const { warnings } = linted({ plan, manifest });
+    const told = warnings.filter(({ rule }) => rule === 'gpu-fractions').map(({ message }) => message);
+    expect(told).toEqual([expect.stringContaining('CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=50')]);
+  });
+
+  it('are each shown to find something', () => {
+    const shown = [...EDITS, ...GEAR_EDITS, ...WARNING_EDITS].map(([rule]) => rule);
+    const others = ['code', 'gpu-fractions', 'cpu-class', 'provider', 'scheduler'];
+    expect(new Set([...shown, ...others])).toEqual(new Set(RAY_RULES.map(({ name }) => name)));
+  });
+
   it.each(EDITS)('%s finds %s made %s', async (rule, from, to, at) => {
     const bundle = await exampleBundle('pooled');
     let edited = '';
