@@ -65,7 +65,7 @@ async function main(environment: string, folder: string): Promise<void> {
   const server = await RayServer.start(environment, {
     'inferplan/first': 1,
     'inferplan/second': 1,
-    'inferplan/cpu': 4,
+    'inferplan/cpu': 5,
   });
   try {
     const configs = new Map(all.map(({ name, bundle }) => [name, { bundle, config: configOf(bundle) }]));
@@ -76,6 +76,7 @@ async function main(environment: string, folder: string): Promise<void> {
     }
     await inFlight(server, chain);
     await killed(server, chain);
+    await killedOfTwo(server, branches);
     await verified(server, chain, folder);
     await changedGears(server, cascade, configs);
   } finally {
@@ -100,6 +101,14 @@ async function killed(server: RayServer, chain: Tried): Promise<void> {
     after.held,
     `${after.said}; meanwhile ${said}`,
   );
+}
+
+async function killedOfTwo(server: RayServer, branches: Tried): Promise<void> {
+  const load = answered(server, branches, 'image', { durationS: 12, sloMs: 30_000 });
+  await new Promise((resolve) => setTimeout(resolve, 2000));
+  process.kill(server.pidOf('branches', 'high_low'), 'SIGKILL');
+  const { held, said } = await load;
+  check('no request is lost when one of two replicas of a stage is killed', held, said);
 }
 
 async function verified(server: RayServer, chain: Tried, folder: string): Promise<void> {

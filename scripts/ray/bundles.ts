@@ -66,7 +66,7 @@ planner: { maxPartitions: 2 }
     return { name: 'chain', bundle: this.at('chain'), images: this.images, right };
   }
 
-  /** branches makes a pipeline in which the first model says which of two others a row goes to. */
+  /** branches makes a pipeline in which the first model says which of two others a row goes to, on two devices. */
   async branches(): Promise<Tried> {
     const names = ['look', 'high', 'low'] as const;
     const sessions = await Promise.all(names.map((name, i) => this.stage(name, 2 ** i)));
@@ -77,14 +77,14 @@ planner: { maxPartitions: 2 }
     await this.deploy(
       'branches',
       `kind: pipeline
-cluster: { devices: { cpu: { count: 2, memoryGiB: 1 } } }
+cluster: { devices: { cpu: { count: 3, memoryGiB: 1 } } }
 stages:
   - { name: look, profile: look.json, batch: 2, device: cpu, replicas: 1,
       next: [{ to: high, probability: 0.5, ${when} }, { to: low, probability: 0.5 }] }
   - { name: high, profile: high.json, batch: 2, inputs: { image: request.image } }
   - { name: low, profile: low.json, batch: 2, inputs: { image: request.image } }
 exclusive: [[high, low]]
-shared: [{ device: cpu, stages: [high, low], replicas: 1 }]
+shared: [{ device: cpu, stages: [high, low], replicas: 2 }]
 sloMs: 8000
 rps: 10
 planner: { method: given }
