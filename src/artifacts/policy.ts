@@ -69,7 +69,7 @@ export interface StageLocalChoices {
         quantile: number;
         branches: 'worst' | 'learnt';
       }
-    | { kind: 'stage-budget'; shares: 'durations' | 'worst-case'; until: 'start' | 'end' }
+    | { kind: 'stage-budget'; shares: 'durations' | 'worst-case' | 'spare'; until: 'start' | 'end' }
     | { kind: 'window'; within: 'slo' | 'stage' }
     | { kind: 'overload'; thresholdNs: number; share: number };
   weighing?: 'none' | { kind: 'levels'; margin: number };

@@ -280,16 +280,24 @@ function listedModels({ status, json }: Told): string[] {
   if (status !== 200) return [];
   const list = Array.isArray(json) ? json : (json as { models?: unknown } | null)?.models;
   if (!Array.isArray(list)) return [];
-  const names = list.map((model: unknown) => {
-    const { name, state } = (typeof model === 'string' ? { name: model } : (model ?? {})) as ListedModel;
-    return NOT_SERVED.has(state) ? undefined : name;
-  });
+  const models = list.map(
+    (model: unknown) => (typeof model === 'string' ? { name: model } : (model ?? {})) as ListedModel,
+  );
+  // Where a server tells states, what has none is in its repository and was not loaded (Triton).
+  const tellsStates = models.some(hasState);
+  const names = models.map((model) =>
+    NOT_SERVED.has(model.state) || (tellsStates && !hasState(model)) ? undefined : model.name,
+  );
   return [...new Set(names.filter((name) => typeof name === 'string'))];
 }
 
 interface ListedModel {
   readonly name?: unknown;
   readonly state?: unknown;
+}
+
+function hasState({ state }: ListedModel): boolean {
+  return state !== undefined && state !== null && state !== '';
 }
 
 /** withSaid adds to a sentence what a server says, if anything. */

@@ -56,8 +56,10 @@ export {
   type Readings,
   ROOM_FIRST_POLICY,
   type ScalingRule,
+  type SpareTimes,
   StageLocalCore,
   type StageLocalPolicy,
+  spareTimes,
 } from './stage-local/index.js';
 export {
   type FeedbackCorrection,

@@ -66,6 +66,10 @@ const SERVERS = {
     'GET /v2': [200, { name: 'kserve', version: '0.21', extensions: ['model_repository_extension'] }],
     'GET /v2/models': [200, { models: ['m'] }],
   },
+  stateless: {
+    'GET /v2': [200, { name: 'stateless', version: '1', extensions: [] }],
+    'POST /v2/repository/index': [200, [{ name: 'm' }]],
+  },
   triton: {
     'GET /v2': [200, { name: 'triton', version: '2.51', extensions: ['binary_tensor_data'] }],
     'POST /v2/repository/index': [
@@ -74,6 +78,8 @@ const SERVERS = {
         { name: 'broken', version: '1', state: 'UNAVAILABLE', reason: 'it fails to load' },
         { name: 'm', version: '1', state: 'READY' },
         { name: 'm', version: '2', state: 'READY' },
+        { name: 'unloaded' },
+        { name: 'never-loaded', state: '' },
       ],
     ],
   },

@@ -2,7 +2,7 @@ import type { Stream } from '../../src/random/index.js';
 import { DEFAULT_POLICY, type DropRule, type StageLocalPolicy } from '../../src/serving/index.js';
 import { clashes } from '../../src/serving/stage-local/policy.js';
 
-const SHARES = ['durations', 'worst-case'] as const;
+const SHARES = ['durations', 'worst-case', 'spare'] as const;
 
 /** DROPS holds every kind of drop rule with every choice among words that it has. */
 export const DROPS: readonly DropRule[] = [

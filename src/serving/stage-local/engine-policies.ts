@@ -26,8 +26,8 @@ const RAY_SERVE: StageLocalPolicy = {
  * - ray-serve: Ray Serve with the batcher of the app that `plan deploy` writes: a replica takes what waits for it when it has
  *   ended a batch, and drops what would be late.
  * - ray-serve-batch: Ray Serve with its own `@serve.batch`, which knows no deadlines.
- * - triton: Triton's dynamic batcher, with one queue a model, the planned batch as its preferred size, and a queue policy that
- *   rejects what has waited longer than the stage's part of the SLO.
+ * - triton: Triton's dynamic batcher, with one queue a model, batches of up to the planned one, and a queue policy that rejects
+ *   what has waited longer than the stage's part of what the SLO leaves beside executions.
  */
 export const ENGINE_POLICIES = {
   'ray-serve': RAY_SERVE,
@@ -41,6 +41,6 @@ export const ENGINE_POLICIES = {
     placement: 'on-arrival',
     dispatch: DEFAULT_POLICY.dispatch,
     formation: { kind: 'delay', delayNs: 0 },
-    drop: { kind: 'stage-budget', shares: 'durations', until: 'start' },
+    drop: { kind: 'stage-budget', shares: 'spare', until: 'start' },
   },
 } as const satisfies Record<string, StageLocalPolicy>;

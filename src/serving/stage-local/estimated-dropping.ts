@@ -9,6 +9,7 @@ import {
 } from '../state/index.js';
 import { ByDeadline, type DroppingState, hopelessAt } from './drop-rule.js';
 import type { DropRule } from './policy.js';
+import { type SpareTimes, spareTimes } from './spare-times.js';
 import type { StatePlanner } from './state-planner.js';
 
 const NONE = SHARED_NONE;
@@ -65,24 +66,39 @@ class StageBudget extends ByDeadline {
   readonly columns: PlanColumns;
   readonly queues: WaitingTasks;
   private readonly untilEnd: boolean;
+  /** What stages have parts of that are of the SLO's spare time; absent where their parts are of the whole SLO. */
+  private readonly spare: SpareTimes | undefined;
 
-  constructor({ until }: Extract<DropRule, { kind: 'stage-budget' }>, state: DroppingState) {
+  constructor({ shares, until }: Extract<DropRule, { kind: 'stage-budget' }>, state: DroppingState) {
     super();
     this.planner = plannerOf(state);
     this.requests = state.requests;
     this.columns = state.columns;
     this.queues = state.queues;
     this.untilEnd = UNTIL_END[until];
+    this.spare = OF_SPARE[shares] ? spareTimes(state.topology) : undefined;
   }
 
   dropTime(_at: number, head: number, pool: number, start: number, device = NONE): number {
     if (start === NEVER) return NEVER;
     const queuedAt = this.requests.queuedAt(head);
-    const budgetNs = this.planner.shareOf(pool) * usableSloNs(head, this) + ROUNDING_NS;
+    const budgetNs = this.budgetNs(head, pool) + ROUNDING_NS;
     const until = this.untilEnd ? start + this.planner.leastNs(pool, device) : start;
     return until - queuedAt > budgetNs ? NOW : NEVER;
   }
+
+  private budgetNs(task: number, pool: number): number {
+    if (this.spare === undefined) return this.planner.shareOf(pool) * usableSloNs(task, this);
+    const { shares, spareNs } = this.spare;
+    return (shares[pool] as number) * Math.max(0, (spareNs[pool] as number) - slackNs(task, this));
+  }
 }
+
+const OF_SPARE: { readonly [K in Extract<DropRule, { kind: 'stage-budget' }>['shares']]: boolean } = {
+  durations: false,
+  'worst-case': false,
+  spare: true,
+};
 
 interface SloParts {
   readonly columns: PlanColumns;
@@ -91,9 +107,14 @@ interface SloParts {
 }
 
 /** usableSloNs is the SLO of a task's model, less what is kept free before every deadline. */
-function usableSloNs(task: number, { columns, requests, queues }: SloParts): number {
-  const slackNs = requests.deadlineOfTask(task) - queues.latestEnd(task);
-  return (columns.sloNs[requests.modelOf(requests.requestOf(task))] as number) - slackNs;
+function usableSloNs(task: number, parts: SloParts): number {
+  const { columns, requests } = parts;
+  return (columns.sloNs[requests.modelOf(requests.requestOf(task))] as number) - slackNs(task, parts);
+}
+
+/** slackNs is what is kept free before the deadline of a task. */
+function slackNs(task: number, { requests, queues }: Omit<SloParts, 'columns'>): number {
+  return requests.deadlineOfTask(task) - queues.latestEnd(task);
 }
 
 const UNTIL_END: { readonly [K in Extract<DropRule, { kind: 'stage-budget' }>['until']]: boolean } = {

@@ -32,4 +32,5 @@ export {
   type StageLocalPolicy,
 } from './policy.js';
 export type { Readings } from './readings.js';
+export { type SpareTimes, spareTimes } from './spare-times.js';
 export { StageLocalCore, type StageLocalOptions } from './stage-local.js';

@@ -89,7 +89,8 @@ export type FormationRule =
  *   the queueing delays and the executions or not, and of their batch waits nothing, a quantile of their sum, or the most they
  *   can be. Where branches are learnt, it is instead the quantile of what tasks take that go along the edges that others took.
  * - stage-budget: one that takes longer in its stage than the stage's share of the SLO, until its batch starts or until it
- *   ends (Clipper++). The shares are by planned durations, or by the worst latencies of late.
+ *   ends (Clipper++). The shares are by planned durations, or by the worst latencies of late; or by planned executions, of what
+ *   the SLO leaves beside the executions of rows alone (SpareTimes: the timeouts of bundles for Triton).
  * - window: those before the first batch full of tasks that would all end the stage in time (Nexus), within the SLO or within
  *   the stage's share of it.
  * - overload: a share of all, while tasks queue at this stage or at a later one for longer than `thresholdNs` in the mean
@@ -112,7 +113,7 @@ export type DropRule =
       quantile: number;
       branches: 'worst' | 'learnt';
     }
-  | { kind: 'stage-budget'; shares: 'durations' | 'worst-case'; until: 'start' | 'end' }
+  | { kind: 'stage-budget'; shares: 'durations' | 'worst-case' | 'spare'; until: 'start' | 'end' }
   | { kind: 'window'; within: 'slo' | 'stage' }
   | { kind: 'overload'; thresholdNs: number; share: number };
 

@@ -45,6 +45,7 @@ function dropNeeds(rule: DropRule): Needs | undefined {
 const DIVIDES: { readonly [K in Extract<DropRule, { kind: 'stage-budget' }>['shares']]: boolean } = {
   durations: false,
   'worst-case': true,
+  spare: false,
 };
 
 function transitionOf(order: QueueOrder): Transition | undefined {

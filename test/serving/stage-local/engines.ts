@@ -145,7 +145,7 @@ export function plainEngine({ engine, stages: shapes, arrivals, sloNs, draws }: 
       }
       if (!isFree()) return;
       if (engine.name === 'triton') {
-        const part = (sloNs * stage.latencyNs[stage.batch - 1]!) / sum;
+        const part = ((sloNs - alone(0)) * stage.latencyNs[stage.batch - 1]!) / sum;
         if (at - cameTo.get(request)! > part) {
           waiting.shift();
           end(request, 'dropped', at);

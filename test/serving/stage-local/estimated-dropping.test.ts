@@ -1,44 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { Lists } from '../../../src/collections/index.js';
-import { streamsOf } from '../../../src/random/index.js';
-import { droppingOf } from '../../../src/serving/stage-local/dropping.js';
-import { PlannedBatches } from '../../../src/serving/stage-local/planned-batches.js';
-import { DEFAULT_POLICY, type DropRule } from '../../../src/serving/stage-local/policy.js';
-import { stateNeeds } from '../../../src/serving/stage-local/state-needs.js';
-import { StatePlanner } from '../../../src/serving/stage-local/state-planner.js';
-import { OpenBatches, PlanColumns } from '../../../src/serving/state/index.js';
-import { chainOf, MS, stage, Waiting } from '../by-hand.js';
+import type { DropRule } from '../../../src/serving/stage-local/policy.js';
+import { chainOf, MS, stage } from '../by-hand.js';
+import { droppingOver, lastStartNs } from './dropping-over.js';
 
 const NEVER = Number.POSITIVE_INFINITY;
 const NOW = Number.NEGATIVE_INFINITY;
 
 /** dropping makes a rule over two stages whose planned batches of two take 10 and 20 ms, and queues of theirs. */
 function dropping(drop: DropRule, slackNs = 0, sloMs = 90) {
-  const topology = chainOf(sloMs, stage([6, 10]), stage([12, 20]));
-  const waiting = new Waiting(topology, { order: { kind: 'fifo' }, slackNs });
-  const { requests, queues, durations } = waiting;
-  const columns = new PlanColumns(topology);
-  const needs = stateNeeds({ ...DEFAULT_POLICY, drop, statePeriodNs: 1e9 });
-  const streams = streamsOf(1, 'core');
-  const stream = () => streams('waits');
-  const parts = { topology, columns, requests, durations, stream, devicesUp: () => 1 };
-  const planner = new StatePlanner(parts, needs!);
-  const collected = new Lists(queues.count);
-  const planned = new PlannedBatches(columns, durations);
-  const batches = new OpenBatches(4);
-  const state = { topology, columns, requests, batches, queues, collected, durations, planned };
-  return { waiting, planner, collected, drops: droppingOf(drop, { ...state, streams, planner }) };
-}
-
-/** lastStartNs finds the last start, to a nanosecond, with which a task is kept. */
-function lastStartNs(isDropped: (start: number) => boolean, fromNs: number, untilNs: number): number {
-  let [kept, dropped] = [fromNs, untilNs];
-  while (dropped - kept > 1) {
-    const middle = Math.floor((kept + dropped) / 2);
-    if (isDropped(middle)) dropped = middle;
-    else kept = middle;
-  }
-  return kept;
+  return droppingOver(chainOf(sloMs, stage([6, 10]), stage([12, 20])), drop, slackNs);
 }
 
 describe('end-to-end', () => {
@@ -88,6 +58,21 @@ describe('stage-budget', () => {
         expect({ sloMs, asked }).toEqual({ sloMs, asked: [NEVER, NOW] });
       }
     }
+  });
+
+  it('gives each stage its part of what the SLO leaves beside rows alone, less the slack', () => {
+    const spare = { kind: 'stage-budget', shares: 'spare', until: 'start' } as const;
+    for (const slackNs of [0, 6 * MS])
+      for (const pool of [0, 1]) {
+        const { waiting, drops } = dropping(spare, slackNs);
+        const task = waiting.add(pool, 90 * MS, { queuedAt: 3 * MS });
+        const last = lastStartNs((start) => drops.dropTime(0, task, pool, start) === NOW, 0, 90 * MS);
+        expect(last).toBe(3 * MS + ((72 * MS - slackNs) * (pool + 1)) / 3);
+      }
+    // Where nothing is left, what starts as it comes is kept.
+    const { waiting, drops } = dropping(spare, 0, 15);
+    const task = waiting.add(0, 15 * MS, { queuedAt: 3 * MS });
+    expect([0, 1].map((later) => drops.dropTime(0, task, 0, 3 * MS + later))).toEqual([NEVER, NOW]);
   });
 
   it('waits where no device is known', () => {

@@ -41,7 +41,7 @@ export function tritonPlanOf({
   if (known !== undefined) return known;
   const made: TritonPlan = {
     ...{ plan, graph, names: tritonNamesOf(graph), layouts: layoutsOf(plan, graph) },
-    timeouts: queueTimeouts(graph),
+    timeouts: queueTimeouts(plan, graph),
     ...(planSha256 === undefined ? {} : { planSha256 }),
   };
   MADE.set(graph, made);

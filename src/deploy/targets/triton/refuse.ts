@@ -1,7 +1,8 @@
 import { type Fault, fault } from '../../../artifacts/index.js';
 import type { EngineStage } from '../../engine-graph.js';
-import { type TritonPlan, tritonType } from './bundle.js';
+import { isPython, type TritonPlan, tritonType } from './bundle.js';
 import { stagesOfRoute } from './names.js';
+import { isReached, LEAST_TIMEOUT_US } from './timeouts.js';
 
 /** The providers that Triton's ONNX Runtime backend has. */
 const PROVIDERS = ['cpu', 'cuda', 'tensorrt'];
@@ -13,6 +14,7 @@ export function refusedByTriton(triton: TritonPlan): Fault[] {
   return [
     ...splitRoutes(triton),
     ...unusedStages(triton),
+    ...shortTimeouts(triton),
     ...unknownTypes(triton),
     ...unknownProviders(triton),
   ];
@@ -63,6 +65,26 @@ function unusedStages({ graph: { stages }, names }: TritonPlan): Fault[] {
           ),
         ],
   );
+}
+
+/** shortTimeouts finds queues for which the SLO leaves nearly nothing, or nothing. */
+function shortTimeouts(triton: TritonPlan): Fault[] {
+  const { graph, names, timeouts } = triton;
+  return graph.models.flatMap((model, m) => {
+    const stages = names.stages.map((name, i) => ({ name, us: timeouts.stageUs[i] as number, i }));
+    const queues = stages.filter(({ i }) => isReached(graph, model, i));
+    const front = { name: names.fronts[m] as string, us: timeouts.frontUs[m] as number };
+    const short = [...(isPython(triton, model) ? [front] : []), ...queues].filter(
+      ({ us }) => us < LEAST_TIMEOUT_US,
+    );
+    if (short.length === 0) return [];
+    const told = short.map(({ name, us }) => `${name} (${us} µs)`).join(', ');
+    return [
+      fault(
+        `the SLO of ${model.name}, ${model.sloMs} ms, leaves too little beside its executions for requests to wait in the queues of ${told}: Triton itself may take as long to hand a request on, and would drop it; allow a longer SLO, or deploy the plan for the target ray-serve`,
+      ),
+    ];
+  });
 }
 
 function unknownTypes({ graph: { stages, models } }: TritonPlan): Fault[] {

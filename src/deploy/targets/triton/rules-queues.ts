@@ -12,7 +12,7 @@ import {
   type ReadConfig,
   stageIndexOf,
 } from './read-configs.js';
-import { waysOf } from './timeouts.js';
+import { LEAST_TIMEOUT_US, waysOf } from './timeouts.js';
 
 const US_PER_MS = 1e3;
 const POLICY = ['dynamic_batching', 'default_queue_policy'];
@@ -54,6 +54,12 @@ const QUEUE_POLICY = ofConfigs('queue-policy', function* ({ config, triton }) {
       [...POLICY, 'default_timeout_microseconds'],
       'is absent or 0, which is no timeout at all',
     );
+  else if (timeoutUs(config) < LEAST_TIMEOUT_US)
+    yield foundIn(
+      config,
+      [...POLICY, 'default_timeout_microseconds'],
+      `is ${timeoutUs(config)}, and Triton itself may take as long to hand a request to a free instance; write ${LEAST_TIMEOUT_US} or more`,
+    );
   if (override !== true)
     yield foundIn(
       config,
@@ -66,7 +72,7 @@ const TIMEOUT_SUM: LintRule = {
   ...{ name: 'timeout-sum', breaks: 'fault' },
   *check(bundle) {
     const triton = tritonPlanOf(bundle);
-    const { graph, names } = triton;
+    const { graph, names, timeouts } = triton;
     const told = new Set<string>();
     for (const layout of triton.layouts)
       for (const { model, name } of frontsOn(triton, layout)) {
@@ -75,12 +81,14 @@ const TIMEOUT_SUM: LintRule = {
           const configs = way.map((stage) => configOn(bundle.files, names.stages[stage] as string, layout));
           const sum = configs.reduce((all, config) => all + timeoutUs(config), front);
           const longest = configs.reduce((a, b) => (timeoutUs(b) > timeoutUs(a) ? b : a));
-          if (longest === undefined || sum <= model.sloMs * US_PER_MS || told.has(longest.file)) continue;
+          const aloneUs = way.reduce((all, stage) => all + (timeouts.aloneUs[stage] as number), 0);
+          const spareUs = model.sloMs * US_PER_MS - aloneUs;
+          if (longest === undefined || sum <= spareUs || told.has(longest.file)) continue;
           told.add(longest.file);
           yield foundIn(
             longest,
             [...POLICY, 'default_timeout_microseconds'],
-            `is ${timeoutUs(longest)}, and the timeouts along ${way.map((one) => names.stages[one]).join(', ')} sum to ${sum} µs, more than the SLO of ${model.sloMs} ms`,
+            `is ${timeoutUs(longest)}, and the timeouts along ${way.map((one) => names.stages[one]).join(', ')} sum to ${sum} µs, more than the ${Math.floor(spareUs)} µs that the SLO of ${model.sloMs} ms leaves beside executions`,
           );
         }
       }
@@ -126,11 +134,17 @@ const PREFERRED = ofConfigs(
 const PRIORITIES = ofConfigs('priorities', function* ({ config, triton }) {
   if (stageIndexOf(triton, config.model) < 0) return;
   const { priority_levels: levels, priority_queue_policy: policies } = mapIn(config.value.dynamic_batching);
-  if (levels !== undefined && listIn(policies).length === 0 && Number(levels) > 1)
+  if (Number(levels ?? 0) > 1)
     yield foundIn(
       config,
       ['dynamic_batching', 'priority_levels'],
       `is ${levels}, and the plan serves first come, first served`,
+    );
+  if (mapEntries(policies).length > 0)
+    yield foundIn(
+      config,
+      ['dynamic_batching', 'priority_queue_policy'],
+      'is given, and stands in place of default_queue_policy for its level',
     );
 });
 

@@ -1,80 +1,61 @@
-import { largestOf, smallestOf } from '../../../collections/index.js';
+import { smallestOf } from '../../../collections/index.js';
+import { planTopologyOf, type ServedPlan } from '../../../plans/index.js';
+import { spareTimes } from '../../../serving/index.js';
 import type { EngineGraph, EngineModel, EngineStage } from '../../engine-graph.js';
 import { frontKind, reachedFrom } from './names.js';
 
-const US_PER_MS = 1e3;
+const NS_PER_US = 1e3;
 /** The part of the time to spare in which a request may wait for the Python model that it comes to first. */
 const FRONT_PART = 0.1;
+/**
+ * LEAST_TIMEOUT_US is the shortest timeout of a queue that can be meant: to be handed to an instance that is free takes Triton
+ * tens of µs, and more on a busy machine, so that a shorter one drops requests that need not have waited.
+ */
+export const LEAST_TIMEOUT_US = 100;
 
 /**
- * QueueTimeouts say how long requests may wait in the queue of each model. Along no way do they sum to more than what the
- * SLO leaves beside the executions, so that what is executed last is still in time.
+ * QueueTimeouts say how long requests may wait in the queue of each model. Along no way do they sum to more than what the SLO
+ * leaves beside the executions of a row alone on the fastest devices. So a row that is executed alone is in time if it is not
+ * dropped; one that waited for nearly so long and is executed in a large batch, or on a slower device, may be late.
  */
 export interface QueueTimeouts {
   readonly stageUs: readonly number[];
   /** Those of the Python models that clients call. */
   readonly frontUs: readonly number[];
+  /** What a row alone takes at each stage on the fastest devices that hold it. */
+  readonly aloneUs: readonly number[];
 }
 
-/** queueTimeouts gives each stage its part of the time to spare: as large as its part of the longest way through it. */
-export function queueTimeouts(graph: EngineGraph): QueueTimeouts {
-  const { stages, models } = graph;
-  const own = stages.map((_, stage) => slowestMs(graph, stage));
-  const longest = longestWays(graph, own);
-  const stageUs = stages.map((_, stage) => {
-    const leading = models.filter((model) => isReached(graph, model, stage));
-    const sloMs = smallestOf((leading.length > 0 ? leading : models).map((model) => model.sloMs));
-    const isBehindFront = leading.some((model) => frontKind(graph, model) !== 'ensemble');
-    const spareMs = (sloMs - (longest[stage] as number)) * (isBehindFront ? 1 - FRONT_PART : 1);
-    return atLeastOne((spareMs * (own[stage] as number) * US_PER_MS) / (longest[stage] as number));
+/**
+ * queueTimeouts gives each stage its part of the time to spare: those that the scheduler `triton` simulates, but for what is left
+ * to the Python models before them.
+ */
+export function queueTimeouts(plan: ServedPlan, graph: EngineGraph): QueueTimeouts {
+  const { aloneNs, spareNs, shares } = spareTimes(planTopologyOf(plan, { transfers: 'none' }));
+  const isPythonFirst = (stage: number) =>
+    graph.models.some((model) => frontKind(graph, model) !== 'ensemble' && isReached(graph, model, stage));
+  const stageUs = graph.stages.map((_, stage) => {
+    const part = (shares[stage] as number) * (isPythonFirst(stage) ? 1 - FRONT_PART : 1);
+    return wholeUs(part * (spareNs[stage] as number));
   });
-  const frontUs = models.map((model) => {
-    const ways = stages.flatMap((_, stage) =>
-      isReached(graph, model, stage) ? [longest[stage] as number] : [],
+  const frontUs = graph.models.map((model) => {
+    const reached = graph.stages.flatMap((_, stage) =>
+      isReached(graph, model, stage) ? [spareNs[stage] as number] : [],
     );
-    return atLeastOne((model.sloMs - largestOf(ways)) * FRONT_PART * US_PER_MS);
+    return wholeUs(FRONT_PART * smallestOf(reached));
   });
-  return { stageUs, frontUs };
+  return { stageUs, frontUs, aloneUs: Array.from(aloneNs, (ns) => ns / NS_PER_US) };
 }
 
-/** No timeout at all is written as 0, so that the least is 1. */
-function atLeastOne(us: number): number {
-  return Math.max(1, Math.floor(us));
+/** Where no time is to spare it is 0, with which no plan is deployed: Triton takes it for no timeout at all. */
+function wholeUs(ns: number): number {
+  return Math.max(0, Math.floor(ns / NS_PER_US));
 }
 
 /** isReached tells whether requests of a model can come to a stage. */
 export function isReached(graph: EngineGraph, model: EngineModel, stage: number): boolean {
   if (graph.gears !== undefined) return true;
   return model.routes.some(({ entry }) => reachedFrom(entry, graph.stages).includes(stage));
-}
-
-/** slowestMs is the planned time of a full batch of a stage on the slowest devices that hold it. */
-function slowestMs({ groups }: EngineGraph, stage: number): number {
-  const times = groups.flatMap(({ stages }) =>
-    stages.flatMap((held) => (held.stage === stage ? [held.latencyMs.at(-1) as number] : [])),
-  );
-  return largestOf(times);
-}
-
-/** longestWays gives, for each stage, the time of full batches along the longest way through it. */
-function longestWays({ stages, gears }: EngineGraph, own: readonly number[]): number[] {
-  if (gears !== undefined) {
-    const ways = gears.gears.map(({ steps }) => steps.map(({ stage }) => stage));
-    const timeOf = (way: readonly number[]) => way.reduce((sum, stage) => sum + (own[stage] as number), 0);
-    return stages.map((_, stage) =>
-      Math.max(own[stage] as number, largestOf(ways.filter((way) => way.includes(stage)).map(timeOf))),
-    );
-  }
-  const before = own.map(() => 0);
-  const after = own.map(() => 0);
-  stages.forEach(({ next }, i) => {
-    for (const { to } of next)
-      before[to] = Math.max(before[to] as number, (before[i] as number) + (own[i] as number));
-  });
-  for (let i = stages.length - 1; i >= 0; i--)
-    for (const { to } of (stages[i] as EngineStage).next)
-      after[i] = Math.max(after[i] as number, (after[to] as number) + (own[to] as number));
-  return own.map((time, i) => (before[i] as number) + time + (after[i] as number));
 }
 
 /** waysOf lists the ways that a row can take through the stages, up to a number of them. */

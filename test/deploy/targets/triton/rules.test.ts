@@ -48,6 +48,8 @@ const LEFT = ['branching', config('left')] as const;
 const LOOKS = ['gears', config('looks')] as const;
 const START = ['pooled', start('gpu_0')] as const;
 const POLICY = /dynamic_batching \{.*?\n\}\n/s;
+const LEVELS =
+  'priority_queue_policy { key: 1 value { timeout_action: DELAY default_timeout_microseconds: 1000 } }';
 const EXEC = 'exec "';
 
 const EDITS: readonly Edit[] = [
@@ -168,6 +170,12 @@ const EDITS: readonly Edit[] = [
     'is no timeout at all',
   ]),
   edit('queue-policy', P0_S0, [
+    /default_timeout_microseconds: \d+/,
+    'default_timeout_microseconds: 99',
+    'default_timeout',
+    'is 99, and Triton itself may take as long',
+  ]),
+  edit('queue-policy', P0_S0, [
     'override: true',
     'override: false',
     'override',
@@ -177,7 +185,7 @@ const EDITS: readonly Edit[] = [
     /default_timeout_microseconds: \d+/,
     'default_timeout_microseconds: 60000',
     'default_timeout',
-    'more than the SLO of 60 ms',
+    'that the SLO of 60 ms leaves beside executions',
   ]),
   edit('queue-delay', P0_S0, [
     'max_queue_delay_microseconds: 0',
@@ -196,6 +204,18 @@ const EDITS: readonly Edit[] = [
     'dynamic_batching { priority_levels: 2',
     'priority_levels',
     'first come, first served',
+  ]),
+  edit('priorities', P0_S0, [
+    'dynamic_batching {',
+    `dynamic_batching { priority_levels: 2 ${LEVELS}`,
+    'priority_levels',
+    'first come, first served',
+  ]),
+  edit('priorities', P0_S0, [
+    'dynamic_batching {',
+    `dynamic_batching { priority_levels: 1 ${LEVELS}`,
+    'priority_queue_policy',
+    'stands in place of default_queue_policy',
   ]),
   edit('preferred-batch', P0_S0, [
     'dynamic_batching {',

@@ -7,14 +7,19 @@ import { install } from 'protobufjs/ext/textformat.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { givenPooled, place, straightPipeline } from '../../../../scripts/triton/made-plans.js';
 import { deployPlan, serveBundle, validateFiles } from '../../../../src/api/index.js';
-import { type GearPlan, InputError, sha256Of } from '../../../../src/artifacts/index.js';
+import { type Bundle, type GearPlan, InputError, sha256Of } from '../../../../src/artifacts/index.js';
 import { engineGraphOf } from '../../../../src/deploy/engine-graph.js';
 import type { DeployedBundle } from '../../../../src/deploy/targets/target.js';
 import { tritonPlanOf } from '../../../../src/deploy/targets/triton/bundle.js';
 import { configsOf } from '../../../../src/deploy/targets/triton/config.js';
+import { configPath } from '../../../../src/deploy/targets/triton/names.js';
+import { pythonModels } from '../../../../src/deploy/targets/triton/python-models.js';
 import { refusedByTriton } from '../../../../src/deploy/targets/triton/refuse.js';
 import { serverFiles } from '../../../../src/deploy/targets/triton/scripts.js';
-import type { ServedPlan } from '../../../../src/plans/index.js';
+import { TRITON } from '../../../../src/deploy/targets/triton/triton.js';
+import { planTopologyOf, type ServedPlan } from '../../../../src/plans/index.js';
+import { ENGINE_POLICIES } from '../../../../src/serving/stage-local/index.js';
+import { longestWaitsNs } from '../../../serving/stage-local/dropping-over.js';
 import { deployedMade, MADE, type MadeName } from './bundles.js';
 
 const PROTO = new URL('../../../../../shared/targets/triton-model_config.proto', import.meta.url);
@@ -186,7 +191,8 @@ describe('a plan that Triton cannot run', () => {
   });
 });
 
-it('servers that are alike are started by one script: examples/cascade with tensors', async () => {
+/** cascadeExample is examples/cascade with tensors, and its bundle. */
+async function cascadeExample(): Promise<DeployedBundle> {
   const plan = await example<GearPlan>('cascade');
   for (const stage of plan.stages)
     Object.assign(stage, {
@@ -206,8 +212,65 @@ it('servers that are alike are started by one script: examples/cascade with tens
   const stages = plan.stages.map(({ name, inputs = [], outputs = [] }) => ({
     ...{ name, file: `${name}.onnx`, sha256: '', inputs, outputs },
   }));
-  const graph = engineGraphOf(plan, { models: [], partitions: [], stages, devices: {} });
-  const triton = tritonPlanOf({ plan, graph });
-  const texts = new Map([...configsOf(triton), ...serverFiles(triton)]);
-  await expect(shownFiles(texts)).toMatchFileSnapshot('golden/example-cascade.txt');
+  const manifest = { models: [], partitions: [], stages, devices: {} };
+  const triton = tritonPlanOf({ plan, graph: engineGraphOf(plan, manifest) });
+  const texts = new Map([...configsOf(triton), ...pythonModels(triton), ...serverFiles(triton)]);
+  return { plan, manifest: manifest as unknown as Bundle, texts };
+}
+
+it('servers that are alike are started by one script: examples/cascade with tensors', async () => {
+  const texts = [...(await cascadeExample()).texts].filter(([path]) => !path.endsWith('.json'));
+  await expect(shownFiles(new Map(texts))).toMatchFileSnapshot('golden/example-cascade.txt');
+});
+
+const TIMEOUT = /default_timeout_microseconds: (\d+)/;
+
+describe('the timeouts of queues', () => {
+  it.each([
+    ['straight', 1],
+    ['pooled', 0.9],
+    ['branching', 0.9],
+    ['gears', 0.9],
+    ['examples/cascade', 0.9],
+  ] as const)('are those that the scheduler triton simulates, with a Python model first %s of them: %s', async (name, part) => {
+    const bundle = name === 'examples/cascade' ? await cascadeExample() : bundleOf(name);
+    const { plan, manifest, texts } = bundle;
+    const waitsNs = longestWaitsNs(planTopologyOf(plan), ENGINE_POLICIES.triton.drop);
+    const { names } = tritonPlanOf({ plan, graph: engineGraphOf(plan, manifest) });
+    const written = names.stages.map((stage) => Number(texts.get(configPath(stage))?.match(TIMEOUT)?.[1]));
+    waitsNs.forEach((ns, stage) => {
+      expect(Math.abs(written[stage]! - (part * ns) / 1e3), names.stages[stage]).toBeLessThanOrEqual(1);
+    });
+  });
+
+  it('leave rows of examples/cascade time to wait, and its lint finds those that do not', async () => {
+    const bundle = await cascadeExample();
+    expect(TRITON.lint?.(bundle).faults).toEqual([]);
+    const texts = new Map(
+      [...bundle.texts].map(([path, text]) => [
+        path,
+        text.replace(TIMEOUT, 'default_timeout_microseconds: 1'),
+      ]),
+    );
+    const found = TRITON.lint?.({ ...bundle, texts }).faults ?? [];
+    expect(found.map(({ rule, file }) => `${rule} ${file}`)).toEqual(
+      ['base', 'large', 'sentiment'].map((model) => `queue-policy ${configPath(model)}`),
+    );
+  });
+
+  it('are refused where the SLO leaves nothing beside executions of rows alone', async () => {
+    const { plan, manifest } = await cascadeExample();
+    const told = (sloMs: number) => {
+      const changed = { ...structuredClone(plan as GearPlan), sloMs };
+      return refusedByTriton(tritonPlanOf({ plan: changed, graph: engineGraphOf(changed, manifest) }));
+    };
+    // Alone, a row takes 4.3 and 12.8 ms.
+    expect(told(17.1).map(({ message }) => message)).toEqual([
+      expect.stringContaining('in the queues of sentiment (0 µs), base (0 µs), large (0 µs)'),
+    ]);
+    expect(told(17.6).map(({ message }) => message)).toEqual([
+      expect.stringContaining('in the queues of sentiment (50 µs)'),
+    ]);
+    expect(told(18.2)).toEqual([]);
+  });
 });
