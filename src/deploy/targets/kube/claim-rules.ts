@@ -11,12 +11,12 @@ import {
   objectsIn,
   podsIn,
 } from './objects.js';
-import { gibOf } from './quantities.js';
+import { quantityGib } from './quantities.js';
 import { isClaimedUnit, type UnitPods, unitPods } from './unit-pods.js';
 import type { ServingUnit } from './units.js';
 
-/** CLAIMS is the rule that claims give pods the GPUs of the plan, divided as it divides them. */
-export const CLAIMS: LintRule = {
+/** CLAIM_RULE is the rule that claims give pods the GPUs of the plan, divided as it divides them. */
+export const CLAIM_RULE: LintRule = {
   ...{ name: 'claims', breaks: 'fault' },
   *check(bundle) {
     const objects = objectsIn(bundle.files);
@@ -134,7 +134,7 @@ function* partFaults({ object, unit }: UnitClaim, { plan }: LintedBundle): Gener
   ]);
   if (limit !== undefined) amounts.push([['defaultPinnedDeviceMemoryLimit'], limit]);
   for (const [place, amount] of amounts) {
-    const gib = gibOf(amount);
+    const gib = quantityGib(amount);
     if (Number.isNaN(gib))
       yield inObject(object, [...config, ...place], `is ${amount}, and amounts are such as 8Gi`);
     if (memoryGiB !== undefined && virtual * gib > memoryGiB)

@@ -1,11 +1,11 @@
 import type { LintRule } from '../../lint/lint.js';
 import type { Place } from '../../lint/yaml-file.js';
-import { CLAIMS } from './claim-rules.js';
-import { deviceFaults, nodeFaults } from './device-faults.js';
+import { CLAIM_RULE } from './claim-rules.js';
 import { cpuClasses } from './nodes.js';
 import { asList, asMap, inObject, type KubePods, objectAt } from './objects.js';
+import { podDeviceFaults, podNodeFaults } from './pod-devices.js';
 import { WHOLE_GPU } from './pods.js';
-import { coresOf } from './quantities.js';
+import { quantityOf } from './quantities.js';
 import { drainS, endingS, hasSurgeRoom, LIVE_PATH, READY_PATH } from './server-pods.js';
 import { isClaimedUnit, ofUnits } from './unit-pods.js';
 
@@ -58,9 +58,9 @@ const DEVICES = ofUnits('devices', function* ({ pods, unit }, bundle) {
   const limits = asMap(objectAt(pods.owner.value, at));
   // A claim gives what the container else asks of the device plugin.
   const claimed = isClaimedUnit({ pods, unit });
-  yield* deviceFaults(pods, { ...unit, gpus: claimed ? 0 : unit.gpus });
+  yield* podDeviceFaults(pods, { ...unit, gpus: claimed ? 0 : unit.gpus });
   const cores = Math.ceil(unit.devices * unit.threads);
-  if (!(coresOf(limits.cpu) >= cores))
+  if (!(quantityOf(limits.cpu) >= cores))
     yield inObject(
       pods.owner,
       [...at, 'cpu'],
@@ -77,7 +77,7 @@ const DEVICES = ofUnits('devices', function* ({ pods, unit }, bundle) {
 });
 
 const UNIT_NODES = ofUnits('node-selector', function* ({ pods, unit }) {
-  yield* nodeFaults(pods, unit);
+  yield* podNodeFaults(pods, unit);
 });
 
 const PROBES = ofUnits('probes', function* ({ pods }) {
@@ -178,5 +178,5 @@ const MEMORY = ofUnits(
 
 /** UNIT_RULES are the rules about pods of our own server, whatever makes them. */
 export const UNIT_RULES: readonly LintRule[] = [
-  ...[SERVED, REPLICAS, DEVICES, UNIT_NODES, PROBES, ENDING, SURGE, CLAIMS, ROLLOUT, ON_CPU, MEMORY],
+  ...[SERVED, REPLICAS, DEVICES, UNIT_NODES, PROBES, ENDING, SURGE, CLAIM_RULE, ROLLOUT, ON_CPU, MEMORY],
 ];

@@ -1,7 +1,6 @@
 import { BundleTexts, type LintedBundle, type LintRule, type RuleFinding } from '../../lint/lint.js';
 import type { FieldKind } from '../../lint/schema-rule.js';
 import type { Place } from '../../lint/yaml-file.js';
-import { deviceFaults, nodeFaults, type PlannedDevice } from '../kube/device-faults.js';
 import { CONFIG_MAP, NETWORK_POLICY, objectFields, POD_TEMPLATE, TEXTS } from '../kube/fields.js';
 import {
   asList,
@@ -14,10 +13,11 @@ import {
   objectsRule,
   podsIn,
 } from '../kube/objects.js';
+import { type PlannedDevice, podDeviceFaults, podNodeFaults } from '../kube/pod-devices.js';
 import { isSharedMemory, namesRule, POD_RULES } from '../kube/pod-rules.js';
 import { GPU_SHARE } from '../kube/pods.js';
 import { letsPods, matches, policyRules } from '../kube/policy-rules.js';
-import { coresOf } from '../kube/quantities.js';
+import { quantityOf } from '../kube/quantities.js';
 import { RAY_VERSION } from '../ray-serve/ray-serve.js';
 import { CONFIG, RAY_RULES } from '../ray-serve/rules.js';
 import {
@@ -227,7 +227,7 @@ const CORES = ofServices('ray-start-params', function* (service) {
     const { 'num-cpus': told } = asMap(spec.rayStartParams);
     const at = ['template', 'spec', 'containers', 0, 'resources', 'limits', 'cpu'];
     const limit = objectAt(spec, at);
-    if (told !== undefined && !(coresOf(limit) >= Number(told)))
+    if (told !== undefined && !(quantityOf(limit) >= Number(told)))
       yield inObject(
         service,
         [...GROUPS_AT, g, ...at],
@@ -259,8 +259,10 @@ function plannedDevice({ name, deviceClass, virtual, isOnCpu }: WorkerGroup): Pl
   return { at: `the group ${name}`, deviceClass, virtual, isShare, gpus: isOnCpu || isShare ? 0 : 1 };
 }
 
-const GROUP_DEVICES = ofClassPods('gpu-resource', (pods, group) => deviceFaults(pods, plannedDevice(group)));
-const GROUP_NODES = ofClassPods('node-selector', (pods, group) => nodeFaults(pods, plannedDevice(group)));
+const GROUP_DEVICES = ofClassPods('gpu-resource', (pods, group) =>
+  podDeviceFaults(pods, plannedDevice(group)),
+);
+const GROUP_NODES = ofClassPods('node-selector', (pods, group) => podNodeFaults(pods, plannedDevice(group)));
 
 const STORE = ofClassPods('shared-memory', function* ({ owner, at, spec }, { virtual, isOnCpu }) {
   const isShare = (virtual > 1 && !isOnCpu) || asksShare(spec);

@@ -16,8 +16,8 @@ export interface PlannedDevice {
   readonly virtual: number;
 }
 
-/** deviceFaults finds where the first container of pods asks the device plugin for other GPUs than the plan gives it. */
-export function* deviceFaults(
+/** podDeviceFaults finds where the first container of pods asks the device plugin for other GPUs than the plan gives it. */
+export function* podDeviceFaults(
   pods: KubePods,
   { at: place, gpus, isShare }: PlannedDevice,
 ): Generator<RuleFinding> {
@@ -38,8 +38,8 @@ export function* deviceFaults(
     );
 }
 
-/** nodeFaults finds pods that choose nodes of another class than the plan has for them, or divided otherwise. */
-export function* nodeFaults(
+/** podNodeFaults finds pods that choose nodes of another class than the plan has for them, or divided otherwise. */
+export function* podNodeFaults(
   pods: KubePods,
   { at: place, deviceClass, isShare, virtual }: PlannedDevice,
 ): Generator<RuleFinding> {
