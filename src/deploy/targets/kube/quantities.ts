@@ -5,13 +5,13 @@ const TIMES: Readonly<Record<string, number>> = {
   ...{ Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40 },
 };
 
-/** quantityOf gives the number that a quantity of Kubernetes is, such as 2.5 for 2500m; NaN where it is none. */
-export function quantityOf(quantity: unknown): number {
+/** quantityNumber gives the number that a quantity of Kubernetes is, such as 2.5 for 2500m; NaN where it is none. */
+export function quantityNumber(quantity: unknown): number {
   const [, amount, times] = QUANTITY.exec(String(quantity)) ?? [];
   return Number(amount) * (times === undefined ? 1 : (TIMES[times] ?? Number.NaN));
 }
 
 /** quantityGib gives the GiB that a quantity of memory is; NaN where it is none. */
 export function quantityGib(quantity: unknown): number {
-  return quantityOf(quantity) / 2 ** 30;
+  return quantityNumber(quantity) / 2 ** 30;
 }

@@ -5,7 +5,7 @@ import { cpuClasses } from './nodes.js';
 import { asList, asMap, inObject, type KubePods, objectAt } from './objects.js';
 import { podDeviceFaults, podNodeFaults } from './pod-devices.js';
 import { WHOLE_GPU } from './pods.js';
-import { quantityOf } from './quantities.js';
+import { quantityNumber } from './quantities.js';
 import { drainS, endingS, hasSurgeRoom, LIVE_PATH, READY_PATH } from './server-pods.js';
 import { isClaimedUnit, ofUnits } from './unit-pods.js';
 
@@ -60,7 +60,7 @@ const DEVICES = ofUnits('devices', function* ({ pods, unit }, bundle) {
   const claimed = isClaimedUnit({ pods, unit });
   yield* podDeviceFaults(pods, { ...unit, gpus: claimed ? 0 : unit.gpus });
   const cores = Math.ceil(unit.devices * unit.threads);
-  if (!(quantityOf(limits.cpu) >= cores))
+  if (!(quantityNumber(limits.cpu) >= cores))
     yield inObject(
       pods.owner,
       [...at, 'cpu'],

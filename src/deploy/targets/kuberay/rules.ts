@@ -17,7 +17,7 @@ import { type PlannedDevice, podDeviceFaults, podNodeFaults } from '../kube/pod-
 import { isSharedMemory, namesRule, POD_RULES } from '../kube/pod-rules.js';
 import { GPU_SHARE } from '../kube/pods.js';
 import { letsPods, matches, policyRules } from '../kube/policy-rules.js';
-import { quantityOf } from '../kube/quantities.js';
+import { quantityNumber } from '../kube/quantities.js';
 import { RAY_VERSION } from '../ray-serve/ray-serve.js';
 import { CONFIG, RAY_RULES } from '../ray-serve/rules.js';
 import {
@@ -227,7 +227,7 @@ const CORES = ofServices('ray-start-params', function* (service) {
     const { 'num-cpus': told } = asMap(spec.rayStartParams);
     const at = ['template', 'spec', 'containers', 0, 'resources', 'limits', 'cpu'];
     const limit = objectAt(spec, at);
-    if (told !== undefined && !(quantityOf(limit) >= Number(told)))
+    if (told !== undefined && !(quantityNumber(limit) >= Number(told)))
       yield inObject(
         service,
         [...GROUPS_AT, g, ...at],
