@@ -68,8 +68,8 @@ function readme(bundle: EngineBundle, units: readonly ServingUnit[]): string {
   const [rate] = unit.rates as ServingUnit['rates'] & { 0: ServingUnit['rates'][0] };
   const isSplit = inferenceGraphs(bundle, units).length > 0;
   const rollout = hasSurgeRoom(bundle, units)
-    ? 'A rollout starts a new pod before an old one ends, for which the plan leaves enough devices.'
-    : `The plan takes all devices, so that a rollout ends a pod before the next one starts (\`maxSurge: 0\`): meanwhile what it serves is not
+    ? 'A rollout starts a new pod before an old one ends, for which the plan leaves enough devices on nodes: label spare ones too.'
+    : `No node has room for a pod more, so that a rollout ends a pod before the next one starts (\`maxSurge: 0\`): meanwhile what it serves is not
 served.`;
   return `# ${graph.models.map(({ name }) => name).join(', ')} on KServe
 

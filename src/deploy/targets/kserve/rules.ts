@@ -2,6 +2,7 @@ import type { LintedBundle, LintRule, RuleFinding } from '../../lint/lint.js';
 import type { FieldsOf } from '../../lint/schema-rule.js';
 import type { Place } from '../../lint/yaml-file.js';
 import { CONFIG_MAP, NETWORK_POLICY, objectFields, POD_FIELDS, TEXTS } from '../kube/fields.js';
+import { DNS_LETTERS } from '../kube/names.js';
 import {
   asList,
   asMap,
@@ -12,7 +13,8 @@ import {
   objectsRule,
 } from '../kube/objects.js';
 import { namesRule, POD_RULES } from '../kube/pod-rules.js';
-import { linted, UNIT_RULES, unitsRule } from '../kube/unit-rules.js';
+import { linted, unitsRule } from '../kube/unit-pods.js';
+import { UNIT_RULES } from '../kube/unit-rules.js';
 import { servingUnits } from '../kube/units.js';
 import { modelPath, POLICY } from '../kubernetes/cluster.js';
 import {
@@ -260,10 +262,17 @@ const OLD_GRAPHS: LintRule = {
   },
 };
 
+/** predictorLetters is how long a name may be within `<name>-predictor-<namespace>`, which is a label of DNS. */
+function predictorLetters({ value }: KubeObject): number {
+  const { namespace } = asMap(value.metadata);
+  if (namespace === undefined) return SERVICE_NAME_LETTERS;
+  return DNS_LETTERS - `-predictor-${namespace}`.length;
+}
+
 /** KSERVE_RULES are the rules of bundles for KServe. */
 export const KSERVE_RULES: readonly LintRule[] = [
   objectsRule(KINDS, [INFERENCE_SERVICES, POLICY]),
-  namesRule({ InferenceService: SERVICE_NAME_LETTERS, InferenceGraph: SERVICE_NAME_LETTERS }),
+  namesRule({ InferenceService: predictorLetters, InferenceGraph: SERVICE_NAME_LETTERS }),
   unitsRule('InferenceService', [INFERENCE_SERVICES]),
   ...[MODE, PROTOCOL, CONTAINER, STEPS, WEIGHTS],
   ...POD_RULES,

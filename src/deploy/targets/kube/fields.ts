@@ -8,7 +8,10 @@ export const SELECTOR: FieldsOf = { fields: { matchLabels: TEXTS, matchExpressio
 
 /** METADATA is what every object has. */
 export const METADATA: FieldsOf = {
-  fields: { name: 'text', namespace: 'text', labels: TEXTS, annotations: TEXTS },
+  fields: {
+    ...{ name: 'text', namespace: 'text', labels: TEXTS, annotations: TEXTS },
+    ...{ finalizers: { list: 'text' }, ownerReferences: 'any' },
+  },
   required: ['name'],
 };
 
@@ -22,6 +25,8 @@ const PROBE: FieldsOf = {
   },
 };
 
+const RESOURCES: FieldsOf = { fields: { limits: QUANTITIES, requests: QUANTITIES, claims: { list: TEXTS } } };
+
 const CONTAINER: FieldsOf = {
   fields: {
     ...{ name: 'text', image: 'text', imagePullPolicy: { oneOf: ['Always', 'IfNotPresent', 'Never'] } },
@@ -34,12 +39,16 @@ const CONTAINER: FieldsOf = {
         required: ['containerPort'],
       },
     },
-    resources: { fields: { limits: QUANTITIES, requests: QUANTITIES, claims: { list: TEXTS } } },
+    ...{ resources: RESOURCES, resizePolicy: 'any', restartPolicy: 'text', restartPolicyRules: 'any' },
     ...{ startupProbe: PROBE, readinessProbe: PROBE, livenessProbe: PROBE, lifecycle: 'any' },
-    ...{ securityContext: 'any', terminationMessagePolicy: 'text', restartPolicy: 'text' },
+    ...{ securityContext: 'any', terminationMessagePath: 'text', terminationMessagePolicy: 'text' },
+    ...{ stdin: 'flag', stdinOnce: 'flag', tty: 'flag', volumeDevices: 'any' },
     volumeMounts: {
       list: {
-        fields: { name: 'text', mountPath: 'text', readOnly: 'flag', subPath: 'text' },
+        fields: {
+          ...{ name: 'text', mountPath: 'text', readOnly: 'flag', recursiveReadOnly: 'text' },
+          ...{ subPath: 'text', subPathExpr: 'text', mountPropagation: 'text' },
+        },
         required: ['name', 'mountPath'],
       },
     },
@@ -47,24 +56,31 @@ const CONTAINER: FieldsOf = {
   required: ['name'],
 };
 
+const VOLUME: FieldsOf = {
+  fields: {
+    name: 'text',
+    ...{ configMap: 'any', secret: 'any', projected: 'any', downwardAPI: 'any' },
+    ...{ persistentVolumeClaim: 'any', emptyDir: 'any', ephemeral: 'any', hostPath: 'any', image: 'any' },
+    ...{ csi: 'any', nfs: 'any', iscsi: 'any', fc: 'any', cephfs: 'any', rbd: 'any', glusterfs: 'any' },
+    ...{ awsElasticBlockStore: 'any', gcePersistentDisk: 'any', azureDisk: 'any', azureFile: 'any' },
+    ...{ cinder: 'any', vsphereVolume: 'any', portworxVolume: 'any', flexVolume: 'any' },
+  },
+  required: ['name'],
+};
+
 /** POD_FIELDS are the fields of a pod's specification. */
 export const POD_FIELDS: Readonly<Record<string, FieldKind>> = {
-  ...{ containers: { list: CONTAINER }, initContainers: { list: CONTAINER } },
+  ...{ containers: { list: CONTAINER }, initContainers: { list: CONTAINER }, resources: RESOURCES },
   ...{ nodeSelector: TEXTS, affinity: 'any', tolerations: 'any', topologySpreadConstraints: 'any' },
-  ...{ terminationGracePeriodSeconds: 'whole', serviceAccountName: 'text', priorityClassName: 'text' },
-  ...{ automountServiceAccountToken: 'flag', imagePullSecrets: 'any', runtimeClassName: 'text' },
-  ...{ restartPolicy: 'text', hostIPC: 'flag', hostNetwork: 'flag', enableServiceLinks: 'flag' },
-  ...{ dnsPolicy: 'text', schedulerName: 'text' },
-  securityContext: 'any',
-  volumes: {
-    list: {
-      fields: {
-        ...{ name: 'text', configMap: 'any', secret: 'any', persistentVolumeClaim: 'any' },
-        ...{ emptyDir: 'any', projected: 'any', hostPath: 'any', ephemeral: 'any', image: 'any' },
-      },
-      required: ['name'],
-    },
-  },
+  ...{ nodeName: 'text', schedulerName: 'text', schedulingGates: 'any', schedulingGroup: 'any' },
+  ...{ priorityClassName: 'text', priority: 'whole', preemptionPolicy: 'text', overhead: QUANTITIES },
+  ...{ terminationGracePeriodSeconds: 'whole', activeDeadlineSeconds: 'whole', restartPolicy: 'text' },
+  ...{ serviceAccountName: 'text', serviceAccount: 'text', automountServiceAccountToken: 'flag' },
+  ...{ imagePullSecrets: 'any', runtimeClassName: 'text', os: 'any', readinessGates: 'any' },
+  ...{ hostIPC: 'flag', hostPID: 'flag', hostNetwork: 'flag', hostUsers: 'flag', hostAliases: 'any' },
+  ...{ hostname: 'text', hostnameOverride: 'text', subdomain: 'text', setHostnameAsFQDN: 'flag' },
+  ...{ dnsPolicy: 'text', dnsConfig: 'any', enableServiceLinks: 'flag', shareProcessNamespace: 'flag' },
+  ...{ securityContext: 'any', volumes: { list: VOLUME } },
   resourceClaims: {
     list: {
       fields: { name: 'text', resourceClaimName: 'text', resourceClaimTemplateName: 'text' },

@@ -1,4 +1,4 @@
-import { type Fault, fault, type GpuRow, seatsOf } from '../../../artifacts/index.js';
+import { type Fault, fault } from '../../../artifacts/index.js';
 import { planTopologyOf, type ServedPlan } from '../../../plans/index.js';
 import type { EngineGraph } from '../../engine-graph.js';
 import { labelValue } from './names.js';
@@ -160,21 +160,4 @@ ${lines.join('\n')}
   esac
 done
 `;
-}
-
-/** usedGpus counts the GPUs of each class that a plan uses, standby ones included, and those that there are for it. */
-export function usedGpus(
-  plan: ServedPlan,
-): Map<string, { readonly used: number; readonly most: number | undefined }> {
-  const seats = new Map<string, Set<string>>();
-  for (const { place, server, gpu } of seatsOf<GpuRow>(plan.placement, plan.cluster.devices)) {
-    const found = seats.get(place.class) ?? new Set();
-    seats.set(place.class, found.add(`${server}/${gpu}`));
-  }
-  return new Map(
-    [...seats].map(([name, gpus]) => {
-      const { count, taken = 0 } = plan.cluster.devices[name] ?? {};
-      return [name, { used: gpus.size, most: count === undefined ? undefined : count - taken }];
-    }),
-  );
 }

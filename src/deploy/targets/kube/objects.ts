@@ -96,6 +96,11 @@ function placesAt(value: unknown, place: Place): Place[] {
   ]);
 }
 
+/** folderOf gives the folder of a file, with the slash at its end. */
+export function folderOf(file: string): string {
+  return file.slice(0, file.lastIndexOf('/') + 1);
+}
+
 /** objectAt gives the value at a place, undefined where there is none. */
 export function objectAt(value: unknown, place: Place): unknown {
   return place.reduce<unknown>(

@@ -1,9 +1,21 @@
+import { posix } from 'node:path';
 import type { LintedBundle, LintRule, RuleFinding } from '../../lint/lint.js';
 import { type Place, YamlFile } from '../../lint/yaml-file.js';
+import { hasMpsClaim } from './claims.js';
 import { DNS_LETTERS, isDnsName, labelValue } from './names.js';
 import { CLASS_LABEL, DEVICE_PLUGIN, LEVEL_LABEL, levelName } from './nodes.js';
-import { asList, asMap, inObject, type KubePods, objectAt, objectsIn, podsIn } from './objects.js';
+import {
+  asList,
+  asMap,
+  inObject,
+  type KubeObject,
+  type KubePods,
+  objectAt,
+  objectsIn,
+  podsIn,
+} from './objects.js';
 import { GPU_SHARE, WHOLE_GPU } from './pods.js';
+import { POLICIES } from './policy-rules.js';
 
 const PORT_LETTERS = 15;
 
@@ -16,15 +28,19 @@ export interface KubeContainer {
   readonly limits: Readonly<Record<string, unknown>>;
 }
 
-/** containersIn lists the containers of all templates of pods. */
-export function containersIn({ files }: LintedBundle): KubeContainer[] {
+/** containersIn lists the containers of all templates of pods, or those that run before them. */
+export function containersIn({ files }: LintedBundle, list = 'containers'): KubeContainer[] {
   return podsIn(files).flatMap((pods) =>
-    asList(pods.spec.containers).map((container, c) => {
+    asList(pods.spec[list]).map((container, c) => {
       const fields = asMap(container);
       const limits = asMap(asMap(fields.resources).limits);
-      return { pods, at: [...pods.at, 'containers', c], fields, limits };
+      return { pods, at: [...pods.at, list, c], fields, limits };
     }),
   );
+}
+
+function allContainers(bundle: LintedBundle): KubeContainer[] {
+  return [...containersIn(bundle), ...containersIn(bundle, 'initContainers')];
 }
 
 /** ofContainers makes a rule about each container. */
@@ -40,15 +56,18 @@ function ofContainers(
   };
 }
 
-/** namesRule makes the rule that names are of DNS, with so many letters at most for each kind. */
-export function namesRule(most: Readonly<Record<string, number>>): LintRule {
+/** namesRule makes the rule that names are of DNS, with so many letters at most for each kind, or object of a kind. */
+export function namesRule(
+  most: Readonly<Record<string, number | ((object: KubeObject) => number)>>,
+): LintRule {
   return {
     ...{ name: 'names', breaks: 'fault' },
     *check(bundle) {
       for (const object of objectsIn(bundle.files)) {
         // Kustomize reads it, and no cluster has it.
         if (object.kind === 'Kustomization') continue;
-        const letters = most[object.kind] ?? DNS_LETTERS;
+        const own = most[object.kind] ?? DNS_LETTERS;
+        const letters = typeof own === 'number' ? own : own(object);
         if (!isDnsName(object.name, letters))
           yield inObject(
             object,
@@ -77,16 +96,51 @@ export function namesRule(most: Readonly<Record<string, number>>): LintRule {
   };
 }
 
-const SHARED_MEMORY = ofContainers('shared-memory', function* ({ pods, at, fields, limits }) {
-  if (limits[GPU_SHARE] === undefined) return;
-  for (const [m, mount] of asList(fields.volumeMounts).entries())
-    if (asMap(mount).mountPath === '/dev/shm')
-      yield inObject(
-        pods.owner,
-        [...at, 'volumeMounts', m, 'mountPath'],
-        'is /dev/shm beside a share of a GPU: MPS has its own there, and the container would not find it',
-      );
-});
+const SHARED_MEMORY: LintRule = {
+  ...{ name: 'shared-memory', breaks: 'fault' },
+  *check(bundle) {
+    const objects = objectsIn(bundle.files);
+    const all = allContainers(bundle);
+    const sharing = new Set(
+      podsIn(bundle.files).flatMap((pods) => (hasMpsClaim(pods, objects) ? [keyOf(pods)] : [])),
+    );
+    for (const { pods, limits } of all) if (limits[GPU_SHARE] !== undefined) sharing.add(keyOf(pods));
+    for (const { pods, at, fields } of all)
+      for (const [m, mount] of asList(fields.volumeMounts).map(asMap).entries())
+        if (sharing.has(keyOf(pods)) && isSharedMemory(mount.mountPath))
+          yield inObject(
+            pods.owner,
+            [...at, 'volumeMounts', m, 'mountPath'],
+            `is ${mount.mountPath} beside a share of a GPU: MPS has its own /dev/shm, and the container would not find it`,
+          );
+  },
+};
+
+/** Templates of pods are the same that stand at one place. */
+function keyOf({ owner: { file, document }, at }: KubePods): string {
+  return JSON.stringify([file, document, at]);
+}
+
+/** isSharedMemory tells whether a path is /dev/shm, or a folder around it that would hide it. */
+export function isSharedMemory(path: unknown): boolean {
+  return typeof path === 'string' && /^\/(dev(\/shm)?)?$/.test(posix.resolve('/', path));
+}
+
+const IMAGES: LintRule = {
+  ...{ name: 'images', breaks: 'fault' },
+  *check(bundle) {
+    for (const { pods, at, fields } of allContainers(bundle)) {
+      const name = String(fields.image ?? '').replace(/^.*\//, '');
+      const tag = /[:@](.+)$/.exec(name)?.[1];
+      if (tag === undefined || tag === 'latest')
+        yield inObject(
+          pods.owner,
+          [...at, 'image'],
+          `is ${fields.image ?? 'absent'}, which may be another image tomorrow: name its version or its digest`,
+        );
+    }
+  },
+};
 
 const GPU_RESOURCE = ofContainers('gpu-resource', function* ({ pods, at, limits }) {
   const level = asMap(pods.spec.nodeSelector)[LEVEL_LABEL];
@@ -204,66 +258,6 @@ const VOLUMES: LintRule = {
   },
 };
 
-/** matches tells whether labels are those that a selector wants. */
-export function matches(selector: unknown, labels: Readonly<Record<string, unknown>>): boolean {
-  return Object.entries(asMap(selector)).every(([key, value]) => labels[key] === value);
-}
-
-const POLICIES: LintRule = {
-  ...{ name: 'network-policy', breaks: 'fault' },
-  *check({ files }) {
-    for (const policy of objectsIn(files)) {
-      if (policy.kind !== 'NetworkPolicy') continue;
-      const { podSelector, ingress } = asMap(policy.value.spec);
-      const chosen = podsIn(files).filter(({ labels }) => matches(asMap(podSelector).matchLabels, labels));
-      if (chosen.length === 0)
-        yield inObject(
-          policy,
-          ['spec', 'podSelector'],
-          'chooses no pods of this bundle, and so keeps nobody out',
-        );
-      const isAmong = asList(ingress).some((rule) => {
-        const { from, ports } = asMap(rule);
-        return (
-          ports === undefined &&
-          asList(from).some((peer) =>
-            chosen.every(({ labels }) => matches(asMap(asMap(peer).podSelector).matchLabels, labels)),
-          )
-        );
-      });
-      const isRay = chosen.some(({ owner }) => owner.kind === 'RayService');
-      if (isRay && !isAmong)
-        yield inObject(
-          policy,
-          ['spec', 'ingress'],
-          'does not let the pods in to one another at all ports: the head and the workers of Ray would be shut out',
-        );
-      const served = chosen.flatMap(({ spec }) => servedPorts(spec));
-      const open = asList(ingress).flatMap((rule) => asList(asMap(rule).ports).map((one) => asMap(one).port));
-      for (const port of new Set(served))
-        if (!isOpen(asList(ingress)) && !open.includes(port))
-          yield inObject(policy, ['spec', 'ingress'], `does not let clients in at the port ${port}`);
-    }
-  },
-};
-
-function isOpen(ingress: readonly unknown[]): boolean {
-  return ingress.some((rule) => {
-    const { from, ports } = asMap(rule);
-    return from === undefined && ports === undefined;
-  });
-}
-
-/** servedPorts lists the ports at which clients call. */
-function servedPorts(spec: Readonly<Record<string, unknown>>): number[] {
-  return asList(spec.containers).flatMap((container) =>
-    asList(asMap(container).ports).flatMap((port) => {
-      const { name, containerPort } = asMap(port);
-      return ['serve', 'http', 'http1'].includes(String(name)) ? [Number(containerPort)] : [];
-    }),
-  );
-}
-
 const PLUGIN: LintRule = {
   ...{ name: 'device-plugin', breaks: 'fault' },
   *check({ files }) {
@@ -295,5 +289,5 @@ const PLUGIN: LintRule = {
 
 /** POD_RULES are the rules about pods, whatever makes them. */
 export const POD_RULES: readonly LintRule[] = [
-  ...[SHARED_MEMORY, GPU_RESOURCE, USERS, NODES, LIVENESS, VOLUMES, POLICIES, PLUGIN],
+  ...[SHARED_MEMORY, GPU_RESOURCE, IMAGES, USERS, NODES, LIVENESS, VOLUMES, POLICIES, PLUGIN],
 ];

@@ -1,7 +1,8 @@
 import { largestOf } from '../../../collections/index.js';
 import type { EngineBundle } from '../engine-target.js';
-import { nodeSelector, usedGpus } from './nodes.js';
+import { nodeSelector } from './nodes.js';
 import { gpuTolerations, instanceLabels, type PodDevice, podResources, RUN_AS_USER } from './pods.js';
+import { hasNodeRoom } from './room.js';
 import type { ServingUnit } from './units.js';
 
 /** SERVER_IMAGE is what the user replaces by an image of our own server. */
@@ -35,16 +36,16 @@ export function endingS(bundle: Pick<EngineBundle, 'graph'>): number {
   return LEAVE_S + drainS(bundle) + LEAVE_S;
 }
 
-/** hasSurgeRoom tells whether each Deployment finds devices for a pod more while it is rolled out. */
+/**
+ * hasSurgeRoom tells whether all Deployments find nodes for a pod more each while they are rolled out at once: a pod of k GPUs
+ * wants k that are free on one node, and one of a share a node that is divided so.
+ */
 export function hasSurgeRoom({ plan }: Pick<EngineBundle, 'plan'>, units: readonly ServingUnit[]): boolean {
-  return [...usedGpus(plan)].every(([name, { used, most }]) => {
-    const more = units.reduce(
-      (sum, { deviceClass, gpus, isShare, virtual, devices }) =>
-        sum + (deviceClass === name ? Math.max(gpus, isShare ? 1 / virtual : gpus === 0 ? devices : 0) : 0),
-      0,
-    );
-    return most === undefined || used + more <= most;
-  });
+  const asked = units.map(({ deviceClass, gpus, isShare, virtual, devices }) => ({
+    ...{ deviceClass, level: isShare ? virtual : 1, pods: 1 },
+    amount: isShare ? 1 : gpus === 0 ? devices : gpus,
+  }));
+  return hasNodeRoom(plan, asked);
 }
 
 /** isClaimed tells whether pods of a unit have GPUs, which a claim can give. */

@@ -1,78 +1,13 @@
-import type { LintedBundle, LintRule, RuleFinding } from '../../lint/lint.js';
+import type { LintRule } from '../../lint/lint.js';
 import type { Place } from '../../lint/yaml-file.js';
-import type { EngineBundle } from '../engine-target.js';
+import { CLAIM_RULE } from './claim-rules.js';
 import { cpuClasses } from './nodes.js';
-import { asList, asMap, inObject, type KubePods, objectAt, objectsIn, podsIn } from './objects.js';
+import { asList, asMap, inObject, type KubePods, objectAt } from './objects.js';
+import { podDeviceFaults, podNodeFaults } from './pod-devices.js';
 import { WHOLE_GPU } from './pods.js';
-import { drainS, endingS, hasSurgeRoom, isClaimed, LIVE_PATH, READY_PATH } from './server-pods.js';
-import { type DividedBy, type ServingUnit, servingUnits } from './units.js';
-
-/** DRA is the folder of the files by which claims give pods their GPUs. */
-export const DRA = 'dra/';
-const MEMORY_OF = /^(\d+)(Mi|Gi)$/;
-
-/** UnitPods are pods of a bundle with the unit of the plan that they are. */
-export interface UnitPods {
-  readonly pods: KubePods;
-  readonly unit: ServingUnit;
-  readonly units: readonly ServingUnit[];
-}
-
-/** wayOf says who divides GPUs for what a file holds. */
-export function wayOf(file: string): DividedBy {
-  return file.startsWith(DRA) ? 'claims' : 'plugin';
-}
-
-/** linted gives a bundle as what is written from it takes it; its digest is not known then, and not needed. */
-export function linted({ plan, graph }: LintedBundle): EngineBundle {
-  return { plan, graph, planSha256: '' };
-}
-
-/** unitPods pairs the pods of a bundle with the units of its plan, by their names. */
-export function unitPods(bundle: LintedBundle): UnitPods[] {
-  return podsIn(bundle.files).flatMap((pods) => {
-    const units = servingUnits(bundle, wayOf(pods.owner.file));
-    const unit = units.find(({ name }) => name === pods.owner.name);
-    return unit === undefined ? [] : [{ pods, unit, units }];
-  });
-}
-
-/** ofUnits makes a rule about the pods of each unit. */
-export function ofUnits(
-  name: string,
-  check: (unit: UnitPods, bundle: LintedBundle) => Iterable<RuleFinding>,
-  breaks: LintRule['breaks'] = 'fault',
-): LintRule {
-  return {
-    ...{ name, breaks },
-    *check(bundle) {
-      for (const one of unitPods(bundle)) yield* check(one, bundle);
-    },
-  };
-}
-
-/** unitsRule makes the rule that each unit of the plan has an object of its name, in each of these files, and no other is there. */
-export function unitsRule(kind: string, files: readonly string[]): LintRule {
-  return {
-    ...{ name: 'units', breaks: 'fault' },
-    *check(bundle) {
-      for (const file of files) {
-        const names = servingUnits(bundle, wayOf(file)).map(({ name }) => name);
-        const found = objectsIn(bundle.files).filter((one) => one.file === file && one.kind === kind);
-        for (const name of names)
-          if (!found.some((one) => one.name === name))
-            yield { file, at: [], message: `has no ${kind} named ${name}, which the plan has` };
-        for (const object of found)
-          if (!names.includes(object.name))
-            yield inObject(
-              object,
-              ['metadata', 'name'],
-              `is ${object.name}; the plan has ${names.join(', ')}`,
-            );
-      }
-    },
-  };
-}
+import { quantityNumber } from './quantities.js';
+import { drainS, endingS, hasSurgeRoom, LIVE_PATH, READY_PATH } from './server-pods.js';
+import { isClaimedUnit, ofUnits } from './unit-pods.js';
 
 const SERVED = ofUnits('served', function* ({ pods, unit }, bundle) {
   const at: Place = [...pods.at, 'containers', 0, 'args'];
@@ -119,18 +54,13 @@ const REPLICAS = ofUnits('replicas', function* ({ pods, unit }) {
 });
 
 const DEVICES = ofUnits('devices', function* ({ pods, unit }, bundle) {
-  const isClaimedHere = wayOf(pods.owner.file) === 'claims' && isClaimed(unit);
   const at: Place = [...pods.at, 'containers', 0, 'resources', 'limits'];
   const limits = asMap(objectAt(pods.owner.value, at));
-  const wanted = isClaimedHere ? 0 : unit.gpus;
-  if (Number(limits[WHOLE_GPU] ?? 0) !== wanted)
-    yield inObject(
-      pods.owner,
-      [...at, WHOLE_GPU],
-      `is ${limits[WHOLE_GPU] ?? 'absent'}, and the plan has ${wanted} GPUs at ${unit.at}`,
-    );
+  // A claim gives what the container else asks of the device plugin.
+  const claimed = isClaimedUnit({ pods, unit });
+  yield* podDeviceFaults(pods, { ...unit, gpus: claimed ? 0 : unit.gpus });
   const cores = Math.ceil(unit.devices * unit.threads);
-  if (!(Number(limits.cpu) >= cores))
+  if (!(quantityNumber(limits.cpu) >= cores))
     yield inObject(
       pods.owner,
       [...at, 'cpu'],
@@ -144,6 +74,10 @@ const DEVICES = ofUnits('devices', function* ({ pods, unit }, bundle) {
       [...at, WHOLE_GPU],
       `is more than the ${perServer ?? 1} of a server of ${unit.deviceClass}`,
     );
+});
+
+const UNIT_NODES = ofUnits('node-selector', function* ({ pods, unit }) {
+  yield* podNodeFaults(pods, unit);
 });
 
 const PROBES = ofUnits('probes', function* ({ pods }) {
@@ -193,7 +127,7 @@ const SURGE = ofUnits('surge', function* ({ pods, units }, bundle) {
     yield inObject(
       pods.owner,
       at,
-      `is ${surge ?? 'absent, which is 25 %'}, and the plan leaves no device for a pod more: a rollout would wait without end; it must be 0`,
+      `is ${surge ?? 'absent, which is 25 %'}, and no node has room for a pod more: a rollout would wait without end; it must be 0`,
     );
 });
 
@@ -206,7 +140,7 @@ const ROLLOUT = ofUnits(
     yield inObject(
       pods.owner,
       at,
-      `is 0, since no device is left for a pod more: while ${unit.name} is rolled out, ${lost} is not served`,
+      `is 0, since no node has room for a pod more: while ${unit.name} is rolled out, ${lost} is not served`,
     );
   },
   'warning',
@@ -242,93 +176,7 @@ const MEMORY = ofUnits(
   'warning',
 );
 
-const CLAIM_SHARES: LintRule = {
-  ...{ name: 'claims', breaks: 'fault' },
-  *check(bundle) {
-    const objects = objectsIn(bundle.files);
-    for (const { owner, at, spec, replicas } of podsIn(bundle.files))
-      for (const [c, claim] of asList(spec.resourceClaims).map(asMap).entries()) {
-        const place = [...at, 'resourceClaims', c];
-        if (claim.resourceClaimName !== undefined && replicas > 1)
-          yield inObject(
-            owner,
-            [...place, 'resourceClaimName'],
-            `is one claim for ${replicas} pods, which would all be on the GPUs of one node; name a template`,
-          );
-        const name = claim.resourceClaimTemplateName;
-        if (
-          name !== undefined &&
-          !objects.some((one) => one.kind === 'ResourceClaimTemplate' && one.name === name)
-        )
-          yield inObject(
-            owner,
-            [...place, 'resourceClaimTemplateName'],
-            `is ${name}, and there is no such template`,
-          );
-      }
-    const units = servingUnits(bundle, 'claims');
-    for (const object of objects) {
-      if (object.kind !== 'ResourceClaimTemplate') continue;
-      const unit = units.find(({ name }) => name === object.name);
-      if (unit !== undefined) yield* templateFaults({ object, unit }, bundle);
-    }
-  },
-};
-
-function* templateFaults(
-  { object, unit }: { readonly object: Parameters<typeof inObject>[0]; readonly unit: ServingUnit },
-  { plan }: LintedBundle,
-): Generator<RuleFinding> {
-  const devices: Place = ['spec', 'spec', 'devices'];
-  const count: Place = [...devices, 'requests', 0, 'exactly', 'count'];
-  if (objectAt(object.value, count) !== unit.gpus)
-    yield inObject(
-      object,
-      count,
-      `is ${objectAt(object.value, count)}, and the plan has ${unit.gpus} GPUs at ${unit.at}`,
-    );
-  const sharing: Place = [...devices, 'config', 0, 'opaque', 'parameters', 'sharing'];
-  const { strategy, mpsConfig } = asMap(objectAt(object.value, sharing));
-  if (unit.virtual === 1 && strategy !== undefined)
-    yield inObject(
-      object,
-      sharing,
-      `shares GPUs by ${strategy}, and a pod of ${unit.name} has each of its GPUs for itself`,
-    );
-  if (unit.virtual === 1) return;
-  if (strategy !== 'MPS')
-    yield inObject(
-      object,
-      [...sharing, 'strategy'],
-      `is ${strategy ?? 'absent'}, and the plan divides each GPU in ${unit.virtual} by MPS`,
-    );
-  const { defaultActiveThreadPercentage: part, defaultPinnedDeviceMemoryLimit: limit } = asMap(mpsConfig);
-  const wanted = Math.floor(100 / unit.virtual);
-  const config = [...sharing, 'mpsConfig'];
-  if (part !== wanted)
-    yield inObject(
-      object,
-      [...config, 'defaultActiveThreadPercentage'],
-      `is ${part ?? 'absent'}, and each of ${unit.virtual} shares has ${wanted} % of the cores`,
-    );
-  const { memoryGiB } = plan.cluster.devices[unit.deviceClass] ?? {};
-  const [, amount, unitOf] = MEMORY_OF.exec(String(limit)) ?? [];
-  const limitGiB = Number(amount) / (unitOf === 'Gi' ? 1 : 1024);
-  if (limit !== undefined && amount === undefined)
-    yield inObject(
-      object,
-      [...config, 'defaultPinnedDeviceMemoryLimit'],
-      `is ${limit}, and amounts are such as 8Gi`,
-    );
-  if (memoryGiB !== undefined && unit.virtual * limitGiB > memoryGiB)
-    yield inObject(
-      object,
-      [...config, 'defaultPinnedDeviceMemoryLimit'],
-      `is ${limit} for each of ${unit.virtual} processes, which is more than the ${memoryGiB} GiB of ${unit.deviceClass}`,
-    );
-}
-
 /** UNIT_RULES are the rules about pods of our own server, whatever makes them. */
 export const UNIT_RULES: readonly LintRule[] = [
-  ...[SERVED, REPLICAS, DEVICES, PROBES, ENDING, SURGE, CLAIM_SHARES, ROLLOUT, ON_CPU, MEMORY],
+  ...[SERVED, REPLICAS, DEVICES, UNIT_NODES, PROBES, ENDING, SURGE, CLAIM_RULE, ROLLOUT, ON_CPU, MEMORY],
 ];

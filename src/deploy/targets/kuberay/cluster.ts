@@ -2,8 +2,9 @@ import { largestOf } from '../../../collections/index.js';
 import type { EngineGraph } from '../../engine-graph.js';
 import type { EngineBundle } from '../engine-target.js';
 import { dnsName } from '../kube/names.js';
-import { cpuClasses, nodeSelector, type PlacedGraph, usedGpus } from '../kube/nodes.js';
+import { cpuClasses, nodeSelector, type PlacedGraph } from '../kube/nodes.js';
 import { gpuTolerations, instanceLabels, type PodDevice, podResources, RUN_AS_USER } from '../kube/pods.js';
+import { hasNodeRoom } from '../kube/room.js';
 import { actorOptions, classResource, INGRESS_REPLICAS, serveConfig } from '../ray-serve/config.js';
 import { RAY_VERSION } from '../ray-serve/ray-serve.js';
 
@@ -15,6 +16,10 @@ export const SERVICE_LETTERS = 47;
 export const INGRESS_RESOURCE = 'inferplan-ingress';
 /** SERVE_PORT is where Ray Serve listens. */
 export const SERVE_PORT = 8000;
+/** DASHBOARD_PORT is where the operator tells the head what to serve. */
+export const DASHBOARD_PORT = 8265;
+/** OPERATOR_LABEL is the label that the operator's pods have whether Helm or kustomize made them; their names differ. */
+export const OPERATOR_LABEL = { 'app.kubernetes.io/component': 'kuberay-operator' };
 /** IMAGE is what the user replaces by the image that the Dockerfile makes. */
 export const IMAGE = 'inferplan-ray:0.1.0';
 
@@ -63,9 +68,13 @@ export function serviceName({ models }: EngineGraph): string {
   return dnsName(models.map(({ name }) => name).join('-'), SERVICE_LETTERS);
 }
 
-/** hasUpgradeRoom tells whether a second cluster would find GPUs while the first one serves. */
-export function hasUpgradeRoom({ plan }: Pick<PlacedGraph, 'plan'>): boolean {
-  return [...usedGpus(plan).values()].every(({ used, most }) => most === undefined || 2 * used <= most);
+/** hasUpgradeRoom tells whether the workers of a second cluster would find nodes while the first one serves. */
+export function hasUpgradeRoom(bundle: Pick<PlacedGraph, 'plan' | 'graph'>): boolean {
+  const asked = workerGroups(bundle).map(({ deviceClass, virtual, replicas, isOnCpu }) => ({
+    ...{ deviceClass, pods: replicas, level: isOnCpu ? 1 : virtual },
+    amount: isOnCpu ? 1 / virtual : 1,
+  }));
+  return hasNodeRoom(bundle.plan, asked);
 }
 
 /** graceS is how long a pod may take to end, so that the longest request is answered. */
@@ -111,13 +120,13 @@ function template(name: string, grace: number, spec: object): object {
   };
 }
 
-/** The head takes no replicas, so that it lives on whatever a replica does. */
+/** The head takes no replica that asks for a core or a device, so that it lives on whatever such a replica does. */
 function head(name: string, grace: number): object {
   const container = {
     ...{ name: 'ray-head', image: IMAGE },
     ports: [
       { name: 'gcs', containerPort: 6379 },
-      { name: 'dashboard', containerPort: 8265 },
+      { name: 'dashboard', containerPort: DASHBOARD_PORT },
       { name: 'client', containerPort: 10001 },
       { name: 'serve', containerPort: SERVE_PORT },
     ],
@@ -177,10 +186,7 @@ function worker(device: PodDevice): object {
 export function rayPolicy(graph: EngineGraph): object {
   const name = serviceName(graph);
   const podSelector = { matchLabels: instanceLabels(name) };
-  const operator = {
-    namespaceSelector: {},
-    podSelector: { matchLabels: { 'app.kubernetes.io/name': 'kuberay-operator' } },
-  };
+  const operator = { namespaceSelector: {}, podSelector: { matchLabels: OPERATOR_LABEL } };
   return {
     ...{ apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata: { name } },
     spec: {
@@ -188,7 +194,7 @@ export function rayPolicy(graph: EngineGraph): object {
       policyTypes: ['Ingress'],
       ingress: [
         { from: [{ podSelector }] },
-        { from: [operator], ports: [{ protocol: 'TCP', port: 8265 }] },
+        { from: [operator], ports: [{ protocol: 'TCP', port: DASHBOARD_PORT }] },
         { ports: [{ protocol: 'TCP', port: SERVE_PORT }] },
       ],
     },

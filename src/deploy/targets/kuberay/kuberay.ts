@@ -100,10 +100,14 @@ function groupFaults(bundle: EngineBundle): Fault[] {
   );
 }
 
+/** The image of Ray has cuDNN 8, and ONNX Runtime's wheels for GPUs are built for cuDNN 9. */
+const CUDNN_COMMENT =
+  '# ONNX Runtime takes CUDA and cuDNN 9 from the wheels that requirements.txt names, and not the cuDNN 8 of this image.\n';
+
 function dockerfile({ graph }: EngineBundle): string {
   const isOnCpu = workerGroups({ graph }).every((group) => group.isOnCpu);
   return `# This file makes the image of all pods of the RayService. It needs Ray ${RAY_VERSION} and the Python that it came with.
-ARG RAY_IMAGE=rayproject/ray:${RAY_VERSION}-py311${isOnCpu ? '' : '-gpu'}
+${isOnCpu ? '' : CUDNN_COMMENT}ARG RAY_IMAGE=rayproject/ray:${RAY_VERSION}-py311${isOnCpu ? '' : '-gpu'}
 FROM \${RAY_IMAGE}
 WORKDIR /home/ray/inferplan
 COPY requirements.txt ./
@@ -120,9 +124,8 @@ function readme(bundle: EngineBundle): string {
   const name = serviceName(graph);
   const plugin = dividedLevels(bundle).length === 0 ? '' : `       kubectl apply -f ${DEVICE_PLUGIN}\n`;
   const upgrades = hasUpgradeRoom(bundle)
-    ? 'A change of image or workers starts a second cluster beside the first, for which the plan leaves enough GPUs.'
-    : `The plan takes so many GPUs that no second cluster fits beside the first, so that \`upgradeStrategy\` is None: a change of image or
-workers comes into force only by \`kubectl delete -f ${RAY_SERVICE}\` and \`kubectl apply -f ${RAY_SERVICE}\`, and nothing is served meanwhile.`;
+    ? 'A change of image or workers starts a second cluster beside the first, for which the plan leaves enough devices on nodes: label spare ones too.'
+    : `No second cluster fits on the nodes beside the first, so that \`upgradeStrategy\` is None: a change of image or workers comes into force only by \`kubectl delete -f ${RAY_SERVICE}\` and \`kubectl apply -f ${RAY_SERVICE}\`, and nothing is served meanwhile.`;
   return `# ${graph.models.map((one) => one.name).join(', ')} on KubeRay
 
 This folder runs a plan on Kubernetes by KubeRay: ${groupsText(graph.groups)}. \`lint.json\` says what may go wrong. Put the name of your

@@ -7,26 +7,37 @@ import {
   asMap,
   inObject,
   type KubeObject,
+  type KubePods,
   objectAt,
   objectsIn,
   objectsRule,
+  podsIn,
 } from '../kube/objects.js';
-import { namesRule, POD_RULES } from '../kube/pod-rules.js';
+import { type PlannedDevice, podDeviceFaults, podNodeFaults } from '../kube/pod-devices.js';
+import { isSharedMemory, namesRule, POD_RULES } from '../kube/pod-rules.js';
 import { GPU_SHARE } from '../kube/pods.js';
+import { letsPods, matches, policyRules } from '../kube/policy-rules.js';
+import { quantityNumber } from '../kube/quantities.js';
 import { RAY_VERSION } from '../ray-serve/ray-serve.js';
 import { CONFIG } from '../ray-serve/read-config.js';
 import { RAY_RULES } from '../ray-serve/rules.js';
 import {
+  DASHBOARD_PORT,
   graceS,
   hasUpgradeRoom,
   INGRESS_RESOURCE,
+  OPERATOR_LABEL,
   paramText,
   RAY_SERVICE,
   SERVE_PORT,
   SERVICE_LETTERS,
+  type WorkerGroup,
   workerGroups,
 } from './cluster.js';
 
+const OPERATOR_TEXT = Object.entries(OPERATOR_LABEL)
+  .map(([key, value]) => `${key}: ${value}`)
+  .join(', ');
 const SERVE_AT: Place = ['spec', 'serveConfigV2'];
 const CLUSTER_AT: Place = ['spec', 'rayClusterConfig'];
 const GROUPS_AT: Place = [...CLUSTER_AT, 'workerGroupSpecs'];
@@ -204,20 +215,79 @@ const PARAMS = ofServices('ray-start-params', function* (service, bundle) {
   }
 });
 
-const STORE = ofServices('shared-memory', function* (service) {
-  for (const [g, spec] of asList(objectAt(service.value, GROUPS_AT)).map(asMap).entries()) {
-    const containers = asList(objectAt(spec, ['template', 'spec', 'containers']));
-    const isShare = containers.some(
-      (one) => asMap(asMap(asMap(one).resources).limits)[GPU_SHARE] !== undefined,
+const CORES = ofServices('ray-start-params', function* (service) {
+  const head = [...CLUSTER_AT, 'headGroupSpec', 'rayStartParams', 'num-cpus'];
+  const cores = objectAt(service.value, head);
+  if (cores !== '0')
+    yield inObject(
+      service,
+      head,
+      `is ${cores ?? 'absent, which is those of the pod'}, and must be "0": replicas would run on the head`,
     );
-    if (isShare && asMap(spec.rayStartParams)['plasma-directory'] === undefined)
+  for (const [g, spec] of asList(objectAt(service.value, GROUPS_AT)).map(asMap).entries()) {
+    const { 'num-cpus': told } = asMap(spec.rayStartParams);
+    const at = ['template', 'spec', 'containers', 0, 'resources', 'limits', 'cpu'];
+    const limit = objectAt(spec, at);
+    if (told !== undefined && !(quantityNumber(limit) >= Number(told)))
       yield inObject(
         service,
-        [...GROUPS_AT, g, 'rayStartParams'],
-        'lacks plasma-directory: KubeRay would mount /dev/shm, which on nodes of shares belongs to MPS',
+        [...GROUPS_AT, g, ...at],
+        `is ${limit ?? 'absent'}, and num-cpus tells Ray of ${told}: replicas would wait for one another's cores`,
       );
   }
 });
+
+/** ofClassPods makes a rule about the pods of each group of workers that runs a class. */
+function ofClassPods(
+  name: string,
+  check: (pods: KubePods, group: WorkerGroup) => Iterable<RuleFinding>,
+): LintRule {
+  return {
+    ...{ name, breaks: 'fault' },
+    *check(bundle) {
+      const groups = new Map(workerGroups(bundle).map((group) => [group.name, group]));
+      for (const pods of podsIn(bundle.files)) {
+        const { groupName } = asMap(objectAt(pods.owner.value, pods.at.slice(0, -2)));
+        const group = groups.get(String(groupName));
+        if (group !== undefined) yield* check(pods, group);
+      }
+    },
+  };
+}
+
+function plannedDevice({ name, deviceClass, virtual, isOnCpu }: WorkerGroup): PlannedDevice {
+  const isShare = virtual > 1 && !isOnCpu;
+  return { at: `the group ${name}`, deviceClass, virtual, isShare, gpus: isOnCpu || isShare ? 0 : 1 };
+}
+
+const GROUP_DEVICES = ofClassPods('gpu-resource', (pods, group) =>
+  podDeviceFaults(pods, plannedDevice(group)),
+);
+const GROUP_NODES = ofClassPods('node-selector', (pods, group) => podNodeFaults(pods, plannedDevice(group)));
+
+const STORE = ofClassPods('shared-memory', function* ({ owner, at, spec }, { virtual, isOnCpu }) {
+  const isShare = (virtual > 1 && !isOnCpu) || asksShare(spec);
+  const place = [...at.slice(0, -2), 'rayStartParams'];
+  const { 'plasma-directory': store } = asMap(objectAt(owner.value, place));
+  if (isShare && store === undefined)
+    yield inObject(
+      owner,
+      place,
+      'lacks plasma-directory: KubeRay would mount /dev/shm, which on nodes of shares belongs to MPS',
+    );
+  if (isShare && isSharedMemory(store))
+    yield inObject(
+      owner,
+      [...place, 'plasma-directory'],
+      `is ${store}, which on nodes of shares belongs to MPS`,
+    );
+});
+
+function asksShare(spec: Readonly<Record<string, unknown>>): boolean {
+  return asList(spec.containers).some(
+    (one) => asMap(asMap(asMap(one).resources).limits)[GPU_SHARE] !== undefined,
+  );
+}
 
 const AUTOSCALER = ofServices('autoscaling', function* (service) {
   const at = [...CLUSTER_AT, 'enableInTreeAutoscaling'];
@@ -281,6 +351,25 @@ const VERSION = ofServices('ray-version', function* (service, { files }) {
     );
 });
 
+/** BASE_VERSION is the version of Ray in the name of its image. */
+const BASE_VERSION = /\brayproject\/ray[a-z-]*:(\d+\.\d+\.\d+)/;
+
+const BASE_IMAGE: LintRule = {
+  ...{ name: 'ray-version', breaks: 'fault' },
+  *check({ files }) {
+    const installed = /ray\[serve\]==(\S+)/.exec(files.text('requirements.txt'))?.[1];
+    for (const [l, line] of files.text('Dockerfile').split('\n').entries()) {
+      const version = BASE_VERSION.exec(line)?.[1];
+      if (/^(ARG|FROM)\b/.test(line) && version !== undefined && version !== installed)
+        yield {
+          file: 'Dockerfile',
+          line: l + 1,
+          message: `begins with Ray ${version}, and requirements.txt has ${installed ?? RAY_VERSION}`,
+        };
+    }
+  },
+};
+
 const DRAIN = ofServices('drain', function* (service, bundle) {
   const { request_timeout_s: timeout } = httpOptions(service, bundle);
   const least = graceS(Number(timeout ?? 0));
@@ -305,6 +394,32 @@ const OWN_POLICY = ofServices('network-policy', function* (service) {
       'denies by default all that it does not name, the head and the workers among it; network-policy.yaml says who may come in',
     );
 });
+
+/** The labels of the operator's pods as Helm and as kustomize make them. */
+const OPERATORS = ['kuberay-operator', 'kuberay'].map((name) => ({
+  ...{ 'app.kubernetes.io/name': name, ...OPERATOR_LABEL },
+}));
+
+const OPERATOR: LintRule = {
+  ...{ name: 'network-policy', breaks: 'fault' },
+  *check({ files }) {
+    for (const policy of objectsIn(files)) {
+      if (policy.kind !== 'NetworkPolicy') continue;
+      const { matchLabels } = asMap(asMap(policy.value.spec).podSelector);
+      const heads = podsIn(files).filter(
+        ({ at, labels }) => at.includes('headGroupSpec') && matches(matchLabels, labels),
+      );
+      const rules = policyRules(policy, 'ingress');
+      const isIn = OPERATORS.every((labels) => rules?.some((rule) => letsPods(rule, labels, DASHBOARD_PORT)));
+      if (heads.length > 0 && rules !== undefined && !isIn)
+        yield inObject(
+          policy,
+          ['spec', 'ingress'],
+          `does not let the operator in at the port ${DASHBOARD_PORT} of the head, whether Helm or kustomize made it (${OPERATOR_TEXT}): it would tell Ray nothing to serve`,
+        );
+    }
+  },
+};
 
 const IMAGE_FILES: LintRule = {
   ...{ name: 'image', breaks: 'fault' },
@@ -337,7 +452,8 @@ export const KUBERAY_RULES: readonly LintRule[] = [
   objectsRule(KINDS, [RAY_SERVICE, 'network-policy.yaml']),
   namesRule({ RayService: SERVICE_LETTERS }),
   ...RAY_RULES.filter(({ name }) => !OTHERWISE.includes(name)).map(embedded),
-  ...[HOST, GROUPS, PARAMS, STORE, AUTOSCALER, UPGRADE, PORTS, VERSION, DRAIN, OWN_POLICY, IMAGE_FILES],
+  ...[HOST, GROUPS, PARAMS, CORES, GROUP_DEVICES, GROUP_NODES, STORE, AUTOSCALER, UPGRADE, PORTS],
+  ...[VERSION, BASE_IMAGE, DRAIN, OWN_POLICY, OPERATOR, IMAGE_FILES],
   ...POD_RULES,
   ...[UPGRADE_COST, MEMORY],
 ];

@@ -3,7 +3,7 @@ import { dnsName } from '../kube/names.js';
 import { kubeText } from '../kube/objects.js';
 import { instanceLabels } from '../kube/pods.js';
 import { CLAIM, hasSurgeRoom, isClaimed, serverPod, unitLabels } from '../kube/server-pods.js';
-import { DRA } from '../kube/unit-rules.js';
+import { DRA } from '../kube/unit-pods.js';
 import { type ServingUnit, servingUnits } from '../kube/units.js';
 
 /** SERVERS is the file of the Deployments. */

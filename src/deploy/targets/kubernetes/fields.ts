@@ -22,7 +22,7 @@ const DEVICES: FieldsOf = {
                 allocationMode: { oneOf: ['ExactCount', 'All'] },
                 count: 'whole',
               },
-              ...{ selectors: 'any', adminAccess: 'flag', tolerations: 'any' },
+              ...{ selectors: 'any', adminAccess: 'flag', tolerations: 'any', capacity: 'any' },
             },
             required: ['deviceClassName'],
           },
@@ -108,10 +108,18 @@ export const KUBERNETES_KINDS: Readonly<Record<string, FieldsOf>> = {
   Service: objectFields('Service', 'v1', {
     spec: {
       fields: {
-        ...{ selector: TEXTS, type: 'text', clusterIP: 'text', sessionAffinity: 'text' },
+        ...{ selector: TEXTS, type: 'text', clusterIP: 'text', clusterIPs: { list: 'text' } },
+        ...{ sessionAffinity: 'text', sessionAffinityConfig: 'any', trafficDistribution: 'text' },
+        ...{ externalTrafficPolicy: 'text', internalTrafficPolicy: 'text', externalIPs: { list: 'text' } },
+        ...{ ipFamilies: { list: 'text' }, ipFamilyPolicy: 'text', publishNotReadyAddresses: 'flag' },
+        ...{ loadBalancerClass: 'text', loadBalancerIP: 'text', loadBalancerSourceRanges: { list: 'text' } },
+        ...{ allocateLoadBalancerNodePorts: 'flag', healthCheckNodePort: 'whole' },
         ports: {
           list: {
-            fields: { name: 'text', port: 'whole', targetPort: 'any', protocol: 'text', nodePort: 'whole' },
+            fields: {
+              ...{ name: 'text', port: 'whole', targetPort: 'any', protocol: 'text', nodePort: 'whole' },
+              appProtocol: 'text',
+            },
             required: ['port'],
           },
         },
@@ -149,10 +157,9 @@ export const KUBERNETES_KINDS: Readonly<Record<string, FieldsOf>> = {
   PersistentVolumeClaim: objectFields('PersistentVolumeClaim', 'v1', {
     spec: {
       fields: {
-        accessModes: { list: 'text' },
-        resources: 'any',
-        storageClassName: 'text',
-        volumeName: 'text',
+        ...{ accessModes: { list: 'text' }, resources: 'any', storageClassName: 'text', volumeName: 'text' },
+        ...{ volumeMode: 'text', selector: SELECTOR, dataSource: 'any', dataSourceRef: 'any' },
+        volumeAttributesClassName: 'text',
       },
     },
   }),

@@ -94,9 +94,9 @@ function readme(bundle: EngineBundle): string {
   const [first] = units as [ServingUnit];
   const way = units.length === 1 ? `service/${first.name}` : `service/<your Gateway's service>`;
   const rollout = hasSurgeRoom(bundle, units)
-    ? 'A rollout starts a new pod before an old one ends, for which the plan leaves enough devices.'
-    : `The plan takes all devices, so that a rollout ends a pod before the next one starts (\`maxSurge: 0\`): meanwhile its part of the rate is
-not served, and of a Deployment of one pod nothing.`;
+    ? 'A rollout starts a new pod before an old one ends, for which the plan leaves enough devices on nodes: label spare ones too.'
+    : `No node has room for a pod more, so that a rollout ends a pod before the next one starts (\`maxSurge: 0\`): meanwhile its part of the rate
+is not served, and of a Deployment of one pod nothing.`;
   return `# ${graph.models.map(({ name }) => name).join(', ')} on Kubernetes
 
 This folder runs a plan on Kubernetes by pods of \`plan serve\`. Each serves by itself with one server or device of the plan (\`--at\`), from

@@ -1,7 +1,18 @@
 import type { LintRule } from '../../lint/lint.js';
-import { asList, asMap, inObject, objectAt, objectsIn, objectsRule, podsIn } from '../kube/objects.js';
-import { matches, namesRule, POD_RULES } from '../kube/pod-rules.js';
-import { DRA, UNIT_RULES, unitsRule, wayOf } from '../kube/unit-rules.js';
+import {
+  asList,
+  asMap,
+  folderOf,
+  inObject,
+  objectAt,
+  objectsIn,
+  objectsRule,
+  podsIn,
+} from '../kube/objects.js';
+import { namesRule, POD_RULES } from '../kube/pod-rules.js';
+import { matches } from '../kube/policy-rules.js';
+import { DRA, unitsRule, wayOf } from '../kube/unit-pods.js';
+import { UNIT_RULES } from '../kube/unit-rules.js';
 import { servingUnits } from '../kube/units.js';
 import { MONITOR, modelPath, POLICY, ROUTES, routeWeights, SERVERS, SERVICES } from './cluster.js';
 import { KUBERNETES_KINDS } from './fields.js';
@@ -10,10 +21,6 @@ const EACH_WAY = [SERVERS, SERVICES, POLICY, 'kustomization.yaml'];
 
 /** Two weights whose parts are within this of each other are the same. */
 const WEIGHT_ERROR = 0.002;
-
-function folderOf(file: string): string {
-  return file.slice(0, file.lastIndexOf('/') + 1);
-}
 
 const KUSTOMIZATION: LintRule = {
   ...{ name: 'kustomization', breaks: 'fault' },

@@ -179,9 +179,30 @@ const MUTATIONS: readonly (readonly [rule: string, edit: Edit, message: string])
     'beside a share',
   ],
   ['gpu-resource', [SERVICES, / +nvidia.com\/device-plugin.config: mps-3\n/, ''], 'chooses no nodes'],
+  [
+    'names',
+    [
+      SERVICES,
+      /name: net0-net1-t4-3-0$/m,
+      'name: net0-net1-t4-3-0\n  namespace: the-inference-services-of-a-whole-company',
+    ],
+    'have at most 11 letters',
+  ],
+  [
+    'devices',
+    [SERVICES, /(limits:\s+cpu: "2"\s+memory: 4Gi)\s+nvidia.com\/gpu.shared: "1"/, '$1'],
+    'is absent, and the plan has 1 shares of GPUs at T4-0/gpu0/0',
+  ],
+  ['node-selector', [SERVICES, 'inferplan/class: L4', 'inferplan/class: T4'], 'is T4, and L4-0 is of L4'],
+  ['images', [SERVICES, 'image: inferplan:0.1.0', 'image: inferplan:latest'], 'another image tomorrow'],
   ['liveness', [SERVICES, '/v2/health/live', '/v2/health/ready'], 'ended again and again'],
   ['network-policy', ['network-policy.yaml', 'port: 8080', 'port: 80'], 'at the port 8080'],
 ];
+
+it('a short name of KServe leaves a long namespace its place', () => {
+  const edit: Edit = [SERVICES, /(metadata:\n +name: .*)/, '$1\n  namespace: the-services-of-a-team'];
+  expect(lintOf(ENGINE, split(), [edit]).report.faults).toEqual([]);
+});
 
 describe('the rules of KServe', () => {
   it.each(MUTATIONS)('find what breaks them: %s, %s', (rule, [file, from, to], message) => {

@@ -66,6 +66,28 @@ describe('the files for KubeRay', () => {
   });
 });
 
+describe('a second cluster of shares', () => {
+  const strategy = (perServer: number, count: number) => {
+    const seats: [number, number][] = [
+      [0, 0],
+      [0, 0],
+    ];
+    const plan = pooledAt([[[{ device: 'T4', virtual: 2, seats }]]], {
+      T4: { count, perServer, virtual: [2] },
+    });
+    return (parse(ENGINE.files(made(plan, { T4: CUDA })).get(SERVICE) as string) as Rayed).spec
+      .upgradeStrategy.type;
+  };
+  interface Rayed {
+    readonly spec: { readonly upgradeStrategy: { readonly type: string } };
+  }
+
+  it('has room on nodes alone whose label divides their GPUs so', () => {
+    expect(strategy(2, 2)).toBe('NewCluster');
+    expect(strategy(1, 4)).toBe('None');
+  });
+});
+
 describe('a plan that KubeRay cannot run', () => {
   const refused = (plan: PooledPlan) =>
     ENGINE.refuse(made(plan, {})).map(({ path, message }) => `${path}: ${message}`);
@@ -157,6 +179,76 @@ const MUTATIONS: readonly (readonly [rule: string, edits: Edit | readonly Edit[]
   ['mps-users', [SERVICE, / +securityContext:\n +runAsUser: 1000\n/, ''], 'says no runAsUser'],
   ['node-selector', [SERVICE, 'inferplan/class: T4', 'inferplan/class: T5'], 'no class of the plan'],
   ['node-selector', [SERVICE, 'device-plugin.config: mps-2', 'device-plugin.config: mps-3'], 'is mps-3'],
+  [
+    'gpu-resource',
+    [SERVICE, /(limits:\s+cpu: "2"\s+memory: 4Gi)\s+nvidia.com\/gpu.shared: "1"/, '$1'],
+    'is absent, and the plan has 1 shares of GPUs at the group t4',
+  ],
+  [
+    'gpu-resource',
+    [SERVICE, /(limits:\s+cpu: "2"\s+memory: 4Gi)\s+nvidia.com\/gpu: "1"/, '$1'],
+    'is absent, and the plan has 1 GPUs at the group l4',
+  ],
+  ['node-selector', [SERVICE, 'inferplan/class: L4', 'inferplan/class: T4'], 'the group l4 is of L4'],
+  [
+    'node-selector',
+    [SERVICE, / +nodeSelector:\n +inferplan\/class: L4\n/, ''],
+    'is absent, and the group l4',
+  ],
+  ['node-selector', [SERVICE, / +nvidia.com\/device-plugin.config: mps-2\n/, ''], 'it must be mps-2'],
+  [
+    'shared-memory',
+    [SERVICE, 'plasma-directory: /tmp', 'plasma-directory: /dev/shm/'],
+    'on nodes of shares belongs to MPS',
+  ],
+  [
+    'shared-memory',
+    [
+      SERVICE,
+      /( +)securityContext:\n( +)runAsUser: 1000\n/,
+      '$1securityContext:\n$2runAsUser: 1000\n$1initContainers: [{ name: a, image: b:1, volumeMounts: [{ name: shm, mountPath: /dev/shm/ }] }]\n',
+    ],
+    'is /dev/shm/ beside a share',
+  ],
+  ['ray-start-params', [SERVICE, 'num-cpus: "0"', 'num-cpus: "2"'], 'must be "0"'],
+  ['ray-start-params', [SERVICE, /\n +num-cpus: "0"/, ''], 'is absent, which is those of the pod'],
+  [
+    'ray-start-params',
+    [SERVICE, /(groupName: t4[\s\S]*?num-cpus:) "1"/, '$1 "4"'],
+    'is 2, and num-cpus tells Ray of 4',
+  ],
+  [
+    'network-policy',
+    ['network-policy.yaml', '    - Ingress\n', '    - Ingress\n    - Egress\n  egress: []\n'],
+    'could not call',
+  ],
+  [
+    'network-policy',
+    [
+      'network-policy.yaml',
+      '    - Ingress\n',
+      '    - Ingress\n    - Egress\n  egress: [{ to: [{ podSelector: {} }] , ports: [{ port: 443 }] }]\n',
+    ],
+    'at the port 53',
+  ],
+  ['network-policy', ['network-policy.yaml', '    - Ingress\n', '    - Egress\n'], 'lack Ingress'],
+  [
+    'network-policy',
+    ['network-policy.yaml', / {4}- from:\n {8}- namespaceSelector[\s\S]*?port: 8265\n/, ''],
+    'does not let the operator in',
+  ],
+  [
+    'network-policy',
+    ['network-policy.yaml', 'component: kuberay-operator', 'name: kuberay-operator'],
+    'does not let the operator in',
+  ],
+  [
+    'images',
+    [SERVICE, 'image: inferplan-ray:0.1.0', 'image: inferplan-ray:latest'],
+    'is inferplan-ray:latest',
+  ],
+  ['images', [SERVICE, 'image: inferplan-ray:0.1.0', 'image: "a.b:5000/inferplan-ray"'], 'name its version'],
+  ['ray-version', ['Dockerfile', 'rayproject/ray:2.60.0', 'rayproject/ray:2.58.0'], 'begins with Ray 2.58.0'],
   ['device-plugin', ['device-plugin.yaml', 'replicas: 2', 'replicas: 3'], 'in 3 parts'],
   ['device-plugin', ['device-plugin.yaml', 'renameByDefault: true', 'renameByDefault: false'], 'offer no'],
   [

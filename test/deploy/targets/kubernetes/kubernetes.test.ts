@@ -1,4 +1,9 @@
+import { Deployment } from 'kubernetes-models/apps/v1';
+import { NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1';
+import { ResourceClaimTemplate } from 'kubernetes-models/resource.k8s.io/v1';
+import { ConfigMap, PersistentVolumeClaim, Service } from 'kubernetes-models/v1';
 import { describe, expect, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
 import type { GearPlan, PipelinePlan, PooledPlan } from '../../../../src/artifacts/index.js';
 import { KUBERNETES_ENGINE as ENGINE } from '../../../../src/deploy/targets/kubernetes/kubernetes.js';
 import { CUDA, type Edit, EMULATED, examplePlan, lintOf, made, pooledAt } from '../kube/made-bundles.js';
@@ -84,6 +89,75 @@ describe('the files for Kubernetes', () => {
   });
 });
 
+/** What checks objects of each kind by the schemas of Kubernetes itself. */
+const MODELS: Readonly<Record<string, new (data?: never) => { validate(): void }>> = {
+  ...{ ConfigMap, Deployment, NetworkPolicy, PersistentVolumeClaim, ResourceClaimTemplate, Service },
+};
+
+describe('the schemas of Kubernetes', () => {
+  const objectsOf = (files: ReadonlyMap<string, string>) =>
+    [...files]
+      .filter(([file]) => file.endsWith('.yaml'))
+      .flatMap(([, text]) => parseAllDocuments(text).map((one) => one.toJS() as { kind: string }));
+  const check = (object: { kind: string }) => new MODELS[object.kind]!(object as never).validate();
+
+  it.each([
+    ['shares', shares],
+    ['cascade', cascade],
+    ['emulated', emulated],
+  ])('take all objects: %s', (_, of) => {
+    const own = objectsOf(ENGINE.files(of()));
+    // Kustomize, the Gateway API and Prometheus's operator have kinds of their own.
+    const others = own.filter(({ kind }) => MODELS[kind] === undefined).map(({ kind }) => kind);
+    expect(['Kustomization', 'HTTPRoute', 'ServiceMonitor']).toEqual(expect.arrayContaining(others));
+    for (const object of own) if (MODELS[object.kind] !== undefined) check(object);
+  });
+
+  it('take a claim for models that a person adds, and refuse what is wrong', () => {
+    check(parseAllDocuments(CLAIM)[0]?.toJS() as { kind: string });
+    const texts = ENGINE.files(shares());
+    const wrong = (file: string, from: string, to: string) => () =>
+      objectsOf(new Map([[file, (texts.get(file) as string).replace(from, to)]])).forEach(check);
+    expect(wrong('servers.yaml', 'replicas: 4', 'replicas: many')).toThrow('replicas must be integer');
+    expect(wrong('servers.yaml', 'containerPort: 8000', 'containerPort: http')).toThrow('containerPort');
+    expect(wrong('network-policy.yaml', '- Ingress', '- Inside')).toThrow('policyTypes');
+    expect(wrong('dra/claims.yaml', 'ExactCount', 'Exact')).toThrow('allocationMode');
+    expect(wrong('services.yaml', 'port: 8000', 'ports: 8000')).toThrow('required property port');
+  });
+});
+
+describe('a pod more of a rollout', () => {
+  const surge = (seats: [number, number][], { virtual, ...devices }: { virtual?: number; count: number }) => {
+    const cluster = { X: { ...devices, ...(virtual === undefined ? {} : { virtual: [virtual] }) } };
+    const plan = pooledAt(
+      [[[{ device: 'X', seats, ...(virtual === undefined ? {} : { virtual }) }]]],
+      cluster,
+    );
+    const files = ENGINE.files(made(plan, { X: CUDA }));
+    return ['servers.yaml', 'dra/servers.yaml'].map(
+      (file) => /maxSurge: (\d)/.exec(files.get(file) ?? '')?.[1],
+    );
+  };
+  const three = (servers: number) =>
+    Array.from({ length: 3 * servers }, (_, i): [number, number] => [Math.floor(i / 3), i % 3]);
+
+  it('wants all its GPUs free on one node', () => {
+    expect(surge(three(3), { count: 12, ...{ perServer: 4 } })).toEqual(['0', '0']);
+    expect(surge(three(2), { count: 12, ...{ perServer: 4 } })).toEqual(['1', '1']);
+    expect(surge(three(2), { count: 12, ...{ perServer: 4, taken: 2 } })).toEqual(['0', '0']);
+  });
+
+  it('wants a node whose label divides it so, where it has a share; a claim wants any', () => {
+    const both: [number, number][] = [
+      [0, 0],
+      [0, 0],
+    ];
+    expect(surge(both, { count: 4, virtual: 2 })).toEqual(['0', '1']);
+    expect(surge(both, { count: 4, virtual: 2, ...{ perServer: 2 } })).toEqual(['1', '1']);
+    expect(surge(both.slice(1), { count: 1, virtual: 2 })).toEqual(['1', '0']);
+  });
+});
+
 describe('a plan that pods cannot serve by themselves', () => {
   const refused = (bundle: ReturnType<typeof made>) =>
     ENGINE.refuse(bundle).map(({ path, message }) => `${path}: ${message}`);
@@ -129,7 +203,7 @@ const MOUNT =
   /(gpu\.shared: "1"\n +securityContext:[\s\S]*?)( +)volumeMounts:\n +- name: bundle\n +mountPath: \/bundle\n/;
 
 /** Each rule, an edit that breaks it, and part of what is found. */
-const MUTATIONS: readonly (readonly [rule: string, edit: Edit, message: string])[] = [
+const MUTATIONS: readonly (readonly [rule: string, edits: Edit | readonly Edit[], message: string])[] = [
   [
     'engine-schema',
     [SERVERS, 'terminationGracePeriodSeconds', 'terminationGracePeriod'],
@@ -229,6 +303,59 @@ const MUTATIONS: readonly (readonly [rule: string, edit: Edit, message: string])
     ],
     'is one claim for 4 pods',
   ],
+  [
+    'devices',
+    [SERVERS, /(limits:\s+cpu: "2"\s+memory: 4Gi)\s+nvidia.com\/gpu.shared: "1"/, '$1'],
+    'is absent, and the plan has 1 shares of GPUs at T4-0/gpu0/0',
+  ],
+  ['node-selector', [SERVERS, 'inferplan/class: L4', 'inferplan/class: T4'], 'is T4, and L4-0 is of L4'],
+  [
+    'node-selector',
+    [SERVERS, / +nodeSelector:\n +inferplan\/class: L4\n/, ''],
+    'is absent, and L4-0 is of L4',
+  ],
+  ['node-selector', ['dra/servers.yaml', 'inferplan/class: T4', 'inferplan/class: L4'], 'T4-0 is of T4'],
+  [
+    'shared-memory',
+    ['dra/servers.yaml', 'mountPath: /bundle', 'mountPath: /dev/shm/'],
+    'is /dev/shm/ beside a share',
+  ],
+  ['claims', ['dra/servers.yaml', /\n +claims:\n +- name: gpus/, ''], 'has none of the 2 GPUs at T4-0'],
+  ['claims', ['dra/servers.yaml', /\n +resourceClaims:\n.*\n.*/, ''], 'name no claim of the pod'],
+  [
+    'claims',
+    [
+      ['dra/servers.yaml', 'resourceClaimTemplateName: net0-net1-t4-2-0', 'resourceClaimTemplateName: mine'],
+      ['dra/claims.yaml', 'name: net0-net1-t4-2-0', 'name: mine'],
+      ['dra/claims.yaml', 'count: 2', 'count: 1'],
+    ],
+    'is 1, and the plan has 2 GPUs at T4-0',
+  ],
+  [
+    'claims',
+    [
+      'dra/servers.yaml',
+      'resourceClaimTemplateName: net0-net1-t4-2-0',
+      'resourceClaimTemplateName: net0-net1-l4-1',
+    ],
+    'net0-net1-t4-2-0, which no pods name',
+  ],
+  [
+    'claims',
+    [
+      'dra/claims.yaml',
+      'defaultPinnedDeviceMemoryLimit: 8192Mi',
+      'defaultPerDevicePinnedMemoryLimit: { "0": 8Gi, "1": 9Gi }',
+    ],
+    'is 9Gi for each of 2 processes',
+  ],
+  ['network-policy', ['network-policy.yaml', '    - Ingress\n', ''], 'lack Ingress'],
+  ['images', [SERVERS, 'image: inferplan:0.1.0', 'image: inferplan'], 'is inferplan, which may be another'],
+  [
+    'images',
+    [SERVERS, /image: inferplan-bundle:.*/, 'image: inferplan-bundle:latest'],
+    'another image tomorrow',
+  ],
   ['volumes', [SERVERS, /emptyDir: \{\}/, 'persistentVolumeClaim: { claimName: models }'], '4 pods use it'],
 ];
 
@@ -241,9 +368,10 @@ spec: { accessModes: [ReadWriteOnce] }
 `;
 
 describe('the rules of Kubernetes', () => {
-  it.each(MUTATIONS)('find what breaks them: %s, %s', (rule, edit, message) => {
-    const edits: Edit[] = rule === 'volumes' ? [edit, [SERVERS, /^/, CLAIM]] : [edit];
-    const { report } = lintOf(ENGINE, shares(), edits);
+  it.each(MUTATIONS)('find what breaks them: %s, %s', (rule, edits, message) => {
+    const own = (typeof edits[0] === 'string' ? [edits] : edits) as readonly Edit[];
+    const all: Edit[] = rule === 'volumes' ? [...own, [SERVERS, /^/, CLAIM]] : [...own];
+    const { report } = lintOf(ENGINE, shares(), all);
     const found = report.faults.filter((one) => one.rule === rule && one.message.includes(message));
     expect(found, JSON.stringify(report.faults, null, 1)).not.toEqual([]);
     for (const one of found)
