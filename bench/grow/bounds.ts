@@ -392,6 +392,7 @@ export const OPTIONS: Readonly<Record<string, Bound>> = {
   'serve --at': { reason: 'A place is one of the plan, which is limited itself.' },
   'profile engine --requests': ENDS,
   'profile engine --refusals': ENDS,
+  'profile engine --rps': ENDS,
   'serve --port': PORT,
   'serve --policy': { reason: 'A choice has a limit of its own in the schema of policies.' },
   'serve --max-body': CAP,

@@ -5,6 +5,7 @@ import {
   fault,
   InputError,
   listed,
+  option,
   saveArtifact,
 } from '../artifacts/index.js';
 import { type MeasureEngineOptions, measureEngine, type RemoteModel } from '../loadgen/index.js';
@@ -32,9 +33,13 @@ export async function profileEngine(url: string, options: ProfileEngineOptions =
         fault(`is ${value}; it must be a whole number above 0`, name),
       ]);
   }
+  if (asked.rps !== undefined && !(Number.isFinite(asked.rps) && asked.rps > 0))
+    throw new InputError('measure an engine', [
+      fault(`is ${asked.rps}; it must be a number of requests above 0`, option('rps')),
+    ]);
   if (output !== undefined) await checkWritable(output);
   let target = '';
-  const { model, server, replicas, requestUs, hopUs, ...measured } = await measureEngine(url, {
+  const { model, server, replicas, requestUs, hopUs, rps, ...measured } = await measureEngine(url, {
     ...asked,
     onModel: (one) => {
       target = engineServing(url, one);
@@ -46,6 +51,7 @@ export async function profileEngine(url: string, options: ProfileEngineOptions =
     measurement: {
       ...(server === undefined ? {} : { server }),
       ...measured,
+      ...(rps === undefined ? {} : { rps: rounded(rps) }),
       ...(model.planSha256 === undefined ? {} : { planSha256: model.planSha256 }),
     },
   };

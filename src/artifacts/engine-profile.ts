@@ -30,6 +30,8 @@ export interface EngineMeasurement {
   /** How many requests were answered by stages, and how many the ingress alone answered. */
   requests?: number;
   refusals?: number;
+  /** How many requests that stages answered came each second; absent where each waited for the one before. */
+  rps?: number;
   /** The size of a request's body. */
   bodyBytes?: number;
   /** The digest of the plan that was served. */

@@ -1,4 +1,5 @@
-import { fault, InputError } from '../artifacts/index.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fault, InputError, option } from '../artifacts/index.js';
 import { filledTensor, type Tensors } from '../execution/index.js';
 import { type Encoded, encodeRequest } from './encode-request.js';
 import { type ClientOptions, InferenceClient } from './inference-client.js';
@@ -10,8 +11,10 @@ import type { LoadOptions } from './types.js';
 
 /** MeasureEngineOptions says of what an engine is measured, and how often. */
 export interface MeasureEngineOptions extends ClientOptions, Pick<LoadOptions, 'model' | 'seed' | 'signal'> {
-  /** How many requests are answered by stages, one after the other; 100 by default. */
+  /** How many requests are answered by stages; 100 by default. */
   readonly requests?: number | undefined;
+  /** How many of them are sent each second; by default half of the planned rate, and one after the other where that is not told. */
+  readonly rps?: number | undefined;
   /** How many requests the ingress alone answers, of which half come side by side; 400 by default. */
   readonly refusals?: number | undefined;
   /** Called with the model before anything is measured; what it throws ends the measurement. */
@@ -27,6 +30,8 @@ export interface MeasuredEngine {
   readonly requestUs: number;
   /** The time from the ingress to a stage, or back. */
   readonly hopUs: number;
+  /** The rate at which stages were asked; undefined where each request waited for the one before. */
+  readonly rps: number | undefined;
   readonly requests: number;
   readonly refusals: number;
   readonly bodyBytes: number;
@@ -44,9 +49,9 @@ const UNKNOWN_INPUT = 'inferplan-calibration';
  *
  * Requests with an input that the model has not come as far as the ingress, which reads them whole and refuses them. How long
  * one takes alone is the time of the ingress. How many it answers each second when many come at once is its capacity, and the
- * product of both is the number of its replicas (Little's law). Requests that stages answer, one after the other, take longer
- * than that by what the server tells of its executions and of waiting for them, which simulations know of, and by two hops for
- * each stage.
+ * product of both is the number of its replicas (Little's law). Requests that stages answer take longer than that by what the
+ * server tells of their executions and of waiting for them, which simulations know of, and by two hops for each stage. They come
+ * at a rate, since hops take longer on an engine that has something to do.
  * @throws InputError where the server tells no executions, or does not refuse or answer as it should; MissingError where it lacks
  *   the model
  */
@@ -63,12 +68,13 @@ export async function measureEngine(url: string, options: MeasureEngineOptions):
     const half = Math.ceil(refusals / 2);
     const alone = await calls.refused(half, 1);
     const crowd = await calls.refused(half, AT_ONCE);
-    const answered = await calls.answered(requests);
+    const { rps = model.plannedRps === undefined ? undefined : model.plannedRps / 2 } = options;
+    const answered = await calls.answered(requests, rps);
     const { replicas, requestUs } = ingressOf(alone.eachUs, crowd.rps);
     const beyondUs = answered.eachUs - answered.queueUs - answered.executionUs - alone.eachUs;
     return {
       ...{ model, server: await client.serverName(), replicas, requestUs, requests, refusals: 2 * half },
-      hopUs: Math.max(0, beyondUs / (2 * answered.stages)),
+      ...{ hopUs: Math.max(0, beyondUs / (2 * answered.stages)), rps },
       bodyBytes: calls.bodyBytes,
     };
   } finally {
@@ -129,8 +135,14 @@ class EngineCalls {
     return { eachUs: medianOf(tookUs), rps: (1e3 * count) / (performance.now() - startMs) };
   }
 
-  /** answered sends requests one after the other, and gives the mean of their times, waits, executions and stages. */
-  async answered(count: number): Promise<{
+  /**
+   * answered sends requests at a rate, or one after the other without one, and gives the mean of their times, waits, executions
+   * and stages.
+   */
+  async answered(
+    count: number,
+    rps: number | undefined,
+  ): Promise<{
     readonly eachUs: number;
     readonly queueUs: number;
     readonly executionUs: number;
@@ -138,16 +150,16 @@ class EngineCalls {
   }> {
     for (let i = 0; i < WARM_UP; i++) await this.answeredOne();
     const before = await this.client.executions(this.model.name);
-    let sumUs = 0;
-    for (let i = 0; i < count; i++) sumUs += await this.answeredOne();
+    const sumUs = rps === undefined ? await this.inTurn(count) : await this.atRate(count, rps);
     const after = await this.client.executions(this.model.name, before?.sequence);
     const { executions = [], queueMs = 0 } = servedBetween(this.model.name, before, after) ?? {};
     let executionUs = 0;
     let stages = 0;
-    for (const { executed, measured, medianUs } of executions) {
+    // Each row of a batch is there for all of it.
+    for (const { batch, executed, measured, medianUs } of executions) {
       if (medianUs === undefined || measured === 0) continue;
-      executionUs += executed * medianUs;
-      stages += executed;
+      executionUs += batch * executed * medianUs;
+      stages += batch * executed;
     }
     if (stages === 0)
       throw this.unfit(
@@ -159,14 +171,35 @@ class EngineCalls {
     };
   }
 
+  private async inTurn(count: number): Promise<number> {
+    let sumUs = 0;
+    for (let i = 0; i < count; i++) sumUs += await this.answeredOne();
+    return sumUs;
+  }
+
+  /** atRate sends requests at even distances, whether or not those before are answered, and sums their times. */
+  private async atRate(count: number, rps: number): Promise<number> {
+    const startMs = performance.now();
+    const took: Promise<number>[] = [];
+    for (let i = 0; i < count; i++) {
+      const leftMs = startMs + (1e3 * i) / rps - performance.now();
+      if (leftMs > 0) await sleep(leftMs, undefined, { signal: this.options.signal });
+      const one = this.answeredOne();
+      // What fails is told once all are sent.
+      one.catch(() => {});
+      took.push(one);
+    }
+    return (await Promise.all(took)).reduce((sum, us) => sum + us, 0);
+  }
+
   private async answeredOne(): Promise<number> {
     const fromMs = performance.now();
     const request = this.whole[this.sent % this.whole.length] as Encoded;
     const answer = await this.client.infer(request, this.sent++, this.options.signal);
     this.options.signal?.throwIfAborted();
     if (answer.kind === 'dropped')
-      throw this.unfit(`drops a request that came alone, with status ${answer.status}`);
-    if (answer.kind === 'failed') throw this.unfit(`fails a request that came alone: ${answer.why}`);
+      throw this.unfit(`drops a request, with status ${answer.status}: ask for fewer by ${option('rps')}`);
+    if (answer.kind === 'failed') throw this.unfit(`fails a request: ${answer.why}`);
     return 1e3 * (performance.now() - fromMs);
   }
 

@@ -24,6 +24,9 @@ interface Deployment {
   readonly hopMs: number;
   readonly waitMs?: number;
   readonly scheduler?: string;
+  readonly plannedRps?: number;
+  /** How many rows it says that its batches had, each of which waits for the whole batch. */
+  readonly batch?: number;
   readonly tellsExecutions?: boolean;
   /** How it answers what it should refuse. */
   readonly refusal?: number;
@@ -35,6 +38,8 @@ async function deployed({
   tellsExecutions = true,
   refusal = 400,
   waitMs = 0,
+  batch = 1,
+  plannedRps,
   ...took
 }: Deployment) {
   let executed = 0;
@@ -51,7 +56,12 @@ async function deployed({
     inputs: [{ name: 'x', datatype: 'FP32', shape: [-1, 4] }],
     outputs: [{ name: 'y', datatype: 'FP32', shape: [-1] }],
   };
-  const properties = { scheduler, policy: '{}', plan_sha256: 'a'.repeat(64) };
+  const properties = {
+    scheduler,
+    policy: '{}',
+    plan_sha256: 'a'.repeat(64),
+    planned_rps: plannedRps?.toString(),
+  };
   const infer = async (text: string, response: ServerResponse) => {
     await taken();
     if (text.includes('inferplan-calibration'))
@@ -70,10 +80,10 @@ async function deployed({
       requests: { answered: executed / 2, request_us: 0, queue_us: 1e3 * waitMs * executed },
     },
     executions: [0, 1].map((partition) => ({
-      ...{ pipeline: 0, partition, device_class: 'gpu', virtual: 1, batch_size: 1 },
+      ...{ pipeline: 0, partition, device_class: 'gpu', virtual: 1, batch_size: batch },
       ...{
-        executed: executed / 2,
-        measured: executed / 2,
+        executed: executed / 2 / batch,
+        measured: executed / 2 / batch,
         p50_us: 1e3 * took.stageMs,
         p95_us: 1e3 * took.stageMs,
       },
@@ -122,6 +132,20 @@ describe('measureEngine()', () => {
     expect(Math.abs(waited.hopUs - straight.hopUs)).toBeLessThan(7500);
   });
 
+  it('asks stages at half of the planned rate, or at another, and counts a batch for each of its rows', async () => {
+    const took = { ingressMs: 1, replicas: 20, stageMs: 15, hopMs: 20, batch: 2 };
+    const url = await deployed({ ...took, plannedRps: 200 });
+    const planned = await measureEngine(url, QUICK);
+    expect(planned.rps).toBe(100);
+    expect(planned.hopUs).toBeGreaterThan(20_000 - EARLY_US);
+    const startMs = performance.now();
+    const { rps } = await measureEngine(url, { ...QUICK, rps: 10 });
+    // The sixth request is sent half a second after the first.
+    expect(performance.now() - startMs).toBeGreaterThan(500);
+    expect(rps).toBe(10);
+    expect((await measureEngine(await deployed(took), QUICK)).rps).toBeUndefined();
+  });
+
   it('refuses a server that tells no executions, answers what it should refuse, or drops a request alone', async () => {
     const took = { ingressMs: 0, replicas: 9, stageMs: 0, hopMs: 0 };
     const said = async (more: Partial<Deployment>) =>
@@ -168,6 +192,7 @@ describe('profileEngine()', () => {
     await expect(profileEngine(await deployed({ ...took, scheduler: 'room-first' }), QUICK)).rejects.toThrow(
       /runs the scheduler room-first; engines are known by the schedulers ray-serve, ray-serve-batch, triton/,
     );
+    await expect(profileEngine('http://127.0.0.1:1', { ...QUICK, rps: 0 })).rejects.toThrow(/rps.*is 0/);
     await expect(profileEngine('http://127.0.0.1:1', { ...QUICK, requests: 0 })).rejects.toThrow(
       /requests.*is 0; it must be a whole number above 0/,
     );

@@ -1,12 +1,13 @@
 import { Command } from 'commander';
 import { EXIT } from '../exit.js';
-import { wholeNumber, withJson } from '../options.js';
+import { positiveNumber, wholeNumber, withJson } from '../options.js';
 import { fileOf } from '../output.js';
 import { action } from '../run.js';
 
 interface Options {
   model?: string;
   requests: number;
+  rps?: number;
   refusals: number;
   output?: string;
 }
@@ -20,7 +21,12 @@ export function profileEngineCommand(): Command {
       )
       .argument('<url>', 'deployment of a bundle for that engine, such as http://127.0.0.1:8000')
       .option('--model <name>', 'model to ask; it may be left out if the deployment has only one')
-      .option('--requests <n>', 'requests that stages answer, one after the other', wholeNumber, 100)
+      .option('--requests <n>', 'requests that stages answer', wholeNumber, 100)
+      .option(
+        '--rps <rate>',
+        'how many of them come each second; half of the planned rate where the server tells it',
+        positiveNumber,
+      )
       .option('--refusals <n>', 'requests that the ingress alone answers', wholeNumber, 400)
       .option('-o, --output <file>', 'write the engine profile here; - is stdout')
       .action(
