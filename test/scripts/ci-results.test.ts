@@ -251,12 +251,18 @@ describe('.ci/run', () => {
     expect([status, lines.at(-1)]).toEqual([1, end]);
   });
 
-  it('names the checks that failed twice just before its last line', async () => {
-    const { status, lines } = await ciOf(passes, { 'check-package.js': '' });
-    expect([status, ...lines.slice(-2)]).toEqual([
+  it('names the checks that failed twice, and what they said of errors, just before its last line', async () => {
+    const { status, lines } = await ciOf(passes, {
+      'check-ray.js': 'it holds: a\nit fails: b\n',
+      'check-package.js': '',
+    });
+    expect([status, ...lines.slice(-3)]).toEqual([
       1,
+      expect.stringMatching(
+        /^failed outside of the tests, see above: node dist\/scripts\/check-ray.js: it fails: b ?$/,
+      ),
       'failed outside of the tests, see above: node dist/scripts/check-package.js',
-      '6 passed, 1 failed',
+      '6 passed, 2 failed',
     ]);
   });
 

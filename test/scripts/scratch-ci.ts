@@ -10,12 +10,14 @@ export type Runs = Readonly<Record<string, RunResults | string>>;
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-// Only what reads results and names tests is really run by Node: all other checks pass, but those whose script is given.
+// Only what reads results and names tests is really run by Node: all other checks pass, but those of which it is given what
+// they say.
 const NODE = `#!/usr/bin/env bash
 case "$1" in
   dist/scripts/ci-results.js | dist/scripts/shared-tests.js) exec '${process.execPath}' "$@" ;;
 esac
-[ ! -e "$SCRATCH/$(basename "$1")" ]`;
+given="$SCRATCH/$(basename "$1")"
+[ ! -e "$given" ] || { cat "$given"; exit 1; }`;
 
 // A run of tests passes, or fails and leaves what it was given: an empty file stands for none.
 const NPM = `#!/usr/bin/env bash
