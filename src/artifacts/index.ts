@@ -204,7 +204,7 @@ export {
   type SharedDevices,
   type WhenOutput,
 } from './pipeline-spec.js';
-export { type GpuRow, gpuNumber, type Run, runsOf, type Seat, type Spanned, seatsOf } from './placement.js';
+export { type GpuRow, type GpuRun, gpuNumber, runsOf, type Seat, type Spanned, seatsOf } from './placement.js';
 export { type CheckedInput, type PlanChecks, planChecks, withChecks } from './plan-checks.js';
 export type {
   Changed,

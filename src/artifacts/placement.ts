@@ -45,10 +45,10 @@ export function gpuNumber({ server, gpu, class: name }: GpuRow, perServer: numbe
 }
 
 /**
- * Run is a sequence of consecutive GPUs (or servers) that the same entries list; `first` is the number of the first in
+ * GpuRun is a sequence of consecutive GPUs (or servers) that the same entries list; `first` is the number of the first in
  * its class.
  */
-export interface Run<P = Placement> {
+export interface GpuRun<P = Placement> {
   readonly class: string;
   readonly first: number;
   readonly count: number;
@@ -66,10 +66,10 @@ export interface Spanned<P = Placement> {
  * runsOf splits the GPUs of entries of one class into runs that have the same entries, in the order of their numbers.
  * Its cost grows with the entries, however many GPUs each of them lists.
  */
-export function runsOf<P>(className: string, spanned: readonly Spanned<P>[]): Run<P>[] {
+export function runsOf<P>(className: string, spanned: readonly Spanned<P>[]): GpuRun<P>[] {
   const coming = spanned.toSorted((a, b) => a.from - b.from);
   const ends = [...new Set(spanned.flatMap(({ from, to }) => [from, to]))].sort((a, b) => a - b);
-  const runs: Run<P>[] = [];
+  const runs: GpuRun<P>[] = [];
   let open: Spanned<P>[] = [];
   let next = 0;
   for (const [k, first] of ends.entries()) {

@@ -2,10 +2,10 @@ import {
   type Cluster,
   type Fault,
   fault,
+  type GpuRun,
   gpuNumber,
   type Placement,
   type PlannerOptions,
-  type Run,
   runsOf,
   type Spanned,
 } from '../../artifacts/index.js';
@@ -66,7 +66,7 @@ function serverRows({ placement }: Pick<CheckedPlan, 'placement'>, { devices }: 
 }
 
 /** Row is a run of like GPUs or servers, with a name for messages. */
-type Row = Run & { readonly name: string };
+type Row = GpuRun & { readonly name: string };
 
 function spannedGpus(placement: readonly Placement[], name: string, perServer: number): Spanned[] {
   return placement.flatMap((place) => {
@@ -81,12 +81,12 @@ function spannedServers(placement: readonly Placement[], name: string, perServer
   }));
 }
 
-function gpuRowName(run: Run, perServer: number): string {
+function gpuRowName(run: GpuRun, perServer: number): string {
   const gpu = run.first % perServer;
   return rowName(`${run.class}-${(run.first - gpu) / perServer}/${gpu}`, run);
 }
 
-function rowName(first: string, { count }: Run): string {
+function rowName(first: string, { count }: GpuRun): string {
   return count === 1 ? first : `${first} and each of the ${count - 1} after it`;
 }
 

@@ -1,8 +1,8 @@
 import {
   type GpuRow,
+  type GpuRun,
   gpuNumber,
   type OpenCluster,
-  type Run,
   runsOf,
   type Spanned,
 } from '../../artifacts/index.js';
@@ -11,7 +11,7 @@ import {
  * gpuRuns splits the GPUs of a placement into runs that the same entries list. Its cost grows with the entries. Servers
  * that are not named after their class have runs of their own.
  */
-export function gpuRuns<P extends GpuRow>(placement: readonly P[], { devices }: OpenCluster): Run<P>[] {
+export function gpuRuns<P extends GpuRow>(placement: readonly P[], { devices }: OpenCluster): GpuRun<P>[] {
   const rows = new Map<string, Spanned<P>[]>();
   for (const place of placement) {
     const number = gpuNumber(place, devices[place.class]?.perServer ?? 1);
