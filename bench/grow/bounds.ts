@@ -163,6 +163,11 @@ export const LISTS: Readonly<Record<ArtifactKind, Readonly<Record<string, Bound>
     '/definitions/stage/properties/outputs': VALUES,
   },
   'engine-profile': { '/properties/inputs': VALUES },
+  run: {
+    '/properties/tasks': { limit: 'recorded runs' },
+    '/definitions/task/properties/inputs': { limit: 'recorded runs' },
+    '/definitions/task/properties/after': { limit: 'recorded runs' },
+  },
   'lint-report': {
     '/properties/inputs': VALUES,
     '/properties/faults': VALUES,

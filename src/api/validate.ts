@@ -7,6 +7,7 @@ import {
   type DeployTarget,
   dipNotes,
   type EngineProfile,
+  eachRun,
   fault,
   faultAt,
   type GateVerdicts,
@@ -21,6 +22,7 @@ import {
   option,
   type PlanChecks,
   type PolicyFile,
+  type Run,
   readWhole,
   type SchedulerComparison,
   type ServingMarks,
@@ -54,7 +56,7 @@ export type Validated = Validation['files'][number];
 /**
  * validateFiles checks that each file is valid for its kind, and that it fits together with the files it names: a spec
  * with its cluster and profiles, a plan with the spec and profiles it was made from, a bundle (or its folder) with its
- * files' digests, and an ONNX model with its external data.
+ * files' digests, an ONNX model with its external data, and each line of a file of recorded runs (`.jsonl`).
  * @returns one result for each path, in their order: a file that is refused or missing is a result, not an exception
  */
 export async function validateFiles(
@@ -108,6 +110,7 @@ function describeComparison({ rows, runs, seed }: SchedulerComparison): string {
 async function describeFile(named: string, options: ValidateOptions): Promise<string | DescribedPlan> {
   const path = isStdin(named) ? named : await manifestIn(named);
   if (path.endsWith('.onnx')) return describeOnnx(path);
+  if (RUNS.test(path)) return describeRuns(path);
   const describe = (loaded: Loaded<ArtifactKind>) => describeLoaded(loaded, options);
   return isStdin(path)
     ? usedSpec(path, describe)
@@ -132,6 +135,8 @@ async function describeLoaded(
       return describePolicy(loaded.value);
     case 'engine-profile':
       return describeEngine(loaded.value);
+    case 'run':
+      return `recorded run of ${loaded.value.application}: ${counted(loaded.value.tasks.length, 'task')}`;
     case 'pooled-plan':
     case 'pipeline-plan':
     case 'gear-plan':
@@ -172,6 +177,21 @@ async function describeLoaded(
     case 'completion':
       return `answer of a command: ${loaded.kind}`;
   }
+}
+
+/** Files of such names have a recorded run on each line. */
+const RUNS = /\.(?:jsonl|ndjson)(?:\.gz)?$/i;
+
+async function describeRuns(path: string): Promise<string> {
+  const applications = new Set<string>();
+  let [tasks, most] = [0, 0];
+  const { count } = await eachRun(path, ({ application, tasks: own }: Run) => {
+    applications.add(application);
+    tasks += own.length;
+    most = Math.max(most, own.length);
+    return [];
+  });
+  return `${counted(count, 'recorded run')} of ${listed([...applications])}: ${counted(tasks, 'task')}, at most ${most} in one`;
 }
 
 function describeEngine({ target, ingress, hopUs }: EngineProfile): string {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { fault, InputError } from './errors.js';
@@ -25,6 +25,14 @@ export async function sha256OfFile(path: string, signal?: AbortSignal): Promise<
     await pipeline(source, (bytes) => upTo(bytes, size, path), hash, signal === undefined ? {} : { signal });
   });
   return hash.digest('hex');
+}
+
+/** hashed gives bytes on, and adds them to a hash. */
+export async function* hashed(pieces: AsyncIterable<Buffer>, hash: Hash): AsyncGenerator<Buffer> {
+  for await (const piece of pieces) {
+    hash.update(piece);
+    yield piece;
+  }
 }
 
 /** upTo gives bytes on, of which a file may have no more than the system says: those of `/proc` may have no end. */

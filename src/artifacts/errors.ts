@@ -60,6 +60,12 @@ export function moreFaults(more: number, path = ''): Fault {
   return { path, message: `… and ${more} more ${more === 1 ? 'fault' : 'faults'}`, more };
 }
 
+/** faultInFile gives a fault of a file with the file's path before its place, unless its place begins with it: `runs.jsonl:17`. */
+export function faultInFile(file: string, one: Fault): Fault {
+  if (one.path.startsWith(`${file}:`)) return one;
+  return faultAt(one, one.path === '' ? file : `${file} ${one.path}`);
+}
+
 /** faultAt gives a fault at another place. */
 export function faultAt({ message, more }: Fault, path: string): Fault {
   return more === undefined ? { path, message } : { path, message, more };

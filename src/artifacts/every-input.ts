@@ -1,5 +1,5 @@
 import { access, constants } from 'node:fs/promises';
-import { type Fault, faultAt, InputError, MissingError } from './errors.js';
+import { type Fault, faultAt, faultInFile, InputError, MissingError } from './errors.js';
 import { checkPlainFile, unreadable } from './read-file.js';
 
 /**
@@ -81,7 +81,7 @@ export function placed({ task, faults }: InputError): Fault[] {
   const file = /^read (.+)$/s.exec(task)?.[1];
   return faults.map((one) => {
     if (file === undefined) return one.path === '' ? faultAt(one, task) : one;
-    return faultAt(one, one.path === '' ? file : `${file} ${one.path}`);
+    return faultInFile(file, one);
   });
 }
 

@@ -60,7 +60,7 @@ export type { CompareRow, ComparisonDocument } from './comparison.js';
 export { validatorsCode } from './compile-schema.js';
 export { type CsvLine, csvLines, type LineCells, readCsvTable, smallCsvLines } from './csv-table.js';
 export { decimalOf, isDecimal } from './decimal.js';
-export { sameData, sha256Of, sha256OfFile } from './digest.js';
+export { hashed, sameData, sha256Of, sha256OfFile } from './digest.js';
 export {
   type EngineFigures,
   type EngineIngress,
@@ -204,7 +204,15 @@ export {
   type SharedDevices,
   type WhenOutput,
 } from './pipeline-spec.js';
-export { type GpuRow, type GpuRun, gpuNumber, runsOf, type Seat, type Spanned, seatsOf } from './placement.js';
+export {
+  type GpuRow,
+  type GpuRun,
+  gpuNumber,
+  runsOf,
+  type Seat,
+  type Spanned,
+  seatsOf,
+} from './placement.js';
 export { type CheckedInput, type PlanChecks, planChecks, withChecks } from './plan-checks.js';
 export type {
   Changed,
@@ -304,7 +312,9 @@ export {
 export { MOST_BATCH, MOST_VIRTUAL } from './profile-sizes.js';
 export { proofFaults } from './proof-faults.js';
 export { checkPlainFile, readInPieces, readWhole, unreadable } from './read-file.js';
+export type { Run, RunTask } from './run.js';
 export { asOneRun, heard, inSteps, noteRead, pause } from './run-files.js';
+export { eachRun, loadRuns, type RunsFile } from './runs.js';
 export {
   appendText,
   artifactText,
@@ -377,6 +387,7 @@ export { ToldFaults } from './told-faults.js';
 export { toldApart, toldBeyond, toldDown, toldUp, toldUpBelow } from './told-figures.js';
 export type { DescribedTrace, TraceDescription, TraceFigures, TraceWindow } from './trace-description.js';
 export { figureName, isOf, sameFigure, unfitFigures, unfitOf } from './unfit-figures.js';
+export { unpacked } from './unpacked.js';
 export type {
   CauseParts,
   CorrectedProfile,

@@ -29,16 +29,17 @@ const MOST_LETTERS = 64 * 1024 * 1024;
 /**
  * notJson says in words what is wrong with a text that is not JSON, with its line and column.
  * @param mostLetters in a longer text no place is looked for
+ * @param firstLine the number of the text's first line in its file
  */
-export function notJson(text: string, mostLetters = MOST_LETTERS): string {
+export function notJson(text: string, mostLetters = MOST_LETTERS, firstLine = 1): string {
   const fault = text.length > mostLetters ? undefined : jsonFindings(text).fault;
-  return fault === undefined ? 'it cannot be read' : `${fault.words} (${placeIn(text, fault.at)})`;
+  return fault === undefined ? 'it cannot be read' : `${fault.words} (${placeIn(text, fault.at, firstLine)})`;
 }
 
-/** placeIn names the line and the column of an offset in a text. */
-export function placeIn(text: string, at: number): string {
+/** placeIn names the line and the column of an offset in a text, whose first line has a number in its file. */
+export function placeIn(text: string, at: number, firstLine: number): string {
   const before = text.slice(0, at).split('\n');
-  return `line ${before.length}, column ${(before.at(-1) as string).length + 1}`;
+  return `line ${firstLine + before.length - 1}, column ${(before.at(-1) as string).length + 1}`;
 }
 
 /** Open is a list or a map whose end is yet to come. */

@@ -15,6 +15,8 @@ export const LIST_LIMITS: Readonly<Partial<Record<ArtifactKind, Readonly<Record<
   pipeline: { stages: 64, applications: 16, objectives: 16 },
   // Sets of models are numbered by their bits, and tables have an entry for each.
   cascade: { models: 8 },
+  // Schedulers look at all tasks of a request that are known.
+  run: { tasks: 4096 },
   'pooled-plan': { inputs: MOST_PLAN_INPUTS },
   'pipeline-plan': { inputs: MOST_PLAN_INPUTS },
   'gear-plan': { inputs: MOST_PLAN_INPUTS },

@@ -11,6 +11,7 @@ import type { Profile } from './profile.js';
 import { readProfileFaults } from './profile-contradictions.js';
 import { profileSizeFaults } from './profile-sizes.js';
 import { readWhole } from './read-file.js';
+import { type Run, runFaults } from './run.js';
 import { heard, noteNamed } from './run-files.js';
 import { SchemaError } from './schema-error.js';
 import { ARTIFACT_KINDS, type ArtifactKind, type ArtifactTypes, validatorOf } from './schemas.js';
@@ -70,22 +71,53 @@ export function parseArtifact<K extends ArtifactKind>(
   return atOnce(parsing(text, path, kinds));
 }
 
+/**
+ * parseJsonLine parses and validates a line of a file that has one artifact on each, as `parseArtifact` does.
+ * @param line the number of the line, for faults of its syntax
+ * @throws InputError with the faults of the line alone, as `parseArtifact` does
+ */
+export function parseJsonLine<K extends ArtifactKind>(
+  text: string,
+  { path, line, kinds }: { readonly path: string; readonly line: number; readonly kinds: readonly K[] },
+): ArtifactTypes[K] {
+  const steps = validated(parseJsonText(text, path, line), {
+    task: `read ${path}`,
+    kinds,
+    place: bareFaults,
+  });
+  return atOnce(steps).value;
+}
+
 /** parsing does what `parseArtifact` does. A file of as many values as are read takes some hundred milliseconds for a piece. */
 function* parsing<K extends ArtifactKind>(
   text: string,
   path: string,
   kinds: readonly K[],
 ): Steps<{ kind: K; value: ArtifactTypes[K] }> {
-  const task = `read ${path}`;
   yield;
-  const { value, faults: read } = yield* parseText(text, path);
+  return yield* validated(parseText(text, path), {
+    ...{ task: `read ${path}`, kinds },
+    place: (all) => (isYamlPath(path) ? placedFaults(all, text) : bareFaults(all)),
+  });
+}
+
+/** Wanted says what a text may hold, and how its faults are told. */
+interface Wanted<K extends ArtifactKind> {
+  readonly task: string;
+  readonly kinds: readonly K[];
+  readonly place: (faults: readonly PointedFault[]) => Fault[];
+}
+
+function* validated<K extends ArtifactKind>(
+  reading: Steps<ParsedText>,
+  { task, kinds, place }: Wanted<K>,
+): Steps<{ kind: K; value: ArtifactTypes[K] }> {
+  const { value, faults: read } = yield* reading;
   yield;
   const { wrong, tooDeep } = valueFaults(value);
   yield;
   if (tooDeep) throw new InputError(task, [fault(TOO_DEEP)]);
   const own = [...read, ...wrong];
-  const place = (all: readonly PointedFault[]): Fault[] =>
-    isYamlPath(path) ? placedFaults(all, text) : bareFaults(all);
   const kind = kindOf(value, kinds);
   const unknown = typeof kind === 'string' ? checkVersion(value as { version?: unknown }) : [kind];
   if (typeof kind !== 'string' || unknown.length > 0) throw new InputError(task, [...place(own), ...unknown]);
@@ -103,6 +135,7 @@ function* kindFaults(kind: ArtifactKind, value: unknown): Steps<PointedFault[]> 
   if (kind === 'policy') return policyFileFaults(value as Record<string, unknown>);
   const validate = validatorOf(kind);
   if (!validate(value)) return [...pointedFaults(validate), ...classFaults(kind, value)];
+  if (kind === 'run') return firstFaults(runFaults(value as Run));
   if (kind !== 'profile') return classFaults(kind, value);
   yield;
   const sizes = firstFaults(profileSizeFaults(value as Profile));
@@ -124,7 +157,9 @@ function* parseText(text: string, path: string): Steps<ParsedText> {
 /** kindOf gives the kind of a file's value, or says why it is none of those that are wanted. */
 function kindOf<K extends ArtifactKind>(value: unknown, kinds: readonly K[]): K | Fault {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    return fault(`it holds ${Array.isArray(value) ? 'a list' : typeof value}, not an object`);
+    return fault(
+      `it holds ${value === null ? 'null' : Array.isArray(value) ? 'a list' : typeof value}, not an object`,
+    );
   const kind = (value as { kind?: unknown }).kind;
   const only = kinds.length === 1 ? kinds[0] : undefined;
   if (kind === undefined && only === 'cluster') return only;

@@ -13,9 +13,10 @@ const BYTE_ORDER_MARK = '\uFEFF';
  * parseJsonText parses the text of a file of JSON. A key that is given twice and a whole number that a double does not hold are
  * faults, although the parser of JavaScript takes them. The text is looked through for them only where the value shows that
  * there may be some.
+ * @param firstLine the number of the text's first line in its file
  * @throws InputError where it is not JSON, with the line and the column, or is larger than is read
  */
-export function* parseJsonText(text: string, path: string): Steps<ParsedText> {
+export function* parseJsonText(text: string, path: string, firstLine = 1): Steps<ParsedText> {
   const task = `read ${path}`;
   const keys = refuseLargeJson(text, task);
   yield;
@@ -24,11 +25,11 @@ export function* parseJsonText(text: string, path: string): Steps<ParsedText> {
   try {
     value = JSON.parse(json);
   } catch {
-    throw new InputError(task, [fault(`it is not JSON: ${notJson(json)}`)]);
+    throw new InputError(task, [fault(`it is not JSON: ${notJson(json, undefined, firstLine)}`)]);
   }
   yield;
   const seen = seenIn(value);
-  return { value, faults: seen.keys < keys || seen.huge ? oddities(json) : [] };
+  return { value, faults: seen.keys < keys || seen.huge ? oddities(json, firstLine) : [] };
 }
 
 /** seenIn counts the keys of a value, and says whether it holds a number that may stand for another whole one. */
@@ -45,11 +46,11 @@ function seenIn(value: unknown): { keys: number; huge: boolean } {
   return { keys, huge };
 }
 
-function oddities(json: string): PointedFault[] {
+function oddities(json: string, firstLine: number): PointedFault[] {
   const { twice, huge } = jsonFindings(json);
   return [
     ...twice.map(({ key, at }) =>
-      fault(`the key ${shown(key)} is given twice in one map`, placeIn(json, at)),
+      fault(`the key ${shown(key)} is given twice in one map`, placeIn(json, at, firstLine)),
     ),
     ...huge.map(({ pointer, text }) => fault(`is ${text}; ${HUGE}`, pointer)),
   ];

@@ -30,6 +30,7 @@ import type {
   WrittenExample,
 } from './printed.js';
 import type { Profile } from './profile.js';
+import type { Run } from './run.js';
 import type { SchedulerComparison } from './scheduler-comparison.js';
 import { completeSchema } from './schema-text.js';
 import type { SimulationReport } from './simulation-report.js';
@@ -49,6 +50,7 @@ export interface ArtifactTypes {
   'gear-plan': GearPlan;
   policy: PolicyFile;
   'engine-profile': EngineProfile;
+  run: Run;
   bundle: Bundle;
   'lint-report': LintReport;
   'simulation-report': SimulationReport;
@@ -83,6 +85,7 @@ export const ARTIFACT_KINDS = [
   'gear-plan',
   'policy',
   'engine-profile',
+  'run',
   'bundle',
   'lint-report',
   'simulation-report',

@@ -1,4 +1,4 @@
-import { type Fault, faultAt, InputError, MissingError, MOST_FAULTS, moreFaults } from './errors.js';
+import { type Fault, faultInFile, InputError, MissingError, MOST_FAULTS, moreFaults } from './errors.js';
 
 /** Faults are told once among the first so many; later ones are counted each time that they are met. */
 const MOST_KNOWN = 1000;
@@ -40,7 +40,7 @@ export class ToldFaults {
    */
   addOfFile(path: string, error: unknown): void {
     if (!(error instanceof InputError)) throw error;
-    const faults = error.faults.map((one) => faultAt(one, one.path === '' ? path : `${path} ${one.path}`));
+    const faults = error.faults.map((one) => faultInFile(path, one));
     if (error instanceof MissingError) this.missing(faults);
     else this.addAll(faults);
   }

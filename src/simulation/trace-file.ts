@@ -1,15 +1,16 @@
-import { createHash, type Hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { StringDecoder } from 'node:string_decoder';
 import {
   fault,
+  hashed,
   heard,
   InputError,
   readInPieces,
   refuseForeign,
   type ToldFaults,
+  unpacked,
 } from '../artifacts/index.js';
 import { slicedTrace, type Trace, TraceReader, type TraceSpan } from '../workload/index.js';
-import { unpacked } from './unpacked.js';
 
 /** Longer traces are taken for a mistake. */
 const MOST_BYTES = 2 ** 31;
@@ -82,11 +83,4 @@ async function readTrace(
   reader.push(decoder.end());
   const trace = slicedTrace(await heard(reader.ending()), { fromS, toS });
   return { trace, sha256: hash.digest('hex') };
-}
-
-async function* hashed(pieces: AsyncIterable<Buffer>, hash: Hash): AsyncGenerator<Buffer> {
-  for await (const piece of pieces) {
-    hash.update(piece);
-    yield piece;
-  }
 }

@@ -16,6 +16,7 @@ const KINDS: { readonly [K in ArtifactKind]: true } = {
   'gear-plan': true,
   policy: true,
   'engine-profile': true,
+  run: true,
   bundle: true,
   'lint-report': true,
   'simulation-report': true,

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { fault, InputError } from '../artifacts/index.js';
+import { fault, InputError } from './errors.js';
 
 /** What the files of programs that pack begin with. Those of gzip are unpacked. */
 const PACKED: readonly [name: string, bytes: readonly number[]][] = [
