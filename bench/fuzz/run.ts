@@ -1,7 +1,7 @@
 /**
  * This program tries made-up hostile input of one kind on the program and checks the rules that hold for any input:
  *
- *     node dist/bench/fuzz/run.js onnx|artifacts|pipelines|bundle|traces|http [--seed 1] [--seconds 10 | --cases n | --only case]
+ *     node dist/bench/fuzz/run.js onnx|artifacts|pipelines|bundle|traces|runs|http [--seed 1] [--seconds 10 | --cases n | --only case]
  *         [--keep folder]
  *
  * The seed and a case's number make the case again: `--seed 7 --only 123` tries it alone, and `--keep` keeps the input
@@ -17,9 +17,10 @@ import { bundles } from './subjects/bundle.js';
 import { http } from './subjects/http.js';
 import { onnx } from './subjects/onnx.js';
 import { pipelines } from './subjects/pipelines.js';
+import { runs } from './subjects/runs.js';
 import { traces } from './subjects/traces.js';
 
-const SUBJECTS = { onnx, artifacts, pipelines, bundle: bundles, traces, http } as const;
+const SUBJECTS = { onnx, artifacts, pipelines, bundle: bundles, traces, runs, http } as const;
 
 async function main(): Promise<void> {
   const run = seededRun('dist/bench/fuzz/run.js', Object.keys(SUBJECTS) as (keyof typeof SUBJECTS)[]);
