@@ -26,6 +26,7 @@ import {
   readWhole,
   type SchedulerComparison,
   type ServingMarks,
+  type SimulationReport,
   servingNotes,
   specName,
   unmeasuredFaults,
@@ -101,6 +102,10 @@ function namesOf(named: readonly { readonly name: string }[]): string {
   return named.map(({ name }) => name).join(', ');
 }
 
+function describeSimulation({ overall, models, seed }: SimulationReport): string {
+  return `simulation report of ${namesOf(models)}: ${counted(overall.arrived, 'request')}, seed ${seed}`;
+}
+
 function describeComparison({ rows, runs, seed }: SchedulerComparison): string {
   const names = rows.map(({ scheduler }) => scheduler);
   return `comparison of the schedulers ${listed(names)}: ${counted(runs, 'run')} each, seed ${seed}`;
@@ -143,10 +148,8 @@ async function describeLoaded(
       return describePlan(loaded as Loaded<PlanKind>, options);
     case 'bundle':
       return describeBundle(loaded as Loaded<'bundle'>, options);
-    case 'simulation-report': {
-      const { overall, models, seed } = loaded.value;
-      return `simulation report of ${namesOf(models)}: ${counted(overall.arrived, 'request')}, seed ${seed}`;
-    }
+    case 'simulation-report':
+      return describeSimulation(loaded.value);
     case 'simulation-sweep':
       return `simulation sweep of ${namesOf(loaded.value.models)}: ${counted(loaded.value.points.length, 'load factor')}`;
     case 'scheduler-comparison':

@@ -11,7 +11,7 @@ import type { Profile } from './profile.js';
 import { readProfileFaults } from './profile-contradictions.js';
 import { profileSizeFaults } from './profile-sizes.js';
 import { readWhole } from './read-file.js';
-import { type Run, runFaults } from './run.js';
+import { type Run, taskOrderFaults } from './run.js';
 import { heard, noteNamed } from './run-files.js';
 import { SchemaError } from './schema-error.js';
 import { ARTIFACT_KINDS, type ArtifactKind, type ArtifactTypes, validatorOf } from './schemas.js';
@@ -135,7 +135,7 @@ function* kindFaults(kind: ArtifactKind, value: unknown): Steps<PointedFault[]> 
   if (kind === 'policy') return policyFileFaults(value as Record<string, unknown>);
   const validate = validatorOf(kind);
   if (!validate(value)) return [...pointedFaults(validate), ...classFaults(kind, value)];
-  if (kind === 'run') return firstFaults(runFaults(value as Run));
+  if (kind === 'run') return firstFaults(taskOrderFaults(value as Run));
   if (kind !== 'profile') return classFaults(kind, value);
   yield;
   const sizes = firstFaults(profileSizeFaults(value as Profile));

@@ -31,8 +31,8 @@ export interface RunTask {
   rows: number;
 }
 
-/** runFaults finds where a run that keeps to its schema contradicts itself: a task that needs itself, or one that comes later. */
-export function* runFaults({ tasks }: Run): Generator<Fault> {
+/** taskOrderFaults finds where a run that keeps to its schema contradicts itself: a task that needs itself, or one that comes later. */
+export function* taskOrderFaults({ tasks }: Run): Generator<Fault> {
   for (const [own, { inputs, after }] of tasks.entries()) {
     for (const [i, input] of inputs.entries())
       if (input !== 'request' && input >= own)

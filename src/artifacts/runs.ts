@@ -15,7 +15,7 @@ const NEWLINE = '\n'.charCodeAt(0);
 const MOST_LINE_BYTES = 1024 * 1024;
 /** Larger files are taken for a mistake, as traces are. */
 const MOST_BYTES = 2 ** 31;
-/** The tasks of runs that are held at once; each takes some 200 bytes. */
+/** The tasks of runs that are held at once; each takes some 230 bytes. */
 const MOST_TASKS_HELD = 3_000_000;
 
 /** RunsFile is a file of recorded runs that was read: its path, the digest of its bytes as they are packed, and how many runs it has. */
@@ -40,7 +40,7 @@ export interface LoadedRuns extends RunsFile {
 
 /**
  * loadRuns reads a file of recorded runs, as `eachRun` does, and holds them all without the keys that it does not know.
- * They may have 3,000,000 tasks together, each of which takes some 200 bytes.
+ * They may have 3,000,000 tasks together, each of which takes some 230 bytes.
  * @throws as `eachRun` does
  */
 export async function loadRuns(path: string, options: RunsOptions = {}): Promise<LoadedRuns> {
