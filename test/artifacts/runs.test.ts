@@ -1,4 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { link, mkdtemp, readdir, readlink, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -98,11 +99,11 @@ describe('loadRuns()', () => {
         out.write(bytes.subarray(i, i + 7));
         await new Promise(setImmediate);
       } out.end(); })();`;
-    const writer = spawn(process.execPath, ['-e', script, pipe, text]);
+    const ended = once(spawn(process.execPath, ['-e', script, pipe, text]), 'exit');
     const { runs, sha256 } = await loadRuns(pipe);
     expect(runs.map(({ application }) => application)).toEqual(Array(3).fill('für 你好 🙂'));
     expect(sha256).toBe(sha256Of(text));
-    await new Promise((resolve) => writer.on('exit', resolve));
+    await ended;
   });
 
   it('leaves out keys that it does not know', async () => {
