@@ -66,6 +66,15 @@ export function plainEngine({ engine, stages: shapes, arrivals, sloNs, draws }: 
   });
   const cameTo = new Map<number, number>();
   const open = new Set<number>();
+  /** A later stage with smaller batches gets one of those. */
+  const full = (from: number, rows: number): number =>
+    shapes.slice(from).reduce(
+      ({ ns, size }, { batch, latencyNs }) => {
+        const fits = Math.min(size, batch);
+        return { ns: ns + latencyNs[fits - 1]!, size: fits };
+      },
+      { ns: 0, size: rows },
+    ).ns;
   const alone = (from: number) => shapes.slice(from).reduce((all, { latencyNs }) => all + latencyNs[0]!, 0);
   const ended = (request: number) => ends[request] !== undefined;
   const end = (request: number, what: PlainEnd['what'], at: number) => {
@@ -144,6 +153,15 @@ export function plainEngine({ engine, stages: shapes, arrivals, sloNs, draws }: 
         continue;
       }
       if (!isFree()) return;
+      if (
+        engine.name === 'ray-serve' &&
+        waiting.length > stage.batch &&
+        at + full(stage.index, stage.batch) > arrivals[request]! + sloNs
+      ) {
+        waiting.shift();
+        end(request, 'dropped', at);
+        continue;
+      }
       if (engine.name === 'triton') {
         const part = ((sloNs - alone(0)) * stage.latencyNs[stage.batch - 1]!) / sum;
         if (at - cameTo.get(request)! > part) {
