@@ -20,7 +20,7 @@ import {
   type ServedPlan,
   type TopologyOptions,
 } from '../plans/index.js';
-import { streamsOf, uniformAt } from '../random/index.js';
+import { streamOf, streamsOf, uniformAt } from '../random/index.js';
 import type { FamilyRecords } from '../records/index.js';
 import {
   type ChosenScheduler,
@@ -175,7 +175,7 @@ export async function runSimulation(
       makeCore: (decisions) => makeCore(served, topology, { decisions, streams: streamsOf(seed, 'core') }),
       ...(executed === undefined ? {} : { execution: executed }),
       ...worldOptions(world, setup, () => (arrivals.stopped ? 0 : warmedNs + load.durationNs)),
-      ...{ engine: simulatedEngine(scheduler), ...(weight === undefined ? {} : { weight }) },
+      ...{ engine: simulatedEngine(scheduler, streamOf(seed, 'engine')), ...(weight === undefined ? {} : { weight }) },
     }));
   };
   const times = { durationNs: load.durationNs, warmUpNs: warmedNs, windowNs };
