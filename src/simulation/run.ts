@@ -175,10 +175,7 @@ export async function runSimulation(
       makeCore: (decisions) => makeCore(served, topology, { decisions, streams: streamsOf(seed, 'core') }),
       ...(executed === undefined ? {} : { execution: executed }),
       ...worldOptions(world, setup, () => (arrivals.stopped ? 0 : warmedNs + load.durationNs)),
-      ...{
-        engine: simulatedEngine(scheduler, streamOf(seed, 'engine')),
-        ...(weight === undefined ? {} : { weight }),
-      },
+      ...(weight === undefined ? {} : { weight }),
     }));
   };
   const times = { durationNs: load.durationNs, warmUpNs: warmedNs, windowNs };
@@ -265,13 +262,14 @@ function foreseeing(scheduler: ChosenScheduler, arrivals: () => Arrivals): Chose
  */
 function worldOptions(
   { fates, activationDelayNs }: PlanWorld,
-  { verdicts, family, seed }: Pick<SimulationSetup, 'verdicts' | 'family' | 'seed'>,
+  { scheduler, verdicts, family, seed }: Pick<SimulationSetup, 'scheduler' | 'verdicts' | 'family' | 'seed'>,
   servedUntilNs: () => number,
-): Pick<SimulatorOptions, 'verdict' | 'activationDelayNs' | 'servedUntilNs'> {
+): Pick<SimulatorOptions, 'engine' | 'verdict' | 'activationDelayNs' | 'servedUntilNs'> {
   const drawn = fates?.((purpose) => uniformAt(seed, purpose));
   const recorded = verdicts === undefined ? drawn : recordedFates(verdicts);
   const verdict = family === undefined ? recorded : certaintiesOf(family);
   return {
+    engine: simulatedEngine(scheduler, streamOf(seed, 'engine')),
     ...(verdict === undefined ? {} : { verdict }),
     ...(activationDelayNs === undefined ? {} : { activationDelayNs, servedUntilNs }),
   };
