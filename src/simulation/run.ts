@@ -257,8 +257,8 @@ function foreseeing(scheduler: ChosenScheduler, arrivals: () => Arrivals): Chose
 }
 
 /**
- * worldOptions says what models say of requests, how long a device takes to come up, and until when devices are paid for that
- * may come up. What was recorded counts before what is drawn by the plan.
+ * worldOptions says what the engine takes, what models say of requests, how long a device takes to come up, and until when devices
+ * are paid for that may come up. What was recorded counts before what is drawn by the plan.
  */
 function worldOptions(
   { fates, activationDelayNs }: PlanWorld,
