@@ -25,10 +25,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { rayEnvironment } from '../scripts/ray/ray-server.js';
 import { benchArguments, benchNumber } from './arguments.js';
-import { openClient } from './live/client.js';
+import { type Client, openClient } from './live/client.js';
 import type { Row } from './ray/measured.js';
 import { Measuring } from './ray/measuring.js';
-import { plannedBundles } from './ray/plan.js';
+import { type ExecutorKind, type PlannedBundles, plannedBundles } from './ray/plan.js';
 import { SYSTEMS } from './ray/systems.js';
 import { batchesText, holds, sideBySideText, simulatedText } from './ray/tables.js';
 import { measuresOf, saveResult } from './results/result.js';
@@ -75,7 +75,7 @@ async function main(environment: string): Promise<void> {
     for (const executor of executors) {
       const own = join(folder, executor);
       await mkdir(own);
-      const bundles = await plannedBundles(own, executor);
+      const bundles = await bundlesFor(executor, { environment, folder, own, client });
       process.stdout.write(`${executor}: the plan is for ${bundles.plannedRps.toFixed(2)} requests/s\n`);
       for (const system of systems) {
         // What Ray Serve's own deployment and our server are compared in is the plan, and not how well cores are emulated.
@@ -93,6 +93,27 @@ async function main(environment: string): Promise<void> {
     await rm(folder, { recursive: true });
   }
   tell(rows);
+}
+
+interface Preparing {
+  readonly environment: string;
+  readonly folder: string;
+  /** The folder of the plan. */
+  readonly own: string;
+  readonly client: Client;
+}
+
+/** bundlesFor plans for an executor; for one that computes, with cores slowed down by what they took on Ray. */
+async function bundlesFor(executor: ExecutorKind, { own, ...parts }: Preparing): Promise<PlannedBundles> {
+  const bundles = await plannedBundles(own, executor);
+  if (executor !== 'cpu') return bundles;
+  const running = await SYSTEMS.plan({ ...parts, bundles, executor });
+  const measuring = new Measuring(running, {
+    ...{ client: parts.client, bundles, folder: parts.folder, executor, system: 'plan' },
+    ...{ requests, loads, warmS, seed },
+  });
+  const executed = await measuring.executed().finally(() => running.stop());
+  return plannedBundles(own, executor, executed);
 }
 
 function tell(rows: readonly Row[]): void {

@@ -3,12 +3,14 @@ import { join } from 'node:path';
 import { profileEngine } from '../../src/api/index.js';
 import { arrivalsText, type Client } from '../live/client.js';
 import { compared, type Figures, type Row, type Served, served } from './measured.js';
-import { type ExecutorKind, MODEL, type PlannedBundles } from './plan.js';
+import { type ClassName, type Executed, type ExecutorKind, MODEL, type PlannedBundles } from './plan.js';
 import type { System, SystemName } from './systems.js';
 
 /** How many requests the engine is measured with: those that stages answer take most of a second each. */
 const CALIBRATION = { requests: 40, refusals: 400 };
 const WARM_LOAD = 0.5;
+/** So long are stages asked whose cores are then slowed down by what they took. */
+const CALIBRATION_S = 40;
 
 /** AskedLoads are the loads that a system gets. */
 export interface AskedLoads {
@@ -51,6 +53,20 @@ export class Measuring {
       process.stderr.write(`${executor}, ${system} at ${load}: ${rowText({ ...row, ...simulated })}\n`);
     }
     return rows;
+  }
+
+  /** executed sends a load to computing stages, and gives how long their batches took. */
+  async executed(): Promise<Executed> {
+    const { bundles } = this.of;
+    const { report } = await this.sent(await this.trace(1, Math.round(CALIBRATION_S * bundles.plannedRps)));
+    const of = (name: ClassName) =>
+      [1, 2].map((rows) => {
+        const executions = report.served?.flatMap((served) => served.executions) ?? [];
+        const { medianUs } = executions.find((one) => one.class === name && one.batch === rows) ?? {};
+        if (medianUs === undefined) throw new Error(`no batch of ${rows} was executed on the class ${name}`);
+        return medianUs / 1e3;
+      });
+    return { slowdowns: bundles.slowdowns, ms: { fast: of('fast'), slow: of('slow') } };
   }
 
   /** engine measures what Ray takes beside the devices, and gives the file that says so. */

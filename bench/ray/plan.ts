@@ -27,8 +27,13 @@ const SLO_MS = 2200;
 /** An emulated device takes so little of a core that all of them and Ray fit on two. */
 const SLOWDOWN = 40;
 /** A model runs slower after a pause than in a loop, and the engine gives it pauses. */
+const NONE_SLOWER: Slowdowns = { fast: SLOWDOWN, slow: SLOWDOWN };
 const PAUSE_MS = 200;
 const TIMED_RUNS = 12;
+
+function byBatch(ms: (batch: number) => readonly number[]): Record<number, readonly number[]> {
+  return Object.fromEntries([1, 2].map((batch) => [batch, ms(batch)]));
+}
 
 /** PlannedBundles is one plan, as a bundle for Ray Serve and as one for our own server. */
 export interface PlannedBundles {
@@ -36,6 +41,7 @@ export interface PlannedBundles {
   readonly own: string;
   readonly plannedRps: number;
   readonly sloMs: number;
+  readonly slowdowns: Slowdowns;
   /** The milliseconds of a stage by its file in the bundle, for batches of 1, 2, … rows. */
   readonly stageMs: ReadonlyMap<string, readonly number[]>;
 }
@@ -45,8 +51,25 @@ export function wholeMs(deviceClass: ClassName): number[] {
   return Object.values(BLOCK_MS[deviceClass]).map((blocks) => blocks.reduce((sum, ms) => sum + ms, 0));
 }
 
-/** plannedBundles makes the plan of a chain of two stages, the first on the slow class and the second on the fast one. */
-export async function plannedBundles(folder: string, executor: ExecutorKind): Promise<PlannedBundles> {
+/** Slowdowns says how much slower each class is than a core. */
+type Slowdowns = Readonly<Record<ClassName, number>>;
+
+/** Executed is how long the stage of each class took on an engine, so much slower than a core, for batches of 1, 2, … rows. */
+export interface Executed {
+  readonly slowdowns: Slowdowns;
+  readonly ms: Readonly<Record<ClassName, readonly number[]>>;
+}
+
+/**
+ * plannedBundles makes the plan of a chain of two stages, the first on the slow class and the second on the fast one.
+ * @param executed how long stages took on an engine; without it, cores are slowed down by what they take in a loop of one process,
+ *   in which they are faster or slower than among others
+ */
+export async function plannedBundles(
+  folder: string,
+  executor: ExecutorKind,
+  executed?: Executed,
+): Promise<PlannedBundles> {
   const model = join(folder, `${MODEL}.onnx`);
   const profile = join(folder, `${MODEL}.json`);
   await writeFile(model, resnet18({ image: PIXELS, classes: 5, widthMultiplier: 1, seed: 1 }));
@@ -57,8 +80,20 @@ export async function plannedBundles(folder: string, executor: ExecutorKind): Pr
   await setDevices(profile, sleeping);
   const asPlanned = await deployed(folder, 'sleeper');
   if (executor === 'sleeper') return asPlanned;
-  await setDevices(profile, await computingDevices(asPlanned));
-  return deployed(folder, 'cpu');
+  const { slowdowns, ms } = executed ?? (await inLoop(asPlanned));
+  const factors = {
+    slow: BLOCK_MS.slow[BATCH]![0]! / ms.slow[BATCH - 1]!,
+    fast: BLOCK_MS.fast[BATCH]![1]! / ms.fast[BATCH - 1]!,
+  };
+  const asSlow = { fast: factors.fast * slowdowns.fast, slow: factors.slow * slowdowns.slow };
+  await setDevices(
+    profile,
+    emulatedDevices(asSlow, {
+      fast: byBatch((batch) => [BLOCK_MS.fast[batch]![0]!, factors.fast * ms.fast[batch - 1]!]),
+      slow: byBatch((batch) => [factors.slow * ms.slow[batch - 1]!, BLOCK_MS.slow[batch]![1]!]),
+    }),
+  );
+  return { ...(await deployed(folder, 'cpu')), slowdowns: asSlow };
 }
 
 type BlockMs = Readonly<Record<ClassName, Readonly<Record<number, readonly number[]>>>>;
@@ -83,26 +118,12 @@ function emulatedDevices(
   );
 }
 
-/**
- * computingDevices times both stages on a core, and slows each class down so that its stage takes as long for a full batch as the
- * sleeper does. What the plan does not run on a class is left as slow there as it is for the sleeper.
- */
-async function computingDevices({ own, stageMs }: PlannedBundles): Promise<Profile['devices']> {
+/** inLoop times both stages on a core. */
+async function inLoop({ own, stageMs }: PlannedBundles): Promise<Executed> {
   const [first, second] = await Promise.all(
     [...stageMs.keys()].sort().map((file) => opened(join(own, file))),
   );
-  const [early, late] = [await cpuMs(first!), await cpuMs(second!)];
-  const slow = BLOCK_MS.slow[BATCH]![0]! / early[BATCH - 1]!;
-  const fast = BLOCK_MS.fast[BATCH]![1]! / late[BATCH - 1]!;
-  const times = (which: (batch: number) => readonly number[]) =>
-    Object.fromEntries([1, 2].map((batch) => [batch, which(batch)]));
-  return emulatedDevices(
-    { fast, slow },
-    {
-      fast: times((batch) => [BLOCK_MS.fast[batch]![0]!, fast * late[batch - 1]!]),
-      slow: times((batch) => [slow * early[batch - 1]!, BLOCK_MS.slow[batch]![1]!]),
-    },
-  );
+  return { slowdowns: { fast: 1, slow: 1 }, ms: { slow: await cpuMs(first!), fast: await cpuMs(second!) } };
 }
 
 function opened(file: string): Promise<InferenceSession> {
@@ -166,7 +187,7 @@ planner: { maxPartitions: 2 }
       return [file, part?.latencyUsByBatch.map((us) => Number(us) / 1e3) ?? []];
     }),
   );
-  return { ray, own, plannedRps, sloMs: SLO_MS, stageMs };
+  return { ray, own, plannedRps, sloMs: SLO_MS, slowdowns: NONE_SLOWER, stageMs };
 }
 
 function chainOf({ models: [model] }: PooledPlan) {

@@ -5,7 +5,7 @@ export interface EngineFigures {
   /** The engine that was measured, as the deploy target is called. */
   target: string;
   ingress: EngineIngress;
-  /** The fixed time from the ingress to a stage, or back. From stage to stage it is both. */
+  /** The mean time from the ingress to a stage, or back. From stage to stage it is both. */
   hopUs: number;
 }
 

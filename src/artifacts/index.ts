@@ -159,6 +159,7 @@ export {
   refuseReplacing,
   replacingFaults,
 } from './outputs.js';
+export { yamlErrorText, yamlRefusal } from './parse-yaml.js';
 export { partFault } from './part-files.js';
 export type {
   ApplicationSample,

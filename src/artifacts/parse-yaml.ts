@@ -51,15 +51,25 @@ export function* parseYamlText(text: string, path: string): Steps<ParsedText> {
 }
 
 function yamlFault({ message, code, pos: [from] }: YAMLParseError, lines: LineCounter): Fault {
-  if (message.startsWith('Maximum call stack')) return fault(TOO_DEEP);
+  if (isTooDeep(message)) return fault(TOO_DEEP);
   const words = yamlWords(code);
   if (from < 0) return fault(words);
   const { line, col } = lines.linePos(from);
   return fault(`${words} at line ${line}, column ${col}`);
 }
 
+/** isTooDeep tells whether the library found no more room on its stack. */
+function isTooDeep(message: string): boolean {
+  return message.startsWith('Maximum call stack');
+}
+
+/** yamlErrorText is the library's own sentence on an error of syntax, or what is too deep for it. */
+export function yamlErrorText({ message }: Pick<YAMLParseError, 'message'>): string {
+  return isTooDeep(message) ? TOO_DEEP : message;
+}
+
 /** yamlRefusal says why the library could not make a value of a text: too many aliases, or too deep for its stack. */
-function yamlRefusal(error: unknown): string | undefined {
+export function yamlRefusal(error: unknown): string | undefined {
   if (error instanceof RangeError) return TOO_DEEP;
   if ((error as Error).message.startsWith('Merge sources'))
     return 'a key << merges what is no map, nor an alias of one';

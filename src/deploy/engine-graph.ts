@@ -58,6 +58,8 @@ export interface EngineStage extends Pick<PartWiring, 'inputs' | 'outputs' | 'ce
   readonly batch: number;
   /** The least time from the start of a row alone until its last stage ends; in a cascade, until this one ends. */
   readonly leastMs: number;
+  /** The time of what comes after it for a full batch of its own, without waits: by the longest way on, and in a cascade 0. */
+  readonly fullRestMs: number;
 }
 
 /** DeviceGroup is devices alike: of one class and size, which hold the same stages. Each runs one batch at a time. */
@@ -118,6 +120,7 @@ export function engineGraphOf(
   const wiring = planOf(plan).wiring(plan, files);
   const names = stageNames(parts);
   const least = leastTimes(topology);
+  const fullRests = fullRestTimes(topology);
   const stages = topology.pools.map((pool, i): EngineStage => {
     const { inputs, outputs, certainty, answers, choices = [] } = wiring.parts[i] as PartWiring;
     return {
@@ -134,6 +137,7 @@ export function engineGraphOf(
       choices,
       batch: pool.batch,
       leastMs: (least[i] as number) / NS_PER_MS,
+      fullRestMs: (fullRests[i] as number) / NS_PER_MS,
     };
   });
   const groups = groupsOf(topology, names, bundle.devices);
@@ -203,6 +207,28 @@ function leastTimes({ pools, routes }: Topology): Float64Array {
     least[i] = own + Math.max(0, largestOf(later));
   }
   return least;
+}
+
+/**
+ * fullRestTimes gives, for each pool, how long its full batch takes after it, by the longest way on, in ns. Where later batches are
+ * smaller, it goes on as one of those.
+ */
+function fullRestTimes({ pools, routes }: Topology): Float64Array {
+  const rests = new Float64Array(pools.length);
+  const works: Float64Array[] = [];
+  for (let i = pools.length - 1; i >= 0; i--) {
+    const { batch, latencyNs, edges } = pools[i] as Pool;
+    const later = routes.kind === 'cascade' ? [] : edges.filter(({ to }) => to > i);
+    works[i] = Float64Array.from({ length: batch }, (_, b) => {
+      const ways = later.map(({ to }) => {
+        const work = works[to] as Float64Array;
+        return work[Math.min(b, work.length - 1)] as number;
+      });
+      rests[i] = Math.max(0, largestOf(ways));
+      return (latencyNs[b] as number) + (rests[i] as number);
+    });
+  }
+  return rests;
 }
 
 /** MaxRows is what a request may hold: the rows of the largest batch, where rows can be stacked. */

@@ -1,7 +1,7 @@
 import type { GearPlan } from '../artifacts/index.js';
 import { grownColumn } from '../collections/index.js';
 import { applicationsOf, planTopologyOf } from '../plans/index.js';
-import { streamsOf } from '../random/index.js';
+import { streamOf, streamsOf } from '../random/index.js';
 import type { FamilyRecords } from '../records/index.js';
 import { type ChosenScheduler, makeCore, topologyRulesOf } from '../serving/index.js';
 import { OutcomeCode, type SimulationObserver, simulate, simulatedEngine } from '../simulator/index.js';
@@ -62,7 +62,7 @@ export function simulatedGears(
       verdict: (order, row, stage) => verdictOf(order + firstSample, row, stage),
       arrivals: arrivalsOf(workload, applications, seed),
       observers: [counted],
-      engine: simulatedEngine(scheduler),
+      engine: simulatedEngine(scheduler, streamOf(seed, 'engine')),
       makeCore: (decisions) => makeCore(scheduler, topology, { decisions, streams: streamsOf(seed, 'core') }),
     });
     return counted.run();

@@ -20,7 +20,7 @@ import {
   type ServedPlan,
   type TopologyOptions,
 } from '../plans/index.js';
-import { streamsOf, uniformAt } from '../random/index.js';
+import { streamOf, streamsOf, uniformAt } from '../random/index.js';
 import type { FamilyRecords } from '../records/index.js';
 import {
   type ChosenScheduler,
@@ -175,7 +175,7 @@ export async function runSimulation(
       makeCore: (decisions) => makeCore(served, topology, { decisions, streams: streamsOf(seed, 'core') }),
       ...(executed === undefined ? {} : { execution: executed }),
       ...worldOptions(world, setup, () => (arrivals.stopped ? 0 : warmedNs + load.durationNs)),
-      ...{ engine: simulatedEngine(scheduler), ...(weight === undefined ? {} : { weight }) },
+      ...(weight === undefined ? {} : { weight }),
     }));
   };
   const times = { durationNs: load.durationNs, warmUpNs: warmedNs, windowNs };
@@ -257,18 +257,19 @@ function foreseeing(scheduler: ChosenScheduler, arrivals: () => Arrivals): Chose
 }
 
 /**
- * worldOptions says what models say of requests, how long a device takes to come up, and until when devices are paid for that
- * may come up. What was recorded counts before what is drawn by the plan.
+ * worldOptions says what the engine takes, what models say of requests, how long a device takes to come up, and until when devices
+ * are paid for that may come up. What was recorded counts before what is drawn by the plan.
  */
 function worldOptions(
   { fates, activationDelayNs }: PlanWorld,
-  { verdicts, family, seed }: Pick<SimulationSetup, 'verdicts' | 'family' | 'seed'>,
+  { scheduler, verdicts, family, seed }: Pick<SimulationSetup, 'scheduler' | 'verdicts' | 'family' | 'seed'>,
   servedUntilNs: () => number,
-): Pick<SimulatorOptions, 'verdict' | 'activationDelayNs' | 'servedUntilNs'> {
+): Pick<SimulatorOptions, 'engine' | 'verdict' | 'activationDelayNs' | 'servedUntilNs'> {
   const drawn = fates?.((purpose) => uniformAt(seed, purpose));
   const recorded = verdicts === undefined ? drawn : recordedFates(verdicts);
   const verdict = family === undefined ? recorded : certaintiesOf(family);
   return {
+    engine: simulatedEngine(scheduler, streamOf(seed, 'engine')),
     ...(verdict === undefined ? {} : { verdict }),
     ...(activationDelayNs === undefined ? {} : { activationDelayNs, servedUntilNs }),
   };

@@ -1,3 +1,4 @@
+import type { Stream } from '../random/index.js';
 import type { ChosenScheduler } from '../serving/index.js';
 
 /** SimulatedEngine is what an engine takes of a request's time beside its devices. Times are whole nanoseconds of at least 0. */
@@ -8,16 +9,26 @@ export interface SimulatedEngine {
   readonly requestNs: number;
   /** How long it takes from the ingress to a stage, or back. From stage to stage it is both. */
   readonly hopNs: number;
+  /**
+   * `uniform` draws from [0, 1) for each batch that goes from stage to stage, which then takes between nothing and twice the mean.
+   * Where it is absent, all take the same. Without it, stages whose batches take as long as one another stay in step for ever: a
+   * device then always ends its batch at the instant when the next one comes.
+   */
+  readonly uniform?: () => number;
 }
 
-/** simulatedEngine gives the figures of a scheduler's engine in whole nanoseconds; undefined where it has none. */
-export function simulatedEngine({ engine }: ChosenScheduler): SimulatedEngine | undefined {
+/**
+ * simulatedEngine gives the figures of a scheduler's engine in whole nanoseconds; undefined where it has none.
+ * @param stream what hops between stages are drawn from
+ */
+export function simulatedEngine({ engine }: ChosenScheduler, stream: Stream): SimulatedEngine | undefined {
   if (engine === undefined) return undefined;
   const { ingress, hopUs } = engine;
   return {
     replicas: ingress.replicas,
     requestNs: Math.round(1e3 * ingress.requestUs),
     hopNs: Math.round(1e3 * hopUs),
+    uniform: () => stream.uniform(),
   };
 }
 
@@ -37,6 +48,13 @@ export class VirtualIngress {
   constructor(private readonly engine: SimulatedEngine) {
     this.endsNs = new Float64Array(engine.replicas);
     this.hopNs = engine.hopNs;
+  }
+
+  /** hopsNs is how long a batch takes from one stage to the next, through the ingress. */
+  hopsNs(): number {
+    const { uniform } = this.engine;
+    const meanNs = 2 * this.hopNs;
+    return meanNs === 0 || uniform === undefined ? meanNs : Math.round(2 * meanNs * uniform());
   }
 
   /** pass takes a request in, and tells when it is at its first stage. */

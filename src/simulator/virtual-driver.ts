@@ -437,7 +437,7 @@ export class VirtualDriver {
     );
     links.end(batch);
     // An engine's results come back to its ingress, which calls the next stage.
-    const hopsNs = this.ingress === undefined ? 0 : 2 * this.ingress.hopNs;
+    const hopsNs = this.ingress === undefined ? 0 : this.ingress.hopsNs();
     if (hopsNs === 0) core.transferred(now, batch, startedAt, now);
     else this.events.schedule(now + hopsNs, Kind.hopEnds, batch);
     this.moveIfNext(links.nextOnUplink(batch));

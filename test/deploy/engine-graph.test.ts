@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { GearPlan, PipelinePlan, PooledPlan } from '../../src/artifacts/index.js';
 import { type EngineGraph, engineGraphOf, engineName } from '../../src/deploy/engine-graph.js';
+import { planTopologyOf } from '../../src/plans/index.js';
 import { EXAMPLES, exampleBundle } from './example-bundle.js';
 
 async function graphOf(example: (typeof EXAMPLES)[number]): Promise<EngineGraph> {
@@ -68,6 +69,12 @@ describe('engineGraphOf()', () => {
           expect(stage?.batch).toBe(batch);
           const later = sum(partitions.slice(k + 1).map((one) => one.latencyUsByBatch[0] as number));
           expect(stage?.leastMs).toBeCloseTo(((latencyUsByBatch[0] as number) + later) / 1000, 3);
+          let rows = batch;
+          const fullLater = partitions.slice(k + 1).map((one) => {
+            rows = Math.min(rows, one.batch);
+            return one.latencyUsByBatch[rows - 1] as number;
+          });
+          expect(stage?.fullRestMs).toBeCloseTo(sum(fullLater) / 1000, 3);
           at = stage?.next[0]?.to;
         }
         expect(at).toBeUndefined();
@@ -78,6 +85,7 @@ describe('engineGraphOf()', () => {
   it('has the edges of a pipeline, the longest way on from each stage, and the bit of each choice', async () => {
     const { plan, manifest } = await exampleBundle('pipeline');
     const { stages } = engineGraphOf(plan, manifest);
+    const topology = planTopologyOf(plan, { transfers: 'none' });
     const planned = (plan as PipelinePlan).stages;
     const longest = (name: string): number => {
       const { latencyUsByBatch, next, others = [] } = planned.find((stage) => stage.name === name)!;
@@ -86,7 +94,17 @@ describe('engineGraphOf()', () => {
       );
       return own + Math.max(0, ...next.map(({ to }) => longest(to)));
     };
+    const fullRest = (name: string, rows: number): number => {
+      const { next } = planned.find((stage) => stage.name === name)!;
+      const ways = next.map(({ to }) => {
+        const fits = Math.min(rows, stages.find(({ part }) => part.stage === to)!.batch);
+        const pool = topology.pools.find((one) => one.stage === to)!;
+        return pool.latencyNs[fits - 1]! / 1e6 + fullRest(to, fits);
+      });
+      return Math.max(0, ...ways);
+    };
     planned.forEach(({ name, next }, i) => {
+      expect(stages[i]?.fullRestMs).toBeCloseTo(fullRest(name, stages[i]!.batch), 3);
       expect(stages[i]?.next.map(({ to }) => stages[to]?.part.stage)).toEqual(next.map(({ to }) => to));
       expect(stages[i]?.leastMs).toBeCloseTo(longest(name) / 1000, 3);
       let bit = 0;

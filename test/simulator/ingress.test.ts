@@ -98,6 +98,21 @@ describe('simulate()', () => {
     }
   });
 
+  it('lets hops between stages take between nothing and twice their mean, as drawn, and no others', () => {
+    const stages = [1, 2].map(() => ({ devices: 1, tookUs: 1000 }));
+    const engine = { replicas: 1, requestNs: 0, hopNs: MS };
+    const draws = [0, 0.25, 0.5, 0.9999];
+    let next = 0;
+    const arrivals = draws.map((_, i) => 1 + 20 * MS * i);
+    const ends = served({ arrivals, stages }, { ...engine, uniform: () => draws[next++]! });
+    // Two executions, a hop to the first stage and one back, and what is drawn between the stages.
+    expect(ends.map(({ endNs, cameNs }) => endNs - cameNs)).toEqual(
+      draws.map((draw) => 4 * MS + Math.round(4 * MS * draw)),
+    );
+    const alike = served({ arrivals, stages }, { ...engine, uniform: () => 0.5 });
+    expect(alike).toEqual(served({ arrivals, stages }, engine));
+  });
+
   it('serves through an engine that takes no time as without one', () => {
     for (const seed of seeds(10, 100)) {
       const { stages, arrivals } = drawn(seed);

@@ -1,5 +1,9 @@
 import { createRequire } from 'node:module';
 import type { Document, LineCounter, Node, Pair, Scalar, YAMLParseError } from 'yaml';
+import { yamlErrorText, yamlRefusal } from '../../artifacts/index.js';
+
+/** A short text with anchors can stand for more values than memory holds. */
+const MOST_ALIASES = 100;
 
 /** Place is where something is in a file: the keys and indices that lead there. */
 export type Place = readonly (string | number)[];
@@ -16,15 +20,22 @@ export class YamlFile {
   constructor(text: string) {
     const yaml = createRequire(import.meta.url)('yaml') as typeof import('yaml');
     this.lines = new yaml.LineCounter();
-    const parsed = yaml.parseAllDocuments(text, { lineCounter: this.lines, prettyErrors: false });
+    // The library would compare each key with all others of its map.
+    const options = { lineCounter: this.lines, prettyErrors: false, uniqueKeys: false };
+    const parsed = yaml.parseAllDocuments(text, options);
     this.documents = 'empty' in parsed ? [] : parsed;
-    this.errors = this.documents.flatMap(({ errors }) =>
-      errors.map(({ pos, message }: YAMLParseError) => ({ line: this.lines.linePos(pos[0]).line, message })),
-    );
-    this.values =
-      this.errors.length > 0
-        ? []
-        : this.documents.map((document) => document.toJS({ maxAliasCount: 100 }) as unknown);
+    const lineAt = (from: number) => this.lines.linePos(Math.max(0, from)).line;
+    const syntax = this.documents.flatMap((document) => [
+      ...document.errors.map((error: YAMLParseError) => ({
+        ...{ line: lineAt(error.pos[0]), message: yamlErrorText(error) },
+      })),
+      ...keysGivenTwice(document, yaml).map(({ key, from }) => ({
+        ...{ line: lineAt(from), message: `the key ${key} is given twice` },
+      })),
+    ]);
+    const { values, refused } = syntax.length > 0 ? { values: [] } : valuesOf(this.documents);
+    this.errors = refused === undefined ? syntax : [{ line: 1, message: refused }];
+    this.values = values;
   }
 
   /** lineOf gives the line of a place in a document, or of the closest place around it that the text has. */
@@ -48,6 +59,36 @@ export class YamlFile {
       | undefined;
     const node = pair?.key ?? (found?.getIn(place, true) as Node | undefined);
     return node?.range?.[0];
+  }
+}
+
+/** keysGivenTwice finds the keys of maps that are there a second time, and where. */
+function keysGivenTwice(
+  document: Document,
+  yaml: typeof import('yaml'),
+): { readonly key: string; readonly from: number }[] {
+  const found: { key: string; from: number }[] = [];
+  yaml.visit(document, {
+    Map: (_, { items }) => {
+      const keys = new Set<unknown>();
+      for (const { key } of items) {
+        if (!yaml.isScalar(key)) continue;
+        if (keys.has(key.value)) found.push({ key: String(key.value), from: key.range?.[0] ?? 0 });
+        keys.add(key.value);
+      }
+    },
+  });
+  return found;
+}
+
+/** valuesOf makes the values of documents, unless their aliases stand for too many or they are too deep. */
+function valuesOf(documents: readonly Document[]): { readonly values: unknown[]; readonly refused?: string } {
+  try {
+    return { values: documents.map((document) => document.toJS({ maxAliasCount: MOST_ALIASES }) as unknown) };
+  } catch (error) {
+    const refused = yamlRefusal(error);
+    if (refused === undefined) throw error;
+    return { values: [], refused };
   }
 }
 

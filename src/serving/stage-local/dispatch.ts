@@ -23,11 +23,8 @@ export interface Dispatch {
 export interface DispatchState {
   /** workNs is the time until a member would have done all that its device holds. */
   readonly workNs: (at: number, member: number) => number;
-  /**
-   * ongoing counts the tasks that a member holds: those that wait for it, and those of its pool that its device executes. Tasks
-   * that were given out at this instant are not counted, since nobody has heard of them yet.
-   */
-  readonly ongoing: (at: number, member: number) => number;
+  /** ongoing counts the tasks that a member holds: those that wait for it, and those of its pool that its device executes. */
+  readonly ongoing: (member: number) => number;
   /** The device of each member. */
   readonly deviceOf: Int32Array;
   /** turnNs is how long a full batch takes a member; 0 where the devices of its pool are of one class. */
@@ -138,13 +135,13 @@ function twoChoices(workNs: DispatchState['workNs'], stream: Stream): Dispatch {
  */
 function twoOngoing(ongoing: DispatchState['ongoing'], stream: Stream): Dispatch {
   return {
-    choose: (at, up) => {
+    choose: (_at, up) => {
       if (up.length <= 1) return up[0] ?? NONE;
       const place = stream.integer(up.length);
       const other = stream.integer(up.length - 1);
       const first = up[place] as number;
       const second = up[other < place ? other : other + 1] as number;
-      return ongoing(at, second) < ongoing(at, first) ? second : first;
+      return ongoing(second) < ongoing(first) ? second : first;
     },
   };
 }

@@ -16,7 +16,7 @@ const RAY_SERVE: StageLocalPolicy = {
   choice: { kind: 'proportional' },
   dispatch: { kind: 'two-ongoing' },
   formation: { kind: 'gathered', gatherNs: 1e6 * RAY_SERVE_GATHER_MS },
-  drop: { kind: 'hopeless' },
+  drop: { kind: 'full-batch', share: 1 },
   late: { kind: 'drop' },
   correction: { kind: 'none' },
 };
@@ -24,7 +24,7 @@ const RAY_SERVE: StageLocalPolicy = {
 /**
  * ENGINE_POLICIES holds how other engines serve a plan. docs/serving.md says of each choice what of the engine it stands for.
  * - ray-serve: Ray Serve with the batcher of the app that `plan deploy` writes: a replica takes what waits for it when it has
- *   ended a batch, and drops what would be late.
+ *   ended a batch, and drops what would be late alone, or in a full batch while more than that waits.
  * - ray-serve-batch: Ray Serve with its own `@serve.batch`, which knows no deadlines.
  * - triton: Triton's dynamic batcher, with one queue a model, batches of up to the planned one, and a queue policy that rejects
  *   what has waited longer than the stage's part of what the SLO leaves beside executions.

@@ -51,11 +51,6 @@ export class PerDevice extends ByPipeline implements TaskPlacement {
   private readonly durations: Durations;
   private readonly waiting: WaitingTasks;
   private readonly collected: SharedState['collected'];
-  /** By member, when it was given a task last, and how many of those that it was given at that instant have not ended or gone on. */
-  private readonly freshAt: Float64Array;
-  private readonly fresh: Int32Array;
-  /** By task, when it was given to the member that it is before; NONE where to none. */
-  private givenAt = new Float64Array(0);
 
   constructor(state: SharedState, { choice, dispatch }: PerDeviceChoices) {
     super(state, choice);
@@ -70,13 +65,11 @@ export class PerDevice extends ByPipeline implements TaskPlacement {
     this.members = new DeviceMembers(topology);
     this.dispatch = DISPATCHES[dispatch.kind]({
       workNs: (at, member) => this.workNs(at, member),
-      ongoing: (at, member) => this.ongoing(at, member),
+      ongoing: (member) => this.ongoing(member),
       turnNs: (member) => this.turnNs(member),
       deviceOf: this.members.deviceOf,
       streams: state.streams,
     });
-    this.freshAt = new Float64Array(this.members.count).fill(NONE);
-    this.fresh = new Int32Array(this.members.count);
     this.touched = new QueueSet(queues.count);
     this.up = topology.pools.map(() => []);
     this.lastChosen = new Int32Array(topology.pools.length).fill(NONE);
@@ -133,32 +126,9 @@ export class PerDevice extends ByPipeline implements TaskPlacement {
     const pool = this.requests.poolOf(task);
     const chosen = this.dispatch.choose(at, this.up[pool] as number[], this.lastChosen[pool] as number);
     if (chosen !== NONE) this.lastChosen[pool] = chosen;
-    if (task >= this.queues.length) {
+    if (task >= this.queues.length)
       this.queues = grownColumn(this.queues, grownCapacity(this.queues.length, task + 1));
-      const known = this.givenAt.length;
-      this.givenAt = grownColumn(this.givenAt, this.queues.length).fill(NONE, known);
-    }
-    this.forgetGiven(task);
     this.queues[task] = chosen === NONE ? this.queueBefore(pool) : chosen;
-    if (chosen === NONE) return;
-    this.givenAt[task] = at;
-    if (this.freshAt[chosen] !== at) this.fresh[chosen] = 0;
-    this.freshAt[chosen] = at;
-    this.fresh[chosen]! += 1;
-  }
-
-  override ended(task: number): void {
-    super.ended(task);
-    this.forgetGiven(task);
-  }
-
-  /** forgetGiven no longer counts a task among those that its member was given at an instant, as it ended or leaves. */
-  private forgetGiven(task: number): void {
-    if (task >= this.givenAt.length) return;
-    const at = this.givenAt[task] as number;
-    this.givenAt[task] = NONE;
-    const member = this.queues[task] as number;
-    if (at !== NONE && this.freshAt[member] === at) this.fresh[member]! -= 1;
   }
 
   /** workNs is the time that is left of the batch on a device, and that of the tasks before it at the pace of full batches. */
@@ -175,14 +145,10 @@ export class PerDevice extends ByPipeline implements TaskPlacement {
     return ns;
   }
 
-  /**
-   * ongoing counts the tasks that wait for a member, and those of its pool on its device whose requests have not ended, without
-   * those that were given to it at this instant.
-   */
-  private ongoing(at: number, member: number): number {
+  /** ongoing counts the tasks that wait for a member, and those of its pool on its device whose requests have not ended. */
+  private ongoing(member: number): number {
     const { members, batches, requests } = this;
     let count = this.waiting.size(member) + this.collected.size(member);
-    if (this.freshAt[member] === at) count -= this.fresh[member] as number;
     const batch = this.runs[members.deviceOf[member] as number] as number;
     if (batch === NONE || batches.pool(batch) !== members.poolOf[member]) return count;
     for (let i = 0; i < batches.size(batch); i++)

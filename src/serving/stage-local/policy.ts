@@ -17,8 +17,7 @@ export type PlacementRule = 'on-arrival' | 'earliest-free' | 'per-device';
  * - least-work: it is the one that would have done all that it holds first, at the pace of planned batches.
  * - two-choices: two are drawn, and it is the one of them with less work.
  * - two-ongoing: two different ones are drawn, and it is the one that holds fewer tasks of this stage, waiting or being
- *   executed (Ray Serve's power of two choices). How long they take does not count. What was given out at the same instant is
- *   not known yet: rows that end a batch together are sent on side by side.
+ *   executed (Ray Serve's power of two choices). How long they take does not count.
  */
 export type DispatchRule =
   | { kind: 'turns' }

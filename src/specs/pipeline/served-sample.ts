@@ -1,7 +1,7 @@
 import { type PipelinePlan, ToldFaults } from '../../artifacts/index.js';
 import { type Misses, SAMPLE_SEED, type ServedBySimulator } from '../../inferline/index.js';
 import { pipelineTopologyOf, plannedScheduler } from '../../plans/index.js';
-import { streamsOf } from '../../random/index.js';
+import { streamOf, streamsOf } from '../../random/index.js';
 import { makeCore } from '../../serving/index.js';
 import {
   OutcomeCode,
@@ -36,7 +36,7 @@ export const servedSample: ServedBySimulator = (plan, names, serving) => {
       arrivals: applications === undefined ? arrivalsAt(atNs) : arrivalsOfEach(atNs, applications),
       makeCore: (decisions) => makeCore(scheduler, topology, { decisions, streams: streamsOf(seed, 'core') }),
       verdict: (order, _row, pool) => verdicts[stageOf[pool] as number]?.[order] ?? 0,
-      engine: simulatedEngine(scheduler),
+      engine: simulatedEngine(scheduler, streamOf(seed, 'engine')),
       ...(weights === undefined ? {} : { weight: (_order, model) => weights[model] as number }),
       observers: [
         ...(misses === undefined ? [] : [new MissCounter(misses, stageOf)]),

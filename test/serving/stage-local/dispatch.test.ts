@@ -7,7 +7,7 @@ const NONE = -1;
 /** Members 0 to 3 are devices of their own; 4 and 5 are devices 0 and 2 in another pool. */
 const state = (works: readonly number[] = []): DispatchState => ({
   workNs: (_at, member) => works[member]!,
-  ongoing: (_at, member) => works[member]!,
+  ongoing: (member) => works[member]!,
   turnNs: () => 0,
   deviceOf: Int32Array.of(0, 1, 2, 3, 0, 2),
   streams: streamsOf(1, 'core'),

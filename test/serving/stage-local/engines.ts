@@ -66,6 +66,15 @@ export function plainEngine({ engine, stages: shapes, arrivals, sloNs, draws }: 
   });
   const cameTo = new Map<number, number>();
   const open = new Set<number>();
+  /** A later stage with smaller batches gets one of those. */
+  const full = (from: number, rows: number): number =>
+    shapes.slice(from).reduce(
+      ({ ns, size }, { batch, latencyNs }) => {
+        const fits = Math.min(size, batch);
+        return { ns: ns + latencyNs[fits - 1]!, size: fits };
+      },
+      { ns: 0, size: rows },
+    ).ns;
   const alone = (from: number) => shapes.slice(from).reduce((all, { latencyNs }) => all + latencyNs[0]!, 0);
   const ended = (request: number) => ends[request] !== undefined;
   const end = (request: number, what: PlainEnd['what'], at: number) => {
@@ -73,21 +82,20 @@ export function plainEngine({ engine, stages: shapes, arrivals, sloNs, draws }: 
     open.delete(request);
   };
   const isBusy = (stage: Stage, replica: number) => stage.running.some((one) => one.replica === replica);
-  /** Two rows that come to a stage together do not hear of one another. */
-  const ongoing = (at: number, stage: Stage, replica: number): number => {
+  const ongoing = (stage: Stage, replica: number): number => {
     const waiting = stage.queues[replica]!.waiting.flatMap(({ requests }) => requests);
     const running = stage.running.filter((one) => one.replica === replica).flatMap((one) => one.requests);
-    return [...waiting, ...running].filter((request) => !ended(request) && cameTo.get(request) !== at).length;
+    return [...waiting, ...running].filter((request) => !ended(request)).length;
   };
-  const choose = (at: number, stage: Stage): number => {
+  const choose = (stage: Stage): number => {
     if (engine.name === 'triton' || stage.replicas === 1) return 0;
     const first = draws.integer(stage.replicas);
     const others = stage.queues.map((_, k) => k).filter((k) => k !== first);
     const second = others[draws.integer(stage.replicas - 1)]!;
-    return ongoing(at, stage, second) < ongoing(at, stage, first) ? second : first;
+    return ongoing(stage, second) < ongoing(stage, first) ? second : first;
   };
   const comesTo = (at: number, stage: Stage, request: number) => {
-    const { waiting } = stage.queues[choose(at, stage)]!;
+    const { waiting } = stage.queues[choose(stage)]!;
     cameTo.set(request, at);
     const last = waiting.at(-1);
     if (
@@ -144,6 +152,15 @@ export function plainEngine({ engine, stages: shapes, arrivals, sloNs, draws }: 
         continue;
       }
       if (!isFree()) return;
+      if (
+        engine.name === 'ray-serve' &&
+        waiting.length > stage.batch &&
+        at + full(stage.index, stage.batch) > arrivals[request]! + sloNs
+      ) {
+        waiting.shift();
+        end(request, 'dropped', at);
+        continue;
+      }
       if (engine.name === 'triton') {
         const part = ((sloNs - alone(0)) * stage.latencyNs[stage.batch - 1]!) / sum;
         if (at - cameTo.get(request)! > part) {

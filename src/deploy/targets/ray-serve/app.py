@@ -107,11 +107,12 @@ class Group:
         return 0 if len(queue) >= gear["min_queue"].get(stage, 1) else queue[0][2] + gear["timeout_ms"] / 1e3
 
     def take(self, stage):
-        """Takes the rows that wait, up to the largest batch, and drops those that would be late even alone."""
+        """Takes rows up to the largest batch; drops those late even alone, and, while more wait, a first one late in a full batch."""
         planned, now, queue, batch = self.config["stages"][stage], time.time(), self.queues[stage], []
         while queue and len(batch) < planned["batch"]:
+            crowded = not batch and len(queue) > planned["batch"]
             _, deadline, _, ending = task = queue.popleft()
-            if not ending.done() and now + planned["least_ms"] / 1e3 > deadline:
+            if not ending.done() and now + planned["full_ms" if crowded else "least_ms"] / 1e3 > deadline:
                 ending.set_result(None)
             if not ending.done():
                 batch.append(task)

@@ -209,8 +209,9 @@ function groupConfig({ stages: held }: DeviceGroup, { stages, gears }: EngineGra
   return {
     stages: Object.fromEntries(
       held.map(({ stage, latencyMs }) => {
-        const { batch, leastMs } = stages[stage] as EngineStage;
-        return [names.get(stage), { batch, latency_ms: latencyMs, least_ms: leastMs }];
+        const { batch, leastMs, fullRestMs } = stages[stage] as EngineStage;
+        const fullMs = Math.max(leastMs, (latencyMs[batch - 1] as number) + fullRestMs);
+        return [names.get(stage), { batch, latency_ms: latencyMs, least_ms: leastMs, full_ms: fullMs }];
       }),
     ),
     ...(gears === undefined

@@ -50,7 +50,7 @@ const BATCHES: LintRule = {
 };
 
 function* batchFaults(told: Readonly<Record<string, unknown>>, at: Place): Generator<RuleFinding> {
-  const { batch, latency_ms: latencies, least_ms: least } = told;
+  const { batch, latency_ms: latencies } = told;
   if (!(Number.isInteger(batch) && Number(batch) >= 1))
     return yield found([...at, 'batch'], `is ${told.batch ?? 'absent'}, and must be a whole number of rows`);
   const times = listOf(latencies);
@@ -61,8 +61,9 @@ function* batchFaults(told: Readonly<Record<string, unknown>>, at: Place): Gener
       [...at, 'latency_ms'],
       `has the times of batches up to ${times.length}, and batches have up to ${batch} rows`,
     );
-  if (!isTime(least))
-    yield found([...at, 'least_ms'], `is ${least ?? 'absent'}, and must be a number of milliseconds`);
+  for (const key of ['least_ms', 'full_ms'])
+    if (!isTime(told[key]))
+      yield found([...at, key], `is ${told[key] ?? 'absent'}, and must be a number of milliseconds`);
 }
 
 function isTime(value: unknown): boolean {

@@ -112,6 +112,7 @@ const EDITS: readonly (readonly [rule: string, from: string | RegExp, to: string
   ['batches', /(segmenter_p0_s0:\n\s+batch: )\d+/, '$199', 'latency_ms'],
   ['batches', /(segmenter_p0_s0:\n\s+batch: )\d+/, '$10.5', '0.5'],
   ['batches', /least_ms: [\d.]+/, 'least_ms: soon', 'soon'],
+  ['batches', /full_ms: [\d.]+/, 'full_ms: later', 'later'],
   ['models', /slo_ms: \d+\n/, 'slo_ms: 0\n', ': 0'],
   ['shares', /(routes:\n\s+detector_p0_s0: )[\d.]+/, '$10.1', 'routes'],
   ['shares', /(stages:\n\s+detector_p0_s0:\n\s+)detector_p0_s0: 1/, '$1detector: 1', 'detector: 1'],
