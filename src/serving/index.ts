@@ -98,3 +98,20 @@ export {
   type TunerName,
   tunerSettings,
 } from './tuning/index.js';
+export {
+  type ComponentPool,
+  type DeviceMemory,
+  DYORC_POLICY,
+  DynamicCore,
+  type DynamicOptions,
+  END,
+  type FrequencyRow,
+  GREEDY_POLICY,
+  Histories,
+  type HostMemory,
+  passNs,
+  ROUND_ROBIN_POLICY,
+  type WorkflowCore,
+  type WorkflowPolicy,
+  type WorkflowTable,
+} from './workflow/index.js';

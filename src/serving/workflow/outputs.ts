@@ -1,0 +1,188 @@
+import { NONE, Slots } from '../../collections/index.js';
+import { type Decisions, Decision as SharedDecision } from '../decisions.js';
+import type { Residency } from './residency.js';
+import { isThere, type OpenRequest, type Place, placeOn, type Task } from './work.js';
+
+const Decision = SharedDecision;
+
+/** OutputsOptions holds the parts of Outputs. */
+export interface OutputsOptions {
+  readonly decisions: Decisions;
+  readonly residency: Residency;
+  /** passNs is how long bytes take from one place to another. */
+  readonly passNs: (bytes: number, from: number, to: number) => number;
+  /** arrived tells that an output now lies on a device, or at the front. */
+  readonly arrived: (task: Task, device: number) => void;
+  /** lost tells that an output is no more on a device, or no more on its way. */
+  readonly lost: (task: Task) => void;
+  /** ended tells that a fetch of a request is over. */
+  readonly ended: (request: OpenRequest) => void;
+  /** freed tells that a device has more room. */
+  readonly freed: (device: number) => void;
+}
+
+interface Fetch {
+  readonly task: Task;
+  readonly from: number;
+  readonly place: Place;
+}
+
+/**
+ * Outputs knows where the outputs of tasks lie, and has them fetched. An output takes memory of each device where it lies, from
+ * when it is sent there until its request has its outcome, or until it moves to the front.
+ */
+export class Outputs {
+  private readonly slots = new Slots();
+  private readonly fetches: (Fetch | undefined)[] = [];
+  /** The numbers of fetches that have ended in this `decide`: they are used again only after it. */
+  private readonly endedNow: number[] = [];
+  /** The tasks whose outputs lie on each device or come there, the oldest first. */
+  private readonly onDevice: readonly Set<Task>[];
+
+  constructor(
+    devices: number,
+    private readonly options: OutputsOptions,
+  ) {
+    this.onDevice = Array.from({ length: devices }, () => new Set());
+  }
+
+  /** count is how many fetches have numbers in use. */
+  get count(): number {
+    return this.slots.used;
+  }
+
+  /** made tells that a device has executed a task. */
+  made(task: Task, device: number): void {
+    this.put(task, { device, fetch: NONE, sends: 0 });
+    this.options.residency.takeBytes(device, task.bytes);
+    this.options.arrived(task, device);
+  }
+
+  /** bring sends an output to a device, or to the front, from where that takes least, unless it lies or comes there. */
+  bring(task: Task, device: number): void {
+    if (placeOn(task, device) !== undefined) return;
+    const from = this.nearest(task, device);
+    // Where it is on its way to its only place, it is sent on from there.
+    if (from !== undefined) this.send(task, from, this.put(task, { device, fetch: NONE, sends: 0 }));
+  }
+
+  /** read sends an output to the front, or lets the program have it where it lies there already. */
+  read(task: Task): void {
+    const place = placeOn(task, NONE);
+    if (place === undefined) this.bring(task, NONE);
+    else if (place.fetch === NONE) this.send(task, place, place);
+  }
+
+  /** fetched tells that a fetch has come. One that a lost device took part in is not told. */
+  fetched(fetch: number): void {
+    const { task, place } = this.ended(fetch);
+    if (task.request.isSettled) this.forget(task, place);
+    else {
+      place.fetch = NONE;
+      this.options.arrived(task, place.device);
+    }
+    this.options.ended(task.request);
+  }
+
+  /** decided lets the numbers of fetches be used again that have ended. */
+  decided(): void {
+    for (const fetch of this.endedNow) this.slots.giveBack(fetch);
+    this.endedNow.length = 0;
+  }
+
+  /** release gives back the memory of a request's outputs, but of those that are on their way or that a running task takes. */
+  release(request: OpenRequest): void {
+    for (const task of [request.body, ...request.tasks]) {
+      if ([...task.readers].some(({ state }) => state === 'running')) continue;
+      for (const place of [...task.places]) if (place.fetch === NONE) this.forget(task, place);
+    }
+  }
+
+  /** deviceDown forgets what lay on a device that is gone, and what was on its way from or to it. */
+  deviceDown(device: number): void {
+    const lost = new Set<Task>();
+    for (const [fetch, going] of this.fetches.entries()) {
+      if (going === undefined || (going.from !== device && going.place.device !== device)) continue;
+      const { task, place } = this.ended(fetch);
+      if (place.device === device) this.take(task, place);
+      else this.forget(task, place);
+      lost.add(task);
+      this.options.ended(task.request);
+    }
+    for (const task of [...(this.onDevice[device] as Set<Task>)]) {
+      this.take(task, placeOn(task, device) as Place);
+      lost.add(task);
+    }
+    for (const task of lost) if (!task.request.isSettled) this.options.lost(task);
+  }
+
+  /**
+   * spill moves the oldest output that may go from a device to the front, from where it is fetched again if it is needed.
+   * @returns it, undefined where there was none
+   */
+  spill(device: number, mayGo: (task: Task) => boolean): Task | undefined {
+    for (const task of this.onDevice[device] as Set<Task>) {
+      const place = placeOn(task, device) as Place;
+      if (place.fetch !== NONE || place.sends > 0 || !mayGo(task)) continue;
+      this.forget(task, place);
+      if (!task.places.some(({ fetch }) => fetch === NONE)) {
+        const atFront = placeOn(task, NONE);
+        if (atFront === undefined) this.put(task, { device: NONE, fetch: NONE, sends: 0 });
+      }
+      this.options.decisions.push(Decision.spill, device, task.number);
+      return task;
+    }
+    return undefined;
+  }
+
+  private nearest(task: Task, device: number): Place | undefined {
+    const { passNs } = this.options;
+    let best: Place | undefined;
+    for (const place of task.places) {
+      if (!isThere(task, place.device)) continue;
+      const isNearer =
+        best === undefined || passNs(task.bytes, place.device, device) < passNs(task.bytes, best.device, device);
+      if (isNearer) best = place;
+    }
+    return best;
+  }
+
+  private send(task: Task, from: Place, to: Place): void {
+    const fetch = this.slots.take();
+    to.fetch = fetch;
+    from.sends += 1;
+    this.fetches[fetch] = { task, from: from.device, place: to };
+    task.request.fetches += 1;
+    if (to.device !== NONE) this.options.residency.takeBytes(to.device, task.bytes);
+    this.options.decisions.push(Decision.fetch, fetch, from.device, to.device, task.number);
+  }
+
+  private ended(fetch: number): Fetch {
+    const going = this.fetches[fetch] as Fetch;
+    this.fetches[fetch] = undefined;
+    this.endedNow.push(fetch);
+    const { task, from } = going;
+    task.request.fetches -= 1;
+    const sender = placeOn(task, from);
+    if (sender !== undefined) sender.sends -= 1;
+    return going;
+  }
+
+  private put(task: Task, place: Place): Place {
+    task.places.push(place);
+    if (place.device !== NONE) (this.onDevice[place.device] as Set<Task>).add(task);
+    return place;
+  }
+
+  private take(task: Task, place: Place): void {
+    task.places.splice(task.places.indexOf(place), 1);
+    if (place.device !== NONE) (this.onDevice[place.device] as Set<Task>).delete(task);
+  }
+
+  private forget(task: Task, place: Place): void {
+    this.take(task, place);
+    if (place.device === NONE) return;
+    this.options.residency.giveBytes(place.device, task.bytes);
+    this.options.freed(place.device);
+  }
+}
