@@ -52,7 +52,10 @@ export const Decision = {
    * for, d = the task; a device of −1 is the front, where programs run. The driver tells `fetched`.
    */
   fetch: 12,
-  /** The output of a task moves from a device to the front, as the device has no room for it: a = device, b = the task. */
+  /**
+   * The output of a task leaves a device that has no room for it: a = device, b = the task, c = 1 where it moves to the front, and 0
+   * where it lies elsewhere too.
+   */
   spill: 13,
 } as const;
 export type Decision = (typeof Decision)[keyof typeof Decision];

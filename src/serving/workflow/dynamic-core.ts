@@ -24,7 +24,7 @@ import { Queues } from './queues.js';
 import { Held, Residency } from './residency.js';
 import { Scheduling } from './scheduling.js';
 import { type ComponentPool, type DeviceMemory, Placeable, passNs, type WorkflowTable } from './table.js';
-import { areInputsMade, isQueued, isThere, type OpenRequest, type Task } from './work.js';
+import { isQueued, type OpenRequest, type Task } from './work.js';
 
 const NONE = SHARED_NONE;
 const Decision = SharedDecision;
@@ -77,6 +77,8 @@ export class DynamicCore implements WorkflowCore {
   /** Requests with a task that no device that is up runs. They are dropped at their deadline. */
   private readonly stranded = new Set<OpenRequest>();
   private wakeToldNs = Number.POSITIVE_INFINITY;
+  /** Outputs that programs read, to be sent in this `decide`. */
+  private readonly reads = new Set<Task>();
   /** Requests whose numbers can be used again after this `decide`. */
   private readonly retired = new Set<OpenRequest>();
   private isDraining = false;
@@ -241,7 +243,7 @@ export class DynamicCore implements WorkflowCore {
     const task = this.open.task(number);
     if (task.request.isSettled) return;
     task.isWanted = true;
-    if (task.state === 'done') this.outputs.read(task);
+    if (task.state === 'done') this.reads.add(task);
     else if (task.state === 'lost') this.again(task);
   }
 
@@ -352,16 +354,35 @@ export class DynamicCore implements WorkflowCore {
     this.asked = [];
     for (const request of asked) if (!request.isSettled) this.schedule(at, request);
     this.dropStranded(at);
-    for (const device of this.touched) if (this.isUp[device] === 1) this.serve(at, device);
-    this.touched.clear();
+    this.move(at);
     for (const { number } of this.retired) this.open.close(number);
     this.retired.clear();
     this.outputs.decided();
   }
 
-  /** serve begins what a device can load and execute now. */
+  /**
+   * move lets devices that may have something to do begin it. Outputs find room before any is sent on, since what is being sent cannot
+   * leave.
+   */
+  private move(at: number): void {
+    for (const device of this.touched) this.loads.relieve(device);
+    for (const task of this.reads) if (!task.request.isSettled && task.state === 'done') this.outputs.read(task);
+    this.reads.clear();
+    // A request that is dropped gives room to devices that were asked before it.
+    while (this.touched.size > 0) {
+      const touched = [...this.touched];
+      this.touched.clear();
+      for (const device of touched) if (this.isUp[device] === 1) this.serve(at, device);
+    }
+  }
+
+  /** serve begins what a device can load, fetch and execute now. */
   private serve(at: number, device: number): void {
-    this.loads.relieve(device);
+    let head = this.queues.head(device);
+    while (head !== undefined && !this.hasMemoryFor(head)) {
+      this.drop(head.request, DropCode.deviceDown);
+      head = this.queues.head(device);
+    }
     this.loads.begin(at, device);
     if (this.running[device] !== NONE) return;
     const tasks = this.queues.nextBatch(device);
@@ -380,6 +401,13 @@ export class DynamicCore implements WorkflowCore {
     this.residency.used(at, device, component);
     this.work.begun(device, component, rows, at + this.work.executionNs(device, component, rows));
     this.decisions.push(Decision.execute, batch, device);
+  }
+
+  /** hasMemoryFor tells whether a device could hold the component of its task and all inputs of it, and nothing else. */
+  private hasMemoryFor({ device, component, inputs }: Task): boolean {
+    let bytes = this.residency.bytesOf(device, component);
+    for (const input of new Set(inputs)) bytes += input.bytes;
+    return bytes <= (this.table.devices[device] as DeviceMemory).bytes;
   }
 
   /** schedule finds devices for the tasks of a request, and queues those that got one. */
@@ -412,50 +440,44 @@ export class DynamicCore implements WorkflowCore {
     this.decisions.push(Decision.wakeAt, nextNs);
   }
 
-  /** enqueue puts a known task among those of its device. Its inputs are fetched once all of them exist. */
+  /** enqueue puts a known task among those of its device. */
   private enqueue(at: number, task: Task): void {
     const { device, component, rows } = task;
     task.endNs = Math.max(task.endNs, at);
-    task.missing = 0;
-    for (const input of new Set(task.inputs)) if (!isThere(input, device)) task.missing += 1;
     this.queues.push(task);
     this.work.add(device, component, rows, Math.max(at, task.readyNs));
     this.againInputs(task);
-    this.gather(task);
     this.touched.add(device);
-  }
-
-  /** gather fetches the inputs of a queued task, if all of them exist. */
-  private gather(task: Task): void {
-    if (!areInputsMade(task)) return;
-    for (const input of task.inputs) this.outputs.bring(input, task.device);
   }
 
   private outputArrived(task: Task, device: number): void {
+    this.tellReaders(task);
+    if (device === NONE) return;
+    if (task.isWanted && !task.isSent) this.reads.add(task);
+    this.touched.add(device);
+  }
+
+  /** tellReaders tells the tasks that wait for an output that it is elsewhere than before. */
+  private tellReaders(task: Task): void {
     for (const reader of task.readers) {
       if (!isQueued(reader)) continue;
-      if (reader.device === device) {
-        reader.missing -= 1;
-        this.queues.changed(reader);
-      }
-      this.gather(reader);
+      this.queues.changed(reader);
+      this.touched.add(reader.device);
     }
-    if (device === NONE) return;
-    if (task.isWanted) this.outputs.bring(task, NONE);
-    this.touched.add(device);
   }
 
   /** outputLost fetches an output from elsewhere that is no more where it was; one that is nowhere is made again if it is needed. */
   private outputLost(task: Task): void {
     if (task.state !== 'done') return;
-    const readers = [...task.readers].filter(isQueued);
-    if (task.places.length === 0) {
-      task.state = 'lost';
-      if (task.isWanted || readers.length > 0) this.again(task);
+    if (task.places.length > 0) {
+      if (task.isWanted && !task.isSent) this.reads.add(task);
+      this.tellReaders(task);
       return;
     }
-    for (const reader of readers) this.gather(reader);
-    if (task.isWanted) this.outputs.bring(task, NONE);
+    task.state = 'lost';
+    task.isSent = false;
+    this.tellReaders(task);
+    if (task.isWanted || [...task.readers].some(isQueued)) this.again(task);
   }
 
   /** again calls a lost task again, and those of its inputs that are lost too. */
@@ -484,7 +506,6 @@ export class DynamicCore implements WorkflowCore {
 
   private unplace(task: Task): void {
     task.device = NONE;
-    task.missing = 0;
     this.ask(task.request);
   }
 

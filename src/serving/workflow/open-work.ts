@@ -82,7 +82,7 @@ export class OpenWork {
     const number = this.taskSlots.take();
     const task: Task = {
       ...{ number, request, ...call, state: 'called', device: NONE, readyNs: 0, endNs: 0, bytes: 0, tries: 0 },
-      ...{ places: [], readers: new Set(), isWanted: false, missing: 0, isAlone: false },
+      ...{ places: [], readers: new Set(), isWanted: false, isSent: false, isAlone: false },
     };
     this.tasks[number] = task;
     return task;

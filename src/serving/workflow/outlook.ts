@@ -179,6 +179,7 @@ export class Outlook {
     let idle = NOT_IDLE;
     let nowNs = fromNs;
     let firstNs = NEVER;
+    const last = new Map(batches.map((batch) => [batch.component, batch]));
     const thereNs = ({ component, fromNs: readyNs }: PlannedBatch) =>
       Math.max(readyNs, loads.find((load) => load.component === component)?.atNs ?? 0);
     while (left.length > 0) {
@@ -192,9 +193,8 @@ export class Outlook {
       const [batch] = left.splice(first, 1) as [PlannedBatch];
       const { component, rows } = batch;
       firstNs = Math.min(firstNs, nowNs);
-      const earlier = open.findIndex((other) => other.component === component);
-      if (earlier !== NONE) open.splice(earlier, 1);
-      if (rows < this.work.largest(device, component)) open.push({ component, startNs: nowNs, rows });
+      const isLast = last.get(component) === batch;
+      if (isLast && rows < this.work.largest(device, component)) open.push({ component, startNs: nowNs, rows });
       nowNs += this.work.executionNs(device, component, rows);
     }
     return { ...idle, freeNs: nowNs, copiedNs, open, loads, firstNs };

@@ -1,7 +1,8 @@
 import { NONE, Slots } from '../../collections/index.js';
+import { must } from '../broken-promise.js';
 import { type Decisions, Decision as SharedDecision } from '../decisions.js';
 import type { Residency } from './residency.js';
-import { isThere, type OpenRequest, type Place, placeOn, type Task } from './work.js';
+import { isTakenNow, isThere, type OpenRequest, type Place, placeOn, type Task } from './work.js';
 
 const Decision = SharedDecision;
 
@@ -51,26 +52,28 @@ export class Outputs {
     return this.slots.used;
   }
 
-  /** made tells that a device has executed a task. */
+  /** made tells that a device has executed a task. There may be no room for what it gave before something else leaves. */
   made(task: Task, device: number): void {
     this.put(task, { device, fetch: NONE, sends: 0 });
     this.options.residency.takeBytes(device, task.bytes);
     this.options.arrived(task, device);
   }
 
-  /** bring sends an output to a device, or to the front, from where that takes least, unless it lies or comes there. */
+  /** bring sends an output to a device, which has room for it, or to the front, from where that takes least. */
   bring(task: Task, device: number): void {
-    if (placeOn(task, device) !== undefined) return;
     const from = this.nearest(task, device);
-    // Where it is on its way to its only place, it is sent on from there.
-    if (from !== undefined) this.send(task, from, this.put(task, { device, fetch: NONE, sends: 0 }));
+    must(from !== undefined, 'an output is fetched that lies nowhere');
+    const place = this.put(task, { device, fetch: NONE, sends: 0 });
+    place.fetch = this.send(task, from, place);
   }
 
-  /** read sends an output to the front, or lets the program have it where it lies there already. */
+  /** read sends an output to the program, from the front where it lies there already, unless it has been sent. */
   read(task: Task): void {
+    if (task.isSent) return;
+    task.isSent = true;
     const place = placeOn(task, NONE);
     if (place === undefined) this.bring(task, NONE);
-    else if (place.fetch === NONE) this.send(task, place, place);
+    else this.send(task, place, place);
   }
 
   /** fetched tells that a fetch has come. One that a lost device took part in is not told. */
@@ -92,10 +95,9 @@ export class Outputs {
 
   /** release gives back the memory of a request's outputs, but of those that are on their way or that a running task takes. */
   release(request: OpenRequest): void {
-    for (const task of [request.body, ...request.tasks]) {
-      if ([...task.readers].some(({ state }) => state === 'running')) continue;
-      for (const place of [...task.places]) if (place.fetch === NONE) this.forget(task, place);
-    }
+    for (const task of [request.body, ...request.tasks])
+      for (const place of [...task.places])
+        if (place.fetch === NONE && !isTakenNow(task, place.device)) this.forget(task, place);
   }
 
   /** deviceDown forgets what lay on a device that is gone, and what was on its way from or to it. */
@@ -104,6 +106,7 @@ export class Outputs {
     for (const [fetch, going] of this.fetches.entries()) {
       if (going === undefined || (going.from !== device && going.place.device !== device)) continue;
       const { task, place } = this.ended(fetch);
+      if (place.device === NONE) task.isSent = false;
       if (place.device === device) this.take(task, place);
       else this.forget(task, place);
       lost.add(task);
@@ -116,23 +119,21 @@ export class Outputs {
     for (const task of lost) if (!task.request.isSettled) this.options.lost(task);
   }
 
-  /**
-   * spill moves the oldest output that may go from a device to the front, from where it is fetched again if it is needed.
-   * @returns it, undefined where there was none
-   */
-  spill(device: number, mayGo: (task: Task) => boolean): Task | undefined {
-    for (const task of this.onDevice[device] as Set<Task>) {
-      const place = placeOn(task, device) as Place;
-      if (place.fetch !== NONE || place.sends > 0 || !mayGo(task)) continue;
-      this.forget(task, place);
-      if (!task.places.some(({ fetch }) => fetch === NONE)) {
-        const atFront = placeOn(task, NONE);
-        if (atFront === undefined) this.put(task, { device: NONE, fetch: NONE, sends: 0 });
-      }
-      this.options.decisions.push(Decision.spill, device, task.number);
-      return task;
-    }
+  /** some gives the oldest output that lies on a device or comes there and of which something holds, undefined where there is none. */
+  some(device: number, holds: (task: Task, place: Place) => boolean): Task | undefined {
+    for (const task of this.onDevice[device] as Set<Task>)
+      if (holds(task, placeOn(task, device) as Place)) return task;
     return undefined;
+  }
+
+  /** spill lets an output leave a device: it moves to the front, from where it is fetched again, unless it lies elsewhere too. */
+  spill(device: number, task: Task): void {
+    const place = placeOn(task, device) as Place;
+    this.take(task, place);
+    this.options.residency.giveBytes(device, task.bytes);
+    const isElsewhere = task.places.some(({ fetch }) => fetch === NONE);
+    if (!isElsewhere) this.put(task, { device: NONE, fetch: NONE, sends: 0 });
+    this.options.decisions.push(Decision.spill, device, task.number, isElsewhere ? 0 : 1);
   }
 
   private nearest(task: Task, device: number): Place | undefined {
@@ -147,14 +148,14 @@ export class Outputs {
     return best;
   }
 
-  private send(task: Task, from: Place, to: Place): void {
+  private send(task: Task, from: Place, to: Place): number {
     const fetch = this.slots.take();
-    to.fetch = fetch;
     from.sends += 1;
     this.fetches[fetch] = { task, from: from.device, place: to };
     task.request.fetches += 1;
     if (to.device !== NONE) this.options.residency.takeBytes(to.device, task.bytes);
     this.options.decisions.push(Decision.fetch, fetch, from.device, to.device, task.number);
+    return fetch;
   }
 
   private ended(fetch: number): Fetch {
@@ -175,7 +176,7 @@ export class Outputs {
   }
 
   private take(task: Task, place: Place): void {
-    task.places.splice(task.places.indexOf(place), 1);
+    task.places = task.places.filter((other) => other !== place);
     if (place.device !== NONE) (this.onDevice[place.device] as Set<Task>).delete(task);
   }
 

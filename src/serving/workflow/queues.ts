@@ -1,15 +1,28 @@
 import { NONE } from '../../collections/index.js';
 import type { DeviceWork } from './device-work.js';
 import type { Residency } from './residency.js';
-import type { Task } from './work.js';
+import { placeOn, type Task } from './work.js';
 
 /**
- * Queues holds the known tasks of each device that it has not begun: those whose inputs are there, in the order in which they came
- * to be, and the others.
+ * Stage says how near a task is to its execution.
+ * - waiting: some input is not made.
+ * - unsent: all inputs are made, and some is not sent to the device.
+ * - coming: all inputs are there or on their way.
+ * - ready: all inputs are there.
+ */
+type Stage = 'waiting' | 'unsent' | 'coming' | 'ready';
+
+type Stages = Readonly<Record<Stage, Set<Task>>>;
+
+/**
+ * Queues holds the known tasks of each device that it has not begun, by how near they are to their execution. The *head* of a
+ * device is the task whose inputs have been made for the longest time: it stays the head until it is executed, so that a
+ * device which gives it what room it needs comes to an end.
  */
 export class Queues {
-  private readonly waiting: readonly Set<Task>[];
-  private readonly ready: readonly Set<Task>[];
+  private readonly stages: readonly Stages[];
+  /** The tasks whose inputs are made, in the order in which that came to be. */
+  private readonly inTurn: readonly Set<Task>[];
   /** By device and component, how many tasks it has to do of it. */
   private readonly counts: Int32Array;
 
@@ -19,19 +32,32 @@ export class Queues {
     private readonly work: DeviceWork,
     private readonly residency: Residency,
   ) {
-    this.waiting = Array.from({ length: devices }, () => new Set());
-    this.ready = Array.from({ length: devices }, () => new Set());
+    this.stages = Array.from({ length: devices }, () => ({
+      ...{ waiting: new Set(), unsent: new Set(), coming: new Set(), ready: new Set() },
+    }));
+    this.inTurn = Array.from({ length: devices }, () => new Set());
     this.counts = new Int32Array(devices * components);
+  }
+
+  /** head is the first task of a device whose inputs are made, undefined where there is none. */
+  head(device: number): Task | undefined {
+    for (const task of this.inTurn[device] as Set<Task>) return task;
+    return undefined;
   }
 
   /** readyOn are the tasks that a device could execute if it held their components. */
   readyOn(device: number): ReadonlySet<Task> {
-    return this.ready[device] as Set<Task>;
+    return this.stagesOf(device).ready;
+  }
+
+  /** unsentTo are the tasks of a device whose inputs are made and not all sent to it. */
+  unsentTo(device: number): ReadonlySet<Task> {
+    return this.stagesOf(device).unsent;
   }
 
   /** all lists the tasks of a device. */
   all(device: number): Task[] {
-    return [...(this.ready[device] as Set<Task>), ...(this.waiting[device] as Set<Task>)];
+    return Object.values(this.stagesOf(device)).flatMap((stage) => [...stage]);
   }
 
   /** needs tells whether a device has a known task of a component to do. */
@@ -42,21 +68,25 @@ export class Queues {
   /** push adds a task to those of its device. */
   push(task: Task): void {
     this.counts[task.device * this.components + task.component]! += 1;
-    (this.waiting[task.device] as Set<Task>).add(task);
     this.changed(task);
   }
 
-  /** changed tells that other inputs of a task are missing than before. */
+  /** changed tells that the inputs of a task are elsewhere than before, or on their way. */
   changed(task: Task): void {
-    const [waiting, ready] = [this.waiting[task.device] as Set<Task>, this.ready[task.device] as Set<Task>];
-    const [from, to] = task.missing === 0 ? [waiting, ready] : [ready, waiting];
-    if (from.delete(task)) to.add(task);
+    const stages = this.stagesOf(task.device);
+    const stage = stages[stageOf(task)];
+    if (stage.has(task)) return;
+    this.remove(task);
+    stage.add(task);
+    const inTurn = this.inTurn[task.device] as Set<Task>;
+    if (stage === stages.waiting) inTurn.delete(task);
+    else inTurn.add(task);
   }
 
   leave(task: Task): void {
     this.counts[task.device * this.components + task.component]! -= 1;
-    (this.waiting[task.device] as Set<Task>).delete(task);
-    (this.ready[task.device] as Set<Task>).delete(task);
+    this.remove(task);
+    (this.inTurn[task.device] as Set<Task>).delete(task);
   }
 
   /**
@@ -81,4 +111,24 @@ export class Queues {
     for (const task of batch) this.leave(task);
     return batch;
   }
+
+  private remove(task: Task): void {
+    const { waiting, unsent, coming, ready } = this.stagesOf(task.device);
+    for (const stage of [waiting, unsent, coming, ready]) if (stage.delete(task)) return;
+  }
+
+  private stagesOf(device: number): Stages {
+    return this.stages[device] as Stages;
+  }
+}
+
+function stageOf({ inputs, device }: Task): Stage {
+  let stage: Stage = 'ready';
+  for (const input of inputs) {
+    if (input.state !== 'done') return 'waiting';
+    const place = placeOn(input, device);
+    if (place === undefined) stage = 'unsent';
+    else if (place.fetch !== NONE && stage === 'ready') stage = 'coming';
+  }
+  return stage;
 }

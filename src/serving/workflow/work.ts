@@ -44,10 +44,9 @@ export interface Task {
   places: Place[];
   /** The tasks that take its output and have not been executed. */
   readonly readers: Set<Task>;
-  /** Whether its request's program reads it. */
+  /** Whether its request's program reads it, and whether it has been sent there. */
   isWanted: boolean;
-  /** Of its inputs, how many are not on its device yet. */
-  missing: number;
+  isSent: boolean;
   /** Whether a batch that it was in has failed, so that it is executed in one of its own. */
   isAlone: boolean;
 }
@@ -94,6 +93,17 @@ export function isQueued({ state, device }: Task): boolean {
 /** areInputsMade tells whether all inputs of a task exist. */
 export function areInputsMade({ inputs }: Task): boolean {
   return inputs.every(({ state }) => state === 'done');
+}
+
+/** isTakenNow tells whether a device executes a task that takes an output. */
+export function isTakenNow({ readers }: Task, device: number): boolean {
+  for (const reader of readers) if (reader.state === 'running' && reader.device === device) return true;
+  return false;
+}
+
+/** isAtRest tells whether an output lies in a place, and nothing takes it from there. */
+export function isAtRest({ fetch, sends }: Place): boolean {
+  return fetch === NONE && sends === 0;
 }
 
 /** isThere tells whether an output lies on a device. */

@@ -70,8 +70,11 @@ describe('Outlook', () => {
           continue;
         }
         if (idleFrom < now && idleTo === 0) idleTo = now;
-        const [{ component, rows }] = left.splice(next, 1) as [(typeof batches)[number]];
-        if (rows < work.largest(0, component)) starts.set(component, { startNs: now, rows });
+        const [batch] = left.splice(next, 1) as [(typeof batches)[number]];
+        const { component, rows } = batch;
+        // What comes later joins the batch that was planned last, whenever that begins.
+        const isLast = batches.findLast((other) => other.component === component) === batch;
+        if (isLast && rows < work.largest(0, component)) starts.set(component, { startNs: now, rows });
         free = now + work.executionNs(0, component, rows);
       }
       const view = new Outlook(work, residency, placeable).viewOf(AT, 0);

@@ -77,13 +77,14 @@ function poolOf({ devices }: Shape, component: number, deviceClass: number, time
 /** randomShape draws a cluster on which every component can run somewhere, and fits beside what a batch of it gives. */
 export function randomShape(stream: Stream): Shape {
   const classes = 1 + stream.integer(2);
-  const components = Array.from({ length: 1 + stream.integer(4) }, () => {
+  const components = Array.from({ length: 1 + stream.integer(4) }, (_, component) => {
     const most = 1 + stream.integer(4);
     const main = stream.integer(classes);
     return {
       ...{ bytes: 20 + stream.integer(80), loadNs: 1 + stream.integer(400), diskNs: stream.integer(600) },
       latencyNs: Array.from({ length: classes }, (_, c) =>
-        c === main || stream.uniform() < 0.7 ? batchTimes(stream, most) : undefined,
+        // A device is in some pool, so that the first component runs everywhere.
+        component === 0 || c === main || stream.uniform() < 0.7 ? batchTimes(stream, most) : undefined,
       ),
     };
   });
