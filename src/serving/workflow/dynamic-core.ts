@@ -10,7 +10,7 @@ import {
 import { OpenBatches } from '../state/index.js';
 import type { Topology } from '../topology.js';
 import { DeviceWork } from './device-work.js';
-import { type Devices, DynamicProgram, EXACT } from './dynamic-program.js';
+import { DynamicProgram } from './dynamic-program.js';
 import { type Call, END, type FrequencyRow, Histories } from './histories.js';
 import type { WorkflowCore } from './language.js';
 import { Loads } from './loads.js';
@@ -24,6 +24,7 @@ import { Queues } from './queues.js';
 import { Held, Residency } from './residency.js';
 import { Scheduling } from './scheduling.js';
 import { type ComponentPool, type DeviceMemory, Placeable, passNs, type WorkflowTable } from './table.js';
+import { type Devices, EXACT } from './to-place.js';
 import { isQueued, type OpenRequest, type Task } from './work.js';
 
 const NONE = SHARED_NONE;
@@ -620,7 +621,7 @@ function placingOf(rule: PlacingRule, outlook: Outlook, devices: Devices): Placi
   switch (rule.kind) {
     case 'dynamic-program': {
       const { candidates = EXACT.candidates, beam = EXACT.beam } = rule;
-      return new DynamicProgram(outlook, devices, { candidates, beam, everyWay: rule.beam === undefined });
+      return new DynamicProgram(outlook, devices, { candidates, beam, isExact: rule.beam === undefined });
     }
     case 'greedy':
       return new Greedy(outlook, devices);

@@ -36,12 +36,30 @@ export interface ComponentLoad {
   readonly atNs: number;
 }
 
-/** Probed is when a device would begin and end a task that it is given now. */
-export interface Probed {
-  readonly startNs: number;
-  readonly endNs: number;
-  /** What the device looks like then. */
-  readonly view: DeviceView;
+/**
+ * Way says how a device takes a task: in a batch of its component that begins no sooner than the task is ready, while the device is idle,
+ * or behind all that it has to do.
+ */
+export const Way = { join: 0, idle: 1, behind: 2 } as const;
+export type Way = (typeof Way)[keyof typeof Way];
+
+/** Ends are when a device would end a task, by the way in which it takes it: Infinity where it cannot. */
+export type Ends = [join: number, idle: number, behind: number];
+
+/** Probe asks when a device would end a task whose inputs are there from `readyNs` on. */
+export interface Probe {
+  at: number;
+  device: number;
+  view: DeviceView;
+  component: number;
+  rows: number;
+  readyNs: number;
+}
+
+/** soonestWay gives the way in which a task ends first. */
+export function soonestWay([join, idle, behind]: Ends): Way {
+  if (join <= idle && join <= behind) return Way.join;
+  return idle <= behind ? Way.idle : Way.behind;
 }
 
 /**
@@ -49,6 +67,8 @@ export interface Probed {
  * whose component is there, and loads the others meanwhile.
  */
 export class Outlook {
+  private readonly unneeded: ({ readonly version: number; readonly bytes: number } | undefined)[] = [];
+  private readonly found: Ends = [NEVER, NEVER, NEVER];
   /** The views of devices as they are, by device; absent until they are asked for. */
   private readonly views: ({ readonly version: number; readonly view: DeviceView; readonly untilNs: number } | undefined)[] = [];
 
@@ -60,7 +80,7 @@ export class Outlook {
 
   /** viewOf says what is expected of a device. It is looked at again once the device has changed, or has not done what was expected. */
   viewOf(at: number, device: number): DeviceView {
-    const version = this.work.versionOf(device) + this.residency.versionOf(device);
+    const version = this.versionOf(device);
     const known = this.views[device];
     if (known?.version === version && at <= known.untilNs) return known.view;
     const { view, untilNs } = this.looked(at, device);
@@ -68,82 +88,83 @@ export class Outlook {
     return view;
   }
 
-  /**
-   * probe says when a device could execute a task, the soonest end first: in a batch of its component that begins no sooner than
-   * the task is ready, while the device is idle, or behind all that the device has to do.
-   * @param readyNs when the inputs of the task are on the device
-   */
-  probe(at: number, device: number, view: DeviceView, task: ProbedTask): Probed[] {
-    const { component, rows, readyNs } = task;
-    const { atNs, loads, copiedNs } = this.loadOf(at, device, view, component);
-    const took = (count: number) => this.work.executionNs(device, component, count);
-    const found: Probed[] = [];
-    const open = view.open.find((batch) => batch.component === component);
-    if (
-      open !== undefined &&
-      readyNs <= open.startNs &&
-      open.rows + rows <= this.work.largest(device, component)
-    ) {
-      const { startNs } = open;
-      const joined = { component, startNs, rows: open.rows + rows };
-      const freeNs = view.freeNs + took(joined.rows) - took(open.rows);
-      const endNs = startNs + took(joined.rows);
-      found.push({
-        startNs,
-        endNs,
-        view: { ...view, loads, copiedNs, freeNs, open: withOpen(view.open, joined) },
-      });
-    }
-    const earliestNs = Math.max(at, readyNs, atNs);
-    const opened = (startNs: number) => withOpen(view.open, { component, startNs, rows });
+  /** ends says when a device would end a task (Eq. 1). The next call uses the same list again. */
+  ends(probe: Probe): Ends {
+    const { device, view, component, rows, readyNs } = probe;
+    const { found, work } = this;
+    const tookNs = work.executionNs(device, component, rows);
+    const open = joinable(probe, work.largest(device, component));
+    found[Way.join] =
+      open === undefined ? NEVER : open.startNs + work.executionNs(device, component, open.rows + rows);
+    const earliestNs = Math.max(probe.at, readyNs, this.thereNs(probe));
     const idleNs = Math.max(view.idleFromNs, earliestNs);
-    if (idleNs < view.idleToNs) {
-      const endNs = idleNs + took(rows);
-      const idle = endNs < view.idleToNs ? { ...view, idleFromNs: endNs } : { ...view, ...NOT_IDLE };
-      const freeNs = view.freeNs + Math.max(0, endNs - view.idleToNs);
-      found.push({
-        startNs: idleNs,
-        endNs,
-        view: { ...idle, loads, copiedNs, freeNs, open: opened(idleNs) },
-      });
-    }
-    const startNs = Math.max(view.freeNs, earliestNs);
-    const endNs = startNs + took(rows);
-    found.push({ startNs, endNs, view: { ...view, loads, copiedNs, freeNs: endNs, open: opened(startNs) } });
-    return found.sort((one, other) => one.endNs - other.endNs);
+    found[Way.idle] = idleNs < view.idleToNs ? idleNs + tookNs : NEVER;
+    found[Way.behind] = Math.max(view.freeNs, earliestNs) + tookNs;
+    return found;
   }
 
-  /** loadOf says when a component is there, and what the device's loads are then. */
-  private loadOf(
-    at: number,
-    device: number,
-    view: DeviceView,
-    component: number,
-  ): { readonly atNs: number; readonly copiedNs: number; readonly loads: readonly ComponentLoad[] } {
-    const { copiedNs, loads } = view;
-    const known = loads.find((load) => load.component === component);
-    if (known !== undefined) return { atNs: known.atNs, copiedNs, loads };
-    if (this.residency.holds(device, component)) return { atNs: 0, copiedNs, loads };
-    const fromNs = Math.max(at, copiedNs, this.hasRoomFor(device, component, loads) ? 0 : view.freeNs);
-    const atNs = fromNs + this.residency.loadNs(device, component);
-    return { atNs, copiedNs: atNs, loads: [...loads, { component, atNs }] };
+  /** after says what a device looks like once it has been given a task, in a way in which it can take it. */
+  after(probe: Probe, way: Way): DeviceView {
+    const { device, view, component, rows } = probe;
+    const { work } = this;
+    const endNs = this.ends(probe)[way];
+    const isComing = this.residency.holds(device, component) || view.loads.some((load) => load.component === component);
+    const atNs = isComing ? 0 : this.thereNs(probe);
+    const loaded = isComing ? view : { ...view, copiedNs: atNs, loads: [...view.loads, { component, atNs }] };
+    const open = joinable(probe, work.largest(device, component));
+    if (way === Way.join && open !== undefined) {
+      const joined = { component, startNs: open.startNs, rows: open.rows + rows };
+      const moreNs = work.executionNs(device, component, joined.rows) - work.executionNs(device, component, open.rows);
+      return { ...loaded, freeNs: view.freeNs + moreNs, open: withOpen(view.open, joined) };
+    }
+    const startNs = endNs - work.executionNs(device, component, rows);
+    const opened = withOpen(view.open, { component, startNs, rows });
+    if (way === Way.behind) return { ...loaded, freeNs: endNs, open: opened };
+    const idle = endNs < view.idleToNs ? { idleFromNs: endNs, idleToNs: view.idleToNs } : NOT_IDLE;
+    return { ...loaded, ...idle, freeNs: view.freeNs + Math.max(0, endNs - view.idleToNs), open: opened };
+  }
+
+  /** kindOf is a number that devices of one server have in common which hold the same of up to 24 components. */
+  kindOf(device: number, components: readonly number[]): number {
+    let kind = this.residency.hostOf(device);
+    for (const component of components) kind = 2 * kind + (this.residency.holds(device, component) ? 1 : 0);
+    return kind;
+  }
+
+  /** thereNs says when the component of a task is on a device, if its load begins as soon as it can. */
+  private thereNs({ at, device, view, component }: Probe): number {
+    for (const load of view.loads) if (load.component === component) return load.atNs;
+    if (this.residency.holds(device, component)) return 0;
+    const fromNs = Math.max(at, view.copiedNs, this.hasRoomFor(device, component, view.loads) ? 0 : view.freeNs);
+    return fromNs + this.residency.loadNs(device, component);
   }
 
   /** hasRoomFor tells whether a component fits beside all that the device needs for what it has to do. */
   private hasRoomFor(device: number, component: number, loads: readonly ComponentLoad[]): boolean {
-    const { residency, work } = this;
-    let free = residency.free(device) - residency.bytesOf(device, component);
+    const { residency } = this;
+    let free = residency.free(device) + this.unneededBytes(device) - residency.bytesOf(device, component);
     for (const load of loads)
       if (residency.stateOf(device, load.component) === Held.absent)
         free -= residency.bytesOf(device, load.component);
-    for (let other = 0; free < 0 && other < this.placeable.components; other++)
-      if (
-        residency.holds(device, other) &&
-        work.rowsOf(device, other) === 0 &&
-        work.executing(device) !== other
-      )
-        free += residency.bytesOf(device, other);
     return free >= 0;
+  }
+
+  /** unneededBytes is what the components take that a device holds and does not need. */
+  private unneededBytes(device: number): number {
+    const { residency, work } = this;
+    const version = this.versionOf(device);
+    const known = this.unneeded[device];
+    if (known?.version === version) return known.bytes;
+    let bytes = 0;
+    for (let other = 0; other < this.placeable.components; other++)
+      if (residency.holds(device, other) && work.rowsOf(device, other) === 0 && work.executing(device) !== other)
+        bytes += residency.bytesOf(device, other);
+    this.unneeded[device] = { version, bytes };
+    return bytes;
+  }
+
+  private versionOf(device: number): number {
+    return this.work.versionOf(device) + this.residency.versionOf(device);
   }
 
   private looked(at: number, device: number): { readonly view: DeviceView; readonly untilNs: number } {
@@ -201,11 +222,12 @@ export class Outlook {
   }
 }
 
-/** ProbedTask is a task that a device might be given. */
-export interface ProbedTask {
-  readonly component: number;
-  readonly rows: number;
-  readonly readyNs: number;
+/** joinable gives the open batch of a task's component that it could join. */
+function joinable({ view, component, rows, readyNs }: Probe, largest: number): OpenBatch | undefined {
+  for (const batch of view.open)
+    if (batch.component === component)
+      return readyNs <= batch.startNs && batch.rows + rows <= largest ? batch : undefined;
+  return undefined;
 }
 
 function withOpen(open: readonly OpenBatch[], batch: OpenBatch): readonly OpenBatch[] {

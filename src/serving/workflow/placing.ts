@@ -1,6 +1,6 @@
 import { NONE } from '../../collections/index.js';
-import type { Devices, Input, Placement, ToPlace } from './dynamic-program.js';
-import type { DeviceView, Outlook, Probed } from './outlook.js';
+import { type DeviceView, type Ends, type Outlook, type Probe, soonestWay } from './outlook.js';
+import type { Devices, Input, OutputSource, PlacedTask, ToPlace } from './to-place.js';
 
 /** Placing finds devices for the tasks of a request that are known or expected. */
 export interface Placing {
@@ -8,7 +8,7 @@ export interface Placing {
    * place finds devices for tasks, whose inputs lie before them in the list.
    * @returns the tasks in the order in which they are to be queued; none where some component has no device that runs it
    */
-  place(at: number, tasks: readonly ToPlace[]): readonly Placement[];
+  place(at: number, tasks: readonly ToPlace[]): readonly PlacedTask[];
 }
 
 /** Greedy gives each task the device on which it is expected to end first, whatever comes after it (DyOrc §8.3). */
@@ -18,43 +18,46 @@ export class Greedy implements Placing {
     private readonly devices: Devices,
   ) {}
 
-  place(at: number, tasks: readonly ToPlace[]): readonly Placement[] {
-    const placed: Placement[] = [];
+  place(at: number, tasks: readonly ToPlace[]): readonly PlacedTask[] {
+    const placed: PlacedTask[] = [];
     const changed = new Map<number, DeviceView>();
+    const probe: Probe = { at, device: 0, view: undefined as never, component: 0, rows: 0, readyNs: 0 };
     for (const [task, { component, rows, inputs }] of tasks.entries()) {
-      let least: { readonly device: number; readonly readyNs: number; readonly probed: Probed } | undefined;
+      let least: PlacedTask | undefined;
+      const probed = (device: number): Ends => {
+        const readyNs = this.readyNs(inputs, placed, device);
+        const view = changed.get(device) ?? this.outlook.viewOf(at, device);
+        Object.assign(probe, { device, view, component, rows, readyNs: Math.max(at, readyNs) });
+        return this.outlook.ends(probe);
+      };
       for (let device = 0; device < this.devices.count; device++) {
         if (!this.devices.canRun(device, component, rows)) continue;
-        const view = changed.get(device) ?? this.outlook.viewOf(at, device);
-        const readyNs = this.readyNs(at, inputs, placed, device);
-        const [probed] = this.outlook.probe(at, device, view, { component, rows, readyNs }) as [Probed];
-        if (least === undefined || probed.endNs < least.probed.endNs) least = { device, readyNs, probed };
+        const ends = probed(device);
+        const endNs = ends[soonestWay(ends)];
+        if (least === undefined || endNs < least.endNs) least = { task, device, readyNs: probe.readyNs, endNs };
       }
       if (least === undefined) return [];
-      changed.set(least.device, least.probed.view);
-      placed.push({ task, device: least.device, readyNs: least.readyNs, endNs: least.probed.endNs });
+      const way = soonestWay(probed(least.device));
+      changed.set(least.device, this.outlook.after(probe, way));
+      placed.push(least);
     }
     return placed;
   }
 
-  private readyNs(
-    at: number,
-    inputs: readonly Input[],
-    placed: readonly Placement[],
-    device: number,
-  ): number {
-    return inputs.reduce((readyNs, { bytes, from }) => {
-      const sources = typeof from === 'number' ? [sourceOf(placed[from] as Placement)] : from;
-      const there = sources.map((source) => source.atNs + this.devices.passNs(bytes, source.device, device));
-      return Math.max(
-        readyNs,
-        there.reduce((least, ns) => Math.min(least, ns), Number.POSITIVE_INFINITY),
-      );
-    }, at);
+  private readyNs(inputs: readonly Input[], placed: readonly PlacedTask[], device: number): number {
+    let readyNs = 0;
+    for (const { bytes, from } of inputs) {
+      const sources = typeof from === 'number' ? [sourceOf(placed[from] as PlacedTask)] : from;
+      let leastNs = Number.POSITIVE_INFINITY;
+      for (const source of sources)
+        leastNs = Math.min(leastNs, source.atNs + this.devices.passNs(bytes, source.device, device));
+      readyNs = Math.max(readyNs, leastNs);
+    }
+    return readyNs;
   }
 }
 
-function sourceOf({ device, endNs }: Placement): { readonly device: number; readonly atNs: number } {
+function sourceOf({ device, endNs }: PlacedTask): OutputSource {
   return { device, atNs: endNs };
 }
 
@@ -64,8 +67,8 @@ export class RoundRobin implements Placing {
 
   constructor(private readonly devices: Devices) {}
 
-  place(at: number, tasks: readonly ToPlace[]): readonly Placement[] {
-    const placed: Placement[] = [];
+  place(at: number, tasks: readonly ToPlace[]): readonly PlacedTask[] {
+    const placed: PlacedTask[] = [];
     for (const [task, { component, rows }] of tasks.entries()) {
       const device = this.next(component, rows);
       if (device === NONE) return [];

@@ -176,7 +176,8 @@ export class Residency {
     this.versions[device]! += 1;
   }
 
-  private hostOf(device: number): number {
+  /** hostOf is the server of a device. */
+  hostOf(device: number): number {
     return this.memoryOf(device).host;
   }
 

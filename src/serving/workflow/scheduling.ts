@@ -1,10 +1,10 @@
 import { NONE } from '../../collections/index.js';
 import type { DeviceWork } from './device-work.js';
-import type { Input, Source, ToPlace } from './dynamic-program.js';
 import { BODY, type PredictedCall } from './histories.js';
 import { lastCalls } from './open-work.js';
 import type { Placing } from './placing.js';
 import type { Predicted, Prediction } from './prediction.js';
+import type { Input, OutputSource, ToPlace } from './to-place.js';
 import type { OpenRequest, Reserved, Task } from './work.js';
 
 /** SchedulingOptions holds the parts of Scheduling. */
@@ -123,5 +123,5 @@ function inputOf(at: number, input: Task, tasks: readonly Task[]): Input {
   if (index !== NONE) return { bytes, from: index };
   if (state !== 'done') return { bytes, from: [{ device, atNs: Math.max(at, endNs) }] };
   const there = places.filter(({ fetch }) => fetch === NONE);
-  return { bytes, from: (there.length === 0 ? places : there).map((place): Source => ({ device: place.device, atNs: at })) };
+  return { bytes, from: (there.length === 0 ? places : there).map((place): OutputSource => ({ device: place.device, atNs: at })) };
 }

@@ -1,17 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { type Stream, streamOf } from '../../../src/random/index.js';
 import { DeviceWork } from '../../../src/serving/workflow/device-work.js';
-import {
-  type Devices,
-  DynamicProgram,
-  EXACT,
-  type Input,
-  type Search,
-  type ToPlace,
-} from '../../../src/serving/workflow/dynamic-program.js';
+import { DynamicProgram } from '../../../src/serving/workflow/dynamic-program.js';
 import { Outlook } from '../../../src/serving/workflow/outlook.js';
 import { Residency } from '../../../src/serving/workflow/residency.js';
 import { Placeable, passNs } from '../../../src/serving/workflow/table.js';
+import { type Devices, EXACT, type Input, type Search, type ToPlace } from '../../../src/serving/workflow/to-place.js';
 import { randomShape, type Shape, workflowTopology } from './workflows.js';
 
 const AT = 1000;
@@ -201,7 +195,7 @@ describe('DynamicProgram', () => {
     for (let seed = 0; seed < cases; seed++) {
       const one = randomCase(seed, 4, 10);
       const least = ends(one, EXACT);
-      const found = ends(one, { candidates: 8, beam: 64, everyWay: false });
+      const found = ends(one, { candidates: 8, beam: 64, isExact: false });
       expect(found).toBeGreaterThanOrEqual(least);
       losses += (found - least) / (least - AT);
     }
