@@ -70,6 +70,7 @@ export class DynamicCore implements WorkflowCore {
   private readonly scheduling: Scheduling;
   private readonly histories: Histories;
   private readonly isUp: Uint8Array;
+  private readonly mostRows: Int32Array;
   /** The batch that each device executes, NONE where none. */
   private readonly running: Int32Array;
   /** The devices that may have something to do in this `decide`. */
@@ -113,6 +114,7 @@ export class DynamicCore implements WorkflowCore {
     this.residency = residency;
     this.work = work;
     this.queues = queues;
+    this.mostRows = this.rowsThatFit();
     this.isUp = new Uint8Array(count);
     this.running = new Int32Array(count).fill(NONE);
     this.devices = this.devicesUp();
@@ -588,9 +590,18 @@ export class DynamicCore implements WorkflowCore {
   }
 
   private fits(device: number, component: number, rows: number): boolean {
-    if (this.placeable.poolOf(device, component) === NONE) return false;
-    const { bytes } = this.table.devices[device] as DeviceMemory;
-    return rows <= this.work.largest(device, component) && this.residency.bytesOf(device, component) <= bytes;
+    return rows <= (this.mostRows[device * this.table.components.length + component] as number);
+  }
+
+  /** rowsThatFit gives by device and component the largest batch, 0 where the device cannot hold the component. */
+  private rowsThatFit(): Int32Array {
+    const { components, devices } = this.table;
+    return Int32Array.from({ length: devices.length * components.length }, (_, i) => {
+      const [device, component] = [Math.floor(i / components.length), i % components.length];
+      if (this.placeable.poolOf(device, component) === NONE) return 0;
+      const { bytes } = devices[device] as DeviceMemory;
+      return this.residency.bytesOf(device, component) <= bytes ? this.work.largest(device, component) : 0;
+    });
   }
 
   private devicesUp(): Devices {

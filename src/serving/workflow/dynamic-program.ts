@@ -6,6 +6,9 @@ import type { Devices, Input, PlacedTask, Search, ToPlace } from './to-place.js'
 /** The most tasks that are placed together; others follow after them. */
 const MOST_TOGETHER = 24;
 
+/** A search that is not exact ends where the last task takes so many times as long as it has to at least. */
+const GOOD_ENOUGH = 1.01;
+
 /**
  * DynamicProgram finds the devices of a request's tasks by which the last task ends first (DyOrc §5.3, Algorithm 1): partial
  * schedules are extended by one task on one device at a time, in any order that inputs allow.
@@ -57,8 +60,10 @@ export class DynamicProgram {
   private best(reach: Reach, changed: Schedule['changed']): Schedule | undefined {
     const empty = reach.empty(changed);
     const greedy = reach.greedy(empty);
-    if (greedy === undefined || greedy.endNs <= empty.leastNs) return greedy;
-    const { beam } = this.search;
+    const { beam, isExact } = this.search;
+    const { at } = reach;
+    const goodNs = isExact ? empty.leastNs : at + GOOD_ENOUGH * (empty.leastNs - at);
+    if (greedy === undefined || greedy.endNs <= goodNs) return greedy;
     let schedules: readonly Schedule[] = [empty];
     for (let count = 0; count < reach.count; count++) {
       // Of steps that are kept some lead to equal schedules.

@@ -19,6 +19,8 @@ export interface OpenBatch {
  * is not there yet, and from `freeNs` on. What a request's own tasks change is in a view of its own.
  */
 export interface DeviceView {
+  /** Before this nothing that is not planned yet begins. */
+  readonly firstNs: number;
   readonly idleFromNs: number;
   readonly idleToNs: number;
   readonly freeNs: number;
@@ -77,6 +79,14 @@ export class Outlook {
     private readonly residency: Residency,
     private readonly placeable: Placeable,
   ) {}
+
+  /** leastEndNs is a time before which a device cannot end a task of a component that takes so long. It costs less than `ends`. */
+  leastEndNs(probe: Probe, tookNs: number): number {
+    const { at, device, component, view } = probe;
+    const isHeld = this.residency.holds(device, component) || view.loads.length > 0;
+    const loadNs = isHeld ? 0 : this.residency.loadNs(device, component);
+    return Math.max(view.firstNs, at + loadNs) + tookNs;
+  }
 
   /** viewOf says what is expected of a device. It is looked at again once the device has changed, or has not done what was expected. */
   viewOf(at: number, device: number): DeviceView {
@@ -182,24 +192,27 @@ export class Outlook {
       loads.push({ component, atNs: copiedNs });
     }
     const busyUntilNs = work.busyUntilNs(device);
-    const view = this.inTurn(Math.max(at, busyUntilNs), device, batches, { loads, copiedNs });
-    const [firstNs, copyingNs] = [batches.length === 0 ? NEVER : view.firstNs, work.copyingUntilNs(device)];
-    const expected = [firstNs, busyUntilNs === 0 ? NEVER : busyUntilNs, copyingNs === 0 ? NEVER : copyingNs];
-    return { view, untilNs: expected.reduce((least, ns) => Math.min(least, ns), NEVER) };
+    const { view, begunNs } = this.inTurn(Math.max(at, busyUntilNs), device, batches, { loads, copiedNs });
+    const copyingNs = work.copyingUntilNs(device);
+    const untilNs = Math.min(begunNs, busyUntilNs === 0 ? NEVER : busyUntilNs, copyingNs === 0 ? NEVER : copyingNs);
+    return { view, untilNs };
   }
 
-  /** inTurn executes the batches of a device one after another, each time the first whose component and inputs are there. */
+  /**
+   * inTurn executes the batches of a device one after another, each time the first whose component and inputs are there, and says when
+   * the first begins.
+   */
   private inTurn(
     fromNs: number,
     device: number,
     batches: readonly PlannedBatch[],
     { loads, copiedNs }: Pick<DeviceView, 'loads' | 'copiedNs'>,
-  ): DeviceView & { readonly firstNs: number } {
+  ): { readonly view: DeviceView; readonly begunNs: number } {
     const left = [...batches];
     const open: OpenBatch[] = [];
     let idle = NOT_IDLE;
     let nowNs = fromNs;
-    let firstNs = NEVER;
+    let begunNs = NEVER;
     const last = new Map(batches.map((batch) => [batch.component, batch]));
     const thereNs = ({ component, fromNs: readyNs }: PlannedBatch) =>
       Math.max(readyNs, loads.find((load) => load.component === component)?.atNs ?? 0);
@@ -213,12 +226,13 @@ export class Outlook {
       }
       const [batch] = left.splice(first, 1) as [PlannedBatch];
       const { component, rows } = batch;
-      firstNs = Math.min(firstNs, nowNs);
+      begunNs = Math.min(begunNs, nowNs);
       const isLast = last.get(component) === batch;
       if (isLast && rows < this.work.largest(device, component)) open.push({ component, startNs: nowNs, rows });
       nowNs += this.work.executionNs(device, component, rows);
     }
-    return { ...idle, freeNs: nowNs, copiedNs, open, loads, firstNs };
+    const firstNs = open.reduce((least, { startNs }) => Math.min(least, startNs), Math.min(idle.idleFromNs, nowNs));
+    return { view: { firstNs, ...idle, freeNs: nowNs, copiedNs, open, loads }, begunNs };
   }
 }
 

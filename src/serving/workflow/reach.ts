@@ -52,6 +52,10 @@ export class Reach {
     this.alike = options.search.isExact ? alikeOf(tasks) : tasks.map(() => []);
   }
 
+  get at(): number {
+    return this.options.at;
+  }
+
   /** count is how many tasks there are. */
   get count(): number {
     return this.tasks.length;
@@ -98,10 +102,14 @@ export class Reach {
     this.probing(schedule, task, device);
     const view = this.options.outlook.after(this.probe, way);
     return {
-      readyNs: schedule.readyNs.with(task, readyNs),
-      ...{ devices: schedule.devices.with(task, device), endsNs: schedule.endsNs.with(task, endNs) },
-      ...{ scheduled: schedule.scheduled | (1 << task), order: [...schedule.order, task] },
-      ...{ endNs: Math.max(schedule.endNs, endNs), leastNs, changed: changedBy(schedule.changed, device, view) },
+      scheduled: schedule.scheduled | (1 << task),
+      devices: replaced(schedule.devices, task, device),
+      readyNs: replaced(schedule.readyNs, task, readyNs),
+      endsNs: replaced(schedule.endsNs, task, endNs),
+      order: [...schedule.order, task],
+      endNs: Math.max(schedule.endNs, endNs),
+      leastNs,
+      changed: changedBy(schedule.changed, device, view),
     };
   }
 
@@ -207,14 +215,17 @@ export class Reach {
     const { probe } = this;
     Object.assign(probe, { component, rows, readyNs: at });
     const best: Candidate[] = [];
+    const leastNs = devices.leastNs(component, rows);
     for (let device = 0; device < devices.count; device++) {
       if (!devices.canRun(device, component, rows)) continue;
       probe.device = device;
       probe.view = outlook.viewOf(at, device);
+      const worst = best.length < search.candidates ? undefined : best.at(-1);
+      const worstNs = worst?.endNs ?? Number.POSITIVE_INFINITY;
+      if (worst !== undefined && outlook.leastEndNs(probe, leastNs) >= worstNs) continue;
       const ends = outlook.ends(probe);
       const endNs = ends[soonestWay(ends)];
-      const worst = best.length < search.candidates ? undefined : best.at(-1);
-      if (worst !== undefined && endNs >= worst.endNs) continue;
+      if (worst !== undefined && endNs >= worstNs) continue;
       const kind = search.candidates === Number.POSITIVE_INFINITY ? device : outlook.kindOf(device, components);
       if (countAlike(best, endNs, kind) >= MOST_ALIKE) continue;
       if (worst !== undefined) best.pop();
@@ -236,6 +247,12 @@ function countAlike(all: readonly Candidate[], endNs: number, kind: number): num
   let count = 0;
   for (const other of all) if (other.endNs === endNs && other.kind === kind) count += 1;
   return count;
+}
+
+function replaced(list: readonly number[], i: number, item: number): number[] {
+  const copy = list.slice();
+  copy[i] = item;
+  return copy;
 }
 
 /** changedBy gives the views of changed devices, by their numbers, with another one. */

@@ -21,7 +21,7 @@ export class Residency {
   private readonly hostBytes: Float64Array;
   private readonly count: number;
   private readonly versions: Int32Array;
-  private readonly hostVersions: Int32Array;
+  private readonly devicesOf: readonly number[][];
 
   constructor(
     private readonly table: WorkflowTable,
@@ -37,7 +37,7 @@ export class Residency {
     this.hostBytes = new Float64Array(hosts.length * this.count);
     this.hostFree = Float64Array.from(hosts, ({ bytes }) => bytes);
     this.versions = new Int32Array(devices.length);
-    this.hostVersions = new Int32Array(hosts.length);
+    this.devicesOf = hosts.map((_, host) => [...devices.keys()].filter((d) => devices[d]?.host === host));
     devices.forEach(({ holds }, d) => {
       for (const pool of holds) this.putAtStart(d, pool);
     });
@@ -48,7 +48,7 @@ export class Residency {
 
   /** versionOf counts the changes of which components a device or its server holds. */
   versionOf(device: number): number {
-    return (this.versions[device] as number) + (this.hostVersions[this.hostOf(device)] as number);
+    return this.versions[device] as number;
   }
 
   stateOf(device: number, component: number): Held {
@@ -152,7 +152,7 @@ export class Residency {
     this.hostUsedAt[host * this.count + component] = at;
     this.hostBytes[host * this.count + component] = bytes;
     this.hostFree[host]! -= bytes;
-    this.hostVersions[host]! += 1;
+    this.hostChanged(host);
   }
 
   private forgetOnHost(device: number): void {
@@ -168,7 +168,11 @@ export class Residency {
     }
     this.hostHas[from + least] = 0;
     this.hostFree[this.hostOf(device)]! += this.hostBytes[from + least] as number;
-    this.hostVersions[this.hostOf(device)]! += 1;
+    this.hostChanged(this.hostOf(device));
+  }
+
+  private hostChanged(host: number): void {
+    for (const device of this.devicesOf[host] as readonly number[]) this.versions[device]! += 1;
   }
 
   private become(device: number, component: number, state: Held): void {
