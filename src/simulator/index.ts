@@ -15,4 +15,4 @@ export type { RecordedCall, RecordedRun } from './programs.js';
 export { type SimulatorOptions, simulate } from './simulate.js';
 export type { VerdictOf, WeightOf } from './verdicts.js';
 export type { SimulationSummary } from './virtual-driver.js';
-export { WorkflowDriver, type WorkflowSummary } from './workflow-driver.js';
+export { type Trouble, WorkflowDriver, type WorkflowSummary } from './workflow-driver.js';

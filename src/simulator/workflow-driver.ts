@@ -24,8 +24,17 @@ const OutcomeCode = SharedOutcomeCode;
 const NEVER = Number.POSITIVE_INFINITY;
 
 /** Kind numbers the kinds of events by their priorities: what ends at an instant is told before what a program does then. */
-const Kind = { fetchEnds: 0, executionEnds: 1, loadEnds: 2, callIsMade: 3 } as const;
+const Kind = { fetchEnds: 0, executionEnds: 1, loadEnds: 2, callIsMade: 3, troubleComes: 4 } as const;
 type Kind = (typeof Kind)[keyof typeof Kind];
+
+/**
+ * Trouble is what may go wrong in a run: a device goes down, and with it what it executes, loads and holds, or comes up, empty; the
+ * client of the request with an order leaves; or no further request is taken in.
+ */
+export type Trouble =
+  | { readonly kind: 'down' | 'up'; readonly atNs: number; readonly device: number }
+  | { readonly kind: 'leaves'; readonly atNs: number; readonly order: number }
+  | { readonly kind: 'drains'; readonly atNs: number };
 
 /** DrivenWorkflows holds the parts of a WorkflowDriver. */
 export interface DrivenWorkflows {
@@ -37,6 +46,10 @@ export interface DrivenWorkflows {
   /** runOf gives what the program of a request does. `order` is the number of requests that came before it. */
   readonly runOf: (order: number, application: number) => RecordedRun;
   readonly observers: readonly SimulationObserver[];
+  /** What goes wrong: nothing where it is absent. */
+  readonly troubles?: readonly Trouble[];
+  /** fails tells of a batch that has been executed whether it gave no results. */
+  readonly fails?: (batch: number) => boolean;
 }
 
 /** WorkflowSummary counts the requests of a run by their outcomes, and what devices did. */
@@ -46,6 +59,8 @@ export interface WorkflowSummary {
   late: number;
   dropped: number;
   failed: number;
+  /** Requests whose clients left before they had their outcomes. */
+  left: number;
   endNs: number;
   loads: number;
   evictions: number;
@@ -59,6 +74,7 @@ interface Call {
 
 interface Going {
   readonly task: number;
+  readonly from: number;
   readonly to: number;
 }
 
@@ -77,16 +93,20 @@ export class WorkflowDriver {
   private readonly programs: (ReplayedProgram | undefined)[] = [];
   private readonly calls: (Call | undefined)[] = [];
   private readonly callSlots = new Slots();
-  private readonly fetches: (Going | undefined)[] = [];
+  private readonly fetches: ((Going & { readonly endNs: number }) | undefined)[] = [];
+  /** The programs by the order in which their requests came. */
+  private readonly inOrder: ReplayedProgram[] = [];
   private readonly placeOfTask = new Map<number, Call>();
   private readonly running: Int32Array;
   private readonly startedAt: Float64Array;
+  private readonly endsAt: Float64Array;
   private readonly loading: Int32Array;
+  private readonly loadedAt: Float64Array;
   private readonly uplinkFreeAt: Float64Array;
   private readonly downlinkFreeAt: Float64Array;
   private readonly diskFreeAt: Float64Array;
   private readonly outcomes = new Float64Array(4);
-  private readonly counted = { loads: 0, evictions: 0, fetches: 0 };
+  private readonly counted = { left: 0, loads: 0, evictions: 0, fetches: 0 };
   private nextArrivalAt = NEVER;
   private dueAt = NEVER;
   private now = 0;
@@ -97,7 +117,9 @@ export class WorkflowDriver {
     this.watchers = new Watchers(driven.observers);
     this.running = new Int32Array(devices.length).fill(NONE);
     this.startedAt = new Float64Array(devices.length);
+    this.endsAt = new Float64Array(devices.length);
     this.loading = new Int32Array(devices.length).fill(NONE);
+    this.loadedAt = new Float64Array(devices.length);
     const { hosts } = driven.table;
     this.uplinkFreeAt = new Float64Array(hosts.length);
     this.downlinkFreeAt = new Float64Array(hosts.length);
@@ -112,6 +134,8 @@ export class WorkflowDriver {
       arrivedAt: (request) => this.requests.arrivedAt(request),
     });
     for (let device = 0; device < topology.devices.length; device++) core.deviceUp(0, device);
+    const { troubles = [] } = this.driven;
+    for (const [i, { atNs }] of troubles.entries()) this.events.schedule(atNs, Kind.troubleComes, i);
     this.nextArrivalAt = arrivals.next() ? arrivals.atNs : NEVER;
     for (let at = 0; at !== NEVER; at = Math.min(this.events.nextAt, this.nextArrivalAt, this.dueAt)) {
       this.now = at;
@@ -146,6 +170,7 @@ export class WorkflowDriver {
     core.sized(this.now, request, run.requestBytes);
     const program = new ReplayedProgram(request, run);
     this.programs[request] = program;
+    this.inOrder.push(program);
     for (const call of program.first()) this.callLater(program, call);
     if (program.hasEnded) core.finished(this.now, request);
     this.nextArrivalAt = arrivals.next() ? arrivals.atNs : NEVER;
@@ -200,13 +225,51 @@ export class WorkflowDriver {
           this.makeCall(program, call);
           break;
         }
+        case Kind.troubleComes:
+          this.tellTrouble(this.driven.troubles?.[subject] as Trouble);
+          break;
       }
     }
   }
 
+  private tellTrouble(trouble: Trouble): void {
+    const { core } = this.driven;
+    switch (trouble.kind) {
+      case 'down':
+        this.lose(trouble.device);
+        core.deviceDown(this.now, trouble.device);
+        break;
+      case 'up':
+        core.deviceUp(this.now, trouble.device);
+        break;
+      case 'leaves': {
+        const program = this.inOrder[trouble.order];
+        if (program === undefined || program.isOver || !core.cancelled(this.now, program.request)) break;
+        this.counted.left += 1;
+        this.over(program);
+        break;
+      }
+      case 'drains':
+        core.drain(this.now);
+        break;
+    }
+  }
+
+  /** lose lets what a device executes and loads, and what is on its way from it or to it, be no more. */
+  private lose(device: number): void {
+    this.running[device] = NONE;
+    this.loading[device] = NONE;
+    for (const [fetch, going] of this.fetches.entries())
+      if (going?.from === device || going?.to === device) this.fetches[fetch] = undefined;
+  }
+
   private endFetch(fetch: number): void {
     const { core } = this.driven;
-    const { task, to } = this.fetches[fetch] as Going;
+    const going = this.fetches[fetch];
+    // One that was lost has ended before, and its number may be that of another.
+    if (going?.endNs !== this.now) return;
+    this.fetches[fetch] = undefined;
+    const { task, to } = going;
     const reader = to === NONE ? this.placeOfTask.get(task) : undefined;
     core.fetched(this.now, fetch);
     if (reader === undefined || reader.program.isOver || !reader.program.reads(reader.call)) return;
@@ -218,8 +281,13 @@ export class WorkflowDriver {
   private endExecution(device: number): void {
     const { core } = this.driven;
     const batch = this.running[device] as number;
+    if (batch === NONE || this.endsAt[device] !== this.now) return;
     const startedAt = this.startedAt[device] as number;
     this.running[device] = NONE;
+    if (this.driven.fails?.(batch) === true) {
+      core.failed(this.now, batch);
+      return;
+    }
     const pool = core.batchPool(batch);
     const rows = core.batchRows(batch);
     this.watchers.executed(batch, pool, device, rows, startedAt, startedAt, this.now);
@@ -232,6 +300,7 @@ export class WorkflowDriver {
 
   private endLoad(device: number): void {
     const pool = this.loading[device] as number;
+    if (pool === NONE || this.loadedAt[device] !== this.now) return;
     this.loading[device] = NONE;
     this.watchers.loaded(this.now, device, pool);
     this.driven.core.loaded(this.now, device, pool);
@@ -293,6 +362,7 @@ export class WorkflowDriver {
       throw brokenPromise(`a batch has ${rows} rows, more than pool ${pool} executes`);
     this.running[device] = batch;
     this.startedAt[device] = this.now;
+    this.endsAt[device] = this.now + tookNs;
     this.events.schedule(this.now + tookNs, Kind.executionEnds, device);
     this.watchers.started(batch, pool, device, rows, this.now, this.now);
     core.started(this.now, batch);
@@ -311,11 +381,12 @@ export class WorkflowDriver {
       this.diskFreeAt[host] = readyAt;
     }
     this.watchers.loadBegun(this.now, device, pool);
+    this.loadedAt[device] = readyAt + loadNs;
     this.events.schedule(readyAt + loadNs, Kind.loadEnds, device);
   }
 
-  private fetch(fetch: number, { from, to, task }: Going & { readonly from: number }): void {
-    this.fetches[fetch] = { task, to };
+  private fetch(fetch: number, going: Going): void {
+    const { from, to, task } = going;
     this.counted.fetches += 1;
     const { table, core } = this.driven;
     const [sender, receiver] = [from, to].map((device) =>
@@ -329,19 +400,24 @@ export class WorkflowDriver {
       if (from !== NONE) this.uplinkFreeAt[sender as number] = startNs + tookNs;
       if (to !== NONE) this.downlinkFreeAt[receiver as number] = startNs + tookNs;
     }
+    this.fetches[fetch] = { ...going, endNs: startNs + tookNs };
     this.events.schedule(startNs + tookNs, Kind.fetchEnds, fetch);
   }
 
   private end(request: number, outcome: SharedOutcomeCode, reason: number, pool: number): void {
-    const program = this.programs[request] as ReplayedProgram;
-    program.isOver = true;
-    this.programs[request] = undefined;
-    for (const task of program.tasks) this.placeOfTask.delete(task);
-    this.lastAt = this.now;
-    this.requests.end(request);
+    this.over(this.programs[request] as ReplayedProgram);
     const [cameNs, model] = [this.requests.arrivedAt(request), this.requests.modelOf(request)];
     this.outcomes[outcome]! += 1;
     this.watchers.ended(this.now, model, request, cameNs, outcome, reason, pool);
+  }
+
+  /** over ends a program whose request has its outcome. */
+  private over(program: ReplayedProgram): void {
+    program.isOver = true;
+    this.programs[program.request] = undefined;
+    for (const task of program.tasks) this.placeOfTask.delete(task);
+    this.lastAt = this.now;
+    this.requests.end(program.request);
   }
 }
 

@@ -64,9 +64,13 @@ function randomTasks(stream: Stream, { components }: Shape, devices: Devices, mo
     if (inputs.length === 0 || stream.uniform() < 0.3)
       inputs.push({
         bytes: stream.integer(300),
-        from: [{ device: stream.integer(devices.count + 1) - 1, atNs: AT + stream.integer(100) }],
+        from: Array.from({ length: 1 + stream.integer(3) }, () => ({
+          ...{ device: stream.integer(devices.count + 1) - 1, atNs: AT + stream.integer(100) },
+        })),
       });
-    return { component: stream.integer(components.length), rows: 1, inputs };
+    const component = stream.integer(components.length);
+    const most = Math.max(...components[component]!.latencyNs.map((times) => times?.length ?? 0));
+    return { component, rows: 1 + (stream.uniform() < 0.4 ? stream.integer(most) : 0), inputs };
   });
 }
 
@@ -109,24 +113,24 @@ function plainBest({ outlook, devices, tasks, residency, work, shape }: Case): n
     const time = from + residency.loadNs(d, component);
     return { time, device: { ...device, copied: time, loads: new Map([...device.loads, [component, time]]) } };
   };
-  const ways = (d: number, component: number, ready: number): { end: number; device: PlainDevice }[] => {
+  const ways = (d: number, component: number, rows: number, ready: number): { end: number; device: PlainDevice }[] => {
     const { time, device } = there(d, component);
     const others = device.batches.filter((batch) => batch.component !== component);
     const open = device.batches.find((batch) => batch.component === component);
     const found: { end: number; device: PlainDevice }[] = [];
-    if (open !== undefined && ready <= open.start && open.rows + 1 <= work.largest(d, component)) {
-      const more = timeOf(d, component, open.rows + 1) - timeOf(d, component, open.rows);
-      const batches = [...others, { ...open, rows: open.rows + 1 }];
+    if (open !== undefined && ready <= open.start && open.rows + rows <= work.largest(d, component)) {
+      const more = timeOf(d, component, open.rows + rows) - timeOf(d, component, open.rows);
+      const batches = [...others, { ...open, rows: open.rows + rows }];
       found.push({
-        end: open.start + timeOf(d, component, open.rows + 1),
+        end: open.start + timeOf(d, component, open.rows + rows),
         device: { ...device, batches, free: device.free + more },
       });
     }
     const earliest = Math.max(ready, time);
-    const alone = (start: number) => [...others, { component, start, rows: 1 }];
+    const alone = (start: number) => [...others, { component, start, rows }];
     if (device.idle !== undefined) {
       const start = Math.max(device.idle[0], earliest);
-      const end = start + timeOf(d, component, 1);
+      const end = start + timeOf(d, component, rows);
       if (start < device.idle[1]) {
         const idle = end < device.idle[1] ? ([end, device.idle[1]] as const) : undefined;
         const free = device.free + Math.max(0, end - device.idle[1]);
@@ -134,7 +138,7 @@ function plainBest({ outlook, devices, tasks, residency, work, shape }: Case): n
       }
     }
     const start = Math.max(device.free, earliest);
-    const end = start + timeOf(d, component, 1);
+    const end = start + timeOf(d, component, rows);
     found.push({ end, device: { ...device, free: end, batches: alone(start) } });
     return found;
   };
@@ -146,11 +150,11 @@ function plainBest({ outlook, devices, tasks, residency, work, shape }: Case): n
       best = latest;
       return;
     }
-    tasks.forEach(({ component, inputs }, task) => {
+    tasks.forEach(({ component, rows, inputs }, task) => {
       if (ends[task] !== undefined) return;
       if (inputs.some(({ from }) => typeof from === 'number' && ends[from] === undefined)) return;
       for (let d = 0; d < devices.count; d++) {
-        if (!devices.canRun(d, component, 1)) continue;
+        if (!devices.canRun(d, component, rows)) continue;
         const ready = Math.max(
           AT,
           ...inputs.map(({ bytes, from }) =>
@@ -159,7 +163,7 @@ function plainBest({ outlook, devices, tasks, residency, work, shape }: Case): n
               : Math.min(...from.map((one) => one.atNs + devices.passNs(bytes, one.device, d))),
           ),
         );
-        for (const { end, device } of ways(d, component, ready)) {
+        for (const { end, device } of ways(d, component, rows, ready)) {
           const before = at[d]!;
           at[d] = device;
           ends[task] = end;

@@ -12,7 +12,7 @@ import {
   type WorkflowPolicy,
   type WorkflowTable,
 } from '../../../src/serving/index.js';
-import { type RecordedRun, WorkflowDriver, type WorkflowSummary } from '../../../src/simulator/index.js';
+import { type RecordedRun, type Trouble, WorkflowDriver, type WorkflowSummary } from '../../../src/simulator/index.js';
 import { randomRun, randomShape, type Shape, workflowTopology } from './workflows.js';
 
 const POLICIES: Readonly<Record<string, WorkflowPolicy>> = {
@@ -31,7 +31,8 @@ class Watched {
   private readonly inputs = new Map<number, readonly number[]>();
   private readonly component = new Map<number, number>();
   private readonly places = new Map<number, Set<number>>();
-  private readonly going = new Map<number, { readonly task: number; readonly to: number }>();
+  private readonly going = new Map<number, { readonly task: number; readonly from: number; readonly to: number }>();
+  private readonly runningOn = new Map<number, number>();
   private readonly bytes = new Map<number, number>();
   private readonly held: Set<number>[];
   private readonly loading: Set<number>[];
@@ -76,10 +77,34 @@ class Watched {
       this.ofRequest.get(request)!.push(task);
       return task;
     };
+    core.failed = (at, batch) => {
+      for (let i = 0; i < bare.batchSize(batch); i++) {
+        this.executed.delete(bare.batchTask(batch, i));
+        this.runningOn.delete(bare.batchTask(batch, i));
+      }
+      bare.failed(at, batch);
+    };
+    core.cancelled = (at, request) => {
+      const isEnd = bare.cancelled(at, request);
+      if (isEnd) this.ended(request);
+      return isEnd;
+    };
+    core.deviceDown = (at, device) => {
+      this.held[device]!.clear();
+      this.loading[device]!.clear();
+      for (const places of this.places.values()) places.delete(device);
+      for (const [fetch, { from, to }] of this.going) if (from === device || to === device) this.going.delete(fetch);
+      for (const [task, on] of this.runningOn) if (on === device) this.runningOn.delete(task);
+      // What was executed and lies nowhere any more may be executed again.
+      for (const task of [...this.executed])
+        if (this.places.get(task)?.size === 0 && !this.runningOn.has(task)) this.executed.delete(task);
+      bare.deviceDown(at, device);
+    };
     core.executed = (at, batch, startedAt, endedAt, bytes) => {
       const device = bare.batchDevice(batch);
       const tasks = Array.from({ length: bare.batchSize(batch) }, (_, i) => bare.batchTask(batch, i));
       tasks.forEach((task, i) => {
+        this.runningOn.delete(task);
         if (!this.places.has(task)) return;
         this.places.get(task)!.add(device);
         this.bytes.set(task, bytes![i]!);
@@ -123,11 +148,12 @@ class Watched {
         break;
       case Decision.fetch:
         this.must(this.places.get(d)?.has(b) === true, `task ${d} is fetched from ${b}, where it is not`);
-        this.going.set(a, { task: d, to: c });
+        this.going.set(a, { task: d, from: b, to: c });
         break;
       case Decision.spill:
         this.must(this.places.get(b)?.delete(a) === true, `task ${b} leaves ${a}, where it is not`);
-        this.places.get(b)?.add(FRONT);
+        if (c === 1) this.places.get(b)?.add(FRONT);
+        this.must(this.places.get(b)!.size > 0, `task ${b} lies nowhere any more`);
         break;
       case Decision.answer:
       case Decision.drop:
@@ -144,6 +170,7 @@ class Watched {
       const task = core.batchTask(batch, i);
       this.must(!this.executed.has(task), `task ${task} is executed twice`);
       this.executed.add(task);
+      this.runningOn.set(task, device);
       this.must(this.component.get(task) === this.table.pools[pool]!.component, 'a task is in the wrong batch');
       for (const input of this.inputs.get(task)!)
         this.must(this.places.get(input)!.has(device), `task ${task} is executed before its input is there`);
@@ -157,6 +184,13 @@ class Watched {
     for (const [task, places] of this.places) if (places.has(device)) bytes += this.bytes.get(task) ?? 0;
     for (const { task, to } of this.going.values()) if (to === device) bytes += this.bytes.get(task) ?? 0;
     this.must(bytes <= this.table.devices[device]!.bytes, `device ${device} holds ${bytes} bytes`);
+  }
+
+  /** isEmptyAtTheEnd checks that a device holds nothing but components once all requests have their outcomes. */
+  isEmptyAtTheEnd(device: number, free: number): void {
+    let bytes = this.table.devices[device]!.bytes;
+    for (const pool of [...this.held[device]!, ...this.loading[device]!]) bytes -= this.table.pools[pool]!.bytes;
+    this.must(free === bytes, `device ${device} has ${free} bytes of room at the end, not ${bytes}`);
   }
 
   private ended(request: number): void {
@@ -182,7 +216,17 @@ interface Tried {
   readonly core: DynamicCore;
 }
 
-function tried(shape: Shape, runs: readonly RecordedRun[], policy: WorkflowPolicy, gaps: Stream): Tried {
+/** Trial is a cluster, what comes to it and what goes wrong. */
+interface Trial {
+  readonly shape: Shape;
+  readonly runs: readonly RecordedRun[];
+  readonly policy: WorkflowPolicy;
+  readonly gaps: Stream;
+  readonly troubles?: readonly Trouble[];
+  readonly fails?: () => boolean;
+}
+
+function tried({ shape, runs, policy, gaps, troubles = [], fails = () => false }: Trial): Tried {
   const { topology, table } = workflowTopology(shape);
   const decisions = new Decisions();
   const core = new DynamicCore(topology, decisions, { table, policy, streams: streamsOf(7, 'core') });
@@ -205,9 +249,26 @@ function tried(shape: Shape, runs: readonly RecordedRun[], policy: WorkflowPolic
   const ends: number[] = [];
   const summary = new WorkflowDriver({
     ...{ topology, table, decisions, core: watched.core, arrivals, runOf: (order: number) => runs[order]! },
+    ...{ troubles, fails },
     observers: [{ ended: (atNs, _model, _request, arrivedAtNs) => ends.push(atNs - arrivedAtNs) }],
   }).run();
+  topology.devices.forEach((_, device) => {
+    watched.isEmptyAtTheEnd(device, core.freeBytes(device));
+  });
   return { summary, broken: watched.broken, ends, core };
+}
+
+/** randomTroubles draws devices that go down and come up again, clients that leave, and at times an end of taking in. */
+function randomTroubles(stream: Stream, devices: number): Trouble[] {
+  const troubles: Trouble[] = [];
+  for (let device = 0; device < devices; device++)
+    for (let i = 0, at = 0; i < 4; i++) {
+      at += 1 + stream.integer(2000);
+      troubles.push({ kind: i % 2 === 0 ? 'down' : 'up', atNs: at, device });
+    }
+  for (let i = 0; i < 5; i++) troubles.push({ kind: 'leaves', atNs: stream.integer(4000), order: stream.integer(30) });
+  if (stream.uniform() < 0.2) troubles.push({ kind: 'drains', atNs: stream.integer(4000) });
+  return troubles;
 }
 
 describe('a core of dynamic workflows', () => {
@@ -216,7 +277,9 @@ describe('a core of dynamic workflows', () => {
       const stream = streamOf(seed, 'shape');
       const shape = randomShape(stream);
       const runs = Array.from({ length: 30 }, () => randomRun(stream, shape));
-      const { summary, broken, core } = tried(shape, runs, POLICIES[name]!, streamOf(seed, 'gaps'));
+      const { summary, broken, core } = tried({
+        ...{ shape, runs, policy: POLICIES[name]!, gaps: streamOf(seed, 'gaps') },
+      });
       expect({ seed, broken: broken.slice(0, 3) }).toEqual({ seed, broken: [] });
       const { requests, inTime, late, dropped, failed } = summary;
       expect({ seed, requests, ended: inTime + late }).toEqual({ seed, requests: 30, ended: 30 });
@@ -225,11 +288,34 @@ describe('a core of dynamic workflows', () => {
     }
   });
 
+  it.each(Object.keys(POLICIES))('ends every request once whatever goes wrong, as %s', (name) => {
+    const all = { dropped: 0, failed: 0, left: 0 };
+    for (let seed = 0; seed < 60; seed++) {
+      const stream = streamOf(seed, 'shape');
+      const shape = randomShape(stream);
+      const runs = Array.from({ length: 30 }, () => randomRun(stream, shape));
+      const troubles = randomTroubles(stream, shape.devices.length);
+      const failing = streamOf(seed, 'failing');
+      const { summary, broken, core } = tried({
+        ...{ shape, runs, policy: POLICIES[name]!, gaps: streamOf(seed, 'gaps') },
+        ...{ troubles, fails: () => failing.uniform() < 0.03 },
+      });
+      expect({ seed, broken: broken.slice(0, 3) }).toEqual({ seed, broken: [] });
+      const { requests, inTime, late, dropped, failed, left } = summary;
+      expect({ seed, requests, ended: inTime + late + dropped + failed + left }).toEqual({ seed, requests: 30, ended: 30 });
+      expect({ seed, ...core.inUse }).toEqual({ seed, requests: 0, tasks: 0, batches: 0, fetches: 0 });
+      all.dropped += dropped;
+      all.failed += failed;
+      all.left += left;
+    }
+    for (const count of Object.values(all)) expect(count).toBeGreaterThan(30);
+  });
+
   it('does the same again, with the same seeds', () => {
     const stream = streamOf(3, 'shape');
     const shape = randomShape(stream);
     const runs = Array.from({ length: 60 }, () => randomRun(stream, shape));
-    const [one, other] = [1, 2].map(() => tried(shape, runs, DYORC_POLICY, streamOf(3, 'gaps')));
+    const [one, other] = [1, 2].map(() => tried({ shape, runs, policy: DYORC_POLICY, gaps: streamOf(3, 'gaps') }));
     expect(one!.ends).toEqual(other!.ends);
     expect(one!.summary).toEqual(other!.summary);
   });

@@ -84,7 +84,7 @@ export function randomShape(stream: Stream): Shape {
       ...{ bytes: 20 + stream.integer(80), loadNs: 1 + stream.integer(400), diskNs: stream.integer(600) },
       latencyNs: Array.from({ length: classes }, (_, c) =>
         // A device is in some pool, so that the first component runs everywhere.
-        component === 0 || c === main || stream.uniform() < 0.7 ? batchTimes(stream, most) : undefined,
+        component === 0 || c === main || stream.uniform() < 0.7 ? batchTimes(stream, 1 + stream.integer(most)) : undefined,
       ),
     };
   });
@@ -112,7 +112,7 @@ export function randomRun(stream: Stream, { components }: Shape): RecordedRun {
   const count = 1 + stream.integer(6);
   for (let call = 0; call < count; call++) {
     const component = stream.integer(components.length);
-    const most = Math.min(...components[component]!.latencyNs.map((times) => times?.length ?? Number.POSITIVE_INFINITY));
+    const most = Math.max(...components[component]!.latencyNs.map((times) => times?.length ?? 0));
     const earlier = Array.from({ length: call }, (_, i) => i);
     const some = (chance: number) => earlier.filter(() => stream.uniform() < chance);
     const inputs = some(0.4);
