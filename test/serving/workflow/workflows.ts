@@ -91,7 +91,7 @@ export function randomShape(stream: Stream): Shape {
   const devices = [
     ...Array.from({ length: classes }, (_, c) => c),
     ...Array.from({ length: stream.integer(4) }, () => stream.integer(classes)),
-  ].map((one) => ({ class: one, server: stream.integer(2), bytes: 400 + stream.integer(200) }));
+  ].map((one) => ({ class: one, server: stream.integer(2), bytes: 300 + stream.integer(150) }));
   return {
     ...{ applications: 1 + stream.integer(2), components, devices },
     ...{ hostBytes: 50 + stream.integer(300), linkBytesPerNs: 2 + stream.integer(20) },
