@@ -2,7 +2,7 @@ import { NONE as SHARED_NONE, Slots } from '../collections/index.js';
 import {
   brokenPromise,
   type Decisions,
-  passNs,
+  passTimes,
   Answer as SharedAnswer,
   Decision as SharedDecision,
   type Topology,
@@ -106,6 +106,7 @@ export class WorkflowDriver {
   private readonly downlinkFreeAt: Float64Array;
   private readonly diskFreeAt: Float64Array;
   private readonly outcomes = new Float64Array(4);
+  private readonly passNs: (bytes: number, from: number, to: number) => number;
   private readonly counted = { left: 0, loads: 0, evictions: 0, fetches: 0 };
   private nextArrivalAt = NEVER;
   private dueAt = NEVER;
@@ -120,6 +121,7 @@ export class WorkflowDriver {
     this.endsAt = new Float64Array(devices.length);
     this.loading = new Int32Array(devices.length).fill(NONE);
     this.loadedAt = new Float64Array(devices.length);
+    this.passNs = passTimes(driven.table);
     const { hosts } = driven.table;
     this.uplinkFreeAt = new Float64Array(hosts.length);
     this.downlinkFreeAt = new Float64Array(hosts.length);
@@ -194,7 +196,7 @@ export class WorkflowDriver {
     const { component, rows, inputs } = program.callOf(call);
     const body = core.bodyOf(program.request);
     const sources = inputs.map((input) => (input === NONE ? body : (program.tasks[input] as number)));
-    const task = core.submitted(this.now, program.request, component, rows, sources);
+    const task = core.submitted(this.now, program.request, { component, rows, inputs: sources });
     const next = program.called(call, task);
     if (task === NONE) return;
     this.placeOfTask.set(task, { program, call });
@@ -392,7 +394,7 @@ export class WorkflowDriver {
     const [sender, receiver] = [from, to].map((device) =>
       device === NONE ? NONE : table.devices[device]?.host,
     );
-    const tookNs = passNs(table, core.outputBytes(task), from, to);
+    const tookNs = this.passNs(core.outputBytes(task), from, to);
     let startNs = this.now;
     if (sender !== receiver) {
       if (from !== NONE) startNs = Math.max(startNs, this.uplinkFreeAt[sender as number] as number);

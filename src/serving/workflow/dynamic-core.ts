@@ -9,21 +9,21 @@ import {
 } from '../decisions.js';
 import { OpenBatches } from '../state/index.js';
 import type { Topology } from '../topology.js';
-import { DeviceWork } from './device-work.js';
 import { DynamicProgram } from './dynamic-program.js';
-import { type Call, END, type FrequencyRow, Histories } from './histories.js';
-import type { WorkflowCore } from './language.js';
+import { END, type FrequencyRow, Histories, type NextCall } from './histories.js';
+import type { SubmittedCall, WorkflowCore } from './language.js';
 import { Loads } from './loads.js';
 import { lastCalls, OpenWork } from './open-work.js';
 import { Outlook } from './outlook.js';
 import { Outputs } from './outputs.js';
 import { Greedy, type Placing, RoundRobin } from './placing.js';
+import { PlannedWork } from './planned-work.js';
 import { DYORC_POLICY, type PlacingRule, type WorkflowPolicy } from './policy.js';
 import { Prediction } from './prediction.js';
 import { Queues } from './queues.js';
 import { Held, Residency } from './residency.js';
 import { Scheduling } from './scheduling.js';
-import { type ComponentPool, type DeviceMemory, Placeable, passNs, type WorkflowTable } from './table.js';
+import { type ComponentPool, type DeviceMemory, Placeable, passTimes, type WorkflowTable } from './table.js';
 import { type Devices, EXACT } from './to-place.js';
 import { isQueued, type OpenRequest, type Task } from './work.js';
 
@@ -62,7 +62,7 @@ export class DynamicCore implements WorkflowCore {
   private readonly table: WorkflowTable;
   private readonly placeable: Placeable;
   private readonly residency: Residency;
-  private readonly work: DeviceWork;
+  private readonly work: PlannedWork;
   private readonly devices: Devices;
   private readonly outputs: Outputs;
   private readonly queues: Queues;
@@ -99,11 +99,11 @@ export class DynamicCore implements WorkflowCore {
     this.table = table;
     const placeable = new Placeable(topology, table);
     const residency = new Residency(table, placeable);
-    const work = new DeviceWork(topology, placeable);
-    const queues = new Queues(count, table.components.length, work, residency);
+    const work = new PlannedWork(topology, placeable);
+    const queues = new Queues(count, { components: table.components.length, work, residency });
     this.outputs = new Outputs(count, {
       ...{ decisions, residency },
-      passNs: (bytes, from, to) => passNs(table, bytes, from, to),
+      passNs: passTimes(table),
       arrived: (task, device) => this.outputArrived(task, device),
       lost: (task) => this.outputLost(task),
       ended: (request) => this.retireIfDone(request),
@@ -122,7 +122,11 @@ export class DynamicCore implements WorkflowCore {
     this.histories.add(frequencies);
     const prediction = new Prediction(this.policy.prediction, this.histories, streams('prediction'));
     const outlook = new Outlook(work, residency, placeable);
-    this.scheduling = new Scheduling({ placing: placingOf(this.policy.placing, outlook, this.devices), prediction, work });
+    this.scheduling = new Scheduling({
+      placing: placingOf(this.policy.placing, outlook, this.devices),
+      prediction,
+      work,
+    });
     this.batches = new OpenBatches(largestOf(topology.pools.map(({ batch }) => batch)));
   }
 
@@ -167,7 +171,8 @@ export class DynamicCore implements WorkflowCore {
 
   batchRows(batch: number): number {
     let rows = 0;
-    for (let i = 0; i < this.batches.size(batch); i++) rows += this.open.task(this.batches.task(batch, i)).rows;
+    for (let i = 0; i < this.batches.size(batch); i++)
+      rows += this.open.task(this.batches.task(batch, i)).rows;
     return rows;
   }
 
@@ -195,9 +200,9 @@ export class DynamicCore implements WorkflowCore {
     return false;
   }
 
-  arrived(_at: number, application: number, deadlineNs: number, rows: number): number {
-    const isKnown = this.topology.models[application] !== undefined;
-    must(rows === 1 && isKnown, 'a program has one row, and an application');
+  /** arrived tells that a program is to run, which counts as one row. */
+  arrived(_at: number, application: number, deadlineNs: number): number {
+    must(this.topology.models[application] !== undefined, 'a program is of no known application');
     const request = this.opened(application, deadlineNs);
     if (this.isDraining) this.drop(request, DropCode.draining);
     else if (this.known >= this.policy.mostTasks) this.drop(request, DropCode.queueFull);
@@ -221,14 +226,15 @@ export class DynamicCore implements WorkflowCore {
     return true;
   }
 
-  submitted(at: number, number: number, component: number, rows: number, inputs: readonly number[]): number {
+  submitted(at: number, number: number, call: SubmittedCall): number {
     const request = this.open.request(number);
     if (request.isSettled) return NONE;
-    const task = this.open.called(request, component, rows, inputs);
+    const task = this.open.called(request, call);
     this.known += 1;
+    const { component, rows } = call;
     const { application } = request;
     task.bytes = this.histories.bytesOf(application, task.calledBefore, task);
-    this.histories.saw(application, task.calledBefore, task, rows);
+    this.histories.saw(application, task.calledBefore, task);
     if (this.isAsExpected(request, task)) {
       const { device, readyNs, endNs } = this.scheduling.taken(request);
       if (this.devices.canRun(device, component, rows)) {
@@ -253,8 +259,8 @@ export class DynamicCore implements WorkflowCore {
   finished(at: number, number: number): void {
     const request = this.open.request(number);
     if (request.isSettled) return;
-    const end = { component: END, back: [] };
-    this.histories.saw(request.application, lastCalls(request), end, 1);
+    const end = { component: END, back: [], rows: 1 };
+    this.histories.saw(request.application, lastCalls(request), end);
     this.isAsExpected(request, end);
     this.scheduling.withdraw(request);
     request.isFinished = true;
@@ -263,7 +269,8 @@ export class DynamicCore implements WorkflowCore {
 
   started(): void {}
 
-  executed(at: number, batch: number, _startedAt: number, endedAt: number, bytes?: ArrayLike<number>): void {
+  /** executed tells of a batch whose tasks gave so many bytes of outputs each. */
+  executed(...[at, batch, , endedAt, bytes]: Parameters<WorkflowCore['executed']>): void {
     const device = this.batches.device(batch);
     for (const [i, task] of this.closed(batch).entries()) {
       const { request } = task;
@@ -278,7 +285,7 @@ export class DynamicCore implements WorkflowCore {
       task.bytes = bytes?.[i] ?? 0;
       request.left -= 1;
       this.known -= 1;
-      this.histories.sized(request.application, task.calledBefore, task, task.bytes);
+      this.histories.sized(request.application, task.calledBefore, task);
       this.outputs.made(task, device);
       this.answerIfDone(at, request);
     }
@@ -310,7 +317,10 @@ export class DynamicCore implements WorkflowCore {
 
   loaded(at: number, device: number, pool: number): void {
     const { component } = this.table.pools[pool] as ComponentPool;
-    must(this.residency.stateOf(device, component) === Held.loading, 'a device has loaded what it was not to load');
+    must(
+      this.residency.stateOf(device, component) === Held.loading,
+      'a device has loaded what it was not to load',
+    );
     this.residency.loaded(at, device, component);
     this.work.copies(device, 0);
     this.touched.add(device);
@@ -369,7 +379,8 @@ export class DynamicCore implements WorkflowCore {
    */
   private move(at: number): void {
     for (const device of this.touched) this.loads.relieve(device);
-    for (const task of this.reads) if (!task.request.isSettled && task.state === 'done') this.outputs.read(task);
+    for (const task of this.reads)
+      if (!task.request.isSettled && task.state === 'done') this.outputs.read(task);
     this.reads.clear();
     // A request that is dropped gives room to devices that were asked before it.
     while (this.touched.size > 0) {
@@ -402,7 +413,8 @@ export class DynamicCore implements WorkflowCore {
     }
     this.running[device] = batch;
     this.residency.used(at, device, component);
-    this.work.begun(device, component, rows, at + this.work.executionNs(device, component, rows));
+    const untilNs = at + this.work.executionNs(device, component, rows);
+    this.work.begun(device, { component, rows, untilNs });
     this.decisions.push(Decision.execute, batch, device);
   }
 
@@ -448,7 +460,7 @@ export class DynamicCore implements WorkflowCore {
     const { device, component, rows } = task;
     task.endNs = Math.max(task.endNs, at);
     this.queues.push(task);
-    this.work.add(device, component, rows, Math.max(at, task.readyNs));
+    this.work.add(device, { component, rows, fromNs: Math.max(at, task.readyNs) });
     this.againInputs(task);
     this.touched.add(device);
   }
@@ -527,7 +539,7 @@ export class DynamicCore implements WorkflowCore {
   }
 
   /** isAsExpected tells whether a program does what was expected, and counts that, where anything was. */
-  private isAsExpected({ expected, isToEnd }: OpenRequest, { component, back }: Call): boolean {
+  private isAsExpected({ expected, isToEnd }: OpenRequest, { component, back }: NextCall): boolean {
     const [next] = expected;
     if (next === undefined && !isToEnd) return false;
     const isRight = (next?.component ?? END) === component && (next?.back ?? []).join() === back.join();
@@ -545,7 +557,8 @@ export class DynamicCore implements WorkflowCore {
   private closed(batch: number): Task[] {
     const device = this.batches.device(batch);
     const tasks: Task[] = [];
-    for (let i = 0; i < this.batches.size(batch); i++) tasks.push(this.open.task(this.batches.task(batch, i)));
+    for (let i = 0; i < this.batches.size(batch); i++)
+      tasks.push(this.open.task(this.batches.task(batch, i)));
     for (const { request } of tasks) request.inBatches -= 1;
     this.running[device] = NONE;
     this.work.ended(device);
@@ -609,7 +622,7 @@ export class DynamicCore implements WorkflowCore {
       count: this.topology.devices.length,
       canRun: (device, component, rows) => this.isUp[device] === 1 && this.fits(device, component, rows),
       leastNs: leastTimes(this.topology, this.table),
-      passNs: (bytes, from, to) => passNs(this.table, bytes, from, to),
+      passNs: passTimes(this.table),
     };
   }
 }

@@ -5,22 +5,30 @@ import type { Stream } from '../../random/index.js';
 export const END = NONE;
 export const BODY = 0;
 
-/** Call is the next thing that a program does: it calls a component, or ends. */
-export interface Call {
+/** NextCall is the next thing that a program does: it calls a component, or ends. */
+export interface NextCall {
   /** The component that is called, or END. */
   readonly component: number;
   /** How many calls before this one each input was made: 1 is the call just before, and BODY the request itself. */
   readonly back: readonly number[];
 }
 
+/** MadeCall is a call that a program made, and SizedCall one whose output was made. */
+export interface MadeCall extends NextCall {
+  readonly rows: number;
+}
+export interface SizedCall extends NextCall {
+  readonly bytes: number;
+}
+
 /** PredictedCall is a call that is expected, with the mean bytes of its outputs and its mean rows so far. */
-export interface PredictedCall extends Call {
+export interface PredictedCall extends NextCall {
   readonly bytes: number;
   readonly rows: number;
 }
 
 /** SeenCall is how often a call followed a history, and what its outputs were. */
-export interface SeenCall extends Call {
+export interface SeenCall extends NextCall {
   readonly count: number;
   /** The bytes of all outputs that were seen, of `sized` executions. */
   readonly bytes: number;
@@ -39,6 +47,9 @@ export interface FrequencyRow {
 const LONGEST = 2;
 /** START stands before the first call of a request, so that a history knows that nothing came before. */
 const START = -2;
+
+/** So many components at most keep the keys of histories apart. */
+const MOST_COMPONENTS = 2 ** 24;
 
 interface Counted {
   readonly component: number;
@@ -63,7 +74,7 @@ interface Followers {
  * Adding a call and asking for one cost O(calls that ever followed the history).
  */
 export class Histories {
-  private readonly rows: Map<string, Followers>[];
+  private readonly rows: Map<number, Followers>[];
 
   constructor(applications: number) {
     this.rows = Array.from({ length: applications }, () => new Map());
@@ -73,23 +84,23 @@ export class Histories {
    * saw counts a call after the components that the request called before it.
    * @param called the components that the request has called so far, in their order, without this call; the last two suffice
    */
-  saw(application: number, called: readonly number[], call: Call, rows: number): void {
+  saw(application: number, called: readonly number[], call: MadeCall): void {
     for (let length = 0; length <= longestAfter(called); length++) {
       const followers = this.followersAfter(application, latest(called, length));
       followers.count += 1;
       const seen = find(followers.calls, call) ?? added(followers.calls, call);
       seen.count += 1;
-      seen.rows += rows;
+      seen.rows += call.rows;
     }
   }
 
   /** sized counts the bytes that a call gave, which are known once it was executed. */
-  sized(application: number, called: readonly number[], call: Call, bytes: number): void {
+  sized(application: number, called: readonly number[], call: SizedCall): void {
     for (let length = 0; length <= longestAfter(called); length++) {
       const { calls } = this.followersAfter(application, latest(called, length));
       const seen = find(calls, call);
       if (seen === undefined) continue;
-      seen.bytes += bytes;
+      seen.bytes += call.bytes;
       seen.sized += 1;
     }
   }
@@ -117,7 +128,7 @@ export class Histories {
   }
 
   /** bytesOf is the mean of the bytes that such a call gave so far, 0 where none has. */
-  bytesOf(application: number, called: readonly number[], call: Call): number {
+  bytesOf(application: number, called: readonly number[], call: NextCall): number {
     for (let length = longestAfter(called); length >= 0; length--) {
       const seen = find(this.rows[application]?.get(keyOf(latest(called, length)))?.calls ?? [], call);
       if (seen !== undefined && seen.sized > 0) return seen.bytes / seen.sized;
@@ -161,7 +172,7 @@ export class Histories {
   }
 
   private followersAfter(application: number, history: readonly number[]): Followers {
-    const rows = this.rows[application] as Map<string, Followers>;
+    const rows = this.rows[application] as Map<number, Followers>;
     const key = keyOf(history);
     const known = rows.get(key);
     if (known !== undefined) return known;
@@ -181,11 +192,14 @@ function latest(called: readonly number[], length: number): number[] {
   return missing > 0 ? [START, ...called] : called.slice(called.length - length);
 }
 
-function keyOf(history: readonly number[]): string {
-  return history.join();
+/** keyOf is a number that no other history of as many calls or fewer has. */
+function keyOf(history: readonly number[]): number {
+  let key = 0;
+  for (const component of history) key = key * MOST_COMPONENTS + component - START + 1;
+  return key;
 }
 
-function find(calls: readonly Counted[], { component, back }: Call): Counted | undefined {
+function find(calls: readonly Counted[], { component, back }: NextCall): Counted | undefined {
   return calls.find((seen) => seen.component === component && areSame(seen.back, back));
 }
 
@@ -193,7 +207,7 @@ function areSame(a: readonly number[], b: readonly number[]): boolean {
   return a.length === b.length && a.every((item, i) => item === b[i]);
 }
 
-function added(calls: Counted[], { component, back }: Call): Counted {
+function added(calls: Counted[], { component, back }: NextCall): Counted {
   const seen = { component, back: [...back], count: 0, bytes: 0, sized: 0, rows: 0 };
   calls.push(seen);
   return seen;

@@ -7,13 +7,13 @@
  */
 
 export { DynamicCore, type DynamicOptions } from './dynamic-core.js';
-export { type Call, END, type FrequencyRow, Histories } from './histories.js';
-export type { WorkflowCore } from './language.js';
+export { END, type FrequencyRow, Histories, type NextCall } from './histories.js';
+export type { SubmittedCall, WorkflowCore } from './language.js';
 export { DYORC_POLICY, GREEDY_POLICY, ROUND_ROBIN_POLICY, type WorkflowPolicy } from './policy.js';
 export {
   type ComponentPool,
   type DeviceMemory,
   type HostMemory,
-  passNs,
+  passTimes,
   type WorkflowTable,
 } from './table.js';

@@ -1,5 +1,12 @@
 import type { ServingCore } from '../core.js';
 
+/** SubmittedCall is a call of a component: how many rows of a batch it takes, and the tasks of its request whose outputs it takes. */
+export interface SubmittedCall {
+  readonly component: number;
+  readonly rows: number;
+  readonly inputs: readonly number[];
+}
+
 /**
  * WorkflowCore is a core of dynamic workflows as its driver sees it: a request is a program, which calls components as it goes.
  * Each call is a *task*, which the driver tells when the program makes it. A task has one output, which lies on the device where
@@ -19,11 +26,9 @@ export interface WorkflowCore extends ServingCore {
   bodyOf(request: number): number;
   /**
    * submitted tells that the program of a request calls a component.
-   * @param rows how many rows of a batch the call takes, at least 1
-   * @param inputs the tasks of the same request whose outputs it takes
    * @returns the number of the task, in use as long as its request is; NONE where the request has its outcome already
    */
-  submitted(at: number, request: number, component: number, rows: number, inputs: readonly number[]): number;
+  submitted(at: number, request: number, call: SubmittedCall): number;
   /** wanted tells that the program reads the output of a task, which is therefore brought to the front. */
   wanted(at: number, task: number): void;
   /** finished tells that the program of a request has returned: it is answered once its tasks are done. */

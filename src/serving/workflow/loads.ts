@@ -1,6 +1,6 @@
 import { type Decisions, Decision as SharedDecision } from '../decisions.js';
-import type { DeviceWork } from './device-work.js';
 import type { Outputs } from './outputs.js';
+import type { PlannedWork } from './planned-work.js';
 import type { Queues } from './queues.js';
 import { Held, type Residency } from './residency.js';
 import { type Room, Rooms } from './rooms.js';
@@ -13,7 +13,7 @@ const Decision = SharedDecision;
 export interface LoadsOptions {
   readonly decisions: Decisions;
   readonly residency: Residency;
-  readonly work: DeviceWork;
+  readonly work: PlannedWork;
   readonly placeable: Placeable;
   readonly queues: Queues;
   readonly outputs: Outputs;

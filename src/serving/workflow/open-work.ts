@@ -1,5 +1,6 @@
 import { NONE, Slots } from '../../collections/index.js';
 import { BODY } from './histories.js';
+import type { SubmittedCall } from './language.js';
 import type { OpenRequest, Task } from './work.js';
 
 /** How many calls back histories reach. */
@@ -51,7 +52,7 @@ export class OpenWork {
   }
 
   /** called begins a task of a request. */
-  called(request: OpenRequest, component: number, rows: number, numbers: readonly number[]): Task {
+  called(request: OpenRequest, { component, rows, inputs: numbers }: SubmittedCall): Task {
     const inputs = numbers.map((input) => this.task(input));
     const position = request.tasks.length;
     const back = inputs.map((input) => (input === request.body ? BODY : position - input.position));
@@ -81,7 +82,17 @@ export class OpenWork {
   ): Task {
     const number = this.taskSlots.take();
     const task: Task = {
-      ...{ number, request, ...call, state: 'called', device: NONE, readyNs: 0, endNs: 0, bytes: 0, tries: 0 },
+      ...{
+        number,
+        request,
+        ...call,
+        state: 'called',
+        device: NONE,
+        readyNs: 0,
+        endNs: 0,
+        bytes: 0,
+        tries: 0,
+      },
       ...{ places: [], readers: new Set(), isWanted: false, isSent: false, isAlone: false },
     };
     this.tasks[number] = task;

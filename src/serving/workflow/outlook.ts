@@ -1,5 +1,5 @@
 import { NONE } from '../../collections/index.js';
-import type { DeviceWork, PlannedBatch } from './device-work.js';
+import type { PlannedBatch, PlannedWork } from './planned-work.js';
 import { Held, type Residency } from './residency.js';
 import type { Placeable } from './table.js';
 
@@ -72,10 +72,13 @@ export class Outlook {
   private readonly unneeded: ({ readonly version: number; readonly bytes: number } | undefined)[] = [];
   private readonly found: Ends = [NEVER, NEVER, NEVER];
   /** The views of devices as they are, by device; absent until they are asked for. */
-  private readonly views: ({ readonly version: number; readonly view: DeviceView; readonly untilNs: number } | undefined)[] = [];
+  private readonly views: (
+    | { readonly version: number; readonly view: DeviceView; readonly untilNs: number }
+    | undefined
+  )[] = [];
 
   constructor(
-    private readonly work: DeviceWork,
+    private readonly work: PlannedWork,
     private readonly residency: Residency,
     private readonly placeable: Placeable,
   ) {}
@@ -118,13 +121,15 @@ export class Outlook {
     const { device, view, component, rows } = probe;
     const { work } = this;
     const endNs = this.ends(probe)[way];
-    const isComing = this.residency.holds(device, component) || view.loads.some((load) => load.component === component);
+    const isComing =
+      this.residency.holds(device, component) || view.loads.some((load) => load.component === component);
     const atNs = isComing ? 0 : this.thereNs(probe);
     const loaded = isComing ? view : { ...view, copiedNs: atNs, loads: [...view.loads, { component, atNs }] };
     const open = joinable(probe, work.largest(device, component));
     if (way === Way.join && open !== undefined) {
       const joined = { component, startNs: open.startNs, rows: open.rows + rows };
-      const moreNs = work.executionNs(device, component, joined.rows) - work.executionNs(device, component, open.rows);
+      const moreNs =
+        work.executionNs(device, component, joined.rows) - work.executionNs(device, component, open.rows);
       return { ...loaded, freeNs: view.freeNs + moreNs, open: withOpen(view.open, joined) };
     }
     const startNs = endNs - work.executionNs(device, component, rows);
@@ -145,7 +150,11 @@ export class Outlook {
   private thereNs({ at, device, view, component }: Probe): number {
     for (const load of view.loads) if (load.component === component) return load.atNs;
     if (this.residency.holds(device, component)) return 0;
-    const fromNs = Math.max(at, view.copiedNs, this.hasRoomFor(device, component, view.loads) ? 0 : view.freeNs);
+    const fromNs = Math.max(
+      at,
+      view.copiedNs,
+      this.hasRoomFor(device, component, view.loads) ? 0 : view.freeNs,
+    );
     return fromNs + this.residency.loadNs(device, component);
   }
 
@@ -167,7 +176,11 @@ export class Outlook {
     if (known?.version === version) return known.bytes;
     let bytes = 0;
     for (let other = 0; other < this.placeable.components; other++)
-      if (residency.holds(device, other) && work.rowsOf(device, other) === 0 && work.executing(device) !== other)
+      if (
+        residency.holds(device, other) &&
+        work.rowsOf(device, other) === 0 &&
+        work.executing(device) !== other
+      )
         bytes += residency.bytesOf(device, other);
     this.unneeded[device] = { version, bytes };
     return bytes;
@@ -194,7 +207,11 @@ export class Outlook {
     const busyUntilNs = work.busyUntilNs(device);
     const { view, begunNs } = this.inTurn(Math.max(at, busyUntilNs), device, batches, { loads, copiedNs });
     const copyingNs = work.copyingUntilNs(device);
-    const untilNs = Math.min(begunNs, busyUntilNs === 0 ? NEVER : busyUntilNs, copyingNs === 0 ? NEVER : copyingNs);
+    const untilNs = Math.min(
+      begunNs,
+      busyUntilNs === 0 ? NEVER : busyUntilNs,
+      copyingNs === 0 ? NEVER : copyingNs,
+    );
     return { view, untilNs };
   }
 
@@ -228,10 +245,14 @@ export class Outlook {
       const { component, rows } = batch;
       begunNs = Math.min(begunNs, nowNs);
       const isLast = last.get(component) === batch;
-      if (isLast && rows < this.work.largest(device, component)) open.push({ component, startNs: nowNs, rows });
+      if (isLast && rows < this.work.largest(device, component))
+        open.push({ component, startNs: nowNs, rows });
       nowNs += this.work.executionNs(device, component, rows);
     }
-    const firstNs = open.reduce((least, { startNs }) => Math.min(least, startNs), Math.min(idle.idleFromNs, nowNs));
+    const firstNs = open.reduce(
+      (least, { startNs }) => Math.min(least, startNs),
+      Math.min(idle.idleFromNs, nowNs),
+    );
     return { view: { firstNs, ...idle, freeNs: nowNs, copiedNs, open, loads }, begunNs };
   }
 }

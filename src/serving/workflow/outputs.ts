@@ -2,7 +2,7 @@ import { NONE, Slots } from '../../collections/index.js';
 import { must } from '../broken-promise.js';
 import { type Decisions, Decision as SharedDecision } from '../decisions.js';
 import type { Residency } from './residency.js';
-import { isTakenNow, isThere, type OpenRequest, type Place, placeOn, type Task } from './work.js';
+import { isTakenNow, isThere, type OpenRequest, type OutputPlace, placeOn, type Task } from './work.js';
 
 const Decision = SharedDecision;
 
@@ -25,7 +25,7 @@ export interface OutputsOptions {
 interface Fetch {
   readonly task: Task;
   readonly from: number;
-  readonly place: Place;
+  readonly place: OutputPlace;
 }
 
 /**
@@ -113,22 +113,22 @@ export class Outputs {
       this.options.ended(task.request);
     }
     for (const task of [...(this.onDevice[device] as Set<Task>)]) {
-      this.take(task, placeOn(task, device) as Place);
+      this.take(task, placeOn(task, device) as OutputPlace);
       lost.add(task);
     }
     for (const task of lost) if (!task.request.isSettled) this.options.lost(task);
   }
 
   /** some gives the oldest output that lies on a device or comes there and of which something holds, undefined where there is none. */
-  some(device: number, holds: (task: Task, place: Place) => boolean): Task | undefined {
+  some(device: number, holds: (task: Task, place: OutputPlace) => boolean): Task | undefined {
     for (const task of this.onDevice[device] as Set<Task>)
-      if (holds(task, placeOn(task, device) as Place)) return task;
+      if (holds(task, placeOn(task, device) as OutputPlace)) return task;
     return undefined;
   }
 
   /** spill lets an output leave a device: it moves to the front, from where it is fetched again, unless it lies elsewhere too. */
   spill(device: number, task: Task): void {
-    const place = placeOn(task, device) as Place;
+    const place = placeOn(task, device) as OutputPlace;
     this.take(task, place);
     this.options.residency.giveBytes(device, task.bytes);
     const isElsewhere = task.places.some(({ fetch }) => fetch === NONE);
@@ -136,19 +136,20 @@ export class Outputs {
     this.options.decisions.push(Decision.spill, device, task.number, isElsewhere ? 0 : 1);
   }
 
-  private nearest(task: Task, device: number): Place | undefined {
+  private nearest(task: Task, device: number): OutputPlace | undefined {
     const { passNs } = this.options;
-    let best: Place | undefined;
+    let best: OutputPlace | undefined;
     for (const place of task.places) {
       if (!isThere(task, place.device)) continue;
       const isNearer =
-        best === undefined || passNs(task.bytes, place.device, device) < passNs(task.bytes, best.device, device);
+        best === undefined ||
+        passNs(task.bytes, place.device, device) < passNs(task.bytes, best.device, device);
       if (isNearer) best = place;
     }
     return best;
   }
 
-  private send(task: Task, from: Place, to: Place): number {
+  private send(task: Task, from: OutputPlace, to: OutputPlace): number {
     const fetch = this.slots.take();
     from.sends += 1;
     this.fetches[fetch] = { task, from: from.device, place: to };
@@ -169,18 +170,18 @@ export class Outputs {
     return going;
   }
 
-  private put(task: Task, place: Place): Place {
+  private put(task: Task, place: OutputPlace): OutputPlace {
     task.places.push(place);
     if (place.device !== NONE) (this.onDevice[place.device] as Set<Task>).add(task);
     return place;
   }
 
-  private take(task: Task, place: Place): void {
+  private take(task: Task, place: OutputPlace): void {
     task.places = task.places.filter((other) => other !== place);
     if (place.device !== NONE) (this.onDevice[place.device] as Set<Task>).delete(task);
   }
 
-  private forget(task: Task, place: Place): void {
+  private forget(task: Task, place: OutputPlace): void {
     this.take(task, place);
     if (place.device === NONE) return;
     this.options.residency.giveBytes(place.device, task.bytes);

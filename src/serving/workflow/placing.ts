@@ -34,7 +34,8 @@ export class Greedy implements Placing {
         if (!this.devices.canRun(device, component, rows)) continue;
         const ends = probed(device);
         const endNs = ends[soonestWay(ends)];
-        if (least === undefined || endNs < least.endNs) least = { task, device, readyNs: probe.readyNs, endNs };
+        if (least === undefined || endNs < least.endNs)
+          least = { task, device, readyNs: probe.readyNs, endNs };
       }
       if (least === undefined) return [];
       const way = soonestWay(probed(least.device));

@@ -1,5 +1,5 @@
 import { NONE } from '../../collections/index.js';
-import type { DeviceWork } from './device-work.js';
+import type { PlannedWork } from './planned-work.js';
 import type { Residency } from './residency.js';
 import { placeOn, type Task } from './work.js';
 
@@ -13,6 +13,13 @@ import { placeOn, type Task } from './work.js';
 type Stage = 'waiting' | 'unsent' | 'coming' | 'ready';
 
 type Stages = Readonly<Record<Stage, Set<Task>>>;
+
+/** QueuesOptions holds the parts of Queues, and how many components there are. */
+export interface QueuesOptions {
+  readonly components: number;
+  readonly work: PlannedWork;
+  readonly residency: Residency;
+}
 
 /**
  * Queues holds the known tasks of each device that it has not begun, by how near they are to their execution. The *head* of a
@@ -28,15 +35,13 @@ export class Queues {
 
   constructor(
     devices: number,
-    private readonly components: number,
-    private readonly work: DeviceWork,
-    private readonly residency: Residency,
+    private readonly options: QueuesOptions,
   ) {
     this.stages = Array.from({ length: devices }, () => ({
       ...{ waiting: new Set(), unsent: new Set(), coming: new Set(), ready: new Set() },
     }));
     this.inTurn = Array.from({ length: devices }, () => new Set());
-    this.counts = new Int32Array(devices * components);
+    this.counts = new Int32Array(devices * options.components);
   }
 
   /** head is the first task of a device whose inputs are made, undefined where there is none. */
@@ -62,12 +67,12 @@ export class Queues {
 
   /** needs tells whether a device has a known task of a component to do. */
   needs(device: number, component: number): boolean {
-    return (this.counts[device * this.components + component] as number) > 0;
+    return (this.counts[device * this.options.components + component] as number) > 0;
   }
 
   /** push adds a task to those of its device. */
   push(task: Task): void {
-    this.counts[task.device * this.components + task.component]! += 1;
+    this.counts[task.device * this.options.components + task.component]! += 1;
     this.changed(task);
   }
 
@@ -84,7 +89,7 @@ export class Queues {
   }
 
   leave(task: Task): void {
-    this.counts[task.device * this.components + task.component]! -= 1;
+    this.counts[task.device * this.options.components + task.component]! -= 1;
     this.remove(task);
     (this.inTurn[task.device] as Set<Task>).delete(task);
   }
@@ -95,13 +100,14 @@ export class Queues {
    * @returns none where there are none
    */
   nextBatch(device: number): Task[] {
+    const { work, residency } = this.options;
     const batch: Task[] = [];
     let component: number = NONE;
     let room = 0;
     for (const task of this.readyOn(device)) {
-      if (component === NONE && this.residency.holds(device, task.component)) {
+      if (component === NONE && residency.holds(device, task.component)) {
         component = task.component;
-        room = this.work.largest(device, component);
+        room = work.largest(device, component);
       }
       if (task.component !== component || task.rows > room || (task.isAlone && batch.length > 0)) continue;
       batch.push(task);

@@ -122,7 +122,8 @@ export class Reach {
       if (endNs === Number.POSITIVE_INFINITY || (way !== soonest && !this.options.search.isExact)) continue;
       const ownNs = endNs + (this.tailsNs[task] as number);
       const leastNs = Math.max(schedule.leastNs, ownNs);
-      if (steps.takes(leastNs, ownNs)) steps.add({ schedule, task, device, way, readyNs, endNs, leastNs, ownNs });
+      if (steps.takes(leastNs, ownNs))
+        steps.add({ schedule, task, device, way, readyNs, endNs, leastNs, ownNs });
     }
   }
 
@@ -145,7 +146,9 @@ export class Reach {
   }
 
   private nearbyOf({ component, rows, inputs }: ToPlace): number[] {
-    const places = inputs.flatMap(({ from }) => (typeof from === 'number' ? [] : from.map(({ device }) => device)));
+    const places = inputs.flatMap(({ from }) =>
+      typeof from === 'number' ? [] : from.map(({ device }) => device),
+    );
     return places.filter((device) => device !== NONE && this.options.devices.canRun(device, component, rows));
   }
 
@@ -176,7 +179,10 @@ export class Reach {
         leastNs = (endsNs[from] as number) + passNs;
       } else
         for (const source of from)
-          leastNs = Math.min(leastNs, source.atNs + this.options.devices.passNs(bytes, source.device, device));
+          leastNs = Math.min(
+            leastNs,
+            source.atNs + this.options.devices.passNs(bytes, source.device, device),
+          );
       readyNs = Math.max(readyNs, leastNs);
     }
     return readyNs;
@@ -190,7 +196,11 @@ export class Reach {
       let readyNs = this.options.at;
       for (const { from } of inputs)
         if (typeof from === 'number') readyNs = Math.max(readyNs, endsNs[from] as number);
-        else readyNs = Math.max(readyNs, from.reduce((least, { atNs }) => Math.min(least, atNs), Number.POSITIVE_INFINITY));
+        else
+          readyNs = Math.max(
+            readyNs,
+            from.reduce((least, { atNs }) => Math.min(least, atNs), Number.POSITIVE_INFINITY),
+          );
       const runNs = this.options.devices.leastNs(component, rows);
       const endNs = Math.max(readyNs + runNs, (this.soonest[task] as Soonest).endNs);
       endsNs.push(endNs);
@@ -226,7 +236,8 @@ export class Reach {
       const ends = outlook.ends(probe);
       const endNs = ends[soonestWay(ends)];
       if (worst !== undefined && endNs >= worstNs) continue;
-      const kind = search.candidates === Number.POSITIVE_INFINITY ? device : outlook.kindOf(device, components);
+      const kind =
+        search.candidates === Number.POSITIVE_INFINITY ? device : outlook.kindOf(device, components);
       if (countAlike(best, endNs, kind) >= MOST_ALIKE) continue;
       if (worst !== undefined) best.pop();
       let i = best.length;
@@ -270,7 +281,10 @@ function tailsOf(tasks: readonly ToPlace[], after: readonly number[], devices: D
     for (let other = task + 1; other < tasks.length; other++) {
       if (!(((after[task] as number) >> other) & 1)) continue;
       const { component, rows } = tasks[other] as ToPlace;
-      tails[task] = Math.max(tails[task] as number, devices.leastNs(component, rows) + (tails[other] as number));
+      tails[task] = Math.max(
+        tails[task] as number,
+        devices.leastNs(component, rows) + (tails[other] as number),
+      );
     }
   return tails;
 }
@@ -279,7 +293,9 @@ function tailsOf(tasks: readonly ToPlace[], after: readonly number[], devices: D
 function alikeOf(tasks: readonly ToPlace[]): number[][] {
   const takers = tasks.map((_, task) =>
     tasks
-      .flatMap(({ inputs }, other) => inputs.flatMap(({ bytes, from }) => (from === task ? [`${other}:${bytes}`] : [])))
+      .flatMap(({ inputs }, other) =>
+        inputs.flatMap(({ bytes, from }) => (from === task ? [`${other}:${bytes}`] : [])),
+      )
       .sort()
       .join(),
   );

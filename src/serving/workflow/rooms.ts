@@ -1,7 +1,7 @@
 import { NONE } from '../../collections/index.js';
 import { Decision as SharedDecision } from '../decisions.js';
 import type { LoadsOptions } from './loads.js';
-import { areInputsMade, isAtRest, isQueued, isTakenNow, type Place, type Task } from './work.js';
+import { areInputsMade, isAtRest, isQueued, isTakenNow, type OutputPlace, type Task } from './work.js';
 
 const Decision = SharedDecision;
 
@@ -97,7 +97,8 @@ export class Rooms {
     const ofOutputs = room.filter((step) => step.kind === 'outputs');
     if (ofOutputs.length === 0) return free;
     outputs.some(device, (task, place) => {
-      if (this.isUnused(device, task, place) && ofOutputs.some(({ mayGo }) => mayGo(task))) free += task.bytes;
+      if (this.isUnused(device, task, place) && ofOutputs.some(({ mayGo }) => mayGo(task)))
+        free += task.bytes;
       return false;
     });
     return free;
@@ -121,7 +122,8 @@ export class Rooms {
   private spill(device: number, task: Task): void {
     const { outputs, queues } = this.options;
     outputs.spill(device, task);
-    for (const reader of task.readers) if (reader.device === device && isQueued(reader)) queues.changed(reader);
+    for (const reader of task.readers)
+      if (reader.device === device && isQueued(reader)) queues.changed(reader);
   }
 
   private isIdle(device: number, component: number): boolean {
@@ -129,7 +131,7 @@ export class Rooms {
     return residency.holds(device, component) && component !== work.executing(device);
   }
 
-  private isUnused(device: number, task: Task, place: Place): boolean {
+  private isUnused(device: number, task: Task, place: OutputPlace): boolean {
     return task.bytes > 0 && isAtRest(place) && !isTakenNow(task, device);
   }
 }

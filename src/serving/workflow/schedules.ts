@@ -57,7 +57,8 @@ export class Steps {
       return;
     }
     let i = best.length === most ? most - 1 : best.length;
-    for (; i > 0 && isSooner(step.leastNs, step.ownNs, best[i - 1] as Step); i--) best[i] = best[i - 1] as Step;
+    for (; i > 0 && isSooner(step.leastNs, step.ownNs, best[i - 1] as Step); i--)
+      best[i] = best[i - 1] as Step;
     best[i] = step;
   }
 }
@@ -126,7 +127,8 @@ function pairsOf(tasks: readonly ToPlace[], before: readonly number[]): number[]
     for (let other = 0; other < task; other++) if ((all >> other) & 1) all |= needed[other] as number;
     needed[task] = all;
     for (let other = 0; other < task; other++)
-      if (tasks[other]?.component === component && !((all >> other) & 1)) pairs.push((1 << task) | (1 << other));
+      if (tasks[other]?.component === component && !((all >> other) & 1))
+        pairs.push((1 << task) | (1 << other));
   }
   return pairs;
 }
@@ -165,7 +167,8 @@ export class Kept {
   /** keyOf mixes what two schedules must have in common to be compared, so that few others are looked at. */
   private keyOf({ scheduled, devices, changed }: Schedule): number {
     let key = scheduled;
-    for (const task of this.common.live(scheduled)) key = (Math.imul(key, 31) + (devices[task] as number)) | 0;
+    for (const task of this.common.live(scheduled))
+      key = (Math.imul(key, 31) + (devices[task] as number)) | 0;
     for (const [device] of changed) key = (Math.imul(key, 37) + device) | 0;
     return key;
   }

@@ -1,8 +1,8 @@
 import { NONE } from '../../collections/index.js';
-import type { DeviceWork } from './device-work.js';
 import { BODY, type PredictedCall } from './histories.js';
 import { lastCalls } from './open-work.js';
 import type { Placing } from './placing.js';
+import type { PlannedWork } from './planned-work.js';
 import type { Predicted, Prediction } from './prediction.js';
 import type { Input, OutputSource, ToPlace } from './to-place.js';
 import type { OpenRequest, Reserved, Task } from './work.js';
@@ -11,7 +11,7 @@ import type { OpenRequest, Reserved, Task } from './work.js';
 export interface SchedulingOptions {
   readonly placing: Placing;
   readonly prediction: Prediction;
-  readonly work: DeviceWork;
+  readonly work: PlannedWork;
 }
 
 /**
@@ -36,7 +36,9 @@ export class Scheduling {
     const all = [...known, ...toExpect(at, request, tasks, predicted.calls)];
     const placements = placing.place(at, all);
     if (placements.length < all.length) return this.oneByOne(at, tasks, known);
-    const reserved = predicted.calls.map((call): Reserved => ({ ...call, device: NONE, readyNs: 0, endNs: 0 }));
+    const reserved = predicted.calls.map(
+      (call): Reserved => ({ ...call, device: NONE, readyNs: 0, endNs: 0 }),
+    );
     const queued: Task[] = [];
     for (const { task, ...place } of placements) {
       const own = tasks[task];
@@ -50,7 +52,8 @@ export class Scheduling {
 
   /** withdraw takes back the work that was expected of a request. */
   withdraw(request: OpenRequest): void {
-    for (const { device, component, rows } of request.expected) this.options.work.withdraw(device, component, rows);
+    for (const { device, component, rows } of request.expected)
+      this.options.work.withdraw(device, component, rows);
     request.expected = [];
     request.isToEnd = false;
   }
@@ -81,7 +84,7 @@ export class Scheduling {
   }
 
   private reserve({ device, component, rows, readyNs }: Reserved): void {
-    this.options.work.add(device, component, rows, readyNs);
+    this.options.work.add(device, { component, rows, fromNs: readyNs });
   }
 
   private toPlace(at: number, tasks: readonly Task[]): ToPlace[] {
@@ -123,5 +126,10 @@ function inputOf(at: number, input: Task, tasks: readonly Task[]): Input {
   if (index !== NONE) return { bytes, from: index };
   if (state !== 'done') return { bytes, from: [{ device, atNs: Math.max(at, endNs) }] };
   const there = places.filter(({ fetch }) => fetch === NONE);
-  return { bytes, from: (there.length === 0 ? places : there).map((place): OutputSource => ({ device: place.device, atNs: at })) };
+  return {
+    bytes,
+    from: (there.length === 0 ? places : there).map(
+      (place): OutputSource => ({ device: place.device, atNs: at }),
+    ),
+  };
 }

@@ -70,15 +70,19 @@ export class Placeable {
 }
 
 /**
- * passNs computes how long an output takes from one place to another over idle links: nothing on one device, the link between
+ * passTimes gives how long an output takes from one place to another over idle links: nothing on one device, the link between
  * devices of one server, or else the network. The front is the place NONE.
  */
-export function passNs(table: WorkflowTable, bytes: number, from: number, to: number): number {
-  if (from === to) return 0;
-  if (from !== NONE && to !== NONE) {
-    const [one, other] = [table.devices[from] as DeviceMemory, table.devices[to] as DeviceMemory];
-    if (one.host === other.host)
-      return Math.round(bytes / Math.min(one.linkBytesPerNs, other.linkBytesPerNs));
-  }
-  return Math.round(bytes / table.networkBytesPerNs);
+export function passTimes(table: WorkflowTable): (bytes: number, from: number, to: number) => number {
+  const { devices, networkBytesPerNs } = table;
+  return (bytes, from, to) => {
+    if (from === to) return 0;
+    if (from !== NONE && to !== NONE) {
+      const one = devices[from] as DeviceMemory;
+      const other = devices[to] as DeviceMemory;
+      if (one.host === other.host)
+        return Math.round(bytes / Math.min(one.linkBytesPerNs, other.linkBytesPerNs));
+    }
+    return Math.round(bytes / networkBytesPerNs);
+  };
 }

@@ -10,8 +10,8 @@ import type { PredictedCall } from './histories.js';
  */
 export type TaskState = 'called' | 'running' | 'done' | 'lost';
 
-/** Place is a place where the output of a task lies or will: a device, or NONE for the front. */
-export interface Place {
+/** OutputPlace is a place where the output of a task lies or will: a device, or NONE for the front. */
+export interface OutputPlace {
   readonly device: number;
   /** The fetch that brings the output, NONE once it is there. */
   fetch: number;
@@ -41,7 +41,7 @@ export interface Task {
   /** The bytes of its output: expected until it is executed. */
   bytes: number;
   tries: number;
-  places: Place[];
+  places: OutputPlace[];
   /** The tasks that take its output and have not been executed. */
   readonly readers: Set<Task>;
   /** Whether its request's program reads it, and whether it has been sent there. */
@@ -81,7 +81,7 @@ export interface OpenRequest {
 }
 
 /** placeOn gives the place of an output on a device, if it lies or comes there. */
-export function placeOn(task: Task, device: number): Place | undefined {
+export function placeOn(task: Task, device: number): OutputPlace | undefined {
   return task.places.find((place) => place.device === device);
 }
 
@@ -102,7 +102,7 @@ export function isTakenNow({ readers }: Task, device: number): boolean {
 }
 
 /** isAtRest tells whether an output lies in a place, and nothing takes it from there. */
-export function isAtRest({ fetch, sends }: Place): boolean {
+export function isAtRest({ fetch, sends }: OutputPlace): boolean {
   return fetch === NONE && sends === 0;
 }
 

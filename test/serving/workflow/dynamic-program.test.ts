@@ -1,11 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { type Stream, streamOf } from '../../../src/random/index.js';
-import { DeviceWork } from '../../../src/serving/workflow/device-work.js';
 import { DynamicProgram } from '../../../src/serving/workflow/dynamic-program.js';
 import { Outlook } from '../../../src/serving/workflow/outlook.js';
+import { PlannedWork } from '../../../src/serving/workflow/planned-work.js';
 import { Residency } from '../../../src/serving/workflow/residency.js';
-import { Placeable, passNs } from '../../../src/serving/workflow/table.js';
-import { type Devices, EXACT, type Input, type Search, type ToPlace } from '../../../src/serving/workflow/to-place.js';
+import { Placeable, passTimes } from '../../../src/serving/workflow/table.js';
+import {
+  type Devices,
+  EXACT,
+  type Input,
+  type Search,
+  type ToPlace,
+} from '../../../src/serving/workflow/to-place.js';
 import { randomShape, type Shape, workflowTopology } from './workflows.js';
 
 const AT = 1000;
@@ -16,28 +22,38 @@ interface Case {
   readonly devices: Devices;
   readonly tasks: readonly ToPlace[];
   readonly residency: Residency;
-  readonly work: DeviceWork;
+  readonly work: PlannedWork;
   readonly shape: Shape;
 }
 
 function randomCase(seed: number, most: number, moreDevices = 0): Case {
   const stream = streamOf(seed, 'case');
   const drawn = randomShape(stream);
-  const more = Array.from({ length: moreDevices }, () => drawn.devices[stream.integer(drawn.devices.length)]!);
+  const more = Array.from(
+    { length: moreDevices },
+    () => drawn.devices[stream.integer(drawn.devices.length)]!,
+  );
   const shape = { ...drawn, devices: [...drawn.devices, ...more], holds: undefined as never };
   shape.holds = shape.devices.map(({ class: own }) =>
-    shape.components.flatMap(({ latencyNs }, c) => (latencyNs[own] !== undefined && stream.uniform() < 0.4 ? [c] : [])),
+    shape.components.flatMap(({ latencyNs }, c) =>
+      latencyNs[own] !== undefined && stream.uniform() < 0.4 ? [c] : [],
+    ),
   ) as never;
   const { topology, table } = workflowTopology(shape);
   const placeable = new Placeable(topology, table);
   const residency = new Residency(table, placeable);
-  const work = new DeviceWork(topology, placeable);
+  const work = new PlannedWork(topology, placeable);
   const canRun = (device: number, component: number, rows: number) =>
     placeable.poolOf(device, component) !== -1 && rows <= work.largest(device, component);
   topology.devices.forEach((_, device) => {
     for (let i = stream.integer(4); i > 0; i--) {
       const component = stream.integer(shape.components.length);
-      if (canRun(device, component, 1)) work.add(device, component, 1 + stream.integer(work.largest(device, component)), AT + stream.integer(200) - 100);
+      if (canRun(device, component, 1))
+        work.add(device, {
+          component,
+          rows: 1 + stream.integer(work.largest(device, component)),
+          fromNs: AT + stream.integer(200) - 100,
+        });
     }
     const loading = stream.integer(shape.components.length);
     if (stream.uniform() < 0.3 && canRun(device, loading, 1) && residency.stateOf(device, loading) === 0) {
@@ -49,7 +65,7 @@ function randomCase(seed: number, most: number, moreDevices = 0): Case {
     Math.min(...shape.components[component]!.latencyNs.flatMap((times) => times?.slice(rows - 1) ?? []));
   const devices: Devices = {
     ...{ count: topology.devices.length, canRun, leastNs },
-    passNs: (...pass) => passNs(table, ...pass),
+    passNs: passTimes(table),
   };
   const tasks = randomTasks(stream, shape, devices, most);
   return { outlook: new Outlook(work, residency, placeable), devices, tasks, residency, work, shape };
@@ -87,7 +103,11 @@ function plainBest({ outlook, devices, tasks, residency, work, shape }: Case): n
   const at = shape.devices.map((_, d): PlainDevice => {
     const view = outlook.viewOf(AT, d);
     return {
-      ...{ free: view.freeNs, copied: view.copiedNs, batches: view.open.map((one) => ({ ...one, start: one.startNs })) },
+      ...{
+        free: view.freeNs,
+        copied: view.copiedNs,
+        batches: view.open.map((one) => ({ ...one, start: one.startNs })),
+      },
       idle: view.idleToNs > view.idleFromNs ? [view.idleFromNs, view.idleToNs] : undefined,
       loads: new Map(view.loads.map(({ component, atNs }) => [component, atNs])),
     };
@@ -111,9 +131,17 @@ function plainBest({ outlook, devices, tasks, residency, work, shape }: Case): n
     });
     const from = Math.max(AT, device.copied, free >= bytes(component) ? 0 : device.free);
     const time = from + residency.loadNs(d, component);
-    return { time, device: { ...device, copied: time, loads: new Map([...device.loads, [component, time]]) } };
+    return {
+      time,
+      device: { ...device, copied: time, loads: new Map([...device.loads, [component, time]]) },
+    };
   };
-  const ways = (d: number, component: number, rows: number, ready: number): { end: number; device: PlainDevice }[] => {
+  const ways = (
+    d: number,
+    component: number,
+    rows: number,
+    ready: number,
+  ): { end: number; device: PlainDevice }[] => {
     const { time, device } = there(d, component);
     const others = device.batches.filter((batch) => batch.component !== component);
     const open = device.batches.find((batch) => batch.component === component);

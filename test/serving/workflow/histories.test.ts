@@ -2,16 +2,16 @@ import { describe, expect, it } from 'vitest';
 import { streamOf } from '../../../src/random/index.js';
 import { END, Histories } from '../../../src/serving/workflow/histories.js';
 
-const call = (component: number, ...back: number[]) => ({ component, back });
+const call = (component: number, ...back: number[]) => ({ component, back, rows: 1 });
 
 /** A program that calls 0, then twice as often 1 as 2, and ends. */
 function seen(): Histories {
   const histories = new Histories(2);
   for (const component of [1, 1, 2]) {
-    histories.saw(0, [], call(0, 0), 1);
-    histories.saw(0, [0], call(component, 1), 3);
-    histories.sized(0, [0], call(component, 1), 100 * component);
-    histories.saw(0, [0, component], call(END), 1);
+    histories.saw(0, [], call(0, 0));
+    histories.saw(0, [0], { ...call(component, 1), rows: 3 });
+    histories.sized(0, [0], { ...call(component, 1), bytes: 100 * component });
+    histories.saw(0, [0, component], call(END));
   }
   return histories;
 }
@@ -28,8 +28,8 @@ describe('Histories', () => {
     const histories = seen();
     // In the middle, after a component that was never seen, all calls count: three ends, three calls of 0.
     expect(histories.likeliest(0, [9])?.component).toBe(0);
-    histories.saw(0, [5, 0], call(3, 1), 1);
-    histories.saw(0, [5, 0], call(3, 1), 1);
+    histories.saw(0, [5, 0], call(3, 1));
+    histories.saw(0, [5, 0], call(3, 1));
     expect(histories.likeliest(0, [0])?.component).toBe(1);
     expect(histories.likeliest(0, [5, 0])?.component).toBe(3);
   });
@@ -42,9 +42,9 @@ describe('Histories', () => {
 
   it('tells calls apart by where their inputs came from', () => {
     const histories = new Histories(1);
-    histories.saw(0, [0], call(1, 1), 1);
-    histories.saw(0, [0], call(1, 0), 1);
-    histories.saw(0, [0], call(1, 0), 1);
+    histories.saw(0, [0], call(1, 1));
+    histories.saw(0, [0], call(1, 0));
+    histories.saw(0, [0], call(1, 0));
     expect(histories.likeliest(0, [0])?.back).toEqual([0]);
   });
 
@@ -63,6 +63,11 @@ describe('Histories', () => {
     expect(other.table()).toEqual(one.table());
     other.add(one.table());
     expect(other.likeliest(0, [0])).toEqual(one.likeliest(0, [0]));
-    expect(other.table().find(({ history }) => history.join() === '0')?.calls.map(({ count }) => count)).toEqual([4, 2]);
+    expect(
+      other
+        .table()
+        .find(({ history }) => history.join() === '0')
+        ?.calls.map(({ count }) => count),
+    ).toEqual([4, 2]);
   });
 });

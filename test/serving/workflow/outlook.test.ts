@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { streamOf } from '../../../src/random/index.js';
-import { DeviceWork } from '../../../src/serving/workflow/device-work.js';
 import { Outlook } from '../../../src/serving/workflow/outlook.js';
+import { PlannedWork } from '../../../src/serving/workflow/planned-work.js';
 import { Residency } from '../../../src/serving/workflow/residency.js';
 import { Placeable } from '../../../src/serving/workflow/table.js';
 import { randomShape, workflowTopology } from './workflows.js';
@@ -14,12 +14,14 @@ describe('Outlook', () => {
       const stream = streamOf(seed, 'outlook');
       const { components, ...rest } = randomShape(stream);
       const holds = rest.devices.map(({ class: own }) =>
-        components.flatMap(({ latencyNs }, c) => (latencyNs[own] !== undefined && stream.uniform() < 0.5 ? [c] : [])),
+        components.flatMap(({ latencyNs }, c) =>
+          latencyNs[own] !== undefined && stream.uniform() < 0.5 ? [c] : [],
+        ),
       );
       const shape = { ...rest, components, holds };
       const { topology, table } = workflowTopology(shape);
       const placeable = new Placeable(topology, table);
-      const work = new DeviceWork(topology, placeable);
+      const work = new PlannedWork(topology, placeable);
       const residency = new Residency(table, placeable);
       const runnable = components.map((_, c) => c).filter((c) => placeable.poolOf(0, c) !== -1);
       const batches: { component: number; rows: number; from: number }[] = [];
@@ -27,7 +29,7 @@ describe('Outlook', () => {
         const component = runnable[stream.integer(runnable.length)]!;
         const rows = 1 + stream.integer(work.largest(0, component));
         const from = AT + stream.integer(300) - 100;
-        work.add(0, component, rows, from);
+        work.add(0, { component, rows, fromNs: from });
         const last = batches.findLast((batch) => batch.component === component);
         if (last !== undefined && last.rows + rows <= work.largest(0, component)) {
           last.rows += rows;
@@ -37,8 +39,8 @@ describe('Outlook', () => {
       const busyUntil = stream.uniform() < 0.5 ? 0 : AT + stream.integer(100);
       if (busyUntil > 0) {
         const { component } = batches[0] ?? { component: runnable[0]! };
-        work.add(0, component, 1, 0);
-        work.begun(0, component, 1, busyUntil);
+        work.add(0, { component, rows: 1, fromNs: 0 });
+        work.begun(0, { component, rows: 1, untilNs: busyUntil });
         const first = batches.find((batch) => batch.component === component);
         // What was added last has joined the last batch, and what began was of the first.
         const last = batches.findLast((batch) => batch.component === component);
@@ -64,7 +66,9 @@ describe('Outlook', () => {
       let [free, idleFrom, idleTo] = [Math.max(AT, busyUntil), Number.POSITIVE_INFINITY, 0];
       for (let now = free; left.length > 0; now++) {
         if (now < free) continue;
-        const next = left.findIndex(({ component, from }) => Math.max(from, arrives.get(component) ?? 0) <= now);
+        const next = left.findIndex(
+          ({ component, from }) => Math.max(from, arrives.get(component) ?? 0) <= now,
+        );
         if (next === -1) {
           if (idleTo === 0 && idleFrom === Number.POSITIVE_INFINITY) idleFrom = now;
           continue;
@@ -79,7 +83,12 @@ describe('Outlook', () => {
       }
       const view = new Outlook(work, residency, placeable).viewOf(AT, 0);
       const open = new Map(view.open.map(({ component, startNs, rows }) => [component, { startNs, rows }]));
-      expect({ seed, free: view.freeNs, copied: view.copiedNs, open }).toEqual({ seed, free, copied, open: starts });
+      expect({ seed, free: view.freeNs, copied: view.copiedNs, open }).toEqual({
+        seed,
+        free,
+        copied,
+        open: starts,
+      });
       expect({ seed, idle: [view.idleFromNs, view.idleToNs] }).toEqual({ seed, idle: [idleFrom, idleTo] });
     }
   });

@@ -12,7 +12,12 @@ import {
   type WorkflowPolicy,
   type WorkflowTable,
 } from '../../../src/serving/index.js';
-import { type RecordedRun, type Trouble, WorkflowDriver, type WorkflowSummary } from '../../../src/simulator/index.js';
+import {
+  type RecordedRun,
+  type Trouble,
+  WorkflowDriver,
+  type WorkflowSummary,
+} from '../../../src/simulator/index.js';
 import { randomRun, randomShape, type Shape, workflowTopology } from './workflows.js';
 
 const POLICIES: Readonly<Record<string, WorkflowPolicy>> = {
@@ -31,11 +36,16 @@ class Watched {
   private readonly inputs = new Map<number, readonly number[]>();
   private readonly component = new Map<number, number>();
   private readonly places = new Map<number, Set<number>>();
-  private readonly going = new Map<number, { readonly task: number; readonly from: number; readonly to: number }>();
+  private readonly going = new Map<
+    number,
+    { readonly task: number; readonly from: number; readonly to: number }
+  >();
   private readonly runningOn = new Map<number, number>();
   private readonly bytes = new Map<number, number>();
   private readonly held: Set<number>[];
   private readonly loading: Set<number>[];
+  /** By device, the pool of the batch that it executes. */
+  private readonly executes: number[] = [];
   private readonly executed = new Set<number>();
   private readonly ofRequest = new Map<number, number[]>();
   readonly core: WorkflowCore;
@@ -68,8 +78,9 @@ class Watched {
       this.bytes.set(bare.bodyOf(request), bytes);
       bare.sized(at, request, bytes);
     };
-    core.submitted = (at, request, component, rows, inputs) => {
-      const task = bare.submitted(at, request, component, rows, inputs);
+    core.submitted = (at, request, call) => {
+      const { component, inputs } = call;
+      const task = bare.submitted(at, request, call);
       if (task === -1) return task;
       this.inputs.set(task, inputs);
       this.component.set(task, component);
@@ -78,6 +89,7 @@ class Watched {
       return task;
     };
     core.failed = (at, batch) => {
+      delete this.executes[bare.batchDevice(batch)];
       for (let i = 0; i < bare.batchSize(batch); i++) {
         this.executed.delete(bare.batchTask(batch, i));
         this.runningOn.delete(bare.batchTask(batch, i));
@@ -91,9 +103,11 @@ class Watched {
     };
     core.deviceDown = (at, device) => {
       this.held[device]!.clear();
+      delete this.executes[device];
       this.loading[device]!.clear();
       for (const places of this.places.values()) places.delete(device);
-      for (const [fetch, { from, to }] of this.going) if (from === device || to === device) this.going.delete(fetch);
+      for (const [fetch, { from, to }] of this.going)
+        if (from === device || to === device) this.going.delete(fetch);
       for (const [task, on] of this.runningOn) if (on === device) this.runningOn.delete(task);
       // What was executed and lies nowhere any more may be executed again.
       for (const task of [...this.executed])
@@ -102,6 +116,7 @@ class Watched {
     };
     core.executed = (at, batch, startedAt, endedAt, bytes) => {
       const device = bare.batchDevice(batch);
+      delete this.executes[device];
       const tasks = Array.from({ length: bare.batchSize(batch) }, (_, i) => bare.batchTask(batch, i));
       tasks.forEach((task, i) => {
         this.runningOn.delete(task);
@@ -136,7 +151,7 @@ class Watched {
     const [a, b, c, d] = [this.decisions.a(i), this.decisions.b(i), this.decisions.c(i), this.decisions.d(i)];
     switch (this.decisions.kind(i)) {
       case Decision.execute:
-        this.executes(core, a, b);
+        this.begins(core, a, b);
         break;
       case Decision.load:
         this.must(this.loading[a]!.size === 0, `device ${a} loads two components`);
@@ -145,6 +160,7 @@ class Watched {
         break;
       case Decision.evict:
         this.must(this.held[a]!.delete(b), `device ${a} evicts what it does not hold`);
+        this.must(this.executes[a] !== b, `device ${a} evicts what it executes`);
         break;
       case Decision.fetch:
         this.must(this.places.get(d)?.has(b) === true, `task ${d} is fetched from ${b}, where it is not`);
@@ -162,8 +178,9 @@ class Watched {
     }
   }
 
-  private executes(core: WorkflowCore, batch: number, device: number): void {
+  private begins(core: WorkflowCore, batch: number, device: number): void {
     const pool = core.batchPool(batch);
+    this.executes[device] = pool;
     this.must(this.held[device]!.has(pool), `device ${device} executes what it does not hold`);
     this.must(core.batchRows(batch) <= this.topology.pools[pool]!.batch, 'a batch is too large');
     for (let i = 0; i < core.batchSize(batch); i++) {
@@ -171,7 +188,10 @@ class Watched {
       this.must(!this.executed.has(task), `task ${task} is executed twice`);
       this.executed.add(task);
       this.runningOn.set(task, device);
-      this.must(this.component.get(task) === this.table.pools[pool]!.component, 'a task is in the wrong batch');
+      this.must(
+        this.component.get(task) === this.table.pools[pool]!.component,
+        'a task is in the wrong batch',
+      );
       for (const input of this.inputs.get(task)!)
         this.must(this.places.get(input)!.has(device), `task ${task} is executed before its input is there`);
     }
@@ -180,7 +200,8 @@ class Watched {
   /** fits counts what a device holds, by itself. */
   private fits(device: number): void {
     let bytes = 0;
-    for (const pool of [...this.held[device]!, ...this.loading[device]!]) bytes += this.table.pools[pool]!.bytes;
+    for (const pool of [...this.held[device]!, ...this.loading[device]!])
+      bytes += this.table.pools[pool]!.bytes;
     for (const [task, places] of this.places) if (places.has(device)) bytes += this.bytes.get(task) ?? 0;
     for (const { task, to } of this.going.values()) if (to === device) bytes += this.bytes.get(task) ?? 0;
     this.must(bytes <= this.table.devices[device]!.bytes, `device ${device} holds ${bytes} bytes`);
@@ -189,7 +210,8 @@ class Watched {
   /** isEmptyAtTheEnd checks that a device holds nothing but components once all requests have their outcomes. */
   isEmptyAtTheEnd(device: number, free: number): void {
     let bytes = this.table.devices[device]!.bytes;
-    for (const pool of [...this.held[device]!, ...this.loading[device]!]) bytes -= this.table.pools[pool]!.bytes;
+    for (const pool of [...this.held[device]!, ...this.loading[device]!])
+      bytes -= this.table.pools[pool]!.bytes;
     this.must(free === bytes, `device ${device} has ${free} bytes of room at the end, not ${bytes}`);
   }
 
@@ -266,7 +288,8 @@ function randomTroubles(stream: Stream, devices: number): Trouble[] {
       at += 1 + stream.integer(2000);
       troubles.push({ kind: i % 2 === 0 ? 'down' : 'up', atNs: at, device });
     }
-  for (let i = 0; i < 5; i++) troubles.push({ kind: 'leaves', atNs: stream.integer(4000), order: stream.integer(30) });
+  for (let i = 0; i < 5; i++)
+    troubles.push({ kind: 'leaves', atNs: stream.integer(4000), order: stream.integer(30) });
   if (stream.uniform() < 0.2) troubles.push({ kind: 'drains', atNs: stream.integer(4000) });
   return troubles;
 }
@@ -302,7 +325,11 @@ describe('a core of dynamic workflows', () => {
       });
       expect({ seed, broken: broken.slice(0, 3) }).toEqual({ seed, broken: [] });
       const { requests, inTime, late, dropped, failed, left } = summary;
-      expect({ seed, requests, ended: inTime + late + dropped + failed + left }).toEqual({ seed, requests: 30, ended: 30 });
+      expect({ seed, requests, ended: inTime + late + dropped + failed + left }).toEqual({
+        seed,
+        requests: 30,
+        ended: 30,
+      });
       expect({ seed, ...core.inUse }).toEqual({ seed, requests: 0, tasks: 0, batches: 0, fetches: 0 });
       all.dropped += dropped;
       all.failed += failed;
@@ -315,7 +342,9 @@ describe('a core of dynamic workflows', () => {
     const stream = streamOf(3, 'shape');
     const shape = randomShape(stream);
     const runs = Array.from({ length: 60 }, () => randomRun(stream, shape));
-    const [one, other] = [1, 2].map(() => tried({ shape, runs, policy: DYORC_POLICY, gaps: streamOf(3, 'gaps') }));
+    const [one, other] = [1, 2].map(() =>
+      tried({ shape, runs, policy: DYORC_POLICY, gaps: streamOf(3, 'gaps') }),
+    );
     expect(one!.ends).toEqual(other!.ends);
     expect(one!.summary).toEqual(other!.summary);
   });

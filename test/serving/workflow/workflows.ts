@@ -22,16 +22,19 @@ export interface Shape {
 }
 
 /** workflowTopology makes what a core of workflows is made from. */
-export function workflowTopology(shape: Shape): { readonly topology: Topology; readonly table: WorkflowTable } {
+export function workflowTopology(shape: Shape): {
+  readonly topology: Topology;
+  readonly table: WorkflowTable;
+} {
   const pools: Pool[] = [];
   const tablePools: { component: number; bytes: number; loadNs: number; diskNs: number }[] = [];
-  shape.components.forEach(({ latencyNs, bytes, loadNs, diskNs = 0 }, component) =>
+  shape.components.forEach(({ latencyNs, bytes, loadNs, diskNs = 0 }, component) => {
     latencyNs.forEach((times, deviceClass) => {
       if (times === undefined) return;
       pools.push(poolOf(shape, component, deviceClass, times));
       tablePools.push({ component, bytes, loadNs, diskNs });
-    }),
-  );
+    });
+  });
   const devices = shape.devices.map((device, d): VirtualDevice => {
     const own = pools.flatMap(({ deviceClass }, p) => (deviceClass === `class${device.class}` ? [p] : []));
     const [pool, ...otherPools] = own as [number, ...number[]];
@@ -55,7 +58,9 @@ export function workflowTopology(shape: Shape): { readonly topology: Topology; r
     devices: shape.devices.map(({ bytes, server, class: deviceClass }, d) => ({
       ...{ bytes, host: server, linkBytesPerNs: shape.linkBytesPerNs },
       holds: (shape.holds?.[d] ?? []).map((component) =>
-        pools.findIndex((pool, p) => pool.deviceClass === `class${deviceClass}` && tablePools[p]!.component === component),
+        pools.findIndex(
+          (pool, p) => pool.deviceClass === `class${deviceClass}` && tablePools[p]!.component === component,
+        ),
       ),
     })),
     hosts: Array.from({ length: servers }, () => ({ bytes: shape.hostBytes })),
@@ -74,7 +79,7 @@ function poolOf({ devices }: Shape, component: number, deviceClass: number, time
   };
 }
 
-/** randomShape draws a cluster on which every component can run somewhere, and fits beside what a batch of it gives. */
+/** randomShape draws a cluster on which every component can run somewhere, and fits beside all inputs of a task, and a batch gives no more than that. */
 export function randomShape(stream: Stream): Shape {
   const classes = 1 + stream.integer(2);
   const components = Array.from({ length: 1 + stream.integer(4) }, (_, component) => {
@@ -84,14 +89,16 @@ export function randomShape(stream: Stream): Shape {
       ...{ bytes: 20 + stream.integer(80), loadNs: 1 + stream.integer(400), diskNs: stream.integer(600) },
       latencyNs: Array.from({ length: classes }, (_, c) =>
         // A device is in some pool, so that the first component runs everywhere.
-        component === 0 || c === main || stream.uniform() < 0.7 ? batchTimes(stream, 1 + stream.integer(most)) : undefined,
+        component === 0 || c === main || stream.uniform() < 0.7
+          ? batchTimes(stream, 1 + stream.integer(most))
+          : undefined,
       ),
     };
   });
   const devices = [
     ...Array.from({ length: classes }, (_, c) => c),
     ...Array.from({ length: stream.integer(4) }, () => stream.integer(classes)),
-  ].map((one) => ({ class: one, server: stream.integer(2), bytes: 300 + stream.integer(150) }));
+  ].map((one) => ({ class: one, server: stream.integer(2), bytes: 460 + stream.integer(100) }));
   return {
     ...{ applications: 1 + stream.integer(2), components, devices },
     ...{ hostBytes: 50 + stream.integer(300), linkBytesPerNs: 2 + stream.integer(20) },
@@ -119,8 +126,8 @@ export function randomRun(stream: Stream, { components }: Shape): RecordedRun {
     calls.push({
       ...{ component, rows: 1 + stream.integer(most), inputs: inputs.length === 0 ? [-1] : inputs },
       ...{ after: some(0.3), thinkNs: stream.uniform() < 0.5 ? 0 : stream.integer(50) },
-      outputBytes: stream.integer(20),
+      outputBytes: stream.integer(60),
     });
   }
-  return { requestBytes: stream.integer(100), calls };
+  return { requestBytes: stream.integer(60), calls };
 }

@@ -10,14 +10,21 @@ export interface PlannedBatch {
   fromNs: number;
 }
 
+/** BegunBatch is a batch that a device executes, and until when that is expected to take. */
+export interface BegunBatch {
+  readonly component: number;
+  readonly rows: number;
+  readonly untilNs: number;
+}
+
 /**
- * DeviceWork knows what every device has to do: the batch that it executes, and behind it the batches that its tasks form, in the
+ * PlannedWork knows what every device has to do: the batch that it executes, and behind it the batches that its tasks form, in the
  * order in which each batch got its first task. A task joins the last batch of its component while there is room (DyOrc §5.1).
  * Tasks that are only expected count like those that are known.
  *
  * Each change costs O(batches of the device).
  */
-export class DeviceWork {
+export class PlannedWork {
   private readonly batches: PlannedBatch[][];
   /** When the batch that a device executes is expected to end, 0 where it executes none, and the component that it executes. */
   private readonly busyUntil: Float64Array;
@@ -85,7 +92,7 @@ export class DeviceWork {
   }
 
   /** add adds rows to what a device is to execute, whose inputs are expected to be there from `fromNs` on. */
-  add(device: number, component: number, rows: number, fromNs: number): void {
+  add(device: number, { component, rows, fromNs }: PlannedBatch): void {
     const batches = this.batches[device] as PlannedBatch[];
     const last = batches.findLast((batch) => batch.component === component);
     if (last !== undefined && last.rows + rows <= this.largest(device, component)) {
@@ -102,8 +109,8 @@ export class DeviceWork {
     this.counted(device, component, -rows);
   }
 
-  /** begun tells that a device has begun rows of a component, the first ones, and until when it is expected to execute them. */
-  begun(device: number, component: number, rows: number, untilNs: number): void {
+  /** begun tells that a device has begun rows of a component, the first ones. */
+  begun(device: number, { component, rows, untilNs }: BegunBatch): void {
     const batches = this.batches[device] as PlannedBatch[];
     this.busyUntil[device] = untilNs;
     this.running[device] = component;
