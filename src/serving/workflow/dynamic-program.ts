@@ -1,6 +1,6 @@
 import type { Outlook } from './outlook.js';
 import { Reach } from './reach.js';
-import { Kept, type Schedule, Steps } from './schedules.js';
+import { KeptSchedules, type Schedule, StepList } from './schedules.js';
 import type { Devices, Input, PlacedTask, Search, ToPlace } from './to-place.js';
 
 /** The most tasks that are placed together; others follow after them. */
@@ -67,10 +67,10 @@ export class DynamicProgram {
     let schedules: readonly Schedule[] = [empty];
     for (let count = 0; count < reach.count; count++) {
       // Of steps that are kept some lead to equal schedules.
-      const steps = new Steps(2 * beam, greedy.endNs);
+      const steps = new StepList(2 * beam, greedy.endNs);
       for (const schedule of schedules) reach.extend(schedule, steps);
       this.made += steps.seen;
-      const kept = new Kept(reach.common, beam);
+      const kept = new KeptSchedules(reach.common, beam);
       for (const step of steps.best) kept.add(reach.taken(step));
       schedules = kept.schedules;
     }

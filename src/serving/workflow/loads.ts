@@ -1,23 +1,9 @@
-import { type Decisions, Decision as SharedDecision } from '../decisions.js';
-import type { Outputs } from './outputs.js';
-import type { PlannedWork } from './planned-work.js';
-import type { Queues } from './queues.js';
-import { Held, type Residency } from './residency.js';
-import { type Room, Rooms } from './rooms.js';
-import type { Placeable } from './table.js';
+import { Decision as SharedDecision } from '../decisions.js';
+import { Held } from './residency.js';
+import { type MemoryParts, type Room, Rooms } from './rooms.js';
 import { placeOn, type Task } from './work.js';
 
 const Decision = SharedDecision;
-
-/** LoadsOptions holds the parts of Loads. */
-export interface LoadsOptions {
-  readonly decisions: Decisions;
-  readonly residency: Residency;
-  readonly work: PlannedWork;
-  readonly placeable: Placeable;
-  readonly queues: Queues;
-  readonly outputs: Outputs;
-}
 
 /** Wanted is a component that is to be loaded, and what may leave for it. */
 interface Wanted {
@@ -36,7 +22,7 @@ interface Wanted {
 export class Loads {
   private readonly rooms: Rooms;
 
-  constructor(private readonly options: LoadsOptions) {
+  constructor(private readonly options: MemoryParts) {
     this.rooms = new Rooms(options);
   }
 

@@ -45,11 +45,11 @@ export interface ComponentLoad {
 export const Way = { join: 0, idle: 1, behind: 2 } as const;
 export type Way = (typeof Way)[keyof typeof Way];
 
-/** Ends are when a device would end a task, by the way in which it takes it: Infinity where it cannot. */
-export type Ends = [join: number, idle: number, behind: number];
+/** WayEnds are when a device would end a task, by the way in which it takes it: Infinity where it cannot. */
+export type WayEnds = [join: number, idle: number, behind: number];
 
-/** Probe asks when a device would end a task whose inputs are there from `readyNs` on. */
-export interface Probe {
+/** DeviceProbe asks when a device would end a task whose inputs are there from `readyNs` on. */
+export interface DeviceProbe {
   at: number;
   device: number;
   view: DeviceView;
@@ -59,7 +59,7 @@ export interface Probe {
 }
 
 /** soonestWay gives the way in which a task ends first. */
-export function soonestWay([join, idle, behind]: Ends): Way {
+export function soonestWay([join, idle, behind]: WayEnds): Way {
   if (join <= idle && join <= behind) return Way.join;
   return idle <= behind ? Way.idle : Way.behind;
 }
@@ -70,7 +70,7 @@ export function soonestWay([join, idle, behind]: Ends): Way {
  */
 export class Outlook {
   private readonly unneeded: ({ readonly version: number; readonly bytes: number } | undefined)[] = [];
-  private readonly found: Ends = [NEVER, NEVER, NEVER];
+  private readonly found: WayEnds = [NEVER, NEVER, NEVER];
   /** The views of devices as they are, by device; absent until they are asked for. */
   private readonly views: (
     | { readonly version: number; readonly view: DeviceView; readonly untilNs: number }
@@ -84,7 +84,7 @@ export class Outlook {
   ) {}
 
   /** leastEndNs is a time before which a device cannot end a task of a component that takes so long. It costs less than `ends`. */
-  leastEndNs(probe: Probe, tookNs: number): number {
+  leastEndNs(probe: DeviceProbe, tookNs: number): number {
     const { at, device, component, view } = probe;
     const isHeld = this.residency.holds(device, component) || view.loads.length > 0;
     const loadNs = isHeld ? 0 : this.residency.loadNs(device, component);
@@ -102,7 +102,7 @@ export class Outlook {
   }
 
   /** ends says when a device would end a task (Eq. 1). The next call uses the same list again. */
-  ends(probe: Probe): Ends {
+  ends(probe: DeviceProbe): WayEnds {
     const { device, view, component, rows, readyNs } = probe;
     const { found, work } = this;
     const tookNs = work.executionNs(device, component, rows);
@@ -117,7 +117,7 @@ export class Outlook {
   }
 
   /** after says what a device looks like once it has been given a task, in a way in which it can take it. */
-  after(probe: Probe, way: Way): DeviceView {
+  after(probe: DeviceProbe, way: Way): DeviceView {
     const { device, view, component, rows } = probe;
     const { work } = this;
     const endNs = this.ends(probe)[way];
@@ -147,7 +147,7 @@ export class Outlook {
   }
 
   /** thereNs says when the component of a task is on a device, if its load begins as soon as it can. */
-  private thereNs({ at, device, view, component }: Probe): number {
+  private thereNs({ at, device, view, component }: DeviceProbe): number {
     for (const load of view.loads) if (load.component === component) return load.atNs;
     if (this.residency.holds(device, component)) return 0;
     const fromNs = Math.max(
@@ -258,7 +258,7 @@ export class Outlook {
 }
 
 /** joinable gives the open batch of a task's component that it could join. */
-function joinable({ view, component, rows, readyNs }: Probe, largest: number): OpenBatch | undefined {
+function joinable({ view, component, rows, readyNs }: DeviceProbe, largest: number): OpenBatch | undefined {
   for (const batch of view.open)
     if (batch.component === component)
       return readyNs <= batch.startNs && batch.rows + rows <= largest ? batch : undefined;

@@ -1,5 +1,5 @@
 import { NONE } from '../../collections/index.js';
-import { type DeviceView, type Ends, type Outlook, type Probe, soonestWay } from './outlook.js';
+import { type DeviceProbe, type DeviceView, type Outlook, soonestWay, type WayEnds } from './outlook.js';
 import type { Devices, Input, OutputSource, PlacedTask, ToPlace } from './to-place.js';
 
 /** Placing finds devices for the tasks of a request that are known or expected. */
@@ -21,10 +21,10 @@ export class Greedy implements Placing {
   place(at: number, tasks: readonly ToPlace[]): readonly PlacedTask[] {
     const placed: PlacedTask[] = [];
     const changed = new Map<number, DeviceView>();
-    const probe: Probe = { at, device: 0, view: undefined as never, component: 0, rows: 0, readyNs: 0 };
+    const probe: DeviceProbe = { at, device: 0, view: undefined as never, component: 0, rows: 0, readyNs: 0 };
     for (const [task, { component, rows, inputs }] of tasks.entries()) {
       let least: PlacedTask | undefined;
-      const probed = (device: number): Ends => {
+      const probed = (device: number): WayEnds => {
         const readyNs = this.readyNs(inputs, placed, device);
         const view = changed.get(device) ?? this.outlook.viewOf(at, device);
         Object.assign(probe, { device, view, component, rows, readyNs: Math.max(at, readyNs) });

@@ -34,7 +34,7 @@ export type PredictionRule =
 
 /** DYORC_POLICY is DyOrc's scheduler, with limits that keep its cost small on many devices. */
 export const DYORC_POLICY: WorkflowPolicy = {
-  placing: { kind: 'dynamic-program', candidates: 8, beam: 16 },
+  placing: { kind: 'dynamic-program', candidates: 8, beam: 32 },
   prediction: { kind: 'sampled', most: 16 },
   mostTasks: 1_000_000,
   mostTries: 2,

@@ -1,6 +1,6 @@
 import { NONE } from '../../collections/index.js';
-import { type DeviceView, type Outlook, type Probe, soonestWay, Way } from './outlook.js';
-import { Common, type Schedule, type Step, type Steps } from './schedules.js';
+import { type DeviceProbe, type DeviceView, type Outlook, soonestWay, Way } from './outlook.js';
+import { Frontier, type Schedule, type Step, type StepList } from './schedules.js';
 import type { Devices, Search, ToPlace } from './to-place.js';
 
 /** ReachOptions holds the parts of a Reach, and what time it is. */
@@ -22,7 +22,7 @@ const MOST_ALIKE = 3;
 
 /** Reach knows what may follow a partial schedule of some tasks. */
 export class Reach {
-  readonly common: Common;
+  readonly common: Frontier;
   /** By task, a mask of those whose outputs it takes. */
   private readonly before: readonly number[];
   /** By task, the devices worth a try that nothing is known of yet but their views, and when it ends at the soonest on any. */
@@ -32,7 +32,7 @@ export class Reach {
   private readonly tailsNs: readonly number[];
   /** By task, the tasks before it that are alike in all, of which the first gets a device first. */
   private readonly alike: readonly (readonly number[])[];
-  private readonly probe: Probe;
+  private readonly probe: DeviceProbe;
 
   constructor(
     private readonly tasks: readonly ToPlace[],
@@ -45,7 +45,7 @@ export class Reach {
     const after = tasks.map((_, task) =>
       this.before.reduce((mask, before, other) => ((before >> task) & 1 ? mask | (1 << other) : mask), 0),
     );
-    this.common = new Common(tasks, this.before, after);
+    this.common = new Frontier(tasks, this.before, after);
     this.soonest = this.soonestOfAll();
     this.nearby = tasks.map((task) => this.nearbyOf(task));
     this.tailsNs = tailsOf(tasks, after, options.devices);
@@ -89,7 +89,7 @@ export class Reach {
   }
 
   /** extend offers the steps that may follow a schedule. */
-  extend(schedule: Schedule, steps: Steps): void {
+  extend(schedule: Schedule, steps: StepList): void {
     for (let task = 0; task < this.tasks.length; task++) {
       if (!this.mayBeNext(schedule, task)) continue;
       for (const device of this.candidatesFor(schedule, task)) this.tryOn({ schedule, task, device }, steps);
@@ -113,7 +113,10 @@ export class Reach {
     };
   }
 
-  private tryOn({ schedule, task, device }: Pick<Step, 'schedule' | 'task' | 'device'>, steps: Steps): void {
+  private tryOn(
+    { schedule, task, device }: Pick<Step, 'schedule' | 'task' | 'device'>,
+    steps: StepList,
+  ): void {
     const ends = this.options.outlook.ends(this.probing(schedule, task, device));
     const { readyNs } = this.probe;
     const soonest = soonestWay(ends);
@@ -153,7 +156,7 @@ export class Reach {
   }
 
   /** probing sets the probe on a task and a device, as the schedule has left it. */
-  private probing(schedule: Schedule, task: number, device: number): Probe {
+  private probing(schedule: Schedule, task: number, device: number): DeviceProbe {
     const { probe } = this;
     const { component, rows } = this.tasks[task] as ToPlace;
     probe.device = device;

@@ -1,9 +1,23 @@
 import { NONE } from '../../collections/index.js';
-import { Decision as SharedDecision } from '../decisions.js';
-import type { LoadsOptions } from './loads.js';
+import { type Decisions, Decision as SharedDecision } from '../decisions.js';
+import type { Outputs } from './outputs.js';
+import type { PlannedWork } from './planned-work.js';
+import type { Queues } from './queues.js';
+import type { Residency } from './residency.js';
+import type { Placeable } from './table.js';
 import { areInputsMade, isAtRest, isQueued, isTakenNow, type OutputPlace, type Task } from './work.js';
 
 const Decision = SharedDecision;
+
+/** MemoryParts holds what decides and knows what devices hold. */
+export interface MemoryParts {
+  readonly decisions: Decisions;
+  readonly residency: Residency;
+  readonly work: PlannedWork;
+  readonly placeable: Placeable;
+  readonly queues: Queues;
+  readonly outputs: Outputs;
+}
 
 /** Room says what may leave a device for something else: first all of the first step, then all of the second, and so on. */
 export type Room = readonly Step[];
@@ -18,7 +32,7 @@ type Step =
  * what is on its way to it or from it.
  */
 export class Rooms {
-  constructor(private readonly options: LoadsOptions) {}
+  constructor(private readonly options: MemoryParts) {}
 
   /** forMade gives what may leave for outputs that have been made: all, those outputs too. */
   forMade(device: number): Room {

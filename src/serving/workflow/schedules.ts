@@ -31,8 +31,8 @@ export interface Step {
   readonly ownNs: number;
 }
 
-/** Steps keeps the steps that may lead to the soonest ends, the first made among equals. */
-export class Steps {
+/** StepList keeps the steps that may lead to the soonest ends, the first made among equals. */
+export class StepList {
   readonly best: Step[] = [];
   /** How many steps it was asked about. */
   seen = 0;
@@ -67,8 +67,8 @@ function isSooner(leastNs: number, ownNs: number, other: Step): boolean {
   return leastNs < other.leastNs || (leastNs === other.leastNs && ownNs < other.ownNs);
 }
 
-/** Common knows what follows from which tasks have devices, whichever these are. It computes each answer once. */
-export class Common {
+/** Frontier knows what follows from which tasks have devices, whichever these are. It computes each answer once. */
+export class Frontier {
   private readonly lives = new Map<number, readonly number[]>();
   private readonly calls = new Map<number, ReadonlySet<number>>();
   private readonly meetings = new Map<number, boolean>();
@@ -133,13 +133,13 @@ function pairsOf(tasks: readonly ToPlace[], before: readonly number[]): number[]
   return pairs;
 }
 
-/** Kept holds the schedules of a number of tasks that no other outperforms. */
-export class Kept {
+/** KeptSchedules holds the schedules of a number of tasks that no other outperforms. */
+export class KeptSchedules {
   private readonly groups = new Map<number, Schedule[]>();
   private count = 0;
 
   constructor(
-    private readonly common: Common,
+    private readonly common: Frontier,
     private readonly most: number,
   ) {}
 
