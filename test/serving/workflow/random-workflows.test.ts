@@ -18,6 +18,7 @@ import {
   WorkflowDriver,
   type WorkflowSummary,
 } from '../../../src/simulator/index.js';
+import { cases } from '../../cases.js';
 import { randomRun, randomShape, type Shape, workflowTopology } from './workflows.js';
 
 const POLICIES: Readonly<Record<string, WorkflowPolicy>> = {
@@ -296,7 +297,7 @@ function randomTroubles(stream: Stream, devices: number): Trouble[] {
 
 describe('a core of dynamic workflows', () => {
   it.each(Object.keys(POLICIES))('ends every request once and breaks no rule, as %s', (name) => {
-    for (let seed = 0; seed < 60; seed++) {
+    for (let seed = 0; seed < cases(40, 300); seed++) {
       const stream = streamOf(seed, 'shape');
       const shape = randomShape(stream);
       const runs = Array.from({ length: 30 }, () => randomRun(stream, shape));
@@ -313,7 +314,7 @@ describe('a core of dynamic workflows', () => {
 
   it.each(Object.keys(POLICIES))('ends every request once whatever goes wrong, as %s', (name) => {
     const all = { dropped: 0, failed: 0, left: 0 };
-    for (let seed = 0; seed < 60; seed++) {
+    for (let seed = 0; seed < cases(40, 300); seed++) {
       const stream = streamOf(seed, 'shape');
       const shape = randomShape(stream);
       const runs = Array.from({ length: 30 }, () => randomRun(stream, shape));
@@ -335,7 +336,7 @@ describe('a core of dynamic workflows', () => {
       all.failed += failed;
       all.left += left;
     }
-    for (const count of Object.values(all)) expect(count).toBeGreaterThan(30);
+    for (const count of Object.values(all)) expect(count).toBeGreaterThan(20);
   });
 
   it('does the same again, with the same seeds', () => {
