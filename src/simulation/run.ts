@@ -175,7 +175,10 @@ export async function runSimulation(
       makeCore: (decisions) => makeCore(served, topology, { decisions, streams: streamsOf(seed, 'core') }),
       ...(executed === undefined ? {} : { execution: executed }),
       ...worldOptions(world, setup, () => (arrivals.stopped ? 0 : warmedNs + load.durationNs)),
-      ...{ engine: simulatedEngine(scheduler, streamOf(seed, 'engine')), ...(weight === undefined ? {} : { weight }) },
+      ...{
+        engine: simulatedEngine(scheduler, streamOf(seed, 'engine')),
+        ...(weight === undefined ? {} : { weight }),
+      },
     }));
   };
   const times = { durationNs: load.durationNs, warmUpNs: warmedNs, windowNs };
