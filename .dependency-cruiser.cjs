@@ -64,7 +64,7 @@ const ONLY_IN = {
 };
 // The folders of a room, upper ones first: a folder may look at those after it and at files of the room that are listed below.
 const FOLDERS = {
-  serving: ['published', 'stage-local', 'reservation', 'state', 'tuning'],
+  serving: ['published', 'stage-local', 'reservation', 'workflow', 'state', 'tuning'],
   milp: ['explain', 'integer', 'literal', 'plan', 'lp', 'columns', 'tables'],
   checks: ['pooled', 'pipeline', 'gears', 'load', 'simulated', 'compared', 'recount', 'stages'],
   plans: ['pooled', 'pipeline', 'gears', 'stages'],

@@ -1,6 +1,7 @@
 import { firstLine, monotonicNs, type Tensors } from '../execution/index.js';
 import {
   Answer,
+  brokenPromise,
   Decision,
   Decisions,
   DROP_REASONS,
@@ -322,6 +323,11 @@ export class LiveDriver {
         return;
       case Decision.collect:
         return;
+      case Decision.load:
+      case Decision.evict:
+      case Decision.fetch:
+      case Decision.spill:
+        throw brokenPromise('a core that serves no workflows loads, evicts or fetches');
       default:
         unreachable(kind);
     }

@@ -40,6 +40,23 @@ export const Decision = {
    * driver need do nothing.
    */
   collect: 9,
+  /**
+   * The device loads a component while it goes on executing others: a = device, b = the pool, c = 1 where it comes from the
+   * disk of its server, 0 where from its memory. The driver tells `loaded`.
+   */
+  load: 10,
+  /** The device forgets a component: a = device, b = the pool. */
+  evict: 11,
+  /**
+   * The output of a task is sent to where it is needed: a = the fetch, b = the device where it lies, c = the device that it is
+   * for, d = the task; a device of −1 is the front, where programs run. The driver tells `fetched`.
+   */
+  fetch: 12,
+  /**
+   * The output of a task leaves a device that has no room for it: a = device, b = the task, c = 1 where it moves to the front, and 0
+   * where it lies elsewhere too.
+   */
+  spill: 13,
 } as const;
 export type Decision = (typeof Decision)[keyof typeof Decision];
 

@@ -98,3 +98,21 @@ export {
   type TunerName,
   tunerSettings,
 } from './tuning/index.js';
+export {
+  type ComponentPool,
+  type DeviceMemory,
+  DYORC_POLICY,
+  DynamicCore,
+  type DynamicOptions,
+  END,
+  type FrequencyRow,
+  GREEDY_POLICY,
+  Histories,
+  type HostMemory,
+  passTimes,
+  ROUND_ROBIN_POLICY,
+  type SubmittedCall,
+  type WorkflowCore,
+  type WorkflowPolicy,
+  type WorkflowTable,
+} from './workflow/index.js';

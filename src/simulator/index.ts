@@ -11,6 +11,8 @@
 export { EventQueue } from './events.js';
 export { simulatedEngine } from './ingress.js';
 export { DeviceState, OutcomeCode, type SimulationObserver, type SimulationView } from './observer.js';
+export type { RecordedCall, RecordedRun } from './programs.js';
 export { type SimulatorOptions, simulate } from './simulate.js';
 export type { VerdictOf, WeightOf } from './verdicts.js';
 export type { SimulationSummary } from './virtual-driver.js';
+export { type Trouble, WorkflowDriver, type WorkflowSummary } from './workflow-driver.js';

@@ -53,6 +53,11 @@ export interface SimulationObserver {
   scaled?(atNs: number, device: number, state: DeviceState): void;
   /** shifted tells that another gear of the plan is in force; at the beginning it is the first. */
   shifted?(atNs: number, gear: number): void;
+  /** loadBegun tells that a device begins to load the component of a pool, and `loaded` that it is there. */
+  loadBegun?(atNs: number, device: number, pool: number): void;
+  loaded?(atNs: number, device: number, pool: number): void;
+  /** evicted tells that a device has forgotten the component of a pool. */
+  evicted?(atNs: number, device: number, pool: number): void;
   /** started tells that a device begins a batch. */
   started?(
     batch: number,

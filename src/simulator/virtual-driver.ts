@@ -334,6 +334,11 @@ export class VirtualDriver {
           break;
         case Decision.collect:
           break;
+        case Decision.load:
+        case Decision.evict:
+        case Decision.fetch:
+        case Decision.spill:
+          throw brokenPromise('a core that serves no workflows loads, evicts or fetches');
         case Decision.retire:
           this.lastAt = this.now;
           this.devices.takeBack(a | 0);

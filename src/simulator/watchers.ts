@@ -19,6 +19,9 @@ export class Watchers {
   private readonly ofEnded: Watching<'ended'>[];
   private readonly ofScaled: Watching<'scaled'>[];
   private readonly ofShifted: Watching<'shifted'>[];
+  private readonly ofLoadBegun: Watching<'loadBegun'>[];
+  private readonly ofLoaded: Watching<'loaded'>[];
+  private readonly ofEvicted: Watching<'evicted'>[];
   private readonly ofStarted: Watching<'started'>[];
   private readonly ofExecuted: Watching<'executed'>[];
   private readonly ofTransferred: Watching<'transferred'>[];
@@ -28,6 +31,9 @@ export class Watchers {
     this.ofEnded = those(observers, 'ended');
     this.ofScaled = those(observers, 'scaled');
     this.ofShifted = those(observers, 'shifted');
+    this.ofLoadBegun = those(observers, 'loadBegun');
+    this.ofLoaded = those(observers, 'loaded');
+    this.ofEvicted = those(observers, 'evicted');
     this.ofStarted = those(observers, 'started');
     this.ofExecuted = those(observers, 'executed');
     this.ofTransferred = those(observers, 'transferred');
@@ -63,6 +69,18 @@ export class Watchers {
 
   shifted(atNs: number, gear: number): void {
     for (const observer of this.ofShifted) observer.shifted(atNs, gear);
+  }
+
+  loadBegun(atNs: number, device: number, pool: number): void {
+    for (const observer of this.ofLoadBegun) observer.loadBegun(atNs, device, pool);
+  }
+
+  loaded(atNs: number, device: number, pool: number): void {
+    for (const observer of this.ofLoaded) observer.loaded(atNs, device, pool);
+  }
+
+  evicted(atNs: number, device: number, pool: number): void {
+    for (const observer of this.ofEvicted) observer.evicted(atNs, device, pool);
   }
 
   started(

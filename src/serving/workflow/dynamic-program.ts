@@ -1,0 +1,91 @@
+import type { Outlook } from './outlook.js';
+import { Reach } from './reach.js';
+import { KeptSchedules, type Schedule, StepList } from './schedules.js';
+import type { Devices, Input, PlacedTask, Search, ToPlace } from './to-place.js';
+
+/** The most tasks that are placed together; others follow after them. */
+const MOST_TOGETHER = 24;
+
+/** A search that is not exact ends where the last task takes so many times as long as it has to at least. */
+const GOOD_ENOUGH = 1.01;
+
+/**
+ * DynamicProgram finds the devices of a request's tasks by which the last task ends first (DyOrc §5.3, Algorithm 1): partial
+ * schedules are extended by one task on one device at a time, in any order that inputs allow.
+ *
+ * It departs from the algorithm as printed, by which the result is empty: a schedule keeps its end, although triples that no
+ * task needs any more are left out; only schedules of the same tasks outperform one another; and what a request's own tasks do
+ * to devices counts as long as the schedule lives.
+ *
+ * First each task gets the device on which it ends first. What cannot end sooner than that, by the longest way that is left, is
+ * not followed, so that the search is short while devices are idle. With `EXACT` the end is the least there is for up to 24 tasks;
+ * what a request has beyond them follows after them. The cost grows with the schedules kept, times the tasks that may be next,
+ * times the devices tried.
+ */
+export class DynamicProgram {
+  /** How many steps of partial schedules were looked at so far. */
+  made = 0;
+
+  constructor(
+    private readonly outlook: Outlook,
+    private readonly devices: Devices,
+    private readonly search: Search,
+  ) {}
+
+  /**
+   * place finds devices for tasks, whose inputs lie before them.
+   * @returns the tasks in the order in which they are to be queued; none where some component has no device that runs it
+   */
+  place(at: number, tasks: readonly ToPlace[]): readonly PlacedTask[] {
+    const placed: PlacedTask[] = [];
+    let changed: Schedule['changed'] = [];
+    for (let from = 0; from < tasks.length; from += MOST_TOGETHER) {
+      const some = tasks.slice(from, from + MOST_TOGETHER).map((task) => moved(task, from, placed));
+      const best = this.best(new Reach(some, { ...this.parts(), at }), changed);
+      if (best === undefined) return [];
+      changed = best.changed;
+      for (const task of best.order)
+        placed.push({
+          ...{ task: from + task, device: best.devices[task] as number },
+          ...{ readyNs: best.readyNs[task] as number, endNs: best.endsNs[task] as number },
+        });
+    }
+    return placed;
+  }
+
+  private parts(): { readonly outlook: Outlook; readonly devices: Devices; readonly search: Search } {
+    return { outlook: this.outlook, devices: this.devices, search: this.search };
+  }
+
+  private best(reach: Reach, changed: Schedule['changed']): Schedule | undefined {
+    const empty = reach.empty(changed);
+    const greedy = reach.greedy(empty);
+    const { beam, isExact } = this.search;
+    const { at } = reach;
+    const goodNs = isExact ? empty.leastNs : at + GOOD_ENOUGH * (empty.leastNs - at);
+    if (greedy === undefined || greedy.endNs <= goodNs) return greedy;
+    let schedules: readonly Schedule[] = [empty];
+    for (let count = 0; count < reach.count; count++) {
+      // Of steps that are kept some lead to equal schedules.
+      const steps = new StepList(2 * beam, greedy.endNs);
+      for (const schedule of schedules) reach.extend(schedule, steps);
+      this.made += steps.seen;
+      const kept = new KeptSchedules(reach.common, beam);
+      for (const step of steps.best) kept.add(reach.taken(step));
+      schedules = kept.schedules;
+    }
+    return schedules.reduce((least, schedule) => (schedule.endNs < least.endNs ? schedule : least), greedy);
+  }
+}
+
+/** moved makes the inputs of a task refer to those it is placed together with, or to where the earlier ones are. */
+function moved(task: ToPlace, from: number, placed: readonly PlacedTask[]): ToPlace {
+  if (from === 0) return task;
+  const inputs = task.inputs.map(({ bytes, from: source }): Input => {
+    if (typeof source !== 'number') return { bytes, from: source };
+    if (source >= from) return { bytes, from: source - from };
+    const { device, endNs } = placed.find((one) => one.task === source) as PlacedTask;
+    return { bytes, from: [{ device, atNs: endNs }] };
+  });
+  return { ...task, inputs };
+}

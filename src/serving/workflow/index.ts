@@ -1,0 +1,19 @@
+/**
+ * The folder `workflow` schedules dynamic workflows (DyOrc): requests are programs that call components as they go.
+ *
+ * In go the calls of programs, and what devices have done and loaded; out come batches, loads, evictions and fetches as decisions. It
+ * runs no program: the driver does. Start with `language.ts` for what is told, then read `dynamic-core.ts`, and `dynamic-program.ts`
+ * for how devices are found.
+ */
+
+export { DynamicCore, type DynamicOptions } from './dynamic-core.js';
+export { END, type FrequencyRow, Histories, type NextCall } from './histories.js';
+export type { SubmittedCall, WorkflowCore } from './language.js';
+export { DYORC_POLICY, GREEDY_POLICY, ROUND_ROBIN_POLICY, type WorkflowPolicy } from './policy.js';
+export {
+  type ComponentPool,
+  type DeviceMemory,
+  type HostMemory,
+  passTimes,
+  type WorkflowTable,
+} from './table.js';

@@ -1,0 +1,47 @@
+import type { ServingCore } from '../core.js';
+
+/** SubmittedCall is a call of a component: how many rows of a batch it takes, and the tasks of its request whose outputs it takes. */
+export interface SubmittedCall {
+  readonly component: number;
+  readonly rows: number;
+  readonly inputs: readonly number[];
+}
+
+/**
+ * WorkflowCore is a core of dynamic workflows as its driver sees it: a request is a program, which calls components as it goes.
+ * Each call is a *task*, which the driver tells when the program makes it. A task has one output, which lies on the device where
+ * it was executed, and is fetched by whatever needs it elsewhere. What the client sent is the output of a task too, the *body*,
+ * which lies at the front: where programs run.
+ *
+ * A pool is a component on a class of devices. A device is in all pools of its class, holds several components in its memory, and
+ * executes one batch at a time while it loads another component.
+ */
+export interface WorkflowCore extends ServingCore {
+  /**
+   * sized tells how many bytes clients sent with a request. It comes right after `arrived`; a request of which it is not told has
+   * none.
+   */
+  sized(at: number, request: number, bytes: number): void;
+  /** bodyOf is the task that stands for what the client of a request sent. */
+  bodyOf(request: number): number;
+  /**
+   * submitted tells that the program of a request calls a component.
+   * @returns the number of the task, in use as long as its request is; NONE where the request has its outcome already
+   */
+  submitted(at: number, request: number, call: SubmittedCall): number;
+  /** wanted tells that the program reads the output of a task, which is therefore brought to the front. */
+  wanted(at: number, task: number): void;
+  /** finished tells that the program of a request has returned: it is answered once its tasks are done. */
+  finished(at: number, request: number): void;
+  /**
+   * loaded tells that a device holds the component of a pool, as a decision `load` asked. Of a device that goes down, nothing more is
+   * told of its load, nor of the fetches from it or to it.
+   */
+  loaded(at: number, device: number, pool: number): void;
+  /** fetched tells that an output is where a decision `fetch` sent it. */
+  fetched(at: number, fetch: number): void;
+  /** outputBytes is how large the output of an executed task is. */
+  outputBytes(task: number): number;
+  /** batchRows is how many rows the tasks of a batch have together. */
+  batchRows(batch: number): number;
+}

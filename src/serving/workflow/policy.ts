@@ -1,0 +1,53 @@
+/** WorkflowPolicy is how tasks of dynamic workflows get their devices. */
+export interface WorkflowPolicy {
+  readonly placing: PlacingRule;
+  readonly prediction: PredictionRule;
+  /** How many tasks may be known and not executed; a request beyond them is refused. */
+  readonly mostTasks: number;
+  /** How many executions of a task may be lost before its request is dropped. */
+  readonly mostTries: number;
+}
+
+/**
+ * PlacingRule says which devices the tasks of a request get.
+ * - dynamic-program: those by which its last task is expected to end first (DyOrc §5.3). Of each task `candidates` devices are
+ *   tried, and `beam` partial schedules are kept; all of them where these are absent.
+ * - greedy: each task gets the device on which it is expected to end first.
+ * - round-robin: tasks get devices in turn.
+ */
+export type PlacingRule =
+  | { readonly kind: 'dynamic-program'; readonly candidates?: number; readonly beam?: number }
+  | { readonly kind: 'greedy' }
+  | { readonly kind: 'round-robin' };
+
+/**
+ * PredictionRule says what is expected of a program that has not ended.
+ * - none: nothing.
+ * - sampled: calls are drawn with the chances that the frequency table has for them, until the end is (DyOrc §5.2).
+ * - likeliest: what followed most often, until that is the end.
+ * Of both, `most` calls at most.
+ */
+export type PredictionRule =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'sampled'; readonly most: number }
+  | { readonly kind: 'likeliest'; readonly most: number };
+
+/** DYORC_POLICY is DyOrc's scheduler, with limits that keep its cost small on many devices. */
+export const DYORC_POLICY: WorkflowPolicy = {
+  placing: { kind: 'dynamic-program', candidates: 8, beam: 32 },
+  prediction: { kind: 'sampled', most: 16 },
+  mostTasks: 1_000_000,
+  mostTries: 2,
+};
+
+/** GREEDY_POLICY and ROUND_ROBIN_POLICY are what DyOrc's scheduler is compared with (§8.3). */
+export const GREEDY_POLICY: WorkflowPolicy = {
+  ...DYORC_POLICY,
+  placing: { kind: 'greedy' },
+  prediction: { kind: 'none' },
+};
+export const ROUND_ROBIN_POLICY: WorkflowPolicy = {
+  ...DYORC_POLICY,
+  placing: { kind: 'round-robin' },
+  prediction: { kind: 'none' },
+};

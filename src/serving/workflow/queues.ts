@@ -1,0 +1,140 @@
+import { NONE } from '../../collections/index.js';
+import type { PlannedWork } from './planned-work.js';
+import type { Residency } from './residency.js';
+import { placeOn, type Task } from './work.js';
+
+/**
+ * Stage says how near a task is to its execution.
+ * - waiting: some input is not made.
+ * - unsent: all inputs are made, and some is not sent to the device.
+ * - coming: all inputs are there or on their way.
+ * - ready: all inputs are there.
+ */
+type Stage = 'waiting' | 'unsent' | 'coming' | 'ready';
+
+type Stages = Readonly<Record<Stage, Set<Task>>>;
+
+/** QueuesOptions holds the parts of Queues, and how many components there are. */
+export interface QueuesOptions {
+  readonly components: number;
+  readonly work: PlannedWork;
+  readonly residency: Residency;
+}
+
+/**
+ * Queues holds the known tasks of each device that it has not begun, by how near they are to their execution. The *head* of a
+ * device is the task whose inputs have been made for the longest time: it stays the head until it is executed, so that a
+ * device which gives it what room it needs comes to an end.
+ */
+export class Queues {
+  private readonly stages: readonly Stages[];
+  /** The tasks whose inputs are made, in the order in which that came to be. */
+  private readonly inTurn: readonly Set<Task>[];
+  /** By device and component, how many tasks it has to do of it. */
+  private readonly counts: Int32Array;
+
+  constructor(
+    devices: number,
+    private readonly options: QueuesOptions,
+  ) {
+    this.stages = Array.from({ length: devices }, () => ({
+      ...{ waiting: new Set(), unsent: new Set(), coming: new Set(), ready: new Set() },
+    }));
+    this.inTurn = Array.from({ length: devices }, () => new Set());
+    this.counts = new Int32Array(devices * options.components);
+  }
+
+  /** head is the first task of a device whose inputs are made, undefined where there is none. */
+  head(device: number): Task | undefined {
+    for (const task of this.inTurn[device] as Set<Task>) return task;
+    return undefined;
+  }
+
+  /** readyOn are the tasks that a device could execute if it held their components. */
+  readyOn(device: number): ReadonlySet<Task> {
+    return this.stagesOf(device).ready;
+  }
+
+  /** unsentTo are the tasks of a device whose inputs are made and not all sent to it. */
+  unsentTo(device: number): ReadonlySet<Task> {
+    return this.stagesOf(device).unsent;
+  }
+
+  /** all lists the tasks of a device. */
+  all(device: number): Task[] {
+    return Object.values(this.stagesOf(device)).flatMap((stage) => [...stage]);
+  }
+
+  /** needs tells whether a device has a known task of a component to do. */
+  needs(device: number, component: number): boolean {
+    return (this.counts[device * this.options.components + component] as number) > 0;
+  }
+
+  /** push adds a task to those of its device. */
+  push(task: Task): void {
+    this.counts[task.device * this.options.components + task.component]! += 1;
+    this.changed(task);
+  }
+
+  /** changed tells that the inputs of a task are elsewhere than before, or on their way. */
+  changed(task: Task): void {
+    const stages = this.stagesOf(task.device);
+    const stage = stages[stageOf(task)];
+    if (stage.has(task)) return;
+    this.remove(task);
+    stage.add(task);
+    const inTurn = this.inTurn[task.device] as Set<Task>;
+    if (stage === stages.waiting) inTurn.delete(task);
+    else inTurn.add(task);
+  }
+
+  leave(task: Task): void {
+    this.counts[task.device * this.options.components + task.component]! -= 1;
+    this.remove(task);
+    (this.inTurn[task.device] as Set<Task>).delete(task);
+  }
+
+  /**
+   * nextBatch takes the batch that a device executes next: the ready tasks of the first component that it holds and that has any,
+   * in their order, as many as fit.
+   * @returns none where there are none
+   */
+  nextBatch(device: number): Task[] {
+    const { work, residency } = this.options;
+    const batch: Task[] = [];
+    let component: number = NONE;
+    let room = 0;
+    for (const task of this.readyOn(device)) {
+      if (component === NONE && residency.holds(device, task.component)) {
+        component = task.component;
+        room = work.largest(device, component);
+      }
+      if (task.component !== component || task.rows > room || (task.isAlone && batch.length > 0)) continue;
+      batch.push(task);
+      room = task.isAlone ? 0 : room - task.rows;
+      if (room === 0) break;
+    }
+    for (const task of batch) this.leave(task);
+    return batch;
+  }
+
+  private remove(task: Task): void {
+    const { waiting, unsent, coming, ready } = this.stagesOf(task.device);
+    for (const stage of [waiting, unsent, coming, ready]) if (stage.delete(task)) return;
+  }
+
+  private stagesOf(device: number): Stages {
+    return this.stages[device] as Stages;
+  }
+}
+
+function stageOf({ inputs, device }: Task): Stage {
+  let stage: Stage = 'ready';
+  for (const input of inputs) {
+    if (input.state !== 'done') return 'waiting';
+    const place = placeOn(input, device);
+    if (place === undefined) stage = 'unsent';
+    else if (place.fetch !== NONE && stage === 'ready') stage = 'coming';
+  }
+  return stage;
+}

@@ -1,0 +1,316 @@
+import { NONE } from '../../collections/index.js';
+import { type DeviceProbe, type DeviceView, type Outlook, soonestWay, Way } from './outlook.js';
+import { Frontier, type Schedule, type Step, type StepList } from './schedules.js';
+import type { Devices, Search, ToPlace } from './to-place.js';
+
+/** ReachOptions holds the parts of a Reach, and what time it is. */
+export interface ReachOptions {
+  readonly at: number;
+  readonly outlook: Outlook;
+  readonly devices: Devices;
+  readonly search: Search;
+}
+
+/** Soonest is the devices that would end a task first if its inputs were there, and when the first of them would. */
+interface Soonest {
+  readonly devices: readonly number[];
+  readonly endNs: number;
+}
+
+/** How many devices that are alike in all are tried for one task, at most. */
+const MOST_ALIKE = 3;
+
+/** Reach knows what may follow a partial schedule of some tasks. */
+export class Reach {
+  readonly common: Frontier;
+  /** By task, a mask of those whose outputs it takes. */
+  private readonly before: readonly number[];
+  /** By task, the devices worth a try that nothing is known of yet but their views, and when it ends at the soonest on any. */
+  private readonly soonest: readonly Soonest[];
+  private readonly nearby: readonly (readonly number[])[];
+  /** By task, the least time from its end to the end of the last task that needs it. */
+  private readonly tailsNs: readonly number[];
+  /** By task, the tasks before it that are alike in all, of which the first gets a device first. */
+  private readonly alike: readonly (readonly number[])[];
+  private readonly probe: DeviceProbe;
+
+  constructor(
+    private readonly tasks: readonly ToPlace[],
+    private readonly options: ReachOptions,
+  ) {
+    this.probe = { at: options.at, device: 0, view: undefined as never, component: 0, rows: 0, readyNs: 0 };
+    this.before = tasks.map(({ inputs }) =>
+      inputs.reduce((mask, { from }) => (typeof from === 'number' ? mask | (1 << from) : mask), 0),
+    );
+    const after = tasks.map((_, task) =>
+      this.before.reduce((mask, before, other) => ((before >> task) & 1 ? mask | (1 << other) : mask), 0),
+    );
+    this.common = new Frontier(tasks, this.before, after);
+    this.soonest = this.soonestOfAll();
+    this.nearby = tasks.map((task) => this.nearbyOf(task));
+    this.tailsNs = tailsOf(tasks, after, options.devices);
+    this.alike = options.search.isExact ? alikeOf(tasks) : tasks.map(() => []);
+  }
+
+  get at(): number {
+    return this.options.at;
+  }
+
+  /** count is how many tasks there are. */
+  get count(): number {
+    return this.tasks.length;
+  }
+
+  /** empty gives the schedule in which no task has a device. */
+  empty(changed: Schedule['changed']): Schedule {
+    const none = this.tasks.map(() => 0);
+    return {
+      ...{ scheduled: 0, order: [], endNs: 0, leastNs: this.leastNs(), changed },
+      ...{ devices: this.tasks.map(() => NONE), readyNs: none, endsNs: none },
+    };
+  }
+
+  /** greedy gives each task, in their order, the device on which it ends first; undefined where none can run one. */
+  greedy(empty: Schedule): Schedule | undefined {
+    let schedule = empty;
+    for (const task of this.tasks.keys()) {
+      let best: Step | undefined;
+      for (const device of this.candidatesFor(schedule, task)) {
+        const ends = this.options.outlook.ends(this.probing(schedule, task, device));
+        const way = soonestWay(ends);
+        if (best !== undefined && ends[way] >= best.endNs) continue;
+        const { readyNs } = this.probe;
+        best = { schedule, task, device, way, readyNs, endNs: ends[way], leastNs: 0, ownNs: 0 };
+      }
+      if (best === undefined) return undefined;
+      schedule = this.taken(best);
+    }
+    return schedule;
+  }
+
+  /** extend offers the steps that may follow a schedule. */
+  extend(schedule: Schedule, steps: StepList): void {
+    for (let task = 0; task < this.tasks.length; task++) {
+      if (!this.mayBeNext(schedule, task)) continue;
+      for (const device of this.candidatesFor(schedule, task)) this.tryOn({ schedule, task, device }, steps);
+      if (!this.options.search.isExact) return;
+    }
+  }
+
+  /** taken gives the schedule that a step leads to. */
+  taken({ schedule, task, device, way, readyNs, endNs, leastNs }: Step): Schedule {
+    this.probing(schedule, task, device);
+    const view = this.options.outlook.after(this.probe, way);
+    return {
+      scheduled: schedule.scheduled | (1 << task),
+      devices: replaced(schedule.devices, task, device),
+      readyNs: replaced(schedule.readyNs, task, readyNs),
+      endsNs: replaced(schedule.endsNs, task, endNs),
+      order: [...schedule.order, task],
+      endNs: Math.max(schedule.endNs, endNs),
+      leastNs,
+      changed: changedBy(schedule.changed, device, view),
+    };
+  }
+
+  private tryOn(
+    { schedule, task, device }: Pick<Step, 'schedule' | 'task' | 'device'>,
+    steps: StepList,
+  ): void {
+    const ends = this.options.outlook.ends(this.probing(schedule, task, device));
+    const { readyNs } = this.probe;
+    const soonest = soonestWay(ends);
+    for (let way: Way = Way.join; way <= Way.behind; way = (way + 1) as Way) {
+      const endNs = ends[way];
+      if (endNs === Number.POSITIVE_INFINITY || (way !== soonest && !this.options.search.isExact)) continue;
+      const ownNs = endNs + (this.tailsNs[task] as number);
+      const leastNs = Math.max(schedule.leastNs, ownNs);
+      if (steps.takes(leastNs, ownNs))
+        steps.add({ schedule, task, device, way, readyNs, endNs, leastNs, ownNs });
+    }
+  }
+
+  private mayBeNext({ scheduled }: Schedule, task: number): boolean {
+    if ((scheduled >> task) & 1 || (this.before[task] as number) & ~scheduled) return false;
+    return (this.alike[task] as readonly number[]).every((other) => (scheduled >> other) & 1);
+  }
+
+  /** candidatesFor lists devices for a task: those that would end it first, those that have its inputs, those of its request. */
+  private candidatesFor(schedule: Schedule, task: number): readonly number[] {
+    const { devices: soonest } = this.soonest[task] as Soonest;
+    const { devices } = this.options;
+    if (soonest.length === devices.count) return soonest;
+    const { component, rows } = this.tasks[task] as ToPlace;
+    const all = soonest.slice();
+    for (const device of this.nearby[task] as readonly number[]) if (!all.includes(device)) all.push(device);
+    for (const [device] of schedule.changed)
+      if (!all.includes(device) && devices.canRun(device, component, rows)) all.push(device);
+    return all;
+  }
+
+  private nearbyOf({ component, rows, inputs }: ToPlace): number[] {
+    const places = inputs.flatMap(({ from }) =>
+      typeof from === 'number' ? [] : from.map(({ device }) => device),
+    );
+    return places.filter((device) => device !== NONE && this.options.devices.canRun(device, component, rows));
+  }
+
+  /** probing sets the probe on a task and a device, as the schedule has left it. */
+  private probing(schedule: Schedule, task: number, device: number): DeviceProbe {
+    const { probe } = this;
+    const { component, rows } = this.tasks[task] as ToPlace;
+    probe.device = device;
+    probe.component = component;
+    probe.rows = rows;
+    probe.view = this.viewIn(schedule, device);
+    probe.readyNs = this.readyNs(schedule, task, device);
+    return probe;
+  }
+
+  private viewIn({ changed }: Schedule, device: number): DeviceView {
+    for (const [other, view] of changed) if (other === device) return view;
+    return this.options.outlook.viewOf(this.options.at, device);
+  }
+
+  /** readyNs is when all inputs of a task are on a device (Eq. 2). */
+  private readyNs({ devices, endsNs }: Schedule, task: number, device: number): number {
+    let readyNs = this.options.at;
+    for (const { bytes, from } of (this.tasks[task] as ToPlace).inputs) {
+      let leastNs = Number.POSITIVE_INFINITY;
+      if (typeof from === 'number') {
+        const passNs = this.options.devices.passNs(bytes, devices[from] as number, device);
+        leastNs = (endsNs[from] as number) + passNs;
+      } else
+        for (const source of from)
+          leastNs = Math.min(
+            leastNs,
+            source.atNs + this.options.devices.passNs(bytes, source.device, device),
+          );
+      readyNs = Math.max(readyNs, leastNs);
+    }
+    return readyNs;
+  }
+
+  /** leastNs is a time before which the last task cannot end: no task ends before it would if its device had it alone. */
+  private leastNs(): number {
+    const endsNs: number[] = [];
+    let leastNs = 0;
+    for (const [task, { component, rows, inputs }] of this.tasks.entries()) {
+      let readyNs = this.options.at;
+      for (const { from } of inputs)
+        if (typeof from === 'number') readyNs = Math.max(readyNs, endsNs[from] as number);
+        else
+          readyNs = Math.max(
+            readyNs,
+            from.reduce((least, { atNs }) => Math.min(least, atNs), Number.POSITIVE_INFINITY),
+          );
+      const runNs = this.options.devices.leastNs(component, rows);
+      const endNs = Math.max(readyNs + runNs, (this.soonest[task] as Soonest).endNs);
+      endsNs.push(endNs);
+      leastNs = Math.max(leastNs, endNs + (this.tailsNs[task] as number));
+    }
+    return leastNs;
+  }
+
+  private soonestOfAll(): Soonest[] {
+    const components = [...new Set(this.tasks.map(({ component }) => component))];
+    const found: Soonest[] = [];
+    for (const [task, { component, rows }] of this.tasks.entries()) {
+      const same = this.tasks.findIndex((other) => other.component === component && other.rows === rows);
+      found.push(same < task ? (found[same] as Soonest) : this.soonestFor(component, rows, components));
+    }
+    return found;
+  }
+
+  /** soonestFor lists the devices that would end a task first if its inputs were there. Of those that are alike a few suffice. */
+  private soonestFor(component: number, rows: number, components: readonly number[]): Soonest {
+    const { devices, outlook, at, search } = this.options;
+    const { probe } = this;
+    Object.assign(probe, { component, rows, readyNs: at });
+    const best: Candidate[] = [];
+    const leastNs = devices.leastNs(component, rows);
+    for (let device = 0; device < devices.count; device++) {
+      if (!devices.canRun(device, component, rows)) continue;
+      probe.device = device;
+      probe.view = outlook.viewOf(at, device);
+      const worst = best.length < search.candidates ? undefined : best.at(-1);
+      const worstNs = worst?.endNs ?? Number.POSITIVE_INFINITY;
+      if (worst !== undefined && outlook.leastEndNs(probe, leastNs) >= worstNs) continue;
+      const ends = outlook.ends(probe);
+      const endNs = ends[soonestWay(ends)];
+      if (worst !== undefined && endNs >= worstNs) continue;
+      const kind =
+        search.candidates === Number.POSITIVE_INFINITY ? device : outlook.kindOf(device, components);
+      if (countAlike(best, endNs, kind) >= MOST_ALIKE) continue;
+      if (worst !== undefined) best.pop();
+      let i = best.length;
+      while (i > 0 && endNs < (best[i - 1] as Candidate).endNs) i--;
+      best.splice(i, 0, { device, endNs, kind });
+    }
+    return { devices: best.map(({ device }) => device), endNs: best[0]?.endNs ?? Number.POSITIVE_INFINITY };
+  }
+}
+
+interface Candidate {
+  readonly device: number;
+  readonly endNs: number;
+  readonly kind: number;
+}
+
+function countAlike(all: readonly Candidate[], endNs: number, kind: number): number {
+  let count = 0;
+  for (const other of all) if (other.endNs === endNs && other.kind === kind) count += 1;
+  return count;
+}
+
+function replaced(list: readonly number[], i: number, item: number): number[] {
+  const copy = list.slice();
+  copy[i] = item;
+  return copy;
+}
+
+/** changedBy gives the views of changed devices, by their numbers, with another one. */
+function changedBy(changed: Schedule['changed'], device: number, view: DeviceView): Schedule['changed'] {
+  const next = changed.filter(([other]) => other !== device);
+  let i = next.length;
+  while (i > 0 && (next[i - 1] as Schedule['changed'][number])[0] > device) i--;
+  next.splice(i, 0, [device, view]);
+  return next;
+}
+
+function tailsOf(tasks: readonly ToPlace[], after: readonly number[], devices: Devices): number[] {
+  const tails = tasks.map(() => 0);
+  for (let task = tasks.length - 1; task >= 0; task--)
+    for (let other = task + 1; other < tasks.length; other++) {
+      if (!(((after[task] as number) >> other) & 1)) continue;
+      const { component, rows } = tasks[other] as ToPlace;
+      tails[task] = Math.max(
+        tails[task] as number,
+        devices.leastNs(component, rows) + (tails[other] as number),
+      );
+    }
+  return tails;
+}
+
+/** alikeOf lists by task those before it that call the same for the same, and whose outputs the same tasks take as much of. */
+function alikeOf(tasks: readonly ToPlace[]): number[][] {
+  const takers = tasks.map((_, task) =>
+    tasks
+      .flatMap(({ inputs }, other) =>
+        inputs.flatMap(({ bytes, from }) => (from === task ? [`${other}:${bytes}`] : [])),
+      )
+      .sort()
+      .join(),
+  );
+  const areAlike = (one: number, other: number): boolean => {
+    const [a, b] = [tasks[one] as ToPlace, tasks[other] as ToPlace];
+    return (
+      a.component === b.component &&
+      a.rows === b.rows &&
+      takers[one] === takers[other] &&
+      a.inputs.length === b.inputs.length &&
+      a.inputs.every(({ bytes, from }, i) => bytes === b.inputs[i]?.bytes && from === b.inputs[i]?.from)
+    );
+  };
+  return tasks.map((_, task) => [...tasks.keys()].filter((other) => other < task && areAlike(other, task)));
+}

@@ -1,0 +1,113 @@
+import { NONE } from '../collections/index.js';
+
+/** RecordedCall is a call that a program made. */
+export interface RecordedCall {
+  readonly component: number;
+  readonly rows: number;
+  /** The calls whose outputs it takes, by their places in the run; NONE for what the client sent. */
+  readonly inputs: readonly number[];
+  /** The calls whose outputs the program had read before it made this one. */
+  readonly after: readonly number[];
+  /** How long the program took from the last of these reads, or from its start, to the call. */
+  readonly thinkNs: number;
+  readonly outputBytes: number;
+}
+
+/** RecordedRun is what a program did for a request. */
+export interface RecordedRun {
+  readonly requestBytes: number;
+  readonly calls: readonly RecordedCall[];
+}
+
+/**
+ * ReplayedProgram makes the calls of a run again, each when the outputs that it came after have been read. A program reads what its
+ * calls came after, and at its end the outputs that nothing took.
+ */
+export class ReplayedProgram {
+  /** The task of each call that was made, NONE of the others. */
+  readonly tasks: Int32Array;
+  /** For each call, how many reads and calls it still waits for, the calls that wait for a read of its output, and those that take it. */
+  private readonly waitsFor: Int32Array;
+  private readonly waiting: readonly number[][];
+  private readonly takers: readonly number[][];
+  private readonly isRead: Uint8Array;
+  private callsLeft: number;
+  private readsLeft: number;
+  /** Whether the request has its outcome, so that no more is called. */
+  isOver = false;
+
+  constructor(
+    readonly request: number,
+    private readonly run: RecordedRun,
+  ) {
+    const { calls } = run;
+    this.tasks = new Int32Array(calls.length).fill(NONE);
+    this.waiting = calls.map(() => []);
+    this.takers = calls.map(() => []);
+    const isTaken = new Uint8Array(calls.length);
+    for (const [call, { inputs, after }] of calls.entries()) {
+      for (const input of new Set(inputs)) {
+        if (input === NONE) continue;
+        isTaken[input] = 1;
+        (this.takers[input] as number[]).push(call);
+      }
+      for (const read of after) (this.waiting[read] as number[]).push(call);
+    }
+    this.waitsFor = Int32Array.from(calls, ({ inputs, after }) => {
+      const taken = new Set(inputs);
+      taken.delete(NONE);
+      return after.length + taken.size;
+    });
+    this.isRead = Uint8Array.from(calls, (_, call) =>
+      isTaken[call] === 0 || (this.waiting[call] as number[]).length > 0 ? 1 : 0,
+    );
+    this.callsLeft = calls.length;
+    this.readsLeft = this.isRead.reduce((sum, read) => sum + read, 0);
+  }
+
+  /** callOf is the call at a place in the run. */
+  callOf(call: number): RecordedCall {
+    return this.run.calls[call] as RecordedCall;
+  }
+
+  /** first lists the calls that are made without having read anything. */
+  first(): number[] {
+    return [...this.waitsFor.keys()].filter((call) => this.waitsFor[call] === 0);
+  }
+
+  /** reads tells whether the output of a call is read. */
+  reads(call: number): boolean {
+    return this.isRead[call] === 1;
+  }
+
+  /**
+   * called tells that a call was made.
+   * @returns the calls that have waited for this alone, as they take its output
+   */
+  called(call: number, task: number): number[] {
+    this.tasks[call] = task;
+    this.callsLeft -= 1;
+    return this.released(this.takers[call] as number[]);
+  }
+
+  /**
+   * read tells that an output was read.
+   * @returns the calls that have waited for this read alone
+   */
+  read(call: number): number[] {
+    this.readsLeft -= 1;
+    return this.released(this.waiting[call] as number[]);
+  }
+
+  private released(waiting: readonly number[]): number[] {
+    return waiting.filter((call) => {
+      this.waitsFor[call]! -= 1;
+      return this.waitsFor[call] === 0;
+    });
+  }
+
+  /** hasEnded tells whether all was called and read. */
+  get hasEnded(): boolean {
+    return this.callsLeft === 0 && this.readsLeft === 0;
+  }
+}
