@@ -44,6 +44,10 @@ describe('Decisions', () => {
       retire: 7,
       shift: 8,
       collect: 9,
+      load: 10,
+      evict: 11,
+      fetch: 12,
+      spill: 13,
     });
     expect(Answer).toEqual({ inTime: 0, late: 1, failed: 2 });
     expect(DROP_REASONS).toEqual(['deadline', 'device-down', 'queue-full', 'draining', 'overload']);
