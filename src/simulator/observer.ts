@@ -1,8 +1,20 @@
-import type { ServingCore, Topology } from '../serving/index.js';
+import { Answer, type ServingCore, type Topology } from '../serving/index.js';
 
 /** OutcomeCode numbers the outcomes of a request. */
 export const OutcomeCode = { inTime: 0, late: 1, dropped: 2, failed: 3 } as const;
 export type OutcomeCode = (typeof OutcomeCode)[keyof typeof OutcomeCode];
+
+/** outcomeOf gives the outcome of a request that is answered so. */
+export function outcomeOf(answer: Answer): OutcomeCode {
+  switch (answer) {
+    case Answer.inTime:
+      return OutcomeCode.inTime;
+    case Answer.late:
+      return OutcomeCode.late;
+    case Answer.failed:
+      return OutcomeCode.failed;
+  }
+}
 
 /** DeviceState numbers the states of devices that come and go. They are in use unless they are on standby. */
 export const DeviceState = { standby: 0, comesUp: 1, up: 2 } as const;

@@ -1,9 +1,9 @@
 import { grownColumn, NONE as SHARED_NONE } from '../collections/index.js';
 import {
+  type Answer,
   brokenPromise,
   type Decisions,
   type ServingCore,
-  Answer as SharedAnswer,
   Decision as SharedDecision,
   type Topology,
   unreachable,
@@ -13,7 +13,7 @@ import { VirtualDevices } from './devices.js';
 import { EventQueue } from './events.js';
 import { type SimulatedEngine, VirtualIngress } from './ingress.js';
 import { VirtualLinks } from './links.js';
-import { OutcomeCode as SharedOutcomeCode, type SimulationObserver } from './observer.js';
+import { outcomeOf, OutcomeCode as SharedOutcomeCode, type SimulationObserver } from './observer.js';
 import { OpenRequests } from './open-requests.js';
 import { PlannedSteps } from './planned-steps.js';
 import { StandbyDevices } from './standby.js';
@@ -22,7 +22,6 @@ import { Watchers } from './watchers.js';
 
 const NONE = SHARED_NONE;
 const Decision = SharedDecision;
-const Answer = SharedAnswer;
 const OutcomeCode = SharedOutcomeCode;
 
 const NEVER = Number.POSITIVE_INFINITY;
@@ -91,17 +90,6 @@ function refuseModel(model: number): never {
 
 function refuseExecution(tookNs: number, pool: number, size: number): never {
   throw new RangeError(`Cannot simulate an execution of ${tookNs} ns: pool ${pool} with a batch of ${size}`);
-}
-
-function outcomeOf(answer: SharedAnswer): SharedOutcomeCode {
-  switch (answer) {
-    case Answer.inTime:
-      return OutcomeCode.inTime;
-    case Answer.late:
-      return OutcomeCode.late;
-    case Answer.failed:
-      return OutcomeCode.failed;
-  }
 }
 
 /** asSeen gives an outcome as a client of an engine sees it, who waits for the ingress and for the way back too. */
@@ -318,7 +306,7 @@ export class VirtualDriver {
           this.send(a | 0, decisions.b(i) | 0, decisions.c(i) | 0, decisions.d(i));
           break;
         case Decision.answer:
-          this.end(a | 0, outcomeOf((decisions.b(i) | 0) as SharedAnswer), NONE, NONE);
+          this.end(a | 0, outcomeOf((decisions.b(i) | 0) as Answer), NONE, NONE);
           break;
         case Decision.drop:
           this.end(a | 0, OutcomeCode.dropped, decisions.b(i) | 0, decisions.c(i) | 0);

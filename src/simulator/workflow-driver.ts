@@ -1,9 +1,9 @@
 import { NONE as SHARED_NONE, Slots } from '../collections/index.js';
 import {
+  type Answer,
   brokenPromise,
   type Decisions,
   passTimes,
-  Answer as SharedAnswer,
   Decision as SharedDecision,
   type Topology,
   type WorkflowCore,
@@ -11,14 +11,13 @@ import {
 } from '../serving/index.js';
 import type { Arrivals } from '../workload/index.js';
 import { EventQueue } from './events.js';
-import { OutcomeCode as SharedOutcomeCode, type SimulationObserver } from './observer.js';
+import { outcomeOf, OutcomeCode as SharedOutcomeCode, type SimulationObserver } from './observer.js';
 import { OpenRequests } from './open-requests.js';
 import { type RecordedRun, ReplayedProgram } from './programs.js';
 import { Watchers } from './watchers.js';
 
 const NONE = SHARED_NONE;
 const Decision = SharedDecision;
-const Answer = SharedAnswer;
 const OutcomeCode = SharedOutcomeCode;
 
 const NEVER = Number.POSITIVE_INFINITY;
@@ -339,7 +338,7 @@ export class WorkflowDriver {
         case Decision.spill:
           break;
         case Decision.answer:
-          this.end(a, outcomeOf(b), NONE, NONE);
+          this.end(a, outcomeOf(b as Answer), NONE, NONE);
           break;
         case Decision.drop:
           this.end(a, OutcomeCode.dropped, b, c);
@@ -420,16 +419,5 @@ export class WorkflowDriver {
     for (const task of program.tasks) this.placeOfTask.delete(task);
     this.lastAt = this.now;
     this.requests.end(program.request);
-  }
-}
-
-function outcomeOf(answer: number): SharedOutcomeCode {
-  switch (answer as SharedAnswer) {
-    case Answer.inTime:
-      return OutcomeCode.inTime;
-    case Answer.late:
-      return OutcomeCode.late;
-    case Answer.failed:
-      return OutcomeCode.failed;
   }
 }
