@@ -142,6 +142,10 @@ async function describeLoaded(
       return describeEngine(loaded.value);
     case 'run':
       return `recorded run of ${loaded.value.application}: ${counted(loaded.value.tasks.length, 'task')}`;
+    case 'workflow':
+      return `workflow spec of ${namesOf(loaded.value.workflows)}`;
+    case 'workflow-plan':
+      return `workflow plan of ${namesOf(loaded.value.workflows)}`;
     case 'pooled-plan':
     case 'pipeline-plan':
     case 'gear-plan':

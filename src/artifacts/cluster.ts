@@ -31,6 +31,14 @@ export interface DeviceClass {
   taken?: number;
   /** The effective bandwidth of one server's link, in each direction. */
   linkGbps?: number;
+  /** The bandwidth between two GPUs of one server, in gigabits a second. For workflows; that of the server's link where absent. */
+  gpuLinkGbps?: number;
+  /** The memory of one server that keeps components of workflows which its GPUs do not hold. */
+  hostMemoryGiB?: number;
+  /** The bandwidth from a server's memory to one of its GPUs, in gigabytes a second. For workflows. */
+  loadGBps?: number;
+  /** The bandwidth from a server's disk to its memory, in gigabytes a second. For workflows. */
+  diskGBps?: number;
 }
 
 /** OpenCluster is a cluster some of whose classes may have no limit, as where GPUs are rented. */

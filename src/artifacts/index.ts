@@ -401,4 +401,31 @@ export type {
 } from './verification.js';
 export { summedUs, type WholeAt, wholeLatencyUs } from './whole-latency.js';
 export { counted } from './words.js';
+export type {
+  ComponentOnClass,
+  DeviceTimeShares,
+  NextCallCount,
+  PlannedComponent,
+  PlannedWorkflow,
+  SampleOfWorkflow,
+  WorkflowBounds,
+  WorkflowDevice,
+  WorkflowPlan,
+  WorkflowPlanObjective,
+  WorkflowSample,
+} from './workflow-plan.js';
+export type {
+  ChainCall,
+  ChainEdge,
+  ChainStep,
+  GivenDevices,
+  WorkflowChain,
+  WorkflowComponent,
+  WorkflowEntry,
+  WorkflowMethod,
+  WorkflowObjective,
+  WorkflowPlanner,
+  WorkflowSpec,
+} from './workflow-spec.js';
+export { workflowMethodOf } from './workflow-spec.js';
 export { writtenSeconds } from './written-time.js';

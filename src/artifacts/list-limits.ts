@@ -15,11 +15,14 @@ export const LIST_LIMITS: Readonly<Partial<Record<ArtifactKind, Readonly<Record<
   pipeline: { stages: 64, applications: 16, objectives: 16 },
   // Sets of models are numbered by their bits, and tables have an entry for each.
   cascade: { models: 8 },
+  // A device is in the pool of each component, and a history has an entry for each that follows it.
+  workflow: { components: 256, workflows: 64 },
   // Schedulers look at all tasks of a request that are known.
   run: { tasks: 4096 },
   'pooled-plan': { inputs: MOST_PLAN_INPUTS },
   'pipeline-plan': { inputs: MOST_PLAN_INPUTS },
   'gear-plan': { inputs: MOST_PLAN_INPUTS },
+  'workflow-plan': { inputs: MOST_PLAN_INPUTS, components: 256, workflows: 64 },
 };
 
 /** listLimitFaults refuses lists of a file that are longer than its kind takes, whatever their entries are. */

@@ -1,7 +1,17 @@
 import type { Emitted, InputFile } from './common.js';
 
 /** CHECKED_INPUTS lists what plans are made from, and can be checked against. */
-export const CHECKED_INPUTS = ['spec', 'cluster', 'profiles', 'records', 'trace', 'load', 'engine'] as const;
+export const CHECKED_INPUTS = [
+  'spec',
+  'cluster',
+  'profiles',
+  'records',
+  'runs',
+  'program',
+  'trace',
+  'load',
+  'engine',
+] as const;
 
 /** CheckedInput is something that a plan is made from. */
 export type CheckedInput = (typeof CHECKED_INPUTS)[number];
@@ -20,6 +30,8 @@ const INPUTS_OF_ROLES: { readonly [role: string]: CheckedInput } = {
   cluster: 'cluster',
   profile: 'profiles',
   records: 'records',
+  runs: 'runs',
+  program: 'program',
   trace: 'trace',
   distribution: 'load',
   'engine-profile': 'engine',
@@ -30,6 +42,7 @@ const MADE_FROM = {
   'pooled-plan': ['spec', 'profiles'],
   'pipeline-plan': ['spec', 'profiles'],
   'gear-plan': ['spec', 'profiles', 'records'],
+  'workflow-plan': ['spec', 'profiles'],
 } as const satisfies Readonly<Record<string, readonly CheckedInput[]>>;
 
 /**

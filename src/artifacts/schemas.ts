@@ -37,6 +37,8 @@ import type { SimulationReport } from './simulation-report.js';
 import type { SimulationSweep } from './simulation-sweep.js';
 import type { TraceDescription } from './trace-description.js';
 import type { Verification } from './verification.js';
+import type { WorkflowPlan } from './workflow-plan.js';
+import type { WorkflowSpec } from './workflow-spec.js';
 
 /** ArtifactTypes lists the kinds of file, with the type of each. */
 export interface ArtifactTypes {
@@ -48,6 +50,8 @@ export interface ArtifactTypes {
   'pipeline-plan': PipelinePlan;
   cascade: CascadeSpec;
   'gear-plan': GearPlan;
+  workflow: WorkflowSpec;
+  'workflow-plan': WorkflowPlan;
   policy: PolicyFile;
   'engine-profile': EngineProfile;
   run: Run;
@@ -83,6 +87,8 @@ export const ARTIFACT_KINDS = [
   'pipeline-plan',
   'cascade',
   'gear-plan',
+  'workflow',
+  'workflow-plan',
   'policy',
   'engine-profile',
   'run',

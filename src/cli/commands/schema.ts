@@ -14,6 +14,8 @@ const KINDS: { readonly [K in ArtifactKind]: true } = {
   'pipeline-plan': true,
   cascade: true,
   'gear-plan': true,
+  workflow: true,
+  'workflow-plan': true,
   policy: true,
   'engine-profile': true,
   run: true,
