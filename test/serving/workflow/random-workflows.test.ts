@@ -64,7 +64,8 @@ class Watched {
 
   private watching(bare: WorkflowCore): WorkflowCore {
     const core = {} as WorkflowCore & Record<string, unknown>;
-    for (const name of Object.getOwnPropertyNames(DynamicCore.prototype)) {
+    const own = DynamicCore.prototype;
+    for (const name of [own, Object.getPrototypeOf(own)].flatMap(Object.getOwnPropertyNames)) {
       const method = (bare as unknown as Record<string, unknown>)[name];
       if (typeof method === 'function') core[name] = method.bind(bare);
     }
