@@ -1,6 +1,7 @@
 import type { Outlook } from './outlook.js';
 import { Reach } from './reach.js';
 import { KeptSchedules, type Schedule, StepList } from './schedules.js';
+import { SoonestDevices } from './soonest-devices.js';
 import type { Devices, Input, PlacedTask, Search, ToPlace } from './to-place.js';
 
 /** The most tasks that are placed together; others follow after them. */
@@ -26,11 +27,15 @@ export class DynamicProgram {
   /** How many steps of partial schedules were looked at so far. */
   made = 0;
 
+  private readonly soonest: SoonestDevices;
+
   constructor(
     private readonly outlook: Outlook,
     private readonly devices: Devices,
     private readonly search: Search,
-  ) {}
+  ) {
+    this.soonest = new SoonestDevices(outlook, devices, search);
+  }
 
   /**
    * place finds devices for tasks, whose inputs lie before them.
@@ -41,7 +46,8 @@ export class DynamicProgram {
     let changed: Schedule['changed'] = [];
     for (let from = 0; from < tasks.length; from += MOST_TOGETHER) {
       const some = tasks.slice(from, from + MOST_TOGETHER).map((task) => moved(task, from, placed));
-      const best = this.best(new Reach(some, { ...this.parts(), at }), changed);
+      const { outlook, devices, search, soonest } = this;
+      const best = this.best(new Reach(some, { outlook, devices, search, soonest, at }), changed);
       if (best === undefined) return [];
       changed = best.changed;
       for (const task of best.order)
@@ -51,10 +57,6 @@ export class DynamicProgram {
         });
     }
     return placed;
-  }
-
-  private parts(): { readonly outlook: Outlook; readonly devices: Devices; readonly search: Search } {
-    return { outlook: this.outlook, devices: this.devices, search: this.search };
   }
 
   private best(reach: Reach, changed: Schedule['changed']): Schedule | undefined {

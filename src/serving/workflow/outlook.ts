@@ -71,33 +71,47 @@ export function soonestWay([join, idle, behind]: WayEnds): Way {
 export class Outlook {
   private readonly unneeded: ({ readonly version: number; readonly bytes: number } | undefined)[] = [];
   private readonly found: WayEnds = [NEVER, NEVER, NEVER];
-  /** The views of devices as they are, by device; absent until they are asked for. */
-  private readonly views: (
-    | { readonly version: number; readonly view: DeviceView; readonly untilNs: number }
-    | undefined
-  )[] = [];
+  /** By device, its view, the version that was looked at, until when that holds if nothing changes, and its `firstNs`. */
+  private readonly views: (DeviceView | undefined)[] = [];
+  private readonly seen: Int32Array;
+  private readonly until: Float64Array;
+  private readonly firsts: Float64Array;
 
   constructor(
     private readonly work: PlannedWork,
     private readonly residency: Residency,
     private readonly placeable: Placeable,
-  ) {}
+  ) {
+    this.seen = new Int32Array(work.devices).fill(NONE);
+    this.until = new Float64Array(work.devices);
+    this.firsts = new Float64Array(work.devices);
+  }
 
-  /** leastEndNs is a time before which a device cannot end a task of a component that takes so long. It costs less than `ends`. */
-  leastEndNs(probe: DeviceProbe, tookNs: number): number {
-    const { at, device, component, view } = probe;
-    const isHeld = this.residency.holds(device, component) || view.loads.length > 0;
-    const loadNs = isHeld ? 0 : this.residency.loadNs(device, component);
-    return Math.max(view.firstNs, at + loadNs) + tookNs;
+  /**
+   * notBeforeNs is a time before which a device cannot begin a task of a component that is not planned yet. It costs less than
+   * `viewOf`, and may be too early.
+   */
+  notBeforeNs(at: number, device: number, component: number): number {
+    const { work, residency } = this;
+    const isComing =
+      residency.stateOf(device, component) !== Held.absent || work.rowsOf(device, component) > 0;
+    const fromNs =
+      this.seen[device] === this.versionOf(device)
+        ? (this.firsts[device] as number)
+        : work.busyUntilNs(device);
+    return Math.max(fromNs, isComing ? at : at + residency.loadNs(device, component));
   }
 
   /** viewOf says what is expected of a device. It is looked at again once the device has changed, or has not done what was expected. */
   viewOf(at: number, device: number): DeviceView {
     const version = this.versionOf(device);
-    const known = this.views[device];
-    if (known?.version === version && at <= known.untilNs) return known.view;
+    if (this.seen[device] === version && at <= (this.until[device] as number))
+      return this.views[device] as DeviceView;
     const { view, untilNs } = this.looked(at, device);
-    this.views[device] = { version, view, untilNs };
+    this.seen[device] = version;
+    this.until[device] = untilNs;
+    this.firsts[device] = view.firstNs;
+    this.views[device] = view;
     return view;
   }
 
