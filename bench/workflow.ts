@@ -21,6 +21,9 @@ const { values } = benchArguments(USAGE, {
   json: { type: 'string' },
 });
 
+/** Shorter runs say more about how code is compiled than about what it does. */
+const LEAST_REQUESTS = 2000;
+
 const load = benchNumber(USAGE, 'load', values.load);
 const requests = benchNumber(USAGE, 'requests', values.requests);
 const sizes = values.devices.split(',').map((text) => benchNumber(USAGE, 'devices', text));
@@ -29,7 +32,7 @@ const rows = sizes.map((devices) => {
   const { cpuUs, tasks, latenciesNs, summary } = runMix({
     devices,
     load,
-    requests: requests * devices,
+    requests: Math.max(LEAST_REQUESTS, requests * devices),
     seed: 2,
     frequencies,
   });

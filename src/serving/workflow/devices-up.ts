@@ -66,7 +66,7 @@ export class DevicesUp implements Devices {
   hasMemoryFor({ device, component, inputs }: Task): boolean {
     const { residency, table } = this.options;
     let bytes = residency.bytesOf(device, component);
-    for (const input of new Set(inputs)) bytes += input.bytes;
+    for (const [i, input] of inputs.entries()) if (inputs.indexOf(input) === i) bytes += input.bytes;
     return bytes <= (table.devices[device] as DeviceMemory).bytes;
   }
 

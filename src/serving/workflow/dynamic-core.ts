@@ -1,10 +1,13 @@
 import { NONE as SHARED_NONE } from '../../collections/index.js';
 import type { Streams } from '../../random/index.js';
 import { brokenPromise, must } from '../broken-promise.js';
-import { type Decisions, Decision as SharedDecision, DropCode as SharedDropCode } from '../decisions.js';
+import { type Decisions, DropCode as SharedDropCode } from '../decisions.js';
 import type { Topology } from '../topology.js';
 import { Agenda } from './agenda.js';
 import { DevicesUp } from './devices-up.js';
+import { Executions } from './executions.js';
+import { ExpectedEnd } from './expected-end.js';
+import { GivingUp } from './giving-up.js';
 import { Guesses } from './guesses.js';
 import { END, type FrequencyRow, Histories } from './histories.js';
 import type { SubmittedCall, WorkflowCore } from './language.js';
@@ -18,6 +21,7 @@ import { PlannedWork } from './planned-work.js';
 import { DYORC_POLICY, type WorkflowPolicy } from './policy.js';
 import { Prediction } from './prediction.js';
 import { Queues } from './queues.js';
+import { RecentWaits } from './recent-waits.js';
 import { RequestEnds } from './request-ends.js';
 import { Held, Residency } from './residency.js';
 import { Scheduling } from './scheduling.js';
@@ -27,8 +31,10 @@ import type { OpenRequest, Task } from './work.js';
 import { WorkNumbers } from './work-numbers.js';
 
 const NONE = SHARED_NONE;
-const Decision = SharedDecision;
 const DropCode = SharedDropCode;
+
+/** No waits are drawn where nothing is decided by them. */
+const NO_DRAWS = { quantile: 0, draws: 0 };
 
 /** DynamicOptions holds the parts of a DynamicCore. */
 export interface DynamicOptions {
@@ -51,7 +57,6 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
   private readonly agenda = new Agenda();
   private readonly policy: WorkflowPolicy;
   private readonly table: WorkflowTable;
-  private readonly placeable: Placeable;
   private readonly residency: Residency;
   private readonly work: PlannedWork;
   private readonly devices: DevicesUp;
@@ -63,8 +68,8 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
   private readonly ends: RequestEnds;
   private readonly losses: Losses;
   private readonly stranded: Stranded;
-  /** The batch that each device executes, NONE where none. */
-  private readonly running: Int32Array;
+  private readonly executions: Executions;
+  private readonly waits: RecentWaits;
   private isDraining = false;
   readonly guesses = new Guesses();
 
@@ -79,14 +84,12 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
     const count = topology.devices.length;
     this.policy = { ...DYORC_POLICY, ...policy };
     this.table = table;
-    this.running = new Int32Array(count).fill(NONE);
     const placeable = new Placeable(topology, table);
     const residency = new Residency(table, placeable);
     const work = new PlannedWork(topology, placeable);
     const queues = new Queues(count, { components: table.components.length, work, residency });
     const outputs = this.outputsOf(residency);
     const devices = new DevicesUp({ topology, table, placeable, residency, work });
-    this.placeable = placeable;
     this.residency = residency;
     this.work = work;
     this.queues = queues;
@@ -102,7 +105,17 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
       work,
     });
     const ends = new RequestEnds({ decisions, open, agenda, queues, work, outputs, scheduling });
-    const { mostTries } = this.policy;
+    const { mostTries, dropping } = this.policy;
+    const { quantile, draws } = dropping.kind === 'end-to-end' ? dropping : NO_DRAWS;
+    const stream = streams('waits');
+    const waits = new RecentWaits(table.components.length, { devices: count, draws, stream });
+    const expected = new ExpectedEnd({ work, residency, devices, waits, quantile, draws });
+    const givingUp = new GivingUp(dropping, ends, expected);
+    const { batches } = this;
+    this.waits = waits;
+    this.executions = new Executions(count, {
+      ...{ decisions, batches, agenda, queues, work, residency, placeable, givingUp, waits },
+    });
     this.scheduling = scheduling;
     this.ends = ends;
     this.losses = new Losses({
@@ -164,6 +177,7 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
   submitted(at: number, number: number, call: SubmittedCall): number {
     const request = this.open.request(number);
     if (request.isSettled) return NONE;
+    this.queues.nowNs = at;
     const task = this.open.called(request, call);
     this.ends.known += 1;
     const { component, rows } = call;
@@ -207,6 +221,7 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
   /** executed tells of a batch whose tasks gave so many bytes of outputs each. */
   executed(...[at, batch, , endedAt, bytes]: Parameters<WorkflowCore['executed']>): void {
     const device = this.batches.device(batch);
+    this.queues.nowNs = at;
     for (const [i, task] of this.closed(batch).entries()) {
       const { request } = task;
       task.state = 'done';
@@ -227,6 +242,7 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
 
   failed(at: number, batch: number): void {
     const device = this.batches.device(batch);
+    this.queues.nowNs = at;
     for (const task of this.losses.failed(device, this.closed(batch))) this.enqueue(at, task);
   }
 
@@ -234,7 +250,8 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
     throw brokenPromise('a batch of a workflow was sent on, but outputs are fetched');
   }
 
-  fetched(_at: number, fetch: number): void {
+  fetched(at: number, fetch: number): void {
+    this.queues.nowNs = at;
     this.outputs.fetched(fetch);
   }
 
@@ -245,6 +262,7 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
       'a device has loaded what it was not to load',
     );
     this.residency.loaded(at, device, component);
+    this.waits.loaded(at, device, component);
     this.work.copies(device, 0);
     this.agenda.touched.add(device);
   }
@@ -263,7 +281,7 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
   deviceDown(_at: number, device: number): void {
     if (!this.devices.isUp(device)) return;
     this.devices.set(device, false);
-    const batch = this.running[device] as number;
+    const batch = this.executions.on(device);
     this.losses.deviceDown(device, batch === NONE ? [] : this.closed(batch));
   }
 
@@ -272,6 +290,7 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
   }
 
   decide(at: number): void {
+    this.queues.nowNs = at;
     for (const request of this.agenda.takeAsked()) if (!request.isSettled) this.schedule(at, request);
     this.stranded.dropLate(at);
     this.move(at);
@@ -301,27 +320,7 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
       head = this.queues.head(device);
     }
     this.loads.begin(at, device);
-    if (this.running[device] !== NONE) return;
-    const tasks = this.queues.nextBatch(device);
-    if (tasks.length > 0) this.begin(at, device, tasks);
-  }
-
-  /** begin lets a device execute tasks as one batch. */
-  private begin(at: number, device: number, tasks: readonly Task[]): void {
-    const { component } = tasks[0] as Task;
-    const batch = this.batches.open(this.placeable.poolOf(device, component), device);
-    let rows = 0;
-    for (const task of tasks) {
-      this.batches.add(batch, task.number);
-      task.state = 'running';
-      task.request.inBatches += 1;
-      rows += task.rows;
-    }
-    this.running[device] = batch;
-    this.residency.used(at, device, component);
-    const untilNs = at + this.work.executionNs(device, component, rows);
-    this.work.begun(device, { component, rows, untilNs });
-    this.decisions.push(Decision.execute, batch, device);
+    if (this.executions.on(device) === NONE) this.executions.begin(at, device);
   }
 
   /** schedule finds devices for the tasks of a request, and queues those that got one. */
@@ -352,13 +351,8 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
 
   /** closed closes a batch that a device has ended or lost, and gives its tasks. */
   private closed(batch: number): Task[] {
-    const device = this.batches.device(batch);
     const tasks = this.tasksOf(batch);
-    for (const { request } of tasks) request.inBatches -= 1;
-    this.running[device] = NONE;
-    this.work.ended(device);
-    this.batches.close(batch);
-    this.agenda.touched.add(device);
+    this.executions.closed(batch, tasks);
     return tasks;
   }
 

@@ -19,8 +19,6 @@ export interface OpenBatch {
  * is not there yet, and from `freeNs` on. What a request's own tasks change is in a view of its own.
  */
 export interface DeviceView {
-  /** Before this nothing that is not planned yet begins. */
-  readonly firstNs: number;
   readonly idleFromNs: number;
   readonly idleToNs: number;
   readonly freeNs: number;
@@ -71,11 +69,13 @@ export function soonestWay([join, idle, behind]: WayEnds): Way {
 export class Outlook {
   private readonly unneeded: ({ readonly version: number; readonly bytes: number } | undefined)[] = [];
   private readonly found: WayEnds = [NEVER, NEVER, NEVER];
-  /** By device, its view, the version that was looked at, until when that holds if nothing changes, and its `firstNs`. */
+  /** By device, its view, the version that was looked at, until when that holds if nothing changes, and when it is idle and free. */
   private readonly views: (DeviceView | undefined)[] = [];
   private readonly seen: Int32Array;
   private readonly until: Float64Array;
-  private readonly firsts: Float64Array;
+  private readonly idleFrom: Float64Array;
+  private readonly idleTo: Float64Array;
+  private readonly free: Float64Array;
 
   constructor(
     private readonly work: PlannedWork,
@@ -84,22 +84,31 @@ export class Outlook {
   ) {
     this.seen = new Int32Array(work.devices).fill(NONE);
     this.until = new Float64Array(work.devices);
-    this.firsts = new Float64Array(work.devices);
+    this.idleFrom = new Float64Array(work.devices);
+    this.idleTo = new Float64Array(work.devices);
+    this.free = new Float64Array(work.devices);
   }
 
   /**
-   * notBeforeNs is a time before which a device cannot begin a task of a component that is not planned yet. It costs less than
+   * notBeforeNs is a time before which a device cannot begin a task whose inputs are there from `readyNs` on. It costs less than
    * `viewOf`, and may be too early.
    */
-  notBeforeNs(at: number, device: number, component: number): number {
+  notBeforeNs(
+    device: number,
+    { at, component, readyNs }: Pick<DeviceProbe, 'at' | 'component' | 'readyNs'>,
+  ): number {
     const { work, residency } = this;
-    const isComing =
-      residency.stateOf(device, component) !== Held.absent || work.rowsOf(device, component) > 0;
-    const fromNs =
-      this.seen[device] === this.versionOf(device)
-        ? (this.firsts[device] as number)
-        : work.busyUntilNs(device);
-    return Math.max(fromNs, isComing ? at : at + residency.loadNs(device, component));
+    const isPlanned = work.rowsOf(device, component) > 0;
+    const isComing = isPlanned || residency.stateOf(device, component) !== Held.absent;
+    const earliestNs = isComing ? readyNs : Math.max(readyNs, at + residency.loadNs(device, component));
+    if (this.seen[device] !== this.versionOf(device)) return Math.max(earliestNs, work.busyUntilNs(device));
+    const idleNs = Math.max(this.idleFrom[device] as number, earliestNs);
+    const aloneNs =
+      idleNs < (this.idleTo[device] as number) ? idleNs : Math.max(this.free[device] as number, earliestNs);
+    if (isPlanned)
+      for (const open of (this.views[device] as DeviceView).open)
+        if (open.component === component && readyNs <= open.startNs) return Math.min(open.startNs, aloneNs);
+    return aloneNs;
   }
 
   /** viewOf says what is expected of a device. It is looked at again once the device has changed, or has not done what was expected. */
@@ -110,7 +119,9 @@ export class Outlook {
     const { view, untilNs } = this.looked(at, device);
     this.seen[device] = version;
     this.until[device] = untilNs;
-    this.firsts[device] = view.firstNs;
+    this.idleFrom[device] = view.idleFromNs;
+    this.idleTo[device] = view.idleToNs;
+    this.free[device] = view.freeNs;
     this.views[device] = view;
     return view;
   }
@@ -263,11 +274,7 @@ export class Outlook {
         open.push({ component, startNs: nowNs, rows });
       nowNs += this.work.executionNs(device, component, rows);
     }
-    const firstNs = open.reduce(
-      (least, { startNs }) => Math.min(least, startNs),
-      Math.min(idle.idleFromNs, nowNs),
-    );
-    return { view: { firstNs, ...idle, freeNs: nowNs, copiedNs, open, loads }, begunNs };
+    return { view: { ...idle, freeNs: nowNs, copiedNs, open, loads }, begunNs };
   }
 }
 

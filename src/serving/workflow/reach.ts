@@ -15,7 +15,9 @@ export interface ReachOptions {
 
 /** Reach knows what may follow a partial schedule of some tasks. */
 export class Reach {
-  readonly common: Frontier;
+  private frontier: Frontier | undefined;
+  /** By task, a mask of those that take its output. */
+  private readonly after: readonly number[];
   /** By task, a mask of those whose outputs it takes. */
   private readonly before: readonly number[];
   /** By task, the devices that would end it first, and when the first would, if its inputs came as soon as they can. */
@@ -35,14 +37,19 @@ export class Reach {
     this.before = tasks.map(({ inputs }) =>
       inputs.reduce((mask, { from }) => (typeof from === 'number' ? mask | (1 << from) : mask), 0),
     );
-    const after = tasks.map((_, task) =>
+    this.after = tasks.map((_, task) =>
       this.before.reduce((mask, before, other) => ((before >> task) & 1 ? mask | (1 << other) : mask), 0),
     );
-    this.common = new Frontier(tasks, this.before, after);
     this.soonest = this.soonestOfAll();
     this.nearby = tasks.map((task) => this.nearbyOf(task));
-    this.tailsNs = tailsOf(tasks, after, options.devices);
+    this.tailsNs = tailsOf(tasks, this.after, options.devices);
     this.alike = options.search.isExact ? alikeOf(tasks) : tasks.map(() => []);
+  }
+
+  /** common is what follows from which tasks have devices. */
+  get common(): Frontier {
+    this.frontier ??= new Frontier(this.tasks, this.before, this.after);
+    return this.frontier;
   }
 
   get at(): number {
@@ -128,15 +135,23 @@ export class Reach {
     return (this.alike[task] as readonly number[]).every((other) => (scheduled >> other) & 1);
   }
 
-  /** candidatesFor lists devices for a task: those that would end it first, those that have its inputs, those of its request. */
-  private candidatesFor(schedule: Schedule, task: number): readonly number[] {
-    const { devices: soonest } = this.soonest[task] as Soonest;
-    const { devices } = this.options;
-    if (soonest.length === devices.count) return soonest;
+  /**
+   * candidatesFor lists devices for a task: those that would end it first, those that have its inputs, those of its request. Of idle
+   * devices that are alike in all the first is enough that the schedule has not changed.
+   */
+  private candidatesFor({ changed }: Schedule, task: number): readonly number[] {
+    const { devices: soonest, twins } = this.soonest[task] as Soonest;
+    const { devices, search } = this.options;
+    if (search.isExact && soonest.length === devices.count) return soonest;
     const { component, rows } = this.tasks[task] as ToPlace;
-    const all = soonest.slice();
-    for (const device of this.nearby[task] as readonly number[]) if (!all.includes(device)) all.push(device);
-    for (const [device] of schedule.changed)
+    const nearby = this.nearby[task] as readonly number[];
+    const all: number[] = [];
+    for (let i = 0; i < soonest.length; i++) {
+      const twin = twins[i] as number;
+      if (twin === NONE || isChanged(changed, twin)) all.push(soonest[i] as number);
+    }
+    for (const device of nearby) if (!all.includes(device)) all.push(device);
+    for (const [device] of changed)
       if (!all.includes(device) && devices.canRun(device, component, rows)) all.push(device);
     return all;
   }
@@ -239,6 +254,11 @@ function replaced(list: readonly number[], i: number, item: number): number[] {
   const copy = list.slice();
   copy[i] = item;
   return copy;
+}
+
+function isChanged(changed: Schedule['changed'], device: number): boolean {
+  for (const [other] of changed) if (other === device) return true;
+  return false;
 }
 
 /** changedBy gives the views of changed devices, by their numbers, with another one. */

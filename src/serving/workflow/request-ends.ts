@@ -62,8 +62,9 @@ export class RequestEnds {
     this.settle(request);
   }
 
-  drop(request: OpenRequest, reason: number): void {
-    this.options.decisions.push(Decision.drop, request.number, reason, NONE);
+  /** drop gives a request up, at a pool whose device was to execute a task of it, or elsewhere. */
+  drop(request: OpenRequest, reason: number, pool = NONE): void {
+    this.options.decisions.push(Decision.drop, request.number, reason, pool);
     this.settle(request);
   }
 

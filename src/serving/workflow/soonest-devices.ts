@@ -1,4 +1,5 @@
-import { type DeviceProbe, type Outlook, soonestWay } from './outlook.js';
+import { NONE } from '../../collections/index.js';
+import { type DeviceProbe, type DeviceView, type Outlook, soonestWay } from './outlook.js';
 import type { Devices, Search } from './to-place.js';
 
 /** How many devices that are alike in all are tried for one task, at most. */
@@ -18,13 +19,17 @@ export interface Sought {
 /** Soonest is the devices that would end a task first, and when the first of them would. */
 export interface Soonest {
   readonly devices: readonly number[];
+  /** By their places: a device before it that is like it in all and idle as it is, so that one of them is enough; NONE where there is none. */
+  readonly twins: readonly number[];
   readonly endNs: number;
 }
 
+/** Candidate is a device that may be among the best. */
 interface Candidate {
   readonly device: number;
   readonly endNs: number;
   readonly kind: number;
+  readonly isIdle: boolean;
 }
 
 /** SoonestDevices finds the devices that would end a task first. */
@@ -46,19 +51,25 @@ export class SoonestDevices {
   find(sought: Sought): Soonest {
     const { devices, outlook } = this;
     const { candidates } = this.search;
-    const { at, component, rows, leastReadyNs } = sought;
+    const { at, component, rows, leastReadyNs: readyNs } = sought;
+    const earliest = { at, component, readyNs };
     const best: Candidate[] = [];
     const runNs = devices.leastNs(component, rows);
     let worstNs = Number.POSITIVE_INFINITY;
     for (let device = 0; device < devices.count; device++) {
       if (!devices.canRun(device, component, rows)) continue;
-      if (Math.max(leastReadyNs, outlook.notBeforeNs(at, device, component)) + runNs >= worstNs) continue;
+      if (outlook.notBeforeNs(device, earliest) + runNs >= worstNs) continue;
       const endNs = this.endNs(sought, device);
       if (endNs >= worstNs) continue;
-      this.insert(best, { device, endNs, kind: this.kindOf(sought, device) });
+      const isIdle = isIdleNow(at, this.probe.view);
+      this.insert(best, { device, endNs, kind: this.kindOf(sought, device), isIdle });
       if (best.length === candidates) worstNs = (best.at(-1) as Candidate).endNs;
     }
-    return { devices: best.map(({ device }) => device), endNs: best[0]?.endNs ?? Number.POSITIVE_INFINITY };
+    return {
+      devices: best.map((one) => one.device),
+      twins: best.map((one, i) => twinOf(best, one, i)),
+      endNs: best[0]?.endNs ?? Number.POSITIVE_INFINITY,
+    };
   }
 
   private endNs({ at, component, rows, readyNs }: Sought, device: number): number {
@@ -95,4 +106,18 @@ export class SoonestDevices {
     best.splice(i, 0, one);
     if (best.length > this.search.candidates) best.pop();
   }
+}
+
+/** isIdleNow tells whether a device has nothing to do, planned or begun. */
+function isIdleNow(at: number, { freeNs, copiedNs, open, loads }: DeviceView): boolean {
+  return freeNs <= at && copiedNs <= at && open.length === 0 && loads.length === 0;
+}
+
+function twinOf(best: readonly Candidate[], one: Candidate, place: number): number {
+  if (!one.isIdle) return NONE;
+  for (let i = place - 1; i >= 0; i--) {
+    const other = best[i] as Candidate;
+    if (other.isIdle && other.kind === one.kind && other.endNs === one.endNs) return other.device;
+  }
+  return NONE;
 }

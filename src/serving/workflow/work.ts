@@ -38,6 +38,8 @@ export interface Task {
   /** When its inputs are expected to be on its device, and its execution to end, once it has a device, or has ended. */
   readyNs: number;
   endNs: number;
+  /** When its inputs came to be on its device, where it could be executed since. */
+  thereNs: number;
   /** The bytes of its output: expected until it is executed. */
   bytes: number;
   tries: number;
