@@ -26,8 +26,10 @@ export interface BeginningBatch {
 interface Step {
   /** The steps whose outputs it takes, and how long these take to its device. */
   readonly inputs: readonly { readonly step: number; readonly passNs: number }[];
-  /** Before this it does not begin: its other inputs and its component are not there. */
+  /** Before this its component is not there. */
   readonly fromNs: number;
+  /** How long its inputs that exist take to its device. */
+  readonly broughtNs: number;
   /** What its device waits before it begins, by the draw: nothing where it has begun. */
   readonly waitsNs: Float64Array | undefined;
   readonly runNs: number;
@@ -50,7 +52,7 @@ interface ExpectedCall {
  * ExpectedEnd says when a request is expected to end (PARD §4.2, Eq. 3, over a workflow): what of it is not executed takes its longest
  * way, known tasks and expected calls. A task begins when its inputs and its component are on its device, and what its device has to do
  * before it lets it wait for as long as it did others of its component of late. Calls that are expected are made no sooner than the
- * program next reads something.
+ * program next reads something; whether it reads anything between them is not known, so that the end may be later, not sooner.
  *
  * Waits add up along a way, so that the end is a distribution: it is computed for each draw, and the quantile counts. The cost is
  * O(draws × tasks of the request that are left).
@@ -107,38 +109,51 @@ export class ExpectedEnd {
     const isNow = batch.tasks.includes(task);
     if (isNow || task.state === 'running') {
       const endNs = isNow ? batch.endNs : Math.max(at, task.endNs);
-      return { inputs: [], fromNs: endNs, waitsNs: undefined, runNs: 0, toFrontNs, isCalled: true };
+      return {
+        inputs: [],
+        fromNs: endNs,
+        broughtNs: 0,
+        waitsNs: undefined,
+        runNs: 0,
+        toFrontNs,
+        isCalled: true,
+      };
     }
-    let fromNs = Math.max(at, this.thereNs(at, device, component));
+    const fromNs = this.thereNs(at, device, component);
+    let broughtNs = 0;
     const inputs: Step['inputs'][number][] = [];
     for (const input of task.inputs) {
       const step = stepOf.get(input.position);
-      if (step === undefined) fromNs = Math.max(fromNs, at + this.broughtNs(input, device));
+      if (step === undefined) broughtNs = Math.max(broughtNs, this.broughtNs(input, device));
       else inputs.push({ step, passNs: devices.passNs(input.bytes, input.device, device) });
     }
     const runNs = this.runNs(device, component, rows);
-    return { inputs, fromNs, waitsNs: waits.drawsOf(component), runNs, toFrontNs, isCalled: true };
+    return {
+      ...{ inputs, fromNs, broughtNs, waitsNs: waits.drawsOf(component), runNs, toFrontNs, isCalled: true },
+    };
   }
 
   private expectedStep(at: number, { request, call, position, stepOf, isTaken }: ExpectedCall): Step {
     const { tasks, expected, body } = request;
     const { back, device, component, rows, bytes } = call;
     const { devices, waits } = this.options;
-    let fromNs = Math.max(at, this.thereNs(at, device, component));
+    const fromNs = this.thereNs(at, device, component);
+    let broughtNs = 0;
     const inputs: Step['inputs'][number][] = [];
     for (const one of back) {
       const from = position - one;
       const known = one === BODY ? body : tasks[from];
       const step = one === BODY ? undefined : stepOf.get(from);
-      if (step === undefined) fromNs = Math.max(fromNs, at + this.broughtNs(known as Task, device));
+      if (step === undefined) broughtNs = Math.max(broughtNs, this.broughtNs(known as Task, device));
       else {
         const source = known ?? (expected[from - tasks.length] as Reserved);
         inputs.push({ step, passNs: devices.passNs(source.bytes, source.device, device) });
       }
     }
     return {
-      ...{ inputs, fromNs, waitsNs: waits.drawsOf(component), runNs: this.runNs(device, component, rows) },
-      ...{ toFrontNs: isTaken ? undefined : devices.passNs(bytes, device, NONE), isCalled: false },
+      ...{ inputs, fromNs, broughtNs, waitsNs: waits.drawsOf(component), isCalled: false },
+      runNs: this.runNs(device, component, rows),
+      toFrontNs: isTaken ? undefined : devices.passNs(bytes, device, NONE),
     };
   }
 
@@ -183,10 +198,13 @@ interface OneDraw {
 function latestEnd(at: number, { steps, endsNs, draw }: OneDraw): number {
   let latestNs = at;
   let nextReadNs = Number.POSITIVE_INFINITY;
-  for (const [i, { inputs, fromNs, waitsNs, runNs, toFrontNs, isCalled }] of steps.entries()) {
-    let beginNs = fromNs;
-    if (!isCalled && nextReadNs !== Number.POSITIVE_INFINITY) beginNs = Math.max(beginNs, nextReadNs);
-    for (const { step, passNs } of inputs) beginNs = Math.max(beginNs, (endsNs[step] as number) + passNs);
+  for (const [i, step] of steps.entries()) {
+    const { inputs, fromNs, broughtNs, waitsNs, runNs, toFrontNs, isCalled } = step;
+    const calledNs = isCalled || nextReadNs === Number.POSITIVE_INFINITY ? at : nextReadNs;
+    let beginNs = Math.max(fromNs, calledNs + broughtNs);
+    // What a call takes is sent on once the call is made.
+    for (const { step: input, passNs } of inputs)
+      beginNs = Math.max(beginNs, Math.max(calledNs, endsNs[input] as number) + passNs);
     const endNs = beginNs + (waitsNs?.[draw] ?? 0) + runNs;
     endsNs[i] = endNs;
     latestNs = Math.max(latestNs, endNs + (toFrontNs ?? 0));
