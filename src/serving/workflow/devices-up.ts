@@ -62,8 +62,8 @@ export class DevicesUp implements Devices {
     return true;
   }
 
-  /** hasMemoryFor tells whether its device could hold the component of a task and all its inputs, and nothing else. */
-  hasMemoryFor({ device, component, inputs }: Task): boolean {
+  /** hasMemoryFor tells whether a device could hold the component of a task and all its inputs, and nothing else. */
+  hasMemoryFor({ component, inputs }: Task, device: number): boolean {
     const { residency, table } = this.options;
     let bytes = residency.bytesOf(device, component);
     for (const [i, input] of inputs.entries()) if (inputs.indexOf(input) === i) bytes += input.bytes;

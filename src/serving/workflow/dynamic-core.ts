@@ -4,6 +4,7 @@ import { brokenPromise, must } from '../broken-promise.js';
 import { type Decisions, DropCode as SharedDropCode } from '../decisions.js';
 import type { Topology } from '../topology.js';
 import { Agenda } from './agenda.js';
+import { ComponentDemand } from './component-demand.js';
 import { DevicesUp } from './devices-up.js';
 import { Executions } from './executions.js';
 import { ExpectedEnd } from './expected-end.js';
@@ -13,9 +14,11 @@ import { END, type FrequencyRow, Histories } from './histories.js';
 import type { SubmittedCall, WorkflowCore } from './language.js';
 import { Loads } from './loads.js';
 import { Losses } from './losses.js';
+import { Moves } from './moves.js';
 import { lastCalls } from './open-work.js';
 import { Outlook } from './outlook.js';
 import { Outputs } from './outputs.js';
+import type { Placing } from './placing.js';
 import { placingOf } from './placing-of.js';
 import { PlannedWork } from './planned-work.js';
 import { DYORC_POLICY, type WorkflowPolicy } from './policy.js';
@@ -64,10 +67,13 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
   private readonly queues: Queues;
   private readonly loads: Loads;
   private readonly histories: Histories;
+  private readonly placing: Placing;
   private readonly scheduling: Scheduling;
   private readonly ends: RequestEnds;
   private readonly losses: Losses;
   private readonly stranded: Stranded;
+  private readonly moves: Moves;
+  private readonly demand: ComponentDemand | undefined;
   private readonly executions: Executions;
   private readonly waits: RecentWaits;
   private isDraining = false;
@@ -95,14 +101,21 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
     this.queues = queues;
     this.outputs = outputs;
     this.devices = devices;
-    this.loads = new Loads({ decisions, residency, work, placeable, queues, outputs });
+    const { evicting } = this.policy;
+    const demand =
+      evicting.kind === 'least-worth'
+        ? new ComponentDemand(table.components.length, evicting.halfLifeNs)
+        : undefined;
+    this.demand = demand;
+    this.loads = new Loads({ decisions, residency, work, placeable, queues, outputs, demand });
     this.histories = new Histories(topology.models.length);
     this.histories.add(frequencies);
     const outlook = new Outlook(work, residency, placeable);
+    this.placing = placingOf(this.policy.placing, outlook, devices);
     const scheduling = new Scheduling({
-      placing: placingOf(this.policy.placing, outlook, devices),
+      placing: this.placing,
       prediction: new Prediction(this.policy.prediction, this.histories, streams('prediction')),
-      work,
+      ...{ work, demand },
     });
     const ends = new RequestEnds({ decisions, open, agenda, queues, work, outputs, scheduling });
     const { mostTries, dropping } = this.policy;
@@ -122,6 +135,10 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
       ...{ open, agenda, queues, work, residency, outputs, scheduling, ends, mostTries },
     });
     this.stranded = new Stranded({ decisions, devices, ends });
+    this.moves = new Moves({
+      ...{ rule: this.policy.moving, agenda, devices, queues, work, residency, outlook },
+      enqueue: (at, task) => this.enqueue(at, task),
+    });
   }
 
   get pending(): number {
@@ -136,6 +153,11 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
   /** frequencies lists what programs did so far, and what was known of them at the start. */
   get frequencies(): readonly FrequencyRow[] {
     return this.histories.table();
+  }
+
+  /** schedulesLookedAt counts them: each is a task on a device, beside what has devices already. */
+  get schedulesLookedAt(): number {
+    return this.placing.looked;
   }
 
   /** freeBytes is the room that a device has. */
@@ -184,6 +206,7 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
     const { application } = request;
     task.bytes = this.histories.bytesOf(application, task.calledBefore, task);
     this.histories.saw(application, task.calledBefore, task);
+    this.demand?.saw(at, component);
     if (this.guesses.isAsExpected(request, task)) {
       const { device, readyNs, endNs } = this.scheduling.taken(request);
       if (this.devices.canRun(device, component, rows)) {
@@ -315,12 +338,14 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
   /** serve begins what a device can load, fetch and execute now. */
   private serve(at: number, device: number): void {
     let head = this.queues.head(device);
-    while (head !== undefined && !this.devices.hasMemoryFor(head)) {
+    while (head !== undefined && !this.devices.hasMemoryFor(head, device)) {
       this.ends.drop(head.request, DropCode.deviceDown);
       head = this.queues.head(device);
     }
     this.loads.begin(at, device);
-    if (this.executions.on(device) === NONE) this.executions.begin(at, device);
+    if (this.executions.on(device) !== NONE) return;
+    this.executions.begin(at, device);
+    if (this.executions.on(device) === NONE) this.moves.toIdle(at, device);
   }
 
   /** schedule finds devices for the tasks of a request, and queues those that got one. */

@@ -1,4 +1,5 @@
 import type { Outlook } from './outlook.js';
+import type { Placing } from './placing.js';
 import { Reach } from './reach.js';
 import { KeptSchedules, type Schedule, StepList } from './schedules.js';
 import { SoonestDevices } from './soonest-devices.js';
@@ -23,9 +24,8 @@ const GOOD_ENOUGH = 1.01;
  * what a request has beyond them follows after them. The cost grows with the schedules kept, times the tasks that may be next,
  * times the devices tried.
  */
-export class DynamicProgram {
-  /** How many steps of partial schedules were looked at so far. */
-  made = 0;
+export class DynamicProgram implements Placing {
+  looked = 0;
 
   private readonly soonest: SoonestDevices;
 
@@ -62,6 +62,7 @@ export class DynamicProgram {
   private best(reach: Reach, changed: Schedule['changed']): Schedule | undefined {
     const empty = reach.empty(changed);
     const greedy = reach.greedy(empty);
+    this.looked += reach.looked;
     const { beam, isExact } = this.search;
     const { at } = reach;
     const goodNs = isExact ? empty.leastNs : at + GOOD_ENOUGH * (empty.leastNs - at);
@@ -71,7 +72,7 @@ export class DynamicProgram {
       // Of steps that are kept some lead to equal schedules.
       const steps = new StepList(2 * beam, greedy.endNs);
       for (const schedule of schedules) reach.extend(schedule, steps);
-      this.made += steps.seen;
+      this.looked += steps.seen;
       const kept = new KeptSchedules(reach.common, beam);
       for (const step of steps.best) kept.add(reach.taken(step));
       schedules = kept.schedules;

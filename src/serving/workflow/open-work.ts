@@ -99,6 +99,7 @@ export class OpenWork {
       thereNs: 0,
       bytes: 0,
       tries: 0,
+      moves: 0,
       places: [],
       readers: new Set(),
       isWanted: false,

@@ -3,6 +3,8 @@ export interface WorkflowPolicy {
   readonly placing: PlacingRule;
   readonly prediction: PredictionRule;
   readonly dropping: DroppingRule;
+  readonly moving: MovingRule;
+  readonly evicting: EvictingRule;
   /** How many tasks may be known and not executed; a request beyond them is refused. */
   readonly mostTasks: number;
   /** How many executions of a task may be lost before its request is dropped. */
@@ -45,11 +47,30 @@ export type DroppingRule =
   | { readonly kind: 'expired' }
   | { readonly kind: 'end-to-end'; readonly quantile: number; readonly draws: number };
 
+/**
+ * MovingRule says which tasks leave the device that they got.
+ * - never: none.
+ * - to-idle: those that wait on a device, and would end sooner on one that has nothing to do.
+ */
+export type MovingRule = { readonly kind: 'never' } | { readonly kind: 'to-idle' };
+
+/**
+ * EvictingRule says which component leaves a device first, of those that may go.
+ * - least-recent: the one that was used longest ago (DyOrc §5.4).
+ * - least-worth: the one that is called least, for each device that holds it, times the time that it takes to be loaded again. A
+ *   call counts half after `halfLifeNs`; expected calls of open requests count like calls.
+ */
+export type EvictingRule =
+  | { readonly kind: 'least-recent' }
+  | { readonly kind: 'least-worth'; readonly halfLifeNs: number };
+
 /** DYORC_POLICY is DyOrc's scheduler, with limits that keep its cost small on many devices. */
 export const DYORC_POLICY: WorkflowPolicy = {
   placing: { kind: 'dynamic-program', candidates: 8, beam: 32 },
   prediction: { kind: 'sampled', most: 16 },
   dropping: { kind: 'never' },
+  moving: { kind: 'never' },
+  evicting: { kind: 'least-recent' },
   mostTasks: 1_000_000,
   mostTries: 2,
 };

@@ -15,6 +15,8 @@ export interface ReachOptions {
 
 /** Reach knows what may follow a partial schedule of some tasks. */
 export class Reach {
+  /** How many tasks on devices `greedy` has looked at. */
+  looked = 0;
   private frontier: Frontier | undefined;
   /** By task, a mask of those that take its output. */
   private readonly after: readonly number[];
@@ -78,6 +80,7 @@ export class Reach {
       for (const device of this.candidatesFor(schedule, task)) {
         const ends = this.options.outlook.ends(this.probing(schedule, task, device));
         const way = soonestWay(ends);
+        this.looked += 1;
         if (best !== undefined && ends[way] >= best.endNs) continue;
         const { readyNs } = this.probe;
         best = { schedule, task, device, way, readyNs, endNs: ends[way], leastNs: 0, ownNs: 0 };

@@ -42,7 +42,9 @@ export interface Task {
   thereNs: number;
   /** The bytes of its output: expected until it is executed. */
   bytes: number;
+  /** How often its execution was lost, and how often it left the device that it had got. */
   tries: number;
+  moves: number;
   places: OutputPlace[];
   /** The tasks that take its output and have not been executed. */
   readonly readers: Set<Task>;

@@ -27,6 +27,12 @@ const POLICIES: Readonly<Record<string, WorkflowPolicy>> = {
   likeliest: { ...DYORC_POLICY, prediction: { kind: 'likeliest', most: 8 } },
   'that drops what is late': { ...DYORC_POLICY, dropping: { kind: 'expired' } },
   'that drops ahead': { ...DYORC_POLICY, dropping: { kind: 'end-to-end', quantile: 0.3, draws: 16 } },
+  'that moves tasks to idle devices': { ...DYORC_POLICY, moving: { kind: 'to-idle' } },
+  'that evicts by worth': { ...DYORC_POLICY, evicting: { kind: 'least-worth', halfLifeNs: 2000 } },
+  'that does all of it': {
+    ...{ ...DYORC_POLICY, moving: { kind: 'to-idle' }, evicting: { kind: 'least-worth', halfLifeNs: 2000 } },
+    dropping: { kind: 'end-to-end', quantile: 0.3, draws: 16 },
+  },
   greedy: GREEDY_POLICY,
   'round-robin': ROUND_ROBIN_POLICY,
 };
@@ -71,7 +77,8 @@ class Watched {
       const method = (bare as unknown as Record<string, unknown>)[name];
       if (typeof method === 'function') core[name] = method.bind(bare);
     }
-    Object.defineProperty(core, 'pending', { get: () => bare.pending });
+    for (const name of ['pending', 'guesses', 'schedulesLookedAt'] as const)
+      Object.defineProperty(core, name, { get: () => bare[name] });
     core.arrived = (...told) => {
       const request = bare.arrived(...told);
       this.ofRequest.set(request, [bare.bodyOf(request)]);
