@@ -107,6 +107,7 @@ export {
   END,
   type FrequencyRow,
   GREEDY_POLICY,
+  type GuessCounts,
   Histories,
   type HostMemory,
   passTimes,

@@ -3,6 +3,7 @@ import {
   type Answer,
   brokenPromise,
   type Decisions,
+  type GuessCounts,
   passTimes,
   Decision as SharedDecision,
   type Topology,
@@ -21,6 +22,7 @@ const Decision = SharedDecision;
 const OutcomeCode = SharedOutcomeCode;
 
 const NEVER = Number.POSITIVE_INFINITY;
+const NO_GUESSES: GuessCounts = { made: 0, right: 0 };
 
 /** Kind numbers the kinds of events by their priorities: what ends at an instant is told before what a program does then. */
 const Kind = { fetchEnds: 0, executionEnds: 1, loadEnds: 2, callIsMade: 3, troubleComes: 4 } as const;
@@ -64,6 +66,9 @@ export interface WorkflowSummary {
   loads: number;
   evictions: number;
   fetches: number;
+  /** What programs were expected to do next, and did, and the schedules that were looked at: 0 where the core does neither. */
+  guesses: GuessCounts;
+  schedulesLookedAt: number;
 }
 
 interface Call {
@@ -150,10 +155,14 @@ export class WorkflowDriver {
 
   private summary(): WorkflowSummary {
     const { open, count } = this.requests;
+    const { guesses = NO_GUESSES, schedulesLookedAt = 0 } = this.driven.core;
     if (open !== 0 || this.driven.core.pending !== 0)
       throw brokenPromise(`${open} requests have no outcome at the end`);
     const [inTime, late, dropped, failed] = this.outcomes as unknown as [number, number, number, number];
-    return { requests: count, inTime, late, dropped, failed, endNs: this.lastAt, ...this.counted };
+    return {
+      ...{ requests: count, inTime, late, dropped, failed, endNs: this.lastAt, ...this.counted },
+      ...{ guesses: { made: guesses.made, right: guesses.right }, schedulesLookedAt },
+    };
   }
 
   private tellTimer(): void {

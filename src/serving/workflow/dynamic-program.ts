@@ -1,6 +1,8 @@
 import type { Outlook } from './outlook.js';
+import type { Placing } from './placing.js';
 import { Reach } from './reach.js';
 import { KeptSchedules, type Schedule, StepList } from './schedules.js';
+import { SoonestDevices } from './soonest-devices.js';
 import type { Devices, Input, PlacedTask, Search, ToPlace } from './to-place.js';
 
 /** The most tasks that are placed together; others follow after them. */
@@ -22,15 +24,18 @@ const GOOD_ENOUGH = 1.01;
  * what a request has beyond them follows after them. The cost grows with the schedules kept, times the tasks that may be next,
  * times the devices tried.
  */
-export class DynamicProgram {
-  /** How many steps of partial schedules were looked at so far. */
-  made = 0;
+export class DynamicProgram implements Placing {
+  looked = 0;
+
+  private readonly soonest: SoonestDevices;
 
   constructor(
     private readonly outlook: Outlook,
     private readonly devices: Devices,
     private readonly search: Search,
-  ) {}
+  ) {
+    this.soonest = new SoonestDevices(outlook, devices, search);
+  }
 
   /**
    * place finds devices for tasks, whose inputs lie before them.
@@ -41,7 +46,8 @@ export class DynamicProgram {
     let changed: Schedule['changed'] = [];
     for (let from = 0; from < tasks.length; from += MOST_TOGETHER) {
       const some = tasks.slice(from, from + MOST_TOGETHER).map((task) => moved(task, from, placed));
-      const best = this.best(new Reach(some, { ...this.parts(), at }), changed);
+      const { outlook, devices, search, soonest } = this;
+      const best = this.best(new Reach(some, { outlook, devices, search, soonest, at }), changed);
       if (best === undefined) return [];
       changed = best.changed;
       for (const task of best.order)
@@ -53,13 +59,10 @@ export class DynamicProgram {
     return placed;
   }
 
-  private parts(): { readonly outlook: Outlook; readonly devices: Devices; readonly search: Search } {
-    return { outlook: this.outlook, devices: this.devices, search: this.search };
-  }
-
   private best(reach: Reach, changed: Schedule['changed']): Schedule | undefined {
     const empty = reach.empty(changed);
     const greedy = reach.greedy(empty);
+    this.looked += reach.looked;
     const { beam, isExact } = this.search;
     const { at } = reach;
     const goodNs = isExact ? empty.leastNs : at + GOOD_ENOUGH * (empty.leastNs - at);
@@ -69,7 +72,7 @@ export class DynamicProgram {
       // Of steps that are kept some lead to equal schedules.
       const steps = new StepList(2 * beam, greedy.endNs);
       for (const schedule of schedules) reach.extend(schedule, steps);
-      this.made += steps.seen;
+      this.looked += steps.seen;
       const kept = new KeptSchedules(reach.common, beam);
       for (const step of steps.best) kept.add(reach.taken(step));
       schedules = kept.schedules;

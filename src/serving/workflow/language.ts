@@ -44,4 +44,14 @@ export interface WorkflowCore extends ServingCore {
   outputBytes(task: number): number;
   /** batchRows is how many rows the tasks of a batch have together. */
   batchRows(batch: number): number;
+  /** guesses counts what was expected of programs, and what came as expected; it is absent of cores that expect nothing. */
+  readonly guesses?: GuessCounts;
+  /** schedulesLookedAt counts the schedules that were looked at to find devices; it is absent of cores that look at none. */
+  readonly schedulesLookedAt?: number;
+}
+
+/** GuessCounts are the calls, ends included, where something was expected, and those that were as expected. */
+export interface GuessCounts {
+  readonly made: number;
+  readonly right: number;
 }

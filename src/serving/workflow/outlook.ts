@@ -19,8 +19,6 @@ export interface OpenBatch {
  * is not there yet, and from `freeNs` on. What a request's own tasks change is in a view of its own.
  */
 export interface DeviceView {
-  /** Before this nothing that is not planned yet begins. */
-  readonly firstNs: number;
   readonly idleFromNs: number;
   readonly idleToNs: number;
   readonly freeNs: number;
@@ -71,33 +69,60 @@ export function soonestWay([join, idle, behind]: WayEnds): Way {
 export class Outlook {
   private readonly unneeded: ({ readonly version: number; readonly bytes: number } | undefined)[] = [];
   private readonly found: WayEnds = [NEVER, NEVER, NEVER];
-  /** The views of devices as they are, by device; absent until they are asked for. */
-  private readonly views: (
-    | { readonly version: number; readonly view: DeviceView; readonly untilNs: number }
-    | undefined
-  )[] = [];
+  /** By device, its view, the version that was looked at, until when that holds if nothing changes, and when it is idle and free. */
+  private readonly views: (DeviceView | undefined)[] = [];
+  private readonly seen: Int32Array;
+  private readonly until: Float64Array;
+  private readonly idleFrom: Float64Array;
+  private readonly idleTo: Float64Array;
+  private readonly free: Float64Array;
 
   constructor(
     private readonly work: PlannedWork,
     private readonly residency: Residency,
     private readonly placeable: Placeable,
-  ) {}
+  ) {
+    this.seen = new Int32Array(work.devices).fill(NONE);
+    this.until = new Float64Array(work.devices);
+    this.idleFrom = new Float64Array(work.devices);
+    this.idleTo = new Float64Array(work.devices);
+    this.free = new Float64Array(work.devices);
+  }
 
-  /** leastEndNs is a time before which a device cannot end a task of a component that takes so long. It costs less than `ends`. */
-  leastEndNs(probe: DeviceProbe, tookNs: number): number {
-    const { at, device, component, view } = probe;
-    const isHeld = this.residency.holds(device, component) || view.loads.length > 0;
-    const loadNs = isHeld ? 0 : this.residency.loadNs(device, component);
-    return Math.max(view.firstNs, at + loadNs) + tookNs;
+  /**
+   * notBeforeNs is a time before which a device cannot begin a task whose inputs are there from `readyNs` on. It costs less than
+   * `viewOf`, and may be too early.
+   */
+  notBeforeNs(
+    device: number,
+    { at, component, readyNs }: Pick<DeviceProbe, 'at' | 'component' | 'readyNs'>,
+  ): number {
+    const { work, residency } = this;
+    const isPlanned = work.rowsOf(device, component) > 0;
+    const isComing = isPlanned || residency.stateOf(device, component) !== Held.absent;
+    const earliestNs = isComing ? readyNs : Math.max(readyNs, at + residency.loadNs(device, component));
+    if (this.seen[device] !== this.versionOf(device)) return Math.max(earliestNs, work.busyUntilNs(device));
+    const idleNs = Math.max(this.idleFrom[device] as number, earliestNs);
+    const aloneNs =
+      idleNs < (this.idleTo[device] as number) ? idleNs : Math.max(this.free[device] as number, earliestNs);
+    if (isPlanned)
+      for (const open of (this.views[device] as DeviceView).open)
+        if (open.component === component && readyNs <= open.startNs) return Math.min(open.startNs, aloneNs);
+    return aloneNs;
   }
 
   /** viewOf says what is expected of a device. It is looked at again once the device has changed, or has not done what was expected. */
   viewOf(at: number, device: number): DeviceView {
     const version = this.versionOf(device);
-    const known = this.views[device];
-    if (known?.version === version && at <= known.untilNs) return known.view;
+    if (this.seen[device] === version && at <= (this.until[device] as number))
+      return this.views[device] as DeviceView;
     const { view, untilNs } = this.looked(at, device);
-    this.views[device] = { version, view, untilNs };
+    this.seen[device] = version;
+    this.until[device] = untilNs;
+    this.idleFrom[device] = view.idleFromNs;
+    this.idleTo[device] = view.idleToNs;
+    this.free[device] = view.freeNs;
+    this.views[device] = view;
     return view;
   }
 
@@ -249,11 +274,7 @@ export class Outlook {
         open.push({ component, startNs: nowNs, rows });
       nowNs += this.work.executionNs(device, component, rows);
     }
-    const firstNs = open.reduce(
-      (least, { startNs }) => Math.min(least, startNs),
-      Math.min(idle.idleFromNs, nowNs),
-    );
-    return { view: { firstNs, ...idle, freeNs: nowNs, copiedNs, open, loads }, begunNs };
+    return { view: { ...idle, freeNs: nowNs, copiedNs, open, loads }, begunNs };
   }
 }
 

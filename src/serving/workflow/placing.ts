@@ -9,10 +9,14 @@ export interface Placing {
    * @returns the tasks in the order in which they are to be queued; none where some component has no device that runs it
    */
   place(at: number, tasks: readonly ToPlace[]): readonly PlacedTask[];
+  /** How many schedules were looked at so far: a task on a device, beside what has devices already. */
+  readonly looked: number;
 }
 
 /** Greedy gives each task the device on which it is expected to end first, whatever comes after it (DyOrc §8.3). */
 export class Greedy implements Placing {
+  looked = 0;
+
   constructor(
     private readonly outlook: Outlook,
     private readonly devices: Devices,
@@ -33,6 +37,7 @@ export class Greedy implements Placing {
       for (let device = 0; device < this.devices.count; device++) {
         if (!this.devices.canRun(device, component, rows)) continue;
         const ends = probed(device);
+        this.looked += 1;
         const endNs = ends[soonestWay(ends)];
         if (least === undefined || endNs < least.endNs)
           least = { task, device, readyNs: probe.readyNs, endNs };
@@ -64,6 +69,7 @@ function sourceOf({ device, endNs }: PlacedTask): OutputSource {
 
 /** RoundRobin gives tasks the devices in turn, whatever these hold (DyOrc §8.3). */
 export class RoundRobin implements Placing {
+  looked = 0;
   private last = NONE;
 
   constructor(private readonly devices: Devices) {}
@@ -73,6 +79,7 @@ export class RoundRobin implements Placing {
     for (const [task, { component, rows }] of tasks.entries()) {
       const device = this.next(component, rows);
       if (device === NONE) return [];
+      this.looked += 1;
       placed.push({ task, device, readyNs: at, endNs: at });
     }
     return placed;

@@ -47,6 +47,11 @@ export class PlannedWork {
     this.versions = new Int32Array(topology.devices.length);
   }
 
+  /** devices is how many there are. */
+  get devices(): number {
+    return this.batches.length;
+  }
+
   /** versionOf counts the changes of what a device has to do. */
   versionOf(device: number): number {
     return this.versions[device] as number;

@@ -2,6 +2,9 @@
 export interface WorkflowPolicy {
   readonly placing: PlacingRule;
   readonly prediction: PredictionRule;
+  readonly dropping: DroppingRule;
+  readonly moving: MovingRule;
+  readonly evicting: EvictingRule;
   /** How many tasks may be known and not executed; a request beyond them is refused. */
   readonly mostTasks: number;
   /** How many executions of a task may be lost before its request is dropped. */
@@ -32,10 +35,42 @@ export type PredictionRule =
   | { readonly kind: 'sampled'; readonly most: number }
   | { readonly kind: 'likeliest'; readonly most: number };
 
+/**
+ * DroppingRule says which requests are given up whose tasks are about to be executed. A request without a deadline never is.
+ * - never: none.
+ * - expired: those whose deadline has passed.
+ * - end-to-end: those that are expected to end after it, by what is left of them (PARD §4.2). The end is the `quantile` of its
+ *   distribution, which is known by so many `draws` of recent waits.
+ */
+export type DroppingRule =
+  | { readonly kind: 'never' }
+  | { readonly kind: 'expired' }
+  | { readonly kind: 'end-to-end'; readonly quantile: number; readonly draws: number };
+
+/**
+ * MovingRule says which tasks leave the device that they got.
+ * - never: none.
+ * - to-idle: those that wait on a device, and would end sooner on one that has nothing to do.
+ */
+export type MovingRule = { readonly kind: 'never' } | { readonly kind: 'to-idle' };
+
+/**
+ * EvictingRule says which component leaves a device first, of those that may go.
+ * - least-recent: the one that was used longest ago (DyOrc §5.4).
+ * - least-worth: the one that is called least, for each device that holds it, times the time that it takes to be loaded again. A
+ *   call counts half after `halfLifeNs`; expected calls of open requests count like calls.
+ */
+export type EvictingRule =
+  | { readonly kind: 'least-recent' }
+  | { readonly kind: 'least-worth'; readonly halfLifeNs: number };
+
 /** DYORC_POLICY is DyOrc's scheduler, with limits that keep its cost small on many devices. */
 export const DYORC_POLICY: WorkflowPolicy = {
   placing: { kind: 'dynamic-program', candidates: 8, beam: 32 },
   prediction: { kind: 'sampled', most: 16 },
+  dropping: { kind: 'never' },
+  moving: { kind: 'never' },
+  evicting: { kind: 'least-recent' },
   mostTasks: 1_000_000,
   mostTries: 2,
 };

@@ -32,6 +32,8 @@ export class Queues {
   private readonly inTurn: readonly Set<Task>[];
   /** By device and component, how many tasks it has to do of it. */
   private readonly counts: Int32Array;
+  /** What time it is, as the core was told last. */
+  nowNs = 0;
 
   constructor(
     devices: number,
@@ -83,6 +85,7 @@ export class Queues {
     if (stage.has(task)) return;
     this.remove(task);
     stage.add(task);
+    if (stage === stages.ready) task.thereNs = this.nowNs;
     const inTurn = this.inTurn[task.device] as Set<Task>;
     if (stage === stages.waiting) inTurn.delete(task);
     else inTurn.add(task);
@@ -95,7 +98,7 @@ export class Queues {
   }
 
   /**
-   * nextBatch takes the batch that a device executes next: the ready tasks of the first component that it holds and that has any,
+   * nextBatch gives the batch that a device would execute next: the ready tasks of the first component that it holds and that has any,
    * in their order, as many as fit.
    * @returns none where there are none
    */
@@ -114,7 +117,6 @@ export class Queues {
       room = task.isAlone ? 0 : room - task.rows;
       if (room === 0) break;
     }
-    for (const task of batch) this.leave(task);
     return batch;
   }
 

@@ -1,7 +1,8 @@
 import { NONE } from '../../collections/index.js';
 import { type DeviceProbe, type DeviceView, type Outlook, soonestWay, Way } from './outlook.js';
 import { Frontier, type Schedule, type Step, type StepList } from './schedules.js';
-import type { Devices, Search, ToPlace } from './to-place.js';
+import type { Soonest, SoonestDevices } from './soonest-devices.js';
+import type { Devices, OutputSource, Search, ToPlace } from './to-place.js';
 
 /** ReachOptions holds the parts of a Reach, and what time it is. */
 export interface ReachOptions {
@@ -9,23 +10,19 @@ export interface ReachOptions {
   readonly outlook: Outlook;
   readonly devices: Devices;
   readonly search: Search;
+  readonly soonest: SoonestDevices;
 }
-
-/** Soonest is the devices that would end a task first if its inputs were there, and when the first of them would. */
-interface Soonest {
-  readonly devices: readonly number[];
-  readonly endNs: number;
-}
-
-/** How many devices that are alike in all are tried for one task, at most. */
-const MOST_ALIKE = 3;
 
 /** Reach knows what may follow a partial schedule of some tasks. */
 export class Reach {
-  readonly common: Frontier;
+  /** How many tasks on devices `greedy` has looked at. */
+  looked = 0;
+  private frontier: Frontier | undefined;
+  /** By task, a mask of those that take its output. */
+  private readonly after: readonly number[];
   /** By task, a mask of those whose outputs it takes. */
   private readonly before: readonly number[];
-  /** By task, the devices worth a try that nothing is known of yet but their views, and when it ends at the soonest on any. */
+  /** By task, the devices that would end it first, and when the first would, if its inputs came as soon as they can. */
   private readonly soonest: readonly Soonest[];
   private readonly nearby: readonly (readonly number[])[];
   /** By task, the least time from its end to the end of the last task that needs it. */
@@ -42,14 +39,19 @@ export class Reach {
     this.before = tasks.map(({ inputs }) =>
       inputs.reduce((mask, { from }) => (typeof from === 'number' ? mask | (1 << from) : mask), 0),
     );
-    const after = tasks.map((_, task) =>
+    this.after = tasks.map((_, task) =>
       this.before.reduce((mask, before, other) => ((before >> task) & 1 ? mask | (1 << other) : mask), 0),
     );
-    this.common = new Frontier(tasks, this.before, after);
     this.soonest = this.soonestOfAll();
     this.nearby = tasks.map((task) => this.nearbyOf(task));
-    this.tailsNs = tailsOf(tasks, after, options.devices);
+    this.tailsNs = tailsOf(tasks, this.after, options.devices);
     this.alike = options.search.isExact ? alikeOf(tasks) : tasks.map(() => []);
+  }
+
+  /** common is what follows from which tasks have devices. */
+  get common(): Frontier {
+    this.frontier ??= new Frontier(this.tasks, this.before, this.after);
+    return this.frontier;
   }
 
   get at(): number {
@@ -78,6 +80,7 @@ export class Reach {
       for (const device of this.candidatesFor(schedule, task)) {
         const ends = this.options.outlook.ends(this.probing(schedule, task, device));
         const way = soonestWay(ends);
+        this.looked += 1;
         if (best !== undefined && ends[way] >= best.endNs) continue;
         const { readyNs } = this.probe;
         best = { schedule, task, device, way, readyNs, endNs: ends[way], leastNs: 0, ownNs: 0 };
@@ -135,15 +138,23 @@ export class Reach {
     return (this.alike[task] as readonly number[]).every((other) => (scheduled >> other) & 1);
   }
 
-  /** candidatesFor lists devices for a task: those that would end it first, those that have its inputs, those of its request. */
-  private candidatesFor(schedule: Schedule, task: number): readonly number[] {
-    const { devices: soonest } = this.soonest[task] as Soonest;
-    const { devices } = this.options;
-    if (soonest.length === devices.count) return soonest;
+  /**
+   * candidatesFor lists devices for a task: those that would end it first, those that have its inputs, those of its request. Of idle
+   * devices that are alike in all the first is enough that the schedule has not changed.
+   */
+  private candidatesFor({ changed }: Schedule, task: number): readonly number[] {
+    const { devices: soonest, twins } = this.soonest[task] as Soonest;
+    const { devices, search } = this.options;
+    if (search.isExact && soonest.length === devices.count) return soonest;
     const { component, rows } = this.tasks[task] as ToPlace;
-    const all = soonest.slice();
-    for (const device of this.nearby[task] as readonly number[]) if (!all.includes(device)) all.push(device);
-    for (const [device] of schedule.changed)
+    const nearby = this.nearby[task] as readonly number[];
+    const all: number[] = [];
+    for (let i = 0; i < soonest.length; i++) {
+      const twin = twins[i] as number;
+      if (twin === NONE || isChanged(changed, twin)) all.push(soonest[i] as number);
+    }
+    for (const device of nearby) if (!all.includes(device)) all.push(device);
+    for (const [device] of changed)
       if (!all.includes(device) && devices.canRun(device, component, rows)) all.push(device);
     return all;
   }
@@ -176,97 +187,81 @@ export class Reach {
   private readyNs({ devices, endsNs }: Schedule, task: number, device: number): number {
     let readyNs = this.options.at;
     for (const { bytes, from } of (this.tasks[task] as ToPlace).inputs) {
-      let leastNs = Number.POSITIVE_INFINITY;
-      if (typeof from === 'number') {
-        const passNs = this.options.devices.passNs(bytes, devices[from] as number, device);
-        leastNs = (endsNs[from] as number) + passNs;
-      } else
-        for (const source of from)
-          leastNs = Math.min(
-            leastNs,
-            source.atNs + this.options.devices.passNs(bytes, source.device, device),
-          );
-      readyNs = Math.max(readyNs, leastNs);
+      const fromNs =
+        typeof from === 'number'
+          ? (endsNs[from] as number) + this.options.devices.passNs(bytes, devices[from] as number, device)
+          : this.nearestNs(bytes, from, device);
+      readyNs = Math.max(readyNs, fromNs);
     }
     return readyNs;
   }
 
   /** leastNs is a time before which the last task cannot end: no task ends before it would if its device had it alone. */
+  /** leastNs is a time before which the last task cannot end. */
   private leastNs(): number {
-    const endsNs: number[] = [];
-    let leastNs = 0;
-    for (const [task, { component, rows, inputs }] of this.tasks.entries()) {
-      let readyNs = this.options.at;
-      for (const { from } of inputs)
-        if (typeof from === 'number') readyNs = Math.max(readyNs, endsNs[from] as number);
-        else
-          readyNs = Math.max(
-            readyNs,
-            from.reduce((least, { atNs }) => Math.min(least, atNs), Number.POSITIVE_INFINITY),
-          );
-      const runNs = this.options.devices.leastNs(component, rows);
-      const endNs = Math.max(readyNs + runNs, (this.soonest[task] as Soonest).endNs);
-      endsNs.push(endNs);
-      leastNs = Math.max(leastNs, endNs + (this.tailsNs[task] as number));
-    }
-    return leastNs;
+    return this.soonest.reduce(
+      (least, { endNs }, task) => Math.max(least, endNs + (this.tailsNs[task] as number)),
+      0,
+    );
   }
 
+  /** soonestOfAll finds the devices that would end each task first if its inputs came as soon as they can, and from no farther. */
   private soonestOfAll(): Soonest[] {
+    const { at, soonest } = this.options;
     const components = [...new Set(this.tasks.map(({ component }) => component))];
     const found: Soonest[] = [];
-    for (const [task, { component, rows }] of this.tasks.entries()) {
-      const same = this.tasks.findIndex((other) => other.component === component && other.rows === rows);
-      found.push(same < task ? (found[same] as Soonest) : this.soonestFor(component, rows, components));
+    for (const [task, { component, rows, inputs }] of this.tasks.entries()) {
+      const same = this.tasks.findIndex((other) => isSoughtAlike(other, this.tasks[task] as ToPlace));
+      if (same < task) {
+        found.push(found[same] as Soonest);
+        continue;
+      }
+      let leastReadyNs = at;
+      for (const { from } of inputs)
+        if (typeof from === 'number') leastReadyNs = Math.max(leastReadyNs, (found[from] as Soonest).endNs);
+      const readyNs = (device: number) => Math.max(leastReadyNs, this.broughtNs(task, device));
+      found.push(soonest.find({ at, component, rows, leastReadyNs, readyNs, components }));
     }
     return found;
   }
 
-  /** soonestFor lists the devices that would end a task first if its inputs were there. Of those that are alike a few suffice. */
-  private soonestFor(component: number, rows: number, components: readonly number[]): Soonest {
-    const { devices, outlook, at, search } = this.options;
-    const { probe } = this;
-    Object.assign(probe, { component, rows, readyNs: at });
-    const best: Candidate[] = [];
-    const leastNs = devices.leastNs(component, rows);
-    for (let device = 0; device < devices.count; device++) {
-      if (!devices.canRun(device, component, rows)) continue;
-      probe.device = device;
-      probe.view = outlook.viewOf(at, device);
-      const worst = best.length < search.candidates ? undefined : best.at(-1);
-      const worstNs = worst?.endNs ?? Number.POSITIVE_INFINITY;
-      if (worst !== undefined && outlook.leastEndNs(probe, leastNs) >= worstNs) continue;
-      const ends = outlook.ends(probe);
-      const endNs = ends[soonestWay(ends)];
-      if (worst !== undefined && endNs >= worstNs) continue;
-      const kind =
-        search.candidates === Number.POSITIVE_INFINITY ? device : outlook.kindOf(device, components);
-      if (countAlike(best, endNs, kind) >= MOST_ALIKE) continue;
-      if (worst !== undefined) best.pop();
-      let i = best.length;
-      while (i > 0 && endNs < (best[i - 1] as Candidate).endNs) i--;
-      best.splice(i, 0, { device, endNs, kind });
-    }
-    return { devices: best.map(({ device }) => device), endNs: best[0]?.endNs ?? Number.POSITIVE_INFINITY };
+  /** broughtNs is when the inputs of a task that exist or have a device are on another. */
+  private broughtNs(task: number, device: number): number {
+    let broughtNs = 0;
+    for (const { bytes, from } of (this.tasks[task] as ToPlace).inputs)
+      if (typeof from !== 'number') broughtNs = Math.max(broughtNs, this.nearestNs(bytes, from, device));
+    return broughtNs;
+  }
+
+  private nearestNs(bytes: number, from: readonly OutputSource[], device: number): number {
+    let leastNs = Number.POSITIVE_INFINITY;
+    for (const source of from)
+      leastNs = Math.min(leastNs, source.atNs + this.options.devices.passNs(bytes, source.device, device));
+    return leastNs;
   }
 }
 
-interface Candidate {
-  readonly device: number;
-  readonly endNs: number;
-  readonly kind: number;
-}
-
-function countAlike(all: readonly Candidate[], endNs: number, kind: number): number {
-  let count = 0;
-  for (const other of all) if (other.endNs === endNs && other.kind === kind) count += 1;
-  return count;
+/** isSoughtAlike tells whether two tasks call the same for the same inputs. */
+function isSoughtAlike(one: ToPlace, other: ToPlace): boolean {
+  return (
+    one.component === other.component &&
+    one.rows === other.rows &&
+    one.inputs.length === other.inputs.length &&
+    one.inputs.every(
+      ({ bytes, from }, i) => bytes === other.inputs[i]?.bytes && from === other.inputs[i]?.from,
+    )
+  );
 }
 
 function replaced(list: readonly number[], i: number, item: number): number[] {
   const copy = list.slice();
   copy[i] = item;
   return copy;
+}
+
+function isChanged(changed: Schedule['changed'], device: number): boolean {
+  for (const [other] of changed) if (other === device) return true;
+  return false;
 }
 
 /** changedBy gives the views of changed devices, by their numbers, with another one. */
@@ -304,13 +299,7 @@ function alikeOf(tasks: readonly ToPlace[]): number[][] {
   );
   const areAlike = (one: number, other: number): boolean => {
     const [a, b] = [tasks[one] as ToPlace, tasks[other] as ToPlace];
-    return (
-      a.component === b.component &&
-      a.rows === b.rows &&
-      takers[one] === takers[other] &&
-      a.inputs.length === b.inputs.length &&
-      a.inputs.every(({ bytes, from }, i) => bytes === b.inputs[i]?.bytes && from === b.inputs[i]?.from)
-    );
+    return takers[one] === takers[other] && isSoughtAlike(a, b);
   };
   return tasks.map((_, task) => [...tasks.keys()].filter((other) => other < task && areAlike(other, task)));
 }

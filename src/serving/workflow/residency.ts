@@ -22,6 +22,8 @@ export class Residency {
   private readonly count: number;
   private readonly versions: Int32Array;
   private readonly devicesOf: readonly number[][];
+  /** By component, how many devices hold or load it. */
+  private readonly heldBy: Int32Array;
 
   constructor(
     private readonly table: WorkflowTable,
@@ -37,6 +39,7 @@ export class Residency {
     this.hostBytes = new Float64Array(hosts.length * this.count);
     this.hostFree = Float64Array.from(hosts, ({ bytes }) => bytes);
     this.versions = new Int32Array(devices.length);
+    this.heldBy = new Int32Array(this.count);
     this.devicesOf = hosts.map((_, host) => [...devices.keys()].filter((d) => devices[d]?.host === host));
     devices.forEach(({ holds }, d) => {
       for (const pool of holds) this.putAtStart(d, pool);
@@ -113,19 +116,36 @@ export class Residency {
 
   /** empty forgets what a device held that is gone. */
   empty(device: number): void {
-    this.state.fill(Held.absent, device * this.count, (device + 1) * this.count);
+    for (let component = 0; component < this.count; component++)
+      if (this.stateOf(device, component) !== Held.absent) this.become(device, component, Held.absent);
     this.freeBytes[device] = this.memoryOf(device).bytes;
     this.versions[device]! += 1;
   }
 
-  /** leastRecent is the held component that was used longest ago among those that may go, NONE where none may. */
-  leastRecent(device: number, mayGo: (component: number) => boolean): number {
+  /** holders counts the devices that hold a component, or load it. */
+  holders(component: number): number {
+    return this.heldBy[component] as number;
+  }
+
+  /**
+   * least is the held component with the least worth among those that may go, the one that was used longest ago among equals; NONE
+   * where none may.
+   */
+  least(
+    device: number,
+    mayGo: (component: number) => boolean,
+    worthOf: (component: number) => number,
+  ): number {
     let least = NONE;
+    let leastWorth = 0;
     const from = device * this.count;
     for (let component = 0; component < this.count; component++) {
       if (this.state[from + component] !== Held.held || !mayGo(component)) continue;
-      if (least === NONE || (this.usedAt[from + component] as number) < (this.usedAt[from + least] as number))
-        least = component;
+      const worth = worthOf(component);
+      const isOlder = (this.usedAt[from + component] as number) < (this.usedAt[from + least] as number);
+      if (least !== NONE && (worth > leastWorth || (worth === leastWorth && !isOlder))) continue;
+      least = component;
+      leastWorth = worth;
     }
     return least;
   }
@@ -176,6 +196,8 @@ export class Residency {
   }
 
   private become(device: number, component: number, state: Held): void {
+    const before = this.stateOf(device, component);
+    this.heldBy[component]! += Number(state !== Held.absent) - Number(before !== Held.absent);
     this.state[device * this.count + component] = state;
     this.versions[device]! += 1;
   }

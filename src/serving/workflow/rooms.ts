@@ -1,5 +1,6 @@
 import { NONE } from '../../collections/index.js';
 import { type Decisions, Decision as SharedDecision } from '../decisions.js';
+import type { ComponentDemand } from './component-demand.js';
 import type { Outputs } from './outputs.js';
 import type { PlannedWork } from './planned-work.js';
 import type { Queues } from './queues.js';
@@ -17,12 +18,14 @@ export interface MemoryParts {
   readonly placeable: Placeable;
   readonly queues: Queues;
   readonly outputs: Outputs;
+  /** How much components are called, where what leaves first depends on that; else it is what was used longest ago. */
+  readonly demand?: ComponentDemand | undefined;
 }
 
 /** Room says what may leave a device for something else: first all of the first step, then all of the second, and so on. */
 export type Room = readonly Step[];
 
-/** Step is some components that may be evicted, the least recently used first, or some outputs that may go, the oldest first. */
+/** Step is some components that may be evicted, or some outputs that may go, the oldest first. */
 type Step =
   | { readonly kind: 'components'; readonly mayGo: (component: number) => boolean }
   | { readonly kind: 'outputs'; readonly mayGo: (task: Task) => boolean };
@@ -126,11 +129,22 @@ export class Rooms {
       if (task !== undefined) this.spill(device, task);
       return task !== undefined;
     }
-    const component = residency.leastRecent(device, (one) => this.isIdle(device, one) && step.mayGo(one));
+    const component = residency.least(
+      device,
+      (one) => this.isIdle(device, one) && step.mayGo(one),
+      (one) => this.worthOf(device, one),
+    );
     if (component === NONE) return false;
     residency.evict(device, component);
     decisions.push(Decision.evict, device, placeable.poolOf(device, component));
     return true;
+  }
+
+  /** worthOf is how long it is expected to take, all in all, to load a component again that leaves a device. */
+  private worthOf(device: number, component: number): number {
+    const { demand, residency } = this.options;
+    if (demand === undefined) return 0;
+    return (demand.of(component) / residency.holders(component)) * residency.loadNs(device, component);
   }
 
   private spill(device: number, task: Task): void {

@@ -1,4 +1,5 @@
 import { NONE } from '../../collections/index.js';
+import type { ComponentDemand } from './component-demand.js';
 import { BODY, type PredictedCall } from './histories.js';
 import { lastCalls } from './open-work.js';
 import type { Placing } from './placing.js';
@@ -12,6 +13,7 @@ export interface SchedulingOptions {
   readonly placing: Placing;
   readonly prediction: Prediction;
   readonly work: PlannedWork;
+  readonly demand?: ComponentDemand | undefined;
 }
 
 /**
@@ -52,8 +54,7 @@ export class Scheduling {
 
   /** withdraw takes back the work that was expected of a request. */
   withdraw(request: OpenRequest): void {
-    for (const { device, component, rows } of request.expected)
-      this.options.work.withdraw(device, component, rows);
+    for (const one of request.expected) this.release(one);
     request.expected = [];
     request.isToEnd = false;
   }
@@ -61,7 +62,7 @@ export class Scheduling {
   /** taken takes back the work that was reserved for the next expected call, which has come. */
   taken(request: OpenRequest): Reserved {
     const next = request.expected.shift() as Reserved;
-    this.options.work.withdraw(next.device, next.component, next.rows);
+    this.release(next);
     return next;
   }
 
@@ -85,6 +86,12 @@ export class Scheduling {
 
   private reserve({ device, component, rows, readyNs }: Reserved): void {
     this.options.work.add(device, { component, rows, fromNs: readyNs });
+    this.options.demand?.expects(component, 1);
+  }
+
+  private release({ device, component, rows }: Reserved): void {
+    this.options.work.withdraw(device, component, rows);
+    this.options.demand?.expects(component, -1);
   }
 
   private toPlace(at: number, tasks: readonly Task[]): ToPlace[] {

@@ -38,9 +38,13 @@ export interface Task {
   /** When its inputs are expected to be on its device, and its execution to end, once it has a device, or has ended. */
   readyNs: number;
   endNs: number;
+  /** When its inputs came to be on its device, where it could be executed since. */
+  thereNs: number;
   /** The bytes of its output: expected until it is executed. */
   bytes: number;
+  /** How often its execution was lost, and how often it left the device that it had got. */
   tries: number;
+  moves: number;
   places: OutputPlace[];
   /** The tasks that take its output and have not been executed. */
   readonly readers: Set<Task>;

@@ -1,0 +1,132 @@
+import type { Agenda } from './agenda.js';
+import type { DevicesUp } from './devices-up.js';
+import { type DeviceProbe, type Outlook, soonestWay } from './outlook.js';
+import type { PlannedWork } from './planned-work.js';
+import type { MovingRule } from './policy.js';
+import type { Queues } from './queues.js';
+import { Held, type Residency } from './residency.js';
+import type { Task } from './work.js';
+
+/** How many other devices an idle device looks at, how many of their tasks, and how many it takes, at most. */
+const MOST_DEVICES = 32;
+const MOST_LOOKED_AT = 32;
+const MOST_TAKEN = 8;
+
+/** A task moves so often at most, so that none is sent about for ever. */
+const MOST_MOVES = 2;
+
+/** MovesOptions holds the parts of Moves. */
+export interface MovesOptions {
+  readonly rule: MovingRule;
+  readonly agenda: Agenda;
+  readonly devices: DevicesUp;
+  readonly queues: Queues;
+  readonly work: PlannedWork;
+  readonly residency: Residency;
+  readonly outlook: Outlook;
+  /** enqueue puts a task into the queue of the device that it has got. */
+  readonly enqueue: (at: number, task: Task) => void;
+}
+
+/**
+ * Moves lets a device that has nothing to do take tasks from the queues of others, whose inputs are there and which would end sooner on
+ * it, with what is to be fetched and loaded for them. It looks at a bounded number of devices and tasks each time, at other ones in turn.
+ */
+export class Moves {
+  private next = 0;
+  private readonly probe: DeviceProbe;
+
+  constructor(private readonly options: MovesOptions) {
+    this.probe = { at: 0, device: 0, view: undefined as never, component: 0, rows: 0, readyNs: 0 };
+  }
+
+  /** toIdle moves tasks to a device that executes nothing, if the inputs of none of its own are made. */
+  toIdle(at: number, device: number): void {
+    const { rule, queues, devices } = this.options;
+    if (rule.kind === 'never' || queues.head(device) !== undefined) return;
+    let [looked, taken] = [0, 0];
+    for (let step = 0; step < Math.min(MOST_DEVICES, devices.count); step++) {
+      const donor = this.next;
+      this.next = (this.next + 1) % devices.count;
+      if (donor === device) continue;
+      const rowsBefore = new Map<number, number>();
+      for (const task of [...first(queues.readyOn(donor), MOST_LOOKED_AT - looked)]) {
+        looked += 1;
+        const before = rowsBefore.get(task.component) ?? 0;
+        rowsBefore.set(task.component, before + task.rows);
+        if (!this.takes(at, device, { task, before })) continue;
+        taken += 1;
+        // Those behind it come sooner.
+        rowsBefore.set(task.component, before);
+        if (taken === MOST_TAKEN) return;
+      }
+      if (taken > 0 || looked >= MOST_LOOKED_AT) return;
+    }
+  }
+
+  /** takes moves a task to a device if it would end sooner there than where it is, behind so many rows of its component. */
+  private takes(
+    at: number,
+    device: number,
+    { task, before }: { readonly task: Task; readonly before: number },
+  ): boolean {
+    const { agenda, devices, queues, work, outlook, enqueue } = this.options;
+    const { component, rows, device: donor } = task;
+    if (task.moves >= MOST_MOVES || !devices.canRun(device, component, rows)) return false;
+    if (!devices.hasMemoryFor(task, device)) return false;
+    const readyNs = at + this.broughtNs(task, device);
+    Object.assign(this.probe, { at, device, component, rows, readyNs, view: outlook.viewOf(at, device) });
+    const ends = outlook.ends(this.probe);
+    const endNs = ends[soonestWay(ends)];
+    if (endNs >= this.endOn(at, donor, { task, before })) return false;
+    queues.leave(task);
+    work.withdraw(donor, component, rows);
+    // Another task is its head now, which may find room.
+    agenda.touched.add(donor);
+    task.moves += 1;
+    enqueue(at, Object.assign(task, { device, readyNs, endNs }));
+    return true;
+  }
+
+  /** endOn is a time before which the device of a task does not end it, as it executes its batches in their order. */
+  private endOn(
+    at: number,
+    device: number,
+    { task, before }: { readonly task: Task; readonly before: number },
+  ): number {
+    const { work, residency } = this.options;
+    const { component } = task;
+    const heldNs =
+      residency.stateOf(device, component) === Held.absent ? residency.loadNs(device, component) : 0;
+    let nowNs = Math.max(at, work.busyUntilNs(device));
+    let rowsLeft = before;
+    for (const batch of work.planned(device)) {
+      const isOwn = batch.component === component;
+      if (isOwn && rowsLeft < batch.rows) break;
+      if (isOwn) rowsLeft -= batch.rows;
+      nowNs += work.executionNs(device, batch.component, batch.rows);
+    }
+    return Math.max(nowNs, at + heldNs) + work.executionNs(device, component, task.rows);
+  }
+
+  /** broughtNs is how long the inputs of a task take to a device. */
+  private broughtNs({ inputs }: Task, device: number): number {
+    let broughtNs = 0;
+    for (const { bytes, places } of inputs) {
+      let leastNs = Number.POSITIVE_INFINITY;
+      for (const place of places)
+        leastNs = Math.min(leastNs, this.options.devices.passNs(bytes, place.device, device));
+      broughtNs = Math.max(broughtNs, leastNs);
+    }
+    return broughtNs;
+  }
+}
+
+function* first<T>(items: Iterable<T>, most: number): Generator<T> {
+  let count = 0;
+  for (const item of items) {
+    if (count >= most) return;
+    count += 1;
+    yield item;
+  }
+}

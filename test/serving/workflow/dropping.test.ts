@@ -1,0 +1,183 @@
+import { describe, expect, it } from 'vitest';
+import { type Stream, streamOf, streamsOf } from '../../../src/random/index.js';
+import {
+  Decisions,
+  DYORC_POLICY,
+  DynamicCore,
+  type FrequencyRow,
+  type WorkflowPolicy,
+} from '../../../src/serving/index.js';
+import { RecentWaits } from '../../../src/serving/workflow/recent-waits.js';
+import type { Task } from '../../../src/serving/workflow/work.js';
+import { type RecordedRun, WorkflowDriver, type WorkflowSummary } from '../../../src/simulator/index.js';
+import { cases } from '../../cases.js';
+import { batchTimes, randomShape, type Shape, workflowTopology } from './workflows.js';
+
+const NEVER = Number.POSITIVE_INFINITY;
+const AHEAD: WorkflowPolicy = {
+  ...DYORC_POLICY,
+  dropping: { kind: 'end-to-end', quantile: 0.5, draws: 32 },
+};
+
+interface Served {
+  readonly shape: Shape;
+  readonly runs: readonly RecordedRun[];
+  readonly gapNs: () => number;
+  readonly policy: WorkflowPolicy;
+  readonly frequencies?: readonly FrequencyRow[];
+}
+
+interface Result {
+  readonly summary: WorkflowSummary;
+  readonly core: DynamicCore;
+  readonly tookNs: readonly number[];
+  readonly batches: number;
+}
+
+function served({ shape, runs, gapNs, policy, frequencies = [] }: Served): Result {
+  const { topology, table } = workflowTopology(shape);
+  const decisions = new Decisions();
+  const core = new DynamicCore(topology, decisions, {
+    ...{ table, policy, frequencies, streams: streamsOf(5, 'core') },
+  });
+  let [came, at] = [0, 0];
+  const arrivals = {
+    next: () => {
+      if (came === runs.length) return false;
+      came += 1;
+      at += gapNs();
+      return true;
+    },
+    get atNs() {
+      return at;
+    },
+    model: 0,
+  };
+  const tookNs: number[] = [];
+  let batches = 0;
+  const summary = new WorkflowDriver({
+    ...{ topology, table, decisions, core, arrivals, runOf: (order: number) => runs[order]! },
+    observers: [
+      {
+        ended: (atNs, _model, _request, arrivedAtNs) => tookNs.push(atNs - arrivedAtNs),
+        started: () => {
+          batches += 1;
+        },
+      },
+    ],
+  }).run();
+  return { summary, core, tookNs, batches };
+}
+
+/**
+ * randomChain draws a program that calls components once each, one after the other, each of which takes the output of the one before. Where it has
+ * more than two calls its outputs have no bytes: nobody knows beforehand which of them it reads between the calls that are expected.
+ */
+function randomChain(stream: Stream, { components }: Shape): RecordedRun {
+  const order = components.map((_, c) => c);
+  for (let i = order.length - 1; i > 0; i--) {
+    const other = stream.integer(i + 1);
+    [order[i], order[other]] = [order[other]!, order[i]!];
+  }
+  if (stream.uniform() < 0.5) order.length = Math.min(order.length, 2);
+  const calls = order.map((component, call) => ({
+    ...{ component, rows: 1, thinkNs: 0, outputBytes: order.length > 2 ? 0 : stream.integer(60) },
+    inputs:
+      call === 0
+        ? [-1]
+        : order.flatMap((_, i) => (i === call - 1 || (i < call && stream.uniform() < 0.5) ? [i] : [])),
+    after: call === 0 ? [] : [call - 1],
+  }));
+  return { requestBytes: stream.integer(60), calls };
+}
+
+/** chainShape draws a cluster on which each device holds all that it can execute, so that nothing is loaded. */
+function chainShape(stream: Stream, sloNs: number): Shape {
+  const shape = randomShape(stream);
+  return {
+    ...{ ...shape, applications: 1, sloNs },
+    devices: shape.devices.map((device) => ({ ...device, bytes: 10_000 })),
+    holds: shape.devices.map(({ class: own }) =>
+      shape.components.flatMap(({ latencyNs }, c) => (latencyNs[own] === undefined ? [] : [c])),
+    ),
+  };
+}
+
+describe('giving up what is expected to end late', () => {
+  it('lets a lone request begin that would end at its deadline, and gives it up before its first batch where it would end later', () => {
+    const count = cases(60, 400);
+    for (let seed = 0; seed < count; seed++) {
+      const shapeWith = (sloNs: number) => chainShape(streamOf(seed, 'shape'), sloNs);
+      const run = randomChain(streamOf(seed, 'run'), shapeWith(NEVER));
+      const trained = served({
+        ...{ shape: shapeWith(NEVER), runs: [run, run, run], gapNs: () => 1e6, policy: AHEAD },
+      });
+      const { frequencies } = trained.core;
+      const alone = (sloNs: number) =>
+        served({ shape: shapeWith(sloNs), runs: [run], gapNs: () => 0, policy: AHEAD, frequencies });
+      const [tookNs] = alone(NEVER).tookNs as [number];
+      const [inTime, late] = [alone(tookNs), alone(tookNs - 1)];
+      expect({ seed, inTime: inTime.summary.inTime }).toEqual({ seed, inTime: 1 });
+      expect({ seed, dropped: late.summary.dropped, batches: late.batches }).toEqual({
+        ...{ seed, dropped: 1, batches: 0 },
+      });
+    }
+  });
+
+  it('never gives up a request without a deadline, however long it waits', () => {
+    const shape = chainShape(streamOf(1, 'shape'), NEVER);
+    const run = randomChain(streamOf(1, 'run'), shape);
+    const runs = Array.from({ length: 60 }, () => run);
+    for (const kind of ['expired', 'end-to-end'] as const) {
+      const dropping = kind === 'expired' ? { kind } : { kind, quantile: 1, draws: 8 };
+      const { summary } = served({ shape, runs, gapNs: () => 1, policy: { ...DYORC_POLICY, dropping } });
+      expect(summary.inTime).toBe(60);
+    }
+  });
+
+  it('answers more requests in time, under more load than devices can bear, than giving up what is late, and that more than giving up nothing', () => {
+    const inTime = { never: 0, expired: 0, 'end-to-end': 0 };
+    for (let seed = 0; seed < cases(6, 60); seed++) {
+      const stream = streamOf(seed, 'overload');
+      const latencyNs = Array.from({ length: 3 }, () => batchTimes(stream, 4));
+      const rowNs = latencyNs.reduce((sum, times) => sum + times[3]! / 4, 0);
+      const aloneNs = latencyNs.reduce((sum, times) => sum + times[0]!, 0);
+      const devices = Array.from({ length: 3 }, () => ({ class: 0, server: 0, bytes: 10_000 }));
+      const shape: Shape = {
+        ...{ applications: 1, devices, hostBytes: 1000, linkBytesPerNs: 20, networkBytesPerNs: 10 },
+        ...{ sloNs: 4 * aloneNs, holds: devices.map(() => [0, 1, 2]) },
+        components: latencyNs.map((times) => ({ bytes: 10, loadNs: 1, latencyNs: [times] })),
+      };
+      const calls = latencyNs.map((_, call) => ({
+        ...{ component: call, rows: 1, inputs: [call - 1], thinkNs: 0, outputBytes: 1 },
+        after: call === 0 ? [] : [call - 1],
+      }));
+      const runs = Array.from({ length: 200 }, () => ({ requestBytes: 1, calls }));
+      const load = 1.2 + 0.3 * stream.uniform();
+      for (const kind of ['never', 'expired', 'end-to-end'] as const) {
+        const gaps = streamOf(seed, 'gaps');
+        const gapNs = () => Math.round((gaps.exponential() * rowNs) / (load * devices.length));
+        const policy = kind === 'end-to-end' ? AHEAD : { ...DYORC_POLICY, dropping: { kind } };
+        inTime[kind] += served({ shape, runs, gapNs, policy }).summary.inTime;
+      }
+    }
+    expect(inTime.expired).toBeGreaterThan(inTime.never);
+    expect(inTime['end-to-end']).toBeGreaterThan(1.05 * inTime.expired);
+  });
+});
+
+describe('RecentWaits', () => {
+  const begun = (component: number, thereNs: number) => ({ device: 0, component, thereNs }) as Task;
+
+  it('draws from the last waits of a component, from when the task and its component were there', () => {
+    const waits = new RecentWaits(2, { devices: 1, draws: 100, stream: streamOf(1, 'waits') });
+    expect(new Set(waits.drawsOf(0))).toEqual(new Set([0]));
+    waits.loaded(50, 0, 0);
+    for (const thereNs of [20, 60]) waits.begun(100, begun(0, thereNs));
+    waits.begun(100, begun(1, 20));
+    expect(new Set(waits.drawsOf(0))).toEqual(new Set([50, 40]));
+    expect(new Set(waits.drawsOf(1))).toEqual(new Set([80]));
+    for (let i = 0; i < 128; i++) waits.begun(100, begun(0, 93));
+    expect(new Set(waits.drawsOf(0))).toEqual(new Set([7]));
+  });
+});
