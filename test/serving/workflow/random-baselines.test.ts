@@ -19,7 +19,7 @@ const CORES: Readonly<Record<string, Trial['coreOf']>> = {
     workflowCore('ray-like', topology, { ...parts, rayLike: { ...RAY, leastReplicas: 0, mostOngoing: 2 } }),
 };
 
-/** heldShape draws a cluster on which some device holds each component at the start. */
+/** heldShape draws a cluster on which some device holds each component at the start, and devices have little room beside in half the cases. */
 function heldShape(stream: Stream): Shape {
   const shape = randomShape(stream);
   const all = shape.components.map((_, component) => component);
@@ -33,7 +33,13 @@ function heldShape(stream: Stream): Shape {
     );
     holds[able]!.push(component);
   }
-  return { ...shape, holds };
+  const isTight = stream.uniform() < 0.5;
+  const devices = shape.devices.map((device, d) => {
+    const heldBytes = holds[d]!.reduce((sum, component) => sum + shape.components[component]!.bytes, 0);
+    const bytes = heldBytes + 60 + stream.integer(100);
+    return isTight ? { ...device, bytes } : device;
+  });
+  return { ...shape, holds, devices };
 }
 
 /** fitsSomewhere tells whether each call of a run fits on some device beside all that the device holds. */
