@@ -9,12 +9,6 @@
 export { DynamicCore, type DynamicOptions } from './dynamic-core.js';
 export { END, type FrequencyRow, Histories, type NextCall } from './histories.js';
 export type { SubmittedCall, WorkflowCore } from './language.js';
-export {
-  WORKFLOW_SCHEDULERS,
-  type WorkflowParts,
-  type WorkflowScheduler,
-  workflowCore,
-} from './methods.js';
 export { DYORC_POLICY, GREEDY_POLICY, ROUND_ROBIN_POLICY, type WorkflowPolicy } from './policy.js';
 export { RAY_LIKE_POLICY, type RayLikePolicy } from './ray-like-allocation.js';
 export {
@@ -24,3 +18,9 @@ export {
   passTimes,
   type WorkflowTable,
 } from './table.js';
+export {
+  WORKFLOW_SCHEDULERS,
+  type WorkflowParts,
+  type WorkflowScheduler,
+  workflowCore,
+} from './workflow-schedulers.js';

@@ -61,7 +61,7 @@ function fitsSomewhere({ requestBytes, calls }: RecordedRun, { components, devic
 describe('a baseline of dynamic workflows', () => {
   it.each(Object.keys(CORES))('ends every request once whatever goes wrong, as %s', (name) => {
     const all = { dropped: 0, failed: 0, left: 0 };
-    for (let seed = 0; seed < cases(60, 400); seed++) {
+    for (let seed = 0; seed < cases(30, 400); seed++) {
       const stream = streamOf(seed, 'shape');
       const shape = heldShape(stream);
       const runs = Array.from({ length: 30 }, () => randomRun(stream, shape));
@@ -84,7 +84,7 @@ describe('a baseline of dynamic workflows', () => {
 
   it('drops no request where nothing goes wrong but those of which a call fits nowhere, as static', () => {
     let sum = 0;
-    for (let seed = 0; seed < cases(60, 400); seed++) {
+    for (let seed = 0; seed < cases(30, 400); seed++) {
       const stream = streamOf(seed, 'shape');
       const shape = heldShape(stream);
       const runs = Array.from({ length: 30 }, () => randomRun(stream, shape));
@@ -104,7 +104,7 @@ describe('a baseline of dynamic workflows', () => {
 
   it.each(['ray-like', 'ray-like from none'])('answers all where devices are large, as %s', (name) => {
     const all = { loads: 0, evictions: 0 };
-    for (let seed = 0; seed < cases(60, 400); seed++) {
+    for (let seed = 0; seed < cases(30, 400); seed++) {
       const stream = streamOf(seed, 'shape');
       const { components, devices, ...rest } = randomShape(stream);
       const shape = {
