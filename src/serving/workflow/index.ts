@@ -3,7 +3,7 @@
  *
  * In go the calls of programs, and what devices have done and loaded; out come batches, loads, evictions and fetches as decisions. It
  * runs no program: the driver does. Start with `language.ts` for what is told, then read `dynamic-core.ts`, and `dynamic-program.ts`
- * for how devices are found.
+ * for how devices are found. What DyOrc is compared with is `reactive-core.ts`, with a static placement or replicas (`allocation.ts`).
  */
 
 export { DynamicCore, type DynamicOptions } from './dynamic-core.js';

@@ -197,6 +197,48 @@ describe('StaticAllocation', () => {
     ]);
   });
 
+  it('loads from disk what its server keeps no more', () => {
+    const shape = { ...oneComponent([0], [[0]]), hostBytes: 0 };
+    const requests = [{ atNs: 80, run: { requestBytes: 0, calls: [call(0)] } }];
+    const troubles = [
+      { kind: 'down' as const, atNs: 50, device: 0 },
+      { kind: 'up' as const, atNs: 70, device: 0 },
+    ];
+    const happened = story({ shape, requests, troubles, coreOf });
+    expect(happened.map(({ atNs, event }) => [atNs, event])).toEqual([
+      ...[[70, 'load'] as const, [105, 'loaded'], [105, 'execute'], [205, 'executed'], [205, 'end']],
+    ]);
+  });
+
+  it('lets outputs leave first that nothing takes any more, and never what a batch takes', () => {
+    // Memory beside the component is 50 bytes. The first call gives 20 bytes and the second, which takes them, gives 20 more. The third
+    // takes the second's, and gives 20: of the three the first, which nothing takes now, is to leave. The fourth takes the second's and
+    // the third's, which are both there still: had another left, it would take 20 ns to come again.
+    const calls = [
+      call(0, { outputBytes: 20 }),
+      call(0, { inputs: [0], outputBytes: 20 }),
+      call(0, { inputs: [1], outputBytes: 20 }),
+      call(0, { inputs: [1, 2] }),
+    ];
+    const requests = [{ atNs: 0, run: { requestBytes: 0, calls } }];
+    const begun = story({ shape: oneComponent([0], [[0]]), requests, coreOf }).filter(
+      ({ event }) => event === 'execute',
+    );
+    expect(begun.map(({ atNs }) => atNs)).toEqual([0, 100, 200, 300]);
+    // The body and the first, which nothing takes, are as old as can be. Where the oldest is still taken, a younger one leaves.
+    const young = [
+      call(0, { outputBytes: 20 }),
+      call(0, { inputs: [0], outputBytes: 20 }),
+      call(0, { inputs: [1], outputBytes: 20 }),
+      call(0, { inputs: [0, 2] }),
+    ];
+    const after = story({
+      ...{ shape: oneComponent([0], [[0]]), requests: [{ atNs: 0, run: { requestBytes: 0, calls: young } }] },
+      coreOf,
+    }).filter(({ event }) => event === 'execute');
+    expect(after.map(({ atNs }) => atNs)).toEqual([0, 100, 200, 300]);
+  });
+
   it('lets requests wait for a device that holds what they need, and drops them after their deadlines', () => {
     const run = { requestBytes: 0, calls: [call(0)] };
     const requests = [

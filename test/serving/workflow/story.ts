@@ -15,6 +15,8 @@ export interface Told {
   readonly coreOf: (topology: Topology, parts: WorkflowParts) => WorkflowCore;
   readonly streams?: Streams;
   readonly troubles?: readonly Trouble[];
+  /** How many batches give no results, the first ones. */
+  readonly failing?: number;
 }
 
 /** Happened is what a device did, or how a request ended. `what` is the component, or the outcome as it is counted. */
@@ -38,6 +40,7 @@ export function story({
   coreOf,
   streams = streamsOf(7, 'core'),
   troubles = [],
+  failing = 0,
 }: Told): Happened[] {
   const { topology, table } = workflowTopology(shape);
   const decisions = new Decisions();
@@ -53,10 +56,11 @@ export function story({
     model: 0,
   };
   const componentOf = (pool: number) => table.pools[pool]!.component;
-  let count = 0;
+  let [count, failed] = [0, 0];
   new WorkflowDriver({
     ...{ topology, table, decisions, core, arrivals, troubles },
     runOf: (order) => requests[order]!.run,
+    fails: () => failed++ < failing,
     observers: [
       {
         arrived: (_atNs, _model, request) => orders.set(request, count++),

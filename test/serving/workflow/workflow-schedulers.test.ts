@@ -39,7 +39,7 @@ function ended(
   );
 }
 
-const [IN_TIME, DROPPED, NONE] = [0, 2, -1];
+const [IN_TIME, DROPPED, FAILED, NONE] = [0, 2, 3, -1];
 
 describe('workflowCore', () => {
   it.each(Object.keys(POLICIES) as (keyof typeof POLICIES)[])('makes the core of %s', (name) => {
@@ -97,6 +97,50 @@ describe('workflowCore', () => {
     const deviceDown = DROP_REASONS.indexOf('device-down');
     expect(ended(name, [10], { troubles })).toEqual([
       { atNs: 1011, on: 0, what: DROPPED, reason: deviceDown },
+    ]);
+  });
+
+  it.each(
+    WORKFLOW_SCHEDULERS,
+  )('executes nothing more of a request that is dropped with a device, as %s', (name) => {
+    const run = { requestBytes: 0, calls: [call(0), call(0)] };
+    const happened = story({
+      ...{ shape: one, requests: [{ atNs: 0, run }] },
+      coreOf: (topology, parts) => workflowCore(name, topology, { ...parts, policy: { mostTries: 1 } }),
+      troubles: [
+        { kind: 'down', atNs: 50, device: 0 },
+        { kind: 'up', atNs: 60, device: 0 },
+      ],
+    });
+    const seen = happened.filter(({ event }) => event === 'execute' || event === 'end');
+    expect(seen.map(({ event, atNs }) => [event, atNs])).toEqual([
+      ['execute', 0],
+      ['end', 50],
+    ]);
+  });
+
+  it.each(WORKFLOW_SCHEDULERS)('tries the tasks of a failed batch alone, as %s', (name) => {
+    const shape = { ...one, components: [{ bytes: 1, loadNs: 1, latencyNs: [[100, 150]] }] };
+    const request = { atNs: 0, run: { requestBytes: 0, calls: [call(0)] } };
+    const coreOf: Told['coreOf'] = (topology, parts) => workflowCore(name, topology, parts);
+    const ends = (failing: number) =>
+      story({ shape, requests: [request, request], coreOf, failing }).flatMap(({ event, atNs, what }) =>
+        event === 'end' ? [[atNs, what]] : [],
+      );
+    expect(ends(1)).toEqual([
+      [250, IN_TIME],
+      [350, IN_TIME],
+    ]);
+    expect(ends(2)).toEqual([
+      [250, FAILED],
+      [350, IN_TIME],
+    ]);
+  });
+
+  it.each(WORKFLOW_SCHEDULERS)('counts no tasks of requests whose clients have left, as %s', (name) => {
+    const troubles: Trouble[] = [{ kind: 'leaves', atNs: 10, order: 0 }];
+    expect(ended(name, [0, 20], { troubles, policy: { mostTasks: 1 } })).toEqual([
+      { atNs: 200, on: 1, what: IN_TIME, reason: NONE },
     ]);
   });
 });
