@@ -1,4 +1,5 @@
 /** The thread of a program: it loads the module, and runs it for one request after another. It has no models, and may be ended. */
+import { fileURLToPath } from 'node:url';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Fault } from '../artifacts/index.js';
 import { streamOf } from '../random/index.js';
@@ -8,7 +9,7 @@ import { type CalledFace, NO_RUN, type ThreadAnswer, type ThreadData } from './m
 import { moduleFaults } from './module-faults.js';
 import type { Program } from './program.js';
 import { ServedProgram } from './served-program.js';
-import { toldError } from './told-error.js';
+import { syntaxPlace, toldError } from './told-error.js';
 
 const { url, components, limits, seed, nowMs, beat } = workerData as ThreadData;
 const later = setImmediate;
@@ -66,5 +67,6 @@ function loadFault(error: unknown): Fault {
       path: '',
       message: `Node ${process.versions.node} runs no such file; write the program in JavaScript, as .mjs or .js with types in comments, or compile it first`,
     };
-  return { path: '', message: `its module ${toldError(error)}` };
+  const place = error instanceof SyntaxError ? syntaxPlace(fileURLToPath(url)) : '';
+  return { path: '', message: `its module ${toldError(error)}${place}` };
 }
