@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { streamOf } from '../../src/random/index.js';
 import { type EndedRun, type FakeDriver, numbers } from './fake-driver.js';
-import { SOON, type StartedOptions, started } from './started.js';
+import { ONE, PATIENT, programOf, SOON, type StartedOptions, started } from './started.js';
 import { wanderingProgram } from './wandering.js';
 
 const DISASTERS = {
@@ -51,5 +51,26 @@ describe('ProgramHost with 200 runs in flight', () => {
     );
     const ended = await Promise.all(runs);
     expect(ended.flatMap(({ failure }, run) => (failure === undefined ? [] : [run]))).toEqual([7, 27, 47]);
+  });
+
+  it('ends the run with which typed arrays hold too much, and goes on without them', async () => {
+    const path = programOf(
+      `
+        kept.push(new Float32Array(2 ** 20).fill(1));
+        await call('turn', { x: request.in('x') }).read('y');
+        return { y: request.in('x') };`,
+      'const kept = [];',
+    );
+    const driver = await started(path, { limits: { ...PATIENT, arraysMiB: 40 } });
+    const failures: string[] = [];
+    for (let run = 0; run < 30; run++) {
+      const { failure } = await driver.run(run, ONE);
+      if (failure !== undefined) failures.push(`${run} ${failure.reason}: ${failure.message}`);
+    }
+    // Each thread takes nine runs or so, whose arrays hold 4 MiB each.
+    expect(failures.length).toBeGreaterThan(1);
+    expect(failures.length).toBeLessThan(6);
+    for (const failure of failures)
+      expect(failure).toMatch(/ program-limit: brought what typed arrays of all runs hold beyond 40 MiB$/);
   });
 });
