@@ -44,8 +44,10 @@ export class ProgramThread {
   private readonly unanswered: ThreadEvent[] = [];
   private loaded = false;
   private isOver = false;
-  /** The events that the thread had begun when it was last looked at, and how long it has begun no other. */
-  private eventsSeen = 0;
+  private answered = 0;
+  /** The events that the thread had begun and answered, together, when it was last looked at; undefined where it had nothing to do then. */
+  private stepsSeen: number | undefined;
+  /** How long it is known to have begun and answered no other. */
   private silentMs = 0;
 
   constructor(
@@ -81,10 +83,10 @@ export class ProgramThread {
    * a machine that keeps the watcher from its work also keeps the thread.
    */
   watch(sinceMs: number): void {
-    const events = Atomics.load(this.beat, Beat.events);
     const isBusy = !this.loaded || this.unanswered.length > 0;
-    this.silentMs = isBusy && events === this.eventsSeen ? this.silentMs + sinceMs : 0;
-    this.eventsSeen = events;
+    const steps = isBusy ? Atomics.load(this.beat, Beat.events) + this.answered : undefined;
+    this.silentMs = isBusy && steps === this.stepsSeen ? this.silentMs + sinceMs : 0;
+    this.stepsSeen = steps;
     const { continuationMs, loadMs } = this.data.limits;
     if (this.silentMs >= (this.loaded ? continuationMs : loadMs)) this.lose('silent');
   }
@@ -100,7 +102,7 @@ export class ProgramThread {
     switch (answer.answer) {
       case 'loaded':
         this.loaded = true;
-        this.silentMs = 0;
+        this.stepsSeen = undefined;
         this.listener.loaded(answer.face);
         return;
       case 'refused':
@@ -108,6 +110,7 @@ export class ProgramThread {
         this.listener.refused(answer.faults);
         return;
       case 'acted':
+        this.answered += 1;
         this.listener.acted(this.unanswered.shift() as ThreadEvent, answer.acts);
     }
   }
