@@ -83,6 +83,8 @@ export {
   type Routes,
   type ServedGear,
   type ServedModel,
+  type StageRoutes,
+  type StageTopology,
   sharingFirst,
   type Topology,
   type TopologyRules,
