@@ -113,6 +113,8 @@ export {
   type HostMemory,
   passTimes,
   ROUND_ROBIN_POLICY,
+  type SeenCall,
+  START,
   type SubmittedCall,
   type WorkflowCore,
   type WorkflowPolicy,
