@@ -129,7 +129,9 @@ export function outcomeTable({ models, overall }: SimulationReport): Table {
  * splitTable shows, by model and for all of several, the mean latency of answered requests in ms with its parts, and
  * the invalid rate.
  */
-export function splitTable({ models, overall }: SimulationReport): Table {
+export function splitTable({ models, overall, workflows }: SimulationReport): Table {
+  // Where the time of workflows went is not told.
+  if (workflows !== undefined) return { columns: [], rows: [] };
   const parts = [...models.map(({ name, requests }) => ({ name, requests }))];
   if (models.length > 1) parts.push({ name: 'all', requests: overall });
   const rows = parts.map(({ name, requests: { latencyMs, splitMs, invalidRate } }) => [
@@ -152,7 +154,8 @@ export function busyTable({ classes, links }: SimulationReport): Table {
     figure(use.gpus),
     percent(use.utilisation),
   ]);
-  const { uplink, downlink } = links;
+  const none = { mean: 0, busiest: 0 };
+  const { uplink = none, downlink = none } = links ?? {};
   if (uplink.busiest > 0)
     rows.push(
       ['uplinks, mean', '', '', percent(uplink.mean)],
@@ -294,7 +297,7 @@ export function largestLoads({ complete, largest, models, target, points }: Simu
 
 function outcomeRow({ name, sloMs, plannedRps, requests }: SimulatedModel): string[] {
   const load = plannedRps === 0 ? '—' : decimals(requests.offeredRps / plannedRps, 2);
-  return outcomeCells(name, requests, load, figure(sloMs));
+  return outcomeCells(name, requests, load, orDash(sloMs, figure));
 }
 
 function outcomeCells(name: string, requests: SimulatedRequests, load: string, slo: string): string[] {

@@ -1,4 +1,3 @@
-import { performance } from 'node:perf_hooks';
 import { StreamedFile } from '../artifacts/index.js';
 import {
   type CascadeFigures,
@@ -17,7 +16,7 @@ import {
   type PlanWorld,
   planOf,
   planTopologyOf,
-  type ServedPlan,
+  type StagePlan,
   type TopologyOptions,
 } from '../plans/index.js';
 import { streamOf, streamsOf, uniformAt } from '../random/index.js';
@@ -28,7 +27,7 @@ import {
   gearsOf,
   makeCore,
   poolsServedBy,
-  type Topology,
+  type StageTopology,
   topologyRulesOf,
 } from '../serving/index.js';
 import {
@@ -44,16 +43,12 @@ import { certaintiesOf } from './family-records.js';
 import type { SimulatedPriority } from './priority-mix.js';
 import { TimelineWriter, type WrittenTimeline } from './timeline.js';
 import { recordedFates, type VerdictRecords } from './verdict-records.js';
+import { type SimulationHooks, WatchedArrivals } from './watched-arrivals.js';
 import { arrivalsOf, atLoadFactor, type Workload, warmUpNs } from './workload.js';
-
-const TELL_EVERY_MS = 100;
-/** A run that ends sooner shows no progress. */
-const TELL_AFTER_MS = 500;
-const LOOK_EVERY = 4096;
 
 /** SimulationSetup is what all runs of a simulation share. It is plain data. */
 export interface SimulationSetup {
-  readonly plan: ServedPlan;
+  readonly plan: StagePlan;
   /** Whether transfers take the time that the cluster's links give them, or none. */
   readonly transfers: NonNullable<TopologyOptions['transfers']>;
   readonly scheduler: ChosenScheduler;
@@ -84,14 +79,6 @@ export interface SimulationJob {
   readonly timeline?: { readonly path: string; readonly mostBytes?: number };
 }
 
-/** SimulationProgress says how far a run has come. */
-export interface SimulationProgress {
-  /** Virtual seconds simulated so far, and how many there are. */
-  readonly seconds: number;
-  readonly ofSeconds: number;
-  readonly requests: number;
-}
-
 /** SimulationRun is the result of a run. */
 export interface SimulationRun {
   readonly figures: RunFigures;
@@ -109,25 +96,17 @@ export interface SimulationRun {
   readonly levels?: LevelsFigures;
 }
 
-/**
- * SimulationHooks lets a run be watched and ended early. Both are called from time to time, in the run's own thread.
- */
-export interface SimulationHooks {
-  readonly interrupted?: () => boolean;
-  readonly onProgress?: (progress: SimulationProgress) => void;
-}
-
 /** simulatedTopology makes the topology that a setup's scheduler decides over. */
 export function simulatedTopology({
   plan,
   transfers,
   scheduler,
-}: Pick<SimulationSetup, 'plan' | 'transfers' | 'scheduler'>): Topology {
+}: Pick<SimulationSetup, 'plan' | 'transfers' | 'scheduler'>): StageTopology {
   return planTopologyOf(plan, { transfers, rules: topologyRulesOf(scheduler) });
 }
 
 /** plannedClasses lists the device classes of a topology, in the order of the plan. */
-export function plannedClasses(plan: ServedPlan, topology: Topology): string[] {
+export function plannedClasses(plan: StagePlan, topology: StageTopology): string[] {
   const used = new Set(topology.devices.map(({ deviceClass }) => deviceClass));
   return [...new Set([...Object.keys(plan.classes), ...used])].filter((name) => used.has(name));
 }
@@ -156,12 +135,10 @@ export async function runSimulation(
     ...{ exact, warmUpNs: warmedNs },
     ...(windowNs === undefined ? {} : { windowNs }),
   });
-  const arrivals = new WatchedArrivals(
-    arrivalsAhead(arrivalsOf(load, applications, seed)),
-    warmedNs + load.durationNs,
-    hooks,
-    (atNs) => metrics.endAt(atNs),
-  );
+  const arrivals = new WatchedArrivals(arrivalsAhead(arrivalsOf(load, applications, seed)), hooks, {
+    durationNs: warmedNs + load.durationNs,
+    onStop: (atNs) => metrics.endAt(atNs),
+  });
   const executed = executionOf(execution, topology, seed);
   const served = foreseeing(scheduler, () => arrivalsOf(load, applications, seed));
   const { levels, weight } = weighedRequests(setup, warmedNs);
@@ -226,7 +203,7 @@ export function weighedRequests(
 /** cascadeFold makes the fold over the answers of a gear plan. Other plans have none. */
 function cascadeFold(
   { family }: SimulationSetup,
-  { routes, pools }: Topology,
+  { routes, pools }: StageTopology,
   { durationNs, windowNs }: { readonly durationNs: number; readonly windowNs: number | undefined },
 ): CascadeFold | undefined {
   const gears = gearsOf(routes);
@@ -275,7 +252,7 @@ function worldOptions(
   };
 }
 
-function usedGpuSeconds(plan: ServedPlan, topology: Topology, usedNs: Float64Array): number[] {
+function usedGpuSeconds(plan: StagePlan, topology: StageTopology, usedNs: Float64Array): number[] {
   return plannedClasses(plan, topology).map((name) =>
     topology.devices.reduce(
       (sum, { deviceClass, virtual }, device) =>
@@ -287,7 +264,7 @@ function usedGpuSeconds(plan: ServedPlan, topology: Topology, usedNs: Float64Arr
 
 async function withTimeline(
   timeline: SimulationJob['timeline'],
-  topology: Topology,
+  topology: StageTopology,
   run: (writer: TimelineWriter | undefined) => void,
 ): Promise<WrittenTimeline | undefined> {
   if (timeline === undefined) {
@@ -306,7 +283,7 @@ async function withTimeline(
 }
 
 function shapeOf(
-  { models, pools, devices, links }: Topology,
+  { models, pools, devices, links }: StageTopology,
   classes: readonly string[],
   {
     durationNs,
@@ -320,7 +297,8 @@ function shapeOf(
     poolDevices: Int32Array.from(
       pools,
       (pool) =>
-        pool.devices.filter((device) => !isStandby(devices[device] as Topology['devices'][number])).length,
+        pool.devices.filter((device) => !isStandby(devices[device] as StageTopology['devices'][number]))
+          .length,
     ),
     deviceClass: Int32Array.from(devices, ({ deviceClass }) => classes.indexOf(deviceClass)),
     deviceShare: Float64Array.from(devices, ({ virtual }) => 1 / virtual),
@@ -335,56 +313,13 @@ function shapeOf(
   };
 }
 
-function isStandby({ standby }: Topology['devices'][number]): boolean {
+function isStandby({ standby }: StageTopology['devices'][number]): boolean {
   return standby === true;
 }
 
-function scalingOf(devices: Topology['devices']): RunScaling {
+function scalingOf(devices: StageTopology['devices']): RunScaling {
   return {
     inUse: Uint8Array.from(devices, (device) => (isStandby(device) ? 0 : 1)),
     poolsOf: devices.map(poolsServedBy),
   };
-}
-
-/**
- * WatchedArrivals reports progress and ends when it is told to. Requests that have arrived by then are served
- * to their end.
- */
-class WatchedArrivals implements Arrivals {
-  stopped = false;
-  atNs = 0;
-  model = 0;
-  private pulled = 0;
-  private toldAtMs = performance.now() + TELL_AFTER_MS - TELL_EVERY_MS;
-
-  constructor(
-    private readonly arrivals: Arrivals,
-    private readonly durationNs: number,
-    private readonly hooks: SimulationHooks,
-    private readonly onStop: (atNs: number) => void,
-  ) {}
-
-  next(): boolean {
-    this.pulled += 1;
-    if (this.pulled % LOOK_EVERY === 0 && this.isToStop()) return false;
-    if (!this.arrivals.next()) return false;
-    this.atNs = this.arrivals.atNs;
-    this.model = this.arrivals.model;
-    return true;
-  }
-
-  private isToStop(): boolean {
-    const { interrupted, onProgress } = this.hooks;
-    if (interrupted?.()) {
-      this.stopped = true;
-      this.onStop(this.atNs);
-      return true;
-    }
-    const now = performance.now();
-    if (now - this.toldAtMs >= TELL_EVERY_MS) {
-      this.toldAtMs = now;
-      onProgress?.({ seconds: this.atNs / 1e9, ofSeconds: this.durationNs / 1e9, requests: this.pulled });
-    }
-    return false;
-  }
 }
