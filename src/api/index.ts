@@ -43,7 +43,7 @@ export type { PartitionedModel, PartitionModelOptions } from './partition.js';
 export type { ProfileModelOptions, ProgressStep } from './profile.js';
 export type { ProfileEngineOptions } from './profile-engine.js';
 export type { ProfiledPipeline, ProfilePipelineOptions } from './profile-pipeline.js';
-export { refuseLabels, refuseSamples } from './refuse-samples.js';
+export { refuseLabels, refuseSamples, refuseWorkflow } from './refuse-samples.js';
 export type { Simulated, SimulateOptions } from './simulate.js';
 export type {
   ConvertTraceOptions,
@@ -100,7 +100,10 @@ export const mergeProfileFiles = door(async () => (await import('./profile.js'))
 /** profileCascade measures the models of a cascade, and records what they say of labelled samples. */
 export const profileCascade = door(async () => (await import('./profile-cascade.js')).profileCascade);
 
+/** profileWorkflow measures the models of a workflow's components, and records what its program calls for samples. */
+export const profileWorkflow = door(async () => (await import('./profile-workflow.js')).profileWorkflow);
 export type { ProfiledSpecKind } from './profile-cascade.js';
+export type { ProfileWorkflowOptions } from './profile-workflow.js';
 
 /** specKind is the kind of a spec whose models are profiled together. */
 export const specKind = door(async () => (await import('./profile-cascade.js')).specKind);

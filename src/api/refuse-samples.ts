@@ -28,3 +28,13 @@ export function refuseLabels(path: string, { labels }: { readonly labels?: strin
   const said = `is for the spec of a cascade, and ${path} is none`;
   throw new InputError(`profile ${path}`, [fault(said, option('labels'))]);
 }
+
+/**
+ * refuseWorkflow refuses the name of a workflow where no program runs.
+ * @throws InputError where there is one
+ */
+export function refuseWorkflow(path: string, { workflow }: { readonly workflow?: string | undefined }): void {
+  if (workflow === undefined) return;
+  const said = `is for the spec of workflows, and ${path} is none`;
+  throw new InputError(`profile ${path}`, [fault(said, option('workflow'))]);
+}

@@ -182,10 +182,12 @@ export type {
   StagePlacement,
 } from './pipeline-plan.js';
 export type {
+  CalledOften,
   CountedSamples,
   PipelineProfile,
   RecordedFamily,
   RecordedModel,
+  RecordedRuns,
   SampledEdge,
   SampledShare,
   SampledStage,

@@ -12,6 +12,8 @@ export interface PipelineProfile extends Emitted {
   samples?: CountedSamples;
   /** What was recorded of the models of a cascade on labelled samples. */
   family?: RecordedFamily;
+  /** What the program of a workflow called for samples. */
+  recorded?: RecordedRuns;
   warnings: string[];
 }
 
@@ -67,4 +69,20 @@ export interface RecordedModel {
   auroc?: number;
   /** The expected calibration error over 15 bins; absent where certainties are not within 0 and 1. */
   calibrationError?: number;
+}
+
+/** RecordedRuns says where runs of a workflow were written, and how often its program called each component. */
+export interface RecordedRuns {
+  workflow: string;
+  /** The path of the runs. */
+  runs: string;
+  /** The rows of all sample requests. */
+  samples: number;
+  components: CalledOften[];
+}
+
+/** CalledOften counts the calls of a component. */
+export interface CalledOften {
+  name: string;
+  calls: number;
 }

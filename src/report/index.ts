@@ -38,7 +38,7 @@ export {
   measuredText,
   warningLines,
 } from './profile.js';
-export { edgeTable, measuredLines, visitTable } from './sampled.js';
+export { callTable, edgeTable, measuredLines, visitTable } from './sampled.js';
 export { schedulersParts } from './scheduler-comparison.js';
 export { largestLoads, simulationParts, sweepTable } from './simulate.js';
 export { bytes, figure, milliseconds, type Part, percent, type Table } from './table.js';

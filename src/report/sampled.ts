@@ -1,4 +1,4 @@
-import type { CountedSamples, PipelineProfile, SampledShare } from '../artifacts/index.js';
+import type { CountedSamples, PipelineProfile, RecordedRuns, SampledShare } from '../artifacts/index.js';
 import { count, orDash, percent, type Table } from './table.js';
 
 /** visitTable lists how many samples came to each stage of a pipeline. */
@@ -36,6 +36,18 @@ export function edgeTable({ stages, confidence }: CountedSamples): Table {
 
 function interval({ low, high }: SampledShare): string {
   return `${percent(low)} to ${percent(high)}`;
+}
+
+/** callTable lists how often a program called each component for samples. */
+export function callTable({ components, samples }: RecordedRuns): Table {
+  return {
+    columns: ['component', 'calls', 'a sample'],
+    rows: components.map(({ name, calls }) => [
+      name,
+      count(calls),
+      (calls / Math.max(1, samples)).toFixed(2),
+    ]),
+  };
 }
 
 /** measuredLines says which profiles were measured, because they were missing. */

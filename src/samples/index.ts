@@ -1,5 +1,6 @@
 /**
- * This room runs sample requests through the models of a pipeline, and counts what their verdicts choose.
+ * This room runs sample requests through the models of a pipeline, and counts what their verdicts choose, or through the program of a
+ * workflow, and records what it calls.
  *
  * Files of requests and the stages of a spec go in; scale factors and probabilities with their confidence intervals come
  * out, or the verdicts themselves. Rows are fed, and verdicts read, by the code that serves them. The room measures no
@@ -12,4 +13,10 @@ export { type LabelledFiles, readLabelled } from './labelled.js';
 export { type Labelled, type ReadLabels, readLabels } from './labels.js';
 export { numbersIn } from './numbers.js';
 export { type ReadSamples, readSamples, type SampleFile } from './read-samples.js';
+export {
+  type CalledComponent,
+  type RecordedSamples,
+  type RecordOptions,
+  RunRecorder,
+} from './record-runs.js';
 export { type RowVerdicts, runSamples } from './run-samples.js';

@@ -42,6 +42,7 @@ interface Options {
   samples?: string[];
   verdicts?: string;
   labels?: string;
+  workflow?: string;
   output?: string;
 }
 
@@ -55,11 +56,15 @@ const PAUSE = new Option(
 ).argParser(notNegative);
 const SAMPLES = new Option(
   '--samples <files...>',
-  "a pipeline's or cascade's sample requests: .npz with an array for each input, .npy, .csv, or requests as .json or .jsonl",
+  'sample requests of a pipeline, cascade or workflow: .npz with an array for each input, .npy, .csv, or requests as .json or .jsonl',
 );
 const LABELS = new Option(
   '--labels <file>',
   "the classes of a cascade's samples: whole numbers in a .npy array, or one on each line",
+);
+const WORKFLOW = new Option(
+  '--workflow <name>',
+  'of which workflow the samples are, where several have a program',
 );
 const VERDICTS = new Option(
   '--verdicts <file>',
@@ -76,11 +81,11 @@ export function profileCommand(): Command {
 function measuringModels(): Command {
   return new Command('profile')
     .description(
-      'Measure a model: layers and blocks × devices × batch sizes × virtual sizes → a profile. Of a pipeline, measure the models whose profiles are missing, and count scale factors and probabilities by sample requests.',
+      'Measure a model: layers and blocks × devices × batch sizes × virtual sizes → a profile. Of a pipeline, measure the models whose profiles are missing, and count scale factors and probabilities by sample requests; of a workflow, record what its program calls for them.',
     )
     .argument(
       '<model>',
-      'ONNX file, or the spec of a pipeline or cascade (.yaml, .json); - is a spec on stdin, with paths relative to the working folder',
+      'ONNX file, or the spec of a pipeline, cascade or workflow (.yaml, .json); - is a spec on stdin, with paths relative to the working folder',
     )
     .option(
       '-d, --device <device>',
@@ -123,9 +128,10 @@ function measuringModels(): Command {
     .addOption(SAMPLES)
     .addOption(VERDICTS)
     .addOption(LABELS)
+    .addOption(WORKFLOW)
     .option(
       '-o, --output <file>',
-      "write the profile here (<model>.profile.json), or a pipeline's spec with the probabilities (not written by default); - is stdout",
+      "write the profile here (<model>.profile.json), a pipeline's spec with the probabilities (not written by default), or a workflow's runs (where its spec has them); - is stdout",
     )
     .action(action<[string], Options>(profileModel));
 }
@@ -137,13 +143,15 @@ type Profiling = (context: Context, options: Options, path: string) => Promise<E
 const PROFILINGS: { readonly [K in ProfiledSpecKind]: Profiling } = {
   cascade: profileFamily,
   pipeline: profileStages,
+  workflow: profileProgram,
 };
 
 async function profileModel(context: Context, options: Options, path: string): Promise<ExitCode> {
-  const { refuseLabels, specKind } = await import('../../api/index.js');
+  const { refuseLabels, refuseWorkflow, specKind } = await import('../../api/index.js');
   const isSpec = path === STDIN || /\.(ya?ml|json)$/i.test(path);
   if (isSpec) return PROFILINGS[await specKind(path)](context, options, path);
   refuseLabels(path, options);
+  refuseWorkflow(path, options);
   return profileOne(context, options, path);
 }
 
@@ -153,7 +161,8 @@ async function profileFamily(
   options: Options,
   path: string,
 ): Promise<ExitCode> {
-  const { profileCascade } = await import('../../api/index.js');
+  const { profileCascade, refuseWorkflow } = await import('../../api/index.js');
+  refuseWorkflow(path, options);
   const { familyTable, measuredLines } = await import('../../report/index.js');
   const shown = await progress();
   const document = await profileCascade(path, {
@@ -180,8 +189,9 @@ async function profileStages(
   options: Options,
   path: string,
 ): Promise<ExitCode> {
-  const { profilePipeline, refuseLabels } = await import('../../api/index.js');
+  const { profilePipeline, refuseLabels, refuseWorkflow } = await import('../../api/index.js');
   refuseLabels(path, options);
+  refuseWorkflow(path, options);
   const { edgeTable, measuredLines, visitTable } = await import('../../report/index.js');
   const shown = await progress();
   const { document, text } = await profilePipeline(path, {
@@ -202,6 +212,36 @@ async function profileStages(
     await terminal.table(edgeTable(samples));
     if (options.verdicts !== undefined) terminal.line(`verdicts: ${options.verdicts}`);
     if (options.output !== undefined) await terminal.textArtifact('spec', options.output, [text]);
+  }
+  await terminal.warnings(document.warnings.map(inFlags));
+  terminal.document(document);
+  return EXIT.done;
+}
+
+/** profileProgram profiles the components of a workflow's spec, and records what its program calls. */
+async function profileProgram(
+  { terminal, signal, progress, inFlags }: Context,
+  options: Options,
+  path: string,
+): Promise<ExitCode> {
+  const { profileWorkflow, refuseLabels } = await import('../../api/index.js');
+  refuseLabels(path, options);
+  const { callTable, measuredLines } = await import('../../report/index.js');
+  const shown = await progress();
+  const document = await profileWorkflow(path, {
+    ...options,
+    output: fileOf(options.output),
+    devices: options.device,
+    signal,
+    onProgress: (step) => shown.show(step),
+    onNote: (note) => terminal.note(inFlags(note)),
+  });
+  shown.stop();
+  for (const line of measuredLines(document)) terminal.line(line);
+  if (document.recorded !== undefined) {
+    terminal.line(`${document.recorded.samples} samples`);
+    await terminal.table(callTable(document.recorded));
+    terminal.line(`runs: ${document.recorded.runs}`);
   }
   await terminal.warnings(document.warnings.map(inFlags));
   terminal.document(document);
