@@ -38,10 +38,7 @@ export interface ResolvedComponents {
  * resolveComponents joins components with the classes of a cluster: on each that has their figures and enough memory, how large their
  * batches are, and how long they are loaded. What a component takes is its memoryGiB, or else its weights.
  */
-export function resolveComponents(
-  files: readonly ComponentFile[],
-  cluster: OpenCluster,
-): ResolvedComponents {
+export function resolveComponents(files: readonly ComponentFile[], cluster: OpenCluster): ResolvedComponents {
   const each = files.map((file, c) => resolveComponent(file, cluster, `/components/${c}`));
   return {
     components: each.flatMap(({ planned }) => planned ?? []),
@@ -64,7 +61,12 @@ function resolveComponent(file: ComponentFile, cluster: OpenCluster, at: string)
   if (memoryBytes === undefined)
     return {
       notes: [],
-      faults: [fault(`is needed: ${path} does not say how large the weights of ${component.name} are`, `${at}/memoryGiB`)],
+      faults: [
+        fault(
+          `is needed: ${path} does not say how large the weights of ${component.name} are`,
+          `${at}/memoryGiB`,
+        ),
+      ],
     };
   const loadedBytes = weights ?? memoryBytes;
   const measured = Object.keys(cluster.devices).filter((device) => isMeasured(profile, device));
@@ -86,7 +88,9 @@ function resolveComponent(file: ComponentFile, cluster: OpenCluster, at: string)
     ...(trustBatch === undefined ? {} : { trustBatch }),
     ...(unservedOutputs === undefined ? {} : { unservedOutputs }),
   };
-  const figures = planned.classes.map(({ device, batch }) => classFigures(profile, { device, virtual: 1, batch }));
+  const figures = planned.classes.map(({ device, batch }) =>
+    classFigures(profile, { device, virtual: 1, batch }),
+  );
   const notes = [
     ...servingNotes(component.name, model),
     ...measurementNotes(component.name, profile, figures),
@@ -116,7 +120,8 @@ function fitsNoneText(
   }: { readonly measured: readonly string[]; readonly cluster: OpenCluster; readonly memoryBytes: number },
 ): string {
   const classes = Object.keys(cluster.devices);
-  if (measured.length === 0) return `${name} runs on no class of the cluster: ${path} has no figures of ${listed(classes)}`;
+  if (measured.length === 0)
+    return `${name} runs on no class of the cluster: ${path} has no figures of ${listed(classes)}`;
   const has = measured.map((device) => `${device} has ${cluster.devices[device]?.memoryGiB}`);
   return `${name} takes ${gib(memoryBytes)} GiB and fits into no device: ${listed(has)}`;
 }
@@ -133,7 +138,11 @@ interface OnClass {
 
 function onClass(
   { component, profile }: ComponentFile,
-  { device, cluster, loadedBytes }: { readonly device: string; readonly cluster: OpenCluster; readonly loadedBytes: number },
+  {
+    device,
+    cluster,
+    loadedBytes,
+  }: { readonly device: string; readonly cluster: OpenCluster; readonly loadedBytes: number },
 ): OnClass {
   const measured = { device: profile.devices[device] as DeviceProfile, virtual: 1 };
   const sizes = measuredBatches(measured);
@@ -153,11 +162,19 @@ function onClass(
       : [];
   const notes =
     maxBatch !== undefined && maxBatch > last
-      ? [`${name} was measured up to batch ${last} on ${device}: no batch is larger there, whatever maxBatch says`]
+      ? [
+          `${name} was measured up to batch ${last} on ${device}: no batch is larger there, whatever maxBatch says`,
+        ]
       : [];
   const latencies = latencyUsByBatch(measured, batch);
   return {
-    planned: { device, batch, latencyUsByBatch: latencies, loadUs: loadUs ?? 0, diskUs: usOf(loadedBytes, diskGBps) ?? 0 },
+    planned: {
+      device,
+      batch,
+      latencyUsByBatch: latencies,
+      loadUs: loadUs ?? 0,
+      diskUs: usOf(loadedBytes, diskGBps) ?? 0,
+    },
     notes,
     faults,
   };

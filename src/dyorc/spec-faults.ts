@@ -5,8 +5,8 @@ import {
   type GivenDevices,
   listed,
   type OpenCluster,
-  workflowMethodOf,
   type WorkflowSpec,
+  workflowMethodOf,
 } from '../artifacts/index.js';
 import { freeGpus } from '../pipeline/index.js';
 
@@ -73,7 +73,12 @@ function rateFaults({ workflows, load, rps }: WorkflowSpec): Fault[] {
       : []),
     ...workflows.flatMap((one, w) => [
       ...(one.rps !== undefined && (load ?? rps) !== undefined
-        ? [fault('stands beside the rate of all workflows; give shares of it, or leave that out', `/workflows/${w}/rps`)]
+        ? [
+            fault(
+              'stands beside the rate of all workflows; give shares of it, or leave that out',
+              `/workflows/${w}/rps`,
+            ),
+          ]
         : []),
       ...(one.rps !== undefined && one.share !== undefined
         ? [fault('stands beside its rps; leave one of them out', `/workflows/${w}/share`)]
@@ -82,7 +87,12 @@ function rateFaults({ workflows, load, rps }: WorkflowSpec): Fault[] {
         ? [fault('is needed, as other workflows have their own', `/workflows/${w}/rps`)]
         : []),
       ...(one.share === undefined && isPart(shared) && own === 0
-        ? [fault('is needed, as other workflows have one; leave it out of all for equal shares', `/workflows/${w}/share`)]
+        ? [
+            fault(
+              'is needed, as other workflows have one; leave it out of all for equal shares',
+              `/workflows/${w}/share`,
+            ),
+          ]
         : []),
     ]),
     ...(shared === workflows.length && Math.abs(sum - 1) > ROUNDING
@@ -114,11 +124,14 @@ function placementFaults({ placement, planner, components }: WorkflowSpec): Faul
   if (placement === undefined) return [];
   const names = components.map(({ name }) => name);
   return [
-    ...(method === 'given' ? [] : [fault(`is for planner.method given, and this is ${method}`, '/placement')]),
+    ...(method === 'given'
+      ? []
+      : [fault(`is for planner.method given, and this is ${method}`, '/placement')]),
     ...placement.flatMap(({ holds }, p) =>
       holds.flatMap((name, h) => {
         const at = `/placement/${p}/holds/${h}`;
-        if (!names.includes(name)) return [fault(`is ${name}, which is no component; there are ${listed(names)}`, at)];
+        if (!names.includes(name))
+          return [fault(`is ${name}, which is no component; there are ${listed(names)}`, at)];
         return holds.indexOf(name) === h ? [] : [fault(`is ${name}, as before; leave one of them out`, at)];
       }),
     ),
@@ -135,7 +148,9 @@ export function workflowClusterFaults(cluster: OpenCluster, { planner, placement
       const { count, taken = 0, memoryGiB, hostMemoryGiB, diskGBps } = device;
       const at = `/cluster/devices/${name}`;
       return [
-        ...(count === undefined ? [fault('is needed: workflows are planned for so many devices', `${at}/count`)] : []),
+        ...(count === undefined
+          ? [fault('is needed: workflows are planned for so many devices', `${at}/count`)]
+          : []),
         ...(count !== undefined && taken > count
           ? [fault(`${taken} GPUs are taken and there are ${count}`, `${at}/taken`)]
           : []),
@@ -143,38 +158,72 @@ export function workflowClusterFaults(cluster: OpenCluster, { planner, placement
           ? [fault('is needed: it says which components a device holds together', `${at}/memoryGiB`)]
           : []),
         ...(hostMemoryGiB !== undefined && diskGBps === undefined
-          ? [fault('is needed: components that hostMemoryGiB does not keep come from the disk', `${at}/diskGBps`)]
+          ? [
+              fault(
+                'is needed: components that hostMemoryGiB does not keep come from the disk',
+                `${at}/diskGBps`,
+              ),
+            ]
           : []),
       ];
     }),
     ...(isCounted && free === 0 ? [fault('has no device that is free', '/cluster')] : []),
     ...(free > MOST_DEVICES
-      ? [fault(`leaves ${free} devices free; a plan of workflows has at most ${MOST_DEVICES}: give fewer`, '/cluster')]
+      ? [
+          fault(
+            `leaves ${free} devices free; a plan of workflows has at most ${MOST_DEVICES}: give fewer`,
+            '/cluster',
+          ),
+        ]
       : []),
     ...(isCounted && free > 0 && subclusters > free
-      ? [fault(`is ${subclusters}, and there are ${free} devices; each group has at least one`, '/planner/subclusters')]
+      ? [
+          fault(
+            `is ${subclusters}, and there are ${free} devices; each group has at least one`,
+            '/planner/subclusters',
+          ),
+        ]
       : []),
     ...givenFaults(placement ?? [], cluster, subclusters),
   ];
 }
 
 /** givenFaults tells where a given placement asks for classes or devices that there are not. */
-function givenFaults(placement: readonly GivenDevices[], { devices }: OpenCluster, subclusters: number): Fault[] {
+function givenFaults(
+  placement: readonly GivenDevices[],
+  { devices }: OpenCluster,
+  subclusters: number,
+): Fault[] {
   const asked = new Map<string, number>();
   const faults = placement.flatMap(({ device, count }, p) => {
     const at = `/placement/${p}`;
     const known = Object.hasOwn(devices, device) ? devices[device] : undefined;
     if (known === undefined)
-      return [fault(`is ${device}, which is no class of the cluster; it has ${listed(Object.keys(devices))}`, `${at}/device`)];
+      return [
+        fault(
+          `is ${device}, which is no class of the cluster; it has ${listed(Object.keys(devices))}`,
+          `${at}/device`,
+        ),
+      ];
     const before = asked.get(device) ?? 0;
     asked.set(device, before + count);
     const free = freeGpus(known) ?? Number.POSITIVE_INFINITY;
     return before + count <= free
       ? []
-      : [fault(`is ${count}${before === 0 ? '' : `, beside ${before} before`}, and ${free} ${device} are free`, `${at}/count`)];
+      : [
+          fault(
+            `is ${count}${before === 0 ? '' : `, beside ${before} before`}, and ${free} ${device} are free`,
+            `${at}/count`,
+          ),
+        ];
   });
   const all = [...asked.values()].reduce((sum, count) => sum + count, 0);
   return placement.length > 0 && faults.length === 0 && subclusters > all
-    ? [fault(`is ${subclusters}, and ${all} devices are given; each group has at least one`, '/planner/subclusters')]
+    ? [
+        fault(
+          `is ${subclusters}, and ${all} devices are given; each group has at least one`,
+          '/planner/subclusters',
+        ),
+      ]
     : faults;
 }

@@ -1,0 +1,74 @@
+import type { GivenDevices, OpenCluster, PlannedComponent, WorkflowDevice } from '../artifacts/index.js';
+import { type BareDevice, byGroup } from './devices.js';
+import { placeByWork } from './initial-placement.js';
+import { type HeldTimes, placeLongestHeld } from './longest-held.js';
+import { Rooms } from './rooms.js';
+
+/** PlacingProblem is what is to be placed, and where. */
+export interface PlacingProblem {
+  readonly components: readonly PlannedComponent[];
+  readonly cluster: OpenCluster;
+  readonly devices: readonly BareDevice[];
+  /** By component, how many rows of it the load brings in a nanosecond. */
+  readonly rowsPerNs: readonly number[];
+}
+
+/** Placed is devices with what they hold, or the names of the components that some group has no room for. */
+export interface Placed {
+  readonly placement: readonly WorkflowDevice[];
+  readonly lacking: readonly string[];
+}
+
+/** placedByWork says what devices hold at the start, by the work that the load brings. Groups get equal parts of it. */
+export function placedByWork(problem: PlacingProblem): Placed {
+  const { rowsPerNs } = problem;
+  return placedInGroups(problem, (rooms) => placeByWork(rooms, rowsPerNs));
+}
+
+/** placedByTime says what devices hold for ever, by how long they held it in a run. Components that the load does not call are left out. */
+export function placedByTime(problem: PlacingProblem, heldNs: HeldTimes): Placed {
+  const used = problem.rowsPerNs.flatMap((rows, component) => (rows > 0 ? [component] : []));
+  return placedInGroups(problem, (rooms, places) => {
+    const found = placeLongestHeld(
+      rooms,
+      (device, component) => heldNs(places[device] as number, component),
+      used,
+    );
+    return found.isPlaced ? [] : found.lacking;
+  });
+}
+
+/** placedInGroups lets each group of devices hold components by itself. */
+function placedInGroups(
+  { components, cluster, devices }: PlacingProblem,
+  place: (rooms: Rooms, places: readonly number[]) => readonly number[],
+): Placed {
+  const holds = new Map<number, string[]>();
+  const lacking = new Set<string>();
+  const nameOf = (component: number): string => (components[component] as PlannedComponent).name;
+  for (const places of byGroup(devices)) {
+    const own = places.map((d) => devices[d] as BareDevice);
+    const rooms = new Rooms(components, own, cluster);
+    for (const component of place(rooms, places)) lacking.add(nameOf(component));
+    for (const [i, d] of places.entries()) holds.set(d, rooms.heldBy(i).map(nameOf));
+  }
+  return {
+    placement: devices.map((device, d) => ({ ...device, holds: holds.get(d) ?? [] })),
+    lacking: [...lacking],
+  };
+}
+
+/** placedAsGiven says what devices hold where the spec says so: those of a class in the order of its entries. */
+export function placedAsGiven(
+  devices: readonly BareDevice[],
+  given: readonly GivenDevices[],
+): WorkflowDevice[] {
+  const left = given.flatMap(({ device, count, holds }) =>
+    Array.from({ length: count }, () => ({ device, holds })),
+  );
+  return devices.map((device) => {
+    const next = left.findIndex((one) => one.device === device.class);
+    const [{ holds } = { holds: [] }] = left.splice(next, 1);
+    return { ...device, holds: [...holds] };
+  });
+}
