@@ -31,7 +31,6 @@ export {
 export { SimulationPool } from './simulation-pool.js';
 export { runSweep, type SweepOptions, sweptLoads } from './sweep.js';
 export { namedTrace, readTraceFile, type TraceFile, type TraceFileOptions } from './trace-file.js';
-export { WORKFLOW_SCHEDULERS, type WorkflowScheduler } from './workflow/cores.js';
 export { RecordedRuns } from './workflow/recorded-runs.js';
 export {
   type CountedWorkflows,

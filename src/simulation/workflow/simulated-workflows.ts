@@ -8,7 +8,14 @@ import {
   workflowTopologyOf,
 } from '../../plans/index.js';
 import { streamsOf } from '../../random/index.js';
-import { Decisions, DROP_REASONS, type FrequencyRow, type Topology } from '../../serving/index.js';
+import {
+  Decisions,
+  DROP_REASONS,
+  type FrequencyRow,
+  type Topology,
+  type WorkflowScheduler,
+  workflowCore,
+} from '../../serving/index.js';
 import {
   type RecordedRun,
   type SimulationObserver,
@@ -16,7 +23,6 @@ import {
   type WorkflowSummary,
 } from '../../simulator/index.js';
 import type { Arrivals } from '../../workload/index.js';
-import { type WorkflowScheduler, workflowCore } from './cores.js';
 import { dealtArrivals, type GroupArrivals } from './dealt-arrivals.js';
 
 /** CountedWorkflows is a plan of workflows as it is simulated: where its components are, and what followed what in its runs. */
@@ -47,8 +53,8 @@ export interface WorkflowRun {
   readonly fetches: number;
   /** When the last thing happened. */
   readonly endNs: number;
-  /** The calls, ends included, of which something was expected, and those that were as expected. */
-  readonly guesses: { readonly made: number; readonly right: number };
+  /** The calls, ends included, of which something was expected, and those that were as expected; absent where the scheduler expects nothing. */
+  readonly guesses?: { readonly made: number; readonly right: number };
 }
 
 /**
@@ -59,7 +65,7 @@ export interface WorkflowRun {
  */
 export function simulatedWorkflows(plan: CountedWorkflows, load: WorkflowLoad): WorkflowRun {
   const { scheduler, arrivals, runOf, spanNs, exact = true } = load;
-  const groups = subclustersOf(plan, scheduler === ('static' as string) ? 'static' : 'moving');
+  const groups = subclustersOf(plan, scheduler === 'static' ? 'static' : 'moving');
   const whole = workflowTopologyOf(plan);
   const metrics = new WorkflowMetrics(shapeOf(whole, exact));
   const frequencies = frequencyRowsOf(
@@ -87,11 +93,16 @@ export function simulatedWorkflows(plan: CountedWorkflows, load: WorkflowLoad): 
   return {
     figures: metrics.figures(Math.max(1, spanNs ?? endNs), endNs),
     ...{ tasks, endNs, fetches: summaries.reduce((sum, { fetches }) => sum + fetches, 0) },
-    guesses: driven.reduce(
-      (sum, { core: { guesses } }) => ({ made: sum.made + guesses.made, right: sum.right + guesses.right }),
-      { made: 0, right: 0 },
-    ),
+    ...guessesOf(driven.flatMap(({ core }) => ('guesses' in core ? [core.guesses] : []))),
   };
+}
+
+function guessesOf(
+  cores: readonly { readonly made: number; readonly right: number }[],
+): Pick<WorkflowRun, 'guesses'> {
+  const sum = (of: 'made' | 'right') => cores.reduce((all, core) => all + core[of], 0);
+  const made = sum('made');
+  return made === 0 ? {} : { guesses: { made, right: sum('right') } };
 }
 
 /** GroupLoad is what one group of devices serves. */

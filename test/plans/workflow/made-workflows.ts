@@ -34,7 +34,7 @@ export function madePlan(): WorkflowPlan {
       },
     },
     ...{ attainment: 0.99, rps: 20, subclusters: 1 },
-    load: { rps: 20, arrivals: 'poisson', durationS: 10 },
+    load: { rps: 20, arrivals: 'poisson', duration: '10s' },
     components: [
       {
         ...{ name: 'answer', model: 'llm', memoryBytes: 2 * GIB },
