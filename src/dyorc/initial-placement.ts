@@ -2,14 +2,17 @@ import { NONE } from '../collections/index.js';
 import type { Rooms } from './rooms.js';
 
 /**
- * placeByWork lets devices hold components by the work that the load brings: each somewhere, as far as memory allows, then always one
+ * placeByWork lets devices hold components by the work that the load brings: each somewhere, as far as memory allows, those that are called first, then always one
  * more of that whose devices have most to do for it, on the device that has least to do, until nothing fits.
  * @param rooms devices that hold nothing
  * @param rowsPerNs by component, how many rows of it the load brings these devices in a nanosecond; only of ratios does it matter
  * @returns the components that found no room, by their places
  */
 export function placeByWork(rooms: Rooms, rowsPerNs: readonly number[]): number[] {
-  const lacking = placeEach(rooms, [...rooms.components.keys()]);
+  const [called, uncalled] = [true, false].map((isCalled) =>
+    [...rooms.components.keys()].filter((component) => (rowsPerNs[component] as number) > 0 === isCalled),
+  ) as [number[], number[]];
+  const lacking = [...placeEach(rooms, called), ...placeEach(rooms, uncalled)];
   const loads = new Loads(rooms, rowsPerNs);
   const growing = new Set(rowsPerNs.flatMap((rows, component) => (rows > 0 ? [component] : [])));
   while (growing.size > 0) {

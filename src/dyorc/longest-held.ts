@@ -1,4 +1,3 @@
-import { NONE } from '../collections/index.js';
 import { placeEach } from './initial-placement.js';
 import type { Rooms } from './rooms.js';
 
@@ -13,20 +12,34 @@ export type StaticPlacement =
 /**
  * placeLongestHeld lets devices hold for ever what they held longest in a run (DyOrc §8, the placement of Triton): each takes what it held
  * longest, as far as it fits. A component that is used and is then nowhere takes the place of others that are elsewhere too, on the
- * device that held it longest. Where that gives no room, each used component is placed once, and then again what was held longest.
+ * device that held it longest. Where that gives no room, each used component is placed once, and then again what was held longest. What
+ * nothing uses is placed last, as far as there is room.
  * @param rooms devices that hold nothing
  * @param used the components that some request calls
  */
 export function placeLongestHeld(rooms: Rooms, heldNs: HeldTimes, used: readonly number[]): StaticPlacement {
+  const placed = placeUsed(rooms, heldNs, used);
+  if (!placed.isPlaced) return placed;
+  for (const component of homeless(rooms, [...rooms.components.keys()]))
+    makeRoom(rooms, heldNs, { component, used });
+  return placed;
+}
+
+function placeUsed(rooms: Rooms, heldNs: HeldTimes, used: readonly number[]): StaticPlacement {
   takeLongestHeld(rooms, heldNs);
-  const homeless = used.filter((component) => rooms.holders(component).length === 0);
-  if (homeless.every((component) => makeRoom(rooms, heldNs, { component, used }))) return { isPlaced: true };
+  if (homeless(rooms, used).every((component) => makeRoom(rooms, heldNs, { component, used })))
+    return { isPlaced: true };
   for (const device of rooms.devices.keys())
     for (const component of rooms.heldBy(device)) rooms.drop(device, component);
   const lacking = placeEach(rooms, used);
   if (lacking.length > 0) return { isPlaced: false, lacking };
   takeLongestHeld(rooms, heldNs);
   return { isPlaced: true };
+}
+
+/** homeless lists those of some components that no device holds. */
+function homeless(rooms: Rooms, components: readonly number[]): number[] {
+  return components.filter((component) => rooms.holders(component).length === 0);
 }
 
 /** takeLongestHeld lets each device take what it held, the longest held first, as far as it fits. */
@@ -42,14 +55,13 @@ function makeRoom(
   heldNs: HeldTimes,
   { component, used }: { readonly component: number; readonly used: readonly number[] },
 ): boolean {
-  const device = byTime([...rooms.devices.keys()], (one) => heldNs(one, component)).find((one) =>
+  return byTime([...rooms.devices.keys()], (one) => heldNs(one, component)).some((one) =>
     hasTaken(rooms, one, {
       component,
       others: byTime(rooms.heldBy(one), (other) => -heldNs(one, other)),
       isNeeded: (other) => used.includes(other) && rooms.holders(other).length === 1,
     }),
   );
-  return (device ?? NONE) !== NONE;
 }
 
 interface Taking {

@@ -11,6 +11,9 @@ export interface PlacingProblem {
   readonly devices: readonly BareDevice[];
   /** By component, how many rows of it the load brings in a nanosecond. */
   readonly rowsPerNs: readonly number[];
+  /** By component, the most bytes that a task of it takes, and that a full batch of such tasks takes. */
+  readonly taskInputBytes: readonly number[];
+  readonly batchInputBytes: readonly number[];
 }
 
 /** Placed is devices with what they hold, or the names of the components that some group has no room for. */
@@ -19,28 +22,47 @@ export interface Placed {
   readonly lacking: readonly string[];
 }
 
-/** placedByWork says what devices hold at the start, by the work that the load brings. Groups get equal parts of it. */
+/**
+ * placedByWork says what devices hold at the start, by the work that the load brings. Groups get equal parts of it. Devices keep room for
+ * the inputs of a batch, unless components have no room then: they can leave.
+ */
 export function placedByWork(problem: PlacingProblem): Placed {
-  const { rowsPerNs } = problem;
-  return placedInGroups(problem, (rooms) => placeByWork(rooms, rowsPerNs));
+  const { rowsPerNs, batchInputBytes } = problem;
+  const none = batchInputBytes.map(() => 0);
+  return firstPlaced([batchInputBytes, none], (inputBytes) =>
+    placedInGroups(problem, inputBytes, (rooms) => placeByWork(rooms, rowsPerNs)),
+  );
 }
 
-/** placedByTime says what devices hold for ever, by how long they held it in a run. Components that the load does not call are left out. */
+/**
+ * placedByTime says what devices hold for ever, by how long they held it in a run: all that the load calls, and the rest as far as there
+ * is room. Devices keep room for the inputs of a batch, or else of a task, without which it could not be executed.
+ */
 export function placedByTime(problem: PlacingProblem, heldNs: HeldTimes): Placed {
-  const used = problem.rowsPerNs.flatMap((rows, component) => (rows > 0 ? [component] : []));
-  return placedInGroups(problem, (rooms, places) => {
-    const found = placeLongestHeld(
-      rooms,
-      (device, component) => heldNs(places[device] as number, component),
-      used,
-    );
-    return found.isPlaced ? [] : found.lacking;
-  });
+  const { rowsPerNs, batchInputBytes, taskInputBytes } = problem;
+  const used = rowsPerNs.flatMap((rows, component) => (rows > 0 ? [component] : []));
+  return firstPlaced([batchInputBytes, taskInputBytes], (inputBytes) =>
+    placedInGroups(problem, inputBytes, (rooms, places) => {
+      const heldHere: HeldTimes = (device, component) => heldNs(places[device] as number, component);
+      const found = placeLongestHeld(rooms, heldHere, used);
+      return found.isPlaced ? [] : found.lacking;
+    }),
+  );
+}
+
+/** firstPlaced places with the first room for inputs that leaves room for all components, or else with the last. */
+function firstPlaced(
+  rooms: readonly [readonly number[], readonly number[]],
+  place: (inputBytes: readonly number[]) => Placed,
+): Placed {
+  const first = place(rooms[0]);
+  return first.lacking.length === 0 ? first : place(rooms[1]);
 }
 
 /** placedInGroups lets each group of devices hold components by itself. */
 function placedInGroups(
   { components, cluster, devices }: PlacingProblem,
+  inputBytes: readonly number[],
   place: (rooms: Rooms, places: readonly number[]) => readonly number[],
 ): Placed {
   const holds = new Map<number, string[]>();
@@ -48,7 +70,7 @@ function placedInGroups(
   const nameOf = (component: number): string => (components[component] as PlannedComponent).name;
   for (const places of byGroup(devices)) {
     const own = places.map((d) => devices[d] as BareDevice);
-    const rooms = new Rooms(components, own, cluster);
+    const rooms = new Rooms({ components, cluster, devices: own }, inputBytes);
     for (const component of place(rooms, places)) lacking.add(nameOf(component));
     for (const [i, d] of places.entries()) holds.set(d, rooms.heldBy(i).map(nameOf));
   }

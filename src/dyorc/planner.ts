@@ -172,6 +172,7 @@ function planned(
 ): WorkflowAnswer {
   const { resolved } = question;
   const { cluster } = trial.problem;
+  const placement = trials.withStatic(trial);
   const { kind, value, bound: proved } = objective;
   if (proved > value * (1 + ROUNDING))
     throw brokenPromise(`a plan has ${value}, which is below the bound ${proved}`);
@@ -184,22 +185,11 @@ function planned(
     objective: { kind, value, bound, ...(bound === 0 && value > 0 ? {} : { gap }) },
     ...{ serving: resolved.serving, cluster, attainment: resolved.attainment },
     ...{ rps: resolved.rps, subclusters: resolved.subclusters },
-    components: onUsedClasses(resolved.components, cluster),
+    components: trials.componentsFor(placement, resolved.serving),
     workflows: [...trials.planned()],
-    placement: [...trials.withStatic(trial)],
+    placement: [...placement],
     sample: trial.figures,
     bounds: { devices: bounds.devices, meanMs: bounds.meanMs },
   };
   return { status: 'planned', plan, notes: [...resolved.notes], simulations: trials.count };
-}
-
-/** onUsedClasses leaves out of components the classes that the plan has no devices of, and those that no request calls and no device runs. */
-function onUsedClasses(
-  components: WorkflowQuestion['resolved']['components'],
-  { devices }: WorkflowPlanBody['cluster'],
-) {
-  return components.flatMap((component) => {
-    const classes = component.classes.filter(({ device }) => Object.hasOwn(devices, device));
-    return classes.length === 0 ? [] : [{ ...component, classes }];
-  });
 }

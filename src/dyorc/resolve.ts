@@ -91,6 +91,7 @@ export function resolveWorkflows(
     ...aliasFaults(cluster, profiles),
     ...componentFaults,
     ...givenMemoryFaults(spec, components, cluster),
+    ...functionFaults(files.traceShares),
     ...spec.workflows.flatMap((workflow, w) =>
       requestFaults(workflow, { names, components, at: `/workflows/${w}`, file: files.runs[w] }),
     ),
@@ -199,6 +200,20 @@ function rowFaults(mostRows: ReadonlyMap<string, number>, component: string, row
   return [
     `is ${rows}, and ${component} has batches of at most ${most}: give it a larger maxBatch, as far as its profile goes`,
   ];
+}
+
+/** functionFaults tells which workflows have no function of the trace, so that no request would be theirs. */
+function functionFaults(shares: readonly number[] = []): Fault[] {
+  return shares.flatMap((share, w) =>
+    share > 0
+      ? []
+      : [
+          fault(
+            'is needed: no request of the trace is of a function of this workflow',
+            `/workflows/${w}/share`,
+          ),
+        ],
+  );
 }
 
 /** givenMemoryFaults tells where given devices hold more than their memory, or what their class does not run. */

@@ -1,21 +1,36 @@
 import type { ComponentOnClass, OpenCluster, PlannedComponent } from '../artifacts/index.js';
+import { largestOf } from '../collections/index.js';
 import { filledLatencies } from '../serving/index.js';
 import type { BareDevice } from './devices.js';
 
 const BYTES_PER_GIB = 1024 ** 3;
 
-/** Rooms is what a group of devices holds while it is decided. Devices and components are told by their places. */
+/** RoomsProblem is what is to be held, and where. */
+export interface RoomsProblem {
+  readonly components: readonly PlannedComponent[];
+  readonly cluster: Pick<OpenCluster, 'devices'>;
+  readonly devices: readonly BareDevice[];
+}
+
+/**
+ * Rooms is what a group of devices holds while it is decided. Devices and components are told by their places. Beside what it holds, a
+ * device keeps room for the inputs of any of it.
+ */
 export class Rooms {
+  readonly components: readonly PlannedComponent[];
+  readonly devices: readonly BareDevice[];
   private readonly held: Set<number>[];
   private readonly freeBytes: Float64Array;
   /** By device, the rows of each component that it executes in a nanosecond in its best batch; 0 where its class does not run it. */
   private readonly rows: readonly Float64Array[];
 
+  /** @param inputBytes by component, the room that its inputs need */
   constructor(
-    readonly components: readonly PlannedComponent[],
-    readonly devices: readonly BareDevice[],
-    cluster: Pick<OpenCluster, 'devices'>,
+    { components, devices, cluster }: RoomsProblem,
+    private readonly inputBytes: readonly number[],
   ) {
+    this.components = components;
+    this.devices = devices;
     this.held = devices.map(() => new Set());
     this.freeBytes = Float64Array.from(
       devices,
@@ -43,7 +58,7 @@ export class Rooms {
     return (
       this.rowsPerNs(device, component) > 0 &&
       !this.holds(device, component) &&
-      this.bytesOf(component) <= this.free(device)
+      this.bytesOf(component) + this.inputsBeside(device, component) <= this.free(device)
     );
   }
 
@@ -69,6 +84,11 @@ export class Rooms {
   /** holders lists the devices that hold a component. */
   holders(component: number): number[] {
     return this.devices.flatMap((_, d) => (this.holds(d, component) ? [d] : []));
+  }
+
+  /** inputsBeside is the room that inputs need on a device once it holds a component too. */
+  private inputsBeside(device: number, component: number): number {
+    return largestOf([component, ...this.heldBy(device)].map((one) => this.inputBytes[one] as number));
   }
 
   private bytesOf(component: number): number {

@@ -1,8 +1,15 @@
-import type { PlannedWorkflow, PlanServing, WorkflowDevice, WorkflowPlan } from '../artifacts/index.js';
+import type {
+  PlannedComponent,
+  PlannedWorkflow,
+  PlanServing,
+  WorkflowDevice,
+  WorkflowPlan,
+} from '../artifacts/index.js';
 import type { PlacedWorkflows } from '../plans/index.js';
 import type { RequestsToBound } from './bounds.js';
 import { type ClassCount, devicesInGroups, usedCluster } from './devices.js';
 import { countedCalls } from './frequencies.js';
+import { type InputBytes, mostInputBytes } from './input-bytes.js';
 import type { HeldTimes } from './longest-held.js';
 import { type PlacingProblem, placedAsGiven, placedByTime, placedByWork } from './placing.js';
 import type { SampleFigures, WorkflowQuestion } from './problem.js';
@@ -37,15 +44,18 @@ export class Trials {
   count = 0;
   private readonly workflows: readonly PlannedWorkflow[];
   private readonly rowsPerNs: readonly number[];
+  private readonly inputBytes: InputBytes;
   private readonly drawn = new Map<number, RequestsToBound>();
 
   constructor(private readonly question: WorkflowQuestion) {
     const { components, workflows, rps } = question.resolved;
     const names = components.map(({ name }) => name);
-    this.workflows = workflows.map(({ name, sloMs, share, source }) => ({
+    const training = workflows.map(({ source }) => trainingRuns(source));
+    this.inputBytes = mostInputBytes([...training.flat(), ...this.requests(WORKFLOW_SEED).runs], components);
+    this.workflows = workflows.map(({ name, sloMs, share, source }, w) => ({
       ...{ name, ...(sloMs === undefined ? {} : { sloMs }), share },
       ...('chain' in source ? { chain: source.chain } : {}),
-      frequencies: countedCalls(trainingRuns(source), names),
+      frequencies: countedCalls(training[w] ?? [], names),
     }));
     const rows = workflows.map(({ source }) => meanRows(source));
     this.rowsPerNs = names.map((component) =>
@@ -77,7 +87,10 @@ export class Trials {
   problemOf(counts: readonly ClassCount[]): PlacingProblem {
     const { components, cluster, subclusters } = this.question.resolved;
     const devices = devicesInGroups(cluster, counts, subclusters);
-    return { components, cluster: usedCluster(cluster, counts), devices, rowsPerNs: this.rowsPerNs };
+    return {
+      ...{ components, cluster: usedCluster(cluster, counts), devices, rowsPerNs: this.rowsPerNs },
+      ...this.inputBytes,
+    };
   }
 
   /** at places components on so many devices by the method of the spec, and serves the sample. */
@@ -122,6 +135,18 @@ export class Trials {
     return this.simulated(problem, placement, { serving: this.question.resolved.serving, seed }).figures;
   }
 
+  /** componentsFor lists the components of a plan. What no request calls, and no device holds where components never move, is none. */
+  componentsFor(placement: readonly WorkflowDevice[], { scheduler }: PlanServing): PlannedComponent[] {
+    const { components } = this.question.resolved;
+    const classes = new Set(placement.map((device) => device.class));
+    const held = new Set(placement.flatMap(({ holds, static: stays = holds }) => stays));
+    return components.flatMap((component) => {
+      const own = component.classes.filter(({ device }) => classes.has(device));
+      const isServed = own.length > 0 && (scheduler !== 'static' || held.has(component.name));
+      return isServed ? [{ ...component, classes: own }] : [];
+    });
+  }
+
   private served(problem: PlacingProblem, placement: readonly WorkflowDevice[]): Trial {
     const { serving } = this.question.resolved;
     return {
@@ -153,7 +178,8 @@ export class Trials {
     placement: readonly WorkflowDevice[],
     { serving, seed }: { readonly serving: PlanServing; readonly seed: number },
   ) {
-    const { components, rps } = this.question.resolved;
+    const { rps } = this.question.resolved;
+    const components = this.componentsFor(placement, serving);
     const plan: PlacedWorkflows & Pick<WorkflowPlan, 'workflows' | 'serving'> = {
       ...{ cluster, rps, components, workflows: [...this.workflows], placement, serving },
     };
