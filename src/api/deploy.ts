@@ -32,7 +32,8 @@ import {
   shown,
 } from '../artifacts/index.js';
 import type { DeployedModel, WrittenBundle } from '../deploy/index.js';
-import type { PlanKind } from '../plans/index.js';
+import type { StagePlanKind } from '../plans/index.js';
+import type { SimulatedPlan } from '../simulation/index.js';
 import { bundleNotes, confirmPlan, refuseUnchecked, type Strictness } from '../specs/index.js';
 import type { ProgressStep } from './profile.js';
 
@@ -50,7 +51,7 @@ export interface DeployOptions extends Strictness {
   readonly onNote?: (text: string) => void;
 }
 
-type LoadedPlan = Loaded<PlanKind>;
+type LoadedPlan = Loaded<StagePlanKind>;
 
 /**
  * deployPlan writes the bundle of a plan. It finds the plan's profiles by its `inputs`, and the models by `model` or by
@@ -65,8 +66,7 @@ export async function deployPlan(path: string, options: DeployOptions): Promise<
   const errors: InputError[] = [];
   const { targetNamed } = await import('../deploy/index.js');
   const target = await attempted(errors, (async () => targetNamed(options.target ?? 'local', task))());
-  const { planAt } = await import('../simulation/index.js');
-  const found = await attempted(errors, planAt(path, task));
+  const found = await attempted(errors, deployable(path, task));
   if (found === undefined) {
     for (const file of Object.values(options.model ?? {})) await attempted(errors, checkReadable(file));
     throw oneErrorOf(task, errors);
@@ -113,6 +113,12 @@ export async function deployPlan(path: string, options: DeployOptions): Promise<
     for (const note of await bundleNotes(written.manifest.devices, plan.value.classes))
       options.onNote?.(note);
   return written;
+}
+
+/** deployable reads the plan that a path leads to. @throws as `planAt` and `ofStages` do */
+async function deployable(path: string, task: string): Promise<SimulatedPlan> {
+  const { ofStages, planAt } = await import('../simulation/index.js');
+  return ofStages(await planAt(path, task), { task, cannot: 'be deployed' });
 }
 
 /**

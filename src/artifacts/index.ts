@@ -370,6 +370,7 @@ export type {
   SimulatedVerdicts,
   SimulatedWindow,
   SimulatedWindows,
+  SimulatedWorkflows,
   SimulatedWorkload,
   SimulationReport,
 } from './simulation-report.js';

@@ -1,9 +1,9 @@
 import { type Bundle, type Fault, type GearPlan, InputError, type PipelinePlan } from '../artifacts/index.js';
 import {
   type PlanFile,
-  type PlanKind,
   planOf,
-  type ServedPlan,
+  type StagePlan,
+  type StagePlanKind,
   unservedCascadeFaults,
   unservedFaults,
 } from '../plans/index.js';
@@ -12,7 +12,7 @@ import { refuseLayers, writePartitions } from './partitions.js';
 import { writeStages } from './stages.js';
 
 /** PartsOf says how the models of plans of one kind get into a bundle, whatever its target. */
-interface PartsOf<K extends PlanKind> {
+interface PartsOf<K extends StagePlanKind> {
   /**
    * refuse refuses a plan that no bundle can be made of.
    * @throws InputError with every fault
@@ -36,7 +36,7 @@ export interface WrittenParts extends Pick<Bundle, 'models' | 'partitions' | 'st
   readonly sizes: number[];
 }
 
-const PARTS: { readonly [K in PlanKind]: PartsOf<K> } = {
+const PARTS: { readonly [K in StagePlanKind]: PartsOf<K> } = {
   'pooled-plan': {
     refuse: refuseLayers,
     write: (folder, plan, models) => writePartitions(folder, { ...models, plan }),
@@ -52,7 +52,7 @@ const PARTS: { readonly [K in PlanKind]: PartsOf<K> } = {
  * partsOf gives how the models of a plan's kind get into a bundle. As with `planOf`, the cast is where the compiler cannot
  * see that a plan and its entry are of one kind.
  */
-export function partsOf<K extends PlanKind>({ kind }: { readonly kind: K } & PlanFile<K>): PartsOf<K> {
+export function partsOf<K extends StagePlanKind>({ kind }: { readonly kind: K } & PlanFile<K>): PartsOf<K> {
   return PARTS[kind] as PartsOf<K>;
 }
 
@@ -66,7 +66,7 @@ async function writeStaged(
 }
 
 /** servedModels gives what clients send and get. */
-function servedModels(plan: ServedPlan): Bundle['models'] {
+function servedModels(plan: StagePlan): Bundle['models'] {
   return planOf(plan)
     .served(plan)
     .map(({ name, inputs = [], outputs = [] }) => ({ name, inputs: [...inputs], outputs: [...outputs] }));

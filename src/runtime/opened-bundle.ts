@@ -22,7 +22,7 @@ import {
 import { pushAll } from '../collections/index.js';
 import { notDeployed, STRING_DTYPE } from '../execution/index.js';
 import { readModel, textsNotUtf8 } from '../onnx/index.js';
-import { PLAN_KINDS, planOf, planTopologyOf, type ServedPlan } from '../plans/index.js';
+import { planOf, planTopologyOf, STAGE_PLAN_KINDS, type StagePlan } from '../plans/index.js';
 import { poolsServedBy, type StageTopology, topologyPartOf } from '../serving/index.js';
 import type { BundleParts } from './bundle-parts.js';
 import { manifestFaults } from './manifest-faults.js';
@@ -36,7 +36,7 @@ export const DEPLOY_AGAIN = 'Deploy the plan again, or copy the bundle anew.';
 /** OpenedBundle is a bundle that was checked: every file matches the manifest, and the parts fit together. */
 export interface OpenedBundle {
   manifest: Loaded<'bundle'>;
-  plan: ServedPlan;
+  plan: StagePlan;
   topology: StageTopology;
   models: LiveModel[];
   /** The work of the devices of each pool of the topology. */
@@ -155,7 +155,7 @@ export async function readBundle(
   if (faults.length > 0) {
     throw new InputError(task, faults, DEPLOY_AGAIN);
   }
-  const { value: plan, sha256 } = await loadArtifact(join(folder, manifest.plan.path), PLAN_KINDS);
+  const { value: plan, sha256 } = await loadArtifact(join(folder, manifest.plan.path), STAGE_PLAN_KINDS);
   if (sha256 !== manifest.plan.sha256)
     throw new InputError(
       task,
@@ -169,7 +169,7 @@ export async function readBundle(
   return { manifest: loaded, plan, contradictions };
 }
 
-function contradictionsOf(plan: ServedPlan): Fault[] {
+function contradictionsOf(plan: StagePlan): Fault[] {
   return planOf(plan)
     .contradictions(plan)
     .map(({ path, message }) => fault(message, `plan: ${path}`));
@@ -177,7 +177,7 @@ function contradictionsOf(plan: ServedPlan): Fault[] {
 
 /** memoryFaults finds devices of several models whose files together are more than the device's memory. */
 function memoryFaults(
-  { cluster }: ServedPlan,
+  { cluster }: StagePlan,
   { devices, pools }: StageTopology,
   work: readonly PoolWork[],
 ): Fault[] {

@@ -11,11 +11,17 @@ import {
   partFault,
   pathFrom,
 } from '../artifacts/index.js';
-import { PLAN_KINDS, type ServedPlan, type TopologyOptions } from '../plans/index.js';
+import {
+  PLAN_KINDS,
+  type PlanKind,
+  STAGE_PLAN_KINDS,
+  type StagePlanKind,
+  type TopologyOptions,
+} from '../plans/index.js';
 
 /** SimulatedPlan is a plan that is simulated. */
-export interface SimulatedPlan {
-  readonly plan: Loaded<ServedPlan['kind']>;
+export interface SimulatedPlan<K extends PlanKind = StagePlanKind> {
+  readonly plan: Loaded<K>;
   /** The file whose folder the inputs that the plan names are relative to. */
   readonly madeAt: string;
   /** Whether transfers take the time of the cluster's links, or none, as in a server that runs all devices. */
@@ -43,13 +49,13 @@ const TRANSFERS: { readonly [T in DeployTarget]: SimulatedPlan['transfers'] } = 
  * be done.
  * @throws InputError where the file is neither, or has faults; MissingError where it is missing
  */
-export async function planAt(path: string, task = `simulate ${path}`): Promise<SimulatedPlan> {
+export async function planAt(path: string, task = `simulate ${path}`): Promise<SimulatedPlan<PlanKind>> {
   const loaded = await loadArtifact(await manifestIn(path), [...PLAN_KINDS, 'bundle']);
   if (loaded.kind !== 'bundle') return { plan: loaded, madeAt: loaded.path, transfers: 'links' };
   const wrong = await partFault(dirname(loaded.path), loaded.value.plan.path);
   if (wrong !== undefined && !wrong.isMissing)
     throw new InputError(task, [fault(wrong.message, loaded.value.plan.path)], 'Deploy the plan again.');
-  const plan = await loadArtifact(pathFrom(loaded.path, loaded.value.plan.path), PLAN_KINDS);
+  const plan = await loadArtifact(pathFrom(loaded.path, loaded.value.plan.path), STAGE_PLAN_KINDS);
   if (plan.sha256 !== loaded.value.plan.sha256)
     throw new InputError(
       task,
@@ -69,4 +75,22 @@ export async function planAt(path: string, task = `simulate ${path}`): Promise<S
   ];
   const { target, devices } = loaded.value;
   return { plan, madeAt, transfers: TRANSFERS[target], devices, bundled };
+}
+
+/**
+ * ofStages gives a plan of stages as it was read.
+ * @param cannot what cannot be done with other plans yet
+ * @throws InputError where it is a plan of workflows
+ */
+export function ofStages(
+  found: SimulatedPlan<PlanKind>,
+  { task, cannot }: { readonly task: string; readonly cannot: string },
+): SimulatedPlan {
+  if (isOfStages(found)) return found;
+  const { path } = found.plan;
+  throw new InputError(task, [fault(`is a workflow plan, and workflow plans cannot ${cannot} yet`, path)]);
+}
+
+function isOfStages(found: SimulatedPlan<PlanKind>): found is SimulatedPlan {
+  return (STAGE_PLAN_KINDS as readonly PlanKind[]).includes(found.plan.kind);
 }

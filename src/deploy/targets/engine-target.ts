@@ -17,7 +17,7 @@ import {
   measuredAs,
   sha256Of,
 } from '../../artifacts/index.js';
-import type { ServedPlan } from '../../plans/index.js';
+import type { StagePlan } from '../../plans/index.js';
 import { othersThanBundle } from '../bundle-folder.js';
 import { type EngineGraph, engineGraphOf } from '../engine-graph.js';
 import { BundleTexts, type LintRule, lintBundle } from '../lint/lint.js';
@@ -27,7 +27,7 @@ import type { Deployment, TargetOf, WrittenBundle } from './target.js';
 
 /** EngineBundle is what the files of an engine are made from. */
 export interface EngineBundle {
-  readonly plan: ServedPlan;
+  readonly plan: StagePlan;
   /** The digest of the plan's file. */
   readonly planSha256: string;
   readonly graph: EngineGraph;

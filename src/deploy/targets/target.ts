@@ -1,10 +1,10 @@
 import type { Bundle, DeployTarget, InputFile, LintReport, PlanChecks } from '../../artifacts/index.js';
-import type { ServedPlan } from '../../plans/index.js';
+import type { StagePlan } from '../../plans/index.js';
 import type { DeployedModel } from '../model-file.js';
 
 /** Deployment holds all that a bundle is written from. */
 export interface Deployment {
-  readonly plan: ServedPlan;
+  readonly plan: StagePlan;
   /** The plan file's bytes, which are copied as they are. */
   readonly planBytes: Uint8Array;
   /** One entry per model of a pooled plan, or per stage of another plan, in the plan's order. */
@@ -28,7 +28,7 @@ export interface WrittenBundle<T extends DeployTarget = DeployTarget> {
 
 /** DeployedBundle is a bundle that was written earlier. */
 export interface DeployedBundle {
-  readonly plan: ServedPlan;
+  readonly plan: StagePlan;
   readonly manifest: Bundle;
   /** The texts of the engine's files, by path, as they are now. */
   readonly texts: ReadonlyMap<string, string>;
