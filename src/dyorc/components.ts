@@ -25,6 +25,8 @@ export interface ComponentFile {
   readonly component: WorkflowComponent;
   readonly profile: Profile;
   readonly path: string;
+  /** The most rows that a call of it takes. */
+  readonly mostRows: number;
 }
 
 /** ResolvedComponents are components as a plan has them, with what is to be known of their figures, or every fault. */
@@ -36,7 +38,9 @@ export interface ResolvedComponents {
 
 /**
  * resolveComponents joins components with the classes of a cluster: on each that has their figures and enough memory, how large their
- * batches are, and how long they are loaded. What a component takes is its memoryGiB, or else its weights.
+ * batches are, and how long they are loaded. What a component takes is its memoryGiB, or else its weights. Batches are as large as
+ * maxBatch says, or else as throughput grows, and as the largest call. A class on which they cannot be so large is left out, so that
+ * each class of a component executes every call of it, unless none does.
  */
 export function resolveComponents(files: readonly ComponentFile[], cluster: OpenCluster): ResolvedComponents {
   const each = files.map((file, c) => resolveComponent(file, cluster, `/components/${c}`));
@@ -54,7 +58,7 @@ interface ResolvedComponent {
 }
 
 function resolveComponent(file: ComponentFile, cluster: OpenCluster, at: string): ResolvedComponent {
-  const { component, profile, path } = file;
+  const { component, profile, path, mostRows } = file;
   const weights = weightBytes(profile);
   const { memoryGiB } = component;
   const memoryBytes = memoryGiB === undefined ? weights : Math.ceil(memoryGiB * BYTES_PER_GIB);
@@ -71,7 +75,9 @@ function resolveComponent(file: ComponentFile, cluster: OpenCluster, at: string)
   const loadedBytes = weights ?? memoryBytes;
   const measured = Object.keys(cluster.devices).filter((device) => isMeasured(profile, device));
   const fitting = measured.filter((device) => fits(memoryBytes, cluster.devices[device]));
-  const classes = fitting.map((device) => onClass(file, { device, cluster, loadedBytes }));
+  const onEach = fitting.map((device) => onClass(file, { device, cluster, loadedBytes }));
+  const able = onEach.filter(({ planned: { batch } }) => batch >= mostRows);
+  const classes = able.length === 0 ? onEach : able;
   const faults = [
     ...(fitting.length === 0 ? [fault(fitsNoneText(file, { measured, cluster, memoryBytes }), at)] : []),
     ...classes.flatMap(({ faults: own }) => own),
@@ -95,6 +101,12 @@ function resolveComponent(file: ComponentFile, cluster: OpenCluster, at: string)
     ...servingNotes(component.name, model),
     ...measurementNotes(component.name, profile, figures),
     ...classes.flatMap(({ notes: own }) => own),
+    ...onEach
+      .filter((one) => !classes.includes(one))
+      .map(
+        ({ planned: { device, batch } }) =>
+          `${component.name} is called with ${mostRows} rows, and executes at most ${batch} on ${device}: it is not used there`,
+      ),
     ...measured
       .filter((device) => !fitting.includes(device))
       .map((device) => `${component.name} takes ${gib(memoryBytes)} GiB and does not fit into a ${device}`),
@@ -137,7 +149,7 @@ interface OnClass {
 }
 
 function onClass(
-  { component, profile }: ComponentFile,
+  { component, profile, mostRows }: ComponentFile,
   {
     device,
     cluster,
@@ -148,7 +160,7 @@ function onClass(
   const sizes = measuredBatches(measured);
   const last = sizes.at(-1) as number;
   const { name, maxBatch } = component;
-  const batch = maxBatch === undefined ? steadyBatch(timesOf(measured, last)) : Math.min(maxBatch, last);
+  const batch = Math.min(last, maxBatch ?? Math.max(mostRows, steadyBatch(timesOf(measured, last))));
   const { loadGBps, diskGBps } = cluster.devices[device] ?? {};
   const loadUs = loadUsOf(component, measured.device) ?? usOf(loadedBytes, loadGBps);
   const faults =

@@ -32,7 +32,7 @@ export function planWorkflows(question: WorkflowQuestion): WorkflowAnswer {
   if (unrunnable.length > 0) return { status: 'infeasible', reasons: unrunnable, simulations: 0 };
   const bounds = boundSample(trials.requests(WORKFLOW_SEED), {
     ...{ workflows: resolved.workflows, attainment: resolved.attainment },
-    least: leastTimes(resolved.components, trials.problemOf(free).cluster),
+    least: leastTimes(trials.components, trials.problemOf(free).cluster),
   });
   const search = { question, trials, free, bounds };
   return resolved.spec.planner?.objective === 'devices' ? fewest(search) : fastest(search);

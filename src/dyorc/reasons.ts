@@ -18,6 +18,11 @@ export function unrunnableReasons(
         ({ name, classes: own }) => called.includes(name) && !own.some(({ device }) => classes.has(device)),
       )
       .map(({ name, classes: own }): NoPlanReason => {
+        if (own.length === 0)
+          return {
+            ...{ code: 'weights-exceed-memory', model: name },
+            text: `${name} leaves no room on any class for the inputs of its largest task`,
+          };
         const where = groups.length === 1 ? 'is free' : `is in subcluster ${g}: give fewer of these`;
         const runs = listed(own.map(({ device }) => device));
         return {

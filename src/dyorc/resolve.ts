@@ -73,6 +73,7 @@ export function resolveWorkflows(
   files: WorkflowFiles,
 ): { readonly resolved: ResolvedWorkflows } | { readonly faults: readonly Fault[] } {
   const { cluster, profiles } = files;
+  const rows = mostRows(spec, files);
   const {
     components,
     notes,
@@ -80,6 +81,7 @@ export function resolveWorkflows(
   } = resolveComponents(
     spec.components.map((component, c) => ({
       component,
+      mostRows: rows.get(component.name) ?? 1,
       ...(profiles[c] as WorkflowFiles['profiles'][number]),
     })),
     cluster,
@@ -145,6 +147,20 @@ function ownRuns(name: string, file: RunsOfFile | undefined): readonly Run[] {
   return (file?.runs ?? []).filter(({ application }) => application === name);
 }
 
+/** mostRows is the most rows that a call of each component takes, of those that are called. */
+function mostRows({ workflows }: WorkflowSpec, { runs }: WorkflowFiles): ReadonlyMap<string, number> {
+  const most = new Map<string, number>();
+  const saw = (component: string, rows = 1): void => {
+    most.set(component, Math.max(rows, most.get(component) ?? 1));
+  };
+  for (const [w, { name, chain }] of workflows.entries()) {
+    for (const { calls } of chain?.steps ?? []) for (const { component, rows } of calls) saw(component, rows);
+    for (const { tasks } of ownRuns(name, runs[w]))
+      for (const { component, rows } of tasks) saw(component, rows);
+  }
+  return most;
+}
+
 interface RequestsAt {
   readonly names: readonly string[];
   readonly components: readonly PlannedComponent[];
@@ -198,7 +214,7 @@ function rowFaults(mostRows: ReadonlyMap<string, number>, component: string, row
   // A component that is unknown, or runs nowhere, is told of itself.
   if (most === undefined || most === 0 || rows <= most) return [];
   return [
-    `is ${rows}, and ${component} has batches of at most ${most}: give it a larger maxBatch, as far as its profile goes`,
+    `is ${rows}, and ${component} has batches of at most ${most}: its profile ends there, or its maxBatch`,
   ];
 }
 

@@ -19,6 +19,7 @@ import { meanRows, trainingRuns } from './training.js';
 export const WORKFLOW_SEED = 1;
 
 const NS_PER_S = 1e9;
+const BYTES_PER_GIB = 1024 ** 3;
 
 /** Trial is a placement, and what the plan's scheduler makes of the sample with it. */
 export interface Trial {
@@ -42,16 +43,22 @@ interface WatchedTrial extends Trial {
 export class Trials {
   /** How many simulations there were. */
   count = 0;
+  /** The components, on the classes that have room for the inputs of each task beside them. */
+  readonly components: readonly PlannedComponent[];
   private readonly workflows: readonly PlannedWorkflow[];
   private readonly rowsPerNs: readonly number[];
   private readonly inputBytes: InputBytes;
   private readonly drawn = new Map<number, RequestsToBound>();
 
   constructor(private readonly question: WorkflowQuestion) {
-    const { components, workflows, rps } = question.resolved;
+    const { components, workflows, rps, cluster } = question.resolved;
     const names = components.map(({ name }) => name);
     const training = workflows.map(({ source }) => trainingRuns(source));
-    this.inputBytes = mostInputBytes([...training.flat(), ...this.requests(WORKFLOW_SEED).runs], components);
+    const inputBytes = mostInputBytes([...training.flat(), ...this.requests(WORKFLOW_SEED).runs], components);
+    this.inputBytes = inputBytes;
+    this.components = components.map((component, c) =>
+      withRoom(component, inputBytes.taskInputBytes[c] as number, cluster),
+    );
     this.workflows = workflows.map(({ name, sloMs, share, source }, w) => ({
       ...{ name, ...(sloMs === undefined ? {} : { sloMs }), share },
       ...('chain' in source ? { chain: source.chain } : {}),
@@ -73,8 +80,7 @@ export class Trials {
 
   /** called lists the names of the components that some request calls. */
   called(): string[] {
-    const { components } = this.question.resolved;
-    return components.flatMap(({ name }, c) => ((this.rowsPerNs[c] as number) > 0 ? [name] : []));
+    return this.components.flatMap(({ name }, c) => ((this.rowsPerNs[c] as number) > 0 ? [name] : []));
   }
 
   /** requests gives the requests of a seed. */
@@ -85,7 +91,8 @@ export class Trials {
   }
 
   problemOf(counts: readonly ClassCount[]): PlacingProblem {
-    const { components, cluster, subclusters } = this.question.resolved;
+    const { components } = this;
+    const { cluster, subclusters } = this.question.resolved;
     const devices = devicesInGroups(cluster, counts, subclusters);
     return {
       ...{ components, cluster: usedCluster(cluster, counts), devices, rowsPerNs: this.rowsPerNs },
@@ -137,7 +144,7 @@ export class Trials {
 
   /** componentsFor lists the components of a plan. What no request calls, and no device holds where components never move, is none. */
   componentsFor(placement: readonly WorkflowDevice[], { scheduler }: PlanServing): PlannedComponent[] {
-    const { components } = this.question.resolved;
+    const { components } = this;
     const classes = new Set(placement.map((device) => device.class));
     const held = new Set(placement.flatMap(({ holds, static: stays = holds }) => stays));
     return components.flatMap((component) => {
@@ -194,4 +201,17 @@ export class Trials {
 
   /** What was simulated before is not simulated again. */
   private readonly made = new Map<string, ReturnType<WorkflowQuestion['simulate']>>();
+}
+
+/** withRoom gives a component on the classes whose memory holds it and the inputs of any of its tasks: others would drop that task. */
+function withRoom(
+  component: PlannedComponent,
+  inputBytes: number,
+  { devices }: OpenCluster,
+): PlannedComponent {
+  const classes = component.classes.filter(({ device }) => {
+    const { memoryGiB = Number.POSITIVE_INFINITY } = devices[device] ?? {};
+    return component.memoryBytes + inputBytes <= memoryGiB * BYTES_PER_GIB;
+  });
+  return { ...component, classes };
 }

@@ -81,7 +81,7 @@ describe('boundSample()', () => {
     let tight = 0;
     for (let seed = 1; seed <= CASES; seed++) {
       const { resolved, requests, bounds, placement } = bounded(seed);
-      for (const scheduler of ['dyorc', 'greedy', 'round-robin', 'ray-like'] as const) {
+      for (const scheduler of ['dyorc', 'greedy', 'round-robin'] as const) {
         const seen = seenRequests(resolved, requests, { placement, scheduler });
         const latencies = seen.filter(({ isAnswered }) => isAnswered).map(({ latencyNs }) => latencyNs);
         // Ends do not come in the order of arrivals: sorted, each of the latencies is at least that of its rank.

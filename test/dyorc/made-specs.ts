@@ -127,7 +127,7 @@ export function randomSpec(seed: number): RandomSpec {
   const devices = classes.map((name) => [
     name,
     {
-      ...{ count: 1 + stream.integer(3), perServer: 1 + stream.integer(2), memoryGiB: 4 + stream.integer(8) },
+      ...{ count: 1 + stream.integer(3), perServer: 1 + stream.integer(2), memoryGiB: 5 + stream.integer(8) },
       ...{
         loadGBps: 5 + stream.integer(50),
         ...(stream.integer(2) === 0 ? { linkGbps: 1 + stream.integer(20) } : {}),

@@ -6,6 +6,23 @@ import type { WorkflowScheduler } from '../../src/serving/index.js';
 import { RecordedRuns, simulatedWorkflows } from '../../src/simulation/index.js';
 import { OutcomeCode, type SimulationObserver } from '../../src/simulator/index.js';
 
+/** What follows what in the workflows of a spec takes longer to count than to use. */
+const counted = new WeakMap<ResolvedWorkflows, PlannedWorkflow[]>();
+
+function workflowsOf(resolved: ResolvedWorkflows): PlannedWorkflow[] {
+  const names = resolved.components.map(({ name }) => name);
+  const known = counted.get(resolved);
+  if (known !== undefined) return known;
+  const workflows = resolved.workflows.map(
+    ({ name, share, sloMs, source }): PlannedWorkflow => ({
+      ...{ name, share, ...(sloMs === undefined ? {} : { sloMs }) },
+      frequencies: countedCalls(trainingRuns(source), names),
+    }),
+  );
+  counted.set(resolved, workflows);
+  return workflows;
+}
+
 /** SeenRequest is what became of a request: when it was answered, and whether it was in time. */
 export interface SeenRequest {
   readonly workflow: number;
@@ -40,12 +57,7 @@ export function seenRequests(
   simulatedWorkflows(
     {
       ...{ cluster: resolved.cluster, rps: resolved.rps, components: resolved.components, placement },
-      workflows: resolved.workflows.map(
-        ({ name, share, sloMs, source }): PlannedWorkflow => ({
-          ...{ name, share, ...(sloMs === undefined ? {} : { sloMs }) },
-          frequencies: countedCalls(trainingRuns(source), names),
-        }),
-      ),
+      workflows: workflowsOf(resolved),
     },
     {
       scheduler,
