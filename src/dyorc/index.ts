@@ -8,6 +8,7 @@
  */
 export type { RequestsToBound } from './bounds.js';
 export type { HeldTimes } from './longest-held.js';
+export { leastMeanMs } from './least-mean.js';
 export { planWorkflows } from './planner.js';
 export type {
   SampleFigures,

@@ -1,4 +1,5 @@
 import type {
+  OpenCluster,
   PlannedComponent,
   PlannedWorkflow,
   PlanServing,

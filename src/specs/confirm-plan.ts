@@ -33,12 +33,12 @@ const CONTRADICTION_ADVICE = 'Solve it again, or mend the edit.';
 /** AnyPlan is a plan of any kind. */
 type AnyPlan = KindTypes['plan'];
 
-/** SPEC_OF_PLAN says of which kind the spec is that a plan of a kind is made from; none where no command plans it yet. */
-const SPEC_OF_PLAN: { readonly [K in AnyPlan['kind']]: SpecKind | undefined } = {
+/** SPEC_OF_PLAN says of which kind the spec is that a plan of a kind is made from. */
+const SPEC_OF_PLAN: { readonly [K in AnyPlan['kind']]: SpecKind } = {
   'pooled-plan': 'pooled',
   'pipeline-plan': 'pipeline',
   'gear-plan': 'cascade',
-  'workflow-plan': undefined,
+  'workflow-plan': 'workflow',
 };
 
 /** PlanPlace says where a plan is, and what was read of its inputs. */

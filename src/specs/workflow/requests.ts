@@ -76,12 +76,10 @@ function workloadOf(
   };
 }
 
-/** modelsOf gives workflows as the room of simulations knows them: with shares of one load, unless each has its own rate. */
-function modelsOf({ spec, workflows, rps }: ResolvedWorkflows): RatedModel[] {
-  const isShared = spec.workflows.every((one) => one.rps === undefined);
+/** modelsOf gives workflows as the room of simulations knows them: with shares of one load, as their plan has them. */
+function modelsOf({ workflows, rps }: ResolvedWorkflows): RatedModel[] {
   return workflows.map(({ name, share }) => ({
-    ...{ name, throughputRps: share * rps, weight: share },
-    ...(isShared ? { loadOf: ALL } : {}),
+    ...{ name, throughputRps: share * rps, weight: share, loadOf: ALL },
   }));
 }
 

@@ -29,7 +29,7 @@ import {
   workflowSpecFaults,
 } from '../../dyorc/index.js';
 import { classFigures, tracedSpan } from '../../pipeline/index.js';
-import { servingFaults } from '../../plans/index.js';
+import { workflowServingFaults } from '../../plans/index.js';
 import { leftOutNotes, leftOutOf, meanRps, requestsInTrace, type Trace } from '../../workload/index.js';
 
 /** A program is a module that people write, and no model. */
@@ -44,8 +44,11 @@ export interface LoadedWorkflows {
   readonly trace?: LoadTrace;
   /** The files that were read or named. No output may replace them. */
   readonly read: readonly InputPath[];
-  /** inputs lists spec, cluster and trace (where there are such files), a profile for each component, and the runs and programs. */
-  inputs(holder: string | undefined): InputFile[];
+  /**
+   * inputs lists spec, cluster and trace (where there are such files), a profile for each component that is used (of all where none are
+   * named), and the runs and programs.
+   */
+  inputs(holder: string | undefined, used?: readonly string[]): InputFile[];
 }
 
 /** LoadTrace is the trace that is a load, and what of it is of each workflow, where the trace itself says so. */
@@ -90,7 +93,7 @@ export async function loadWorkflows(
   readBefore = new FilesRead(),
 ): Promise<LoadedWorkflows> {
   const task = `plan ${spec.path}`;
-  const serving = servingFaults({ serving: spec.value.serving });
+  const serving = workflowServingFaults({ serving: spec.value.serving });
   const read = await withOwnFaults(task, filesOf(spec, readBefore), () => [
     ...workflowSpecFaults(spec.value),
     ...serving,
@@ -103,7 +106,7 @@ export async function loadWorkflows(
     ...{ spec, files, resolved: outcome.resolved },
     ...(read.trace && { trace: read.trace }),
     read: readPaths(spec, read),
-    inputs: (holder) => inputsOf(spec, read, holder),
+    inputs: (holder, used) => inputsOf(spec, read, { holder, used }),
   };
 }
 
@@ -217,8 +220,15 @@ function readPaths({ path }: Loaded<'workflow'>, read: FilesOfSpec): InputPath[]
   ];
 }
 
-function inputsOf(spec: Loaded<'workflow'>, read: FilesOfSpec, holder: string | undefined): InputFile[] {
-  const { cluster, trace, profiles, runs, programs } = read;
+function inputsOf(
+  spec: Loaded<'workflow'>,
+  read: FilesOfSpec,
+  { holder, used }: { readonly holder: string | undefined; readonly used: readonly string[] | undefined },
+): InputFile[] {
+  const { cluster, trace, runs, programs } = read;
+  const profiles = read.profiles.filter(
+    (_, c) => used === undefined || used.includes(spec.value.components[c]?.name as string),
+  );
   return [
     ...specInputs(spec, holder),
     ...(cluster.file ? [inputFile('cluster', cluster.file, holder)] : []),
