@@ -1,3 +1,4 @@
+import { largestOf } from '../../collections/index.js';
 import { type WorkflowFigures, WorkflowMetrics } from '../../metrics/index.js';
 import {
   type CountedWorkflow,
@@ -89,7 +90,7 @@ export function simulatedWorkflows(plan: CountedWorkflows, load: WorkflowLoad): 
     }),
   );
   const summaries = summariesOf(driven.map(({ driver }) => driver));
-  const lastNs = Math.max(...summaries.map((summary) => summary.endNs));
+  const lastNs = largestOf(summaries.map((summary) => summary.endNs));
   const spanNs = Math.max(1, load.spanNs?.() ?? lastNs);
   const endNs = Math.max(lastNs, load.spanNs === undefined ? 0 : spanNs);
   return {
@@ -144,7 +145,7 @@ function summariesOf(drivers: readonly WorkflowDriver[]): WorkflowSummary[] {
 }
 
 function shapeOf({ models, pools, devices }: Topology, exact: boolean) {
-  const classes = classesOf(devices);
+  const classes = classesOfDevices(devices);
   return {
     models: models.length,
     poolBatch: pools.map(({ batch }) => batch),
@@ -155,8 +156,8 @@ function shapeOf({ models, pools, devices }: Topology, exact: boolean) {
   };
 }
 
-/** classesOf lists the classes of devices, in the order in which they come first. */
-export function classesOf(devices: Topology['devices']): string[] {
+/** classesOfDevices lists the classes of devices, in the order in which they come first. */
+export function classesOfDevices(devices: Topology['devices']): string[] {
   return [...new Set(devices.map(({ deviceClass }) => deviceClass))];
 }
 

@@ -12,7 +12,7 @@ import { applicationsOf, workflowTopologyOf } from '../../plans/index.js';
 import { DROP_REASONS, type Topology } from '../../serving/index.js';
 import { overRuns } from '../runs.js';
 import { describedWorkload } from '../workload.js';
-import { classesOf } from './simulated-workflows.js';
+import { classesOfDevices } from './simulated-workflows.js';
 import type { RanWorkflows, WorkflowSetup } from './workflow-run.js';
 
 const NS_PER_S = 1e9;
@@ -84,7 +84,7 @@ function describedClasses(
   { devices }: Topology,
 ): Record<string, SimulatedClass> {
   return Object.fromEntries(
-    classesOf(devices).map((name, c) => {
+    classesOfDevices(devices).map((name, c) => {
       const { devices: count, busyS, deviceTime } = classes[c] as WorkflowFigures['classes'][number];
       const utilisation = deviceTime.executing + deviceTime.both;
       return [
