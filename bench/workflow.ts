@@ -32,6 +32,7 @@ const AHEAD = { kind: 'end-to-end', draws: 32 } as const;
 /** RULES are the changes of the policy that are compared with it. */
 const RULES: Readonly<Record<string, Partial<WorkflowPolicy>>> = {
   'as it is': {},
+  'counts what is expected': { reserving: { kind: 'work' } },
   'moves to idle': { moving: { kind: 'to-idle' } },
   'evicts by worth': { evicting: { kind: 'least-worth', halfLifeNs: 10e9 } },
   greedy: { placing: { kind: 'greedy' }, prediction: { kind: 'none' } },
