@@ -92,7 +92,7 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
     this.table = table;
     const placeable = new Placeable(topology, table);
     const residency = new Residency(table, placeable);
-    const work = new PlannedWork(topology, placeable);
+    const work = new PlannedWork(topology, placeable, this.policy.reserving.kind === 'work');
     const queues = new Queues(count, { components: table.components.length, work, residency });
     const outputs = this.outputsOf(residency);
     const devices = new DevicesUp({ topology, table, placeable, residency, work });

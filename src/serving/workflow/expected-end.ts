@@ -82,7 +82,11 @@ export class ExpectedEnd {
       stepOf.set(task.position, steps.length);
       steps.push(this.knownStep(at, { task, batch, stepOf }));
     }
-    const taken = new Set(expected.flatMap(({ back }, i) => back.map((one) => tasks.length + i - one)));
+    const taken = new Set(
+      expected.flatMap(({ back }, i) =>
+        back.flatMap((one) => (one === BODY ? [] : [tasks.length + i - one])),
+      ),
+    );
     for (const [i, call] of expected.entries()) {
       const position = tasks.length + i;
       stepOf.set(position, steps.length);

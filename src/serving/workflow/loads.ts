@@ -90,11 +90,11 @@ export class Loads {
       if (isAbsent(component)) return { component, room: this.rooms.forReady(device, before) };
       before.add(component);
     }
-    const planned = work.planned(device).filter(({ component }) => isAbsent(component));
-    const known = planned.find(({ component }) => queues.needs(device, component));
-    if (known !== undefined) return { component: known.component, room: this.rooms.forKnown(device) };
-    const [expected] = planned;
+    const needed = work.needed(device).filter(isAbsent);
+    const known = needed.find((component) => queues.needs(device, component));
+    if (known !== undefined) return { component: known, room: this.rooms.forKnown(device) };
+    const [expected] = needed;
     if (expected === undefined) return undefined;
-    return { component: expected.component, room: this.rooms.besideNeeded(device) };
+    return { component: expected, room: this.rooms.besideNeeded(device) };
   }
 }

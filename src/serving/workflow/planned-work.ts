@@ -20,7 +20,7 @@ export interface BegunBatch {
 /**
  * PlannedWork knows what every device has to do: the batch that it executes, and behind it the batches that its tasks form, in the
  * order in which each batch got its first task. A task joins the last batch of its component while there is room (DyOrc §5.1).
- * Tasks that are only expected count like those that are known.
+ * Tasks that are only expected count like those that are known, or else are kept beside them, so that only their components are needed.
  *
  * Each change costs O(batches of the device).
  */
@@ -34,12 +34,16 @@ export class PlannedWork {
   /** By device and component, how many rows wait or are expected. */
   private readonly rows: Int32Array;
   private readonly versions: Int32Array;
+  /** By device, the components of expected tasks that do not count as work. */
+  private readonly awaited: number[][];
 
   constructor(
     private readonly topology: Topology,
     private readonly placeable: Placeable,
+    private readonly countsExpected = true,
   ) {
     this.batches = topology.devices.map(() => []);
+    this.awaited = topology.devices.map(() => []);
     this.busyUntil = new Float64Array(topology.devices.length);
     this.running = new Int32Array(topology.devices.length).fill(NONE);
     this.copyingUntil = new Float64Array(topology.devices.length);
@@ -114,6 +118,33 @@ export class PlannedWork {
     this.counted(device, component, -rows);
   }
 
+  /** expect adds rows that may come. */
+  expect(device: number, batch: PlannedBatch): void {
+    if (this.countsExpected) {
+      this.add(device, batch);
+      return;
+    }
+    (this.awaited[device] as number[]).push(batch.component);
+    this.counted(device, batch.component, batch.rows);
+  }
+
+  /** withdrawExpected takes back rows that were expected. */
+  withdrawExpected(device: number, component: number, rows: number): void {
+    if (this.countsExpected) {
+      this.withdraw(device, component, rows);
+      return;
+    }
+    const awaited = this.awaited[device] as number[];
+    awaited.splice(awaited.indexOf(component), 1);
+    this.counted(device, component, -rows);
+  }
+
+  /** needed lists the components that a device is to execute, known tasks before those that do not count as work. */
+  needed(device: number): readonly number[] {
+    const planned = this.planned(device).map(({ component }) => component);
+    return [...planned, ...(this.awaited[device] as number[])];
+  }
+
   /** begun tells that a device has begun rows of a component, the first ones. */
   begun(device: number, { component, rows, untilNs }: BegunBatch): void {
     const batches = this.batches[device] as PlannedBatch[];
@@ -137,6 +168,7 @@ export class PlannedWork {
   /** empty forgets all that a device had to do. */
   empty(device: number): void {
     (this.batches[device] as PlannedBatch[]).length = 0;
+    (this.awaited[device] as number[]).length = 0;
     const first = device * this.placeable.components;
     this.rows.fill(0, first, first + this.placeable.components);
     this.ended(device);

@@ -2,6 +2,7 @@
 export interface WorkflowPolicy {
   readonly placing: PlacingRule;
   readonly prediction: PredictionRule;
+  readonly reserving: ReservingRule;
   readonly dropping: DroppingRule;
   readonly moving: MovingRule;
   readonly evicting: EvictingRule;
@@ -36,6 +37,13 @@ export type PredictionRule =
   | { readonly kind: 'likeliest'; readonly most: number };
 
 /**
+ * ReservingRule says what calls that are expected take of the devices that they would get. Either way their components are loaded.
+ * - work: they count as work, like known ones (DyOrc §5.3).
+ * - memory: they count as no work, so that others do not go elsewhere because of what may never come.
+ */
+export type ReservingRule = { readonly kind: 'work' } | { readonly kind: 'memory' };
+
+/**
  * DroppingRule says which requests are given up whose tasks are about to be executed. A request without a deadline never is.
  * - never: none.
  * - expired: those whose deadline has passed.
@@ -64,10 +72,14 @@ export type EvictingRule =
   | { readonly kind: 'least-recent' }
   | { readonly kind: 'least-worth'; readonly halfLifeNs: number };
 
-/** DYORC_POLICY is DyOrc's scheduler, with limits that keep its cost small on many devices. */
+/**
+ * DYORC_POLICY is DyOrc's scheduler, with limits that keep its cost small on many devices. Other than in the paper, expected calls count
+ * as no work: requests end sooner so (docs/dyorc.md).
+ */
 export const DYORC_POLICY: WorkflowPolicy = {
   placing: { kind: 'dynamic-program', candidates: 8, beam: 32 },
   prediction: { kind: 'sampled', most: 16 },
+  reserving: { kind: 'memory' },
   dropping: { kind: 'never' },
   moving: { kind: 'never' },
   evicting: { kind: 'least-recent' },

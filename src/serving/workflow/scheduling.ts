@@ -85,12 +85,12 @@ export class Scheduling {
   }
 
   private reserve({ device, component, rows, readyNs }: Reserved): void {
-    this.options.work.add(device, { component, rows, fromNs: readyNs });
+    this.options.work.expect(device, { component, rows, fromNs: readyNs });
     this.options.demand?.expects(component, 1);
   }
 
   private release({ device, component, rows }: Reserved): void {
-    this.options.work.withdraw(device, component, rows);
+    this.options.work.withdrawExpected(device, component, rows);
     this.options.demand?.expects(component, -1);
   }
 

@@ -4,6 +4,7 @@ import { DynamicProgram } from '../../../src/serving/workflow/dynamic-program.js
 import { Outlook } from '../../../src/serving/workflow/outlook.js';
 import { PlannedWork } from '../../../src/serving/workflow/planned-work.js';
 import { Residency } from '../../../src/serving/workflow/residency.js';
+import { SoonestDevices } from '../../../src/serving/workflow/soonest-devices.js';
 import { Placeable, passTimes } from '../../../src/serving/workflow/table.js';
 import {
   type Devices,
@@ -242,5 +243,35 @@ describe('DynamicProgram', () => {
     const one = randomCase(1, 3);
     const devices = { ...one.devices, canRun: () => false };
     expect(new DynamicProgram(one.outlook, devices, EXACT).place(AT, one.tasks)).toEqual([]);
+  });
+});
+
+describe('SoonestDevices', () => {
+  it('finds the devices that would end a task first, as one that asks each of them', () => {
+    for (let seed = 0; seed < cases(300, 2000); seed++) {
+      const { outlook, devices, shape } = randomCase(seed, 1, 12);
+      const stream = streamOf(seed, 'sought');
+      const component = stream.integer(shape.components.length);
+      const leastReadyNs = AT + stream.integer(400);
+      const late = shape.devices.map(() => leastReadyNs + stream.integer(50));
+      const readyNs = (device: number) => late[device]!;
+      const ends = shape.devices.flatMap((_, device) => {
+        if (!devices.canRun(device, component, 1)) return [];
+        const view = outlook.viewOf(AT, device);
+        const at = { at: AT, device, view, component, rows: 1, readyNs: readyNs(device) };
+        return [{ device, endNs: Math.min(...outlook.ends(at)) }];
+      });
+      const search = { candidates: 3, beam: 1, isExact: false };
+      const fresh = randomCase(seed, 1, 12);
+      const found = new SoonestDevices(fresh.outlook, fresh.devices, search).find({
+        ...{ at: AT, component, rows: 1, leastReadyNs, readyNs, components: [component] },
+      });
+      const first = ends.map(({ endNs }) => endNs).sort((a, b) => a - b);
+      expect({ seed, endNs: found.endNs }).toEqual({ seed, endNs: first[0] });
+      const endOf = new Map(ends.map(({ device, endNs }) => [device, endNs]));
+      expect({ seed, ends: found.devices.map((device) => endOf.get(device)) }).toEqual({
+        ...{ seed, ends: first.slice(0, 3) },
+      });
+    }
   });
 });

@@ -19,8 +19,14 @@ const POLICIES: Readonly<Record<string, WorkflowPolicy>> = {
   'that drops ahead': { ...DYORC_POLICY, dropping: { kind: 'end-to-end', quantile: 0.3, draws: 16 } },
   'that moves tasks to idle devices': { ...DYORC_POLICY, moving: { kind: 'to-idle' } },
   'that evicts by worth': { ...DYORC_POLICY, evicting: { kind: 'least-worth', halfLifeNs: 2000 } },
+  'that counts expected calls as work': { ...DYORC_POLICY, reserving: { kind: 'work' } },
   'that does all of it': {
-    ...{ ...DYORC_POLICY, moving: { kind: 'to-idle' }, evicting: { kind: 'least-worth', halfLifeNs: 2000 } },
+    ...{
+      ...DYORC_POLICY,
+      reserving: { kind: 'memory' },
+      moving: { kind: 'to-idle' },
+      evicting: { kind: 'least-worth', halfLifeNs: 2000 },
+    },
     dropping: { kind: 'end-to-end', quantile: 0.3, draws: 16 },
   },
   greedy: GREEDY_POLICY,
