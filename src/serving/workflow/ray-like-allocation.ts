@@ -220,9 +220,8 @@ export class RayLikeAllocation implements Allocation {
   /** serve begins what a device can load, fetch and execute now. */
   private serve(at: number, device: number): void {
     this.replicas.evictEnded(device);
-    const [head] = this.givenTo(device);
     // A load that finds no room comes first, since what takes the room comes to an end.
-    if (this.loads.begin(at, device, this.besideBatches(device, head))) this.gather(at, device);
+    if (this.loads.begin(at, device, this.besideBatches(device))) this.gather(at, device);
     for (const { batches } of this.replicas.on(device))
       if (this.isDraining) batches.seal();
       else batches.sealDue(at);

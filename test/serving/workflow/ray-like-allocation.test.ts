@@ -76,6 +76,16 @@ describe('RayLikeAllocation', () => {
     ]);
   });
 
+  it('ends a replica first that has not loaded yet, and evicts it once it has', () => {
+    const drawn = cluster(2, [[10 * S], [S]], { holds: [[0], [1]] });
+    const shape = { ...drawn, components: drawn.components.map((one) => ({ ...one, loadNs: 1000 * S })) };
+    // A second replica is asked for from 10 s on, and no more from 90 s on, when the last counts are 3, 2 and 1: at 690 s one ends.
+    const given = { shape, requests: came([1, 1, 1, 1, 1, 11, 11, 21, 31]), coreOf: coreOf() };
+    expect(told(given, 'load', 'loaded', 'evict')).toEqual([
+      ...[[40, 'load', 1, 0] as const, [1040, 'loaded', 1, 0], [1040, 'evict', 1, 0]],
+    ]);
+  });
+
   it('gives a task to the one of two drawn replicas that has fewer, and draws again where both are full', () => {
     const shape = cluster(3, [[100 * S]], { holds: [[0], [0], [0]] });
     const draws = [
