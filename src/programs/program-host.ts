@@ -268,16 +268,15 @@ export class ProgramHost {
     if (this.open.size > 0 && this.thread === undefined) this.startThread();
   }
 
-  private failureOf({ cause, error }: LostThread, isLoaded: boolean): ProgramFailure {
+  private failureOf({ cause, run, error }: LostThread, isLoaded: boolean): ProgramFailure {
     const { continuationMs, loadMs, heapMiB, arraysMiB } = this.limits;
     switch (cause) {
-      case 'silent':
-        return {
-          reason: 'program-stuck',
-          message: isLoaded
-            ? `did not give control back within ${continuationMs} ms: it loops for ever, or computes too long at a stretch`
-            : `had not loaded after ${loadMs} ms`,
-        };
+      case 'silent': {
+        if (!isLoaded) return { reason: 'program-stuck', message: `had not loaded after ${loadMs} ms` };
+        const looped = `did not give control back within ${continuationMs} ms: it loops for ever, or computes too long at a stretch`;
+        const idle = `runs in a thread that has done nothing for ${loadMs} ms`;
+        return { reason: 'program-stuck', message: run === NO_RUN ? idle : looped };
+      }
       case 'heap':
         return { reason: 'program-limit', message: `took more than ${heapMiB} MiB of heap` };
       case 'arrays':

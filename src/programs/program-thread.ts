@@ -44,10 +44,9 @@ export class ProgramThread {
   private readonly unanswered: ThreadEvent[] = [];
   private loaded = false;
   private isOver = false;
-  private answered = 0;
-  /** The events that the thread had begun and answered, together, when it was last looked at; undefined where it had nothing to do then. */
-  private stepsSeen: number | undefined;
-  /** How long it is known to have begun and answered no other. */
+  /** The events that the thread had begun when it was last looked at; undefined where it had nothing to do then. */
+  private eventsSeen: number | undefined;
+  /** How long it is known to have begun no other. */
   private silentMs = 0;
 
   constructor(
@@ -84,11 +83,13 @@ export class ProgramThread {
    */
   watch(sinceMs: number): void {
     const isBusy = !this.loaded || this.unanswered.length > 0;
-    const steps = isBusy ? Atomics.load(this.beat, Beat.events) + this.answered : undefined;
-    this.silentMs = isBusy && steps === this.stepsSeen ? this.silentMs + sinceMs : 0;
-    this.stepsSeen = steps;
+    const events = isBusy ? Atomics.load(this.beat, Beat.events) : undefined;
+    this.silentMs = isBusy && events === this.eventsSeen ? this.silentMs + sinceMs : 0;
+    this.eventsSeen = events;
     const { continuationMs, loadMs } = this.data.limits;
-    if (this.silentMs >= (this.loaded ? continuationMs : loadMs)) this.lose('silent');
+    // Where no continuation runs, the thread has not come to its next event, and nobody is to blame.
+    const isResumed = this.loaded && Atomics.load(this.beat, Beat.run) !== NO_RUN;
+    if (this.silentMs >= (isResumed ? continuationMs : loadMs)) this.lose('silent');
   }
 
   /** end ends the thread, whatever it does. Nothing more is heard of it. */
@@ -102,7 +103,7 @@ export class ProgramThread {
     switch (answer.answer) {
       case 'loaded':
         this.loaded = true;
-        this.stepsSeen = undefined;
+        this.eventsSeen = undefined;
         this.listener.loaded(answer.face);
         return;
       case 'refused':
@@ -110,7 +111,6 @@ export class ProgramThread {
         this.listener.refused(answer.faults);
         return;
       case 'acted':
-        this.answered += 1;
         this.listener.acted(this.unanswered.shift() as ThreadEvent, answer.acts);
     }
   }
