@@ -27,7 +27,9 @@ import type { Arrivals } from '../../workload/index.js';
 import { dealtArrivals, type GroupArrivals } from './dealt-arrivals.js';
 
 /** CountedWorkflows is a plan of workflows as it is simulated: where its components are, and what followed what in its runs. */
-export type CountedWorkflows = PlacedWorkflows & { readonly workflows: readonly CountedWorkflow[] };
+export interface CountedWorkflows extends PlacedWorkflows {
+  readonly workflows: readonly (PlacedWorkflows['workflows'][number] & CountedWorkflow)[];
+}
 
 /** WorkflowLoad is what comes, and who serves it. */
 export interface WorkflowLoad {
