@@ -7,8 +7,8 @@
  * schedules nothing: `serving` does. Start reading at `resolve.ts`, then `planner.ts` and `bounds.ts`.
  */
 export type { RequestsToBound } from './bounds.js';
-export type { HeldTimes } from './longest-held.js';
 export { leastMeanMs } from './least-mean.js';
+export type { HeldTimes } from './longest-held.js';
 export { planWorkflows } from './planner.js';
 export type {
   SampleFigures,

@@ -13,14 +13,15 @@ export type StaticPlacement =
  * placeLongestHeld lets devices hold for ever what they held longest in a run (DyOrc §8, the placement of Triton): each takes what it held
  * longest, as far as it fits. A component that is used and is then nowhere takes the place of others that are elsewhere too, on the
  * device that held it longest. Where that gives no room, each used component is placed once, and then again what was held longest. What
- * nothing uses is placed last, as far as there is room.
+ * nothing uses is placed last, where there is room, or else in place of what is elsewhere too.
  * @param rooms devices that hold nothing
  * @param used the components that some request calls
  */
 export function placeLongestHeld(rooms: Rooms, heldNs: HeldTimes, used: readonly number[]): StaticPlacement {
   const placed = placeUsed(rooms, heldNs, used);
   if (!placed.isPlaced) return placed;
-  for (const component of homeless(rooms, [...rooms.components.keys()]))
+  // A scheduler that never moves components serves none that is nowhere.
+  for (const component of placeEach(rooms, homeless(rooms, [...rooms.components.keys()])))
     makeRoom(rooms, heldNs, { component, used });
   return placed;
 }

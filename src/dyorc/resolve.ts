@@ -100,6 +100,8 @@ export function resolveWorkflows(
   ];
   if (faults.length > 0) return { faults };
   const workflows = resolvedEntries(spec, files);
+  const unheld = unheldFaults(spec, workflows);
+  if (unheld.length > 0) return { faults: unheld };
   const { planner } = spec;
   const method = workflowMethodOf(spec);
   return {
@@ -259,8 +261,22 @@ function givenMemoryFaults(
   });
 }
 
+/** unheldFaults tells what requests call and no given device holds. */
+function unheldFaults({ placement }: WorkflowSpec, workflows: readonly ResolvedEntry[]): Fault[] {
+  if (placement === undefined) return [];
+  const held = new Set(placement.flatMap(({ holds }) => holds));
+  const unheld = [...calledBy(workflows)].filter((name) => !held.has(name));
+  if (unheld.length === 0) return [];
+  return [fault(`has no device for ${listed(unheld)}, which requests call`, '/placement')];
+}
+
+/** calledBy lists the components that some request calls. */
+function calledBy(workflows: readonly ResolvedEntry[]): ReadonlySet<string> {
+  return new Set(workflows.flatMap(({ source }) => [...meanRows(source).keys()]));
+}
+
 function requestNotes({ components, workflows }: WorkflowSpec, entries: readonly ResolvedEntry[]): string[] {
-  const called = new Set(entries.flatMap(({ source }) => [...meanRows(source).keys()]));
+  const called = calledBy(entries);
   const uncalled = components.map(({ name }) => name).filter((name) => !called.has(name));
   return [
     ...workflows.flatMap(({ name, chain }) => (chain === undefined ? [] : chainNotes(chain, name))),

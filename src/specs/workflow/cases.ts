@@ -33,14 +33,15 @@ export function workflowCases(loaded: LoadedWorkflows, asked: CompareCases, told
   const timed = spec.workflows.filter(({ sloMs }) => sloMs !== undefined);
   if (workflowMethodOf(spec) === 'given')
     told.push(fault('is given: there is nothing to plan for other clusters or SLOs', '/planner/method'));
-  if (asked.budget !== undefined)
-    told.push(fault('is not for workflows: name mixes', option('budget')));
+  if (asked.budget !== undefined) told.push(fault('is not for workflows: name mixes', option('budget')));
   const sweeps = sweepOf(asked.sweeps, told, {
     margin: 'sweeps margins, which only pooled specs have',
     accuracy: 'sweeps accuracies, which only cascades promise',
     ...(timed.length === 1
       ? {}
-      : { slo: `sweeps one SLO, and ${timed.length === 0 ? 'no workflow has any' : `${timed.length} workflows have their own`}` }),
+      : {
+          slo: `sweeps one SLO, and ${timed.length === 0 ? 'no workflow has any' : `${timed.length} workflows have their own`}`,
+        }),
   });
   const { cluster: own } = loaded.files;
   const mixes = asked.mixes.flatMap((mix) => parseMix(mix, own, told));

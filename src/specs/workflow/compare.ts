@@ -51,7 +51,11 @@ function jobWithin(
   return { resolved: outcome.resolved, trace, timeLimit };
 }
 
-function headOf({ slo, spec, ...mix }: WorkflowCase): Pick<CompareRow, 'mix' | 'unlimited' | 'slo' | 'sloMs'> {
+function headOf({
+  slo,
+  spec,
+  ...mix
+}: WorkflowCase): Pick<CompareRow, 'mix' | 'unlimited' | 'slo' | 'sloMs'> {
   return {
     ...mixFigures(mix),
     ...(slo === undefined ? {} : { slo }),

@@ -62,7 +62,8 @@ function missing(
   const answer = planned?.answer;
   const reasons = answer === undefined || answer.status === 'planned' ? [] : answer.reasons;
   const isProved = answer?.status === 'infeasible';
-  const limit = planned === undefined || signal?.aborted ? 'interrupted' : planned.timeOver ? 'time' : undefined;
+  const limit =
+    planned === undefined || signal?.aborted ? 'interrupted' : planned.timeOver ? 'time' : undefined;
   return {
     isFound: false,
     loaded,
