@@ -136,6 +136,37 @@ describe('Components', () => {
     );
   });
 
+  it.each([
+    ['memory that is freed when it is not needed', 20 * 1024],
+    ['memory that is used again when it is not needed', 64 * 1024],
+  ])('keep what is put, and what comes back from a batch that fails, apart from %s', async (_, bytes) => {
+    const half = { name: 'x', shape: [1, bytes / 8], batchAxis: 0 };
+    const row = (count: number, value: number): TensorData => {
+      const dims = [count, bytes / 8];
+      return { dtype: 'float32', dims, data: new Float32Array((count * bytes) / 8).fill(value) };
+    };
+    const executor = await started({
+      outputs: ({ x }) => {
+        if (x!.data[0] === 1) throw new Error('does not compute');
+        return { y: structuredClone(x!) };
+      },
+    });
+    const { model } = await executor.load('wide', { inputs: [half], outputs: [{ ...half, name: 'y' }] });
+    const overwrite = async (id: number) => {
+      const tasks = [id, id + 1].map((one) => ({ id: one, inputs: { x: row(1, one) } }));
+      await executor.run(model, tasks);
+    };
+    await executor.put(1, { y: row(2, 1) });
+    await overwrite(10);
+    await overwrite(20);
+    expect((await executor.fetch(1, ['y'])).y).toEqual(row(2, 1));
+    const failing = executor.run(model, [{ id: 2, rows: 2, inputs: { x: last(1) } }]);
+    await expect(failing).rejects.toThrow('does not compute');
+    await overwrite(30);
+    await overwrite(40);
+    expect((await executor.fetch(1, ['y'])).y).toEqual(row(2, 1));
+  });
+
   it('keep the inputs of a batch whose outputs do not fit its tasks, and nothing of what it gave', async () => {
     const { executor, model } = await loaded({ outputs: () => ({ y: floats(1, 2, 3, 4, 5, 6) }) });
     await executor.put(1, { y: floats(1, 2) });
