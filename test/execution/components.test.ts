@@ -371,6 +371,24 @@ describe('Components', () => {
     await expect(executor.release(model)).rejects.toThrow('is not loaded');
   });
 
+  it('use the thread of a released model for the next load, and start one where there is none', async () => {
+    let threads = 0;
+    const executor = await started({
+      started: () => {
+        threads += 1;
+      },
+    });
+    const first = await executor.load('first', SPECS);
+    expect(threads).toBe(1);
+    const second = await executor.load('second', SPECS);
+    expect(threads).toBe(2);
+    await Promise.all([executor.release(first.model), executor.release(second.model)]);
+    await executor.load('third', SPECS);
+    expect(threads).toBe(2);
+    await executor.load('fourth', SPECS);
+    expect(threads).toBe(3);
+  });
+
   it('give several tasks an output without a batch axis in memory of their own, unless its size depends on the data', async () => {
     const whole = { name: 'y', shape: [1, 2] };
     const executor = await started({ outputs: () => ({ y: floats(7, 8) }) });
@@ -421,6 +439,21 @@ describe('Components', () => {
     const { tasks } = await executor.run(model, [{ id: 2, inputs: { x: last(1), z: last(1) } }], ['y']);
     expect(tasks[0]!.outputs.y).toEqual(floats(1, 2));
     expect(await executor.stats()).toMatchObject({ outputs: 1, bytes: 8 });
+  });
+
+  it('keep an output whole that a batch took for the last time, twice, before it failed', async () => {
+    const wide = { name: 'x', shape: [1, 5000], batchAxis: 0 };
+    const executor = await started({
+      outputs: () => {
+        throw new Error('does not compute');
+      },
+    });
+    const { model } = await executor.load('two', { inputs: [wide, { ...wide, name: 'z' }], outputs: [wide] });
+    const y = { dtype: 'float32', dims: [1, 5000], data: new Float32Array(5000).fill(3) };
+    await executor.put(1, { y });
+    const failing = executor.run(model, [{ id: 2, inputs: { x: last(1), z: last(1) } }]);
+    await expect(failing).rejects.toThrow('does not compute');
+    expect((await executor.fetch(1, ['y'])).y).toEqual(y);
   });
 
   it('close after what was asked for', async () => {
