@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module';
 import { Worker } from 'node:worker_threads';
 import type { SessionSource } from './component-protocol.js';
 import type { Device } from './device.js';
@@ -57,10 +58,13 @@ interface Pending {
 
 /** WorkerModelThread is such a thread. When it ends by itself, all that waits for it fails. */
 export class WorkerModelThread implements ModelThread {
-  readonly #worker = new Worker(new URL('./component-thread.js', import.meta.url), {
-    stdout: false,
-    stderr: false,
-  });
+  readonly #worker = new Worker(
+    createRequire(import.meta.url).resolve('#dist/src/execution/component-thread.js'),
+    {
+      stdout: false,
+      stderr: false,
+    },
+  );
   readonly #pending = new Map<number, Pending>();
   readonly #exited: Promise<void>;
   #nextId = 0;
