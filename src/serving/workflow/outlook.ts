@@ -90,25 +90,28 @@ export class Outlook {
   }
 
   /**
-   * notBeforeNs is a time before which a device cannot begin a task whose inputs are there from `readyNs` on. It costs less than
-   * `viewOf`, and may be too early.
+   * leastEndNs is a time before which a device does not end a task that takes `runNs` alone, and whose inputs are there from `readyNs` on. It
+   * costs less than `ends`, and is the same as its least unless the device has changed since it was looked at.
    */
-  notBeforeNs(
-    device: number,
-    { at, component, readyNs }: Pick<DeviceProbe, 'at' | 'component' | 'readyNs'>,
-  ): number {
+  leastEndNs(device: number, task: Omit<DeviceProbe, 'device' | 'view'>, runNs: number): number {
     const { work, residency } = this;
+    const { at, component, rows, readyNs } = task;
     const isPlanned = work.rowsOf(device, component) > 0;
     const isComing = isPlanned || residency.stateOf(device, component) !== Held.absent;
     const earliestNs = isComing ? readyNs : Math.max(readyNs, at + residency.loadNs(device, component));
-    if (this.seen[device] !== this.versionOf(device)) return Math.max(earliestNs, work.busyUntilNs(device));
+    if (this.seen[device] !== this.versionOf(device))
+      return Math.max(earliestNs, work.busyUntilNs(device)) + runNs;
     const idleNs = Math.max(this.idleFrom[device] as number, earliestNs);
     const aloneNs =
       idleNs < (this.idleTo[device] as number) ? idleNs : Math.max(this.free[device] as number, earliestNs);
     if (isPlanned)
-      for (const open of (this.views[device] as DeviceView).open)
-        if (open.component === component && readyNs <= open.startNs) return Math.min(open.startNs, aloneNs);
-    return aloneNs;
+      for (const open of (this.views[device] as DeviceView).open) {
+        if (open.component !== component || readyNs > open.startNs) continue;
+        if (open.rows + rows > work.largest(device, component)) continue;
+        const joinedNs = open.startNs + work.executionNs(device, component, open.rows + rows);
+        return Math.min(joinedNs, aloneNs + runNs);
+      }
+    return aloneNs + runNs;
   }
 
   /** viewOf says what is expected of a device. It is looked at again once the device has changed, or has not done what was expected. */

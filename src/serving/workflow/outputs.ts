@@ -167,6 +167,8 @@ export class Outputs {
     task.request.fetches -= 1;
     const sender = placeOn(task, from);
     if (sender !== undefined) sender.sends -= 1;
+    // What was being sent could not leave.
+    if (from !== NONE) this.options.freed(from);
     return going;
   }
 

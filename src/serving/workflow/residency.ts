@@ -19,6 +19,7 @@ export class Residency {
   private readonly hostFree: Float64Array;
   /** What each component takes of each server's memory that keeps it: the bytes that it has on the class that brought it. */
   private readonly hostBytes: Float64Array;
+  private readonly hosts: Int32Array;
   private readonly count: number;
   private readonly versions: Int32Array;
   private readonly devicesOf: readonly number[][];
@@ -31,6 +32,7 @@ export class Residency {
   ) {
     const { components, devices, hosts } = table;
     this.count = components.length;
+    this.hosts = Int32Array.from(devices, ({ host }) => host);
     this.state = new Uint8Array(devices.length * this.count);
     this.usedAt = new Float64Array(devices.length * this.count);
     this.freeBytes = Float64Array.from(devices, ({ bytes }) => bytes);
@@ -204,7 +206,7 @@ export class Residency {
 
   /** hostOf is the server of a device. */
   hostOf(device: number): number {
-    return this.memoryOf(device).host;
+    return this.hosts[device] as number;
   }
 
   private memoryOf(device: number): DeviceMemory {

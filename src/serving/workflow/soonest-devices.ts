@@ -52,13 +52,13 @@ export class SoonestDevices {
     const { devices, outlook } = this;
     const { candidates } = this.search;
     const { at, component, rows, leastReadyNs: readyNs } = sought;
-    const earliest = { at, component, readyNs };
+    const earliest = { at, component, rows, readyNs };
     const best: Candidate[] = [];
     const runNs = devices.leastNs(component, rows);
     let worstNs = Number.POSITIVE_INFINITY;
     for (let device = 0; device < devices.count; device++) {
       if (!devices.canRun(device, component, rows)) continue;
-      if (outlook.notBeforeNs(device, earliest) + runNs >= worstNs) continue;
+      if (outlook.leastEndNs(device, earliest, runNs) >= worstNs) continue;
       const endNs = this.endNs(sought, device);
       if (endNs >= worstNs) continue;
       const isIdle = isIdleNow(at, this.probe.view);
