@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { streamOf } from '../../../src/random/index.js';
+import { type Stream, streamOf } from '../../../src/random/index.js';
 import {
   DYORC_POLICY,
   DynamicCore,
@@ -9,7 +9,7 @@ import {
 } from '../../../src/serving/index.js';
 import { cases } from '../../cases.js';
 import { randomTroubles, type Trial, tried } from './trial.js';
-import { randomRun, randomShape } from './workflows.js';
+import { randomRun, randomShape, type Shape } from './workflows.js';
 
 const POLICIES: Readonly<Record<string, WorkflowPolicy>> = {
   dyorc: DYORC_POLICY,
@@ -39,9 +39,15 @@ function coreOf(policy: WorkflowPolicy): Trial['coreOf'] {
     new DynamicCore(topology, decisions, { table, policy, streams });
 }
 
+/** tight gives devices little more than what a task and its component take. */
+function tight(shape: Shape, stream: Stream): Shape {
+  const devices = shape.devices.map((device) => ({ ...device, bytes: 120 + stream.integer(150) }));
+  return { ...shape, devices };
+}
+
 describe('a core of dynamic workflows', () => {
   it.each(Object.keys(POLICIES))('ends every request once and breaks no rule, as %s', (name) => {
-    for (let seed = 0; seed < cases(40, 300); seed++) {
+    for (let seed = 0; seed < cases(20, 300); seed++) {
       const stream = streamOf(seed, 'shape');
       const shape = randomShape(stream);
       const runs = Array.from({ length: 30 }, () => randomRun(stream, shape));
@@ -59,7 +65,7 @@ describe('a core of dynamic workflows', () => {
 
   it.each(Object.keys(POLICIES))('ends every request once whatever goes wrong, as %s', (name) => {
     const all = { dropped: 0, failed: 0, left: 0 };
-    for (let seed = 0; seed < cases(40, 300); seed++) {
+    for (let seed = 0; seed < cases(20, 300); seed++) {
       const stream = streamOf(seed, 'shape');
       const shape = randomShape(stream);
       const runs = Array.from({ length: 30 }, () => randomRun(stream, shape));
@@ -82,6 +88,24 @@ describe('a core of dynamic workflows', () => {
       all.left += left;
     }
     for (const count of Object.values(all)) expect(count).toBeGreaterThan(20);
+  });
+
+  it.each(Object.keys(POLICIES))('lets no request wait for ever where memory is scarce, as %s', (name) => {
+    for (let seed = 0; seed < cases(30, 400); seed++) {
+      const stream = streamOf(seed, 'shape');
+      const shape = tight(randomShape(stream), stream);
+      const runs = Array.from({ length: 30 }, () => randomRun(stream, shape));
+      const { summary, broken, core } = tried({
+        ...{ shape, runs, coreOf: coreOf(POLICIES[name]!), gaps: streamOf(seed, 'gaps') },
+      });
+      expect({ seed, broken: broken.slice(0, 3) }).toEqual({ seed, broken: [] });
+      const { requests, inTime, late, dropped, failed } = summary;
+      // A task that fits on its device not even alone is dropped.
+      expect({ seed, requests, ended: inTime + late + dropped, failed }).toEqual({
+        ...{ seed, requests: 30, ended: 30, failed: 0 },
+      });
+      expect(core.inUse).toEqual({ requests: 0, tasks: 0, batches: 0, fetches: 0 });
+    }
   });
 
   it('does the same again, with the same seeds', () => {
