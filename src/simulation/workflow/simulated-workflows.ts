@@ -58,6 +58,8 @@ export interface WorkflowRun {
   readonly endNs: number;
   /** The calls, ends included, of which something was expected, and those that were as expected; absent where the scheduler expects nothing. */
   readonly guesses?: { readonly made: number; readonly right: number };
+  /** The partial schedules that were looked at to find devices for tasks; absent where the scheduler looks at none. */
+  readonly schedules?: number;
 }
 
 /**
@@ -98,16 +100,26 @@ export function simulatedWorkflows(plan: CountedWorkflows, load: WorkflowLoad): 
   return {
     figures: metrics.figures(spanNs, endNs),
     ...{ tasks, endNs, fetches: summaries.reduce((sum, { fetches }) => sum + fetches, 0) },
-    ...guessesOf(driven.flatMap(({ core }) => ('guesses' in core ? [core.guesses] : []))),
+    ...searched(driven.map(({ core }) => core)),
   };
 }
 
-function guessesOf(
-  cores: readonly { readonly made: number; readonly right: number }[],
-): Pick<WorkflowRun, 'guesses'> {
-  const sum = (of: 'made' | 'right') => cores.reduce((all, core) => all + core[of], 0);
-  const made = sum('made');
-  return made === 0 ? {} : { guesses: { made, right: sum('right') } };
+/** Searching is what a core tells of how it finds devices, where it expects calls or looks at schedules. */
+interface Searching {
+  readonly guesses?: { readonly made: number; readonly right: number };
+  readonly schedulesLookedAt?: number;
+}
+
+/** searched adds up what cores tell of how they found devices; nothing of what none of them does. */
+function searched(cores: readonly object[]): Pick<WorkflowRun, 'guesses' | 'schedules'> {
+  const sum = (of: (core: Searching) => number | undefined) =>
+    cores.reduce((all, core) => all + (of(core) ?? 0), 0);
+  const made = sum(({ guesses }) => guesses?.made);
+  const schedules = sum(({ schedulesLookedAt }) => schedulesLookedAt);
+  return {
+    ...(made === 0 ? {} : { guesses: { made, right: sum(({ guesses }) => guesses?.right) } }),
+    ...(schedules === 0 ? {} : { schedules }),
+  };
 }
 
 /** GroupLoad is what one group of devices serves. */

@@ -70,12 +70,13 @@ export function workflowReport(
 
 /** describedWorkflows says what it took to serve the requests of a run. */
 function describedWorkflows({ plan }: WorkflowSetup, run: RanWorkflows): SimulatedWorkflows {
-  const { figures, tasks, fetches, endNs, guesses } = run;
+  const { figures, tasks, fetches, endNs, guesses, schedules } = run;
   const { loads, evictions, deviceTime } = figures;
   return {
     ...{ tasks, fetches, loads, evictions, deviceTime: { ...deviceTime } },
     ...{ overS: endNs / NS_PER_S, subclusters: plan.subclusters },
     ...(guesses === undefined ? {} : { rightGuesses: guesses.right / guesses.made }),
+    ...(schedules === undefined ? {} : { schedules }),
   };
 }
 
