@@ -6,6 +6,9 @@ import type { SampleFigures } from './problem.js';
 import type { ResolvedWorkflows } from './resolve.js';
 import type { Unplaced } from './trials.js';
 
+/** Means of shares are no more exact than this. */
+const ROUNDING = 1e-9;
+
 /** unrunnableReasons tells which components that requests call run on no device of a group, so that such requests have no end there. */
 export function unrunnableReasons(
   { components, devices }: PlacingProblem,
@@ -82,7 +85,7 @@ export function notHeldReasons(
   return workflows.flatMap(({ name, sloMs }, w): NoPlanReason[] => {
     if (sloMs === undefined) return [];
     const heldShare = meanAttainment(figures, w);
-    if (heldShare >= attainment) return [];
+    if (heldShare >= attainment - ROUNDING) return [];
     const text = `${name}: ${percent(heldShare)} of its requests are in time on all devices, and ${percent(attainment)} are asked for`;
     return [{ code: 'not-held', model: name, sloMs, heldShare, attainment, text }];
   });
