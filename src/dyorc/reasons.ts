@@ -1,4 +1,5 @@
 import { listed, type NoPlanReason, type PlannedComponent } from '../artifacts/index.js';
+import { smallestOf } from '../collections/index.js';
 import type { BoundedSample } from './bounds.js';
 import { byGroup } from './devices.js';
 import type { PlacingProblem } from './placing.js';
@@ -72,7 +73,7 @@ export function unplacedReasons(
     ),
   );
   const isProved = groups.some((memoryGiB) => memoryGiB < neededGiB);
-  const memoryGiB = Math.min(...groups);
+  const memoryGiB = smallestOf(groups);
   const text = `no device has room for ${listed(lacking)} besides the other components, where none ever moves: they take ${rounded(neededGiB)} GiB, and ${groups.length === 1 ? 'all devices have' : 'a subcluster has'} ${rounded(memoryGiB)}`;
   return { isProved, reasons: [{ code: 'weights-exceed-memory', neededGiB, memoryGiB, text }] };
 }

@@ -9,7 +9,7 @@ import {
 } from '../../src/dyorc/devices.js';
 import { placeByWork, placeEach } from '../../src/dyorc/initial-placement.js';
 import { type PlacingProblem, placedAsGiven, placedByTime, placedByWork } from '../../src/dyorc/placing.js';
-import { Rooms } from '../../src/dyorc/rooms.js';
+import { DeviceRooms } from '../../src/dyorc/rooms.js';
 import { streamOf } from '../../src/random/index.js';
 
 const GIB = 1024 ** 3;
@@ -284,7 +284,7 @@ describe('placeByWork()', () => {
       const rows = components.map(() => 1 + 8 * stream.uniform());
       const problem = problemOf(components, { A: { count: 3 + stream.integer(3), memoryGiB: 10 } }, { rows });
       const none = components.map(() => 0);
-      const [rooms, again] = [new Rooms(problem, none), new Rooms(problem, none)];
+      const [rooms, again] = [new DeviceRooms(problem, none), new DeviceRooms(problem, none)];
       placeByWork(rooms, rows);
       placeEach(again, [...components.keys()]);
       const needOf = (c: number) =>
@@ -301,7 +301,7 @@ describe('placeByWork()', () => {
         if (least === undefined) left.delete(most);
         else again.take(least, most);
       }
-      const held = (one: Rooms) => problem.devices.map((_, d) => one.heldBy(d).join(' ')).toSorted();
+      const held = (one: DeviceRooms) => problem.devices.map((_, d) => one.heldBy(d).join(' ')).toSorted();
       expect({ seed, held: held(rooms) }).toEqual({ seed, held: held(again) });
     }
   });
