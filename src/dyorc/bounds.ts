@@ -110,8 +110,8 @@ export function leastLatencyNs({ requestBytes, tasks }: Run, least: LeastTimes):
   return latencyNs;
 }
 
-/** leastWorkNs is the time of devices that a request takes under every plan: each of its tasks is executed once, in some batch. */
-export function leastWorkNs({ tasks }: Run, { workNs }: LeastTimes): number {
+/** requestWorkNs is the time of devices that a request takes under every plan: each of its tasks is executed once, in some batch. */
+export function requestWorkNs({ tasks }: Run, { workNs }: LeastTimes): number {
   return tasks.reduce((sum, { component, rows }) => sum + workNs(component, rows), 0);
 }
 
@@ -167,7 +167,7 @@ export function boundSample(
   },
 ): BoundedSample {
   const latencyOf = onceEach((run) => leastLatencyNs(run, least));
-  const workOf = onceEach((run) => leastWorkNs(run, least));
+  const workOf = onceEach((run) => requestWorkNs(run, least));
   const latencyNs = Float64Array.from(requests.runs, latencyOf);
   const workNs = Float64Array.from(requests.runs, workOf);
   const [inTime, atLast] = [new WorkBefore(requests.atNs), new WorkBefore(requests.atNs)];

@@ -2,6 +2,9 @@ import type { SampleFigures } from './problem.js';
 import { meanAttainment } from './reasons.js';
 import type { ResolvedWorkflows } from './resolve.js';
 
+/** Means of shares are no more exact than this. */
+const ROUNDING = 1e-9;
+
 /** CountTrial says whether so many devices hold what is asked. */
 export type CountTrial = (devices: number) => boolean;
 
@@ -30,5 +33,7 @@ export function holdsAttainment(
   { workflows, attainment }: Pick<ResolvedWorkflows, 'workflows' | 'attainment'>,
   figures: readonly SampleFigures[],
 ): boolean {
-  return workflows.every(({ sloMs }, w) => sloMs === undefined || meanAttainment(figures, w) >= attainment);
+  return workflows.every(
+    ({ sloMs }, w) => sloMs === undefined || meanAttainment(figures, w) >= attainment - ROUNDING,
+  );
 }

@@ -1,5 +1,5 @@
 import { NONE } from '../collections/index.js';
-import type { Rooms } from './rooms.js';
+import type { DeviceRooms } from './rooms.js';
 
 /**
  * placeByWork lets devices hold components by the work that the load brings: each somewhere, as far as memory allows, those that are called first, then always one
@@ -8,7 +8,7 @@ import type { Rooms } from './rooms.js';
  * @param rowsPerNs by component, how many rows of it the load brings these devices in a nanosecond; only of ratios does it matter
  * @returns the components that found no room, by their places
  */
-export function placeByWork(rooms: Rooms, rowsPerNs: readonly number[]): number[] {
+export function placeByWork(rooms: DeviceRooms, rowsPerNs: readonly number[]): number[] {
   const [called, uncalled] = [true, false].map((isCalled) =>
     [...rooms.components.keys()].filter((component) => (rowsPerNs[component] as number) > 0 === isCalled),
   ) as [number[], number[]];
@@ -32,7 +32,7 @@ export function placeByWork(rooms: Rooms, rowsPerNs: readonly number[]): number[
  * where least memory is left. It is a heuristic: that these find no room does not prove that there is none.
  * @returns the components that found no room, by their places
  */
-export function placeEach(rooms: Rooms, wanted: readonly number[]): number[] {
+export function placeEach(rooms: DeviceRooms, wanted: readonly number[]): number[] {
   const bytes = (component: number): number => rooms.components[component]?.memoryBytes ?? 0;
   const ordered = wanted.toSorted((a, b) => bytes(b) - bytes(a) || a - b);
   const spread = placedBy(rooms, ordered, (device, best) => rooms.free(device) > rooms.free(best));
@@ -42,7 +42,7 @@ export function placeEach(rooms: Rooms, wanted: readonly number[]): number[] {
 }
 
 function placedBy(
-  rooms: Rooms,
+  rooms: DeviceRooms,
   wanted: readonly number[],
   isBetter: (device: number, best: number) => boolean,
 ) {
@@ -68,7 +68,7 @@ class Loads {
   private readonly ofDevice: Float64Array;
 
   constructor(
-    private readonly rooms: Rooms,
+    private readonly rooms: DeviceRooms,
     private readonly rowsPerNs: readonly number[],
   ) {
     this.needs = Float64Array.from(rowsPerNs.keys(), (component) => this.needNow(component));
@@ -104,7 +104,7 @@ class Loads {
   }
 }
 
-function leastLoaded(rooms: Rooms, loads: Loads, component: number): number {
+function leastLoaded(rooms: DeviceRooms, loads: Loads, component: number): number {
   let best = NONE;
   for (const device of rooms.devices.keys())
     if (rooms.canTake(device, component) && (best === NONE || loads.ofAll(device) < loads.ofAll(best)))

@@ -1,5 +1,5 @@
 import { placeEach } from './initial-placement.js';
-import type { Rooms } from './rooms.js';
+import type { DeviceRooms } from './rooms.js';
 
 /** HeldTimes says for how long a device held a component, both by their places. */
 export type HeldTimes = (device: number, component: number) => number;
@@ -17,7 +17,11 @@ export type StaticPlacement =
  * @param rooms devices that hold nothing
  * @param used the components that some request calls
  */
-export function placeLongestHeld(rooms: Rooms, heldNs: HeldTimes, used: readonly number[]): StaticPlacement {
+export function placeLongestHeld(
+  rooms: DeviceRooms,
+  heldNs: HeldTimes,
+  used: readonly number[],
+): StaticPlacement {
   const placed = placeUsed(rooms, heldNs, used);
   if (!placed.isPlaced) return placed;
   // A scheduler that never moves components serves none that is nowhere.
@@ -26,7 +30,7 @@ export function placeLongestHeld(rooms: Rooms, heldNs: HeldTimes, used: readonly
   return placed;
 }
 
-function placeUsed(rooms: Rooms, heldNs: HeldTimes, used: readonly number[]): StaticPlacement {
+function placeUsed(rooms: DeviceRooms, heldNs: HeldTimes, used: readonly number[]): StaticPlacement {
   takeLongestHeld(rooms, heldNs);
   if (homeless(rooms, used).every((component) => makeRoom(rooms, heldNs, { component, used })))
     return { isPlaced: true };
@@ -39,12 +43,12 @@ function placeUsed(rooms: Rooms, heldNs: HeldTimes, used: readonly number[]): St
 }
 
 /** homeless lists those of some components that no device holds. */
-function homeless(rooms: Rooms, components: readonly number[]): number[] {
+function homeless(rooms: DeviceRooms, components: readonly number[]): number[] {
   return components.filter((component) => rooms.holders(component).length === 0);
 }
 
 /** takeLongestHeld lets each device take what it held, the longest held first, as far as it fits. */
-function takeLongestHeld(rooms: Rooms, heldNs: HeldTimes): void {
+function takeLongestHeld(rooms: DeviceRooms, heldNs: HeldTimes): void {
   for (const device of rooms.devices.keys())
     for (const component of byTime([...rooms.components.keys()], (one) => heldNs(device, one)))
       if (heldNs(device, component) > 0 && rooms.canTake(device, component)) rooms.take(device, component);
@@ -52,7 +56,7 @@ function takeLongestHeld(rooms: Rooms, heldNs: HeldTimes): void {
 
 /** makeRoom lets the device that held a component longest hold it, if others can leave. It changes nothing where none can. */
 function makeRoom(
-  rooms: Rooms,
+  rooms: DeviceRooms,
   heldNs: HeldTimes,
   { component, used }: { readonly component: number; readonly used: readonly number[] },
 ): boolean {
@@ -73,7 +77,7 @@ interface Taking {
 }
 
 /** hasTaken lets others leave a device until a component fits, and takes it; if it does not fit then, they stay. */
-function hasTaken(rooms: Rooms, device: number, { component, others, isNeeded }: Taking): boolean {
+function hasTaken(rooms: DeviceRooms, device: number, { component, others, isNeeded }: Taking): boolean {
   const left: number[] = [];
   for (const other of others) {
     if (rooms.canTake(device, component)) break;

@@ -2,7 +2,7 @@ import type { GivenDevices, OpenCluster, PlannedComponent, WorkflowDevice } from
 import { type BareDevice, byGroup } from './devices.js';
 import { placeByWork } from './initial-placement.js';
 import { type HeldTimes, placeLongestHeld } from './longest-held.js';
-import { Rooms } from './rooms.js';
+import { DeviceRooms } from './rooms.js';
 
 /** PlacingProblem is what is to be placed, and where. */
 export interface PlacingProblem {
@@ -63,14 +63,14 @@ function firstPlaced(
 function placedInGroups(
   { components, cluster, devices }: PlacingProblem,
   inputBytes: readonly number[],
-  place: (rooms: Rooms, places: readonly number[]) => readonly number[],
+  place: (rooms: DeviceRooms, places: readonly number[]) => readonly number[],
 ): Placed {
   const holds = new Map<number, string[]>();
   const lacking = new Set<string>();
   const nameOf = (component: number): string => (components[component] as PlannedComponent).name;
   for (const places of byGroup(devices)) {
     const own = places.map((d) => devices[d] as BareDevice);
-    const rooms = new Rooms({ components, cluster, devices: own }, inputBytes);
+    const rooms = new DeviceRooms({ components, cluster, devices: own }, inputBytes);
     for (const component of place(rooms, places)) lacking.add(nameOf(component));
     for (const [i, d] of places.entries()) holds.set(d, rooms.heldBy(i).map(nameOf));
   }

@@ -10,7 +10,7 @@ import {
   unplacedReasons,
   unrunnableReasons,
 } from './reasons.js';
-import { type Trial, Trials, type Unplaced, WORKFLOW_SEED } from './trials.js';
+import { type PlacedTrial, PlacementTrials, type Unplaced, WORKFLOW_SEED } from './trials.js';
 
 /** The seeds that confirm a number of devices: nothing was chosen by them. */
 const CONFIRMING_SEEDS = [2, 3, 4];
@@ -26,7 +26,7 @@ const NS_PER_MS = 1e6;
 export function planWorkflows(question: WorkflowQuestion): WorkflowAnswer {
   const { resolved, tell } = question;
   tell('drawing requests');
-  const trials = new Trials(question);
+  const trials = new PlacementTrials(question);
   const free = countsOf(question);
   const unrunnable = unrunnableReasons(trials.problemOf(free), trials.called());
   if (unrunnable.length > 0) return { status: 'infeasible', reasons: unrunnable, simulations: 0 };
@@ -40,7 +40,7 @@ export function planWorkflows(question: WorkflowQuestion): WorkflowAnswer {
 
 interface Search {
   readonly question: WorkflowQuestion;
-  readonly trials: Trials;
+  readonly trials: PlacementTrials;
   readonly free: readonly ClassCount[];
   readonly bounds: BoundedSample;
 }
@@ -108,11 +108,11 @@ function fewest(search: Search): WorkflowAnswer {
 
 /** CountedTrials tries numbers of devices, each once. */
 class CountedTrials {
-  private readonly known = new Map<number, Trial | Unplaced>();
+  private readonly known = new Map<number, PlacedTrial | Unplaced>();
 
   constructor(private readonly search: Search) {}
 
-  trialOf(count: number): Trial | Unplaced {
+  trialOf(count: number): PlacedTrial | Unplaced {
     const { question, trials, free } = this.search;
     const known = this.known.get(count);
     if (known !== undefined) return known;
@@ -133,7 +133,10 @@ class CountedTrials {
   }
 
   /** confirmedFrom gives the fewest devices from a number on that hold all SLOs on the sample, and in the mean over other samples. */
-  confirmedFrom(least: number, most: number): { readonly count: number; readonly trial: Trial } | undefined {
+  confirmedFrom(
+    least: number,
+    most: number,
+  ): { readonly count: number; readonly trial: PlacedTrial } | undefined {
     const { question, trials } = this.search;
     for (let count = least; count <= most; count++) {
       const trial = this.trialOf(count);
@@ -147,7 +150,7 @@ class CountedTrials {
   }
 }
 
-function unplaced(found: Unplaced, trials: Trials): WorkflowAnswer {
+function unplaced(found: Unplaced, trials: PlacementTrials): WorkflowAnswer {
   const { isProved, reasons } = unplacedReasons(found, trials.called());
   return { status: isProved ? 'infeasible' : 'undecided', reasons, simulations: trials.count };
 }
@@ -155,7 +158,7 @@ function unplaced(found: Unplaced, trials: Trials): WorkflowAnswer {
 /** notHeld says why all devices together do not hold: on the sample, or else on the samples that would confirm it. */
 function notHeld(
   { question: { resolved }, trials }: Search,
-  all: Trial | Unplaced,
+  all: PlacedTrial | Unplaced,
   onSample: boolean,
 ): WorkflowAnswer {
   if ('lacking' in all) return unplaced(all, trials);
@@ -167,7 +170,7 @@ type Objective = Omit<WorkflowPlanBody['objective'], 'gap'>;
 
 function planned(
   { question, trials, bounds }: Search,
-  trial: Trial,
+  trial: PlacedTrial,
   { objective, isCut }: { readonly objective: Objective; readonly isCut: boolean },
 ): WorkflowAnswer {
   const { resolved } = question;

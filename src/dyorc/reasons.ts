@@ -1,10 +1,14 @@
 import { listed, type NoPlanReason, type PlannedComponent } from '../artifacts/index.js';
+import { smallestOf } from '../collections/index.js';
 import type { BoundedSample } from './bounds.js';
 import { byGroup } from './devices.js';
 import type { PlacingProblem } from './placing.js';
 import type { SampleFigures } from './problem.js';
 import type { ResolvedWorkflows } from './resolve.js';
 import type { Unplaced } from './trials.js';
+
+/** Means of shares are no more exact than this. */
+const ROUNDING = 1e-9;
 
 /** unrunnableReasons tells which components that requests call run on no device of a group, so that such requests have no end there. */
 export function unrunnableReasons(
@@ -69,7 +73,7 @@ export function unplacedReasons(
     ),
   );
   const isProved = groups.some((memoryGiB) => memoryGiB < neededGiB);
-  const memoryGiB = Math.min(...groups);
+  const memoryGiB = smallestOf(groups);
   const text = `no device has room for ${listed(lacking)} besides the other components, where none ever moves: they take ${rounded(neededGiB)} GiB, and ${groups.length === 1 ? 'all devices have' : 'a subcluster has'} ${rounded(memoryGiB)}`;
   return { isProved, reasons: [{ code: 'weights-exceed-memory', neededGiB, memoryGiB, text }] };
 }
@@ -82,7 +86,7 @@ export function notHeldReasons(
   return workflows.flatMap(({ name, sloMs }, w): NoPlanReason[] => {
     if (sloMs === undefined) return [];
     const heldShare = meanAttainment(figures, w);
-    if (heldShare >= attainment) return [];
+    if (heldShare >= attainment - ROUNDING) return [];
     const text = `${name}: ${percent(heldShare)} of its requests are in time on all devices, and ${percent(attainment)} are asked for`;
     return [{ code: 'not-held', model: name, sloMs, heldShare, attainment, text }];
   });

@@ -13,10 +13,10 @@ export interface RoomsProblem {
 }
 
 /**
- * Rooms is what a group of devices holds while it is decided. Devices and components are told by their places. Beside what it holds, a
+ * DeviceRooms is what a group of devices holds while it is decided. Devices and components are told by their places. Beside what it holds, a
  * device keeps room for the inputs of any of it.
  */
-export class Rooms {
+export class DeviceRooms {
   readonly components: readonly PlannedComponent[];
   readonly devices: readonly BareDevice[];
   private readonly held: Set<number>[];

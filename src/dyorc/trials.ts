@@ -22,8 +22,8 @@ export const WORKFLOW_SEED = 1;
 const NS_PER_S = 1e9;
 const BYTES_PER_GIB = 1024 ** 3;
 
-/** Trial is a placement, and what the plan's scheduler makes of the sample with it. */
-export interface Trial {
+/** PlacedTrial is a placement, and what the plan's scheduler makes of the sample with it. */
+export interface PlacedTrial {
   readonly problem: PlacingProblem;
   readonly placement: readonly WorkflowDevice[];
   readonly figures: SampleFigures;
@@ -36,12 +36,12 @@ export interface Unplaced {
 }
 
 /** WatchedTrial is a trial of DyOrc's scheduler, and for how long its devices held what. */
-interface WatchedTrial extends Trial {
+interface WatchedTrial extends PlacedTrial {
   readonly heldNs: HeldTimes;
 }
 
-/** Trials places components on devices and simulates what comes of it. */
-export class Trials {
+/** PlacementTrials places components on devices and simulates what comes of it. */
+export class PlacementTrials {
   /** How many simulations there were. */
   count = 0;
   /** The components, on the classes that have room for the inputs of each task beside them. */
@@ -102,7 +102,7 @@ export class Trials {
   }
 
   /** at places components on so many devices by the method of the spec, and serves the sample. */
-  at(counts: readonly ClassCount[]): Trial | Unplaced {
+  at(counts: readonly ClassCount[]): PlacedTrial | Unplaced {
     const { method, spec } = this.question.resolved;
     const problem = this.problemOf(counts);
     switch (method) {
@@ -121,7 +121,7 @@ export class Trials {
   }
 
   /** fromHeld serves the sample again where devices begin with what they held longest; it gives nothing where that finds no room. */
-  fromHeld({ problem, placement }: Trial): Trial | undefined {
+  fromHeld({ problem, placement }: PlacedTrial): PlacedTrial | undefined {
     const stays = this.stays(this.watched(problem, placement));
     return 'lacking' in stays ? undefined : this.served(problem, stays.placement);
   }
@@ -130,7 +130,7 @@ export class Trials {
    * withStatic adds to a trial what devices would hold if components never moved: what they held longest under DyOrc's scheduler. It adds
    * nothing where that has no room for all, nor after an interruption.
    */
-  withStatic(trial: Trial): readonly WorkflowDevice[] {
+  withStatic(trial: PlacedTrial): readonly WorkflowDevice[] {
     const { method } = this.question.resolved;
     if (method === 'static' || method === 'given' || this.question.interrupted()) return trial.placement;
     const stays = this.stays(this.watched(trial.problem, trial.placement));
@@ -139,7 +139,7 @@ export class Trials {
   }
 
   /** again serves the requests of another seed. */
-  again({ problem, placement }: Trial, seed: number): SampleFigures {
+  again({ problem, placement }: PlacedTrial, seed: number): SampleFigures {
     return this.simulated(problem, placement, { serving: this.question.resolved.serving, seed }).figures;
   }
 
@@ -155,7 +155,7 @@ export class Trials {
     });
   }
 
-  private served(problem: PlacingProblem, placement: readonly WorkflowDevice[]): Trial {
+  private served(problem: PlacingProblem, placement: readonly WorkflowDevice[]): PlacedTrial {
     const { serving } = this.question.resolved;
     return {
       problem,

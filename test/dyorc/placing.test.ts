@@ -7,7 +7,9 @@ import {
   freeDevices,
   usedCluster,
 } from '../../src/dyorc/devices.js';
+import { placeByWork, placeEach } from '../../src/dyorc/initial-placement.js';
 import { type PlacingProblem, placedAsGiven, placedByTime, placedByWork } from '../../src/dyorc/placing.js';
+import { DeviceRooms } from '../../src/dyorc/rooms.js';
 import { streamOf } from '../../src/random/index.js';
 
 const GIB = 1024 ** 3;
@@ -271,3 +273,36 @@ function sizeOf(holds: readonly string[], components: readonly PlannedComponent[
     0,
   );
 }
+
+describe('placeByWork()', () => {
+  it('adds what adding up all work anew for each step adds', () => {
+    for (let seed = 1; seed <= 200; seed++) {
+      const stream = streamOf(seed, 'steps');
+      const components = Array.from({ length: 3 + stream.integer(3) }, (_, i) =>
+        component(`c${i}`, 1 + stream.integer(4), { A: 1 + stream.integer(9) }),
+      );
+      const rows = components.map(() => 1 + 8 * stream.uniform());
+      const problem = problemOf(components, { A: { count: 3 + stream.integer(3), memoryGiB: 10 } }, { rows });
+      const none = components.map(() => 0);
+      const [rooms, again] = [new DeviceRooms(problem, none), new DeviceRooms(problem, none)];
+      placeByWork(rooms, rows);
+      placeEach(again, [...components.keys()]);
+      const needOf = (c: number) =>
+        (rows[c] as number) / again.holders(c).reduce((sum, d) => sum + again.rowsPerNs(d, c), 0);
+      const loadOf = (d: number) => again.heldBy(d).reduce((sum, c) => sum + needOf(c), 0);
+      const left = new Set(components.keys());
+      while (left.size > 0) {
+        const most = [...left].toSorted((a, b) => needOf(b) - needOf(a))[0] as number;
+        const able = [...problem.devices.keys()].filter((d) => again.canTake(d, most));
+        // Loads that are added up in another order differ in their last digits, so that like devices may change places.
+        const [least] = able.toSorted(
+          (a, b) => Number(loadOf(a).toPrecision(9)) - Number(loadOf(b).toPrecision(9)) || a - b,
+        );
+        if (least === undefined) left.delete(most);
+        else again.take(least, most);
+      }
+      const held = (one: DeviceRooms) => problem.devices.map((_, d) => one.heldBy(d).join(' ')).toSorted();
+      expect({ seed, held: held(rooms) }).toEqual({ seed, held: held(again) });
+    }
+  });
+});

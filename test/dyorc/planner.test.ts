@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { WorkflowSpec } from '../../src/artifacts/index.js';
 import { fewestDevices } from '../../src/dyorc/fewest-devices.js';
-import { planWorkflows, type ToSimulate, type WorkflowAnswer } from '../../src/dyorc/index.js';
+import {
+  planWorkflows,
+  type SampleFigures,
+  type ToSimulate,
+  type WorkflowAnswer,
+  type WorkflowQuestion,
+} from '../../src/dyorc/index.js';
 import { streamOf } from '../../src/random/index.js';
 import { requestsOfLoad } from '../../src/specs/workflow/requests.js';
 import { simulatedSample } from '../../src/specs/workflow/simulated-sample.js';
@@ -186,6 +192,71 @@ describe('planWorkflows()', () => {
     expect(plan.placement.every((device) => device.static === undefined)).toBe(true);
     const devices = chatSpec({ planner: { objective: 'devices' } });
     expect(planned(devices, { interrupted: () => true })).toMatchObject({ status: 'undecided', reasons: [] });
+  });
+});
+
+describe('planWorkflows() with simulations that are made up', () => {
+  const figures = (meanMs: number, attainment = 1): SampleFigures => ({
+    ...{ requests: 100, tasks: 100, meanMs, p50Ms: meanMs, p95Ms: meanMs, p99Ms: meanMs, dropped: 0 },
+    workflows: [{ name: 'chat', requests: 100, attainment }],
+    deviceTime: { executing: 0, loading: 0, both: 0, idle: 1 },
+    ...{ loads: 0, evictions: 0 },
+  });
+  const withSimulations = (spec: WorkflowSpec, simulate: WorkflowQuestion['simulate']) => {
+    const resolved = resolvedSpec(spec);
+    return planWorkflows({
+      ...{ resolved, simulate, interrupted: () => false, tell: () => undefined },
+      requestsOf: (seed) => requestsOfLoad({ resolved }, seed),
+    });
+  };
+  /** All devices are said to have held language and image alone, but the last, which held vision. */
+  const heldNs = (device: number, component: number) => (component === 0 ? Number(device === 3) : 2);
+
+  it('begins with what was held longest only where that is better', () => {
+    for (const [first, second, isSecond] of [
+      [900, 800, true],
+      [800, 900, false],
+      [800, 800, false],
+    ] as const) {
+      const placements: string[] = [];
+      const answer = withSimulations(chatSpec(), ({ plan: { placement } }) => {
+        placements.push(JSON.stringify(placement.map(({ holds }) => holds)));
+        return { figures: figures(placements.length === 1 ? first : second), heldNs };
+      });
+      const { placement, sample } = planOf(answer);
+      expect(sample.meanMs).toBe(isSecond ? second : first);
+      expect(placements[0]).not.toBe(placements[1]);
+      expect(JSON.stringify(placement.map(({ holds }) => holds))).toBe(placements[isSecond ? 1 : 0]);
+    }
+  });
+
+  it('prefers a plan that drops fewer requests, however long the others take', () => {
+    let calls = 0;
+    const answer = withSimulations(chatSpec(), () => {
+      calls += 1;
+      return { figures: { ...figures(calls === 1 ? 800 : 900), dropped: calls === 1 ? 3 : 0 }, heldNs };
+    });
+    expect(planOf(answer).sample).toMatchObject({ meanMs: 900, dropped: 0 });
+  });
+
+  it('adds devices until the seeds confirm them by which nothing was chosen', () => {
+    const spec = chatSpec({ planner: { objective: 'devices', attainment: 0.9 } });
+    const enough = (onSample: number, onOthers: number) =>
+      withSimulations(spec, ({ seed, plan: { placement } }) => ({
+        figures: figures(200, placement.length >= (seed === 1 ? onSample : onOthers) ? 0.95 : 0.8),
+        heldNs,
+      }));
+    expect(planOf(enough(1, 1)).placement).toHaveLength(1);
+    expect(planOf(enough(2, 1)).placement).toHaveLength(2);
+    expect(planOf(enough(2, 4)).placement).toHaveLength(4);
+    expect(enough(2, 5)).toMatchObject({
+      status: 'undecided',
+      reasons: [{ code: 'not-held', heldShare: expect.closeTo(0.8, 9) }],
+    });
+    expect(enough(5, 1)).toMatchObject({
+      status: 'undecided',
+      reasons: [{ code: 'not-held', heldShare: expect.closeTo(0.8, 9) }],
+    });
   });
 });
 

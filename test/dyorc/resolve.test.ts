@@ -89,13 +89,13 @@ describe('resolveWorkflows()', () => {
       ...CHAT_PROFILES.slice(1),
     ];
     const steps = CHAT.steps.map((step) =>
-      step.name === 'see' ? { ...step, calls: step.calls.map((call) => ({ ...call, rows: 3 })) } : step,
+      step.name === 'see' ? { ...step, calls: step.calls.map((call) => ({ ...call, rows: 4 })) } : step,
     );
     const spec = chatSpec({ cluster: { devices }, workflows: [{ ...entry, chain: { ...CHAT, steps } }] });
     const { components, notes } = resolvedSpec(spec, profiles);
     expect(components[0]?.classes.map(({ device }) => device)).toEqual(['A800']);
     expect(notes).toContain(
-      'vision is called with 3 rows, and executes at most 2 on slow: it is not used there',
+      'vision is called with 4 rows, and executes at most 2 on slow: it is not used there',
     );
     expect(notes).toContain('vision takes 6 GiB and does not fit into a small');
   });

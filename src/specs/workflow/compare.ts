@@ -1,4 +1,5 @@
 import type { CompareRow, OpenCluster } from '../../artifacts/index.js';
+import { smallestOf } from '../../collections/index.js';
 import { resolveWorkflows, type WorkflowPlanBody } from '../../dyorc/index.js';
 import { useFigures } from '../cost-per-million.js';
 import { endedReasons } from '../ended-reasons.js';
@@ -8,7 +9,7 @@ import { missedWhatWasAsked, type SolveLimits } from '../solve-limits.js';
 import type { ComparingOf } from '../spec-of.js';
 import { type WorkflowCase, workflowCases } from './cases.js';
 import { NOT_FOR_WORKFLOWS, WORKFLOW_THREAD, type WorkflowTypes } from './kind.js';
-import type { PlannedJob, WorkflowJob } from './planning-job.js';
+import type { PlannedJob, WorkflowPlanningJob } from './planning-job.js';
 import { type LoadedWorkflows, loadWorkflows, workflowFigures, workflowNotes } from './workflow.js';
 
 /** comparingWorkflows is how cases of workflows are planned and told. Each case has a plan of its own. */
@@ -45,7 +46,7 @@ function jobWithin(
   { files, trace }: LoadedWorkflows,
   { spec, cluster }: WorkflowCase,
   { timeLimit }: SolveLimits,
-): WorkflowJob | RefusedCase {
+): WorkflowPlanningJob | RefusedCase {
   const outcome = resolveWorkflows(spec, { ...files, cluster });
   if ('faults' in outcome) return { refused: outcome.faults.map(({ message }) => message) };
   return { resolved: outcome.resolved, trace, timeLimit };
@@ -77,7 +78,7 @@ function rowOfPlan(asked: WorkflowCase, plan: WorkflowPlanBody): CompareRow {
   return {
     ...headOf(asked),
     ...{ status, objective },
-    ...(shares.length === 0 ? {} : { attainment: Math.min(...shares) }),
+    ...(shares.length === 0 ? {} : { attainment: smallestOf(shares) }),
     ...{ meanMs: sample.meanMs, p95Ms: sample.p95Ms, p99Ms: sample.p99Ms },
     ...useFigures(usedIn(cluster), { hourlyCost: hourlyCost(cluster), rps }),
   };

@@ -3,7 +3,7 @@ import type { PlannerThread } from '../side-by-side.js';
 import type { KindTypes } from '../spec-of.js';
 import type { Refusal } from '../taken-options.js';
 import type { WorkflowCase } from './cases.js';
-import type { PlannedJob, WorkflowJob } from './planning-job.js';
+import type { PlannedJob, WorkflowPlanningJob } from './planning-job.js';
 import type { LoadedWorkflows } from './workflow.js';
 
 /** WorkflowTypes are the types of specs of workflows. */
@@ -15,7 +15,7 @@ export interface WorkflowTypes extends KindTypes {
   readonly loaded: LoadedWorkflows;
   readonly compared: LoadedWorkflows;
   readonly variant: WorkflowCase;
-  readonly job: WorkflowJob;
+  readonly job: WorkflowPlanningJob;
   readonly answer: PlannedJob;
 }
 

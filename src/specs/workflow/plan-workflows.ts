@@ -1,6 +1,6 @@
 import { JobPool } from '../../jobs/index.js';
 import { WORKFLOW_THREAD } from './kind.js';
-import type { PlannedJob, WorkflowJob } from './planning-job.js';
+import type { PlannedJob, WorkflowPlanningJob } from './planning-job.js';
 import type { LoadedWorkflows } from './workflow.js';
 
 /** WorkflowPlanning says how a search is stopped and shown. */
@@ -20,7 +20,7 @@ export async function planOnThread(
   { timeLimit, signal, onProgress }: WorkflowPlanning,
 ): Promise<PlannedJob | undefined> {
   const { worker, what } = WORKFLOW_THREAD;
-  const pool = new JobPool<WorkflowJob, PlannedJob, string>(worker, { what, threads: 1, signal });
+  const pool = new JobPool<WorkflowPlanningJob, PlannedJob, string>(worker, { what, threads: 1, signal });
   try {
     return await pool.run({ resolved, trace, timeLimit }, (doing) => onProgress?.(doing));
   } catch (error) {

@@ -3,13 +3,13 @@ import type { LoadOfWorkflows } from './requests.js';
 import { digestOfRequests, requestsOfLoad } from './requests.js';
 import { simulatedSample } from './simulated-sample.js';
 
-/** WorkflowJob is a resolved spec, with the trace that is its load, and when the search for its plan is to end. */
-export interface WorkflowJob extends LoadOfWorkflows {
+/** WorkflowPlanningJob is a resolved spec, with the trace that is its load, and when the search for its plan is to end. */
+export interface WorkflowPlanningJob extends LoadOfWorkflows {
   /** The time after which the search ends, in seconds. */
   readonly timeLimit?: number | undefined;
 }
 
-/** PlannedJob is the answer to a WorkflowJob. */
+/** PlannedJob is the answer to a WorkflowPlanningJob. */
 export interface PlannedJob {
   readonly answer: WorkflowAnswer;
   /** The digest of the sample's arrivals, workflows and requests. */
@@ -25,7 +25,7 @@ export interface JobHooks {
 }
 
 /** plannedJob plans workflows in this thread. */
-export function plannedJob(job: WorkflowJob, { interrupted, tell }: JobHooks): PlannedJob {
+export function plannedJob(job: WorkflowPlanningJob, { interrupted, tell }: JobHooks): PlannedJob {
   const endMs = performance.now() + 1e3 * (job.timeLimit ?? Number.POSITIVE_INFINITY);
   let isOver = false;
   const answer = planWorkflows({
