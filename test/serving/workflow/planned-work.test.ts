@@ -39,4 +39,11 @@ describe('PlannedWork', () => {
     work.empty(0);
     expect([work.rowsOf(0, 0), work.needed(0)]).toEqual([0, []]);
   });
+
+  it('takes back the component that is asked for, whatever was expected after it', () => {
+    const work = plannedWork(false);
+    for (const component of [0, 1]) work.expect(0, { component, rows: 1, fromNs: 9 });
+    work.withdrawExpected(0, 0, 1);
+    expect(work.needed(0)).toEqual([1]);
+  });
 });
