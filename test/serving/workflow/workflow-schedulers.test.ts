@@ -16,7 +16,12 @@ import { call, story, type Told } from './story.js';
 import { tried } from './trial.js';
 import { randomRun, randomShape, type Shape } from './workflows.js';
 
-const POLICIES = { dyorc: DYORC_POLICY, greedy: GREEDY_POLICY, 'round-robin': ROUND_ROBIN_POLICY } as const;
+const DROPPING = { kind: 'end-to-end', quantile: 0.1, draws: 32 } as const;
+const POLICIES = {
+  dyorc: { ...DYORC_POLICY, dropping: DROPPING },
+  greedy: GREEDY_POLICY,
+  'round-robin': ROUND_ROBIN_POLICY,
+} as const;
 
 /** one is a cluster with a device that holds a component, which takes 100 ns a batch. */
 const one: Shape = {
@@ -39,7 +44,7 @@ function ended(
   );
 }
 
-const [IN_TIME, DROPPED, FAILED, NONE] = [0, 2, 3, -1];
+const [IN_TIME, LATE, DROPPED, FAILED, NONE] = [0, 1, 2, 3, -1];
 
 describe('workflowCore', () => {
   it.each(Object.keys(POLICIES) as (keyof typeof POLICIES)[])('makes the core of %s', (name) => {
@@ -117,6 +122,24 @@ describe('workflowCore', () => {
       ['execute', 0],
       ['end', 50],
     ]);
+  });
+
+  it.each(WORKFLOW_SCHEDULERS)('gives up a request that would be late, as dyorc alone: %s', (name) => {
+    // Each takes 100 ns, one after the other, so that the eleventh would end 100 ns late.
+    const ends = ended(
+      name,
+      Array.from({ length: 11 }, () => 0),
+      {},
+    );
+    const deadline = DROP_REASONS.indexOf('deadline');
+    const [last] = ends.slice(-1);
+    if (name !== 'dyorc') expect(last).toMatchObject({ atNs: 1100, what: LATE, on: 10 });
+    else {
+      expect(ends.filter(({ what }) => what === LATE)).toEqual([]);
+      expect(last).toMatchObject({ what: DROPPED, reason: deadline, on: 10 });
+      // While it has seen no request end, it expects that more is called.
+      expect(ends.filter(({ what }) => what === IN_TIME).length).toBeGreaterThan(7);
+    }
   });
 
   it.each(WORKFLOW_SCHEDULERS)('tries the tasks of a failed batch alone, as %s', (name) => {
