@@ -315,7 +315,7 @@ export { proofFaults } from './proof-faults.js';
 export { checkPlainFile, readInPieces, readWhole, unreadable } from './read-file.js';
 export type { Run, RunTask } from './run.js';
 export { asOneRun, heard, inSteps, noteRead, pause } from './run-files.js';
-export { eachRun, loadRuns, type RunsFile } from './runs.js';
+export { eachRun, type LoadedRuns, loadRuns, type RunsFile } from './runs.js';
 export {
   appendText,
   artifactText,

@@ -36,6 +36,8 @@ export interface RunsOptions {
 /** LoadedRuns are the runs of a file, in the order of its lines. */
 export interface LoadedRuns extends RunsFile {
   readonly runs: readonly Run[];
+  /** The line of each run, from 1 on. */
+  readonly lines: readonly number[];
 }
 
 /**
@@ -45,6 +47,7 @@ export interface LoadedRuns extends RunsFile {
  */
 export async function loadRuns(path: string, options: RunsOptions = {}): Promise<LoadedRuns> {
   const runs: Run[] = [];
+  const lines: number[] = [];
   const names = new Map<string, string>();
   /** Each name is held once, where a parser makes one for each line. */
   const held = (name: string): string => {
@@ -53,7 +56,9 @@ export async function loadRuns(path: string, options: RunsOptions = {}): Promise
     return known ?? name;
   };
   let tasksHeld = 0;
-  const keep = ({ kind, version, application, requestBytes, tasks }: Run): readonly Fault[] => {
+  const keep = (run: Run, line: number): readonly Fault[] => {
+    const { kind, version, application, requestBytes, tasks } = run;
+    lines.push(line);
     tasksHeld += tasks.length;
     if (tasksHeld > MOST_TASKS_HELD)
       throw new InputError(`read ${path}`, [
@@ -65,7 +70,7 @@ export async function loadRuns(path: string, options: RunsOptions = {}): Promise
     runs.push({ kind, version: held(version), application: held(application), requestBytes, tasks });
     return [];
   };
-  return { ...(await eachRun(path, keep, options)), runs };
+  return { ...(await eachRun(path, keep, options)), runs, lines };
 }
 
 /**

@@ -65,7 +65,13 @@ describe('loadRuns()', () => {
     const runs = Array.from({ length: 1000 }, (_, i) => ({ ...RUN, requestBytes: i }));
     const path = await written(runs.map((run) => `${JSON.stringify(run)}\n`).join(''));
     const loaded = await loadRuns(path);
-    expect(loaded).toEqual({ path, sha256: await sha256OfFile(path), count: 1000, runs });
+    const lines = runs.map((_, i) => i + 1);
+    expect(loaded).toEqual({ path, sha256: await sha256OfFile(path), count: 1000, runs, lines });
+  });
+
+  it('says on which line each run stands, blank ones counted', async () => {
+    const { lines } = await loadRuns(await written(`\n${LINE}\n \n\n${LINE}\n`));
+    expect(lines).toEqual([2, 5]);
   });
 
   it.each([
