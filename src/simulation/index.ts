@@ -30,7 +30,13 @@ export {
 } from './setup.js';
 export { SimulationPool } from './simulation-pool.js';
 export { runSweep, type SweepOptions, sweptLoads } from './sweep.js';
-export { namedTrace, readTraceFile, type TraceFile, type TraceFileOptions } from './trace-file.js';
+export {
+  namedTrace,
+  readTraceFile,
+  type TraceFile,
+  type TraceFileOptions,
+  type TraceRead,
+} from './trace-file.js';
 export type { SimulationProgress } from './watched-arrivals.js';
 export {
   type PreparedWorkflows,

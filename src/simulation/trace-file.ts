@@ -10,7 +10,7 @@ import {
   type ToldFaults,
   unpacked,
 } from '../artifacts/index.js';
-import { slicedTrace, type Trace, TraceReader, type TraceSpan } from '../workload/index.js';
+import { type CountTrace, slicedTrace, type Trace, TraceReader, type TraceSpan } from '../workload/index.js';
 
 /** Longer traces are taken for a mistake. */
 const MOST_BYTES = 2 ** 31;
@@ -23,6 +23,14 @@ export interface TraceFileOptions extends TraceSpan {
   readonly mostBytes?: number | undefined;
   /** Ends the reading when aborted. */
   readonly signal?: AbortSignal | undefined;
+  /** Into how many groups the functions of a trace that counts each are dealt, in turn. */
+  readonly groups?: number | undefined;
+}
+
+/** TraceRead is a trace that was read, and by group what comes of it, where groups were asked for and the trace counts functions. */
+export interface TraceRead {
+  readonly trace: Trace;
+  readonly grouped?: readonly Trace[];
 }
 
 /** TraceFile is a file that the load was read from. */
@@ -53,10 +61,10 @@ export async function readTraceFile(
   path: string,
   options: TraceFileOptions,
   told: ToldFaults,
-): Promise<{ trace: Trace; file: TraceFile } | undefined> {
+): Promise<(TraceRead & { file: TraceFile }) | undefined> {
   try {
-    const { trace, sha256 } = await readTrace(path, options);
-    return { trace, file: { path, sha256 } };
+    const { sha256, ...read } = await readTrace(path, options);
+    return { ...read, file: { path, sha256 } };
   } catch (error) {
     told.addOfFile(path, error);
     return undefined;
@@ -66,9 +74,13 @@ export async function readTraceFile(
 /** readTrace reads the file once, so that it may be a pipe. The digest is that of its bytes, packed where they are. */
 async function readTrace(
   path: string,
-  { traceFormat: format, mostBytes = MOST_BYTES, signal, fromS, toS }: TraceFileOptions,
-): Promise<{ trace: Trace; sha256: string }> {
-  const reader = new TraceReader({ name: path, ...(format === undefined ? {} : { format }) });
+  { traceFormat: format, mostBytes = MOST_BYTES, signal, fromS, toS, groups }: TraceFileOptions,
+): Promise<TraceRead & { sha256: string }> {
+  const reader = new TraceReader({
+    name: path,
+    ...(format === undefined ? {} : { format }),
+    ...(groups === undefined ? {} : { groups }),
+  });
   const hash = createHash('sha256');
   const decoder = new StringDecoder('utf8');
   let read = 0;
@@ -82,5 +94,16 @@ async function readTrace(
   }
   reader.push(decoder.end());
   const trace = slicedTrace(await heard(reader.ending()), { fromS, toS });
-  return { trace, sha256: hash.digest('hex') };
+  const grouped = reader.grouped()?.map((group) => slicedGroup(group, { fromS, toS }));
+  return { trace, ...(grouped === undefined ? {} : { grouped }), sha256: hash.digest('hex') };
+}
+
+/** slicedGroup gives the window of what comes of a group, which may be nothing. */
+function slicedGroup(group: CountTrace, span: TraceSpan): Trace {
+  try {
+    return slicedTrace(group, span);
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    return { ...group, intervalS: new Float64Array(0), counts: new Float64Array(0) };
+  }
 }

@@ -52,6 +52,6 @@ export {
 } from './trace-summary.js';
 export { traceText } from './trace-text.js';
 export { windowsOf } from './trace-windows.js';
-export { chainFaults, chainNotes, edgesOf, expectedCalls } from './workflow-chain.js';
+export { chainFaults, chainNotes, edgesOf, expectedCalls, expectedRows } from './workflow-chain.js';
 export { type NumberAt, type RequestSource, type RunOfRequest, runsOfRequests } from './workflow-requests.js';
 export { type DrawnRun, RunsOfChain, type UniformDraws } from './workflow-runs.js';

@@ -11,7 +11,7 @@ import {
   tooLargeJson,
 } from '../artifacts/index.js';
 import { atOnce, type Steps, sorted } from '../collections/index.js';
-import type { Trace } from './trace.js';
+import type { CountTrace, Trace } from './trace.js';
 import {
   formatOf,
   knownLooks,
@@ -43,6 +43,8 @@ export interface TraceOptions {
   name?: string;
   /** The format, where the text alone does not tell it. */
   format?: 'perf-analyzer-intervals';
+  /** Into how many groups the functions of a trace that counts each are dealt, in turn. By default they are not told apart. */
+  groups?: number;
 }
 
 /** parseTrace reads a trace from its whole text, as TraceReader does. @throws InputError as `push` and `end` do */
@@ -79,9 +81,13 @@ export class TraceReader implements LineSink {
   private readonly seconds = new Numbers();
   private readonly numbers = new Numbers();
   private unknownFormat = false;
+  /** By group of functions, its counts; and how many functions there were. */
+  private readonly groups: readonly Numbers[];
+  private functions = 0;
 
   constructor(options: TraceOptions = {}) {
     this.name = options.name;
+    this.groups = Array.from({ length: options.groups ?? 0 }, () => new Numbers());
     if (options.format === 'perf-analyzer-intervals') this.format = perfAnalyzerIntervals();
   }
 
@@ -189,7 +195,29 @@ export class TraceReader implements LineSink {
     this.numbers.push(count);
   }
 
+  /**
+   * grouped gives what came of each group of functions in a trace that counts each, after its end: function f, from 0 on, is of group f
+   * modulo their number. Of other traces it gives nothing.
+   */
+  grouped(): CountTrace[] | undefined {
+    if (this.functions === 0 || this.groups.length === 0) return undefined;
+    const intervalS = this.seconds.all();
+    const format = this.format?.name as string;
+    return this.groups.map((group): CountTrace => {
+      // A group has no counts where there are fewer functions than groups.
+      const counts = group.count === 0 ? new Float64Array(intervalS.length) : group.all();
+      return { kind: 'counts', format, intervalS, counts };
+    });
+  }
+
   counts(seconds: number, counts: readonly number[]): void {
+    const group = this.groups[this.functions % this.groups.length];
+    this.functions += 1;
+    counts.forEach((count, i) => {
+      if (group === undefined) return;
+      if (i < group.count) group.add(i, count);
+      else group.push(count);
+    });
     counts.forEach((count, i) => {
       if (i < this.numbers.count) this.numbers.add(i, count);
       else this.interval(seconds, count);

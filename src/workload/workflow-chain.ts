@@ -6,11 +6,12 @@ import {
   listed,
   type WorkflowChain,
 } from '../artifacts/index.js';
+import { pushAll } from '../collections/index.js';
 import { linearSolution } from './linear-solution.js';
 
-/** END is what an edge names where it ends a request, and REQUEST what an input names that is what the client sent. */
-export const END = 'end';
-export const REQUEST = 'request';
+/** CHAIN_END is what an edge names where it ends a request, and CHAIN_REQUEST what an input names that is what the client sent. */
+export const CHAIN_END = 'end';
+export const CHAIN_REQUEST = 'request';
 
 /** Chances that are written in decimals sum to 1 no more exactly than this. */
 const ROUNDING = 1e-6;
@@ -22,7 +23,7 @@ const ROUNDING = 1e-6;
 export const MOST_EXPECTED_CALLS = 1024;
 
 /** edgesOf lists where a step leads, or where a chain begins: a name alone has the chance 1, and nothing leads to the end. */
-export function edgesOf(leads: string | readonly ChainEdge[] = END): readonly ChainEdge[] {
+export function edgesOf(leads: string | readonly ChainEdge[] = CHAIN_END): readonly ChainEdge[] {
   return typeof leads === 'string' ? [{ to: leads, chance: 1 }] : leads;
 }
 
@@ -61,6 +62,22 @@ export function expectedCalls(chain: WorkflowChain): number {
 }
 
 /**
+ * expectedRows says how many rows of each component a request of a chain takes in the mean. It has each component that some request
+ * calls, and no other. The chain must have no faults. Costs O(steps³).
+ */
+export function expectedRows(chain: WorkflowChain): ReadonlyMap<string, number> {
+  const visits = expectedVisits(chain);
+  const sums = new Map<string, number>();
+  for (const { name, calls } of chain.steps) {
+    const times = visits.get(name);
+    if (times === undefined) continue;
+    for (const { component, rows = 1 } of calls)
+      sums.set(component, (sums.get(component) ?? 0) + times * rows);
+  }
+  return sums;
+}
+
+/**
  * expectedVisits says how often a request comes to each step in the mean: v = s + Pᵀ v, where s are the chances to begin with a
  * step, and P those to go from one to another (an absorbing Markov chain).
  */
@@ -88,16 +105,19 @@ function reachedSteps({ start, steps }: WorkflowChain): ReadonlySet<string> {
   const reached = new Set<string>();
   const left = edgesOf(start).map(({ to }) => to);
   for (let name = left.pop(); name !== undefined; name = left.pop()) {
-    if (name === END || reached.has(name)) continue;
+    if (name === CHAIN_END || reached.has(name)) continue;
     reached.add(name);
-    left.push(...(next.get(name) ?? []).map(({ to }) => to));
+    pushAll(
+      left,
+      (next.get(name) ?? []).map(({ to }) => to),
+    );
   }
   return reached;
 }
 
 /** endingSteps lists the steps from which a request can come to its end. */
 function endingSteps({ steps }: WorkflowChain): ReadonlySet<string> {
-  const ending = new Set<string>([END]);
+  const ending = new Set<string>([CHAIN_END]);
   for (let before = 0; before < ending.size; ) {
     before = ending.size;
     for (const { name, next } of steps) if (edgesOf(next).some(({ to }) => ending.has(to))) ending.add(name);
@@ -108,10 +128,10 @@ function endingSteps({ steps }: WorkflowChain): ReadonlySet<string> {
 function nameFaults(names: readonly string[], at: string): Fault[] {
   return names.flatMap((name, s) => {
     const path = `${at}/steps/${s}/name`;
-    if (name === END || name === REQUEST)
+    if (name === CHAIN_END || name === CHAIN_REQUEST)
       return [
         fault(
-          `is ${name}, which stands for the ${name === END ? 'end of a request' : 'request itself'}; give another`,
+          `is ${name}, which stands for the ${name === CHAIN_END ? 'end of a request' : 'request itself'}; give another`,
           path,
         ),
       ];
@@ -135,9 +155,9 @@ function leadFaults(leads: string | readonly ChainEdge[], { names, at, mayEnd }:
   return [
     ...targets.flatMap((to, e) => {
       const path = isAlone ? at : `${at}/${e}/to`;
-      if (to === END && !mayEnd)
+      if (to === CHAIN_END && !mayEnd)
         return [fault('is end, and a request calls something first; give a step', path)];
-      if (to !== END && !names.includes(to)) return [fault(unknownStep(to, names, mayEnd), path)];
+      if (to !== CHAIN_END && !names.includes(to)) return [fault(unknownStep(to, names, mayEnd), path)];
       return targets.indexOf(to) === e ? [] : [fault(`is ${to}, as before; add their chances`, path)];
     }),
     ...(Math.abs(sum - 1) <= ROUNDING
@@ -147,7 +167,7 @@ function leadFaults(leads: string | readonly ChainEdge[], { names, at, mayEnd }:
 }
 
 function unknownStep(name: string, names: readonly string[], mayEnd: boolean): string {
-  return `is ${name}, which is no step; there are ${listed(mayEnd ? [...names, END] : names)}`;
+  return `is ${name}, which is no step; there are ${listed(mayEnd ? [...names, CHAIN_END] : names)}`;
 }
 
 interface StepAt {
@@ -168,11 +188,11 @@ function stepFaults({ calls, next }: ChainStep, { names, components, at }: StepA
             ),
           ]),
       ...inputs.flatMap((input, i) =>
-        input === REQUEST || names.includes(input)
+        input === CHAIN_REQUEST || names.includes(input)
           ? []
           : [
               fault(
-                `is ${input}, which is no step; there are ${listed([...names, REQUEST])}`,
+                `is ${input}, which is no step; there are ${listed([...names, CHAIN_REQUEST])}`,
                 `${at}/calls/${c}/inputs/${i}`,
               ),
             ],

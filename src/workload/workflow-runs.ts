@@ -5,7 +5,8 @@ import {
   type RunTask,
   type WorkflowChain,
 } from '../artifacts/index.js';
-import { edgesOf, REQUEST } from './workflow-chain.js';
+import { pushAll } from '../collections/index.js';
+import { CHAIN_REQUEST, edgesOf } from './workflow-chain.js';
 
 /** A recorded request has at most so many tasks, by its schema. */
 const MOST_TASKS = 4096;
@@ -106,7 +107,7 @@ class Walk {
     }
     const visited = calls.map((_, c) => first + c);
     this.lastVisits.set(name, visited);
-    if (edgesOf(next).length > 1) this.read.push(...visited);
+    if (edgesOf(next).length > 1) pushAll(this.read, visited);
   }
 
   /** tasks gives the calls. Those that came after the same reads share their list. */
@@ -120,6 +121,6 @@ class Walk {
   }
 
   private taken(input: string): readonly (number | 'request')[] {
-    return input === REQUEST ? ['request'] : (this.lastVisits.get(input) ?? []);
+    return input === CHAIN_REQUEST ? ['request'] : (this.lastVisits.get(input) ?? []);
   }
 }
