@@ -15,6 +15,7 @@ const ROOMS = [
   'runtime',
   'loadgen',
   'gearplan',
+  'dyorc',
   'inferline',
   'simulator',
   'milp',
@@ -40,6 +41,7 @@ const SIDE_BY_SIDE = [['workload', 'metrics', 'random']];
 const APART = ['runtime', 'loadgen', 'simulator', 'milp'];
 const PURE = [
   'gearplan',
+  'dyorc',
   'records',
   'inferline',
   'hold',
@@ -68,7 +70,7 @@ const FOLDERS = {
   milp: ['explain', 'integer', 'literal', 'plan', 'lp', 'columns', 'tables'],
   checks: ['pooled', 'pipeline', 'gears', 'workflow', 'load', 'simulated', 'compared', 'recount', 'stages'],
   plans: ['pooled', 'pipeline', 'gears', 'workflow', 'stages'],
-  specs: ['pooled', 'pipeline', 'cascade'],
+  specs: ['pooled', 'pipeline', 'cascade', 'workflow'],
   onnx: ['batch', 'cut', 'read', 'wire'],
   report: ['ci'],
   api: ['init', 'verify'],
@@ -131,7 +133,7 @@ const forbidden = [
     name: 'planners-are-handed-simulation',
     comment: 'What a planner simulates is handed to it as a function.',
     severity: 'error',
-    from: { path: '^src/(hold|gearplan|inferline)/' },
+    from: { path: '^src/(hold|gearplan|dyorc|inferline)/' },
     to: { path: '^src/(simulation|simulator)/' },
   },
   {
@@ -139,7 +141,7 @@ const forbidden = [
     comment: 'A plan is simulated as its file has it, whoever made it.',
     severity: 'error',
     from: { path: '^src/simulation/' },
-    to: { path: '^src/(milp|gearplan|inferline|partition)/' },
+    to: { path: '^src/(milp|gearplan|dyorc|inferline|partition)/' },
   },
   {
     name: 'outsiders-use-the-door',

@@ -1,0 +1,198 @@
+import { brokenPromise } from '../serving/index.js';
+import { type BoundedSample, boundSample, leastTimes } from './bounds.js';
+import { type ClassCount, cheapestDevices, freeDevices } from './devices.js';
+import { fewestDevices, holdsAttainment } from './fewest-devices.js';
+import type { SampleFigures, WorkflowAnswer, WorkflowPlanBody, WorkflowQuestion } from './problem.js';
+import {
+  notHeldReasons,
+  tooFewReasons,
+  tooSlowReasons,
+  unplacedReasons,
+  unrunnableReasons,
+} from './reasons.js';
+import { type PlacedTrial, PlacementTrials, type Unplaced, WORKFLOW_SEED } from './trials.js';
+
+/** The seeds that confirm a number of devices: nothing was chosen by them. */
+const CONFIRMING_SEEDS = [2, 3, 4];
+
+/** Figures that differ by less, relatively, are the same. */
+const ROUNDING = 1e-9;
+const NS_PER_MS = 1e6;
+
+/**
+ * planWorkflows finds where components are at the start, and by the objective `devices` on how many devices, by simulating the sample of
+ * the load. It bounds what any plan makes of that sample. The same question has the same answer, unless it was interrupted.
+ */
+export function planWorkflows(question: WorkflowQuestion): WorkflowAnswer {
+  const { resolved, tell } = question;
+  tell('drawing requests');
+  const trials = new PlacementTrials(question);
+  const free = countsOf(question);
+  const unrunnable = unrunnableReasons(trials.problemOf(free), trials.called());
+  if (unrunnable.length > 0) return { status: 'infeasible', reasons: unrunnable, simulations: 0 };
+  const bounds = boundSample(trials.requests(WORKFLOW_SEED), {
+    ...{ workflows: resolved.workflows, attainment: resolved.attainment },
+    least: leastTimes(trials.components, trials.problemOf(free).cluster),
+  });
+  const search = { question, trials, free, bounds };
+  return resolved.spec.planner?.objective === 'devices' ? fewest(search) : fastest(search);
+}
+
+interface Search {
+  readonly question: WorkflowQuestion;
+  readonly trials: PlacementTrials;
+  readonly free: readonly ClassCount[];
+  readonly bounds: BoundedSample;
+}
+
+/** countsOf is how many devices of each class there are: those that are free, or that are given. */
+function countsOf({ resolved: { spec, cluster, method } }: WorkflowQuestion): ClassCount[] {
+  const free = freeDevices(cluster);
+  if (method !== 'given') return free;
+  return free.map(({ device }) => ({
+    device,
+    count: (spec.placement ?? []).reduce((sum, one) => sum + (one.device === device ? one.count : 0), 0),
+  }));
+}
+
+/** fastest serves the sample on all devices, and where components move tries what devices held longest as what they begin with. */
+function fastest(search: Search): WorkflowAnswer {
+  const { question, trials, free, bounds } = search;
+  question.tell('simulating the sample');
+  const first = trials.at(free);
+  if ('lacking' in first) return unplaced(first, trials);
+  let best = first;
+  if (question.resolved.method === 'dyorc' && !question.interrupted()) {
+    question.tell('simulating the sample from what devices held longest');
+    const second = trials.fromHeld(first);
+    if (second !== undefined && isBetter(second.figures, first.figures)) best = second;
+  }
+  const value = best.figures.meanMs;
+  const objective = { kind: 'latency' as const, value, bound: leastMean(bounds, best.figures) };
+  return planned(search, best, { objective, isCut: question.interrupted() });
+}
+
+/** isBetter says whether more requests are answered, or as many with a smaller mean latency. */
+function isBetter(one: SampleFigures, other: SampleFigures): boolean {
+  return one.dropped === other.dropped ? one.meanMs < other.meanMs : one.dropped < other.dropped;
+}
+
+/** leastMean is the least mean latency of as many requests as were answered: any may have been dropped. */
+function leastMean({ latencyNs }: BoundedSample, { requests, dropped }: SampleFigures): number {
+  const answered = requests - dropped;
+  if (answered === 0) return 0;
+  const least = latencyNs.toSorted().subarray(0, answered);
+  return least.reduce((sum, ns) => sum + ns, 0) / answered / NS_PER_MS;
+}
+
+/** fewest finds the fewest devices that hold all SLOs on the sample, and then in the mean over samples by which nothing was chosen. */
+function fewest(search: Search): WorkflowAnswer {
+  const { question, trials, free, bounds } = search;
+  const { resolved } = question;
+  const most = free.reduce((sum, { count }) => sum + count, 0);
+  const { sloDevices } = bounds;
+  if (sloDevices === undefined)
+    return { status: 'infeasible', reasons: tooSlowReasons(resolved, bounds), simulations: trials.count };
+  const bound = Math.max(1, sloDevices, resolved.subclusters);
+  if (bound > most)
+    return { status: 'infeasible', reasons: tooFewReasons(bound, most), simulations: trials.count };
+  const counted = new CountedTrials(search);
+  const found = fewestDevices(bound, most, (count) => counted.holds(count));
+  const confirmed = found === undefined ? undefined : counted.confirmedFrom(found, most);
+  if (question.interrupted() && confirmed === undefined)
+    return { status: 'undecided', reasons: [], simulations: trials.count };
+  if (confirmed === undefined) return notHeld(search, counted.trialOf(most), found !== undefined);
+  const objective = { kind: 'devices' as const, value: confirmed.count, bound };
+  return planned(search, confirmed.trial, { objective, isCut: question.interrupted() });
+}
+
+/** CountedTrials tries numbers of devices, each once. */
+class CountedTrials {
+  private readonly known = new Map<number, PlacedTrial | Unplaced>();
+
+  constructor(private readonly search: Search) {}
+
+  trialOf(count: number): PlacedTrial | Unplaced {
+    const { question, trials, free } = this.search;
+    const known = this.known.get(count);
+    if (known !== undefined) return known;
+    question.tell(`simulating the sample on ${count} devices`);
+    const counts = cheapestDevices(question.resolved.cluster, free, count);
+    const problem = trials.problemOf(counts);
+    const isRunnable = unrunnableReasons(problem, trials.called()).length === 0;
+    const trial = isRunnable ? trials.at(counts) : { lacking: trials.called(), problem };
+    this.known.set(count, trial);
+    return trial;
+  }
+
+  /** holds tells whether so many devices hold all SLOs on the sample; an interruption ends the search for fewer. */
+  holds(count: number): boolean {
+    if (this.search.question.interrupted()) return false;
+    const trial = this.trialOf(count);
+    return !('lacking' in trial) && holdsAttainment(this.search.question.resolved, [trial.figures]);
+  }
+
+  /** confirmedFrom gives the fewest devices from a number on that hold all SLOs on the sample, and in the mean over other samples. */
+  confirmedFrom(
+    least: number,
+    most: number,
+  ): { readonly count: number; readonly trial: PlacedTrial } | undefined {
+    const { question, trials } = this.search;
+    for (let count = least; count <= most; count++) {
+      const trial = this.trialOf(count);
+      if ('lacking' in trial || !holdsAttainment(question.resolved, [trial.figures])) continue;
+      question.tell(`confirming ${count} devices with other seeds`);
+      const figures = CONFIRMING_SEEDS.map((seed) => trials.again(trial, seed));
+      if (holdsAttainment(question.resolved, figures)) return { count, trial };
+      if (question.interrupted()) return undefined;
+    }
+    return undefined;
+  }
+}
+
+function unplaced(found: Unplaced, trials: PlacementTrials): WorkflowAnswer {
+  const { isProved, reasons } = unplacedReasons(found, trials.called());
+  return { status: isProved ? 'infeasible' : 'undecided', reasons, simulations: trials.count };
+}
+
+/** notHeld says why all devices together do not hold: on the sample, or else on the samples that would confirm it. */
+function notHeld(
+  { question: { resolved }, trials }: Search,
+  all: PlacedTrial | Unplaced,
+  onSample: boolean,
+): WorkflowAnswer {
+  if ('lacking' in all) return unplaced(all, trials);
+  const figures = onSample ? CONFIRMING_SEEDS.map((seed) => trials.again(all, seed)) : [all.figures];
+  return { status: 'undecided', reasons: notHeldReasons(resolved, figures), simulations: trials.count };
+}
+
+type Objective = Omit<WorkflowPlanBody['objective'], 'gap'>;
+
+function planned(
+  { question, trials, bounds }: Search,
+  trial: PlacedTrial,
+  { objective, isCut }: { readonly objective: Objective; readonly isCut: boolean },
+): WorkflowAnswer {
+  const { resolved } = question;
+  const { cluster } = trial.problem;
+  const placement = trials.withStatic(trial);
+  const { kind, value, bound: proved } = objective;
+  if (proved > value * (1 + ROUNDING))
+    throw brokenPromise(`a plan has ${value}, which is below the bound ${proved}`);
+  const bound = Math.min(proved, value);
+  const gap = value === bound ? 0 : value / bound - 1;
+  const isOptimal = gap <= ROUNDING;
+  const plan: WorkflowPlanBody = {
+    ...{ method: resolved.method, status: isOptimal ? 'optimal' : 'feasible' },
+    ...(isCut ? { reproducible: false } : {}),
+    objective: { kind, value, bound, ...(bound === 0 && value > 0 ? {} : { gap }) },
+    ...{ serving: resolved.serving, cluster, attainment: resolved.attainment },
+    ...{ rps: resolved.rps, subclusters: resolved.subclusters },
+    components: trials.componentsFor(placement, resolved.serving),
+    workflows: [...trials.planned()],
+    placement: [...placement],
+    sample: trial.figures,
+    bounds: { devices: bounds.devices, meanMs: bounds.meanMs },
+  };
+  return { status: 'planned', plan, notes: [...resolved.notes], simulations: trials.count };
+}
