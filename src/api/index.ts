@@ -32,6 +32,7 @@ export type { DiffOptions } from './diff.js';
 export type { Tolerance } from './diff-tolerances.js';
 export type { ImportOptions } from './import.js';
 export type {
+  BegunKind,
   ExampleName,
   InitCluster,
   InitClusterOptions,

@@ -260,10 +260,10 @@ async function qualityOf(text: string, path: string): Promise<NonNullable<Pipeli
   };
 }
 
-/** ProfiledSpecKind is a kind of spec whose models are profiled together. Those of pooled specs are profiled one by one. */
-export type ProfiledSpecKind = Exclude<SpecKind, 'pooled'>;
+/** ProfiledSpecKind is a kind of spec whose models are profiled together. Those of other specs are profiled one by one. */
+export type ProfiledSpecKind = Exclude<SpecKind, 'pooled' | 'workflow'>;
 
-const PROFILED_TOGETHER = SPEC_KINDS.filter((kind) => kind !== 'pooled');
+const PROFILED_TOGETHER = SPEC_KINDS.filter((kind) => kind !== 'pooled' && kind !== 'workflow');
 
 /** specKind is the kind of a spec whose models are profiled together. */
 export async function specKind(path: string): Promise<ProfiledSpecKind> {

@@ -135,6 +135,7 @@ async function describeLoaded(
     case 'pooled':
     case 'pipeline':
     case 'cascade':
+    case 'workflow':
       return describedSpec(loaded as Loaded<typeof loaded.kind>);
     case 'policy':
       return describePolicy(loaded.value);
@@ -142,8 +143,6 @@ async function describeLoaded(
       return describeEngine(loaded.value);
     case 'run':
       return `recorded run of ${loaded.value.application}: ${counted(loaded.value.tasks.length, 'task')}`;
-    case 'workflow':
-      return `workflow spec of ${namesOf(loaded.value.workflows)}`;
     case 'pooled-plan':
     case 'pipeline-plan':
     case 'gear-plan':
@@ -252,7 +251,7 @@ async function describeOnnx(path: string): Promise<string> {
 const CONFIRMED = {
   recomputed: 'recomputed from its spec and profiles',
   evaluated:
-    'its search was interrupted and cannot be repeated; its figures follow from its gears and placement',
+    'its search was interrupted and cannot be repeated; all else follows from what it chose',
   unnamed: 'it names no spec, so its figures were not recomputed',
 } as const;
 

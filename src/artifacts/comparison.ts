@@ -2,6 +2,7 @@ import type { Emitted } from './common.js';
 import type { GateVerdicts } from './gate-check.js';
 import type { AccuracyInterval, GearObjective } from './gear-plan.js';
 import type { PlanObjective } from './pooled-plan.js';
+import type { WorkflowPlanObjective } from './workflow-plan.js';
 
 /** ComparisonDocument is a comparison as it is written to a file and printed as JSON. */
 export interface ComparisonDocument extends Emitted, GateVerdicts {
@@ -32,10 +33,12 @@ export interface CompareRow {
   readonly sloAccuracy?: number;
   readonly margin?: number;
   readonly status: 'optimal' | 'feasible' | 'infeasible' | 'no-plan-in-time';
-  readonly objective?: PlanObjective | GearObjective;
+  readonly objective?: PlanObjective | GearObjective | WorkflowPlanObjective;
   /** Of a pipeline: the share of its sample's requests in time, and the 99th percentile of their latencies. */
   readonly attainment?: number;
   readonly p99Ms?: number;
+  /** Of workflows: the mean latency of the sample, and in `attainment` that of the workflow with the least. */
+  readonly meanMs?: number;
   /** Of a cascade: the accuracy expected over the distribution of loads, and the largest p95 of a gear. */
   readonly accuracy?: number;
   readonly accuracyInterval?: AccuracyInterval;

@@ -33,12 +33,12 @@ const CONTRADICTION_ADVICE = 'Solve it again, or mend the edit.';
 /** AnyPlan is a plan of any kind. */
 type AnyPlan = KindTypes['plan'];
 
-/** SPEC_OF_PLAN says of which kind the spec is that a plan of a kind is made from; none where no command plans it yet. */
-const SPEC_OF_PLAN: { readonly [K in AnyPlan['kind']]: SpecKind | undefined } = {
+/** SPEC_OF_PLAN says of which kind the spec is that a plan of a kind is made from. */
+const SPEC_OF_PLAN: { readonly [K in AnyPlan['kind']]: SpecKind } = {
   'pooled-plan': 'pooled',
   'pipeline-plan': 'pipeline',
   'gear-plan': 'cascade',
-  'workflow-plan': undefined,
+  'workflow-plan': 'workflow',
 };
 
 /** PlanPlace says where a plan is, and what was read of its inputs. */
@@ -119,7 +119,7 @@ async function confirmedWhereThere(
   const spec = plan.inputs?.find(({ role }) => role === 'spec');
   const { changed, reasons, lacks } = await changedInputs(plan.inputs ?? [], path, files);
   const kind = SPEC_OF_PLAN[plan.kind];
-  const isWhole = spec !== undefined && kind !== undefined && reasons.length === 0;
+  const isWhole = spec !== undefined && reasons.length === 0;
   // What a plan should say tells more than that it contradicts itself, where it can be made again all the same.
   if (contradictions.length > 0 && !(isWhole && own.isReadDespiteFaults))
     throw new InputError(`use ${named}`, contradictions, CONTRADICTION_ADVICE);

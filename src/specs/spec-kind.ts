@@ -1,7 +1,7 @@
 import type { PlanKind } from '../plans/index.js';
 
 /** SPEC_KINDS lists the kinds of spec that are planned. */
-export const SPEC_KINDS = ['pooled', 'pipeline', 'cascade'] as const;
+export const SPEC_KINDS = ['pooled', 'pipeline', 'cascade', 'workflow'] as const;
 
 /** SpecKind is a kind of spec. */
 export type SpecKind = (typeof SPEC_KINDS)[number];
@@ -11,4 +11,5 @@ export const PLAN_KIND: { readonly [K in SpecKind]: PlanKind } = {
   pooled: 'pooled-plan',
   pipeline: 'pipeline-plan',
   cascade: 'gear-plan',
+  workflow: 'workflow-plan',
 };

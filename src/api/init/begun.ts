@@ -27,17 +27,20 @@ export interface Asked {
   /** The cluster that the spec names, where that exists already. */
   readonly existing?: Loaded<'cluster'> | undefined;
   readonly options: {
-    readonly kind: SpecKind;
+    readonly kind: BegunKind;
     readonly cluster?: string | undefined;
     readonly records?: string | undefined;
     readonly output?: string | undefined;
   };
 }
 
+/** BegunKind is a kind of spec that follows from profiles. What workflows call, only their programs know. */
+export type BegunKind = Exclude<SpecKind, 'workflow'>;
+
 /** Begun is the text of a spec, what it says, and what its person should know. */
 export interface Begun {
   readonly texts: Texts;
-  readonly spec: ArtifactTypes[SpecKind];
+  readonly spec: ArtifactTypes[BegunKind];
   readonly cluster: OpenCluster;
   readonly notes?: readonly string[];
   /** Whether records are to be made before the spec can be solved. */
@@ -61,7 +64,7 @@ interface Beginning {
 }
 
 /** BEGINNINGS says how a spec of each kind is begun. */
-export const BEGINNINGS: { readonly [K in SpecKind]: Beginning } = {
+export const BEGINNINGS: { readonly [K in BegunKind]: Beginning } = {
   pooled: {
     begin: async (asked) => readBack(asked, textsOf(asked, pooledText(asked.content))),
   },

@@ -21,9 +21,9 @@ import {
   sha256OfFile,
   writeWhole,
 } from '../../artifacts/index.js';
-import type { SpecKind } from '../../specs/index.js';
+
 import { profilePathOf } from '../profile.js';
-import { BEGINNINGS } from './begun.js';
+import { BEGINNINGS, type BegunKind } from './begun.js';
 import { begunFileFaults } from './begun-files.js';
 import {
   commonRps,
@@ -38,7 +38,7 @@ import type { SpecContent } from './spec-lines.js';
 
 /** InitOptions says which spec is begun, and where it is written. */
 export interface InitOptions {
-  readonly kind: SpecKind;
+  readonly kind: BegunKind;
   /**
    * The SLO in milliseconds of every model, or of a pipeline or cascade. By default it is five times the fastest latency in a
    * model's profile: of a pipeline the sum, and of a cascade the largest.
@@ -61,7 +61,7 @@ export interface InitSpec {
   /** The spec's YAML, with its comments. */
   readonly text: string;
   /** What the text says, with the schema and the version of the format. */
-  readonly spec: ArtifactTypes[SpecKind];
+  readonly spec: ArtifactTypes[BegunKind];
   readonly cluster: OpenCluster;
   readonly models: readonly ProposedModel[];
   /** The SLO of a pipeline or cascade as a whole. */
@@ -130,7 +130,7 @@ export async function initSpec(paths: readonly string[], options: InitOptions): 
   if (output !== undefined) await writeWhole(output, texts.spec);
   const { $schema, version } = emittedHead(options.kind, []);
   const { kind, ...rest } = begun.spec;
-  const spec = { $schema, kind, version, ...rest } as ArtifactTypes[SpecKind];
+  const spec = { $schema, kind, version, ...rest } as ArtifactTypes[BegunKind];
   const { slo: told } = content;
   return {
     ...{ text: texts.spec, spec, cluster: begun.cluster, models, notes, lacksRecords },

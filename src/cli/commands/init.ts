@@ -1,16 +1,16 @@
 import { Command, Option } from 'commander';
-import type { ExampleName, SpecKind } from '../../api/index.js';
+import type { ExampleName, BegunKind } from '../../api/index.js';
 import type { Fault } from '../../artifacts/index.js';
 import { EXIT, type ExitCode } from '../exit.js';
 import { positiveNumber, withJson } from '../options.js';
 import { fileOf, STDOUT } from '../output.js';
 import { action, type Context } from '../run.js';
 
-const KINDS: readonly string[] = ['pooled', 'pipeline', 'cascade'] satisfies SpecKind[];
+const KINDS: readonly string[] = ['pooled', 'pipeline', 'cascade'] satisfies BegunKind[];
 const EXAMPLES: readonly string[] = ['pooled', 'pipeline', 'cascade'] satisfies ExampleName[];
 
 interface Options {
-  kind?: SpecKind;
+  kind?: BegunKind;
   example?: ExampleName;
   fromKubectl?: string;
   fromRay?: string;
