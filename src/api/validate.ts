@@ -251,7 +251,7 @@ async function describeOnnx(path: string): Promise<string> {
 const CONFIRMED = {
   recomputed: 'recomputed from its spec and profiles',
   evaluated:
-    'its search was interrupted and cannot be repeated; its figures follow from its gears and placement',
+    'its search was interrupted and cannot be repeated; all else follows from what it chose',
   unnamed: 'it names no spec, so its figures were not recomputed',
 } as const;
 

@@ -119,7 +119,7 @@ async function confirmedWhereThere(
   const spec = plan.inputs?.find(({ role }) => role === 'spec');
   const { changed, reasons, lacks } = await changedInputs(plan.inputs ?? [], path, files);
   const kind = SPEC_OF_PLAN[plan.kind];
-  const isWhole = spec !== undefined && kind !== undefined && reasons.length === 0;
+  const isWhole = spec !== undefined && reasons.length === 0;
   // What a plan should say tells more than that it contradicts itself, where it can be made again all the same.
   if (contradictions.length > 0 && !(isWhole && own.isReadDespiteFaults))
     throw new InputError(`use ${named}`, contradictions, CONTRADICTION_ADVICE);
