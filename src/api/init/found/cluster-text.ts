@@ -40,6 +40,14 @@ export function foundClusterText(
   return `${lines.join('\n')}\n`;
 }
 
+/** What only specs of workflows ask of a class, which nodes do not tell. */
+const FOR_WORKFLOWS: readonly SpecLine[] = [
+  { text: 'gpuLinkGbps: 2400', why: 'between devices of a server; for workflows', isOption: true },
+  { text: 'loadGBps: 20', why: "from a server's memory to a device; for workflows", isOption: true },
+  { text: 'hostMemoryGiB: 512', why: 'what a server keeps of components; for workflows', isOption: true },
+  { text: 'diskGBps: 2', why: "from a server's disk to its memory; for workflows", isOption: true },
+];
+
 /** foundClassLines writes a class. One that has aliases can be none itself. */
 function foundClassLines(
   one: FoundClass,
@@ -74,6 +82,7 @@ function foundClassLines(
     { text: 'hourlyCost: 1', why: 'of one device; nodes do not tell it', isOption: true },
     { text: 'powerWatts: 100', why: 'of one device; the objective power needs it', isOption: true },
     { text: 'taken: 0', why: 'devices that others use already; nodes do not tell it', isOption: true },
+    ...FOR_WORKFLOWS,
   ];
   // What is not told of one class may be told of the first, whose line then has another explanation.
   const isOdd = ({ text }: SpecLine) =>
