@@ -1,3 +1,4 @@
+import { counted, fault, InputError } from '../artifacts/index.js';
 import { NONE as SHARED_NONE, Slots } from '../collections/index.js';
 import {
   type Answer,
@@ -22,6 +23,9 @@ const Decision = SharedDecision;
 const OutcomeCode = SharedOutcomeCode;
 
 const NEVER = Number.POSITIVE_INFINITY;
+/** Requests wait for ever where the core was woken so often, and for so long, while nothing else happened and nothing else is to come. */
+const MOST_IDLE_WAKES = 100;
+const LONGEST_IDLE_NS = 3600e9;
 const NO_GUESSES: GuessCounts = { made: 0, right: 0 };
 
 /** Kind numbers the kinds of events by their priorities: what ends at an instant is told before what a program does then. */
@@ -116,6 +120,8 @@ export class WorkflowDriver {
   private firstAt = 0;
   private nextArrivalAt = NEVER;
   private dueAt = NEVER;
+  /** How often the core was woken since something else happened, with nothing else to come. */
+  private idleWakes = 0;
   private now = 0;
   private lastAt = 0;
 
@@ -182,9 +188,31 @@ export class WorkflowDriver {
     };
   }
 
+  /**
+   * tellTimer wakes the core.
+   * @throws InputError where requests wait for ever: nothing else has happened for long, and nothing else is to come
+   */
   private tellTimer(): void {
+    const isAlone = this.events.nextAt === NEVER && this.nextArrivalAt === NEVER;
+    this.idleWakes = isAlone && this.now > this.lastAt ? this.idleWakes + 1 : 0;
+    if (this.idleWakes > MOST_IDLE_WAKES && this.now - this.lastAt > LONGEST_IDLE_NS)
+      throw this.waitForEver();
     this.dueAt = NEVER;
     this.driven.core.due(this.now);
+  }
+
+  private waitForEver(): InputError {
+    const { open } = this.requests;
+    const hours = Math.floor((this.now - this.lastAt) / LONGEST_IDLE_NS);
+    return new InputError(
+      'simulate the workflows',
+      [
+        fault(
+          `${counted(open, 'request')} ${open === 1 ? 'waits' : 'wait'} for ever: for ${counted(hours, 'hour')} nothing was executed, loaded or sent, as no device has room for a component and what is sent to it`,
+        ),
+      ],
+      'Give the devices more memory or the workflows an SLO, or take another scheduler.',
+    );
   }
 
   private tellArrival(): void {

@@ -39,9 +39,14 @@ function coreOf(policy: WorkflowPolicy): Trial['coreOf'] {
     new DynamicCore(topology, decisions, { table, policy, streams });
 }
 
-/** tight gives devices little more than what a task and its component take. */
+/** tight gives devices little more than what a task and its component take, or just the largest component. */
 function tight(shape: Shape, stream: Stream): Shape {
-  const devices = shape.devices.map((device) => ({ ...device, bytes: 120 + stream.integer(150) }));
+  const largest = Math.max(...shape.components.map(({ bytes }) => bytes));
+  const isFull = stream.uniform() < 0.3;
+  const devices = shape.devices.map((device) => ({
+    ...device,
+    bytes: isFull ? largest : 120 + stream.integer(150),
+  }));
   return { ...shape, devices };
 }
 
