@@ -338,7 +338,7 @@ export const LISTS: Readonly<Record<ArtifactKind, Readonly<Record<string, Bound>
     '/definitions/samples/properties/stages': VALUES,
     '/definitions/stage/properties/edges': VALUES,
     '/definitions/family/properties/models': VALUES,
-    '/definitions/recordedRuns/properties/components': VALUES,
+    '/definitions/sampledRuns/properties/components': VALUES,
   },
   'plan-set': {
     '/properties/inputs': VALUES,

@@ -19,9 +19,9 @@ import {
   type PipelineProfile,
   pathFrom,
   profileInputs,
-  type RecordedRuns,
   type Run,
   refuseReplacing,
+  type SampledRuns,
   sha256OfFile,
   shown,
   specInputs,
@@ -249,7 +249,7 @@ async function withOthers({ output, name }: AskedWorkflow, runs: readonly Run[])
   return [...kept, ...runs].map((run) => `${JSON.stringify(run)}\n`).join('');
 }
 
-function figuresOf({ name, output }: AskedWorkflow, { runs, samples }: RunsOfSamples): RecordedRuns {
+function figuresOf({ name, output }: AskedWorkflow, { runs, samples }: RunsOfSamples): SampledRuns {
   const calls = new Map<string, number>();
   for (const { tasks } of runs)
     for (const { component } of tasks) calls.set(component, (calls.get(component) ?? 0) + 1);

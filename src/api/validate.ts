@@ -250,8 +250,7 @@ async function describeOnnx(path: string): Promise<string> {
 /** What is told of a plan that was confirmed. */
 const CONFIRMED = {
   recomputed: 'recomputed from its spec and profiles',
-  evaluated:
-    'its search was interrupted and cannot be repeated; all else follows from what it chose',
+  evaluated: 'its search was interrupted and cannot be repeated; all else follows from what it chose',
   unnamed: 'it names no spec, so its figures were not recomputed',
 } as const;
 

@@ -187,8 +187,8 @@ export type {
   PipelineProfile,
   RecordedFamily,
   RecordedModel,
-  RecordedRuns,
   SampledEdge,
+  SampledRuns,
   SampledShare,
   SampledStage,
 } from './pipeline-profile.js';

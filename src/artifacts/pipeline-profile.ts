@@ -13,7 +13,7 @@ export interface PipelineProfile extends Emitted {
   /** What was recorded of the models of a cascade on labelled samples. */
   family?: RecordedFamily;
   /** What the program of a workflow called for samples. */
-  recorded?: RecordedRuns;
+  recorded?: SampledRuns;
   warnings: string[];
 }
 
@@ -71,8 +71,8 @@ export interface RecordedModel {
   calibrationError?: number;
 }
 
-/** RecordedRuns says where runs of a workflow were written, and how often its program called each component. */
-export interface RecordedRuns {
+/** SampledRuns says where runs of a workflow were written, and how often its program called each component. */
+export interface SampledRuns {
   workflow: string;
   /** The path of the runs. */
   runs: string;

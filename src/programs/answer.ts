@@ -1,4 +1,4 @@
-import { arrayOf, copiedTensor } from './datatypes.js';
+import { arrayOf, tensorCopy } from './datatypes.js';
 import type { CalledFace, ProgramResult, SourceName } from './messages.js';
 import { told } from './module-faults.js';
 import type { ProgramTensor, TensorMetadata } from './program.js';
@@ -57,7 +57,7 @@ function checkedTensor(value: ProgramTensor, output: TensorMetadata): ProgramTen
   const fits = output.shape.every((size, axis) => size === -1 || size === shape[axis]);
   if (shape.length !== output.shape.length || !fits)
     return `has the shape [${shape.join(', ')}], not [${output.shape.join(', ')}]`;
-  const copy = copiedTensor(value);
+  const copy = tensorCopy(value);
   if (copy === undefined)
     return `holds its data otherwise than in ${arrayOf(datatype)}, as ${datatype} is held`;
   const elements = shape.reduce((product, size) => product * size, 1);

@@ -1,4 +1,4 @@
-import type { CountedSamples, PipelineProfile, RecordedRuns, SampledShare } from '../artifacts/index.js';
+import type { CountedSamples, PipelineProfile, SampledRuns, SampledShare } from '../artifacts/index.js';
 import { count, orDash, percent, type Table } from './table.js';
 
 /** visitTable lists how many samples came to each stage of a pipeline. */
@@ -39,7 +39,7 @@ function interval({ low, high }: SampledShare): string {
 }
 
 /** callTable lists how often a program called each component for samples. */
-export function callTable({ components, samples }: RecordedRuns): Table {
+export function callTable({ components, samples }: SampledRuns): Table {
   return {
     columns: ['component', 'calls', 'a sample'],
     rows: components.map(({ name, calls }) => [

@@ -132,7 +132,8 @@ describe('profileWorkflow()', () => {
   });
 
   it('leaves the runs of other workflows where they are, and replaces its own', async () => {
-    const [first] = (await sampled(), await runsIn('runs.jsonl'));
+    await sampled();
+    const [first] = await runsIn('runs.jsonl');
     const other = { ...(first as Run), application: 'other' };
     await writeFile(at('runs.jsonl'), [first, other].map((run) => `${JSON.stringify(run)}\n`).join(''));
     await sampled();

@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import type { ExampleName, BegunKind } from '../../api/index.js';
+import type { BegunKind, ExampleName } from '../../api/index.js';
 import type { Fault } from '../../artifacts/index.js';
 import { EXIT, type ExitCode } from '../exit.js';
 import { positiveNumber, withJson } from '../options.js';
