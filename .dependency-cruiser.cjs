@@ -23,6 +23,7 @@ const ROOMS = [
   'protocol',
   'access',
   'execution',
+  'programs',
   'pipeline',
   'plans',
   'serving',
@@ -126,6 +127,13 @@ const forbidden = [
     severity: 'error',
     from: { path: '^src/checks/' },
     to: { path: '^src/', pathNot: ['^src/checks/', '^src/(artifacts|collections)/'] },
+  },
+  {
+    name: 'programs-know-no-engine',
+    comment: 'What runs programs executes and schedules nothing. Its threads hold no ONNX Runtime, so that they may be ended.',
+    severity: 'error',
+    from: { path: '^src/programs/' },
+    to: { path: '^src/', pathNot: ['^src/programs/', '^src/(artifacts|random|collections)/'] },
   },
   {
     name: 'planners-are-handed-simulation',

@@ -1,0 +1,124 @@
+import { createRequire } from 'node:module';
+import { Worker } from 'node:worker_threads';
+import type { Fault } from '../artifacts/index.js';
+import {
+  Beat,
+  type CalledFace,
+  NO_RUN,
+  type ProgramAct,
+  type ThreadAnswer,
+  type ThreadData,
+  type ThreadEvent,
+  type ThreadOrder,
+} from './messages.js';
+
+const ENTRY = createRequire(import.meta.url).resolve('#dist/src/programs/program-worker.js');
+
+/** The young generation of the heap, which V8 makes as large as the machine allows where it is not told. */
+const YOUNG_MIB = 8;
+
+/** LostThread says how a thread ended, and whose continuation ran then: NO_RUN where nobody's did. */
+export interface LostThread {
+  readonly cause: 'silent' | 'heap' | 'exit';
+  readonly run: number;
+  /** What the thread ended with, where that is known. */
+  readonly error?: Error;
+}
+
+/** ThreadListener hears what a thread tells. After `refused` and `lost` it hears nothing more. */
+export interface ThreadListener {
+  loaded(face: CalledFace): void;
+  refused(faults: readonly Fault[]): void;
+  /** acted tells what came of an event. */
+  acted(event: ThreadEvent, acts: readonly ProgramAct[]): void;
+  lost(how: LostThread): void;
+  /** printed tells what the program wrote to its console. */
+  printed(text: string): void;
+}
+
+/** ProgramThread is the outer end of a program's thread: it sends events, hears answers in their order, and notices when none come. */
+export class ProgramThread {
+  private readonly worker: Worker;
+  private readonly beat = new Int32Array(new SharedArrayBuffer(Object.keys(Beat).length * 4));
+  private readonly unanswered: ThreadEvent[] = [];
+  private loaded = false;
+  private isOver = false;
+  /** The events that the thread had begun when it was last looked at, and how long it has begun no other. */
+  private eventsSeen = 0;
+  private silentMs = 0;
+
+  constructor(
+    private readonly data: Omit<ThreadData, 'beat'>,
+    private readonly listener: ThreadListener,
+  ) {
+    this.beat[Beat.run] = NO_RUN;
+    const workerData: ThreadData = { ...data, beat: this.beat.buffer as SharedArrayBuffer };
+    this.worker = new Worker(ENTRY, {
+      ...{ workerData, env: {}, execArgv: [], stdout: true, stderr: true },
+      resourceLimits: { maxOldGenerationSizeMb: data.limits.heapMiB, maxYoungGenerationSizeMb: YOUNG_MIB },
+    });
+    this.worker.on('message', (answer: ThreadAnswer) => this.hear(answer));
+    this.worker.on('error', (error) => this.lose(isOutOfMemory(error) ? 'heap' : 'exit', error));
+    this.worker.on('exit', () => this.lose('exit'));
+    for (const stream of [this.worker.stdout, this.worker.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => this.listener.printed(text));
+  }
+
+  /** isLoaded says whether events can be sent. */
+  get isLoaded(): boolean {
+    return this.loaded;
+  }
+
+  /** send sends an event, which the thread answers, or an order. */
+  send(message: ThreadEvent | ThreadOrder): void {
+    if (message.event !== 'cancel') this.unanswered.push(message);
+    this.worker.postMessage(message);
+  }
+
+  /**
+   * watch looks whether the thread goes on. Each look counts for the time that lies between two by plan, however late it comes, since
+   * a machine that keeps the watcher from its work also keeps the thread.
+   */
+  watch(sinceMs: number): void {
+    const events = Atomics.load(this.beat, Beat.events);
+    const isBusy = !this.loaded || this.unanswered.length > 0;
+    this.silentMs = isBusy && events === this.eventsSeen ? this.silentMs + sinceMs : 0;
+    this.eventsSeen = events;
+    const { continuationMs, loadMs } = this.data.limits;
+    if (this.silentMs >= (this.loaded ? continuationMs : loadMs)) this.lose('silent');
+  }
+
+  /** end ends the thread, whatever it does. Nothing more is heard of it. */
+  async end(): Promise<void> {
+    this.isOver = true;
+    await this.worker.terminate();
+  }
+
+  private hear(answer: ThreadAnswer): void {
+    if (this.isOver) return;
+    switch (answer.answer) {
+      case 'loaded':
+        this.loaded = true;
+        this.silentMs = 0;
+        this.listener.loaded(answer.face);
+        return;
+      case 'refused':
+        void this.end();
+        this.listener.refused(answer.faults);
+        return;
+      case 'acted':
+        this.listener.acted(this.unanswered.shift() as ThreadEvent, answer.acts);
+    }
+  }
+
+  private lose(cause: LostThread['cause'], error?: Error): void {
+    if (this.isOver) return;
+    const run = Atomics.load(this.beat, Beat.run);
+    void this.end();
+    this.listener.lost({ cause, run, ...(error === undefined ? {} : { error }) });
+  }
+}
+
+function isOutOfMemory(error: Error): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY';
+}

@@ -1,0 +1,70 @@
+/** The thread of a program: it loads the module, and runs it for one request after another. It has no models, and may be ended. */
+import { parentPort, workerData } from 'node:worker_threads';
+import type { Fault } from '../artifacts/index.js';
+import { streamOf } from '../random/index.js';
+import { Attribution } from './attribution.js';
+import { replaceGlobals } from './handed-in.js';
+import { type CalledFace, NO_RUN, type ThreadAnswer, type ThreadData } from './messages.js';
+import { moduleFaults } from './module-faults.js';
+import type { Program } from './program.js';
+import { ServedProgram } from './served-program.js';
+import { toldError } from './told-error.js';
+
+const { url, components, limits, seed, nowMs, beat } = workerData as ThreadData;
+const later = setImmediate;
+const heartbeat = new Int32Array(beat);
+const attribution = new Attribution(heartbeat);
+const ofModule = streamOf(seed, 'program');
+let served: ServedProgram | undefined;
+
+replaceGlobals({
+  nowMs: () => served?.acting?.nowMs ?? nowMs,
+  random: () => served?.acting?.random() ?? ofModule.uniform(),
+  bound: (act) => attribution.bound(act),
+});
+attribution.resume(NO_RUN);
+
+process.on('unhandledRejection', (error, promise) => served?.ownerOf(promise)?.left(error));
+process.on('uncaughtException', (error) => {
+  if (served?.acting === undefined) console.error(error);
+  else served.acting.left(error);
+});
+
+await import(url).then(take, (error: unknown) => refuse([loadFault(error)]));
+
+function take(module: Readonly<Record<string, unknown>>): void {
+  const faults = moduleFaults(module);
+  if (faults.length > 0) refuse(faults);
+  else serve(module);
+}
+
+function serve(module: Readonly<Record<string, unknown>>): void {
+  const { inputs, outputs } = module as unknown as CalledFace;
+  // What the module exports may be changed by it, or hold more than is sent between threads.
+  const face = JSON.parse(JSON.stringify({ inputs, outputs })) as CalledFace;
+  const program = module.default as Program;
+  const thread = new ServedProgram({
+    ...{ program, face, components, limits, seed, attribution, beat: heartbeat, answer, later },
+  });
+  served = thread;
+  parentPort?.on('message', (message) => thread.take(message));
+  answer({ answer: 'loaded', face });
+}
+
+function refuse(faults: readonly Fault[]): void {
+  answer({ answer: 'refused', faults });
+}
+
+function answer(told: ThreadAnswer): void {
+  parentPort?.postMessage(told);
+}
+
+function loadFault(error: unknown): Fault {
+  const { code } = (error ?? {}) as { code?: unknown };
+  if (code === 'ERR_UNKNOWN_FILE_EXTENSION' || code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX')
+    return {
+      path: '',
+      message: `Node ${process.versions.node} runs no such file; write the program in JavaScript, as .mjs or .js with types in comments, or compile it first`,
+    };
+  return { path: '', message: `its module ${toldError(error)}` };
+}
