@@ -68,7 +68,7 @@ const FOLDERS = {
   serving: ['published', 'stage-local', 'reservation', 'workflow', 'state', 'tuning'],
   milp: ['explain', 'integer', 'literal', 'plan', 'lp', 'columns', 'tables'],
   checks: ['pooled', 'pipeline', 'gears', 'load', 'simulated', 'compared', 'recount', 'stages'],
-  plans: ['pooled', 'pipeline', 'gears', 'stages'],
+  plans: ['pooled', 'pipeline', 'gears', 'workflow', 'stages'],
   specs: ['pooled', 'pipeline', 'cascade'],
   onnx: ['batch', 'cut', 'read', 'wire'],
   report: ['ci'],

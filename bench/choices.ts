@@ -12,7 +12,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { type PooledPlan, ToldFaults } from '../src/artifacts/index.js';
 import { topologyOf } from '../src/plans/index.js';
 import { streamOf, streamsOf } from '../src/random/index.js';
-import { type ChosenScheduler, chosenScheduler, makeCore, type Topology } from '../src/serving/index.js';
+import { type ChosenScheduler, chosenScheduler, makeCore, type StageTopology } from '../src/serving/index.js';
 import { simulate } from '../src/simulator/index.js';
 import { DrawnArrivals, mergedArrivals, steadyLoad } from '../src/workload/index.js';
 import { benchArguments, benchNumber } from './arguments.js';
@@ -69,9 +69,9 @@ for (const [plans, topologies] of plansToSimulate()) {
   }
 }
 
-function plansToSimulate(): [string, Topology[]][] {
+function plansToSimulate(): [string, StageTopology[]][] {
   const example = JSON.parse(readFileSync(EXAMPLE, 'utf8')) as PooledPlan;
-  const sets: [string, Topology[]][] = [['examples/pooled', [topologyOf(example)]]];
+  const sets: [string, StageTopology[]][] = [['examples/pooled', [topologyOf(example)]]];
   if (!existsSync(PUBLISHED)) return sets;
   const profileOf = profilesIn(PUBLISHED);
   for (const models of [1, 3]) {
@@ -90,7 +90,7 @@ function schedulerOf(scheduler: string, policy: readonly string[]): ChosenSchedu
 }
 
 /** simulated gives, by load and seed, the mean shares over the plans. */
-function simulated(topologies: readonly Topology[], scheduler: ChosenScheduler): Shares[][] {
+function simulated(topologies: readonly StageTopology[], scheduler: ChosenScheduler): Shares[][] {
   return loads.map((load) =>
     seeds.map((seed) => {
       const runs = topologies.map((topology) => simulatedOnce(topology, scheduler, load, seed));
@@ -102,7 +102,12 @@ function simulated(topologies: readonly Topology[], scheduler: ChosenScheduler):
   );
 }
 
-function simulatedOnce(topology: Topology, scheduler: ChosenScheduler, load: number, seed: number): Shares {
+function simulatedOnce(
+  topology: StageTopology,
+  scheduler: ChosenScheduler,
+  load: number,
+  seed: number,
+): Shares {
   const arrivals = topology.models.map(
     ({ name, throughputRps }, model) =>
       new DrawnArrivals({

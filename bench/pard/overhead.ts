@@ -20,7 +20,7 @@ import {
   makeCore,
   type ServingCore,
   StageLocalCore,
-  type Topology,
+  type StageTopology,
 } from '../../src/serving/index.js';
 import { traceWorkload } from '../../src/simulation/index.js';
 import { benchArguments, benchNumber } from '../arguments.js';
@@ -88,7 +88,10 @@ async function costOf(scheduler: string): Promise<string[]> {
   ];
 }
 
-function freshCore(chosen: ChosenScheduler, topology: Topology): { core: ServingCore; decisions: Decisions } {
+function freshCore(
+  chosen: ChosenScheduler,
+  topology: StageTopology,
+): { core: ServingCore; decisions: Decisions } {
   const decisions = new Decisions();
   return { core: makeCore(chosen, topology, { decisions, streams: streamsOf(0, 'core') }), decisions };
 }

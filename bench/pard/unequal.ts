@@ -15,7 +15,7 @@
 import type { OtherReplicas, PipelinePlan, PlannedStage, StagePlacement } from '../../src/artifacts/index.js';
 import { applicationsOf, planOf, planTopologyOf } from '../../src/plans/index.js';
 import { streamsOf, uniformAt } from '../../src/random/index.js';
-import { makeCore, type Pool, type Topology } from '../../src/serving/index.js';
+import { makeCore, type Pool, type StageTopology } from '../../src/serving/index.js';
 import { arrivalsOf, traceWorkload } from '../../src/simulation/index.js';
 import { simulate } from '../../src/simulator/index.js';
 import { benchArguments, benchNumber } from '../arguments.js';
@@ -178,7 +178,7 @@ function served(
   return watched.counts();
 }
 
-function believedTopology(topology: Topology, belief: Belief): Topology {
+function believedTopology(topology: StageTopology, belief: Belief): StageTopology {
   if (belief === 'known') return topology;
   const pools = topology.pools.map(({ classes, ...pool }): Pool => {
     const slowest = classes?.at(-1)?.latencyNs;

@@ -7,7 +7,7 @@ import {
   type Readings,
   type ServingCore,
   StageLocalCore,
-  type Topology,
+  type StageTopology,
 } from '../../src/serving/index.js';
 import { arrivalsOf } from '../../src/simulation/index.js';
 import { type SimulationObserver, type SimulationSummary, simulate } from '../../src/simulator/index.js';
@@ -16,7 +16,7 @@ import { type PardWorkload, type ServedBy, servedWorkload } from './workloads.js
 /** Watch looks at a core of stages from within: observers of a simulation are told what happens, and not what is decided. */
 export interface Watch extends SimulationObserver {
   /** made tells of the core before anything is told to it. */
-  made?(core: StageLocalCore, topology: Topology): void;
+  made?(core: StageLocalCore, topology: StageTopology): void;
   /** collected tells that a task was put into the next batch of its device: t_b of the paper. */
   collected?(atNs: number, task: number, pool: number): void;
   /** decided tells that the core has decided on all that happened at an instant. */

@@ -256,6 +256,8 @@ export type {
   ServedGear,
   ServedModel,
   ServedStep,
+  StageRoutes,
+  StageTopology,
   Topology,
   VirtualDevice,
 } from '../serving/index.js';

@@ -82,3 +82,13 @@ export type {
   PartWiring,
   Wiring,
 } from './wiring.js';
+export {
+  frequencyRowsOf,
+  type HeldBy,
+  nextCallCountsOf,
+  type PlacedWorkflows,
+  type Subcluster,
+  subclustersOf,
+  workflowTableOf,
+  workflowTopologyOf,
+} from './workflow/index.js';

@@ -14,7 +14,7 @@ import type {
   TensorSpec,
 } from '../artifacts/index.js';
 import type { RecordsOfPlan } from '../checks/index.js';
-import type { ChosenScheduler, Topology } from '../serving/index.js';
+import type { ChosenScheduler, StageTopology } from '../serving/index.js';
 import type { PlanFile, PlanKind, ServedPlan } from './served-plan.js';
 import type { TopologyOptions } from './topology-options.js';
 import type { BundledTensors, Wiring } from './wiring.js';
@@ -30,7 +30,7 @@ export interface PlanOf<K extends PlanKind> {
    * `topology` makes the pools, devices and links that a scheduler decides over.
    * @throws InputError where the plan contradicts itself in them, or has more than a million virtual GPUs
    */
-  topology(plan: PlanFile<K>, options?: TopologyOptions): Topology;
+  topology(plan: PlanFile<K>, options?: TopologyOptions): StageTopology;
   /**
    * `contradictions` finds where a plan contradicts itself, so that it cannot be what a planner made or cannot be served.
    * It needs nothing but the plan, and is the same for all commands.

@@ -1,5 +1,5 @@
 import { aliasedProfiles, aliasFaults, type Fault, type Loaded } from '../artifacts/index.js';
-import type { Topology } from '../serving/index.js';
+import type { StageTopology } from '../serving/index.js';
 import { GEAR_PLAN } from './gears/index.js';
 import { PIPELINE_PLAN } from './pipeline/index.js';
 import type { Application, PlanOf } from './plan-of.js';
@@ -53,6 +53,6 @@ export function planProfileFaults(plan: ServedPlan, files: readonly Loaded<'prof
  * planTopologyOf makes the topology of a plan of any kind.
  * @throws what the entry of its kind throws
  */
-export function planTopologyOf(plan: ServedPlan, options: TopologyOptions = {}): Topology {
+export function planTopologyOf(plan: ServedPlan, options: TopologyOptions = {}): StageTopology {
   return planOf(plan).topology(plan, options);
 }

@@ -23,7 +23,7 @@ import { pushAll } from '../collections/index.js';
 import { notDeployed, STRING_DTYPE } from '../execution/index.js';
 import { readModel, textsNotUtf8 } from '../onnx/index.js';
 import { PLAN_KINDS, planOf, planTopologyOf, type ServedPlan } from '../plans/index.js';
-import { poolsServedBy, type Topology, topologyPartOf } from '../serving/index.js';
+import { poolsServedBy, type StageTopology, topologyPartOf } from '../serving/index.js';
 import type { BundleParts } from './bundle-parts.js';
 import { manifestFaults } from './manifest-faults.js';
 import type { LiveModel, PoolWork } from './pool-work.js';
@@ -37,7 +37,7 @@ export const DEPLOY_AGAIN = 'Deploy the plan again, or copy the bundle anew.';
 export interface OpenedBundle {
   manifest: Loaded<'bundle'>;
   plan: ServedPlan;
-  topology: Topology;
+  topology: StageTopology;
   models: LiveModel[];
   /** The work of the devices of each pool of the topology. */
   work: PoolWork[];
@@ -178,7 +178,7 @@ function contradictionsOf(plan: ServedPlan): Fault[] {
 /** memoryFaults finds devices of several models whose files together are more than the device's memory. */
 function memoryFaults(
   { cluster }: ServedPlan,
-  { devices, pools }: Topology,
+  { devices, pools }: StageTopology,
   work: readonly PoolWork[],
 ): Fault[] {
   const told = new Map<string, Fault>();

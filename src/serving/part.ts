@@ -5,16 +5,16 @@ import {
   gearsOf,
   type Pool,
   poolsServedBy,
-  type Routes,
   type ServedGear,
-  type Topology,
+  type StageRoutes,
+  type StageTopology,
   type VirtualDevice,
 } from './topology.js';
 
 /** TopologyPart is what some devices of a topology serve by themselves. */
 export interface TopologyPart {
   /** All models stay, so that their numbers do; those that are not served here have no entries. */
-  readonly topology: Topology;
+  readonly topology: StageTopology;
   /** The pools of the whole topology that it has, in its order. */
   readonly pools: readonly number[];
 }
@@ -25,7 +25,7 @@ export interface TopologyPart {
  * @param isHere says of a device by its place in the topology
  */
 export function topologyPartOf(
-  topology: Topology,
+  topology: StageTopology,
   isHere: (device: VirtualDevice, index: number) => boolean,
 ): TopologyPart {
   const here = topology.devices.map(isHere);
@@ -60,7 +60,7 @@ export function topologyPartOf(
 }
 
 /** entriesHere gives the entries of each model from which every way has devices here. */
-function entriesHere(topology: Topology, isServed: readonly boolean[]): number[][] {
+function entriesHere(topology: StageTopology, isServed: readonly boolean[]): number[][] {
   const isWhole = gearsOf(topology.routes) === undefined || isServed.every((served) => served);
   return topology.models.map(({ entries }) =>
     entries.filter(
@@ -70,7 +70,7 @@ function entriesHere(topology: Topology, isServed: readonly boolean[]): number[]
 }
 
 /** reached adds to pools all that can come after them; with gears, all pools. */
-function reached({ pools, routes }: Topology, from: Set<number>): Set<number> {
+function reached({ pools, routes }: StageTopology, from: Set<number>): Set<number> {
   if (gearsOf(routes) !== undefined) return from.size === 0 ? from : new Set(pools.keys());
   for (const pool of from) for (const { to } of (pools[pool] as Pool).edges) from.add(to);
   return from;
@@ -101,10 +101,10 @@ function movedPool(
 }
 
 function movedRoutes(
-  topology: Topology,
+  topology: StageTopology,
   poolAt: ReadonlyMap<number, number>,
   deviceAt: ReadonlyMap<number, number>,
-): Routes {
+): StageRoutes {
   const table = gearsOf(topology.routes);
   if (table === undefined || poolAt.size === 0) return topology.routes;
   const part = deviceAt.size / topology.devices.length;

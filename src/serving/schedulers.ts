@@ -31,7 +31,7 @@ import {
   StageLocalCore,
   type StageLocalPolicy,
 } from './stage-local/index.js';
-import type { Topology, TopologyRules } from './topology.js';
+import type { StageTopology, TopologyRules } from './topology.js';
 import type { TunedPlan } from './tuning/index.js';
 
 /** Written is a policy as files write it: a choice among kinds of which this one takes no parts is a word. */
@@ -77,7 +77,7 @@ export interface Scheduler {
   readonly family: PolicyFamily;
   /** clashes finds choices that cannot be combined. */
   clashes(policy: AnyPolicy): Clash[];
-  core(topology: Topology, handed: HandedToCore, policy: AnyPolicy): ServingCore;
+  core(topology: StageTopology, handed: HandedToCore, policy: AnyPolicy): ServingCore;
 }
 
 interface SchedulerOf<P> {
@@ -85,7 +85,7 @@ interface SchedulerOf<P> {
   readonly presets?: Readonly<Record<string, P>>;
   readonly family: FamilyOf<P>;
   readonly clashes?: (policy: P) => Clash[];
-  readonly core: (topology: Topology, handed: HandedToCore, policy: P) => ServingCore;
+  readonly core: (topology: StageTopology, handed: HandedToCore, policy: P) => ServingCore;
 }
 
 /**
@@ -97,7 +97,7 @@ function scheduler<P>({ presets = {}, clashes = () => [], ...rest }: SchedulerOf
 }
 
 const stageLocalCore = (
-  topology: Topology,
+  topology: StageTopology,
   { decisions, streams }: HandedToCore,
   {
     scaling,
@@ -210,7 +210,7 @@ export function choiceClashes({ name, policy }: ChosenScheduler): readonly Clash
 /** makeCore makes a core of the chosen scheduler, with what its driver hands to it. */
 export function makeCore(
   { name, policy, tuner }: ChosenScheduler,
-  topology: Topology,
+  topology: StageTopology,
   handed: HandedToCore,
 ): ServingCore {
   const all = tuner === undefined ? policy : { ...policy, tuning: tuner };

@@ -22,15 +22,26 @@ export interface Topology {
   routes: Routes;
 }
 
+/** StageTopology is a topology whose routes are known: the only one that schedulers of stages take. */
+export interface StageTopology extends Topology {
+  routes: StageRoutes;
+}
+
 /**
- * Routes says how tasks go on from stage to stage, along the edges of their pools.
+ * Routes says how tasks go on from pool to pool: by stages, or of a workflow as its program calls components, so that no pool leads to
+ * another.
+ */
+export type Routes = StageRoutes | { readonly kind: 'workflow' };
+
+/**
+ * StageRoutes says how tasks go on from stage to stage, along the edges of their pools.
  * - chains: every stage leads to the one after it, always and to no other. The pools of a pipeline have consecutive
  *   indices, and a task whose next pool has lost its devices may begin again elsewhere.
  * - dag: along every edge that is taken (EdgeCondition), as one task along each.
  * - cascade: to the next step of the gear by which the request is served. `gears` says by which models requests are
  *   served at which load.
  */
-export type Routes =
+export type StageRoutes =
   | { readonly kind: 'chains' }
   | { readonly kind: 'dag' }
   | { readonly kind: 'cascade'; readonly gears: GearTable };
@@ -73,7 +84,7 @@ export interface ServedStep {
  */
 export interface ServedModel {
   name: string;
-  /** `sloNs` is the time from arrival to deadline. */
+  /** `sloNs` is the time from arrival to deadline; Infinity for a workflow whose requests are never late. */
   sloNs: number;
   throughputRps: number;
   /** `entries` holds the entry of each pipeline: the pool of its first partition. */
@@ -187,7 +198,12 @@ export function nextInChains({ pools, routes }: Routed): Int32Array {
   return Int32Array.from(pools, ({ edges }) => (areChains(routes) ? (edges[0]?.to ?? NONE) : NONE));
 }
 
-const ARE_CHAINS: { readonly [K in Routes['kind']]: boolean } = { chains: true, dag: false, cascade: false };
+const ARE_CHAINS: { readonly [K in Routes['kind']]: boolean } = {
+  chains: true,
+  dag: false,
+  cascade: false,
+  workflow: false,
+};
 
 /** areChains tells whether each stage has at most one next, which is known beforehand. */
 export function areChains({ kind }: Routes): boolean {
@@ -199,6 +215,7 @@ export function gearsOf(routes: Routes): GearTable | undefined {
   switch (routes.kind) {
     case 'chains':
     case 'dag':
+    case 'workflow':
       return undefined;
     case 'cascade':
       return routes.gears;

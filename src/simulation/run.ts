@@ -28,7 +28,7 @@ import {
   gearsOf,
   makeCore,
   poolsServedBy,
-  type Topology,
+  type StageTopology,
   topologyRulesOf,
 } from '../serving/index.js';
 import {
@@ -122,12 +122,12 @@ export function simulatedTopology({
   plan,
   transfers,
   scheduler,
-}: Pick<SimulationSetup, 'plan' | 'transfers' | 'scheduler'>): Topology {
+}: Pick<SimulationSetup, 'plan' | 'transfers' | 'scheduler'>): StageTopology {
   return planTopologyOf(plan, { transfers, rules: topologyRulesOf(scheduler) });
 }
 
 /** plannedClasses lists the device classes of a topology, in the order of the plan. */
-export function plannedClasses(plan: ServedPlan, topology: Topology): string[] {
+export function plannedClasses(plan: ServedPlan, topology: StageTopology): string[] {
   const used = new Set(topology.devices.map(({ deviceClass }) => deviceClass));
   return [...new Set([...Object.keys(plan.classes), ...used])].filter((name) => used.has(name));
 }
@@ -226,7 +226,7 @@ export function weighedRequests(
 /** cascadeFold makes the fold over the answers of a gear plan. Other plans have none. */
 function cascadeFold(
   { family }: SimulationSetup,
-  { routes, pools }: Topology,
+  { routes, pools }: StageTopology,
   { durationNs, windowNs }: { readonly durationNs: number; readonly windowNs: number | undefined },
 ): CascadeFold | undefined {
   const gears = gearsOf(routes);
@@ -275,7 +275,7 @@ function worldOptions(
   };
 }
 
-function usedGpuSeconds(plan: ServedPlan, topology: Topology, usedNs: Float64Array): number[] {
+function usedGpuSeconds(plan: ServedPlan, topology: StageTopology, usedNs: Float64Array): number[] {
   return plannedClasses(plan, topology).map((name) =>
     topology.devices.reduce(
       (sum, { deviceClass, virtual }, device) =>
@@ -287,7 +287,7 @@ function usedGpuSeconds(plan: ServedPlan, topology: Topology, usedNs: Float64Arr
 
 async function withTimeline(
   timeline: SimulationJob['timeline'],
-  topology: Topology,
+  topology: StageTopology,
   run: (writer: TimelineWriter | undefined) => void,
 ): Promise<WrittenTimeline | undefined> {
   if (timeline === undefined) {
@@ -306,7 +306,7 @@ async function withTimeline(
 }
 
 function shapeOf(
-  { models, pools, devices, links }: Topology,
+  { models, pools, devices, links }: StageTopology,
   classes: readonly string[],
   {
     durationNs,
@@ -320,7 +320,8 @@ function shapeOf(
     poolDevices: Int32Array.from(
       pools,
       (pool) =>
-        pool.devices.filter((device) => !isStandby(devices[device] as Topology['devices'][number])).length,
+        pool.devices.filter((device) => !isStandby(devices[device] as StageTopology['devices'][number]))
+          .length,
     ),
     deviceClass: Int32Array.from(devices, ({ deviceClass }) => classes.indexOf(deviceClass)),
     deviceShare: Float64Array.from(devices, ({ virtual }) => 1 / virtual),
@@ -335,11 +336,11 @@ function shapeOf(
   };
 }
 
-function isStandby({ standby }: Topology['devices'][number]): boolean {
+function isStandby({ standby }: StageTopology['devices'][number]): boolean {
   return standby === true;
 }
 
-function scalingOf(devices: Topology['devices']): RunScaling {
+function scalingOf(devices: StageTopology['devices']): RunScaling {
   return {
     inUse: Uint8Array.from(devices, (device) => (isStandby(device) ? 0 : 1)),
     poolsOf: devices.map(poolsServedBy),

@@ -2,8 +2,8 @@
  * This room makes arrivals: from arrival processes, loads that change over time, mixes of models, and traces.
  *
  * It takes a process, a load and a seeded stream, or the text of a trace. It gives arrivals in integer
- * nanoseconds since the start, one at a time. It reads no clock and no files. Start reading at `arrivals.ts`,
- * then `trace.ts`.
+ * nanoseconds since the start, one at a time; and what requests of workflows do, replayed or drawn from chains. It reads no clock and
+ * no files. Start reading at `arrivals.ts`, then `trace.ts` and `workflow-requests.ts`.
  */
 export { type ArrivalOptions, arrivals, arrivalTimes } from './arrivals.js';
 export { arrivalsAhead } from './arrivals-ahead.js';
@@ -52,3 +52,6 @@ export {
 } from './trace-summary.js';
 export { traceText } from './trace-text.js';
 export { windowsOf } from './trace-windows.js';
+export { chainFaults, chainNotes, edgesOf, expectedCalls } from './workflow-chain.js';
+export { type NumberAt, type RequestSource, type RunOfRequest, runsOfRequests } from './workflow-requests.js';
+export { type DrawnRun, RunsOfChain, type UniformDraws } from './workflow-runs.js';

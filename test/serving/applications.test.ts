@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Stream, streamOf, streamsOf } from '../../src/random/index.js';
-import type { ServedModel, Topology } from '../../src/serving/index.js';
+import type { ServedModel, StageTopology } from '../../src/serving/index.js';
 import { SCHEDULERS } from '../../src/serving/schedulers.js';
 import { PlanColumns } from '../../src/serving/state/index.js';
 import { beyondChains, sharingFirst, slosSharing } from '../../src/serving/topology.js';
@@ -22,7 +22,7 @@ function coreOf(name: Name, seed: number): NonNullable<Run['makeCore']> {
 }
 
 /** chainOf is a topology of a chain with the pools of a DAG, of which each leads to the next. */
-function chainOf(dag: Topology): Topology {
+function chainOf(dag: StageTopology): StageTopology {
   const { pools } = dag;
   return {
     ...dag,
@@ -36,13 +36,13 @@ function chainOf(dag: Topology): Topology {
 }
 
 /** shared is the topology with applications of these SLOs, which share all its pools. */
-function shared(topology: Topology, slosNs: readonly number[]): Topology {
+function shared(topology: StageTopology, slosNs: readonly number[]): StageTopology {
   const [one] = topology.models as [ServedModel];
   return { ...topology, models: slosNs.map((sloNs, m) => ({ ...one, name: `a${m}`, sloNs })) };
 }
 
 /** topologyFor draws a DAG, or a chain where the scheduler serves no other. */
-function topologyFor(name: Name, stream: Stream): Topology {
+function topologyFor(name: Name, stream: Stream): StageTopology {
   const dag = randomDag(stream, { most: 5 });
   return name === 'reservation' ? chainOf(dag) : dag;
 }
@@ -102,7 +102,7 @@ describe('applications that share stages', () => {
 
   it('of which one has a longer SLO are served the more urgent first by deadline, and both in time', () => {
     const topology = shared(chainOf(randomDag(streamOf(3, 'one'), { most: 1 })), [2e9, 1e9]);
-    const [pool] = topology.pools as [Topology['pools'][number]];
+    const [pool] = topology.pools as [StageTopology['pools'][number]];
     Object.assign(pool, { batch: 1, latencyNs: Float64Array.of(3e8), transferNs: new Float64Array(1) });
     pool.devices.splice(1);
     topology.devices.splice(1);

@@ -1,5 +1,5 @@
 import { topologyOf } from '../../src/plans/index.js';
-import type { Topology } from '../../src/serving/index.js';
+import type { StageTopology } from '../../src/serving/index.js';
 import type { FeedbackCorrection } from '../../src/serving/state/index.js';
 import { Durations, Requests, TaskQueues } from '../../src/serving/state/index.js';
 import type { ListOrder } from '../../src/serving/state/waiting-tasks.js';
@@ -18,14 +18,14 @@ export const stage = (latenciesMs: readonly number[], more: Partial<PartShape> =
 });
 
 /** A topology of one model with one pipeline of these stages. Every device has links of 1 Gbps of its own. */
-export const chainOf = (sloMs: number, ...parts: PartShape[]): Topology =>
+export const chainOf = (sloMs: number, ...parts: PartShape[]): StageTopology =>
   modelOf(sloMs, { throughputRps: 100, parts });
 
 /** A topology of one model with these pipelines. */
 export const modelOf = (
   sloMs: number,
   ...pipelines: { throughputRps: number; parts: PartShape[] }[]
-): Topology => topologyOf(planOf([{ sloMs, pipelines }], 1));
+): StageTopology => topologyOf(planOf([{ sloMs, pipelines }], 1));
 
 /** Tasks that are put into the queues of a topology's pools by hand, each of a request of its own. */
 export class Waiting {
@@ -34,7 +34,7 @@ export class Waiting {
   readonly durations: Durations;
 
   constructor(
-    readonly topology: Topology,
+    readonly topology: StageTopology,
     {
       order = { kind: 'deadline' },
       slackNs = 0,
@@ -59,7 +59,7 @@ export class Waiting {
 }
 
 /** onServers makes the topology of one pipeline. Its virtual GPUs are on the servers named, or each on its own. */
-export function onServers(parts: PartShape[], servers?: string): Topology {
+export function onServers(parts: PartShape[], servers?: string): StageTopology {
   const plan = planOf([{ sloMs: 1000, pipelines: [{ throughputRps: 1, parts }] }], 1);
   if (servers !== undefined)
     plan.placement.forEach((place, i) => {

@@ -1,5 +1,5 @@
 import type { Stream } from '../../src/random/index.js';
-import type { Edge, EdgeCondition, Pool, Topology, VirtualDevice } from '../../src/serving/index.js';
+import type { Edge, EdgeCondition, Pool, StageTopology, VirtualDevice } from '../../src/serving/index.js';
 
 /** DagShape says which parts a random DAG may have. */
 export interface DagShape {
@@ -17,7 +17,7 @@ export interface DagShape {
 export function randomDag(
   stream: Stream,
   { most = 10, shares = false, standby = false }: DagShape = {},
-): Topology {
+): StageTopology {
   const count = 1 + stream.integer(most);
   const from = (choices: number[]) => choices[stream.integer(choices.length)]!;
   const devices: VirtualDevice[] = [];

@@ -1,6 +1,6 @@
 import { type TopologyOptions, topologyOf } from '../../src/plans/index.js';
 import type { Stream } from '../../src/random/index.js';
-import type { Pool, Topology, VirtualDevice } from '../../src/serving/index.js';
+import type { Pool, StageTopology, VirtualDevice } from '../../src/serving/index.js';
 import { affine, type PipelineShape, planOf } from './plans.js';
 
 const oneOf = <T>(stream: Stream, ...choices: readonly T[]): T => choices[stream.integer(choices.length)]!;
@@ -10,7 +10,7 @@ const oneOf = <T>(stream: Stream, ...choices: readonly T[]): T => choices[stream
  * Batches have up to 32 tasks and are of one size within a pipeline or not. SLOs range from shorter than any batch
  * takes to very long, and links from idle to the bottleneck.
  */
-export function randomTopology(stream: Stream, options: TopologyOptions = {}): Topology {
+export function randomTopology(stream: Stream, options: TopologyOptions = {}): StageTopology {
   const models = Array.from({ length: oneOf(stream, 1, 1, 1, 2, 3) }, () => {
     const pipelines = Array.from({ length: 1 + stream.integer(3) }, () => randomPipeline(stream));
     const longestUs = Math.max(...pipelines.map(({ parts }) => parts.reduce(added, 0)));
@@ -58,7 +58,7 @@ function randomLatency(stream: Stream): (batch: number) => number {
  */
 export function randomArrivals(
   stream: Stream,
-  { models }: Topology,
+  { models }: StageTopology,
   perModel: number,
 ): { atNs: number; model: number }[] {
   const load = oneOf(stream, 0.05, 0.5, 0.9, 1, 1.3, 3);
@@ -81,7 +81,7 @@ export function randomArrivals(
  * withClasses gives the devices of most pools classes, one to three a pool, which take 0.4 to 4 times as long as planned. Pools
  * whose devices serve others too stay as they are.
  */
-export function withClasses(stream: Stream, { pools, devices, ...topology }: Topology): Topology {
+export function withClasses(stream: Stream, { pools, devices, ...topology }: StageTopology): StageTopology {
   const classOf = new Map<number, number>();
   const unequal = pools.map((pool): Pool => {
     const isAlone = pool.devices.every((device) => devices[device]!.otherPools === undefined);

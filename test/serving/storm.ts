@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { streamOf } from '../../src/random/index.js';
-import type { Topology } from '../../src/serving/index.js';
+import type { StageTopology } from '../../src/serving/index.js';
 import { arrivalTimes } from '../../src/workload/index.js';
 import { type Run, runVirtual } from './virtual-driver.js';
 
@@ -15,7 +15,7 @@ const MS = 1e6;
  */
 export function surviveStorm(
   seed: number,
-  topology: Topology,
+  topology: StageTopology,
   rps: number,
   {
     comesBack = false,

@@ -9,7 +9,7 @@ import {
   replay,
   StageLocalCore,
   type StageLocalPolicy,
-  type Topology,
+  type StageTopology,
 } from '../../src/serving/index.js';
 import { Durations } from '../../src/serving/state/index.js';
 import { simulate } from '../../src/simulator/index.js';
@@ -26,13 +26,13 @@ const MS = 1e6;
 const NONE = -1;
 
 /** unequalChain draws a random plan of chains whose pools have devices of several classes. */
-function unequalChain(seed: number): Topology {
+function unequalChain(seed: number): StageTopology {
   const stream = streamOf(seed, 'plan');
   return withClasses(stream, randomTopology(stream));
 }
 
 /** oneStage is a stage of batch 1 with a device for each latency, all of classes of their own. */
-function oneStage(latenciesNs: readonly number[]): Topology {
+function oneStage(latenciesNs: readonly number[]): StageTopology {
   const linkOf = Int32Array.from(latenciesNs.keys());
   const links = latenciesNs.length;
   return {

@@ -10,7 +10,7 @@ import {
   type ServingCore,
   StageLocalCore,
   type StageLocalPolicy,
-  type Topology,
+  type StageTopology,
 } from '../../src/serving/index.js';
 
 export interface Arrival {
@@ -30,11 +30,11 @@ export interface Outage {
 }
 
 export interface Run {
-  topology: Topology;
+  topology: StageTopology;
   arrivals: Arrival[];
   policy?: Partial<StageLocalPolicy>;
   /** Makes the core. Without it, a StageLocalCore of the policy is driven. */
-  makeCore?: (topology: Topology, decisions: Decisions) => WatchedCore;
+  makeCore?: (topology: StageTopology, decisions: Decisions) => WatchedCore;
   /** Whether the core may hand batches to busy devices, which run them in that order. Otherwise that is an error. */
   handsAhead?: boolean;
   outages?: Outage[];
@@ -379,7 +379,7 @@ function before(a: Happening, b: Happening): boolean {
 
 /** plannedNs is how long a device takes for a batch of a pool by the plan: by its class where the pool has several. */
 export function plannedNs(
-  { pools, devices }: Topology,
+  { pools, devices }: Pick<StageTopology, 'pools' | 'devices'>,
   { pool, size, device }: { pool: number; size: number; device: number },
 ): number {
   const { latencyNs, classes } = pools[pool]!;

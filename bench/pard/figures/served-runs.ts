@@ -1,6 +1,6 @@
 import { applicationsOf, planOf, planTopologyOf } from '../../../src/plans/index.js';
 import { streamsOf, uniformAt } from '../../../src/random/index.js';
-import { makeCore, type Topology } from '../../../src/serving/index.js';
+import { makeCore, type StageTopology } from '../../../src/serving/index.js';
 import { arrivalsOf, executionOf, type SimulationSetup } from '../../../src/simulation/index.js';
 import { type SimulatorOptions, simulate, type VerdictOf } from '../../../src/simulator/index.js';
 import { arrivalsAt } from '../../../src/workload/index.js';
@@ -39,7 +39,7 @@ export interface ServedRuns {
 
 /** SharedWorld is what is the same for all who serve a workload. */
 export interface SharedWorld {
-  readonly topology: Topology;
+  readonly topology: StageTopology;
   readonly arrivalNs: Float64Array;
   readonly verdict: VerdictOf | undefined;
 }

@@ -1,5 +1,5 @@
 import type { Gear, GearPlan, GearStage, GearStep } from '../../artifacts/index.js';
-import type { Edge, GearTable, Pool, ServedGear, Topology } from '../../serving/index.js';
+import type { Edge, GearTable, Pool, ServedGear, StageTopology } from '../../serving/index.js';
 import { linksByServer } from '../../serving/index.js';
 import { stageDevices, stagePool, transfersAlong } from '../stages/index.js';
 import type { TopologyOptions } from '../topology-options.js';
@@ -13,7 +13,7 @@ const NS_PER_MS = 1e6;
 export function gearTopologyOf(
   plan: GearPlan,
   options: Pick<TopologyOptions, 'sloMs' | 'transfers'> = {},
-): Topology {
+): StageTopology {
   const pools = plan.stages.map((stage, partition) =>
     poolOf(plan, { stage, partition, transfers: options.transfers }),
   );

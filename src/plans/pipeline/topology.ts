@@ -1,5 +1,5 @@
 import type { PipelinePlan, PlannedEdge, PlannedStage } from '../../artifacts/index.js';
-import type { Edge, Pool, Routes, Topology } from '../../serving/index.js';
+import type { Edge, Pool, StageRoutes, StageTopology } from '../../serving/index.js';
 import { linksByServer } from '../../serving/index.js';
 import { stageDevices, stagePool, transfersAlong } from '../stages/index.js';
 import type { TopologyOptions } from '../topology-options.js';
@@ -15,7 +15,7 @@ const NS_PER_MS = 1e6;
 export function pipelineTopologyOf(
   plan: PipelinePlan,
   options: Pick<TopologyOptions, 'sloMs' | 'transfers'> = {},
-): Topology {
+): StageTopology {
   const pools = plan.stages.map((stage, i) =>
     poolOf(plan, stage, { partition: i, transfers: options.transfers }),
   );
@@ -23,7 +23,7 @@ export function pipelineTopologyOf(
   const models = plannedApplications(plan).map(({ name, sloMs, throughputRps }) => ({
     ...{ name, sloNs: Math.round((options.sloMs ?? sloMs) * NS_PER_MS), throughputRps, entries: [0] },
   }));
-  const routes: Routes = { kind: isChain(plan) ? 'chains' : 'dag' };
+  const routes: StageRoutes = { kind: isChain(plan) ? 'chains' : 'dag' };
   return { models, pools, devices, links: linksByServer(devices), routes };
 }
 

@@ -6,7 +6,7 @@ import {
   linksByServer,
   type Pool,
   publishedLinks,
-  type Topology,
+  type StageTopology,
   type VirtualDevice,
 } from '../../serving/index.js';
 import { checkDeviceCount } from '../stages/index.js';
@@ -21,7 +21,7 @@ const NS_PER_MS = 1e6;
  * pool). It is pure, and its cost is linear in the plan.
  * @throws InputError with every contradiction in the plan, or where it has more than a million virtual GPUs
  */
-export function topologyOf(plan: PooledPlan, options: TopologyOptions = {}): Topology {
+export function topologyOf(plan: PooledPlan, options: TopologyOptions = {}): StageTopology {
   checkPlacement(plan);
   checkDeviceCount(plan);
   const pools = plan.models.flatMap((model, m) =>

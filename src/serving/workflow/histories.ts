@@ -46,7 +46,7 @@ export interface FrequencyRow {
 /** How many calls back histories reach; shorter ones are asked where longer ones have seen nothing. */
 const LONGEST = 2;
 /** START stands before the first call of a request, so that a history knows that nothing came before. */
-const START = -2;
+export const START = -2;
 
 /** So many components at most keep the keys of histories apart. */
 const MOST_COMPONENTS = 2 ** 24;

@@ -7,7 +7,14 @@
  */
 
 export { DynamicCore, type DynamicOptions } from './dynamic-core.js';
-export { END, type FrequencyRow, Histories, type NextCall } from './histories.js';
+export {
+  END,
+  type FrequencyRow,
+  Histories,
+  type NextCall,
+  type SeenCall,
+  START,
+} from './histories.js';
 export type { SubmittedCall, WorkflowCore } from './language.js';
 export { DYORC_POLICY, GREEDY_POLICY, ROUND_ROBIN_POLICY, type WorkflowPolicy } from './policy.js';
 export {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Stream, streamOf, streamsOf } from '../../../src/random/index.js';
-import type { Pool, ServingCore, Topology, VirtualDevice } from '../../../src/serving/index.js';
+import type { Pool, ServingCore, StageTopology, VirtualDevice } from '../../../src/serving/index.js';
 import { SCHEDULERS } from '../../../src/serving/schedulers.js';
 import { PARD_POLICIES } from '../../../src/serving/stage-local/index.js';
 import { seeds } from '../../cases.js';
@@ -24,7 +24,10 @@ interface Served {
 function made(name: SchedulerName, dispatch: DispatchRule, seed: number, changes: object = {}) {
   const scheduler = Object.entries(SCHEDULERS).find(([known]) => known === name)?.[1];
   if (scheduler === undefined) return undefined;
-  return (topology: Topology, decisions: Parameters<typeof scheduler.core>[1]['decisions']): ServingCore =>
+  return (
+    topology: StageTopology,
+    decisions: Parameters<typeof scheduler.core>[1]['decisions'],
+  ): ServingCore =>
     scheduler.core(
       topology,
       { decisions, streams: streamsOf(seed, 'core') },
@@ -68,7 +71,7 @@ function servedByHand(fates: Fate[]): Served[] {
   }));
 }
 
-function topologyOf(pipeline: Pipeline): Topology {
+function topologyOf(pipeline: Pipeline): StageTopology {
   const { stages, sloNs, applications } = pipeline;
   const devices = stages.flatMap((stage, pool) =>
     Array.from({ length: stage.devices }, (_, i): VirtualDevice => {

@@ -16,7 +16,7 @@ import {
   ReservationCore,
   type ReservationPolicy,
   replay,
-  type Topology,
+  type StageTopology,
 } from '../../../src/serving/index.js';
 import { type SimulationObserver, simulate } from '../../../src/simulator/index.js';
 import { arrivals, arrivalsAt } from '../../../src/workload/index.js';
@@ -41,18 +41,18 @@ const one = (batch: number, sloMs: number, virtualGpus = 1) =>
 
 const coreOf =
   (policy: Partial<ReservationPolicy> = {}) =>
-  (topology: Topology, decisions: Decisions) =>
+  (topology: StageTopology, decisions: Decisions) =>
     new ReservationCore(topology, decisions, {
       ...policy,
       makeTables: policy.tables === 'busy-until' ? busyUntilTables : gapTables,
     });
 
 const times = (...ms: number[]): Arrival[] => ms.map((at) => ({ at: at * MS }));
-const serve = (topology: Topology, list: Arrival[], policy: Partial<ReservationPolicy> = {}) =>
+const serve = (topology: StageTopology, list: Arrival[], policy: Partial<ReservationPolicy> = {}) =>
   runVirtual({ topology, arrivals: list, makeCore: coreOf(policy) });
 
 /** randomTopology draws a plan of one to three pipelines of one to three stages, with links that matter. */
-function randomTopology(stream: Stream): Topology {
+function randomTopology(stream: Stream): StageTopology {
   const pipelines = Array.from({ length: 1 + stream.integer(3) }, (): PipelineShape => {
     const batch = 1 + stream.integer(6);
     const parts = Array.from({ length: 1 + stream.integer(3) }, () => ({
@@ -70,7 +70,7 @@ function randomTopology(stream: Stream): Topology {
 }
 
 /** overlapWatch throws where a device or a link serves two batches at once, or where a batch is larger than planned. */
-function overlapWatch(topology: Topology): SimulationObserver {
+function overlapWatch(topology: StageTopology): SimulationObserver {
   const { uplinkOf, downlinkOf, uplinkCount } = topology.links;
   const freeAt = new Map<string, number>();
   const take = (name: string, start: number, end: number) => {
@@ -90,7 +90,7 @@ function overlapWatch(topology: Topology): SimulationObserver {
   };
 }
 
-function poisson(topology: Topology, load: number, durationS: number, seed = 1) {
+function poisson(topology: StageTopology, load: number, durationS: number, seed = 1) {
   const rps = load * topology.models[0]!.throughputRps;
   const stream = streamOf(seed, 'arrivals');
   return arrivalsAt([...arrivals({ process: 'poisson', rps, durationS, stream })]);
@@ -331,7 +331,7 @@ describe('ReservationCore', () => {
  * expectNearlyAll simulates a plan at 0.9 of its load: nearly all requests are in time, none is late, and few probes
  * are needed per dispatch.
  */
-function expectNearlyAll(topology: Topology): void {
+function expectNearlyAll(topology: StageTopology): void {
   let core: ReservationCore | undefined;
   const sum = simulate({
     topology,

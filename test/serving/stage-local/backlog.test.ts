@@ -6,7 +6,7 @@ import { droppingOf } from '../../../src/serving/stage-local/dropping.js';
 import { PlannedBatches } from '../../../src/serving/stage-local/planned-batches.js';
 import type { DropRule } from '../../../src/serving/stage-local/policy.js';
 import { OpenBatches, PlanColumns } from '../../../src/serving/state/index.js';
-import type { Topology } from '../../../src/serving/topology.js';
+import type { StageTopology } from '../../../src/serving/topology.js';
 import { BYTES_PER_MS, chainOf, MS, modelOf, stage, Waiting } from '../by-hand.js';
 
 const FOUR = [10, 14, 18, 22];
@@ -19,7 +19,7 @@ const single = (virtualGpus = 1) => chainOf(1000, stage(FOUR, { virtualGpus }));
  * A backlog over devices that become free at these milliseconds; `undefined` is a device that is down. `endIs` expects
  * that a task that came now would end at the given millisecond, and not a nanosecond sooner.
  */
-function backlog(topology: Topology, freeMs: (number | undefined)[], rule: DropRule = HOPELESS) {
+function backlog(topology: StageTopology, freeMs: (number | undefined)[], rule: DropRule = HOPELESS) {
   const waiting = new Waiting(topology);
   const { requests, queues, durations } = waiting;
   const { models } = topology;

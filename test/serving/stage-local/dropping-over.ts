@@ -1,6 +1,6 @@
 import { Lists } from '../../../src/collections/index.js';
 import { streamsOf } from '../../../src/random/index.js';
-import type { Topology } from '../../../src/serving/index.js';
+import type { StageTopology } from '../../../src/serving/index.js';
 import { droppingOf } from '../../../src/serving/stage-local/dropping.js';
 import { PlannedBatches } from '../../../src/serving/stage-local/planned-batches.js';
 import { DEFAULT_POLICY, type DropRule } from '../../../src/serving/stage-local/policy.js';
@@ -10,7 +10,7 @@ import { OpenBatches, PlanColumns } from '../../../src/serving/state/index.js';
 import { Waiting } from '../by-hand.js';
 
 /** droppingOver makes a rule over a topology, and queues of its pools. */
-export function droppingOver(topology: Topology, drop: DropRule, slackNs = 0) {
+export function droppingOver(topology: StageTopology, drop: DropRule, slackNs = 0) {
   const waiting = new Waiting(topology, { order: { kind: 'fifo' }, slackNs });
   const { requests, queues, durations } = waiting;
   const columns = new PlanColumns(topology);
@@ -38,7 +38,7 @@ export function lastStartNs(isDropped: (start: number) => boolean, fromNs: numbe
 }
 
 /** longestWaitsNs gives, for each pool, how long a rule lets a task wait there until its batch starts. */
-export function longestWaitsNs(topology: Topology, drop: DropRule): number[] {
+export function longestWaitsNs(topology: StageTopology, drop: DropRule): number[] {
   const { waiting, drops } = droppingOver(topology, drop);
   const sloNs = topology.models[0]!.sloNs;
   return topology.pools.map((_, pool) => {

@@ -6,14 +6,14 @@ import { OnArrival } from '../../../src/serving/stage-local/on-arrival.js';
 import { PlannedBatches } from '../../../src/serving/stage-local/planned-batches.js';
 import type { PipelineChoice } from '../../../src/serving/stage-local/policy.js';
 import { OpenBatches, PlanColumns } from '../../../src/serving/state/index.js';
-import type { Topology } from '../../../src/serving/topology.js';
+import type { StageTopology } from '../../../src/serving/topology.js';
 import { chainOf, MS, modelOf, stage, Waiting } from '../by-hand.js';
 import { membersOf } from './queue-sets.js';
 
 const FOUR = [10, 14, 18, 22];
 const FAR = 1000 * MS;
 
-function onArrival(topology: Topology, up: number[], choice: PipelineChoice = { kind: 'least-loaded' }) {
+function onArrival(topology: StageTopology, up: number[], choice: PipelineChoice = { kind: 'least-loaded' }) {
   const waiting = new Waiting(topology);
   const { requests, queues, durations } = waiting;
   const batches = new OpenBatches(4);

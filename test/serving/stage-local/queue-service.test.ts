@@ -3,7 +3,7 @@ import { planTopologyOf } from '../../../src/plans/index.js';
 import {
   StageLocalCore,
   type StageLocalPolicy,
-  type Topology,
+  type StageTopology,
   type VirtualDevice,
 } from '../../../src/serving/index.js';
 import { PARD_POLICIES } from '../../../src/serving/stage-local/pard-policies.js';
@@ -15,14 +15,14 @@ import { runVirtual, STREAMS } from '../virtual-driver.js';
 
 const NANO = 1e-6;
 
-const told = (topology: Topology, policy: Partial<StageLocalPolicy>) =>
+const told = (topology: StageTopology, policy: Partial<StageLocalPolicy>) =>
   new Told(
     (decisions) =>
       new StageLocalCore(topology, decisions, { ...PARD_POLICIES.naive, streams: STREAMS, ...policy }),
   );
 
 /** twoEntries has two stages that each request enters, served by one device. */
-function twoEntries(sloMs: number): Topology {
+function twoEntries(sloMs: number): StageTopology {
   const topology = chainOf(sloMs, stage([10]), stage([10]));
   const device = topology.devices[0] as VirtualDevice;
   for (const pool of topology.pools) {

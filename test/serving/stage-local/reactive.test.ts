@@ -9,7 +9,7 @@ import {
   replay,
   StageLocalCore,
   type StageLocalPolicy,
-  type Topology,
+  type StageTopology,
 } from '../../../src/serving/index.js';
 import { simulate } from '../../../src/simulator/index.js';
 import { arrivals, arrivalsAt } from '../../../src/workload/index.js';
@@ -22,10 +22,10 @@ const MS = 1e6;
 
 const coreOf =
   (policy: Partial<StageLocalPolicy> = {}) =>
-  (topology: Topology, decisions: Decisions) =>
+  (topology: StageTopology, decisions: Decisions) =>
     new StageLocalCore(topology, decisions, { ...REACTIVE_POLICY, ...policy });
 
-const serve = (topology: Topology, list: Arrival[], policy: Partial<StageLocalPolicy> = {}) =>
+const serve = (topology: StageTopology, list: Arrival[], policy: Partial<StageLocalPolicy> = {}) =>
   runVirtual({ topology, arrivals: list, makeCore: coreOf(policy), handsAhead: true });
 
 const times = (...ms: number[]): Arrival[] => ms.map((at) => ({ at: at * MS }));

@@ -1,6 +1,6 @@
 import { type BundledDevice, type Fault, fault, listed } from '../../../artifacts/index.js';
 import { planTopologyOf } from '../../../plans/index.js';
-import { type Topology, topologyPartOf, type VirtualDevice } from '../../../serving/index.js';
+import { type StageTopology, topologyPartOf, type VirtualDevice } from '../../../serving/index.js';
 import { dnsName } from './names.js';
 import { cpuClasses, type PlacedGraph } from './nodes.js';
 
@@ -55,7 +55,7 @@ export function servingUnits({ plan, graph }: PlacedGraph, dividedBy: DividedBy)
   return named([...units.values()], graph);
 }
 
-function classAt({ devices: all }: Topology, [first]: readonly number[]): string {
+function classAt({ devices: all }: StageTopology, [first]: readonly number[]): string {
   return (all[first as number] as VirtualDevice).deviceClass;
 }
 
@@ -71,7 +71,7 @@ function alikeKey(devices: readonly VirtualDevice[]): string {
 interface UnitPlace {
   readonly at: string;
   readonly devices: readonly number[];
-  readonly topology: Topology;
+  readonly topology: StageTopology;
   readonly cpus: ReadonlySet<string>;
   readonly run: BundledDevice | undefined;
 }

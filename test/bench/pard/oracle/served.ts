@@ -1,12 +1,12 @@
 import { type Streams, streamsOf } from '../../../../src/random/index.js';
-import { areChains, type Topology } from '../../../../src/serving/index.js';
+import { areChains, type StageTopology } from '../../../../src/serving/index.js';
 import { type AnyPolicy, SCHEDULERS, type Scheduler } from '../../../../src/serving/schedulers.js';
 import { simulate, type VerdictOf } from '../../../../src/simulator/index.js';
 import { arrivalsAt } from '../../../../src/workload/index.js';
 
 /** Served is a load that is served in a simulation. */
 interface Simulated {
-  readonly topology: Topology;
+  readonly topology: StageTopology;
   readonly arrivalNs: Float64Array;
   readonly verdict: VerdictOf | undefined;
 }

@@ -1,7 +1,7 @@
 import { offlineProblem } from '../../../../bench/pard/oracle/of-topology.js';
 import type { OfflineProblem } from '../../../../bench/pard/oracle/problem.js';
 import { type Stream, streamOf } from '../../../../src/random/index.js';
-import type { Edge, EdgeCondition, Topology, VirtualDevice } from '../../../../src/serving/index.js';
+import type { Edge, EdgeCondition, StageTopology, VirtualDevice } from '../../../../src/serving/index.js';
 import type { VerdictOf } from '../../../../src/simulator/index.js';
 
 /** TinyShape says how large a tiny case may be. */
@@ -16,7 +16,7 @@ export interface TinyShape {
 
 /** TinyCase is a topology, what comes to it, what its models say, and the offline problem that this makes. */
 export interface TinyCase {
-  readonly topology: Topology;
+  readonly topology: StageTopology;
   readonly arrivalNs: Float64Array;
   readonly verdict: VerdictOf | undefined;
   readonly problem: OfflineProblem;
@@ -39,13 +39,13 @@ export function tinyCase(seed: number, shape: TinyShape): TinyCase {
   return { topology, arrivalNs, verdict, problem: offlineProblem(topology, { arrivalNs, verdict }) };
 }
 
-function tinyTopology(stream: Stream, { stages, workers, batch, dag }: TinyShape): Topology {
+function tinyTopology(stream: Stream, { stages, workers, batch, dag }: TinyShape): StageTopology {
   const next =
     dag === undefined ? Array.from({ length: stages }, (_, k) => (k + 1 < stages ? [k + 1] : [])) : FORK_JOIN;
   const when = (from: number): EdgeCondition =>
     dag === 'drawn' && from === 0 ? { kind: 'verdict' } : { kind: 'always' };
   const devices: VirtualDevice[] = [];
-  const pools = next.map((following, partition): Topology['pools'][number] => {
+  const pools = next.map((following, partition): StageTopology['pools'][number] => {
     const size = 1 + stream.integer(batch);
     const fixedMs = 1 + stream.integer(6);
     const rowMs = 1 + stream.integer(4);
@@ -93,7 +93,7 @@ function device(pool: number): VirtualDevice {
   return { name: 'd', pool, server: 's', gpu: 0, deviceClass: 'cpu', virtual: 1 };
 }
 
-function tinyArrivals(stream: Stream, { pools }: Topology, requests: number): Float64Array {
+function tinyArrivals(stream: Stream, { pools }: StageTopology, requests: number): Float64Array {
   const slowestNs = Math.max(
     ...pools.map(({ latencyNs, batch, devices }) => latencyNs[batch - 1]! / batch / devices.length),
   );
