@@ -1,35 +1,33 @@
-import { largestOf, NONE as SHARED_NONE } from '../../collections/index.js';
+import { NONE as SHARED_NONE } from '../../collections/index.js';
 import type { Streams } from '../../random/index.js';
 import { brokenPromise, must } from '../broken-promise.js';
-import {
-  type Decisions,
-  Answer as SharedAnswer,
-  Decision as SharedDecision,
-  DropCode as SharedDropCode,
-} from '../decisions.js';
-import { OpenBatches } from '../state/index.js';
+import { type Decisions, Decision as SharedDecision, DropCode as SharedDropCode } from '../decisions.js';
 import type { Topology } from '../topology.js';
-import { DynamicProgram } from './dynamic-program.js';
-import { END, type FrequencyRow, Histories, type NextCall } from './histories.js';
+import { Agenda } from './agenda.js';
+import { DevicesUp } from './devices-up.js';
+import { Guesses } from './guesses.js';
+import { END, type FrequencyRow, Histories } from './histories.js';
 import type { SubmittedCall, WorkflowCore } from './language.js';
 import { Loads } from './loads.js';
-import { lastCalls, OpenWork } from './open-work.js';
+import { Losses } from './losses.js';
+import { lastCalls } from './open-work.js';
 import { Outlook } from './outlook.js';
 import { Outputs } from './outputs.js';
-import { Greedy, type Placing, RoundRobin } from './placing.js';
+import { placingOf } from './placing-of.js';
 import { PlannedWork } from './planned-work.js';
-import { DYORC_POLICY, type PlacingRule, type WorkflowPolicy } from './policy.js';
+import { DYORC_POLICY, type WorkflowPolicy } from './policy.js';
 import { Prediction } from './prediction.js';
 import { Queues } from './queues.js';
+import { RequestEnds } from './request-ends.js';
 import { Held, Residency } from './residency.js';
 import { Scheduling } from './scheduling.js';
-import { type ComponentPool, type DeviceMemory, Placeable, passTimes, type WorkflowTable } from './table.js';
-import { type Devices, EXACT } from './to-place.js';
-import { isQueued, type OpenRequest, type Task } from './work.js';
+import { Stranded } from './stranded.js';
+import { type ComponentPool, Placeable, passTimes, type WorkflowTable } from './table.js';
+import type { OpenRequest, Task } from './work.js';
+import { WorkNumbers } from './work-numbers.js';
 
 const NONE = SHARED_NONE;
 const Decision = SharedDecision;
-const Answer = SharedAnswer;
 const DropCode = SharedDropCode;
 
 /** DynamicOptions holds the parts of a DynamicCore. */
@@ -41,12 +39,6 @@ export interface DynamicOptions {
   readonly frequencies?: readonly FrequencyRow[];
 }
 
-/** Guesses counts the calls, ends included, where something was expected, and those that were as expected. */
-export interface Guesses {
-  made: number;
-  right: number;
-}
-
 /**
  * DynamicCore serves dynamic workflows as DyOrc does (§5): when a program calls components that were not expected, it predicts what
  * comes next, finds devices for all of it, queues the tasks that are known, and loads what the others will need. Only known tasks
@@ -55,83 +47,72 @@ export interface Guesses {
  *
  * A device executes the tasks whose inputs are there, of the first component that has any and that it holds.
  */
-export class DynamicCore implements WorkflowCore {
-  private readonly open = new OpenWork();
-  private readonly batches: OpenBatches;
+export class DynamicCore extends WorkNumbers implements WorkflowCore {
+  private readonly agenda = new Agenda();
   private readonly policy: WorkflowPolicy;
   private readonly table: WorkflowTable;
   private readonly placeable: Placeable;
   private readonly residency: Residency;
   private readonly work: PlannedWork;
-  private readonly devices: Devices;
+  private readonly devices: DevicesUp;
   private readonly outputs: Outputs;
   private readonly queues: Queues;
   private readonly loads: Loads;
-  private readonly scheduling: Scheduling;
   private readonly histories: Histories;
-  private readonly isUp: Uint8Array;
-  private readonly mostRows: Int32Array;
+  private readonly scheduling: Scheduling;
+  private readonly ends: RequestEnds;
+  private readonly losses: Losses;
+  private readonly stranded: Stranded;
   /** The batch that each device executes, NONE where none. */
   private readonly running: Int32Array;
-  /** The devices that may have something to do in this `decide`. */
-  private readonly touched = new Set<number>();
-  private asked: OpenRequest[] = [];
-  /** Requests with a task that no device that is up runs. They are dropped at their deadline. */
-  private readonly stranded = new Set<OpenRequest>();
-  private wakeToldNs = Number.POSITIVE_INFINITY;
-  /** Outputs that programs read, to be sent in this `decide`. */
-  private readonly reads = new Set<Task>();
-  /** Requests whose numbers can be used again after this `decide`. */
-  private readonly retired = new Set<OpenRequest>();
   private isDraining = false;
-  private unsettled = 0;
-  private known = 0;
-  readonly guesses: Guesses = { made: 0, right: 0 };
+  readonly guesses = new Guesses();
 
   /** @param decisions the driver's buffer, where decisions are appended */
   constructor(
-    private readonly topology: Topology,
+    topology: Topology,
     private readonly decisions: Decisions,
     { table, streams, policy = {}, frequencies = [] }: DynamicOptions,
   ) {
+    super(topology);
+    const { agenda, open } = this;
     const count = topology.devices.length;
     this.policy = { ...DYORC_POLICY, ...policy };
     this.table = table;
+    this.running = new Int32Array(count).fill(NONE);
     const placeable = new Placeable(topology, table);
     const residency = new Residency(table, placeable);
     const work = new PlannedWork(topology, placeable);
     const queues = new Queues(count, { components: table.components.length, work, residency });
-    this.outputs = new Outputs(count, {
-      ...{ decisions, residency },
-      passNs: passTimes(table),
-      arrived: (task, device) => this.outputArrived(task, device),
-      lost: (task) => this.outputLost(task),
-      ended: (request) => this.retireIfDone(request),
-      freed: (device) => this.touched.add(device),
-    });
-    this.loads = new Loads({ decisions, residency, work, placeable, queues, outputs: this.outputs });
+    const outputs = this.outputsOf(residency);
+    const devices = new DevicesUp({ topology, table, placeable, residency, work });
     this.placeable = placeable;
     this.residency = residency;
     this.work = work;
     this.queues = queues;
-    this.mostRows = this.rowsThatFit();
-    this.isUp = new Uint8Array(count);
-    this.running = new Int32Array(count).fill(NONE);
-    this.devices = this.devicesUp();
+    this.outputs = outputs;
+    this.devices = devices;
+    this.loads = new Loads({ decisions, residency, work, placeable, queues, outputs });
     this.histories = new Histories(topology.models.length);
     this.histories.add(frequencies);
-    const prediction = new Prediction(this.policy.prediction, this.histories, streams('prediction'));
     const outlook = new Outlook(work, residency, placeable);
-    this.scheduling = new Scheduling({
-      placing: placingOf(this.policy.placing, outlook, this.devices),
-      prediction,
+    const scheduling = new Scheduling({
+      placing: placingOf(this.policy.placing, outlook, devices),
+      prediction: new Prediction(this.policy.prediction, this.histories, streams('prediction')),
       work,
     });
-    this.batches = new OpenBatches(largestOf(topology.pools.map(({ batch }) => batch)));
+    const ends = new RequestEnds({ decisions, open, agenda, queues, work, outputs, scheduling });
+    const { mostTries } = this.policy;
+    this.scheduling = scheduling;
+    this.ends = ends;
+    this.losses = new Losses({
+      ...{ open, agenda, queues, work, residency, outputs, scheduling, ends, mostTries },
+    });
+    this.stranded = new Stranded({ decisions, devices, ends });
   }
 
   get pending(): number {
-    return this.unsettled;
+    return this.ends.unsettled;
   }
 
   /** inUse counts the numbers that are in use. Memory follows these counts. */
@@ -149,53 +130,6 @@ export class DynamicCore implements WorkflowCore {
     return this.residency.free(device);
   }
 
-  batchSize(batch: number): number {
-    return this.batches.size(batch);
-  }
-
-  batchTask(batch: number, i: number): number {
-    return this.batches.task(batch, i);
-  }
-
-  batchPool(batch: number): number {
-    return this.batches.pool(batch);
-  }
-
-  batchDevice(batch: number): number {
-    return this.batches.device(batch);
-  }
-
-  batchEdge(): number {
-    return 0;
-  }
-
-  batchRows(batch: number): number {
-    let rows = 0;
-    for (let i = 0; i < this.batches.size(batch); i++)
-      rows += this.open.task(this.batches.task(batch, i)).rows;
-    return rows;
-  }
-
-  requestOf(task: number): number {
-    return this.open.task(task).request.number;
-  }
-
-  rowOf(): number {
-    return 0;
-  }
-
-  taskOf(request: number): number {
-    return this.bodyOf(request);
-  }
-
-  bodyOf(request: number): number {
-    return this.open.request(request).body.number;
-  }
-
-  outputBytes(task: number): number {
-    return this.open.task(task).bytes;
-  }
-
   wouldDrop(): boolean {
     return false;
   }
@@ -203,15 +137,16 @@ export class DynamicCore implements WorkflowCore {
   /** arrived tells that a program is to run, which counts as one row. */
   arrived(_at: number, application: number, deadlineNs: number): number {
     must(this.topology.models[application] !== undefined, 'a program is of no known application');
-    const request = this.opened(application, deadlineNs);
-    if (this.isDraining) this.drop(request, DropCode.draining);
-    else if (this.known >= this.policy.mostTasks) this.drop(request, DropCode.queueFull);
+    const { ends } = this;
+    const request = ends.opened(application, deadlineNs);
+    if (this.isDraining) ends.drop(request, DropCode.draining);
+    else if (ends.known >= this.policy.mostTasks) ends.drop(request, DropCode.queueFull);
     return request.number;
   }
 
   turnedAway(at: number, application: number): number {
-    const request = this.opened(application, at);
-    this.drop(request, DropCode.overload);
+    const request = this.ends.opened(application, at);
+    this.ends.drop(request, DropCode.overload);
     return request.number;
   }
 
@@ -222,7 +157,7 @@ export class DynamicCore implements WorkflowCore {
   cancelled(_at: number, number: number): boolean {
     const request = this.open.request(number);
     if (request.isSettled) return false;
-    this.settle(request);
+    this.ends.settle(request);
     return true;
   }
 
@@ -230,12 +165,12 @@ export class DynamicCore implements WorkflowCore {
     const request = this.open.request(number);
     if (request.isSettled) return NONE;
     const task = this.open.called(request, call);
-    this.known += 1;
+    this.ends.known += 1;
     const { component, rows } = call;
     const { application } = request;
     task.bytes = this.histories.bytesOf(application, task.calledBefore, task);
     this.histories.saw(application, task.calledBefore, task);
-    if (this.isAsExpected(request, task)) {
+    if (this.guesses.isAsExpected(request, task)) {
       const { device, readyNs, endNs } = this.scheduling.taken(request);
       if (this.devices.canRun(device, component, rows)) {
         Object.assign(task, { device, readyNs, endNs });
@@ -244,7 +179,7 @@ export class DynamicCore implements WorkflowCore {
       }
     }
     this.scheduling.withdraw(request);
-    this.ask(request);
+    this.agenda.ask(request);
     return task.number;
   }
 
@@ -252,8 +187,8 @@ export class DynamicCore implements WorkflowCore {
     const task = this.open.task(number);
     if (task.request.isSettled) return;
     task.isWanted = true;
-    if (task.state === 'done') this.reads.add(task);
-    else if (task.state === 'lost') this.again(task);
+    if (task.state === 'done') this.agenda.reads.add(task);
+    else if (task.state === 'lost') this.losses.again(task);
   }
 
   finished(at: number, number: number): void {
@@ -261,10 +196,10 @@ export class DynamicCore implements WorkflowCore {
     if (request.isSettled) return;
     const end = { component: END, back: [], rows: 1 };
     this.histories.saw(request.application, lastCalls(request), end);
-    this.isAsExpected(request, end);
+    this.guesses.isAsExpected(request, end);
     this.scheduling.withdraw(request);
     request.isFinished = true;
-    this.answerIfDone(at, request);
+    this.ends.answerIfDone(at, request);
   }
 
   started(): void {}
@@ -278,33 +213,21 @@ export class DynamicCore implements WorkflowCore {
       for (const input of task.inputs) input.readers.delete(task);
       if (request.isSettled) {
         this.outputs.release(request);
-        this.retireIfDone(request);
+        this.ends.retireIfDone(request);
         continue;
       }
       task.endNs = endedAt;
       task.bytes = bytes?.[i] ?? 0;
-      request.left -= 1;
-      this.known -= 1;
+      this.ends.executed(request);
       this.histories.sized(request.application, task.calledBefore, task);
       this.outputs.made(task, device);
-      this.answerIfDone(at, request);
+      this.ends.answerIfDone(at, request);
     }
   }
 
   failed(at: number, batch: number): void {
     const device = this.batches.device(batch);
-    const tasks = this.closed(batch);
-    for (const task of tasks) {
-      task.state = 'called';
-      if (task.request.isSettled) this.over(task);
-      else if (tasks.length === 1) {
-        task.device = NONE;
-        this.answer(task.request, Answer.failed);
-      } else {
-        Object.assign(task, { device, isAlone: true });
-        this.enqueue(at, task);
-      }
-    }
+    for (const task of this.losses.failed(device, this.closed(batch))) this.enqueue(at, task);
   }
 
   transferred(): void {
@@ -323,39 +246,25 @@ export class DynamicCore implements WorkflowCore {
     );
     this.residency.loaded(at, device, component);
     this.work.copies(device, 0);
-    this.touched.add(device);
+    this.agenda.touched.add(device);
   }
 
   /** due lets a later wake-up be asked for. Requests without a device are looked at in `decide`. */
   due(): void {
-    this.wakeToldNs = Number.POSITIVE_INFINITY;
+    this.stranded.woken();
   }
 
   deviceUp(_at: number, device: number): void {
-    this.isUp[device] = 1;
-    this.touched.add(device);
-    for (const request of this.stranded) this.ask(request);
+    this.devices.set(device, true);
+    this.agenda.touched.add(device);
+    for (const request of this.stranded.all()) this.agenda.ask(request);
   }
 
   deviceDown(_at: number, device: number): void {
-    if (this.isUp[device] === 0) return;
-    for (const request of this.open.all())
-      if (request.expected.some((one) => one.device === device)) {
-        this.scheduling.withdraw(request);
-        this.ask(request);
-      }
-    this.isUp[device] = 0;
+    if (!this.devices.isUp(device)) return;
+    this.devices.set(device, false);
     const batch = this.running[device] as number;
-    const lost = batch === NONE ? [] : this.closed(batch);
-    for (const task of this.queues.all(device)) {
-      this.queues.leave(task);
-      this.unplace(task);
-    }
-    this.work.empty(device);
-    this.residency.empty(device);
-    this.outputs.deviceDown(device);
-    for (const task of lost) this.lost(task);
-    this.touched.delete(device);
+    this.losses.deviceDown(device, batch === NONE ? [] : this.closed(batch));
   }
 
   drain(): void {
@@ -363,13 +272,10 @@ export class DynamicCore implements WorkflowCore {
   }
 
   decide(at: number): void {
-    const { asked } = this;
-    this.asked = [];
-    for (const request of asked) if (!request.isSettled) this.schedule(at, request);
-    this.dropStranded(at);
+    for (const request of this.agenda.takeAsked()) if (!request.isSettled) this.schedule(at, request);
+    this.stranded.dropLate(at);
     this.move(at);
-    for (const { number } of this.retired) this.open.close(number);
-    this.retired.clear();
+    this.ends.closeRetired();
     this.outputs.decided();
   }
 
@@ -378,31 +284,31 @@ export class DynamicCore implements WorkflowCore {
    * leave.
    */
   private move(at: number): void {
-    for (const device of this.touched) this.loads.relieve(device);
-    for (const task of this.reads)
-      if (!task.request.isSettled && task.state === 'done') this.outputs.read(task);
-    this.reads.clear();
+    const { touched, reads } = this.agenda;
+    for (const device of touched) this.loads.relieve(device);
+    for (const task of reads) if (!task.request.isSettled && task.state === 'done') this.outputs.read(task);
+    reads.clear();
     // A request that is dropped gives room to devices that were asked before it.
-    while (this.touched.size > 0) {
-      const touched = [...this.touched];
-      this.touched.clear();
-      for (const device of touched) if (this.isUp[device] === 1) this.serve(at, device);
-    }
+    while (touched.size > 0)
+      for (const device of this.agenda.takeTouched()) if (this.devices.isUp(device)) this.serve(at, device);
   }
 
   /** serve begins what a device can load, fetch and execute now. */
   private serve(at: number, device: number): void {
     let head = this.queues.head(device);
-    while (head !== undefined && !this.hasMemoryFor(head)) {
-      this.drop(head.request, DropCode.deviceDown);
+    while (head !== undefined && !this.devices.hasMemoryFor(head)) {
+      this.ends.drop(head.request, DropCode.deviceDown);
       head = this.queues.head(device);
     }
     this.loads.begin(at, device);
     if (this.running[device] !== NONE) return;
     const tasks = this.queues.nextBatch(device);
-    const [first] = tasks;
-    if (first === undefined) return;
-    const { component } = first;
+    if (tasks.length > 0) this.begin(at, device, tasks);
+  }
+
+  /** begin lets a device execute tasks as one batch. */
+  private begin(at: number, device: number, tasks: readonly Task[]): void {
+    const { component } = tasks[0] as Task;
     const batch = this.batches.open(this.placeable.poolOf(device, component), device);
     let rows = 0;
     for (const task of tasks) {
@@ -418,41 +324,13 @@ export class DynamicCore implements WorkflowCore {
     this.decisions.push(Decision.execute, batch, device);
   }
 
-  /** hasMemoryFor tells whether a device could hold the component of its task and all inputs of it, and nothing else. */
-  private hasMemoryFor({ device, component, inputs }: Task): boolean {
-    let bytes = this.residency.bytesOf(device, component);
-    for (const input of new Set(inputs)) bytes += input.bytes;
-    return bytes <= (this.table.devices[device] as DeviceMemory).bytes;
-  }
-
   /** schedule finds devices for the tasks of a request, and queues those that got one. */
   private schedule(at: number, request: OpenRequest): void {
-    for (const task of request.tasks) if (task.state === 'called') this.againInputs(task);
+    for (const task of request.tasks) if (task.state === 'called') this.losses.againInputs(task);
     for (const task of this.scheduling.schedule(at, request)) this.enqueue(at, task);
     // What was asked for again meanwhile is part of it.
     request.isAsked = false;
-    this.asked = this.asked.filter((other) => other !== request);
-    const left = request.tasks.filter(({ state, device }) => state === 'called' && device === NONE);
-    if (left.length === 0) this.stranded.delete(request);
-    else if (left.some((task) => this.isHopeless(task))) this.drop(request, DropCode.deviceDown);
-    else this.stranded.add(request);
-  }
-
-  /** isHopeless tells whether no device executes a task, whichever are up. */
-  private isHopeless({ component, rows }: Task): boolean {
-    return this.topology.devices.every((_, device) => !this.fits(device, component, rows));
-  }
-
-  /** dropStranded drops the requests at whose deadlines no device that is up runs them, and asks to be woken for the next. */
-  private dropStranded(at: number): void {
-    let nextNs = Number.POSITIVE_INFINITY;
-    for (const request of this.stranded) {
-      if (request.deadlineNs < at) this.drop(request, DropCode.deviceDown);
-      else nextNs = Math.min(nextNs, request.deadlineNs + 1);
-    }
-    if (nextNs === this.wakeToldNs || nextNs === Number.POSITIVE_INFINITY) return;
-    this.wakeToldNs = nextNs;
-    this.decisions.push(Decision.wakeAt, nextNs);
+    this.stranded.scheduled(request);
   }
 
   /** enqueue puts a known task among those of its device. */
@@ -461,195 +339,37 @@ export class DynamicCore implements WorkflowCore {
     task.endNs = Math.max(task.endNs, at);
     this.queues.push(task);
     this.work.add(device, { component, rows, fromNs: Math.max(at, task.readyNs) });
-    this.againInputs(task);
-    this.touched.add(device);
+    this.losses.againInputs(task);
+    this.agenda.touched.add(device);
   }
 
   private outputArrived(task: Task, device: number): void {
-    this.tellReaders(task);
+    this.losses.tellReaders(task);
     if (device === NONE) return;
-    if (task.isWanted && !task.isSent) this.reads.add(task);
-    this.touched.add(device);
-  }
-
-  /** tellReaders tells the tasks that wait for an output that it is elsewhere than before. */
-  private tellReaders(task: Task): void {
-    for (const reader of task.readers) {
-      if (!isQueued(reader)) continue;
-      this.queues.changed(reader);
-      this.touched.add(reader.device);
-    }
-  }
-
-  /** outputLost fetches an output from elsewhere that is no more where it was; one that is nowhere is made again if it is needed. */
-  private outputLost(task: Task): void {
-    if (task.state !== 'done') return;
-    if (task.places.length > 0) {
-      if (task.isWanted && !task.isSent) this.reads.add(task);
-      this.tellReaders(task);
-      return;
-    }
-    task.state = 'lost';
-    task.isSent = false;
-    this.tellReaders(task);
-    if (task.isWanted || [...task.readers].some(isQueued)) this.again(task);
-  }
-
-  /** again calls a lost task again, and those of its inputs that are lost too. */
-  private again(task: Task): void {
-    task.state = 'called';
-    task.device = NONE;
-    task.request.left += 1;
-    this.known += 1;
-    for (const input of task.inputs) input.readers.add(task);
-    this.againInputs(task);
-    this.ask(task.request);
-  }
-
-  private againInputs({ inputs }: Task): void {
-    for (const input of inputs) if (input.state === 'lost') this.again(input);
-  }
-
-  /** lost calls a task again that was executed by a device which is gone. */
-  private lost(task: Task): void {
-    task.state = 'called';
-    task.tries += 1;
-    this.unplace(task);
-    if (task.request.isSettled) this.over(task);
-    else if (task.tries >= this.policy.mostTries) this.drop(task.request, DropCode.deviceDown);
-  }
-
-  private unplace(task: Task): void {
-    task.device = NONE;
-    this.ask(task.request);
-  }
-
-  /** over lets go of a task in a batch whose request has ended. */
-  private over(task: Task): void {
-    task.state = 'done';
-    for (const input of task.inputs) input.readers.delete(task);
-    this.outputs.release(task.request);
-    this.retireIfDone(task.request);
-  }
-
-  private ask(request: OpenRequest): void {
-    if (request.isAsked || request.isSettled) return;
-    request.isAsked = true;
-    this.asked.push(request);
-  }
-
-  /** isAsExpected tells whether a program does what was expected, and counts that, where anything was. */
-  private isAsExpected({ expected, isToEnd }: OpenRequest, { component, back }: NextCall): boolean {
-    const [next] = expected;
-    if (next === undefined && !isToEnd) return false;
-    const isRight = (next?.component ?? END) === component && (next?.back ?? []).join() === back.join();
-    this.guesses.made += 1;
-    if (isRight) this.guesses.right += 1;
-    return isRight;
-  }
-
-  private opened(application: number, deadlineNs: number): OpenRequest {
-    this.unsettled += 1;
-    return this.open.open(application, deadlineNs);
+    if (task.isWanted && !task.isSent) this.agenda.reads.add(task);
+    this.agenda.touched.add(device);
   }
 
   /** closed closes a batch that a device has ended or lost, and gives its tasks. */
   private closed(batch: number): Task[] {
     const device = this.batches.device(batch);
-    const tasks: Task[] = [];
-    for (let i = 0; i < this.batches.size(batch); i++)
-      tasks.push(this.open.task(this.batches.task(batch, i)));
+    const tasks = this.tasksOf(batch);
     for (const { request } of tasks) request.inBatches -= 1;
     this.running[device] = NONE;
     this.work.ended(device);
     this.batches.close(batch);
-    this.touched.add(device);
+    this.agenda.touched.add(device);
     return tasks;
   }
 
-  private answerIfDone(at: number, request: OpenRequest): void {
-    if (request.isSettled || !request.isFinished || request.left > 0) return;
-    this.answer(request, at <= request.deadlineNs ? Answer.inTime : Answer.late);
-  }
-
-  private answer(request: OpenRequest, how: number): void {
-    this.decisions.push(Decision.answer, request.number, how);
-    this.settle(request);
-  }
-
-  private drop(request: OpenRequest, reason: number): void {
-    this.decisions.push(Decision.drop, request.number, reason, NONE);
-    this.settle(request);
-  }
-
-  private settle(request: OpenRequest): void {
-    request.isSettled = true;
-    this.unsettled -= 1;
-    this.known -= request.left;
-    this.stranded.delete(request);
-    this.scheduling.withdraw(request);
-    for (const task of request.tasks) {
-      if (!isQueued(task)) continue;
-      this.queues.leave(task);
-      this.work.withdraw(task.device, task.component, task.rows);
-      this.touched.add(task.device);
-    }
-    this.outputs.release(request);
-    this.retireIfDone(request);
-  }
-
-  private retireIfDone(request: OpenRequest): void {
-    if (request.isSettled && request.inBatches === 0 && request.fetches === 0) this.retired.add(request);
-  }
-
-  private fits(device: number, component: number, rows: number): boolean {
-    return rows <= (this.mostRows[device * this.table.components.length + component] as number);
-  }
-
-  /** rowsThatFit gives by device and component the largest batch, 0 where the device cannot hold the component. */
-  private rowsThatFit(): Int32Array {
-    const { components, devices } = this.table;
-    return Int32Array.from({ length: devices.length * components.length }, (_, i) => {
-      const [device, component] = [Math.floor(i / components.length), i % components.length];
-      if (this.placeable.poolOf(device, component) === NONE) return 0;
-      const { bytes } = devices[device] as DeviceMemory;
-      return this.residency.bytesOf(device, component) <= bytes ? this.work.largest(device, component) : 0;
-    });
-  }
-
-  private devicesUp(): Devices {
-    return {
-      count: this.topology.devices.length,
-      canRun: (device, component, rows) => this.isUp[device] === 1 && this.fits(device, component, rows),
-      leastNs: leastTimes(this.topology, this.table),
+  private outputsOf(residency: Residency): Outputs {
+    return new Outputs(this.topology.devices.length, {
+      ...{ decisions: this.decisions, residency },
       passNs: passTimes(this.table),
-    };
-  }
-}
-
-/** leastTimes gives the least time of a batch of each component with so many rows or more, on any class. */
-function leastTimes({ pools }: Topology, table: WorkflowTable): Devices['leastNs'] {
-  const least: number[][] = table.components.map(() => []);
-  for (const [pool, { latencyNs }] of pools.entries()) {
-    const times = least[(table.pools[pool] as ComponentPool).component] as number[];
-    let leastNs = Number.POSITIVE_INFINITY;
-    for (let rows = latencyNs.length; rows >= 1; rows--) {
-      leastNs = Math.min(leastNs, latencyNs[rows - 1] as number);
-      times[rows] = Math.min(times[rows] ?? Number.POSITIVE_INFINITY, leastNs);
-    }
-  }
-  return (component, rows) => least[component]?.[rows] ?? 0;
-}
-
-function placingOf(rule: PlacingRule, outlook: Outlook, devices: Devices): Placing {
-  switch (rule.kind) {
-    case 'dynamic-program': {
-      const { candidates = EXACT.candidates, beam = EXACT.beam } = rule;
-      return new DynamicProgram(outlook, devices, { candidates, beam, isExact: rule.beam === undefined });
-    }
-    case 'greedy':
-      return new Greedy(outlook, devices);
-    case 'round-robin':
-      return new RoundRobin(devices);
+      arrived: (task, device) => this.outputArrived(task, device),
+      lost: (task) => this.losses.outputLost(task),
+      ended: (request) => this.ends.retireIfDone(request),
+      freed: (device) => this.agenda.touched.add(device),
+    });
   }
 }

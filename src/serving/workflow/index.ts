@@ -16,7 +16,14 @@ export {
   START,
 } from './histories.js';
 export type { SubmittedCall, WorkflowCore } from './language.js';
+export {
+  WORKFLOW_SCHEDULERS,
+  type WorkflowParts,
+  type WorkflowScheduler,
+  workflowCore,
+} from './methods.js';
 export { DYORC_POLICY, GREEDY_POLICY, ROUND_ROBIN_POLICY, type WorkflowPolicy } from './policy.js';
+export { RAY_LIKE_POLICY, type RayLikePolicy } from './ray-like-allocation.js';
 export {
   type ComponentPool,
   type DeviceMemory,
