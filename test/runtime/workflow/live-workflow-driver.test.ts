@@ -58,7 +58,7 @@ async function weathered(storm: Storm): Promise<{ sent: Sent[]; around: Driven }
   }
   await around.driver.drain();
   // What was begun for requests that have ended comes to its end.
-  for (let i = 0; i < 50; i++) await turn();
+  for (let i = 0; i < 1000 && around.devices.some(({ isIdle }) => !isIdle); i++) await turn();
   around.driver.stop();
   return { sent, around };
 }

@@ -45,6 +45,11 @@ export class NoOpDevice implements DrivenDevice {
     this.held = new Set(options.holds);
   }
 
+  /** isIdle says whether it has done all that it was asked. */
+  get isIdle(): boolean {
+    return this.queue.length === 0 && this.loading === undefined;
+  }
+
   load(pool: number): Promise<void> {
     if (this.held.has(pool)) this.broken.push(`loads ${pool}, which it holds`);
     if (this.loading !== undefined) this.broken.push(`loads ${pool} while it loads another`);
