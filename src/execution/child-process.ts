@@ -15,6 +15,8 @@ export interface Exit {
 export interface Child {
   readonly process: ChildProcess;
   readonly socket: Socket;
+  /** A second socket, for requests that hold whole models and would keep others waiting; only that of components has it. */
+  readonly modelSocket: Socket | undefined;
   /** The cores that it is pinned to; undefined where it is not pinned. */
   readonly cores: readonly number[] | undefined;
   /** The last lines that it wrote to stdout or stderr: at most 12, in at most 2,000 characters, without colours. */
@@ -24,8 +26,24 @@ export interface Child {
 }
 
 const SOCKET_FD = 3;
+const MODEL_SOCKET_FD = 4;
 const KEPT_LINES = 12;
 const KEPT_CHARACTERS = 2000;
+
+/** ChildKind says what a child does: it holds sessions and runs them in order, or holds components with their outputs. */
+export type ChildKind = 'sessions' | 'components';
+
+const ENTRIES: Readonly<Record<ChildKind, string>> = {
+  sessions: '#dist/src/execution/child.js',
+  components: '#dist/src/execution/component-child.js',
+};
+
+/** ChildOptions says what a child does, on which part of its device. */
+export interface ChildOptions {
+  readonly kind: ChildKind;
+  readonly virtual: number;
+  readonly cores?: readonly number[] | undefined;
+}
 
 /**
  * startChild starts the child process of a virtual GPU that is 1/`virtual` of its device. The child is pinned to the
@@ -33,14 +51,14 @@ const KEPT_CHARACTERS = 2000;
  * own, so that a terminal's Ctrl-C reaches the parent alone.
  * @throws ExecutionError when the system allows no more open files or processes
  */
-export function startChild(device: Device, virtual: number, cores: readonly number[] | undefined): Child {
-  const entry = createRequire(import.meta.url).resolve('#dist/src/execution/child.js');
+export function startChild(device: Device, { kind, virtual, cores }: ChildOptions): Child {
+  const entry = createRequire(import.meta.url).resolve(ENTRIES[kind]);
   const pinned = pinnable(cores);
   // With this flag, tensors that a model leaves behind are freed when the model is released, not some time later.
   const node = [process.execPath, '--expose-gc', entry];
   const command = pinned === undefined ? node : [tasksetPath()!, '-c', pinned.join(','), ...node];
   const child = spawn(command[0]!, command.slice(1), {
-    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe', ...(kind === 'components' ? ['pipe' as const] : [])],
     detached: process.platform !== 'win32',
     windowsHide: true,
     env: childEnvironment(device, virtual),
@@ -57,7 +75,8 @@ export function startChild(device: Device, virtual: number, cores: readonly numb
     child.once('error', () => resolve({ code: null, signal: null }));
   });
   const socket = child.stdio[SOCKET_FD] as Socket;
-  return { process: child, socket, cores: pinned, lastWords: collectWords(child), exited };
+  const modelSocket = (child.stdio[MODEL_SOCKET_FD] ?? undefined) as Socket | undefined;
+  return { process: child, socket, modelSocket, cores: pinned, lastWords: collectWords(child), exited };
 }
 
 function pinnable(cores: readonly number[] | undefined): readonly number[] | undefined {

@@ -3,15 +3,14 @@
  * holds the sessions, so that the next request's tensors arrive while one runs. When the parent is gone, this process
  * ends.
  */
-import { type OnReadOpts, Socket, type SocketConstructorOpts } from 'node:net';
 import { Worker } from 'node:worker_threads';
-import { encodeMessage, MessageReader, type RawMessage } from './frames.js';
+import { openSocket, writeReply } from './child-socket.js';
+import { MessageReader, type RawMessage } from './frames.js';
 import { freeMemory } from './free-memory.js';
 import { MemoryPool } from './memory-pool.js';
 import type { Call } from './protocol.js';
 import type { ThreadReply } from './session-thread.js';
 
-const READ_BYTES = 1 << 20;
 const SOCKET_FD = 3;
 /** The payloads whose memory is kept for later ones. */
 const PIECES_KEPT = 4;
@@ -21,22 +20,7 @@ process.on('SIGINT', () => {});
 
 const pool = new MemoryPool({ pieces: PIECES_KEPT });
 const thread = new Worker(new URL('./session-thread.js', import.meta.url), { stdout: false, stderr: false });
-const reader = new MessageReader<Call>(hand, (bytes) => pool.take(bytes));
-// All chunks are read into one buffer, rather than into a new one for every 64 KB.
-const onread: OnReadOpts = {
-  buffer: Buffer.allocUnsafeSlow(READ_BYTES),
-  callback: (bytes, buffer) => {
-    reader.push(buffer.subarray(0, bytes));
-    return true;
-  },
-};
-const options: SocketConstructorOpts & { onread: OnReadOpts } = {
-  fd: SOCKET_FD,
-  readable: true,
-  writable: true,
-  onread,
-};
-const socket = new Socket(options);
+const socket = openSocket(SOCKET_FD, new MessageReader<Call>(hand, (bytes) => pool.take(bytes)));
 let released = false;
 
 function hand(message: RawMessage<Call>): void {
@@ -45,13 +29,8 @@ function hand(message: RawMessage<Call>): void {
 
 thread.on('message', ({ reply, tensors, used }: ThreadReply) => {
   pool.give(used);
-  const chunks = encodeMessage(reply, tensors);
-  const last = chunks.length - 1;
-  socket.cork();
-  for (let i = 0; i < last; i++) socket.write(chunks[i]!);
   // Outputs may be large, and nobody else has them.
-  socket.write(chunks[last]!, () => chunks.forEach(freeMemory));
-  socket.uncork();
+  writeReply(socket, { reply, tensors }, (chunks) => chunks.forEach(freeMemory));
 });
 thread.on('error', (error) => {
   process.stderr.write(`${error.stack ?? error.message}\n`);

@@ -8,6 +8,16 @@
  */
 export type { Exit } from './child-process.js';
 export { monotonicNs } from './clock.js';
+export {
+  type BatchTask,
+  type ComponentExecutor,
+  type ComponentLoadOptions,
+  type ExecutedBatch,
+  type StartComponentExecutor,
+  startComponentExecutor,
+} from './component-executor.js';
+export type { BatchTensors, ComponentStats, KeptInput, OutputBytes } from './component-protocol.js';
+export type { ExecutorOptions } from './connect.js';
 export { crowdedHost } from './core-claim.js';
 export {
   checkThreads,
@@ -31,7 +41,6 @@ export {
 export { ChangedModelError, ExecutionError, firstLine, OutOfMemoryError } from './errors.js';
 export {
   type Executor,
-  type ExecutorOptions,
   type NodeTimingOptions,
   type NodeTimings,
   type RunResult,
@@ -40,6 +49,7 @@ export {
 } from './executor.js';
 export { freeMemory } from './free-memory.js';
 export { allowedCores, assignCores, hostThreads } from './host.js';
+export { HostCache, type HostCacheOptions, type HostCacheStats, type ModelBytes } from './host-cache.js';
 export { indexRefusal } from './index-refusal.js';
 export { memoryText } from './memory.js';
 export { MemoryGuard, type MemoryGuardOptions } from './memory-guard.js';
@@ -55,11 +65,12 @@ export type {
 } from './protocol.js';
 export { requestTensor, type TensorMaker } from './request-values.js';
 export { type FedModel, type Measured, type MeasurePace, measureRotation } from './rotation.js';
+export { commonTensor, type RowTensor, tensorForAll } from './row-tensors.js';
 export { AS_SERVED, type Optimization } from './session-choice.js';
 export { splitBatch, stackBatch } from './stacking.js';
 export { bytesOfStrings } from './string-bytes.js';
 export { emptyTensor, filledTensor, randomTensor, textFault, type ValueRange } from './tensor.js';
-export { elementCount, isStrings, type TensorData, tensorBytes } from './tensor-data.js';
+export { elementCount, isStrings, sameTensor, type TensorData, tensorBytes } from './tensor-data.js';
 export { elementAt, elementNumbers } from './tensor-numbers.js';
 export type { FileDigest } from './verified-model.js';
 export { type ModelDigests, notDeployed } from './verified-model.js';

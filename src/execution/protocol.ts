@@ -9,9 +9,21 @@ export interface VerifyLoad {
   readonly folder?: string;
 }
 
+/** OpenRequest is the first request to any child: it starts the provider. */
+export interface OpenRequest {
+  readonly op: 'open';
+  readonly device: Device;
+  readonly threads: number;
+}
+
+/** OpenAnswer lists the providers of the child's build of ONNX Runtime. */
+export interface OpenAnswer {
+  readonly backends: readonly string[];
+}
+
 /** Request is a request of the parent to the child. Tensors travel beside it, by name. */
 export type Request =
-  | { readonly op: 'open'; readonly device: Device; readonly threads: number }
+  | OpenRequest
   | ({ readonly op: 'load'; readonly path: string; readonly verify?: VerifyLoad } & SessionChoice)
   | { readonly op: 'run'; readonly model: number; readonly fetches?: readonly string[] }
   | {
@@ -65,7 +77,7 @@ export interface RunTimes {
 
 /** Answers are what each request is answered with, besides tensors. */
 export interface Answers {
-  open: { readonly backends: readonly string[] };
+  open: OpenAnswer;
   load: LoadedModel;
   run: RunTimes;
   nodeTimings: { readonly runUs: number[]; readonly nodes: NodeTiming[] };
@@ -74,8 +86,8 @@ export interface Answers {
 }
 
 /** Reply is the head of a reply: the answer, or an error. */
-export type Reply =
-  | { readonly id: number; readonly answer: Answers[keyof Answers] }
+export type Reply<Answer = Answers[keyof Answers]> =
+  | { readonly id: number; readonly answer: Answer }
   | {
       readonly id: number;
       readonly error: string;
@@ -84,9 +96,9 @@ export type Reply =
     };
 
 /** Call is the head of a request as sent. */
-export interface Call {
+export interface Call<Asked = Request> {
   readonly id: number;
-  readonly request: Request;
+  readonly request: Asked;
 }
 
 /** Tensors holds tensors by name. */

@@ -24,3 +24,15 @@ export function tensorBytes(tensor: TensorData): number {
 export function isStrings(data: TensorData['data']): data is readonly string[] {
   return Array.isArray(data);
 }
+
+/** sameTensor says whether two tensors have the same shape and elements. It does not compare their types. */
+export function sameTensor(one: TensorData, other: TensorData): boolean {
+  if (one.dims.length !== other.dims.length || one.dims.some((dim, i) => dim !== other.dims[i])) return false;
+  if (isStrings(one.data) || isStrings(other.data)) {
+    const texts = other.data;
+    return one.data.length === texts.length && one.data.every((text, i) => text === texts[i]);
+  }
+  const bytes = (data: Exclude<TensorData['data'], readonly string[]>) =>
+    Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+  return bytes(one.data).equals(bytes(other.data));
+}

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { constants, copyFileSync, createReadStream, mkdirSync, readFileSync } from 'node:fs';
-import { dirname, isAbsolute, join, relative } from 'node:path';
+import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 
 /** FileDigest is a file and the SHA-256 that its bytes must have, in hex. */
@@ -14,6 +14,11 @@ export interface ModelDigests {
   readonly sha256: string;
   /** The files of external data, by paths that lie below the ONNX file's folder. */
   readonly data: readonly FileDigest[];
+}
+
+/** absoluteDigests gives the same digests for a process that may have another working folder. */
+export function absoluteDigests({ sha256, data }: ModelDigests): ModelDigests {
+  return { sha256, data: data.map((file) => ({ ...file, path: resolve(file.path) })) };
 }
 
 /** VerifiedModel is a model in memory whose bytes have their digest, with the folder of its external data. */
@@ -43,7 +48,7 @@ export async function verifiedModel(
   const faults: string[] = [];
   const bytes = readable(path, faults, () => readFileSync(path));
   if (bytes !== undefined)
-    compare({ path, sha256 }, createHash('sha256').update(bytes).digest('hex'), faults);
+    compareDigest({ path, sha256 }, createHash('sha256').update(bytes).digest('hex'), faults);
   for (const file of data) await copyVerified(file, { from: dirname(path), to: folder }, faults);
   if (bytes === undefined || faults.length > 0) throw new ChangedFilesError(faults.join('; '));
   return { bytes, dataFolder: folder };
@@ -54,11 +59,8 @@ async function copyVerified(
   { from, to }: { readonly from: string; readonly to: string },
   faults: string[],
 ): Promise<void> {
-  const way = relative(from, file.path);
-  if (way.startsWith('..') || isAbsolute(way)) {
-    faults.push(`${file.path} lies outside the folder of its model`);
-    return;
-  }
+  const way = wayBelow(from, file.path, faults);
+  if (way === undefined) return;
   const copy = join(to, way);
   const copied = readable(file.path, faults, () => {
     mkdirSync(dirname(copy), { recursive: true });
@@ -68,10 +70,19 @@ async function copyVerified(
   if (copied === undefined) return;
   const hash = createHash('sha256');
   await pipeline(createReadStream(copied), hash);
-  compare(file, hash.digest('hex'), faults);
+  compareDigest(file, hash.digest('hex'), faults);
 }
 
-function compare({ path, sha256 }: FileDigest, found: string, faults: string[]): void {
+/** wayBelow gives the way from a model's folder to a file below it. */
+export function wayBelow(folder: string, path: string, faults: string[]): string | undefined {
+  const way = relative(folder, path);
+  if (!(way.startsWith('..') || isAbsolute(way))) return way;
+  faults.push(`${path} lies outside the folder of its model`);
+  return undefined;
+}
+
+/** compareDigest tells a file whose digest is not the one that it must have. */
+export function compareDigest({ path, sha256 }: FileDigest, found: string, faults: string[]): void {
   if (found !== sha256) faults.push(`${path} ${notDeployed(found, sha256)}`);
 }
 
@@ -84,8 +95,13 @@ function readable<T>(path: string, faults: string[], read: () => T): T | undefin
   try {
     return read();
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    faults.push(code === 'ENOENT' ? `${path} is missing` : `${path} cannot be read: ${message}`);
+    faults.push(unreadable(path, error));
     return undefined;
   }
+}
+
+/** unreadable says why a file cannot be read. */
+export function unreadable(path: string, error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return code === 'ENOENT' ? `${path} is missing` : `${path} cannot be read: ${message}`;
 }

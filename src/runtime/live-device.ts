@@ -10,12 +10,12 @@ import {
   emptyTensor,
   filledTensor,
   firstLine,
-  isStrings,
   OutOfMemoryError,
   type Provider,
   type RunResult,
   requestTensor,
   type StartExecutor,
+  sameTensor,
   stackBatch,
   startExecutor,
   type TensorData,
@@ -438,15 +438,3 @@ function mismatch(spec: TensorSpec, single: Tensors, full: Tensors, batch: numbe
 }
 
 const PROFILE_AGAIN = 'batches of several requests cannot be split by it; profile the model again';
-
-/** sameTensor says whether two tensors have the same shape and elements. It does not compare their types. */
-export function sameTensor(one: TensorData, other: TensorData): boolean {
-  if (one.dims.length !== other.dims.length || one.dims.some((dim, i) => dim !== other.dims[i])) return false;
-  if (isStrings(one.data) || isStrings(other.data)) {
-    const texts = other.data;
-    return one.data.length === texts.length && one.data.every((text, i) => text === texts[i]);
-  }
-  const bytes = (data: Exclude<TensorData['data'], readonly string[]>) =>
-    Buffer.from(data.buffer, data.byteOffset, data.byteLength);
-  return bytes(one.data).equals(bytes(other.data));
-}

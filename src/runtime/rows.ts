@@ -1,6 +1,13 @@
 import type { TensorSpec } from '../artifacts/index.js';
-import { dtypeInfo, isStrings, splitBatch, stackBatch, type TensorData } from '../execution/index.js';
-import { sameTensor } from './live-device.js';
+import {
+  commonTensor,
+  dtypeInfo,
+  isStrings,
+  splitBatch,
+  stackBatch,
+  type TensorData,
+  tensorForAll,
+} from '../execution/index.js';
 
 /**
  * StackMemory is a device's memory for its batches, by tensor name. It is used again for each batch, because
@@ -31,15 +38,9 @@ export class StackMemory {
  * @throws Error where the tensors do not fit together
  */
 export function stackRows(parts: readonly TensorData[], spec: TensorSpec, memory?: StackMemory): TensorData {
-  const first = parts[0] as TensorData;
-  if (spec.batchAxis !== undefined) {
-    const stacked = memory === undefined ? undefined : stackedInto(memory, parts, spec);
-    return stacked ?? stackBatch(parts, spec.batchAxis);
-  }
-  if (parts.some((part) => part !== first && !sameTensor(part, first))) {
-    throw new Error(`${spec.name} has no batch axis and differs between the requests of a batch`);
-  }
-  return first;
+  if (spec.batchAxis === undefined) return commonTensor(parts, spec.name);
+  const stacked = memory === undefined ? undefined : stackedInto(memory, parts, spec);
+  return stacked ?? stackBatch(parts, spec.batchAxis);
 }
 
 /**
@@ -75,10 +76,7 @@ function stackedInto(
  *   others asked for
  */
 export function splitRows(tensor: TensorData, spec: TensorSpec, count: number): TensorData[] {
-  if (spec.batchAxis === undefined && count > 1 && spec.variableAxes !== undefined)
-    throw new Error(
-      `${spec.name} has no batch axis and a size that depends on the data: it is split among no rows`,
-    );
-  if (spec.batchAxis === undefined || count === 1) return new Array<TensorData>(count).fill(tensor);
+  if (spec.batchAxis === undefined) return tensorForAll(tensor, spec, count);
+  if (count === 1) return [tensor];
   return splitBatch(tensor, spec.batchAxis, new Array<number>(count).fill(spec.shape[spec.batchAxis]!));
 }
