@@ -19,6 +19,8 @@ export {
   type BundledDevice,
   type BundledModel,
   type BundledPartition,
+  type BundledComponent,
+  type BundledProgram,
   type BundledStage,
   type BundleFile,
   type DeployTarget,

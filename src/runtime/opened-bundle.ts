@@ -23,7 +23,7 @@ import { pushAll } from '../collections/index.js';
 import { notDeployed, STRING_DTYPE } from '../execution/index.js';
 import { readModel, textsNotUtf8 } from '../onnx/index.js';
 import { PLAN_KINDS, planOf, planTopologyOf, type ServedPlan } from '../plans/index.js';
-import { poolsServedBy, type StageTopology, topologyPartOf } from '../serving/index.js';
+import { poolsServedBy, type StageTopology, type Topology, topologyPartOf } from '../serving/index.js';
 import type { BundleParts } from './bundle-parts.js';
 import { manifestFaults } from './manifest-faults.js';
 import type { LiveModel, PoolWork } from './pool-work.js';
@@ -33,16 +33,22 @@ import { loadManifest, refuseTarget } from './served-targets.js';
 const GIB = 1024 ** 3;
 export const DEPLOY_AGAIN = 'Deploy the plan again, or copy the bundle anew.';
 
-/** OpenedBundle is a bundle that was checked: every file matches the manifest, and the parts fit together. */
-export interface OpenedBundle {
+/** CheckedBundle is a bundle of any plan that was checked: every file matches the manifest, and the parts fit together. */
+export interface CheckedBundle {
   manifest: Loaded<'bundle'>;
-  plan: ServedPlan;
-  topology: StageTopology;
+  plan: Pick<ServedPlan, 'serving' | 'notes'>;
+  topology: Topology;
   models: LiveModel[];
   /** The work of the devices of each pool of the topology. */
   work: PoolWork[];
   /** Whether the topology is that of a part of the plan's devices. */
   isPart?: true;
+}
+
+/** OpenedBundle is a checked bundle of a plan of stages. */
+export interface OpenedBundle extends CheckedBundle {
+  plan: ServedPlan;
+  topology: StageTopology;
 }
 
 /** PlannedBundle is a bundle of any target whose plan and models are what its manifest says. */
@@ -198,7 +204,7 @@ function memoryFaults(
 }
 
 /** textFaults finds files that may give text which is not UTF-8, of which clients would get something else. */
-async function textFaults(work: readonly PoolWork[]): Promise<Fault[]> {
+export async function textFaults(work: readonly PoolWork[]): Promise<Fault[]> {
   const giving = work.filter(({ outputs }) => outputs.some(({ spec }) => spec.dtype === STRING_DTYPE));
   const files = new Map(giving.map(({ file, digests }) => [file, digests.sha256]));
   const faults = await Promise.all(
@@ -215,14 +221,18 @@ async function textFaults(work: readonly PoolWork[]): Promise<Fault[]> {
 }
 
 /** modelFiles lists the ONNX files of a manifest, each with its external data. */
-function modelFiles({ partitions, stages = [] }: Bundle): { file: string; parts: BundleFile[] }[] {
-  return [...partitions, ...stages].map(({ file, sha256, data = [] }) => ({
+function modelFiles({ partitions, stages = [], components = [] }: Bundle): {
+  file: string;
+  parts: BundleFile[];
+}[] {
+  return [...partitions, ...stages, ...components].map(({ file, sha256, data = [] }) => ({
     file,
     parts: [{ path: file, sha256 }, ...data],
   }));
 }
 
-async function sizesOf(folder: string, manifest: Bundle): Promise<Map<string, number>> {
+/** sizesOf gives the sizes in bytes of a manifest's ONNX files, each with its external data, by their paths there. */
+export async function sizesOf(folder: string, manifest: Bundle): Promise<Map<string, number>> {
   const sizes = await Promise.all(
     modelFiles(manifest).map(async ({ file, parts }) => {
       const found = await Promise.all(parts.map(({ path }) => stat(join(folder, path))));
@@ -238,7 +248,11 @@ async function damagedFiles(
   manifest: Bundle,
   signal: AbortSignal | undefined,
 ): Promise<Fault[]> {
-  const files = [manifest.plan, ...modelFiles(manifest).flatMap(({ parts }) => parts)];
+  const programs = (manifest.programs ?? []).flatMap(({ file, sha256, modules = [] }) => [
+    { path: file, sha256 },
+    ...modules,
+  ]);
+  const files = [manifest.plan, ...modelFiles(manifest).flatMap(({ parts }) => parts), ...programs];
   const distinct = [...new Map(files.map((file) => [`${file.path} ${file.sha256}`, file])).values()];
   const faults = await Promise.all(distinct.map((file) => damage(folder, file, signal)));
   return faults.filter((found) => found !== undefined);

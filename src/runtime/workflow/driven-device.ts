@@ -1,7 +1,7 @@
 import type { Tensors } from '../../execution/index.js';
 
-/** KeptInput is an input of a component: its name there, and the kept output by which it is fed. */
-export interface KeptInput {
+/** FedOutput is an input of a component: its name there, and the kept output by which it is fed. */
+export interface FedOutput {
   readonly name: string;
   /** The id under which the device keeps the output, and the name of the tensor among its tensors. */
   readonly kept: number;
@@ -11,7 +11,7 @@ export interface KeptInput {
 /** TaskToRun is a task of a batch: what it is fed, how many rows it has, and the id under which its output is to be kept. */
 export interface TaskToRun {
   readonly rows: number;
-  readonly inputs: readonly KeptInput[];
+  readonly inputs: readonly FedOutput[];
   readonly keepAs: number;
 }
 

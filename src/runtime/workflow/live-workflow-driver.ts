@@ -35,7 +35,7 @@ import {
   outputAtFront,
   type ProgramRun,
 } from './program-runs.js';
-import { programTensor, tensorOfProgram } from './program-tensors.js';
+import { programTensor, tensorOfProgram } from '../../protocol/index.js';
 
 /** What `Drops.ending` calls the entry. */
 const NOWHERE = -1;

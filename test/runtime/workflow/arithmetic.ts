@@ -1,6 +1,6 @@
 import type { TensorData, Tensors } from '../../../src/execution/index.js';
 import type { Program, ProgramTensor, TaskHandle, TensorSource } from '../../../src/programs/index.js';
-import { programTensor } from '../../../src/runtime/workflow/program-tensors.js';
+import { programTensor } from '../../../src/protocol/index.js';
 import type { Computed } from './no-op-device.js';
 
 /** pair makes a row of two numbers. */
