@@ -130,7 +130,8 @@ const forbidden = [
   },
   {
     name: 'programs-know-no-engine',
-    comment: 'What runs programs executes and schedules nothing. Its threads hold no ONNX Runtime, so that they may be ended.',
+    comment:
+      'What runs programs executes and schedules nothing. Its threads hold no ONNX Runtime, so that they may be ended.',
     severity: 'error',
     from: { path: '^src/programs/' },
     to: { path: '^src/', pathNot: ['^src/programs/', '^src/(artifacts|random|collections)/'] },

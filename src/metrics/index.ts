@@ -17,6 +17,7 @@ export {
   shareOf,
 } from './confidence.js';
 export type { ClassFigures, LinkFigures, PoolFigures } from './device-fold.js';
+export type { DeviceTimes } from './device-times.js';
 export { HISTOGRAM_RELATIVE_ERROR, Histogram } from './histogram.js';
 export { latencyHistogram } from './latency-histogram.js';
 export { type LevelFigures, LevelFold, type LevelsFigures } from './level-fold.js';
@@ -34,4 +35,11 @@ export { type BatchView, type RunFigures, RunMetrics, type RunMetricsOptions } f
 export type { RunScaling, RunShape } from './run-shape.js';
 export { ExactValues, summaryOf, type Values } from './values.js';
 export { type WindowFigures, windowCells } from './window-fold.js';
+export {
+  type ComponentFigures,
+  type WorkflowFigures,
+  WorkflowMetrics,
+  type WorkflowRequestFigures,
+  type WorkflowShape,
+} from './workflow-metrics.js';
 export { type WorstFigures, WorstWindowFold } from './worst-window-fold.js';

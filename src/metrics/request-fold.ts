@@ -93,6 +93,9 @@ class Latencies {
   }
 }
 
+/** RequestShape is what a RequestFold needs to know of a run. */
+type RequestShape = Pick<RunShape, 'models' | 'poolBatch' | 'dropReasons'>;
+
 /** RequestFold counts outcomes and keeps latencies, by model. It allocates nothing per request. */
 export class RequestFold {
   private readonly arrivals: Float64Array;
@@ -108,7 +111,7 @@ export class RequestFold {
   private readonly latencies: Latencies[];
 
   constructor(
-    private readonly shape: RunShape,
+    private readonly shape: RequestShape,
     private readonly make: MakeValues,
   ) {
     this.arrivals = new Float64Array(shape.models);

@@ -83,6 +83,7 @@ export type {
   Wiring,
 } from './wiring.js';
 export {
+  type CountedWorkflow,
   frequencyRowsOf,
   type HeldBy,
   nextCallCountsOf,

@@ -20,7 +20,6 @@ const WITHHELD = [
   'EventSource',
   'BroadcastChannel',
   'MessageChannel',
-  'Worker',
 ];
 const WITHHELD_OF_CRYPTO = ['getRandomValues', 'randomUUID'];
 const WITHHELD_OF_PROCESS = ['hrtime', 'kill', 'abort'];

@@ -6,8 +6,10 @@ export interface ProgramLimits {
   readonly continuationMs: number;
   /** How long a run may take in all, in milliseconds, calls included. */
   readonly runMs: number;
-  /** The heap of all runs of the application together, in MiB. What typed arrays hold does not count. */
+  /** The heap of all runs of the application together, in MiB, without what typed arrays hold. */
   readonly heapMiB: number;
+  /** What the typed arrays of all runs together may hold once a continuation is over, in MiB: those of values that were read too. */
+  readonly arraysMiB: number;
   /** How long the module may take to load, in milliseconds. */
   readonly loadMs: number;
 }
@@ -18,5 +20,6 @@ export const PROGRAM_LIMITS: ProgramLimits = {
   continuationMs: 1000,
   runMs: 600_000,
   heapMiB: 256,
+  arraysMiB: 1024,
   loadMs: 10_000,
 };

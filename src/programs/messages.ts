@@ -68,6 +68,9 @@ export const Beat = { events: 0, run: 1 } as const;
 /** NO_RUN stands in the heartbeat where the thread runs no program. */
 export const NO_RUN = -1;
 
+/** FULL_EXIT is the code with which a thread ends itself because typed arrays hold too much. No exit code of Node is beyond 255. */
+export const FULL_EXIT = 1000;
+
 /** ThreadEvent is told to a thread: a run begins, or gets a value that it has asked for. The thread answers each with a ThreadAnswer. */
 export type ThreadEvent =
   | { readonly event: 'begin'; readonly run: number; readonly stream: number; readonly nowMs: number }

@@ -262,7 +262,7 @@ export class ProgramHost {
   }
 
   private failureOf({ cause, error }: LostThread, isLoaded: boolean): ProgramFailure {
-    const { continuationMs, loadMs, heapMiB } = this.limits;
+    const { continuationMs, loadMs, heapMiB, arraysMiB } = this.limits;
     switch (cause) {
       case 'silent':
         return {
@@ -273,6 +273,11 @@ export class ProgramHost {
         };
       case 'heap':
         return { reason: 'program-limit', message: `took more than ${heapMiB} MiB of heap` };
+      case 'arrays':
+        return {
+          reason: 'program-limit',
+          message: `brought what typed arrays of all runs hold beyond ${arraysMiB} MiB`,
+        };
       case 'exit':
         return {
           reason: 'program-error',

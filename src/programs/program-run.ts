@@ -20,7 +20,7 @@ import type {
   TensorSource,
   WorkflowRequest,
 } from './program.js';
-import { fitted, type KnownSource, names, ProgramSources, rowsOf } from './program-sources.js';
+import { fitted, type KnownSource, names, ProgramSources, rowsOfShape } from './program-sources.js';
 import { placeOf, toldError } from './told-error.js';
 
 /** RunSurroundings is what all runs of a thread have in common. */
@@ -166,7 +166,11 @@ export class ProgramRun {
       const metadata = this.named(outputs, name);
       if (metadata === undefined)
         return this.refuse(`asks ${component} for "${name}"; it gives ${names(outputs)}`, caller);
-      return { source: { from: 'task', task, output: name }, metadata, rows: rowsOf(metadata.shape, rows) };
+      return {
+        source: { from: 'task', task, output: name },
+        metadata,
+        rows: rowsOfShape(metadata.shape, rows),
+      };
     };
     const handle: TaskHandle = {
       out: (name) => this.sources.add(known(name, handle.out)),
@@ -180,7 +184,7 @@ export class ProgramRun {
     const metadata = this.named(inputs, name);
     if (metadata === undefined)
       return this.refuse(`asks the request for "${name}"; it has ${names(inputs)}`, caller);
-    return { source: { from: 'request', input: name }, metadata, rows: rowsOf(metadata.shape, 1) };
+    return { source: { from: 'request', input: name }, metadata, rows: rowsOfShape(metadata.shape, 1) };
   }
 
   private named(tensors: readonly TensorMetadata[], name: string): TensorMetadata | undefined {

@@ -35,8 +35,8 @@ export class ProgramSources {
   }
 }
 
-/** rowsOf gives the rows of a tensor with a shape: its first size, or those of what it was made from where that is free. */
-export function rowsOf(shape: readonly number[], rowsBefore: number): number {
+/** rowsOfShape gives the rows of a tensor with a shape: its first size, or those of what it was made from where that is free. */
+export function rowsOfShape(shape: readonly number[], rowsBefore: number): number {
   const [first = 1] = shape;
   return first === -1 ? rowsBefore : first;
 }
@@ -86,7 +86,7 @@ export function fitted(
 /** misfitOf says why a source cannot be taken where metadata are asked for; undefined where it can. Sizes that are free fit any. */
 export function misfitOf({ metadata, rows }: KnownSource, asked: TensorMetadata): string | undefined {
   const [, ...rest] = metadata.shape;
-  const given = metadata.shape.length === 0 ? [] : [rowsOf(metadata.shape, rows), ...rest];
+  const given = metadata.shape.length === 0 ? [] : [rowsOfShape(metadata.shape, rows), ...rest];
   const sizesFit = asked.shape.every(
     (size, axis) => size === -1 || given[axis] === -1 || given[axis] === size,
   );

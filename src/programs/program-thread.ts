@@ -4,6 +4,7 @@ import type { Fault } from '../artifacts/index.js';
 import {
   Beat,
   type CalledFace,
+  FULL_EXIT,
   NO_RUN,
   type ProgramAct,
   type ThreadAnswer,
@@ -19,7 +20,7 @@ const YOUNG_MIB = 8;
 
 /** LostThread says how a thread ended, and whose continuation ran then: NO_RUN where nobody's did. */
 export interface LostThread {
-  readonly cause: 'silent' | 'heap' | 'exit';
+  readonly cause: 'silent' | 'heap' | 'arrays' | 'exit';
   readonly run: number;
   /** What the thread ended with, where that is known. */
   readonly error?: Error;
@@ -59,7 +60,7 @@ export class ProgramThread {
     });
     this.worker.on('message', (answer: ThreadAnswer) => this.hear(answer));
     this.worker.on('error', (error) => this.lose(isOutOfMemory(error) ? 'heap' : 'exit', error));
-    this.worker.on('exit', () => this.lose('exit'));
+    this.worker.on('exit', (code) => this.lose(code === FULL_EXIT ? 'arrays' : 'exit'));
     for (const stream of [this.worker.stdout, this.worker.stderr])
       stream.setEncoding('utf8').on('data', (text: string) => this.listener.printed(text));
   }

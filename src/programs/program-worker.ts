@@ -1,17 +1,20 @@
 /** The thread of a program: it loads the module, and runs it for one request after another. It has no models, and may be ended. */
+import { fileURLToPath } from 'node:url';
+import { getHeapStatistics } from 'node:v8';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Fault } from '../artifacts/index.js';
 import { streamOf } from '../random/index.js';
 import { Attribution } from './attribution.js';
 import { replaceGlobals } from './handed-in.js';
-import { type CalledFace, NO_RUN, type ThreadAnswer, type ThreadData } from './messages.js';
+import { type CalledFace, FULL_EXIT, NO_RUN, type ThreadAnswer, type ThreadData } from './messages.js';
 import { moduleFaults } from './module-faults.js';
 import type { Program } from './program.js';
 import { ServedProgram } from './served-program.js';
-import { toldError } from './told-error.js';
+import { syntaxPlace, toldError } from './told-error.js';
 
 const { url, components, limits, seed, nowMs, beat } = workerData as ThreadData;
 const later = setImmediate;
+const exit = process.exit;
 const heartbeat = new Int32Array(beat);
 const attribution = new Attribution(heartbeat);
 const ofModule = streamOf(seed, 'program');
@@ -44,11 +47,15 @@ function serve(module: Readonly<Record<string, unknown>>): void {
   const face = JSON.parse(JSON.stringify({ inputs, outputs })) as CalledFace;
   const program = module.default as Program;
   const thread = new ServedProgram({
-    ...{ program, face, components, limits, seed, attribution, beat: heartbeat, answer, later },
+    ...{ program, face, components, limits, seed, attribution, beat: heartbeat, answer, later, leaveIfFull },
   });
   served = thread;
   parentPort?.on('message', (message) => thread.take(message));
   answer({ answer: 'loaded', face });
+}
+
+function leaveIfFull(): void {
+  if (getHeapStatistics().external_memory > limits.arraysMiB * 2 ** 20) exit(FULL_EXIT);
 }
 
 function refuse(faults: readonly Fault[]): void {
@@ -66,5 +73,6 @@ function loadFault(error: unknown): Fault {
       path: '',
       message: `Node ${process.versions.node} runs no such file; write the program in JavaScript, as .mjs or .js with types in comments, or compile it first`,
     };
-  return { path: '', message: `its module ${toldError(error)}` };
+  const place = error instanceof SyntaxError ? syntaxPlace(fileURLToPath(url)) : '';
+  return { path: '', message: `its module ${toldError(error)}${place}` };
 }

@@ -31,7 +31,7 @@ export function recordedRun(calls: readonly RecordedProgramCall[], sizes: Record
     return {
       component,
       inputs: inputs.map(({ source }) => (source.from === 'request' ? 'request' : source.task)),
-      after: [...after],
+      after: after.toSorted((a, b) => a - b),
       // A millionth of a second is far below what a clock tells of a program.
       ...(thinkMs < 0.001 ? {} : { thinkMs: Number(thinkMs.toFixed(3)) }),
       outputBytes: outputBytes(task),

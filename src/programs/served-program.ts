@@ -16,6 +16,8 @@ export interface ServedParts extends Omit<RunSurroundings, 'acting' | 'tell'> {
   readonly answer: (answer: ThreadAnswer) => void;
   /** later calls back when all that follows from what was done is done too, as setImmediate does. */
   readonly later: (act: () => void) => void;
+  /** leaveIfFull ends the thread where it holds too much, with the run in the heartbeat that has brought it so far. */
+  readonly leaveIfFull: () => void;
 }
 
 /**
@@ -76,6 +78,8 @@ export class ServedProgram {
   }
 
   private over({ run }: ThreadEvent): void {
+    this.parts.attribution.resume(run);
+    this.parts.leaveIfFull();
     this.runs.get(run)?.settle();
     this.parts.attribution.resume(NO_RUN);
     this.parts.answer({ answer: 'acted', acts: this.acts });

@@ -1,11 +1,10 @@
+import { spawnSync } from 'node:child_process';
+
 /** More of a message is cut: it goes into logs and answers. */
 const MOST_LETTERS = 1000;
 
 /** The first place in a stack that is a file: frames of Node itself, such as node:internal, have other addresses. */
 const FRAME = /\(?(file:\/\/[^\s)]+):(\d+):(\d+)\)?$/m;
-/** Where a syntax error is: Node writes it as the first line of the stack. */
-const SYNTAX = /^(file:\/\/\S+|\/\S+):(\d+)$/m;
-
 /** toldError says what was thrown, and where: `TypeError: x is not a function (chat.mjs:12)`. It takes anything, since anything can be thrown. */
 export function toldError(thrown: unknown): string {
   try {
@@ -18,11 +17,24 @@ export function toldError(thrown: unknown): string {
 
 /** placeOf says where an error was made, as ` (chat.mjs:12)`: the file without its folder, and the line. It is empty where that is not known. */
 export function placeOf(error: Error): string {
-  const stack = String(error.stack);
-  const [, url, line] =
-    (error instanceof SyntaxError ? SYNTAX.exec(stack) : undefined) ?? FRAME.exec(stack) ?? [];
-  if (url === undefined) return '';
-  return ` (${url.slice(url.lastIndexOf('/') + 1)}:${line})`;
+  return placeText(FRAME.exec(String(error.stack)));
+}
+
+/** Where Node says that a file is no JavaScript: the file and the line. */
+const CHECKED = /^(\S+):(\d+)$/m;
+
+/**
+ * syntaxPlace says where a file is no JavaScript, as `placeOf` does. An error of the syntax does not tell its place, so that another
+ * process of Node is asked, which takes 50 ms. It is empty where the file is right, as where one that it imports is not.
+ */
+export function syntaxPlace(path: string): string {
+  const { stderr } = spawnSync(process.execPath, ['--check', path], { encoding: 'utf8' });
+  return placeText(CHECKED.exec(stderr ?? ''));
+}
+
+function placeText(found: RegExpExecArray | null): string {
+  const [, file, line] = found ?? [];
+  return file === undefined ? '' : ` (${file.slice(file.lastIndexOf('/') + 1)}:${line})`;
 }
 
 function thrownText(thrown: unknown): string {

@@ -31,6 +31,13 @@ export {
 export { SimulationPool } from './simulation-pool.js';
 export { runSweep, type SweepOptions, sweptLoads } from './sweep.js';
 export { namedTrace, readTraceFile, type TraceFile, type TraceFileOptions } from './trace-file.js';
+export { RecordedRuns } from './workflow/recorded-runs.js';
+export {
+  type CountedWorkflows,
+  simulatedWorkflows,
+  type WorkflowLoad,
+  type WorkflowRun,
+} from './workflow/simulated-workflows.js';
 export {
   arrivalsOf,
   atLoadFactor,

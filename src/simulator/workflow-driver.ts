@@ -93,7 +93,7 @@ export class WorkflowDriver {
   private readonly calls: (Call | undefined)[] = [];
   private readonly callSlots = new Slots();
   private readonly fetches: ((Going & { readonly endNs: number }) | undefined)[] = [];
-  /** The programs by the order in which their requests came. */
+  /** The programs by the order in which their requests came, where troubles may name them. */
   private readonly inOrder: ReplayedProgram[] = [];
   private readonly placeOfTask = new Map<number, Call>();
   private readonly running: Int32Array;
@@ -107,6 +107,8 @@ export class WorkflowDriver {
   private readonly outcomes = new Float64Array(4);
   private readonly passNs: (bytes: number, from: number, to: number) => number;
   private readonly counted = { left: 0, loads: 0, evictions: 0, fetches: 0 };
+  /** The first decisions are made at 0, whether or not anything has come by then. */
+  private firstAt = 0;
   private nextArrivalAt = NEVER;
   private dueAt = NEVER;
   private now = 0;
@@ -128,27 +130,42 @@ export class WorkflowDriver {
   }
 
   run(): WorkflowSummary {
-    const { core, topology, arrivals } = this.driven;
+    this.open();
+    while (this.nextAt !== NEVER) this.step();
+    return this.summary();
+  }
+
+  /** open lets all devices come up at 0. Who calls it takes the run's steps by itself, as of several drivers side by side. */
+  open(): void {
+    const { core, topology, arrivals, troubles = [] } = this.driven;
     this.watchers.begun({
       ...{ topology, core },
       requestOf: (task) => core.requestOf(task),
       arrivedAt: (request) => this.requests.arrivedAt(request),
     });
     for (let device = 0; device < topology.devices.length; device++) core.deviceUp(0, device);
-    const { troubles = [] } = this.driven;
     for (const [i, { atNs }] of troubles.entries()) this.events.schedule(atNs, Kind.troubleComes, i);
     this.nextArrivalAt = arrivals.next() ? arrivals.atNs : NEVER;
-    for (let at = 0; at !== NEVER; at = Math.min(this.events.nextAt, this.nextArrivalAt, this.dueAt)) {
-      this.now = at;
-      this.tellEnds();
-      if (this.dueAt === at) this.tellTimer();
-      while (this.nextArrivalAt === at) this.tellArrival();
-      this.settle();
-    }
-    return this.summary();
   }
 
-  private summary(): WorkflowSummary {
+  /** nextAt is when something happens next, Infinity where nothing does any more. */
+  get nextAt(): number {
+    return Math.min(this.firstAt, this.events.nextAt, this.nextArrivalAt, this.dueAt);
+  }
+
+  /** step lets all happen that happens at the next instant at which anything does. */
+  step(): void {
+    const at = this.nextAt;
+    this.firstAt = NEVER;
+    this.now = at;
+    this.tellEnds();
+    if (this.dueAt === at) this.tellTimer();
+    while (this.nextArrivalAt === at) this.tellArrival();
+    this.settle();
+  }
+
+  /** summary counts what has become of the requests, each of which must have its outcome. */
+  summary(): WorkflowSummary {
     const { open, count } = this.requests;
     if (open !== 0 || this.driven.core.pending !== 0)
       throw brokenPromise(`${open} requests have no outcome at the end`);
@@ -171,7 +188,7 @@ export class WorkflowDriver {
     core.sized(this.now, request, run.requestBytes);
     const program = new ReplayedProgram(request, run);
     this.programs[request] = program;
-    this.inOrder.push(program);
+    if (this.driven.troubles !== undefined) this.inOrder.push(program);
     for (const call of program.first()) this.callLater(program, call);
     if (program.hasEnded) core.finished(this.now, request);
     this.nextArrivalAt = arrivals.next() ? arrivals.atNs : NEVER;

@@ -53,6 +53,8 @@ export interface FakeOptions {
 export class FakeDriver implements ProgramDriver {
   host: ProgramHost | undefined;
   readonly broken: string[] = [];
+  /** How often it was told something. */
+  count = 0;
   private readonly runs = new Map<number, DrivenRun>();
   private readonly waiting: (() => void)[] = [];
   private readonly order: Stream;
@@ -71,6 +73,17 @@ export class FakeDriver implements ProgramDriver {
       this.runs.set(run, { request, resolve, calls: [], wanted: new Set(), given: new Map() });
       this.host?.begin(run);
     });
+  }
+
+  /** waits says how many sources a run has wanted. */
+  waits(run: number): number {
+    return this.runs.get(run)?.wanted.size ?? 0;
+  }
+
+  /** leave cancels a run, of which nothing may be told then. */
+  leave(run: number): void {
+    this.runs.delete(run);
+    this.host?.cancel(run);
   }
 
   called(run: number, call: ProgramCall): void {
@@ -111,6 +124,7 @@ export class FakeDriver implements ProgramDriver {
   }
 
   private find(run: number, does: string): DrivenRun | undefined {
+    this.count += 1;
     const driven = this.runs.get(run);
     if (driven === undefined) this.broken.push(`run ${run} ${does} after its end`);
     return driven;

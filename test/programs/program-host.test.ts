@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { numbers } from './fake-driver.js';
-import { programOf, started } from './started.js';
+import type { ProgramTensor } from '../../src/programs/index.js';
+import { streamOf } from '../../src/random/index.js';
+import { seeds } from '../cases.js';
+import { directly } from './directly.js';
+import { ARITHMETIC, numbers } from './fake-driver.js';
+import { HEAD, moduleFile, ONE, PATIENT, programOf, type StartedOptions, started, turn } from './started.js';
+import { wanderingProgram } from './wandering.js';
 
 describe('ProgramHost', () => {
   it('passes handles on unread, and gives outputs by where they come from', async () => {
@@ -16,14 +21,177 @@ describe('ProgramHost', () => {
       calls: ['turn(x: request.x)', 'add(a: 0.y, b: request.x)'],
     });
   });
-  it('loops end', async () => {
+
+  it('tells a read once, however often it is awaited', async () => {
+    const driver = await started(
+      programOf(`
+        const turned = call('turn', { x: request.in('x') });
+        const [a, b] = await Promise.all([turned.read('y'), turned.read('y', 'FP32')]);
+        const c = await turned.read('y');
+        return { y: { ...c, data: Float32Array.of(a === b && b === c ? 1 : 0, c.data[1]) }, z: c };`),
+    );
+    expect((await driver.run(0, { x: numbers(1, 2) })).outputs).toEqual({ y: [1, 4], z: [2, 4] });
+  });
+
+  it('answers as the function does that is called directly, whatever the order of the answers', async () => {
+    const path = wanderingProgram('throw new Error()');
+    const module = await import(path);
+    const components = ARITHMETIC;
+    for (const seed of seeds(3, 20)) {
+      const driver = await started(path, { seed, fake: { seed } });
+      const draws = streamOf(seed, 'requests');
+      const requests = Array.from({ length: 30 }, () => ({ x: numbers(draws.integer(9), draws.integer(9)) }));
+      const ended = await Promise.all(requests.map((request, run) => driver.run(run, request)));
+      for (const [run, request] of requests.entries()) {
+        const { outputs, notTaken, called } = await directly(module, request, { components, seed, run });
+        expect(ended[run], `seed ${seed}, run ${run}`).toMatchObject({ outputs, notTaken });
+        expect(ended[run]?.recorded.map(({ component }) => component)).toEqual(called);
+      }
+    }
+  });
+
+  it('lets runs of any seed draw what they draw with that seed alone', async () => {
+    const path = programOf(`
+      const drawn = [random(), Math.random(), random()];
+      return { y: { datatype: 'FP32', shape: [1, 2], data: Float32Array.of(drawn[0], drawn[1]) } };`);
+    const draws = streamOf(11, 'program/5');
+    const driver = await started(path, { seed: 11 });
+    await driver.run(4, { x: numbers(0, 0) });
+    expect((await driver.run(5, { x: numbers(0, 0) })).outputs.y).toEqual(
+      [draws.uniform(), draws.uniform()].map(Math.fround),
+    );
+  });
+});
+
+describe('ProgramHost.cancel() and close()', () => {
+  it('ends runs of which nothing more is told', async () => {
     const driver = await started(
       programOf(
-        `const { data } = await request.read('x', 'FP32'); if (data[0] === 5) for(;;); return { y: request.in('x') };`,
+        `await call('turn', { x: request.in('x') }).read('y'); call('turn', { x: request.in('x') }); return {};`,
       ),
-      { limits: { continuationMs: 200 } },
+      { fake: { answers: (run) => run !== 0 } },
     );
-    const all = await Promise.all([1, 2, 5, 6, 7].map((n) => driver.run(n, { x: numbers(n, 0) })));
-    console.log(JSON.stringify(all));
+    void driver.run(0, ONE);
+    while (driver.waits(0) === 0) await turn();
+    driver.leave(0);
+    driver.host?.give(0, { from: 'task', task: 0, output: 'y' }, numbers(0, 0));
+    expect((await driver.run(1, ONE)).notTaken).toEqual(['y', 'z']);
+    driver.host?.cancel(0);
+    void driver.run(0, ONE);
+    while (driver.waits(0) === 0) await turn();
+    driver.leave(0);
+    await driver.host?.close();
+    expect(() => driver.host?.begin(2)).toThrow('Cannot begin run 2: the program is closed');
+  });
+
+  it('refuses a run that goes on already, and values that nobody wants', async () => {
+    const driver = await started(programOf(`await request.read('x'); return {};`), {
+      fake: { answers: () => false },
+    });
+    const running = driver.run(0, ONE);
+    expect(() => driver.host?.begin(0)).toThrow('Cannot begin run 0: it goes on already');
+    while (driver.waits(0) === 0) await turn();
+    const give = (input: string, x: ProgramTensor = ONE.x) =>
+      driver.host?.give(0, { from: 'request', input }, x);
+    expect(() => give('w')).toThrow('Cannot give run 0 input w: it waits for no such values');
+    give('x');
+    expect(() => give('x')).toThrow('Cannot give run 0 input x: it waits for no such values');
+    await running;
+  });
+});
+
+describe('ProgramHost, what a program prints', () => {
+  it('keeps it out of the process, and hands it on', async () => {
+    let text = '';
+    const driver = await started(
+      programOf(`console.log('to', 'whom'); console.error('it concerns'); return {};`),
+      {
+        printed: (part) => {
+          text += part;
+        },
+      },
+    );
+    await driver.run(0, ONE);
+    while (!text.includes('to whom') || !text.includes('it concerns')) await turn();
+  });
+});
+
+describe('ProgramHost.start()', () => {
+  const refused = async (text: string, name?: string, options?: StartedOptions) => {
+    const path = moduleFile(text, name);
+    const message = await started(path, options).then(
+      () => 'was taken',
+      (error: Error) => `${error.name}: ${error.message}`,
+    );
+    return message.replace(path, 'program');
+  };
+
+  it('tells all that keeps a module from being a program', async () => {
+    expect(
+      await refused(`
+      export const inputs = [
+        { name: '', datatype: 'FLOAT', shape: [1, 0] },
+        { name: 'x', datatype: 'FP32', shape: [-1] },
+        { name: 'x', datatype: 'FP32', shape: [] },
+        7,
+      ];
+      export const outputs = {};
+      export default {};`),
+    ).toBe(`InputError: Cannot use the program program:
+  /inputs/0/name: is ""; give a text
+  /inputs/0/datatype: is "FLOAT"; give one of BOOL, UINT8, UINT16, UINT32, UINT64, INT8, INT16, INT32, INT64, FP16, FP32, FP64, BYTES
+  /inputs/0/shape: is [1,0]; give a list of sizes, of which one at least: each a whole number from 1 on, or -1 where it is free
+  /inputs/2/shape: is []; give a list of sizes, of which one at least: each a whole number from 1 on, or -1 where it is free
+  /inputs/3: is 7; give an object with name, datatype and shape
+  /inputs/2/name: is "x", as that of /inputs/1; give each its own
+  /outputs: is no list of tensors; give one tensor at least, by name, datatype and shape
+  /default: the default export is not a function; write \`export default async function (request, { call }) { … }\``);
+    expect(await refused('')).toMatch(
+      /\/inputs: the module does not export inputs; write .*\n.*\/outputs: the module does not export outputs.*\n.*\/default/,
+    );
+  });
+
+  it.each([
+    [
+      'is no JavaScript',
+      'let a = 1;\nexport const = 3;',
+      /its module threw SyntaxError: .* \(program\.mjs:2\)$/,
+    ],
+    ['throws', `\nthrow new Error('not today');`, /its module threw Error: not today \(program\.mjs:2\)$/],
+    ['imports what there is not', `import './nowhere.mjs';`, /its module threw Error: Cannot find module/],
+    ['loops', `for (;;);`, /its module had not loaded after 500 ms$/],
+    ['waits for ever', `await new Promise(() => {});`, /its module ended its thread/],
+    ['ends the process', `process.exit(3);`, /its module ended its thread, as process\.exit\(\) does/],
+    [
+      'takes too much heap',
+      `const all = []; for (;;) all.push(new Array(1e5).fill(all.length + 0.5));`,
+      /its module took more than 32 MiB of heap$/,
+    ],
+    ['sets a timer', `setInterval(() => {}, 1);`, /its module threw Error: setInterval is withheld/],
+  ])('refuses a module that %s', async (_, text, words) => {
+    const message = await refused(text, 'program.mjs', {
+      limits: { ...(text.startsWith('for') ? { loadMs: 500 } : PATIENT), heapMiB: 32 },
+    });
+    expect(message).toMatch(/^InputError: Cannot use the program program: /);
+    expect(message).toMatch(words);
+  });
+
+  it('refuses TypeScript where Node does not run it, and a file that is not there', async () => {
+    if (!('typescript' in process.features))
+      expect(await refused(HEAD, 'program.ts')).toMatch(
+        /Node .* runs no such file; write the program in JavaScript, as \.mjs or \.js/,
+      );
+    await expect(started('/nowhere/program.mjs')).rejects.toMatchObject({ name: 'MissingError' });
+  });
+
+  it('takes a module that waits while it is loaded, and tells its tensors without what else they have', async () => {
+    const driver = await started(
+      moduleFile(`${HEAD} await Promise.resolve(); await import('node:path'); inputs[0].parameters = { a: () => {} };
+      export default () => ({});`),
+    );
+    expect(driver.host?.face.inputs).toEqual([
+      { name: 'x', datatype: 'FP32', shape: [-1, 2], parameters: {} },
+    ]);
+    expect((await driver.run(0, ONE)).notTaken).toEqual(['y', 'z']);
   });
 });

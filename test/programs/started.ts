@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect } from 'vitest';
 import { ProgramHost, type ProgramHostOptions } from '../../src/programs/index.js';
-import { ARITHMETIC, FakeDriver, type FakeOptions } from './fake-driver.js';
+import { ARITHMETIC, FakeDriver, type FakeOptions, numbers } from './fake-driver.js';
 
 const folders: string[] = [];
 const hosts: ProgramHost[] = [];
@@ -54,3 +54,15 @@ export async function started(path: string, options: StartedOptions = {}): Promi
 const ARITHMETIC_FACES = Object.fromEntries(
   Object.entries(ARITHMETIC).map(([name, { inputs, outputs }]) => [name, { inputs, outputs }]),
 );
+
+/** ONE is a request of one row. */
+export const ONE = { x: numbers(1, 2) };
+
+/** SOON are limits for tests that wait for them. A busy machine may keep a thread from its work for longer than these programs compute. */
+export const SOON = { continuationMs: 400 };
+
+/** PATIENT are limits for tests that wait for something else. */
+export const PATIENT = { continuationMs: 60_000, loadMs: 60_000 };
+
+/** turn lets everything else have its turn. */
+export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -1,7 +1,7 @@
 /**
  * This folder says what a workflow plan is: components on devices that hold several, and programs that call them.
  */
-export { frequencyRowsOf, nextCallCountsOf } from './frequencies.js';
+export { type CountedWorkflow, frequencyRowsOf, nextCallCountsOf } from './frequencies.js';
 export type { PlacedWorkflows } from './placed.js';
 export { type Subcluster, subclustersOf } from './subclusters.js';
 export { type HeldBy, workflowTableOf } from './table.js';

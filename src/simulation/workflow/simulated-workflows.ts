@@ -1,0 +1,184 @@
+import { type WorkflowFigures, WorkflowMetrics } from '../../metrics/index.js';
+import {
+  type CountedWorkflow,
+  frequencyRowsOf,
+  type PlacedWorkflows,
+  type Subcluster,
+  subclustersOf,
+  workflowTopologyOf,
+} from '../../plans/index.js';
+import { streamsOf } from '../../random/index.js';
+import {
+  Decisions,
+  DROP_REASONS,
+  type FrequencyRow,
+  type Topology,
+  type WorkflowScheduler,
+  workflowCore,
+} from '../../serving/index.js';
+import {
+  type RecordedRun,
+  type SimulationObserver,
+  WorkflowDriver,
+  type WorkflowSummary,
+} from '../../simulator/index.js';
+import type { Arrivals } from '../../workload/index.js';
+import { dealtArrivals, type GroupArrivals } from './dealt-arrivals.js';
+
+/** CountedWorkflows is a plan of workflows as it is simulated: where its components are, and what followed what in its runs. */
+export type CountedWorkflows = PlacedWorkflows & { readonly workflows: readonly CountedWorkflow[] };
+
+/** WorkflowLoad is what comes, and who serves it. */
+export interface WorkflowLoad {
+  readonly scheduler: WorkflowScheduler;
+  /** The requests by their times; their models are the workflows of the plan. */
+  readonly arrivals: Arrivals;
+  /** runOf gives what the program of a request does. `order` is the number of requests that came before it. */
+  readonly runOf: (order: number, workflow: number) => RecordedRun;
+  /** The seed of what the scheduler draws. */
+  readonly seed: number;
+  /** The time during which requests arrive, which rates are over; the whole run where absent. */
+  readonly spanNs?: number;
+  /** Keeps every latency, for exact quantiles; true where absent. */
+  readonly exact?: boolean;
+  /** Further observers of each group of devices: devices and pools have their numbers in it. */
+  readonly observers?: (group: Subcluster) => readonly SimulationObserver[];
+}
+
+/** WorkflowRun is what became of the requests, and what it took. */
+export interface WorkflowRun {
+  readonly figures: WorkflowFigures;
+  /** How many calls the requests made. */
+  readonly tasks: number;
+  readonly fetches: number;
+  /** When the last thing happened. */
+  readonly endNs: number;
+  /** The calls, ends included, of which something was expected, and those that were as expected; absent where the scheduler expects nothing. */
+  readonly guesses?: { readonly made: number; readonly right: number };
+}
+
+/**
+ * simulatedWorkflows serves a load by a plan of workflows, in virtual time and in this thread. Each group of devices has a core of its
+ * own, and the front deals it its requests (`dealtArrivals`). The same inputs and seed give the same figures. A core keeps of the
+ * requests that are open only, and of what followed what.
+ * @throws what `subclustersOf` throws, and InputError where more than two million requests wait at once
+ */
+export function simulatedWorkflows(plan: CountedWorkflows, load: WorkflowLoad): WorkflowRun {
+  const { scheduler, arrivals, runOf, spanNs, exact = true } = load;
+  const groups = subclustersOf(plan, scheduler === 'static' ? 'static' : 'moving');
+  const whole = workflowTopologyOf(plan);
+  const metrics = new WorkflowMetrics(shapeOf(whole, exact));
+  const frequencies = frequencyRowsOf(
+    plan.workflows,
+    plan.components.map(({ name }) => name),
+  );
+  const dealt = dealtArrivals(
+    arrivals,
+    groups.map(({ devices }) => devices.length),
+  );
+  let tasks = 0;
+  const counted = (order: number, workflow: number): RecordedRun => {
+    const run = runOf(order, workflow);
+    tasks += run.calls.length;
+    return run;
+  };
+  const driven = groups.map((group, g) =>
+    drivenGroup(group, {
+      ...{ load, frequencies, arrivals: dealt[g] as GroupArrivals, runOf: counted, number: g },
+      observers: [inWhole(metrics, group, whole), ...(load.observers?.(group) ?? [])],
+    }),
+  );
+  const summaries = summariesOf(driven.map(({ driver }) => driver));
+  const endNs = Math.max(...summaries.map((summary) => summary.endNs));
+  return {
+    figures: metrics.figures(Math.max(1, spanNs ?? endNs), endNs),
+    ...{ tasks, endNs, fetches: summaries.reduce((sum, { fetches }) => sum + fetches, 0) },
+    ...guessesOf(driven.flatMap(({ core }) => ('guesses' in core ? [core.guesses] : []))),
+  };
+}
+
+function guessesOf(
+  cores: readonly { readonly made: number; readonly right: number }[],
+): Pick<WorkflowRun, 'guesses'> {
+  const sum = (of: 'made' | 'right') => cores.reduce((all, core) => all + core[of], 0);
+  const made = sum('made');
+  return made === 0 ? {} : { guesses: { made, right: sum('right') } };
+}
+
+/** GroupLoad is what one group of devices serves. */
+interface GroupLoad {
+  readonly load: WorkflowLoad;
+  readonly frequencies: readonly FrequencyRow[];
+  readonly arrivals: GroupArrivals;
+  readonly runOf: WorkflowLoad['runOf'];
+  readonly observers: readonly SimulationObserver[];
+  readonly number: number;
+}
+
+function drivenGroup({ topology, table }: Subcluster, group: GroupLoad) {
+  const { load, frequencies, arrivals, runOf, observers, number } = group;
+  const decisions = new Decisions();
+  const core = workflowCore(load.scheduler, topology, {
+    ...{ decisions, table, frequencies },
+    streams: streamsOf(load.seed, `core/${number}`),
+  });
+  const driver = new WorkflowDriver({
+    ...{ topology, table, decisions, core, arrivals, observers },
+    // A group's order is not that of all requests.
+    runOf: (_, workflow) => runOf(arrivals.order, workflow),
+  });
+  return { core, driver };
+}
+
+/** summariesOf takes the steps of several drivers side by side, so that requests are dealt as time goes on. */
+function summariesOf(drivers: readonly WorkflowDriver[]): WorkflowSummary[] {
+  for (const driver of drivers) driver.open();
+  for (;;) {
+    let [next] = drivers as [WorkflowDriver];
+    for (const driver of drivers) if (driver.nextAt < next.nextAt) next = driver;
+    if (next.nextAt === Number.POSITIVE_INFINITY) return drivers.map((driver) => driver.summary());
+    next.step();
+  }
+}
+
+function shapeOf({ models, pools, devices }: Topology, exact: boolean) {
+  const classes = classesOf(devices);
+  return {
+    models: models.length,
+    poolBatch: pools.map(({ batch }) => batch),
+    deviceClass: devices.map(({ deviceClass }) => classes.indexOf(deviceClass)),
+    classes: classes.length,
+    dropReasons: DROP_REASONS.length,
+    exact,
+  };
+}
+
+/** classesOf lists the classes of devices, in the order in which they come first. */
+export function classesOf(devices: Topology['devices']): string[] {
+  return [...new Set(devices.map(({ deviceClass }) => deviceClass))];
+}
+
+/** inWhole tells metrics of the whole plan what happens in a group, whose devices and pools have other numbers there. */
+function inWhole(
+  metrics: WorkflowMetrics,
+  { topology, devices }: Subcluster,
+  whole: Topology,
+): SimulationObserver {
+  const pools = topology.pools.map(({ owner, deviceClass }) =>
+    whole.pools.findIndex((pool) => pool.owner === owner && pool.deviceClass === deviceClass),
+  );
+  const poolOf = (pool: number) => (pool < 0 ? pool : (pools[pool] as number));
+  const deviceOf = (device: number) => devices[device] as number;
+  return {
+    arrived: (atNs, model) => metrics.arrived(atNs, model),
+    ended: (atNs, model, request, arrivedNs, outcome, reason, pool) =>
+      metrics.ended(atNs, model, request, arrivedNs, outcome, reason, poolOf(pool)),
+    started: (batch, pool, device, rows, handedNs, startNs) =>
+      metrics.started(batch, poolOf(pool), deviceOf(device), rows, handedNs, startNs),
+    executed: (batch, pool, device, rows, handedNs, startNs, endNs) =>
+      metrics.executed(batch, poolOf(pool), deviceOf(device), rows, handedNs, startNs, endNs),
+    loadBegun: (atNs, device, pool) => metrics.loadBegun(atNs, deviceOf(device), poolOf(pool)),
+    loaded: (atNs, device) => metrics.loaded(atNs, deviceOf(device)),
+    evicted: (atNs, device, pool) => metrics.evicted(atNs, deviceOf(device), poolOf(pool)),
+  };
+}

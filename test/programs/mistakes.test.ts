@@ -1,0 +1,370 @@
+import { describe, expect, it } from 'vitest';
+import { numbers } from './fake-driver.js';
+import { ONE, PATIENT, programOf, SOON, started } from './started.js';
+
+/** What programs do wrong: the body, and the reason and words with which the run ends. */
+const MISTAKES: readonly (readonly [what: string, body: string, reason: string, words: RegExp])[] = [
+  [
+    'throws',
+    `throw new TypeError('no such luck');`,
+    'program-error',
+    /^threw TypeError: no such luck \(program\.mjs:\d+\)$/,
+  ],
+  [
+    'throws what is no Error',
+    `throw { toString() { throw 1; } };`,
+    'program-error',
+    /^threw an object that is no Error$/,
+  ],
+  [
+    'throws later',
+    `await request.read('x'); null.x;`,
+    'program-error',
+    /^threw TypeError: .*null.*\(program\.mjs:\d+\)$/,
+  ],
+  [
+    'recurses without end',
+    `const f = () => f() + 1; f();`,
+    'program-error',
+    /^threw RangeError: Maximum call stack/,
+  ],
+  [
+    'calls what there is not',
+    `call('paint', {});`,
+    'program-error',
+    /^calls "paint", which is no component here; there are add, turn \(program\.mjs:\d+\)$/,
+  ],
+  [
+    'goes on after a mistake',
+    `try { call('paint', {}); } catch {} return {};`,
+    'program-error',
+    /^calls "paint"/,
+  ],
+  [
+    'calls what objects inherit',
+    `call('constructor', {});`,
+    'program-error',
+    /^calls "constructor", which is no component/,
+  ],
+  [
+    'gives too little and too much',
+    `call('add', { a: request.in('x'), c: request.in('x') });`,
+    'program-error',
+    /^calls add: it has no input "c", only a, b; its input b is missing \(/,
+  ],
+  ['gives no inputs', `call('turn');`, 'program-error', /^calls turn: its input x is missing/],
+  [
+    'gives a handle',
+    `call('turn', { x: call('turn', { x: request.in('x') }) });`,
+    'program-error',
+    /^calls turn: what is given as x is a handle; give one of its outputs, as `handle\.out\('y'\)`/,
+  ],
+  [
+    'gives values',
+    `call('turn', { x: await request.read('x') });`,
+    'program-error',
+    /^calls turn: what is given as x is no source: calls take no values/,
+  ],
+  [
+    'gives a number',
+    `call('turn', { x: 3 });`,
+    'program-error',
+    /what is given as x is no source; give an output/,
+  ],
+  [
+    'asks the request for what it lacks',
+    `request.in('w');`,
+    'program-error',
+    /^asks the request for "w"; it has x \(program\.mjs:\d+\)$/,
+  ],
+  [
+    'reads of the request what it lacks',
+    `await request.read('w');`,
+    'program-error',
+    /^asks the request for "w"; it has x \(program\.mjs:\d+\)$/,
+  ],
+  [
+    'asks for an output that there is not',
+    `call('turn', { x: request.in('x') }).out('w');`,
+    'program-error',
+    /^asks turn for "w"; it gives y, z \(/,
+  ],
+  [
+    'reads another datatype',
+    `await request.read('x', 'INT64');`,
+    'program-error',
+    /^reads x as INT64; it is FP32 \(/,
+  ],
+  ['returns nothing', ``, 'program-error', /^returned absent; return an object with y, z$/],
+  [
+    'returns what it does not give',
+    `return { w: request.in('x') };`,
+    'program-error',
+    /^returned "w", which is none of its outputs y, z$/,
+  ],
+  [
+    'returns two wrong outputs',
+    `return { y: 3, z: { datatype: 'INT8', shape: [1, 2], data: [] } };`,
+    'program-error',
+    /^returned as y what is no source.*; returned as z what is "INT8", not FP32$/,
+  ],
+  [
+    'returns another shape',
+    `return { y: { datatype: 'FP32', shape: [1, 3], data: new Float32Array(3) } };`,
+    'program-error',
+    /^returned as y what has the shape \[1, 3\], not \[1, 2\]$/,
+  ],
+  [
+    'returns two rows',
+    `return { y: { datatype: 'FP32', shape: [2, 2], data: new Float32Array(4) } };`,
+    'program-error',
+    /^returned as y what has the shape \[2, 2\], not \[1, 2\]$/,
+  ],
+  [
+    'returns too few elements',
+    `return { y: { datatype: 'FP32', shape: [1, 2], data: new Float32Array(1) } };`,
+    'program-error',
+    /^returned as y what has 1 elements; its shape has 2$/,
+  ],
+  [
+    'returns another array',
+    `return { y: { datatype: 'FP32', shape: [1, 2], data: [1, 2] } };`,
+    'program-error',
+    /^returned as y what holds its data otherwise than in a Float32Array, as FP32 is held$/,
+  ],
+  [
+    'waits for what never comes',
+    `await new Promise(() => {});`,
+    'program-stuck',
+    /^waits for what is neither a read nor follows from one/,
+  ],
+  [
+    'waits so after a read',
+    `await request.read('x'); await new Promise(() => {});`,
+    'program-stuck',
+    /^waits for what is neither/,
+  ],
+  [
+    'waits so while a task runs',
+    `call('turn', { x: request.in('x') }); await new Promise(() => {});`,
+    'program-stuck',
+    /^waits for what is neither/,
+  ],
+  [
+    'leaves a rejection',
+    `(async () => { throw new Error('left'); })(); await call('turn', { x: request.in('x') }).read('y'); return {};`,
+    'program-error',
+    /^threw Error: left \(program\.mjs:\d+\), where nothing awaited it$/,
+  ],
+  [
+    'throws in a callback',
+    `queueMicrotask(() => { throw new Error('left'); }); await call('turn', { x: request.in('x') }).read('y'); return {};`,
+    'program-error',
+    /^threw Error: left .*where nothing awaited it$/,
+  ],
+  [
+    'throws in a tick',
+    `process.nextTick(() => { throw new Error('left'); }); await call('turn', { x: request.in('x') }).read('y'); return {};`,
+    'program-error',
+    /^threw Error: left .*where nothing awaited it$/,
+  ],
+  [
+    'sets a timer',
+    `await new Promise((resolve) => setTimeout(resolve, 1));`,
+    'program-error',
+    /^threw Error: setTimeout is withheld from programs/,
+  ],
+  [
+    'asks the network',
+    `await fetch('http://localhost');`,
+    'program-error',
+    /^threw Error: fetch is withheld from programs/,
+  ],
+  [
+    'draws from the machine',
+    `crypto.randomUUID();`,
+    'program-error',
+    /^threw Error: crypto\.randomUUID is withheld/,
+  ],
+  [
+    'reads the clock of the machine',
+    `process.hrtime();`,
+    'program-error',
+    /^threw Error: process\.hrtime is withheld/,
+  ],
+  ['ends the process', `process.exit(0);`, 'program-error', /^ended its thread, as process\.exit\(\) does/],
+  ['loops', `for (;;);`, 'program-stuck', /^did not give control back within 400 ms/],
+  ['loops after a read', `await request.read('x'); for (;;);`, 'program-stuck', /^did not give control back/],
+  ['awaits in a loop', `while (true) await null;`, 'program-stuck', /^did not give control back/],
+  [
+    'sleeps',
+    `Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);`,
+    'program-stuck',
+    /^did not give control back/,
+  ],
+  [
+    'takes too much heap',
+    `const all = []; for (;;) all.push(new Array(1e5).fill(all.length + 0.5));`,
+    'program-limit',
+    /^took more than 48 MiB of heap$/,
+  ],
+  [
+    'calls too often',
+    `for (;;) call('turn', { x: request.in('x') });`,
+    'program-limit',
+    /^makes more than 5 calls, the most that one run may \(program\.mjs:\d+\)$/,
+  ],
+];
+
+describe('ProgramHost, where a program makes a mistake', () => {
+  it.each(MISTAKES)('ends the run that %s, and no other', async (_, body, reason, words) => {
+    const path = programOf(
+      `
+      if (wrong) { ${body} }
+      else {
+        const turned = call('turn', { x: request.in('x') });
+        await turned.read('y');
+        return { y: turned.out('y') };
+      }`.replace('wrong', `(await request.read('x')).data[0] === 9`),
+    );
+    const driver = await started(path, {
+      limits: { ...(reason === 'program-stuck' ? SOON : PATIENT), heapMiB: 48, tasks: 5 },
+    });
+    const others = [0, 1, 2].map((run) => driver.run(run, ONE));
+    const culprit = driver.run(9, { x: numbers(9, 0) });
+    const later = [3, 4].map((run) => driver.run(run, ONE));
+    const { failure } = await culprit;
+    expect(failure?.reason).toBe(reason);
+    expect(failure?.message).toMatch(words);
+    for (const ended of await Promise.all([...others, ...later]))
+      expect(ended.outputs).toEqual({ y: [2, 4] });
+    expect((await driver.run(5, ONE)).outputs).toEqual({ y: [2, 4] });
+  });
+
+  it('refuses inputs whose datatypes, shapes or rows do not fit, with all of them', async () => {
+    const face = (name: string, datatype: 'FP32' | 'INT64', shape: number[]) => ({ name, datatype, shape });
+    const components = {
+      takes: {
+        inputs: [face('a', 'INT64', [-1, 2]), face('b', 'FP32', [-1, 3]), face('c', 'FP32', [-1])],
+        outputs: [face('y', 'FP32', [-1, 2])],
+      },
+      grows: { inputs: [face('a', 'FP32', [-1, 2])], outputs: [face('y', 'FP32', [4, 2])] },
+      joins: {
+        inputs: [face('a', 'FP32', [-1, 2]), face('b', 'FP32', [-1, 2])],
+        outputs: [face('y', 'FP32', [-1, 2])],
+      },
+      one: { inputs: [face('a', 'FP32', [1, -1])], outputs: [face('y', 'FP32', [1, 2])] },
+    };
+    const failing = async (body: string) => {
+      const driver = await started(programOf(`const x = request.in('x');${body}`), { components });
+      return (await driver.run(0, ONE)).failure?.message;
+    };
+    expect(await failing(`call('takes', { a: x, b: x, c: x });`)).toMatch(
+      /^calls takes: what is given as a is FP32\[1, 2\], not INT64\[-1, 2\]; what is given as b is FP32\[1, 2\], not FP32\[-1, 3\]; what is given as c is FP32\[1, 2\], not FP32\[-1\] \(/,
+    );
+    const grown = `const y = call('grows', { a: x }).out('y');`;
+    expect(await failing(`${grown} call('joins', { a: x, b: y });`)).toMatch(
+      /^calls joins: its inputs hold unequal numbers of rows: a 1, b 4 \(/,
+    );
+    expect(await failing(`${grown} call('one', { a: y });`)).toMatch(
+      /what is given as a is FP32\[4, 2\], not FP32\[1, -1\]/,
+    );
+    expect(await failing(`${grown} return { y };`)).toMatch(
+      /^returned as y what is FP32\[4, 2\], not FP32\[1, 2\]$/,
+    );
+    expect(await failing(`call('one', { a: x });`)).toMatch(/^returned absent/);
+  });
+
+  it('tells how many rows a call takes', async () => {
+    const x = { name: 'a', datatype: 'FP32', shape: [-1, 2] } as const;
+    const components = {
+      grows: { inputs: [x], outputs: [{ ...x, name: 'y', shape: [4, 2] }] },
+      keeps: { inputs: [x], outputs: [{ ...x, name: 'y' }] },
+    };
+    const driver = await started(
+      programOf(`
+        const grown = call('grows', { a: request.in('x') }).out('y');
+        const kept = call('keeps', { a: grown }).out('y');
+        call('keeps', { a: kept });
+        return {};`),
+      { components },
+    );
+    expect((await driver.run(0, ONE)).calls).toEqual([
+      'grows(a: request.x)',
+      'keeps(a: 0.y)*4',
+      'keeps(a: 1.y)*4',
+    ]);
+  });
+});
+
+describe('ProgramHost, where runs meddle with one another', () => {
+  const BESIDES = `const kept = {}; let release; const gate = new Promise((resolve) => { release = resolve; });`;
+
+  it.each([
+    [
+      'passes on a source',
+      `call('turn', { x: kept.source });`,
+      /what is given as x belongs to the run of another request/,
+    ],
+    ['reads a handle', `await kept.handle.read('y');`, /^uses what the run of another request was handed/],
+    [
+      'calls with the context',
+      `kept.call('turn', { x: request.in('x') });`,
+      /^uses what the run of another request was handed/,
+    ],
+  ])('ends the run that %s of another', async (_, body, words) => {
+    const driver = await started(
+      programOf(
+        `
+        if ((await request.read('x')).data[0] === 9) { ${body} }
+        const handle = call('turn', { x: request.in('x') });
+        Object.assign(kept, { handle, source: handle.out('y'), call });
+        await handle.read('y');
+        return { y: handle.out('z') };`,
+        BESIDES,
+      ),
+      { fake: { answers: (run, source) => run !== 0 || source.from === 'request' } },
+    );
+    const first = driver.run(0, ONE);
+    await driver.run(1, ONE);
+    const { failure } = await driver.run(9, { x: numbers(9, 0) });
+    expect(failure?.reason).toBe('program-error');
+    expect(failure?.message).toMatch(words);
+    driver.host?.give(0, { from: 'task', task: 0, output: 'y' }, numbers(2, 4));
+    expect((await first).outputs).toEqual({ y: [-1, 2] });
+  });
+
+  it('blames the run that loops, also where another one has resumed it', async () => {
+    const driver = await started(
+      programOf(
+        `
+        const { data } = await request.read('x');
+        const handle = call('turn', { x: request.in('x') });
+        const reading = handle.read('y');
+        if (data[0] === 9) { await gate; for (;;); }
+        if (data[0] === 1) release();
+        await reading;
+        return { y: handle.out('y') };`,
+        BESIDES,
+      ),
+      { limits: SOON, fake: { answers: (run, source) => run !== 9 || source.from === 'request' } },
+    );
+    const looping = driver.run(9, { x: numbers(9, 0) });
+    await driver.run(2, { x: numbers(2, 0) });
+    const resuming = driver.run(0, ONE);
+    expect((await looping).failure?.reason).toBe('program-stuck');
+    expect((await resuming).outputs).toEqual({ y: [2, 4] });
+  });
+
+  it('does not hear what a program does after its run has ended', async () => {
+    const driver = await started(
+      programOf(`
+        const handle = call('turn', { x: request.in('x') });
+        (async () => { await handle.read('y'); call('turn', { x: request.in('x') }); })().catch(() => {});
+        return { y: request.in('x') };`),
+    );
+    const ended = await driver.run(0, ONE);
+    expect(ended.calls).toEqual(['turn(x: request.x)']);
+    expect((await driver.run(1, ONE)).outputs).toEqual({ y: [1, 2] });
+  });
+});
