@@ -16,10 +16,10 @@ export {
 export {
   BUNDLE_MANIFEST,
   type Bundle,
+  type BundledComponent,
   type BundledDevice,
   type BundledModel,
   type BundledPartition,
-  type BundledComponent,
   type BundledProgram,
   type BundledStage,
   type BundleFile,

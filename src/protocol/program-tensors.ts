@@ -53,6 +53,8 @@ export function callFaults({ inputs, outputs }: SpecifiedFace): string[] {
   return [...inputs, ...outputs].flatMap(({ name, dtype, shape, batchAxis }) => {
     if (oipDatatype(dtype) === undefined) return [`${name} is ${dtype}, which programs cannot hold`];
     if (batchAxis === undefined || (batchAxis === 0 && shape[0] === 1)) return [];
-    return [`a row has ${shape[batchAxis]} of axis ${batchAxis} of ${name}; programs count rows by the first axis, one for each`];
+    return [
+      `a row has ${shape[batchAxis]} of axis ${batchAxis} of ${name}; programs count rows by the first axis, one for each`,
+    ];
   });
 }

@@ -1,4 +1,4 @@
-import { type BundledDevice, fault, InputError } from '../artifacts/index.js';
+import { type BundledDevice, InputError } from '../artifacts/index.js';
 import {
   assignCores,
   checkThreads,
@@ -223,10 +223,7 @@ export class LiveDevice {
         const model = byFile.get(file) ?? (await executor.load(file, { digests })).model;
         byFile.set(file, model);
         models.set(duty.pool, model);
-        await warm(
-          async (feeds) => (await executor.run(model, feeds, fetchesOf(duty.work))).outputs,
-          duty,
-        );
+        await warm(async (feeds) => (await executor.run(model, feeds, fetchesOf(duty.work))).outputs, duty);
       } catch (error) {
         throw error instanceof ExecutionError ? doesNotRun(file, error) : error;
       }

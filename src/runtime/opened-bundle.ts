@@ -1,6 +1,8 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
+  type ArtifactKind,
+  type ArtifactTypes,
   BUNDLE_MANIFEST,
   type Bundle,
   type BundleFile,
@@ -64,11 +66,16 @@ async function isFile(path: string): Promise<boolean> {
   );
 }
 
+/** OpenOptions says how a bundle is opened. */
+export interface OpenOptions {
+  /** An SLO that replaces those of all models. */
+  readonly sloMs?: number | undefined;
+  /** The server or device of the plan whose devices alone serve, such as `T4-0` or `T4-0/gpu1`. */
+  readonly at?: string | undefined;
+}
+
 /**
- * openBundle opens a bundle's folder and checks every file of it against the manifest's digests. It starts nothing. The
- * topology has no transfers, because one process holds all tensors.
- * @param options.sloMs an SLO that replaces those of all models
- * @param options.at the server or device of the plan whose devices alone serve, such as `T4-0` or `T4-0/gpu1`
+ * openBundle opens a bundle's folder and checks every file of it against the manifest's digests. It starts nothing.
  * @param options.verb what errors say cannot be done with the bundle; `serve` by default
  * @param options.signal ends the reading of its files
  * @throws MissingError where there is no manifest; InputError where it is a file, such as a plan, where it is for another
@@ -76,14 +83,24 @@ async function isFile(path: string): Promise<boolean> {
  */
 export async function openBundle(
   folder: string,
-  options: { sloMs?: number; at?: string | undefined; verb?: string; signal?: AbortSignal | undefined } = {},
+  options: OpenOptions & { verb?: string; signal?: AbortSignal | undefined } = {},
 ): Promise<OpenedBundle> {
   const task = `${options.verb ?? 'serve'} ${folder}`;
-  const {
-    manifest: loaded,
-    plan,
-    contradictions,
-  } = await readBundle(folder, { task, signal: options.signal });
+  const read = await readBundle(folder, { task, signal: options.signal });
+  return openStages(folder, read, { ...options, task });
+}
+
+/**
+ * openStages checks that the parts of a bundle that was read are those of its plan. The topology has no transfers, because one process
+ * holds all tensors.
+ * @throws InputError with every fault of their contents
+ */
+export async function openStages(
+  folder: string,
+  { manifest: loaded, plan, contradictions }: PlannedBundle,
+  options: OpenOptions & { readonly task: string },
+): Promise<OpenedBundle> {
+  const { task } = options;
   const manifest = loaded.value;
   const topology = planTopologyOf(plan, {
     transfers: 'none',
@@ -133,20 +150,43 @@ function bundleAt(bundle: OpenedBundle, at: string, task: string): OpenedBundle 
   };
 }
 
+/** ReadOptions says what cannot be done without a bundle, and what it may be. */
+export interface ReadOptions {
+  readonly task: string;
+  /** Whether it may be for another engine than this server. */
+  readonly anyTarget?: boolean;
+  readonly signal?: AbortSignal | undefined;
+}
+
 /**
- * readBundle reads the manifest and the plan of a bundle, and checks every file of both against the manifest's digests.
- * @param options.task what cannot be done without it
- * @param options.anyTarget whether it may be for another engine than this server
+ * readBundle reads the manifest and the plan of a bundle of stages, and checks every file of both against the manifest's digests.
  * @throws what `openBundle` throws of files
  */
-export async function readBundle(
+export async function readBundle(folder: string, options: ReadOptions): Promise<PlannedBundle> {
+  return plannedBundle(await readPlanned(folder, PLAN_KINDS, options), options.task);
+}
+
+/**
+ * plannedBundle says where the plan of a bundle of stages contradicts itself.
+ * @throws InputError where it does, so that nothing can be said of the rest of a pipeline or a cascade without its graph
+ */
+export function plannedBundle(read: Pick<PlannedBundle, 'manifest' | 'plan'>, task: string): PlannedBundle {
+  const contradictions = contradictionsOf(read.plan);
+  if (!planOf(read.plan).isReadDespiteFaults && contradictions.length > 0)
+    throw new InputError(task, contradictions, 'Deploy the plan again.');
+  return { ...read, contradictions };
+}
+
+/**
+ * readPlanned reads the manifest of a bundle and its plan, which is of one of some kinds, and checks every file of both against the
+ * manifest's digests.
+ * @throws what `openBundle` throws of files
+ */
+export async function readPlanned<K extends ArtifactKind>(
   folder: string,
-  {
-    task,
-    anyTarget = false,
-    signal,
-  }: { readonly task: string; readonly anyTarget?: boolean; readonly signal?: AbortSignal | undefined },
-): Promise<PlannedBundle> {
+  kinds: readonly K[],
+  { task, anyTarget = false, signal }: ReadOptions,
+): Promise<{ readonly manifest: Loaded<'bundle'>; readonly plan: ArtifactTypes[K] }> {
   if (await isFile(folder)) {
     const advice = `Give the folder of a bundle. If this is a plan, make one of it with: ${commandText(['deploy', folder, '-o', 'bundle'])}`;
     throw new InputError(task, [fault('it is a file, and a bundle is a folder')], advice);
@@ -161,18 +201,14 @@ export async function readBundle(
   if (faults.length > 0) {
     throw new InputError(task, faults, DEPLOY_AGAIN);
   }
-  const { value: plan, sha256 } = await loadArtifact(join(folder, manifest.plan.path), PLAN_KINDS);
+  const { value: plan, sha256 } = await loadArtifact(join(folder, manifest.plan.path), kinds);
   if (sha256 !== manifest.plan.sha256)
     throw new InputError(
       task,
       [fault(notDeployed(sha256, manifest.plan.sha256), manifest.plan.path)],
       DEPLOY_AGAIN,
     );
-  const contradictions = contradictionsOf(plan);
-  // Without its graph, nothing can be said of the rest of a pipeline or a cascade.
-  if (!planOf(plan).isReadDespiteFaults && contradictions.length > 0)
-    throw new InputError(task, contradictions, 'Deploy the plan again.');
-  return { manifest: loaded, plan, contradictions };
+  return { manifest: loaded, plan };
 }
 
 function contradictionsOf(plan: ServedPlan): Fault[] {

@@ -80,6 +80,8 @@ export type ServeEvent =
   | { kind: 'deviceHangs'; device: string; ms: number }
   | { kind: 'deviceGoesOn'; device: string }
   | { kind: 'batchFailed'; device: string; why: string }
+  | { kind: 'loadFailed'; device: string; component: string; why: string }
+  | { kind: 'programPrinted'; workflow: string; text: string }
   | { kind: 'loadStrayed'; share: number }
   | { kind: 'draining'; pending: number }
   | { kind: 'drainTimedOut'; requests: number; ms: number }

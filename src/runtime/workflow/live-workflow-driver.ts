@@ -8,6 +8,7 @@ import {
   type ProgramTensor,
   type SourceName,
 } from '../../programs/index.js';
+import { programTensor, tensorOfProgram } from '../../protocol/index.js';
 import {
   Answer,
   brokenPromise,
@@ -35,7 +36,6 @@ import {
   outputAtFront,
   type ProgramRun,
 } from './program-runs.js';
-import { programTensor, tensorOfProgram } from '../../protocol/index.js';
 
 /** What `Drops.ending` calls the entry. */
 const NOWHERE = -1;
