@@ -67,7 +67,7 @@ const ONLY_IN = {
 const FOLDERS = {
   serving: ['published', 'stage-local', 'reservation', 'workflow', 'state', 'tuning'],
   milp: ['explain', 'integer', 'literal', 'plan', 'lp', 'columns', 'tables'],
-  checks: ['pooled', 'pipeline', 'gears', 'load', 'simulated', 'compared', 'recount', 'stages'],
+  checks: ['pooled', 'pipeline', 'gears', 'workflow', 'load', 'simulated', 'compared', 'recount', 'stages'],
   plans: ['pooled', 'pipeline', 'gears', 'workflow', 'stages'],
   specs: ['pooled', 'pipeline', 'cascade'],
   onnx: ['batch', 'cut', 'read', 'wire'],

@@ -62,9 +62,13 @@ export async function diffPlanFiles(
   }));
   if (check) refuseContradicted(`judge the changes from ${before} to ${after}`, contradicted);
   const notes = contradicted.flatMap(({ path, faults }) => contradictionNotes(faults, path));
-  const priced = { ...head, ...told, ...priceChange(a.value, b.value) };
+  const [old, next] = [a, b].map(({ value }) => ({
+    classes: planOf(value).uses(value),
+    cluster: value.cluster,
+  })) as [Plans['before'], Plans['after']];
+  const priced = { ...head, ...told, ...priceChange(old, next) };
   const diff = withFields(priced, fields);
-  const checks = check ? checksOf({ diff, before: a.value, after: b.value }, tolerance) : undefined;
+  const checks = check ? checksOf({ diff, before: old, after: next }, tolerance) : undefined;
   return {
     ...diff,
     ...(notes.length === 0 ? {} : { notes }),

@@ -144,11 +144,10 @@ async function describeLoaded(
       return `recorded run of ${loaded.value.application}: ${counted(loaded.value.tasks.length, 'task')}`;
     case 'workflow':
       return `workflow spec of ${namesOf(loaded.value.workflows)}`;
-    case 'workflow-plan':
-      return `workflow plan of ${namesOf(loaded.value.workflows)}`;
     case 'pooled-plan':
     case 'pipeline-plan':
     case 'gear-plan':
+    case 'workflow-plan':
       return describePlan(loaded as Loaded<PlanKind>, options);
     case 'bundle':
       return describeBundle(loaded as Loaded<'bundle'>, options);

@@ -104,6 +104,29 @@ export interface BundledProgram {
   modules?: BundleFile[];
 }
 
+/** BundledParts are the entries of a manifest that name what is executed. */
+type BundledParts = Pick<Bundle, 'partitions' | 'stages' | 'components' | 'programs'>;
+
+/** bundledModelFiles lists the ONNX files of a manifest, each with itself and its external data. */
+export function bundledModelFiles({
+  partitions,
+  stages = [],
+  components = [],
+}: Omit<BundledParts, 'programs'>): { readonly file: string; readonly parts: readonly BundleFile[] }[] {
+  return [...partitions, ...stages, ...components].map(({ file, sha256, data = [] }) => ({
+    file,
+    parts: [{ path: file, sha256 }, ...data],
+  }));
+}
+
+/** bundledPartFiles lists all files of what a bundle executes: ONNX files with their external data, and programs with what they import. */
+export function bundledPartFiles({ programs = [], ...models }: BundledParts): BundleFile[] {
+  return [
+    ...bundledModelFiles(models).flatMap(({ parts }) => parts),
+    ...programs.flatMap(({ file, sha256, modules = [] }) => [{ path: file, sha256 }, ...modules]),
+  ];
+}
+
 /** BundledDevice says how an executor of this class is started. */
 export interface BundledDevice {
   provider: string;

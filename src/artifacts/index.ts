@@ -23,6 +23,8 @@ export {
   type BundledProgram,
   type BundledStage,
   type BundleFile,
+  bundledModelFiles,
+  bundledPartFiles,
   type DeployTarget,
 } from './bundle.js';
 export {
@@ -372,6 +374,7 @@ export type {
   SimulatedVerdicts,
   SimulatedWindow,
   SimulatedWindows,
+  SimulatedWorkflows,
   SimulatedWorkload,
   SimulationReport,
 } from './simulation-report.js';

@@ -13,7 +13,7 @@ export interface PlanDifference extends Emitted, GateVerdicts {
   };
   models: readonly {
     readonly name: string;
-    /** Of a cascade: the largest rate that the plan was made for. */
+    /** Of a cascade: the largest rate that the plan was made for. Of a workflow: its rate in the plan's load. */
     readonly throughputRps: Changed;
     /** The rates that the plans hold; a side is absent where its plan promises none, and all where neither does. */
     readonly heldRps?: Partial<Changed>;
@@ -22,7 +22,9 @@ export interface PlanDifference extends Emitted, GateVerdicts {
     readonly objectives?: ChangedWords;
     /** Of a cascade: the accuracy that is expected over the distribution of loads. */
     readonly accuracy?: Changed;
-    /** Of a cascade: the largest p95 of a gear. */
+    /** Of a workflow: the mean latency of the plan's sample. */
+    readonly meanMs?: Changed;
+    /** Of a cascade: the largest p95 of a gear. Of a workflow: that of the plan's sample. */
     readonly p95Ms?: Changed;
     /** Of a cascade: how certainty is computed, how loads are counted, and the scheduler; absent where it is the same. */
     readonly switching?: ChangedWords;
@@ -33,7 +35,7 @@ export interface PlanDifference extends Emitted, GateVerdicts {
       readonly gpus: Changed;
     }[];
   }[];
-  /** The stages that differ, where the plans are of pipelines or cascades. */
+  /** The stages that differ, where the plans are of pipelines or cascades; the components, where they are of workflows. */
   stages?: readonly StageDifference[];
   /** The loads that cascades serve differently, from lower to higher ones. */
   gears?: readonly GearDifference[];

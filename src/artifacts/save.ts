@@ -26,10 +26,11 @@ const NEWER_VERSIONS: Partial<Record<ArtifactKind, string>> = {
   'load-report': '1.8',
   'no-plan': '1.4',
   'pipeline-plan': '1.1',
-  'plan-diff': '1.8',
+  'plan-diff': '1.9',
   'pooled-plan': '1.2',
   profile: '1.4',
-  'simulation-report': '1.4',
+  'scheduler-comparison': '1.1',
+  'simulation-report': '1.5',
   validation: '1.2',
   verification: '1.4',
 };

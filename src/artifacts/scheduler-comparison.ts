@@ -93,6 +93,13 @@ export interface ComparedScheduler {
   p50Ms?: ComparedFigure;
   p95Ms?: ComparedFigure;
   p99Ms?: ComparedFigure;
+  /** How often devices loaded and evicted components; of workflows only, as the next two. */
+  loads?: ComparedFigure;
+  evictions?: ComparedFigure;
+  /** The share of next calls, ends included, that were as expected; absent where the scheduler expects nothing. */
+  rightGuesses?: ComparedFigure;
+  /** The partial schedules that were looked at to find devices for tasks; absent where the scheduler looks at none. */
+  schedules?: ComparedFigure;
   /** The worst window of each length of which a whole one fits into the run. */
   worstWindows: WorstWindow[];
   /**

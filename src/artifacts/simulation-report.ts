@@ -2,6 +2,7 @@ import type { Emitted, LatencyHistogram } from './common.js';
 import type { EngineFigures } from './engine-profile.js';
 import type { GateVerdicts } from './gate-check.js';
 import type { PlanChecks } from './plan-checks.js';
+import type { DeviceTimeShares } from './workflow-plan.js';
 
 /** SimulationReport holds the outcomes and figures of a simulated run. docs/metrics.md defines every figure. */
 export interface SimulationReport extends Emitted, PlanChecks, GateVerdicts {
@@ -32,10 +33,13 @@ export interface SimulationReport extends Emitted, PlanChecks, GateVerdicts {
   cost?: SimulatedCost;
   classes: Record<string, SimulatedClass>;
   pools: SimulatedPool[];
-  links: SimulatedLinks;
+  /** How busy the links of the servers were; absent of workflows, whose outputs are counted as fetches. */
+  links?: SimulatedLinks;
   windows?: SimulatedWindows;
   /** How the requests of a gear plan were answered. */
   cascade?: SimulatedCascade;
+  /** What it took to serve workflows. */
+  workflows?: SimulatedWorkflows;
   /** What became of requests by their priorities, where they have some. */
   priorities?: SimulatedPriorities;
   /** The figures over several runs; those above are of the first of them. */
@@ -58,6 +62,25 @@ export interface SimulatedCascade {
   shifts: number;
   /** By windows of the same length as those of the report: the answered requests that arrived in each. */
   windows?: { fromS: number; accuracy?: number; p95Ms?: number; gear: number }[];
+}
+
+/** SimulatedWorkflows says what it took to serve workflows. */
+export interface SimulatedWorkflows {
+  /** How many calls the requests made. */
+  tasks: number;
+  /** How often an output was sent to where it was needed. */
+  fetches: number;
+  loads: number;
+  evictions: number;
+  deviceTime: DeviceTimeShares;
+  /** The time that devices and their utilisation are counted over: until the load and the last request ended. */
+  overS: number;
+  /** How many groups of devices there were, each with a scheduler of its own. */
+  subclusters: number;
+  /** The share of next calls, ends included, that were as expected; absent where the scheduler expects nothing. */
+  rightGuesses?: number;
+  /** The partial schedules that were looked at to find devices for tasks; absent where the scheduler looks at none. */
+  schedules?: number;
 }
 
 /** SimulatedPriorities counts requests by their priorities. */
@@ -214,7 +237,8 @@ export interface SimulatedSplit {
 /** SimulatedModel holds the figures of one model. */
 export interface SimulatedModel {
   name: string;
-  sloMs: number;
+  /** Absent of a workflow whose requests are never late. */
+  sloMs?: number;
   plannedRps: number;
   /** As in `requests`, at the path where reports of loads have it. */
   attainment?: number;
@@ -256,6 +280,8 @@ export interface SimulatedClass {
   usedGpuS?: number;
   /** The price of that time, where the class has an hourly price. */
   cost?: number;
+  /** What its devices did of the time; of workflows only. */
+  deviceTime?: DeviceTimeShares;
 }
 
 /**
@@ -284,6 +310,9 @@ export interface SimulatedPool {
   /** The numbers of batches of 1, 2, … `batch` requests. */
   sizes: number[];
   utilisation: number;
+  /** How often devices loaded and evicted the component; of workflows only. */
+  loads?: number;
+  evictions?: number;
 }
 
 /** SimulatedPoolClass is a further class of the devices of a pool. */

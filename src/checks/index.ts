@@ -28,3 +28,4 @@ export {
 export { countedPlan, recountFaults } from './recount/index.js';
 export { reportFaults } from './report-faults.js';
 export { stageProfileFaults } from './stages/index.js';
+export { type CheckedWorkflows, workflowPlanFaults, workflowProfileFaults } from './workflow/index.js';

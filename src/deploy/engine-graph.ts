@@ -8,7 +8,7 @@ import {
   type PlanPart,
   planOf,
   planTopologyOf,
-  type ServedPlan,
+  type StagePlan,
   type VerdictChoice,
 } from '../plans/index.js';
 import { gearsOf, type Pool, type Topology, type VirtualDevice } from '../serving/index.js';
@@ -111,7 +111,7 @@ export interface EngineStep {
 
 /** engineGraphOf makes the graph of a plan and the manifest of its bundle. Its cost is linear in the plan. */
 export function engineGraphOf(
-  plan: ServedPlan,
+  plan: StagePlan,
   bundle: Pick<Bundle, 'models' | 'partitions' | 'stages' | 'devices'>,
 ): EngineGraph {
   const topology = planTopologyOf(plan, { transfers: 'none' });

@@ -3,13 +3,15 @@ import {
   type PlanFile,
   type PlanKind,
   planOf,
-  type ServedPlan,
+  type StagePlan,
   unservedCascadeFaults,
   unservedFaults,
 } from '../plans/index.js';
 import type { DeployedModel } from './model-file.js';
 import { refuseLayers, writePartitions } from './partitions.js';
+import type { ProgramToWrite } from './program-files.js';
 import { writeStages } from './stages.js';
+import { refuseWorkflows, writeWorkflows } from './workflows.js';
 
 /** PartsOf says how the models of plans of one kind get into a bundle, whatever its target. */
 interface PartsOf<K extends PlanKind> {
@@ -25,14 +27,17 @@ interface PartsOf<K extends PlanKind> {
   write(folder: string, plan: PlanFile<K>, models: ModelsToWrite): Promise<WrittenParts>;
 }
 
-/** ModelsToWrite holds an entry per model of a pooled plan, or per stage of another plan, in the plan's order. */
+/** ModelsToWrite holds an entry per model of a pooled plan, per component of a workflow plan, or per stage of another plan, in the plan's order. */
 export interface ModelsToWrite {
   readonly models: readonly DeployedModel[];
+  /** The programs of a workflow plan, in the order of its workflows. */
+  readonly programs?: readonly ProgramToWrite[] | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** WrittenParts holds the manifest's entries for what was written, and the size in bytes of each partition's or stage's files. */
-export interface WrittenParts extends Pick<Bundle, 'models' | 'partitions' | 'stages'> {
+/** WrittenParts holds the manifest's entries for what was written, and the size in bytes of the files of each partition, stage or component. */
+export interface WrittenParts
+  extends Pick<Bundle, 'models' | 'partitions' | 'stages' | 'components' | 'programs'> {
   readonly sizes: number[];
 }
 
@@ -46,6 +51,7 @@ const PARTS: { readonly [K in PlanKind]: PartsOf<K> } = {
     refuse: (plan, path) => refuseFaults(unservedCascadeFaults(plan), path),
     write: writeStaged,
   },
+  'workflow-plan': { refuse: refuseWorkflows, write: writeWorkflows },
 };
 
 /**
@@ -66,7 +72,7 @@ async function writeStaged(
 }
 
 /** servedModels gives what clients send and get. */
-function servedModels(plan: ServedPlan): Bundle['models'] {
+function servedModels(plan: StagePlan): Bundle['models'] {
   return planOf(plan)
     .served(plan)
     .map(({ name, inputs = [], outputs = [] }) => ({ name, inputs: [...inputs], outputs: [...outputs] }));

@@ -1,11 +1,11 @@
 import { copyFile, mkdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { bundledFile, planOf, type ServedPlan } from '../plans/index.js';
+import { bundledFile, planOf, type StagePlan } from '../plans/index.js';
 import type { WrittenParts } from './parts.js';
 
 /** PlacedStages is the plan whose files are placed, and where the file of each of its parts goes. */
 export interface PlacedStages {
-  readonly plan: ServedPlan;
+  readonly plan: StagePlan;
   readonly paths: readonly string[];
 }
 

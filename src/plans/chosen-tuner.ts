@@ -2,7 +2,7 @@ import { fault, option, type PlanTuner } from '../artifacts/index.js';
 import { type ChosenScheduler, TUNERS, type TunerName } from '../serving/index.js';
 import type { Tuned } from './plan-of.js';
 import { planOf } from './plan-table.js';
-import type { ServedPlan } from './served-plan.js';
+import type { StagePlan } from './served-plan.js';
 
 /** TunerOptions holds the option `--tuner` as a person wrote it. */
 export interface TunerOptions {
@@ -23,7 +23,7 @@ interface TunerChoice extends TunerOptions {
  * where it names the same. The plan comes back with the standby devices that the tuner may activate.
  */
 export function chosenTuner(
-  plan: ServedPlan,
+  plan: StagePlan,
   scheduler: ChosenScheduler,
   { tuner: asked, ...choice }: TunerChoice,
 ): Tuned {

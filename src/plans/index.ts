@@ -43,12 +43,15 @@ export {
 } from './pipeline/index.js';
 export type {
   Application,
+  ClassUses,
   KnownSamples,
   LoadOfPlan,
   PlanOf,
   PlanPart,
   PlanWorld,
   ServedTensors,
+  StagePlanOf,
+  TimedApplication,
   ToldDifference,
 } from './plan-of.js';
 export {
@@ -60,17 +63,19 @@ export {
 } from './plan-scheduler.js';
 export {
   applicationsOf,
+  isOfStages,
   PLAN_KINDS,
   PLANS,
   planOf,
   planProfileFaults,
   planTopologyOf,
+  STAGE_PLAN_KINDS,
   weighedApplications,
 } from './plan-table.js';
 export { diffPlans, type PlanDiff, topologyOf } from './pooled/index.js';
 export { areWeighed, type WeighedApplication, weightOfPriority } from './priorities.js';
 export { REQUEST, requestKey } from './request-key.js';
-export type { PlanFile, PlanKind, ServedPlan } from './served-plan.js';
+export type { PlanFile, PlanKind, ServedPlan, StagePlan, StagePlanKind } from './served-plan.js';
 export { checkDeviceCount, MOST_LISTED, seatsFrom } from './stages/index.js';
 export type { TopologyOptions } from './topology-options.js';
 export type {
@@ -86,10 +91,12 @@ export {
   type CountedWorkflow,
   frequencyRowsOf,
   type HeldBy,
+  isWorkflowScheduler,
   nextCallCountsOf,
   type PlacedWorkflows,
   type Subcluster,
   subclustersOf,
+  workflowServingFaults,
   workflowTableOf,
   workflowTopologyOf,
 } from './workflow/index.js';

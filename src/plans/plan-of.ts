@@ -14,8 +14,8 @@ import type {
   TensorSpec,
 } from '../artifacts/index.js';
 import type { RecordsOfPlan } from '../checks/index.js';
-import type { ChosenScheduler, StageTopology } from '../serving/index.js';
-import type { PlanFile, PlanKind, ServedPlan } from './served-plan.js';
+import type { ChosenScheduler, StageTopology, Topology } from '../serving/index.js';
+import type { PlanFile, PlanKind, StagePlan, StagePlanKind } from './served-plan.js';
 import type { TopologyOptions } from './topology-options.js';
 import type { BundledTensors, Wiring } from './wiring.js';
 
@@ -30,7 +30,7 @@ export interface PlanOf<K extends PlanKind> {
    * `topology` makes the pools, devices and links that a scheduler decides over.
    * @throws InputError where the plan contradicts itself in them, or has more than a million virtual GPUs
    */
-  topology(plan: PlanFile<K>, options?: TopologyOptions): StageTopology;
+  topology(plan: PlanFile<K>, options?: TopologyOptions): Topology;
   /**
    * `contradictions` finds where a plan contradicts itself, so that it cannot be what a planner made or cannot be served.
    * It needs nothing but the plan, and is the same for all commands.
@@ -65,8 +65,6 @@ export interface PlanOf<K extends PlanKind> {
   readonly tuned?: (plan: PlanFile<K>, scheduler: ChosenScheduler, asked: AskedTuner) => Tuned;
   /** `served` lists what clients send and get, by application. */
   served(plan: PlanFile<K>): readonly ServedTensors[];
-  /** `wiring` says how its parts are joined by tensors, once the files of the parts are known. */
-  wiring(plan: PlanFile<K>, files: BundledTensors): Wiring;
   /**
    * `unlikeSent` says in what the requests of a simulation may differ from those that clients sent to a server.
    * @param known whether verdicts on the requests are recorded, and what is known of the samples
@@ -75,6 +73,8 @@ export interface PlanOf<K extends PlanKind> {
     plan: PlanFile<K>,
     known: { readonly verdicts: boolean; readonly samples: KnownSamples },
   ): string[];
+  /** `uses` says how many whole GPUs of each class it uses. */
+  uses(plan: PlanFile<K>): ClassUses;
   /** `title` names the plan and its models in words. */
   title(plan: PlanFile<K>): string;
   /** `models` lists what profiles say of the models that it serves, each under the name that the plan gives it. */
@@ -82,6 +82,17 @@ export interface PlanOf<K extends PlanKind> {
   /** `diff` says what the plan `after` changes in the plan `before`. */
   diff(before: PlanFile<K>, after: PlanFile<K>): ToldDifference;
 }
+
+/** StagePlanOf says what a plan of stages is besides: its routes are known, each of its applications has an SLO, and tensors join its parts. */
+export interface StagePlanOf<K extends StagePlanKind> extends PlanOf<K> {
+  applications(plan: PlanFile<K>): readonly TimedApplication[];
+  topology(plan: PlanFile<K>, options?: TopologyOptions): StageTopology;
+  /** `wiring` says how its parts are joined by tensors, once the files of the parts are known. */
+  wiring(plan: PlanFile<K>, files: BundledTensors): Wiring;
+}
+
+/** ClassUses says how many whole GPUs of each class are used. */
+export type ClassUses = Readonly<Record<string, { readonly used: number }>>;
 
 /** KnownSamples says by which samples a cascade was simulated, and which were sent to its server. */
 export interface KnownSamples {
@@ -96,7 +107,8 @@ export interface KnownSamples {
 /** Application is what clients of a plan call by name. */
 export interface Application {
   readonly name: string;
-  readonly sloMs: number;
+  /** The time from arrival to deadline; absent where requests are never late. */
+  readonly sloMs?: number | undefined;
   readonly throughputRps: number;
   /** Its part of a load that is for all applications. */
   readonly weight: number;
@@ -110,7 +122,12 @@ export interface Application {
   readonly pipelines?: readonly unknown[];
 }
 
-/** PlanPart is what the devices of a pool execute: a partition of a model, or the whole model of a stage. */
+/** TimedApplication is an application with an SLO. */
+export interface TimedApplication extends Application {
+  readonly sloMs: number;
+}
+
+/** PlanPart is what the devices of a pool execute: a partition of a model, or the whole model of a stage or component. */
 export interface PlanPart {
   /** The index of what clients call, and its name. */
   readonly application: number;
@@ -202,7 +219,7 @@ export interface AskedTuner {
 
 /** Tuned is a plan with its tuner and the devices that this may activate. */
 export interface Tuned {
-  readonly plan: ServedPlan;
+  readonly plan: StagePlan;
   readonly scheduler: ChosenScheduler;
   readonly faults: readonly Fault[];
 }

@@ -26,7 +26,7 @@ import {
   unweighedFaults,
   type WeighedApplication,
 } from './priorities.js';
-import type { PlanKind } from './served-plan.js';
+import type { StagePlanKind } from './served-plan.js';
 
 /**
  * The most slack kept before deadlines for work outside the core: reading, answering and inexact timers. The
@@ -48,7 +48,7 @@ interface ServedWith {
 }
 
 /** The table of plans asks `servingFaults` itself, so that this cannot stand in its entries. */
-const SERVED_WITH: { readonly [K in PlanKind]: ServedWith } = {
+const SERVED_WITH: { readonly [K in StagePlanKind]: ServedWith } = {
   'pooled-plan': { hasGears: false, untuned: 'pooled' },
   'pipeline-plan': { hasGears: false },
   'gear-plan': { hasGears: true, untuned: 'a cascade' },
@@ -60,7 +60,7 @@ interface PlannedFor {
   /** The shortest SLO of the models. */
   readonly leastSloNs: number;
   /** The kind of the plan, where the options may name a scheduler that is not for it. */
-  readonly kind?: PlanKind;
+  readonly kind?: StagePlanKind;
   /** The applications that share the stages of a pipeline, whose requests may weigh differently. */
   readonly applications?: readonly WeighedApplication[] | undefined;
 }
@@ -159,7 +159,7 @@ export function servingFaults({
   applications,
 }: {
   readonly serving?: PlanServing | undefined;
-  readonly kind?: PlanKind;
+  readonly kind?: StagePlanKind;
   readonly applications?: readonly WeighedApplication[] | undefined;
 }): Fault[] {
   if (serving === undefined) return [];
@@ -190,7 +190,7 @@ export function servingFaults({
 }
 
 /** gearsFaults refuses the scheduler of gear plans where the plan is of another kind. */
-function gearsFaults(kind: PlanKind | undefined, at: FaultPlace): Fault[] {
+function gearsFaults(kind: StagePlanKind | undefined, at: FaultPlace): Fault[] {
   if (kind === undefined || SERVED_WITH[kind].hasGears) return [];
   return [fault('is gears, which serves gear plans only', at)];
 }

@@ -152,7 +152,8 @@ export function busyTable({ classes, links }: SimulationReport): Table {
     figure(use.gpus),
     percent(use.utilisation),
   ]);
-  const { uplink, downlink } = links;
+  const none = { mean: 0, busiest: 0 };
+  const { uplink = none, downlink = none } = links ?? {};
   if (uplink.busiest > 0)
     rows.push(
       ['uplinks, mean', '', '', percent(uplink.mean)],
@@ -294,7 +295,7 @@ export function largestLoads({ complete, largest, models, target, points }: Simu
 
 function outcomeRow({ name, sloMs, plannedRps, requests }: SimulatedModel): string[] {
   const load = plannedRps === 0 ? '—' : decimals(requests.offeredRps / plannedRps, 2);
-  return outcomeCells(name, requests, load, figure(sloMs));
+  return outcomeCells(name, requests, load, orDash(sloMs, figure));
 }
 
 function outcomeCells(name: string, requests: SimulatedRequests, load: string, slo: string): string[] {

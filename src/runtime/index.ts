@@ -14,7 +14,13 @@
 export type { EndedRequests } from './counters.js';
 export { readInferRequest, readJsonRequest } from './infer-request.js';
 export type { UpReason } from './live-device.js';
-export { type OpenedBundle, openBundle, type PlannedBundle, readBundle } from './opened-bundle.js';
+export {
+  type CheckedBundle,
+  type OpenedBundle,
+  openBundle,
+  type PlannedBundle,
+  readBundle,
+} from './opened-bundle.js';
 export type { Fork, LiveModel, PoolWork } from './pool-work.js';
 export { type AskedModel, countRows, fitsInput, rowsOfRequest, shapeOf } from './request-tensors.js';
 export { StackMemory } from './rows.js';

@@ -1,11 +1,12 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
-  type ArtifactKind,
   type ArtifactTypes,
   BUNDLE_MANIFEST,
   type Bundle,
   type BundleFile,
+  bundledModelFiles,
+  bundledPartFiles,
   commandText,
   type Fault,
   fault,
@@ -24,7 +25,14 @@ import {
 import { pushAll } from '../collections/index.js';
 import { notDeployed, STRING_DTYPE } from '../execution/index.js';
 import { readModel, textsNotUtf8 } from '../onnx/index.js';
-import { PLAN_KINDS, planOf, planTopologyOf, type ServedPlan } from '../plans/index.js';
+import {
+  type PlanKind,
+  planOf,
+  planTopologyOf,
+  type ServedPlan,
+  STAGE_PLAN_KINDS,
+  type StagePlan,
+} from '../plans/index.js';
 import { poolsServedBy, type StageTopology, type Topology, topologyPartOf } from '../serving/index.js';
 import type { BundleParts } from './bundle-parts.js';
 import { manifestFaults } from './manifest-faults.js';
@@ -38,7 +46,7 @@ export const DEPLOY_AGAIN = 'Deploy the plan again, or copy the bundle anew.';
 /** CheckedBundle is a bundle of any plan that was checked: every file matches the manifest, and the parts fit together. */
 export interface CheckedBundle {
   manifest: Loaded<'bundle'>;
-  plan: Pick<ServedPlan, 'serving' | 'notes'>;
+  plan: ServedPlan;
   topology: Topology;
   models: LiveModel[];
   /** The work of the devices of each pool of the topology. */
@@ -49,7 +57,7 @@ export interface CheckedBundle {
 
 /** OpenedBundle is a checked bundle of a plan of stages. */
 export interface OpenedBundle extends CheckedBundle {
-  plan: ServedPlan;
+  plan: StagePlan;
   topology: StageTopology;
 }
 
@@ -163,7 +171,7 @@ export interface ReadOptions {
  * @throws what `openBundle` throws of files
  */
 export async function readBundle(folder: string, options: ReadOptions): Promise<PlannedBundle> {
-  return plannedBundle(await readPlanned(folder, PLAN_KINDS, options), options.task);
+  return plannedBundle(await readPlanned(folder, STAGE_PLAN_KINDS, options), options.task);
 }
 
 /**
@@ -182,7 +190,7 @@ export function plannedBundle(read: Pick<PlannedBundle, 'manifest' | 'plan'>, ta
  * manifest's digests.
  * @throws what `openBundle` throws of files
  */
-export async function readPlanned<K extends ArtifactKind>(
+export async function readPlanned<K extends PlanKind>(
   folder: string,
   kinds: readonly K[],
   { task, anyTarget = false, signal }: ReadOptions,
@@ -211,7 +219,8 @@ export async function readPlanned<K extends ArtifactKind>(
   return { manifest: loaded, plan };
 }
 
-function contradictionsOf(plan: ServedPlan): Fault[] {
+/** contradictionsOf finds where the plan of a bundle contradicts itself. */
+export function contradictionsOf(plan: ServedPlan): Fault[] {
   return planOf(plan)
     .contradictions(plan)
     .map(({ path, message }) => fault(message, `plan: ${path}`));
@@ -219,7 +228,7 @@ function contradictionsOf(plan: ServedPlan): Fault[] {
 
 /** memoryFaults finds devices of several models whose files together are more than the device's memory. */
 function memoryFaults(
-  { cluster }: ServedPlan,
+  { cluster }: StagePlan,
   { devices, pools }: StageTopology,
   work: readonly PoolWork[],
 ): Fault[] {
@@ -256,21 +265,10 @@ export async function textFaults(work: readonly PoolWork[]): Promise<Fault[]> {
   return faults.flat();
 }
 
-/** modelFiles lists the ONNX files of a manifest, each with its external data. */
-function modelFiles({ partitions, stages = [], components = [] }: Bundle): {
-  file: string;
-  parts: BundleFile[];
-}[] {
-  return [...partitions, ...stages, ...components].map(({ file, sha256, data = [] }) => ({
-    file,
-    parts: [{ path: file, sha256 }, ...data],
-  }));
-}
-
 /** sizesOf gives the sizes in bytes of a manifest's ONNX files, each with its external data, by their paths there. */
 export async function sizesOf(folder: string, manifest: Bundle): Promise<Map<string, number>> {
   const sizes = await Promise.all(
-    modelFiles(manifest).map(async ({ file, parts }) => {
+    bundledModelFiles(manifest).map(async ({ file, parts }) => {
       const found = await Promise.all(parts.map(({ path }) => stat(join(folder, path))));
       return [file, found.reduce((sum, { size }) => sum + size, 0)] as const;
     }),
@@ -284,11 +282,7 @@ async function damagedFiles(
   manifest: Bundle,
   signal: AbortSignal | undefined,
 ): Promise<Fault[]> {
-  const programs = (manifest.programs ?? []).flatMap(({ file, sha256, modules = [] }) => [
-    { path: file, sha256 },
-    ...modules,
-  ]);
-  const files = [manifest.plan, ...modelFiles(manifest).flatMap(({ parts }) => parts), ...programs];
+  const files = [manifest.plan, ...bundledPartFiles(manifest)];
   const distinct = [...new Map(files.map((file) => [`${file.path} ${file.sha256}`, file])).values()];
   const faults = await Promise.all(distinct.map((file) => damage(folder, file, signal)));
   return faults.filter((found) => found !== undefined);

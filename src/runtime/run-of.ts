@@ -1,5 +1,5 @@
 import type { Fault } from '../artifacts/index.js';
-import type { PlanFile, PlanKind } from '../plans/index.js';
+import type { PlanFile, StagePlanKind } from '../plans/index.js';
 import type { BundleParts } from './bundle-parts.js';
 import { cascadeWork } from './cascade-work.js';
 import { LoadWatch } from './load-watch.js';
@@ -8,7 +8,7 @@ import type { LiveModel, PoolWork } from './pool-work.js';
 import { pooledWork } from './pooled-work.js';
 
 /** BundleOf is a bundle of a plan of one kind. */
-export type BundleOf<K extends PlanKind> = BundleParts & { readonly plan: PlanFile<K> };
+export type BundleOf<K extends StagePlanKind> = BundleParts & { readonly plan: PlanFile<K> };
 
 /** BundleWork is what is done with a bundle's files: the models as clients see them, and the work of each pool. */
 export interface BundleWork {
@@ -17,7 +17,7 @@ export interface BundleWork {
 }
 
 /** RunOf says how plans of one kind are run. */
-interface RunOf<K extends PlanKind> {
+interface RunOf<K extends StagePlanKind> {
   /** work finds a bundle's work, and adds to `faults` where the manifest is not that of the plan. */
   work(bundle: BundleOf<K>, faults: Fault[]): BundleWork;
   /** watch gives what hears of arrivals and tells once where their load has strayed from the planned one. */
@@ -29,7 +29,7 @@ export interface ArrivalWatch {
   arrived(atMs: number): void;
 }
 
-const RUNS: { readonly [K in PlanKind]: RunOf<K> } = {
+const RUNS: { readonly [K in StagePlanKind]: RunOf<K> } = {
   'pooled-plan': { work: pooledWork, watch: () => undefined },
   'pipeline-plan': { work: pipelineWork, watch: () => undefined },
   // Only gears are planned for a distribution of loads.
@@ -40,6 +40,6 @@ const RUNS: { readonly [K in PlanKind]: RunOf<K> } = {
  * runOf gives how a plan of its kind is run. As with `planOf`, the cast is where the compiler cannot see that a plan and
  * its entry are of one kind.
  */
-export function runOf<K extends PlanKind>({ kind }: { readonly kind: K } & PlanFile<K>): RunOf<K> {
+export function runOf<K extends StagePlanKind>({ kind }: { readonly kind: K } & PlanFile<K>): RunOf<K> {
   return RUNS[kind] as RunOf<K>;
 }

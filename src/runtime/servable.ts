@@ -8,7 +8,7 @@ import {
   shown,
 } from '../artifacts/index.js';
 import type { StartExecutor } from '../execution/index.js';
-import type { PlanKind } from '../plans/index.js';
+import { PLAN_KINDS, type PlanKind } from '../plans/index.js';
 import { WORKFLOW_SCHEDULERS, type WorkflowScheduler } from '../serving/index.js';
 import type { Counters } from './counters.js';
 import { LiveEngine } from './live-engine.js';
@@ -70,8 +70,6 @@ type AskedScheduler = Pick<ServeOptions, 'scheduler' | 'policy' | 'tuner'>;
 /** Servable is a bundle of a plan of any kind that was checked. */
 export interface Servable {
   readonly bundle: CheckedBundle;
-  /** confirmed lets a plan of stages be confirmed. Those of workflows are not confirmed before they are served. */
-  confirmed(confirm: NonNullable<ServeOptions['confirm']>): Promise<void>;
   /**
    * scheduled finds the scheduler that serves it: what its plan says, unless options ask for another.
    * @throws InputError with every fault of the scheduler's name and its policy
@@ -79,23 +77,20 @@ export interface Servable {
   scheduled(options: AskedScheduler): Scheduled;
 }
 
-/** ServableKind is the kind of a plan that this server serves. */
-type ServableKind = PlanKind | 'workflow-plan';
-
 /** ReadFiles is a bundle of a plan of one kind whose files are what its manifest says. */
-interface ReadFiles<K extends ServableKind> {
+interface ReadFiles<K extends PlanKind> {
   readonly folder: string;
   readonly manifest: Loaded<'bundle'>;
   readonly plan: ArtifactTypes[K];
 }
 
-type Opens<K extends ServableKind> = (
+type Opens<K extends PlanKind> = (
   read: ReadFiles<K>,
   options: OpenOptions & { readonly task: string },
 ) => Promise<Servable>;
 
 /** SERVED says of each kind of plan how its bundles are opened. */
-const SERVED: { readonly [K in ServableKind]: Opens<K> } = {
+const SERVED: { readonly [K in PlanKind]: Opens<K> } = {
   'pooled-plan': servedStages,
   'pipeline-plan': servedStages,
   'gear-plan': servedStages,
@@ -107,13 +102,12 @@ const SERVED: { readonly [K in ServableKind]: Opens<K> } = {
  * @throws what `openBundle` throws
  */
 export async function openServable(folder: string, options: OpenOptions & ReadOptions): Promise<Servable> {
-  const kinds = Object.keys(SERVED) as readonly ServableKind[];
-  const read = await readPlanned(folder, kinds, options);
+  const read = await readPlanned(folder, PLAN_KINDS, options);
   return await opensOf(read.plan)({ folder, ...read }, options);
 }
 
 /** opensOf gives how a plan of its kind is opened. The cast is where the compiler cannot see that a plan and its entry are of one kind. */
-function opensOf<K extends ServableKind>({ kind }: { readonly kind: K }): Opens<K> {
+function opensOf<K extends PlanKind>({ kind }: { readonly kind: K }): Opens<K> {
   return SERVED[kind] as Opens<K>;
 }
 
@@ -124,7 +118,6 @@ async function servedStages(
   const bundle = await openStages(folder, plannedBundle(read, options.task), options);
   return {
     bundle,
-    confirmed: (confirm) => confirm(bundle),
     scheduled: (asked) => {
       const scheduler = liveScheduler(asked, bundle);
       return {
@@ -142,7 +135,6 @@ async function servedWorkflows(
   const bundle = await openWorkflows(read, options);
   return {
     bundle,
-    confirmed: async () => {},
     scheduled: (asked) => {
       const scheduler = workflowScheduler(asked, bundle.plan.serving.scheduler);
       return {

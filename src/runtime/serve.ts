@@ -97,7 +97,7 @@ async function checkedStart(
 }
 
 async function confirmed(servable: Servable, { confirm }: Pick<ServeOptions, 'confirm'>): Promise<void> {
-  if (confirm !== undefined) await servable.confirmed(confirm);
+  await confirm?.(servable.bundle);
 }
 
 /** schedulerAlone finds what is wrong with a scheduler and its policy whatever the bundle is. */

@@ -3,7 +3,7 @@ import type { TunerOptions } from '../plans/index.js';
 import type { LogEntry, SchedulerOptions } from '../serving/index.js';
 import type { EndedRequests } from './counters.js';
 import type { UpReason } from './live-device.js';
-import type { OpenedBundle } from './opened-bundle.js';
+import type { CheckedBundle } from './opened-bundle.js';
 import type { ScaledDevice } from './standby-watch.js';
 
 /** AccessOptions says who may come in to a server. */
@@ -58,7 +58,7 @@ export interface ServeOptions extends Omit<SchedulerOptions, 'preset'>, TunerOpt
   /** onDecision receives the decision log: all events and decisions of the core, for replay. */
   onDecision?: (entry: LogEntry) => void;
   /** confirm gets the bundle once its files are checked, before a device is started. An error ends the start. */
-  confirm?: (bundle: OpenedBundle) => Promise<void>;
+  confirm?: (bundle: CheckedBundle) => Promise<void>;
   /** A signal whose abort ends a start that is under way. Everything that was started is released. */
   signal?: AbortSignal;
 }

@@ -10,7 +10,7 @@ import {
   shown,
   ToldFaults,
 } from '../artifacts/index.js';
-import { chosenTuner, planTopologyOf, type ServedPlan } from '../plans/index.js';
+import { chosenTuner, planTopologyOf, type StagePlan } from '../plans/index.js';
 import { streamsOf } from '../random/index.js';
 import {
   type ChosenScheduler,
@@ -29,7 +29,7 @@ import { type AskedServing, plannedFor, type Served, tunerChoice, unfitEngineFau
 /** ComparedSchedulers is who is compared in serving a plan, and who is not. */
 export interface ComparedSchedulers {
   /** The plan, with the devices that its tuner may activate. */
-  readonly plan: ServedPlan;
+  readonly plan: StagePlan;
   /** The schedulers with their policies; at least one. */
   readonly schedulers: readonly ChosenScheduler[];
   readonly skipped: readonly SkippedScheduler[];
@@ -51,7 +51,7 @@ type Unable = Map<SchedulerName, readonly Fault[]>;
  * @returns undefined after a fault, and where the plan contradicts itself
  */
 export function comparedSchedulers(
-  plan: ServedPlan,
+  plan: StagePlan,
   { names: text, ...asked }: AskedServing & { readonly names: string },
   told: ToldFaults,
 ): ComparedSchedulers | undefined {
@@ -113,7 +113,7 @@ function isScheduler(name: string): name is SchedulerName {
 }
 
 /** ownOf gives a scheduler as it serves the plan without choices of a person, unless it is for plans of other kinds. */
-function ownOf(plan: ServedPlan, name: SchedulerName, unable: Unable): ChosenScheduler[] {
+function ownOf(plan: StagePlan, name: SchedulerName, unable: Unable): ChosenScheduler[] {
   const told = new ToldFaults();
   const chosen = plannedFor(plan, { scheduler: name }, told);
   if (chosen !== undefined && told.count === 0) return [chosen];
@@ -133,7 +133,7 @@ interface ComparedScheduler {
  * unable; other faults are told.
  */
 function chosenWith(
-  plan: ServedPlan,
+  plan: StagePlan,
   { name, given, engine }: ComparedScheduler,
   { told, unable }: { readonly told: ToldFaults; readonly unable: Unable },
 ): ChosenScheduler[] {
@@ -148,7 +148,7 @@ function chosenWith(
 
 /** servedBy gives the plan with its tuner under a scheduler, unless that refuses the tuner or the stages. */
 function servedBy(
-  plan: ServedPlan,
+  plan: StagePlan,
   chosen: ChosenScheduler,
   { asked, unable }: { readonly asked: AskedServing; readonly unable: Unable },
 ): Served[] {
@@ -171,7 +171,7 @@ function coreFaults({ plan, scheduler }: Served, { transfers }: AskedServing): r
   }
 }
 
-function ableOf(plan: ServedPlan, asked: AskedServing): readonly string[] {
+function ableOf(plan: StagePlan, asked: AskedServing): readonly string[] {
   const unable: Unable = new Map();
   return SCHEDULER_NAMES.flatMap((name) => ownOf(plan, name, unable))
     .flatMap((one) => servedBy(plan, one, { asked, unable }))

@@ -9,7 +9,7 @@ import {
   type Profile,
   type SimulatedExecution,
 } from '../artifacts/index.js';
-import { type PlanPart, planOf, type ServedPlan } from '../plans/index.js';
+import { type PlanPart, planOf, type StagePlan } from '../plans/index.js';
 import { streamOf } from '../random/index.js';
 import { type ChosenScheduler, ownerOf, type Topology } from '../serving/index.js';
 import type { PlanProfiles } from './profiles.js';
@@ -111,7 +111,7 @@ export function describedEngine(schedulers: readonly ChosenScheduler[]): { engin
  * @returns undefined after a fault
  */
 export function profiledJitter(
-  plan: ServedPlan,
+  plan: StagePlan,
   profiles: PlanProfiles,
   told: ToldFaults,
 ): Jitter | undefined {
@@ -139,7 +139,7 @@ export function profiledJitter(
 
 /** measuredParts finds the profile of what each pool executes, and the class that it has there; undefined where one is missing. */
 function measuredParts(
-  plan: ServedPlan,
+  plan: StagePlan,
   profiles: PlanProfiles,
 ): { part: PlanPart; profile: Loaded<'profile'> }[] | undefined {
   const own = planOf(plan);

@@ -15,7 +15,7 @@ export { drawnFates } from './fates.js';
 export { type GearLoad, type GearServing, type GearsRun, simulatedGears } from './gear-runs.js';
 export { resolvedWorkload, type SimulatedLoadOptions } from './load.js';
 export type { RatedModel } from './models.js';
-export { planAt, type SimulatedPlan } from './plan-at.js';
+export { ofStages, planAt, type SimulatedPlan } from './plan-at.js';
 export type { SimulatedPriority } from './priority-mix.js';
 export { simulatedRates } from './rates.js';
 export type { SimulationProgress, SimulationSetup } from './run.js';

@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import {
   type BundledDevice,
+  bundledPartFiles,
   type DeployTarget,
   fault,
   InputError,
@@ -11,16 +12,22 @@ import {
   partFault,
   pathFrom,
 } from '../artifacts/index.js';
-import { PLAN_KINDS, type ServedPlan, type TopologyOptions } from '../plans/index.js';
+import {
+  PLAN_KINDS,
+  type PlanKind,
+  STAGE_PLAN_KINDS,
+  type StagePlanKind,
+  type TopologyOptions,
+} from '../plans/index.js';
 
 /** SimulatedPlan is a plan that is simulated. */
-export interface SimulatedPlan {
-  readonly plan: Loaded<ServedPlan['kind']>;
+export interface SimulatedPlan<K extends PlanKind = StagePlanKind> {
+  readonly plan: Loaded<K>;
   /** The file whose folder the inputs that the plan names are relative to. */
   readonly madeAt: string;
   /** Whether transfers take the time of the cluster's links, or none, as in a server that runs all devices. */
   readonly transfers: NonNullable<TopologyOptions['transfers']>;
-  /** The files of a bundle beside the plan: its manifest and models. */
+  /** The files of a bundle beside the plan: its manifest, and what it executes. */
   readonly bundled?: readonly InputPath[];
   /** How the devices of a bundle are started, by class. */
   readonly devices?: Readonly<Record<string, BundledDevice>>;
@@ -43,7 +50,7 @@ const TRANSFERS: { readonly [T in DeployTarget]: SimulatedPlan['transfers'] } = 
  * be done.
  * @throws InputError where the file is neither, or has faults; MissingError where it is missing
  */
-export async function planAt(path: string, task = `simulate ${path}`): Promise<SimulatedPlan> {
+export async function planAt(path: string, task = `simulate ${path}`): Promise<SimulatedPlan<PlanKind>> {
   const loaded = await loadArtifact(await manifestIn(path), [...PLAN_KINDS, 'bundle']);
   if (loaded.kind !== 'bundle') return { plan: loaded, madeAt: loaded.path, transfers: 'links' };
   const wrong = await partFault(dirname(loaded.path), loaded.value.plan.path);
@@ -58,15 +65,31 @@ export async function planAt(path: string, task = `simulate ${path}`): Promise<S
     );
   const deployed = loaded.value.inputs?.find(({ role }) => role === 'plan');
   const madeAt = deployed === undefined ? plan.path : pathFrom(loaded.path, deployed.path);
-  const { partitions = [], stages = [] } = loaded.value;
-  const models = [...partitions, ...stages].flatMap(({ file, data = [] }) => [
-    file,
-    ...data.map((one) => one.path),
-  ]);
   const bundled = [
     { what: 'the manifest of the bundle', path: loaded.path },
-    ...models.map((file) => ({ what: 'a model of the bundle', path: pathFrom(loaded.path, file) })),
+    ...bundledPartFiles(loaded.value).map((file) => ({
+      what: 'a file of the bundle',
+      path: pathFrom(loaded.path, file.path),
+    })),
   ];
   const { target, devices } = loaded.value;
   return { plan, madeAt, transfers: TRANSFERS[target], devices, bundled };
+}
+
+/**
+ * ofStages gives a plan of stages as it was read.
+ * @param cannot what cannot be done with other plans yet
+ * @throws InputError where it is a plan of workflows
+ */
+export function ofStages(
+  found: SimulatedPlan<PlanKind>,
+  { task, cannot }: { readonly task: string; readonly cannot: string },
+): SimulatedPlan {
+  if (isOfStages(found)) return found;
+  const { path } = found.plan;
+  throw new InputError(task, [fault(`is a workflow plan, and workflow plans cannot ${cannot} yet`, path)]);
+}
+
+function isOfStages(found: SimulatedPlan<PlanKind>): found is SimulatedPlan {
+  return (STAGE_PLAN_KINDS as readonly PlanKind[]).includes(found.plan.kind);
 }

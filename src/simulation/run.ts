@@ -17,7 +17,7 @@ import {
   type PlanWorld,
   planOf,
   planTopologyOf,
-  type ServedPlan,
+  type StagePlan,
   type TopologyOptions,
 } from '../plans/index.js';
 import { streamOf, streamsOf, uniformAt } from '../random/index.js';
@@ -53,7 +53,7 @@ const LOOK_EVERY = 4096;
 
 /** SimulationSetup is what all runs of a simulation share. It is plain data. */
 export interface SimulationSetup {
-  readonly plan: ServedPlan;
+  readonly plan: StagePlan;
   /** Whether transfers take the time that the cluster's links give them, or none. */
   readonly transfers: NonNullable<TopologyOptions['transfers']>;
   readonly scheduler: ChosenScheduler;
@@ -127,7 +127,7 @@ export function simulatedTopology({
 }
 
 /** plannedClasses lists the device classes of a topology, in the order of the plan. */
-export function plannedClasses(plan: ServedPlan, topology: StageTopology): string[] {
+export function plannedClasses(plan: StagePlan, topology: StageTopology): string[] {
   const used = new Set(topology.devices.map(({ deviceClass }) => deviceClass));
   return [...new Set([...Object.keys(plan.classes), ...used])].filter((name) => used.has(name));
 }
@@ -275,7 +275,7 @@ function worldOptions(
   };
 }
 
-function usedGpuSeconds(plan: ServedPlan, topology: StageTopology, usedNs: Float64Array): number[] {
+function usedGpuSeconds(plan: StagePlan, topology: StageTopology, usedNs: Float64Array): number[] {
   return plannedClasses(plan, topology).map((name) =>
     topology.devices.reduce(
       (sum, { deviceClass, virtual }, device) =>

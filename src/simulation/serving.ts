@@ -6,7 +6,7 @@ import {
   engineFaults,
   plannedScheduler,
   planTopologyOf,
-  type ServedPlan,
+  type StagePlan,
   servingFaults,
   type TunerOptions,
   weighedApplications,
@@ -33,7 +33,7 @@ export type Served = Pick<SimulationSetup, 'plan' | 'scheduler'>;
  * @param told where every fault is added
  * @returns undefined where they cannot be told
  */
-export function askedServing(plan: ServedPlan, asked: AskedServing, told: ToldFaults): Served | undefined {
+export function askedServing(plan: StagePlan, asked: AskedServing, told: ToldFaults): Served | undefined {
   const scheduler = plannedFor(plan, { ...asked.options, policy: asked.policy }, told);
   if (scheduler === undefined || !asked.isSound) return undefined;
   told.addAll(unfitEngineFaults(asked, [scheduler]));
@@ -67,7 +67,7 @@ export function tunerChoice({
  * names is told by the plan's contradictions.
  */
 export function plannedFor(
-  plan: ServedPlan,
+  plan: StagePlan,
   options: SchedulerOptions,
   told: ToldFaults,
 ): ChosenScheduler | undefined {

@@ -29,16 +29,18 @@ import {
 import { windowCells } from '../metrics/index.js';
 import {
   applicationsOf,
+  type PlanKind,
   planOf,
   planProfileFaults,
   type ServedPlan,
+  type StagePlan,
   type TunerOptions,
 } from '../plans/index.js';
 import type { SchedulerOptions } from '../serving/index.js';
 import { type Jitter, profiledJitter } from './execution.js';
 import { familyRecords } from './family-records.js';
 import { resolvedWorkload, type SimulatedLoadOptions } from './load.js';
-import { planAt, type SimulatedPlan } from './plan-at.js';
+import { ofStages, planAt, type SimulatedPlan } from './plan-at.js';
 import { changedTraceFaults, withPlannedLoad } from './planned-load.js';
 import { priorityMix } from './priority-mix.js';
 import { type PlanProfiles, profilesOf } from './profiles.js';
@@ -85,15 +87,17 @@ export interface PreparedSimulation {
 interface Preparation {
   readonly outputs?: readonly OutputPath[];
   readonly told?: ToldFaults;
-  readonly check?: (plan: ServedPlan, workload: Workload) => Fault[];
+  readonly check?: (plan: StagePlan, workload: Workload) => Fault[];
   /** The load, instead of the one that the options ask for. It adds its faults, and gives undefined after one. */
-  readonly given?: (plan: Loaded<ServedPlan['kind']>, told: ToldFaults) => Workload | undefined;
+  readonly given?: (plan: Loaded<StagePlan['kind']>, told: ToldFaults) => Workload | undefined;
   /** Whether the rates are replaced by multiples of the planned ones, so that the load is not the one that a plan promises. */
   readonly swept?: boolean;
   /** Whether transfers take time, if it is not to follow from what the path names. */
   readonly transfers?: SimulationSetup['transfers'];
   /** Finds who serves the plan, instead of the scheduler and the tuner that the options ask for. It adds its faults. */
-  readonly serving?: (plan: ServedPlan, asked: AskedServing, told: ToldFaults) => Served | undefined;
+  readonly serving?: (plan: StagePlan, asked: AskedServing, told: ToldFaults) => Served | undefined;
+  /** The plan where it is read already, or is being read. */
+  readonly found?: Promise<SimulatedPlan<PlanKind>>;
   /** What errors say cannot be done. */
   readonly task?: string;
 }
@@ -136,7 +140,7 @@ export async function prepareSimulation(
   const task = more.task ?? `simulate ${path}`;
   const errors: InputError[] = [];
   for (const output of outputs) await attempted(errors, checkWritable(output.path));
-  const found = await attempted(errors, planAt(path));
+  const found = await attempted(errors, foundStages(path, task, more.found));
   if (found === undefined) throw await withoutPlan(options, { task, errors, told });
   const { plan, madeAt } = found;
   const { transfers = found.transfers } = more;
@@ -184,6 +188,11 @@ export async function prepareSimulation(
       ...files.map(({ role, file }) => inputFile(role, file, holder)),
     ],
   };
+}
+
+/** foundStages finds the plan of stages that is to be simulated. @throws as `planAt` and `ofStages` do */
+async function foundStages(path: string, task: string, found = planAt(path)): Promise<SimulatedPlan> {
+  return ofStages(await found, { task, cannot: 'be simulated like this' });
 }
 
 /** Refused is what was found to be wrong with a simulation so far. */
@@ -253,7 +262,7 @@ export function lengthFaults(plan: ServedPlan, workload: Workload, exact: boolea
  * figures are more than 4 million numbers. Without a length nothing is wrong.
  */
 export function windowFaults(
-  plan: ServedPlan,
+  plan: StagePlan,
   { durationNs }: Workload,
   windowS: number | undefined,
 ): Fault[] {
@@ -303,7 +312,7 @@ async function servingFiles(
 
 /** verdictsOf reads recorded verdicts, unless the plan contradicts itself: its stages may then lead nowhere. */
 async function verdictsOf(
-  plan: ServedPlan,
+  plan: StagePlan,
   { verdicts }: SimulationSettings,
   told: ToldFaults,
 ): Promise<Awaited<ReturnType<typeof readVerdicts>>> {
@@ -313,7 +322,7 @@ async function verdictsOf(
 
 /** whatModelsSay reads recorded verdicts of a pipeline, and the records of a gear plan. */
 async function whatModelsSay(
-  plan: Loaded<ServedPlan['kind']>,
+  plan: Loaded<StagePlan['kind']>,
   options: SimulationSettings,
   told: ToldFaults,
 ): Promise<{
@@ -336,7 +345,7 @@ async function whatModelsSay(
 
 /** familyOf reads the records of a gear plan. Other plans have none. */
 async function familyOf(
-  plan: Loaded<ServedPlan['kind']>,
+  plan: Loaded<StagePlan['kind']>,
   { records }: SimulationSettings,
   told: ToldFaults,
 ): ReturnType<typeof familyRecords> {
@@ -347,7 +356,7 @@ async function familyOf(
 }
 
 function jitterOf(
-  plan: ServedPlan,
+  plan: StagePlan,
   profiles: PlanProfiles,
   { jitter }: SimulationSettings,
   told: ToldFaults,
@@ -359,7 +368,7 @@ function jitterOf(
 /** askedPriorities reads which priorities requests are to have; undefined where they have none, or after a fault. */
 function askedPriorities(
   { priorities: asked }: SimulationSettings,
-  plan: ServedPlan,
+  plan: StagePlan,
   told: ToldFaults,
 ): SimulationSetup['priorities'] {
   if (asked === undefined) return undefined;
@@ -373,7 +382,7 @@ function askedPriorities(
  * numberFaults refuses numbers that cannot be simulated. The conditions are written so that NaN fails them
  * too.
  */
-function numberFaults({ slow = 1, jitter = 0, seed = 0, load = 1 }: SimulationSettings): Fault[] {
+export function numberFaults({ slow = 1, jitter = 0, seed = 0, load = 1 }: SimulationSettings): Fault[] {
   const faults: Fault[] = [];
   if (!(slow > 0 && slow <= MOST_SLOW))
     faults.push(fault(`is ${slow}; it must be above 0 and at most ${MOST_SLOW}`, option('slow')));
@@ -403,7 +412,7 @@ async function loadOf(
 }
 
 /** madeFrom lists the files that a plan was made from, but for its profiles, which are read. */
-function madeFrom({ inputs = [] }: ServedPlan, madeAt: string): InputPath[] {
+export function madeFrom({ inputs = [] }: ServedPlan, madeAt: string): InputPath[] {
   return inputs
     .filter(({ role }) => role !== 'profile')
     .map(({ role, path }) => ({ what: `the ${role} of the plan`, path: pathFrom(madeAt, path) }));

@@ -10,7 +10,7 @@ import {
 } from '../artifacts/index.js';
 import { evenlySpaced } from '../collections/index.js';
 import { type JobsProgress, jobsProgress } from '../jobs/index.js';
-import { applicationsOf, type ServedPlan } from '../plans/index.js';
+import { applicationsOf, type StagePlan } from '../plans/index.js';
 import { describedScheduler, describedVerdicts } from './document.js';
 import { describedEngine, describedExecution } from './execution.js';
 import type { SimulationRun, SimulationSetup } from './run.js';
@@ -121,7 +121,7 @@ async function runLoads(
 type AttainmentOf = (run: SimulationRun) => number | undefined;
 
 /** criteria gives the attainments that are searched: overall, then of each model that had requests. */
-function criteria(plan: ServedPlan): AttainmentOf[] {
+function criteria(plan: StagePlan): AttainmentOf[] {
   const models = applicationsOf(plan).map(
     (_, m): AttainmentOf =>
       ({ figures }) =>

@@ -13,7 +13,7 @@ import {
   type ToldFaults,
 } from '../artifacts/index.js';
 import { pushAll } from '../collections/index.js';
-import { conditionalEdges, planOf, type ServedPlan, verdictChoices } from '../plans/index.js';
+import { conditionalEdges, planOf, type StagePlan, verdictChoices } from '../plans/index.js';
 import type { VerdictOf } from '../simulator/index.js';
 
 /** Longer records are taken for a mistake: this holds a few million requests. */
@@ -41,7 +41,7 @@ export function recordedFates({ requests, verdicts }: VerdictRecords): VerdictOf
  */
 export async function readVerdicts(
   path: string,
-  plan: ServedPlan,
+  plan: StagePlan,
   told: ToldFaults,
 ): Promise<{ records: VerdictRecords; file: { path: string; sha256: string } } | undefined> {
   const { pipeline } = planOf(plan).world(plan);

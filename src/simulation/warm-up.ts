@@ -6,10 +6,10 @@ const NS_PER_MS = 1e6;
 
 /** drawnWarmUp gives a warm-up in nanoseconds, by the SLOs of the models that are served. */
 export function drawnWarmUp(
-  models: readonly { readonly sloMs: number; readonly throughputRps: number }[],
+  models: readonly { readonly sloMs?: number | undefined; readonly throughputRps: number }[],
   { fillSlos, settleSlos }: WarmUp,
 ): DrawnWarmUp {
-  const slosMs = models.map(({ sloMs, throughputRps }) => (throughputRps > 0 ? sloMs : 0));
+  const slosMs = models.map(({ sloMs = 0, throughputRps }) => (throughputRps > 0 ? sloMs : 0));
   return {
     fillNs: slosMs.map((sloMs) => Math.round(fillSlos * sloMs * NS_PER_MS)),
     settleNs: Math.round(settleSlos * largestOf(slosMs) * NS_PER_MS),

@@ -19,7 +19,7 @@ import {
   unreadable,
 } from '../artifacts/index.js';
 import { pushAll } from '../collections/index.js';
-import type { PlannedBundle } from '../runtime/index.js';
+import type { CheckedBundle } from '../runtime/index.js';
 import type { PreparedSimulation } from '../simulation/index.js';
 import { askedFaults } from './asked-faults.js';
 import { asPlannedFor, madeWith } from './for-engine.js';
@@ -33,11 +33,12 @@ const CONTRADICTION_ADVICE = 'Solve it again, or mend the edit.';
 /** AnyPlan is a plan of any kind. */
 type AnyPlan = KindTypes['plan'];
 
-/** SPEC_OF_PLAN says of which kind the spec is that a plan of a kind is made from. */
-const SPEC_OF_PLAN: { readonly [K in AnyPlan['kind']]: SpecKind } = {
+/** SPEC_OF_PLAN says of which kind the spec is that a plan of a kind is made from; none where no command plans it yet. */
+const SPEC_OF_PLAN: { readonly [K in AnyPlan['kind']]: SpecKind | undefined } = {
   'pooled-plan': 'pooled',
   'pipeline-plan': 'pipeline',
   'gear-plan': 'cascade',
+  'workflow-plan': undefined,
 };
 
 /** PlanPlace says where a plan is, and what was read of its inputs. */
@@ -117,7 +118,8 @@ async function confirmedWhereThere(
   const contradictions = own.contradictions(plan);
   const spec = plan.inputs?.find(({ role }) => role === 'spec');
   const { changed, reasons, lacks } = await changedInputs(plan.inputs ?? [], path, files);
-  const isWhole = spec !== undefined && reasons.length === 0;
+  const kind = SPEC_OF_PLAN[plan.kind];
+  const isWhole = spec !== undefined && kind !== undefined && reasons.length === 0;
   // What a plan should say tells more than that it contradicts itself, where it can be made again all the same.
   if (contradictions.length > 0 && !(isWhole && own.isReadDespiteFaults))
     throw new InputError(`use ${named}`, contradictions, CONTRADICTION_ADVICE);
@@ -133,20 +135,20 @@ async function confirmedWhereThere(
       lack: LACKS.find((one) => lacks.has(one) || (one === 'unnamed' && unnamed.length > 0)),
     };
   }
-  const kind = SPEC_OF_PLAN[plan.kind];
   const at = { path: pathFrom(path, spec.path), holder: path, repeats };
   // A plan of a kind is made from specs of one kind.
+  const made = plan as AnySpecTypes['plan'];
   const asked: SpecOf<AnySpecTypes> = await specOf(kind);
   const engine = plan.inputs?.find(({ role }) => role === 'engine-profile');
   const profile = engine && (await files.load(pathFrom(path, engine.path), ['engine-profile']));
   const planned = await asPlannedFor(await files.load(at.path, [kind]), plan.serving, profile);
   const loaded = madeWith(await asked.load(planned, files), profile);
   const confirming = await asked.confirming();
-  const found = await confirming.faults(plan, loaded, at);
+  const found = await confirming.faults(made, loaded, at);
   const faults = found.length > 0 ? found : contradictions;
   if (faults.length > 0) throw new InputError(`confirm ${named}`, faults);
-  const how = confirming.confirmed(plan, repeats);
-  const unconfirmed = confirming.unconfirmed(plan, repeats);
+  const how = confirming.confirmed(made, repeats);
+  const unconfirmed = confirming.unconfirmed(made, repeats);
   const checks = planChecks(plan, () => true);
   return { how, checks, unconfirmed, reasons: [] };
 }
@@ -228,7 +230,7 @@ export function refuseUnchecked(
  * @throws InputError where a figure or a placement of the plan is not right
  */
 export async function confirmBundledPlan(
-  { plan, manifest }: Pick<PlannedBundle, 'plan' | 'manifest'>,
+  { plan, manifest }: Pick<CheckedBundle, 'plan' | 'manifest'>,
   { repeats = EVERYTHING }: Pick<PlanPlace, 'repeats'> = {},
 ): Promise<PlanConfirmation> {
   const deployed = manifest.value.inputs?.find(({ role }) => role === 'plan');

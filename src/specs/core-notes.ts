@@ -1,9 +1,7 @@
 import { hostname } from 'node:os';
 import type { BundledDevice, OpenCluster, Profile } from '../artifacts/index.js';
 import type { Device } from '../execution/index.js';
-
-/** ClassUses says how many devices of each class are used. */
-type ClassUses = Readonly<Record<string, { readonly used: number }>>;
+import type { ClassUses } from '../plans/index.js';
 
 /** MeasuredCpu is a CPU device of a profile, and the host that measured it, as far as the profile says. */
 interface MeasuredCpu {

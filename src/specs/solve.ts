@@ -123,7 +123,8 @@ async function planned<T extends KindTypes>(
   { output, onNote }: SolveOptions,
 ): Promise<PlanSolved<T>> {
   const first = await planFor(output, await serverNotes(cluster, profiles));
-  for (const note of await hereNotes(first.classes, profiles)) onNote?.(note);
+  const { planOf } = await import('../plans/index.js');
+  for (const note of await hereNotes(planOf(first).uses(first), profiles)) onNote?.(note);
   if (output !== undefined) await savePlan(output, first);
   const { plan, explanation = found.explanation } = explained ? await explained(first) : { plan: first };
   if (output !== undefined && explained !== undefined) await savePlan(output, plan);

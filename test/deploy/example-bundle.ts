@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import type { Bundle, GearPlan, PipelinePlan, PooledPlan, TensorSpec } from '../../src/artifacts/index.js';
-import type { ServedPlan } from '../../src/plans/index.js';
+import type { StagePlan } from '../../src/plans/index.js';
 
 export const EXAMPLES = ['pooled', 'pipeline', 'cascade'] as const;
 
 /** ExampleBundle is the plan of an example with the manifest that its bundle would have, had its models files. */
 export interface ExampleBundle {
-  readonly plan: ServedPlan;
+  readonly plan: StagePlan;
   readonly manifest: Bundle;
 }
 
@@ -20,7 +20,7 @@ export function tensor(name: string, width = 4): TensorSpec {
 /** exampleBundle reads the plan of an example. Models whose tensors its profiles do not tell get some. */
 export async function exampleBundle(example: (typeof EXAMPLES)[number]): Promise<ExampleBundle> {
   const path = new URL(`../../examples/${example}/expected-plan.json`, import.meta.url);
-  const plan = JSON.parse(await readFile(path, 'utf8')) as ServedPlan;
+  const plan = JSON.parse(await readFile(path, 'utf8')) as StagePlan;
   const filled = 'stages' in plan ? filledStages(plan) : filledModels(plan);
   const manifest = 'stages' in filled ? stagedManifest(filled) : pooledManifest(filled);
   return { plan: filled, manifest };
@@ -79,7 +79,7 @@ function pooledManifest(plan: PooledPlan): Bundle {
   return { ...head(plan), models, partitions };
 }
 
-function head({ placement }: ServedPlan): Pick<Bundle, 'kind' | 'version' | 'target' | 'plan' | 'devices'> {
+function head({ placement }: StagePlan): Pick<Bundle, 'kind' | 'version' | 'target' | 'plan' | 'devices'> {
   const classes = [...new Set(placement.map((placed) => placed.class))].sort();
   return {
     ...{ kind: 'bundle', version: '1.0', target: 'local' },

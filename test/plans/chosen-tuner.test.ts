@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { PipelinePlan, PlanTuner } from '../../src/artifacts/index.js';
 import { ToldFaults } from '../../src/artifacts/index.js';
-import { chosenTuner, type ServedPlan } from '../../src/plans/index.js';
+import { chosenTuner, type StagePlan } from '../../src/plans/index.js';
 import { chosenScheduler } from '../../src/serving/index.js';
 import { LoadMeter } from '../../src/serving/tuning/load-meter.js';
 import { type TunedPlan, tunerOf, tunerSettings } from '../../src/serving/tuning/tuned-plan.js';
@@ -31,7 +31,7 @@ function planWith(more: Partial<PipelinePlan> = {}): PipelinePlan {
   return plan;
 }
 
-function chosen(plan: ServedPlan, tuner?: string, scheduler = 'fifo', policy: object = {}) {
+function chosen(plan: StagePlan, tuner?: string, scheduler = 'fifo', policy: object = {}) {
   const told = new ToldFaults();
   const found = chosenScheduler({ scheduler }, told);
   if (found === undefined) throw told.error('test');

@@ -2,7 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { type PlanServing, ToldFaults } from '../../src/artifacts/index.js';
 import { serveCommand } from '../../src/cli/commands/serve.js';
 import { simulateCommand } from '../../src/cli/commands/simulate.js';
-import { PLAN_KINDS, type PlanKind, plannedScheduler, servingFaults } from '../../src/plans/index.js';
+import {
+  plannedScheduler,
+  STAGE_PLAN_KINDS,
+  type StagePlanKind,
+  servingFaults,
+} from '../../src/plans/index.js';
 import {
   DEFAULT_POLICY,
   PUBLISHED_REACTIVE_POLICY,
@@ -155,7 +160,7 @@ describe('servingFaults()', () => {
 });
 
 describe('The scheduler gears', () => {
-  const refused = (kind: PlanKind | undefined, scheduler = 'gears') => {
+  const refused = (kind: StagePlanKind | undefined, scheduler = 'gears') => {
     const told = new ToldFaults();
     const options = { scheduler };
     plannedScheduler(
@@ -167,10 +172,12 @@ describe('The scheduler gears', () => {
   };
 
   it('is refused for plans that have no gears, as an option and in the plan itself', () => {
-    expect(([...PLAN_KINDS, undefined] as const).map((kind) => refused(kind))).toEqual([...[1, 1, 0, 0]]);
+    expect(([...STAGE_PLAN_KINDS, undefined] as const).map((kind) => refused(kind))).toEqual([
+      ...[1, 1, 0, 0],
+    ]);
     expect(refused('pooled-plan', 'fifo')).toBe(0);
     const serving: PlanServing = { scheduler: 'gears' };
-    expect(PLAN_KINDS.map((kind) => servingFaults({ kind, serving }))).toEqual([
+    expect(STAGE_PLAN_KINDS.map((kind) => servingFaults({ kind, serving }))).toEqual([
       [{ path: '/serving/scheduler', message: 'is gears, which serves gear plans only' }],
       [{ path: '/serving/scheduler', message: 'is gears, which serves gear plans only' }],
       [],

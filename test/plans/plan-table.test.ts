@@ -3,11 +3,11 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { GearPlan, PipelinePlan, PooledPlan } from '../../src/artifacts/index.js';
 import {
   applicationsOf,
-  PLAN_KINDS,
   PLANS,
   planOf,
   planTopologyOf,
-  type ServedPlan,
+  STAGE_PLAN_KINDS,
+  type StagePlan,
 } from '../../src/plans/index.js';
 import { uniformAt } from '../../src/random/index.js';
 import { gearPlan } from '../gear-plans.js';
@@ -32,11 +32,11 @@ const GEARS: GearPlan = gearPlan({
 });
 
 const read = async (name: string) =>
-  JSON.parse(await readFile(new URL(EXAMPLES[name] as string, import.meta.url), 'utf8')) as ServedPlan;
+  JSON.parse(await readFile(new URL(EXAMPLES[name] as string, import.meta.url), 'utf8')) as StagePlan;
 
 let pooled: PooledPlan;
 let pipeline: PipelinePlan;
-let all: readonly ServedPlan[];
+let all: readonly StagePlan[];
 beforeAll(async () => {
   pooled = (await read('pooled')) as PooledPlan;
   pipeline = (await read('pipeline')) as PipelinePlan;
@@ -45,7 +45,7 @@ beforeAll(async () => {
 
 describe('PLANS', () => {
   it('has an entry for each kind of plan that files have, and planOf() gives that of a plan', () => {
-    expect([...PLAN_KINDS].sort()).toEqual(['gear-plan', 'pipeline-plan', 'pooled-plan']);
+    expect([...STAGE_PLAN_KINDS].sort()).toEqual(['gear-plan', 'pipeline-plan', 'pooled-plan']);
     for (const plan of all) expect(planOf(plan)).toBe(PLANS[plan.kind]);
   });
 
@@ -116,7 +116,7 @@ describe('PLANS', () => {
       for (const { model, profile } of planOf(plan).parts(plan))
         expect(typeof profile === 'number' ? profiled[profile] : profile).toBe(model);
     }
-    expect(PLAN_KINDS.map((kind) => PLANS[kind].profiledWhat)).toEqual(['models', 'stages', 'stages']);
+    expect(STAGE_PLAN_KINDS.map((kind) => PLANS[kind].profiledWhat)).toEqual(['models', 'stages', 'stages']);
   });
 
   it('tells the quantile of stages that are not planned with medians', () => {
@@ -185,13 +185,13 @@ describe('world()', () => {
 
 describe('tuned()', () => {
   it('is there for pipelines only, whose replicas a tuner changes', () => {
-    expect(PLAN_KINDS.filter((kind) => PLANS[kind].tuned !== undefined)).toEqual(['pipeline-plan']);
+    expect(STAGE_PLAN_KINDS.filter((kind) => PLANS[kind].tuned !== undefined)).toEqual(['pipeline-plan']);
   });
 });
 
 describe('load()', () => {
   it('is what confirmed a promise, or what a pipeline was planned for', () => {
-    const of = (plan: ServedPlan) => planOf(plan).load(plan);
+    const of = (plan: StagePlan) => planOf(plan).load(plan);
     const { load: _, ...without } = pipeline;
     expect([of(without), of(GEARS)]).toEqual([undefined, undefined]);
     const drawn = { arrivals: 'poisson', rps: 3 } as const;
@@ -240,7 +240,7 @@ describe('diff()', () => {
     for (const plan of all) {
       const { told, fields } = planOf(plan).diff(plan, plan);
       expect([told.same, told.gpusMoved, fields]).toEqual([true, 0, []]);
-      const other = { ...plan, cluster: { ...plan.cluster, networkGbps: 99 } } as ServedPlan;
+      const other = { ...plan, cluster: { ...plan.cluster, networkGbps: 99 } } as StagePlan;
       expect(
         planOf(plan)
           .diff(plan, other)
@@ -251,7 +251,7 @@ describe('diff()', () => {
 });
 
 describe('unlikeSent()', () => {
-  const noted = (plan: ServedPlan, verdicts: boolean, isKnown: boolean) => {
+  const noted = (plan: StagePlan, verdicts: boolean, isKnown: boolean) => {
     const samples = { areGiven: true, recorded: 9, ...(isKnown ? { sent: 9 } : {}) };
     return planOf(plan).unlikeSent(plan, { verdicts, samples }).length;
   };
@@ -280,7 +280,7 @@ describe('unlikeSent()', () => {
 
 describe('title() and models()', () => {
   it('names a plan by its kind and its models or stages', () => {
-    const names = (plan: ServedPlan) =>
+    const names = (plan: StagePlan) =>
       planOf(plan)
         .models(plan)
         .map(({ name }) => name);

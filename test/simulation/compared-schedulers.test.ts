@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type PolicyGiven, ToldFaults } from '../../src/artifacts/index.js';
-import type { ServedPlan } from '../../src/plans/index.js';
+import type { StagePlan } from '../../src/plans/index.js';
 import { SCHEDULER_NAMES } from '../../src/serving/index.js';
 import { comparedSchedulers } from '../../src/simulation/compared-schedulers.js';
 import { gearPlan } from '../gear-plans.js';
@@ -21,7 +21,7 @@ const GEARS = gearPlan({
 });
 
 function compare(
-  plan: ServedPlan,
+  plan: StagePlan,
   names: string,
   { policy = [], tuner, isSound = true }: { policy?: PolicyGiven[]; tuner?: string; isSound?: boolean } = {},
 ) {
@@ -31,14 +31,14 @@ function compare(
   return { compared, wrong: told.count === 0 ? [] : told.error('simulate').faults };
 }
 
-const namesOf = (plan: ServedPlan, names: string) => {
+const namesOf = (plan: StagePlan, names: string) => {
   const { compared, wrong } = compare(plan, names);
   expect(wrong).toEqual([]);
   return compared?.schedulers.map(({ name }) => name);
 };
 
 /** wrongWith gives the messages, and checks that nothing is compared then. */
-function wrongWith(plan: ServedPlan, names: string, more: Parameters<typeof compare>[2] = {}): string[] {
+function wrongWith(plan: StagePlan, names: string, more: Parameters<typeof compare>[2] = {}): string[] {
   const { compared, wrong } = compare(plan, names, more);
   expect(compared).toBeUndefined();
   return wrong.map(({ path, message }) => `${path}: ${message}`);
@@ -76,7 +76,7 @@ describe('comparedSchedulers()', () => {
   });
 
   it('gives each the choices and the slack that it would have alone', () => {
-    const served = { ...POOLED, serving: { scheduler: 'fifo', policy: { drop: 'hopeless' } } } as ServedPlan;
+    const served = { ...POOLED, serving: { scheduler: 'fifo', policy: { drop: 'hopeless' } } } as StagePlan;
     const [fifo, stageLocal] = compare(served, 'fifo,stage-local').compared?.schedulers ?? [];
     expect(fifo?.policy).toMatchObject({ drop: { kind: 'hopeless' }, slackNs: 1e6 });
     expect(stageLocal?.policy).toMatchObject({ late: { kind: 'background' }, slackNs: 1e6 });

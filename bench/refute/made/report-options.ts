@@ -1,12 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SimulateOptions } from '../../../src/api/index.js';
-import { applicationsOf, type ServedPlan } from '../../../src/plans/index.js';
+import { applicationsOf, type StagePlan } from '../../../src/plans/index.js';
 import type { SimulationSettings } from '../../../src/simulation/index.js';
 import type { Dice } from '../../seeded/dice.js';
 
 /** What may serve a plan of each kind, and a few that only serve some. */
-const SCHEDULERS: Readonly<Record<ServedPlan['kind'], readonly string[]>> = {
+const SCHEDULERS: Readonly<Record<StagePlan['kind'], readonly string[]>> = {
   'pooled-plan': ['fifo', 'reactive', 'reservation', 'stage-local', 'pard', 'nexus', 'clipper++', 'naive'],
   'pipeline-plan': ['inferline', 'room-first', 'stage-local', 'pard', 'pard-fcfs', 'fifo', 'nexus'],
   'gear-plan': ['gears', 'stage-local', 'pard'],
@@ -39,7 +39,7 @@ type Load = Pick<SimulateOptions, 'load' | 'rps' | 'traces' | 'phases' | 'durati
 const MOST_REQUESTS = 1_500;
 
 /** randomSettings draws how requests are served: by which scheduler, policy and tuner, how fast, and with which priorities. */
-export function randomSettings(dice: Dice, plan: ServedPlan): Omit<SimulationSettings, 'signal'> {
+export function randomSettings(dice: Dice, plan: StagePlan): Omit<SimulationSettings, 'signal'> {
   const scheduler = dice.chance(0.25) ? { scheduler: dice.pick(SCHEDULERS[plan.kind]) } : {};
   const policy = dice.chance(0.3) ? { policy: dice.pick(POLICIES) } : {};
   const tuner =
@@ -60,7 +60,7 @@ export function randomSettings(dice: Dice, plan: ServedPlan): Omit<SimulationSet
 /** randomLoad draws a load of any shape: multiples of the plan's rates, rates, phases, a trace of instants or of counts, its promise. */
 export async function randomLoad(
   dice: Dice,
-  { plan, folder }: { readonly plan: ServedPlan; readonly folder: string },
+  { plan, folder }: { readonly plan: StagePlan; readonly folder: string },
 ): Promise<Load> {
   const rps = plannedRps(plan);
   const longS = Math.min(dice.pick([0.05, 0.3, 1, 2, 11]), MOST_REQUESTS / rps);
@@ -139,7 +139,7 @@ async function traced(
 }
 
 /** plannedRps is the rate that a plan is for, of all models. */
-function plannedRps(plan: ServedPlan): number {
+function plannedRps(plan: StagePlan): number {
   return Math.max(
     1e-3,
     applicationsOf(plan).reduce((sum, one) => sum + one.throughputRps, 0),

@@ -8,7 +8,7 @@ import {
   validateFiles,
 } from '../../../src/api/index.js';
 import { type Cluster, InputError } from '../../../src/artifacts/index.js';
-import type { ServedPlan } from '../../../src/plans/index.js';
+import type { StagePlan } from '../../../src/plans/index.js';
 import { type SolveOptions, solveSpec } from '../../../src/specs/index.js';
 import type { Dice } from '../../seeded/dice.js';
 import { EVERY_KIND } from '../made/every-kind.js';
@@ -18,7 +18,7 @@ import type { Refutation, Refuted } from '../refuter.js';
 /** Made is a plan that was solved, and where a report of it goes. */
 interface Made {
   readonly dice: Dice;
-  readonly plan: ServedPlan;
+  readonly plan: StagePlan;
   readonly folder: string;
   readonly spec: string;
   readonly options: SolveOptions;
@@ -107,7 +107,7 @@ export async function refuter(dice: Dice, folder: string): Promise<Refuted> {
     try {
       await (REPORTS[name] as (typeof REPORTS)[string])({
         dice: own,
-        plan: solved.plan as ServedPlan,
+        plan: solved.plan as StagePlan,
         folder,
         spec,
         options,

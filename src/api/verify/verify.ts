@@ -26,7 +26,7 @@ import {
   type Verification,
 } from '../../artifacts/index.js';
 import { loadReportFaults } from '../../checks/index.js';
-import type { KnownSamples, ServedPlan } from '../../plans/index.js';
+import type { KnownSamples, StagePlan } from '../../plans/index.js';
 import type { SimulationSetup } from '../../simulation/index.js';
 import type { Strictness } from '../../specs/index.js';
 import { causesOf, frontMsOf } from './causes.js';
@@ -158,7 +158,7 @@ async function allNotes(
 }
 
 /** asProfiled names the classes of pools as profiles do, which know no aliases: their batches correct the class itself. */
-function asProfiled(pools: readonly MeasuredPool[], { cluster }: ServedPlan): MeasuredPool[] {
+function asProfiled(pools: readonly MeasuredPool[], { cluster }: StagePlan): MeasuredPool[] {
   return pools.map(({ part, cells }) => ({
     part: { ...part, device: measuredAs(cluster, part.device) },
     cells,
@@ -214,7 +214,7 @@ function inFile(faults: readonly Fault[], path: string): Fault[] {
   return faults.map((one) => faultAt(one, `${path}#${one.path}`));
 }
 
-async function profiledPlan(plan: ServedPlan): Promise<ProfiledPlan> {
+async function profiledPlan(plan: StagePlan): Promise<ProfiledPlan> {
   const { planOf } = await import('../../plans/index.js');
   return { profiled: planOf(plan).profiled(plan), parts: planOf(plan).parts(plan) };
 }

@@ -14,6 +14,8 @@ export function isScaled(pools: readonly SimulatedPool[]): boolean {
 
 /** simulatedDeviceFaults finds where batches, devices, their times, links and prices of a run contradict one another. */
 export function simulatedDeviceFaults(report: SimulationReport, spanS: number | undefined): Fault[] {
+  // What devices did for workflows is counted until all of it had ended.
+  const countedS = report.workflows?.overS ?? spanS;
   const faults = [
     ...report.pools.flatMap((pool, p) => poolFaults(pool, `/pools/${p}`)),
     ...servedFaults(report),
@@ -22,7 +24,7 @@ export function simulatedDeviceFaults(report: SimulationReport, spanS: number | 
   ];
   return faults.length > 0
     ? faults
-    : Object.keys(report.classes).flatMap((name) => classFaults(name, report, spanS));
+    : Object.keys(report.classes).flatMap((name) => classFaults(name, report, countedS));
 }
 
 function poolFaults(pool: SimulatedPool, at: string): Fault[] {
@@ -65,7 +67,7 @@ function servedFaults({ pools, models }: SimulationReport): Fault[] {
 }
 
 function linkFaults({ links, transfers }: SimulationReport): Fault[] {
-  return Object.entries(links).flatMap(([name, { mean, busiest }]) => {
+  return Object.entries(links ?? {}).flatMap(([name, { mean, busiest }]) => {
     const at = `/links/${name}`;
     const faults = [
       ...shareFaults(busiest, `${at}/busiest`),

@@ -13,6 +13,7 @@ import { overRunsFaults } from './interval-faults.js';
 import { arrivedFaults, executionFaults, workloadFaults } from './load-faults.js';
 import { requestFaults, togetherFaults } from './request-faults.js';
 import { simulatedWindowFaults } from './window-faults.js';
+import { servedWorkflowFaults } from './workflow-faults.js';
 
 /** Percentiles are exact, or the middles of buckets of which an octave has 256. */
 const PERCENTILE_ERRORS = [0, 1 / 512];
@@ -45,7 +46,10 @@ export function simulationReportFaults(report: SimulationReport): Fault[] {
   const ofRequests = [
     ...requestFaults(overall, { ...of, at: '/overall' }),
     ...report.models.flatMap(({ requests, sloMs }, m) =>
-      requestFaults(requests, { ...of, at: `/models/${m}/requests`, sloMs }),
+      requestFaults(requests, {
+        ...{ ...of, at: `/models/${m}/requests` },
+        ...(sloMs === undefined ? {} : { sloMs }),
+      }),
     ),
   ];
   if (ofRequests.length > 0) return ofRequests;
@@ -60,6 +64,7 @@ export function simulationReportFaults(report: SimulationReport): Fault[] {
     ...simulatedDeviceFaults(report, spanS),
     ...simulatedWindowFaults(report, spanS),
     ...cascadeFaults(report),
+    ...servedWorkflowFaults(report),
     ...simulatedPriorityFaults(report, spanS),
     ...runsFaults(report),
     ...gateFaults(report, ({ model }) => judgedOf(model, report)),
@@ -99,7 +104,7 @@ function loadFaults({ workload, models }: SimulationReport, spanS: number | unde
     const { rps, loadFactor } = workload.models[m] as SimulationReport['workload']['models'][number];
     const at = `/workload/models/${m}`;
     return [
-      ...(sloMs > 0 ? [] : [fault(`is ${sloMs}; an SLO is some time`, `/models/${m}/sloMs`)]),
+      ...((sloMs ?? 1) > 0 ? [] : [fault(`is ${sloMs}; an SLO is some time`, `/models/${m}/sloMs`)]),
       ...(attainment === undefined || attainment === requests.attainment
         ? []
         : [

@@ -9,7 +9,7 @@ import {
   readWhole,
   sha256Of,
 } from '../../artifacts/index.js';
-import type { ServedPlan } from '../../plans/index.js';
+import type { StagePlan } from '../../plans/index.js';
 import { targetNamed } from '../targets/targets.js';
 
 /** No file of an engine that a person has edited is longer. */
@@ -31,7 +31,7 @@ export async function lintEngineBundle(
   {
     plan,
     manifest: { value: manifest },
-  }: { readonly plan: ServedPlan; readonly manifest: { readonly value: Bundle } },
+  }: { readonly plan: StagePlan; readonly manifest: { readonly value: Bundle } },
 ): Promise<LintedFolder> {
   const task = `check the files of ${folder}`;
   const texts = new Map<string, string>();

@@ -1,11 +1,11 @@
 import { type DeployTarget, emittedHead, type LintFinding, type LintReport } from '../../artifacts/index.js';
-import type { ServedPlan } from '../../plans/index.js';
+import type { StagePlan } from '../../plans/index.js';
 import type { EngineGraph } from '../engine-graph.js';
 import { type Place, pointerOf, YamlFile } from './yaml-file.js';
 
 /** LintedBundle is a bundle for an engine of others, as its rules look at it. */
 export interface LintedBundle {
-  readonly plan: ServedPlan;
+  readonly plan: StagePlan;
   readonly graph: EngineGraph;
   readonly files: BundleTexts;
 }

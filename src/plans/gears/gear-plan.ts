@@ -6,7 +6,7 @@ import {
   recountFaults,
   stageProfileFaults,
 } from '../../checks/index.js';
-import type { KnownSamples, PlanOf } from '../plan-of.js';
+import type { KnownSamples, StagePlanOf } from '../plan-of.js';
 import { servingFaults } from '../plan-scheduler.js';
 import { stageModels, stageParts } from '../stages/index.js';
 import { diffGears, gearFieldChanges } from './diff.js';
@@ -15,7 +15,7 @@ import { gearTopologyOf } from './topology.js';
 import { gearWiring } from './wiring.js';
 
 /** GEAR_PLAN says what a gear plan is: one application, whose parts are the models of its cascades. */
-export const GEAR_PLAN: PlanOf<'gear-plan'> = {
+export const GEAR_PLAN: StagePlanOf<'gear-plan'> = {
   applications: ({ name, sloMs, maxRps }) => [{ name, sloMs, throughputRps: maxRps, weight: 1 }],
   topology: gearTopologyOf,
   contradictions: (plan) => {
@@ -35,6 +35,7 @@ export const GEAR_PLAN: PlanOf<'gear-plan'> = {
   served: (plan) => [{ name: plan.name, ...servedCascadeOf(plan) }],
   wiring: gearWiring,
   unlikeSent: (_, { samples }) => unlikeSamples(samples),
+  uses: ({ classes }) => classes,
   title: ({ stages }) => `gear plan of ${stages.map(({ name }) => name).join(', ')}`,
   models: ({ stages }) => stages,
   diff: (before, after) => ({ told: diffGears(before, after), fields: gearFieldChanges(before, after) }),

@@ -1,5 +1,5 @@
 import type { PipelinePlan } from '../../artifacts/index.js';
-import type { Application } from '../plan-of.js';
+import type { TimedApplication } from '../plan-of.js';
 
 /** What a plan says of what clients call, and at which rates. */
 type Served = Pick<PipelinePlan, 'name' | 'sloMs' | 'applications' | 'throughputRps' | 'rps'>;
@@ -14,7 +14,7 @@ export function plannedApplications({
   applications,
   throughputRps,
   rps,
-}: Served): Application[] {
+}: Served): TimedApplication[] {
   const rated = (share: number) => ({
     throughputRps: share * throughputRps,
     ...(rps === undefined ? {} : { heldRps: share * rps }),

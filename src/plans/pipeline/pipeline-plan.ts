@@ -1,5 +1,5 @@
 import { pipelinePlanFaults, recountFaults, stageProfileFaults } from '../../checks/index.js';
-import type { PlanOf } from '../plan-of.js';
+import type { StagePlanOf } from '../plan-of.js';
 import { servingFaults } from '../plan-scheduler.js';
 import { stageModels, stageParts } from '../stages/index.js';
 import { plannedApplications } from './applications.js';
@@ -14,7 +14,7 @@ import { pipelineWiring } from './wiring.js';
 const NS_PER_MS = 1e6;
 
 /** PIPELINE_PLAN says what a pipeline plan is: one application, or several that share all stages, whose parts are the stages of a graph. */
-export const PIPELINE_PLAN: PlanOf<'pipeline-plan'> = {
+export const PIPELINE_PLAN: StagePlanOf<'pipeline-plan'> = {
   applications: (plan) => plannedApplications(plan),
   topology: pipelineTopologyOf,
   contradictions: (plan) => {
@@ -56,6 +56,7 @@ export const PIPELINE_PLAN: PlanOf<'pipeline-plan'> = {
           "the simulation draws which edges are taken by the plan's probabilities; the server's models decided it",
         ]
       : [],
+  uses: ({ classes }) => classes,
   title: ({ stages }) => `pipeline plan of ${stages.map(({ name }) => name).join(', ')}`,
   models: ({ stages }) => stages,
   diff: (before, after) => ({

@@ -1,6 +1,6 @@
 import { type Fault, InputError, type PooledPlan } from '../../artifacts/index.js';
 import { planFaults, pooledProfileFaults, sharingFaults } from '../../checks/index.js';
-import type { PlanOf, PlanPart } from '../plan-of.js';
+import type { PlanPart, StagePlanOf } from '../plan-of.js';
 import { servingFaults } from '../plan-scheduler.js';
 import { diffPlans } from './diff.js';
 import { pooledFieldChanges } from './diff-fields.js';
@@ -8,7 +8,7 @@ import { topologyOf } from './topology.js';
 import { pooledWiring } from './wiring.js';
 
 /** POOLED_PLAN says what a pooled plan is: its applications are models, and its parts are their partitions. */
-export const POOLED_PLAN: PlanOf<'pooled-plan'> = {
+export const POOLED_PLAN: StagePlanOf<'pooled-plan'> = {
   applications: ({ models }) => models,
   topology: topologyOf,
   contradictions,
@@ -32,6 +32,7 @@ export const POOLED_PLAN: PlanOf<'pooled-plan'> = {
     })),
   wiring: pooledWiring,
   unlikeSent: () => [],
+  uses: ({ classes }) => classes,
   title: ({ baseline, models }) => {
     const which = baseline === undefined ? 'pooled plan' : `plan of the baseline ${baseline}`;
     return `${which} of ${models.map(({ name }) => name).join(', ')}`;

@@ -11,6 +11,7 @@ interface Explanations {
   'pooled-plan': PlanExplanation;
   'pipeline-plan': PipelineExplanation;
   'gear-plan': GearExplanation;
+  'workflow-plan': object;
 }
 
 /** SolvedPlan is the answer of `plan solve` where it found a plan of a kind. */

@@ -5,12 +5,14 @@ import { GEARS } from './gears.js';
 import type { KindReport, SimulatedKind, SolvedPlan } from './kind-report.js';
 import { PIPELINE } from './pipeline.js';
 import { POOLED } from './pooled.js';
+import { WORKFLOWS } from './workflow.js';
 
 /** KINDS says of each kind of plan how it is shown. A kind that lacks an entry does not compile. */
 export const KINDS: { readonly [K in PlanKind]: KindReport<K> } = {
   'pooled-plan': POOLED,
   'gear-plan': GEARS,
   'pipeline-plan': PIPELINE,
+  'workflow-plan': WORKFLOWS,
 };
 
 /** EVERY_KIND are the entries of all kinds, in their order. */

@@ -17,7 +17,7 @@ import { calledFace, callFaults } from '../../protocol/index.js';
 import type { FrequencyRow, Topology, WorkflowTable } from '../../serving/index.js';
 import { type BundleParts, deviceFaults, differingTensors, placedFile, sentFaults } from '../bundle-parts.js';
 import { manifestFaults } from '../manifest-faults.js';
-import { type CheckedBundle, sizesOf, textFaults } from '../opened-bundle.js';
+import { type CheckedBundle, contradictionsOf, sizesOf, textFaults } from '../opened-bundle.js';
 import type { LiveModel, PoolWork } from '../pool-work.js';
 
 const NS_PER_MS = 1e6;
@@ -54,6 +54,8 @@ export async function openWorkflows(
     at,
   }: { readonly task: string; readonly sloMs?: number | undefined; readonly at?: string | undefined },
 ): Promise<OpenedWorkflows> {
+  const contradictions = contradictionsOf(plan);
+  if (contradictions.length > 0) throw new InputError(task, contradictions, 'Deploy the plan again.');
   const manifest = loaded.value;
   const topology = withSlo(workflowTopologyOf(plan), sloMs);
   const parts: BundleParts = { folder, manifest, topology, sizes: await sizesOf(folder, manifest) };

@@ -13,11 +13,11 @@ import type {
   Profile,
   SimulationReport,
 } from '../../../src/artifacts/index.js';
-import { planOf as entryOf, type ServedPlan } from '../../../src/plans/index.js';
+import { planOf as entryOf, type StagePlan } from '../../../src/plans/index.js';
 import { planOf } from '../../serving/plans.js';
 
-const partsOf = (of: ServedPlan) => entryOf(of).parts(of);
-const profiledOf = (of: ServedPlan) => ({ profiled: entryOf(of).profiled(of), parts: partsOf(of) });
+const partsOf = (of: StagePlan) => entryOf(of).parts(of);
+const profiledOf = (of: StagePlan) => ({ profiled: entryOf(of).profiled(of), parts: partsOf(of) });
 
 const part = (device: string, us: number) => ({ device, batch: 2, latencyUs: (b: number) => us * b });
 
@@ -220,7 +220,7 @@ describe('correctionTargets()', () => {
   });
 
   it('refuses a file for no model, a model twice, and a model whose profile is gone or one of several', () => {
-    const refused = (texts: string[], profiles = [first, second], of: ServedPlan = two) =>
+    const refused = (texts: string[], profiles = [first, second], of: StagePlan = two) =>
       expect(() => correctionTargets(texts, profiledOf(of), profiles));
     refused(['a.json']).toThrow('names no model; write model=file, with one of m0, m1');
     refused(['m0=a', 'm0=b']).toThrow('m0 is given twice');
@@ -230,7 +230,7 @@ describe('correctionTargets()', () => {
 
   it('refuses a name before = that is no model, and takes it as a path where it has a folder', () => {
     const only = stages({ model: 'm0' });
-    const given = (text: string, of: ServedPlan) => () =>
+    const given = (text: string, of: StagePlan) => () =>
       outputsOf(correctionTargets([text], profiledOf(of), [first]));
     expect(given('nope=c.json', only)).toThrow('"nope=c.json": the plan has no model nope; it has m0');
     expect(given('nope=c=d.json', two)).toThrow('the plan has no model nope; it has m0, m1');

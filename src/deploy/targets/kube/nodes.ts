@@ -1,5 +1,5 @@
 import { type Fault, fault } from '../../../artifacts/index.js';
-import { planTopologyOf, type ServedPlan } from '../../../plans/index.js';
+import { planTopologyOf, type StagePlan } from '../../../plans/index.js';
 import type { EngineGraph } from '../../engine-graph.js';
 import { labelValue } from './names.js';
 
@@ -24,7 +24,7 @@ export interface NodeServer {
 
 /** PlacedGraph is a plan with its graph. */
 export interface PlacedGraph {
-  readonly plan: ServedPlan;
+  readonly plan: StagePlan;
   readonly graph: EngineGraph;
 }
 

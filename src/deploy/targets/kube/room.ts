@@ -1,4 +1,4 @@
-import { planTopologyOf, type ServedPlan } from '../../../plans/index.js';
+import { planTopologyOf, type StagePlan } from '../../../plans/index.js';
 
 /** Parts of a GPU that sum to a whole may miss it by so much. */
 const PART_ERROR = 1e-9;
@@ -13,7 +13,7 @@ export interface RoomAsked {
 }
 
 /** hasNodeRoom tells whether nodes have enough that is free for pods beside those of the plan. A class without a number has. */
-export function hasNodeRoom(plan: ServedPlan, asked: readonly RoomAsked[]): boolean {
+export function hasNodeRoom(plan: StagePlan, asked: readonly RoomAsked[]): boolean {
   const divided = new Set(asked.flatMap(({ deviceClass, level }) => (level > 1 ? [deviceClass] : [])));
   const nodes = nodesOf(plan, divided).map((node) => ({ ...node }));
   // The largest find their place first.
@@ -41,10 +41,10 @@ interface RoomNode {
   readonly free: number;
 }
 
-const NODES = new WeakMap<ServedPlan, Map<string, readonly RoomNode[]>>();
+const NODES = new WeakMap<StagePlan, Map<string, readonly RoomNode[]>>();
 
 /** nodesOf gives the nodes of a plan's classes, each with what is free on it. Those of some classes are divided by labels. */
-function nodesOf(plan: ServedPlan, divided: ReadonlySet<string>): readonly RoomNode[] {
+function nodesOf(plan: StagePlan, divided: ReadonlySet<string>): readonly RoomNode[] {
   const known = NODES.get(plan) ?? new Map<string, readonly RoomNode[]>();
   NODES.set(plan, known);
   const key = JSON.stringify([...divided].sort());
@@ -53,7 +53,7 @@ function nodesOf(plan: ServedPlan, divided: ReadonlySet<string>): readonly RoomN
   return found;
 }
 
-function freeNodes(plan: ServedPlan, divided: ReadonlySet<string>): RoomNode[] {
+function freeNodes(plan: StagePlan, divided: ReadonlySet<string>): RoomNode[] {
   const used = new Map<string, { deviceClass: string; level: number; gpus: Set<number>; shares: number }>();
   for (const { server, gpu, deviceClass, virtual } of planTopologyOf(plan, { transfers: 'none' }).devices) {
     const found = used.get(server) ?? { deviceClass, level: 1, gpus: new Set(), shares: 0 };
@@ -72,7 +72,7 @@ function freeNodes(plan: ServedPlan, divided: ReadonlySet<string>): RoomNode[] {
 }
 
 /** serverSizes lists the servers of a class with the GPUs of each that are not others': the last ones are theirs. */
-function serverSizes({ cluster }: ServedPlan, deviceClass: string): [server: string, gpus: number][] {
+function serverSizes({ cluster }: StagePlan, deviceClass: string): [server: string, gpus: number][] {
   const { count = 0, taken = 0, perServer = 1 } = cluster.devices[deviceClass] ?? {};
   const servers = Math.max(0, Math.ceil((count - taken) / perServer));
   return Array.from({ length: servers }, (_, i) => [

@@ -2,7 +2,7 @@ import { stringify } from 'yaml';
 import type { TensorSpec } from '../../../artifacts/index.js';
 import { largestOf } from '../../../collections/index.js';
 import { oipDatatype } from '../../../execution/index.js';
-import { type KeyedTensor, planOf, type ServedPlan } from '../../../plans/index.js';
+import { type KeyedTensor, planOf, type StagePlan } from '../../../plans/index.js';
 import { RAY_SERVE_GATHER_MS } from '../../../serving/index.js';
 import type { DeviceGroup, EngineGraph, EngineModel, EngineStage, EngineStep } from '../../engine-graph.js';
 import type { EngineBundle } from '../engine-target.js';
@@ -183,7 +183,7 @@ function ingressConfig({ plan, planSha256, graph }: EngineBundle): object {
 }
 
 /** toldProperties is what a load client is told of a model, as by our own server. */
-function toldProperties(model: EngineModel, plan: ServedPlan): Record<string, string> {
+function toldProperties(model: EngineModel, plan: StagePlan): Record<string, string> {
   const fills = model.inputs.flatMap(({ spec: { name, fill } }) =>
     fill === undefined ? [] : [[`fill.${name}`, String(fill)]],
   );

@@ -1,7 +1,7 @@
 import type { TensorSpec } from '../../../artifacts/index.js';
 import { largestOf, smallestOf } from '../../../collections/index.js';
 import { DTYPES, oipDatatype, STRING_DTYPE } from '../../../execution/index.js';
-import type { ServedPlan } from '../../../plans/index.js';
+import type { StagePlan } from '../../../plans/index.js';
 import type { EngineGear, EngineGraph, EngineModel, EngineStage } from '../../engine-graph.js';
 import { frontKind, reachedFrom, stagesOfRoute, type TritonNames, tritonNamesOf } from './names.js';
 import { type Carried, carriedBy, type Layout, layoutsOf } from './servers.js';
@@ -16,7 +16,7 @@ const TEXT_BYTES = 256;
 
 /** TritonPlan is a plan as Triton's files are written from it, and checked against it. */
 export interface TritonPlan {
-  readonly plan: ServedPlan;
+  readonly plan: StagePlan;
   readonly graph: EngineGraph;
   readonly names: TritonNames;
   readonly layouts: readonly Layout[];
@@ -33,7 +33,7 @@ export function tritonPlanOf({
   graph,
   planSha256,
 }: {
-  readonly plan: ServedPlan;
+  readonly plan: StagePlan;
   readonly graph: EngineGraph;
   readonly planSha256?: string;
 }): TritonPlan {

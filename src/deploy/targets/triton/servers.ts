@@ -1,6 +1,6 @@
 import type { BundledDevice } from '../../../artifacts/index.js';
 import { smallestOf } from '../../../collections/index.js';
-import { planTopologyOf, type ServedPlan } from '../../../plans/index.js';
+import { planTopologyOf, type StagePlan } from '../../../plans/index.js';
 import { poolsServedBy, type VirtualDevice } from '../../../serving/index.js';
 import { type EngineGraph, engineName } from '../../engine-graph.js';
 import { stagesOfRoute } from './names.js';
@@ -29,7 +29,7 @@ export function isOnCpu({ run }: Pick<Layout, 'run'>): boolean {
 }
 
 /** layoutsOf finds the kinds of servers of a plan, in the order of its placement. Devices on standby are left out. */
-export function layoutsOf(plan: ServedPlan, graph: EngineGraph): Layout[] {
+export function layoutsOf(plan: StagePlan, graph: EngineGraph): Layout[] {
   const servers = new Map<string, VirtualDevice[]>();
   for (const device of planTopologyOf(plan, { transfers: 'none' }).devices) {
     if (device.standby === true) continue;

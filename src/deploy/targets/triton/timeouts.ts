@@ -1,5 +1,5 @@
 import { smallestOf } from '../../../collections/index.js';
-import { planTopologyOf, type ServedPlan } from '../../../plans/index.js';
+import { planTopologyOf, type StagePlan } from '../../../plans/index.js';
 import { spareTimes } from '../../../serving/index.js';
 import type { EngineGraph, EngineModel, EngineStage } from '../../engine-graph.js';
 import { frontKind, reachedFrom } from './names.js';
@@ -30,7 +30,7 @@ export interface QueueTimeouts {
  * queueTimeouts gives each stage its part of the time to spare: those that the scheduler `triton` simulates, but for what is left
  * to the Python models before them.
  */
-export function queueTimeouts(plan: ServedPlan, graph: EngineGraph): QueueTimeouts {
+export function queueTimeouts(plan: StagePlan, graph: EngineGraph): QueueTimeouts {
   const { aloneNs, spareNs, shares } = spareTimes(planTopologyOf(plan, { transfers: 'none' }));
   const isPythonFirst = (stage: number) =>
     graph.models.some((model) => frontKind(graph, model) !== 'ensemble' && isReached(graph, model, stage));

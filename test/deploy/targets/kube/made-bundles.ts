@@ -11,7 +11,7 @@ import type {
 import { type EngineGraph, engineGraphOf } from '../../../../src/deploy/engine-graph.js';
 import { BundleTexts, lintBundle } from '../../../../src/deploy/lint/lint.js';
 import type { Engine, EngineBundle } from '../../../../src/deploy/targets/engine-target.js';
-import type { ServedPlan } from '../../../../src/plans/index.js';
+import type { StagePlan } from '../../../../src/plans/index.js';
 
 const row = (name: string): TensorSpec => ({ name, dtype: 'float32', shape: [1, 16], batchAxis: 0 });
 const X = [row('x')];
@@ -23,7 +23,7 @@ type Parts = Pick<Bundle, 'models' | 'partitions' | 'stages' | 'devices'>;
 
 /** made makes the bundle of a plan as an engine's files are made from it, with a manifest by hand. */
 export function made(
-  plan: ServedPlan,
+  plan: StagePlan,
   devices: Record<string, BundledDevice>,
 ): EngineBundle & { parts: Parts } {
   const parts = { ...manifestOf(plan), devices };
@@ -31,7 +31,7 @@ export function made(
   return { plan, planSha256: 'ab'.repeat(32), graph, parts };
 }
 
-function manifestOf(plan: ServedPlan): Omit<Parts, 'devices'> {
+function manifestOf(plan: StagePlan): Omit<Parts, 'devices'> {
   if ('models' in plan) return pooledManifest(plan);
   const name = plan.name as string;
   return {

@@ -11,7 +11,7 @@ import {
 import { deployPlan } from '../../../../src/api/index.js';
 import type { Bundle } from '../../../../src/artifacts/index.js';
 import type { DeployedBundle } from '../../../../src/deploy/targets/target.js';
-import type { ServedPlan } from '../../../../src/plans/index.js';
+import type { StagePlan } from '../../../../src/plans/index.js';
 
 /** MADE are the plans that are deployed: on GPUs, but for one on processor cores. */
 export const MADE: Readonly<Record<string, (folder: string) => Promise<string>>> = {
@@ -39,5 +39,5 @@ export async function readBundle(folder: string): Promise<DeployedBundle> {
   const manifest = JSON.parse(await text('manifest.json')) as Bundle;
   const files = manifest.files ?? [];
   const texts = new Map(await Promise.all(files.map(async ({ path }) => [path, await text(path)] as const)));
-  return { plan: JSON.parse(await text('plan.json')) as ServedPlan, manifest, texts };
+  return { plan: JSON.parse(await text('plan.json')) as StagePlan, manifest, texts };
 }

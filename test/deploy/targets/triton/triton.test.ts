@@ -17,7 +17,7 @@ import { pythonModels } from '../../../../src/deploy/targets/triton/python-model
 import { refusedByTriton } from '../../../../src/deploy/targets/triton/refuse.js';
 import { serverFiles } from '../../../../src/deploy/targets/triton/scripts.js';
 import { TRITON } from '../../../../src/deploy/targets/triton/triton.js';
-import { planTopologyOf, type ServedPlan } from '../../../../src/plans/index.js';
+import { planTopologyOf, type StagePlan } from '../../../../src/plans/index.js';
 import { ENGINE_POLICIES } from '../../../../src/serving/stage-local/index.js';
 import { longestWaitsNs } from '../../../serving/stage-local/dropping-over.js';
 import { deployedMade, MADE, type MadeName } from './bundles.js';
@@ -62,11 +62,11 @@ async function everyByte(path: string): Promise<Record<string, string>> {
   return Object.fromEntries(await Promise.all(read));
 }
 
-async function example<P extends ServedPlan = ServedPlan>(kind: string): Promise<P> {
+async function example<P extends StagePlan = StagePlan>(kind: string): Promise<P> {
   return JSON.parse(await readFile(new URL(`${kind}/expected-plan.json`, EXAMPLES), 'utf8')) as P;
 }
 
-function exampleOf(plan: ServedPlan) {
+function exampleOf(plan: StagePlan) {
   return tritonPlanOf({
     plan,
     graph: engineGraphOf(plan, { models: [], partitions: [], stages: [], devices: {} }),
