@@ -14,7 +14,7 @@ import {
   taskTensor,
 } from './component-protocol.js';
 import { connect, type ExecutorOptions } from './connect.js';
-import type { Answered, Sent } from './connection.js';
+import type { CallAnswer, Sent } from './connection.js';
 import type { Device } from './device.js';
 import type { ModelBytes } from './host-cache.js';
 import type { LoadedModel, RunTimes, Tensors } from './protocol.js';
@@ -123,7 +123,7 @@ export interface ComponentCalls
     what: string,
     request: Extract<ComponentRequest, { op: Op }>,
     sent?: Sent,
-  ): Promise<Answered<ComponentAnswers[Op]>>;
+  ): Promise<CallAnswer<ComponentAnswers[Op]>>;
   close(request: Extract<ComponentRequest, { op: 'close' }>, graceMs?: number): Promise<void>;
 }
 

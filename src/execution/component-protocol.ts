@@ -1,4 +1,4 @@
-import type { LoadedModel, OpenAnswer, OpenRequest, RunTimes, VerifyLoad } from './protocol.js';
+import type { LoadedModel, RunTimes, StartAnswer, StartRequest, VerifyLoad } from './protocol.js';
 import type { RowTensor } from './row-tensors.js';
 import type { SessionChoice } from './session-choice.js';
 
@@ -34,16 +34,16 @@ export interface BatchTensors {
   readonly outputs: readonly RowTensor[];
 }
 
-/** ComponentLoad says how the session of a component is made. */
-export interface ComponentLoad {
+/** SessionSource says how the session of a component is made. */
+export interface SessionSource {
   readonly source: ModelSource;
   readonly choice: SessionChoice;
 }
 
 /** ComponentRequest is a request of the parent to the child of a component executor. */
 export type ComponentRequest =
-  | OpenRequest
-  | ({ readonly op: 'load'; readonly tensors: BatchTensors } & ComponentLoad)
+  | StartRequest
+  | ({ readonly op: 'load'; readonly tensors: BatchTensors } & SessionSource)
   | {
       readonly op: 'run';
       readonly model: number;
@@ -75,7 +75,7 @@ export interface ComponentStats {
 
 /** ComponentAnswers are what each request is answered with, besides tensors. */
 export interface ComponentAnswers {
-  open: OpenAnswer;
+  open: StartAnswer;
   load: LoadedModel;
   run: RunTimes & { readonly bytes: readonly OutputBytes[] };
   put: { readonly bytes: OutputBytes };

@@ -17,6 +17,7 @@ import { idInUse, KeptOutputs, type Lent } from './kept-outputs.js';
 import { CLASS_BYTES, type MemoryPool } from './memory-pool.js';
 import type { ModelThread } from './model-thread.js';
 import type { LoadedModel, RunTimes, Tensors } from './protocol.js';
+import { type RunNames, RunQueue } from './run-queue.js';
 import type { TensorData } from './tensor-data.js';
 
 type Asked<Op extends ComponentRequest['op']> = Extract<ComponentRequest, { op: Op }>;
@@ -33,15 +34,6 @@ interface Model {
   readonly tensors: BatchTensors;
 }
 
-/** OpenRun is a run that was asked for and has not ended. */
-interface OpenRun {
-  readonly model: number;
-  readonly ids: ReadonlySet<number>;
-  /** The numbers of the tasks whose outputs it takes. */
-  readonly takes: ReadonlySet<number>;
-  readonly ended: Promise<unknown>;
-}
-
 /**
  * Components are the models of one device in the child process, each with its session in a thread of its own, and the
  * outputs that are kept. One batch is executed at a time, in the order in which batches are asked for; loads and
@@ -50,7 +42,7 @@ interface OpenRun {
 export class Components {
   readonly #kept = new KeptOutputs();
   readonly #models = new Map<number, Model>();
-  readonly #runs = new Set<OpenRun>();
+  readonly #runs = new RunQueue();
   readonly #loads = new Set<Promise<unknown>>();
   /** The numbers whose outputs are dropped once the batches that need them have ended. */
   readonly #dropping = new Set<number>();
@@ -59,8 +51,6 @@ export class Components {
   #device: Device = { provider: 'cpu' };
   #threads = 1;
   #nextModel = 0;
-  /** The end of the last run that was asked for: the lock of the device. */
-  #lastRun: Promise<unknown> = Promise.resolve();
   /** A thread without a session, for the next load: a thread takes some 70 ms to start. */
   #spare: ModelThread | undefined;
 
@@ -124,16 +114,11 @@ export class Components {
   async #run(request: Asked<'run'>, message: RawMessage<unknown>): Promise<ComponentAnswer> {
     try {
       const model = this.#model(request.model);
-      const names = namesOf(request.tasks);
+      const names = namesOf(request);
       this.#checkIds(request.tasks, names);
       checkRead(request.read, model.tensors);
       const sent = sentByTask(request.tasks.length, message);
-      const answered = this.#lastRun.then(() => this.#execute(model, request, sent));
-      this.#lastRun = answered.catch(() => {});
-      const run = { model: request.model, ...names, ended: this.#lastRun };
-      this.#runs.add(run);
-      void run.ended.then(() => this.#runs.delete(run));
-      return await answered;
+      return await this.#runs.add(names, () => this.#execute(model, request, sent));
     } finally {
       // A payload that has moved to a thread is empty here, and its memory comes back by itself.
       this.pool.give(message.payload);
@@ -222,15 +207,16 @@ export class Components {
 
   /** An output that a batch is still to give is waited for. */
   async #fetch({ id, names }: Asked<'fetch'>): Promise<ComponentAnswer> {
-    await this.#ended(({ ids }) => ids.has(id));
-    return { answer: {}, ...this.#kept.lend(id, names) };
+    return { answer: {}, ...(await this.#runs.read(id, () => this.#kept.lend(id, names))) };
   }
 
-  /** What batches that were asked for before take or give is dropped after their end. */
+  /** What batches that were asked for before take or give is dropped after their end, and what is fetched after that. */
   async #drop(ids: readonly number[]): Promise<ComponentAnswer> {
-    for (const id of ids) this.#dropping.add(id);
-    await this.#ended((run) => ids.some((id) => run.ids.has(id) || run.takes.has(id)));
-    for (const id of ids) {
+    // A number that is being dropped already may be in use again when this comes to it.
+    const own = new Set(ids.filter((id) => !this.#dropping.has(id)));
+    for (const id of own) this.#dropping.add(id);
+    await this.#runs.unused(ids);
+    for (const id of own) {
       this.#kept.drop(id);
       this.#dropping.delete(id);
     }
@@ -243,7 +229,7 @@ export class Components {
     this.#models.delete(number);
     this.#releasing += 1;
     try {
-      await this.#ended(({ model }) => model === number);
+      await this.#runs.idle(number);
       await thread.release();
       if (this.#spare === undefined && !this.#isClosing) this.#spare = thread;
       else await thread.end();
@@ -266,10 +252,6 @@ export class Components {
     return { answer: {} };
   }
 
-  async #ended(concerns: (run: OpenRun) => boolean): Promise<void> {
-    await Promise.all([...this.#runs].filter(concerns).map(({ ended }) => ended));
-  }
-
   async #counted<Result>(work: Promise<Result>): Promise<Result> {
     this.#loads.add(work);
     try {
@@ -285,25 +267,26 @@ export class Components {
     return model;
   }
 
-  #checkIds(tasks: readonly AskedTask[], { ids, takes }: Pick<OpenRun, 'ids' | 'takes'>): void {
+  #checkIds(tasks: readonly AskedTask[], { gives, takes }: RunNames): void {
     if (tasks.length === 0) throw new Error('the batch has no tasks');
     for (const { id, rows } of tasks) {
       this.#checkNew(id);
       if (!(Number.isInteger(rows) && rows >= 1)) throw new Error(`task ${id} has ${rows} rows`);
     }
-    if (ids.size < tasks.length) throw new Error('two tasks of the batch have one number');
+    if (gives.size < tasks.length) throw new Error('two tasks of the batch have one number');
     for (const id of takes) if (this.#dropping.has(id)) throw new Error(`nothing is kept of ${id}`);
   }
 
   #checkNew(id: number): void {
-    const isAwaited = [...this.#runs].some(({ ids }) => ids.has(id));
-    if (isAwaited || this.#kept.has(id) || this.#dropping.has(id)) throw new Error(idInUse(id));
+    if (this.#runs.isAwaited(id) || this.#kept.has(id) || this.#dropping.has(id))
+      throw new Error(idInUse(id));
   }
 }
 
-function namesOf(tasks: readonly AskedTask[]): Pick<OpenRun, 'ids' | 'takes'> {
+function namesOf({ model, tasks }: Asked<'run'>): RunNames {
   return {
-    ids: new Set(tasks.map(({ id }) => id)),
+    model,
+    gives: new Set(tasks.map(({ id }) => id)),
     takes: new Set(tasks.flatMap((task) => Object.values(task.kept).map(({ kept }) => kept))),
   };
 }

@@ -5,7 +5,7 @@ import { type Device, deviceText, virtualThreads } from './device.js';
 import type { MemoryGuard } from './memory-guard.js';
 import { whatIsMissing } from './missing.js';
 import { checkOnnxRuntime } from './onnx-runtime.js';
-import type { OpenAnswer, OpenRequest } from './protocol.js';
+import type { StartAnswer, StartRequest } from './protocol.js';
 
 /** ExecutorOptions says which part of its device an executor is, and who watches its memory. */
 export interface ExecutorOptions {
@@ -48,8 +48,8 @@ export async function connect<
   signal?.addEventListener('abort', kill);
   void connection.exited.then(() => signal?.removeEventListener('abort', kill));
   try {
-    const request: OpenRequest = { op: 'open', device, threads: virtualThreads(device, virtual) };
-    const { backends } = (await connection.open(request as never)) as OpenAnswer;
+    const request: StartRequest = { op: 'open', device, threads: virtualThreads(device, virtual) };
+    const { backends } = (await connection.open(request as never)) as StartAnswer;
     return { connection, backends };
   } catch (error) {
     const words = connection.lastWords();

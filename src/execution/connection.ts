@@ -24,8 +24,8 @@ export interface Sent {
   readonly isModel?: boolean;
 }
 
-/** Answered is an answer with its tensors. */
-export interface Answered<Answer> {
+/** CallAnswer is an answer with its tensors. */
+export interface CallAnswer<Answer> {
   readonly answer: Answer;
   readonly tensors: Tensors;
 }
@@ -40,7 +40,7 @@ export interface ConnectionOptions {
 interface Pending {
   readonly op: string;
   readonly what: string;
-  resolve(result: Answered<unknown>): void;
+  resolve(result: CallAnswer<unknown>): void;
   reject(error: Error): void;
 }
 
@@ -143,9 +143,9 @@ export class Connection<Request extends Asked, Answers extends Record<Request['o
     what: string,
     request: Extract<Request, { op: Op }>,
     { tensors = {}, isModel = false }: Sent = {},
-  ): Promise<Answered<Answers[Op]>> {
+  ): Promise<CallAnswer<Answers[Op]>> {
     const socket = (isModel ? this.child.modelSocket : undefined) ?? this.child.socket;
-    const answered = this.#ask(socket, { what, request, tensors }) as Promise<Answered<Answers[Op]>>;
+    const answered = this.#ask(socket, { what, request, tensors }) as Promise<CallAnswer<Answers[Op]>>;
     if (isModel) this.#follow(answered);
     return answered;
   }
@@ -162,7 +162,7 @@ export class Connection<Request extends Asked, Answers extends Record<Request['o
   #ask(
     socket: Socket,
     { what, request, tensors }: { what: string; request: Request; tensors: Tensors },
-  ): Promise<Answered<unknown>> {
+  ): Promise<CallAnswer<unknown>> {
     return new Promise((resolve, reject) => {
       if (this.#gone !== undefined) {
         reject(this.#failure(request.op, what, this.#gone));

@@ -3,7 +3,13 @@ import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { ChangedModelError } from './errors.js';
-import { compareDigest, type FileDigest, type ModelDigests, unreadable, wayBelow } from './verified-model.js';
+import {
+  compareDigest,
+  type FileDigest,
+  type ModelDigests,
+  unreadableFile,
+  wayBelow,
+} from './verified-model.js';
 
 /** ModelBytes are the bytes of a model's files in memory. They must not be changed. */
 export interface ModelBytes {
@@ -118,7 +124,7 @@ export class HostCache {
       if (sha256 !== undefined) compareDigest({ path, sha256 }, await sha256OfBytes(bytes), faults);
       return bytes;
     } catch (error) {
-      faults.push(unreadable(path, error));
+      faults.push(unreadableFile(path, error));
       return undefined;
     }
   }

@@ -1,11 +1,12 @@
+import { createRequire } from 'node:module';
 import { Worker } from 'node:worker_threads';
-import type { ComponentLoad } from './component-protocol.js';
+import type { SessionSource } from './component-protocol.js';
 import type { Device } from './device.js';
 import type { LoadedModel, RunTimes, Tensors } from './protocol.js';
 import { ChangedFilesError } from './verified-model.js';
 
 /** ThreadLoad is what a thread makes its session of: a source, with the model's bytes where it has none. */
-export interface ThreadLoad extends ComponentLoad {
+export interface ThreadLoad extends SessionSource {
   readonly device: Device;
   readonly threads: number;
   /** The bytes of the model and of its external data, by `MODEL_BYTES` and `taskTensor`; empty for files. */
@@ -57,10 +58,13 @@ interface Pending {
 
 /** WorkerModelThread is such a thread. When it ends by itself, all that waits for it fails. */
 export class WorkerModelThread implements ModelThread {
-  readonly #worker = new Worker(new URL('./component-thread.js', import.meta.url), {
-    stdout: false,
-    stderr: false,
-  });
+  readonly #worker = new Worker(
+    createRequire(import.meta.url).resolve('#dist/src/execution/component-thread.js'),
+    {
+      stdout: false,
+      stderr: false,
+    },
+  );
   readonly #pending = new Map<number, Pending>();
   readonly #exited: Promise<void>;
   #nextId = 0;

@@ -9,21 +9,21 @@ export interface VerifyLoad {
   readonly folder?: string;
 }
 
-/** OpenRequest is the first request to any child: it starts the provider. */
-export interface OpenRequest {
+/** StartRequest is the first request to any child: it starts the provider. */
+export interface StartRequest {
   readonly op: 'open';
   readonly device: Device;
   readonly threads: number;
 }
 
-/** OpenAnswer lists the providers of the child's build of ONNX Runtime. */
-export interface OpenAnswer {
+/** StartAnswer lists the providers of the child's build of ONNX Runtime. */
+export interface StartAnswer {
   readonly backends: readonly string[];
 }
 
 /** Request is a request of the parent to the child. Tensors travel beside it, by name. */
 export type Request =
-  | OpenRequest
+  | StartRequest
   | ({ readonly op: 'load'; readonly path: string; readonly verify?: VerifyLoad } & SessionChoice)
   | { readonly op: 'run'; readonly model: number; readonly fetches?: readonly string[] }
   | {
@@ -77,7 +77,7 @@ export interface RunTimes {
 
 /** Answers are what each request is answered with, besides tensors. */
 export interface Answers {
-  open: OpenAnswer;
+  open: StartAnswer;
   load: LoadedModel;
   run: RunTimes;
   nodeTimings: { readonly runUs: number[]; readonly nodes: NodeTiming[] };

@@ -61,7 +61,10 @@ export async function timedSession(
   return { session, loaded };
 }
 
-/** timedRun runs a model once, holds the result of an emulated device back, and gives the outputs that are asked for. */
+/**
+ * timedRun runs a model once, holds the result of an emulated device back, and gives the outputs that are asked for. What
+ * other threads of this process compute meanwhile, such as a load, counts as computed by the run, up to its whole time.
+ */
 export async function timedRun(
   { device, session }: { readonly device: Device; readonly session: InferenceSession },
   tensors: Tensors,

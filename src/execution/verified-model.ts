@@ -95,13 +95,13 @@ function readable<T>(path: string, faults: string[], read: () => T): T | undefin
   try {
     return read();
   } catch (error) {
-    faults.push(unreadable(path, error));
+    faults.push(unreadableFile(path, error));
     return undefined;
   }
 }
 
-/** unreadable says why a file cannot be read. */
-export function unreadable(path: string, error: unknown): string {
+/** unreadableFile says why a file cannot be read. */
+export function unreadableFile(path: string, error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   return code === 'ENOENT' ? `${path} is missing` : `${path} cannot be read: ${message}`;
 }
