@@ -18,6 +18,7 @@ import {
 } from '../simulation/index.js';
 import { confirmSimulated } from '../specs/index.js';
 import { loadWarnings, type SimulateOptions, tellCrowd } from './simulate.js';
+import { compareWorkflowSchedulers, readPlan } from './simulate-workflows.js';
 
 export type CompareSchedulersOptions = ComparisonOptions & Pick<SimulateOptions, 'onNote' | 'strict'>;
 
@@ -42,10 +43,15 @@ export async function compareSchedulers(
   const { schedulers: names, runs = 1, windows, output } = options;
   const told = new ToldFaults();
   told.addAll(runsFaults(runs));
+  const read = await readPlan(path);
+  if (read.workflows !== undefined) {
+    const { document, workload } = await compareWorkflowSchedulers(read.workflows, options, told);
+    return { comparison: document, warnings: loadWarnings(workload, document.workload.durationS) };
+  }
   let compared: ComparedSchedulers | undefined;
   const { setup, inputs, found, profiles } = await prepareSimulation(path, options, {
     outputs: outputFiles({ output }),
-    told,
+    ...{ told, found: read.found },
     serving: (plan, asked, faults) => {
       compared = comparedSchedulers(plan, { ...asked, names }, faults);
       const [scheduler] = compared?.schedulers ?? [];

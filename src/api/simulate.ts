@@ -35,6 +35,7 @@ import {
 import { bundleNotes, confirmSimulated, type Strictness } from '../specs/index.js';
 import { leftOutNotes } from '../workload/index.js';
 import { attainmentChecks, refuseNoShare } from './gates.js';
+import { readPlan, simulateWorkflowPlan } from './simulate-workflows.js';
 
 /** SimulateOptions adds to the settings of a run what is reported and where it is written. */
 export interface SimulateOptions extends SimulationSettings, Strictness {
@@ -80,9 +81,11 @@ export async function simulatePlan(path: string, options: SimulateOptions = {}):
   refuseNoShare(`simulate ${path}`, failUnder);
   const told = new ToldFaults();
   told.addAll(runsFaults(runs));
+  const read = await readPlan(path);
+  if (read.workflows !== undefined) return judgedWorkflows(read.workflows, options, told);
   const { setup, inputs, found, profiles } = await prepareSimulation(path, options, {
     outputs: outputFiles({ output, timeline }),
-    told,
+    ...{ told, found: read.found },
     check: (plan, workload) => windowFaults(plan, workload, windows),
   });
   const checks = await confirmSimulated({ found, profiles }, `simulate ${path}`, options);
@@ -116,6 +119,19 @@ export async function simulatePlan(path: string, options: SimulateOptions = {}):
   } finally {
     await pool.close();
   }
+}
+
+/** judgedWorkflows simulates a plan of workflows, and judges what was asked of its report. */
+async function judgedWorkflows(
+  found: SimulatedPlan<'workflow-plan'>,
+  options: SimulateOptions,
+  told: ToldFaults,
+): Promise<Simulated> {
+  const { document: report, workload } = await simulateWorkflowPlan(found, options, told);
+  const judged = report.complete ? { ...report, ...reportChecks(report, options) } : report;
+  if (options.output !== undefined) await saveArtifact<'simulation-report'>(options.output, judged);
+  const warnings = [...loadWarnings(workload, report.workload.durationS), ...quietModels(report)];
+  return { report: judged, warnings };
 }
 
 /** reportChecks judges what was asked of a report: that the plan is checked, and its shares in time. */

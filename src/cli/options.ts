@@ -281,4 +281,4 @@ export function withStrict(command: Command): Command {
 
 /** OTHER_SCHEDULERS is the help of `--scheduler`, in each command that has it. */
 export const OTHER_SCHEDULERS =
-  "another scheduler than the plan's: stage-local, fifo, inferline, reactive, reservation, or gears for gear plans; room-first, pard, nexus, clipper++, naive; what another engine does: ray-serve, ray-serve-batch, triton; or PARD with one part replaced: pard-back, pard-sf, pard-oc, pard-split, pard-wcl, pard-lower, pard-upper, pard-fcfs, pard-hbf, pard-lbf, pard-instant";
+  "another scheduler than the plan's: stage-local, fifo, inferline, reactive, reservation, or gears for gear plans; room-first, pard, nexus, clipper++, naive; what another engine does: ray-serve, ray-serve-batch, triton; for workflow plans dyorc, greedy, round-robin, static or ray-like; or PARD with one part replaced: pard-back, pard-sf, pard-oc, pard-split, pard-wcl, pard-lower, pard-upper, pard-fcfs, pard-hbf, pard-lbf, pard-instant";

@@ -43,19 +43,31 @@ function skippedLines({ skipped, complete }: SchedulerComparison): string[] {
   ];
 }
 
+/** The columns that only comparisons of workflows have. */
+const OF_WORKFLOWS = ['loads', 'evictions', 'as expected', 'schedules'];
+
+function workflowCells({ loads, evictions, rightGuesses, schedules }: ComparedScheduler): string[] {
+  return [amount(loads), amount(evictions), share(rightGuesses), amount(schedules)];
+}
+
 /** comparedTable has one row per scheduler. Several runs add the confidence interval of the attainment. */
 export function comparedTable(comparison: SchedulerComparison): Table {
   const { rows, confidence } = comparison;
   const interval = confidence === undefined ? [] : [`${percent(confidence, 0)} interval`];
   const isWeighed = rows.some(({ weightedDropRate }) => weightedDropRate !== undefined);
+  const isOfWorkflows = rows.some(({ loads }) => loads !== undefined);
   return {
     columns: [
       ...['scheduler', 'attainment', ...interval, 'dropped'],
       ...(isWeighed ? ['lost, by weight', ...interval] : []),
-      'invalid',
+      ...(isOfWorkflows ? [] : ['invalid']),
       ...['in time/s', 'mean ms', 'p50 ms', 'p95 ms', 'p99 ms'],
+      ...(isOfWorkflows ? OF_WORKFLOWS : []),
     ],
-    spare: ['p50 ms', 'mean ms', 'p95 ms', 'invalid', 'in time/s', 'dropped', ...interval, 'p99 ms'],
+    spare: [
+      ...(isOfWorkflows ? OF_WORKFLOWS.toReversed() : []),
+      ...['p50 ms', 'mean ms', 'p95 ms', 'invalid', 'in time/s', 'dropped', ...interval, 'p99 ms'],
+    ],
     rows: rows.map((row) => [
       named(row, comparison),
       share(row.attainment),
@@ -67,9 +79,9 @@ export function comparedTable(comparison: SchedulerComparison): Table {
             ...(confidence === undefined ? [] : [intervalText(row.weightedDropRate)]),
           ]
         : []),
-      share(row.invalidRate),
-      amount(row.goodputRps),
-      ...[row.meanMs, row.p50Ms, row.p95Ms, row.p99Ms].map(amount),
+      ...(isOfWorkflows ? [] : [share(row.invalidRate)]),
+      ...[row.goodputRps, row.meanMs, row.p50Ms, row.p95Ms, row.p99Ms].map(amount),
+      ...(isOfWorkflows ? workflowCells(row) : []),
     ]),
   };
 }

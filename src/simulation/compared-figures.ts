@@ -98,7 +98,7 @@ function weightedOver(runs: readonly ComparedRun[]): Pick<RowFigures, 'weightedD
 }
 
 /** requestsOver gives the figures of all requests, or of those of an application, over runs. */
-function requestsOver(runs: readonly ComparedRequests[], places: readonly string[]) {
+export function requestsOver(runs: readonly ComparedRequests[], places: readonly string[]) {
   const requests = runs.reduce((sum, { arrived }) => sum + arrived, 0);
   return {
     ...comparedOver(

@@ -1,13 +1,8 @@
 import type { DropCount, RunFigures, WindowFigures, WorstFigures } from '../metrics/index.js';
 import { outcomeRates } from '../metrics/index.js';
 import { applicationsOf } from '../plans/index.js';
-import {
-  runSimulation,
-  type SimulationHooks,
-  type SimulationJob,
-  type SimulationRun,
-  type SimulationSetup,
-} from './run.js';
+import { runSimulation, type SimulationJob, type SimulationRun, type SimulationSetup } from './run.js';
+import type { SimulationHooks } from './watched-arrivals.js';
 
 /** ComparedJob is one run under one scheduler. */
 export type ComparedJob = Required<Pick<SimulationJob, 'scheduler' | 'seed'>> &
@@ -80,7 +75,8 @@ function weighedOf({ levels }: SimulationRun): Pick<ComparedRun, 'weighed'> {
   return { weighed: { ...known({ dropRate: weightedDropRate }), asHeaviest } };
 }
 
-function comparedRequests(
+/** comparedRequests gives the figures of some requests that are compared, and how many were dropped at each place. */
+export function comparedRequests(
   requests: RunFigures['overall'],
   drops: readonly DropCount[],
   pools: number,

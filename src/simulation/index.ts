@@ -15,10 +15,10 @@ export { drawnFates } from './fates.js';
 export { type GearLoad, type GearServing, type GearsRun, simulatedGears } from './gear-runs.js';
 export { resolvedWorkload, type SimulatedLoadOptions } from './load.js';
 export type { RatedModel } from './models.js';
-export { ofStages, planAt, type SimulatedPlan } from './plan-at.js';
+export { isWorkflowsPlan, ofStages, planAt, type SimulatedPlan } from './plan-at.js';
 export type { SimulatedPriority } from './priority-mix.js';
 export { simulatedRates } from './rates.js';
-export type { SimulationProgress, SimulationSetup } from './run.js';
+export type { SimulationSetup } from './run.js';
 export { overRuns, runsFaults, seededJobs } from './runs.js';
 export { type ComparisonOptions, comparedWindowFaults, runComparison } from './scheduler-comparison.js';
 export {
@@ -31,6 +31,12 @@ export {
 export { SimulationPool } from './simulation-pool.js';
 export { runSweep, type SweepOptions, sweptLoads } from './sweep.js';
 export { namedTrace, readTraceFile, type TraceFile, type TraceFileOptions } from './trace-file.js';
+export type { SimulationProgress } from './watched-arrivals.js';
+export {
+  type PreparedWorkflows,
+  prepareWorkflows,
+  type WorkflowSettings,
+} from './workflow/prepared-workflows.js';
 export { RecordedRuns } from './workflow/recorded-runs.js';
 export {
   type CountedWorkflows,
@@ -38,6 +44,13 @@ export {
   type WorkflowLoad,
   type WorkflowRun,
 } from './workflow/simulated-workflows.js';
+export { runWorkflowComparison } from './workflow/workflow-comparison.js';
+export { WorkflowPool } from './workflow/workflow-pool.js';
+export { workflowReport } from './workflow/workflow-report.js';
+export {
+  type ComparedWorkflowSchedulers,
+  comparedWorkflowSchedulers,
+} from './workflow/workflow-schedulers.js';
 export {
   arrivalsOf,
   atLoadFactor,

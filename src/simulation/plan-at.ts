@@ -90,6 +90,11 @@ export function ofStages(
   throw new InputError(task, [fault(`is a workflow plan, and workflow plans cannot ${cannot} yet`, path)]);
 }
 
+/** isWorkflowsPlan tells whether a plan is one of workflows. */
+export function isWorkflowsPlan(found: SimulatedPlan<PlanKind>): found is SimulatedPlan<'workflow-plan'> {
+  return !isOfStages(found);
+}
+
 function isOfStages(found: SimulatedPlan<PlanKind>): found is SimulatedPlan {
   return (STAGE_PLAN_KINDS as readonly PlanKind[]).includes(found.plan.kind);
 }

@@ -1,4 +1,3 @@
-import { performance } from 'node:perf_hooks';
 import { StreamedFile } from '../artifacts/index.js';
 import {
   type CascadeFigures,
@@ -44,12 +43,8 @@ import { certaintiesOf } from './family-records.js';
 import type { SimulatedPriority } from './priority-mix.js';
 import { TimelineWriter, type WrittenTimeline } from './timeline.js';
 import { recordedFates, type VerdictRecords } from './verdict-records.js';
+import { type SimulationHooks, WatchedArrivals } from './watched-arrivals.js';
 import { arrivalsOf, atLoadFactor, type Workload, warmUpNs } from './workload.js';
-
-const TELL_EVERY_MS = 100;
-/** A run that ends sooner shows no progress. */
-const TELL_AFTER_MS = 500;
-const LOOK_EVERY = 4096;
 
 /** SimulationSetup is what all runs of a simulation share. It is plain data. */
 export interface SimulationSetup {
@@ -84,14 +79,6 @@ export interface SimulationJob {
   readonly timeline?: { readonly path: string; readonly mostBytes?: number };
 }
 
-/** SimulationProgress says how far a run has come. */
-export interface SimulationProgress {
-  /** Virtual seconds simulated so far, and how many there are. */
-  readonly seconds: number;
-  readonly ofSeconds: number;
-  readonly requests: number;
-}
-
 /** SimulationRun is the result of a run. */
 export interface SimulationRun {
   readonly figures: RunFigures;
@@ -107,14 +94,6 @@ export interface SimulationRun {
   readonly worst?: readonly WorstFigures[];
   /** What became of the requests of each priority, in the order of the setup. */
   readonly levels?: LevelsFigures;
-}
-
-/**
- * SimulationHooks lets a run be watched and ended early. Both are called from time to time, in the run's own thread.
- */
-export interface SimulationHooks {
-  readonly interrupted?: () => boolean;
-  readonly onProgress?: (progress: SimulationProgress) => void;
 }
 
 /** simulatedTopology makes the topology that a setup's scheduler decides over. */
@@ -156,12 +135,10 @@ export async function runSimulation(
     ...{ exact, warmUpNs: warmedNs },
     ...(windowNs === undefined ? {} : { windowNs }),
   });
-  const arrivals = new WatchedArrivals(
-    arrivalsAhead(arrivalsOf(load, applications, seed)),
-    warmedNs + load.durationNs,
-    hooks,
-    (atNs) => metrics.endAt(atNs),
-  );
+  const arrivals = new WatchedArrivals(arrivalsAhead(arrivalsOf(load, applications, seed)), hooks, {
+    durationNs: warmedNs + load.durationNs,
+    onStop: (atNs) => metrics.endAt(atNs),
+  });
   const executed = executionOf(execution, topology, seed);
   const served = foreseeing(scheduler, () => arrivalsOf(load, applications, seed));
   const { levels, weight } = weighedRequests(setup, warmedNs);
@@ -345,47 +322,4 @@ function scalingOf(devices: StageTopology['devices']): RunScaling {
     inUse: Uint8Array.from(devices, (device) => (isStandby(device) ? 0 : 1)),
     poolsOf: devices.map(poolsServedBy),
   };
-}
-
-/**
- * WatchedArrivals reports progress and ends when it is told to. Requests that have arrived by then are served
- * to their end.
- */
-class WatchedArrivals implements Arrivals {
-  stopped = false;
-  atNs = 0;
-  model = 0;
-  private pulled = 0;
-  private toldAtMs = performance.now() + TELL_AFTER_MS - TELL_EVERY_MS;
-
-  constructor(
-    private readonly arrivals: Arrivals,
-    private readonly durationNs: number,
-    private readonly hooks: SimulationHooks,
-    private readonly onStop: (atNs: number) => void,
-  ) {}
-
-  next(): boolean {
-    this.pulled += 1;
-    if (this.pulled % LOOK_EVERY === 0 && this.isToStop()) return false;
-    if (!this.arrivals.next()) return false;
-    this.atNs = this.arrivals.atNs;
-    this.model = this.arrivals.model;
-    return true;
-  }
-
-  private isToStop(): boolean {
-    const { interrupted, onProgress } = this.hooks;
-    if (interrupted?.()) {
-      this.stopped = true;
-      this.onStop(this.atNs);
-      return true;
-    }
-    const now = performance.now();
-    if (now - this.toldAtMs >= TELL_EVERY_MS) {
-      this.toldAtMs = now;
-      onProgress?.({ seconds: this.atNs / 1e9, ofSeconds: this.durationNs / 1e9, requests: this.pulled });
-    }
-    return false;
-  }
 }

@@ -8,7 +8,7 @@ import {
   type SimulatedRuns,
 } from '../artifacts/index.js';
 import { attainmentOverRuns, CONFIDENCE, meanOverRuns } from '../metrics/index.js';
-import type { SimulationJob, SimulationRun } from './run.js';
+import type { SimulationJob } from './run.js';
 
 /** The most runs of one plan that are simulated for one report. */
 const MOST_RUNS = 1000;
@@ -27,15 +27,18 @@ export function seededJobs(seed: number, count: number): { name: string; job: Si
   });
 }
 
+/** RanRequests is what became of the requests of a run. */
+interface RanRequests {
+  readonly complete: boolean;
+  readonly figures: { readonly overall: SimulatedRequests; readonly models: readonly SimulatedRequests[] };
+}
+
 /**
  * overRuns gives the figures over runs of one setup.
  * @param names the plan's models, in order
  * @returns undefined where fewer than two runs came to their end
  */
-export function overRuns(
-  runs: readonly SimulationRun[],
-  names: readonly string[],
-): SimulatedRuns | undefined {
+export function overRuns(runs: readonly RanRequests[], names: readonly string[]): SimulatedRuns | undefined {
   const complete = runs.filter((run) => run.complete).map(({ figures }) => figures);
   if (complete.length < 2) return undefined;
   return {

@@ -124,7 +124,7 @@ function* jobsOf(
 }
 
 /** endOrAbort waits for the runs, but after an abort no longer. What they would say then does not count. */
-async function endOrAbort(running: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
+export async function endOrAbort(running: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
   if (signal === undefined) {
     await running;
     return;

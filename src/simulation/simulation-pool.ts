@@ -1,11 +1,6 @@
 import { doneShortly, JobPool, type JobPoolOptions } from '../jobs/index.js';
-import {
-  runSimulation,
-  type SimulationJob,
-  type SimulationProgress,
-  type SimulationRun,
-  type SimulationSetup,
-} from './run.js';
+import { runSimulation, type SimulationJob, type SimulationRun, type SimulationSetup } from './run.js';
+import type { SimulationProgress } from './watched-arrivals.js';
 import { warmUpNs } from './workload.js';
 
 /** A run of no more requests is likely to be over before a thread has started. */

@@ -20,7 +20,7 @@ import {
 } from '../artifacts/index.js';
 import { pushAll } from '../collections/index.js';
 import type { CheckedBundle } from '../runtime/index.js';
-import type { PreparedSimulation } from '../simulation/index.js';
+import type { PreparedSimulation, PreparedWorkflows } from '../simulation/index.js';
 import { askedFaults } from './asked-faults.js';
 import { asPlannedFor, madeWith } from './for-engine.js';
 import { sharedDevices } from './shared-devices.js';
@@ -239,6 +239,11 @@ export async function confirmBundledPlan(
   return confirmedWhereThere(plan, { path, named, repeats });
 }
 
+/** SimulatedFiles are a plan of any kind that is simulated, and its profiles, as they were read. */
+type SimulatedFiles =
+  | Pick<PreparedSimulation, 'found' | 'profiles'>
+  | Pick<PreparedWorkflows, 'found' | 'profiles'>;
+
 /**
  * confirmSimulated recomputes a plan that is to be simulated as `confirmPlan` does, without repeating what takes seconds,
  * where what it was made from is unchanged. Elsewhere it checks less and says so, as a plan needs nothing else to be
@@ -249,7 +254,7 @@ export async function confirmBundledPlan(
  *   against all that it was made from and is not; MissingError where files are only missing
  */
 export async function confirmSimulated(
-  { found: { plan, madeAt }, profiles }: Pick<PreparedSimulation, 'found' | 'profiles'>,
+  { found: { plan, madeAt }, profiles }: SimulatedFiles,
   task: string,
   strictness: Strictness,
 ): Promise<PlanChecks> {

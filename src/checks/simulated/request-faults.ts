@@ -27,6 +27,8 @@ export interface RequestsOf {
   readonly sloMs?: number;
   /** Whether stages run side by side, whose times may add up to more than a request takes. */
   readonly isGraph: boolean;
+  /** Whether it is told where the time of requests went: not of workflows, whose tasks run side by side. */
+  readonly isSplit?: boolean;
 }
 
 /** endedFaults finds more or fewer outcomes than requests that arrived. */
@@ -40,14 +42,14 @@ export function endedFaults(counted: Counted & { readonly unfinished?: number },
 /** requestFaults finds where the figures of some simulated requests contradict one another. */
 export function requestFaults(requests: SimulatedRequests, of: RequestsOf): Fault[] {
   const { arrived, inTime, late, dropped, failed } = requests;
-  const { at, spanS, off } = of;
+  const { at, spanS, off, isSplit = true } = of;
   const ended = inTime + late + dropped + failed;
   const share = (part: number) => (ended === 0 ? undefined : part / ended);
   const faults = [
     ...endedFaults(requests, at),
     ...givenFaults(requests.attainment, share(inTime), `${at}/attainment`),
     ...givenFaults(requests.dropRate, share(dropped + late), `${at}/dropRate`),
-    ...invalidFaults(requests, at),
+    ...(isSplit ? invalidFaults(requests, at) : splitFreeFaults(requests, at)),
     ...(spanS === undefined
       ? []
       : [
@@ -55,7 +57,7 @@ export function requestFaults(requests: SimulatedRequests, of: RequestsOf): Faul
           ...givenFaults(requests.throughputRps, (inTime + late) / spanS, `${at}/throughputRps`),
           ...givenFaults(requests.goodputRps, inTime / spanS, `${at}/goodputRps`),
         ]),
-    ...missingFaults(requests, at),
+    ...missingFaults(requests, { at, isSplit }),
     ...latencyFaults(requests, { at, count: inTime + late, off }),
   ];
   return faults.length > 0 ? faults : [...splitFaults(requests, of), ...sloFaults(requests, of)];
@@ -78,13 +80,22 @@ export function invalidFaults(
   return rangeFaults(invalidRate, [least, most], { at: `${at}/invalidRate`, by: 'the counts' });
 }
 
+/** splitFreeFaults finds figures of where time went, of which nothing is told. */
+function splitFreeFaults({ splitMs, invalidRate }: SimulatedRequests, at: string): Fault[] {
+  return Object.entries({ splitMs, invalidRate }).flatMap(([name, value]) =>
+    value === undefined
+      ? []
+      : [fault('is given, and of workflows it is not told where time went', `${at}/${name}`)],
+  );
+}
+
 function missingFaults(
   { latencyMs, latencyHistogram, splitMs, inTime, late }: SimulatedRequests,
-  at: string,
+  { at, isSplit }: { readonly at: string; readonly isSplit: boolean },
 ): Fault[] {
   if (inTime + late === 0) return [];
   return Object.entries({ latencyMs, latencyHistogram, splitMs }).flatMap(([name, value]) =>
-    value === undefined && name !== 'latencyHistogram'
+    value === undefined && name !== 'latencyHistogram' && (isSplit || name !== 'splitMs')
       ? [fault(`is missing, and ${inTime + late} requests were answered`, `${at}/${name}`)]
       : [],
   );

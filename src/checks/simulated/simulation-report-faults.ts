@@ -42,7 +42,10 @@ export function simulationReportFaults(report: SimulationReport): Fault[] {
     return [
       fault(`gives a run of ${spanS} s, and it was to last ${workload.durationS} s`, '/overall/offeredRps'),
     ];
-  const of = { spanS, off: 2 * percentileError, isGraph: isStaged(pools) };
+  const of = {
+    ...{ spanS, off: 2 * percentileError, isGraph: isStaged(pools) },
+    isSplit: report.workflows === undefined,
+  };
   const ofRequests = [
     ...requestFaults(overall, { ...of, at: '/overall' }),
     ...report.models.flatMap(({ requests, sloMs }, m) =>

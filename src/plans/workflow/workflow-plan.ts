@@ -7,13 +7,16 @@ import { placedPools } from './placed.js';
 import { workflowServingFaults } from './serving.js';
 import { workflowTopologyOf } from './topology.js';
 
+/** All workflows share one load, of which each request belongs to one. */
+const ALL = 'workflows';
+
 /** WORKFLOW_PLAN says what a workflow plan is: an application for each workflow, whose parts are the components on each class. */
 export const WORKFLOW_PLAN: PlanOf<'workflow-plan'> = {
   // What it can serve is not known; it was made for these rates.
   applications: ({ workflows, rps }) =>
     workflows.map(({ name, sloMs, share }) => ({
       ...{ name, sloMs, weight: share },
-      ...{ throughputRps: share * rps, heldRps: share * rps },
+      ...{ throughputRps: share * rps, heldRps: share * rps, loadOf: ALL },
     })),
   topology: (plan) => workflowTopologyOf(plan),
   contradictions: (plan) => {

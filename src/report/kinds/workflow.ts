@@ -20,7 +20,7 @@ export const WORKFLOWS: KindReport<'workflow-plan'> = {
     ...[plannedWorkflowTable(plan), componentTable(plan), workflowDeviceTable(plan)],
   ],
   differences: [stageDiffTable],
-  simulated: { lines: workflowLines, tables: [componentUseTable], windows: [] },
+  simulated: { lines: workflowLines, tables: [workflowLatencyTable, componentUseTable], windows: [] },
   compared: {
     merit: [{ head: 'p95 ms', wanted: always, cell: ({ p95Ms }) => figureOrDash(p95Ms) }],
     service: [],
@@ -137,6 +137,27 @@ export function workflowLines({ workflows }: SimulationReport): string[] {
     `${counted(tasks, 'task')}, ${count(fetches)} ${fetches === 1 ? 'fetch' : 'fetches'}, ${counted(loads, 'load')}, ${counted(evictions, 'eviction')}${groups}${guessWords(rightGuesses === undefined ? {} : { rightGuesses })}${searched}`,
     `over ${plain(overS, 6)} s devices were ${timeWords(deviceTime)}`,
   ];
+}
+
+/** workflowLatencyTable has the mean latency of answered requests and its quantiles, by workflow and for all of several. */
+export function workflowLatencyTable({ workflows, models, overall }: SimulationReport): Table {
+  const all = models.length > 1 ? [{ name: 'all', requests: overall }] : [];
+  const rows = workflows === undefined ? [] : [...models, ...all];
+  return {
+    columns: ['workflow', 'mean ms', 'p50 ms', 'p90 ms', 'p95 ms', 'p99 ms', 'max ms'],
+    rows: rows.map(({ name, requests: { latencyMs } }) => [
+      name,
+      ...[
+        latencyMs?.mean,
+        latencyMs?.p50,
+        latencyMs?.p90,
+        latencyMs?.p95,
+        latencyMs?.p99,
+        latencyMs?.max,
+      ].map((one) => orDash(one, figure)),
+    ]),
+    spare: ['p90 ms', 'max ms', 'p50 ms', 'p99 ms'],
+  };
 }
 
 /** componentUseTable has one row per component and class of workflows: how often it was loaded, and what was executed of it. */

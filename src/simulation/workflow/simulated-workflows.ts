@@ -37,8 +37,8 @@ export interface WorkflowLoad {
   readonly runOf: (order: number, workflow: number) => RecordedRun;
   /** The seed of what the scheduler draws. */
   readonly seed: number;
-  /** The time during which requests arrive, which rates are over; the whole run where absent. */
-  readonly spanNs?: number;
+  /** For how long requests have arrived, once the run is over: rates are over that; over the whole run where absent. */
+  readonly spanNs?: () => number;
   /** Keeps every latency, for exact quantiles; true where absent. */
   readonly exact?: boolean;
   /** Further observers of each group of devices: devices and pools have their numbers in it. */
@@ -51,7 +51,7 @@ export interface WorkflowRun {
   /** How many calls the requests made. */
   readonly tasks: number;
   readonly fetches: number;
-  /** When the last thing happened. */
+  /** Until when devices are counted: when the last thing happened, or requests arrived no more, whichever was later. */
   readonly endNs: number;
   /** The calls, ends included, of which something was expected, and those that were as expected; absent where the scheduler expects nothing. */
   readonly guesses?: { readonly made: number; readonly right: number };
@@ -64,7 +64,7 @@ export interface WorkflowRun {
  * @throws what `subclustersOf` throws, and InputError where more than two million requests wait at once
  */
 export function simulatedWorkflows(plan: CountedWorkflows, load: WorkflowLoad): WorkflowRun {
-  const { scheduler, arrivals, runOf, spanNs, exact = true } = load;
+  const { scheduler, arrivals, runOf, exact = true } = load;
   const groups = subclustersOf(plan, scheduler === 'static' ? 'static' : 'moving');
   const whole = workflowTopologyOf(plan);
   const metrics = new WorkflowMetrics(shapeOf(whole, exact));
@@ -89,9 +89,11 @@ export function simulatedWorkflows(plan: CountedWorkflows, load: WorkflowLoad): 
     }),
   );
   const summaries = summariesOf(driven.map(({ driver }) => driver));
-  const endNs = Math.max(...summaries.map((summary) => summary.endNs));
+  const lastNs = Math.max(...summaries.map((summary) => summary.endNs));
+  const spanNs = Math.max(1, load.spanNs?.() ?? lastNs);
+  const endNs = Math.max(lastNs, load.spanNs === undefined ? 0 : spanNs);
   return {
-    figures: metrics.figures(Math.max(1, spanNs ?? endNs), endNs),
+    figures: metrics.figures(spanNs, endNs),
     ...{ tasks, endNs, fetches: summaries.reduce((sum, { fetches }) => sum + fetches, 0) },
     ...guessesOf(driven.flatMap(({ core }) => ('guesses' in core ? [core.guesses] : []))),
   };

@@ -30,7 +30,7 @@ export function madePlan(): WorkflowPlan {
           ...{ count: 2, perServer: 2, memoryGiB: 4, hostMemoryGiB: 8 },
           ...{ gpuLinkGbps: 80, loadGBps: 4, diskGBps: 1 },
         },
-        small: { count: 1, memoryGiB: 2, linkGbps: 4 },
+        small: { count: 1, memoryGiB: 3, linkGbps: 4 },
       },
     },
     ...{ attainment: 0.99, rps: 20, subclusters: 1 },

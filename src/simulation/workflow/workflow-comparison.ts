@@ -1,0 +1,168 @@
+import {
+  type ComparedApplication,
+  type ComparedFigure,
+  type ComparedScheduler,
+  emittedHead,
+  type InputFile,
+  type SchedulerComparison,
+  type WorkflowPlan,
+} from '../../artifacts/index.js';
+import { largestOf, smallestOf } from '../../collections/index.js';
+import { type JobsProgress, jobsProgress } from '../../jobs/index.js';
+import {
+  CONFIDENCE,
+  HISTOGRAM_RELATIVE_ERROR,
+  meanOverRuns,
+  type WorkflowFigures,
+} from '../../metrics/index.js';
+import { applicationsOf, workflowTopologyOf } from '../../plans/index.js';
+import type { WorkflowScheduler } from '../../serving/index.js';
+import { requestsOver } from '../compared-figures.js';
+import { comparedRequests } from '../compared-run.js';
+import { endOrAbort } from '../scheduler-comparison.js';
+import { describedWorkload } from '../workload.js';
+import { WorkflowPool } from './workflow-pool.js';
+import type { RanWorkflows, WorkflowSetup } from './workflow-run.js';
+import type { ComparedWorkflowSchedulers } from './workflow-schedulers.js';
+
+/** ComparingWorkflows is what a comparison of schedulers of workflows runs. */
+interface ComparingWorkflows {
+  readonly setup: WorkflowSetup;
+  readonly compared: ComparedWorkflowSchedulers;
+  readonly inputs: InputFile[];
+}
+
+/** ComparingOptions says how often each scheduler is simulated, and on what. */
+interface ComparingOptions {
+  readonly runs?: number | undefined;
+  readonly threads?: number | undefined;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (progress: JobsProgress) => void;
+}
+
+/**
+ * runWorkflowComparison simulates a plan under all schedulers, on threads side by side, with the same seeds for each: the same requests then
+ * arrive at the same instants, whatever the scheduler. After an abort those seeds count, from the first on, that are done for every
+ * scheduler; where the first is not, the rows are of those schedulers for which it is.
+ */
+export async function runWorkflowComparison(
+  comparing: ComparingWorkflows,
+  { runs = 1, threads, signal, onProgress }: ComparingOptions,
+): Promise<SchedulerComparison> {
+  const { setup, compared } = comparing;
+  const { schedulers } = compared;
+  const done: RanWorkflows[] = [];
+  const tell = jobsProgress(onProgress);
+  const of = runs * schedulers.length;
+  let count = 0;
+  tell(count, of);
+  const pool = new WorkflowPool(setup, {
+    ...(threads === undefined ? {} : { threads }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+  try {
+    const running = pool.runAll(jobsOf(setup.seed, runs, schedulers), (run, i) => {
+      if (!run.complete) return;
+      done[i] = run;
+      tell(++count, of);
+    });
+    await endOrAbort(running, signal);
+  } finally {
+    await pool.close();
+  }
+  const table = schedulers.map((_, s) =>
+    Array.from({ length: runs }, (__, run) => done[run * schedulers.length + s]),
+  );
+  return document(comparing, table);
+}
+
+function* jobsOf(seed: number, runs: number, schedulers: readonly WorkflowScheduler[]) {
+  for (let run = 0; run < runs; run++)
+    for (const scheduler of schedulers)
+      yield { name: `the run of ${scheduler} with seed ${seed + run}`, job: { scheduler, seed: seed + run } };
+}
+
+function document(
+  { setup, compared, inputs }: ComparingWorkflows,
+  table: readonly (readonly (RanWorkflows | undefined)[])[],
+): SchedulerComparison {
+  const { plan, workload, seed, exact } = setup;
+  const whole = table.map((runs) => (runs.includes(undefined) ? runs.indexOf(undefined) : runs.length));
+  const runs = Math.max(smallestOf(whole), Math.min(1, largestOf(whole)));
+  const rows = compared.schedulers.flatMap((scheduler, s) =>
+    rowOf(plan, scheduler, table[s]?.slice(0, runs) ?? []),
+  );
+  const shown = new Set(rows.map(({ scheduler }) => scheduler));
+  const left = compared.schedulers.filter((name) => !shown.has(name));
+  return {
+    ...emittedHead('scheduler-comparison', inputs),
+    ...{ seed, runs, ...(runs > 1 ? { confidence: CONFIDENCE } : {}) },
+    complete: table.every((ran) => !ran.includes(undefined)),
+    workload: describedWorkload(workload, applicationsOf(plan)),
+    transfers: 'links',
+    execution: { slow: 1, jitter: 'none' },
+    percentileError: exact ? 0 : HISTOGRAM_RELATIVE_ERROR,
+    ...(plan.notes === undefined ? {} : { notes: plan.notes }),
+    planned: plan.serving.scheduler,
+    rows,
+    skipped: [
+      ...compared.skipped,
+      ...left.map((scheduler) => ({ scheduler, reason: 'the comparison was interrupted before it' })),
+    ],
+  };
+}
+
+/** rowOf makes the row of a scheduler; none where its runs are not done. */
+function rowOf(
+  plan: WorkflowPlan,
+  scheduler: string,
+  table: readonly (RanWorkflows | undefined)[],
+): ComparedScheduler[] {
+  const runs = table.filter((run) => run !== undefined);
+  if (runs.length === 0) return [];
+  const places = ['entry', ...workflowTopologyOf(plan).pools.map(({ stage }) => stage as string)];
+  const requestsOf = ({ figures }: RanWorkflows) =>
+    comparedRequests(figures.overall, figures.drops, places.length - 1);
+  const guesses = runs.flatMap(({ guesses: one }) => (one === undefined ? [] : [one.right / one.made]));
+  return [
+    {
+      ...{ scheduler, policy: {} },
+      ...requestsOver(runs.map(requestsOf), places),
+      loads: counted(runs.map(({ figures }) => figures.loads)),
+      evictions: counted(runs.map(({ figures }) => figures.evictions)),
+      ...(guesses.length < runs.length ? {} : { rightGuesses: within(counted(guesses), 1) }),
+      worstWindows: [],
+      ...(plan.workflows.length === 1
+        ? {}
+        : { applications: plan.workflows.map(({ name }, w) => applicationOf(name, w, { runs, places })) }),
+    },
+  ];
+}
+
+/** applicationOf gives the figures of one workflow over runs. */
+function applicationOf(
+  name: string,
+  workflow: number,
+  { runs, places }: { readonly runs: readonly RanWorkflows[]; readonly places: readonly string[] },
+): ComparedApplication {
+  const requests = runs.map(({ figures }) =>
+    comparedRequests(
+      figures.workflows[workflow] as WorkflowFigures['workflows'][number],
+      figures.drops.filter(({ model }) => model === workflow),
+      places.length - 1,
+    ),
+  );
+  return { name, ...requestsOver(requests, places) };
+}
+
+/** counted gives the mean of counts over runs, with its interval; of one run, all are its count. */
+function counted(counts: readonly number[]): ComparedFigure {
+  const [first = 0] = counts;
+  if (counts.length === 1) return { mean: first, low: first, high: first };
+  const { mean, low, high } = meanOverRuns(counts);
+  return { mean, low: Math.max(0, low), high };
+}
+
+function within({ mean, low, high }: ComparedFigure, most: number): ComparedFigure {
+  return { mean, low, high: Math.min(most, high) };
+}
