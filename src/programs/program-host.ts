@@ -6,6 +6,7 @@ import { PROGRAM_LIMITS, type ProgramLimits } from './limits.js';
 import {
   type CalledFace,
   hasFailed,
+  NO_RUN,
   type ProgramAct,
   type ProgramCall,
   type ProgramEnd,
@@ -171,9 +172,14 @@ export class ProgramHost {
   }
 
   private startThread(): void {
-    const { components, seed } = this.options;
     const url = pathToFileURL(resolve(this.path)).href;
-    const data = { url, components, seed, limits: this.limits, nowMs: this.startMs };
+    // What else a driver has of its components may be nothing that is sent between threads.
+    const faces = Object.entries(this.options.components).map(([name, { inputs, outputs }]) => [
+      name,
+      { inputs, outputs },
+    ]);
+    const components = Object.fromEntries(faces) as ProgramHostOptions['components'];
+    const data = { url, components, seed: this.options.seed, limits: this.limits, nowMs: this.startMs };
     this.thread = new ProgramThread(data, {
       loaded: (face) => this.loaded(face),
       refused: (faults) => this.refused(faults),
@@ -254,23 +260,23 @@ export class ProgramHost {
       this.first.reject(new InputError(`use the program ${this.path}`, [fault(`its module ${end.message}`)]));
       return;
     }
+    // The driver may have given up the culprit meanwhile. Where there is none, as while the module is loaded, all have to end.
     const culprit = this.open.get(how.run);
-    if (culprit === undefined) this.endAll(end);
-    else this.end(culprit, end);
+    if (culprit !== undefined) this.end(culprit, end);
+    else if (how.run === NO_RUN) this.endAll(end);
     // A driver that has begun another run meanwhile has started it.
     if (this.open.size > 0 && this.thread === undefined) this.startThread();
   }
 
-  private failureOf({ cause, error }: LostThread, isLoaded: boolean): ProgramFailure {
+  private failureOf({ cause, run, error }: LostThread, isLoaded: boolean): ProgramFailure {
     const { continuationMs, loadMs, heapMiB, arraysMiB } = this.limits;
     switch (cause) {
-      case 'silent':
-        return {
-          reason: 'program-stuck',
-          message: isLoaded
-            ? `did not give control back within ${continuationMs} ms: it loops for ever, or computes too long at a stretch`
-            : `had not loaded after ${loadMs} ms`,
-        };
+      case 'silent': {
+        if (!isLoaded) return { reason: 'program-stuck', message: `had not loaded after ${loadMs} ms` };
+        const looped = `did not give control back within ${continuationMs} ms: it loops for ever, or computes too long at a stretch`;
+        const idle = `runs in a thread that has done nothing for ${loadMs} ms`;
+        return { reason: 'program-stuck', message: run === NO_RUN ? idle : looped };
+      }
       case 'heap':
         return { reason: 'program-limit', message: `took more than ${heapMiB} MiB of heap` };
       case 'arrays':

@@ -44,8 +44,9 @@ export class ProgramThread {
   private readonly unanswered: ThreadEvent[] = [];
   private loaded = false;
   private isOver = false;
-  /** The events that the thread had begun when it was last looked at, and how long it has begun no other. */
-  private eventsSeen = 0;
+  /** The events that the thread had begun when it was last looked at; undefined where it had nothing to do then. */
+  private eventsSeen: number | undefined;
+  /** How long it is known to have begun no other. */
   private silentMs = 0;
 
   constructor(
@@ -81,12 +82,14 @@ export class ProgramThread {
    * a machine that keeps the watcher from its work also keeps the thread.
    */
   watch(sinceMs: number): void {
-    const events = Atomics.load(this.beat, Beat.events);
     const isBusy = !this.loaded || this.unanswered.length > 0;
+    const events = isBusy ? Atomics.load(this.beat, Beat.events) : undefined;
     this.silentMs = isBusy && events === this.eventsSeen ? this.silentMs + sinceMs : 0;
     this.eventsSeen = events;
     const { continuationMs, loadMs } = this.data.limits;
-    if (this.silentMs >= (this.loaded ? continuationMs : loadMs)) this.lose('silent');
+    // Where no continuation runs, the thread has not come to its next event, and nobody is to blame.
+    const isResumed = this.loaded && Atomics.load(this.beat, Beat.run) !== NO_RUN;
+    if (this.silentMs >= (isResumed ? continuationMs : loadMs)) this.lose('silent');
   }
 
   /** end ends the thread, whatever it does. Nothing more is heard of it. */
@@ -100,7 +103,7 @@ export class ProgramThread {
     switch (answer.answer) {
       case 'loaded':
         this.loaded = true;
-        this.silentMs = 0;
+        this.eventsSeen = undefined;
         this.listener.loaded(answer.face);
         return;
       case 'refused':

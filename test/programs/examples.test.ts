@@ -93,10 +93,7 @@ const COMPONENTS: Readonly<Record<string, TestComponent>> = {
 async function answers(example: string, input: string, tokens: readonly number[]) {
   const path = fileURLToPath(new URL(`../../examples/workflows/programs/${example}.mjs`, import.meta.url));
   const driver = new FakeDriver(COMPONENTS);
-  const components = Object.fromEntries(
-    Object.entries(COMPONENTS).map(([name, { inputs, outputs }]) => [name, { inputs, outputs }]),
-  );
-  const host = await ProgramHost.start(path, { components, seed: 1, driver });
+  const host = await ProgramHost.start(path, { components: COMPONENTS, seed: 1, driver });
   driver.host = host;
   try {
     const ended = await Promise.all(tokens.map((token, run) => driver.run(run, { [input]: text(token) })));

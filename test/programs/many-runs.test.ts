@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { streamOf } from '../../src/random/index.js';
 import { type EndedRun, type FakeDriver, numbers } from './fake-driver.js';
-import { ONE, PATIENT, programOf, SOON, type StartedOptions, started } from './started.js';
+import { ONE, PATIENT, programOf, SOON, type StartedOptions, started, turn } from './started.js';
 import { wanderingProgram } from './wandering.js';
 
 const DISASTERS = {
@@ -51,6 +51,31 @@ describe('ProgramHost with 200 runs in flight', () => {
     );
     const ended = await Promise.all(runs);
     expect(ended.flatMap(({ failure }, run) => (failure === undefined ? [] : [run]))).toEqual([7, 27, 47]);
+  });
+
+  it('holds nothing of runs that were given up', async () => {
+    const path = programOf(
+      `
+        const held = new Array(2 ** 19).fill(random());
+        await call('turn', { x: request.in('x') }).read('y');
+        return { y: request.in('x'), z: { datatype: 'FP32', shape: [1, 2], data: Float32Array.from(held.slice(2)) } };`,
+      "console.log('loaded');",
+    );
+    let printed = '';
+    const driver = await started(path, {
+      limits: { ...PATIENT, heapMiB: 48 },
+      fake: { answers: () => false },
+      printed: (text) => {
+        printed += text;
+      },
+    });
+    // All together would take 120 MiB.
+    for (let run = 0; run < 30; run++) {
+      void driver.run(run, ONE);
+      while (driver.waits(run) === 0) await turn();
+      driver.leave(run);
+    }
+    expect(printed).toBe('loaded\n');
   });
 
   it('ends the run with which typed arrays hold too much, and goes on without them', async () => {

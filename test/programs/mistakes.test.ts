@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { numbers } from './fake-driver.js';
-import { ONE, PATIENT, programOf, SOON, started } from './started.js';
+import { ONE, PATIENT, programOf, SOON, started, turn } from './started.js';
 
 /** What programs do wrong: the body, and the reason and words with which the run ends. */
 const MISTAKES: readonly (readonly [what: string, body: string, reason: string, words: RegExp])[] = [
@@ -241,6 +241,16 @@ describe('ProgramHost, where a program makes a mistake', () => {
     expect((await driver.run(5, ONE)).outputs).toEqual({ y: [2, 4] });
   });
 
+  it('lets a run make as many calls as it may, and no more', async () => {
+    const path = programOf(`
+      for (let left = (await request.read('x')).data[0]; left > 0; left--) call('turn', { x: request.in('x') });
+      return {};`);
+    const driver = await started(path, { limits: { tasks: 3 } });
+    expect((await driver.run(0, { x: numbers(3, 0) })).calls).toHaveLength(3);
+    const { failure, calls } = await driver.run(1, { x: numbers(4, 0) });
+    expect([failure?.reason, calls.length]).toEqual(['program-limit', 3]);
+  });
+
   it('refuses inputs whose datatypes, shapes or rows do not fit, with all of them', async () => {
     const face = (name: string, datatype: 'FP32' | 'INT64', shape: number[]) => ({ name, datatype, shape });
     const components = {
@@ -249,6 +259,7 @@ describe('ProgramHost, where a program makes a mistake', () => {
         outputs: [face('y', 'FP32', [-1, 2])],
       },
       grows: { inputs: [face('a', 'FP32', [-1, 2])], outputs: [face('y', 'FP32', [4, 2])] },
+      free: { inputs: [face('a', 'FP32', [-1, 2])], outputs: [face('y', 'FP32', [-1, -1])] },
       joins: {
         inputs: [face('a', 'FP32', [-1, 2]), face('b', 'FP32', [-1, 2])],
         outputs: [face('y', 'FP32', [-1, 2])],
@@ -273,6 +284,10 @@ describe('ProgramHost, where a program makes a mistake', () => {
       /^returned as y what is FP32\[4, 2\], not FP32\[1, 2\]$/,
     );
     expect(await failing(`call('one', { a: x });`)).toMatch(/^returned absent/);
+    const free = `const y = call('free', { a: x }).out('y');`;
+    expect(await failing(`${free} call('joins', { a: x, b: y }); call('one', { a: y });`)).toMatch(
+      /^returned absent/,
+    );
   });
 
   it('tells how many rows a call takes', async () => {
@@ -334,37 +349,58 @@ describe('ProgramHost, where runs meddle with one another', () => {
     expect((await first).outputs).toEqual({ y: [-1, 2] });
   });
 
-  it('blames the run that loops, also where another one has resumed it', async () => {
+  it.each([
+    ['itself', 'await gate; for (;;);', ''],
+    ['in a microtask', 'release(); queueMicrotask(() => { for (;;); });', 'await gate;'],
+    ['in a tick', 'release(); process.nextTick(() => { for (;;); });', 'await gate;'],
+  ])('blames the run that loops %s, also where another one was resumed with it', async (_, looping, waiting) => {
     const driver = await started(
       programOf(
         `
         const { data } = await request.read('x');
         const handle = call('turn', { x: request.in('x') });
         const reading = handle.read('y');
-        if (data[0] === 9) { await gate; for (;;); }
-        if (data[0] === 1) release();
+        if (data[0] === 9) { ${looping} }
+        if (data[0] === 1) { ${waiting} release(); }
         await reading;
         return { y: handle.out('y') };`,
         BESIDES,
       ),
-      { limits: SOON, fake: { answers: (run, source) => run !== 9 || source.from === 'request' } },
+      { limits: SOON, fake: { answers: (run, source) => run === 2 || source.from === 'request' } },
     );
-    const looping = driver.run(9, { x: numbers(9, 0) });
+    const isFirst = waiting === '';
+    const culprit = isFirst ? driver.run(9, { x: numbers(9, 0) }) : undefined;
     await driver.run(2, { x: numbers(2, 0) });
-    const resuming = driver.run(0, ONE);
-    expect((await looping).failure?.reason).toBe('program-stuck');
-    expect((await resuming).outputs).toEqual({ y: [2, 4] });
+    const other = driver.run(0, ONE);
+    while (driver.waits(0) < 2) await turn();
+    const ended = await (culprit ?? driver.run(9, { x: numbers(9, 0) }));
+    expect(ended.failure?.reason).toBe('program-stuck');
+    driver.host?.give(0, { from: 'task', task: 0, output: 'y' }, numbers(2, 4));
+    if (isFirst) expect((await other).outputs).toEqual({ y: [2, 4] });
+    // On its new thread nobody opens the gate for which it waits, so that it ends for that.
+    else expect((await other).failure?.message).toMatch(/^waits for what is neither/);
   });
 
-  it('does not hear what a program does after its run has ended', async () => {
+  it('does not let a program call or read after its run has ended', async () => {
+    let printed = '';
     const driver = await started(
       programOf(`
         const handle = call('turn', { x: request.in('x') });
-        (async () => { await handle.read('y'); call('turn', { x: request.in('x') }); })().catch(() => {});
+        const later = async (act) => { for (let left = 9; left > 0; left--) await null; act(); };
+        for (const act of [() => call('turn', { x: request.in('x') }), () => handle.read('y')])
+          later(act).catch((error) => console.log(error.message));
         return { y: request.in('x') };`),
+      {
+        printed: (text) => {
+          printed += text;
+        },
+      },
     );
     const ended = await driver.run(0, ONE);
     expect(ended.calls).toEqual(['turn(x: request.x)']);
+    const said = 'goes on after its run has ended\n';
+    while (printed.length < 2 * said.length) await turn();
+    expect(printed).toBe(said + said);
     expect((await driver.run(1, ONE)).outputs).toEqual({ y: [1, 2] });
   });
 });

@@ -63,6 +63,58 @@ describe('ProgramHost', () => {
   });
 });
 
+describe('ProgramHost, of tensors that programs make', () => {
+  const outputs = (datatype: string, shape: string) =>
+    `export const inputs = [{ name: 'x', datatype: 'FP32', shape: [-1, 2] }];
+     export const outputs = [{ name: 'y', datatype: '${datatype}', shape: ${shape} }];`;
+  const made = async (datatype: string, data: string) => {
+    const driver = await started(
+      moduleFile(`${outputs(datatype, '[-1, -1]')}
+        export default () => ({ y: { datatype: '${datatype}', shape: [1, 2], data: ${data} } });`),
+    );
+    const tensors: unknown[] = [];
+    const { ended } = driver;
+    driver.ended = (run, end, calls) => {
+      if ('outputs' in end) tensors.push(end.outputs.y);
+      ended.call(driver, run, end, calls);
+    };
+    return (await driver.run(0, ONE)).failure?.message ?? tensors[0];
+  };
+
+  it('takes each datatype in its array, and text as strings', async () => {
+    const numbered = {
+      BOOL: Uint8Array,
+      UINT16: Uint16Array,
+      FP16: Uint16Array,
+      INT32: Int32Array,
+      FP64: Float64Array,
+    };
+    for (const [datatype, array] of Object.entries(numbered))
+      expect(await made(datatype, `${array.name}.of(1, 0)`)).toEqual({
+        datatype,
+        shape: [1, 2],
+        data: array.of(1, 0),
+      });
+    expect(await made('INT64', 'BigInt64Array.of(1n, -2n)')).toMatchObject({
+      data: BigInt64Array.of(1n, -2n),
+    });
+    expect(await made('BYTES', `['a', 'é']`)).toEqual({ datatype: 'BYTES', shape: [1, 2], data: ['a', 'é'] });
+  });
+
+  it('refuses each in another array', async () => {
+    const refused = (held: string, datatype: string) =>
+      `returned as y what holds its data otherwise than in ${held}, as ${datatype} is held`;
+    expect(await made('BYTES', `['a', 3]`)).toBe(refused('a list of strings', 'BYTES'));
+    expect(await made('INT64', 'Int32Array.of(1, 2)')).toBe(refused('a BigInt64Array', 'INT64'));
+    expect(await made('FP16', 'Float32Array.of(1, 2)')).toBe(refused('a Uint16Array', 'FP16'));
+  });
+
+  it('sends no more than the elements of a tensor that is a part of an array', async () => {
+    const part = (await made('FP32', 'new Float32Array(100000).fill(5).subarray(7, 9)')) as ProgramTensor;
+    expect([part.data, (part.data as Float32Array).buffer.byteLength]).toEqual([Float32Array.of(5, 5), 8]);
+  });
+});
+
 describe('ProgramHost.cancel() and close()', () => {
   it('ends runs of which nothing more is told', async () => {
     const driver = await started(

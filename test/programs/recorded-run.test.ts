@@ -21,6 +21,7 @@ describe('recordedRun()', () => {
         const first = call('turn', { x });
         const second = call('add', { a: first.out('y'), b: x });
         await first.read('z');
+        await first.read('y');
         await request.read('x');
         const third = call('add', { a: second.out('y'), b: second.out('y') });
         await Promise.all([second.read('y'), third.read('y')]);

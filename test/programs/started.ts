@@ -45,15 +45,10 @@ export async function started(path: string, options: StartedOptions = {}): Promi
   const { fake, ...rest } = options;
   const driver = new FakeDriver(ARITHMETIC, fake);
   drivers.push(driver);
-  driver.host = await ProgramHost.start(path, { components: ARITHMETIC_FACES, seed: 7, driver, ...rest });
+  driver.host = await ProgramHost.start(path, { components: ARITHMETIC, seed: 7, driver, ...rest });
   hosts.push(driver.host);
   return driver;
 }
-
-/** Threads are told of components what can be sent to them. */
-const ARITHMETIC_FACES = Object.fromEntries(
-  Object.entries(ARITHMETIC).map(([name, { inputs, outputs }]) => [name, { inputs, outputs }]),
-);
 
 /** ONE is a request of one row. */
 export const ONE = { x: numbers(1, 2) };

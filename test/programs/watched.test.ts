@@ -1,5 +1,8 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ProgramClock } from '../../src/programs/index.js';
+import { numbers } from './fake-driver.js';
 import { ONE, programOf, started, turn } from './started.js';
 
 /** HandClock is a clock that a test moves. */
@@ -73,10 +76,20 @@ describe('ProgramHost with a clock of the test', () => {
 
   it('does not take a thread without work for one that is stuck, nor one that goes on', async () => {
     const clock = new HandClock();
-    const path = programOf(`
+    const path = programOf(
+      `
       for (let i = 0; i < 40; i++) await call('turn', { x: request.in('x') }).read('y');
-      return { y: request.in('x') };`);
-    const driver = await started(path, { clock });
+      return { y: request.in('x') };`,
+      `console.log('loaded');`,
+    );
+    let printed = '';
+    const driver = await started(path, {
+      clock,
+      printed: (text) => {
+        printed += text;
+      },
+    });
+    while (printed === '') await turn();
     for (let look = 0; look < 50; look++) clock.look();
     const running = driver.run(0, ONE);
     let isOver = false;
@@ -89,22 +102,54 @@ describe('ProgramHost with a clock of the test', () => {
       for (let look = 0; look < 2; look++) clock.look();
     }
     expect((await running).outputs).toEqual({ y: [1, 2] });
+    // One that was taken to be stuck would have been replaced.
+    expect(printed).toBe('loaded\n');
   });
 
-  it('waits for the whole time that a continuation may take', async () => {
+  /** loopingProgram writes a program that loops where `x` begins with 9, and gives the file that it makes just before. */
+  function loopingProgram(): { path: string; hasBegun: () => boolean } {
+    const path = programOf(
+      `
+      if ((await request.read('x')).data[0] === 9) { writeFileSync(mark, ''); for (;;); }
+      await call('turn', { x: request.in('x') }).read('y');
+      return { y: request.in('x') };`,
+      `import { writeFileSync } from 'node:fs'; const mark = new URL('./mark', import.meta.url);`,
+    );
+    return { path, hasBegun: () => existsSync(join(dirname(path), 'mark')) };
+  }
+
+  it('lets the others go on where the one that loops was given up before', async () => {
     const clock = new HandClock();
-    const driver = await started(programOf('for (;;);'), { clock });
+    const { path, hasBegun } = loopingProgram();
+    const driver = await started(path, {
+      clock,
+      fake: { answers: (_, source) => source.from === 'request' },
+    });
+    const waiting = driver.run(0, ONE);
+    while (driver.waits(0) < 2) await turn();
+    void driver.run(1, { x: numbers(9, 0) });
+    while (!hasBegun()) await turn();
+    driver.leave(1);
+    for (let look = 0; look < 5; look++) clock.look();
+    driver.host?.give(0, { from: 'task', task: 0, output: 'y' }, ONE.x);
+    expect((await waiting).outputs).toEqual({ y: [1, 2] });
+  });
+
+  it('waits for the whole time that a continuation may take, and no longer', async () => {
+    const clock = new HandClock();
+    const { path, hasBegun } = loopingProgram();
+    const driver = await started(path, { clock });
     let isOver = false;
-    const running = driver.run(0, ONE).finally(() => {
+    const running = driver.run(0, { x: numbers(9, 0) }).finally(() => {
       isOver = true;
     });
-    for (let look = 0; look < 3; look++) clock.look();
+    while (!hasBegun()) await turn();
+    for (let look = 0; look < 4; look++) clock.look();
     await turn();
     expect(isOver).toBe(false);
-    while (!isOver) {
-      clock.look();
-      await turn();
-    }
+    clock.look();
+    await turn();
+    expect(isOver).toBe(true);
     expect((await running).failure?.reason).toBe('program-stuck');
   });
 });
