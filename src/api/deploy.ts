@@ -142,10 +142,10 @@ interface FoundProgram {
  * @throws MissingError where one is missing; CheckFailedError where one has changed since the plan was made
  */
 async function programsOf({ value, path }: LoadedPlan, task: string): Promise<readonly FoundProgram[]> {
-  if (!('workflows' in value)) return [];
-  const named = value.workflows.flatMap(({ name: workflow, program }) =>
-    program === undefined ? [] : [{ workflow, path: pathFrom(path, program) }],
-  );
+  const { partsOf } = await import('../deploy/index.js');
+  const named = (partsOf(value).programs?.(value) ?? []).map((program) => ({
+    ...{ workflow: program.workflow, path: pathFrom(path, program.path) },
+  }));
   const programs = await everyInput<FoundProgram[]>(
     task,
     named.map(async (program) => ({ ...program, sha256: sha256Of(await readWhole(program.path)) })),

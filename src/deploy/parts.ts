@@ -7,11 +7,11 @@ import {
   unservedCascadeFaults,
   unservedFaults,
 } from '../plans/index.js';
-import type { DeployedModel } from './model-file.js';
 import { refuseLayers, writePartitions } from './partitions.js';
 import type { ProgramToWrite } from './program-files.js';
 import { writeStages } from './stages.js';
-import { refuseWorkflows, writeWorkflows } from './workflows.js';
+import { programsOfWorkflows, refuseWorkflows, writeWorkflows } from './workflows.js';
+import type { ModelsToWrite, WrittenParts } from './written-parts.js';
 
 /** PartsOf says how the models of plans of one kind get into a bundle, whatever its target. */
 interface PartsOf<K extends PlanKind> {
@@ -25,20 +25,8 @@ interface PartsOf<K extends PlanKind> {
    * @throws InputError where plan, profiles and models do not fit together
    */
   write(folder: string, plan: PlanFile<K>, models: ModelsToWrite): Promise<WrittenParts>;
-}
-
-/** ModelsToWrite holds an entry per model of a pooled plan, per component of a workflow plan, or per stage of another plan, in the plan's order. */
-export interface ModelsToWrite {
-  readonly models: readonly DeployedModel[];
-  /** The programs of a workflow plan, in the order of its workflows. */
-  readonly programs?: readonly ProgramToWrite[] | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
-
-/** WrittenParts holds the manifest's entries for what was written, and the size in bytes of the files of each partition, stage or component. */
-export interface WrittenParts
-  extends Pick<Bundle, 'models' | 'partitions' | 'stages' | 'components' | 'programs'> {
-  readonly sizes: number[];
+  /** `programs` lists the programs that it names, by their paths from the plan; absent where plans of the kind name none. */
+  readonly programs?: (plan: PlanFile<K>) => readonly ProgramToWrite[];
 }
 
 const PARTS: { readonly [K in PlanKind]: PartsOf<K> } = {
@@ -51,7 +39,7 @@ const PARTS: { readonly [K in PlanKind]: PartsOf<K> } = {
     refuse: (plan, path) => refuseFaults(unservedCascadeFaults(plan), path),
     write: writeStaged,
   },
-  'workflow-plan': { refuse: refuseWorkflows, write: writeWorkflows },
+  'workflow-plan': { refuse: refuseWorkflows, write: writeWorkflows, programs: programsOfWorkflows },
 };
 
 /**

@@ -13,8 +13,8 @@ import { type CalledFace, ProgramHost } from '../programs/index.js';
 import { calledFace, callFaults, sentFace } from '../protocol/index.js';
 import { type DeployedModel, type ModelFile, writeBlocks } from './model-file.js';
 import { fileName } from './partitions.js';
-import type { ModelsToWrite, WrittenParts } from './parts.js';
-import { writeProgram } from './program-files.js';
+import { type ProgramToWrite, writeProgram } from './program-files.js';
+import type { ModelsToWrite, WrittenParts } from './written-parts.js';
 
 /** Programs are only loaded here, and draw nothing. */
 const NO_SEED = 0;
@@ -35,6 +35,13 @@ export function refuseWorkflows({ workflows }: WorkflowPlan, path: string): void
       faults,
       'Give each workflow a program in the spec, and solve it again.',
     );
+}
+
+/** programsOfWorkflows lists the programs of a plan's workflows, by their paths from the plan. */
+export function programsOfWorkflows({ workflows }: WorkflowPlan): ProgramToWrite[] {
+  return workflows.flatMap(({ name: workflow, program }) =>
+    program === undefined ? [] : [{ workflow, path: program }],
+  );
 }
 
 /**

@@ -27,8 +27,8 @@ import type { ServeEvent, ServeOptions } from './types.js';
 import { openWorkflows } from './workflow/opened-workflows.js';
 import { WorkflowEngine } from './workflow/workflow-engine.js';
 
-/** Engine runs a bundle whatever its plan and the protocol of its clients: its devices, the driver of them, and its counters. */
-export interface Engine {
+/** ServingEngine runs a bundle whatever its plan and the protocol of its clients: its devices, the driver of them, and its counters. */
+export interface ServingEngine {
   /** Where fronts call in. */
   readonly intake: Intake;
   readonly counters: Counters;
@@ -61,7 +61,7 @@ export interface EngineStart {
 export interface Scheduled {
   /** How it is scheduled, in the words of plans. */
   readonly serving: PlanServing;
-  engine(start: EngineStart): Engine;
+  engine(start: EngineStart): ServingEngine;
 }
 
 /** AskedScheduler is the scheduler that is asked for instead of the plan's. */

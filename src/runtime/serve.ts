@@ -17,7 +17,7 @@ import { closedConnections } from './connections.js';
 import { makeFront } from './front.js';
 import { HttpServers } from './http-servers.js';
 import { makeMetricsFront } from './metrics-front.js';
-import { type Engine, openServable, type Scheduled, type Servable } from './servable.js';
+import { openServable, type Scheduled, type Servable, type ServingEngine } from './servable.js';
 import type { RunningServer, ServeEvent, ServeOptions } from './types.js';
 
 const DEFAULT_PORT = 8000;
@@ -109,7 +109,7 @@ class Server implements RunningServer {
   readonly closed: Promise<void>;
   readonly address: { host: string; port: number };
   private readonly access: Access;
-  private readonly engine: Engine;
+  private readonly engine: ServingEngine;
   private readonly front: FastifyInstance;
   private readonly servers: HttpServers;
   private readonly metrics: { readonly front: FastifyInstance; readonly servers: HttpServers } | undefined;

@@ -28,14 +28,14 @@ import { type BatchPhases, NO_TIME, timesOf } from '../request-times.js';
 import { type AnsweredRow, answerOf } from '../tensors-of-rows.js';
 import { toldOf } from '../told-of.js';
 import type { DrivenDevice, RanBatch, TaskToRun } from './driven-device.js';
-import { type KeptCounts, type KeptOutput, KeptOutputs } from './kept-outputs.js';
+import { type KeptCounts, type KeptOutput, LiveOutputs } from './live-outputs.js';
 import {
   type CalledTask,
   futureOutput,
+  type LiveRun,
   type OpenWorkflow,
   outputAtFront,
-  type ProgramRun,
-} from './program-runs.js';
+} from './live-runs.js';
 
 /** What `Drops.ending` calls the entry. */
 const NOWHERE = -1;
@@ -97,11 +97,11 @@ export class LiveWorkflowDriver {
   private readonly decisions = new Decisions();
   private readonly core: WorkflowCore;
   private readonly turns: CoreTurns;
-  private readonly outputs: KeptOutputs;
+  private readonly outputs: LiveOutputs;
   private readonly open = new Set<OpenWorkflow>();
   /** The runs that go on by their numbers, and by the numbers of their requests at the core. */
-  private readonly runs = new Map<number, ProgramRun>();
-  private readonly byRequest = new Map<number, ProgramRun>();
+  private readonly runs = new Map<number, LiveRun>();
+  private readonly byRequest = new Map<number, LiveRun>();
   /** What each task of the core in use gives, what clients sent included. */
   private readonly outputOf = new Map<number, KeptOutput>();
   private readonly taskOf = new Map<number, CalledTask>();
@@ -125,7 +125,7 @@ export class LiveWorkflowDriver {
     this.componentOf = new Map(components.map((name, i) => [name, i]));
     const core = makeCore(this.decisions);
     this.core = log === undefined ? core : recorded(core, this.decisions, log);
-    this.outputs = new KeptOutputs({
+    this.outputs = new LiveOutputs({
       devices,
       moved: (fetch, output, to) => this.moved(fetch, output, to),
       lost: (output) => this.outputLost(output),
@@ -203,7 +203,7 @@ export class LiveWorkflowDriver {
     const request = this.core.arrived(at, application, deadlineNs, 1, weight);
     const body = outputAtFront(inputs);
     this.core.sized(at, request, body.bytes);
-    const run: ProgramRun = {
+    const run: LiveRun = {
       ...{ number: this.nextRun++, request, bodyTask: this.core.bodyOf(request), of, row, inputs, body },
       ...{ tasks: [], result: undefined, awaited: new Set(), isOver: false },
     };
@@ -321,7 +321,7 @@ export class LiveWorkflowDriver {
     this.turns.decideSoon();
   }
 
-  private give(run: ProgramRun, source: SourceName, tensors: Tensors): void {
+  private give(run: LiveRun, source: SourceName, tensors: Tensors): void {
     const name = source.from === 'request' ? source.input : source.output;
     const tensor = tensors[name];
     const { application } = run.of;
@@ -353,7 +353,7 @@ export class LiveWorkflowDriver {
   }
 
   /** finishIfThere tells that a program has ended once all that it answers with is at the front. */
-  private finishIfThere(run: ProgramRun): void {
+  private finishIfThere(run: LiveRun): void {
     if (run.result === undefined || run.awaited.size > 0) return;
     this.core.finished(this.now(), run.request);
     this.turns.decideSoon();
@@ -561,7 +561,7 @@ export class LiveWorkflowDriver {
     }
   }
 
-  private rowAnswer({ result, tasks, inputs }: ProgramRun): AnsweredRow {
+  private rowAnswer({ result, tasks, inputs }: LiveRun): AnsweredRow {
     const tensors: Record<string, TensorData> = {};
     for (const [name, output] of Object.entries(result!.outputs)) {
       if ('from' in output) {
@@ -618,7 +618,7 @@ export class LiveWorkflowDriver {
   }
 
   /** over lets go of a run for which nobody can ask any more. */
-  private over(run: ProgramRun): void {
+  private over(run: LiveRun): void {
     run.isOver = true;
     this.parts.programs.cancel(run.of.application, run.number);
     this.runs.delete(run.number);

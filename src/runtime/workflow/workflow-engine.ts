@@ -11,8 +11,8 @@ import { ComponentDevice } from './component-device.js';
 import { HostedPrograms } from './hosted-programs.js';
 import { LiveWorkflowDriver, type WorkflowObserver } from './live-workflow-driver.js';
 import type { OpenedWorkflows } from './opened-workflows.js';
+import { WorkflowCounters } from './workflow-counters.js';
 import { WorkflowDrops } from './workflow-drops.js';
-import { WorkflowMetrics } from './workflow-metrics.js';
 
 /** What the core and programs draw is the same in every run, so that a logged run can be replayed. */
 const CORE_SEED = 1;
@@ -35,7 +35,7 @@ export class WorkflowEngine {
   private readonly programs = new HostedPrograms();
   private readonly devices: readonly ComponentDevice[];
   private readonly driver: LiveWorkflowDriver;
-  private readonly metrics: WorkflowMetrics;
+  private readonly metrics: WorkflowCounters;
   private readonly up: Set<number> = new Set();
   private readonly hanging: Set<number> = new Set();
 
@@ -45,7 +45,7 @@ export class WorkflowEngine {
   ) {
     const { topology, table, frequencies, models } = bundle;
     this.counters = new Counters(bundle, () => this.driver);
-    this.metrics = new WorkflowMetrics(this.counters.registry, () => this.driver.inUse);
+    this.metrics = new WorkflowCounters(this.counters.registry, () => this.driver.inUse);
     this.devices = this.madeDevices();
     this.driver = new LiveWorkflowDriver({
       ...{ models, components: table.components, devices: this.devices, programs: this.programs },

@@ -12,7 +12,6 @@ import {
 import { tinyModel } from '../../execution/tiny-models.js';
 import { madeDevices, madePlan } from '../../plans/workflow/made-workflows.js';
 
-
 const row = (name: string): TensorSpec => ({ name, dtype: 'float32', shape: [1, 2], batchAxis: 0 });
 const rows = (...names: string[]) =>
   Object.fromEntries(names.map((name) => [name, ['float32', ['rows', 2]] as [string, (number | string)[]]]));

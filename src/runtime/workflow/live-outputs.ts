@@ -37,8 +37,8 @@ interface Answered<T> {
   readonly value: T;
 }
 
-/** KeptOutputsOptions says what hears of moves. */
-export interface KeptOutputsOptions {
+/** LiveOutputsOptions says what hears of moves. */
+export interface LiveOutputsOptions {
   readonly devices: readonly DrivenDevice[];
   /** moved tells that a fetch is over. */
   readonly moved: (fetch: number, output: KeptOutput, to: number) => void;
@@ -47,10 +47,10 @@ export interface KeptOutputsOptions {
 }
 
 /**
- * KeptOutputs carries out where outputs go: devices keep them under ids that are used once, the front in its own memory. An id is given
+ * LiveOutputs carries out where outputs go: devices keep them under ids that are used once, the front in its own memory. An id is given
  * back when its request has its outcome, or its device is lost; what comes too late is dropped where it comes.
  */
-export class KeptOutputs {
+export class LiveOutputs {
   private readonly moves = new Map<number, Move>();
   /** By device, the bytes of what it keeps by their ids. */
   private readonly kept: Map<number, number>[];
@@ -59,7 +59,7 @@ export class KeptOutputs {
   private readonly isRunning: boolean[];
   private nextId = 0;
 
-  constructor(private readonly options: KeptOutputsOptions) {
+  constructor(private readonly options: LiveOutputsOptions) {
     this.kept = options.devices.map(() => new Map());
     this.leaving = options.devices.map(() => []);
     this.isRunning = options.devices.map(() => false);

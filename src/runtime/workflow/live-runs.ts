@@ -3,12 +3,12 @@ import type { ProgramCall, ProgramResult } from '../../programs/index.js';
 import type { Done } from '../live-driver.js';
 import type { BatchPhases } from '../request-times.js';
 import type { AnsweredRow } from '../tensors-of-rows.js';
-import type { KeptOutput } from './kept-outputs.js';
+import type { KeptOutput } from './live-outputs.js';
 
 /** OpenWorkflow is a request of a client that has no outcome yet: a run of the program for each of its rows. */
 export interface OpenWorkflow {
   readonly application: number;
-  readonly runs: (ProgramRun | undefined)[];
+  readonly runs: (LiveRun | undefined)[];
   /** What the rows came to that have been answered, by their order. */
   readonly answers: (AnsweredRow | undefined)[];
   /** When it came, and when it had been read and was submitted; undefined of one that was turned away unread. */
@@ -24,8 +24,8 @@ export interface OpenWorkflow {
   readonly done: Done;
 }
 
-/** ProgramRun is a run of a program for a row of a request, which is a request of its own for the core. */
-export interface ProgramRun {
+/** LiveRun is a run of a program for a row of a request, which is a request of its own for the core. */
+export interface LiveRun {
   /** Its number for the program's host, which no other run has had. */
   readonly number: number;
   /** The numbers of its request at the core, and of the task that stands for what the client sent. */
@@ -47,7 +47,7 @@ export interface ProgramRun {
 
 /** CalledTask is a call of a component with its output. */
 export interface CalledTask {
-  readonly run: ProgramRun;
+  readonly run: LiveRun;
   readonly call: ProgramCall;
   /** The number of the task at the core. */
   readonly number: number;

@@ -1,8 +1,8 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { KeptCounts } from './kept-outputs.js';
+import type { KeptCounts } from './live-outputs.js';
 
-/** WorkflowMetrics counts what devices load, forget, send and keep; docs/metrics.md defines the figures. */
-export class WorkflowMetrics {
+/** WorkflowCounters counts what devices load, forget, send and keep; docs/metrics.md defines the figures. */
+export class WorkflowCounters {
   private readonly loads: Counter<'device' | 'component'>;
   private readonly loadFailures: Counter<'device' | 'component'>;
   private readonly evictions: Counter<'device' | 'component'>;
