@@ -150,6 +150,35 @@ describe('LiveWorkflowDriver', () => {
     expect(replay(around.log, around.makeCore)).toMatchObject({ same: true });
   });
 
+  it('tells whether all rows of a request are in time', async () => {
+    const { driver } = driven({ shape: smallCluster(3), program: wandering, seed: 1 });
+    const ended = (deadlineNs: number) =>
+      new Promise<Ending>((resolve) => {
+        const rows = [{ x: pair(1, 2) }, { x: pair(3, 4) }];
+        driver.submit({ at: driver.now(), model: 0, deadlineNs }, rows, resolve);
+      });
+    expect(await ended(driver.now() + 1e12)).toMatchObject({ kind: 'answered', inTime: true, rows: 2 });
+    expect(await ended(0)).toMatchObject({ kind: 'answered', inTime: false, rows: 2 });
+    await driver.drain();
+    const refused = await ended(driver.now() + 1e12);
+    expect(refused).toMatchObject({ kind: 'dropped', reason: 'draining' });
+    driver.stop();
+  });
+
+  it('drops what is open when it is abandoned', async () => {
+    const { driver, programs } = driven({ shape: smallCluster(3), program: wandering, seed: 1 });
+    const endings: Ending[] = [];
+    for (let i = 0; i < 3; i++)
+      driver.submit({ at: driver.now(), model: 0, deadlineNs: 1e12 }, [{ x: pair(i, 5) }], (ending) =>
+        endings.push(ending),
+      );
+    expect([driver.abandon(), driver.pending, programs.going.size]).toEqual([3, 0, 0]);
+    driver.stop();
+    expect(endings.map((ending) => ending.kind === 'dropped' && ending.reason)).toEqual([
+      ...['draining', 'draining', 'draining'],
+    ]);
+  });
+
   it('keeps nothing of many requests', async () => {
     const requests = cases(5000, 100_000);
     const { sent, around } = await weathered({ seed: 3, requests, scheduler: 'greedy' });
