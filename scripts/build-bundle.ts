@@ -15,7 +15,7 @@ const folder = join(project, 'dist/bundle');
 const STARTED = /#dist\/src\/([\w/-]+)\.js/g;
 
 /** These begin too, besides what is started by its name. */
-const BEGUN = ['cli/main', 'api/index', 'execution/session-thread', 'execution/component-thread'];
+const BEGUN = ['cli/main', 'api/index', 'execution/session-thread'];
 
 async function main(): Promise<void> {
   const { outputFiles } = await build({

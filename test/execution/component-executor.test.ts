@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { MissingError, sha256Of } from '../../src/artifacts/index.js';
+import { CallingExecutor, type ComponentCalls } from '../../src/execution/component-executor.js';
 import {
   ChangedModelError,
   type ComponentExecutor,
@@ -201,6 +202,21 @@ describe('A component executor', () => {
       expect(batches[i]!.startedNs).toBeGreaterThanOrEqual(batches[i - 1]!.endedNs);
     await executor.drop(batches.map((_, id) => id));
     await Promise.all(models.map(({ model }) => executor.release(model)));
+  });
+
+  it('sends the bytes of a model where no batch waits for them, and all else in order', async () => {
+    const sent: string[] = [];
+    const calls = {
+      call: async (_what: string, { op }: { op: string }, { isModel = false } = {}) => {
+        sent.push(`${op} ${isModel}`);
+        return { answer: { bytes: [] }, tensors: {} };
+      },
+    } as unknown as ComponentCalls;
+    const executor = new CallingExecutor(calls);
+    await executor.load({ path: 'm.onnx', bytes: new Uint8Array(8), data: [] }, specs(2));
+    await executor.load('m.onnx', specs(2));
+    await executor.run(0, [{ id: 1, inputs: {} }]);
+    expect(sent).toEqual(['load true', 'load false', 'run false']);
   });
 
   it('fails a corrupt model alone, by file and by bytes, with batches before and behind', async () => {

@@ -136,6 +136,37 @@ describe('Components', () => {
     );
   });
 
+  it.each([
+    ['memory that is freed when it is not needed', 20 * 1024],
+    ['memory that is used again when it is not needed', 64 * 1024],
+  ])('keep what is put, and what comes back from a batch that fails, apart from %s', async (_, bytes) => {
+    const half = { name: 'x', shape: [1, bytes / 8], batchAxis: 0 };
+    const row = (count: number, value: number): TensorData => {
+      const dims = [count, bytes / 8];
+      return { dtype: 'float32', dims, data: new Float32Array((count * bytes) / 8).fill(value) };
+    };
+    const executor = await started({
+      outputs: ({ x }) => {
+        if (x!.data[0] === 1) throw new Error('does not compute');
+        return { y: structuredClone(x!) };
+      },
+    });
+    const { model } = await executor.load('wide', { inputs: [half], outputs: [{ ...half, name: 'y' }] });
+    const overwrite = async (id: number) => {
+      const tasks = [id, id + 1].map((one) => ({ id: one, inputs: { x: row(1, one) } }));
+      await executor.run(model, tasks);
+    };
+    await executor.put(1, { y: row(2, 1) });
+    await overwrite(10);
+    await overwrite(20);
+    expect((await executor.fetch(1, ['y'])).y).toEqual(row(2, 1));
+    const failing = executor.run(model, [{ id: 2, rows: 2, inputs: { x: last(1) } }]);
+    await expect(failing).rejects.toThrow('does not compute');
+    await overwrite(30);
+    await overwrite(40);
+    expect((await executor.fetch(1, ['y'])).y).toEqual(row(2, 1));
+  });
+
   it('keep the inputs of a batch whose outputs do not fit its tasks, and nothing of what it gave', async () => {
     const { executor, model } = await loaded({ outputs: () => ({ y: floats(1, 2, 3, 4, 5, 6) }) });
     await executor.put(1, { y: floats(1, 2) });
@@ -340,6 +371,24 @@ describe('Components', () => {
     await expect(executor.release(model)).rejects.toThrow('is not loaded');
   });
 
+  it('use the thread of a released model for the next load, and start one where there is none', async () => {
+    let threads = 0;
+    const executor = await started({
+      started: () => {
+        threads += 1;
+      },
+    });
+    const first = await executor.load('first', SPECS);
+    expect(threads).toBe(1);
+    const second = await executor.load('second', SPECS);
+    expect(threads).toBe(2);
+    await Promise.all([executor.release(first.model), executor.release(second.model)]);
+    await executor.load('third', SPECS);
+    expect(threads).toBe(2);
+    await executor.load('fourth', SPECS);
+    expect(threads).toBe(3);
+  });
+
   it('give several tasks an output without a batch axis in memory of their own, unless its size depends on the data', async () => {
     const whole = { name: 'y', shape: [1, 2] };
     const executor = await started({ outputs: () => ({ y: floats(7, 8) }) });
@@ -390,6 +439,21 @@ describe('Components', () => {
     const { tasks } = await executor.run(model, [{ id: 2, inputs: { x: last(1), z: last(1) } }], ['y']);
     expect(tasks[0]!.outputs.y).toEqual(floats(1, 2));
     expect(await executor.stats()).toMatchObject({ outputs: 1, bytes: 8 });
+  });
+
+  it('keep an output whole that a batch took for the last time, twice, before it failed', async () => {
+    const wide = { name: 'x', shape: [1, 5000], batchAxis: 0 };
+    const executor = await started({
+      outputs: () => {
+        throw new Error('does not compute');
+      },
+    });
+    const { model } = await executor.load('two', { inputs: [wide, { ...wide, name: 'z' }], outputs: [wide] });
+    const y = { dtype: 'float32', dims: [1, 5000], data: new Float32Array(5000).fill(3) };
+    await executor.put(1, { y });
+    const failing = executor.run(model, [{ id: 2, inputs: { x: last(1), z: last(1) } }]);
+    await expect(failing).rejects.toThrow('does not compute');
+    expect((await executor.fetch(1, ['y'])).y).toEqual(y);
   });
 
   it('close after what was asked for', async () => {

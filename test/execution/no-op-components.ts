@@ -17,6 +17,8 @@ import type { ModelThread, RunEnd, ThreadLoad, ThreadRun } from '../../src/execu
 export interface NoOpModel {
   /** The outputs of a batch; by default each fetched output is the input of the same place. It may throw. */
   outputs?(feeds: Tensors, fetches: readonly string[]): Tensors | Promise<Tensors>;
+  /** Hears of each thread that is started. */
+  started?(): void;
   /** What a load waits for. It may reject. */
   loading?(load: ThreadLoad): Promise<void>;
 }
@@ -79,7 +81,9 @@ export function received(head: unknown, tensors: Tensors): RawMessage<unknown> {
 class NoOpThread implements ModelThread {
   #isLoaded = false;
 
-  constructor(private readonly model: NoOpModel) {}
+  constructor(private readonly model: NoOpModel) {
+    model.started?.();
+  }
 
   async open(): Promise<string[]> {
     return ['cpu'];
