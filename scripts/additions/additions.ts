@@ -25,7 +25,7 @@ export const ADDITIONS: readonly Addition[] = [
       { file: 'src/artifacts/schemas.ts', after: 'export const ARTIFACT_KINDS = [', member: "'trial-plan'," },
       {
         file: 'src/plans/served-plan.ts',
-        after: 'export type ServedPlan =',
+        after: 'export type StagePlan =',
         member: "(Omit<PipelinePlan, 'kind'> & { kind: 'trial-plan' }) |",
       },
     ],

@@ -1,6 +1,6 @@
 /** FAMILIES lists the kinds that a table of the sources has one entry for: of plans, and of specs. */
 export const FAMILIES: readonly (readonly string[])[] = [
-  ['pooled-plan', 'pipeline-plan', 'gear-plan'],
+  ['pooled-plan', 'pipeline-plan', 'gear-plan', 'workflow-plan'],
   ['pooled', 'pipeline', 'cascade'],
 ];
 

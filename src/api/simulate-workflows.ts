@@ -21,7 +21,7 @@ import {
   workflowReport,
 } from '../simulation/index.js';
 import { confirmSimulated } from '../specs/index.js';
-import type { SimulateOptions } from './simulate.js';
+import type { SimulateOptions } from './simulate-options.js';
 
 /** ReadPlan is the plan that a path leads to, being read, and what it is where that is a plan of workflows. */
 export interface ReadPlan {

@@ -152,17 +152,12 @@ async function describeLoaded(
     case 'bundle':
       return describeBundle(loaded as Loaded<'bundle'>, options);
     case 'simulation-report':
-      return describeSimulation(loaded.value);
     case 'simulation-sweep':
-      return `simulation sweep of ${namesOf(loaded.value.models)}: ${counted(loaded.value.points.length, 'load factor')}`;
     case 'scheduler-comparison':
-      return describeComparison(loaded.value);
     case 'comparison':
-      return `comparison of ${counted(loaded.value.cases, 'case')}`;
     case 'load-report':
-      return `load report of ${loaded.value.url}: ${counted(loaded.value.sent, 'request')}, seed ${loaded.value.seed}`;
     case 'verification':
-      return `verification of ${counted(loaded.value.requests, 'request')}`;
+      return describeReport(loaded);
     case 'trace-description':
       return `description of ${namesOf(loaded.value.traces)}`;
     case 'lint-report':
@@ -182,6 +177,24 @@ async function describeLoaded(
     case 'example':
     case 'completion':
       return `answer of a command: ${loaded.kind}`;
+  }
+}
+
+/** describeReport says what a report of runs, loads or comparisons is of. */
+function describeReport(loaded: Loaded<(typeof REPORTS)[number]>): string {
+  switch (loaded.kind) {
+    case 'simulation-report':
+      return describeSimulation(loaded.value);
+    case 'simulation-sweep':
+      return `simulation sweep of ${namesOf(loaded.value.models)}: ${counted(loaded.value.points.length, 'load factor')}`;
+    case 'scheduler-comparison':
+      return describeComparison(loaded.value);
+    case 'comparison':
+      return `comparison of ${counted(loaded.value.cases, 'case')}`;
+    case 'load-report':
+      return `load report of ${loaded.value.url}: ${counted(loaded.value.sent, 'request')}, seed ${loaded.value.seed}`;
+    case 'verification':
+      return `verification of ${counted(loaded.value.requests, 'request')}`;
   }
 }
 

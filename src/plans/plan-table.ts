@@ -9,22 +9,20 @@ import type { PlanFile, PlanKind, ServedPlan, StagePlan, StagePlanKind } from '.
 import type { TopologyOptions } from './topology-options.js';
 import { WORKFLOW_PLAN } from './workflow/index.js';
 
-/** PLANS says of each kind of plan what it is. A kind that lacks an entry does not compile. */
-export const PLANS: {
-  readonly [K in PlanKind]: K extends StagePlanKind ? StagePlanOf<K> : PlanOf<K>;
-} = {
+/** STAGE_PLANS says of each kind of plan of stages what it is. A kind that lacks an entry does not compile. */
+const STAGE_PLANS: { readonly [K in StagePlanKind]: StagePlanOf<K> } = {
   'pooled-plan': POOLED_PLAN,
   'pipeline-plan': PIPELINE_PLAN,
   'gear-plan': GEAR_PLAN,
-  'workflow-plan': WORKFLOW_PLAN,
 };
 
+/** PLANS says of each kind of plan what it is. */
+export const PLANS: typeof STAGE_PLANS & {
+  readonly [K in Exclude<PlanKind, StagePlanKind>]: PlanOf<K>;
+} = { ...STAGE_PLANS, 'workflow-plan': WORKFLOW_PLAN };
+
 /** STAGE_PLAN_KINDS lists the kinds of plans of stages. */
-export const STAGE_PLAN_KINDS = [
-  'pooled-plan',
-  'pipeline-plan',
-  'gear-plan',
-] as const satisfies readonly StagePlanKind[];
+export const STAGE_PLAN_KINDS = Object.keys(STAGE_PLANS) as readonly StagePlanKind[];
 
 /** isOfStages tells a plan of stages from others. */
 export function isOfStages(plan: ServedPlan): plan is StagePlan {

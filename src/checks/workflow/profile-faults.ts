@@ -8,6 +8,7 @@ import {
   type Profile,
   type WorkflowPlan,
 } from '../../artifacts/index.js';
+import { smallestOf } from '../../collections/index.js';
 
 /**
  * workflowProfileFaults finds where a plan contradicts the profiles of its components, which come in their order: in names, weights, tensors,
@@ -53,6 +54,6 @@ function latenciesOf({ devices }: Profile, { device, batch }: ComponentOnClass):
   const larger = Object.keys(blocks)
     .map(Number)
     .filter((size) => size >= batch && at(size) !== null);
-  const full = larger.length === 0 ? batch : Math.min(...larger);
+  const full = larger.length === 0 ? batch : smallestOf(larger);
   return Array.from({ length: batch }, (_, i) => at(i + 1 === batch ? full : i + 1));
 }

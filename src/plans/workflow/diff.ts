@@ -12,6 +12,7 @@ import {
   type WorkflowDevice,
   type WorkflowPlan,
 } from '../../artifacts/index.js';
+import { largestOf } from '../../collections/index.js';
 
 /** WorkflowDiff is a difference without the head of its file. */
 export type WorkflowDiff = Omit<PlanDifference, '$schema' | 'kind' | 'version' | 'tool' | 'inputs'>;
@@ -113,7 +114,7 @@ function heldAs(name: string, { components, placement }: WorkflowPlan): HeldAs |
   });
   return {
     words: words.length === 0 ? 'none' : words.join(' + '),
-    batch: Math.max(...component.classes.map(({ batch }) => batch)),
+    batch: largestOf(component.classes.map(({ batch }) => batch)),
     count: held.length,
   };
 }

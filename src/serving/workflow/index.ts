@@ -3,7 +3,7 @@
  *
  * In go the calls of programs, and what devices have done and loaded; out come batches, loads, evictions and fetches as decisions. It
  * runs no program: the driver does. Start with `language.ts` for what is told, then read `dynamic-core.ts`, and `dynamic-program.ts`
- * for how devices are found.
+ * for how devices are found. What DyOrc is compared with is `reactive-core.ts`, with a static placement or replicas (`allocation.ts`).
  */
 
 export { DynamicCore, type DynamicOptions } from './dynamic-core.js';
@@ -16,12 +16,6 @@ export {
   START,
 } from './histories.js';
 export type { SubmittedCall, WorkflowCore } from './language.js';
-export {
-  WORKFLOW_SCHEDULERS,
-  type WorkflowParts,
-  type WorkflowScheduler,
-  workflowCore,
-} from './methods.js';
 export { DYORC_POLICY, GREEDY_POLICY, ROUND_ROBIN_POLICY, type WorkflowPolicy } from './policy.js';
 export { RAY_LIKE_POLICY, type RayLikePolicy } from './ray-like-allocation.js';
 export {
@@ -31,3 +25,9 @@ export {
   passTimes,
   type WorkflowTable,
 } from './table.js';
+export {
+  WORKFLOW_SCHEDULERS,
+  type WorkflowParts,
+  type WorkflowScheduler,
+  workflowCore,
+} from './workflow-schedulers.js';

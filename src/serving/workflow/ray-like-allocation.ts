@@ -5,7 +5,7 @@ import type { Allocation, AllocationParts } from './allocation.js';
 import { ComponentLoads } from './component-loads.js';
 import { areInputsThere, bytesOfInputs, OutputRoom } from './output-room.js';
 import { ReplicaScaling, type ScalingSettings } from './replica-scaling.js';
-import { type Replica, Replicas } from './replicas.js';
+import { type ComponentReplica, Replicas } from './replicas.js';
 import { type Chance, StrandedTasks } from './stranded-tasks.js';
 import type { Task } from './work.js';
 
@@ -136,6 +136,8 @@ export class RayLikeAllocation implements Allocation {
     this.loads.deviceDown(device);
     const given = this.replicas.deviceDown(device);
     this.givenTo(device).clear();
+    // What was on its way to it need not stay any more where it lies.
+    this.fetched();
     return given;
   }
 
@@ -202,14 +204,14 @@ export class RayLikeAllocation implements Allocation {
   }
 
   /** choose draws two replicas, again where both are full, and gives the one with fewer tasks; undefined where all are full. */
-  private choose(replicas: readonly Replica[]): Replica | undefined {
+  private choose(replicas: readonly ComponentReplica[]): ComponentReplica | undefined {
     if (replicas.every((replica) => this.isFull(replica))) return undefined;
     if (replicas.length === 1) return replicas[0];
     for (;;) {
       const place = this.draws.integer(replicas.length);
       const other = this.draws.integer(replicas.length - 1);
-      const first = replicas[place] as Replica;
-      const second = replicas[other < place ? other : other + 1] as Replica;
+      const first = replicas[place] as ComponentReplica;
+      const second = replicas[other < place ? other : other + 1] as ComponentReplica;
       const chosen = second.ongoing.size < first.ongoing.size ? second : first;
       if (!this.isFull(chosen)) return chosen;
     }
@@ -218,9 +220,8 @@ export class RayLikeAllocation implements Allocation {
   /** serve begins what a device can load, fetch and execute now. */
   private serve(at: number, device: number): void {
     this.replicas.evictEnded(device);
-    const [head] = this.givenTo(device);
     // A load that finds no room comes first, since what takes the room comes to an end.
-    if (this.loads.begin(at, device, this.besideBatches(device, head))) this.gather(at, device);
+    if (this.loads.begin(at, device, this.besideBatches(device))) this.gather(at, device);
     for (const { batches } of this.replicas.on(device))
       if (this.isDraining) batches.seal();
       else batches.sealDue(at);
@@ -290,15 +291,15 @@ export class RayLikeAllocation implements Allocation {
     return (topology.pools[placeable.poolOf(device, component)] as Pool).batch;
   }
 
-  private isFull({ ongoing }: Replica): boolean {
+  private isFull({ ongoing }: ComponentReplica): boolean {
     return ongoing.size >= this.policy.mostOngoing;
   }
 
-  private replicaOf({ device, component }: Task): Replica {
-    return this.replicas.find(device, component) as Replica;
+  private replicaOf({ device, component }: Task): ComponentReplica {
+    return this.replicas.find(device, component) as ComponentReplica;
   }
 
-  private everyReplica(): Replica[] {
+  private everyReplica(): ComponentReplica[] {
     return this.waiting.flatMap((_, component) => [...this.replicas.all(component)]);
   }
 

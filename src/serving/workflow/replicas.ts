@@ -19,8 +19,8 @@ const Decision = SharedDecision;
  */
 type ReplicaState = 'starting' | 'running' | 'stopping';
 
-/** Replica is a component on a device. */
-export interface Replica {
+/** ComponentReplica is a component on a device. */
+export interface ComponentReplica {
   readonly component: number;
   readonly device: number;
   state: ReplicaState;
@@ -52,8 +52,8 @@ export interface ReplicasOptions {
  */
 export class Replicas {
   /** By component, its replicas in the order in which they were made; by device, the replicas on it. */
-  private readonly ofComponent: readonly Set<Replica>[];
-  private readonly onDevice: readonly Set<Replica>[];
+  private readonly ofComponent: readonly Set<ComponentReplica>[];
+  private readonly onDevice: readonly Set<ComponentReplica>[];
   private readonly isUp: Uint8Array;
   private changes = 0;
 
@@ -69,15 +69,15 @@ export class Replicas {
     return this.changes;
   }
 
-  all(component: number): ReadonlySet<Replica> {
-    return this.ofComponent[component] as Set<Replica>;
+  all(component: number): ReadonlySet<ComponentReplica> {
+    return this.ofComponent[component] as Set<ComponentReplica>;
   }
 
-  on(device: number): ReadonlySet<Replica> {
-    return this.onDevice[device] as Set<Replica>;
+  on(device: number): ReadonlySet<ComponentReplica> {
+    return this.onDevice[device] as Set<ComponentReplica>;
   }
 
-  find(device: number, component: number): Replica | undefined {
+  find(device: number, component: number): ComponentReplica | undefined {
     for (const replica of this.on(device)) if (replica.component === component) return replica;
     return undefined;
   }
@@ -124,7 +124,7 @@ export class Replicas {
 
   /** loaded tells that a device holds the component of its replica. */
   loaded(device: number, component: number): void {
-    const replica = this.find(device, component) as Replica;
+    const replica = this.find(device, component) as ComponentReplica;
     if (replica.state === 'starting') replica.state = 'running';
   }
 
@@ -160,22 +160,22 @@ export class Replicas {
     const { topology, placeable, batchWaitNs } = this.options;
     const { batch } = topology.pools[placeable.poolOf(device, component)] as { batch: number };
     const batches = new SealedTasks(batch, batchWaitNs);
-    const replica: Replica = { component, device, state, ongoing: new Set(), batches };
-    (this.ofComponent[component] as Set<Replica>).add(replica);
-    (this.onDevice[device] as Set<Replica>).add(replica);
+    const replica: ComponentReplica = { component, device, state, ongoing: new Set(), batches };
+    (this.ofComponent[component] as Set<ComponentReplica>).add(replica);
+    (this.onDevice[device] as Set<ComponentReplica>).add(replica);
     this.changed(device);
   }
 
-  private end(replica: Replica): void {
+  private end(replica: ComponentReplica): void {
     const { device, component } = replica;
     if (this.options.loads.withdraw(device, component)) this.forget(replica);
     else replica.state = 'stopping';
     this.changed(device);
   }
 
-  private forget(replica: Replica): void {
-    (this.ofComponent[replica.component] as Set<Replica>).delete(replica);
-    (this.onDevice[replica.device] as Set<Replica>).delete(replica);
+  private forget(replica: ComponentReplica): void {
+    (this.ofComponent[replica.component] as Set<ComponentReplica>).delete(replica);
+    (this.onDevice[replica.device] as Set<ComponentReplica>).delete(replica);
     this.changed(replica.device);
   }
 
@@ -206,8 +206,8 @@ export class Replicas {
   }
 
   /** firstToEnd is a replica that does not run yet, else one on a device with the fewest replicas; of several the one that was made last. */
-  private firstToEnd(active: readonly Replica[]): Replica {
-    const rank = ({ state, device }: Replica) => (state === 'starting' ? 0 : this.on(device).size);
+  private firstToEnd(active: readonly ComponentReplica[]): ComponentReplica {
+    const rank = ({ state, device }: ComponentReplica) => (state === 'starting' ? 0 : this.on(device).size);
     return active.reduce((first, one) => (rank(one) <= rank(first) ? one : first));
   }
 }

@@ -104,6 +104,8 @@ export class StaticAllocation implements Allocation {
     const given = [...this.takenBy(device)];
     this.takenBy(device).clear();
     this.look(device);
+    // What was on its way to it need not stay any more where it lies.
+    this.fetched();
     return given;
   }
 

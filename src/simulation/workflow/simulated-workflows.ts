@@ -1,3 +1,4 @@
+import { largestOf } from '../../collections/index.js';
 import { type WorkflowFigures, WorkflowMetrics } from '../../metrics/index.js';
 import {
   type CountedWorkflow,
@@ -26,7 +27,9 @@ import type { Arrivals } from '../../workload/index.js';
 import { dealtArrivals, type GroupArrivals } from './dealt-arrivals.js';
 
 /** CountedWorkflows is a plan of workflows as it is simulated: where its components are, and what followed what in its runs. */
-export type CountedWorkflows = PlacedWorkflows & { readonly workflows: readonly CountedWorkflow[] };
+export interface CountedWorkflows extends PlacedWorkflows {
+  readonly workflows: readonly (PlacedWorkflows['workflows'][number] & CountedWorkflow)[];
+}
 
 /** WorkflowLoad is what comes, and who serves it. */
 export interface WorkflowLoad {
@@ -55,6 +58,8 @@ export interface WorkflowRun {
   readonly endNs: number;
   /** The calls, ends included, of which something was expected, and those that were as expected; absent where the scheduler expects nothing. */
   readonly guesses?: { readonly made: number; readonly right: number };
+  /** The partial schedules that were looked at to find devices for tasks; absent where the scheduler looks at none. */
+  readonly schedules?: number;
 }
 
 /**
@@ -89,22 +94,32 @@ export function simulatedWorkflows(plan: CountedWorkflows, load: WorkflowLoad): 
     }),
   );
   const summaries = summariesOf(driven.map(({ driver }) => driver));
-  const lastNs = Math.max(...summaries.map((summary) => summary.endNs));
+  const lastNs = largestOf(summaries.map((summary) => summary.endNs));
   const spanNs = Math.max(1, load.spanNs?.() ?? lastNs);
   const endNs = Math.max(lastNs, load.spanNs === undefined ? 0 : spanNs);
   return {
     figures: metrics.figures(spanNs, endNs),
     ...{ tasks, endNs, fetches: summaries.reduce((sum, { fetches }) => sum + fetches, 0) },
-    ...guessesOf(driven.flatMap(({ core }) => ('guesses' in core ? [core.guesses] : []))),
+    ...searched(driven.map(({ core }) => core)),
   };
 }
 
-function guessesOf(
-  cores: readonly { readonly made: number; readonly right: number }[],
-): Pick<WorkflowRun, 'guesses'> {
-  const sum = (of: 'made' | 'right') => cores.reduce((all, core) => all + core[of], 0);
-  const made = sum('made');
-  return made === 0 ? {} : { guesses: { made, right: sum('right') } };
+/** Searching is what a core tells of how it finds devices, where it expects calls or looks at schedules. */
+interface Searching {
+  readonly guesses?: { readonly made: number; readonly right: number };
+  readonly schedulesLookedAt?: number;
+}
+
+/** searched adds up what cores tell of how they found devices; nothing of what none of them does. */
+function searched(cores: readonly object[]): Pick<WorkflowRun, 'guesses' | 'schedules'> {
+  const sum = (of: (core: Searching) => number | undefined) =>
+    cores.reduce((all, core) => all + (of(core) ?? 0), 0);
+  const made = sum(({ guesses }) => guesses?.made);
+  const schedules = sum(({ schedulesLookedAt }) => schedulesLookedAt);
+  return {
+    ...(made === 0 ? {} : { guesses: { made, right: sum(({ guesses }) => guesses?.right) } }),
+    ...(schedules === 0 ? {} : { schedules }),
+  };
 }
 
 /** GroupLoad is what one group of devices serves. */
@@ -127,7 +142,7 @@ function drivenGroup({ topology, table }: Subcluster, group: GroupLoad) {
   const driver = new WorkflowDriver({
     ...{ topology, table, decisions, core, arrivals, observers },
     // A group's order is not that of all requests.
-    runOf: (_, workflow) => runOf(arrivals.order, workflow),
+    runOf: (_, workflow) => runOf(0, workflow),
   });
   return { core, driver };
 }
@@ -144,7 +159,7 @@ function summariesOf(drivers: readonly WorkflowDriver[]): WorkflowSummary[] {
 }
 
 function shapeOf({ models, pools, devices }: Topology, exact: boolean) {
-  const classes = classesOf(devices);
+  const classes = classesOfDevices(devices);
   return {
     models: models.length,
     poolBatch: pools.map(({ batch }) => batch),
@@ -155,8 +170,8 @@ function shapeOf({ models, pools, devices }: Topology, exact: boolean) {
   };
 }
 
-/** classesOf lists the classes of devices, in the order in which they come first. */
-export function classesOf(devices: Topology['devices']): string[] {
+/** classesOfDevices lists the classes of devices, in the order in which they come first. */
+export function classesOfDevices(devices: Topology['devices']): string[] {
   return [...new Set(devices.map(({ deviceClass }) => deviceClass))];
 }
 

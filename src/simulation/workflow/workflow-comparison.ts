@@ -124,6 +124,7 @@ function rowOf(
   const requestsOf = ({ figures }: RanWorkflows) =>
     comparedRequests(figures.overall, figures.drops, places.length - 1);
   const guesses = runs.flatMap(({ guesses: one }) => (one === undefined ? [] : [one.right / one.made]));
+  const schedules = runs.flatMap((run) => run.schedules ?? []);
   return [
     {
       ...{ scheduler, policy: {} },
@@ -131,6 +132,7 @@ function rowOf(
       loads: counted(runs.map(({ figures }) => figures.loads)),
       evictions: counted(runs.map(({ figures }) => figures.evictions)),
       ...(guesses.length < runs.length ? {} : { rightGuesses: within(counted(guesses), 1) }),
+      ...(schedules.length < runs.length ? {} : { schedules: counted(schedules) }),
       worstWindows: [],
       ...(plan.workflows.length === 1
         ? {}

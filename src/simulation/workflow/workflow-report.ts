@@ -12,7 +12,7 @@ import { applicationsOf, workflowTopologyOf } from '../../plans/index.js';
 import { DROP_REASONS, type Topology } from '../../serving/index.js';
 import { overRuns } from '../runs.js';
 import { describedWorkload } from '../workload.js';
-import { classesOf } from './simulated-workflows.js';
+import { classesOfDevices } from './simulated-workflows.js';
 import type { RanWorkflows, WorkflowSetup } from './workflow-run.js';
 
 const NS_PER_S = 1e9;
@@ -70,12 +70,13 @@ export function workflowReport(
 
 /** describedWorkflows says what it took to serve the requests of a run. */
 function describedWorkflows({ plan }: WorkflowSetup, run: RanWorkflows): SimulatedWorkflows {
-  const { figures, tasks, fetches, endNs, guesses } = run;
+  const { figures, tasks, fetches, endNs, guesses, schedules } = run;
   const { loads, evictions, deviceTime } = figures;
   return {
     ...{ tasks, fetches, loads, evictions, deviceTime: { ...deviceTime } },
     ...{ overS: endNs / NS_PER_S, subclusters: plan.subclusters },
     ...(guesses === undefined ? {} : { rightGuesses: guesses.right / guesses.made }),
+    ...(schedules === undefined ? {} : { schedules }),
   };
 }
 
@@ -84,7 +85,7 @@ function describedClasses(
   { devices }: Topology,
 ): Record<string, SimulatedClass> {
   return Object.fromEntries(
-    classesOf(devices).map((name, c) => {
+    classesOfDevices(devices).map((name, c) => {
       const { devices: count, busyS, deviceTime } = classes[c] as WorkflowFigures['classes'][number];
       const utilisation = deviceTime.executing + deviceTime.both;
       return [

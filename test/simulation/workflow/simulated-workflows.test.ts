@@ -141,8 +141,8 @@ describe('simulatedWorkflows()', () => {
   });
 
   it('has devices hold what the plan says is held where none moves, under the scheduler static', () => {
-    const plan = alone([10_000], []);
-    plan.placement[0]!.static = ['a'];
+    const empty = alone([10_000], []);
+    const plan = { ...empty, placement: empty.placement.map((device) => ({ ...device, static: ['a'] })) };
     expect(() => run(plan, { scheduler: 'static', arrivals: at([]), runOf: () => oneCall(0) })).toThrow(
       'no device holds b',
     );
