@@ -10,7 +10,7 @@ export interface ProgramLimits {
   readonly heapMiB: number;
   /** What the typed arrays of all runs together may hold once a continuation is over, in MiB: those of values that were read too. */
   readonly arraysMiB: number;
-  /** How long the module may take to load, in milliseconds. */
+  /** How long the module may take to load, and its thread to come to its next event where no continuation runs, in milliseconds. */
   readonly loadMs: number;
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { SourceName } from '../../src/programs/index.js';
 import { seeds } from '../cases.js';
 import { numbers } from './fake-driver.js';
-import { programOf, SOON, started } from './started.js';
+import { programOf, SOON, started, turn } from './started.js';
 
 describe('ProgramHost, when it replays', () => {
   /** Two branches of a run call as their reads are answered, so that its calls have the order of the answers. */
@@ -95,4 +95,55 @@ describe('ProgramHost, when it replays', () => {
   function isLast(source: SourceName): boolean {
     return source.from === 'task' && source.output === 'z';
   }
+
+  it('ends all runs where the module is not loaded again, and tries anew for later ones', async () => {
+    const driver = await started(
+      programOf(
+        `
+        if ((await request.read('x')).data[0] === 9) for (;;);
+        await call('turn', { x: request.in('x') }).read('z');
+        return { y: request.in('x') };`,
+        `import { existsSync, rmSync, writeFileSync } from 'node:fs';
+         const mark = new URL('./mark', import.meta.url);
+         if (!existsSync(mark)) writeFileSync(mark, '');
+         else { rmSync(mark); throw new Error('once is enough'); }`,
+      ),
+      { limits: SOON, fake: { answers: (run, source) => run !== 1 || !isLast(source) } },
+    );
+    const waiting = driver.run(1, { x: numbers(1, 0) });
+    expect((await driver.run(9, { x: numbers(9, 0) })).failure?.reason).toBe('program-stuck');
+    expect((await waiting).failure).toMatchObject({
+      reason: 'program-error',
+      message: expect.stringMatching(
+        /^could not be loaded again: its module threw Error: once is enough \(program/,
+      ),
+    });
+    expect((await driver.run(2, { x: numbers(2, 0) })).outputs).toEqual({ y: [2, 0] });
+  });
+
+  it.each([
+    ['ends its thread', 'process.exit(2);', 'program-error', /^ended its thread, as process\.exit\(\) does/],
+    ['loops', 'for (;;);', 'program-stuck', /^runs in a thread that has done nothing for 600 ms$/],
+  ])('ends all runs where a module %s by itself, as nobody is to blame', async (_, body, reason, words) => {
+    const driver = await started(
+      programOf(
+        `await call('turn', { x: request.in('x') }).read('z'); return {};`,
+        `import { setTimeout as later } from 'node:timers';
+         later(() => { ${body} }, 100);`,
+      ),
+      { limits: { ...SOON, loadMs: 600 }, fake: { answers: () => false } },
+    );
+    const waiting = driver.run(0, { x: numbers(1, 0) });
+    let isOver = false;
+    void waiting.finally(() => {
+      isOver = true;
+    });
+    while (driver.waits(0) === 0 && !isOver) await turn();
+    // A thread that nothing is asked of is not missed.
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    driver.host?.give(0, { from: 'task', task: 0, output: 'z' }, numbers(0, 0));
+    const { failure } = await waiting;
+    expect(failure?.reason).toBe(reason);
+    expect(failure?.message).toMatch(words);
+  });
 });
