@@ -25,6 +25,7 @@ export type { Fork, LiveModel, PoolWork } from './pool-work.js';
 export { type AskedModel, countRows, fitsInput, rowsOfRequest, shapeOf } from './request-tensors.js';
 export { StackMemory } from './rows.js';
 export { RowInFlight } from './rows-in-flight.js';
+export { checkBundle } from './servable.js';
 export { startServer } from './serve.js';
 export { stageTensors } from './stage-tensors.js';
 export type { ScaledDevice } from './standby-watch.js';

@@ -106,6 +106,15 @@ export async function openServable(folder: string, options: OpenOptions & ReadOp
   return await opensOf(read.plan)({ folder, ...read }, options);
 }
 
+/**
+ * checkBundle opens a bundle of a plan of any kind that this server serves, and starts nothing.
+ * @param verb what errors say cannot be done with it
+ * @throws what `openBundle` throws
+ */
+export async function checkBundle(folder: string, verb: string): Promise<CheckedBundle> {
+  return (await openServable(folder, { task: `${verb} ${folder}` })).bundle;
+}
+
 /** opensOf gives how a plan of its kind is opened. The cast is where the compiler cannot see that a plan and its entry are of one kind. */
 function opensOf<K extends PlanKind>({ kind }: { readonly kind: K }): Opens<K> {
   return SERVED[kind] as Opens<K>;

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { deployPlan, partitionModelFile, serveBundle } from '../../src/api/index.js';
+import { deployPlan, partitionModelFile, serveBundle, validateFiles } from '../../src/api/index.js';
 import {
   type Bundle,
   type DeployTarget,
@@ -92,6 +92,13 @@ describe('deployPlan(), of workflows,', () => {
     } finally {
       await server.close();
     }
+  });
+
+  it('writes a bundle that is valid', async () => {
+    await deployed();
+    expect(await validateFiles([at('bundle/manifest.json')])).toMatchObject([
+      { ok: true, what: expect.stringContaining('bundle of loop: 3 components') },
+    ]);
   });
 
   it('replaces a bundle of its own, and no other folder', async () => {
