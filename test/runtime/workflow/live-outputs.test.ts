@@ -107,6 +107,18 @@ describe('LiveOutputs', () => {
     expect([outputs.counts, outputs.moving]).toEqual([{ outputs: 0, bytes: 0 }, 0]);
   });
 
+  it('forgets what was on its way to a device that is lost', async () => {
+    const { devices, moved, outputs, made } = around();
+    outputs.fetch(1, made(0), { from: 0, to: 1 });
+    devices[0].asked[0]!.resolve(TENSORS);
+    await turn();
+    devices[1].generation += 1;
+    outputs.deviceDown(1);
+    devices[1].asked[0]!.reject(new Error('it has ended'));
+    await turn();
+    expect([outputs.moving, moved, devices[1].ends]).toEqual([0, [], []]);
+  });
+
   it('ends a device that is well and cannot do what it is asked, and none that has ended', async () => {
     const { devices, moved, outputs, made } = around();
     outputs.fetch(1, made(0), { from: 0, to: NONE });

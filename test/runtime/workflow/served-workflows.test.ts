@@ -126,7 +126,7 @@ describe('startServer(), of workflows,', () => {
     const { server } = await served();
     const requests = Array.from({ length: 10 }, drawRows);
     const answers = requests.map((rows) => infer(server, rows));
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    while ((await metric(server, 'nv_inference_pending_request_count')) === 0);
     await server.close();
     const taken = (await Promise.allSettled(answers)).flatMap((one, i) =>
       one.status === 'fulfilled' && one.value.status === 200
