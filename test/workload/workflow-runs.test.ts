@@ -175,7 +175,9 @@ function expectWalk(chain: WorkflowChain, { tasks }: Run): void {
       });
       const fits = step.calls.every(({ component, rows = 1, thinkMs, outputBytes, inputs }, c) => {
         const task = tasks[at + c];
-        const taken = inputs.flatMap((input) => (input === 'request' ? ['request'] : last(input)));
+        const taken = inputs.flatMap((input): (number | string)[] =>
+          input === 'request' ? ['request'] : last(input),
+        );
         return (
           JSON.stringify([component, rows, thinkMs || undefined, outputBytes, taken, read]) ===
           JSON.stringify([

@@ -142,7 +142,7 @@ function drivenGroup({ topology, table }: Subcluster, group: GroupLoad) {
   const driver = new WorkflowDriver({
     ...{ topology, table, decisions, core, arrivals, observers },
     // A group's order is not that of all requests.
-    runOf: (_, workflow) => runOf(0, workflow),
+    runOf: (_, workflow) => runOf(arrivals.order, workflow),
   });
   return { core, driver };
 }

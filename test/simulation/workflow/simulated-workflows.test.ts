@@ -168,6 +168,12 @@ function poisson(seed: number, rps: number): Arrivals {
   return at([...times].map((ns) => [ns, stream.uniform() < 0.75 ? 0 : 1]));
 }
 
+function countOf(arrivals: Arrivals): number {
+  let count = 0;
+  while (arrivals.next()) count += 1;
+  return count;
+}
+
 /** inGroups divides the devices of a plan into groups. */
 function inGroups(plan: WorkflowPlan, groups: readonly number[]): WorkflowPlan {
   const subclusters = 1 + Math.max(...groups);
@@ -242,6 +248,8 @@ describe('simulatedWorkflows() under every scheduler', () => {
       const { overall, workflows, deviceTime, pools, classes } = served.figures;
       expect(overall.inTime + overall.late + overall.dropped + overall.failed).toBe(overall.arrived);
       expect(workflows.reduce((sum, one) => sum + one.arrived, 0)).toBe(overall.arrived);
+      // None is left with a group that has ended before.
+      expect(overall.arrived).toBe(countOf(poisson(seed, 60)));
       const rows = pools.reduce((sum, pool) => sum + pool.rows, 0);
       expect([rows, rows <= served.tasks]).toEqual([watched.rows, true]);
       if (overall.dropped === 0) expect(rows).toBe(served.tasks);
