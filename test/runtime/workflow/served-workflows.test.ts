@@ -126,7 +126,8 @@ describe('startServer(), of workflows,', () => {
     const { server } = await served();
     const requests = Array.from({ length: 10 }, drawRows);
     const answers = requests.map((rows) => infer(server, rows));
-    while ((await metric(server, 'nv_inference_pending_request_count')) === 0);
+    const isPending = async () => (await metric(server, 'nv_inference_pending_request_count')) > 0;
+    while (!(await isPending())) await new Promise((resolve) => setImmediate(resolve));
     await server.close();
     const taken = (await Promise.allSettled(answers)).flatMap((one, i) =>
       one.status === 'fulfilled' && one.value.status === 200
