@@ -32,8 +32,7 @@ import {
   shown,
 } from '../artifacts/index.js';
 import type { DeployedModel, WrittenBundle } from '../deploy/index.js';
-import type { StagePlanKind } from '../plans/index.js';
-import type { SimulatedPlan } from '../simulation/index.js';
+import type { PlanKind, ServedPlan } from '../plans/index.js';
 import { bundleNotes, confirmPlan, refuseUnchecked, type Strictness } from '../specs/index.js';
 import type { ProgressStep } from './profile.js';
 
@@ -51,7 +50,7 @@ export interface DeployOptions extends Strictness {
   readonly onNote?: (text: string) => void;
 }
 
-type LoadedPlan = Loaded<StagePlanKind>;
+type LoadedPlan = Loaded<PlanKind>;
 
 /**
  * deployPlan writes the bundle of a plan. It finds the plan's profiles by its `inputs`, and the models by `model` or by
@@ -66,7 +65,8 @@ export async function deployPlan(path: string, options: DeployOptions): Promise<
   const errors: InputError[] = [];
   const { targetNamed } = await import('../deploy/index.js');
   const target = await attempted(errors, (async () => targetNamed(options.target ?? 'local', task))());
-  const found = await attempted(errors, deployable(path, task));
+  const { planAt } = await import('../simulation/index.js');
+  const found = await attempted(errors, planAt(path, task));
   if (found === undefined) {
     for (const file of Object.values(options.model ?? {})) await attempted(errors, checkReadable(file));
     throw oneErrorOf(task, errors);
@@ -78,11 +78,14 @@ export async function deployPlan(path: string, options: DeployOptions): Promise<
   await attempted(errors, refuseUnfit(plan, path, options));
   options.onProgress?.({ doing: 'reading profiles and models' });
   const read = await attempted(errors, profiledModels(plan, path, options));
-  if (target === undefined || read === undefined || errors.length > 0) throw oneErrorOf(task, errors);
+  const programs = await attempted(errors, programsOf(plan, task));
+  if (target === undefined || read === undefined || programs === undefined || errors.length > 0)
+    throw oneErrorOf(task, errors);
   const { profiles, distinct, models } = read;
   const output = { field: 'output', path: options.output, isFolder: true };
   const files = [
     ...(await filesRead(plan, profiles, models)),
+    ...programs.map((program) => ({ what: `the program of ${program.workflow}`, path: program.path })),
     { what: 'the plan', path: held.path },
     ...bundled,
   ];
@@ -93,6 +96,7 @@ export async function deployPlan(path: string, options: DeployOptions): Promise<
     inputs.push(inputFile('profile', profile, holder));
     inputs.push(inputFile('model', (models[i] as DeployableModel).file, holder));
   });
+  for (const program of programs) inputs.push(inputFile('program', program, holder));
   // A plan that `plan validate` refuses is not to be served either.
   const confirmed = await confirmPlan(plan.value, { ...place, files: new FilesRead(distinct) });
   refuseUnchecked(task, confirmed, options);
@@ -104,21 +108,58 @@ export async function deployPlan(path: string, options: DeployOptions): Promise<
     plan: plan.value,
     planBytes,
     models: models.map((model) => model.deployed),
+    programs,
     inputs,
     checks,
     signal: options.signal,
   };
   const written = await target.write(options.output, deployment);
   if (target.lint === undefined)
-    for (const note of await bundleNotes(written.manifest.devices, plan.value.classes))
+    for (const note of await bundleNotes(written.manifest.devices, usedOf(plan.value)))
       options.onNote?.(note);
   return written;
 }
 
-/** deployable reads the plan that a path leads to. @throws as `planAt` and `ofStages` do */
-async function deployable(path: string, task: string): Promise<SimulatedPlan> {
-  const { ofStages, planAt } = await import('../simulation/index.js');
-  return ofStages(await planAt(path, task), { task, cannot: 'be deployed' });
+/** usedOf counts the GPUs of each class that the plan uses. */
+function usedOf({ placement }: ServedPlan): Record<string, { readonly used: number }> {
+  const places = new Map<string, Set<string>>();
+  for (const { class: name, server, gpu } of placement) {
+    const own = places.get(name) ?? new Set<string>();
+    places.set(name, own.add(`${server}/${gpu}`));
+  }
+  return Object.fromEntries([...places].map(([name, gpus]) => [name, { used: gpus.size }]));
+}
+
+/** FoundProgram is the program of a workflow, with the digest of its module. */
+interface FoundProgram {
+  readonly workflow: string;
+  readonly path: string;
+  readonly sha256: string;
+}
+
+/**
+ * programsOf finds the programs of a plan's workflows. They must be unchanged.
+ * @throws MissingError where one is missing; CheckFailedError where one has changed since the plan was made
+ */
+async function programsOf({ value, path }: LoadedPlan, task: string): Promise<readonly FoundProgram[]> {
+  const { partsOf } = await import('../deploy/index.js');
+  const named = (partsOf(value).programs?.(value) ?? []).map((program) => ({
+    ...{ workflow: program.workflow, path: pathFrom(path, program.path) },
+  }));
+  const programs = await everyInput<FoundProgram[]>(
+    task,
+    named.map(async (program) => ({ ...program, sha256: sha256Of(await readWhole(program.path)) })),
+  );
+  const made = (value.inputs ?? []).filter(({ role }) => role === 'program');
+  const changed = programs.flatMap((program) => {
+    const then = made.find((input) => pathFrom(path, input.path) === program.path);
+    return then === undefined || then.sha256 === program.sha256
+      ? []
+      : [fault('has changed since the plan was made', program.path)];
+  });
+  if (changed.length > 0)
+    throw new CheckFailedError(task, changed, { advice: CHANGED_ADVICE, checks: INPUTS_CHANGED });
+  return programs;
 }
 
 /**

@@ -2,6 +2,7 @@ import { dirname } from 'node:path';
 import {
   ARTIFACT_KINDS,
   type ArtifactKind,
+  type Bundle,
   CheckFailedError,
   counted,
   type DeployTarget,
@@ -312,17 +313,21 @@ async function describeBundle(
     ]);
   if (bundle.target !== 'local') return describeEngineBundle(path, strictness);
   // Only bundles need the server's room.
-  const { openBundle } = await import('../runtime/index.js');
-  const opened = await openBundle(dirname(path), { verb: 'validate' });
+  const { checkBundle } = await import('../runtime/index.js');
+  const opened = await checkBundle(dirname(path), 'validate');
   const confirmed = await confirmBundledPlan(opened);
   refuseUnchecked(`validate ${path}`, confirmed, strictness);
-  const { models, partitions, stages } = bundle;
-  const parts = stages === undefined ? `${partitions.length} partitions` : `${stages.length} stages`;
-  const head = `bundle of ${models.map(({ name }) => name).join(', ')}: ${parts}`;
+  const head = `bundle of ${bundle.models.map(({ name }) => name).join(', ')}: ${partsText(bundle)}`;
   const { planOf } = await import('../plans/index.js');
   const { plan } = opened;
   const told = [head, ...tolerances(planOf(plan).models(plan))];
   return { what: told.join('; '), ...inputsJudged(confirmed), ...confirmed.checks };
+}
+
+/** partsText counts what a bundle executes. */
+function partsText({ partitions, stages, components }: Bundle): string {
+  if (stages !== undefined) return `${stages.length} stages`;
+  return components === undefined ? `${partitions.length} partitions` : `${components.length} components`;
 }
 
 /** describeEngineBundle checks a bundle for another engine: its digests, its plan, and its files by the rules of that engine. */

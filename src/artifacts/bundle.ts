@@ -16,12 +16,16 @@ export interface Bundle extends Emitted, PlanChecks {
   kind: 'bundle';
   target: DeployTarget;
   plan: BundleFile;
-  /** What clients call: the models of a pooled plan, or a pipeline as one model. */
+  /** What clients call: the models of a pooled plan, a pipeline as one model, or workflows with what their programs export. */
   models: BundledModel[];
   /** The partitions of a pooled plan; none for other plans. */
   partitions: BundledPartition[];
   /** The stages of a pipeline plan, in its order. */
   stages?: BundledStage[];
+  /** The components of a workflow plan, in its order. */
+  components?: BundledComponent[];
+  /** The programs of a workflow plan, in the order of its workflows. */
+  programs?: BundledProgram[];
   /** For another engine than this server, without the classes of which the profiles do not say how they are run. */
   devices: Record<string, BundledDevice>;
   /** The files of the engine, where another than this server runs the bundle. */
@@ -76,6 +80,51 @@ export interface BundledStage {
   inputs: StageInput[];
   /** The tensors that the model answers. */
   outputs: TensorSpec[];
+}
+
+/** BundledComponent is a component of a workflow plan. Components of one model have the same file. */
+export interface BundledComponent {
+  name: string;
+  /** The path of its model's ONNX file, relative to the manifest. */
+  file: string;
+  sha256: string;
+  /** The external data files beside it. */
+  data?: BundleFile[];
+  inputs: TensorSpec[];
+  outputs: TensorSpec[];
+}
+
+/** BundledProgram is the program of a workflow, a module of JavaScript. */
+export interface BundledProgram {
+  workflow: string;
+  /** The path of the module, relative to the manifest. */
+  file: string;
+  sha256: string;
+  /** The modules and other files that it imports of its folder. */
+  modules?: BundleFile[];
+}
+
+/** BundledParts are the entries of a manifest that name what is executed. */
+type BundledParts = Pick<Bundle, 'partitions' | 'stages' | 'components' | 'programs'>;
+
+/** bundledModelFiles lists the ONNX files of a manifest, each with itself and its external data. */
+export function bundledModelFiles({
+  partitions,
+  stages = [],
+  components = [],
+}: Omit<BundledParts, 'programs'>): { readonly file: string; readonly parts: readonly BundleFile[] }[] {
+  return [...partitions, ...stages, ...components].map(({ file, sha256, data = [] }) => ({
+    file,
+    parts: [{ path: file, sha256 }, ...data],
+  }));
+}
+
+/** bundledPartFiles lists all files of what a bundle executes: ONNX files with their external data, and programs with what they import. */
+export function bundledPartFiles({ programs = [], ...models }: BundledParts): BundleFile[] {
+  return [
+    ...bundledModelFiles(models).flatMap(({ parts }) => parts),
+    ...programs.flatMap(({ file, sha256, modules = [] }) => [{ path: file, sha256 }, ...modules]),
+  ];
 }
 
 /** BundledDevice says how an executor of this class is started. */

@@ -16,11 +16,15 @@ export {
 export {
   BUNDLE_MANIFEST,
   type Bundle,
+  type BundledComponent,
   type BundledDevice,
   type BundledModel,
   type BundledPartition,
+  type BundledProgram,
   type BundledStage,
   type BundleFile,
+  bundledModelFiles,
+  bundledPartFiles,
   type DeployTarget,
 } from './bundle.js';
 export {

@@ -19,7 +19,7 @@ export function thisTool(): Tool {
 
 /** The versions of kinds that have gained fields since the first. */
 const NEWER_VERSIONS: Partial<Record<ArtifactKind, string>> = {
-  bundle: '1.2',
+  bundle: '1.3',
   comparison: '1.5',
   'gear-plan': '1.5',
   error: '1.1',

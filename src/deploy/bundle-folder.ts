@@ -1,6 +1,13 @@
 import { readdir } from 'node:fs/promises';
 import { join, normalize, relative } from 'node:path';
-import { BUNDLE_MANIFEST, type Bundle, readWhole, sha256OfFile, tooLargeJson } from '../artifacts/index.js';
+import {
+  BUNDLE_MANIFEST,
+  type Bundle,
+  bundledPartFiles,
+  readWhole,
+  sha256OfFile,
+  tooLargeJson,
+} from '../artifacts/index.js';
 
 /**
  * othersThanBundle lists, by their paths in it, the files of a folder that its bundle's manifest does not name, or
@@ -30,13 +37,11 @@ async function namedByManifest(path: string): Promise<Map<string, string>> {
   try {
     const text = (await readWhole(path, MOST_MANIFEST_BYTES)).toString('utf8');
     if (tooLargeJson(text) !== undefined) return new Map();
-    const { kind, plan, partitions, stages = [], files = [] } = JSON.parse(text) as Bundle;
+    const { kind, plan, files = [], ...parts } = JSON.parse(text) as Bundle;
     if (kind !== 'bundle') return new Map();
-    const parts = [...partitions, ...stages].flatMap(({ file, sha256, data = [] }) => [
-      { path: file, sha256 },
-      ...data,
-    ]);
-    return new Map([plan, ...parts, ...files].map((part) => [normalize(part.path), part.sha256]));
+    return new Map(
+      [plan, ...bundledPartFiles(parts), ...files].map((part) => [normalize(part.path), part.sha256]),
+    );
   } catch {
     return new Map();
   }

@@ -1,18 +1,20 @@
 import { type Bundle, type Fault, type GearPlan, InputError, type PipelinePlan } from '../artifacts/index.js';
 import {
   type PlanFile,
+  type PlanKind,
   planOf,
   type StagePlan,
-  type StagePlanKind,
   unservedCascadeFaults,
   unservedFaults,
 } from '../plans/index.js';
-import type { DeployedModel } from './model-file.js';
 import { refuseLayers, writePartitions } from './partitions.js';
+import type { ProgramToWrite } from './program-files.js';
 import { writeStages } from './stages.js';
+import { programsOfWorkflows, refuseWorkflows, writeWorkflows } from './workflows.js';
+import type { ModelsToWrite, WrittenParts } from './written-parts.js';
 
 /** PartsOf says how the models of plans of one kind get into a bundle, whatever its target. */
-interface PartsOf<K extends StagePlanKind> {
+interface PartsOf<K extends PlanKind> {
   /**
    * refuse refuses a plan that no bundle can be made of.
    * @throws InputError with every fault
@@ -23,20 +25,11 @@ interface PartsOf<K extends StagePlanKind> {
    * @throws InputError where plan, profiles and models do not fit together
    */
   write(folder: string, plan: PlanFile<K>, models: ModelsToWrite): Promise<WrittenParts>;
+  /** `programs` lists the programs that it names, by their paths from the plan; absent where plans of the kind name none. */
+  readonly programs?: (plan: PlanFile<K>) => readonly ProgramToWrite[];
 }
 
-/** ModelsToWrite holds an entry per model of a pooled plan, or per stage of another plan, in the plan's order. */
-export interface ModelsToWrite {
-  readonly models: readonly DeployedModel[];
-  readonly signal?: AbortSignal | undefined;
-}
-
-/** WrittenParts holds the manifest's entries for what was written, and the size in bytes of each partition's or stage's files. */
-export interface WrittenParts extends Pick<Bundle, 'models' | 'partitions' | 'stages'> {
-  readonly sizes: number[];
-}
-
-const PARTS: { readonly [K in StagePlanKind]: PartsOf<K> } = {
+const PARTS: { readonly [K in PlanKind]: PartsOf<K> } = {
   'pooled-plan': {
     refuse: refuseLayers,
     write: (folder, plan, models) => writePartitions(folder, { ...models, plan }),
@@ -46,13 +39,14 @@ const PARTS: { readonly [K in StagePlanKind]: PartsOf<K> } = {
     refuse: (plan, path) => refuseFaults(unservedCascadeFaults(plan), path),
     write: writeStaged,
   },
+  'workflow-plan': { refuse: refuseWorkflows, write: writeWorkflows, programs: programsOfWorkflows },
 };
 
 /**
  * partsOf gives how the models of a plan's kind get into a bundle. As with `planOf`, the cast is where the compiler cannot
  * see that a plan and its entry are of one kind.
  */
-export function partsOf<K extends StagePlanKind>({ kind }: { readonly kind: K } & PlanFile<K>): PartsOf<K> {
+export function partsOf<K extends PlanKind>({ kind }: { readonly kind: K } & PlanFile<K>): PartsOf<K> {
   return PARTS[kind] as PartsOf<K>;
 }
 

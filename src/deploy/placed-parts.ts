@@ -1,7 +1,7 @@
 import { copyFile, mkdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { bundledFile, planOf, type StagePlan } from '../plans/index.js';
-import type { WrittenParts } from './parts.js';
+import type { WrittenParts } from './written-parts.js';
 
 /** PlacedStages is the plan whose files are placed, and where the file of each of its parts goes. */
 export interface PlacedStages {

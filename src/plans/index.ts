@@ -63,6 +63,7 @@ export {
 } from './plan-scheduler.js';
 export {
   applicationsOf,
+  isOfStages,
   PLAN_KINDS,
   PLANS,
   planOf,

@@ -24,6 +24,11 @@ export const PLANS: typeof STAGE_PLANS & {
 /** STAGE_PLAN_KINDS lists the kinds of plans of stages. */
 export const STAGE_PLAN_KINDS = Object.keys(STAGE_PLANS) as readonly StagePlanKind[];
 
+/** isOfStages tells a plan of stages from others. */
+export function isOfStages(plan: ServedPlan): plan is StagePlan {
+  return (STAGE_PLAN_KINDS as readonly PlanKind[]).includes(plan.kind);
+}
+
 /** PLAN_KINDS lists the kinds of plans. */
 export const PLAN_KINDS = Object.keys(PLANS) as readonly PlanKind[];
 

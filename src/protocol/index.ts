@@ -2,7 +2,7 @@
  * This room turns tensors into the bytes of the Open Inference Protocol and back, as JSON and as its binary
  * extension.
  *
- * It takes and gives tensors and their encodings. It does not read whole requests (`runtime` does) and knows
+ * It takes and gives tensors and their encodings, and tensors as programs of workflows have them. It does not read whole requests (`runtime` does) and knows
  * no sockets. What may take long it does in steps (`steps.ts`), so that a server can do other things between them. Start
  * reading at `wire.ts`, then `json.ts`; how the JSON of a large request is cut before anything is parsed is in
  * `request-parts.ts`.
@@ -10,6 +10,14 @@
 
 export { atOnce, type Steps } from '../collections/index.js';
 export { asGiven, type Json, parseCutJson, parseJson, partOf, quotedJson } from './json.js';
+export {
+  calledFace,
+  callFaults,
+  programTensor,
+  type SpecifiedFace,
+  sentFace,
+  tensorOfProgram,
+} from './program-tensors.js';
 export { type DataText, requestParts } from './request-parts.js';
 export {
   bytesOf,

@@ -1,4 +1,4 @@
-import type { OpenedBundle } from './opened-bundle.js';
+import type { CheckedBundle } from './opened-bundle.js';
 
 /** CalledModel names a model as clients call it. */
 export interface CalledModel {
@@ -15,7 +15,7 @@ export interface UnknownModel {
 
 /** findModel gives the index of the model that is called, in the bundle. */
 export function findModel(
-  { models }: Pick<OpenedBundle, 'models'>,
+  { models }: Pick<CheckedBundle, 'models'>,
   { model, version }: CalledModel,
 ): number | UnknownModel {
   const index = models.findIndex(({ name }) => name === model);

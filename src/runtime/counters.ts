@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { areChains, gearsOf, ownerOf, type Pool, sharingFirst, unreachable } from '../serving/index.js';
 import { ExecutionTimes } from './execution-times.js';
 import type { BatchRecord, Ending, LiveDriver } from './live-driver.js';
-import type { OpenedBundle } from './opened-bundle.js';
+import type { CheckedBundle } from './opened-bundle.js';
 import { handOverUs, type PhaseTimes, phasesUs, type RequestTimes } from './request-times.js';
 
 /** BatchSums are the batches of one size and the sums of their phases. */
@@ -79,8 +79,8 @@ export class Counters {
   private readonly cascade: CascadeCounters | undefined;
 
   constructor(
-    private readonly bundle: OpenedBundle,
-    driver: () => LiveDriver,
+    private readonly bundle: CheckedBundle,
+    driver: () => Pick<LiveDriver, 'decideUs' | 'decideCalls'>,
     private readonly onArrival: () => void = () => {},
   ) {
     this.times = new ExecutionTimes(bundle.topology.pools.length);

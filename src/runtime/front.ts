@@ -20,7 +20,7 @@ import type { HttpServers } from './http-servers.js';
 import { addInferRoutes, calledIndex } from './infer-route.js';
 import { addMetrics } from './metrics-front.js';
 import { modelConfig, modelExecutions, modelMetadata, statistics } from './model-descriptions.js';
-import type { OpenedBundle } from './opened-bundle.js';
+import type { CheckedBundle } from './opened-bundle.js';
 import type { LiveModel } from './pool-work.js';
 import { StatusError } from './status-error.js';
 import type { Intake } from './submit.js';
@@ -39,7 +39,7 @@ const EXTENSIONS = ['binary_tensor_data', 'model_configuration', 'statistics'];
 
 /** FrontParts are the parts behind the HTTP server. */
 export interface FrontParts {
-  readonly bundle: OpenedBundle;
+  readonly bundle: CheckedBundle;
   readonly intake: Intake;
   /** How the driver schedules, in the words of plans. */
   readonly serving: PlanServing;

@@ -14,11 +14,18 @@
 export type { EndedRequests } from './counters.js';
 export { readInferRequest, readJsonRequest } from './infer-request.js';
 export type { UpReason } from './live-device.js';
-export { type OpenedBundle, openBundle, type PlannedBundle, readBundle } from './opened-bundle.js';
+export {
+  type CheckedBundle,
+  type OpenedBundle,
+  openBundle,
+  type PlannedBundle,
+  readBundle,
+} from './opened-bundle.js';
 export type { Fork, LiveModel, PoolWork } from './pool-work.js';
 export { type AskedModel, countRows, fitsInput, rowsOfRequest, shapeOf } from './request-tensors.js';
 export { StackMemory } from './rows.js';
 export { RowInFlight } from './rows-in-flight.js';
+export { checkBundle } from './servable.js';
 export { startServer } from './serve.js';
 export { stageTensors } from './stage-tensors.js';
 export type { ScaledDevice } from './standby-watch.js';

@@ -11,7 +11,7 @@ import type { Counters } from './counters.js';
 import { BYTES_TYPE, HEADER_LENGTH, JSON_TYPE } from './http-headers.js';
 import { type InferRequest, inferRequestOf } from './infer-request.js';
 import { type InferResponse, inferResponseOf } from './infer-response.js';
-import type { OpenedBundle } from './opened-bundle.js';
+import type { CheckedBundle } from './opened-bundle.js';
 import { StatusError } from './status-error.js';
 import type { Intake, SubmitEnding } from './submit.js';
 import type { Turns } from './turns.js';
@@ -21,7 +21,7 @@ const NO_BODY = Buffer.alloc(0);
 
 /** InferParts are the parts behind the routes for inference. */
 export interface InferParts {
-  readonly bundle: OpenedBundle;
+  readonly bundle: CheckedBundle;
   readonly intake: Intake;
   readonly counters: Counters;
   readonly bodies: Bodies;
@@ -154,7 +154,7 @@ function sendResponse(reply: FastifyReply, { pieces, headerLength }: InferRespon
 }
 
 /** calledIndex gives the index of the model that is called. @throws StatusError where there is none */
-export function calledIndex(bundle: OpenedBundle, called: CalledModel): number {
+export function calledIndex(bundle: CheckedBundle, called: CalledModel): number {
   const index = findModel(bundle, called);
   if (typeof index !== 'number') throw new StatusError(404, index.why);
   return index;

@@ -1,39 +1,28 @@
-import { type BundledDevice, type Fault, fault, InputError, type TensorSpec } from '../artifacts/index.js';
+import { type BundledDevice, InputError } from '../artifacts/index.js';
 import {
   assignCores,
-  ChangedModelError,
   checkThreads,
   crowdedHost,
   type Device,
   ExecutionError,
   type Executor,
-  emptyTensor,
-  filledTensor,
   firstLine,
-  OutOfMemoryError,
   type Provider,
   type RunResult,
-  requestTensor,
   type StartExecutor,
-  sameTensor,
-  stackBatch,
   startExecutor,
-  type TensorData,
   type Tensors,
   virtualThreads,
   WITH_DEVICE_ID,
 } from '../execution/index.js';
 import type { HangLimit } from './hang-limit.js';
-import { DEPLOY_AGAIN, type OpenedBundle } from './opened-bundle.js';
-import type { PoolWork } from './pool-work.js';
+import type { CheckedBundle } from './opened-bundle.js';
+import { watchRun } from './run-watch.js';
+import { doesNotRun, fetchesOf, type WarmedWork, warm } from './warm.js';
 
-/** An executor whose batch takes longer than this is ended and started again. */
-const HANG_MS = 60_000;
-/** An answer that is here already, and that a busy event loop has not read, is read within this time. */
-const UNREAD_MS = 50;
 /** An executor that runs nothing is gone within this time, or is ended. */
-const CLOSE_MS = 500;
-const FIRST_RESTART_MS = 100;
+export const CLOSE_MS = 500;
+export const FIRST_RESTART_MS = 100;
 export const LONGEST_RESTART_MS = 5000;
 
 /** DevicePlan says how a virtual GPU of a plan is to be started. */
@@ -57,7 +46,7 @@ export interface DevicePlan {
  * @throws InputError where the host has fewer CPU threads than all of those in use need at once
  */
 export function planDevices(
-  { topology, manifest, isPart }: OpenedBundle,
+  { topology, manifest, isPart }: Pick<CheckedBundle, 'topology' | 'manifest' | 'isPart'>,
   start?: StartExecutor,
 ): DevicePlan[] {
   const gpusOf = new Map<string, string[]>();
@@ -114,10 +103,8 @@ function wholeDevices(plans: readonly { device: Device; virtual: number; gpu: st
 }
 
 /** DeviceWork is the work that one of a device's pools has for it. */
-export interface DeviceWork {
+export interface DeviceWork extends WarmedWork {
   readonly pool: number;
-  readonly work: PoolWork;
-  readonly largestBatch: number;
   /** From when on its executions are taken to hang. */
   readonly hang: HangLimit;
 }
@@ -236,7 +223,7 @@ export class LiveDevice {
         const model = byFile.get(file) ?? (await executor.load(file, { digests })).model;
         byFile.set(file, model);
         models.set(duty.pool, model);
-        await warm(executor, model, duty);
+        await warm(async (feeds) => (await executor.run(model, feeds, fetchesOf(duty.work))).outputs, duty);
       } catch (error) {
         throw error instanceof ExecutionError ? doesNotRun(file, error) : error;
       }
@@ -253,7 +240,11 @@ export class LiveDevice {
     const { executor, models } = this.loaded;
     const { work, hang } = this.duties.find((duty) => duty.pool === pool) as DeviceWork;
     const fromMs = performance.now();
-    const watched = this.watch(executor, hang.ms);
+    const watched = watchRun(hang.ms, {
+      hangs: (ms) => this.events.hangs(ms),
+      hangsNoMore: (isRun) => this.events.hangsNoMore(isRun),
+      kill: () => void executor.close({ graceMs: 0 }),
+    });
     try {
       const result = await executor.run(models.get(pool) as number, feeds, fetchesOf(work));
       watched.end(true);
@@ -264,25 +255,6 @@ export class LiveDevice {
     } finally {
       hang.ran(performance.now() - fromMs);
     }
-  }
-
-  /** watch tells an execution that hangs, and ends its executor in the end. */
-  private watch(executor: Executor, limitMs: number): { end: (isRun: boolean) => void } {
-    let isTold = false;
-    const kill = () => void executor.close({ graceMs: 0 });
-    const tell = () => {
-      isTold = true;
-      this.events.hangs(limitMs);
-      timer = setTimeout(kill, Math.max(0, HANG_MS - limitMs));
-    };
-    let timer = setTimeout(() => {
-      timer = setTimeout(tell, UNREAD_MS);
-    }, limitMs);
-    const end = (isRun: boolean) => {
-      clearTimeout(timer);
-      if (isTold) this.events.hangsNoMore(isRun);
-    };
-    return { end };
   }
 
   /** kill ends the executor at once, also one that is starting, and starts none any more. */
@@ -346,95 +318,3 @@ export class LiveDevice {
     }
   }
 }
-
-function fetchesOf({ outputs }: PoolWork): string[] {
-  return outputs.map(({ spec }) => spec.name);
-}
-
-/**
- * warm runs batch 1 and the planned batch on the values that the inputs were profiled with, as a model may run on no
- * others, such as zeros. Outputs without a batch axis must be the same at both sizes. Of an inner tensor no such values
- * are known: where it takes neither zeros nor others, the first batch of clients finds the file cold.
- */
-async function warm(executor: Executor, model: number, { work, largestBatch }: DeviceWork): Promise<void> {
-  const at = async (request: Tensors, batch: number) =>
-    (await executor.run(model, repeated(work, request, batch), fetchesOf(work))).outputs;
-  const hasInner = work.inputs.some(({ isInner }) => isInner);
-  for (const inner of hasInner ? [zeros, profiledValues] : [profiledValues]) {
-    const request = requestOf(work, inner);
-    const single = await at(request, 1).catch((error: unknown) => {
-      if (hasInner && error instanceof ExecutionError && !(error instanceof OutOfMemoryError))
-        return undefined;
-      throw error;
-    });
-    if (single === undefined) continue;
-    const full = largestBatch > 1 ? await at(request, largestBatch) : single;
-    const faults = work.outputs.flatMap(({ spec }) => mismatch(spec, single, full, largestBatch));
-    if (faults.length > 0) throw new InputError(`serve ${work.file}`, faults);
-    return;
-  }
-}
-
-function doesNotRun(file: string, error: ExecutionError): InputError {
-  if (error instanceof ChangedModelError)
-    return new InputError(`serve ${file}`, [fault(error.why)], DEPLOY_AGAIN);
-  const faults = [fault(firstLine(error.message))];
-  return new InputError(`serve ${file}`, faults, 'Try it alone with `plan profile`.');
-}
-
-/** requestOf makes the inputs of a file for one request. */
-function requestOf({ inputs }: PoolWork, inner: (spec: TensorSpec) => TensorData): Tensors {
-  return Object.fromEntries(
-    inputs.map(({ spec, isInner }) => [spec.name, (isInner ? inner : profiledValues)(spec)]),
-  );
-}
-
-function zeros({ dtype, shape }: TensorSpec): TensorData {
-  return emptyTensor(dtype, shape);
-}
-
-function profiledValues({ name, dtype, shape, fill }: TensorSpec): TensorData {
-  return fill === undefined
-    ? requestTensor({ name, which: 0 }, { dtype, dims: shape })
-    : filledTensor(dtype, shape, fill);
-}
-
-/** repeated gives the inputs of a batch of equal requests, as profiling runs it. */
-function repeated({ inputs }: PoolWork, request: Tensors, batch: number): Tensors {
-  return Object.fromEntries(
-    inputs.map(({ spec: { name, batchAxis } }): [string, TensorData] => {
-      const one = request[name]!;
-      return [
-        name,
-        batchAxis === undefined ? one : stackBatch(new Array<TensorData>(batch).fill(one), batchAxis),
-      ];
-    }),
-  );
-}
-
-function mismatch(spec: TensorSpec, single: Tensors, full: Tensors, batch: number): Fault[] {
-  const one = single[spec.name];
-  const many = full[spec.name];
-  if (one === undefined || many === undefined)
-    return [fault('is no output of the file, or no tensor', spec.name)];
-  if (one.dtype !== spec.dtype) return [fault(`is ${one.dtype}; the manifest says ${spec.dtype}`, spec.name)];
-  if (one.dims.length !== spec.shape.length)
-    return [fault(`is [${one.dims.join(', ')}]; the manifest says [${spec.shape.join(', ')}]`, spec.name)];
-  if (spec.batchAxis === undefined) {
-    if (batch > 1 && spec.variableAxes !== undefined)
-      return [fault(`has no batch axis and a size that depends on the data: ${PROFILE_AGAIN}`, spec.name)];
-    if (batch === 1 || sameTensor(one, many)) return [];
-    return [fault(`has no batch axis and yet differs between batches of 1 and ${batch}`, spec.name)];
-  }
-  const alone = spec.shape[spec.batchAxis]!;
-  const grown = alone * batch;
-  if (one.dims[spec.batchAxis] === alone && many.dims[spec.batchAxis] === grown) return [];
-  return [
-    fault(
-      `is [${many.dims.join(', ')}] at batch ${batch}; axis ${spec.batchAxis} should be ${grown}`,
-      spec.name,
-    ),
-  ];
-}
-
-const PROFILE_AGAIN = 'batches of several requests cannot be split by it; profile the model again';

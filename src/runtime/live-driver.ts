@@ -1,4 +1,4 @@
-import { firstLine, monotonicNs, type Tensors } from '../execution/index.js';
+import type { Tensors } from '../execution/index.js';
 import {
   Answer,
   brokenPromise,
@@ -10,6 +10,7 @@ import {
   type ServingCore,
   unreachable,
 } from '../serving/index.js';
+import { CoreTurns } from './core-turns.js';
 import { type Dropped, Drops } from './drops.js';
 import type { LiveDevice } from './live-device.js';
 import type { OpenedBundle } from './opened-bundle.js';
@@ -17,11 +18,10 @@ import { type BatchPhases, NO_TIME, type RequestTimes, timesOf } from './request
 import { StackMemory } from './rows.js';
 import { RowInFlight } from './rows-in-flight.js';
 import { answerOf, feedsOf, keepOutputs, type RowsAnswer } from './tensors-of-rows.js';
+import { toldOf } from './told-of.js';
 
 /** What `Drops.ending` calls the entry. */
 const NOWHERE = -1;
-/** Node fires timers longer than this at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** Ending says how a request ended. */
 export type Ending =
@@ -125,7 +125,7 @@ export class LiveDriver {
   private readonly observer: DriverObserver;
   private readonly core: ServingCore;
   private readonly drops: Drops;
-  private readonly startedNs = monotonicNs();
+  private readonly turns: CoreTurns;
   private readonly open: (OpenRequest | undefined)[] = [];
   private readonly stackMemory: StackMemory[];
   private readonly running = new Map<number, Running>();
@@ -138,12 +138,8 @@ export class LiveDriver {
    */
   private begun: Running[] = [];
   private moved: number[] = [];
-  private deciding: NodeJS.Immediate | undefined;
-  private timer: NodeJS.Timeout | undefined;
   private idle: (() => void) | undefined;
   private isStopped = false;
-  decideUs = 0;
-  decideCalls = 0;
   requestCount = 0;
 
   constructor(
@@ -157,6 +153,14 @@ export class LiveDriver {
     this.stackMemory = devices.map(() => new StackMemory());
     this.waiting = devices.map(() => []);
     this.core = log === undefined ? core : recorded(core, this.decisions, log);
+    this.turns = new CoreTurns({
+      ...{ core: this.core, decisions: this.decisions },
+      carryOut: (i) => this.carryOut(i),
+      tellWhatFollowed: () => this.tellWhatFollowed(),
+      decided: () => {
+        if (this.idle !== undefined && this.pending === 0 && this.running.size === 0) this.idle();
+      },
+    });
   }
 
   /** pending counts the requests without an outcome. */
@@ -166,7 +170,16 @@ export class LiveDriver {
 
   /** now gives the nanoseconds since the driver was made. */
   now(): number {
-    return monotonicNs() - this.startedNs;
+    return this.turns.now();
+  }
+
+  /** The time that the core has taken to decide, and how often it was asked to. */
+  get decideUs(): number {
+    return this.turns.decideUs;
+  }
+
+  get decideCalls(): number {
+    return this.turns.decideCalls;
   }
 
   /**
@@ -189,7 +202,7 @@ export class LiveDriver {
     this.open[request] = entry;
     this.drops.took(model, rows.length);
     this.requestCount += 1;
-    this.decideSoon();
+    this.turns.decideSoon();
     return { request, cancel: () => this.cancel(request, entry) };
   }
 
@@ -213,14 +226,14 @@ export class LiveDriver {
       ...{ cameNs: undefined, readNs: at },
     };
     this.requestCount += 1;
-    this.decideSoon();
+    this.turns.decideSoon();
   }
 
   /** deviceUp tells that a device takes batches from now on. */
   deviceUp(device: number): void {
     this.drops.device(device, true);
     this.core.deviceUp(this.now(), device);
-    this.decideSoon();
+    this.turns.decideSoon();
   }
 
   /** deviceDown tells that a device has ended. The batch that ran on it is lost, and the core tries its tasks again. */
@@ -233,7 +246,7 @@ export class LiveDriver {
     // A device that was retired is not to be started again.
     if (this.retired.delete(device)) void this.devices[device]!.close();
     this.core.deviceDown(this.now(), device);
-    this.decideSoon();
+    this.turns.decideSoon();
   }
 
   /**
@@ -241,7 +254,7 @@ export class LiveDriver {
    */
   drain(): Promise<void> {
     this.core.drain(this.now());
-    this.decideSoon();
+    this.turns.decideSoon();
     return new Promise((resolve) => {
       this.idle = resolve;
     });
@@ -251,40 +264,8 @@ export class LiveDriver {
     if (this.open[request] !== entry || !this.core.cancelled(this.now(), request)) return false;
     this.open[request] = undefined;
     this.drops.gave(entry.model, entry.rows.length);
-    this.decideSoon();
+    this.turns.decideSoon();
     return true;
-  }
-
-  /**
-   * decideNow decides at once when a device becomes free, without waiting for the other events of this turn
-   * of the event loop.
-   */
-  private decideNow(): void {
-    if (this.deciding !== undefined) clearImmediate(this.deciding);
-    this.deciding = undefined;
-    this.decide();
-  }
-
-  /** decideSoon decides once per turn of the event loop, after all events of the turn. */
-  private decideSoon(): void {
-    this.deciding ??= setImmediate(() => {
-      this.deciding = undefined;
-      this.decide();
-    });
-  }
-
-  private decide(): void {
-    for (let again = true; again; ) {
-      const before = performance.now();
-      this.core.decide(this.now());
-      this.decideUs += 1e3 * (performance.now() - before);
-      this.decideCalls += 1;
-      for (let i = 0; i < this.decisions.count; i++) this.carryOut(i);
-      this.decisions.clear();
-      again = this.moved.length > 0;
-      this.tellWhatFollowed();
-    }
-    if (this.idle !== undefined && this.pending === 0 && this.running.size === 0) this.idle();
   }
 
   private carryOut(i: number): void {
@@ -307,7 +288,7 @@ export class LiveDriver {
         this.drop(a, DROP_REASONS[b]!, this.decisions.c(i));
         return;
       case Decision.wakeAt:
-        this.wakeAt(a);
+        this.turns.wakeAt(a);
         return;
       case Decision.activate:
         this.retired.delete(a);
@@ -392,7 +373,7 @@ export class LiveDriver {
     const cameNs = this.now();
     const verdicts = keepOutputs(rows, work, outputs);
     // The executor reads the clock that this driver reads.
-    const [inferFromNs, inferToNs] = [startedNs - this.startedNs, endedNs - this.startedNs];
+    const [inferFromNs, inferToNs] = [this.turns.at(startedNs), this.turns.at(endedNs)];
     return {
       verdicts,
       phases: { fromNs: from, stackedNs, inferFromNs, inferToNs, cameNs, toNs: this.now() },
@@ -410,7 +391,7 @@ export class LiveDriver {
     for (const request of requests) request.batches.push(phases);
     this.core.executed(at, batch, from, at, verdicts);
     this.free(device);
-    this.decideNow();
+    this.turns.decideNow();
   }
 
   /** free lets a device that has ended a batch go on with the next one, or go on standby. */
@@ -432,7 +413,7 @@ export class LiveDriver {
       this.batchLost(running, device, toldOf(error));
       this.core.failed(this.now(), batch);
       this.free(device);
-      this.decideSoon();
+      this.turns.decideSoon();
     });
   }
 
@@ -446,12 +427,14 @@ export class LiveDriver {
    * tellWhatFollowed tells the core what began and moved. It comes after all decisions are carried out,
    * because the core may use their numbers again once it is told.
    */
-  private tellWhatFollowed(): void {
+  private tellWhatFollowed(): boolean {
     for (const { from, batch } of this.begun) this.core.started(from, batch);
     this.begun = [];
     const at = this.now();
-    for (const batch of this.moved) this.core.transferred(at, batch, at, at);
+    const { moved } = this;
     this.moved = [];
+    for (const batch of moved) this.core.transferred(at, batch, at, at);
+    return moved.length > 0;
   }
 
   private answer(request: number, how: Answer): void {
@@ -496,29 +479,6 @@ export class LiveDriver {
   }
 
   /**
-   * wakeAt wakes the core at a time. Node's timers may fire early, so it checks the time and waits again if
-   * necessary.
-   */
-  private wakeAt(time: number): void {
-    clearTimeout(this.timer);
-    if (this.isStopped) return;
-    const wait = () => {
-      const leftMs = Math.max(0, Math.ceil((time - this.now()) / 1e6));
-      this.timer = setTimeout(check, Math.min(leftMs, LONGEST_TIMER_MS));
-    };
-    const check = () => {
-      const at = this.now();
-      if (at < time) {
-        wait();
-        return;
-      }
-      this.core.due(at);
-      this.decideSoon();
-    };
-    wait();
-  }
-
-  /**
    * abandon ends every open request as dropped because the server closes, in the queue of the pool whose device has it
    * if one does. It gives how many these were.
    */
@@ -538,14 +498,6 @@ export class LiveDriver {
    */
   stop(): void {
     this.isStopped = true;
-    clearTimeout(this.timer);
+    this.turns.stop();
   }
-}
-
-/**
- * toldOf gives the part of an error that is for people: one line, without a stack and without the output of a process
- * that ended.
- */
-function toldOf(error: unknown): string {
-  return firstLine(error instanceof Error ? error.message : String(error));
 }

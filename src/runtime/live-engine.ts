@@ -15,7 +15,9 @@ import type { ServeEvent, ServeOptions } from './types.js';
 const CORE_SEED = 1;
 
 /** EngineOptions says how a bundle is run. */
-export interface EngineOptions extends Pick<ServeOptions, 'onDecision' | 'signal'> {
+export interface EngineOptions {
+  readonly onDecision?: ServeOptions['onDecision'] | undefined;
+  readonly signal?: AbortSignal | undefined;
   readonly scheduler: ChosenScheduler;
   readonly log: (event: ServeEvent) => void;
   /** Starts the executors of devices, elsewhere than on the cores of this host; by default `startExecutor`. */

@@ -2,7 +2,7 @@ import type { PlanServing, TensorSpec } from '../artifacts/index.js';
 import { oipDatatype } from '../execution/index.js';
 import { sharingFirst } from '../serving/index.js';
 import type { BatchSums, Counters, ModelSums } from './counters.js';
-import type { OpenedBundle } from './opened-bundle.js';
+import type { CheckedBundle } from './opened-bundle.js';
 import type { LiveModel } from './pool-work.js';
 import { shapeOf } from './request-tensors.js';
 
@@ -15,7 +15,7 @@ export function modelMetadata(
   {
     bundle: { manifest, plan },
     serving,
-  }: { readonly bundle: Pick<OpenedBundle, 'manifest' | 'plan'>; readonly serving: PlanServing },
+  }: { readonly bundle: Pick<CheckedBundle, 'manifest' | 'plan'>; readonly serving: PlanServing },
 ): object {
   const tensor = (spec: TensorSpec) => ({
     name: spec.name,
@@ -125,7 +125,7 @@ function duration(count: number, us: number): { count: number; ns: number } {
 
 /** ServedSoFar is what the server knows of its plan's pools, and what it has counted. */
 interface ServedSoFar {
-  readonly bundle: OpenedBundle;
+  readonly bundle: CheckedBundle;
   readonly counters: Counters;
   /** The `sequence` of an earlier answer: times are of the batches since then. */
   readonly since: number;

@@ -1,9 +1,12 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
+  type ArtifactTypes,
   BUNDLE_MANIFEST,
   type Bundle,
   type BundleFile,
+  bundledModelFiles,
+  bundledPartFiles,
   commandText,
   type Fault,
   fault,
@@ -22,8 +25,15 @@ import {
 import { pushAll } from '../collections/index.js';
 import { notDeployed, STRING_DTYPE } from '../execution/index.js';
 import { readModel, textsNotUtf8 } from '../onnx/index.js';
-import { planOf, planTopologyOf, STAGE_PLAN_KINDS, type StagePlan } from '../plans/index.js';
-import { poolsServedBy, type StageTopology, topologyPartOf } from '../serving/index.js';
+import {
+  type PlanKind,
+  planOf,
+  planTopologyOf,
+  type ServedPlan,
+  STAGE_PLAN_KINDS,
+  type StagePlan,
+} from '../plans/index.js';
+import { poolsServedBy, type StageTopology, type Topology, topologyPartOf } from '../serving/index.js';
 import type { BundleParts } from './bundle-parts.js';
 import { manifestFaults } from './manifest-faults.js';
 import type { LiveModel, PoolWork } from './pool-work.js';
@@ -33,16 +43,22 @@ import { loadManifest, refuseTarget } from './served-targets.js';
 const GIB = 1024 ** 3;
 export const DEPLOY_AGAIN = 'Deploy the plan again, or copy the bundle anew.';
 
-/** OpenedBundle is a bundle that was checked: every file matches the manifest, and the parts fit together. */
-export interface OpenedBundle {
+/** CheckedBundle is a bundle of any plan that was checked: every file matches the manifest, and the parts fit together. */
+export interface CheckedBundle {
   manifest: Loaded<'bundle'>;
-  plan: StagePlan;
-  topology: StageTopology;
+  plan: ServedPlan;
+  topology: Topology;
   models: LiveModel[];
   /** The work of the devices of each pool of the topology. */
   work: PoolWork[];
   /** Whether the topology is that of a part of the plan's devices. */
   isPart?: true;
+}
+
+/** OpenedBundle is a checked bundle of a plan of stages. */
+export interface OpenedBundle extends CheckedBundle {
+  plan: StagePlan;
+  topology: StageTopology;
 }
 
 /** PlannedBundle is a bundle of any target whose plan and models are what its manifest says. */
@@ -58,11 +74,16 @@ async function isFile(path: string): Promise<boolean> {
   );
 }
 
+/** OpenOptions says how a bundle is opened. */
+export interface OpenOptions {
+  /** An SLO that replaces those of all models. */
+  readonly sloMs?: number | undefined;
+  /** The server or device of the plan whose devices alone serve, such as `T4-0` or `T4-0/gpu1`. */
+  readonly at?: string | undefined;
+}
+
 /**
- * openBundle opens a bundle's folder and checks every file of it against the manifest's digests. It starts nothing. The
- * topology has no transfers, because one process holds all tensors.
- * @param options.sloMs an SLO that replaces those of all models
- * @param options.at the server or device of the plan whose devices alone serve, such as `T4-0` or `T4-0/gpu1`
+ * openBundle opens a bundle's folder and checks every file of it against the manifest's digests. It starts nothing.
  * @param options.verb what errors say cannot be done with the bundle; `serve` by default
  * @param options.signal ends the reading of its files
  * @throws MissingError where there is no manifest; InputError where it is a file, such as a plan, where it is for another
@@ -70,14 +91,24 @@ async function isFile(path: string): Promise<boolean> {
  */
 export async function openBundle(
   folder: string,
-  options: { sloMs?: number; at?: string | undefined; verb?: string; signal?: AbortSignal | undefined } = {},
+  options: OpenOptions & { verb?: string; signal?: AbortSignal | undefined } = {},
 ): Promise<OpenedBundle> {
   const task = `${options.verb ?? 'serve'} ${folder}`;
-  const {
-    manifest: loaded,
-    plan,
-    contradictions,
-  } = await readBundle(folder, { task, signal: options.signal });
+  const read = await readBundle(folder, { task, signal: options.signal });
+  return openStages(folder, read, { ...options, task });
+}
+
+/**
+ * openStages checks that the parts of a bundle that was read are those of its plan. The topology has no transfers, because one process
+ * holds all tensors.
+ * @throws InputError with every fault of their contents
+ */
+export async function openStages(
+  folder: string,
+  { manifest: loaded, plan, contradictions }: PlannedBundle,
+  options: OpenOptions & { readonly task: string },
+): Promise<OpenedBundle> {
+  const { task } = options;
   const manifest = loaded.value;
   const topology = planTopologyOf(plan, {
     transfers: 'none',
@@ -127,20 +158,43 @@ function bundleAt(bundle: OpenedBundle, at: string, task: string): OpenedBundle 
   };
 }
 
+/** ReadOptions says what cannot be done without a bundle, and what it may be. */
+export interface ReadOptions {
+  readonly task: string;
+  /** Whether it may be for another engine than this server. */
+  readonly anyTarget?: boolean;
+  readonly signal?: AbortSignal | undefined;
+}
+
 /**
- * readBundle reads the manifest and the plan of a bundle, and checks every file of both against the manifest's digests.
- * @param options.task what cannot be done without it
- * @param options.anyTarget whether it may be for another engine than this server
+ * readBundle reads the manifest and the plan of a bundle of stages, and checks every file of both against the manifest's digests.
  * @throws what `openBundle` throws of files
  */
-export async function readBundle(
+export async function readBundle(folder: string, options: ReadOptions): Promise<PlannedBundle> {
+  return plannedBundle(await readPlanned(folder, STAGE_PLAN_KINDS, options), options.task);
+}
+
+/**
+ * plannedBundle says where the plan of a bundle of stages contradicts itself.
+ * @throws InputError where it does, so that nothing can be said of the rest of a pipeline or a cascade without its graph
+ */
+export function plannedBundle(read: Pick<PlannedBundle, 'manifest' | 'plan'>, task: string): PlannedBundle {
+  const contradictions = contradictionsOf(read.plan);
+  if (!planOf(read.plan).isReadDespiteFaults && contradictions.length > 0)
+    throw new InputError(task, contradictions, 'Deploy the plan again.');
+  return { ...read, contradictions };
+}
+
+/**
+ * readPlanned reads the manifest of a bundle and its plan, which is of one of some kinds, and checks every file of both against the
+ * manifest's digests.
+ * @throws what `openBundle` throws of files
+ */
+export async function readPlanned<K extends PlanKind>(
   folder: string,
-  {
-    task,
-    anyTarget = false,
-    signal,
-  }: { readonly task: string; readonly anyTarget?: boolean; readonly signal?: AbortSignal | undefined },
-): Promise<PlannedBundle> {
+  kinds: readonly K[],
+  { task, anyTarget = false, signal }: ReadOptions,
+): Promise<{ readonly manifest: Loaded<'bundle'>; readonly plan: ArtifactTypes[K] }> {
   if (await isFile(folder)) {
     const advice = `Give the folder of a bundle. If this is a plan, make one of it with: ${commandText(['deploy', folder, '-o', 'bundle'])}`;
     throw new InputError(task, [fault('it is a file, and a bundle is a folder')], advice);
@@ -155,21 +209,18 @@ export async function readBundle(
   if (faults.length > 0) {
     throw new InputError(task, faults, DEPLOY_AGAIN);
   }
-  const { value: plan, sha256 } = await loadArtifact(join(folder, manifest.plan.path), STAGE_PLAN_KINDS);
+  const { value: plan, sha256 } = await loadArtifact(join(folder, manifest.plan.path), kinds);
   if (sha256 !== manifest.plan.sha256)
     throw new InputError(
       task,
       [fault(notDeployed(sha256, manifest.plan.sha256), manifest.plan.path)],
       DEPLOY_AGAIN,
     );
-  const contradictions = contradictionsOf(plan);
-  // Without its graph, nothing can be said of the rest of a pipeline or a cascade.
-  if (!planOf(plan).isReadDespiteFaults && contradictions.length > 0)
-    throw new InputError(task, contradictions, 'Deploy the plan again.');
-  return { manifest: loaded, plan, contradictions };
+  return { manifest: loaded, plan };
 }
 
-function contradictionsOf(plan: StagePlan): Fault[] {
+/** contradictionsOf finds where the plan of a bundle contradicts itself. */
+export function contradictionsOf(plan: ServedPlan): Fault[] {
   return planOf(plan)
     .contradictions(plan)
     .map(({ path, message }) => fault(message, `plan: ${path}`));
@@ -198,7 +249,7 @@ function memoryFaults(
 }
 
 /** textFaults finds files that may give text which is not UTF-8, of which clients would get something else. */
-async function textFaults(work: readonly PoolWork[]): Promise<Fault[]> {
+export async function textFaults(work: readonly PoolWork[]): Promise<Fault[]> {
   const giving = work.filter(({ outputs }) => outputs.some(({ spec }) => spec.dtype === STRING_DTYPE));
   const files = new Map(giving.map(({ file, digests }) => [file, digests.sha256]));
   const faults = await Promise.all(
@@ -214,17 +265,10 @@ async function textFaults(work: readonly PoolWork[]): Promise<Fault[]> {
   return faults.flat();
 }
 
-/** modelFiles lists the ONNX files of a manifest, each with its external data. */
-function modelFiles({ partitions, stages = [] }: Bundle): { file: string; parts: BundleFile[] }[] {
-  return [...partitions, ...stages].map(({ file, sha256, data = [] }) => ({
-    file,
-    parts: [{ path: file, sha256 }, ...data],
-  }));
-}
-
-async function sizesOf(folder: string, manifest: Bundle): Promise<Map<string, number>> {
+/** sizesOf gives the sizes in bytes of a manifest's ONNX files, each with its external data, by their paths there. */
+export async function sizesOf(folder: string, manifest: Bundle): Promise<Map<string, number>> {
   const sizes = await Promise.all(
-    modelFiles(manifest).map(async ({ file, parts }) => {
+    bundledModelFiles(manifest).map(async ({ file, parts }) => {
       const found = await Promise.all(parts.map(({ path }) => stat(join(folder, path))));
       return [file, found.reduce((sum, { size }) => sum + size, 0)] as const;
     }),
@@ -238,7 +282,7 @@ async function damagedFiles(
   manifest: Bundle,
   signal: AbortSignal | undefined,
 ): Promise<Fault[]> {
-  const files = [manifest.plan, ...modelFiles(manifest).flatMap(({ parts }) => parts)];
+  const files = [manifest.plan, ...bundledPartFiles(manifest)];
   const distinct = [...new Map(files.map((file) => [`${file.path} ${file.sha256}`, file])).values()];
   const faults = await Promise.all(distinct.map((file) => damage(folder, file, signal)));
   return faults.filter((found) => found !== undefined);

@@ -69,6 +69,7 @@ export function fitsInput(dims: unknown, spec: TensorSpec): boolean {
   if (!Array.isArray(dims) || dims.length !== spec.shape.length) return false;
   return spec.shape.every((size, axis) => {
     const dim: unknown = dims[axis];
+    if (spec.variableAxes?.includes(axis)) return Number.isSafeInteger(dim) && (dim as number) >= 0;
     if (axis !== spec.batchAxis) return dim === size;
     return Number.isSafeInteger(dim) && (dim as number) > 0 && (dim as number) % size === 0;
   });

@@ -10,16 +10,14 @@ import {
   ToldFaults,
 } from '../artifacts/index.js';
 import type { StartExecutor } from '../execution/index.js';
-import { type ChosenScheduler, chosenScheduler, type SchedulerOptions } from '../serving/index.js';
+import { chosenScheduler, type SchedulerOptions } from '../serving/index.js';
 import { Access } from './access.js';
 import { Doorkeeper } from './access-hook.js';
 import { closedConnections } from './connections.js';
 import { makeFront } from './front.js';
 import { HttpServers } from './http-servers.js';
-import { LiveEngine } from './live-engine.js';
 import { makeMetricsFront } from './metrics-front.js';
-import { type OpenedBundle, openBundle } from './opened-bundle.js';
-import { liveScheduler, toldServing } from './scheduler.js';
+import { openServable, type Scheduled, type Servable, type ServingEngine } from './servable.js';
 import type { RunningServer, ServeEvent, ServeOptions } from './types.js';
 
 const DEFAULT_PORT = 8000;
@@ -51,8 +49,8 @@ export async function startServer(
   start?: StartExecutor,
 ): Promise<RunningServer> {
   const log = options.onLog ?? (() => {});
-  const { access, bundle, scheduler } = await checkedStart(folder, options, log);
-  const server = new Server(bundle, { ...options, scheduler, start }, access, log);
+  const started = await checkedStart(folder, options, log);
+  const server = new Server(started, { ...options, start }, log);
   try {
     await server.start();
   } catch (error) {
@@ -65,8 +63,8 @@ export async function startServer(
 /** CheckedStart is what a server starts with. */
 interface CheckedStart {
   readonly access: Access;
-  readonly bundle: OpenedBundle;
-  readonly scheduler: ChosenScheduler;
+  readonly bundle: Servable['bundle'];
+  readonly scheduled: Scheduled;
 }
 
 /**
@@ -83,29 +81,23 @@ async function checkedStart(
   const warnings: string[] = [];
   const told = new ToldFaults();
   const access = await Access.open(options, told, warnings);
-  const bundle = await attempted(
-    errors,
-    openBundle(folder, {
-      signal: options.signal,
-      at: options.at,
-      ...(options.sloMs === undefined ? {} : { sloMs: options.sloMs }),
-    }),
-  );
+  const { signal, at, sloMs } = options;
+  const servable = await attempted(errors, openServable(folder, { task, signal, at, sloMs }));
   const policy = await readPolicies(options.policy ?? [], told);
   const asked = { ...options, policy };
-  if (bundle !== undefined) await attempted(errors, confirmed(bundle, options));
-  const scheduler =
-    bundle === undefined
+  if (servable !== undefined) await attempted(errors, confirmed(servable, options));
+  const scheduled =
+    servable === undefined
       ? schedulerAlone(asked, told)
-      : await attempted(errors, (async () => liveScheduler(asked, bundle))());
+      : await attempted(errors, (async () => servable.scheduled(asked))());
   if (told.count > 0) errors.push(told.error(task));
-  if (bundle === undefined || scheduler === undefined || errors.length > 0) throw oneErrorOf(task, errors);
+  if (servable === undefined || scheduled === undefined || errors.length > 0) throw oneErrorOf(task, errors);
   for (const why of warnings) log({ kind: 'warning', why });
-  return { access, bundle, scheduler };
+  return { access, bundle: servable.bundle, scheduled };
 }
 
-async function confirmed(bundle: OpenedBundle, { confirm }: Pick<ServeOptions, 'confirm'>): Promise<void> {
-  await confirm?.(bundle);
+async function confirmed(servable: Servable, { confirm }: Pick<ServeOptions, 'confirm'>): Promise<void> {
+  await confirm?.(servable.bundle);
 }
 
 /** schedulerAlone finds what is wrong with a scheduler and its policy whatever the bundle is. */
@@ -116,7 +108,8 @@ function schedulerAlone({ scheduler, policy }: SchedulerOptions, told: ToldFault
 class Server implements RunningServer {
   readonly closed: Promise<void>;
   readonly address: { host: string; port: number };
-  private readonly engine: LiveEngine;
+  private readonly access: Access;
+  private readonly engine: ServingEngine;
   private readonly front: FastifyInstance;
   private readonly servers: HttpServers;
   private readonly metrics: { readonly front: FastifyInstance; readonly servers: HttpServers } | undefined;
@@ -127,12 +120,8 @@ class Server implements RunningServer {
   private closing: Promise<void> | undefined;
 
   constructor(
-    bundle: OpenedBundle,
-    options: Omit<ServeOptions, 'scheduler'> & {
-      readonly scheduler: ChosenScheduler;
-      readonly start: StartExecutor | undefined;
-    },
-    private readonly access: Access,
+    { access, bundle, scheduled }: CheckedStart,
+    options: ServeOptions & { readonly start: StartExecutor | undefined },
     private readonly log: (event: ServeEvent) => void,
   ) {
     this.closed = new Promise((resolve) => {
@@ -140,7 +129,9 @@ class Server implements RunningServer {
     });
     this.address = { host: options.host ?? '127.0.0.1', port: options.port ?? DEFAULT_PORT };
     this.drainTimeoutMs = options.drainTimeoutMs ?? DEFAULT_DRAIN_TIMEOUT_MS;
-    this.engine = new LiveEngine(bundle, { ...options, log });
+    this.access = access;
+    const { onDecision, signal, start } = options;
+    this.engine = scheduled.engine({ onDecision, signal, start, log });
     const { registry } = this.engine.counters;
     const doorkeeper = new Doorkeeper(access, registry, log);
     const connections = {
@@ -160,7 +151,7 @@ class Server implements RunningServer {
     this.front = makeFront({
       bundle,
       intake: this.engine.intake,
-      serving: toldServing(options.scheduler),
+      serving: scheduled.serving,
       counters: this.engine.counters,
       servers: this.servers,
       doorkeeper,

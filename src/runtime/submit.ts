@@ -5,7 +5,7 @@ import { Admission } from './admission.js';
 import { type CalledModel, findModel, type UnknownModel } from './called-model.js';
 import type { Counters } from './counters.js';
 import type { Ending, LiveDriver } from './live-driver.js';
-import type { OpenedBundle } from './opened-bundle.js';
+import type { CheckedBundle } from './opened-bundle.js';
 import { refusedIndex } from './refused-index.js';
 import { checkedRows } from './request-tensors.js';
 
@@ -62,7 +62,7 @@ export class Intake {
   private readonly priorities: PlanServing['priorities'];
 
   constructor(
-    private readonly bundle: OpenedBundle,
+    private readonly bundle: CheckedBundle,
     private readonly driver: Pick<LiveDriver, 'now' | 'submit' | 'turnAway' | 'wouldDrop'>,
     private readonly counters: Counters,
   ) {

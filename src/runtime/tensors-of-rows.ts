@@ -5,6 +5,9 @@ import type { LiveModel, StageTensors } from './pool-work.js';
 import { type StackMemory, splitRows, stackRows } from './rows.js';
 import type { AnsweredBy, RowInFlight } from './rows-in-flight.js';
 
+/** AnsweredRow is a row that has ended, with the tensors that it came to. */
+export type AnsweredRow = Pick<RowInFlight, 'tensors' | 'answered'>;
+
 /** RowsAnswer is what a request is answered with. */
 export interface RowsAnswer {
   /** The number of the request's rows. */
@@ -90,7 +93,7 @@ function keepOfRow(
  * answerOf joins what the rows of a request have come to. Rows that have gone different ways have different outputs.
  * @throws Error where an output is missing that every row must have, or the rows' tensors do not fit together
  */
-export function answerOf(model: LiveModel, rows: readonly RowInFlight[]): RowsAnswer {
+export function answerOf(model: LiveModel, rows: readonly AnsweredRow[]): RowsAnswer {
   const outputs: Record<string, TensorData> = {};
   const rowsOf: Record<string, number[]> = {};
   const notTaken: string[] = [];

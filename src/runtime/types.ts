@@ -3,7 +3,7 @@ import type { TunerOptions } from '../plans/index.js';
 import type { LogEntry, SchedulerOptions } from '../serving/index.js';
 import type { EndedRequests } from './counters.js';
 import type { UpReason } from './live-device.js';
-import type { OpenedBundle } from './opened-bundle.js';
+import type { CheckedBundle } from './opened-bundle.js';
 import type { ScaledDevice } from './standby-watch.js';
 
 /** AccessOptions says who may come in to a server. */
@@ -58,7 +58,7 @@ export interface ServeOptions extends Omit<SchedulerOptions, 'preset'>, TunerOpt
   /** onDecision receives the decision log: all events and decisions of the core, for replay. */
   onDecision?: (entry: LogEntry) => void;
   /** confirm gets the bundle once its files are checked, before a device is started. An error ends the start. */
-  confirm?: (bundle: OpenedBundle) => Promise<void>;
+  confirm?: (bundle: CheckedBundle) => Promise<void>;
   /** A signal whose abort ends a start that is under way. Everything that was started is released. */
   signal?: AbortSignal;
 }
@@ -80,6 +80,8 @@ export type ServeEvent =
   | { kind: 'deviceHangs'; device: string; ms: number }
   | { kind: 'deviceGoesOn'; device: string }
   | { kind: 'batchFailed'; device: string; why: string }
+  | { kind: 'loadFailed'; device: string; component: string; why: string }
+  | { kind: 'programPrinted'; workflow: string; text: string }
   | { kind: 'loadStrayed'; share: number }
   | { kind: 'draining'; pending: number }
   | { kind: 'drainTimedOut'; requests: number; ms: number }

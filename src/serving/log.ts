@@ -1,5 +1,6 @@
 import type { ServingCore } from './core.js';
 import { Decision, Decisions } from './decisions.js';
+import type { SubmittedCall, WorkflowCore } from './workflow/index.js';
 
 /**
  * LogEntry is one line of a decision log: an event that the core heard, by the name and arguments of the core's
@@ -21,12 +22,26 @@ const HEARD = [
   'drain',
   'decide',
 ] as const satisfies (keyof ServingCore)[];
-type Heard = (typeof HEARD)[number];
-/** A method of a core takes numbers, and `executed` a list of verdicts besides: a log holds these one by one. */
-type Method = (...told: (number | ArrayLike<number>)[]) => unknown;
-/** The number of arguments of `executed` before the verdicts, and of `arrived` before the weight. */
+/** What a core of workflows alone hears. */
+const HEARD_OF_WORKFLOWS = [
+  'sized',
+  'submitted',
+  'wanted',
+  'finished',
+  'loaded',
+  'fetched',
+] as const satisfies (keyof WorkflowCore)[];
+const WORDS = [...HEARD, ...HEARD_OF_WORKFLOWS];
+type Heard = (typeof WORDS)[number];
+/**
+ * A method of a core takes numbers, `executed` a list of verdicts or bytes besides, and `submitted` a call: a log holds these one by one.
+ */
+type Told = number | ArrayLike<number> | SubmittedCall;
+type Method = (...told: Told[]) => unknown;
+/** The number of arguments of `executed` before the verdicts, of `arrived` before the weight, and of `submitted` before the call. */
 const BEFORE_VERDICTS = 4;
 const BEFORE_WEIGHT = 4;
+const BEFORE_CALL = 2;
 
 /**
  * recorded wraps a core so that every event it hears and every decision it makes also goes to `sink`, in order.
@@ -35,25 +50,33 @@ const BEFORE_WEIGHT = 4;
  * the tasks of its batch.
  * @param decisions the buffer the core was made with
  */
-export function recorded(
-  core: ServingCore,
+export function recorded<Core extends ServingCore>(
+  core: Core,
   decisions: Decisions,
   sink: (entry: LogEntry) => void,
-): ServingCore {
+): Core {
+  const methods = core as unknown as Partial<Record<Heard, Method>>;
   const recording = Object.create(core) as Record<Heard, Method>;
-  for (const word of HEARD) {
-    const method = core[word] as Method;
+  for (const word of WORDS) {
+    const method = methods[word];
+    if (method === undefined) continue;
     recording[word] = (...told) => {
       const saysNothing = word === 'arrived' && (told[BEFORE_WEIGHT] ?? 1) === 1;
       const kept = saysNothing ? told.slice(0, BEFORE_WEIGHT) : told;
-      sink([word, ...kept.flatMap((part) => (typeof part === 'number' ? part : Array.from(part)))]);
+      sink([word, ...kept.flatMap(numbersOf)]);
       const before = decisions.count;
       const answer = method.apply(core, told);
       for (let i = before; i < decisions.count; i++) sink(said(core, decisions, i));
       return answer;
     };
   }
-  return recording as unknown as ServingCore;
+  return recording as unknown as Core;
+}
+
+function numbersOf(told: Told): number | number[] {
+  if (typeof told === 'number') return told;
+  if ('component' in told) return [told.component, told.rows, ...told.inputs];
+  return Array.from(told);
 }
 
 function said(core: ServingCore, decisions: Decisions, i: number): LogEntry {
@@ -105,9 +128,18 @@ export function replay(log: Iterable<LogEntry>, makeCore: (decisions: Decisions)
 }
 
 function hear(core: ServingCore, [word, ...numbers]: LogEntry): void {
-  if (!(HEARD as readonly string[]).includes(word))
+  const method = (core as unknown as Record<string, Method>)[word];
+  if (!(WORDS as readonly string[]).includes(word) || method === undefined)
     throw new Error(`Cannot replay the log: ${word} is no event of a core`);
-  const verdicts = word === 'executed' && numbers.length > BEFORE_VERDICTS;
-  const told = verdicts ? [...numbers.slice(0, BEFORE_VERDICTS), numbers.slice(BEFORE_VERDICTS)] : numbers;
-  (core[word as Heard] as Method)(...told);
+  method.call(core, ...argumentsOf(word as Heard, numbers));
+}
+
+/** argumentsOf gives the arguments that a method was told, of the numbers of its entry. */
+function argumentsOf(word: Heard, numbers: readonly number[]): Told[] {
+  if (word === 'submitted') {
+    const [component = 0, rows = 0, ...inputs] = numbers.slice(BEFORE_CALL);
+    return [...numbers.slice(0, BEFORE_CALL), { component, rows, inputs }];
+  }
+  if (word !== 'executed' || numbers.length <= BEFORE_VERDICTS) return [...numbers];
+  return [...numbers.slice(0, BEFORE_VERDICTS), numbers.slice(BEFORE_VERDICTS)];
 }

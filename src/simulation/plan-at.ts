@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import {
   type BundledDevice,
+  bundledPartFiles,
   type DeployTarget,
   fault,
   InputError,
@@ -26,7 +27,7 @@ export interface SimulatedPlan<K extends PlanKind = StagePlanKind> {
   readonly madeAt: string;
   /** Whether transfers take the time of the cluster's links, or none, as in a server that runs all devices. */
   readonly transfers: NonNullable<TopologyOptions['transfers']>;
-  /** The files of a bundle beside the plan: its manifest and models. */
+  /** The files of a bundle beside the plan: its manifest, and what it executes. */
   readonly bundled?: readonly InputPath[];
   /** How the devices of a bundle are started, by class. */
   readonly devices?: Readonly<Record<string, BundledDevice>>;
@@ -55,7 +56,7 @@ export async function planAt(path: string, task = `simulate ${path}`): Promise<S
   const wrong = await partFault(dirname(loaded.path), loaded.value.plan.path);
   if (wrong !== undefined && !wrong.isMissing)
     throw new InputError(task, [fault(wrong.message, loaded.value.plan.path)], 'Deploy the plan again.');
-  const plan = await loadArtifact(pathFrom(loaded.path, loaded.value.plan.path), STAGE_PLAN_KINDS);
+  const plan = await loadArtifact(pathFrom(loaded.path, loaded.value.plan.path), PLAN_KINDS);
   if (plan.sha256 !== loaded.value.plan.sha256)
     throw new InputError(
       task,
@@ -64,14 +65,12 @@ export async function planAt(path: string, task = `simulate ${path}`): Promise<S
     );
   const deployed = loaded.value.inputs?.find(({ role }) => role === 'plan');
   const madeAt = deployed === undefined ? plan.path : pathFrom(loaded.path, deployed.path);
-  const { partitions = [], stages = [] } = loaded.value;
-  const models = [...partitions, ...stages].flatMap(({ file, data = [] }) => [
-    file,
-    ...data.map((one) => one.path),
-  ]);
   const bundled = [
     { what: 'the manifest of the bundle', path: loaded.path },
-    ...models.map((file) => ({ what: 'a model of the bundle', path: pathFrom(loaded.path, file) })),
+    ...bundledPartFiles(loaded.value).map((file) => ({
+      what: 'a file of the bundle',
+      path: pathFrom(loaded.path, file.path),
+    })),
   ];
   const { target, devices } = loaded.value;
   return { plan, madeAt, transfers: TRANSFERS[target], devices, bundled };

@@ -19,7 +19,7 @@ import {
   unreadable,
 } from '../artifacts/index.js';
 import { pushAll } from '../collections/index.js';
-import type { PlannedBundle } from '../runtime/index.js';
+import type { CheckedBundle } from '../runtime/index.js';
 import type { PreparedSimulation, PreparedWorkflows } from '../simulation/index.js';
 import { askedFaults } from './asked-faults.js';
 import { asPlannedFor, madeWith } from './for-engine.js';
@@ -230,7 +230,7 @@ export function refuseUnchecked(
  * @throws InputError where a figure or a placement of the plan is not right
  */
 export async function confirmBundledPlan(
-  { plan, manifest }: Pick<PlannedBundle, 'plan' | 'manifest'>,
+  { plan, manifest }: Pick<CheckedBundle, 'plan' | 'manifest'>,
   { repeats = EVERYTHING }: Pick<PlanPlace, 'repeats'> = {},
 ): Promise<PlanConfirmation> {
   const deployed = manifest.value.inputs?.find(({ role }) => role === 'plan');

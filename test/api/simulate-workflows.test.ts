@@ -254,11 +254,15 @@ describe('A workflow plan', () => {
     ]);
   });
 
-  it('cannot be deployed or swept yet, which is said', async () => {
+  it('cannot be deployed without programs, or swept yet, which is said', async () => {
     const path = await written('plan.json', madePlan());
-    expect(await faultsOf(deployPlan(path, { output: join(folder, 'bundle') }))).toEqual([
-      'plan.json: is a workflow plan, and workflow plans cannot be deployed yet',
-    ]);
+    expect(await faultsOf(deployPlan(path, { output: join(folder, 'bundle') }))).toEqual(
+      expect.arrayContaining([
+        expect.stringContaining('chat has no program'),
+        expect.stringContaining('search has no program'),
+        expect.stringContaining('it names 0 profiles for 2 components'),
+      ]),
+    );
     expect(await faultsOf(sweepPlan(path, { sweep: 'load=0.5..1' }))).toEqual([
       'plan.json: is a workflow plan, and workflow plans cannot be simulated like this yet',
     ]);

@@ -89,7 +89,7 @@ describe('recorded()', () => {
     const decisions = new Decisions();
     const log: LogEntry[] = [];
     const bare = new Answering(decisions, []);
-    const core = recorded(bare, decisions, (entry) => log.push(entry));
+    const core = recorded<ServingCore>(bare, decisions, (entry) => log.push(entry));
     core.arrived(1, 2, 3, 4, 1);
     core.arrived(1, 2, 3, 4, undefined);
     core.arrived(1, 2, 3, 4, 0.5);
@@ -107,7 +107,7 @@ describe('recorded()', () => {
   it('logs no mere question, and passes it on', () => {
     const decisions = new Decisions();
     const log: LogEntry[] = [];
-    const core = recorded(new Answering(decisions, []), decisions, (entry) => log.push(entry));
+    const core = recorded<ServingCore>(new Answering(decisions, []), decisions, (entry) => log.push(entry));
     expect([core.pending, core.taskOf(2, 3), core.batchSize(7), core.batchTask(7, 1)]).toEqual([
       5, 203, 3, 71,
     ]);

@@ -207,6 +207,10 @@ export function eventText(event: ServeEvent): string | undefined {
       return `${event.device} did not start, and is tried again: ${event.why}`;
     case 'batchFailed':
       return `a batch failed on ${event.device}: ${event.why}`;
+    case 'loadFailed':
+      return `${event.device} could not load ${event.component}, and is started again: ${event.why}`;
+    case 'programPrinted':
+      return `the program of ${event.workflow} says: ${event.text.trimEnd()}`;
     case 'loadStrayed':
       return `for ${percentText(event.share)} of the time the load is in other ranges than planned; plan for the distribution that comes`;
     case 'draining':

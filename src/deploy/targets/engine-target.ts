@@ -15,9 +15,10 @@ import {
   type LintReport,
   makeFolderWhole,
   measuredAs,
+  option,
   sha256Of,
 } from '../../artifacts/index.js';
-import type { StagePlan } from '../../plans/index.js';
+import { isOfStages, type ServedPlan, type StagePlan } from '../../plans/index.js';
 import { othersThanBundle } from '../bundle-folder.js';
 import { type EngineGraph, engineGraphOf } from '../engine-graph.js';
 import { BundleTexts, type LintRule, lintBundle } from '../lint/lint.js';
@@ -77,7 +78,8 @@ async function fill<T extends DeployTarget>(
   folder: string,
   deployment: Deployment,
 ): Promise<WrittenBundle<T>> {
-  const { plan, planBytes, inputs, checks, signal } = deployment;
+  const { planBytes, inputs, checks, signal } = deployment;
+  const plan = planOfStages(engine.target, deployment.plan);
   engine.check?.(deployment);
   const devices = knownDevices(deployment);
   const written = await partsOf(plan).write(folder, plan, deployment);
@@ -110,6 +112,16 @@ async function fill<T extends DeployTarget>(
   await writeFile(join(folder, BUNDLE_MANIFEST), artifactText<'bundle'>(manifest));
   signal?.throwIfAborted();
   return { manifest, sizes, lint };
+}
+
+/** planOfStages gives a plan that an engine of others can run. @throws InputError where it is of workflows, which only our server runs */
+function planOfStages(target: DeployTarget, plan: ServedPlan): StagePlan {
+  if (isOfStages(plan)) return plan;
+  throw new InputError(
+    `deploy the plan for ${target}`,
+    [fault('is a workflow plan, whose programs only this server runs')],
+    `Deploy it with ${option('target')} local.`,
+  );
 }
 
 /** refuseLinted refuses files that break a rule of the engine. @throws InputError with each place */

@@ -14,14 +14,14 @@ import {
   sha256Of,
   shown,
 } from '../../artifacts/index.js';
-import { checkDeviceCount } from '../../plans/index.js';
+import { checkDeviceCount, isOfStages } from '../../plans/index.js';
 import { othersThanBundle } from '../bundle-folder.js';
 import { partsOf } from '../parts.js';
 import type { Deployment, TargetOf, WrittenBundle } from './target.js';
 
 /**
- * LOCAL writes the bundle that `plan serve` runs: `manifest.json`, `plan.json`, and under `models/` one ONNX file per
- * distinct partition of a pooled plan, or per model of another plan.
+ * LOCAL writes the bundle that `plan serve` runs: `manifest.json`, `plan.json`, under `models/` one ONNX file per
+ * distinct partition of a pooled plan, or per model of another plan, and under `programs/` those of a workflow plan.
  */
 export const LOCAL: TargetOf<'local'> = { write: writeLocal };
 
@@ -40,7 +40,8 @@ async function writeLocal(folder: string, deployment: Deployment): Promise<Writt
 
 async function fill(folder: string, deployment: Deployment): Promise<WrittenBundle<'local'>> {
   refuseFixedBatches(deployment);
-  checkDeviceCount(deployment.plan);
+  // The devices of workflows are listed one by one.
+  if (isOfStages(deployment.plan)) checkDeviceCount(deployment.plan);
   const devices = bundledDevices(deployment);
   const { plan, planBytes, inputs, checks, signal } = deployment;
   const { sizes, ...parts } = await partsOf(plan).write(folder, plan, deployment);

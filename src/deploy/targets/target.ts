@@ -1,14 +1,17 @@
 import type { Bundle, DeployTarget, InputFile, LintReport, PlanChecks } from '../../artifacts/index.js';
-import type { StagePlan } from '../../plans/index.js';
+import type { ServedPlan, StagePlan } from '../../plans/index.js';
 import type { DeployedModel } from '../model-file.js';
+import type { ProgramToWrite } from '../program-files.js';
 
 /** Deployment holds all that a bundle is written from. */
 export interface Deployment {
-  readonly plan: StagePlan;
+  readonly plan: ServedPlan;
   /** The plan file's bytes, which are copied as they are. */
   readonly planBytes: Uint8Array;
-  /** One entry per model of a pooled plan, or per stage of another plan, in the plan's order. */
+  /** One entry per model of a pooled plan, per component of a workflow plan, or per stage of another plan, in the plan's order. */
   readonly models: readonly DeployedModel[];
+  /** The programs of a workflow plan, in the order of its workflows. */
+  readonly programs?: readonly ProgramToWrite[] | undefined;
   readonly inputs: InputFile[];
   /** Against what the plan was checked. */
   readonly checks: PlanChecks;

@@ -1,0 +1,46 @@
+import type { Tensors } from '../../execution/index.js';
+
+/** FedOutput is an input of a component: its name there, and the kept output by which it is fed. */
+export interface FedOutput {
+  readonly name: string;
+  /** The id under which the device keeps the output, and the name of the tensor among its tensors. */
+  readonly kept: number;
+  readonly tensor: string;
+}
+
+/** TaskToRun is a task of a batch: what it is fed, how many rows it has, and the id under which its output is to be kept. */
+export interface TaskToRun {
+  readonly rows: number;
+  readonly inputs: readonly FedOutput[];
+  readonly keepAs: number;
+}
+
+/** RanBatch says of a batch that was executed how many bytes the output of each task has, and when it was, by `monotonicNs`. */
+export interface RanBatch {
+  readonly bytes: readonly number[];
+  readonly startedNs: number;
+  readonly endedNs: number;
+}
+
+/**
+ * DrivenDevice is a device as the driver of workflows sees it: it holds components of pools, executes one batch at a time while it
+ * loads, and keeps outputs under the driver's ids. It does what it is asked in that order, loads apart. What it is asked rejects where it
+ * cannot be done, or its executor ends.
+ */
+export interface DrivenDevice {
+  /** The number of times that its executor was started or has ended. What was asked under an earlier one is lost. */
+  readonly generation: number;
+  /** load holds the component of a pool. */
+  load(pool: number): Promise<void>;
+  /** release forgets the component of a pool. */
+  release(pool: number): void;
+  run(pool: number, tasks: readonly TaskToRun[]): Promise<RanBatch>;
+  /** fetch gives the tensors of a kept output by name. */
+  fetch(kept: number): Promise<Tensors>;
+  /** put keeps tensors that come from elsewhere. Their memory must not be changed before it is done. */
+  put(kept: number, tensors: Tensors): Promise<void>;
+  /** drop forgets kept outputs. */
+  drop(kept: readonly number[]): void;
+  /** end ends its executor, which could not do what it has to. It is started again, empty. */
+  end(why: string): void;
+}

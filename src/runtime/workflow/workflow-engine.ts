@@ -1,0 +1,218 @@
+import { NONE } from '../../collections/index.js';
+import { HostCache, type StartComponentExecutor } from '../../execution/index.js';
+import { streamsOf } from '../../random/index.js';
+import { type LogEntry, type WorkflowScheduler, workflowCore } from '../../serving/index.js';
+import { Counters } from '../counters.js';
+import { HangLimit } from '../hang-limit.js';
+import { crowdedByDevices, planDevices, type UpReason } from '../live-device.js';
+import { Intake } from '../submit.js';
+import type { ServeEvent } from '../types.js';
+import { ComponentDevice } from './component-device.js';
+import { HostedPrograms } from './hosted-programs.js';
+import { LiveWorkflowDriver, type WorkflowObserver } from './live-workflow-driver.js';
+import type { OpenedWorkflows } from './opened-workflows.js';
+import { WorkflowCounters } from './workflow-counters.js';
+import { WorkflowDrops } from './workflow-drops.js';
+
+/** What the core and programs draw is the same in every run, so that a logged run can be replayed. */
+const CORE_SEED = 1;
+
+/** WorkflowEngineOptions says how a bundle of workflows is run. */
+export interface WorkflowEngineOptions {
+  readonly scheduler: WorkflowScheduler;
+  readonly log: (event: ServeEvent) => void;
+  readonly onDecision?: ((entry: LogEntry) => void) | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Starts the executors of devices; by default `startComponentExecutor`. */
+  readonly start?: StartComponentExecutor | undefined;
+}
+
+/** WorkflowEngine runs a bundle of workflows whatever the protocol of its clients: its programs, its devices, the driver, and its counters. */
+export class WorkflowEngine {
+  /** Where fronts call in. */
+  readonly intake: Intake;
+  readonly counters: Counters;
+  private readonly programs = new HostedPrograms();
+  private readonly devices: readonly ComponentDevice[];
+  private readonly driver: LiveWorkflowDriver;
+  private readonly metrics: WorkflowCounters;
+  private readonly up: Set<number> = new Set();
+  private readonly hanging: Set<number> = new Set();
+
+  constructor(
+    private readonly bundle: OpenedWorkflows,
+    private readonly options: WorkflowEngineOptions,
+  ) {
+    const { topology, table, frequencies, models } = bundle;
+    this.counters = new Counters(bundle, () => this.driver);
+    this.metrics = new WorkflowCounters(this.counters.registry, () => this.driver.inUse);
+    this.devices = this.madeDevices();
+    this.driver = new LiveWorkflowDriver({
+      ...{ models, components: table.components, devices: this.devices, programs: this.programs },
+      drops: new WorkflowDrops(topology),
+      makeCore: (decisions) =>
+        workflowCore(options.scheduler, topology, {
+          ...{ decisions, table, frequencies, streams: streamsOf(CORE_SEED, 'core') },
+        }),
+      observer: this.observer(),
+      log: options.onDecision,
+    });
+    this.intake = new Intake(bundle, this.driver, this.counters);
+  }
+
+  private madeDevices(): ComponentDevice[] {
+    const { topology, table, work } = this.bundle;
+    const { log, start } = this.options;
+    const limits = topology.pools.map((pool) => new HangLimit(pool));
+    const caches = table.hosts.map(({ bytes }) => new HostCache({ limitBytes: bytes }));
+    return planDevices(this.bundle).map((plan, device) => {
+      const { host, holds } = table.devices[device]!;
+      const duties = topology.pools.flatMap(({ devices, batch }, pool) =>
+        devices.includes(device)
+          ? [{ pool, work: work[pool]!, largestBatch: batch, hang: limits[pool]! }]
+          : [],
+      );
+      return new ComponentDevice({
+        ...{ plan, duties, holds, start, cache: caches[host]! },
+        events: {
+          up: (why) => this.deviceUp(device, why),
+          down: (why) => this.deviceDown(device, why),
+          failed: (why) => log({ kind: 'notStarted', device: this.nameOf(device), why }),
+          restarted: () => this.counters.restarted(device),
+          hangs: (ms) => this.hangs(device, ms),
+          hangsNoMore: (isRun) => this.hangsNoMore(device, isRun),
+        },
+      });
+    });
+  }
+
+  private observer(): WorkflowObserver {
+    const { counters, metrics } = this;
+    const { log } = this.options;
+    const component = (pool: number) => this.bundle.topology.pools[pool]!.stage!;
+    const place = (device: number) => (device === NONE ? 'front' : this.nameOf(device));
+    return {
+      batch: (record) => counters.batch(record),
+      failure: (pool, device, why) => {
+        counters.executionFailed(pool);
+        log({ kind: 'batchFailed', device: this.nameOf(device), why });
+      },
+      loaded: (device, pool) => metrics.loaded(this.nameOf(device), component(pool)),
+      loadFailed: (device, pool, why) => {
+        metrics.loadFailed(this.nameOf(device), component(pool));
+        log({ kind: 'loadFailed', device: this.nameOf(device), component: component(pool), why });
+      },
+      evicted: (device, pool) => metrics.evicted(this.nameOf(device), component(pool)),
+      fetched: (from, to, bytes) => metrics.fetched({ from: place(from), to: place(to) }, bytes),
+      spilled: (device) => metrics.spilled(this.nameOf(device)),
+    };
+  }
+
+  /**
+   * start loads the programs, and starts the devices with what they hold. It resolves when all of them are up.
+   * @throws the signal's reason on abort, which ends the executors at once; what is wrong with programs, or with components
+   */
+  async start(): Promise<void> {
+    const { log, signal } = this.options;
+    await this.programs.start({
+      ...{ bundle: this.bundle, driver: this.driver.programDriver, seed: CORE_SEED },
+      printed: (workflow, text) => log({ kind: 'programPrinted', workflow, text }),
+    });
+    let done = 0;
+    const kill = () => this.kill();
+    signal?.addEventListener('abort', kill);
+    const starts = await Promise.allSettled(
+      this.devices.map(async (device) => {
+        signal?.throwIfAborted();
+        await device.start();
+        done += 1;
+        log({ kind: 'loading', device: device.plan.name, done, of: this.devices.length });
+      }),
+    );
+    signal?.removeEventListener('abort', kill);
+    signal?.throwIfAborted();
+    const failed = starts.find((one) => one.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
+    const crowded = crowdedByDevices(this.devices.map(({ plan }) => plan));
+    if (crowded !== undefined) log({ kind: 'crowded', why: crowded });
+  }
+
+  /** drain takes no more requests, and resolves when every request has its ending. */
+  async drain(): Promise<void> {
+    await this.driver.drain();
+    this.driver.stop();
+  }
+
+  /** abandon ends every open request, and the executors at once. It gives how many requests these were. */
+  abandon(): number {
+    const count = this.driver.abandon();
+    this.driver.stop();
+    this.kill();
+    return count;
+  }
+
+  private kill(): void {
+    for (const device of this.devices) device.kill();
+  }
+
+  /** close ends the devices and programs, of an engine that has drained or was abandoned. */
+  async close(): Promise<void> {
+    await Promise.all([...this.devices.map((device) => device.close()), this.programs.close()]);
+  }
+
+  /** pending counts the requests without an ending. */
+  get pending(): number {
+    return this.driver.pending;
+  }
+
+  /** isReady says whether each component has a device that is up and whose execution does not hang: any workflow may call any of them. */
+  isReady(): boolean {
+    return this.bundle.topology.pools.every((pool) =>
+      this.bundle.topology.pools.some(
+        ({ pipeline, devices }) =>
+          pipeline === pool.pipeline &&
+          devices.some((device) => this.up.has(device) && !this.hanging.has(device)),
+      ),
+    );
+  }
+
+  executorPids(): readonly number[] {
+    return this.devices.flatMap(({ pid }) => (pid === undefined ? [] : [pid]));
+  }
+
+  coreTime(): { decideUs: number; calls: number; requests: number } {
+    const { decideUs, decideCalls, requestCount } = this.driver;
+    return { decideUs, calls: decideCalls, requests: requestCount };
+  }
+
+  private nameOf(device: number): string {
+    return this.bundle.topology.devices[device]!.name;
+  }
+
+  private deviceUp(device: number, why: UpReason): void {
+    this.up.add(device);
+    this.counters.device(device, true);
+    this.driver.deviceUp(device);
+    this.options.log({ kind: 'deviceUp', device: this.nameOf(device), why });
+  }
+
+  private deviceDown(device: number, why: string): void {
+    this.up.delete(device);
+    this.hanging.delete(device);
+    this.counters.device(device, false);
+    this.driver.deviceDown(device);
+    this.options.log({ kind: 'deviceDown', device: this.nameOf(device), why });
+  }
+
+  private hangs(device: number, ms: number): void {
+    this.hanging.add(device);
+    this.counters.device(device, false);
+    this.options.log({ kind: 'deviceHangs', device: this.nameOf(device), ms });
+  }
+
+  private hangsNoMore(device: number, isRun: boolean): void {
+    this.hanging.delete(device);
+    this.counters.device(device, this.up.has(device));
+    if (isRun) this.options.log({ kind: 'deviceGoesOn', device: this.nameOf(device) });
+  }
+}
