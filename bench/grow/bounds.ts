@@ -175,6 +175,9 @@ export const LISTS: Readonly<Record<ArtifactKind, Readonly<Record<string, Bound>
     '/definitions/scaling/properties/schedule': VALUES,
   },
   bundle: {
+    '/definitions/program/properties/modules': VALUES,
+    '/properties/components': VALUES,
+    '/properties/programs': VALUES,
     '/properties/inputs': VALUES,
     '/properties/models': VALUES,
     '/properties/partitions': VALUES,

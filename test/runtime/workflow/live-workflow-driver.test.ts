@@ -151,7 +151,7 @@ describe('LiveWorkflowDriver', () => {
   });
 
   it('tells whether all rows of a request are in time', async () => {
-    const { driver } = driven({ shape: smallCluster(3), program: wandering, seed: 1 });
+    const { driver } = driven({ shape: smallCluster(3), program: wandering, seed: 1, scheduler: 'greedy' });
     const ended = (deadlineNs: number) =>
       new Promise<Ending>((resolve) => {
         const rows = [{ x: pair(1, 2) }, { x: pair(3, 4) }];

@@ -92,7 +92,7 @@ describe('a core of dynamic workflows', () => {
       all.failed += failed;
       all.left += left;
     }
-    for (const count of Object.values(all)) expect(count).toBeGreaterThan(20);
+    for (const count of Object.values(all)) expect(count).toBeGreaterThan(5);
   });
 
   it.each(Object.keys(POLICIES))('lets no request wait for ever where memory is scarce, as %s', (name) => {
