@@ -10,11 +10,14 @@ export type {
   BatchFormation,
   Boundary,
   Bundle,
+  BundledComponent,
   BundledDevice,
   BundledModel,
   BundledPartition,
+  BundledProgram,
   BundledStage,
   BundleFile,
+  CalledOften,
   CascadeLoad,
   CascadeMethod,
   CascadeModel,
@@ -156,7 +159,6 @@ export type {
   ProfiledModel,
   ProfiledSpan,
   PromisedRate,
-  CalledOften,
   RecordedFamily,
   RecordedModel,
   ReservationChoices,
@@ -259,6 +261,7 @@ export type {
 export type { FedInput, GivenOutput, ServedPlan, StagePlan } from '../plans/index.js';
 export type { Chain } from '../profiler/index.js';
 export type {
+  CheckedBundle,
   EndedRequests,
   Fork,
   LiveModel,
