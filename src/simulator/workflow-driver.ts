@@ -23,7 +23,7 @@ const Decision = SharedDecision;
 const OutcomeCode = SharedOutcomeCode;
 
 const NEVER = Number.POSITIVE_INFINITY;
-/** Requests wait for ever where the core was woken so often, and for so long, while nothing else happened and nothing else is to come. */
+/** Requests are taken to wait for ever where the core was woken so often, and for so long, while nothing else happened and nothing else is to come. */
 const MOST_IDLE_WAKES = 100;
 const LONGEST_IDLE_NS = 3600e9;
 const NO_GUESSES: GuessCounts = { made: 0, right: 0 };
@@ -190,25 +190,25 @@ export class WorkflowDriver {
 
   /**
    * tellTimer wakes the core.
-   * @throws InputError where requests wait for ever: nothing else has happened for long, and nothing else is to come
+   * @throws InputError where requests have waited for long in which nothing else happened, and nothing else is to come
    */
   private tellTimer(): void {
     const isAlone = this.events.nextAt === NEVER && this.nextArrivalAt === NEVER;
     this.idleWakes = isAlone && this.now > this.lastAt ? this.idleWakes + 1 : 0;
     if (this.idleWakes > MOST_IDLE_WAKES && this.now - this.lastAt > LONGEST_IDLE_NS)
-      throw this.waitForEver();
+      throw this.waitedTooLong();
     this.dueAt = NEVER;
     this.driven.core.due(this.now);
   }
 
-  private waitForEver(): InputError {
+  private waitedTooLong(): InputError {
     const { open } = this.requests;
     const hours = Math.floor((this.now - this.lastAt) / LONGEST_IDLE_NS);
     return new InputError(
       'simulate the workflows',
       [
         fault(
-          `${counted(open, 'request')} ${open === 1 ? 'waits' : 'wait'} for ever: for ${counted(hours, 'hour')} nothing was executed, loaded or sent, as no device has room for a component and what is sent to it`,
+          `${counted(open, 'request')} ${open === 1 ? 'waits' : 'wait'}: for ${counted(hours, 'hour')} nothing was executed, loaded or sent, and nothing more is to come; devices may lack room for a component and what is sent to it`,
         ),
       ],
       'Give the devices more memory or the workflows an SLO, or take another scheduler.',

@@ -21,9 +21,9 @@ function served(scheduler: 'ray-like' | 'greedy') {
 }
 
 describe('WorkflowDriver', () => {
-  it('says that requests wait for ever, and ends', () => {
+  it('says that requests have waited for an hour with nothing to come, and ends', () => {
     expect(() => served('ray-like')).toThrow(InputError);
-    expect(() => served('ray-like')).toThrow(/1 request waits for ever: for 1 hour nothing was executed/);
+    expect(() => served('ray-like')).toThrow(/1 request waits: for 1 hour nothing was executed/);
   });
 
   it('serves the same requests where a scheduler evicts what stands in the way', () => {
