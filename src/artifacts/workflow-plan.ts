@@ -22,6 +22,8 @@ export interface WorkflowPlan extends Emitted {
   /** The share of requests that must be in time, of each workflow with an SLO. */
   attainment: number;
   load?: PipelineLoad;
+  /** True where the load is a trace that counts functions: function f, from 0 on, is of workflow f modulo their number. */
+  functionsInTurn?: boolean;
   /** The mean rate that the plan was made for, of all workflows together. */
   rps: number;
   /** How many groups of devices there are, each with a scheduler of its own. */

@@ -20,6 +20,8 @@ export interface RequestsToBound {
   readonly workflows: ArrayLike<number>;
   /** By request, what it does. Requests that do the same may have one run. */
   readonly runs: readonly Run[];
+  /** For how long requests may come. What devices do is counted until then, if all is over before. */
+  readonly spanNs?: number;
 }
 
 /** LeastTimes says what any plan needs at least for tasks, whatever its devices hold and whoever schedules them. */

@@ -189,12 +189,17 @@ export interface PlanWorld {
  * LoadOfPlan is a load that a plan knows.
  * - held: the runs that confirmed what it promises.
  * - drawn: the load that it was planned for, drawn by a process.
- * - trace: the trace that it was planned for, by its path from the plan, or a window of it.
+ * - trace: the trace that it was planned for, by its path from the plan, or a window of it. With `groups`, the functions that the trace
+ *   counts are dealt to so many applications in turn.
  */
 export type LoadOfPlan =
   | { readonly kind: 'held'; readonly runs: Pick<HoldRuns, 'arrivals' | 'cv' | 'durationS' | 'warmUp'> }
   | { readonly kind: 'drawn'; readonly load: Exclude<PipelineLoad, { trace: string }> }
-  | { readonly kind: 'trace'; readonly load: Extract<PipelineLoad, { trace: string }> };
+  | {
+      readonly kind: 'trace';
+      readonly load: Extract<PipelineLoad, { trace: string }>;
+      readonly groups?: number;
+    };
 
 /** MarkedModel is a model with what its profile says of the rows of its batches. */
 export type MarkedModel = ServingMarks & { readonly name: string };

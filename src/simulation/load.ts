@@ -11,7 +11,7 @@ import {
   promisedRates,
 } from './models.js';
 import { phasesOf } from './phases.js';
-import { namedTrace, readTraceFile, type TraceFile } from './trace-file.js';
+import { namedTrace, readTraceFile, type TraceFile, type TraceRead } from './trace-file.js';
 import {
   type DrawnWarmUp,
   phasedWorkload,
@@ -65,6 +65,8 @@ export interface SimulatedLoadOptions {
 export interface BegunLoadOptions extends SimulatedLoadOptions {
   /** What comes before the duration, and does not count. */
   readonly warmUp?: DrawnWarmUp | undefined;
+  /** The functions that a trace counts are dealt to so many models in turn, which are all that there are. */
+  readonly groups?: number | undefined;
 }
 
 /**
@@ -109,6 +111,7 @@ export async function resolvedWorkload(
   }
   const read = await readSources(models, options, told);
   refuseSpread(read, options, told);
+  refuseFunctionless(read, options, told);
   refuseUntraced(models, read, rps, told);
   const sources = read.map(({ source }) => scaled(source, models, rps, load, told));
   const durationNs = durationOf(sources, duration, told);
@@ -116,7 +119,7 @@ export async function resolvedWorkload(
   const whole = duration === undefined;
   const weights = modelWeights(models);
   const workload: TraceWorkload = { kind: 'trace', ...common, durationNs, whole, sources, weights };
-  return { workload, files: read.map(({ file }) => file) };
+  return { workload, files: [...new Set(read.map(({ file }) => file))] };
 }
 
 type Rates =
@@ -162,7 +165,7 @@ interface ReadSource {
 
 async function readSources(
   models: LoadedModels,
-  options: Pick<SimulatedLoadOptions, 'traces' | 'traceFormat' | 'from' | 'to' | 'signal'>,
+  options: Pick<BegunLoadOptions, 'traces' | 'traceFormat' | 'from' | 'to' | 'signal' | 'groups'>,
   told: ToldFaults,
 ): Promise<ReadSource[]> {
   const read: ReadSource[] = [];
@@ -179,10 +182,7 @@ async function readSources(
     if (read.some((before) => before.source.model === model))
       told.add(fault(named ? 'that model has a trace already' : 'there is a trace for all models', at));
     if (found !== undefined)
-      read.push({
-        source: { trace: found.trace, ...(model === undefined ? {} : { model }) },
-        file: found.file,
-      });
+      for (const source of sourcesIn(found, model)) read.push({ source, file: found.file });
   }
   if (read.length > 1 && read.some(({ source }) => source.model === undefined))
     told.add(
@@ -192,6 +192,26 @@ async function readSources(
       ),
     );
   return read;
+}
+
+/** sourcesIn gives what a trace asks of models: of one, of each what its own functions ask, or of all together. */
+function sourcesIn({ trace, grouped }: TraceRead, model: number | undefined): TraceSource[] {
+  if (model !== undefined) return [{ trace, model }];
+  return grouped?.map((group, g) => ({ trace: group, model: g })) ?? [{ trace }];
+}
+
+/** refuseFunctionless refuses a trace whose functions are to be told apart, and that counts none. */
+function refuseFunctionless(
+  read: readonly ReadSource[],
+  { groups }: Pick<BegunLoadOptions, 'groups'>,
+  told: ToldFaults,
+): void {
+  if (groups === undefined) return;
+  for (const { source, file } of read)
+    if (source.model === undefined)
+      told.add(
+        fault('counts no functions, and the plan deals them to its workflows (functionsInTurn)', file.path),
+      );
 }
 
 /**

@@ -43,7 +43,9 @@ export function withPlannedLoad<Options extends SimulatedLoadOptions>(
       const trace = pathFrom(path, load.load.trace);
       const named = options.from !== undefined || options.to !== undefined;
       const window = named ? {} : windowOf(load.load);
-      return { options: { ...options, ...window, traces: [unnamed(trace)] }, trace };
+      const { groups } = load;
+      const dealt = groups === undefined ? {} : { groups };
+      return { options: { ...options, ...window, ...dealt, traces: [unnamed(trace)] }, trace };
     }
   }
 }

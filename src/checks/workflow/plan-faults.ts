@@ -44,9 +44,16 @@ function originFaults({ runs, chain }: PlannedWorkflow, at: string): Fault[] {
   return [];
 }
 
-/** loadFaults finds a mean rate that is not that of the load, where the load has one. */
-function loadFaults({ load, rps }: CheckedWorkflows): Fault[] {
+/** loadFaults finds a mean rate that is not that of the load, where the load has one, and functions of a load that is no trace. */
+function loadFaults({ load, rps, functionsInTurn = false }: CheckedWorkflows): Fault[] {
   const own = load !== undefined && 'rps' in load ? load.rps : undefined;
-  if (own === undefined || Math.abs(own - rps) <= ROUNDING * rps) return [];
-  return [fault(`is ${rps}; the load has ${own}`, '/rps')];
+  const isTrace = load !== undefined && 'trace' in load;
+  return [
+    ...(own === undefined || Math.abs(own - rps) <= ROUNDING * rps
+      ? []
+      : [fault(`is ${rps}; the load has ${own}`, '/rps')]),
+    ...(functionsInTurn && !isTrace
+      ? [fault('is true, and the load is no trace, so that it counts no functions', '/functionsInTurn')]
+      : []),
+  ];
 }

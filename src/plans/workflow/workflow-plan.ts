@@ -29,9 +29,10 @@ export const WORKFLOW_PLAN: PlanOf<'workflow-plan'> = {
   parts: partsOf,
   profiled: ({ components }) => components.map(({ model }) => model),
   profiledWhat: 'components',
-  load: ({ load }) => {
-    if (load === undefined) return undefined;
-    return 'trace' in load ? { kind: 'trace', load } : { kind: 'drawn', load };
+  // A rate alone is that of random arrivals.
+  load: ({ rps, load = { arrivals: 'poisson', rps }, functionsInTurn = false, workflows }) => {
+    if (!('trace' in load)) return { kind: 'drawn', load };
+    return { kind: 'trace', load, ...(functionsInTurn ? { groups: workflows.length } : {}) };
   },
   withSlos: ({ workflows, ...plan }, changed) => ({
     ...plan,

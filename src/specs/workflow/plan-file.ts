@@ -33,6 +33,7 @@ export function workflowPlanOf(
     ...(reproducible === undefined ? {} : { reproducible }),
     ...{ objective, serving, cluster, attainment },
     ...(load === undefined ? {} : { load: loadFrom(load, loaded, holder) }),
+    ...(loaded.trace?.grouped === undefined ? {} : { functionsInTurn: true }),
     ...{ rps, subclusters, components },
     workflows: rest.workflows.map((workflow, w) => withFiles(workflow, w, { loaded, holder })),
     placement,

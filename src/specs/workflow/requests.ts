@@ -26,7 +26,8 @@ export interface LoadOfWorkflows {
  */
 export function requestsOfLoad({ resolved, trace }: LoadOfWorkflows, seed: number): RequestsToBound {
   const { workflows } = resolved;
-  const arrivals = arrivalsOf(workloadOf(resolved, trace), modelsOf(resolved), seed);
+  const workload = workloadOf(resolved, trace);
+  const arrivals = arrivalsOf(workload, modelsOf(resolved), seed);
   const runOf = runsOfRequests(
     workflows.map(({ source }) => source),
     uniformAt(seed, 'workflows/requests'),
@@ -49,7 +50,10 @@ export function requestsOfLoad({ resolved, trace }: LoadOfWorkflows, seed: numbe
     runs.push(drawn.run);
   }
   if (runs.length === 0) throw refusal('brings no request; give a longer duration or a higher rate');
-  return { atNs: Float64Array.from(atNs), workflows: Int32Array.from(of), runs };
+  return {
+    ...{ atNs: Float64Array.from(atNs), workflows: Int32Array.from(of), runs },
+    spanNs: workload.durationNs,
+  };
 }
 
 function refusal(message: string): InputError {

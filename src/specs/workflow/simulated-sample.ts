@@ -21,10 +21,15 @@ export function simulatedSample({ plan, seed, requests }: ToSimulate): Simulated
     arrivals: arrivalsIn(requests),
     runOf: (order) => recorded.of(requests.runs[order] as RequestsToBound['runs'][number]),
     seed,
+    ...spanOf(requests),
     observers: (group) => [held.observing(group)],
   });
   held.end(run.endNs);
   return { figures: figuresOf(plan, run), heldNs: held.times };
+}
+
+function spanOf({ spanNs }: RequestsToBound): { readonly spanNs?: () => number } {
+  return spanNs === undefined ? {} : { spanNs: () => spanNs };
 }
 
 /** arrivalsIn gives requests that were drawn as arrivals. */

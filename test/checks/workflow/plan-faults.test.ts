@@ -17,6 +17,11 @@ const EDITS: readonly [
     [['/components/2/name', 'is answer, as another is']],
   ],
   [
+    'functions of a load that is no trace',
+    (p) => (p.functionsInTurn = true),
+    [['/functionsInTurn', 'the load is no trace']],
+  ],
+  [
     'weights that take more than the memory',
     (p) => (p.components[0]!.weightBytes = 2 ** 32),
     [['/components/0/memoryBytes', 'its weights take 4294967296']],

@@ -50,14 +50,17 @@ describe('WORKFLOW_PLAN', () => {
     expect(Object.hasOwn(workflows[1]!, 'sloMs')).toBe(false);
   });
 
-  it('gives the load that it was made for, drawn or a trace, where it has one', () => {
+  it('gives the load that it was made for: drawn, a rate alone, a trace, or its functions in turn', () => {
     const { load, ...without } = madePlan();
     expect(own.load(madePlan())).toEqual({ kind: 'drawn', load });
-    expect(own.load(without as WorkflowPlan)).toBeUndefined();
+    const alone = { arrivals: 'poisson', rps: without.rps };
+    expect(own.load(without as WorkflowPlan)).toEqual({ kind: 'drawn', load: alone });
     expect(own.load({ ...without, load: { trace: 'a.csv' } } as WorkflowPlan)).toEqual({
       kind: 'trace',
       load: { trace: 'a.csv' },
     });
+    const inTurn = { ...without, load: { trace: 'a.csv' }, functionsInTurn: true } as WorkflowPlan;
+    expect(own.load(inTurn)).toMatchObject({ kind: 'trace', groups: 2 });
   });
 
   it('has no contradictions where the plan has none, and tells those of chains and of the scheduler', () => {

@@ -43,6 +43,20 @@ const seeing = (application: string, requestBytes: number): Run => ({
   tasks: [{ component: 'vision', inputs: ['request'], after: [], outputBytes: 10, rows: 1 }],
 });
 
+/** A trace of four functions: requests of each in the first, second and third minute. */
+const FUNCTIONS = [
+  'HashOwner,HashApp,HashFunction,Trigger,1,2,3',
+  ...['60,0,0', '0,120,0', '0,0,30', '0,30,0'].map((counts, f) => `o,a,f${f},http,${counts}`),
+].join('\n');
+
+function rpsOf({
+  workload,
+}: {
+  readonly workload: { readonly models: readonly { readonly rps: number }[] };
+}): number {
+  return workload.models.reduce((sum, { rps }) => sum + rps, 0);
+}
+
 async function refusalOf(promise: Promise<unknown>): Promise<InputError> {
   const error = await promise.then(
     () => undefined,
@@ -132,14 +146,7 @@ describe('requestsOfLoad()', () => {
   });
 
   it('gives functions of a trace to workflows in turn, where these have no shares', async () => {
-    const head = `HashOwner,HashApp,HashFunction,Trigger,${Array.from({ length: 3 }, (_, m) => m + 1).join(',')}`;
-    const rows = [
-      [60, 0, 0],
-      [0, 120, 0],
-      [0, 0, 30],
-      [0, 30, 0],
-    ].map((counts, f) => `o,a,f${f},http,${counts.join(',')}`);
-    await writeFile(at('functions.csv'), [head, ...rows].join('\n'));
+    await writeFile(at('functions.csv'), FUNCTIONS);
     const workflows = [entry, { ...entry, name: 'other' }];
     const spec = chatSpec({ workflows, load: { trace: 'functions.csv' } });
     const { resolved, trace } = await loaded(spec);
@@ -188,6 +195,59 @@ describe('solveSpec() of workflows', () => {
     expect((overall.latencyMs?.p95 ?? 0) / plan.sample.p95Ms).toBeCloseTo(1, 2);
     const again = await solveSpec(path, { output: at('again.json') });
     expect('plan' in again && again.plan).toEqual('plan' in solved && solved.plan);
+  });
+
+  it.each([
+    ['its whole trace', { trace: 'functions.csv' }, undefined],
+    ['a window of its trace', { trace: 'functions.csv', from: '1min', to: '3min' }, undefined],
+    ['a trace with shares', { trace: 'functions.csv' }, 0.5],
+  ])('writes a plan whose sample is of %s, which a simulation of the plan serves again', async (_, load, share) => {
+    await writeFile(at('functions.csv'), FUNCTIONS);
+    const workflows = ['even', 'odd'].map((name) => ({ ...entry, name, ...(share ? { share } : {}) }));
+    await solveSpec(await written(chatSpec({ workflows, load })), { output: at('in-turn.json') });
+    const { value: plan } = await loadArtifact(at('in-turn.json'), ['workflow-plan']);
+    expect(plan.functionsInTurn).toBe(share === undefined ? true : undefined);
+    expect(await validateFiles([at('in-turn.json')])).toMatchObject([{ ok: true }]);
+    const { report } = await simulatePlan(at('in-turn.json'), { seed: 1, exact: true });
+    expect(report.inputs?.map(({ role }) => role)).toEqual(['plan', 'trace']);
+    const { sample } = plan;
+    expect(report.workflows).toMatchObject({ tasks: sample.tasks, deviceTime: sample.deviceTime });
+    expect(
+      report.models.map(({ name, requests: { arrived, latencyMs } }) => [name, arrived, latencyMs?.p99]),
+    ).toEqual(sample.workflows.map(({ name, requests, p99Ms }) => [name, requests, p99Ms]));
+    // Another rate keeps the parts of the workflows.
+    const { report: half } = await simulatePlan(at('in-turn.json'), { seed: 1, load: 0.5 });
+    for (const [w, { rps }] of half.workload.models.entries())
+      expect(rps / (report.workload.models[w]?.rps as number)).toBeCloseTo(
+        (0.5 * plan.rps) / rpsOf(report),
+        6,
+      );
+  });
+
+  it('refuses a plan for functions where its trace counts none', async () => {
+    await writeFile(at('functions.csv'), FUNCTIONS);
+    const workflows = ['even', 'odd'].map((name) => ({ ...entry, name }));
+    const spec = chatSpec({ workflows, load: { trace: 'functions.csv' } });
+    await solveSpec(await written(spec), { output: at('in-turn.json') });
+    const { inputs: _, ...plan } = JSON.parse(await readFile(at('in-turn.json'), 'utf8')) as WorkflowPlan;
+    await writeFile(at('functions.csv'), '0\n100\n200\n');
+    await writeFile(at('moved.json'), JSON.stringify(plan));
+    const { faults } = await refusalOf(simulatePlan(at('moved.json')));
+    expect(faults.map(({ path, message }) => `${basename(path)} ${message}`)).toEqual([
+      'functions.csv counts no functions, and the plan deals them to its workflows (functionsInTurn)',
+    ]);
+  });
+
+  it('writes a plan for a rate alone, whose sample a simulation of the plan serves again', async () => {
+    const { load: _, ...spec } = chatSpec({ rps: 5 });
+    await solveSpec(await written(spec), { output: at('rate.json') });
+    const { value: plan } = await loadArtifact(at('rate.json'), ['workflow-plan']);
+    const { report } = await simulatePlan(at('rate.json'), { seed: 1, exact: true });
+    expect(report.workload.durationS).toBe(60);
+    expect([report.overall.arrived, report.overall.latencyMs?.p99]).toEqual([
+      plan.sample.requests,
+      plan.sample.p99Ms,
+    ]);
   });
 
   it('is refuted where a plan is edited', async () => {
