@@ -29,7 +29,11 @@ const INPUTS: Readonly<Record<string, CheckedInput>> = {
   profile: 'profiles',
   records: 'records',
   trace: 'trace',
+  runs: 'runs',
+  program: 'program',
 };
+/** Without these files a plan cannot be simulated, which is told; no option names others. */
+const NEEDED = 'runs';
 
 /** Lacking is a folder with all that a plan was made from, but for the files of one role. */
 interface Lacking {
@@ -48,12 +52,15 @@ export class Judge {
   private readonly awayFolder: string;
   private readonly text: string;
   private readonly lackings: readonly Lacking[];
+  private readonly needed: readonly string[];
   private turn = 0;
 
   private constructor(private readonly written: WrittenPlan) {
     this.awayFolder = join(written.folder, 'away');
     this.text = readFileSync(join(written.folder, written.file), 'utf8');
-    this.lackings = lackingFolders(written, (JSON.parse(this.text) as Told).inputs as InputFile[]);
+    const inputs = (JSON.parse(this.text) as Told).inputs as InputFile[];
+    this.lackings = lackingFolders(written, inputs);
+    this.needed = inputs.flatMap(({ role, path }) => (role === NEEDED ? [path] : []));
   }
 
   private manifest = '';
@@ -63,6 +70,7 @@ export class Judge {
   static async of(written: WrittenPlan): Promise<Judge> {
     const judge = new Judge(written);
     mkdirSync(judge.awayFolder);
+    for (const name of judge.needed) cpSync(join(written.folder, name), join(judge.awayFolder, name));
     const document = judge.document();
     judge.write(document);
     const validated = await judge.validated();
@@ -181,7 +189,8 @@ type Told = Record<string, unknown>;
 /** lackingFolders makes a folder for each role of a plan's inputs, without the files of that role. */
 function lackingFolders({ folder, options }: WrittenPlan, inputs: readonly InputFile[]): Lacking[] {
   const files = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile());
-  return [...new Set(inputs.map(({ role }) => role))].map((role): Lacking => {
+  const roles = new Set(inputs.map(({ role }) => role).filter((role) => role !== NEEDED));
+  return [...roles].map((role): Lacking => {
     const to = join(folder, `without-${role}`);
     mkdirSync(to);
     const gone = inputs.filter((input) => input.role === role).map(({ path }) => path);

@@ -26,6 +26,8 @@ const ALIASED = CLUSTER.replace(
   'networkGbps',
   '  spot: { as: slow, count: 8, perServer: 2, virtual: [1, 2], memoryGiB: 4, hourlyCost: 0.1, powerWatts: 30 }\nnetworkGbps',
 );
+/** Models are loaded onto its devices while these serve. */
+const LOADED = CLUSTER.replaceAll('memoryGiB: 4', 'memoryGiB: 4, loadGBps: 4, diskGBps: 1');
 const ACTIVATED = `${CLUSTER}activationDelayMs: 500\n`;
 
 /** The family of a cascade: the same model, measured as ever slower, and ever more often right. */
@@ -59,6 +61,38 @@ load: { maxRps: 60, ranges: 3${more} }
 planner: { method: gears, thresholds: 6 }
 `;
 const RECORDS = ['--records', '../records.csv'];
+
+/** A program that calls one model, and the other after it has read what that gave, or not. */
+const PROGRAM = `export const inputs = [{ name: 'x', datatype: 'FP32', shape: [-1, 8] }];
+export const outputs = [{ name: 'y', datatype: 'FP32', shape: [-1, 8] }];
+export default async function (request, { call }) {
+  const first = call('first', { x: request.in('x') });
+  const [value = 0] = (await first.read('y', 'FP32')).data;
+  if (value > 0) return { y: first.out('y') };
+  return { y: call('second', { x: first.out('y') }).out('y') };
+}
+`;
+const COMPONENTS = `components:
+  - { name: first, profile: dense.profile.json, memoryGiB: 1 }
+  - { name: second, profile: dense.profile.json, memoryGiB: 2.5, loadMs: 40, maxBatch: 2 }
+`;
+const workflows = (cluster: string, rest: string) =>
+  `kind: workflow\ncluster: ${cluster}\n${COMPONENTS}workflows:\n${rest}`;
+const CHAIN = `chain: { requestBytes: 100, start: ask, steps: [{ name: ask, calls: [{ component: first, inputs: [request], outputBytes: 64 }], next: [{ to: more, chance: 0.5 }, { to: end, chance: 0.5 }] }, { name: more, calls: [{ component: second, inputs: [ask], outputBytes: 32, thinkMs: 1 }] }] }`;
+/** Recorded requests, which call the second model once or twice after the first. */
+const RUNS = [1, 2]
+  .map((more) =>
+    JSON.stringify({
+      ...{ kind: 'run', version: '1.0', application: 'talk', requestBytes: 100 * more },
+      tasks: [
+        { component: 'first', inputs: ['request'], after: [], outputBytes: 64, rows: 1 },
+        ...Array.from({ length: more }, () => ({
+          ...{ component: 'second', inputs: [0], after: [0], outputBytes: 32, rows: 1 },
+        })),
+      ],
+    }),
+  )
+  .join('\n');
 
 /** ASKED says what the plans are asked for: every kind, with each of the things that only some plans have. */
 const ASKED: Readonly<Record<string, Asked>> = {
@@ -136,6 +170,19 @@ models: [{ profile: dense.profile.json, sloMs: 500, hold: 0.9 }]
     spec: cascade('{ accuracy: 0.85 }', 'spot: { as: fast,'),
     options: RECORDS,
   },
+  'workflows of a chain': {
+    spec: workflows(
+      '{ networkGbps: 10, devices: { fast: { count: 2, memoryGiB: 3, hostMemoryGiB: 8, loadGBps: 4, diskGBps: 1 } } }',
+      `  - { name: talk, program: program.mjs, sloMs: 300, ${CHAIN} }\n${LOAD}`,
+    ),
+  },
+  'workflows of runs, on the fewest devices': {
+    spec: workflows(
+      'cluster.yaml',
+      `  - { name: talk, program: program.mjs, sloMs: 400, share: 0.75, runs: talk.runs.jsonl }\n  - { name: other, program: program.mjs, share: 0.25, ${CHAIN} }\nload: { arrivals: poisson, rps: 60, duration: 5s }\nplanner: { objective: devices, attainment: 0.8 }\n`,
+    ),
+    cluster: LOADED,
+  },
 };
 
 /** PLAN_NAMES lists the plans that there are. */
@@ -149,6 +196,8 @@ export async function writePlan(name: string, root: string): Promise<WrittenPlan
   writeFileSync(join(folder, 'cluster.yaml'), asked.cluster ?? CLUSTER);
   writeFileSync(join(folder, 'spec.yaml'), asked.spec);
   writeFileSync(join(folder, 'trace.csv'), `${arrivals().join('\n')}\n`);
+  writeFileSync(join(folder, 'program.mjs'), PROGRAM);
+  writeFileSync(join(folder, 'talk.runs.jsonl'), RUNS);
   writeFamily(folder);
   const specs = ['spec.yaml'];
   if (asked.beside !== undefined) {

@@ -28,4 +28,10 @@ export {
 export { countedPlan, recountFaults } from './recount/index.js';
 export { reportFaults } from './report-faults.js';
 export { stageProfileFaults } from './stages/index.js';
-export { type CheckedWorkflows, workflowPlanFaults, workflowProfileFaults } from './workflow/index.js';
+export {
+  type BoundedLoad,
+  type CheckedWorkflows,
+  workflowBoundFaults,
+  workflowPlanFaults,
+  workflowProfileFaults,
+} from './workflow/index.js';

@@ -20,20 +20,28 @@ import type { ModelsToWrite, WrittenParts } from './written-parts.js';
 const NO_SEED = 0;
 
 /**
- * refuseWorkflows refuses a plan of which some workflow has no program.
- * @throws InputError with each of them
+ * refuseWorkflows refuses a plan of which some workflow has no program, or whose devices are in several groups.
+ * @throws InputError with each of these
  */
-export function refuseWorkflows({ workflows }: WorkflowPlan, path: string): void {
-  const faults = workflows.flatMap(({ name, program }, i) =>
+export function refuseWorkflows({ workflows, subclusters }: WorkflowPlan, path: string): void {
+  const lacking = workflows.flatMap(({ name, program }, i) =>
     program === undefined
       ? [fault(`${name} has no program, so that a server could not run it`, `/workflows/${i}`)]
       : [],
   );
-  if (faults.length > 0)
+  const grouped =
+    subclusters > 1
+      ? [fault(`is ${subclusters}; a server serves one group of devices, with one scheduler`, '/subclusters')]
+      : [];
+  const advice = [
+    ...(lacking.length > 0 ? ['give each workflow a program in the spec'] : []),
+    ...(grouped.length > 0 ? ['leave planner.subclusters out of the spec'] : []),
+  ].join(', ');
+  if (advice !== '')
     throw new InputError(
       `deploy ${path}`,
-      faults,
-      'Give each workflow a program in the spec, and solve it again.',
+      [...lacking, ...grouped],
+      `${advice.charAt(0).toUpperCase()}${advice.slice(1)}, and solve it again.`,
     );
 }
 

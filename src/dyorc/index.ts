@@ -6,6 +6,7 @@
  * come a plan with bounds that no plan passes, or coded reasons why there is none, or every fault of the spec. It reads no files, and
  * schedules nothing: `serving` does. Start reading at `resolve.ts`, then `planner.ts` and `bounds.ts`.
  */
+export { type AsPlaced, planAsPlaced } from './as-placed.js';
 export type { RequestsToBound } from './bounds.js';
 export { leastMeanMs } from './least-mean.js';
 export type { HeldTimes } from './longest-held.js';

@@ -46,7 +46,7 @@ interface Search {
 }
 
 /** countsOf is how many devices of each class there are: those that are free, or that are given. */
-function countsOf({ resolved: { spec, cluster, method } }: WorkflowQuestion): ClassCount[] {
+export function countsOf({ resolved: { spec, cluster, method } }: WorkflowQuestion): ClassCount[] {
   const free = freeDevices(cluster);
   if (method !== 'given') return free;
   return free.map(({ device }) => ({

@@ -155,7 +155,8 @@ export class PlacementTrials {
     });
   }
 
-  private served(problem: PlacingProblem, placement: readonly WorkflowDevice[]): PlacedTrial {
+  /** served serves the sample by the plan's scheduler from a placement. */
+  served(problem: PlacingProblem, placement: readonly WorkflowDevice[]): PlacedTrial {
     const { serving } = this.question.resolved;
     return {
       problem,

@@ -41,6 +41,8 @@ export interface PlanOf<K extends PlanKind> {
    * more. Of another, the stages may lead nowhere.
    */
   readonly isReadDespiteFaults: boolean;
+  /** Whether a plan's cluster has those devices alone that the plan uses. */
+  readonly isOfUsedDevices: boolean;
   /**
    * `profileFaults` says where a plan contradicts the profiles it was made from, which come in its order, with the aliases
    * of its cluster: `planProfileFaults` asks it. Where one is

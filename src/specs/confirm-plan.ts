@@ -171,7 +171,7 @@ async function comparedInputs(
   const [ofCluster] = named.filter(({ role }) => role === 'cluster');
   if (ofCluster !== undefined && isThere('cluster')) {
     const { value } = await files.load(pathFrom(path, ofCluster.path), ['cluster']);
-    pushAll(faults, clusterFaults(plan, value));
+    pushAll(faults, clusterFaults(plan, value, own.isOfUsedDevices));
     inputs.push('cluster');
   }
   const ofProfiles = named.filter(({ role }) => role === 'profile');
@@ -195,11 +195,16 @@ async function comparedInputs(
 }
 
 /** clusterFaults finds what a plan's cluster has that the file it is from does not give. */
-function clusterFaults(plan: AnyPlan, { $schema: _, ...cluster }: OpenCluster): Fault[] {
+function clusterFaults(plan: AnyPlan, { $schema: _, ...cluster }: OpenCluster, isOfUsed: boolean): Fault[] {
   const { $schema: __, ...own } = plan.cluster as OpenCluster;
   const { share } = plan as { readonly share?: unknown };
-  const from = share !== undefined ? { ...cluster, devices: sharedDevices(own, cluster) } : cluster;
-  return askedFaults({ cluster: own }, { cluster: from }, 'cluster');
+  const devices = share !== undefined || isOfUsed ? sharedDevices(own, cluster) : cluster.devices;
+  const used = Object.entries(devices).filter(([name]) => !isOfUsed || Object.hasOwn(own.devices, name));
+  return askedFaults(
+    { cluster: own },
+    { cluster: { ...cluster, devices: Object.fromEntries(used) } },
+    'cluster',
+  );
 }
 
 /** Strictness says whether a plan is refused that is not compared with all that it was made from. */

@@ -254,7 +254,7 @@ describe('A workflow plan', () => {
     ]);
   });
 
-  it('cannot be deployed without programs, or swept yet, which is said', async () => {
+  it('cannot be deployed without programs or in several groups, or swept yet, which is said', async () => {
     const path = await written('plan.json', madePlan());
     expect(await faultsOf(deployPlan(path, { output: join(folder, 'bundle') }))).toEqual(
       expect.arrayContaining([
@@ -262,6 +262,12 @@ describe('A workflow plan', () => {
         expect.stringContaining('search has no program'),
         expect.stringContaining('it names 0 profiles for 2 components'),
       ]),
+    );
+    const grouped = { ...madePlan(), subclusters: 2 };
+    grouped.placement[2]!.subcluster = 1;
+    const inGroups = await written('grouped.json', grouped);
+    expect(await faultsOf(deployPlan(inGroups, { output: join(folder, 'bundle') }))).toContain(
+      '/subclusters: is 2; a server serves one group of devices, with one scheduler',
     );
     expect(await faultsOf(sweepPlan(path, { sweep: 'load=0.5..1' }))).toEqual([
       'plan.json: is a workflow plan, and workflow plans cannot be simulated like this yet',

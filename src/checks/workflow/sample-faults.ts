@@ -131,17 +131,31 @@ function meanFaults({ sample, bounds }: CheckedWorkflows): Fault[] {
   ];
 }
 
+/**
+ * boundFaults compares the bound on what was made least with those of the sample. Where requests were dropped, it is of those that
+ * take least; and where workflows have no SLO, the bound on devices leaves them out, so that it may be any.
+ */
+function boundFaults({ objective, sample, bounds, workflows, subclusters }: CheckedWorkflows): Fault[] {
+  const { kind, bound } = objective;
+  const at = '/objective/bound';
+  if (kind === 'latency')
+    return sample.dropped === 0
+      ? givenFaults(bound, bounds.meanMs, at)
+      : rangeFaults(bound, [0, bounds.meanMs], { at, by: 'the bound on the mean of all requests' });
+  const least = Math.max(1, subclusters);
+  return workflows.every(({ sloMs }) => sloMs !== undefined)
+    ? givenFaults(bound, Math.max(least, bounds.devices), at)
+    : rangeFaults(bound, [least, Number.MAX_VALUE], { at, by: 'the subclusters' });
+}
+
 /** objectiveFaults compares what was made least with the sample, the devices and the bounds, and finds an SLO that devices were to hold and did not. */
 function objectiveFaults(plan: CheckedWorkflows): Fault[] {
-  const { objective, sample, bounds, placement, workflows, attainment } = plan;
+  const { objective, sample, placement, workflows, attainment } = plan;
   const { kind, value, bound, gap } = objective;
   const isLatency = kind === 'latency';
-  const [ownValue, ownBound] = isLatency
-    ? [sample.meanMs, bounds.meanMs]
-    : [placement.length, bounds.devices];
   const faults = [
-    ...givenFaults(value, ownValue, '/objective/value'),
-    ...givenFaults(bound, ownBound, '/objective/bound'),
+    ...givenFaults(value, isLatency ? sample.meanMs : placement.length, '/objective/value'),
+    ...boundFaults(plan),
     ...faultOf(gap === undefined || bound > 0, 'is given, and the bound is 0', '/objective/gap'),
     ...faultOf(gap !== undefined || bound === 0, 'is missing: value and bound give one', '/objective/gap'),
     ...(isLatency

@@ -23,6 +23,7 @@ export const GEAR_PLAN: StagePlanOf<'gear-plan'> = {
     return faults.length > 0 ? faults : recountFaults(plan);
   },
   isReadDespiteFaults: false,
+  isOfUsedDevices: false,
   profileFaults: stageProfileFaults,
   recordFaults: gearRecordFaults,
   parts: stageParts,

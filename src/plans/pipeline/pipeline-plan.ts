@@ -22,6 +22,7 @@ export const PIPELINE_PLAN: StagePlanOf<'pipeline-plan'> = {
     return faults.length > 0 ? faults : recountFaults(plan);
   },
   isReadDespiteFaults: false,
+  isOfUsedDevices: false,
   profileFaults: stageProfileFaults,
   recordFaults: () => [],
   parts: stageParts,

@@ -13,6 +13,7 @@ export const POOLED_PLAN: StagePlanOf<'pooled-plan'> = {
   topology: topologyOf,
   contradictions,
   isReadDespiteFaults: true,
+  isOfUsedDevices: false,
   profileFaults: pooledProfileFaults,
   recordFaults: () => [],
   parts,

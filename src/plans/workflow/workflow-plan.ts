@@ -24,6 +24,7 @@ export const WORKFLOW_PLAN: PlanOf<'workflow-plan'> = {
     return [...faults, ...workflowPlanFaults(plan)];
   },
   isReadDespiteFaults: false,
+  isOfUsedDevices: true,
   profileFaults: workflowProfileFaults,
   recordFaults: () => [],
   parts: partsOf,

@@ -1,6 +1,6 @@
 import { JobPool } from '../../jobs/index.js';
 import { WORKFLOW_THREAD } from './kind.js';
-import type { PlannedJob, WorkflowPlanningJob } from './planning-job.js';
+import type { PlacedAgain, PlacedJob, PlannedJob, WorkflowPlanningJob } from './planning-job.js';
 import type { LoadedWorkflows } from './workflow.js';
 
 /** WorkflowPlanning says how a search is stopped and shown. */
@@ -26,6 +26,20 @@ export async function planOnThread(
   } catch (error) {
     if (signal?.aborted && error === signal.reason) return undefined;
     throw error;
+  } finally {
+    await pool.close();
+  }
+}
+
+/** placeOnThread makes a plan again from what its devices hold, on a thread of its own. */
+export async function placeOnThread(
+  { resolved, trace }: Pick<LoadedWorkflows, 'resolved' | 'trace'>,
+  { placed, serves }: Pick<PlacedJob, 'placed' | 'serves'>,
+): Promise<PlacedAgain> {
+  const { worker, what } = WORKFLOW_THREAD;
+  const pool = new JobPool<PlacedJob, PlacedAgain, string>(worker, { what, threads: 1 });
+  try {
+    return await pool.run({ resolved, trace, placed, serves });
   } finally {
     await pool.close();
   }

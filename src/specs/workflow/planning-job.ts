@@ -1,4 +1,13 @@
-import { planWorkflows, WORKFLOW_SEED, type WorkflowAnswer } from '../../dyorc/index.js';
+import type { Fault, WorkflowPlan } from '../../artifacts/index.js';
+import { workflowBoundFaults } from '../../checks/index.js';
+import {
+  type AsPlaced,
+  planAsPlaced,
+  planWorkflows,
+  WORKFLOW_SEED,
+  type WorkflowAnswer,
+  type WorkflowQuestion,
+} from '../../dyorc/index.js';
 import type { LoadOfWorkflows } from './requests.js';
 import { digestOfRequests, requestsOfLoad } from './requests.js';
 import { simulatedSample } from './simulated-sample.js';
@@ -22,6 +31,44 @@ export interface PlannedJob {
 export interface JobHooks {
   readonly interrupted: () => boolean;
   readonly tell: (doing: string) => void;
+}
+
+/** PlacedJob is a resolved spec, with a plan of it that is to be made again from what its devices hold. */
+export interface PlacedJob extends LoadOfWorkflows {
+  readonly placed: Pick<
+    WorkflowPlan,
+    'placement' | 'workflows' | 'attainment' | 'subclusters' | 'objective' | 'bounds'
+  >;
+  /** Whether the sample is served again. */
+  readonly serves: boolean;
+}
+
+/** PlacedAgain is the answer to a PlacedJob. */
+export interface PlacedAgain {
+  readonly placed: AsPlaced;
+  /** The digest of the sample's arrivals, workflows and requests. */
+  readonly sha256: string;
+  /** The bounds that are not those of the sample, computed another way. */
+  readonly faults: readonly Fault[];
+}
+
+/** placedJob makes a plan again from what its devices hold, in this thread. */
+export function placedJob(job: PlacedJob): PlacedAgain {
+  const { placed: plan, serves } = job;
+  const question: WorkflowQuestion = {
+    resolved: job.resolved,
+    requestsOf: (seed) => requestsOfLoad(job, seed),
+    simulate: simulatedSample,
+    interrupted: () => false,
+    tell: () => undefined,
+  };
+  const placed = planAsPlaced(question, plan, { serves });
+  const requests = requestsOfLoad(job, WORKFLOW_SEED);
+  const { workflows: workflowOf, atNs, runs } = requests;
+  return {
+    ...{ placed, sha256: digestOfRequests(requests) },
+    faults: workflowBoundFaults(plan, { ...placed.bounded, workflowOf, atNs, runs }),
+  };
 }
 
 /** plannedJob plans workflows in this thread. */
