@@ -43,7 +43,7 @@ export interface WorkflowPlanObjective {
   value: number;
   /** No plan reaches less on the sample. */
   bound: number;
-  /** value/bound − 1; absent where the bound is 0. */
+  /** value/bound − 1; absent where the bound is 0, and where requests were dropped and the mean of the others reaches its bound. */
   gap?: number;
 }
 

@@ -27,7 +27,7 @@ export function planAsPlaced(
 ): AsPlaced {
   const { cluster, serving, workflows, attainment, spec } = question.resolved;
   const trials = new PlacementTrials(question);
-  const free = countsOf(question);
+  const free = countsOf(question, trials.components);
   const isAll = (spec.planner?.objective ?? 'latency') === 'latency';
   const problem = trials.problemOf(isAll ? free : cheapestDevices(cluster, free, held.length));
   const placement = problem.devices.map((device, d): WorkflowDevice => {

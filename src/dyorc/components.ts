@@ -79,6 +79,14 @@ function resolveComponent(file: ComponentFile, cluster: OpenCluster, at: string)
   const able = onEach.filter(({ planned: { batch } }) => batch >= mostRows);
   const classes = able.length === 0 ? onEach : able;
   const faults = [
+    ...(weights !== undefined && memoryBytes < weights
+      ? [
+          fault(
+            `is ${memoryGiB}, and the weights of ${component.name} alone take ${gib(weights)} GiB by ${path}`,
+            `${at}/memoryGiB`,
+          ),
+        ]
+      : []),
     ...(fitting.length === 0 ? [fault(fitsNoneText(file, { measured, cluster, memoryBytes }), at)] : []),
     ...classes.flatMap(({ faults: own }) => own),
   ];

@@ -1,3 +1,4 @@
+import type { PlannedComponent } from '../artifacts/index.js';
 import { brokenPromise } from '../serving/index.js';
 import { type BoundedSample, boundSample, leastTimes } from './bounds.js';
 import { type ClassCount, cheapestDevices, freeDevices } from './devices.js';
@@ -27,7 +28,7 @@ export function planWorkflows(question: WorkflowQuestion): WorkflowAnswer {
   const { resolved, tell } = question;
   tell('drawing requests');
   const trials = new PlacementTrials(question);
-  const free = countsOf(question);
+  const free = countsOf(question, trials.components);
   const unrunnable = unrunnableReasons(trials.problemOf(free), trials.called());
   if (unrunnable.length > 0) return { status: 'infeasible', reasons: unrunnable, simulations: 0 };
   const bounds = boundSample(trials.requests(WORKFLOW_SEED), {
@@ -45,9 +46,19 @@ interface Search {
   readonly bounds: BoundedSample;
 }
 
-/** countsOf is how many devices of each class there are: those that are free, or that are given. */
-export function countsOf({ resolved: { spec, cluster, method } }: WorkflowQuestion): ClassCount[] {
-  const free = freeDevices(cluster);
+/**
+ * countsOf is how many devices of each class a plan may use: those that are free, or that are given. Of a class on which no component
+ * runs it uses none.
+ */
+export function countsOf(
+  { resolved: { spec, cluster, method } }: WorkflowQuestion,
+  components: readonly PlannedComponent[],
+): ClassCount[] {
+  const able = new Set(components.flatMap(({ classes }) => classes.map(({ device }) => device)));
+  const free = freeDevices(cluster).map(({ device, count }) => ({
+    device,
+    count: able.has(device) ? count : 0,
+  }));
   if (method !== 'given') return free;
   return free.map(({ device }) => ({
     device,
@@ -181,11 +192,14 @@ function planned(
     throw brokenPromise(`a plan has ${value}, which is below the bound ${proved}`);
   const bound = Math.min(proved, value);
   const gap = value === bound ? 0 : value / bound - 1;
-  const isOptimal = gap <= ROUNDING;
+  // The mean of those requests that were answered is none that other plans could not beat by dropping others, or none.
+  const isWhole = kind === 'devices' || trial.figures.dropped === 0;
+  const isOptimal = isWhole && gap <= ROUNDING;
+  const hasGap = (bound > 0 || value === 0) && (isWhole || gap > 0);
   const plan: WorkflowPlanBody = {
     ...{ method: resolved.method, status: isOptimal ? 'optimal' : 'feasible' },
     ...(isCut ? { reproducible: false } : {}),
-    objective: { kind, value, bound, ...(bound === 0 && value > 0 ? {} : { gap }) },
+    objective: { kind, value, bound, ...(hasGap ? { gap } : {}) },
     ...{ serving: resolved.serving, cluster, attainment: resolved.attainment },
     ...{ rps: resolved.rps, subclusters: resolved.subclusters },
     components: trials.componentsFor(placement, resolved.serving),
@@ -194,5 +208,6 @@ function planned(
     sample: trial.figures,
     bounds: { devices: bounds.devices, meanMs: bounds.meanMs },
   };
-  return { status: 'planned', plan, notes: [...resolved.notes], simulations: trials.count };
+  const notes = tooSlowReasons(resolved, bounds).map(({ text }) => text);
+  return { status: 'planned', plan, notes, simulations: trials.count };
 }

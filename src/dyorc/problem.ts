@@ -43,6 +43,7 @@ export type WorkflowAnswer =
   | {
       readonly status: 'planned';
       readonly plan: WorkflowPlanBody;
+      /** What is to be known of the plan, besides what its spec says. */
       readonly notes: readonly string[];
       readonly simulations: number;
     }

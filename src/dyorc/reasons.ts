@@ -74,7 +74,7 @@ export function unplacedReasons(
   );
   const isProved = groups.some((memoryGiB) => memoryGiB < neededGiB);
   const memoryGiB = smallestOf(groups);
-  const text = `no device has room for ${listed(lacking)} besides the other components, where none ever moves: they take ${rounded(neededGiB)} GiB, and ${groups.length === 1 ? 'all devices have' : 'a subcluster has'} ${rounded(memoryGiB)}`;
+  const text = `no device has room for ${listed(lacking)} besides the other components, where each stays in memory: they take ${rounded(neededGiB)} GiB, and ${groups.length === 1 ? 'all devices have' : 'a subcluster has'} ${rounded(memoryGiB)}`;
   return { isProved, reasons: [{ code: 'weights-exceed-memory', neededGiB, memoryGiB, text }] };
 }
 

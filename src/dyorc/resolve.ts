@@ -1,5 +1,6 @@
 import {
   aliasFaults,
+  counted,
   type Fault,
   fault,
   listed,
@@ -16,6 +17,8 @@ import {
 import { largestOf } from '../collections/index.js';
 import { chainFaults, chainNotes, type RequestSource } from '../workload/index.js';
 import { resolveComponents } from './components.js';
+import { devicesInGroups, freeDevices } from './devices.js';
+import { placedAsGiven } from './placing.js';
 import { workflowClusterFaults, workflowSpecFaults } from './spec-faults.js';
 import { meanRows } from './training.js';
 
@@ -100,7 +103,7 @@ export function resolveWorkflows(
   ];
   if (faults.length > 0) return { faults };
   const workflows = resolvedEntries(spec, files);
-  const unheld = unheldFaults(spec, workflows);
+  const unheld = unheldFaults(spec, workflows, cluster);
   if (unheld.length > 0) return { faults: unheld };
   const { planner } = spec;
   const method = workflowMethodOf(spec);
@@ -110,7 +113,12 @@ export function resolveWorkflows(
       attainment: planner?.attainment ?? DEFAULT_ATTAINMENT,
       subclusters: planner?.subclusters ?? 1,
       serving: spec.serving ?? { scheduler: schedulerOf(method) },
-      notes: [...notes, ...requestNotes(spec, workflows), ...linkNotes(cluster)],
+      notes: [
+        ...notes,
+        ...requestNotes(spec, workflows),
+        ...linkNotes(cluster),
+        ...idleClassNotes(cluster, components),
+      ],
     },
   };
 }
@@ -261,13 +269,30 @@ function givenMemoryFaults(
   });
 }
 
-/** unheldFaults tells what requests call and no given device holds. */
-function unheldFaults({ placement }: WorkflowSpec, workflows: readonly ResolvedEntry[]): Fault[] {
+/** unheldFaults tells what requests call and no given device holds, in each subcluster. */
+function unheldFaults(
+  { placement, planner }: WorkflowSpec,
+  workflows: readonly ResolvedEntry[],
+  cluster: OpenCluster,
+): Fault[] {
   if (placement === undefined) return [];
-  const held = new Set(placement.flatMap(({ holds }) => holds));
-  const unheld = [...calledBy(workflows)].filter((name) => !held.has(name));
-  if (unheld.length === 0) return [];
-  return [fault(`has no device for ${listed(unheld)}, which requests call`, '/placement')];
+  const { subclusters = 1 } = planner ?? {};
+  const counts = Object.keys(cluster.devices).map((device) => ({
+    device,
+    count: placement.reduce((sum, one) => sum + (one.device === device ? one.count : 0), 0),
+  }));
+  const placed = placedAsGiven(devicesInGroups(cluster, counts, subclusters), placement);
+  return Array.from({ length: subclusters }, (_, group) => group).flatMap((group) => {
+    const own = placed.filter(({ subcluster = 0 }) => subcluster === group);
+    const held = new Set(own.flatMap(({ holds }) => holds));
+    const unheld = [...calledBy(workflows)].filter((name) => !held.has(name));
+    if (unheld.length === 0) return [];
+    const where =
+      subclusters === 1
+        ? ''
+        : ` in subcluster ${group}, which has ${listed(own.map(({ server, gpu }) => `${server}/gpu${gpu}`))}`;
+    return [fault(`has no device for ${listed(unheld)}, which requests call${where}`, '/placement')];
+  });
 }
 
 /** calledBy lists the components that some request calls. */
@@ -282,6 +307,18 @@ function requestNotes({ components, workflows }: WorkflowSpec, entries: readonly
     ...workflows.flatMap(({ name, chain }) => (chain === undefined ? [] : chainNotes(chain, name))),
     ...(uncalled.length === 0 ? [] : [`no request calls ${listed(uncalled)}`]),
   ];
+}
+
+/** idleClassNotes says which devices no plan uses, as no component runs on their class. */
+function idleClassNotes(cluster: OpenCluster, components: readonly PlannedComponent[]): string[] {
+  const able = new Set(components.flatMap(({ classes }) => classes.map(({ device }) => device)));
+  return freeDevices(cluster).flatMap(({ device, count }) =>
+    count === 0 || able.has(device)
+      ? []
+      : [
+          `no component runs on ${device}: ${counted(count, 'device')} of it ${count === 1 ? 'is' : 'are'} not used`,
+        ],
+  );
 }
 
 /** linkNotes says where transfers count no time, as the cluster does not name the rates of links. */

@@ -112,10 +112,14 @@ export class PlacementTrials {
         const stays = this.stays(this.watched(problem, placedByWork(problem).placement));
         return 'lacking' in stays ? stays : this.served(problem, stays.placement);
       }
+      case 'ray-like': {
+        // Each component keeps a replica, whose memory nothing else gets.
+        const { placement, lacking } = placedByWork(problem);
+        return lacking.length > 0 ? { lacking, problem } : this.served(problem, placement);
+      }
       case 'dyorc':
       case 'greedy':
       case 'round-robin':
-      case 'ray-like':
         return this.served(problem, placedByWork(problem).placement);
     }
   }

@@ -11,7 +11,7 @@ import {
 import { streamOf } from '../../src/random/index.js';
 import { requestsOfLoad } from '../../src/specs/workflow/requests.js';
 import { simulatedSample } from '../../src/specs/workflow/simulated-sample.js';
-import { CHAT_PROFILES, chatSpec, resolvedSpec } from './made-specs.js';
+import { CHAT, CHAT_PROFILES, chatSpec, resolvedSpec } from './made-specs.js';
 
 interface Asked {
   readonly profiles?: typeof CHAT_PROFILES;
@@ -57,6 +57,40 @@ describe('planWorkflows()', () => {
     // The plan is what its own placement makes of the sample.
     const again = simulatedSample({ ...(seen[0] as ToSimulate), plan: { ...plan, placement } });
     expect(again.figures).toEqual(sample);
+  });
+
+  it('is no optimum where requests are dropped, and says which SLO no request can meet', () => {
+    const answer = planned(chatSpec({ workflows: [{ name: 'chat', chain: CHAT, sloMs: 20 }] }));
+    const { status, objective, sample } = planOf(answer);
+    expect([status, objective, sample.dropped]).toEqual([
+      ...['feasible', { kind: 'latency', value: 0, bound: 0 }, sample.requests],
+    ]);
+    expect(answer).toMatchObject({ notes: [expect.stringContaining('and its SLO is 20 ms')] });
+  });
+
+  it('uses no device of a class on which no component runs', () => {
+    const { cluster } = chatSpec();
+    const { devices } = cluster as Exclude<WorkflowSpec['cluster'], string>;
+    const more = { ...devices, idle: { count: 5, memoryGiB: 80, hourlyCost: 1 } };
+    const spec = (planner: WorkflowSpec['planner'] = {}) =>
+      chatSpec({ planner, cluster: { networkGbps: 10, devices: more } });
+    expect(resolvedSpec(spec()).notes).toContain('no component runs on idle: 5 devices of it are not used');
+    for (const planner of [{}, { objective: 'devices', attainment: 0.5 } as const]) {
+      const plan = planOf(planned(spec(planner)));
+      expect(Object.keys(plan.cluster.devices)).toEqual(['A800']);
+      expect(plan.placement.every(({ class: name }) => name === 'A800')).toBe(true);
+    }
+  });
+
+  it('refuses to plan replicas of which each keeps its memory where they do not all fit', () => {
+    const spec = chatSpec({
+      cluster: { devices: { A800: { count: 1, memoryGiB: 13, loadGBps: 10 } }, networkGbps: 10 },
+      planner: { method: 'ray-like' },
+    });
+    expect(planned(spec)).toMatchObject({
+      status: 'infeasible',
+      reasons: [{ code: 'weights-exceed-memory' }],
+    });
   });
 
   it('is proved optimal where nothing waits', () => {

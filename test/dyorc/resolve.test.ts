@@ -192,7 +192,7 @@ describe('resolveWorkflows()', () => {
     ]);
   });
 
-  it('refuses given placements that do not fit, or do not hold what is called', () => {
+  it('refuses memory below the weights, and given placements that do not fit, or do not hold what is called in each group', () => {
     const given = (holds: string[], count = 1) =>
       faultsOfSpec(chatSpec({ planner: { method: 'given' }, placement: [{ device: 'A800', count, holds }] }));
     expect(given(['vision', 'language', 'image'])).toEqual([]);
@@ -204,6 +204,21 @@ describe('resolveWorkflows()', () => {
     ]);
     expect(faultsOfSpec(chatSpec({ planner: { method: 'given' } }))).toEqual([
       '/placement is needed: planner.method is given',
+    ]);
+    // Two servers of two devices: each group of devices has to hold all.
+    const halves = (['vision', 'language'] as const).map((own) => ({
+      ...{ device: 'A800', count: 2 },
+      holds: ['image', own],
+    }));
+    const inGroups = chatSpec({ planner: { method: 'given', subclusters: 2 }, placement: halves });
+    expect(faultsOfSpec(inGroups)).toEqual([
+      '/placement has no device for language, which requests call in subcluster 0, which has A800-0/gpu0, A800-0/gpu1',
+      '/placement has no device for vision, which requests call in subcluster 1, which has A800-1/gpu0, A800-1/gpu1',
+    ]);
+    const light = chatSpec();
+    light.components[1]!.memoryGiB = 11.5;
+    expect(faultsOfSpec(light)).toEqual([
+      '/components/1/memoryGiB is 11.5, and the weights of language alone take 12 GiB by language.json',
     ]);
     const small = { devices: { A800: { ...A800, memoryGiB: 18 } } };
     expect(

@@ -157,7 +157,11 @@ function objectiveFaults(plan: CheckedWorkflows): Fault[] {
     ...givenFaults(value, isLatency ? sample.meanMs : placement.length, '/objective/value'),
     ...boundFaults(plan),
     ...faultOf(gap === undefined || bound > 0, 'is given, and the bound is 0', '/objective/gap'),
-    ...faultOf(gap !== undefined || bound === 0, 'is missing: value and bound give one', '/objective/gap'),
+    ...faultOf(
+      gap !== undefined || bound === 0 || (isLatency && sample.dropped > 0 && value === bound),
+      'is missing: value and bound give one',
+      '/objective/gap',
+    ),
     ...(isLatency
       ? []
       : workflows.flatMap((_, w) => {

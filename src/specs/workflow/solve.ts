@@ -39,7 +39,7 @@ function found(
   loaded: LoadedWorkflows,
   {
     planned: { sha256, timeOver = false },
-    answer: { plan },
+    answer: { plan, notes: ofPlan },
     solver,
   }: { readonly planned: PlannedJob; readonly answer: Planned; readonly solver: NoPlan['solver'] },
   options: SolveOptions,
@@ -50,7 +50,8 @@ function found(
     profiles: componentProfiles(loaded),
     limitReached: timeOver || missedWhatWasAsked(undefined, plan.objective.gap, options),
     solver,
-    planFor: async (holder, notes) => workflowPlanOf(plan, loaded, { holder, notes, sha256 }),
+    planFor: async (holder, notes) =>
+      workflowPlanOf(plan, loaded, { holder, notes: [...ofPlan, ...notes], sha256 }),
   };
 }
 
