@@ -10,8 +10,9 @@ export function changeOf(before = 0, after = 0): Changed {
 }
 
 /** differs says whether a figure changes by more than rounding. Infinite figures are only like themselves. */
-export function differs({ before, after }: Changed): boolean {
+export function differs({ before, after }: Partial<Changed>): boolean {
   if (before === after) return false;
+  if (before === undefined || after === undefined) return true;
   return !(Math.abs(after - before) <= ROUNDING * Math.max(1, Math.min(Math.abs(before), Math.abs(after))));
 }
 

@@ -17,15 +17,16 @@ export interface PlanDifference extends Emitted, GateVerdicts {
     readonly throughputRps: Changed;
     /** The rates that the plans hold; a side is absent where its plan promises none, and all where neither does. */
     readonly heldRps?: Partial<Changed>;
-    readonly sloMs: Changed;
+    /** A side is absent where its plan has no objective. */
+    readonly sloMs: Partial<Changed>;
     /** What a pipeline or cascade must hold, such as shares of requests in time; absent where it is the same. */
     readonly objectives?: ChangedWords;
     /** Of a cascade: the accuracy that is expected over the distribution of loads. */
     readonly accuracy?: Changed;
-    /** Of a workflow: the mean latency of the plan's sample. */
-    readonly meanMs?: Changed;
+    /** Of a workflow: the mean latency of the plan's sample. A side is absent where its plan has no such workflow. */
+    readonly meanMs?: Partial<Changed>;
     /** Of a cascade: the largest p95 of a gear. Of a workflow: that of the plan's sample. */
-    readonly p95Ms?: Changed;
+    readonly p95Ms?: Partial<Changed>;
     /** Of a cascade: how certainty is computed, how loads are counted, and the scheduler; absent where it is the same. */
     readonly switching?: ChangedWords;
     /** The pipelines whose GPUs or rates differ. */

@@ -26,7 +26,7 @@ const NEWER_VERSIONS: Partial<Record<ArtifactKind, string>> = {
   'load-report': '1.8',
   'no-plan': '1.4',
   'pipeline-plan': '1.1',
-  'plan-diff': '1.9',
+  'plan-diff': '1.10',
   'pooled-plan': '1.2',
   profile: '1.4',
   'scheduler-comparison': '1.1',

@@ -28,7 +28,7 @@ export interface PlanDiff {
     /** The rate that the plan promises to hold, where one of the plans promises any. */
     readonly heldRps?: Partial<Changed>;
     /** The SLO that requests are held to when the plan is served. */
-    readonly sloMs: Changed;
+    readonly sloMs: Partial<Changed>;
     /** The pipelines whose GPUs or rates differ, by their description. */
     readonly pipelines: readonly PipelineChange[];
   }[];

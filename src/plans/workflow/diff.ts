@@ -72,9 +72,9 @@ function workflowChange(name: string, a: WorkflowPlan, b: WorkflowPlan) {
   return {
     name,
     throughputRps: changeOf(before?.rps, after?.rps),
-    sloMs: changeOf(before?.sloMs, after?.sloMs),
-    meanMs: changeOf(before?.meanMs, after?.meanMs),
-    p95Ms: changeOf(before?.p95Ms, after?.p95Ms),
+    sloMs: sidesOf(before?.sloMs, after?.sloMs),
+    meanMs: sidesOf(before?.meanMs, after?.meanMs),
+    p95Ms: sidesOf(before?.p95Ms, after?.p95Ms),
     pipelines: [],
   };
 }
