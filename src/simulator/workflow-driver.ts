@@ -110,9 +110,9 @@ export class WorkflowDriver {
     const { topology, table, core, observers } = driven;
     const { events } = this;
     this.watchers = new Watchers(observers);
-    this.programs = new WorkflowPrograms(core, events);
-    this.devices = new WorkflowDevices({ topology, table, core, events, watchers: this.watchers });
     this.links = new WorkflowLinks(table, events);
+    this.programs = new WorkflowPrograms(core, events, this.links);
+    this.devices = new WorkflowDevices({ topology, table, core, events, watchers: this.watchers });
   }
 
   run(): WorkflowSummary {
@@ -305,10 +305,7 @@ export class WorkflowDriver {
 
   /** tellLost tells of outputs that did not come to the front. */
   private tellLost(): void {
-    for (const lost of this.lost.splice(0)) {
-      this.links.lose(({ task, from, to }) => task === lost && (from === NONE || to === NONE));
-      this.programs.lost(this.now, lost);
-    }
+    for (const task of this.lost.splice(0)) this.programs.lost(this.now, task);
   }
 
   private carryOut(): void {

@@ -2,6 +2,7 @@ import { NONE as SHARED_NONE, Slots } from '../collections/index.js';
 import type { WorkflowCore } from '../serving/index.js';
 import type { EventQueue } from './events.js';
 import { type RecordedRun, ReplayedProgram } from './programs.js';
+import type { WorkflowLinks } from './workflow-links.js';
 import { WorkflowEvent as SharedWorkflowEvent } from './workflow-events.js';
 
 const NONE = SHARED_NONE;
@@ -22,6 +23,7 @@ export class WorkflowPrograms {
   constructor(
     private readonly core: WorkflowCore,
     private readonly events: EventQueue,
+    private readonly links: WorkflowLinks,
   ) {}
 
   /** begin begins the program of a request. */
@@ -53,6 +55,7 @@ export class WorkflowPrograms {
   lost(at: number, task: number): void {
     const { program, call } = this.ofTask.get(task) ?? {};
     if (program === undefined || call === undefined) return;
+    this.links.lose((output) => output.task === task && (output.from === NONE || output.to === NONE));
     this.core.outputLost(at, task);
     if (program.waitsForRead(call)) this.core.wanted(at, task);
   }
@@ -118,6 +121,8 @@ export class WorkflowPrograms {
 
   private tellIfUnneeded(at: number, program: ReplayedProgram, call: number): void {
     const task = program.tasks[call] as number;
-    if (!program.isResult(call) && this.core.takersOf(task) === 0) this.core.unneeded(at, task);
+    if (program.isResult(call) || this.core.takersOf(task) > 0) return;
+    this.links.lose((output) => output.task === task);
+    this.core.unneeded(at, task);
   }
 }

@@ -78,7 +78,7 @@ export class Losses {
         scheduling.withdraw(request);
     for (const task of queues.all(device)) {
       // Its request may have ended with the task before it.
-      if (task.component !== component || !isQueued(task)) continue;
+      if (task.component !== component || task.request.isSettled) continue;
       queues.leave(task);
       work.withdraw(device, component, task.rows);
       task.tries += 1;
