@@ -2,8 +2,8 @@ import { NONE as SHARED_NONE, Slots } from '../collections/index.js';
 import type { WorkflowCore } from '../serving/index.js';
 import type { EventQueue } from './events.js';
 import { type RecordedRun, ReplayedProgram } from './programs.js';
-import type { WorkflowLinks } from './workflow-links.js';
 import { WorkflowEvent as SharedWorkflowEvent } from './workflow-events.js';
+import type { WorkflowLinks } from './workflow-links.js';
 
 const NONE = SHARED_NONE;
 const WorkflowEvent = SharedWorkflowEvent;

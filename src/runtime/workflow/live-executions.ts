@@ -44,7 +44,9 @@ export class LiveExecutions {
   /** begin has a device execute a batch, and gives when it began. */
   begin(batch: number, device: number): number {
     const { core, turns, runs, devices } = this.options;
-    const tasks = Array.from({ length: core.batchSize(batch) }, (_, k) => runs.task(core.batchTask(batch, k)));
+    const tasks = Array.from({ length: core.batchSize(batch) }, (_, k) =>
+      runs.task(core.batchTask(batch, k)),
+    );
     const running: Running = {
       ...{ batch, pool: core.batchPool(batch), rows: core.batchRows(batch), tasks },
       toRun: this.toRun(tasks, device),

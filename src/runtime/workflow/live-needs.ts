@@ -51,7 +51,9 @@ export class LiveNeeds {
 
 /** inputsOf lists the tasks whose outputs a task takes, each once. */
 export function inputsOf({ run, call }: CalledTask): CalledTask[] {
-  const tasks = call.inputs.flatMap(({ source }) => (source.from === 'task' ? [run.tasks[source.task]!] : []));
+  const tasks = call.inputs.flatMap(({ source }) =>
+    source.from === 'task' ? [run.tasks[source.task]!] : [],
+  );
   return [...new Set(tasks)];
 }
 

@@ -205,7 +205,10 @@ export class LiveOutputs {
     device: number,
     names: readonly string[],
   ): Promise<Tensors | undefined> {
-    return await this.answered(device, this.options.devices[device]!.fetch(output.places.get(device)!, names));
+    return await this.answered(
+      device,
+      this.options.devices[device]!.fetch(output.places.get(device)!, names),
+    );
   }
 
   /**
