@@ -106,7 +106,9 @@ describe('what programs need', () => {
 });
 
 describe('loads that fail', () => {
-  const calling: Program = async (request, { call }) => ({ y: call('add', asPair(request.in('x'))).out('y') });
+  const calling: Program = async (request, { call }) => ({
+    y: call('add', asPair(request.in('x'))).out('y'),
+  });
   const asPair = <Source>(x: Source) => ({ a: x, b: x });
   const lacking = () => ({ ...smallCluster(1, 10_000), holds: [[1]] });
 
