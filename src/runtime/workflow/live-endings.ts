@@ -79,7 +79,6 @@ export class LiveEndings {
   cancel(workflow: OpenWorkflow): boolean {
     if (workflow.isOver) return false;
     this.close(workflow);
-    this.options.turns.decideSoon();
     return true;
   }
 
@@ -122,6 +121,7 @@ export class LiveEndings {
     for (const run of workflow.runs) {
       if (run === undefined || run.isOver) continue;
       core.cancelled(turns.now(), run.request);
+      turns.decideSoon();
       this.over(run);
     }
   }

@@ -128,29 +128,34 @@ export class LivePrograms implements ProgramDriver {
     return missingAtFront(output, new Set([...wanted, ...answers])).filter((name) => name in output.sizes);
   }
 
-  /** bring hands the program what it waits for and what is at the front, and has the rest brought there. */
+  /** bring has an output brought to the front that the program or its client needs, once, and hands over what has come there. */
   private bring(task: CalledTask): void {
     const { core, turns, outputs } = this.options;
+    const { run, output, wanted, answers, number } = task;
+    const needed = new Set([...wanted, ...answers]);
+    const lacking = [...needed].find((name) => isLacking(output, name));
+    if (lacking !== undefined) this.failFor(run, lacking);
+    else if (task.isAtFront) {
+      this.handOver(task);
+      const missing = missingAtFront(output, needed).filter((name) => !task.bringing.has(name));
+      for (const name of missing) task.bringing.add(name);
+      if (missing.length > 0) outputs.bring(output, missing);
+    } else if (needed.size > 0 && number !== NONE) {
+      core.wanted(turns.now(), number);
+      turns.decideSoon();
+    }
+  }
+
+  /** handOver gives the program what it waits for and is at the front, and lets its run finish where that was all. */
+  private handOver(task: CalledTask): void {
     const { run, call, output, wanted, answers } = task;
     for (const name of wanted) {
-      if (output.front[name] === undefined && !isLacking(output, name)) continue;
+      if (output.front[name] === undefined) continue;
       wanted.delete(name);
       this.give(run, { from: 'task', task: call.task, output: name }, output.front);
     }
-    if (run.isOver) return;
-    const missing = missingAtFront(output, new Set([...wanted, ...answers]));
-    const lacking = missing.find((name) => isLacking(output, name));
-    if (lacking !== undefined) this.failFor(run, lacking);
-    else if (missing.length === 0) {
-      if (run.awaited.delete(task)) this.finishIfThere(run);
-    } else if (task.isAtFront) {
-      const more = missing.filter((name) => !task.bringing.has(name));
-      for (const name of more) task.bringing.add(name);
-      if (more.length > 0) outputs.bring(output, more);
-    } else if (task.number !== NONE) {
-      core.wanted(turns.now(), task.number);
-      turns.decideSoon();
-    }
+    if (missingAtFront(output, answers).length > 0) return;
+    if (run.awaited.delete(task)) this.finishIfThere(run);
   }
 
   private give(run: LiveRun, source: SourceName, tensors: Tensors): void {

@@ -303,6 +303,7 @@ export class LiveWorkflowDriver {
     const { following } = this;
     this.following = [];
     for (const tell of following) tell();
-    return following.length > 0;
+    // That a batch has begun lets nothing else be decided, and what else is told asks for it.
+    return false;
   }
 }
