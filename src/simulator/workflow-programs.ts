@@ -30,24 +30,24 @@ export class WorkflowPrograms {
   begin(at: number, request: number, run: RecordedRun): ReplayedProgram {
     const program = new ReplayedProgram(request, run);
     this.programs[request] = program;
-    for (const call of program.first()) this.callLater(at, { program, call });
+    this.makeAll(at, program, program.first());
     if (program.hasEnded) this.core.finished(at, request);
     return program;
   }
 
   /** due makes the call that a program has thought about. */
   due(at: number, slot: number): void {
-    const call = this.calls[slot] as Call;
+    const { program, call } = this.calls[slot] as Call;
     this.calls[slot] = undefined;
     this.callSlots.giveBack(slot);
-    this.make(at, call);
+    this.makeAll(at, program, this.make(at, program, call));
   }
 
   /** read tells that an output has come to the front, where its program reads it if it does. */
   read(at: number, task: number): void {
     const { program, call } = this.ofTask.get(task) ?? {};
     if (program === undefined || call === undefined || !program.reads(call)) return;
-    for (const next of program.read(call)) this.callLater(at, { program, call: next });
+    this.makeAll(at, program, program.read(call));
     if (program.hasEnded) this.core.finished(at, program.request);
   }
 
@@ -84,32 +84,45 @@ export class WorkflowPrograms {
     for (const task of program.tasks) this.ofTask.delete(task);
   }
 
-  /** callLater lets a program make a call once it has thought, if it does. */
-  private callLater(at: number, made: Call): void {
-    const { thinkNs } = made.program.callOf(made.call);
-    if (thinkNs === 0) {
-      this.make(at, made);
-      return;
-    }
-    const slot = this.callSlots.take();
-    this.calls[slot] = made;
-    this.events.schedule(at + thinkNs, WorkflowEvent.callIsMade, slot);
+  /**
+   * makeAll makes calls that nothing keeps a program from any more, and those that follow from them at once, in the order of the run.
+   * Where a program thinks before a call, it is made after that.
+   */
+  private makeAll(at: number, program: ReplayedProgram, released: readonly number[]): void {
+    // Those to be made now, the first one last.
+    const due: number[] = [];
+    const add = (calls: readonly number[]) => {
+      for (const call of calls)
+        if (!this.isThoughtAbout(at, program, call)) due.splice(placeIn(due, call), 0, call);
+    };
+    add(released);
+    for (let call = due.pop(); call !== undefined; call = due.pop()) add(this.make(at, program, call));
   }
 
-  private make(at: number, made: Call): void {
-    const { program, call } = made;
-    if (program.isOver) return;
+  /** isThoughtAbout tells whether a program thinks before a call, which is then made later. */
+  private isThoughtAbout(at: number, program: ReplayedProgram, call: number): boolean {
+    const { thinkNs } = program.callOf(call);
+    if (thinkNs === 0) return false;
+    const slot = this.callSlots.take();
+    this.calls[slot] = { program, call };
+    this.events.schedule(at + thinkNs, WorkflowEvent.callIsMade, slot);
+    return true;
+  }
+
+  /** make makes a call, and gives those that have waited for it alone. */
+  private make(at: number, program: ReplayedProgram, call: number): readonly number[] {
+    if (program.isOver) return [];
     const { core } = this;
     const { component, rows, inputs } = program.callOf(call);
     const body = core.bodyOf(program.request);
     const sources = inputs.map((input) => (input === NONE ? body : (program.tasks[input] as number)));
     const task = core.submitted(at, program.request, { component, rows, inputs: sources });
     const next = program.called(call, task);
-    if (task === NONE) return;
-    this.ofTask.set(task, made);
+    if (task === NONE) return [];
+    this.ofTask.set(task, { program, call });
     if (program.readsBeforeCall(call)) core.wanted(at, task);
-    for (const one of next) this.callLater(at, { program, call: one });
-    if (program.hasReturned && next.length === 0) this.returned(at, program);
+    if (program.hasReturned) this.returned(at, program);
+    return next;
   }
 
   /** returned tells what a program that has made its last call reads for its answer, and what it needs no more. */
@@ -125,4 +138,11 @@ export class WorkflowPrograms {
     this.links.lose((output) => output.task === task);
     this.core.unneeded(at, task);
   }
+}
+
+/** placeIn finds the place of a number in a list that falls. */
+function placeIn(falling: readonly number[], number: number): number {
+  let place = falling.length;
+  while (place > 0 && (falling[place - 1] as number) < number) place -= 1;
+  return place;
 }

@@ -170,10 +170,8 @@ export class VirtualWorld implements RunPrograms {
 
   begin(_application: number, run: number): void {
     const replay = new Replay(this.runs[run]!, {
-      later: (thinkNs, act) => {
-        if (thinkNs === 0) act();
-        else this.time.at(this.time.nowNs() + thinkNs, () => this.replays.has(run) && act());
-      },
+      later: (thinkNs, act) =>
+        this.time.at(this.time.nowNs() + thinkNs, () => this.replays.has(run) && act()),
       call: (call, task) => {
         const { component, rows, inputs, outputBytes } = this.runs[run]!.calls[call]!;
         this.making = outputBytes;
@@ -298,13 +296,16 @@ class Replay {
 
   private goOn(): void {
     const { calls } = this.run;
-    for (const [i, { inputs, after, thinkNs }] of calls.entries()) {
-      const isDue =
-        inputs.every((input) => input === FRONT || this.taskOf.has(input)) &&
-        after.every((one) => this.read.has(one));
-      if (!isDue || this.begun.has(i)) continue;
-      this.begun.add(i);
-      this.does.later(thinkNs, () => this.make(i));
+    for (let next = this.nextDue(); next >= 0; next = this.nextDue()) {
+      const call = next;
+      this.begun.add(call);
+      const { thinkNs } = calls[call]!;
+      if (thinkNs === 0) this.make(call);
+      else
+        this.does.later(thinkNs, () => {
+          this.make(call);
+          this.goOn();
+        });
     }
     if (this.taskOf.size === calls.length && !this.hasEnded) this.end();
   }
@@ -314,7 +315,15 @@ class Replay {
     this.taskOf.set(call, task);
     this.does.call(call, task);
     if (this.run.calls.some(({ after }) => after.includes(call))) this.does.want(task);
-    this.goOn();
+  }
+
+  private nextDue(): number {
+    return this.run.calls.findIndex(
+      ({ inputs, after }, call) =>
+        !this.begun.has(call) &&
+        inputs.every((input) => input === FRONT || this.taskOf.has(input)) &&
+        after.every((one) => this.read.has(one)),
+    );
   }
 
   private end(): void {
