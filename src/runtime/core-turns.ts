@@ -4,10 +4,28 @@ import type { Decisions, ServingCore } from '../serving/index.js';
 /** Node fires timers longer than this at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
+/** TurnsClock tells the time, and calls later. */
+export interface TurnsClock {
+  /** The nanoseconds since some instant, as `monotonicNs` gives them. */
+  nowNs(): number;
+  /** after calls `act` once at least so many milliseconds have passed, and gives what takes that back. */
+  after(ms: number, act: () => void): () => void;
+}
+
+const MACHINE_CLOCK: TurnsClock = {
+  nowNs: monotonicNs,
+  after: (ms, act) => {
+    const timer = setTimeout(act, ms);
+    return () => clearTimeout(timer);
+  },
+};
+
 /** CoreTurnsOptions holds the core whose turns these are, and what is done about its decisions. */
 export interface CoreTurnsOptions {
   readonly core: Pick<ServingCore, 'decide' | 'due'>;
   readonly decisions: Decisions;
+  /** The time; by default that of the machine. */
+  readonly clock?: TurnsClock | undefined;
   /** carryOut carries out a decision, by its place in the buffer. It tells the core nothing. */
   readonly carryOut: (i: number) => void;
   /** tellWhatFollowed tells the core what came of its decisions at once. It says whether the core is to decide again. */
@@ -21,19 +39,23 @@ export interface CoreTurnsOptions {
  * of the turn, and wakes it when it asks to be woken.
  */
 export class CoreTurns {
-  private readonly startedNs = monotonicNs();
+  private readonly clock: TurnsClock;
+  private readonly startedNs: number;
   private deciding: NodeJS.Immediate | undefined;
-  private timer: NodeJS.Timeout | undefined;
+  private wakeNoMore: (() => void) | undefined;
   private isStopped = false;
   /** The time that the core has taken to decide, and how often it was asked to. */
   decideUs = 0;
   decideCalls = 0;
 
-  constructor(private readonly options: CoreTurnsOptions) {}
+  constructor(private readonly options: CoreTurnsOptions) {
+    this.clock = options.clock ?? MACHINE_CLOCK;
+    this.startedNs = this.clock.nowNs();
+  }
 
   /** now gives the nanoseconds since these turns began. */
   now(): number {
-    return monotonicNs() - this.startedNs;
+    return this.clock.nowNs() - this.startedNs;
   }
 
   /** at gives a time of `monotonicNs` by this clock. */
@@ -75,11 +97,11 @@ export class CoreTurns {
    * necessary.
    */
   wakeAt(time: number): void {
-    clearTimeout(this.timer);
+    this.wakeNoMore?.();
     if (this.isStopped) return;
     const wait = () => {
       const leftMs = Math.max(0, Math.ceil((time - this.now()) / 1e6));
-      this.timer = setTimeout(check, Math.min(leftMs, LONGEST_TIMER_MS));
+      this.wakeNoMore = this.clock.after(Math.min(leftMs, LONGEST_TIMER_MS), check);
     };
     const check = () => {
       const at = this.now();
@@ -96,6 +118,6 @@ export class CoreTurns {
   /** stop wakes the core no more, so that these turns no longer keep the process alive. */
   stop(): void {
     this.isStopped = true;
-    clearTimeout(this.timer);
+    this.wakeNoMore?.();
   }
 }

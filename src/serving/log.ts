@@ -29,7 +29,10 @@ const HEARD_OF_WORKFLOWS = [
   'wanted',
   'finished',
   'loaded',
+  'loadFailed',
   'fetched',
+  'outputLost',
+  'unneeded',
 ] as const satisfies (keyof WorkflowCore)[];
 const WORDS = [...HEARD, ...HEARD_OF_WORKFLOWS];
 type Heard = (typeof WORDS)[number];

@@ -75,9 +75,29 @@ export class ReplayedProgram {
     return [...this.waitsFor.keys()].filter((call) => this.waitsFor[call] === 0);
   }
 
-  /** reads tells whether the output of a call is read. */
+  /** reads tells whether the output of a call is still to be read. */
   reads(call: number): boolean {
     return this.isRead[call] === 1;
+  }
+
+  /** readsBeforeCall tells whether a call comes after a read of the output of another. */
+  readsBeforeCall(call: number): boolean {
+    return (this.waiting[call] as number[]).length > 0;
+  }
+
+  /** isResult tells whether the output of a call is read for the answer alone. */
+  isResult(call: number): boolean {
+    return (this.takers[call] as number[]).length === 0 && !this.readsBeforeCall(call);
+  }
+
+  /** waitsForRead tells whether the program waits for the output of a call now. */
+  waitsForRead(call: number): boolean {
+    return this.reads(call) && (this.readsBeforeCall(call) || this.hasReturned);
+  }
+
+  /** hasReturned tells whether all calls were made, so that nothing but the answer is read any more. */
+  get hasReturned(): boolean {
+    return this.callsLeft === 0;
   }
 
   /**
@@ -95,6 +115,7 @@ export class ReplayedProgram {
    * @returns the calls that have waited for this read alone
    */
   read(call: number): number[] {
+    this.isRead[call] = 0;
     this.readsLeft -= 1;
     return this.released(this.waiting[call] as number[]);
   }

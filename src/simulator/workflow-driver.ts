@@ -1,11 +1,10 @@
 import { counted, fault, InputError } from '../artifacts/index.js';
-import { NONE as SHARED_NONE, Slots } from '../collections/index.js';
+import { NONE as SHARED_NONE } from '../collections/index.js';
 import {
   type Answer,
   brokenPromise,
   type Decisions,
   type GuessCounts,
-  passTimes,
   Decision as SharedDecision,
   type Topology,
   type WorkflowCore,
@@ -15,22 +14,23 @@ import type { Arrivals } from '../workload/index.js';
 import { EventQueue } from './events.js';
 import { outcomeOf, OutcomeCode as SharedOutcomeCode, type SimulationObserver } from './observer.js';
 import { OpenRequests } from './open-requests.js';
-import { type RecordedRun, ReplayedProgram } from './programs.js';
+import type { RecordedRun } from './programs.js';
 import { Watchers } from './watchers.js';
+import { WorkflowDevices } from './workflow-devices.js';
+import { WorkflowEvent as SharedWorkflowEvent } from './workflow-events.js';
+import { WorkflowLinks } from './workflow-links.js';
+import { WorkflowPrograms } from './workflow-programs.js';
 
 const NONE = SHARED_NONE;
 const Decision = SharedDecision;
 const OutcomeCode = SharedOutcomeCode;
+const WorkflowEvent = SharedWorkflowEvent;
 
 const NEVER = Number.POSITIVE_INFINITY;
 /** Requests are taken to wait for ever where the core was woken so often, and for so long, while nothing else happened and nothing else is to come. */
 const MOST_IDLE_WAKES = 100;
 const LONGEST_IDLE_NS = 3600e9;
 const NO_GUESSES: GuessCounts = { made: 0, right: 0 };
-
-/** Kind numbers the kinds of events by their priorities: what ends at an instant is told before what a program does then. */
-const Kind = { fetchEnds: 0, executionEnds: 1, loadEnds: 2, callIsMade: 3, troubleComes: 4 } as const;
-type Kind = (typeof Kind)[keyof typeof Kind];
 
 /**
  * Trouble is what may go wrong in a run: a device goes down, and with it what it executes, loads and holds, or comes up, empty; the
@@ -55,6 +55,10 @@ export interface DrivenWorkflows {
   readonly troubles?: readonly Trouble[];
   /** fails tells of a batch that has been executed whether it gave no results. */
   readonly fails?: (batch: number) => boolean;
+  /** failsToLoad tells of a load that has come to its end whether the device holds nothing of it. */
+  readonly failsToLoad?: (device: number, pool: number) => boolean;
+  /** loses tells of an output that moves to the front whether it does not come there. */
+  readonly loses?: (task: number) => boolean;
 }
 
 /** WorkflowSummary counts the requests of a run by their outcomes, and what devices did. */
@@ -75,47 +79,24 @@ export interface WorkflowSummary {
   schedulesLookedAt: number;
 }
 
-interface Call {
-  readonly program: ReplayedProgram;
-  readonly call: number;
-}
-
-interface Going {
-  readonly task: number;
-  readonly from: number;
-  readonly to: number;
-}
-
 /**
  * WorkflowDriver drives a core of dynamic workflows in virtual time: it replays recorded programs, and lets devices execute, load and
- * fetch.
- *
- * A device executes one batch and loads one component at a time. The disk of a server gives one component at a time. An output
- * between servers takes the sender's uplink and the receiver's downlink together, in the order in which it is sent; one between
- * devices of a server takes no link that others use. The front has a link for every output.
+ * fetch, as WorkflowPrograms, WorkflowDevices and WorkflowLinks say.
  */
 export class WorkflowDriver {
   private readonly events = new EventQueue();
   private readonly requests = new OpenRequests();
   private readonly watchers: Watchers;
-  private readonly programs: (ReplayedProgram | undefined)[] = [];
-  private readonly calls: (Call | undefined)[] = [];
-  private readonly callSlots = new Slots();
-  private readonly fetches: ((Going & { readonly endNs: number }) | undefined)[] = [];
-  /** The programs by the order in which their requests came, where troubles may name them. */
-  private readonly inOrder: ReplayedProgram[] = [];
-  private readonly placeOfTask = new Map<number, Call>();
-  private readonly running: Int32Array;
-  private readonly startedAt: Float64Array;
-  private readonly endsAt: Float64Array;
-  private readonly loading: Int32Array;
-  private readonly loadedAt: Float64Array;
-  private readonly uplinkFreeAt: Float64Array;
-  private readonly downlinkFreeAt: Float64Array;
-  private readonly diskFreeAt: Float64Array;
+  private readonly programs: WorkflowPrograms;
+  private readonly devices: WorkflowDevices;
+  private readonly links: WorkflowLinks;
+  /** The requests by the order in which they came, NONE where they have their outcomes, where troubles may name them. */
+  private readonly inOrder: number[] = [];
+  /** The outputs that did not come to the front. */
+  private readonly lost: number[] = [];
   private readonly outcomes = new Float64Array(4);
-  private readonly passNs: (bytes: number, from: number, to: number) => number;
-  private readonly counted = { left: 0, loads: 0, evictions: 0, fetches: 0 };
+  private left = 0;
+  private evictions = 0;
   /** The first decisions are made at 0, whether or not anything has come by then. */
   private firstAt = 0;
   private nextArrivalAt = NEVER;
@@ -126,18 +107,12 @@ export class WorkflowDriver {
   private lastAt = 0;
 
   constructor(private readonly driven: DrivenWorkflows) {
-    const { devices } = driven.topology;
-    this.watchers = new Watchers(driven.observers);
-    this.running = new Int32Array(devices.length).fill(NONE);
-    this.startedAt = new Float64Array(devices.length);
-    this.endsAt = new Float64Array(devices.length);
-    this.loading = new Int32Array(devices.length).fill(NONE);
-    this.loadedAt = new Float64Array(devices.length);
-    this.passNs = passTimes(driven.table);
-    const { hosts } = driven.table;
-    this.uplinkFreeAt = new Float64Array(hosts.length);
-    this.downlinkFreeAt = new Float64Array(hosts.length);
-    this.diskFreeAt = new Float64Array(hosts.length);
+    const { topology, table, core, observers } = driven;
+    const { events } = this;
+    this.watchers = new Watchers(observers);
+    this.links = new WorkflowLinks(table, events);
+    this.programs = new WorkflowPrograms(core, events, this.links);
+    this.devices = new WorkflowDevices({ topology, table, core, events, watchers: this.watchers });
   }
 
   run(): WorkflowSummary {
@@ -155,7 +130,7 @@ export class WorkflowDriver {
       arrivedAt: (request) => this.requests.arrivedAt(request),
     });
     for (let device = 0; device < topology.devices.length; device++) core.deviceUp(0, device);
-    for (const [i, { atNs }] of troubles.entries()) this.events.schedule(atNs, Kind.troubleComes, i);
+    for (const [i, { atNs }] of troubles.entries()) this.events.schedule(atNs, WorkflowEvent.troubleComes, i);
     this.nextArrivalAt = arrivals.next() ? arrivals.atNs : NEVER;
   }
 
@@ -182,8 +157,10 @@ export class WorkflowDriver {
     if (open !== 0 || this.driven.core.pending !== 0)
       throw brokenPromise(`${open} requests have no outcome at the end`);
     const [inTime, late, dropped, failed] = this.outcomes as unknown as [number, number, number, number];
+    const { left, evictions } = this;
     return {
-      ...{ requests: count, inTime, late, dropped, failed, endNs: this.lastAt, ...this.counted },
+      ...{ requests: count, inTime, late, dropped, failed, left, endNs: this.lastAt },
+      ...{ loads: this.devices.loads, evictions, fetches: this.links.count },
       ...{ guesses: { made: guesses.made, right: guesses.right }, schedulesLookedAt },
     };
   }
@@ -223,64 +200,31 @@ export class WorkflowDriver {
     this.requests.add(request, this.now, model);
     this.watchers.arrived(this.now, model, request);
     core.sized(this.now, request, run.requestBytes);
-    const program = new ReplayedProgram(request, run);
-    this.programs[request] = program;
-    if (this.driven.troubles !== undefined) this.inOrder.push(program);
-    for (const call of program.first()) this.callLater(program, call);
-    if (program.hasEnded) core.finished(this.now, request);
+    if (this.driven.troubles !== undefined) this.inOrder.push(request);
+    this.programs.begin(this.now, request, run);
     this.nextArrivalAt = arrivals.next() ? arrivals.atNs : NEVER;
-  }
-
-  /** callLater lets a program make a call once it has thought, if it does. */
-  private callLater(program: ReplayedProgram, call: number): void {
-    const { thinkNs } = program.callOf(call);
-    if (thinkNs === 0) {
-      this.makeCall(program, call);
-      return;
-    }
-    const slot = this.callSlots.take();
-    this.calls[slot] = { program, call };
-    this.events.schedule(this.now + thinkNs, Kind.callIsMade, slot);
-  }
-
-  private makeCall(program: ReplayedProgram, call: number): void {
-    if (program.isOver) return;
-    const { core } = this.driven;
-    const { component, rows, inputs } = program.callOf(call);
-    const body = core.bodyOf(program.request);
-    const sources = inputs.map((input) => (input === NONE ? body : (program.tasks[input] as number)));
-    const task = core.submitted(this.now, program.request, { component, rows, inputs: sources });
-    const next = program.called(call, task);
-    if (task === NONE) return;
-    this.placeOfTask.set(task, { program, call });
-    if (program.reads(call)) core.wanted(this.now, task);
-    for (const one of next) this.callLater(program, one);
   }
 
   private tellEnds(): void {
     const { events, now } = this;
     while (events.nextAt === now) {
       this.lastAt = now;
-      const kind = events.nextPriority as Kind;
+      const kind = events.nextPriority as SharedWorkflowEvent;
       const subject = events.take();
       switch (kind) {
-        case Kind.fetchEnds:
+        case WorkflowEvent.fetchEnds:
           this.endFetch(subject);
           break;
-        case Kind.executionEnds:
+        case WorkflowEvent.executionEnds:
           this.endExecution(subject);
           break;
-        case Kind.loadEnds:
+        case WorkflowEvent.loadEnds:
           this.endLoad(subject);
           break;
-        case Kind.callIsMade: {
-          const { program, call } = this.calls[subject] as Call;
-          this.calls[subject] = undefined;
-          this.callSlots.giveBack(subject);
-          this.makeCall(program, call);
+        case WorkflowEvent.callIsMade:
+          this.programs.due(now, subject);
           break;
-        }
-        case Kind.troubleComes:
+        case WorkflowEvent.troubleComes:
           this.tellTrouble(this.driven.troubles?.[subject] as Trouble);
           break;
       }
@@ -291,17 +235,18 @@ export class WorkflowDriver {
     const { core } = this.driven;
     switch (trouble.kind) {
       case 'down':
-        this.lose(trouble.device);
+        this.devices.lose(trouble.device);
+        this.links.lose(({ from, to }) => from === trouble.device || to === trouble.device);
         core.deviceDown(this.now, trouble.device);
         break;
       case 'up':
         core.deviceUp(this.now, trouble.device);
         break;
       case 'leaves': {
-        const program = this.inOrder[trouble.order];
-        if (program === undefined || program.isOver || !core.cancelled(this.now, program.request)) break;
-        this.counted.left += 1;
-        this.over(program);
+        const request = this.inOrder[trouble.order] ?? NONE;
+        if (request === NONE || !core.cancelled(this.now, request)) break;
+        this.left += 1;
+        this.over(request);
         break;
       }
       case 'drains':
@@ -310,55 +255,40 @@ export class WorkflowDriver {
     }
   }
 
-  /** lose lets what a device executes and loads, and what is on its way from it or to it, be no more. */
-  private lose(device: number): void {
-    this.running[device] = NONE;
-    this.loading[device] = NONE;
-    for (const [fetch, going] of this.fetches.entries())
-      if (going?.from === device || going?.to === device) this.fetches[fetch] = undefined;
-  }
-
   private endFetch(fetch: number): void {
-    const { core } = this.driven;
-    const going = this.fetches[fetch];
-    // One that was lost has ended before, and its number may be that of another.
-    if (going?.endNs !== this.now) return;
-    this.fetches[fetch] = undefined;
-    const { task, to } = going;
-    const reader = to === NONE ? this.placeOfTask.get(task) : undefined;
-    core.fetched(this.now, fetch);
-    if (reader === undefined || reader.program.isOver || !reader.program.reads(reader.call)) return;
-    const { program, call } = reader;
-    for (const next of program.read(call)) this.callLater(program, next);
-    if (program.hasEnded) core.finished(this.now, program.request);
+    const output = this.links.arrived(this.now, fetch);
+    if (output === undefined) return;
+    this.driven.core.fetched(this.now, fetch);
+    if (output.to === NONE) this.programs.read(this.now, output.task);
   }
 
   private endExecution(device: number): void {
-    const { core } = this.driven;
-    const batch = this.running[device] as number;
-    if (batch === NONE || this.endsAt[device] !== this.now) return;
-    const startedAt = this.startedAt[device] as number;
-    this.running[device] = NONE;
-    if (this.driven.fails?.(batch) === true) {
+    const { core, fails } = this.driven;
+    const batch = this.devices.executed(this.now, device);
+    if (batch === NONE) return;
+    if (fails?.(batch) === true) {
       core.failed(this.now, batch);
       return;
     }
-    const pool = core.batchPool(batch);
-    const rows = core.batchRows(batch);
-    this.watchers.executed(batch, pool, device, rows, startedAt, startedAt, this.now);
-    const bytes = Float64Array.from({ length: core.batchSize(batch) }, (_, i) => {
-      const made = this.placeOfTask.get(core.batchTask(batch, i));
-      return made === undefined ? 0 : made.program.callOf(made.call).outputBytes;
-    });
-    core.executed(this.now, batch, startedAt, this.now, bytes);
+    const startedNs = this.devices.startedNs(device);
+    const [pool, rows] = [core.batchPool(batch), core.batchRows(batch)];
+    this.watchers.executed(batch, pool, device, rows, startedNs, startedNs, this.now);
+    const tasks = Array.from({ length: core.batchSize(batch) }, (_, i) => core.batchTask(batch, i));
+    const bytes = Float64Array.from(tasks, (task) => this.programs.bytesOf(task));
+    core.executed(this.now, batch, startedNs, this.now, bytes);
+    this.programs.executed(this.now, tasks);
   }
 
   private endLoad(device: number): void {
-    const pool = this.loading[device] as number;
-    if (pool === NONE || this.loadedAt[device] !== this.now) return;
-    this.loading[device] = NONE;
+    const { core, failsToLoad } = this.driven;
+    const pool = this.devices.loaded(this.now, device);
+    if (pool === NONE) return;
+    if (failsToLoad?.(device, pool) === true) {
+      core.loadFailed(this.now, device, pool);
+      return;
+    }
     this.watchers.loaded(this.now, device, pool);
-    this.driven.core.loaded(this.now, device, pool);
+    core.loaded(this.now, device, pool);
   }
 
   private settle(): void {
@@ -366,9 +296,16 @@ export class WorkflowDriver {
     for (;;) {
       core.decide(this.now);
       if (decisions.count > 0) this.carryOut();
-      if (this.events.nextAt !== this.now) return;
-      this.tellEnds();
+      const isLost = this.lost.length > 0;
+      if (isLost) this.tellLost();
+      if (this.events.nextAt === this.now) this.tellEnds();
+      else if (!isLost) return;
     }
+  }
+
+  /** tellLost tells of outputs that did not come to the front. */
+  private tellLost(): void {
+    for (const task of this.lost.splice(0)) this.programs.lost(this.now, task);
   }
 
   private carryOut(): void {
@@ -377,19 +314,20 @@ export class WorkflowDriver {
       const [a, b, c, d] = [decisions.a(i), decisions.b(i), decisions.c(i), decisions.d(i)];
       switch (decisions.kind(i)) {
         case Decision.execute:
-          this.begin(a, b);
+          this.devices.execute(this.now, a, b);
           break;
         case Decision.load:
-          this.load(a, b, c === 1);
+          this.devices.load(this.now, a, { pool: b, fromDisk: c === 1 });
           break;
         case Decision.evict:
-          this.counted.evictions += 1;
+          this.evictions += 1;
           this.watchers.evicted(this.now, a, b);
           break;
         case Decision.fetch:
-          this.fetch(a, { from: b, to: c, task: d });
+          this.links.send(this.now, a, { from: b, to: c, task: d }, this.driven.core.outputBytes(d));
           break;
         case Decision.spill:
+          if (c === 1 && this.driven.loses?.(b) === true) this.lost.push(b);
           break;
         case Decision.answer:
           this.end(a, outcomeOf(b as Answer), NONE, NONE);
@@ -407,71 +345,18 @@ export class WorkflowDriver {
     decisions.clear();
   }
 
-  private begin(batch: number, device: number): void {
-    const { core, topology } = this.driven;
-    if (this.running[device] !== NONE) throw brokenPromise(`device ${device} is given a second batch`);
-    const pool = core.batchPool(batch);
-    const rows = core.batchRows(batch);
-    const tookNs = topology.pools[pool]?.latencyNs[rows - 1];
-    if (tookNs === undefined)
-      throw brokenPromise(`a batch has ${rows} rows, more than pool ${pool} executes`);
-    this.running[device] = batch;
-    this.startedAt[device] = this.now;
-    this.endsAt[device] = this.now + tookNs;
-    this.events.schedule(this.now + tookNs, Kind.executionEnds, device);
-    this.watchers.started(batch, pool, device, rows, this.now, this.now);
-    core.started(this.now, batch);
-  }
-
-  private load(device: number, pool: number, fromDisk: boolean): void {
-    const { pools, devices } = this.driven.table;
-    const { loadNs, diskNs } = pools[pool] as WorkflowTable['pools'][number];
-    const { host } = devices[device] as WorkflowTable['devices'][number];
-    if (this.loading[device] !== NONE) throw brokenPromise(`device ${device} loads two components at once`);
-    this.loading[device] = pool;
-    this.counted.loads += 1;
-    let readyAt = this.now;
-    if (fromDisk) {
-      readyAt = Math.max(this.now, this.diskFreeAt[host] as number) + diskNs;
-      this.diskFreeAt[host] = readyAt;
-    }
-    this.watchers.loadBegun(this.now, device, pool);
-    this.loadedAt[device] = readyAt + loadNs;
-    this.events.schedule(readyAt + loadNs, Kind.loadEnds, device);
-  }
-
-  private fetch(fetch: number, going: Going): void {
-    const { from, to, task } = going;
-    this.counted.fetches += 1;
-    const { table, core } = this.driven;
-    const [sender, receiver] = [from, to].map((device) =>
-      device === NONE ? NONE : table.devices[device]?.host,
-    );
-    const tookNs = this.passNs(core.outputBytes(task), from, to);
-    let startNs = this.now;
-    if (sender !== receiver) {
-      if (from !== NONE) startNs = Math.max(startNs, this.uplinkFreeAt[sender as number] as number);
-      if (to !== NONE) startNs = Math.max(startNs, this.downlinkFreeAt[receiver as number] as number);
-      if (from !== NONE) this.uplinkFreeAt[sender as number] = startNs + tookNs;
-      if (to !== NONE) this.downlinkFreeAt[receiver as number] = startNs + tookNs;
-    }
-    this.fetches[fetch] = { ...going, endNs: startNs + tookNs };
-    this.events.schedule(startNs + tookNs, Kind.fetchEnds, fetch);
-  }
-
   private end(request: number, outcome: SharedOutcomeCode, reason: number, pool: number): void {
-    this.over(this.programs[request] as ReplayedProgram);
     const [cameNs, model] = [this.requests.arrivedAt(request), this.requests.modelOf(request)];
+    this.over(request);
     this.outcomes[outcome]! += 1;
     this.watchers.ended(this.now, model, request, cameNs, outcome, reason, pool);
   }
 
-  /** over ends a program whose request has its outcome. */
-  private over(program: ReplayedProgram): void {
-    program.isOver = true;
-    this.programs[program.request] = undefined;
-    for (const task of program.tasks) this.placeOfTask.delete(task);
+  /** over ends the program of a request that has its outcome. */
+  private over(request: number): void {
+    this.programs.over(request);
     this.lastAt = this.now;
-    this.requests.end(program.request);
+    if (this.driven.troubles !== undefined) this.inOrder[this.requests.orderOf(request)] = NONE;
+    this.requests.end(request);
   }
 }

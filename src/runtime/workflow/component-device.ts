@@ -38,11 +38,10 @@ export interface ComponentDeviceParts {
   readonly start?: StartComponentExecutor | undefined;
 }
 
-/** Up is an executor that is up, with its numbers of the models that it holds, and the names of the tensors that it keeps. */
+/** Up is an executor that is up, with its numbers of the models that it holds. */
 interface Up {
   readonly executor: ComponentExecutor;
   readonly models: Map<number, number>;
-  readonly kept: Map<number, readonly string[]>;
 }
 
 /**
@@ -93,7 +92,7 @@ export class ComponentDevice implements DrivenDevice {
       ...{ virtual, name, signal: this.killed.signal },
       ...(cores === undefined ? {} : { cores }),
     });
-    const up: Up = { executor, models: new Map(), kept: new Map() };
+    const up: Up = { executor, models: new Map() };
     try {
       for (const pool of holds) await this.loadWarm(up, pool);
     } catch (error) {
@@ -144,45 +143,37 @@ export class ComponentDevice implements DrivenDevice {
   }
 
   async run(pool: number, tasks: readonly TaskToRun[]): Promise<RanBatch> {
-    const { executor, models, kept } = this.mustBeUp();
+    const { executor, models } = this.mustBeUp();
     const duty = this.dutyOf(pool);
-    const names = fetchesOf(duty.work);
     const fromMs = performance.now();
     const watched = watchRun(duty.hang.ms, {
       hangs: (ms) => this.parts.events.hangs(ms),
       hangsNoMore: (isRun) => this.parts.events.hangsNoMore(isRun),
       kill: () => void executor.close({ graceMs: 0 }),
     });
-    for (const { keepAs } of tasks) kept.set(keepAs, names);
     try {
       const ran = await executor.run(models.get(pool)!, tasks.map(batchTask));
       watched.end(true);
-      const bytes = ran.tasks.map((task) => Object.values(task.bytes).reduce((sum, one) => sum + one, 0));
-      return { bytes, startedNs: ran.startedNs, endedNs: ran.endedNs };
+      const outputs = ran.tasks.map(({ bytes }) => bytes);
+      return { outputs, startedNs: ran.startedNs, endedNs: ran.endedNs };
     } catch (error) {
       watched.end(false);
-      for (const { keepAs } of tasks) kept.delete(keepAs);
       throw error;
     } finally {
       duty.hang.ran(performance.now() - fromMs);
     }
   }
 
-  async fetch(id: number): Promise<Tensors> {
-    const { executor, kept } = this.mustBeUp();
-    return await executor.fetch(id, kept.get(id) ?? []);
+  async fetch(id: number, names: readonly string[]): Promise<Tensors> {
+    return await this.mustBeUp().executor.fetch(id, names);
   }
 
   async put(id: number, tensors: Tensors): Promise<void> {
-    const { executor, kept } = this.mustBeUp();
-    kept.set(id, Object.keys(tensors));
-    await executor.put(id, tensors);
+    await this.mustBeUp().executor.put(id, tensors);
   }
 
   drop(ids: readonly number[]): void {
-    if (this.up === undefined) return;
-    for (const id of ids) this.up.kept.delete(id);
-    this.mustBeDone(this.up.executor.drop(ids));
+    if (this.up !== undefined) this.mustBeDone(this.up.executor.drop(ids));
   }
 
   end(why: string): void {
@@ -262,7 +253,7 @@ export class ComponentDevice implements DrivenDevice {
 }
 
 function batchTask({ rows, inputs, keepAs }: TaskToRun): BatchTask {
-  const kept = inputs.map(({ name, kept, tensor }) => [name, { kept, name: tensor }]);
+  const kept = inputs.map(({ name, kept, tensor, isLast }) => [name, { kept, name: tensor, isLast }]);
   return { id: keepAs, rows, inputs: Object.fromEntries(kept) };
 }
 

@@ -1,4 +1,4 @@
-import type { Tensors } from '../../execution/index.js';
+import type { OutputBytes, Tensors } from '../../execution/index.js';
 
 /** FedOutput is an input of a component: its name there, and the kept output by which it is fed. */
 export interface FedOutput {
@@ -6,6 +6,8 @@ export interface FedOutput {
   /** The id under which the device keeps the output, and the name of the tensor among its tensors. */
   readonly kept: number;
   readonly tensor: string;
+  /** Whether nothing takes the output afterwards: the tensor may be gone once the batch was executed. */
+  readonly isLast: boolean;
 }
 
 /** TaskToRun is a task of a batch: what it is fed, how many rows it has, and the id under which its output is to be kept. */
@@ -15,9 +17,9 @@ export interface TaskToRun {
   readonly keepAs: number;
 }
 
-/** RanBatch says of a batch that was executed how many bytes the output of each task has, and when it was, by `monotonicNs`. */
+/** RanBatch says of a batch that was executed how large the tensors of each task's output are, and when it was, by `monotonicNs`. */
 export interface RanBatch {
-  readonly bytes: readonly number[];
+  readonly outputs: readonly OutputBytes[];
   readonly startedNs: number;
   readonly endedNs: number;
 }
@@ -25,7 +27,7 @@ export interface RanBatch {
 /**
  * DrivenDevice is a device as the driver of workflows sees it: it holds components of pools, executes one batch at a time while it
  * loads, and keeps outputs under the driver's ids. It does what it is asked in that order, loads apart. What it is asked rejects where it
- * cannot be done, or its executor ends.
+ * cannot be done, or its executor ends. A load or a batch that fails touches nothing else.
  */
 export interface DrivenDevice {
   /** The number of times that its executor was started or has ended. What was asked under an earlier one is lost. */
@@ -35,8 +37,8 @@ export interface DrivenDevice {
   /** release forgets the component of a pool. */
   release(pool: number): void;
   run(pool: number, tasks: readonly TaskToRun[]): Promise<RanBatch>;
-  /** fetch gives the tensors of a kept output by name. */
-  fetch(kept: number): Promise<Tensors>;
+  /** fetch gives tensors of a kept output, by name. */
+  fetch(kept: number, names: readonly string[]): Promise<Tensors>;
   /** put keeps tensors that come from elsewhere. Their memory must not be changed before it is done. */
   put(kept: number, tensors: Tensors): Promise<void>;
   /** drop forgets kept outputs. */

@@ -8,7 +8,7 @@ import {
 } from '../../programs/index.js';
 import { sentFace } from '../../protocol/index.js';
 import { differingTensors } from '../bundle-parts.js';
-import type { RunPrograms } from './live-workflow-driver.js';
+import type { RunPrograms } from './live-programs.js';
 import type { OpenedWorkflows } from './opened-workflows.js';
 
 /** HostedProgramsParts says which programs are run, and who hears of them. */

@@ -2,20 +2,7 @@ import { NONE } from '../../collections/index.js';
 import type { Tensors } from '../../execution/index.js';
 import { toldOf } from '../told-of.js';
 import type { DrivenDevice } from './driven-device.js';
-
-/** KeptOutput is the output of a task, or what a client sent, with the places where it lies. */
-export interface KeptOutput {
-  /** The id under which each device keeps it that does. */
-  readonly places: Map<number, number>;
-  /** Its tensors, where it lies at the front. */
-  front: Tensors | undefined;
-  /** Its tensors as they come to the front, from a device that had no room for them. */
-  coming: Promise<Tensors> | undefined;
-  /** How large it is, once it exists. */
-  bytes: number;
-  /** Whether nobody can ask for it any more. */
-  isOver: boolean;
-}
+import { bytesOf, type KeptOutput, missingAtFront } from './kept-output.js';
 
 /** KeptCounts counts what devices keep: outputs by their places. */
 export interface KeptCounts {
@@ -23,18 +10,18 @@ export interface KeptCounts {
   readonly bytes: number;
 }
 
-/** Move is an output on its way from one place to another, or being read at the front. */
-interface Move {
-  readonly output: KeptOutput;
+/** SentTensors says which tensors of an output go from a place to another: a device, or NONE for the front. */
+export interface SentTensors {
   readonly from: number;
   readonly to: number;
-  /** It is over when nothing uses the memory of its tensors any more, or its device is lost. */
-  over: Promise<void> | undefined;
+  readonly names: readonly string[];
 }
 
-/** Answered is what a device gave that was asked for it. */
-interface Answered<T> {
-  readonly value: T;
+/** Move is an output on its way from one place to another, or being read at the front. */
+interface Move extends SentTensors {
+  readonly output: KeptOutput;
+  /** It is over when nothing uses the memory of its tensors any more, or its device is lost. */
+  over: Promise<void> | undefined;
 }
 
 /** LiveOutputsOptions says what hears of moves. */
@@ -42,33 +29,35 @@ export interface LiveOutputsOptions {
   readonly devices: readonly DrivenDevice[];
   /** moved tells that a fetch is over. */
   readonly moved: (fetch: number, output: KeptOutput, to: number) => void;
-  /** lost tells that an output which was to move to the front is gone with its device: nobody may ask for it any more. */
+  /** came tells that tensors have come to the front that `bring` was asked for. */
+  readonly came: (output: KeptOutput) => void;
+  /** lost tells that tensors of an output were needed at the front, which is to have it, and that they are gone with their device. */
   readonly lost: (output: KeptOutput) => void;
+  /** sent tells that bytes of an output are sent. */
+  readonly sent: (from: number, to: number, bytes: number) => void;
 }
 
 /**
- * LiveOutputs carries out where outputs go: devices keep them under ids that are used once, the front in its own memory. An id is given
- * back when its request has its outcome, or its device is lost; what comes too late is dropped where it comes.
+ * LiveOutputs carries out where outputs go. Devices keep them whole, under ids that are used once. To the front come those tensors that
+ * are read, and the others where the front alone is to have the output. An id is given back when nobody can ask for its output any more,
+ * or its device is lost; what comes too late is dropped where it comes.
  */
 export class LiveOutputs {
   private readonly moves = new Map<number, Move>();
-  /** By device, the bytes of what it keeps by their ids. */
-  private readonly kept: Map<number, number>[];
-  /** By device, the ids that are dropped once its batch has ended, which may be fed with them. */
+  /** By device, what it keeps by its ids, and the ids that it is told to drop once this turn is over. */
+  private readonly kept: Map<number, KeptOutput>[];
   private readonly leaving: number[][];
-  private readonly isRunning: boolean[];
   private nextId = 0;
 
   constructor(private readonly options: LiveOutputsOptions) {
     this.kept = options.devices.map(() => new Map());
     this.leaving = options.devices.map(() => []);
-    this.isRunning = options.devices.map(() => false);
   }
 
   /** counts says what the devices keep now. */
   get counts(): KeptCounts {
-    const sizes = this.kept.flatMap((ofDevice) => [...ofDevice.values()]);
-    return { outputs: sizes.length, bytes: sizes.reduce((sum, bytes) => sum + bytes, 0) };
+    const outputs = this.kept.flatMap((ofDevice) => [...ofDevice.values()]);
+    return { outputs: outputs.length, bytes: outputs.reduce((sum, output) => sum + bytesOf(output), 0) };
   }
 
   /** sentFromFront waits until outputs are sent from the front that are on their way from there; undefined where none is. */
@@ -89,81 +78,148 @@ export class LiveOutputs {
     return this.nextId++;
   }
 
-  /** begins tells that a device executes a batch, and `ends` that it does no more. */
-  begins(device: number): void {
-    this.isRunning[device] = true;
-  }
-
-  ends(device: number): void {
-    this.isRunning[device] = false;
-    this.dropLeaving(device);
-  }
-
   /** made tells that a device has kept what a task gave. */
   made(output: KeptOutput, device: number, id: number): void {
-    this.kept[device]!.set(id, output.bytes);
+    this.kept[device]!.set(id, output);
     output.places.set(device, id);
     if (output.isOver) this.leave(output, device);
   }
 
-  /** fetch moves an output to a device or the front, and tells `moved`. */
-  fetch(
-    fetch: number,
-    output: KeptOutput,
-    { from, to }: { readonly from: number; readonly to: number },
-  ): void {
-    const move: Move = { output, from, to, over: undefined };
+  /** fetch moves an output to a device, whole, or tensors of it to the front, and tells `moved`. */
+  fetch(fetch: number, output: KeptOutput, way: SentTensors): void {
+    const { from, to, names } = way;
+    if (from !== to) this.options.sent(from, to, bytesOf(output, names));
+    const move: Move = { output, ...way, over: undefined };
     this.moves.set(fetch, move);
-    const { front } = output;
-    if (from === NONE && to === NONE && front !== undefined)
-      setImmediate(() => this.arrived(fetch, move, front));
-    else move.over = this.carry(fetch, move);
+    move.over = this.carry(fetch, move);
+  }
+
+  /** bring has tensors come to the front of an output that is to be there already, and tells `came`. */
+  bring(output: KeptOutput, names: readonly string[]): void {
+    void this.atFront(output, names).then((tensors) => {
+      if (output.isOver) return;
+      if (tensors === undefined) this.lose(output);
+      else this.options.came(output);
+    });
+  }
+
+  /** spill lets an output leave a device. Where no other device keeps it, what is not at the front of it comes there. */
+  spill(output: KeptOutput, device: number): void {
+    const missing = missingAtFront(output);
+    if (output.places.size === 1 && missing.length > 0) {
+      const coming = this.toFront(output, device, missing).then(() => {
+        if (output.coming === coming) output.coming = undefined;
+      });
+      output.coming = coming;
+    }
+    this.leave(output, device);
+  }
+
+  /** forget lets go of an output whose run is over. What is on its way of it comes to its end. */
+  forget(output: KeptOutput): void {
+    output.isOver = true;
+    output.front = {};
+    for (const device of [...output.places.keys()]) this.leave(output, device);
+  }
+
+  /** giveUp lets go of an output for which nobody can ask any more, also of what is on its way. */
+  giveUp(output: KeptOutput): void {
+    for (const [fetch, move] of this.moves) if (move.output === output) this.moves.delete(fetch);
+    this.forget(output);
+  }
+
+  /** deviceDown forgets what a device kept, and what was on its way from it or to it. */
+  deviceDown(device: number): void {
+    for (const [fetch, { from, to }] of this.moves)
+      if (from === device || to === device) this.moves.delete(fetch);
+    for (const output of this.kept[device]!.values()) output.places.delete(device);
+    this.kept[device]!.clear();
+    this.leaving[device]!.length = 0;
   }
 
   private async carry(fetch: number, move: Move): Promise<void> {
-    const { output, from, to } = move;
-    const sent = await this.sent(output, from);
-    if (sent === undefined || this.moves.get(fetch) !== move) return;
-    const id = to === NONE ? undefined : this.unusedId();
-    if (id !== undefined) {
-      const device = this.options.devices[to]!;
-      const { generation } = device;
-      const done = await this.answered(to, device.put(id, sent.value));
-      if (done === undefined || device.generation !== generation) return;
-      if (this.moves.get(fetch) !== move) {
-        device.drop([id]);
-        return;
-      }
-      this.made(output, to, id);
+    const { output, from, to, names } = move;
+    const isOfFront = from === NONE;
+    const tensors = await (isOfFront ? this.atFront(output, names) : this.ofDevice(output, from, names));
+    if (this.moves.get(fetch) !== move) return;
+    if (tensors !== undefined) {
+      if (to !== NONE && !(await this.putOn(fetch, move, tensors))) return;
+      this.arrived(fetch, move, tensors);
+    } else if (isOfFront && output.isOver) this.arrived(fetch, move, {});
+    else if (isOfFront) this.lose(output);
+    // The end of a device covers what was to come from it.
+  }
+
+  /** putOn has a device keep what comes to it. It is false where nothing is to be told of it any more. */
+  private async putOn(fetch: number, move: Move, tensors: Tensors): Promise<boolean> {
+    const { output, to } = move;
+    const device = this.options.devices[to]!;
+    const { generation } = device;
+    const id = this.unusedId();
+    const done = await this.answered(
+      to,
+      device.put(id, tensors).then(() => true),
+    );
+    if (done === undefined || device.generation !== generation) return false;
+    if (this.moves.get(fetch) !== move) {
+      device.drop([id]);
+      return false;
     }
-    this.arrived(fetch, move, sent.value);
+    this.made(output, to, id);
+    return true;
   }
 
   private arrived(fetch: number, move: Move, tensors: Tensors): void {
     if (this.moves.get(fetch) !== move) return;
     this.moves.delete(fetch);
     const { output, to } = move;
-    if (to === NONE && !output.isOver) output.front = tensors;
+    if (to === NONE) lay(output, tensors);
     this.options.moved(fetch, output, to);
   }
 
-  /** sent gives the tensors of an output from a place; undefined where that is lost. */
-  private async sent(output: KeptOutput, from: number): Promise<Answered<Tensors> | undefined> {
-    if (from !== NONE)
-      return await this.answered(from, this.options.devices[from]!.fetch(output.places.get(from)!));
-    const value = output.front ?? (await output.coming?.catch(() => undefined));
-    return value && { value };
+  /** atFront gives tensors at the front, where they come from a device that still keeps them; undefined where they are lost. */
+  private async atFront(output: KeptOutput, names: readonly string[]): Promise<Tensors | undefined> {
+    for (;;) {
+      const missing = missingAtFront(output, names);
+      if (missing.length === 0) return Object.fromEntries(names.map((name) => [name, output.front[name]!]));
+      const [device] = output.places.keys();
+      if (output.coming !== undefined) await output.coming;
+      else if (device === undefined || output.isOver) return undefined;
+      else {
+        this.options.sent(device, NONE, bytesOf(output, missing));
+        await this.toFront(output, device, missing);
+      }
+    }
+  }
+
+  private async toFront(output: KeptOutput, device: number, names: readonly string[]): Promise<void> {
+    const id = output.places.get(device);
+    const tensors = await this.ofDevice(output, device, names);
+    if (tensors !== undefined) lay(output, tensors);
+    // The device is ended where it has not ended by itself.
+    else if (output.places.get(device) === id) output.places.delete(device);
+  }
+
+  private async ofDevice(
+    output: KeptOutput,
+    device: number,
+    names: readonly string[],
+  ): Promise<Tensors | undefined> {
+    return await this.answered(
+      device,
+      this.options.devices[device]!.fetch(output.places.get(device)!, names),
+    );
   }
 
   /**
    * answered waits for what a device was asked; undefined where it does not do it. It waits until this turn of the event loop is over: if
    * the executor ended, the end of the device has been told by then. One that is well and cannot do it is ended.
    */
-  private async answered<T>(device: number, asked: Promise<T>): Promise<Answered<T> | undefined> {
+  private async answered<T>(device: number, asked: Promise<T>): Promise<T | undefined> {
     const asking = this.options.devices[device]!;
     const { generation } = asking;
     try {
-      return { value: await asked };
+      return await asked;
     } catch (error) {
       await new Promise((resolve) => setImmediate(resolve));
       if (asking.generation === generation) asking.end(toldOf(error));
@@ -171,59 +227,28 @@ export class LiveOutputs {
     }
   }
 
-  /** spill lets an output leave a device; where it lies nowhere else it moves to the front, which counts as done at once. */
-  spill(output: KeptOutput, device: number, isLast: boolean): void {
-    if (isLast) {
-      const coming = this.options.devices[device]!.fetch(output.places.get(device)!);
-      output.coming = coming;
-      coming.then(
-        (tensors) => {
-          if (!output.isOver) output.front = tensors;
-          output.coming = undefined;
-        },
-        () => setImmediate(() => this.lostOnWay(output)),
-      );
-    }
-    this.leave(output, device);
+  /** lose tells that an output is not at the front; what was on its way from there or to it is over. */
+  private lose(output: KeptOutput): void {
+    for (const [fetch, move] of this.moves)
+      if (move.output === output && (move.from === NONE || move.to === NONE)) this.moves.delete(fetch);
+    this.options.lost(output);
   }
 
-  private lostOnWay(output: KeptOutput): void {
-    output.coming = undefined;
-    if (!output.isOver) this.options.lost(output);
-    for (const [fetch, move] of this.moves) {
-      if (move.output !== output || move.from !== NONE) continue;
-      this.moves.delete(fetch);
-      this.options.moved(fetch, output, move.to);
-    }
-  }
-
-  /** forget lets go of an output for which nobody can ask any more. */
-  forget(output: KeptOutput): void {
-    output.isOver = true;
-    output.front = undefined;
-    for (const device of [...output.places.keys()]) this.leave(output, device);
-  }
-
-  /** deviceDown forgets what a device kept, and what was on its way from it or to it. */
-  deviceDown(device: number): void {
-    for (const [fetch, { from, to }] of this.moves)
-      if (from === device || to === device) this.moves.delete(fetch);
-    this.kept[device]!.clear();
-    this.leaving[device]!.length = 0;
-    this.isRunning[device] = false;
-  }
-
-  /** leave drops an output on a device, once the device executes nothing that may be fed with it. */
+  /** leave drops an output on a device, after all that the device was asked before. */
   private leave(output: KeptOutput, device: number): void {
     const id = output.places.get(device);
     output.places.delete(device);
     if (id === undefined || !this.kept[device]!.delete(id)) return;
-    this.leaving[device]!.push(id);
-    if (!this.isRunning[device]) this.dropLeaving(device);
+    const leaving = this.leaving[device]!;
+    if (leaving.push(id) > 1) return;
+    queueMicrotask(() => {
+      const ids = leaving.splice(0);
+      if (ids.length > 0) this.options.devices[device]!.drop(ids);
+    });
   }
+}
 
-  private dropLeaving(device: number): void {
-    const ids = this.leaving[device]!.splice(0);
-    if (ids.length > 0) this.options.devices[device]!.drop(ids);
-  }
+/** lay puts tensors of an output to those that lie at the front. */
+function lay(output: KeptOutput, tensors: Tensors): void {
+  if (!output.isOver) output.front = { ...output.front, ...tensors };
 }

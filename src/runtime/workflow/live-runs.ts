@@ -1,9 +1,9 @@
-import { type Tensors, tensorBytes } from '../../execution/index.js';
+import type { Tensors } from '../../execution/index.js';
 import type { ProgramCall, ProgramResult } from '../../programs/index.js';
 import type { Done } from '../live-driver.js';
 import type { BatchPhases } from '../request-times.js';
 import type { AnsweredRow } from '../tensors-of-rows.js';
-import type { KeptOutput } from './live-outputs.js';
+import type { KeptOutput } from './kept-output.js';
 
 /** OpenWorkflow is a request of a client that has no outcome yet: a run of the program for each of its rows. */
 export interface OpenWorkflow {
@@ -40,8 +40,10 @@ export interface LiveRun {
   readonly tasks: CalledTask[];
   /** What the program returned; undefined as long as it goes on. */
   result: ProgramResult | undefined;
-  /** The tasks whose outputs the result names and that are not at the front yet. */
+  /** The tasks of which the result names tensors that are not at the front yet. */
   readonly awaited: Set<CalledTask>;
+  /** Whether the core was told that it has ended. */
+  isFinished: boolean;
   isOver: boolean;
 }
 
@@ -52,17 +54,75 @@ export interface CalledTask {
   /** The number of the task at the core. */
   readonly number: number;
   readonly output: KeptOutput;
-  /** The tensors of its output that the program waits for. */
+  /** The tensors of its output that the program waits for, and those that the result names. */
   readonly wanted: Set<string>;
+  readonly answers: Set<string>;
+  /** Whether the core has had the output brought to the front, and the tensors that are brought there since. */
+  isAtFront: boolean;
+  readonly bringing: Set<string>;
 }
 
-/** outputAtFront gives the output that lies at the front, as what a client sent does. */
-export function outputAtFront(front: Tensors): KeptOutput {
-  const bytes = Object.values(front).reduce((sum, tensor) => sum + tensorBytes(tensor), 0);
-  return { places: new Map(), front, coming: undefined, bytes, isOver: false };
-}
+/** OpenRuns finds the runs that go on, and their tasks, by the numbers that programs and the core have for them. */
+export class OpenRuns {
+  private readonly byNumber = new Map<number, LiveRun>();
+  private readonly byRequest = new Map<number, LiveRun>();
+  private readonly tasks = new Map<number, CalledTask>();
+  private readonly outputs = new Map<number, KeptOutput>();
+  private readonly makers = new Map<KeptOutput, CalledTask>();
 
-/** futureOutput gives the output of a task that was not executed yet. */
-export function futureOutput(): KeptOutput {
-  return { places: new Map(), front: undefined, coming: undefined, bytes: 0, isOver: false };
+  /** counts says how many runs and tasks there are. */
+  get counts(): { readonly runs: number; readonly tasks: number } {
+    return { runs: this.byNumber.size, tasks: this.tasks.size };
+  }
+
+  add(run: LiveRun): void {
+    this.byNumber.set(run.number, run);
+    this.byRequest.set(run.request, run);
+    this.outputs.set(run.bodyTask, run.body);
+  }
+
+  addTask(task: CalledTask): void {
+    this.tasks.set(task.number, task);
+    this.outputs.set(task.number, task.output);
+    this.makers.set(task.output, task);
+  }
+
+  run(number: number): LiveRun | undefined {
+    return this.byNumber.get(number);
+  }
+
+  ofRequest(request: number): LiveRun | undefined {
+    return this.byRequest.get(request);
+  }
+
+  /** task gives the task to which the core has given a number. */
+  task(number: number): CalledTask {
+    return this.tasks.get(number)!;
+  }
+
+  /** allTasks lists the tasks of all runs. */
+  allTasks(): Iterable<CalledTask> {
+    return this.tasks.values();
+  }
+
+  /** output gives what a task, or the client, gives. */
+  output(task: number): KeptOutput {
+    return this.outputs.get(task)!;
+  }
+
+  /** makerOf gives the task that makes an output; undefined of what clients sent, and of runs that are over. */
+  makerOf(output: KeptOutput): CalledTask | undefined {
+    return this.makers.get(output);
+  }
+
+  remove({ number, request, bodyTask, tasks }: LiveRun): void {
+    this.byNumber.delete(number);
+    this.byRequest.delete(request);
+    this.outputs.delete(bodyTask);
+    for (const task of tasks) {
+      this.tasks.delete(task.number);
+      this.outputs.delete(task.number);
+      this.makers.delete(task.output);
+    }
+  }
 }

@@ -9,6 +9,7 @@ export class WorkflowCounters {
   private readonly fetches: Counter<'from' | 'to'>;
   private readonly fetchedBytes: Counter<'from' | 'to'>;
   private readonly spills: Counter<'device'>;
+  private readonly unneededOutputs: Counter;
 
   /** @param kept counts what devices keep when it is asked */
   constructor(registry: Registry, kept: () => KeptCounts) {
@@ -32,6 +33,11 @@ export class WorkflowCounters {
     this.spills = counter('inferplan_output_spills_total', 'Outputs that left a device for want of room', [
       'device',
     ] as const);
+    this.unneededOutputs = counter(
+      'inferplan_outputs_unneeded_total',
+      'Outputs dropped before their request ended, as nobody could ask for them any more',
+      [],
+    );
     gauge(registry, 'inferplan_kept_outputs', 'Outputs that devices keep', () => kept().outputs);
     gauge(
       registry,
@@ -56,6 +62,10 @@ export class WorkflowCounters {
   fetched(way: { readonly from: string; readonly to: string }, bytes: number): void {
     this.fetches.inc(way);
     this.fetchedBytes.inc(way, bytes);
+  }
+
+  unneeded(): void {
+    this.unneededOutputs.inc();
   }
 
   spilled(device: string): void {

@@ -48,7 +48,13 @@ export class WorkflowEngine {
     this.metrics = new WorkflowCounters(this.counters.registry, () => this.driver.inUse);
     this.devices = this.madeDevices();
     this.driver = new LiveWorkflowDriver({
-      ...{ models, components: table.components, devices: this.devices, programs: this.programs },
+      ...{
+        models,
+        components: table.components,
+        pools: table.pools,
+        devices: this.devices,
+        programs: this.programs,
+      },
       drops: new WorkflowDrops(topology),
       makeCore: (decisions) =>
         workflowCore(options.scheduler, topology, {
@@ -105,6 +111,7 @@ export class WorkflowEngine {
       evicted: (device, pool) => metrics.evicted(this.nameOf(device), component(pool)),
       fetched: (from, to, bytes) => metrics.fetched({ from: place(from), to: place(to) }, bytes),
       spilled: (device) => metrics.spilled(this.nameOf(device)),
+      unneeded: () => metrics.unneeded(),
     };
   }
 

@@ -29,6 +29,8 @@ export interface Allocation extends ReadyTasks {
   /** fetched tells that a fetch has come to its end: what it took can leave where it lay. */
   fetched(): void;
   loaded(device: number, component: number): void;
+  /** loadFailed tells that a device could not load a component. */
+  loadFailed(device: number, component: number): void;
   deviceUp(device: number): void;
   /**
    * deviceDown takes back the tasks that a device was given.

@@ -63,6 +63,12 @@ export class ComponentLoads {
     this.loading[device] = NONE;
   }
 
+  /** failed has a device try a load again, after the others that wait. */
+  failed(device: number, component: number): void {
+    this.loading[device] = NONE;
+    this.ask(device, component);
+  }
+
   deviceDown(device: number): void {
     this.waitingOn(device).clear();
     this.loading[device] = NONE;

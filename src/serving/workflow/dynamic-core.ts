@@ -26,7 +26,7 @@ import { Prediction } from './prediction.js';
 import { Queues } from './queues.js';
 import { RecentWaits } from './recent-waits.js';
 import { RequestEnds } from './request-ends.js';
-import { Held, Residency } from './residency.js';
+import { Residency } from './residency.js';
 import { Scheduling } from './scheduling.js';
 import { Stranded } from './stranded.js';
 import { type ComponentPool, Placeable, passTimes, type WorkflowTable } from './table.js';
@@ -280,14 +280,31 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
 
   loaded(at: number, device: number, pool: number): void {
     const { component } = this.table.pools[pool] as ComponentPool;
-    must(
-      this.residency.stateOf(device, component) === Held.loading,
-      'a device has loaded what it was not to load',
-    );
     this.residency.loaded(at, device, component);
     this.waits.loaded(at, device, component);
     this.work.copies(device, 0);
     this.agenda.touched.add(device);
+  }
+
+  loadFailed(at: number, device: number, pool: number): void {
+    const { component } = this.table.pools[pool] as ComponentPool;
+    this.queues.nowNs = at;
+    this.residency.notLoaded(device, component);
+    this.work.copies(device, 0);
+    this.losses.loadFailed(device, component);
+    this.agenda.touched.add(device);
+  }
+
+  outputLost(at: number, number: number): void {
+    this.queues.nowNs = at;
+    const task = this.open.task(number);
+    if (!task.request.isSettled) this.outputs.frontLost(task);
+  }
+
+  unneeded(at: number, number: number): void {
+    this.queues.nowNs = at;
+    const task = this.open.task(number);
+    if (!task.request.isSettled) this.losses.unneeded(task);
   }
 
   /** due lets a later wake-up be asked for. Requests without a device are looked at in `decide`. */

@@ -4,7 +4,7 @@ import type { PlannedWork } from './planned-work.js';
 import type { RecentWaits } from './recent-waits.js';
 import { Held, type Residency } from './residency.js';
 import type { Devices } from './to-place.js';
-import type { OpenRequest, Reserved, Task } from './work.js';
+import { isExecuted, type OpenRequest, type Reserved, type Task } from './work.js';
 
 /** ExpectedEndOptions holds the parts of an ExpectedEnd. */
 export interface ExpectedEndOptions {
@@ -78,7 +78,7 @@ export class ExpectedEnd {
     const steps: Step[] = [];
     const stepOf = new Map<number, number>();
     for (const task of tasks) {
-      if (task.state === 'done') continue;
+      if (isExecuted(task)) continue;
       stepOf.set(task.position, steps.length);
       steps.push(this.knownStep(at, { task, batch, stepOf }));
     }

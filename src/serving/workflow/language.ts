@@ -38,8 +38,22 @@ export interface WorkflowCore extends ServingCore {
    * told of its load, nor of the fetches from it or to it.
    */
   loaded(at: number, device: number, pool: number): void;
+  /** loadFailed tells that a device could not load a component, as a decision `load` asked, and holds all else that it held. */
+  loadFailed(at: number, device: number, pool: number): void;
   /** fetched tells that an output is where a decision `fetch` sent it. */
   fetched(at: number, fetch: number): void;
+  /**
+   * outputLost tells that an output is not at the front, where it had moved to: its device ended before it was there. Nothing more is
+   * told of fetches of it from the front or to it, and a program that still reads it has it `wanted` again.
+   */
+  outputLost(at: number, task: number): void;
+  /**
+   * unneeded tells that neither the program nor a task that it has called takes the output of a task any more: it is dropped wherever it
+   * lies, and nothing more is told of fetches of it. Should a task that has taken it be executed again, it is made again.
+   */
+  unneeded(at: number, task: number): void;
+  /** takersOf counts the tasks that take an output and have not been executed. */
+  takersOf(task: number): number;
   /** outputBytes is how large the output of an executed task is. */
   outputBytes(task: number): number;
   /** batchRows is how many rows the tasks of a batch have together. */

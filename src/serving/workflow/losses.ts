@@ -67,6 +67,26 @@ export class Losses {
     agenda.touched.delete(device);
   }
 
+  /**
+   * loadFailed takes tasks back from a device that could not load their component, and what was expected of it. A task that has been
+   * tried as often as it may fails.
+   */
+  loadFailed(device: number, component: number): void {
+    const { open, queues, work, scheduling, ends, mostTries } = this.options;
+    for (const request of open.all())
+      if (request.expected.some((one) => one.device === device && one.component === component))
+        scheduling.withdraw(request);
+    for (const task of queues.all(device)) {
+      // Its request may have ended with the task before it.
+      if (task.component !== component || task.request.isSettled) continue;
+      queues.leave(task);
+      work.withdraw(device, component, task.rows);
+      task.tries += 1;
+      this.unplace(task);
+      if (task.tries >= mostTries) ends.answer(task.request, Answer.failed);
+    }
+  }
+
   /** outputLost fetches an output from elsewhere that is no more where it was; one that is nowhere is made again if it is needed. */
   outputLost(task: Task): void {
     if (task.state !== 'done') return;
@@ -79,6 +99,15 @@ export class Losses {
     task.isSent = false;
     this.tellReaders(task);
     if (task.isWanted || [...task.readers].some(isQueued)) this.again(task);
+  }
+
+  /** unneeded lets go of an output that nothing takes any more. Where something does after all, it is made again. */
+  unneeded(task: Task): void {
+    if (task.state !== 'done') return;
+    this.options.outputs.giveUp(task);
+    task.state = 'lost';
+    this.tellReaders(task);
+    if ([...task.readers].some(isQueued)) this.again(task);
   }
 
   /** again calls a lost task again, and those of its inputs that are lost too. */

@@ -100,23 +100,31 @@ export class Outputs {
         if (place.fetch === NONE && !isTakenNow(task, place.device)) this.forget(task, place);
   }
 
+  /** giveUp forgets an output wherever it lies and comes. */
+  giveUp(task: Task): void {
+    this.endFetches(NONE, (one) => one.task === task);
+    for (const place of [...task.places]) this.forget(task, place);
+    task.isWanted = false;
+  }
+
   /** deviceDown forgets what lay on a device that is gone, and what was on its way from or to it. */
   deviceDown(device: number): void {
-    const lost = new Set<Task>();
-    for (const [fetch, going] of this.fetches.entries()) {
-      if (going === undefined || (going.from !== device && going.place.device !== device)) continue;
-      const { task, place } = this.ended(fetch);
-      if (place.device === NONE) task.isSent = false;
-      if (place.device === device) this.take(task, place);
-      else this.forget(task, place);
-      lost.add(task);
-      this.options.ended(task.request);
-    }
+    const lost = this.endFetches(device, ({ from, place }) => from === device || place.device === device);
     for (const task of [...(this.onDevice[device] as Set<Task>)]) {
       this.take(task, placeOn(task, device) as OutputPlace);
       lost.add(task);
     }
     for (const task of lost) if (!task.request.isSettled) this.options.lost(task);
+  }
+
+  /** frontLost forgets an output at the front, where it is not, and what was on its way from there or to it. */
+  frontLost(task: Task): void {
+    this.endFetches(NONE, (one) => one.task === task && (one.from === NONE || one.place.device === NONE));
+    const place = placeOn(task, NONE);
+    if (place !== undefined) this.take(task, place);
+    task.isSent = false;
+    task.isWanted = false;
+    this.options.lost(task);
   }
 
   /** some gives the oldest output that lies on a device or comes there and of which something holds, undefined where there is none. */
@@ -134,6 +142,21 @@ export class Outputs {
     const isElsewhere = task.places.some(({ fetch }) => fetch === NONE);
     if (!isElsewhere) this.put(task, { device: NONE, fetch: NONE, sends: 0 });
     this.options.decisions.push(Decision.spill, device, task.number, isElsewhere ? 0 : 1);
+  }
+
+  /** endFetches ends fetches that are no more, as a device or the front is lost, and gives the tasks whose outputs these would have brought. */
+  private endFetches(lost: number, isOver: (fetch: Fetch) => boolean): Set<Task> {
+    const tasks = new Set<Task>();
+    for (const [fetch, going] of this.fetches.entries()) {
+      if (going === undefined || !isOver(going)) continue;
+      const { task, place } = this.ended(fetch);
+      if (place.device === NONE) task.isSent = false;
+      if (place.device === lost) this.take(task, place);
+      else this.forget(task, place);
+      tasks.add(task);
+      this.options.ended(task.request);
+    }
+    return tasks;
   }
 
   private nearest(task: Task, device: number): OutputPlace | undefined {

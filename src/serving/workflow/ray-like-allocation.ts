@@ -127,6 +127,12 @@ export class RayLikeAllocation implements Allocation {
     this.toServe.add(device);
   }
 
+  loadFailed(device: number, component: number): void {
+    this.loads.loaded(device);
+    this.replicas.loadFailed(device, component);
+    this.toServe.add(device);
+  }
+
   deviceUp(device: number): void {
     this.replicas.deviceUp(device);
     this.toServe.add(device);

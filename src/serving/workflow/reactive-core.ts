@@ -5,7 +5,7 @@ import { type Decisions, Decision as SharedDecision, DropCode as SharedDropCode 
 import type { Topology } from '../topology.js';
 import type { Allocation, AllocationParts } from './allocation.js';
 import type { SubmittedCall, WorkflowCore } from './language.js';
-import { Held, Residency } from './residency.js';
+import { Residency } from './residency.js';
 import { type ComponentPool, Placeable, type WorkflowTable } from './table.js';
 import { TaskLife } from './task-life.js';
 import type { Task } from './work.js';
@@ -149,12 +149,23 @@ export class ReactiveCore extends WorkNumbers implements WorkflowCore {
 
   loaded(at: number, device: number, pool: number): void {
     const { component } = this.table.pools[pool] as ComponentPool;
-    must(
-      this.residency.stateOf(device, component) === Held.loading,
-      'a device has loaded what it was not to load',
-    );
     this.residency.loaded(at, device, component);
     this.allocation.loaded(device, component);
+  }
+
+  loadFailed(_at: number, device: number, pool: number): void {
+    const { component } = this.table.pools[pool] as ComponentPool;
+    this.residency.notLoaded(device, component);
+    this.allocation.loadFailed(device, component);
+  }
+
+  outputLost(_at: number, number: number): void {
+    const task = this.open.task(number);
+    if (!task.request.isSettled) this.life.outputs.frontLost(task);
+  }
+
+  unneeded(_at: number, number: number): void {
+    this.life.unneeded(this.open.task(number));
   }
 
   /** due lets a later wake-up be asked for. What is due is seen in `decide`. */

@@ -128,6 +128,13 @@ export class Replicas {
     if (replica.state === 'starting') replica.state = 'running';
   }
 
+  /** loadFailed has a device try to load the component of its replica again, unless that ends. */
+  loadFailed(device: number, component: number): void {
+    const replica = this.find(device, component) as ComponentReplica;
+    if (replica.state === 'stopping') this.forget(replica);
+    else this.options.loads.ask(device, component);
+  }
+
   /** evictEnded lets replicas go that end and have no tasks left. */
   evictEnded(device: number): void {
     const { residency, decisions, placeable } = this.options;

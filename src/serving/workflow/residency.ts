@@ -1,4 +1,5 @@
 import { NONE } from '../../collections/index.js';
+import { must } from '../broken-promise.js';
 import type { ComponentPool, DeviceMemory, HostMemory, Placeable, WorkflowTable } from './table.js';
 
 /** Held says whether a component is in a device's memory. */
@@ -98,8 +99,15 @@ export class Residency {
 
   /** loaded tells that a component is there. Its server keeps it too, if there is room for it at all. */
   loaded(at: number, device: number, component: number): void {
+    this.mustLoad(device, component);
     this.keepOnHost(at, device, component);
     this.become(device, component, Held.held);
+  }
+
+  /** notLoaded tells that a component on its way does not come. */
+  notLoaded(device: number, component: number): void {
+    this.mustLoad(device, component);
+    this.evict(device, component);
   }
 
   evict(device: number, component: number): void {
@@ -150,6 +158,10 @@ export class Residency {
       leastWorth = worth;
     }
     return least;
+  }
+
+  private mustLoad(device: number, component: number): void {
+    must(this.stateOf(device, component) === Held.loading, 'a device has loaded what it was not to load');
   }
 
   private putAtStart(device: number, pool: number): void {

@@ -90,6 +90,11 @@ export class StaticAllocation implements Allocation {
     this.toServe.add(device);
   }
 
+  loadFailed(device: number, component: number): void {
+    this.loads.failed(device, component);
+    this.toServe.add(device);
+  }
+
   deviceUp(device: number): void {
     this.isUp[device] = 1;
     for (const component of this.holds[device] as readonly number[])

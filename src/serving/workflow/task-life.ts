@@ -161,6 +161,15 @@ export class TaskLife {
     this.settle(request);
   }
 
+  /** unneeded lets go of an output that nothing takes any more. Where something does after all, it is made again. */
+  unneeded(task: Task): void {
+    if (task.request.isSettled || task.state !== 'done') return;
+    this.outputs.giveUp(task);
+    task.state = 'lost';
+    for (const reader of task.readers) this.unready(reader);
+    if (task.readers.size > 0) this.again(task);
+  }
+
   /** sendReads sends the outputs to the front that programs read. */
   sendReads(): void {
     for (const task of this.reads)

@@ -63,6 +63,10 @@ export abstract class WorkNumbers {
     return this.open.task(task).bytes;
   }
 
+  takersOf(task: number): number {
+    return this.open.task(task).readers.size;
+  }
+
   /** tasksOf lists the tasks of a batch. */
   protected tasksOf(batch: number): Task[] {
     const tasks: Task[] = [];

@@ -94,6 +94,11 @@ export function isQueued({ state, device }: Task): boolean {
   return state === 'called' && device !== NONE;
 }
 
+/** isExecuted tells whether a task was executed, and is not to be executed again. */
+export function isExecuted({ state }: Task): boolean {
+  return state === 'done' || state === 'lost';
+}
+
 /** areInputsMade tells whether all inputs of a task exist. */
 export function areInputsMade({ inputs }: Task): boolean {
   return inputs.every(({ state }) => state === 'done');

@@ -143,15 +143,15 @@ describe('ComponentDevice', () => {
     const [executor] = executors;
     executor!.asked.length = 0;
     await device.load(4);
-    const inputs = [{ name: 'x', kept: 7, tensor: 'a' }];
+    const inputs = [{ name: 'x', kept: 7, tensor: 'a', isLast: true }];
     expect(await device.run(4, [{ rows: 2, inputs, keepAs: 8 }])).toEqual({
-      bytes: [8],
+      outputs: [{ y: 8 }],
       startedNs: 5,
       endedNs: 6,
     });
     await device.put(9, { a: { dtype: 'float32', dims: [1], data: new Float32Array(1) } });
-    await device.fetch(8);
-    await device.fetch(9);
+    await device.fetch(8, ['y']);
+    await device.fetch(9, ['a']);
     device.drop([8, 9]);
     device.release(4);
     expect(executor!.asked).toEqual([

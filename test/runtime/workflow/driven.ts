@@ -37,7 +37,7 @@ export function smallCluster(devices: number, roomBytes = 96): Shape {
 }
 
 /** DrivenOptions says how a driver of no-op devices is tried. */
-export interface DrivenOptions extends Partial<Pick<NoOpOptions, 'fails'>> {
+export interface DrivenOptions extends Partial<Pick<NoOpOptions, 'fails' | 'failsToLoad'>> {
   readonly shape: Shape;
   readonly program: Program;
   readonly seed: number;
@@ -61,7 +61,7 @@ export interface Driven {
 
 /** driven makes a driver of no-op devices, all of which are up. */
 export function driven(options: DrivenOptions): Driven {
-  const { shape, program, seed, scheduler = 'dyorc', isDelayed = false, fails } = options;
+  const { shape, program, seed, scheduler = 'dyorc', isDelayed = false, fails, failsToLoad } = options;
   const { topology, table } = workflowTopology(shape);
   const named = { ...table, components: COMPONENTS };
   const makeCore = (decisions: Decisions) =>
@@ -70,7 +70,7 @@ export function driven(options: DrivenOptions): Driven {
     ({ holds }, d) =>
       new NoOpDevice({
         components: table.pools.map(({ component }) => ARITHMETIC[COMPONENTS[component]!]!),
-        ...{ holds, fails },
+        ...{ holds, fails, failsToLoad },
         delays: isDelayed ? streamOf(seed, `delays/${d}`) : undefined,
         ended: (why) => devices[d]!.broken.push(`was ended: ${why}`),
       }),
@@ -78,12 +78,15 @@ export function driven(options: DrivenOptions): Driven {
   const programs = new InProcessPrograms(new Array<Program>(shape.applications).fill(program), ['y', 'z']);
   const log: LogEntry[] = [];
   const told = Object.fromEntries(
-    ['batch', 'failure', 'loaded', 'loadFailed', 'evicted', 'fetched', 'spilled'].map((word) => [word, 0]),
+    ['batch', 'failure', 'loaded', 'loadFailed', 'evicted', 'fetched', 'spilled', 'unneeded'].map((word) => [
+      word,
+      0,
+    ]),
   ) as Driven['told'];
   let core: ReturnType<typeof workflowCore> | undefined;
   const driver = new LiveWorkflowDriver({
     models: new Array<LiveModel>(shape.applications).fill(MODEL),
-    ...{ components: COMPONENTS, devices, drops: NO_DROPS, programs },
+    ...{ components: COMPONENTS, pools: table.pools, devices, drops: NO_DROPS, programs },
     makeCore: (decisions) => {
       core = makeCore(decisions);
       return core;

@@ -6,7 +6,7 @@ import type {
   TensorSource,
 } from '../../../src/programs/index.js';
 import { sourceKey } from '../../../src/programs/index.js';
-import type { RunPrograms } from '../../../src/runtime/workflow/live-workflow-driver.js';
+import type { RunPrograms } from '../../../src/runtime/workflow/live-programs.js';
 
 interface NamedSource extends TensorSource {
   readonly source: SourceName;

@@ -143,6 +143,7 @@ describe('LiveWorkflowDriver', () => {
     const { sent, around } = await weathered({
       ...{ seed, requests: 60, trouble: 0.02, leave: 0.1, isDelayed: true },
       fails: () => failing.uniform() < 0.02,
+      failsToLoad: () => failing.uniform() < 0.05,
     });
     expect(await wrongAnswers(sent)).toEqual([]);
     expectNothingLeft(around);
@@ -179,8 +180,8 @@ describe('LiveWorkflowDriver', () => {
     ]);
   });
 
-  it('keeps nothing of many requests', async () => {
-    const requests = cases(5000, 100_000);
+  it('keeps nothing of many requests', { timeout: cases(60_000, 3_600_000) }, async () => {
+    const requests = cases(1000, 100_000);
     const { sent, around } = await weathered({ seed: 3, requests, scheduler: 'greedy' });
     expect(sent.length).toBe(requests);
     expect(kinds(sent).none).toBeUndefined();

@@ -1,4 +1,4 @@
-import type { TensorData, Tensors } from '../../../src/execution/index.js';
+import type { OutputBytes, TensorData, Tensors } from '../../../src/execution/index.js';
 import { monotonicNs, tensorBytes } from '../../../src/execution/index.js';
 import type { Stream } from '../../../src/random/index.js';
 import type { DrivenDevice, RanBatch, TaskToRun } from '../../../src/runtime/workflow/driven-device.js';
@@ -16,6 +16,8 @@ export interface NoOpOptions {
   readonly delays?: Stream | undefined;
   /** fails says whether a batch fails. */
   readonly fails?: ((tasks: readonly TaskToRun[]) => boolean) | undefined;
+  /** failsToLoad says whether a load fails. */
+  readonly failsToLoad?: (() => boolean) | undefined;
   /** ended tells that it was ended by its driver. */
   readonly ended?: (why: string) => void;
 }
@@ -34,6 +36,9 @@ export class NoOpDevice implements DrivenDevice {
   generation = 1;
   readonly broken: string[] = [];
   readonly sizes: number[] = [];
+  /** How many tensors it was asked for, and how many were gone with their last use. */
+  sent = 0;
+  taken = 0;
   readonly kept = new Map<number, Tensors>();
   private readonly held: Set<number>;
   private queue: Asked[] = [];
@@ -59,6 +64,10 @@ export class NoOpDevice implements DrivenDevice {
       this.after(() => {
         if (this.loading !== asked) return;
         this.loading = undefined;
+        if (this.options.failsToLoad?.()) {
+          reject(new Error('the load fails'));
+          return;
+        }
         this.held.add(pool);
         resolve();
       });
@@ -78,12 +87,21 @@ export class NoOpDevice implements DrivenDevice {
       this.isRunning = false;
       const startedNs = monotonicNs();
       if (this.options.fails?.(tasks)) throw new Error('the batch fails');
-      const bytes = tasks.map((task) => this.execute(pool, task));
-      return { bytes, startedNs, endedNs: monotonicNs() };
+      const outputs = tasks.map((task) => this.execute(pool, task));
+      for (const { kept, tensor, isLast } of tasks.flatMap(({ inputs }) => inputs))
+        if (isLast) this.take(kept, tensor);
+      return { outputs, startedNs, endedNs: monotonicNs() };
     });
   }
 
-  private execute(pool: number, { inputs, keepAs }: TaskToRun): number {
+  /** take lets a tensor be gone whose last use this was. */
+  private take(kept: number, tensor: string): void {
+    this.taken += 1;
+    const { [tensor]: _, ...rest } = this.kept.get(kept) ?? {};
+    this.kept.set(kept, rest);
+  }
+
+  private execute(pool: number, { inputs, keepAs }: TaskToRun): OutputBytes {
     const fed: Record<string, TensorData> = {};
     for (const { name, kept, tensor } of inputs) {
       const found = this.kept.get(kept)?.[tensor];
@@ -92,14 +110,17 @@ export class NoOpDevice implements DrivenDevice {
     }
     const outputs = this.options.components[pool]!(fed);
     this.keep(keepAs, outputs);
-    return Object.values(outputs).reduce((sum, tensor) => sum + tensorBytes(tensor), 0);
+    return Object.fromEntries(Object.entries(outputs).map(([name, tensor]) => [name, tensorBytes(tensor)]));
   }
 
-  fetch(kept: number): Promise<Tensors> {
+  fetch(kept: number, names: readonly string[]): Promise<Tensors> {
     return this.ask(() => {
-      const found = this.kept.get(kept);
-      if (found === undefined) this.broken.push(`is asked for ${kept}, which it does not keep`);
-      return found as Tensors;
+      const found = this.kept.get(kept) ?? {};
+      for (const name of names)
+        if (found[name] === undefined)
+          this.broken.push(`is asked for ${name} of ${kept}, which it does not keep`);
+      this.sent += names.length;
+      return Object.fromEntries(names.map((name) => [name, found[name]!]));
     });
   }
 

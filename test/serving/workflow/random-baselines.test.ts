@@ -70,6 +70,7 @@ describe('a baseline of dynamic workflows', () => {
       const { summary, broken, core } = tried({
         ...{ shape, runs, coreOf: CORES[name]!, gaps: streamOf(seed, 'gaps') },
         ...{ troubles, fails: () => failing.uniform() < 0.03 },
+        ...{ failsToLoad: () => failing.uniform() < 0.1, loses: () => failing.uniform() < 0.3 },
       });
       expect({ seed, broken: broken.slice(0, 3) }).toEqual({ seed, broken: [] });
       const { inTime, late, dropped, failed, left } = summary;

@@ -79,6 +79,7 @@ describe('a core of dynamic workflows', () => {
       const { summary, broken, core } = tried({
         ...{ shape, runs, coreOf: coreOf(POLICIES[name]!), gaps: streamOf(seed, 'gaps') },
         ...{ troubles, fails: () => failing.uniform() < 0.03 },
+        ...{ failsToLoad: () => failing.uniform() < 0.1, loses: () => failing.uniform() < 0.3 },
       });
       expect({ seed, broken: broken.slice(0, 3) }).toEqual({ seed, broken: [] });
       const { requests, inTime, late, dropped, failed, left } = summary;

@@ -38,6 +38,8 @@ export interface Trial {
   readonly mostGapNs?: number;
   readonly troubles?: readonly Trouble[];
   readonly fails?: () => boolean;
+  readonly failsToLoad?: () => boolean;
+  readonly loses?: () => boolean;
 }
 
 /** tried runs a trial in virtual time, watched from outside. */
@@ -49,6 +51,8 @@ export function tried({
   mostGapNs = 200,
   troubles = [],
   fails = () => false,
+  failsToLoad = () => false,
+  loses = () => false,
 }: Trial): Tried {
   const { topology, table } = workflowTopology(shape);
   const decisions = new Decisions();
@@ -72,7 +76,7 @@ export function tried({
   const ends: number[] = [];
   const summary = new WorkflowDriver({
     ...{ topology, table, decisions, core: watched.core, arrivals, runOf: (order: number) => runs[order]! },
-    ...{ troubles, fails },
+    ...{ troubles, fails, failsToLoad, loses },
     observers: [{ ended: (atNs, _model, _request, arrivedAtNs) => ends.push(atNs - arrivedAtNs) }],
   }).run();
   topology.devices.forEach((_, device) => {

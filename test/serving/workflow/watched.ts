@@ -89,8 +89,7 @@ export class Watched {
         if (from === device || to === device) this.going.delete(fetch);
       for (const [task, on] of this.runningOn) if (on === device) this.runningOn.delete(task);
       // What was executed and lies nowhere any more may be executed again.
-      for (const task of [...this.executed])
-        if (this.places.get(task)?.size === 0 && !this.runningOn.has(task)) this.executed.delete(task);
+      for (const task of [...this.executed]) this.mayBeExecutedAgain(task);
       bare.deviceDown(at, device);
     };
     core.executed = (at, batch, startedAt, endedAt, bytes) => {
@@ -111,6 +110,23 @@ export class Watched {
       this.places.get(task)?.add(to);
       bare.fetched(at, fetch);
     };
+    core.loadFailed = (at, device, pool) => {
+      this.loading[device]!.delete(pool);
+      bare.loadFailed(at, device, pool);
+    };
+    core.outputLost = (at, task) => {
+      this.places.get(task)?.delete(FRONT);
+      for (const [fetch, one] of this.going)
+        if (one.task === task && (one.from === FRONT || one.to === FRONT)) this.going.delete(fetch);
+      this.mayBeExecutedAgain(task);
+      bare.outputLost(at, task);
+    };
+    core.unneeded = (at, task) => {
+      this.places.get(task)?.clear();
+      for (const [fetch, one] of this.going) if (one.task === task) this.going.delete(fetch);
+      this.mayBeExecutedAgain(task);
+      bare.unneeded(at, task);
+    };
     core.loaded = (at, device, pool) => {
       this.loading[device]!.delete(pool);
       this.held[device]!.add(pool);
@@ -124,6 +140,10 @@ export class Watched {
       });
     };
     return core;
+  }
+
+  private mayBeExecutedAgain(task: number): void {
+    if (this.places.get(task)?.size === 0 && !this.runningOn.has(task)) this.executed.delete(task);
   }
 
   private decided(core: WorkflowCore, i: number): void {
