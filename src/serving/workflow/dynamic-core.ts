@@ -22,7 +22,7 @@ import type { Placing } from './placing.js';
 import { placingOf } from './placing-of.js';
 import { PlannedWork } from './planned-work.js';
 import { DYORC_POLICY, type WorkflowPolicy } from './policy.js';
-import { Prediction } from './prediction.js';
+import { type Foresight, Prediction } from './prediction.js';
 import { Queues } from './queues.js';
 import { RecentWaits } from './recent-waits.js';
 import { RequestEnds } from './request-ends.js';
@@ -46,6 +46,8 @@ export interface DynamicOptions {
   readonly policy?: Partial<WorkflowPolicy>;
   /** What is known of programs at the start. */
   readonly frequencies?: readonly FrequencyRow[];
+  /** What programs will do, in place of predictions, where that is known. */
+  readonly foresight?: Foresight | undefined;
 }
 
 /**
@@ -83,7 +85,7 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
   constructor(
     topology: Topology,
     private readonly decisions: Decisions,
-    { table, streams, policy = {}, frequencies = [] }: DynamicOptions,
+    { table, streams, policy = {}, frequencies = [], foresight }: DynamicOptions,
   ) {
     super(topology);
     const { agenda, open } = this;
@@ -114,7 +116,9 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
     this.placing = placingOf(this.policy.placing, outlook, devices);
     const scheduling = new Scheduling({
       placing: this.placing,
-      prediction: new Prediction(this.policy.prediction, this.histories, streams('prediction')),
+      prediction: new Prediction(this.policy.prediction, {
+        ...{ histories: this.histories, stream: streams('prediction'), foresight },
+      }),
       ...{ work, demand },
     });
     const ends = new RequestEnds({ decisions, open, agenda, queues, work, outputs, scheduling });
@@ -202,20 +206,13 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
     this.queues.nowNs = at;
     const task = this.open.called(request, call);
     this.ends.known += 1;
-    const { component, rows } = call;
+    const { component } = call;
     const { application } = request;
     task.bytes = this.histories.bytesOf(application, task.calledBefore, task);
     this.histories.saw(application, task.calledBefore, task);
     this.demand?.saw(at, component);
-    if (this.guesses.isAsExpected(request, task)) {
-      const { device, readyNs, endNs } = this.scheduling.taken(request);
-      if (this.devices.canRun(device, component, rows)) {
-        Object.assign(task, { device, readyNs, endNs });
-        this.enqueue(at, task);
-        return task.number;
-      }
-    }
-    this.scheduling.withdraw(request);
+    if (this.guesses.isAsExpected(request, task)) this.scheduling.taken(request);
+    else this.scheduling.withdraw(request);
     this.agenda.ask(request);
     return task.number;
   }

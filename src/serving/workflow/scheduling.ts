@@ -1,10 +1,9 @@
 import { NONE } from '../../collections/index.js';
 import type { ComponentDemand } from './component-demand.js';
 import { BODY, type PredictedCall } from './histories.js';
-import { lastCalls } from './open-work.js';
 import type { Placing } from './placing.js';
 import type { PlannedWork } from './planned-work.js';
-import type { Predicted, Prediction } from './prediction.js';
+import type { Prediction } from './prediction.js';
 import type { Input, OutputSource, ToPlace } from './to-place.js';
 import type { OpenRequest, Reserved, Task } from './work.js';
 
@@ -28,12 +27,11 @@ export class Scheduling {
    * @returns the tasks that got devices, in the order in which they are to be queued; those are left out that no device runs now
    */
   schedule(at: number, request: OpenRequest): readonly Task[] {
-    this.withdraw(request);
     const { placing, prediction } = this.options;
+    const { expected, isToEnd } = request;
+    this.withdraw(request);
     const tasks = request.tasks.filter(({ state, device }) => state === 'called' && device === NONE);
-    const predicted: Predicted = request.isFinished
-      ? { calls: [], isToEnd: false }
-      : prediction.after(request.application, lastCalls(request));
+    const predicted = expected.length > 0 || isToEnd ? { calls: expected, isToEnd } : prediction.after(request);
     const known = this.toPlace(at, tasks);
     const all = [...known, ...toExpect(at, request, tasks, predicted.calls)];
     const placements = placing.place(at, all);

@@ -14,6 +14,7 @@ import {
   DROP_REASONS,
   type FrequencyRow,
   type Topology,
+  type WorkflowPolicy,
   type WorkflowScheduler,
   workflowCore,
 } from '../../serving/index.js';
@@ -24,6 +25,7 @@ import {
   type WorkflowSummary,
 } from '../../simulator/index.js';
 import type { Arrivals } from '../../workload/index.js';
+import { ForeseenRuns } from './foreseen-runs.js';
 import { dealtArrivals, type GroupArrivals } from './dealt-arrivals.js';
 
 /** CountedWorkflows is a plan of workflows as it is simulated: where its components are, and what followed what in its runs. */
@@ -40,6 +42,10 @@ export interface WorkflowLoad {
   readonly runOf: (order: number, workflow: number) => RecordedRun;
   /** The seed of what the scheduler draws. */
   readonly seed: number;
+  /** What differs from the scheduler's own policy. */
+  readonly policy?: Partial<WorkflowPolicy>;
+  /** Whether the scheduler is told what programs will do, which none can know: it bounds what predictions are worth. */
+  readonly isForeseen?: boolean;
   /** For how long requests have arrived, once the run is over: rates are over that; over the whole run where absent. */
   readonly spanNs?: () => number;
   /** Keeps every latency, for exact quantiles; true where absent. */
@@ -134,15 +140,19 @@ interface GroupLoad {
 
 function drivenGroup({ topology, table }: Subcluster, group: GroupLoad) {
   const { load, frequencies, arrivals, runOf, observers, number } = group;
+  const { scheduler, policy, seed, isForeseen = false } = load;
   const decisions = new Decisions();
-  const core = workflowCore(load.scheduler, topology, {
-    ...{ decisions, table, frequencies },
-    streams: streamsOf(load.seed, `core/${number}`),
+  const foreseen = new ForeseenRuns();
+  const core = workflowCore(scheduler, topology, {
+    ...{ decisions, table, frequencies, streams: streamsOf(seed, `core/${number}`) },
+    ...(policy === undefined ? {} : { policy }),
+    ...(isForeseen ? { foresight: foreseen.foresight } : {}),
   });
   const driver = new WorkflowDriver({
-    ...{ topology, table, decisions, core, arrivals, observers },
+    ...{ topology, table, decisions, core, arrivals },
+    observers: isForeseen ? [foreseen.observer, ...observers] : observers,
     // A group's order is not that of all requests.
-    runOf: (_, workflow) => runOf(arrivals.order, workflow),
+    runOf: (_, workflow) => foreseen.next(runOf(arrivals.order, workflow)),
   });
   return { core, driver };
 }
