@@ -301,6 +301,7 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
   deviceDown(_at: number, device: number): void {
     if (!this.devices.isUp(device)) return;
     this.devices.set(device, false);
+    this.moves.has(device, false);
     const batch = this.executions.on(device);
     this.losses.deviceDown(device, batch === NONE ? [] : this.closed(batch));
   }
@@ -340,9 +341,11 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
       head = this.queues.head(device);
     }
     this.loads.begin(at, device);
-    if (this.executions.on(device) !== NONE) return;
-    this.executions.begin(at, device);
+    if (this.executions.on(device) === NONE) this.executions.begin(at, device);
     if (this.executions.on(device) === NONE) this.moves.toIdle(at, device);
+    const isIdle = this.executions.on(device) === NONE && this.queues.head(device) === undefined;
+    this.moves.has(device, isIdle);
+    if (!isIdle) this.moves.fromBusy(at, device);
   }
 
   /** schedule finds devices for the tasks of a request, and queues those that got one. */

@@ -1,3 +1,4 @@
+import { NONE as SHARED_NONE } from '../../collections/index.js';
 import type { Agenda } from './agenda.js';
 import type { DevicesUp } from './devices-up.js';
 import { type DeviceProbe, type Outlook, soonestWay } from './outlook.js';
@@ -6,6 +7,8 @@ import type { MovingRule } from './policy.js';
 import type { Queues } from './queues.js';
 import { Held, type Residency } from './residency.js';
 import type { Task } from './work.js';
+
+const NONE = SHARED_NONE;
 
 /** How many other devices an idle device looks at, how many of their tasks, and how many it takes, at most. */
 const MOST_DEVICES = 32;
@@ -34,6 +37,7 @@ export interface MovesOptions {
  */
 export class Moves {
   private next = 0;
+  private readonly idle = new Set<number>();
   private readonly probe: DeviceProbe;
 
   constructor(private readonly options: MovesOptions) {
@@ -62,6 +66,43 @@ export class Moves {
       }
       if (taken > 0 || looked >= MOST_LOOKED_AT) return;
     }
+  }
+
+  /** has tells whether a device has nothing to do, so that tasks may be offered to it. */
+  has(device: number, isIdle: boolean): void {
+    if (isIdle) this.idle.add(device);
+    else this.idle.delete(device);
+  }
+
+  /** fromBusy moves tasks of a device, whose inputs are there and which wait for it, to devices that have nothing to do. */
+  fromBusy(at: number, donor: number): void {
+    const { rule, queues } = this.options;
+    if (rule.kind === 'never' || this.idle.size === 0) return;
+    const rowsBefore = new Map<number, number>();
+    for (const task of [...first(queues.readyOn(donor), MOST_LOOKED_AT)]) {
+      const before = rowsBefore.get(task.component) ?? 0;
+      rowsBefore.set(task.component, before + task.rows);
+      const device = this.soonestIdle(at, task);
+      if (device === NONE || !this.takes(at, device, { task, before })) continue;
+      this.idle.delete(device);
+      rowsBefore.set(task.component, before);
+    }
+  }
+
+  /** soonestIdle is the device without anything to do that would end a task first, NONE where none can. */
+  private soonestIdle(at: number, task: Task): number {
+    const { devices, outlook } = this.options;
+    const { component, rows } = task;
+    let [soonest, leastNs] = [NONE as number, Number.POSITIVE_INFINITY];
+    for (const device of this.idle) {
+      if (!devices.canRun(device, component, rows)) continue;
+      const readyNs = at + this.broughtNs(task, device);
+      Object.assign(this.probe, { at, device, component, rows, readyNs, view: outlook.viewOf(at, device) });
+      const ends = outlook.ends(this.probe);
+      const endNs = ends[soonestWay(ends)];
+      if (endNs < leastNs) [soonest, leastNs] = [device, endNs];
+    }
+    return soonest;
   }
 
   /** takes moves a task to a device if it would end sooner there than where it is, behind so many rows of its component. */

@@ -104,14 +104,19 @@ export class Queues {
    */
   nextBatch(device: number): Task[] {
     const { work, residency } = this.options;
+    if (this.readyOn(device).size === 0) return [];
+    for (const { component } of work.planned(device)) {
+      if (!residency.holds(device, component)) continue;
+      const batch = this.batchOf(device, component);
+      if (batch.length > 0) return batch;
+    }
+    return [];
+  }
+
+  private batchOf(device: number, component: number): Task[] {
     const batch: Task[] = [];
-    let component: number = NONE;
-    let room = 0;
+    let room = this.options.work.largest(device, component);
     for (const task of this.readyOn(device)) {
-      if (component === NONE && residency.holds(device, task.component)) {
-        component = task.component;
-        room = work.largest(device, component);
-      }
       if (task.component !== component || task.rows > room || (task.isAlone && batch.length > 0)) continue;
       batch.push(task);
       room = task.isAlone ? 0 : room - task.rows;
