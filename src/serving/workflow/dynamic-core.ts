@@ -5,7 +5,9 @@ import { type Decisions, DropCode as SharedDropCode } from '../decisions.js';
 import type { Topology } from '../topology.js';
 import { Agenda } from './agenda.js';
 import { ComponentDemand } from './component-demand.js';
+import { ComponentWorth } from './component-worth.js';
 import { DevicesUp } from './devices-up.js';
+import { EvictionCosts } from './eviction-costs.js';
 import { Executions } from './executions.js';
 import { ExpectedEnd } from './expected-end.js';
 import { GivingUp } from './giving-up.js';
@@ -75,7 +77,7 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
   private readonly losses: Losses;
   private readonly stranded: Stranded;
   private readonly moves: Moves;
-  private readonly demand: ComponentDemand | undefined;
+  private readonly demand: ComponentDemand;
   private readonly executions: Executions;
   private readonly waits: RecentWaits;
   private isDraining = false;
@@ -103,17 +105,23 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
     this.queues = queues;
     this.outputs = outputs;
     this.devices = devices;
-    const { evicting } = this.policy;
-    const demand =
-      evicting.kind === 'least-worth'
-        ? new ComponentDemand(table.components.length, evicting.halfLifeNs)
-        : undefined;
+    const { evicting, sparing, halfLifeNs } = this.policy;
+    const demand = new ComponentDemand(table.components.length, halfLifeNs);
+    const worth = new ComponentWorth(demand, residency);
     this.demand = demand;
-    this.loads = new Loads({ decisions, residency, work, placeable, queues, outputs, demand });
+    this.loads = new Loads({
+      ...{ decisions, residency, work, placeable, queues, outputs, worth },
+      ...{ isByWorth: evicting.kind === 'least-worth', isSparing: sparing.kind === 'reloads' },
+    });
     this.histories = new Histories(topology.models.length);
     this.histories.add(frequencies);
     const outlook = new Outlook(work, residency, placeable);
-    this.placing = placingOf(this.policy.placing, outlook, devices);
+    const costs = new EvictionCosts({
+      ...{ residency, work, worth },
+      isByWorth: evicting.kind === 'least-worth',
+      most: sparing.kind === 'reloads' ? sparing.most : 0,
+    });
+    this.placing = placingOf(this.policy.placing, { outlook, devices, costs });
     const scheduling = new Scheduling({
       placing: this.placing,
       prediction: new Prediction(this.policy.prediction, {
@@ -210,7 +218,7 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
     const { application } = request;
     task.bytes = this.histories.bytesOf(application, task.calledBefore, task);
     this.histories.saw(application, task.calledBefore, task);
-    this.demand?.saw(at, component);
+    this.demand.saw(at, component);
     if (this.guesses.isAsExpected(request, task)) this.scheduling.taken(request);
     else this.scheduling.withdraw(request);
     this.agenda.ask(request);

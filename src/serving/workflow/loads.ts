@@ -95,6 +95,6 @@ export class Loads {
     if (known !== undefined) return { component: known, room: this.rooms.forKnown(device) };
     const [expected] = needed;
     if (expected === undefined) return undefined;
-    return { component: expected, room: this.rooms.besideNeeded(device) };
+    return { component: expected, room: this.rooms.forExpected(device, expected) };
   }
 }

@@ -6,6 +6,9 @@ export interface WorkflowPolicy {
   readonly dropping: DroppingRule;
   readonly moving: MovingRule;
   readonly evicting: EvictingRule;
+  readonly sparing: SparingRule;
+  /** A call counts half after so long in what is known of how much components are called. */
+  readonly halfLifeNs: number;
   /** How many tasks may be known and not executed; a request beyond them is refused. */
   readonly mostTasks: number;
   /** How many executions of a task may be lost before its request is dropped. */
@@ -65,12 +68,18 @@ export type MovingRule = { readonly kind: 'never' } | { readonly kind: 'to-idle'
 /**
  * EvictingRule says which component leaves a device first, of those that may go.
  * - least-recent: the one that was used longest ago (DyOrc §5.4).
- * - least-worth: the one that is called least, for each device that holds it, times the time that it takes to be loaded again. A
- *   call counts half after `halfLifeNs`; expected calls of open requests count like calls.
+ * - least-worth: the one that is called least, for each device that holds it, times the time that it takes to be loaded again.
+ *   Expected calls of open requests count like calls.
  */
-export type EvictingRule =
-  | { readonly kind: 'least-recent' }
-  | { readonly kind: 'least-worth'; readonly halfLifeNs: number };
+export type EvictingRule = { readonly kind: 'least-recent' } | { readonly kind: 'least-worth' };
+
+/**
+ * SparingRule says what it counts that a component leaves a device for another one, where devices are chosen.
+ * - none: nothing, and expected calls push out what nothing needs.
+ * - reloads: the time to load it again as often as it is called on one device, `most` times at most. An expected call pushes out only
+ *   what is worth less than its own component.
+ */
+export type SparingRule = { readonly kind: 'none' } | { readonly kind: 'reloads'; readonly most: number };
 
 /**
  * DYORC_POLICY is DyOrc's scheduler, with limits that keep its cost small on many devices. Other than in the paper, expected calls count
@@ -83,6 +92,8 @@ export const DYORC_POLICY: WorkflowPolicy = {
   dropping: { kind: 'never' },
   moving: { kind: 'never' },
   evicting: { kind: 'least-recent' },
+  sparing: { kind: 'reloads', most: 3 },
+  halfLifeNs: 10e9,
   mostTasks: 1_000_000,
   mostTries: 2,
 };
@@ -92,9 +103,11 @@ export const GREEDY_POLICY: WorkflowPolicy = {
   ...DYORC_POLICY,
   placing: { kind: 'greedy' },
   prediction: { kind: 'none' },
+  sparing: { kind: 'none' },
 };
 export const ROUND_ROBIN_POLICY: WorkflowPolicy = {
   ...DYORC_POLICY,
   placing: { kind: 'round-robin' },
   prediction: { kind: 'none' },
+  sparing: { kind: 'none' },
 };

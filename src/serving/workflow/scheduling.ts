@@ -12,7 +12,7 @@ export interface SchedulingOptions {
   readonly placing: Placing;
   readonly prediction: Prediction;
   readonly work: PlannedWork;
-  readonly demand?: ComponentDemand | undefined;
+  readonly demand: ComponentDemand;
 }
 
 /**
@@ -31,10 +31,12 @@ export class Scheduling {
     const { expected, isToEnd } = request;
     this.withdraw(request);
     const tasks = request.tasks.filter(({ state, device }) => state === 'called' && device === NONE);
-    const predicted = expected.length > 0 || isToEnd ? { calls: expected, isToEnd } : prediction.after(request);
+    const predicted =
+      expected.length > 0 || isToEnd ? { calls: expected, isToEnd } : prediction.after(request);
     const known = this.toPlace(at, tasks);
     const all = [...known, ...toExpect(at, request, tasks, predicted.calls)];
-    const placements = placing.place(at, all);
+    const chance = predicted.calls.reduce((product, call) => product * call.chance, 1);
+    const placements = placing.place(at, all, { known: tasks.length, chance });
     if (placements.length < all.length) return this.oneByOne(at, tasks, known);
     const reserved = predicted.calls.map(
       (call): Reserved => ({ ...call, device: NONE, readyNs: 0, endNs: 0 }),
@@ -84,12 +86,12 @@ export class Scheduling {
 
   private reserve({ device, component, rows, readyNs }: Reserved): void {
     this.options.work.expect(device, { component, rows, fromNs: readyNs });
-    this.options.demand?.expects(component, 1);
+    this.options.demand.expects(component, 1);
   }
 
   private release({ device, component, rows }: Reserved): void {
     this.options.work.withdrawExpected(device, component, rows);
-    this.options.demand?.expects(component, -1);
+    this.options.demand.expects(component, -1);
   }
 
   private toPlace(at: number, tasks: readonly Task[]): ToPlace[] {

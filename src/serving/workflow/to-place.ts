@@ -18,6 +18,15 @@ export interface ToPlace {
   readonly inputs: readonly Input[];
 }
 
+/**
+ * Goal is what devices are chosen for. The first `known` tasks will be executed, and the others with a `chance`: by as much the end of
+ * all counts, and by the rest that of the known ones.
+ */
+export interface Goal {
+  readonly known: number;
+  readonly chance: number;
+}
+
 /** PlacedTask is the device that a task got, and when its inputs are expected to be there and it to end. */
 export interface PlacedTask {
   readonly task: number;

@@ -25,8 +25,8 @@ import {
   type WorkflowSummary,
 } from '../../simulator/index.js';
 import type { Arrivals } from '../../workload/index.js';
-import { ForeseenRuns } from './foreseen-runs.js';
 import { dealtArrivals, type GroupArrivals } from './dealt-arrivals.js';
+import { ForeseenRuns } from './foreseen-runs.js';
 
 /** CountedWorkflows is a plan of workflows as it is simulated: where its components are, and what followed what in its runs. */
 export interface CountedWorkflows extends PlacedWorkflows {
