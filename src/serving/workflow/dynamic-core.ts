@@ -30,6 +30,7 @@ import { RecentWaits } from './recent-waits.js';
 import { RequestEnds } from './request-ends.js';
 import { Held, Residency } from './residency.js';
 import { Scheduling } from './scheduling.js';
+import { Spreading } from './spreading.js';
 import { Stranded } from './stranded.js';
 import { type ComponentPool, Placeable, passTimes, type WorkflowTable } from './table.js';
 import type { OpenRequest, Task } from './work.js';
@@ -80,6 +81,7 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
   private readonly demand: ComponentDemand;
   private readonly executions: Executions;
   private readonly waits: RecentWaits;
+  private lookedAt = 0;
   private isDraining = false;
   readonly guesses = new Guesses();
 
@@ -109,7 +111,16 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
     const demand = new ComponentDemand(table.components.length, halfLifeNs);
     const worth = new ComponentWorth(demand, residency);
     this.demand = demand;
+    const spreading = new Spreading({
+      rule: this.policy.spreading,
+      halfLifeNs,
+      demand,
+      residency,
+      work,
+      placeable,
+    });
     this.loads = new Loads({
+      spreading,
       ...{ decisions, residency, work, placeable, queues, outputs, worth },
       ...{ isByWorth: evicting.kind === 'least-worth', isSparing: sparing.kind === 'reloads' },
     });
@@ -320,11 +331,21 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
 
   decide(at: number): void {
     this.queues.nowNs = at;
-    for (const request of this.agenda.takeAsked()) if (!request.isSettled) this.schedule(at, request);
+    for (const request of this.agenda.takeAsked()) {
+      if (request.isSettled) continue;
+      this.schedule(at, request);
+      // What devices should hold changes with what is called, also where nothing happens to them.
+      if (this.policy.spreading.kind !== 'never') this.agenda.touched.add(this.nextLookedAt());
+    }
     this.stranded.dropLate(at);
     this.move(at);
     this.ends.closeRetired();
     this.outputs.decided();
+  }
+
+  private nextLookedAt(): number {
+    this.lookedAt = (this.lookedAt + 1) % this.devices.count;
+    return this.lookedAt;
   }
 
   /**
