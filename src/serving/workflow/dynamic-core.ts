@@ -146,7 +146,7 @@ export class DynamicCore extends WorkNumbers implements WorkflowCore {
     const stream = streams('waits');
     const waits = new RecentWaits(table.components.length, { devices: count, draws, stream });
     const expected = new ExpectedEnd({ work, residency, devices, waits, quantile, draws });
-    const givingUp = new GivingUp(dropping, ends, expected);
+    const givingUp = new GivingUp(dropping, { ends, expected, waits });
     const { batches } = this;
     this.waits = waits;
     this.executions = new Executions(count, {

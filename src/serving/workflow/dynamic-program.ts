@@ -1,17 +1,16 @@
-import type { EvictionCosts } from './eviction-costs.js';
 import type { Outlook } from './outlook.js';
 import type { Placing } from './placing.js';
 import { Reach } from './reach.js';
 import { KeptSchedules, type Schedule, StepList } from './schedules.js';
 import { SoonestDevices } from './soonest-devices.js';
-import type { Devices, Goal, Input, PlacedTask, Search, ToPlace } from './to-place.js';
+import type { Costs, Devices, Goal, Input, PlacedTask, Search, ToPlace } from './to-place.js';
 
 /** DynamicProgramParts holds what a DynamicProgram chooses by, and how far it searches. */
 export interface DynamicProgramParts {
   readonly outlook: Outlook;
   readonly devices: Devices;
   readonly search: Search;
-  readonly costs: EvictionCosts;
+  readonly costs: Costs;
 }
 
 /** The most tasks that are placed together; others follow after them. */

@@ -3,6 +3,7 @@ import type { ComponentWorth } from './component-worth.js';
 import type { DeviceProbe } from './outlook.js';
 import type { PlannedWork } from './planned-work.js';
 import { Held, type Residency } from './residency.js';
+import type { Costs } from './to-place.js';
 
 /** EvictionCostsOptions holds the parts of EvictionCosts. */
 export interface EvictionCostsOptions {
@@ -19,7 +20,7 @@ export interface EvictionCostsOptions {
  * EvictionCosts says what it costs others that a device makes room for the component of a task. The task itself does not feel it, so
  * that without it one load pushes out what many tasks call, and each of these finds it cheaper to wait elsewhere than to load it again.
  */
-export class EvictionCosts {
+export class EvictionCosts implements Costs {
   constructor(private readonly options: EvictionCostsOptions) {}
 
   /** ofNs is what leaves a device for a task on it, by the time to load it again; 0 where nothing has to leave. */

@@ -1,15 +1,14 @@
 import { DynamicProgram } from './dynamic-program.js';
-import type { EvictionCosts } from './eviction-costs.js';
 import type { Outlook } from './outlook.js';
 import { Greedy, type Placing, RoundRobin } from './placing.js';
 import type { PlacingRule } from './policy.js';
-import { type Devices, EXACT } from './to-place.js';
+import { type Costs, type Devices, EXACT } from './to-place.js';
 
 /** PlacingParts holds what devices are chosen by. */
 export interface PlacingParts {
   readonly outlook: Outlook;
   readonly devices: Devices;
-  readonly costs: EvictionCosts;
+  readonly costs: Costs;
 }
 
 /** placingOf makes the Placing of a rule. */

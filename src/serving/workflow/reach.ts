@@ -1,9 +1,8 @@
 import { NONE } from '../../collections/index.js';
-import type { EvictionCosts } from './eviction-costs.js';
 import { type DeviceProbe, type DeviceView, type Outlook, soonestWay, Way } from './outlook.js';
 import { Frontier, type Schedule, type Step, type StepList } from './schedules.js';
 import type { Soonest, SoonestDevices } from './soonest-devices.js';
-import type { Devices, Goal, OutputSource, Search, ToPlace } from './to-place.js';
+import type { Costs, Devices, Goal, OutputSource, Search, ToPlace } from './to-place.js';
 
 /** ReachOptions holds the parts of a Reach, and what time it is. */
 export interface ReachOptions {
@@ -12,7 +11,7 @@ export interface ReachOptions {
   readonly devices: Devices;
   readonly search: Search;
   readonly soonest: SoonestDevices;
-  readonly costs: EvictionCosts;
+  readonly costs: Costs;
   readonly goal: Goal;
 }
 

@@ -1,12 +1,12 @@
 import type { Stream } from '../../random/index.js';
 import type { Task } from './work.js';
 
-/** How many waits of each component are kept: those of the last tasks that were executed. */
+/** How many waits of each component are kept: those of the last tasks. */
 const KEPT = 128;
 
 /**
- * RecentWaits keeps how long the last tasks of each component waited on their devices once their inputs and their component were
- * there, and draws from these waits (PARD §4.2). Draws are made anew once a quarter of the waits are new.
+ * RecentWaits keeps how long the last tasks of each component waited on their devices, once their inputs and their component were
+ * there, until they were executed or given up, and draws from these waits (PARD §4.2). Draws are made anew once a quarter of the waits are new.
  */
 export class RecentWaits {
   private readonly waits: Float64Array[];
@@ -34,8 +34,8 @@ export class RecentWaits {
     this.heldNs[device * this.components + component] = at;
   }
 
-  /** begun tells that a device executes a task from now on. */
-  begun(at: number, { device, component, thereNs }: Task): void {
+  /** over tells that a task waits no more: its device executes it from now on, or it is given up. */
+  over(at: number, { device, component, thereNs }: Task): void {
     const heldNs = this.heldNs[device * this.components + component] as number;
     const seen = this.seen[component] as number;
     (this.waits[component] as Float64Array)[seen % KEPT] = at - Math.max(thereNs, heldNs);

@@ -1,7 +1,6 @@
 import { NONE } from '../../collections/index.js';
-import type { EvictionCosts } from './eviction-costs.js';
 import { type DeviceProbe, type DeviceView, type Outlook, soonestWay } from './outlook.js';
-import type { Devices, Search } from './to-place.js';
+import type { Costs, Devices, Search } from './to-place.js';
 
 /** How many devices that are alike in all are tried for one task, at most. */
 const MOST_ALIKE = 3;
@@ -38,7 +37,7 @@ export interface SoonestParts {
   readonly outlook: Outlook;
   readonly devices: Devices;
   readonly search: Search;
-  readonly costs: EvictionCosts;
+  readonly costs: Costs;
 }
 
 /** SoonestDevices finds the devices that would end a task first. */

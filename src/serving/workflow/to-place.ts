@@ -1,3 +1,5 @@
+import type { DeviceProbe } from './outlook.js';
+
 /** OutputSource is where the output of a task that has a device already lies or will, and from when on. */
 export interface OutputSource {
   readonly device: number;
@@ -44,6 +46,12 @@ export interface Devices {
   leastNs(component: number, rows: number): number;
   /** passNs is how long an output takes from one place to another. */
   passNs(bytes: number, from: number, to: number): number;
+}
+
+/** Costs says what it costs others that a device takes a task. */
+export interface Costs {
+  /** ofNs is that cost, in time that others lose. */
+  ofNs(probe: DeviceProbe): number;
 }
 
 /** Search says how far a search for devices goes. */

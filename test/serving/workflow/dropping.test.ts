@@ -173,11 +173,11 @@ describe('RecentWaits', () => {
     const waits = new RecentWaits(2, { devices: 1, draws: 100, stream: streamOf(1, 'waits') });
     expect(new Set(waits.drawsOf(0))).toEqual(new Set([0]));
     waits.loaded(50, 0, 0);
-    for (const thereNs of [20, 60]) waits.begun(100, begun(0, thereNs));
-    waits.begun(100, begun(1, 20));
+    for (const thereNs of [20, 60]) waits.over(100, begun(0, thereNs));
+    waits.over(100, begun(1, 20));
     expect(new Set(waits.drawsOf(0))).toEqual(new Set([50, 40]));
     expect(new Set(waits.drawsOf(1))).toEqual(new Set([80]));
-    for (let i = 0; i < 128; i++) waits.begun(100, begun(0, 93));
+    for (let i = 0; i < 128; i++) waits.over(100, begun(0, 93));
     expect(new Set(waits.drawsOf(0))).toEqual(new Set([7]));
   });
 });

@@ -17,6 +17,8 @@ import { cases } from '../../cases.js';
 import { randomShape, type Shape, workflowTopology } from './workflows.js';
 
 const AT = 1000;
+/** Evictions that cost nothing. */
+const FREE = { ofNs: () => 0 };
 
 /** Case is some devices that have work, and a request whose tasks are to be placed. */
 interface Case {
@@ -210,7 +212,7 @@ function plainBest({ outlook, devices, tasks, residency, work, shape }: Case): n
 }
 
 function ends({ outlook, devices, tasks }: Case, search: Search): number {
-  const placements = new DynamicProgram(outlook, devices, search).place(AT, tasks);
+  const placements = new DynamicProgram({ outlook, devices, search, costs: FREE }).place(AT, tasks);
   expect(placements.map(({ task }) => task).sort()).toEqual(tasks.map((_, i) => i));
   return Math.max(...placements.map(({ endNs }) => endNs));
 }
@@ -242,7 +244,9 @@ describe('DynamicProgram', () => {
   it('gives no placement where no device runs a component', () => {
     const one = randomCase(1, 3);
     const devices = { ...one.devices, canRun: () => false };
-    expect(new DynamicProgram(one.outlook, devices, EXACT).place(AT, one.tasks)).toEqual([]);
+    expect(
+      new DynamicProgram({ outlook: one.outlook, devices, search: EXACT, costs: FREE }).place(AT, one.tasks),
+    ).toEqual([]);
   });
 });
 
@@ -263,7 +267,7 @@ describe('SoonestDevices', () => {
       });
       const search = { candidates: 3, beam: 1, isExact: false };
       const fresh = randomCase(seed, 1, 12);
-      const found = new SoonestDevices(fresh.outlook, fresh.devices, search).find({
+      const found = new SoonestDevices({ ...fresh, search, costs: FREE }).find({
         ...{ at: AT, component, rows: 1, leastReadyNs, readyNs, components: [component] },
       });
       const first = ends.map(({ endNs }) => endNs).sort((a, b) => a - b);

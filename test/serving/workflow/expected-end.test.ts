@@ -58,7 +58,7 @@ function asked(expected: readonly Partial<Reserved>[], isRead = true): Asked {
 
 /** waited tells of a wait of a component. */
 function waited(waits: RecentWaits, component: number, waitNs: number): void {
-  waits.begun(waitNs, { device: 0, component, thereNs: 0 } as Task);
+  waits.over(waitNs, { device: 0, component, thereNs: 0 } as Task);
 }
 
 describe('ExpectedEnd', () => {
